@@ -1,0 +1,531 @@
+//! Code: bodies of statements, shared by both levels of SIR.
+//!
+//! A [`Body`] is a list of statements in an order where every name is bound before it is used, with parameters
+//! in front and results behind. Each [`Stmt`] binds the results of one [`Op`]. Names ([`Id`]) are unique in a
+//! whole graph or kernel, so code can be moved between bodies without renaming; only copying needs fresh names.
+//!
+//! Some operations exist at the graph level only (arrays as values), some at the kernel level only (memory,
+//! threads); scalars, branches, loops and calls exist at both, so that every pass over them is written once.
+
+use crate::ops::Operator;
+use crate::size::Size;
+use crate::types::{Scalar, Ty};
+
+/// A name, unique in its graph or kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Id(pub u32);
+
+/// A function in the `functions` of a graph or kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FnId(pub u32);
+
+/// A memory in the `memories` of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MemId(pub u32);
+
+/// The type of a name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// One value.
+    Scalar(Ty),
+    /// An array, outermost axis first. Rank 1 or more; only at the graph level.
+    Array(Ty, Vec<Size>),
+}
+
+impl Type {
+    /// The element type of an array, or the type of a scalar.
+    pub fn elem(&self) -> Ty {
+        match self {
+            Type::Scalar(ty) | Type::Array(ty, _) => *ty,
+        }
+    }
+
+    /// The shape; empty for a scalar.
+    pub fn shape(&self) -> &[Size] {
+        match self {
+            Type::Scalar(_) => &[],
+            Type::Array(_, shape) => shape,
+        }
+    }
+
+    /// An array type, or the scalar type when the shape is empty.
+    pub fn of(ty: Ty, shape: Vec<Size>) -> Type {
+        if shape.is_empty() { Type::Scalar(ty) } else { Type::Array(ty, shape) }
+    }
+}
+
+/// A name with its type, where it is bound.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Var {
+    /// The name.
+    pub id: Id,
+    /// Its type.
+    pub ty: Type,
+}
+
+/// Parameters, statements, results.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Body {
+    /// Bound on entry.
+    pub params: Vec<Var>,
+    /// In order of evaluation.
+    pub stmts: Vec<Stmt>,
+    /// What the body gives back.
+    pub results: Vec<Id>,
+}
+
+/// `binds = op`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Stmt {
+    /// One name per result of the operation.
+    pub binds: Vec<Var>,
+    /// What is computed.
+    pub op: Op,
+}
+
+/// An associative operation with a neutral element, over tuples of scalars.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Monoid {
+    /// The neutral element, one scalar per component; bound outside.
+    pub neutral: Vec<Id>,
+    /// `2k` parameters, left operand first, `k` results.
+    pub combine: Body,
+    /// Whether the order of operands may change. Without it only the grouping may.
+    pub commutative: bool,
+}
+
+/// A scalar function that stays a function in generated code.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Function {
+    /// An identifier, unique in its graph or kernel.
+    pub name: String,
+    /// Scalar parameters and results; refers to nothing outside.
+    pub body: Body,
+}
+
+/// Where a thread stands. All are `i64`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// Index in the whole grid: `block * block_dim + local`.
+    Global,
+    /// Index inside the block.
+    Local,
+    /// Index of the block in the grid.
+    Block,
+    /// Threads of a block.
+    BlockDim,
+    /// Blocks of the grid.
+    GridDim,
+    /// Index inside the subgroup; the dimension is 0.
+    Lane,
+    /// Threads of a subgroup; the dimension is 0.
+    SubgroupSize,
+}
+
+/// A read-modify-write on memory that cannot be torn; gives the old value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AtomicOp {
+    /// `add min max and or xor` of the operator table.
+    Update(Operator),
+    /// Replace.
+    Exchange,
+    /// Arguments `(expected, new)`: replace when equal.
+    CompareExchange,
+    /// Read, no argument; pairs with device-wide fences in look-back protocols.
+    Load,
+    /// Write; gives the old value like the rest.
+    Store,
+}
+
+/// What the threads of a subgroup do together. Threads must be converged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SubgroupOp {
+    /// Every thread gets the reduction of all active threads.
+    Reduce(Operator),
+    /// Every thread gets the reduction of the active threads up to itself.
+    Scan(Operator),
+    /// Arguments `(value, lane)`: the value of that lane.
+    Shuffle,
+    /// Arguments `(value, mask)`: the value of lane `self ^ mask`.
+    ShuffleXor,
+    /// Arguments `(value, delta)`: the value of lane `self - delta`; own value where there is none.
+    ShuffleUp,
+    /// Arguments `(value, delta)`: the value of lane `self + delta`; own value where there is none.
+    ShuffleDown,
+    /// The value of the first active lane.
+    Broadcast,
+    /// `bool` argument: a `u64` with one bit per lane.
+    Ballot,
+    /// `bool`: does it hold for some active lane?
+    Any,
+    /// `bool`: does it hold for every active lane?
+    All,
+}
+
+/// Who waits at a barrier, or sees the writes before a fence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// The threads of a subgroup.
+    Subgroup,
+    /// The threads of a block.
+    Block,
+    /// All threads of the launch. A fence only: nobody can wait for another block.
+    Device,
+}
+
+/// One operation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    // ---- both levels: scalars and control
+    /// A constant.
+    Const(Scalar),
+    /// The value of a size, `i64`.
+    Extent(Size),
+    /// An operator of the table.
+    Apply(Operator, Vec<Id>),
+    /// Conversion to a type ([`Scalar::cast`]).
+    Cast(Ty, Id),
+    /// The same bits as another type of the same width.
+    Bitcast(Ty, Id),
+    /// A shared function.
+    Call(FnId, Vec<Id>),
+    /// One of two bodies; both take `args` as parameters and give scalars (or nothing, in a kernel) of the same types.
+    If {
+        /// `bool`.
+        cond: Id,
+        /// Passed to whichever body runs. Positions that are inside only on one side travel this way, so that
+        /// nothing that depends on them can be moved out of that side.
+        args: Vec<Id>,
+        /// When `cond` holds.
+        then: Body,
+        /// When not.
+        otherwise: Body,
+    },
+    /// `for i in (lo..hi).step_by(step)`, carrying scalars. `lo`, `hi`, `step` share an integer type; `step` is positive.
+    For {
+        /// First value of the counter.
+        lo: Id,
+        /// Past the last.
+        hi: Id,
+        /// Added each turn.
+        step: Id,
+        /// State before the first turn.
+        init: Vec<Id>,
+        /// Parameters: counter, then state. Results: the next state.
+        body: Body,
+    },
+    /// `while cond(state) { state = body(state) }`.
+    While {
+        /// State before the first turn.
+        init: Vec<Id>,
+        /// Parameters: state. Result: one `bool`.
+        cond: Body,
+        /// Parameters: state. Results: the next state.
+        body: Body,
+    },
+
+    // ---- graph level: arrays as values
+    /// The element at a position, one `i64` per axis; always inside.
+    At {
+        /// The array.
+        array: Id,
+        /// The position.
+        index: Vec<Id>,
+    },
+    /// The array whose element at `p` is `body(p)`. The body gives scalars, or arrays of one shape, which is appended.
+    Tabulate {
+        /// Rank 1 or more.
+        shape: Vec<Size>,
+        /// One `i64` parameter per axis.
+        body: Body,
+    },
+    /// `body(p)` for all positions, combined. Row-major order counts unless the monoid is commutative.
+    Fold {
+        /// Rank 1 or more.
+        shape: Vec<Size>,
+        /// One `i64` parameter per axis; scalar results.
+        body: Body,
+        /// How to combine.
+        monoid: Monoid,
+    },
+    /// Inclusive prefixes along the last axis of `shape`.
+    Scan {
+        /// Rank 1 or more.
+        shape: Vec<Size>,
+        /// One `i64` parameter per axis; scalar results.
+        body: Body,
+        /// How to combine.
+        monoid: Monoid,
+    },
+    /// An array of `target` shape: the neutral element, with `body(p)`'s values combined into `body(p)`'s position in
+    /// row-major order of `p`. What falls outside is dropped.
+    Scatter {
+        /// Positions to visit.
+        shape: Vec<Size>,
+        /// Results: one `i64` per target axis, then the values.
+        body: Body,
+        /// Shape of the result.
+        target: Vec<Size>,
+        /// How values that meet combine.
+        monoid: Monoid,
+    },
+    /// The values at the positions that are kept, in order. Counts them into the size variable `kept`.
+    Filter {
+        /// The axis to go over.
+        extent: Size,
+        /// One `i64` parameter. Results: `bool`, then the values.
+        body: Body,
+        /// A `Counted` variable: the axis of the results.
+        kept: crate::size::SizeVar,
+    },
+
+    // ---- kernel level: threads and memory
+    /// Where this thread stands.
+    Place(Place, u8),
+    /// Reads `binds.len()` consecutive elements (1, 2, 4, 8 or 16) starting at the index.
+    Load {
+        /// From where.
+        memory: MemId,
+        /// One `i64` per axis of the memory.
+        index: Vec<Id>,
+    },
+    /// Writes consecutive elements starting at the index.
+    Store {
+        /// To where.
+        memory: MemId,
+        /// One `i64` per axis of the memory.
+        index: Vec<Id>,
+        /// 1, 2, 4, 8 or 16 of them.
+        values: Vec<Id>,
+    },
+    /// A read-modify-write; binds the old value.
+    Atomic {
+        /// What to do.
+        op: AtomicOp,
+        /// Where.
+        memory: MemId,
+        /// One `i64` per axis of the memory.
+        index: Vec<Id>,
+        /// Operands.
+        args: Vec<Id>,
+    },
+    /// All threads of the scope wait here, and see each other's writes.
+    Barrier(Scope),
+    /// Writes before it are seen before writes after it.
+    Fence(Scope),
+    /// What the threads of a subgroup do together.
+    Subgroup(SubgroupOp, Vec<Id>),
+    /// The threads of the block share the turns `lo..hi`, each turn run once, and meet at the end (a barrier).
+    /// With a monoid the results of the turns are folded, in order unless commutative, and every thread gets the value.
+    ///
+    /// This is the form block-wide work has before it is spread over threads: a strided loop on a GPU, vectors on a CPU.
+    Lanes {
+        /// First turn, the same in every thread.
+        lo: Id,
+        /// Past the last, the same in every thread.
+        hi: Id,
+        /// Parameter: the turn, `i64`. Results: what is folded.
+        body: Body,
+        /// How to fold, if anything.
+        monoid: Option<Monoid>,
+    },
+}
+
+impl Monoid {
+    /// The operator, when the monoid is a single one of the table with its operands in order.
+    pub fn operator(&self) -> Option<Operator> {
+        match (&self.combine.params[..], &self.combine.stmts[..], &self.combine.results[..]) {
+            ([a, b], [Stmt { binds, op: Op::Apply(operator, args) }], [result])
+                if binds.len() == 1 && binds[0].id == *result && args[..] == [a.id, b.id] =>
+            {
+                Some(*operator)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Op {
+    /// Every name the operation uses directly, not those inside its bodies.
+    pub fn each_operand(&self, f: &mut dyn FnMut(Id)) {
+        // Reading needs no mutation, but one list of fields is better than two; operations are small, so clone.
+        self.clone().each_operand_mut(&mut |id| f(*id));
+    }
+
+    /// The same, to rename.
+    pub fn each_operand_mut(&mut self, f: &mut dyn FnMut(&mut Id)) {
+        match self {
+            Op::Const(_) | Op::Extent(_) | Op::Place(..) | Op::Barrier(_) | Op::Fence(_) => {}
+            Op::Tabulate { .. } | Op::Filter { .. } => {}
+            Op::Apply(_, args) | Op::Call(_, args) | Op::Subgroup(_, args) => args.iter_mut().for_each(f),
+            Op::Cast(_, arg) | Op::Bitcast(_, arg) => f(arg),
+            Op::If { cond, args, .. } => {
+                f(cond);
+                args.iter_mut().for_each(f);
+            }
+            Op::For { lo, hi, step, init, .. } => {
+                [lo, hi, step].into_iter().for_each(&mut *f);
+                init.iter_mut().for_each(f);
+            }
+            Op::While { init, .. } => init.iter_mut().for_each(f),
+            Op::At { array, index } => {
+                f(array);
+                index.iter_mut().for_each(f);
+            }
+            Op::Fold { monoid, .. } | Op::Scan { monoid, .. } | Op::Scatter { monoid, .. } => {
+                monoid.neutral.iter_mut().for_each(f)
+            }
+            Op::Load { index, .. } => index.iter_mut().for_each(f),
+            Op::Store { index, values, .. } => index.iter_mut().chain(values).for_each(f),
+            Op::Atomic { index, args, .. } => index.iter_mut().chain(args).for_each(f),
+            Op::Lanes { lo, hi, monoid, .. } => {
+                f(lo);
+                f(hi);
+                monoid.iter_mut().flat_map(|m| &mut m.neutral).for_each(f);
+            }
+        }
+    }
+
+    /// The bodies of the operation, in the order they are written.
+    pub fn bodies(&self) -> Vec<&Body> {
+        match self {
+            Op::If { then, otherwise, .. } => vec![then, otherwise],
+            Op::While { cond, body, .. } => vec![cond, body],
+            Op::For { body, .. } | Op::Tabulate { body, .. } | Op::Filter { body, .. } => vec![body],
+            Op::Fold { body, monoid, .. } | Op::Scan { body, monoid, .. } | Op::Scatter { body, monoid, .. } => {
+                vec![body, &monoid.combine]
+            }
+            Op::Lanes { body, monoid, .. } => {
+                std::iter::once(body).chain(monoid.as_ref().map(|m| &m.combine)).collect()
+            }
+            Op::Const(_)
+            | Op::Extent(_)
+            | Op::Apply(..)
+            | Op::Cast(..)
+            | Op::Bitcast(..)
+            | Op::Call(..)
+            | Op::At { .. }
+            | Op::Place(..)
+            | Op::Load { .. }
+            | Op::Store { .. }
+            | Op::Atomic { .. }
+            | Op::Barrier(_)
+            | Op::Fence(_)
+            | Op::Subgroup(..) => vec![],
+        }
+    }
+
+    /// The same, to change.
+    pub fn bodies_mut(&mut self) -> Vec<&mut Body> {
+        match self {
+            Op::If { then, otherwise, .. } => vec![then, otherwise],
+            Op::While { cond, body, .. } => vec![cond, body],
+            Op::For { body, .. } | Op::Tabulate { body, .. } | Op::Filter { body, .. } => vec![body],
+            Op::Fold { body, monoid, .. } | Op::Scan { body, monoid, .. } | Op::Scatter { body, monoid, .. } => {
+                vec![body, &mut monoid.combine]
+            }
+            Op::Lanes { body, monoid, .. } => {
+                std::iter::once(body).chain(monoid.as_mut().map(|m| &mut m.combine)).collect()
+            }
+            Op::Const(_)
+            | Op::Extent(_)
+            | Op::Apply(..)
+            | Op::Cast(..)
+            | Op::Bitcast(..)
+            | Op::Call(..)
+            | Op::At { .. }
+            | Op::Place(..)
+            | Op::Load { .. }
+            | Op::Store { .. }
+            | Op::Atomic { .. }
+            | Op::Barrier(_)
+            | Op::Fence(_)
+            | Op::Subgroup(..) => vec![],
+        }
+    }
+
+    /// Does it do more than give its results: write memory, synchronise, or count a size?
+    pub fn has_effect(&self) -> bool {
+        match self {
+            Op::Store { .. } | Op::Atomic { .. } | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) => true,
+            Op::Filter { .. } | Op::Lanes { monoid: None, .. } => true,
+            _ => self.bodies().iter().any(|b| b.stmts.iter().any(|s| s.op.has_effect())),
+        }
+    }
+}
+
+impl Body {
+    /// Calls `f` for every name used in the body and bound outside it.
+    pub fn each_free(&self, f: &mut dyn FnMut(Id)) {
+        let mut bound = std::collections::HashSet::new();
+        self.walk_free(&mut bound, f);
+    }
+
+    fn walk_free(&self, bound: &mut std::collections::HashSet<Id>, f: &mut dyn FnMut(Id)) {
+        bound.extend(self.params.iter().map(|p| p.id));
+        for stmt in &self.stmts {
+            stmt.op.each_operand(&mut |id| {
+                if !bound.contains(&id) {
+                    f(id)
+                }
+            });
+            for body in stmt.op.bodies() {
+                body.walk_free(bound, f);
+            }
+            bound.extend(stmt.binds.iter().map(|b| b.id));
+        }
+        for id in &self.results {
+            if !bound.contains(id) {
+                f(*id)
+            }
+        }
+    }
+
+    /// Calls `f` for every operand in the body and the bodies inside it, to rename. Binders are left alone.
+    pub fn each_use_mut(&mut self, f: &mut dyn FnMut(&mut Id)) {
+        for stmt in &mut self.stmts {
+            stmt.op.each_operand_mut(f);
+            for body in stmt.op.bodies_mut() {
+                body.each_use_mut(f);
+            }
+        }
+        self.results.iter_mut().for_each(f);
+    }
+
+    /// A copy with every bound name replaced by a fresh one, and the parameters replaced by `args`.
+    /// The copy has no parameters left.
+    pub fn instantiate(&self, args: &[Id], fresh: &mut dyn FnMut() -> Id) -> Body {
+        let mut names = std::collections::HashMap::new();
+        names.extend(self.params.iter().map(|p| p.id).zip(args.iter().copied()));
+        let mut copy = self.copied(&mut names, fresh);
+        copy.params.clear();
+        copy
+    }
+
+    /// A copy with every bound name, parameters included, replaced by a fresh one.
+    pub fn freshened(&self, fresh: &mut dyn FnMut() -> Id) -> Body {
+        let mut names = std::collections::HashMap::new();
+        names.extend(self.params.iter().map(|p| (p.id, fresh())));
+        self.copied(&mut names, fresh)
+    }
+
+    fn copied(&self, names: &mut std::collections::HashMap<Id, Id>, fresh: &mut dyn FnMut() -> Id) -> Body {
+        let rename = |names: &std::collections::HashMap<Id, Id>, id: &mut Id| *id = *names.get(id).unwrap_or(id);
+        let params = self.params.iter().map(|p| Var { id: names[&p.id], ty: p.ty.clone() }).collect();
+        let mut stmts = Vec::with_capacity(self.stmts.len());
+        for stmt in &self.stmts {
+            let mut op = stmt.op.clone();
+            op.each_operand_mut(&mut |id| rename(names, id));
+            for body in op.bodies_mut() {
+                names.extend(body.params.iter().map(|p| (p.id, fresh())));
+                *body = body.copied(names, fresh);
+            }
+            names.extend(stmt.binds.iter().map(|b| (b.id, fresh())));
+            let binds = stmt.binds.iter().map(|b| Var { id: names[&b.id], ty: b.ty.clone() }).collect();
+            stmts.push(Stmt { binds, op });
+        }
+        let mut results = self.results.clone();
+        results.iter_mut().for_each(|id| rename(names, id));
+        Body { params, stmts, results }
+    }
+}

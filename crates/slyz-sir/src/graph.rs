@@ -1,0 +1,67 @@
+//! The graph level: a function over arrays, and the module that holds graphs and kernels.
+
+use crate::code::{Body, Function, Id};
+use crate::kernel::Kernel;
+use crate::size::{Size, SizeDecl, SizeVar};
+
+/// Something a call must satisfy before the graph runs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Require {
+    /// The axis has a position.
+    NonEmpty(Size),
+    /// Both sizes are the same.
+    Equal(Size, Size),
+    /// The first is no larger than the second.
+    AtMost(Size, Size),
+}
+
+/// A function over arrays and scalars.
+///
+/// The parameters of the body are the arguments, its results are the results; each is a scalar or an array.
+/// An array parameter's shape is made of sizes of the call; every other name has the type its operation gives it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Graph {
+    /// An identifier.
+    pub name: String,
+    /// The size variables.
+    pub sizes: Vec<SizeDecl>,
+    /// Shared scalar functions; a function calls only functions before it.
+    pub functions: Vec<Function>,
+    /// What a call must satisfy.
+    pub requires: Vec<Require>,
+    /// The code.
+    pub body: Body,
+}
+
+/// What a `.sir` file holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Module {
+    /// Graphs, by unique names.
+    pub graphs: Vec<Graph>,
+    /// Kernels, by unique names.
+    pub kernels: Vec<Kernel>,
+}
+
+impl Graph {
+    /// The name of a size variable.
+    pub fn size_name(&self, var: SizeVar) -> String {
+        self.sizes.get(var.0 as usize).map_or_else(|| format!("size{}", var.0), |s| s.name.clone())
+    }
+
+    /// A source of names that no code of the graph uses.
+    pub fn fresh_ids(&self) -> impl FnMut() -> Id + use<> {
+        let bodies = self.functions.iter().map(|f| &f.body).chain([&self.body]);
+        let mut next = bodies.map(largest_id).max().unwrap_or(0);
+        move || {
+            next += 1;
+            Id(next)
+        }
+    }
+}
+
+/// The largest number of any name bound in the body.
+pub(crate) fn largest_id(body: &Body) -> u32 {
+    let own = body.params.iter().chain(body.stmts.iter().flat_map(|s| &s.binds)).map(|v| v.id.0).max().unwrap_or(0);
+    let inner = body.stmts.iter().flat_map(|s| s.op.bodies()).map(largest_id).max().unwrap_or(0);
+    own.max(inner)
+}

@@ -1,0 +1,15 @@
+//! SIR, the intermediate representation of Słyż, and everything that is done to it.
+//!
+//! One road: a front end builds a [`graph::Graph`], the verifier checks it, passes rewrite it, a lowering turns it
+//! into [`kernel::Kernel`]s and a [`kernel::Plan`], a backend writes them out. The interpreter gives both levels their meaning.
+//!
+//! This crate is pure: no I/O, no devices, no `unsafe`.
+#![forbid(unsafe_code)]
+
+pub mod code;
+pub mod graph;
+pub mod interp;
+pub mod kernel;
+pub mod ops;
+pub mod size;
+pub mod types;
