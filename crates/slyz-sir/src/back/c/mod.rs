@@ -1,0 +1,3 @@
+//! The C backend.
+
+pub mod prelude;

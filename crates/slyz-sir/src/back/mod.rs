@@ -1,0 +1,3 @@
+//! Backends: kernels written out as text for a compiler of the target.
+
+pub mod c;
