@@ -51,10 +51,10 @@ FN int any(vi32 m) {
 #elif defined __SSE2__ && W == 4 && KNOWS(__builtin_ia32_movmskps)
     return __builtin_ia32_movmskps((vf32)m) != 0;
 #else
-    u64 words[W / 2], all = 0;
+    u64 words[W / 2], sum = 0;
     __builtin_memcpy(words, &m, sizeof words);
-    for (int i = 0; i < W / 2; i++) all |= words[i];
-    return all != 0;
+    for (int i = 0; i < W / 2; i++) sum |= words[i];
+    return sum != 0;
 #endif
 }
 
