@@ -59,13 +59,17 @@ fn edges(ty: Ty) -> Vec<Scalar> {
     if ty.is_int() {
         let (low, high) = slyz_sir::types::int_range(ty);
         let small = [0, 1, -1, 2, 3, 7, 8, 31, 32, 33, 63, 64, 100, -100, low, low + 1, high, high - 1, high / 3];
-        let large = [1 << 24, (1 << 24) + 1, (1 << 31) + (1 << 7) + 1, (1 << 40) + (1 << 32), (1 << 40) + (1 << 32) + 1];
+        let large =
+            [1 << 24, (1 << 24) + 1, (1 << 31) + (1 << 7) + 1, (1 << 40) + (1 << 32), (1 << 40) + (1 << 32) + 1];
         return small.into_iter().chain(large).chain([(1 << 53) + 1]).map(|x| Scalar::from_int(ty, x)).collect();
     }
-    let small = [0.0, 5e-324, 1e-310, f64::MIN_POSITIVE, 1e-300, 1e-45, 1e-40, 1e-30, 1e-20, 2.9e-8, 6e-8, 6.1e-5, 1e-3];
-    let near = [0.25, 0.4375, 0.49999997, 0.5, 0.625, 0.84375, 0.925, 1.0, 1.25, 1.5, 2.0, 2.4375, 2.5, 2.857, 3.0, 3.5];
+    let small =
+        [0.0, 5e-324, 1e-310, f64::MIN_POSITIVE, 1e-300, 1e-45, 1e-40, 1e-30, 1e-20, 2.9e-8, 6e-8, 6.1e-5, 1e-3];
+    let near =
+        [0.25, 0.4375, 0.49999997, 0.5, 0.625, 0.84375, 0.925, 1.0, 1.25, 1.5, 2.0, 2.4375, 2.5, 2.857, 3.0, 3.5];
     let above = [5.9, 6.0, 22.0, 87.4, 88.72284, 89.41599, 103.97208, 104.5, 127.0, 127.5, 128.0, 149.0, 150.0, 255.5];
-    let far = [256.0, 709.78, 709.79, 710.475, 745.13, 745.2, 1023.0, 1024.0, 1074.0, 1075.0, 32767.5, 32768.0, 65519.0];
+    let far =
+        [256.0, 709.78, 709.79, 710.475, 745.13, 745.2, 1023.0, 1024.0, 1074.0, 1075.0, 32767.5, 32768.0, 65519.0];
     let large = [65520.0, 65535.5, 65536.0, 1048577.0, 8388607.5, 16777215.0, 2147483520.0, 2147483648.0, 4294967040.0];
     let huge = [4294967296.0, 4503599627370495.5, 9007199254740993.0, 9.223372036854775e18, 9.223372036854776e18];
     let last = [1.844674407370955e19, 1.8446744073709552e19, 1e22, 1e30, 3e38, 1e300];
@@ -80,7 +84,7 @@ fn edges(ty: Ty) -> Vec<Scalar> {
 fn random(ty: Ty, k: usize, random: &mut Random) -> Scalar {
     let bits = random.bits();
     if !ty.is_float() {
-        return Scalar::from_bits(ty, if k % 3 == 0 { bits >> (bits & 63) } else { bits });
+        return Scalar::from_bits(ty, if k.is_multiple_of(3) { bits >> (bits & 63) } else { bits });
     }
     let value = match k % 8 {
         0..3 => return Scalar::from_bits(ty, bits),
@@ -120,7 +124,7 @@ fn operands(case: &Case) -> Vec<Vec<Scalar>> {
     let mut rng = Random(case.function.bytes().fold(1u64, |hash, byte| hash.wrapping_mul(31) ^ byte as u64));
     for k in 0..if heavy { 100_000 } else { 4_000 } {
         let mut row: Vec<Scalar> = case.operands.iter().map(|&ty| random(ty, k, &mut rng)).collect();
-        if row.len() > 1 && row[0].ty == row[1].ty && row[0].ty.is_float() && rng.bits() % 2 == 0 {
+        if row.len() > 1 && row[0].ty == row[1].ty && row[0].ty.is_float() && rng.bits().is_multiple_of(2) {
             row[1] = related(case.meaning, row[0], row[1], &mut rng);
             if let (Meaning::Op(Operator::Fma), Some(&[a, b, _])) = (case.meaning, row.first_chunk()) {
                 // Almost the opposite of the product, where every bit of it counts.
@@ -267,7 +271,8 @@ int main(int argc, char **argv) {
 fn cc(folder: &Path, arguments: &[&str]) {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
     let output = Command::new(&compiler).args(arguments).current_dir(folder).stdin(Stdio::null()).output();
-    let output = output.unwrap_or_else(|error| panic!("these tests need a C compiler: cannot run `{compiler}`: {error}"));
+    let output =
+        output.unwrap_or_else(|error| panic!("these tests need a C compiler: cannot run `{compiler}`: {error}"));
     let said: String = String::from_utf8_lossy(&output.stderr).chars().take(4000).collect();
     assert!(output.status.success(), "{compiler} {}: {said}", arguments.join(" "));
 }
@@ -327,7 +332,12 @@ impl Suite {
             rest = tail;
             Scalar { ty, bits: head.iter().rev().fold(0, |bits, &byte| bits << 8 | byte as u64) }
         };
-        self.cases.iter().zip(&self.rows).flat_map(|(case, rows)| vec![case.result; rows.len()]).map(&mut next).collect()
+        self.cases
+            .iter()
+            .zip(&self.rows)
+            .flat_map(|(case, rows)| vec![case.result; rows.len()])
+            .map(&mut next)
+            .collect()
     }
 
     /// Compares results with what is expected of them.
@@ -347,7 +357,11 @@ impl Suite {
                 }
             }
             if bad > 0 {
-                failures.push(format!("{}: {bad} of {} off, by up to {worst} ulp: {example}", case.function, rows.len()));
+                failures.push(format!(
+                    "{}: {bad} of {} off, by up to {worst} ulp: {example}",
+                    case.function,
+                    rows.len()
+                ));
             }
             println!("{what}: {} is off by {worst} of {allowed} ulp", case.function);
         }
@@ -384,4 +398,97 @@ fn all_machines_agree_with_the_table() {
 #[test]
 fn all_machines_agree_with_the_table_on_64_bit_lanes() {
     all_machines_agree(true);
+}
+
+/// C that moves elements of one type in every way, next to a page that must not be touched. `end` is where it begins.
+/// Zeros are written through `volatile`, lest the compiler call `memset`.
+fn memory_source(ty: Ty, wide: bool) -> String {
+    let lanes = match ty {
+        Ty::I8 | Ty::I16 | Ty::Bool => Ty::I32,
+        Ty::U8 | Ty::U16 => Ty::U32,
+        Ty::F16 | Ty::BF16 => Ty::F32,
+        Ty::I32 | Ty::I64 | Ty::U32 | Ty::U64 | Ty::F32 | Ty::F64 => ty,
+    };
+    let half = matches!(ty, Ty::F16 | Ty::BF16);
+    let put = if half { "s_store_TY(p + i, VALUE)" } else { "p[i] = (ELEMENT)(VALUE)" };
+    let get = if half { "s_load_TY(p + i)" } else { "(f64)p[i]" };
+    let value = if ty == Ty::Bool { "((i + 1) & 1)" } else { "(i + 1)" };
+    let lane = if ty == Ty::Bool { "-VALUE" } else { "VALUE" };
+    let gather = "v = gather_TY_wide(p, __builtin_convertvector(far, vi64), m);
+    for (int i = 0; i < W; i++) EXPECT(lane_L(v, i) == (m[i] ? LANE : 0));
+    for (int i = 0; i < W; i++) *(volatile ELEMENT *)(p + i) = 0;
+    scatter_TY_wide(p, iota_i64(), v, m);
+    for (int i = 0; i < W; i++) EXPECT(GET == (i & 1 ? VALUE : 0));";
+    let text = r#"
+#undef EXPECT
+#define EXPECT(condition) do { if (!(condition)) return __LINE__; } while (0)
+int test_TY(char *end);
+int test_TY(char *end) {
+    for (int n = 0; n <= W; n++) {
+        ELEMENT *p = (ELEMENT *)end - n;
+        vi32 odd = (iota_i32() & 1) != 0, some = first_lanes(n) & odd;
+        for (int i = 0; i < n; i++) PUT;
+        vL v = load_TY(p, n), w = load_masked_TY(p, some);
+        for (int i = 0; i < W; i++) {
+            EXPECT(lane_L(v, i) == (i < n ? LANE : 0));
+            EXPECT(lane_L(w, i) == (i < n && i % 2 ? LANE : 0));
+        }
+        for (int i = -1; i < n; i++) *(volatile ELEMENT *)(p + i) = 0;
+        store_masked_TY(p, v, some);
+        for (int i = -1; i < n; i++) EXPECT(GET == (i % 2 == 1 ? VALUE : 0));
+        store_TY(p, v, n);
+        for (int i = 0; i < n; i++) EXPECT(GET == VALUE);
+        EXPECT(p[-1] == 0);
+        EXPECT(any(some) == (n > 1) && all(first_lanes(n)) == (n == W) && all(some | ~odd) == (n >= W));
+    }
+    ELEMENT *p = (ELEMENT *)end - W;
+    for (int i = 0; i < W; i++) PUT;
+    vi32 m = (iota_i32() & 1) != 0, far = (m & (W - iota_i32())) | (~m & 0x10000000);
+    vL v = gather_TY(p, far, m);
+    for (int i = 0; i < W; i++) EXPECT(lane_L(v, i) == (m[i] ? lane_L(load_TY(p, W), W - i) : 0));
+    v = load_TY(p, W);
+    scatter_TY(p, iota_i32() >> 1, v, ~(vi32){0});
+    for (int k = 0; k < W / 2; k++) {
+        int i = 2 * k + 1, want = VALUE;
+        i = k;
+        EXPECT(GET == want);
+    }
+    for (int i = 0; i < W; i++) PUT;
+    m = (iota_i32() & 1) != 0;
+    far = (m & iota_i32()) | (~m & 0x10000000);
+    WIDE
+    return 0;
+}
+"#;
+    let text = text.replace("WIDE", if wide { gather } else { "(void)far;" }).replace("PUT", put).replace("GET", get);
+    let text = text.replace("LANE", lane).replace("VALUE", value).replace("ELEMENT", element(ty));
+    let text = text.replace("lane_L", &format!("(f64)lane_{lanes}")).replace("vL", &format!("v{lanes}"));
+    text.replace("TY", ty.name())
+}
+
+#[test]
+fn memory_is_moved_in_full_and_never_touched_past_the_end() {
+    for (machine, wide) in [("native", false), ("native", true), ("haswell", true), ("x86-64", false)] {
+        if machine == "haswell" && !runs_haswell() {
+            continue;
+        }
+        let types: Vec<Ty> = Ty::ALL.into_iter().filter(|ty| wide || ty.bytes() < 8).collect();
+        let folder = folder(&format!("memory-{machine}{}", if wide { "-64" } else { "" }));
+        let body: String = types.iter().map(|&ty| memory_source(ty, wide)).collect();
+        build(&folder, machine, &with_prelude(&body, wide));
+        let mut main = String::from("#include <stdio.h>\n#include <sys/mman.h>\n");
+        types.iter().for_each(|ty| main += &format!("int test_{ty}(char *end);\n"));
+        main += "int main(void) {\n    int flags = MAP_PRIVATE | MAP_ANONYMOUS, line = 0;\n";
+        main += "    char *page = mmap(0, 131072, PROT_READ | PROT_WRITE, flags, -1, 0), *end = page + 65536;\n";
+        main += "    if (page == MAP_FAILED || mprotect(end, 65536, PROT_NONE)) return 2;\n";
+        for ty in &types {
+            main +=
+                &format!("    if ((line = test_{ty}(end))) return printf(\"{ty}: line %d of cases.c\\n\", line), 1;\n");
+        }
+        main += "    return 0;\n}\n";
+        std::fs::write(folder.join("main.c"), main).expect("the folder is writable");
+        cc(&folder, &["-O1", "main.c", "libcases.so", "-Wl,-rpath,$ORIGIN", "-o", "driver"]);
+        let output = Command::new(folder.join("driver")).output().expect("the driver starts");
+        assert!(output.status.success(), "{machine}: {:?} {}", output.status, String::from_utf8_lossy(&output.stdout));
+    }
 }
