@@ -378,16 +378,18 @@ fn runs_haswell() -> bool {
 /// Every machine against the table; those with a fused multiply-add give the same bits.
 fn all_machines_agree(wide: bool) {
     let suite = Suite::new(wide);
-    let here = suite.run("native");
-    suite.check("this machine", &here, true, |_, case, row| expected(case, row));
-    if runs_haswell() {
-        let fewer = suite.run("haswell");
-        suite.check("Haswell against this machine", &fewer, false, |at, _, _| here[at]);
-    }
-    if cfg!(target_arch = "x86_64") {
-        let oldest = suite.run("x86-64");
-        suite.check("x86-64", &oldest, true, |_, case, row| expected(case, row));
-    }
+    std::thread::scope(|scope| {
+        let fewer = runs_haswell().then(|| scope.spawn(|| suite.run("haswell")));
+        let oldest = cfg!(target_arch = "x86_64").then(|| scope.spawn(|| suite.run("x86-64")));
+        let here = suite.run("native");
+        suite.check("this machine", &here, true, |_, case, row| expected(case, row));
+        if let Some(results) = fewer.map(|thread| thread.join().expect("Haswell runs")) {
+            suite.check("Haswell against this machine", &results, false, |at, _, _| here[at]);
+        }
+        if let Some(results) = oldest.map(|thread| thread.join().expect("x86-64 runs")) {
+            suite.check("x86-64", &results, true, |_, case, row| expected(case, row));
+        }
+    });
 }
 
 #[test]
