@@ -6,6 +6,7 @@
 //! This crate is pure: no I/O, no devices, no `unsafe`.
 #![forbid(unsafe_code)]
 
+pub mod build;
 pub mod code;
 pub mod graph;
 pub mod interp;
@@ -13,3 +14,4 @@ pub mod kernel;
 pub mod ops;
 pub mod size;
 pub mod types;
+pub mod typing;
