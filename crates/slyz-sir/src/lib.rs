@@ -16,3 +16,4 @@ pub mod ops;
 pub mod size;
 pub mod types;
 pub mod typing;
+pub mod verify;
