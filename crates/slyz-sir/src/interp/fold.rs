@@ -15,12 +15,15 @@ pub const ACCUMULATORS: u64 = 64;
 /// The most elements that are folded at once.
 pub const CHUNK: u64 = 1 << 14;
 
+/// An associative operation, left operand first.
+pub type Combine<'a, E> = dyn FnMut(&[Scalar], &[Scalar]) -> Result<Vec<Scalar>, E> + 'a;
+
 /// Folds `item(0) … item(n - 1)` in the canonical order.
 pub fn fold_in_order<E>(
     n: u64,
     commutative: bool,
     item: &mut dyn FnMut(u64) -> Result<Vec<Scalar>, E>,
-    combine: &mut dyn FnMut(&[Scalar], &[Scalar]) -> Result<Vec<Scalar>, E>,
+    combine: &mut Combine<E>,
     neutral: &[Scalar],
 ) -> Result<Vec<Scalar>, E> {
     if n == 0 {
@@ -44,7 +47,7 @@ fn fold_level<E>(
     n: u64,
     commutative: bool,
     item: &mut dyn FnMut(u64) -> Result<Vec<Scalar>, E>,
-    combine: &mut dyn FnMut(&[Scalar], &[Scalar]) -> Result<Vec<Scalar>, E>,
+    combine: &mut Combine<E>,
     neutral: &[Scalar],
 ) -> Result<Vec<Scalar>, E> {
     if level == 0 {
@@ -63,13 +66,12 @@ fn fold_chunk<E>(
     n: u64,
     commutative: bool,
     item: &mut dyn FnMut(u64) -> Result<Vec<Scalar>, E>,
-    combine: &mut dyn FnMut(&[Scalar], &[Scalar]) -> Result<Vec<Scalar>, E>,
+    combine: &mut Combine<E>,
     neutral: &[Scalar],
 ) -> Result<Vec<Scalar>, E> {
     gather(n, commutative, neutral, combine, &mut |i, _| item(first + i))
 }
 
-type Combine<'a, E> = dyn FnMut(&[Scalar], &[Scalar]) -> Result<Vec<Scalar>, E> + 'a;
 type Element<'a, E> = dyn FnMut(u64, &mut Combine<E>) -> Result<Vec<Scalar>, E> + 'a;
 
 /// At most `CHUNK` elements into accumulators, and those into one.
