@@ -12,4 +12,5 @@ pub mod interp;
 pub mod kernel;
 pub mod ops;
 pub mod size;
+pub mod text;
 pub mod types;
