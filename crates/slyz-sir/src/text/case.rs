@@ -153,7 +153,7 @@ impl<'t> Parser<'t> {
             expect.push(expected);
         }
         if !in_kernel && expect.len() < slots.results.len() {
-            return Err(self.expected(format!("`expect` for each of the {} results", slots.results.len())));
+            return Err(self.expected(format!("`expect` for result {}", expect.len())));
         }
         if !self.eat("}") {
             return Err(self.expected("an argument, `expect` or `}`"));
@@ -200,7 +200,7 @@ impl<'t> Parser<'t> {
 
     fn graph_expect(&mut self, slots: &Slots, k: usize) -> Result<Expect, ParseError> {
         let Some(slot) = slots.results.get(k) else {
-            return Err(self.expected(format!("`}}` after {} results", slots.results.len())));
+            return Err(self.expected("`}` after the last result"));
         };
         self.keyword("expect")?;
         Ok(Expect { memory: None, value: self.fitting(slot)?, ulp: self.within()? })

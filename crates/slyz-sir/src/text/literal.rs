@@ -51,7 +51,9 @@ fn nan(ty: Ty) -> Scalar {
         Ty::F16 => 0x7e00,
         Ty::BF16 => 0x7fc0,
         Ty::F32 => 0x7fc0_0000,
-        _ => 0x7ff8_0000_0000_0000,
+        Ty::F64 => 0x7ff8_0000_0000_0000,
+        // Callers ask for floats only; the others have none.
+        Ty::Bool | Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64 | Ty::U8 | Ty::U16 | Ty::U32 | Ty::U64 => 0,
     };
     Scalar { ty, bits }
 }
@@ -87,15 +89,15 @@ impl<'t> Parser<'t> {
                 let text = format!("{sign}{digits}");
                 let scalar = if ty.is_float() { read_float(ty, &text) } else { read_int(ty, &text) };
                 let wanted = || match ty.is_float() {
-                    true => format!("an {ty} that is not too large for the type"),
-                    false => format!("an {ty}, from {} to {}", int_range(ty).0, int_range(ty).1),
+                    true => format!("a finite constant of type {ty}"),
+                    false => format!("a constant of type {ty}, from {} to {}", int_range(ty).0, int_range(ty).1),
                 };
                 let scalar = scalar.ok_or_else(|| self.error(at, wanted(), Kind::Number(&text).describe()))?;
                 self.bump();
                 Ok(scalar)
             }
             Kind::Word(_) | Kind::Name(_) | Kind::Text(_) | Kind::Mark(_) | Kind::End => {
-                Err(self.expected(format!("an {ty}")))
+                Err(self.expected(format!("a constant of type {ty}")))
             }
         }
     }

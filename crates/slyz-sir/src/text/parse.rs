@@ -266,9 +266,9 @@ impl<'t> Parser<'t> {
                 self.next += 2;
                 let a = self.size()?;
                 self.mark("/")?;
-                let n = self.number("a constant divisor")?;
+                let n: std::num::NonZeroU64 = self.number("a constant divisor, 1 or more")?;
                 self.mark(")")?;
-                Ok(Size::CeilDiv(a.into(), n))
+                Ok(Size::CeilDiv(a.into(), n.get()))
             }
             Kind::Word("tri") if call => {
                 self.next += 2;
@@ -521,7 +521,7 @@ impl<'t> Parser<'t> {
         let results = self.names()?;
         self.mark("}")?;
         if results.len() != heading.len() {
-            let expected = format!("{} results, as in the heading", heading.len());
+            let expected = format!("as many results as the heading has, {}", heading.len());
             return Err(self.error(place, expected, results.len().to_string()));
         }
         if let Some(k) = results.iter().zip(heading).position(|(id, ty)| self.type_of(*id) != Some(ty)) {
