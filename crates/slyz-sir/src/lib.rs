@@ -6,11 +6,14 @@
 //! This crate is pure: no I/O, no devices, no `unsafe`.
 #![forbid(unsafe_code)]
 
+pub mod build;
 pub mod code;
 pub mod graph;
 pub mod interp;
 pub mod kernel;
+pub mod lower;
 pub mod ops;
 pub mod size;
 pub mod text;
 pub mod types;
+pub mod typing;
