@@ -3,9 +3,8 @@
 //! Checks that every argument is there, once, with the element type and rank it is declared with. Whether the sizes
 //! agree is seen when the case is run.
 
-use super::error::ParseError;
 use super::lex::Kind;
-use super::parse::Parser;
+use super::parse::{Parsed, Parser};
 use crate::code::Type;
 use crate::graph::Graph;
 use crate::interp::{Array, Value};
@@ -129,7 +128,7 @@ impl<'t> Parser<'t> {
         Slots { subject: Subject::Kernel(kernel.name.clone()), sizes: kernel.sizes.clone(), args, results: Vec::new() }
     }
 
-    pub fn case(&mut self, slots: &Slots) -> Result<Case, ParseError> {
+    pub fn case(&mut self, slots: &Slots) -> Parsed<Case> {
         self.keyword("case")?;
         let Kind::Text(name) = self.peek() else { return Err(self.expected("the name of the case in quotes")) };
         let place = self.at();
@@ -162,7 +161,7 @@ impl<'t> Parser<'t> {
     }
 
     /// `N=2 M=3`
-    fn case_sizes(&mut self, slots: &Slots) -> Result<Vec<(String, u64)>, ParseError> {
+    fn case_sizes(&mut self, slots: &Slots) -> Parsed<Vec<(String, u64)>> {
         let mut sizes: Vec<(String, u64)> = Vec::new();
         while let Kind::Word(name) = self.peek() {
             let declared = slots.sizes.iter().any(|decl| decl.name == name);
@@ -177,7 +176,7 @@ impl<'t> Parser<'t> {
     }
 
     /// What stands before the first `expect`, in the order of the slots.
-    fn case_args(&mut self, slots: &Slots) -> Result<Vec<Option<Value>>, ParseError> {
+    fn case_args(&mut self, slots: &Slots) -> Parsed<Vec<Option<Value>>> {
         let mut given: Vec<Option<Value>> = slots.args.iter().map(|_| None).collect();
         loop {
             let (name, memory) = match self.peek() {
@@ -198,7 +197,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn graph_expect(&mut self, slots: &Slots, k: usize) -> Result<Expect, ParseError> {
+    fn graph_expect(&mut self, slots: &Slots, k: usize) -> Parsed<Expect> {
         let Some(slot) = slots.results.get(k) else {
             return Err(self.expected("`}` after the last result"));
         };
@@ -206,7 +205,7 @@ impl<'t> Parser<'t> {
         Ok(Expect { memory: None, value: self.fitting(slot)?, ulp: self.within()? })
     }
 
-    fn kernel_expect(&mut self, slots: &Slots) -> Result<Expect, ParseError> {
+    fn kernel_expect(&mut self, slots: &Slots) -> Parsed<Expect> {
         self.keyword("expect")?;
         let Kind::Word(name) = self.peek() else { return Err(self.expected("a memory")) };
         let Some(slot) = slots.args.iter().find(|slot| slot.memory && slot.name == name) else {
@@ -217,18 +216,18 @@ impl<'t> Parser<'t> {
         Ok(Expect { memory: Some(name.to_string()), value: self.fitting(slot)?, ulp: self.within()? })
     }
 
-    fn within(&mut self) -> Result<u32, ParseError> {
+    fn within(&mut self) -> Parsed<u32> {
         if self.eat_word("within") { self.number("a number of units in the last place") } else { Ok(0) }
     }
 
-    fn fitting(&mut self, slot: &Slot) -> Result<Value, ParseError> {
+    fn fitting(&mut self, slot: &Slot) -> Parsed<Value> {
         let at = self.at();
         let value = self.value()?;
         if slot.fits(&value) { Ok(value) } else { Err(self.error(at, slot.describe(), "another type")) }
     }
 
     /// `f32 0.5` or `f32[2] [1.0, 2.0]`
-    fn value(&mut self) -> Result<Value, ParseError> {
+    fn value(&mut self) -> Parsed<Value> {
         let ty = self.scalar_ty()?;
         let at = self.at();
         if !self.eat("[") {

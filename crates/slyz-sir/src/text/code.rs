@@ -2,14 +2,11 @@
 //!
 //! Reads any operation at any level, with any number of operands; the verifier says what fits where.
 
-use super::error::ParseError;
 use super::lex::Kind;
-use super::parse::{Binder, Parser};
+use super::parse::{Binder, Parsed, Parser};
 use crate::code::{AtomicOp, Body, FnId, Id, MemId, Monoid, Op, Place, Scope, Stmt, SubgroupOp, Type};
 use crate::ops::Operator;
 use crate::types::Ty;
-
-type Parsed<T> = Result<T, ParseError>;
 
 impl<'t> Parser<'t> {
     /// Statements up to `yield`, `return` or `}`.
@@ -108,10 +105,15 @@ impl<'t> Parser<'t> {
         }
         let read = match word {
             "const" | "extent" | "cast" | "bitcast" | "call" | "at" => Self::scalar_op,
-            "if" | "for" | "while" => Self::control_op,
-            "tabulate" | "fold" | "scan" | "scatter" | "filter" => Self::array_op,
+            "if" => Self::if_op,
+            "for" => Self::for_op,
+            "while" => Self::while_op,
+            "lanes" => Self::lanes_op,
+            "filter" => Self::filter_op,
+            "scatter" => Self::scatter_op,
+            "tabulate" | "fold" | "scan" => Self::array_op,
             "global" | "local" | "block" | "block_dim" | "grid_dim" | "lane" | "subgroup_size" => Self::place_op,
-            "load" | "store" | "atomic" | "barrier" | "fence" | "subgroup" | "lanes" => Self::thread_op,
+            "load" | "store" | "atomic" | "barrier" | "fence" | "subgroup" => Self::thread_op,
             _ => return Err(self.expected("an operation")),
         };
         self.bump();
@@ -140,45 +142,56 @@ impl<'t> Parser<'t> {
         })
     }
 
-    fn control_op(&mut self, word: &str, _: &[Binder]) -> Parsed<Op> {
-        match word {
-            "if" => {
-                let (cond, args, then) = (self.name()?, self.args()?, self.body()?);
-                self.keyword("else")?;
-                Ok(Op::If { cond, args, then, otherwise: self.body()? })
-            }
-            "for" => {
-                let lo = self.name()?;
-                self.keyword("to")?;
-                let hi = self.name()?;
-                self.keyword("step")?;
-                Ok(Op::For { lo, hi, step: self.name()?, init: self.args()?, body: self.body()? })
-            }
-            _ => {
-                let (init, cond) = (self.args()?, self.body()?);
-                self.keyword("do")?;
-                Ok(Op::While { init, cond, body: self.body()? })
-            }
-        }
+    // Each in its own function, so that nested code pays the stack of what it uses.
+
+    fn if_op(&mut self, _: &str, _: &[Binder]) -> Parsed<Op> {
+        let (cond, args, then) = (self.name()?, self.args()?, self.body()?);
+        self.keyword("else")?;
+        Ok(Op::If { cond, args, then, otherwise: self.body()? })
+    }
+
+    fn for_op(&mut self, _: &str, _: &[Binder]) -> Parsed<Op> {
+        let lo = self.name()?;
+        self.keyword("to")?;
+        let hi = self.name()?;
+        self.keyword("step")?;
+        Ok(Op::For { lo, hi, step: self.name()?, init: self.args()?, body: self.body()? })
+    }
+
+    fn while_op(&mut self, _: &str, _: &[Binder]) -> Parsed<Op> {
+        let (init, cond) = (self.args()?, self.body()?);
+        self.keyword("do")?;
+        Ok(Op::While { init, cond, body: self.body()? })
+    }
+
+    fn lanes_op(&mut self, _: &str, _: &[Binder]) -> Parsed<Op> {
+        let lo = self.name()?;
+        self.keyword("to")?;
+        let (hi, body) = (self.name()?, self.body()?);
+        let monoid = if self.peek() == Kind::Word("with") { Some(self.monoid()?) } else { None };
+        Ok(Op::Lanes { lo, hi, body, monoid })
+    }
+
+    fn filter_op(&mut self, _: &str, _: &[Binder]) -> Parsed<Op> {
+        let extent = self.size()?;
+        self.keyword("as")?;
+        let kept = self.size_var()?;
+        Ok(Op::Filter { extent, body: self.body()?, kept })
+    }
+
+    fn scatter_op(&mut self, _: &str, _: &[Binder]) -> Parsed<Op> {
+        let shape = self.shape()?;
+        self.keyword("into")?;
+        Ok(Op::Scatter { shape, target: self.shape()?, body: self.body()?, monoid: self.monoid()? })
     }
 
     fn array_op(&mut self, word: &str, _: &[Binder]) -> Parsed<Op> {
-        if word == "filter" {
-            let extent = self.size()?;
-            self.keyword("as")?;
-            let kept = self.size_var()?;
-            return Ok(Op::Filter { extent, body: self.body()?, kept });
+        let (shape, body) = (self.shape()?, self.body()?);
+        if word == "tabulate" {
+            return Ok(Op::Tabulate { shape, body });
         }
-        let shape = self.shape()?;
-        Ok(match word {
-            "tabulate" => Op::Tabulate { shape, body: self.body()? },
-            "fold" => Op::Fold { shape, body: self.body()?, monoid: self.monoid()? },
-            "scan" => Op::Scan { shape, body: self.body()?, monoid: self.monoid()? },
-            _ => {
-                self.keyword("into")?;
-                Op::Scatter { shape, target: self.shape()?, body: self.body()?, monoid: self.monoid()? }
-            }
-        })
+        let monoid = self.monoid()?;
+        Ok(if word == "fold" { Op::Fold { shape, body, monoid } } else { Op::Scan { shape, body, monoid } })
     }
 
     fn place_op(&mut self, word: &str, _: &[Binder]) -> Parsed<Op> {
@@ -219,14 +232,7 @@ impl<'t> Parser<'t> {
             }
             "barrier" => Op::Barrier(self.scope()?),
             "fence" => Op::Fence(self.scope()?),
-            "subgroup" => Op::Subgroup(self.together()?, self.names()?),
-            _ => {
-                let lo = self.name()?;
-                self.keyword("to")?;
-                let (hi, body) = (self.name()?, self.body()?);
-                let monoid = if self.peek() == Kind::Word("with") { Some(self.monoid()?) } else { None };
-                Op::Lanes { lo, hi, body, monoid }
-            }
+            _ => Op::Subgroup(self.together()?, self.names()?),
         })
     }
 

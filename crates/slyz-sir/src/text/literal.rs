@@ -2,9 +2,8 @@
 //!
 //! Floats are the shortest decimal that reads back, with a NaN other than the usual one as `bits 0x…`.
 
-use super::error::ParseError;
 use super::lex::Kind;
-use super::parse::Parser;
+use super::parse::{Parsed, Parser};
 use crate::interp::Value;
 use crate::types::{Scalar, Ty, int_range};
 
@@ -60,7 +59,7 @@ fn nan(ty: Ty) -> Scalar {
 
 impl<'t> Parser<'t> {
     /// A constant of a type that is known from elsewhere.
-    pub fn literal(&mut self, ty: Ty) -> Result<Scalar, ParseError> {
+    pub fn literal(&mut self, ty: Ty) -> Parsed<Scalar> {
         let at = self.at();
         if self.eat_word("bits") {
             return self.bits(ty);
@@ -102,7 +101,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn bits(&mut self, ty: Ty) -> Result<Scalar, ParseError> {
+    fn bits(&mut self, ty: Ty) -> Parsed<Scalar> {
         let wanted = format!("the bits of the {ty}, such as `0x1f`");
         let Kind::Number(digits) = self.peek() else { return Err(self.expected(wanted)) };
         let bits = digits.strip_prefix("0x").and_then(|hex| u64::from_str_radix(hex, 16).ok());

@@ -125,21 +125,22 @@ pub fn parse_module(text: &str) -> Result<Module, ParseError> {
 
 /// Reads a module and the cases in it.
 pub fn parse_file(text: &str) -> Result<(Module, Vec<Case>), ParseError> {
-    parse::Parser::new(text)?.file()
+    whole(text, parse::Parser::file)
 }
 
 /// Reads one graph and nothing else.
 pub fn parse_graph(text: &str) -> Result<Graph, ParseError> {
-    let mut parser = parse::Parser::new(text)?;
-    let graph = parser.graph()?;
-    parser.end()?;
-    Ok(graph)
+    whole(text, parse::Parser::graph)
 }
 
 /// Reads one kernel and nothing else.
 pub fn parse_kernel(text: &str) -> Result<Kernel, ParseError> {
+    whole(text, parse::Parser::kernel)
+}
+
+/// Reads the whole text as one thing.
+fn whole<'t, T>(text: &'t str, read: impl FnOnce(&mut parse::Parser<'t>) -> parse::Parsed<T>) -> Result<T, ParseError> {
     let mut parser = parse::Parser::new(text)?;
-    let kernel = parser.kernel()?;
-    parser.end()?;
-    Ok(kernel)
+    let result = read(&mut parser).and_then(|result| parser.end().map(|()| result));
+    result.map_err(|error| *error)
 }

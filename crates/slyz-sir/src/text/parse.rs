@@ -12,10 +12,15 @@ use crate::size::{Size, SizeDecl, SizeOrigin, SizeVar};
 use crate::types::Ty;
 use std::collections::HashMap;
 
-/// How deep bodies, and sizes, may nest. Far past what programs have, and shallow enough for a small stack.
-const DEEPEST: usize = 128;
+/// How deep sizes may nest, and bodies, which count for [`BODY`]. Far past what programs have, and shallow enough for
+/// a stack of 1 MiB without optimisation.
+const DEEPEST: usize = 256;
 
-type Parsed<T> = Result<T, ParseError>;
+/// What a body counts for: it needs several times the stack of a size.
+const BODY: usize = 4;
+
+/// What reading gives. The error is boxed because results lie on the stack at every level of nesting.
+pub(super) type Parsed<T> = Result<T, Box<ParseError>>;
 
 /// A place in the tokens, and what the graph or kernel being read has declared so far.
 pub(super) struct Parser<'t> {
@@ -44,7 +49,7 @@ pub(super) struct Binder<'t> {
 // ---- the cursor
 
 impl<'t> Parser<'t> {
-    pub fn new(text: &'t str) -> Parsed<Parser<'t>> {
+    pub fn new(text: &'t str) -> Result<Parser<'t>, ParseError> {
         Ok(Parser {
             text,
             tokens: tokens(text)?,
@@ -82,12 +87,12 @@ impl<'t> Parser<'t> {
         self.next += 1;
     }
 
-    pub fn error(&self, at: usize, expected: impl Into<String>, found: impl Into<String>) -> ParseError {
-        ParseError::new(self.text, at, expected, found)
+    pub fn error(&self, at: usize, expected: impl Into<String>, found: impl Into<String>) -> Box<ParseError> {
+        ParseError::new(self.text, at, expected, found).into()
     }
 
     /// The error that something else stands here.
-    pub fn expected(&self, expected: impl Into<String>) -> ParseError {
+    pub fn expected(&self, expected: impl Into<String>) -> Box<ParseError> {
         self.error(self.at(), expected, self.peek().describe())
     }
 
@@ -143,14 +148,18 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Runs `inner` one level deeper.
+    /// Runs `inner`, a body, one level deeper.
     pub fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
-        if self.depth == DEEPEST {
-            return Err(self.error(self.at(), format!("at most {DEEPEST} levels of nesting"), "one more"));
+        self.nested(BODY, inner)
+    }
+
+    fn nested<T>(&mut self, weight: usize, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth + weight > DEEPEST {
+            return Err(self.error(self.at(), "less nesting", "one level too many"));
         }
-        self.depth += 1;
+        self.depth += weight;
         let result = inner(self);
-        self.depth -= 1;
+        self.depth -= weight;
         result
     }
 
@@ -235,49 +244,59 @@ impl<'t> Parser<'t> {
 
 impl<'t> Parser<'t> {
     pub fn size(&mut self) -> Parsed<Size> {
-        self.deeper(Self::size_here)
+        self.nested(1, Self::size_here)
     }
 
     fn size_here(&mut self) -> Parsed<Size> {
-        if let Kind::Number(_) = self.peek() {
-            return Ok(Size::Const(self.number("a size below 2^64")?));
-        }
-        if self.eat("(") {
-            let a = self.size()?.into();
-            let sum = self.eat("+");
-            if !sum && !self.eat("*") {
-                return Err(self.expected("`+` or `*`"));
-            }
-            let b = self.size()?.into();
-            self.mark(")")?;
-            return Ok(if sum { Size::Add(a, b) } else { Size::Mul(a, b) });
-        }
         let call = self.peek_past() == Kind::Mark("(");
         match self.peek() {
-            Kind::Word("min") if call => {
-                self.next += 2;
-                let a = self.size()?;
-                self.mark(",")?;
-                let b = self.size()?;
-                self.mark(")")?;
-                Ok(Size::Min(a.into(), b.into()))
-            }
-            Kind::Word("ceil") if call => {
-                self.next += 2;
-                let a = self.size()?;
-                self.mark("/")?;
-                let n: std::num::NonZeroU64 = self.number("a constant divisor, 1 or more")?;
-                self.mark(")")?;
-                Ok(Size::CeilDiv(a.into(), n.get()))
-            }
-            Kind::Word("tri") if call => {
-                self.next += 2;
-                let a = self.size()?;
-                self.mark(")")?;
-                Ok(Size::Tri(a.into()))
-            }
+            Kind::Number(_) => Ok(Size::Const(self.number("a size below 2^64")?)),
+            Kind::Mark("(") => self.sum_or_product(),
+            Kind::Word("min") if call => self.min(),
+            Kind::Word("ceil") if call => self.ceil(),
+            Kind::Word("tri") if call => self.tri(),
             _ => self.size_var().map(Size::Var),
         }
+    }
+
+    fn sum_or_product(&mut self) -> Parsed<Size> {
+        self.mark("(")?;
+        let a = self.size()?.into();
+        let sum = self.eat("+");
+        if !sum && !self.eat("*") {
+            return Err(self.expected("`+` or `*`"));
+        }
+        let b = self.size()?.into();
+        self.mark(")")?;
+        Ok(if sum { Size::Add(a, b) } else { Size::Mul(a, b) })
+    }
+
+    fn min(&mut self) -> Parsed<Size> {
+        self.keyword("min")?;
+        self.mark("(")?;
+        let a = self.size()?.into();
+        self.mark(",")?;
+        let b = self.size()?.into();
+        self.mark(")")?;
+        Ok(Size::Min(a, b))
+    }
+
+    fn ceil(&mut self) -> Parsed<Size> {
+        self.keyword("ceil")?;
+        self.mark("(")?;
+        let a = self.size()?.into();
+        self.mark("/")?;
+        let n: std::num::NonZeroU64 = self.number("a constant divisor, 1 or more")?;
+        self.mark(")")?;
+        Ok(Size::CeilDiv(a, n.get()))
+    }
+
+    fn tri(&mut self) -> Parsed<Size> {
+        self.keyword("tri")?;
+        self.mark("(")?;
+        let a = self.size()?.into();
+        self.mark(")")?;
+        Ok(Size::Tri(a))
     }
 
     pub fn size_var(&mut self) -> Parsed<SizeVar> {
