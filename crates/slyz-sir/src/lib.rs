@@ -15,6 +15,7 @@ pub mod lower;
 pub mod nesting;
 pub mod ops;
 pub mod size;
+pub mod text;
 pub mod types;
 pub mod typing;
 pub mod verify;
