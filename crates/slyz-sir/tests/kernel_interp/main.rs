@@ -1,6 +1,7 @@
 //! The interpreter of kernels: programs of the usual kinds, and every mistake it promises to report.
 
 mod code;
+mod lowered;
 mod mistakes;
 mod plans;
 mod programs;

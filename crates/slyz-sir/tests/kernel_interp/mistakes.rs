@@ -389,3 +389,53 @@ fn memory_that_does_not_fit_is_an_error_and_keeps_the_arguments() {
     assert!(matches!(error, KernelError::TooLarge { .. }), "{error}");
     assert_eq!(to_ints(&memories[0]), [0, 1, 2, 3, 4, 5, 6, 7]);
 }
+
+/// Thread 1 of block 0 writes; thread 0 fences; thread 0 of block 1 acquires; thread 1 of block 1 reads.
+fn hand_over(barrier_before_fence: bool, acquire: Option<AtomicOp>, barrier_after_acquire: bool) -> Kernel {
+    let mut c = Code::new();
+    let data = c.memory("data", Ty::I64, BOTH, vec![]);
+    let flag = c.memory("flag", Ty::I64, BOTH, vec![]);
+    let (t, b) = (c.place(Place::Local, 0), c.place(Place::Block, 0));
+    let (zero, one) = (c.int(0), c.int(1));
+    let (leads, follows) = (c.eq(t, zero), c.eq(t, one));
+    let sends = c.eq(b, zero);
+    c.choose(
+        sends,
+        |c| {
+            c.when(follows, |c| c.store(data, &[], &[one]));
+            if barrier_before_fence {
+                c.barrier(Scope::Block);
+            }
+            c.when(leads, |c| {
+                c.fence();
+                c.atomic(AtomicOp::Store, flag, &[], &[one]);
+            });
+            vec![]
+        },
+        |c| {
+            if let Some(op) = acquire {
+                c.when(leads, |c| {
+                    c.atomic(op, flag, &[], &[]);
+                });
+            }
+            if barrier_after_acquire {
+                c.barrier(Scope::Block);
+            }
+            c.when(follows, |c| {
+                c.load(data, &[]);
+            });
+            vec![]
+        },
+    );
+    c.kernel("hand_over", &[], grid(2), [2, 1, 1])
+}
+
+#[test]
+fn both_sides_of_a_hand_over_need_their_fence_and_barrier() {
+    let load = Some(AtomicOp::Load);
+    let outcome = |kernel: &Kernel| run(kernel, &[], &mut [ints(&[], [0]), ints(&[], [0])], &[]);
+    assert_eq!(outcome(&hand_over(true, load, true)), Ok(()));
+    for wrong in [hand_over(false, load, true), hand_over(true, load, false), hand_over(true, None, true)] {
+        assert!(matches!(outcome(&wrong), Err(KernelError::Race(_))));
+    }
+}
