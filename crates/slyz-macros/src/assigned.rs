@@ -25,11 +25,9 @@ pub fn in_block(block: &Block) -> BTreeMap<String, Ident> {
 /// Whether the operator assigns its left side.
 fn assigns(op: &BinOp) -> bool {
     use BinOp::*;
-    match op {
-        AddAssign(_) | SubAssign(_) | MulAssign(_) | DivAssign(_) | RemAssign(_) => true,
-        BitXorAssign(_) | BitAndAssign(_) | BitOrAssign(_) | ShlAssign(_) | ShrAssign(_) => true,
-        _ => false,
-    }
+    let arithmetic = matches!(op, AddAssign(_) | SubAssign(_) | MulAssign(_) | DivAssign(_) | RemAssign(_));
+    let bits = matches!(op, BitXorAssign(_) | BitAndAssign(_) | BitOrAssign(_) | ShlAssign(_) | ShrAssign(_));
+    arithmetic || bits
 }
 
 #[derive(Default)]

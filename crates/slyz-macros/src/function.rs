@@ -44,7 +44,7 @@ pub fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     match checked {
         Ok((true, block)) => {
             let function = ItemFn { block, ..function };
-            quote!(#[allow(unused_assignments)] #function)
+            quote!(#[allow(unused_assignments, unused_mut)] #function)
         }
         Ok((false, block)) => shared(ItemFn { block, ..function }),
         Err(error) => rejected(error, &function),
@@ -138,7 +138,7 @@ fn shared(function: ItemFn) -> TokenStream {
     quote! {
         #(#attrs)*
         #[track_caller]
-        #[allow(unused_assignments)]
+        #[allow(unused_assignments, unused_mut)]
         #vis #sig {
             ::slyz::__private::call(
                 ::core::concat!(::core::module_path!(), "::", #name),

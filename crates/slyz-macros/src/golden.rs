@@ -62,7 +62,8 @@ fn expand_item(mut item: Item) -> TokenStream {
         Item::Static(it) => &mut it.attrs,
         _ => panic!("an input holds functions and types"),
     };
-    let Meta::List(list) = attrs.remove(0).meta else {
+    let ours = attrs.iter().position(|attr| ["function", "derive"].iter().any(|name| attr.path().is_ident(name)));
+    let Meta::List(list) = attrs.remove(ours.expect("every item is an input")).meta else {
         return function::expand(TokenStream::new(), item.into_token_stream());
     };
     match list.tokens.to_string().as_str() {

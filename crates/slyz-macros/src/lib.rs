@@ -26,7 +26,7 @@ use proc_macro::TokenStream;
 
 /// Lets a function over traced values use plain Rust control flow, and keeps it a function in the generated code.
 ///
-/// ```ignore
+/// ```text
 /// #[slyz::function]
 /// fn normalise(x: Exp<f32>) -> Exp<f32> {
 ///     if x < 0.0 && x > -1.0 { return 0.0; }
@@ -62,7 +62,7 @@ pub fn function(options: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Makes a field-less enum an axis: its variants, in order, are the positions.
 ///
-/// ```ignore
+/// ```text
 /// #[derive(Clone, Copy, Axis)]
 /// enum Channel { R, G, B }
 ///
@@ -79,7 +79,7 @@ pub fn axis(item: TokenStream) -> TokenStream {
 /// The struct is generic in its field types, because its traced form has other fields than its host form:
 /// `Rgb<f32>` on the host is `Rgb<Exp<f32>>` in a traced function.
 ///
-/// ```ignore
+/// ```text
 /// #[derive(Clone, Copy, Elem)]
 /// struct Rgb<T> { r: T, g: T, b: T }
 ///
