@@ -12,6 +12,7 @@ pub mod graph;
 pub mod interp;
 pub mod kernel;
 pub mod ops;
+pub mod pass;
 pub mod size;
 pub mod types;
 pub mod typing;
