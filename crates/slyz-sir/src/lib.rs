@@ -11,6 +11,7 @@ pub mod code;
 pub mod graph;
 pub mod interp;
 pub mod kernel;
+pub mod nesting;
 pub mod ops;
 pub mod pass;
 pub mod size;

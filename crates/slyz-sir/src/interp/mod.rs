@@ -1,5 +1,8 @@
 //! The meaning of SIR. Every device is held to it.
 
+pub mod fold;
+pub mod graph;
+
 use crate::types::{Scalar, Ty};
 
 /// A value at the border of a program: an argument or a result.
