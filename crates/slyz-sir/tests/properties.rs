@@ -1,0 +1,46 @@
+//! What must hold for every program, tried on random ones.
+
+mod random;
+
+use proptest::prelude::*;
+use random::{Case, agree, case};
+use slyz_sir::graph::Graph;
+use slyz_sir::interp::Value;
+use slyz_sir::interp::graph::{InterpError, Options, run_with};
+use slyz_sir::pass::{GRAPH_PASSES, optimize};
+
+/// Some random program runs very long; those say nothing more than short ones.
+const LIMITS: Options = Options { turns: Some(50_000), elements: Some(10_000) };
+
+/// What the interpreter says; `None` if it takes too long.
+fn outcome(graph: &Graph, case: &Case) -> Option<Vec<Value>> {
+    match run_with(graph, &case.sizes, &case.args, &LIMITS) {
+        Ok(values) => Some(values),
+        Err(InterpError::Budget(_)) => None,
+        Err(error) => panic!("{error}\n{graph:#?}"),
+    }
+}
+
+fn same_meaning(name: &str, case: &Case, rewritten: &Graph) {
+    let Some(before) = outcome(&case.graph, case) else { return };
+    let Some(after) = outcome(rewritten, case) else { panic!("{name} makes the program run longer") };
+    assert!(agree(&before, &after), "{name}: {before:?} became {after:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_pass_keeps_the_meaning(seed: u64, budget in 1u32..60) {
+        let case = case(seed, budget);
+        for pass in GRAPH_PASSES {
+            same_meaning(pass.name, &case, &(pass.run)(case.graph.clone()));
+        }
+    }
+
+    #[test]
+    fn optimize_keeps_the_meaning(seed: u64, budget in 1u32..120) {
+        let case = case(seed, budget);
+        same_meaning("optimize", &case, &optimize(&case.graph));
+    }
+}
