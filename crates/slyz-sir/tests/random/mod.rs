@@ -97,7 +97,7 @@ impl Random {
     }
 
     fn finish(mut self, args: Vec<Value>) -> Case {
-        let count = 1 + self.rng.below(4) as usize;
+        let count = 1 + self.rng.below(8) as usize;
         let mut results = vec![];
         for _ in 0..count {
             let all: Vec<Id> = [&self.outcomes[..], &self.outcomes[self.outcomes.len() / 2..]].concat();
@@ -127,7 +127,7 @@ impl Random {
             self.axes.push(Axis { size: Size::Const(n), extent: n });
         }
         let mut args = vec![];
-        for _ in 0..1 + self.rng.below(4) {
+        for _ in 0..1 + self.rng.below(6) {
             let ty = self.rng.ty();
             if self.rng.chance(35) {
                 let id = self.b.param(Type::Scalar(ty));
@@ -433,8 +433,7 @@ impl Random {
             13 => self.repeat(ty, depth),
             14 if !self.in_function => {
                 let ids = self.fold(depth.min(1));
-                let (id, from) = (ids[0], self.ty_of(ids[0]));
-                if from == ty { id } else { self.made(Op::Cast(ty, id))[0] }
+                self.cast(ty, ids[0])
             }
             _ => self.operator(ty, depth),
         }
@@ -449,8 +448,18 @@ impl Random {
             let axis = self.axis();
             return self.made(Op::Extent(axis.size))[0];
         }
-        let value = constant(&mut self.rng, ty);
-        self.constant(value)
+        // A constant, but not so often that most of the program is known beforehand.
+        match self.rng.pick(&self.scalars) {
+            Some(&other) if self.rng.chance(40) => self.cast(ty, other),
+            _ => {
+                let value = constant(&mut self.rng, ty);
+                self.constant(value)
+            }
+        }
+    }
+
+    fn cast(&mut self, ty: Ty, arg: Id) -> Id {
+        if self.ty_of(arg) == ty { arg } else { self.made(Op::Cast(ty, arg))[0] }
     }
 
     fn operator(&mut self, ty: Ty, depth: u32) -> Id {
