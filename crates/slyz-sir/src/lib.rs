@@ -17,3 +17,4 @@ pub mod pass;
 pub mod size;
 pub mod types;
 pub mod typing;
+pub mod verify;

@@ -12,6 +12,7 @@ use crate::graph::{Graph, Require, largest_id};
 use crate::nesting;
 use crate::size::{Size, SizeError, SizeOrigin, SizeVar};
 use crate::types::Scalar;
+use crate::verify::MAX_ID;
 use eval::Machine;
 
 /// Why a graph did not run to its end.
@@ -95,9 +96,6 @@ pub struct Options {
     /// The most elements one array may have. What memory holds by default.
     pub elements: Option<u64>,
 }
-
-/// Names past this number are refused, because the environment is one flat list.
-pub const MAX_ID: u32 = 1 << 24;
 
 /// Runs a graph.
 ///
