@@ -8,6 +8,7 @@ use slyz_sir::graph::Graph;
 use slyz_sir::interp::Value;
 use slyz_sir::interp::graph::{InterpError, Options, run_with};
 use slyz_sir::pass::{GRAPH_PASSES, optimize};
+use slyz_sir::{text, verify};
 
 /// Some random program runs very long; those say nothing more than short ones.
 const LIMITS: Options = Options { turns: Some(50_000), elements: Some(10_000) };
@@ -17,11 +18,12 @@ fn outcome(graph: &Graph, case: &Case) -> Option<Vec<Value>> {
     match run_with(graph, &case.sizes, &case.args, &LIMITS) {
         Ok(values) => Some(values),
         Err(InterpError::Budget(_)) => None,
-        Err(error) => panic!("{error}\n{graph:#?}"),
+        Err(error) => panic!("{error}\n{graph}"),
     }
 }
 
 fn same_meaning(name: &str, case: &Case, rewritten: &Graph) {
+    assert_eq!(verify::graph(rewritten), Ok(()), "after {name}");
     let Some(before) = outcome(&case.graph, case) else { return };
     let Some(after) = outcome(rewritten, case) else { panic!("{name} makes the program run longer") };
     assert!(agree(&before, &after), "{name}: {before:?} became {after:?}");
@@ -29,6 +31,20 @@ fn same_meaning(name: &str, case: &Case, rewritten: &Graph) {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn built_graphs_verify(seed: u64, budget in 1u32..120) {
+        prop_assert_eq!(verify::graph(&case(seed, budget).graph), Ok(()));
+    }
+
+    #[test]
+    fn text_says_it_all(seed: u64, budget in 1u32..60) {
+        let case = case(seed, budget);
+        let text = case.graph.to_string();
+        let parsed = text::parse_graph(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        prop_assert_eq!(parsed.to_string(), text);
+        same_meaning("printing and parsing", &case, &parsed);
+    }
 
     #[test]
     fn every_pass_keeps_the_meaning(seed: u64, budget in 1u32..60) {
@@ -41,6 +57,8 @@ proptest! {
     #[test]
     fn optimize_keeps_the_meaning(seed: u64, budget in 1u32..120) {
         let case = case(seed, budget);
-        same_meaning("optimize", &case, &optimize(&case.graph));
+        let optimized = optimize(&case.graph);
+        same_meaning("optimize", &case, &optimized);
+        prop_assert_eq!(optimize(&optimized), optimized, "a second time finds more");
     }
 }

@@ -9,13 +9,10 @@
 //! function, loops, or has an effect; and it does not look into how likely a side is.
 //!
 //! ```text
-//! %3: f32 = if %2 (%1) {                   %5: f32 = neg %1
-//!   then (%4: f32) {                       %3: f32 = select %2, %5, %1
-//!     %5: f32 = neg %4
-//!     yield %5                       →
-//!   }
-//!   else (%6: f32) { yield %6 }
-//! }
+//! %2: f32 = if %0 (%1) |%3: f32| {               %4: f32 = neg %1
+//!   %4: f32 = neg %3                             %2: f32 = select %0, %4, %1
+//!   yield %4                               →
+//! } else |%5: f32| { yield %5 }
 //! ```
 
 use crate::code::{Body, Id, Op, Stmt};

@@ -10,19 +10,25 @@
 //! across statements; only components inside one loop or monoid.
 //!
 //! ```text
-//! %1: f32, %2: f32 = for %3..%4 step %5 (%0, %0) {        %1: f32 = for %3..%4 step %5 (%0) {
-//!   (%6: i32, %7: f32, %8: f32)                             (%6: i32, %7: f32)
-//!   %9: f32 = mul %7, %0                             →      %9: f32 = mul %7, %0
-//!   %10: f32 = add %7, %8                                   yield %9
-//!   yield %9, %10                                         }
-//! }                                                       yield %1
-//! yield %1
+//! %5: f32, %6: f32 = for %1 to %2 step %3 (%0, %0) |%7: i32, %8: f32, %9: f32| {
+//!   %10: f32 = mul %8, %0
+//!   %11: f32 = add %8, %9
+//!   yield %10, %11
+//! }
+//! return %5
+//! ```
+//! becomes
+//! ```text
+//! %5: f32 = for %1 to %2 step %3 (%0) |%7: i32, %8: f32| { %10: f32 = mul %8, %0; yield %10 }
+//! return %5
 //! ```
 
 use crate::code::{Body, FnId, Id, Monoid, Op, Stmt, Var};
 use crate::graph::{Graph, Require};
+use crate::nesting::each_size;
 use crate::size::{Size, SizeVar};
 use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
 
 /// Runs the pass on a graph.
 pub fn run(mut graph: Graph) -> Graph {
@@ -99,30 +105,10 @@ impl Live {
         }
         self.drop_branch_args(&mut stmt.op);
         self.vars(&stmt.binds);
-        match &stmt.op {
-            Op::Extent(size) | Op::Filter { extent: size, .. } => self.size(size),
-            Op::Tabulate { shape, .. } | Op::Fold { shape, .. } | Op::Scan { shape, .. } => {
-                shape.iter().for_each(|size| self.size(size))
-            }
-            Op::Scatter { shape, target, .. } => shape.iter().chain(target).for_each(|size| self.size(size)),
-            Op::Const(_)
-            | Op::Apply(..)
-            | Op::Cast(..)
-            | Op::Bitcast(..)
-            | Op::Call(..)
-            | Op::If { .. }
-            | Op::For { .. }
-            | Op::While { .. }
-            | Op::At { .. }
-            | Op::Place(..)
-            | Op::Load { .. }
-            | Op::Store { .. }
-            | Op::Atomic { .. }
-            | Op::Barrier(_)
-            | Op::Fence(_)
-            | Op::Subgroup(..)
-            | Op::Lanes { .. } => {}
-        }
+        let Ok(()) = each_size(&stmt.op, &mut |size| {
+            self.size(size);
+            Ok::<(), Infallible>(())
+        });
         stmt.op.each_operand(&mut |id| {
             self.names.insert(id);
         });

@@ -8,17 +8,16 @@
 //! nor anything with a body. A call moves only if the function has no `while`, which might not end.
 //!
 //! ```text
-//! %1: [n]f32 = tabulate [n] (%2: i64) {    %4: f32 = exp %0
-//!   %3: f32 = at %5, %2                    %1: [n]f32 = tabulate [n] (%2: i64) {
-//!   %4: f32 = exp %0                 →       %3: f32 = at %5, %2
-//!   %6: f32 = mul %3, %4                     %6: f32 = mul %3, %4
-//!   yield %6                                 yield %6
-//! }                                        }
+//! %2: f32[N] = tabulate [N] |%3: i64| {          %4: f32 = exp %1
+//!   %4: f32 = exp %1                             %2: f32[N] = tabulate [N] |%3: i64| {
+//!   %5: f32 = at %0[%3]                    →       %5: f32 = at %0[%3]
+//!   %6: f32 = mul %4, %5                           %6: f32 = mul %4, %5
+//!   yield %6                                       yield %6
+//! }                                              }
 //! ```
 
 use crate::code::{Body, FnId, Function, Id, Op, Stmt};
 use crate::graph::Graph;
-use crate::size::{Size, SizeVar};
 use std::collections::HashSet;
 
 /// Runs the pass on a graph.
@@ -68,31 +67,18 @@ fn hoisted(mut body: Body, ends: &[bool]) -> Body {
 /// Moves what does not depend on the body to the end of `out`.
 fn lift(body: &mut Body, ends: &[bool], out: &mut Vec<Stmt>) {
     let mut bound: HashSet<Id> = body.params.iter().map(|p| p.id).collect();
-    let mut counted: HashSet<SizeVar> = HashSet::new();
     let mut stay = Vec::with_capacity(body.stmts.len());
     for stmt in std::mem::take(&mut body.stmts) {
         let mut depends = false;
         stmt.op.each_operand(&mut |id| depends |= bound.contains(&id));
-        if let Op::Extent(size) = &stmt.op {
-            depends |= mentions(size, &counted);
-        }
         if !depends && moves(&stmt.op, ends) {
             out.push(stmt);
         } else {
             bound.extend(stmt.binds.iter().map(|b| b.id));
-            if let Op::Filter { kept, .. } = stmt.op {
-                counted.insert(kept);
-            }
             stay.push(stmt);
         }
     }
     body.stmts = stay;
-}
-
-fn mentions(size: &Size, vars: &HashSet<SizeVar>) -> bool {
-    let mut found = false;
-    size.each_var(&mut |var| found |= vars.contains(&var));
-    found
 }
 
 /// Is it an operation that may be computed where it was not asked for?

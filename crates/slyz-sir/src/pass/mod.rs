@@ -15,6 +15,7 @@ pub mod simplify;
 
 use crate::code::Body;
 use crate::graph::Graph;
+use crate::verify;
 
 /// A rewriting of graphs.
 pub struct Pass {
@@ -38,13 +39,22 @@ pub static GRAPH_PASSES: &[Pass] = &[
 /// Rounds after which [`optimize`] stops even if a pass still finds something.
 const ROUNDS: usize = 4;
 
-/// Runs the passes until nothing changes.
+/// Runs the passes on a verified graph until nothing changes.
+///
+/// ```
+/// use slyz_sir::{pass::optimize, text::parse_graph};
+///
+/// let graph = parse_graph("graph g(%x: i32) -> i32 { %one: i32 = const 1  %y: i32 = mul %x, %one  return %y }")?;
+/// assert_eq!(optimize(&graph).to_string(), "graph g(%0: i32) -> i32 {\n  return %0\n}\n");
+/// # Ok::<(), slyz_sir::text::ParseError>(())
+/// ```
 pub fn optimize(graph: &Graph) -> Graph {
     let mut graph = graph.clone();
     for _ in 0..ROUNDS {
         let before = graph.clone();
         for pass in GRAPH_PASSES {
             graph = (pass.run)(graph);
+            debug_assert_eq!(verify::graph(&graph), Ok(()), "after the pass `{}`", pass.name);
         }
         if graph == before {
             break;
