@@ -3,6 +3,7 @@
 mod random;
 
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use random::{Case, agree, case};
 use slyz_sir::graph::Graph;
 use slyz_sir::interp::Value;
@@ -29,8 +30,19 @@ fn same_meaning(name: &str, case: &Case, rewritten: &Graph) {
     assert!(agree(&before, &after), "{name}: {before:?} became {after:?}");
 }
 
+fn config() -> ProptestConfig {
+    let default = ProptestConfig::default();
+    ProptestConfig {
+        cases: default.cases.max(1000),
+        rng_seed: if default.rng_seed == RngSeed::Random { RngSeed::Fixed(1) } else { default.rng_seed },
+        failure_persistence: None,
+        ..default
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    // The same programs in every run. `PROPTEST_RNG_SEED` and `PROPTEST_CASES` try others.
+    #![proptest_config(config())]
 
     #[test]
     fn built_graphs_verify(seed: u64, budget in 1u32..120) {
