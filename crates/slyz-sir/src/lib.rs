@@ -15,6 +15,7 @@ pub mod kernel;
 pub mod lower;
 pub mod nesting;
 pub mod ops;
+pub mod pass;
 pub mod size;
 pub mod text;
 pub mod types;

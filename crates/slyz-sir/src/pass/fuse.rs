@@ -29,11 +29,11 @@ const LARGEST: usize = 50_000;
 /// Runs the pass.
 pub fn run(mut graph: Graph) -> Graph {
     let mut fresh = graph.fresh_ids();
-    flatten(&mut graph.body, &mut fresh);
+    flatten(&mut graph.body);
     let sites = Sites::of(&graph.body);
     let mut fuser = Fuser { fresh: &mut fresh, sites, producers: HashMap::new(), size: count(&graph.body) };
     fuser.body(&mut graph.body, &mut HashMap::new());
-    super::dce::body(&mut graph.body);
+    graph = super::dce::run(graph);
     share_loops(&mut graph.body, &mut fresh);
     graph
 }
@@ -63,9 +63,9 @@ fn stmt_cost(op: &Op) -> u64 {
         Op::For { body, .. } => (cost(body) + 1).saturating_mul(16),
         Op::While { cond: c, body, .. } => (cost(c) + cost(body) + 1).saturating_mul(64),
         Op::Tabulate { shape, body } => times(shape, cost(body) + 2 * LOAD),
-        Op::Fold { shape, body, monoid } | Op::Scan { shape, body, monoid } | Op::Scatter { shape, body, monoid, .. } => {
-            times(shape, cost(body) + cost(&monoid.combine))
-        }
+        Op::Fold { shape, body, monoid }
+        | Op::Scan { shape, body, monoid }
+        | Op::Scatter { shape, body, monoid, .. } => times(shape, cost(body) + cost(&monoid.combine)),
         _ => MANY,
     }
 }
@@ -119,9 +119,10 @@ impl Sites {
             }
             let depth = loops.len();
             match &stmt.op {
-                Op::Tabulate { shape, .. } | Op::Fold { shape, .. } | Op::Scan { shape, .. } | Op::Scatter { shape, .. } => {
-                    loops.extend(shape.iter().cloned().map(Some))
-                }
+                Op::Tabulate { shape, .. }
+                | Op::Fold { shape, .. }
+                | Op::Scan { shape, .. }
+                | Op::Scatter { shape, .. } => loops.extend(shape.iter().cloned().map(Some)),
                 Op::Filter { extent, .. } => loops.push(Some(extent.clone())),
                 Op::For { .. } | Op::While { .. } => loops.push(None),
                 _ => {}
@@ -208,8 +209,7 @@ impl Fuser<'_> {
         }
         for (bind, &result) in stmt.binds.iter().zip(&body.results) {
             // Only what this result needs is copied, and only that is paid for.
-            let mut slice = Body { results: vec![result], ..body.clone() };
-            super::dce::body(&mut slice);
+            let slice = super::dce::root(Body { results: vec![result], ..body.clone() });
             let site = self.sites.sites.get(&bind.id).copied().unwrap_or_default();
             if site.is_cheaper_inline(cost(&slice)) {
                 self.producers.insert(bind.id, Producer { rank: shape.len(), body: slice, result });
@@ -225,9 +225,9 @@ fn count_stmts(stmts: &[Stmt]) -> usize {
 // ---- nests
 
 /// `tabulate(|i| tabulate(|j| …))` is `tabulate(|(i, j)| …)`, when nothing dear is computed per `i` only.
-fn flatten(body: &mut Body, fresh: &mut dyn FnMut() -> Id) {
+fn flatten(body: &mut Body) {
     for stmt in &mut body.stmts {
-        stmt.op.bodies_mut().into_iter().for_each(|b| flatten(b, fresh));
+        stmt.op.bodies_mut().into_iter().for_each(flatten);
         let Op::Tabulate { shape, body: outer } = &mut stmt.op else { continue };
         let Some((last, before)) = outer.stmts.split_last() else { continue };
         let Op::Tabulate { shape: inner_shape, body: inner } = &last.op else { continue };
@@ -276,7 +276,13 @@ fn share_loops(body: &mut Body, fresh: &mut dyn FnMut() -> Id) {
 fn is_plain(body: &Body) -> bool {
     body.stmts.iter().all(|s| match &s.op {
         Op::If { then, otherwise, .. } => is_plain(then) && is_plain(otherwise),
-        Op::Const(_) | Op::Extent(_) | Op::Apply(..) | Op::Cast(..) | Op::Bitcast(..) | Op::Call(..) | Op::At { .. } => true,
+        Op::Const(_)
+        | Op::Extent(_)
+        | Op::Apply(..)
+        | Op::Cast(..)
+        | Op::Bitcast(..)
+        | Op::Call(..)
+        | Op::At { .. } => true,
         _ => false,
     })
 }

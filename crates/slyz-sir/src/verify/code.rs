@@ -148,8 +148,9 @@ impl<'a> Checker<'a> {
     }
 
     /// The counted variables that no filter has counted.
-    pub(super) fn uncounted(&self) -> impl Iterator<Item = &SizeDecl> {
-        self.sizes.iter().zip(&self.counted).filter(|(s, done)| s.origin == SizeOrigin::Counted && !**done).map(|x| x.0)
+    pub(super) fn uncounted(&self) -> impl Iterator<Item = SizeVar> {
+        let decls = self.sizes.iter().zip(&self.counted).zip(0..);
+        decls.filter(|((s, done), _)| s.origin == SizeOrigin::Counted && !**done).map(|(_, k)| SizeVar(k))
     }
 
     fn function(&mut self, function: &Function) -> Checked {
