@@ -30,8 +30,8 @@ impl Buffer {
         Buffer { block: Arc::new(block), len }
     }
 
-    /// The same memory, of which fewer bytes are seen.
-    pub(crate) fn prefix(&self, len: usize) -> Buffer {
+    /// The same memory, of which at most the first `len` bytes are seen.
+    pub fn prefix(&self, len: usize) -> Buffer {
         Buffer { block: self.block.clone(), len: len.min(self.len) }
     }
 

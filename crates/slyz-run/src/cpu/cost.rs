@@ -115,3 +115,56 @@ impl Walk<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slyz_sir::code::{Stmt, Type, Var};
+    use slyz_sir::size::{Size, SizeDecl, SizeOrigin};
+    use slyz_sir::types::{Scalar, Ty};
+
+    fn stmt(id: u32, op: Op) -> Stmt {
+        Stmt { binds: vec![Var { id: Id(id), ty: Type::Scalar(Ty::I64) }], op }
+    }
+
+    /// A block of 64 positions, each of which goes over all `n`.
+    fn pairs() -> Kernel {
+        let n = Size::Var(SizeVar(0));
+        let constant = |id, value| stmt(id, Op::Const(Scalar::i64(value)));
+        let work = |id| stmt(id, Op::Apply(Operator::Mul, vec![Id(5), Id(5)]));
+        let inner = Body { stmts: vec![work(10), work(11), work(12)], ..Body::default() };
+        let turns = Op::For { lo: Id(1), hi: Id(4), step: Id(2), init: vec![], body: inner };
+        let outer = Body { stmts: vec![Stmt { binds: vec![], op: turns }], ..Body::default() };
+        let lanes = Op::Lanes { lo: Id(7), hi: Id(9), body: outer, monoid: None };
+        let body = vec![
+            constant(1, 0),
+            constant(2, 1),
+            constant(3, 64),
+            stmt(4, Op::Extent(n.clone())),
+            stmt(6, Op::Place(slyz_sir::code::Place::Block, 0)),
+            stmt(7, Op::Apply(Operator::Mul, vec![Id(6), Id(3)])),
+            stmt(8, Op::Apply(Operator::Add, vec![Id(7), Id(3)])),
+            stmt(9, Op::Apply(Operator::Min, vec![Id(8), Id(4)])),
+            Stmt { binds: vec![], op: lanes },
+        ];
+        Kernel {
+            name: "pairs".into(),
+            sizes: vec![SizeDecl { name: "N".into(), origin: SizeOrigin::Given }],
+            memories: vec![],
+            functions: vec![],
+            grid: [Size::CeilDiv(n.into(), 64), Size::Const(1), Size::Const(1)],
+            block: [1, 1, 1],
+            body: Body { stmts: body, ..Body::default() },
+        }
+    }
+
+    #[test]
+    fn loops_are_followed_through_their_bounds() {
+        let of = |n: u64| work(&pairs(), n.div_ceil(64), &|_| Some(n));
+        // Four units a pair: three operators and the turn.
+        let near = |work: u64, pairs: u64| work.abs_diff(pairs * 4 / 16) <= work / 10;
+        assert!(near(of(4096), 4096 * 4096), "{}", of(4096));
+        assert!(near(of(64), 64 * 64), "{}", of(64));
+        assert!(of(16) < 100, "{}", of(16));
+    }
+}

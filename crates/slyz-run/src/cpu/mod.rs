@@ -4,7 +4,7 @@
 //! graph ── optimize, lower ──> plan ── emit ──> C ── toolchain (disk cache) ──> library ── run, launch ──> results
 //! ```
 //!
-//! Compiled graphs are kept in memory by structural hash ([`memo`](self)), shared objects on disk by content hash.
+//! Compiled graphs are kept in memory by structural hash, shared objects on disk by content hash.
 //! Where there is no compiler the interpreter takes over, and says so once.
 
 mod check;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Vectors are explicit in the code, so `-O2` is enough. Floats keep their meaning: no contraction, no fast math.
 const FLAGS: &[&str] = &[
@@ -94,7 +94,7 @@ impl Toolchain {
     ) -> Result<Library, Error> {
         let flags: Vec<&str> = native.into_iter().chain(FLAGS.iter().copied()).collect();
         let (cc, options) = (self.cc.join("\0"), flags.join("\0"));
-        let pieces = [source, &options, &cc, version, &processor(), env!("CARGO_PKG_VERSION")];
+        let pieces = [source, &options, &cc, version, processor(), env!("CARGO_PKG_VERSION")];
         let key = hash::of_pieces(&pieces.map(str::as_bytes));
         if let Some(cache) = &self.cache
             && let Some(object) = cache.load(&key)
@@ -197,7 +197,12 @@ fn excerpt(done: &Output) -> String {
 }
 
 /// What `-march=native` depends on.
-fn processor() -> String {
+fn processor() -> &'static str {
+    static PROCESSOR: OnceLock<String> = OnceLock::new();
+    PROCESSOR.get_or_init(ask_processor)
+}
+
+fn ask_processor() -> String {
     let told = [
         "vendor_id",
         "cpu family",
