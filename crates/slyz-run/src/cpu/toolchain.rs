@@ -73,8 +73,11 @@ impl Toolchain {
         if !locked(&self.portable, |portable| *portable) {
             // SAFETY: the caller's promise.
             match unsafe { self.library_with(source, kernels, &version, Some(NATIVE)) } {
-                Err(Error::CompilerFailed { stderr, .. }) if stderr.contains(NATIVE.trim_end_matches("native")) => {
+                Err(Error::CompilerFailed { stderr, file, .. })
+                    if stderr.contains(NATIVE.trim_end_matches("native")) =>
+                {
                     locked(&self.portable, |portable| *portable = true);
+                    self.forget_failed(&file);
                 }
                 other => return other,
             }
@@ -151,6 +154,11 @@ impl Toolchain {
             })
         };
         locked(&self.failed, keep)
+    }
+
+    fn forget_failed(&self, file: &Path) {
+        locked(&self.failed, |failed| failed.retain(|_, kept| kept != file));
+        let _ = file.parent().map(std::fs::remove_dir_all);
     }
 
     /// Everything the compiler prints about itself. Not finding one is not remembered: it may be installed meanwhile.
