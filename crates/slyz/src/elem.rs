@@ -25,17 +25,17 @@ pub trait Elem: Copy + 'static {
     type Exp: Value<Elem = Self> + Lift<Self>;
 
     /// The scalars it is made of, in order.
-    fn leaves() -> Vec<Leaf>;
+    fn parts() -> Vec<Leaf>;
 
-    /// Appends the bits of each leaf.
-    fn put(self, out: &mut Vec<u64>);
+    /// Appends the value of each leaf.
+    fn store(self, out: &mut Vec<Constant>);
 
-    /// Takes the bits of each leaf.
-    fn get(next: &mut dyn FnMut() -> u64) -> Self;
+    /// Takes the value of each leaf.
+    fn load(next: &mut dyn FnMut() -> Constant) -> Self;
 
     /// The types of the leaves.
     fn tys() -> Vec<Ty> {
-        Self::leaves().into_iter().map(|leaf| leaf.ty).collect()
+        Self::parts().into_iter().map(|leaf| leaf.ty).collect()
     }
 
     /// The bytes of many elements, where they are stored as the host stores them.
@@ -67,7 +67,7 @@ pub trait Value: Copy + Lift<<Self as Value>::Elem> {
     type Elem: Elem<Exp = Self>;
 
     /// Appends the handle of each leaf.
-    fn flat(self, out: &mut Vec<Handle>);
+    fn leaves(self, out: &mut Vec<Handle>);
 
     /// Takes the handle of each leaf.
     fn build(next: &mut dyn FnMut() -> Handle) -> Self;
@@ -92,7 +92,7 @@ pub trait Lift<T: Elem> {
 /// The handles of a value.
 pub(crate) fn handles<V: Value>(value: V) -> Vec<Handle> {
     let mut out = vec![];
-    value.flat(&mut out);
+    value.leaves(&mut out);
     out
 }
 
@@ -197,9 +197,9 @@ macro_rules! plain {
     ($($t:ident $ty:ident |$x:ident| $to:expr, |$bits:ident| $from:expr;)*) => {$(
         impl Elem for $t {
             type Exp = Exp<$t>;
-            fn leaves() -> Vec<Leaf> { vec![Leaf::of(Ty::$ty)] }
-            fn put(self, out: &mut Vec<u64>) { out.push(self.scalar().bits) }
-            fn get(next: &mut dyn FnMut() -> u64) -> $t { Self::from_scalar(Constant::from_bits(Ty::$ty, next())) }
+            fn parts() -> Vec<Leaf> { vec![Leaf::of(Ty::$ty)] }
+            fn store(self, out: &mut Vec<Constant>) { out.push(self.scalar()) }
+            fn load(next: &mut dyn FnMut() -> Constant) -> $t { Self::from_scalar(next()) }
             fn view(data: &[$t]) -> Option<&[u8]> { Some(bytemuck::cast_slice(data)) }
             fn collect(bytes: &[u8]) -> Option<Vec<$t>> { Some(bytemuck::pod_collect_to_vec(bytes)) }
         }
@@ -233,14 +233,14 @@ plain! {
 
 impl Elem for bool {
     type Exp = Exp<bool>;
-    fn leaves() -> Vec<Leaf> {
+    fn parts() -> Vec<Leaf> {
         vec![Leaf::of(Ty::Bool)]
     }
-    fn put(self, out: &mut Vec<u64>) {
-        out.push(self as u64)
+    fn store(self, out: &mut Vec<Constant>) {
+        out.push(Constant::bool(self))
     }
-    fn get(next: &mut dyn FnMut() -> u64) -> bool {
-        next() != 0
+    fn load(next: &mut dyn FnMut() -> Constant) -> bool {
+        next().is_true()
     }
     fn view(data: &[bool]) -> Option<&[u8]> {
         Some(bytemuck::cast_slice(data))
@@ -298,7 +298,7 @@ floats! {
 
 impl<T: Scalar> Value for Exp<T> {
     type Elem = T;
-    fn flat(self, out: &mut Vec<Handle>) {
+    fn leaves(self, out: &mut Vec<Handle>) {
         out.push(self.handle())
     }
     fn build(next: &mut dyn FnMut() -> Handle) -> Self {
@@ -335,16 +335,16 @@ pub fn lit<T: Scalar>(x: T) -> Exp<T> {
 
 impl Elem for () {
     type Exp = ();
-    fn leaves() -> Vec<Leaf> {
+    fn parts() -> Vec<Leaf> {
         vec![]
     }
-    fn put(self, _: &mut Vec<u64>) {}
-    fn get(_: &mut dyn FnMut() -> u64) {}
+    fn store(self, _: &mut Vec<Constant>) {}
+    fn load(_: &mut dyn FnMut() -> Constant) {}
 }
 
 impl Value for () {
     type Elem = ();
-    fn flat(self, _: &mut Vec<Handle>) {}
+    fn leaves(self, _: &mut Vec<Handle>) {}
     fn build(_: &mut dyn FnMut() -> Handle) {}
 }
 
@@ -356,13 +356,13 @@ macro_rules! tuples {
     ($($V:ident $T:ident $i:tt),*) => {
         impl<$($T: Elem),*> Elem for ($($T,)*) {
             type Exp = ($($T::Exp,)*);
-            fn leaves() -> Vec<Leaf> { [$($T::leaves()),*].concat() }
-            fn put(self, out: &mut Vec<u64>) { $(self.$i.put(out);)* }
-            fn get(next: &mut dyn FnMut() -> u64) -> Self { ($($T::get(next),)*) }
+            fn parts() -> Vec<Leaf> { [$($T::parts()),*].concat() }
+            fn store(self, out: &mut Vec<Constant>) { $(self.$i.store(out);)* }
+            fn load(next: &mut dyn FnMut() -> Constant) -> Self { ($($T::load(next),)*) }
         }
         impl<$($V: Value),*> Value for ($($V,)*) {
             type Elem = ($($V::Elem,)*);
-            fn flat(self, out: &mut Vec<Handle>) { $(self.$i.flat(out);)* }
+            fn leaves(self, out: &mut Vec<Handle>) { $(self.$i.leaves(out);)* }
             fn build(next: &mut dyn FnMut() -> Handle) -> Self { ($($V::build(next),)*) }
         }
         impl<$($T: Elem, $V: Lift<$T>),*> Lift<($($T,)*)> for ($($V,)*) {
@@ -379,24 +379,24 @@ tuples!(A P 0, B Q 1, C R 2, D S 3, E T 4, F U 5);
 
 impl<T: Elem, const N: usize> Elem for [T; N] {
     type Exp = [T::Exp; N];
-    fn leaves() -> Vec<Leaf> {
-        (0..N).flat_map(|_| T::leaves()).collect()
+    fn parts() -> Vec<Leaf> {
+        (0..N).flat_map(|_| T::parts()).collect()
     }
-    fn put(self, out: &mut Vec<u64>) {
+    fn store(self, out: &mut Vec<Constant>) {
         for x in self {
-            x.put(out)
+            x.store(out)
         }
     }
-    fn get(next: &mut dyn FnMut() -> u64) -> Self {
-        std::array::from_fn(|_| T::get(next))
+    fn load(next: &mut dyn FnMut() -> Constant) -> Self {
+        std::array::from_fn(|_| T::load(next))
     }
 }
 
 impl<V: Value, const N: usize> Value for [V; N] {
     type Elem = [V::Elem; N];
-    fn flat(self, out: &mut Vec<Handle>) {
+    fn leaves(self, out: &mut Vec<Handle>) {
         for v in self {
-            v.flat(out)
+            v.leaves(out)
         }
     }
     fn build(next: &mut dyn FnMut() -> Handle) -> Self {

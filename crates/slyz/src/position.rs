@@ -9,7 +9,7 @@ use crate::exp::Exp;
 use crate::record;
 use crate::trace::{Handle, Leaf, Loc, Ty};
 use slyz_sir::ops::Operator;
-use slyz_sir::types::Scalar;
+use slyz_sir::types::Scalar as Constant;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Add, Sub};
@@ -181,7 +181,7 @@ impl<T: Int> Offset for T {
     fn steps(self) -> Exp<i64> {
         let at: Loc = Location::caller();
         let steps = self.scalar().as_int().min(i64::MAX as i128) as i64;
-        Exp::new(record::constant(at, Scalar::i64(steps)))
+        Exp::new(record::constant(at, Constant::i64(steps)))
     }
 }
 
@@ -192,7 +192,7 @@ impl<T: Int> Offset for Exp<T> {
         // A `u64` past the largest position must stay past it.
         let handle = match T::TY {
             Ty::U64 => {
-                let most = record::constant(at, Scalar::from_int(Ty::U64, i64::MAX as i128));
+                let most = record::constant(at, Constant::from_int(Ty::U64, i64::MAX as i128));
                 record::apply(at, Operator::Min, &[self.handle(), most])
             }
             _ => self.handle(),
@@ -329,20 +329,20 @@ impl<A> fmt::Debug for At<A> {
 
 impl<A: Axis> Elem for At<A> {
     type Exp = Idx<A>;
-    fn leaves() -> Vec<Leaf> {
+    fn parts() -> Vec<Leaf> {
         vec![Leaf { ty: Ty::I64, axis: Some((A::size(), A::name())) }]
     }
-    fn put(self, out: &mut Vec<u64>) {
-        out.push(self.place)
+    fn store(self, out: &mut Vec<Constant>) {
+        out.push(Constant::from_bits(Ty::I64, self.place))
     }
-    fn get(next: &mut dyn FnMut() -> u64) -> Self {
-        At::new(next())
+    fn load(next: &mut dyn FnMut() -> Constant) -> Self {
+        At::new(next().bits)
     }
 }
 
 impl<A: Axis> Value for Idx<A> {
     type Elem = At<A>;
-    fn flat(self, out: &mut Vec<Handle>) {
+    fn leaves(self, out: &mut Vec<Handle>) {
         out.push(self.handle)
     }
     fn build(next: &mut dyn FnMut() -> Handle) -> Self {

@@ -275,15 +275,22 @@ pub(crate) fn call(
     name: &str,
     key: Key,
     args: &[Handle],
-    tys: &[Ty],
     count: usize,
     body: BodyFn,
 ) -> Vec<Handle> {
     let at = here(at);
+    if args.iter().any(|arg| arg.is_array()) {
+        return body(args);
+    }
+    let tys = with(|trace| {
+        let ids = trace.ids(args, at)?;
+        ids.into_iter().map(|id| trace.builder.ty(id).map(Type::elem)).collect::<Option<Vec<Ty>>>()
+    });
+    let Some(tys) = tys.flatten() else { return poison(count) };
     let state = match with(|trace| trace.functions.get(&key).copied()) {
         Some(Some(state)) => state,
         Some(None) => {
-            let state = shared_body(at, name, &key, tys, body);
+            let state = shared_body(at, name, &key, &tys, body);
             with(|trace| trace.functions.insert(key, state));
             state
         }

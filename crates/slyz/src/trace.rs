@@ -34,6 +34,13 @@ pub struct Handle {
 impl Handle {
     /// Stands for a value that could not be made; someone has already complained.
     pub(crate) const POISON: Handle = Handle { id: 0, trace: 0, _here: PhantomData };
+
+    /// Stands for an array among the arguments of a shared function.
+    pub(crate) const ARRAY: Handle = Handle { id: 0, trace: u32::MAX, _here: PhantomData };
+
+    pub(crate) fn is_array(self) -> bool {
+        self.trace == u32::MAX
+    }
 }
 
 impl std::fmt::Debug for Handle {
