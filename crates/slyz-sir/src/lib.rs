@@ -6,6 +6,7 @@
 //! This crate is pure: no I/O, no devices, no `unsafe`.
 #![forbid(unsafe_code)]
 
+pub mod back;
 pub mod build;
 pub mod code;
 pub mod graph;
@@ -14,6 +15,7 @@ pub mod kernel;
 pub mod lower;
 pub mod nesting;
 pub mod ops;
+pub mod pass;
 pub mod size;
 pub mod text;
 pub mod types;

@@ -1,0 +1,2 @@
+//! Stand-in.
+pub mod c;
