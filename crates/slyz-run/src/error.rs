@@ -1,7 +1,8 @@
 //! What can go wrong between a graph and its results. Every message says what to do about it.
 
-use slyz_sir::interp::InterpError;
+use slyz_sir::interp::graph::InterpError;
 use slyz_sir::types::Ty;
+use slyz_sir::verify::VerifyError;
 use std::path::PathBuf;
 
 /// A failure to find a device, to compile a graph, or to run it.
@@ -16,6 +17,9 @@ pub enum Error {
         /// What there is.
         available: Vec<String>,
     },
+    /// The graph breaks a rule of the verifier.
+    #[error("the graph is not valid: {0}. Build graphs with a front end or with slyz_sir::build")]
+    Graph(#[from] VerifyError),
     /// The C compiler does not exist or cannot be executed.
     #[error(
         "no C compiler: \"{command}\" cannot be run ({why}). Install gcc or clang, or name one in SLYZ_CC; the device \"interpreter\" needs none"

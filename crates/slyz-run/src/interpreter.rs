@@ -6,6 +6,7 @@ use slyz_sir::graph::Graph;
 use slyz_sir::interp::{self, Array, Value};
 use slyz_sir::kernel::Plan;
 use slyz_sir::types::{Scalar, Ty};
+use slyz_sir::verify;
 use std::sync::{Arc, OnceLock};
 
 /// Runs the meaning of SIR.
@@ -27,6 +28,7 @@ impl Device for Interpreter {
     }
 
     fn compile(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
+        verify::graph(graph)?;
         let signature = Signature::of(graph);
         Ok(Arc::new(Interpreted { graph: graph.clone(), signature, text: OnceLock::new() }))
     }
@@ -40,16 +42,16 @@ struct Interpreted {
 
 impl Executable for Interpreted {
     fn run(&self, sizes: &[Option<u64>], args: &[Argument<'_>]) -> Result<Vec<Output>, Error> {
-        let (_, bound) = self.signature.check(sizes, args)?;
+        let (sizes, bound) = self.signature.check(sizes, args)?;
         let mut values = vec![];
         for (bound, arg) in bound.iter().zip(args) {
             values.push(value(bound, arg)?);
         }
-        interp::graph::run(&self.graph, sizes, &values)?.into_iter().map(output).collect()
+        interp::graph::run(&self.graph, sizes.values(), &values)?.into_iter().map(output).collect()
     }
 
     fn source(&self) -> &str {
-        self.text.get_or_init(|| format!("{:#?}", self.graph))
+        self.text.get_or_init(|| self.graph.to_string())
     }
 
     fn plan(&self) -> Option<&Plan> {

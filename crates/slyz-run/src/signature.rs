@@ -193,6 +193,11 @@ impl Sizes<'_> {
         })
     }
 
+    /// The values, `None` where nothing is counted yet.
+    pub(crate) fn values(&self) -> &[Option<u64>] {
+        &self.values
+    }
+
     /// The values as generated code takes them; 0 where nothing is counted yet.
     pub(crate) fn words(&self) -> Vec<i64> {
         self.values.iter().map(|value| value.unwrap_or(0) as i64).collect()

@@ -118,6 +118,18 @@ fn folders_that_others_can_write_are_not_used() {
     assert_eq!(place.compile(&cache, ROOM, "a"), before);
 }
 
+/// Only root can give a folder away; for others there is nothing to test here.
+#[test]
+fn folders_of_other_users_are_not_used() {
+    let place = Place::new();
+    let cache = place.cache();
+    place.compile(&cache, ROOM, "a");
+    if std::os::unix::fs::chown(&cache, Some(54321), None).is_ok() {
+        assert_eq!(place.compile(&cache, ROOM, "a"), 2);
+        assert_eq!(entries(&cache).len(), 1);
+    }
+}
+
 #[test]
 fn entries_that_others_can_write_or_that_are_links_are_not_used() {
     let place = Place::new();

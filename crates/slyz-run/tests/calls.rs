@@ -53,13 +53,17 @@ fn scalars_and_scratch() {
 
 #[test]
 fn counted_sizes() {
-    let executable = device(config()).compile(&toy::positive()).unwrap();
-    let x = [1.0, -1.0, 2.0, 0.0, 3.0];
-    let results = run(&*executable, &x, None);
-    assert_eq!((&results[0].shape[..], floats(&results[0])), (&[3][..], &[1.0, 2.0, 3.0][..]));
-    assert_eq!((&results[1].shape[..], floats(&results[1])), (&[3][..], &[2.0, 4.0, 6.0][..]));
-    let none = run(&*executable, &[-1.0], None);
-    assert_eq!((none[0].data.len(), none[1].data.len()), (0, 0));
+    for device in [&device(config()) as &dyn Device, &Interpreter] {
+        let executable = device.compile(&toy::positive()).unwrap();
+        // What the call says about a counted size does not matter.
+        for m in [None, Some(77)] {
+            let results = run(&*executable, &[1.0, -1.0, 2.0, 0.0, 3.0], m);
+            assert_eq!((&results[0].shape[..], floats(&results[0])), (&[3][..], &[1.0, 2.0, 3.0][..]));
+            assert_eq!((&results[1].shape[..], floats(&results[1])), (&[3][..], &[2.0, 4.0, 6.0][..]));
+            let none = run(&*executable, &[-1.0], m);
+            assert_eq!((none[0].data.len(), none[1].data.len()), (0, 0));
+        }
+    }
 }
 
 #[test]
@@ -203,6 +207,15 @@ fn memory_that_cannot_be_had_is_an_error() {
 }
 
 #[test]
+fn broken_graphs_are_refused() {
+    let mut graph = toy::twice("twice");
+    graph.body.results = vec![slyz_sir::code::Id(99)];
+    for device in [&device(config()) as &dyn Device, &Interpreter] {
+        assert!(matches!(device.compile(&graph), Err(Error::Graph(_))));
+    }
+}
+
+#[test]
 fn broken_plans_are_refused() {
     use slyz_sir::kernel::{BufferId, Plan, Step};
     type Break = fn(&mut Plan);
@@ -221,7 +234,7 @@ fn broken_plans_are_refused() {
     // Functions that lower cannot carry data, so the case travels in the name.
     fn lower(graph: &slyz_sir::graph::Graph) -> Plan {
         let mut plan = toy::lower(graph);
-        let case: usize = graph.name.parse().unwrap();
+        let case: usize = graph.name.trim_start_matches("case").parse().unwrap();
         CASES.get().unwrap()[case](&mut plan);
         plan
     }
@@ -231,7 +244,7 @@ fn broken_plans_are_refused() {
     let device =
         unsafe { slyz_run::cpu::Cpu::with_backend(config(), slyz_run::cpu::Backend { lower, emit: toy::emit }) };
     for case in 0..breaks.len() {
-        let error = device.compile(&toy::twice(&case.to_string())).err().unwrap();
+        let error = device.compile(&toy::twice(&format!("case{case}"))).err().unwrap();
         assert!(matches!(error, Error::Plan { .. }), "case {case}: {error}");
     }
 }

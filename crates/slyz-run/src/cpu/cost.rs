@@ -2,8 +2,8 @@
 //!
 //! The unit is an element streamed through memory. A small array can still mean much work (n bodies, n² pairs), so
 //! beside the memories the code counts: the operators' costs from the table, times the turns of the loops around
-//! them. Bounds of loops are followed through sizes and simple arithmetic for the first block; what cannot be followed is
-//! guessed. Nothing but speed depends on it.
+//! them. Bounds of loops are followed through sizes and simple arithmetic, for the first block and the first turn of
+//! each loop around; what cannot be followed is guessed. Nothing but speed depends on it.
 
 use slyz_sir::code::{Body, Id, Op};
 use slyz_sir::kernel::Kernel;
@@ -54,8 +54,12 @@ impl Walk<'_> {
             Op::Const(_) | Op::Extent(_) | Op::Place(..) => 0.0,
             Op::Apply(operator, _) => f64::from(operator.row().cost),
             Op::Call(function, _) => self.functions.get(function.0 as usize).copied().unwrap_or(1.0),
-            Op::For { lo, hi, step, body, .. } => self.turns(*lo, *hi, Some(*step)) * (1.0 + self.body(body)),
+            Op::For { lo, hi, step, body, .. } => {
+                self.first_turn(*lo, body);
+                self.turns(*lo, *hi, Some(*step)) * (1.0 + self.body(body))
+            }
             Op::Lanes { lo, hi, body, monoid } => {
+                self.first_turn(*lo, body);
                 let combine = monoid.as_ref().map_or(0.0, |monoid| self.body(&monoid.combine));
                 self.turns(*lo, *hi, None) * (self.body(body) + combine)
             }
@@ -76,6 +80,13 @@ impl Walk<'_> {
             | Op::Scan { .. }
             | Op::Scatter { .. }
             | Op::Filter { .. } => 1.0,
+        }
+    }
+
+    /// Inside a loop its counter is what it is in the first turn.
+    fn first_turn(&mut self, lo: Id, body: &Body) {
+        if let (Some(&lo), Some(counter)) = (self.known.get(&lo), body.params.first()) {
+            self.known.insert(counter.id, lo);
         }
     }
 
@@ -166,5 +177,27 @@ mod tests {
         assert!(near(of(4096), 4096 * 4096), "{}", of(4096));
         assert!(near(of(64), 64 * 64), "{}", of(64));
         assert!(of(16) < 100, "{}", of(16));
+    }
+
+    /// Small arrays with much work between them, as the lowering writes them.
+    #[test]
+    fn pairs_of_a_lowered_graph_are_seen() {
+        let text = "graph pairs<N>(%x: f32[N]) -> f32[N] {
+            %zero: f32 = const 0.0
+            %y: f32[N] = tabulate [N] |%i: i64| {
+                %a: f32 = at %x[%i]
+                %s: f32 = fold [N] |%j: i64| { %b: f32 = at %x[%j]  %d: f32 = sub %a, %b  %e: f32 = mul %d, %d  yield %e }
+                    with commutative (%zero) |%p: f32, %q: f32| { %r: f32 = add %p, %q  yield %r }
+                yield %s
+            }
+            return %y
+        }";
+        let plan = slyz_sir::lower::cpu::lower(&slyz_sir::text::parse_graph(text).unwrap());
+        let of = |n: u64| {
+            let blocks = |k: &Kernel| Size::product(&k.grid).eval(&|_| Some(n)).unwrap();
+            plan.kernels.iter().map(|k| work(k, blocks(k), &|_| Some(n))).max().unwrap()
+        };
+        assert!(of(16) < 1 << 15, "{}", of(16));
+        assert!(of(4096) > 1 << 20, "{}", of(4096));
     }
 }

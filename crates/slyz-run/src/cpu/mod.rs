@@ -23,6 +23,7 @@ use crate::{Device, Error, Executable, Interpreter, hash, warn};
 use memo::Memo;
 use slyz_sir::graph::Graph;
 use slyz_sir::kernel::Plan;
+use slyz_sir::verify;
 use std::sync::Arc;
 use toolchain::Toolchain;
 
@@ -69,6 +70,7 @@ impl Cpu {
     }
 
     fn build(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
+        verify::graph(graph)?;
         match run::CpuExecutable::new(graph, self.backend, self.toolchain.clone()) {
             Ok(executable) => Ok(Arc::new(executable)),
             Err(error @ Error::NoCompiler { .. }) => {

@@ -8,7 +8,7 @@ use slyz_run::{Argument, Executable, Output};
 use slyz_sir::code::{Body, Id, Op, Stmt, Type, Var};
 use slyz_sir::graph::Graph;
 use slyz_sir::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Memory, Plan, ScalarArg, Space, Step};
-use slyz_sir::size::{Size, SizeDecl, SizeOrigin, SizeVar};
+use slyz_sir::size::{Size, SizeVar};
 use slyz_sir::types::Ty;
 use std::path::{Path, PathBuf};
 use std::slice::from_ref;
@@ -28,41 +28,50 @@ pub fn device(config: CpuConfig) -> Cpu {
     unsafe { Cpu::with_backend(config, Backend { lower, emit }) }
 }
 
-/// `twice(x) = 2 x`, as far as the CPU is concerned; the interpreter gives `x`. Further names make further graphs.
+/// `2 x`. Further names make further graphs.
 pub fn twice(name: &str) -> Graph {
-    graph(name, vec![(Type::Array(Ty::F32, vec![Size::Var(N)]))])
+    graph(&format!(
+        "graph {name}<N, M>(%x: f32[N]) -> f32[N] {{
+            %y: f32[N] = tabulate [N] |%i: i64| {{ %a: f32 = at %x[%i]  %b: f32 = add %a, %a  yield %b }}
+            return %y
+        }}"
+    ))
 }
 
-/// `scale(x, a) = a x`, through scratch memory.
+/// `a x`; the CPU goes through scratch memory.
 pub fn scale() -> Graph {
-    graph("scale", vec![Type::Array(Ty::F32, vec![Size::Var(N)]), Type::Scalar(Ty::F32)])
+    graph(
+        "graph scale<N, M>(%x: f32[N], %a: f32) -> f32[N] {
+            %y: f32[N] = tabulate [N] |%i: i64| { %b: f32 = at %x[%i]  %c: f32 = mul %a, %b  yield %c }
+            return %y
+        }",
+    )
 }
 
-/// The positive elements, and twice the same; the second result is allocated after the count.
+/// The positive elements, and twice the same; the CPU allocates the second result after the count.
 pub fn positive() -> Graph {
-    graph("positive", vec![Type::Array(Ty::F32, vec![Size::Var(N)])])
+    graph(
+        "graph positive<N, counted M>(%x: f32[N]) -> (f32[M], f32[M]) {
+            %zero: f32 = const 0.0
+            %y: f32[M] = filter N as M |%i: i64| { %a: f32 = at %x[%i]  %p: bool = gt %a, %zero  yield %p, %a }
+            %z: f32[M] = tabulate [M] |%k: i64| { %b: f32 = at %y[%k]  %c: f32 = add %b, %b  yield %c }
+            return %y, %z
+        }",
+    )
 }
 
-/// Says whether wide code ran; the size `M` is an extent in its code.
+/// On the CPU it says whether wide code ran; the size `M` is an extent in its code.
 pub fn is_wide() -> Graph {
-    graph("is_wide", vec![Type::Array(Ty::F32, vec![Size::Var(N)])])
+    graph("graph is_wide<N, M>(%x: f32[N]) -> f32[N] { return %x }")
 }
 
 /// The argument itself.
 pub fn identity(ty: Ty) -> Graph {
-    graph("identity", vec![Type::Array(ty, vec![Size::Var(N)])])
+    graph(&format!("graph identity<N, M>(%x: {ty}[N]) -> {ty}[N] {{ return %x }}"))
 }
 
-/// A graph that gives its first argument back. Its sizes are `N` and `M`; `M` is counted in `positive`.
-fn graph(name: &str, params: Vec<Type>) -> Graph {
-    let origin = if name == "positive" { SizeOrigin::Counted } else { SizeOrigin::Given };
-    let params: Vec<Var> = params.into_iter().zip(1..).map(|(ty, id)| Var { id: Id(id), ty }).collect();
-    Graph {
-        name: name.into(),
-        sizes: vec![SizeDecl { name: "N".into(), origin: SizeOrigin::Given }, SizeDecl { name: "M".into(), origin }],
-        body: Body { results: vec![params[0].id], params, stmts: vec![] },
-        ..Graph::default()
-    }
+fn graph(text: &str) -> Graph {
+    slyz_sir::text::parse_graph(text).unwrap()
 }
 
 fn memory(name: &str, ty: Ty, space: Space, shape: &[Size]) -> Memory {
