@@ -1,5 +1,6 @@
 //! What can go wrong between a graph and its results. Every message says what to do about it.
 
+use slyz_sir::back::c::EmitError;
 use slyz_sir::interp::graph::InterpError;
 use slyz_sir::types::Ty;
 use slyz_sir::verify::VerifyError;
@@ -20,6 +21,9 @@ pub enum Error {
     /// The graph breaks a rule of the verifier.
     #[error("the graph is not valid: {0}. Build graphs with a front end or with slyz_sir::build")]
     Graph(#[from] VerifyError),
+    /// The plan of the graph cannot be written as C.
+    #[error("the graph cannot be compiled for the CPU: {0}")]
+    Emit(#[from] EmitError),
     /// The C compiler does not exist or cannot be executed.
     #[error(
         "no C compiler: \"{command}\" cannot be run ({why}). Install gcc or clang, or name one in SLYZ_CC; the device \"interpreter\" needs none"

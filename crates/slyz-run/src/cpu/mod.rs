@@ -21,6 +21,7 @@ pub use config::CpuConfig;
 
 use crate::{Device, Error, Executable, Interpreter, hash, warn};
 use memo::Memo;
+use slyz_sir::back::c::EmitError;
 use slyz_sir::graph::Graph;
 use slyz_sir::kernel::Plan;
 use slyz_sir::verify;
@@ -38,7 +39,7 @@ pub struct Backend {
     /// The kernels of a plan as one C file; `wide` code works for any size. Kernel `k` is the function
     /// `void slyz_kernel_k(void *const *memories, void *const *scratch, const u64 *scalars, const i64 *sizes, i64 begin, i64 end)`,
     /// which runs the blocks `begin..end` of the grid, counted with x fastest.
-    pub emit: fn(&Plan, bool) -> String,
+    pub emit: fn(&Plan, bool) -> Result<String, EmitError>,
 }
 
 /// The CPU device.

@@ -45,7 +45,7 @@ impl CpuExecutable {
         let signature = Signature::of(graph);
         let plan = (backend.lower)(graph);
         check(&plan, &signature)?;
-        let source = (backend.emit)(&plan, false);
+        let source = (backend.emit)(&plan, false)?;
         let narrow = if plan.kernels.is_empty() {
             None
         } else {
@@ -65,7 +65,7 @@ impl CpuExecutable {
         if let Some(library) = &*slot {
             return Ok(library.clone());
         }
-        let source = (self.backend.emit)(&self.plan, true);
+        let source = (self.backend.emit)(&self.plan, true)?;
         // SAFETY: the backend keeps the promise of `Cpu::with_backend`.
         let library = Arc::new(unsafe { self.toolchain.library(&source, self.plan.kernels.len()) }?);
         Ok(slot.insert(library).clone())

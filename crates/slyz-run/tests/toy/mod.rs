@@ -149,7 +149,7 @@ pub fn lower(graph: &Graph) -> Plan {
     plan
 }
 
-pub fn emit(plan: &Plan, wide: bool) -> String {
+pub fn emit(plan: &Plan, wide: bool) -> Result<String, slyz_sir::back::c::EmitError> {
     let each = |value: &str, n: &str| format!("for (long i = b * 1024; i < e * 1024 && i < {n}; i++) y[i] = {value};");
     let codes = match plan.name.as_str() {
         "scale" => vec![
@@ -176,7 +176,7 @@ pub fn emit(plan: &Plan, wide: bool) -> String {
             {{ const float *x = m[0]; float *y = m[1]; {code} }}\n"
         );
     }
-    source
+    Ok(source)
 }
 
 /// Runs a graph of `f32` arrays over `N`; `M` is what is given.

@@ -628,14 +628,31 @@ impl<'a> Writer<'a> {
         let (declarations, arguments) = self.captured(&text);
         let parameters = [&declarations[..], &["i64 i".to_string(), "int n".to_string()]].concat().join(", ");
         self.file.items.push(format!("FN void {name}({parameters}) {{\n{text}}}\n"));
-        let (lo, hi) = (self.scalar(lo)?, self.scalar(hi)?);
-        let i = self.fresh("i");
+        let lo = self.scalar(lo)?;
+        let hi = self.bound(hi)?;
+        let i = self.fresh("j");
         let call = |n: &str| format!("{name}({});", [&arguments[..], &[i.clone(), n.to_string()]].concat().join(", "));
         self.line(&format!("i64 {i} = {};", lo.text));
         self.line(&format!("for (; {i} + W <= {}; {i} += W) {}", hi.right_of(Bind::Compare), call("W")));
         let rest = format!("(int)({} - {i})", hi.under(Bind::Sum));
         self.line(&format!("if ({i} < {}) {}", hi.right_of(Bind::Compare), call(&rest)));
         Ok(())
+    }
+
+    /// The end of a loop, in a variable if it would be computed again each turn.
+    pub(super) fn bound(&mut self, id: Id) -> Result<Expr, EmitError> {
+        let end = self.scalar(id)?;
+        if end.bind == Bind::Atom && !end.text.contains('(') {
+            return Ok(end);
+        }
+        let name = self.fresh("end");
+        self.line(&format!("i64 {name} = {};", end.text));
+        self.declare(&name, format!("i64 {name}"));
+        let atom = Expr::atom(name);
+        if let Some(value) = self.values.get_mut(&id) {
+            value.form = Form::Uniform(atom.clone());
+        }
+        Ok(atom)
     }
 
     pub(super) fn set_values(&mut self, params: &[crate::code::Var], values: &[Value]) {
@@ -678,7 +695,7 @@ impl<'a> Writer<'a> {
             self.declare(&name, format!("i64 {name}"));
         }
         for (k, param) in kernel.body.params.iter().enumerate() {
-            let (name, ty) = (format!("a{k}"), param.ty.elem());
+            let (name, ty) = (format!("arg{k}"), param.ty.elem());
             let bits = format!("scalars[{k}]");
             let text = match ty {
                 Ty::F32 => format!("lane_f32(bits_u32_f32(all_u32((u32){bits})), 0)"),
