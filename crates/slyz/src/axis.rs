@@ -358,13 +358,7 @@ fn cases(
     let number = record::constant(at, Scalar::i64(first as i64));
     let here = record::apply(at, Operator::Eq, &[position, number]);
     let case = std::cell::RefCell::new(case);
-    record::branch(
-        at,
-        here,
-        &[],
-        &[],
-        count,
-        &mut |_| (case.borrow_mut())(first),
-        &mut |_| cases(at, position, first + 1, all, count, &mut **case.borrow_mut()),
-    )
+    record::branch(at, here, &[], &[], count, &mut |_| (case.borrow_mut())(first), &mut |_| {
+        cases(at, position, first + 1, all, count, &mut **case.borrow_mut())
+    })
 }

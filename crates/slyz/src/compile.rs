@@ -271,12 +271,9 @@ impl Shared {
         };
         match require {
             Require::NonEmpty(size) if value(size)? == 0 => Err(CallError::Empty { axis: text(size) }),
-            Require::Equal(a, b) if value(a)? != value(b)? => Err(CallError::Unequal {
-                left: text(a),
-                left_value: value(a)?,
-                right: text(b),
-                right_value: value(b)?,
-            }),
+            Require::Equal(a, b) if value(a)? != value(b)? => {
+                Err(CallError::Unequal { left: text(a), left_value: value(a)?, right: text(b), right_value: value(b)? })
+            }
             Require::AtMost(a, b) if value(a)? > value(b)? => Err(CallError::TooShort {
                 left: text(a),
                 left_value: value(a)?,
@@ -380,12 +377,7 @@ fn compile_for<Sig: Signature, F: Function<Sig>>(
     Ok(Compiled { shared: Arc::new(shared), given: Env::new(), signature: PhantomData })
 }
 
-fn build(
-    at: Loc,
-    device: Option<&dyn Device>,
-    path: &str,
-    f: &mut dyn FnMut() -> Vec<Out>,
-) -> Result<Shared, Error> {
+fn build(at: Loc, device: Option<&dyn Device>, path: &str, f: &mut dyn FnMut() -> Vec<Out>) -> Result<Shared, Error> {
     let traced = trace::run(at, &function_name(path), f).map_err(Error::Trace)?;
     let code = match device {
         Some(device) => device.compile(&traced.graph)?,

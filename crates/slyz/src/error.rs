@@ -149,7 +149,9 @@ pub enum CallError {
         axis: String,
     },
     /// Two sizes must be equal and are not.
-    #[error("{left} = {left_value} and {right} = {right_value} must be equal for `reshape`; pass sizes whose products agree")]
+    #[error(
+        "{left} = {left_value} and {right} = {right_value} must be equal for `reshape`; pass sizes whose products agree"
+    )]
     Unequal {
         /// One size.
         left: String,
@@ -161,7 +163,9 @@ pub enum CallError {
         right_value: u64,
     },
     /// A slice goes past the end.
-    #[error("a slice needs {left} = {left_value} elements, but {right} = {right_value}; pass a longer array, or slice less")]
+    #[error(
+        "a slice needs {left} = {left_value} elements, but {right} = {right_value}; pass a longer array, or slice less"
+    )]
     TooShort {
         /// What is needed.
         left: String,
@@ -173,7 +177,9 @@ pub enum CallError {
         right_value: u64,
     },
     /// A position in an argument is outside its axis.
-    #[error("argument {argument}: element {element} is position {position}, but axis {axis} has {extent}; positions go from 0")]
+    #[error(
+        "argument {argument}: element {element} is position {position}, but axis {axis} has {extent}; positions go from 0"
+    )]
     Outside {
         /// Which argument.
         argument: usize,

@@ -108,7 +108,9 @@ impl Extent {
             },
             Extent::Tri(a) => {
                 let rows = ((8.0 * total as f64 + 1.0).sqrt() as u64 / 2).saturating_sub(2);
-                (rows..rows + 5).find(|&n| n as u128 * (n as u128 + 1) / 2 == total as u128).and_then(|n| a.solve(env, n))
+                (rows..rows + 5)
+                    .find(|&n| n as u128 * (n as u128 + 1) / 2 == total as u128)
+                    .and_then(|n| a.solve(env, n))
             }
             // Many values give the same minimum, and the same number of parts.
             Extent::Min(..) | Extent::CeilDiv(..) => None,

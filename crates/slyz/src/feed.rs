@@ -212,9 +212,7 @@ pub(crate) fn solve(slots: &[Slot], args: &[Fed], given: &Env) -> Result<Env, Ca
                     flat: false,
                 }));
             }
-            None => {
-                facts.push(Fact { argument, slot, axes: &slot.axes, names: &slot.names, total: *len, flat: true })
-            }
+            None => facts.push(Fact { argument, slot, axes: &slot.axes, names: &slot.names, total: *len, flat: true }),
         }
     }
     solve_facts(facts, given)

@@ -128,11 +128,7 @@ fn with_parts<T: Elem, R>(at: Loc, m: &impl Monoid<T>, f: impl FnOnce(MonoidPart
 }
 
 /// `fold` for the caller at `at`.
-pub(crate) fn fold_at<S: Shape, T: Elem, V: Lift<T>>(
-    at: Loc,
-    m: &impl Monoid<T>,
-    f: impl Fn(S::Pos) -> V,
-) -> T::Exp {
+pub(crate) fn fold_at<S: Shape, T: Elem, V: Lift<T>>(at: Loc, m: &impl Monoid<T>, f: impl Fn(S::Pos) -> V) -> T::Exp {
     let folded = with_parts(at, m, |parts| {
         record::fold(at, &S::axes(), &mut |position| handles(f(value_of(position)).lift()), parts)
     });
@@ -156,7 +152,7 @@ where
     T: Elem,
     V: Lift<T>,
 {
-    fold_at(Location::caller(), &m, f)
+    fold_at::<S, T, V>(Location::caller(), &m, f)
 }
 
 macro_rules! folds {
@@ -170,7 +166,7 @@ macro_rules! folds {
             T: Num,
             V: Lift<T>,
         {
-            fold_at(Location::caller(), &$M, f)
+            fold_at::<S, T, V>(Location::caller(), &$M, f)
         }
     )*};
 }
@@ -203,7 +199,7 @@ macro_rules! tests {
             P: Position<Shape = S>,
             V: Lift<bool>,
         {
-            fold_at(Location::caller(), &$M, f)
+            fold_at::<S, bool, V>(Location::caller(), &$M, f)
         }
     )*};
 }
@@ -231,7 +227,7 @@ where
     V: Lift<bool>,
 {
     let at: Loc = Location::caller();
-    fold_at(at, &Sum, |p| {
+    fold_at::<S, u64, _>(at, &Sum, |p| {
         let holds = f(p).lift();
         on_behalf(at, || holds.cast::<u64>())
     })
@@ -260,9 +256,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
         S: AxisNo<I>,
     {
         let at: Loc = Location::caller();
-        tabulate_at(at, |rest: Pos<S::Rest>| {
-            fold_at::<S::Axis, T, _>(at, &m, |k| self.get(at, S::join(rest, k)))
-        })
+        tabulate_at(at, |rest: Pos<S::Rest>| fold_at::<S::Axis, T, _>(at, &m, |k| self.get(at, S::join(rest, k))))
     }
 
     /// The elements along the axis of that name combined.
@@ -282,9 +276,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
         S: Inner,
     {
         let at: Loc = Location::caller();
-        tabulate_at(at, |outer: Pos<S::Outer>| {
-            fold_at::<S::Inner, T, _>(at, &m, |k| self.get(at, S::snoc(outer, k)))
-        })
+        tabulate_at(at, |outer: Pos<S::Outer>| fold_at::<S::Inner, T, _>(at, &m, |k| self.get(at, S::snoc(outer, k))))
     }
 
     /// Inclusive prefixes along the innermost axis.

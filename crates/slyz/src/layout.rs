@@ -174,62 +174,64 @@ pub trait Permute4<const I: usize, const J: usize, const K: usize, const L: usiz
 
 /// One line per order: the numbers, and the axes as they come out.
 macro_rules! permute {
-    ($Trait:ident ($($A:ident $a:ident),*): $(<$($i:literal),*> $($B:ident $b:ident),*;)*) => {$(
+    ($Trait:ident $axes:tt: $(<$($i:literal),*> $($out:ident),*;)*) => {
+        $(permute!(@ $Trait $axes <$($i),*> $($out),*);)*
+    };
+    (@ $Trait:ident ($($A:ident),*) <$($i:literal),*> $($B:ident),*) => {
         #[diagnostic::do_not_recommend]
         impl<$($A: Axis),*> $Trait<$($i),*> for ($($A,)*) {
             type Out = ($($B,)*);
-            fn back(($($b,)*): Pos<($($B,)*)>) -> Pos<($($A,)*)> { ($($a,)*) }
+            #[allow(non_snake_case)]
+            fn back(($($B,)*): Pos<($($B,)*)>) -> Pos<($($A,)*)> { ($($A,)*) }
         }
-    )*};
+    };
 }
 permute! {
-    Permute2 (A a, B b):
-    <0, 1> A a, B b;
-    <1, 0> B b, A a;
+    Permute2 (A, B):
+    <0, 1> A, B;
+    <1, 0> B, A;
 }
 permute! {
-    Permute3 (A a, B b, C c):
-    <0, 1, 2> A a, B b, C c;
-    <0, 2, 1> A a, C c, B b;
-    <1, 0, 2> B b, A a, C c;
-    <1, 2, 0> B b, C c, A a;
-    <2, 0, 1> C c, A a, B b;
-    <2, 1, 0> C c, B b, A a;
+    Permute3 (A, B, C):
+    <0, 1, 2> A, B, C;
+    <0, 2, 1> A, C, B;
+    <1, 0, 2> B, A, C;
+    <1, 2, 0> B, C, A;
+    <2, 0, 1> C, A, B;
+    <2, 1, 0> C, B, A;
 }
 permute! {
-    Permute4 (A a, B b, C c, D d):
-    <0, 1, 2, 3> A a, B b, C c, D d;
-    <0, 1, 3, 2> A a, B b, D d, C c;
-    <0, 2, 1, 3> A a, C c, B b, D d;
-    <0, 2, 3, 1> A a, C c, D d, B b;
-    <0, 3, 1, 2> A a, D d, B b, C c;
-    <0, 3, 2, 1> A a, D d, C c, B b;
-    <1, 0, 2, 3> B b, A a, C c, D d;
-    <1, 0, 3, 2> B b, A a, D d, C c;
-    <1, 2, 0, 3> B b, C c, A a, D d;
-    <1, 2, 3, 0> B b, C c, D d, A a;
-    <1, 3, 0, 2> B b, D d, A a, C c;
-    <1, 3, 2, 0> B b, D d, C c, A a;
-    <2, 0, 1, 3> C c, A a, B b, D d;
-    <2, 0, 3, 1> C c, A a, D d, B b;
-    <2, 1, 0, 3> C c, B b, A a, D d;
-    <2, 1, 3, 0> C c, B b, D d, A a;
-    <2, 3, 0, 1> C c, D d, A a, B b;
-    <2, 3, 1, 0> C c, D d, B b, A a;
-    <3, 0, 1, 2> D d, A a, B b, C c;
-    <3, 0, 2, 1> D d, A a, C c, B b;
-    <3, 1, 0, 2> D d, B b, A a, C c;
-    <3, 1, 2, 0> D d, B b, C c, A a;
-    <3, 2, 0, 1> D d, C c, A a, B b;
-    <3, 2, 1, 0> D d, C c, B b, A a;
+    Permute4 (A, B, C, D):
+    <0, 1, 2, 3> A, B, C, D;
+    <0, 1, 3, 2> A, B, D, C;
+    <0, 2, 1, 3> A, C, B, D;
+    <0, 2, 3, 1> A, C, D, B;
+    <0, 3, 1, 2> A, D, B, C;
+    <0, 3, 2, 1> A, D, C, B;
+    <1, 0, 2, 3> B, A, C, D;
+    <1, 0, 3, 2> B, A, D, C;
+    <1, 2, 0, 3> B, C, A, D;
+    <1, 2, 3, 0> B, C, D, A;
+    <1, 3, 0, 2> B, D, A, C;
+    <1, 3, 2, 0> B, D, C, A;
+    <2, 0, 1, 3> C, A, B, D;
+    <2, 0, 3, 1> C, A, D, B;
+    <2, 1, 0, 3> C, B, A, D;
+    <2, 1, 3, 0> C, B, D, A;
+    <2, 3, 0, 1> C, D, A, B;
+    <2, 3, 1, 0> C, D, B, A;
+    <3, 0, 1, 2> D, A, B, C;
+    <3, 0, 2, 1> D, A, C, B;
+    <3, 1, 0, 2> D, B, A, C;
+    <3, 1, 2, 0> D, B, C, A;
+    <3, 2, 0, 1> D, C, A, B;
+    <3, 2, 1, 0> D, C, B, A;
 }
 
 impl<T: Elem, A: Axis, B: Axis> Arr<T, (A, B)> {
     /// The axes in another order: axis number `I` of the array becomes the outermost, and so on.
     #[track_caller]
-    pub fn permute_axes<const P0: usize, const P1: usize>(
-        self,
-    ) -> Arr<T, <(A, B) as Permute2<P0, P1>>::Out>
+    pub fn permute_axes<const P0: usize, const P1: usize>(self) -> Arr<T, <(A, B) as Permute2<P0, P1>>::Out>
     where
         (A, B): Permute2<P0, P1>,
     {

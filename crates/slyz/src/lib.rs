@@ -31,6 +31,9 @@
 // The derives and doc examples say `::slyz`, and are used in this crate too.
 extern crate self as slyz;
 
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
 mod arr;
 mod axis;
 mod compile;
@@ -45,16 +48,13 @@ mod layout;
 mod loops;
 mod position;
 pub mod prelude;
-#[doc(hidden)]
-#[path = "private.rs"]
-pub mod __private;
 mod record;
 mod shape;
 mod stencil;
 mod tensor;
 mod trace;
 
-pub use arr::{Arr, Zip, fill, iota, lift1, lift2, stack, tabulate, zip, zip2, zip3, zip4, zip5, zip6, zip_min};
+pub use arr::{Arr, Zip, fill, iota, lift1, lift2, stack, tabulate, zip, zip_min, zip2, zip3, zip4, zip5, zip6};
 pub use axis::{Axis, Either, EnumAxis, Fix, Flat, Min, Tri, fix};
 pub use compile::{Compiled, Function, Output, Param, Signature, Types, compile, compile_on, device, devices};
 pub use elem::{Bits, Elem, Float, Int, Lift, Num, Scalar, Value, lit};
@@ -70,9 +70,7 @@ pub use half::{bf16, f16};
 pub use layout::{Permute2, Permute3, Permute4, concat};
 pub use loops::{iterate, repeat_while};
 pub use position::{At, Idx, Near, Offset};
-pub use shape::{
-    Align, AxisNamed, AxisNo, Cube, Flatten, Inner, Matrix, No, Pos, Position, Shape, Stack, Vector,
-};
+pub use shape::{Align, AxisNamed, AxisNo, Cube, Flatten, Inner, Matrix, No, Pos, Position, Shape, Stack, Vector};
 pub use slyz_macros::{Axis, Elem, function};
 pub use slyz_run::Device;
 pub use stencil::Border;

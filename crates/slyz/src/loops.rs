@@ -44,12 +44,9 @@ pub fn repeat_while<T: Elem>(
 ) -> T::Exp {
     let at: Loc = Location::caller();
     let init = handles(init.lift());
-    let state = record::repeat_while(
-        at,
-        &init,
-        &T::tys(),
-        &mut |state| vec![cond(value_of(state)).handle()],
-        &mut |state| handles(step(value_of(state))),
-    );
+    let state =
+        record::repeat_while(at, &init, &T::tys(), &mut |state| vec![cond(value_of(state)).handle()], &mut |state| {
+            handles(step(value_of(state)))
+        });
     value_of(&state)
 }

@@ -1,8 +1,6 @@
 //! What most programs want: `use slyz::prelude::*;`.
 
-pub use crate::arr::{
-    Arr, Zip, fill, iota, lift1, lift2, stack, tabulate, zip, zip2, zip3, zip4, zip5, zip6, zip_min,
-};
+pub use crate::arr::{Arr, Zip, fill, iota, lift1, lift2, stack, tabulate, zip, zip_min, zip2, zip3, zip4, zip5, zip6};
 pub use crate::axis::{Axis, Either, Fix, Flat, Min, Tri, fix};
 pub use crate::compile::{Compiled, compile, compile_on};
 pub use crate::elem::{Bits, Elem, Float, Int, Lift, Num, Scalar, Value, lit};

@@ -182,8 +182,13 @@ tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11);
     note = "it returns an `Exp`, an `Idx`, a tuple of them, or an `Arr`"
 )]
 pub trait Ret: Sized {
-    fn share(at: Loc, name: &str, key: (TypeId, Vec<u64>), args: &[Handle], body: &mut dyn FnMut(&[Handle]) -> Self)
-    -> Self;
+    fn share(
+        at: Loc,
+        name: &str,
+        key: (TypeId, Vec<u64>),
+        args: &[Handle],
+        body: &mut dyn FnMut(&[Handle]) -> Self,
+    ) -> Self;
 }
 
 impl<V: Value> Ret for V {
@@ -201,13 +206,7 @@ impl<V: Value> Ret for V {
 
 /// An array result cannot come out of a function of the graph: the body is traced in place.
 impl<T: Elem, S: Shape> Ret for Arr<T, S> {
-    fn share(
-        _: Loc,
-        _: &str,
-        _: (TypeId, Vec<u64>),
-        args: &[Handle],
-        body: &mut dyn FnMut(&[Handle]) -> Self,
-    ) -> Self {
+    fn share(_: Loc, _: &str, _: (TypeId, Vec<u64>), args: &[Handle], body: &mut dyn FnMut(&[Handle]) -> Self) -> Self {
         body(args)
     }
 }

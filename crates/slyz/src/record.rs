@@ -209,9 +209,7 @@ pub(crate) fn scatter(at: Loc, axes: &[Extent], target: &[Extent], f: BodyFn, pa
     }
     let body = position_body(at, "scatter", axes.len(), f);
     let (Some(body), Some(monoid)) = (body, monoid(at, parts)) else { return Handle::POISON };
-    array(at, |trace| {
-        Some(Op::Scatter { shape: trace.shape(axes), body, target: trace.shape(target), monoid })
-    })
+    array(at, |trace| Some(Op::Scatter { shape: trace.shape(axes), body, target: trace.shape(target), monoid }))
 }
 
 /// The values at the positions that are kept. `f` gives a `bool`, then the values.
@@ -270,14 +268,7 @@ pub(crate) fn branch(
 
 /// A call of a shared function, which is traced at its first call. A body that is more than scalar code cannot be
 /// a function of the graph; it is traced in place, at every call.
-pub(crate) fn call(
-    at: Loc,
-    name: &str,
-    key: Key,
-    args: &[Handle],
-    count: usize,
-    body: BodyFn,
-) -> Vec<Handle> {
+pub(crate) fn call(at: Loc, name: &str, key: Key, args: &[Handle], count: usize, body: BodyFn) -> Vec<Handle> {
     let at = here(at);
     if args.iter().any(|arg| arg.is_array()) {
         return body(args);

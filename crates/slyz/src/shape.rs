@@ -43,10 +43,7 @@ pub trait Shape: 'static {
 /// use slyz::{Arr, Position};
 /// fn corner<P: Position>(x: Arr<f32, P::Shape>, p: P) -> slyz::Exp<f32> { x.at(p) }
 /// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a position",
-    label = "expected `Idx<A>` or a tuple of them"
-)]
+#[diagnostic::on_unimplemented(message = "`{Self}` is not a position", label = "expected `Idx<A>` or a tuple of them")]
 pub trait Position: Value {
     /// The shape it is a position of.
     type Shape: Shape<Pos = Self>;
@@ -365,7 +362,10 @@ stacks! {
 /// assert_eq!(f.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.dims(), [4]);
 /// # Ok::<(), slyz::Error>(())
 /// ```
-#[diagnostic::on_unimplemented(message = "arrays of shape `{Self}` cannot be flattened", label = "needs rank 2 or more")]
+#[diagnostic::on_unimplemented(
+    message = "arrays of shape `{Self}` cannot be flattened",
+    label = "needs rank 2 or more"
+)]
 pub trait Flatten: Shape {
     /// All axes as one.
     type Flat: Axis;

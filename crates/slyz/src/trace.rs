@@ -189,10 +189,14 @@ impl Trace {
                 self.error(at, format!("the function has more than {cap} operations"), help);
             }
             BuildError::NotInScope(id) => self.escaped(id, at),
-            BuildError::Type(why) => self.error(at, why.to_string(), "change the types of the operands, or `.cast()` them"),
-            BuildError::Unbalanced => {
-                self.error(at, error.to_string(), "do not call `compile` or keep closures across bodies in this function")
+            BuildError::Type(why) => {
+                self.error(at, why.to_string(), "change the types of the operands, or `.cast()` them")
             }
+            BuildError::Unbalanced => self.error(
+                at,
+                error.to_string(),
+                "do not call `compile` or keep closures across bodies in this function",
+            ),
         }
     }
 
@@ -242,7 +246,9 @@ impl Trace {
             ),
             Some(BodyNote { what, at }) => (
                 format!("a value has left the `{what}` body it belongs to"),
-                format!("{made} inside the `{what}` at {at}; return it from that body, then read the result with `.at(..)`"),
+                format!(
+                    "{made} inside the `{what}` at {at}; return it from that body, then read the result with `.at(..)`"
+                ),
             ),
         };
         self.error(at, what, help);
