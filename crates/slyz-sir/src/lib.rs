@@ -6,6 +6,7 @@
 //! This crate is pure: no I/O, no devices, no `unsafe`.
 #![forbid(unsafe_code)]
 
+pub mod back;
 pub mod build;
 pub mod code;
 pub mod graph;

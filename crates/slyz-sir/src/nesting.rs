@@ -8,7 +8,7 @@ use crate::size::Size;
 
 /// The most bodies inside each other, the bodies of called functions included, and the most operations inside each
 /// other in a size. Far more than programs have; few enough for the stack of any thread.
-pub const MAX_NESTING: usize = 200;
+pub const MAX_NESTING: usize = 128;
 
 /// Code that nests too deep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,8 +3,10 @@
 use slyz_sir::build::{BuildError, Builder, Region};
 use slyz_sir::code::{Body, Id, Monoid, Op, Stmt, Type, Var};
 use slyz_sir::graph::{Graph, Require};
-use slyz_sir::interp::graph::{InterpError, Options, run, run_with};
+use slyz_sir::interp::graph::{InterpError, Options, run, run_with, solve_sizes};
+use slyz_sir::interp::kernel::run_plan;
 use slyz_sir::interp::{Array, Value};
+use slyz_sir::lower::cpu::lower;
 use slyz_sir::ops::Operator;
 use slyz_sir::size::{Size, SizeOrigin};
 use slyz_sir::types::{Scalar, Ty};
@@ -47,10 +49,15 @@ fn monoid(b: &mut Builder, operator: Operator, ty: Ty) -> Built<Monoid> {
     Ok(Monoid { neutral: vec![neutral], combine, commutative: row.commutative })
 }
 
-/// Runs a graph that the verifier likes.
+/// Runs a graph that the verifier likes, and what it is lowered to: both must verify and agree to the bit.
 fn ran(graph: &Graph, sizes: &[Option<u64>], args: &[Value]) -> Vec<Value> {
     verify::graph(graph).unwrap();
-    run(graph, sizes, args).unwrap()
+    let results = run(graph, sizes, args).unwrap();
+    let plan = lower(graph);
+    verify::plan(&plan).unwrap();
+    let sizes = solve_sizes(graph, sizes, args).unwrap();
+    assert_eq!(run_plan(&plan, &sizes, args).as_ref(), Ok(&results), "lowered for the CPU");
+    results
 }
 
 /// `y[i] = x[i] * x[i] + c`

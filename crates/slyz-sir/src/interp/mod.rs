@@ -2,6 +2,7 @@
 
 pub mod fold;
 pub mod graph;
+pub mod kernel;
 
 use crate::types::{Scalar, Ty};
 

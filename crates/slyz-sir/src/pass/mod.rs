@@ -10,6 +10,7 @@
 pub mod blend;
 pub mod cse;
 pub mod dce;
+pub mod fuse;
 pub mod hoist;
 pub mod simplify;
 
@@ -30,6 +31,7 @@ pub static GRAPH_PASSES: &[Pass] = &[
     Pass { name: "simplify", run: simplify::run },
     Pass { name: "blend", run: blend::run },
     Pass { name: "cse", run: cse::run },
+    Pass { name: "fuse", run: fuse::run },
     Pass { name: "simplify", run: simplify::run },
     Pass { name: "hoist", run: hoist::run },
     Pass { name: "cse", run: cse::run },

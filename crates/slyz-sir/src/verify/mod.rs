@@ -1,6 +1,6 @@
 //! Checks that SIR keeps its rules, so that everything after can trust it.
 //!
-//! The rules, one file each: [`code`] has those of both levels (names, scopes, types, which operation belongs where),
+//! The rules, one file each: `code` has those of both levels (names, scopes, types, which operation belongs where),
 //! `graph` those of counted sizes, `kernel` those of memory and threads, `plan` those of buffers. It says nothing about
 //! values: reads outside an array, races and divergent barriers are for the interpreter to find.
 

@@ -164,8 +164,9 @@ fn check_code(graph: &Graph) -> Result<(), InterpError> {
     }
 }
 
-/// The sizes of the call: those passed, and the rest from axes of arguments that are a variable by themselves.
-fn solve_sizes(graph: &Graph, given: &[Option<u64>], args: &[Value]) -> Result<Vec<Option<u64>>, InterpError> {
+/// The sizes of a call: those passed, and the rest from axes of arguments that are a variable by themselves.
+/// Every given one has a value then, and no counted one.
+pub fn solve_sizes(graph: &Graph, given: &[Option<u64>], args: &[Value]) -> Result<Vec<Option<u64>>, InterpError> {
     let (params, decls) = (&graph.body.params, &graph.sizes);
     if given.len() != decls.len() {
         return Err(InterpError::SizeCount { expected: decls.len(), found: given.len() });

@@ -1,0 +1,232 @@
+//! The C that generated kernels stand on: vector types, memory access and the meaning of every operator.
+//!
+//! The text lives in `prelude/*.c` and is emitted piecewise: [`emit`] takes the C names that a file mentions and returns
+//! what these reach, each piece after those it needs. Nothing here knows kernels; the writer of kernels relies on names only.
+//!
+//! # The source files
+//!
+//! A blank line ends an item; the item is emitted as a whole or not at all. Lines `//: T L = i8 i32, u8 u32` at its head
+//! make one item per alternative, here two, with `$T` and `$L` replaced; several such lines multiply, and `^` is an
+//! empty word. That is how an operator is written once for all types of one kind.
+//!
+//! # Names
+//!
+//! | name | what |
+//! |---|---|
+//! | `vf32 vf64 vi32 vu32 vi64 vu64` | `W` lanes; `i8 i16` live in `vi32`, `u8 u16` in `vu32`, `f16 bf16` in `vf32`, `bool` as a mask in `vi32` |
+//! | `exp_f32(x)`, `div_i8(a, b)`, `lt_f64(a, b)` | an operator of the table on lanes; comparisons and tests return masks |
+//! | `round_f16(x)`, `wrap_u8(x)` | back to the narrow type after an operator on its lanes |
+//! | `cast_f64_i16(x)`, `bits_f32_u32(x)` | conversions and bit casts between the types of the table |
+//! | `load_T(p, n)`, `store_T(p, v, n)` | the first `n` lanes, contiguous; `bool` is `u8` in memory |
+//! | `load_masked_T(p, m)`, `store_masked_T(p, v, m)` | contiguous, under a mask |
+//! | `gather_T(p, index, m)`, `scatter_T(p, index, v, m)` | by element index; `_wide` takes 64-bit indices |
+//! | `all_T(x)`, `lane_T(v, i)`, `iota_i32()`, `first_lanes(n)`, `any(m)`, `all(m)` | between scalars and lanes |
+//! | `s_div_i64(a, b)`, `s_cast_f32_i8(x)` | the same on scalars, for the operators whose C spelling means something else |
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+/// The source files, in the order of their pieces in emitted text.
+const SOURCES: [&str; 9] = [
+    include_str!("prelude/target.c"),
+    include_str!("prelude/lanes.c"),
+    include_str!("prelude/scalars.c"),
+    include_str!("prelude/ints.c"),
+    include_str!("prelude/floats.c"),
+    include_str!("prelude/casts.c"),
+    include_str!("prelude/memory.c"),
+    include_str!("prelude/f32.c"),
+    include_str!("prelude/f64.c"),
+];
+
+/// A piece of C that is emitted as a whole.
+struct Item {
+    /// Which paragraph of the sources it comes from; alternatives share one, and its comment.
+    paragraph: usize,
+    comment: String,
+    code: String,
+    /// The items it mentions, in source order.
+    needs: BTreeSet<usize>,
+}
+
+/// All items, and which one defines a name.
+struct Prelude {
+    items: Vec<Item>,
+    defined: BTreeMap<String, usize>,
+    functions: Vec<String>,
+}
+
+static PRELUDE: LazyLock<Prelude> = LazyLock::new(|| Prelude::read(&SOURCES));
+
+/// The prelude for a file that mentions the C names in `used`; names it does not define are left to the file. `lanes64`
+/// says that the file holds 64-bit lanes, which halves the number of lanes in it.
+///
+/// ```
+/// use slyz_sir::back::c::prelude;
+/// let text = prelude::emit(&["load_f32", "exp_f32"].map(String::from).into(), false);
+/// assert!(text.contains("vf32 exp_f32(vf32 x)") && !text.contains("vf64"));
+/// ```
+pub fn emit(used: &BTreeSet<String>, lanes64: bool) -> String {
+    let prelude = &*PRELUDE;
+    let mut order = Vec::new();
+    let mut seen = BTreeSet::new();
+    prelude.visit(0, &mut seen, &mut order);
+    let roots: BTreeSet<usize> = used.iter().filter_map(|name| prelude.defined.get(name).copied()).collect();
+    for root in roots {
+        prelude.visit(root, &mut seen, &mut order);
+    }
+    let mut text = format!("#define LANES_64 {}\n", lanes64 as u8);
+    let mut last = None;
+    for item in order.into_iter().map(|k| &prelude.items[k]) {
+        if last != Some(item.paragraph) {
+            text.push('\n');
+            text.push_str(&item.comment);
+        }
+        text.push_str(&item.code);
+        last = Some(item.paragraph);
+    }
+    text
+}
+
+/// The names of all functions that the prelude defines, in source order.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    PRELUDE.functions.iter().map(String::as_str)
+}
+
+impl Prelude {
+    fn read(sources: &[&str]) -> Prelude {
+        let paragraphs = sources.iter().flat_map(|source| source.split("\n\n"));
+        let mut prelude = Prelude { items: Vec::new(), defined: BTreeMap::new(), functions: Vec::new() };
+        for (paragraph, text) in paragraphs.enumerate() {
+            let (mut comment, mut template, mut choices) = (String::new(), String::new(), vec![Vec::new()]);
+            for line in text.lines() {
+                if let Some(rule) = line.strip_prefix("//:") {
+                    choices = multiply(&choices, rule);
+                } else if template.is_empty() && line.starts_with("//") {
+                    comment += &format!("{line}\n");
+                } else {
+                    template += &format!("{line}\n");
+                }
+            }
+            for choice in choices.iter().filter(|_| !template.trim().is_empty()) {
+                let code = replace(&template, choice);
+                for (name, function) in definitions(&code) {
+                    let previous = prelude.defined.insert(name.clone(), prelude.items.len());
+                    assert!(previous.is_none() || !function, "the C prelude defines {name} twice");
+                    if function {
+                        prelude.functions.push(name);
+                    }
+                }
+                prelude.items.push(Item { paragraph, comment: comment.clone(), code, needs: BTreeSet::new() });
+            }
+        }
+        for k in 0..prelude.items.len() {
+            let names = identifiers(&prelude.items[k].code);
+            let needs = names.filter_map(|name| prelude.defined.get(name).copied()).filter(|&need| need != k).collect();
+            prelude.items[k].needs = needs;
+        }
+        prelude
+    }
+
+    /// Appends an item after those it needs. Functions of the prelude do not call each other in circles.
+    fn visit(&self, item: usize, seen: &mut BTreeSet<usize>, order: &mut Vec<usize>) {
+        if seen.insert(item) {
+            for &need in &self.items[item].needs {
+                self.visit(need, seen, order);
+            }
+            order.push(item);
+        }
+    }
+}
+
+/// One choice of words for the variables of a template.
+type Choice = Vec<(String, String)>;
+
+/// Every choice so far with every alternative of a rule `A B = x y, z w`.
+fn multiply(choices: &[Choice], rule: &str) -> Vec<Choice> {
+    let (variables, alternatives) = rule.split_once('=').expect("a template rule of the C prelude has a `=`");
+    let alternatives: Vec<Choice> = alternatives
+        .split(", ")
+        .map(|words| {
+            let words = words.split_whitespace().map(|word| if word == "^" { "" } else { word });
+            variables.split_whitespace().map(String::from).zip(words.map(String::from)).collect()
+        })
+        .collect();
+    choices.iter().flat_map(|choice| alternatives.iter().map(|more| [&choice[..], more].concat())).collect()
+}
+
+/// The template with `$NAME` replaced; longer names first, as one may begin another.
+fn replace(template: &str, choice: &Choice) -> String {
+    let mut sorted: Vec<&(String, String)> = choice.iter().collect();
+    sorted.sort_by_key(|(variable, _)| std::cmp::Reverse(variable.len()));
+    sorted.iter().fold(template.to_string(), |text, (variable, word)| text.replace(&format!("${variable}"), word))
+}
+
+/// The names that a piece of C defines at its top level, and whether they are functions.
+fn definitions(code: &str) -> Vec<(String, bool)> {
+    let mut found = Vec::new();
+    for line in code.lines() {
+        let name = |text: &str| identifiers(text).last().map(String::from);
+        let before = |end: char| line.split(end).next().and_then(name);
+        if line.starts_with("FN ") || line.starts_with("RARE ") {
+            found.extend(before('(').map(|name| (name, true)));
+        } else if line.starts_with("static ") {
+            found.extend(before('[').map(|name| (name, false)));
+        } else if line.starts_with("typedef ") {
+            found.extend(before(';').map(|name| (name, false)));
+        } else if let Some((_, rest)) = line.split_once("define ").filter(|_| line.starts_with('#')) {
+            found.extend(identifiers(rest).next().map(|name| (name.to_string(), false)));
+        }
+    }
+    found
+}
+
+/// The identifiers of a piece of C, comments left out.
+fn identifiers(code: &str) -> impl Iterator<Item = &str> {
+    let words = |line: &'_ str| line.split("//").next().unwrap_or_default().len();
+    code.lines()
+        .map(move |line| &line[..words(line)])
+        .flat_map(|line| line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'))
+        .filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::TABLE;
+    use crate::types::Ty;
+
+    fn set(names: &[&str]) -> BTreeSet<String> {
+        names.iter().map(|name| name.to_string()).collect()
+    }
+
+    #[test]
+    fn only_what_is_reached_comes_out_and_in_order() {
+        let text = emit(&set(&["sin_f32", "kernel"]), false);
+        assert!(text.starts_with("#define LANES_64 0\n"));
+        let at = |piece: &str| text.find(piece).unwrap_or_else(|| panic!("{piece} is missing"));
+        assert!(at("vf32 all_f32(") < at("vf32 horner_f32(") && at("vf32 reduce_f32(") < at("vf32 sin_f32("));
+        assert!(!text.contains("exp_f32") && !text.contains('$') && !text.contains("//:"));
+        assert!(!emit(&set(&["load_f32", "add"]), false).contains("load_u8"));
+    }
+
+    #[test]
+    fn every_operator_has_its_function() {
+        let names: BTreeSet<&str> = names().collect();
+        let infix = ["add", "sub", "mul", "neg", "and", "or", "xor", "not"];
+        for row in TABLE.iter().filter(|row| !infix.contains(&row.name)) {
+            // Half precision is computed in f32, and float division is plain C.
+            let lanes = |ty: &Ty| !matches!(ty, Ty::F16 | Ty::BF16 | Ty::Bool);
+            for ty in Ty::ALL.into_iter().filter(|ty| row.domain.has(*ty)).filter(lanes) {
+                let plain = row.name == "div" && ty.is_float();
+                let name = format!("{}_{ty}", row.name);
+                assert!(plain || names.contains(name.as_str()), "{name} is missing");
+            }
+        }
+        for (a, b) in Ty::ALL.into_iter().flat_map(|a| Ty::ALL.map(|b| (a, b))) {
+            for name in [format!("cast_{a}_{b}"), format!("s_cast_{a}_{b}")] {
+                assert!(names.contains(name.as_str()), "{name} is missing");
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+// x / 0 is x and MIN / -1 is MIN; the machine would trap on both.
+//: T = i32, i64
+FN v$T div_$T(v$T a, v$T b) {
+    v$T minus = (v$T)(b == -1), odd = minus | (v$T)(b == 0);
+    v$T q = a / ((odd & 1) | (~odd & b));
+    return (minus & -a) | (~minus & q);
+}
+
+//: T = u32, u64
+FN v$T div_$T(v$T a, v$T b) { return a / (b | ((v$T)(b == 0) & 1)); }
+
+//: T = i32, i64
+FN v$T rem_$T(v$T a, v$T b) {
+    v$T odd = (v$T)(b == -1) | (v$T)(b == 0);
+    return a % ((odd & 1) | (~odd & b));
+}
+
+//: T = u32, u64
+FN v$T rem_$T(v$T a, v$T b) { return a % (b | ((v$T)(b == 0) & 1)); }
+
+//: T = i32, u32, i64, u64
+//: O S = min <, max >
+FN v$T $O_$T(v$T a, v$T b) {
+    v$T m = (v$T)(a $S b);
+    return (m & a) | (~m & b);
+}
+
+//: T = i32, u32, i64, u64
+FN v$T clamp_$T(v$T x, v$T low, v$T high) { return min_$T(max_$T(x, low), high); }
+
+//: T = i32, i64
+FN v$T abs_$T(v$T x) {
+    v$T m = (v$T)(x < 0);
+    return (x ^ m) - m;
+}
+
+//: T = u32, u64
+FN v$T abs_$T(v$T x) { return x; }
+
+//: T = i32, i64
+FN v$T sign_$T(v$T x) { return (v$T)(x < 0) - (v$T)(x > 0); }
+
+//: T = u32, u64
+FN v$T sign_$T(v$T x) { return (v$T)(x != 0) & 1; }
+
+//: T = i32, u32, i64, u64
+FN v$T fma_$T(v$T a, v$T b, v$T c) { return a * b + c; }
+
+// The amount of a shift counts modulo the width.
+//: T U END = i32 u32 31, u32 u32 31, i64 u64 63, u64 u64 63
+FN v$T shl_$T(v$T x, v$T n) { return (v$T)((v$U)x << (v$U)(n & $END)); }
+
+//: T END = i32 31, u32 31, i64 63, u64 63
+FN v$T shr_$T(v$T x, v$T n) { return x >> (n & $END); }
+
+FN vu32 popcount_u32(vu32 x) {
+    x = x - ((x >> 1) & 0x55555555);
+    x = (x & 0x33333333) + ((x >> 2) & 0x33333333);
+    x = (x + (x >> 4)) & 0x0f0f0f0f;
+    return (x * 0x01010101) >> 24;
+}
+
+FN vu64 popcount_u64(vu64 x) {
+    x = x - ((x >> 1) & 0x5555555555555555);
+    x = (x & 0x3333333333333333) + ((x >> 2) & 0x3333333333333333);
+    x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0f;
+    return (x * 0x0101010101010101) >> 56;
+}
+
+FN vu32 leading_zeros_u32(vu32 x) {
+    x |= x >> 1;
+    x |= x >> 2;
+    x |= x >> 4;
+    x |= x >> 8;
+    x |= x >> 16;
+    return 32 - popcount_u32(x);
+}
+
+FN vu64 leading_zeros_u64(vu64 x) {
+    x |= x >> 1;
+    x |= x >> 2;
+    x |= x >> 4;
+    x |= x >> 8;
+    x |= x >> 16;
+    x |= x >> 32;
+    return 64 - popcount_u64(x);
+}
+
+//: T = u32, u64
+FN v$T trailing_zeros_$T(v$T x) { return popcount_$T(~x & (x - 1)); }
+
+//: T U = i32 u32, i64 u64
+//: O = popcount, leading_zeros, trailing_zeros
+FN v$T $O_$T(v$T x) { return (v$T)$O_$U((v$U)x); }
+
+// Narrow integers live in 32-bit lanes and are brought back to their range after what may leave it.
+//: T L = i8 i32, u8 u32, i16 i32, u16 u32
+FN v$L wrap_$T(v$L x) { return __builtin_convertvector(__builtin_convertvector(x, v$T), v$L); }
+
+//: T L END = i8 i32 7, u8 u32 7, i16 i32 15, u16 u32 15
+FN v$L shl_$T(v$L x, v$L n) { return wrap_$T((v$L)((vu32)x << (vu32)(n & $END))); }
+
+//: T L END = i8 i32 7, u8 u32 7, i16 i32 15, u16 u32 15
+FN v$L shr_$T(v$L x, v$L n) { return x >> (n & $END); }
+
+//: T L ONES = i8 i32 0xff, u8 u32 0xff, i16 i32 0xffff, u16 u32 0xffff
+FN v$L popcount_$T(v$L x) { return popcount_$L(x & $ONES); }
+
+//: T L ONES ABOVE = i8 i32 0xff 24, u8 u32 0xff 24, i16 i32 0xffff 16, u16 u32 0xffff 16
+FN v$L leading_zeros_$T(v$L x) { return leading_zeros_$L(x & $ONES) - $ABOVE; }
+
+//: T L END = i8 i32 0x100, u8 u32 0x100, i16 i32 0x10000, u16 u32 0x10000
+FN v$L trailing_zeros_$T(v$L x) { return trailing_zeros_$L(x | $END); }
+
+// The others need no width but that of the lanes, and a wrap where the smallest integer has no opposite.
+//: T L = i8 i32, u8 u32, i16 i32, u16 u32
+//: O = rem, min, max
+FN v$L $O_$T(v$L a, v$L b) { return $O_$L(a, b); }
+
+//: T L = i8 i32, u8 u32, i16 i32, u16 u32
+FN v$L div_$T(v$L a, v$L b) { return wrap_$T(div_$L(a, b)); }
+
+//: T L = i8 i32, u8 u32, i16 i32, u16 u32
+FN v$L abs_$T(v$L x) { return wrap_$T(abs_$L(x)); }
+
+//: T L = i8 i32, u8 u32, i16 i32, u16 u32
+FN v$L sign_$T(v$L x) { return sign_$L(x); }
+
+//: T L = i8 i32, u8 u32, i16 i32, u16 u32
+FN v$L clamp_$T(v$L x, v$L low, v$L high) { return clamp_$L(x, low, high); }
+
+//: T L = i8 i32, u8 u32, i16 i32, u16 u32
+FN v$L fma_$T(v$L a, v$L b, v$L c) { return wrap_$T(a * b + c); }
+
+//: T L = i8 i32, u8 u32, i16 i32, u16 u32
+FN v$L select_$T(vi32 m, v$L a, v$L b) { return select_$L(m, a, b); }
+
+//: T L = i8 i32, u8 u32, i16 i32, u16 u32
+//: O = lt, le, gt, ge, eq, ne
+FN vi32 $O_$T(v$L a, v$L b) { return $O_$L(a, b); }

@@ -1,0 +1,74 @@
+// x - 0 is x for every x, -0 included; x + 0 is not.
+//: T = f32, f64, i32, u32, i64, u64
+FN v$T all_$T($T x) { return x - (v$T){0}; }
+
+//: T = f32, f64, i32, u32, i64, u64
+FN $T lane_$T(v$T v, int i) { return v[i]; }
+
+FN vi32 iota_i32(void) {
+#if W == 16
+    return (vi32){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+#elif W == 8
+    return (vi32){0, 1, 2, 3, 4, 5, 6, 7};
+#elif W == 4
+    return (vi32){0, 1, 2, 3};
+#else
+    return (vi32){0, 1};
+#endif
+}
+
+FN vi64 iota_i64(void) { return __builtin_convertvector(iota_i32(), vi64); }
+
+// The lanes 0..n.
+FN vi32 first_lanes(int n) { return iota_i32() < n; }
+
+// Masks of 64-bit lanes, inside functions only.
+FN vi32 narrow_mask(vi64 m) { return __builtin_convertvector(m, vi32); }
+
+FN vi64 widen_mask(vi32 m) { return __builtin_convertvector(m, vi64); }
+
+// A cast between vectors of one size keeps the bits.
+//: A B = f32 i32, f32 u32, i32 f32, i32 u32, u32 f32, u32 i32, f64 i64, f64 u64, i64 f64, i64 u64, u64 f64, u64 i64
+FN v$B bits_$A_$B(v$A x) { return (v$B)x; }
+
+// m ? a : b. Both compilers make one blend of it.
+//: T = f32, i32, u32
+FN v$T select_$T(vi32 m, v$T a, v$T b) { return (v$T)((m & (vi32)a) | (~m & (vi32)b)); }
+
+//: T = f64, i64, u64
+FN v$T pick_$T(vi64 m, v$T a, v$T b) { return (v$T)((m & (vi64)a) | (~m & (vi64)b)); }
+
+//: T = f64, i64, u64
+FN v$T select_$T(vi32 m, v$T a, v$T b) { return pick_$T(widen_mask(m), a, b); }
+
+FN vi32 select_bool(vi32 m, vi32 a, vi32 b) { return (m & a) | (~m & b); }
+
+FN int any(vi32 m) {
+#if AVX512 && W == 16 && KNOWS(__builtin_ia32_cvtd2mask512)
+    return (u16)__builtin_ia32_cvtd2mask512(m) != 0;
+#elif defined __AVX__ && W == 8 && KNOWS(__builtin_ia32_movmskps256)
+    return __builtin_ia32_movmskps256((vf32)m) != 0;
+#elif defined __SSE2__ && W == 4 && KNOWS(__builtin_ia32_movmskps)
+    return __builtin_ia32_movmskps((vf32)m) != 0;
+#else
+    u64 words[W / 2], sum = 0;
+    __builtin_memcpy(words, &m, sizeof words);
+    for (int i = 0; i < W / 2; i++) sum |= words[i];
+    return sum != 0;
+#endif
+}
+
+FN int all(vi32 m) { return !any(~m); }
+
+// Comparisons. Their result is a mask of 32-bit lanes, whatever they compare.
+//: T = f32, i32, u32
+//: O S = lt <, le <=, gt >, ge >=, eq ==, ne !=
+FN vi32 $O_$T(v$T a, v$T b) { return (vi32)(a $S b); }
+
+//: T = f64, i64, u64
+//: O S = lt <, le <=, gt >, ge >=, eq ==, ne !=
+FN vi32 $O_$T(v$T a, v$T b) { return narrow_mask((vi64)(a $S b)); }
+
+// false < true, though the lanes of a mask are 0 and -1.
+//: O S = lt >, le >=, gt <, ge <=, eq ==, ne !=
+FN vi32 $O_bool(vi32 a, vi32 b) { return a $S b; }

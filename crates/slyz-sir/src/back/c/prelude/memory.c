@@ -1,0 +1,199 @@
+// A vector is moved by memcpy of its fixed size: one unaligned access. Lanes that are off read as 0, and their
+// memory is not touched.
+FN vi32 load_masked_i32(const i32 *p, vi32 m) {
+#if AVX512 && W == 16 && KNOWS(__builtin_ia32_loaddqusi512_mask) && KNOWS(__builtin_ia32_cvtd2mask512)
+    return __builtin_ia32_loaddqusi512_mask(p, (vi32){0}, __builtin_ia32_cvtd2mask512(m));
+#elif defined __AVX2__ && W == 8 && KNOWS(__builtin_ia32_maskloadd256)
+    return __builtin_ia32_maskloadd256((const vi32 *)p, m);
+#elif defined __AVX2__ && W == 4 && KNOWS(__builtin_ia32_maskloadd)
+    return __builtin_ia32_maskloadd((const vi32 *)p, m);
+#else
+    vi32 v = {0};
+    EACH(i) if (m[i]) v[i] = p[i];
+    return v;
+#endif
+}
+
+FN void store_masked_i32(i32 *p, vi32 v, vi32 m) {
+#if AVX512 && W == 16 && KNOWS(__builtin_ia32_storedqusi512_mask) && KNOWS(__builtin_ia32_cvtd2mask512)
+    __builtin_ia32_storedqusi512_mask(p, v, __builtin_ia32_cvtd2mask512(m));
+#elif defined __AVX2__ && W == 8 && KNOWS(__builtin_ia32_maskstored256)
+    __builtin_ia32_maskstored256((vi32 *)p, m, v);
+#elif defined __AVX2__ && W == 4 && KNOWS(__builtin_ia32_maskstored)
+    __builtin_ia32_maskstored((vi32 *)p, m, v);
+#else
+    EACH(i) if (m[i]) p[i] = v[i];
+#endif
+}
+
+// The machine's own name for 64-bit integers, in the types of its built-in functions.
+typedef VECTOR(long long) vlong;
+
+FN vi64 load_masked_i64(const i64 *p, vi32 m) {
+#if AVX512 && W == 8 && KNOWS(__builtin_ia32_loaddqudi512_mask) && KNOWS(__builtin_ia32_cvtd2mask256)
+    return (vi64)__builtin_ia32_loaddqudi512_mask((const long long *)p, (vlong){0}, __builtin_ia32_cvtd2mask256(m));
+#elif defined __AVX2__ && W == 4 && KNOWS(__builtin_ia32_maskloadq256)
+    return (vi64)__builtin_ia32_maskloadq256((const vlong *)p, (vlong)widen_mask(m));
+#else
+    vi64 v = {0};
+    EACH(i) if (m[i]) v[i] = p[i];
+    return v;
+#endif
+}
+
+FN void store_masked_i64(i64 *p, vi64 v, vi32 m) {
+#if AVX512 && W == 8 && KNOWS(__builtin_ia32_storedqudi512_mask) && KNOWS(__builtin_ia32_cvtd2mask256)
+    __builtin_ia32_storedqudi512_mask((long long *)p, (vlong)v, __builtin_ia32_cvtd2mask256(m));
+#elif defined __AVX2__ && W == 4 && KNOWS(__builtin_ia32_maskstoreq256)
+    __builtin_ia32_maskstoreq256((vlong *)p, (vlong)widen_mask(m), (vlong)v);
+#else
+    EACH(i) if (m[i]) p[i] = v[i];
+#endif
+}
+
+//: T B = f32 i32, u32 i32, f64 i64, u64 i64
+FN v$T load_masked_$T(const $T *p, vi32 m) { return (v$T)load_masked_$B((const $B *)p, m); }
+
+//: T B = f32 i32, u32 i32, f64 i64, u64 i64
+FN void store_masked_$T($T *p, v$T v, vi32 m) { store_masked_$B(($B *)p, (v$B)v, m); }
+
+// The first n lanes. All of them, where n is W, is one plain access.
+//: T = f32, f64, i32, u32, i64, u64
+FN v$T load_$T(const $T *p, int n) {
+    v$T v;
+    if (n != W) return load_masked_$T(p, first_lanes(n));
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+}
+
+//: T = f32, f64, i32, u32, i64, u64
+FN void store_$T($T *p, v$T v, int n) {
+    if (n != W) store_masked_$T(p, v, first_lanes(n));
+    else __builtin_memcpy(p, &v, sizeof v);
+}
+
+// Narrow types widen to 32-bit lanes on the way in and drop what is above on the way out.
+//: T L = i8 i32, u8 u32, i16 i32, u16 u32
+FN v$L load_masked_$T(const $T *p, vi32 m) {
+    v$T v = {0};
+    EACH(i) if (m[i]) v[i] = p[i];
+    return __builtin_convertvector(v, v$L);
+}
+
+//: T L = i8 i32, u8 u32, i16 i32, u16 u32
+FN void store_masked_$T($T *p, v$L v, vi32 m) {
+    EACH(i) if (m[i]) p[i] = ($T)v[i];
+}
+
+//: T L = i8 i32, u8 u32, i16 i32, u16 u32
+FN v$L load_$T(const $T *p, int n) {
+    v$T v = {0};
+    if (n == W) __builtin_memcpy(&v, p, sizeof v);
+    else EACH(i) if (i < n) v[i] = p[i];
+    return __builtin_convertvector(v, v$L);
+}
+
+//: T L = i8 i32, u8 u32, i16 i32, u16 u32
+FN void store_$T($T *p, v$L v, int n) {
+    v$T low = __builtin_convertvector(v, v$T);
+    if (n == W) __builtin_memcpy(p, &low, sizeof low);
+    else EACH(i) if (i < n) p[i] = low[i];
+}
+
+//: T = f16, bf16
+FN vf32 load_$T(const $T *p, int n) { return $T_from_bits(load_u16(p, n)); }
+
+//: T = f16, bf16
+FN void store_$T($T *p, vf32 v, int n) { store_u16(p, $T_to_bits(v), n); }
+
+//: T = f16, bf16
+FN vf32 load_masked_$T(const $T *p, vi32 m) { return $T_from_bits(load_masked_u16(p, m)); }
+
+//: T = f16, bf16
+FN void store_masked_$T($T *p, vf32 v, vi32 m) { store_masked_u16(p, $T_to_bits(v), m); }
+
+FN vi32 load_bool(const u8 *p, int n) { return (vi32)(load_u8(p, n) != 0); }
+
+FN void store_bool(u8 *p, vi32 v, int n) { store_u8(p, (vu32)(v & 1), n); }
+
+FN vi32 load_masked_bool(const u8 *p, vi32 m) { return (vi32)(load_masked_u8(p, m) != 0); }
+
+FN void store_masked_bool(u8 *p, vi32 v, vi32 m) { store_masked_u8(p, (vu32)(v & 1), m); }
+
+// Gathers: lane i reads base[index[i]].
+FN vi32 gather_i32(const i32 *base, vi32 index, vi32 m) {
+#if AVX512 && W == 16 && KNOWS(__builtin_ia32_gathersiv16si) && KNOWS(__builtin_ia32_cvtd2mask512)
+    return __builtin_ia32_gathersiv16si((vi32){0}, base, index, __builtin_ia32_cvtd2mask512(m), 4);
+#elif AVX512 && W == 8 && KNOWS(__builtin_ia32_gather3siv8si) && KNOWS(__builtin_ia32_cvtd2mask256)
+    return __builtin_ia32_gather3siv8si((vi32){0}, base, index, __builtin_ia32_cvtd2mask256(m), 4);
+#else
+    vi32 v = {0};
+    EACH(i) if (m[i]) v[i] = base[index[i]];
+    return v;
+#endif
+}
+
+FN vi64 gather_i64(const i64 *base, vi32 index, vi32 m) {
+#if AVX512 && W == 8 && KNOWS(__builtin_ia32_gathersiv8di) && KNOWS(__builtin_ia32_cvtd2mask256)
+    return (vi64)__builtin_ia32_gathersiv8di((vlong){0}, base, index, __builtin_ia32_cvtd2mask256(m), 8);
+#else
+    vi64 v = {0};
+    EACH(i) if (m[i]) v[i] = base[index[i]];
+    return v;
+#endif
+}
+
+FN vi32 gather_i32_wide(const i32 *base, vi64 index, vi32 m) {
+#if AVX512 && W == 8 && KNOWS(__builtin_ia32_gatherdiv16si) && KNOWS(__builtin_ia32_cvtd2mask256)
+    return __builtin_ia32_gatherdiv16si((vi32){0}, base, (vlong)index, __builtin_ia32_cvtd2mask256(m), 4);
+#else
+    vi32 v = {0};
+    EACH(i) if (m[i]) v[i] = base[index[i]];
+    return v;
+#endif
+}
+
+FN vi64 gather_i64_wide(const i64 *base, vi64 index, vi32 m) {
+#if AVX512 && W == 8 && KNOWS(__builtin_ia32_gatherdiv8di) && KNOWS(__builtin_ia32_cvtd2mask256)
+    return (vi64)__builtin_ia32_gatherdiv8di((vlong){0}, base, (vlong)index, __builtin_ia32_cvtd2mask256(m), 8);
+#else
+    vi64 v = {0};
+    EACH(i) if (m[i]) v[i] = base[index[i]];
+    return v;
+#endif
+}
+
+//: T B = f32 i32, u32 i32, f64 i64, u64 i64
+FN v$T gather_$T(const $T *base, vi32 index, vi32 m) { return (v$T)gather_$B((const $B *)base, index, m); }
+
+//: T B = f32 i32, u32 i32, f64 i64, u64 i64
+FN v$T gather_$T_wide(const $T *base, vi64 index, vi32 m) { return (v$T)gather_$B_wide((const $B *)base, index, m); }
+
+//: T L = i8 i32, u8 u32, i16 i32, u16 u32
+//: WIDE I = ^ i32, _wide i64
+FN v$L gather_$T$WIDE(const $T *base, v$I index, vi32 m) {
+    v$L v = {0};
+    EACH(i) if (m[i]) v[i] = base[index[i]];
+    return v;
+}
+
+//: T = f16, bf16
+//: WIDE I = ^ i32, _wide i64
+FN vf32 gather_$T$WIDE(const $T *base, v$I index, vi32 m) { return $T_from_bits(gather_u16$WIDE(base, index, m)); }
+
+//: WIDE I = ^ i32, _wide i64
+FN vi32 gather_bool$WIDE(const u8 *base, v$I index, vi32 m) { return (vi32)(gather_u8$WIDE(base, index, m) != 0); }
+
+// Scatters: lane i writes base[index[i]], in the order of the lanes.
+//: T L = i8 i32, u8 u32, i16 i32, u16 u32, i32 i32, u32 u32, i64 i64, u64 u64, f32 f32, f64 f64
+//: WIDE I = ^ i32, _wide i64
+FN void scatter_$T$WIDE($T *base, v$I index, v$L v, vi32 m) {
+    EACH(i) if (m[i]) base[index[i]] = ($T)v[i];
+}
+
+//: T = f16, bf16
+//: WIDE I = ^ i32, _wide i64
+FN void scatter_$T$WIDE($T *base, v$I index, vf32 v, vi32 m) { scatter_u16$WIDE(base, index, $T_to_bits(v), m); }
+
+//: WIDE I = ^ i32, _wide i64
+FN void scatter_bool$WIDE(u8 *base, v$I index, vi32 v, vi32 m) { scatter_u8$WIDE(base, index, (vu32)(v & 1), m); }

@@ -1,0 +1,3 @@
+//! Backends: kernels as text for compilers.
+
+pub mod c;
