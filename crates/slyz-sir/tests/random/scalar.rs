@@ -1,7 +1,7 @@
 //! Scalar code: operators, conversions, calls, branches, loops and reads.
 
-use super::value::constant;
 use super::Random;
+use super::value::constant;
 use slyz_sir::build::Region;
 use slyz_sir::code::{FnId, Id, Op};
 use slyz_sir::ops::{Operator, Signature, TABLE};
