@@ -7,10 +7,18 @@
 #![forbid(unsafe_code)]
 
 pub mod back;
+pub mod build;
 pub mod code;
+pub mod explain;
 pub mod graph;
 pub mod interp;
 pub mod kernel;
+pub mod lower;
+pub mod nesting;
 pub mod ops;
+pub mod pass;
 pub mod size;
+pub mod text;
 pub mod types;
+pub mod typing;
+pub mod verify;

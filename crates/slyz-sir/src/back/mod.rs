@@ -1,3 +1,3 @@
-//! Backends: kernels written out as text for a compiler of the target.
+//! Backends: kernels as text for compilers.
 
 pub mod c;

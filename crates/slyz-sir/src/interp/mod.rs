@@ -1,5 +1,9 @@
 //! The meaning of SIR. Every device is held to it.
 
+pub mod fold;
+pub mod graph;
+pub mod kernel;
+
 use crate::types::{Scalar, Ty};
 
 /// A value at the border of a program: an argument or a result.

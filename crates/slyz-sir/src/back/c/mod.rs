@@ -1,3 +1,92 @@
-//! The C backend.
+//! C for CPUs: explicit vectors, one logical thread per lane.
+//!
+//! [`emit`] turns a plan into one C file with an exported function per kernel. The file includes nothing and carries
+//! exactly the part of the [`prelude`] that it uses. Vectors are those of the GCC and Clang vector extensions, as wide
+//! as the machine's registers; the width is chosen by the C preprocessor.
+//!
+//! What it does not do: call a compiler, schedule blocks over threads (both are the device's), or run kernels with
+//! several threads to a block.
 
+mod expr;
+mod fold;
+mod function;
 pub mod prelude;
+mod value;
+mod writer;
+
+use crate::code::Id;
+use crate::kernel::Plan;
+use std::collections::{BTreeSet, HashMap};
+
+/// Why a plan cannot be written as C.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EmitError {
+    /// The kernel is written for threads of a block.
+    #[error("kernel `{0}` is written for a block of threads; lower it for the CPU first")]
+    Threads(String),
+    /// The kernel holds operations of the graph level.
+    #[error("kernel `{0}` holds array operations; lower the graph first")]
+    Level(String),
+    /// Lanes disagree where they must agree.
+    #[error("%{} differs between lanes where one value is needed", .0.0)]
+    Varying(Id),
+}
+
+/// A C file under construction.
+#[derive(Default)]
+struct File {
+    items: Vec<String>,
+    /// Shared functions that are written, by their SIR names.
+    functions: HashMap<String, String>,
+    taken: BTreeSet<String>,
+    lanes_64: bool,
+}
+
+impl File {
+    /// A C name for a part of a kernel.
+    fn function_name(&mut self, kernel: &str, part: &str) -> String {
+        let stem: String = kernel.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        self.free_name(&format!("{stem}_{part}"))
+    }
+
+    /// The name itself, or one like it that nobody has.
+    fn free_name(&mut self, asked: &str) -> String {
+        let asked = if is_reserved(asked) { format!("{asked}_fn") } else { asked.to_string() };
+        let numbered = (2..).map(|k| format!("{asked}{k}"));
+        let name = std::iter::once(asked.clone()).chain(numbered).find(|n| !self.taken.contains(n));
+        let name = name.unwrap_or(asked);
+        self.taken.insert(name.clone());
+        name
+    }
+}
+
+/// Names that mean something in C or in the prelude.
+fn is_reserved(name: &str) -> bool {
+    const WORDS: &str = "auto break case char const continue default do double else enum extern float for goto if \
+        inline int long register restrict return short signed sizeof static struct switch typedef typeof union \
+        unsigned void volatile while asm main block memories scratch scalars sizes begin end lo hi at live W BYTES FN \
+        RARE VECTOR HAS KNOWS EACH AVX512 HAS_FMA LANES_64 i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 f16 bf16 u128";
+    // Local names are a short stem and a number.
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let looks_local = stem.len() <= 2 || stem.len() <= 5 && stem != name;
+    looks_local || WORDS.split_whitespace().any(|w| w == name) || prelude::names().any(|n| n == name)
+}
+
+/// The C name of a size variable: its own, where no local name or macro can be meant.
+fn size_name(name: &str) -> String {
+    let free =
+        name.starts_with(|c: char| c.is_ascii_uppercase()) && (name.len() <= 2 || !is_reserved(name)) && name != "W";
+    if free && name != "FN" { name.to_string() } else { format!("{name}_size") }
+}
+
+/// The C file of a plan. Code that is not `wide` holds positions in 32-bit lanes: it is right only for calls where every
+/// buffer has fewer than 2^31 elements and every extent is below 2^30.
+pub fn emit(plan: &Plan, wide: bool) -> Result<String, EmitError> {
+    let mut file = File::default();
+    for (number, kernel) in plan.kernels.iter().enumerate() {
+        writer::Writer::new(&mut file, kernel, wide).kernel(number)?;
+    }
+    let code = file.items.join("\n");
+    let used: BTreeSet<String> = writer::tokens(&code).map(String::from).collect();
+    Ok(format!("{}\n{code}", prelude::emit(&used, file.lanes_64)))
+}

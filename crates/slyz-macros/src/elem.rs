@@ -1,0 +1,323 @@
+//! `#[derive(Elem)]`: a struct of elements is an element, stored as one buffer per leaf.
+//!
+//! ```text
+//! struct Rgb<T> { r: T, .. }     Elem for Rgb<T>            where T: Elem      the host form
+//!                                Value for Rgb<T>           where T: Value     the traced form
+//!                                Lift<Rgb<T>> for Rgb<V>    where V: Lift<T>   either, or mixed, to the traced form
+//!                                Phi, Arg for Rgb<T>        where T: Phi, Arg  in `#[function]`s
+//! ```
+//!
+//! Every trait goes through the fields in order, by the same trait of the field's type; so a field may be a parameter,
+//! or an array, a tuple or another such struct of them. A field of a fixed type has no traced form and is rejected.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+use syn::visit_mut::{self, VisitMut};
+use syn::{Data, DeriveInput, Error, Fields, GenericParam, Generics, Index, Member, Type, TypeParamBound};
+
+/// The whole macro.
+pub fn expand(item: TokenStream) -> TokenStream {
+    syn::parse2(item).and_then(|input| Struct::read(&input)).map_or_else(Error::into_compile_error, |it| it.implement())
+}
+
+struct Field {
+    member: Member,
+    ty: Type,
+}
+
+struct Struct {
+    name: Ident,
+    /// The declared parameters, with their bounds, without defaults.
+    generics: Generics,
+    params: Vec<Ident>,
+    fields: Vec<Field>,
+}
+
+impl Struct {
+    fn read(input: &DeriveInput) -> syn::Result<Struct> {
+        let name = input.ident.clone();
+        let data = match &input.data {
+            Data::Struct(data) => data,
+            Data::Enum(_) => {
+                let message = "`Elem` can be derived for a struct: which variant an enum has is not a traced value\n\
+                               help: store a number and compare it, or make the enum an axis with `#[derive(Axis)]`";
+                return Err(Error::new(name.span(), message));
+            }
+            Data::Union(_) => return Err(Error::new(name.span(), "`Elem` can be derived for a struct")),
+        };
+        let (generics, params) = parameters(input, &data.fields)?;
+        let mut fields = Vec::new();
+        for (at, field) in data.fields.iter().enumerate() {
+            let member = field.ident.clone().map_or_else(|| Member::Unnamed(Index::from(at)), Member::Named);
+            if !mentions(&field.ty, &params) {
+                return Err(Error::new(field.ty.span(), fixed_field(&member, &field.ty)));
+            }
+            fields.push(Field { member, ty: field.ty.clone() });
+        }
+        Ok(Struct { name, generics, params, fields })
+    }
+
+    fn implement(&self) -> TokenStream {
+        let parts = [self.elem(), self.value(), self.lift(), self.phi(), self.arg()];
+        quote!(#(#parts)*)
+    }
+
+    /// `impl<T: Class> ::slyz::Class for Name<T> { items }`
+    fn impl_for(&self, class: TokenStream, items: TokenStream) -> TokenStream {
+        let mut generics = self.generics.clone();
+        for param in generics.type_params_mut() {
+            param.bounds.push(syn::parse_quote!(#class));
+        }
+        let name = &self.name;
+        let (header, args, _) = generics.split_for_impl();
+        quote!(#[automatically_derived] impl #header #class for #name #args { #items })
+    }
+
+    /// The struct with every type parameter replaced.
+    fn with(&self, replace: impl Fn(&Ident) -> TokenStream) -> TokenStream {
+        let name = &self.name;
+        let args = self.generics.params.iter().map(|param| match param {
+            GenericParam::Type(param) => replace(&param.ident),
+            GenericParam::Const(param) => {
+                let ident = &param.ident;
+                quote!(#ident)
+            }
+            GenericParam::Lifetime(param) => {
+                let lifetime = &param.lifetime;
+                quote!(#lifetime)
+            }
+        });
+        quote!(#name<#(#args),*>)
+    }
+
+    /// One statement per field.
+    fn each(&self, statement: impl Fn(&Type, &Member, Span) -> TokenStream) -> TokenStream {
+        self.fields.iter().map(|Field { member, ty }| statement(ty, member, ty.span())).collect()
+    }
+
+    /// A literal of the struct with one expression per field.
+    fn literal(&self, value: impl Fn(&Type, &Member, Span) -> TokenStream) -> TokenStream {
+        let name = &self.name;
+        let fields = self.fields.iter().map(|Field { member, ty }| {
+            let value = value(ty, member, ty.span());
+            quote!(#member: #value)
+        });
+        quote!(#name { #(#fields),* })
+    }
+
+    fn elem(&self) -> TokenStream {
+        let exp = self.with(|param| quote!(<#param as ::slyz::Elem>::Exp));
+        let parts = self.each(|ty, _, span| quote_spanned!(span=> __slyz_out.extend(<#ty as ::slyz::Elem>::parts());));
+        let store = self
+            .each(|ty, member, span| quote_spanned!(span=> <#ty as ::slyz::Elem>::store(self.#member, __slyz_out);));
+        let load = self.literal(|ty, _, span| quote_spanned!(span=> <#ty as ::slyz::Elem>::load(__slyz_next)));
+        let items = quote! {
+            type Exp = #exp;
+            fn parts() -> ::std::vec::Vec<::slyz::__private::Leaf> {
+                let mut __slyz_out = ::std::vec::Vec::new();
+                #parts
+                __slyz_out
+            }
+            fn store(self, __slyz_out: &mut ::std::vec::Vec<::slyz::__private::Scalar>) { #store }
+            fn load(__slyz_next: &mut dyn ::core::ops::FnMut() -> ::slyz::__private::Scalar) -> Self { #load }
+        };
+        self.impl_for(quote!(::slyz::Elem), items)
+    }
+
+    fn value(&self) -> TokenStream {
+        let elem = self.with(|param| quote!(<#param as ::slyz::Value>::Elem));
+        let leaves = self
+            .each(|ty, member, span| quote_spanned!(span=> <#ty as ::slyz::Value>::leaves(self.#member, __slyz_out);));
+        let build = self.literal(|ty, _, span| quote_spanned!(span=> <#ty as ::slyz::Value>::build(__slyz_next)));
+        let items = quote! {
+            type Elem = #elem;
+            fn leaves(self, __slyz_out: &mut ::std::vec::Vec<::slyz::__private::Handle>) { #leaves }
+            fn build(__slyz_next: &mut dyn ::core::ops::FnMut() -> ::slyz::__private::Handle) -> Self { #build }
+        };
+        self.impl_for(quote!(::slyz::Value), items)
+    }
+
+    /// Its own parameters stand for the result; fresh ones for what is lifted.
+    fn lift(&self) -> TokenStream {
+        let name = &self.name;
+        let fresh = |param: &Ident| format_ident!("__Slyz{param}");
+        let mut generics = self.generics.clone();
+        for param in generics.type_params_mut() {
+            param.bounds.push(syn::parse_quote!(::slyz::Elem));
+        }
+        for param in self.generics.type_params() {
+            let (from, to) = (fresh(&param.ident), &param.ident);
+            let bounds = param.bounds.iter();
+            generics.params.push(syn::parse_quote!(#from: ::slyz::Lift<#to> #(+ #bounds)*));
+        }
+        // Type parameters may follow constant ones, so the order is no concern.
+        let (header, _, _) = generics.split_for_impl();
+        let (_, target, _) = self.generics.split_for_impl();
+        let this = self.with(|param| {
+            let from = fresh(param);
+            quote!(#from)
+        });
+        let lift = self.literal(|ty, member, span| {
+            let mut from = ty.clone();
+            Rename { params: &self.params, fresh: &fresh }.visit_type_mut(&mut from);
+            quote_spanned!(span=> <#from as ::slyz::Lift<#ty>>::lift(self.#member))
+        });
+        quote! {
+            #[automatically_derived]
+            impl #header ::slyz::Lift<#name #target> for #this {
+                #[track_caller]
+                fn lift(self) -> <#name #target as ::slyz::Elem>::Exp { #lift }
+            }
+        }
+    }
+
+    fn phi(&self) -> TokenStream {
+        let class = quote!(::slyz::__private::Phi);
+        let leaves =
+            self.each(|ty, member, span| quote_spanned!(span=> <#ty as #class>::leaves(self.#member, __slyz_out);));
+        let build = self.literal(
+            |ty, member, span| quote_spanned!(span=> <#ty as #class>::build(__slyz_like.#member, __slyz_next)),
+        );
+        let items = quote! {
+            fn leaves(self, __slyz_out: &mut ::std::vec::Vec<::slyz::__private::Handle>) { #leaves }
+            fn build(
+                __slyz_like: Self,
+                __slyz_next: &mut dyn ::core::ops::FnMut() -> ::slyz::__private::Handle,
+            ) -> Self { #build }
+        };
+        self.impl_for(class, items)
+    }
+
+    fn arg(&self) -> TokenStream {
+        let class = quote!(::slyz::__private::Arg);
+        let handles =
+            self.each(|ty, member, span| quote_spanned!(span=> <#ty as #class>::handles(self.#member, __slyz_out);));
+        let again =
+            self.literal(|ty, member, span| quote_spanned!(span=> <#ty as #class>::again(self.#member, __slyz_next)));
+        let key = self.each(|ty, member, span| quote_spanned!(span=> <#ty as #class>::key(self.#member, __slyz_out);));
+        let items = quote! {
+            fn handles(self, __slyz_out: &mut ::std::vec::Vec<::slyz::__private::Handle>) { #handles }
+            fn again(self, __slyz_next: &mut dyn ::core::ops::FnMut() -> ::slyz::__private::Handle) -> Self { #again }
+            fn key(self, __slyz_out: &mut ::std::vec::Vec<u64>) { #key }
+        };
+        self.impl_for(class, items)
+    }
+}
+
+/// Checks the parameters; gives them without defaults, and the names of the type parameters.
+fn parameters(input: &DeriveInput, fields: &Fields) -> syn::Result<(Generics, Vec<Ident>)> {
+    let mut generics = input.generics.clone();
+    if let Some(clause) = &generics.where_clause {
+        return Err(Error::new_spanned(clause, BOUNDS));
+    }
+    for param in &mut generics.params {
+        match param {
+            GenericParam::Type(param) => {
+                if let Some(bound) = param.bounds.iter().find(|bound| !is_copy(bound)) {
+                    return Err(Error::new_spanned(bound, BOUNDS));
+                }
+                (param.eq_token, param.default) = (None, None);
+            }
+            GenericParam::Const(param) => (param.eq_token, param.default) = (None, None),
+            GenericParam::Lifetime(param) => {
+                let message = "an element owns its data: it cannot have a lifetime";
+                return Err(Error::new_spanned(param, message));
+            }
+        }
+    }
+    let params: Vec<Ident> = generics.type_params().map(|param| param.ident.clone()).collect();
+    if params.is_empty() {
+        return Err(Error::new(input.ident.span(), not_generic(input, fields)));
+    }
+    Ok((generics, params))
+}
+
+fn is_copy(bound: &TypeParamBound) -> bool {
+    let TypeParamBound::Trait(bound) = bound else { return false };
+    bound.path.segments.last().is_some_and(|last| last.ident == "Copy" || last.ident == "Clone")
+}
+
+/// Whether the type depends on one of the parameters.
+fn mentions(ty: &Type, params: &[Ident]) -> bool {
+    struct Search<'a>(&'a [Ident], bool);
+    impl Visit<'_> for Search<'_> {
+        fn visit_type_path(&mut self, it: &syn::TypePath) {
+            self.1 |= it.path.get_ident().is_some_and(|name| self.0.contains(name));
+            visit::visit_type_path(self, it);
+        }
+    }
+    let mut search = Search(params, false);
+    search.visit_type(ty);
+    search.1
+}
+
+/// Puts fresh names for the parameters in a type.
+struct Rename<'a> {
+    params: &'a [Ident],
+    fresh: &'a dyn Fn(&Ident) -> Ident,
+}
+
+impl VisitMut for Rename<'_> {
+    fn visit_type_path_mut(&mut self, it: &mut syn::TypePath) {
+        if let Some(name) = it.path.get_ident().filter(|name| self.params.contains(name)) {
+            it.path = (self.fresh)(name).into();
+        }
+        visit_mut::visit_type_path_mut(self, it);
+    }
+}
+
+fn text(tokens: impl quote::ToTokens) -> String {
+    tokens.to_token_stream().to_string()
+}
+
+fn fixed_field(member: &Member, ty: &Type) -> String {
+    let (member, ty) = (text(member), text(ty));
+    format!(
+        "field `{member}` has the fixed type `{ty}`, but in traced code it must be the traced form of `{ty}`\n\
+         help: give it a type parameter: `struct Name<.., A> {{ .., {member}: A }}`, and write `{ty}` where the struct \
+         is used"
+    )
+}
+
+/// Says how the very struct would be written.
+fn not_generic(input: &DeriveInput, fields: &Fields) -> String {
+    let name = &input.ident;
+    let mut types: Vec<String> = Vec::new();
+    let written: Vec<String> = fields
+        .iter()
+        .map(|field| {
+            let ty = text(&field.ty);
+            let at = types.iter().position(|known| *known == ty).unwrap_or_else(|| {
+                types.push(ty);
+                types.len() - 1
+            });
+            let param = letter(at);
+            field.ident.as_ref().map_or(param.clone(), |ident| format!("{ident}: {param}"))
+        })
+        .collect();
+    if types.is_empty() {
+        return "an element needs a field: it would store nothing".to_owned();
+    }
+    let params = (0..types.len()).map(letter).collect::<Vec<_>>().join(", ");
+    let (written, types) = (written.join(", "), types.join(", "));
+    let body = match fields {
+        Fields::Named(_) => format!(" {{ {written} }}"),
+        Fields::Unnamed(_) | Fields::Unit => format!("({written});"),
+    };
+    format!(
+        "an element struct must be generic in its field types: its traced form has other fields than its host form\n\
+         help: write `struct {name}<{params}>{body}`; the host form is then `{name}<{types}>`"
+    )
+}
+
+fn letter(at: usize) -> String {
+    match u8::try_from(at) {
+        Ok(at) if at < 26 => char::from(b'A' + at).to_string(),
+        _ => format!("T{at}"),
+    }
+}
+
+const BOUNDS: &str = "a parameter of an element struct cannot be bounded: it is `f32` in one place, `Exp<f32>` in another\n\
+    help: put the bound on the functions that need it";

@@ -1,0 +1,93 @@
+//! The macros of Słyż: `#[function]`, `#[derive(Axis)]` and `#[derive(Elem)]`.
+//!
+//! This crate only rewrites syntax; it knows no types and does no tracing. What the output calls lives in
+//! `::slyz::__private`, and `README.md` beside this crate's manifest is the contract between the two.
+//! Use the macros through crate `slyz`, which exports them.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `function.rs` | reads `#[function]`, wraps the rewritten body |
+//! | `returns.rs` | turns guard and tail `return`s into values |
+//! | `assigned.rs` | finds the outer locals that a branch assigns |
+//! | `rewrite.rs` | rewrites `if`, comparisons, `&&`, `||`; rejects what cannot be carried |
+//! | `axis.rs`, `elem.rs` | the derives |
+#![forbid(unsafe_code)]
+
+mod assigned;
+mod axis;
+mod elem;
+mod function;
+#[cfg(test)]
+mod golden;
+mod returns;
+mod rewrite;
+
+use proc_macro::TokenStream;
+
+/// Lets a function over traced values use plain Rust control flow, and keeps it a function in the generated code.
+///
+/// ```text
+/// #[slyz::function]
+/// fn normalise(x: Exp<f32>) -> Exp<f32> {
+///     if x < 0.0 && x > -1.0 { return 0.0; }
+///     let mut y = x;
+///     if y > 10.0 { y = 10.0; }
+///     y / 10.0
+/// }
+/// ```
+///
+/// **What works on traced values**: `if`/`else if`/`else` as statement and as value, `< <= > >= == !=`, `&&`, `||`,
+/// `!`, assignments to outer locals in branches (also through fields and indices), `return` at the end of a branch
+/// when the other branch or what follows the `if` is the rest of the function. The same `if` over a host `bool` runs
+/// one branch, so helper code needs no second form.
+///
+/// **What is decided while tracing**: `for`, `while`, `loop`, `match` and `if let` are the host's; loops are unrolled.
+/// `#[host] if c { .. } else if d { .. }` says that `c` and `d` are plain `bool`s; `break`, `continue`, `return` and
+/// `panic!` may stand in its branches.
+///
+/// **What is rejected**, at the token: `break`, `continue`, `?`, `panic!` and its family in a branch of a traced `if`;
+/// a `return` that cannot become a value; `.await`, `async`, `unsafe`. Mutation through a method (`v.swap(0, 1)`) or a
+/// reference in such a branch is an error of rustc's, because a branch is an `Fn` closure. Recursion is reported when
+/// the function is traced.
+///
+/// Arguments are traced values, arrays and host numbers; the function is specialised on the latter.
+/// `#[function(inline)]` rewrites the body in the same way but leaves an ordinary function: it may take any argument,
+/// `self` too, and its code appears at every call.
+///
+/// The arguments of other macros (`vec![..]`, `println!(..)`) and nested items are left as they are.
+#[proc_macro_attribute]
+pub fn function(options: TokenStream, item: TokenStream) -> TokenStream {
+    function::expand(options.into(), item.into()).into()
+}
+
+/// Makes a field-less enum an axis: its variants, in order, are the positions.
+///
+/// ```text
+/// #[derive(Clone, Copy, Axis)]
+/// enum Channel { R, G, B }
+///
+/// let red = img.at((i, Channel::R.pos()));
+/// let weight = c.cases(|c| match c { Channel::R => 0.3, Channel::G => 0.6, Channel::B => 0.1 });
+/// ```
+#[proc_macro_derive(Axis)]
+pub fn axis(item: TokenStream) -> TokenStream {
+    axis::expand(item.into()).into()
+}
+
+/// Makes a struct an element of arrays; the arrays store its fields in separate buffers.
+///
+/// The struct is generic in its field types, because its traced form has other fields than its host form:
+/// `Rgb<f32>` on the host is `Rgb<Exp<f32>>` in a traced function.
+///
+/// ```text
+/// #[derive(Clone, Copy, Elem)]
+/// struct Rgb<T> { r: T, g: T, b: T }
+///
+/// fn gray(img: Arr<Rgb<f32>, (N, M)>) -> Arr<f32, (N, M)> {
+///     img.map(|c| 0.3 * c.r + 0.6 * c.g + 0.1 * c.b)
+/// }
+/// ```
+#[proc_macro_derive(Elem)]
+pub fn elem(item: TokenStream) -> TokenStream {
+    elem::expand(item.into()).into()
+}

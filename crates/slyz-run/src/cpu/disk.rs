@@ -1,0 +1,190 @@
+//! Shared objects kept on disk, by content hash, between processes.
+//!
+//! An entry is a magic number, the hash of key and payload, and the payload. It is read into memory, checked there,
+//! and loaded from there, so nothing can be swapped between check and load. Entries appear by renaming finished
+//! files, so processes share the folder without locks. Whoever can write the folder can run code in our process:
+//! a folder that belongs to somebody else, or that others can write, is not used.
+//!
+//! Nothing here fails a call. Trouble is told once, and the call goes on without the cache.
+
+use crate::{Error, hash, warn};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+const MAGIC: &[u8; 8] = b"SLYZso\0\x01";
+const SUM: usize = 32;
+const ENTRY: &str = "slyz";
+const UNFINISHED: &str = ".unfinished-";
+/// Unfinished files of this age were left by a process that died.
+const ABANDONED: Duration = Duration::from_secs(3600);
+
+/// A folder of shared objects.
+pub(crate) struct DiskCache {
+    folder: PathBuf,
+    limit: u64,
+}
+
+impl DiskCache {
+    pub(crate) fn new(folder: PathBuf, limit: u64) -> DiskCache {
+        DiskCache { folder, limit }
+    }
+
+    /// The payload kept for the key, if it is whole. A damaged entry is deleted.
+    pub(crate) fn load(&self, key: &[u8; 32]) -> Option<Vec<u8>> {
+        if !self.folder.exists() || !self.trusted() {
+            return None;
+        }
+        let path = self.path(key);
+        let mut file = open_own(&path)?;
+        let mut bytes = vec![];
+        file.read_to_end(&mut bytes).ok()?;
+        let Some(payload) = unpack(key, bytes) else {
+            let _ = fs::remove_file(&path);
+            return None;
+        };
+        // The time of last use decides who goes first; an entry that cannot be touched just goes earlier.
+        let _ = file.set_modified(SystemTime::now());
+        Some(payload)
+    }
+
+    /// Keeps the payload, then deletes old entries while the folder is over its bound.
+    pub(crate) fn store(&self, key: &[u8; 32], payload: &[u8]) {
+        let size = (MAGIC.len() + SUM + payload.len()) as u64;
+        if size > self.limit {
+            return;
+        }
+        if let Err(error) = create_private(&self.folder) {
+            return self.tell(&error);
+        }
+        if !self.trusted() {
+            return;
+        }
+        match self.write(key, payload) {
+            Ok(()) => self.evict(&self.path(key)),
+            Err(error) => self.tell(&error),
+        }
+    }
+
+    fn write(&self, key: &[u8; 32], payload: &[u8]) -> io::Result<()> {
+        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&self.folder)?;
+        file.write_all(MAGIC)?;
+        file.write_all(&hash::of_pieces(&[key, payload]))?;
+        file.write_all(payload)?;
+        file.persist(self.path(key)).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    /// Deletes the entries that were not used for longest until the rest fits. Others may delete at the same time:
+    /// what is gone already is as good.
+    fn evict(&self, newest: &Path) {
+        let Ok(listing) = fs::read_dir(&self.folder) else { return };
+        let mut entries = vec![];
+        for file in listing.flatten() {
+            let Ok(meta) = file.metadata() else { continue };
+            let (path, time) = (file.path(), meta.modified().unwrap_or(SystemTime::UNIX_EPOCH));
+            if file.file_name().to_string_lossy().starts_with(UNFINISHED) {
+                if time.elapsed().is_ok_and(|age| age > ABANDONED) {
+                    let _ = fs::remove_file(&path);
+                }
+            } else if path.extension().is_some_and(|e| e == ENTRY) {
+                entries.push((time, meta.len(), path));
+            }
+        }
+        let mut total: u64 = entries.iter().map(|(_, size, _)| size).sum();
+        entries.sort();
+        for (_, size, path) in entries.iter().filter(|(_, _, path)| path != newest) {
+            if total <= self.limit {
+                return;
+            }
+            let _ = fs::remove_file(path);
+            total -= size;
+        }
+    }
+
+    fn path(&self, key: &[u8; 32]) -> PathBuf {
+        let name: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.folder.join(name).with_extension(ENTRY)
+    }
+
+    /// May code be loaded from the folder? If not, the user hears why.
+    fn trusted(&self) -> bool {
+        let Some(why) = distrust(&self.folder) else { return true };
+        let error = Error::Cache { path: self.folder.clone(), why };
+        warn::warn_once(&format!("cache {}", self.folder.display()), &error.to_string());
+        false
+    }
+
+    fn tell(&self, error: &io::Error) {
+        let why = format!("{error}. Make it writable, or set SLYZ_CACHE_DIR to another folder or to \"off\"");
+        let error = Error::Cache { path: self.folder.clone(), why };
+        warn::warn_once(&format!("cache {}", self.folder.display()), &error.to_string());
+    }
+}
+
+fn unpack(key: &[u8; 32], mut bytes: Vec<u8>) -> Option<Vec<u8>> {
+    let (magic, rest) = bytes.split_at_checked(MAGIC.len())?;
+    let (sum, payload) = rest.split_at_checked(SUM)?;
+    if magic != MAGIC || *sum != hash::of_pieces(&[key, payload]) {
+        return None;
+    }
+    Some(bytes.split_off(MAGIC.len() + SUM))
+}
+
+#[cfg(unix)]
+fn create_private(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+#[cfg(not(unix))]
+fn create_private(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)
+}
+
+/// Why code from the folder must not be trusted.
+#[cfg(unix)]
+fn distrust(folder: &Path) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    let meta = match fs::metadata(folder) {
+        Ok(meta) => meta,
+        Err(error) => return Some(format!("{error}. Set SLYZ_CACHE_DIR to another folder or to \"off\"")),
+    };
+    let cure = "or set SLYZ_CACHE_DIR to another folder or to \"off\"";
+    if !meta.is_dir() {
+        Some(format!("it is not a folder. Remove it, {cure}"))
+    } else if meta.uid() != own_uid() {
+        Some(format!("it belongs to user {}, who could plant code in it. Change its owner, {cure}", meta.uid()))
+    } else if meta.mode() & 0o022 != 0 {
+        let mode = meta.mode() & 0o7777;
+        Some(format!("others can write it (mode {mode:o}) and plant code in it. Run chmod go-w on it, {cure}"))
+    } else {
+        None
+    }
+}
+
+#[cfg(not(unix))]
+fn distrust(_: &Path) -> Option<String> {
+    None
+}
+
+/// Opens an entry that is a plain file which only we can write.
+#[cfg(unix)]
+fn open_own(path: &Path) -> Option<File> {
+    use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+    let file = fs::OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path).ok()?;
+    let meta = file.metadata().ok()?;
+    (meta.is_file() && meta.uid() == own_uid() && meta.mode() & 0o022 == 0).then_some(file)
+}
+
+#[cfg(not(unix))]
+fn open_own(path: &Path) -> Option<File> {
+    File::open(path).ok()
+}
+
+#[cfg(unix)]
+fn own_uid() -> u32 {
+    // SAFETY: `geteuid` has no arguments, no failures and no effects.
+    unsafe { libc::geteuid() }
+}

@@ -1,0 +1,127 @@
+//! One launch: the blocks of a grid, spread over the threads of the machine.
+//!
+//! Small launches stay on the calling thread: waking others costs more than the work. How the grid is cut
+//! decides nothing but speed, since blocks do not see each other.
+
+use super::library::KernelFn;
+use crate::{Block, Error, Pool};
+use rayon::prelude::*;
+use std::ffi::c_void;
+
+/// Below this much work, in elements streamed, a launch stays on the calling thread.
+const ALONE: u64 = 1 << 15;
+/// What a task should have at least, where it can.
+const GRAIN: u64 = 1 << 16;
+/// Some more tasks than threads, so that nobody waits long for the slowest.
+const TASKS_PER_THREAD: u64 = 4;
+/// Scratch memories start on cache lines.
+const LINE: usize = 64;
+
+/// A launch, made ready.
+pub(super) struct Launch<'a> {
+    /// The code.
+    pub(super) kernel: KernelFn,
+    /// Addresses of the global and constant memories.
+    pub(super) memories: &'a [*mut c_void],
+    /// Bytes of each scratch memory of a block.
+    pub(super) scratch: &'a [usize],
+    /// Scalar parameters.
+    pub(super) scalars: &'a [u64],
+    /// Size variables.
+    pub(super) sizes: &'a [i64],
+    /// Blocks of the grid.
+    pub(super) blocks: u64,
+    /// An estimate, in elements streamed.
+    pub(super) work: u64,
+}
+
+// SAFETY: the pointers are only handed to the kernel, whose blocks may run at the same time by the promise of `run`.
+unsafe impl Sync for Launch<'_> {}
+
+/// Into how many tasks a launch is cut.
+pub(super) fn tasks(work: u64, blocks: u64, threads: u64) -> u64 {
+    if work < ALONE || threads < 2 {
+        return 1;
+    }
+    work.div_ceil(GRAIN).clamp(2, TASKS_PER_THREAD * threads).min(blocks)
+}
+
+impl Launch<'_> {
+    /// Runs every block of the grid.
+    ///
+    /// # Safety
+    /// The kernel's library is loaded; the memories cover the kernel's shapes at these sizes and nobody else writes
+    /// them, or reads those it writes, during the launch; the scratch sizes are those of the kernel; blocks do not race.
+    pub(super) unsafe fn run(&self, pool: &Pool) -> Result<(), Error> {
+        if self.blocks == 0 {
+            return Ok(());
+        }
+        let tasks = tasks(self.work, self.blocks, rayon::current_num_threads() as u64).max(1);
+        // All memory is taken before anything runs, so that there is one place to fail.
+        let scratch = (0..tasks).map(|_| self.take_scratch(pool)).collect::<Result<Vec<_>, _>>()?;
+        let task = |(task, scratch): (u64, Scratch)| {
+            let border = |k: u64| (self.blocks as u128 * k as u128 / tasks as u128) as i64;
+            // SAFETY: the caller's promise; the scratch is this task's alone.
+            unsafe { self.run_blocks(border(task), border(task + 1), &scratch) }
+        };
+        if tasks == 1 {
+            (0..tasks).zip(scratch).for_each(task);
+        } else {
+            let all: Vec<_> = (0..tasks).zip(scratch).collect();
+            all.into_par_iter().with_max_len(1).for_each(task);
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As [`Launch::run`], and the scratch is nobody else's.
+    unsafe fn run_blocks(&self, begin: i64, end: i64, scratch: &Scratch) {
+        let starts: Vec<*mut c_void> = scratch
+            .offsets
+            .iter()
+            .map(|&offset| {
+                scratch.block.as_ref().map_or(std::ptr::null_mut(), |b| b.start().wrapping_add(offset).cast())
+            })
+            .collect();
+        let (memories, sizes, scalars) = (self.memories.as_ptr(), self.sizes.as_ptr(), self.scalars.as_ptr());
+        // SAFETY: the caller's promise; all lists outlive the call.
+        unsafe { (self.kernel)(memories, starts.as_ptr(), scalars, sizes, begin, end) }
+    }
+
+    fn take_scratch(&self, pool: &Pool) -> Result<Scratch, Error> {
+        let too_large = || Error::TooLarge {
+            what: "the scratch memory of a block".to_string(),
+            why: "it has more bytes than the address space".to_string(),
+        };
+        let (mut offsets, mut total) = (vec![], 0usize);
+        for &bytes in self.scratch {
+            offsets.push(total);
+            let room = bytes.checked_next_multiple_of(LINE).and_then(|room| total.checked_add(room));
+            total = room.ok_or_else(too_large)?;
+        }
+        let block = if offsets.is_empty() { None } else { Some(pool.take(total, &"scratch memory")?) };
+        Ok(Scratch { offsets, block })
+    }
+}
+
+/// The scratch memories of one task.
+struct Scratch {
+    offsets: Vec<usize>,
+    block: Option<Block>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tasks;
+
+    #[test]
+    fn small_launches_stay_whole() {
+        assert_eq!(tasks(100, 100, 8), 1);
+        assert_eq!(tasks(1 << 30, 100, 1), 1);
+        assert_eq!(tasks(1 << 30, 1, 8), 1);
+        assert_eq!(tasks(1 << 15, 100, 8), 2);
+        assert_eq!(tasks(1 << 19, 100, 8), 8);
+        assert_eq!(tasks(1 << 30, 1000, 8), 32);
+        assert_eq!(tasks(1 << 30, 20, 8), 20);
+    }
+}

@@ -1,0 +1,98 @@
+//! The CPU device: generated C, built by the system's compiler, run by all cores.
+//!
+//! ```text
+//! graph ── optimize, lower ──> plan ── emit ──> C ── toolchain (disk cache) ──> library ── run, launch ──> results
+//! ```
+//!
+//! Compiled graphs are kept in memory by structural hash, shared objects on disk by content hash.
+//! Where there is no compiler the interpreter takes over, and says so once.
+
+mod check;
+mod config;
+mod cost;
+mod disk;
+mod launch;
+mod library;
+mod memo;
+mod run;
+mod toolchain;
+
+pub use config::CpuConfig;
+
+use crate::{Device, Error, Executable, Interpreter, hash, warn};
+use memo::Memo;
+use slyz_sir::back::c::EmitError;
+use slyz_sir::graph::Graph;
+use slyz_sir::kernel::Plan;
+use slyz_sir::verify;
+use std::sync::Arc;
+use toolchain::Toolchain;
+
+/// Compiled graphs that are kept when nobody uses them.
+const KEPT_GRAPHS: usize = 512;
+
+/// The part of the compiler that a CPU device calls.
+#[derive(Clone, Copy)]
+pub struct Backend {
+    /// A graph as launches.
+    pub lower: fn(&Graph) -> Plan,
+    /// The kernels of a plan as one C file; `wide` code works for any size. Kernel `k` is the function
+    /// `void slyz_kernel_k(void *const *memories, void *const *scratch, const u64 *scalars, const i64 *sizes, i64 begin, i64 end)`,
+    /// which runs the blocks `begin..end` of the grid, counted with x fastest.
+    pub emit: fn(&Plan, bool) -> Result<String, EmitError>,
+}
+
+/// The CPU device.
+pub struct Cpu {
+    backend: Backend,
+    toolchain: Arc<Toolchain>,
+    memo: Memo<dyn Executable>,
+}
+
+impl Cpu {
+    /// The device's name.
+    pub const NAME: &'static str = "cpu";
+
+    /// A device with its own caches. Programs share the one of [`crate::device`].
+    pub fn new(config: CpuConfig) -> Cpu {
+        let lower = |graph: &Graph| slyz_sir::lower::cpu::lower(&slyz_sir::pass::optimize(graph));
+        let backend = Backend { lower, emit: slyz_sir::back::c::emit };
+        // SAFETY: the backend of `slyz-sir` writes C that touches the elements of the plan's memories and nothing else.
+        unsafe { Cpu::with_backend(config, backend) }
+    }
+
+    /// A device that compiles with another backend.
+    ///
+    /// # Safety
+    /// The code that the backend emits is loaded and run. For sizes within the plan it must touch the elements of
+    /// its memories only, write only those it may write, and give two blocks of a grid nothing to race for.
+    pub unsafe fn with_backend(config: CpuConfig, backend: Backend) -> Cpu {
+        Cpu { backend, toolchain: Arc::new(Toolchain::new(config)), memo: Memo::new(KEPT_GRAPHS) }
+    }
+
+    fn build(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
+        verify::graph(graph)?;
+        match run::CpuExecutable::new(graph, self.backend, self.toolchain.clone()) {
+            Ok(executable) => Ok(Arc::new(executable)),
+            Err(error @ Error::NoCompiler { .. }) => {
+                warn::warn_once("no compiler", &format!("{error}. Functions run in the interpreter, slowly"));
+                Interpreter.compile(graph)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Device for Cpu {
+    fn name(&self) -> &str {
+        Cpu::NAME
+    }
+
+    fn describe(&self) -> String {
+        format!("cpu: {} threads, {}", rayon::current_num_threads(), self.toolchain.describe())
+    }
+
+    fn compile(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
+        self.memo.get(hash::structural(graph), || self.build(graph))
+    }
+}

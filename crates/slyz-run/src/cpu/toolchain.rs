@@ -1,0 +1,245 @@
+//! From C to a loaded library: the system's compiler, with the disk cache in front of it.
+
+use super::CpuConfig;
+use super::disk::DiskCache;
+use super::library::Library;
+use crate::{Error, hash};
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// Vectors are explicit in the code, so `-O2` is enough. Floats keep their meaning: no contraction, no fast math.
+const FLAGS: &[&str] = &[
+    "-O2",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fwrapv",
+    "-fPIC",
+    "-shared",
+    "-nostdlib",
+    "-Wno-psabi",
+    // Two-level namespaces want every symbol named at link time; memcpy is found when the library is loaded.
+    #[cfg(target_os = "macos")]
+    "-Wl,-undefined,dynamic_lookup",
+];
+
+/// Code for this very processor.
+const NATIVE: &str = if cfg!(target_arch = "aarch64") { "-mcpu=native" } else { "-march=native" };
+
+/// How much of the compiler's complaint an error repeats.
+const EXCERPT: usize = 4000;
+
+/// A C compiler and a cache of what it built.
+pub(super) struct Toolchain {
+    cc: Vec<String>,
+    cache: Option<DiskCache>,
+    /// What the compiler says about its version, once it was asked.
+    version: Mutex<Option<String>>,
+    /// The compiler does not know `NATIVE`, once it was seen.
+    portable: Mutex<bool>,
+    /// Sources that failed, so that a source that fails again and again is kept once.
+    failed: Mutex<HashMap<[u8; 32], PathBuf>>,
+}
+
+impl Toolchain {
+    pub(super) fn new(config: CpuConfig) -> Toolchain {
+        let cache = config.cache_dir.filter(|_| config.cache_bytes > 0);
+        Toolchain {
+            cc: config.cc,
+            cache: cache.map(|folder| DiskCache::new(folder, config.cache_bytes)),
+            version: Mutex::default(),
+            portable: Mutex::default(),
+            failed: Mutex::default(),
+        }
+    }
+
+    /// The compiler in one line.
+    pub(super) fn describe(&self) -> String {
+        match self.version() {
+            Ok(version) => format!("{} ({})", self.cc.join(" "), version.lines().next().unwrap_or("")),
+            Err(_) => format!("no C compiler ({}), functions run in the interpreter", self.cc.join(" ")),
+        }
+    }
+
+    /// Builds the source, which defines that many kernels, or finds it built.
+    ///
+    /// # Safety
+    /// The source is loaded into the process; see [`super::Cpu::with_backend`].
+    pub(super) unsafe fn library(&self, source: &str, kernels: usize) -> Result<Library, Error> {
+        let version = self.version()?;
+        if !locked(&self.portable, |portable| *portable) {
+            // SAFETY: the caller's promise.
+            match unsafe { self.library_with(source, kernels, &version, Some(NATIVE)) } {
+                Err(Error::CompilerFailed { stderr, file, .. })
+                    if stderr.contains(NATIVE.trim_end_matches("native")) =>
+                {
+                    locked(&self.portable, |portable| *portable = true);
+                    self.forget_failed(&file);
+                }
+                other => return other,
+            }
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.library_with(source, kernels, &version, None) }
+    }
+
+    /// # Safety
+    /// As [`Toolchain::library`].
+    unsafe fn library_with(
+        &self,
+        source: &str,
+        kernels: usize,
+        version: &str,
+        native: Option<&str>,
+    ) -> Result<Library, Error> {
+        let flags: Vec<&str> = native.into_iter().chain(FLAGS.iter().copied()).collect();
+        let (cc, options) = (self.cc.join("\0"), flags.join("\0"));
+        let pieces = [source, &options, &cc, version, processor(), env!("CARGO_PKG_VERSION")];
+        let key = hash::of_pieces(&pieces.map(str::as_bytes));
+        if let Some(cache) = &self.cache
+            && let Some(object) = cache.load(&key)
+            // An entry that cannot be loaded, say after the system changed under it, is built anew.
+            // SAFETY: the caller's promise about the source, which the entry was built from: its key holds the
+            // source's hash, its sum was checked, and only we can write the folder.
+            && let Ok(library) = unsafe { Library::load(&object, kernels) }
+        {
+            return Ok(library);
+        }
+        let object = self.compile(source, &flags)?;
+        // SAFETY: the caller's promise.
+        let library = unsafe { Library::load(&object, kernels) }?;
+        if let Some(cache) = &self.cache {
+            cache.store(&key, &object);
+        }
+        Ok(library)
+    }
+
+    /// The shared object of a source. Files live in a private folder that is gone afterwards.
+    fn compile(&self, source: &str, flags: &[&str]) -> Result<Vec<u8>, Error> {
+        let temporary = |path: &Path, error: io::Error| Error::Temporary { path: path.into(), why: error.to_string() };
+        let folder = tempfile::Builder::new().prefix("slyz-").tempdir();
+        let folder = folder.map_err(|error| temporary(&std::env::temp_dir(), error))?;
+        let (input, output) = (folder.path().join("kernels.c"), folder.path().join("kernels.so"));
+        std::fs::write(&input, source).map_err(|error| temporary(&input, error))?;
+
+        let mut command = self.command()?;
+        command.args(flags).arg("-o").arg(&output).arg(&input);
+        let line = format!("{command:?}");
+        let fail = |status: String, stderr: String| {
+            let file = self.keep_failed(source, folder);
+            Error::CompilerFailed { command: line, status, stderr, file }
+        };
+        match command.output() {
+            Err(error) if missing(&error) => Err(self.no_compiler(&error)),
+            Err(error) => Err(fail(format!("it could not be started: {error}"), String::new())),
+            Ok(done) if !done.status.success() => Err(fail(done.status.to_string(), excerpt(&done))),
+            Ok(done) => {
+                let object = std::fs::read(&output);
+                object.map_err(|error| fail(format!("it left no shared object: {error}"), excerpt(&done)))
+            }
+        }
+    }
+
+    fn keep_failed(&self, source: &str, folder: tempfile::TempDir) -> PathBuf {
+        let key = hash::of_pieces(&[source.as_bytes()]);
+        let keep = |failed: &mut HashMap<_, PathBuf>| {
+            let file = failed.get(&key).filter(|file| file.exists()).cloned();
+            file.unwrap_or_else(|| {
+                let file = folder.keep().join("kernels.c");
+                failed.insert(key, file.clone());
+                file
+            })
+        };
+        locked(&self.failed, keep)
+    }
+
+    fn forget_failed(&self, file: &Path) {
+        locked(&self.failed, |failed| failed.retain(|_, kept| kept != file));
+        let _ = file.parent().map(std::fs::remove_dir_all);
+    }
+
+    /// Everything the compiler prints about itself. Not finding one is not remembered: it may be installed meanwhile.
+    fn version(&self) -> Result<String, Error> {
+        locked(&self.version, |version| {
+            if let Some(version) = version {
+                return Ok(version.clone());
+            }
+            let said = self.command()?.arg("--version").output().map_err(|error| self.no_compiler(&error))?;
+            let text = [said.stdout, said.stderr].concat();
+            Ok(version.insert(String::from_utf8_lossy(&text).into_owned()).clone())
+        })
+    }
+
+    fn command(&self) -> Result<Command, Error> {
+        let none = || self.no_compiler(&io::Error::new(io::ErrorKind::NotFound, "the command is empty"));
+        let (program, args) = self.cc.split_first().ok_or_else(none)?;
+        let mut command = Command::new(program);
+        command.args(args).stdin(Stdio::null()).env("LC_ALL", "C");
+        Ok(command)
+    }
+
+    fn no_compiler(&self, error: &io::Error) -> Error {
+        Error::NoCompiler { command: self.cc.join(" "), why: error.to_string() }
+    }
+}
+
+/// Nobody leaves these locked data half changed, so a panic elsewhere does not spoil them.
+fn locked<T, R>(mutex: &Mutex<T>, f: impl FnOnce(&mut T) -> R) -> R {
+    f(&mut mutex.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Does the error mean that there is no such program, rather than that the machine is in trouble?
+fn missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
+}
+
+fn excerpt(done: &Output) -> String {
+    let text = String::from_utf8_lossy(&done.stderr);
+    match text.char_indices().nth(EXCERPT) {
+        Some((end, _)) => format!("{}\n[…]", &text[..end]),
+        None => text.trim_end().to_string(),
+    }
+}
+
+/// What `-march=native` depends on.
+fn processor() -> &'static str {
+    static PROCESSOR: OnceLock<String> = OnceLock::new();
+    PROCESSOR.get_or_init(ask_processor)
+}
+
+fn ask_processor() -> String {
+    let told = [
+        "vendor_id",
+        "cpu family",
+        "model",
+        "model name",
+        "stepping",
+        "flags",
+        "Features",
+        "CPU implementer",
+        "CPU architecture",
+        "CPU variant",
+        "CPU part",
+        "isa",
+        "cpu",
+    ];
+    let mut text = format!("{} {}\n", std::env::consts::ARCH, std::env::consts::OS);
+    let table = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    // The table has a paragraph per core; the first one does.
+    for line in table.split("\n\n").next().unwrap_or("").lines() {
+        if told.contains(&line.split(':').next().unwrap_or("").trim()) {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    #[cfg(target_arch = "x86_64")]
+    if table.is_empty() {
+        text.push_str(if is_x86_feature_detected!("avx2") { "avx2 " } else { "" });
+        text.push_str(if is_x86_feature_detected!("fma") { "fma " } else { "" });
+        text.push_str(if is_x86_feature_detected!("avx512f") { "avx512f " } else { "" });
+    }
+    text
+}

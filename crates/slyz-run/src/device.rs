@@ -1,0 +1,87 @@
+//! The two traits every device implements, and the list of devices.
+//!
+//! A device is made once per process and shared; both traits are used from many threads at a time.
+
+use crate::{Argument, Error, Interpreter, Output};
+use slyz_sir::graph::Graph;
+use slyz_sir::kernel::Plan;
+use std::sync::{Arc, OnceLock};
+
+/// Something that compiles graphs.
+pub trait Device: Send + Sync {
+    /// The name by which users ask for it.
+    fn name(&self) -> &str;
+
+    /// One line for people: what it is and what it works with.
+    fn describe(&self) -> String;
+
+    /// A graph made ready to run.
+    ///
+    /// The graph must be one that the verifier accepts and whose positions are inside their axes, as front ends
+    /// make them: generated code does not check them again.
+    fn compile(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error>;
+}
+
+/// A compiled graph.
+pub trait Executable: Send + Sync {
+    /// Runs it. `sizes` has one value for each size variable of the graph, `None` for those that are counted.
+    fn run(&self, sizes: &[Option<u64>], args: &[Argument<'_>]) -> Result<Vec<Output>, Error>;
+
+    /// What was generated, to read.
+    fn source(&self) -> &str;
+
+    /// The launches, where the device works by launches.
+    fn plan(&self) -> Option<&Plan>;
+
+    /// The name of the device that runs it. It is `interpreter` where the `cpu` device found no compiler.
+    fn device(&self) -> &str;
+}
+
+/// Every device of this machine, best first.
+pub fn devices() -> Vec<Arc<dyn Device>> {
+    static DEVICES: OnceLock<Vec<Arc<dyn Device>>> = OnceLock::new();
+    let make = || -> Vec<Arc<dyn Device>> {
+        vec![
+            #[cfg(feature = "cpu")]
+            Arc::new(crate::cpu::Cpu::new(crate::cpu::CpuConfig::from_env())),
+            Arc::new(Interpreter),
+        ]
+    };
+    DEVICES.get_or_init(make).clone()
+}
+
+/// The device with that name. Without one: what the environment variable `SLYZ_DEVICE` names, or else the best.
+pub fn device(name: Option<&str>) -> Result<Arc<dyn Device>, Error> {
+    let wish = std::env::var("SLYZ_DEVICE").ok();
+    select(&devices(), name.or(wish.as_deref()))
+}
+
+/// Empty names count as none: `SLYZ_DEVICE= program` is how a shell unsets.
+fn select(devices: &[Arc<dyn Device>], name: Option<&str>) -> Result<Arc<dyn Device>, Error> {
+    let name = name.unwrap_or("").trim();
+    let found = devices.iter().find(|d| name.is_empty() || d.name() == name).cloned();
+    found.ok_or_else(|| Error::UnknownDevice {
+        name: name.to_string(),
+        available: devices.iter().map(|d| d.name().to_string()).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selection() {
+        let all = devices();
+        assert_eq!(select(&all, None).unwrap().name(), all[0].name());
+        assert_eq!(select(&all, Some("")).unwrap().name(), all[0].name());
+        assert_eq!(select(&all, Some("interpreter")).unwrap().name(), "interpreter");
+        let text = select(&all, Some("abacus")).err().unwrap().to_string();
+        assert!(text.contains("abacus") && text.contains("interpreter") && text.contains("SLYZ_DEVICE"), "{text}");
+    }
+
+    #[test]
+    fn one_device_per_process() {
+        assert!(Arc::ptr_eq(&devices()[0], &devices()[0]));
+    }
+}

@@ -1,0 +1,195 @@
+//! What can go wrong between a graph and its results. Every message says what to do about it.
+
+use slyz_sir::back::c::EmitError;
+use slyz_sir::interp::graph::InterpError;
+use slyz_sir::types::Ty;
+use slyz_sir::verify::VerifyError;
+use std::path::PathBuf;
+
+/// A failure to find a device, to compile a graph, or to run it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No device has that name.
+    #[error("there is no device \"{name}\"; this build has: {}. Ask for one of these, or unset SLYZ_DEVICE", .available.join(", "))]
+    UnknownDevice {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        available: Vec<String>,
+    },
+    /// The graph breaks a rule of the verifier.
+    #[error("the graph is not valid: {0}. Build graphs with a front end or with slyz_sir::build")]
+    Graph(#[from] VerifyError),
+    /// The plan of the graph cannot be written as C.
+    #[error("the graph cannot be compiled for the CPU: {0}")]
+    Emit(#[from] EmitError),
+    /// The C compiler does not exist or cannot be executed.
+    #[error(
+        "no C compiler: \"{command}\" cannot be run ({why}). Install gcc or clang, or name one in SLYZ_CC; the device \"interpreter\" needs none"
+    )]
+    NoCompiler {
+        /// What was tried.
+        command: String,
+        /// What the system said.
+        why: String,
+    },
+    /// The C compiler ran and refused.
+    #[error(
+        "the C compiler failed ({status}) on \"{command}\":\n{stderr}\nThe source is kept at {}. Set SLYZ_CC to another compiler (gcc 9 or clang 11, or newer)", .file.display()
+    )]
+    CompilerFailed {
+        /// The whole command line.
+        command: String,
+        /// Exit status, or why it could not be started.
+        status: String,
+        /// The beginning of what it wrote.
+        stderr: String,
+        /// The source it was given.
+        file: PathBuf,
+    },
+    /// A folder or file that compiling needs cannot be had.
+    #[error("cannot write {}: {why}. Free some space, or set TMPDIR to a folder that can be written", .path.display())]
+    Temporary {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        why: String,
+    },
+    /// The disk cache is not used. Calls work without it; this is what the warning says.
+    #[error("the cache folder {} is not used: {why}", .path.display())]
+    Cache {
+        /// The folder.
+        path: PathBuf,
+        /// Why not, and the cure.
+        why: String,
+    },
+    /// What the compiler built cannot be loaded.
+    #[error("the compiled code cannot be loaded: {why}. Check that SLYZ_CC builds for this machine")]
+    Load {
+        /// What the loader said.
+        why: String,
+    },
+    /// Memory that the call needs cannot be had.
+    #[error("out of memory: {bytes} bytes for {what}. Call with smaller sizes, or free tensors that are not needed")]
+    OutOfMemory {
+        /// What for.
+        what: String,
+        /// How much.
+        bytes: u64,
+    },
+    /// More than the index type or the address space can hold.
+    #[error("{what} is too large for this machine: {why}. Call with smaller sizes")]
+    TooLarge {
+        /// What.
+        what: String,
+        /// Which limit.
+        why: String,
+    },
+    /// Too many or too few arguments.
+    #[error("the function \"{name}\" takes {expected} arguments, not {found}")]
+    ArgumentCount {
+        /// The function.
+        name: String,
+        /// How many it takes.
+        expected: usize,
+        /// How many came.
+        found: usize,
+    },
+    /// An argument does not fit its parameter.
+    #[error("argument {} of \"{name}\": {problem}", .index + 1)]
+    Argument {
+        /// The function.
+        name: String,
+        /// Counted from 0 here, from 1 in the message.
+        index: usize,
+        /// What is wrong with it.
+        problem: ArgumentProblem,
+    },
+    /// The values of the size variables do not match their declarations.
+    #[error("the sizes of \"{name}\": {why}")]
+    Sizes {
+        /// The function.
+        name: String,
+        /// What is wrong, and the cure.
+        why: String,
+    },
+    /// The sizes are known, and the function is not defined on them.
+    #[error("\"{name}\" needs {condition}, but here {values}")]
+    Requirement {
+        /// The function.
+        name: String,
+        /// What must hold.
+        condition: String,
+        /// What the sizes are.
+        values: String,
+    },
+    /// A plan breaks its own rules. The lowering is wrong, not the caller.
+    #[error(
+        "the plan of \"{name}\" is not valid: {why}. This is a bug in Słyż; the device \"interpreter\" may still run it"
+    )]
+    Plan {
+        /// The function.
+        name: String,
+        /// The rule.
+        why: String,
+    },
+    /// The interpreter has no answer.
+    #[error("the interpreter: {0}")]
+    Interpreter(#[from] InterpError),
+}
+
+/// What is wrong with an argument.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ArgumentProblem {
+    /// An array came for a scalar parameter.
+    #[error("the parameter is one {0}; pass a scalar")]
+    NotScalar(Ty),
+    /// A scalar came for an array parameter.
+    #[error("the parameter is an array of {0}; pass an array")]
+    NotArray(Ty),
+    /// Another element type.
+    #[error("its elements are {found}, the parameter's are {expected}; convert it first")]
+    Type {
+        /// The parameter's.
+        expected: Ty,
+        /// The argument's.
+        found: Ty,
+    },
+    /// Another number of axes.
+    #[error("it has {found} axes, the parameter has {expected}")]
+    Rank {
+        /// The parameter's.
+        expected: usize,
+        /// The argument's.
+        found: usize,
+    },
+    /// An axis of another extent.
+    #[error("axis {axis} has extent {found}, but {size} is {expected} in this call; pass arrays whose sizes agree")]
+    Extent {
+        /// Outermost is 0.
+        axis: usize,
+        /// The extent, as the function spells it.
+        size: String,
+        /// Its value.
+        expected: u64,
+        /// The argument's.
+        found: u64,
+    },
+    /// Data that its own shape does not describe.
+    #[error("its shape needs {expected} bytes, its data has {found}")]
+    Bytes {
+        /// By the shape.
+        expected: u64,
+        /// What came.
+        found: u64,
+    },
+    /// A `bool` that is neither.
+    #[error("element {at} is a bool with the byte {byte}; only 0 and 1 are allowed")]
+    Bool {
+        /// Row-major.
+        at: usize,
+        /// The byte.
+        byte: u8,
+    },
+}

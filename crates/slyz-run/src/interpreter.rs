@@ -1,0 +1,100 @@
+//! The interpreter as a device: slow, exact, and there on every machine.
+
+use crate::signature::{Bound, Signature, read_scalars};
+use crate::{Argument, Buffer, Device, Error, Executable, Output};
+use slyz_sir::graph::Graph;
+use slyz_sir::interp::{self, Array, Value};
+use slyz_sir::kernel::Plan;
+use slyz_sir::types::{Scalar, Ty};
+use slyz_sir::verify;
+use std::sync::{Arc, OnceLock};
+
+/// Runs the meaning of SIR.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Interpreter;
+
+impl Interpreter {
+    /// The device's name.
+    pub const NAME: &'static str = "interpreter";
+}
+
+impl Device for Interpreter {
+    fn name(&self) -> &str {
+        Interpreter::NAME
+    }
+
+    fn describe(&self) -> String {
+        "interpreter: the meaning of SIR, run one element at a time".to_string()
+    }
+
+    fn compile(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
+        verify::graph(graph)?;
+        let signature = Signature::of(graph);
+        Ok(Arc::new(Interpreted { graph: graph.clone(), signature, text: OnceLock::new() }))
+    }
+}
+
+struct Interpreted {
+    graph: Graph,
+    signature: Signature,
+    text: OnceLock<String>,
+}
+
+impl Executable for Interpreted {
+    fn run(&self, sizes: &[Option<u64>], args: &[Argument<'_>]) -> Result<Vec<Output>, Error> {
+        let (sizes, bound) = self.signature.check(sizes, args)?;
+        let mut values = vec![];
+        for (bound, arg) in bound.iter().zip(args) {
+            values.push(value(bound, arg)?);
+        }
+        interp::graph::run(&self.graph, sizes.values(), &values)?.into_iter().map(output).collect()
+    }
+
+    fn source(&self) -> &str {
+        self.text.get_or_init(|| self.graph.to_string())
+    }
+
+    fn plan(&self) -> Option<&Plan> {
+        None
+    }
+
+    fn device(&self) -> &str {
+        Interpreter::NAME
+    }
+}
+
+fn value(bound: &Bound, arg: &Argument) -> Result<Value, Error> {
+    let (ty, shape, data) = match (bound, arg) {
+        (Bound::Array(data), Argument::Array { ty, shape, .. }) => (*ty, shape.clone(), data.bytes()),
+        (Bound::Scalar(scalar), _) | (_, Argument::Scalar(scalar)) => return Ok(Value::Scalar(*scalar)),
+    };
+    let mut words = room::<u64>(data.len() / ty.bytes())?;
+    words.extend(read_scalars(ty, data).map(|scalar| scalar.bits));
+    Ok(Value::Array(Array { ty, shape, data: words }))
+}
+
+fn output(value: Value) -> Result<Output, Error> {
+    match value {
+        Value::Scalar(Scalar { ty, bits }) => write(ty, vec![], &[bits]),
+        Value::Array(Array { ty, shape, data }) => write(ty, shape, &data),
+    }
+}
+
+fn write(ty: Ty, shape: Vec<u64>, words: &[u64]) -> Result<Output, Error> {
+    let mut bytes = room(words.len().saturating_mul(ty.bytes()))?;
+    for word in words {
+        let word = word.to_ne_bytes();
+        let place = if cfg!(target_endian = "little") { 0 } else { 8 - ty.bytes() };
+        bytes.extend_from_slice(&word[place..place + ty.bytes()]);
+    }
+    Ok(Output { ty, shape, data: Buffer::copy_of(&bytes)? })
+}
+
+/// An empty list with room for that many, or an error where `Vec` would abort.
+fn room<T>(count: usize) -> Result<Vec<T>, Error> {
+    let mut list = vec![];
+    let bytes = count.saturating_mul(size_of::<T>()) as u64;
+    let what = || "an array in the interpreter".to_string();
+    list.try_reserve_exact(count).map_err(|_| Error::OutOfMemory { what: what(), bytes })?;
+    Ok(list)
+}

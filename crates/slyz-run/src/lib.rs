@@ -1,0 +1,35 @@
+//! Devices: what compiles a SIR graph and runs it on data.
+//!
+//! A [`Device`] turns a graph into an [`Executable`], which is called with [`Argument`]s and gives [`Output`]s.
+//! Two devices exist: `cpu` builds the generated C with the system's compiler and keeps what it built in memory
+//! and on disk; `interpreter` runs the meaning of SIR itself, slowly, and is there on every machine.
+//!
+//! This crate decides nothing about programs: passes, lowerings and source code are `slyz-sir`'s. It is the only
+//! crate with `unsafe`, because generated code is loaded, and memory lent to it, here.
+//!
+//! ```
+//! let device = slyz_run::device(Some("interpreter"))?;
+//! assert_eq!(device.name(), "interpreter");
+//! # Ok::<(), slyz_run::Error>(())
+//! ```
+#![deny(unsafe_op_in_unsafe_fn)]
+#![warn(clippy::undocumented_unsafe_blocks)]
+
+mod argument;
+mod buffer;
+#[cfg(feature = "cpu")]
+pub mod cpu;
+mod device;
+mod error;
+pub mod hash;
+mod interpreter;
+mod pool;
+mod signature;
+mod warn;
+
+pub use argument::{Argument, ArrayData, Output};
+pub use buffer::Buffer;
+pub use device::{Device, Executable, device, devices};
+pub use error::{ArgumentProblem, Error};
+pub use interpreter::Interpreter;
+pub use pool::{Block, Pool, PoolStats, pool_stats};

@@ -1,0 +1,343 @@
+//! The memory pool: blocks of few sizes, kept for reuse when they are given back.
+//!
+//! Fresh pages cost several times the work of a streaming kernel, so blocks are reused, and large ones ask for
+//! huge pages. Sizes are powers of two up to 2 MiB and multiples of 2 MiB above; blocks of a page or more start on a
+//! page, large ones on 2 MiB. Blocks are zeroed when they are fresh and hold old data when reused, never undefined bytes.
+//!
+//! The pool does not limit what is in use, only what it keeps.
+
+use crate::{Error, warn};
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+const SMALLEST: usize = 64;
+const PAGE: usize = 4096;
+const LARGE: usize = 2 << 20;
+
+/// A pool of memory blocks. Clones share it.
+#[derive(Clone)]
+pub struct Pool {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    limit: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// By size; each list from the block that was given back first to the latest.
+    kept: BTreeMap<usize, VecDeque<(u64, Memory)>>,
+    clock: u64,
+    stats: PoolStats,
+}
+
+/// Numbers about a pool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolStats {
+    /// Bytes of blocks in use.
+    pub live_bytes: usize,
+    /// Bytes of blocks kept for reuse.
+    pub kept_bytes: usize,
+    /// Blocks kept for reuse.
+    pub kept_blocks: usize,
+    /// Blocks that the system gave.
+    pub fresh: u64,
+    /// Blocks that were used again.
+    pub reused: u64,
+}
+
+/// Numbers about the pool that all devices share.
+pub fn pool_stats() -> PoolStats {
+    Pool::global().stats()
+}
+
+impl Pool {
+    /// A pool that keeps at most that many bytes which are not in use.
+    pub fn new(limit: usize) -> Pool {
+        Pool { inner: Arc::new(Inner { limit, state: Mutex::default() }) }
+    }
+
+    /// The pool that all devices share. It keeps `SLYZ_POOL_MB` MiB, or a quarter of the machine's memory.
+    pub fn global() -> &'static Pool {
+        static GLOBAL: OnceLock<Pool> = OnceLock::new();
+        GLOBAL.get_or_init(|| {
+            let default = physical_memory().map_or(4096 << 20, |bytes| bytes / 4);
+            Pool::new(mebibytes("SLYZ_POOL_MB", std::env::var("SLYZ_POOL_MB").ok(), default as u64) as usize)
+        })
+    }
+
+    /// A block of at least that many bytes; `what` is for the message when there is no memory.
+    pub fn take(&self, bytes: usize, what: &dyn fmt::Display) -> Result<Block, Error> {
+        let none = || Error::OutOfMemory { what: what.to_string(), bytes: bytes as u64 };
+        let class = class_of(bytes).ok_or_else(none)?;
+        let kept = self.inner.lock().reuse(class);
+        let memory = match kept {
+            Some(memory) => memory,
+            None => self.fresh(class).ok_or_else(none)?,
+        };
+        Ok(Block { memory: Some(memory), pool: self.clone() })
+    }
+
+    /// Gives every block that is not in use back to the system.
+    pub fn trim(&self) {
+        let released = self.inner.lock().shrink_to(0);
+        drop(released);
+    }
+
+    /// Numbers about the pool.
+    pub fn stats(&self) -> PoolStats {
+        self.inner.lock().stats
+    }
+
+    /// Memory from the system; when it has none, what the pool keeps goes back first.
+    fn fresh(&self, class: usize) -> Option<Memory> {
+        let memory = Memory::new(class).or_else(|| {
+            self.trim();
+            Memory::new(class)
+        })?;
+        let stats = &mut self.inner.lock().stats;
+        stats.fresh += 1;
+        stats.live_bytes += memory.size;
+        Some(memory)
+    }
+}
+
+impl Inner {
+    /// No code panics while it holds the lock, and the numbers would be right even so.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn give_back(&self, memory: Memory) {
+        let mut state = self.lock();
+        state.stats.live_bytes -= memory.size;
+        let released = if memory.size > self.limit {
+            vec![memory]
+        } else {
+            let released = state.shrink_to(self.limit - memory.size);
+            state.keep(memory);
+            released
+        };
+        // The system is slow to take memory back; others need not wait for it.
+        drop(state);
+        drop(released);
+    }
+}
+
+impl State {
+    /// A kept block of that class; above 2 MiB also one that is larger by up to an eighth.
+    fn reuse(&mut self, class: usize) -> Option<Memory> {
+        let largest = if class > LARGE { class + class / 8 } else { class };
+        let (&size, list) = self.kept.range_mut(class..=largest).next()?;
+        let (_, memory) = list.pop_back()?;
+        if list.is_empty() {
+            self.kept.remove(&size);
+        }
+        self.stats.kept_bytes -= size;
+        self.stats.kept_blocks -= 1;
+        self.stats.live_bytes += size;
+        self.stats.reused += 1;
+        Some(memory)
+    }
+
+    fn keep(&mut self, memory: Memory) {
+        self.clock += 1;
+        self.stats.kept_bytes += memory.size;
+        self.stats.kept_blocks += 1;
+        self.kept.entry(memory.size).or_default().push_back((self.clock, memory));
+    }
+
+    /// Takes out the blocks that were not used for longest until no more than `limit` bytes are kept.
+    fn shrink_to(&mut self, limit: usize) -> Vec<Memory> {
+        let mut released = vec![];
+        while self.stats.kept_bytes > limit {
+            let age = |list: &VecDeque<(u64, Memory)>| list.front().map_or(u64::MAX, |(time, _)| *time);
+            let Some((&size, list)) = self.kept.iter_mut().min_by_key(|(_, list)| age(list)) else { break };
+            released.extend(list.pop_front().map(|(_, memory)| memory));
+            if list.is_empty() {
+                self.kept.remove(&size);
+            }
+            self.stats.kept_bytes -= size;
+            self.stats.kept_blocks -= 1;
+        }
+        released
+    }
+}
+
+/// A block in use; dropping it gives it back to its pool.
+pub struct Block {
+    /// `None` only while it is dropped.
+    memory: Option<Memory>,
+    pool: Pool,
+}
+
+impl Block {
+    /// All bytes of the block, which may be more than were asked for.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: `Memory` owns `size` bytes that were initialised when it was made and that only `bytes_mut`
+        // and kernels write, both of which need the block exclusively; the borrow of `self` keeps it alive.
+        self.memory.as_ref().map_or(&[], |m| unsafe { std::slice::from_raw_parts(m.start.as_ptr(), m.size) })
+    }
+
+    /// The same, to write.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `bytes`, and `&mut self` is the only way to the memory while the slice lives.
+        self.memory.as_mut().map_or(&mut [], |m| unsafe { std::slice::from_raw_parts_mut(m.start.as_ptr(), m.size) })
+    }
+
+    /// Where it starts.
+    pub fn start(&self) -> *mut u8 {
+        self.memory.as_ref().map_or(std::ptr::null_mut(), |m| m.start.as_ptr())
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if let Some(memory) = self.memory.take() {
+            self.pool.inner.give_back(memory);
+        }
+    }
+}
+
+/// Memory owned; dropping it gives it back to the system.
+struct Memory {
+    start: NonNull<u8>,
+    size: usize,
+}
+
+// SAFETY: `Memory` owns its bytes, and owning bytes is not tied to a thread.
+unsafe impl Send for Memory {}
+// SAFETY: a shared `Memory` gives its address and size away, nothing more; see `Block` for access to the bytes.
+unsafe impl Sync for Memory {}
+
+/// The size of the block for a request, or `None` when no address space holds it.
+fn class_of(bytes: usize) -> Option<usize> {
+    let class = if bytes <= LARGE {
+        Some(bytes.max(SMALLEST).next_power_of_two())
+    } else {
+        bytes.checked_next_multiple_of(LARGE)
+    };
+    class.filter(|&class| class <= isize::MAX as usize - LARGE)
+}
+
+impl Memory {
+    fn new(size: usize) -> Option<Memory> {
+        #[cfg(unix)]
+        if size >= LARGE {
+            return mapping::new(size).map(|start| Memory { start, size });
+        }
+        // SAFETY: the layout's size is at least `SMALLEST`, so it is not zero.
+        let start = unsafe { std::alloc::alloc_zeroed(layout(size)?) };
+        NonNull::new(start).map(|start| Memory { start, size })
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        if self.size >= LARGE {
+            return mapping::delete(self.start, self.size);
+        }
+        if let Some(layout) = layout(self.size) {
+            // SAFETY: `new` allocated it with the same layout, and it is dropped once.
+            unsafe { std::alloc::dealloc(self.start.as_ptr(), layout) }
+        }
+    }
+}
+
+fn layout(size: usize) -> Option<std::alloc::Layout> {
+    let align = if size >= LARGE { LARGE } else { size.min(PAGE) };
+    std::alloc::Layout::from_size_align(size, align).ok()
+}
+
+/// Large blocks come from `mmap`: zeroed without being touched, and huge pages can be asked for before the first touch.
+#[cfg(unix)]
+mod mapping {
+    use super::LARGE;
+    use std::ptr::NonNull;
+
+    pub(super) fn new(size: usize) -> Option<NonNull<u8>> {
+        let whole = size.checked_add(LARGE)?;
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANON);
+        // SAFETY: a new anonymous mapping at an address of the system's choice touches no memory of ours.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), whole, access, kind, -1, 0) };
+        if base == libc::MAP_FAILED {
+            return None;
+        }
+        let base = base.cast::<u8>();
+        let before = base.align_offset(LARGE);
+        // SAFETY: `before < LARGE`, so `start .. start + size` and what is cut off on both sides lie inside the mapping,
+        // which nothing else knows yet; all addresses are multiples of the page size.
+        unsafe {
+            let start = base.add(before);
+            unmap(base, before);
+            unmap(start.add(size), LARGE - before);
+            #[cfg(target_os = "linux")]
+            // A refusal means small pages, which work as well.
+            libc::madvise(start.cast(), size, libc::MADV_HUGEPAGE);
+            NonNull::new(start)
+        }
+    }
+
+    pub(super) fn delete(start: NonNull<u8>, size: usize) {
+        // SAFETY: `new` left exactly this mapping, and its owner is gone.
+        unsafe { unmap(start.as_ptr(), size) }
+    }
+
+    /// # Safety
+    /// The range is mapped, starts on a page, and nothing refers to it.
+    unsafe fn unmap(start: *mut u8, size: usize) {
+        if size > 0 {
+            // SAFETY: the caller's promise.
+            unsafe { libc::munmap(start.cast(), size) };
+        }
+    }
+}
+
+/// Bytes of memory of the machine, where it can be asked.
+fn physical_memory() -> Option<usize> {
+    #[cfg(unix)]
+    {
+        // SAFETY: `sysconf` only reads its argument.
+        let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+        usize::try_from(pages).ok()?.checked_mul(usize::try_from(size).ok()?).filter(|&bytes| bytes > 0)
+    }
+    #[cfg(not(unix))]
+    None
+}
+
+/// A number of MiB from the environment, in bytes. A value that is no number is told and not used.
+pub(crate) fn mebibytes(variable: &str, value: Option<String>, default: u64) -> u64 {
+    let Some(text) = value.filter(|text| !text.trim().is_empty()) else { return default };
+    text.trim().parse::<u64>().map(|n| n.saturating_mul(1 << 20)).unwrap_or_else(|_| {
+        let message = format!("{variable}=\"{text}\" is not a number of MiB and is not used; write a whole number");
+        warn::warn_once(variable, &message);
+        default
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes() {
+        assert_eq!(class_of(0), Some(64));
+        assert_eq!(class_of(65), Some(128));
+        assert_eq!(class_of(LARGE), Some(LARGE));
+        assert_eq!(class_of(LARGE + 1), Some(2 * LARGE));
+        assert_eq!(class_of(usize::MAX), None);
+        assert_eq!(class_of(isize::MAX as usize), None);
+    }
+
+    #[test]
+    fn mebibytes_from_text() {
+        assert_eq!(mebibytes("SLYZ_TEST_MB", None, 7), 7);
+        assert_eq!(mebibytes("SLYZ_TEST_MB", Some(" 3 ".into()), 7), 3 << 20);
+        assert_eq!(mebibytes("SLYZ_TEST_MB", Some("many".into()), 7), 7);
+    }
+}

@@ -1,0 +1,272 @@
+//! What a call must pass, and the check of a call against it.
+//!
+//! After the check the arguments fit their parameters exactly: element types, shapes, lengths of data, bools that are
+//! 0 or 1. Sizes that are counted while the graph runs come later, through [`Sizes::count`].
+
+use crate::{Argument, ArgumentProblem, ArrayData, Error};
+use slyz_sir::code::{Type, Var};
+use slyz_sir::graph::{Graph, Require};
+use slyz_sir::size::{Size, SizeDecl, SizeError, SizeOrigin, SizeVar};
+use slyz_sir::types::{Scalar, Ty};
+
+/// The outside of a graph.
+pub(crate) struct Signature {
+    pub(crate) name: String,
+    pub(crate) sizes: Vec<SizeDecl>,
+    pub(crate) params: Vec<Var>,
+    requires: Vec<Require>,
+}
+
+/// An argument that fits its parameter.
+#[derive(Clone, Copy)]
+pub(crate) enum Bound<'a> {
+    Scalar(Scalar),
+    Array(ArrayData<'a>),
+}
+
+/// The values of the size variables in one call.
+pub(crate) struct Sizes<'s> {
+    signature: &'s Signature,
+    values: Vec<Option<u64>>,
+}
+
+impl Signature {
+    pub(crate) fn of(graph: &Graph) -> Signature {
+        Signature {
+            name: graph.name.clone(),
+            sizes: graph.sizes.clone(),
+            params: graph.body.params.clone(),
+            requires: graph.requires.clone(),
+        }
+    }
+
+    /// Checks a whole call.
+    pub(crate) fn check<'a>(
+        &self,
+        sizes: &[Option<u64>],
+        args: &[Argument<'a>],
+    ) -> Result<(Sizes<'_>, Vec<Bound<'a>>), Error> {
+        let sizes = self.check_sizes(sizes)?;
+        if args.len() != self.params.len() {
+            let (name, expected, found) = (self.name.clone(), self.params.len(), args.len());
+            return Err(Error::ArgumentCount { name, expected, found });
+        }
+        let bound = self.params.iter().zip(args).enumerate().map(|(index, (param, arg))| {
+            bind(&sizes, param, arg).map_err(|problem| match problem {
+                Mismatch::Argument(problem) => Error::Argument { name: self.name.clone(), index, problem },
+                Mismatch::Size(error) => error,
+            })
+        });
+        let bound = bound.collect::<Result<_, _>>()?;
+        sizes.check_requires()?;
+        Ok((sizes, bound))
+    }
+
+    fn check_sizes(&self, sizes: &[Option<u64>]) -> Result<Sizes<'_>, Error> {
+        let fail = |why: String| Error::Sizes { name: self.name.clone(), why };
+        if sizes.len() != self.sizes.len() {
+            let (expected, found) = (self.sizes.len(), sizes.len());
+            return Err(fail(format!(
+                "the graph has {expected} size variables, the call gives {found}; give one each"
+            )));
+        }
+        let mut values = vec![];
+        for (decl, &value) in self.sizes.iter().zip(sizes) {
+            values.push(match (decl.origin, value) {
+                // What the call says about a counted size is not asked.
+                (SizeOrigin::Counted, _) => None,
+                (SizeOrigin::Given, Some(n)) if n <= i64::MAX as u64 => Some(n),
+                (SizeOrigin::Given, Some(n)) => {
+                    return Err(fail(format!(
+                        "{} is {n}, past the index type, 2^63 - 1; use a smaller one",
+                        decl.name
+                    )));
+                }
+                (SizeOrigin::Given, None) => {
+                    return Err(fail(format!("{} is not known; no argument tells it, so give its value", decl.name)));
+                }
+            });
+        }
+        Ok(Sizes { signature: self, values })
+    }
+}
+
+enum Mismatch {
+    Argument(ArgumentProblem),
+    Size(Error),
+}
+
+impl From<ArgumentProblem> for Mismatch {
+    fn from(problem: ArgumentProblem) -> Mismatch {
+        Mismatch::Argument(problem)
+    }
+}
+
+fn bind<'a>(sizes: &Sizes, param: &Var, arg: &Argument<'a>) -> Result<Bound<'a>, Mismatch> {
+    let expected = param.ty.elem();
+    match (&param.ty, arg) {
+        (Type::Scalar(_), Argument::Scalar(scalar)) => {
+            same_type(expected, scalar.ty)?;
+            // The fields are public; bits past the width would be read by generated code.
+            Ok(Bound::Scalar(Scalar::from_bits(expected, scalar.bits)))
+        }
+        (Type::Array(..), Argument::Scalar(_)) => Err(ArgumentProblem::NotArray(expected).into()),
+        (Type::Scalar(_), Argument::Array { ty, shape, data }) if shape.is_empty() => {
+            same_type(expected, *ty)?;
+            check_data(expected, shape, data.bytes())?;
+            let scalar = read_scalars(expected, data.bytes()).next();
+            scalar.map(Bound::Scalar).ok_or_else(|| ArgumentProblem::NotScalar(expected).into())
+        }
+        (Type::Scalar(_), Argument::Array { .. }) => Err(ArgumentProblem::NotScalar(expected).into()),
+        (Type::Array(_, extents), Argument::Array { ty, shape, data }) => {
+            same_type(expected, *ty)?;
+            if extents.len() != shape.len() {
+                return Err(ArgumentProblem::Rank { expected: extents.len(), found: shape.len() }.into());
+            }
+            for (axis, (size, &found)) in extents.iter().zip(shape).enumerate() {
+                let expected = sizes.eval(size).map_err(Mismatch::Size)?;
+                if expected != found {
+                    let size = sizes.spell(size);
+                    return Err(ArgumentProblem::Extent { axis, size, expected, found }.into());
+                }
+            }
+            check_data(expected, shape, data.bytes())?;
+            Ok(Bound::Array(*data))
+        }
+    }
+}
+
+fn same_type(expected: Ty, found: Ty) -> Result<(), ArgumentProblem> {
+    if expected == found { Ok(()) } else { Err(ArgumentProblem::Type { expected, found }) }
+}
+
+fn check_data(ty: Ty, shape: &[u64], bytes: &[u8]) -> Result<(), ArgumentProblem> {
+    let found = bytes.len() as u64;
+    let expected = elements(shape).and_then(|n| n.checked_mul(ty.bytes() as u64)).unwrap_or(u64::MAX);
+    if expected != found {
+        return Err(ArgumentProblem::Bytes { expected, found });
+    }
+    // Generated code makes masks and positions of bools; any other byte would lead it astray.
+    if ty == Ty::Bool && bytes.iter().fold(0, |all, b| all | b) > 1 {
+        let at = bytes.iter().position(|&b| b > 1).unwrap_or(0);
+        return Err(ArgumentProblem::Bool { at, byte: bytes[at] });
+    }
+    Ok(())
+}
+
+/// The number of elements of a shape, unless it is past `u64`.
+pub(crate) fn elements(shape: &[u64]) -> Option<u64> {
+    if shape.contains(&0) { Some(0) } else { shape.iter().try_fold(1u64, |n, &e| n.checked_mul(e)) }
+}
+
+/// The elements that bytes in memory stand for.
+pub(crate) fn read_scalars(ty: Ty, bytes: &[u8]) -> impl Iterator<Item = Scalar> + '_ {
+    bytes.chunks_exact(ty.bytes()).map(move |chunk| {
+        let mut word = [0; 8];
+        let place = if cfg!(target_endian = "little") { 0 } else { 8 - chunk.len() };
+        word[place..place + chunk.len()].copy_from_slice(chunk);
+        Scalar::from_bits(ty, u64::from_ne_bytes(word))
+    })
+}
+
+// Devices that launch use all of it; the interpreter alone does not.
+#[cfg_attr(not(feature = "cpu"), allow(dead_code))]
+impl Sizes<'_> {
+    /// The value of a size.
+    pub(crate) fn eval(&self, size: &Size) -> Result<u64, Error> {
+        size.eval(&|var| self.value(var)).map_err(|error| self.explain(size, error))
+    }
+
+    /// The values of a shape.
+    pub(crate) fn shape(&self, shape: &[Size]) -> Result<Vec<u64>, Error> {
+        shape.iter().map(|size| self.eval(size)).collect()
+    }
+
+    /// Elements and bytes of an array of that shape; both fit the address space.
+    pub(crate) fn extent(&self, ty: Ty, shape: &[Size]) -> Result<(u64, usize), Error> {
+        let values = self.shape(shape)?;
+        let count = elements(&values);
+        let bytes = count.and_then(|n| n.checked_mul(ty.bytes() as u64)).filter(|&n| n <= isize::MAX as u64);
+        count.zip(bytes).map(|(n, bytes)| (n, bytes as usize)).ok_or_else(|| Error::TooLarge {
+            what: format!("an array of {ty} of shape {values:?} in \"{}\"", self.signature.name),
+            why: "it has more bytes than the address space".to_string(),
+        })
+    }
+
+    /// The values, `None` where nothing is counted yet.
+    pub(crate) fn values(&self) -> &[Option<u64>] {
+        &self.values
+    }
+
+    /// The values as generated code takes them; 0 where nothing is counted yet.
+    pub(crate) fn words(&self) -> Vec<i64> {
+        self.values.iter().map(|value| value.unwrap_or(0) as i64).collect()
+    }
+
+    /// Gives a counted size its value, and checks what was waiting for it.
+    pub(crate) fn count(&mut self, var: SizeVar, value: u64) -> Result<(), Error> {
+        if let Some(slot) = self.values.get_mut(var.0 as usize) {
+            *slot = Some(value);
+        }
+        self.check_requires()
+    }
+
+    /// Everything required that can be decided with the sizes known so far.
+    fn check_requires(&self) -> Result<(), Error> {
+        for require in &self.signature.requires {
+            self.check_require(require)?;
+        }
+        Ok(())
+    }
+
+    fn check_require(&self, require: &Require) -> Result<(), Error> {
+        let (sides, condition) = match require {
+            Require::NonEmpty(a) => (vec![a], format!("{} to be at least 1", self.spell(a))),
+            Require::Equal(a, b) => (vec![a, b], format!("{} = {}", self.spell(a), self.spell(b))),
+            Require::AtMost(a, b) => (vec![a, b], format!("{} <= {}", self.spell(a), self.spell(b))),
+        };
+        let mut values = vec![];
+        for side in &sides {
+            match side.eval(&|var| self.value(var)) {
+                Ok(value) => values.push(value),
+                Err(SizeError::Unknown(_)) => return Ok(()),
+                Err(error @ SizeError::Overflow) => return Err(self.explain(side, error)),
+            }
+        }
+        let holds = match require {
+            Require::NonEmpty(_) => values[0] > 0,
+            Require::Equal(..) => values[0] == values[1],
+            Require::AtMost(..) => values[0] <= values[1],
+        };
+        if holds {
+            return Ok(());
+        }
+        let values: Vec<String> = sides.iter().zip(values).map(|(s, v)| format!("{} is {v}", self.spell(s))).collect();
+        Err(Error::Requirement { name: self.signature.name.clone(), condition, values: values.join(" and ") })
+    }
+
+    /// The size as the graph writes it.
+    pub(crate) fn spell(&self, size: &Size) -> String {
+        let name = |var: SizeVar| {
+            self.signature.sizes.get(var.0 as usize).map_or_else(|| format!("size{}", var.0), |decl| decl.name.clone())
+        };
+        size.display(&name).to_string()
+    }
+
+    fn value(&self, var: SizeVar) -> Option<u64> {
+        self.values.get(var.0 as usize).copied().flatten()
+    }
+
+    fn explain(&self, size: &Size, error: SizeError) -> Error {
+        let name = self.signature.name.clone();
+        match error {
+            SizeError::Unknown(_) => {
+                Error::Plan { name, why: format!("the size {} is used before it is counted", self.spell(size)) }
+            }
+            SizeError::Overflow => Error::TooLarge {
+                what: format!("the size {} of \"{name}\"", self.spell(size)),
+                why: "it is past the index type, 2^63 - 1".to_string(),
+            },
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! Operators and conversions as C expressions.
+//!
+//! Everything here is a function of values; nothing is written out. Spellings come from the operator table: an infix
+//! symbol where C means the same as we do, otherwise the prelude's function `name_type`, or `s_name_type` on scalars.
+
+use super::value::{Bind, Expr, Form, Lane, Value, is_number, scalar_type};
+use crate::ops::{Operator, Signature};
+use crate::types::{Scalar, Ty};
+
+/// A constant.
+pub(super) fn constant(value: Scalar) -> Value {
+    let text = match value.ty {
+        Ty::Bool => (value.bits != 0).to_string().replace("true", "1").replace("false", "0"),
+        Ty::F16 | Ty::BF16 | Ty::F32 => float_text(value.as_f64() as f32 as f64, "f"),
+        Ty::F64 => float_text(value.as_f64(), ""),
+        Ty::I64 if value.as_int() == i64::MIN as i128 => "(-9223372036854775807LL - 1)".into(),
+        Ty::I64 if value.as_int().abs() > i32::MAX as i128 => format!("{}LL", value.as_int()),
+        Ty::U64 => format!("{}ULL", value.as_int()),
+        Ty::U32 => format!("{}u", value.as_int()),
+        Ty::I32 if value.as_int() == i32::MIN as i128 => "(-2147483647 - 1)".into(),
+        _ => value.as_int().to_string(),
+    };
+    let bind = if text.starts_with('-') { Bind::Unary } else { Bind::Atom };
+    let range = (value.ty == Ty::I64).then(|| (value.as_int(), value.as_int()));
+    Value::uniform(value.ty, Expr::new(text, bind)).within(range)
+}
+
+fn float_text(x: f64, suffix: &str) -> String {
+    if x.is_nan() {
+        return format!("__builtin_nan{suffix}(\"\")");
+    }
+    if x.is_infinite() {
+        return format!("{}__builtin_inf{suffix}()", if x < 0.0 { "-" } else { "" });
+    }
+    let text = if suffix == "f" { format!("{:?}", x as f32) } else { format!("{x:?}") };
+    format!("{text}{suffix}")
+}
+
+/// The value as a vector of that lane type.
+pub(super) fn spread(value: &Value, lane: Lane) -> Expr {
+    match &value.form {
+        Form::Uniform(e) if lane == Lane::Mask => Expr::call("all_i32", &[format!("-{}", e.under(Bind::Unary))]),
+        Form::Uniform(e) if lane == Lane::I32 && value.ty == Ty::I64 && !is_number(&e.text) => {
+            Expr::call("all_i32", &[format!("(i32){}", e.under(Bind::Unary))])
+        }
+        Form::Uniform(e) => Expr::call(&format!("all_{}", lane.name()), std::slice::from_ref(&e.text)),
+        Form::Affine(base) if lane == Lane::I32 => {
+            Expr::new(format!("iota_i32() + (i32){}", base.under(Bind::Atom)), Bind::Sum)
+        }
+        Form::Affine(base) => Expr::new(format!("iota_i64() + {}", base.right_of(Bind::Sum)), Bind::Sum),
+        Form::Vector(own, e) if *own == lane => e.clone(),
+        Form::Vector(own, e) => {
+            Expr::call(&format!("cast_{}_{}", own.name(), lane.name()), std::slice::from_ref(&e.text))
+        }
+    }
+}
+
+/// As an operand of an infix operator: a scalar may stand beside a vector as it is.
+fn operand(value: &Value, lane: Lane) -> Expr {
+    match &value.form {
+        Form::Uniform(e) if lane != Lane::Mask && (value.ty != Ty::I64 || lane == Lane::I64) => {
+            // The scalar must have the lane's type, or C would convert the wrong side.
+            if scalar_type(value.ty) == lane.scalar() && is_typed(&e.text, lane) {
+                e.clone()
+            } else {
+                Expr::new(format!("({}){}", lane.scalar(), e.under(Bind::Unary)), Bind::Unary)
+            }
+        }
+        _ => spread(value, lane),
+    }
+}
+
+/// Bare integer literals are `int`, which only fits `i32` lanes.
+fn is_typed(text: &str, lane: Lane) -> bool {
+    let literal = text.trim_start_matches('-').bytes().all(|b| b.is_ascii_digit());
+    !literal || lane == Lane::I32
+}
+
+fn known(values: &[&Value]) -> Option<Vec<(i128, i128)>> {
+    values.iter().map(|v| v.range).collect()
+}
+
+/// Bounds of the result of an operator on `i64`.
+fn bounds(operator: Operator, args: &[&Value]) -> Option<(i128, i128)> {
+    let r = known(if operator == Operator::Select { &args[1..] } else { args })?;
+    let all = |x: &[i128]| (x.iter().copied().min().unwrap_or(0), x.iter().copied().max().unwrap_or(0));
+    Some(match operator {
+        Operator::Add => (r[0].0 + r[1].0, r[0].1 + r[1].1),
+        Operator::Sub => (r[0].0 - r[1].1, r[0].1 - r[1].0),
+        Operator::Mul => all(&[r[0].0 * r[1].0, r[0].0 * r[1].1, r[0].1 * r[1].0, r[0].1 * r[1].1]),
+        Operator::Neg => (-r[0].1, -r[0].0),
+        Operator::Min => (r[0].0.min(r[1].0), r[0].1.min(r[1].1)),
+        Operator::Max => (r[0].0.max(r[1].0), r[0].1.max(r[1].1)),
+        Operator::Clamp => (r[0].0.max(r[1].0).min(r[2].0), r[0].1.max(r[1].1).min(r[2].1)),
+        Operator::Select => (r[0].0.min(r[1].0), r[0].1.max(r[1].1)),
+        Operator::Abs => all(&[r[0].0.abs(), r[0].1.abs(), 0]),
+        // |x / y| <= |x|, and x / 0 is x; |x % y| <= |x|.
+        Operator::Div | Operator::Rem => {
+            let m = r[0].0.abs().max(r[0].1.abs());
+            (if r[0].0 < 0 || r[1].0 < 0 { -m } else { 0 }, m)
+        }
+        _ => return None,
+    })
+}
+
+fn level(symbol: &str) -> Bind {
+    match symbol {
+        "*" | "/" => Bind::Product,
+        "+" | "-" => Bind::Sum,
+        "&" | "|" | "^" => Bind::Bits,
+        _ => Bind::Compare,
+    }
+}
+
+/// Operators whose meaning depends on the width of a narrow type, not only on that of its lanes.
+fn knows_width(operator: Operator) -> bool {
+    use Operator::{LeadingZeros, Popcount, Shl, Shr, TrailingZeros};
+    matches!(operator, Shl | Shr | Popcount | LeadingZeros | TrailingZeros)
+}
+
+/// Brings the result of an operator computed in wider lanes back to a narrow type.
+fn narrowed(operator: Operator, ty: Ty, expr: Expr) -> Expr {
+    use Operator::{Abs, Add, Clamp, Div, Fma, Max, Min, Mul, Neg, Not, Select, Sign, Sub};
+    let exact = matches!(operator, Min | Max | Clamp | Select | Sign);
+    let overflows = matches!(operator, Add | Sub | Mul | Neg | Not | Abs | Div | Fma);
+    let wrap = match ty {
+        Ty::F16 | Ty::BF16 => !exact && !matches!(operator, Neg | Abs),
+        Ty::I8 | Ty::I16 | Ty::U8 | Ty::U16 => overflows,
+        _ => false,
+    };
+    match (wrap, ty.is_float()) {
+        (false, _) => expr,
+        (true, true) => Expr::call(&format!("round_{ty}"), &[expr.text]),
+        (true, false) => Expr::call(&format!("wrap_{ty}"), &[expr.text]),
+    }
+}
+
+/// An operator of the table.
+pub(super) fn apply(operator: Operator, args: &[&Value], result: Ty) -> Value {
+    let range = if result == Ty::I64 { bounds(operator, args) } else { None };
+    let value = if args.iter().all(|a| a.is_uniform()) {
+        Value::uniform(result, scalar_apply(operator, args))
+    } else if let Some(moved) = moved(operator, args) {
+        moved
+    } else {
+        vector_apply(operator, args, result, range)
+    };
+    value.within(range)
+}
+
+/// A position moved by the same distance in all lanes stays affine.
+fn moved(operator: Operator, args: &[&Value]) -> Option<Value> {
+    let (symbol, base, by) = match (operator, &args.first()?.form, args.get(1).map(|a| &a.form)) {
+        (Operator::Add, Form::Affine(base), Some(Form::Uniform(by))) => ("+", base, by),
+        (Operator::Add, Form::Uniform(by), Some(Form::Affine(base))) => ("+", base, by),
+        (Operator::Sub, Form::Affine(base), Some(Form::Uniform(by))) => ("-", base, by),
+        _ => return None,
+    };
+    Some(Value { ty: Ty::I64, form: Form::Affine(Expr::infix(base, symbol, by, Bind::Sum)), range: None })
+}
+
+fn vector_apply(operator: Operator, args: &[&Value], result: Ty, range: Option<(i128, i128)>) -> Value {
+    let row = operator.row();
+    let data = if row.signature == Signature::Select { &args[1..] } else { args };
+    let ty = data[0].ty;
+    let mut lane = Lane::of(ty);
+    let fits = |r: Option<(i128, i128)>| r.is_some_and(|(a, b)| a >= i32::MIN as i128 && b <= i32::MAX as i128);
+    if ty == Ty::I64 && data.iter().all(|v| v.is_small()) && (row.signature == Signature::Test || fits(range)) {
+        lane = Lane::I32;
+    }
+    let result_lane = if result == Ty::Bool { Lane::Mask } else { lane };
+    let infix = row.infix.filter(|s| match level(s) {
+        Bind::Compare => !lane.is_wide() && lane != Lane::Mask,
+        Bind::Bits => true,
+        _ => lane != Lane::Mask,
+    });
+    let expr = match (operator, infix) {
+        (_, Some(symbol)) => Expr::infix(&pair(data, lane).0, symbol, &pair(data, lane).1, level(symbol)),
+        (Operator::Div, None) if matches!(lane, Lane::F32 | Lane::F64) => {
+            Expr::infix(&pair(data, lane).0, "/", &pair(data, lane).1, Bind::Product)
+        }
+        (Operator::Neg, None) => Expr::new(format!("-{}", spread(data[0], lane).under(Bind::Atom)), Bind::Unary),
+        (Operator::Not, None) => Expr::new(format!("~{}", spread(data[0], lane).under(Bind::Atom)), Bind::Unary),
+        (Operator::Fma, None) if !ty.is_float() => {
+            let product = Expr::infix(&spread(data[0], lane), "*", &spread(data[1], lane), Bind::Product);
+            Expr::infix(&product, "+", &spread(data[2], lane), Bind::Sum)
+        }
+        (Operator::Select, None) => {
+            let mask = spread(args[0], Lane::Mask).text;
+            let [a, b] = [data[0], data[1]].map(|v| spread(v, lane).text);
+            Expr::call(&format!("select_{}", lane.name()), &[mask, a, b])
+        }
+        (Operator::Powi, None) => {
+            let args = [spread(data[0], lane).text, spread(data[1], Lane::I32).text];
+            Expr::call(&format!("powi_{}", lane.name()), &args)
+        }
+        (_, None) => {
+            let suffix = if knows_width(operator) && lane != Lane::I32 || ty != Ty::I64 && knows_width(operator) {
+                ty.name()
+            } else {
+                lane.name()
+            };
+            let args: Vec<String> = data.iter().map(|v| spread(v, lane).text).collect();
+            Expr::call(&format!("{}_{suffix}", row.name), &args)
+        }
+    };
+    let expr = if result == Ty::Bool { expr } else { narrowed(operator, ty, expr) };
+    Value::vector(result, result_lane, expr)
+}
+
+/// Two operands of an infix operator, at least one of them a vector.
+fn pair(args: &[&Value], lane: Lane) -> (Expr, Expr) {
+    (operand(args[0], lane), operand(args[1], lane))
+}
+
+fn scalar_text(value: &Value) -> Expr {
+    match &value.form {
+        Form::Uniform(e) => e.clone(),
+        Form::Affine(_) | Form::Vector(..) => unreachable!("only uniform values are scalars"),
+    }
+}
+
+/// Takes lane 0 of what a vector function says about scalars.
+fn through_lanes(lane: Lane, expr: Expr) -> Expr {
+    let taken = Expr::call(&format!("lane_{}", lane.scalar()), &[expr.text, "0".into()]);
+    if lane == Lane::Mask { Expr::new(format!("-{}", taken.text), Bind::Unary) } else { taken }
+}
+
+fn scalar_apply(operator: Operator, args: &[&Value]) -> Expr {
+    use Operator as O;
+    let row = operator.row();
+    let data = if row.signature == Signature::Select { &args[1..] } else { args };
+    let ty = data[0].ty;
+    let e: Vec<Expr> = args.iter().map(|a| scalar_text(a)).collect();
+    let cast = |expr: Expr| match ty {
+        Ty::I8 | Ty::I16 | Ty::U8 | Ty::U16 => Expr::new(format!("({ty}){}", expr.under(Bind::Unary)), Bind::Unary),
+        Ty::F16 | Ty::BF16 => {
+            through_lanes(Lane::F32, Expr::call(&format!("round_{ty}"), &[format!("all_f32({})", expr.text)]))
+        }
+        _ => expr,
+    };
+    match operator {
+        _ if row.infix.is_some() => {
+            let symbol = row.infix.unwrap_or("+");
+            let bind = level(symbol);
+            let expr = Expr::infix(&e[0], symbol, &e[1], bind);
+            if matches!(bind, Bind::Sum | Bind::Product) { cast(expr) } else { expr }
+        }
+        O::Div if ty.is_float() => cast(Expr::infix(&e[0], "/", &e[1], Bind::Product)),
+        O::Neg => cast(Expr::new(format!("-{}", e[0].under(Bind::Atom)), Bind::Unary)),
+        O::Not if ty == Ty::Bool => Expr::new(format!("!{}", e[0].under(Bind::Atom)), Bind::Unary),
+        O::Not => cast(Expr::new(format!("~{}", e[0].under(Bind::Atom)), Bind::Unary)),
+        O::Select => {
+            let [c, a, b] = [&e[0], &e[1], &e[2]].map(|x| x.right_of(Bind::Choice));
+            Expr::new(format!("{c} ? {a} : {b}"), Bind::Choice)
+        }
+        O::Fma if !ty.is_float() => {
+            cast(Expr::infix(&Expr::infix(&e[0], "*", &e[1], Bind::Product), "+", &e[2], Bind::Sum))
+        }
+        _ if ty.is_int() || is_cheap_on_scalars(operator) => {
+            let suffix = if matches!(ty, Ty::F16 | Ty::BF16) { "f32" } else { ty.name() };
+            let texts: Vec<String> = e.iter().map(|x| x.text.clone()).collect();
+            let expr = Expr::call(&format!("s_{}_{suffix}", row.name), &texts);
+            if ty.is_float() && !matches!(operator, O::IsNan | O::IsFinite) { cast(expr) } else { expr }
+        }
+        _ => {
+            let result = if row.signature == Signature::Test { Ty::Bool } else { ty };
+            let spread_args: Vec<Value> =
+                data.iter().map(|v| Value::vector(v.ty, Lane::of(v.ty), spread(v, Lane::of(v.ty)))).collect();
+            let refs: Vec<&Value> = spread_args.iter().collect();
+            let Form::Vector(lane, expr) = vector_apply(operator, &refs, result, None).form else {
+                unreachable!("an operator on vectors gives a vector")
+            };
+            through_lanes(lane, expr)
+        }
+    }
+}
+
+/// Float operators that the prelude has a scalar form of.
+fn is_cheap_on_scalars(operator: Operator) -> bool {
+    use Operator as O;
+    matches!(
+        operator,
+        O::Min
+            | O::Max
+            | O::Clamp
+            | O::Abs
+            | O::Sign
+            | O::Sqrt
+            | O::Floor
+            | O::Ceil
+            | O::Trunc
+            | O::Round
+            | O::Fma
+            | O::Rem
+            | O::IsNan
+            | O::IsFinite
+            | O::Recip
+    )
+}
+
+/// A conversion.
+pub(super) fn cast(to: Ty, value: &Value) -> Value {
+    let from = value.ty;
+    let range = if to != Ty::I64 {
+        None
+    } else if from.is_int() && from.bits() < 64 {
+        Some(crate::types::int_range(from))
+    } else if from == Ty::Bool {
+        Some((0, 1))
+    } else {
+        value.range.filter(|_| from == Ty::I64)
+    };
+    if from == to {
+        return value.clone();
+    }
+    match &value.form {
+        Form::Uniform(e) => Value::uniform(to, scalar_cast(to, from, e)).within(range),
+        Form::Affine(_) | Form::Vector(..) => {
+            let narrow = value.ty == Ty::I64 && value.is_small();
+            let own = match &value.form {
+                Form::Vector(lane, _) => *lane,
+                _ if narrow => Lane::I32,
+                _ => Lane::I64,
+            };
+            let x = spread(value, own);
+            // Small integers become positions without leaving their lanes.
+            let stays = to == Ty::I64 && range.is_some_and(|r| r.1 <= i32::MAX as i128);
+            let (lane, expr) = match (own, to) {
+                (Lane::I32, Ty::I64) => (Lane::I32, x),
+                (Lane::U32, Ty::I64) if stays => (Lane::I32, Expr::call("bits_u32_i32", &[x.text])),
+                (Lane::Mask, Ty::I64) => (Lane::I32, Expr::infix(&x, "&", &Expr::atom("1"), Bind::Bits)),
+                (Lane::I32, Ty::I32) if narrow => (Lane::I32, x),
+                (own, to) => (Lane::of(to), Expr::call(&format!("cast_{}_{to}", own.name()), &[x.text])),
+            };
+            Value::vector(to, lane, expr).within(range)
+        }
+    }
+}
+
+fn scalar_cast(to: Ty, from: Ty, e: &Expr) -> Expr {
+    let plain = |ty: &str| Expr::new(format!("({ty}){}", e.under(Bind::Unary)), Bind::Unary);
+    match to {
+        Ty::Bool => Expr::new(format!("{} != 0", e.under(Bind::Compare)), Bind::Compare),
+        Ty::F16 | Ty::BF16 => {
+            let lane = Lane::of(from);
+            let wide = spread(&Value::uniform(from, e.clone()), lane);
+            through_lanes(Lane::F32, Expr::call(&format!("cast_{}_{to}", lane.name()), &[wide.text]))
+        }
+        Ty::F32 if matches!(from, Ty::F16 | Ty::BF16) => e.clone(),
+        Ty::F32 | Ty::F64 => plain(to.name()),
+        _ if from.is_float() => {
+            let from = if from == Ty::F64 { "f64" } else { "f32" };
+            Expr::call(&format!("s_cast_{from}_{to}"), std::slice::from_ref(&e.text))
+        }
+        _ => plain(to.name()),
+    }
+}
+
+/// The same bits as another type.
+pub(super) fn bitcast(to: Ty, value: &Value) -> Value {
+    let from = value.ty;
+    if from == to {
+        return value.clone();
+    }
+    let lane = Lane::of(from);
+    let x = spread(value, lane);
+    let expr = Expr::call(&format!("bits_{from}_{to}"), &[x.text]);
+    match &value.form {
+        Form::Uniform(_) => Value::uniform(to, through_lanes(Lane::of(to), expr)),
+        Form::Affine(_) | Form::Vector(..) => Value::vector(to, Lane::of(to), expr),
+    }
+}
+
+/// The linear index of a position, as a uniform start and a moving rest.
+///
+/// Lanes may wrap on the way: what comes out is inside the memory, so its low 32 bits are enough where memories are small.
+pub(super) fn linear(index: &[Value], strides: &[Expr], wide: bool) -> (Option<Expr>, Option<Value>) {
+    let mut start: Option<Expr> = None;
+    let mut moving: Option<Value> = None;
+    let lane = if wide { Lane::I64 } else { Lane::I32 };
+    for (value, stride) in index.iter().zip(strides) {
+        let scaled = |e: &Expr| {
+            if stride.text == "1" { e.clone() } else { Expr::infix(e, "*", stride, Bind::Product) }
+        };
+        match &value.form {
+            Form::Uniform(e) if e.text == "0" => {}
+            Form::Uniform(e) => start = Some(start.map_or(scaled(e), |s| Expr::infix(&s, "+", &scaled(e), Bind::Sum))),
+            Form::Affine(_) if stride.text == "1" && moving.is_none() => moving = Some(value.clone()),
+            _ => {
+                let stride_value = Value::uniform(Ty::I64, stride.clone());
+                let mut term = spread(value, lane);
+                if stride.text != "1" {
+                    term = Expr::infix(&term, "*", &spread(&stride_value, lane), Bind::Product);
+                }
+                let before = moving.take().map(|m| spread(&m, lane));
+                let sum = before.map_or(term.clone(), |b| Expr::infix(&b, "+", &term, Bind::Sum));
+                moving = Some(Value::vector(Ty::I64, lane, sum));
+            }
+        }
+    }
+    (start, moving)
+}

@@ -1,0 +1,359 @@
+//! Folds over lanes, in the canonical order.
+//!
+//! Element `i` of a chunk goes to accumulator `i mod 64`, or, where the order of operands counts, accumulator `j` takes
+//! the `j`-th run of consecutive elements; a tree joins the accumulators, and the results of chunks of 16,384 elements
+//! are joined by the same rule. So the result depends neither on the width of vectors nor on the number of threads, and
+//! the error of a long sum stays small.
+
+use super::value::{Bind, Expr, Form, Lane, Value};
+use super::writer::{Live, Writer};
+use super::{EmitError, expr};
+use crate::code::{Body, Id, Monoid, Op, Stmt};
+use crate::types::Ty;
+
+/// What every part of a fold is made of.
+struct Fold {
+    /// The stem of the names of its C functions.
+    stem: String,
+    lanes: Vec<Lane>,
+    join: Join,
+    neutral: Vec<Value>,
+    /// The order of operands counts.
+    ordered: bool,
+}
+
+enum Join {
+    Operator(crate::ops::Operator, Ty),
+    /// A function of `&a…, b…` that sets `a` to `a ∘ b`.
+    Function(Captured),
+}
+
+impl Fold {
+    /// A statement for `a = a ∘ b`.
+    fn join(&self, a: &[String], b: &[String]) -> String {
+        match &self.join {
+            Join::Operator(operator, ty) => {
+                let [x, y] = [&a[0], &b[0]].map(|e| Value::vector(*ty, self.lanes[0], Expr::atom(e.clone())));
+                let Form::Vector(_, e) = expr::apply(*operator, &[&x, &y], *ty).form else { return String::new() };
+                format!("{} = {};", a[0], e.text)
+            }
+            Join::Function(function) => {
+                let pointers = a.iter().map(|a| format!("&{a}"));
+                function.call(&pointers.chain(b.iter().cloned()).collect::<Vec<_>>()) + ";"
+            }
+        }
+    }
+
+    fn each(&self, text: impl Fn(usize, Lane) -> String) -> Vec<String> {
+        self.lanes.iter().enumerate().map(|(k, &lane)| text(k, lane)).collect()
+    }
+
+    /// One name per component: `@` is its number.
+    fn named(&self, pattern: &str) -> Vec<String> {
+        self.each(|k, _| pattern.replace('@', &k.to_string()))
+    }
+
+    fn neutral(&self, k: usize) -> String {
+        expr::spread(&self.neutral[k], self.lanes[k]).text
+    }
+
+    /// The lanes that hold turns where each lane has its own.
+    fn turns(&self, w: &Writer) -> Lane {
+        if w.wide { Lane::I64 } else { Lane::I32 }
+    }
+
+    /// A single component is returned, several go through pointers: the kind of a function and its last parameters.
+    fn signature(&self, kind: &str, ty: impl Fn(Lane) -> String) -> (String, Vec<String>) {
+        match self.lanes[..] {
+            [lane] => (format!("{kind} {}", ty(lane)), vec![]),
+            _ => (format!("{kind} void"), self.each(|k, lane| format!("{} *y{k}", ty(lane)))),
+        }
+    }
+
+    /// The statement that gives back component `k`.
+    fn give(&self, k: usize, text: &str) -> String {
+        if self.lanes.len() == 1 { format!("return {text};") } else { format!("*y{k} = {text};") }
+    }
+
+    /// The statements that declare names and set them to what a function gives back.
+    fn call(&self, function: &Captured, args: &[String], names: &[String], ty: impl Fn(Lane) -> String) -> Vec<String> {
+        if let [lane] = self.lanes[..] {
+            return vec![format!("{} {} = {};", ty(lane), names[0], function.call(args))];
+        }
+        let mut lines = self.each(|k, lane| format!("{} {};", ty(lane), names[k]));
+        let pointers: Vec<String> = names.iter().map(|n| format!("&{n}")).collect();
+        lines.push(function.call(&[args, &pointers[..]].concat()) + ";");
+        lines
+    }
+}
+
+/// A C function with the names of the block it captures; callers pass them on.
+struct Captured {
+    name: String,
+    arguments: Vec<String>,
+}
+
+impl Captured {
+    fn call(&self, rest: &[String]) -> String {
+        format!("{}({})", self.name, [&self.arguments[..], rest].concat().join(", "))
+    }
+}
+
+/// Lines of a C function.
+#[derive(Default)]
+struct Lines(String);
+
+impl Lines {
+    fn add(&mut self, indent: usize, line: impl AsRef<str>) {
+        self.0 += &format!("{:width$}{}\n", "", line.as_ref(), width = indent * 4);
+    }
+
+    fn all(&mut self, indent: usize, lines: Vec<String>) {
+        lines.iter().for_each(|l| self.add(indent, l));
+    }
+}
+
+/// Writes the fold of the turns `lo..hi` and binds its results.
+pub(super) fn write(
+    w: &mut Writer,
+    stmt: &Stmt,
+    lo: Id,
+    hi: Id,
+    body: &Body,
+    monoid: &Monoid,
+) -> Result<(), EmitError> {
+    let tys: Vec<Ty> = stmt.binds.iter().map(|b| b.ty.elem()).collect();
+    let lanes: Vec<Lane> = tys.iter().map(|&ty| Lane::of(ty)).collect();
+    w.file.lanes_64 |= lanes.iter().any(|l| l.is_wide());
+    let neutral: Vec<Value> = monoid.neutral.iter().map(|&id| w.get(id)).collect();
+    let stem = w.file.function_name(&w.kernel.name, "fold");
+    let join = match monoid.operator() {
+        Some(operator) => Join::Operator(operator, tys[0]),
+        None => combine_function(w, &stem, monoid, &lanes, &tys)?,
+    };
+    let fold = Fold { stem, lanes, join, neutral, ordered: !monoid.commutative };
+
+    let value = value_function(w, &fold, body, &tys)?;
+    let tree = tree_function(w, &fold);
+    let chunk = chunk_function(w, &fold, &value, &tree);
+    let whole = if is_short(w, lo, hi) { chunk } else { chunks_function(w, &fold, &chunk, &tree) };
+
+    let (lo, hi) = (w.scalar(lo)?, w.scalar(hi)?);
+    let names: Vec<String> = fold.lanes.iter().map(|_| w.fresh("fold")).collect();
+    let lines = fold.call(&whole, &[lo.text, hi.text], &names, |lane| lane.scalar().into());
+    lines.iter().for_each(|l| w.line(l));
+    for ((bind, name), lane) in stmt.binds.iter().zip(names).zip(&fold.lanes) {
+        w.declare(&name, format!("{} {name}", lane.scalar()));
+        let mask = *lane == Lane::Mask;
+        let expr = if mask { Expr::new(format!("{name} != 0"), Bind::Compare) } else { Expr::atom(name) };
+        w.values.insert(bind.id, Value::uniform(bind.ty.elem(), expr));
+    }
+    Ok(())
+}
+
+fn combine_function(
+    w: &mut Writer,
+    stem: &str,
+    monoid: &Monoid,
+    lanes: &[Lane],
+    tys: &[Ty],
+) -> Result<Join, EmitError> {
+    let k = lanes.len();
+    let value = |j: usize| {
+        let text = if j < k { format!("a{j}") } else { format!("b{}", j - k) };
+        Value::vector(tys[j % k], lanes[j % k], Expr::atom(text))
+    };
+    w.set_values(&monoid.combine.params, &(0..2 * k).map(value).collect::<Vec<_>>());
+    let text = w.aside(Live::All, |w| {
+        for (j, lane) in lanes.iter().enumerate() {
+            w.line(&format!("{} a{j} = *left{j};", lane.vector()));
+        }
+        w.stmts(&monoid.combine)?;
+        for (j, &id) in monoid.combine.results.iter().enumerate() {
+            let text = expr::spread(&w.get(id), lanes[j]).text;
+            w.line(&format!("*left{j} = {text};"));
+        }
+        Ok(())
+    })?;
+    let left = lanes.iter().enumerate().map(|(j, l)| format!("{} *left{j}", l.vector()));
+    let right = lanes.iter().enumerate().map(|(j, l)| format!("{} b{j}", l.vector()));
+    let parameters: Vec<String> = left.chain(right).collect();
+    Ok(Join::Function(add_function(w, "FN void", format!("{stem}_join"), &text, &parameters)))
+}
+
+fn add_function(w: &mut Writer, kind: &str, name: String, text: &str, parameters: &[String]) -> Captured {
+    let (declarations, arguments) = w.captured(text);
+    let parameters = [&declarations[..], parameters].concat().join(", ");
+    w.file.items.push(format!("{kind} {name}({parameters}) {{\n{text}}}\n"));
+    Captured { name, arguments }
+}
+
+/// The values of the turns `i..i + n`, or of the turns in a vector `at` where lanes take runs of their own.
+fn value_function(w: &mut Writer, fold: &Fold, body: &Body, tys: &[Ty]) -> Result<Captured, EmitError> {
+    let at = fold.turns(w);
+    let (turn, live) = if fold.ordered {
+        w.file.lanes_64 |= at.is_wide();
+        let range = (!w.wide).then_some((0, 1 << 30));
+        (Value::vector(Ty::I64, at, Expr::atom("at")).within(range), Live::Mask("live".into()))
+    } else {
+        (w.first_turn("i"), Live::Count)
+    };
+    w.set_values(&body.params, &[turn]);
+    let text = w.aside(live, |w| {
+        w.stmts(body)?;
+        for (j, &id) in body.results.iter().enumerate() {
+            let text = expr::spread(&w.get(id), Lane::of(tys[j])).text;
+            w.line(&fold.give(j, &text));
+        }
+        Ok(())
+    })?;
+    let turns = if fold.ordered {
+        [format!("{} at", at.vector()), "vi32 live".into()]
+    } else {
+        ["i64 i".into(), "int n".into()]
+    };
+    let (kind, outs) = fold.signature("FN", |lane| lane.vector());
+    Ok(add_function(w, &kind, format!("{}_value", fold.stem), &text, &[&turns[..], &outs[..]].concat()))
+}
+
+/// Joins 64 accumulators into the first.
+fn tree_function(w: &mut Writer, fold: &Fold) -> Captured {
+    let load = |side: &str, from: &str| {
+        let one = |j: usize, l: Lane| {
+            format!("{} {side}{j} = load_{}({}, m);", l.vector(), l.scalar(), from.replace('@', &j.to_string()))
+        };
+        fold.each(one)
+    };
+    let mut text = Lines::default();
+    text.add(1, "for (int w = 32; w > 0; w /= 2) {");
+    if fold.ordered {
+        // Neighbours are joined, so that the order stays.
+        text.all(2, fold.each(|j, lane| format!("{} next{j}[32];", lane.scalar())));
+        let split = |j: usize, _| format!("next{j}[j] = part{j}[2 * j + 1], part{j}[j] = part{j}[2 * j];");
+        text.add(2, format!("for (int j = 0; j < w; j++) {{ {} }}", fold.each(split).join(" ")));
+    }
+    text.add(2, "for (int j = 0; j < w; j += W) {");
+    text.add(3, "int m = w - j < W ? w - j : W;");
+    text.all(3, load("p", "part@ + j"));
+    text.all(3, load("q", if fold.ordered { "next@ + j" } else { "part@ + w + j" }));
+    text.add(3, fold.join(&fold.named("p@"), &fold.named("q@")));
+    text.all(3, fold.each(|j, l| format!("store_{}(part{j} + j, p{j}, m);", l.scalar())));
+    text.add(2, "}");
+    text.add(1, "}");
+    let parameters = fold.each(|j, lane| format!("{} *part{j}", lane.scalar()));
+    add_function(w, "static inline void", format!("{}_tree", fold.stem), &text.0, &parameters)
+}
+
+/// The turns `lo..hi`, at most a chunk.
+fn chunk_function(w: &mut Writer, fold: &Fold, value: &Captured, tree: &Captured) -> Captured {
+    let mut text = Lines::default();
+    for (j, lane) in fold.lanes.iter().enumerate() {
+        text.add(1, format!("{} acc{j}[64 / W];", lane.vector()));
+        text.add(1, format!("for (int u = 0; u < 64 / W; u++) acc{j}[u] = {};", fold.neutral(j)));
+    }
+    let values = |a: &str, b: &str| fold.call(value, &[a.into(), b.into()], &fold.named("x@"), |l| l.vector());
+    let join = fold.join(&fold.named("acc@[u]"), &fold.named("x@"));
+    // A lane past the end keeps its accumulator.
+    let old = fold.each(|j, l| format!("{} old{j} = acc{j}[u];", l.vector()));
+    let keep = |mask: &str| fold.each(|j, l| format!("acc{j}[u] = select_{}({mask}, acc{j}[u], old{j});", l.name()));
+    if fold.ordered {
+        let at = fold.turns(w);
+        let (v, t) = (at.vector(), at.name());
+        text.add(1, "i64 run = (hi - lo + 63) / 64;");
+        text.add(1, "for (int u = 0; u < 64 / W; u++) {");
+        text.add(2, format!("{v} at = all_{t}(({t})lo) + (iota_{t}() + ({t})(u * W)) * ({t})run;"));
+        text.add(2, format!("{v} end = min_{t}(at + ({t})run, all_{t}(({t})hi));"));
+        text.add(2, "for (i64 s = 0; s < run; s++, at += 1) {");
+        text.add(3, format!("vi32 live = lt_{t}(at, end);"));
+        text.all(3, old);
+        text.all(3, values("at", "live"));
+        text.add(3, join);
+        text.all(3, keep("live"));
+        text.add(2, "}");
+        text.add(1, "}");
+    } else {
+        text.add(1, "i64 i = lo;");
+        text.add(1, "for (; i + 64 <= hi; i += 64) {");
+        text.add(2, "for (int u = 0; u < 64 / W; u++) {");
+        text.all(3, values("i + u * W", "W"));
+        text.add(3, &join);
+        text.add(2, "}");
+        text.add(1, "}");
+        text.add(1, "for (int u = 0; i < hi; u++, i += W) {");
+        text.add(2, "int n = hi - i < W ? (int)(hi - i) : W;");
+        text.all(2, old);
+        text.all(2, values("i", "n"));
+        text.add(2, join);
+        text.all(2, keep("first_lanes(n)"));
+        text.add(1, "}");
+    }
+    for (j, lane) in fold.lanes.iter().enumerate() {
+        text.add(1, format!("{} part{j}[64];", lane.scalar()));
+        text.add(
+            1,
+            format!("for (int u = 0; u < 64 / W; u++) store_{}(part{j} + u * W, acc{j}[u], W);", lane.scalar()),
+        );
+    }
+    text.add(1, tree.call(&fold.named("part@")) + ";");
+    text.all(1, fold.each(|j, _| fold.give(j, &format!("part{j}[0]"))));
+    let (kind, outs) = fold.signature("static inline", |lane| lane.scalar().into());
+    add_function(
+        w,
+        &kind,
+        format!("{}_chunk", fold.stem),
+        &text.0,
+        &[&["i64 lo".into(), "i64 hi".into()], &outs[..]].concat(),
+    )
+}
+
+/// Any number of turns: the results of the chunks are folded as elements are.
+fn chunks_function(w: &mut Writer, fold: &Fold, chunk: &Captured, tree: &Captured) -> Captured {
+    let mut text = Lines::default();
+    text.add(1, "i64 chunks = (hi - lo + 16383) / 16384;");
+    if fold.lanes.len() == 1 {
+        text.add(1, format!("if (chunks <= 1) return {};", chunk.call(&["lo".into(), "hi".into()])));
+    } else {
+        text.add(1, "if (chunks <= 1) {");
+        text.add(2, chunk.call(&[vec!["lo".into(), "hi".into()], fold.named("y@")].concat()) + ";");
+        text.add(2, "return;");
+        text.add(1, "}");
+    }
+    for (j, lane) in fold.lanes.iter().enumerate() {
+        text.add(1, format!("{} part{j}[64];", lane.scalar()));
+        text.add(
+            1,
+            format!("for (int j = 0; j < 64; j += W) store_{}(part{j} + j, {}, W);", lane.scalar(), fold.neutral(j)),
+        );
+    }
+    if fold.ordered {
+        text.add(1, "i64 run = (chunks + 63) / 64;");
+    }
+    text.add(1, "for (i64 c = 0; c < chunks; c++) {");
+    text.add(2, "i64 from = lo + c * 16384, to = from + 16384 < hi ? from + 16384 : hi;");
+    text.add(2, if fold.ordered { "i64 slot = c / run;" } else { "i64 slot = c % 64;" });
+    text.all(2, fold.call(chunk, &["from".into(), "to".into()], &fold.named("one@"), |l| l.scalar().into()));
+    text.all(2, fold.each(|j, l| format!("{} p{j} = load_{}(part{j} + slot, 1);", l.vector(), l.scalar())));
+    text.all(2, fold.each(|j, l| format!("{} q{j} = all_{}(one{j});", l.vector(), l.scalar())));
+    text.add(2, fold.join(&fold.named("p@"), &fold.named("q@")));
+    text.all(2, fold.each(|j, l| format!("store_{}(part{j} + slot, p{j}, 1);", l.scalar())));
+    text.add(1, "}");
+    text.add(1, tree.call(&fold.named("part@")) + ";");
+    text.all(1, fold.each(|j, _| fold.give(j, &format!("part{j}[0]"))));
+    let (kind, outs) = fold.signature("static inline", |lane| lane.scalar().into());
+    add_function(w, &kind, fold.stem.clone(), &text.0, &[&["i64 lo".into(), "i64 hi".into()], &outs[..]].concat())
+}
+
+/// Is the loop cut to a chunk already: `hi = min(lo + c, …)` with `c` at most a chunk?
+fn is_short(w: &Writer, lo: Id, hi: Id) -> bool {
+    fn find(body: &Body, id: Id) -> Option<&Op> {
+        body.stmts.iter().find(|s| s.binds.iter().any(|b| b.id == id)).map(|s| &s.op)
+    }
+    let body = &w.kernel.body;
+    let Some(Op::Apply(crate::ops::Operator::Min, ends)) = find(body, hi) else { return false };
+    ends.iter().any(|&end| match find(body, end) {
+        Some(Op::Apply(crate::ops::Operator::Add, args)) if args[0] == lo => {
+            matches!(find(body, args[1]), Some(Op::Const(c)) if c.as_int() <= 1 << 14)
+        }
+        _ => false,
+    })
+}

@@ -1,0 +1,777 @@
+//! Writes bodies of kernels as C statements.
+//!
+//! Outside of lanes code is plain scalar C. Inside, a value is a vector unless all lanes agree on it. A body of
+//! lanes becomes an inlined function of its first turn `i` and the number `n` of live lanes; called with `n == W` it
+//! compiles to full vectors, and once more for the rest of the loop with as many lanes as are left.
+
+use super::expr;
+use super::value::{Bind, Expr, Form, Lane, Value, memory_type, scalar_type};
+use super::{EmitError, File};
+use crate::code::{Body, Function, Id, MemId, Op, Place, Stmt, Type};
+use crate::kernel::{Access, Kernel, Space};
+use crate::size::Size;
+use crate::types::Ty;
+use std::collections::HashMap;
+use std::fmt::Write;
+
+/// Which lanes take part.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) enum Live {
+    /// No lanes: the code of the block.
+    Block,
+    /// The first `n`.
+    Count,
+    /// Those of a mask variable.
+    Mask(String),
+    /// All that matter; reading memory is not possible. For functions without control flow.
+    All,
+}
+
+/// The uses of a name, to decide whether it needs a variable.
+#[derive(Clone, Copy, Default)]
+struct Uses {
+    count: usize,
+    nested: bool,
+}
+
+/// Writes one C function at a time.
+pub(super) struct Writer<'a> {
+    pub(super) file: &'a mut File,
+    pub(super) kernel: &'a Kernel,
+    pub(super) wide: bool,
+    pub(super) out: String,
+    depth: usize,
+    pub(super) live: Live,
+    pub(super) values: HashMap<Id, Value>,
+    uses: HashMap<Id, Uses>,
+    /// Uniform names of the C function around, with their C declarations, in order.
+    pub(super) names: Vec<(String, String)>,
+    counter: usize,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(file: &'a mut File, kernel: &'a Kernel, wide: bool) -> Self {
+        let mut uses = HashMap::new();
+        count_uses(&kernel.body, &mut uses);
+        kernel.functions.iter().for_each(|f| count_uses(&f.body, &mut uses));
+        Writer {
+            file,
+            kernel,
+            wide,
+            out: String::new(),
+            depth: 1,
+            live: Live::Block,
+            values: HashMap::new(),
+            uses,
+            names: vec![],
+            counter: 0,
+        }
+    }
+
+    // ---- lines and names
+
+    pub(super) fn line(&mut self, text: &str) {
+        let _ = writeln!(self.out, "{:width$}{text}", "", width = self.depth * 4);
+    }
+
+    pub(super) fn block(
+        &mut self,
+        head: &str,
+        write: impl FnOnce(&mut Self) -> Result<(), EmitError>,
+    ) -> Result<(), EmitError> {
+        self.line(&format!("{head} {{"));
+        self.depth += 1;
+        let result = write(self);
+        self.depth -= 1;
+        self.line("}");
+        result
+    }
+
+    pub(super) fn fresh(&mut self, stem: &str) -> String {
+        self.counter += 1;
+        format!("{stem}{}", self.counter)
+    }
+
+    fn vector_type(&mut self, lane: Lane) -> String {
+        self.file.lanes_64 |= lane.is_wide();
+        lane.vector()
+    }
+
+    /// Notes a name that code of lanes may need as a parameter.
+    pub(super) fn declare(&mut self, name: &str, declaration: String) {
+        self.names.push((name.into(), declaration));
+    }
+
+    /// Gives a value a variable, unless it is used once, right here, and short.
+    fn bind(&mut self, id: Id, value: Value, load: bool) {
+        let uses = self.uses.get(&id).copied().unwrap_or_default();
+        let value = self.kept(value, uses, load);
+        self.values.insert(id, value);
+    }
+
+    fn kept(&mut self, mut value: Value, uses: Uses, load: bool) -> Value {
+        let once = uses.count <= 1 && !uses.nested && !load;
+        let expr = match &value.form {
+            Form::Uniform(e) | Form::Affine(e) | Form::Vector(_, e) => e.clone(),
+        };
+        let literal = matches!(value.form, Form::Uniform(_)) && is_literal(&expr.text);
+        let name_already = expr.bind == Bind::Atom && !expr.text.contains(['(', ' ', '[']);
+        if literal || name_already || (once && expr.text.len() <= 80) {
+            if let Form::Vector(lane, _) = value.form {
+                self.file.lanes_64 |= lane.is_wide();
+            }
+            return value;
+        }
+        let name = self.fresh("v");
+        let ty = match &value.form {
+            Form::Uniform(_) => scalar_type(value.ty).to_string(),
+            Form::Affine(_) => "i64".to_string(),
+            Form::Vector(lane, _) => self.vector_type(*lane),
+        };
+        self.line(&format!("{ty} {name} = {};", expr.text));
+        if !matches!(value.form, Form::Vector(..)) && self.live == Live::Block {
+            self.declare(&name, format!("{ty} {name}"));
+        }
+        let atom = Expr::atom(name);
+        value.form = match value.form {
+            Form::Uniform(_) => Form::Uniform(atom),
+            Form::Affine(_) => Form::Affine(atom),
+            Form::Vector(lane, _) => Form::Vector(lane, atom),
+        };
+        value
+    }
+
+    pub(super) fn get(&self, id: Id) -> Value {
+        self.values[&id].clone()
+    }
+
+    fn all(&self, ids: &[Id]) -> Vec<Value> {
+        ids.iter().map(|&id| self.get(id)).collect()
+    }
+
+    /// The text of a uniform value.
+    pub(super) fn scalar(&self, id: Id) -> Result<Expr, EmitError> {
+        match &self.values[&id].form {
+            Form::Uniform(e) => Ok(e.clone()),
+            Form::Affine(_) | Form::Vector(..) => Err(EmitError::Varying(id)),
+        }
+    }
+
+    // ---- sizes and memories
+
+    pub(super) fn size(&mut self, size: &Size) -> Expr {
+        match size {
+            Size::Const(n) => Expr::atom(n.to_string()),
+            Size::Var(v) => Expr::atom(super::size_name(&self.kernel.size_name(*v))),
+            Size::Add(a, b) => Expr::infix(&self.size(a), "+", &self.size(b), Bind::Sum),
+            Size::Mul(a, b) => Expr::infix(&self.size(a), "*", &self.size(b), Bind::Product),
+            Size::Min(a, b) => Expr::call("s_min_i64", &[self.size(a).text, self.size(b).text]),
+            Size::CeilDiv(a, n) => {
+                let text = format!("({} + {}) / {n}", self.size(a).under(Bind::Sum), n - 1);
+                Expr::new(text, Bind::Product)
+            }
+            Size::Tri(a) => {
+                let n = self.size(a);
+                Expr::new(format!("{0} * ({0} + 1) / 2", n.tight()), Bind::Product)
+            }
+        }
+    }
+
+    /// What one step along each axis of a memory moves, in elements.
+    fn strides(&mut self, memory: MemId) -> Vec<Expr> {
+        let shape = &self.kernel.memories[memory.0 as usize].shape;
+        let strides: Vec<Size> = (0..shape.len()).map(|k| Size::product(&shape[k + 1..])).collect();
+        strides.iter().map(|s| self.size(s)).collect()
+    }
+
+    fn mask(&self) -> String {
+        match &self.live {
+            Live::Count => "first_lanes(n)".into(),
+            Live::Mask(name) => name.clone(),
+            Live::Block | Live::All => "first_lanes(W)".into(),
+        }
+    }
+
+    fn address(&mut self, memory: MemId, index: &[Id]) -> (String, Option<Value>) {
+        let strides = self.strides(memory);
+        let (start, moving) = expr::linear(&self.all(index), &strides, self.wide);
+        let name = &self.kernel.memories[memory.0 as usize].name;
+        let address = match (&start, &moving) {
+            (start, Some(Value { form: Form::Affine(base), .. })) => {
+                let at = start.iter().fold(base.clone(), |b, s| Expr::infix(s, "+", &b, Bind::Sum));
+                format!("{name} + {}", at.under(Bind::Sum))
+            }
+            (Some(start), _) => format!("{name} + {}", start.under(Bind::Sum)),
+            (None, _) => name.clone(),
+        };
+        (address, moving)
+    }
+
+    fn load(&mut self, id: Id, memory: MemId, index: &[Id]) {
+        let ty = self.kernel.memories[memory.0 as usize].ty;
+        let (address, moving) = self.address(memory, index);
+        let lane = Lane::of(ty);
+        let value = match moving.map(|m| m.form) {
+            None => {
+                let expr = match ty {
+                    Ty::F16 | Ty::BF16 => Expr::atom(format!("lane_f32(load_{ty}({address}, 1), 0)")),
+                    Ty::Bool => Expr::new(format!("{} != 0", element(&address)), Bind::Compare),
+                    _ => Expr::atom(element(&address)),
+                };
+                Value::uniform(ty, expr)
+            }
+            Some(Form::Affine(_)) => {
+                let expr = match &self.live {
+                    Live::Mask(mask) => Expr::call(&format!("load_masked_{ty}"), &[address, mask.clone()]),
+                    _ => Expr::call(&format!("load_{ty}"), &[address, "n".into()]),
+                };
+                Value::vector(ty, lane, expr)
+            }
+            Some(Form::Vector(at, offset)) => {
+                self.file.lanes_64 |= at.is_wide();
+                let wide = if at.is_wide() { "_wide" } else { "" };
+                let args = [address, offset.text, self.mask()];
+                Value::vector(ty, lane, Expr::call(&format!("gather_{ty}{wide}"), &args))
+            }
+            Some(Form::Uniform(_)) => unreachable!("a uniform index does not move"),
+        };
+        self.bind(id, value, true);
+    }
+
+    fn store(&mut self, memory: MemId, index: &[Id], value: Id) {
+        let ty = self.kernel.memories[memory.0 as usize].ty;
+        let (address, moving) = self.address(memory, index);
+        let value = self.get(value);
+        let spread = |w: &mut Self| {
+            let lane = Lane::of(ty);
+            w.file.lanes_64 |= lane.is_wide();
+            expr::spread(&value, lane).text
+        };
+        let text = match moving.map(|m| m.form) {
+            None => match (ty, &value.form) {
+                (Ty::F16 | Ty::BF16, _) => format!("store_{ty}({address}, {}, 1);", spread(self)),
+                (_, Form::Uniform(e)) => format!("{} = {};", element(&address), e.text),
+                // All lanes meet in one element; the verifier's races aside, the first lane stands for them.
+                (_, Form::Affine(_) | Form::Vector(..)) => format!("store_{ty}({address}, {}, 1);", spread(self)),
+            },
+            Some(Form::Affine(_)) => {
+                let (suffix, live) = match &self.live {
+                    Live::Mask(mask) => ("_masked", mask.clone()),
+                    _ => ("", "n".into()),
+                };
+                format!("store{suffix}_{ty}({address}, {}, {live});", spread(self))
+            }
+            Some(Form::Vector(at, offset)) => {
+                self.file.lanes_64 |= at.is_wide();
+                let wide = if at.is_wide() { "_wide" } else { "" };
+                format!("scatter_{ty}{wide}({address}, {}, {}, {});", offset.text, spread(self), self.mask())
+            }
+            Some(Form::Uniform(_)) => unreachable!("a uniform index does not move"),
+        };
+        self.line(&text);
+    }
+
+    // ---- statements
+
+    pub(super) fn stmts(&mut self, body: &Body) -> Result<(), EmitError> {
+        body.stmts.iter().try_for_each(|s| self.stmt(s))
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> Result<(), EmitError> {
+        let unused = stmt.binds.iter().all(|b| !self.uses.contains_key(&b.id));
+        if unused && !stmt.op.has_effect() {
+            return Ok(());
+        }
+        match &stmt.op {
+            Op::Const(value) => self.bind(stmt.binds[0].id, expr::constant(*value), false),
+            Op::Extent(size) => {
+                let expr = self.size(size);
+                let range = if self.wide { None } else { Some((0, 1 << 30)) };
+                let range = size.constant().map(|n| (n as i128, n as i128)).or(range);
+                self.bind(stmt.binds[0].id, Value::uniform(Ty::I64, expr).within(range), false)
+            }
+            Op::Apply(operator, args) => {
+                let args = self.all(args);
+                let refs: Vec<&Value> = args.iter().collect();
+                let value = expr::apply(*operator, &refs, stmt.binds[0].ty.elem());
+                self.bind(stmt.binds[0].id, value, false);
+            }
+            Op::Cast(to, arg) => {
+                let value = expr::cast(*to, &self.get(*arg));
+                self.bind(stmt.binds[0].id, value, false);
+            }
+            Op::Bitcast(to, arg) => {
+                let value = expr::bitcast(*to, &self.get(*arg));
+                self.bind(stmt.binds[0].id, value, false);
+            }
+            Op::Place(Place::Block, 0) if self.live == Live::Block => {
+                let range = if self.wide { None } else { Some((0, 1 << 30)) };
+                self.bind(stmt.binds[0].id, Value::uniform(Ty::I64, Expr::atom("block")).within(range), false)
+            }
+            Op::Load { memory, index } if stmt.binds.len() == 1 => self.load(stmt.binds[0].id, *memory, index),
+            Op::Store { memory, index, values } if values.len() == 1 => self.store(*memory, index, values[0]),
+            Op::Call(function, args) => self.call(stmt, &self.kernel.functions[function.0 as usize], args)?,
+            Op::If { cond, args, then, otherwise } => self.branch(stmt, *cond, args, then, otherwise)?,
+            Op::For { lo, hi, step, init, body } => self.count_loop(stmt, [*lo, *hi, *step], init, body)?,
+            Op::While { init, cond, body } => self.while_loop(stmt, init, cond, body)?,
+            Op::Lanes { lo, hi, body, monoid } if self.live == Live::Block => match monoid {
+                None => self.lanes(*lo, *hi, body)?,
+                Some(monoid) => super::fold::write(self, stmt, *lo, *hi, body, monoid)?,
+            },
+            Op::Load { .. }
+            | Op::Store { .. }
+            | Op::Place(..)
+            | Op::Lanes { .. }
+            | Op::Atomic { .. }
+            | Op::Barrier(_)
+            | Op::Fence(_)
+            | Op::Subgroup(..) => return Err(EmitError::Threads(self.kernel.name.clone())),
+            Op::At { .. }
+            | Op::Tabulate { .. }
+            | Op::Fold { .. }
+            | Op::Scan { .. }
+            | Op::Scatter { .. }
+            | Op::Filter { .. } => return Err(EmitError::Level(self.kernel.name.clone())),
+        }
+        Ok(())
+    }
+
+    /// A variable for each result of control flow, declared now and set in its bodies.
+    fn slots(&mut self, stmt: &Stmt, start: &[Value]) -> Vec<Value> {
+        let mut slots = vec![];
+        for (k, bind) in stmt.binds.iter().enumerate() {
+            let (name, ty) = (self.fresh("s"), bind.ty.elem());
+            let lane = Lane::of(ty);
+            let (declared, value, zero) = if self.live == Live::Block {
+                self.declare(&name, format!("{} {name}", scalar_type(ty)));
+                (scalar_type(ty).to_string(), Value::uniform(ty, Expr::atom(&name)), "0")
+            } else {
+                (self.vector_type(lane), Value::vector(ty, lane, Expr::atom(&name)), "{0}")
+            };
+            let text = start.get(k).map_or(zero.to_string(), |v| self.as_slot(v, ty));
+            self.line(&format!("{declared} {name} = {text};"));
+            slots.push(value);
+        }
+        slots
+    }
+
+    /// The text of a value that is assigned to a slot.
+    fn as_slot(&mut self, value: &Value, ty: Ty) -> String {
+        match (&self.live, &value.form) {
+            (Live::Block, Form::Uniform(e)) => e.text.clone(),
+            _ => expr::spread(value, Lane::of(ty)).text,
+        }
+    }
+
+    fn name_of(value: &Value) -> String {
+        match &value.form {
+            Form::Uniform(e) | Form::Affine(e) | Form::Vector(_, e) => e.text.clone(),
+        }
+    }
+
+    /// Sets the slots to the results of a body, all at once: one may be another's old value.
+    fn assign(&mut self, slots: &[Value], results: &[Id], mask: Option<&str>) {
+        let mut lines = vec![];
+        for (slot, &result) in slots.iter().zip(results) {
+            let name = Self::name_of(slot);
+            let value = self.get(result);
+            let text = self.as_slot(&value, slot.ty);
+            if text == name {
+                continue;
+            }
+            let text = match mask {
+                None => text,
+                Some(mask) => format!("select_{}({mask}, {text}, {name})", Lane::of(slot.ty).name()),
+            };
+            lines.push((name, slot.ty, text));
+        }
+        let clash =
+            |name: &str, own: usize| lines.iter().enumerate().any(|(k, l)| k > own && tokens(&l.2).any(|t| t == name));
+        let clashes: Vec<bool> = lines.iter().enumerate().map(|(k, l)| clash(&l.0, k)).collect();
+        let mut late = vec![];
+        for ((name, ty, text), clash) in lines.clone().into_iter().zip(clashes) {
+            if clash {
+                let next = self.fresh("t");
+                let declared =
+                    if self.live == Live::Block { scalar_type(ty).to_string() } else { self.vector_type(Lane::of(ty)) };
+                self.line(&format!("{declared} {next} = {text};"));
+                late.push(format!("{name} = {next};"));
+            } else {
+                late.push(format!("{name} = {text};"));
+            }
+        }
+        late.iter().for_each(|l| self.line(l));
+    }
+
+    fn enter(&mut self, body: &Body, args: &[Value]) {
+        for (param, arg) in body.params.iter().zip(args) {
+            self.values.insert(param.id, arg.clone());
+        }
+    }
+
+    fn finish(&mut self, stmt: &Stmt, slots: Vec<Value>) {
+        self.values.extend(stmt.binds.iter().map(|b| b.id).zip(slots));
+    }
+
+    fn branch(&mut self, stmt: &Stmt, cond: Id, args: &[Id], then: &Body, otherwise: &Body) -> Result<(), EmitError> {
+        let slots = self.slots(stmt, &[]);
+        let args = self.all(args);
+        let cond = self.get(cond);
+        self.enter(then, &args);
+        self.enter(otherwise, &args);
+        if let Form::Uniform(test) = &cond.form {
+            self.block(&format!("if ({})", test.text), |w| {
+                w.stmts(then)?;
+                w.assign(&slots, &then.results, None);
+                Ok(())
+            })?;
+            if !otherwise.stmts.is_empty() || !slots.is_empty() {
+                self.block("else", |w| {
+                    w.stmts(otherwise)?;
+                    w.assign(&slots, &otherwise.results, None);
+                    Ok(())
+                })?;
+            }
+        } else {
+            let test = expr::spread(&cond, Lane::Mask);
+            for (body, symbol) in [(then, ""), (otherwise, "~")] {
+                if body.stmts.is_empty() && slots.is_empty() {
+                    continue;
+                }
+                let mask = self.fresh("m");
+                let text = format!("vi32 {mask} = {} & {symbol}{};", self.mask(), test.under(Bind::Atom));
+                self.line(&text);
+                let before = std::mem::replace(&mut self.live, Live::Mask(mask.clone()));
+                self.block(&format!("if (any({mask}))"), |w| {
+                    w.stmts(body)?;
+                    w.assign(&slots, &body.results, Some(&mask));
+                    Ok(())
+                })?;
+                self.live = before;
+            }
+        }
+        self.finish(stmt, slots);
+        Ok(())
+    }
+
+    fn count_loop(&mut self, stmt: &Stmt, bounds: [Id; 3], init: &[Id], body: &Body) -> Result<(), EmitError> {
+        let start = self.all(init);
+        let slots = self.slots(stmt, &start);
+        let counter_ty = body.params[0].ty.elem();
+        let [lo, hi, step] = bounds.map(|b| self.get(b));
+        let name = self.fresh("k");
+        if let (Form::Uniform(lo), Form::Uniform(_), Form::Uniform(step)) = (&lo.form, &hi.form, &step.form) {
+            let end = self.bound(bounds[1])?;
+            let range = (counter_ty == Ty::I64 && !self.wide).then_some((0, 1 << 30));
+            let counter = Value::uniform(counter_ty, Expr::atom(&name)).within(range);
+            let advance = if step.text.trim_end_matches(['u', 'U', 'L']) == "1" {
+                format!("{name}++")
+            } else {
+                format!("{name} += {}", step.text)
+            };
+            let ty = scalar_type(counter_ty);
+            let head = format!("for ({ty} {name} = {}; {name} < {}; {advance})", lo.text, end.right_of(Bind::Compare));
+            if self.live == Live::Block {
+                self.declare(&name, format!("{ty} {name}"));
+            }
+            self.enter(body, &[&[counter], &slots[..]].concat());
+            self.block(&head, |w| {
+                w.stmts(body)?;
+                w.assign(&slots, &body.results, None);
+                Ok(())
+            })?;
+        } else {
+            let lane = Lane::of(counter_ty);
+            let (counter_type, on) = (self.vector_type(lane), self.fresh("on"));
+            let (first, end) = (expr::spread(&lo, lane).text, expr::spread(&hi, lane).text);
+            let by = expr::spread(&step, lane).text;
+            let mask = self.mask();
+            self.line(&format!("{counter_type} {name} = {first};"));
+            self.line(&format!("vi32 {on} = {mask};"));
+            let before = std::mem::replace(&mut self.live, Live::Mask(on.clone()));
+            self.enter(body, &[&[Value::vector(counter_ty, lane, Expr::atom(&name))], &slots[..]].concat());
+            self.block("for (;;)", |w| {
+                w.line(&format!("{on} &= lt_{}({name}, {end});", lane.name()));
+                w.line(&format!("if (!any({on})) break;"));
+                w.stmts(body)?;
+                w.assign(&slots, &body.results, Some(&on));
+                w.line(&format!("{name} += {by};"));
+                Ok(())
+            })?;
+            self.live = before;
+        }
+        self.finish(stmt, slots);
+        Ok(())
+    }
+
+    fn while_loop(&mut self, stmt: &Stmt, init: &[Id], cond: &Body, body: &Body) -> Result<(), EmitError> {
+        let start = self.all(init);
+        let slots = self.slots(stmt, &start);
+        self.enter(cond, &slots);
+        self.enter(body, &slots);
+        if self.live == Live::Block {
+            self.block("for (;;)", |w| {
+                w.stmts(cond)?;
+                let test = w.scalar(cond.results[0])?;
+                w.line(&format!("if (!{}) break;", test.under(Bind::Atom)));
+                w.stmts(body)?;
+                w.assign(&slots, &body.results, None);
+                Ok(())
+            })?;
+        } else {
+            let (on, mask) = (self.fresh("on"), self.mask());
+            self.line(&format!("vi32 {on} = {mask};"));
+            let before = std::mem::replace(&mut self.live, Live::Mask(on.clone()));
+            self.block("for (;;)", |w| {
+                w.stmts(cond)?;
+                let test = expr::spread(&w.get(cond.results[0]), Lane::Mask);
+                w.line(&format!("{on} &= {};", test.text));
+                w.line(&format!("if (!any({on})) break;"));
+                w.stmts(body)?;
+                w.assign(&slots, &body.results, Some(&on));
+                Ok(())
+            })?;
+            self.live = before;
+        }
+        self.finish(stmt, slots);
+        Ok(())
+    }
+
+    // ---- functions
+
+    fn call(&mut self, stmt: &Stmt, function: &Function, args: &[Id]) -> Result<(), EmitError> {
+        let name = super::function::write(self, function)?;
+        let lane = |ty: &Type| Lane::of(ty.elem());
+        let mut texts: Vec<String> = args
+            .iter()
+            .zip(&function.body.params)
+            .map(|(&a, p)| expr::spread(&self.get(a), lane(&p.ty)).text)
+            .collect();
+        if super::function::needs_mask(&function.body) {
+            texts.push(self.mask());
+        }
+        if let [bind] = &stmt.binds[..] {
+            let expr = Expr::call(&name, &texts);
+            let value = self.called(bind.ty.elem(), expr);
+            self.bind(bind.id, value, false);
+            return Ok(());
+        }
+        let mut names = vec![];
+        for bind in &stmt.binds {
+            let (result, ty) = (self.fresh("r"), self.vector_type(lane(&bind.ty)));
+            self.line(&format!("{ty} {result};"));
+            texts.push(format!("&{result}"));
+            names.push(result);
+        }
+        self.line(&format!("{name}({});", texts.join(", ")));
+        for (bind, result) in stmt.binds.iter().zip(names) {
+            let value = self.called(bind.ty.elem(), Expr::atom(result));
+            self.bind(bind.id, value, false);
+        }
+        Ok(())
+    }
+
+    /// What a function of vectors gave, for whoever called it.
+    fn called(&mut self, ty: Ty, expr: Expr) -> Value {
+        let lane = Lane::of(ty);
+        self.file.lanes_64 |= lane.is_wide();
+        if self.live != Live::Block {
+            return Value::vector(ty, lane, expr);
+        }
+        let taken = format!("lane_{}({}, 0)", lane.scalar(), expr.text);
+        let expr = if lane == Lane::Mask { Expr::new(format!("-{taken}"), Bind::Unary) } else { Expr::atom(taken) };
+        Value::uniform(ty, expr)
+    }
+
+    /// Writes code of lanes into a text of its own, with only the uniform names of the block in sight.
+    pub(super) fn aside(
+        &mut self,
+        live: Live,
+        write: impl FnOnce(&mut Self) -> Result<(), EmitError>,
+    ) -> Result<String, EmitError> {
+        let out = std::mem::take(&mut self.out);
+        let depth = std::mem::replace(&mut self.depth, 1);
+        let before = std::mem::replace(&mut self.live, live);
+        let result = write(self);
+        self.live = before;
+        self.depth = depth;
+        let text = std::mem::replace(&mut self.out, out);
+        result.map(|()| text)
+    }
+
+    /// The names of the block that a text mentions: declarations and arguments.
+    pub(super) fn captured(&self, text: &str) -> (Vec<String>, Vec<String>) {
+        let mentioned: std::collections::HashSet<&str> = tokens(text).collect();
+        let mut declarations = vec![];
+        let mut arguments = vec![];
+        for (name, declaration) in &self.names {
+            if mentioned.contains(name.as_str()) && !arguments.contains(name) {
+                declarations.push(declaration.clone());
+                arguments.push(name.clone());
+            }
+        }
+        (declarations, arguments)
+    }
+
+    /// A position of lanes: `i`, `i + 1`, ….
+    pub(super) fn first_turn(&self, name: &str) -> Value {
+        let range = (!self.wide).then_some((0, 1 << 30));
+        Value { ty: Ty::I64, form: Form::Affine(Expr::atom(name)), range }
+    }
+
+    fn lanes(&mut self, lo: Id, hi: Id, body: &Body) -> Result<(), EmitError> {
+        let name = self.file.function_name(&self.kernel.name, "lanes");
+        let turn = self.first_turn("i");
+        let text = self.aside(Live::Count, |w| {
+            w.enter(body, &[turn]);
+            w.stmts(body)
+        })?;
+        let (declarations, arguments) = self.captured(&text);
+        let parameters = [&declarations[..], &["i64 i".to_string(), "int n".to_string()]].concat().join(", ");
+        self.file.items.push(format!("FN void {name}({parameters}) {{\n{text}}}\n"));
+        let lo = self.scalar(lo)?;
+        let hi = self.bound(hi)?;
+        let i = self.fresh("j");
+        let call = |n: &str| format!("{name}({});", [&arguments[..], &[i.clone(), n.to_string()]].concat().join(", "));
+        self.line(&format!("i64 {i} = {};", lo.text));
+        self.line(&format!("for (; {i} + W <= {}; {i} += W) {}", hi.right_of(Bind::Compare), call("W")));
+        let rest = format!("(int)({} - {i})", hi.under(Bind::Sum));
+        self.line(&format!("if ({i} < {}) {}", hi.right_of(Bind::Compare), call(&rest)));
+        Ok(())
+    }
+
+    /// The end of a loop, in a variable if it would be computed again each turn.
+    pub(super) fn bound(&mut self, id: Id) -> Result<Expr, EmitError> {
+        let end = self.scalar(id)?;
+        if end.bind == Bind::Atom && !end.text.contains('(') {
+            return Ok(end);
+        }
+        let name = self.fresh("end");
+        let ty = scalar_type(self.values[&id].ty);
+        self.line(&format!("{ty} {name} = {};", end.text));
+        if self.live == Live::Block {
+            self.declare(&name, format!("{ty} {name}"));
+        }
+        Ok(Expr::atom(name))
+    }
+
+    pub(super) fn set_values(&mut self, params: &[crate::code::Var], values: &[Value]) {
+        self.values.extend(params.iter().map(|p| p.id).zip(values.iter().cloned()));
+    }
+
+    // ---- the kernel
+
+    /// The exported function of the kernel.
+    pub(super) fn kernel(mut self, number: usize) -> Result<(), EmitError> {
+        let kernel = self.kernel;
+        let mut head = String::new();
+        let mut add = |text: String| {
+            let _ = writeln!(head, "    {text}");
+        };
+        let (mut globals, mut scratches) = (0, 0);
+        for memory in &kernel.memories {
+            let ty = memory_type(memory.ty);
+            let (pointer, from) = match memory.space {
+                Space::Global(Access::Read) | Space::Constant => {
+                    globals += 1;
+                    (format!("const {ty} *restrict {}", memory.name), format!("memories[{}]", globals - 1))
+                }
+                Space::Global(_) => {
+                    globals += 1;
+                    (format!("{ty} *restrict {}", memory.name), format!("memories[{}]", globals - 1))
+                }
+                Space::Scratch => {
+                    scratches += 1;
+                    (format!("{ty} *restrict {}", memory.name), format!("scratch[{}]", scratches - 1))
+                }
+                Space::Shared | Space::Local => return Err(EmitError::Threads(kernel.name.clone())),
+            };
+            add(format!("{pointer} = {from};"));
+            self.declare(&memory.name, pointer);
+        }
+        for (k, size) in kernel.sizes.iter().enumerate() {
+            let name = super::size_name(&size.name);
+            add(format!("i64 {name} = sizes[{k}];"));
+            self.declare(&name, format!("i64 {name}"));
+        }
+        for (k, param) in kernel.body.params.iter().enumerate() {
+            let (name, ty) = (format!("arg{k}"), param.ty.elem());
+            let bits = format!("scalars[{k}]");
+            let text = match ty {
+                Ty::F32 => format!("lane_f32(bits_u32_f32(all_u32((u32){bits})), 0)"),
+                Ty::F64 => format!("*(const f64 *)&{bits}"),
+                Ty::F16 | Ty::BF16 => format!("lane_f32(load_{ty}((const {ty} *)&{bits}, 1), 0)"),
+                ty => format!("({}){bits}", scalar_type(ty)),
+            };
+            add(format!("{} {name} = {text};", scalar_type(ty)));
+            self.declare(&name, format!("{} {name}", scalar_type(ty)));
+            self.values.insert(param.id, Value::uniform(ty, Expr::atom(name)));
+        }
+        self.declare("block", "i64 block".into());
+        let one = Size::Const(1);
+        if kernel.block != [1, 1, 1] || kernel.grid[1..] != [one.clone(), one] {
+            return Err(EmitError::Threads(kernel.name.clone()));
+        }
+        self.depth = 2;
+        self.stmts(&kernel.body)?;
+        let unused = head_without_unused(&head, &self.out);
+        let parameters =
+            "void *const *memories, void *const *scratch, const u64 *scalars, const i64 *sizes, i64 begin, i64 end";
+        let mut text = format!("// {}\nvoid slyz_kernel_{number}({parameters}) {{\n", kernel.name);
+        text += "    (void)memories, (void)scratch, (void)scalars, (void)sizes;\n";
+        text += &unused;
+        text += "    for (i64 block = begin; block < end; block++) {\n";
+        text += &self.out;
+        text += "    }\n}\n";
+        self.file.items.push(text);
+        Ok(())
+    }
+}
+
+/// Drops declarations that nothing mentions.
+fn head_without_unused(head: &str, body: &str) -> String {
+    let mut kept: Vec<&str> = vec![];
+    for line in head.lines().rev() {
+        let name = line.split(" = ").next().and_then(|left| left.rsplit([' ', '*']).next()).unwrap_or_default();
+        if tokens(body).any(|t| t == name) || kept.iter().any(|l| tokens(l).any(|t| t == name)) {
+            kept.push(line);
+        }
+    }
+    kept.iter().rev().map(|l| format!("{l}\n")).collect()
+}
+
+/// The identifiers and numbers of a C text.
+pub(super) fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|t| !t.is_empty())
+}
+
+fn is_literal(text: &str) -> bool {
+    let digits = text.trim_start_matches('-');
+    digits.starts_with(|c: char| c.is_ascii_digit()) && !digits.contains([' ', '('])
+        || digits.starts_with("__builtin_")
+        || text.starts_with("(-") && text.ends_with(" - 1)")
+}
+
+fn element(address: &str) -> String {
+    match address.split_once(" + ") {
+        Some((name, index)) => format!("{name}[{index}]"),
+        None => format!("{address}[0]"),
+    }
+}
+
+fn count_uses(body: &Body, uses: &mut HashMap<Id, Uses>) {
+    let mut own: std::collections::HashSet<Id> = body.params.iter().map(|p| p.id).collect();
+    own.extend(body.stmts.iter().flat_map(|s| &s.binds).map(|b| b.id));
+    let mut hit = |id: Id| {
+        let entry = uses.entry(id).or_default();
+        entry.count += 1;
+        entry.nested |= !own.contains(&id);
+    };
+    for stmt in &body.stmts {
+        stmt.op.each_operand(&mut hit);
+    }
+    body.results.iter().copied().for_each(&mut hit);
+    for stmt in &body.stmts {
+        stmt.op.bodies().iter().for_each(|b| count_uses(b, uses));
+    }
+}

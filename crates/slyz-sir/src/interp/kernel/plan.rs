@@ -1,0 +1,207 @@
+//! Runs a whole plan: allocates buffers, launches, reads counts back, gathers results.
+//!
+//! An allocation starts undefined, as on a device. Every bit of it is set here, so that floats are NaN and a program
+//! that relies on fresh memory being zero does not get away with it.
+
+use super::error::KernelError;
+use super::wave::malformed;
+use super::{LaunchOptions, argument, bound_memories, count, launch_on, shape};
+use crate::code::Type;
+use crate::interp::{Array, Value};
+use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Plan, ScalarArg, Space, Step};
+use crate::size::{Size, SizeOrigin, SizeVar};
+use crate::types::{Scalar, Ty};
+
+/// The elements of a buffer, at this point of the plan.
+enum State {
+    /// Nothing touched it yet.
+    Fresh,
+    /// Its elements.
+    Held(Vec<u64>),
+    /// Not to be used any more.
+    Freed,
+}
+
+struct Run<'a> {
+    plan: &'a Plan,
+    sizes: Vec<Option<u64>>,
+    args: &'a [Value],
+    states: Vec<State>,
+}
+
+/// Runs a plan with default [`LaunchOptions`]. `sizes` are the values of its size variables in order, `None` for those
+/// that the plan counts; `args` are the arguments in the order of the parameters.
+pub fn run_plan(plan: &Plan, sizes: &[Option<u64>], args: &[Value]) -> Result<Vec<Value>, KernelError> {
+    let mut run = Run { plan, sizes: sizes.to_vec(), args, states: vec![] };
+    run.states.resize_with(plan.buffers.len(), || State::Fresh);
+    run.check_arguments()?;
+    for step in &plan.steps {
+        match step {
+            Step::Launch { kernel, buffers, scalars } => run.launch(*kernel, buffers, scalars)?,
+            Step::Count { size, from } => run.count(*size, *from)?,
+            Step::Free(id) => {
+                let BufferUse::Temporary = run.buffer(*id)?.role else {
+                    return Err(malformed(format!("buffer {} is freed, but is not a temporary", id.0)));
+                };
+                run.states[id.0 as usize] = State::Freed;
+            }
+        }
+    }
+    plan.results.iter().map(|(id, shape)| run.result(*id, shape)).collect()
+}
+
+impl Run<'_> {
+    fn check_arguments(&self) -> Result<(), KernelError> {
+        let Plan { sizes, params, .. } = self.plan;
+        let numbers = [("sizes", sizes.len(), self.sizes.len()), ("arguments", params.len(), self.args.len())];
+        for (what, wanted, passed) in numbers {
+            if wanted != passed {
+                return Err(self.wrong(format!("{passed} {what} are passed, {wanted} are declared")));
+            }
+        }
+        for (k, (param, arg)) in params.iter().zip(self.args).enumerate() {
+            let fits = match (&param.ty, arg) {
+                (Type::Scalar(ty), Value::Scalar(value)) => *ty == value.ty,
+                (Type::Array(ty, _), Value::Array(array)) => {
+                    let shape = shape(&self.plan.name, param.ty.shape(), &self.sizes)?;
+                    *ty == array.ty && shape == array.shape && count(&shape) == Some(array.data.len())
+                }
+                (Type::Scalar(_), Value::Array(_)) | (Type::Array(..), Value::Scalar(_)) => false,
+            };
+            if !fits {
+                let passed = match arg {
+                    Value::Scalar(value) => format!("{value:?}"),
+                    Value::Array(array) => format!("{} of shape {:?}", array.ty, array.shape),
+                };
+                return Err(self.wrong(format!("argument {k} is {passed}; the parameter is {:?}", param.ty)));
+            }
+        }
+        Ok(())
+    }
+
+    fn launch(&mut self, kernel: usize, buffers: &[BufferId], scalars: &[ScalarArg]) -> Result<(), KernelError> {
+        let kernel = self.plan.kernels.get(kernel).ok_or_else(|| malformed(format!("there is no kernel {kernel}")))?;
+        if kernel.sizes.len() > self.sizes.len() {
+            return Err(malformed(format!("kernel {} has sizes that the plan has not", kernel.name)));
+        }
+        let scalars = scalars.iter().map(|arg| self.scalar(*arg)).collect::<Result<Vec<_>, _>>()?;
+        self.check_bindings(kernel, buffers)?;
+        // The first memory that a buffer is bound to takes its elements; only-read buffers may be bound again.
+        let mut data: Vec<Vec<u64>> = Vec::with_capacity(buffers.len());
+        for (k, id) in buffers.iter().enumerate() {
+            let earlier = buffers[..k].iter().position(|b| b == id);
+            data.push(match earlier {
+                Some(earlier) => data[earlier].clone(),
+                None => self.take(*id)?,
+            });
+        }
+        let done = launch_on(kernel, &self.sizes, &mut data, &scalars, &LaunchOptions::default());
+        for (id, data) in buffers.iter().zip(data).rev() {
+            self.states[id.0 as usize] = State::Held(data);
+        }
+        done
+    }
+
+    /// Types fit, arguments are not written, and nothing that is written is bound twice.
+    fn check_bindings(&self, kernel: &Kernel, buffers: &[BufferId]) -> Result<(), KernelError> {
+        let wanted = bound_memories(kernel).count();
+        if wanted != buffers.len() {
+            return Err(malformed(format!("kernel {} is bound {} of {wanted} memories", kernel.name, buffers.len())));
+        }
+        for (memory, id) in bound_memories(kernel).zip(buffers) {
+            let buffer = self.buffer(*id)?;
+            let (ty, name) = (memory.ty, &memory.name);
+            if buffer.ty != ty {
+                return Err(argument(kernel, format!("`{name}` holds {ty}, but buffer {} {}", id.0, buffer.ty)));
+            }
+            let written = match memory.space {
+                Space::Global(Access::Write | Access::ReadWrite) => true,
+                Space::Global(Access::Read) | Space::Constant | Space::Shared | Space::Scratch | Space::Local => false,
+            };
+            if written && matches!(buffer.role, BufferUse::Argument(_)) {
+                return Err(malformed(format!("kernel {} writes `{name}`, bound to an argument", kernel.name)));
+            }
+            if written && buffers.iter().filter(|b| *b == id).count() > 1 {
+                return Err(malformed(format!("kernel {} writes `{name}`, bound to two memories", kernel.name)));
+            }
+        }
+        Ok(())
+    }
+
+    fn scalar(&self, ScalarArg::Argument(k): ScalarArg) -> Result<Scalar, KernelError> {
+        match self.args.get(k) {
+            Some(Value::Scalar(value)) => Ok(*value),
+            Some(Value::Array(_)) | None => Err(malformed(format!("argument {k} is not a scalar"))),
+        }
+    }
+
+    fn count(&mut self, SizeVar(var): SizeVar, from: BufferId) -> Result<(), KernelError> {
+        let declared = self.plan.sizes.get(var as usize);
+        let Some(decl) = declared.filter(|d| d.origin == SizeOrigin::Counted) else {
+            return Err(malformed(format!("size {var} is counted, but not declared so")));
+        };
+        if self.buffer(from)?.ty != Ty::I64 {
+            return Err(malformed(format!("the count of {} is not an i64", decl.name)));
+        }
+        let data = self.take(from)?;
+        let count = data.first().map(|&bits| bits as i64);
+        self.states[from.0 as usize] = State::Held(data);
+        let value = count.and_then(|n| u64::try_from(n).ok());
+        let value = value.ok_or_else(|| self.wrong(format!("the count of {} is {count:?}", decl.name)))?;
+        self.sizes[var as usize] = Some(value);
+        Ok(())
+    }
+
+    /// A result with its true shape: the first elements of its buffer.
+    fn result(&mut self, id: BufferId, true_shape: &[Size]) -> Result<Value, KernelError> {
+        let ty = self.buffer(id)?.ty;
+        let shape = shape(&self.plan.name, true_shape, &self.sizes)?;
+        let data = self.take(id)?;
+        let found = count(&shape).and_then(|len| data.get(..len)).map(<[u64]>::to_vec);
+        self.states[id.0 as usize] = State::Held(data);
+        let data = found.ok_or_else(|| malformed(format!("buffer {} is smaller than its result {shape:?}", id.0)))?;
+        Ok(match (&shape[..], &data[..]) {
+            ([], [bits]) => Value::Scalar(Scalar::from_bits(ty, *bits)),
+            _ => Value::Array(Array { ty, shape, data }),
+        })
+    }
+
+    fn buffer(&self, BufferId(id): BufferId) -> Result<&Buffer, KernelError> {
+        self.plan.buffers.get(id as usize).ok_or_else(|| malformed(format!("there is no buffer {id}")))
+    }
+
+    /// Takes the elements of a buffer, which is allocated when it is first needed: only then are the counts that its
+    /// shape may depend on known. The caller puts them back.
+    fn take(&mut self, id: BufferId) -> Result<Vec<u64>, KernelError> {
+        let buffer = self.buffer(id)?;
+        let (role, ty) = (buffer.role, buffer.ty);
+        match std::mem::replace(&mut self.states[id.0 as usize], State::Freed) {
+            State::Held(data) => Ok(data),
+            State::Freed => Err(malformed(format!("buffer {} is used after it was freed", id.0))),
+            State::Fresh => {
+                let shape = shape(&self.plan.name, &self.buffer(id)?.shape, &self.sizes)?;
+                match role {
+                    BufferUse::Argument(k) => match self.args.get(k) {
+                        Some(Value::Array(array)) if array.ty == ty => Ok(array.data.clone()),
+                        Some(Value::Scalar(value)) if value.ty == ty => Ok(vec![value.bits]),
+                        Some(_) | None => Err(malformed(format!("buffer {} is not like argument {k}", id.0))),
+                    },
+                    BufferUse::Result(_) | BufferUse::Temporary => {
+                        let mut data = vec![];
+                        let len = count(&shape).filter(|&len| data.try_reserve_exact(len).is_ok());
+                        let Some(len) = len else {
+                            let (name, memory) = (self.plan.name.clone(), format!("buffer {}", id.0));
+                            return Err(KernelError::TooLarge { name, memory, shape });
+                        };
+                        data.resize(len, Scalar::from_bits(ty, u64::MAX).bits);
+                        Ok(data)
+                    }
+                }
+            }
+        }
+    }
+
+    fn wrong(&self, what: String) -> KernelError {
+        KernelError::Argument { name: self.plan.name.clone(), what }
+    }
+}

@@ -1,0 +1,89 @@
+//! How code reads arrays: what decides which axis the lanes run over.
+//!
+//! Lanes want to read neighbouring elements. For a candidate variable, each read is good when the variable does not
+//! occur in its position (all lanes read one element) or moves the last index by one per step; otherwise the lanes
+//! gather from far apart. Clamped neighbours count as neighbours.
+
+use crate::code::{Body, Id, Op};
+use crate::ops::Operator;
+use std::collections::HashMap;
+
+/// How a value moves when the variable moves by one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Still,
+    Unit,
+    Far,
+}
+
+/// The number of reads in the body, inner bodies included, whose lanes would be far apart if they ran over `lane`.
+pub(super) fn far_reads(body: &Body, lane: Id) -> usize {
+    let mut steps = HashMap::from([(lane, Step::Unit)]);
+    let mut far = 0;
+    walk(body, &mut steps, &mut far);
+    far
+}
+
+fn walk(body: &Body, steps: &mut HashMap<Id, Step>, far: &mut usize) {
+    for stmt in &body.stmts {
+        let step = |id: &Id| steps.get(id).copied().unwrap_or(Step::Still);
+        let result = match &stmt.op {
+            Op::At { index, .. } => {
+                let (last, outer) = index.split_last().expect("an array has an axis");
+                let moves = outer.iter().any(|i| step(i) != Step::Still) || step(last) == Step::Far;
+                *far += moves as usize;
+                if moves || step(last) == Step::Unit { Step::Far } else { Step::Still }
+            }
+            Op::Apply(operator, args) => {
+                let moved: Vec<Step> = args.iter().map(step).collect();
+                let units = moved.iter().filter(|&&s| s == Step::Unit).count();
+                match operator {
+                    _ if moved.iter().all(|&s| s == Step::Still) => Step::Still,
+                    _ if moved.contains(&Step::Far) || units > 1 => Step::Far,
+                    Operator::Add | Operator::Min | Operator::Max | Operator::Clamp => Step::Unit,
+                    Operator::Sub if moved[0] == Step::Unit => Step::Unit,
+                    _ => Step::Far,
+                }
+            }
+            Op::Cast(_, arg) => step(arg),
+            op => {
+                let mut moves = false;
+                op.each_operand(&mut |id| moves |= steps.get(&id).is_some_and(|&s| s != Step::Still));
+                if moves { Step::Far } else { Step::Still }
+            }
+        };
+        for inner in stmt.op.bodies() {
+            walk(inner, steps, far);
+        }
+        steps.extend(stmt.binds.iter().map(|b| (b.id, result)));
+    }
+}
+
+/// Does every read in the body use exactly these positions, on arrays of exactly this rank, and does nothing else use them?
+/// Then the axes can be treated as one long axis.
+pub(super) fn is_flat(body: &Body, positions: &[Id], same_shape: &dyn Fn(Id) -> bool) -> bool {
+    body.stmts.iter().all(|stmt| {
+        if let Op::At { array, index } = &stmt.op
+            && index == positions
+            && same_shape(*array)
+        {
+            return true;
+        }
+        let mut uses = false;
+        stmt.op.each_operand(&mut |id| uses |= positions.contains(&id));
+        !uses && stmt.op.bodies().iter().all(|b| is_flat(b, positions, same_shape))
+    }) && !body.results.iter().any(|id| positions.contains(id))
+}
+
+/// Must the body be run by a whole block: does it make arrays that are kept, or fold along an axis that its reads follow?
+pub(super) fn needs_block(body: &Body, lane: Option<Id>) -> bool {
+    body.stmts.iter().any(|stmt| match &stmt.op {
+        Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. } => true,
+        Op::Fold { body: inner, .. } => {
+            let own = inner.params.last().map_or(0, |k| far_reads(inner, k.id));
+            let across = lane.map_or(usize::MAX, |lane| far_reads(inner, lane));
+            own < across || needs_block(inner, lane)
+        }
+        op => op.bodies().iter().any(|b| needs_block(b, lane)),
+    })
+}

@@ -1,0 +1,27 @@
+//! Graph → kernels for a machine with few, wide cores.
+//!
+//! A block is a piece of work for one core: a run of elements, a row, or a chunk of a fold. Code of a block is
+//! uniform; its parallelism is in `lanes` loops, which the C backend packs into vectors. Blocks never wait for
+//! each other, so they may run on any thread in any order, and results do not depend on how many there are.
+//!
+//! | construct | block | lanes |
+//! |---|---|---|
+//! | tabulate | 8,192 elements, or as many of one row | positions of the innermost axis |
+//! | tabulate whose folds read along their own axis, or whose elements are arrays | one position | the fold's, or the inner array's, positions |
+//! | fold | a chunk of 16,384 elements, or one row; then one block over the partial results | positions |
+//! | scan, scatter, filter | everything (a plain right form) | – |
+//!
+//! Scalars at the top level that cost nothing are computed again in every kernel that wants them.
+//!
+//! What it does not do: fuse (the `fuse` pass has done that), tile, or split off the edges of stencils.
+
+mod access;
+mod plan;
+mod writer;
+
+pub use plan::lower;
+
+/// Elements of a run of a flat tabulate.
+const RUN: u64 = 1 << 13;
+/// Elements of a chunk of a fold; part of the canonical order of folds.
+const CHUNK: u64 = 1 << 14;

@@ -1,0 +1,674 @@
+//! Writes the code of one kernel.
+//!
+//! Graph code is written out statement by statement. Arrays of the graph are memories here, or, inside lanes where
+//! nothing can be kept, code that is written again wherever an element is read.
+
+use super::access::needs_block;
+use super::plan::{Home, Lowering};
+use crate::code::{Body, Id, MemId, Monoid, Op, Stmt, Type, Var};
+use crate::kernel::{Access, BufferId, Kernel, Memory, ScalarArg, Space};
+use crate::ops::Operator;
+use crate::size::Size;
+use crate::types::{Scalar, Ty};
+use std::collections::HashMap;
+
+/// Who runs the code.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// The block: uniform, may use lanes.
+    Block,
+    /// One lane, or one turn of a sequential loop.
+    Lane,
+}
+
+/// What a name of the graph is in the kernel.
+#[derive(Clone)]
+enum Value<'g> {
+    Scalar(Id),
+    /// A memory whose leading axes are fixed.
+    Memory(MemId, Vec<Id>),
+    /// The result of that number of an operation that is written again at each read.
+    Code(&'g Op, usize),
+}
+
+/// One turn of a loop nest: position and state in, next state out.
+type Turn<'a, W> = dyn FnMut(&mut W, &[Id], Vec<Id>) -> Vec<Id> + 'a;
+
+/// A kernel under construction.
+pub(super) struct Writer<'l, 'g> {
+    lowering: &'l Lowering<'g>,
+    pub(super) kernel: Kernel,
+    pub(super) buffers: Vec<BufferId>,
+    pub(super) scalars: Vec<ScalarArg>,
+    /// Uniform code in front of everything else: scalars of the top level.
+    prologue: Vec<Stmt>,
+    /// The prologue is the body being written.
+    at_prologue: bool,
+    open: Vec<Vec<Stmt>>,
+    values: HashMap<Id, Value<'g>>,
+    /// Where arrays that the enclosing construct gives back are to be written.
+    homes: HashMap<Id, (MemId, Vec<Id>)>,
+    /// Reads of arrays at exactly these positions go to one flat position.
+    flat: Option<(Vec<Id>, Id)>,
+    next: u32,
+}
+
+impl<'l, 'g> Writer<'l, 'g> {
+    pub(super) fn new(lowering: &'l Lowering<'g>, name: String, grid: Size) -> Self {
+        let one = || Size::Const(1);
+        let kernel = Kernel {
+            name,
+            sizes: lowering.graph.sizes.clone(),
+            memories: vec![],
+            functions: lowering.graph.functions.clone(),
+            grid: [grid, one(), one()],
+            block: [1, 1, 1],
+            body: Body::default(),
+        };
+        // Names of functions stay; ours start above them.
+        let used = lowering.graph.functions.iter().map(|f| crate::graph::largest_id(&f.body)).max().unwrap_or(0);
+        Writer {
+            lowering,
+            kernel,
+            buffers: vec![],
+            scalars: vec![],
+            prologue: vec![],
+            at_prologue: false,
+            open: vec![vec![]],
+            values: HashMap::new(),
+            homes: HashMap::new(),
+            flat: None,
+            next: used,
+        }
+    }
+
+    /// The finished kernel with what a launch passes to it.
+    pub(super) fn finish(mut self) -> (Kernel, Vec<BufferId>, Vec<ScalarArg>) {
+        let mut stmts = self.prologue;
+        stmts.extend(self.open.pop().unwrap_or_default());
+        self.kernel.body.stmts = stmts;
+        crate::lower::cpu::plan::drop_unused_functions(&mut self.kernel);
+        (self.kernel, self.buffers, self.scalars)
+    }
+
+    // ---- statements
+
+    pub(super) fn fresh(&mut self) -> Id {
+        self.next += 1;
+        Id(self.next)
+    }
+
+    fn bind(&mut self, op: Op, tys: &[Ty]) -> Vec<Id> {
+        let binds: Vec<Var> = tys.iter().map(|&ty| Var { id: self.fresh(), ty: Type::Scalar(ty) }).collect();
+        let ids = binds.iter().map(|b| b.id).collect();
+        self.open.last_mut().expect("a body is open").push(Stmt { binds, op });
+        ids
+    }
+
+    pub(super) fn push(&mut self, op: Op, ty: Ty) -> Id {
+        self.bind(op, &[ty])[0]
+    }
+
+    pub(super) fn number(&mut self, value: i64) -> Id {
+        self.push(Op::Const(Scalar::i64(value)), Ty::I64)
+    }
+
+    pub(super) fn extent(&mut self, size: &Size) -> Id {
+        self.push(Op::Extent(size.clone()), Ty::I64)
+    }
+
+    pub(super) fn index(&mut self, operator: Operator, a: Id, b: Id) -> Id {
+        self.push(Op::Apply(operator, vec![a, b]), Ty::I64)
+    }
+
+    /// Writes a body with the given parameter types.
+    fn body(&mut self, params: &[Ty], write: impl FnOnce(&mut Self, &[Id]) -> Vec<Id>) -> Body {
+        let params: Vec<Var> = params.iter().map(|&ty| Var { id: self.fresh(), ty: Type::Scalar(ty) }).collect();
+        let ids: Vec<Id> = params.iter().map(|p| p.id).collect();
+        self.open.push(vec![]);
+        let results = write(self, &ids);
+        let stmts = self.open.pop().unwrap_or_default();
+        Body { params, stmts, results }
+    }
+
+    /// `for i in 0..n`, carrying state.
+    fn for_each(
+        &mut self,
+        lo: Id,
+        hi: Id,
+        step: i64,
+        init: (Vec<Id>, &[Ty]),
+        write: impl FnOnce(&mut Self, Id, &[Id]) -> Vec<Id>,
+    ) -> Vec<Id> {
+        let step = self.number(step);
+        let params = [&[Ty::I64], init.1].concat();
+        let body = self.body(&params, |w, ids| write(w, ids[0], &ids[1..]));
+        self.bind(Op::For { lo, hi, step, init: init.0, body }, init.1)
+    }
+
+    /// Nested loops over all positions of a shape, carrying state.
+    fn for_shape(
+        &mut self,
+        shape: &[Size],
+        at: Vec<Id>,
+        init: (Vec<Id>, &[Ty]),
+        write: &mut Turn<'_, Self>,
+    ) -> Vec<Id> {
+        let Some((first, rest)) = shape.split_first() else { return write(self, &at, init.0) };
+        let (lo, hi) = (self.number(0), self.extent(first));
+        let tys = init.1;
+        self.for_each(lo, hi, 1, init, |w, i, state| {
+            let at = [at, vec![i]].concat();
+            w.for_shape(rest, at, (state.to_vec(), tys), write)
+        })
+    }
+
+    pub(super) fn lanes(&mut self, lo: Id, hi: Id, write: impl FnOnce(&mut Self, Id)) {
+        let body = self.body(&[Ty::I64], |w, ids| {
+            write(w, ids[0]);
+            vec![]
+        });
+        self.bind(Op::Lanes { lo, hi, body, monoid: None }, &[]);
+    }
+
+    /// Folds the lanes.
+    pub(super) fn lanes_fold(
+        &mut self,
+        lo: Id,
+        hi: Id,
+        monoid: &'g Monoid,
+        tys: &[Ty],
+        write: impl FnOnce(&mut Self, Id) -> Vec<Id>,
+    ) -> Vec<Id> {
+        let monoid = self.monoid(monoid, tys);
+        let body = self.body(&[Ty::I64], |w, ids| write(w, ids[0]));
+        self.bind(Op::Lanes { lo, hi, body, monoid: Some(monoid) }, tys)
+    }
+
+    fn monoid(&mut self, monoid: &'g Monoid, tys: &[Ty]) -> Monoid {
+        let neutral = self.all_scalars(&monoid.neutral);
+        let combine = self.body(&[tys, tys].concat(), |w, ids| w.run(&monoid.combine, ids, Mode::Lane));
+        Monoid { neutral, combine, commutative: monoid.commutative }
+    }
+
+    fn combine(&mut self, monoid: &'g Monoid, left: &[Id], right: &[Id]) -> Vec<Id> {
+        self.run(&monoid.combine, &[left, right].concat(), Mode::Lane)
+    }
+
+    pub(super) fn store(&mut self, memory: MemId, index: Vec<Id>, value: Id) {
+        self.bind(Op::Store { memory, index, values: vec![value] }, &[]);
+    }
+
+    // ---- memories
+
+    /// The memory bound to a buffer of the plan.
+    pub(super) fn global(&mut self, buffer: BufferId, access: Access, shape: Vec<Size>) -> MemId {
+        if let Some(k) = self.buffers.iter().position(|&b| b == buffer) {
+            return MemId(k as u32);
+        }
+        // Globals stand in front of scratch memories, so that their numbers are the launch's.
+        let at = self.buffers.len();
+        assert_eq!(at, self.kernel.memories.len(), "globals are bound before scratch is made");
+        let decl = &self.lowering.plan.buffers[buffer.0 as usize];
+        let name = self.lowering.buffer_name(buffer);
+        self.kernel.memories.push(Memory { name, ty: decl.ty, space: Space::Global(access), shape });
+        self.buffers.push(buffer);
+        MemId(at as u32)
+    }
+
+    fn scratch(&mut self, ty: Ty, shape: Vec<Size>) -> MemId {
+        let name = format!("row{}", self.kernel.memories.len());
+        self.kernel.memories.push(Memory { name, ty, space: Space::Scratch, shape });
+        MemId(self.kernel.memories.len() as u32 - 1)
+    }
+
+    // ---- values of the graph
+
+    /// Says that reads at exactly `positions` are reads at the flat position `at`.
+    pub(super) fn set_flat(&mut self, positions: Vec<Id>, at: Id) {
+        self.flat = Some((positions, at));
+    }
+
+    pub(super) fn set_home(&mut self, array: Id, memory: MemId, prefix: Vec<Id>) {
+        self.homes.insert(array, (memory, prefix));
+    }
+
+    fn value(&mut self, id: Id) -> Value<'g> {
+        if let Some(value) = self.values.get(&id) {
+            return value.clone();
+        }
+        // Not bound in this kernel yet: it lives at the top level of the graph.
+        let value = match self.lowering.home(id) {
+            Home::Scalar(param, ty) => {
+                let place = self.scalars.iter().position(|ScalarArg::Argument(k)| *k == param);
+                let place = place.unwrap_or_else(|| {
+                    let var = Var { id: self.fresh(), ty: Type::Scalar(ty) };
+                    self.kernel.body.params.push(var);
+                    self.scalars.push(ScalarArg::Argument(param));
+                    self.scalars.len() - 1
+                });
+                Value::Scalar(self.kernel.body.params[place].id)
+            }
+            Home::Array(buffer, shape) => Value::Memory(self.global(buffer, Access::Read, shape), vec![]),
+            Home::Kept(buffer, ty) => {
+                let memory = self.global(buffer, Access::Read, vec![]);
+                self.in_prologue(|w| Value::Scalar(w.push(Op::Load { memory, index: vec![] }, ty)))
+            }
+            Home::Again(stmt) => {
+                self.in_prologue(|w| w.stmt(stmt, Mode::Block));
+                self.values[&id].clone()
+            }
+        };
+        self.values.insert(id, value.clone());
+        value
+    }
+
+    fn in_prologue<R>(&mut self, write: impl FnOnce(&mut Self) -> R) -> R {
+        if self.at_prologue {
+            return write(self);
+        }
+        self.at_prologue = true;
+        self.open.push(std::mem::take(&mut self.prologue));
+        let result = write(self);
+        self.prologue = self.open.pop().unwrap_or_default();
+        self.at_prologue = false;
+        result
+    }
+
+    pub(super) fn scalar(&mut self, id: Id) -> Id {
+        match self.value(id) {
+            Value::Scalar(id) => id,
+            Value::Memory(..) | Value::Code(..) => unreachable!("the verifier saw a scalar here"),
+        }
+    }
+
+    pub(super) fn all_scalars(&mut self, ids: &[Id]) -> Vec<Id> {
+        ids.iter().map(|&id| self.scalar(id)).collect()
+    }
+
+    /// Binds every global memory that the code reads, before scratch is made and before loops are opened.
+    pub(super) fn bind_globals(&mut self, op: &'g Op) {
+        let mut free = vec![];
+        op.each_operand(&mut |id| free.push(id));
+        op.bodies().iter().for_each(|b| b.each_free(&mut |id| free.push(id)));
+        for id in free {
+            self.value(id);
+        }
+    }
+
+    // ---- code of the graph
+
+    /// Writes a body whose results are scalars.
+    pub(super) fn run(&mut self, body: &'g Body, args: &[Id], mode: Mode) -> Vec<Id> {
+        self.enter(body, args, mode);
+        self.all_scalars(&body.results)
+    }
+
+    /// Writes the statements of a body; results that are arrays are at their homes afterwards.
+    pub(super) fn enter(&mut self, body: &'g Body, args: &[Id], mode: Mode) {
+        for (param, &arg) in body.params.iter().zip(args) {
+            self.values.insert(param.id, Value::Scalar(arg));
+        }
+        for stmt in &body.stmts {
+            self.stmt(stmt, mode);
+        }
+    }
+
+    fn stmt(&mut self, stmt: &'g Stmt, mode: Mode) {
+        let tys: Vec<Ty> = stmt.binds.iter().map(|b| b.ty.elem()).collect();
+        let ids = match &stmt.op {
+            Op::Const(_) | Op::Extent(_) | Op::Apply(..) | Op::Cast(..) | Op::Bitcast(..) | Op::Call(..) => {
+                let mut op = stmt.op.clone();
+                op.each_operand_mut(&mut |id| *id = self.scalar(*id));
+                self.bind(op, &tys)
+            }
+            Op::If { cond, args, then, otherwise } => {
+                let (cond, args) = (self.scalar(*cond), self.all_scalars(args));
+                let params: Vec<Ty> = then.params.iter().map(|p| p.ty.elem()).collect();
+                let then = self.body(&params, |w, ids| w.run(then, ids, mode));
+                let otherwise = self.body(&params, |w, ids| w.run(otherwise, ids, mode));
+                self.bind(Op::If { cond, args, then, otherwise }, &tys)
+            }
+            Op::For { lo, hi, step, init, body } => {
+                let bounds = self.all_scalars(&[*lo, *hi, *step]);
+                let init = self.all_scalars(init);
+                let params: Vec<Ty> = body.params.iter().map(|p| p.ty.elem()).collect();
+                let body = self.body(&params, |w, ids| w.run(body, ids, mode));
+                self.bind(Op::For { lo: bounds[0], hi: bounds[1], step: bounds[2], init, body }, &tys)
+            }
+            Op::While { init, cond, body } => {
+                let init = self.all_scalars(init);
+                let cond = self.body(&tys, |w, ids| w.run(cond, ids, mode));
+                let body = self.body(&tys, |w, ids| w.run(body, ids, mode));
+                self.bind(Op::While { init, cond, body }, &tys)
+            }
+            Op::At { array, index } => {
+                let index_here = self.all_scalars(index);
+                let flat = self.flat.as_ref().filter(|(positions, _)| positions == index).map(|(_, at)| vec![*at]);
+                vec![self.read(*array, flat.unwrap_or(index_here), tys[0])]
+            }
+            Op::Fold { shape, body, monoid } => self.fold(shape, body, monoid, &tys, mode),
+            op @ (Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. }) => {
+                for (k, bind) in stmt.binds.iter().enumerate() {
+                    let value = match mode {
+                        Mode::Lane => Value::Code(op, k),
+                        Mode::Block => {
+                            let home = self.homes.get(&bind.id).cloned();
+                            let shape = bind.ty.shape().to_vec();
+                            let (memory, prefix) =
+                                home.unwrap_or_else(|| (self.scratch(bind.ty.elem(), shape), vec![]));
+                            Value::Memory(memory, prefix)
+                        }
+                    };
+                    self.values.insert(bind.id, value);
+                }
+                if mode == Mode::Block {
+                    let homes = stmt.binds.iter().map(|b| self.home_of(b.id)).collect();
+                    self.fill(op, homes);
+                }
+                return;
+            }
+            Op::Filter { .. }
+            | Op::Place(..)
+            | Op::Load { .. }
+            | Op::Store { .. }
+            | Op::Atomic { .. }
+            | Op::Barrier(_)
+            | Op::Fence(_)
+            | Op::Subgroup(..)
+            | Op::Lanes { .. } => unreachable!("the verifier keeps these out of bodies of graphs"),
+        };
+        for (bind, id) in stmt.binds.iter().zip(ids) {
+            self.values.insert(bind.id, Value::Scalar(id));
+        }
+    }
+
+    /// A statement of the top level, computed here.
+    pub(super) fn top_stmt(&mut self, stmt: &'g Stmt) {
+        self.stmt(stmt, Mode::Block);
+    }
+
+    /// Lets the kernel read what it writes.
+    pub(super) fn make_readable(&mut self, homes: &[(MemId, Vec<Id>)]) {
+        for (memory, _) in homes {
+            self.kernel.memories[memory.0 as usize].space = Space::Global(Access::ReadWrite);
+        }
+    }
+
+    /// Declares the memories of that shape as one long axis.
+    pub(super) fn flatten_memories(&mut self, shape: &[Size], row: &Size) {
+        for memory in self.kernel.memories.iter_mut().filter(|m| m.shape == shape) {
+            memory.shape = vec![row.clone()];
+        }
+    }
+
+    fn home_of(&mut self, id: Id) -> (MemId, Vec<Id>) {
+        match self.value(id) {
+            Value::Memory(memory, prefix) => (memory, prefix),
+            Value::Scalar(_) | Value::Code(..) => unreachable!("made a memory just before"),
+        }
+    }
+
+    fn read(&mut self, array: Id, index: Vec<Id>, ty: Ty) -> Id {
+        match self.value(array) {
+            Value::Memory(memory, prefix) => self.push(Op::Load { memory, index: [prefix, index].concat() }, ty),
+            Value::Code(op, result) => self.read_code(op, result, index, ty),
+            Value::Scalar(_) => unreachable!("the verifier saw an array here"),
+        }
+    }
+
+    /// An element of an array that is not kept anywhere.
+    fn read_code(&mut self, op: &'g Op, result: usize, index: Vec<Id>, ty: Ty) -> Id {
+        match op {
+            Op::Tabulate { shape, body } => {
+                let (own, inner) = index.split_at(shape.len());
+                self.enter(body, own, Mode::Lane);
+                if inner.is_empty() {
+                    self.scalar(body.results[result])
+                } else {
+                    self.read(body.results[result], inner.to_vec(), ty)
+                }
+            }
+            Op::Scan { body, monoid, .. } => {
+                // The fold of everything up to the position.
+                let tys = self.types_of(&monoid.combine);
+                let (last, outer) = index.split_last().expect("an array has an axis");
+                let (lo, one) = (self.number(0), self.number(1));
+                let hi = self.index(Operator::Add, *last, one);
+                let neutral = self.all_scalars(&monoid.neutral);
+                let outer = outer.to_vec();
+                self.for_each(lo, hi, 1, (neutral, &tys), |w, i, state| {
+                    let item = w.run(body, &[outer, vec![i]].concat(), Mode::Lane);
+                    w.combine(monoid, state, &item)
+                })[result]
+            }
+            Op::Scatter { shape, body, monoid, .. } => {
+                // Everything that was sent to the position, in order.
+                let tys = self.types_of(&monoid.combine);
+                let neutral = self.all_scalars(&monoid.neutral);
+                self.for_shape(shape, vec![], (neutral, &tys), &mut |w, at, state| {
+                    let sent = w.run(body, at, Mode::Lane);
+                    let (to, values) = sent.split_at(index.len());
+                    let mut here = w.push(Op::Const(Scalar::bool(true)), Ty::Bool);
+                    for (&to, &at) in to.iter().zip(&index) {
+                        let equal = w.push(Op::Apply(Operator::Eq, vec![to, at]), Ty::Bool);
+                        here = w.push(Op::Apply(Operator::And, vec![here, equal]), Ty::Bool);
+                    }
+                    let joined = w.combine(monoid, &state, values);
+                    let pick = |(k, ty): (usize, &Ty)| {
+                        w.push(Op::Apply(Operator::Select, vec![here, joined[k], state[k]]), *ty)
+                    };
+                    tys.iter().enumerate().map(pick).collect()
+                })[result]
+            }
+            _ => unreachable!("only arrays are kept as code"),
+        }
+    }
+
+    fn types_of(&self, combine: &Body) -> Vec<Ty> {
+        combine.params[..combine.params.len() / 2].iter().map(|p| p.ty.elem()).collect()
+    }
+
+    /// Writes all elements of an array to its homes, one per result.
+    pub(super) fn fill(&mut self, op: &'g Op, homes: Vec<(MemId, Vec<Id>)>) {
+        match op {
+            Op::Tabulate { shape, body } => self.fill_tabulate(shape, body, &homes),
+            Op::Scan { shape, body, monoid } => {
+                let (last, outer) = shape.split_last().expect("a scan has an axis");
+                let tys = self.types_of(&monoid.combine);
+                self.for_shape(outer, vec![], (vec![], &[]), &mut |w, at, _| {
+                    let (lo, hi) = (w.number(0), w.extent(last));
+                    let neutral = w.all_scalars(&monoid.neutral);
+                    w.for_each(lo, hi, 1, (neutral, &tys), |w, i, state| {
+                        let at = [at, &[i]].concat();
+                        let item = w.run(body, &at, Mode::Lane);
+                        let next = w.combine(monoid, state, &item);
+                        w.store_all(&homes, &at, &next);
+                        next
+                    });
+                    vec![]
+                });
+            }
+            Op::Scatter { shape, body, target, monoid } => {
+                let neutral = self.all_scalars(&monoid.neutral);
+                let (last, outer) = target.split_last().expect("a scatter has an axis");
+                self.for_shape(outer, vec![], (vec![], &[]), &mut |w, at, _| {
+                    let (lo, hi) = (w.number(0), w.extent(last));
+                    w.lanes(lo, hi, |w, i| w.store_all(&homes, &[at, &[i]].concat(), &neutral));
+                    vec![]
+                });
+                self.for_shape(shape, vec![], (vec![], &[]), &mut |w, at, _| {
+                    w.send(body, at, target, monoid, &homes);
+                    vec![]
+                });
+            }
+            _ => unreachable!("only arrays are filled"),
+        }
+    }
+
+    fn store_all(&mut self, homes: &[(MemId, Vec<Id>)], at: &[Id], values: &[Id]) {
+        for ((memory, prefix), &value) in homes.iter().zip(values) {
+            self.store(*memory, [prefix, at].concat(), value);
+        }
+    }
+
+    fn fill_tabulate(&mut self, shape: &[Size], body: &'g Body, homes: &[(MemId, Vec<Id>)]) {
+        let (last, outer) = shape.split_last().expect("a tabulate has an axis");
+        let scalars = self.gives_scalars(body);
+        let in_lanes = scalars && !needs_block(body, body.params.last().map(|p| p.id));
+        self.for_shape(outer, vec![], (vec![], &[]), &mut |w, at, _| {
+            let (lo, hi) = (w.number(0), w.extent(last));
+            if in_lanes {
+                w.lanes(lo, hi, |w, i| {
+                    let at = [at, &[i]].concat();
+                    let values = w.run(body, &at, Mode::Lane);
+                    w.store_all(homes, &at, &values);
+                });
+            } else {
+                w.for_each(lo, hi, 1, (vec![], &[]), |w, i, _| {
+                    w.position(body, &[at, &[i]].concat(), homes);
+                    vec![]
+                });
+            }
+            vec![]
+        });
+    }
+
+    /// Computes one position of a tabulate with the whole block and writes it to the homes.
+    pub(super) fn position(&mut self, body: &'g Body, at: &[Id], homes: &[(MemId, Vec<Id>)]) {
+        if self.gives_scalars(body) {
+            let values = self.run(body, at, Mode::Block);
+            return self.store_all(homes, at, &values);
+        }
+        let made_here = |id: &Id| body.stmts.iter().any(|s| s.binds.iter().any(|b| b.id == *id));
+        for (&result, (memory, prefix)) in body.results.iter().zip(homes) {
+            if made_here(&result) && !self.homes.contains_key(&result) {
+                self.set_home(result, *memory, [&prefix[..], at].concat());
+            }
+        }
+        self.enter(body, at, Mode::Block);
+        for (k, &result) in body.results.iter().enumerate() {
+            // What was not written in place (an array from outside, or one given back twice) is copied.
+            let (memory, prefix) = (homes[k].0, [&homes[k].1[..], at].concat());
+            if self.homes.get(&result) != Some(&(memory, prefix.clone())) {
+                self.copy(result, memory, prefix);
+            }
+        }
+        for result in &body.results {
+            self.homes.remove(result);
+        }
+    }
+
+    fn copy(&mut self, array: Id, memory: MemId, prefix: Vec<Id>) {
+        let Type::Array(ty, shape) = self.lowering.type_of(array) else { return };
+        let (last, outer) = shape.split_last().expect("an array has an axis");
+        self.for_shape(outer, vec![], (vec![], &[]), &mut |w, at, _| {
+            let (lo, hi) = (w.number(0), w.extent(last));
+            w.lanes(lo, hi, |w, i| {
+                let at = [at, &[i]].concat();
+                let value = w.read(array, at.clone(), ty);
+                w.store(memory, [&prefix[..], &at].concat(), value);
+            });
+            vec![]
+        });
+    }
+
+    fn gives_scalars(&self, body: &Body) -> bool {
+        body.results.iter().all(|&id| matches!(self.lowering.type_of(id), Type::Scalar(_)))
+    }
+
+    /// One turn of a scatter: combines the values into their place, if it is inside.
+    fn send(&mut self, body: &'g Body, at: &[Id], target: &[Size], monoid: &'g Monoid, homes: &[(MemId, Vec<Id>)]) {
+        let sent = self.run(body, at, Mode::Lane);
+        let (to, values) = sent.split_at(target.len());
+        let zero = self.number(0);
+        let mut inside = self.push(Op::Const(Scalar::bool(true)), Ty::Bool);
+        for (&to, size) in to.iter().zip(target) {
+            let extent = self.extent(size);
+            for test in [Op::Apply(Operator::Ge, vec![to, zero]), Op::Apply(Operator::Lt, vec![to, extent])] {
+                let holds = self.push(test, Ty::Bool);
+                inside = self.push(Op::Apply(Operator::And, vec![inside, holds]), Ty::Bool);
+            }
+        }
+        let tys = self.types_of(&monoid.combine);
+        let then = self.body(&[], |w, _| {
+            let index = |prefix: &Vec<Id>| [&prefix[..], to].concat();
+            let old: Vec<Id> = homes
+                .iter()
+                .zip(&tys)
+                .map(|((memory, prefix), &ty)| w.push(Op::Load { memory: *memory, index: index(prefix) }, ty))
+                .collect();
+            let new = w.combine(monoid, &old, values);
+            w.store_all(homes, to, &new);
+            vec![]
+        });
+        self.bind(Op::If { cond: inside, args: vec![], then, otherwise: Body::default() }, &[]);
+    }
+
+    /// The turns of a filter: writes what is kept behind what was kept before, then the count.
+    pub(super) fn keep(&mut self, extent: &Size, body: &'g Body, homes: &[MemId], count: MemId) {
+        let (lo, hi) = (self.number(0), self.extent(extent));
+        let kept = self.for_each(lo, hi, 1, (vec![lo], &[Ty::I64]), |w, i, state| {
+            let results = w.run(body, &[i], Mode::Lane);
+            let then = w.body(&[], |w, _| {
+                for (&memory, &value) in homes.iter().zip(&results[1..]) {
+                    w.store(memory, vec![state[0]], value);
+                }
+                vec![]
+            });
+            w.bind(Op::If { cond: results[0], args: vec![], then, otherwise: Body::default() }, &[]);
+            let one = w.push(Op::Cast(Ty::I64, results[0]), Ty::I64);
+            vec![w.index(Operator::Add, state[0], one)]
+        });
+        self.store(count, vec![], kept[0]);
+    }
+
+    // ---- folds
+
+    fn fold(&mut self, shape: &'g [Size], body: &'g Body, monoid: &'g Monoid, tys: &[Ty], mode: Mode) -> Vec<Id> {
+        let (last, outer) = shape.split_last().expect("a fold has an axis");
+        let neutral = self.all_scalars(&monoid.neutral);
+        if outer.is_empty() {
+            return self.fold_axis(last, body, monoid, tys, vec![], mode);
+        }
+        self.for_shape(outer, vec![], (neutral, tys), &mut |w, at, state| {
+            let row = w.fold_axis(last, body, monoid, tys, at.to_vec(), mode);
+            w.combine(monoid, &state, &row)
+        })
+    }
+
+    fn fold_axis(
+        &mut self,
+        extent: &Size,
+        body: &'g Body,
+        monoid: &'g Monoid,
+        tys: &[Ty],
+        outer: Vec<Id>,
+        mode: Mode,
+    ) -> Vec<Id> {
+        let (lo, hi) = (self.number(0), self.extent(extent));
+        if mode == Mode::Block && !needs_block(body, body.params.last().map(|p| p.id)) {
+            return self.lanes_fold(lo, hi, monoid, tys, |w, k| w.run(body, &[&outer[..], &[k]].concat(), Mode::Lane));
+        }
+        let neutral = self.all_scalars(&monoid.neutral);
+        // Long sums of floats are cut in pieces, whose sums are summed: the error grows with the piece, not the whole.
+        const PIECE: i64 = 256;
+        let exact = !tys.iter().any(|ty| ty.is_float())
+            || matches!(monoid.operator(), Some(Operator::Min | Operator::Max))
+            || extent.constant().is_some_and(|n| n <= PIECE as u64);
+        let turn = |w: &mut Self, k: Id, state: &[Id]| {
+            let item = w.run(body, &[&outer[..], &[k]].concat(), mode);
+            w.combine(monoid, state, &item)
+        };
+        if exact {
+            return self.for_each(lo, hi, 1, (neutral, tys), turn);
+        }
+        self.for_each(lo, hi, PIECE, (neutral.clone(), tys), |w, start, state| {
+            let piece = w.number(PIECE);
+            let end = w.index(Operator::Add, start, piece);
+            let end = w.index(Operator::Min, end, hi);
+            let part = w.for_each(start, end, 1, (neutral, tys), turn);
+            w.combine(monoid, state, &part)
+        })
+    }
+}

@@ -1,0 +1,290 @@
+//! Text to SIR: statements, bodies and operations.
+//!
+//! Reads any operation at any level, with any number of operands; the verifier says what fits where.
+
+use super::lex::Kind;
+use super::parse::{Binder, Parsed, Parser};
+use crate::code::{AtomicOp, Body, FnId, Id, MemId, Monoid, Op, Place, Scope, Stmt, SubgroupOp, Type};
+use crate::ops::Operator;
+use crate::types::Ty;
+
+impl<'t> Parser<'t> {
+    /// Statements up to `yield`, `return` or `}`.
+    pub fn stmts(&mut self) -> Parsed<Vec<Stmt>> {
+        let mut stmts = Vec::new();
+        while !matches!(self.peek(), Kind::Word("yield" | "return") | Kind::Mark("}") | Kind::End) {
+            stmts.push(self.stmt()?);
+        }
+        Ok(stmts)
+    }
+
+    fn stmt(&mut self) -> Parsed<Stmt> {
+        let mut binders = Vec::new();
+        if let Kind::Name(_) = self.peek() {
+            binders.push(self.binder()?);
+            while self.eat(",") {
+                binders.push(self.binder()?);
+            }
+            self.mark("=")?;
+        }
+        let op = self.op(&binders)?;
+        let binds = self.bind(binders)?;
+        self.eat(";");
+        Ok(Stmt { binds, op })
+    }
+
+    /// `|params| { … }`; its names are out of sight behind it.
+    fn body(&mut self) -> Parsed<Body> {
+        self.deeper(|p| {
+            p.scoped(|p| {
+                let params = if p.eat("|") { p.params("|")? } else { Vec::new() };
+                p.mark("{")?;
+                let stmts = p.stmts()?;
+                let results = if p.eat_word("yield") { p.names()? } else { Vec::new() };
+                p.mark("}")?;
+                Ok(Body { params, stmts, results })
+            })
+        })
+    }
+
+    fn monoid(&mut self) -> Parsed<Monoid> {
+        self.keyword("with")?;
+        let commutative = self.eat_word("commutative");
+        let neutral = self.args()?;
+        Ok(Monoid { neutral, combine: self.body()?, commutative })
+    }
+
+    /// `(a, b)`, or nothing.
+    fn args(&mut self) -> Parsed<Vec<Id>> {
+        if self.eat("(") { self.list(")", Self::name) } else { Ok(Vec::new()) }
+    }
+
+    fn index(&mut self) -> Parsed<Vec<Id>> {
+        self.mark("[")?;
+        self.list("]", Self::name)
+    }
+
+    /// `memory[index]`
+    fn element(&mut self) -> Parsed<(MemId, Vec<Id>)> {
+        let Kind::Word(name) = self.peek() else { return Err(self.expected("a memory")) };
+        let Some(place) = self.memories.iter().position(|memory| memory.name == name) else {
+            return Err(self.expected("a memory that is declared in front of the code"));
+        };
+        self.bump();
+        Ok((MemId(place as u32), self.index()?))
+    }
+
+    /// `, a, b`, or nothing.
+    fn tail(&mut self) -> Parsed<Vec<Id>> {
+        let mut names = Vec::new();
+        while self.eat(",") {
+            names.push(self.name()?);
+        }
+        Ok(names)
+    }
+
+    /// The type of a constant or conversion: written out, or that of the binder.
+    fn target(&mut self, binders: &[Binder]) -> Parsed<Ty> {
+        if let Some(ty) = self.eat_scalar_ty() {
+            return Ok(ty);
+        }
+        match binders {
+            [Binder { var, .. }] => match var.ty {
+                Type::Scalar(ty) => Ok(ty),
+                Type::Array(..) => Err(self.expected("a scalar type, as the result is an array")),
+            },
+            _ => Err(self.expected("a type, as there is not one result to tell it")),
+        }
+    }
+
+    fn op(&mut self, binders: &[Binder]) -> Parsed<Op> {
+        let Kind::Word(word) = self.peek() else { return Err(self.expected("an operation")) };
+        if let Some(operator) = Operator::from_name(word) {
+            self.bump();
+            return Ok(Op::Apply(operator, self.names()?));
+        }
+        let read = match word {
+            "const" | "extent" | "cast" | "bitcast" | "call" | "at" => Self::scalar_op,
+            "if" => Self::if_op,
+            "for" => Self::for_op,
+            "while" => Self::while_op,
+            "lanes" => Self::lanes_op,
+            "filter" => Self::filter_op,
+            "scatter" => Self::scatter_op,
+            "tabulate" | "fold" | "scan" => Self::array_op,
+            "global" | "local" | "block" | "block_dim" | "grid_dim" | "lane" | "subgroup_size" => Self::place_op,
+            "load" | "store" | "atomic" | "barrier" | "fence" | "subgroup" => Self::thread_op,
+            _ => return Err(self.expected("an operation")),
+        };
+        self.bump();
+        read(self, word, binders)
+    }
+
+    fn scalar_op(&mut self, word: &str, binders: &[Binder]) -> Parsed<Op> {
+        Ok(match word {
+            "const" => {
+                let ty = self.target(binders)?;
+                Op::Const(self.literal(ty)?)
+            }
+            "extent" => Op::Extent(self.size()?),
+            "cast" => Op::Cast(self.target(binders)?, self.name()?),
+            "bitcast" => Op::Bitcast(self.target(binders)?, self.name()?),
+            "call" => {
+                let Kind::Word(name) = self.peek() else { return Err(self.expected("a function")) };
+                let Some(place) = self.functions.iter().position(|f| f.name == name) else {
+                    return Err(self.expected("a function that is declared before"));
+                };
+                self.bump();
+                self.mark("(")?;
+                Op::Call(FnId(place as u32), self.list(")", Self::name)?)
+            }
+            _ => Op::At { array: self.name()?, index: self.index()? },
+        })
+    }
+
+    // Each in its own function, so that nested code pays the stack of what it uses.
+
+    fn if_op(&mut self, _: &str, _: &[Binder]) -> Parsed<Op> {
+        let (cond, args, then) = (self.name()?, self.args()?, self.body()?);
+        self.keyword("else")?;
+        Ok(Op::If { cond, args, then, otherwise: self.body()? })
+    }
+
+    fn for_op(&mut self, _: &str, _: &[Binder]) -> Parsed<Op> {
+        let lo = self.name()?;
+        self.keyword("to")?;
+        let hi = self.name()?;
+        self.keyword("step")?;
+        Ok(Op::For { lo, hi, step: self.name()?, init: self.args()?, body: self.body()? })
+    }
+
+    fn while_op(&mut self, _: &str, _: &[Binder]) -> Parsed<Op> {
+        let (init, cond) = (self.args()?, self.body()?);
+        self.keyword("do")?;
+        Ok(Op::While { init, cond, body: self.body()? })
+    }
+
+    fn lanes_op(&mut self, _: &str, _: &[Binder]) -> Parsed<Op> {
+        let lo = self.name()?;
+        self.keyword("to")?;
+        let (hi, body) = (self.name()?, self.body()?);
+        let monoid = if self.peek() == Kind::Word("with") { Some(self.monoid()?) } else { None };
+        Ok(Op::Lanes { lo, hi, body, monoid })
+    }
+
+    fn filter_op(&mut self, _: &str, _: &[Binder]) -> Parsed<Op> {
+        let extent = self.size()?;
+        self.keyword("as")?;
+        let kept = self.size_var()?;
+        Ok(Op::Filter { extent, body: self.body()?, kept })
+    }
+
+    fn scatter_op(&mut self, _: &str, _: &[Binder]) -> Parsed<Op> {
+        let shape = self.shape()?;
+        self.keyword("into")?;
+        Ok(Op::Scatter { shape, target: self.shape()?, body: self.body()?, monoid: self.monoid()? })
+    }
+
+    fn array_op(&mut self, word: &str, _: &[Binder]) -> Parsed<Op> {
+        let (shape, body) = (self.shape()?, self.body()?);
+        if word == "tabulate" {
+            return Ok(Op::Tabulate { shape, body });
+        }
+        let monoid = self.monoid()?;
+        Ok(if word == "fold" { Op::Fold { shape, body, monoid } } else { Op::Scan { shape, body, monoid } })
+    }
+
+    fn place_op(&mut self, word: &str, _: &[Binder]) -> Parsed<Op> {
+        let place = match word {
+            "lane" => return Ok(Op::Place(Place::Lane, 0)),
+            "subgroup_size" => return Ok(Op::Place(Place::SubgroupSize, 0)),
+            "global" => Place::Global,
+            "local" => Place::Local,
+            "block" => Place::Block,
+            "block_dim" => Place::BlockDim,
+            _ => Place::GridDim,
+        };
+        self.mark(".")?;
+        let dimension = match self.peek() {
+            Kind::Word("x") => 0,
+            Kind::Word("y") => 1,
+            Kind::Word("z") => 2,
+            _ => return Err(self.expected("`x`, `y` or `z`")),
+        };
+        self.bump();
+        Ok(Op::Place(place, dimension))
+    }
+
+    fn thread_op(&mut self, word: &str, _: &[Binder]) -> Parsed<Op> {
+        Ok(match word {
+            "load" => {
+                let (memory, index) = self.element()?;
+                Op::Load { memory, index }
+            }
+            "store" => {
+                let (memory, index) = self.element()?;
+                Op::Store { memory, index, values: self.tail()? }
+            }
+            "atomic" => {
+                let op = self.atomic()?;
+                let (memory, index) = self.element()?;
+                Op::Atomic { op, memory, index, args: self.tail()? }
+            }
+            "barrier" => Op::Barrier(self.scope()?),
+            "fence" => Op::Fence(self.scope()?),
+            _ => Op::Subgroup(self.together()?, self.names()?),
+        })
+    }
+
+    fn operator(&mut self) -> Parsed<Operator> {
+        let Kind::Word(word) = self.peek() else { return Err(self.expected("an operator")) };
+        let operator = Operator::from_name(word).ok_or_else(|| self.expected("an operator"))?;
+        self.bump();
+        Ok(operator)
+    }
+
+    fn atomic(&mut self) -> Parsed<AtomicOp> {
+        let op = match self.peek() {
+            Kind::Word("exchange") => AtomicOp::Exchange,
+            Kind::Word("compare_exchange") => AtomicOp::CompareExchange,
+            Kind::Word("load") => AtomicOp::Load,
+            Kind::Word("store") => AtomicOp::Store,
+            _ => return self.operator().map(AtomicOp::Update),
+        };
+        self.bump();
+        Ok(op)
+    }
+
+    fn scope(&mut self) -> Parsed<Scope> {
+        let scope = match self.peek() {
+            Kind::Word("subgroup") => Scope::Subgroup,
+            Kind::Word("block") => Scope::Block,
+            Kind::Word("device") => Scope::Device,
+            _ => return Err(self.expected("`subgroup`, `block` or `device`")),
+        };
+        self.bump();
+        Ok(scope)
+    }
+
+    fn together(&mut self) -> Parsed<SubgroupOp> {
+        if self.eat_word("reduce") {
+            return self.operator().map(SubgroupOp::Reduce);
+        }
+        if self.eat_word("scan") {
+            return self.operator().map(SubgroupOp::Scan);
+        }
+        let op = match self.peek() {
+            Kind::Word("shuffle") => SubgroupOp::Shuffle,
+            Kind::Word("shuffle_xor") => SubgroupOp::ShuffleXor,
+            Kind::Word("shuffle_up") => SubgroupOp::ShuffleUp,
+            Kind::Word("shuffle_down") => SubgroupOp::ShuffleDown,
+            Kind::Word("broadcast") => SubgroupOp::Broadcast,
+            Kind::Word("ballot") => SubgroupOp::Ballot,
+            Kind::Word("any") => SubgroupOp::Any,
+            Kind::Word("all") => SubgroupOp::All,
+            _ => return Err(self.expected("what a subgroup does, such as `reduce add` or `shuffle`")),
+        };
+        self.bump();
+        Ok(op)
+    }
+}

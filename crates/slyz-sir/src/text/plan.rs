@@ -1,0 +1,73 @@
+//! Plans for people: buffers, then steps, then the kernels they launch. Not parsed.
+
+use super::print::Writer;
+use crate::kernel::{BufferId, BufferUse, Kernel, Plan, ScalarArg, Space, Step};
+use crate::size::Size;
+
+/// The text of a plan.
+///
+/// ```text
+/// plan total<N>(%0: f32[N]) -> b1: f32[] {
+///   b0: f32[N] argument %0
+///   b1: f32[] result 0
+///   launch sum(x = b0, total = b1)
+/// }
+/// ```
+/// followed by the kernels.
+pub fn print_plan(plan: &Plan) -> String {
+    let mut writer = Writer::new(&plan.sizes, &[], &[]);
+    let params = writer.binders(&plan.params);
+    let result = |(buffer, shape): &(BufferId, Vec<Size>)| {
+        let ty = plan.buffers.get(buffer.0 as usize).map_or("unknown", |b| b.ty.name());
+        format!("b{}: {ty}{}", buffer.0, writer.shape(shape))
+    };
+    let results: Vec<String> = plan.results.iter().map(result).collect();
+    let results = if results.len() == 1 { results.concat() } else { format!("({})", results.join(", ")) };
+    writer.open(format!("plan {}{}({params}) -> {results}", plan.name, writer.size_decls()));
+    for (k, buffer) in plan.buffers.iter().enumerate() {
+        let role = match buffer.role {
+            BufferUse::Argument(k) => format!("argument %{k}"),
+            BufferUse::Result(k) => format!("result {k}"),
+            BufferUse::Temporary => "temporary".to_string(),
+        };
+        writer.line(&format!("b{k}: {}{} {role}", buffer.ty, writer.shape(&buffer.shape)));
+    }
+    for step in &plan.steps {
+        let text = match step {
+            Step::Launch { kernel, buffers, scalars } => launch(plan, *kernel, buffers, scalars),
+            Step::Count { size, from } => format!("count {} from b{}", writer.size_var(*size), from.0),
+            Step::Free(buffer) => format!("free b{}", buffer.0),
+        };
+        writer.line(&text);
+    }
+    writer.close();
+    for kernel in &plan.kernels {
+        writer.out.push('\n');
+        writer.out.push_str(&kernel.to_string());
+    }
+    writer.out
+}
+
+fn launch(plan: &Plan, kernel: usize, buffers: &[BufferId], scalars: &[ScalarArg]) -> String {
+    let found = plan.kernels.get(kernel);
+    let name = found.map_or_else(|| format!("kernel{kernel}"), |kernel| kernel.name.clone());
+    let memories = found.map(bound_memories).unwrap_or_default();
+    let buffers = buffers.iter().enumerate().map(|(k, buffer)| match memories.get(k) {
+        Some(memory) => format!("{memory} = b{}", buffer.0),
+        None => format!("b{}", buffer.0),
+    });
+    let scalars = scalars.iter().enumerate().map(|(k, scalar)| match scalar {
+        ScalarArg::Argument(argument) => format!("%{k} = argument %{argument}"),
+    });
+    let args: Vec<String> = buffers.chain(scalars).collect();
+    format!("launch {name}({})", args.join(", "))
+}
+
+/// The names of the memories that a launch binds.
+fn bound_memories(kernel: &Kernel) -> Vec<&str> {
+    let bound = kernel.memories.iter().filter(|m| match m.space {
+        Space::Global(_) | Space::Constant => true,
+        Space::Shared | Space::Scratch | Space::Local => false,
+    });
+    bound.map(|m| m.name.as_str()).collect()
+}

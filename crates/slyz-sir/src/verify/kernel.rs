@@ -1,0 +1,96 @@
+//! The rules of kernels: memory, blocks, and who may touch what.
+
+use super::code::{Checker, Level};
+use super::{Checked, VerifyError, fail, identifier, size, unique};
+use crate::code::{MemId, Op, Place, Type};
+use crate::kernel::{Access, Kernel, Memory, Space};
+
+/// The most threads of a block that every device has.
+pub const MAX_BLOCK: u64 = 1024;
+
+/// Checks a kernel.
+pub fn kernel(kernel: &Kernel) -> Checked {
+    check(kernel).map_err(|e| e.within(format!("kernel `{}`", kernel.name)))
+}
+
+fn check(kernel: &Kernel) -> Checked {
+    identifier("kernel", &kernel.name)?;
+    unique("memory", kernel.memories.iter().map(|m| &m.name[..]))?;
+    for memory in &kernel.memories {
+        memory.shape.iter().try_for_each(|s| size(s, &kernel.sizes))?;
+        let fixed = match memory.space {
+            Space::Shared | Space::Local => true,
+            Space::Global(_) | Space::Scratch | Space::Constant => false,
+        };
+        if fixed && memory.shape.iter().any(|s| s.constant().is_none()) {
+            return fail(format!("the memory `{}` is shared or local, so its shape must be constant", memory.name));
+        }
+    }
+    kernel.grid.iter().try_for_each(|s| size(s, &kernel.sizes))?;
+    let threads: u64 = kernel.block.iter().fold(1, |n, &d| n.saturating_mul(d as u64));
+    if !(1..=MAX_BLOCK).contains(&threads) {
+        return fail(format!("a block of {:?} has {threads} threads; it must have 1 to {MAX_BLOCK}", kernel.block));
+    }
+    if let Some(var) = kernel.body.params.iter().find(|p| matches!(p.ty, Type::Array(..))) {
+        return fail(format!("the parameter %{} is an array; kernels get arrays as memories", var.id.0));
+    }
+    if !kernel.body.results.is_empty() {
+        return fail("a kernel gives no results; it writes to memory");
+    }
+    Checker::new(&kernel.functions, &kernel.memories, &kernel.sizes).run(&kernel.body, Level::Kernel)
+}
+
+/// Does the operation touch memory only as the memory allows, and ask for a place that exists?
+pub(super) fn access(op: &Op, memories: &[Memory]) -> Checked {
+    let of = |id: &MemId| {
+        memories.get(id.0 as usize).ok_or_else(|| VerifyError::new(format!("there is no memory number {}", id.0)))
+    };
+    match op {
+        Op::Load { memory, .. } => match of(memory)?.space {
+            Space::Global(Access::Write) => fail(format!("reads `{}`, which is only for writing", of(memory)?.name)),
+            Space::Global(Access::Read | Access::ReadWrite)
+            | Space::Shared
+            | Space::Scratch
+            | Space::Local
+            | Space::Constant => Ok(()),
+        },
+        Op::Store { memory, .. } => match of(memory)?.space {
+            Space::Global(Access::Read) | Space::Constant => {
+                fail(format!("writes to `{}`, which is only for reading", of(memory)?.name))
+            }
+            Space::Global(Access::Write | Access::ReadWrite) | Space::Shared | Space::Scratch | Space::Local => Ok(()),
+        },
+        Op::Atomic { memory, .. } => match of(memory)?.space {
+            Space::Global(Access::ReadWrite) | Space::Shared => Ok(()),
+            Space::Global(Access::Read | Access::Write) | Space::Scratch | Space::Local | Space::Constant => fail(
+                format!("`{}` has no atomics; only shared memory and global read-write memory do", of(memory)?.name),
+            ),
+        },
+        Op::Place(place, dimension) => {
+            let most = match place {
+                Place::Global | Place::Local | Place::Block | Place::BlockDim | Place::GridDim => 2,
+                Place::Lane | Place::SubgroupSize => 0,
+            };
+            if *dimension <= most { Ok(()) } else { fail(format!("there is no dimension {dimension}")) }
+        }
+        Op::Const(_)
+        | Op::Extent(_)
+        | Op::Apply(..)
+        | Op::Cast(..)
+        | Op::Bitcast(..)
+        | Op::Call(..)
+        | Op::If { .. }
+        | Op::For { .. }
+        | Op::While { .. }
+        | Op::At { .. }
+        | Op::Tabulate { .. }
+        | Op::Fold { .. }
+        | Op::Scan { .. }
+        | Op::Scatter { .. }
+        | Op::Filter { .. }
+        | Op::Barrier(_)
+        | Op::Fence(_)
+        | Op::Subgroup(..)
+        | Op::Lanes { .. } => Ok(()),
+    }
+}
