@@ -142,6 +142,8 @@ pub(super) enum Form {
     Uniform(Expr),
     /// An `i64`: this plus the number of the lane.
     Affine(Expr),
+    /// An `i64`: the first plus the number of the lane, moved to the nearest of second to third.
+    Clamped(Expr, Expr, Expr),
     /// A vector.
     Vector(Lane, Expr),
 }
