@@ -353,7 +353,7 @@ pub(super) fn cast(to: Ty, value: &Value) -> Value {
 fn scalar_cast(to: Ty, from: Ty, e: &Expr) -> Expr {
     let plain = |ty: &str| Expr::new(format!("({ty}){}", e.under(Bind::Unary)), Bind::Unary);
     match to {
-        Ty::Bool => Expr::new(format!("{} != 0", e.under(Bind::Compare)), Bind::Compare),
+        Ty::Bool => Expr::new(format!("{} != 0", e.right_of(Bind::Compare)), Bind::Compare),
         Ty::F16 | Ty::BF16 => {
             let lane = Lane::of(from);
             let wide = spread(&Value::uniform(from, e.clone()), lane);
