@@ -13,9 +13,7 @@ fn is_empty_axis<T>(result: Result<T, Error>, name: &str) -> bool {
 
 #[test]
 fn computed_positions_need_a_position() -> Result<(), Error> {
-    let f = compile(|x: Arr<f32, N>, y: Arr<f32, M>| {
-        tabulate(|i: Idx<N>| x.at(i) + y.at(Near::<M>::new(5).clamp()))
-    })?;
+    let f = compile(|x: Arr<f32, N>, y: Arr<f32, M>| tabulate(|i: Idx<N>| x.at(i) + y.at(Near::<M>::new(5).clamp())))?;
     assert!(is_empty_axis(f.call(&[1f32], &NONE), "M"));
     assert_eq!(f.call(&NONE, &[1f32])?.len(), 0);
     let f = compile(|y: Arr<f32, M>| y.at(Near::<M>::new(-1).wrap()))?;
