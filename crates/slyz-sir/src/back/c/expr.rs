@@ -3,7 +3,7 @@
 //! Everything here is a function of values; nothing is written out. Spellings come from the operator table: an infix
 //! symbol where C means the same as we do, otherwise the prelude's function `name_type`, or `s_name_type` on scalars.
 
-use super::value::{Bind, Expr, Form, Lane, Value, scalar_type};
+use super::value::{Bind, Expr, Form, Lane, Value, is_number, scalar_type};
 use crate::ops::{Operator, Signature};
 use crate::types::{Scalar, Ty};
 
@@ -40,12 +40,12 @@ fn float_text(x: f64, suffix: &str) -> String {
 pub(super) fn spread(value: &Value, lane: Lane) -> Expr {
     match &value.form {
         Form::Uniform(e) if lane == Lane::Mask => Expr::call("all_i32", &[format!("-{}", e.under(Bind::Unary))]),
-        Form::Uniform(e) if lane == Lane::I32 && value.ty == Ty::I64 => {
+        Form::Uniform(e) if lane == Lane::I32 && value.ty == Ty::I64 && !is_number(&e.text) => {
             Expr::call("all_i32", &[format!("(i32){}", e.under(Bind::Unary))])
         }
         Form::Uniform(e) => Expr::call(&format!("all_{}", lane.name()), std::slice::from_ref(&e.text)),
         Form::Affine(base) if lane == Lane::I32 => {
-            Expr::new(format!("iota_i32() + (i32){}", base.under(Bind::Unary)), Bind::Sum)
+            Expr::new(format!("iota_i32() + (i32){}", base.under(Bind::Atom)), Bind::Sum)
         }
         Form::Affine(base) => Expr::new(format!("iota_i64() + {}", base.right_of(Bind::Sum)), Bind::Sum),
         Form::Vector(own, e) if *own == lane => e.clone(),

@@ -115,6 +115,10 @@ impl Expr {
     }
 
     pub(super) fn infix(left: &Expr, symbol: &str, right: &Expr, bind: Bind) -> Expr {
+        // `a + -1` is `a - 1`.
+        if let ("+", Some(positive)) = (symbol, right.text.strip_prefix('-').filter(|t| is_number(t))) {
+            return Expr::infix(left, "-", &Expr::atom(positive), bind);
+        }
         // Compilers warn about mixed `&` and `|`, so operands of bit operators always get parentheses.
         let left = if bind == Bind::Bits { left.under(Bind::Unary) } else { left.under(bind) };
         let right = if bind == Bind::Bits { right.under(Bind::Unary) } else { right.right_of(bind) };
@@ -124,6 +128,11 @@ impl Expr {
     pub(super) fn call(function: &str, args: &[String]) -> Expr {
         Expr::atom(format!("{function}({})", args.join(", ")))
     }
+}
+
+/// A plain literal, without a sign.
+pub(super) fn is_number(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit()) && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '.')
 }
 
 /// Where a value is the same in all lanes, and where not.

@@ -460,7 +460,8 @@ impl<'a> Writer<'a> {
         let counter_ty = body.params[0].ty.elem();
         let [lo, hi, step] = bounds.map(|b| self.get(b));
         let name = self.fresh("k");
-        if let (Form::Uniform(lo), Form::Uniform(hi_e), Form::Uniform(step)) = (&lo.form, &hi.form, &step.form) {
+        if let (Form::Uniform(lo), Form::Uniform(_), Form::Uniform(step)) = (&lo.form, &hi.form, &step.form) {
+            let end = self.bound(bounds[1])?;
             let range = (counter_ty == Ty::I64 && !self.wide).then_some((0, 1 << 30));
             let counter = Value::uniform(counter_ty, Expr::atom(&name)).within(range);
             let advance = if step.text.trim_end_matches(['u', 'U', 'L']) == "1" {
@@ -469,7 +470,7 @@ impl<'a> Writer<'a> {
                 format!("{name} += {}", step.text)
             };
             let ty = scalar_type(counter_ty);
-            let head = format!("for ({ty} {name} = {}; {name} < {}; {advance})", lo.text, hi_e.right_of(Bind::Compare));
+            let head = format!("for ({ty} {name} = {}; {name} < {}; {advance})", lo.text, end.right_of(Bind::Compare));
             if self.live == Live::Block {
                 self.declare(&name, format!("{ty} {name}"));
             }
@@ -646,13 +647,12 @@ impl<'a> Writer<'a> {
             return Ok(end);
         }
         let name = self.fresh("end");
-        self.line(&format!("i64 {name} = {};", end.text));
-        self.declare(&name, format!("i64 {name}"));
-        let atom = Expr::atom(name);
-        if let Some(value) = self.values.get_mut(&id) {
-            value.form = Form::Uniform(atom.clone());
+        let ty = scalar_type(self.values[&id].ty);
+        self.line(&format!("{ty} {name} = {};", end.text));
+        if self.live == Live::Block {
+            self.declare(&name, format!("{ty} {name}"));
         }
-        Ok(atom)
+        Ok(Expr::atom(name))
     }
 
     pub(super) fn set_values(&mut self, params: &[crate::code::Var], values: &[Value]) {

@@ -160,7 +160,8 @@ impl<'g> Lowering<'g> {
         let (last, outer) = shape.split_last().expect("a tabulate has an axis");
         let row = if flat { Size::product(shape) } else { last.clone() };
         let outer: &[Size] = if flat { &[] } else { outer };
-        let runs = Size::CeilDiv(row.clone().into(), RUN);
+        let run = run_length(body);
+        let runs = Size::CeilDiv(row.clone().into(), run);
         let mut w = Writer::new(self, name, Size::product(outer) * runs.clone());
         let home = |(buffer, shape): &(BufferId, Vec<Size>), w: &mut Writer| {
             let shape = if flat { vec![row.clone()] } else { shape.clone() };
@@ -171,7 +172,7 @@ impl<'g> Lowering<'g> {
         if flat {
             w.flatten_memories(shape, &row);
         }
-        let (at, lo, hi) = run_of_row(&mut w, outer, &row);
+        let (at, lo, hi) = run_of_row(&mut w, outer, &row, run);
         w.lanes(lo, hi, |w, i| {
             let at: Vec<Id> = [at, vec![i]].concat();
             let values = if flat {
@@ -377,21 +378,30 @@ fn piece(w: &mut Writer, k: Id, length: u64, axis: &Size) -> (Id, Id) {
     (lo, hi)
 }
 
+/// How many elements make a piece of work for one core: fewer where each costs much.
+fn run_length(body: &Body) -> u64 {
+    match crate::pass::fuse::cost(body) {
+        0..256 => RUN,
+        256..4096 => RUN / 8,
+        _ => RUN / 64,
+    }
+}
+
 /// The outer position and the run of the innermost axis that this block works on.
-fn run_of_row(w: &mut Writer, outer: &[Size], row: &Size) -> (Vec<Id>, Id, Id) {
+fn run_of_row(w: &mut Writer, outer: &[Size], row: &Size, run: u64) -> (Vec<Id>, Id, Id) {
     let block = w.push(Op::Place(crate::code::Place::Block, 0), Ty::I64);
     if outer.is_empty() {
-        let (lo, hi) = piece(w, block, RUN, row);
+        let (lo, hi) = piece(w, block, run, row);
         return (vec![], lo, hi);
     }
-    if row.constant().is_some_and(|n| n <= RUN) {
+    if row.constant().is_some_and(|n| n <= run) {
         let at = unflatten(w, block, outer);
         return (at, w.number(0), w.extent(row));
     }
-    let runs = w.extent(&Size::CeilDiv(row.clone().into(), RUN));
-    let (line, run) = (w.index(Operator::Div, block, runs), w.index(Operator::Rem, block, runs));
+    let runs = w.extent(&Size::CeilDiv(row.clone().into(), run));
+    let (line, number) = (w.index(Operator::Div, block, runs), w.index(Operator::Rem, block, runs));
     let at = unflatten(w, line, outer);
-    let (lo, hi) = piece(w, run, RUN, row);
+    let (lo, hi) = piece(w, number, run, row);
     (at, lo, hi)
 }
 

@@ -42,6 +42,8 @@ pub(super) struct Writer<'l, 'g> {
     pub(super) scalars: Vec<ScalarArg>,
     /// Uniform code in front of everything else: scalars of the top level.
     prologue: Vec<Stmt>,
+    /// The prologue is the body being written.
+    at_prologue: bool,
     open: Vec<Vec<Stmt>>,
     values: HashMap<Id, Value<'g>>,
     /// Where arrays that the enclosing construct gives back are to be written.
@@ -71,6 +73,7 @@ impl<'l, 'g> Writer<'l, 'g> {
             buffers: vec![],
             scalars: vec![],
             prologue: vec![],
+            at_prologue: false,
             open: vec![vec![]],
             values: HashMap::new(),
             homes: HashMap::new(),
@@ -261,9 +264,14 @@ impl<'l, 'g> Writer<'l, 'g> {
     }
 
     fn in_prologue<R>(&mut self, write: impl FnOnce(&mut Self) -> R) -> R {
+        if self.at_prologue {
+            return write(self);
+        }
+        self.at_prologue = true;
         self.open.push(std::mem::take(&mut self.prologue));
         let result = write(self);
         self.prologue = self.open.pop().unwrap_or_default();
+        self.at_prologue = false;
         result
     }
 

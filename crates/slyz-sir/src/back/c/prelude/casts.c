@@ -112,7 +112,8 @@ FN vu32 f16_to_bits(vf32 x) {
     vi32 small = (vi32)((vf32)size + 0.5f) - 0x3f000000; // the adder rounds
     vi32 y = select_i32(size < 0x38800000, small, normal);
     y = select_i32(size >= 0x477ff000, all_i32(0x7c00), y);
-    y = select_i32(size > 0x7f800000, all_i32(0x7e00), y);
+    vi32 payload = (size >> 13) & 0x3ff; // of a NaN, which must not become an infinity
+    y = select_i32(size > 0x7f800000, 0x7c00 | payload | ((payload == 0) & 0x200), y);
     return (vu32)y | ((vu32)bits >> 16 & 0x8000);
 }
 
@@ -121,7 +122,8 @@ FN vf32 bf16_from_bits(vu32 h) { return (vf32)(h << 16); }
 FN vu32 bf16_to_bits(vf32 x) {
     vu32 bits = (vu32)x;
     vu32 y = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
-    return select_u32(x != x, (bits >> 16) | 0x40, y);
+    vu32 nan = bits >> 16;
+    return select_u32(x != x, nan | ((vu32)((nan & 0x7f) == 0) & 0x40), y);
 }
 
 //: T = f16, bf16

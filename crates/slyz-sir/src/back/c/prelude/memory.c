@@ -85,19 +85,40 @@ FN void store_masked_$T($T *p, v$L v, vi32 m) {
     EACH(i) if (m[i]) p[i] = ($T)v[i];
 }
 
+// Part of a vector of at most 32 bytes, by halves: a copy of unknown size would call the C library.
+FN void copy_part(void *to, const void *from, int bytes, int whole) {
+    char *y = to;
+    const char *x = from;
+    if (whole > 16 && bytes & 16) __builtin_memcpy(y, x, 16), y += 16, x += 16;
+    if (whole > 8 && bytes & 8) __builtin_memcpy(y, x, 8), y += 8, x += 8;
+    if (whole > 4 && bytes & 4) __builtin_memcpy(y, x, 4), y += 4, x += 4;
+    if (whole > 2 && bytes & 2) __builtin_memcpy(y, x, 2), y += 2, x += 2;
+    if (bytes & 1) *y = *x;
+}
+
 //: T L = i8 i32, u8 u32, i16 i32, u16 u32
 FN v$L load_$T(const $T *p, int n) {
-    v$T v = {0};
-    if (n == W) __builtin_memcpy(&v, p, sizeof v);
-    else EACH(i) if (i < n) v[i] = p[i];
+    v$T v;
+    if (n == W) {
+        __builtin_memcpy(&v, p, sizeof v);
+    } else {
+        $T part[W] = {0};
+        copy_part(part, p, n * (int)sizeof *p, sizeof part);
+        __builtin_memcpy(&v, part, sizeof v);
+    }
     return __builtin_convertvector(v, v$L);
 }
 
 //: T L = i8 i32, u8 u32, i16 i32, u16 u32
 FN void store_$T($T *p, v$L v, int n) {
     v$T low = __builtin_convertvector(v, v$T);
-    if (n == W) __builtin_memcpy(p, &low, sizeof low);
-    else EACH(i) if (i < n) p[i] = low[i];
+    if (n == W) {
+        __builtin_memcpy(p, &low, sizeof low);
+    } else {
+        $T part[W];
+        __builtin_memcpy(part, &low, sizeof low);
+        copy_part(p, part, n * (int)sizeof *p, sizeof part);
+    }
 }
 
 //: T = f16, bf16

@@ -162,7 +162,8 @@ RARE f64 soft_fma_f64(f64 a, f64 b, f64 c) {
     __builtin_memcpy(&y, &b, sizeof y);
     __builtin_memcpy(&z, &c, sizeof z);
     u64 top = 0x7ffull << 52;
-    if ((x & top) == top || (y & top) == top || (z & top) == top || !(x & rest) || !(y & rest)) return a * b + c;
+    if ((x & top) == top || (y & top) == top || !(x & rest) || !(y & rest)) return a * b + c;
+    if ((z & top) == top) return c;
     if (!(z & rest)) return a * b;
     int ex, ey, ez, minus = (int)((x ^ y) >> 63), opposed = (int)((x ^ y ^ z) >> 63);
     u128 mx = significand_f64(x, &ex), my = significand_f64(y, &ey), mz = significand_f64(z, &ez);
