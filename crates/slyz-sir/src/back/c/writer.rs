@@ -401,6 +401,7 @@ impl<'a> Writer<'a> {
         let clash =
             |name: &str, own: usize| lines.iter().enumerate().any(|(k, l)| k > own && tokens(&l.2).any(|t| t == name));
         let clashes: Vec<bool> = lines.iter().enumerate().map(|(k, l)| clash(&l.0, k)).collect();
+        // What a later line still reads is set at the very end.
         let mut late = vec![];
         for ((name, ty, text), clash) in lines.clone().into_iter().zip(clashes) {
             if clash {
@@ -410,7 +411,7 @@ impl<'a> Writer<'a> {
                 self.line(&format!("{declared} {next} = {text};"));
                 late.push(format!("{name} = {next};"));
             } else {
-                late.push(format!("{name} = {text};"));
+                self.line(&format!("{name} = {text};"));
             }
         }
         late.iter().for_each(|l| self.line(l));
