@@ -109,15 +109,15 @@ impl Struct {
 
     fn elem(&self) -> TokenStream {
         let exp = self.with(|param| quote!(<#param as ::slyz::Elem>::Exp));
-        let types = self.each(|ty, _, span| quote_spanned!(span=> __slyz_out.extend(<#ty as ::slyz::Elem>::types());));
+        let parts = self.each(|ty, _, span| quote_spanned!(span=> __slyz_out.extend(<#ty as ::slyz::Elem>::parts());));
         let store = self
             .each(|ty, member, span| quote_spanned!(span=> <#ty as ::slyz::Elem>::store(self.#member, __slyz_out);));
         let load = self.literal(|ty, _, span| quote_spanned!(span=> <#ty as ::slyz::Elem>::load(__slyz_next)));
         let items = quote! {
             type Exp = #exp;
-            fn types() -> ::std::vec::Vec<::slyz::__private::Ty> {
+            fn parts() -> ::std::vec::Vec<::slyz::__private::Leaf> {
                 let mut __slyz_out = ::std::vec::Vec::new();
-                #types
+                #parts
                 __slyz_out
             }
             fn store(self, __slyz_out: &mut ::std::vec::Vec<::slyz::__private::Scalar>) { #store }

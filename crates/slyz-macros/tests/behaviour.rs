@@ -325,7 +325,7 @@ fn structs_are_elements() {
     let m = Mixed(1.5f32, [1u32, 2], (2.5, Rgb { r: 3, g: 4, b: 5 }));
     let mut stored = Vec::new();
     m.store(&mut stored);
-    assert_eq!(stored.len(), <Mixed<f32>>::types().len());
+    assert_eq!(stored.len(), <Mixed<f32>>::parts().len());
     let mut next = stored.into_iter();
     assert_eq!(<Mixed<f32>>::load(&mut || next.next().expect("as many as stored")), m);
 

@@ -134,6 +134,11 @@ impl Builder {
         self.level_of(id).is_some()
     }
 
+    /// The number of the body that binds the name; bodies are numbered from 0, the graph's own, as they are opened.
+    pub fn scope(&self, id: Id) -> Option<u32> {
+        self.infos.get(id.0 as usize).map(|info| info.scope)
+    }
+
     /// How many bodies are open, the graph's own included.
     pub fn depth(&self) -> usize {
         self.open.len()

@@ -24,7 +24,7 @@ pub fn take_log() -> Vec<String> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Handle(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Ty {
+pub enum Leaf {
     F32,
     U32,
     Bool,
@@ -36,7 +36,7 @@ pub struct Exp<T>(pub T);
 
 pub trait Elem: Copy + 'static {
     type Exp: Value<Elem = Self> + Lift<Self>;
-    fn types() -> Vec<Ty>;
+    fn parts() -> Vec<Leaf>;
     fn store(self, out: &mut Vec<Scalar>);
     fn load(next: &mut dyn FnMut() -> Scalar) -> Self;
 }
@@ -71,7 +71,7 @@ macro_rules! prims {
         }
         impl Elem for $t {
             type Exp = Exp<$t>;
-            fn types() -> Vec<Ty> { vec![Ty::$ty] }
+            fn parts() -> Vec<Leaf> { vec![Leaf::$ty] }
             fn store(self, out: &mut Vec<Scalar>) { out.push(self.bits()) }
             fn load(next: &mut dyn FnMut() -> Scalar) -> Self { Self::of_bits(next()) }
         }
@@ -131,7 +131,7 @@ macro_rules! tuples {
         #[allow(unused_variables)]
         impl<$($A: Elem),*> Elem for ($($A,)*) {
             type Exp = ($($A::Exp,)*);
-            fn types() -> Vec<Ty> { [$($A::types()),*].concat() }
+            fn parts() -> Vec<Leaf> { [$($A::parts()),*].concat() }
             fn store(self, out: &mut Vec<Scalar>) { $(self.$i.store(out);)* }
             fn load(next: &mut dyn FnMut() -> Scalar) -> Self { ($($A::load(next),)*) }
         }
@@ -161,7 +161,7 @@ tuples! { (A U 0) (A U 0, B V 1) (A U 0, B V 1, C W 2) (A U 0, B V 1, C W 2, D X
 
 impl Elem for () {
     type Exp = ();
-    fn types() -> Vec<Ty> {
+    fn parts() -> Vec<Leaf> {
         Vec::new()
     }
     fn store(self, _: &mut Vec<Scalar>) {}
@@ -182,8 +182,8 @@ impl Phi for () {
 
 impl<T: Elem, const N: usize> Elem for [T; N] {
     type Exp = [T::Exp; N];
-    fn types() -> Vec<Ty> {
-        (0..N).flat_map(|_| T::types()).collect()
+    fn parts() -> Vec<Leaf> {
+        (0..N).flat_map(|_| T::parts()).collect()
     }
     fn store(self, out: &mut Vec<Scalar>) {
         self.into_iter().for_each(|x| x.store(out));

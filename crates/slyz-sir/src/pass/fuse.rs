@@ -1,7 +1,7 @@
 //! `fuse`: composes array functions, so that intermediate arrays are never stored.
 //!
 //! `tabulate(f).at(p)` *is* `f(p)`: a read of a tabulate is replaced by its body, in maps, folds, scans and scatters alike.
-//! Work is repeated only when the cost model says that it is cheaper than storing and loading (see [`Site`]).
+//! Work is repeated only when the cost model says that it is cheaper than storing and loading (see `Site`).
 //! A tabulate of tabulates becomes one over all axes, and neighbours of one shape share one loop.
 //!
 //! ```text
@@ -36,6 +36,36 @@ pub fn run(mut graph: Graph) -> Graph {
     graph = super::dce::run(graph);
     share_loops(&mut graph.body, &mut fresh);
     graph
+}
+
+/// An array that is stored though something reads its elements.
+pub struct Kept {
+    /// Its shape.
+    pub shape: Vec<Size>,
+    /// Why it was not fused into its readers.
+    pub why: String,
+}
+
+/// The arrays of a fused graph that are stored and read, with the reason.
+pub fn kept(graph: &Graph) -> Vec<Kept> {
+    fn walk(body: &Body, sites: &Sites, found: &mut Vec<Kept>) {
+        for stmt in &body.stmts {
+            stmt.op.bodies().iter().for_each(|b| walk(b, sites, found));
+            let read = stmt.binds.iter().filter_map(|b| sites.sites.get(&b.id)).find(|s| s.once > 0);
+            let (Some(site), Some(first)) = (read, stmt.binds.first()) else { continue };
+            let why = match &stmt.op {
+                Op::Tabulate { body, .. } => site.why(cost(body)),
+                Op::Scan { .. } => "a scan is made as a whole".into(),
+                Op::Scatter { .. } => "a scatter is made as a whole".into(),
+                Op::Filter { .. } => "its length is known only when it is made".into(),
+                _ => continue,
+            };
+            found.push(Kept { shape: first.ty.shape().to_vec(), why });
+        }
+    }
+    let mut found = vec![];
+    walk(&graph.body, &Sites::of(&graph.body), &mut found);
+    found
 }
 
 fn count(body: &Body) -> usize {
@@ -82,6 +112,15 @@ struct Site {
 }
 
 impl Site {
+    fn why(self, cost: u64) -> String {
+        let dear = if cost >= MANY { "a loop".to_string() } else { format!("about {cost} additions") };
+        match self {
+            Site { many: true, .. } => format!("each element is read many times, and costs {dear}"),
+            Site { whole: true, .. } => format!("it is stored anyway; computing an element again costs {dear}"),
+            Site { once, .. } => format!("each element is read {once} times, and costs {dear}"),
+        }
+    }
+
     /// Is computing elements where they are read cheaper than storing them?
     fn is_cheaper_inline(self, cost: u64) -> bool {
         if self.many {

@@ -115,6 +115,10 @@ impl Expr {
     }
 
     pub(super) fn infix(left: &Expr, symbol: &str, right: &Expr, bind: Bind) -> Expr {
+        // `a + -1` is `a - 1`.
+        if let ("+", Some(positive)) = (symbol, right.text.strip_prefix('-').filter(|t| is_number(t))) {
+            return Expr::infix(left, "-", &Expr::atom(positive), bind);
+        }
         // Compilers warn about mixed `&` and `|`, so operands of bit operators always get parentheses. `a != b < c` is
         // `a != (b < c)` in C, so comparisons of comparisons get them on both sides.
         let left = match bind {
@@ -131,6 +135,11 @@ impl Expr {
     }
 }
 
+/// A plain literal, without a sign.
+pub(super) fn is_number(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit()) && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '.')
+}
+
 /// Where a value is the same in all lanes, and where not.
 #[derive(Clone, Debug)]
 pub(super) enum Form {
@@ -138,6 +147,8 @@ pub(super) enum Form {
     Uniform(Expr),
     /// An `i64`: this plus the number of the lane.
     Affine(Expr),
+    /// An `i64`: the first plus the number of the lane, moved to the nearest of second to third.
+    Clamped(Expr, Expr, Expr),
     /// A vector.
     Vector(Lane, Expr),
 }

@@ -1,0 +1,439 @@
+//! Arrays in traced code: a function from positions to elements, and what follows from that.
+
+use crate::axis::{Axis, Fix, Min};
+use crate::elem::{Bits, Elem, Float, Lift, Num, Scalar, handles, lit, value_of};
+use crate::exp::Exp;
+use crate::position::{Idx, Near};
+use crate::record;
+use crate::shape::{Align, Pos, Position, Shape, Stack};
+use crate::trace::{Handle, Loc, on_behalf};
+use half::{bf16, f16};
+use std::marker::PhantomData;
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Sub};
+use std::panic::Location;
+
+/// An array of the function being traced: a function from positions of `S` to `T`. It is `Copy`; nothing is computed
+/// until the compiled function is called, and what is only used on the way is never stored.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// let f = compile(|x: Arr<f32, N>, a: Exp<f32>| (x * a + 1.0).sum())?;
+/// assert_eq!(f.call(&[1.0f32, 2.0], 10.0)?.value()?, 32.0);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+pub struct Arr<T: Elem, S: Shape> {
+    handle: Handle,
+    kind: PhantomData<fn() -> (T, S)>,
+}
+
+impl<T: Elem, S: Shape> Clone for Arr<T, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Elem, S: Shape> Copy for Arr<T, S> {}
+
+impl<T: Elem, S: Shape> std::fmt::Debug for Arr<T, S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "array {:?}", self.handle)
+    }
+}
+
+impl<T: Elem, S: Shape> Arr<T, S> {
+    pub(crate) fn new(handle: Handle) -> Self {
+        Arr { handle, kind: PhantomData }
+    }
+
+    pub(crate) fn handle(self) -> Handle {
+        self.handle
+    }
+
+    /// The element at a position, read for the caller at `at`.
+    pub(crate) fn get(self, at: Loc, p: S::Pos) -> T::Exp {
+        value_of(&record::read(at, self.handle, T::tys().len(), &handles(p)))
+    }
+}
+
+/// `tabulate` for the caller at `at`.
+pub(crate) fn tabulate_at<S: Shape, T: Elem, V: Lift<T>>(at: Loc, f: impl Fn(S::Pos) -> V) -> Arr<T, S> {
+    Arr::new(record::tabulate(at, &S::axes(), &mut |position| handles(f(value_of(position)).lift())))
+}
+
+/// The array whose element at `p` is `f(p)`. `f` runs once, while tracing.
+///
+/// `Fn`, not `FnMut`: a body cannot assign to a variable outside it, so values cannot leak by accident.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M, K);
+/// fn matmul(a: Arr<f32, (N, K)>, b: Arr<f32, (K, M)>) -> Arr<f32, (N, M)> {
+///     tabulate(|(i, j)| sum(|k| a.at((i, k)) * b.at((k, j))))
+/// }
+/// let c = compile(matmul)?.call(&[[1.0f32, 2.0]], &[[3.0f32], [4.0]])?;
+/// assert_eq!(c.to_vec()?, [11.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[track_caller]
+pub fn tabulate<S, P, T, V>(f: impl Fn(P) -> V) -> Arr<T, S>
+where
+    S: Shape<Pos = P>,
+    P: Position<Shape = S>,
+    T: Elem,
+    V: Lift<T>,
+{
+    tabulate_at(Location::caller(), f)
+}
+
+/// One array per position of an outer axis, stacked.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M);
+/// fn softmax(x: Arr<f32, (N, M)>) -> Arr<f32, (N, M)> {
+///     stack(|r| { let w = x.row(r); let e = (w - w.max()).exp(); e / e.sum() })
+/// }
+/// assert_eq!(compile(softmax)?.call(&[[5.0f32, 5.0]])?.to_vec()?, [0.5, 0.5]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[track_caller]
+pub fn stack<R: Axis, T: Elem, S: Stack<R>>(f: impl Fn(Idx<R>) -> Arr<T, S>) -> Arr<T, S::Out> {
+    let at: Loc = Location::caller();
+    Arr::new(record::stack(at, &R::size(), &mut |i| f(Idx::new(i)).handle))
+}
+
+/// The numbers of the positions.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// assert_eq!(compile(iota::<N>)?.size::<N>(3).call()?.to_vec()?, [0, 1, 2]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[track_caller]
+pub fn iota<A: Axis>() -> Arr<u32, A> {
+    let at: Loc = Location::caller();
+    tabulate_at(at, |i: Idx<A>| on_behalf(at, || i.u32()))
+}
+
+/// The same element everywhere.
+///
+/// ```
+/// use slyz::prelude::*;
+/// let f = compile(|x: Exp<f32>| fill::<f32, Fix<2>>(x))?;
+/// assert_eq!(f.call(7.0)?.to_vec()?, [7.0, 7.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[track_caller]
+pub fn fill<T: Elem, S: Shape>(x: impl Lift<T>) -> Arr<T, S> {
+    let at: Loc = Location::caller();
+    let x = x.lift();
+    tabulate_at(at, |_: S::Pos| x)
+}
+
+impl<T: Elem, S: Shape> Arr<T, S> {
+    /// The element at `p`. Total: a position of `S` is always inside.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, N>| tabulate(|i: Idx<N>| x.at(i.reversed())))?;
+    /// assert_eq!(f.call(&[1.0f32, 2.0])?.to_vec()?, [2.0, 1.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn at(self, p: S::Pos) -> T::Exp {
+        self.get(Location::caller(), p)
+    }
+
+    /// `f` of each element.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, N>| x.map(|v| (v.floor().cast::<i32>(), v)))?;
+    /// assert_eq!(f.call(&[1.5f32])?.to_vec()?, [(1, 1.5)]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn map<U: Elem, V: Lift<U>>(self, f: impl Fn(T::Exp) -> V) -> Arr<U, S> {
+        let at: Loc = Location::caller();
+        tabulate_at(at, |p: S::Pos| f(self.get(at, p)))
+    }
+
+    /// `f` of each position and element. The type of the position is known, so the closure needs no annotation.
+    #[track_caller]
+    pub fn map_at<U: Elem, V: Lift<U>>(self, f: impl Fn(S::Pos, T::Exp) -> V) -> Arr<U, S> {
+        let at: Loc = Location::caller();
+        tabulate_at(at, |p: S::Pos| f(p, self.get(at, p)))
+    }
+
+    /// Pairs of elements at the same position.
+    #[track_caller]
+    pub fn zip<U: Elem>(self, other: Arr<U, S>) -> Arr<(T, U), S> {
+        let at: Loc = Location::caller();
+        tabulate_at(at, |p: S::Pos| (self.get(at, p), other.get(at, p)))
+    }
+}
+
+impl<T: Elem, A: Axis> Arr<T, A> {
+    /// The element near a position, or `default` outside.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, N>| tabulate(|i: Idx<N>| x.at(i) - x.at_or(i - 1, 0.0)))?;
+    /// assert_eq!(f.call(&[1.0f32, 3.0])?.to_vec()?, [1.0, 2.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn at_or(self, p: impl Into<Near<A>>, default: impl Lift<T>) -> T::Exp {
+        let at: Loc = Location::caller();
+        let near = p.into();
+        let default = handles(default.lift());
+        let axis = A::size();
+        let inside = record::inside(at, &axis, near.handle());
+        let element = if near.is_reached() {
+            // The axis has a position, so there is something to read, and a selection is cheaper than a branch.
+            let clamped = record::clamp(at, &axis, near.handle());
+            let element = record::read(at, self.handle, default.len(), &[clamped]);
+            record::select(at, inside, &element, &default)
+        } else {
+            // The position travels as an argument of the branch: it is inside only there.
+            record::branch(
+                at,
+                inside,
+                &[near.handle()],
+                &[crate::trace::Ty::I64],
+                default.len(),
+                &mut |position| record::read(at, self.handle, default.len(), position),
+                &mut |_| default.clone(),
+            )
+        };
+        value_of(&element)
+    }
+}
+
+impl<T: Elem, const L: usize> Arr<T, Fix<L>> {
+    /// All elements of a fixed axis: `let [x, y, z] = v.unpack();`. A wrong count is a type error.
+    #[track_caller]
+    pub fn unpack(self) -> [T::Exp; L] {
+        let at: Loc = Location::caller();
+        on_behalf(at, || Fix::<L>::positions().map(|p| self.get(at, p)))
+    }
+}
+
+/// Pairs of elements up to the end of the shorter array.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M);
+/// let f = compile(|x: Arr<f32, N>, y: Arr<f32, M>| zip_min(x, y).map(|(a, b)| a + b))?;
+/// assert_eq!(f.call(&[1.0f32], &[2.0f32, 3.0])?.to_vec()?, [3.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[track_caller]
+pub fn zip_min<T: Elem, U: Elem, A: Axis, B: Axis>(a: Arr<T, A>, b: Arr<U, B>) -> Arr<(T, U), Min<A, B>> {
+    let at: Loc = Location::caller();
+    tabulate_at(at, |p: Idx<Min<A, B>>| (a.get(at, p.fst()), b.get(at, p.snd())))
+}
+
+/// Arrays of one shape that can be read together.
+pub trait Zip {
+    /// The array of tuples.
+    type Out;
+
+    /// The array of tuples.
+    fn zipped(self) -> Self::Out;
+}
+
+macro_rules! zips {
+    ($($(#[$doc:meta])* $name:ident $($T:ident $a:ident $i:tt),*;)*) => {$(
+        impl<S: Shape, $($T: Elem),*> Zip for ($(Arr<$T, S>,)*) {
+            type Out = Arr<($($T,)*), S>;
+            #[track_caller]
+            fn zipped(self) -> Self::Out {
+                let at: Loc = Location::caller();
+                tabulate_at(at, |p: S::Pos| ($(self.$i.get(at, p),)*))
+            }
+        }
+        $(#[$doc])*
+        #[track_caller]
+        pub fn $name<S: Shape, $($T: Elem),*>($($a: Arr<$T, S>),*) -> Arr<($($T,)*), S> {
+            ($($a,)*).zipped()
+        }
+    )*};
+}
+zips! {
+    /// Pairs of elements at the same position.
+    zip2 A a 0, B b 1;
+    /// Triples of elements at the same position.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, N>| zip3(x, x, x).map(|(a, b, c)| a * b + c))?;
+    /// assert_eq!(f.call(&[2.0f32])?.to_vec()?, [6.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    zip3 A a 0, B b 1, C c 2;
+    /// Elements of four arrays at the same position.
+    zip4 A a 0, B b 1, C c 2, D d 3;
+    /// Elements of five arrays at the same position.
+    zip5 A a 0, B b 1, C c 2, D d 3, E e 4;
+    /// Elements of six arrays at the same position.
+    zip6 A a 0, B b 1, C c 2, D d 3, E e 4, F f 5;
+}
+
+/// A tuple of arrays as an array of tuples.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// let f = compile(|x: Arr<f32, N>, y: Arr<f32, N>| zip((x, y)).map(|(a, b)| a * b))?;
+/// assert_eq!(f.call(&[2.0f32], &[3.0f32])?.to_vec()?, [6.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[track_caller]
+pub fn zip<Z: Zip>(arrays: Z) -> Z::Out {
+    arrays.zipped()
+}
+
+/// A scalar function on whole arrays; the same as [`Arr::map`].
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// let f = compile(|x: Arr<f32, N>| lift1(|v: Exp<f32>| v.abs(), x))?;
+/// assert_eq!(f.call(&[-2.0f32])?.to_vec()?, [2.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[track_caller]
+pub fn lift1<T: Elem, U: Elem, V: Lift<U>, S: Shape>(f: impl Fn(T::Exp) -> V, x: Arr<T, S>) -> Arr<U, S> {
+    x.map(f)
+}
+
+/// A scalar function of two arguments on whole arrays, whose shapes are aligned from the innermost axis.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M);
+/// let f = compile(|a: Arr<f32, (N, M)>, b: Arr<i32, M>| lift2(|x, k| x * k.cast::<f32>(), a, b))?;
+/// assert_eq!(f.call(&[[1.5f32], [2.5]], &[2])?.to_vec()?, [3.0, 5.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[track_caller]
+pub fn lift2<A: Elem, B: Elem, U: Elem, V: Lift<U>, S: Align<R>, R: Shape>(
+    f: impl Fn(A::Exp, B::Exp) -> V,
+    a: Arr<A, S>,
+    b: Arr<B, R>,
+) -> Arr<U, S::Out> {
+    let at: Loc = Location::caller();
+    tabulate_at(at, |p: Pos<S::Out>| f(a.get(at, S::left(p)), b.get(at, S::right(p))))
+}
+
+/// Infix operators: arrays with arrays (aligned), with scalars and with constants.
+macro_rules! infix {
+    ($B:ident; $ts:tt; $($Tr:ident $m:ident),*) => {$(infix!(@ $B; $ts; $Tr $m);)*};
+    (@ $B:ident; ($($t:ident)*); $Tr:ident $m:ident) => {
+        impl<T: $B, S: Align<R>, R: Shape> $Tr<Arr<T, R>> for Arr<T, S> {
+            type Output = Arr<T, S::Out>;
+            #[track_caller]
+            fn $m(self, other: Arr<T, R>) -> Self::Output {
+                let at: Loc = Location::caller();
+                on_behalf(at, || lift2(|a: Exp<T>, b: Exp<T>| $Tr::$m(a, b), self, other))
+            }
+        }
+        #[diagnostic::do_not_recommend]
+        impl<T: $B, S: Shape> $Tr<Exp<T>> for Arr<T, S> {
+            type Output = Arr<T, S>;
+            #[track_caller]
+            fn $m(self, other: Exp<T>) -> Self {
+                let at: Loc = Location::caller();
+                on_behalf(at, || self.map(|a: Exp<T>| $Tr::$m(a, other)))
+            }
+        }
+        #[diagnostic::do_not_recommend]
+        impl<T: $B, S: Shape> $Tr<T> for Arr<T, S> {
+            type Output = Arr<T, S>;
+            #[track_caller]
+            fn $m(self, other: T) -> Self {
+                let at: Loc = Location::caller();
+                on_behalf(at, || self.map(|a: Exp<T>| $Tr::$m(a, other)))
+            }
+        }
+        #[diagnostic::do_not_recommend]
+        impl<T: $B, S: Shape> $Tr<Arr<T, S>> for Exp<T> {
+            type Output = Arr<T, S>;
+            #[track_caller]
+            fn $m(self, other: Arr<T, S>) -> Arr<T, S> {
+                let at: Loc = Location::caller();
+                on_behalf(at, || other.map(|b: Exp<T>| $Tr::$m(self, b)))
+            }
+        }
+        $(#[diagnostic::do_not_recommend]
+        impl<S: Shape> $Tr<Arr<$t, S>> for $t {
+            type Output = Arr<$t, S>;
+            #[track_caller]
+            fn $m(self, other: Arr<$t, S>) -> Arr<$t, S> {
+                let at: Loc = Location::caller();
+                on_behalf(at, || other.map(|b: Exp<$t>| $Tr::$m(lit(self), b)))
+            }
+        })*
+    };
+}
+infix!(Num; (f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64); Add add, Sub sub, Mul mul, Div div, Rem rem);
+infix!(Bits; (i8 i16 i32 i64 u8 u16 u32 u64 bool); BitAnd bitand, BitOr bitor, BitXor bitxor);
+
+impl<T: Num, S: Shape> Neg for Arr<T, S> {
+    type Output = Self;
+    #[track_caller]
+    fn neg(self) -> Self {
+        let at: Loc = Location::caller();
+        on_behalf(at, || self.map(|a: Exp<T>| -a))
+    }
+}
+
+impl<T: Bits, S: Shape> Not for Arr<T, S> {
+    type Output = Self;
+    #[track_caller]
+    fn not(self) -> Self {
+        let at: Loc = Location::caller();
+        on_behalf(at, || self.map(|a: Exp<T>| !a))
+    }
+}
+
+impl<T: Scalar, S: Shape> Arr<T, S> {
+    /// Each element converted to another type.
+    #[track_caller]
+    pub fn cast<U: Scalar>(self) -> Arr<U, S> {
+        let at: Loc = Location::caller();
+        on_behalf(at, || self.map(|a: Exp<T>| a.cast::<U>()))
+    }
+}
+
+impl<T: Num, S: Shape> Arr<T, S> {
+    /// The absolute value of each element.
+    #[track_caller]
+    pub fn abs(self) -> Self {
+        let at: Loc = Location::caller();
+        on_behalf(at, || self.map(|a: Exp<T>| a.abs()))
+    }
+}
+
+/// Mathematics of one argument, element by element.
+macro_rules! maths {
+    ($($m:ident)*) => {
+        impl<T: Float, S: Shape> Arr<T, S> {$(
+            #[doc = concat!("`", stringify!($m), "` of each element.")]
+            #[track_caller]
+            pub fn $m(self) -> Self {
+                let at: Loc = Location::caller();
+                on_behalf(at, || self.map(|a: Exp<T>| a.$m()))
+            }
+        )*}
+    };
+}
+maths!(floor ceil round trunc sqrt rsqrt cbrt recip exp exp2 exp_m1 ln log2 log10 ln_1p sin cos tan asin acos atan
+    sinh cosh tanh erf);

@@ -1,0 +1,364 @@
+//! Axes: the sets of positions that arrays are indexed by.
+//!
+//! A named axis gets its extent at the call; [`Fix`] and enums have theirs from the type; the others are made from
+//! axes. What can be done with a position of each is here too.
+
+use crate::elem::{Elem, Lift, Value, handles, value_of};
+use crate::extent::Extent;
+use crate::position::Idx;
+use crate::record;
+use crate::trace::{Handle, Loc};
+use slyz_sir::ops::Operator;
+use slyz_sir::types::{Scalar, Ty};
+use std::marker::PhantomData;
+use std::panic::Location;
+
+/// A set of positions. Name one with [`axis!`](crate::axis), derive it on an enum, or write your own from others.
+///
+/// ```
+/// use slyz::{Axis, Extent, Fix};
+/// struct Twice<A>(std::marker::PhantomData<A>);
+/// impl<A: Axis> Axis for Twice<A> {
+///     fn size() -> Extent { Extent::of::<A>() + Extent::of::<A>() }
+///     fn name() -> String { format!("Twice<{}>", A::name()) }
+/// }
+/// assert_eq!(Twice::<Fix<3>>::name(), "Twice<3>");
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an axis",
+    label = "not an axis",
+    note = "name one with `axis!({Self})`, derive it on an enum, or use `Fix<8>`, `Either<A, B>`, `Min<A, B>`, `Tri<A>`, `Flat<A, B>`"
+)]
+pub trait Axis: 'static {
+    /// How many positions there are.
+    fn size() -> Extent;
+
+    /// The name in messages.
+    fn name() -> String;
+}
+
+/// Names axes whose extents are known at the call. Different names are different types, and do not mix.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(Rows, Cols);
+/// let f = compile(|x: Arr<f32, (Rows, Cols)>| x.transpose())?;
+/// assert_eq!(f.call(&[[1.0f32, 2.0, 3.0]])?.dims(), [3, 1]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[macro_export]
+macro_rules! axis {
+    ($($(#[$attribute:meta])* $Name:ident),* $(,)?) => {$(
+        $(#[$attribute])*
+        #[allow(missing_docs)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $Name;
+        impl $crate::Axis for $Name {
+            fn size() -> $crate::Extent { $crate::Extent::named::<Self>(::core::stringify!($Name)) }
+            fn name() -> ::std::string::String { ::core::stringify!($Name).into() }
+        }
+    )*};
+}
+
+/// An axis of `L` positions.
+///
+/// ```
+/// use slyz::prelude::*;
+/// let f = compile(|v: Arr<f32, Fix<3>>| { let [x, y, z] = v.unpack(); x + y * z })?;
+/// assert_eq!(f.call(&[1.0f32, 2.0, 3.0])?.value()?, 7.0);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+pub struct Fix<const L: usize>;
+
+impl<const L: usize> Axis for Fix<L> {
+    fn size() -> Extent {
+        Extent::Const(L as u64)
+    }
+    fn name() -> String {
+        L.to_string()
+    }
+}
+
+/// Axes made from axes.
+macro_rules! combined {
+    ($($(#[$doc:meta])* $Name:ident<$($A:ident),*> = $size:expr;)*) => {$(
+        $(#[$doc])*
+        pub struct $Name<$($A),*>(PhantomData<($($A,)*)>);
+        impl<$($A: Axis),*> Axis for $Name<$($A),*> {
+            fn size() -> Extent { $size }
+            fn name() -> String { format!(concat!(stringify!($Name), "<{}>"), [$($A::name()),*].join(", ")) }
+        }
+    )*};
+}
+combined! {
+    /// As long as the shorter of two axes: what zipping arrays of unequal length gives.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// let f = compile(|x: Arr<f32, N>, y: Arr<f32, M>| zip_min(x, y).map(|(a, b)| a * b))?;
+    /// assert_eq!(f.call(&[3.0f32], &[2.0f32, 9.0])?.to_vec()?, [6.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    Min<A, B> = A::size().min(B::size());
+    /// One axis after another: what concatenation gives.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// let f = compile(|x: Arr<f32, N>, y: Arr<f32, M>| concat(x, y))?;
+    /// assert_eq!(f.call(&[1.0f32], &[2.0f32, 3.0])?.to_vec()?, [1.0, 2.0, 3.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    Either<A, B> = A::size() + B::size();
+    /// The cells of a triangle with `A` rows, packed row by row: a symmetric matrix in half the space.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, (N, N)>| tabulate(|p: Idx<Tri<N>>| x.at((p.row(), p.col()))))?;
+    /// assert_eq!(f.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.to_vec()?, [1.0, 3.0, 4.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    Tri<A> = A::size().tri();
+    /// Two axes as one, the first the outer: what flattening gives.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// let f = compile(|x: Arr<f32, (N, M)>| x.flatten().reverse())?;
+    /// assert_eq!(f.call(&[[1.0f32, 2.0]])?.to_vec()?, [2.0, 1.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    Flat<A, B> = A::size() * B::size();
+}
+
+impl<const L: usize> Fix<L> {
+    /// All positions.
+    #[track_caller]
+    pub fn positions() -> [Idx<Fix<L>>; L] {
+        let at: Loc = Location::caller();
+        std::array::from_fn(|i| Idx::new(record::constant(at, Scalar::i64(i as i64))))
+    }
+}
+
+/// A constant position on a fixed axis, checked when the program is built.
+///
+/// ```
+/// use slyz::prelude::*;
+/// let f = compile(|v: Arr<f32, Fix<3>>| v.at(fix::<2, 3>()))?;
+/// assert_eq!(f.call(&[1.0f32, 2.0, 3.0])?.value()?, 3.0);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[track_caller]
+pub fn fix<const I: usize, const L: usize>() -> Idx<Fix<L>> {
+    const { assert!(I < L, "position outside the axis") };
+    let at: Loc = Location::caller();
+    Idx::new(record::constant(at, Scalar::i64(I as i64)))
+}
+
+impl<A: Axis, B: Axis> Idx<Min<A, B>> {
+    /// The position on the first axis.
+    pub fn fst(self) -> Idx<A> {
+        Idx::new(self.handle())
+    }
+
+    /// The position on the second axis.
+    pub fn snd(self) -> Idx<B> {
+        Idx::new(self.handle())
+    }
+}
+
+impl<A: Axis, B: Axis> Idx<Either<A, B>> {
+    /// A position of the first part.
+    pub fn left(a: Idx<A>) -> Self {
+        Idx::new(a.handle())
+    }
+
+    /// A position of the second part.
+    #[track_caller]
+    pub fn right(b: Idx<B>) -> Self {
+        let at: Loc = Location::caller();
+        Idx::new(record::apply(at, Operator::Add, &[b.handle(), record::extent(at, &A::size())]))
+    }
+
+    /// Case analysis: one closure per part, of which one runs.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, N>| {
+    ///     tabulate(|p: Idx<Either<Fix<1>, N>>| p.either(|_| 0.0, |i| x.at(i)))
+    /// })?;
+    /// assert_eq!(f.call(&[7.0f32])?.to_vec()?, [0.0, 7.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn either<T: Elem, L: Lift<T>, R: Lift<T>>(
+        self,
+        left: impl Fn(Idx<A>) -> L,
+        right: impl Fn(Idx<B>) -> R,
+    ) -> T::Exp {
+        let at: Loc = Location::caller();
+        value_of(&either(
+            at,
+            self.handle(),
+            &A::size(),
+            T::tys().len(),
+            &mut |i| handles(left(Idx::new(i)).lift()),
+            &mut |i| handles(right(Idx::new(i)).lift()),
+        ))
+    }
+}
+
+/// Both positions travel as arguments of the branches: each is inside only on its own side, so nothing that depends on
+/// one may be computed outside of that side.
+fn either(
+    at: Loc,
+    position: Handle,
+    first: &Extent,
+    count: usize,
+    left: &mut dyn FnMut(Handle) -> Vec<Handle>,
+    right: &mut dyn FnMut(Handle) -> Vec<Handle>,
+) -> Vec<Handle> {
+    let extent = record::extent(at, first);
+    let is_left = record::apply(at, Operator::Lt, &[position, extent]);
+    let rest = record::apply(at, Operator::Sub, &[position, extent]);
+    record::branch(
+        at,
+        is_left,
+        &[position, rest],
+        &[Ty::I64; 2],
+        count,
+        &mut |positions| left(positions[0]),
+        &mut |positions| right(positions[1]),
+    )
+}
+
+impl<A: Axis> Idx<Tri<A>> {
+    /// The cell of a row and a column. Total: `(i, j)` and `(j, i)` are the same cell, as in a symmetric matrix.
+    #[track_caller]
+    pub fn tri(i: Idx<A>, j: Idx<A>) -> Self {
+        let at: Loc = Location::caller();
+        let pair = [i.handle(), j.handle()];
+        let row = record::apply(at, Operator::Max, &pair);
+        let column = record::apply(at, Operator::Min, &pair);
+        Idx::new(record::apply(at, Operator::Add, &[triangle(at, row), column]))
+    }
+
+    /// The row of the cell, which is not above its column.
+    #[track_caller]
+    pub fn row(self) -> Idx<A> {
+        let at: Loc = Location::caller();
+        Idx::new(triangle_row(at, self.handle()))
+    }
+
+    /// The column of the cell.
+    #[track_caller]
+    pub fn col(self) -> Idx<A> {
+        let at: Loc = Location::caller();
+        let before = triangle(at, triangle_row(at, self.handle()));
+        Idx::new(record::apply(at, Operator::Sub, &[self.handle(), before]))
+    }
+}
+
+/// `n (n + 1) / 2`: the cells above row `n`.
+fn triangle(at: Loc, row: Handle) -> Handle {
+    let next = record::shift(at, row, 1);
+    let square = record::apply(at, Operator::Mul, &[row, next]);
+    record::apply(at, Operator::Shr, &[square, record::constant(at, Scalar::i64(1))])
+}
+
+/// The root is off by at most one row however large the cell number, so one step up and one step down repair it.
+fn triangle_row(at: Loc, cell: Handle) -> Handle {
+    let float = |x: f64| record::constant(at, Scalar::from_f64(Ty::F64, x));
+    let number = record::cast(at, Ty::F64, cell);
+    let inner = record::apply(at, Operator::Fma, &[number, float(8.0), float(1.0)]);
+    let root = record::apply(at, Operator::Sqrt, &[inner]);
+    let guess = record::apply(at, Operator::Mul, &[record::apply(at, Operator::Sub, &[root, float(1.0)]), float(0.5)]);
+    let guess = record::cast(at, Ty::I64, guess);
+    let low = record::apply(at, Operator::Gt, &[triangle(at, guess), cell]);
+    let down = record::apply(at, Operator::Select, &[low, record::shift(at, guess, -1), guess]);
+    let up = record::shift(at, down, 1);
+    let high = record::apply(at, Operator::Le, &[triangle(at, up), cell]);
+    record::apply(at, Operator::Select, &[high, up, down])
+}
+
+impl<A: Axis, B: Axis> Idx<Flat<A, B>> {
+    /// The position made of an outer and an inner one.
+    #[track_caller]
+    pub fn flat(a: Idx<A>, b: Idx<B>) -> Self {
+        let at: Loc = Location::caller();
+        Idx::new(record::ravel(at, &[A::size(), B::size()], &[a.handle(), b.handle()]))
+    }
+
+    /// The outer position.
+    #[track_caller]
+    pub fn outer(self) -> Idx<A> {
+        self.both().0
+    }
+
+    /// The inner position.
+    #[track_caller]
+    pub fn inner(self) -> Idx<B> {
+        self.both().1
+    }
+
+    /// Both positions.
+    #[track_caller]
+    pub fn both(self) -> (Idx<A>, Idx<B>) {
+        let at: Loc = Location::caller();
+        value_of(&record::unravel(at, &[A::size(), B::size()], self.handle()))
+    }
+}
+
+/// An axis made by `#[derive(Axis)]` on an enum: the variants are the positions.
+///
+/// ```
+/// use slyz::prelude::*;
+/// #[derive(Clone, Copy, slyz::Axis)]
+/// enum Channel { R, G, B }
+/// let f = compile(|x: Arr<f32, Channel>| x.map_at(|c, v| v * c.cases(|c| match c {
+///     Channel::R => 0.5f32,
+///     Channel::G | Channel::B => 2.0,
+/// })))?;
+/// assert_eq!(f.call(&[1.0f32, 1.0, 1.0])?.to_vec()?, [0.5, 2.0, 2.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+pub trait EnumAxis: Axis + Sized {
+    /// Makes each variant, in order.
+    const ALL: &'static [fn() -> Self];
+
+    /// The place of the variant.
+    fn number(&self) -> u32;
+}
+
+impl<A: EnumAxis> Idx<A> {
+    /// Case analysis with the host's own exhaustive `match`. The closure is traced once per variant; one of them runs.
+    #[track_caller]
+    pub fn cases<T: Elem<Exp = V>, V: Value<Elem = T>, L: Lift<T>>(self, f: impl Fn(A) -> L) -> V {
+        let at: Loc = Location::caller();
+        let case = &mut |number: usize| handles(f(A::ALL[number]()).lift());
+        value_of(&cases(at, self.handle(), 0, A::ALL.len(), T::tys().len(), case))
+    }
+}
+
+/// `if position == first { case(first) } else { the others }`; the last case needs no test.
+fn cases(
+    at: Loc,
+    position: Handle,
+    first: usize,
+    all: usize,
+    count: usize,
+    case: &mut dyn FnMut(usize) -> Vec<Handle>,
+) -> Vec<Handle> {
+    if first + 1 >= all {
+        return if first < all { case(first) } else { vec![] };
+    }
+    let number = record::constant(at, Scalar::i64(first as i64));
+    let here = record::apply(at, Operator::Eq, &[position, number]);
+    let case = std::cell::RefCell::new(case);
+    record::branch(at, here, &[], &[], count, &mut |_| (case.borrow_mut())(first), &mut |_| {
+        cases(at, position, first + 1, all, count, &mut **case.borrow_mut())
+    })
+}

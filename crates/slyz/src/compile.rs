@@ -1,0 +1,395 @@
+//! `compile` and `call`: a traced function becomes something that runs.
+
+use crate::arr::Arr;
+use crate::axis::Axis;
+use crate::elem::{Elem, Scalar};
+use crate::error::{CallError, Error};
+use crate::exp::Exp;
+use crate::extent::{Env, Extent};
+use crate::feed::{Fed, Feed, arguments, solve};
+use crate::position::{At, Idx};
+use crate::shape::Shape;
+use crate::tensor::Tensor;
+use crate::trace::{self, Handle, Leaf, Loc, Out, Slot};
+use slyz_run::{Device, Executable};
+use slyz_sir::graph::{Graph, Require};
+use slyz_sir::size::{Size, SizeOrigin, SizeVar};
+use std::any::TypeId;
+use std::marker::PhantomData;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// A parameter of a compiled function: `Arr`, `Exp` or `Idx`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a parameter of a compiled function",
+    label = "expected `Arr<T, S>` or `Exp<T>`"
+)]
+pub trait Param: Copy {
+    #[doc(hidden)]
+    fn make(at: Loc) -> Self;
+}
+
+impl<T: Elem, S: Shape> Param for Arr<T, S> {
+    fn make(at: Loc) -> Self {
+        let slot = Slot { axes: S::axes(), names: S::names(), leaves: T::parts() };
+        Arr::new(trace::array_of(at, &trace::parameter(at, slot)))
+    }
+}
+
+fn scalar_parameter(at: Loc, leaves: Vec<Leaf>) -> Handle {
+    let handles = trace::parameter(at, Slot { axes: vec![], names: vec![], leaves });
+    handles.first().copied().unwrap_or(Handle::POISON)
+}
+
+impl<T: Scalar> Param for Exp<T> {
+    fn make(at: Loc) -> Self {
+        Exp::new(scalar_parameter(at, T::parts()))
+    }
+}
+
+impl<A: Axis> Param for Idx<A> {
+    fn make(at: Loc) -> Self {
+        Idx::new(scalar_parameter(at, At::<A>::parts()))
+    }
+}
+
+/// The results of a call, to be handed out in order.
+#[doc(hidden)]
+pub struct Results(std::vec::IntoIter<slyz_run::Output>);
+
+impl Results {
+    fn tensor<T: Elem, S>(&mut self) -> Tensor<T, S> {
+        let outputs: Vec<slyz_run::Output> = self.0.by_ref().take(T::parts().len()).collect();
+        let shape = outputs.first().map_or(&[][..], |output| &output.shape);
+        let dims = shape.iter().map(|&dim| dim as usize).collect();
+        Tensor::from_leaves(dims, outputs.into_iter().map(|output| output.data).collect())
+    }
+}
+
+/// What a compiled function gives back: `Arr`, `Exp`, `Idx`, or tuples of them. A call gives tensors.
+#[diagnostic::on_unimplemented(
+    message = "a compiled function cannot return `{Self}`",
+    label = "expected `Arr<T, S>`, `Exp<T>`, or a tuple of them"
+)]
+pub trait Output {
+    /// What a call gives.
+    type Host;
+
+    #[doc(hidden)]
+    fn outs(self, out: &mut Outs);
+
+    #[doc(hidden)]
+    fn read(results: &mut Results) -> Self::Host;
+}
+
+/// The results of a traced function, collected.
+#[doc(hidden)]
+#[derive(Default)]
+pub struct Outs(Vec<Out>);
+
+impl<T: Elem, S: Shape> Output for Arr<T, S> {
+    type Host = Tensor<T, S>;
+    fn outs(self, out: &mut Outs) {
+        out.0.push(Out::Array(self.handle()))
+    }
+    fn read(results: &mut Results) -> Tensor<T, S> {
+        results.tensor()
+    }
+}
+
+impl<T: Scalar> Output for Exp<T> {
+    type Host = Tensor<T, ()>;
+    fn outs(self, out: &mut Outs) {
+        out.0.push(Out::Scalar(self.handle()))
+    }
+    fn read(results: &mut Results) -> Tensor<T, ()> {
+        results.tensor()
+    }
+}
+
+impl<A: Axis> Output for Idx<A> {
+    type Host = Tensor<At<A>, ()>;
+    fn outs(self, out: &mut Outs) {
+        out.0.push(Out::Scalar(self.handle()))
+    }
+    fn read(results: &mut Results) -> Tensor<At<A>, ()> {
+        results.tensor()
+    }
+}
+
+macro_rules! outputs {
+    ($($A:ident $i:tt),*) => {
+        impl<$($A: Output),*> Output for ($($A,)*) {
+            type Host = ($($A::Host,)*);
+            fn outs(self, out: &mut Outs) { $(self.$i.outs(out);)* }
+            fn read(results: &mut Results) -> Self::Host { ($($A::read(results),)*) }
+        }
+    };
+}
+outputs!(A 0, B 1);
+outputs!(A 0, B 1, C 2);
+outputs!(A 0, B 1, C 2, D 3);
+outputs!(A 0, B 1, C 2, D 3, E 4);
+outputs!(A 0, B 1, C 2, D 3, E 4, F 5);
+outputs!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
+outputs!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
+
+/// Functions that can be compiled. `Sig` is the type of the function, `fn(A, B) -> R`.
+#[diagnostic::on_unimplemented(
+    message = "this cannot be compiled",
+    label = "not a function of `Arr`s and `Exp`s",
+    note = "give closure parameters their types: `|x: Arr<f32, N>, a: Exp<f32>| ..`",
+    note = "at most 12 parameters; results are `Arr`, `Exp` or tuples of them"
+)]
+pub trait Function<Sig: Types> {
+    #[doc(hidden)]
+    fn run(&self, params: Sig::Params) -> Sig::Out;
+}
+
+/// Parameters and result of a function type.
+pub trait Types {
+    /// The parameters as a tuple.
+    type Params;
+    /// The result.
+    type Out;
+}
+
+/// `fn(A, B) -> R` with traced parameters and results. It is apart from [`Function`] so that rustc names the type that
+/// does not fit.
+pub trait Signature: Types {
+    #[doc(hidden)]
+    fn params(at: Loc) -> Self::Params;
+
+    #[doc(hidden)]
+    fn outs(out: Self::Out) -> Outs;
+}
+
+/// What all copies of a compiled function share.
+struct Shared {
+    graph: Graph,
+    sizes: Vec<(TypeId, &'static str)>,
+    slots: Vec<Slot>,
+    code: Arc<dyn Executable>,
+}
+
+/// A compiled function: `Compiled<fn(Arr<f32, N>) -> Exp<f32>>`. It can be cloned, kept in structs and called from many
+/// threads.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// struct Model { norm: Compiled<fn(Arr<f32, N>) -> Exp<f32>> }
+/// let model = Model { norm: compile(|x: Arr<f32, N>| (x * x).sum().sqrt())? };
+/// assert_eq!(model.norm.call(&[3.0f32, 4.0])?.value()?, 5.0);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+pub struct Compiled<Sig> {
+    shared: Arc<Shared>,
+    given: Env,
+    signature: PhantomData<fn() -> Sig>,
+}
+
+impl<Sig> Clone for Compiled<Sig> {
+    fn clone(&self) -> Self {
+        Compiled { shared: self.shared.clone(), given: self.given.clone(), signature: PhantomData }
+    }
+}
+
+impl<Sig> std::fmt::Debug for Compiled<Sig> {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "Compiled {} on {}", self.shared.graph.name, self.device())
+    }
+}
+
+impl<Sig> Compiled<Sig> {
+    /// What was generated for the device.
+    pub fn source(&self) -> &str {
+        self.shared.code.source()
+    }
+
+    /// The traced function in SIR text, before any pass.
+    pub fn sir(&self) -> String {
+        self.shared.graph.to_string()
+    }
+
+    /// The traced function, before any pass.
+    pub fn graph(&self) -> &Graph {
+        &self.shared.graph
+    }
+
+    /// The name of the device.
+    pub fn device(&self) -> &str {
+        self.shared.code.device()
+    }
+
+    /// What the function became: its SIR, and the launches with what each reads and writes.
+    pub fn explain(&self) -> String {
+        crate::explain::explain(&self.shared.graph, &*self.shared.code)
+    }
+
+    /// Fixes the extent of a named axis that no argument tells.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// assert_eq!(compile(iota::<N>)?.size::<N>(2).call()?.to_vec()?, [0, 1]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn size<A: Axis>(mut self, n: usize) -> Self {
+        if let Extent::Var(id, _) = A::size() {
+            self.given.insert(id, n as u64);
+        }
+        self
+    }
+}
+
+impl Shared {
+    fn call(&self, given: &Env, args: &[Fed]) -> Result<Results, Error> {
+        let env = solve(&self.slots, args, given)?;
+        let mut sizes = vec![];
+        for ((id, name), decl) in self.sizes.iter().zip(&self.graph.sizes) {
+            sizes.push(match decl.origin {
+                SizeOrigin::Counted => None,
+                SizeOrigin::Given => {
+                    Some(*env.get(id).ok_or_else(|| CallError::Unknown { axis: (*name).to_string() })?)
+                }
+            });
+        }
+        for require in &self.graph.requires {
+            self.check(require, &sizes)?;
+        }
+        let args = arguments(&self.slots, args, &env)?;
+        Ok(Results(self.code.run(&sizes, &args)?.into_iter()))
+    }
+
+    fn check(&self, require: &Require, sizes: &[Option<u64>]) -> Result<(), CallError> {
+        let name = |var: SizeVar| self.sizes.get(var.0 as usize).map_or(String::new(), |(_, name)| name.to_string());
+        let text = |size: &Size| size.display(&name).to_string();
+        let value = |size: &Size| {
+            let value = size.eval(&|var| sizes.get(var.0 as usize).copied().flatten());
+            value.map_err(|_| CallError::Overflow { size: text(size) })
+        };
+        match require {
+            Require::NonEmpty(size) if value(size)? == 0 => Err(CallError::Empty { axis: text(size) }),
+            Require::Equal(a, b) if value(a)? != value(b)? => {
+                Err(CallError::Unequal { left: text(a), left_value: value(a)?, right: text(b), right_value: value(b)? })
+            }
+            Require::AtMost(a, b) if value(a)? > value(b)? => Err(CallError::TooShort {
+                left: text(a),
+                left_value: value(a)?,
+                right: text(b),
+                right_value: value(b)?,
+            }),
+            Require::NonEmpty(_) | Require::Equal(..) | Require::AtMost(..) => Ok(()),
+        }
+    }
+}
+
+macro_rules! arity {
+    ($($A:ident $a:ident),*) => {
+        impl<R: Output, $($A: Param),*> Signature for fn($($A),*) -> R {
+            fn params(_at: Loc) -> ($($A,)*) { ($($A::make(_at),)*) }
+            fn outs(out: R) -> Outs {
+                let mut outs = Outs::default();
+                out.outs(&mut outs);
+                outs
+            }
+        }
+        impl<R, $($A),*> Types for fn($($A),*) -> R {
+            type Params = ($($A,)*);
+            type Out = R;
+        }
+        impl<Func: Fn($($A),*) -> R, R, $($A),*> Function<fn($($A),*) -> R> for Func {
+            fn run(&self, ($($a,)*): ($($A,)*)) -> R { self($($a),*) }
+        }
+        impl<R: Output, $($A),*> Compiled<fn($($A),*) -> R> {
+            /// Runs the function. Sizes follow from the arguments.
+            #[allow(clippy::too_many_arguments)]
+            pub fn call(&self, $($a: impl Feed<$A>),*) -> Result<R::Host, Error> {
+                let mut results = self.shared.call(&self.given, &[$($a.feed()),*])?;
+                Ok(R::read(&mut results))
+            }
+        }
+    };
+}
+arity!();
+arity!(A a);
+arity!(A a, B b);
+arity!(A a, B b, C c);
+arity!(A a, B b, C c, D d);
+arity!(A a, B b, C c, D d, E e);
+arity!(A a, B b, C c, D d, E e, F f);
+arity!(A a, B b, C c, D d, E e, F f, G g);
+arity!(A a, B b, C c, D d, E e, F f, G g, H h);
+arity!(A a, B b, C c, D d, E e, F f, G g, H h, I i);
+arity!(A a, B b, C c, D d, E e, F f, G g, H h, I i, J j);
+arity!(A a, B b, C c, D d, E e, F f, G g, H h, I i, J j, K k);
+arity!(A a, B b, C c, D d, E e, F f, G g, H h, I i, J j, K k, L l);
+
+/// Traces a function and compiles it for the best device of this machine (`SLYZ_DEVICE` names another).
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// fn saxpy(a: Exp<f32>, x: Arr<f32, N>, y: Arr<f32, N>) -> Arr<f32, N> { x * a + y }
+/// let f = compile(saxpy)?;
+/// assert_eq!(f.call(2.0, &[1.0f32, 2.0], &[10.0f32, 20.0])?.to_vec()?, [12.0, 24.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[track_caller]
+pub fn compile<Sig: Signature, F: Function<Sig>>(f: F) -> Result<Compiled<Sig>, Error> {
+    let at: Loc = Location::caller();
+    compile_for(at, None, f)
+}
+
+/// Traces a function and compiles it for a device.
+///
+/// ```
+/// use slyz::prelude::*;
+/// let device = slyz::device("interpreter")?;
+/// let f = slyz::compile_on(&*device, |x: Exp<f32>| x + 1.0)?;
+/// assert_eq!((f.device(), f.call(1.0)?.value()?), ("interpreter", 2.0));
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[track_caller]
+pub fn compile_on<Sig: Signature, F: Function<Sig>>(device: &dyn Device, f: F) -> Result<Compiled<Sig>, Error> {
+    let at: Loc = Location::caller();
+    compile_for(at, Some(device), f)
+}
+
+/// The device with that name.
+pub fn device(name: &str) -> Result<Arc<dyn Device>, Error> {
+    Ok(slyz_run::device(Some(name))?)
+}
+
+/// Every device of this machine, best first.
+pub fn devices() -> Vec<Arc<dyn Device>> {
+    slyz_run::devices()
+}
+
+fn compile_for<Sig: Signature, F: Function<Sig>>(
+    at: Loc,
+    device: Option<&dyn Device>,
+    f: F,
+) -> Result<Compiled<Sig>, Error> {
+    let trace = &mut || Sig::outs(f.run(Sig::params(at))).0;
+    let shared = build(at, device, std::any::type_name::<F>(), trace)?;
+    Ok(Compiled { shared: Arc::new(shared), given: Env::new(), signature: PhantomData })
+}
+
+fn build(at: Loc, device: Option<&dyn Device>, path: &str, f: &mut dyn FnMut() -> Vec<Out>) -> Result<Shared, Error> {
+    let traced = trace::run(at, &function_name(path), f).map_err(Error::Trace)?;
+    let code = match device {
+        Some(device) => device.compile(&traced.graph)?,
+        None => slyz_run::device(None)?.compile(&traced.graph)?,
+    };
+    Ok(Shared { graph: traced.graph, sizes: traced.sizes, slots: traced.slots, code })
+}
+
+/// The last name of a path that is an identifier: a closure is called after the function it stands in.
+fn function_name(path: &str) -> String {
+    let path = path.split('<').next().unwrap_or(path);
+    let is_name = |part: &&str| part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let name = path.rsplit("::").find(is_name).unwrap_or("main");
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}

@@ -1,0 +1,412 @@
+//! Elements: what arrays hold, how one element looks in traced code, and what may stand for it.
+//!
+//! An element is a scalar, a position ([`At`](crate::At)), a tuple or `[_; N]` of elements, or a struct with
+//! `#[derive(Elem)]`. Arrays of compound elements are stored as one buffer per scalar leaf.
+
+use crate::exp::Exp;
+use crate::trace::{Handle, Leaf, Loc, Ty};
+use half::{bf16, f16};
+use slyz_sir::types::Scalar as Constant;
+use std::panic::Location;
+
+/// What an array may hold.
+///
+/// ```
+/// use slyz::{Elem, Ty};
+/// assert_eq!(<(f32, [u8; 2])>::tys(), [Ty::F32, Ty::U8, Ty::U8]);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an element of an array",
+    label = "not an element type",
+    note = "elements are `f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool`, `At<Axis>`, tuples or `[_; N]` of them, and structs with `#[derive(slyz::Elem)]`"
+)]
+pub trait Elem: Copy + 'static {
+    /// One element in traced code.
+    type Exp: Value<Elem = Self> + Lift<Self>;
+
+    /// The scalars it is made of, in order.
+    fn parts() -> Vec<Leaf>;
+
+    /// Appends the value of each leaf.
+    fn store(self, out: &mut Vec<Constant>);
+
+    /// Takes the value of each leaf.
+    fn load(next: &mut dyn FnMut() -> Constant) -> Self;
+
+    /// The types of the leaves.
+    fn tys() -> Vec<Ty> {
+        Self::parts().into_iter().map(|leaf| leaf.ty).collect()
+    }
+
+    /// The bytes of many elements, where they are stored as the host stores them.
+    #[doc(hidden)]
+    fn view(_: &[Self]) -> Option<&[u8]> {
+        None
+    }
+
+    /// Elements from such bytes.
+    #[doc(hidden)]
+    fn collect(_: &[u8]) -> Option<Vec<Self>> {
+        None
+    }
+}
+
+/// The traced form of an element: `Exp`, `Idx`, or tuples, arrays and derived structs of them.
+///
+/// ```
+/// use slyz::{Elem, Exp, Value};
+/// fn same<V: Value>(v: V) -> V { v }
+/// fn pair(v: (Exp<f32>, Exp<u32>)) -> (Exp<f32>, Exp<u32>) { same(v) }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a traced value",
+    label = "expected an `Exp`, an `Idx`, or a tuple of them"
+)]
+pub trait Value: Copy + Lift<<Self as Value>::Elem> {
+    /// The element it stands for.
+    type Elem: Elem<Exp = Self>;
+
+    /// Appends the handle of each leaf.
+    fn leaves(self, out: &mut Vec<Handle>);
+
+    /// Takes the handle of each leaf.
+    fn build(next: &mut dyn FnMut() -> Handle) -> Self;
+}
+
+/// Anything that can stand for a traced `T`: the traced form itself, a plain constant, tuples of either.
+///
+/// ```
+/// use slyz::{Exp, Lift};
+/// fn twice(x: impl Lift<f32>) -> Exp<f32> { x.lift() * 2.0 }
+/// fn three() -> Exp<f32> { twice(1.5) }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "expected a traced `{T}` (or a constant), found `{Self}`",
+    label = "this is `{Self}`, not `{T}`"
+)]
+pub trait Lift<T: Elem> {
+    /// The traced form.
+    fn lift(self) -> T::Exp;
+}
+
+/// The handles of a value.
+pub(crate) fn handles<V: Value>(value: V) -> Vec<Handle> {
+    let mut out = vec![];
+    value.leaves(&mut out);
+    out
+}
+
+/// A value from its handles; poison where there are too few.
+pub(crate) fn value_of<V: Value>(handles: &[Handle]) -> V {
+    let mut handles = handles.iter();
+    V::build(&mut || handles.next().copied().unwrap_or(Handle::POISON))
+}
+
+/// A scalar element.
+///
+/// ```
+/// use slyz::{Scalar, Ty};
+/// assert_eq!(f32::TY, Ty::F32);
+/// assert_eq!(i8::from_scalar((-1i8).scalar()), -1);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a scalar element type",
+    note = "scalars are `f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool`"
+)]
+pub trait Scalar: Elem<Exp = Exp<Self>> + std::fmt::Debug + PartialEq {
+    /// The type on devices.
+    const TY: Ty;
+
+    /// The value on devices.
+    fn scalar(self) -> Constant;
+
+    /// The host's value.
+    fn from_scalar(value: Constant) -> Self;
+}
+
+/// Numbers: all scalars but `bool`.
+///
+/// ```
+/// use slyz::Num;
+/// assert_eq!((u8::HIGHEST, f32::LOWEST), (255, f32::NEG_INFINITY));
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a number",
+    note = "arithmetic is defined on `f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64`"
+)]
+pub trait Num: Scalar {
+    /// 0.
+    const ZERO: Self;
+    /// 1.
+    const ONE: Self;
+    /// The smallest value; minus infinity for floats.
+    const LOWEST: Self;
+    /// The largest value; infinity for floats.
+    const HIGHEST: Self;
+}
+
+/// Floating-point numbers.
+///
+/// ```
+/// use slyz::{Exp, Float};
+/// fn gelu<T: Float>(x: Exp<T>) -> Exp<T> { x * T::of(0.5) * (x * T::of(0.7071067811865476)).erf() }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a floating-point type",
+    label = "needs `f32`, `f64`, `f16` or `bf16`",
+    note = "convert with `.cast::<f32>()`"
+)]
+pub trait Float: Num {
+    /// Not a number.
+    const NAN: Self;
+
+    /// The nearest value.
+    fn of(x: f64) -> Self;
+}
+
+/// Integers.
+///
+/// ```
+/// use slyz::{Exp, Int};
+/// fn parity<T: Int>(x: Exp<T>) -> Exp<T> { x.count_ones() % T::of_i64(2) }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an integer type",
+    label = "needs one of `i8 i16 i32 i64 u8 u16 u32 u64`",
+    note = "convert with `.cast::<i32>()`"
+)]
+pub trait Int: Num + Bits {
+    /// The value modulo the width.
+    fn of_i64(x: i64) -> Self;
+}
+
+/// What has bits: integers and `bool`.
+///
+/// ```
+/// use slyz::{Bits, Exp};
+/// fn both<T: Bits>(a: Exp<T>, b: Exp<T>) -> Exp<T> { a & b }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no bit operations",
+    note = "`& | ^ !` are defined on integers and `bool`"
+)]
+pub trait Bits: Scalar {}
+
+/// Scalars whose every bit pattern is a value; `bool` is the other case.
+macro_rules! plain {
+    ($($t:ident $ty:ident |$x:ident| $to:expr, |$bits:ident| $from:expr;)*) => {$(
+        impl Elem for $t {
+            type Exp = Exp<$t>;
+            fn parts() -> Vec<Leaf> { vec![Leaf::of(Ty::$ty)] }
+            fn store(self, out: &mut Vec<Constant>) { out.push(self.scalar()) }
+            fn load(next: &mut dyn FnMut() -> Constant) -> $t { Self::from_scalar(next()) }
+            fn view(data: &[$t]) -> Option<&[u8]> { Some(bytemuck::cast_slice(data)) }
+            fn collect(bytes: &[u8]) -> Option<Vec<$t>> { Some(bytemuck::pod_collect_to_vec(bytes)) }
+        }
+        impl Scalar for $t {
+            const TY: Ty = Ty::$ty;
+            fn scalar(self) -> Constant {
+                let $x = self;
+                Constant::from_bits(Ty::$ty, $to)
+            }
+            fn from_scalar(value: Constant) -> $t {
+                let $bits = if value.ty == Ty::$ty { value.bits } else { value.cast(Ty::$ty).bits };
+                $from
+            }
+        }
+    )*};
+}
+plain! {
+    f32 F32 |x| x.to_bits() as u64, |b| f32::from_bits(b as u32);
+    f64 F64 |x| x.to_bits(), |b| f64::from_bits(b);
+    f16 F16 |x| x.to_bits() as u64, |b| f16::from_bits(b as u16);
+    bf16 BF16 |x| x.to_bits() as u64, |b| bf16::from_bits(b as u16);
+    i8 I8 |x| x as u64, |b| b as i8;
+    i16 I16 |x| x as u64, |b| b as i16;
+    i32 I32 |x| x as u64, |b| b as i32;
+    i64 I64 |x| x as u64, |b| b as i64;
+    u8 U8 |x| x as u64, |b| b as u8;
+    u16 U16 |x| x as u64, |b| b as u16;
+    u32 U32 |x| x as u64, |b| b as u32;
+    u64 U64 |x| x, |b| b;
+}
+
+impl Elem for bool {
+    type Exp = Exp<bool>;
+    fn parts() -> Vec<Leaf> {
+        vec![Leaf::of(Ty::Bool)]
+    }
+    fn store(self, out: &mut Vec<Constant>) {
+        out.push(Constant::bool(self))
+    }
+    fn load(next: &mut dyn FnMut() -> Constant) -> bool {
+        next().is_true()
+    }
+    fn view(data: &[bool]) -> Option<&[u8]> {
+        Some(bytemuck::cast_slice(data))
+    }
+    fn collect(bytes: &[u8]) -> Option<Vec<bool>> {
+        Some(bytes.iter().map(|&byte| byte != 0).collect())
+    }
+}
+
+impl Scalar for bool {
+    const TY: Ty = Ty::Bool;
+    fn scalar(self) -> Constant {
+        Constant::bool(self)
+    }
+    fn from_scalar(value: Constant) -> bool {
+        value.is_true()
+    }
+}
+
+macro_rules! ints {
+    ($($t:ident)*) => {$(
+        impl Num for $t {
+            const ZERO: $t = 0;
+            const ONE: $t = 1;
+            const LOWEST: $t = $t::MIN;
+            const HIGHEST: $t = $t::MAX;
+        }
+        impl Int for $t { fn of_i64(x: i64) -> $t { x as $t } }
+        impl Bits for $t {}
+    )*};
+}
+ints!(i8 i16 i32 i64 u8 u16 u32 u64);
+impl Bits for bool {}
+
+macro_rules! floats {
+    ($($t:ident $zero:expr, $one:expr, |$x:ident| $of:expr;)*) => {$(
+        impl Num for $t {
+            const ZERO: $t = $zero;
+            const ONE: $t = $one;
+            const LOWEST: $t = $t::NEG_INFINITY;
+            const HIGHEST: $t = $t::INFINITY;
+        }
+        impl Float for $t {
+            const NAN: $t = $t::NAN;
+            fn of($x: f64) -> $t { $of }
+        }
+    )*};
+}
+floats! {
+    f32 0.0, 1.0, |x| x as f32;
+    f64 0.0, 1.0, |x| x;
+    f16 f16::ZERO, f16::ONE, |x| f16::from_f64(x);
+    bf16 bf16::ZERO, bf16::ONE, |x| bf16::from_f64(x);
+}
+
+impl<T: Scalar> Value for Exp<T> {
+    type Elem = T;
+    fn leaves(self, out: &mut Vec<Handle>) {
+        out.push(self.handle())
+    }
+    fn build(next: &mut dyn FnMut() -> Handle) -> Self {
+        Exp::new(next())
+    }
+}
+
+impl<T: Scalar> Lift<T> for Exp<T> {
+    fn lift(self) -> Exp<T> {
+        self
+    }
+}
+
+impl<T: Scalar> Lift<T> for T {
+    #[track_caller]
+    fn lift(self) -> Exp<T> {
+        lit(self)
+    }
+}
+
+/// A constant in traced code. Most operations take plain Rust constants, so this is seldom needed.
+///
+/// ```
+/// use slyz::prelude::*;
+/// let f = compile(|x: Exp<f32>| x.gt(0.0).select(lit(1.0), x))?;
+/// assert_eq!(f.call(3.0)?.value()?, 1.0);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[track_caller]
+pub fn lit<T: Scalar>(x: T) -> Exp<T> {
+    let at: Loc = Location::caller();
+    Exp::new(crate::record::constant(at, x.scalar()))
+}
+
+impl Elem for () {
+    type Exp = ();
+    fn parts() -> Vec<Leaf> {
+        vec![]
+    }
+    fn store(self, _: &mut Vec<Constant>) {}
+    fn load(_: &mut dyn FnMut() -> Constant) {}
+}
+
+impl Value for () {
+    type Elem = ();
+    fn leaves(self, _: &mut Vec<Handle>) {}
+    fn build(_: &mut dyn FnMut() -> Handle) {}
+}
+
+impl Lift<()> for () {
+    fn lift(self) {}
+}
+
+macro_rules! tuples {
+    ($($V:ident $T:ident $i:tt),*) => {
+        impl<$($T: Elem),*> Elem for ($($T,)*) {
+            type Exp = ($($T::Exp,)*);
+            fn parts() -> Vec<Leaf> { [$($T::parts()),*].concat() }
+            fn store(self, out: &mut Vec<Constant>) { $(self.$i.store(out);)* }
+            fn load(next: &mut dyn FnMut() -> Constant) -> Self { ($($T::load(next),)*) }
+        }
+        impl<$($V: Value),*> Value for ($($V,)*) {
+            type Elem = ($($V::Elem,)*);
+            fn leaves(self, out: &mut Vec<Handle>) { $(self.$i.leaves(out);)* }
+            fn build(next: &mut dyn FnMut() -> Handle) -> Self { ($($V::build(next),)*) }
+        }
+        impl<$($T: Elem, $V: Lift<$T>),*> Lift<($($T,)*)> for ($($V,)*) {
+            #[track_caller]
+            fn lift(self) -> ($($T::Exp,)*) { ($(self.$i.lift(),)*) }
+        }
+    };
+}
+tuples!(A P 0, B Q 1);
+tuples!(A P 0, B Q 1, C R 2);
+tuples!(A P 0, B Q 1, C R 2, D S 3);
+tuples!(A P 0, B Q 1, C R 2, D S 3, E T 4);
+tuples!(A P 0, B Q 1, C R 2, D S 3, E T 4, F U 5);
+
+impl<T: Elem, const N: usize> Elem for [T; N] {
+    type Exp = [T::Exp; N];
+    fn parts() -> Vec<Leaf> {
+        (0..N).flat_map(|_| T::parts()).collect()
+    }
+    fn store(self, out: &mut Vec<Constant>) {
+        for x in self {
+            x.store(out)
+        }
+    }
+    fn load(next: &mut dyn FnMut() -> Constant) -> Self {
+        std::array::from_fn(|_| T::load(next))
+    }
+}
+
+impl<V: Value, const N: usize> Value for [V; N] {
+    type Elem = [V::Elem; N];
+    fn leaves(self, out: &mut Vec<Handle>) {
+        for v in self {
+            v.leaves(out)
+        }
+    }
+    fn build(next: &mut dyn FnMut() -> Handle) -> Self {
+        std::array::from_fn(|_| V::build(next))
+    }
+}
+
+impl<T: Elem, V: Lift<T>, const N: usize> Lift<[T; N]> for [V; N] {
+    #[track_caller]
+    fn lift(self) -> [T::Exp; N] {
+        self.map(|v| v.lift())
+    }
+}

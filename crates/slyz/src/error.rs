@@ -1,0 +1,221 @@
+//! What can go wrong, from tracing to calling. Every message says what, where, and what to do.
+
+use crate::trace::Loc;
+use std::fmt;
+
+/// A mistake in a traced function.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// let outside = lit(1.0f32); // made outside of any traced function
+/// let error = slyz::compile(|x: Arr<f32, N>| x + outside).unwrap_err();
+/// assert!(error.to_string().contains("outside of any traced function"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceError {
+    /// What is wrong.
+    pub what: String,
+    /// What to do about it.
+    pub help: String,
+    /// File, line and column.
+    pub at: Loc,
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}\n  --> {}\n  help: {}", self.what, self.at, self.help)
+    }
+}
+
+impl std::error::Error for TraceError {}
+
+/// Why a function could not be compiled or called.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The traced function is wrong; all mistakes that were found.
+    #[error("{}", .0.iter().map(TraceError::to_string).collect::<Vec<_>>().join("\n"))]
+    Trace(Vec<TraceError>),
+    /// The arguments of a call do not fit the function.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// The data does not fit the shape of the tensor.
+    #[error(transparent)]
+    Tensor(#[from] TensorError),
+    /// The device could not compile or run it.
+    #[error(transparent)]
+    Run(#[from] slyz_run::Error),
+}
+
+/// Why the arguments of a call do not fit. Arguments are counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// An axis already has another extent.
+    #[error("axis {axis} is {known}, but argument {argument} has {found} there; pass arrays whose sizes agree")]
+    Disagree {
+        /// Which argument.
+        argument: usize,
+        /// The axis.
+        axis: String,
+        /// Its extent so far.
+        known: u64,
+        /// The argument's.
+        found: u64,
+    },
+    /// An axis whose extent follows from its type has another one.
+    #[error("argument {argument} has {found} where its type says {axis} = {known}; pass an array of that size")]
+    Wrong {
+        /// Which argument.
+        argument: usize,
+        /// The axis.
+        axis: String,
+        /// What its type says.
+        known: u64,
+        /// The argument's.
+        found: u64,
+    },
+    /// Another number of axes.
+    #[error("argument {argument} has {found} axes, its type has {expected}: {shape}")]
+    Rank {
+        /// Which argument.
+        argument: usize,
+        /// By its type.
+        expected: usize,
+        /// By its data.
+        found: usize,
+        /// The shape of its type.
+        shape: String,
+    },
+    /// The number of elements is not that of the shape.
+    #[error("argument {argument} has {found} elements, its shape {shape} needs {expected}; pass that many")]
+    Length {
+        /// Which argument.
+        argument: usize,
+        /// By its shape.
+        expected: u64,
+        /// In its data.
+        found: u64,
+        /// The shape.
+        shape: String,
+    },
+    /// The number of elements is no multiple of what is known.
+    #[error(
+        "argument {argument}: {found} elements do not divide into shape {shape}, of which {known} are known; pass a multiple"
+    )]
+    Divide {
+        /// Which argument.
+        argument: usize,
+        /// In its data.
+        found: u64,
+        /// Product of the known extents.
+        known: u64,
+        /// The shape.
+        shape: String,
+    },
+    /// A flat slice leaves more than one extent open.
+    #[error(
+        "argument {argument}: a flat slice of {found} elements does not tell {axes} apart; pass `(&data, [{dims}])` or a `Tensor`"
+    )]
+    Open {
+        /// Which argument.
+        argument: usize,
+        /// In its data.
+        found: u64,
+        /// The axes that are not known.
+        axes: String,
+        /// How the dimensions could be written.
+        dims: String,
+    },
+    /// No argument tells the extent of an axis.
+    #[error("no argument tells the extent of axis {axis}; say it with `.size::<{axis}>(n)` before `.call(..)`")]
+    Unknown {
+        /// The axis.
+        axis: String,
+    },
+    /// The product of extents does not fit the index type.
+    #[error("the size {size} is larger than 2^63 - 1; call with smaller arrays")]
+    Overflow {
+        /// As the function spells it.
+        size: String,
+    },
+    /// A position must exist on an axis that is empty in this call.
+    #[error(
+        "axis {axis} is empty, but `clamp`, `wrap`, `argmax` or `argmin` needs a position on it; pass at least one element, or read with `at_or`"
+    )]
+    Empty {
+        /// The axis.
+        axis: String,
+    },
+    /// Two sizes must be equal and are not.
+    #[error(
+        "{left} = {left_value} and {right} = {right_value} must be equal for `reshape`; pass sizes whose products agree"
+    )]
+    Unequal {
+        /// One size.
+        left: String,
+        /// Its value.
+        left_value: u64,
+        /// The other.
+        right: String,
+        /// Its value.
+        right_value: u64,
+    },
+    /// A slice goes past the end.
+    #[error(
+        "a slice needs {left} = {left_value} elements, but {right} = {right_value}; pass a longer array, or slice less"
+    )]
+    TooShort {
+        /// What is needed.
+        left: String,
+        /// Its value.
+        left_value: u64,
+        /// What there is.
+        right: String,
+        /// Its value.
+        right_value: u64,
+    },
+    /// A position in an argument is outside its axis.
+    #[error(
+        "argument {argument}: element {element} is position {position}, but axis {axis} has {extent}; positions go from 0"
+    )]
+    Outside {
+        /// Which argument.
+        argument: usize,
+        /// Row-major.
+        element: usize,
+        /// The position.
+        position: u64,
+        /// The axis.
+        axis: String,
+        /// Its extent.
+        extent: u64,
+    },
+}
+
+/// Why a tensor cannot have that shape.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TensorError {
+    /// The number of elements is not the product of the dimensions.
+    #[error("{found} elements do not make the dimensions {dims:?}; pass {expected}")]
+    Length {
+        /// The dimensions.
+        dims: Vec<usize>,
+        /// Their product.
+        expected: u64,
+        /// Elements passed.
+        found: u64,
+    },
+    /// The dimensions do not fit the shape.
+    #[error("the dimensions {dims:?} do not fit the shape {shape}: {why}")]
+    Shape {
+        /// The dimensions.
+        dims: Vec<usize>,
+        /// The shape.
+        shape: String,
+        /// Where they differ.
+        why: String,
+    },
+}

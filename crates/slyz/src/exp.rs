@@ -1,0 +1,365 @@
+//! Scalars in traced code, and every operator on them.
+//!
+//! The operators are the rows of the table in `slyz-sir`; here they only get their Rust spelling, from one list per
+//! trait or bound.
+
+use crate::elem::{Bits, Elem, Float, Int, Lift, Num, Scalar, Value, handles, lit, value_of};
+use crate::record;
+use crate::trace::{Handle, Loc};
+use half::{bf16, f16};
+use slyz_sir::ops::Operator;
+use std::marker::PhantomData;
+use std::ops::{
+    Add, AddAssign, BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, Div, DivAssign, Mul, MulAssign,
+    Neg, Not, Rem, RemAssign, Shl, ShlAssign, Shr, ShrAssign, Sub, SubAssign,
+};
+use std::panic::Location;
+
+/// A scalar of the function being traced.
+///
+/// ```
+/// use slyz::prelude::*;
+/// let f = compile(|x: Exp<f32>, y: Exp<f32>| (x * x + y * y).sqrt())?;
+/// assert_eq!(f.call(3.0, 4.0)?.value()?, 5.0);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+pub struct Exp<T> {
+    handle: Handle,
+    elem: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Exp<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Exp<T> {}
+
+impl<T> std::fmt::Debug for Exp<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        self.handle.fmt(f)
+    }
+}
+
+impl<T> Exp<T> {
+    pub(crate) fn new(handle: Handle) -> Self {
+        Exp { handle, elem: PhantomData }
+    }
+
+    pub(crate) fn handle(self) -> Handle {
+        self.handle
+    }
+}
+
+impl<T: Scalar> From<T> for Exp<T> {
+    #[track_caller]
+    fn from(x: T) -> Exp<T> {
+        lit(x)
+    }
+}
+
+#[track_caller]
+fn unary<T, U>(operator: Operator, a: Exp<T>) -> Exp<U> {
+    let at: Loc = Location::caller();
+    Exp::new(record::apply(at, operator, &[a.handle]))
+}
+
+#[track_caller]
+pub(crate) fn binary<T, U, V>(operator: Operator, a: Exp<T>, b: Exp<U>) -> Exp<V> {
+    let at: Loc = Location::caller();
+    Exp::new(record::apply(at, operator, &[a.handle, b.handle]))
+}
+
+#[track_caller]
+fn ternary<T>(operator: Operator, a: Exp<T>, b: Exp<T>, c: Exp<T>) -> Exp<T> {
+    let at: Loc = Location::caller();
+    Exp::new(record::apply(at, operator, &[a.handle, b.handle, c.handle]))
+}
+
+/// Rust's infix operators: traced with traced, traced with constant, constant with traced, and assignment.
+macro_rules! infix {
+    ($B:ident; $ts:tt; $($Tr:ident $m:ident $TrA:ident $ma:ident $op:ident),*) => {
+        $(infix!(@ $B; $ts; $Tr $m $TrA $ma $op);)*
+    };
+    (@ $B:ident; ($($t:ident)*); $Tr:ident $m:ident $TrA:ident $ma:ident $op:ident) => {
+        #[diagnostic::do_not_recommend]
+        impl<T: $B> $Tr for Exp<T> {
+            type Output = Exp<T>;
+            #[track_caller]
+            fn $m(self, other: Exp<T>) -> Exp<T> { binary(Operator::$op, self, other) }
+        }
+        #[diagnostic::do_not_recommend]
+        impl<T: $B> $Tr<T> for Exp<T> {
+            type Output = Exp<T>;
+            #[track_caller]
+            fn $m(self, other: T) -> Exp<T> { binary(Operator::$op, self, lit(other)) }
+        }
+        #[diagnostic::do_not_recommend]
+        impl<T: $B, R: Lift<T>> $TrA<R> for Exp<T> {
+            #[track_caller]
+            fn $ma(&mut self, other: R) { *self = binary(Operator::$op, *self, other.lift()) }
+        }
+        $(#[diagnostic::do_not_recommend]
+        impl $Tr<Exp<$t>> for $t {
+            type Output = Exp<$t>;
+            #[track_caller]
+            fn $m(self, other: Exp<$t>) -> Exp<$t> { binary(Operator::$op, lit(self), other) }
+        })*
+    };
+}
+infix!(Num; (f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64);
+    Add add AddAssign add_assign Add, Sub sub SubAssign sub_assign Sub, Mul mul MulAssign mul_assign Mul,
+    Div div DivAssign div_assign Div, Rem rem RemAssign rem_assign Rem);
+infix!(Bits; (i8 i16 i32 i64 u8 u16 u32 u64 bool);
+    BitAnd bitand BitAndAssign bitand_assign And, BitOr bitor BitOrAssign bitor_assign Or,
+    BitXor bitxor BitXorAssign bitxor_assign Xor);
+infix!(Int; (i8 i16 i32 i64 u8 u16 u32 u64); Shl shl ShlAssign shl_assign Shl, Shr shr ShrAssign shr_assign Shr);
+
+impl<T: Num> Neg for Exp<T> {
+    type Output = Exp<T>;
+    #[track_caller]
+    fn neg(self) -> Exp<T> {
+        unary(Operator::Neg, self)
+    }
+}
+
+impl<T: Bits> Not for Exp<T> {
+    type Output = Exp<T>;
+    #[track_caller]
+    fn not(self) -> Exp<T> {
+        unary(Operator::Not, self)
+    }
+}
+
+/// Methods of `Exp<T>` that are one operator of the table. Result: `same` type or a `test`.
+macro_rules! methods {
+    ($B:ident; $($(#[$doc:meta])* $m:ident($($arg:ident)?) -> $kind:ident $op:ident;)*) => {
+        impl<T: $B> Exp<T> {$(methods!(@ $(#[$doc])* $m ($($arg)?) $kind $op);)*}
+    };
+    (@ $(#[$doc:meta])* $m:ident () same $op:ident) => {
+        $(#[$doc])*
+        #[track_caller]
+        pub fn $m(self) -> Exp<T> { unary(Operator::$op, self) }
+    };
+    (@ $(#[$doc:meta])* $m:ident () test $op:ident) => {
+        $(#[$doc])*
+        #[track_caller]
+        pub fn $m(self) -> Exp<bool> { unary(Operator::$op, self) }
+    };
+    (@ $(#[$doc:meta])* $m:ident ($arg:ident) same $op:ident) => {
+        $(#[$doc])*
+        #[track_caller]
+        pub fn $m(self, $arg: impl Lift<T>) -> Exp<T> { binary(Operator::$op, self, $arg.lift()) }
+    };
+    (@ $(#[$doc:meta])* $m:ident ($arg:ident) test $op:ident) => {
+        $(#[$doc])*
+        #[track_caller]
+        pub fn $m(self, $arg: impl Lift<T>) -> Exp<bool> { binary(Operator::$op, self, $arg.lift()) }
+    };
+}
+methods! { Scalar;
+    /// `self < other`; false for NaN.
+    lt(other) -> test Lt;
+    /// `self <= other`; false for NaN.
+    le(other) -> test Le;
+    /// `self > other`; false for NaN.
+    gt(other) -> test Gt;
+    /// `self >= other`; false for NaN.
+    ge(other) -> test Ge;
+    /// `self == other`; false for NaN.
+    eq(other) -> test Eq;
+    /// `self != other`; true for NaN.
+    ne(other) -> test Ne;
+}
+methods! { Num;
+    /// The absolute value.
+    abs() -> same Abs;
+    /// -1, 0 or 1.
+    sign() -> same Sign;
+    /// The larger; a NaN loses.
+    max(other) -> same Max;
+    /// The smaller; a NaN loses.
+    min(other) -> same Min;
+}
+methods! { Int;
+    /// The number of bits that are set.
+    count_ones() -> same Popcount;
+    /// Another name of `count_ones`.
+    popcount() -> same Popcount;
+    /// Zero bits above the highest set bit.
+    leading_zeros() -> same LeadingZeros;
+    /// Zero bits below the lowest set bit.
+    trailing_zeros() -> same TrailingZeros;
+}
+methods! { Float;
+    /// The largest whole number not above.
+    floor() -> same Floor;
+    /// The smallest whole number not below.
+    ceil() -> same Ceil;
+    /// The nearest whole number, ties away from zero.
+    round() -> same Round;
+    /// The whole part.
+    trunc() -> same Trunc;
+    /// The square root.
+    sqrt() -> same Sqrt;
+    /// `1 / sqrt(x)`.
+    rsqrt() -> same Rsqrt;
+    /// The cube root.
+    cbrt() -> same Cbrt;
+    /// `1 / x`.
+    recip() -> same Recip;
+    /// e to the power.
+    exp() -> same Exp;
+    /// 2 to the power.
+    exp2() -> same Exp2;
+    /// `e^x - 1`, precise near 0.
+    exp_m1() -> same Expm1;
+    /// Another name of `exp_m1`.
+    expm1() -> same Expm1;
+    /// The natural logarithm.
+    ln() -> same Ln;
+    /// The logarithm to base 2.
+    log2() -> same Log2;
+    /// The logarithm to base 10.
+    log10() -> same Log10;
+    /// `ln(1 + x)`, precise near 0.
+    ln_1p() -> same Ln1p;
+    /// A power; negative bases need whole exponents.
+    powf(exponent) -> same Pow;
+    /// Another name of `powf`.
+    pow(exponent) -> same Pow;
+    /// `sqrt(x² + y²)` without early overflow.
+    hypot(other) -> same Hypot;
+    /// The sine of radians.
+    sin() -> same Sin;
+    /// The cosine of radians.
+    cos() -> same Cos;
+    /// The tangent of radians.
+    tan() -> same Tan;
+    /// The arc sine.
+    asin() -> same Asin;
+    /// The arc cosine.
+    acos() -> same Acos;
+    /// The arc tangent.
+    atan() -> same Atan;
+    /// The angle of the point `(x, self)`.
+    atan2(x) -> same Atan2;
+    /// The hyperbolic sine.
+    sinh() -> same Sinh;
+    /// The hyperbolic cosine.
+    cosh() -> same Cosh;
+    /// The hyperbolic tangent.
+    tanh() -> same Tanh;
+    /// The error function.
+    erf() -> same Erf;
+    /// Is it not a number?
+    is_nan() -> test IsNan;
+    /// Is it neither NaN nor infinite?
+    is_finite() -> test IsFinite;
+}
+
+impl<T: Scalar> Exp<T> {
+    /// Conversion to another type: floats to integers saturate, integers to narrower ones keep the low bits.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// let f = compile(|x: Exp<f32>| x.cast::<u8>())?;
+    /// assert_eq!(f.call(300.0)?.value()?, 255);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn cast<U: Scalar>(self) -> Exp<U> {
+        let at: Loc = Location::caller();
+        Exp::new(record::cast(at, U::TY, self.handle))
+    }
+
+    /// The same bits as another type of the same width.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// let f = compile(|x: Exp<f32>| x.bitcast::<u32>())?;
+    /// assert_eq!(f.call(1.0)?.value()?, 0x3f80_0000);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn bitcast<U: Scalar>(self) -> Exp<U> {
+        let at: Loc = Location::caller();
+        Exp::new(record::bitcast(at, U::TY, self.handle))
+    }
+}
+
+impl<T: Num> Exp<T> {
+    /// `min(max(self, low), high)`.
+    #[track_caller]
+    pub fn clamp(self, low: impl Lift<T>, high: impl Lift<T>) -> Exp<T> {
+        ternary(Operator::Clamp, self, low.lift(), high.lift())
+    }
+
+    /// `self * a + b` with one rounding.
+    #[track_caller]
+    pub fn mul_add(self, a: impl Lift<T>, b: impl Lift<T>) -> Exp<T> {
+        ternary(Operator::Fma, self, a.lift(), b.lift())
+    }
+
+    /// Another name of `mul_add`.
+    #[track_caller]
+    pub fn fma(self, a: impl Lift<T>, b: impl Lift<T>) -> Exp<T> {
+        self.mul_add(a, b)
+    }
+}
+
+impl<T: Float> Exp<T> {
+    /// A power with a whole exponent.
+    #[track_caller]
+    pub fn powi(self, exponent: impl Lift<i32>) -> Exp<T> {
+        binary(Operator::Powi, self, exponent.lift())
+    }
+}
+
+impl Exp<bool> {
+    /// `a` where it holds, else `b`. Both are values, so both are computed; `if` in a `#[slyz::function]` branches.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// let f = compile(|x: Exp<i32>| x.lt(0).select((0, -1), (x, 1)).0)?;
+    /// assert_eq!(f.call(-7)?.value()?, 0);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn select<T: Elem<Exp = V>, V: Value<Elem = T>>(self, a: impl Lift<T>, b: impl Lift<T>) -> V {
+        select(self, a, b)
+    }
+}
+
+/// `a` where `cond` holds, else `b`.
+///
+/// ```
+/// use slyz::prelude::*;
+/// fn relu(x: Exp<f32>) -> Exp<f32> { select(x.gt(0.0), x, 0.0) }
+/// assert_eq!(compile(relu)?.call(-1.0)?.value()?, 0.0);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[track_caller]
+pub fn select<T: Elem<Exp = V>, V: Value<Elem = T>>(cond: impl Lift<bool>, a: impl Lift<T>, b: impl Lift<T>) -> V {
+    let at: Loc = Location::caller();
+    let (cond, a, b) = (cond.lift(), handles(a.lift()), handles(b.lift()));
+    value_of(&record::select(at, cond.handle, &a, &b))
+}
+
+/// The polynomial with these coefficients, constant first, by Horner's rule.
+///
+/// ```
+/// use slyz::prelude::*;
+/// let f = compile(|x: Exp<f32>| horner(x, [1.0, 2.0, 3.0]))?;
+/// assert_eq!(f.call(2.0)?.value()?, 17.0);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[track_caller]
+pub fn horner<T: Float, const N: usize>(x: Exp<T>, coefficients: [T; N]) -> Exp<T> {
+    let at: Loc = Location::caller();
+    crate::trace::on_behalf(at, || {
+        let terms = coefficients.into_iter().rev().map(lit);
+        terms.reduce(|sum, c| sum * x + c).unwrap_or_else(|| lit(T::ZERO))
+    })
+}

@@ -1,0 +1,372 @@
+//! Arguments of calls: what may be passed for a parameter, and how the sizes of a call follow from all of them.
+
+use crate::arr::Arr;
+use crate::axis::Axis;
+use crate::elem::{Elem, Scalar};
+use crate::error::CallError;
+use crate::exp::Exp;
+use crate::extent::{Env, Extent, NoValue};
+use crate::position::{At, Idx};
+use crate::shape::Shape;
+use crate::tensor::Tensor;
+use crate::trace::Slot;
+use slyz_run::{ArrayData, Buffer};
+use slyz_sir::types::Scalar as Constant;
+
+/// One buffer of an argument.
+enum Data<'a> {
+    Host(&'a [u8]),
+    Split(Vec<u8>),
+    Device(&'a Buffer),
+}
+
+/// An argument, taken apart into buffers.
+pub struct Fed<'a>(Kind<'a>);
+
+enum Kind<'a> {
+    Scalar(Constant),
+    Array {
+        /// Unknown for a flat slice.
+        dims: Option<Vec<u64>>,
+        len: u64,
+        leaves: Vec<Data<'a>>,
+    },
+}
+
+/// What may be passed for a parameter `P`.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M);
+/// let f = compile(|x: Arr<f32, (N, M)>, a: Exp<f32>| (x * a).sum())?;
+/// let data = vec![1.0f32, 2.0, 3.0, 4.0];
+/// assert_eq!(f.call(&[[1.0f32, 2.0], [3.0, 4.0]], 1.0)?.value()?, 10.0);
+/// assert_eq!(f.call((&data, [2, 2]), 1.0)?.value()?, 10.0);
+/// assert_eq!(f.call(&Tensor::from_vec([2, 2], data)?, 1.0)?.value()?, 10.0);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be passed for a parameter `{P}`",
+    label = "wrong argument",
+    note = "an `Arr<T, S>` takes `&[T]`, `&Vec<T>`, `&[T; N]`, `(&[T], [rows, cols])` or `&Tensor<T, S>`; an `Exp<T>` takes a `T`"
+)]
+pub trait Feed<P> {
+    #[doc(hidden)]
+    fn feed(&self) -> Fed<'_>;
+}
+
+/// The host's bytes where the elements are stored alike, else one buffer per leaf.
+fn flat<T: Elem>(data: &[T], dims: Option<Vec<u64>>) -> Fed<'_> {
+    let leaves = match T::view(data) {
+        Some(bytes) => vec![Data::Host(bytes)],
+        None => split(data).into_iter().map(Data::Split).collect(),
+    };
+    Fed(Kind::Array { dims, len: data.len() as u64, leaves })
+}
+
+/// One buffer per leaf.
+pub(crate) fn split<T: Elem>(data: &[T]) -> Vec<Vec<u8>> {
+    let mut leaves: Vec<Vec<u8>> = T::tys().iter().map(|ty| Vec::with_capacity(ty.bytes() * data.len())).collect();
+    let mut scalars = vec![];
+    for element in data {
+        element.store(&mut scalars);
+        for (leaf, scalar) in leaves.iter_mut().zip(scalars.drain(..)) {
+            push_scalar(leaf, scalar);
+        }
+    }
+    leaves
+}
+
+fn push_scalar(out: &mut Vec<u8>, scalar: Constant) {
+    match scalar.ty.bytes() {
+        1 => out.push(scalar.bits as u8),
+        2 => out.extend((scalar.bits as u16).to_ne_bytes()),
+        4 => out.extend((scalar.bits as u32).to_ne_bytes()),
+        _ => out.extend(scalar.bits.to_ne_bytes()),
+    }
+}
+
+/// The scalar at a place of a buffer.
+pub(crate) fn scalar_at(ty: slyz_sir::types::Ty, bytes: &[u8], place: usize) -> Option<Constant> {
+    let width = ty.bytes();
+    let bytes = bytes.get(place * width..(place + 1) * width)?;
+    let bits = match *bytes {
+        [a] => a as u64,
+        [a, b] => u16::from_ne_bytes([a, b]) as u64,
+        [a, b, c, d] => u32::from_ne_bytes([a, b, c, d]) as u64,
+        _ => u64::from_ne_bytes(bytes.try_into().ok()?),
+    };
+    Some(Constant::from_bits(ty, bits))
+}
+
+impl<T: Scalar> Feed<Exp<T>> for T {
+    fn feed(&self) -> Fed<'_> {
+        Fed(Kind::Scalar(self.scalar()))
+    }
+}
+
+impl<A: Axis> Feed<Idx<A>> for At<A> {
+    fn feed(&self) -> Fed<'_> {
+        Fed(Kind::Scalar(Constant::i64(self.get() as i64)))
+    }
+}
+
+impl<T: Elem, S: Shape> Feed<Arr<T, S>> for &[T] {
+    fn feed(&self) -> Fed<'_> {
+        flat(self, None)
+    }
+}
+
+impl<T: Elem, S: Shape> Feed<Arr<T, S>> for &Vec<T> {
+    fn feed(&self) -> Fed<'_> {
+        flat(self, None)
+    }
+}
+
+impl<T: Elem, S: Shape, const N: usize> Feed<Arr<T, S>> for &[T; N] {
+    fn feed(&self) -> Fed<'_> {
+        flat(*self, None)
+    }
+}
+
+impl<T: Elem, A: Axis, B: Axis, const N: usize, const M: usize> Feed<Arr<T, (A, B)>> for &[[T; M]; N] {
+    fn feed(&self) -> Fed<'_> {
+        flat(self.as_flattened(), Some(vec![N as u64, M as u64]))
+    }
+}
+
+impl<T: Elem, A: Axis, B: Axis, C: Axis, const N: usize, const M: usize, const K: usize> Feed<Arr<T, (A, B, C)>>
+    for &[[[T; K]; M]; N]
+{
+    fn feed(&self) -> Fed<'_> {
+        flat(self.as_flattened().as_flattened(), Some(vec![N as u64, M as u64, K as u64]))
+    }
+}
+
+impl<T: Elem, S: Shape, D: AsRef<[T]> + ?Sized, const R: usize> Feed<Arr<T, S>> for (&D, [usize; R]) {
+    fn feed(&self) -> Fed<'_> {
+        flat(self.0.as_ref(), Some(self.1.iter().map(|&dim| dim as u64).collect()))
+    }
+}
+
+fn tensor<T: Elem, S>(tensor: &Tensor<T, S>) -> Fed<'_> {
+    Fed(Kind::Array {
+        dims: Some(tensor.dims().iter().map(|&dim| dim as u64).collect()),
+        len: tensor.len() as u64,
+        leaves: tensor.buffers().iter().map(Data::Device).collect(),
+    })
+}
+
+impl<T: Elem, S: Shape> Feed<Arr<T, S>> for &Tensor<T, S> {
+    fn feed(&self) -> Fed<'_> {
+        tensor(self)
+    }
+}
+
+impl<T: Elem, S: Shape> Feed<Arr<T, S>> for &Tensor<T, crate::tensor::Dyn> {
+    fn feed(&self) -> Fed<'_> {
+        tensor(self)
+    }
+}
+
+impl<T: Scalar> Feed<Exp<T>> for &Tensor<T, ()> {
+    fn feed(&self) -> Fed<'_> {
+        tensor(self)
+    }
+}
+
+impl<A: Axis> Feed<Idx<A>> for &Tensor<At<A>, ()> {
+    fn feed(&self) -> Fed<'_> {
+        tensor(self)
+    }
+}
+
+/// One thing that the arguments say about sizes.
+struct Fact<'a> {
+    argument: usize,
+    slot: &'a Slot,
+    /// The extents whose product is known, all of the slot's or one of them.
+    axes: &'a [Extent],
+    names: &'a [String],
+    total: u64,
+    /// A flat slice, whose axes are not told apart.
+    flat: bool,
+}
+
+/// The extents of the named axes, from what is given and what the arguments say. Facts that need what others tell are
+/// tried again until nothing new is learnt.
+pub(crate) fn solve(slots: &[Slot], args: &[Fed], given: &Env) -> Result<Env, CallError> {
+    let mut facts = vec![];
+    for (k, (slot, Fed(kind))) in slots.iter().zip(args).enumerate() {
+        let Kind::Array { dims, len, .. } = kind else { continue };
+        let argument = k + 1;
+        match dims {
+            Some(dims) => {
+                check_dims(argument, slot, dims, *len)?;
+                facts.extend(dims.iter().enumerate().map(|(i, &total)| Fact {
+                    argument,
+                    slot,
+                    axes: &slot.axes[i..=i],
+                    names: &slot.names[i..=i],
+                    total,
+                    flat: false,
+                }));
+            }
+            None => facts.push(Fact { argument, slot, axes: &slot.axes, names: &slot.names, total: *len, flat: true }),
+        }
+    }
+    solve_facts(facts, given)
+}
+
+/// The sizes of one array with these dimensions; for tensors.
+pub(crate) fn solve_dims(slot: &Slot, dims: &[u64]) -> Result<Env, CallError> {
+    let len = dims.iter().try_fold(1u64, |len, &dim| len.checked_mul(dim)).unwrap_or(u64::MAX);
+    let leaves = vec![];
+    solve(std::slice::from_ref(slot), &[Fed(Kind::Array { dims: Some(dims.to_vec()), len, leaves })], &Env::new())
+}
+
+fn check_dims(argument: usize, slot: &Slot, dims: &[u64], len: u64) -> Result<(), CallError> {
+    if dims.len() != slot.axes.len() {
+        let (expected, found) = (slot.axes.len(), dims.len());
+        return Err(CallError::Rank { argument, expected, found, shape: shape_text(&slot.names) });
+    }
+    let product = dims.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim));
+    match product {
+        Some(product) if product == len => Ok(()),
+        Some(expected) => Err(CallError::Length { argument, expected, found: len, shape: format!("{dims:?}") }),
+        None => Err(CallError::Overflow { size: format!("{dims:?}") }),
+    }
+}
+
+fn shape_text(names: &[String]) -> String {
+    if let [name] = names { name.clone() } else { format!("({})", names.join(", ")) }
+}
+
+fn solve_facts(mut facts: Vec<Fact>, given: &Env) -> Result<Env, CallError> {
+    let mut env = given.clone();
+    // Plain names first: what they say needs no other facts, and their messages are the clearest.
+    facts.sort_by_key(|fact| fact.flat || !matches!(fact.axes, [Extent::Var(..)]));
+    loop {
+        let before = facts.len();
+        let mut open = vec![];
+        for fact in facts {
+            if !learn(&fact, &mut env)? {
+                open.push(fact);
+            }
+        }
+        match open.first() {
+            None => return Ok(env),
+            Some(fact) if open.len() == before => return Err(not_told(fact, &env)),
+            Some(_) => facts = open,
+        }
+    }
+}
+
+/// Checks the fact or learns from it; false when too little is known yet.
+fn learn(fact: &Fact, env: &mut Env) -> Result<bool, CallError> {
+    let Fact { argument, total, .. } = *fact;
+    let mut known = 1u64;
+    let mut unknown = vec![];
+    for axis in fact.axes {
+        match axis.eval(env) {
+            Ok(extent) => known = known.checked_mul(extent).ok_or_else(|| overflow(axis))?,
+            Err(NoValue::Unknown(_)) => unknown.push(axis),
+            Err(NoValue::Overflow) => return Err(overflow(axis)),
+        }
+    }
+    let axis = || fact.names.join(", ");
+    match unknown[..] {
+        [] if known == total => Ok(true),
+        [] if fact.flat && fact.axes.len() != 1 => {
+            Err(CallError::Length { argument, expected: known, found: total, shape: shape_text(&fact.slot.names) })
+        }
+        [] if matches!(fact.axes, [Extent::Var(..)]) => {
+            Err(CallError::Disagree { argument, axis: axis(), known, found: total })
+        }
+        [] => Err(CallError::Wrong { argument, axis: axis(), known, found: total }),
+        [one] if known > 0 && total % known == 0 => match one.solve(env, total / known) {
+            Some((id, extent)) => {
+                env.insert(id, extent);
+                // Solving may round; the fact itself is the judge.
+                learn(fact, env)
+            }
+            None => Ok(false),
+        },
+        [Extent::Var(..)] if known > 0 => {
+            Err(CallError::Divide { argument, found: total, known, shape: shape_text(&fact.slot.names) })
+        }
+        _ => Ok(false),
+    }
+}
+
+fn overflow(size: &Extent) -> CallError {
+    CallError::Overflow { size: size.to_string() }
+}
+
+fn not_told(fact: &Fact, env: &Env) -> CallError {
+    let unknown = |axis: &&Extent| axis.eval(env).is_err();
+    let names = |axes: Vec<&Extent>| axes.into_iter().map(Extent::to_string).collect::<Vec<_>>();
+    let open = names(fact.axes.iter().filter(unknown).collect());
+    if fact.flat && fact.axes.len() > 1 {
+        let dims = fact.names.iter().map(|name| name.to_lowercase()).collect::<Vec<_>>().join(", ");
+        return CallError::Open { argument: fact.argument, found: fact.total, axes: open.join(" and "), dims };
+    }
+    let axis = fact.axes.iter().find_map(|axis| match axis.eval(env) {
+        Err(NoValue::Unknown(name)) => Some(name.to_string()),
+        Ok(_) | Err(NoValue::Overflow) => None,
+    });
+    CallError::Unknown { axis: axis.unwrap_or_else(|| open.join(", ")) }
+}
+
+/// The arguments as the device takes them, one per leaf. Positions are checked to be on their axes.
+pub(crate) fn arguments<'a>(
+    slots: &[Slot],
+    args: &'a [Fed<'a>],
+    env: &Env,
+) -> Result<Vec<slyz_run::Argument<'a>>, CallError> {
+    let mut out = vec![];
+    for (k, (slot, Fed(kind))) in slots.iter().zip(args).enumerate() {
+        let shape = slot.axes.iter().map(|axis| axis.eval(env).map_err(|_| overflow(axis)));
+        let shape: Vec<u64> = shape.collect::<Result<_, _>>()?;
+        match kind {
+            Kind::Scalar(value) => {
+                if let Some((axis, name)) = slot.leaves.first().and_then(|leaf| leaf.axis.as_ref()) {
+                    check_position(k + 1, 0, value.bits, axis, name, env)?;
+                }
+                out.push(slyz_run::Argument::Scalar(*value));
+            }
+            Kind::Array { leaves, .. } => {
+                for (leaf, data) in slot.leaves.iter().zip(leaves) {
+                    let data = match data {
+                        Data::Host(bytes) => ArrayData::Host(bytes),
+                        Data::Split(bytes) => ArrayData::Host(bytes),
+                        Data::Device(buffer) => ArrayData::Buffer(buffer),
+                    };
+                    if let Some((axis, name)) = &leaf.axis {
+                        for (element, bytes) in data.bytes().chunks_exact(8).enumerate() {
+                            let place = bytes.try_into().map_or(u64::MAX, u64::from_ne_bytes);
+                            check_position(k + 1, element, place, axis, name, env)?;
+                        }
+                    }
+                    out.push(slyz_run::Argument::Array { ty: leaf.ty, shape: shape.clone(), data });
+                }
+            }
+        }
+    }
+    Ok(out)
+}
+
+fn check_position(
+    argument: usize,
+    element: usize,
+    position: u64,
+    axis: &Extent,
+    name: &str,
+    env: &Env,
+) -> Result<(), CallError> {
+    let extent = axis.eval(env).map_err(|_| CallError::Unknown { axis: name.to_string() })?;
+    if position < extent {
+        return Ok(());
+    }
+    Err(CallError::Outside { argument, element, position, axis: name.to_string(), extent })
+}

@@ -1,0 +1,515 @@
+//! Folds, scans, scatters and filters, and the monoids they work with.
+
+use crate::arr::{Arr, tabulate_at};
+use crate::axis::Axis;
+use crate::elem::{Elem, Lift, Num, handles, lit, value_of};
+use crate::exp::Exp;
+use crate::position::{Idx, Near};
+use crate::record::{self, MonoidParts};
+use crate::shape::{AxisNamed, AxisNo, Inner, Pos, Position, Shape};
+use crate::trace::{Handle, Loc, Ty, on_behalf};
+use slyz_sir::ops::{Operator, Unit};
+use slyz_sir::types::Scalar as Constant;
+use std::panic::Location;
+
+/// An associative operation with a neutral element.
+///
+/// ```
+/// use slyz::prelude::*;
+/// fn total<A: Axis>(x: Arr<f32, A>, m: impl Monoid<f32>) -> Exp<f32> { x.fold(m) }
+/// axis!(N);
+/// let f = compile(|x: Arr<f32, N>| total(x, Sum) + total(x, MaxOf))?;
+/// assert_eq!(f.call(&[1.0f32, 2.0])?.value()?, 5.0);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a monoid on `{T}`",
+    note = "make one with `monoid(neutral, |a, b| ..)`, or use `Sum`, `Product`, `MinOf`, `MaxOf` on numbers and `Any`, `All` on `bool`"
+)]
+pub trait Monoid<T: Elem> {
+    /// The neutral element: the answer for no elements.
+    fn unit(&self) -> T::Exp;
+
+    /// Combines two; the left one comes first.
+    fn op(&self, a: T::Exp, b: T::Exp) -> T::Exp;
+
+    /// May operands change places? Without it only the grouping is free.
+    fn is_commutative(&self) -> bool {
+        false
+    }
+}
+
+macro_rules! monoids {
+    ($($(#[$doc:meta])* $Name:ident [$($bound:tt)*] $T:ty, |$a:ident, $b:ident| $op:expr, $unit:expr;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $Name;
+        impl $($bound)* Monoid<$T> for $Name {
+            #[track_caller]
+            fn unit(&self) -> Exp<$T> { lit($unit) }
+            #[track_caller]
+            fn op(&self, $a: Exp<$T>, $b: Exp<$T>) -> Exp<$T> { $op }
+            fn is_commutative(&self) -> bool { true }
+        }
+    )*};
+}
+monoids! {
+    /// The sum; 0 of nothing.
+    Sum [<T: Num>] T, |a, b| a + b, T::ZERO;
+    /// The product; 1 of nothing.
+    Product [<T: Num>] T, |a, b| a * b, T::ONE;
+    /// The smallest; the highest value of nothing. A NaN loses.
+    MinOf [<T: Num>] T, |a, b| a.min(b), T::HIGHEST;
+    /// The largest; the lowest value of nothing. A NaN loses.
+    MaxOf [<T: Num>] T, |a, b| a.max(b), T::LOWEST;
+    /// Does it hold somewhere?
+    Any [] bool, |a, b| a | b, false;
+    /// Does it hold everywhere?
+    All [] bool, |a, b| a & b, true;
+}
+
+/// A monoid made with [`monoid`].
+pub struct UserMonoid<T: Elem, F> {
+    unit: T::Exp,
+    op: F,
+    commutative: bool,
+}
+
+impl<T: Elem, F: Fn(T::Exp, T::Exp) -> T::Exp> Monoid<T> for UserMonoid<T, F> {
+    fn unit(&self) -> T::Exp {
+        self.unit
+    }
+    fn op(&self, a: T::Exp, b: T::Exp) -> T::Exp {
+        (self.op)(a, b)
+    }
+    fn is_commutative(&self) -> bool {
+        self.commutative
+    }
+}
+
+impl<T: Elem, F> UserMonoid<T, F> {
+    /// Says that operands may change places, which makes folds and scatters faster.
+    pub fn commutative(mut self) -> Self {
+        self.commutative = true;
+        self
+    }
+}
+
+/// A monoid from its neutral element and an associative operation.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// // The last element, and how many there are.
+/// let f = compile(|x: Arr<f32, N>| {
+///     let last = monoid((0f32, 0u32), |(_, n), (y, m)| (y, n + m));
+///     x.map(|v| (v, 1u32)).fold(last)
+/// })?;
+/// let (last, count) = f.call(&[4.0f32, 5.0])?;
+/// assert_eq!((last.value()?, count.value()?), (5.0, 2));
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[track_caller]
+pub fn monoid<T: Elem, F: Fn(T::Exp, T::Exp) -> T::Exp>(neutral: impl Lift<T>, op: F) -> UserMonoid<T, F> {
+    UserMonoid { unit: neutral.lift(), op, commutative: false }
+}
+
+/// Takes a monoid apart for `f`, which records.
+fn with_parts<T: Elem, R>(at: Loc, m: &impl Monoid<T>, f: impl FnOnce(MonoidParts) -> R) -> R {
+    let tys = T::tys();
+    let count = tys.len();
+    let neutral = on_behalf(at, || handles(m.unit()));
+    f(MonoidParts {
+        neutral,
+        tys,
+        combine: &mut |both| handles(m.op(value_of(&both[..count]), value_of(&both[count..]))),
+        commutative: m.is_commutative(),
+    })
+}
+
+/// `fold` for the caller at `at`.
+pub(crate) fn fold_at<S: Shape, T: Elem, V: Lift<T>>(at: Loc, m: &impl Monoid<T>, f: impl Fn(S::Pos) -> V) -> T::Exp {
+    let folded = with_parts(at, m, |parts| {
+        record::fold(at, &S::axes(), &mut |position| handles(f(value_of(position)).lift()), parts)
+    });
+    value_of(&folded)
+}
+
+/// Combines `f(p)` over all positions, at top level or inside a body.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M);
+/// let f = compile(|x: Arr<f32, (N, M)>| tabulate(|i: Idx<N>| fold(Product, |j: Idx<M>| x.at((i, j)))))?;
+/// assert_eq!(f.call(&[[2.0f32, 3.0]])?.to_vec()?, [6.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[track_caller]
+pub fn fold<S, P, T, V>(m: impl Monoid<T>, f: impl Fn(P) -> V) -> T::Exp
+where
+    S: Shape<Pos = P>,
+    P: Position<Shape = S>,
+    T: Elem,
+    V: Lift<T>,
+{
+    fold_at::<S, T, V>(Location::caller(), &m, f)
+}
+
+macro_rules! folds {
+    ($($(#[$doc:meta])* $name:ident $M:ident;)*) => {$(
+        $(#[$doc])*
+        #[track_caller]
+        pub fn $name<S, P, T, V>(f: impl Fn(P) -> V) -> Exp<T>
+        where
+            S: Shape<Pos = P>,
+            P: Position<Shape = S>,
+            T: Num,
+            V: Lift<T>,
+        {
+            fold_at::<S, T, V>(Location::caller(), &$M, f)
+        }
+    )*};
+}
+folds! {
+    /// The sum of `f(p)` over all positions.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, N>, y: Arr<f32, N>| sum(|i| x.at(i) * y.at(i)))?;
+    /// assert_eq!(f.call(&[1.0f32, 2.0], &[3.0f32, 4.0])?.value()?, 11.0);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    sum Sum;
+    /// The product of `f(p)` over all positions.
+    product Product;
+    /// The smallest `f(p)`.
+    minimum MinOf;
+    /// The largest `f(p)`.
+    maximum MaxOf;
+}
+
+macro_rules! tests {
+    ($($(#[$doc:meta])* $name:ident $M:ident;)*) => {$(
+        $(#[$doc])*
+        #[track_caller]
+        pub fn $name<S, P, V>(f: impl Fn(P) -> V) -> Exp<bool>
+        where
+            S: Shape<Pos = P>,
+            P: Position<Shape = S>,
+            V: Lift<bool>,
+        {
+            fold_at::<S, bool, V>(Location::caller(), &$M, f)
+        }
+    )*};
+}
+tests! {
+    /// Does `f(p)` hold somewhere?
+    any Any;
+    /// Does `f(p)` hold everywhere?
+    all All;
+}
+
+/// At how many positions `f(p)` holds.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// let f = compile(|x: Arr<f32, N>| count(|i| x.at(i).gt(1.0)))?;
+/// assert_eq!(f.call(&[0.5f32, 2.0, 3.0])?.value()?, 2);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[track_caller]
+pub fn count<S, P, V>(f: impl Fn(P) -> V) -> Exp<u64>
+where
+    S: Shape<Pos = P>,
+    P: Position<Shape = S>,
+    V: Lift<bool>,
+{
+    let at: Loc = Location::caller();
+    fold_at::<S, u64, _>(at, &Sum, |p| {
+        let holds = f(p).lift();
+        on_behalf(at, || holds.cast::<u64>())
+    })
+}
+
+impl<T: Elem, S: Shape> Arr<T, S> {
+    /// All elements combined.
+    #[track_caller]
+    pub fn fold(self, m: impl Monoid<T>) -> T::Exp {
+        let at: Loc = Location::caller();
+        fold_at::<S, T, _>(at, &m, |p| self.get(at, p))
+    }
+
+    /// The elements along axis number `I` combined; the outermost is 0.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// let f = compile(|x: Arr<f32, (N, M)>| x.fold_axis::<1>(Product))?;
+    /// assert_eq!(f.call(&[[2.0f32, 3.0]])?.to_vec()?, [6.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn fold_axis<const I: usize>(self, m: impl Monoid<T>) -> Arr<T, S::Rest>
+    where
+        S: AxisNo<I>,
+    {
+        let at: Loc = Location::caller();
+        tabulate_at(at, |rest: Pos<S::Rest>| fold_at::<S::Axis, T, _>(at, &m, |k| self.get(at, S::join(rest, k))))
+    }
+
+    /// The elements along the axis of that name combined.
+    #[track_caller]
+    pub fn fold_over<X: Axis, I>(self, _: X, m: impl Monoid<T>) -> Arr<T, S::Rest>
+    where
+        S: AxisNamed<X, I>,
+    {
+        let at: Loc = Location::caller();
+        tabulate_at(at, |rest: Pos<S::Rest>| fold_at::<X, T, _>(at, &m, |k| self.get(at, S::join(rest, k))))
+    }
+
+    /// The elements along the innermost axis combined.
+    #[track_caller]
+    pub fn fold_inner(self, m: impl Monoid<T>) -> Arr<T, S::Outer>
+    where
+        S: Inner,
+    {
+        let at: Loc = Location::caller();
+        tabulate_at(at, |outer: Pos<S::Outer>| fold_at::<S::Inner, T, _>(at, &m, |k| self.get(at, S::snoc(outer, k))))
+    }
+
+    /// Inclusive prefixes along the innermost axis.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, N>| x.scan(Sum))?;
+    /// assert_eq!(f.call(&[1.0f32, 2.0, 3.0])?.to_vec()?, [1.0, 3.0, 6.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn scan(self, m: impl Monoid<T>) -> Arr<T, S>
+    where
+        S: Inner,
+    {
+        let at: Loc = Location::caller();
+        Arr::new(with_parts(at, &m, |parts| {
+            record::scan(at, &S::axes(), &mut |position| handles(self.get(at, value_of(position))), parts)
+        }))
+    }
+}
+
+/// Folds with a built-in monoid: whole, along an axis, by name, and innermost.
+macro_rules! arr_folds {
+    ($M:ident $whole:ident $axis:ident $over:ident $inner:ident $what:literal) => {
+        #[doc = concat!($what, " of all elements.")]
+        #[track_caller]
+        pub fn $whole(self) -> Exp<T> {
+            self.fold($M)
+        }
+        #[doc = concat!($what, " along axis number `I`; the outermost is 0.")]
+        #[track_caller]
+        pub fn $axis<const I: usize>(self) -> Arr<T, S::Rest>
+        where
+            S: AxisNo<I>,
+        {
+            self.fold_axis::<I>($M)
+        }
+        #[doc = concat!($what, " along the axis of that name.")]
+        #[track_caller]
+        pub fn $over<X: Axis, I>(self, axis: X) -> Arr<T, S::Rest>
+        where
+            S: AxisNamed<X, I>,
+        {
+            self.fold_over(axis, $M)
+        }
+        #[doc = concat!($what, " along the innermost axis.")]
+        #[track_caller]
+        pub fn $inner(self) -> Arr<T, S::Outer>
+        where
+            S: Inner,
+        {
+            self.fold_inner($M)
+        }
+    };
+}
+impl<T: Num, S: Shape> Arr<T, S> {
+    arr_folds!(Sum sum sum_axis sum_over sum_inner "The sum");
+    arr_folds!(Product product product_axis product_over product_inner "The product");
+    arr_folds!(MinOf min min_axis min_over min_inner "The smallest");
+    arr_folds!(MaxOf max max_axis max_over max_inner "The largest");
+}
+
+impl<S: Shape> Arr<bool, S> {
+    /// Does it hold somewhere?
+    #[track_caller]
+    pub fn any(self) -> Exp<bool> {
+        self.fold(Any)
+    }
+
+    /// Does it hold everywhere?
+    #[track_caller]
+    pub fn all(self) -> Exp<bool> {
+        self.fold(All)
+    }
+
+    /// At how many positions it holds.
+    #[track_caller]
+    pub fn count(self) -> Exp<u64> {
+        let at: Loc = Location::caller();
+        fold_at::<S, u64, _>(at, &Sum, |p| on_behalf(at, || self.get(at, p).cast::<u64>()))
+    }
+}
+
+/// The position of the best value. Ties go to the first position; a NaN wins only against NaNs.
+///
+/// The order on (value, position) is total, so the monoid is commutative. Its neutral element loses against every
+/// position: a NaN for floats, the worst value for integers, at a position past all others.
+fn best(at: Loc, axis: &crate::Extent, ty: Ty, better: Operator, value: &mut dyn FnMut(Handle) -> Handle) -> Handle {
+    record::require_positions(at, axis);
+    let worst = match better {
+        Operator::Gt => Unit::Lowest,
+        _ => Unit::Highest,
+    };
+    let worst = if ty.is_float() { Some(Constant::from_f64(ty, f64::NAN)) } else { worst.at(ty) };
+    let neutral = vec![
+        worst.map_or(Handle::POISON, |worst| record::constant(at, worst)),
+        record::constant(at, Constant::i64(i64::MAX)),
+    ];
+    let apply = |operator: Operator, a: Handle, b: Handle| record::apply(at, operator, &[a, b]);
+    let combine = &mut |both: &[Handle]| {
+        let (a, i, b, j) = (both[0], both[1], both[2], both[3]);
+        let mut wins = apply(better, a, b);
+        let mut ties = apply(Operator::Eq, a, b);
+        if ty.is_float() {
+            let (a, b) = (record::apply(at, Operator::IsNan, &[a]), record::apply(at, Operator::IsNan, &[b]));
+            let number = record::apply(at, Operator::Not, &[a]);
+            wins = apply(Operator::Or, wins, apply(Operator::And, number, b));
+            ties = apply(Operator::Or, ties, apply(Operator::And, a, b));
+        }
+        let first = apply(Operator::And, ties, apply(Operator::Lt, i, j));
+        record::select(at, apply(Operator::Or, wins, first), &[a, i], &[b, j])
+    };
+    let parts = MonoidParts { neutral, tys: vec![ty, Ty::I64], combine, commutative: true };
+    let body = &mut |position: &[Handle]| vec![value(position[0]), position[0]];
+    record::fold(at, std::slice::from_ref(axis), body, parts)[1]
+}
+
+macro_rules! bests {
+    ($($(#[$doc:meta])* $name:ident $op:ident;)*) => {
+        $($(#[$doc])*
+        #[track_caller]
+        pub fn $name<A: Axis, T: Num, V: Lift<T>>(f: impl Fn(Idx<A>) -> V) -> Idx<A> {
+            let at: Loc = Location::caller();
+            Idx::new(best(at, &A::size(), T::TY, Operator::$op, &mut |i| f(Idx::new(i)).lift().handle()))
+        })*
+        impl<T: Num, A: Axis> Arr<T, A> {$(
+            $(#[$doc])*
+            #[track_caller]
+            pub fn $name(self) -> Idx<A> {
+                let at: Loc = Location::caller();
+                Idx::new(best(at, &A::size(), T::TY, Operator::$op, &mut |i| self.get(at, Idx::new(i)).handle()))
+            }
+        )*}
+    };
+}
+bests! {
+    /// The position of the largest value; the first of several. A NaN wins only when all are NaN.
+    argmax Gt;
+    /// The position of the smallest value; the first of several. A NaN wins only when all are NaN.
+    argmin Lt;
+}
+
+/// A place to write to: `Near` or `Idx`, or a tuple of them for several axes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a place to write to",
+    label = "expected `Idx<A>`, `Near<A>`, or a tuple of them"
+)]
+pub trait Place {
+    /// The shape it is a place of.
+    type Shape: Shape;
+
+    #[doc(hidden)]
+    fn numbers(self, out: &mut Vec<Handle>);
+}
+
+impl<A: Axis> Place for Idx<A> {
+    type Shape = A;
+    fn numbers(self, out: &mut Vec<Handle>) {
+        out.push(self.handle())
+    }
+}
+
+impl<A: Axis> Place for Near<A> {
+    type Shape = A;
+    fn numbers(self, out: &mut Vec<Handle>) {
+        out.push(self.handle())
+    }
+}
+
+macro_rules! places {
+    ($($P:ident $A:ident $i:tt),*) => {
+        impl<$($A: Axis, $P: Place<Shape = $A>),*> Place for ($($P,)*) {
+            type Shape = ($($A,)*);
+            fn numbers(self, out: &mut Vec<Handle>) { $(self.$i.numbers(out);)* }
+        }
+    };
+}
+places!(P A 0, Q B 1);
+places!(P A 0, Q B 1, R C 2);
+places!(P A 0, Q B 1, R C 2, S D 3);
+
+/// For each position, combines a value into a computed place, in order; what falls outside is dropped.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// // A histogram of three bins.
+/// let f = compile(|x: Arr<i32, N>| scatter(Sum, |i: Idx<N>| (Near::<Fix<3>>::new(x.at(i)), 1u32)))?;
+/// assert_eq!(f.call(&[0, 2, 2, 7])?.to_vec()?, [1, 0, 2]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[track_caller]
+pub fn scatter<S, P, W, T, V>(m: impl Monoid<T>, f: impl Fn(P) -> (W, V)) -> Arr<T, W::Shape>
+where
+    S: Shape<Pos = P>,
+    P: Position<Shape = S>,
+    W: Place,
+    T: Elem,
+    V: Lift<T>,
+{
+    let at: Loc = Location::caller();
+    let body = &mut |position: &[Handle]| {
+        let (place, value) = f(value_of(position));
+        let mut out = vec![];
+        place.numbers(&mut out);
+        out.extend(handles(value.lift()));
+        out
+    };
+    let target = <W::Shape as Shape>::axes();
+    Arr::new(with_parts(at, &m, |parts| record::scatter(at, &S::axes(), &target, body, parts)))
+}
+
+impl<T: Elem, A: Axis> Arr<T, A> {
+    /// The elements for which `keep` holds, in order, on the axis `K`, whose extent is counted while the function runs.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, Kept);
+    /// let f = compile(|x: Arr<f32, N>| x.filter::<Kept>(|v| v.gt(0.0)))?;
+    /// assert_eq!(f.call(&[1.0f32, -1.0, 3.0])?.to_vec()?, [1.0, 3.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn filter<K: Axis>(self, keep: impl Fn(T::Exp) -> Exp<bool>) -> Arr<T, K> {
+        let at: Loc = Location::caller();
+        let body = &mut |position: &[Handle]| {
+            let element = self.get(at, value_of(position));
+            let mut out = vec![keep(element).handle()];
+            out.extend(handles(element));
+            out
+        };
+        Arr::new(record::filter(at, &A::size(), &K::size(), body))
+    }
+}

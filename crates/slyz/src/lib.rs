@@ -1,0 +1,78 @@
+//! Słyż: typed array functions in Rust, fused and compiled for every kind of silicon.
+//!
+//! An array is a function from its positions. You write functions over arrays, `compile` traces them once, and what
+//! comes back is called with slices, vectors or tensors of any size.
+//!
+//! ```
+//! use slyz::prelude::*;
+//!
+//! axis!(N, M, K); // named axes: different names are different types
+//!
+//! fn matmul(a: Arr<f32, (N, K)>, b: Arr<f32, (K, M)>) -> Arr<f32, (N, M)> {
+//!     tabulate(|(i, j)| sum(|k| a.at((i, k)) * b.at((k, j)))) // swap an index: a compile error
+//! }
+//!
+//! let f = slyz::compile(matmul)?;
+//! let c = f.call(&[[1.0f32, 2.0], [3.0, 4.0]], &[[1.0f32, 0.0], [0.0, 1.0]])?;
+//! assert_eq!(c.to_vec()?, [1.0, 2.0, 3.0, 4.0]);
+//! # Ok::<(), slyz::Error>(())
+//! ```
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `elem.rs`, `exp.rs` | what arrays hold, and scalars in traced code |
+//! | `axis.rs`, `position.rs`, `shape.rs`, `extent.rs` | axes, positions, shapes and their sizes |
+//! | `arr.rs`, `fold.rs`, `layout.rs`, `stencil.rs`, `loops.rs` | arrays and combinators |
+//! | `trace.rs`, `record.rs` | the function being traced, and what operations record; nothing there is generic |
+//! | `compile.rs`, `feed.rs`, `tensor.rs`, `explain.rs` | compiling, calling, and data |
+//! | `private.rs` | what `#[slyz::function]` expands to |
+#![forbid(unsafe_code)]
+
+// The derives and doc examples say `::slyz`, and are used in this crate too.
+extern crate self as slyz;
+
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
+mod arr;
+mod axis;
+mod compile;
+mod elem;
+mod error;
+mod exp;
+mod explain;
+mod extent;
+mod feed;
+mod fold;
+mod layout;
+mod loops;
+mod position;
+pub mod prelude;
+mod record;
+mod shape;
+mod stencil;
+mod tensor;
+mod trace;
+
+pub use arr::{Arr, Zip, fill, iota, lift1, lift2, stack, tabulate, zip, zip_min, zip2, zip3, zip4, zip5, zip6};
+pub use axis::{Axis, Either, EnumAxis, Fix, Flat, Min, Tri, fix};
+pub use compile::{Compiled, Function, Output, Param, Signature, Types, compile, compile_on, device, devices};
+pub use elem::{Bits, Elem, Float, Int, Lift, Num, Scalar, Value, lit};
+pub use error::{CallError, Error, TensorError, TraceError};
+pub use exp::{Exp, horner, select};
+pub use extent::Extent;
+pub use feed::{Fed, Feed};
+pub use fold::{
+    All, Any, MaxOf, MinOf, Monoid, Place, Product, Sum, UserMonoid, all, any, argmax, argmin, count, fold, maximum,
+    minimum, monoid, product, scatter, sum,
+};
+pub use half::{bf16, f16};
+pub use layout::{Permute2, Permute3, Permute4, concat};
+pub use loops::{iterate, repeat_while};
+pub use position::{At, Idx, Near, Offset};
+pub use shape::{Align, AxisNamed, AxisNo, Cube, Flatten, Inner, Matrix, No, Pos, Position, Shape, Stack, Vector};
+pub use slyz_macros::{Axis, Elem, function};
+pub use slyz_run::Device;
+pub use stencil::Border;
+pub use tensor::{Dyn, Tensor, TensorShape};
+pub use trace::{Handle, Leaf, Ty};

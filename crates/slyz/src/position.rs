@@ -1,0 +1,357 @@
+//! Positions: `Idx` is on its axis by construction, `Near` may be outside, `At` is a position stored in an array.
+//!
+//! Whoever holds an `Idx<A>` knows that `A` has a position, so reading needs no check. The operations that would make
+//! one from nothing (`clamp` and `wrap` of a computed number) note that the axis must not be empty.
+
+use crate::axis::Axis;
+use crate::elem::{Elem, Int, Lift, Num, Value};
+use crate::exp::Exp;
+use crate::record;
+use crate::trace::{Handle, Leaf, Loc, Ty};
+use slyz_sir::ops::Operator;
+use slyz_sir::types::Scalar as Constant;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Add, Sub};
+use std::panic::Location;
+
+/// A position on axis `A`, made only by `A`: reading with it needs no check.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// let f = compile(|x: Arr<f32, N>| tabulate(|i: Idx<N>| x.at(i) * i.to::<f32>()))?;
+/// assert_eq!(f.call(&[5.0f32, 6.0])?.to_vec()?, [0.0, 6.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+pub struct Idx<A> {
+    handle: Handle,
+    axis: PhantomData<fn() -> A>,
+}
+
+impl<A> Clone for Idx<A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A> Copy for Idx<A> {}
+
+impl<A> fmt::Debug for Idx<A> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        self.handle.fmt(f)
+    }
+}
+
+impl<A> Idx<A> {
+    pub(crate) fn new(handle: Handle) -> Self {
+        Idx { handle, axis: PhantomData }
+    }
+
+    pub(crate) fn handle(self) -> Handle {
+        self.handle
+    }
+}
+
+#[track_caller]
+fn compare<A>(operator: Operator, a: Idx<A>, b: Idx<A>) -> Exp<bool> {
+    let at: Loc = Location::caller();
+    Exp::new(record::apply(at, operator, &[a.handle, b.handle]))
+}
+
+impl<A: Axis> Idx<A> {
+    /// The position as a number of any type.
+    #[track_caller]
+    pub fn to<T: Num>(self) -> Exp<T> {
+        let at: Loc = Location::caller();
+        Exp::new(record::cast(at, T::TY, self.handle))
+    }
+
+    /// The position as an `i64`, which holds every position.
+    pub fn i64(self) -> Exp<i64> {
+        Exp::new(self.handle)
+    }
+
+    /// The position as a `u32`; positions past 2^32 lose their high bits.
+    #[track_caller]
+    pub fn u32(self) -> Exp<u32> {
+        self.to()
+    }
+
+    /// How many positions the axis has.
+    #[track_caller]
+    pub fn extent() -> Exp<i64> {
+        let at: Loc = Location::caller();
+        Exp::new(record::extent(at, &A::size()))
+    }
+
+    /// Is it the same position?
+    #[track_caller]
+    pub fn eq(self, other: Idx<A>) -> Exp<bool> {
+        compare(Operator::Eq, self, other)
+    }
+
+    /// Is it another position?
+    #[track_caller]
+    pub fn ne(self, other: Idx<A>) -> Exp<bool> {
+        compare(Operator::Ne, self, other)
+    }
+
+    /// Is it before the other?
+    #[track_caller]
+    pub fn lt(self, other: Idx<A>) -> Exp<bool> {
+        compare(Operator::Lt, self, other)
+    }
+
+    /// Is it before the other, or the same?
+    #[track_caller]
+    pub fn le(self, other: Idx<A>) -> Exp<bool> {
+        compare(Operator::Le, self, other)
+    }
+
+    /// Is it after the other?
+    #[track_caller]
+    pub fn gt(self, other: Idx<A>) -> Exp<bool> {
+        compare(Operator::Gt, self, other)
+    }
+
+    /// Is it after the other, or the same?
+    #[track_caller]
+    pub fn ge(self, other: Idx<A>) -> Exp<bool> {
+        compare(Operator::Ge, self, other)
+    }
+
+    /// The position counted from the other end.
+    #[track_caller]
+    pub fn reversed(self) -> Idx<A> {
+        let at: Loc = Location::caller();
+        let last = record::shift(at, record::extent(at, &A::size()), -1);
+        Idx::new(record::apply(at, Operator::Sub, &[last, self.handle]))
+    }
+}
+
+/// Somewhere around axis `A`, perhaps outside. Say what outside means before reading: `clamp`, `wrap`, or
+/// [`at_or`](crate::Arr::at_or).
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// let f = compile(|x: Arr<f32, N>| tabulate(|i: Idx<N>| x.at((i + 1).wrap()) + x.at_or(i - 1, 0.0)))?;
+/// assert_eq!(f.call(&[1.0f32, 2.0, 4.0])?.to_vec()?, [2.0, 5.0, 3.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+pub struct Near<A> {
+    handle: Handle,
+    /// It was reached from a position of `A`, so `A` has one.
+    reached: bool,
+    axis: PhantomData<fn() -> A>,
+}
+
+impl<A> Clone for Near<A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A> Copy for Near<A> {}
+
+impl<A> fmt::Debug for Near<A> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        self.handle.fmt(f)
+    }
+}
+
+/// A distance between positions: any traced or plain integer.
+///
+/// ```
+/// use slyz::{Axis, Idx, Near, Offset};
+/// fn after<A: Axis>(i: Idx<A>, by: impl Offset) -> Near<A> { i + by }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a distance between positions",
+    label = "expected an integer, traced or plain"
+)]
+pub trait Offset {
+    /// The distance as an `i64`.
+    fn steps(self) -> Exp<i64>;
+}
+
+impl<T: Int> Offset for T {
+    #[track_caller]
+    fn steps(self) -> Exp<i64> {
+        let at: Loc = Location::caller();
+        let steps = self.scalar().as_int().min(i64::MAX as i128) as i64;
+        Exp::new(record::constant(at, Constant::i64(steps)))
+    }
+}
+
+impl<T: Int> Offset for Exp<T> {
+    #[track_caller]
+    fn steps(self) -> Exp<i64> {
+        let at: Loc = Location::caller();
+        // A `u64` past the largest position must stay past it.
+        let handle = match T::TY {
+            Ty::U64 => {
+                let most = record::constant(at, Constant::from_int(Ty::U64, i64::MAX as i128));
+                record::apply(at, Operator::Min, &[self.handle(), most])
+            }
+            _ => self.handle(),
+        };
+        Exp::new(record::cast(at, Ty::I64, handle))
+    }
+}
+
+impl<A: Axis> Near<A> {
+    /// The place with that number.
+    #[track_caller]
+    pub fn new(number: impl Offset) -> Near<A> {
+        Near { handle: number.steps().handle(), reached: false, axis: PhantomData }
+    }
+
+    /// The number of the place.
+    pub fn number(self) -> Exp<i64> {
+        Exp::new(self.handle)
+    }
+
+    /// The nearest position of the axis.
+    #[track_caller]
+    pub fn clamp(self) -> Idx<A> {
+        let at: Loc = Location::caller();
+        self.require(at);
+        Idx::new(record::clamp(at, &A::size(), self.handle))
+    }
+
+    /// The position when the axis is a circle.
+    #[track_caller]
+    pub fn wrap(self) -> Idx<A> {
+        let at: Loc = Location::caller();
+        self.require(at);
+        Idx::new(record::wrap(at, &A::size(), self.handle))
+    }
+
+    /// Is it a position of the axis?
+    #[track_caller]
+    pub fn inside(self) -> Exp<bool> {
+        let at: Loc = Location::caller();
+        Exp::new(record::inside(at, &A::size(), self.handle))
+    }
+
+    pub(crate) fn handle(self) -> Handle {
+        self.handle
+    }
+
+    pub(crate) fn is_reached(self) -> bool {
+        self.reached
+    }
+
+    fn require(self, at: Loc) {
+        if !self.reached {
+            record::require_positions(at, &A::size());
+        }
+    }
+}
+
+impl<A: Axis> From<Idx<A>> for Near<A> {
+    fn from(i: Idx<A>) -> Self {
+        Near { handle: i.handle, reached: true, axis: PhantomData }
+    }
+}
+
+macro_rules! steps {
+    ($($Tr:ident $m:ident),*) => {$(
+        impl<A: Axis, I: Offset> $Tr<I> for Idx<A> {
+            type Output = Near<A>;
+            #[track_caller]
+            fn $m(self, by: I) -> Near<A> { $Tr::$m(Near::from(self), by) }
+        }
+        impl<A: Axis, I: Offset> $Tr<I> for Near<A> {
+            type Output = Near<A>;
+            #[track_caller]
+            fn $m(self, by: I) -> Near<A> {
+                let at: Loc = Location::caller();
+                let handle = record::apply(at, Operator::$Tr, &[self.handle, by.steps().handle()]);
+                Near { handle, ..self }
+            }
+        }
+    )*};
+}
+steps!(Add add, Sub sub);
+
+/// The element type of arrays of positions: `Arr<At<N>, M>` is a gather map that is in bounds by type.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M);
+/// let f = compile(|x: Arr<f32, N>, map: Arr<At<N>, M>| map.map(|i| x.at(i)))?;
+/// let y = f.call(&[1.0f32, 2.0], &[At::new(1), At::new(0), At::new(1)])?;
+/// assert_eq!(y.to_vec()?, [2.0, 1.0, 2.0]);
+/// assert!(f.call(&[1.0f32, 2.0], &[At::new(2)]).is_err()); // checked at the call
+/// # Ok::<(), slyz::Error>(())
+/// ```
+pub struct At<A> {
+    place: u64,
+    axis: PhantomData<fn() -> A>,
+}
+
+impl<A> At<A> {
+    /// The position with that number. Whether it is on the axis is checked when it is passed to a function.
+    pub fn new(place: u64) -> At<A> {
+        At { place, axis: PhantomData }
+    }
+
+    /// The number of the position.
+    pub fn get(self) -> u64 {
+        self.place
+    }
+}
+
+impl<A> Clone for At<A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A> Copy for At<A> {}
+
+impl<A> PartialEq for At<A> {
+    fn eq(&self, other: &At<A>) -> bool {
+        self.place == other.place
+    }
+}
+
+impl<A> Eq for At<A> {}
+
+impl<A> fmt::Debug for At<A> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "At({})", self.place)
+    }
+}
+
+impl<A: Axis> Elem for At<A> {
+    type Exp = Idx<A>;
+    fn parts() -> Vec<Leaf> {
+        vec![Leaf { ty: Ty::I64, axis: Some((A::size(), A::name())) }]
+    }
+    fn store(self, out: &mut Vec<Constant>) {
+        out.push(Constant::from_bits(Ty::I64, self.place))
+    }
+    fn load(next: &mut dyn FnMut() -> Constant) -> Self {
+        At::new(next().bits)
+    }
+}
+
+impl<A: Axis> Value for Idx<A> {
+    type Elem = At<A>;
+    fn leaves(self, out: &mut Vec<Handle>) {
+        out.push(self.handle)
+    }
+    fn build(next: &mut dyn FnMut() -> Handle) -> Self {
+        Idx::new(next())
+    }
+}
+
+impl<A: Axis> Lift<At<A>> for Idx<A> {
+    fn lift(self) -> Idx<A> {
+        self
+    }
+}

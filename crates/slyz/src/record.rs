@@ -1,0 +1,439 @@
+//! Operations, as they are recorded in the trace. One copy each: nothing here is generic over user types.
+//!
+//! Every function takes the place of the user's call, checks its operands, and gives poisoned handles when
+//! something is wrong with them; the mistake is then noted in the trace.
+
+use crate::extent::Extent;
+use crate::trace::{Handle, Key, Loc, Out, State, Trace, here, with};
+use slyz_sir::build::Region;
+use slyz_sir::code::{Body, Id, Monoid, Op, Type};
+use slyz_sir::graph::Require;
+use slyz_sir::ops::Operator;
+use slyz_sir::types::{Scalar, Ty};
+
+/// A traced body: parameters in, results out.
+pub(crate) type BodyFn<'a> = &'a mut dyn FnMut(&[Handle]) -> Vec<Handle>;
+
+/// A monoid, taken apart.
+pub(crate) struct MonoidParts<'a> {
+    pub neutral: Vec<Handle>,
+    pub tys: Vec<Ty>,
+    pub combine: BodyFn<'a>,
+    pub commutative: bool,
+}
+
+fn poison(count: usize) -> Vec<Handle> {
+    vec![Handle::POISON; count]
+}
+
+/// Records operations that give one scalar.
+fn scalar(at: Loc, f: impl FnOnce(&mut Trace, Loc) -> Option<Op>) -> Handle {
+    let at = here(at);
+    let made = with(|trace| {
+        let op = f(trace, at)?;
+        let ids = trace.make(at, op)?;
+        ids.first().map(|&id| trace.scalar(id))
+    });
+    made.flatten().unwrap_or(Handle::POISON)
+}
+
+fn scalars(at: Loc, count: usize, f: impl FnOnce(&mut Trace) -> Option<Op>) -> Vec<Handle> {
+    let made = with(|trace| {
+        let op = f(trace)?;
+        let ids = trace.make(at, op)?;
+        Some(ids.into_iter().map(|id| trace.scalar(id)).collect())
+    });
+    made.flatten().unwrap_or_else(|| poison(count))
+}
+
+fn array(at: Loc, f: impl FnOnce(&mut Trace) -> Option<Op>) -> Handle {
+    let made = with(|trace| {
+        let op = f(trace)?;
+        let ids = trace.make(at, op)?;
+        Some(trace.array(ids))
+    });
+    made.flatten().unwrap_or(Handle::POISON)
+}
+
+pub(crate) fn constant(at: Loc, value: Scalar) -> Handle {
+    scalar(at, |_, _| Some(Op::Const(value)))
+}
+
+pub(crate) fn apply(at: Loc, operator: Operator, args: &[Handle]) -> Handle {
+    scalar(at, |trace, at| Some(Op::Apply(operator, trace.ids(args, at)?)))
+}
+
+pub(crate) fn cast(at: Loc, to: Ty, arg: Handle) -> Handle {
+    let at = here(at);
+    let same = with(|trace| {
+        let id = trace.id(arg, at)?;
+        Some(trace.builder.ty(id) == Some(&Type::Scalar(to)))
+    });
+    match same.flatten() {
+        Some(true) => arg,
+        Some(false) => scalar(at, |trace, at| Some(Op::Cast(to, trace.id(arg, at)?))),
+        None => Handle::POISON,
+    }
+}
+
+pub(crate) fn bitcast(at: Loc, to: Ty, arg: Handle) -> Handle {
+    scalar(at, |trace, at| Some(Op::Bitcast(to, trace.id(arg, at)?)))
+}
+
+/// The number of positions of an axis, `i64`.
+pub(crate) fn extent(at: Loc, extent: &Extent) -> Handle {
+    scalar(at, |trace, _| {
+        let size = trace.size(extent);
+        Some(match size.constant() {
+            Some(n) => Op::Const(Scalar::i64(n as i64)),
+            None => Op::Extent(size),
+        })
+    })
+}
+
+pub(crate) fn select(at: Loc, cond: Handle, yes: &[Handle], no: &[Handle]) -> Vec<Handle> {
+    yes.iter().zip(no).map(|(&yes, &no)| apply(at, Operator::Select, &[cond, yes, no])).collect()
+}
+
+/// The element of an array at a position: one scalar per leaf.
+pub(crate) fn read(at: Loc, array: Handle, count: usize, position: &[Handle]) -> Vec<Handle> {
+    let at = here(at);
+    let read = with(|trace| {
+        let leaves = trace.leaves(array, at);
+        let index = trace.ids(position, at);
+        let (leaves, index) = (leaves?, index?);
+        let one = |trace: &mut Trace, leaf: Id| match index.is_empty() {
+            true => Some(leaf),
+            false => trace.make(at, Op::At { array: leaf, index: index.clone() })?.first().copied(),
+        };
+        let ids: Option<Vec<Id>> = leaves.into_iter().map(|leaf| one(trace, leaf)).collect();
+        Some(ids?.into_iter().map(|id| trace.scalar(id)).collect())
+    });
+    read.flatten().unwrap_or_else(|| poison(count))
+}
+
+/// Opens a body, runs `f` in it, and closes it. The body is thrown away when `f` panics or its results are wrong.
+fn body(
+    at: Loc,
+    what: &'static str,
+    region: Region,
+    params: &[Ty],
+    f: &mut dyn FnMut(&[Handle]) -> Vec<Out>,
+) -> Option<Body> {
+    struct Unwind(usize);
+    impl Drop for Unwind {
+        fn drop(&mut self) {
+            let depth = self.0;
+            with(|trace| trace.builder.unwind(depth));
+        }
+    }
+    let (depth, params) = with(|trace| {
+        let depth = trace.builder.depth();
+        let tys: Vec<Type> = params.iter().map(|&ty| Type::Scalar(ty)).collect();
+        trace.note_body(what, at);
+        let ids = trace.builder.open(region, &tys);
+        trace.note(&ids, at);
+        (depth, ids.into_iter().map(|id| trace.scalar(id)).collect::<Vec<_>>())
+    })?;
+    let unwind = Unwind(depth);
+    let results = f(&params);
+    let closed = with(|trace| {
+        let ids: Vec<Option<Vec<Id>>> = results.iter().map(|out| trace.out(out, at)).collect();
+        let ids: Option<Vec<Vec<Id>>> = ids.into_iter().collect();
+        trace.builder.close(&ids?.concat()).map_err(|error| trace.refuse(at, error)).ok()
+    });
+    drop(unwind);
+    closed.flatten()
+}
+
+fn scalar_body(at: Loc, what: &'static str, region: Region, params: &[Ty], f: BodyFn) -> Option<Body> {
+    body(at, what, region, params, &mut |params| f(params).into_iter().map(Out::Scalar).collect())
+}
+
+fn position_body(at: Loc, what: &'static str, rank: usize, f: BodyFn) -> Option<Body> {
+    scalar_body(at, what, Region::Loop, &vec![Ty::I64; rank], f)
+}
+
+fn monoid(at: Loc, parts: MonoidParts) -> Option<Monoid> {
+    let two = [&parts.tys[..], &parts.tys[..]].concat();
+    let combine = scalar_body(at, "monoid", Region::Loop, &two, parts.combine)?;
+    let neutral = with(|trace| trace.ids(&parts.neutral, at))??;
+    Some(Monoid { neutral, combine, commutative: parts.commutative })
+}
+
+/// The array whose element at `p` is `f(p)`. An array without axes is its one element.
+pub(crate) fn tabulate(at: Loc, axes: &[Extent], f: BodyFn) -> Handle {
+    let at = here(at);
+    if axes.is_empty() {
+        let leaves = f(&[]);
+        return crate::trace::array_of(at, &leaves);
+    }
+    let Some(body) = position_body(at, "tabulate", axes.len(), f) else { return Handle::POISON };
+    array(at, |trace| Some(Op::Tabulate { shape: trace.shape(axes), body }))
+}
+
+/// One array per position of an axis, stacked.
+pub(crate) fn stack(at: Loc, axis: &Extent, f: &mut dyn FnMut(Handle) -> Handle) -> Handle {
+    let at = here(at);
+    let body = body(at, "stack", Region::Loop, &[Ty::I64], &mut |params| vec![Out::Array(f(params[0]))]);
+    let Some(body) = body else { return Handle::POISON };
+    array(at, |trace| Some(Op::Tabulate { shape: vec![trace.size(axis)], body }))
+}
+
+/// `f(p)` for all positions, combined.
+pub(crate) fn fold(at: Loc, axes: &[Extent], f: BodyFn, parts: MonoidParts) -> Vec<Handle> {
+    let at = here(at);
+    if axes.is_empty() {
+        return f(&[]);
+    }
+    let count = parts.tys.len();
+    let body = position_body(at, "fold", axes.len(), f);
+    let (Some(body), Some(monoid)) = (body, monoid(at, parts)) else { return poison(count) };
+    scalars(at, count, |trace| Some(Op::Fold { shape: trace.shape(axes), body, monoid }))
+}
+
+/// Inclusive prefixes of an array along its last axis.
+pub(crate) fn scan(at: Loc, axes: &[Extent], f: BodyFn, parts: MonoidParts) -> Handle {
+    let at = here(at);
+    let body = position_body(at, "scan", axes.len(), f);
+    let (Some(body), Some(monoid)) = (body, monoid(at, parts)) else { return Handle::POISON };
+    array(at, |trace| Some(Op::Scan { shape: trace.shape(axes), body, monoid }))
+}
+
+/// Values combined into computed positions. `f` gives one position per target axis, then the values.
+pub(crate) fn scatter(at: Loc, axes: &[Extent], target: &[Extent], f: BodyFn, parts: MonoidParts) -> Handle {
+    let at = here(at);
+    if axes.is_empty() || target.is_empty() {
+        crate::trace::error(at, "a scatter without axes", "go over at least one axis, and write to at least one");
+        return Handle::POISON;
+    }
+    let body = position_body(at, "scatter", axes.len(), f);
+    let (Some(body), Some(monoid)) = (body, monoid(at, parts)) else { return Handle::POISON };
+    array(at, |trace| Some(Op::Scatter { shape: trace.shape(axes), body, target: trace.shape(target), monoid }))
+}
+
+/// The values at the positions that are kept. `f` gives a `bool`, then the values.
+pub(crate) fn filter(at: Loc, axis: &Extent, kept: &Extent, f: BodyFn) -> Handle {
+    let at = here(at);
+    let Some(kept) = with(|trace| trace.count(at, kept)).flatten() else { return Handle::POISON };
+    let Some(body) = position_body(at, "filter", 1, f) else { return Handle::POISON };
+    array(at, |trace| Some(Op::Filter { extent: trace.size(axis), body, kept }))
+}
+
+/// `count` turns; the body gets the turn, `u32`, then the state.
+pub(crate) fn iterate(at: Loc, count: Handle, init: &[Handle], tys: &[Ty], step: BodyFn) -> Vec<Handle> {
+    let at = here(at);
+    let params = [&[Ty::U32], tys].concat();
+    let body = scalar_body(at, "iterate", Region::Loop, &params, step);
+    let (lo, one) = (constant(at, Scalar::from_int(Ty::U32, 0)), constant(at, Scalar::from_int(Ty::U32, 1)));
+    let Some(body) = body else { return poison(tys.len()) };
+    scalars(at, tys.len(), |trace| {
+        let (bounds, init) = (trace.ids(&[lo, count, one], at), trace.ids(init, at));
+        let (bounds, init) = (bounds?, init?);
+        Some(Op::For { lo: bounds[0], hi: bounds[1], step: bounds[2], init, body })
+    })
+}
+
+/// Turns while `cond` holds of the state.
+pub(crate) fn repeat_while(at: Loc, init: &[Handle], tys: &[Ty], cond: BodyFn, step: BodyFn) -> Vec<Handle> {
+    let at = here(at);
+    let cond = scalar_body(at, "repeat_while", Region::Loop, tys, cond);
+    let body = scalar_body(at, "repeat_while", Region::Loop, tys, step);
+    let (Some(cond), Some(body)) = (cond, body) else { return poison(tys.len()) };
+    scalars(at, tys.len(), |trace| Some(Op::While { init: trace.ids(init, at)?, cond, body }))
+}
+
+/// One of two bodies. Both get `args`; each gives `count` scalars.
+pub(crate) fn branch(
+    at: Loc,
+    cond: Handle,
+    args: &[Handle],
+    arg_tys: &[Ty],
+    count: usize,
+    then: BodyFn,
+    otherwise: BodyFn,
+) -> Vec<Handle> {
+    let at = here(at);
+    let then = scalar_body(at, "if", Region::Branch, arg_tys, then);
+    let otherwise = scalar_body(at, "if", Region::Branch, arg_tys, otherwise);
+    let (Some(then), Some(otherwise)) = (then, otherwise) else { return poison(count) };
+    if count == 0 {
+        return vec![];
+    }
+    scalars(at, count, |trace| {
+        let (cond, args) = (trace.id(cond, at), trace.ids(args, at));
+        Some(Op::If { cond: cond?, args: args?, then, otherwise })
+    })
+}
+
+/// A call of a shared function, which is traced at its first call. A body that is more than scalar code cannot be
+/// a function of the graph; it is traced in place, at every call.
+pub(crate) fn call(at: Loc, name: &str, key: Key, args: &[Handle], count: usize, body: BodyFn) -> Vec<Handle> {
+    let at = here(at);
+    if args.iter().any(|arg| arg.is_array()) {
+        return body(args);
+    }
+    let tys = with(|trace| {
+        let ids = trace.ids(args, at)?;
+        ids.into_iter().map(|id| trace.builder.ty(id).map(Type::elem)).collect::<Option<Vec<Ty>>>()
+    });
+    let Some(tys) = tys.flatten() else { return poison(count) };
+    let state = match with(|trace| trace.functions.get(&key).copied()) {
+        Some(Some(state)) => state,
+        Some(None) => {
+            let state = shared_body(at, name, &key, &tys, body);
+            with(|trace| trace.functions.insert(key, state));
+            state
+        }
+        None => return poison(count),
+    };
+    match state {
+        State::Shared(function) => scalars(at, count, |trace| Some(Op::Call(function, trace.ids(args, at)?))),
+        State::Inline => body(args),
+        State::Failed => poison(count),
+        State::Open => {
+            let help = "a traced function cannot be recursive; use `iterate` or `repeat_while`";
+            with(|trace| trace.error(at, format!("`{name}` calls itself"), help));
+            poison(count)
+        }
+    }
+}
+
+/// Traces the body of a shared function.
+fn shared_body(at: Loc, name: &str, key: &Key, tys: &[Ty], body: BodyFn) -> State {
+    /// Throws the body away and marks the function as failed, also when the user's code panics.
+    struct Close<'a>(usize, &'a Key);
+    impl Drop for Close<'_> {
+        fn drop(&mut self) {
+            let (depth, key) = (self.0, self.1);
+            with(|trace| {
+                trace.builder.unwind(depth);
+                trace.open_functions.pop();
+                trace.functions.insert(key.clone(), State::Failed);
+            });
+        }
+    }
+    let opened = with(|trace| {
+        let depth = trace.builder.depth();
+        let tys: Vec<Type> = tys.iter().map(|&ty| Type::Scalar(ty)).collect();
+        trace.functions.insert(key.clone(), State::Open);
+        trace.open_functions.push(false);
+        trace.note_body("shared function", at);
+        let ids = trace.builder.open_function(name, &tys);
+        trace.note(&ids, at);
+        (depth, ids.into_iter().map(|id| trace.scalar(id)).collect::<Vec<_>>())
+    });
+    let Some((depth, params)) = opened else { return State::Failed };
+    let close = Close(depth, key);
+    let before = with(|trace| trace.has_errors());
+    let results = body(&params);
+    let state = with(|trace| {
+        let Some(ids) = trace.ids(&results, at) else { return State::Failed };
+        match trace.open_functions.last() {
+            Some(true) if before == Some(false) && trace.has_errors() => State::Failed,
+            Some(true) => State::Inline,
+            Some(false) | None => match trace.builder.close_function(&ids) {
+                Ok(function) => State::Shared(function),
+                Err(error) => {
+                    trace.refuse(at, error);
+                    State::Failed
+                }
+            },
+        }
+    });
+    drop(close);
+    state.unwrap_or(State::Failed)
+}
+
+/// Says that the call must bring at least one position on the axis, unless every call does.
+pub(crate) fn require_positions(at: Loc, axis: &Extent) {
+    with(|trace| {
+        let size = trace.size(axis);
+        trace.require(here(at), Require::NonEmpty(size));
+    });
+}
+
+/// Says that `start + length` must not be past the end of the axis.
+pub(crate) fn require_inside(at: Loc, start: u64, length: &Extent, axis: &Extent) {
+    with(|trace| {
+        let end = slyz_sir::size::Size::Const(start) + trace.size(length);
+        let size = trace.size(axis);
+        trace.require(here(at), Require::AtMost(end, size));
+    });
+}
+
+fn integer(at: Loc, operator: Operator, a: Handle, b: Handle) -> Handle {
+    apply(at, operator, &[a, b])
+}
+
+/// A position anywhere, moved to the nearest one on the axis.
+pub(crate) fn clamp(at: Loc, axis: &Extent, position: Handle) -> Handle {
+    let (zero, one) = (constant(at, Scalar::i64(0)), constant(at, Scalar::i64(1)));
+    let last = integer(at, Operator::Sub, extent(at, axis), one);
+    apply(at, Operator::Clamp, &[position, zero, last])
+}
+
+/// A position anywhere, counted around the axis.
+pub(crate) fn wrap(at: Loc, axis: &Extent, position: Handle) -> Handle {
+    let extent = extent(at, axis);
+    let rest = integer(at, Operator::Rem, position, extent);
+    let shifted = integer(at, Operator::Add, rest, extent);
+    integer(at, Operator::Rem, shifted, extent)
+}
+
+/// Is a position anywhere on the axis?
+pub(crate) fn inside(at: Loc, axis: &Extent, position: Handle) -> Handle {
+    let low = integer(at, Operator::Ge, position, constant(at, Scalar::i64(0)));
+    let high = integer(at, Operator::Lt, position, extent(at, axis));
+    integer(at, Operator::And, low, high)
+}
+
+/// A position plus a constant.
+pub(crate) fn shift(at: Loc, position: Handle, by: i64) -> Handle {
+    if by == 0 { position } else { integer(at, Operator::Add, position, constant(at, Scalar::i64(by))) }
+}
+
+/// The row-major number of a position.
+pub(crate) fn ravel(at: Loc, axes: &[Extent], position: &[Handle]) -> Handle {
+    let mut pairs = axes.iter().zip(position);
+    let Some((_, &first)) = pairs.next() else { return constant(at, Scalar::i64(0)) };
+    pairs.fold(first, |number, (axis, &place)| {
+        let scaled = integer(at, Operator::Mul, number, extent(at, axis));
+        integer(at, Operator::Add, scaled, place)
+    })
+}
+
+/// The position with a row-major number. The outermost axis needs no remainder: the number is inside.
+pub(crate) fn unravel(at: Loc, axes: &[Extent], number: Handle) -> Vec<Handle> {
+    let mut rest = number;
+    let mut position: Vec<Handle> = vec![];
+    for (place, axis) in axes.iter().enumerate().rev() {
+        if place == 0 {
+            position.push(rest);
+        } else {
+            let extent = extent(at, axis);
+            position.push(integer(at, Operator::Rem, rest, extent));
+            rest = integer(at, Operator::Div, rest, extent);
+        }
+    }
+    position.reverse();
+    position
+}
+
+/// An array with the same elements in row-major order and another shape of the same size.
+pub(crate) fn reshape(at: Loc, array: Handle, count: usize, from: &[Extent], to: &[Extent]) -> Handle {
+    let at = here(at);
+    let (before, after) = (Extent::product(from), Extent::product(to));
+    if before != after {
+        with(|trace| {
+            let sizes = (trace.size(&before), trace.size(&after));
+            if sizes.0 != sizes.1 {
+                trace.require(at, Require::Equal(sizes.0, sizes.1));
+            }
+        });
+    }
+    tabulate(at, to, &mut |position| {
+        let number = ravel(at, to, position);
+        read(at, array, count, &unravel(at, from, number))
+    })
+}

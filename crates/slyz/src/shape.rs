@@ -1,0 +1,394 @@
+//! Shapes: an axis, `()`, or a tuple of axes, outermost first; and how shapes relate to each other.
+//!
+//! Each relation is one trait with one table of implementations. The tables are the only place that knows ranks.
+
+use crate::axis::{Axis, Flat};
+use crate::elem::{Value, value_of};
+use crate::extent::Extent;
+use crate::position::Idx;
+use crate::record;
+use crate::trace::Loc;
+use std::panic::Location;
+
+/// An axis, `()`, or a tuple of up to 6 axes.
+///
+/// ```
+/// use slyz::{Fix, Shape};
+/// assert_eq!(<(Fix<2>, Fix<3>)>::names(), ["2", "3"]);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a shape",
+    label = "expected an axis, `()`, or a tuple of axes",
+    note = "a name becomes a run-time axis with `axis!(Name)`, an enum with `#[derive(Axis)]`; a static one is `Fix<8>`"
+)]
+pub trait Shape: 'static {
+    /// A position: `Idx` per axis.
+    type Pos: Position<Shape = Self>;
+    /// Offsets around a position: `i32` per axis.
+    type Off: Copy;
+
+    /// The extents.
+    fn axes() -> Vec<Extent>;
+
+    /// The names in messages.
+    fn names() -> Vec<String>;
+
+    /// The offsets as a list.
+    fn offsets(off: Self::Off) -> Vec<i64>;
+}
+
+/// A position of a shape. Its type tells the shape, so that annotating a closure parameter is always enough.
+///
+/// ```
+/// use slyz::{Arr, Position};
+/// fn corner<P: Position>(x: Arr<f32, P::Shape>, p: P) -> slyz::Exp<f32> { x.at(p) }
+/// ```
+#[diagnostic::on_unimplemented(message = "`{Self}` is not a position", label = "expected `Idx<A>` or a tuple of them")]
+pub trait Position: Value {
+    /// The shape it is a position of.
+    type Shape: Shape<Pos = Self>;
+}
+
+/// The positions of a shape: `|(i, j): Pos<(N, M)>| ..`.
+pub type Pos<S> = <S as Shape>::Pos;
+
+/// One axis.
+pub type Vector<N> = N;
+/// Rows and columns.
+pub type Matrix<M, N> = (M, N);
+/// Layers, rows and columns.
+pub type Cube<D, M, N> = (D, M, N);
+
+#[diagnostic::do_not_recommend]
+impl<A: Axis> Shape for A {
+    type Pos = Idx<A>;
+    type Off = i32;
+    fn axes() -> Vec<Extent> {
+        vec![A::size()]
+    }
+    fn names() -> Vec<String> {
+        vec![A::name()]
+    }
+    fn offsets(off: i32) -> Vec<i64> {
+        vec![off as i64]
+    }
+}
+
+impl<A: Axis> Position for Idx<A> {
+    type Shape = A;
+}
+
+impl Shape for () {
+    type Pos = ();
+    type Off = ();
+    fn axes() -> Vec<Extent> {
+        vec![]
+    }
+    fn names() -> Vec<String> {
+        vec![]
+    }
+    fn offsets(_: ()) -> Vec<i64> {
+        vec![]
+    }
+}
+
+impl Position for () {
+    type Shape = ();
+}
+
+macro_rules! offset {
+    ($A:ident) => {
+        i32
+    };
+}
+macro_rules! shapes {
+    ($($A:ident $i:tt),*) => {
+        impl<$($A: Axis),*> Shape for ($($A,)*) {
+            type Pos = ($(Idx<$A>,)*);
+            type Off = ($(offset!($A),)*);
+            fn axes() -> Vec<Extent> { vec![$($A::size()),*] }
+            fn names() -> Vec<String> { vec![$($A::name()),*] }
+            fn offsets(off: Self::Off) -> Vec<i64> { vec![$(off.$i as i64),*] }
+        }
+        impl<$($A: Axis),*> Position for ($(Idx<$A>,)*) {
+            type Shape = ($($A,)*);
+        }
+    };
+}
+shapes!(A 0, B 1);
+shapes!(A 0, B 1, C 2);
+shapes!(A 0, B 1, C 2, D 3);
+shapes!(A 0, B 1, C 2, D 3, E 4);
+shapes!(A 0, B 1, C 2, D 3, E 4, F 5);
+
+/// Gibbons' alignment: the shorter shape is the inner end of the longer one; `Out` is the longer.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M);
+/// let f = compile(|x: Arr<f32, (N, M)>, bias: Arr<f32, M>| x + bias)?;
+/// assert_eq!(f.call(&[[1.0f32, 2.0]], &[10.0f32, 20.0])?.to_vec()?, [11.0, 22.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "shapes `{Self}` and `{R}` do not align",
+    label = "`{R}` is not the inner end of `{Self}`, nor the other way round",
+    note = "shapes align from the innermost (last) axis: `(N, M)` with `M`, or with a scalar",
+    note = "to repeat along an inner axis write `tabulate(|(i, j)| a.at((i, j)) + b.at(i))`"
+)]
+pub trait Align<R: Shape>: Shape {
+    /// The longer of the two.
+    type Out: Shape;
+
+    /// The part of a position that `Self` sees.
+    fn left(p: Pos<Self::Out>) -> Pos<Self>;
+
+    /// The part of a position that `R` sees.
+    fn right(p: Pos<Self::Out>) -> Pos<R>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<S: Shape> Align<S> for S {
+    type Out = S;
+    fn left(p: Pos<S>) -> Pos<S> {
+        p
+    }
+    fn right(p: Pos<S>) -> Pos<S> {
+        p
+    }
+}
+
+/// One line per pair: the axes, the longer shape, the shorter one, and its part of a position.
+macro_rules! align {
+    ($($($X:ident)* [$L:ty] [$R:ty] |$p:ident| $e:expr;)*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl<$($X: Axis),*> Align<$R> for $L {
+            type Out = $L;
+            fn left(p: Pos<$L>) -> Pos<$L> { p }
+            fn right($p: Pos<$L>) -> Pos<$R> { $e }
+        }
+        #[diagnostic::do_not_recommend]
+        impl<$($X: Axis),*> Align<$L> for $R {
+            type Out = $L;
+            fn left($p: Pos<$L>) -> Pos<$R> { $e }
+            fn right(p: Pos<$L>) -> Pos<$L> { p }
+        }
+    )*};
+}
+align! {
+    A [A] [()] |_p| ();
+    A B [(A, B)] [()] |_p| ();
+    A B [(A, B)] [B] |p| p.1;
+    A B C [(A, B, C)] [()] |_p| ();
+    A B C [(A, B, C)] [C] |p| p.2;
+    A B C [(A, B, C)] [(B, C)] |p| (p.1, p.2);
+    A B C D [(A, B, C, D)] [()] |_p| ();
+    A B C D [(A, B, C, D)] [D] |p| p.3;
+    A B C D [(A, B, C, D)] [(C, D)] |p| (p.2, p.3);
+    A B C D [(A, B, C, D)] [(B, C, D)] |p| (p.1, p.2, p.3);
+    A B C D E [(A, B, C, D, E)] [()] |_p| ();
+    A B C D E [(A, B, C, D, E)] [E] |p| p.4;
+    A B C D E [(A, B, C, D, E)] [(D, E)] |p| (p.3, p.4);
+    A B C D E [(A, B, C, D, E)] [(C, D, E)] |p| (p.2, p.3, p.4);
+    A B C D E [(A, B, C, D, E)] [(B, C, D, E)] |p| (p.1, p.2, p.3, p.4);
+    A B C D E F [(A, B, C, D, E, F)] [()] |_p| ();
+    A B C D E F [(A, B, C, D, E, F)] [F] |p| p.5;
+    A B C D E F [(A, B, C, D, E, F)] [(E, F)] |p| (p.4, p.5);
+    A B C D E F [(A, B, C, D, E, F)] [(D, E, F)] |p| (p.3, p.4, p.5);
+    A B C D E F [(A, B, C, D, E, F)] [(C, D, E, F)] |p| (p.2, p.3, p.4, p.5);
+    A B C D E F [(A, B, C, D, E, F)] [(B, C, D, E, F)] |p| (p.1, p.2, p.3, p.4, p.5);
+}
+
+/// A shape with axis number `I` (the outermost is 0) taken out.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M);
+/// let f = compile(|x: Arr<f32, (N, M)>| x.sum_axis::<0>())?;
+/// assert_eq!(f.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.to_vec()?, [4.0, 6.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "shape `{Self}` has no axis number {I}",
+    label = "axes are counted from 0, the outermost"
+)]
+pub trait AxisNo<const I: usize>: Shape {
+    /// The axis.
+    type Axis: Axis;
+    /// The other axes.
+    type Rest: Shape;
+
+    /// A position put together again.
+    fn join(rest: Pos<Self::Rest>, i: Idx<Self::Axis>) -> Pos<Self>;
+}
+
+/// A shape with the axis called `X` taken out. `I` is found by inference, so the name must occur once.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M);
+/// let f = compile(|x: Arr<f32, (N, M)>| x.sum_over(M))?;
+/// assert_eq!(f.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.to_vec()?, [3.0, 7.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(message = "shape `{Self}` has no axis `{X}`")]
+pub trait AxisNamed<X: Axis, I>: Shape {
+    /// The other axes.
+    type Rest: Shape;
+
+    /// A position put together again.
+    fn join(rest: Pos<Self::Rest>, i: Idx<X>) -> Pos<Self>;
+}
+
+/// Tells the places of an axis apart, for [`AxisNamed`].
+pub struct No<const I: usize>;
+
+/// One line per axis of each rank: the shape, the place, the axis, the rest, and how a position is put together.
+macro_rules! take {
+    ($($($X:ident)* [$L:ty] $i:literal $A:ident [$R:ty] |$r:pat_param, $k:ident| $e:expr;)*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl<$($X: Axis),*> AxisNo<$i> for $L {
+            type Axis = $A;
+            type Rest = $R;
+            fn join($r: Pos<$R>, $k: Idx<$A>) -> Pos<$L> { $e }
+        }
+        #[diagnostic::do_not_recommend]
+        impl<$($X: Axis),*> AxisNamed<$A, No<$i>> for $L {
+            type Rest = $R;
+            fn join($r: Pos<$R>, $k: Idx<$A>) -> Pos<$L> { $e }
+        }
+    )*};
+}
+take! {
+    A [A] 0 A [()] |_, k| k;
+    A B [(A, B)] 0 A [B] |r, k| (k, r);
+    A B [(A, B)] 1 B [A] |r, k| (r, k);
+    A B C [(A, B, C)] 0 A [(B, C)] |(b, c), k| (k, b, c);
+    A B C [(A, B, C)] 1 B [(A, C)] |(a, c), k| (a, k, c);
+    A B C [(A, B, C)] 2 C [(A, B)] |(a, b), k| (a, b, k);
+    A B C D [(A, B, C, D)] 0 A [(B, C, D)] |(b, c, d), k| (k, b, c, d);
+    A B C D [(A, B, C, D)] 1 B [(A, C, D)] |(a, c, d), k| (a, k, c, d);
+    A B C D [(A, B, C, D)] 2 C [(A, B, D)] |(a, b, d), k| (a, b, k, d);
+    A B C D [(A, B, C, D)] 3 D [(A, B, C)] |(a, b, c), k| (a, b, c, k);
+    A B C D E [(A, B, C, D, E)] 0 A [(B, C, D, E)] |(b, c, d, e), k| (k, b, c, d, e);
+    A B C D E [(A, B, C, D, E)] 1 B [(A, C, D, E)] |(a, c, d, e), k| (a, k, c, d, e);
+    A B C D E [(A, B, C, D, E)] 2 C [(A, B, D, E)] |(a, b, d, e), k| (a, b, k, d, e);
+    A B C D E [(A, B, C, D, E)] 3 D [(A, B, C, E)] |(a, b, c, e), k| (a, b, c, k, e);
+    A B C D E [(A, B, C, D, E)] 4 E [(A, B, C, D)] |(a, b, c, d), k| (a, b, c, d, k);
+    A B C D E F [(A, B, C, D, E, F)] 0 A [(B, C, D, E, F)] |(b, c, d, e, f), k| (k, b, c, d, e, f);
+    A B C D E F [(A, B, C, D, E, F)] 1 B [(A, C, D, E, F)] |(a, c, d, e, f), k| (a, k, c, d, e, f);
+    A B C D E F [(A, B, C, D, E, F)] 2 C [(A, B, D, E, F)] |(a, b, d, e, f), k| (a, b, k, d, e, f);
+    A B C D E F [(A, B, C, D, E, F)] 3 D [(A, B, C, E, F)] |(a, b, c, e, f), k| (a, b, c, k, e, f);
+    A B C D E F [(A, B, C, D, E, F)] 4 E [(A, B, C, D, F)] |(a, b, c, d, f), k| (a, b, c, d, k, f);
+    A B C D E F [(A, B, C, D, E, F)] 5 F [(A, B, C, D, E)] |(a, b, c, d, e), k| (a, b, c, d, e, k);
+}
+
+/// Shapes with an innermost axis: all but `()`.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M);
+/// fn centered<S: Inner>(x: Arr<f32, S>) -> Arr<f32, S::Outer> { x.max_inner() }
+/// assert_eq!(compile(centered::<(N, M)>)?.call(&[[1.0f32, 2.0]])?.to_vec()?, [2.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(message = "shape `{Self}` has no innermost axis", label = "needs rank 1 or more")]
+pub trait Inner: Shape {
+    /// The innermost axis.
+    type Inner: Axis;
+    /// The other axes.
+    type Outer: Shape;
+
+    /// A position put together again.
+    fn snoc(outer: Pos<Self::Outer>, i: Idx<Self::Inner>) -> Pos<Self>;
+}
+
+macro_rules! inner {
+    ($($($X:ident)* [$L:ty] $A:ident [$R:ty] |$r:pat_param, $k:ident| $e:expr;)*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl<$($X: Axis),*> Inner for $L {
+            type Inner = $A;
+            type Outer = $R;
+            fn snoc($r: Pos<$R>, $k: Idx<$A>) -> Pos<$L> { $e }
+        }
+    )*};
+}
+inner! {
+    A [A] A [()] |_, k| k;
+    A B [(A, B)] B [A] |a, k| (a, k);
+    A B C [(A, B, C)] C [(A, B)] |(a, b), k| (a, b, k);
+    A B C D [(A, B, C, D)] D [(A, B, C)] |(a, b, c), k| (a, b, c, k);
+    A B C D E [(A, B, C, D, E)] E [(A, B, C, D)] |(a, b, c, d), k| (a, b, c, d, k);
+    A B C D E F [(A, B, C, D, E, F)] F [(A, B, C, D, E)] |(a, b, c, d, e), k| (a, b, c, d, e, k);
+}
+
+/// `R` put in front of a shape: the shape of a stack of arrays.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M);
+/// let f = compile(|x: Arr<f32, (N, M)>| stack(|i: Idx<N>| x.row(i) / x.row(i).sum()))?;
+/// assert_eq!(f.call(&[[1.0f32, 3.0]])?.to_vec()?, [0.25, 0.75]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(message = "arrays of shape `{Self}` cannot be stacked", label = "needs rank 5 or less")]
+pub trait Stack<R: Axis>: Shape {
+    /// The shape with `R` in front.
+    type Out: Shape;
+}
+
+macro_rules! stacks {
+    ($($($A:ident)* [$S:ty] [$Out:ty];)*) => {$(
+        impl<R: Axis, $($A: Axis),*> Stack<R> for $S {
+            type Out = $Out;
+        }
+    )*};
+}
+stacks! {
+    [()] [R];
+    A [A] [(R, A)];
+    A B [(A, B)] [(R, A, B)];
+    A B C [(A, B, C)] [(R, A, B, C)];
+    A B C D [(A, B, C, D)] [(R, A, B, C, D)];
+    A B C D E [(A, B, C, D, E)] [(R, A, B, C, D, E)];
+}
+
+/// Shapes that can be seen as one axis, in row-major order.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M);
+/// let f = compile(|x: Arr<f32, (N, M)>| x.flatten())?;
+/// assert_eq!(f.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.dims(), [4]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "arrays of shape `{Self}` cannot be flattened",
+    label = "needs rank 2 or more"
+)]
+pub trait Flatten: Shape {
+    /// All axes as one.
+    type Flat: Axis;
+
+    /// The position of the array.
+    #[track_caller]
+    fn unflatten(p: Idx<Self::Flat>) -> Pos<Self> {
+        let at: Loc = Location::caller();
+        value_of(&record::unravel(at, &Self::axes(), p.handle()))
+    }
+}
+
+macro_rules! flatten {
+    ($($($A:ident)* [$Flat:ty];)*) => {$(
+        impl<$($A: Axis),*> Flatten for ($($A,)*) {
+            type Flat = $Flat;
+        }
+    )*};
+}
+flatten! {
+    A B [Flat<A, B>];
+    A B C [Flat<A, Flat<B, C>>];
+    A B C D [Flat<A, Flat<B, Flat<C, D>>>];
+    A B C D E [Flat<A, Flat<B, Flat<C, Flat<D, E>>>>];
+    A B C D E F [Flat<A, Flat<B, Flat<C, Flat<D, Flat<E, F>>>>>];
+}

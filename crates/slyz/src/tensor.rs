@@ -1,0 +1,178 @@
+//! Tensors: data on a device, with a shape in its type.
+
+use crate::elem::Elem;
+use crate::error::{Error, TensorError};
+use crate::feed::{scalar_at, solve_dims, split};
+use crate::shape::Shape;
+use crate::trace::Slot;
+use slyz_run::Buffer;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// The shape of a tensor whose axes are not known to the type system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dyn {}
+
+/// Shapes of tensors: every [`Shape`], and [`Dyn`].
+pub trait TensorShape: 'static {
+    /// Do the dimensions fit? If not, the shape and why.
+    #[doc(hidden)]
+    fn check(dims: &[usize]) -> Result<(), TensorError>;
+}
+
+impl<S: Shape> TensorShape for S {
+    fn check(dims: &[usize]) -> Result<(), TensorError> {
+        check_dims(Slot { axes: S::axes(), names: S::names(), leaves: vec![] }, dims)
+    }
+}
+
+impl TensorShape for Dyn {
+    fn check(_: &[usize]) -> Result<(), TensorError> {
+        Ok(())
+    }
+}
+
+fn check_dims(slot: Slot, dims: &[usize]) -> Result<(), TensorError> {
+    let shape = format!("({})", slot.names.join(", "));
+    let wrong = |why: String| Err(TensorError::Shape { dims: dims.to_vec(), shape: shape.clone(), why });
+    if dims.len() != slot.axes.len() {
+        return wrong(format!("{} dimensions, {} axes", dims.len(), slot.axes.len()));
+    }
+    use crate::error::CallError::{Disagree, Unknown, Wrong};
+    let dims64: Vec<u64> = dims.iter().map(|&dim| dim as u64).collect();
+    match solve_dims(&slot, &dims64) {
+        // An extent like `min(N, M)` leaves its axes open, and any value will do.
+        Ok(_) | Err(Unknown { .. }) => Ok(()),
+        Err(Disagree { axis, known, found, .. }) => wrong(format!("axis {axis} is {known} and {found}")),
+        Err(Wrong { axis, known, found, .. }) => wrong(format!("axis {axis} has {known} positions, not {found}")),
+        Err(other) => wrong(other.to_string()),
+    }
+}
+
+/// Data on a device, of known dimensions. Cloning shares the data.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M);
+/// let t = Tensor::<f32, (N, M)>::from_vec([2, 2], vec![1.0, 2.0, 3.0, 4.0])?;
+/// let f = compile(|x: Arr<f32, (N, M)>| x.transpose())?;
+/// let u = f.call(&t)?; // Tensor<f32, (M, N)>
+/// assert_eq!(f.call(&u.rename::<(N, M)>()?)?.to_vec()?, t.to_vec()?);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+pub struct Tensor<T, S = Dyn> {
+    dims: Vec<usize>,
+    leaves: Vec<Buffer>,
+    kind: PhantomData<fn() -> (T, S)>,
+}
+
+impl<T, S> Clone for Tensor<T, S> {
+    fn clone(&self) -> Self {
+        Tensor { dims: self.dims.clone(), leaves: self.leaves.clone(), kind: PhantomData }
+    }
+}
+
+impl<T: Elem, S> Tensor<T, S> {
+    /// From what a call gave back.
+    pub(crate) fn from_leaves(dims: Vec<usize>, leaves: Vec<Buffer>) -> Self {
+        Tensor { dims, leaves, kind: PhantomData }
+    }
+
+    pub(crate) fn buffers(&self) -> &[Buffer] {
+        &self.leaves
+    }
+
+    /// The extents, outermost first.
+    pub fn dims(&self) -> &[usize] {
+        &self.dims
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.dims.iter().product()
+    }
+
+    /// Are there no elements?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The elements in row-major order.
+    pub fn to_vec(&self) -> Result<Vec<T>, Error> {
+        if let [leaf] = &self.leaves[..]
+            && let Some(data) = T::collect(leaf.bytes())
+        {
+            return Ok(data);
+        }
+        let tys = T::tys();
+        Ok((0..self.len())
+            .map(|place| {
+                let mut leaves = tys.iter().zip(&self.leaves);
+                T::load(&mut || {
+                    let scalar = leaves.next().and_then(|(&ty, leaf)| scalar_at(ty, leaf.bytes(), place));
+                    scalar.unwrap_or(slyz_sir::types::Scalar::bool(false))
+                })
+            })
+            .collect())
+    }
+
+    /// The same data without the names of its axes.
+    pub fn into_dyn(self) -> Tensor<T> {
+        Tensor { dims: self.dims, leaves: self.leaves, kind: PhantomData }
+    }
+}
+
+impl<T: Elem, S: TensorShape> Tensor<T, S> {
+    /// A tensor from its elements in row-major order.
+    pub fn from_vec<const R: usize>(dims: [usize; R], data: Vec<T>) -> Result<Self, Error> {
+        let expected = dims.iter().try_fold(1u64, |len, &dim| len.checked_mul(dim as u64)).unwrap_or(u64::MAX);
+        if expected != data.len() as u64 {
+            return Err(TensorError::Length { dims: dims.to_vec(), expected, found: data.len() as u64 }.into());
+        }
+        S::check(&dims)?;
+        let leaves: Result<Vec<Buffer>, slyz_run::Error> = match T::view(&data) {
+            Some(bytes) => Buffer::copy_of(bytes).map(|leaf| vec![leaf]),
+            None => split(&data).iter().map(|leaf| Buffer::copy_of(leaf)).collect(),
+        };
+        Ok(Tensor { dims: dims.to_vec(), leaves: leaves?, kind: PhantomData })
+    }
+
+    /// The same data under other axis names. Fixed extents, and axes that occur twice, are checked.
+    pub fn rename<R: TensorShape>(&self) -> Result<Tensor<T, R>, Error> {
+        R::check(&self.dims)?;
+        Ok(Tensor { dims: self.dims.clone(), leaves: self.leaves.clone(), kind: PhantomData })
+    }
+}
+
+impl<T: Elem> Tensor<T, ()> {
+    /// The one element.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// assert_eq!(compile(|x: Arr<f32, N>| x.sum())?.call(&[1.0f32, 2.0])?.value()?, 3.0);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn value(&self) -> Result<T, Error> {
+        let missing = || TensorError::Length { dims: vec![], expected: 1, found: 0 };
+        Ok(self.to_vec()?.first().copied().ok_or_else(missing)?)
+    }
+}
+
+impl<T: Elem + PartialEq, S> PartialEq for Tensor<T, S> {
+    fn eq(&self, other: &Self) -> bool {
+        let data = (self.to_vec(), other.to_vec());
+        self.dims == other.dims && matches!(data, (Ok(a), Ok(b)) if a == b)
+    }
+}
+
+impl<T: Elem + fmt::Debug, S> fmt::Debug for Tensor<T, S> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "Tensor {:?} ", self.dims)?;
+        match self.to_vec() {
+            Ok(data) if data.len() <= 32 => write!(f, "{data:?}"),
+            Ok(data) => write!(f, "{:?} and {} more", &data[..32], data.len() - 32),
+            Err(error) => write!(f, "({error})"),
+        }
+    }
+}

@@ -1,0 +1,505 @@
+//! The trace: the function being compiled, as it is recorded.
+//!
+//! Each thread has a stack of traces, one per `compile` that is running. A [`Handle`] is a name in one of them.
+//! Mistakes never panic: they are noted with their place, the operation gives a poisoned handle, and `compile`
+//! returns all of them. What operations record is in `record.rs`; nothing here is generic over user types.
+
+use crate::error::TraceError;
+use crate::extent::Extent;
+use slyz_sir::build::{BuildError, Builder};
+use slyz_sir::code::{FnId, Id, Op, Type};
+use slyz_sir::graph::{Graph, Require};
+use slyz_sir::size::{Size, SizeOrigin, SizeVar};
+pub use slyz_sir::types::Ty;
+use std::any::TypeId;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::marker::PhantomData;
+use std::panic::Location;
+
+/// A place in the user's source.
+#[doc(hidden)]
+pub type Loc = &'static Location<'static>;
+
+/// What every traced value holds: 8 bytes, `Copy`, and bound to its thread, as the trace is.
+#[derive(Clone, Copy)]
+pub struct Handle {
+    /// A name of the graph, or for an array the number of its record.
+    pub(crate) id: u32,
+    /// The trace; 0 is poison.
+    pub(crate) trace: u32,
+    _here: PhantomData<*const ()>,
+}
+
+impl Handle {
+    /// Stands for a value that could not be made; someone has already complained.
+    pub(crate) const POISON: Handle = Handle { id: 0, trace: 0, _here: PhantomData };
+
+    /// Stands for an array among the arguments of a shared function.
+    pub(crate) const ARRAY: Handle = Handle { id: 0, trace: u32::MAX, _here: PhantomData };
+
+    pub(crate) fn is_array(self) -> bool {
+        self.trace == u32::MAX
+    }
+}
+
+impl std::fmt::Debug for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        if self.trace == 0 { f.write_str("%poison") } else { write!(f, "%{}", self.id) }
+    }
+}
+
+/// One buffer of an array: what it stores, and for positions the axis they must lie on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leaf {
+    /// Element type.
+    pub ty: Ty,
+    /// The axis of positions, with its name.
+    pub axis: Option<(Extent, String)>,
+}
+
+impl Leaf {
+    /// Plain data.
+    pub fn of(ty: Ty) -> Leaf {
+        Leaf { ty, axis: None }
+    }
+}
+
+/// What a call must pass for one parameter.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot {
+    pub axes: Vec<Extent>,
+    /// The names of the axes, as the type spells them.
+    pub names: Vec<String>,
+    pub leaves: Vec<Leaf>,
+}
+
+/// A result of the traced function, in the order it is returned.
+pub(crate) enum Out {
+    Scalar(Handle),
+    Array(Handle),
+}
+
+/// A finished trace.
+pub(crate) struct Traced {
+    pub graph: Graph,
+    /// The axis behind each size variable of the graph.
+    pub sizes: Vec<(TypeId, &'static str)>,
+    pub slots: Vec<Slot>,
+}
+
+/// What tells shared functions apart: the type of the closure, and the host constants among the arguments.
+pub(crate) type Key = (TypeId, Vec<u64>);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Its body is being traced.
+    Open,
+    /// A function of the graph.
+    Shared(FnId),
+    /// Its body is more than scalar code and must be traced at every call.
+    Inline,
+    /// Its body had mistakes.
+    Failed,
+}
+
+/// Where a body was opened, and by what.
+struct BodyNote {
+    what: &'static str,
+    at: Loc,
+}
+
+/// One function under construction.
+pub(crate) struct Trace {
+    number: u32,
+    pub builder: Builder,
+    /// By the builder's number of the body.
+    bodies: Vec<BodyNote>,
+    /// Where each name was made.
+    made: Vec<Option<Loc>>,
+    /// The leaves of each array.
+    arrays: Vec<Vec<Id>>,
+    errors: Vec<TraceError>,
+    /// The cap on statements was hit and reported.
+    full: bool,
+    pub functions: HashMap<Key, State>,
+    /// The shared functions whose bodies are open, innermost last: have they left scalar code?
+    pub open_functions: Vec<bool>,
+    sizes: Vec<(TypeId, &'static str)>,
+    /// Axes that a filter counts, and where.
+    counted: HashMap<TypeId, Loc>,
+    slots: Vec<Slot>,
+}
+
+#[derive(Default)]
+struct Stack {
+    last: u32,
+    traces: Vec<Trace>,
+}
+
+thread_local! {
+    static STACK: RefCell<Stack> = RefCell::default();
+    static ON_BEHALF: Cell<Option<Loc>> = const { Cell::new(None) };
+}
+
+/// Works on the innermost trace, or does nothing when there is none. `f` must not call user code.
+pub(crate) fn with<R>(f: impl FnOnce(&mut Trace) -> R) -> Option<R> {
+    STACK.with(|stack| stack.borrow_mut().traces.last_mut().map(f))
+}
+
+/// Runs library code that was called from `at`: `#[track_caller]` does not reach into closures.
+pub(crate) fn on_behalf<R>(at: Loc, f: impl FnOnce() -> R) -> R {
+    struct Back(Option<Loc>);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            ON_BEHALF.set(self.0);
+        }
+    }
+    let _back = Back(ON_BEHALF.replace(Some(here(at))));
+    f()
+}
+
+/// The place to blame for what is called from `at`.
+pub(crate) fn here(at: Loc) -> Loc {
+    ON_BEHALF.get().unwrap_or(at)
+}
+
+/// How many mistakes are worth reading.
+const MOST_ERRORS: usize = 50;
+
+impl Trace {
+    pub fn error(&mut self, at: Loc, what: impl Into<String>, help: impl Into<String>) {
+        let error = TraceError { what: what.into(), help: help.into(), at };
+        if self.errors.len() < MOST_ERRORS && !self.errors.contains(&error) {
+            self.errors.push(error);
+        }
+    }
+
+    pub fn has_errors(&self) -> bool {
+        !self.errors.is_empty()
+    }
+
+    /// Notes what the builder refused.
+    pub fn refuse(&mut self, at: Loc, error: BuildError) {
+        match error {
+            BuildError::TooLarge(_) if self.full => {}
+            BuildError::TooLarge(cap) => {
+                self.full = true;
+                let help = "a Rust loop is unrolled while tracing; move work that repeats into `iterate`, `fold` or a `#[slyz::function]`";
+                self.error(at, format!("the function has more than {cap} operations"), help);
+            }
+            BuildError::NotInScope(id) => self.escaped(id, at),
+            BuildError::Type(why) => {
+                self.error(at, why.to_string(), "change the types of the operands, or `.cast()` them")
+            }
+            BuildError::Unbalanced => self.error(
+                at,
+                error.to_string(),
+                "do not call `compile` or keep closures across bodies in this function",
+            ),
+        }
+    }
+
+    fn handle(&self, id: u32) -> Handle {
+        Handle { id, trace: self.number, _here: PhantomData }
+    }
+
+    pub fn scalar(&self, id: Id) -> Handle {
+        self.handle(id.0)
+    }
+
+    pub fn array(&mut self, leaves: Vec<Id>) -> Handle {
+        self.arrays.push(leaves);
+        self.handle(self.arrays.len() as u32 - 1)
+    }
+
+    /// Does the handle belong to this trace?
+    fn owns(&mut self, handle: Handle, at: Loc) -> bool {
+        if handle.trace == 0 {
+            if self.errors.is_empty() {
+                let help = "make it inside the function given to `compile`, or pass it as an argument";
+                self.error(at, "a value made outside of any traced function is used here", help);
+            }
+        } else if handle.trace != self.number {
+            let help = "values live only inside the function being compiled; pass data as arguments";
+            self.error(at, "a value of another traced function is used here", help);
+        }
+        handle.trace == self.number
+    }
+
+    fn visible(&mut self, id: Id, at: Loc) -> bool {
+        let visible = self.builder.in_scope(id);
+        if !visible {
+            self.escaped(id, at);
+        }
+        visible
+    }
+
+    fn escaped(&mut self, id: Id, at: Loc) {
+        let made = self.made.get(id.0 as usize).copied().flatten();
+        let made = made.map_or(String::new(), |made| format!("it was made at {made}"));
+        let note = self.builder.scope(id).and_then(|scope| self.bodies.get(scope as usize));
+        let (what, help) = match note {
+            Some(BodyNote { what: "function", .. }) | None => (
+                "a value from outside a `#[slyz::function]` is used inside it".to_string(),
+                format!("{made}; pass it as an argument of the function"),
+            ),
+            Some(BodyNote { what, at }) => (
+                format!("a value has left the `{what}` body it belongs to"),
+                format!(
+                    "{made} inside the `{what}` at {at}; return it from that body, then read the result with `.at(..)`"
+                ),
+            ),
+        };
+        self.error(at, what, help);
+    }
+
+    /// The name behind a scalar, or `None` after noting why there is none.
+    pub fn id(&mut self, handle: Handle, at: Loc) -> Option<Id> {
+        let id = Id(handle.id);
+        (self.owns(handle, at) && self.visible(id, at)).then_some(id)
+    }
+
+    /// The names behind scalars; every mistake among them is noted.
+    pub fn ids(&mut self, handles: &[Handle], at: Loc) -> Option<Vec<Id>> {
+        let ids: Vec<Option<Id>> = handles.iter().map(|&h| self.id(h, at)).collect();
+        ids.into_iter().collect()
+    }
+
+    /// The leaves behind an array.
+    pub fn leaves(&mut self, handle: Handle, at: Loc) -> Option<Vec<Id>> {
+        if !self.owns(handle, at) {
+            return None;
+        }
+        let leaves = self.arrays.get(handle.id as usize)?.clone();
+        leaves.iter().all(|&id| self.visible(id, at)).then_some(leaves)
+    }
+
+    /// The names behind results of either kind.
+    pub fn out(&mut self, out: &Out, at: Loc) -> Option<Vec<Id>> {
+        match out {
+            Out::Scalar(handle) => self.id(*handle, at).map(|id| vec![id]),
+            Out::Array(handle) => self.leaves(*handle, at),
+        }
+    }
+
+    pub fn note(&mut self, ids: &[Id], at: Loc) {
+        for id in ids {
+            let place = id.0 as usize;
+            if self.made.len() <= place {
+                self.made.resize(place + 1, None);
+            }
+            self.made[place].get_or_insert(at);
+        }
+    }
+
+    /// Remembers what opened a body; call it for every body the builder opens, in order.
+    pub fn note_body(&mut self, what: &'static str, at: Loc) {
+        self.bodies.push(BodyNote { what, at });
+    }
+
+    pub fn make(&mut self, at: Loc, op: Op) -> Option<Vec<Id>> {
+        if let Some(left) = self.open_functions.last_mut() {
+            *left |= !is_scalar_code(&op);
+        }
+        match self.builder.make(op) {
+            Ok(ids) => {
+                self.note(&ids, at);
+                Some(ids)
+            }
+            Err(error) => {
+                self.refuse(at, error);
+                None
+            }
+        }
+    }
+
+    /// The size of an axis in this graph. Named axes get their size variable here.
+    pub fn size(&mut self, extent: &Extent) -> Size {
+        let pair = |trace: &mut Trace, a: &Extent, b: &Extent| (trace.size(a), trace.size(b));
+        match extent {
+            Extent::Const(n) => Size::Const(*n),
+            Extent::Var(id, name) => Size::Var(self.size_var(*id, name)),
+            Extent::Add(a, b) => {
+                let (a, b) = pair(self, a, b);
+                a + b
+            }
+            Extent::Mul(a, b) => {
+                let (a, b) = pair(self, a, b);
+                a * b
+            }
+            Extent::Min(a, b) => {
+                let (a, b) = pair(self, a, b);
+                Size::Min(a.into(), b.into())
+            }
+            Extent::CeilDiv(a, n) => Size::CeilDiv(self.size(a).into(), (*n).max(1)),
+            Extent::Tri(a) => Size::Tri(self.size(a).into()),
+        }
+    }
+
+    pub fn shape(&mut self, axes: &[Extent]) -> Vec<Size> {
+        axes.iter().map(|axis| self.size(axis)).collect()
+    }
+
+    fn size_var(&mut self, id: TypeId, name: &'static str) -> SizeVar {
+        match self.sizes.iter().position(|(known, _)| *known == id) {
+            Some(place) => SizeVar(place as u32),
+            None => {
+                self.sizes.push((id, name));
+                self.builder.add_size(name, SizeOrigin::Given)
+            }
+        }
+    }
+
+    /// Makes a filter the source of a named axis: once per function, outside of bodies, and before any other use.
+    pub fn count(&mut self, at: Loc, axis: &Extent) -> Option<SizeVar> {
+        let Extent::Var(id, name) = *axis else {
+            let help = "name a fresh axis with `axis!(..)` for the result of `filter`";
+            self.error(at, format!("the extent {axis} is fixed, and a filter counts its own"), help);
+            return None;
+        };
+        if self.builder.inside_body() {
+            let help = "filter outside of bodies; inside, use `fold` with a condition";
+            self.error(at, format!("axis {name} would have a different extent at each position"), help);
+            return None;
+        }
+        if let Some(first) = self.counted.insert(id, at) {
+            let help = "two filters keep different numbers of elements: give each result its own axis";
+            self.error(at, format!("axis {name} already has its extent from {first}"), help);
+            return None;
+        }
+        if self.sizes.iter().any(|(known, _)| *known == id) {
+            let help = "give the result of `filter` its own axis, and filter before the axis is used";
+            self.error(at, format!("axis {name} already has its extent from a parameter or an earlier use"), help);
+            return None;
+        }
+        let var = self.size_var(id, name);
+        self.builder.set_counted(var);
+        Some(var)
+    }
+
+    /// Adds something that a call must satisfy. It is checked before anything runs, so counted axes cannot be part of it.
+    pub fn require(&mut self, at: Loc, require: Require) {
+        let mut late = None;
+        let sizes: Vec<&Size> = match &require {
+            Require::NonEmpty(a) => vec![a],
+            Require::Equal(a, b) | Require::AtMost(a, b) => vec![a, b],
+        };
+        for size in &sizes {
+            size.each_var(&mut |var| {
+                let (id, name) = self.sizes[var.0 as usize];
+                if self.counted.contains_key(&id) {
+                    late = Some(name);
+                }
+            });
+        }
+        if let Some(name) = late {
+            let help = "read with `at_or`, or fold with a monoid that has an answer for no elements";
+            self.error(at, format!("axis {name} is counted while the function runs, and may be too small here"), help);
+            return;
+        }
+        let constants: Option<Vec<u64>> = sizes.iter().map(|size| size.constant()).collect();
+        let wrong = match (&require, constants.as_deref()) {
+            (Require::NonEmpty(_), Some([0])) => Some("the axis has no positions at all".to_string()),
+            (Require::Equal(..), Some([a, b])) if a != b => Some(format!("{a} elements cannot become {b}")),
+            (Require::AtMost(..), Some([a, b])) if a > b => Some(format!("the slice ends at {a}, the axis at {b}")),
+            (_, Some(_)) => return,
+            (_, None) => None,
+        };
+        match wrong {
+            Some(what) => self.error(at, what, "change the axes so that the sizes fit"),
+            None => self.builder.require(require),
+        }
+    }
+}
+
+/// May it stand in a shared function? Those see no arrays and no sizes.
+fn is_scalar_code(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Const(_)
+            | Op::Apply(..)
+            | Op::Cast(..)
+            | Op::Bitcast(..)
+            | Op::Call(..)
+            | Op::If { .. }
+            | Op::For { .. }
+            | Op::While { .. }
+    )
+}
+
+/// A parameter of the traced function.
+pub(crate) fn parameter(at: Loc, slot: Slot) -> Vec<Handle> {
+    with(|trace| {
+        let shape = trace.shape(&slot.axes);
+        let ids: Vec<Id> =
+            slot.leaves.iter().map(|leaf| trace.builder.param(Type::of(leaf.ty, shape.clone()))).collect();
+        trace.note(&ids, at);
+        trace.slots.push(slot);
+        ids.into_iter().map(|id| trace.scalar(id)).collect()
+    })
+    .unwrap_or_default()
+}
+
+/// An array of names that are its leaves.
+pub(crate) fn array_of(at: Loc, leaves: &[Handle]) -> Handle {
+    with(|trace| trace.ids(leaves, at).map(|ids| trace.array(ids))).flatten().unwrap_or(Handle::POISON)
+}
+
+/// Notes a mistake.
+pub(crate) fn error(at: Loc, what: &str, help: &str) {
+    with(|trace| trace.error(here(at), what, help));
+}
+
+/// Traces `f`, whose results are the results of the graph.
+pub(crate) fn run(at: Loc, name: &str, f: &mut dyn FnMut() -> Vec<Out>) -> Result<Traced, Vec<TraceError>> {
+    /// Takes the trace off the stack, also when the user's function panics.
+    struct Pop;
+    impl Drop for Pop {
+        fn drop(&mut self) {
+            STACK.with(|stack| stack.borrow_mut().traces.pop());
+        }
+    }
+    STACK.with(|stack| {
+        let mut stack = stack.borrow_mut();
+        stack.last += 1;
+        let trace = Trace {
+            number: stack.last,
+            builder: Builder::new(name),
+            bodies: vec![BodyNote { what: "function", at }],
+            made: vec![],
+            arrays: vec![],
+            errors: vec![],
+            full: false,
+            functions: HashMap::new(),
+            open_functions: vec![],
+            sizes: vec![],
+            counted: HashMap::new(),
+            slots: vec![],
+        };
+        stack.traces.push(trace);
+    });
+    let pop = Pop;
+    // A trace inside a library closure starts with a clean slate of whom to blame.
+    let behalf = ON_BEHALF.replace(None);
+    let outs = f();
+    ON_BEHALF.set(behalf);
+    let ids = with(|trace| {
+        let ids: Vec<Option<Vec<Id>>> = outs.iter().map(|out| trace.out(out, at)).collect();
+        ids.into_iter().collect::<Option<Vec<_>>>()
+    });
+    let trace = STACK.with(|stack| stack.borrow_mut().traces.pop());
+    std::mem::forget(pop);
+    let Some(mut trace) = trace else { return Err(vec![]) };
+    match ids.flatten() {
+        Some(ids) if trace.errors.is_empty() => match trace.builder.finish(&ids.concat()) {
+            Ok(graph) => Ok(Traced { graph, sizes: trace.sizes, slots: trace.slots }),
+            Err(error) => {
+                let help = "return a value of this function's own body".to_string();
+                trace.errors.push(TraceError { what: error.to_string(), help, at });
+                Err(trace.errors)
+            }
+        },
+        Some(_) | None => Err(trace.errors),
+    }
+}
