@@ -401,7 +401,8 @@ impl<'a> Writer<'a> {
         let clash =
             |name: &str, own: usize| lines.iter().enumerate().any(|(k, l)| k > own && tokens(&l.2).any(|t| t == name));
         let clashes: Vec<bool> = lines.iter().enumerate().map(|(k, l)| clash(&l.0, k)).collect();
-        let mut late = vec![];
+        // Values that are still read go to temporaries first, and from there to their slots last.
+        let (mut direct, mut late) = (vec![], vec![]);
         for ((name, ty, text), clash) in lines.clone().into_iter().zip(clashes) {
             if clash {
                 let next = self.fresh("t");
@@ -410,10 +411,10 @@ impl<'a> Writer<'a> {
                 self.line(&format!("{declared} {next} = {text};"));
                 late.push(format!("{name} = {next};"));
             } else {
-                late.push(format!("{name} = {text};"));
+                direct.push(format!("{name} = {text};"));
             }
         }
-        late.iter().for_each(|l| self.line(l));
+        direct.iter().chain(&late).for_each(|l| self.line(l));
     }
 
     fn enter(&mut self, body: &Body, args: &[Value]) {
