@@ -145,8 +145,8 @@ impl Scalar {
         let bits = match ty {
             Ty::F64 => value.to_bits(),
             Ty::F32 => (value as f32).to_bits() as u64,
-            Ty::F16 => f16::from_f64(upper_half(value)).to_bits() as u64,
-            Ty::BF16 => bf16::from_f64(upper_half(value)).to_bits() as u64,
+            Ty::F16 => f16::from_f32(odd_f32(value)).to_bits() as u64,
+            Ty::BF16 => bf16::from_f32(odd_f32(value)).to_bits() as u64,
             Ty::Bool => (value != 0.0) as u64,
             _ => return Scalar { ty: Ty::F64, bits: value.to_bits() }.cast(ty),
         };
@@ -225,17 +225,21 @@ fn int_to_float(ty: Ty, value: i128) -> Scalar {
         Ty::F64 => (value as f64).to_bits(),
         Ty::F32 => (value as f32).to_bits() as u64,
         // A sticky low bit keeps the second rounding from being fooled by the first.
-        Ty::F16 => f16::from_f64(upper_half(sticky_f64(value))).to_bits() as u64,
-        _ => bf16::from_f64(upper_half(sticky_f64(value))).to_bits() as u64,
+        Ty::F16 => f16::from_f32(odd_f32(sticky_f64(value))).to_bits() as u64,
+        _ => bf16::from_f32(odd_f32(sticky_f64(value))).to_bits() as u64,
     };
     Scalar { ty, bits }
 }
 
-/// Folds the lower 32 bits into one. `half` looks at the upper 32 only, and would take a number just above the middle
-/// of two others for the middle.
-fn upper_half(value: f64) -> f64 {
-    let bits = value.to_bits();
-    f64::from_bits(bits >> 32 << 32 | ((bits as u32 != 0) as u64) << 32)
+/// An `f32` next to `value`: itself, or the neighbour whose last bit is set. Rounding that to half precision is right,
+/// where rounding to the nearest `f32` first would make ties out of near ties.
+fn odd_f32(value: f64) -> f32 {
+    let near = value as f32;
+    if value.is_nan() || near as f64 == value {
+        return near;
+    }
+    let toward_zero = near.to_bits() - ((near as f64).abs() > value.abs()) as u32;
+    f32::from_bits(toward_zero | 1)
 }
 
 fn sticky_f64(value: i128) -> f64 {
