@@ -236,7 +236,7 @@ impl<Sig> Compiled<Sig> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn size<A: Axis>(mut self, n: usize) -> Self {
-        if let Extent::Var(id, _) = A::size() {
+        if let Extent::Var(id, _) = Extent::of::<A>() {
             self.given.insert(id, n as u64);
         }
         self

@@ -9,7 +9,8 @@ use half::{bf16, f16};
 use slyz_sir::types::Scalar as Constant;
 use std::panic::Location;
 
-/// What an array may hold.
+/// What an array may hold. Scalars, positions, tuples and `[_; N]` are elements; a struct of them becomes one with
+/// `#[derive(slyz::Elem)]`. The methods are for the derive, which keeps the host form and the traced form alike.
 ///
 /// ```
 /// use slyz::{Elem, Ty};
@@ -51,7 +52,8 @@ pub trait Elem: Copy + 'static {
     }
 }
 
-/// The traced form of an element: `Exp`, `Idx`, or tuples, arrays and derived structs of them.
+/// The traced form of an element: `Exp`, `Idx`, or tuples, arrays and derived structs of them. The methods are for
+/// the derive: a position that is not built from its own leaves would not be inside its axis.
 ///
 /// ```
 /// use slyz::{Elem, Exp, Value};
@@ -67,9 +69,11 @@ pub trait Value: Copy + Lift<<Self as Value>::Elem> {
     type Elem: Elem<Exp = Self>;
 
     /// Appends the handle of each leaf.
+    #[doc(hidden)]
     fn leaves(self, out: &mut Vec<Handle>);
 
     /// Takes the handle of each leaf.
+    #[doc(hidden)]
     fn build(next: &mut dyn FnMut() -> Handle) -> Self;
 }
 

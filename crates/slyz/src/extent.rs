@@ -6,6 +6,7 @@
 use std::any::TypeId;
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::{LazyLock, PoisonError, RwLock};
 
 /// The number of positions of an axis.
 ///
@@ -45,9 +46,17 @@ pub(crate) enum NoValue {
 }
 
 impl Extent {
-    /// The extent of an axis.
+    /// The extent of an axis: what [`Axis::size`](crate::Axis::size) said when it was first asked. Reads are not
+    /// checked against extents, so an axis must not be one size here and another there.
     pub fn of<A: crate::Axis>() -> Extent {
-        A::size()
+        static SIZES: LazyLock<RwLock<HashMap<TypeId, Extent>>> = LazyLock::new(RwLock::default);
+        let id = TypeId::of::<A>();
+        if let Some(size) = SIZES.read().unwrap_or_else(PoisonError::into_inner).get(&id) {
+            return size.clone();
+        }
+        // Asked outside of the lock: the answer may be made of other axes.
+        let size = A::size();
+        SIZES.write().unwrap_or_else(PoisonError::into_inner).entry(id).or_insert(size).clone()
     }
 
     /// The extent of an axis that gets its value at the call. `A` is the axis itself, `name` its name in messages.

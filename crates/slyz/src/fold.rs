@@ -4,6 +4,7 @@ use crate::arr::{Arr, tabulate_at};
 use crate::axis::Axis;
 use crate::elem::{Elem, Lift, Num, handles, lit, value_of};
 use crate::exp::Exp;
+use crate::extent::Extent;
 use crate::position::{Idx, Near};
 use crate::record::{self, MonoidParts};
 use crate::shape::{AxisNamed, AxisNo, Inner, Pos, Position, Shape};
@@ -402,14 +403,14 @@ macro_rules! bests {
         #[track_caller]
         pub fn $name<A: Axis, T: Num, V: Lift<T>>(f: impl Fn(Idx<A>) -> V) -> Idx<A> {
             let at: Loc = Location::caller();
-            Idx::new(best(at, &A::size(), T::TY, Operator::$op, &mut |i| f(Idx::new(i)).lift().handle()))
+            Idx::new(best(at, &Extent::of::<A>(), T::TY, Operator::$op, &mut |i| f(Idx::new(i)).lift().handle()))
         })*
         impl<T: Num, A: Axis> Arr<T, A> {$(
             $(#[$doc])*
             #[track_caller]
             pub fn $name(self) -> Idx<A> {
                 let at: Loc = Location::caller();
-                Idx::new(best(at, &A::size(), T::TY, Operator::$op, &mut |i| self.get(at, Idx::new(i)).handle()))
+                Idx::new(best(at, &Extent::of::<A>(), T::TY, Operator::$op, &mut |i| self.get(at, Idx::new(i)).handle()))
             }
         )*}
     };
@@ -510,6 +511,6 @@ impl<T: Elem, A: Axis> Arr<T, A> {
             out.extend(handles(element));
             out
         };
-        Arr::new(record::filter(at, &A::size(), &K::size(), body))
+        Arr::new(record::filter(at, &Extent::of::<A>(), &Extent::of::<K>(), body))
     }
 }

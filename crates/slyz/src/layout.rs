@@ -5,6 +5,7 @@
 use crate::arr::{Arr, tabulate_at};
 use crate::axis::{Axis, Either};
 use crate::elem::Elem;
+use crate::extent::Extent;
 use crate::position::Idx;
 use crate::record;
 use crate::shape::{Flatten, Pos, Shape};
@@ -71,7 +72,7 @@ impl<T: Elem, A: Axis> Arr<T, A> {
     #[track_caller]
     pub fn slice<K: Axis>(self, start: u64) -> Arr<T, K> {
         let at: Loc = Location::caller();
-        record::require_inside(at, start, &K::size(), &A::size());
+        record::require_inside(at, start, &Extent::of::<K>(), &Extent::of::<A>());
         let start = start.min(i64::MAX as u64) as i64;
         tabulate_at(at, |k: Idx<K>| self.get(at, Idx::new(record::shift(at, k.handle(), start))))
     }

@@ -1,4 +1,5 @@
 //! Operators on every element type, folds, and the corners of both.
+#![allow(clippy::type_complexity)]
 
 use slyz::prelude::*;
 use slyz_sir::ops::Operator;
