@@ -159,16 +159,15 @@ fn distance(a: Scalar, b: Scalar) -> u64 {
     (place(a) - place(b)).unsigned_abs() as u64
 }
 
-/// All functions on lanes of that width, and on scalars.
-fn cases(wide: bool) -> Vec<Case> {
+/// All functions on 64-bit lanes or on narrower ones, or their forms for scalars.
+fn cases(wide: bool, scalar: bool) -> Vec<Case> {
     let names: BTreeSet<&str> = prelude::names().collect();
     let belongs = |types: &[Ty]| types.iter().any(|ty| ty.bytes() == 8) == wide;
     let mut cases = Vec::new();
     let mut add = |stem: String, meaning, operands: Vec<Ty>, result, ulp| {
-        for (function, scalar) in [(stem.clone(), false), (format!("s_{stem}"), true)] {
-            if names.contains(function.as_str()) {
-                cases.push(Case { function, scalar, meaning, operands: operands.clone(), result, ulp });
-            }
+        let function = if scalar { format!("s_{stem}") } else { stem };
+        if names.contains(function.as_str()) {
+            cases.push(Case { function, scalar, meaning, operands, result, ulp });
         }
     };
     for row in TABLE {
@@ -294,6 +293,7 @@ fn folder(name: &str) -> PathBuf {
 
 /// Cases with their operands, and these as the driver reads them.
 struct Suite {
+    name: &'static str,
     wide: bool,
     cases: Vec<Case>,
     rows: Vec<Vec<Vec<Scalar>>>,
@@ -301,8 +301,7 @@ struct Suite {
 }
 
 impl Suite {
-    fn new(wide: bool) -> Suite {
-        let cases = cases(wide);
+    fn new(name: &'static str, wide: bool, cases: Vec<Case>) -> Suite {
         let rows: Vec<Vec<Vec<Scalar>>> = cases.iter().map(operands).collect();
         let mut input = Vec::new();
         for (case, rows) in cases.iter().zip(&rows) {
@@ -313,12 +312,12 @@ impl Suite {
                 rows.iter().for_each(|row| input.extend_from_slice(&row[j].bits.to_le_bytes()[..width(j)]));
             }
         }
-        Suite { wide, cases, rows, input }
+        Suite { name, wide, cases, rows, input }
     }
 
     /// Builds the cases for a machine and runs them.
     fn run(&self, machine: &str) -> Vec<Scalar> {
-        let folder = folder(&format!("{machine}{}", if self.wide { "-64" } else { "" }));
+        let folder = folder(&format!("{}-{machine}", self.name));
         build(&folder, machine, &source(&self.cases, self.wide));
         std::fs::write(folder.join("driver.c"), driver(self.cases.len())).expect("the folder is writable");
         cc(&folder, &["-O1", "driver.c", "libcases.so", "-Wl,-rpath,$ORIGIN", "-o", "driver"]);
@@ -376,28 +375,37 @@ fn runs_haswell() -> bool {
 }
 
 /// Every machine against the table; those with a fused multiply-add give the same bits.
-fn all_machines_agree(wide: bool) {
-    let suite = Suite::new(wide);
-    let here = suite.run("native");
-    suite.check("this machine", &here, true, |_, case, row| expected(case, row));
-    if runs_haswell() {
-        let fewer = suite.run("haswell");
-        suite.check("Haswell against this machine", &fewer, false, |at, _, _| here[at]);
-    }
-    if cfg!(target_arch = "x86_64") {
-        let oldest = suite.run("x86-64");
-        suite.check("x86-64", &oldest, true, |_, case, row| expected(case, row));
-    }
+fn all_machines_agree(suite: &Suite) {
+    std::thread::scope(|scope| {
+        let fewer = runs_haswell().then(|| scope.spawn(|| suite.run("haswell")));
+        let oldest = cfg!(target_arch = "x86_64").then(|| scope.spawn(|| suite.run("x86-64")));
+        let here = suite.run("native");
+        suite.check("this machine", &here, true, |_, case, row| expected(case, row));
+        if let Some(results) = fewer.map(|thread| thread.join().expect("Haswell runs")) {
+            suite.check("Haswell against this machine", &results, false, |at, _, _| here[at]);
+        }
+        if let Some(results) = oldest.map(|thread| thread.join().expect("x86-64 runs")) {
+            suite.check("x86-64", &results, true, |_, case, row| expected(case, row));
+        }
+    });
 }
 
 #[test]
-fn all_machines_agree_with_the_table() {
-    all_machines_agree(false);
+fn lanes_of_32_bits_agree_with_the_table() {
+    all_machines_agree(&Suite::new("lanes-32", false, cases(false, false)));
 }
 
 #[test]
-fn all_machines_agree_with_the_table_on_64_bit_lanes() {
-    all_machines_agree(true);
+fn lanes_of_64_bits_agree_with_the_table() {
+    all_machines_agree(&Suite::new("lanes-64", true, cases(true, false)));
+}
+
+#[test]
+fn scalars_agree_with_the_table() {
+    for wide in [false, true] {
+        let suite = Suite::new(if wide { "scalars-64" } else { "scalars-32" }, wide, cases(wide, true));
+        suite.check("scalars", &suite.run("native"), true, |_, case, row| expected(case, row));
+    }
 }
 
 /// C that moves elements of one type in every way, next to a page that must not be touched. `end` is where it begins.
