@@ -222,7 +222,7 @@ impl<Sig> Compiled<Sig> {
         self.shared.code.device()
     }
 
-    /// What the function became: its SIR, and the launches with what each reads and writes.
+    /// What the function became: its SIR after the passes, and the launches with what each reads and writes.
     pub fn explain(&self) -> String {
         crate::explain::explain(&self.shared.graph, &*self.shared.code)
     }
@@ -348,14 +348,14 @@ pub fn compile<Sig: Signature, F: Function<Sig>>(f: F) -> Result<Compiled<Sig>, 
 /// ```
 /// use slyz::prelude::*;
 /// let device = slyz::device("interpreter")?;
-/// let f = slyz::compile_on(&*device, |x: Exp<f32>| x + 1.0)?;
+/// let f = slyz::compile_on(&device, |x: Exp<f32>| x + 1.0)?;
 /// assert_eq!((f.device(), f.call(1.0)?.value()?), ("interpreter", 2.0));
 /// # Ok::<(), slyz::Error>(())
 /// ```
 #[track_caller]
-pub fn compile_on<Sig: Signature, F: Function<Sig>>(device: &dyn Device, f: F) -> Result<Compiled<Sig>, Error> {
+pub fn compile_on<Sig: Signature, F: Function<Sig>>(device: &Arc<dyn Device>, f: F) -> Result<Compiled<Sig>, Error> {
     let at: Loc = Location::caller();
-    compile_for(at, Some(device), f)
+    compile_for(at, Some(&**device), f)
 }
 
 /// The device with that name.
