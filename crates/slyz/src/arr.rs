@@ -1,7 +1,7 @@
 //! Arrays in traced code: a function from positions to elements, and what follows from that.
 
 use crate::axis::{Axis, Fix, Min};
-use crate::elem::{Bits, Elem, Float, Lift, Num, Scalar, handles, lit, value_of};
+use crate::elem::{Bits, Elem, Float, Lift, Num, Scalar, handles, lit, tys_of, value_of};
 use crate::exp::Exp;
 use crate::extent::Extent;
 use crate::position::{Idx, Near};
@@ -53,7 +53,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
 
     /// The element at a position, read for the caller at `at`.
     pub(crate) fn get(self, at: Loc, p: S::Pos) -> T::Exp {
-        value_of(&record::read(at, self.handle, T::tys().len(), &handles(p)))
+        value_of(&record::read(at, self.handle, tys_of::<T>().len(), &handles(p)))
     }
 }
 

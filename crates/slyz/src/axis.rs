@@ -3,7 +3,7 @@
 //! A named axis gets its extent at the call; [`Fix`] and enums have theirs from the type; the others are made from
 //! axes. What can be done with a position of each is here too.
 
-use crate::elem::{Elem, Lift, Value, handles, value_of};
+use crate::elem::{Elem, Lift, Value, handles, tys_of, value_of};
 use crate::extent::Extent;
 use crate::position::Idx;
 use crate::record;
@@ -210,7 +210,7 @@ impl<A: Axis, B: Axis> Idx<Either<A, B>> {
             at,
             self.handle(),
             &Extent::of::<A>(),
-            T::tys().len(),
+            tys_of::<T>().len(),
             &mut |i| handles(left(Idx::new(i)).lift()),
             &mut |i| handles(right(Idx::new(i)).lift()),
         ))
@@ -345,7 +345,7 @@ impl<A: EnumAxis> Idx<A> {
     pub fn cases<T: Elem<Exp = V>, V: Value<Elem = T>, L: Lift<T>>(self, f: impl Fn(A) -> L) -> V {
         let at: Loc = Location::caller();
         let case = &mut |number: usize| handles(f(A::ALL[number]()).lift());
-        value_of(&cases(at, self.handle(), 0, A::ALL.len(), T::tys().len(), case))
+        value_of(&cases(at, self.handle(), 0, A::ALL.len(), tys_of::<T>().len(), case))
     }
 }
 

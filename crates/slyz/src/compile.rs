@@ -2,7 +2,7 @@
 
 use crate::arr::Arr;
 use crate::axis::Axis;
-use crate::elem::{Elem, Scalar};
+use crate::elem::{Elem, Scalar, parts_of};
 use crate::error::{CallError, Error};
 use crate::exp::Exp;
 use crate::extent::{Env, Extent};
@@ -31,7 +31,7 @@ pub trait Param: Copy {
 
 impl<T: Elem, S: Shape> Param for Arr<T, S> {
     fn make(at: Loc) -> Self {
-        let slot = Slot { axes: S::axes(), names: S::names(), leaves: T::parts() };
+        let slot = Slot { axes: S::axes(), names: S::names(), leaves: parts_of::<T>().to_vec() };
         Arr::new(trace::array_of(at, &trace::parameter(at, slot)))
     }
 }
@@ -43,13 +43,13 @@ fn scalar_parameter(at: Loc, leaves: Vec<Leaf>) -> Handle {
 
 impl<T: Scalar> Param for Exp<T> {
     fn make(at: Loc) -> Self {
-        Exp::new(scalar_parameter(at, T::parts()))
+        Exp::new(scalar_parameter(at, parts_of::<T>().to_vec()))
     }
 }
 
 impl<A: Axis> Param for Idx<A> {
     fn make(at: Loc) -> Self {
-        Idx::new(scalar_parameter(at, At::<A>::parts()))
+        Idx::new(scalar_parameter(at, parts_of::<At<A>>().to_vec()))
     }
 }
 
@@ -59,7 +59,7 @@ pub struct Results(std::vec::IntoIter<slyz_run::Output>);
 
 impl Results {
     fn tensor<T: Elem, S>(&mut self) -> Tensor<T, S> {
-        let outputs: Vec<slyz_run::Output> = self.0.by_ref().take(T::parts().len()).collect();
+        let outputs: Vec<slyz_run::Output> = self.0.by_ref().take(parts_of::<T>().len()).collect();
         let shape = outputs.first().map_or(&[][..], |output| &output.shape);
         let dims = shape.iter().map(|&dim| dim as usize).collect();
         Tensor::from_leaves(dims, outputs.into_iter().map(|output| output.data).collect())

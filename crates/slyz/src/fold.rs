@@ -2,7 +2,7 @@
 
 use crate::arr::{Arr, tabulate_at};
 use crate::axis::Axis;
-use crate::elem::{Elem, Lift, Num, handles, lit, value_of};
+use crate::elem::{Elem, Lift, Num, handles, lit, tys_of, value_of};
 use crate::exp::Exp;
 use crate::extent::Extent;
 use crate::position::{Idx, Near};
@@ -117,7 +117,7 @@ pub fn monoid<T: Elem, F: Fn(T::Exp, T::Exp) -> T::Exp>(neutral: impl Lift<T>, o
 
 /// Takes a monoid apart for `f`, which records.
 fn with_parts<T: Elem, R>(at: Loc, m: &impl Monoid<T>, f: impl FnOnce(MonoidParts) -> R) -> R {
-    let tys = T::tys();
+    let tys = tys_of::<T>();
     let count = tys.len();
     let neutral = on_behalf(at, || handles(m.unit()));
     f(MonoidParts {

@@ -4,7 +4,7 @@
 
 use crate::arr::{Arr, tabulate_at};
 use crate::axis::{Axis, Either};
-use crate::elem::Elem;
+use crate::elem::{Elem, tys_of};
 use crate::extent::Extent;
 use crate::position::Idx;
 use crate::record;
@@ -105,7 +105,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     #[track_caller]
     pub fn reshape<R: Shape>(self) -> Arr<T, R> {
         let at: Loc = Location::caller();
-        Arr::new(record::reshape(at, self.handle(), T::tys().len(), &S::axes(), &R::axes()))
+        Arr::new(record::reshape(at, self.handle(), tys_of::<T>().len(), &S::axes(), &R::axes()))
     }
 
     /// All axes as one.

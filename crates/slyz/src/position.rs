@@ -6,7 +6,7 @@
 use crate::axis::Axis;
 use crate::elem::{Elem, Int, Lift, Num, Value};
 use crate::exp::Exp;
-use crate::extent::Extent;
+use crate::extent::{Extent, axis_number};
 use crate::record;
 use crate::trace::{Handle, Leaf, Loc, Ty};
 use slyz_sir::ops::Operator;
@@ -45,12 +45,15 @@ impl<A> fmt::Debug for Idx<A> {
 }
 
 impl<A> Idx<A> {
-    pub(crate) fn new(handle: Handle) -> Self {
-        Idx { handle, axis: PhantomData }
-    }
-
     pub(crate) fn handle(self) -> Handle {
         self.handle
+    }
+}
+
+impl<A: Axis> Idx<A> {
+    /// The caller knows that it is on the axis.
+    pub(crate) fn new(handle: Handle) -> Self {
+        Idx { handle: handle.on_axis(axis_number::<A>()), axis: PhantomData }
     }
 }
 
@@ -331,7 +334,7 @@ impl<A> fmt::Debug for At<A> {
 impl<A: Axis> Elem for At<A> {
     type Exp = Idx<A>;
     fn parts() -> Vec<Leaf> {
-        vec![Leaf { ty: Ty::I64, axis: Some((Extent::of::<A>(), A::name())) }]
+        vec![Leaf::positions::<A>()]
     }
     fn store(self, out: &mut Vec<Constant>) {
         out.push(Constant::from_bits(Ty::I64, self.place))
@@ -346,8 +349,9 @@ impl<A: Axis> Value for Idx<A> {
     fn leaves(self, out: &mut Vec<Handle>) {
         out.push(self.handle)
     }
+    #[track_caller]
     fn build(next: &mut dyn FnMut() -> Handle) -> Self {
-        Idx::new(next())
+        Idx::new(next().expect_axis(axis_number::<A>()))
     }
 }
 
