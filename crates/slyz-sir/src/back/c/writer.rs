@@ -47,6 +47,8 @@ pub(super) struct Writer<'a> {
     /// Uniform names of the C function around, with their C declarations, in order.
     pub(super) names: Vec<(String, String)>,
     counter: usize,
+    /// Set while the lanes of a tile are written.
+    pub(super) tile: Option<super::tile::Tile>,
 }
 
 impl<'a> Writer<'a> {
@@ -65,6 +67,7 @@ impl<'a> Writer<'a> {
             uses,
             names: vec![],
             counter: 0,
+            tile: None,
         }
     }
 
@@ -179,7 +182,7 @@ impl<'a> Writer<'a> {
     }
 
     /// What one step along each axis of a memory moves, in elements.
-    fn strides(&mut self, memory: MemId) -> Vec<Expr> {
+    pub(super) fn strides(&mut self, memory: MemId) -> Vec<Expr> {
         let shape = &self.kernel.memories[memory.0 as usize].shape;
         let strides: Vec<Size> = (0..shape.len()).map(|k| Size::product(&shape[k + 1..])).collect();
         strides.iter().map(|s| self.size(s)).collect()
@@ -209,6 +212,10 @@ impl<'a> Writer<'a> {
     }
 
     fn load(&mut self, id: Id, memory: MemId, index: &[Id]) {
+        if let Some(value) = super::tile::load(self, memory, index) {
+            self.values.insert(id, value);
+            return;
+        }
         let ty = self.kernel.memories[memory.0 as usize].ty;
         let (address, moving) = self.address(memory, index);
         let lane = Lane::of(ty);
@@ -401,6 +408,7 @@ impl<'a> Writer<'a> {
         let clash =
             |name: &str, own: usize| lines.iter().enumerate().any(|(k, l)| k > own && tokens(&l.2).any(|t| t == name));
         let clashes: Vec<bool> = lines.iter().enumerate().map(|(k, l)| clash(&l.0, k)).collect();
+        // What a later line still reads is set at the very end.
         let mut late = vec![];
         for ((name, ty, text), clash) in lines.clone().into_iter().zip(clashes) {
             if clash {
@@ -410,7 +418,7 @@ impl<'a> Writer<'a> {
                 self.line(&format!("{declared} {next} = {text};"));
                 late.push(format!("{name} = {next};"));
             } else {
-                late.push(format!("{name} = {text};"));
+                self.line(&format!("{name} = {text};"));
             }
         }
         late.iter().for_each(|l| self.line(l));
@@ -468,6 +476,14 @@ impl<'a> Writer<'a> {
     }
 
     fn count_loop(&mut self, stmt: &Stmt, bounds: [Id; 3], init: &[Id], body: &Body) -> Result<(), EmitError> {
+        let by_one = matches!(&self.get(bounds[2]).form, Form::Uniform(e) if e.text == "1");
+        if self.live == Live::Block
+            && init.is_empty()
+            && by_one
+            && super::tile::write(self, bounds[0], bounds[1], body)?
+        {
+            return Ok(());
+        }
         let start = self.all(init);
         let slots = self.slots(stmt, &start);
         let counter_ty = body.params[0].ty.elem();
