@@ -47,6 +47,8 @@ pub(super) struct Writer<'a> {
     /// Uniform names of the C function around, with their C declarations, in order.
     pub(super) names: Vec<(String, String)>,
     counter: usize,
+    /// Set while the lanes of a tile are written.
+    pub(super) tile: Option<super::tile::Tile>,
 }
 
 impl<'a> Writer<'a> {
@@ -65,6 +67,7 @@ impl<'a> Writer<'a> {
             uses,
             names: vec![],
             counter: 0,
+            tile: None,
         }
     }
 
@@ -113,6 +116,7 @@ impl<'a> Writer<'a> {
         let once = uses.count <= 1 && !uses.nested && !load;
         let expr = match &value.form {
             Form::Uniform(e) | Form::Affine(e) | Form::Vector(_, e) => e.clone(),
+            Form::Clamped(..) => return value,
         };
         let literal = matches!(value.form, Form::Uniform(_)) && is_literal(&expr.text);
         let name_already = expr.bind == Bind::Atom && !expr.text.contains(['(', ' ', '[']);
@@ -125,7 +129,7 @@ impl<'a> Writer<'a> {
         let name = self.fresh("v");
         let ty = match &value.form {
             Form::Uniform(_) => scalar_type(value.ty).to_string(),
-            Form::Affine(_) => "i64".to_string(),
+            Form::Affine(_) | Form::Clamped(..) => "i64".to_string(),
             Form::Vector(lane, _) => self.vector_type(*lane),
         };
         self.line(&format!("{ty} {name} = {};", expr.text));
@@ -135,7 +139,7 @@ impl<'a> Writer<'a> {
         let atom = Expr::atom(name);
         value.form = match value.form {
             Form::Uniform(_) => Form::Uniform(atom),
-            Form::Affine(_) => Form::Affine(atom),
+            Form::Affine(_) | Form::Clamped(..) => Form::Affine(atom),
             Form::Vector(lane, _) => Form::Vector(lane, atom),
         };
         value
@@ -153,7 +157,7 @@ impl<'a> Writer<'a> {
     pub(super) fn scalar(&self, id: Id) -> Result<Expr, EmitError> {
         match &self.values[&id].form {
             Form::Uniform(e) => Ok(e.clone()),
-            Form::Affine(_) | Form::Vector(..) => Err(EmitError::Varying(id)),
+            Form::Affine(_) | Form::Clamped(..) | Form::Vector(..) => Err(EmitError::Varying(id)),
         }
     }
 
@@ -178,7 +182,7 @@ impl<'a> Writer<'a> {
     }
 
     /// What one step along each axis of a memory moves, in elements.
-    fn strides(&mut self, memory: MemId) -> Vec<Expr> {
+    pub(super) fn strides(&mut self, memory: MemId) -> Vec<Expr> {
         let shape = &self.kernel.memories[memory.0 as usize].shape;
         let strides: Vec<Size> = (0..shape.len()).map(|k| Size::product(&shape[k + 1..])).collect();
         strides.iter().map(|s| self.size(s)).collect()
@@ -208,6 +212,10 @@ impl<'a> Writer<'a> {
     }
 
     fn load(&mut self, id: Id, memory: MemId, index: &[Id]) {
+        if let Some(value) = super::tile::load(self, memory, index) {
+            self.values.insert(id, value);
+            return;
+        }
         let ty = self.kernel.memories[memory.0 as usize].ty;
         let (address, moving) = self.address(memory, index);
         let lane = Lane::of(ty);
@@ -227,7 +235,13 @@ impl<'a> Writer<'a> {
                 };
                 Value::vector(ty, lane, expr)
             }
-            Some(Form::Vector(at, offset)) => {
+            Some(Form::Clamped(at, low, high)) if self.live == Live::Count && !self.wide => {
+                let args = [address, at.text, low.text, high.text, "n".into()];
+                Value::vector(ty, lane, Expr::call(&format!("load_clamped_{ty}"), &args))
+            }
+            Some(form @ (Form::Clamped(..) | Form::Vector(..))) => {
+                let at = if self.wide { Lane::I64 } else { Lane::I32 };
+                let offset = expr::spread(&Value { ty: Ty::I64, form, range: None }, at);
                 self.file.lanes_64 |= at.is_wide();
                 let wide = if at.is_wide() { "_wide" } else { "" };
                 let args = [address, offset.text, self.mask()];
@@ -252,16 +266,22 @@ impl<'a> Writer<'a> {
                 (Ty::F16 | Ty::BF16, _) => format!("store_{ty}({address}, {}, 1);", spread(self)),
                 (_, Form::Uniform(e)) => format!("{} = {};", element(&address), e.text),
                 // All lanes meet in one element; the verifier's races aside, the first lane stands for them.
-                (_, Form::Affine(_) | Form::Vector(..)) => format!("store_{ty}({address}, {}, 1);", spread(self)),
+                (_, Form::Affine(_) | Form::Clamped(..) | Form::Vector(..)) => {
+                    format!("store_{ty}({address}, {}, 1);", spread(self))
+                }
             },
             Some(Form::Affine(_)) => {
-                let (suffix, live) = match &self.live {
-                    Live::Mask(mask) => ("_masked", mask.clone()),
-                    _ => ("", "n".into()),
-                };
-                format!("store{suffix}_{ty}({address}, {}, {live});", spread(self))
+                let value = spread(self);
+                let written = self.kernel.memories[memory.0 as usize].space == Space::Global(Access::Write);
+                match &self.live {
+                    Live::Mask(mask) => format!("store_masked_{ty}({address}, {value}, {mask});"),
+                    _ if written && ty.bytes() >= 4 => format!("stream_{ty}({address}, {value}, n, past);"),
+                    _ => format!("store_{ty}({address}, {value}, n);"),
+                }
             }
-            Some(Form::Vector(at, offset)) => {
+            Some(form @ (Form::Clamped(..) | Form::Vector(..))) => {
+                let at = if self.wide { Lane::I64 } else { Lane::I32 };
+                let offset = expr::spread(&Value { ty: Ty::I64, form, range: None }, at);
                 self.file.lanes_64 |= at.is_wide();
                 let wide = if at.is_wide() { "_wide" } else { "" };
                 format!("scatter_{ty}{wide}({address}, {}, {}, {});", offset.text, spread(self), self.mask())
@@ -365,7 +385,7 @@ impl<'a> Writer<'a> {
 
     fn name_of(value: &Value) -> String {
         match &value.form {
-            Form::Uniform(e) | Form::Affine(e) | Form::Vector(_, e) => e.text.clone(),
+            Form::Uniform(e) | Form::Affine(e) | Form::Clamped(e, ..) | Form::Vector(_, e) => e.text.clone(),
         }
     }
 
@@ -388,6 +408,7 @@ impl<'a> Writer<'a> {
         let clash =
             |name: &str, own: usize| lines.iter().enumerate().any(|(k, l)| k > own && tokens(&l.2).any(|t| t == name));
         let clashes: Vec<bool> = lines.iter().enumerate().map(|(k, l)| clash(&l.0, k)).collect();
+        // What a later line still reads is set at the very end.
         let mut late = vec![];
         for ((name, ty, text), clash) in lines.clone().into_iter().zip(clashes) {
             if clash {
@@ -397,7 +418,7 @@ impl<'a> Writer<'a> {
                 self.line(&format!("{declared} {next} = {text};"));
                 late.push(format!("{name} = {next};"));
             } else {
-                late.push(format!("{name} = {text};"));
+                self.line(&format!("{name} = {text};"));
             }
         }
         late.iter().for_each(|l| self.line(l));
@@ -455,6 +476,14 @@ impl<'a> Writer<'a> {
     }
 
     fn count_loop(&mut self, stmt: &Stmt, bounds: [Id; 3], init: &[Id], body: &Body) -> Result<(), EmitError> {
+        let by_one = matches!(&self.get(bounds[2]).form, Form::Uniform(e) if e.text == "1");
+        if self.live == Live::Block
+            && init.is_empty()
+            && by_one
+            && super::tile::write(self, bounds[0], bounds[1], body)?
+        {
+            return Ok(());
+        }
         let start = self.all(init);
         let slots = self.slots(stmt, &start);
         let counter_ty = body.params[0].ty.elem();
@@ -707,6 +736,8 @@ impl<'a> Writer<'a> {
             self.declare(&name, format!("{} {name}", scalar_type(ty)));
             self.values.insert(param.id, Value::uniform(ty, Expr::atom(name)));
         }
+        add(format!("int past = (int)sizes[{}];", kernel.sizes.len()));
+        self.declare("past", "int past".into());
         self.declare("block", "i64 block".into());
         let one = Size::Const(1);
         if kernel.block != [1, 1, 1] || kernel.grid[1..] != [one.clone(), one] {
@@ -722,7 +753,11 @@ impl<'a> Writer<'a> {
         text += &unused;
         text += "    for (i64 block = begin; block < end; block++) {\n";
         text += &self.out;
-        text += "    }\n}\n";
+        text += "    }\n";
+        if tokens(&self.out).any(|t| t == "past") {
+            text += "    stream_end(past);\n";
+        }
+        text += "}\n";
         self.file.items.push(text);
         Ok(())
     }
