@@ -4,7 +4,7 @@
 //! place in each, boxes of a layer are ordered by where their neighbours stand. No dependency draws it, and the
 //! colours follow the reader's light or dark theme.
 
-use super::{Explanation, Stage};
+use super::{Count, Explanation, Stage, Touch};
 use crate::kernel::{Access, BufferId, BufferUse};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -114,32 +114,35 @@ impl Explanation {
     fn launch_box(&self, drawing: &mut Drawing, k: usize) {
         let Some(Stage::Launch(launch)) = self.stages.get(k) else { return };
         // What is updated was filled before, if any launch has touched it.
-        let is_known = |drawing: &Drawing, id| drawing.known.contains_key(&Thing::Buffer(id));
-        let reads = launch.touches.iter().filter(|t| t.access == Access::Read || is_known(drawing, t.buffer));
+        let is_known = |id| drawing.known.contains_key(&Thing::Buffer(id));
+        let is_read = |touch: &&Touch| match touch.access {
+            Access::Read => true,
+            Access::ReadWrite => is_known(touch.buffer),
+            Access::Write => false,
+        };
+        let (reads, writes): (Vec<&Touch>, Vec<&Touch>) = launch.touches.iter().partition(is_read);
         let mut sources: Vec<(usize, String)> = vec![];
-        for touch in reads.collect::<Vec<_>>() {
+        for touch in reads {
             sources.push((self.buffer_box(drawing, touch.buffer, 0), self.short_bytes(&touch.bytes)));
         }
         for scalar in &launch.scalars {
             sources.extend(drawing.known.get(&Thing::Scalar(*scalar)).map(|&node| (node, String::new())));
         }
         let layer = 1 + sources.iter().map(|(node, _)| drawing.nodes[*node].layer).max().unwrap_or(0);
-        let mut lines = vec![launch.kernel.clone(), format!("{} blocks", self.count_text(&launch.blocks))];
+        let blocks = match launch.blocks == Count::from(1) {
+            true => "1 block".into(),
+            false => format!("{} blocks", self.count_text(&launch.blocks)),
+        };
+        let mut lines = vec![launch.kernel.clone(), blocks];
         if !launch.work.flops().is_zero() {
             lines.push(self.flops_text(&launch.work));
             lines.extend(self.short_intensity(&launch.work, &launch.bytes()));
         }
         let node = drawing.node(Thing::Step(k), "launch", lines, layer);
-        let sources: Vec<(usize, String)> = sources;
         for (source, label) in &sources {
             drawing.arrow(*source, node, label.clone(), true);
         }
-        for touch in launch
-            .touches
-            .iter()
-            .filter(|t| t.access != Access::Read && !is_known(drawing, t.buffer))
-            .collect::<Vec<_>>()
-        {
+        for touch in writes {
             let target = self.buffer_box(drawing, touch.buffer, layer + 1);
             drawing.arrow(node, target, self.short_bytes(&touch.bytes), false);
         }
@@ -154,7 +157,7 @@ impl Explanation {
             BufferUse::Result(_) => "result",
             BufferUse::Temporary => "temporary",
         };
-        let lines = vec![self.role_text(buffer.role), self.array(buffer.ty, &buffer.shape)];
+        let lines = vec![self.role_text(id, buffer.role), self.array(buffer.ty, &buffer.shape)];
         drawing.node(Thing::Buffer(id), class, lines, layer)
     }
 }

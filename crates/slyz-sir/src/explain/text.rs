@@ -3,7 +3,7 @@
 use super::count::{Count, Ratio, grouped};
 use super::{Explanation, Launch, Stage, Work, bytes};
 use crate::code::Type;
-use crate::kernel::{Access, BufferUse};
+use crate::kernel::{Access, BufferId, BufferUse};
 use crate::size::Size;
 use crate::types::Ty;
 use std::fmt::{self, Display, Formatter};
@@ -93,7 +93,11 @@ impl Explanation {
         if flops.is_zero() {
             return writeln!(f, "  computes nothing, only moves");
         }
-        writeln!(f, "  computes {}{}", self.flops_text(work), self.intensity(work, &flops, bytes, pace))
+        writeln!(f, "  computes {}{}", self.flops_text(work), self.intensity(work, &flops, bytes, pace))?;
+        if work.at_least && pace {
+            writeln!(f, "           a loop that its data end is counted as one turn")?;
+        }
+        Ok(())
     }
 
     /// Which operators, grouped by how often they run.
@@ -222,11 +226,11 @@ impl Explanation {
     }
 
     /// What a buffer is to the caller.
-    pub(super) fn role_text(&self, role: BufferUse) -> String {
+    pub(super) fn role_text(&self, id: BufferId, role: BufferUse) -> String {
         match role {
             BufferUse::Argument(k) => format!("argument {k}"),
             BufferUse::Result(k) => format!("result {k}"),
-            BufferUse::Temporary => "temporary".into(),
+            BufferUse::Temporary => format!("temporary {}", id.0),
         }
     }
 }
