@@ -344,7 +344,8 @@ fn family(ty: &Type, element: &Ident) -> syn::Result<Option<TokenStream>> {
         Type::Path(path) if path.path.is_ident(element) => Ok(None),
         Type::Array(array) => {
             let (inner, len) = (family(&array.elem, element)?, &array.len);
-            let outer = quote_spanned!(span=> ::slyz::naperian::Array<{ #len }>);
+            // Not `Array<{ #len }>`: rustc warns of the braces, and a length that is an expression needs them.
+            let outer = quote_spanned!(span=> <[(); #len] as ::slyz::naperian::Container>::Family);
             Ok(Some(match inner {
                 None => outer,
                 Some(inner) => quote_spanned!(span=> ::slyz::naperian::Compose<#outer, #inner>),

@@ -340,10 +340,11 @@ mod beside_the_prelude {
     }
 }
 
-type Cube = Hyper<dims![Array<2>, Array<3>, Array<4>], i64>;
+type CubeDims = dims![Array<2>, Array<3>, Array<4>];
+type Cube = Hyper<CubeDims, i64>;
 
 fn cube(x: &[i64]) -> Cube {
-    Hyper::new(<dims![Array<2>, Array<3>, Array<4>]>::from_list(x[..24].to_vec()).expect("24 elements"))
+    Cube::from_list(x.to_vec()).expect("24 elements")
 }
 
 proptest! {
@@ -384,7 +385,7 @@ proptest! {
     #[test]
     fn transposition_of_the_two_innermost(x in vec(any::<i64>(), 24)) {
         let turned = cube(&x).transpose();
-        for ((((), i), j), k) in <dims![Array<2>, Array<3>, Array<4>]>::to_list(<dims![Array<2>, Array<3>, Array<4>]>::positions()) {
+        for ((((), i), j), k) in CubeDims::to_list(CubeDims::positions()) {
             prop_assert_eq!(turned.index(((((), i), k), j)), &x[(i.get() * 3 + j.get()) * 4 + k.get()]);
         }
         prop_assert_eq!(turned.transpose(), cube(&x));
@@ -400,7 +401,7 @@ proptest! {
         prop_assert_eq!(Cube::from_tensor(&tensor).unwrap(), cube(&wide));
         // Dimensions of every kind, and elements that are structs.
         type Odd = Hyper<dims![Pair<Array<1>, Id>, RgbFamily, Array2<2, 2>], (f32, bool)>;
-        let odd = Odd::new(Compose::from_list(x.iter().map(|&a| (a, a > 0.0)).collect()).unwrap());
+        let odd = Odd::from_list(x.iter().map(|&a| (a, a > 0.0)).collect()).unwrap();
         let tensor: Tensor<(f32, bool)> = odd.to_tensor().unwrap();
         prop_assert_eq!(tensor.dims(), [2, 3, 4]);
         prop_assert_eq!(Odd::from_tensor(&tensor).unwrap(), odd);

@@ -203,6 +203,17 @@ impl<Fs: Shapely, T> Hyper<Fs, T> {
         self.0
     }
 
+    /// From the elements in row-major order, if there are as many as positions.
+    ///
+    /// ```
+    /// use slyz::naperian::*;
+    /// let x = Hyper::<dims![Array<2>, Array<2>], i32>::from_list(vec![1, 2, 3, 4]);
+    /// assert_eq!(x, Some(hyper([[1, 2], [3, 4]])));
+    /// ```
+    pub fn from_list(list: Vec<T>) -> Option<Self> {
+        Fs::from_list(list).map(Hyper)
+    }
+
     /// Makes the elements, which are containers, the innermost dimension. The essay's `HPrism`.
     ///
     /// ```

@@ -47,7 +47,7 @@ impl<Fs: Shapely, T: Elem> Hyper<Fs, T> {
         }
         let list = tensor.to_vec()?;
         let length = TensorError::Length { dims: sizes, expected: Fs::SIZE as u64, found: list.len() as u64 };
-        Ok(Hyper::new(Fs::from_list(list).ok_or(length)?))
+        Ok(Hyper::from_list(list).ok_or(length)?)
     }
 }
 
