@@ -251,6 +251,7 @@ impl<Fs: Shapely, T> Hyper<Fs, T> {
     /// use slyz::naperian::*;
     /// assert_eq!(*hyper([[1, 2, 3]]).index((((), fin::<0, 1>()), fin::<2, 3>())), 3);
     /// ```
+    #[expect(clippy::should_implement_trait, reason = "the name of the class's operation, as for other containers")]
     pub fn index(&self, position: Fs::Log) -> &T {
         Fs::index(&self.0, position)
     }
