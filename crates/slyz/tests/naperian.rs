@@ -317,10 +317,10 @@ mod beside_the_prelude {
     );
 
     #[allow(dead_code)]
-    fn classes<F: Family + Functor + Applicative + Foldable + Traverse + Naperian + Dimension + Shapely, X: Container>()
+    fn classes<F, X>()
     where
-        F: Alignable<F>,
-        X: Nested,
+        F: Family + Functor + Applicative + Foldable + Traverse + Naperian + Dimension + Shapely + Alignable<F>,
+        X: Container + Nested,
     {
     }
 
