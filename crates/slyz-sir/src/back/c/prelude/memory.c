@@ -218,3 +218,75 @@ FN void scatter_$T$WIDE($T *base, v$I index, vf32 v, vi32 m) { scatter_u16$WIDE(
 
 //: WIDE I = ^ i32, _wide i64
 FN void scatter_bool$WIDE(u8 *base, v$I index, vi32 v, vi32 m) { scatter_u8$WIDE(base, index, (vu32)(v & 1), m); }
+
+// Stores a full vector around the caches, for results too large to be found there again.
+//: T = f32, i32, u32, f64, i64, u64
+FN void stream_$T($T *p, v$T v, int n, int past) {
+    if (!past || n != W || ((u64)p & (sizeof v - 1)) != 0) {
+        store_$T(p, v, n);
+        return;
+    }
+#if HAS(__builtin_nontemporal_store)
+    __builtin_nontemporal_store(v, (v$T *)p);
+#elif AVX512 && KNOWS(__builtin_ia32_movntps512) && BYTES == 64
+    if (sizeof v == 64) __builtin_ia32_movntps512((f32 *)p, *(__attribute__((vector_size(64))) f32 *)&v);
+    else store_$T(p, v, n);
+#elif defined __AVX__ && BYTES == 32
+    if (sizeof v == 32) __builtin_ia32_movntps256((f32 *)p, *(__attribute__((vector_size(32))) f32 *)&v);
+    else store_$T(p, v, n);
+#elif defined __SSE2__ && BYTES == 16
+    if (sizeof v == 16) __builtin_ia32_movntps((f32 *)p, *(__attribute__((vector_size(16))) f32 *)&v);
+    else store_$T(p, v, n);
+#else
+    store_$T(p, v, n);
+#endif
+}
+
+// Streamed stores are seen by others only after this.
+FN void stream_end(int past) {
+#if defined __SSE2__
+    if (past) __builtin_ia32_sfence();
+#else
+    if (past) __sync_synchronize();
+#endif
+}
+
+// Lanes of consecutive positions from at on, each moved to the nearest of lo..hi: neighbours in memory, except at the edges.
+//: T V = f32 f32, f64 f64, i32 i32, u32 u32, i64 i64, u64 u64, i8 i32, u8 u32, i16 i32, u16 u32, f16 f32, bf16 f32
+FN v$V load_clamped_$T(const $T *p, i64 at, i64 lo, i64 hi, int n) {
+    if (at >= lo && at + n - 1 <= hi) return load_$T(p + at, n);
+    vi32 index = iota_i32() + (i32)(at - lo);
+    index = select_i32(index < 0, all_i32(0), index);
+    index = select_i32(index > (i32)(hi - lo), all_i32((i32)(hi - lo)), index);
+    return gather_$T(p + lo, index, first_lanes(n));
+}
+
+FN vi32 load_clamped_bool(const u8 *p, i64 at, i64 lo, i64 hi, int n) {
+    return (vi32)(load_clamped_u8(p, at, lo, hi, n) != 0);
+}
+
+// One step of turning a square of lanes: rows h apart swap the halves of their 2h-lane groups that lie off the diagonal.
+//: T = f32, i32, u32
+FN void turn_step_$T(v$T *square, int h) {
+    vi32 lane = iota_i32(), upper = (lane & h) != 0;
+    vi32 low = select_i32(upper, lane - h + W, lane), high = select_i32(upper, lane + W, lane + h);
+    EACH(k) if (!(k & h)) {
+        v$T a = square[k], b = square[k + h];
+#ifdef __clang__
+        EACH(i) { square[k][i] = low[i] < W ? a[low[i]] : b[low[i] - W]; square[k + h][i] = high[i] < W ? a[high[i]] : b[high[i] - W]; }
+#else
+        square[k] = __builtin_shuffle(a, b, low);
+        square[k + h] = __builtin_shuffle(a, b, high);
+#endif
+    }
+}
+
+// A square of W rows, stride apart in memory, loaded along the rows and turned around: vector k holds column k.
+//: T = f32, i32, u32
+FN void load_turned_$T(v$T *square, const $T *p, i64 stride, int rows, int columns) {
+    EACH(k) square[k] = k < rows ? load_$T(p + k * stride, columns) : (v$T){0};
+    turn_step_$T(square, 1);
+    if (W > 2) turn_step_$T(square, 2);
+    if (W > 4) turn_step_$T(square, 4);
+    if (W > 8) turn_step_$T(square, 8);
+}
