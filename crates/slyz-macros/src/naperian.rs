@@ -8,9 +8,9 @@
 //! ```
 //!
 //! Each field belongs to a family of its own, read off its type: `T` is `Id`, `[T; 3]` is `Array<3>`, `(T, T)` is
-//! `Pair<Id, Id>`, `Rgb<T>` is whatever it says as a `Container`. The struct is their product, so every operation goes through the
-//! fields in order, by the same operation of the field's family. What the types of fields mean is not checked here:
-//! rustc does, at the field.
+//! `Pair<Id, Id>`, `Rgb<T>` is whatever it says as a `Container`. The struct is their product, so every operation goes
+//! through the fields in order, by the same operation of the field's family. What the types of fields mean is not checked
+//! here: rustc does, at the field.
 
 use crate::elem::mentions;
 use proc_macro2::{Ident, Span, TokenStream};

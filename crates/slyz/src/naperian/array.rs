@@ -1,5 +1,5 @@
-//! Arrays, the first instance: the family [`Array<N>`](Array) of the arrays `[T; N]`. With [`Array2`] and [`Array3`] these are
-//! the essay's `Vec n`, `Mat m n` and `Cube d m n`.
+//! Arrays, the first instance: the family [`Array<N>`](Array) of the arrays `[T; N]`. With [`Array2`] and [`Array3`]
+//! these are the essay's `Vec n`, `Mat m n` and `Cube d m n`.
 
 use super::{Applicative, Compose, Container, Dimension, Family, Fin, Foldable, Functor, Naperian, Of, Traverse};
 

@@ -1,4 +1,5 @@
-//! Families made from families: [`Id`], [`Pair`] and [`Compose`]. What their parts are, they are, up to the top of the tower.
+//! Families made from families: [`Id`], [`Pair`] and [`Compose`]. What their parts are, they are, up to the top of the
+//! tower.
 //!
 //! Logarithms behave as they should: `Log Id = 1`, `Log (f × g) = Log f + Log g`, `Log (f ∘ g) = Log f × Log g`.
 

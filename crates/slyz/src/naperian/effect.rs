@@ -1,5 +1,5 @@
-//! Containers that are effects: `Option` and `Result`, for [`Traverse`]. They have no positions, for one cannot tell from the
-//! type whether an element is there.
+//! Containers that are effects: `Option` and `Result`, for [`Traverse`]. They have no positions, for one cannot tell from
+//! the type whether an element is there.
 
 use super::{Applicative, Container, Family, Foldable, Functor, Of, Traverse};
 use std::marker::PhantomData;
