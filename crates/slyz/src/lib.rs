@@ -25,6 +25,7 @@
 //! | `arr.rs`, `fold.rs`, `layout.rs`, `stencil.rs`, `loops.rs` | arrays and combinators |
 //! | `trace.rs`, `record.rs` | the function being traced, and what operations record; nothing there is generic |
 //! | `compile.rs`, `feed.rs`, `tensor.rs`, `explain.rs` | compiling, calling, and data |
+//! | `naperian/` | the Naperian classes for arrays and structs on the host; no tracing |
 //! | `private.rs` | what `#[slyz::function]` expands to |
 #![forbid(unsafe_code)]
 
@@ -46,6 +47,7 @@ mod feed;
 mod fold;
 mod layout;
 mod loops;
+pub mod naperian;
 mod position;
 pub mod prelude;
 mod record;
@@ -72,7 +74,7 @@ pub use layout::{Permute2, Permute3, Permute4, concat};
 pub use loops::{iterate, repeat_while};
 pub use position::{At, Idx, Near, Offset};
 pub use shape::{Align, AxisNamed, AxisNo, Cube, Flatten, Inner, Matrix, No, Pos, Position, Shape, Stack, Vector};
-pub use slyz_macros::{Axis, Elem, function};
+pub use slyz_macros::{Axis, Elem, Naperian, function};
 pub use slyz_run::Device;
 pub use stencil::Border;
 pub use tensor::{Dyn, Tensor, TensorShape};
