@@ -1,0 +1,74 @@
+//! What a job is: a piece of work with a size that several contestants do.
+
+use crate::contest::Failure;
+use crate::native::Native;
+use crate::timing::Timing;
+
+/// What all jobs share.
+pub struct Bench {
+    /// The C kernels.
+    pub native: Native,
+    /// Small sizes and few repetitions: only the answers matter.
+    pub quick: bool,
+    /// How long one job may take, about.
+    pub seconds: f64,
+}
+
+impl Bench {
+    /// The extent of a vector: `n`, or a small power of two.
+    pub fn length(&self, n: usize) -> usize {
+        if self.quick { n >> 6 } else { n }
+    }
+
+    /// The extent of one side of a matrix; multiples of 256 stay multiples of 64.
+    pub fn side(&self, n: usize) -> usize {
+        if self.quick { n >> 2 } else { n }
+    }
+}
+
+/// A piece of work.
+pub struct Job {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Its name and size in the table.
+    pub title: &'static str,
+    /// The share of the best contestant's speed that ours is to reach; `None` where nothing is promised yet.
+    pub target: Option<f64>,
+    /// Measures it.
+    pub run: fn(&Bench, &'static Job) -> Result<Row, Failure>,
+    /// The C that ours becomes.
+    pub source: fn() -> Result<String, Failure>,
+}
+
+/// The times of a job.
+pub struct Row {
+    /// Of which job.
+    pub job: &'static Job,
+    /// By contestant; ours is called [`OURS`].
+    pub timings: Vec<Timing>,
+    /// How often each was timed.
+    pub repetitions: usize,
+}
+
+/// Our name among the contestants.
+pub const OURS: &str = "ours";
+
+impl Row {
+    /// Ours.
+    pub fn ours(&self) -> Option<&Timing> {
+        self.timings.iter().find(|timing| timing.name == OURS)
+    }
+
+    /// The fastest of the others, by median.
+    pub fn best(&self) -> Option<&Timing> {
+        let others = self.timings.iter().filter(|timing| timing.name != OURS);
+        others.min_by(|a, b| a.median.total_cmp(&b.median))
+    }
+
+    /// Our share of the best one's speed by `measure`; above 1 we are faster.
+    pub fn share(&self, measure: fn(&Timing) -> f64) -> Option<f64> {
+        let others = self.timings.iter().filter(|timing| timing.name != OURS);
+        let best = others.map(measure).min_by(f64::total_cmp)?;
+        Some(best / measure(self.ours()?))
+    }
+}
