@@ -4,7 +4,7 @@
 //! struct Rgb<T> { r: T, .. }     Elem for Rgb<T>            where T: Elem      the host form
 //!                                Value for Rgb<T>           where T: Value     the traced form
 //!                                Lift<Rgb<T>> for Rgb<V>    where V: Lift<T>   either, or mixed, to the traced form
-//!                                Phi, Arg for Rgb<T>        where T: Phi, Arg  in `#[function]`s
+//!                                Phi, FunctionArg for Rgb<T>        where T: Phi, FunctionArg  in `#[function]`s
 //! ```
 //!
 //! Every trait goes through the fields in order, by the same trait of the field's type; so a field may be a parameter,
@@ -191,7 +191,7 @@ impl Struct {
     }
 
     fn arg(&self) -> TokenStream {
-        let class = quote!(::slyz::__private::Arg);
+        let class = quote!(::slyz::__private::FunctionArg);
         let handles =
             self.each(|ty, member, span| quote_spanned!(span=> <#ty as #class>::handles(self.#member, __slyz_out);));
         let again =

@@ -145,8 +145,8 @@ impl Scalar {
         let bits = match ty {
             Ty::F64 => value.to_bits(),
             Ty::F32 => (value as f32).to_bits() as u64,
-            Ty::F16 => f16::from_f64(value).to_bits() as u64,
-            Ty::BF16 => bf16::from_f64(value).to_bits() as u64,
+            Ty::F16 => f16::from_f32(odd_f32(value)).to_bits() as u64,
+            Ty::BF16 => bf16::from_f32(odd_f32(value)).to_bits() as u64,
             Ty::Bool => (value != 0.0) as u64,
             _ => return Scalar { ty: Ty::F64, bits: value.to_bits() }.cast(ty),
         };
@@ -225,10 +225,21 @@ fn int_to_float(ty: Ty, value: i128) -> Scalar {
         Ty::F64 => (value as f64).to_bits(),
         Ty::F32 => (value as f32).to_bits() as u64,
         // A sticky low bit keeps the second rounding from being fooled by the first.
-        Ty::F16 => f16::from_f64(sticky_f64(value)).to_bits() as u64,
-        _ => bf16::from_f64(sticky_f64(value)).to_bits() as u64,
+        Ty::F16 => f16::from_f32(odd_f32(sticky_f64(value))).to_bits() as u64,
+        _ => bf16::from_f32(odd_f32(sticky_f64(value))).to_bits() as u64,
     };
     Scalar { ty, bits }
+}
+
+/// An `f32` next to `value`: itself, or the neighbour whose last bit is set. Rounding that to half precision is right,
+/// where rounding to the nearest `f32` first would make ties out of near ties.
+fn odd_f32(value: f64) -> f32 {
+    let near = value as f32;
+    if value.is_nan() || near as f64 == value {
+        return near;
+    }
+    let toward_zero = near.to_bits() - ((near as f64).abs() > value.abs()) as u32;
+    f32::from_bits(toward_zero | 1)
 }
 
 fn sticky_f64(value: i128) -> f64 {
@@ -246,5 +257,27 @@ impl fmt::Debug for Scalar {
             ty if ty.is_float() => write!(f, "{:?}{ty}", self.as_f64()),
             ty => write!(f, "{}{ty}", self.as_int()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_round_once() {
+        // Just below and above a tie; an f32 cannot tell them from it.
+        let f16 = |x: f64| Scalar::from_f64(Ty::F16, x).as_f64();
+        assert_eq!([521.749_97, 521.75, 521.750_01].map(f16), [521.5, 522.0, 522.0]);
+        assert_eq!([521.25 + 1e-9, 521.25, 521.25 - 1e-9].map(f16), [521.5, 521.0, 521.0]);
+        assert_eq!(
+            [65_519.999_999_9, 65_520.0, 1e300, -1e-300].map(f16),
+            [65_504.0, f64::INFINITY, f64::INFINITY, -0.0]
+        );
+        let bf16 = |x: f64| Scalar::from_f64(Ty::BF16, x).as_f64();
+        assert_eq!([1.003_906_25 + 1e-12, 1.003_906_25, -1e-300].map(bf16), [1.007_812_5, 1.0, -0.0]);
+        assert_eq!(Scalar::from_int(Ty::F16, 2049).as_f64(), 2048.0);
+        assert_eq!(Scalar::from_int(Ty::BF16, (257 << 40) + 1).as_f64(), (258i64 << 40) as f64);
+        assert!(f16(f64::NAN).is_nan());
     }
 }

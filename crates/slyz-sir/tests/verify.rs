@@ -267,7 +267,11 @@ fn sizes_are_declared_and_counted_once() {
     graph_without(|g| g.requires.push(Require::NonEmpty(size(9))), "number 9 is not declared");
     graph_without(|g| g.requires.push(Require::Equal(size(0), Size::CeilDiv(size(0).into(), 0))), "divided by 0");
     graph_without(|g| g.sizes[1].name = "N".into(), "two sizes are called `N`");
-    graph_without(|g| g.sizes.push(decl("Other", SizeOrigin::Counted)), "no filter counts the size `Other`");
+    let other = |g: &mut Graph| {
+        g.sizes.push(decl("Other", SizeOrigin::Counted));
+        g.requires.push(Require::Equal(size(0), size(2)));
+    };
+    graph_without(other, "a requirement mentions the size `Other`, which no filter counts");
     graph_without(|g| g.sizes[1].origin = SizeOrigin::Given, "which is given by the call");
     graph_without(|g| g.body.stmts.insert(0, bind(30, Op::Extent(size(1)))), "`Kept` is used before");
     graph_without(|g| g.body.params.push(var(30, array(1))), "`Kept` is used before");

@@ -150,6 +150,12 @@ impl<const L: usize> Fix<L> {
 /// assert_eq!(f.call(&[1.0f32, 2.0, 3.0])?.value()?, 3.0);
 /// # Ok::<(), slyz::Error>(())
 /// ```
+///
+/// ```compile_fail
+/// use slyz::prelude::*;
+/// fn past_the_end(v: Arr<f32, Fix<3>>) -> Exp<f32> { v.at(fix::<3, 3>()) }
+/// let _ = slyz::compile(past_the_end);
+/// ```
 #[track_caller]
 pub fn fix<const I: usize, const L: usize>() -> Idx<Fix<L>> {
     const { assert!(I < L, "position outside the axis") };

@@ -288,6 +288,7 @@ impl Shared {
 macro_rules! arity {
     ($($A:ident $a:ident),*) => {
         impl<R: Output, $($A: Param),*> Signature for fn($($A),*) -> R {
+            #[allow(clippy::unused_unit)]
             fn params(_at: Loc) -> ($($A,)*) { ($($A::make(_at),)*) }
             fn outs(out: R) -> Outs {
                 let mut outs = Outs::default();

@@ -102,8 +102,8 @@ impl Extent {
                 (Ok(_), Ok(_)) | (Err(_), Err(_)) => None,
             },
             Extent::Mul(a, b) => match (a.eval(env), b.eval(env)) {
-                (Ok(known), Err(_)) if known > 0 && total % known == 0 => b.solve(env, total / known),
-                (Err(_), Ok(known)) if known > 0 && total % known == 0 => a.solve(env, total / known),
+                (Ok(known), Err(_)) if known > 0 && total.is_multiple_of(known) => b.solve(env, total / known),
+                (Err(_), Ok(known)) if known > 0 && total.is_multiple_of(known) => a.solve(env, total / known),
                 (Ok(_) | Err(_), Ok(_) | Err(_)) => None,
             },
             Extent::Tri(a) => {

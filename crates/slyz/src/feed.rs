@@ -48,7 +48,8 @@ enum Kind<'a> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed for a parameter `{P}`",
     label = "wrong argument",
-    note = "an `Arr<T, S>` takes `&[T]`, `&Vec<T>`, `&[T; N]`, `(&[T], [rows, cols])` or `&Tensor<T, S>`; an `Exp<T>` takes a `T`"
+    note = "an `Arr<T, S>` takes `&[T]`, `&Vec<T>`, `&[T; N]`, `(&[T], [rows, cols])` or `&Tensor<T, S>`; an `Exp<T>` takes a `T`",
+    note = "a `Tensor` whose axes have other names is renamed with `.rename::<S>()?`, which checks the sizes"
 )]
 pub trait Feed<P> {
     #[doc(hidden)]
@@ -158,12 +159,6 @@ fn tensor<T: Elem, S>(tensor: &Tensor<T, S>) -> Fed<'_> {
 }
 
 impl<T: Elem, S: Shape> Feed<Arr<T, S>> for &Tensor<T, S> {
-    fn feed(&self) -> Fed<'_> {
-        tensor(self)
-    }
-}
-
-impl<T: Elem, S: Shape> Feed<Arr<T, S>> for &Tensor<T, crate::tensor::Dyn> {
     fn feed(&self) -> Fed<'_> {
         tensor(self)
     }
@@ -284,7 +279,7 @@ fn learn(fact: &Fact, env: &mut Env) -> Result<bool, CallError> {
             Err(CallError::Disagree { argument, axis: axis(), known, found: total })
         }
         [] => Err(CallError::Wrong { argument, axis: axis(), known, found: total }),
-        [one] if known > 0 && total % known == 0 => match one.solve(env, total / known) {
+        [one] if known > 0 && total.is_multiple_of(known) => match one.solve(env, total / known) {
             Some((id, extent)) => {
                 env.insert(id, extent);
                 // Solving may round; the fact itself is the judge.

@@ -102,7 +102,7 @@ impl<T: Elem, F> UserMonoid<T, F> {
 /// axis!(N);
 /// // The last element, and how many there are.
 /// let f = compile(|x: Arr<f32, N>| {
-///     let last = monoid((0f32, 0u32), |(_, n), (y, m)| (y, n + m));
+///     let last = monoid((0f32, 0u32), |(x, n), (y, m)| (m.gt(0).select(y, x), n + m));
 ///     x.map(|v| (v, 1u32)).fold(last)
 /// })?;
 /// let (last, count) = f.call(&[4.0f32, 5.0])?;

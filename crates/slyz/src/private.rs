@@ -24,13 +24,13 @@ use std::panic::Location;
     message = "`{Self}` cannot be a parameter of a `#[slyz::function]`",
     note = "use `Exp`, `Idx`, `Arr`, tuples of them, or a host number; or `#[slyz::function(inline)]`"
 )]
-pub trait Arg: Copy {
+pub trait FunctionArg: Copy {
     fn handles(self, out: &mut Vec<Handle>);
     fn again(self, next: &mut dyn FnMut() -> Handle) -> Self;
     fn key(self, out: &mut Vec<u64>);
 }
 
-impl<T: ScalarElem> Arg for Exp<T> {
+impl<T: ScalarElem> FunctionArg for Exp<T> {
     fn handles(self, out: &mut Vec<Handle>) {
         out.push(self.handle())
     }
@@ -40,7 +40,7 @@ impl<T: ScalarElem> Arg for Exp<T> {
     fn key(self, _: &mut Vec<u64>) {}
 }
 
-impl<A: Axis> Arg for Idx<A> {
+impl<A: Axis> FunctionArg for Idx<A> {
     fn handles(self, out: &mut Vec<Handle>) {
         out.push(self.handle())
     }
@@ -52,7 +52,7 @@ impl<A: Axis> Arg for Idx<A> {
 
 /// A function of the graph takes scalars only, so one with an array is traced in place; `again` is then not called
 /// with other handles than these.
-impl<T: Elem, S: Shape> Arg for Arr<T, S> {
+impl<T: Elem, S: Shape> FunctionArg for Arr<T, S> {
     fn handles(self, out: &mut Vec<Handle>) {
         out.push(Handle::ARRAY)
     }
@@ -65,7 +65,7 @@ impl<T: Elem, S: Shape> Arg for Arr<T, S> {
 
 macro_rules! host_args {
     ($($t:ty: |$x:ident| $key:expr;)*) => {$(
-        impl Arg for $t {
+        impl FunctionArg for $t {
             fn handles(self, _: &mut Vec<Handle>) {}
             fn again(self, _: &mut dyn FnMut() -> Handle) -> Self { self }
             fn key(self, out: &mut Vec<u64>) {
@@ -94,7 +94,7 @@ host_args! {
     f64: |x| x.to_bits();
 }
 
-impl<X: Arg, const N: usize> Arg for [X; N] {
+impl<X: FunctionArg, const N: usize> FunctionArg for [X; N] {
     fn handles(self, out: &mut Vec<Handle>) {
         for x in self {
             x.handles(out)
@@ -151,13 +151,15 @@ impl<P: Phi, const N: usize> Phi for [P; N] {
 
 macro_rules! tuples {
     ($($A:ident $i:tt),*) => {
-        impl<$($A: Arg),*> Arg for ($($A,)*) {
+        impl<$($A: FunctionArg),*> FunctionArg for ($($A,)*) {
             fn handles(self, _out: &mut Vec<Handle>) { $(self.$i.handles(_out);)* }
+            #[allow(clippy::unused_unit)]
             fn again(self, _next: &mut dyn FnMut() -> Handle) -> Self { ($(self.$i.again(_next),)*) }
             fn key(self, _out: &mut Vec<u64>) { $(self.$i.key(_out);)* }
         }
         impl<$($A: Phi),*> Phi for ($($A,)*) {
             fn leaves(self, _out: &mut Vec<Handle>) { $(self.$i.leaves(_out);)* }
+            #[allow(clippy::unused_unit)]
             fn build(_like: Self, _next: &mut dyn FnMut() -> Handle) -> Self { ($($A::build(_like.$i, _next),)*) }
         }
     };
@@ -212,13 +214,13 @@ impl<T: Elem, S: Shape> Ret for Arr<T, S> {
 }
 
 /// Marks the type of a parameter, for the place of its error.
-pub fn arg<A: Arg>(arg: A) -> A {
+pub fn arg<A: FunctionArg>(arg: A) -> A {
     arg
 }
 
 /// The whole body of a shared function.
 #[track_caller]
-pub fn call<A: Arg, R: Ret, F: Fn(A) -> R + 'static>(name: &'static str, args: A, body: F) -> R {
+pub fn call<A: FunctionArg, R: Ret, F: Fn(A) -> R + 'static>(name: &'static str, args: A, body: F) -> R {
     let at: Loc = Location::caller();
     let (mut handles, mut key) = (vec![], vec![]);
     args.handles(&mut handles);

@@ -53,7 +53,7 @@ pub trait Phi: Copy {
     fn leaves(self, out: &mut Vec<Handle>);
     fn build(like: Self, next: &mut dyn FnMut() -> Handle) -> Self;
 }
-pub trait Arg: Copy {
+pub trait FunctionArg: Copy {
     fn handles(self, out: &mut Vec<Handle>);
     fn again(self, next: &mut dyn FnMut() -> Handle) -> Self;
     fn key(self, out: &mut Vec<u64>);
@@ -107,7 +107,7 @@ impl<T: Prim> Phi for Exp<T> {
         Value::build(next)
     }
 }
-impl<T: Prim> Arg for Exp<T> {
+impl<T: Prim> FunctionArg for Exp<T> {
     fn handles(self, out: &mut Vec<Handle>) {
         Value::leaves(self, out);
     }
@@ -116,7 +116,7 @@ impl<T: Prim> Arg for Exp<T> {
     }
     fn key(self, _: &mut Vec<u64>) {}
 }
-impl Arg for usize {
+impl FunctionArg for usize {
     fn handles(self, _: &mut Vec<Handle>) {}
     fn again(self, _: &mut dyn FnMut() -> Handle) -> Self {
         self
@@ -150,7 +150,7 @@ macro_rules! tuples {
             fn build(like: Self, next: &mut dyn FnMut() -> Handle) -> Self { ($(<$A as Phi>::build(like.$i, next),)*) }
         }
         #[allow(unused_variables)]
-        impl<$($A: Arg),*> Arg for ($($A,)*) {
+        impl<$($A: FunctionArg),*> FunctionArg for ($($A,)*) {
             fn handles(self, out: &mut Vec<Handle>) { $(self.$i.handles(out);)* }
             fn again(self, next: &mut dyn FnMut() -> Handle) -> Self { ($(self.$i.again(next),)*) }
             fn key(self, out: &mut Vec<u64>) { $(self.$i.key(out);)* }
@@ -214,7 +214,7 @@ impl<P: Phi, const N: usize> Phi for [P; N] {
         like.map(|x| P::build(x, next))
     }
 }
-impl<A: Arg, const N: usize> Arg for [A; N] {
+impl<A: FunctionArg, const N: usize> FunctionArg for [A; N] {
     fn handles(self, out: &mut Vec<Handle>) {
         self.into_iter().for_each(|x| x.handles(out));
     }
@@ -226,12 +226,12 @@ impl<A: Arg, const N: usize> Arg for [A; N] {
     }
 }
 
-pub fn arg<A: Arg>(arg: A) -> A {
+pub fn arg<A: FunctionArg>(arg: A) -> A {
     arg
 }
 
 #[track_caller]
-pub fn call<A: Arg, R: Value, F: Fn(A) -> R + 'static>(name: &str, args: A, body: F) -> R {
+pub fn call<A: FunctionArg, R: Value, F: Fn(A) -> R + 'static>(name: &str, args: A, body: F) -> R {
     let (mut handles, mut key) = (Vec::new(), Vec::new());
     args.handles(&mut handles);
     args.key(&mut key);

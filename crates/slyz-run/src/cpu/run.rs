@@ -10,7 +10,7 @@ use super::{Backend, Cpu, cost};
 use crate::signature::{Bound, Signature, Sizes, elements};
 use crate::{Argument, ArrayData, Block, Buffer, Error, Executable, Output, Pool};
 use slyz_sir::graph::Graph;
-use slyz_sir::kernel::{BufferId, BufferUse, Plan, ScalarArg, Step};
+use slyz_sir::kernel::{Access, BufferId, BufferUse, Plan, ScalarArg, Space, Step};
 use slyz_sir::size::Size;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,6 +32,9 @@ pub(super) struct CpuExecutable {
     /// By kernel.
     facts: Vec<KernelFacts>,
 }
+
+/// Results of this many bytes would only push other data out of the caches on their way to memory.
+const STREAMED: usize = 32 << 20;
 
 /// What is worth knowing about a kernel before it is launched.
 struct KernelFacts {
@@ -148,11 +151,14 @@ impl Call<'_, '_> {
         let executable = self.executable;
         let (kernel, facts) = (&executable.plan.kernels[index], &executable.facts[index]);
         let (mut memories, mut largest) = (Vec::<*mut c_void>::with_capacity(buffers.len()), 0);
-        let mut wide = false;
+        let (mut wide, mut written) = (false, 0usize);
         for (memory, id) in bound_memories(kernel).zip(buffers) {
             let (count, bytes) = self.sizes.extent(memory.ty, &memory.shape)?;
             largest = largest.max(count);
             wide |= self.is_wide(count, &memory.shape)?;
+            if memory.space == Space::Global(Access::Write) {
+                written = written.saturating_add(bytes);
+            }
             let (start, len) = self.place(*id)?;
             if len < bytes {
                 let why = format!("{} of {} has {bytes} bytes, its buffer {len}", memory.name, kernel.name);
@@ -175,8 +181,10 @@ impl Call<'_, '_> {
             why: "it has more blocks than the index type, 2^63 - 1, can count".to_string(),
         })?;
         let scalars: Vec<u64> = scalars.iter().map(|scalar| self.scalar(*scalar)).collect();
-        let words = self.sizes.words();
+        let mut words = self.sizes.words();
         let work = largest.max(self.code_work(index, blocks, largest, &words));
+        // Behind the sizes stands whether results go past the caches.
+        words.push((written >= STREAMED) as i64);
         let library = executable.library(wide)?;
         let code = library.kernel(index).ok_or_else(|| executable.broken(format!("no code for {}", kernel.name)))?;
         let (memories, scratch, scalars, sizes) = (&memories[..], &scratch[..], &scalars[..], &words[..]);

@@ -1,7 +1,7 @@
 //! `fuse`: composes array functions, so that intermediate arrays are never stored.
 //!
 //! `tabulate(f).at(p)` *is* `f(p)`: a read of a tabulate is replaced by its body, in maps, folds, scans and scatters alike.
-//! Work is repeated only when the cost model says that it is cheaper than storing and loading (see [`Site`]).
+//! Work is repeated only when the cost model says that it is cheaper than storing and loading (see `Site`).
 //! A tabulate of tabulates becomes one over all axes, and neighbours of one shape share one loop.
 //!
 //! ```text

@@ -48,6 +48,12 @@ pub(super) fn spread(value: &Value, lane: Lane) -> Expr {
             Expr::new(format!("iota_i32() + (i32){}", base.under(Bind::Atom)), Bind::Sum)
         }
         Form::Affine(base) => Expr::new(format!("iota_i64() + {}", base.right_of(Bind::Sum)), Bind::Sum),
+        Form::Clamped(base, low, high) => {
+            let moving = Value { form: Form::Affine(base.clone()), ..value.clone() };
+            let bounds = [low, high].map(|e| spread(&Value::uniform(Ty::I64, e.clone()), lane).text);
+            let args = [&[spread(&moving, lane).text], &bounds[..]].concat();
+            Expr::call(&format!("clamp_{}", lane.name()), &args)
+        }
         Form::Vector(own, e) if *own == lane => e.clone(),
         Form::Vector(own, e) => {
             Expr::call(&format!("cast_{}_{}", own.name(), lane.name()), std::slice::from_ref(&e.text))
@@ -148,8 +154,14 @@ pub(super) fn apply(operator: Operator, args: &[&Value], result: Ty) -> Value {
     value.within(range)
 }
 
-/// A position moved by the same distance in all lanes stays affine.
+/// A position moved by the same distance in all lanes stays affine, and one that is clamped is so but for the edges.
 fn moved(operator: Operator, args: &[&Value]) -> Option<Value> {
+    if let (Operator::Clamp, [Value { form: Form::Affine(base), .. }, low, high]) = (operator, args)
+        && args.iter().all(|a| a.is_small())
+        && let (Form::Uniform(low), Form::Uniform(high)) = (&low.form, &high.form)
+    {
+        return Some(Value { ty: Ty::I64, form: Form::Clamped(base.clone(), low.clone(), high.clone()), range: None });
+    }
     let (symbol, base, by) = match (operator, &args.first()?.form, args.get(1).map(|a| &a.form)) {
         (Operator::Add, Form::Affine(base), Some(Form::Uniform(by))) => ("+", base, by),
         (Operator::Add, Form::Uniform(by), Some(Form::Affine(base))) => ("+", base, by),
@@ -216,7 +228,7 @@ fn pair(args: &[&Value], lane: Lane) -> (Expr, Expr) {
 fn scalar_text(value: &Value) -> Expr {
     match &value.form {
         Form::Uniform(e) => e.clone(),
-        Form::Affine(_) | Form::Vector(..) => unreachable!("only uniform values are scalars"),
+        Form::Affine(_) | Form::Clamped(..) | Form::Vector(..) => unreachable!("only uniform values are scalars"),
     }
 }
 
@@ -316,7 +328,7 @@ pub(super) fn cast(to: Ty, value: &Value) -> Value {
     }
     match &value.form {
         Form::Uniform(e) => Value::uniform(to, scalar_cast(to, from, e)).within(range),
-        Form::Affine(_) | Form::Vector(..) => {
+        Form::Affine(_) | Form::Clamped(..) | Form::Vector(..) => {
             let narrow = value.ty == Ty::I64 && value.is_small();
             let own = match &value.form {
                 Form::Vector(lane, _) => *lane,
@@ -341,7 +353,7 @@ pub(super) fn cast(to: Ty, value: &Value) -> Value {
 fn scalar_cast(to: Ty, from: Ty, e: &Expr) -> Expr {
     let plain = |ty: &str| Expr::new(format!("({ty}){}", e.under(Bind::Unary)), Bind::Unary);
     match to {
-        Ty::Bool => Expr::new(format!("{} != 0", e.under(Bind::Compare)), Bind::Compare),
+        Ty::Bool => Expr::new(format!("{} != 0", e.right_of(Bind::Compare)), Bind::Compare),
         Ty::F16 | Ty::BF16 => {
             let lane = Lane::of(from);
             let wide = spread(&Value::uniform(from, e.clone()), lane);
@@ -368,7 +380,7 @@ pub(super) fn bitcast(to: Ty, value: &Value) -> Value {
     let expr = Expr::call(&format!("bits_{from}_{to}"), &[x.text]);
     match &value.form {
         Form::Uniform(_) => Value::uniform(to, through_lanes(Lane::of(to), expr)),
-        Form::Affine(_) | Form::Vector(..) => Value::vector(to, Lane::of(to), expr),
+        Form::Affine(_) | Form::Clamped(..) | Form::Vector(..) => Value::vector(to, Lane::of(to), expr),
     }
 }
 
@@ -386,7 +398,9 @@ pub(super) fn linear(index: &[Value], strides: &[Expr], wide: bool) -> (Option<E
         match &value.form {
             Form::Uniform(e) if e.text == "0" => {}
             Form::Uniform(e) => start = Some(start.map_or(scaled(e), |s| Expr::infix(&s, "+", &scaled(e), Bind::Sum))),
-            Form::Affine(_) if stride.text == "1" && moving.is_none() => moving = Some(value.clone()),
+            Form::Affine(_) | Form::Clamped(..) if stride.text == "1" && moving.is_none() => {
+                moving = Some(value.clone())
+            }
             _ => {
                 let stride_value = Value::uniform(Ty::I64, stride.clone());
                 let mut term = spread(value, lane);

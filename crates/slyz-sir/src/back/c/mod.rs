@@ -64,7 +64,7 @@ impl File {
 fn is_reserved(name: &str) -> bool {
     const WORDS: &str = "auto break case char const continue default do double else enum extern float for goto if \
         inline int long register restrict return short signed sizeof static struct switch typedef typeof union \
-        unsigned void volatile while asm main block memories scratch scalars sizes begin end lo hi at live W BYTES FN \
+        unsigned void volatile while asm main block past memories scratch scalars sizes begin end lo hi at live W BYTES FN \
         RARE VECTOR HAS KNOWS EACH AVX512 HAS_FMA LANES_64 i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 f16 bf16 u128";
     // Local names are a short stem and a number.
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -79,7 +79,15 @@ fn size_name(name: &str) -> String {
     if free && name != "FN" { name.to_string() } else { format!("{name}_size") }
 }
 
-/// The C file of a plan. Code that is not `wide` holds positions in 32-bit lanes: it is right only for calls where every
+/// The C file of a plan. Kernel number `k` is `slyz_kernel_k`:
+///
+/// ```c
+/// void slyz_kernel_0(void *const *memories, void *const *scratch, const u64 *scalars, const i64 *sizes, i64 begin, i64 end);
+/// ```
+///
+/// It runs the blocks `begin..end` of the grid. `memories` are the global and constant memories in order, `scratch` the
+/// scratch memories, private to the caller; `sizes` are the size variables, and behind them one more number: not 0 if
+/// results should go past the caches. Code that is not `wide` holds positions in 32-bit lanes: it is right only for calls where every
 /// buffer has fewer than 2^31 elements and every extent is below 2^30.
 pub fn emit(plan: &Plan, wide: bool) -> Result<String, EmitError> {
     let mut file = File::default();

@@ -119,8 +119,13 @@ impl Expr {
         if let ("+", Some(positive)) = (symbol, right.text.strip_prefix('-').filter(|t| is_number(t))) {
             return Expr::infix(left, "-", &Expr::atom(positive), bind);
         }
-        // Compilers warn about mixed `&` and `|`, so operands of bit operators always get parentheses.
-        let left = if bind == Bind::Bits { left.under(Bind::Unary) } else { left.under(bind) };
+        // Compilers warn about mixed `&` and `|`, so operands of bit operators always get parentheses. `a != b < c` is
+        // `a != (b < c)` in C, so comparisons of comparisons get them on both sides.
+        let left = match bind {
+            Bind::Bits => left.under(Bind::Unary),
+            Bind::Compare => left.right_of(bind),
+            Bind::Atom | Bind::Unary | Bind::Product | Bind::Sum | Bind::Choice => left.under(bind),
+        };
         let right = if bind == Bind::Bits { right.under(Bind::Unary) } else { right.right_of(bind) };
         Expr::new(format!("{left} {symbol} {right}"), bind)
     }
@@ -142,6 +147,8 @@ pub(super) enum Form {
     Uniform(Expr),
     /// An `i64`: this plus the number of the lane.
     Affine(Expr),
+    /// An `i64`: the first plus the number of the lane, moved to the nearest of second to third.
+    Clamped(Expr, Expr, Expr),
     /// A vector.
     Vector(Lane, Expr),
 }

@@ -113,6 +113,7 @@ impl<'a> Writer<'a> {
         let once = uses.count <= 1 && !uses.nested && !load;
         let expr = match &value.form {
             Form::Uniform(e) | Form::Affine(e) | Form::Vector(_, e) => e.clone(),
+            Form::Clamped(..) => return value,
         };
         let literal = matches!(value.form, Form::Uniform(_)) && is_literal(&expr.text);
         let name_already = expr.bind == Bind::Atom && !expr.text.contains(['(', ' ', '[']);
@@ -125,7 +126,7 @@ impl<'a> Writer<'a> {
         let name = self.fresh("v");
         let ty = match &value.form {
             Form::Uniform(_) => scalar_type(value.ty).to_string(),
-            Form::Affine(_) => "i64".to_string(),
+            Form::Affine(_) | Form::Clamped(..) => "i64".to_string(),
             Form::Vector(lane, _) => self.vector_type(*lane),
         };
         self.line(&format!("{ty} {name} = {};", expr.text));
@@ -135,7 +136,7 @@ impl<'a> Writer<'a> {
         let atom = Expr::atom(name);
         value.form = match value.form {
             Form::Uniform(_) => Form::Uniform(atom),
-            Form::Affine(_) => Form::Affine(atom),
+            Form::Affine(_) | Form::Clamped(..) => Form::Affine(atom),
             Form::Vector(lane, _) => Form::Vector(lane, atom),
         };
         value
@@ -153,7 +154,7 @@ impl<'a> Writer<'a> {
     pub(super) fn scalar(&self, id: Id) -> Result<Expr, EmitError> {
         match &self.values[&id].form {
             Form::Uniform(e) => Ok(e.clone()),
-            Form::Affine(_) | Form::Vector(..) => Err(EmitError::Varying(id)),
+            Form::Affine(_) | Form::Clamped(..) | Form::Vector(..) => Err(EmitError::Varying(id)),
         }
     }
 
@@ -227,7 +228,13 @@ impl<'a> Writer<'a> {
                 };
                 Value::vector(ty, lane, expr)
             }
-            Some(Form::Vector(at, offset)) => {
+            Some(Form::Clamped(at, low, high)) if self.live == Live::Count && !self.wide => {
+                let args = [address, at.text, low.text, high.text, "n".into()];
+                Value::vector(ty, lane, Expr::call(&format!("load_clamped_{ty}"), &args))
+            }
+            Some(form @ (Form::Clamped(..) | Form::Vector(..))) => {
+                let at = if self.wide { Lane::I64 } else { Lane::I32 };
+                let offset = expr::spread(&Value { ty: Ty::I64, form, range: None }, at);
                 self.file.lanes_64 |= at.is_wide();
                 let wide = if at.is_wide() { "_wide" } else { "" };
                 let args = [address, offset.text, self.mask()];
@@ -252,16 +259,22 @@ impl<'a> Writer<'a> {
                 (Ty::F16 | Ty::BF16, _) => format!("store_{ty}({address}, {}, 1);", spread(self)),
                 (_, Form::Uniform(e)) => format!("{} = {};", element(&address), e.text),
                 // All lanes meet in one element; the verifier's races aside, the first lane stands for them.
-                (_, Form::Affine(_) | Form::Vector(..)) => format!("store_{ty}({address}, {}, 1);", spread(self)),
+                (_, Form::Affine(_) | Form::Clamped(..) | Form::Vector(..)) => {
+                    format!("store_{ty}({address}, {}, 1);", spread(self))
+                }
             },
             Some(Form::Affine(_)) => {
-                let (suffix, live) = match &self.live {
-                    Live::Mask(mask) => ("_masked", mask.clone()),
-                    _ => ("", "n".into()),
-                };
-                format!("store{suffix}_{ty}({address}, {}, {live});", spread(self))
+                let value = spread(self);
+                let written = self.kernel.memories[memory.0 as usize].space == Space::Global(Access::Write);
+                match &self.live {
+                    Live::Mask(mask) => format!("store_masked_{ty}({address}, {value}, {mask});"),
+                    _ if written && ty.bytes() >= 4 => format!("stream_{ty}({address}, {value}, n, past);"),
+                    _ => format!("store_{ty}({address}, {value}, n);"),
+                }
             }
-            Some(Form::Vector(at, offset)) => {
+            Some(form @ (Form::Clamped(..) | Form::Vector(..))) => {
+                let at = if self.wide { Lane::I64 } else { Lane::I32 };
+                let offset = expr::spread(&Value { ty: Ty::I64, form, range: None }, at);
                 self.file.lanes_64 |= at.is_wide();
                 let wide = if at.is_wide() { "_wide" } else { "" };
                 format!("scatter_{ty}{wide}({address}, {}, {}, {});", offset.text, spread(self), self.mask())
@@ -365,7 +378,7 @@ impl<'a> Writer<'a> {
 
     fn name_of(value: &Value) -> String {
         match &value.form {
-            Form::Uniform(e) | Form::Affine(e) | Form::Vector(_, e) => e.text.clone(),
+            Form::Uniform(e) | Form::Affine(e) | Form::Clamped(e, ..) | Form::Vector(_, e) => e.text.clone(),
         }
     }
 
@@ -707,6 +720,8 @@ impl<'a> Writer<'a> {
             self.declare(&name, format!("{} {name}", scalar_type(ty)));
             self.values.insert(param.id, Value::uniform(ty, Expr::atom(name)));
         }
+        add(format!("int past = (int)sizes[{}];", kernel.sizes.len()));
+        self.declare("past", "int past".into());
         self.declare("block", "i64 block".into());
         let one = Size::Const(1);
         if kernel.block != [1, 1, 1] || kernel.grid[1..] != [one.clone(), one] {
@@ -722,7 +737,11 @@ impl<'a> Writer<'a> {
         text += &unused;
         text += "    for (i64 block = begin; block < end; block++) {\n";
         text += &self.out;
-        text += "    }\n}\n";
+        text += "    }\n";
+        if tokens(&self.out).any(|t| t == "past") {
+            text += "    stream_end(past);\n";
+        }
+        text += "}\n";
         self.file.items.push(text);
         Ok(())
     }

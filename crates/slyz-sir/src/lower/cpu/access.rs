@@ -59,6 +59,31 @@ fn walk(body: &Body, steps: &mut HashMap<Id, Step>, far: &mut usize) {
     }
 }
 
+/// Does the fold go through rows that nobody else goes through? That is: some read moves along a row with the lanes and
+/// from row to row with the fold, and every such read also moves with all the outer positions.
+pub(super) fn streams_rows(fold: &Body, lane: Id, outer: &[Id]) -> bool {
+    let Some(own) = fold.params.last().map(|p| p.id) else { return false };
+    let mut any = false;
+    let mut all = true;
+    fn reads<'b>(body: &'b Body, found: &mut Vec<&'b Vec<Id>>) {
+        for stmt in &body.stmts {
+            if let Op::At { index, .. } = &stmt.op {
+                found.push(index);
+            }
+            stmt.op.bodies().into_iter().for_each(|b| reads(b, found));
+        }
+    }
+    let mut found = vec![];
+    reads(fold, &mut found);
+    for index in found {
+        let Some((last, before)) = index.split_last() else { continue };
+        let streams = *last == lane && before.contains(&own);
+        any |= streams;
+        all &= !streams || outer.iter().all(|o| before.contains(o));
+    }
+    any && all
+}
+
 /// Does every read in the body use exactly these positions, on arrays of exactly this rank, and does nothing else use them?
 /// Then the axes can be treated as one long axis.
 pub(super) fn is_flat(body: &Body, positions: &[Id], same_shape: &dyn Fn(Id) -> bool) -> bool {

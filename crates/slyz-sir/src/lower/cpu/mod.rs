@@ -8,12 +8,14 @@
 //! |---|---|---|
 //! | tabulate | 8,192 elements, or as many of one row | positions of the innermost axis |
 //! | tabulate whose folds read along their own axis, or whose elements are arrays | one position | the fold's, or the inner array's, positions |
+//! | tabulate with reads far apart for neighbouring lanes (transpose) | a tile of 16 × 256 | positions of the innermost axis |
+//! | tabulate of folds down columns | a strip of 1,024 columns, accumulators in scratch | columns |
 //! | fold | a chunk of 16,384 elements, or one row; then one block over the partial results | positions |
 //! | scan, scatter, filter | everything (a plain right form) | – |
 //!
 //! Scalars at the top level that cost nothing are computed again in every kernel that wants them.
 //!
-//! What it does not do: fuse (the `fuse` pass has done that), tile, or split off the edges of stencils.
+//! What it does not do: fuse (the `fuse` pass has done that), or block matrix products for registers.
 
 mod access;
 mod plan;
@@ -25,3 +27,11 @@ pub use plan::lower;
 const RUN: u64 = 1 << 13;
 /// Elements of a chunk of a fold; part of the canonical order of folds.
 const CHUNK: u64 = 1 << 14;
+/// Elements of a piece of a sum that one lane makes alone; the sums of pieces are summed.
+const PIECE: i64 = 256;
+/// Columns of a strip whose accumulators stay in the first-level cache.
+const STRIP: u64 = 1 << 10;
+/// A tile whose lines of memory stay in the first-level cache.
+const TILE_ROWS: u64 = 16;
+/// Columns of a tile.
+const TILE_COLUMNS: u64 = 256;

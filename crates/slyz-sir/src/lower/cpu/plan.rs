@@ -1,8 +1,8 @@
 //! One kernel, or a few, per array operation of the top level, strung together in a plan.
 
-use super::access::{is_flat, needs_block};
+use super::access::{far_reads, is_flat, needs_block, streams_rows};
 use super::writer::{Mode, Writer};
-use super::{CHUNK, RUN};
+use super::{CHUNK, PIECE, RUN, STRIP, TILE_COLUMNS, TILE_ROWS};
 use crate::code::{Body, FnId, Id, MemId, Monoid, Op, Stmt, Type};
 use crate::graph::Graph;
 use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Plan, Step};
@@ -154,10 +154,16 @@ impl<'g> Lowering<'g> {
         if gives_arrays || needs_block(body, positions.last().copied()) {
             return self.tabulate_blocks(stmt, shape, body, outputs);
         }
+        let (last, outer) = shape.split_last().expect("a tabulate has an axis");
+        if let Some(fold) = row_fold(body, &positions) {
+            return self.tabulate_strips(stmt, (outer, last), body, fold, outputs);
+        }
+        if !outer.is_empty() && far_reads(body, positions[outer.len()]) > 0 && is_plain(body) {
+            return self.tabulate_tiles(stmt, (outer, last), body, outputs);
+        }
         let same = |array: Id| matches!(self.types.get(&array), Some(Type::Array(_, s)) if s == shape);
         let flat = shape.len() > 1 && is_flat(body, &positions, &same);
         let name = self.kernel_name("map");
-        let (last, outer) = shape.split_last().expect("a tabulate has an axis");
         let row = if flat { Size::product(shape) } else { last.clone() };
         let outer: &[Size] = if flat { &[] } else { outer };
         let run = run_length(body);
@@ -184,6 +190,125 @@ impl<'g> Lowering<'g> {
             };
             for (&(memory, _), value) in homes.iter().zip(values) {
                 w.store(memory, at.clone(), value);
+            }
+        });
+        let kernel = w.finish();
+        self.launch(kernel);
+    }
+
+    /// Reads that are far apart for neighbouring lanes, as in a transpose: a block is a tile, so that the lines of
+    /// memory that one row of it touches are still in the cache for the next.
+    fn tabulate_tiles(
+        &mut self,
+        stmt: &'g Stmt,
+        (outer, last): (&'g [Size], &'g Size),
+        body: &'g Body,
+        outputs: Vec<(BufferId, Vec<Size>)>,
+    ) {
+        let name = self.kernel_name("tiles");
+        let (rows, before) = outer.split_last().expect("a tile has rows");
+        let down = Size::CeilDiv(rows.clone().into(), TILE_ROWS);
+        let across = Size::CeilDiv(last.clone().into(), TILE_COLUMNS);
+        let mut w = Writer::new(self, name, Size::product(before) * down.clone() * across.clone());
+        let homes: Vec<MemId> = outputs.into_iter().map(|(b, shape)| w.global(b, Access::Write, shape)).collect();
+        w.bind_globals(&stmt.op);
+        let block = w.push(Op::Place(crate::code::Place::Block, 0), Ty::I64);
+        let grid = [before, &[down, across]].concat();
+        let mut at = unflatten(&mut w, block, &grid);
+        let (column, row) = (at.pop().expect("a column"), at.pop().expect("a row"));
+        let (top, bottom) = piece(&mut w, row, TILE_ROWS, rows);
+        let (lo, hi) = piece(&mut w, column, TILE_COLUMNS, last);
+        w.for_each(top, bottom, 1, (vec![], &[]), |w, r, _| {
+            w.lanes(lo, hi, |w, i| {
+                let at: Vec<Id> = [&at[..], &[r, i]].concat();
+                let values = w.run(body, &at, Mode::Lane);
+                for (&memory, value) in homes.iter().zip(values) {
+                    w.store(memory, at.clone(), value);
+                }
+            });
+            vec![]
+        });
+        let kernel = w.finish();
+        self.launch(kernel);
+    }
+
+    /// A fold down the columns: a block is a strip of columns with its accumulators in the cache, and rows are read along.
+    fn tabulate_strips(
+        &mut self,
+        stmt: &'g Stmt,
+        (outer, last): (&'g [Size], &'g Size),
+        body: &'g Body,
+        fold: usize,
+        outputs: Vec<(BufferId, Vec<Size>)>,
+    ) {
+        let (before, after) = (&body.stmts[..fold], &body.stmts[fold + 1..]);
+        let fold = &body.stmts[fold];
+        let Op::Fold { shape, body: item, monoid } = &fold.op else { unreachable!("`row_fold` found a fold") };
+        let name = self.kernel_name("columns");
+        let strips = Size::CeilDiv(last.clone().into(), STRIP);
+        let mut w = Writer::new(self, name, Size::product(outer) * strips.clone());
+        let homes: Vec<MemId> = outputs.into_iter().map(|(b, shape)| w.global(b, Access::Write, shape)).collect();
+        w.bind_globals(&stmt.op);
+        let tys = w.types_of(&monoid.combine);
+        let [sums, parts] =
+            [0, 1].map(|_| tys.iter().map(|&ty| w.scratch(ty, vec![Size::Const(STRIP)])).collect::<Vec<MemId>>());
+        let neutral = w.all_scalars(&monoid.neutral);
+        let block = w.push(Op::Place(crate::code::Place::Block, 0), Ty::I64);
+        let mut at = unflatten(&mut w, block, &[outer, &[strips]].concat());
+        let strip = at.pop().expect("a strip");
+        let (lo, hi) = piece(&mut w, strip, STRIP, last);
+        // One loop over the strip; `write` gets the lane's place in the accumulators and its position.
+        let each = |w: &mut Writer<'_, 'g>, write: &mut dyn FnMut(&mut Writer<'_, 'g>, Id)| {
+            w.lanes(lo, hi, |w, j| {
+                for (param, &id) in body.params.iter().zip(at.iter().chain([&j])) {
+                    w.set_scalar(param.id, id);
+                }
+                let place = w.index(Operator::Sub, j, lo);
+                write(w, place);
+            });
+        };
+        let load = |w: &mut Writer<'_, 'g>, from: &[MemId], place: Id| -> Vec<Id> {
+            from.iter().zip(&tys).map(|(&memory, &ty)| w.push(Op::Load { memory, index: vec![place] }, ty)).collect()
+        };
+        let store = |w: &mut Writer<'_, 'g>, to: &[MemId], place: Id, values: &[Id]| {
+            to.iter().zip(values).for_each(|(&memory, &value)| w.store(memory, vec![place], value));
+        };
+        each(&mut w, &mut |w, place| store(w, &sums, place, &neutral));
+        // Sums of long columns are summed in pieces: the error grows with the piece.
+        let (zero, end) = (w.number(0), w.extent(&shape[0]));
+        w.for_each(zero, end, PIECE, (vec![], &[]), |w, start, _| {
+            let piece = w.number(PIECE);
+            let stop = w.index(Operator::Add, start, piece);
+            let stop = w.index(Operator::Min, stop, end);
+            each(w, &mut |w, place| store(w, &parts, place, &neutral));
+            w.for_each(start, stop, 1, (vec![], &[]), |w, k, _| {
+                each(w, &mut |w, place| {
+                    w.lane_stmts(before);
+                    let value = w.run(item, &[k], Mode::Lane);
+                    let old = load(w, &parts, place);
+                    let new = w.combine(monoid, &old, &value);
+                    store(w, &parts, place, &new);
+                });
+                vec![]
+            });
+            each(w, &mut |w, place| {
+                let (sum, part) = (load(w, &sums, place), load(w, &parts, place));
+                let new = w.combine(monoid, &sum, &part);
+                store(w, &sums, place, &new);
+            });
+            vec![]
+        });
+        each(&mut w, &mut |w, place| {
+            w.lane_stmts(before);
+            let sum = load(w, &sums, place);
+            for (bind, value) in fold.binds.iter().zip(sum) {
+                w.set_scalar(bind.id, value);
+            }
+            w.lane_stmts(after);
+            let values = w.all_scalars(&body.results);
+            let position = w.all_scalars(&body.params.iter().map(|p| p.id).collect::<Vec<_>>());
+            for (&memory, value) in homes.iter().zip(values) {
+                w.store(memory, position.clone(), value);
             }
         });
         let kernel = w.finish();
@@ -344,6 +469,25 @@ impl<'g> Lowering<'g> {
         free_temporaries(&mut self.plan);
         self.plan
     }
+}
+
+/// The place of the one fold of a body, if it goes down columns of memory that only it reads, and costs little.
+fn row_fold(body: &Body, positions: &[Id]) -> Option<usize> {
+    let place = body.stmts.iter().position(|s| matches!(s.op, Op::Fold { .. }))?;
+    let Op::Fold { shape, body: item, .. } = &body.stmts[place].op else { return None };
+    let (lane, outer) = positions.split_last()?;
+    let rest_is_cheap = body.stmts.iter().enumerate().all(|(k, s)| k == place || is_cheap(&s.op));
+    let good = shape.len() == 1 && rest_is_cheap && is_plain(item) && streams_rows(item, *lane, outer);
+    (good && crate::pass::fuse::cost(item) <= 16).then_some(place)
+}
+
+/// Code without loops or arrays of its own.
+fn is_plain(body: &Body) -> bool {
+    body.stmts.iter().all(|s| match &s.op {
+        Op::Fold { .. } | Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. } => false,
+        Op::For { .. } | Op::While { .. } => false,
+        op => op.bodies().iter().all(|b| is_plain(b)),
+    })
 }
 
 fn collect_types(body: &Body, types: &mut HashMap<Id, Type>) {

@@ -3,6 +3,7 @@
 //! Graph code is written out statement by statement. Arrays of the graph are memories here, or, inside lanes where
 //! nothing can be kept, code that is written again wherever an element is read.
 
+use super::PIECE;
 use super::access::needs_block;
 use super::plan::{Home, Lowering};
 use crate::code::{Body, Id, MemId, Monoid, Op, Stmt, Type, Var};
@@ -84,11 +85,31 @@ impl<'l, 'g> Writer<'l, 'g> {
 
     /// The finished kernel with what a launch passes to it.
     pub(super) fn finish(mut self) -> (Kernel, Vec<BufferId>, Vec<ScalarArg>) {
-        let mut stmts = self.prologue;
+        let mut stmts = std::mem::take(&mut self.prologue);
         stmts.extend(self.open.pop().unwrap_or_default());
         self.kernel.body.stmts = stmts;
-        crate::lower::cpu::plan::drop_unused_functions(&mut self.kernel);
+        super::plan::drop_unused_functions(&mut self.kernel);
+        self.declare_written();
         (self.kernel, self.buffers, self.scalars)
+    }
+
+    /// A memory that may be read back but is not can be written past the caches.
+    fn declare_written(&mut self) {
+        fn loads(body: &Body, read: &mut [bool]) {
+            for stmt in &body.stmts {
+                if let Op::Load { memory, .. } = &stmt.op {
+                    read[memory.0 as usize] = true;
+                }
+                stmt.op.bodies().iter().for_each(|b| loads(b, read));
+            }
+        }
+        let mut read = vec![false; self.kernel.memories.len()];
+        loads(&self.kernel.body, &mut read);
+        for (memory, read) in self.kernel.memories.iter_mut().zip(read) {
+            if memory.space == Space::Global(Access::ReadWrite) && !read {
+                memory.space = Space::Global(Access::Write);
+            }
+        }
     }
 
     // ---- statements
@@ -131,8 +152,8 @@ impl<'l, 'g> Writer<'l, 'g> {
         Body { params, stmts, results }
     }
 
-    /// `for i in 0..n`, carrying state.
-    fn for_each(
+    /// `for i in lo..hi`, carrying state.
+    pub(super) fn for_each(
         &mut self,
         lo: Id,
         hi: Id,
@@ -191,7 +212,7 @@ impl<'l, 'g> Writer<'l, 'g> {
         Monoid { neutral, combine, commutative: monoid.commutative }
     }
 
-    fn combine(&mut self, monoid: &'g Monoid, left: &[Id], right: &[Id]) -> Vec<Id> {
+    pub(super) fn combine(&mut self, monoid: &'g Monoid, left: &[Id], right: &[Id]) -> Vec<Id> {
         self.run(&monoid.combine, &[left, right].concat(), Mode::Lane)
     }
 
@@ -216,7 +237,7 @@ impl<'l, 'g> Writer<'l, 'g> {
         MemId(at as u32)
     }
 
-    fn scratch(&mut self, ty: Ty, shape: Vec<Size>) -> MemId {
+    pub(super) fn scratch(&mut self, ty: Ty, shape: Vec<Size>) -> MemId {
         let name = format!("row{}", self.kernel.memories.len());
         self.kernel.memories.push(Memory { name, ty, space: Space::Scratch, shape });
         MemId(self.kernel.memories.len() as u32 - 1)
@@ -227,6 +248,11 @@ impl<'l, 'g> Writer<'l, 'g> {
     /// Says that reads at exactly `positions` are reads at the flat position `at`.
     pub(super) fn set_flat(&mut self, positions: Vec<Id>, at: Id) {
         self.flat = Some((positions, at));
+    }
+
+    /// Gives a name of the graph a value.
+    pub(super) fn set_scalar(&mut self, id: Id, value: Id) {
+        self.values.insert(id, Value::Scalar(value));
     }
 
     pub(super) fn set_home(&mut self, array: Id, memory: MemId, prefix: Vec<Id>) {
@@ -388,6 +414,11 @@ impl<'l, 'g> Writer<'l, 'g> {
         self.stmt(stmt, Mode::Block);
     }
 
+    /// Some statements of a body, computed in a lane.
+    pub(super) fn lane_stmts(&mut self, stmts: &'g [Stmt]) {
+        stmts.iter().for_each(|s| self.stmt(s, Mode::Lane));
+    }
+
     /// Lets the kernel read what it writes.
     pub(super) fn make_readable(&mut self, homes: &[(MemId, Vec<Id>)]) {
         for (memory, _) in homes {
@@ -465,7 +496,7 @@ impl<'l, 'g> Writer<'l, 'g> {
         }
     }
 
-    fn types_of(&self, combine: &Body) -> Vec<Ty> {
+    pub(super) fn types_of(&self, combine: &Body) -> Vec<Ty> {
         combine.params[..combine.params.len() / 2].iter().map(|p| p.ty.elem()).collect()
     }
 
@@ -652,7 +683,6 @@ impl<'l, 'g> Writer<'l, 'g> {
         }
         let neutral = self.all_scalars(&monoid.neutral);
         // Long sums of floats are cut in pieces, whose sums are summed: the error grows with the piece, not the whole.
-        const PIECE: i64 = 256;
         let exact = !tys.iter().any(|ty| ty.is_float())
             || matches!(monoid.operator(), Some(Operator::Min | Operator::Max))
             || extent.constant().is_some_and(|n| n <= PIECE as u64);

@@ -238,7 +238,7 @@ static const u64 TWO_OVER_PI_F32[4] = {0x0000a2f9836e4e44, 0x1529fc2757d1f534, 0
 
 // x modulo pi/2 for |x| > 65536, in exact integer arithmetic (Payne and Hanek): with x = m 2^e, the quadrant and the
 // rest are 4 times the fraction of m (2^(e-2) 2/pi).
-RARE f32 reduce_large_f32(f32 x, i32 *quadrant) {
+FN f32 reduce_large_f32(f32 x, i32 *quadrant) {
     u32 bits;
     __builtin_memcpy(&bits, &x, sizeof bits);
     int exponent = (bits >> 23) & 255;
@@ -255,6 +255,11 @@ RARE f32 reduce_large_f32(f32 x, i32 *quadrant) {
     return (f32)(bits >> 31 ? -r : r);
 }
 
+RARE void reduce_lanes_f32(f32 *r, i32 *q, const f32 *x) {
+    for (int i = 0; i < W; i++)
+        if (__builtin_fabsf(x[i]) > 65536.0f) r[i] = reduce_large_f32(x[i], &q[i]);
+}
+
 // x = q pi/2 + r with |r| <= pi/4. The words of pi/2 have one sign, which keeps -0.
 FN vf32 reduce_f32(vf32 x, vi32 *q) {
     vf32 t = mla_f32(x, all_f32(0x1.45f306p-1f), all_f32(0x1.8p23f)), j = t - 0x1.8p23f;
@@ -264,11 +269,14 @@ FN vf32 reduce_f32(vf32 x, vi32 *q) {
     *q = (vi32)t;
     vi32 large = abs_f32(x) > 65536.0f;
     if (__builtin_expect(any(large), 0)) {
-        EACH(i) if (large[i]) {
-            i32 quadrant;
-            r[i] = reduce_large_f32(x[i], &quadrant);
-            (*q)[i] = quadrant;
-        }
+        f32 rs[W], xs[W];
+        i32 qs[W];
+        __builtin_memcpy(rs, &r, sizeof rs);
+        __builtin_memcpy(qs, q, sizeof qs);
+        __builtin_memcpy(xs, &x, sizeof xs);
+        reduce_lanes_f32(rs, qs, xs);
+        __builtin_memcpy(&r, rs, sizeof r);
+        __builtin_memcpy(q, qs, sizeof qs);
     }
     return r;
 }

@@ -252,7 +252,7 @@ FN u64 two_over_pi_bits(int at) {
 
 // x modulo pi/2 for |x| > 2^20, in exact integer arithmetic (Payne and Hanek): with x = m 2^e, the quadrant and the
 // rest are 4 times the fraction of m (2^(e-2) 2/pi), of which 128 bits are kept.
-RARE f64 reduce_large_f64(f64 x, i64 *quadrant) {
+FN f64 reduce_large_f64(f64 x, i64 *quadrant) {
     u64 bits;
     __builtin_memcpy(&bits, &x, sizeof bits);
     int exponent = (int)(bits >> 52) & 0x7ff;
@@ -281,6 +281,11 @@ RARE f64 reduce_large_f64(f64 x, i64 *quadrant) {
     return below != (int)(bits >> 63) ? -r : r;
 }
 
+RARE void reduce_lanes_f64(f64 *r, i64 *q, const f64 *x) {
+    for (int i = 0; i < W; i++)
+        if (__builtin_fabs(x[i]) > 0x1p20) r[i] = reduce_large_f64(x[i], &q[i]);
+}
+
 // x = q pi/2 + r with |r| <= pi/4. The words of pi/2 have one sign, which keeps -0.
 FN vf64 reduce_f64(vf64 x, vi64 *q) {
     vf64 t = mla_f64(x, all_f64(0x1.45f306dc9c883p-1), all_f64(0x1.8p52)), j = t - 0x1.8p52;
@@ -290,11 +295,14 @@ FN vf64 reduce_f64(vf64 x, vi64 *q) {
     *q = (vi64)t;
     vi32 large = narrow_mask((vi64)(abs_f64(x) > 0x1p20));
     if (__builtin_expect(any(large), 0)) {
-        EACH(i) if (large[i]) {
-            i64 quadrant;
-            r[i] = reduce_large_f64(x[i], &quadrant);
-            (*q)[i] = quadrant;
-        }
+        f64 rs[W], xs[W];
+        i64 qs[W];
+        __builtin_memcpy(rs, &r, sizeof rs);
+        __builtin_memcpy(qs, q, sizeof qs);
+        __builtin_memcpy(xs, &x, sizeof xs);
+        reduce_lanes_f64(rs, qs, xs);
+        __builtin_memcpy(&r, rs, sizeof r);
+        __builtin_memcpy(q, qs, sizeof qs);
     }
     return r;
 }

@@ -175,6 +175,11 @@ FN v$T round_$T(v$T x) {
     return copysign_$T(t + select_$T(away, copysign_$T(all_$T(1), x), all_$T(0)), x);
 }
 
+//: T = f32, f64
+RARE void rem_lanes_$T($T *r, const $T *x, const $T *y) {
+    for (int i = 0; i < W; i++) r[i] = s_rem_$T(x[i], y[i]);
+}
+
 // The remainder is exact: where the quotient is small it is one fused step and perhaps a correction, and where it is
 // large the lanes are divided one by one.
 //: T END = f32 0x1p22f, f64 0x1p51
@@ -185,7 +190,11 @@ FN v$T rem_$T(v$T x, v$T y) {
     r = select_$T(lt_$T(a, b), a, r);
     vi32 far = ~lt_$T(q, all_$T($END)) & ~lt_$T(a, b);
     if (__builtin_expect(any(far), 0)) {
-        EACH(i) if (far[i]) r[i] = s_rem_$T(a[i], b[i]);
+        $T rs[W], xs[W], ys[W];
+        __builtin_memcpy(xs, &a, sizeof xs);
+        __builtin_memcpy(ys, &b, sizeof ys);
+        rem_lanes_$T(rs, xs, ys);
+        __builtin_memcpy(&r, rs, sizeof r);
     }
     return copysign_$T(r, x);
 }

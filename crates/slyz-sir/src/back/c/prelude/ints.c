@@ -1,22 +1,40 @@
+// a / b where the machine does not trap. It has no vector form for integers; that of f64 is exact for 32 bits. A divisor
+// that the compiler knows is better left to it.
+FN vi32 quotient_i32(vi32 a, vi32 b) {
+    if (BYTES == 16 || __builtin_constant_p(b[0])) return a / b;
+    return __builtin_convertvector(__builtin_convertvector(a, vf64) / __builtin_convertvector(b, vf64), vi32);
+}
+
+FN vu32 quotient_u32(vu32 a, vu32 b) {
+    if (!AVX512 || __builtin_constant_p(b[0])) return a / b;
+    return __builtin_convertvector(__builtin_convertvector(a, vf64) / __builtin_convertvector(b, vf64), vu32);
+}
+
+//: T = i64, u64
+FN v$T quotient_$T(v$T a, v$T b) { return a / b; }
+
 // x / 0 is x and MIN / -1 is MIN; the machine would trap on both.
 //: T = i32, i64
 FN v$T div_$T(v$T a, v$T b) {
     v$T minus = (v$T)(b == -1), odd = minus | (v$T)(b == 0);
-    v$T q = a / ((odd & 1) | (~odd & b));
+    v$T q = quotient_$T(a, (odd & 1) | (~odd & b));
     return (minus & -a) | (~minus & q);
 }
 
 //: T = u32, u64
-FN v$T div_$T(v$T a, v$T b) { return a / (b | ((v$T)(b == 0) & 1)); }
+FN v$T div_$T(v$T a, v$T b) { return quotient_$T(a, b | ((v$T)(b == 0) & 1)); }
 
 //: T = i32, i64
 FN v$T rem_$T(v$T a, v$T b) {
-    v$T odd = (v$T)(b == -1) | (v$T)(b == 0);
-    return a % ((odd & 1) | (~odd & b));
+    v$T odd = (v$T)(b == -1) | (v$T)(b == 0), d = (odd & 1) | (~odd & b);
+    return a - quotient_$T(a, d) * d;
 }
 
 //: T = u32, u64
-FN v$T rem_$T(v$T a, v$T b) { return a % (b | ((v$T)(b == 0) & 1)); }
+FN v$T rem_$T(v$T a, v$T b) {
+    v$T d = b | ((v$T)(b == 0) & 1);
+    return a - quotient_$T(a, d) * d;
+}
 
 //: T = i32, u32, i64, u64
 //: O S = min <, max >

@@ -85,19 +85,40 @@ FN void store_masked_$T($T *p, v$L v, vi32 m) {
     EACH(i) if (m[i]) p[i] = ($T)v[i];
 }
 
+// Part of a vector of at most 32 bytes, by halves: a copy of unknown size would call the C library.
+FN void copy_part(void *to, const void *from, int bytes, int whole) {
+    char *y = to;
+    const char *x = from;
+    if (whole > 16 && bytes & 16) __builtin_memcpy(y, x, 16), y += 16, x += 16;
+    if (whole > 8 && bytes & 8) __builtin_memcpy(y, x, 8), y += 8, x += 8;
+    if (whole > 4 && bytes & 4) __builtin_memcpy(y, x, 4), y += 4, x += 4;
+    if (whole > 2 && bytes & 2) __builtin_memcpy(y, x, 2), y += 2, x += 2;
+    if (bytes & 1) *y = *x;
+}
+
 //: T L = i8 i32, u8 u32, i16 i32, u16 u32
 FN v$L load_$T(const $T *p, int n) {
-    v$T v = {0};
-    if (n == W) __builtin_memcpy(&v, p, sizeof v);
-    else EACH(i) if (i < n) v[i] = p[i];
+    v$T v;
+    if (n == W) {
+        __builtin_memcpy(&v, p, sizeof v);
+    } else {
+        $T part[W] = {0};
+        copy_part(part, p, n * (int)sizeof *p, sizeof part);
+        __builtin_memcpy(&v, part, sizeof v);
+    }
     return __builtin_convertvector(v, v$L);
 }
 
 //: T L = i8 i32, u8 u32, i16 i32, u16 u32
 FN void store_$T($T *p, v$L v, int n) {
     v$T low = __builtin_convertvector(v, v$T);
-    if (n == W) __builtin_memcpy(p, &low, sizeof low);
-    else EACH(i) if (i < n) p[i] = low[i];
+    if (n == W) {
+        __builtin_memcpy(p, &low, sizeof low);
+    } else {
+        $T part[W];
+        __builtin_memcpy(part, &low, sizeof low);
+        copy_part(p, part, n * (int)sizeof *p, sizeof part);
+    }
 }
 
 //: T = f16, bf16
@@ -197,3 +218,49 @@ FN void scatter_$T$WIDE($T *base, v$I index, vf32 v, vi32 m) { scatter_u16$WIDE(
 
 //: WIDE I = ^ i32, _wide i64
 FN void scatter_bool$WIDE(u8 *base, v$I index, vi32 v, vi32 m) { scatter_u8$WIDE(base, index, (vu32)(v & 1), m); }
+
+// Stores a full vector around the caches, for results too large to be found there again.
+//: T = f32, i32, u32, f64, i64, u64
+FN void stream_$T($T *p, v$T v, int n, int past) {
+    if (!past || n != W || ((u64)p & (sizeof v - 1)) != 0) {
+        store_$T(p, v, n);
+        return;
+    }
+#if HAS(__builtin_nontemporal_store)
+    __builtin_nontemporal_store(v, (v$T *)p);
+#elif AVX512 && KNOWS(__builtin_ia32_movntps512) && BYTES == 64
+    if (sizeof v == 64) __builtin_ia32_movntps512((f32 *)p, *(__attribute__((vector_size(64))) f32 *)&v);
+    else store_$T(p, v, n);
+#elif defined __AVX__ && BYTES == 32
+    if (sizeof v == 32) __builtin_ia32_movntps256((f32 *)p, *(__attribute__((vector_size(32))) f32 *)&v);
+    else store_$T(p, v, n);
+#elif defined __SSE2__ && BYTES == 16
+    if (sizeof v == 16) __builtin_ia32_movntps((f32 *)p, *(__attribute__((vector_size(16))) f32 *)&v);
+    else store_$T(p, v, n);
+#else
+    store_$T(p, v, n);
+#endif
+}
+
+// Streamed stores are seen by others only after this.
+FN void stream_end(int past) {
+#if defined __SSE2__
+    if (past) __builtin_ia32_sfence();
+#else
+    if (past) __sync_synchronize();
+#endif
+}
+
+// Lanes of consecutive positions from at on, each moved to the nearest of lo..hi: neighbours in memory, except at the edges.
+//: T V = f32 f32, f64 f64, i32 i32, u32 u32, i64 i64, u64 u64, i8 i32, u8 u32, i16 i32, u16 u32, f16 f32, bf16 f32
+FN v$V load_clamped_$T(const $T *p, i64 at, i64 lo, i64 hi, int n) {
+    if (at >= lo && at + n - 1 <= hi) return load_$T(p + at, n);
+    vi32 index = iota_i32() + (i32)(at - lo);
+    index = select_i32(index < 0, all_i32(0), index);
+    index = select_i32(index > (i32)(hi - lo), all_i32((i32)(hi - lo)), index);
+    return gather_$T(p + lo, index, first_lanes(n));
+}
+
+FN vi32 load_clamped_bool(const u8 *p, i64 at, i64 lo, i64 hi, int n) {
+    return (vi32)(load_clamped_u8(p, at, lo, hi, n) != 0);
+}

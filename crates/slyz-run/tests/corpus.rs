@@ -1,0 +1,183 @@
+//! The corpus: every case of every file in `tests/corpus`, on the interpreter and on every way to run it.
+//!
+//! A case of a graph runs in the interpreter as it is, in the interpreter after the passes, as the plan of the CPU
+//! in the interpreter of kernels, and on the CPU with both kinds of code. A case of a kernel runs in the interpreter
+//! of kernels. All must give what the file expects. The text of every file also makes a round trip.
+#![cfg(feature = "cpu")]
+
+mod devices;
+
+use slyz_run::Device;
+use slyz_sir::graph::{Graph, Module};
+use slyz_sir::interp::kernel::{LaunchOptions, launch, run_plan};
+use slyz_sir::interp::{self, Array, Value};
+use slyz_sir::kernel::Kernel;
+use slyz_sir::text::{Case, Subject, parse_file, parse_module, print_module};
+use slyz_sir::{lower, pass, verify};
+use std::path::{Path, PathBuf};
+
+/// Where a case is run, and how.
+struct Road<'a> {
+    name: &'static str,
+    run: Box<dyn Fn(&Graph, &[Option<u64>], &[Value]) -> Result<Vec<Value>, String> + 'a>,
+}
+
+fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device) -> Vec<Road<'a>> {
+    fn text(error: impl ToString) -> String {
+        error.to_string()
+    }
+    vec![
+        Road { name: "interpreter", run: Box::new(|g, sizes, args| interp::graph::run(g, sizes, args).map_err(text)) },
+        Road {
+            name: "interpreter, optimised",
+            run: Box::new(|g, sizes, args| interp::graph::run(&pass::optimize(g), sizes, args).map_err(text)),
+        },
+        Road {
+            name: "kernel interpreter, plan for the CPU",
+            run: Box::new(|g, sizes, args| {
+                let plan = lower::cpu::lower(&pass::optimize(g));
+                verify::plan(&plan).map_err(text)?;
+                run_plan(&plan, sizes, args).map_err(text)
+            }),
+        },
+        Road { name: "cpu", run: Box::new(|g, sizes, args| devices::run(narrow, g, sizes, args)) },
+        Road { name: "cpu, wide code", run: Box::new(|g, sizes, args| devices::run(wide, g, sizes, args)) },
+    ]
+}
+
+/// What is wrong with a case, one line per road or result.
+fn check(module: &Module, case: &Case, roads: &[Road]) -> Vec<String> {
+    match &case.subject {
+        Subject::Graph(name) => match module.graphs.iter().find(|g| g.name == *name) {
+            Some(graph) => check_graph(graph, case, roads),
+            None => vec![format!("there is no graph {name}")],
+        },
+        Subject::Kernel(name) => match module.kernels.iter().find(|k| k.name == *name) {
+            Some(kernel) => check_kernel(kernel, case),
+            None => vec![format!("there is no kernel {name}")],
+        },
+    }
+}
+
+fn check_graph(graph: &Graph, case: &Case, roads: &[Road]) -> Vec<String> {
+    let value = |name: &str| case.sizes.iter().find(|(known, _)| known == name).map(|(_, n)| *n);
+    let given: Vec<Option<u64>> = graph.sizes.iter().map(|decl| value(&decl.name)).collect();
+    let sizes = match interp::graph::solve_sizes(graph, &given, &case.args) {
+        Ok(sizes) => sizes,
+        Err(error) => return vec![error.to_string()],
+    };
+    let mut wrong = vec![];
+    for road in roads {
+        match (road.run)(graph, &sizes, &case.args) {
+            Err(error) => wrong.push(format!("{}: {error}", road.name)),
+            Ok(found) if found.len() != case.expect.len() => {
+                wrong.push(format!("{}: {} results, expected {}", road.name, found.len(), case.expect.len()));
+            }
+            Ok(found) => {
+                for (k, (expect, found)) in case.expect.iter().zip(&found).enumerate() {
+                    let difference = devices::difference(&expect.value, found, expect.ulp);
+                    wrong.extend(difference.map(|text| format!("{}: result {k}, {text}", road.name)));
+                }
+            }
+        }
+    }
+    wrong
+}
+
+fn check_kernel(kernel: &Kernel, case: &Case) -> Vec<String> {
+    let value = |name: &str| case.sizes.iter().find(|(known, _)| known == name).map(|(_, n)| *n);
+    let sizes: Option<Vec<u64>> = kernel.sizes.iter().map(|decl| value(&decl.name)).collect();
+    let Some(sizes) = sizes else { return vec!["a size has no value".into()] };
+    // Memories are in front, as arrays even where they have no axes.
+    let (mut memories, mut scalars) = (vec![], vec![]);
+    for arg in &case.args {
+        match arg {
+            Value::Array(array) => memories.push(array.clone()),
+            Value::Scalar(scalar) => scalars.push(*scalar),
+        }
+    }
+    let names: Vec<&str> = kernel.memories.iter().filter(|m| is_bound(m.space)).map(|m| &m.name[..]).collect();
+    if let Err(error) = launch(kernel, &sizes, &mut memories, &scalars, &LaunchOptions::default()) {
+        return vec![format!("kernel interpreter: {error}")];
+    }
+    let found =
+        |name: &str| names.iter().zip(&memories).find(|(n, _)| **n == name).map(|(_, m): (_, &Array)| m.clone());
+    let mut wrong = vec![];
+    for expect in &case.expect {
+        let name = expect.memory.as_deref().unwrap_or_default();
+        let difference = match found(name) {
+            Some(array) => devices::difference(&expect.value, &Value::Array(array), expect.ulp),
+            None => Some("is not passed".into()),
+        };
+        wrong.extend(difference.map(|text| format!("kernel interpreter: {name}, {text}")));
+    }
+    wrong
+}
+
+fn is_bound(space: slyz_sir::kernel::Space) -> bool {
+    use slyz_sir::kernel::Space;
+    match space {
+        Space::Global(_) | Space::Constant => true,
+        Space::Shared | Space::Scratch | Space::Local => false,
+    }
+}
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
+    let list = std::fs::read_dir(&folder).expect("the folder tests/corpus");
+    let mut files: Vec<PathBuf> = list.map(|entry| entry.expect("an entry of tests/corpus").path()).collect();
+    files.retain(|path| path.extension().is_some_and(|e| e == "sir"));
+    files.sort();
+    files
+}
+
+/// `SLYZ_CORPUS=name` keeps the files with that in their name.
+fn wanted(path: &Path) -> bool {
+    let part = std::env::var("SLYZ_CORPUS").unwrap_or_default();
+    path.file_name().is_some_and(|name| name.to_string_lossy().contains(&part))
+}
+
+#[test]
+fn cases() {
+    let (narrow, wide) = (devices::narrow(), devices::wide());
+    let roads = roads(&narrow, &wide);
+    let (mut failures, mut count) = (vec![], 0);
+    for path in files().into_iter().filter(|path| wanted(path)) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(&path).expect("a file of the corpus");
+        let (module, cases) = match parse_file(&text) {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                failures.push(format!("{name}: {error}"));
+                continue;
+            }
+        };
+        if let Err(error) = verify::module(&module) {
+            failures.push(format!("{name}: {error}"));
+            continue;
+        }
+        if cases.is_empty() {
+            failures.push(format!("{name}: has no case"));
+        }
+        for case in &cases {
+            count += 1;
+            failures
+                .extend(check(&module, case, &roads).into_iter().map(|w| format!("{name}, \"{}\", {w}", case.name)));
+        }
+    }
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+    assert!(count > 0, "no case was run: tests/corpus is empty");
+    // The other devices join this list when they are built.
+    println!("{count} cases on: {}", roads.iter().map(|r| r.name).collect::<Vec<_>>().join("; "));
+}
+
+#[test]
+fn text_makes_a_round_trip() {
+    for path in files() {
+        let text = std::fs::read_to_string(&path).expect("a file of the corpus");
+        let Ok(module) = parse_module(&text) else { panic!("{} does not parse", path.display()) };
+        let printed = print_module(&module);
+        let again = parse_module(&printed).unwrap_or_else(|error| panic!("{}: {error}\n{printed}", path.display()));
+        assert_eq!(print_module(&again), printed, "{}", path.display());
+    }
+}

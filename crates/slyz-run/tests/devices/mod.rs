@@ -1,0 +1,102 @@
+//! Running graphs on devices in tests: values in and out, and how far two results are apart.
+//!
+//! Each test file uses its part of it.
+#![allow(dead_code)]
+
+use slyz_run::cpu::{Backend, Cpu, CpuConfig};
+use slyz_run::{Argument, ArrayData, Device, Output};
+use slyz_sir::graph::Graph;
+use slyz_sir::interp::{Array, Value};
+use slyz_sir::kernel::Plan;
+use slyz_sir::types::{Scalar, Ty};
+use slyz_sir::{back, lower, pass};
+
+fn config() -> CpuConfig {
+    CpuConfig { cache_dir: None, ..CpuConfig::from_env() }
+}
+
+/// The CPU as users have it: positions in 32-bit lanes where the sizes allow.
+pub fn narrow() -> Cpu {
+    Cpu::new(config())
+}
+
+/// The CPU with the code for huge sizes at every size.
+pub fn wide() -> Cpu {
+    let lower = |graph: &Graph| lower::cpu::lower(&pass::optimize(graph));
+    let emit = |plan: &Plan, _| back::c::emit(plan, true);
+    // SAFETY: the real backend, which keeps the promise of `Cpu::new`; wide code is right for every size.
+    unsafe { Cpu::with_backend(config(), Backend { lower, emit }) }
+}
+
+/// Compiles and runs a graph; a scalar comes back as an array of no axes.
+pub fn run(device: &dyn Device, graph: &Graph, sizes: &[Option<u64>], args: &[Value]) -> Result<Vec<Value>, String> {
+    let executable = device.compile(graph).map_err(|error| error.to_string())?;
+    if executable.device() != device.name() {
+        return Err(format!("runs on the {} instead; a C compiler is needed", executable.device()));
+    }
+    let data: Vec<Vec<u8>> = args.iter().map(|a| if let Value::Array(a) = a { bytes(a) } else { vec![] }).collect();
+    let args: Vec<Argument> = args
+        .iter()
+        .zip(&data)
+        .map(|(arg, data)| match arg {
+            Value::Scalar(scalar) => Argument::Scalar(*scalar),
+            Value::Array(a) => Argument::Array { ty: a.ty, shape: a.shape.clone(), data: ArrayData::Host(data) },
+        })
+        .collect();
+    let results = executable.run(sizes, &args).map_err(|error| error.to_string())?;
+    Ok(results.iter().map(value).collect())
+}
+
+fn bytes(array: &Array) -> Vec<u8> {
+    let width = array.ty.bytes();
+    array.data.iter().flat_map(|bits| bits.to_le_bytes().into_iter().take(width)).collect()
+}
+
+fn value(output: &Output) -> Value {
+    let width = output.ty.bytes();
+    let word = |chunk: &[u8]| chunk.iter().rev().fold(0u64, |bits, &b| bits << 8 | b as u64);
+    let data: Vec<u64> = output.data.bytes().chunks(width).map(word).collect();
+    Value::Array(Array { ty: output.ty, shape: output.shape.clone(), data })
+}
+
+/// A scalar is an array of no axes on a device.
+pub fn as_array(value: &Value) -> Array {
+    match value {
+        Value::Scalar(Scalar { ty, bits }) => Array { ty: *ty, shape: vec![], data: vec![*bits] },
+        Value::Array(array) => array.clone(),
+    }
+}
+
+/// How many values lie between two of one type: 0 for the same bits and for two NaNs, no number where only one is a NaN
+/// or where integers differ. The two zeros are neighbours, and an infinity is the neighbour of the largest number.
+pub fn distance(ty: Ty, a: u64, b: u64) -> u64 {
+    let nan = |bits| ty.is_float() && Scalar { ty, bits }.as_f64().is_nan();
+    // The order of the bits is that of the numbers once negative ones are turned around.
+    let place = |bits: u64| {
+        let sign = 1u64 << (ty.bits() - 1);
+        if bits & sign != 0 { -i128::from(bits & !sign) - 1 } else { i128::from(bits) }
+    };
+    if a == b || nan(a) && nan(b) {
+        0
+    } else if !ty.is_float() || nan(a) || nan(b) {
+        u64::MAX
+    } else {
+        place(a).abs_diff(place(b)) as u64
+    }
+}
+
+/// The first place where a result is further than `ulp` from what is expected, in words.
+pub fn difference(expected: &Value, found: &Value, ulp: u32) -> Option<String> {
+    let (expected, found) = (as_array(expected), as_array(found));
+    if (expected.ty, &expected.shape) != (found.ty, &found.shape) {
+        let describe = |a: &Array| format!("{} of shape {:?}", a.ty, a.shape);
+        return Some(format!("expected {}, found {}", describe(&expected), describe(&found)));
+    }
+    let ty = expected.ty;
+    let pairs = || expected.data.iter().zip(&found.data).enumerate();
+    let wrong = |(a, b): (&u64, &u64)| distance(ty, *a, *b) > u64::from(ulp);
+    let (at, (a, b)) = pairs().find(|(_, pair)| wrong(*pair))?;
+    let count = pairs().filter(|(_, pair)| wrong(*pair)).count();
+    let [a, b] = [*a, *b].map(|bits| Scalar { ty, bits });
+    Some(format!("element {at}: expected {a:?}, found {b:?}; {count} of {} elements differ", expected.data.len()))
+}

@@ -1,0 +1,103 @@
+//! More programs: generic code, own elements and axes, many parameters.
+#![allow(clippy::type_complexity)] // the types of whole functions are what is shown here
+
+use slyz::Align;
+use slyz::prelude::*;
+type R<T = ()> = Result<T, slyz::Error>;
+axis!(N, M, B);
+
+fn bias2<R: Axis, C: Axis>(x: Arr<f32, (R, C)>, b: Arr<f32, C>) -> Arr<f32, (R, C)> {
+    x * x + b
+}
+fn bias<S>(x: Arr<f32, S>, b: Arr<f32, S::Inner>) -> Arr<f32, S>
+where
+    S: Inner + Align<<S as Inner>::Inner, Out = S>,
+{
+    x * 2.0 + b
+}
+fn layer_norm<S: Inner>(x: Arr<f32, S>) -> Arr<f32, S> {
+    // any rank, along the innermost axis
+    let mean = x.sum_inner();
+    tabulate(|p: Pos<S>| x.at(p)) + fill(0.0) * mean.sum()
+}
+fn twice<T: Num, S: Shape>(x: Arr<T, S>) -> Arr<T, S> {
+    x + x
+}
+fn poly<T: Float, S: Shape>(x: Arr<T, S>, c: &[f64]) -> Arr<T, S> {
+    x.map(|x| c.iter().rev().fold(lit(T::ZERO), |a, &c| a * x + T::of(c)))
+}
+
+// a user's own element
+#[derive(Clone, Copy, Debug, PartialEq, slyz::Elem)]
+struct Rgb<T> {
+    r: T,
+    g: T,
+    b: T,
+}
+// a user's own axis combinator
+struct Half<A>(std::marker::PhantomData<A>);
+impl<A: Axis> Axis for Half<A> {
+    fn size() -> slyz::Extent {
+        slyz::Extent::Const(2)
+    }
+    fn name() -> String {
+        "half".into()
+    }
+}
+
+struct Model {
+    step: Compiled<fn(Arr<f32, N>, Exp<f32>) -> (Arr<f32, N>, Exp<f32>)>,
+} // nameable
+
+#[allow(clippy::too_many_arguments)]
+fn twelve(
+    a: Exp<f32>,
+    b: Exp<f32>,
+    c: Exp<i32>,
+    d: Exp<f32>,
+    e: Arr<f32, N>,
+    f: Arr<f32, N>,
+    g: Arr<f64, M>,
+    h: Arr<u32, N>,
+    i: Exp<f32>,
+    j: Exp<f32>,
+    k: Exp<bool>,
+    l: Arr<(f32, u32), B>,
+) -> (Exp<f32>, Arr<f32, N>, Arr<f64, M>, Arr<u32, B>) {
+    (k.select(a + b, c.cast::<f32>() * d + i * j), e + f * h.map(|x| x.cast::<f32>()), g, l.map(|(_, n)| n))
+}
+#[test]
+fn more() -> R {
+    assert_eq!(compile(bias2::<N, M>)?.call(&[[1f32, 2.]], &[1f32, 1.])?.to_vec()?, [2., 5.]);
+    assert_eq!(compile(bias::<(N, M)>)?.call(&[[1f32, 2.]], &[1f32, 1.])?.to_vec()?, [3., 5.]);
+    assert_eq!(compile(bias::<M>)?.call(&[1f32, 2.], &[1f32, 1.])?.to_vec()?, [3., 5.]);
+    let _ = compile(layer_norm::<(B, N, M)>)?;
+    let _ = compile(twice::<i32, (B, N)>)?;
+    assert_eq!(compile(|x: Arr<f64, N>| poly(x, &[1., 2., 3.]))?.call(&[2f64])?.to_vec()?, [17.]);
+    let f = compile(|x: Arr<Rgb<f32>, N>| x.map(|c| Rgb { r: c.b, g: c.r * 2.0, b: lit(1.0) }))?;
+    assert_eq!(f.call(&[Rgb { r: 1f32, g: 2., b: 3. }])?.to_vec()?, [Rgb { r: 3., g: 2., b: 1. }]);
+    let f = compile(|x: Arr<f32, Half<N>>| x * 2.0)?;
+    assert_eq!(f.call(&[1f32, 2.])?.to_vec()?, [2., 4.]);
+    let m = Model { step: compile(|x: Arr<f32, N>, a: Exp<f32>| (x * a, x.sum()))? };
+    let (y, s) = m.step.call(&[1f32, 2.], 3.0)?;
+    assert_eq!((y.to_vec()?, s.value()?), (vec![3., 6.], 3.));
+    let (a, ..) =
+        compile(twelve)?.call(1.0, 2.0, 3, 4.0, &[1f32], &[1f32], &[1f64], &[1u32], 1.0, 1.0, true, &[(1f32, 1u32)])?;
+    assert_eq!(a.value()?, 3.0);
+    // lets without annotations, capture, mixing
+    let f = compile(|x: Arr<f32, (N, M)>, a: Exp<f32>| {
+        let row = tabulate(|i: Idx<N>| sum(|j| x.at((i, j))));
+        let count = sum(|(i, j): Pos<(N, M)>| x.at((i, j)).gt(a).select(1u32, 0));
+        let z = tabulate(|(i, j)| x.at((i, j)) / row.at(i));
+        (z, count)
+    })?;
+    let (z, c) = f.call(&[[1f32, 3.], [1., 1.]], 0.9)?;
+    assert_eq!((z.to_vec()?, c.value()?), (vec![0.25, 0.75, 0.5, 0.5], 4));
+    // a gather map that is in bounds by type
+    let f = compile(|x: Arr<f32, (N, M)>| {
+        let best = tabulate(|i: Idx<N>| x.row(i).argmax());
+        tabulate(|i| x.at((i, best.at(i))))
+    })?;
+    assert_eq!(f.call(&[[1f32, 3.], [7., 1.]])?.to_vec()?, [3., 7.]);
+    Ok(())
+}
