@@ -126,7 +126,7 @@ impl<'a> Contest<'a> {
         });
     }
 
-    /// Checks and times everybody.
+    /// Times everybody, and checks what they say before and after.
     pub fn measure(mut self) -> Result<Row, Failure> {
         let mut once = 0.0;
         for (_, entry) in &mut self.entries {
@@ -135,7 +135,7 @@ impl<'a> Contest<'a> {
             result?;
             once += 2.0 * time;
         }
-        self.check()?;
+        let first = self.wrongs()?;
         let repetitions = timing::repetitions(self.bench.seconds, once);
         let mut times = vec![vec![]; self.entries.len()];
         for _ in 0..repetitions {
@@ -146,16 +146,14 @@ impl<'a> Contest<'a> {
                 times.push(time);
             }
         }
-        self.check()?;
-        let timings = self.entries.iter().zip(times).map(|((name, _), times)| Timing::of(name, times)).collect();
+        let wrongs = first.into_iter().zip(self.wrongs()?).map(|(first, last)| first.or(last));
+        let named = self.entries.iter().map(|(name, _)| name).zip(times).zip(wrongs);
+        let timings = named.map(|((name, times), wrong)| Timing { wrong, ..Timing::of(name, times) }).collect();
         Ok(Row { job: self.job, timings, repetitions })
     }
 
-    fn check(&self) -> Result<(), Failure> {
-        for (name, entry) in &self.entries {
-            let wrong = |why| format!("{name} is wrong about {}: {why}", self.job.name);
-            self.expected.check(&entry.answer()?).map_err(wrong)?;
-        }
-        Ok(())
+    /// What is wrong with the answer of each.
+    fn wrongs(&self) -> Result<Vec<Option<String>>, Failure> {
+        self.entries.iter().map(|(_, entry)| Ok(self.expected.check(&entry.answer()?).err())).collect()
     }
 }

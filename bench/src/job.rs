@@ -59,16 +59,15 @@ impl Row {
         self.timings.iter().find(|timing| timing.name == OURS)
     }
 
-    /// The fastest of the others, by median.
-    pub fn best(&self) -> Option<&Timing> {
-        let others = self.timings.iter().filter(|timing| timing.name != OURS);
-        others.min_by(|a, b| a.median.total_cmp(&b.median))
+    /// The fastest of the others that are right, by `measure`.
+    pub fn best(&self, measure: fn(&Timing) -> f64) -> Option<&Timing> {
+        let others = self.timings.iter().filter(|timing| timing.name != OURS && timing.wrong.is_none());
+        others.min_by(|a, b| measure(a).total_cmp(&measure(b)))
     }
 
-    /// Our share of the best one's speed by `measure`; above 1 we are faster.
+    /// Our share of the best one's speed by `measure`; above 1 we are faster. None when we are wrong.
     pub fn share(&self, measure: fn(&Timing) -> f64) -> Option<f64> {
-        let others = self.timings.iter().filter(|timing| timing.name != OURS);
-        let best = others.map(measure).min_by(f64::total_cmp)?;
-        Some(best / measure(self.ours()?))
+        let ours = self.ours().filter(|ours| ours.wrong.is_none())?;
+        Some(measure(self.best(measure)?) / measure(ours))
     }
 }

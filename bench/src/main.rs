@@ -99,7 +99,7 @@ fn main() -> Result<(), Failure> {
         rows.push(row);
     }
     if wishes.quick || !wishes.jobs.is_empty() {
-        return Ok(());
+        return verdict(&rows);
     }
     let latencies = latency::measure()?;
     let python = python::measure();
@@ -108,5 +108,12 @@ fn main() -> Result<(), Failure> {
     println!("\n{page}");
     std::fs::write(results.join("cpu.md"), &page)?;
     std::fs::write(results.join("cpu.svg"), chart::bars(&rows))?;
-    Ok(())
+    verdict(&rows)
+}
+
+/// A wrong answer fails the program, after everything has been measured.
+fn verdict(rows: &[job::Row]) -> Result<(), Failure> {
+    let wrong = |row: &job::Row| row.timings.iter().any(|timing| timing.wrong.is_some());
+    let names: Vec<&str> = rows.iter().filter(|row| wrong(row)).map(|row| row.job.name).collect();
+    if names.is_empty() { Ok(()) } else { Err(format!("wrong answers in {}", names.join(", ")).into()) }
 }

@@ -12,6 +12,11 @@ fn ms(seconds: f64) -> String {
     if ms < 10.0 { format!("{ms:.2}") } else { format!("{ms:.1}") }
 }
 
+fn time(timing: &Timing) -> String {
+    let wrong = if timing.wrong.is_some() { " (wrong)" } else { "" };
+    ms(timing.median) + wrong
+}
+
 fn share(value: Option<f64>) -> String {
     value.map_or("–".to_string(), |value| format!("{value:.2}"))
 }
@@ -24,6 +29,11 @@ pub fn row_text(row: &Row) -> String {
     }
     let (median, least) = (row.share(|t| t.median), row.share(|t| t.least));
     let _ = writeln!(text, "  ours {} ({}) of best, {} runs", share(median), share(least), row.repetitions);
+    for timing in &row.timings {
+        if let Some(why) = &timing.wrong {
+            let _ = writeln!(text, "    {} is WRONG: {why}", timing.name);
+        }
+    }
     text
 }
 
@@ -46,9 +56,9 @@ pub fn page(machine: &Machine, rows: &[Row], latencies: &[Timing], python: &Pyth
         let _ = write!(page, "| {} |", row.job.title);
         for column in COLUMNS {
             let timing = row.timings.iter().find(|timing| timing.name == column);
-            let _ = write!(page, " {} |", timing.map_or("–".to_string(), |timing| ms(timing.median)));
+            let _ = write!(page, " {} |", timing.map_or("–".to_string(), time));
         }
-        let best = row.best().map_or("–", |best| &best.name);
+        let best = row.best(|t| t.median).map_or("–", |best| &best.name);
         let (median, least) = (share(row.share(|t| t.median)), share(row.share(|t| t.least)));
         let _ = writeln!(page, " {best} | {median} ({least}) | {} |", share(row.job.target));
     }

@@ -11,6 +11,8 @@ pub struct Timing {
     pub median: f64,
     /// The fastest run: what the machine can do when nothing else is in the way.
     pub least: f64,
+    /// What is wrong with the answer; such a time counts for nothing.
+    pub wrong: Option<String>,
 }
 
 impl Timing {
@@ -18,7 +20,7 @@ impl Timing {
     pub fn of(name: &str, mut seconds: Vec<f64>) -> Timing {
         seconds.sort_by(f64::total_cmp);
         let at = |k: usize| seconds.get(k).copied().unwrap_or(f64::NAN);
-        Timing { name: name.to_string(), median: at(seconds.len() / 2), least: at(0) }
+        Timing { name: name.to_string(), median: at(seconds.len() / 2), least: at(0), wrong: None }
     }
 }
 
