@@ -53,7 +53,7 @@ impl Expected {
 }
 
 trait Contestant {
-    fn run(&mut self) -> Result<(), Failure>;
+    fn run(&mut self);
     fn answer(&self) -> Result<Vec<f32>, Failure>;
 }
 
@@ -64,8 +64,8 @@ struct Entry<O, R, A> {
     answer: A,
 }
 
-impl<O, R: FnMut(&mut O) -> Result<(), Failure>, A: Fn(&O) -> Result<Vec<f32>, Failure>> Contestant for Entry<O, R, A> {
-    fn run(&mut self) -> Result<(), Failure> {
+impl<O, R: FnMut(&mut O), A: Fn(&O) -> Result<Vec<f32>, Failure>> Contestant for Entry<O, R, A> {
+    fn run(&mut self) {
         (self.run)(&mut self.output)
     }
     fn answer(&self) -> Result<Vec<f32>, Failure> {
@@ -92,7 +92,7 @@ impl<'a> Contest<'a> {
         &mut self,
         name: &str,
         output: O,
-        run: impl FnMut(&mut O) -> Result<(), Failure> + 'a,
+        run: impl FnMut(&mut O) + 'a,
         answer: impl Fn(&O) -> Result<Vec<f32>, Failure> + 'a,
     ) {
         self.entries.push((name.to_string(), Box::new(Entry { output, run, answer })));
@@ -101,12 +101,12 @@ impl<'a> Contest<'a> {
     /// A contestant that fills an output which is there already.
     pub fn fills(&mut self, name: &str, len: usize, mut run: impl FnMut(&mut [f32]) + 'a) {
         let output = Slab::zeros(&self.bench.native, len);
-        self.entry(name, output, move |out| Ok(run(out)), |out| Ok(out.to_vec()));
+        self.entry(name, output, move |out| run(out), |out| Ok(out.to_vec()));
     }
 
     /// A contestant that gives a number.
     pub fn gives(&mut self, name: &str, mut run: impl FnMut() -> f32 + 'a) {
-        self.entry(name, 0.0, move |out| Ok(*out = run()), |out| Ok(vec![*out]));
+        self.entry(name, 0.0, move |out| *out = run(), |out| Ok(vec![*out]));
     }
 
     /// Ours: a call, whose result is dropped before the next, so that the pool can use its memory again.
@@ -115,13 +115,13 @@ impl<'a> Contest<'a> {
         mut call: impl FnMut() -> Result<H, slyz::Error> + 'a,
         answer: impl Fn(&H) -> Result<Vec<f32>, slyz::Error> + 'a,
     ) {
-        let run = move |out: &mut Option<H>| {
+        let run = move |out: &mut Option<Result<H, slyz::Error>>| {
             *out = None;
-            *out = Some(call()?);
-            Ok(())
+            *out = Some(call());
         };
         self.entry(OURS, None, run, move |out| match out {
-            Some(out) => Ok(answer(out)?),
+            Some(Ok(out)) => Ok(answer(out)?),
+            Some(Err(error)) => Err(error.to_string().into()),
             None => Err("it has not run".into()),
         });
     }
@@ -130,9 +130,8 @@ impl<'a> Contest<'a> {
     pub fn measure(mut self) -> Result<Row, Failure> {
         let mut once = 0.0;
         for (_, entry) in &mut self.entries {
-            entry.run()?;
-            let (time, result) = timing::seconds(|| entry.run());
-            result?;
+            entry.run();
+            let (time, ()) = timing::seconds(|| entry.run());
             once += 2.0 * time;
         }
         let first = self.wrongs()?;
@@ -140,9 +139,8 @@ impl<'a> Contest<'a> {
         let mut times = vec![vec![]; self.entries.len()];
         for _ in 0..repetitions {
             for ((_, entry), times) in self.entries.iter_mut().zip(&mut times) {
-                entry.run()?;
-                let (time, result) = timing::seconds(|| entry.run());
-                result?;
+                entry.run();
+                let (time, ()) = timing::seconds(|| entry.run());
                 times.push(time);
             }
         }

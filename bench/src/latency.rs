@@ -10,51 +10,49 @@ use std::process::Command;
 /// The hidden option of a process that compiles once.
 pub const FLAG: &str = "--compile-once";
 
-/// Compiles Black-Scholes and calls it, and prints both times in seconds.
+/// What a process reports, in this order.
+const PARTS: [&str; 4] =
+    ["tracing", "passes, lowering and C text", "compilation, all of it", "first call, on 16 elements"];
+
+/// Traces, lowers, compiles and calls Black-Scholes, and prints the times in seconds.
 pub fn compile_once() -> Result<(), Failure> {
+    let interpreter = slyz::device("interpreter")?;
+    let (tracing, traced) = seconds(|| slyz::compile_on(&*interpreter, black_scholes));
+    let traced = traced?;
+    let (passes, text) = seconds(|| {
+        let plan = slyz_sir::lower::cpu::lower(&slyz_sir::pass::optimize(traced.graph()));
+        slyz_sir::back::c::emit(&plan, false)
+    });
+    text?;
     let (compile, f) = seconds(|| slyz::compile(black_scholes));
     let f = f?;
     let options = vec![1.0f32; 16];
     let (call, result) = seconds(|| f.call(&options, &options, &options));
     result?;
-    println!("{compile} {call}");
+    println!("{tracing} {passes} {compile} {call}");
     Ok(())
 }
 
-/// One process: seconds of the compilation and of the first call.
-fn process(cache: &std::path::Path, cc: Option<&str>) -> Result<(f64, f64), Failure> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command.arg(FLAG).env("SLYZ_CACHE_DIR", cache);
-    if let Some(cc) = cc {
-        command.env("SLYZ_CC", cc);
-    }
-    let output = command.output()?;
+/// One process: seconds of each part.
+fn process(cache: &std::path::Path) -> Result<Vec<f64>, Failure> {
+    let output = Command::new(std::env::current_exe()?).arg(FLAG).env("SLYZ_CACHE_DIR", cache).output()?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let mut numbers = text.split_whitespace().map(str::parse::<f64>);
-    match (numbers.next(), numbers.next()) {
-        (Some(Ok(compile)), Some(Ok(call))) => Ok((compile, call)),
-        _ => Err(format!("a process that compiles said: {text}{}", String::from_utf8_lossy(&output.stderr)).into()),
+    let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    if numbers.len() == PARTS.len() {
+        return Ok(numbers);
     }
+    Err(format!("a process that compiles said: {text}{}", String::from_utf8_lossy(&output.stderr)).into())
 }
 
-/// Tracing and passes alone; the whole first compilation; the second process; its first call.
+/// The parts in a first process, which needs the C compiler, and in a second one, which finds all in the cache.
 pub fn measure() -> Result<Vec<Timing>, Failure> {
     const PROCESSES: usize = 9;
-    let mut times = [const { vec![] }; 4];
+    let mut times = vec![vec![]; 2 * PARTS.len()];
     for _ in 0..PROCESSES {
-        let fresh = tempfile::tempdir()?;
-        // Without a compiler the interpreter takes over after the same tracing and passes.
-        times[0].push(process(fresh.path(), Some("no-such-compiler"))?.0);
-        times[1].push(process(fresh.path(), None)?.0);
-        let (compile, call) = process(fresh.path(), None)?;
-        times[2].push(compile);
-        times[3].push(call);
+        let cache = tempfile::tempdir()?;
+        let both = [process(cache.path())?, process(cache.path())?];
+        times.iter_mut().zip(both.into_iter().flatten()).for_each(|(times, time)| times.push(time));
     }
-    let names = [
-        "Black-Scholes: tracing, passes and C text, no compiler",
-        "Black-Scholes: first compilation, with the C compiler",
-        "Black-Scholes: compilation in a second process, from the disk cache",
-        "Black-Scholes: first call after that",
-    ];
-    Ok(names.iter().zip(times).map(|(name, times)| Timing::of(name, times)).collect())
+    let names = ["first", "second"].iter().flat_map(|process| PARTS.map(|part| format!("{process} process: {part}")));
+    Ok(names.zip(times).map(|(name, times)| Timing::of(&name, times)).collect())
 }

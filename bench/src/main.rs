@@ -90,7 +90,8 @@ fn main() -> Result<(), Failure> {
     if wishes.growth {
         let curves = growth::measure(&bench)?;
         std::fs::write(results.join("growth.svg"), chart::growth(&curves))?;
-        return Ok(print!("{}", table::growth(&curves)));
+        print!("{}", table::growth(&curves));
+        return Ok(());
     }
     let mut rows = vec![];
     for job in jobs::all().filter(|job| wishes.jobs.is_empty() || wishes.jobs.iter().any(|name| name == job.name)) {

@@ -46,7 +46,6 @@ fn run(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
             for _ in 0..CALLS {
                 *z = std::hint::black_box(&xs * 1.5 + ys);
             }
-            Ok(())
         },
         |z| Ok(z.to_vec()),
     );

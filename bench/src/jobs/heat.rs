@@ -54,12 +54,13 @@ fn run(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
             row(&mut z[i * n..][..n], x, i, n);
         }
         let Ok(mut z) = ndarray::ArrayViewMut2::from_shape((n, n), z) else { return };
-        let (up, down) = (view.slice(s![..-2, 1..-1]), view.slice(s![2.., 1..-1]));
-        let (left, right) = (view.slice(s![1..-1, ..-2]), view.slice(s![1..-1, 2..]));
-        let middle = view.slice(s![1..-1, 1..-1]);
+        let m = n - 1;
+        let (up, down) = (view.slice(s![..m - 1, 1..m]), view.slice(s![2.., 1..m]));
+        let (left, right) = (view.slice(s![1..m, ..m - 1]), view.slice(s![1..m, 2..]));
+        let middle = view.slice(s![1..m, 1..m]);
         let around = Zip::from(up).and(down).and(left).and(right);
         // A zip takes six producers; the middle is written first and then read through the output.
-        let mut inner = z.slice_mut(s![1..-1, 1..-1]);
+        let mut inner = z.slice_mut(s![1..m, 1..m]);
         inner.assign(&middle);
         around
             .and(&mut inner)

@@ -52,7 +52,6 @@ fn run(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
             for part in parts.chunks(256).step_by(GRAIN) {
                 bins.iter_mut().zip(part).for_each(|(bin, part)| *bin += part);
             }
-            Ok(())
         },
         move |bins| Ok(numbers(bins)),
     );
@@ -61,7 +60,7 @@ fn run(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
         vec![],
         move |bins| {
             let zeros = || vec![0u32; 256];
-            Ok(*bins = x.par_chunks(CHUNK).fold(zeros, count).reduce(zeros, add))
+            *bins = x.par_chunks(CHUNK).fold(zeros, count).reduce(zeros, add);
         },
         move |bins| Ok(numbers(bins)),
     );

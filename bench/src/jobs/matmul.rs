@@ -90,6 +90,9 @@ fn by_gemm(z: &mut [f32], a: &[f32], b: &[f32], n: usize, transposed: bool, thre
     }
 }
 
+/// A product of two matrices into a third.
+type Product<'f> = dyn Fn(&mut [f32], &[f32], &[f32]) + Sync + 'f;
+
 /// ndarray, which calls `matrixmultiply`.
 fn by_ndarray(z: &mut [f32], a: &[f32], b: &[f32], n: usize, transposed: bool) {
     let views = (ArrayViewMut2::from_shape((n, n), z), ArrayView2::from_shape((n, n), a));
@@ -143,7 +146,7 @@ fn run_batched(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
     let slab = |seed| Slab::random(&bench.native, count * n * n, -1.0, 1.0, seed);
     let (a, b) = (&slab(1)[..], &slab(2)[..]);
     let mut expected = vec![0f32; count * n * n];
-    let each = move |z: &mut [f32], f: &(dyn Fn(&mut [f32], &[f32], &[f32]) + Sync)| {
+    let each = move |z: &mut [f32], f: &Product<'_>| {
         let pairs = a.par_chunks(n * n).zip(b.par_chunks(n * n));
         z.par_chunks_mut(n * n).zip(pairs).for_each(|(z, (a, b))| f(z, a, b));
     };
