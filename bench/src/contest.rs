@@ -131,8 +131,9 @@ impl<'a> Contest<'a> {
         let mut once = 0.0;
         for (_, entry) in &mut self.entries {
             entry.run();
-            let (time, ()) = timing::seconds(|| entry.run());
-            once += 2.0 * time;
+            let start = self.bench.now();
+            entry.run();
+            once += 2.0 * (self.bench.now() - start);
         }
         let first = self.wrongs()?;
         let repetitions = timing::repetitions(self.bench.seconds, once);
@@ -140,8 +141,9 @@ impl<'a> Contest<'a> {
         for _ in 0..repetitions {
             for ((_, entry), times) in self.entries.iter_mut().zip(&mut times) {
                 entry.run();
-                let (time, ()) = timing::seconds(|| entry.run());
-                times.push(time);
+                let start = self.bench.now();
+                entry.run();
+                times.push(self.bench.now() - start);
             }
         }
         let wrongs = first.into_iter().zip(self.wrongs()?).map(|(first, last)| first.or(last));

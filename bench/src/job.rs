@@ -3,6 +3,7 @@
 use crate::contest::Failure;
 use crate::native::Native;
 use crate::timing::Timing;
+use std::time::Instant;
 
 /// What all jobs share.
 pub struct Bench {
@@ -12,9 +13,18 @@ pub struct Bench {
     pub quick: bool,
     /// How long one job may take, about.
     pub seconds: f64,
+    /// Measure the time of the thread on the processor instead of the time on the wall; there is one thread then.
+    pub cpu_time: bool,
+    /// When the program started.
+    pub start: Instant,
 }
 
 impl Bench {
+    /// The time, in seconds since some moment.
+    pub fn now(&self) -> f64 {
+        if self.cpu_time { self.native.thread_seconds() } else { self.start.elapsed().as_secs_f64() }
+    }
+
     /// The extent of a vector: `n`, or a small power of two.
     pub fn length(&self, n: usize) -> usize {
         if self.quick { n >> 6 } else { n }

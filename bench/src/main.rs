@@ -5,6 +5,7 @@
 //! cargo run --release -p bench -- --jobs saxpy,dot    some jobs only (no files are written)
 //! cargo run --release -p bench -- --quick             small sizes, few repetitions: builds, and checks results
 //! cargo run --release -p bench -- --growth            time per element against size, results/growth.svg
+//! cargo run --release -p bench -- --cpu-time          one thread, time on the processor: ratios on a busy machine
 //! cargo run --release -p bench -- --source softmax    the C that ours becomes, by job
 //! ```
 //!
@@ -32,8 +33,9 @@ mod table;
 mod timing;
 
 use contest::Failure;
-use job::Bench;
+use job::{Bench, Job, Row};
 use std::path::Path;
+use std::time::Instant;
 
 /// What the command line asks for.
 #[derive(Default)]
@@ -41,6 +43,7 @@ struct Wishes {
     jobs: Vec<String>,
     quick: bool,
     growth: bool,
+    cpu_time: bool,
     source: Option<String>,
     seconds: Option<f64>,
     date: Option<String>,
@@ -48,7 +51,8 @@ struct Wishes {
     compile_once: bool,
 }
 
-const USAGE: &str = "options: --jobs NAME,NAME  --quick  --growth  --source JOB  --seconds PER_JOB  --date YYYY-MM-DD";
+const USAGE: &str =
+    "options: --jobs NAME,NAME  --quick  --growth  --cpu-time  --source JOB  --seconds PER_JOB  --date YYYY-MM-DD";
 
 fn wishes(mut args: impl Iterator<Item = String>) -> Result<Wishes, Failure> {
     let mut wishes = Wishes::default();
@@ -58,6 +62,7 @@ fn wishes(mut args: impl Iterator<Item = String>) -> Result<Wishes, Failure> {
             "--jobs" => wishes.jobs = value()?.split(',').map(String::from).collect(),
             "--quick" => wishes.quick = true,
             "--growth" => wishes.growth = true,
+            "--cpu-time" => wishes.cpu_time = true,
             "--source" => wishes.source = Some(value()?),
             "--seconds" => wishes.seconds = Some(value()?.parse()?),
             "--date" => wishes.date = Some(value()?),
@@ -85,7 +90,7 @@ fn main() -> Result<(), Failure> {
     }
     let native = native::Native::build()?;
     let seconds = wishes.seconds.unwrap_or(if wishes.quick { 0.0 } else { 2.0 });
-    let bench = Bench { native, quick: wishes.quick, seconds };
+    let bench = Bench { native, quick: wishes.quick, seconds, cpu_time: wishes.cpu_time, start: Instant::now() };
     let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("results");
     if wishes.growth {
         let curves = growth::measure(&bench)?;
@@ -93,13 +98,13 @@ fn main() -> Result<(), Failure> {
         print!("{}", table::growth(&curves));
         return Ok(());
     }
-    let mut rows = vec![];
-    for job in jobs::all().filter(|job| wishes.jobs.is_empty() || wishes.jobs.iter().any(|name| name == job.name)) {
-        let row = (job.run)(&bench, job)?;
-        print!("{}", table::row_text(&row));
-        rows.push(row);
-    }
-    if wishes.quick || !wishes.jobs.is_empty() {
+    let rows = if wishes.cpu_time {
+        // Inside the only thread of a pool, whose work is then all on this thread.
+        rayon::ThreadPoolBuilder::new().num_threads(1).build()?.install(|| rows(&bench, &wishes.jobs))?
+    } else {
+        rows(&bench, &wishes.jobs)?
+    };
+    if wishes.quick || wishes.cpu_time || !wishes.jobs.is_empty() {
         return verdict(&rows);
     }
     let latencies = latency::measure()?;
@@ -112,9 +117,20 @@ fn main() -> Result<(), Failure> {
     verdict(&rows)
 }
 
+/// Measures the jobs of these names, or all, and prints each when it is done.
+fn rows(bench: &Bench, names: &[String]) -> Result<Vec<Row>, Failure> {
+    let wanted = |job: &&Job| names.is_empty() || names.iter().any(|name| name == job.name);
+    let row = |job: &'static Job| {
+        let row = (job.run)(bench, job)?;
+        print!("{}", table::row_text(&row));
+        Ok(row)
+    };
+    jobs::all().filter(wanted).map(row).collect()
+}
+
 /// A wrong answer fails the program, after everything has been measured.
-fn verdict(rows: &[job::Row]) -> Result<(), Failure> {
-    let wrong = |row: &job::Row| row.timings.iter().any(|timing| timing.wrong.is_some());
+fn verdict(rows: &[Row]) -> Result<(), Failure> {
+    let wrong = |row: &Row| row.timings.iter().any(|timing| timing.wrong.is_some());
     let names: Vec<&str> = rows.iter().filter(|row| wrong(row)).map(|row| row.job.name).collect();
     if names.is_empty() { Ok(()) } else { Err(format!("wrong answers in {}", names.join(", ")).into()) }
 }

@@ -12,6 +12,7 @@ use std::process::Command;
 /// What every kernel looks like; see `kernels/lanes.h`.
 type KernelFn = unsafe extern "C" fn(*const *mut c_void, *const *const c_void, *const i64, *const f32, i64, i64);
 type HugePagesFn = unsafe extern "C" fn(*mut c_void, u64);
+type SecondsFn = unsafe extern "C" fn() -> f64;
 
 const FLAGS: &str =
     "-O3 -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math -fwrapv -fPIC -shared -Wno-psabi";
@@ -80,6 +81,12 @@ impl Native {
     pub fn kernel(&self, name: &str) -> Result<Kernel, Failure> {
         // SAFETY: every `KERNEL` of `kernels/*.c` has this type, and only their names are asked for.
         Ok(Kernel(*unsafe { self.library.get::<KernelFn>(name.as_bytes())? }))
+    }
+
+    /// Seconds that the calling thread was on a processor.
+    pub fn thread_seconds(&self) -> f64 {
+        // SAFETY: the function has this type in `kernels/memory.c`, and only asks the system for the time.
+        unsafe { self.library.get::<SecondsFn>(b"thread_seconds").map_or(f64::NAN, |f| f()) }
     }
 
     /// Asks for huge pages behind the capacity of a vector that is still empty.
