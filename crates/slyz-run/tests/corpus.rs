@@ -16,10 +16,13 @@ use slyz_sir::text::{Case, Subject, parse_file, parse_module, print_module};
 use slyz_sir::{lower, pass, verify};
 use std::path::{Path, PathBuf};
 
+/// Runs a graph with its sizes and arguments.
+type Run<'a> = dyn Fn(&Graph, &[Option<u64>], &[Value]) -> Result<Vec<Value>, String> + 'a;
+
 /// Where a case is run, and how.
 struct Road<'a> {
     name: &'static str,
-    run: Box<dyn Fn(&Graph, &[Option<u64>], &[Value]) -> Result<Vec<Value>, String> + 'a>,
+    run: Box<Run<'a>>,
 }
 
 fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device) -> Vec<Road<'a>> {

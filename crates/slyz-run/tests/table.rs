@@ -146,7 +146,7 @@ impl Random {
             _ => {
                 let shift = self.next() % u64::from(ty.bits());
                 let bits = Scalar::from_bits(ty, self.next()).bits >> shift;
-                Scalar::from_bits(ty, if self.next() % 4 == 0 { !bits } else { bits })
+                Scalar::from_bits(ty, if self.next().is_multiple_of(4) { !bits } else { bits })
             }
         }
     }
@@ -252,7 +252,7 @@ fn edges(ty: Ty) -> Vec<Scalar> {
         4_503_599_627_370_497.5,
         9_007_199_254_740_992.0,
         9.223_372_036_854_775e18,
-        9.223_372_036_854_775_8e18,
+        9.223_372_036_854_776e18,
         1.844_674_407_370_955e19,
         1.844_674_407_370_955_2e19,
     ];
@@ -270,7 +270,7 @@ fn rows(ty: Ty, random: usize) -> Vec<Row> {
     let mut rows: Vec<Row> = vec![];
     let mut add = |a: Scalar, b: Scalar, c: Scalar, k: i32| {
         let place = rows.len();
-        rows.push([a, b, c, Scalar::from_int(Ty::I32, k.into()), Scalar::bool(place % 3 == 0)]);
+        rows.push([a, b, c, Scalar::from_int(Ty::I32, k.into()), Scalar::bool(place.is_multiple_of(3))]);
     };
     for (n, &a) in edges.iter().enumerate() {
         for (m, &b) in edges.iter().take(48).enumerate() {
@@ -371,7 +371,8 @@ fn scalars() {
     for ty in Ty::ALL {
         let (entries, rows) = (Entry::all(ty), rows(ty, 100));
         // A call for each row: fewer of them will do, in steps that go around all pairs.
-        let rows: Vec<Row> = rows.into_iter().enumerate().filter(|(n, _)| n % 5 == 0).map(|(_, row)| row).collect();
+        let rows: Vec<Row> =
+            rows.into_iter().enumerate().filter(|(n, _)| n.is_multiple_of(5)).map(|(_, row)| row).collect();
         let graph = on_scalars(ty, &entries);
         let found: Vec<Vec<u64>> = rows
             .iter()

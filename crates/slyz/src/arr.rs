@@ -1,8 +1,9 @@
 //! Arrays in traced code: a function from positions to elements, and what follows from that.
 
 use crate::axis::{Axis, Fix, Min};
-use crate::elem::{Bits, Elem, Float, Lift, Num, Scalar, handles, lit, value_of};
+use crate::elem::{Bits, Elem, Float, Lift, Num, Scalar, handles, lit, tys_of, value_of};
 use crate::exp::Exp;
+use crate::extent::Extent;
 use crate::position::{Idx, Near};
 use crate::record;
 use crate::shape::{Align, Pos, Position, Shape, Stack};
@@ -52,7 +53,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
 
     /// The element at a position, read for the caller at `at`.
     pub(crate) fn get(self, at: Loc, p: S::Pos) -> T::Exp {
-        value_of(&record::read(at, self.handle, T::tys().len(), &handles(p)))
+        value_of(&record::read(at, self.handle, tys_of::<T>().len(), &handles(p)))
     }
 }
 
@@ -100,7 +101,7 @@ where
 #[track_caller]
 pub fn stack<R: Axis, T: Elem, S: Stack<R>>(f: impl Fn(Idx<R>) -> Arr<T, S>) -> Arr<T, S::Out> {
     let at: Loc = Location::caller();
-    Arr::new(record::stack(at, &R::size(), &mut |i| f(Idx::new(i)).handle))
+    Arr::new(record::stack(at, &Extent::of::<R>(), &mut |i| f(Idx::new(i)).handle))
 }
 
 /// The numbers of the positions.
@@ -192,7 +193,7 @@ impl<T: Elem, A: Axis> Arr<T, A> {
         let at: Loc = Location::caller();
         let near = p.into();
         let default = handles(default.lift());
-        let axis = A::size();
+        let axis = Extent::of::<A>();
         let inside = record::inside(at, &axis, near.handle());
         let element = if near.is_reached() {
             // The axis has a position, so there is something to read, and a selection is cheaper than a branch.

@@ -3,7 +3,7 @@
 //! A named axis gets its extent at the call; [`Fix`] and enums have theirs from the type; the others are made from
 //! axes. What can be done with a position of each is here too.
 
-use crate::elem::{Elem, Lift, Value, handles, value_of};
+use crate::elem::{Elem, Lift, Value, handles, tys_of, value_of};
 use crate::extent::Extent;
 use crate::position::Idx;
 use crate::record;
@@ -100,7 +100,7 @@ combined! {
     /// assert_eq!(f.call(&[3.0f32], &[2.0f32, 9.0])?.to_vec()?, [6.0]);
     /// # Ok::<(), slyz::Error>(())
     /// ```
-    Min<A, B> = A::size().min(B::size());
+    Min<A, B> = Extent::of::<A>().min(Extent::of::<B>());
     /// One axis after another: what concatenation gives.
     ///
     /// ```
@@ -110,7 +110,7 @@ combined! {
     /// assert_eq!(f.call(&[1.0f32], &[2.0f32, 3.0])?.to_vec()?, [1.0, 2.0, 3.0]);
     /// # Ok::<(), slyz::Error>(())
     /// ```
-    Either<A, B> = A::size() + B::size();
+    Either<A, B> = Extent::of::<A>() + Extent::of::<B>();
     /// The cells of a triangle with `A` rows, packed row by row: a symmetric matrix in half the space.
     ///
     /// ```
@@ -120,7 +120,7 @@ combined! {
     /// assert_eq!(f.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.to_vec()?, [1.0, 3.0, 4.0]);
     /// # Ok::<(), slyz::Error>(())
     /// ```
-    Tri<A> = A::size().tri();
+    Tri<A> = Extent::of::<A>().tri();
     /// Two axes as one, the first the outer: what flattening gives.
     ///
     /// ```
@@ -130,7 +130,7 @@ combined! {
     /// assert_eq!(f.call(&[[1.0f32, 2.0]])?.to_vec()?, [2.0, 1.0]);
     /// # Ok::<(), slyz::Error>(())
     /// ```
-    Flat<A, B> = A::size() * B::size();
+    Flat<A, B> = Extent::of::<A>() * Extent::of::<B>();
 }
 
 impl<const L: usize> Fix<L> {
@@ -185,7 +185,7 @@ impl<A: Axis, B: Axis> Idx<Either<A, B>> {
     #[track_caller]
     pub fn right(b: Idx<B>) -> Self {
         let at: Loc = Location::caller();
-        Idx::new(record::apply(at, Operator::Add, &[b.handle(), record::extent(at, &A::size())]))
+        Idx::new(record::apply(at, Operator::Add, &[b.handle(), record::extent(at, &Extent::of::<A>())]))
     }
 
     /// Case analysis: one closure per part, of which one runs.
@@ -209,8 +209,8 @@ impl<A: Axis, B: Axis> Idx<Either<A, B>> {
         value_of(&either(
             at,
             self.handle(),
-            &A::size(),
-            T::tys().len(),
+            &Extent::of::<A>(),
+            tys_of::<T>().len(),
             &mut |i| handles(left(Idx::new(i)).lift()),
             &mut |i| handles(right(Idx::new(i)).lift()),
         ))
@@ -295,7 +295,7 @@ impl<A: Axis, B: Axis> Idx<Flat<A, B>> {
     #[track_caller]
     pub fn flat(a: Idx<A>, b: Idx<B>) -> Self {
         let at: Loc = Location::caller();
-        Idx::new(record::ravel(at, &[A::size(), B::size()], &[a.handle(), b.handle()]))
+        Idx::new(record::ravel(at, &[Extent::of::<A>(), Extent::of::<B>()], &[a.handle(), b.handle()]))
     }
 
     /// The outer position.
@@ -314,7 +314,7 @@ impl<A: Axis, B: Axis> Idx<Flat<A, B>> {
     #[track_caller]
     pub fn both(self) -> (Idx<A>, Idx<B>) {
         let at: Loc = Location::caller();
-        value_of(&record::unravel(at, &[A::size(), B::size()], self.handle()))
+        value_of(&record::unravel(at, &[Extent::of::<A>(), Extent::of::<B>()], self.handle()))
     }
 }
 
@@ -345,7 +345,7 @@ impl<A: EnumAxis> Idx<A> {
     pub fn cases<T: Elem<Exp = V>, V: Value<Elem = T>, L: Lift<T>>(self, f: impl Fn(A) -> L) -> V {
         let at: Loc = Location::caller();
         let case = &mut |number: usize| handles(f(A::ALL[number]()).lift());
-        value_of(&cases(at, self.handle(), 0, A::ALL.len(), T::tys().len(), case))
+        value_of(&cases(at, self.handle(), 0, A::ALL.len(), tys_of::<T>().len(), case))
     }
 }
 

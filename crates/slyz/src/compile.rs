@@ -2,7 +2,7 @@
 
 use crate::arr::Arr;
 use crate::axis::Axis;
-use crate::elem::{Elem, Scalar};
+use crate::elem::{Elem, Scalar, parts_of};
 use crate::error::{CallError, Error};
 use crate::exp::Exp;
 use crate::extent::{Env, Extent};
@@ -31,7 +31,7 @@ pub trait Param: Copy {
 
 impl<T: Elem, S: Shape> Param for Arr<T, S> {
     fn make(at: Loc) -> Self {
-        let slot = Slot { axes: S::axes(), names: S::names(), leaves: T::parts() };
+        let slot = Slot { axes: S::axes(), names: S::names(), leaves: parts_of::<T>().to_vec() };
         Arr::new(trace::array_of(at, &trace::parameter(at, slot)))
     }
 }
@@ -43,13 +43,13 @@ fn scalar_parameter(at: Loc, leaves: Vec<Leaf>) -> Handle {
 
 impl<T: Scalar> Param for Exp<T> {
     fn make(at: Loc) -> Self {
-        Exp::new(scalar_parameter(at, T::parts()))
+        Exp::new(scalar_parameter(at, parts_of::<T>().to_vec()))
     }
 }
 
 impl<A: Axis> Param for Idx<A> {
     fn make(at: Loc) -> Self {
-        Idx::new(scalar_parameter(at, At::<A>::parts()))
+        Idx::new(scalar_parameter(at, parts_of::<At<A>>().to_vec()))
     }
 }
 
@@ -59,7 +59,7 @@ pub struct Results(std::vec::IntoIter<slyz_run::Output>);
 
 impl Results {
     fn tensor<T: Elem, S>(&mut self) -> Tensor<T, S> {
-        let outputs: Vec<slyz_run::Output> = self.0.by_ref().take(T::parts().len()).collect();
+        let outputs: Vec<slyz_run::Output> = self.0.by_ref().take(parts_of::<T>().len()).collect();
         let shape = outputs.first().map_or(&[][..], |output| &output.shape);
         let dims = shape.iter().map(|&dim| dim as usize).collect();
         Tensor::from_leaves(dims, outputs.into_iter().map(|output| output.data).collect())
@@ -222,7 +222,7 @@ impl<Sig> Compiled<Sig> {
         self.shared.code.device()
     }
 
-    /// What the function became: its SIR, and the launches with what each reads and writes.
+    /// What the function became: its SIR after the passes, and the launches with what each reads and writes.
     pub fn explain(&self) -> String {
         crate::explain::explain(&self.shared.graph, &*self.shared.code)
     }
@@ -236,7 +236,7 @@ impl<Sig> Compiled<Sig> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn size<A: Axis>(mut self, n: usize) -> Self {
-        if let Extent::Var(id, _) = A::size() {
+        if let Extent::Var(id, _) = Extent::of::<A>() {
             self.given.insert(id, n as u64);
         }
         self
@@ -348,14 +348,14 @@ pub fn compile<Sig: Signature, F: Function<Sig>>(f: F) -> Result<Compiled<Sig>, 
 /// ```
 /// use slyz::prelude::*;
 /// let device = slyz::device("interpreter")?;
-/// let f = slyz::compile_on(&*device, |x: Exp<f32>| x + 1.0)?;
+/// let f = slyz::compile_on(&device, |x: Exp<f32>| x + 1.0)?;
 /// assert_eq!((f.device(), f.call(1.0)?.value()?), ("interpreter", 2.0));
 /// # Ok::<(), slyz::Error>(())
 /// ```
 #[track_caller]
-pub fn compile_on<Sig: Signature, F: Function<Sig>>(device: &dyn Device, f: F) -> Result<Compiled<Sig>, Error> {
+pub fn compile_on<Sig: Signature, F: Function<Sig>>(device: &Arc<dyn Device>, f: F) -> Result<Compiled<Sig>, Error> {
     let at: Loc = Location::caller();
-    compile_for(at, Some(device), f)
+    compile_for(at, Some(&**device), f)
 }
 
 /// The device with that name.

@@ -7,9 +7,13 @@ use crate::exp::Exp;
 use crate::trace::{Handle, Leaf, Loc, Ty};
 use half::{bf16, f16};
 use slyz_sir::types::Scalar as Constant;
+use std::any::TypeId;
+use std::collections::HashMap;
 use std::panic::Location;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
-/// What an array may hold.
+/// What an array may hold. Scalars, positions, tuples and `[_; N]` are elements; a struct of them becomes one with
+/// `#[derive(slyz::Elem)]`. The methods are for the derive, which keeps the host form and the traced form alike.
 ///
 /// ```
 /// use slyz::{Elem, Ty};
@@ -51,7 +55,8 @@ pub trait Elem: Copy + 'static {
     }
 }
 
-/// The traced form of an element: `Exp`, `Idx`, or tuples, arrays and derived structs of them.
+/// The traced form of an element: `Exp`, `Idx`, or tuples, arrays and derived structs of them. The methods are for
+/// the derive: a position that is not built from its own leaves would not be inside its axis.
 ///
 /// ```
 /// use slyz::{Elem, Exp, Value};
@@ -67,9 +72,11 @@ pub trait Value: Copy + Lift<<Self as Value>::Elem> {
     type Elem: Elem<Exp = Self>;
 
     /// Appends the handle of each leaf.
+    #[doc(hidden)]
     fn leaves(self, out: &mut Vec<Handle>);
 
     /// Takes the handle of each leaf.
+    #[doc(hidden)]
     fn build(next: &mut dyn FnMut() -> Handle) -> Self;
 }
 
@@ -89,17 +96,38 @@ pub trait Lift<T: Elem> {
     fn lift(self) -> T::Exp;
 }
 
-/// The handles of a value.
+/// The leaves of an element: what [`Elem::parts`] said when it was first asked. Tracing, calling and reading must not
+/// disagree about them.
+pub(crate) fn parts_of<T: Elem>() -> Arc<[Leaf]> {
+    static PARTS: LazyLock<RwLock<HashMap<TypeId, Arc<[Leaf]>>>> = LazyLock::new(RwLock::default);
+    let id = TypeId::of::<T>();
+    if let Some(parts) = PARTS.read().unwrap_or_else(PoisonError::into_inner).get(&id) {
+        return parts.clone();
+    }
+    let parts: Arc<[Leaf]> = T::parts().into();
+    PARTS.write().unwrap_or_else(PoisonError::into_inner).entry(id).or_insert(parts).clone()
+}
+
+/// The types of the leaves.
+pub(crate) fn tys_of<T: Elem>() -> Vec<Ty> {
+    parts_of::<T>().iter().map(|leaf| leaf.ty).collect()
+}
+
+/// The handles of a value. What its element calls positions must be positions of that axis.
 pub(crate) fn handles<V: Value>(value: V) -> Vec<Handle> {
     let mut out = vec![];
     value.leaves(&mut out);
+    for (handle, leaf) in out.iter_mut().zip(parts_of::<V::Elem>().iter()) {
+        *handle = handle.expect_axis(leaf.number);
+    }
     out
 }
 
 /// A value from its handles; poison where there are too few.
 pub(crate) fn value_of<V: Value>(handles: &[Handle]) -> V {
-    let mut handles = handles.iter();
-    V::build(&mut || handles.next().copied().unwrap_or(Handle::POISON))
+    let parts = parts_of::<V::Elem>();
+    let mut handles = handles.iter().zip(parts.iter());
+    V::build(&mut || handles.next().map_or(Handle::POISON, |(handle, leaf)| handle.on_axis(leaf.number)))
 }
 
 /// A scalar element.

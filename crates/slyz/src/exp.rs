@@ -44,7 +44,7 @@ impl<T> std::fmt::Debug for Exp<T> {
 
 impl<T> Exp<T> {
     pub(crate) fn new(handle: Handle) -> Self {
-        Exp { handle, elem: PhantomData }
+        Exp { handle: handle.on_axis(0), elem: PhantomData }
     }
 
     pub(crate) fn handle(self) -> Handle {

@@ -6,9 +6,10 @@ use slyz_sir::kernel::{Plan, Step};
 use slyz_sir::size::{Size, SizeVar};
 use std::fmt::Write;
 
-/// The traced SIR, and the plan's launches with the bytes each touches per size.
+/// The SIR that the passes left, and the plan's launches with the bytes each touches per size.
 pub(crate) fn explain(graph: &Graph, code: &dyn Executable) -> String {
-    let mut out = format!("{} on {}\n\n{graph}\n", graph.name, code.device());
+    let optimized = slyz_sir::pass::optimize(graph);
+    let mut out = format!("{} on {}\n\n{optimized}", graph.name, code.device());
     match code.plan() {
         Some(plan) => launches(&mut out, plan),
         None => out.push_str("\nThe device runs the graph as it is, without launches.\n"),
@@ -19,7 +20,7 @@ pub(crate) fn explain(graph: &Graph, code: &dyn Executable) -> String {
 fn launches(out: &mut String, plan: &Plan) {
     let name = |var: SizeVar| plan.sizes.get(var.0 as usize).map_or(String::new(), |decl| decl.name.clone());
     let number = plan.steps.iter().filter(|step| matches!(step, Step::Launch { .. })).count();
-    let _ = writeln!(out, "\n{number} launches:");
+    let _ = writeln!(out, "\n{number} {}:", if number == 1 { "launch" } else { "launches" });
     for step in &plan.steps {
         match step {
             Step::Launch { kernel, buffers, .. } => {

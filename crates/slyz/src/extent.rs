@@ -6,6 +6,7 @@
 use std::any::TypeId;
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::{LazyLock, PoisonError, RwLock};
 
 /// The number of positions of an axis.
 ///
@@ -44,10 +45,30 @@ pub(crate) enum NoValue {
     Overflow,
 }
 
+/// The number and the extent of an axis, the same for the whole program. Numbers start at 1.
+fn axis_entry<A: crate::Axis>() -> (u32, Extent) {
+    static AXES: LazyLock<RwLock<HashMap<TypeId, (u32, Extent)>>> = LazyLock::new(RwLock::default);
+    let id = TypeId::of::<A>();
+    if let Some(entry) = AXES.read().unwrap_or_else(PoisonError::into_inner).get(&id) {
+        return entry.clone();
+    }
+    // Asked outside of the lock: the answer may be made of other axes.
+    let size = A::size();
+    let mut axes = AXES.write().unwrap_or_else(PoisonError::into_inner);
+    let number = axes.len() as u32 + 1;
+    axes.entry(id).or_insert((number, size)).clone()
+}
+
+/// The number of an axis, which tells handles of its positions from others.
+pub(crate) fn axis_number<A: crate::Axis>() -> u32 {
+    axis_entry::<A>().0
+}
+
 impl Extent {
-    /// The extent of an axis.
+    /// The extent of an axis: what [`Axis::size`](crate::Axis::size) said when it was first asked. Reads are not
+    /// checked against extents, so an axis must not be one size here and another there.
     pub fn of<A: crate::Axis>() -> Extent {
-        A::size()
+        axis_entry::<A>().1
     }
 
     /// The extent of an axis that gets its value at the call. `A` is the axis itself, `name` its name in messages.

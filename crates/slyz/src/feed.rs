@@ -2,7 +2,7 @@
 
 use crate::arr::Arr;
 use crate::axis::Axis;
-use crate::elem::{Elem, Scalar};
+use crate::elem::{Elem, Scalar, tys_of};
 use crate::error::CallError;
 use crate::exp::Exp;
 use crate::extent::{Env, Extent, NoValue};
@@ -67,7 +67,7 @@ fn flat<T: Elem>(data: &[T], dims: Option<Vec<u64>>) -> Fed<'_> {
 
 /// One buffer per leaf.
 pub(crate) fn split<T: Elem>(data: &[T]) -> Vec<Vec<u8>> {
-    let mut leaves: Vec<Vec<u8>> = T::tys().iter().map(|ty| Vec::with_capacity(ty.bytes() * data.len())).collect();
+    let mut leaves: Vec<Vec<u8>> = tys_of::<T>().iter().map(|ty| Vec::with_capacity(ty.bytes() * data.len())).collect();
     let mut scalars = vec![];
     for element in data {
         element.store(&mut scalars);

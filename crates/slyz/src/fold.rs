@@ -2,8 +2,9 @@
 
 use crate::arr::{Arr, tabulate_at};
 use crate::axis::Axis;
-use crate::elem::{Elem, Lift, Num, handles, lit, value_of};
+use crate::elem::{Elem, Lift, Num, handles, lit, tys_of, value_of};
 use crate::exp::Exp;
+use crate::extent::Extent;
 use crate::position::{Idx, Near};
 use crate::record::{self, MonoidParts};
 use crate::shape::{AxisNamed, AxisNo, Inner, Pos, Position, Shape};
@@ -116,7 +117,7 @@ pub fn monoid<T: Elem, F: Fn(T::Exp, T::Exp) -> T::Exp>(neutral: impl Lift<T>, o
 
 /// Takes a monoid apart for `f`, which records.
 fn with_parts<T: Elem, R>(at: Loc, m: &impl Monoid<T>, f: impl FnOnce(MonoidParts) -> R) -> R {
-    let tys = T::tys();
+    let tys = tys_of::<T>();
     let count = tys.len();
     let neutral = on_behalf(at, || handles(m.unit()));
     f(MonoidParts {
@@ -402,14 +403,14 @@ macro_rules! bests {
         #[track_caller]
         pub fn $name<A: Axis, T: Num, V: Lift<T>>(f: impl Fn(Idx<A>) -> V) -> Idx<A> {
             let at: Loc = Location::caller();
-            Idx::new(best(at, &A::size(), T::TY, Operator::$op, &mut |i| f(Idx::new(i)).lift().handle()))
+            Idx::new(best(at, &Extent::of::<A>(), T::TY, Operator::$op, &mut |i| f(Idx::new(i)).lift().handle()))
         })*
         impl<T: Num, A: Axis> Arr<T, A> {$(
             $(#[$doc])*
             #[track_caller]
             pub fn $name(self) -> Idx<A> {
                 let at: Loc = Location::caller();
-                Idx::new(best(at, &A::size(), T::TY, Operator::$op, &mut |i| self.get(at, Idx::new(i)).handle()))
+                Idx::new(best(at, &Extent::of::<A>(), T::TY, Operator::$op, &mut |i| self.get(at, Idx::new(i)).handle()))
             }
         )*}
     };
@@ -510,6 +511,6 @@ impl<T: Elem, A: Axis> Arr<T, A> {
             out.extend(handles(element));
             out
         };
-        Arr::new(record::filter(at, &A::size(), &K::size(), body))
+        Arr::new(record::filter(at, &Extent::of::<A>(), &Extent::of::<K>(), body))
     }
 }

@@ -4,7 +4,8 @@
 
 use crate::arr::{Arr, tabulate_at};
 use crate::axis::{Axis, Either};
-use crate::elem::Elem;
+use crate::elem::{Elem, tys_of};
+use crate::extent::Extent;
 use crate::position::Idx;
 use crate::record;
 use crate::shape::{Flatten, Pos, Shape};
@@ -71,7 +72,7 @@ impl<T: Elem, A: Axis> Arr<T, A> {
     #[track_caller]
     pub fn slice<K: Axis>(self, start: u64) -> Arr<T, K> {
         let at: Loc = Location::caller();
-        record::require_inside(at, start, &K::size(), &A::size());
+        record::require_inside(at, start, &Extent::of::<K>(), &Extent::of::<A>());
         let start = start.min(i64::MAX as u64) as i64;
         tabulate_at(at, |k: Idx<K>| self.get(at, Idx::new(record::shift(at, k.handle(), start))))
     }
@@ -104,7 +105,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     #[track_caller]
     pub fn reshape<R: Shape>(self) -> Arr<T, R> {
         let at: Loc = Location::caller();
-        Arr::new(record::reshape(at, self.handle(), T::tys().len(), &S::axes(), &R::axes()))
+        Arr::new(record::reshape(at, self.handle(), tys_of::<T>().len(), &S::axes(), &R::axes()))
     }
 
     /// All axes as one.

@@ -1,6 +1,6 @@
 //! Sequential loops inside bodies.
 
-use crate::elem::{Elem, Lift, handles, value_of};
+use crate::elem::{Elem, Lift, handles, tys_of, value_of};
 use crate::exp::Exp;
 use crate::record;
 use crate::trace::Loc;
@@ -24,7 +24,7 @@ pub fn iterate<T: Elem>(
     let at: Loc = Location::caller();
     let (count, init) = (count.lift().handle(), handles(init.lift()));
     let step = &mut |params: &[crate::trace::Handle]| handles(step(Exp::new(params[0]), value_of(&params[1..])));
-    value_of(&record::iterate(at, count, &init, &T::tys(), step))
+    value_of(&record::iterate(at, count, &init, &tys_of::<T>(), step))
 }
 
 /// Turns of `step` while `cond` holds: the way to write `while` over traced values.
@@ -44,9 +44,12 @@ pub fn repeat_while<T: Elem>(
 ) -> T::Exp {
     let at: Loc = Location::caller();
     let init = handles(init.lift());
-    let state =
-        record::repeat_while(at, &init, &T::tys(), &mut |state| vec![cond(value_of(state)).handle()], &mut |state| {
-            handles(step(value_of(state)))
-        });
+    let state = record::repeat_while(
+        at,
+        &init,
+        &tys_of::<T>(),
+        &mut |state| vec![cond(value_of(state)).handle()],
+        &mut |state| handles(step(value_of(state))),
+    );
     value_of(&state)
 }

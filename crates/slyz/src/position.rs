@@ -6,6 +6,7 @@
 use crate::axis::Axis;
 use crate::elem::{Elem, Int, Lift, Num, Value};
 use crate::exp::Exp;
+use crate::extent::{Extent, axis_number};
 use crate::record;
 use crate::trace::{Handle, Leaf, Loc, Ty};
 use slyz_sir::ops::Operator;
@@ -44,12 +45,15 @@ impl<A> fmt::Debug for Idx<A> {
 }
 
 impl<A> Idx<A> {
-    pub(crate) fn new(handle: Handle) -> Self {
-        Idx { handle, axis: PhantomData }
-    }
-
     pub(crate) fn handle(self) -> Handle {
         self.handle
+    }
+}
+
+impl<A: Axis> Idx<A> {
+    /// The caller knows that it is on the axis.
+    pub(crate) fn new(handle: Handle) -> Self {
+        Idx { handle: handle.on_axis(axis_number::<A>()), axis: PhantomData }
     }
 }
 
@@ -82,7 +86,7 @@ impl<A: Axis> Idx<A> {
     #[track_caller]
     pub fn extent() -> Exp<i64> {
         let at: Loc = Location::caller();
-        Exp::new(record::extent(at, &A::size()))
+        Exp::new(record::extent(at, &Extent::of::<A>()))
     }
 
     /// Is it the same position?
@@ -125,7 +129,7 @@ impl<A: Axis> Idx<A> {
     #[track_caller]
     pub fn reversed(self) -> Idx<A> {
         let at: Loc = Location::caller();
-        let last = record::shift(at, record::extent(at, &A::size()), -1);
+        let last = record::shift(at, record::extent(at, &Extent::of::<A>()), -1);
         Idx::new(record::apply(at, Operator::Sub, &[last, self.handle]))
     }
 }
@@ -218,7 +222,7 @@ impl<A: Axis> Near<A> {
     pub fn clamp(self) -> Idx<A> {
         let at: Loc = Location::caller();
         self.require(at);
-        Idx::new(record::clamp(at, &A::size(), self.handle))
+        Idx::new(record::clamp(at, &Extent::of::<A>(), self.handle))
     }
 
     /// The position when the axis is a circle.
@@ -226,14 +230,14 @@ impl<A: Axis> Near<A> {
     pub fn wrap(self) -> Idx<A> {
         let at: Loc = Location::caller();
         self.require(at);
-        Idx::new(record::wrap(at, &A::size(), self.handle))
+        Idx::new(record::wrap(at, &Extent::of::<A>(), self.handle))
     }
 
     /// Is it a position of the axis?
     #[track_caller]
     pub fn inside(self) -> Exp<bool> {
         let at: Loc = Location::caller();
-        Exp::new(record::inside(at, &A::size(), self.handle))
+        Exp::new(record::inside(at, &Extent::of::<A>(), self.handle))
     }
 
     pub(crate) fn handle(self) -> Handle {
@@ -246,7 +250,7 @@ impl<A: Axis> Near<A> {
 
     fn require(self, at: Loc) {
         if !self.reached {
-            record::require_positions(at, &A::size());
+            record::require_positions(at, &Extent::of::<A>());
         }
     }
 }
@@ -330,7 +334,7 @@ impl<A> fmt::Debug for At<A> {
 impl<A: Axis> Elem for At<A> {
     type Exp = Idx<A>;
     fn parts() -> Vec<Leaf> {
-        vec![Leaf { ty: Ty::I64, axis: Some((A::size(), A::name())) }]
+        vec![Leaf::positions::<A>()]
     }
     fn store(self, out: &mut Vec<Constant>) {
         out.push(Constant::from_bits(Ty::I64, self.place))
@@ -345,8 +349,9 @@ impl<A: Axis> Value for Idx<A> {
     fn leaves(self, out: &mut Vec<Handle>) {
         out.push(self.handle)
     }
+    #[track_caller]
     fn build(next: &mut dyn FnMut() -> Handle) -> Self {
-        Idx::new(next())
+        Idx::new(next().expect_axis(axis_number::<A>()))
     }
 }
 

@@ -6,8 +6,9 @@
 
 use crate::arr::Arr;
 use crate::axis::{Axis, EnumAxis};
-use crate::elem::{Elem, Lift, Scalar as ScalarElem, Value, handles, lit, value_of};
+use crate::elem::{Elem, Lift, Scalar as ScalarElem, Value, handles, lit, parts_of, value_of};
 use crate::exp::{Exp, binary};
+use crate::extent::Extent;
 use crate::position::Idx;
 use crate::record;
 use crate::shape::Shape;
@@ -201,7 +202,7 @@ impl<V: Value> Ret for V {
         args: &[Handle],
         body: &mut dyn FnMut(&[Handle]) -> Self,
     ) -> Self {
-        let count = V::Elem::parts().len();
+        let count = parts_of::<V::Elem>().len();
         value_of(&record::call(at, name, key, args, count, &mut |args| handles(body(args))))
     }
 }
@@ -277,7 +278,7 @@ impl If<Exp<bool>> {
         let at: Loc = Location::caller();
         let mut outer = vec![];
         vars.leaves(&mut outer);
-        let (assigned, count) = (outer.len(), outer.len() + T::parts().len());
+        let (assigned, count) = (outer.len(), outer.len() + parts_of::<T>().len());
         let flat = |vars: S, value: V| {
             let mut out = vec![];
             vars.leaves(&mut out);
@@ -394,7 +395,7 @@ impl<T: IntoIterator> HostIter for T {
 #[track_caller]
 pub fn position_of<A: EnumAxis>(number: u32) -> Idx<A> {
     let at: Loc = Location::caller();
-    if number as usize >= A::ALL.len() {
+    if !matches!(Extent::of::<A>(), Extent::Const(n) if (number as u64) < n) {
         crate::trace::error(at, "a position past the variants of its enum", "make positions with `.pos()` only");
         return Idx::new(Handle::POISON);
     }

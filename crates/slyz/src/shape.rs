@@ -35,7 +35,14 @@ pub trait Shape: 'static {
 
     /// The offsets as a list.
     fn offsets(off: Self::Off) -> Vec<i64>;
+
+    #[doc(hidden)]
+    fn seal() -> Seal;
 }
+
+/// What only this crate can make: that reads are inside rests on what shapes say about each other, so shapes, unlike
+/// axes, are not for users to write.
+pub struct Seal(());
 
 /// A position of a shape. Its type tells the shape, so that annotating a closure parameter is always enough.
 ///
@@ -64,13 +71,16 @@ impl<A: Axis> Shape for A {
     type Pos = Idx<A>;
     type Off = i32;
     fn axes() -> Vec<Extent> {
-        vec![A::size()]
+        vec![Extent::of::<A>()]
     }
     fn names() -> Vec<String> {
         vec![A::name()]
     }
     fn offsets(off: i32) -> Vec<i64> {
         vec![off as i64]
+    }
+    fn seal() -> Seal {
+        Seal(())
     }
 }
 
@@ -90,6 +100,9 @@ impl Shape for () {
     fn offsets(_: ()) -> Vec<i64> {
         vec![]
     }
+    fn seal() -> Seal {
+        Seal(())
+    }
 }
 
 impl Position for () {
@@ -106,9 +119,10 @@ macro_rules! shapes {
         impl<$($A: Axis),*> Shape for ($($A,)*) {
             type Pos = ($(Idx<$A>,)*);
             type Off = ($(offset!($A),)*);
-            fn axes() -> Vec<Extent> { vec![$($A::size()),*] }
+            fn axes() -> Vec<Extent> { vec![$(Extent::of::<$A>()),*] }
             fn names() -> Vec<String> { vec![$($A::name()),*] }
             fn offsets(off: Self::Off) -> Vec<i64> { vec![$(off.$i as i64),*] }
+            fn seal() -> Seal { Seal(()) }
         }
         impl<$($A: Axis),*> Position for ($(Idx<$A>,)*) {
             type Shape = ($($A,)*);
@@ -335,12 +349,16 @@ inner! {
 pub trait Stack<R: Axis>: Shape {
     /// The shape with `R` in front.
     type Out: Shape;
+
+    #[doc(hidden)]
+    fn stack_seal() -> Seal;
 }
 
 macro_rules! stacks {
     ($($($A:ident)* [$S:ty] [$Out:ty];)*) => {$(
         impl<R: Axis, $($A: Axis),*> Stack<R> for $S {
             type Out = $Out;
+            fn stack_seal() -> Seal { Seal(()) }
         }
     )*};
 }
@@ -370,6 +388,9 @@ pub trait Flatten: Shape {
     /// All axes as one.
     type Flat: Axis;
 
+    #[doc(hidden)]
+    fn flatten_seal() -> Seal;
+
     /// The position of the array.
     #[track_caller]
     fn unflatten(p: Idx<Self::Flat>) -> Pos<Self> {
@@ -382,6 +403,7 @@ macro_rules! flatten {
     ($($($A:ident)* [$Flat:ty];)*) => {$(
         impl<$($A: Axis),*> Flatten for ($($A,)*) {
             type Flat = $Flat;
+            fn flatten_seal() -> Seal { Seal(()) }
         }
     )*};
 }

@@ -1,7 +1,7 @@
 //! Stencils: each element from its neighbours, with a rule for the border.
 
 use crate::arr::{Arr, tabulate_at};
-use crate::elem::{Elem, Lift, handles, value_of};
+use crate::elem::{Elem, Lift, handles, tys_of, value_of};
 use crate::extent::Extent;
 use crate::record;
 use crate::shape::Shape;
@@ -59,7 +59,7 @@ impl<T: Elem + Lift<T>, S: Shape> Arr<T, S> {
             Border::Wrap => Rule::Wrap,
             Border::Value(_) => Rule::Value(&outside),
         };
-        let count = T::tys().len();
+        let count = tys_of::<T>().len();
         tabulate_at(at, |p: S::Pos| {
             let position = handles(p);
             f(&|off| value_of(&neighbour(at, self.handle(), count, &axes, &position, &S::offsets(off), &rule)))

@@ -1,6 +1,6 @@
 //! Tensors: data on a device, with a shape in its type.
 
-use crate::elem::Elem;
+use crate::elem::{Elem, tys_of};
 use crate::error::{Error, TensorError};
 use crate::feed::{scalar_at, solve_dims, split};
 use crate::shape::Shape;
@@ -104,7 +104,7 @@ impl<T: Elem, S> Tensor<T, S> {
         {
             return Ok(data);
         }
-        let tys = T::tys();
+        let tys = tys_of::<T>();
         Ok((0..self.len())
             .map(|place| {
                 let mut leaves = tys.iter().zip(&self.leaves);

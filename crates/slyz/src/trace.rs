@@ -21,25 +21,42 @@ use std::panic::Location;
 #[doc(hidden)]
 pub type Loc = &'static Location<'static>;
 
-/// What every traced value holds: 8 bytes, `Copy`, and bound to its thread, as the trace is.
+/// What every traced value holds: 12 bytes, `Copy`, and bound to its thread, as the trace is.
 #[derive(Clone, Copy)]
 pub struct Handle {
     /// A name of the graph, or for an array the number of its record.
     pub(crate) id: u32,
     /// The trace; 0 is poison.
     pub(crate) trace: u32,
+    /// The number of the axis it is a position of; 0 for anything else.
+    axis: u32,
     _here: PhantomData<*const ()>,
 }
 
 impl Handle {
     /// Stands for a value that could not be made; someone has already complained.
-    pub(crate) const POISON: Handle = Handle { id: 0, trace: 0, _here: PhantomData };
+    pub(crate) const POISON: Handle = Handle { id: 0, trace: 0, axis: 0, _here: PhantomData };
 
     /// Stands for an array among the arguments of a shared function.
-    pub(crate) const ARRAY: Handle = Handle { id: 0, trace: u32::MAX, _here: PhantomData };
+    pub(crate) const ARRAY: Handle = Handle { id: 0, trace: u32::MAX, axis: 0, _here: PhantomData };
 
     pub(crate) fn is_array(self) -> bool {
         self.trace == u32::MAX
+    }
+
+    /// The same value as a position of the axis with that number, or as a plain number for 0.
+    pub(crate) fn on_axis(self, axis: u32) -> Handle {
+        Handle { axis, ..self }
+    }
+
+    /// Is it a position of the axis with that number? What is not is turned into a mistake: reads rely on it.
+    pub(crate) fn expect_axis(self, axis: u32) -> Handle {
+        if axis == 0 || self.axis == axis || self.trace == 0 {
+            return self;
+        }
+        let help = "derive `Elem` instead of implementing `Elem` and `Value` by hand";
+        error(Location::caller(), "a number stands where a position of another axis must be", help);
+        Handle::POISON
     }
 }
 
@@ -52,16 +69,23 @@ impl std::fmt::Debug for Handle {
 /// One buffer of an array: what it stores, and for positions the axis they must lie on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leaf {
-    /// Element type.
-    pub ty: Ty,
+    pub(crate) ty: Ty,
     /// The axis of positions, with its name.
-    pub axis: Option<(Extent, String)>,
+    pub(crate) axis: Option<(Extent, String)>,
+    /// The number of that axis, or 0.
+    pub(crate) number: u32,
 }
 
 impl Leaf {
     /// Plain data.
     pub fn of(ty: Ty) -> Leaf {
-        Leaf { ty, axis: None }
+        Leaf { ty, axis: None, number: 0 }
+    }
+
+    /// Positions on an axis.
+    pub fn positions<A: crate::Axis>() -> Leaf {
+        let axis = Some((Extent::of::<A>(), A::name()));
+        Leaf { ty: Ty::I64, axis, number: crate::extent::axis_number::<A>() }
     }
 }
 
@@ -201,7 +225,7 @@ impl Trace {
     }
 
     fn handle(&self, id: u32) -> Handle {
-        Handle { id, trace: self.number, _here: PhantomData }
+        Handle { id, trace: self.number, axis: 0, _here: PhantomData }
     }
 
     pub fn scalar(&self, id: Id) -> Handle {

@@ -63,6 +63,18 @@ fn results_go_back_in() -> R {
 }
 
 #[test]
+fn results_that_compute_nothing() -> R {
+    let f = compile(|x: Arr<f32, N>, a: Exp<i32>| (x, a, x, lit(7u8), fill::<bool, ()>(true), a))?;
+    let (x, a, again, seven, yes, b) = f.call(&[1f32, 2.], 5)?;
+    assert_eq!((x.to_vec()?, again.to_vec()?), (vec![1., 2.], vec![1., 2.]));
+    assert_eq!((a.value()?, seven.value()?, yes.value()?, b.value()?), (5, 7, true, 5));
+    let f = compile(|x: Arr<f32, ()>| x * 2.0)?;
+    assert_eq!(f.call(&[4f32])?.value()?, 8.0);
+    assert!(f.call(&[4f32, 5.]).is_err());
+    Ok(())
+}
+
+#[test]
 fn tensors() -> R {
     let t = Tensor::<(f32, u8), (N, M)>::from_vec([1, 2], vec![(1., 2), (3., 4)])?;
     assert_eq!((t.dims(), t.len(), t.to_vec()?), (&[1, 2][..], 2, vec![(1., 2), (3., 4)]));

@@ -1,4 +1,5 @@
 //! Programs as users write them: the contract of the front end.
+#![allow(clippy::excessive_precision)] // constants as they are printed in books
 
 use slyz::prelude::*;
 

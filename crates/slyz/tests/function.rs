@@ -1,4 +1,5 @@
 //! `#[function]` over real traces: what stays a call, what the rewritten control flow means.
+#![allow(clippy::excessive_precision, clippy::assign_op_pattern)] // written as users write
 
 use slyz::prelude::*;
 
@@ -186,7 +187,7 @@ fn sort2(mut v: [Exp<f32>; 2]) -> (Exp<f32>, Exp<f32>) {
 }
 
 fn check(name: &str, f: impl Fn(Exp<f32>) -> Exp<f32>, cases: &[(f32, f32)]) -> Result {
-    let compiled = compile(|x: Arr<f32, N>| x.map(|x| f(x)))?;
+    let compiled = compile(|x: Arr<f32, N>| x.map(&f))?;
     let (xs, ys): (Vec<f32>, Vec<f32>) = cases.iter().copied().unzip();
     assert_eq!(compiled.call(&xs)?.to_vec()?, ys, "{name} of {xs:?}");
     Ok(())
@@ -233,7 +234,7 @@ fn arrays_and_positions() -> Result {
 
 #[test]
 fn recursion_is_an_error() {
-    let error = compile(|x: Arr<f32, N>| x.map(recursive)).err().expect("a function that calls itself has no end");
+    let error = compile(|x: Arr<f32, N>| x.map(recursive)).expect_err("a function that calls itself has no end");
     assert!(error.to_string().contains("recursive"), "{error}");
 }
 

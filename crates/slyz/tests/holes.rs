@@ -66,3 +66,16 @@ fn folds_of_nothing() -> Result<(), Error> {
     assert_eq!((scan.len(), all.value()?), (0, true));
     Ok(())
 }
+
+/// A position cannot be made from a number behind the back of its axis.
+#[test]
+fn positions_are_not_forged() {
+    let e = compile(|x: Arr<f32, N>, k: Exp<i64>| {
+        let mut leaves = vec![];
+        slyz::Value::leaves(k, &mut leaves);
+        let forged = <Idx<N> as slyz::Value>::build(&mut || leaves[0]);
+        x.at(forged)
+    });
+    let e = e.unwrap_err().to_string();
+    assert!(e.contains("a number stands where a position of another axis must be"), "{e}");
+}

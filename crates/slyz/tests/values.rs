@@ -1,4 +1,5 @@
 //! Operators on every element type, folds, and the corners of both.
+#![allow(clippy::type_complexity)]
 
 use slyz::prelude::*;
 use slyz_sir::ops::Operator;
@@ -14,12 +15,12 @@ macro_rules! agree {
         let interpreter = slyz::device("interpreter")?;
         let (x, y): ($t, $t) = ($x, $y);
         $({
-            let f = compile_on(&*interpreter, |x: Exp<$t>| x.$m())?;
+            let f = compile_on(&interpreter, |x: Exp<$t>| x.$m())?;
             let expected = Operator::$op.eval(&[x.scalar()]).map(Scalar::from_scalar);
             assert_eq!(Some(f.call(x)?.value()?), expected, "{} of {x:?}", stringify!($m));
         })*
         $({
-            let f = compile_on(&*interpreter, |x: Exp<$t>, y: Exp<$t>| x.$m2(y))?;
+            let f = compile_on(&interpreter, |x: Exp<$t>, y: Exp<$t>| x.$m2(y))?;
             let expected = Operator::$op2.eval(&[x.scalar(), y.scalar()]).map(Scalar::from_scalar);
             assert_eq!(Some(f.call(x, y)?.value()?), expected, "{} of {x:?}, {y:?}", stringify!($m2));
         })*

@@ -243,7 +243,13 @@ fn scalar_apply(operator: Operator, args: &[&Value]) -> Expr {
     let row = operator.row();
     let data = if row.signature == Signature::Select { &args[1..] } else { args };
     let ty = data[0].ty;
-    let e: Vec<Expr> = args.iter().map(|a| scalar_text(a)).collect();
+    let mut e: Vec<Expr> = args.iter().map(|a| scalar_text(a)).collect();
+    // Two bare literals are `int` to C, and so would be what is made of them.
+    let first = args.len() - data.len();
+    let bare = ty == Ty::I64 && e[first..].iter().take(2).all(|x| !is_typed(&x.text, Lane::I64));
+    if bare && matches!(operator, O::Add | O::Sub | O::Mul | O::Fma | O::Select) {
+        e[first] = Expr::new(format!("(i64){}", e[first].under(Bind::Unary)), Bind::Unary);
+    }
     let cast = |expr: Expr| match ty {
         Ty::I8 | Ty::I16 | Ty::U8 | Ty::U16 => Expr::new(format!("({ty}){}", expr.under(Bind::Unary)), Bind::Unary),
         Ty::F16 | Ty::BF16 => {

@@ -11,6 +11,7 @@ mod expr;
 mod fold;
 mod function;
 pub mod prelude;
+mod tile;
 mod value;
 mod writer;
 

@@ -47,6 +47,10 @@ pub(super) struct Writer<'a> {
     /// Uniform names of the C function around, with their C declarations, in order.
     pub(super) names: Vec<(String, String)>,
     counter: usize,
+    /// Vectors that the code of lanes works on at once, each value an array of them indexed by `u`.
+    ways: usize,
+    /// Set while the lanes of a tile are written.
+    pub(super) tile: Option<super::tile::Tile>,
 }
 
 impl<'a> Writer<'a> {
@@ -65,6 +69,8 @@ impl<'a> Writer<'a> {
             uses,
             names: vec![],
             counter: 0,
+            ways: 1,
+            tile: None,
         }
     }
 
@@ -92,6 +98,38 @@ impl<'a> Writer<'a> {
         format!("{stem}{}", self.counter)
     }
 
+    /// The name of a vector variable, where one vector is meant.
+    fn each(&self, name: &str) -> String {
+        if self.ways > 1 { format!("{name}[u]") } else { name.to_string() }
+    }
+
+    /// A statement on one vector, for all of them.
+    fn act(&mut self, text: &str) {
+        let ways = self.ways;
+        if ways > 1 { self.line(&format!("WAYS(u, {ways}) {text}")) } else { self.line(text) }
+    }
+
+    /// Declares a vector variable.
+    fn set(&mut self, ty: &str, name: &str, text: &str) {
+        if self.ways > 1 {
+            self.line(&format!("{ty} {name}[{}];", self.ways));
+            self.act(&format!("{name}[u] = {text};"));
+        } else {
+            self.line(&format!("{ty} {name} = {text};"));
+        }
+    }
+
+    /// Is a lane of any vector on?
+    fn any(&self, mask: &str) -> String {
+        let parts: Vec<String> = (0..self.ways).map(|u| format!("{mask}[{u}]")).collect();
+        if self.ways > 1 { format!("any({})", parts.join(" | ")) } else { format!("any({mask})") }
+    }
+
+    /// The number of live lanes.
+    fn count(&self) -> String {
+        if self.ways > 1 { "lanes_left(n, u)".into() } else { "n".into() }
+    }
+
     fn vector_type(&mut self, lane: Lane) -> String {
         self.file.lanes_64 |= lane.is_wide();
         lane.vector()
@@ -116,7 +154,7 @@ impl<'a> Writer<'a> {
             Form::Clamped(..) => return value,
         };
         let literal = matches!(value.form, Form::Uniform(_)) && is_literal(&expr.text);
-        let name_already = expr.bind == Bind::Atom && !expr.text.contains(['(', ' ', '[']);
+        let name_already = expr.bind == Bind::Atom && !expr.text.trim_end_matches("[u]").contains(['(', ' ', '[']);
         if literal || name_already || (once && expr.text.len() <= 80) {
             if let Form::Vector(lane, _) = value.form {
                 self.file.lanes_64 |= lane.is_wide();
@@ -129,11 +167,15 @@ impl<'a> Writer<'a> {
             Form::Affine(_) | Form::Clamped(..) => "i64".to_string(),
             Form::Vector(lane, _) => self.vector_type(*lane),
         };
-        self.line(&format!("{ty} {name} = {};", expr.text));
+        if matches!(value.form, Form::Uniform(_)) {
+            self.line(&format!("{ty} {name} = {};", expr.text));
+        } else {
+            self.set(&ty, &name, &expr.text);
+        }
         if !matches!(value.form, Form::Vector(..)) && self.live == Live::Block {
             self.declare(&name, format!("{ty} {name}"));
         }
-        let atom = Expr::atom(name);
+        let atom = if matches!(value.form, Form::Uniform(_)) { Expr::atom(name) } else { Expr::atom(self.each(&name)) };
         value.form = match value.form {
             Form::Uniform(_) => Form::Uniform(atom),
             Form::Affine(_) | Form::Clamped(..) => Form::Affine(atom),
@@ -179,7 +221,7 @@ impl<'a> Writer<'a> {
     }
 
     /// What one step along each axis of a memory moves, in elements.
-    fn strides(&mut self, memory: MemId) -> Vec<Expr> {
+    pub(super) fn strides(&mut self, memory: MemId) -> Vec<Expr> {
         let shape = &self.kernel.memories[memory.0 as usize].shape;
         let strides: Vec<Size> = (0..shape.len()).map(|k| Size::product(&shape[k + 1..])).collect();
         strides.iter().map(|s| self.size(s)).collect()
@@ -187,8 +229,8 @@ impl<'a> Writer<'a> {
 
     fn mask(&self) -> String {
         match &self.live {
-            Live::Count => "first_lanes(n)".into(),
-            Live::Mask(name) => name.clone(),
+            Live::Count => format!("first_lanes({})", self.count()),
+            Live::Mask(name) => self.each(name),
             Live::Block | Live::All => "first_lanes(W)".into(),
         }
     }
@@ -209,6 +251,10 @@ impl<'a> Writer<'a> {
     }
 
     fn load(&mut self, id: Id, memory: MemId, index: &[Id]) {
+        if let Some(value) = super::tile::load(self, memory, index) {
+            self.values.insert(id, value);
+            return;
+        }
         let ty = self.kernel.memories[memory.0 as usize].ty;
         let (address, moving) = self.address(memory, index);
         let lane = Lane::of(ty);
@@ -223,13 +269,13 @@ impl<'a> Writer<'a> {
             }
             Some(Form::Affine(_)) => {
                 let expr = match &self.live {
-                    Live::Mask(mask) => Expr::call(&format!("load_masked_{ty}"), &[address, mask.clone()]),
-                    _ => Expr::call(&format!("load_{ty}"), &[address, "n".into()]),
+                    Live::Mask(_) => Expr::call(&format!("load_masked_{ty}"), &[address, self.mask()]),
+                    _ => Expr::call(&format!("load_{ty}"), &[address, self.count()]),
                 };
                 Value::vector(ty, lane, expr)
             }
             Some(Form::Clamped(at, low, high)) if self.live == Live::Count && !self.wide => {
-                let args = [address, at.text, low.text, high.text, "n".into()];
+                let args = [address, at.text, low.text, high.text, self.count()];
                 Value::vector(ty, lane, Expr::call(&format!("load_clamped_{ty}"), &args))
             }
             Some(form @ (Form::Clamped(..) | Form::Vector(..))) => {
@@ -267,9 +313,11 @@ impl<'a> Writer<'a> {
                 let value = spread(self);
                 let written = self.kernel.memories[memory.0 as usize].space == Space::Global(Access::Write);
                 match &self.live {
-                    Live::Mask(mask) => format!("store_masked_{ty}({address}, {value}, {mask});"),
-                    _ if written && ty.bytes() >= 4 => format!("stream_{ty}({address}, {value}, n, past);"),
-                    _ => format!("store_{ty}({address}, {value}, n);"),
+                    Live::Mask(_) => format!("store_masked_{ty}({address}, {value}, {});", self.mask()),
+                    _ if written && ty.bytes() >= 4 => {
+                        format!("stream_{ty}({address}, {value}, {}, past);", self.count())
+                    }
+                    _ => format!("store_{ty}({address}, {value}, {});", self.count()),
                 }
             }
             Some(form @ (Form::Clamped(..) | Form::Vector(..))) => {
@@ -281,7 +329,7 @@ impl<'a> Writer<'a> {
             }
             Some(Form::Uniform(_)) => unreachable!("a uniform index does not move"),
         };
-        self.line(&text);
+        if self.live == Live::Block { self.line(&text) } else { self.act(&text) }
     }
 
     // ---- statements
@@ -359,10 +407,16 @@ impl<'a> Writer<'a> {
                 self.declare(&name, format!("{} {name}", scalar_type(ty)));
                 (scalar_type(ty).to_string(), Value::uniform(ty, Expr::atom(&name)), "0")
             } else {
-                (self.vector_type(lane), Value::vector(ty, lane, Expr::atom(&name)), "{0}")
+                let zero = if self.ways > 1 { "0" } else { "{0}" };
+                (self.vector_type(lane), Value::vector(ty, lane, Expr::atom(self.each(&name))), zero)
             };
-            let text = start.get(k).map_or(zero.to_string(), |v| self.as_slot(v, ty));
-            self.line(&format!("{declared} {name} = {text};"));
+            let zero = if zero == "0" && self.live != Live::Block { format!("({declared}){{0}}") } else { zero.into() };
+            let text = start.get(k).map_or(zero, |v| self.as_slot(v, ty));
+            if self.live == Live::Block {
+                self.line(&format!("{declared} {name} = {text};"));
+            } else {
+                self.set(&declared, &name, &text);
+            }
             slots.push(value);
         }
         slots
@@ -394,26 +448,33 @@ impl<'a> Writer<'a> {
             }
             let text = match mask {
                 None => text,
-                Some(mask) => format!("select_{}({mask}, {text}, {name})", Lane::of(slot.ty).name()),
+                Some(mask) => format!("select_{}({}, {text}, {name})", Lane::of(slot.ty).name(), self.each(mask)),
             };
             lines.push((name, slot.ty, text));
         }
-        let clash =
-            |name: &str, own: usize| lines.iter().enumerate().any(|(k, l)| k > own && tokens(&l.2).any(|t| t == name));
-        let clashes: Vec<bool> = lines.iter().enumerate().map(|(k, l)| clash(&l.0, k)).collect();
+        let clash = |own: usize, name: &str| lines[own + 1..].iter().any(|l| tokens(&l.2).any(|t| t == name));
+        let clashes: Vec<bool> = lines.iter().enumerate().map(|(k, l)| clash(k, l.0.trim_end_matches("[u]"))).collect();
+        // What a later line still reads is set at the very end.
         let mut late = vec![];
         for ((name, ty, text), clash) in lines.clone().into_iter().zip(clashes) {
             if clash {
                 let next = self.fresh("t");
-                let declared =
-                    if self.live == Live::Block { scalar_type(ty).to_string() } else { self.vector_type(Lane::of(ty)) };
-                self.line(&format!("{declared} {next} = {text};"));
-                late.push(format!("{name} = {next};"));
+                if self.live == Live::Block {
+                    self.line(&format!("{} {next} = {text};", scalar_type(ty)));
+                    late.push(format!("{name} = {next};"));
+                } else {
+                    let declared = self.vector_type(Lane::of(ty));
+                    self.set(&declared, &next, &text);
+                    late.push(format!("{name} = {};", self.each(&next)));
+                }
             } else {
-                late.push(format!("{name} = {text};"));
+                let line = format!("{name} = {text};");
+                if self.live == Live::Block { self.line(&line) } else { self.act(&line) }
             }
         }
-        late.iter().for_each(|l| self.line(l));
+        for line in late {
+            if self.live == Live::Block { self.line(&line) } else { self.act(&line) }
+        }
     }
 
     fn enter(&mut self, body: &Body, args: &[Value]) {
@@ -452,10 +513,10 @@ impl<'a> Writer<'a> {
                     continue;
                 }
                 let mask = self.fresh("m");
-                let text = format!("vi32 {mask} = {} & {symbol}{};", self.mask(), test.under(Bind::Atom));
-                self.line(&text);
+                let text = format!("{} & {symbol}{}", self.mask(), test.under(Bind::Atom));
+                self.set("vi32", &mask, &text);
                 let before = std::mem::replace(&mut self.live, Live::Mask(mask.clone()));
-                self.block(&format!("if (any({mask}))"), |w| {
+                self.block(&format!("if ({})", self.any(&mask)), |w| {
                     w.stmts(body)?;
                     w.assign(&slots, &body.results, Some(&mask));
                     Ok(())
@@ -468,6 +529,14 @@ impl<'a> Writer<'a> {
     }
 
     fn count_loop(&mut self, stmt: &Stmt, bounds: [Id; 3], init: &[Id], body: &Body) -> Result<(), EmitError> {
+        let by_one = matches!(&self.get(bounds[2]).form, Form::Uniform(e) if e.text == "1");
+        if self.live == Live::Block
+            && init.is_empty()
+            && by_one
+            && super::tile::write(self, bounds[0], bounds[1], body)?
+        {
+            return Ok(());
+        }
         let start = self.all(init);
         let slots = self.slots(stmt, &start);
         let counter_ty = body.params[0].ty.elem();
@@ -499,16 +568,17 @@ impl<'a> Writer<'a> {
             let (first, end) = (expr::spread(&lo, lane).text, expr::spread(&hi, lane).text);
             let by = expr::spread(&step, lane).text;
             let mask = self.mask();
-            self.line(&format!("{counter_type} {name} = {first};"));
-            self.line(&format!("vi32 {on} = {mask};"));
+            self.set(&counter_type, &name, &first);
+            self.set("vi32", &on, &mask);
+            let (counter, live) = (self.each(&name), self.each(&on));
             let before = std::mem::replace(&mut self.live, Live::Mask(on.clone()));
-            self.enter(body, &[&[Value::vector(counter_ty, lane, Expr::atom(&name))], &slots[..]].concat());
+            self.enter(body, &[&[Value::vector(counter_ty, lane, Expr::atom(&counter))], &slots[..]].concat());
             self.block("for (;;)", |w| {
-                w.line(&format!("{on} &= lt_{}({name}, {end});", lane.name()));
-                w.line(&format!("if (!any({on})) break;"));
+                w.act(&format!("{live} &= lt_{}({counter}, {end});", lane.name()));
+                w.line(&format!("if (!{}) break;", w.any(&on)));
                 w.stmts(body)?;
                 w.assign(&slots, &body.results, Some(&on));
-                w.line(&format!("{name} += {by};"));
+                w.act(&format!("{counter} += {by};"));
                 Ok(())
             })?;
             self.live = before;
@@ -533,13 +603,14 @@ impl<'a> Writer<'a> {
             })?;
         } else {
             let (on, mask) = (self.fresh("on"), self.mask());
-            self.line(&format!("vi32 {on} = {mask};"));
+            self.set("vi32", &on, &mask);
+            let live = self.each(&on);
             let before = std::mem::replace(&mut self.live, Live::Mask(on.clone()));
             self.block("for (;;)", |w| {
                 w.stmts(cond)?;
                 let test = expr::spread(&w.get(cond.results[0]), Lane::Mask);
-                w.line(&format!("{on} &= {};", test.text));
-                w.line(&format!("if (!any({on})) break;"));
+                w.act(&format!("{live} &= {};", test.text));
+                w.line(&format!("if (!{}) break;", w.any(&on)));
                 w.stmts(body)?;
                 w.assign(&slots, &body.results, Some(&on));
                 Ok(())
@@ -572,11 +643,18 @@ impl<'a> Writer<'a> {
         let mut names = vec![];
         for bind in &stmt.binds {
             let (result, ty) = (self.fresh("r"), self.vector_type(lane(&bind.ty)));
-            self.line(&format!("{ty} {result};"));
+            let many = if self.ways > 1 { format!("[{}]", self.ways) } else { String::new() };
+            self.line(&format!("{ty} {result}{many};"));
+            let result = self.each(&result);
             texts.push(format!("&{result}"));
             names.push(result);
         }
-        self.line(&format!("{name}({});", texts.join(", ")));
+        let text = format!("{name}({});", texts.join(", "));
+        if self.live == Live::Block {
+            self.line(&text)
+        } else {
+            self.act(&text)
+        }
         for (bind, result) in stmt.binds.iter().zip(names) {
             let value = self.called(bind.ty.elem(), Expr::atom(result));
             self.bind(bind.id, value, false);
@@ -629,16 +707,20 @@ impl<'a> Writer<'a> {
     /// A position of lanes: `i`, `i + 1`, ….
     pub(super) fn first_turn(&self, name: &str) -> Value {
         let range = (!self.wide).then_some((0, 1 << 30));
-        Value { ty: Ty::I64, form: Form::Affine(Expr::atom(name)), range }
+        let bind = if name.contains(' ') { Bind::Sum } else { Bind::Atom };
+        Value { ty: Ty::I64, form: Form::Affine(Expr::new(name.into(), bind)), range }
     }
 
     fn lanes(&mut self, lo: Id, hi: Id, body: &Body) -> Result<(), EmitError> {
         let name = self.file.function_name(&self.kernel.name, "lanes");
-        let turn = self.first_turn("i");
+        self.ways = ways(body);
+        let turn = self.first_turn(if self.ways > 1 { "i + u * W" } else { "i" });
         let text = self.aside(Live::Count, |w| {
             w.enter(body, &[turn]);
             w.stmts(body)
         })?;
+        let step = if self.ways > 1 { format!("{} * W", self.ways) } else { "W".into() };
+        self.ways = 1;
         let (declarations, arguments) = self.captured(&text);
         let parameters = [&declarations[..], &["i64 i".to_string(), "int n".to_string()]].concat().join(", ");
         self.file.items.push(format!("FN void {name}({parameters}) {{\n{text}}}\n"));
@@ -647,7 +729,7 @@ impl<'a> Writer<'a> {
         let i = self.fresh("j");
         let call = |n: &str| format!("{name}({});", [&arguments[..], &[i.clone(), n.to_string()]].concat().join(", "));
         self.line(&format!("i64 {i} = {};", lo.text));
-        self.line(&format!("for (; {i} + W <= {}; {i} += W) {}", hi.right_of(Bind::Compare), call("W")));
+        self.line(&format!("for (; {i} + {step} <= {}; {i} += {step}) {}", hi.right_of(Bind::Compare), call(&step)));
         let rest = format!("(int)({} - {i})", hi.under(Bind::Sum));
         self.line(&format!("if ({i} < {}) {}", hi.right_of(Bind::Compare), call(&rest)));
         Ok(())
@@ -745,6 +827,37 @@ impl<'a> Writer<'a> {
         self.file.items.push(text);
         Ok(())
     }
+}
+
+/// How many vectors to work on at once. A loop waits for its own results each turn; with several vectors there is
+/// something to do meanwhile. Straight code has enough of that, and more vectors would only need more registers.
+fn ways(body: &Body) -> usize {
+    fn loops(body: &Body) -> (bool, bool) {
+        let mut found = (false, false);
+        for stmt in &body.stmts {
+            match &stmt.op {
+                Op::While { .. } => found.1 = true,
+                Op::For { .. } => found.0 = true,
+                _ => {}
+            }
+            for inner in stmt.op.bodies() {
+                let (counted, open) = loops(inner);
+                found = (found.0 || counted, found.1 || open);
+            }
+        }
+        found
+    }
+    let statements: usize = count_all(body);
+    match loops(body) {
+        (false, false) => 1,
+        (true, false) if statements < 24 => 4,
+        _ if statements < 80 => 2,
+        _ => 1,
+    }
+}
+
+fn count_all(body: &Body) -> usize {
+    body.stmts.iter().map(|s| 1 + s.op.bodies().into_iter().map(count_all).sum::<usize>()).sum()
 }
 
 /// Drops declarations that nothing mentions.

@@ -213,9 +213,10 @@ impl<'g> Lowering<'g> {
         let homes: Vec<MemId> = outputs.into_iter().map(|(b, shape)| w.global(b, Access::Write, shape)).collect();
         w.bind_globals(&stmt.op);
         let block = w.push(Op::Place(crate::code::Place::Block, 0), Ty::I64);
-        let grid = [before, &[down, across]].concat();
+        // Down first: neighbouring tiles then read neighbouring elements.
+        let grid = [before, &[across, down]].concat();
         let mut at = unflatten(&mut w, block, &grid);
-        let (column, row) = (at.pop().expect("a column"), at.pop().expect("a row"));
+        let (row, column) = (at.pop().expect("a row"), at.pop().expect("a column"));
         let (top, bottom) = piece(&mut w, row, TILE_ROWS, rows);
         let (lo, hi) = piece(&mut w, column, TILE_COLUMNS, last);
         w.for_each(top, bottom, 1, (vec![], &[]), |w, r, _| {

@@ -19,6 +19,9 @@ FN vi32 iota_i32(void) {
 
 FN vi64 iota_i64(void) { return __builtin_convertvector(iota_i32(), vi64); }
 
+// Of n lanes in several vectors, those of vector u.
+FN int lanes_left(int n, int u) { return n - u * W > W ? W : n - u * W; }
+
 // The lanes 0..n.
 FN vi32 first_lanes(int n) { return iota_i32() < n; }
 

@@ -264,3 +264,29 @@ FN v$V load_clamped_$T(const $T *p, i64 at, i64 lo, i64 hi, int n) {
 FN vi32 load_clamped_bool(const u8 *p, i64 at, i64 lo, i64 hi, int n) {
     return (vi32)(load_clamped_u8(p, at, lo, hi, n) != 0);
 }
+
+// One step of turning a square of lanes: rows h apart swap the halves of their 2h-lane groups that lie off the diagonal.
+//: T = f32, i32, u32
+FN void turn_step_$T(v$T *square, int h) {
+    vi32 lane = iota_i32(), upper = (lane & h) != 0;
+    vi32 low = select_i32(upper, lane - h + W, lane), high = select_i32(upper, lane + W, lane + h);
+    EACH(k) if (!(k & h)) {
+        v$T a = square[k], b = square[k + h];
+#ifdef __clang__
+        EACH(i) { square[k][i] = low[i] < W ? a[low[i]] : b[low[i] - W]; square[k + h][i] = high[i] < W ? a[high[i]] : b[high[i] - W]; }
+#else
+        square[k] = __builtin_shuffle(a, b, low);
+        square[k + h] = __builtin_shuffle(a, b, high);
+#endif
+    }
+}
+
+// A square of W rows, stride apart in memory, loaded along the rows and turned around: vector k holds column k.
+//: T = f32, i32, u32
+FN void load_turned_$T(v$T *square, const $T *p, i64 stride, int rows, int columns) {
+    EACH(k) square[k] = k < rows ? load_$T(p + k * stride, columns) : (v$T){0};
+    turn_step_$T(square, 1);
+    if (W > 2) turn_step_$T(square, 2);
+    if (W > 4) turn_step_$T(square, 4);
+    if (W > 8) turn_step_$T(square, 8);
+}

@@ -27,9 +27,11 @@
 #ifdef __clang__
 # define KNOWS(x) HAS(x)
 # define EACH(i) _Pragma("clang loop unroll(full)") for (int i = 0; i < W; i++)
+# define WAYS(u, n) _Pragma("clang loop unroll(full)") for (int u = 0; u < n; u++)
 #else
 # define KNOWS(x) 1
 # define EACH(i) _Pragma("GCC unroll 16") for (int i = 0; i < W; i++)
+# define WAYS(u, n) _Pragma("GCC unroll 4") for (int u = 0; u < n; u++)
 #endif
 
 // Is there a fused multiply-add? Elsewhere it is emulated: exact, but slow.
