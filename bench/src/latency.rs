@@ -17,7 +17,7 @@ const PARTS: [&str; 4] =
 /// Traces, lowers, compiles and calls Black-Scholes, and prints the times in seconds.
 pub fn compile_once() -> Result<(), Failure> {
     let interpreter = slyz::device("interpreter")?;
-    let (tracing, traced) = seconds(|| slyz::compile_on(&*interpreter, black_scholes));
+    let (tracing, traced) = seconds(|| slyz::compile_on(&interpreter, black_scholes));
     let traced = traced?;
     let (passes, text) = seconds(|| {
         let plan = slyz_sir::lower::cpu::lower(&slyz_sir::pass::optimize(traced.graph()));
