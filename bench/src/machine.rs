@@ -15,6 +15,8 @@ pub struct Machine {
     pub compilers: String,
     /// How many threads everybody had.
     pub threads: usize,
+    /// How many processes wanted a processor in the last minute, ours among them, where the system tells.
+    pub load: Option<String>,
 }
 
 /// The first line a command prints.
@@ -38,5 +40,6 @@ pub fn describe(date: Option<String>, native: &Native) -> Machine {
         model: model.or_else(|| says("uname", "-m")).unwrap_or_else(unknown),
         compilers: format!("{}; {}", native.compiler, says("rustc", "--version").unwrap_or_else(unknown)),
         threads: rayon::current_num_threads(),
+        load: std::fs::read_to_string("/proc/loadavg").ok().and_then(|s| Some(s.split(' ').next()?.to_string())),
     }
 }

@@ -43,8 +43,9 @@ const COLUMNS: [&str; 7] = [OURS, "C", "C-nt", "rayon", "ndarray", "faer", "gemm
 /// The whole page.
 pub fn page(machine: &Machine, rows: &[Row], latencies: &[Timing], python: &Python) -> String {
     let mut page = String::from("# Speed on the CPU\n\n");
-    let Machine { command, date, model, compilers, threads } = machine;
-    let _ = writeln!(page, "`{command}`, {date}; {model}, {threads} threads; {compilers}.\n");
+    let Machine { command, date, model, compilers, threads, load } = machine;
+    let load = load.as_ref().map_or(String::new(), |load| format!("; load average {load} at the end"));
+    let _ = writeln!(page, "`{command}`, {date}; {model}, {threads} threads{load}; {compilers}.\n");
     page += "Milliseconds, median of runs in which the contestants alternate; every result is checked. \"C\" is hand-written \
         vector C (`bench/kernels`), \"C-nt\" with non-temporal stores, \"rayon\" plain Rust on all threads with the \
         standard library's mathematics; ndarray multiplies matrices with `matrixmultiply`. Outputs are there \
