@@ -40,11 +40,11 @@ static inline void moments_fold_fold_tree(f32 *part0, f32 *part1, f32 *part2) {
 
 static inline void moments_fold_fold_chunk(const f32 *restrict in0, i64 lo, i64 hi, f32 *y0, f32 *y1, f32 *y2) {
     vf32 acc0[64 / W];
-    for (int u = 0; u < 64 / W; u++) acc0[u] = all_f32(0.0f);
+    WAYS(u, 64 / W) acc0[u] = all_f32(0.0f);
     vf32 acc1[64 / W];
-    for (int u = 0; u < 64 / W; u++) acc1[u] = all_f32(0.0f);
+    WAYS(u, 64 / W) acc1[u] = all_f32(0.0f);
     vf32 acc2[64 / W];
-    for (int u = 0; u < 64 / W; u++) acc2[u] = all_f32(0.0f);
+    WAYS(u, 64 / W) acc2[u] = all_f32(0.0f);
     i64 run = (hi - lo + 63) / 64;
     for (int u = 0; u < 64 / W; u++) {
         vi32 at = all_i32((i32)lo) + (iota_i32() + (i32)(u * W)) * (i32)run;
@@ -65,11 +65,11 @@ static inline void moments_fold_fold_chunk(const f32 *restrict in0, i64 lo, i64 
         }
     }
     f32 part0[64];
-    for (int u = 0; u < 64 / W; u++) store_f32(part0 + u * W, acc0[u], W);
+    WAYS(u, 64 / W) store_f32(part0 + u * W, acc0[u], W);
     f32 part1[64];
-    for (int u = 0; u < 64 / W; u++) store_f32(part1 + u * W, acc1[u], W);
+    WAYS(u, 64 / W) store_f32(part1 + u * W, acc1[u], W);
     f32 part2[64];
-    for (int u = 0; u < 64 / W; u++) store_f32(part2 + u * W, acc2[u], W);
+    WAYS(u, 64 / W) store_f32(part2 + u * W, acc2[u], W);
     moments_fold_fold_tree(part0, part1, part2);
     *y0 = part0[0];
     *y1 = part1[0];
@@ -138,11 +138,11 @@ static inline void moments_fold_parts_fold_tree(f32 *part0, f32 *part1, f32 *par
 
 static inline void moments_fold_parts_fold_chunk(const f32 *restrict tmp1, const f32 *restrict tmp2, const f32 *restrict tmp3, i64 lo, i64 hi, f32 *y0, f32 *y1, f32 *y2) {
     vf32 acc0[64 / W];
-    for (int u = 0; u < 64 / W; u++) acc0[u] = all_f32(0.0f);
+    WAYS(u, 64 / W) acc0[u] = all_f32(0.0f);
     vf32 acc1[64 / W];
-    for (int u = 0; u < 64 / W; u++) acc1[u] = all_f32(0.0f);
+    WAYS(u, 64 / W) acc1[u] = all_f32(0.0f);
     vf32 acc2[64 / W];
-    for (int u = 0; u < 64 / W; u++) acc2[u] = all_f32(0.0f);
+    WAYS(u, 64 / W) acc2[u] = all_f32(0.0f);
     i64 run = (hi - lo + 63) / 64;
     for (int u = 0; u < 64 / W; u++) {
         vi32 at = all_i32((i32)lo) + (iota_i32() + (i32)(u * W)) * (i32)run;
@@ -163,11 +163,11 @@ static inline void moments_fold_parts_fold_chunk(const f32 *restrict tmp1, const
         }
     }
     f32 part0[64];
-    for (int u = 0; u < 64 / W; u++) store_f32(part0 + u * W, acc0[u], W);
+    WAYS(u, 64 / W) store_f32(part0 + u * W, acc0[u], W);
     f32 part1[64];
-    for (int u = 0; u < 64 / W; u++) store_f32(part1 + u * W, acc1[u], W);
+    WAYS(u, 64 / W) store_f32(part1 + u * W, acc1[u], W);
     f32 part2[64];
-    for (int u = 0; u < 64 / W; u++) store_f32(part2 + u * W, acc2[u], W);
+    WAYS(u, 64 / W) store_f32(part2 + u * W, acc2[u], W);
     moments_fold_parts_fold_tree(part0, part1, part2);
     *y0 = part0[0];
     *y1 = part1[0];

@@ -16,10 +16,10 @@ static inline void softmax_rows_fold_tree(f32 *part0) {
 
 static inline f32 softmax_rows_fold_chunk(const f32 *restrict in0, i64 M, i64 block, i64 lo, i64 hi) {
     vf32 acc0[64 / W];
-    for (int u = 0; u < 64 / W; u++) acc0[u] = all_f32(-__builtin_inff());
+    WAYS(u, 64 / W) acc0[u] = all_f32(-__builtin_inff());
     i64 i = lo;
     for (; i + 64 <= hi; i += 64) {
-        for (int u = 0; u < 64 / W; u++) {
+        WAYS(u, 64 / W) {
             vf32 x0 = softmax_rows_fold_value(in0, M, block, i + u * W, W);
             acc0[u] = max_f32(acc0[u], x0);
         }
@@ -32,7 +32,7 @@ static inline f32 softmax_rows_fold_chunk(const f32 *restrict in0, i64 M, i64 bl
         acc0[u] = select_f32(first_lanes(n), acc0[u], old0);
     }
     f32 part0[64];
-    for (int u = 0; u < 64 / W; u++) store_f32(part0 + u * W, acc0[u], W);
+    WAYS(u, 64 / W) store_f32(part0 + u * W, acc0[u], W);
     softmax_rows_fold_tree(part0);
     return part0[0];
 }
@@ -78,10 +78,10 @@ static inline void softmax_rows_fold2_tree(f32 *part0) {
 
 static inline f32 softmax_rows_fold2_chunk(f32 *restrict row2, i64 lo, i64 hi) {
     vf32 acc0[64 / W];
-    for (int u = 0; u < 64 / W; u++) acc0[u] = all_f32(0.0f);
+    WAYS(u, 64 / W) acc0[u] = all_f32(0.0f);
     i64 i = lo;
     for (; i + 64 <= hi; i += 64) {
-        for (int u = 0; u < 64 / W; u++) {
+        WAYS(u, 64 / W) {
             vf32 x0 = softmax_rows_fold2_value(row2, i + u * W, W);
             acc0[u] = acc0[u] + x0;
         }
@@ -94,7 +94,7 @@ static inline f32 softmax_rows_fold2_chunk(f32 *restrict row2, i64 lo, i64 hi) {
         acc0[u] = select_f32(first_lanes(n), acc0[u], old0);
     }
     f32 part0[64];
-    for (int u = 0; u < 64 / W; u++) store_f32(part0 + u * W, acc0[u], W);
+    WAYS(u, 64 / W) store_f32(part0 + u * W, acc0[u], W);
     softmax_rows_fold2_tree(part0);
     return part0[0];
 }

@@ -289,10 +289,7 @@ fn chunk_function(w: &mut Writer, fold: &Fold, value: &Captured, tree: &Captured
     }
     for (j, lane) in fold.lanes.iter().enumerate() {
         text.add(1, format!("{} part{j}[64];", lane.scalar()));
-        text.add(
-            1,
-            format!("WAYS(u, 64 / W) store_{}(part{j} + u * W, acc{j}[u], W);", lane.scalar()),
-        );
+        text.add(1, format!("WAYS(u, 64 / W) store_{}(part{j} + u * W, acc{j}[u], W);", lane.scalar()));
     }
     text.add(1, tree.call(&fold.named("part@")) + ";");
     text.all(1, fold.each(|j, _| fold.give(j, &format!("part{j}[0]"))));
