@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-axis!(N, M);
+axis!(N);
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src")
@@ -30,15 +30,6 @@ fn scaled(x: Arr<f32, N>, a: Exp<f32>) -> Arr<f32, N> {
     x * a + 1.0
 }
 
-fn variance(x: Arr<f32, (N, M)>) -> Arr<f32, N> {
-    tabulate(|i| {
-        let row = x.row(i);
-        let mean = row.sum() / Idx::<M>::extent().cast::<f32>();
-        let d = row - mean;
-        (d * d).sum()
-    })
-}
-
 fn smooth(x: Arr<f32, N>) -> Arr<f32, N> {
     let y = x.map(|v| v.exp().sin());
     tabulate(|i: Idx<N>| y.at((i - 1).clamp()) + y.at(i) + y.at((i + 1).clamp()))
@@ -46,18 +37,18 @@ fn smooth(x: Arr<f32, N>) -> Arr<f32, N> {
 
 /// One of the programs above, as the chapter's readers see it: `what` is `sir`, `optimized`, `explain` or `c`.
 fn program(what: &str, name: &str) -> Result<String> {
+    let cpu = slyz::device("cpu")?;
     let (graph, explain, source) = match name {
-        "norm" => parts(&compile(norm)?),
-        "scaled" => parts(&compile(scaled)?),
-        "variance" => parts(&compile(variance)?),
-        "smooth" => parts(&compile(smooth)?),
+        "norm" => parts(&compile_on(&cpu, norm)?),
+        "scaled" => parts(&compile_on(&cpu, scaled)?),
+        "smooth" => parts(&compile_on(&cpu, smooth)?),
         other => return Err(format!("there is no program {other}").into()),
     };
     Ok(match what {
         "sir" => graph.to_string(),
         "optimized" => optimize(&graph).to_string(),
         "explain" => explain,
-        _ => kernels(&source),
+        _ => kernels(&source, name),
     })
 }
 
@@ -65,9 +56,9 @@ fn parts<Sig>(f: &Compiled<Sig>) -> (slyz_sir::graph::Graph, String, String) {
     (f.graph().clone(), f.explain(), f.source().to_string())
 }
 
-/// The kernels alone: the prelude before them is long, and the same for all.
-fn kernels(source: &str) -> String {
-    let start = source.find("\nvoid slyz_kernel_0").map_or(0, |newline| newline + 1);
+/// The code of the function alone: the prelude before it is long, and much the same for all.
+fn kernels(source: &str, name: &str) -> String {
+    let start = source.find(&format!("\nFN void {name}_")).map_or(0, |newline| newline + 1);
     source[start..].to_string()
 }
 
@@ -83,7 +74,8 @@ fn message(words: &[&str]) -> Result<String> {
     let [file, number, lines] = words else { return Err("a message has a file, a number and a count of lines".into()) };
     let text = fs::read_to_string(fails().join(format!("{file}.stderr")))?;
     let error = text.split("\n\n").nth(number.parse()?).ok_or(format!("{file} has no error {number}"))?;
-    Ok(error.lines().take(lines.parse()?).map(|line| format!("{line}\n")).collect())
+    let lines: Vec<&str> = error.lines().take(lines.parse()?).collect();
+    Ok(lines.join("\n").trim_end_matches([' ', '|', '\n']).to_string())
 }
 
 /// The chapter with every listing made again.

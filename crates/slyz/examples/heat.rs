@@ -7,9 +7,7 @@ use slyz::prelude::*;
 axis!(N, M);
 
 fn heat(u: Arr<f32, (N, M)>) -> Arr<f32, (N, M)> {
-    u.stencil(Border::Clamp, |u| {
-        u((0, 0)) + 0.1 * (u((-1, 0)) + u((1, 0)) + u((0, -1)) + u((0, 1)) - 4.0 * u((0, 0)))
-    })
+    u.stencil(Border::Clamp, |u| u((0, 0)) + 0.1 * (u((-1, 0)) + u((1, 0)) + u((0, -1)) + u((0, 1)) - 4.0 * u((0, 0))))
 }
 
 fn main() -> Result<(), slyz::Error> {
