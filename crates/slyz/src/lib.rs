@@ -71,6 +71,8 @@ pub use layout::{Permute2, Permute3, Permute4, concat};
 pub use loops::{iterate, repeat_while};
 pub use position::{At, Idx, Near, Offset};
 pub use shape::{Align, AxisNamed, AxisNo, Cube, Flatten, Inner, Matrix, No, Pos, Position, Shape, Stack, Vector};
+/// Makes a field-less enum an axis.
+///
 /// ```
 /// use slyz::prelude::*;
 /// axis!(N);
@@ -81,6 +83,8 @@ pub use shape::{Align, AxisNamed, AxisNo, Cube, Flatten, Inner, Matrix, No, Pos,
 /// # Ok::<(), slyz::Error>(())
 /// ```
 pub use slyz_macros::Axis;
+/// Makes a struct an element of arrays.
+///
 /// ```
 /// use slyz::prelude::*;
 /// axis!(N);
@@ -91,6 +95,8 @@ pub use slyz_macros::Axis;
 /// # Ok::<(), slyz::Error>(())
 /// ```
 pub use slyz_macros::Elem;
+/// Plain Rust control flow over traced values, and a function that stays one.
+///
 /// ```
 /// use slyz::prelude::*;
 /// axis!(N);
