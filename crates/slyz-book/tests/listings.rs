@@ -53,7 +53,7 @@ fn program(what: &str, name: &str) -> Result<String> {
 }
 
 fn parts<Sig>(f: &Compiled<Sig>) -> (slyz_sir::graph::Graph, String, String) {
-    (f.graph().clone(), f.explain(), f.source().to_string())
+    (f.graph().clone(), f.explain().to_string(), f.source().to_string())
 }
 
 /// The code of the function alone: the prelude before it is long, and much the same for all.
