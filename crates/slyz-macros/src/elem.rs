@@ -240,7 +240,7 @@ fn is_copy(bound: &TypeParamBound) -> bool {
 }
 
 /// Whether the type depends on one of the parameters.
-fn mentions(ty: &Type, params: &[Ident]) -> bool {
+pub(crate) fn mentions(ty: &Type, params: &[Ident]) -> bool {
     struct Search<'a>(&'a [Ident], bool);
     impl Visit<'_> for Search<'_> {
         fn visit_type_path(&mut self, it: &syn::TypePath) {

@@ -1,4 +1,4 @@
-//! The macros of Słyż: `#[function]`, `#[derive(Axis)]` and `#[derive(Elem)]`.
+//! The macros of Słyż: `#[function]`, `#[derive(Axis)]`, `#[derive(Elem)]` and `#[derive(Naperian)]`.
 //!
 //! This crate only rewrites syntax; it knows no types and does no tracing. What the output calls lives in
 //! `::slyz::__private`, and `README.md` beside this crate's manifest is the contract between the two.
@@ -10,7 +10,7 @@
 //! | `returns.rs` | turns guard and tail `return`s into values |
 //! | `assigned.rs` | finds the outer locals that a branch assigns |
 //! | `rewrite.rs` | rewrites `if`, comparisons, `&&`, `||`; rejects what cannot be carried |
-//! | `axis.rs`, `elem.rs` | the derives |
+//! | `axis.rs`, `elem.rs`, `naperian.rs` | the derives |
 #![forbid(unsafe_code)]
 
 mod assigned;
@@ -19,6 +19,7 @@ mod elem;
 mod function;
 #[cfg(test)]
 mod golden;
+mod naperian;
 mod returns;
 mod rewrite;
 
@@ -90,4 +91,26 @@ pub fn axis(item: TokenStream) -> TokenStream {
 #[proc_macro_derive(Elem)]
 pub fn elem(item: TokenStream) -> TokenStream {
     elem::expand(item.into()).into()
+}
+
+/// Makes a struct of elements a container, with the whole tower of classes of `slyz::naperian`, up to `Dimension`.
+///
+/// The struct has one type parameter, its elements. A field is an element or a container of elements: `[T; 3]`, `(T, T)`,
+/// another such struct. Two enums are made beside it, as visible as the struct: `RgbFamily`, without values, is the name
+/// of the family; `RgbLog` is the type of its positions, with one variant per field, in order. A field that is a container
+/// has its positions in the variant; the fields of a tuple struct are at `At0`, `At1`, and so on.
+///
+/// ```text
+/// #[derive(Naperian)]
+/// struct Rgb<T> { r: T, g: T, b: T }               // enum RgbLog { R, G, B }
+///
+/// #[derive(Naperian)]
+/// struct Body<T> { position: [T; 3], mass: T }     // enum BodyLog { Position(Fin<3>), Mass }
+///
+/// let gray = RgbFamily::pure(0.5);
+/// let green = *Rgb { r: 0.1, g: 0.2, b: 0.3 }.index(RgbLog::G);
+/// ```
+#[proc_macro_derive(Naperian)]
+pub fn naperian(item: TokenStream) -> TokenStream {
+    naperian::expand(item.into()).into()
 }

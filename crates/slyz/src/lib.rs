@@ -25,6 +25,7 @@
 //! | `arr.rs`, `fold.rs`, `layout.rs`, `stencil.rs`, `loops.rs` | arrays and combinators |
 //! | `trace.rs`, `record.rs` | the function being traced, and what operations record; nothing there is generic |
 //! | `compile.rs`, `feed.rs`, `tensor.rs`, `explain.rs` | compiling, calling, and data |
+//! | `naperian/` | the Naperian classes for arrays and structs on the host; no tracing |
 //! | `private.rs` | what `#[slyz::function]` expands to |
 #![forbid(unsafe_code)]
 
@@ -46,6 +47,7 @@ mod feed;
 mod fold;
 mod layout;
 mod loops;
+pub mod naperian;
 mod position;
 pub mod prelude;
 mod record;
@@ -96,6 +98,15 @@ pub use slyz_macros::Axis;
 /// # Ok::<(), slyz::Error>(())
 /// ```
 pub use slyz_macros::Elem;
+/// Makes a struct a container of the host's Naperian classes.
+///
+/// ```
+/// use slyz::naperian::*;
+/// #[derive(Clone, Debug, PartialEq, Naperian)]
+/// struct Pixel<T> { r: T, g: T, b: T }
+/// assert_eq!([Pixel { r: 1, g: 2, b: 3 }].transpose(), Pixel { r: [1], g: [2], b: [3] });
+/// ```
+pub use slyz_macros::Naperian;
 /// Plain Rust control flow over traced values, and a function that stays one.
 ///
 /// ```

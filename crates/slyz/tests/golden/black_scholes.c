@@ -1,9 +1,10 @@
 FN vf32 normcdf(vf32 x0) {
     vf32 v7 = abs_f32(x0);
     vf32 v8 = 1.0f / (1.0f + 0.2316419f * v7);
-    vf32 v9 = (((1.3302745f * v8 - 1.821256f) * v8 + 1.7814779f) * v8 - 0.35656378f) * v8 + 0.31938154f;
-    vf32 v10 = 1.0f - 0.3989423f * exp_f32(-v7 * v7 / 2.0f) * (v9 * v8 + 0.0f);
-    return select_f32(x0 < 0.0f, 1.0f - v10, v10);
+    vf32 v9 = fma_f32(fma_f32(all_f32(1.3302745f), v8, all_f32(-1.821256f)), v8, all_f32(1.7814779f));
+    vf32 v10 = fma_f32(fma_f32(fma_f32(v9, v8, all_f32(-0.35656378f)), v8, all_f32(0.31938154f)), v8, all_f32(0.0f));
+    vf32 v11 = 1.0f - 0.3989423f * exp_f32(-v7 * v7 / 2.0f) * v10;
+    return select_f32(x0 < 0.0f, 1.0f - v11, v11);
 }
 
 FN void black_scholes_map_lanes(f32 *restrict out0, const f32 *restrict in0, const f32 *restrict in1, const f32 *restrict in2, int past, i64 i, int n) {
@@ -26,10 +27,10 @@ void slyz_kernel_0(void *const *memories, void *const *scratch, const u64 *scala
     int past = (int)sizes[1];
     for (i64 block = begin; block < end; block++) {
         i64 v1 = block * 8192;
-        i64 end11 = s_min_i64(v1 + 8192, N);
-        i64 j12 = v1;
-        for (; j12 + W <= end11; j12 += W) black_scholes_map_lanes(out0, in0, in1, in2, past, j12, W);
-        if (j12 < end11) black_scholes_map_lanes(out0, in0, in1, in2, past, j12, (int)(end11 - j12));
+        i64 end12 = s_min_i64(v1 + 8192, N);
+        i64 j13 = v1;
+        for (; j13 + W <= end12; j13 += W) black_scholes_map_lanes(out0, in0, in1, in2, past, j13, W);
+        if (j13 < end12) black_scholes_map_lanes(out0, in0, in1, in2, past, j13, (int)(end12 - j13));
     }
     stream_end(past);
 }

@@ -249,7 +249,7 @@ fn chunk_function(w: &mut Writer, fold: &Fold, value: &Captured, tree: &Captured
     let mut text = Lines::default();
     for (j, lane) in fold.lanes.iter().enumerate() {
         text.add(1, format!("{} acc{j}[64 / W];", lane.vector()));
-        text.add(1, format!("for (int u = 0; u < 64 / W; u++) acc{j}[u] = {};", fold.neutral(j)));
+        text.add(1, format!("WAYS(u, 64 / W) acc{j}[u] = {};", fold.neutral(j)));
     }
     let values = |a: &str, b: &str| fold.call(value, &[a.into(), b.into()], &fold.named("x@"), |l| l.vector());
     let join = fold.join(&fold.named("acc@[u]"), &fold.named("x@"));
@@ -274,7 +274,7 @@ fn chunk_function(w: &mut Writer, fold: &Fold, value: &Captured, tree: &Captured
     } else {
         text.add(1, "i64 i = lo;");
         text.add(1, "for (; i + 64 <= hi; i += 64) {");
-        text.add(2, "for (int u = 0; u < 64 / W; u++) {");
+        text.add(2, "WAYS(u, 64 / W) {");
         text.all(3, values("i + u * W", "W"));
         text.add(3, &join);
         text.add(2, "}");
@@ -291,7 +291,7 @@ fn chunk_function(w: &mut Writer, fold: &Fold, value: &Captured, tree: &Captured
         text.add(1, format!("{} part{j}[64];", lane.scalar()));
         text.add(
             1,
-            format!("for (int u = 0; u < 64 / W; u++) store_{}(part{j} + u * W, acc{j}[u], W);", lane.scalar()),
+            format!("WAYS(u, 64 / W) store_{}(part{j} + u * W, acc{j}[u], W);", lane.scalar()),
         );
     }
     text.add(1, tree.call(&fold.named("part@")) + ";");

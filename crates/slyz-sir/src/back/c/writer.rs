@@ -438,17 +438,28 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Sets the state of a loop for its next turn. A lane that is done keeps what is wanted after the loop; what becomes
+    /// of the rest of its state does not matter.
+    fn advance(&mut self, stmt: &Stmt, slots: &[Value], results: &[Id], on: &str) {
+        let wanted: Vec<bool> = stmt.binds.iter().map(|b| self.uses.contains_key(&b.id)).collect();
+        self.assign_some(slots, results, Some(on), &wanted);
+    }
+
     /// Sets the slots to the results of a body, all at once: one may be another's old value.
     fn assign(&mut self, slots: &[Value], results: &[Id], mask: Option<&str>) {
+        self.assign_some(slots, results, mask, &vec![true; slots.len()]);
+    }
+
+    fn assign_some(&mut self, slots: &[Value], results: &[Id], mask: Option<&str>, masked: &[bool]) {
         let mut lines = vec![];
-        for (slot, &result) in slots.iter().zip(results) {
+        for ((slot, &result), masked) in slots.iter().zip(results).zip(masked) {
             let name = Self::name_of(slot);
             let value = self.get(result);
             let text = self.as_slot(&value, slot.ty);
             if text == name {
                 continue;
             }
-            let text = match mask {
+            let text = match mask.filter(|_| *masked) {
                 None => text,
                 Some(mask) => format!("select_{}({}, {text}, {name})", Lane::of(slot.ty).name(), self.each(mask)),
             };
@@ -579,7 +590,7 @@ impl<'a> Writer<'a> {
                 w.act(&format!("{live} &= lt_{}({counter}, {end});", lane.name()));
                 w.line(&format!("if (!{}) break;", w.any(&on)));
                 w.stmts(body)?;
-                w.assign(&slots, &body.results, Some(&on));
+                w.advance(stmt, &slots, &body.results, &on);
                 w.act(&format!("{counter} += {by};"));
                 Ok(())
             })?;
@@ -614,7 +625,7 @@ impl<'a> Writer<'a> {
                 w.act(&format!("{live} &= {};", test.text));
                 w.line(&format!("if (!{}) break;", w.any(&on)));
                 w.stmts(body)?;
-                w.assign(&slots, &body.results, Some(&on));
+                w.advance(stmt, &slots, &body.results, &on);
                 Ok(())
             })?;
             self.live = before;

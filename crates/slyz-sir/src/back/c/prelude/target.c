@@ -31,7 +31,7 @@
 #else
 # define KNOWS(x) 1
 # define EACH(i) _Pragma("GCC unroll 16") for (int i = 0; i < W; i++)
-# define WAYS(u, n) _Pragma("GCC unroll 4") for (int u = 0; u < n; u++)
+# define WAYS(u, n) _Pragma("GCC unroll 32") for (int u = 0; u < n; u++)
 #endif
 
 // Is there a fused multiply-add? Elsewhere it is emulated: exact, but slow.

@@ -1,0 +1,49 @@
+//! The jobs, in the order of the table.
+
+mod black_scholes;
+mod call;
+mod filter;
+mod heat;
+mod histogram;
+mod mandelbrot;
+mod matmul;
+mod nbody;
+mod reduce;
+mod scan;
+mod softmax;
+mod stream;
+mod transpose;
+
+use crate::job::Job;
+
+pub use black_scholes::black_scholes;
+pub use reduce::chunked_sum;
+pub use stream::{GRAIN, saxpy};
+
+/// Rayon with as few elements in a task as streaming is worth.
+pub const CHUNK: usize = 1 << 14;
+
+/// Every job.
+pub fn all() -> impl Iterator<Item = &'static Job> {
+    let families = [
+        stream::JOBS,
+        reduce::JOBS,
+        black_scholes::JOBS,
+        softmax::JOBS,
+        transpose::JOBS,
+        heat::JOBS,
+        mandelbrot::JOBS,
+        nbody::JOBS,
+        scan::JOBS,
+        filter::JOBS,
+        histogram::JOBS,
+        matmul::JOBS,
+        call::JOBS,
+    ];
+    families.into_iter().flatten()
+}
+
+/// The job of that name.
+pub fn find(name: &str) -> Option<&'static Job> {
+    all().find(|job| job.name == name)
+}

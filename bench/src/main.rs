@@ -1,0 +1,136 @@
+//! Słyż against what else one could use: contestants and ours in one run, every result checked.
+//!
+//! ```text
+//! cargo run --release -p bench                        the table, results/cpu.md and results/cpu.svg
+//! cargo run --release -p bench -- --jobs saxpy,dot    some jobs only (no files are written)
+//! cargo run --release -p bench -- --quick             small sizes, few repetitions: builds, and checks results
+//! cargo run --release -p bench -- --growth            time per element against size, results/growth.svg
+//! cargo run --release -p bench -- --cpu-time          one thread, time on the processor: ratios on a busy machine
+//! cargo run --release -p bench -- --source softmax    the C that ours becomes, by job
+//! ```
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `job.rs`, `jobs/` | what is measured |
+//! | `contest.rs`, `timing.rs` | contestants of a job, their answers checked and their times taken in turns |
+//! | `data.rs`, `native.rs` | deterministic inputs, and the C kernels of `kernels/` |
+//! | `growth.rs`, `latency.rs`, `python.rs` | measurements of other kinds |
+//! | `table.rs`, `chart.rs`, `machine.rs` | what is printed and written |
+//!
+//! It is no test: nothing here fails because something is slow.
+
+mod chart;
+mod contest;
+mod data;
+mod growth;
+mod job;
+mod jobs;
+mod latency;
+mod machine;
+mod native;
+mod python;
+mod table;
+mod timing;
+
+use contest::Failure;
+use job::{Bench, Job, Row};
+use std::path::Path;
+use std::time::Instant;
+
+/// What the command line asks for.
+#[derive(Default)]
+struct Wishes {
+    jobs: Vec<String>,
+    quick: bool,
+    growth: bool,
+    cpu_time: bool,
+    source: Option<String>,
+    seconds: Option<f64>,
+    date: Option<String>,
+    /// For the measurement of latency, which starts this program again.
+    compile_once: bool,
+}
+
+const USAGE: &str =
+    "options: --jobs NAME,NAME  --quick  --growth  --cpu-time  --source JOB  --seconds PER_JOB  --date YYYY-MM-DD";
+
+fn wishes(mut args: impl Iterator<Item = String>) -> Result<Wishes, Failure> {
+    let mut wishes = Wishes::default();
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value. {USAGE}"));
+        match arg.as_str() {
+            "--jobs" => wishes.jobs = value()?.split(',').map(String::from).collect(),
+            "--quick" => wishes.quick = true,
+            "--growth" => wishes.growth = true,
+            "--cpu-time" => wishes.cpu_time = true,
+            "--source" => wishes.source = Some(value()?),
+            "--seconds" => wishes.seconds = Some(value()?.parse()?),
+            "--date" => wishes.date = Some(value()?),
+            latency::FLAG => wishes.compile_once = true,
+            _ => return Err(format!("{arg} is not an option. {USAGE}").into()),
+        }
+    }
+    Ok(wishes)
+}
+
+fn main() -> Result<(), Failure> {
+    let wishes = wishes(std::env::args().skip(1))?;
+    if wishes.compile_once {
+        return latency::compile_once();
+    }
+    if let Some(unknown) = wishes.jobs.iter().chain(&wishes.source).find(|name| jobs::find(name).is_none()) {
+        let names: Vec<&str> = jobs::all().map(|job| job.name).collect();
+        return Err(format!("there is no job {unknown}; there are {}", names.join(", ")).into());
+    }
+    if let Some(name) = &wishes.source {
+        for job in jobs::all().filter(|job| job.name == *name) {
+            println!("{}", (job.source)()?);
+        }
+        return Ok(());
+    }
+    let native = native::Native::build()?;
+    let seconds = wishes.seconds.unwrap_or(if wishes.quick { 0.0 } else { 2.0 });
+    let bench = Bench { native, quick: wishes.quick, seconds, cpu_time: wishes.cpu_time, start: Instant::now() };
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("results");
+    if wishes.growth {
+        let curves = growth::measure(&bench)?;
+        std::fs::write(results.join("growth.svg"), chart::growth(&curves))?;
+        print!("{}", table::growth(&curves));
+        return Ok(());
+    }
+    let rows = if wishes.cpu_time {
+        // Inside the only thread of a pool, whose work is then all on this thread.
+        rayon::ThreadPoolBuilder::new().num_threads(1).build()?.install(|| rows(&bench, &wishes.jobs))?
+    } else {
+        rows(&bench, &wishes.jobs)?
+    };
+    if wishes.quick || wishes.cpu_time || !wishes.jobs.is_empty() {
+        return verdict(&rows);
+    }
+    let latencies = latency::measure()?;
+    let python = python::measure();
+    let machine = machine::describe(wishes.date, &bench.native);
+    let page = table::page(&machine, &rows, &latencies, &python);
+    println!("\n{page}");
+    std::fs::write(results.join("cpu.md"), &page)?;
+    std::fs::write(results.join("cpu.svg"), chart::bars(&rows))?;
+    verdict(&rows)
+}
+
+/// Measures the jobs of these names, or all, and prints each when it is done.
+fn rows(bench: &Bench, names: &[String]) -> Result<Vec<Row>, Failure> {
+    let wanted = |job: &&Job| names.is_empty() || names.iter().any(|name| name == job.name);
+    let row = |job: &'static Job| {
+        let row = (job.run)(bench, job)?;
+        print!("{}", table::row_text(&row));
+        Ok(row)
+    };
+    jobs::all().filter(wanted).map(row).collect()
+}
+
+/// A wrong answer fails the program, after everything has been measured.
+fn verdict(rows: &[Row]) -> Result<(), Failure> {
+    let wrong = |row: &Row| row.timings.iter().any(|timing| timing.wrong.is_some());
+    let names: Vec<&str> = rows.iter().filter(|row| wrong(row)).map(|row| row.job.name).collect();
+    if names.is_empty() { Ok(()) } else { Err(format!("wrong answers in {}", names.join(", ")).into()) }
+}
