@@ -164,6 +164,14 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     }
 
     /// `f` of each position and element. The type of the position is known, so the closure needs no annotation.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, N>| x.map_at(|i, v| v * i.to::<f32>()))?;
+    /// assert_eq!(f.call(&[5.0f32, 6.0])?.to_vec()?, [0.0, 6.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     #[track_caller]
     pub fn map_at<U: Elem, V: Lift<U>>(self, f: impl Fn(S::Pos, T::Exp) -> V) -> Arr<U, S> {
         let at: Loc = Location::caller();
@@ -171,6 +179,12 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     }
 
     /// Pairs of elements at the same position.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn products(x: Arr<f32, N>, y: Arr<f32, N>) -> Arr<f32, N> { x.zip(y).map(|(a, b)| a * b) }
+    /// ```
     #[track_caller]
     pub fn zip<U: Elem>(self, other: Arr<U, S>) -> Arr<(T, U), S> {
         let at: Loc = Location::caller();
@@ -218,6 +232,14 @@ impl<T: Elem, A: Axis> Arr<T, A> {
 
 impl<T: Elem, const L: usize> Arr<T, Fix<L>> {
     /// All elements of a fixed axis: `let [x, y, z] = v.unpack();`. A wrong count is a type error.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// fn dot(a: Arr<f32, Fix<2>>, b: Arr<f32, Fix<2>>) -> Exp<f32> {
+    ///     let ([a, b], [c, d]) = (a.unpack(), b.unpack());
+    ///     a * c + b * d
+    /// }
+    /// ```
     #[track_caller]
     pub fn unpack(self) -> [T::Exp; L] {
         let at: Loc = Location::caller();
@@ -241,6 +263,12 @@ pub fn zip_min<T: Elem, U: Elem, A: Axis, B: Axis>(a: Arr<T, A>, b: Arr<U, B>) -
 }
 
 /// Arrays of one shape that can be read together.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// fn pairs(x: Arr<f32, N>, y: Arr<u32, N>) -> Arr<(f32, u32), N> { (x, y).zipped() }
+/// ```
 pub trait Zip {
     /// The array of tuples.
     type Out;
@@ -268,6 +296,12 @@ macro_rules! zips {
 }
 zips! {
     /// Pairs of elements at the same position.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn products(x: Arr<f32, N>, y: Arr<f32, N>) -> Arr<f32, N> { zip2(x, y).map(|(a, b)| a * b) }
+    /// ```
     zip2 A a 0, B b 1;
     /// Triples of elements at the same position.
     ///
@@ -280,10 +314,28 @@ zips! {
     /// ```
     zip3 A a 0, B b 1, C c 2;
     /// Elements of four arrays at the same position.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn sums(x: Arr<f32, N>) -> Arr<f32, N> { zip4(x, x, x, x).map(|(a, b, c, d)| a + b + c + d) }
+    /// ```
     zip4 A a 0, B b 1, C c 2, D d 3;
     /// Elements of five arrays at the same position.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn sums(x: Arr<f32, N>) -> Arr<f32, N> { zip5(x, x, x, x, x).map(|(a, b, c, d, e)| a + b + c + d + e) }
+    /// ```
     zip5 A a 0, B b 1, C c 2, D d 3, E e 4;
     /// Elements of six arrays at the same position.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn sums(x: Arr<f32, N>) -> Arr<f32, N> { zip6(x, x, x, x, x, x).map(|(a, b, c, d, e, f)| a + b + c + d + e + f) }
+    /// ```
     zip6 A a 0, B b 1, C c 2, D d 3, E e 4, F f 5;
 }
 
@@ -407,6 +459,12 @@ impl<T: Bits, S: Shape> Not for Arr<T, S> {
 
 impl<T: Scalar, S: Shape> Arr<T, S> {
     /// Each element converted to another type.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn whole(x: Arr<f32, N>) -> Arr<i32, N> { x.cast::<i32>() }
+    /// ```
     #[track_caller]
     pub fn cast<U: Scalar>(self) -> Arr<U, S> {
         let at: Loc = Location::caller();
@@ -416,6 +474,12 @@ impl<T: Scalar, S: Shape> Arr<T, S> {
 
 impl<T: Num, S: Shape> Arr<T, S> {
     /// The absolute value of each element.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn error(x: Arr<f32, N>, y: Arr<f32, N>) -> Exp<f32> { (x - y).abs().max() }
+    /// ```
     #[track_caller]
     pub fn abs(self) -> Self {
         let at: Loc = Location::caller();
@@ -426,6 +490,16 @@ impl<T: Num, S: Shape> Arr<T, S> {
 /// Mathematics of one argument, element by element.
 macro_rules! maths {
     ($($m:ident)*) => {
+        /// Mathematics of one argument, element by element; what each means is said at [`Exp`].
+        ///
+        /// ```
+        /// use slyz::prelude::*;
+        /// axis!(N);
+        /// let f = compile(|x: Arr<f32, N>| (x.sqrt(), x.exp().ln().round(), x.recip().floor()))?;
+        /// let (roots, same, floors) = f.call(&[4.0f32, 1.0])?;
+        /// assert_eq!((roots.to_vec()?, same.to_vec()?, floors.to_vec()?), (vec![2.0, 1.0], vec![4.0, 1.0], vec![0.0, 1.0]));
+        /// # Ok::<(), slyz::Error>(())
+        /// ```
         impl<T: Float, S: Shape> Arr<T, S> {$(
             #[doc = concat!("`", stringify!($m), "` of each element.")]
             #[track_caller]

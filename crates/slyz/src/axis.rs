@@ -135,6 +135,11 @@ combined! {
 
 impl<const L: usize> Fix<L> {
     /// All positions.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// fn corners(x: Arr<f32, Fix<2>>) -> [Exp<f32>; 2] { Fix::<2>::positions().map(|p| x.at(p)) }
+    /// ```
     #[track_caller]
     pub fn positions() -> [Idx<Fix<L>>; L] {
         let at: Loc = Location::caller();
@@ -165,11 +170,23 @@ pub fn fix<const I: usize, const L: usize>() -> Idx<Fix<L>> {
 
 impl<A: Axis, B: Axis> Idx<Min<A, B>> {
     /// The position on the first axis.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// fn first(x: Arr<f32, N>) -> Arr<f32, Min<N, M>> { tabulate(|p: Idx<Min<N, M>>| x.at(p.fst())) }
+    /// ```
     pub fn fst(self) -> Idx<A> {
         Idx::new(self.handle())
     }
 
     /// The position on the second axis.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// fn second(y: Arr<f32, M>) -> Arr<f32, Min<N, M>> { tabulate(|p: Idx<Min<N, M>>| y.at(p.snd())) }
+    /// ```
     pub fn snd(self) -> Idx<B> {
         Idx::new(self.handle())
     }
@@ -177,11 +194,25 @@ impl<A: Axis, B: Axis> Idx<Min<A, B>> {
 
 impl<A: Axis, B: Axis> Idx<Either<A, B>> {
     /// A position of the first part.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// fn first(x: Arr<f32, Either<N, M>>) -> Arr<f32, N> { tabulate(|i: Idx<N>| x.at(Idx::left(i))) }
+    /// ```
     pub fn left(a: Idx<A>) -> Self {
         Idx::new(a.handle())
     }
 
     /// A position of the second part.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, Either<Fix<1>, N>>| tabulate(|i: Idx<N>| x.at(Idx::right(i))))?;
+    /// assert_eq!(f.call(&[1.0f32, 2.0, 3.0])?.to_vec()?, [2.0, 3.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     #[track_caller]
     pub fn right(b: Idx<B>) -> Self {
         let at: Loc = Location::caller();
@@ -243,6 +274,14 @@ fn either(
 
 impl<A: Axis> Idx<Tri<A>> {
     /// The cell of a row and a column. Total: `(i, j)` and `(j, i)` are the same cell, as in a symmetric matrix.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn whole(t: Arr<f32, Tri<N>>) -> Arr<f32, (N, N)> { tabulate(|(i, j)| t.at(Idx::tri(i, j))) }
+    /// assert_eq!(compile(whole)?.call(&[1.0f32, 2.0, 3.0])?.to_vec()?, [1.0, 2.0, 2.0, 3.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     #[track_caller]
     pub fn tri(i: Idx<A>, j: Idx<A>) -> Self {
         let at: Loc = Location::caller();
@@ -253,6 +292,13 @@ impl<A: Axis> Idx<Tri<A>> {
     }
 
     /// The row of the cell, which is not above its column.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// fn rows() -> Arr<u32, Tri<Fix<2>>> { tabulate(|p: Idx<Tri<Fix<2>>>| p.row().u32()) }
+    /// assert_eq!(compile(rows)?.call()?.to_vec()?, [0, 1, 1]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     #[track_caller]
     pub fn row(self) -> Idx<A> {
         let at: Loc = Location::caller();
@@ -260,6 +306,13 @@ impl<A: Axis> Idx<Tri<A>> {
     }
 
     /// The column of the cell.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// fn columns() -> Arr<u32, Tri<Fix<2>>> { tabulate(|p: Idx<Tri<Fix<2>>>| p.col().u32()) }
+    /// assert_eq!(compile(columns)?.call()?.to_vec()?, [0, 0, 1]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     #[track_caller]
     pub fn col(self) -> Idx<A> {
         let at: Loc = Location::caller();
@@ -292,6 +345,12 @@ fn triangle_row(at: Loc, cell: Handle) -> Handle {
 
 impl<A: Axis, B: Axis> Idx<Flat<A, B>> {
     /// The position made of an outer and an inner one.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// fn square(x: Arr<f32, Flat<N, M>>) -> Arr<f32, (N, M)> { tabulate(|(i, j)| x.at(Idx::flat(i, j))) }
+    /// ```
     #[track_caller]
     pub fn flat(a: Idx<A>, b: Idx<B>) -> Self {
         let at: Loc = Location::caller();
@@ -299,18 +358,36 @@ impl<A: Axis, B: Axis> Idx<Flat<A, B>> {
     }
 
     /// The outer position.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// fn along(x: Arr<f32, N>) -> Arr<f32, Flat<N, M>> { tabulate(|p: Idx<Flat<N, M>>| x.at(p.outer())) }
+    /// ```
     #[track_caller]
     pub fn outer(self) -> Idx<A> {
         self.both().0
     }
 
     /// The inner position.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// fn again(x: Arr<f32, M>) -> Arr<f32, Flat<N, M>> { tabulate(|p: Idx<Flat<N, M>>| x.at(p.inner())) }
+    /// ```
     #[track_caller]
     pub fn inner(self) -> Idx<B> {
         self.both().1
     }
 
     /// Both positions.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// fn flat(x: Arr<f32, (N, M)>) -> Arr<f32, Flat<N, M>> { tabulate(|p: Idx<Flat<N, M>>| x.at(p.both())) }
+    /// ```
     #[track_caller]
     pub fn both(self) -> (Idx<A>, Idx<B>) {
         let at: Loc = Location::caller();
@@ -341,6 +418,15 @@ pub trait EnumAxis: Axis + Sized {
 
 impl<A: EnumAxis> Idx<A> {
     /// Case analysis with the host's own exhaustive `match`. The closure is traced once per variant; one of them runs.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// #[derive(Clone, Copy, slyz::Axis)]
+    /// enum Side { Left, Right }
+    /// fn sign(side: Idx<Side>) -> Exp<f32> {
+    ///     side.cases(|side| match side { Side::Left => -1.0f32, Side::Right => 1.0 })
+    /// }
+    /// ```
     #[track_caller]
     pub fn cases<T: Elem<Exp = V>, V: Value<Elem = T>, L: Lift<T>>(self, f: impl Fn(A) -> L) -> V {
         let at: Loc = Location::caller();

@@ -21,6 +21,13 @@ use std::panic::Location;
 use std::sync::Arc;
 
 /// A parameter of a compiled function: `Arr`, `Exp` or `Idx`.
+///
+/// ```
+/// use slyz::prelude::*;
+/// fn run<P: slyz::Param, R: slyz::Output>(f: fn(P) -> R) -> Result<Compiled<fn(P) -> R>, slyz::Error> {
+///     compile(f)
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a compiled function",
     label = "expected `Arr<T, S>` or `Exp<T>`"
@@ -68,6 +75,14 @@ impl Results {
 }
 
 /// What a compiled function gives back: `Arr`, `Exp`, `Idx`, or tuples of them. A call gives tensors.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// let (sum, top) = compile(|x: Arr<f32, N>| (x.sum(), x.argmax()))?.call(&[1.0f32, 3.0])?;
+/// assert_eq!((sum.value()?, top.value()?.get()), (4.0, 1));
+/// # Ok::<(), slyz::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "a compiled function cannot return `{Self}`",
     label = "expected `Arr<T, S>`, `Exp<T>`, or a tuple of them"
@@ -136,6 +151,16 @@ outputs!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
 outputs!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 
 /// Functions that can be compiled. `Sig` is the type of the function, `fn(A, B) -> R`.
+///
+/// ```
+/// use slyz::prelude::*;
+/// fn twice<F: slyz::Function<fn(Exp<f32>) -> Exp<f32>>>(f: F) -> Result<f32, slyz::Error> {
+///     let f = compile(f)?;
+///     f.call(&f.call(3.0)?)?.value()
+/// }
+/// assert_eq!(twice(|x: Exp<f32>| x * x)?, 81.0);
+/// # Ok::<(), slyz::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "this cannot be compiled",
     label = "not a function of `Arr`s and `Exp`s",
@@ -148,6 +173,11 @@ pub trait Function<Sig: Types> {
 }
 
 /// Parameters and result of a function type.
+///
+/// ```
+/// use slyz::prelude::*;
+/// fn params<Sig: slyz::Types<Params = (Exp<f32>,)>>(_: &Compiled<Sig>) {}
+/// ```
 pub trait Types {
     /// The parameters as a tuple.
     type Params;
@@ -157,6 +187,11 @@ pub trait Types {
 
 /// `fn(A, B) -> R` with traced parameters and results. It is apart from [`Function`] so that rustc names the type that
 /// does not fit.
+///
+/// ```
+/// use slyz::prelude::*;
+/// fn name<Sig: slyz::Signature>(f: &Compiled<Sig>) -> &str { &f.graph().name }
+/// ```
 pub trait Signature: Types {
     #[doc(hidden)]
     fn params(at: Loc) -> Self::Params;
@@ -174,7 +209,7 @@ struct Shared {
 }
 
 /// A compiled function: `Compiled<fn(Arr<f32, N>) -> Exp<f32>>`. It can be cloned, kept in structs and called from many
-/// threads.
+/// threads. `call` takes as many arguments as the function has parameters.
 ///
 /// ```
 /// use slyz::prelude::*;
@@ -204,27 +239,66 @@ impl<Sig> std::fmt::Debug for Compiled<Sig> {
 
 impl<Sig> Compiled<Sig> {
     /// What was generated for the device.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, N>| x * 2.0)?;
+    /// assert!(!f.source().is_empty()); // C on the CPU, SIR on the interpreter
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     pub fn source(&self) -> &str {
         self.shared.code.source()
     }
 
     /// The traced function in SIR text, before any pass.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn double(x: Arr<f32, N>) -> Arr<f32, N> { x * 2.0 }
+    /// assert!(compile(double)?.sir().starts_with("graph double<N>(%0: f32[N]) -> f32[N] {"));
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     pub fn sir(&self) -> String {
         self.shared.graph.to_string()
     }
 
     /// The traced function, before any pass.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, N>| x * 2.0)?;
+    /// assert_eq!(f.graph().sizes.len(), 1); // the extent of N
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     pub fn graph(&self) -> &Graph {
         &self.shared.graph
     }
 
     /// The name of the device.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// let f = compile(|x: Exp<f32>| x)?;
+    /// assert!(slyz::devices().iter().any(|device| device.name() == f.device()));
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     pub fn device(&self) -> &str {
         self.shared.code.device()
     }
 
     /// What the function became: its launches, what was fused, and what each launch reads, writes and computes. Sizes
     /// that [`Compiled::size`] gives appear as numbers.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, N>| (x * 2.0).sum())?;
+    /// println!("{}", f.explain());
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     pub fn explain(&self) -> Explanation {
         let sizes: Vec<Option<u64>> = self.shared.sizes.iter().map(|(id, _)| self.given.get(id).copied()).collect();
         Explanation::new(&self.shared.graph, &*self.shared.code, &sizes)
@@ -307,7 +381,7 @@ macro_rules! arity {
             fn run(&self, ($($a,)*): ($($A,)*)) -> R { self($($a),*) }
         }
         impl<R: Output, $($A),*> Compiled<fn($($A),*) -> R> {
-            /// Runs the function. Sizes follow from the arguments.
+            /// Runs the function. Sizes follow from the arguments; what may be passed is said at [`Feed`].
             #[allow(clippy::too_many_arguments)]
             pub fn call(&self, $($a: impl Feed<$A>),*) -> Result<R::Host, Error> {
                 let mut results = self.shared.call(&self.given, &[$($a.feed()),*])?;
@@ -362,11 +436,24 @@ pub fn compile_on<Sig: Signature, F: Function<Sig>>(device: &Arc<dyn Device>, f:
 }
 
 /// The device with that name.
+///
+/// ```
+/// let device = slyz::device("interpreter")?;
+/// assert_eq!(device.name(), "interpreter");
+/// assert!(slyz::device("abacus").is_err());
+/// # Ok::<(), slyz::Error>(())
+/// ```
 pub fn device(name: &str) -> Result<Arc<dyn Device>, Error> {
     Ok(slyz_run::device(Some(name))?)
 }
 
 /// Every device of this machine, best first.
+///
+/// ```
+/// for device in slyz::devices() {
+///     println!("{}", device.describe());
+/// }
+/// ```
 pub fn devices() -> Vec<Arc<dyn Device>> {
     slyz_run::devices()
 }

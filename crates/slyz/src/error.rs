@@ -31,6 +31,18 @@ impl fmt::Display for TraceError {
 impl std::error::Error for TraceError {}
 
 /// Why a function could not be compiled or called.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// use slyz::Error;
+/// match compile(|x: Arr<f32, N>| x.argmax())?.call(&[0.0f32; 0]) {
+///     Err(Error::Call(mistake)) => println!("{mistake}"), // axis N is empty, …
+///     Err(other) => return Err(other),
+///     Ok(_) => unreachable!(),
+/// }
+/// # Ok::<(), slyz::Error>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -49,6 +61,16 @@ pub enum Error {
 }
 
 /// Why the arguments of a call do not fit. Arguments are counted from 1.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// use slyz::{CallError, Error};
+/// let f = compile(|x: Arr<f32, N>, y: Arr<f32, N>| x + y)?;
+/// let result = f.call(&[1.0f32], &[1.0f32, 2.0]);
+/// assert!(matches!(result, Err(Error::Call(CallError::Disagree { argument: 2, known: 1, found: 2, .. }))));
+/// # Ok::<(), slyz::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
@@ -65,7 +87,7 @@ pub enum CallError {
         found: u64,
     },
     /// An axis whose extent follows from its type has another one.
-    #[error("argument {argument} has {found} where its type says {axis} = {known}; pass an array of that size")]
+    #[error("argument {argument} has {found} where its type says {}; pass an array of that size", sized(axis, *known))]
     Wrong {
         /// Which argument.
         argument: usize,
@@ -150,7 +172,8 @@ pub enum CallError {
     },
     /// Two sizes must be equal and are not.
     #[error(
-        "{left} = {left_value} and {right} = {right_value} must be equal for `reshape`; pass sizes whose products agree"
+        "{} and {} must be equal for `reshape`; pass sizes whose products agree",
+        sized(left, *left_value), sized(right, *right_value)
     )]
     Unequal {
         /// One size.
@@ -164,7 +187,8 @@ pub enum CallError {
     },
     /// A slice goes past the end.
     #[error(
-        "a slice needs {left} = {left_value} elements, but {right} = {right_value}; pass a longer array, or slice less"
+        "a slice needs {} elements, but there are {}; pass a longer array, or slice less",
+        sized(left, *left_value), sized(right, *right_value)
     )]
     TooShort {
         /// What is needed.
@@ -194,7 +218,20 @@ pub enum CallError {
     },
 }
 
+/// A size and its value; a size that is a number speaks for itself.
+fn sized(size: &str, value: u64) -> String {
+    if size == value.to_string() { size.to_string() } else { format!("{size} = {value}") }
+}
+
 /// Why a tensor cannot have that shape.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// use slyz::{Error, TensorError};
+/// let result = Tensor::<f32, N>::from_vec([3], vec![1.0]);
+/// assert!(matches!(result, Err(Error::Tensor(TensorError::Length { expected: 3, found: 1, .. }))));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TensorError {

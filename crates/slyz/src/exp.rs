@@ -134,7 +134,8 @@ impl<T: Bits> Not for Exp<T> {
 
 /// Methods of `Exp<T>` that are one operator of the table. Result: `same` type or a `test`.
 macro_rules! methods {
-    ($B:ident; $($(#[$doc:meta])* $m:ident($($arg:ident)?) -> $kind:ident $op:ident;)*) => {
+    ($(#[$about:meta])* $B:ident; $($(#[$doc:meta])* $m:ident($($arg:ident)?) -> $kind:ident $op:ident;)*) => {
+        $(#[$about])*
         impl<T: $B> Exp<T> {$(methods!(@ $(#[$doc])* $m ($($arg)?) $kind $op);)*}
     };
     (@ $(#[$doc:meta])* $m:ident () same $op:ident) => {
@@ -158,7 +159,16 @@ macro_rules! methods {
         pub fn $m(self, $arg: impl Lift<T>) -> Exp<bool> { binary(Operator::$op, self, $arg.lift()) }
     };
 }
-methods! { Scalar;
+methods! {
+    /// Comparisons. They are methods, because Rust's `<` gives a `bool` at once; in a `#[slyz::function]` write `<`.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// fn in_range(x: Exp<f32>) -> Exp<bool> { x.ge(0.0) & x.lt(1.0) & x.ne(0.5) }
+    /// assert!(compile(in_range)?.call(0.25)?.value()?);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    Scalar;
     /// `self < other`; false for NaN.
     lt(other) -> test Lt;
     /// `self <= other`; false for NaN.
@@ -172,7 +182,16 @@ methods! { Scalar;
     /// `self != other`; true for NaN.
     ne(other) -> test Ne;
 }
-methods! { Num;
+methods! {
+    /// Arithmetic that has no infix operator.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// fn shrink(x: Exp<f32>, by: Exp<f32>) -> Exp<f32> { x.sign() * (x.abs() - by).max(0.0) }
+    /// assert_eq!(compile(shrink)?.call(-3.0, 1.0)?.value()?, -2.0);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    Num;
     /// The absolute value.
     abs() -> same Abs;
     /// -1, 0 or 1.
@@ -182,7 +201,17 @@ methods! { Num;
     /// The smaller; a NaN loses.
     min(other) -> same Min;
 }
-methods! { Int;
+methods! {
+    /// Bits of integers.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// fn is_power_of_two(x: Exp<u32>) -> Exp<bool> { x.count_ones().eq(1) }
+    /// fn log2(x: Exp<u32>) -> Exp<u32> { 31 - x.leading_zeros() }
+    /// assert_eq!(compile(log2)?.call(9)?.value()?, 3);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    Int;
     /// The number of bits that are set.
     count_ones() -> same Popcount;
     /// Another name of `count_ones`.
@@ -192,7 +221,18 @@ methods! { Int;
     /// Zero bits below the lowest set bit.
     trailing_zeros() -> same TrailingZeros;
 }
-methods! { Float;
+methods! {
+    /// Mathematics.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// fn logistic(x: Exp<f32>) -> Exp<f32> { ((-x).exp() + 1.0).recip() }
+    /// fn distance(x: Exp<f64>, y: Exp<f64>) -> Exp<f64> { x.hypot(y).floor() }
+    /// assert_eq!(compile(logistic)?.call(0.0)?.value()?, 0.5);
+    /// assert_eq!(compile(distance)?.call(3.0, 4.0)?.value()?, 5.0);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    Float;
     /// The largest whole number not above.
     floor() -> same Floor;
     /// The smallest whole number not below.
@@ -291,18 +331,35 @@ impl<T: Scalar> Exp<T> {
 
 impl<T: Num> Exp<T> {
     /// `min(max(self, low), high)`.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// fn unit(x: Exp<f32>) -> Exp<f32> { x.clamp(0.0, 1.0) }
+    /// ```
     #[track_caller]
     pub fn clamp(self, low: impl Lift<T>, high: impl Lift<T>) -> Exp<T> {
         ternary(Operator::Clamp, self, low.lift(), high.lift())
     }
 
     /// `self * a + b` with one rounding.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// let f = compile(|x: Exp<f32>| x.mul_add(2.0, 1.0))?;
+    /// assert_eq!(f.call(3.0)?.value()?, 7.0);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     #[track_caller]
     pub fn mul_add(self, a: impl Lift<T>, b: impl Lift<T>) -> Exp<T> {
         ternary(Operator::Fma, self, a.lift(), b.lift())
     }
 
     /// Another name of `mul_add`.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// fn line(x: Exp<f32>) -> Exp<f32> { x.fma(2.0, 1.0) }
+    /// ```
     #[track_caller]
     pub fn fma(self, a: impl Lift<T>, b: impl Lift<T>) -> Exp<T> {
         self.mul_add(a, b)
@@ -311,6 +368,13 @@ impl<T: Num> Exp<T> {
 
 impl<T: Float> Exp<T> {
     /// A power with a whole exponent.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// let f = compile(|x: Exp<f32>| x.powi(3))?;
+    /// assert_eq!(f.call(2.0)?.value()?, 8.0);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     #[track_caller]
     pub fn powi(self, exponent: impl Lift<i32>) -> Exp<T> {
         binary(Operator::Powi, self, exponent.lift())

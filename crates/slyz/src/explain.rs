@@ -44,6 +44,14 @@ impl Explanation {
     }
 
     /// The numbers behind the text: steps, operators, bytes.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let explanation = compile(|x: Arr<f32, N>| (x * x).sum())?.explain();
+    /// println!("{:?}", explanation.details());
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     pub fn details(&self) -> &slyz_sir::explain::Explanation {
         &self.inner
     }

@@ -67,26 +67,56 @@ pub(crate) fn axis_number<A: crate::Axis>() -> u32 {
 impl Extent {
     /// The extent of an axis: what [`Axis::size`](crate::Axis::size) said when it was first asked. Reads are not
     /// checked against extents, so an axis must not be one size here and another there.
+    ///
+    /// ```
+    /// use slyz::{Extent, Fix};
+    /// assert_eq!(Extent::of::<Fix<3>>(), Extent::Const(3));
+    /// ```
     pub fn of<A: crate::Axis>() -> Extent {
         axis_entry::<A>().1
     }
 
     /// The extent of an axis that gets its value at the call. `A` is the axis itself, `name` its name in messages.
+    ///
+    /// ```
+    /// use slyz::{Axis, Extent};
+    /// struct Time;
+    /// impl Axis for Time {
+    ///     fn size() -> Extent { Extent::named::<Time>("Time") }
+    ///     fn name() -> String { "Time".into() }
+    /// }
+    /// assert_eq!(Extent::of::<Time>().to_string(), "Time");
+    /// ```
     pub fn named<A: 'static>(name: &'static str) -> Extent {
         Extent::Var(TypeId::of::<A>(), name)
     }
 
     /// The smaller of two.
+    ///
+    /// ```
+    /// use slyz::Extent;
+    /// assert_eq!(Extent::Const(3).min(Extent::Const(5)).to_string(), "min(3, 5)");
+    /// ```
     pub fn min(self, other: Extent) -> Extent {
         if self == other { self } else { Extent::Min(self.into(), other.into()) }
     }
 
     /// The number of parts of at most `n` positions; a part holds at least 1.
+    ///
+    /// ```
+    /// use slyz::Extent;
+    /// assert_eq!(Extent::Const(10).ceil_div(4).to_string(), "ceil(10 / 4)");
+    /// ```
     pub fn ceil_div(self, n: u64) -> Extent {
         Extent::CeilDiv(self.into(), n.max(1))
     }
 
     /// The cells of a triangle with that many rows, diagonal included.
+    ///
+    /// ```
+    /// use slyz::Extent;
+    /// assert_eq!(Extent::Const(3).tri().to_string(), "tri(3)");
+    /// ```
     pub fn tri(self) -> Extent {
         Extent::Tri(self.into())
     }

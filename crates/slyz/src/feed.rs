@@ -20,7 +20,12 @@ enum Data<'a> {
     Device(&'a Buffer),
 }
 
-/// An argument, taken apart into buffers.
+/// An argument, taken apart into buffers: what [`Feed`] makes of it, and nothing to use on its own.
+///
+/// ```
+/// use slyz::{Arr, Fed, Feed, Fix};
+/// fn argument<'a>(data: &'a &'a [f32]) -> Fed<'a> { Feed::<Arr<f32, Fix<2>>>::feed(data) }
+/// ```
 pub struct Fed<'a>(Kind<'a>);
 
 enum Kind<'a> {

@@ -56,20 +56,61 @@ macro_rules! monoids {
 }
 monoids! {
     /// The sum; 0 of nothing.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn prefixes(x: Arr<f32, N>) -> Arr<f32, N> { x.scan(Sum) }
+    /// ```
     Sum [<T: Num>] T, |a, b| a + b, T::ZERO;
     /// The product; 1 of nothing.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn prefixes(x: Arr<f32, N>) -> Arr<f32, N> { x.scan(Product) }
+    /// ```
     Product [<T: Num>] T, |a, b| a * b, T::ONE;
     /// The smallest; the highest value of nothing. A NaN loses.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn prefixes(x: Arr<f32, N>) -> Arr<f32, N> { x.scan(MinOf) }
+    /// ```
     MinOf [<T: Num>] T, |a, b| a.min(b), T::HIGHEST;
     /// The largest; the lowest value of nothing. A NaN loses.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn prefixes(x: Arr<f32, N>) -> Arr<f32, N> { x.scan(MaxOf) }
+    /// ```
     MaxOf [<T: Num>] T, |a, b| a.max(b), T::LOWEST;
     /// Does it hold somewhere?
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn prefixes(x: Arr<bool, N>) -> Arr<bool, N> { x.scan(Any) }
+    /// ```
     Any [] bool, |a, b| a | b, false;
     /// Does it hold everywhere?
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn prefixes(x: Arr<bool, N>) -> Arr<bool, N> { x.scan(All) }
+    /// ```
     All [] bool, |a, b| a & b, true;
 }
 
 /// A monoid made with [`monoid`].
+///
+/// ```
+/// use slyz::prelude::*;
+/// fn longest() -> impl Monoid<u32> { monoid(0u32, |a, b| a.max(b)).commutative() }
+/// ```
 pub struct UserMonoid<T: Elem, F> {
     unit: T::Exp,
     op: F,
@@ -90,6 +131,14 @@ impl<T: Elem, F: Fn(T::Exp, T::Exp) -> T::Exp> Monoid<T> for UserMonoid<T, F> {
 
 impl<T: Elem, F> UserMonoid<T, F> {
     /// Says that operands may change places, which makes folds and scatters faster.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, N>| x.fold(monoid(0f32, |a, b| a.hypot(b)).commutative()))?;
+    /// assert_eq!(f.call(&[3.0f32, 4.0])?.value()?, 5.0);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     pub fn commutative(mut self) -> Self {
         self.commutative = true;
         self
@@ -183,10 +232,28 @@ folds! {
     /// ```
     sum Sum;
     /// The product of `f(p)` over all positions.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn determinant(x: Arr<f32, (N, N)>) -> Exp<f32> { product(|i| x.at((i, i))) } // of a triangle
+    /// ```
     product Product;
     /// The smallest `f(p)`.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn nearest(x: Arr<f32, N>, y: Exp<f32>) -> Exp<f32> { minimum(|i| (x.at(i) - y).abs()) }
+    /// ```
     minimum MinOf;
     /// The largest `f(p)`.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn norm(x: Arr<f32, (N, N)>) -> Exp<f32> { maximum(|i: Idx<N>| sum(|j| x.at((i, j)).abs())) }
+    /// ```
     maximum MaxOf;
 }
 
@@ -206,8 +273,22 @@ macro_rules! tests {
 }
 tests! {
     /// Does `f(p)` hold somewhere?
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn contains(x: Arr<u32, N>, y: Exp<u32>) -> Exp<bool> { any(|i| x.at(i).eq(y)) }
+    /// ```
     any Any;
     /// Does `f(p)` hold everywhere?
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn is_sorted(x: Arr<u32, N>) -> Exp<bool> { all(|i: Idx<N>| x.at((i - 1).clamp()).le(x.at(i))) }
+    /// assert!(compile(is_sorted)?.call(&[1, 2, 2])?.value()?);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     all All;
 }
 
@@ -236,6 +317,14 @@ where
 
 impl<T: Elem, S: Shape> Arr<T, S> {
     /// All elements combined.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<u32, N>| x.fold(monoid(0u32, |a, b| a | b)))?;
+    /// assert_eq!(f.call(&[1, 4])?.value()?, 5);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     #[track_caller]
     pub fn fold(self, m: impl Monoid<T>) -> T::Exp {
         let at: Loc = Location::caller();
@@ -261,6 +350,12 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     }
 
     /// The elements along the axis of that name combined.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// fn rows(x: Arr<f32, (N, M)>) -> Arr<f32, N> { x.fold_over(M, Sum) }
+    /// ```
     #[track_caller]
     pub fn fold_over<X: Axis, I>(self, _: X, m: impl Monoid<T>) -> Arr<T, S::Rest>
     where
@@ -271,6 +366,12 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     }
 
     /// The elements along the innermost axis combined.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// fn rows(x: Arr<f32, (N, M)>) -> Arr<f32, N> { x.fold_inner(Sum) }
+    /// ```
     #[track_caller]
     pub fn fold_inner(self, m: impl Monoid<T>) -> Arr<T, S::Outer>
     where
@@ -335,6 +436,24 @@ macro_rules! arr_folds {
         }
     };
 }
+/// Folds of numbers: each of the four in four forms.
+///
+/// | all elements | along axis number `I` | along the axis of that name | along the innermost axis |
+/// |---|---|---|---|
+/// | `x.sum()` | `x.sum_axis::<I>()` | `x.sum_over(M)` | `x.sum_inner()` |
+/// | `x.product()` | `x.product_axis::<I>()` | `x.product_over(M)` | `x.product_inner()` |
+/// | `x.min()` | `x.min_axis::<I>()` | `x.min_over(M)` | `x.min_inner()` |
+/// | `x.max()` | `x.max_axis::<I>()` | `x.max_over(M)` | `x.max_inner()` |
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M);
+/// let f = compile(|x: Arr<f32, (N, M)>| (x.sum(), x.product_axis::<0>(), x.min_over(M), x.max_inner()))?;
+/// let (sum, products, least, most) = f.call(&[[1.0f32, 2.0], [3.0, 4.0]])?;
+/// assert_eq!((sum.value()?, products.to_vec()?), (10.0, vec![3.0, 8.0]));
+/// assert_eq!((least.to_vec()?, most.to_vec()?), (vec![1.0, 3.0], vec![2.0, 4.0]));
+/// # Ok::<(), slyz::Error>(())
+/// ```
 impl<T: Num, S: Shape> Arr<T, S> {
     arr_folds!(Sum sum sum_axis sum_over sum_inner "The sum");
     arr_folds!(Product product product_axis product_over product_inner "The product");
@@ -344,18 +463,38 @@ impl<T: Num, S: Shape> Arr<T, S> {
 
 impl<S: Shape> Arr<bool, S> {
     /// Does it hold somewhere?
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn has_nan(x: Arr<f32, N>) -> Exp<bool> { x.map(|v| v.is_nan()).any() }
+    /// ```
     #[track_caller]
     pub fn any(self) -> Exp<bool> {
         self.fold(Any)
     }
 
     /// Does it hold everywhere?
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn is_finite(x: Arr<f32, N>) -> Exp<bool> { x.map(|v| v.is_finite()).all() }
+    /// ```
     #[track_caller]
     pub fn all(self) -> Exp<bool> {
         self.fold(All)
     }
 
     /// At how many positions it holds.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<i32, N>| x.map(|v| v.gt(0)).count())?;
+    /// assert_eq!(f.call(&[1, -1, 5])?.value()?, 2);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     #[track_caller]
     pub fn count(self) -> Exp<u64> {
         let at: Loc = Location::caller();
@@ -417,12 +556,35 @@ macro_rules! bests {
 }
 bests! {
     /// The position of the largest value; the first of several. A NaN wins only when all are NaN.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn best(x: Arr<f32, N>) -> Idx<N> { x.argmax() }
+    /// fn nearest(x: Arr<f32, N>, y: Exp<f32>) -> Idx<N> { argmax(|i| (x.at(i) - y).abs()) }
+    /// ```
     argmax Gt;
     /// The position of the smallest value; the first of several. A NaN wins only when all are NaN.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn best(x: Arr<f32, N>) -> Idx<N> { x.argmin() }
+    /// fn nearest(x: Arr<f32, N>, y: Exp<f32>) -> Idx<N> { argmin(|i| (x.at(i) - y).abs()) }
+    /// ```
     argmin Lt;
 }
 
 /// A place to write to: `Near` or `Idx`, or a tuple of them for several axes.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M);
+/// // Transposition by writing: each element chooses its place.
+/// fn turned(x: Arr<f32, (N, M)>) -> Arr<f32, (M, N)> {
+///     scatter(Sum, |(i, j): Pos<(N, M)>| ((j, i), x.at((i, j))))
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a place to write to",
     label = "expected `Idx<A>`, `Near<A>`, or a tuple of them"

@@ -29,6 +29,12 @@ impl<T: Elem, A: Axis, B: Axis> Arr<T, (A, B)> {
     }
 
     /// One row.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn first(x: Arr<f32, (Fix<2>, N)>) -> Arr<f32, N> { x.row(fix::<0, 2>()) }
+    /// ```
     #[track_caller]
     pub fn row(self, i: Idx<A>) -> Arr<T, B> {
         let at: Loc = Location::caller();
@@ -36,6 +42,12 @@ impl<T: Elem, A: Axis, B: Axis> Arr<T, (A, B)> {
     }
 
     /// One column.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn last(x: Arr<f32, (N, Fix<2>)>) -> Arr<f32, N> { x.column(fix::<1, 2>()) }
+    /// ```
     #[track_caller]
     pub fn column(self, j: Idx<B>) -> Arr<T, A> {
         let at: Loc = Location::caller();
@@ -43,6 +55,12 @@ impl<T: Elem, A: Axis, B: Axis> Arr<T, (A, B)> {
     }
 
     /// One column; short for `column`.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn last(x: Arr<f32, (N, Fix<2>)>) -> Arr<f32, N> { x.col(fix::<1, 2>()) }
+    /// ```
     #[track_caller]
     pub fn col(self, j: Idx<B>) -> Arr<T, A> {
         self.column(j)
@@ -51,6 +69,14 @@ impl<T: Elem, A: Axis, B: Axis> Arr<T, (A, B)> {
 
 impl<T: Elem, A: Axis, B: Axis, C: Axis> Arr<T, (A, B, C)> {
     /// One layer: the matrix at a position of the outermost axis.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// fn traces(x: Arr<f32, (N, M, M)>) -> Arr<f32, N> {
+    ///     tabulate(|i| { let m = x.layer(i); sum(|j| m.at((j, j))) })
+    /// }
+    /// ```
     #[track_caller]
     pub fn layer(self, i: Idx<A>) -> Arr<T, (B, C)> {
         let at: Loc = Location::caller();
@@ -78,6 +104,14 @@ impl<T: Elem, A: Axis> Arr<T, A> {
     }
 
     /// The elements from the last to the first.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, N>| x.reverse())?;
+    /// assert_eq!(f.call(&[1.0f32, 2.0])?.to_vec()?, [2.0, 1.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     #[track_caller]
     pub fn reverse(self) -> Arr<T, A> {
         let at: Loc = Location::caller();
@@ -102,6 +136,14 @@ impl<T: Elem, A: Axis> Arr<T, A> {
 impl<T: Elem, S: Shape> Arr<T, S> {
     /// The same elements, in row-major order, in another shape. The sizes must multiply to the same, which is checked
     /// at the call.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, (N, Fix<3>)>| x.reshape::<(Fix<3>, N)>())?;
+    /// assert_eq!(f.call(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?.dims(), [3, 2]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     #[track_caller]
     pub fn reshape<R: Shape>(self) -> Arr<T, R> {
         let at: Loc = Location::caller();
@@ -109,6 +151,14 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     }
 
     /// All axes as one.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// let f = compile(|x: Arr<f32, (N, M)>| x.flatten())?;
+    /// assert_eq!(f.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.dims(), [4]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     #[track_caller]
     pub fn flatten(self) -> Arr<T, S::Flat>
     where
@@ -135,6 +185,11 @@ pub fn concat<T: Elem, A: Axis, B: Axis>(a: Arr<T, A>, b: Arr<T, B>) -> Arr<T, E
 }
 
 /// Axes of a shape of rank 2 in another order.
+///
+/// ```
+/// use slyz::prelude::*;
+/// fn turned<S: slyz::Permute2<1, 0>>(p: Pos<S::Out>) -> Pos<S> { S::back(p) }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{I}, {J}` is not an order of the axes of `{Self}`",
     label = "name each axis once, by its number; the outermost is 0"
@@ -148,6 +203,11 @@ pub trait Permute2<const I: usize, const J: usize>: Shape {
 }
 
 /// Axes of a shape of rank 3 in another order.
+///
+/// ```
+/// use slyz::prelude::*;
+/// fn turned<S: slyz::Permute3<2, 0, 1>>(p: Pos<S::Out>) -> Pos<S> { S::back(p) }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{I}, {J}, {K}` is not an order of the axes of `{Self}`",
     label = "name each axis once, by its number; the outermost is 0"
@@ -161,6 +221,11 @@ pub trait Permute3<const I: usize, const J: usize, const K: usize>: Shape {
 }
 
 /// Axes of a shape of rank 4 in another order.
+///
+/// ```
+/// use slyz::prelude::*;
+/// fn turned<S: slyz::Permute4<0, 2, 3, 1>>(p: Pos<S::Out>) -> Pos<S> { S::back(p) }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{I}, {J}, {K}, {L}` is not an order of the axes of `{Self}`",
     label = "name each axis once, by its number; the outermost is 0"
@@ -231,6 +296,12 @@ permute! {
 
 impl<T: Elem, A: Axis, B: Axis> Arr<T, (A, B)> {
     /// The axes in another order: axis number `I` of the array becomes the outermost, and so on.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// fn turned(x: Arr<f32, (N, M)>) -> Arr<f32, (M, N)> { x.permute_axes::<1, 0>() }
+    /// ```
     #[track_caller]
     pub fn permute_axes<const P0: usize, const P1: usize>(self) -> Arr<T, <(A, B) as Permute2<P0, P1>>::Out>
     where
@@ -265,6 +336,12 @@ impl<T: Elem, A: Axis, B: Axis, C: Axis> Arr<T, (A, B, C)> {
 
 impl<T: Elem, A: Axis, B: Axis, C: Axis, D: Axis> Arr<T, (A, B, C, D)> {
     /// The axes in another order: axis number `I` of the array becomes the outermost, and so on.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, C, H, W);
+    /// fn channels_last(x: Arr<f32, (N, C, H, W)>) -> Arr<f32, (N, H, W, C)> { x.permute_axes::<0, 2, 3, 1>() }
+    /// ```
     #[track_caller]
     pub fn permute_axes<const P0: usize, const P1: usize, const P2: usize, const P3: usize>(
         self,

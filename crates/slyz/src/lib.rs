@@ -74,7 +74,53 @@ pub use layout::{Permute2, Permute3, Permute4, concat};
 pub use loops::{iterate, repeat_while};
 pub use position::{At, Idx, Near, Offset};
 pub use shape::{Align, AxisNamed, AxisNo, Cube, Flatten, Inner, Matrix, No, Pos, Position, Shape, Stack, Vector};
-pub use slyz_macros::{Axis, Elem, Naperian, function};
+/// Makes a field-less enum an axis.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// #[derive(Clone, Copy, slyz::Axis)]
+/// enum Side { Left, Right }
+/// let f = compile(|x: Arr<f32, (N, Side)>| x.column(Side::Right.pos()))?;
+/// assert_eq!(f.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.to_vec()?, [2.0, 4.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+pub use slyz_macros::Axis;
+/// Makes a struct an element of arrays.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// #[derive(Clone, Copy, slyz::Elem)]
+/// struct Point<T> { x: T, y: T }
+/// let f = compile(|p: Arr<Point<f32>, N>| p.map(|p| p.x.hypot(p.y)))?;
+/// assert_eq!(f.call(&[Point { x: 3.0f32, y: 4.0 }])?.to_vec()?, [5.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+pub use slyz_macros::Elem;
+/// Makes a struct a container of the host's Naperian classes.
+///
+/// ```
+/// use slyz::naperian::*;
+/// #[derive(Clone, Debug, PartialEq, Naperian)]
+/// struct Pixel<T> { r: T, g: T, b: T }
+/// assert_eq!([Pixel { r: 1, g: 2, b: 3 }].transpose(), Pixel { r: [1], g: [2], b: [3] });
+/// ```
+pub use slyz_macros::Naperian;
+/// Plain Rust control flow over traced values, and a function that stays one.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// #[slyz::function]
+/// fn relu(x: Exp<f32>) -> Exp<f32> {
+///     if x > 0.0 { x } else { 0.0 }
+/// }
+/// let f = compile(|x: Arr<f32, N>| x.map(relu))?;
+/// assert_eq!(f.call(&[-1.0f32, 2.0])?.to_vec()?, [0.0, 2.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+pub use slyz_macros::function;
 pub use slyz_run::Device;
 pub use stencil::Border;
 pub use tensor::{Dyn, Tensor, TensorShape};

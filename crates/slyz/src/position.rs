@@ -65,6 +65,12 @@ fn compare<A>(operator: Operator, a: Idx<A>, b: Idx<A>) -> Exp<bool> {
 
 impl<A: Axis> Idx<A> {
     /// The position as a number of any type.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn ramp() -> Arr<f32, N> { tabulate(|i: Idx<N>| i.to::<f32>() * 0.1) }
+    /// ```
     #[track_caller]
     pub fn to<T: Num>(self) -> Exp<T> {
         let at: Loc = Location::caller();
@@ -72,17 +78,37 @@ impl<A: Axis> Idx<A> {
     }
 
     /// The position as an `i64`, which holds every position.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn numbers() -> Arr<i64, N> { tabulate(|i: Idx<N>| i.i64()) }
+    /// ```
     pub fn i64(self) -> Exp<i64> {
         Exp::new(self.handle)
     }
 
     /// The position as a `u32`; positions past 2^32 lose their high bits.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn numbers() -> Arr<u32, N> { tabulate(|i: Idx<N>| i.u32()) }
+    /// ```
     #[track_caller]
     pub fn u32(self) -> Exp<u32> {
         self.to()
     }
 
     /// How many positions the axis has.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn mean(x: Arr<f32, N>) -> Exp<f32> { x.sum() / Idx::<N>::extent().cast::<f32>() }
+    /// assert_eq!(compile(mean)?.call(&[1.0f32, 3.0])?.value()?, 2.0);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     #[track_caller]
     pub fn extent() -> Exp<i64> {
         let at: Loc = Location::caller();
@@ -90,42 +116,86 @@ impl<A: Axis> Idx<A> {
     }
 
     /// Is it the same position?
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn identity() -> Arr<f32, (N, N)> { tabulate(|(i, j): Pos<(N, N)>| i.eq(j).cast::<f32>()) }
+    /// assert_eq!(compile(identity)?.size::<N>(2).call()?.to_vec()?, [1.0, 0.0, 0.0, 1.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     #[track_caller]
     pub fn eq(self, other: Idx<A>) -> Exp<bool> {
         compare(Operator::Eq, self, other)
     }
 
     /// Is it another position?
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn others() -> Arr<bool, (N, N)> { tabulate(|(i, j): Pos<(N, N)>| i.ne(j)) }
+    /// ```
     #[track_caller]
     pub fn ne(self, other: Idx<A>) -> Exp<bool> {
         compare(Operator::Ne, self, other)
     }
 
     /// Is it before the other?
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn above() -> Arr<bool, (N, N)> { tabulate(|(i, j): Pos<(N, N)>| i.lt(j)) }
+    /// ```
     #[track_caller]
     pub fn lt(self, other: Idx<A>) -> Exp<bool> {
         compare(Operator::Lt, self, other)
     }
 
     /// Is it before the other, or the same?
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn upper() -> Arr<bool, (N, N)> { tabulate(|(i, j): Pos<(N, N)>| i.le(j)) }
+    /// ```
     #[track_caller]
     pub fn le(self, other: Idx<A>) -> Exp<bool> {
         compare(Operator::Le, self, other)
     }
 
     /// Is it after the other?
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn below() -> Arr<bool, (N, N)> { tabulate(|(i, j): Pos<(N, N)>| i.gt(j)) }
+    /// ```
     #[track_caller]
     pub fn gt(self, other: Idx<A>) -> Exp<bool> {
         compare(Operator::Gt, self, other)
     }
 
     /// Is it after the other, or the same?
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn lower() -> Arr<bool, (N, N)> { tabulate(|(i, j): Pos<(N, N)>| i.ge(j)) }
+    /// ```
     #[track_caller]
     pub fn ge(self, other: Idx<A>) -> Exp<bool> {
         compare(Operator::Ge, self, other)
     }
 
     /// The position counted from the other end.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn backwards(x: Arr<f32, N>) -> Arr<f32, N> { tabulate(|i: Idx<N>| x.at(i.reversed())) }
+    /// ```
     #[track_caller]
     pub fn reversed(self) -> Idx<A> {
         let at: Loc = Location::caller();
@@ -207,17 +277,39 @@ impl<T: Int> Offset for Exp<T> {
 
 impl<A: Axis> Near<A> {
     /// The place with that number.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn lookup(table: Arr<f32, N>, k: Exp<i32>) -> Exp<f32> { table.at_or(Near::new(k), 0.0) }
+    /// assert_eq!(compile(lookup)?.call(&[5.0f32], -1)?.value()?, 0.0);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     #[track_caller]
     pub fn new(number: impl Offset) -> Near<A> {
         Near { handle: number.steps().handle(), reached: false, axis: PhantomData }
     }
 
     /// The number of the place.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn next(i: Idx<N>) -> Exp<i64> { (i + 1).number() }
+    /// ```
     pub fn number(self) -> Exp<i64> {
         Exp::new(self.handle)
     }
 
     /// The nearest position of the axis.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn next(x: Arr<f32, N>) -> Arr<f32, N> { tabulate(|i: Idx<N>| x.at((i + 1).clamp())) }
+    /// assert_eq!(compile(next)?.call(&[1.0f32, 2.0])?.to_vec()?, [2.0, 2.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     #[track_caller]
     pub fn clamp(self) -> Idx<A> {
         let at: Loc = Location::caller();
@@ -226,6 +318,14 @@ impl<A: Axis> Near<A> {
     }
 
     /// The position when the axis is a circle.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn next(x: Arr<f32, N>) -> Arr<f32, N> { tabulate(|i: Idx<N>| x.at((i + 1).wrap())) }
+    /// assert_eq!(compile(next)?.call(&[1.0f32, 2.0])?.to_vec()?, [2.0, 1.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     #[track_caller]
     pub fn wrap(self) -> Idx<A> {
         let at: Loc = Location::caller();
@@ -234,6 +334,14 @@ impl<A: Axis> Near<A> {
     }
 
     /// Is it a position of the axis?
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// fn has_next() -> Arr<bool, N> { tabulate(|i: Idx<N>| (i + 1).inside()) }
+    /// assert_eq!(compile(has_next)?.size::<N>(2).call()?.to_vec()?, [true, false]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     #[track_caller]
     pub fn inside(self) -> Exp<bool> {
         let at: Loc = Location::caller();
@@ -299,11 +407,24 @@ pub struct At<A> {
 
 impl<A> At<A> {
     /// The position with that number. Whether it is on the axis is checked when it is passed to a function.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// assert_eq!(At::<Fix<3>>::new(2).get(), 2);
+    /// ```
     pub fn new(place: u64) -> At<A> {
         At { place, axis: PhantomData }
     }
 
     /// The number of the position.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let best = compile(|x: Arr<f32, N>| x.argmax())?.call(&[1.0f32, 9.0])?.value()?;
+    /// assert_eq!(best.get(), 1);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     pub fn get(self) -> u64 {
         self.place
     }

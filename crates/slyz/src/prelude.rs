@@ -1,9 +1,9 @@
 //! What most programs want: `use slyz::prelude::*;`.
 
 pub use crate::arr::{Arr, Zip, fill, iota, lift1, lift2, stack, tabulate, zip, zip_min, zip2, zip3, zip4, zip5, zip6};
-pub use crate::axis::{Axis, Either, Fix, Flat, Min, Tri, fix};
+pub use crate::axis::{Either, Fix, Flat, Min, Tri, fix};
 pub use crate::compile::{Compiled, compile, compile_on};
-pub use crate::elem::{Bits, Elem, Float, Int, Lift, Num, Scalar, Value, lit};
+pub use crate::elem::{Bits, Float, Int, Lift, Num, Scalar, Value, lit};
 pub use crate::exp::{Exp, horner, select};
 pub use crate::extent::Extent;
 pub use crate::fold::{
@@ -16,4 +16,5 @@ pub use crate::position::{At, Idx, Near};
 pub use crate::shape::{Cube, Inner, Matrix, Pos, Shape, Stack, Vector};
 pub use crate::stencil::Border;
 pub use crate::tensor::Tensor;
-pub use crate::{axis, bf16, f16};
+// Traits and derives of one name: `#[derive(Axis)]`, `#[derive(Elem)]`.
+pub use crate::{Axis, Elem, axis, bf16, f16};

@@ -57,13 +57,37 @@ pub trait Position: Value {
 }
 
 /// The positions of a shape: `|(i, j): Pos<(N, M)>| ..`.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M);
+/// fn ones() -> Arr<f32, (N, M)> { tabulate(|_: Pos<(N, M)>| 1.0f32) }
+/// ```
 pub type Pos<S> = <S as Shape>::Pos;
 
 /// One axis.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// fn sum(x: Arr<f32, Vector<N>>) -> Exp<f32> { x.sum() }
+/// ```
 pub type Vector<N> = N;
 /// Rows and columns.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M);
+/// fn turned(x: Arr<f32, Matrix<N, M>>) -> Arr<f32, Matrix<M, N>> { x.transpose() }
+/// ```
 pub type Matrix<M, N> = (M, N);
 /// Layers, rows and columns.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(D, N, M);
+/// fn layer(x: Arr<f32, Cube<D, N, M>>, i: Idx<D>) -> Arr<f32, Matrix<N, M>> { x.layer(i) }
+/// ```
 pub type Cube<D, M, N> = (D, M, N);
 
 #[diagnostic::do_not_recommend]
@@ -255,6 +279,13 @@ pub trait AxisNamed<X: Axis, I>: Shape {
 }
 
 /// Tells the places of an axis apart, for [`AxisNamed`].
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(M);
+/// use slyz::{AxisNamed, No};
+/// fn rows<S: AxisNamed<M, No<1>>>(x: Arr<f32, S>) -> Arr<f32, S::Rest> { x.sum_over(M) }
+/// ```
 pub struct No<const I: usize>;
 
 /// One line per axis of each rank: the shape, the place, the axis, the rest, and how a position is put together.

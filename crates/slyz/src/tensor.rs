@@ -10,10 +10,22 @@ use std::fmt;
 use std::marker::PhantomData;
 
 /// The shape of a tensor whose axes are not known to the type system.
+///
+/// ```
+/// use slyz::prelude::*;
+/// let t: Tensor<f32> = Tensor::from_vec([2, 1], vec![1.0, 2.0])?; // a Tensor<f32, Dyn>
+/// assert_eq!(t.dims(), [2, 1]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dyn {}
 
 /// Shapes of tensors: every [`Shape`], and [`Dyn`].
+///
+/// ```
+/// use slyz::prelude::*;
+/// fn rows<T: Elem, S: slyz::TensorShape>(t: &Tensor<T, S>) -> Option<&usize> { t.dims().first() }
+/// ```
 pub trait TensorShape: 'static {
     /// Do the dimensions fit? If not, the shape and why.
     #[doc(hidden)]
@@ -83,21 +95,45 @@ impl<T: Elem, S> Tensor<T, S> {
     }
 
     /// The extents, outermost first.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// assert_eq!(Tensor::<u8>::from_vec([2, 3], vec![0; 6])?.dims(), [2, 3]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     pub fn dims(&self) -> &[usize] {
         &self.dims
     }
 
     /// The number of elements.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// assert_eq!(Tensor::<u8>::from_vec([2, 3], vec![0; 6])?.len(), 6);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.dims.iter().product()
     }
 
     /// Are there no elements?
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// assert!(Tensor::<u8>::from_vec([2, 0], vec![])?.is_empty());
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The elements in row-major order.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// assert_eq!(Tensor::<u8>::from_vec([2], vec![3, 4])?.to_vec()?, [3, 4]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     pub fn to_vec(&self) -> Result<Vec<T>, Error> {
         if let [leaf] = &self.leaves[..]
             && let Some(data) = T::collect(leaf.bytes())
@@ -117,6 +153,15 @@ impl<T: Elem, S> Tensor<T, S> {
     }
 
     /// The same data without the names of its axes.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let t = Tensor::<u8, N>::from_vec([2], vec![3, 4])?;
+    /// let all: Vec<Tensor<u8>> = vec![t.into_dyn(), Tensor::from_vec([1, 1], vec![5])?];
+    /// assert_eq!(all.len(), 2);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     pub fn into_dyn(self) -> Tensor<T> {
         Tensor { dims: self.dims, leaves: self.leaves, kind: PhantomData }
     }
@@ -124,6 +169,15 @@ impl<T: Elem, S> Tensor<T, S> {
 
 impl<T: Elem, S: TensorShape> Tensor<T, S> {
     /// A tensor from its elements in row-major order.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let t = Tensor::<f32, (N, Fix<2>)>::from_vec([1, 2], vec![1.0, 2.0])?;
+    /// assert_eq!(t.len(), 2);
+    /// assert!(Tensor::<f32, (N, Fix<2>)>::from_vec([2, 1], vec![1.0, 2.0]).is_err()); // the second axis has 2
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     pub fn from_vec<const R: usize>(dims: [usize; R], data: Vec<T>) -> Result<Self, Error> {
         let expected = dims.iter().try_fold(1u64, |len, &dim| len.checked_mul(dim as u64)).unwrap_or(u64::MAX);
         if expected != data.len() as u64 {
@@ -138,6 +192,16 @@ impl<T: Elem, S: TensorShape> Tensor<T, S> {
     }
 
     /// The same data under other axis names. Fixed extents, and axes that occur twice, are checked.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// let t = Tensor::<f32, N>::from_vec([2], vec![1.0, 2.0])?;
+    /// let u: Tensor<f32, M> = t.rename::<M>()?;
+    /// assert!(t.rename::<Fix<3>>().is_err());
+    /// assert_eq!(u.dims(), [2]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
     pub fn rename<R: TensorShape>(&self) -> Result<Tensor<T, R>, Error> {
         R::check(&self.dims)?;
         Ok(Tensor { dims: self.dims.clone(), leaves: self.leaves.clone(), kind: PhantomData })

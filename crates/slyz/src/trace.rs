@@ -22,6 +22,10 @@ use std::panic::Location;
 pub type Loc = &'static Location<'static>;
 
 /// What every traced value holds: 12 bytes, `Copy`, and bound to its thread, as the trace is.
+///
+/// ```
+/// assert_eq!(size_of::<slyz::Exp<f32>>(), size_of::<slyz::Handle>());
+/// ```
 #[derive(Clone, Copy)]
 pub struct Handle {
     /// A name of the graph, or for an array the number of its record.
@@ -67,6 +71,11 @@ impl std::fmt::Debug for Handle {
 }
 
 /// One buffer of an array: what it stores, and for positions the axis they must lie on.
+///
+/// ```
+/// use slyz::{Elem, Leaf, Ty};
+/// assert_eq!(<(f32, bool)>::parts(), [Leaf::of(Ty::F32), Leaf::of(Ty::Bool)]);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leaf {
     pub(crate) ty: Ty,
@@ -78,11 +87,21 @@ pub struct Leaf {
 
 impl Leaf {
     /// Plain data.
+    ///
+    /// ```
+    /// use slyz::{Leaf, Ty};
+    /// assert_eq!(Leaf::of(Ty::F32), Leaf::of(Ty::F32));
+    /// ```
     pub fn of(ty: Ty) -> Leaf {
         Leaf { ty, axis: None, number: 0 }
     }
 
     /// Positions on an axis.
+    ///
+    /// ```
+    /// use slyz::{At, Elem, Fix, Leaf};
+    /// assert_eq!(At::<Fix<3>>::parts(), [Leaf::positions::<Fix<3>>()]);
+    /// ```
     pub fn positions<A: crate::Axis>() -> Leaf {
         let axis = Some((Extent::of::<A>(), A::name()));
         Leaf { ty: Ty::I64, axis, number: crate::extent::axis_number::<A>() }

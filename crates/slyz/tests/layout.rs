@@ -28,10 +28,10 @@ fn parts() -> R {
     let (a, b) = f.call(&[1f32, 2., 3.])?;
     assert_eq!((a.to_vec()?, b.to_vec()?), (vec![2., 3.], vec![3., 2., 1.]));
     let e = f.call(&[1f32, 2.]).unwrap_err().to_string();
-    assert!(e.contains("a slice needs 3 = 3 elements, but N = 2"), "{e}");
+    assert!(e.contains("a slice needs 3 elements, but there are N = 2"), "{e}");
     let f = compile(|x: Arr<f32, N>| x.slice::<M>(1))?;
     let e = f.clone().size::<M>(3).call(&[1f32, 2., 3.]).unwrap_err().to_string();
-    assert!(e.contains("(1 + M) = 4 elements, but N = 3"), "{e}");
+    assert!(e.contains("(1 + M) = 4 elements, but there are N = 3"), "{e}");
     assert_eq!(f.size::<M>(1).call(&[1f32, 2., 3.])?.to_vec()?, [2.]);
     let f =
         compile(|x: Arr<f32, (N, M)>| (tabulate(|i: Idx<N>| x.row(i).sum()), tabulate(|j: Idx<M>| x.column(j).sum())))?;

@@ -1,0 +1,173 @@
+//! What the book quotes is what the compilers print.
+//!
+//! A listing in a chapter is a comment that names it, and a block of text: `<!-- sir: norm -->`. This test makes the text
+//! again and compares; `BLESS=1` rewrites the chapters. It does not run the code blocks: those are doctests.
+
+use slyz::prelude::*;
+use slyz_sir::pass::{GRAPH_PASSES, optimize};
+use slyz_sir::text::parse_graph;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+axis!(N);
+
+fn docs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src")
+}
+
+fn fails() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../slyz/tests/fails")
+}
+
+fn norm(x: Arr<f32, N>) -> Exp<f32> {
+    (x * x).sum().sqrt()
+}
+
+fn scaled(x: Arr<f32, N>, a: Exp<f32>) -> Arr<f32, N> {
+    x * a + 1.0
+}
+
+fn smooth(x: Arr<f32, N>) -> Arr<f32, N> {
+    let y = x.map(|v| v.exp().sin());
+    tabulate(|i: Idx<N>| y.at((i - 1).clamp()) + y.at(i) + y.at((i + 1).clamp()))
+}
+
+/// One of the programs above, as the chapter's readers see it: `what` is `sir`, `optimized`, `explain` or `c`.
+fn program(what: &str, name: &str) -> Result<String> {
+    let cpu = slyz::device("cpu")?;
+    let (graph, explain, source) = match name {
+        "norm" => parts(&compile_on(&cpu, norm)?),
+        "scaled" => parts(&compile_on(&cpu, scaled)?),
+        "smooth" => parts(&compile_on(&cpu, smooth)?),
+        other => return Err(format!("there is no program {other}").into()),
+    };
+    Ok(match what {
+        "sir" => graph.to_string(),
+        "optimized" => optimize(&graph).to_string(),
+        "explain" => explain,
+        _ => kernels(&source, name),
+    })
+}
+
+fn parts<Sig>(f: &Compiled<Sig>) -> (slyz_sir::graph::Graph, String, String) {
+    (f.graph().clone(), f.explain().to_string(), f.source().to_string())
+}
+
+/// The code of the function alone: the prelude before it is long, and much the same for all.
+fn kernels(source: &str, name: &str) -> String {
+    let start = source.find(&format!("\nFN void {name}_")).map_or(0, |newline| newline + 1);
+    source[start..].to_string()
+}
+
+/// What a pass makes of the SIR in the listing before it.
+fn passed(name: &str, before: &str) -> Result<String> {
+    let pass = GRAPH_PASSES.iter().find(|pass| pass.name == name).ok_or(format!("there is no pass {name}"))?;
+    let graph = parse_graph(before).map_err(|error| error.to_string())?;
+    Ok((pass.run)(graph).to_string())
+}
+
+/// Some lines of what rustc says to a program that must fail: `a01_swapped 0 7` is the first error, 7 lines of it.
+fn message(words: &[&str]) -> Result<String> {
+    let [file, number, lines] = words else { return Err("a message has a file, a number and a count of lines".into()) };
+    let text = fs::read_to_string(fails().join(format!("{file}.stderr")))?;
+    let error = text.split("\n\n").nth(number.parse()?).ok_or(format!("{file} has no error {number}"))?;
+    let lines: Vec<&str> = error.lines().take(lines.parse()?).collect();
+    Ok(lines.join("\n").trim_end_matches([' ', '|', '\n']).to_string())
+}
+
+/// The chapter with every listing made again.
+fn renewed(chapter: &str) -> Result<String> {
+    let mut out = String::new();
+    let mut lines = chapter.lines();
+    let mut last = String::new();
+    while let Some(line) = lines.next() {
+        out += line;
+        out += "\n";
+        let Some(words) = line.strip_prefix("<!-- ").and_then(|line| line.strip_suffix(" -->")) else { continue };
+        let (what, words) = words.split_once(": ").ok_or(format!("what is {line}?"))?;
+        let words: Vec<&str> = words.split(' ').collect();
+        let fence = lines.next().unwrap_or_default();
+        if fence != "```text" && fence != "```c" {
+            return Err(format!("no block of text after {line}").into());
+        }
+        let old: String = lines.by_ref().take_while(|line| *line != "```").map(|line| format!("{line}\n")).collect();
+        let new = match what {
+            "before" => old,
+            "after" => passed(words[0], &last)?,
+            "message" => message(&words)?,
+            "sir" | "optimized" | "explain" | "c" => program(what, words[0])?,
+            other => return Err(format!("there is no listing {other}").into()),
+        };
+        out += &format!("{fence}\n{}\n```\n", new.trim_end());
+        last = new;
+    }
+    Ok(out)
+}
+
+#[test]
+fn listings_are_what_is_printed() -> Result {
+    for entry in fs::read_dir(docs())? {
+        let path = entry?.path();
+        let chapter = fs::read_to_string(&path)?;
+        let renewed = renewed(&chapter).map_err(|error| format!("{}: {error}", path.display()))?;
+        if std::env::var_os("BLESS").is_some() {
+            fs::write(&path, renewed)?;
+            continue;
+        }
+        let old = chapter.lines().zip(renewed.lines()).enumerate().find(|(_, (old, new))| old != new);
+        if let Some((number, (old, new))) = old {
+            let place = format!("{}:{}", path.display(), number + 1);
+            return Err(format!("{place} is out of date (BLESS=1 rewrites)\n  book: {old}\n  now:  {new}").into());
+        }
+        assert_eq!(chapter.lines().count(), renewed.lines().count(), "{} is out of date", path.display());
+    }
+    Ok(())
+}
+
+/// A chapter that is not in the summary is not in the book; one that is not in `src/lib.rs` is not tested.
+#[test]
+fn chapters_are_listed() -> Result {
+    let summary = fs::read_to_string(docs().join("SUMMARY.md"))?;
+    let library = include_str!("../src/lib.rs");
+    let tested = library.split_once("chapters!(").and_then(|(_, rest)| rest.split_once(')')).ok_or("no chapters")?.0;
+    let mut files = BTreeSet::new();
+    for entry in fs::read_dir(docs())? {
+        files.insert(entry?.file_name().into_string().map_err(|_| "an odd name")?);
+    }
+    files.remove("SUMMARY.md");
+    let listed: BTreeSet<String> =
+        summary.split("](").skip(1).filter_map(|link| Some(link.split_once(')')?.0.to_string())).collect();
+    let tested: BTreeSet<String> = tested.split_whitespace().map(|name| format!("{name}.md")).collect();
+    assert_eq!(files, listed, "docs/src and SUMMARY.md");
+    assert_eq!(files, tested, "docs/src and crates/slyz-book/src/lib.rs");
+    Ok(())
+}
+
+/// What the tables of equivalents call ours stands, as it is, in a code block of the chapter, and so compiles.
+#[test]
+fn equivalents_compile() -> Result {
+    let chapter = fs::read_to_string(docs().join("coming.md"))?;
+    let (mut code, mut rows, mut block) = (String::new(), vec![], "");
+    for line in chapter.lines() {
+        match line.strip_prefix("```") {
+            Some(fence) if block.is_empty() => block = if fence.is_empty() { "text" } else { fence },
+            Some(_) => block = "",
+            None if block == "rust" => code += &format!("{line}\n"),
+            None if line.starts_with('|') => rows.push(line),
+            None => {}
+        }
+    }
+    for row in rows {
+        // `\|` is how a table says `|`.
+        let row = row.replace("\\|", "\u{1}");
+        let ours = row.trim_matches('|').split('|').next_back().unwrap_or_default();
+        for snippet in ours.split('`').skip(1).step_by(2) {
+            let snippet = snippet.replace('\u{1}', "|");
+            assert!(code.contains(&snippet), "no code block has `{snippet}`");
+        }
+    }
+    Ok(())
+}
