@@ -1,0 +1,107 @@
+//! Conway's game of life on a torus: a stencil over bytes, and a glow where cells have lived.
+//!
+//! `cargo run --release --example game_of_life -- --out life.png`
+
+use indicatif::ProgressBar;
+use slyz::prelude::*;
+use std::error::Error;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::PathBuf;
+
+axis!(Rows, Cols);
+
+/// The next generation: a cell lives with three neighbours, or with two if it lived before.
+fn next(cells: Arr<u8, (Rows, Cols)>) -> Arr<u8, (Rows, Cols)> {
+    cells.stencil(Border::Wrap, |c| {
+        let around = c((-1, -1)) + c((-1, 0)) + c((-1, 1)) + c((0, -1)) + c((0, 1)) + c((1, -1)) + c((1, 0)) + c((1, 1));
+        (around | c((0, 0))).eq(3).cast::<u8>()
+    })
+}
+
+/// A generation, and what is left of the light of all before it.
+fn step(cells: Arr<u8, (Rows, Cols)>, glow: Arr<f32, (Rows, Cols)>) -> (Arr<u8, (Rows, Cols)>, Arr<f32, (Rows, Cols)>) {
+    let cells = next(cells);
+    (cells, zip2(cells, glow).map(|(alive, glow)| alive.eq(1).select(1.0, glow * 0.985)))
+}
+
+/// Living cells bright, old light from teal to night; each cell is `Fix<3>` × `Fix<3>` pixels.
+fn picture(
+    cells: Arr<u8, (Rows, Cols)>,
+    glow: Arr<f32, (Rows, Cols)>,
+) -> Arr<[u8; 3], (Flat<Rows, Fix<3>>, Flat<Cols, Fix<3>>)> {
+    tabulate(|(y, x): Pos<(Flat<Rows, Fix<3>>, Flat<Cols, Fix<3>>)>| {
+        let p = (y.outer(), x.outer());
+        let (alive, g) = (cells.at(p).eq(1), glow.at(p));
+        let night = [10.0 + 14.0 * g, 14.0 + 120.0 * g * g, 32.0 + 118.0 * g];
+        let day = [255.0f32, 236.0, 170.0];
+        [0, 1, 2].map(|c| alive.select(day[c], night[c]).cast::<u8>())
+    })
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let step = slyz::compile(step)?;
+    if std::env::args().any(|arg| arg == "--source") {
+        println!("{}", step.source());
+        return Ok(());
+    }
+    check()?;
+    let (height, width) = (140, 240);
+    let mut cells = vec![0u8; height * width];
+    // The acorn: seven cells that need 5206 generations to settle.
+    for (i, j) in [(0, 1), (1, 3), (2, 0), (2, 1), (2, 4), (2, 5), (2, 6)] {
+        cells[(height / 2 + i) * width + width / 2 + 20 + j] = 1;
+    }
+    let glow = vec![0f32; height * width];
+    let (mut cells, mut glow) = step.call((&cells, [height, width]), (&glow, [height, width]))?;
+    let generations = ProgressBar::new(1200);
+    for _ in 1..1200 {
+        (cells, glow) = step.call(&cells, &glow)?;
+        generations.inc(1);
+    }
+    generations.finish_and_clear();
+    let alive = cells.to_vec()?.iter().filter(|&&cell| cell == 1).count();
+    println!("the acorn has grown from 7 to {alive} cells in 1200 generations");
+    let rgb = slyz::compile(picture)?.call(&cells, &glow)?;
+    save("game_of_life", [3 * height, 3 * width], &rgb.to_vec()?)
+}
+
+/// A soup agrees with plain Rust, and a glider that crosses the border comes back where it started.
+fn check() -> Result<(), slyz::Error> {
+    let next = slyz::compile(next)?;
+    let (height, width) = (50usize, 70usize);
+    let soup: Vec<u8> = (0..height * width).map(|p| (p * p / 7 % 3 == 0) as u8).collect();
+    let plain: Vec<u8> = (0..height * width)
+        .map(|p| {
+            let cell = |i: usize, j: usize| soup[(p / width + i) % height * width + (p % width + j) % width];
+            let (up, left) = (height - 1, width - 1);
+            let near = [(up, left), (up, 0), (up, 1), (0, left), (0, 1), (1, left), (1, 0), (1, 1)];
+            let around: u8 = near.iter().map(|&(i, j)| cell(i, j)).sum();
+            (around == 3 || around == 2 && cell(0, 0) == 1) as u8
+        })
+        .collect();
+    assert_eq!(next.call((&soup, [height, width]))?.to_vec()?, plain);
+
+    let mut glider = vec![0u8; 16 * 16];
+    for p in [1, 18, 32, 33, 34] {
+        glider[p] = 1;
+    }
+    let mut cells = next.call((&glider, [16, 16]))?;
+    for _ in 1..4 * 16 {
+        cells = next.call(&cells)?;
+    }
+    assert_eq!(cells.to_vec()?, glider, "a glider goes one cell down and right in four generations");
+    Ok(())
+}
+
+/// Writes the picture to `--out FILE`, or else to the temporary directory.
+fn save(name: &str, [height, width]: [usize; 2], rgb: &[[u8; 3]]) -> Result<(), Box<dyn Error>> {
+    let out = std::env::args().skip_while(|arg| arg != "--out").nth(1);
+    let file = out.map_or_else(|| std::env::temp_dir().join(format!("slyz-{name}.png")), PathBuf::from);
+    let mut png = png::Encoder::new(BufWriter::new(File::create(&file)?), width as u32, height as u32);
+    png.set_color(png::ColorType::Rgb);
+    png.set_compression(png::Compression::High);
+    png.write_header()?.write_image_data(rgb.as_flattened())?;
+    println!("wrote {}", file.display());
+    Ok(())
+}
