@@ -34,7 +34,7 @@ fn both(photo: Picture, weights: Arr<f32, Taps>) -> Arr<[u8; 3], (Rows, Cols)> {
         let soft = soft.at((i, j));
         [0, 1, 2].map(|c| {
             let shown = side.lt(0.0).select(sharp[c], soft[c]);
-            (side.abs().lt(1.2).select(1.0, shown).clamp(0.0, 1.0) * 255.0 + 0.5).cast::<u8>()
+            ((shown + (2.0 - side.abs()).clamp(0.0, 1.0)).clamp(0.0, 1.0) * 255.0 + 0.5).cast::<u8>()
         })
     })
 }
@@ -62,52 +62,67 @@ fn noise(x: Exp<f32>, y: Exp<f32>) -> Exp<f32> {
 /// Noise of five scales.
 #[slyz::function]
 fn rough(x: Exp<f32>, y: Exp<f32>) -> Exp<f32> {
-    let mut total = lit(0.0f32);
-    for octave in 0..5 {
-        let k = f32::powi(2.0, octave);
-        total += noise(x * k, y * k + 17.0 * k) / k;
-    }
-    total * 0.516
+    iterate(5, (0f32, 1f32), |_, (total, k): (Exp<f32>, Exp<f32>)| {
+        (total + noise(x * k, y * k + 17.0 * k) / k, k * 2.0)
+    })
+    .0 * 0.516
 }
 
-/// Hills behind hills, paler with distance; above them clouds before the evening sky and a low sun.
+fn mix(a: [Exp<f32>; 3], b: [Exp<f32>; 3], k: Exp<f32>) -> [Exp<f32>; 3] {
+    [0, 1, 2].map(|c| a[c] * (1.0 - k) + b[c] * k)
+}
+
+/// Hills behind hills, paler with distance, in the nearest a village with its lights on; clouds, and a low sun.
 fn photo() -> Picture {
     let (rows, cols) = (Idx::<Rows>::extent().cast::<f32>(), Idx::<Cols>::extent().cast::<f32>());
     tabulate(|(i, j): Pos<(Rows, Cols)>| {
         let (y, x) = (i.to::<f32>() / rows, j.to::<f32>() / rows);
-        let mix = |a: [Exp<f32>; 3], b: [f32; 3], k: Exp<f32>| [0, 1, 2].map(|c| a[c] * (1.0 - k) + b[c] * k);
-        let (dx, dy) = (x - 0.62 * cols / rows, y - 0.50);
+        let (dx, dy) = (x - 0.30 * cols / rows, y - 0.27);
         let sun = dx * dx + dy * dy;
-        let mut colour = mix([0.16f32, 0.24, 0.46].map(lit), [0.99, 0.64, 0.36], (y * 1.7).clamp(0.0, 1.0));
-        let cloud = ((rough(x * 2.0, y * 7.0) - 0.5) * 4.0).clamp(0.0, 1.0) * (1.1 - y * 1.6).clamp(0.0, 1.0);
-        colour = mix(colour, [0.98, 0.74, 0.62], cloud * 0.7);
-        colour = mix(colour, [1.0, 0.86, 0.60], (-sun * 60.0).exp() * 0.8);
-        colour = mix(colour, [1.0, 0.97, 0.86], ((0.0042 - sun) * 2000.0).clamp(0.0, 1.0));
-        for hill in 0..5 {
-            let near = hill as f32 / 4.0;
-            let shape = rough(x * (1.2 + 0.5 * near) + 31.0 * near, lit(0.5 + 7.0 * near));
-            let trees = rough(x * 30.0, lit(3.0 + near)) * 0.05 * near * near;
-            let crest = 0.34 + 0.48 * near + (0.5 - shape) * 0.42 - trees;
-            let light = rough(x * 9.0, y * 14.0 + 5.0 * near) * 0.22 * near;
-            let haze = ((y - crest) * 2.2).clamp(0.0, 0.5) * (1.0 - near);
-            let rock = [0.55 - 0.47 * near, 0.40 - 0.29 * near, 0.50 - 0.38 * near].map(|c| c + light * (0.9 - 0.3 * near));
-            let rock = mix(rock, [0.96, 0.66, 0.50], haze);
-            let edge = ((y - crest) * rows).clamp(0.0, 1.0);
-            colour = [0, 1, 2].map(|c| colour[c] * (1.0 - edge) + rock[c] * edge);
-        }
-        colour
+        let [day, dusk, pink, glow, disc] =
+            [[0.13f32, 0.22, 0.46], [0.99, 0.64, 0.36], [0.98, 0.70, 0.58], [1.0, 0.84, 0.56], [1.0, 0.97, 0.86]]
+                .map(|colour| colour.map(lit));
+        let mut sky = mix(day, dusk, (y * 1.9 + 0.1).clamp(0.0, 1.0));
+        let cloud = ((rough(x * 2.2, y * 9.0) - 0.46) * 5.0).clamp(0.0, 1.0) * (1.2 - y * 1.8).clamp(0.0, 1.0);
+        sky = mix(sky, pink, cloud * 0.65);
+        sky = mix(sky, glow, (sun * -40.0).exp() * 0.7);
+        sky = mix(sky, disc, ((0.0030 - sun) * 4000.0).clamp(0.0, 1.0));
+        let land = iterate(5, sky, |hill, behind: [Exp<f32>; 3]| {
+            let near = hill.cast::<f32>() * 0.25;
+            let shape = rough(x * (1.3 + 0.5 * near) + 31.0 * near, 0.5 + 7.0 * near);
+            let trees = (rough(x * 40.0, 3.0 + near) - 0.4) * 0.07 * near * near;
+            let crest = 0.36 + 0.47 * near + (0.5 - shape) * 0.42 - trees;
+            let light = (rough(x * 16.0, y * 26.0 + 5.0 * near) - 0.3) * (0.05 + 0.30 * near);
+            let haze = ((y - crest) * 2.4).clamp(0.0, 0.6) * (1.0 - near);
+            let rock = [0.52 - 0.44 * near + light, 0.38 - 0.28 * near + light * 0.8, 0.50 - 0.39 * near + light * 0.5];
+            mix(behind, mix(rock, pink, haze), ((y - crest) * rows).clamp(0.0, 1.0))
+        });
+        // A window in a few cells of a grid, where the valley is.
+        let (u, v) = (x * 34.0, y * 34.0);
+        let lamp = dice(u.floor() + 90.0, v.floor());
+        let (du, dv) = (u - u.floor() - 0.3 - lamp * 4.0, v - v.floor() - 0.5);
+        let on = lamp.lt(0.09) & y.gt(0.80) & y.lt(0.97);
+        let shine = on.select(((0.03 - du * du - dv * dv) * 90.0).clamp(0.0, 1.0), 0.0);
+        mix(land, glow.map(|c| c * 3.0), shine)
     })
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let both = slyz::compile(both)?;
-    if std::env::args().any(|arg| arg == "--source") {
-        println!("{}", both.source());
-        return Ok(());
+    match std::env::args().nth(1).as_deref() {
+        Some("--source") => {
+            println!("{}", both.source());
+            return Ok(());
+        }
+        Some("--explain") => {
+            println!("{}", both.explain());
+            return Ok(());
+        }
+        _ => {}
     }
     let (height, width) = (320, 520);
     let photo = slyz::compile(photo)?.size::<Rows>(height).size::<Cols>(width).call()?;
-    let weights = bell(4.0);
+    let weights = bell(3.0);
     check(&photo, [height, width], &weights)?;
     save("blur", [height, width], &both.call(&photo, &weights)?.to_vec()?)
 }

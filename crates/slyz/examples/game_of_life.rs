@@ -14,7 +14,8 @@ axis!(Rows, Cols);
 /// The next generation: a cell lives with three neighbours, or with two if it lived before.
 fn next(cells: Arr<u8, (Rows, Cols)>) -> Arr<u8, (Rows, Cols)> {
     cells.stencil(Border::Wrap, |c| {
-        let around = c((-1, -1)) + c((-1, 0)) + c((-1, 1)) + c((0, -1)) + c((0, 1)) + c((1, -1)) + c((1, 0)) + c((1, 1));
+        let around =
+            c((-1, -1)) + c((-1, 0)) + c((-1, 1)) + c((0, -1)) + c((0, 1)) + c((1, -1)) + c((1, 0)) + c((1, 1));
         (around | c((0, 0))).eq(3).cast::<u8>()
     })
 }
@@ -22,7 +23,7 @@ fn next(cells: Arr<u8, (Rows, Cols)>) -> Arr<u8, (Rows, Cols)> {
 /// A generation, and what is left of the light of all before it.
 fn step(cells: Arr<u8, (Rows, Cols)>, glow: Arr<f32, (Rows, Cols)>) -> (Arr<u8, (Rows, Cols)>, Arr<f32, (Rows, Cols)>) {
     let cells = next(cells);
-    (cells, zip2(cells, glow).map(|(alive, glow)| alive.eq(1).select(1.0, glow * 0.985)))
+    (cells, zip2(cells, glow).map(|(alive, glow)| alive.eq(1).select(1.0, glow * 0.993)))
 }
 
 /// Living cells bright, old light from teal to night; each cell is `Fix<3>` × `Fix<3>` pixels.
@@ -33,7 +34,8 @@ fn picture(
     tabulate(|(y, x): Pos<(Flat<Rows, Fix<3>>, Flat<Cols, Fix<3>>)>| {
         let p = (y.outer(), x.outer());
         let (alive, g) = (cells.at(p).eq(1), glow.at(p));
-        let night = [10.0 + 14.0 * g, 14.0 + 120.0 * g * g, 32.0 + 118.0 * g];
+        let night =
+            [9.0 + 20.0 * g + 30.0 * g * g * g, 12.0 + 20.0 * g + 130.0 * g * g, 30.0 + 150.0 * g - 20.0 * g * g];
         let day = [255.0f32, 236.0, 170.0];
         [0, 1, 2].map(|c| alive.select(day[c], night[c]).cast::<u8>())
     })
@@ -41,16 +43,25 @@ fn picture(
 
 fn main() -> Result<(), Box<dyn Error>> {
     let step = slyz::compile(step)?;
-    if std::env::args().any(|arg| arg == "--source") {
-        println!("{}", step.source());
-        return Ok(());
+    match std::env::args().nth(1).as_deref() {
+        Some("--source") => {
+            println!("{}", step.source());
+            return Ok(());
+        }
+        Some("--explain") => {
+            println!("{}", step.explain());
+            return Ok(());
+        }
+        _ => {}
     }
     check()?;
     let (height, width) = (140, 240);
     let mut cells = vec![0u8; height * width];
-    // The acorn: seven cells that need 5206 generations to settle.
-    for (i, j) in [(0, 1), (1, 3), (2, 0), (2, 1), (2, 4), (2, 5), (2, 6)] {
-        cells[(height / 2 + i) * width + width / 2 + 20 + j] = 1;
+    // Three acorns: seven cells each, of which one alone would need 5206 generations to settle.
+    for (top, left) in [(40, 60), (60, 190), (100, 120)] {
+        for (i, j) in [(0, 1), (1, 3), (2, 0), (2, 1), (2, 4), (2, 5), (2, 6)] {
+            cells[(top + i) * width + left + j] = 1;
+        }
     }
     let glow = vec![0f32; height * width];
     let (mut cells, mut glow) = step.call((&cells, [height, width]), (&glow, [height, width]))?;
@@ -61,7 +72,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     generations.finish_and_clear();
     let alive = cells.to_vec()?.iter().filter(|&&cell| cell == 1).count();
-    println!("the acorn has grown from 7 to {alive} cells in 1200 generations");
+    println!("three acorns have grown from 21 to {alive} cells in 1200 generations");
     let rgb = slyz::compile(picture)?.call(&cells, &glow)?;
     save("game_of_life", [3 * height, 3 * width], &rgb.to_vec()?)
 }
@@ -101,6 +112,7 @@ fn save(name: &str, [height, width]: [usize; 2], rgb: &[[u8; 3]]) -> Result<(), 
     let mut png = png::Encoder::new(BufWriter::new(File::create(&file)?), width as u32, height as u32);
     png.set_color(png::ColorType::Rgb);
     png.set_compression(png::Compression::High);
+    png.set_filter(png::Filter::NoFilter); // few colours: rows compress best as they are
     png.write_header()?.write_image_data(rgb.as_flattened())?;
     println!("wrote {}", file.display());
     Ok(())

@@ -41,9 +41,16 @@ fn greeks(spot: Arr<f64, N>, strike: Arr<f64, N>, years: Arr<f64, N>) -> Arr<[f6
 
 fn main() -> Result<(), slyz::Error> {
     let f = slyz::compile(greeks)?;
-    if std::env::args().any(|arg| arg == "--source") {
-        println!("{}", f.source());
-        return Ok(());
+    match std::env::args().nth(1).as_deref() {
+        Some("--source") => {
+            println!("{}", f.source());
+            return Ok(());
+        }
+        Some("--explain") => {
+            println!("{}", f.explain());
+            return Ok(());
+        }
+        _ => {}
     }
     let spot: Vec<f64> = (0..9).map(|i| 80.0 + 5.0 * i as f64).collect();
     let strike = vec![100.0; spot.len()];

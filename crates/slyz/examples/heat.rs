@@ -12,9 +12,7 @@ use std::path::PathBuf;
 axis!(N, M);
 
 fn heat(u: Arr<f32, (N, M)>) -> Arr<f32, (N, M)> {
-    u.stencil(Border::Clamp, |u| {
-        u((0, 0)) + 0.2 * (u((-1, 0)) + u((1, 0)) + u((0, -1)) + u((0, 1)) - 4.0 * u((0, 0)))
-    })
+    u.stencil(Border::Clamp, |u| u((0, 0)) + 0.2 * (u((-1, 0)) + u((1, 0)) + u((0, -1)) + u((0, 1)) - 4.0 * u((0, 0))))
 }
 
 /// Temperatures from 0 to 1 as colours from black through red to yellow: three polynomials.
@@ -29,28 +27,35 @@ fn glow(u: Arr<f32, (N, M)>) -> Arr<[u8; 3], (N, M)> {
 }
 
 const LETTERS: [&str; 9] = [
-    "......................#..",
-    "......................#..",
-    ".####..#.....#...#..#####",
-    "#......#.....#...#.....#.",
-    "#......#.#....#.#.....#..",
-    ".###...##......#.....#...",
-    "....#.##.......#....#....",
-    "....#..#.......#...#.....",
-    "####...#####...#...#####.",
+    ".....................#..",
+    "........................",
+    ".####..#.....#...#.#####",
+    "#......#.....#...#.....#",
+    "#......#.#....#.#.....#.",
+    ".###...##......#.....#..",
+    "....#.##.......#....#...",
+    "....#..#.......#...#....",
+    "####...#####...#...#####",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let step = slyz::compile(heat)?;
-    if std::env::args().any(|arg| arg == "--source") {
-        println!("{}", step.source());
-        return Ok(());
+    match std::env::args().nth(1).as_deref() {
+        Some("--source") => {
+            println!("{}", step.source());
+            return Ok(());
+        }
+        Some("--explain") => {
+            println!("{}", step.explain());
+            return Ok(());
+        }
+        _ => {}
     }
     let (n, m) = (160usize, 560usize);
     let plate: Vec<f32> = (0..n * m)
         .map(|p| {
             let (i, j) = (p / m / 14, (p % m) / 20);
-            let hot = i.checked_sub(1).and_then(|i| LETTERS.get(i)?.as_bytes().get(j.checked_sub(1)?));
+            let hot = i.checked_sub(1).and_then(|i| LETTERS.get(i)?.as_bytes().get(j.checked_sub(2)?));
             if hot == Some(&b'#') { 1.0 } else { 0.0 }
         })
         .collect();

@@ -38,7 +38,8 @@ fn step(points: Points, seen: Arr<u32, (Rows, Cols)>) -> (Points, Arr<u32, (Rows
 fn develop(seen: Arr<u32, (Rows, Cols)>) -> Arr<[u8; 3], (Rows, Cols)> {
     let most = seen.max().cast::<f32>().ln_1p();
     seen.map(|n| {
-        let l = n.cast::<f32>().ln_1p() / most;
+        // A hundred shades are enough for the eye, and keep the file small.
+        let l = (n.cast::<f32>().ln_1p() / most * 100.0).round() / 100.0;
         [l.powf(1.15) * 1.35, l.powf(2.1) * 1.3, l.powf(1.1) * 0.85 + 0.07 + l.powf(5.0) * 0.3]
             .map(|c| (c.clamp(0.0, 1.0) * 255.0 + 0.5).cast::<u8>())
     })
@@ -46,11 +47,18 @@ fn develop(seen: Arr<u32, (Rows, Cols)>) -> Arr<[u8; 3], (Rows, Cols)> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let step = slyz::compile(step)?;
-    if std::env::args().any(|arg| arg == "--source") {
-        println!("{}", step.source());
-        return Ok(());
+    match std::env::args().nth(1).as_deref() {
+        Some("--source") => {
+            println!("{}", step.source());
+            return Ok(());
+        }
+        Some("--explain") => {
+            println!("{}", step.explain());
+            return Ok(());
+        }
+        _ => {}
     }
-    let (height, width, n, turns) = (400, 560, 1 << 18, 120);
+    let (height, width, n, turns) = (360, 520, 1 << 18, 150);
     let points: Vec<[f32; 2]> =
         (0..n).map(|i| [(i % 512) as f32 / 256.0 - 1.0, (i / 512) as f32 / 256.0 - 1.0]).collect();
     // A few turns without counting, so that only the attractor is seen.
@@ -95,6 +103,7 @@ fn save(name: &str, [height, width]: [usize; 2], rgb: &[[u8; 3]]) -> Result<(), 
     let mut png = png::Encoder::new(BufWriter::new(File::create(&file)?), width as u32, height as u32);
     png.set_color(png::ColorType::Rgb);
     png.set_compression(png::Compression::High);
+    png.set_filter(png::Filter::NoFilter); // few colours: rows compress best as they are
     png.write_header()?.write_image_data(rgb.as_flattened())?;
     println!("wrote {}", file.display());
     Ok(())

@@ -46,7 +46,8 @@ fn picture(points: Arr<[f32; 2], N>, centres: Arr<[f32; 2], K>) -> Arr<[u8; 3], 
     });
     // A dot is a few pixels wide.
     let dots = dots.stencil(Border::Value(0.0), |d| {
-        d((0, 0)) + 0.75 * (d((-1, 0)) + d((1, 0)) + d((0, -1)) + d((0, 1)))
+        d((0, 0))
+            + 0.75 * (d((-1, 0)) + d((1, 0)) + d((0, -1)) + d((0, 1)))
             + 0.25 * (d((-1, -1)) + d((1, 1)) + d((-1, 1)) + d((1, -1)))
     });
     tabulate(|(i, j)| {
@@ -69,9 +70,16 @@ fn picture(points: Arr<[f32; 2], N>, centres: Arr<[f32; 2], K>) -> Arr<[u8; 3], 
 
 fn main() -> Result<(), Box<dyn Error>> {
     let step = slyz::compile(step)?;
-    if std::env::args().any(|arg| arg == "--source") {
-        println!("{}", step.source());
-        return Ok(());
+    match std::env::args().nth(1).as_deref() {
+        Some("--source") => {
+            println!("{}", step.source());
+            return Ok(());
+        }
+        Some("--explain") => {
+            println!("{}", step.explain());
+            return Ok(());
+        }
+        _ => {}
     }
     let (height, width) = (400, 640);
     let points = clouds(6000);
@@ -107,11 +115,11 @@ fn clouds(n: usize) -> Vec<[f32; 2]> {
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (seed >> 8) as f32 / 16_777_216.0
     };
-    let places = [(0.28, 0.27), (0.78, 0.20), (1.28, 0.30), (0.45, 0.72), (0.95, 0.58), (1.36, 0.76), (0.16, 0.60)];
+    let places = [(0.30, 0.27), (0.80, 0.22), (1.28, 0.26), (0.63, 0.72), (0.99, 0.56), (1.30, 0.74), (0.25, 0.68)];
     (0..n)
         .map(|_| {
             let (x, y) = places[(dice() * 7.0) as usize];
-            let (far, turn) = ((-2.0 * (1.0 - dice()).ln()).sqrt() * 0.072, dice() * std::f32::consts::TAU);
+            let (far, turn) = ((-2.0 * (1.0 - dice()).ln()).sqrt() * 0.066, dice() * std::f32::consts::TAU);
             [(x + far * turn.cos() * 1.3).clamp(0.01, 1.59), (y + far * turn.sin()).clamp(0.01, 0.99)]
         })
         .collect()
@@ -139,6 +147,7 @@ fn save(name: &str, [height, width]: [usize; 2], rgb: &[[u8; 3]]) -> Result<(), 
     let mut png = png::Encoder::new(BufWriter::new(File::create(&file)?), width as u32, height as u32);
     png.set_color(png::ColorType::Rgb);
     png.set_compression(png::Compression::High);
+    png.set_filter(png::Filter::NoFilter); // few colours: rows compress best as they are
     png.write_header()?.write_image_data(rgb.as_flattened())?;
     println!("wrote {}", file.display());
     Ok(())

@@ -1,4 +1,4 @@
-//! Two small galaxies meet: every body pulls every other, and the camera's shutter stays open all the time.
+//! Two small galaxies meet: every body pulls every other, and the camera's shutter stays open for a while.
 //!
 //! `cargo run --release --example nbody -- --out nbody.png`
 
@@ -51,24 +51,24 @@ fn energy(place: Points, speed: Points, mass: Arr<f32, N>) -> (Exp<f32>, Exp<f32
     (motion + attraction, momentum(0), momentum(1))
 }
 
-/// The film, with a little light more where each body is now; the first half of the bodies is warm, the others cold.
+/// The film: old light fades, and each body adds some where it is now; half of the bodies are warm, the others cold.
 fn expose(film: Arr<[f32; 2], (Rows, Cols)>, place: Points) -> Arr<[f32; 2], (Rows, Cols)> {
     let add = monoid([0f32; 2], |[x, y], [a, b]| [x + a, y + b]).commutative();
     let (rows, cols) = (Idx::<Rows>::extent().cast::<f32>(), Idx::<Cols>::extent().cast::<f32>());
     let light = scatter(add, |i: Idx<N>| {
         let [x, y] = place.at(i);
-        let (row, col) = ((y * 0.19 + 0.5) * rows, x * 0.19 * rows + cols * 0.5);
+        let (row, col) = ((y * 0.17 + 0.5) * rows, x * 0.17 * rows + cols * 0.5);
         let warm = (i.i64() * 2).lt(Idx::<N>::extent());
         let here = (Near::<Rows>::new(row.floor().cast::<i32>()), Near::<Cols>::new(col.floor().cast::<i32>()));
         (here, warm.select([1f32, 0.0], [0f32, 1.0]))
     });
-    zip2(film, light).map(|([a, b], [c, d])| [a + c, b + d])
+    zip2(film, light).map(|([a, b], [c, d])| [a * 0.987 + c, b * 0.987 + d])
 }
 
-/// The film developed: much light saturates slowly.
+/// The film developed: much light saturates slowly, in steps too fine for the eye, which keeps the file small.
 fn develop(film: Arr<[f32; 2], (Rows, Cols)>, brightness: Exp<f32>) -> Arr<[u8; 3], (Rows, Cols)> {
     film.map(|light| {
-        let [warm, cold] = light.map(|l| (l * brightness).ln_1p());
+        let [warm, cold] = light.map(|l| ((l * brightness).ln_1p() * 8.0).round() / 8.0);
         let ([r, g, b], [s, h, c]) = ([0.42f32, 0.21, 0.08], [0.07f32, 0.22, 0.46]);
         [warm * r + cold * s + 0.02, warm * g + cold * h + 0.02, warm * b + cold * c + 0.05]
             .map(|c| (c.clamp(0.0, 1.0) * 255.0).cast::<u8>())
@@ -77,12 +77,19 @@ fn develop(film: Arr<[f32; 2], (Rows, Cols)>, brightness: Exp<f32>) -> Arr<[u8; 
 
 fn main() -> Result<(), Box<dyn Error>> {
     let step = slyz::compile(step)?;
-    if std::env::args().any(|arg| arg == "--source") {
-        println!("{}", step.source());
-        return Ok(());
+    match std::env::args().nth(1).as_deref() {
+        Some("--source") => {
+            println!("{}", step.source());
+            return Ok(());
+        }
+        Some("--explain") => {
+            println!("{}", step.explain());
+            return Ok(());
+        }
+        _ => {}
     }
-    let (height, width, steps, dt) = (400, 640, 2000, 0.004);
-    let (place, speed, mass) = galaxies(300);
+    let (height, width, steps, dt) = (360, 600, 960, 0.005);
+    let (place, speed, mass) = galaxies(400);
     let pull = slyz::compile(pull)?;
     check(&place, &mass, &pull.call(&place, &mass)?.to_vec()?);
 
@@ -103,11 +110,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     assert!((after - before).abs() < 0.01 * before.abs(), "energy is kept to a hundredth");
     let pushed = (px.value()? - qx.value()?).abs() + (py.value()? - qy.value()?).abs();
     assert!(pushed < 1e-3, "momentum is kept, but changed by {pushed}");
-    let rgb = slyz::compile(develop)?.call(&film, 0.6)?;
+    let rgb = slyz::compile(develop)?.call(&film, 2.5)?;
     save("nbody", [height, width], &rgb.to_vec()?)
 }
 
-/// Two discs of light bodies, each around a heavy one, that will pass each other closely.
+/// Two discs of light bodies, each around a heavy one and turning as they will pass each other: that pulls out long tails.
 fn galaxies(each: usize) -> (Vec<[f32; 2]>, Vec<[f32; 2]>, Vec<f32>) {
     let mut seed = 5u32;
     let mut dice = || {
@@ -115,14 +122,14 @@ fn galaxies(each: usize) -> (Vec<[f32; 2]>, Vec<[f32; 2]>, Vec<f32>) {
         (seed >> 8) as f32 / 16_777_216.0
     };
     let (mut place, mut speed, mut mass) = (vec![], vec![], vec![]);
-    for (x, y, u, v, spin) in [(-1.8f32, -0.55f32, 0.34f32, 0.04f32, 1.0f32), (1.8, 0.55, -0.34, -0.04, 1.0)] {
+    for (x, y, u) in [(-1.7f32, -0.9f32, 0.42f32), (1.7, 0.9, -0.42)] {
         for body in 0..each {
             let centre = body == 0;
-            let (far, turn) = (0.15 + 0.75 * dice().sqrt(), dice() * std::f32::consts::TAU);
+            let (far, turn) = (0.12 + 0.63 * dice().sqrt(), dice() * std::f32::consts::TAU);
             let far = if centre { 0.0 } else { far };
-            let round = spin * far * (far * far + 0.0025).powf(-0.75);
+            let round = far * (far * far + 0.0025).powf(-0.75);
             place.push([x + far * turn.cos(), y + far * turn.sin()]);
-            speed.push([u - round * turn.sin(), v + round * turn.cos()]);
+            speed.push([u - round * turn.sin(), round * turn.cos()]);
             mass.push(if centre { 1.0 } else { 1e-4 });
         }
     }
@@ -150,6 +157,7 @@ fn save(name: &str, [height, width]: [usize; 2], rgb: &[[u8; 3]]) -> Result<(), 
     let mut png = png::Encoder::new(BufWriter::new(File::create(&file)?), width as u32, height as u32);
     png.set_color(png::ColorType::Rgb);
     png.set_compression(png::Compression::High);
+    png.set_filter(png::Filter::NoFilter); // few colours: rows compress best as they are
     png.write_header()?.write_image_data(rgb.as_flattened())?;
     println!("wrote {}", file.display());
     Ok(())

@@ -16,10 +16,9 @@ fn is_prime(n: Exp<u32>) -> Exp<bool> {
     n.ge(2) & (divisor * divisor).gt(n)
 }
 
-/// The primes among the numbers below `N`, and how many there are.
-fn primes() -> (Arr<u32, Primes>, Exp<u64>) {
-    let primes = iota::<N>().filter::<Primes>(is_prime);
-    (primes, primes.map(|_| lit(true)).count())
+/// The primes among the numbers below `N`.
+fn primes() -> Arr<u32, Primes> {
+    iota::<N>().filter(is_prime)
 }
 
 /// Where a number lies on the spiral that starts in the middle, goes right and turns left.
@@ -42,7 +41,7 @@ fn spiral(n: Exp<u32>) -> (Exp<i32>, Exp<i32>) {
 }
 
 /// A disc for every prime on the spiral; the more primes on a diagonal through it, the brighter.
-fn picture(primes: Arr<u32, Primes>) -> Arr<[u8; 3], (Flat<Rows, Fix<4>>, Flat<Cols, Fix<4>>)> {
+fn picture(primes: Arr<u32, Primes>) -> Arr<[u8; 3], (Flat<Rows, Fix<5>>, Flat<Cols, Fix<5>>)> {
     let cells = scatter(MaxOf, |p: Idx<Primes>| {
         let (x, y) = spiral(primes.at(p));
         let (row, col) = (Idx::<Rows>::extent() / 2 - y.cast::<i64>(), Idx::<Cols>::extent() / 2 + x.cast::<i64>());
@@ -52,30 +51,37 @@ fn picture(primes: Arr<u32, Primes>) -> Arr<[u8; 3], (Flat<Rows, Fix<4>>, Flat<C
         let diagonal = |way: i32| (-5..=5).fold(lit(0u8), |n, k| n + cell((k, way * k)));
         diagonal(1).max(diagonal(-1))
     });
-    tabulate(|(y, x): Pos<(Flat<Rows, Fix<4>>, Flat<Cols, Fix<4>>)>| {
+    tabulate(|(y, x): Pos<(Flat<Rows, Fix<5>>, Flat<Cols, Fix<5>>)>| {
         let cell = (y.outer(), x.outer());
-        let (dy, dx) = (y.inner().to::<f32>() - 1.5, x.inner().to::<f32>() - 1.5);
-        let disc = ((3.2 - dx * dx - dy * dy) * 0.5).clamp(0.0, 1.0) * cells.at(cell).cast::<f32>();
-        let warm = ((company.at(cell).cast::<f32>() - 1.0) / 6.0).clamp(0.0, 1.0);
-        let ink = [0.24 + 0.76 * warm, 0.34 + 0.48 * warm * warm, 0.62 - 0.40 * warm];
+        let (dy, dx) = (y.inner().to::<f32>() - 2.0, x.inner().to::<f32>() - 2.0);
+        let disc = ((6.0 - dx * dx - dy * dy) * 0.4).clamp(0.0, 1.0) * cells.at(cell).cast::<f32>();
+        let warm = ((company.at(cell).cast::<f32>() - 1.0) / 5.0).clamp(0.0, 1.0);
+        let ink = [0.22 + 0.78 * warm, 0.42 + 0.40 * warm * warm, 0.78 - 0.56 * warm];
         let ground = [0.05f32, 0.06, 0.10];
         [0, 1, 2].map(|c| ((ground[c] + disc * (ink[c] - ground[c])) * 255.0 + 0.5).cast::<u8>())
     })
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (height, width) = (100, 150);
-    let find = slyz::compile(primes)?.size::<N>(160 * 160);
-    if std::env::args().any(|arg| arg == "--source") {
-        println!("{}", find.source());
-        return Ok(());
+    let (height, width) = (84, 128);
+    let find = slyz::compile(primes)?.size::<N>(140 * 140);
+    match std::env::args().nth(1).as_deref() {
+        Some("--source") => {
+            println!("{}", find.source());
+            return Ok(());
+        }
+        Some("--explain") => {
+            println!("{}", find.explain());
+            return Ok(());
+        }
+        _ => {}
     }
-    let (primes, count) = find.call()?;
-    println!("{} primes below {}", count.value()?, 160 * 160);
-    check(&primes.to_vec()?, 160 * 160);
-    assert_eq!(find.size::<N>(100_000).call()?.1.value()?, 9592, "the primes below 100 000 have been counted before");
+    let primes = find.call()?;
+    println!("{} primes below {}", primes.len(), 140 * 140);
+    check(&primes.to_vec()?, 140 * 140);
+    assert_eq!(find.size::<N>(100_000).call()?.len(), 9592, "the primes below 100 000 have been counted before");
     let draw = slyz::compile(picture)?.size::<Rows>(height).size::<Cols>(width);
-    save("primes", [4 * height, 4 * width], &draw.call(&primes)?.to_vec()?)
+    save("primes", [5 * height, 5 * width], &draw.call(&primes)?.to_vec()?)
 }
 
 /// The sieve of Eratosthenes.
@@ -98,6 +104,7 @@ fn save(name: &str, [height, width]: [usize; 2], rgb: &[[u8; 3]]) -> Result<(), 
     let mut png = png::Encoder::new(BufWriter::new(File::create(&file)?), width as u32, height as u32);
     png.set_color(png::ColorType::Rgb);
     png.set_compression(png::Compression::High);
+    png.set_filter(png::Filter::NoFilter); // few colours: rows compress best as they are
     png.write_header()?.write_image_data(rgb.as_flattened())?;
     println!("wrote {}", file.display());
     Ok(())

@@ -57,15 +57,15 @@ fn vec3(x: f32, y: f32, z: f32) -> V {
 
 /// Centre, radius and colour. The floor is at height 0, the camera at `EYE` looks along z.
 const SPHERES: [([f32; 3], f32, [f32; 3]); 6] = [
-    ([0.0, 1.0, 5.2], 1.0, [0.90, 0.90, 0.92]),
-    ([-2.05, 0.75, 4.4], 0.75, [0.90, 0.25, 0.16]),
-    ([1.95, 0.7, 4.3], 0.7, [0.10, 0.42, 0.80]),
-    ([-0.75, 0.38, 3.3], 0.38, [0.98, 0.70, 0.12]),
-    ([0.75, 0.3, 3.0], 0.3, [0.20, 0.62, 0.36]),
-    ([3.6, 1.3, 7.4], 1.3, [0.62, 0.34, 0.66]),
+    ([0.0, 1.0, 5.2], 1.0, [0.80, 0.80, 0.82]),
+    ([-2.05, 0.75, 4.4], 0.75, [0.80, 0.07, 0.04]),
+    ([1.95, 0.7, 4.3], 0.7, [0.02, 0.18, 0.66]),
+    ([-0.75, 0.38, 3.3], 0.38, [0.95, 0.48, 0.02]),
+    ([0.75, 0.3, 3.0], 0.3, [0.05, 0.42, 0.14]),
+    ([3.6, 1.3, 7.4], 1.3, [0.36, 0.12, 0.48]),
 ];
 const EYE: [f32; 3] = [0.0, 1.25, -0.6];
-const LIGHT: [f32; 3] = [-0.55, 0.72, -0.42];
+const LIGHT: [f32; 3] = [-0.70, 0.66, -0.30];
 
 /// How far it is from `p` to the nearest surface.
 #[slyz::function]
@@ -110,12 +110,16 @@ fn look(from: V, along: V) -> (V, V, V) {
     // The direction in which the distance grows, by differences.
     let e = 0.002;
     let slope = |v: V| v * distance(hit + v * lit(e));
-    let normal =
-        (slope(vec3(1.0, -1.0, -1.0)) + slope(vec3(-1.0, -1.0, 1.0)) + slope(vec3(-1.0, 1.0, -1.0)) + slope(vec3(1.0, 1.0, 1.0)))
-            .unit();
+    let normal = (slope(vec3(1.0, -1.0, -1.0))
+        + slope(vec3(-1.0, -1.0, 1.0))
+        + slope(vec3(-1.0, 1.0, -1.0))
+        + slope(vec3(1.0, 1.0, 1.0)))
+    .unit();
     // The floor is chequered; a sphere has its colour.
     let squares = (hit.x.floor() + hit.z.floor()) * 0.5;
-    let mut paint = if squares == squares.floor() { vec3(0.86, 0.83, 0.78) } else { vec3(0.30, 0.31, 0.34) };
+    let mut paint = if squares == squares.floor() { vec3(0.74, 0.70, 0.64) } else { vec3(0.12, 0.13, 0.16) };
+    // Far away the squares are smaller than pixels.
+    paint = paint.mix(vec3(0.40, 0.40, 0.40), (t * 0.06 - 0.2).clamp(0.0, 1.0));
     for ([x, y, z], radius, [r, g, b]) in SPHERES {
         let d = hit + vec3(-x, -y, -z);
         if d.dot(d).sqrt() < radius + 0.02 {
@@ -129,14 +133,14 @@ fn look(from: V, along: V) -> (V, V, V) {
     let open = (distance(hit + normal * lit(0.25)) * 4.0).clamp(0.0, 1.0) * 0.6 + 0.4;
     let sky_light = (normal.y * 0.5 + 0.5) * open;
     let lit_paint = Vec3 {
-        x: paint.x * (facing * 1.05 + sky_light * 0.26),
-        y: paint.y * (facing * 0.95 + sky_light * 0.32),
-        z: paint.z * (facing * 0.80 + sky_light * 0.42),
+        x: paint.x * (facing * 1.25 + sky_light * 0.16),
+        y: paint.y * (facing * 1.12 + sky_light * 0.20),
+        z: paint.z * (facing * 0.92 + sky_light * 0.27),
     };
     let shine = along.dot(sun + normal * (-2.0 * normal.dot(sun))).max(0.0).powi(48) * facing;
     let glow = along.dot(sun).max(0.0).powi(32) * 0.35;
-    let sky = vec3(0.86, 0.90, 0.94).mix(vec3(0.26, 0.48, 0.80), along.y.max(0.0).sqrt()) + vec3(1.0, 0.9, 0.7) * glow;
-    let fog = 1.0 - (-0.0006 * t * t).exp();
+    let sky = vec3(0.80, 0.82, 0.82).mix(vec3(0.10, 0.27, 0.60), along.y.max(0.0).sqrt()) + vec3(1.0, 0.9, 0.7) * glow;
+    let fog = if t > 59.0 { 1.0 } else { 1.0 - (-0.0016 * t * t).exp() };
     (lit_paint.mix(sky, fog) + vec3(0.7, 0.7, 0.65) * shine, hit, normal)
 }
 
@@ -157,14 +161,15 @@ fn picture() -> Arr<[u8; 3], (Rows, Cols)> {
             let (first, hit, normal) = look(eye, along);
             let facing = along.dot(normal);
             let (second, _, _) = look(hit + normal * lit(0.01), along + normal * (-2.0 * facing));
-            let mirror = 0.08 + 0.6 * (1.0 + facing).max(0.0).powi(4);
-            let far = along.dot(hit + eye * lit(-1.0)).gt(55.0);
-            first.mix(second, far.select(0.0, mirror))
+            // A ray that meets nothing has no mirror, and far ones have less and less.
+            let far = along.dot(hit + eye * lit(-1.0));
+            let mirror = (0.06 + 0.6 * (1.0 + facing).max(0.0).powi(4)) * (1.0 - far * 0.03).max(0.0);
+            first.mix(second, mirror)
         });
         // From light to bytes: bright parts are bent down, dark ones up.
         [colour.x, colour.y, colour.z].map(|c| {
             let c = c * 0.25;
-            ((c / (c * 0.35 + 0.72)).clamp(0.0, 1.0).sqrt() * 255.0 + 0.5).cast::<u8>()
+            ((c / (c * 0.30 + 0.72)).clamp(0.0, 1.0).sqrt() * 255.0 + 0.5).cast::<u8>()
         })
     })
 }
@@ -178,9 +183,16 @@ fn depth() -> Arr<f32, (Rows, Cols)> {
 fn main() -> Result<(), Box<dyn Error>> {
     let (height, width) = (360, 640);
     let draw = slyz::compile(picture)?.size::<Rows>(height).size::<Cols>(width);
-    if std::env::args().any(|arg| arg == "--source") {
-        println!("{}", draw.source());
-        return Ok(());
+    match std::env::args().nth(1).as_deref() {
+        Some("--source") => {
+            println!("{}", draw.source());
+            return Ok(());
+        }
+        Some("--explain") => {
+            println!("{}", draw.explain());
+            return Ok(());
+        }
+        _ => {}
     }
     check(height, width)?;
     save("ray_march", [height, width], &draw.call()?.to_vec()?)

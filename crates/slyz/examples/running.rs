@@ -44,7 +44,8 @@ fn chart(x: Arr<f32, N>, stats: Arr<(f32, f32, f32), N>) -> Arr<[u8; 3], (Rows, 
         let line = |v: Exp<f32>| cover(height(v) - 1.0, height(v) + 1.0);
         let shade = cover(height(mean + deviation), height(mean - deviation));
         let series = cover(height(b) - 0.5, height(a) + 0.5);
-        let over = |under: [Exp<f32>; 3], ink: [f32; 3], k: Exp<f32>| [0, 1, 2].map(|c| under[c] * (1.0 - k) + ink[c] * k);
+        let over =
+            |under: [Exp<f32>; 3], ink: [f32; 3], k: Exp<f32>| [0, 1, 2].map(|c| under[c] * (1.0 - k) + ink[c] * k);
         let mut colour = [0.985f32, 0.98, 0.965].map(lit);
         colour = over(colour, [0.80, 0.88, 0.93], shade);
         colour = over(colour, [0.20, 0.24, 0.30], series * 0.75);
@@ -56,9 +57,16 @@ fn chart(x: Arr<f32, N>, stats: Arr<(f32, f32, f32), N>) -> Arr<[u8; 3], (Rows, 
 
 fn main() -> Result<(), Box<dyn Error>> {
     let f = slyz::compile(running)?;
-    if std::env::args().any(|arg| arg == "--source") {
-        println!("{}", f.source());
-        return Ok(());
+    match std::env::args().nth(1).as_deref() {
+        Some("--source") => {
+            println!("{}", f.source());
+            return Ok(());
+        }
+        Some("--explain") => {
+            println!("{}", f.explain());
+            return Ok(());
+        }
+        _ => {}
     }
     let x = walk(200_000);
     let stats = f.call(&x)?;
@@ -70,11 +78,11 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// A random walk that is pulled back a little.
 fn walk(n: usize) -> Vec<f32> {
-    let (mut seed, mut value) = (11u32, 0f32);
+    let (mut seed, mut value) = (29u32, 0f32);
     (0..n)
         .map(|_| {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            value = value * 0.99995 + (seed >> 8) as f32 / 16_777_216.0 - 0.5;
+            value = value * 0.99998 + (seed >> 8) as f32 / 16_777_216.0 - 0.5;
             100.0 + value
         })
         .collect()
