@@ -27,7 +27,7 @@ fn main() -> Result<(), slyz::Error> {
         }
         _ => {}
     }
-    let x: Vec<f32> = (0..1000 * 1000).map(|i| ((i * 7919) % 1000) as f32 / 50.0).collect();
+    let x: Vec<f32> = (0..1000 * 1000u64).map(|i| ((i * 7919) % 1000) as f32 / 50.0).collect();
     let y = f.call((&x, [1000, 1000]))?.to_vec()?;
     let sums: Vec<f32> = y.chunks(1000).map(|row| row.iter().sum()).collect();
     assert!(sums.iter().all(|s| (s - 1.0).abs() < 1e-4), "every row sums to 1");

@@ -5,6 +5,7 @@ use crate::axis::Axis;
 use crate::elem::{Elem, Scalar, parts_of};
 use crate::error::{CallError, Error};
 use crate::exp::Exp;
+use crate::explain::Explanation;
 use crate::extent::{Env, Extent};
 use crate::feed::{Fed, Feed, arguments, solve};
 use crate::position::{At, Idx};
@@ -222,9 +223,11 @@ impl<Sig> Compiled<Sig> {
         self.shared.code.device()
     }
 
-    /// What the function became: its SIR after the passes, and the launches with what each reads and writes.
-    pub fn explain(&self) -> String {
-        crate::explain::explain(&self.shared.graph, &*self.shared.code)
+    /// What the function became: its launches, what was fused, and what each launch reads, writes and computes. Sizes
+    /// that [`Compiled::size`] gives appear as numbers.
+    pub fn explain(&self) -> Explanation {
+        let sizes: Vec<Option<u64>> = self.shared.sizes.iter().map(|(id, _)| self.given.get(id).copied()).collect();
+        Explanation::new(&self.shared.graph, &*self.shared.code, &sizes)
     }
 
     /// Fixes the extent of a named axis that no argument tells.

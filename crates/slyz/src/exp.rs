@@ -347,7 +347,7 @@ pub fn select<T: Elem<Exp = V>, V: Value<Elem = T>>(cond: impl Lift<bool>, a: im
     value_of(&record::select(at, cond.handle, &a, &b))
 }
 
-/// The polynomial with these coefficients, constant first, by Horner's rule.
+/// The polynomial with these coefficients, constant first, by Horner's rule with one rounding per step (`mul_add`).
 ///
 /// ```
 /// use slyz::prelude::*;
@@ -360,6 +360,6 @@ pub fn horner<T: Float, const N: usize>(x: Exp<T>, coefficients: [T; N]) -> Exp<
     let at: Loc = Location::caller();
     crate::trace::on_behalf(at, || {
         let terms = coefficients.into_iter().rev().map(lit);
-        terms.reduce(|sum, c| sum * x + c).unwrap_or_else(|| lit(T::ZERO))
+        terms.reduce(|sum, c| sum.mul_add(x, c)).unwrap_or_else(|| lit(T::ZERO))
     })
 }

@@ -1,41 +1,61 @@
-//! Tells what a function became, for people.
+//! Tells what a function became, for people. The telling itself is `slyz-sir`'s.
 
 use slyz_run::Executable;
 use slyz_sir::graph::Graph;
-use slyz_sir::kernel::{Plan, Step};
-use slyz_sir::size::{Size, SizeVar};
-use std::fmt::Write;
+use slyz_sir::kernel::Plan;
+use slyz_sir::{lower, pass};
+use std::fmt;
 
-/// The SIR that the passes left, and the plan's launches with the bytes each touches per size.
-pub(crate) fn explain(graph: &Graph, code: &dyn Executable) -> String {
-    let optimized = slyz_sir::pass::optimize(graph);
-    let mut out = format!("{} on {}\n\n{optimized}", graph.name, code.device());
-    match code.plan() {
-        Some(plan) => launches(&mut out, plan),
-        None => out.push_str("\nThe device runs the graph as it is, without launches.\n"),
-    }
-    out
+/// What a compiled function became: launches, fused and kept arrays, bytes, flops, temporaries.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// let f = compile(|x: Arr<f32, N>| (x * x).sum())?;
+/// let explanation = f.clone().size::<N>(1 << 20).explain();
+/// println!("{explanation}");
+/// assert!(explanation.to_string().contains("N × (add, mul)"));
+/// assert!(explanation.svg().starts_with("<svg"));
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    device: String,
+    /// The device runs the graph itself; the launches are those a CPU would run.
+    imagined: bool,
+    inner: slyz_sir::explain::Explanation,
 }
 
-fn launches(out: &mut String, plan: &Plan) {
-    let name = |var: SizeVar| plan.sizes.get(var.0 as usize).map_or(String::new(), |decl| decl.name.clone());
-    let number = plan.steps.iter().filter(|step| matches!(step, Step::Launch { .. })).count();
-    let _ = writeln!(out, "\n{number} {}:", if number == 1 { "launch" } else { "launches" });
-    for step in &plan.steps {
-        match step {
-            Step::Launch { kernel, buffers, .. } => {
-                let kernel = plan.kernels.get(*kernel);
-                let _ = writeln!(out, "  {}", kernel.map_or("?", |kernel| &kernel.name));
-                for buffer in buffers.iter().filter_map(|id| plan.buffers.get(id.0 as usize)) {
-                    let size = Size::product(&buffer.shape);
-                    let (bytes, role) = (buffer.ty.bytes(), buffer.role);
-                    let _ = writeln!(out, "    {} × {} B of {}, {role:?}", size.display(&name), bytes, buffer.ty);
-                }
-            }
-            Step::Count { size, .. } => {
-                let _ = writeln!(out, "  count {}", name(*size));
-            }
-            Step::Free(_) => {}
+impl Explanation {
+    pub(crate) fn new(graph: &Graph, code: &dyn Executable, sizes: &[Option<u64>]) -> Explanation {
+        let optimised = pass::optimize(graph);
+        let explain = |plan: &Plan| slyz_sir::explain::explain(graph, &optimised, plan).at(sizes);
+        let (imagined, inner) = match code.plan() {
+            Some(plan) => (false, explain(plan)),
+            None => (true, explain(&lower::cpu::lower(&optimised))),
+        };
+        Explanation { device: code.device().to_string(), imagined, inner }
+    }
+
+    /// A picture: arguments above, launches and temporaries between, results below, bytes on the arrows. It is a whole
+    /// SVG file, and follows the light or dark theme of whoever shows it.
+    pub fn svg(&self) -> String {
+        self.inner.svg()
+    }
+
+    /// The numbers behind the text: steps, operators, bytes.
+    pub fn details(&self) -> &slyz_sir::explain::Explanation {
+        &self.inner
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if self.imagined {
+            writeln!(f, "on {}, which runs the graph as it is; this is what a CPU would run", self.device)?;
+        } else {
+            writeln!(f, "on {}", self.device)?;
         }
+        self.inner.fmt(f)
     }
 }

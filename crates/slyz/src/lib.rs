@@ -60,6 +60,7 @@ pub use compile::{Compiled, Function, Output, Param, Signature, Types, compile, 
 pub use elem::{Bits, Elem, Float, Int, Lift, Num, Scalar, Value, lit};
 pub use error::{CallError, Error, TensorError, TraceError};
 pub use exp::{Exp, horner, select};
+pub use explain::Explanation;
 pub use extent::Extent;
 pub use feed::{Fed, Feed};
 pub use fold::{

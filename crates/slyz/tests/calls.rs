@@ -96,7 +96,8 @@ fn traced_functions_can_be_read() -> R {
         x * 3.0
     }
     let f = compile(triple)?;
-    assert!(f.sir().starts_with("graph triple") && f.explain().contains("triple"), "{}", f.explain());
+    let explained = f.explain().to_string();
+    assert!(f.sir().starts_with("graph triple") && explained.contains("triple"), "{explained}");
     assert!(!f.device().is_empty());
     assert_eq!(f.graph().functions.len(), 0);
     Ok(())

@@ -288,7 +288,9 @@ impl<'a> Writer<'a> {
             }
             Some(Form::Uniform(_)) => unreachable!("a uniform index does not move"),
         };
-        self.bind(id, value, true);
+        // What nobody writes meanwhile may be read where it is used.
+        let space = self.kernel.memories[memory.0 as usize].space;
+        self.bind(id, value, !matches!(space, Space::Global(Access::Read) | Space::Constant));
     }
 
     fn store(&mut self, memory: MemId, index: &[Id], value: Id) {

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | tabulate | 8,192 elements, or as many of one row | positions of the innermost axis |
 //! | tabulate whose folds read along their own axis, or whose elements are arrays | one position | the fold's, or the inner array's, positions |
-//! | tabulate with reads far apart for neighbouring lanes (transpose) | a tile of 16 × 256 | positions of the innermost axis |
+//! | tabulate with reads far apart for neighbouring lanes (transpose) | a tile of 512 × 32 | positions of the innermost axis |
 //! | tabulate of folds down columns | a strip of 1,024 columns, accumulators in scratch | columns |
 //! | fold | a chunk of 16,384 elements, or one row; then one block over the partial results | positions |
 //! | scan, scatter, filter | everything (a plain right form) | – |
@@ -31,7 +31,9 @@ const CHUNK: u64 = 1 << 14;
 const PIECE: i64 = 256;
 /// Columns of a strip whose accumulators stay in the first-level cache.
 const STRIP: u64 = 1 << 10;
-/// A tile whose lines of memory stay in the first-level cache.
-const TILE_ROWS: u64 = 16;
-/// Columns of a tile.
-const TILE_COLUMNS: u64 = 256;
+/// Rows of a tile: how far its reads run along memory.
+const TILE_ROWS: u64 = 512;
+/// Columns of a tile: the places in memory that its reads run along at once, few enough for the prefetcher.
+const TILE_COLUMNS: u64 = 32;
+/// Rows that a strip takes in one pass over its accumulators.
+const ROWS_AT_ONCE: i64 = 4;

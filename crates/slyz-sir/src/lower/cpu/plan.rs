@@ -2,7 +2,7 @@
 
 use super::access::{far_reads, is_flat, needs_block, streams_rows};
 use super::writer::{Mode, Writer};
-use super::{CHUNK, PIECE, RUN, STRIP, TILE_COLUMNS, TILE_ROWS};
+use super::{CHUNK, PIECE, ROWS_AT_ONCE, RUN, STRIP, TILE_COLUMNS, TILE_ROWS};
 use crate::code::{Body, FnId, Id, MemId, Monoid, Op, Stmt, Type};
 use crate::graph::Graph;
 use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Plan, Step};
@@ -282,16 +282,27 @@ impl<'g> Lowering<'g> {
             let stop = w.index(Operator::Add, start, piece);
             let stop = w.index(Operator::Min, stop, end);
             each(w, &mut |w, place| store(w, &parts, place, &neutral));
-            w.for_each(start, stop, 1, (vec![], &[]), |w, k, _| {
-                each(w, &mut |w, place| {
-                    w.lane_stmts(before);
-                    let value = w.run(item, &[k], Mode::Lane);
-                    let old = load(w, &parts, place);
-                    let new = w.combine(monoid, &old, &value);
-                    store(w, &parts, place, &new);
+            // Several rows at once, so that the accumulators are fetched less often.
+            let four = w.number(ROWS_AT_ONCE);
+            let length = w.index(Operator::Sub, stop, start);
+            let rest = w.index(Operator::Rem, length, four);
+            let whole = w.index(Operator::Sub, stop, rest);
+            for (from, to, rows) in [(start, whole, ROWS_AT_ONCE), (whole, stop, 1)] {
+                w.for_each(from, to, rows, (vec![], &[]), |w, k, _| {
+                    each(w, &mut |w, place| {
+                        w.lane_stmts(before);
+                        let mut sum = load(w, &parts, place);
+                        for row in 0..rows {
+                            let row = w.number(row);
+                            let row = w.index(Operator::Add, k, row);
+                            let value = w.run(item, &[row], Mode::Lane);
+                            sum = w.combine(monoid, &sum, &value);
+                        }
+                        store(w, &parts, place, &sum);
+                    });
+                    vec![]
                 });
-                vec![]
-            });
+            }
             each(w, &mut |w, place| {
                 let (sum, part) = (load(w, &sums, place), load(w, &parts, place));
                 let new = w.combine(monoid, &sum, &part);

@@ -1,0 +1,51 @@
+//! `slyz devices`: what can run graphs here, and what it works with.
+
+use slyz_run::cpu::CpuConfig;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+/// Prints the devices, best first, and what they share.
+pub fn run(out: &mut dyn Write) -> anyhow::Result<()> {
+    let devices = slyz_run::devices();
+    let chosen = slyz_run::device(None)?;
+    let width = devices.iter().map(|device| device.name().len()).max().unwrap_or(0);
+    for device in &devices {
+        let (name, text) = (device.name(), device.describe());
+        let text = text.strip_prefix(&format!("{name}: ")).unwrap_or(&text);
+        let mark = if name == chosen.name() { '*' } else { ' ' };
+        writeln!(out, "{mark} {name:<width$}  {text}")?;
+    }
+    let config = CpuConfig::from_env();
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    writeln!(out)?;
+    writeln!(out, "default   {}; SLYZ_DEVICE names another", chosen.name())?;
+    writeln!(out, "cores     {threads}; RAYON_NUM_THREADS sets the number of threads")?;
+    writeln!(out, "compiler  {}; SLYZ_CC names another", config.cc.join(" "))?;
+    writeln!(out, "cache     {}", cache(&config))?;
+    let pool = slyz_run::pool_stats();
+    let (kept, live) = (size(pool.kept_bytes as u64), size(pool.live_bytes as u64));
+    writeln!(out, "pool      {kept} kept, {live} in use by this process; SLYZ_POOL_MB bounds what is kept")?;
+    Ok(())
+}
+
+fn cache(config: &CpuConfig) -> String {
+    let Some(folder) = &config.cache_dir else { return "off; SLYZ_CACHE_DIR names a folder".into() };
+    let (entries, bytes) = contents(folder);
+    let (used, bound) = (size(bytes), size(config.cache_bytes));
+    format!("{}: {entries} libraries, {used} of {bound}; SLYZ_CACHE_DIR, SLYZ_CACHE_MB", folder.display())
+}
+
+/// Files of a folder and their bytes. A folder that is not there yet is empty.
+fn contents(folder: &Path) -> (usize, u64) {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|file| file.metadata().ok());
+    files.filter(|meta| meta.is_file()).fold((0, 0), |(n, bytes), meta| (n + 1, bytes + meta.len()))
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..0x400 => format!("{bytes} B"),
+        0x400..0x10_0000 => format!("{:.1} KiB", bytes as f64 / 1024.0),
+        0x10_0000.. => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
+    }
+}

@@ -1,0 +1,137 @@
+//! `slyz run`: a graph called with arrays from files and numbers from the command line.
+
+use crate::npy::{self, Npy};
+use crate::{GraphChoice, SizeValue, literal, load, usage};
+use anyhow::Context;
+use slyz_run::{Argument, ArrayData, Output};
+use slyz_sir::code::Type;
+use slyz_sir::graph::Graph;
+use slyz_sir::interp::graph::{InterpError, solve_sizes};
+use slyz_sir::interp::{Array, Value};
+use slyz_sir::types::{Scalar, Ty};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub struct Run {
+    /// A file of SIR text.
+    #[arg(value_name = "FILE.sir")]
+    file: PathBuf,
+    #[command(flatten)]
+    choice: GraphChoice,
+    /// An argument of the graph, in order: a .npy file for an array, a number for a scalar.
+    #[arg(long, short, value_name = "FILE.npy|NUMBER", allow_hyphen_values = true)]
+    input: Vec<String>,
+    /// A size that no argument tells.
+    #[arg(long, short, value_name = "NAME=NUMBER")]
+    size: Vec<SizeValue>,
+    /// Write the results to result0.npy, result1.npy, … in this folder.
+    #[arg(long, short, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+    /// Where to run: cpu or interpreter. Only the interpreter checks positions: a file that no front end wrote and
+    /// that reads outside an array is told there, and is not safe on the cpu.
+    #[arg(long, short, value_name = "NAME")]
+    device: Option<String>,
+}
+
+/// An argument that owns its data.
+enum Input {
+    Scalar(Scalar),
+    Array(Npy),
+}
+
+impl Run {
+    pub fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let (module, _) = load::verified(&self.file)?;
+        let graph = load::graph(&self.file, &module, self.choice.graph.as_deref())?;
+        let given = load::sizes(graph, &self.size)?;
+        let inputs = self.inputs(graph)?;
+        let sizes = solve(graph, &given, &inputs)?;
+        let device = slyz_run::device(self.device.as_deref())?;
+        let arguments: Vec<Argument> = inputs.iter().map(Input::argument).collect();
+        let results = device.compile(graph)?.run(&sizes, &arguments)?;
+        for (k, result) in results.iter().enumerate() {
+            match &self.output {
+                Some(folder) => save(out, folder, k, result)?,
+                None => writeln!(out, "{}", literal::short(result.ty, &result.shape, result.data.bytes()))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn inputs(&self, graph: &Graph) -> anyhow::Result<Vec<Input>> {
+        let params = &graph.body.params;
+        if self.input.len() != params.len() {
+            let list: Vec<String> = params.iter().map(|p| type_text(graph, &p.ty)).collect();
+            let list = if list.is_empty() { "none".into() } else { list.join(", ") };
+            let (name, found) = (&graph.name, self.input.len());
+            let wants = if params.len() == 1 { "1 argument".into() } else { format!("{} arguments", params.len()) };
+            return usage(format!("graph {name} takes {wants}, given {found}; pass one --input for each of: {list}"));
+        }
+        let input = |(k, (param, text)): (usize, (&slyz_sir::code::Var, &String))| {
+            let place = || format!("argument {} of {}, {}", k + 1, graph.name, type_text(graph, &param.ty));
+            input(&param.ty, text).with_context(place)
+        };
+        params.iter().zip(&self.input).enumerate().map(input).collect()
+    }
+}
+
+fn input(ty: &Type, text: &str) -> anyhow::Result<Input> {
+    let is_file = text.ends_with(".npy");
+    match ty {
+        Type::Scalar(ty) if !is_file => literal::parse(*ty, text).map(Input::Scalar).or_else(usage),
+        Type::Array(..) if !is_file && literal::parse(Ty::F64, text).is_ok() => {
+            usage(format!("`{text}` is one number; an array comes from a .npy file"))
+        }
+        Type::Scalar(_) | Type::Array(..) => {
+            let mut array = npy::read(Path::new(text))?;
+            // NumPy has no bf16: its bits travel as u16.
+            if ty.elem() == Ty::BF16 && array.ty == Ty::U16 {
+                array.ty = Ty::BF16;
+            }
+            array.data = npy::swapped(array.ty, &array.data).into_owned();
+            Ok(Input::Array(array))
+        }
+    }
+}
+
+impl Input {
+    fn argument(&self) -> Argument<'_> {
+        match self {
+            Input::Scalar(scalar) => Argument::Scalar(*scalar),
+            Input::Array(Npy { ty, shape, data }) => {
+                Argument::Array { ty: *ty, shape: shape.clone(), data: ArrayData::Host(data) }
+            }
+        }
+    }
+}
+
+/// The sizes of the call. Only shapes are asked, so no elements are copied for it.
+fn solve(graph: &Graph, given: &[Option<u64>], inputs: &[Input]) -> anyhow::Result<Vec<Option<u64>>> {
+    let shape = |input: &Input| match input {
+        Input::Scalar(scalar) => Value::Scalar(*scalar),
+        Input::Array(array) => Value::Array(Array { ty: array.ty, shape: array.shape.clone(), data: vec![] }),
+    };
+    let shapes: Vec<Value> = inputs.iter().map(shape).collect();
+    solve_sizes(graph, given, &shapes).or_else(|error| match error {
+        InterpError::SizeUnknown(name) => usage(format!("no argument tells the size {name}; add --size {name}=NUMBER")),
+        other => Err(other.into()),
+    })
+}
+
+fn save(out: &mut dyn Write, folder: &Path, k: usize, result: &Output) -> anyhow::Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    let path = folder.join(format!("result{k}.npy"));
+    npy::write(&path, result.ty, &result.shape, result.data.bytes())?;
+    let note = if result.ty == Ty::BF16 { " (bf16 stored as uint16: NumPy has no such type)" } else { "" };
+    writeln!(out, "{}: {}{:?}{note}", path.display(), result.ty, result.shape)?;
+    Ok(())
+}
+
+/// `f32[N, 3]`.
+fn type_text(graph: &Graph, ty: &Type) -> String {
+    let extents: Vec<String> =
+        ty.shape().iter().map(|size| size.display(&|v| graph.size_name(v)).to_string()).collect();
+    if extents.is_empty() { ty.elem().to_string() } else { format!("{}[{}]", ty.elem(), extents.join(", ")) }
+}

@@ -1,0 +1,153 @@
+//! `slyz test`: the cases that stand in files, run on a device.
+//!
+//! Cases of graphs run on the device that was asked for, cases of kernels in the interpreter of kernels.
+
+use crate::{Files, literal, load, npy};
+use anyhow::anyhow;
+use slyz_run::{Argument, ArrayData, Device, Output};
+use slyz_sir::graph::{Graph, Module};
+use slyz_sir::interp::graph::solve_sizes;
+use slyz_sir::interp::kernel::{LaunchOptions, launch};
+use slyz_sir::interp::{Array, Value};
+use slyz_sir::kernel::{Kernel, Space};
+use slyz_sir::text::{Case, Expect, Subject};
+use slyz_sir::types::{Scalar, Ty};
+use std::io::Write;
+
+#[derive(clap::Args)]
+pub struct Test {
+    #[command(flatten)]
+    files: Files,
+    /// Where to run: cpu or interpreter.
+    #[arg(long, short, value_name = "NAME")]
+    device: Option<String>,
+}
+
+impl Test {
+    pub fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let device = slyz_run::device(self.device.as_deref())?;
+        let (mut count, mut failed) = (0, 0);
+        for path in &self.files.files {
+            let (module, cases) = load::verified(path)?;
+            for case in &cases {
+                count += 1;
+                if let Err(why) = run_case(&*device, &module, case) {
+                    failed += 1;
+                    writeln!(out, "{}: case \"{}\": {why:#}", path.display(), case.name)?;
+                }
+            }
+        }
+        let (name, plural) = (device.name(), if count == 1 { "" } else { "s" });
+        writeln!(out, "{count} case{plural} on {name}, {failed} failed")?;
+        if failed > 0 { Err(anyhow!("{failed} of {count} cases failed")) } else { Ok(()) }
+    }
+}
+
+fn run_case(device: &dyn Device, module: &Module, case: &Case) -> anyhow::Result<()> {
+    match &case.subject {
+        Subject::Graph(name) => {
+            let graph = module.graphs.iter().find(|g| g.name == *name).ok_or_else(|| anyhow!("no graph {name}"))?;
+            run_graph(device, graph, case)
+        }
+        Subject::Kernel(name) => {
+            let kernel = module.kernels.iter().find(|k| k.name == *name).ok_or_else(|| anyhow!("no kernel {name}"))?;
+            run_kernel(kernel, case)
+        }
+    }
+}
+
+fn size(case: &Case, name: &str) -> Option<u64> {
+    case.sizes.iter().find(|(known, _)| known == name).map(|(_, n)| *n)
+}
+
+fn run_graph(device: &dyn Device, graph: &Graph, case: &Case) -> anyhow::Result<()> {
+    let given: Vec<Option<u64>> = graph.sizes.iter().map(|decl| size(case, &decl.name)).collect();
+    let sizes = solve_sizes(graph, &given, &case.args)?;
+    let data: Vec<Vec<u8>> = case.args.iter().map(bytes).collect();
+    let argument = |(value, data)| match value {
+        &Value::Scalar(scalar) => Argument::Scalar(scalar),
+        Value::Array(a) => Argument::Array { ty: a.ty, shape: a.shape.clone(), data: ArrayData::Host(data) },
+    };
+    let args: Vec<Argument> = case.args.iter().zip(data.iter().map(|d| &d[..])).map(argument).collect();
+    let results = device.compile(graph)?.run(&sizes, &args)?;
+    if results.len() != case.expect.len() {
+        return Err(anyhow!("{} results, expected {}", results.len(), case.expect.len()));
+    }
+    for (k, (expect, result)) in case.expect.iter().zip(&results).enumerate() {
+        difference(expect, &value(result)).map_err(|why| anyhow!("result {k}: {why}"))?;
+    }
+    Ok(())
+}
+
+fn run_kernel(kernel: &Kernel, case: &Case) -> anyhow::Result<()> {
+    let known = |name: &str| size(case, name).ok_or_else(|| anyhow!("no value for the size {name}"));
+    let sizes = kernel.sizes.iter().map(|decl| known(&decl.name)).collect::<anyhow::Result<Vec<u64>>>()?;
+    let (mut memories, mut scalars) = (vec![], vec![]);
+    for arg in &case.args {
+        match arg {
+            Value::Array(array) => memories.push(array.clone()),
+            Value::Scalar(scalar) => scalars.push(*scalar),
+        }
+    }
+    launch(kernel, &sizes, &mut memories, &scalars, &LaunchOptions::default())?;
+    let bound = kernel.memories.iter().filter(|memory| match memory.space {
+        Space::Global(_) | Space::Constant => true,
+        Space::Shared | Space::Scratch | Space::Local => false,
+    });
+    let found: Vec<(&str, &Array)> = bound.map(|m| &m.name[..]).zip(&memories).collect();
+    for expect in &case.expect {
+        let name = expect.memory.as_deref().unwrap_or_default();
+        let (_, array) = found.iter().find(|(n, _)| *n == name).ok_or_else(|| anyhow!("no memory {name}"))?;
+        difference(expect, array).map_err(|why| anyhow!("{name}: {why}"))?;
+    }
+    Ok(())
+}
+
+/// The elements as a device takes them.
+fn bytes(value: &Value) -> Vec<u8> {
+    let Value::Array(array) = value else { return vec![] };
+    let width = array.ty.bytes();
+    let little: Vec<u8> = array.data.iter().flat_map(|bits| bits.to_le_bytes().into_iter().take(width)).collect();
+    npy::swapped(array.ty, &little).into_owned()
+}
+
+fn value(output: &Output) -> Array {
+    let elements = output.data.bytes().chunks(output.ty.bytes());
+    let data = elements.map(|element| literal::scalar(output.ty, element).bits).collect();
+    Array { ty: output.ty, shape: output.shape.clone(), data }
+}
+
+/// Says where a result is further from what is expected than it may be.
+fn difference(expect: &Expect, found: &Array) -> Result<(), String> {
+    let expected = match &expect.value {
+        // A scalar is an array of no axes on a device.
+        Value::Scalar(Scalar { ty, bits }) => &Array { ty: *ty, shape: vec![], data: vec![*bits] },
+        Value::Array(array) => array,
+    };
+    if (expected.ty, &expected.shape) != (found.ty, &found.shape) {
+        let describe = |a: &Array| format!("{}{:?}", a.ty, a.shape);
+        return Err(format!("expected {}, found {}", describe(expected), describe(found)));
+    }
+    for (k, (&a, &b)) in expected.data.iter().zip(&found.data).enumerate() {
+        if distance(expected.ty, a, b) > expect.ulp.into() {
+            let [a, b] = [a, b].map(|bits| Scalar { ty: expected.ty, bits });
+            return Err(format!("element {k}: expected {a:?}, found {b:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// How many values lie between two of one type; no number for integers that differ, or where only one is a NaN.
+fn distance(ty: Ty, a: u64, b: u64) -> u128 {
+    let is_nan = |bits| ty.is_float() && Scalar { ty, bits }.as_f64().is_nan();
+    // The order of the bits is that of the numbers once negative ones are turned around.
+    let place = |bits: u64| {
+        let sign = 1u64 << (ty.bits() - 1);
+        if bits & sign != 0 { -i128::from(bits & !sign) - 1 } else { i128::from(bits) }
+    };
+    match () {
+        () if a == b || is_nan(a) && is_nan(b) => 0,
+        () if !ty.is_float() || is_nan(a) || is_nan(b) => u128::MAX,
+        () => place(a).abs_diff(place(b)),
+    }
+}

@@ -1,0 +1,268 @@
+//! The `slyz` command as its users meet it: the built binary on small files.
+//!
+//! `golden/NAME.sir` are programs whose explanation is `golden/NAME.txt`; `BLESS=1` writes those again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+const SAXPY: &str = "graph saxpy<N>(%a: f32, %x: f32[N], %y: f32[N]) -> f32[N] {
+  %z: f32[N] = tabulate [N] |%i: i64| {
+    %p: f32 = at %x[%i]  %q: f32 = at %y[%i]  %r: f32 = mul %a, %p  %s: f32 = add %r, %q
+    yield %s
+  }
+  return %z
+}
+case \"two\" {
+  %a = f32 2.0
+  %x = f32[2] [1.0, 2.0]
+  %y = f32[2] [10.0, 20.0]
+  expect f32[2] [12.0, 24.0]
+}
+";
+
+const TWO: &str = "graph iota<N>() -> i64[N] {
+  %z: i64[N] = tabulate [N] |%i: i64| { yield %i }
+  return %z
+}
+graph same(%x: bf16[2], %b: bool) -> (bf16[2], bool) { return %x, %b }
+";
+
+/// A folder for one test, with a file of SIR in it. The cache of compiled code is inside.
+struct Place {
+    folder: TempDir,
+}
+
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Place {
+    fn new(files: &[(&str, &str)]) -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            fs::write(folder.path().join(name), text).unwrap();
+        }
+        Place { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_slyz"));
+        command.args(args).current_dir(self.folder.path());
+        command.env("SLYZ_CACHE_DIR", self.path("cache")).env_remove("SLYZ_DEVICE");
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Ran {
+        let Output { status, stdout, stderr } = self.command(args).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Ran { code: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
+    }
+
+    #[track_caller]
+    fn ok(&self, args: &[&str]) -> String {
+        let ran = self.run(args);
+        assert_eq!((ran.code, &ran.err[..]), (0, ""), "{args:?}: {}", ran.out);
+        ran.out
+    }
+
+    /// The complaint of a command that must fail with that code.
+    #[track_caller]
+    fn fails(&self, code: i32, args: &[&str]) -> String {
+        let ran = self.run(args);
+        assert_eq!(ran.code, code, "{args:?}: {}{}", ran.out, ran.err);
+        assert!(!ran.err.contains("panicked"), "{}", ran.err);
+        format!("{}{}", ran.out, ran.err)
+    }
+
+    fn npy(&self, name: &str, descr: &str, shape: &str, data: &[u8]) {
+        let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
+        header += &" ".repeat(63 - (10 + header.len()) % 64);
+        header.push('\n');
+        let length = (header.len() as u16).to_le_bytes();
+        fs::write(self.path(name), [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), data].concat()).unwrap();
+    }
+
+    fn floats(&self, name: &str, values: &[f32]) {
+        let data: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+        self.npy(name, "<f4", &format!("({},)", values.len()), &data);
+    }
+}
+
+#[track_caller]
+fn has(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "no `{part}` in:\n{text}");
+    }
+}
+
+#[test]
+fn dump_prints_every_stage() {
+    let place = Place::new(&[("f.sir", SAXPY), ("two.sir", TWO)]);
+    let parsed = place.ok(&["dump", "f.sir"]);
+    has(&parsed, &["graph saxpy<N>(%0: f32, %1: f32[N], %2: f32[N]) -> f32[N] {"]);
+    assert!(!parsed.contains("case"), "{parsed}");
+    for pass in ["simplify", "fuse", "cse:2", "dce", "all"] {
+        has(&place.ok(&["dump", "f.sir", "--after", pass]), &["graph saxpy<N>", "tabulate [N]"]);
+    }
+    has(&place.ok(&["dump", "f.sir", "--plan"]), &["plan saxpy<N>", "launch saxpy_map(", "kernel saxpy_map"]);
+    has(&place.ok(&["dump", "f.sir", "--c"]), &["slyz_kernel_0"]);
+    has(&place.ok(&["dump", "f.sir", "--after", "simplify", "--plan"]), &["plan saxpy<N>"]);
+    let both = place.ok(&["dump", "two.sir"]);
+    has(&both, &["graph iota", "graph same"]);
+    assert!(!place.ok(&["dump", "two.sir", "--graph", "same"]).contains("iota"));
+    let unknown = place.fails(2, &["dump", "f.sir", "--after", "frobnicate"]);
+    has(&unknown, &["no pass `frobnicate`", "simplify, blend, cse, fuse", "cse:2", "all"]);
+    has(&place.fails(2, &["dump", "f.sir", "--after", "fuse:7"]), &["no pass `fuse:7`"]);
+    has(&place.fails(2, &["dump", "two.sir", "--graph", "other"]), &["no graph `other`", "iota, same"]);
+}
+
+#[test]
+fn run_reads_and_writes_arrays() {
+    let place = Place::new(&[("f.sir", SAXPY)]);
+    place.floats("x.npy", &[1.0, 2.0, 3.0]);
+    place.floats("y.npy", &[0.5, 0.25, -3.0]);
+    for device in ["cpu", "interpreter"] {
+        let call = ["run", "f.sir", "--device", device, "--input", "2", "--input", "x.npy", "--input", "y.npy"];
+        assert_eq!(place.ok(&call), "f32[3] [2.5, 4.25, 3.0]\n");
+        // What is written is read again.
+        let out = place.ok(&[&call[..], &["--output", "out"]].concat());
+        has(&out, &["result0.npy: f32[3]"]);
+        let again = ["run", "f.sir", "--device", device, "-i", "-1", "-i", "out/result0.npy", "-i", "out/result0.npy"];
+        assert_eq!(place.ok(&again), "f32[3] [0.0, 0.0, 0.0]\n");
+    }
+}
+
+#[test]
+fn run_takes_sizes_graphs_and_rare_types() {
+    let place = Place::new(&[("two.sir", TWO)]);
+    let out = place.ok(&["run", "two.sir", "--graph", "iota", "--size", "N=20"]);
+    assert_eq!(out, "i64[20] [0, 1, 2, 3, …, 16, 17, 18, 19]\n");
+    assert_eq!(place.ok(&["run", "two.sir", "--graph", "iota", "--size", "N=0"]), "i64[0] []\n");
+    place.npy("b.npy", "<u2", "(2,)", &[0x80, 0x3f, 0, 0xc0]);
+    let call = ["run", "two.sir", "--graph", "same", "-i", "b.npy", "-i", "true", "-d", "interpreter"];
+    assert_eq!(place.ok(&call), "bf16[2] [1.0, -2.0]\nbool true\n");
+    has(&place.ok(&[&call[..], &["-o", "out"]].concat()), &["stored as uint16"]);
+    let written = fs::read(place.path("out/result0.npy")).unwrap();
+    assert!(written.ends_with(&[0x80, 0x3f, 0, 0xc0]) && written.len() % 64 == 4);
+}
+
+#[test]
+fn run_explains_mistakes() {
+    let place = Place::new(&[("f.sir", SAXPY), ("two.sir", TWO)]);
+    place.floats("x.npy", &[1.0, 2.0, 3.0]);
+    place.floats("short.npy", &[1.0]);
+    place.npy("big.npy", ">f4", "(1,)", &[0; 4]);
+    place.npy("cut.npy", "<f4", "(2,)", &[0; 4]);
+    place.npy("whole.npy", "<i4", "(3,)", &[0; 12]);
+    fs::write(place.path("text.npy"), "1 2 3").unwrap();
+    let run = |inputs: &[&str]| {
+        let inputs = inputs.iter().flat_map(|input| ["--input", input]);
+        ["run", "f.sir"].into_iter().chain(inputs).map(String::from).collect::<Vec<_>>()
+    };
+    let fails = |code, inputs: &[&str], parts: &[&str]| {
+        let args = run(inputs);
+        has(&place.fails(code, &args.iter().map(|a| &a[..]).collect::<Vec<_>>()), parts);
+    };
+    fails(2, &["1"], &["takes 3 arguments, given 1", "f32, f32[N], f32[N]"]);
+    fails(2, &["one", "x.npy", "x.npy"], &["argument 1 of saxpy", "`one` is not a number"]);
+    fails(2, &["1", "2", "x.npy"], &["argument 2", "an array comes from a .npy file"]);
+    fails(1, &["1", "none.npy", "x.npy"], &["none.npy", "No such file"]);
+    fails(1, &["1", "text.npy", "x.npy"], &["text.npy: not a .npy file"]);
+    fails(1, &["1", "big.npy", "x.npy"], &["big endian"]);
+    fails(1, &["1", "cut.npy", "x.npy"], &["needs 8 bytes of data, the file has 4"]);
+    fails(1, &["1", "x.npy", "short.npy"], &["argument 3", "extent 1, but N is 3"]);
+    fails(1, &["1", "x.npy", "whole.npy"], &["argument 3", "i32"]);
+    has(&place.fails(2, &["run", "two.sir"]), &["several graphs: iota, same", "--graph"]);
+    has(&place.fails(2, &["run", "two.sir", "--graph", "iota"]), &["--size N=NUMBER"]);
+    has(&place.fails(2, &["run", "two.sir", "--graph", "iota", "--size", "M=1"]), &["no size `M`", "it has: N"]);
+    has(&place.fails(2, &["run", "two.sir", "--graph", "iota", "--size", "N"]), &["NAME=NUMBER"]);
+    has(&place.fails(1, &["run", "two.sir", "--graph", "iota", "-s", "N=1", "-d", "abacus"]), &["abacus"]);
+}
+
+#[test]
+fn check_reports_everything() {
+    let wrong = "graph f(%x: f32) -> f32 { %y: f32 = and %x, %x  return %y }\n\
+                 graph g(%x: f32) -> f32 { %y: f32 = not %x  return %y }\n";
+    let unfinished = "graph f(%x: f32) -> f32 {\n  %y: f32 = add %x,\n}";
+    let place = Place::new(&[("f.sir", SAXPY), ("wrong.sir", wrong), ("unfinished.sir", unfinished)]);
+    has(&place.ok(&["check", "f.sir"]), &["f.sir: right; graphs 1, kernels 0, cases 1"]);
+    let all = place.fails(1, &["check", "unfinished.sir", "none.sir", "f.sir", "wrong.sir"]);
+    has(&all, &["unfinished.sir: line 3, column 1", "3 | }", "none.sir", "f.sir: right", "4 errors"]);
+    has(&all, &["wrong.sir: in graph `f`", "wrong.sir: in graph `g`"]);
+    has(&place.fails(1, &["dump", "wrong.sir"]), &["wrong.sir", "in graph `f`"]);
+    fs::write(place.path("bytes.sir"), [0x67, 0xff]).unwrap();
+    has(&place.fails(1, &["check", "bytes.sir"]), &["not text"]);
+}
+
+#[test]
+fn cases_run_on_devices() {
+    let place = Place::new(&[("f.sir", SAXPY), ("bad.sir", &SAXPY.replace("24.0", "25.0"))]);
+    for device in ["cpu", "interpreter"] {
+        assert_eq!(place.ok(&["test", "f.sir", "--device", device]), format!("1 case on {device}, 0 failed\n"));
+    }
+    let failed = place.fails(1, &["test", "f.sir", "bad.sir"]);
+    has(&failed, &["bad.sir: case \"two\": result 0: element 1: expected 25", "1 of 2 cases failed"]);
+}
+
+#[test]
+fn devices_are_listed() {
+    let place = Place::new(&[]);
+    let out = place.ok(&["devices"]);
+    has(&out, &["* cpu", "interpreter", "threads", "compiler", "cache: 0 libraries", "pool"]);
+    let out = place.command(&["devices"]).env("SLYZ_CACHE_DIR", "off").env("SLYZ_DEVICE", "interpreter").output();
+    has(&String::from_utf8(out.unwrap().stdout).unwrap(), &["* interpreter", "cache     off"]);
+}
+
+#[test]
+fn usage_and_closed_pipes() {
+    let place = Place::new(&[("f.sir", SAXPY)]);
+    has(&place.ok(&["--help"]), &["dump", "run", "check", "explain", "test", "devices"]);
+    has(&place.fails(2, &[]), &["Usage"]);
+    has(&place.fails(2, &["dumb", "f.sir"]), &["dump"]);
+    has(&place.fails(2, &["dump", "f.sir", "--plan", "--c"]), &["cannot be used with"]);
+    has(&place.fails(1, &["dump", "none.sir"]), &["cannot read none.sir"]);
+    for args in [&["dump", "f.sir", "--c"][..], &["--help"], &["devices"], &["dump", "none.sir"]] {
+        let mut child = place.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let Output { stderr, .. } = child.wait_with_output().unwrap();
+        assert!(!String::from_utf8_lossy(&stderr).contains("panicked"), "{args:?}");
+    }
+}
+
+#[test]
+fn explanations_are_golden() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut files: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|e| e == "sir"));
+    files.sort();
+    let place = Place::new(&[]);
+    for path in files {
+        let file = path.to_str().unwrap();
+        let found = place.ok(&["explain", file]);
+        let golden = path.with_extension("txt");
+        if std::env::var_os("BLESS").is_some() {
+            fs::write(&golden, &found).unwrap();
+        }
+        let expected = fs::read_to_string(&golden).unwrap_or_default();
+        assert_eq!(found, expected, "{file} differs; BLESS=1 accepts");
+    }
+}
+
+#[test]
+fn explain_shows_numbers_and_draws() {
+    let place = Place::new(&[("f.sir", SAXPY)]);
+    let out = place.ok(&["explain", "f.sir", "--size", "N=1048576", "--svg", "f.svg"]);
+    has(&out, &["with N = 1,048,576", "12·N bytes = 12 MiB", "2·N flops = 2.1 million", "picture: f.svg"]);
+    let svg = fs::read_to_string(place.path("f.svg")).unwrap();
+    has(&svg, &["<svg xmlns", "prefers-color-scheme:dark", "argument 0", "saxpy_map", "result 0", "4 MiB", "</svg>"]);
+    has(&place.fails(2, &["explain", "f.sir", "--size", "M=1"]), &["no size `M`"]);
+    has(&place.fails(1, &["explain", "f.sir", "--svg", "no/f.svg"]), &["cannot write no/f.svg"]);
+}

@@ -1,0 +1,270 @@
+//! A compiled graph in words and as a picture: what was fused, what was kept and why, and what each launch reads,
+//! writes and computes.
+//!
+//! Sizes are symbolic, since one compilation serves every call; [`Explanation::at`] adds the numbers of one call.
+//! Bytes are what must move at least, each array of a launch once: what a cache does not keep may move again.
+//! It looks at plans and predicts nothing: no machine is asked, and no time is promised.
+//!
+//! `count.rs` is the arithmetic of symbolic numbers, `work.rs` counts operators, `text.rs` and `svg.rs` write.
+
+mod count;
+mod svg;
+mod text;
+mod work;
+
+pub use count::Count;
+pub use work::Work;
+
+use crate::code::{Body, Type};
+use crate::graph::Graph;
+use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Plan, ScalarArg, Space, Step};
+use crate::pass::fuse;
+use crate::size::{Size, SizeDecl, SizeVar};
+use crate::types::Ty;
+
+/// What became of a graph. `Display` gives the text, [`Explanation::svg`] the picture.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// The name of the graph.
+    pub name: String,
+    /// What `fuse` did.
+    pub fusion: Fusion,
+    /// What runs, in order.
+    pub stages: Vec<Stage>,
+    /// The arrays and scalars in memory, as the plan numbers them.
+    pub buffers: Vec<Buffer>,
+    params: Vec<Type>,
+    results: Vec<BufferId>,
+    sizes: Vec<SizeDecl>,
+    values: Vec<Option<u64>>,
+}
+
+/// What `fuse` did to the arrays of a graph.
+#[derive(Clone, Debug)]
+pub struct Fusion {
+    /// Arrays that the graph computes as it was written.
+    pub written: usize,
+    /// Arrays that it computes after fusion, those inside a block included.
+    pub left: usize,
+    /// The arrays that are gone: their type, and how many.
+    pub gone: Vec<(Type, usize)>,
+    /// Arrays that are stored though something reads them: their shape, and why.
+    pub kept: Vec<(Vec<Size>, String)>,
+}
+
+/// One step of a plan.
+#[derive(Clone, Debug)]
+pub enum Stage {
+    /// A kernel runs.
+    Launch(Launch),
+    /// The host reads a number that later sizes depend on.
+    Count {
+        /// The size that gets its value.
+        size: SizeVar,
+        /// Where the number is.
+        from: BufferId,
+    },
+    /// A temporary is not used any more.
+    Free(BufferId),
+}
+
+/// One run of a kernel.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The name of the kernel.
+    pub kernel: String,
+    /// Pieces of work that threads share.
+    pub blocks: Count,
+    /// Global memory, each buffer once.
+    pub touches: Vec<Touch>,
+    /// Scalar arguments of the graph that are passed to it.
+    pub scalars: Vec<usize>,
+    /// Memory of each thread that works on a block: name, type and shape.
+    pub scratch: Vec<(String, Ty, Vec<Size>)>,
+    /// What it computes.
+    pub work: Work,
+}
+
+/// A buffer in a launch.
+#[derive(Clone, Debug)]
+pub struct Touch {
+    /// The name in the kernel.
+    pub name: String,
+    /// The buffer.
+    pub buffer: BufferId,
+    /// Whether it is read, written or both.
+    pub access: Access,
+    /// Its bytes.
+    pub bytes: Count,
+}
+
+impl Launch {
+    /// The bytes that move at least.
+    pub fn bytes(&self) -> Count {
+        self.touches.iter().fold(Count::default(), |sum, touch| sum + touch.bytes.clone())
+    }
+}
+
+/// Explains a graph, what the passes made of it, and the plan that runs.
+///
+/// ```
+/// use slyz_sir::{explain::explain, lower, pass, text::parse_graph};
+///
+/// let graph = parse_graph("graph double<N>(%x: f32[N]) -> f32[N] {
+///     %y: f32[N] = tabulate [N] |%i: i64| { %a: f32 = at %x[%i]  %b: f32 = add %a, %a  yield %b }
+///     return %y
+/// }")?;
+/// let optimised = pass::optimize(&graph);
+/// let plan = lower::cpu::lower(&optimised);
+/// let explanation = explain(&graph, &optimised, &plan).at(&[Some(1024)]);
+/// assert!(explanation.to_string().contains("8·N bytes = 8 KiB"));
+/// assert!(explanation.svg().starts_with("<svg"));
+/// # Ok::<(), slyz_sir::text::ParseError>(())
+/// ```
+pub fn explain(graph: &Graph, optimised: &Graph, plan: &Plan) -> Explanation {
+    let stage = |step: &Step| match step {
+        Step::Launch { kernel, buffers, scalars } => {
+            let kernel = plan.kernels.get(*kernel)?;
+            Some(Stage::Launch(launch(plan, kernel, buffers, scalars)))
+        }
+        Step::Count { size, from } => Some(Stage::Count { size: *size, from: *from }),
+        Step::Free(buffer) => Some(Stage::Free(*buffer)),
+    };
+    Explanation {
+        name: graph.name.clone(),
+        fusion: fusion(graph, optimised),
+        stages: plan.steps.iter().filter_map(stage).collect(),
+        buffers: plan.buffers.clone(),
+        params: plan.params.iter().map(|p| p.ty.clone()).collect(),
+        results: plan.results.iter().map(|(buffer, _)| *buffer).collect(),
+        sizes: plan.sizes.clone(),
+        values: vec![None; plan.sizes.len()],
+    }
+}
+
+fn launch(plan: &Plan, kernel: &Kernel, buffers: &[BufferId], scalars: &[ScalarArg]) -> Launch {
+    let mut touches: Vec<Touch> = vec![];
+    let mut scratch = vec![];
+    let mut bound = buffers.iter();
+    for memory in &kernel.memories {
+        let access = match memory.space {
+            Space::Global(access) => access,
+            Space::Constant => Access::Read,
+            Space::Scratch | Space::Shared | Space::Local => {
+                scratch.push((memory.name.clone(), memory.ty, memory.shape.clone()));
+                continue;
+            }
+        };
+        let Some(&buffer) = bound.next() else { continue };
+        if let Some(twice) = touches.iter_mut().find(|t| t.buffer == buffer) {
+            twice.access = if twice.access == access { access } else { Access::ReadWrite };
+            continue;
+        }
+        let shape = plan.buffers.get(buffer.0 as usize).map_or(&memory.shape, |b| &b.shape);
+        touches.push(Touch { name: memory.name.clone(), buffer, access, bytes: bytes(memory.ty, shape) });
+    }
+    let argument = |scalar: &ScalarArg| match scalar {
+        ScalarArg::Argument(k) => *k,
+    };
+    Launch {
+        kernel: kernel.name.clone(),
+        blocks: Count::elements(&kernel.grid),
+        touches,
+        scalars: scalars.iter().map(argument).collect(),
+        scratch,
+        work: work::of_kernel(kernel),
+    }
+}
+
+fn bytes(ty: Ty, shape: &[Size]) -> Count {
+    Count::from(ty.bytes() as u64) * Count::elements(shape)
+}
+
+fn fusion(graph: &Graph, optimised: &Graph) -> Fusion {
+    let (mut before, mut after) = (vec![], vec![]);
+    arrays(&graph.body, &mut before);
+    arrays(&optimised.body, &mut after);
+    let (written, left) = (before.len(), after.len());
+    let mut gone: Vec<(Type, usize)> = vec![];
+    for ty in before {
+        if let Some(same) = after.iter().position(|other| *other == ty) {
+            after.swap_remove(same);
+        } else if let Some((_, times)) = gone.iter_mut().find(|(other, _)| other == ty) {
+            *times += 1;
+        } else {
+            gone.push((ty.clone(), 1));
+        }
+    }
+    let kept = fuse::kept(optimised).into_iter().map(|kept| (kept.shape, kept.why)).collect();
+    Fusion { written, left, gone, kept }
+}
+
+/// The types of all arrays that a body computes.
+fn arrays<'g>(body: &'g Body, found: &mut Vec<&'g Type>) {
+    for stmt in &body.stmts {
+        stmt.op.bodies().into_iter().for_each(|inner| arrays(inner, found));
+        found.extend(stmt.binds.iter().map(|b| &b.ty).filter(|ty| !ty.shape().is_empty()));
+    }
+}
+
+impl Explanation {
+    /// The same with the numbers of a call: one value per size variable of the graph, `None` where it is not known.
+    pub fn at(mut self, sizes: &[Option<u64>]) -> Explanation {
+        self.values.iter_mut().zip(sizes).for_each(|(value, size)| *value = *size);
+        self
+    }
+
+    /// The launches, in order.
+    pub fn launches(&self) -> impl Iterator<Item = &Launch> {
+        self.stages.iter().filter_map(|stage| match stage {
+            Stage::Launch(launch) => Some(launch),
+            Stage::Count { .. } | Stage::Free(_) => None,
+        })
+    }
+
+    /// All work.
+    pub fn work(&self) -> Work {
+        self.launches().fold(Work::default(), |all, launch| all.and(&launch.work))
+    }
+
+    /// The bytes that all launches move at least.
+    pub fn bytes(&self) -> Count {
+        self.launches().fold(Count::default(), |sum, launch| sum + launch.bytes())
+    }
+
+    /// Memory that a call needs beside its arguments and results.
+    pub fn temporaries(&self) -> impl Iterator<Item = (BufferId, &Buffer)> {
+        let numbered = self.buffers.iter().enumerate().map(|(k, b)| (BufferId(k as u32), b));
+        numbered.filter(|(_, buffer)| buffer.role == BufferUse::Temporary)
+    }
+
+    /// The most bytes of temporaries that are alive at a time, where the sizes are known.
+    pub fn peak(&self) -> Option<u128> {
+        let size = |id: &BufferId| {
+            let buffer = self.buffers.get(id.0 as usize).filter(|b| b.role == BufferUse::Temporary);
+            buffer.map_or(Some(0), |b| self.value(&bytes(b.ty, &b.shape)))
+        };
+        let (mut alive, mut now, mut peak) = (std::collections::HashSet::new(), 0u128, 0);
+        for stage in &self.stages {
+            match stage {
+                Stage::Launch(launch) => {
+                    for touch in launch.touches.iter().filter(|t| alive.insert(t.buffer)) {
+                        now = now.saturating_add(size(&touch.buffer)?);
+                    }
+                    peak = now.max(peak);
+                }
+                Stage::Free(buffer) => now = now.saturating_sub(size(buffer)?),
+                Stage::Count { .. } => {}
+            }
+        }
+        Some(peak)
+    }
+
+    fn value(&self, count: &Count) -> Option<u128> {
+        count.at(&|var| self.values.get(var.0 as usize).copied().flatten())
+    }
+
+    fn size_name(&self, var: SizeVar) -> String {
+        self.sizes.get(var.0 as usize).map_or_else(|| format!("size{}", var.0), |decl| decl.name.clone())
+    }
+}

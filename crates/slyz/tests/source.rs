@@ -1,0 +1,113 @@
+//! The generated C, as a reader sees it: goldens for five programs, and sharing in Black-Scholes.
+//!
+//! `BLESS=1` rewrites the goldens. They hold the kernels only; the prelude in front of them is tested by itself.
+
+use slyz::prelude::*;
+use std::path::PathBuf;
+
+axis!(N, M, K);
+
+#[slyz::function]
+fn normcdf(x: Exp<f32>) -> Exp<f32> {
+    let l = x.abs();
+    let k = 1.0 / (1.0 + 0.2316419 * l);
+    let w = 1.0
+        - 0.398_942_3
+            * (-l * l / 2.0).exp()
+            * horner(k, [0.0, 0.319_381_53, -0.356_563_78, 1.781_477_9, -1.821_256, 1.330_274_5]);
+    if x < 0.0 { 1.0 - w } else { w }
+}
+
+fn black_scholes(s: Arr<f32, N>, x: Arr<f32, N>, t: Arr<f32, N>) -> Arr<f32, N> {
+    zip3(s, x, t).map(|(s, x, t)| {
+        let (r, v) = (0.02, 0.30);
+        let d1 = ((s / x).ln() + (r + v * v / 2.0) * t) / (v * t.sqrt());
+        let d2 = d1 - v * t.sqrt();
+        s * normcdf(d1) - x * (-r * t).exp() * normcdf(d2)
+    })
+}
+
+fn matmul(a: Arr<f32, (N, K)>, b: Arr<f32, (K, M)>) -> Arr<f32, (N, M)> {
+    tabulate(|(i, j)| sum(|k| a.at((i, k)) * b.at((k, j))))
+}
+
+fn softmax(x: Arr<f32, (N, M)>) -> Arr<f32, (N, M)> {
+    stack(|r| {
+        let w = x.row(r);
+        let e = (w - w.max()).exp();
+        e / e.sum()
+    })
+}
+
+fn heat(u: Arr<f32, (N, M)>) -> Arr<f32, (N, M)> {
+    u.stencil(Border::Clamp, |u| u((0, 0)) + 0.1 * (u((-1, 0)) + u((1, 0)) + u((0, -1)) + u((0, 1)) - 4.0 * u((0, 0))))
+}
+
+fn moments(x: Arr<f32, N>) -> (Exp<f32>, Exp<f32>) {
+    let chan = monoid((0f32, 0f32, 0f32), |(n, a, s), (m, b, t)| {
+        let (k, d) = (n + m, b - a);
+        let w = k.gt(0.0).select(m / k, 0.0);
+        (k, a + d * w, s + t + d * d * n * w)
+    });
+    let (n, mean, s) = x.map(|x| (1f32, x, 0f32)).fold(chan);
+    (mean, s / n)
+}
+
+/// The part of the file that is the program's own.
+fn kernels(source: &str, first: &str) -> String {
+    let start = source.find(&format!(" {first}")).and_then(|at| source[..at].rfind("\n\n"));
+    source[start.expect("the first function of the program")..].trim_start().to_string()
+}
+
+fn golden(name: &str, text: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.c"));
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(expected == text, "{} differs; BLESS=1 rewrites it. Now it is\n{text}", path.display());
+}
+
+#[test]
+fn five_programs_read_well() -> Result<(), slyz::Error> {
+    golden("black_scholes", &kernels(compile(black_scholes)?.source(), "normcdf("));
+    golden("matmul", &kernels(compile(matmul)?.source(), "matmul_map_lanes("));
+    golden("softmax", &kernels(compile(softmax)?.source(), "softmax_rows_fold_value("));
+    golden("heat", &kernels(compile(heat)?.source(), "heat_map_lanes("));
+    golden("moments", &kernels(compile(moments)?.source(), "moments_fold_fold_join("));
+    Ok(())
+}
+
+/// Every parenthesised group with something computed in it.
+fn groups(text: &str) -> Vec<&str> {
+    let (mut open, mut found) = (vec![], vec![]);
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => open.push(at),
+            ')' => {
+                let start = open.pop().expect("balanced parentheses");
+                let name = text[..start].rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |k| k + 1);
+                found.push(&text[name..=at]);
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn black_scholes_shares() -> Result<(), slyz::Error> {
+    let compiled = compile(black_scholes)?;
+    let text = kernels(compiled.source(), "normcdf(");
+    assert_eq!(text.matches("vf32 normcdf(").count(), 1, "one definition");
+    assert_eq!(text.matches("normcdf(").count(), 3, "and two calls");
+    // Within each function nothing is computed twice.
+    for function in text.split("\n}\n").filter(|f| f.starts_with("FN")) {
+        let body = function.split_once('\n').map_or("", |(_, body)| body);
+        let mut seen = std::collections::HashSet::new();
+        for group in groups(body).into_iter().filter(|g| !g.starts_with("load_") && g.contains([' ', '_'])) {
+            assert!(seen.insert(group), "{group} stands twice in\n{function}");
+        }
+    }
+    Ok(())
+}
