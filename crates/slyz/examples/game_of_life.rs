@@ -11,8 +11,12 @@ use std::path::PathBuf;
 
 axis!(Rows, Cols);
 
+type Field<T> = Arr<T, (Rows, Cols)>;
+/// Each cell is 3 × 3 pixels.
+type Pixels = (Flat<Rows, Fix<3>>, Flat<Cols, Fix<3>>);
+
 /// The next generation: a cell lives with three neighbours, or with two if it lived before.
-fn next(cells: Arr<u8, (Rows, Cols)>) -> Arr<u8, (Rows, Cols)> {
+fn next(cells: Field<u8>) -> Field<u8> {
     cells.stencil(Border::Wrap, |c| {
         let around =
             c((-1, -1)) + c((-1, 0)) + c((-1, 1)) + c((0, -1)) + c((0, 1)) + c((1, -1)) + c((1, 0)) + c((1, 1));
@@ -21,17 +25,14 @@ fn next(cells: Arr<u8, (Rows, Cols)>) -> Arr<u8, (Rows, Cols)> {
 }
 
 /// A generation, and what is left of the light of all before it.
-fn step(cells: Arr<u8, (Rows, Cols)>, glow: Arr<f32, (Rows, Cols)>) -> (Arr<u8, (Rows, Cols)>, Arr<f32, (Rows, Cols)>) {
+fn step(cells: Field<u8>, glow: Field<f32>) -> (Field<u8>, Field<f32>) {
     let cells = next(cells);
     (cells, zip2(cells, glow).map(|(alive, glow)| alive.eq(1).select(1.0, glow * 0.993)))
 }
 
-/// Living cells bright, old light from teal to night; each cell is `Fix<3>` × `Fix<3>` pixels.
-fn picture(
-    cells: Arr<u8, (Rows, Cols)>,
-    glow: Arr<f32, (Rows, Cols)>,
-) -> Arr<[u8; 3], (Flat<Rows, Fix<3>>, Flat<Cols, Fix<3>>)> {
-    tabulate(|(y, x): Pos<(Flat<Rows, Fix<3>>, Flat<Cols, Fix<3>>)>| {
+/// Living cells bright, old light from teal to night.
+fn picture(cells: Field<u8>, glow: Field<f32>) -> Arr<[u8; 3], Pixels> {
+    tabulate(|(y, x): Pos<Pixels>| {
         let p = (y.outer(), x.outer());
         let (alive, g) = (cells.at(p).eq(1), glow.at(p));
         let night =

@@ -10,6 +10,9 @@ use std::path::PathBuf;
 
 axis!(N, Primes, Rows, Cols);
 
+/// Each cell is 5 × 5 pixels.
+type Pixels = (Flat<Rows, Fix<5>>, Flat<Cols, Fix<5>>);
+
 #[slyz::function]
 fn is_prime(n: Exp<u32>) -> Exp<bool> {
     let divisor = repeat_while(lit(2u32), |d: Exp<u32>| (d * d).le(n) & (n % d).ne(0), |d| d + 1);
@@ -41,7 +44,7 @@ fn spiral(n: Exp<u32>) -> (Exp<i32>, Exp<i32>) {
 }
 
 /// A disc for every prime on the spiral; the more primes on a diagonal through it, the brighter.
-fn picture(primes: Arr<u32, Primes>) -> Arr<[u8; 3], (Flat<Rows, Fix<5>>, Flat<Cols, Fix<5>>)> {
+fn picture(primes: Arr<u32, Primes>) -> Arr<[u8; 3], Pixels> {
     let cells = scatter(MaxOf, |p: Idx<Primes>| {
         let (x, y) = spiral(primes.at(p));
         let (row, col) = (Idx::<Rows>::extent() / 2 - y.cast::<i64>(), Idx::<Cols>::extent() / 2 + x.cast::<i64>());
@@ -51,7 +54,7 @@ fn picture(primes: Arr<u32, Primes>) -> Arr<[u8; 3], (Flat<Rows, Fix<5>>, Flat<C
         let diagonal = |way: i32| (-5..=5).fold(lit(0u8), |n, k| n + cell((k, way * k)));
         diagonal(1).max(diagonal(-1))
     });
-    tabulate(|(y, x): Pos<(Flat<Rows, Fix<5>>, Flat<Cols, Fix<5>>)>| {
+    tabulate(|(y, x): Pos<Pixels>| {
         let cell = (y.outer(), x.outer());
         let (dy, dx) = (y.inner().to::<f32>() - 2.0, x.inner().to::<f32>() - 2.0);
         let disc = ((6.0 - dx * dx - dy * dy) * 0.4).clamp(0.0, 1.0) * cells.at(cell).cast::<f32>();
