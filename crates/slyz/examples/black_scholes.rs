@@ -28,9 +28,16 @@ fn black_scholes(s: Arr<f32, N>, x: Arr<f32, N>, t: Arr<f32, N>) -> Arr<f32, N> 
 
 fn main() -> Result<(), slyz::Error> {
     let price = slyz::compile(black_scholes)?;
-    if std::env::args().any(|a| a == "--source") {
-        println!("{}", price.source());
-        return Ok(());
+    match std::env::args().nth(1).as_deref() {
+        Some("--source") => {
+            println!("{}", price.source());
+            return Ok(());
+        }
+        Some("--explain") => {
+            println!("{}", price.explain());
+            return Ok(());
+        }
+        _ => {}
     }
     let spot: Vec<f32> = (0..1 << 16).map(|i| 80.0 + 40.0 * i as f32 / 65536.0).collect();
     let strike = vec![100.0f32; spot.len()];

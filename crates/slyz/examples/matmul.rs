@@ -12,9 +12,16 @@ fn matmul<A: Axis, B: Axis, C: Axis>(a: Arr<f32, (A, B)>, b: Arr<f32, (B, C)>) -
 
 fn main() -> Result<(), slyz::Error> {
     let product = slyz::compile(matmul::<N, K, M>)?;
-    if std::env::args().any(|a| a == "--source") {
-        println!("{}", product.source());
-        return Ok(());
+    match std::env::args().nth(1).as_deref() {
+        Some("--source") => {
+            println!("{}", product.source());
+            return Ok(());
+        }
+        Some("--explain") => {
+            println!("{}", product.explain());
+            return Ok(());
+        }
+        _ => {}
     }
     let (n, k, m) = (37, 500, 41);
     let a: Vec<f32> = (0..n * k).map(|i| (i % 7) as f32 - 3.0).collect();

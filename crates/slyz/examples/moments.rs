@@ -18,9 +18,16 @@ fn moments(x: Arr<f32, N>) -> (Exp<f32>, Exp<f32>) {
 
 fn main() -> Result<(), slyz::Error> {
     let f = slyz::compile(moments)?;
-    if std::env::args().any(|a| a == "--source") {
-        println!("{}", f.source());
-        return Ok(());
+    match std::env::args().nth(1).as_deref() {
+        Some("--source") => {
+            println!("{}", f.source());
+            return Ok(());
+        }
+        Some("--explain") => {
+            println!("{}", f.explain());
+            return Ok(());
+        }
+        _ => {}
     }
     // Far from zero, where summing squares would lose everything.
     let x: Vec<f32> = (0..1_000_000).map(|i| 10_000.0 + (i % 100) as f32).collect();

@@ -16,11 +16,17 @@ fn softmax<R: Axis, C: Axis>(x: Arr<f32, (R, C)>) -> Arr<f32, (R, C)> {
 
 fn main() -> Result<(), slyz::Error> {
     let f = slyz::compile(softmax::<R, C>)?;
-    if std::env::args().any(|a| a == "--source") {
-        println!("{}", f.source());
-        return Ok(());
+    match std::env::args().nth(1).as_deref() {
+        Some("--source") => {
+            println!("{}", f.source());
+            return Ok(());
+        }
+        Some("--explain") => {
+            println!("{}", f.explain());
+            return Ok(());
+        }
+        _ => {}
     }
-    println!("{}", f.explain());
     let x: Vec<f32> = (0..1000 * 1000u64).map(|i| ((i * 7919) % 1000) as f32 / 50.0).collect();
     let y = f.call((&x, [1000, 1000]))?.to_vec()?;
     let sums: Vec<f32> = y.chunks(1000).map(|row| row.iter().sum()).collect();

@@ -1,0 +1,164 @@
+//! Two small galaxies meet: every body pulls every other, and the camera's shutter stays open for a while.
+//!
+//! `cargo run --release --example nbody -- --out nbody.png`
+
+use indicatif::ProgressBar;
+use slyz::prelude::*;
+use std::error::Error;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::PathBuf;
+
+axis!(N, Rows, Cols);
+
+type Points = Arr<[f32; 2], N>;
+
+/// What all others do to each body. The softening keeps close meetings tame.
+fn pull(place: Points, mass: Arr<f32, N>) -> Points {
+    let add = || monoid([0f32; 2], |[x, y], [a, b]| [x + a, y + b]).commutative();
+    place.map(|[x, y]| {
+        fold(add(), |j: Idx<N>| {
+            let [a, b] = place.at(j);
+            let (dx, dy) = (a - x, b - y);
+            let near = (dx * dx + dy * dy + 0.0025).rsqrt();
+            let force = mass.at(j) * near * near * near;
+            [dx * force, dy * force]
+        })
+    })
+}
+
+/// A leapfrog step: half a push, a move, half a push.
+fn step(place: Points, speed: Points, force: Points, mass: Arr<f32, N>, dt: Exp<f32>) -> (Points, Points, Points) {
+    let go = |x: Points, v: Points, t: Exp<f32>| zip2(x, v).map(|([x, y], [u, v])| [x + u * t, y + v * t]);
+    let half = go(speed, force, dt * 0.5);
+    let place = go(place, half, dt);
+    let force = pull(place, mass);
+    (place, go(half, force, dt * 0.5), force)
+}
+
+/// The energy of motion and of attraction, and the momentum.
+fn energy(place: Points, speed: Points, mass: Arr<f32, N>) -> (Exp<f32>, Exp<f32>, Exp<f32>) {
+    let motion = sum(|i: Idx<N>| {
+        let [u, v] = speed.at(i);
+        0.5 * mass.at(i) * (u * u + v * v)
+    });
+    let attraction = sum(|(i, j): Pos<(N, N)>| {
+        let ([x, y], [a, b]) = (place.at(i), place.at(j));
+        let near = ((a - x) * (a - x) + (b - y) * (b - y) + 0.0025).rsqrt();
+        i.ne(j).select(-0.5 * mass.at(i) * mass.at(j) * near, 0.0)
+    });
+    let momentum = |c: usize| sum(|i: Idx<N>| mass.at(i) * speed.at(i)[c]);
+    (motion + attraction, momentum(0), momentum(1))
+}
+
+/// The film: old light fades, and each body adds some where it is now; half of the bodies are warm, the others cold.
+fn expose(film: Arr<[f32; 2], (Rows, Cols)>, place: Points) -> Arr<[f32; 2], (Rows, Cols)> {
+    let add = monoid([0f32; 2], |[x, y], [a, b]| [x + a, y + b]).commutative();
+    let (rows, cols) = (Idx::<Rows>::extent().cast::<f32>(), Idx::<Cols>::extent().cast::<f32>());
+    let light = scatter(add, |i: Idx<N>| {
+        let [x, y] = place.at(i);
+        let (row, col) = ((y * 0.17 + 0.5) * rows, x * 0.17 * rows + cols * 0.5);
+        let warm = (i.i64() * 2).lt(Idx::<N>::extent());
+        let here = (Near::<Rows>::new(row.floor().cast::<i32>()), Near::<Cols>::new(col.floor().cast::<i32>()));
+        (here, warm.select([1f32, 0.0], [0f32, 1.0]))
+    });
+    zip2(film, light).map(|([a, b], [c, d])| [a * 0.987 + c, b * 0.987 + d])
+}
+
+/// The film developed: much light saturates slowly, in steps too fine for the eye, which keeps the file small.
+fn develop(film: Arr<[f32; 2], (Rows, Cols)>, brightness: Exp<f32>) -> Arr<[u8; 3], (Rows, Cols)> {
+    film.map(|light| {
+        let [warm, cold] = light.map(|l| ((l * brightness).ln_1p() * 8.0).round() / 8.0);
+        let ([r, g, b], [s, h, c]) = ([0.42f32, 0.21, 0.08], [0.07f32, 0.22, 0.46]);
+        [warm * r + cold * s + 0.02, warm * g + cold * h + 0.02, warm * b + cold * c + 0.05]
+            .map(|c| (c.clamp(0.0, 1.0) * 255.0).cast::<u8>())
+    })
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let step = slyz::compile(step)?;
+    match std::env::args().nth(1).as_deref() {
+        Some("--source") => {
+            println!("{}", step.source());
+            return Ok(());
+        }
+        Some("--explain") => {
+            println!("{}", step.explain());
+            return Ok(());
+        }
+        _ => {}
+    }
+    let (height, width, steps, dt) = (360, 600, 960, 0.005);
+    let (place, speed, mass) = galaxies(400);
+    let pull = slyz::compile(pull)?;
+    check(&place, &mass, &pull.call(&place, &mass)?.to_vec()?);
+
+    let (energy, expose) = (slyz::compile(energy)?, slyz::compile(expose)?);
+    let (before, px, py) = energy.call(&place, &speed, &mass)?;
+    let mut bodies = step.call(&place, &speed, &pull.call(&place, &mass)?, &mass, dt)?;
+    let mut film = expose.call((&vec![[0f32; 2]; height * width], [height, width]), &bodies.0)?;
+    let bar = ProgressBar::new(steps);
+    for _ in 1..steps {
+        bodies = step.call(&bodies.0, &bodies.1, &bodies.2, &mass, dt)?;
+        film = expose.call(&film, &bodies.0)?;
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    let (after, qx, qy) = energy.call(&bodies.0, &bodies.1, &mass)?;
+    let (before, after) = (before.value()?, after.value()?);
+    println!("{} bodies, {steps} steps: energy {before:.4} before, {after:.4} after", mass.len());
+    assert!((after - before).abs() < 0.01 * before.abs(), "energy is kept to a hundredth");
+    let pushed = (px.value()? - qx.value()?).abs() + (py.value()? - qy.value()?).abs();
+    assert!(pushed < 1e-3, "momentum is kept, but changed by {pushed}");
+    let rgb = slyz::compile(develop)?.call(&film, 2.5)?;
+    save("nbody", [height, width], &rgb.to_vec()?)
+}
+
+/// Two discs of light bodies, each around a heavy one and turning as they will pass each other: that pulls out long tails.
+fn galaxies(each: usize) -> (Vec<[f32; 2]>, Vec<[f32; 2]>, Vec<f32>) {
+    let mut seed = 5u32;
+    let mut dice = || {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (seed >> 8) as f32 / 16_777_216.0
+    };
+    let (mut place, mut speed, mut mass) = (vec![], vec![], vec![]);
+    for (x, y, u) in [(-1.7f32, -0.9f32, 0.42f32), (1.7, 0.9, -0.42)] {
+        for body in 0..each {
+            let centre = body == 0;
+            let (far, turn) = (0.12 + 0.63 * dice().sqrt(), dice() * std::f32::consts::TAU);
+            let far = if centre { 0.0 } else { far };
+            let round = far * (far * far + 0.0025).powf(-0.75);
+            place.push([x + far * turn.cos(), y + far * turn.sin()]);
+            speed.push([u - round * turn.sin(), round * turn.cos()]);
+            mass.push(if centre { 1.0 } else { 1e-4 });
+        }
+    }
+    (place, speed, mass)
+}
+
+/// The forces, computed by two plain loops.
+fn check(place: &[[f32; 2]], mass: &[f32], force: &[[f32; 2]]) {
+    for (i, &[x, y]) in place.iter().enumerate() {
+        let mut expected = [0f64; 2];
+        for (&[a, b], &mass) in place.iter().zip(mass) {
+            let (dx, dy) = (f64::from(a - x), f64::from(b - y));
+            let pull = f64::from(mass) * (dx * dx + dy * dy + 0.0025).powf(-1.5);
+            expected = [expected[0] + dx * pull, expected[1] + dy * pull];
+        }
+        let off = (0..2).map(|c| (expected[c] - f64::from(force[i][c])).abs()).sum::<f64>();
+        assert!(off < 1e-3 * (1.0 + expected[0].abs() + expected[1].abs()), "body {i}: {:?}", force[i]);
+    }
+}
+
+/// Writes the picture to `--out FILE`, or else to the temporary directory.
+fn save(name: &str, [height, width]: [usize; 2], rgb: &[[u8; 3]]) -> Result<(), Box<dyn Error>> {
+    let out = std::env::args().skip_while(|arg| arg != "--out").nth(1);
+    let file = out.map_or_else(|| std::env::temp_dir().join(format!("slyz-{name}.png")), PathBuf::from);
+    let mut png = png::Encoder::new(BufWriter::new(File::create(&file)?), width as u32, height as u32);
+    png.set_color(png::ColorType::Rgb);
+    png.set_compression(png::Compression::High);
+    png.set_filter(png::Filter::NoFilter); // few colours: rows compress best as they are
+    png.write_header()?.write_image_data(rgb.as_flattened())?;
+    println!("wrote {}", file.display());
+    Ok(())
+}

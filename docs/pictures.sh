@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Draws the pictures of docs/gallery.md again, one example each: docs/pictures.sh [NAME..]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+names=("$@")
+[ ${#names[@]} -gt 0 ] || mapfile -t names < <(grep -l '"--out"' crates/slyz/examples/*.rs | xargs -n 1 basename -s .rs)
+for name in "${names[@]}"; do
+    cargo run --quiet --release --locked -p slyz --example "$name" -- --out "docs/pictures/$name.png"
+done
