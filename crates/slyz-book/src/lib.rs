@@ -13,3 +13,8 @@ macro_rules! chapters {
     )*};
 }
 chapters!(introduction tour idea axes folds scans functions elements compiles errors coming);
+
+/// The README's program.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub mod readme {}

@@ -23,7 +23,7 @@
 //! | `all_T(x)`, `lane_T(v, i)`, `iota_i32()`, `first_lanes(n)`, `any(m)`, `all(m)` | between scalars and lanes |
 //! | `s_div_i64(a, b)`, `s_cast_f32_i8(x)` | the same on scalars, for the operators whose C spelling means something else |
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 /// The source files, in the order of their pieces in emitted text.
@@ -43,16 +43,20 @@ const SOURCES: [&str; 9] = [
 struct Item {
     /// Which paragraph of the sources it comes from; alternatives share one, and its comment.
     paragraph: usize,
+    choice: Choice,
+}
+
+/// A paragraph of the sources.
+struct Paragraph {
     comment: String,
-    code: String,
-    /// The items it mentions, in source order.
-    needs: BTreeSet<usize>,
+    template: String,
 }
 
 /// All items, and which one defines a name.
 struct Prelude {
     items: Vec<Item>,
-    defined: BTreeMap<String, usize>,
+    paragraphs: Vec<Paragraph>,
+    defined: HashMap<String, usize>,
     functions: Vec<String>,
 }
 
@@ -77,13 +81,14 @@ pub fn emit(used: &BTreeSet<String>, lanes64: bool) -> String {
     }
     let mut text = format!("#define LANES_64 {}\n", lanes64 as u8);
     let mut last = None;
-    for item in order.into_iter().map(|k| &prelude.items[k]) {
-        if last != Some(item.paragraph) {
+    for (item, code) in order {
+        let paragraph = prelude.items[item].paragraph;
+        if last != Some(paragraph) {
             text.push('\n');
-            text.push_str(&item.comment);
+            text.push_str(&prelude.paragraphs[paragraph].comment);
         }
-        text.push_str(&item.code);
-        last = Some(item.paragraph);
+        text.push_str(&code);
+        last = Some(paragraph);
     }
     text
 }
@@ -96,7 +101,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 impl Prelude {
     fn read(sources: &[&str]) -> Prelude {
         let paragraphs = sources.iter().flat_map(|source| source.split("\n\n"));
-        let mut prelude = Prelude { items: Vec::new(), defined: BTreeMap::new(), functions: Vec::new() };
+        let mut prelude = Prelude { items: vec![], paragraphs: vec![], defined: HashMap::new(), functions: vec![] };
         for (paragraph, text) in paragraphs.enumerate() {
             let (mut comment, mut template, mut choices) = (String::new(), String::new(), vec![Vec::new()]);
             for line in text.lines() {
@@ -108,33 +113,34 @@ impl Prelude {
                     template += &format!("{line}\n");
                 }
             }
-            for choice in choices.iter().filter(|_| !template.trim().is_empty()) {
-                let code = replace(&template, choice);
-                for (name, function) in definitions(&code) {
+            let names = definitions(&template);
+            for choice in choices.into_iter().filter(|_| !template.trim().is_empty()) {
+                for (name, function) in &names {
+                    let name = replace(name, &choice);
                     let previous = prelude.defined.insert(name.clone(), prelude.items.len());
                     assert!(previous.is_none() || !function, "the C prelude defines {name} twice");
-                    if function {
+                    if *function {
                         prelude.functions.push(name);
                     }
                 }
-                prelude.items.push(Item { paragraph, comment: comment.clone(), code, needs: BTreeSet::new() });
+                prelude.items.push(Item { paragraph, choice });
             }
-        }
-        for k in 0..prelude.items.len() {
-            let names = identifiers(&prelude.items[k].code);
-            let needs = names.filter_map(|name| prelude.defined.get(name).copied()).filter(|&need| need != k).collect();
-            prelude.items[k].needs = needs;
+            prelude.paragraphs.push(Paragraph { comment, template });
         }
         prelude
     }
 
     /// Appends an item after those it needs. Functions of the prelude do not call each other in circles.
-    fn visit(&self, item: usize, seen: &mut BTreeSet<usize>, order: &mut Vec<usize>) {
+    fn visit(&self, item: usize, seen: &mut BTreeSet<usize>, order: &mut Vec<(usize, String)>) {
         if seen.insert(item) {
-            for &need in &self.items[item].needs {
+            let Item { paragraph, choice } = &self.items[item];
+            let code = replace(&self.paragraphs[*paragraph].template, choice);
+            // The items it mentions, in source order. Few items are ever asked, so nobody keeps the answer.
+            let mentioned = identifiers(&code).filter_map(|name| self.defined.get(name).copied());
+            for need in mentioned.collect::<BTreeSet<usize>>() {
                 self.visit(need, seen, order);
             }
-            order.push(item);
+            order.push((item, code));
         }
     }
 }
@@ -162,12 +168,13 @@ fn replace(template: &str, choice: &Choice) -> String {
     sorted.iter().fold(template.to_string(), |text, (variable, word)| text.replace(&format!("${variable}"), word))
 }
 
-/// The names that a piece of C defines at its top level, and whether they are functions.
-fn definitions(code: &str) -> Vec<(String, bool)> {
+/// The names that a template defines at its top level, variables in them, and whether they are functions.
+fn definitions(template: &str) -> Vec<(String, bool)> {
     let mut found = Vec::new();
-    for line in code.lines() {
-        let name = |text: &str| identifiers(text).last().map(String::from);
-        let before = |end: char| line.split(end).next().and_then(name);
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
+    for line in template.lines() {
+        let last = |text: &str| text.rsplit(|c| !word(c)).find(|w| !w.is_empty()).map(String::from);
+        let before = |end: char| line.split(end).next().and_then(last);
         if line.starts_with("FN ") || line.starts_with("RARE ") {
             found.extend(before('(').map(|name| (name, true)));
         } else if line.starts_with("static ") {
@@ -175,7 +182,7 @@ fn definitions(code: &str) -> Vec<(String, bool)> {
         } else if line.starts_with("typedef ") {
             found.extend(before(';').map(|name| (name, false)));
         } else if let Some((_, rest)) = line.split_once("define ").filter(|_| line.starts_with('#')) {
-            found.extend(identifiers(rest).next().map(|name| (name.to_string(), false)));
+            found.extend(rest.split(|c| !word(c)).find(|w| !w.is_empty()).map(|name| (name.to_string(), false)));
         }
     }
     found
