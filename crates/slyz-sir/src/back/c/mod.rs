@@ -7,6 +7,7 @@
 //! What it does not do: call a compiler, schedule blocks over threads (both are the device's), or run kernels with
 //! several threads to a block.
 
+mod control;
 mod expr;
 mod fold;
 mod function;
