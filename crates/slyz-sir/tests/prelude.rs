@@ -344,7 +344,9 @@ impl Suite {
         let (mut at, mut failures) = (0, Vec::new());
         for (case, rows) in self.cases.iter().zip(&self.rows) {
             let (mut bad, mut worst, mut example) = (0, 0, String::new());
-            let allowed = if slack { case.ulp } else { 0 };
+            // The one function that starts from an estimate of the machine's own.
+            let estimated = case.function == "rsqrt_f32";
+            let allowed = if slack || estimated { case.ulp } else { 0 };
             for row in rows {
                 let (got, want) = (results[at], expected(at, case, row));
                 let off = distance(got, want);
@@ -374,7 +376,7 @@ fn runs_haswell() -> bool {
     ["avx2", "fma", "bmi2", "movbe"].iter().all(|name| flags.split_whitespace().any(|flag| flag == *name))
 }
 
-/// Every machine against the table; those with a fused multiply-add give the same bits.
+/// Every machine against the table; those with a fused multiply-add give the same bits, but for `rsqrt` on `f32`.
 fn all_machines_agree(suite: &Suite) {
     std::thread::scope(|scope| {
         let fewer = runs_haswell().then(|| scope.spawn(|| suite.run("haswell")));

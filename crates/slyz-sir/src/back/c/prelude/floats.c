@@ -118,8 +118,8 @@ FN vf64 sqrt_f64(vf64 x) {
 
 FN vf64 rsqrt_f64(vf64 x) { return 1 / sqrt_f64(x); }
 
-// The machine's estimate and one step of Newton's method: half the time of a root and a division. The estimate is right
-// already where it is 0, infinite or NaN.
+// The machine's estimate and one step of Newton's method: half the time of a root and a division, and the one function
+// whose last bits differ between machines. The estimate is right already where it is 0, infinite or NaN.
 FN vf32 rsqrt_f32(vf32 x) {
 #if AVX512 && W == 16 && KNOWS(__builtin_ia32_rsqrt14ps512_mask)
     vf32 y = __builtin_ia32_rsqrt14ps512_mask(x, x, -1);
