@@ -88,6 +88,26 @@ fn long_sums_stay_precise_and_do_not_depend_on_threads() -> R {
     Ok(())
 }
 
+/// Results of 32 MiB and more are written past the caches, whole vectors at a time.
+#[test]
+fn large_results_of_every_width() -> R {
+    let n = (9 << 20) + 5;
+    let f = compile(|x: Arr<u8, N>| {
+        (x.map(|v| v.cast::<i32>() - 7), x.map(|v| v.cast::<u32>() * 3), x.map(|v| v.cast::<f32>() * 0.5))
+    })?;
+    let x: Vec<u8> = (0..n).map(|i| (i % 251) as u8).collect();
+    let (a, b, c) = f.call(&x)?;
+    let (a, b, c) = (a.to_vec()?, b.to_vec()?, c.to_vec()?);
+    assert!((0..n).all(|i| a[i] == x[i] as i32 - 7 && b[i] == x[i] as u32 * 3 && c[i] == x[i] as f32 * 0.5));
+    let f = compile(|x: Arr<u8, N>| {
+        (x.map(|v| v.cast::<i64>() - 7), x.map(|v| v.cast::<u64>() << 40), x.map(|v| v.cast::<f64>() * 0.1))
+    })?;
+    let (a, b, c) = f.call(&x)?;
+    let (a, b, c) = (a.to_vec()?, b.to_vec()?, c.to_vec()?);
+    assert!((0..n).all(|i| a[i] == x[i] as i64 - 7 && b[i] == (x[i] as u64) << 40 && c[i] == x[i] as f64 * 0.1));
+    Ok(())
+}
+
 #[test]
 fn wrong_lengths_name_argument_and_sizes() -> R {
     let f = compile(|x: Arr<f32, N>, y: Arr<f32, N>| x + y)?;

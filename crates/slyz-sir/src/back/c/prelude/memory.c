@@ -219,24 +219,26 @@ FN void scatter_$T$WIDE($T *base, v$I index, vf32 v, vi32 m) { scatter_u16$WIDE(
 //: WIDE I = ^ i32, _wide i64
 FN void scatter_bool$WIDE(u8 *base, v$I index, vi32 v, vi32 m) { scatter_u8$WIDE(base, index, (vu32)(v & 1), m); }
 
-// Stores a full vector around the caches, for results too large to be found there again.
+// Stores a full vector around the caches, for results too large to be found there again. The machine's instruction takes
+// a whole register of floats; a copy turns any vector into one.
 //: T = f32, i32, u32, f64, i64, u64
 FN void stream_$T($T *p, v$T v, int n, int past) {
-    if (!past || n != W || ((u64)p & (sizeof v - 1)) != 0) {
+    if (!past || n != W || sizeof v != BYTES || ((u64)p & (BYTES - 1)) != 0) {
         store_$T(p, v, n);
         return;
     }
 #if HAS(__builtin_nontemporal_store)
     __builtin_nontemporal_store(v, (v$T *)p);
-#elif AVX512 && KNOWS(__builtin_ia32_movntps512) && BYTES == 64
-    if (sizeof v == 64) __builtin_ia32_movntps512((f32 *)p, *(__attribute__((vector_size(64))) f32 *)&v);
-    else store_$T(p, v, n);
-#elif defined __AVX__ && BYTES == 32
-    if (sizeof v == 32) __builtin_ia32_movntps256((f32 *)p, *(__attribute__((vector_size(32))) f32 *)&v);
-    else store_$T(p, v, n);
-#elif defined __SSE2__ && BYTES == 16
-    if (sizeof v == 16) __builtin_ia32_movntps((f32 *)p, *(__attribute__((vector_size(16))) f32 *)&v);
-    else store_$T(p, v, n);
+#elif defined __SSE2__
+    f32 whole __attribute__((vector_size(BYTES)));
+    __builtin_memcpy(&whole, &v, sizeof v);
+# if BYTES == 64
+    __builtin_ia32_movntps512((f32 *)p, whole);
+# elif BYTES == 32
+    __builtin_ia32_movntps256((f32 *)p, whole);
+# else
+    __builtin_ia32_movntps((f32 *)p, whole);
+# endif
 #else
     store_$T(p, v, n);
 #endif
