@@ -1,6 +1,7 @@
 //! One kernel, or a few, per array operation of the top level, strung together in a plan.
 
 use super::access::{far_reads, is_flat, needs_block, streams_rows};
+use super::product::Product;
 use super::writer::{Mode, Writer};
 use super::{CHUNK, PIECE, ROWS_AT_ONCE, RUN, STRIP, TILE_COLUMNS, TILE_ROWS};
 use crate::code::{Body, FnId, Id, MemId, Monoid, Op, Stmt, Type};
@@ -116,14 +117,17 @@ impl<'g> Lowering<'g> {
         buffer
     }
 
-    fn kernel_name(&mut self, what: &str) -> String {
+    pub(super) fn kernel_name(&mut self, what: &str) -> String {
         let stem = format!("{}_{what}", self.graph.name);
         let count = self.names.entry(stem.clone()).or_insert(0);
         *count += 1;
         if *count == 1 { stem } else { format!("{stem}{count}") }
     }
 
-    fn launch(&mut self, (kernel, buffers, scalars): (Kernel, Vec<BufferId>, Vec<crate::kernel::ScalarArg>)) {
+    pub(super) fn launch(
+        &mut self,
+        (kernel, buffers, scalars): (Kernel, Vec<BufferId>, Vec<crate::kernel::ScalarArg>),
+    ) {
         self.plan.kernels.push(kernel);
         let kernel = self.plan.kernels.len() - 1;
         self.plan.steps.push(Step::Launch { kernel, buffers, scalars });
@@ -151,6 +155,9 @@ impl<'g> Lowering<'g> {
         let positions: Vec<Id> = body.params.iter().map(|p| p.id).collect();
         let gives_arrays = stmt.binds[0].ty.shape().len() > shape.len();
         let outputs = self.outputs(stmt);
+        if !gives_arrays && let Some(product) = Product::of(shape, body) {
+            return self.tabulate_product(stmt, shape, product, outputs);
+        }
         if gives_arrays || needs_block(body, positions.last().copied()) {
             return self.tabulate_blocks(stmt, shape, body, outputs);
         }
@@ -341,7 +348,7 @@ impl<'g> Lowering<'g> {
             outputs.into_iter().map(|(b, shape)| (w.global(b, Access::Write, shape), vec![])).collect();
         w.bind_globals(&stmt.op);
         // A row that is read back while it is made must be readable.
-        w.make_readable(&homes);
+        w.make_readable(homes.iter().map(|(memory, _)| memory));
         let block = w.push(Op::Place(crate::code::Place::Block, 0), Ty::I64);
         let at = unflatten(&mut w, block, shape);
         w.position(body, &at, &homes);
@@ -418,7 +425,7 @@ impl<'g> Lowering<'g> {
         let homes: Vec<(MemId, Vec<Id>)> =
             outputs.into_iter().map(|(b, shape)| (w.global(b, Access::Write, shape), vec![])).collect();
         w.bind_globals(&stmt.op);
-        w.make_readable(&homes);
+        w.make_readable(homes.iter().map(|(memory, _)| memory));
         w.fill(&stmt.op, homes);
         let kernel = w.finish();
         self.launch(kernel);
@@ -494,12 +501,16 @@ fn row_fold(body: &Body, positions: &[Id]) -> Option<usize> {
 }
 
 /// Code without loops or arrays of its own.
-fn is_plain(body: &Body) -> bool {
-    body.stmts.iter().all(|s| match &s.op {
+pub(super) fn is_plain(body: &Body) -> bool {
+    body.stmts.iter().all(is_plain_stmt)
+}
+
+pub(super) fn is_plain_stmt(stmt: &Stmt) -> bool {
+    match &stmt.op {
         Op::Fold { .. } | Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. } => false,
         Op::For { .. } | Op::While { .. } => false,
         op => op.bodies().iter().all(|b| is_plain(b)),
-    })
+    }
 }
 
 fn collect_types(body: &Body, types: &mut HashMap<Id, Type>) {
@@ -511,7 +522,7 @@ fn collect_types(body: &Body, types: &mut HashMap<Id, Type>) {
 }
 
 /// The positions on the axes of `shape` of a row-major number.
-fn unflatten(w: &mut Writer, number: Id, shape: &[Size]) -> Vec<Id> {
+pub(super) fn unflatten(w: &mut Writer, number: Id, shape: &[Size]) -> Vec<Id> {
     let mut rest = number;
     let mut at = vec![];
     for size in shape[1..].iter().rev() {
@@ -525,7 +536,7 @@ fn unflatten(w: &mut Writer, number: Id, shape: &[Size]) -> Vec<Id> {
 }
 
 /// `lo..hi` of piece number `k` of an axis.
-fn piece(w: &mut Writer, k: Id, length: u64, axis: &Size) -> (Id, Id) {
+pub(super) fn piece(w: &mut Writer, k: Id, length: u64, axis: &Size) -> (Id, Id) {
     let length = w.number(length as i64);
     let lo = w.index(Operator::Mul, k, length);
     let end = w.index(Operator::Add, lo, length);
