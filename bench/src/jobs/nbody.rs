@@ -26,7 +26,7 @@ fn accelerations(x: Arr<f32, N>, y: Arr<f32, N>, z: Arr<f32, N>, mass: Arr<f32, 
         let add = monoid((0f32, 0f32, 0f32), |(a, b, c), (d, e, f)| (a + d, b + e, c + f)).commutative();
         fold(add, |j: Idx<N>| {
             let (dx, dy, dz) = (x.at(j) - x.at(i), y.at(j) - y.at(i), z.at(j) - z.at(i));
-            let q = (dx * dx + dy * dy + dz * dz + SOFTENING).rsqrt();
+            let q = dx.mul_add(dx, dy.mul_add(dy, dz.mul_add(dz, lit(SOFTENING)))).rsqrt();
             let f = mass.at(j) * q * q * q;
             (dx * f, dy * f, dz * f)
         })

@@ -71,7 +71,7 @@ fn golden(name: &str, text: &str) {
 #[test]
 fn five_programs_read_well() -> Result<(), slyz::Error> {
     golden("black_scholes", &kernels(compile(black_scholes)?.source(), "normcdf("));
-    golden("matmul", &kernels(compile(matmul)?.source(), "matmul_map_lanes("));
+    golden("matmul", &kernels(compile(matmul)?.source(), "matmul_product_lanes("));
     golden("softmax", &kernels(compile(softmax)?.source(), "softmax_rows_fold_value("));
     golden("heat", &kernels(compile(heat)?.source(), "heat_map_lanes("));
     golden("moments", &kernels(compile(moments)?.source(), "moments_fold_fold_join("));

@@ -13,8 +13,8 @@ use std::sync::{Mutex, PoisonError};
 const ALONE: u64 = 1 << 15;
 /// What a task should have at least, where it can.
 const GRAIN: u64 = 1 << 16;
-/// Some more tasks than threads, so that nobody waits long for the slowest.
-const TASKS_PER_THREAD: u64 = 4;
+/// Many more tasks than threads, so that nobody waits long for the slowest: a core may be taken away for a while.
+const TASKS_PER_THREAD: u64 = 32;
 /// Scratch memories start on cache lines.
 const LINE: usize = 64;
 
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(tasks(1 << 30, 1, 8), 1);
         assert_eq!(tasks(1 << 15, 100, 8), 2);
         assert_eq!(tasks(1 << 19, 100, 8), 8);
-        assert_eq!(tasks(1 << 30, 1000, 8), 32);
+        assert_eq!(tasks(1 << 30, 1000, 8), 256);
         assert_eq!(tasks(1 << 30, 20, 8), 20);
     }
 }

@@ -4,7 +4,7 @@
 //! A pass never looks at another and keeps no state between runs. The interpreter gives the same results before and
 //! after, bit for bit except for which NaN.
 //!
-//! The scalar passes (`simplify`, `blend`, `cse`, `hoist`) also have a `root` function over one [`Body`] that binds
+//! `join` works on kernels; a lowering runs it. The scalar passes (`simplify`, `blend`, `cse`, `hoist`) also have a `root` function over one [`Body`] that binds
 //! all the names it uses, which is what a graph, a kernel and a function have in common.
 
 pub mod blend;
@@ -12,6 +12,7 @@ pub mod cse;
 pub mod dce;
 pub mod fuse;
 pub mod hoist;
+pub mod join;
 pub mod simplify;
 
 use crate::code::Body;

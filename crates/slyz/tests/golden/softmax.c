@@ -55,13 +55,10 @@ static inline f32 softmax_rows_fold(const f32 *restrict in0, i64 M, i64 block, i
     return part0[0];
 }
 
-FN void softmax_rows_lanes(const f32 *restrict in0, f32 *restrict row2, i64 M, i64 block, f32 fold1, i64 i, int n) {
-    store_f32(row2 + i, exp_f32(load_f32(in0 + block * M + i, n) - fold1), n);
-}
-
-FN vf32 softmax_rows_fold2_value(f32 *restrict row2, i64 i, int n) {
-    vf32 v3 = load_f32(row2 + i, n);
-    return v3;
+FN vf32 softmax_rows_fold2_value(const f32 *restrict in0, f32 *restrict row2, i64 M, i64 block, f32 fold1, i64 i, int n) {
+    vf32 v2 = exp_f32(load_f32(in0 + block * M + i, n) - fold1);
+    store_f32(row2 + i, v2, n);
+    return v2;
 }
 
 static inline void softmax_rows_fold2_tree(f32 *part0) {
@@ -76,20 +73,20 @@ static inline void softmax_rows_fold2_tree(f32 *part0) {
     }
 }
 
-static inline f32 softmax_rows_fold2_chunk(f32 *restrict row2, i64 lo, i64 hi) {
+static inline f32 softmax_rows_fold2_chunk(const f32 *restrict in0, f32 *restrict row2, i64 M, i64 block, f32 fold1, i64 lo, i64 hi) {
     vf32 acc0[64 / W];
     WAYS(u, 64 / W) acc0[u] = all_f32(0.0f);
     i64 i = lo;
     for (; i + 64 <= hi; i += 64) {
         WAYS(u, 64 / W) {
-            vf32 x0 = softmax_rows_fold2_value(row2, i + u * W, W);
+            vf32 x0 = softmax_rows_fold2_value(in0, row2, M, block, fold1, i + u * W, W);
             acc0[u] = acc0[u] + x0;
         }
     }
     for (int u = 0; i < hi; u++, i += W) {
         int n = hi - i < W ? (int)(hi - i) : W;
         vf32 old0 = acc0[u];
-        vf32 x0 = softmax_rows_fold2_value(row2, i, n);
+        vf32 x0 = softmax_rows_fold2_value(in0, row2, M, block, fold1, i, n);
         acc0[u] = acc0[u] + x0;
         acc0[u] = select_f32(first_lanes(n), acc0[u], old0);
     }
@@ -99,15 +96,15 @@ static inline f32 softmax_rows_fold2_chunk(f32 *restrict row2, i64 lo, i64 hi) {
     return part0[0];
 }
 
-static inline f32 softmax_rows_fold2(f32 *restrict row2, i64 lo, i64 hi) {
+static inline f32 softmax_rows_fold2(const f32 *restrict in0, f32 *restrict row2, i64 M, i64 block, f32 fold1, i64 lo, i64 hi) {
     i64 chunks = (hi - lo + 16383) / 16384;
-    if (chunks <= 1) return softmax_rows_fold2_chunk(row2, lo, hi);
+    if (chunks <= 1) return softmax_rows_fold2_chunk(in0, row2, M, block, fold1, lo, hi);
     f32 part0[64];
     for (int j = 0; j < 64; j += W) store_f32(part0 + j, all_f32(0.0f), W);
     for (i64 c = 0; c < chunks; c++) {
         i64 from = lo + c * 16384, to = from + 16384 < hi ? from + 16384 : hi;
         i64 slot = c % 64;
-        f32 one0 = softmax_rows_fold2_chunk(row2, from, to);
+        f32 one0 = softmax_rows_fold2_chunk(in0, row2, M, block, fold1, from, to);
         vf32 p0 = load_f32(part0 + slot, 1);
         vf32 q0 = all_f32(one0);
         p0 = p0 + q0;
@@ -117,9 +114,9 @@ static inline f32 softmax_rows_fold2(f32 *restrict row2, i64 lo, i64 hi) {
     return part0[0];
 }
 
-FN void softmax_rows_lanes2(f32 *restrict out0, f32 *restrict row2, i64 M, int past, i64 block, f32 fold4, i64 i, int n) {
-    vf32 v5 = load_f32(row2 + i, n);
-    stream_f32(out0 + block * M + i, v5 / fold4, n, past);
+FN void softmax_rows_lanes(f32 *restrict out0, f32 *restrict row2, i64 M, int past, i64 block, f32 fold3, i64 i, int n) {
+    vf32 v4 = load_f32(row2 + i, n);
+    stream_f32(out0 + block * M + i, div_all_f32(v4, fold3), n, past);
 }
 
 // softmax_rows
@@ -132,13 +129,10 @@ void slyz_kernel_0(void *const *memories, void *const *scratch, const u64 *scala
     int past = (int)sizes[2];
     for (i64 block = begin; block < end; block++) {
         f32 fold1 = softmax_rows_fold(in0, M, block, 0, M);
-        i64 j2 = 0;
-        for (; j2 + W <= M; j2 += W) softmax_rows_lanes(in0, row2, M, block, fold1, j2, W);
-        if (j2 < M) softmax_rows_lanes(in0, row2, M, block, fold1, j2, (int)(M - j2));
-        f32 fold4 = softmax_rows_fold2(row2, 0, M);
-        i64 j6 = 0;
-        for (; j6 + W <= M; j6 += W) softmax_rows_lanes2(out0, row2, M, past, block, fold4, j6, W);
-        if (j6 < M) softmax_rows_lanes2(out0, row2, M, past, block, fold4, j6, (int)(M - j6));
+        f32 fold3 = softmax_rows_fold2(in0, row2, M, block, fold1, 0, M);
+        i64 j5 = 0;
+        for (; j5 + W <= M; j5 += W) softmax_rows_lanes(out0, row2, M, past, block, fold3, j5, W);
+        if (j5 < M) softmax_rows_lanes(out0, row2, M, past, block, fold3, j5, (int)(M - j5));
     }
     stream_end(past);
 }

@@ -188,6 +188,9 @@ fn vector_apply(operator: Operator, args: &[&Value], result: Ty, range: Option<(
     });
     let expr = match (operator, infix) {
         (_, Some(symbol)) => Expr::infix(&pair(data, lane).0, symbol, &pair(data, lane).1, level(symbol)),
+        (Operator::Div, None) if ty == Ty::F32 && is_costly_divisor(data[1]) => {
+            Expr::call("div_all_f32", &[spread(data[0], lane).text, scalar_text(data[1]).text])
+        }
         (Operator::Div, None) if matches!(lane, Lane::F32 | Lane::F64) => {
             Expr::infix(&pair(data, lane).0, "/", &pair(data, lane).1, Bind::Product)
         }
@@ -218,6 +221,13 @@ fn vector_apply(operator: Operator, args: &[&Value], result: Ty, range: Option<(
     };
     let expr = if result == Ty::Bool { expr } else { narrowed(operator, ty, expr) };
     Value::vector(result, result_lane, expr)
+}
+
+/// Is the divisor the same in all lanes, and not a power of two, which compilers turn into a product?
+fn is_costly_divisor(value: &Value) -> bool {
+    let Form::Uniform(e) = &value.form else { return false };
+    let literal = e.text.trim_end_matches('f').parse::<f32>();
+    literal.map_or(true, |d| d.to_bits() & 0x007f_ffff != 0)
 }
 
 /// Two operands of an infix operator, at least one of them a vector.

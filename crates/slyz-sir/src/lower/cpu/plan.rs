@@ -40,7 +40,9 @@ pub fn lower(graph: &Graph) -> Plan {
     for stmt in &graph.body.stmts {
         lowering.stmt(stmt);
     }
-    lowering.finish()
+    let mut plan = lowering.finish();
+    plan.kernels.iter_mut().for_each(|kernel| *kernel = crate::pass::join::join(kernel));
+    plan
 }
 
 /// Is it a scalar that costs less than passing it around?

@@ -32,6 +32,17 @@ enum Value<'g> {
     Code(&'g Op, usize),
 }
 
+/// Is it a sum, or several side by side?
+fn adds(monoid: &Monoid) -> bool {
+    let (params, results) = (&monoid.combine.params, &monoid.combine.results);
+    let (left, right) = params.split_at(params.len() / 2);
+    let is_sum = |(k, result): (usize, &Id)| {
+        let made = monoid.combine.stmts.iter().find(|s| s.binds.iter().any(|b| b.id == *result));
+        matches!(made, Some(Stmt { op: Op::Apply(Operator::Add, args), .. }) if args[..] == [left[k].id, right[k].id])
+    };
+    results.iter().enumerate().all(is_sum)
+}
+
 /// One turn of a loop nest: position and state in, next state out.
 type Turn<'a, W> = dyn FnMut(&mut W, &[Id], Vec<Id>) -> Vec<Id> + 'a;
 
@@ -229,21 +240,36 @@ impl<'l, 'g> Writer<'l, 'g> {
         self.run(&monoid.combine, &[left, right].concat(), Mode::Lane)
     }
 
-    /// Combines a value just computed into a running sum. A sum of products rounds once per term where it is a sum of
-    /// floats: the order of its additions is free already, and this can only make it more exact.
-    pub(super) fn accumulate(&mut self, monoid: &'g Monoid, sum: &[Id], value: &[Id]) -> Vec<Id> {
-        let last = self.open.last_mut().expect("a body is open");
-        if let ([sum], [value], Some(Operator::Add)) = (sum, value, monoid.operator())
-            && let Some(Stmt { binds, op: Op::Apply(Operator::Mul, factors) }) = last.last()
-            && let [product] = &binds[..]
-            && product.id == *value
-            && matches!(product.ty.elem(), Ty::F32 | Ty::F64)
-        {
-            let (ty, args) = (product.ty.elem(), vec![factors[0], factors[1], *sum]);
-            last.pop();
-            return vec![self.push(Op::Apply(Operator::Fma, args), ty)];
+    /// Combines values just computed into running sums. A sum of products rounds once per term where it is a sum of floats:
+    /// the order of its additions is free already, and this can only make it more exact.
+    pub(super) fn accumulate(&mut self, monoid: &'g Monoid, sums: &[Id], values: &[Id]) -> Vec<Id> {
+        if !adds(monoid) {
+            return self.combine(monoid, sums, values);
         }
-        self.combine(monoid, sum, value)
+        let tys = self.types_of(&monoid.combine);
+        let add = |(k, (&sum, &value)): (usize, (&Id, &Id))| {
+            let fused = self.add_product(sum, value, values);
+            fused.unwrap_or_else(|| self.push(Op::Apply(Operator::Add, vec![sum, value]), tys[k]))
+        };
+        sums.iter().zip(values).enumerate().map(add).collect()
+    }
+
+    /// `sum + x * y` for a value that is a product of floats and nothing else.
+    fn add_product(&mut self, sum: Id, value: Id, all: &[Id]) -> Option<Id> {
+        let here = self.open.last()?;
+        let place = here.iter().position(|s| s.binds.iter().any(|b| b.id == value))?;
+        let Stmt { binds, op: Op::Apply(Operator::Mul, factors) } = &here[place] else { return None };
+        let (ty, args) = (binds[0].ty.elem(), vec![factors[0], factors[1], sum]);
+        let mut uses = all.iter().filter(|id| **id == value).count();
+        for stmt in &here[place + 1..] {
+            stmt.op.each_operand(&mut |id| uses += (id == value) as usize);
+            stmt.op.bodies().iter().for_each(|b| b.each_free(&mut |id| uses += (id == value) as usize));
+        }
+        if uses != 1 || !matches!(ty, Ty::F32 | Ty::F64) {
+            return None;
+        }
+        self.open.last_mut()?.remove(place);
+        Some(self.push(Op::Apply(Operator::Fma, args), ty))
     }
 
     pub(super) fn store(&mut self, memory: MemId, index: Vec<Id>, value: Id) {

@@ -5,6 +5,9 @@ FN vf32 power_of_two_f32(vi32 n) { return (vf32)((n + 127) << 23); }
 
 // p * 2^n for p near 1. Results below the normal range are rounded as integers: subnormal arithmetic is slow.
 FN vf32 scale_f32(vf32 p, vi32 n) {
+#if AVX512 && W == 16 && KNOWS(__builtin_ia32_scalefps512_mask)
+    return __builtin_ia32_scalefps512_mask(p, __builtin_convertvector(n, vf32), p, -1, 4);
+#else
     vi32 y = (vi32)p + (n << 23), far = (n < -125) | (n > 125);
     if (__builtin_expect(any(far), 0)) {
         vf32 units = p * power_of_two_f32(n + 149) + 0x1p23f;
@@ -13,6 +16,21 @@ FN vf32 scale_f32(vf32 p, vi32 n) {
         y = select_i32(p != p, (vi32)p, y);
     }
     return (vf32)y;
+#endif
+}
+
+// x, but not below lo nor above hi. A NaN stays.
+FN vf32 limit_f32(vf32 x, f32 lo, f32 hi) {
+#if AVX512 && W == 16 && KNOWS(__builtin_ia32_maxps512_mask)
+    // Where one operand is a NaN the second is taken.
+    x = __builtin_ia32_minps512_mask(all_f32(hi), x, x, -1, 4);
+    return __builtin_ia32_maxps512_mask(all_f32(lo), x, x, -1, 4);
+#elif defined __AVX__ && W == 8 && KNOWS(__builtin_ia32_maxps256)
+    return __builtin_ia32_maxps256(all_f32(lo), __builtin_ia32_minps256(all_f32(hi), x));
+#else
+    x = select_f32(x > hi, all_f32(hi), x);
+    return select_f32(x < lo, all_f32(lo), x);
+#endif
 }
 
 // x = n ln 2 + r, for |x| < 2^15. A NaN is kept in r.
@@ -25,8 +43,7 @@ FN vf32 split_exp_f32(vf32 x, vi32 *n) {
 
 // e^x 2^k.
 FN vf32 exp_scaled_f32(vf32 x, i32 k) {
-    x = select_f32(x > 89.5f, all_f32(89.5f), x);
-    x = select_f32(x < -105.0f, all_f32(-105.0f), x);
+    x = limit_f32(x, -105.0f, 89.5f);
     vi32 n;
     vf32 r = split_exp_f32(x, &n);
     vf32 p = all_f32(0x1.6a5dc8p-10f);
@@ -43,8 +60,7 @@ FN vf32 exp_f32(vf32 x) { return exp_scaled_f32(x, 0); }
 
 // 2^(x + low) for a small second word.
 FN vf32 exp2_words_f32(vf32 x, vf32 low) {
-    x = select_f32(x > 129.0f, all_f32(129.0f), x);
-    x = select_f32(x < -151.0f, all_f32(-151.0f), x);
+    x = limit_f32(x, -151.0f, 129.0f);
     vf32 t = x + 0x1.8p23f, r = (x - (t - 0x1.8p23f)) + low;
     vf32 p = all_f32(0x1.17e778p-13f);
     p = horner_f32(p, r, 0x1.5ef52cp-10f);
@@ -59,8 +75,7 @@ FN vf32 exp2_words_f32(vf32 x, vf32 low) {
 FN vf32 exp2_f32(vf32 x) { return exp2_words_f32(x, all_f32(0.0f)); }
 
 FN vf32 expm1_f32(vf32 x) {
-    vf32 near = select_f32(x > 89.0f, all_f32(89.0f), x);
-    near = select_f32(near < -20.0f, all_f32(-20.0f), near);
+    vf32 near = limit_f32(x, -20.0f, 89.0f);
     vi32 n;
     vf32 r = split_exp_f32(near, &n);
     vf32 p = all_f32(0x1.39d2d8p-13f);
@@ -75,11 +90,18 @@ FN vf32 expm1_f32(vf32 x) {
     return select_f32(n == 0, select_f32(x == 0.0f, x, q), y);
 }
 
+// Lanes that are not positive, normal and finite: few, so that what they need is done apart.
+FN int any_odd_f32(vf32 x) { return __builtin_expect(any((vi32)((vu32)x - 0x00800000u >= 0x7f000000u)), 0); }
+
 // x = 2^k (1 + f) with 1 + f in [2/3, 4/3), for x > 0.
 FN vf32 split_ln_f32(vf32 x, vf32 *k) {
-    vi32 tiny = x < 0x1p-126f;
-    vi32 bits = (vi32)select_f32(tiny, x * 0x1p25f, x) - 0x3f2aaaab;
-    *k = __builtin_convertvector((bits >> 23) - (tiny & 25), vf32);
+    vi32 bits = (vi32)x - 0x3f2aaaab, shift = (vi32){0};
+    if (any_odd_f32(x)) {
+        vi32 tiny = x < 0x1p-126f;
+        bits = (vi32)select_f32(tiny, x * 0x1p25f, x) - 0x3f2aaaab;
+        shift = tiny & 25;
+    }
+    *k = __builtin_convertvector((bits >> 23) - shift, vf32);
     return (vf32)((bits & 0x7fffff) + 0x3f2aaaab) - 1.0f;
 }
 
@@ -99,6 +121,7 @@ FN vf32 ln_near_1_f32(vf32 f) {
 
 // The logarithm y of x, mended where x is 0, negative, infinite or NaN.
 FN vf32 ln_corners_f32(vf32 x, vf32 y) {
+    if (!any_odd_f32(x)) return y;
     y = select_f32(x < __builtin_inff(), y, x);
     y = select_f32(x == 0.0f, all_f32(-__builtin_inff()), y);
     return select_f32(x < 0.0f, all_f32(__builtin_nanf("")), y);

@@ -69,7 +69,34 @@ FN vi32 is_finite_$T(v$T x) { return lt_$T(abs_$T(x), all_$T($INF)); }
 
 // A NaN loses; of two zeros the second is taken.
 //: O S = min <, max >
-FN vf32 $O_f32(vf32 a, vf32 b) { return select_f32((a $S b) | (b != b), a, b); }
+FN vf32 $O_f32(vf32 a, vf32 b) {
+#if AVX512 && W == 16 && KNOWS(__builtin_ia32_$Ops512_mask)
+    // The machine takes the second where either is a NaN: leave out lanes where that is the NaN.
+    return __builtin_ia32_$Ops512_mask(a, b, a, __builtin_ia32_cmpps512_mask(b, b, 7, -1, 4), 4);
+#elif defined __AVX__ && W == 8 && KNOWS(__builtin_ia32_$Ops256)
+    return select_f32(b != b, a, __builtin_ia32_$Ops256(a, b));
+#else
+    return select_f32((a $S b) | (b != b), a, b);
+#endif
+}
+
+// a / d for one d. With its reciprocal and two steps of Newton's method that is what a division gives, to the last bit, as
+// long as nothing is near the ends of the range; a division takes several times as long.
+FN vf32 div_all_f32(vf32 a, f32 d) {
+#if HAS_FMA
+    f32 r = 1.0f / d, size = __builtin_fabsf(d);
+    vf32 y = all_f32(-d);
+    vf32 q = a * r;
+    q = fma_f32(fma_f32(q, y, a), all_f32(r), q);
+    q = fma_f32(fma_f32(q, y, a), all_f32(r), q);
+    // Exponents of a and of q in the middle of the range.
+    vu32 middle = ((vu32)a << 1) - 0x40000000u;
+    if (__builtin_expect(!(size > 0x1p-30f && size < 0x1p30f) || any((vi32)(middle >= 0x80000000u)), 0)) return a / d;
+    return q;
+#else
+    return a / d;
+#endif
+}
 
 //: O S = min <, max >
 FN vf64 $O_f64(vf64 a, vf64 b) { return pick_f64((vi64)(a $S b) | (vi64)(b != b), a, b); }
@@ -121,11 +148,12 @@ FN vf64 rsqrt_f64(vf64 x) { return 1 / sqrt_f64(x); }
 // The machine's estimate and one step of Newton's method: half the time of a root and a division, and the one function
 // whose last bits differ between machines. The estimate is right already where it is 0, infinite or NaN.
 FN vf32 rsqrt_f32(vf32 x) {
-#if AVX512 && W == 16 && KNOWS(__builtin_ia32_rsqrt14ps512_mask)
+#if AVX512 && W == 16 && KNOWS(__builtin_ia32_vfmaddps512_mask3)
     vf32 y = __builtin_ia32_rsqrt14ps512_mask(x, x, -1);
     vf32 error = fma_f32(x * y, -y, all_f32(1.0f));
-    vf32 better = fma_f32(error * y, all_f32(0.5f), y);
-    return select_f32((x > 0.0f) & (x < __builtin_inff()), better, y);
+    // In those lanes the error is a NaN: they keep the estimate.
+    u16 known = __builtin_ia32_cmpps512_mask(error, error, 7, -1, 4);
+    return __builtin_ia32_vfmaddps512_mask3(error * 0.5f, y, y, known, 4);
 #else
     return 1 / sqrt_f32(x);
 #endif
