@@ -147,6 +147,17 @@ impl Count {
         Some(sum)
     }
 
+    /// For each product what is left of it, or nothing.
+    pub(super) fn without(mut self, other: &Count) -> Count {
+        for (factors, &times) in &other.terms {
+            if let Some(entry) = self.terms.get_mut(factors) {
+                *entry = entry.saturating_sub(times);
+            }
+        }
+        self.terms.retain(|_, times| *times > 0);
+        self
+    }
+
     /// For each product the larger of the two; no smaller than either.
     pub(super) fn max(mut self, other: &Count) -> Count {
         for (factors, &times) in &other.terms {

@@ -130,15 +130,40 @@ pub fn explain(graph: &Graph, optimised: &Graph, plan: &Plan) -> Explanation {
         Step::Count { size, from } => Some(Stage::Count { size: *size, from: *from }),
         Step::Free(buffer) => Some(Stage::Free(*buffer)),
     };
+    let mut stages: Vec<Stage> = plan.steps.iter().filter_map(stage).collect();
+    complete(&mut stages, optimised);
     Explanation {
         name: graph.name.clone(),
         fusion: fusion(graph, optimised),
-        stages: plan.steps.iter().filter_map(stage).collect(),
+        stages,
         buffers: plan.buffers.clone(),
         params: plan.params.iter().map(|p| p.ty.clone()).collect(),
         results: plan.results.iter().map(|(buffer, _)| *buffer).collect(),
         sizes: plan.sizes.clone(),
         values: vec![None; plan.sizes.len()],
+    }
+}
+
+/// The loops of a tiled product do not tell how long they are together. If there is one such launch, its work is what the
+/// others leave of the graph's.
+fn complete(stages: &mut [Stage], graph: &Graph) {
+    let mut unknown = None;
+    let mut rest = work::of_graph(graph);
+    if rest.at_least {
+        return;
+    }
+    for stage in stages {
+        match stage {
+            Stage::Launch(launch) if !launch.work.at_least => rest = rest.without(&launch.work),
+            Stage::Launch(launch) => match unknown {
+                None => unknown = Some(launch),
+                Some(_) => return,
+            },
+            Stage::Count { .. } | Stage::Free(_) => {}
+        }
+    }
+    if let Some(launch) = unknown {
+        launch.work = rest;
     }
 }
 

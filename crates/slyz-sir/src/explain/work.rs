@@ -7,6 +7,7 @@
 
 use super::count::Count;
 use crate::code::{Body, Function, Id, Op, Stmt, Var};
+use crate::graph::Graph;
 use crate::kernel::Kernel;
 use crate::ops::Operator;
 use crate::size::Size;
@@ -53,12 +54,34 @@ impl Work {
         self
     }
 
+    /// What is left when the other's work is done. Nobody can do less than nothing.
+    pub(super) fn without(mut self, other: &Work) -> Work {
+        for (operator, count) in &other.operators {
+            if let Some(entry) = self.operators.get_mut(operator) {
+                *entry = std::mem::take(entry).without(count);
+            }
+        }
+        self.operators.retain(|_, count| !count.is_zero());
+        self
+    }
+
     fn times(mut self, count: &Count) -> Work {
         for entry in self.operators.values_mut() {
             *entry = std::mem::take(entry) * count.clone();
         }
         self
     }
+}
+
+/// The work of a whole graph, whatever its launches are.
+pub(super) fn of_graph(graph: &Graph) -> Work {
+    let mut counter = Counter::default();
+    for function in &graph.functions {
+        let work = counter.function(function);
+        counter.calls.push(work);
+    }
+    counter.data.extend(graph.body.params.iter().filter(|p| p.ty.shape().is_empty()).map(|p| p.id));
+    counter.body(&graph.body, &Count::from(1))
 }
 
 /// The work of one launch.
@@ -114,7 +137,8 @@ impl Counter {
         for body in stmt.op.bodies() {
             from_data |= body.results.iter().any(|id| self.data.contains(id));
         }
-        let is_read = matches!(stmt.op, Op::Load { .. } | Op::Atomic { .. } | Op::Subgroup(..) | Op::Call(..));
+        let is_read =
+            matches!(stmt.op, Op::At { .. } | Op::Load { .. } | Op::Atomic { .. } | Op::Subgroup(..) | Op::Call(..));
         if is_read || from_data {
             self.data.extend(stmt.binds.iter().map(|b| b.id));
         }
@@ -174,10 +198,16 @@ impl Counter {
                 let rest = self.repeated(&bodies[1..], &once, turns.clone());
                 scaled(first, turns).and(&rest)
             }
-            // The graph level is counted after it is lowered.
-            Op::Tabulate { .. } | Op::Fold { .. } | Op::Scan { .. } | Op::Scatter { .. } | Op::Filter { .. } => {
-                Work::default()
+            Op::Tabulate { shape, body } => self.body(body, threads).times(&Count::elements(shape)),
+            Op::Fold { shape, body, monoid }
+            | Op::Scan { shape, body, monoid }
+            | Op::Scatter { shape, body, monoid, .. } => {
+                let values = &body.results[body.results.len() - monoid.neutral.len()..];
+                let sides = monoid.combine.params.iter().map(|p| p.id);
+                self.pass(&values.repeat(2), sides);
+                self.repeated(&[body, &monoid.combine], threads, Some(Count::elements(shape)))
             }
+            Op::Filter { extent, body, .. } => self.body(body, threads).times(&Count::from(extent)),
             Op::Atomic { .. } | Op::Subgroup(..) | Op::Const(_) | Op::Cast(..) | Op::Bitcast(..) => Work::default(),
             Op::At { .. } | Op::Place(..) | Op::Load { .. } | Op::Store { .. } => Work::default(),
             Op::Barrier(_) | Op::Fence(_) => Work::default(),
