@@ -17,9 +17,7 @@
 //!
 //! What it does not do: fuse (the `fuse` pass has done that), or block matrix products for registers.
 
-mod access;
 mod plan;
-mod writer;
 
 pub use plan::lower;
 
@@ -27,8 +25,6 @@ pub use plan::lower;
 const RUN: u64 = 1 << 13;
 /// Elements of a chunk of a fold; part of the canonical order of folds.
 const CHUNK: u64 = 1 << 14;
-/// Elements of a piece of a sum that one lane makes alone; the sums of pieces are summed.
-const PIECE: i64 = 256;
 /// Columns of a strip whose accumulators stay in the first-level cache.
 const STRIP: u64 = 1 << 10;
 /// Rows of a tile: how far its reads run along memory.

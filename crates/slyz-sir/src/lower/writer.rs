@@ -5,7 +5,7 @@
 
 use super::PIECE;
 use super::access::needs_block;
-use super::plan::{Home, Lowering};
+use super::planning::{Home, Lowering};
 use crate::code::{Body, Id, MemId, Monoid, Op, Stmt, Type, Var};
 use crate::kernel::{Access, BufferId, Kernel, Memory, ScalarArg, Space};
 use crate::ops::Operator;
@@ -88,7 +88,7 @@ impl<'l, 'g> Writer<'l, 'g> {
         let mut stmts = std::mem::take(&mut self.prologue);
         stmts.extend(self.open.pop().unwrap_or_default());
         self.kernel.body.stmts = stmts;
-        super::plan::drop_unused_functions(&mut self.kernel);
+        super::planning::drop_unused_functions(&mut self.kernel);
         self.declare_written();
         (self.kernel, self.buffers, self.scalars)
     }
