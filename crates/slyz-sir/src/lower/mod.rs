@@ -5,6 +5,7 @@
 
 mod access;
 pub mod cpu;
+pub mod gpu;
 mod planning;
 mod writer;
 

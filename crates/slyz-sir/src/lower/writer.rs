@@ -51,6 +51,8 @@ pub(super) struct Writer<'l, 'g> {
     homes: HashMap<Id, (MemId, Vec<Id>)>,
     /// Reads of arrays at exactly these positions go to one flat position.
     flat: Option<(Vec<Id>, Id)>,
+    /// The most turns of a lanes loop that folds floats; longer folds are cut in pieces.
+    pub(super) most_turns: Option<i64>,
     next: u32,
 }
 
@@ -79,6 +81,7 @@ impl<'l, 'g> Writer<'l, 'g> {
             values: HashMap::new(),
             homes: HashMap::new(),
             flat: None,
+            most_turns: None,
             next: used,
         }
     }
@@ -162,6 +165,18 @@ impl<'l, 'g> Writer<'l, 'g> {
         write: impl FnOnce(&mut Self, Id, &[Id]) -> Vec<Id>,
     ) -> Vec<Id> {
         let step = self.number(step);
+        self.for_steps(lo, hi, step, init, write)
+    }
+
+    /// The same with a step that is known at the launch.
+    pub(super) fn for_steps(
+        &mut self,
+        lo: Id,
+        hi: Id,
+        step: Id,
+        init: (Vec<Id>, &[Ty]),
+        write: impl FnOnce(&mut Self, Id, &[Id]) -> Vec<Id>,
+    ) -> Vec<Id> {
         let params = [&[Ty::I64], init.1].concat();
         let body = self.body(&params, |w, ids| write(w, ids[0], &ids[1..]));
         self.bind(Op::For { lo, hi, step, init: init.0, body }, init.1)
@@ -182,6 +197,15 @@ impl<'l, 'g> Writer<'l, 'g> {
             let at = [at, vec![i]].concat();
             w.for_shape(rest, at, (state.to_vec(), tys), write)
         })
+    }
+
+    /// Statements that only run where the condition holds.
+    pub(super) fn when(&mut self, cond: Id, write: impl FnOnce(&mut Self)) {
+        let then = self.body(&[], |w, _| {
+            write(w);
+            vec![]
+        });
+        self.bind(Op::If { cond, args: vec![], then, otherwise: Body::default() }, &[]);
     }
 
     pub(super) fn lanes(&mut self, lo: Id, hi: Id, write: impl FnOnce(&mut Self, Id)) {
@@ -679,13 +703,12 @@ impl<'l, 'g> Writer<'l, 'g> {
     ) -> Vec<Id> {
         let (lo, hi) = (self.number(0), self.extent(extent));
         if mode == Mode::Block && !needs_block(body, body.params.last().map(|p| p.id)) {
-            return self.lanes_fold(lo, hi, monoid, tys, |w, k| w.run(body, &[&outer[..], &[k]].concat(), Mode::Lane));
+            return self.block_fold([lo, hi], extent, monoid, tys, |w, k| {
+                w.run(body, &[&outer[..], &[k]].concat(), Mode::Lane)
+            });
         }
         let neutral = self.all_scalars(&monoid.neutral);
-        // Long sums of floats are cut in pieces, whose sums are summed: the error grows with the piece, not the whole.
-        let exact = !tys.iter().any(|ty| ty.is_float())
-            || matches!(monoid.operator(), Some(Operator::Min | Operator::Max))
-            || extent.constant().is_some_and(|n| n <= PIECE as u64);
+        let exact = is_exact(monoid, tys) || extent.constant().is_some_and(|n| n <= PIECE as u64);
         let turn = |w: &mut Self, k: Id, state: &[Id]| {
             let item = w.run(body, &[&outer[..], &[k]].concat(), mode);
             w.combine(monoid, state, &item)
@@ -701,4 +724,33 @@ impl<'l, 'g> Writer<'l, 'g> {
             w.combine(monoid, state, &part)
         })
     }
+
+    /// A fold by the lanes of the block. Long sums of floats are cut in pieces, whose sums are summed: the error grows
+    /// with the piece, not the whole. `most` is the most turns there can be.
+    pub(super) fn block_fold(
+        &mut self,
+        [lo, hi]: [Id; 2],
+        most: &Size,
+        monoid: &'g Monoid,
+        tys: &[Ty],
+        write: impl FnOnce(&mut Self, Id) -> Vec<Id>,
+    ) -> Vec<Id> {
+        let short = |turns: i64| most.constant().is_some_and(|n| n <= turns as u64);
+        let Some(piece) = self.most_turns.filter(|&turns| !is_exact(monoid, tys) && !short(turns)) else {
+            return self.lanes_fold(lo, hi, monoid, tys, write);
+        };
+        let neutral = self.all_scalars(&monoid.neutral);
+        self.for_each(lo, hi, piece, (neutral, tys), |w, start, state| {
+            let piece = w.number(piece);
+            let end = w.index(Operator::Add, start, piece);
+            let end = w.index(Operator::Min, end, hi);
+            let part = w.lanes_fold(start, end, monoid, tys, write);
+            w.combine(monoid, state, &part)
+        })
+    }
+}
+
+/// Does the grouping of a fold leave no trace in its result?
+fn is_exact(monoid: &Monoid, tys: &[Ty]) -> bool {
+    !tys.iter().any(|ty| ty.is_float()) || matches!(monoid.operator(), Some(Operator::Min | Operator::Max))
 }

@@ -5,7 +5,7 @@
 //! after, bit for bit except for which NaN.
 //!
 //! The scalar passes (`simplify`, `blend`, `cse`, `hoist`) also have a `root` function over one [`Body`] that binds
-//! all the names it uses, which is what a graph, a kernel and a function have in common.
+//! all the names it uses, which is what a graph, a kernel and a function have in common. `spread` works on kernels only.
 
 pub mod blend;
 pub mod cse;
@@ -13,6 +13,7 @@ pub mod dce;
 pub mod fuse;
 pub mod hoist;
 pub mod simplify;
+pub mod spread;
 
 use crate::code::Body;
 use crate::graph::Graph;
