@@ -346,6 +346,14 @@ impl<'l, 'g> Writer<'l, 'g> {
         }
     }
 
+    /// The same for a monoid alone.
+    pub(super) fn bind_monoid(&mut self, monoid: &'g Monoid) {
+        self.all_scalars(&monoid.neutral);
+        let mut free = vec![];
+        monoid.combine.each_free(&mut |id| free.push(id));
+        self.all_scalars(&free);
+    }
+
     // ---- code of the graph
 
     /// Writes a body whose results are scalars.

@@ -85,8 +85,8 @@ impl<'g> Gpu<'g> {
         }
         let name = self.base.kernel_name("map");
         let mut w = Writer::new(&self.base, name, Size::Const(1));
-        let homes: Vec<MemId> = outputs.into_iter().map(|(b, shape)| w.global(b, Access::Write, shape)).collect();
         w.bind_globals(&stmt.op);
+        let homes: Vec<MemId> = outputs.into_iter().map(|(b, shape)| w.global(b, Access::Write, shape)).collect();
         each_position(&mut w, &self.machine, shape, &mut |w, at| {
             let values = w.run(body, at, Mode::Lane);
             for (&memory, value) in homes.iter().zip(values) {
@@ -102,9 +102,9 @@ impl<'g> Gpu<'g> {
         let name = self.base.kernel_name("rows");
         let threads = self.threads_for(body);
         self.blocks(&name, &Size::product(shape), threads, &|w, items| {
+            w.bind_globals(&stmt.op);
             let homes: Vec<(MemId, Vec<Id>)> =
                 outputs.iter().map(|(b, shape)| (w.global(*b, Access::Write, shape.clone()), vec![])).collect();
-            w.bind_globals(&stmt.op);
             // A row that is read back while it is made must be readable.
             w.make_readable(&homes);
             items.each(w, |w, item| {
@@ -135,11 +135,11 @@ impl<'g> Gpu<'g> {
         let name = self.base.kernel_name("fold");
         self.blocks(&name, &items, threads, &|w, items| {
             let shape_out = if one_block { vec![] } else { vec![parts.clone()] };
-            let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, shape_out.clone())).collect();
             w.bind_globals(&stmt.op);
             if flat {
                 w.flatten_memories(shape, &count);
             }
+            let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, shape_out.clone())).collect();
             let fold = |w: &mut Writer<'_, 'g>, [lo, hi]: [Id; 2]| {
                 w.lanes_fold(lo, hi, monoid, &tys, |w, k| {
                     if flat {
@@ -171,13 +171,10 @@ impl<'g> Gpu<'g> {
         let outputs: Vec<BufferId> = stmt.binds.iter().map(|b| self.base.buffer_for(b.id, vec![])).collect();
         let name = self.base.kernel_name("fold_parts");
         self.blocks(&name, &Size::Const(1), self.machine.threads(), &|w, _| {
-            let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, vec![])).collect();
             let parts_in: Vec<MemId> =
                 partials.iter().map(|&b| w.global(b, Access::Read, vec![parts.clone()])).collect();
-            w.all_scalars(&monoid.neutral);
-            let mut free = vec![];
-            monoid.combine.each_free(&mut |id| free.push(id));
-            w.all_scalars(&free);
+            w.bind_monoid(monoid);
+            let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, vec![])).collect();
             let (lo, hi) = (w.number(0), w.extent(parts));
             let values = w.block_fold([lo, hi], parts, monoid, tys, |w, k| {
                 let load = |(&memory, &ty): (&MemId, &Ty)| w.push(Op::Load { memory, index: vec![k] }, ty);
@@ -193,9 +190,9 @@ impl<'g> Gpu<'g> {
         let name = self.base.kernel_name(what);
         let outputs = self.base.outputs(stmt);
         self.blocks(&name, &Size::Const(1), 1, &|w, _| {
+            w.bind_globals(&stmt.op);
             let homes: Vec<(MemId, Vec<Id>)> =
                 outputs.iter().map(|(b, shape)| (w.global(*b, Access::Write, shape.clone()), vec![])).collect();
-            w.bind_globals(&stmt.op);
             w.make_readable(&homes);
             w.fill(&stmt.op, homes);
         });
@@ -207,9 +204,9 @@ impl<'g> Gpu<'g> {
             stmt.binds.iter().map(|b| self.base.buffer_for(b.id, vec![extent.clone()])).collect();
         let count = self.base.buffer(Ty::I64, vec![], BufferUse::Temporary);
         self.blocks(&name, &Size::Const(1), 1, &|w, _| {
+            w.bind_globals(&stmt.op);
             let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, vec![extent.clone()])).collect();
             let counter = w.global(count, Access::Write, vec![]);
-            w.bind_globals(&stmt.op);
             w.keep(extent, body, &homes, counter);
         });
         self.base.plan.steps.push(Step::Count { size: kept, from: count });
@@ -220,8 +217,8 @@ impl<'g> Gpu<'g> {
         let outputs: Vec<BufferId> = stmt.binds.iter().map(|b| self.base.buffer_for(b.id, vec![])).collect();
         let name = self.base.kernel_name("scalar");
         self.blocks(&name, &Size::Const(1), self.machine.threads(), &|w, _| {
-            let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, vec![])).collect();
             w.bind_globals(&stmt.op);
+            let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, vec![])).collect();
             w.top_stmt(stmt);
             for (bind, &memory) in stmt.binds.iter().zip(&homes) {
                 let value = w.scalar(bind.id);
