@@ -375,6 +375,10 @@ impl<'l, 'g> Writer<'l, 'g> {
     fn stmt(&mut self, stmt: &'g Stmt, mode: Mode) {
         let tys: Vec<Ty> = stmt.binds.iter().map(|b| b.ty.elem()).collect();
         let ids = match &stmt.op {
+            Op::Call(function, args) if let Some(body) = self.lowering.written_out(*function) => {
+                let args = self.all_scalars(args);
+                self.run(body, &args, mode)
+            }
             Op::Const(_) | Op::Extent(_) | Op::Apply(..) | Op::Cast(..) | Op::Bitcast(..) | Op::Call(..) => {
                 let mut op = stmt.op.clone();
                 op.each_operand_mut(&mut |id| *id = self.scalar(*id));
