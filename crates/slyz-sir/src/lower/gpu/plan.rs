@@ -4,14 +4,14 @@ use super::threads::{at_most, ceil_div, each_position};
 use super::{FEW_TURNS, Machine, SPILLING_BLOCKS, TURNS};
 use crate::code::{Body, Id, MemId, Monoid, Op, Place, Stmt, Type};
 use crate::graph::Graph;
-use crate::kernel::{Access, BufferId, BufferUse, Kernel, Plan, Step};
+use crate::kernel::{Access, BufferId, BufferUse, Kernel, Plan};
 use crate::lower::PIECE;
 use crate::lower::access::{far_reads, is_flat};
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
 use crate::lower::writer::{Mode, Writer};
 use crate::pass::spread::{self, has_lanes};
 use crate::pass::{cse, dce, simplify};
-use crate::size::{Size, SizeVar};
+use crate::size::Size;
 use crate::types::Ty;
 
 /// Turns a verified graph into a plan for a machine.
@@ -29,13 +29,13 @@ pub fn lower(graph: &Graph, machine: &Machine) -> Plan {
 }
 
 /// A plan under construction, for a machine.
-struct Gpu<'g> {
-    base: Lowering<'g>,
-    machine: Machine,
+pub(super) struct Gpu<'g> {
+    pub(super) base: Lowering<'g>,
+    pub(super) machine: Machine,
 }
 
 /// Work that is handed out block by block.
-struct Items {
+pub(super) struct Items {
     count: Size,
     blocks: Size,
     /// There may be more work than blocks.
@@ -50,7 +50,7 @@ impl Items {
     }
 
     /// Writes code for the items of this block.
-    fn each<'l, 'g>(&self, w: &mut Writer<'l, 'g>, write: impl FnOnce(&mut Writer<'l, 'g>, Id)) {
+    pub(super) fn each<'l, 'g>(&self, w: &mut Writer<'l, 'g>, write: impl FnOnce(&mut Writer<'l, 'g>, Id)) {
         let block = w.push(Op::Place(Place::Block, 0), Ty::I64);
         if !self.loops {
             return write(w, block);
@@ -68,7 +68,8 @@ impl<'g> Gpu<'g> {
         match &stmt.op {
             Op::Tabulate { shape, body } => self.tabulate(stmt, shape, body),
             Op::Fold { shape, body, monoid } => self.fold(stmt, shape, body, monoid),
-            Op::Scan { .. } | Op::Scatter { .. } => self.whole(stmt),
+            Op::Scan { shape, body, monoid } => self.scan(stmt, shape, body, monoid),
+            Op::Scatter { shape, body, target, monoid } => self.scatter(stmt, shape, body, target, monoid),
             Op::Filter { extent, body, kept } => self.filter(stmt, extent, body, *kept),
             op if is_cheap(op) => {
                 self.base.again.extend(stmt.binds.iter().map(|b| (b.id, stmt)));
@@ -184,34 +185,6 @@ impl<'g> Gpu<'g> {
         });
     }
 
-    /// One thread for everything.
-    fn whole(&mut self, stmt: &'g Stmt) {
-        let what = if matches!(stmt.op, Op::Scan { .. }) { "scan" } else { "scatter" };
-        let name = self.base.kernel_name(what);
-        let outputs = self.base.outputs(stmt);
-        self.blocks(&name, &Size::Const(1), 1, &|w, _| {
-            w.bind_globals(&stmt.op);
-            let homes: Vec<(MemId, Vec<Id>)> =
-                outputs.iter().map(|(b, shape)| (w.global(*b, Access::Write, shape.clone()), vec![])).collect();
-            w.make_readable(&homes);
-            w.fill(&stmt.op, homes);
-        });
-    }
-
-    fn filter(&mut self, stmt: &'g Stmt, extent: &'g Size, body: &'g Body, kept: SizeVar) {
-        let name = self.base.kernel_name("filter");
-        let outputs: Vec<BufferId> =
-            stmt.binds.iter().map(|b| self.base.buffer_for(b.id, vec![extent.clone()])).collect();
-        let count = self.base.buffer(Ty::I64, vec![], BufferUse::Temporary);
-        self.blocks(&name, &Size::Const(1), 1, &|w, _| {
-            w.bind_globals(&stmt.op);
-            let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, vec![extent.clone()])).collect();
-            let counter = w.global(count, Access::Write, vec![]);
-            w.keep(extent, body, &homes, counter);
-        });
-        self.base.plan.steps.push(Step::Count { size: kept, from: count });
-    }
-
     /// Scalars that are worth keeping: a kernel of one block.
     fn scalars(&mut self, stmt: &'g Stmt) {
         let outputs: Vec<BufferId> = stmt.binds.iter().map(|b| self.base.buffer_for(b.id, vec![])).collect();
@@ -229,7 +202,13 @@ impl<'g> Gpu<'g> {
 
     /// A kernel of blocks that work together, each on its items. It is written again when the first try shows that its
     /// blocks must be smaller or fewer.
-    fn blocks(&mut self, name: &str, count: &Size, threads: u32, write: &dyn Fn(&mut Writer<'_, 'g>, &Items)) {
+    pub(super) fn blocks(
+        &mut self,
+        name: &str,
+        count: &Size,
+        threads: u32,
+        write: &dyn Fn(&mut Writer<'_, 'g>, &Items),
+    ) {
         let (mut threads, mut most) = (threads, self.machine.max_blocks[0]);
         let (spread, mut buffers, scalars) = loop {
             let items = Items::new(count, &self.machine, most);
