@@ -18,12 +18,12 @@ pub struct Dump {
     /// Run the passes up to this one; `cse:2` is the second time it runs, `all` runs everything until nothing changes.
     #[arg(long, value_name = "PASS")]
     after: Option<String>,
-    /// Print the plan instead: buffers, launches, kernels. Runs all passes unless --after says otherwise.
+    /// Print the plan for the CPU instead: buffers, launches, kernels. Runs all passes unless --after says otherwise.
     #[arg(long)]
     plan: bool,
-    /// Print the plan for this kind of machine.
-    #[arg(long, value_name = "MACHINE", default_value = "cpu")]
-    lower: Target,
+    /// Print the plan for another kind of machine.
+    #[arg(long, value_name = "MACHINE")]
+    lower: Option<Target>,
     /// Print the generated C instead. Runs all passes unless --after says otherwise.
     #[arg(long, conflicts_with_all = ["plan", "lower"])]
     c: bool,
@@ -32,8 +32,9 @@ pub struct Dump {
 }
 
 /// The machine that a plan is for.
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, clap::ValueEnum)]
 enum Target {
+    /// Few wide cores.
     Cpu,
     /// Apple GPUs.
     Metal,
@@ -57,7 +58,7 @@ impl Target {
 impl Dump {
     pub fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let (module, _) = load::verified(&self.file)?;
-        let lowered = self.plan || self.c || self.lower != Target::Cpu;
+        let lowered = self.plan || self.c || self.lower.is_some();
         let stage = match &self.after {
             Some(name) => Stage::named(name)?,
             None if lowered => Stage::All,
@@ -77,7 +78,7 @@ impl Dump {
             return Err(anyhow!("{}: no graph in the file; kernels have no plan", self.file.display()));
         }
         for (k, graph) in graphs.iter().enumerate() {
-            let plan = self.lower.lower(graph);
+            let plan = self.lower.unwrap_or(Target::Cpu).lower(graph);
             let text = if self.c { back::c::emit(&plan, false)? } else { text::print_plan(&plan) };
             let gap = if k > 0 { "\n" } else { "" };
             write!(out, "{gap}{text}")?;
