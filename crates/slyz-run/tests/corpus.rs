@@ -1,7 +1,7 @@
 //! The corpus: every case of every file in `tests/corpus`, on the interpreter and on every way to run it.
 //!
 //! A case of a graph runs in the interpreter as it is, in the interpreter after the passes, as the plan of the CPU
-//! in the interpreter of kernels, and on the CPU with both kinds of code. A case of a kernel runs in the interpreter
+//! in the interpreter of kernels, as plans for GPUs of several kinds there, and on the CPU with both kinds of code. A case of a kernel runs in the interpreter
 //! of kernels. All must give what the file expects. The text of every file also makes a round trip.
 #![cfg(feature = "cpu")]
 
@@ -9,9 +9,11 @@ mod devices;
 
 use slyz_run::Device;
 use slyz_sir::graph::{Graph, Module};
-use slyz_sir::interp::kernel::{LaunchOptions, launch, run_plan};
+use slyz_sir::interp::kernel::{LaunchOptions, launch, run_plan, run_plan_with};
 use slyz_sir::interp::{self, Array, Value};
 use slyz_sir::kernel::Kernel;
+use slyz_sir::lower::gpu::Machine;
+use slyz_sir::pass::spread::Subgroup;
 use slyz_sir::text::{Case, Subject, parse_file, parse_module, print_module};
 use slyz_sir::{lower, pass, verify};
 use std::path::{Path, PathBuf};
@@ -29,6 +31,24 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device) -> Vec<Road<'a>> {
     fn text(error: impl ToString) -> String {
         error.to_string()
     }
+    let gpu = |name: &'static str, machine: Machine| Road {
+        name,
+        run: Box::new(move |g, sizes, args| {
+            let plan = lower::gpu::lower(&pass::optimize(g), &machine);
+            verify::plan(&plan).map_err(text)?;
+            let subgroup_size = machine.subgroup.map_or(1, |s| s.size);
+            let options = LaunchOptions { subgroup_size, ..LaunchOptions::default() };
+            run_plan_with(&plan, sizes, args, &options).map_err(text)
+        }),
+    };
+    let small = |max_threads: u32, subgroup: Option<u32>| Machine {
+        max_threads,
+        subgroup: subgroup.map(|size| Subgroup { size, bits: 64 }),
+        shared_bytes: 1 << 10,
+        max_blocks: [7, 3, 2],
+        atomic_bits: 64,
+        ..Machine::metal()
+    };
     vec![
         Road { name: "interpreter", run: Box::new(|g, sizes, args| interp::graph::run(g, sizes, args).map_err(text)) },
         Road {
@@ -43,6 +63,14 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device) -> Vec<Road<'a>> {
                 run_plan(&plan, sizes, args).map_err(text)
             }),
         },
+        gpu("kernel interpreter, plan for Metal", Machine::metal()),
+        gpu("kernel interpreter, plan for CUDA", Machine::cuda()),
+        gpu("kernel interpreter, plan for WebGPU", Machine::webgpu()),
+        gpu("kernel interpreter, GPU with blocks of 16 and subgroups of 32", small(16, Some(32))),
+        gpu("kernel interpreter, GPU with blocks of 24 and subgroups of 8", small(24, Some(8))),
+        gpu("kernel interpreter, GPU with blocks of 100 and subgroups of 4", small(100, Some(4))),
+        gpu("kernel interpreter, GPU with blocks of 12 and no subgroups", small(12, None)),
+        gpu("kernel interpreter, GPU with blocks of one thread", small(1, None)),
         Road { name: "cpu", run: Box::new(|g, sizes, args| devices::run(narrow, g, sizes, args)) },
         Road { name: "cpu, wide code", run: Box::new(|g, sizes, args| devices::run(wide, g, sizes, args)) },
     ]

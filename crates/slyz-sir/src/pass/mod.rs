@@ -4,8 +4,9 @@
 //! A pass never looks at another and keeps no state between runs. The interpreter gives the same results before and
 //! after, bit for bit except for which NaN.
 //!
-//! `join` works on kernels; a lowering runs it. The scalar passes (`simplify`, `blend`, `cse`, `hoist`) also have a `root` function over one [`Body`] that binds
-//! all the names it uses, which is what a graph, a kernel and a function have in common.
+//! The scalar passes (`simplify`, `blend`, `cse`, `hoist`) also have a `root` function over one [`Body`] that binds
+//! all the names it uses, which is what a graph, a kernel and a function have in common. `join` and
+//! `spread` work on kernels only; lowerings run them.
 
 pub mod blend;
 pub mod cse;
@@ -14,6 +15,7 @@ pub mod fuse;
 pub mod hoist;
 pub mod join;
 pub mod simplify;
+pub mod spread;
 
 use crate::code::Body;
 use crate::graph::Graph;

@@ -26,13 +26,24 @@ struct Run<'a> {
     plan: &'a Plan,
     sizes: Vec<Option<u64>>,
     args: &'a [Value],
+    options: LaunchOptions,
     states: Vec<State>,
 }
 
 /// Runs a plan with default [`LaunchOptions`]. `sizes` are the values of its size variables in order, `None` for those
 /// that the plan counts; `args` are the arguments in the order of the parameters.
 pub fn run_plan(plan: &Plan, sizes: &[Option<u64>], args: &[Value]) -> Result<Vec<Value>, KernelError> {
-    let mut run = Run { plan, sizes: sizes.to_vec(), args, states: vec![] };
+    run_plan_with(plan, sizes, args, &LaunchOptions::default())
+}
+
+/// The same with other options for every launch.
+pub fn run_plan_with(
+    plan: &Plan,
+    sizes: &[Option<u64>],
+    args: &[Value],
+    options: &LaunchOptions,
+) -> Result<Vec<Value>, KernelError> {
+    let mut run = Run { plan, sizes: sizes.to_vec(), args, options: *options, states: vec![] };
     run.states.resize_with(plan.buffers.len(), || State::Fresh);
     run.check_arguments()?;
     for step in &plan.steps {
@@ -95,7 +106,7 @@ impl Run<'_> {
                 None => self.take(*id)?,
             });
         }
-        let done = launch_on(kernel, &self.sizes, &mut data, &scalars, &LaunchOptions::default());
+        let done = launch_on(kernel, &self.sizes, &mut data, &scalars, &self.options);
         for (id, data) in buffers.iter().zip(data).rev() {
             self.states[id.0 as usize] = State::Held(data);
         }

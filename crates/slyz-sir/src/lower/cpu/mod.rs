@@ -18,10 +18,8 @@
 //!
 //! What it does not do: fuse (the `fuse` pass has done that).
 
-mod access;
 mod plan;
 mod product;
-mod writer;
 
 pub use plan::lower;
 
@@ -29,8 +27,6 @@ pub use plan::lower;
 const RUN: u64 = 1 << 13;
 /// Elements of a chunk of a fold; part of the canonical order of folds.
 const CHUNK: u64 = 1 << 14;
-/// Elements of a piece of a sum that one lane makes alone; the sums of pieces are summed.
-const PIECE: i64 = 256;
 /// Columns of a strip whose accumulators stay in the first-level cache.
 const STRIP: u64 = 1 << 10;
 /// Rows of a tile: how far its reads run along memory.

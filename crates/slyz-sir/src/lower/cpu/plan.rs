@@ -1,38 +1,17 @@
 //! One kernel, or a few, per array operation of the top level, strung together in a plan.
 
-use super::access::{far_reads, is_flat, needs_block, streams_rows};
 use super::product::Product;
-use super::writer::{Mode, Writer};
-use super::{CHUNK, PIECE, ROWS_AT_ONCE, RUN, STRIP, TILE_COLUMNS, TILE_ROWS};
-use crate::code::{Body, FnId, Id, MemId, Monoid, Op, Stmt, Type};
+use super::{CHUNK, ROWS_AT_ONCE, RUN, STRIP, TILE_COLUMNS, TILE_ROWS};
+use crate::code::{Body, Id, MemId, Monoid, Op, Stmt, Type};
 use crate::graph::Graph;
-use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Plan, Step};
+use crate::kernel::{Access, BufferId, BufferUse, Plan, Step};
+use crate::lower::PIECE;
+use crate::lower::access::{far_reads, is_flat, needs_block, streams_rows};
+use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
+use crate::lower::writer::{Mode, Writer};
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::Ty;
-use std::collections::HashMap;
-
-/// Where a value of the top level is found by a kernel.
-pub(super) enum Home<'g> {
-    /// A scalar argument, by place.
-    Scalar(usize, Ty),
-    /// An array.
-    Array(BufferId, Vec<Size>),
-    /// A scalar that an earlier kernel computed.
-    Kept(BufferId, Ty),
-    /// A scalar that is cheaper to compute again.
-    Again(&'g Stmt),
-}
-
-/// A plan under construction.
-pub(super) struct Lowering<'g> {
-    pub(super) graph: &'g Graph,
-    pub(super) plan: Plan,
-    buffers: HashMap<Id, BufferId>,
-    again: HashMap<Id, &'g Stmt>,
-    types: HashMap<Id, Type>,
-    names: HashMap<String, usize>,
-}
 
 /// Turns a verified graph into a plan for the CPU.
 pub fn lower(graph: &Graph) -> Plan {
@@ -45,96 +24,7 @@ pub fn lower(graph: &Graph) -> Plan {
     plan
 }
 
-/// Is it a scalar that costs less than passing it around?
-fn is_cheap(op: &Op) -> bool {
-    match op {
-        Op::Const(_) | Op::Extent(_) | Op::Cast(..) | Op::Bitcast(..) => true,
-        Op::Apply(operator, _) => operator.row().cost <= 10,
-        _ => false,
-    }
-}
-
 impl<'g> Lowering<'g> {
-    fn new(graph: &'g Graph) -> Self {
-        let mut types = HashMap::new();
-        collect_types(&graph.body, &mut types);
-        let plan = Plan {
-            name: graph.name.clone(),
-            sizes: graph.sizes.clone(),
-            params: graph.body.params.clone(),
-            buffers: vec![],
-            results: vec![],
-            kernels: vec![],
-            steps: vec![],
-        };
-        let mut lowering =
-            Lowering { graph, plan, buffers: HashMap::new(), again: HashMap::new(), types, names: HashMap::new() };
-        for (k, param) in graph.body.params.iter().enumerate() {
-            if let Type::Array(ty, shape) = &param.ty {
-                let buffer = lowering.buffer(*ty, shape.clone(), BufferUse::Argument(k));
-                lowering.buffers.insert(param.id, buffer);
-            }
-        }
-        lowering
-    }
-
-    pub(super) fn type_of(&self, id: Id) -> Type {
-        self.types[&id].clone()
-    }
-
-    pub(super) fn home(&self, id: Id) -> Home<'g> {
-        if let Some(stmt) = self.again.get(&id) {
-            return Home::Again(stmt);
-        }
-        match (self.buffers.get(&id), self.type_of(id)) {
-            (Some(&buffer), Type::Array(_, shape)) => Home::Array(buffer, shape),
-            (Some(&buffer), Type::Scalar(ty)) => Home::Kept(buffer, ty),
-            (None, ty) => {
-                let place = self.graph.body.params.iter().position(|p| p.id == id);
-                Home::Scalar(place.expect("a value of the top level is a parameter or was computed before"), ty.elem())
-            }
-        }
-    }
-
-    /// The name of a buffer in kernels: by its use, so that generated code can be followed.
-    pub(super) fn buffer_name(&self, buffer: BufferId) -> String {
-        match self.plan.buffers[buffer.0 as usize].role {
-            BufferUse::Argument(k) => format!("in{k}"),
-            BufferUse::Result(k) => format!("out{k}"),
-            BufferUse::Temporary => format!("tmp{}", buffer.0),
-        }
-    }
-
-    fn buffer(&mut self, ty: Ty, shape: Vec<Size>, role: BufferUse) -> BufferId {
-        self.plan.buffers.push(Buffer { ty, shape, role });
-        BufferId(self.plan.buffers.len() as u32 - 1)
-    }
-
-    /// A buffer for a value that a statement of the top level gives.
-    fn buffer_for(&mut self, id: Id, shape: Vec<Size>) -> BufferId {
-        let result = self.graph.body.results.iter().position(|r| *r == id);
-        let role = result.map_or(BufferUse::Temporary, BufferUse::Result);
-        let buffer = self.buffer(self.types[&id].elem(), shape, role);
-        self.buffers.insert(id, buffer);
-        buffer
-    }
-
-    pub(super) fn kernel_name(&mut self, what: &str) -> String {
-        let stem = format!("{}_{what}", self.graph.name);
-        let count = self.names.entry(stem.clone()).or_insert(0);
-        *count += 1;
-        if *count == 1 { stem } else { format!("{stem}{count}") }
-    }
-
-    pub(super) fn launch(
-        &mut self,
-        (kernel, buffers, scalars): (Kernel, Vec<BufferId>, Vec<crate::kernel::ScalarArg>),
-    ) {
-        self.plan.kernels.push(kernel);
-        let kernel = self.plan.kernels.len() - 1;
-        self.plan.steps.push(Step::Launch { kernel, buffers, scalars });
-    }
-
     fn stmt(&mut self, stmt: &'g Stmt) {
         match &stmt.op {
             Op::Tabulate { shape, body } => self.tabulate(stmt, shape, body),
@@ -146,11 +36,6 @@ impl<'g> Lowering<'g> {
             }
             _ => self.scalars(stmt),
         }
-    }
-
-    /// Binds output memories; they are the first of the kernel.
-    fn outputs(&mut self, stmt: &Stmt) -> Vec<(BufferId, Vec<Size>)> {
-        stmt.binds.iter().map(|b| (self.buffer_for(b.id, b.ty.shape().to_vec()), b.ty.shape().to_vec())).collect()
     }
 
     fn tabulate(&mut self, stmt: &'g Stmt, shape: &'g [Size], body: &'g Body) {
@@ -403,10 +288,7 @@ impl<'g> Lowering<'g> {
         let mut w = Writer::new(self, name, Size::Const(1));
         let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, vec![])).collect();
         let parts_in: Vec<MemId> = partials.iter().map(|&b| w.global(b, Access::Read, vec![parts.clone()])).collect();
-        w.all_scalars(&monoid.neutral);
-        let mut free = vec![];
-        monoid.combine.each_free(&mut |id| free.push(id));
-        w.all_scalars(&free);
+        w.bind_monoid(monoid);
         let (lo, hi) = (w.number(0), w.extent(&parts));
         let values = w.lanes_fold(lo, hi, monoid, &tys, |w, k| {
             parts_in.iter().zip(&tys).map(|(&memory, &ty)| w.push(Op::Load { memory, index: vec![k] }, ty)).collect()
@@ -462,34 +344,6 @@ impl<'g> Lowering<'g> {
         let kernel = w.finish();
         self.launch(kernel);
     }
-
-    fn finish(mut self) -> Plan {
-        let results = self.graph.body.results.clone();
-        let missing: Vec<(usize, Id)> =
-            results.iter().copied().enumerate().filter(|(_, id)| !self.buffers.contains_key(id)).collect();
-        if !missing.is_empty() {
-            let mut made: HashMap<Id, BufferId> = HashMap::new();
-            for &(k, id) in &missing {
-                let ty = self.types[&id].elem();
-                made.entry(id).or_insert_with(|| self.buffer(ty, vec![], BufferUse::Result(k)));
-            }
-            let name = self.kernel_name("scalar");
-            let mut w = Writer::new(&self, name, Size::Const(1));
-            let mut ids: Vec<(&Id, &BufferId)> = made.iter().collect();
-            ids.sort();
-            let homes: Vec<MemId> = ids.iter().map(|(_, b)| w.global(**b, Access::Write, vec![])).collect();
-            for ((&id, _), memory) in ids.into_iter().zip(homes) {
-                let value = w.scalar(id);
-                w.store(memory, vec![], value);
-            }
-            let kernel = w.finish();
-            self.launch(kernel);
-            self.buffers.extend(made);
-        }
-        self.plan.results = results.iter().map(|id| (self.buffers[id], self.types[id].shape().to_vec())).collect();
-        free_temporaries(&mut self.plan);
-        self.plan
-    }
 }
 
 /// The place of the one fold of a body, if it goes down columns of memory that only it reads, and costs little.
@@ -513,38 +367,6 @@ pub(super) fn is_plain_stmt(stmt: &Stmt) -> bool {
         Op::For { .. } | Op::While { .. } => false,
         op => op.bodies().iter().all(|b| is_plain(b)),
     }
-}
-
-fn collect_types(body: &Body, types: &mut HashMap<Id, Type>) {
-    types.extend(body.params.iter().map(|p| (p.id, p.ty.clone())));
-    for stmt in &body.stmts {
-        stmt.op.bodies().iter().for_each(|b| collect_types(b, types));
-        types.extend(stmt.binds.iter().map(|b| (b.id, b.ty.clone())));
-    }
-}
-
-/// The positions on the axes of `shape` of a row-major number.
-pub(super) fn unflatten(w: &mut Writer, number: Id, shape: &[Size]) -> Vec<Id> {
-    let mut rest = number;
-    let mut at = vec![];
-    for size in shape[1..].iter().rev() {
-        let extent = w.extent(size);
-        at.push(w.index(Operator::Rem, rest, extent));
-        rest = w.index(Operator::Div, rest, extent);
-    }
-    at.push(rest);
-    at.reverse();
-    at
-}
-
-/// `lo..hi` of piece number `k` of an axis.
-pub(super) fn piece(w: &mut Writer, k: Id, length: u64, axis: &Size) -> (Id, Id) {
-    let length = w.number(length as i64);
-    let lo = w.index(Operator::Mul, k, length);
-    let end = w.index(Operator::Add, lo, length);
-    let extent = w.extent(axis);
-    let hi = w.index(Operator::Min, end, extent);
-    (lo, hi)
 }
 
 /// How many elements make a piece of work for one core: fewer where each costs much.
@@ -572,59 +394,4 @@ fn run_of_row(w: &mut Writer, outer: &[Size], row: &Size, run: u64) -> (Vec<Id>,
     let at = unflatten(w, line, outer);
     let (lo, hi) = piece(w, number, run, row);
     (at, lo, hi)
-}
-
-/// Keeps only the functions that the kernel calls.
-pub(super) fn drop_unused_functions(kernel: &mut Kernel) {
-    fn calls(body: &Body, used: &mut [bool]) {
-        for stmt in &body.stmts {
-            if let Op::Call(function, _) = &stmt.op {
-                used[function.0 as usize] = true;
-            }
-            stmt.op.bodies().iter().for_each(|b| calls(b, used));
-        }
-    }
-    fn renumber(body: &mut Body, place: &[u32]) {
-        for stmt in &mut body.stmts {
-            if let Op::Call(function, _) = &mut stmt.op {
-                *function = FnId(place[function.0 as usize]);
-            }
-            stmt.op.bodies_mut().into_iter().for_each(|b| renumber(b, place));
-        }
-    }
-    let mut used = vec![false; kernel.functions.len()];
-    calls(&kernel.body, &mut used);
-    // A function calls only functions before it.
-    for k in (0..kernel.functions.len()).rev() {
-        if used[k] {
-            calls(&kernel.functions[k].body, &mut used);
-        }
-    }
-    let place: Vec<u32> = used.iter().scan(0, |n, &u| Some(std::mem::replace(n, *n + u as u32))).collect();
-    let mut keep = used.iter();
-    kernel.functions.retain(|_| *keep.next().unwrap_or(&true));
-    kernel.functions.iter_mut().for_each(|f| renumber(&mut f.body, &place));
-    renumber(&mut kernel.body, &place);
-}
-
-/// Frees each temporary after its last use.
-fn free_temporaries(plan: &mut Plan) {
-    let steps = std::mem::take(&mut plan.steps);
-    let mut freed: Vec<BufferId> = vec![];
-    let mut backwards = vec![];
-    for step in steps.into_iter().rev() {
-        let mut used = match &step {
-            Step::Launch { buffers, .. } => buffers.clone(),
-            Step::Count { from, .. } => vec![*from],
-            Step::Free(_) => vec![],
-        };
-        used.retain(|b| plan.buffers[b.0 as usize].role == BufferUse::Temporary && !freed.contains(b));
-        used.sort();
-        used.dedup();
-        backwards.extend(used.iter().rev().map(|&b| Step::Free(b)));
-        freed.extend(used);
-        backwards.push(step);
-    }
-    backwards.reverse();
-    plan.steps = backwards;
 }

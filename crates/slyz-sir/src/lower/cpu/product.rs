@@ -6,11 +6,12 @@
 //! runs. What `f`, `g`, the product and the sum are does not matter (distances are such sums too), nor what becomes of
 //! the sum: code behind the fold runs once per element of a finished tile.
 
-use super::access::far_reads;
-use super::plan::{Lowering, is_plain, piece, unflatten};
-use super::writer::Writer;
+use super::plan::is_plain;
 use crate::code::{Body, Id, MemId, Monoid, Op, Stmt};
 use crate::kernel::{Access, BufferId};
+use crate::lower::access::far_reads;
+use crate::lower::planning::{Lowering, piece, unflatten};
+use crate::lower::writer::Writer;
 use crate::ops::Operator;
 use crate::pass::fuse::cost;
 use crate::size::Size;

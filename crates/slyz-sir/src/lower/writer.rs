@@ -5,7 +5,7 @@
 
 use super::PIECE;
 use super::access::needs_block;
-use super::plan::{Home, Lowering};
+use super::planning::{Home, Lowering};
 use crate::code::{Body, Id, MemId, Monoid, Op, Stmt, Type, Var};
 use crate::kernel::{Access, BufferId, Kernel, Memory, ScalarArg, Space};
 use crate::ops::Operator;
@@ -62,6 +62,8 @@ pub(super) struct Writer<'l, 'g> {
     homes: HashMap<Id, (MemId, Vec<Id>)>,
     /// Reads of arrays at exactly these positions go to one flat position.
     flat: Option<(Vec<Id>, Id)>,
+    /// The most turns of a lanes loop that folds floats; longer folds are cut in pieces.
+    pub(super) most_turns: Option<i64>,
     next: u32,
 }
 
@@ -90,6 +92,7 @@ impl<'l, 'g> Writer<'l, 'g> {
             values: HashMap::new(),
             homes: HashMap::new(),
             flat: None,
+            most_turns: None,
             next: used,
         }
     }
@@ -99,7 +102,7 @@ impl<'l, 'g> Writer<'l, 'g> {
         let mut stmts = std::mem::take(&mut self.prologue);
         stmts.extend(self.open.pop().unwrap_or_default());
         self.kernel.body.stmts = stmts;
-        super::plan::drop_unused_functions(&mut self.kernel);
+        super::planning::drop_unused_functions(&mut self.kernel);
         self.declare_written();
         (self.kernel, self.buffers, self.scalars)
     }
@@ -108,7 +111,7 @@ impl<'l, 'g> Writer<'l, 'g> {
     fn declare_written(&mut self) {
         fn loads(body: &Body, read: &mut [bool]) {
             for stmt in &body.stmts {
-                if let Op::Load { memory, .. } = &stmt.op {
+                if let Op::Load { memory, .. } | Op::Atomic { memory, .. } = &stmt.op {
                     read[memory.0 as usize] = true;
                 }
                 stmt.op.bodies().iter().for_each(|b| loads(b, read));
@@ -173,6 +176,18 @@ impl<'l, 'g> Writer<'l, 'g> {
         write: impl FnOnce(&mut Self, Id, &[Id]) -> Vec<Id>,
     ) -> Vec<Id> {
         let step = self.number(step);
+        self.for_steps(lo, hi, step, init, write)
+    }
+
+    /// The same with a step that is known at the launch.
+    pub(super) fn for_steps(
+        &mut self,
+        lo: Id,
+        hi: Id,
+        step: Id,
+        init: (Vec<Id>, &[Ty]),
+        write: impl FnOnce(&mut Self, Id, &[Id]) -> Vec<Id>,
+    ) -> Vec<Id> {
         let params = [&[Ty::I64], init.1].concat();
         let body = self.body(&params, |w, ids| write(w, ids[0], &ids[1..]));
         self.bind(Op::For { lo, hi, step, init: init.0, body }, init.1)
@@ -193,6 +208,15 @@ impl<'l, 'g> Writer<'l, 'g> {
             let at = [at, vec![i]].concat();
             w.for_shape(rest, at, (state.to_vec(), tys), write)
         })
+    }
+
+    /// Statements that only run where the condition holds.
+    pub(super) fn when(&mut self, cond: Id, write: impl FnOnce(&mut Self)) {
+        let then = self.body(&[], |w, _| {
+            write(w);
+            vec![]
+        });
+        self.bind(Op::If { cond, args: vec![], then, otherwise: Body::default() }, &[]);
     }
 
     pub(super) fn lanes(&mut self, lo: Id, hi: Id, write: impl FnOnce(&mut Self, Id)) {
@@ -228,6 +252,15 @@ impl<'l, 'g> Writer<'l, 'g> {
         let monoid = self.monoid(monoid, tys);
         let body = self.body(&[Ty::I64], |w, ids| write(w, ids[0]));
         self.bind(Op::Lanes { lo, hi, body, monoid: Some(monoid) }, tys)
+    }
+
+    /// The sum of a position or count per lane.
+    pub(super) fn lanes_sum(&mut self, lo: Id, hi: Id, write: impl FnOnce(&mut Self, Id) -> Id) -> Id {
+        let neutral = vec![self.number(0)];
+        let combine = self.body(&[Ty::I64; 2], |w, ids| vec![w.index(Operator::Add, ids[0], ids[1])]);
+        let body = self.body(&[Ty::I64], |w, ids| vec![write(w, ids[0])]);
+        let monoid = Some(Monoid { neutral, combine, commutative: true });
+        self.push(Op::Lanes { lo, hi, body, monoid }, Ty::I64)
     }
 
     fn monoid(&mut self, monoid: &'g Monoid, tys: &[Ty]) -> Monoid {
@@ -274,6 +307,17 @@ impl<'l, 'g> Writer<'l, 'g> {
 
     pub(super) fn store(&mut self, memory: MemId, index: Vec<Id>, value: Id) {
         self.bind(Op::Store { memory, index, values: vec![value] }, &[]);
+    }
+
+    /// A value of each memory of one axis.
+    pub(super) fn load_all(&mut self, memories: &[MemId], at: Id, tys: &[Ty]) -> Vec<Id> {
+        let load = |(&memory, &ty): (&MemId, &Ty)| self.push(Op::Load { memory, index: vec![at] }, ty);
+        memories.iter().zip(tys).map(load).collect()
+    }
+
+    /// The same, written.
+    pub(super) fn store_each(&mut self, memories: &[MemId], at: Id, values: &[Id]) {
+        memories.iter().zip(values).for_each(|(&memory, &value)| self.store(memory, vec![at], value));
     }
 
     // ---- memories
@@ -378,6 +422,14 @@ impl<'l, 'g> Writer<'l, 'g> {
         }
     }
 
+    /// The same for a monoid alone.
+    pub(super) fn bind_monoid(&mut self, monoid: &'g Monoid) {
+        self.all_scalars(&monoid.neutral);
+        let mut free = vec![];
+        monoid.combine.each_free(&mut |id| free.push(id));
+        self.all_scalars(&free);
+    }
+
     // ---- code of the graph
 
     /// Writes a body whose results are scalars.
@@ -399,6 +451,10 @@ impl<'l, 'g> Writer<'l, 'g> {
     fn stmt(&mut self, stmt: &'g Stmt, mode: Mode) {
         let tys: Vec<Ty> = stmt.binds.iter().map(|b| b.ty.elem()).collect();
         let ids = match &stmt.op {
+            Op::Call(function, args) if let Some(body) = self.lowering.written_out(*function) => {
+                let args = self.all_scalars(args);
+                self.run(body, &args, mode)
+            }
             Op::Const(_) | Op::Extent(_) | Op::Apply(..) | Op::Cast(..) | Op::Bitcast(..) | Op::Call(..) => {
                 let mut op = stmt.op.clone();
                 op.each_operand_mut(&mut |id| *id = self.scalar(*id));
@@ -584,10 +640,7 @@ impl<'l, 'g> Writer<'l, 'g> {
                     w.lanes(lo, hi, |w, i| w.store_all(&homes, &[at, &[i]].concat(), &neutral));
                     vec![]
                 });
-                self.for_shape(shape, vec![], (vec![], &[]), &mut |w, at, _| {
-                    w.send(body, at, target, monoid, &homes);
-                    vec![]
-                });
+                self.send_all(shape, body, target, monoid, &homes);
             }
             _ => unreachable!("only arrays are filled"),
         }
@@ -664,19 +717,40 @@ impl<'l, 'g> Writer<'l, 'g> {
         body.results.iter().all(|&id| matches!(self.lowering.type_of(id), Type::Scalar(_)))
     }
 
-    /// One turn of a scatter: combines the values into their place, if it is inside.
-    fn send(&mut self, body: &'g Body, at: &[Id], target: &[Size], monoid: &'g Monoid, homes: &[(MemId, Vec<Id>)]) {
-        let sent = self.run(body, at, Mode::Lane);
-        let (to, values) = sent.split_at(target.len());
+    /// Is the position inside the shape?
+    pub(super) fn is_inside(&mut self, position: &[Id], shape: &[Size]) -> Id {
         let zero = self.number(0);
         let mut inside = self.push(Op::Const(Scalar::bool(true)), Ty::Bool);
-        for (&to, size) in to.iter().zip(target) {
+        for (&place, size) in position.iter().zip(shape) {
             let extent = self.extent(size);
-            for test in [Op::Apply(Operator::Ge, vec![to, zero]), Op::Apply(Operator::Lt, vec![to, extent])] {
+            for test in [Op::Apply(Operator::Ge, vec![place, zero]), Op::Apply(Operator::Lt, vec![place, extent])] {
                 let holds = self.push(test, Ty::Bool);
                 inside = self.push(Op::Apply(Operator::And, vec![inside, holds]), Ty::Bool);
             }
         }
+        inside
+    }
+
+    /// All turns of a scatter, in order.
+    pub(super) fn send_all(
+        &mut self,
+        shape: &[Size],
+        body: &'g Body,
+        target: &[Size],
+        monoid: &'g Monoid,
+        homes: &[(MemId, Vec<Id>)],
+    ) {
+        self.for_shape(shape, vec![], (vec![], &[]), &mut |w, at, _| {
+            w.send(body, at, target, monoid, homes);
+            vec![]
+        });
+    }
+
+    /// One turn of a scatter: combines the values into their place, if it is inside.
+    fn send(&mut self, body: &'g Body, at: &[Id], target: &[Size], monoid: &'g Monoid, homes: &[(MemId, Vec<Id>)]) {
+        let sent = self.run(body, at, Mode::Lane);
+        let (to, values) = sent.split_at(target.len());
+        let inside = self.is_inside(to, target);
         let tys = self.types_of(&monoid.combine);
         let then = self.body(&[], |w, _| {
             let index = |prefix: &Vec<Id>| [&prefix[..], to].concat();
@@ -735,13 +809,12 @@ impl<'l, 'g> Writer<'l, 'g> {
     ) -> Vec<Id> {
         let (lo, hi) = (self.number(0), self.extent(extent));
         if mode == Mode::Block && !needs_block(body, body.params.last().map(|p| p.id)) {
-            return self.lanes_fold(lo, hi, monoid, tys, |w, k| w.run(body, &[&outer[..], &[k]].concat(), Mode::Lane));
+            return self.block_fold([lo, hi], extent, monoid, tys, |w, k| {
+                w.run(body, &[&outer[..], &[k]].concat(), Mode::Lane)
+            });
         }
         let neutral = self.all_scalars(&monoid.neutral);
-        // Long sums of floats are cut in pieces, whose sums are summed: the error grows with the piece, not the whole.
-        let exact = !tys.iter().any(|ty| ty.is_float())
-            || matches!(monoid.operator(), Some(Operator::Min | Operator::Max))
-            || extent.constant().is_some_and(|n| n <= PIECE as u64);
+        let exact = is_exact(monoid, tys) || extent.constant().is_some_and(|n| n <= PIECE as u64);
         let turn = |w: &mut Self, k: Id, state: &[Id]| {
             let item = w.run(body, &[&outer[..], &[k]].concat(), mode);
             w.accumulate(monoid, state, &item)
@@ -757,4 +830,33 @@ impl<'l, 'g> Writer<'l, 'g> {
             w.combine(monoid, state, &part)
         })
     }
+
+    /// A fold by the lanes of the block. Long sums of floats are cut in pieces, whose sums are summed: the error grows
+    /// with the piece, not the whole. `most` is the most turns there can be.
+    pub(super) fn block_fold(
+        &mut self,
+        [lo, hi]: [Id; 2],
+        most: &Size,
+        monoid: &'g Monoid,
+        tys: &[Ty],
+        write: impl FnOnce(&mut Self, Id) -> Vec<Id>,
+    ) -> Vec<Id> {
+        let short = |turns: i64| most.constant().is_some_and(|n| n <= turns as u64);
+        let Some(piece) = self.most_turns.filter(|&turns| !is_exact(monoid, tys) && !short(turns)) else {
+            return self.lanes_fold(lo, hi, monoid, tys, write);
+        };
+        let neutral = self.all_scalars(&monoid.neutral);
+        self.for_each(lo, hi, piece, (neutral, tys), |w, start, state| {
+            let piece = w.number(piece);
+            let end = w.index(Operator::Add, start, piece);
+            let end = w.index(Operator::Min, end, hi);
+            let part = w.lanes_fold(start, end, monoid, tys, write);
+            w.combine(monoid, state, &part)
+        })
+    }
+}
+
+/// Does the grouping of a fold leave no trace in its result?
+fn is_exact(monoid: &Monoid, tys: &[Ty]) -> bool {
+    !tys.iter().any(|ty| ty.is_float()) || matches!(monoid.operator(), Some(Operator::Min | Operator::Max))
 }

@@ -1,0 +1,73 @@
+//! What the lowering must know about a device.
+
+use crate::pass::spread::{Resources, Subgroup};
+
+/// A machine of many threads in blocks.
+///
+/// The limits are those that every device of the kind keeps; a device that allows more may say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Machine {
+    /// The most threads of a block.
+    pub max_threads: u32,
+    /// Threads that step together; `None` without subgroup operations.
+    pub subgroup: Option<Subgroup>,
+    /// Shared memory of a block.
+    pub shared_bytes: u64,
+    /// The most blocks of a grid in x, y, z.
+    pub max_blocks: [u64; 3],
+    /// The widest integers with atomics.
+    pub atomic_bits: u32,
+    /// The most positions of any array. A call with larger ones must be refused, or run a plan for a larger bound. Sizes
+    /// that are known at the call only are taken to be anything up to this.
+    pub max_positions: u64,
+}
+
+impl Machine {
+    /// Apple GPUs. Positions in a grid are 32-bit numbers there.
+    pub const fn metal() -> Machine {
+        Machine {
+            max_threads: 1024,
+            subgroup: Some(Subgroup { size: 32, bits: 32 }),
+            shared_bytes: 32 << 10,
+            max_blocks: [u32::MAX as u64; 3],
+            atomic_bits: 32,
+            // Whole blocks of threads, the last one included, have 32-bit numbers.
+            max_positions: (1 << 32) - (1 << 10),
+        }
+    }
+
+    /// NVIDIA GPUs.
+    pub const fn cuda() -> Machine {
+        Machine {
+            max_threads: 1024,
+            subgroup: Some(Subgroup { size: 32, bits: 64 }),
+            shared_bytes: 48 << 10,
+            max_blocks: [(1 << 31) - 1, 65_535, 65_535],
+            atomic_bits: 64,
+            // More bytes than any of them has.
+            max_positions: 1 << 39,
+        }
+    }
+
+    /// WebGPU with its default limits, where subgroups differ from device to device.
+    pub const fn webgpu() -> Machine {
+        Machine {
+            max_threads: 256,
+            subgroup: None,
+            shared_bytes: 16 << 10,
+            max_blocks: [65_535; 3],
+            atomic_bits: 32,
+            max_positions: 1 << 32,
+        }
+    }
+
+    /// What one block may use.
+    pub(super) fn resources(&self) -> Resources {
+        Resources { subgroup: self.subgroup, shared_bytes: self.shared_bytes }
+    }
+
+    /// Threads of a block when nothing asks for another number.
+    pub(super) fn threads(&self) -> u32 {
+        self.max_threads.clamp(1, super::THREADS)
+    }
+}

@@ -1,0 +1,35 @@
+//! Graph → kernels for a machine of many threads: SIMT code and a plan of launches, for every GPU device.
+//!
+//! | construct | block | thread |
+//! |---|---|---|
+//! | tabulate | 256 positions: 256, 32 × 8, or what fits the shape | one position; the innermost axis is x, then y, the others together z |
+//! | tabulate whose folds read along their own axis, or whose elements are arrays | one position | every 256th turn of the fold, or element of the inner array |
+//! | fold, whole | 16,384 elements; then one block over the partial results | every 256th element |
+//! | scan, filter | 16,384 elements of a line; before that, what comes before each chunk | a run of neighbouring elements |
+//! | scatter by an operator on integers that has an atomic | 256 positions | one position |
+//! | other scatters | one, of one thread | everything, in order |
+//! | scalars that a fold is part of | one | the fold's turns |
+//!
+//! Block-wide work is written as `lanes` and scratch memory, as for the CPU; the pass `spread` then turns it into code for
+//! one thread. Grids keep the machine's limits: where sizes that are known at the call only might exceed one, blocks loop
+//! over what is left. A grid may have no blocks at all (an empty array); such a launch is to be skipped.
+//!
+//! What it does not do: fuse (the `fuse` pass has done that), tile through shared memory, or vectorize.
+
+mod lines;
+mod machine;
+mod plan;
+mod scatter;
+mod threads;
+
+pub use machine::Machine;
+pub use plan::lower;
+
+/// Threads of a block.
+const THREADS: u32 = 256;
+/// Turns of one thread of a block that folds a chunk.
+const TURNS: u64 = 64;
+/// The most blocks that have memory of their own in a global buffer.
+const SPILLING_BLOCKS: u64 = 512;
+/// Turns that a thread makes in a fold rather than to hand them to a block.
+const FEW_TURNS: u64 = 32;

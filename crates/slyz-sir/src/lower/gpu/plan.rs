@@ -1,0 +1,285 @@
+//! One kernel, or a few, per array operation of the top level, strung together in a plan.
+
+use super::threads::{at_most, ceil_div, each_position};
+use super::{FEW_TURNS, Machine, SPILLING_BLOCKS, TURNS};
+use crate::code::{Body, Id, MemId, Monoid, Op, Place, Stmt, Type};
+use crate::graph::Graph;
+use crate::kernel::{Access, BufferId, BufferUse, Kernel, Plan};
+use crate::lower::PIECE;
+use crate::lower::access::{far_reads, is_flat};
+use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
+use crate::lower::writer::{Mode, Writer};
+use crate::pass::spread::{self, has_lanes};
+use crate::pass::{cse, dce, simplify};
+use crate::size::Size;
+use crate::types::Ty;
+
+/// Turns a verified graph into a plan for a machine.
+pub fn lower(graph: &Graph, machine: &Machine) -> Plan {
+    let mut gpu = Gpu { base: Lowering::new(graph), machine: *machine };
+    for stmt in &graph.body.stmts {
+        gpu.stmt(stmt);
+    }
+    let mut plan = gpu.base.finish();
+    plan.kernels.iter_mut().for_each(tidy);
+    if let [only] = &mut plan.kernels[..] {
+        only.name = plan.name.clone();
+    }
+    plan
+}
+
+/// A plan under construction, for a machine.
+pub(super) struct Gpu<'g> {
+    pub(super) base: Lowering<'g>,
+    pub(super) machine: Machine,
+}
+
+/// Work that is handed out block by block.
+pub(super) struct Items {
+    count: Size,
+    blocks: Size,
+    /// There may be more work than blocks.
+    loops: bool,
+}
+
+impl Items {
+    fn new(count: &Size, machine: &Machine, most: u64) -> Items {
+        let loops = count.constant().unwrap_or(machine.max_positions) > most;
+        let blocks = if loops { at_most(count.clone(), most) } else { count.clone() };
+        Items { count: count.clone(), blocks, loops }
+    }
+
+    /// Writes code for the items of this block.
+    pub(super) fn each<'l, 'g>(&self, w: &mut Writer<'l, 'g>, write: impl FnOnce(&mut Writer<'l, 'g>, Id)) {
+        let block = w.push(Op::Place(Place::Block, 0), Ty::I64);
+        if !self.loops {
+            return write(w, block);
+        }
+        let (end, step) = (w.extent(&self.count), w.extent(&self.blocks));
+        w.for_steps(block, end, step, (vec![], &[]), |w, item, _| {
+            write(w, item);
+            vec![]
+        });
+    }
+}
+
+impl<'g> Gpu<'g> {
+    fn stmt(&mut self, stmt: &'g Stmt) {
+        match &stmt.op {
+            Op::Tabulate { shape, body } => self.tabulate(stmt, shape, body),
+            Op::Fold { shape, body, monoid } => self.fold(stmt, shape, body, monoid),
+            Op::Scan { shape, body, monoid } => self.scan(stmt, shape, body, monoid),
+            Op::Scatter { shape, body, target, monoid } => self.scatter(stmt, shape, body, target, monoid),
+            Op::Filter { extent, body, kept } => self.filter(stmt, extent, body, *kept),
+            op if is_cheap(op) => {
+                self.base.again.extend(stmt.binds.iter().map(|b| (b.id, stmt)));
+            }
+            _ => self.scalars(stmt),
+        }
+    }
+
+    fn tabulate(&mut self, stmt: &'g Stmt, shape: &'g [Size], body: &'g Body) {
+        let gives_arrays = stmt.binds[0].ty.shape().len() > shape.len();
+        let outputs = self.base.outputs(stmt);
+        if gives_arrays || wants_block(body, body.params.last().map(|p| p.id)) {
+            return self.rows(stmt, shape, body, outputs);
+        }
+        let name = self.base.kernel_name("map");
+        let mut w = Writer::new(&self.base, name, Size::Const(1));
+        w.bind_globals(&stmt.op);
+        let homes: Vec<MemId> = outputs.into_iter().map(|(b, shape)| w.global(b, Access::Write, shape)).collect();
+        each_position(&mut w, &self.machine, shape, &mut |w, at| {
+            let values = w.run(body, at, Mode::Lane);
+            for (&memory, value) in homes.iter().zip(values) {
+                w.store(memory, at.to_vec(), value);
+            }
+        });
+        let kernel = w.finish();
+        self.base.launch(kernel);
+    }
+
+    /// A block per position.
+    fn rows(&mut self, stmt: &'g Stmt, shape: &'g [Size], body: &'g Body, outputs: Vec<(BufferId, Vec<Size>)>) {
+        let name = self.base.kernel_name("rows");
+        let threads = self.threads_for(body);
+        self.blocks(&name, &Size::product(shape), threads, &|w, items| {
+            w.bind_globals(&stmt.op);
+            let homes: Vec<(MemId, Vec<Id>)> =
+                outputs.iter().map(|(b, shape)| (w.global(*b, Access::Write, shape.clone()), vec![])).collect();
+            // A row that is read back while it is made must be readable.
+            w.make_readable(homes.iter().map(|(memory, _)| memory));
+            items.each(w, |w, item| {
+                let at = unflatten(w, item, shape);
+                w.position(body, &at, &homes);
+            });
+        });
+    }
+
+    /// Chunks, then one block over their results; or just that block, where there is no more than a chunk.
+    fn fold(&mut self, stmt: &'g Stmt, shape: &'g [Size], body: &'g Body, monoid: &'g Monoid) {
+        let tys: Vec<Ty> = stmt.binds.iter().map(|b| b.ty.elem()).collect();
+        let threads = self.machine.threads();
+        let count = Size::product(shape);
+        let chunk = u64::from(threads) * TURNS;
+        let parts = ceil_div(&count, chunk);
+        let one_block = count.constant().is_some_and(|n| n <= chunk);
+        let outputs: Vec<BufferId> = if one_block {
+            stmt.binds.iter().map(|b| self.base.buffer_for(b.id, vec![])).collect()
+        } else {
+            let buffer = |&ty: &Ty| self.base.buffer(ty, vec![parts.clone()], BufferUse::Temporary);
+            tys.iter().map(buffer).collect()
+        };
+        let positions: Vec<Id> = body.params.iter().map(|p| p.id).collect();
+        let same = |array: Id| matches!(self.base.types.get(&array), Some(Type::Array(_, s)) if s == shape);
+        let flat = shape.len() > 1 && is_flat(body, &positions, &same);
+        let items = if one_block { Size::Const(1) } else { parts.clone() };
+        let name = self.base.kernel_name("fold");
+        self.blocks(&name, &items, threads, &|w, items| {
+            let shape_out = if one_block { vec![] } else { vec![parts.clone()] };
+            w.bind_globals(&stmt.op);
+            if flat {
+                w.flatten_memories(shape, &count);
+            }
+            let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, shape_out.clone())).collect();
+            let fold = |w: &mut Writer<'_, 'g>, [lo, hi]: [Id; 2]| {
+                w.lanes_fold(lo, hi, monoid, &tys, |w, k| {
+                    if flat {
+                        w.set_flat(positions.clone(), k);
+                        // The positions themselves are never used: any value will do.
+                        return w.run(body, &vec![k; positions.len()], Mode::Lane);
+                    }
+                    let at = unflatten(w, k, shape);
+                    w.run(body, &at, Mode::Lane)
+                })
+            };
+            if one_block {
+                let (lo, hi) = (w.number(0), w.extent(&count));
+                let values = fold(w, [lo, hi]);
+                return homes.iter().zip(values).for_each(|(&memory, value)| w.store(memory, vec![], value));
+            }
+            items.each(w, |w, item| {
+                let (lo, hi) = piece(w, item, chunk, &count);
+                let values = fold(w, [lo, hi]);
+                homes.iter().zip(values).for_each(|(&memory, value)| w.store(memory, vec![item], value));
+            });
+        });
+        if !one_block {
+            self.fold_parts(stmt, monoid, &tys, &outputs, &parts);
+        }
+    }
+
+    fn fold_parts(&mut self, stmt: &'g Stmt, monoid: &'g Monoid, tys: &[Ty], partials: &[BufferId], parts: &Size) {
+        let outputs: Vec<BufferId> = stmt.binds.iter().map(|b| self.base.buffer_for(b.id, vec![])).collect();
+        let name = self.base.kernel_name("fold_parts");
+        self.blocks(&name, &Size::Const(1), self.machine.threads(), &|w, _| {
+            let parts_in: Vec<MemId> =
+                partials.iter().map(|&b| w.global(b, Access::Read, vec![parts.clone()])).collect();
+            w.bind_monoid(monoid);
+            let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, vec![])).collect();
+            let (lo, hi) = (w.number(0), w.extent(parts));
+            let values = w.block_fold([lo, hi], parts, monoid, tys, |w, k| {
+                let load = |(&memory, &ty): (&MemId, &Ty)| w.push(Op::Load { memory, index: vec![k] }, ty);
+                parts_in.iter().zip(tys).map(load).collect()
+            });
+            homes.iter().zip(values).for_each(|(&memory, value)| w.store(memory, vec![], value));
+        });
+    }
+
+    /// Scalars that are worth keeping: a kernel of one block.
+    fn scalars(&mut self, stmt: &'g Stmt) {
+        let outputs: Vec<BufferId> = stmt.binds.iter().map(|b| self.base.buffer_for(b.id, vec![])).collect();
+        let name = self.base.kernel_name("scalar");
+        self.blocks(&name, &Size::Const(1), self.machine.threads(), &|w, _| {
+            w.bind_globals(&stmt.op);
+            let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, vec![])).collect();
+            w.top_stmt(stmt);
+            for (bind, &memory) in stmt.binds.iter().zip(&homes) {
+                let value = w.scalar(bind.id);
+                w.store(memory, vec![], value);
+            }
+        });
+    }
+
+    /// A kernel of blocks that work together, each on its items. It is written again when the first try shows that its
+    /// blocks must be smaller or fewer.
+    pub(super) fn blocks(
+        &mut self,
+        name: &str,
+        count: &Size,
+        threads: u32,
+        write: &dyn Fn(&mut Writer<'_, 'g>, &Items),
+    ) {
+        let (mut threads, mut most) = (threads, self.machine.max_blocks[0]);
+        let (spread, mut buffers, scalars) = loop {
+            let items = Items::new(count, &self.machine, most);
+            let mut w = Writer::new(&self.base, name.into(), items.blocks.clone());
+            w.kernel.block = [threads, 1, 1];
+            w.most_turns = Some(i64::from(threads) * PIECE);
+            write(&mut w, &items);
+            let (kernel, buffers, scalars) = w.finish();
+            if threads > 1 && !has_lanes(&kernel.body) {
+                threads = 1;
+                continue;
+            }
+            let spread = spread::run(kernel, &self.machine.resources());
+            let fewer = Items::new(count, &self.machine, SPILLING_BLOCKS).loops && most > SPILLING_BLOCKS;
+            if threads > 1 && spread.shared_bytes > self.machine.shared_bytes {
+                threads /= 2;
+            } else if fewer && !spread.spilled.is_empty() {
+                most = SPILLING_BLOCKS;
+            } else {
+                break (spread, buffers, scalars);
+            }
+        };
+        for MemId(k) in spread.spilled {
+            let memory = &spread.kernel.memories[k as usize];
+            buffers.push(self.base.buffer(memory.ty, memory.shape.clone(), BufferUse::Temporary));
+        }
+        self.base.launch((spread.kernel, buffers, scalars));
+    }
+
+    /// Threads for a block that runs the body: no more than its longest axis has positions.
+    fn threads_for(&self, body: &Body) -> u32 {
+        let most = self.machine.threads();
+        let longest = longest_axis(body).unwrap_or(u64::MAX);
+        u32::try_from(longest.max(1)).map_or(most, |n| n.checked_next_power_of_two().unwrap_or(most).min(most))
+    }
+}
+
+/// The extent of the longest axis that lanes may run over, if it is the same in every call.
+fn longest_axis(body: &Body) -> Option<u64> {
+    let own = |op: &Op| match op {
+        Op::Tabulate { shape, .. } | Op::Fold { shape, .. } | Op::Scan { shape, .. } => shape.last()?.constant(),
+        Op::Scatter { target, .. } => target.last()?.constant(),
+        _ => Some(1),
+    };
+    let inner = |op: &Op| op.bodies().into_iter().map(longest_axis).try_fold(1, |most, n| Some(n?.max(most)));
+    body.stmts.iter().try_fold(1, |most, s| Some(own(&s.op)?.max(inner(&s.op)?).max(most)))
+}
+
+/// Must the body be run by a whole block: does it make arrays that are kept, or fold along a long axis that its reads follow?
+fn wants_block(body: &Body, lane: Option<Id>) -> bool {
+    body.stmts.iter().any(|stmt| match &stmt.op {
+        Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. } => true,
+        Op::Fold { shape, body: inner, .. } => {
+            let long = Size::product(shape).constant().is_none_or(|n| n > FEW_TURNS);
+            let own = inner.params.last().map_or(0, |k| far_reads(inner, k.id));
+            let across = lane.map_or(usize::MAX, |lane| far_reads(inner, lane));
+            long && own < across || wants_block(inner, lane)
+        }
+        op => op.bodies().iter().any(|b| wants_block(b, lane)),
+    })
+}
+
+/// Scalar code as short as the passes make it, with names in order of appearance.
+fn tidy(kernel: &mut Kernel) {
+    let mut body = std::mem::take(&mut kernel.body);
+    for _ in 0..2 {
+        body = dce::root(cse::root(simplify::root(body)));
+    }
+    let mut next = kernel.functions.iter().map(|f| crate::graph::largest_id(&f.body)).max().map_or(0, |n| n + 1);
+    kernel.body = body.freshened(&mut || {
+        next += 1;
+        Id(next - 1)
+    });
+}

@@ -1,0 +1,303 @@
+//! Folds of `lanes`: a partial result per thread, then one for the block that every thread knows.
+
+use super::order::Accesses;
+use super::{Spreader, contains};
+use crate::code::{Body, Id, MemId, Monoid, Op, Place, Scope, SubgroupOp};
+use crate::kernel::{Memory, Space};
+use crate::ops::Operator;
+use crate::size::Size;
+use crate::types::Ty;
+
+/// Partial results that each thread joins by itself; more are joined in a tree.
+const FEW: u32 = 32;
+
+/// How the partial results of a subgroup, or of single threads, come together.
+enum Joining {
+    /// By an operation of the subgroup.
+    Reduce(Operator),
+    /// By a tree of shuffles.
+    Shuffle,
+    /// Only in shared memory.
+    Memory,
+}
+
+impl Spreader {
+    fn joining(&self, monoid: &Monoid, tys: &[Ty]) -> Joining {
+        let Some(subgroup) = self.subgroup.filter(|s| s.size > 1) else { return Joining::Memory };
+        if tys.iter().any(|ty| ty.bits() > subgroup.bits) {
+            return Joining::Memory;
+        }
+        match (monoid.operator(), tys) {
+            (Some(operator), [ty]) if has_reduction(operator, *ty) && monoid.commutative => Joining::Reduce(operator),
+            _ => Joining::Shuffle,
+        }
+    }
+
+    /// Partial results that meet in shared memory.
+    fn partials_of(&self, joining: &Joining) -> u32 {
+        match (joining, self.subgroup) {
+            (Joining::Reduce(_) | Joining::Shuffle, Some(subgroup)) => self.threads.div_ceil(subgroup.size),
+            (Joining::Reduce(_) | Joining::Shuffle | Joining::Memory, _) => self.threads,
+        }
+    }
+
+    /// Declares the shared memory for the folds of a body.
+    pub(super) fn fold_memories(&mut self, body: &Body) {
+        for stmt in &body.stmts {
+            if let Op::Lanes { monoid: Some(monoid), .. } = &stmt.op {
+                let tys = types_of(monoid);
+                let count = self.partials_of(&self.joining(monoid, &tys));
+                if count > 1 {
+                    tys.iter().enumerate().for_each(|(k, &ty)| self.partial(ty, k, count));
+                }
+            }
+            stmt.op.bodies().into_iter().for_each(|b| self.fold_memories(b));
+        }
+    }
+
+    fn partial(&mut self, ty: Ty, component: usize, count: u32) {
+        let next = MemId(self.memories.len() as u32);
+        let memory = *self.partials.entry((ty, component)).or_insert(next);
+        if memory == next {
+            let taken = |name: &str| self.memories.iter().any(|m| m.name == name);
+            let name = (self.partials.len()..).map(|k| format!("part{k}")).find(|name| !taken(name));
+            let name = name.expect("there are more names than memories");
+            self.memories.push(Memory { name, ty, space: Space::Shared, shape: vec![Size::Const(0)] });
+        }
+        let shape = &mut self.memories[memory.0 as usize].shape;
+        let larger = shape[0].constant().unwrap_or(0).max(count.into());
+        *shape = vec![Size::Const(larger)];
+    }
+
+    pub(super) fn fold_turns(&mut self, [lo, hi]: [Id; 2], turns: Option<i64>, body: Body, monoid: &Monoid) -> Vec<Id> {
+        let tys = types_of(monoid);
+        let own = if monoid.commutative || self.threads == 1 || turns.is_some_and(|n| n <= i64::from(self.threads)) {
+            self.strided([lo, hi], turns, body, monoid, &tys)
+        } else {
+            self.neighbouring([lo, hi], body, monoid, &tys)
+        };
+        if self.threads == 1 {
+            return own;
+        }
+        let joining = self.joining(monoid, &tys);
+        match (&joining, self.subgroup) {
+            (Joining::Memory, _) | (_, None) => self.tree_in_memory(own, self.threads, monoid, &tys),
+            (Joining::Reduce(operator), Some(subgroup)) => {
+                let joined = self.push(Op::Subgroup(SubgroupOp::Reduce(*operator), own), tys[0]);
+                if self.threads <= subgroup.size {
+                    return vec![joined];
+                }
+                self.between_subgroups(vec![joined], subgroup.size, monoid, &tys)
+            }
+            (Joining::Shuffle, Some(subgroup)) => {
+                let joined = self.tree_of_shuffles(own, subgroup.size, monoid, &tys);
+                self.between_subgroups(joined, subgroup.size, monoid, &tys)
+            }
+        }
+    }
+
+    fn combine(&mut self, monoid: &Monoid, left: &[Id], right: &[Id]) -> Vec<Id> {
+        let body = monoid.combine.instantiate(&[left, right].concat(), &mut self.fresh);
+        self.inline(body)
+    }
+
+    /// Every `threads`-th turn, from the one with the thread's number on.
+    fn strided(&mut self, [lo, hi]: [Id; 2], turns: Option<i64>, body: Body, monoid: &Monoid, tys: &[Ty]) -> Vec<Id> {
+        let turn = self.first_turn(lo);
+        let param = body.params[0].id;
+        // The neutral element joins even where there is a single turn: a sum may make another zero out of its zero.
+        let once = |s: &mut Self, body: Body| {
+            let item = s.renamed_inline(body, param, turn);
+            s.combine(monoid, &monoid.neutral, &item)
+        };
+        if turns == Some(self.threads.into()) {
+            return once(self, body);
+        }
+        if self.threads > 1 && turns.is_some_and(|n| n <= i64::from(self.threads)) {
+            let cond = self.test(Operator::Lt, turn, hi);
+            let then = self.nested(&[], |s, _| once(s, body));
+            let otherwise = Body { results: monoid.neutral.clone(), ..Body::default() };
+            return self.bind(Op::If { cond, args: vec![], then, otherwise }, tys);
+        }
+        self.accumulate([turn, hi], self.threads, body, monoid, tys)
+    }
+
+    /// A run of turns without gaps, so that the order is kept.
+    fn neighbouring(&mut self, [lo, hi]: [Id; 2], body: Body, monoid: &Monoid, tys: &[Ty]) -> Vec<Id> {
+        let count = self.index(Operator::Sub, hi, lo);
+        let most = self.number(i64::from(self.threads) - 1);
+        let threads = self.number(self.threads.into());
+        let up = self.index(Operator::Add, count, most);
+        let run = self.index(Operator::Div, up, threads);
+        let skipped = self.index(Operator::Mul, self.thread, run);
+        let start = self.index(Operator::Add, lo, skipped);
+        let end = self.index(Operator::Add, start, run);
+        let end = self.index(Operator::Min, end, hi);
+        self.accumulate([start, end], 1, body, monoid, tys)
+    }
+
+    fn accumulate(&mut self, [lo, hi]: [Id; 2], step: u32, body: Body, monoid: &Monoid, tys: &[Ty]) -> Vec<Id> {
+        let step = self.number(step.into());
+        let param = body.params[0].id;
+        let params = [&[Ty::I64], tys].concat();
+        let turn = self.nested(&params, |s, ids| {
+            let item = s.renamed_inline(body, param, ids[0]);
+            s.combine(monoid, &ids[1..], &item)
+        });
+        self.bind(Op::For { lo, hi, step, init: monoid.neutral.clone(), body: turn }, tys)
+    }
+
+    /// Lane 0 of each subgroup ends with the fold of its lanes, in order: after the step of distance `d` lane `i` holds
+    /// the fold of lanes `i .. i + 2d`.
+    fn tree_of_shuffles(&mut self, own: Vec<Id>, size: u32, monoid: &Monoid, tys: &[Ty]) -> Vec<Id> {
+        let lanes = size.min(self.threads);
+        // Where all subgroups are full, what lanes read past the end never reaches lane 0.
+        let full = lanes.is_power_of_two() && self.threads.is_multiple_of(lanes);
+        let lane = self.push(Op::Place(Place::Lane, 0), Ty::I64);
+        let count = if full { None } else { Some(self.lanes_here(size)) };
+        let (one, two, end) = (self.number(1), self.number(2), self.number(lanes.into()));
+        let state = [&[Ty::I64], tys].concat();
+        let cond = self.nested(&state, |s, ids| vec![s.test(Operator::Lt, ids[0], end)]);
+        let body = self.nested(&state, |s, ids| {
+            let (distance, mine) = (ids[0], &ids[1..]);
+            let take = |s: &mut Self, (&value, &ty): (&Id, &Ty)| {
+                s.push(Op::Subgroup(SubgroupOp::ShuffleDown, vec![value, distance]), ty)
+            };
+            let theirs: Vec<Id> = mine.iter().zip(tys).map(|pair| take(s, pair)).collect();
+            let mut joined = s.combine(monoid, mine, &theirs);
+            if let Some(count) = count {
+                let from = s.index(Operator::Add, lane, distance);
+                let there = s.test(Operator::Lt, from, count);
+                for (k, &ty) in tys.iter().enumerate() {
+                    joined[k] = s.push(Op::Apply(Operator::Select, vec![there, joined[k], mine[k]]), ty);
+                }
+            }
+            let next = s.index(Operator::Mul, distance, two);
+            [vec![next], joined].concat()
+        });
+        let ids = self.bind(Op::While { init: [vec![one], own].concat(), cond, body }, &state);
+        ids[1..].to_vec()
+    }
+
+    /// How many lanes the subgroup of this thread has.
+    fn lanes_here(&mut self, size: u32) -> Id {
+        let size = self.number(size.into());
+        let group = self.index(Operator::Div, self.thread, size);
+        let before = self.index(Operator::Mul, group, size);
+        let threads = self.number(self.threads.into());
+        let rest = self.index(Operator::Sub, threads, before);
+        self.index(Operator::Min, rest, size)
+    }
+
+    /// The first lane of each subgroup brings its value; everybody gets the fold of them.
+    fn between_subgroups(&mut self, joined: Vec<Id>, size: u32, monoid: &Monoid, tys: &[Ty]) -> Vec<Id> {
+        let groups = self.threads.div_ceil(size);
+        if groups == 1 {
+            let give = |(value, &ty): (Id, &Ty)| self.push(Op::Subgroup(SubgroupOp::Broadcast, vec![value]), ty);
+            return joined.into_iter().zip(tys).map(give).collect();
+        }
+        let memories = self.partial_memories(tys);
+        let width = self.number(size.into());
+        let lane = self.index(Operator::Rem, self.thread, width);
+        let group = self.index(Operator::Div, self.thread, width);
+        let zero = self.number(0);
+        let brings = self.test(Operator::Eq, lane, zero);
+        self.access(Accesses::write(&memories));
+        self.when(brings, |s| s.store_all(&memories, group, &joined));
+        if groups > FEW {
+            self.tree_over(groups, &memories, monoid, tys);
+            return self.read_first(&memories, tys);
+        }
+        self.access(Accesses::read(&memories));
+        let start = self.load_all(&memories, zero, tys);
+        let (one, end) = (self.number(1), self.number(groups.into()));
+        let turn = self.nested(&[&[Ty::I64], tys].concat(), |s, ids| {
+            let next = s.load_all(&memories, ids[0], tys);
+            s.combine(monoid, &ids[1..], &next)
+        });
+        self.bind(Op::For { lo: one, hi: end, step: one, init: start, body: turn }, tys)
+    }
+
+    /// Every thread brings a value; neighbours are joined, then neighbouring pairs, and so on.
+    fn tree_in_memory(&mut self, own: Vec<Id>, count: u32, monoid: &Monoid, tys: &[Ty]) -> Vec<Id> {
+        let memories = self.partial_memories(tys);
+        self.access(Accesses::write(&memories));
+        let thread = self.thread;
+        self.store_all(&memories, thread, &own);
+        self.tree_over(count, &memories, monoid, tys);
+        self.read_first(&memories, tys)
+    }
+
+    /// After the step of distance `d`, place `i`, a multiple of `2d`, holds the fold of places `i .. i + 2d`.
+    fn tree_over(&mut self, count: u32, memories: &[MemId], monoid: &Monoid, tys: &[Ty]) {
+        let (one, two, end) = (self.number(1), self.number(2), self.number(count.into()));
+        let zero = self.number(0);
+        let cond = self.nested(&[Ty::I64], |s, ids| vec![s.test(Operator::Lt, ids[0], end)]);
+        let body = self.nested(&[Ty::I64], |s, ids| {
+            let distance = ids[0];
+            s.out.push(crate::code::Stmt { binds: vec![], op: Op::Barrier(Scope::Block) });
+            let next = s.index(Operator::Mul, distance, two);
+            let rest = s.index(Operator::Rem, s.thread, next);
+            let joins = s.test(Operator::Eq, rest, zero);
+            let from = s.index(Operator::Add, s.thread, distance);
+            let there = s.test(Operator::Lt, from, end);
+            let both = s.test(Operator::And, joins, there);
+            s.when(both, |s| {
+                let thread = s.thread;
+                let (left, right) = (s.load_all(memories, thread, tys), s.load_all(memories, from, tys));
+                let joined = s.combine(monoid, &left, &right);
+                s.store_all(memories, thread, &joined);
+            });
+            vec![next]
+        });
+        self.bind(Op::While { init: vec![one], cond, body }, &[Ty::I64]);
+        self.pending.extend(Accesses::write(memories));
+    }
+
+    fn read_first(&mut self, memories: &[MemId], tys: &[Ty]) -> Vec<Id> {
+        self.access(Accesses::read(memories));
+        let zero = self.number(0);
+        self.load_all(memories, zero, tys)
+    }
+
+    /// The memories that the fold of the monoid goes through.
+    pub(super) fn memories_of(&self, monoid: &Monoid) -> Vec<MemId> {
+        let found = types_of(monoid).into_iter().enumerate().map(|(k, ty)| self.partials.get(&(ty, k)).copied());
+        found.flatten().collect()
+    }
+
+    fn partial_memories(&self, tys: &[Ty]) -> Vec<MemId> {
+        tys.iter().enumerate().map(|(k, &ty)| self.partials[&(ty, k)]).collect()
+    }
+
+    fn load_all(&mut self, memories: &[MemId], at: Id, tys: &[Ty]) -> Vec<Id> {
+        let load = |(&memory, &ty): (&MemId, &Ty)| self.push(Op::Load { memory, index: vec![at] }, ty);
+        memories.iter().zip(tys).map(load).collect()
+    }
+
+    fn store_all(&mut self, memories: &[MemId], at: Id, values: &[Id]) {
+        for (&memory, &value) in memories.iter().zip(values) {
+            self.bind(Op::Store { memory, index: vec![at], values: vec![value] }, &[]);
+        }
+    }
+}
+
+/// Reductions that subgroups have everywhere. The smallest and largest of floats are not among them: devices differ
+/// about NaN, and the operator table does not.
+fn has_reduction(operator: Operator, ty: Ty) -> bool {
+    match operator {
+        Operator::Add | Operator::Mul => ty.is_int() || matches!(ty, Ty::F32 | Ty::F16 | Ty::F64),
+        Operator::Min | Operator::Max | Operator::And | Operator::Or | Operator::Xor => ty.is_int(),
+        _ => false,
+    }
+}
+
+fn types_of(monoid: &Monoid) -> Vec<Ty> {
+    let params = &monoid.combine.params;
+    params[..params.len() / 2].iter().map(|p| p.ty.elem()).collect()
+}
+
+/// Is there block-wide work in the code?
+pub fn has_lanes(body: &Body) -> bool {
+    body.stmts.iter().any(|s| contains(&s.op, &|op| matches!(op, Op::Lanes { .. })))
+}

@@ -1,0 +1,437 @@
+//! `spread`: hands the turns of `lanes` to the threads of the block, and gives scratch memory a home.
+//!
+//! Before, a kernel is written for a block: uniform code, with block-wide work in `lanes`. After, it is code for one
+//! thread (SIMT): no `lanes`, no `scratch`. It means what the kernel before means with blocks of one thread.
+//!
+//! * `lanes` becomes a loop over every `threads`-th turn, or a guarded statement where there are no more turns than threads.
+//! * `lanes` with a monoid gives each thread a partial result, which `fold` joins: in the subgroup by its own reduction
+//!   or by a tree of shuffles, between subgroups through shared memory. A monoid that is not commutative keeps its order:
+//!   each thread takes neighbouring turns, and trees join neighbours.
+//! * Uniform code is run by all threads. What it stores is stored by the first thread.
+//! * Barriers stand only where two threads may meet at one element: memory is followed access by access, so that
+//!   loops which do not share anything run on without waiting, and a kernel never waits at its end.
+//! * Scratch of constant size becomes shared memory as long as that lasts; the rest becomes a slice of a global
+//!   memory per block, which the launch has to bind ([`Spread::spilled`]).
+//!
+//! ```text
+//! %s: f32 = lanes %lo to %hi |%k: i64| {           %t: i64 = local.x
+//!   %v: f32 = load x[%k]                           %k0: i64 = add %lo, %t
+//!   yield %v                                       %p: f32 = for %k0 to %hi step %64 (%zero) |%k: i64, %a: f32| {
+//! } with commutative (%zero) add             →       %v: f32 = load x[%k]  %b: f32 = add %a, %v  yield %b
+//!                                                  }
+//!                                                  %q: f32 = subgroup add %p
+//!                                                  …
+//! ```
+//!
+//! It needs: a block of one dimension, a grid of one dimension where something spills, uniform code outside `lanes` that
+//! has neither barriers nor atomics, and a block small enough for partial results to fit shared memory.
+
+mod fold;
+mod order;
+
+use crate::code::{Body, Id, MemId, Op, Place, Stmt, Type, Var};
+use crate::kernel::{Access, Kernel, Memory, Space};
+use crate::ops::Operator;
+use crate::size::Size;
+use crate::types::{Scalar, Ty};
+use order::Accesses;
+use std::collections::{HashMap, HashSet};
+
+pub use fold::has_lanes;
+
+/// The threads that step together, and what they can do without memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Subgroup {
+    /// How many threads, in every kernel of the device.
+    pub size: u32,
+    /// The widest type, in bits, that they exchange and reduce.
+    pub bits: u32,
+}
+
+/// What the block may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Resources {
+    /// `None` on a machine without subgroup operations.
+    pub subgroup: Option<Subgroup>,
+    /// Shared memory of a block.
+    pub shared_bytes: u64,
+}
+
+/// A kernel that was spread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spread {
+    /// Code for one thread.
+    pub kernel: Kernel,
+    /// Memories that were scratch and are global now, with the block's number as their first axis; in increasing order.
+    pub spilled: Vec<MemId>,
+    /// Bytes of shared memory it uses, which is more than there are where the block is too large.
+    pub shared_bytes: u64,
+}
+
+/// Runs the pass on a kernel.
+pub fn run(kernel: Kernel, resources: &Resources) -> Spread {
+    let threads = kernel.block.iter().product::<u32>();
+    let mut fresh = kernel.fresh_ids();
+    let (thread, first) = (fresh(), fresh());
+    let mut used = HashSet::new();
+    collect_uses(&kernel.body, &mut used);
+    let kernel_numbers = numbers(&kernel.body);
+    let mut spreader = Spreader {
+        subgroup: resources.subgroup.filter(|_| threads > 1),
+        threads,
+        thread,
+        first,
+        fresh: Box::new(fresh),
+        memories: kernel.memories.clone(),
+        hot: order::hot(&kernel),
+        spilled: vec![],
+        slot: None,
+        partials: HashMap::new(),
+        pending: Accesses::default(),
+        out: vec![],
+        renamed: HashMap::new(),
+        used,
+        numbers: kernel_numbers,
+    };
+    spreader.fold_memories(&kernel.body);
+    let shared_bytes = spreader.place_scratch(&kernel, resources.shared_bytes);
+    let mut body = spreader.body(kernel.body);
+    let mut start = spreader.thread_names();
+    start.append(&mut body.stmts);
+    body.stmts = start;
+    let Spreader { memories, spilled, .. } = spreader;
+    Spread { kernel: Kernel { memories, body, ..kernel }, spilled, shared_bytes }
+}
+
+struct Spreader {
+    threads: u32,
+    subgroup: Option<Subgroup>,
+    /// `local.x`, and whether it is 0.
+    thread: Id,
+    first: Id,
+    fresh: Box<dyn FnMut() -> Id>,
+    memories: Vec<Memory>,
+    /// Memories at whose elements two threads may meet.
+    hot: Vec<bool>,
+    spilled: Vec<MemId>,
+    /// The number of the block, where something spilled.
+    slot: Option<Id>,
+    /// Shared memory for partial results: one per type and component.
+    partials: HashMap<(Ty, usize), MemId>,
+    /// What was accessed since the last barrier.
+    pending: Accesses,
+    /// The body being written.
+    out: Vec<Stmt>,
+    /// Results of `lanes`, and what they became.
+    renamed: HashMap<Id, Id>,
+    /// Names that somebody uses.
+    used: HashSet<Id>,
+    /// Names whose value is known.
+    numbers: HashMap<Id, i64>,
+}
+
+impl Spreader {
+    // ---- writing
+
+    fn bind(&mut self, op: Op, tys: &[Ty]) -> Vec<Id> {
+        let binds: Vec<Var> = tys.iter().map(|&ty| Var { id: (self.fresh)(), ty: Type::Scalar(ty) }).collect();
+        let ids = binds.iter().map(|b| b.id).collect();
+        self.out.push(Stmt { binds, op });
+        ids
+    }
+
+    fn push(&mut self, op: Op, ty: Ty) -> Id {
+        self.bind(op, &[ty])[0]
+    }
+
+    fn number(&mut self, value: i64) -> Id {
+        self.push(Op::Const(Scalar::i64(value)), Ty::I64)
+    }
+
+    fn index(&mut self, operator: Operator, a: Id, b: Id) -> Id {
+        self.push(Op::Apply(operator, vec![a, b]), Ty::I64)
+    }
+
+    fn test(&mut self, operator: Operator, a: Id, b: Id) -> Id {
+        self.push(Op::Apply(operator, vec![a, b]), Ty::Bool)
+    }
+
+    /// A body with parameters of these types.
+    fn nested(&mut self, params: &[Ty], write: impl FnOnce(&mut Self, &[Id]) -> Vec<Id>) -> Body {
+        let params: Vec<Var> = params.iter().map(|&ty| Var { id: (self.fresh)(), ty: Type::Scalar(ty) }).collect();
+        let ids: Vec<Id> = params.iter().map(|p| p.id).collect();
+        let outer = std::mem::take(&mut self.out);
+        let results = write(self, &ids);
+        let stmts = std::mem::replace(&mut self.out, outer);
+        Body { params, stmts, results }
+    }
+
+    /// Statements that only run where the condition holds.
+    fn when(&mut self, cond: Id, write: impl FnOnce(&mut Self)) {
+        let then = self.nested(&[], |s, _| {
+            write(s);
+            vec![]
+        });
+        self.out.push(Stmt { binds: vec![], op: Op::If { cond, args: vec![], then, otherwise: Body::default() } });
+    }
+
+    /// The statements of a body whose names are final, with its results.
+    fn inline(&mut self, body: Body) -> Vec<Id> {
+        self.out.extend(body.stmts);
+        body.results
+    }
+
+    fn thread_names(&mut self) -> Vec<Stmt> {
+        let var = |id, ty| vec![Var { id, ty: Type::Scalar(ty) }];
+        let mut stmts = vec![];
+        if let Some(slot) = self.slot {
+            stmts.push(Stmt { binds: var(slot, Ty::I64), op: Op::Place(Place::Block, 0) });
+        }
+        if self.threads > 1 {
+            let zero = (self.fresh)();
+            stmts.push(Stmt { binds: var(self.thread, Ty::I64), op: Op::Place(Place::Local, 0) });
+            stmts.push(Stmt { binds: var(zero, Ty::I64), op: Op::Const(Scalar::i64(0)) });
+            let test = Op::Apply(Operator::Eq, vec![self.thread, zero]);
+            stmts.push(Stmt { binds: var(self.first, Ty::Bool), op: test });
+        }
+        stmts
+    }
+
+    // ---- memory
+
+    /// Makes shared memory out of scratch while there is room, and slices of global memory out of the rest.
+    fn place_scratch(&mut self, kernel: &Kernel, room: u64) -> u64 {
+        let bytes = |memory: &Memory| {
+            let count = Size::product(&memory.shape).constant()?;
+            count.checked_mul(memory.ty.bytes() as u64)
+        };
+        let shared = |m: &&Memory| m.space == Space::Shared;
+        let mut taken: u64 = self.memories.iter().filter(shared).filter_map(bytes).sum();
+        for (k, memory) in kernel.memories.iter().enumerate() {
+            if memory.space != Space::Scratch {
+                continue;
+            }
+            match bytes(memory).filter(|&bytes| taken.saturating_add(bytes) <= room) {
+                Some(bytes) => {
+                    taken += bytes;
+                    self.memories[k].space = Space::Shared;
+                }
+                None => {
+                    self.slot.get_or_insert_with(&mut self.fresh);
+                    self.spilled.push(MemId(k as u32));
+                    self.memories[k].space = Space::Global(Access::ReadWrite);
+                    self.memories[k].shape.insert(0, kernel.grid[0].clone());
+                }
+            }
+        }
+        taken
+    }
+
+    /// The operation with names and memories as they are now.
+    fn rewritten(&self, op: &Op) -> Op {
+        let mut op = op.clone();
+        let mut rename = |id: &mut Id| *id = *self.renamed.get(id).unwrap_or(id);
+        op.each_operand_mut(&mut rename);
+        op.bodies_mut().into_iter().for_each(|body| body.each_use_mut(&mut rename));
+        if let Some(slot) = self.slot {
+            slice(&mut op, &self.spilled, slot);
+        }
+        op
+    }
+
+    fn accesses(&self, op: &Op) -> Accesses {
+        order::of_op(op, &self.hot, &|monoid| self.memories_of(monoid))
+    }
+
+    /// Waits where somebody may still be at these elements, then notes the accesses.
+    fn access(&mut self, accesses: Accesses) {
+        if self.threads > 1 && self.pending.conflicts(&accesses) {
+            self.barrier();
+        }
+        self.pending.extend(accesses);
+    }
+
+    fn barrier(&mut self) {
+        self.out.push(Stmt { binds: vec![], op: Op::Barrier(crate::code::Scope::Block) });
+        self.pending = Accesses::default();
+    }
+
+    // ---- code of the block
+
+    fn body(&mut self, body: Body) -> Body {
+        let outer = std::mem::take(&mut self.out);
+        for stmt in body.stmts {
+            self.stmt(stmt);
+        }
+        let stmts = std::mem::replace(&mut self.out, outer);
+        let results = body.results.iter().map(|id| *self.renamed.get(id).unwrap_or(id)).collect();
+        Body { params: body.params, stmts, results }
+    }
+
+    fn stmt(&mut self, stmt: Stmt) {
+        if let Op::Lanes { .. } = &stmt.op {
+            return self.lanes(stmt);
+        }
+        let touched = self.accesses(&stmt.op);
+        let unused = stmt.binds.iter().all(|b| !self.used.contains(&b.id));
+        if !contains(&stmt.op, &|op| matches!(op, Op::Lanes { .. })) {
+            let stores = contains(&stmt.op, &|op| matches!(op, Op::Store { .. }));
+            if !stores || self.threads == 1 {
+                self.access(touched);
+                let op = self.rewritten(&stmt.op);
+                return self.out.push(Stmt { binds: stmt.binds, op });
+            }
+            if unused {
+                self.access(touched);
+                let op = self.rewritten(&stmt.op);
+                return self.by_first(Stmt { binds: stmt.binds, op });
+            }
+        }
+        let Stmt { binds, mut op } = stmt;
+        let mut rename = |id: &mut Id| *id = *self.renamed.get(id).unwrap_or(id);
+        op.each_operand_mut(&mut rename);
+        match &mut op {
+            Op::If { then, otherwise, .. } => {
+                let before = self.pending.clone();
+                *then = self.body(std::mem::take(then));
+                let after_then = std::mem::replace(&mut self.pending, before);
+                *otherwise = self.body(std::mem::take(otherwise));
+                self.pending.extend(after_then);
+            }
+            Op::For { body, .. } => {
+                // The turn before may have touched whatever the body touches.
+                let before = self.pending.clone();
+                self.pending.extend(touched);
+                *body = self.body(std::mem::take(body));
+                self.pending.extend(before);
+            }
+            Op::While { cond, body, .. } => {
+                let before = self.pending.clone();
+                self.pending.extend(touched);
+                *cond = self.body(std::mem::take(cond));
+                *body = self.body(std::mem::take(body));
+                self.pending.extend(before);
+                // It ends with the condition, whose reads come after the body's barriers.
+                let mut last = Accesses::default();
+                cond.stmts.iter().for_each(|s| last.extend(self.accesses(&s.op)));
+                self.pending.extend(last);
+            }
+            other => unreachable!("only branches and loops have lanes or stores inside: {other:?}"),
+        }
+        self.out.push(Stmt { binds, op });
+    }
+
+    /// A statement of which only what it stores matters.
+    fn by_first(&mut self, stmt: Stmt) {
+        // Stores that follow each other share a branch.
+        if let Some(Stmt { op: Op::If { cond, then, .. }, binds }) = self.out.last_mut()
+            && *cond == self.first
+            && binds.is_empty()
+        {
+            return then.stmts.push(stmt);
+        }
+        let first = self.first;
+        self.when(first, |s| s.out.push(stmt));
+    }
+
+    fn lanes(&mut self, stmt: Stmt) {
+        let Op::Lanes { lo, hi, body, monoid } = self.rewritten(&stmt.op) else {
+            unreachable!("rewriting keeps the operation")
+        };
+        // What the joining of partial results touches is noted where it happens.
+        self.access(order::accesses(&body, &self.hot, &|_| vec![]));
+        let turns = match (self.numbers.get(&lo), self.numbers.get(&hi)) {
+            (Some(lo), Some(hi)) => Some(hi.saturating_sub(*lo).max(0)),
+            _ => None,
+        };
+        match monoid {
+            Some(monoid) => {
+                let values = self.fold_turns([lo, hi], turns, body, &monoid);
+                self.renamed.extend(stmt.binds.iter().map(|b| b.id).zip(values));
+            }
+            None => self.each_turn([lo, hi], turns, body),
+        }
+    }
+
+    fn each_turn(&mut self, [lo, hi]: [Id; 2], turns: Option<i64>, body: Body) {
+        let turn = self.first_turn(lo);
+        if turns.is_some_and(|n| n <= i64::from(self.threads)) {
+            let arg = body.params[0].id;
+            let write = |s: &mut Self| {
+                s.renamed_inline(body, arg, turn);
+            };
+            if turns == Some(i64::from(self.threads)) {
+                return write(self);
+            }
+            let inside = self.test(Operator::Lt, turn, hi);
+            return self.when(inside, write);
+        }
+        let step = self.number(self.threads.into());
+        self.out.push(Stmt { binds: vec![], op: Op::For { lo: turn, hi, step, init: vec![], body } });
+    }
+
+    /// The first turn of this thread, where threads take turns.
+    fn first_turn(&mut self, lo: Id) -> Id {
+        if self.threads == 1 {
+            return lo;
+        }
+        match self.numbers.get(&lo) {
+            Some(0) => self.thread,
+            _ => self.index(Operator::Add, lo, self.thread),
+        }
+    }
+
+    /// A body whose parameter has a value.
+    fn renamed_inline(&mut self, mut body: Body, param: Id, value: Id) -> Vec<Id> {
+        body.each_use_mut(&mut |id| {
+            if *id == param {
+                *id = value;
+            }
+        });
+        self.inline(body)
+    }
+}
+
+fn slice(op: &mut Op, spilled: &[MemId], slot: Id) {
+    match op {
+        Op::Load { memory, index } | Op::Store { memory, index, .. } if spilled.contains(memory) => {
+            index.insert(0, slot);
+        }
+        _ => {}
+    }
+    for body in op.bodies_mut() {
+        body.stmts.iter_mut().for_each(|s| slice(&mut s.op, spilled, slot));
+    }
+}
+
+fn contains(op: &Op, what: &dyn Fn(&Op) -> bool) -> bool {
+    what(op) || op.bodies().iter().any(|b| b.stmts.iter().any(|s| contains(&s.op, what)))
+}
+
+fn collect_uses(body: &Body, used: &mut HashSet<Id>) {
+    for stmt in &body.stmts {
+        stmt.op.each_operand(&mut |id| {
+            used.insert(id);
+        });
+        stmt.op.bodies().into_iter().for_each(|b| collect_uses(b, used));
+    }
+    used.extend(&body.results);
+}
+
+/// The names that are constants.
+fn numbers(body: &Body) -> HashMap<Id, i64> {
+    let mut found = HashMap::new();
+    fn walk(body: &Body, found: &mut HashMap<Id, i64>) {
+        for stmt in &body.stmts {
+            let value = match &stmt.op {
+                Op::Const(value) if value.ty == Ty::I64 => Some(value.bits as i64),
+                Op::Extent(size) => size.constant().map(|n| n as i64),
+                _ => None,
+            };
+            found.extend(value.zip(stmt.binds.first()).map(|(value, bind)| (bind.id, value)));
+            stmt.op.bodies().into_iter().for_each(|b| walk(b, found));
+        }
+    }
+    walk(body, &mut found);
+    found
+}
