@@ -81,7 +81,7 @@ impl<'g> Product<'g> {
         let fold = &body.stmts[place];
         let Op::Fold { shape: axes, body: item, monoid } = &fold.op else { return None };
         let ([extent], [inner]) = (&axes[..], &item.params[..]) else { return None };
-        let plain = |stmts: &[Stmt]| stmts.iter().all(|s| super::plan::is_plain_stmt(s));
+        let plain = |stmts: &[Stmt]| stmts.iter().all(super::plan::is_plain_stmt);
         let small = |size: &Size| size.constant().is_some_and(|n| n < SMALL);
         if !plain(before) || !plain(after) || !is_plain(item) || [rows, columns, extent].into_iter().any(small) {
             return None;
