@@ -7,7 +7,7 @@ use std::fmt::Write;
 const HEAD: &str = "font-family=\"system-ui, sans-serif\" font-size=\"12\"";
 
 /// The colour of a contestant, and its place in the legend.
-const COLOURS: [(&str, &str); 7] = [
+const COLOURS: [(&str, &str); 12] = [
     (OURS, "#d1495b"),
     ("C", "#30638e"),
     ("C-nt", "#5b9bd5"),
@@ -15,6 +15,11 @@ const COLOURS: [(&str, &str); 7] = [
     ("ndarray", "#8d6a9f"),
     ("faer", "#3d8b63"),
     ("gemm", "#8fbc94"),
+    ("candle", "#c97b63"),
+    ("numpy", "#4d7ea8"),
+    ("numba", "#6aa5a9"),
+    ("JAX", "#7b4b94"),
+    ("torch", "#e07a3f"),
 ];
 
 /// Speeds beside the best of each job: a bar for every contestant.
@@ -46,8 +51,10 @@ pub fn bars(rows: &[Row]) -> String {
         y += 8.0;
     }
     let mut legend = String::new();
-    for (k, (name, colour)) in COLOURS.iter().enumerate() {
-        let x = left + 78.0 * k as f64;
+    let columns = crate::table::columns(rows);
+    let step = (width / columns.len().max(1) as f64).min(78.0);
+    for (k, (name, colour)) in COLOURS.iter().filter(|(name, _)| columns.contains(name)).enumerate() {
+        let x = left + step * k as f64;
         let _ = writeln!(
             legend,
             "<rect x=\"{x}\" y=\"30\" width=\"10\" height=\"10\" fill=\"{colour}\"/><text x=\"{}\" y=\"39\">{name}</text>",

@@ -3,7 +3,6 @@
 use crate::growth::Curve;
 use crate::job::{OURS, Row};
 use crate::machine::Machine;
-use crate::python::Python;
 use crate::timing::Timing;
 use std::fmt::Write;
 
@@ -38,10 +37,18 @@ pub fn row_text(row: &Row) -> String {
 }
 
 /// Contestants in the order of the columns.
-const COLUMNS: [&str; 7] = [OURS, "C", "C-nt", "rayon", "ndarray", "faer", "gemm"];
+pub const COLUMNS: [&str; 12] =
+    [OURS, "C", "C-nt", "rayon", "ndarray", "faer", "gemm", "candle", "numpy", "numba", "JAX", "torch"];
 
-/// The whole page.
-pub fn page(machine: &Machine, rows: &[Row], latencies: &[Timing], python: &Python) -> String {
+/// The columns that have a time.
+pub fn columns(rows: &[Row]) -> Vec<&'static str> {
+    let is_there = |column: &&str| rows.iter().any(|row| row.timings.iter().any(|timing| timing.name == **column));
+    COLUMNS.into_iter().filter(is_there).collect()
+}
+
+/// The whole page. `python` says why Python is not among the contestants.
+pub fn page(machine: &Machine, rows: &[Row], latencies: &[Timing], python: Option<&str>) -> String {
+    let columns = columns(rows);
     let mut page = String::from("# Speed on the CPU\n\n");
     let Machine { command, date, model, compilers, threads, load } = machine;
     let load = load.as_ref().map_or(String::new(), |load| format!("; load average {load} at the end"));
@@ -51,11 +58,11 @@ pub fn page(machine: &Machine, rows: &[Row], latencies: &[Timing], python: &Pyth
         standard library's mathematics; ndarray multiplies matrices with `matrixmultiply`. Outputs are there \
         beforehand; ours come from the pool. \"Share\" is the best other contestant's time over ours: above 1, ours is \
         the fastest. In brackets the same for the fastest run of each, which other work on the machine disturbs less.\n\n";
-    let _ = writeln!(page, "| job | {} | best | share | to reach |", COLUMNS.join(" | "));
-    let _ = writeln!(page, "|---|{}---|---|---|", "---|".repeat(COLUMNS.len()));
+    let _ = writeln!(page, "| job | {} | best | share | to reach |", columns.join(" | "));
+    let _ = writeln!(page, "|---|{}---|---|---|", "---|".repeat(columns.len()));
     for row in rows {
         let _ = write!(page, "| {} |", row.job.title);
-        for column in COLUMNS {
+        for &column in &columns {
             let timing = row.timings.iter().find(|timing| timing.name == column);
             let _ = write!(page, " {} |", timing.map_or("–".to_string(), time));
         }
@@ -67,17 +74,11 @@ pub fn page(machine: &Machine, rows: &[Row], latencies: &[Timing], python: &Pyth
     for latency in latencies {
         let _ = writeln!(page, "| {} | {} | {} |", latency.name, ms(latency.median), ms(latency.least));
     }
-    page += "\nPython, in a process of its own: ";
     match python {
-        Python::Absent(why) => {
-            let _ = writeln!(page, "absent ({why}).");
+        Some(why) => {
+            let _ = writeln!(page, "\nPython is not among the contestants ({why}).");
         }
-        Python::Times(times) => {
-            page += "\n\n| job | contestant | median ms |\n|---|---|---|\n";
-            for (job, contestant, median) in times {
-                let _ = writeln!(page, "| {job} | {contestant} | {median:.2} |");
-            }
-        }
+        None => page += "\nnumpy, numba, JAX and torch ran after the others, in a process of their own.\n",
     }
     page
 }

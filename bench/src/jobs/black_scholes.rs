@@ -100,5 +100,7 @@ fn run(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
         let z = ndarray::ArrayViewMut1::from(z);
         Zip::from(z).and(ss).and(xs).and(ts).par_for_each(|z, &s, &x, &t| *z = price(s, x, t));
     });
+    #[cfg(feature = "candle")]
+    crate::candle::black_scholes(&mut contest, s, x, t, RATE, VOLATILITY)?;
     contest.measure()
 }

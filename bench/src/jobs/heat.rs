@@ -72,5 +72,7 @@ fn run(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
             }
         }
     });
+    #[cfg(feature = "candle")]
+    crate::candle::heat(&mut contest, x, n)?;
     contest.measure()
 }

@@ -140,6 +140,8 @@ fn run_square(bench: &Bench, job: &'static Job, transposed: bool) -> Result<Row,
         contest.fills("ndarray", n * n, move |z| by_ndarray(z, a, b, n, transposed));
     }
     contest.fills("rayon", n * n, move |z| plain(z, a, b, n, transposed));
+    #[cfg(feature = "candle")]
+    crate::candle::matmul(&mut contest, a, b, n, transposed)?;
     contest.measure()
 }
 
@@ -166,6 +168,8 @@ fn run_batched(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
         });
     }
     contest.fills("rayon", len, move |z| each(z, &|z, a, b| plain(z, a, b, n, false)));
+    #[cfg(feature = "candle")]
+    crate::candle::matmul_batched(&mut contest, a, b, count, n)?;
     contest.measure()
 }
 
@@ -190,5 +194,7 @@ fn run_relu(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
         with("ndarray", |z, a, b, n| by_ndarray(z, a, b, n, false));
     }
     with("rayon", |z, a, b, n| plain(z, a, b, n, false));
+    #[cfg(feature = "candle")]
+    crate::candle::matmul_relu(&mut contest, a, b, bias, n)?;
     contest.measure()
 }

@@ -68,6 +68,8 @@ fn run_sum(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
     contest.gives("rayon", || x.par_chunks(CHUNK).map(in_lanes).sum());
     let view = ArrayView1::from(x);
     contest.gives("ndarray", move || view.sum());
+    #[cfg(feature = "candle")]
+    crate::candle::sum(&mut contest, x)?;
     contest.measure()
 }
 
@@ -103,6 +105,8 @@ fn run_dot(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
     });
     let (xs, ys) = (ArrayView1::from(x), ArrayView1::from(y));
     contest.gives("ndarray", move || xs.dot(&ys));
+    #[cfg(feature = "candle")]
+    crate::candle::dot(&mut contest, x, y)?;
     contest.measure()
 }
 
@@ -120,6 +124,8 @@ fn run_row_sums(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
     contest.fills("ndarray", n, move |z| {
         Zip::from(ndarray::ArrayViewMut1::from(z)).and(view.rows()).par_for_each(|z, row| *z = row.sum());
     });
+    #[cfg(feature = "candle")]
+    crate::candle::sums(&mut contest, x, n, 1)?;
     contest.measure()
 }
 
@@ -145,5 +151,7 @@ fn run_column_sums(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
     });
     let view = ArrayView2::from_shape((n, n), x)?;
     contest.fills("ndarray", n, move |z| ndarray::ArrayViewMut1::from(z).assign(&view.sum_axis(Along(0))));
+    #[cfg(feature = "candle")]
+    crate::candle::sums(&mut contest, x, n, 0)?;
     contest.measure()
 }

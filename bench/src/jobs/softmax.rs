@@ -59,5 +59,7 @@ fn run(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
             z *= scale;
         });
     });
+    #[cfg(feature = "candle")]
+    crate::candle::softmax(&mut contest, x, n)?;
     contest.measure()
 }

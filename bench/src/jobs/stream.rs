@@ -54,6 +54,8 @@ fn run_copy(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
     });
     let view = ArrayView1::from(x);
     contest.fills("ndarray", n, move |z| ndarray::ArrayViewMut1::from(z).assign(&view));
+    #[cfg(feature = "candle")]
+    crate::candle::copy(&mut contest, x)?;
     contest.measure()
 }
 
@@ -76,5 +78,7 @@ fn run_saxpy(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
     contest.fills("ndarray", n, move |z| {
         Zip::from(ndarray::ArrayViewMut1::from(z)).and(xs).and(ys).par_for_each(|z, x, y| *z = a * x + y);
     });
+    #[cfg(feature = "candle")]
+    crate::candle::saxpy(&mut contest, a, x, y)?;
     contest.measure()
 }

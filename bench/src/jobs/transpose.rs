@@ -49,5 +49,7 @@ fn run(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
             z.assign(&view.t());
         }
     });
+    #[cfg(feature = "candle")]
+    crate::candle::transpose(&mut contest, x, n)?;
     contest.measure()
 }

@@ -1,7 +1,8 @@
 //! What the book quotes is what the compilers print.
 //!
 //! A listing in a chapter is a comment that names it, and a block of text: `<!-- sir: norm -->`. This test makes the text
-//! again and compares; `BLESS=1` rewrites the chapters. It does not run the code blocks: those are doctests.
+//! again and compares; `BLESS=1` rewrites the chapters. It does not run the code blocks: those are doctests. The gallery
+//! quotes the examples, and that is checked too.
 
 use slyz::prelude::*;
 use slyz_sir::pass::{GRAPH_PASSES, optimize};
@@ -168,6 +169,35 @@ fn equivalents_compile() -> Result {
             let snippet = snippet.replace('\u{1}', "|");
             assert!(code.contains(&snippet), "no code block has `{snippet}`");
         }
+    }
+    Ok(())
+}
+
+/// The gallery quotes the examples: each piece of a quotation, between blank lines, stands as it is in the example that
+/// the section links to.
+#[test]
+fn gallery_quotes_the_examples() -> Result {
+    let root = docs().join("../..");
+    let gallery = fs::read_to_string(root.join("docs/gallery.md"))?;
+    let mut examples = BTreeSet::new();
+    for section in gallery.split("\n## ").skip(1) {
+        let title = section.lines().next().unwrap_or_default();
+        let link = section.split_once("](../crates/slyz/examples/").and_then(|(_, rest)| rest.split_once(')'));
+        let (file, _) = link.ok_or(format!("{title}: no link to an example"))?;
+        let source = fs::read_to_string(root.join("crates/slyz/examples").join(file))?;
+        for quotation in section.split("```rust,ignore\n").skip(1) {
+            let quotation = quotation.split("\n```").next().unwrap_or_default();
+            for piece in quotation.split("\n\n") {
+                assert!(source.contains(piece), "gallery, {title}: {file} does not have\n{piece}");
+            }
+        }
+        examples.insert(file.trim_end_matches(".rs").to_string());
+    }
+    for entry in fs::read_dir(root.join("crates/slyz/examples"))? {
+        let path = entry?.path();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().to_string();
+        let is_program = path.extension().is_some_and(|extension| extension == "rs");
+        assert!(!is_program || examples.contains(&name), "the gallery does not show {name}");
     }
     Ok(())
 }

@@ -5,6 +5,9 @@
 //!                                Value for Rgb<T>           where T: Value     the traced form
 //!                                Lift<Rgb<T>> for Rgb<V>    where V: Lift<T>   either, or mixed, to the traced form
 //!                                Phi, FunctionArg for Rgb<T>        where T: Phi, FunctionArg  in `#[function]`s
+//!                                Additive for Rgb<T>        where T: Additive  sums, part by part
+//!                                Record for Rgb<T>          where T: Value     a result of compiled functions
+//!                                Feed<Rgb<T>> for Rgb<V>    where V: Feed<T>   an argument of compiled functions
 //! ```
 //!
 //! Every trait goes through the fields in order, by the same trait of the field's type; so a field may be a parameter,
@@ -60,15 +63,29 @@ impl Struct {
     }
 
     fn implement(&self) -> TokenStream {
-        let parts = [self.elem(), self.value(), self.lift(), self.phi(), self.arg()];
+        let parts = [
+            self.elem(),
+            self.value(),
+            self.lift(),
+            self.phi(),
+            self.arg(),
+            self.additive(),
+            self.record(),
+            self.feed(),
+        ];
         quote!(#(#parts)*)
     }
 
     /// `impl<T: Class> ::slyz::Class for Name<T> { items }`
     fn impl_for(&self, class: TokenStream, items: TokenStream) -> TokenStream {
+        self.impl_where(class.clone(), class, items)
+    }
+
+    /// `impl<T: Bound> ::slyz::Class for Name<T> { items }`
+    fn impl_where(&self, class: TokenStream, bound: TokenStream, items: TokenStream) -> TokenStream {
         let mut generics = self.generics.clone();
         for param in generics.type_params_mut() {
-            param.bounds.push(syn::parse_quote!(#class));
+            param.bounds.push(syn::parse_quote!(#bound));
         }
         let name = &self.name;
         let (header, args, _) = generics.split_for_impl();
@@ -139,38 +156,74 @@ impl Struct {
         self.impl_for(quote!(::slyz::Value), items)
     }
 
-    /// Its own parameters stand for the result; fresh ones for what is lifted.
     fn lift(&self) -> TokenStream {
+        let (name, (_, target, _)) = (&self.name, self.generics.split_for_impl());
+        let fields = |from: &Type, to: &Type, member: &Member, span| {
+            let value = quote_spanned!(span=> <#from as ::slyz::Lift<#to>>::lift(self.#member));
+            quote!(#member: #value)
+        };
+        let lift = self.between(fields);
+        let items = quote! {
+            #[track_caller]
+            fn lift(self) -> <#name #target as ::slyz::Elem>::Exp { #name { #(#lift),* } }
+        };
+        self.impl_between(quote!(::slyz::Lift), quote!(::slyz::Elem), items)
+    }
+
+    fn feed(&self) -> TokenStream {
+        let class = quote!(::slyz::__private::Feed);
+        let fields = |from: &Type, to: &Type, member: &Member, span| quote_spanned!(span=> <#from as #class<#to>>::feed(&self.#member));
+        let feed = self.between(fields);
+        let items = quote! {
+            fn feed(&self) -> ::slyz::__private::Fed<'_> { ::slyz::__private::Fed::together([#(#feed),*]) }
+        };
+        self.impl_between(class, quote!(::slyz::Value), items)
+    }
+
+    fn additive(&self) -> TokenStream {
+        self.impl_for(quote!(::slyz::Additive), quote!())
+    }
+
+    fn record(&self) -> TokenStream {
+        self.impl_where(quote!(::slyz::__private::Record), quote!(::slyz::Value), quote!())
+    }
+
+    /// The parameter of what stands for a value, beside the one of the value.
+    fn fresh(param: &Ident) -> Ident {
+        format_ident!("__Slyz{param}")
+    }
+
+    /// One expression per field of a trait between two forms of the struct.
+    fn between(&self, field: impl Fn(&Type, &Type, &Member, Span) -> TokenStream) -> Vec<TokenStream> {
+        let one = |Field { member, ty }: &Field| {
+            let mut from = ty.clone();
+            Rename { params: &self.params, fresh: &Self::fresh }.visit_type_mut(&mut from);
+            field(&from, ty, member, ty.span())
+        };
+        self.fields.iter().map(one).collect()
+    }
+
+    /// `impl<T: Bound, V: Class<T>> Class<Name<T>> for Name<V> { items }`: its own parameters stand for the result, fresh
+    /// ones for what is made into it.
+    fn impl_between(&self, class: TokenStream, bound: TokenStream, items: TokenStream) -> TokenStream {
         let name = &self.name;
-        let fresh = |param: &Ident| format_ident!("__Slyz{param}");
         let mut generics = self.generics.clone();
         for param in generics.type_params_mut() {
-            param.bounds.push(syn::parse_quote!(::slyz::Elem));
+            param.bounds.push(syn::parse_quote!(#bound));
         }
         for param in self.generics.type_params() {
-            let (from, to) = (fresh(&param.ident), &param.ident);
+            let (from, to) = (Self::fresh(&param.ident), &param.ident);
             let bounds = param.bounds.iter();
-            generics.params.push(syn::parse_quote!(#from: ::slyz::Lift<#to> #(+ #bounds)*));
+            generics.params.push(syn::parse_quote!(#from: #class<#to> #(+ #bounds)*));
         }
         // Type parameters may follow constant ones, so the order is no concern.
         let (header, _, _) = generics.split_for_impl();
         let (_, target, _) = self.generics.split_for_impl();
         let this = self.with(|param| {
-            let from = fresh(param);
+            let from = Self::fresh(param);
             quote!(#from)
         });
-        let lift = self.literal(|ty, member, span| {
-            let mut from = ty.clone();
-            Rename { params: &self.params, fresh: &fresh }.visit_type_mut(&mut from);
-            quote_spanned!(span=> <#from as ::slyz::Lift<#ty>>::lift(self.#member))
-        });
-        quote! {
-            #[automatically_derived]
-            impl #header ::slyz::Lift<#name #target> for #this {
-                #[track_caller]
-                fn lift(self) -> <#name #target as ::slyz::Elem>::Exp { #lift }
-            }
-        }
+        quote!(#[automatically_derived] impl #header #class<#name #target> for #this { #items })
     }
 
     fn phi(&self) -> TokenStream {

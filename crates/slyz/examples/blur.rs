@@ -15,8 +15,7 @@ type Picture = Arr<[f32; 3], (Rows, Cols)>;
 
 /// `f` of each tap, weighted and added up.
 fn weighted(weights: Arr<f32, Taps>, f: impl Fn(Exp<i64>) -> [Exp<f32>; 3]) -> [Exp<f32>; 3] {
-    let add = monoid([0f32; 3], |[r, g, b], [s, h, c]| [r + s, g + h, b + c]).commutative();
-    fold(add, |k: Idx<Taps>| f(k.i64() - Idx::<Taps>::extent() / 2).map(|c| c * weights.at(k)))
+    sum(|k: Idx<Taps>| f(k.i64() - Idx::<Taps>::extent() / 2).map(|c| c * weights.at(k)))
 }
 
 /// Along the columns of what is blurred along the rows. Outside, the border goes on.

@@ -22,8 +22,7 @@ fn nearest(centres: Arr<[f32; 2], K>, [x, y]: [Exp<f32>; 2]) -> Idx<K> {
 
 /// Lloyd's step: new centres, and how far they moved. A centre without points stays.
 fn step(points: Arr<[f32; 2], N>, centres: Arr<[f32; 2], K>) -> (Arr<[f32; 2], K>, Exp<f32>) {
-    let add = monoid((0f32, 0f32, 0f32), |(x, y, n), (a, b, m)| (x + a, y + b, n + m)).commutative();
-    let totals = scatter(add, |i: Idx<N>| {
+    let totals = scatter(Sum, |i: Idx<N>| {
         let [x, y] = points.at(i);
         (nearest(centres, [x, y]), (x, y, 1f32))
     });

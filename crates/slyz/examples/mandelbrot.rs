@@ -28,10 +28,9 @@ fn colour((x, y, n): (Exp<f32>, Exp<f32>, Exp<u32>), most: u32) -> [Exp<f32>; 3]
 
 /// The part of the plane around `(x, y)`, where a pixel is `pixel` wide. Each is the mean of 3 × 3 samples.
 fn picture(x: Exp<f32>, y: Exp<f32>, pixel: Exp<f32>) -> Arr<[u8; 3], (Rows, Cols)> {
-    let add = || monoid([0f32; 3], |[r, g, b], [s, h, c]| [r + s, g + h, b + c]).commutative();
     let (rows, cols) = (Idx::<Rows>::extent().cast::<f32>(), Idx::<Cols>::extent().cast::<f32>());
     tabulate(|(i, j): Pos<(Rows, Cols)>| {
-        let total = fold(add(), |(k, l): Pos<(Fix<3>, Fix<3>)>| {
+        let total = sum(|(k, l): Pos<(Fix<3>, Fix<3>)>| {
             let cx = x + (j.to::<f32>() + l.to::<f32>() / 3.0 - cols * 0.5) * pixel;
             let cy = y + (i.to::<f32>() + k.to::<f32>() / 3.0 - rows * 0.5) * pixel;
             colour(escape(cx, cy, 1000), 1000)

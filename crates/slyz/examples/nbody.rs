@@ -15,9 +15,8 @@ type Points = Arr<[f32; 2], N>;
 
 /// What all others do to each body. The softening keeps close meetings tame.
 fn pull(place: Points, mass: Arr<f32, N>) -> Points {
-    let add = || monoid([0f32; 2], |[x, y], [a, b]| [x + a, y + b]).commutative();
     place.map(|[x, y]| {
-        fold(add(), |j: Idx<N>| {
+        sum(|j: Idx<N>| {
             let [a, b] = place.at(j);
             let (dx, dy) = (a - x, b - y);
             let near = (dx * dx + dy * dy + 0.0025).rsqrt();
@@ -53,9 +52,8 @@ fn energy(place: Points, speed: Points, mass: Arr<f32, N>) -> (Exp<f32>, Exp<f32
 
 /// The film: old light fades, and each body adds some where it is now; half of the bodies are warm, the others cold.
 fn expose(film: Arr<[f32; 2], (Rows, Cols)>, place: Points) -> Arr<[f32; 2], (Rows, Cols)> {
-    let add = monoid([0f32; 2], |[x, y], [a, b]| [x + a, y + b]).commutative();
     let (rows, cols) = (Idx::<Rows>::extent().cast::<f32>(), Idx::<Cols>::extent().cast::<f32>());
-    let light = scatter(add, |i: Idx<N>| {
+    let light = scatter(Sum, |i: Idx<N>| {
         let [x, y] = place.at(i);
         let (row, col) = ((y * 0.17 + 0.5) * rows, x * 0.17 * rows + cols * 0.5);
         let warm = (i.i64() * 2).lt(Idx::<N>::extent());

@@ -154,9 +154,8 @@ fn ray(y: Exp<f32>, x: Exp<f32>) -> V {
 fn picture() -> Arr<[u8; 3], (Rows, Cols)> {
     let [x, y, z] = EYE;
     let eye = vec3(x, y, z);
-    let add = || monoid(Vec3 { x: 0f32, y: 0f32, z: 0f32 }, |a: V, b: V| a + b).commutative();
     tabulate(|(i, j): Pos<(Rows, Cols)>| {
-        let colour = fold(add(), |(k, l): Pos<(Fix<2>, Fix<2>)>| {
+        let colour = sum(|(k, l): Pos<(Fix<2>, Fix<2>)>| {
             let along = ray(i.to::<f32>() + k.to::<f32>() * 0.5, j.to::<f32>() + l.to::<f32>() * 0.5);
             let (first, hit, normal) = look(eye, along);
             let facing = along.dot(normal);

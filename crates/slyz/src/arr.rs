@@ -1,16 +1,13 @@
 //! Arrays in traced code: a function from positions to elements, and what follows from that.
 
 use crate::axis::{Axis, Fix, Min};
-use crate::elem::{Bits, Elem, Float, Lift, Num, Scalar, handles, lit, tys_of, value_of};
-use crate::exp::Exp;
+use crate::elem::{Elem, Lift, handles, tys_of, value_of};
 use crate::extent::Extent;
 use crate::position::{Idx, Near};
 use crate::record;
 use crate::shape::{Align, Pos, Position, Shape, Stack};
 use crate::trace::{Handle, Loc, on_behalf};
-use half::{bf16, f16};
 use std::marker::PhantomData;
-use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Sub};
 use std::panic::Location;
 
 /// An array of the function being traced: a function from positions of `S` to `T`. It is `Copy`; nothing is computed
@@ -385,130 +382,3 @@ pub fn lift2<A: Elem, B: Elem, U: Elem, V: Lift<U>, S: Align<R>, R: Shape>(
     let at: Loc = Location::caller();
     tabulate_at(at, |p: Pos<S::Out>| f(a.get(at, S::left(p)), b.get(at, S::right(p))))
 }
-
-/// Infix operators: arrays with arrays (aligned), with scalars and with constants.
-macro_rules! infix {
-    ($B:ident; $ts:tt; $($Tr:ident $m:ident),*) => {$(infix!(@ $B; $ts; $Tr $m);)*};
-    (@ $B:ident; ($($t:ident)*); $Tr:ident $m:ident) => {
-        impl<T: $B, S: Align<R>, R: Shape> $Tr<Arr<T, R>> for Arr<T, S> {
-            type Output = Arr<T, S::Out>;
-            #[track_caller]
-            fn $m(self, other: Arr<T, R>) -> Self::Output {
-                let at: Loc = Location::caller();
-                on_behalf(at, || lift2(|a: Exp<T>, b: Exp<T>| $Tr::$m(a, b), self, other))
-            }
-        }
-        #[diagnostic::do_not_recommend]
-        impl<T: $B, S: Shape> $Tr<Exp<T>> for Arr<T, S> {
-            type Output = Arr<T, S>;
-            #[track_caller]
-            fn $m(self, other: Exp<T>) -> Self {
-                let at: Loc = Location::caller();
-                on_behalf(at, || self.map(|a: Exp<T>| $Tr::$m(a, other)))
-            }
-        }
-        #[diagnostic::do_not_recommend]
-        impl<T: $B, S: Shape> $Tr<T> for Arr<T, S> {
-            type Output = Arr<T, S>;
-            #[track_caller]
-            fn $m(self, other: T) -> Self {
-                let at: Loc = Location::caller();
-                on_behalf(at, || self.map(|a: Exp<T>| $Tr::$m(a, other)))
-            }
-        }
-        #[diagnostic::do_not_recommend]
-        impl<T: $B, S: Shape> $Tr<Arr<T, S>> for Exp<T> {
-            type Output = Arr<T, S>;
-            #[track_caller]
-            fn $m(self, other: Arr<T, S>) -> Arr<T, S> {
-                let at: Loc = Location::caller();
-                on_behalf(at, || other.map(|b: Exp<T>| $Tr::$m(self, b)))
-            }
-        }
-        $(#[diagnostic::do_not_recommend]
-        impl<S: Shape> $Tr<Arr<$t, S>> for $t {
-            type Output = Arr<$t, S>;
-            #[track_caller]
-            fn $m(self, other: Arr<$t, S>) -> Arr<$t, S> {
-                let at: Loc = Location::caller();
-                on_behalf(at, || other.map(|b: Exp<$t>| $Tr::$m(lit(self), b)))
-            }
-        })*
-    };
-}
-infix!(Num; (f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64); Add add, Sub sub, Mul mul, Div div, Rem rem);
-infix!(Bits; (i8 i16 i32 i64 u8 u16 u32 u64 bool); BitAnd bitand, BitOr bitor, BitXor bitxor);
-
-impl<T: Num, S: Shape> Neg for Arr<T, S> {
-    type Output = Self;
-    #[track_caller]
-    fn neg(self) -> Self {
-        let at: Loc = Location::caller();
-        on_behalf(at, || self.map(|a: Exp<T>| -a))
-    }
-}
-
-impl<T: Bits, S: Shape> Not for Arr<T, S> {
-    type Output = Self;
-    #[track_caller]
-    fn not(self) -> Self {
-        let at: Loc = Location::caller();
-        on_behalf(at, || self.map(|a: Exp<T>| !a))
-    }
-}
-
-impl<T: Scalar, S: Shape> Arr<T, S> {
-    /// Each element converted to another type.
-    ///
-    /// ```
-    /// use slyz::prelude::*;
-    /// axis!(N);
-    /// fn whole(x: Arr<f32, N>) -> Arr<i32, N> { x.cast::<i32>() }
-    /// ```
-    #[track_caller]
-    pub fn cast<U: Scalar>(self) -> Arr<U, S> {
-        let at: Loc = Location::caller();
-        on_behalf(at, || self.map(|a: Exp<T>| a.cast::<U>()))
-    }
-}
-
-impl<T: Num, S: Shape> Arr<T, S> {
-    /// The absolute value of each element.
-    ///
-    /// ```
-    /// use slyz::prelude::*;
-    /// axis!(N);
-    /// fn error(x: Arr<f32, N>, y: Arr<f32, N>) -> Exp<f32> { (x - y).abs().max() }
-    /// ```
-    #[track_caller]
-    pub fn abs(self) -> Self {
-        let at: Loc = Location::caller();
-        on_behalf(at, || self.map(|a: Exp<T>| a.abs()))
-    }
-}
-
-/// Mathematics of one argument, element by element.
-macro_rules! maths {
-    ($($m:ident)*) => {
-        /// Mathematics of one argument, element by element; what each means is said at [`Exp`].
-        ///
-        /// ```
-        /// use slyz::prelude::*;
-        /// axis!(N);
-        /// let f = compile(|x: Arr<f32, N>| (x.sqrt(), x.exp().ln().round(), x.recip().floor()))?;
-        /// let (roots, same, floors) = f.call(&[4.0f32, 1.0])?;
-        /// assert_eq!((roots.to_vec()?, same.to_vec()?, floors.to_vec()?), (vec![2.0, 1.0], vec![4.0, 1.0], vec![0.0, 1.0]));
-        /// # Ok::<(), slyz::Error>(())
-        /// ```
-        impl<T: Float, S: Shape> Arr<T, S> {$(
-            #[doc = concat!("`", stringify!($m), "` of each element.")]
-            #[track_caller]
-            pub fn $m(self) -> Self {
-                let at: Loc = Location::caller();
-                on_behalf(at, || self.map(|a: Exp<T>| a.$m()))
-            }
-        )*}
-    };
-}
-maths!(floor ceil round trunc sqrt rsqrt cbrt recip exp exp2 exp_m1 ln log2 log10 ln_1p sin cos tan asin acos atan
-    sinh cosh tanh erf);

@@ -2,16 +2,16 @@
 
 use crate::arr::Arr;
 use crate::axis::Axis;
-use crate::elem::{Elem, Scalar, parts_of};
+use crate::elem::{Elem, Scalar, Value, handles, parts_of, value_of};
 use crate::error::{CallError, Error};
 use crate::exp::Exp;
 use crate::explain::Explanation;
 use crate::extent::{Env, Extent};
 use crate::feed::{Fed, Feed, arguments, solve};
-use crate::position::{At, Idx};
+use crate::position::Idx;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
-use crate::trace::{self, Handle, Leaf, Loc, Out, Slot};
+use crate::trace::{self, Loc, Out, Slot};
 use slyz_run::{Device, Executable};
 use slyz_sir::graph::{Graph, Require};
 use slyz_sir::size::{Size, SizeOrigin, SizeVar};
@@ -20,7 +20,16 @@ use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// A parameter of a compiled function: `Arr`, `Exp` or `Idx`.
+/// A parameter of a compiled function: `Arr`, `Exp`, `Idx`, or tuples, `[_; N]` and derived structs of `Exp` and `Idx`.
+///
+/// ```
+/// use slyz::prelude::*;
+/// #[derive(Clone, Copy, Debug, PartialEq, slyz::Elem)]
+/// struct Point<T> { x: T, y: T }
+/// let f = compile(|p: Point<Exp<f32>>, (a, b): (Exp<f32>, Exp<u32>)| Point { x: p.y * a, y: p.x + b.cast::<f32>() })?;
+/// assert_eq!(f.call(Point { x: 1.0, y: 2.0 }, (10.0, 3))?.value()?, Point { x: 20.0, y: 4.0 });
+/// # Ok::<(), slyz::Error>(())
+/// ```
 ///
 /// ```
 /// use slyz::prelude::*;
@@ -30,7 +39,7 @@ use std::sync::Arc;
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a compiled function",
-    label = "expected `Arr<T, S>` or `Exp<T>`"
+    label = "expected `Arr<T, S>`, `Exp<T>`, or a tuple or derived struct of `Exp`s"
 )]
 pub trait Param: Copy {
     #[doc(hidden)]
@@ -44,20 +53,11 @@ impl<T: Elem, S: Shape> Param for Arr<T, S> {
     }
 }
 
-fn scalar_parameter(at: Loc, leaves: Vec<Leaf>) -> Handle {
-    let handles = trace::parameter(at, Slot { axes: vec![], names: vec![], leaves });
-    handles.first().copied().unwrap_or(Handle::POISON)
-}
-
-impl<T: Scalar> Param for Exp<T> {
+#[diagnostic::do_not_recommend]
+impl<V: Value> Param for V {
     fn make(at: Loc) -> Self {
-        Exp::new(scalar_parameter(at, parts_of::<T>().to_vec()))
-    }
-}
-
-impl<A: Axis> Param for Idx<A> {
-    fn make(at: Loc) -> Self {
-        Idx::new(scalar_parameter(at, parts_of::<At<A>>().to_vec()))
+        let leaves = parts_of::<V::Elem>().to_vec();
+        value_of(&trace::parameter(at, Slot { axes: vec![], names: vec![], leaves }))
     }
 }
 
@@ -74,7 +74,8 @@ impl Results {
     }
 }
 
-/// What a compiled function gives back: `Arr`, `Exp`, `Idx`, or tuples of them. A call gives tensors.
+/// What a compiled function gives back: `Arr`, `Exp`, `Idx`, derived structs of scalars, or tuples and `[_; N]` of all
+/// these. A call gives tensors; a struct comes as one.
 ///
 /// ```
 /// use slyz::prelude::*;
@@ -85,7 +86,7 @@ impl Results {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "a compiled function cannot return `{Self}`",
-    label = "expected `Arr<T, S>`, `Exp<T>`, or a tuple of them"
+    label = "expected `Arr<T, S>`, `Exp<T>`, a derived struct of `Exp`s, or a tuple of them"
 )]
 pub trait Output {
     /// What a call gives.
@@ -113,23 +114,31 @@ impl<T: Elem, S: Shape> Output for Arr<T, S> {
     }
 }
 
-impl<T: Scalar> Output for Exp<T> {
-    type Host = Tensor<T, ()>;
+/// Traced values that come back as one tensor. A tuple is no record: its parts come back one by one.
+#[doc(hidden)]
+pub trait Record: Value {}
+
+impl<T: Scalar> Record for Exp<T> {}
+impl<A: Axis> Record for Idx<A> {}
+
+#[diagnostic::do_not_recommend]
+impl<V: Record> Output for V {
+    type Host = Tensor<V::Elem, ()>;
     fn outs(self, out: &mut Outs) {
-        out.0.push(Out::Scalar(self.handle()))
+        out.0.extend(handles(self).into_iter().map(Out::Scalar))
     }
-    fn read(results: &mut Results) -> Tensor<T, ()> {
+    fn read(results: &mut Results) -> Tensor<V::Elem, ()> {
         results.tensor()
     }
 }
 
-impl<A: Axis> Output for Idx<A> {
-    type Host = Tensor<At<A>, ()>;
+impl<A: Output, const N: usize> Output for [A; N] {
+    type Host = [A::Host; N];
     fn outs(self, out: &mut Outs) {
-        out.0.push(Out::Scalar(self.handle()))
+        self.into_iter().for_each(|part| part.outs(out))
     }
-    fn read(results: &mut Results) -> Tensor<At<A>, ()> {
-        results.tensor()
+    fn read(results: &mut Results) -> Self::Host {
+        std::array::from_fn(|_| A::read(results))
     }
 }
 

@@ -173,6 +173,22 @@ pub trait Num: Scalar {
     const HIGHEST: Self;
 }
 
+/// What can be added up: numbers, and tuples, `[_; N]` and derived structs of numbers, which are added part by part.
+///
+/// ```
+/// use slyz::{Additive, Arr, Axis};
+/// fn total<T: Additive, A: Axis>(x: Arr<T, A>) -> T::Exp { x.sum() }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be added up",
+    note = "sums are of numbers, and of tuples, `[_; N]` and derived structs of numbers; count `bool`s with `.count()`"
+)]
+pub trait Additive: Elem {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Num> Additive for T {}
+impl<T: Additive, const N: usize> Additive for [T; N] {}
+
 /// Floating-point numbers.
 ///
 /// ```
@@ -388,6 +404,7 @@ macro_rules! tuples {
             fn store(self, out: &mut Vec<Constant>) { $(self.$i.store(out);)* }
             fn load(next: &mut dyn FnMut() -> Constant) -> Self { ($($T::load(next),)*) }
         }
+        impl<$($T: Additive),*> Additive for ($($T,)*) {}
         impl<$($V: Value),*> Value for ($($V,)*) {
             type Elem = ($($V::Elem,)*);
             fn leaves(self, out: &mut Vec<Handle>) { $(self.$i.leaves(out);)* }

@@ -2,14 +2,14 @@
 
 use crate::arr::Arr;
 use crate::axis::Axis;
-use crate::elem::{Elem, Scalar, tys_of};
+use crate::elem::{Elem, Scalar, Value, tys_of};
 use crate::error::CallError;
 use crate::exp::Exp;
 use crate::extent::{Env, Extent, NoValue};
 use crate::position::{At, Idx};
 use crate::shape::Shape;
 use crate::tensor::Tensor;
-use crate::trace::Slot;
+use crate::trace::{Leaf, Slot};
 use slyz_run::{ArrayData, Buffer};
 use slyz_sir::types::Scalar as Constant;
 
@@ -18,6 +18,12 @@ enum Data<'a> {
     Host(&'a [u8]),
     Split(Vec<u8>),
     Device(&'a Buffer),
+}
+
+/// One leaf of an argument without axes.
+enum Part<'a> {
+    Value(Constant),
+    Data(Data<'a>),
 }
 
 /// An argument, taken apart into buffers: what [`Feed`] makes of it, and nothing to use on its own.
@@ -29,13 +35,33 @@ enum Data<'a> {
 pub struct Fed<'a>(Kind<'a>);
 
 enum Kind<'a> {
-    Scalar(Constant),
+    /// One part per leaf of a scalar, tuple or struct.
+    Parts(Vec<Part<'a>>),
     Array {
         /// Unknown for a flat slice.
         dims: Option<Vec<u64>>,
         len: u64,
         leaves: Vec<Data<'a>>,
     },
+}
+
+impl<'a> Fed<'a> {
+    fn value(value: Constant) -> Fed<'a> {
+        Fed(Kind::Parts(vec![Part::Value(value)]))
+    }
+
+    /// Arguments without axes as one; for tuples, `[_; N]` and derived structs.
+    #[doc(hidden)]
+    pub fn together(parts: impl IntoIterator<Item = Fed<'a>>) -> Fed<'a> {
+        let mut all = vec![];
+        for Fed(kind) in parts {
+            match kind {
+                Kind::Parts(parts) => all.extend(parts),
+                Kind::Array { leaves, .. } => all.extend(leaves.into_iter().map(Part::Data)),
+            }
+        }
+        Fed(Kind::Parts(all))
+    }
 }
 
 /// What may be passed for a parameter `P`.
@@ -47,6 +73,7 @@ enum Kind<'a> {
 /// let data = vec![1.0f32, 2.0, 3.0, 4.0];
 /// assert_eq!(f.call(&[[1.0f32, 2.0], [3.0, 4.0]], 1.0)?.value()?, 10.0);
 /// assert_eq!(f.call((&data, [2, 2]), 1.0)?.value()?, 10.0);
+/// assert_eq!(f.call(&vec![[1.0f32, 2.0], [3.0, 4.0]], 1.0)?.value()?, 10.0);
 /// assert_eq!(f.call(&Tensor::from_vec([2, 2], data)?, 1.0)?.value()?, 10.0);
 /// # Ok::<(), slyz::Error>(())
 /// ```
@@ -54,6 +81,7 @@ enum Kind<'a> {
     message = "`{Self}` cannot be passed for a parameter `{P}`",
     label = "wrong argument",
     note = "an `Arr<T, S>` takes `&[T]`, `&Vec<T>`, `&[T; N]`, `(&[T], [rows, cols])` or `&Tensor<T, S>`; an `Exp<T>` takes a `T`",
+    note = "for a matrix also `&[[T; M]]`, `&Vec<[T; M]>` and `&[[T; M]; N]`",
     note = "a `Tensor` whose axes have other names is renamed with `.rename::<S>()?`, which checks the sizes"
 )]
 pub trait Feed<P> {
@@ -107,15 +135,34 @@ pub(crate) fn scalar_at(ty: slyz_sir::types::Ty, bytes: &[u8], place: usize) -> 
 
 impl<T: Scalar> Feed<Exp<T>> for T {
     fn feed(&self) -> Fed<'_> {
-        Fed(Kind::Scalar(self.scalar()))
+        Fed::value(self.scalar())
     }
 }
 
 impl<A: Axis> Feed<Idx<A>> for At<A> {
     fn feed(&self) -> Fed<'_> {
-        Fed(Kind::Scalar(Constant::i64(self.get() as i64)))
+        Fed::value(Constant::i64(self.get() as i64))
     }
 }
+
+impl<P, A: Feed<P>, const N: usize> Feed<[P; N]> for [A; N] {
+    fn feed(&self) -> Fed<'_> {
+        Fed::together(self.iter().map(A::feed))
+    }
+}
+
+macro_rules! tuples {
+    ($($P:ident $A:ident $i:tt),*) => {
+        impl<$($P, $A: Feed<$P>),*> Feed<($($P,)*)> for ($($A,)*) {
+            fn feed(&self) -> Fed<'_> { Fed::together([$(self.$i.feed()),*]) }
+        }
+    };
+}
+tuples!(P A 0, Q B 1);
+tuples!(P A 0, Q B 1, R C 2);
+tuples!(P A 0, Q B 1, R C 2, S D 3);
+tuples!(P A 0, Q B 1, R C 2, S D 3, T E 4);
+tuples!(P A 0, Q B 1, R C 2, S D 3, T E 4, U F 5);
 
 impl<T: Elem, S: Shape> Feed<Arr<T, S>> for &[T] {
     fn feed(&self) -> Fed<'_> {
@@ -135,18 +182,31 @@ impl<T: Elem, S: Shape, const N: usize> Feed<Arr<T, S>> for &[T; N] {
     }
 }
 
-impl<T: Elem, A: Axis, B: Axis, const N: usize, const M: usize> Feed<Arr<T, (A, B)>> for &[[T; M]; N] {
-    fn feed(&self) -> Fed<'_> {
-        flat(self.as_flattened(), Some(vec![N as u64, M as u64]))
-    }
+fn rows<T: Elem, const M: usize>(data: &[[T; M]]) -> Fed<'_> {
+    flat(data.as_flattened(), Some(vec![data.len() as u64, M as u64]))
 }
 
-impl<T: Elem, A: Axis, B: Axis, C: Axis, const N: usize, const M: usize, const K: usize> Feed<Arr<T, (A, B, C)>>
-    for &[[[T; K]; M]; N]
-{
-    fn feed(&self) -> Fed<'_> {
-        flat(self.as_flattened().as_flattened(), Some(vec![N as u64, M as u64, K as u64]))
-    }
+fn layers<T: Elem, const M: usize, const K: usize>(data: &[[[T; K]; M]]) -> Fed<'_> {
+    flat(data.as_flattened().as_flattened(), Some(vec![data.len() as u64, M as u64, K as u64]))
+}
+
+/// Nested arrays tell the sizes of matrices and cubes.
+macro_rules! nested {
+    ($([$($N:ident)?] $Rows:ty, $Layers:ty;)*) => {$(
+        impl<T: Elem, A: Axis, B: Axis, $(const $N: usize,)? const M: usize> Feed<Arr<T, (A, B)>> for $Rows {
+            fn feed(&self) -> Fed<'_> { rows(&self[..]) }
+        }
+        impl<T: Elem, A: Axis, B: Axis, C: Axis, $(const $N: usize,)? const M: usize, const K: usize>
+            Feed<Arr<T, (A, B, C)>> for $Layers
+        {
+            fn feed(&self) -> Fed<'_> { layers(&self[..]) }
+        }
+    )*};
+}
+nested! {
+    [N] &[[T; M]; N], &[[[T; K]; M]; N];
+    [] &[[T; M]], &[[[T; K]; M]];
+    [] &Vec<[T; M]>, &Vec<[[T; K]; M]>;
 }
 
 impl<T: Elem, S: Shape, D: AsRef<[T]> + ?Sized, const R: usize> Feed<Arr<T, S>> for (&D, [usize; R]) {
@@ -169,13 +229,7 @@ impl<T: Elem, S: Shape> Feed<Arr<T, S>> for &Tensor<T, S> {
     }
 }
 
-impl<T: Scalar> Feed<Exp<T>> for &Tensor<T, ()> {
-    fn feed(&self) -> Fed<'_> {
-        tensor(self)
-    }
-}
-
-impl<A: Axis> Feed<Idx<A>> for &Tensor<At<A>, ()> {
+impl<T: Elem<Exp = V>, V: Value<Elem = T>> Feed<V> for &Tensor<T, ()> {
     fn feed(&self) -> Fed<'_> {
         tensor(self)
     }
@@ -329,31 +383,48 @@ pub(crate) fn arguments<'a>(
         let shape = slot.axes.iter().map(|axis| axis.eval(env).map_err(|_| overflow(axis)));
         let shape: Vec<u64> = shape.collect::<Result<_, _>>()?;
         match kind {
-            Kind::Scalar(value) => {
-                if let Some((axis, name)) = slot.leaves.first().and_then(|leaf| leaf.axis.as_ref()) {
-                    check_position(k + 1, 0, value.bits, axis, name, env)?;
+            Kind::Parts(parts) => {
+                for (leaf, part) in slot.leaves.iter().zip(parts) {
+                    out.push(match part {
+                        Part::Value(value) => {
+                            if let Some((axis, name)) = &leaf.axis {
+                                check_position(k + 1, 0, value.bits, axis, name, env)?;
+                            }
+                            slyz_run::Argument::Scalar(*value)
+                        }
+                        Part::Data(data) => array_argument(k + 1, leaf, &shape, data, env)?,
+                    });
                 }
-                out.push(slyz_run::Argument::Scalar(*value));
             }
             Kind::Array { leaves, .. } => {
                 for (leaf, data) in slot.leaves.iter().zip(leaves) {
-                    let data = match data {
-                        Data::Host(bytes) => ArrayData::Host(bytes),
-                        Data::Split(bytes) => ArrayData::Host(bytes),
-                        Data::Device(buffer) => ArrayData::Buffer(buffer),
-                    };
-                    if let Some((axis, name)) = &leaf.axis {
-                        for (element, bytes) in data.bytes().chunks_exact(8).enumerate() {
-                            let place = bytes.try_into().map_or(u64::MAX, u64::from_ne_bytes);
-                            check_position(k + 1, element, place, axis, name, env)?;
-                        }
-                    }
-                    out.push(slyz_run::Argument::Array { ty: leaf.ty, shape: shape.clone(), data });
+                    out.push(array_argument(k + 1, leaf, &shape, data, env)?);
                 }
             }
         }
     }
     Ok(out)
+}
+
+fn array_argument<'a>(
+    argument: usize,
+    leaf: &Leaf,
+    shape: &[u64],
+    data: &'a Data<'a>,
+    env: &Env,
+) -> Result<slyz_run::Argument<'a>, CallError> {
+    let data = match data {
+        Data::Host(bytes) => ArrayData::Host(bytes),
+        Data::Split(bytes) => ArrayData::Host(bytes),
+        Data::Device(buffer) => ArrayData::Buffer(buffer),
+    };
+    if let Some((axis, name)) = &leaf.axis {
+        for (element, bytes) in data.bytes().chunks_exact(8).enumerate() {
+            let place = bytes.try_into().map_or(u64::MAX, u64::from_ne_bytes);
+            check_position(argument, element, place, axis, name, env)?;
+        }
+    }
+    Ok(slyz_run::Argument::Array { ty: leaf.ty, shape: shape.to_vec(), data })
 }
 
 fn check_position(

@@ -1,15 +1,16 @@
-//! Folds, scans, scatters and filters, and the monoids they work with.
+//! Folds, scans, scatters and filters, and the monoids they work with. What goes along one axis is recorded by `along.rs`.
 
-use crate::arr::{Arr, tabulate_at};
+use crate::along::{self, Along};
+use crate::arr::Arr;
 use crate::axis::Axis;
-use crate::elem::{Elem, Lift, Num, handles, lit, tys_of, value_of};
+use crate::elem::{Additive, Elem, Float, Lift, Num, Value, handles, lit, tys_of, value_of};
 use crate::exp::Exp;
 use crate::extent::Extent;
-use crate::position::{Idx, Near};
+use crate::position::{At, Idx, Near};
 use crate::record::{self, MonoidParts};
-use crate::shape::{AxisNamed, AxisNo, Inner, Pos, Position, Shape};
+use crate::shape::{AxisNamed, AxisNo, Inner, Position, Shape};
 use crate::trace::{Handle, Loc, Ty, on_behalf};
-use slyz_sir::ops::{Operator, Unit};
+use slyz_sir::ops::Operator;
 use slyz_sir::types::Scalar as Constant;
 use std::panic::Location;
 
@@ -55,14 +56,6 @@ macro_rules! monoids {
     )*};
 }
 monoids! {
-    /// The sum; 0 of nothing.
-    ///
-    /// ```
-    /// use slyz::prelude::*;
-    /// axis!(N);
-    /// fn prefixes(x: Arr<f32, N>) -> Arr<f32, N> { x.scan(Sum) }
-    /// ```
-    Sum [<T: Num>] T, |a, b| a + b, T::ZERO;
     /// The product; 1 of nothing.
     ///
     /// ```
@@ -103,6 +96,42 @@ monoids! {
     /// fn prefixes(x: Arr<bool, N>) -> Arr<bool, N> { x.scan(All) }
     /// ```
     All [] bool, |a, b| a & b, true;
+}
+
+/// The sum; 0 of nothing. Tuples, `[_; N]` and derived structs of numbers are added part by part.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// fn prefixes(x: Arr<f32, N>) -> Arr<f32, N> { x.scan(Sum) }
+/// let f = compile(|x: Arr<(f32, u32), N>| x.fold(Sum))?;
+/// let (floats, whole) = f.call(&[(0.5f32, 1u32), (1.5, 2)])?;
+/// assert_eq!((floats.value()?, whole.value()?), (2.0, 3));
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Sum;
+
+impl<T: Additive> Monoid<T> for Sum {
+    #[track_caller]
+    fn unit(&self) -> T::Exp {
+        value_of(&zeros(Location::caller(), &tys_of::<T>()))
+    }
+    #[track_caller]
+    fn op(&self, a: T::Exp, b: T::Exp) -> T::Exp {
+        value_of(&add(Location::caller(), &handles(a), &handles(b)))
+    }
+    fn is_commutative(&self) -> bool {
+        true
+    }
+}
+
+fn zeros(at: Loc, tys: &[Ty]) -> Vec<Handle> {
+    tys.iter().map(|&ty| record::constant(at, Constant::from_int(ty, 0))).collect()
+}
+
+fn add(at: Loc, a: &[Handle], b: &[Handle]) -> Vec<Handle> {
+    a.iter().zip(b).map(|(&a, &b)| record::apply(at, Operator::Add, &[a, b])).collect()
 }
 
 /// A monoid made with [`monoid`].
@@ -205,6 +234,30 @@ where
     fold_at::<S, T, V>(Location::caller(), &m, f)
 }
 
+/// The sum of `f(p)` over all positions: of numbers, or of tuples, `[_; N]` and structs of them, part by part.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// let f = compile(|x: Arr<f32, N>, y: Arr<f32, N>| sum(|i| x.at(i) * y.at(i)))?;
+/// assert_eq!(f.call(&[1.0f32, 2.0], &[3.0f32, 4.0])?.value()?, 11.0);
+/// let f = compile(|x: Arr<f32, N>| sum(|i| [x.at(i), x.at(i) * x.at(i)]))?;
+/// let [first, second] = f.call(&[1.0f32, 2.0])?;
+/// assert_eq!((first.value()?, second.value()?), (3.0, 5.0));
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[track_caller]
+pub fn sum<S, P, T, V, W>(f: impl Fn(P) -> V) -> W
+where
+    S: Shape<Pos = P>,
+    P: Position<Shape = S>,
+    T: Additive + Elem<Exp = W>,
+    V: Lift<T>,
+    W: Value<Elem = T>,
+{
+    fold_at::<S, T, V>(Location::caller(), &Sum, f)
+}
+
 macro_rules! folds {
     ($($(#[$doc:meta])* $name:ident $M:ident;)*) => {$(
         $(#[$doc])*
@@ -221,16 +274,6 @@ macro_rules! folds {
     )*};
 }
 folds! {
-    /// The sum of `f(p)` over all positions.
-    ///
-    /// ```
-    /// use slyz::prelude::*;
-    /// axis!(N);
-    /// let f = compile(|x: Arr<f32, N>, y: Arr<f32, N>| sum(|i| x.at(i) * y.at(i)))?;
-    /// assert_eq!(f.call(&[1.0f32, 2.0], &[3.0f32, 4.0])?.value()?, 11.0);
-    /// # Ok::<(), slyz::Error>(())
-    /// ```
-    sum Sum;
     /// The product of `f(p)` over all positions.
     ///
     /// ```
@@ -345,8 +388,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     where
         S: AxisNo<I>,
     {
-        let at: Loc = Location::caller();
-        tabulate_at(at, |rest: Pos<S::Rest>| fold_at::<S::Axis, T, _>(at, &m, |k| self.get(at, S::join(rest, k))))
+        self.fold_along(Location::caller(), I, &m)
     }
 
     /// The elements along the axis of that name combined.
@@ -357,12 +399,11 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     /// fn rows(x: Arr<f32, (N, M)>) -> Arr<f32, N> { x.fold_over(M, Sum) }
     /// ```
     #[track_caller]
-    pub fn fold_over<X: Axis, I>(self, _: X, m: impl Monoid<T>) -> Arr<T, S::Rest>
+    pub fn fold_over<X: Axis, AxisNumber>(self, _: X, m: impl Monoid<T>) -> Arr<T, S::Rest>
     where
-        S: AxisNamed<X, I>,
+        S: AxisNamed<X, AxisNumber>, // a shape may name an axis twice: say which with `fold_axis::<0>(m)`
     {
-        let at: Loc = Location::caller();
-        tabulate_at(at, |rest: Pos<S::Rest>| fold_at::<X, T, _>(at, &m, |k| self.get(at, S::join(rest, k))))
+        self.fold_along(Location::caller(), S::NUMBER, &m)
     }
 
     /// The elements along the innermost axis combined.
@@ -377,8 +418,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     where
         S: Inner,
     {
-        let at: Loc = Location::caller();
-        tabulate_at(at, |outer: Pos<S::Outer>| fold_at::<S::Inner, T, _>(at, &m, |k| self.get(at, S::snoc(outer, k))))
+        self.fold_along(Location::caller(), S::axes().len() - 1, &m)
     }
 
     /// Inclusive prefixes along the innermost axis.
@@ -395,10 +435,106 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     where
         S: Inner,
     {
-        let at: Loc = Location::caller();
-        Arr::new(with_parts(at, &m, |parts| {
-            record::scan(at, &S::axes(), &mut |position| handles(self.get(at, value_of(position))), parts)
-        }))
+        self.scan_along(Location::caller(), S::axes().len() - 1, &m, false)
+    }
+
+    /// Inclusive prefixes along axis number `I`; the outermost is 0. Along any but the innermost axis the array is turned
+    /// and turned back, which costs a temporary of its size.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// let f = compile(|x: Arr<f32, (N, M)>| x.scan_axis::<0>(Sum))?;
+    /// assert_eq!(f.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.to_vec()?, [1.0, 2.0, 4.0, 6.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn scan_axis<const I: usize>(self, m: impl Monoid<T>) -> Arr<T, S>
+    where
+        S: AxisNo<I>,
+    {
+        self.scan_along(Location::caller(), I, &m, false)
+    }
+
+    /// Inclusive prefixes along the axis of that name.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// fn running(x: Arr<f32, (N, M)>) -> Arr<f32, (N, M)> { x.scan_over(N, Sum) }
+    /// assert_eq!(compile(running)?.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.to_vec()?, [1.0, 2.0, 4.0, 6.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn scan_over<X: Axis, AxisNumber>(self, _: X, m: impl Monoid<T>) -> Arr<T, S>
+    where
+        S: AxisNamed<X, AxisNumber>, // a shape may name an axis twice: say which with `scan_axis::<0>(m)`
+    {
+        self.scan_along(Location::caller(), S::NUMBER, &m, false)
+    }
+
+    /// Exclusive prefixes along the innermost axis: each without its own element, so the first is neutral.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|counts: Arr<u32, N>| counts.scan_exclusive(Sum))?; // where each group starts
+    /// assert_eq!(f.call(&[3, 1, 2])?.to_vec()?, [0, 3, 4]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn scan_exclusive(self, m: impl Monoid<T>) -> Arr<T, S>
+    where
+        S: Inner,
+    {
+        self.scan_along(Location::caller(), S::axes().len() - 1, &m, true)
+    }
+
+    /// Exclusive prefixes along axis number `I`; the outermost is 0.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// let f = compile(|x: Arr<f32, (N, M)>| x.scan_exclusive_axis::<0>(Sum))?;
+    /// assert_eq!(f.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.to_vec()?, [0.0, 0.0, 1.0, 2.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn scan_exclusive_axis<const I: usize>(self, m: impl Monoid<T>) -> Arr<T, S>
+    where
+        S: AxisNo<I>,
+    {
+        self.scan_along(Location::caller(), I, &m, true)
+    }
+
+    /// Exclusive prefixes along the axis of that name.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// fn before(x: Arr<f32, (N, M)>) -> Arr<f32, (N, M)> { x.scan_exclusive_over(N, Sum) }
+    /// assert_eq!(compile(before)?.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.to_vec()?, [0.0, 0.0, 1.0, 2.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn scan_exclusive_over<X: Axis, AxisNumber>(self, _: X, m: impl Monoid<T>) -> Arr<T, S>
+    where
+        S: AxisNamed<X, AxisNumber>, // a shape may name an axis twice: say which with `scan_exclusive_axis::<0>(m)`
+    {
+        self.scan_along(Location::caller(), S::NUMBER, &m, true)
+    }
+
+    /// The array, to go along one of its axes.
+    pub(crate) fn along(self, number: usize) -> Along {
+        Along { array: self.handle(), count: tys_of::<T>().len(), axes: S::axes(), number }
+    }
+
+    fn fold_along<R: Shape>(self, at: Loc, number: usize, m: &impl Monoid<T>) -> Arr<T, R> {
+        Arr::new(with_parts(at, m, |parts| self.along(number).fold(at, parts)))
+    }
+
+    fn scan_along(self, at: Loc, number: usize, m: &impl Monoid<T>, exclusive: bool) -> Arr<T, S> {
+        Arr::new(with_parts(at, m, |parts| self.along(number).scan(at, parts, exclusive)))
     }
 }
 
@@ -407,7 +543,7 @@ macro_rules! arr_folds {
     ($M:ident $whole:ident $axis:ident $over:ident $inner:ident $what:literal) => {
         #[doc = concat!($what, " of all elements.")]
         #[track_caller]
-        pub fn $whole(self) -> Exp<T> {
+        pub fn $whole(self) -> T::Exp {
             self.fold($M)
         }
         #[doc = concat!($what, " along axis number `I`; the outermost is 0.")]
@@ -416,15 +552,15 @@ macro_rules! arr_folds {
         where
             S: AxisNo<I>,
         {
-            self.fold_axis::<I>($M)
+            self.fold_along(Location::caller(), I, &$M)
         }
         #[doc = concat!($what, " along the axis of that name.")]
         #[track_caller]
-        pub fn $over<X: Axis, I>(self, axis: X) -> Arr<T, S::Rest>
+        pub fn $over<X: Axis, AxisNumber>(self, _: X) -> Arr<T, S::Rest>
         where
-            S: AxisNamed<X, I>,
+            S: AxisNamed<X, AxisNumber>, // a shape may name an axis twice: say which by number, as `sum_axis::<0>()`
         {
-            self.fold_over(axis, $M)
+            self.fold_along(Location::caller(), S::NUMBER, &$M)
         }
         #[doc = concat!($what, " along the innermost axis.")]
         #[track_caller]
@@ -432,11 +568,11 @@ macro_rules! arr_folds {
         where
             S: Inner,
         {
-            self.fold_inner($M)
+            self.fold_along(Location::caller(), S::axes().len() - 1, &$M)
         }
     };
 }
-/// Folds of numbers: each of the four in four forms.
+/// Folds of numbers, each in four forms. Sums also take tuples, `[_; N]` and derived structs of numbers, part by part.
 ///
 /// | all elements | along axis number `I` | along the axis of that name | along the innermost axis |
 /// |---|---|---|---|
@@ -444,6 +580,7 @@ macro_rules! arr_folds {
 /// | `x.product()` | `x.product_axis::<I>()` | `x.product_over(M)` | `x.product_inner()` |
 /// | `x.min()` | `x.min_axis::<I>()` | `x.min_over(M)` | `x.min_inner()` |
 /// | `x.max()` | `x.max_axis::<I>()` | `x.max_over(M)` | `x.max_inner()` |
+/// | `x.mean()` | `x.mean_axis::<I>()` | `x.mean_over(M)` | `x.mean_inner()` |
 ///
 /// ```
 /// use slyz::prelude::*;
@@ -452,13 +589,70 @@ macro_rules! arr_folds {
 /// let (sum, products, least, most) = f.call(&[[1.0f32, 2.0], [3.0, 4.0]])?;
 /// assert_eq!((sum.value()?, products.to_vec()?), (10.0, vec![3.0, 8.0]));
 /// assert_eq!((least.to_vec()?, most.to_vec()?), (vec![1.0, 3.0], vec![2.0, 4.0]));
+///
+/// #[derive(Clone, Copy, slyz::Elem)]
+/// struct Vector<T> { x: T, y: T }
+/// let f = compile(|v: Arr<Vector<f32>, N>| v.sum())?;
+/// let total = f.call(&[Vector { x: 1.0f32, y: 2.0 }, Vector { x: 3.0, y: 4.0 }])?.value()?;
+/// assert_eq!((total.x, total.y), (4.0, 6.0));
 /// # Ok::<(), slyz::Error>(())
 /// ```
-impl<T: Num, S: Shape> Arr<T, S> {
+impl<T: Additive, S: Shape> Arr<T, S> {
     arr_folds!(Sum sum sum_axis sum_over sum_inner "The sum");
+}
+
+impl<T: Num, S: Shape> Arr<T, S> {
     arr_folds!(Product product product_axis product_over product_inner "The product");
     arr_folds!(MinOf min min_axis min_over min_inner "The smallest");
     arr_folds!(MaxOf max max_axis max_over max_inner "The largest");
+}
+
+/// Means. The mean of nothing is NaN; `f16` and `bf16` are added up in `f32`.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M);
+/// let f = compile(|x: Arr<f32, (N, M)>| (x.mean(), x.mean_axis::<0>(), x.mean_over(M), (x - x.mean()).abs().mean()))?;
+/// let (all, columns, rows, spread) = f.call(&[[1.0f32, 2.0], [3.0, 6.0]])?;
+/// assert_eq!((all.value()?, columns.to_vec()?, rows.to_vec()?), (3.0, vec![2.0, 4.0], vec![1.5, 4.5]));
+/// assert_eq!(spread.value()?, 1.5);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+impl<T: Float, S: Shape> Arr<T, S> {
+    /// The mean of all elements.
+    #[track_caller]
+    pub fn mean(self) -> Exp<T> {
+        let at: Loc = Location::caller();
+        let element = &mut |position: &[Handle]| record::read(at, self.handle(), 1, position)[0];
+        Exp::new(along::mean(at, T::TY, &S::axes(), element))
+    }
+
+    /// The means along axis number `I`; the outermost is 0.
+    #[track_caller]
+    pub fn mean_axis<const I: usize>(self) -> Arr<T, S::Rest>
+    where
+        S: AxisNo<I>,
+    {
+        Arr::new(self.along(I).mean(Location::caller(), T::TY))
+    }
+
+    /// The means along the axis of that name.
+    #[track_caller]
+    pub fn mean_over<X: Axis, AxisNumber>(self, _: X) -> Arr<T, S::Rest>
+    where
+        S: AxisNamed<X, AxisNumber>, // a shape may name an axis twice: say which with `mean_axis::<0>()`
+    {
+        Arr::new(self.along(S::NUMBER).mean(Location::caller(), T::TY))
+    }
+
+    /// The means along the innermost axis.
+    #[track_caller]
+    pub fn mean_inner(self) -> Arr<T, S::Outer>
+    where
+        S: Inner,
+    {
+        Arr::new(self.along(S::axes().len() - 1).mean(Location::caller(), T::TY))
+    }
 }
 
 impl<S: Shape> Arr<bool, S> {
@@ -502,54 +696,60 @@ impl<S: Shape> Arr<bool, S> {
     }
 }
 
-/// The position of the best value. Ties go to the first position; a NaN wins only against NaNs.
-///
-/// The order on (value, position) is total, so the monoid is commutative. Its neutral element loses against every
-/// position: a NaN for floats, the worst value for integers, at a position past all others.
-fn best(at: Loc, axis: &crate::Extent, ty: Ty, better: Operator, value: &mut dyn FnMut(Handle) -> Handle) -> Handle {
-    record::require_positions(at, axis);
-    let worst = match better {
-        Operator::Gt => Unit::Lowest,
-        _ => Unit::Highest,
-    };
-    let worst = if ty.is_float() { Some(Constant::from_f64(ty, f64::NAN)) } else { worst.at(ty) };
-    let neutral = vec![
-        worst.map_or(Handle::POISON, |worst| record::constant(at, worst)),
-        record::constant(at, Constant::i64(i64::MAX)),
-    ];
-    let apply = |operator: Operator, a: Handle, b: Handle| record::apply(at, operator, &[a, b]);
-    let combine = &mut |both: &[Handle]| {
-        let (a, i, b, j) = (both[0], both[1], both[2], both[3]);
-        let mut wins = apply(better, a, b);
-        let mut ties = apply(Operator::Eq, a, b);
-        if ty.is_float() {
-            let (a, b) = (record::apply(at, Operator::IsNan, &[a]), record::apply(at, Operator::IsNan, &[b]));
-            let number = record::apply(at, Operator::Not, &[a]);
-            wins = apply(Operator::Or, wins, apply(Operator::And, number, b));
-            ties = apply(Operator::Or, ties, apply(Operator::And, a, b));
-        }
-        let first = apply(Operator::And, ties, apply(Operator::Lt, i, j));
-        record::select(at, apply(Operator::Or, wins, first), &[a, i], &[b, j])
-    };
-    let parts = MonoidParts { neutral, tys: vec![ty, Ty::I64], combine, commutative: true };
-    let body = &mut |position: &[Handle]| vec![value(position[0]), position[0]];
-    record::fold(at, std::slice::from_ref(axis), body, parts)[1]
-}
-
 macro_rules! bests {
-    ($($(#[$doc:meta])* $name:ident $op:ident;)*) => {
+    ($($(#[$doc:meta])* $name:ident $axis:ident $over:ident $inner:ident $op:ident $what:literal;)*) => {
         $($(#[$doc])*
         #[track_caller]
         pub fn $name<A: Axis, T: Num, V: Lift<T>>(f: impl Fn(Idx<A>) -> V) -> Idx<A> {
             let at: Loc = Location::caller();
-            Idx::new(best(at, &Extent::of::<A>(), T::TY, Operator::$op, &mut |i| f(Idx::new(i)).lift().handle()))
+            let value = &mut |i: Handle| f(Idx::new(i)).lift().handle();
+            Idx::new(along::best(at, &Extent::of::<A>(), T::TY, Operator::$op, value))
         })*
         impl<T: Num, A: Axis> Arr<T, A> {$(
             $(#[$doc])*
             #[track_caller]
             pub fn $name(self) -> Idx<A> {
                 let at: Loc = Location::caller();
-                Idx::new(best(at, &Extent::of::<A>(), T::TY, Operator::$op, &mut |i| self.get(at, Idx::new(i)).handle()))
+                let value = &mut |i: Handle| record::read(at, self.handle(), 1, &[i])[0];
+                Idx::new(along::best(at, &Extent::of::<A>(), T::TY, Operator::$op, value))
+            }
+        )*}
+        /// The positions of the largest and smallest values along one axis, which must not be empty. Ties go to the first
+        /// position; a NaN wins only when all are NaN.
+        ///
+        /// ```
+        /// use slyz::prelude::*;
+        /// axis!(N, M);
+        /// let f = compile(|x: Arr<f32, (N, M)>| (x.argmax_inner(), x.argmin_over(N)))?;
+        /// let (most, least) = f.call(&[[1.0f32, 7.0, 3.0], [4.0, 0.0, 2.0]])?;
+        /// assert_eq!(most.to_vec()?, [At::new(1), At::new(0)]);
+        /// assert_eq!(least.to_vec()?, [At::new(0), At::new(1), At::new(1)]);
+        /// # Ok::<(), slyz::Error>(())
+        /// ```
+        impl<T: Num, S: Shape> Arr<T, S> {$(
+            #[doc = concat!("The positions of the ", $what, " values along axis number `I`; the outermost is 0.")]
+            #[track_caller]
+            pub fn $axis<const I: usize>(self) -> Arr<At<S::Axis>, S::Rest>
+            where
+                S: AxisNo<I>,
+            {
+                Arr::new(self.along(I).best(Location::caller(), T::TY, Operator::$op))
+            }
+            #[doc = concat!("The positions of the ", $what, " values along the axis of that name.")]
+            #[track_caller]
+            pub fn $over<X: Axis, AxisNumber>(self, _: X) -> Arr<At<X>, S::Rest>
+            where
+                S: AxisNamed<X, AxisNumber>, // a shape may name an axis twice: say which by number, as `argmax_axis::<0>()`
+            {
+                Arr::new(self.along(S::NUMBER).best(Location::caller(), T::TY, Operator::$op))
+            }
+            #[doc = concat!("The positions of the ", $what, " values along the innermost axis.")]
+            #[track_caller]
+            pub fn $inner(self) -> Arr<At<S::Inner>, S::Outer>
+            where
+                S: Inner,
+            {
+                Arr::new(self.along(S::axes().len() - 1).best(Location::caller(), T::TY, Operator::$op))
             }
         )*}
     };
@@ -563,7 +763,7 @@ bests! {
     /// fn best(x: Arr<f32, N>) -> Idx<N> { x.argmax() }
     /// fn nearest(x: Arr<f32, N>, y: Exp<f32>) -> Idx<N> { argmax(|i| (x.at(i) - y).abs()) }
     /// ```
-    argmax Gt;
+    argmax argmax_axis argmax_over argmax_inner Gt "largest";
     /// The position of the smallest value; the first of several. A NaN wins only when all are NaN.
     ///
     /// ```
@@ -572,7 +772,7 @@ bests! {
     /// fn best(x: Arr<f32, N>) -> Idx<N> { x.argmin() }
     /// fn nearest(x: Arr<f32, N>, y: Exp<f32>) -> Idx<N> { argmin(|i| (x.at(i) - y).abs()) }
     /// ```
-    argmin Lt;
+    argmin argmin_axis argmin_over argmin_inner Lt "smallest";
 }
 
 /// A place to write to: `Near` or `Idx`, or a tuple of them for several axes.

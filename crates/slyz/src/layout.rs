@@ -8,7 +8,7 @@ use crate::elem::{Elem, tys_of};
 use crate::extent::Extent;
 use crate::position::Idx;
 use crate::record;
-use crate::shape::{Flatten, Pos, Shape};
+use crate::shape::{AxisNamed, AxisNo, Flatten, Insert, Pos, Shape};
 use crate::trace::{Loc, on_behalf};
 use std::panic::Location;
 
@@ -97,10 +97,7 @@ impl<T: Elem, A: Axis> Arr<T, A> {
     /// ```
     #[track_caller]
     pub fn slice<K: Axis>(self, start: u64) -> Arr<T, K> {
-        let at: Loc = Location::caller();
-        record::require_inside(at, start, &Extent::of::<K>(), &Extent::of::<A>());
-        let start = start.min(i64::MAX as u64) as i64;
-        tabulate_at(at, |k: Idx<K>| self.get(at, Idx::new(record::shift(at, k.handle(), start))))
+        Arr::new(self.along(0).slice(Location::caller(), &Extent::of::<K>(), start))
     }
 
     /// The elements from the last to the first.
@@ -114,8 +111,7 @@ impl<T: Elem, A: Axis> Arr<T, A> {
     /// ```
     #[track_caller]
     pub fn reverse(self) -> Arr<T, A> {
-        let at: Loc = Location::caller();
-        tabulate_at(at, |i: Idx<A>| on_behalf(at, || self.get(at, i.reversed())))
+        Arr::new(self.along(0).reverse(Location::caller()))
     }
 
     /// One axis as several. The sizes must multiply to the same, which is checked at the call.
@@ -134,6 +130,59 @@ impl<T: Elem, A: Axis> Arr<T, A> {
 }
 
 impl<T: Elem, S: Shape> Arr<T, S> {
+    /// `K` elements along axis number `I`, from `start` on; the outermost axis is 0. That they are there is checked at the
+    /// call.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// let f = compile(|x: Arr<f32, (N, M)>| x.slice_axis::<1, Fix<2>>(1))?;
+    /// assert_eq!(f.call(&[[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]])?.to_vec()?, [2.0, 3.0, 5.0, 6.0]);
+    /// assert!(f.call(&[[1.0f32, 2.0]]).is_err());
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn slice_axis<const I: usize, K: Axis>(self, start: u64) -> Arr<T, <S::Rest as Insert<K, I>>::Out>
+    where
+        S: AxisNo<I, Rest: Insert<K, I>>,
+    {
+        Arr::new(self.along(I).slice(Location::caller(), &Extent::of::<K>(), start))
+    }
+
+    /// The elements along axis number `I` from the last to the first; the outermost axis is 0.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// let f = compile(|x: Arr<f32, (N, M)>| x.reverse_axis::<0>())?;
+    /// assert_eq!(f.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.to_vec()?, [3.0, 4.0, 1.0, 2.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn reverse_axis<const I: usize>(self) -> Arr<T, S>
+    where
+        S: AxisNo<I>,
+    {
+        Arr::new(self.along(I).reverse(Location::caller()))
+    }
+
+    /// The elements along the axis of that name from the last to the first.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// fn mirrored(x: Arr<f32, (N, M)>) -> Arr<f32, (N, M)> { x.reverse_over(M) }
+    /// assert_eq!(compile(mirrored)?.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.to_vec()?, [2.0, 1.0, 4.0, 3.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn reverse_over<X: Axis, AxisNumber>(self, _: X) -> Arr<T, S>
+    where
+        S: AxisNamed<X, AxisNumber>, // a shape may name an axis twice: say which with `reverse_axis::<0>()`
+    {
+        Arr::new(self.along(S::NUMBER).reverse(Location::caller()))
+    }
+
     /// The same elements, in row-major order, in another shape. The sizes must multiply to the same, which is checked
     /// at the call.
     ///

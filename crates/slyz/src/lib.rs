@@ -22,8 +22,8 @@
 //! |---|---|
 //! | `elem.rs`, `exp.rs` | what arrays hold, and scalars in traced code |
 //! | `axis.rs`, `position.rs`, `shape.rs`, `extent.rs` | axes, positions, shapes and their sizes |
-//! | `arr.rs`, `fold.rs`, `layout.rs`, `stencil.rs`, `loops.rs` | arrays and combinators |
-//! | `trace.rs`, `record.rs` | the function being traced, and what operations record; nothing there is generic |
+//! | `arr.rs`, `elementwise.rs`, `fold.rs`, `layout.rs`, `stencil.rs`, `loops.rs` | arrays and combinators |
+//! | `trace.rs`, `record.rs`, `along.rs` | the function being traced, and what operations record; nothing there is generic |
 //! | `compile.rs`, `feed.rs`, `tensor.rs`, `explain.rs` | compiling, calling, and data |
 //! | `naperian/` | the Naperian classes for arrays and structs on the host; no tracing |
 //! | `private.rs` | what `#[slyz::function]` expands to |
@@ -35,10 +35,12 @@ extern crate self as slyz;
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
+mod along;
 mod arr;
 mod axis;
 mod compile;
 mod elem;
+mod elementwise;
 mod error;
 mod exp;
 mod explain;
@@ -59,7 +61,8 @@ mod trace;
 pub use arr::{Arr, Zip, fill, iota, lift1, lift2, stack, tabulate, zip, zip_min, zip2, zip3, zip4, zip5, zip6};
 pub use axis::{Axis, Either, EnumAxis, Fix, Flat, Min, Tri, fix};
 pub use compile::{Compiled, Function, Output, Param, Signature, Types, compile, compile_on, device, devices};
-pub use elem::{Bits, Elem, Float, Int, Lift, Num, Scalar, Value, lit};
+pub use elem::{Additive, Bits, Elem, Float, Int, Lift, Num, Scalar, Value, lit};
+pub use elementwise::Beside;
 pub use error::{CallError, Error, TensorError, TraceError};
 pub use exp::{Exp, horner, select};
 pub use explain::Explanation;
@@ -73,7 +76,9 @@ pub use half::{bf16, f16};
 pub use layout::{Permute2, Permute3, Permute4, concat};
 pub use loops::{iterate, repeat_while};
 pub use position::{At, Idx, Near, Offset};
-pub use shape::{Align, AxisNamed, AxisNo, Cube, Flatten, Inner, Matrix, No, Pos, Position, Shape, Stack, Vector};
+pub use shape::{
+    Align, AxisNamed, AxisNo, Cube, Flatten, Inner, Insert, Matrix, No, Pos, Position, Shape, Stack, Vector,
+};
 /// Makes a field-less enum an axis.
 ///
 /// ```

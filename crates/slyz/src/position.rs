@@ -3,6 +3,7 @@
 //! Whoever holds an `Idx<A>` knows that `A` has a position, so reading needs no check. The operations that would make
 //! one from nothing (`clamp` and `wrap` of a computed number) note that the axis must not be empty.
 
+use crate::along::Turn;
 use crate::axis::Axis;
 use crate::elem::{Elem, Int, Lift, Num, Value};
 use crate::exp::Exp;
@@ -199,8 +200,7 @@ impl<A: Axis> Idx<A> {
     #[track_caller]
     pub fn reversed(self) -> Idx<A> {
         let at: Loc = Location::caller();
-        let last = record::shift(at, record::extent(at, &Extent::of::<A>()), -1);
-        Idx::new(record::apply(at, Operator::Sub, &[last, self.handle]))
+        Idx::new(crate::along::reversed(at, &Extent::of::<A>(), self.handle))
     }
 }
 
@@ -218,6 +218,8 @@ pub struct Near<A> {
     handle: Handle,
     /// It was reached from a position of `A`, so `A` has one.
     reached: bool,
+    /// That position and the distance, where it is a constant.
+    steps: Option<(Handle, i64)>,
     axis: PhantomData<fn() -> A>,
 }
 
@@ -248,6 +250,12 @@ impl<A> fmt::Debug for Near<A> {
 pub trait Offset {
     /// The distance as an `i64`.
     fn steps(self) -> Exp<i64>;
+
+    /// The distance, where it is known while tracing.
+    #[doc(hidden)]
+    fn constant(&self) -> Option<i64> {
+        None
+    }
 }
 
 impl<T: Int> Offset for T {
@@ -256,6 +264,9 @@ impl<T: Int> Offset for T {
         let at: Loc = Location::caller();
         let steps = self.scalar().as_int().min(i64::MAX as i128) as i64;
         Exp::new(record::constant(at, Constant::i64(steps)))
+    }
+    fn constant(&self) -> Option<i64> {
+        i64::try_from(self.scalar().as_int()).ok()
     }
 }
 
@@ -287,7 +298,7 @@ impl<A: Axis> Near<A> {
     /// ```
     #[track_caller]
     pub fn new(number: impl Offset) -> Near<A> {
-        Near { handle: number.steps().handle(), reached: false, axis: PhantomData }
+        Near { handle: number.steps().handle(), reached: false, steps: None, axis: PhantomData }
     }
 
     /// The number of the place.
@@ -330,7 +341,12 @@ impl<A: Axis> Near<A> {
     pub fn wrap(self) -> Idx<A> {
         let at: Loc = Location::caller();
         self.require(at);
-        Idx::new(record::wrap(at, &Extent::of::<A>(), self.handle))
+        let axis = Extent::of::<A>();
+        Idx::new(match self.steps {
+            Some((_, 0)) => self.handle,
+            Some((from, by)) => Turn::of(at, &axis, from, by).place(at),
+            None => record::wrap(at, &axis, self.handle),
+        })
     }
 
     /// Is it a position of the axis?
@@ -365,12 +381,12 @@ impl<A: Axis> Near<A> {
 
 impl<A: Axis> From<Idx<A>> for Near<A> {
     fn from(i: Idx<A>) -> Self {
-        Near { handle: i.handle, reached: true, axis: PhantomData }
+        Near { handle: i.handle, reached: true, steps: Some((i.handle, 0)), axis: PhantomData }
     }
 }
 
 macro_rules! steps {
-    ($($Tr:ident $m:ident),*) => {$(
+    ($($Tr:ident $m:ident $sum:ident),*) => {$(
         impl<A: Axis, I: Offset> $Tr<I> for Idx<A> {
             type Output = Near<A>;
             #[track_caller]
@@ -381,13 +397,15 @@ macro_rules! steps {
             #[track_caller]
             fn $m(self, by: I) -> Near<A> {
                 let at: Loc = Location::caller();
+                let together = |(from, far): (Handle, i64)| Some((from, far.$sum(by.constant()?)?));
+                let steps = self.steps.and_then(together);
                 let handle = record::apply(at, Operator::$Tr, &[self.handle, by.steps().handle()]);
-                Near { handle, ..self }
+                Near { handle, steps, ..self }
             }
         }
     )*};
 }
-steps!(Add add, Sub sub);
+steps!(Add add checked_add, Sub sub checked_sub);
 
 /// The element type of arrays of positions: `Arr<At<N>, M>` is a gather map that is in bounds by type.
 ///

@@ -3,7 +3,7 @@
 pub use crate::arr::{Arr, Zip, fill, iota, lift1, lift2, stack, tabulate, zip, zip_min, zip2, zip3, zip4, zip5, zip6};
 pub use crate::axis::{Either, Fix, Flat, Min, Tri, fix};
 pub use crate::compile::{Compiled, compile, compile_on};
-pub use crate::elem::{Bits, Float, Int, Lift, Num, Scalar, Value, lit};
+pub use crate::elem::{Additive, Bits, Float, Int, Lift, Num, Scalar, Value, lit};
 pub use crate::exp::{Exp, horner, select};
 pub use crate::extent::Extent;
 pub use crate::fold::{

@@ -6,9 +6,11 @@
 
 use crate::arr::Arr;
 use crate::axis::{Axis, EnumAxis};
+pub use crate::compile::Record;
 use crate::elem::{Elem, Lift, Scalar as ScalarElem, Value, handles, lit, parts_of, value_of};
 use crate::exp::{Exp, binary};
 use crate::extent::Extent;
+pub use crate::feed::{Fed, Feed};
 use crate::position::Idx;
 use crate::record;
 use crate::shape::Shape;

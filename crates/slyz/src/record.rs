@@ -172,6 +172,39 @@ pub(crate) fn tabulate(at: Loc, axes: &[Extent], f: BodyFn) -> Handle {
     array(at, |trace| Some(Op::Tabulate { shape: trace.shape(axes), body }))
 }
 
+/// One operand of an operator on arrays.
+pub enum Operand {
+    /// An array, which sees the inner end of a position: as many places as its rank. An element has `count` leaves.
+    Array { array: Handle, count: usize, rank: usize },
+    /// The same scalar everywhere.
+    Scalar(Handle),
+    /// The same constant everywhere.
+    Constant(Scalar),
+}
+
+/// An operator on all elements of arrays, leaf by leaf; an operand of one leaf meets all leaves of the others.
+pub(crate) fn elementwise(at: Loc, operator: Operator, axes: &[Extent], count: usize, operands: &[Operand]) -> Handle {
+    let at = here(at);
+    tabulate(at, axes, &mut |position| {
+        let element = |operand: &Operand| match *operand {
+            Operand::Array { array, count, rank } => read(at, array, count, &position[position.len() - rank..]),
+            Operand::Scalar(scalar) => vec![scalar],
+            Operand::Constant(value) => vec![constant(at, value)],
+        };
+        let elements: Vec<Vec<Handle>> = operands.iter().map(element).collect();
+        let leaf = |k: usize| elements.iter().map(move |leaves| leaves[if leaves.len() == 1 { 0 } else { k }]);
+        (0..count).map(|k| apply(at, operator, &leaf(k).collect::<Vec<_>>())).collect()
+    })
+}
+
+/// All elements converted.
+pub(crate) fn cast_array(at: Loc, to: Ty, axes: &[Extent], array: Handle) -> Handle {
+    let at = here(at);
+    tabulate(at, axes, &mut |position| {
+        read(at, array, 1, position).into_iter().map(|element| cast(at, to, element)).collect()
+    })
+}
+
 /// One array per position of an axis, stacked.
 pub(crate) fn stack(at: Loc, axis: &Extent, f: &mut dyn FnMut(Handle) -> Handle) -> Handle {
     let at = here(at);

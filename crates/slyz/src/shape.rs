@@ -260,7 +260,8 @@ pub trait AxisNo<const I: usize>: Shape {
     fn join(rest: Pos<Self::Rest>, i: Idx<Self::Axis>) -> Pos<Self>;
 }
 
-/// A shape with the axis called `X` taken out. `I` is found by inference, so the name must occur once.
+/// A shape with the axis called `X` taken out. `AxisNumber` is found by inference, so the name must occur once; for a shape
+/// such as `(N, N)` there are the methods that take a number, as `sum_axis::<0>()`.
 ///
 /// ```
 /// use slyz::prelude::*;
@@ -270,12 +271,35 @@ pub trait AxisNo<const I: usize>: Shape {
 /// # Ok::<(), slyz::Error>(())
 /// ```
 #[diagnostic::on_unimplemented(message = "shape `{Self}` has no axis `{X}`")]
-pub trait AxisNamed<X: Axis, I>: Shape {
+pub trait AxisNamed<X: Axis, AxisNumber>: Shape {
     /// The other axes.
     type Rest: Shape;
 
+    /// The number of the axis; the outermost is 0.
+    const NUMBER: usize;
+
     /// A position put together again.
     fn join(rest: Pos<Self::Rest>, i: Idx<X>) -> Pos<Self>;
+}
+
+/// A shape with the axis `X` put in, to be axis number `I` of the result: [`AxisNo`] backwards.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M, K);
+/// use slyz::Insert;
+/// fn same(x: Arr<f32, <(N, K) as Insert<M, 1>>::Out>) -> Arr<f32, (N, M, K)> { x }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "shape `{Self}` cannot get an axis number {I}",
+    label = "axes are counted from 0, the outermost; there are at most 6"
+)]
+pub trait Insert<X: Axis, const I: usize>: Shape {
+    /// The shape with the axis.
+    type Out: Shape;
+
+    #[doc(hidden)]
+    fn insert_seal() -> Seal;
 }
 
 /// Tells the places of an axis apart, for [`AxisNamed`].
@@ -300,7 +324,13 @@ macro_rules! take {
         #[diagnostic::do_not_recommend]
         impl<$($X: Axis),*> AxisNamed<$A, No<$i>> for $L {
             type Rest = $R;
+            const NUMBER: usize = $i;
             fn join($r: Pos<$R>, $k: Idx<$A>) -> Pos<$L> { $e }
+        }
+        #[diagnostic::do_not_recommend]
+        impl<$($X: Axis),*> Insert<$A, $i> for $R {
+            type Out = $L;
+            fn insert_seal() -> Seal { Seal(()) }
         }
     )*};
 }

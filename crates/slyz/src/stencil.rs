@@ -1,5 +1,6 @@
 //! Stencils: each element from its neighbours, with a rule for the border.
 
+use crate::along::Turn;
 use crate::arr::{Arr, tabulate_at};
 use crate::elem::{Elem, Lift, handles, tys_of, value_of};
 use crate::extent::Extent;
@@ -85,20 +86,33 @@ fn neighbour(
 ) -> Vec<Handle> {
     let mut inside: Option<Handle> = None;
     let mut place = vec![];
-    for ((axis, &from), &by) in axes.iter().zip(position).zip(offsets) {
+    let mut around = None;
+    for (number, ((axis, &from), &by)) in axes.iter().zip(position).zip(offsets).enumerate() {
         if by == 0 {
             place.push(from);
             continue;
         }
         let near = record::shift(at, from, by);
         place.push(match rule {
-            Rule::Wrap => record::wrap(at, axis, near),
+            Rule::Wrap => {
+                let turn = Turn::of(at, axis, from, by);
+                if number + 1 == axes.len() {
+                    around = Some(turn);
+                    from
+                } else {
+                    turn.place(at)
+                }
+            }
             Rule::Clamp | Rule::Value(_) => record::clamp(at, axis, near),
         });
         if let Rule::Value(_) = rule {
             let here = record::inside(at, axis, near);
             inside = Some(inside.map_or(here, |before| record::apply(at, Operator::And, &[before, here])));
         }
+    }
+    if let Some(turn) = around {
+        place.pop();
+        return turn.read(at, array, count, &place);
     }
     let element = record::read(at, array, count, &place);
     match (rule, inside) {

@@ -62,6 +62,50 @@ fn other_shapes() -> R {
     Ok(())
 }
 
+/// A circle of any length, also shorter than the step, once round and more, forwards and back.
+#[test]
+fn circles() -> R {
+    fn around(x: Arr<i32, N>) -> [Arr<i32, N>; 4] {
+        [
+            x.stencil(Border::Wrap, |x| x(-7) * 10_000 + x(-1) * 1_000 + x(1) * 100 + x(7)),
+            tabulate(|i: Idx<N>| x.at((i - 7).wrap()) * 10_000 + x.at((i + 1).wrap()) * 100 + x.at((i + 9 - 2).wrap())),
+            tabulate(|i: Idx<N>| x.at((i + lit(-7i64)).wrap()) * 10_000 + x.at((i + 1 + lit(6i64)).wrap())),
+            tabulate(|i: Idx<N>| x.at((i + i64::MAX).wrap()) * 10_000 + x.at((i - i64::MAX - 1).wrap())),
+        ]
+    }
+    fn square(x: Arr<i32, (N, M)>) -> Arr<i32, (N, M)> {
+        x.stencil(Border::Wrap, |x| x((-1, -2)) * 10_000 + x((3, 1)) * 100 + x((0, 5)))
+    }
+    for device in slyz::devices() {
+        let (f, g) = (compile_on(&device, around)?, compile_on(&device, square)?);
+        for n in [0i128, 1, 2, 3, 6, 7, 8, 15, 16, 17, 40] {
+            let x: Vec<i32> = (0..n as i32).map(|k| k + 10).collect();
+            let at = |i: i128| x[i.rem_euclid(n) as usize];
+            let [a, b, c, d] = f.call(&x)?;
+            let expected = |f: &dyn Fn(i128) -> i32| (0..n).map(f).collect::<Vec<i32>>();
+            let far = i64::MAX as i128;
+            assert_eq!(
+                a.to_vec()?,
+                expected(&|i| at(i - 7) * 10_000 + at(i - 1) * 1_000 + at(i + 1) * 100 + at(i + 7))
+            );
+            assert_eq!(b.to_vec()?, expected(&|i| at(i - 7) * 10_000 + at(i + 1) * 100 + at(i + 7)));
+            assert_eq!(c.to_vec()?, expected(&|i| at(i - 7) * 10_000 + at(i + 7)));
+            assert_eq!(d.to_vec()?, expected(&|i| at(i + far) * 10_000 + at(i - far - 1)));
+            for m in [0i128, 1, 2, 33] {
+                let x: Vec<i32> = (0..(n * m) as i32).map(|k| k % 97).collect();
+                let at = |i: i128, j: i128| x[(i.rem_euclid(n) * m + j.rem_euclid(m)) as usize];
+                let cell = |k: i128| {
+                    let (i, j) = (k / m, k % m);
+                    at(i - 1, j - 2) * 10_000 + at(i + 3, j + 1) * 100 + at(i, j + 5)
+                };
+                let expected: Vec<i32> = (0..n * m).map(cell).collect();
+                assert_eq!(g.call((&x, [n as usize, m as usize]))?.to_vec()?, expected, "{n} × {m}");
+            }
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn borders() -> R {
     let f = compile(|x: Arr<i32, N>| {

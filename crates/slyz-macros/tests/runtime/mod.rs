@@ -49,6 +49,29 @@ pub trait Lift<T: Elem> {
     #[track_caller]
     fn lift(self) -> T::Exp;
 }
+pub trait Additive: Elem {}
+pub trait Record: Value {}
+/// Arguments of compiled functions, which this runtime does not have.
+pub struct Fed<'a>(std::marker::PhantomData<&'a ()>);
+impl<'a> Fed<'a> {
+    pub fn together(parts: impl IntoIterator<Item = Fed<'a>>) -> Fed<'a> {
+        parts.into_iter().for_each(drop);
+        Fed(std::marker::PhantomData)
+    }
+}
+pub trait Feed<P> {
+    fn feed(&self) -> Fed<'_>;
+}
+impl<P, A: Feed<P>, const N: usize> Feed<[P; N]> for [A; N] {
+    fn feed(&self) -> Fed<'_> {
+        Fed::together(self.iter().map(A::feed))
+    }
+}
+impl<P, Q, A: Feed<P>, B: Feed<Q>> Feed<(P, Q)> for (A, B) {
+    fn feed(&self) -> Fed<'_> {
+        Fed::together([self.0.feed(), self.1.feed()])
+    }
+}
 pub trait Phi: Copy {
     fn leaves(self, out: &mut Vec<Handle>);
     fn build(like: Self, next: &mut dyn FnMut() -> Handle) -> Self;
