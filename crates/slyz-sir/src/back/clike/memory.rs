@@ -1,0 +1,263 @@
+//! Loads, stores, atomics, and what subgroups do.
+
+use super::EmitError;
+use super::expr::{ATOM, Expr};
+use super::writer::Writer;
+use crate::code::{AtomicOp, Id, MemId, SubgroupOp};
+use crate::kernel::{Access, Space};
+use crate::size::Size;
+use crate::types::{Scalar, Ty};
+
+impl Writer<'_> {
+    /// Memories of a thread.
+    pub fn local_memories(&mut self) -> Result<(), EmitError> {
+        for memory in &self.kernel.memories {
+            if memory.space != Space::Local {
+                continue;
+            }
+            let (ty, name) = (self.ops().ty(memory.ty)?, self.fresh(&memory.name));
+            let elements = Size::product(&memory.shape).constant().unwrap_or(1).max(1);
+            let axes = if memory.shape.is_empty() { String::new() } else { format!("[{elements}]") };
+            self.line(format!("{ty} {name}{axes};"));
+            self.locals.push((memory.name.clone(), name));
+        }
+        Ok(())
+    }
+
+    fn memory_name(&self, memory: MemId) -> String {
+        let d = self.description;
+        let buffers = d.buffers.iter().map(|b| (b.memory, &b.name));
+        let named = buffers.chain(d.shared.iter().map(|s| (s.memory, &s.name))).find(|(m, _)| *m == memory);
+        let declared = &self.kernel.memories[memory.0 as usize].name;
+        let local = || self.locals.iter().find(|(known, _)| known == declared).map(|(_, name)| name.clone());
+        named.map(|(_, name)| name.clone()).or_else(local).unwrap_or_else(|| declared.clone())
+    }
+
+    /// The number of an element. Positions are inside, so a sum that fits its type in the end is right whatever its
+    /// parts do: 32 bits are enough for memories of up to 2^32 elements.
+    pub fn flat(&mut self, memory: MemId, index: &[Id]) -> Result<Expr, EmitError> {
+        let shape = self.kernel.memories[memory.0 as usize].shape.clone();
+        // A memory that is bound has at most so many positions as an array may have.
+        let total = Size::product(&shape).constant();
+        let narrow = total.unwrap_or(self.dialect.max_positions()) <= 1 << 32;
+        let rep = if narrow { Ty::U32 } else { Ty::I64 };
+        let mut sum: Option<Expr> = None;
+        for (d, &id) in index.iter().enumerate() {
+            let mut at = self.get(id);
+            if at.rep == Ty::U64 {
+                at = self.ops().to(&at, Ty::I64)?;
+            }
+            if at.literal.is_some() {
+                at = self.ops().to(&at, rep)?;
+            }
+            let stride = Size::product(&shape[d + 1..]);
+            let term = match (at.literal, stride.constant()) {
+                (Some(n), _) if n.as_int() == 0 && index.len() > 1 => continue,
+                (_, Some(1)) => at,
+                (Some(n), Some(stride)) => {
+                    let product = n.as_int().saturating_mul(stride.into());
+                    self.ops().literal(Scalar::from_int(rep, product))
+                }
+                (_, Some(stride)) => {
+                    let stride = self.ops().literal(Scalar::from_int(rep, stride.into()));
+                    self.ops().times(&at, &stride)
+                }
+                (_, None) => {
+                    let stride = self.stride(&stride, rep)?;
+                    self.ops().times(&at, &stride)
+                }
+            };
+            sum = Some(match sum {
+                None => term,
+                Some(sum) => self.ops().plus(&sum, &term),
+            });
+        }
+        let zero = self.ops().literal(Scalar::from_int(rep, 0));
+        let sum = sum.unwrap_or(zero);
+        let plain = index.len() <= 1;
+        Ok(Expr { rep: if plain { sum.rep } else { rep }, literal: None, ..sum })
+    }
+
+    /// A product of extents, modulo the width of the type that positions are computed in.
+    fn stride(&mut self, size: &Size, rep: Ty) -> Result<Expr, EmitError> {
+        let value = match size {
+            Size::Mul(a, b) => {
+                let (a, b) = (self.stride(a, rep)?, self.stride(b, rep)?);
+                return Ok(self.ops().times(&a, &b));
+            }
+            size => self.size(size)?,
+        };
+        self.ops().to(&value, rep)
+    }
+
+    /// The text of an element, `offset` past the index.
+    fn element(&mut self, memory: MemId, flat: &Expr, offset: u64) -> String {
+        let declared = &self.kernel.memories[memory.0 as usize];
+        let name = self.memory_name(memory);
+        match (declared.space, offset) {
+            (Space::Local, 0) if declared.shape.is_empty() => name,
+            (_, 0) => format!("{name}[{}]", flat.text),
+            (_, offset) => {
+                let offset = self.ops().literal(Scalar::from_int(flat.rep, offset.into()));
+                format!("{name}[{}]", self.ops().plus(flat, &offset).text)
+            }
+        }
+    }
+
+    /// The number of an element, with the names that positions of threads have.
+    fn position(&mut self, memory: MemId, index: &[Id], load: bool) -> Result<Expr, EmitError> {
+        let shape = &self.kernel.memories[memory.0 as usize].shape;
+        if let Some((own, own_shape)) = self.own.clone() {
+            let is_own = self.is_own(index) && *shape == own_shape;
+            if is_own && !(load && self.spell_own) {
+                index.iter().for_each(|&i| drop(self.get(i)));
+                return Ok(own);
+            }
+            if load && !is_own && index.iter().all(|i| self.places.contains_key(i)) {
+                if let Some(name) = self.swapped.take() {
+                    let flat = self.flat(memory, index)?;
+                    self.declare_as(&name, flat.rep, &flat)?;
+                    return Ok(Expr::atom(name, flat.rep));
+                }
+            }
+        }
+        self.flat(memory, index)
+    }
+
+    pub fn load(&mut self, ids: &[Id], memory: MemId, index: &[Id]) -> Result<(), EmitError> {
+        let declared = &self.kernel.memories[memory.0 as usize];
+        let (ty, reads) = match declared.space {
+            Space::Global(Access::Read) | Space::Constant => (declared.ty, false),
+            Space::Global(_) | Space::Shared | Space::Scratch | Space::Local => (declared.ty, true),
+        };
+        let flat = self.several(ids.len(), memory, index, true)?;
+        for (k, &id) in ids.iter().enumerate() {
+            let text = self.element(memory, &flat, k as u64);
+            self.bind(id, Expr { text, prec: ATOM, rep: ty, literal: None, reads }, "x")?;
+        }
+        Ok(())
+    }
+
+    /// A position that may be written `count` times.
+    fn several(&mut self, count: usize, memory: MemId, index: &[Id], load: bool) -> Result<Expr, EmitError> {
+        let flat = self.position(memory, index, load)?;
+        if count == 1 || flat.prec == ATOM {
+            return Ok(flat);
+        }
+        let name = self.fresh("at");
+        self.declare_as(&name, flat.rep, &flat)?;
+        Ok(Expr::atom(name, flat.rep))
+    }
+
+    pub fn store(&mut self, memory: MemId, index: &[Id], values: &[Id]) -> Result<(), EmitError> {
+        let ty = self.kernel.memories[memory.0 as usize].ty;
+        let flat = self.several(values.len(), memory, index, false)?;
+        let mut texts = vec![];
+        for &value in values {
+            let value = self.get(value);
+            texts.push(self.ops().assigned(&value, ty)?);
+        }
+        self.settle()?;
+        for (k, text) in texts.into_iter().enumerate() {
+            let element = self.element(memory, &flat, k as u64);
+            self.line(format!("{element} = {text};"));
+        }
+        Ok(())
+    }
+
+    pub fn atomic(
+        &mut self,
+        id: Option<Id>,
+        op: AtomicOp,
+        memory: MemId,
+        index: &[Id],
+        args: &[Id],
+    ) -> Result<(), EmitError> {
+        let declared = &self.kernel.memories[memory.0 as usize];
+        let (ty, space) = (declared.ty, declared.space);
+        let flat = self.flat(memory, index)?;
+        let mut values = vec![];
+        for arg in args {
+            let value = self.get(*arg);
+            values.push(self.ops().to(&value, ty)?.text);
+        }
+        self.settle()?;
+        let element = self.element(memory, &flat, 0);
+        let text = self.dialect.atomic(op, space, ty, &element, &values, self.helpers).ok_or_else(|| {
+            let what = match op {
+                AtomicOp::Update(operator) => operator.name().to_string(),
+                AtomicOp::Exchange => "exchange".into(),
+                AtomicOp::CompareExchange => "compare_exchange".into(),
+                AtomicOp::Load => "load".into(),
+                AtomicOp::Store => "store".into(),
+            };
+            EmitError::Atomic { kernel: self.kernel.name.clone(), language: self.dialect.language(), what, ty }
+        })?;
+        match id.filter(|&id| self.is_used(id)) {
+            Some(id) => self.name_now(id, Expr::atom(text, ty), "old"),
+            None => {
+                self.line(format!("{text};"));
+                Ok(())
+            }
+        }
+    }
+
+    pub fn subgroup(&mut self, id: Id, op: SubgroupOp, args: &[Id]) -> Result<(), EmitError> {
+        let ty = self.types[&args[0]];
+        let mut texts = vec![];
+        for (k, arg) in args.iter().enumerate() {
+            let value = self.get(*arg);
+            let value = if k == 0 { self.ops().to(&value, ty)? } else { value };
+            texts.push(if k == 0 { value.text } else { value.operand() });
+        }
+        self.settle()?;
+        let text = match self.dialect.subgroup(op, ty, &texts) {
+            Some(text) => text,
+            None => format!("{}({})", self.lane_loop(op, ty)?, texts[0]),
+        };
+        let rep = self.types[&id];
+        if self.is_used(id) {
+            self.name_now(id, Expr::atom(text, rep), "met")
+        } else {
+            self.line(format!("{text};"));
+            Ok(())
+        }
+    }
+
+    /// A function that goes through the active lanes one by one, for what the language has no word for.
+    fn lane_loop(&mut self, op: SubgroupOp, ty: Ty) -> Result<String, EmitError> {
+        let (operator, scan) = match op {
+            SubgroupOp::Scan(operator) => (operator, true),
+            SubgroupOp::Reduce(operator) => (operator, false),
+            _ => return Ok(format!("unknown_{op:?}")),
+        };
+        let t = self.ops().ty(ty)?;
+        let shuffled = self.dialect.subgroup(SubgroupOp::Shuffle, ty, &["x".into(), "lane".into()]).unwrap_or_default();
+        let (total, other) = (Expr::atom("total", ty), Expr::atom("other", ty));
+        let range = super::range::Range::FULL;
+        let both = self.ops().apply(operator, &[total, other], ty, &[range, range])?;
+        let both = self.ops().to(&both, ty)?.text;
+        let name = format!("subgroup_{}_{}_{ty}", if scan { "scan" } else { "reduce" }, operator.name());
+        let (long, active, below) = (self.ops().ty(Ty::U64)?, self.dialect.active_lanes(), self.dialect.lanes_below());
+        let head = if scan { format!("    uint own = {below};\n") } else { String::new() };
+        let stop = if scan { "seen <= own" } else { "true" };
+        Ok(self.helpers.add(&name, || {
+            format!(
+                "inline {t} {name}({t} x) {{
+    {long} active = {active};
+{head}    {t} total = x;
+    uint seen = 0;
+    for (ushort lane = 0; lane < 64; ++lane) {{
+        if (((active >> lane) & 1) == 0) continue;
+        {t} other = {shuffled};
+        if (seen == 0) total = other;
+        else if ({stop}) total = {both};
+        ++seen;
+    }}
+    return total;
+}}
+"
+            )
+        }))
+    }
+}
