@@ -320,6 +320,10 @@ impl Dialect for Msl {
         Machine::metal().shared_bytes
     }
 
+    fn max_buffers(&self) -> usize {
+        31
+    }
+
     fn max_positions(&self) -> u64 {
         Machine::metal().max_positions
     }

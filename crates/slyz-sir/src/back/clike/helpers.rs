@@ -154,8 +154,8 @@ pub(super) fn mathematics(s: &dyn Spell, operator: Operator, helpers: &mut Helpe
         Operator::Ln1p => format!(
             "inline float {name}(float x) {{
     float u = 1.0f + x;
-    if (u == 1.0f || isinf(x)) return x + 0.0f * {log}(u);
-    return u <= 0.0f ? {log}(u) : {log}(u) * (x / (u - 1.0f));
+    if (u == 1.0f) return x;
+    return u > 0.0f && isfinite(u) ? {log}(u) * (x / (u - 1.0f)) : {log}(u);
 }}
 "
         ),
@@ -165,7 +165,7 @@ pub(super) fn mathematics(s: &dyn Spell, operator: Operator, helpers: &mut Helpe
     a = fabs(a);
     b = fabs(b);
     if (isinf(a) || isinf(b)) return INFINITY;
-    float m = a > b ? a : b, scale = m > 1e18f ? 8.4703295e-22f : m < 1e-18f ? 1.1805916e21f : 1.0f;
+    float m = a > b ? a : b, scale = m > 1e18f ? 8.4703295e-22f : m < 1e-18f ? 1.2676506e30f : 1.0f;
     a = a * scale;
     b = b * scale;
     return {sqrt}({fma}(a, a, b * b)) / scale;

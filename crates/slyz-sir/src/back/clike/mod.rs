@@ -67,6 +67,20 @@ pub enum EmitError {
     /// Array operations in a kernel.
     #[error("kernel `{0}` holds array operations; lower the graph first")]
     Level(String),
+    /// More buffers and uniforms than a launch can pass.
+    #[error(
+        "kernel `{kernel}`: {count} buffers and run-time values are passed, {language} allows {limit}; give back fewer results at once"
+    )]
+    Buffers {
+        /// The kernel.
+        kernel: String,
+        /// The language.
+        language: &'static str,
+        /// What it wants.
+        count: usize,
+        /// What there is.
+        limit: usize,
+    },
     /// More memory than a block has.
     #[error(
         "kernel `{kernel}`: a block wants {bytes} bytes of shared memory, {language} has {limit}; make blocks smaller"
@@ -131,6 +145,8 @@ pub trait Dialect {
     fn is_reserved(&self, name: &str) -> bool;
     /// Bytes of shared memory of a block.
     fn shared_limit(&self) -> u64;
+    /// Buffers and uniforms of a launch.
+    fn max_buffers(&self) -> usize;
     /// The most positions of any array; hosts refuse calls with more.
     fn max_positions(&self) -> u64;
 }
@@ -158,6 +174,10 @@ impl<'d> File<'d> {
         let mut local: BTreeSet<String> = BTreeSet::new();
         let mut free_name = |asked: &str| free_name(asked, &mut local, &|name| is_taken(dialect, name));
         let description = Description::new(kernel, dialect.max_positions(), &mut free_name);
+        let (count, limit) = (description.buffers.len() + description.uniforms.len(), dialect.max_buffers());
+        if count > limit {
+            return Err(EmitError::Buffers { kernel: kernel.name.clone(), language: dialect.language(), count, limit });
+        }
         let text = writer::kernel(self, &description, local)?;
         self.items.push(text);
         Ok(description)
