@@ -101,7 +101,7 @@ pub fn build<'d>(source: &str, kernels: impl Iterator<Item = &'d Description>) -
     let source = source.replace("[[threadgroup(", "[[threadgroup_memory(");
     let head = "struct Arguments { void* const* buffers; const void* const* uniforms; };\n";
     std::fs::write(&path, format!("{source}\n{head}{glue}")).expect("the temporary folder can be written");
-    let shim = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/metal");
+    let shim = Path::new(env!("CARGO_MANIFEST_DIR")).join("../slyz-run/tests/metal");
     let library = folder.path().join("kernels.so");
     let done = Command::new(&compiler)
         .args(["-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-fno-strict-aliasing", "-ffp-contract=off", "-I"])

@@ -75,6 +75,9 @@ impl Writer<'_> {
         let zero = self.ops().literal(Scalar::from_int(rep, 0));
         let sum = sum.unwrap_or(zero);
         let plain = index.len() <= 1;
+        if let Some(number) = sum.literal.and_then(|n| i32::try_from(n.as_int()).ok()) {
+            return Ok(Expr { literal: None, ..self.ops().literal(Scalar::from_int(Ty::I32, number.into())) });
+        }
         Ok(Expr { rep: if plain { sum.rep } else { rep }, literal: None, ..sum })
     }
 
@@ -215,9 +218,9 @@ impl Writer<'_> {
             Some(text) => text,
             None => format!("{}({})", self.lane_loop(op, ty)?, texts[0]),
         };
-        let rep = self.types[&id];
+        let (rep, stem) = (self.types[&id], stem(op));
         if self.is_used(id) {
-            self.name_now(id, Expr::atom(text, rep), "met")
+            self.name_now(id, Expr::atom(text, rep), stem)
         } else {
             self.line(format!("{text};"));
             Ok(())
@@ -259,5 +262,16 @@ impl Writer<'_> {
 "
             )
         }))
+    }
+}
+
+/// What the result of a subgroup operation is called.
+fn stem(op: SubgroupOp) -> &'static str {
+    match op {
+        SubgroupOp::Reduce(_) => "total",
+        SubgroupOp::Scan(_) => "prefix",
+        SubgroupOp::Shuffle | SubgroupOp::ShuffleXor | SubgroupOp::ShuffleUp | SubgroupOp::ShuffleDown => "other",
+        SubgroupOp::Broadcast => "first",
+        SubgroupOp::Ballot | SubgroupOp::Any | SubgroupOp::All => "votes",
     }
 }

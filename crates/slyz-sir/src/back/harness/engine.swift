@@ -189,6 +189,13 @@ func positions(_ kernel: String, _ array: String, _ shape: [Int]) throws -> Int 
     return count
 }
 
+/// A product of extents.
+func times(_ a: Int, _ b: Int) throws -> Int {
+    let (product, overflow) = a.multipliedReportingOverflow(by: b)
+    if overflow { throw HarnessError.failed("the size \(a) * \(b) is too large") }
+    return product
+}
+
 func expect(_ kernel: String, _ array: String, _ found: Int, _ expected: Int) throws {
     if found != expected {
         throw HarnessError.wrongCount(kernel: kernel, array: array, expected: expected, found: found)

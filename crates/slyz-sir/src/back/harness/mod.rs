@@ -51,6 +51,64 @@ pub enum ProgramError {
     Emit(#[from] EmitError),
 }
 
+/// What a program is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Target {
+    /// Apple's GPUs: `kernels.metal`, and `harness.swift` that runs, validates and measures its kernels.
+    Metal,
+    /// Apple's GPUs: one Swift file that holds the Metal source too, without a `main`, to be copied into an app.
+    MetalSingleFile,
+}
+
+/// A file of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Its name, without a folder.
+    pub name: String,
+    /// What it holds.
+    pub text: String,
+}
+
+/// A program as files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Emitted {
+    /// The files.
+    pub files: Vec<File>,
+    /// The command that builds them, in their folder.
+    pub build: String,
+}
+
+/// Writes graphs as files for a target.
+///
+/// ```
+/// use slyz_sir::{back::harness::{Target, emit}, text::parse_graph};
+/// let graph = parse_graph("graph ones() -> f32[8] {
+///     %y: f32[8] = tabulate [8] |%i: i64| { %a: f32 = const 1.0  yield %a }
+///     return %y
+/// }")?;
+/// let emitted = emit(&[graph], Target::Metal)?;
+/// assert_eq!(emitted.files.iter().map(|f| &f.name[..]).collect::<Vec<_>>(), ["kernels.metal", "harness.swift"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn emit(graphs: &[Graph], target: Target) -> Result<Emitted, ProgramError> {
+    let program = Program::metal(graphs)?;
+    let file = |name: &str, text: String| File { name: name.to_string(), text };
+    Ok(match target {
+        Target::Metal => Emitted {
+            files: vec![
+                file("kernels.metal", program.source.clone()),
+                file("harness.swift", swift::emit(&program, swift::Source::File("kernels.metal"))),
+            ],
+            build: "swiftc -O -parse-as-library harness.swift -o harness && ./harness".into(),
+        },
+        Target::MetalSingleFile => Emitted {
+            files: vec![file("kernels.swift", swift::emit(&program, swift::Source::Embedded))],
+            build: "swiftc -O -parse-as-library -emit-library kernels.swift".into(),
+        },
+    })
+}
+
 /// A graph of a program.
 #[derive(Clone, Debug)]
 pub struct Entry {
@@ -71,8 +129,8 @@ pub struct Program {
     pub source: String,
 }
 
-/// Is it a name in C and Swift?
-fn is_name(name: &str) -> bool {
+/// Is it a name in the languages that programs are written in: letters, digits and `_`, a letter in front?
+pub fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 

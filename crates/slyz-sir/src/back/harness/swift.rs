@@ -140,7 +140,7 @@ impl<'p> Function<'p> {
         // Everything else that the function names is one of these, with a number behind it perhaps.
         let taken = |name: &str| {
             let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-            let words = ["input", "arg", "engine", "session", "buffer", "count", "min", "positions", "expect", "uniform"];
+            let words = ["input", "arg", "engine", "session", "buffer", "count", "min", "positions", "expect", "uniform", "times", "require"];
             words.contains(&stem) || is_reserved(name)
         };
         let size = |name: &String| if taken(name) { format!("{name}_size") } else { name.clone() };
@@ -162,10 +162,11 @@ impl<'p> Function<'p> {
             Size::Const(n) => n.to_string(),
             Size::Var(var) => self.sizes[var.0 as usize].clone(),
             Size::Add(a, b) => format!("({} + {})", self.size(a), self.size(b)),
-            Size::Mul(a, b) => format!("({} * {})", self.size(a), self.size(b)),
+            // Everything that holds a size is under a `try`.
+            Size::Mul(a, b) => format!("times({}, {})", self.size(a), self.size(b)),
             Size::Min(a, b) => format!("min({}, {})", self.size(a), self.size(b)),
             Size::CeilDiv(a, n) => format!("(({} + {}) / {n})", self.size(a), n - 1),
-            Size::Tri(a) => format!("({0} * ({0} + 1) / 2)", self.size(a)),
+            Size::Tri(a) => format!("(times({0}, {0} + 1) / 2)", self.size(a)),
         }
     }
 
@@ -245,9 +246,10 @@ impl<'p> Function<'p> {
             let data = format!("engine.read(buffer{}, {count}) as [{ty}]", id.0);
             results.push(if shape.is_empty() { format!("({data})[0]") } else { data });
         }
+        let attempt = if results.iter().any(|r| r.contains("positions(")) { "try " } else { "" };
         self.line(match &results[..] {
-            [one] => format!("return {one}"),
-            many => format!("return ({})", many.join(", ")),
+            [one] => format!("return {attempt}{one}"),
+            many => format!("return {attempt}({})", many.join(", ")),
         });
         self.out += "}\n";
         self.out
@@ -256,7 +258,7 @@ impl<'p> Function<'p> {
     fn count(&self, shape: &[Size], what: &str, name: &str) -> String {
         match Size::product(shape).constant() {
             Some(n) => n.to_string(),
-            None => format!("try positions(\"{name}\", \"{what}\", {})", self.shape(shape)),
+            None => format!("positions(\"{name}\", \"{what}\", {})", self.shape(shape)),
         }
     }
 
