@@ -3,6 +3,8 @@
 use crate::{GraphChoice, load, usage};
 use anyhow::{Context, anyhow};
 use slyz_sir::graph::{Graph, Module};
+use slyz_sir::kernel::Plan;
+use slyz_sir::lower::gpu::Machine;
 use slyz_sir::pass::{self, GRAPH_PASSES};
 use slyz_sir::{back, lower, text, verify};
 use std::io::Write;
@@ -19,17 +21,44 @@ pub struct Dump {
     /// Print the plan for the CPU instead: buffers, launches, kernels. Runs all passes unless --after says otherwise.
     #[arg(long)]
     plan: bool,
+    /// Print the plan for another kind of machine.
+    #[arg(long, value_name = "MACHINE")]
+    lower: Option<Target>,
     /// Print the generated C instead. Runs all passes unless --after says otherwise.
-    #[arg(long, conflicts_with = "plan")]
+    #[arg(long, conflicts_with_all = ["plan", "lower"])]
     c: bool,
     #[command(flatten)]
     choice: GraphChoice,
 }
 
+/// The machine that a plan is for.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Target {
+    /// Few wide cores.
+    Cpu,
+    /// Apple GPUs.
+    Metal,
+    /// NVIDIA GPUs.
+    Cuda,
+    /// WebGPU with its default limits.
+    Webgpu,
+}
+
+impl Target {
+    fn lower(self, graph: &Graph) -> Plan {
+        match self {
+            Target::Cpu => lower::cpu::lower(graph),
+            Target::Metal => lower::gpu::lower(graph, &Machine::metal()),
+            Target::Cuda => lower::gpu::lower(graph, &Machine::cuda()),
+            Target::Webgpu => lower::gpu::lower(graph, &Machine::webgpu()),
+        }
+    }
+}
+
 impl Dump {
     pub fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let (module, _) = load::verified(&self.file)?;
-        let lowered = self.plan || self.c;
+        let lowered = self.plan || self.c || self.lower.is_some();
         let stage = match &self.after {
             Some(name) => Stage::named(name)?,
             None if lowered => Stage::All,
@@ -49,7 +78,7 @@ impl Dump {
             return Err(anyhow!("{}: no graph in the file; kernels have no plan", self.file.display()));
         }
         for (k, graph) in graphs.iter().enumerate() {
-            let plan = lower::cpu::lower(graph);
+            let plan = self.lower.unwrap_or(Target::Cpu).lower(graph);
             let text = if self.c { back::c::emit(&plan, false)? } else { text::print_plan(&plan) };
             let gap = if k > 0 { "\n" } else { "" };
             write!(out, "{gap}{text}")?;

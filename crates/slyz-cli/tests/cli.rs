@@ -113,6 +113,10 @@ fn dump_prints_every_stage() {
         has(&place.ok(&["dump", "f.sir", "--after", pass]), &["graph saxpy<N>", "tabulate [N]"]);
     }
     has(&place.ok(&["dump", "f.sir", "--plan"]), &["plan saxpy<N>", "launch saxpy_map(", "kernel saxpy_map"]);
+    for machine in ["metal", "cuda", "webgpu"] {
+        has(&place.ok(&["dump", "f.sir", "--lower", machine]), &["plan saxpy<N>", "block [256, 1, 1]", "global.x"]);
+    }
+    has(&place.ok(&["dump", "f.sir", "--lower", "cpu"]), &["launch saxpy_map("]);
     has(&place.ok(&["dump", "f.sir", "--c"]), &["slyz_kernel_0"]);
     has(&place.ok(&["dump", "f.sir", "--after", "simplify", "--plan"]), &["plan saxpy<N>"]);
     let both = place.ok(&["dump", "two.sir"]);
@@ -228,6 +232,7 @@ fn usage_and_closed_pipes() {
     has(&place.fails(2, &[]), &["Usage"]);
     has(&place.fails(2, &["dumb", "f.sir"]), &["dump"]);
     has(&place.fails(2, &["dump", "f.sir", "--plan", "--c"]), &["cannot be used with"]);
+    has(&place.fails(2, &["dump", "f.sir", "--lower", "metal", "--c"]), &["cannot be used with"]);
     has(&place.fails(1, &["dump", "none.sir"]), &["cannot read none.sir"]);
     for args in [&["dump", "f.sir", "--c"][..], &["--help"], &["devices"], &["dump", "none.sir"]] {
         let mut child = place.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

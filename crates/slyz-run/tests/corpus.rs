@@ -46,6 +46,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device) -> Vec<Road<'a>> {
         subgroup: subgroup.map(|size| Subgroup { size, bits: 64 }),
         shared_bytes: 1 << 10,
         max_blocks: [7, 3, 2],
+        atomic_bits: 64,
         ..Machine::metal()
     };
     vec![

@@ -31,6 +31,8 @@ pub(super) struct Lowering<'g> {
     pub(super) again: HashMap<Id, &'g Stmt>,
     pub(super) types: HashMap<Id, Type>,
     names: HashMap<String, usize>,
+    /// Functions that work on arrays, which a function of a kernel cannot: they are written out where they are called.
+    on_arrays: Vec<bool>,
 }
 
 /// Is it a scalar that costs less than passing it around?
@@ -45,7 +47,7 @@ pub(super) fn is_cheap(op: &Op) -> bool {
 impl<'g> Lowering<'g> {
     pub(super) fn new(graph: &'g Graph) -> Self {
         let mut types = HashMap::new();
-        collect_types(&graph.body, &mut types);
+        graph.functions.iter().map(|f| &f.body).chain([&graph.body]).for_each(|b| collect_types(b, &mut types));
         let plan = Plan {
             name: graph.name.clone(),
             sizes: graph.sizes.clone(),
@@ -55,8 +57,19 @@ impl<'g> Lowering<'g> {
             kernels: vec![],
             steps: vec![],
         };
-        let mut lowering =
-            Lowering { graph, plan, buffers: HashMap::new(), again: HashMap::new(), types, names: HashMap::new() };
+        let mut on_arrays: Vec<bool> = vec![];
+        for function in &graph.functions {
+            on_arrays.push(works_on_arrays(&function.body, &on_arrays));
+        }
+        let mut lowering = Lowering {
+            graph,
+            plan,
+            buffers: HashMap::new(),
+            again: HashMap::new(),
+            types,
+            names: HashMap::new(),
+            on_arrays,
+        };
         for (k, param) in graph.body.params.iter().enumerate() {
             if let Type::Array(ty, shape) = &param.ty {
                 let buffer = lowering.buffer(*ty, shape.clone(), BufferUse::Argument(k));
@@ -68,6 +81,12 @@ impl<'g> Lowering<'g> {
 
     pub(super) fn type_of(&self, id: Id) -> Type {
         self.types[&id].clone()
+    }
+
+    /// The code of a function that must be written out where it is called.
+    pub(super) fn written_out(&self, FnId(function): FnId) -> Option<&'g Body> {
+        let body = &self.graph.functions[function as usize].body;
+        self.on_arrays[function as usize].then_some(body)
     }
 
     pub(super) fn home(&self, id: Id) -> Home<'g> {
@@ -155,6 +174,16 @@ impl<'g> Lowering<'g> {
         free_temporaries(&mut self.plan);
         self.plan
     }
+}
+
+/// Is there an operation on arrays in the body, or in a function that it calls?
+fn works_on_arrays(body: &Body, functions: &[bool]) -> bool {
+    body.stmts.iter().any(|stmt| match &stmt.op {
+        Op::At { .. } | Op::Tabulate { .. } | Op::Fold { .. } | Op::Scan { .. } => true,
+        Op::Scatter { .. } | Op::Filter { .. } => true,
+        Op::Call(function, _) => functions[function.0 as usize],
+        op => op.bodies().iter().any(|b| works_on_arrays(b, functions)),
+    })
 }
 
 fn collect_types(body: &Body, types: &mut HashMap<Id, Type>) {

@@ -100,7 +100,7 @@ impl<'l, 'g> Writer<'l, 'g> {
     fn declare_written(&mut self) {
         fn loads(body: &Body, read: &mut [bool]) {
             for stmt in &body.stmts {
-                if let Op::Load { memory, .. } = &stmt.op {
+                if let Op::Load { memory, .. } | Op::Atomic { memory, .. } = &stmt.op {
                     read[memory.0 as usize] = true;
                 }
                 stmt.op.bodies().iter().for_each(|b| loads(b, read));
@@ -230,6 +230,15 @@ impl<'l, 'g> Writer<'l, 'g> {
         self.bind(Op::Lanes { lo, hi, body, monoid: Some(monoid) }, tys)
     }
 
+    /// The sum of a position or count per lane.
+    pub(super) fn lanes_sum(&mut self, lo: Id, hi: Id, write: impl FnOnce(&mut Self, Id) -> Id) -> Id {
+        let neutral = vec![self.number(0)];
+        let combine = self.body(&[Ty::I64; 2], |w, ids| vec![w.index(Operator::Add, ids[0], ids[1])]);
+        let body = self.body(&[Ty::I64], |w, ids| vec![write(w, ids[0])]);
+        let monoid = Some(Monoid { neutral, combine, commutative: true });
+        self.push(Op::Lanes { lo, hi, body, monoid }, Ty::I64)
+    }
+
     fn monoid(&mut self, monoid: &'g Monoid, tys: &[Ty]) -> Monoid {
         let neutral = self.all_scalars(&monoid.neutral);
         let combine = self.body(&[tys, tys].concat(), |w, ids| w.run(&monoid.combine, ids, Mode::Lane));
@@ -242,6 +251,17 @@ impl<'l, 'g> Writer<'l, 'g> {
 
     pub(super) fn store(&mut self, memory: MemId, index: Vec<Id>, value: Id) {
         self.bind(Op::Store { memory, index, values: vec![value] }, &[]);
+    }
+
+    /// A value of each memory of one axis.
+    pub(super) fn load_all(&mut self, memories: &[MemId], at: Id, tys: &[Ty]) -> Vec<Id> {
+        let load = |(&memory, &ty): (&MemId, &Ty)| self.push(Op::Load { memory, index: vec![at] }, ty);
+        memories.iter().zip(tys).map(load).collect()
+    }
+
+    /// The same, written.
+    pub(super) fn store_each(&mut self, memories: &[MemId], at: Id, values: &[Id]) {
+        memories.iter().zip(values).for_each(|(&memory, &value)| self.store(memory, vec![at], value));
     }
 
     // ---- memories
@@ -346,6 +366,14 @@ impl<'l, 'g> Writer<'l, 'g> {
         }
     }
 
+    /// The same for a monoid alone.
+    pub(super) fn bind_monoid(&mut self, monoid: &'g Monoid) {
+        self.all_scalars(&monoid.neutral);
+        let mut free = vec![];
+        monoid.combine.each_free(&mut |id| free.push(id));
+        self.all_scalars(&free);
+    }
+
     // ---- code of the graph
 
     /// Writes a body whose results are scalars.
@@ -367,6 +395,10 @@ impl<'l, 'g> Writer<'l, 'g> {
     fn stmt(&mut self, stmt: &'g Stmt, mode: Mode) {
         let tys: Vec<Ty> = stmt.binds.iter().map(|b| b.ty.elem()).collect();
         let ids = match &stmt.op {
+            Op::Call(function, args) if let Some(body) = self.lowering.written_out(*function) => {
+                let args = self.all_scalars(args);
+                self.run(body, &args, mode)
+            }
             Op::Const(_) | Op::Extent(_) | Op::Apply(..) | Op::Cast(..) | Op::Bitcast(..) | Op::Call(..) => {
                 let mut op = stmt.op.clone();
                 op.each_operand_mut(&mut |id| *id = self.scalar(*id));
@@ -552,10 +584,7 @@ impl<'l, 'g> Writer<'l, 'g> {
                     w.lanes(lo, hi, |w, i| w.store_all(&homes, &[at, &[i]].concat(), &neutral));
                     vec![]
                 });
-                self.for_shape(shape, vec![], (vec![], &[]), &mut |w, at, _| {
-                    w.send(body, at, target, monoid, &homes);
-                    vec![]
-                });
+                self.send_all(shape, body, target, monoid, &homes);
             }
             _ => unreachable!("only arrays are filled"),
         }
@@ -632,19 +661,40 @@ impl<'l, 'g> Writer<'l, 'g> {
         body.results.iter().all(|&id| matches!(self.lowering.type_of(id), Type::Scalar(_)))
     }
 
-    /// One turn of a scatter: combines the values into their place, if it is inside.
-    fn send(&mut self, body: &'g Body, at: &[Id], target: &[Size], monoid: &'g Monoid, homes: &[(MemId, Vec<Id>)]) {
-        let sent = self.run(body, at, Mode::Lane);
-        let (to, values) = sent.split_at(target.len());
+    /// Is the position inside the shape?
+    pub(super) fn is_inside(&mut self, position: &[Id], shape: &[Size]) -> Id {
         let zero = self.number(0);
         let mut inside = self.push(Op::Const(Scalar::bool(true)), Ty::Bool);
-        for (&to, size) in to.iter().zip(target) {
+        for (&place, size) in position.iter().zip(shape) {
             let extent = self.extent(size);
-            for test in [Op::Apply(Operator::Ge, vec![to, zero]), Op::Apply(Operator::Lt, vec![to, extent])] {
+            for test in [Op::Apply(Operator::Ge, vec![place, zero]), Op::Apply(Operator::Lt, vec![place, extent])] {
                 let holds = self.push(test, Ty::Bool);
                 inside = self.push(Op::Apply(Operator::And, vec![inside, holds]), Ty::Bool);
             }
         }
+        inside
+    }
+
+    /// All turns of a scatter, in order.
+    pub(super) fn send_all(
+        &mut self,
+        shape: &[Size],
+        body: &'g Body,
+        target: &[Size],
+        monoid: &'g Monoid,
+        homes: &[(MemId, Vec<Id>)],
+    ) {
+        self.for_shape(shape, vec![], (vec![], &[]), &mut |w, at, _| {
+            w.send(body, at, target, monoid, homes);
+            vec![]
+        });
+    }
+
+    /// One turn of a scatter: combines the values into their place, if it is inside.
+    fn send(&mut self, body: &'g Body, at: &[Id], target: &[Size], monoid: &'g Monoid, homes: &[(MemId, Vec<Id>)]) {
+        let sent = self.run(body, at, Mode::Lane);
+        let (to, values) = sent.split_at(target.len());
+        let inside = self.is_inside(to, target);
         let tys = self.types_of(&monoid.combine);
         let then = self.body(&[], |w, _| {
             let index = |prefix: &Vec<Id>| [&prefix[..], to].concat();

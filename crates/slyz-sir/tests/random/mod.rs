@@ -34,8 +34,18 @@ pub struct Case {
 }
 
 /// The case with that seed. `budget` is roughly the number of statements; a case that fails can be made smaller by it.
+#[allow(dead_code)]
 pub fn case(seed: u64, budget: u32) -> Case {
-    let mut random = Random::new(seed, budget);
+    make(Random::new(seed, budget))
+}
+
+/// The same, but no result depends on how folds group their elements: sums of floats and the like are left out.
+#[allow(dead_code)]
+pub fn exact_case(seed: u64, budget: u32) -> Case {
+    make(Random { exact: true, ..Random::new(seed, budget) })
+}
+
+fn make(mut random: Random) -> Case {
     let args = random.params();
     for k in 0..random.rng.below(3) {
         random.function(k);
@@ -71,6 +81,8 @@ struct Random {
     functions: Vec<(FnId, Vec<Ty>, Vec<Ty>)>,
     /// Sizes are not looked at inside functions.
     in_function: bool,
+    /// Monoids over floats are left out.
+    exact: bool,
     /// Names at the top level that the graph may give back.
     outcomes: Vec<Id>,
 }
@@ -93,6 +105,7 @@ impl Random {
             positions: vec![],
             functions: vec![],
             in_function: false,
+            exact: false,
             outcomes: vec![],
         }
     }
@@ -370,6 +383,9 @@ impl Random {
         let mut parts = vec![];
         while parts.len() < count {
             let ty = self.rng.ty();
+            if self.exact && ty.is_float() {
+                continue;
+            }
             let fits = |op: &Operator| op.row().associative && op.row().domain.has(ty);
             let operators: Vec<Operator> = TABLE.iter().map(|row| row.operator).filter(fits).collect();
             let Some(&operator) = self.rng.pick(&operators) else { continue };

@@ -282,10 +282,7 @@ impl<'g> Lowering<'g> {
         let mut w = Writer::new(self, name, Size::Const(1));
         let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, vec![])).collect();
         let parts_in: Vec<MemId> = partials.iter().map(|&b| w.global(b, Access::Read, vec![parts.clone()])).collect();
-        w.all_scalars(&monoid.neutral);
-        let mut free = vec![];
-        monoid.combine.each_free(&mut |id| free.push(id));
-        w.all_scalars(&free);
+        w.bind_monoid(monoid);
         let (lo, hi) = (w.number(0), w.extent(&parts));
         let values = w.lanes_fold(lo, hi, monoid, &tys, |w, k| {
             parts_in.iter().zip(&tys).map(|(&memory, &ty)| w.push(Op::Load { memory, index: vec![k] }, ty)).collect()

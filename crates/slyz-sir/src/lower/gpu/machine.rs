@@ -15,6 +15,8 @@ pub struct Machine {
     pub shared_bytes: u64,
     /// The most blocks of a grid in x, y, z.
     pub max_blocks: [u64; 3],
+    /// The widest integers with atomics.
+    pub atomic_bits: u32,
     /// The most positions of any array. A call with larger ones must be refused, or run a plan for a larger bound. Sizes
     /// that are known at the call only are taken to be anything up to this.
     pub max_positions: u64,
@@ -28,6 +30,7 @@ impl Machine {
             subgroup: Some(Subgroup { size: 32, bits: 32 }),
             shared_bytes: 32 << 10,
             max_blocks: [u32::MAX as u64; 3],
+            atomic_bits: 32,
             // Whole blocks of threads, the last one included, have 32-bit numbers.
             max_positions: (1 << 32) - (1 << 10),
         }
@@ -40,6 +43,7 @@ impl Machine {
             subgroup: Some(Subgroup { size: 32, bits: 64 }),
             shared_bytes: 48 << 10,
             max_blocks: [(1 << 31) - 1, 65_535, 65_535],
+            atomic_bits: 64,
             // More bytes than any of them has.
             max_positions: 1 << 39,
         }
@@ -52,6 +56,7 @@ impl Machine {
             subgroup: None,
             shared_bytes: 16 << 10,
             max_blocks: [65_535; 3],
+            atomic_bits: 32,
             max_positions: 1 << 32,
         }
     }

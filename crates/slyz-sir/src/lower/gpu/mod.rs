@@ -5,8 +5,9 @@
 //! | tabulate | 256 positions: 256, 32 × 8, or what fits the shape | one position; the innermost axis is x, then y, the others together z |
 //! | tabulate whose folds read along their own axis, or whose elements are arrays | one position | every 256th turn of the fold, or element of the inner array |
 //! | fold, whole | 16,384 elements; then one block over the partial results | every 256th element |
-//! | scan | a line | – (a plain right form) |
-//! | scatter, filter | everything (a plain right form) | – |
+//! | scan, filter | 16,384 elements of a line; before that, what comes before each chunk | a run of neighbouring elements |
+//! | scatter by an operator on integers that has an atomic | 256 positions | one position |
+//! | other scatters | one, of one thread | everything, in order |
 //! | scalars that a fold is part of | one | the fold's turns |
 //!
 //! Block-wide work is written as `lanes` and scratch memory, as for the CPU; the pass `spread` then turns it into code for
@@ -15,8 +16,10 @@
 //!
 //! What it does not do: fuse (the `fuse` pass has done that), tile through shared memory, or vectorize.
 
+mod lines;
 mod machine;
 mod plan;
+mod scatter;
 mod threads;
 
 pub use machine::Machine;

@@ -4,14 +4,14 @@ use super::threads::{at_most, ceil_div, each_position};
 use super::{FEW_TURNS, Machine, SPILLING_BLOCKS, TURNS};
 use crate::code::{Body, Id, MemId, Monoid, Op, Place, Stmt, Type};
 use crate::graph::Graph;
-use crate::kernel::{Access, BufferId, BufferUse, Kernel, Plan, Step};
+use crate::kernel::{Access, BufferId, BufferUse, Kernel, Plan};
 use crate::lower::PIECE;
 use crate::lower::access::{far_reads, is_flat};
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
 use crate::lower::writer::{Mode, Writer};
 use crate::pass::spread::{self, has_lanes};
 use crate::pass::{cse, dce, simplify};
-use crate::size::{Size, SizeVar};
+use crate::size::Size;
 use crate::types::Ty;
 
 /// Turns a verified graph into a plan for a machine.
@@ -29,13 +29,13 @@ pub fn lower(graph: &Graph, machine: &Machine) -> Plan {
 }
 
 /// A plan under construction, for a machine.
-struct Gpu<'g> {
-    base: Lowering<'g>,
-    machine: Machine,
+pub(super) struct Gpu<'g> {
+    pub(super) base: Lowering<'g>,
+    pub(super) machine: Machine,
 }
 
 /// Work that is handed out block by block.
-struct Items {
+pub(super) struct Items {
     count: Size,
     blocks: Size,
     /// There may be more work than blocks.
@@ -50,7 +50,7 @@ impl Items {
     }
 
     /// Writes code for the items of this block.
-    fn each<'l, 'g>(&self, w: &mut Writer<'l, 'g>, write: impl FnOnce(&mut Writer<'l, 'g>, Id)) {
+    pub(super) fn each<'l, 'g>(&self, w: &mut Writer<'l, 'g>, write: impl FnOnce(&mut Writer<'l, 'g>, Id)) {
         let block = w.push(Op::Place(Place::Block, 0), Ty::I64);
         if !self.loops {
             return write(w, block);
@@ -68,7 +68,8 @@ impl<'g> Gpu<'g> {
         match &stmt.op {
             Op::Tabulate { shape, body } => self.tabulate(stmt, shape, body),
             Op::Fold { shape, body, monoid } => self.fold(stmt, shape, body, monoid),
-            Op::Scan { .. } | Op::Scatter { .. } => self.whole(stmt),
+            Op::Scan { shape, body, monoid } => self.scan(stmt, shape, body, monoid),
+            Op::Scatter { shape, body, target, monoid } => self.scatter(stmt, shape, body, target, monoid),
             Op::Filter { extent, body, kept } => self.filter(stmt, extent, body, *kept),
             op if is_cheap(op) => {
                 self.base.again.extend(stmt.binds.iter().map(|b| (b.id, stmt)));
@@ -85,8 +86,8 @@ impl<'g> Gpu<'g> {
         }
         let name = self.base.kernel_name("map");
         let mut w = Writer::new(&self.base, name, Size::Const(1));
-        let homes: Vec<MemId> = outputs.into_iter().map(|(b, shape)| w.global(b, Access::Write, shape)).collect();
         w.bind_globals(&stmt.op);
+        let homes: Vec<MemId> = outputs.into_iter().map(|(b, shape)| w.global(b, Access::Write, shape)).collect();
         each_position(&mut w, &self.machine, shape, &mut |w, at| {
             let values = w.run(body, at, Mode::Lane);
             for (&memory, value) in homes.iter().zip(values) {
@@ -102,9 +103,9 @@ impl<'g> Gpu<'g> {
         let name = self.base.kernel_name("rows");
         let threads = self.threads_for(body);
         self.blocks(&name, &Size::product(shape), threads, &|w, items| {
+            w.bind_globals(&stmt.op);
             let homes: Vec<(MemId, Vec<Id>)> =
                 outputs.iter().map(|(b, shape)| (w.global(*b, Access::Write, shape.clone()), vec![])).collect();
-            w.bind_globals(&stmt.op);
             // A row that is read back while it is made must be readable.
             w.make_readable(&homes);
             items.each(w, |w, item| {
@@ -135,11 +136,11 @@ impl<'g> Gpu<'g> {
         let name = self.base.kernel_name("fold");
         self.blocks(&name, &items, threads, &|w, items| {
             let shape_out = if one_block { vec![] } else { vec![parts.clone()] };
-            let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, shape_out.clone())).collect();
             w.bind_globals(&stmt.op);
             if flat {
                 w.flatten_memories(shape, &count);
             }
+            let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, shape_out.clone())).collect();
             let fold = |w: &mut Writer<'_, 'g>, [lo, hi]: [Id; 2]| {
                 w.lanes_fold(lo, hi, monoid, &tys, |w, k| {
                     if flat {
@@ -171,13 +172,10 @@ impl<'g> Gpu<'g> {
         let outputs: Vec<BufferId> = stmt.binds.iter().map(|b| self.base.buffer_for(b.id, vec![])).collect();
         let name = self.base.kernel_name("fold_parts");
         self.blocks(&name, &Size::Const(1), self.machine.threads(), &|w, _| {
-            let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, vec![])).collect();
             let parts_in: Vec<MemId> =
                 partials.iter().map(|&b| w.global(b, Access::Read, vec![parts.clone()])).collect();
-            w.all_scalars(&monoid.neutral);
-            let mut free = vec![];
-            monoid.combine.each_free(&mut |id| free.push(id));
-            w.all_scalars(&free);
+            w.bind_monoid(monoid);
+            let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, vec![])).collect();
             let (lo, hi) = (w.number(0), w.extent(parts));
             let values = w.block_fold([lo, hi], parts, monoid, tys, |w, k| {
                 let load = |(&memory, &ty): (&MemId, &Ty)| w.push(Op::Load { memory, index: vec![k] }, ty);
@@ -187,41 +185,13 @@ impl<'g> Gpu<'g> {
         });
     }
 
-    /// One thread for everything.
-    fn whole(&mut self, stmt: &'g Stmt) {
-        let what = if matches!(stmt.op, Op::Scan { .. }) { "scan" } else { "scatter" };
-        let name = self.base.kernel_name(what);
-        let outputs = self.base.outputs(stmt);
-        self.blocks(&name, &Size::Const(1), 1, &|w, _| {
-            let homes: Vec<(MemId, Vec<Id>)> =
-                outputs.iter().map(|(b, shape)| (w.global(*b, Access::Write, shape.clone()), vec![])).collect();
-            w.bind_globals(&stmt.op);
-            w.make_readable(&homes);
-            w.fill(&stmt.op, homes);
-        });
-    }
-
-    fn filter(&mut self, stmt: &'g Stmt, extent: &'g Size, body: &'g Body, kept: SizeVar) {
-        let name = self.base.kernel_name("filter");
-        let outputs: Vec<BufferId> =
-            stmt.binds.iter().map(|b| self.base.buffer_for(b.id, vec![extent.clone()])).collect();
-        let count = self.base.buffer(Ty::I64, vec![], BufferUse::Temporary);
-        self.blocks(&name, &Size::Const(1), 1, &|w, _| {
-            let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, vec![extent.clone()])).collect();
-            let counter = w.global(count, Access::Write, vec![]);
-            w.bind_globals(&stmt.op);
-            w.keep(extent, body, &homes, counter);
-        });
-        self.base.plan.steps.push(Step::Count { size: kept, from: count });
-    }
-
     /// Scalars that are worth keeping: a kernel of one block.
     fn scalars(&mut self, stmt: &'g Stmt) {
         let outputs: Vec<BufferId> = stmt.binds.iter().map(|b| self.base.buffer_for(b.id, vec![])).collect();
         let name = self.base.kernel_name("scalar");
         self.blocks(&name, &Size::Const(1), self.machine.threads(), &|w, _| {
-            let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, vec![])).collect();
             w.bind_globals(&stmt.op);
+            let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, vec![])).collect();
             w.top_stmt(stmt);
             for (bind, &memory) in stmt.binds.iter().zip(&homes) {
                 let value = w.scalar(bind.id);
@@ -232,7 +202,13 @@ impl<'g> Gpu<'g> {
 
     /// A kernel of blocks that work together, each on its items. It is written again when the first try shows that its
     /// blocks must be smaller or fewer.
-    fn blocks(&mut self, name: &str, count: &Size, threads: u32, write: &dyn Fn(&mut Writer<'_, 'g>, &Items)) {
+    pub(super) fn blocks(
+        &mut self,
+        name: &str,
+        count: &Size,
+        threads: u32,
+        write: &dyn Fn(&mut Writer<'_, 'g>, &Items),
+    ) {
         let (mut threads, mut most) = (threads, self.machine.max_blocks[0]);
         let (spread, mut buffers, scalars) = loop {
             let items = Items::new(count, &self.machine, most);

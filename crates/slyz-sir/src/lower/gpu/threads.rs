@@ -21,11 +21,12 @@ struct Dimension {
 
 impl Dimension {
     fn new(machine: &Machine, number: usize, extent: Size, threads: u32) -> Dimension {
-        let (most, per_block) = (machine.max_blocks[number], u64::from(threads));
+        let per_block = u64::from(threads);
+        let most = machine.max_blocks[number].min(machine.max_positions / per_block).max(1);
         let all = ceil_div(&extent, per_block);
         let (loops, guard) = match extent.constant() {
             Some(n) => (n.div_ceil(per_block) > most, !n.is_multiple_of(per_block)),
-            None => (most.saturating_mul(per_block) < machine.max_positions, true),
+            None => (machine.max_blocks[number].saturating_mul(per_block) < machine.max_positions, threads > 1),
         };
         let blocks = if loops { at_most(all, most) } else { all };
         Dimension { extent, threads, blocks, loops, guard: guard && !loops }

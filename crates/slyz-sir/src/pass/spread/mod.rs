@@ -1,7 +1,7 @@
 //! `spread`: hands the turns of `lanes` to the threads of the block, and gives scratch memory a home.
 //!
 //! Before, a kernel is written for a block: uniform code, with block-wide work in `lanes`. After, it is code for one
-//! thread (SIMT): no `lanes`, no `scratch`.
+//! thread (SIMT): no `lanes`, no `scratch`. It means what the kernel before means with blocks of one thread.
 //!
 //! * `lanes` becomes a loop over every `threads`-th turn, or a guarded statement where there are no more turns than threads.
 //! * `lanes` with a monoid gives each thread a partial result, which `fold` joins: in the subgroup by its own reduction

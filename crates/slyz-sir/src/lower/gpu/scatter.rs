@@ -1,0 +1,79 @@
+//! Scatters: the neutral element everywhere, then values sent to their places.
+//!
+//! Where the monoid is an operator on integers that the machine has as an atomic, every position sends by a thread of its own:
+//! integers do not care about the order. Otherwise one thread sends everything, in order.
+
+use super::plan::Gpu;
+use super::threads::each_position;
+use crate::code::{AtomicOp, Body, Id, MemId, Monoid, Op, Stmt};
+use crate::kernel::{Access, BufferId};
+use crate::lower::writer::{Mode, Writer};
+use crate::ops::Operator;
+use crate::size::Size;
+use crate::types::Ty;
+
+impl<'g> Gpu<'g> {
+    pub(super) fn scatter(
+        &mut self,
+        stmt: &'g Stmt,
+        shape: &'g [Size],
+        body: &'g Body,
+        target: &'g [Size],
+        monoid: &'g Monoid,
+    ) {
+        let outputs: Vec<BufferId> = self.base.outputs(stmt).into_iter().map(|(buffer, _)| buffer).collect();
+        self.fill_neutral(&outputs, target, monoid);
+        let atomic = self.atomic(monoid);
+        let name = self.base.kernel_name("scatter");
+        let bind = |w: &mut Writer<'_, 'g>| -> Vec<(MemId, Vec<Id>)> {
+            w.bind_globals(&stmt.op);
+            outputs.iter().map(|&b| (w.global(b, Access::ReadWrite, target.to_vec()), vec![])).collect()
+        };
+        let Some(operator) = atomic else {
+            return self.blocks(&name, &Size::Const(1), 1, &|w, _| {
+                let homes = bind(w);
+                w.send_all(shape, body, target, monoid, &homes);
+            });
+        };
+        let mut w = Writer::new(&self.base, name, Size::Const(1));
+        let homes = bind(&mut w);
+        each_position(&mut w, &self.machine, shape, &mut |w, at| {
+            let sent = w.run(body, at, Mode::Lane);
+            let (to, values) = sent.split_at(target.len());
+            let inside = w.is_inside(to, target);
+            w.when(inside, |w| {
+                let op = AtomicOp::Update(operator);
+                let (memory, ty) = (homes[0].0, w.types_of(&monoid.combine)[0]);
+                w.push(Op::Atomic { op, memory, index: to.to_vec(), args: vec![values[0]] }, ty);
+            });
+        });
+        let kernel = w.finish();
+        self.base.launch(kernel);
+    }
+
+    fn fill_neutral(&mut self, outputs: &[BufferId], target: &[Size], monoid: &'g Monoid) {
+        let name = self.base.kernel_name("neutral");
+        let mut w = Writer::new(&self.base, name, Size::Const(1));
+        let neutral = w.all_scalars(&monoid.neutral);
+        let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, target.to_vec())).collect();
+        each_position(&mut w, &self.machine, target, &mut |w, at| {
+            for (&memory, &value) in homes.iter().zip(&neutral) {
+                w.store(memory, at.to_vec(), value);
+            }
+        });
+        let kernel = w.finish();
+        self.base.launch(kernel);
+    }
+
+    /// The atomic that does what the monoid does, whatever the order.
+    fn atomic(&self, monoid: &Monoid) -> Option<Operator> {
+        let (operator, ty) = (monoid.operator()?, monoid.combine.params.first()?.ty.elem());
+        let has = match operator {
+            Operator::Add | Operator::Min | Operator::Max | Operator::And | Operator::Or | Operator::Xor => {
+                matches!(ty, Ty::I32 | Ty::U32 | Ty::I64 | Ty::U64) && ty.bits() <= self.machine.atomic_bits
+            }
+            _ => false,
+        };
+        has.then_some(operator)
+    }
+}

@@ -1,0 +1,194 @@
+//! Plans for GPUs in the interpreter of kernels, which reports races, divergent barriers and undefined reads: random
+//! programs on machines of different subgroups and limits, and sizes around every edge of the strategies.
+
+mod random;
+
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use random::{Case, agree, exact_case};
+use slyz_sir::graph::Graph;
+use slyz_sir::interp::graph::{InterpError, Options, run_with};
+use slyz_sir::interp::kernel::{LaunchOptions, run_plan_with};
+use slyz_sir::interp::{Array, Value};
+use slyz_sir::kernel::{Memory, Plan, Space};
+use slyz_sir::lower::gpu::{Machine, lower};
+use slyz_sir::pass::optimize;
+use slyz_sir::pass::spread::Subgroup;
+use slyz_sir::size::{Size, SizeOrigin};
+use slyz_sir::types::{Scalar, Ty};
+use slyz_sir::{text, verify};
+
+const LIMITS: Options = Options { turns: Some(20_000), elements: Some(5_000) };
+
+/// A machine with limits that small programs reach.
+fn small(max_threads: u32, subgroup: Option<u32>, max_blocks: u64) -> Machine {
+    Machine {
+        max_threads,
+        subgroup: subgroup.map(|size| Subgroup { size, bits: 32 }),
+        shared_bytes: 256,
+        max_blocks: [max_blocks, 2, 1],
+        atomic_bits: 64,
+        max_positions: 1 << 20,
+    }
+}
+
+fn machines() -> Vec<Machine> {
+    vec![
+        Machine::metal(),
+        Machine::webgpu(),
+        small(16, Some(32), 3),
+        small(7, Some(4), 2),
+        small(8, Some(8), 100),
+        small(12, None, 1),
+        small(1, None, 5),
+    ]
+}
+
+fn run(graph: &Graph, case: &Case, machine: &Machine) -> Vec<Value> {
+    let plan = lower(graph, machine);
+    assert_eq!(verify::plan(&plan), Ok(()), "{machine:?}\n{graph}");
+    let subgroup_size = machine.subgroup.map_or(1, |s| s.size);
+    let options = LaunchOptions { subgroup_size, ..LaunchOptions::default() };
+    run_plan_with(&plan, &case.sizes, &case.args, &options)
+        .unwrap_or_else(|error| panic!("{error}\n{machine:?}\n{graph}\n{}", text::print_plan(&plan)))
+}
+
+fn config() -> ProptestConfig {
+    let default = ProptestConfig::default();
+    ProptestConfig {
+        cases: default.cases.max(300),
+        rng_seed: if default.rng_seed == RngSeed::Random { RngSeed::Fixed(1) } else { default.rng_seed },
+        failure_persistence: None,
+        ..default
+    }
+}
+
+/// `gpu_plans/NAME.sir` is a graph, `gpu_plans/NAME.plan` its plan for Metal. Any difference fails; `BLESS=1` rewrites.
+#[test]
+fn plans_are_golden() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gpu_plans");
+    let entries = std::fs::read_dir(&folder).expect("the folder gpu_plans");
+    let paths = entries.map(|entry| entry.expect("an entry of gpu_plans").path());
+    let mut graphs: Vec<std::path::PathBuf> = paths.filter(|p| p.extension().is_some_and(|e| e == "sir")).collect();
+    graphs.sort();
+    let mut wrong = vec![];
+    for path in graphs {
+        let text = std::fs::read_to_string(&path).expect("a graph");
+        let graph = text::parse_graph(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert_eq!(verify::graph(&graph), Ok(()), "{}", path.display());
+        for machine in machines().into_iter().chain([Machine::cuda()]) {
+            keeps_limits(&lower(&optimize(&graph), &machine), &machine);
+        }
+        let plan = lower(&optimize(&graph), &Machine::metal());
+        assert_eq!(verify::plan(&plan), Ok(()), "{}", path.display());
+        let (golden, found) = (path.with_extension("plan"), text::print_plan(&plan));
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&golden, found).expect("a golden");
+        } else if std::fs::read_to_string(&golden).ok().as_ref() != Some(&found) {
+            wrong.push(format!("{} differs; BLESS=1 rewrites it. Now it is\n{found}", golden.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The launches of a plan keep the limits of the machine, for every size that the machine promises.
+fn keeps_limits(plan: &Plan, machine: &Machine) {
+    let axes = plan.sizes.iter().filter(|s| s.origin == SizeOrigin::Given).count() as u32;
+    for kernel in &plan.kernels {
+        assert!(kernel.block.iter().product::<u32>() <= machine.max_threads, "{kernel}");
+        let bytes = |m: &Memory| Size::product(&m.shape).constant().map(|n| n * m.ty.bytes() as u64);
+        let shared = kernel.memories.iter().filter(|m| m.space == Space::Shared);
+        assert!(shared.map(|m| bytes(m).expect("a constant size")).sum::<u64>() <= machine.shared_bytes, "{kernel}");
+        for n in [0u64, 1, 7, 1 << 10, 1 << 20, (1 << 31) + 5, machine.max_positions] {
+            // All axes that long may be more than the machine promises to hold.
+            if n.checked_pow(axes.max(1)).is_none_or(|all| all > machine.max_positions) {
+                continue;
+            }
+            let grid: Vec<u64> = kernel.grid.iter().map(|g| g.eval(&|_| Some(n)).expect("a size")).collect();
+            let legal = grid.iter().zip(machine.max_blocks).all(|(&blocks, most)| blocks <= most);
+            assert!(legal || grid.contains(&0), "{n}: {grid:?}\n{kernel}");
+        }
+    }
+}
+
+/// Folds, scans and filters of every length around the edges: of a subgroup, a block, a chunk, and many chunks.
+#[test]
+fn lengths() {
+    let text = "graph g<N, counted K>(%x: f32[N]) -> (i64, i32, i32, f32, i64[N], f32[K]) {
+  %zero: i64 = const 0
+  %z: i32 = const 0
+  %one: i32 = const 1
+  %nil: f32 = const 0.0
+  %s: i64 = fold [N] |%i: i64| { yield %i } with commutative (%zero) |%a: i64, %b: i64| { %c: i64 = add %a, %b  yield %c }
+  %f: i32, %g: i32 = fold [N] |%i: i64| {
+    %a: i32 = cast %i
+    %b: i32 = or %a, %one
+    yield %b, %a
+  } with (%one, %z) |%a: i32, %b: i32, %c: i32, %d: i32| {
+    %e: i32 = mul %a, %c
+    %h: i32 = mul %b, %c
+    %j: i32 = add %h, %d
+    yield %e, %j
+  }
+  %t: f32 = fold [N] |%i: i64| { %a: f32 = at %x[%i]  yield %a } with commutative (%nil) |%a: f32, %b: f32| { %c: f32 = add %a, %b  yield %c }
+  %r: i64[N] = scan [N] |%i: i64| { yield %i } with commutative (%zero) |%a: i64, %b: i64| { %c: i64 = add %a, %b  yield %c }
+  %k: f32[K] = filter N as K |%i: i64| { %a: f32 = at %x[%i]  %p: bool = gt %a, %nil  yield %p, %a }
+  return %s, %f, %g, %t, %r, %k
+}";
+    let graph = text::parse_graph(text).unwrap_or_else(|error| panic!("{error}"));
+    for machine in machines().into_iter().chain([Machine::cuda()]) {
+        let plan = lower(&graph, &machine);
+        keeps_limits(&plan, &machine);
+        let chunk = 64 * u64::from(machine.max_threads.min(256));
+        let lengths = [0, 1, 3, 31, 32, 33, 255, 257, chunk - 1, chunk, chunk + 1, 3 * chunk + 17];
+        for n in lengths {
+            let data: Vec<f32> = (0..n).map(|i| if i % 3 == 0 { -0.0 } else { 0.1 }).collect();
+            let bits = data.iter().map(|x| u64::from(x.to_bits())).collect();
+            let case = Case {
+                graph: graph.clone(),
+                sizes: vec![Some(n), None],
+                args: vec![Value::Array(Array { ty: Ty::F32, shape: vec![n], data: bits })],
+            };
+            let found = run(&graph, &case, &machine);
+            let (mut factor, mut offset) = (1i32, 0i32);
+            for i in 0..n as i32 {
+                (factor, offset) = (factor.wrapping_mul(i | 1), offset.wrapping_mul(i | 1).wrapping_add(i));
+            }
+            let sum = (n * n.saturating_sub(1) / 2) as i128;
+            let scalar = |k: usize| match &found[k] {
+                Value::Scalar(value) => *value,
+                Value::Array(_) => panic!("result {k} is an array"),
+            };
+            let wanted = [sum, factor.into(), offset.into()];
+            assert_eq!([scalar(0), scalar(1), scalar(2)].map(Scalar::as_int), wanted, "{n} on {machine:?}");
+            let exact: f64 = data.iter().map(|&x| f64::from(x)).sum();
+            let error = (scalar(3).as_f64() - exact).abs();
+            assert!(error <= exact * 2e-6, "{n} on {machine:?}: {} instead of {exact}", scalar(3).as_f64());
+            let Value::Array(running) = &found[4] else { panic!("a scan gives an array") };
+            assert!(running.data.iter().zip(0..).all(|(&s, i)| s == i * (i + 1) / 2), "{n} on {machine:?}");
+            let Value::Array(kept) = &found[5] else { panic!("a filter gives an array") };
+            assert_eq!(kept.data.len(), data.iter().filter(|&&x| x > 0.0).count(), "{n} on {machine:?}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn random_programs_mean_the_same(seed: u64, budget in 1u32..60) {
+        let case = exact_case(seed, budget);
+        let expected = match run_with(&case.graph, &case.sizes, &case.args, &LIMITS) {
+            Ok(values) => values,
+            Err(InterpError::Budget(_)) => return Ok(()),
+            Err(error) => panic!("{error}\n{}", case.graph),
+        };
+        let optimized = optimize(&case.graph);
+        for machine in machines() {
+            for graph in [&case.graph, &optimized] {
+                let found = run(graph, &case, &machine);
+                prop_assert!(agree(&expected, &found), "{machine:?}: {expected:?} became {found:?}\n{graph}");
+            }
+        }
+    }
+}
