@@ -31,7 +31,7 @@ mod warn;
 pub use argument::{Argument, ArrayData, Output};
 pub use buffer::Buffer;
 pub use device::{Device, Executable, device, devices};
-pub use files::{WriteError, write_files};
 pub use error::{ArgumentProblem, Error};
+pub use files::{WriteError, write_files};
 pub use interpreter::Interpreter;
 pub use pool::{Block, Pool, PoolStats, pool_stats};

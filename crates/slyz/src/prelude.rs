@@ -11,8 +11,8 @@ pub use crate::fold::{
     product, scatter, sum,
 };
 pub use crate::layout::concat;
-pub use crate::module::Module;
 pub use crate::loops::{iterate, repeat_while};
+pub use crate::module::Module;
 pub use crate::position::{At, Idx, Near};
 pub use crate::shape::{Cube, Inner, Matrix, Pos, Shape, Stack, Vector};
 pub use crate::stencil::Border;

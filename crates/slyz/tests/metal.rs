@@ -58,12 +58,19 @@ fn essay_runs() {
     let Some(library) = library(&program) else { return };
     for entry in &program.entries {
         let case = cases::case(&entry.graph);
-        let args: Vec<Value> = entry.graph.body.params.iter().enumerate().map(|(k, param)| {
-            let shape = cases::extents(param.ty.shape(), &case.sizes).unwrap();
-            let count: u64 = shape.iter().product();
-            let data = (0..count).map(|i| cases::element(param.ty.elem(), case.fill, k, i).bits).collect();
-            Value::Array(Array { ty: param.ty.elem(), shape, data })
-        }).collect();
+        let args: Vec<Value> = entry
+            .graph
+            .body
+            .params
+            .iter()
+            .enumerate()
+            .map(|(k, param)| {
+                let shape = cases::extents(param.ty.shape(), &case.sizes).unwrap();
+                let count: u64 = shape.iter().product();
+                let data = (0..count).map(|i| cases::element(param.ty.elem(), case.fill, k, i).bits).collect();
+                Value::Array(Array { ty: param.ty.elem(), shape, data })
+            })
+            .collect();
         let found = library.run(entry, &case.sizes, &args).unwrap();
         let expected = case.expected.expect("the essay's kernels are small");
         assert!(found.iter().map(array).zip(&expected).all(|(a, b)| close(&a, b)), "{}", entry.graph.name);
@@ -77,8 +84,8 @@ fn programs() -> Result<Module, Error> {
     program.kernel("largest", |x: Arr<f32, N>| x.max())?;
     program.kernel("ints", |x: Arr<i32, N>| (x.sum(), x.max(), x.min()))?;
     program.kernel("longs", |x: Arr<i64, N>| (x.sum(), x.max()))?;
-    program.kernel("last_of_two", |x: Arr<i32, N>| {
-        x.map(|x| (x, x)).fold(monoid((0i32, 0i32), |(a, _), (b, d)| (a + b, d)))
+    program.kernel("sum_and_last", |x: Arr<i32, N>| {
+        x.map(|x| (x, x)).fold(monoid((0i32, 0i32), |(a, c), (b, d)| (a + b, d.ne(0).select(d, c))))
     })?;
     program.kernel("kept", |x: Arr<i32, N>| x.filter::<Kept>(|x| x.gt(3)))?;
     program.kernel("running", |x: Arr<i32, N>| x.scan(Sum))?;
@@ -103,8 +110,12 @@ fn sums_of_every_length() {
             }
             let data: Vec<u64> = (0..n).map(|i| Bits::from_int(ty, (i * 5 % 7) as i128).bits).collect();
             let args = [Value::Array(Array { ty, shape: vec![n], data })];
-            let sizes: Vec<Option<u64>> =
-                entry.graph.sizes.iter().map(|d| (d.origin == slyz_sir::size::SizeOrigin::Given).then_some(n)).collect();
+            let sizes: Vec<Option<u64>> = entry
+                .graph
+                .sizes
+                .iter()
+                .map(|d| (d.origin == slyz_sir::size::SizeOrigin::Given).then_some(n))
+                .collect();
             let expected = run(&entry.graph, &sizes, &args).unwrap();
             let found = library.run(entry, &sizes, &args).unwrap();
             let same = found.iter().map(array).eq(expected.iter().map(array));
@@ -138,7 +149,10 @@ fn swift_parses() {
                 let wrong = syntax_errors(&file.text);
                 assert!(wrong.is_empty(), "{}:\n{}", file.name, wrong.join("\n"));
                 // The parser is awake.
-                assert!(!syntax_errors(&file.text.replacen("func validate() throws", "func validate( throws", 1)).is_empty());
+                assert!(
+                    !syntax_errors(&file.text.replacen("func validate() throws", "func validate( throws", 1))
+                        .is_empty()
+                );
             }
         }
     }

@@ -140,7 +140,20 @@ impl<'p> Function<'p> {
         // Everything else that the function names is one of these, with a number behind it perhaps.
         let taken = |name: &str| {
             let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-            let words = ["input", "arg", "engine", "session", "buffer", "count", "min", "positions", "expect", "uniform", "times", "require"];
+            let words = [
+                "input",
+                "arg",
+                "engine",
+                "session",
+                "buffer",
+                "count",
+                "min",
+                "positions",
+                "expect",
+                "uniform",
+                "times",
+                "require",
+            ];
             words.contains(&stem) || is_reserved(name)
         };
         let size = |name: &String| if taken(name) { format!("{name}_size") } else { name.clone() };
@@ -194,10 +207,16 @@ impl<'p> Function<'p> {
         for var in self.asked() {
             params.push(format!("{}: Int", self.sizes[var]));
         }
-        let results: Vec<String> = self.entry.plan.results.iter().map(|(id, shape)| {
-            let ty = swift_type(self.entry.plan.buffers[id.0 as usize].ty);
-            if shape.is_empty() { ty.to_string() } else { format!("[{ty}]") }
-        }).collect();
+        let results: Vec<String> = self
+            .entry
+            .plan
+            .results
+            .iter()
+            .map(|(id, shape)| {
+                let ty = swift_type(self.entry.plan.buffers[id.0 as usize].ty);
+                if shape.is_empty() { ty.to_string() } else { format!("[{ty}]") }
+            })
+            .collect();
         let result = match &results[..] {
             [one] => one.clone(),
             many => format!("({})", many.join(", ")),
@@ -325,13 +344,19 @@ impl<'p> Function<'p> {
         let bound: Vec<String> = d.buffers.iter().map(|b| format!("buffer{}", buffers[b.place].0)).collect();
         let mut text = format!("try session.launch(\n        \"{}\", buffers: [{}]", d.name, bound.join(", "));
         if !d.uniforms.is_empty() {
-            let uniforms: Vec<String> = d.uniforms.iter().map(|u| match u.source {
-                UniformSource::Size(var) => format!("uniform({}({}))", swift_type(u.ty), self.sizes[var.0 as usize]),
-                UniformSource::Scalar(k) => {
-                    let ScalarArg::Argument(k) = scalars[k];
-                    format!("uniform({})", self.params[k])
-                }
-            }).collect();
+            let uniforms: Vec<String> = d
+                .uniforms
+                .iter()
+                .map(|u| match u.source {
+                    UniformSource::Size(var) => {
+                        format!("uniform({}({}))", swift_type(u.ty), self.sizes[var.0 as usize])
+                    }
+                    UniformSource::Scalar(k) => {
+                        let ScalarArg::Argument(k) = scalars[k];
+                        format!("uniform({})", self.params[k])
+                    }
+                })
+                .collect();
             let _ = write!(text, ", uniforms: [{}]", uniforms.join(", "));
         }
         let triple = |sizes: &[Size; 3]| {
@@ -389,7 +414,8 @@ fn call(function: &Function, case: &Case, sizes: &[Option<u64>]) -> Option<(Vec<
             }
             Type::Array(_, shape) => {
                 let count = cases::extents(shape, sizes)?.iter().try_fold(1u64, |n, &d| n.checked_mul(d))?;
-                let number = if k == 0 { "$0 % 97 + 1".to_string() } else { format!("($0 * {} + {k}) % 97 + 1", 2 * k + 1) };
+                let number =
+                    if k == 0 { "$0 % 97 + 1".to_string() } else { format!("($0 * {} + {k}) % 97 + 1", 2 * k + 1) };
                 let swift = swift_type(ty);
                 let value = match (case.fill, ty) {
                     (Fill::Zeros, _) => {
@@ -418,7 +444,10 @@ fn validate(program: &Program, cases: &[Case], out: &mut String) {
         let (function, name) = (Function::new(entry), &entry.graph.name);
         let ready = case.expected.as_ref().zip(call(&function, case, &case.sizes));
         let Some((expected, (lines, call))) = ready else {
-            let _ = writeln!(out, "    // {name}: too large, or not defined on simple inputs\n    print(\"  {name}: not compared\")");
+            let _ = writeln!(
+                out,
+                "    // {name}: too large, or not defined on simple inputs\n    print(\"  {name}: not compared\")"
+            );
             continue;
         };
         let _ = writeln!(out, "    do {{  // {name}");
@@ -448,9 +477,14 @@ fn validate(program: &Program, cases: &[Case], out: &mut String) {
 /// Every so many elements, in lines.
 fn sampled(array: &Array) -> (String, usize) {
     let stride = array.data.len().div_ceil(EXPECTED).max(1);
-    let values: Vec<String> = array.data.iter().step_by(stride).map(|&bits| literal(Scalar { ty: array.ty, bits })).collect();
+    let values: Vec<String> =
+        array.data.iter().step_by(stride).map(|&bits| literal(Scalar { ty: array.ty, bits })).collect();
     let lines: Vec<String> = values.chunks(12).map(|line| line.join(", ")).collect();
-    if lines.len() <= 1 { (lines.concat(), stride) } else { (format!("\n            {}\n        ", lines.join(",\n            ")), stride) }
+    if lines.len() <= 1 {
+        (lines.concat(), stride)
+    } else {
+        (format!("\n            {}\n        ", lines.join(",\n            ")), stride)
+    }
 }
 
 fn bench(program: &Program, cases: &[Case], out: &mut String) {
