@@ -5,8 +5,8 @@ mod devices;
 mod metal;
 
 use slyz_sir::back::harness::{Program, ProgramError};
-use slyz_sir::graph::Graph;
 use slyz_sir::back::msl;
+use slyz_sir::graph::Graph;
 use slyz_sir::interp;
 use slyz_sir::interp::kernel::{LaunchOptions, launch};
 use slyz_sir::interp::{Array, Value};
@@ -168,7 +168,9 @@ fn subgroups() {
 fn atomics() {
     let mut kernels = vec![];
     for ty in [Ty::I32, Ty::U32, Ty::F32] {
-        for (name, operator) in [("sum", "add"), ("least", "min"), ("most", "max"), ("both", "and"), ("some", "or"), ("odd", "xor")] {
+        for (name, operator) in
+            [("sum", "add"), ("least", "min"), ("most", "max"), ("both", "and"), ("some", "or"), ("odd", "xor")]
+        {
             if ty.is_float() && !matches!(operator, "add" | "min" | "max") {
                 continue;
             }
