@@ -2,7 +2,7 @@
 //!
 //! The file asks for safe mathematics: NaN and infinity mean what they mean in the table, and products and sums are not fused.
 
-use super::clike::{Description, Dialect, EmitError, File, Helpers, PlaceName};
+use super::clike::{Description, Dialect, EmitError, Helpers, PlaceName};
 use crate::code::{AtomicOp, Scope, SubgroupOp};
 use crate::kernel::{Kernel, Space};
 use crate::lower::gpu::Machine;
@@ -12,41 +12,34 @@ use crate::types::{Scalar, Ty};
 /// Lanes of a simd-group.
 pub const SUBGROUP: u32 = 32;
 
+/// Words of the language, names of its types and of the functions that generated code calls.
+const RESERVED: &str = include_str!("msl_words.txt");
+
+/// In the order of [`Ty`].
+const TYPES: [&str; 13] =
+    ["bool", "char", "short", "int", "long", "uchar", "ushort", "uint", "ulong", "half", "bfloat", "float", ""];
+
+/// Names and attributes, in the order of [`PlaceName`].
+const PLACES: [(&str, &str); 6] = [
+    ("tid", "thread_position_in_grid"),
+    ("lid", "thread_position_in_threadgroup"),
+    ("gid", "threadgroup_position_in_grid"),
+    ("groups", "threadgroups_per_grid"),
+    ("lane", "thread_index_in_simdgroup"),
+    ("width", "threads_per_simdgroup"),
+];
+
+fn is_vector(place: PlaceName) -> bool {
+    place < PlaceName::Lane
+}
+
 /// The dialect.
 pub struct Msl;
 
-/// The file of some kernels, and what a launch of each needs to know. Their names are the kernels' own.
-///
-/// ```
-/// use slyz_sir::{back::msl, text::parse_kernel};
-/// let kernel = parse_kernel("kernel negate<n>() grid [ceil(n / 64), 1, 1] block [64, 1, 1] {
-///   global read input: f32[n]  global write output: f32[n]
-///   %i: i64 = global.x  %n: i64 = extent n  %inside: bool = lt %i, %n
-///   if %inside { %x: f32 = load input[%i]  %y: f32 = neg %x  store output[%i], %y } else {}
-/// }")?;
-/// let (text, _) = msl::emit(&[&kernel])?;
-/// assert!(text.contains("uint tid [[thread_position_in_grid]]"));
-/// assert!(text.contains("output[idx] = -input[tid];"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// The file of some kernels, and what a launch of each needs to know.
 pub fn emit(kernels: &[&Kernel]) -> Result<(String, Vec<Description>), EmitError> {
-    let mut file = File::new(&Msl, kernels.iter().map(|k| k.name.clone()));
-    let descriptions = kernels.iter().map(|k| file.kernel(k)).collect::<Result<Vec<_>, _>>()?;
-    Ok((file.text(), descriptions))
+    super::clike::emit(&Msl, kernels)
 }
-
-/// Words of the language, names of its types and of the functions that generated code calls.
-const RESERVED: &str = "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept \
-    const const_cast constexpr continue decltype default delete do double dynamic_cast else enum explicit export extern \
-    false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq \
-    private protected public register reinterpret_cast requires return short signed sizeof static static_assert \
-    static_cast struct switch template this thread_local throw true try typedef typeid typename union unsigned using \
-    virtual void volatile wchar_t while xor xor_eq kernel vertex fragment device constant threadgroup thread \
-    threadgroup_imageblock ray_data object_data mesh object main metal half bfloat uchar ushort uint ulong size_t \
-    ptrdiff_t atomic_int atomic_uint atomic_float atomic_bool atomic_ulong sampler texture2d buffer simd vec matrix packed \
-    mem_flags memory_order_relaxed INFINITY NAN MAXFLOAT abs min max fabs floor ceil round trunc sqrt rsqrt exp exp2 log \
-    log2 log10 pow sin cos tan asin acos atan atan2 sinh cosh tanh fma fmod copysign signbit isnan isinf isfinite clz ctz \
-    popcount sign clamp mix step length distance dot cross normalize select any all saturate fract frexp ldexp modf as_type";
 
 impl Dialect for Msl {
     fn language(&self) -> &'static str {
@@ -59,21 +52,7 @@ impl Dialect for Msl {
     }
 
     fn scalar(&self, ty: Ty) -> Option<&'static str> {
-        Some(match ty {
-            Ty::Bool => "bool",
-            Ty::I8 => "char",
-            Ty::I16 => "short",
-            Ty::I32 => "int",
-            Ty::I64 => "long",
-            Ty::U8 => "uchar",
-            Ty::U16 => "ushort",
-            Ty::U32 => "uint",
-            Ty::U64 => "ulong",
-            Ty::F16 => "half",
-            Ty::BF16 => "bfloat",
-            Ty::F32 => "float",
-            Ty::F64 => return None,
-        })
+        Some(TYPES[ty as usize]).filter(|name| !name.is_empty())
     }
 
     fn remedy(&self, _: Ty) -> &'static str {
@@ -93,23 +72,18 @@ impl Dialect for Msl {
     }
 
     fn special(&self, value: Scalar) -> String {
-        let cast =
-            if value.ty == Ty::F32 { String::new() } else { format!("({})", self.scalar(value.ty).unwrap_or("float")) };
+        let cast = if value.ty == Ty::F32 { String::new() } else { format!("({})", TYPES[value.ty as usize]) };
         let x = value.as_f64();
-        format!(
-            "{cast}{}",
-            if x.is_nan() {
-                "NAN"
-            } else if x > 0.0 {
-                "INFINITY"
-            } else {
-                "-INFINITY"
-            }
-        )
+        let name = if x.is_nan() { "NAN" } else { "INFINITY" };
+        format!("{cast}{}{name}", if x < 0.0 { "-" } else { "" })
     }
 
-    fn bits(&self, to: Ty, x: &str) -> String {
-        format!("as_type<{}>({x})", self.scalar(to).unwrap_or("float"))
+    fn bits(&self, to: &str, x: &str) -> String {
+        format!("as_type<{to}>({x})")
+    }
+
+    fn pair(&self) -> &'static str {
+        "uint2"
     }
 
     fn space(&self, space: Space) -> &'static str {
@@ -122,49 +96,29 @@ impl Dialect for Msl {
     }
 
     fn signature(&self, d: &Description) -> String {
-        let ty = |ty| self.scalar(ty).unwrap_or("float");
+        let ty = |ty: Ty| TYPES[ty as usize];
         let mixed = d.buffers.iter().any(|b| b.written) && d.buffers.iter().any(|b| !b.written);
-        let mut params = vec![];
-        for b in &d.buffers {
-            let access = if !b.written {
-                " const"
-            } else if mixed {
-                "      "
-            } else {
-                ""
-            };
-            params.push(format!("device{access} {}* {} [[buffer({})]]", ty(b.ty), b.name, b.index));
-        }
-        for s in &d.shared {
-            params.push(format!("threadgroup {}* {} [[threadgroup({})]]", ty(s.ty), s.name, s.index));
-        }
-        for u in &d.uniforms {
-            params.push(format!("constant {}& {} [[buffer({})]]", ty(u.ty), u.name, u.index));
-        }
+        let written = if mixed { "      " } else { "" };
+        let buffers = d.buffers.iter().map(|b| {
+            let access = if b.written { written } else { " const" };
+            format!("device{access} {}* {} [[buffer({})]]", ty(b.ty), b.name, b.index)
+        });
+        let shared =
+            d.shared.iter().map(|s| format!("threadgroup {}* {} [[threadgroup({})]]", ty(s.ty), s.name, s.index));
+        let uniforms = d.uniforms.iter().map(|u| format!("constant {}& {} [[buffer({})]]", ty(u.ty), u.name, u.index));
         let vector = ["uint", "uint2", "uint3"][d.rank.clamp(1, 3) - 1];
-        for place in &d.places {
-            params.push(match place {
-                PlaceName::Global => format!("{vector} tid [[thread_position_in_grid]]"),
-                PlaceName::Local => format!("{vector} lid [[thread_position_in_threadgroup]]"),
-                PlaceName::Block => format!("{vector} gid [[threadgroup_position_in_grid]]"),
-                PlaceName::GridDim => format!("{vector} groups [[threadgroups_per_grid]]"),
-                PlaceName::Lane => "uint lane [[thread_index_in_simdgroup]]".into(),
-                PlaceName::SubgroupSize => "uint width [[threads_per_simdgroup]]".into(),
-            });
-        }
+        let places = d.places.iter().map(|&place| {
+            let (name, attribute) = PLACES[place as usize];
+            format!("{} {name} [[{attribute}]]", if is_vector(place) { vector } else { "uint" })
+        });
+        let params: Vec<String> = buffers.chain(shared).chain(uniforms).chain(places).collect();
         format!("kernel void {}(\n    {}\n)", d.name, params.join(",\n    "))
     }
 
     fn place(&self, place: PlaceName, dimension: u8, rank: usize) -> String {
-        let name = match place {
-            PlaceName::Global => "tid",
-            PlaceName::Local => "lid",
-            PlaceName::Block => "gid",
-            PlaceName::GridDim => "groups",
-            PlaceName::Lane => return "lane".into(),
-            PlaceName::SubgroupSize => return "width".into(),
-        };
-        if rank == 1 { name.into() } else { format!("{name}.{}", ["x", "y", "z"][dimension.min(2) as usize]) }
+        let name = PLACES[place as usize].0;
+        let axis = ["x", "y", "z"][dimension.min(2) as usize];
+        if rank == 1 || !is_vector(place) { name.into() } else { format!("{name}.{axis}") }
     }
 
     fn barrier(&self, scope: Scope, global: bool) -> String {
@@ -174,127 +128,79 @@ impl Dialect for Msl {
     }
 
     fn fence(&self, scope: Scope) -> String {
-        let scope = match scope {
-            Scope::Subgroup => "simdgroup",
-            Scope::Block => "threadgroup",
-            Scope::Device => "device",
-        };
-        format!(
-            "atomic_thread_fence(mem_flags::mem_device | mem_flags::mem_threadgroup, memory_order_seq_cst, thread_scope_{scope});"
-        )
+        let scope = ["simdgroup", "threadgroup", "device"][scope as usize];
+        let flags = "mem_flags::mem_device | mem_flags::mem_threadgroup";
+        format!("atomic_thread_fence({flags}, memory_order_seq_cst, thread_scope_{scope});")
     }
 
     fn function(&self, operator: Operator) -> Option<&'static str> {
-        Some(match operator {
-            Operator::Ln => "log",
-            Operator::Abs => "fabs",
-            Operator::Rem => "fmod",
-            Operator::LeadingZeros => "clz",
-            Operator::TrailingZeros => "ctz",
-            Operator::Cbrt | Operator::Expm1 | Operator::Ln1p | Operator::Hypot | Operator::Erf | Operator::Powi => {
-                return None;
-            }
-            other => other.name(),
-        })
+        use Operator::{Abs, Cbrt, Erf, Expm1, Hypot, LeadingZeros, Ln, Ln1p, Powi, Rem, TrailingZeros};
+        match operator {
+            Ln => Some("log"),
+            Abs => Some("fabs"),
+            Rem => Some("fmod"),
+            LeadingZeros => Some("clz"),
+            TrailingZeros => Some("ctz"),
+            Cbrt | Expm1 | Ln1p | Hypot | Erf | Powi => None,
+            other => Some(other.name()),
+        }
     }
 
-    fn atomic(
-        &self,
-        op: AtomicOp,
-        space: Space,
-        ty: Ty,
-        place: &str,
-        args: &[String],
-        helpers: &mut Helpers,
-    ) -> Option<String> {
-        let space = self.space(space);
-        // A float is exchanged by its bits; only addition is on floats.
-        let adds = op == AtomicOp::Update(Operator::Add);
-        let (carrier, float) = match ty {
-            Ty::I32 => ("int", false),
-            Ty::U32 => ("uint", false),
-            Ty::F32 if adds => ("float", false),
-            Ty::F32 => ("uint", true),
-            _ => return None,
-        };
-        let bits = |x: &String| if float { format!("as_type<uint>({x})") } else { x.clone() };
-        let back = |x: String| if float { format!("as_type<float>({x})") } else { x };
-        let at = format!("({space} atomic_{carrier}*)&{place}");
-        let call = |name: &str, args: String| format!("atomic_{name}_explicit({at}{args}, memory_order_relaxed)");
-        Some(match op {
-            AtomicOp::Update(operator) if float => {
-                let name = format!("atomic_{}_f32_{space}", operator.name());
-                let sign = if operator == Operator::Min { "<" } else { ">" };
-                helpers.add(&name, || format!("inline float {name}({space} atomic_uint* at, float x) {{
-    uint old = atomic_load_explicit(at, memory_order_relaxed);
-    while ((x {sign} as_type<float>(old) || isnan(as_type<float>(old))) && !isnan(x)) {{
-        if (atomic_compare_exchange_weak_explicit(at, &old, as_type<uint>(x), memory_order_relaxed, memory_order_relaxed)) break;
-    }}
-    return as_type<float>(old);
-}}
-"));
-                format!("{name}({at}, {})", args[0])
-            }
-            AtomicOp::Update(operator) => call(&format!("fetch_{}", operator.name()), format!(", {}", args[0])),
-            AtomicOp::Exchange | AtomicOp::Store => back(call("exchange", format!(", {}", bits(&args[0])))),
-            AtomicOp::Load => back(call("load", String::new())),
-            AtomicOp::CompareExchange => {
-                let name = format!("atomic_swap_{carrier}_{space}");
-                helpers.add(&name, || {
-                    format!(
-                        "inline {carrier} {name}({space} atomic_{carrier}* at, {carrier} expected, {carrier} value) {{
-    {carrier} old = expected;
-    while (!atomic_compare_exchange_weak_explicit(at, &old, value, memory_order_relaxed, memory_order_relaxed)) {{
+    fn has_atomic(&self, op: AtomicOp, ty: Ty) -> bool {
+        matches!(ty, Ty::I32 | Ty::U32) || ty == Ty::F32 && op == AtomicOp::Update(Operator::Add)
+    }
+
+    fn atomic(&self, name: &str, space: Space, ty: Ty, element: &str, value: Option<&str>) -> String {
+        let value = value.map_or(String::new(), |value| format!(", {value}"));
+        let pointer = format!("({} atomic_{}*)&{element}", self.space(space), TYPES[ty as usize]);
+        format!("atomic_{name}_explicit({pointer}{value}, memory_order_relaxed)")
+    }
+
+    fn compare_exchange(&self, space: Space, ty: Ty, element: &str, args: [&str; 2], helpers: &mut Helpers) -> String {
+        let (space, t) = (self.space(space), TYPES[ty as usize]);
+        let name = format!("atomic_swap_{t}_{space}");
+        let exchange =
+            "atomic_compare_exchange_weak_explicit(at, &old, value, memory_order_relaxed, memory_order_relaxed)";
+        // The weak form may fail for no reason.
+        helpers.add(&name, || {
+            format!(
+                "inline {t} {name}({space} atomic_{t}* at, {t} expected, {t} value) {{
+    {t} old = expected;
+    while (!{exchange}) {{
         if (old != expected) break;
     }}
     return old;
 }}
 "
-                    )
-                });
-                back(format!("{name}({at}, {}, {})", bits(&args[0]), bits(&args[1])))
-            }
-        })
+            )
+        });
+        format!("{name}(({space} atomic_{t}*)&{element}, {}, {})", args[0], args[1])
     }
 
-    fn subgroup(&self, op: SubgroupOp, ty: Ty, args: &[String]) -> Option<String> {
-        let x = &args[0];
-        let name = match op {
-            SubgroupOp::Any => return Some(format!("simd_any({x})")),
-            SubgroupOp::All => return Some(format!("simd_all({x})")),
-            SubgroupOp::Ballot => return Some(format!("(ulong)simd_ballot({x})")),
-            SubgroupOp::Reduce(operator) => match (ty, operator) {
-                (Ty::Bool, Operator::And) => return Some(format!("simd_all({x})")),
-                (Ty::Bool, Operator::Or) => return Some(format!("simd_any({x})")),
-                (Ty::Bool | Ty::I64 | Ty::U64 | Ty::BF16, _) => return None,
-                (_, Operator::Add) => "simd_sum",
-                (_, Operator::Mul) => "simd_product",
-                (_, Operator::Min) => "simd_min",
-                (_, Operator::Max) => "simd_max",
-                (_, Operator::And) => "simd_and",
-                (_, Operator::Or) => "simd_or",
-                (_, Operator::Xor) => "simd_xor",
-                _ => return None,
-            },
-            SubgroupOp::Scan(operator) => match (ty, operator) {
-                (Ty::Bool | Ty::I64 | Ty::U64 | Ty::BF16, _) => return None,
-                (_, Operator::Add) => "simd_prefix_inclusive_sum",
-                (_, Operator::Mul) => "simd_prefix_inclusive_product",
-                _ => return None,
-            },
+    fn together(&self, op: SubgroupOp, ty: Ty) -> Option<&'static str> {
+        let votes = matches!(op, SubgroupOp::Any | SubgroupOp::All | SubgroupOp::Ballot);
+        if !votes && matches!(ty, Ty::Bool | Ty::I64 | Ty::U64 | Ty::BF16) {
+            return None;
+        }
+        Some(match op {
+            SubgroupOp::Any => "simd_any",
+            SubgroupOp::All => "simd_all",
+            SubgroupOp::Ballot => "simd_ballot",
+            SubgroupOp::Reduce(Operator::Add) => "simd_sum",
+            SubgroupOp::Reduce(Operator::Mul) => "simd_product",
+            SubgroupOp::Reduce(Operator::Min) => "simd_min",
+            SubgroupOp::Reduce(Operator::Max) => "simd_max",
+            SubgroupOp::Reduce(Operator::And) => "simd_and",
+            SubgroupOp::Reduce(Operator::Or) => "simd_or",
+            SubgroupOp::Reduce(Operator::Xor) => "simd_xor",
+            SubgroupOp::Scan(Operator::Add) => "simd_prefix_inclusive_sum",
+            SubgroupOp::Scan(Operator::Mul) => "simd_prefix_inclusive_product",
+            SubgroupOp::Reduce(_) | SubgroupOp::Scan(_) => return None,
             SubgroupOp::Shuffle => "simd_shuffle",
             SubgroupOp::ShuffleXor => "simd_shuffle_xor",
             SubgroupOp::ShuffleUp => "simd_shuffle_up",
             SubgroupOp::ShuffleDown => "simd_shuffle_down",
             SubgroupOp::Broadcast => "simd_broadcast_first",
-        };
-        let lane = args.get(1).map_or(String::new(), |lane| format!(", (ushort){lane}"));
-        // Lanes exchange 16 and 32 bits, and vectors of them.
-        Some(match ty {
-            Ty::Bool => format!("(bool){name}((ushort)({x}){lane})"),
-            Ty::I64 | Ty::U64 => self.bits(ty, &format!("{name}(as_type<uint2>({x}){lane})")),
-            Ty::BF16 => self.bits(ty, &format!("{name}(as_type<ushort>({x}){lane})")),
-            _ => format!("{name}({x}{lane})"),
         })
     }
 
@@ -308,23 +214,16 @@ impl Dialect for Msl {
 
     fn is_reserved(&self, name: &str) -> bool {
         // Vectors: float2, uint3, …
-        let element = name.strip_suffix(['2', '3', '4']).unwrap_or_default();
-        let vector = Ty::ALL.iter().any(|&ty| self.scalar(ty) == Some(element));
-        vector
-            || RESERVED.split_whitespace().any(|word| word == name)
-            || name.contains("__")
-            || name.starts_with("simd_")
+        let vector = name.strip_suffix(['2', '3', '4']).is_some_and(|element| TYPES.contains(&element));
+        let word = RESERVED.split_whitespace().any(|word| word == name);
+        vector || word || name.contains("__") || name.starts_with("simd_")
     }
 
-    fn shared_limit(&self) -> u64 {
-        Machine::metal().shared_bytes
+    fn machine(&self) -> Machine {
+        Machine::metal()
     }
 
     fn max_buffers(&self) -> usize {
         31
-    }
-
-    fn max_positions(&self) -> u64 {
-        Machine::metal().max_positions
     }
 }

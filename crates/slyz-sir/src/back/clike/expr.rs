@@ -474,7 +474,7 @@ impl Ops<'_> {
             } else {
                 x.text.clone()
             };
-            self.dialect.bits(to, &x)
+            self.dialect.bits(self.ty(to)?, &x)
         } else {
             return self.to(&x, to);
         };

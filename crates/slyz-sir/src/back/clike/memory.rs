@@ -5,6 +5,7 @@ use super::expr::{ATOM, Expr};
 use super::writer::Writer;
 use crate::code::{AtomicOp, Id, MemId, SubgroupOp};
 use crate::kernel::{Access, Space};
+use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
 
@@ -39,7 +40,7 @@ impl Writer<'_> {
         let shape = self.kernel.memories[memory.0 as usize].shape.clone();
         // A memory that is bound has at most so many positions as an array may have.
         let total = Size::product(&shape).constant();
-        let narrow = total.unwrap_or(self.dialect.max_positions()) <= 1 << 32;
+        let narrow = total.unwrap_or(self.dialect.machine().max_positions) <= 1 << 32;
         let rep = if narrow { Ty::U32 } else { Ty::I64 };
         let mut sum: Option<Expr> = None;
         for (d, &id) in index.iter().enumerate() {
@@ -186,16 +187,7 @@ impl Writer<'_> {
         }
         self.settle()?;
         let element = self.element(memory, &flat, 0);
-        let text = self.dialect.atomic(op, space, ty, &element, &values, self.helpers).ok_or_else(|| {
-            let what = match op {
-                AtomicOp::Update(operator) => operator.name().to_string(),
-                AtomicOp::Exchange => "exchange".into(),
-                AtomicOp::CompareExchange => "compare_exchange".into(),
-                AtomicOp::Load => "load".into(),
-                AtomicOp::Store => "store".into(),
-            };
-            EmitError::Atomic { kernel: self.kernel.name.clone(), language: self.dialect.language(), what, ty }
-        })?;
+        let text = self.atomic_text(op, space, ty, &element, &values)?;
         match id.filter(|&id| self.is_used(id)) {
             Some(id) => self.name_now(id, Expr::atom(text, ty), "old"),
             None => {
@@ -205,19 +197,86 @@ impl Writer<'_> {
         }
     }
 
+    fn atomic_text(
+        &mut self,
+        op: AtomicOp,
+        space: Space,
+        ty: Ty,
+        element: &str,
+        args: &[String],
+    ) -> Result<String, EmitError> {
+        let name = match op {
+            AtomicOp::Update(operator) => format!("fetch_{}", operator.name()),
+            // It gives the old value, as an exchange does.
+            AtomicOp::Exchange | AtomicOp::Store => "exchange".into(),
+            AtomicOp::CompareExchange => "compare_exchange".into(),
+            AtomicOp::Load => "load".into(),
+        };
+        let dialect = self.dialect;
+        if dialect.has_atomic(op, ty) {
+            return Ok(match (op, args) {
+                (AtomicOp::CompareExchange, [expected, value]) => {
+                    dialect.compare_exchange(space, ty, element, [expected, value], self.helpers)
+                }
+                _ => dialect.atomic(&name, space, ty, element, args.first().map(|a| &a[..])),
+            });
+        }
+        // A float is exchanged by its bits, and updated by exchanging it until nobody was in between.
+        let exchanges = ty == Ty::F32 && dialect.has_atomic(AtomicOp::CompareExchange, Ty::U32);
+        match op {
+            AtomicOp::Update(operator) if exchanges => {
+                let call = self.float_update(operator, space)?;
+                let pointer = format!("({} {}*)&{element}", dialect.space(space), self.ops().ty(Ty::U32)?);
+                Ok(format!("{call}({pointer}, {})", args[0]))
+            }
+            _ if exchanges => {
+                let (uint, float) = (self.ops().ty(Ty::U32)?, self.ops().ty(Ty::F32)?);
+                let bits: Vec<String> = args.iter().map(|a| dialect.bits(uint, a)).collect();
+                Ok(dialect.bits(float, &self.atomic_text(op, space, Ty::U32, element, &bits)?))
+            }
+            _ => {
+                let (kernel, language) = (self.kernel.name.clone(), dialect.language());
+                Err(EmitError::Atomic { kernel, language, what: name.replace("fetch_", ""), ty })
+            }
+        }
+    }
+
+    /// A function that combines a float into memory.
+    fn float_update(&mut self, operator: Operator, space: Space) -> Result<String, EmitError> {
+        let (uint, float, qualifier) = (self.ops().ty(Ty::U32)?, self.ops().ty(Ty::F32)?, self.dialect.space(space));
+        let (old, x) = (Expr::atom("old", Ty::F32), Expr::atom("x", Ty::F32));
+        let next = self.ops().apply(operator, &[old, x], Ty::F32, &[])?.text;
+        let seen = self.atomic_text(AtomicOp::Load, space, Ty::U32, "at[0]", &[])?;
+        let swapped = self.dialect.compare_exchange(space, Ty::U32, "at[0]", ["seen", "next"], self.helpers);
+        let (as_float, as_bits) = (self.dialect.bits(float, "seen"), self.dialect.bits(uint, &next));
+        let name = format!("atomic_{}_f32_{qualifier}", operator.name());
+        Ok(self.helpers.add(&name, || {
+            format!(
+                "inline {float} {name}({qualifier} {uint}* at, {float} x) {{
+    {uint} seen = {seen};
+    while (true) {{
+        {float} old = {as_float};
+        {uint} next = {as_bits};
+        {uint} now = {swapped};
+        if (now == seen) return old;
+        seen = now;
+    }}
+}}
+"
+            )
+        }))
+    }
+
     pub fn subgroup(&mut self, id: Id, op: SubgroupOp, args: &[Id]) -> Result<(), EmitError> {
         let ty = self.types[&args[0]];
-        let mut texts = vec![];
-        for (k, arg) in args.iter().enumerate() {
-            let value = self.get(*arg);
-            let value = if k == 0 { self.ops().to(&value, ty)? } else { value };
-            texts.push(if k == 0 { value.text } else { value.operand() });
+        let value = self.get(args[0]);
+        let mut texts = vec![self.ops().to(&value, ty)?.text];
+        for &lane in &args[1..] {
+            let lane = self.get(lane);
+            texts.push(self.ops().to(&lane, Ty::U16)?.text);
         }
         self.settle()?;
-        let text = match self.dialect.subgroup(op, ty, &texts) {
-            Some(text) => text,
-            None => format!("{}({})", self.lane_loop(op, ty)?, texts[0]),
-        };
+        let text = self.subgroup_text(op, ty, &texts)?;
         let (rep, stem) = (self.types[&id], stem(op));
         if self.is_used(id) {
             self.name_now(id, Expr::atom(text, rep), stem)
@@ -225,6 +284,31 @@ impl Writer<'_> {
             self.line(format!("{text};"));
             Ok(())
         }
+    }
+
+    fn subgroup_text(&mut self, op: SubgroupOp, ty: Ty, args: &[String]) -> Result<String, EmitError> {
+        let dialect = self.dialect;
+        let op = match (op, ty) {
+            (SubgroupOp::Reduce(Operator::And), Ty::Bool) => SubgroupOp::All,
+            (SubgroupOp::Reduce(Operator::Or), Ty::Bool) => SubgroupOp::Any,
+            (op, _) => op,
+        };
+        if let Some(name) = dialect.together(op, ty) {
+            let votes = if op == SubgroupOp::Ballot { format!("({})", self.ops().ty(Ty::U64)?) } else { String::new() };
+            return Ok(format!("{votes}{name}({})", args.join(", ")));
+        }
+        if matches!(op, SubgroupOp::Reduce(_) | SubgroupOp::Scan(_)) {
+            return Ok(format!("{}({})", self.lane_loop(op, ty)?, args[0]));
+        }
+        // As something that lanes do exchange.
+        let (own, short) = (self.ops().ty(ty)?, self.ops().ty(Ty::U16)?);
+        let name = dialect.together(op, Ty::U32).unwrap_or_default();
+        let call = |x: String| [&[x][..], &args[1..]].concat().join(", ");
+        Ok(match ty.bits() {
+            1 => format!("({own}){name}({})", call(format!("({short})({})", args[0]))),
+            64 => dialect.bits(own, &format!("{name}({})", call(dialect.bits(dialect.pair(), &args[0])))),
+            _ => dialect.bits(own, &format!("{name}({})", call(dialect.bits(short, &args[0])))),
+        })
     }
 
     /// A function that goes through the active lanes one by one, for what the language has no word for.
@@ -235,7 +319,7 @@ impl Writer<'_> {
             _ => return Ok(format!("unknown_{op:?}")),
         };
         let t = self.ops().ty(ty)?;
-        let shuffled = self.dialect.subgroup(SubgroupOp::Shuffle, ty, &["x".into(), "lane".into()]).unwrap_or_default();
+        let shuffled = self.subgroup_text(SubgroupOp::Shuffle, ty, &["x".into(), "lane".into()])?;
         let (total, other) = (Expr::atom("total", ty), Expr::atom("other", ty));
         let range = super::range::Range::FULL;
         let both = self.ops().apply(operator, &[total, other], ty, &[range, range])?;

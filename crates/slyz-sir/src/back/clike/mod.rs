@@ -28,6 +28,7 @@ pub use helpers::Helpers;
 
 use crate::code::{AtomicOp, Scope, SubgroupOp};
 use crate::kernel::{Kernel, Space};
+use crate::lower::gpu::Machine;
 use crate::ops::Operator;
 use crate::types::{Scalar, Ty};
 use std::collections::BTreeSet;
@@ -111,8 +112,8 @@ pub trait Dialect {
     fn literal(&self, ty: Ty, digits: &str) -> String;
     /// A float that is not finite.
     fn special(&self, value: Scalar) -> String;
-    /// The bits of `x` as another type of that width.
-    fn bits(&self, to: Ty, x: &str) -> String;
+    /// The bits of `x` as another type of that width, by its name.
+    fn bits(&self, to: &str, x: &str) -> String;
     /// Qualifier of memory.
     fn space(&self, space: Space) -> &'static str;
     /// Everything before the body of a kernel.
@@ -125,30 +126,46 @@ pub trait Dialect {
     fn fence(&self, scope: Scope) -> String;
     /// The function for an operator on `f32`, where the language has it under another name, or under none.
     fn function(&self, operator: Operator) -> Option<&'static str>;
-    /// An atomic on the element `place` of a memory of that space, or `None` where the language lacks it.
-    fn atomic(
-        &self,
-        op: AtomicOp,
-        space: Space,
-        ty: Ty,
-        place: &str,
-        args: &[String],
-        helpers: &mut Helpers,
-    ) -> Option<String>;
-    /// What a subgroup does, or `None` where it takes a loop over lanes.
-    fn subgroup(&self, op: SubgroupOp, ty: Ty, args: &[String]) -> Option<String>;
+    /// Is there such an atomic on that type?
+    fn has_atomic(&self, op: AtomicOp, ty: Ty) -> bool;
+    /// An atomic that there is, on an element of a memory: `fetch_add`, `exchange`, `load`, …
+    fn atomic(&self, name: &str, space: Space, ty: Ty, element: &str, value: Option<&str>) -> String;
+    /// Replaces an element that is `expected`, and gives what it was.
+    fn compare_exchange(&self, space: Space, ty: Ty, element: &str, args: [&str; 2], helpers: &mut Helpers) -> String;
+    /// The function for what a subgroup does, where the language has it on that type.
+    fn together(&self, op: SubgroupOp, ty: Ty) -> Option<&'static str>;
+    /// Two numbers of 32 bits, which lanes exchange where they do not exchange one of 64.
+    fn pair(&self) -> &'static str;
     /// One bit per active lane of the subgroup, 64 bits.
     fn active_lanes(&self) -> &'static str;
     /// How many active lanes are below this one.
     fn lanes_below(&self) -> &'static str;
     /// Names that mean something.
     fn is_reserved(&self, name: &str) -> bool;
-    /// Bytes of shared memory of a block.
-    fn shared_limit(&self) -> u64;
+    /// What the devices have. Hosts refuse calls with arrays of more positions than the machine's.
+    fn machine(&self) -> Machine;
     /// Buffers and uniforms of a launch.
     fn max_buffers(&self) -> usize;
-    /// The most positions of any array; hosts refuse calls with more.
-    fn max_positions(&self) -> u64;
+}
+
+/// The file of some kernels in a language, and what a launch of each needs to know. Their names are the kernels' own.
+///
+/// ```
+/// use slyz_sir::{back::{clike, msl::Msl}, text::parse_kernel};
+/// let kernel = parse_kernel("kernel negate<n>() grid [ceil(n / 64), 1, 1] block [64, 1, 1] {
+///   global read input: f32[n]  global write output: f32[n]
+///   %i: i64 = global.x  %n: i64 = extent n  %inside: bool = lt %i, %n
+///   if %inside { %x: f32 = load input[%i]  %y: f32 = neg %x  store output[%i], %y } else {}
+/// }")?;
+/// let (text, _) = clike::emit(&Msl, &[&kernel])?;
+/// assert!(text.contains("uint tid [[thread_position_in_grid]]"));
+/// assert!(text.contains("output[idx] = -input[tid];"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn emit(dialect: &dyn Dialect, kernels: &[&Kernel]) -> Result<(String, Vec<Description>), EmitError> {
+    let mut file = File::new(dialect, kernels.iter().map(|k| k.name.clone()));
+    let descriptions = kernels.iter().map(|k| file.kernel(k)).collect::<Result<Vec<_>, _>>()?;
+    Ok((file.text(), descriptions))
 }
 
 /// Kernels of one file.
@@ -173,7 +190,7 @@ impl<'d> File<'d> {
         let dialect = self.dialect;
         let mut local: BTreeSet<String> = BTreeSet::new();
         let mut free_name = |asked: &str| free_name(asked, &mut local, &|name| is_taken(dialect, name));
-        let description = Description::new(kernel, dialect.max_positions(), &mut free_name);
+        let description = Description::new(kernel, dialect.machine().max_positions, &mut free_name);
         let (count, limit) = (description.buffers.len() + description.uniforms.len(), dialect.max_buffers());
         if count > limit {
             return Err(EmitError::Buffers { kernel: kernel.name.clone(), language: dialect.language(), count, limit });

@@ -59,9 +59,10 @@ pub(super) fn kernel(file: &mut File, description: &Description, names: BTreeSet
     check_memories(dialect, kernel)?;
     let functions = functions(file, description)?;
     let mut w = Writer::new(dialect, &mut file.helpers, description, names, functions);
-    w.ranges = range::of_kernel(kernel, &description.threads(), dialect.max_positions(), &w.types);
+    w.ranges = range::of_kernel(kernel, &description.threads(), dialect.machine().max_positions, &w.types);
     w.usage_of(&kernel.body, 0, &mut HashMap::new());
     for uniform in &description.uniforms {
+        w.ops().ty(uniform.ty)?;
         if let UniformSource::Scalar(k) = uniform.source {
             w.values.insert(kernel.body.params[k].id, Expr::atom(uniform.name.clone(), uniform.ty));
         }
@@ -86,7 +87,7 @@ fn check_memories(dialect: &dyn Dialect, kernel: &Kernel) -> Result<(), EmitErro
             bytes = bytes.saturating_add(elements.saturating_mul(memory.ty.bytes() as u64));
         }
     }
-    let limit = dialect.shared_limit();
+    let limit = dialect.machine().shared_bytes;
     if bytes > limit {
         return Err(EmitError::SharedMemory {
             kernel: kernel.name.clone(),
@@ -451,7 +452,7 @@ impl<'f> Writer<'f> {
         if let Some(n) = size.constant() {
             return Ok(number(self, n));
         }
-        let most = self.dialect.max_positions();
+        let most = self.dialect.machine().max_positions;
         let (operator, a, b) = match size {
             Size::Const(n) => return Ok(number(self, *n)),
             Size::Var(var) => {
