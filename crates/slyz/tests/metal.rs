@@ -52,9 +52,9 @@ fn close(a: &Array, b: &Array) -> bool {
     (a.ty, &a.shape) == (b.ty, &b.shape) && a.data.iter().zip(&b.data).all(near)
 }
 
-#[test]
-fn essay_runs() {
-    let program = Program::metal(essay::program().unwrap().graphs()).unwrap();
+/// Every kernel of a module on the inputs of its harness.
+fn runs(module: &Module) {
+    let program = Program::metal(module.graphs()).unwrap();
     let Some(library) = library(&program) else { return };
     for entry in &program.entries {
         let case = cases::case(&entry.graph);
@@ -67,14 +67,66 @@ fn essay_runs() {
             .map(|(k, param)| {
                 let shape = cases::extents(param.ty.shape(), &case.sizes).unwrap();
                 let count: u64 = shape.iter().product();
-                let data = (0..count).map(|i| cases::element(param.ty.elem(), case.fill, k, i).bits).collect();
+                let element = |i| cases::element(param.ty.elem(), case.fill, k, i);
+                if let slyz_sir::code::Type::Scalar(_) = param.ty {
+                    return Value::Scalar(element(0));
+                }
+                let data = (0..count).map(|i| element(i).bits).collect();
                 Value::Array(Array { ty: param.ty.elem(), shape, data })
             })
             .collect();
         let found = library.run(entry, &case.sizes, &args).unwrap();
-        let expected = case.expected.expect("the essay's kernels are small");
+        let expected = case.expected.expect("kernels that are small enough to be interpreted");
         assert!(found.iter().map(array).zip(&expected).all(|(a, b)| close(&a, b)), "{}", entry.graph.name);
     }
+}
+
+#[test]
+fn essay_runs() {
+    runs(&essay::program().unwrap());
+}
+
+#[slyz::function]
+fn normcdf(x: Exp<f32>) -> Exp<f32> {
+    let l = x.abs();
+    let k = 1.0 / (1.0 + 0.2316419 * l);
+    let w = 1.0 - 0.398_942_3 * (-l * l / 2.0).exp() * horner(k, [0.0, 0.319_381_53, -0.356_563_78, 1.781_477_9]);
+    if x < 0.0 { 1.0 - w } else { w }
+}
+
+/// Every construct of the front end.
+fn constructs() -> Result<Module, Error> {
+    type Five = (Fix<2>, Fix<3>, N, Fix<2>, M);
+    let mut program = programs()?;
+    program.kernel("rank_five", |x: Arr<f32, Five>| x * 2.0)?;
+    program.kernel("rank_four_sum", |x: Arr<f32, (N, Fix<2>, M, Fix<3>)>| x.sum_axis::<3>())?;
+    program
+        .kernel("shared", |x: Arr<f32, N>, y: Arr<f32, N>| zip2(x, y).map(|(x, y)| normcdf(x - 5.0) * normcdf(y)))?;
+    program.kernel("looped", |x: Arr<f32, N>| x.map(|x| iterate(5u32, x, |_, s| (s + x / s) / 2.0)))?;
+    program.kernel("collatz", |x: Arr<u32, N>| {
+        x.map(|x| repeat_while((x, 0u32), |(x, _)| x.gt(1), |(x, n)| ((x & 1).eq(0).select(x / 2, x * 3 + 1), n + 1)).1)
+    })?;
+    program.kernel("turned", |x: Arr<f32, (N, M)>| x.transpose())?;
+    program.kernel("gathered", |x: Arr<f32, N>| tabulate(|i: Idx<N>| x.at(i.reversed()) + x.at_or(i - 1, 0.5)))?;
+    program.kernel("bins", |x: Arr<u32, N>| {
+        scatter(Sum, |i: Idx<N>| (Near::<Fix<7>>::new(x.at(i).cast::<i32>() % 9), 1u32))
+    })?;
+    program.kernel("product", |a: Arr<f32, (N, M)>, b: Arr<f32, (M, Fix<3>)>| {
+        tabulate(|(i, j): Pos<(N, Fix<3>)>| sum(|k: Idx<M>| a.at((i, k)) * b.at((k, j))))
+    })?;
+    program.kernel("softmax", |x: Arr<f32, (N, M)>| {
+        stack(|r| {
+            let w = x.row(r);
+            let e = (w - w.max()).exp();
+            e / e.sum()
+        })
+    })?;
+    Ok(program)
+}
+
+#[test]
+fn constructs_run() {
+    runs(&constructs().unwrap());
 }
 
 /// Programs over run-time sizes: folds of every kind, filter, scan, scatter, and elements of all types.
@@ -142,7 +194,7 @@ fn syntax_errors(text: &str) -> Vec<String> {
 
 #[test]
 fn swift_parses() {
-    for program in [essay::program().unwrap(), programs().unwrap()] {
+    for program in [essay::program().unwrap(), constructs().unwrap()] {
         for target in [Target::Metal, Target::MetalSingleFile] {
             let emitted = program.emit(target).unwrap();
             for file in emitted.files().iter().filter(|f| f.name.ends_with(".swift")) {
