@@ -50,14 +50,6 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device) -> Vec<Road<'a>> {
         ..Machine::metal()
     };
     vec![
-        gpu("kernel interpreter, plan for Metal", Machine::metal()),
-        gpu("kernel interpreter, plan for CUDA", Machine::cuda()),
-        gpu("kernel interpreter, plan for WebGPU", Machine::webgpu()),
-        gpu("kernel interpreter, GPU with blocks of 16 and subgroups of 32", small(16, Some(32))),
-        gpu("kernel interpreter, GPU with blocks of 24 and subgroups of 8", small(24, Some(8))),
-        gpu("kernel interpreter, GPU with blocks of 100 and subgroups of 4", small(100, Some(4))),
-        gpu("kernel interpreter, GPU with blocks of 12 and no subgroups", small(12, None)),
-        gpu("kernel interpreter, GPU with blocks of one thread", small(1, None)),
         Road { name: "interpreter", run: Box::new(|g, sizes, args| interp::graph::run(g, sizes, args).map_err(text)) },
         Road {
             name: "interpreter, optimised",
@@ -71,6 +63,14 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device) -> Vec<Road<'a>> {
                 run_plan(&plan, sizes, args).map_err(text)
             }),
         },
+        gpu("kernel interpreter, plan for Metal", Machine::metal()),
+        gpu("kernel interpreter, plan for CUDA", Machine::cuda()),
+        gpu("kernel interpreter, plan for WebGPU", Machine::webgpu()),
+        gpu("kernel interpreter, GPU with blocks of 16 and subgroups of 32", small(16, Some(32))),
+        gpu("kernel interpreter, GPU with blocks of 24 and subgroups of 8", small(24, Some(8))),
+        gpu("kernel interpreter, GPU with blocks of 100 and subgroups of 4", small(100, Some(4))),
+        gpu("kernel interpreter, GPU with blocks of 12 and no subgroups", small(12, None)),
+        gpu("kernel interpreter, GPU with blocks of one thread", small(1, None)),
         Road { name: "cpu", run: Box::new(|g, sizes, args| devices::run(narrow, g, sizes, args)) },
         Road { name: "cpu, wide code", run: Box::new(|g, sizes, args| devices::run(wide, g, sizes, args)) },
     ]

@@ -5,7 +5,7 @@ mod random;
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use random::{Case, agree, exact_case};
+use random::{Case, agree, case, exact_case};
 use slyz_sir::graph::Graph;
 use slyz_sir::interp::graph::{InterpError, Options, run_with};
 use slyz_sir::interp::kernel::{LaunchOptions, run_plan_with};
@@ -188,6 +188,17 @@ proptest! {
             for graph in [&case.graph, &optimized] {
                 let found = run(graph, &case, &machine);
                 prop_assert!(agree(&expected, &found), "{machine:?}: {expected:?} became {found:?}\n{graph}");
+            }
+        }
+    }
+
+    /// Sums of floats may differ in the last bits, and with them everything behind; but nothing races or is undefined.
+    #[test]
+    fn random_programs_run_clean(seed: u64, budget in 1u32..60) {
+        let case = case(seed, budget);
+        if run_with(&case.graph, &case.sizes, &case.args, &LIMITS).is_ok() {
+            for machine in machines() {
+                run(&optimize(&case.graph), &case, &machine);
             }
         }
     }

@@ -20,6 +20,46 @@ const KERNELS: &[(&str, &str)] = &[
   lanes %zero to %n |%k: i64| { %b: i64 = sub %last, %k  %v: i64 = load row[%b]  store out[%k], %v }",
     ),
     (
+        "a loop that may not run meets at its end",
+        "%e: i64 = extent empty
+  lanes %zero to %n |%k: i64| { %v: i64 = load x[%k]  store row[%k], %v }
+  %t: i64 = for %zero to %e step %one (%one) |%j: i64, %a: i64| {
+    %s: i64 = lanes %zero to %n |%k: i64| { %v: i64 = load row[%k]  yield %v } with commutative (%zero) |%p: i64, %q: i64| { %r: i64 = add %p, %q  yield %r }
+    %b: i64 = add %a, %s
+    yield %b
+  }
+  lanes %zero to %n |%k: i64| { %b: i64 = sub %last, %k  %v: i64 = load row[%b]  %w: i64 = add %v, %t  store out[%k], %w }",
+    ),
+    (
+        "one side of a branch writes what was read before it",
+        "%first: i64 = load x[%one]
+  %is: bool = gt %first, %zero
+  lanes %zero to %n |%k: i64| { %v: i64 = load x[%k]  store row[%k], %v }
+  %s: i64 = lanes %zero to %n |%k: i64| { %b: i64 = sub %last, %k  %v: i64 = load row[%b]  %w: i64 = mul %v, %k  yield %w } with commutative (%zero) |%p: i64, %q: i64| { %r: i64 = add %p, %q  yield %r }
+  if %is { lanes %zero to %n |%k: i64| { store row[%k], %s } } else {}
+  lanes %zero to %n |%k: i64| { %b: i64 = sub %last, %k  %v: i64 = load row[%b]  store out[%k], %v }",
+    ),
+    (
+        "a loop asks last, then everything is written",
+        "%three: i64 = const 3
+  lanes %zero to %n |%k: i64| { store row[%k], %zero }
+  %top: i64 = lanes %zero to %n |%k: i64| { %v: i64 = load x[%k]  yield %v } with commutative (%zero) |%p: i64, %q: i64| { %r: i64 = max %p, %q  yield %r }
+  %s: i64 = while (%zero) |%a: i64| {
+    %v: i64 = load row[%last]
+    %go: bool = lt %v, %three
+    yield %go
+  } do |%a: i64| {
+    lanes %zero to %n |%k: i64| { %w: i64 = add %a, %one  store row[%k], %w }
+    %t: i64 = lanes %zero to %n |%k: i64| { %v: i64 = load x[%k]  yield %v } with commutative (%zero) |%p: i64, %q: i64| { %r: i64 = max %p, %q  yield %r }
+    %same: bool = eq %t, %top
+    %c: i64 = cast %same
+    %b: i64 = add %a, %c
+    yield %b
+  }
+  lanes %zero to %n |%k: i64| { store row[%k], %s }
+  lanes %zero to %n |%k: i64| { %b: i64 = sub %last, %k  %v: i64 = load row[%b]  store out[%k], %v }",
+    ),
+    (
         "a branch writes what is read behind it",
         "%first: i64 = load x[%zero]
   %odd: i64 = and %first, %one

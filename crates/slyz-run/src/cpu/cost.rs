@@ -114,6 +114,8 @@ impl Walk<'_> {
                     a.checked_sub(b)
                 } else if *operator == Operator::Mul {
                     a.checked_mul(b)
+                } else if *operator == Operator::Div {
+                    a.checked_div(b)
                 } else if *operator == Operator::Min {
                     Some(a.min(b))
                 } else if *operator == Operator::Max {

@@ -7,6 +7,7 @@ use super::library::KernelFn;
 use crate::{Block, Error, Pool};
 use rayon::prelude::*;
 use std::ffi::c_void;
+use std::sync::{Mutex, PoisonError};
 
 /// Below this much work, in elements streamed, a launch stays on the calling thread.
 const ALONE: u64 = 1 << 15;
@@ -56,19 +57,23 @@ impl Launch<'_> {
         if self.blocks == 0 {
             return Ok(());
         }
-        let tasks = tasks(self.work, self.blocks, rayon::current_num_threads() as u64).max(1);
-        // All memory is taken before anything runs, so that there is one place to fail.
-        let scratch = (0..tasks).map(|_| self.take_scratch(pool)).collect::<Result<Vec<_>, _>>()?;
-        let task = |(task, scratch): (u64, Scratch)| {
+        let threads = rayon::current_num_threads() as u64;
+        let tasks = tasks(self.work, self.blocks, threads).max(1);
+        // All memory is taken before anything runs, so that there is one place to fail. A task borrows what the task before
+        // it on some thread gave back: it is in the cache still.
+        let scratch = (0..tasks.min(threads)).map(|_| self.take_scratch(pool)).collect::<Result<Vec<_>, _>>()?;
+        let scratch = Mutex::new(scratch);
+        let task = |task: u64| {
             let border = |k: u64| (self.blocks as u128 * k as u128 / tasks as u128) as i64;
-            // SAFETY: the caller's promise; the scratch is this task's alone.
-            unsafe { self.run_blocks(border(task), border(task + 1), &scratch) }
+            let own = borrow(&scratch);
+            // SAFETY: the caller's promise; the scratch is this task's alone until it is given back.
+            unsafe { self.run_blocks(border(task), border(task + 1), &own) };
+            scratch.lock().unwrap_or_else(PoisonError::into_inner).push(own);
         };
         if tasks == 1 {
-            (0..tasks).zip(scratch).for_each(task);
+            task(0);
         } else {
-            let all: Vec<_> = (0..tasks).zip(scratch).collect();
-            all.into_par_iter().with_max_len(1).for_each(task);
+            (0..tasks as usize).into_par_iter().with_max_len(1).for_each(|k| task(k as u64));
         }
         Ok(())
     }
@@ -101,6 +106,16 @@ impl Launch<'_> {
         }
         let block = if offsets.is_empty() { None } else { Some(pool.take(total, &"scratch memory")?) };
         Ok(Scratch { offsets, block })
+    }
+}
+
+/// Takes one of the scratches. There are as many as threads, so somebody who waits here waits for a task that runs.
+fn borrow(scratch: &Mutex<Vec<Scratch>>) -> Scratch {
+    loop {
+        if let Some(own) = scratch.lock().unwrap_or_else(PoisonError::into_inner).pop() {
+            return own;
+        }
+        std::thread::yield_now();
     }
 }
 

@@ -216,6 +216,19 @@ impl<'l, 'g> Writer<'l, 'g> {
         self.bind(Op::Lanes { lo, hi, body, monoid: None }, &[]);
     }
 
+    /// One of two pieces of code, which give values of these types.
+    pub(super) fn branch(
+        &mut self,
+        cond: Id,
+        tys: &[Ty],
+        then: impl FnOnce(&mut Self) -> Vec<Id>,
+        otherwise: impl FnOnce(&mut Self) -> Vec<Id>,
+    ) -> Vec<Id> {
+        let then = self.body(&[], |w, _| then(w));
+        let otherwise = self.body(&[], |w, _| otherwise(w));
+        self.bind(Op::If { cond, args: vec![], then, otherwise }, tys)
+    }
+
     /// Folds the lanes.
     pub(super) fn lanes_fold(
         &mut self,
@@ -247,6 +260,23 @@ impl<'l, 'g> Writer<'l, 'g> {
 
     pub(super) fn combine(&mut self, monoid: &'g Monoid, left: &[Id], right: &[Id]) -> Vec<Id> {
         self.run(&monoid.combine, &[left, right].concat(), Mode::Lane)
+    }
+
+    /// Combines a value just computed into a running sum. A sum of products rounds once per term where it is a sum of
+    /// floats: the order of its additions is free already, and this can only make it more exact.
+    pub(super) fn accumulate(&mut self, monoid: &'g Monoid, sum: &[Id], value: &[Id]) -> Vec<Id> {
+        let last = self.open.last_mut().expect("a body is open");
+        if let ([sum], [value], Some(Operator::Add)) = (sum, value, monoid.operator())
+            && let Some(Stmt { binds, op: Op::Apply(Operator::Mul, factors) }) = last.last()
+            && let [product] = &binds[..]
+            && product.id == *value
+            && matches!(product.ty.elem(), Ty::F32 | Ty::F64)
+        {
+            let (ty, args) = (product.ty.elem(), vec![factors[0], factors[1], *sum]);
+            last.pop();
+            return vec![self.push(Op::Apply(Operator::Fma, args), ty)];
+        }
+        self.combine(monoid, sum, value)
     }
 
     pub(super) fn store(&mut self, memory: MemId, index: Vec<Id>, value: Id) {
@@ -471,13 +501,13 @@ impl<'l, 'g> Writer<'l, 'g> {
     }
 
     /// Some statements of a body, computed in a lane.
-    pub(super) fn lane_stmts(&mut self, stmts: &'g [Stmt]) {
-        stmts.iter().for_each(|s| self.stmt(s, Mode::Lane));
+    pub(super) fn lane_stmts(&mut self, stmts: impl IntoIterator<Item = &'g Stmt>) {
+        stmts.into_iter().for_each(|s| self.stmt(s, Mode::Lane));
     }
 
     /// Lets the kernel read what it writes.
-    pub(super) fn make_readable(&mut self, homes: &[(MemId, Vec<Id>)]) {
-        for (memory, _) in homes {
+    pub(super) fn make_readable<'h>(&mut self, homes: impl IntoIterator<Item = &'h MemId>) {
+        for memory in homes {
             self.kernel.memories[memory.0 as usize].space = Space::Global(Access::ReadWrite);
         }
     }
@@ -761,7 +791,7 @@ impl<'l, 'g> Writer<'l, 'g> {
         let exact = is_exact(monoid, tys) || extent.constant().is_some_and(|n| n <= PIECE as u64);
         let turn = |w: &mut Self, k: Id, state: &[Id]| {
             let item = w.run(body, &[&outer[..], &[k]].concat(), mode);
-            w.combine(monoid, state, &item)
+            w.accumulate(monoid, state, &item)
         };
         if exact {
             return self.for_each(lo, hi, 1, (neutral, tys), turn);

@@ -20,7 +20,7 @@ impl Writer<'_> {
                 self.declare(&name, format!("{} {name}", scalar_type(ty)));
                 (scalar_type(ty).to_string(), Value::uniform(ty, Expr::atom(&name)), "0")
             } else {
-                let zero = if self.ways > 1 { "0" } else { "{0}" };
+                let zero = if self.ways.is_some() { "0" } else { "{0}" };
                 (self.vector_type(lane), Value::vector(ty, lane, Expr::atom(self.each(&name))), zero)
             };
             let zero = if zero == "0" && self.live != Live::Block { format!("({declared}){{0}}") } else { zero.into() };

@@ -47,8 +47,8 @@ pub(super) struct Writer<'a> {
     /// Uniform names of the C function around, with their C declarations, in order.
     pub(super) names: Vec<(String, String)>,
     counter: usize,
-    /// Vectors that the code of lanes works on at once, each value an array of them indexed by `u`.
-    pub(super) ways: usize,
+    /// How many vectors the code of lanes works on at once, if not one: each value is an array of them indexed by `u`.
+    pub(super) ways: Option<&'static str>,
     /// Set while the lanes of a tile are written.
     pub(super) tile: Option<super::tile::Tile>,
 }
@@ -69,7 +69,7 @@ impl<'a> Writer<'a> {
             uses,
             names: vec![],
             counter: 0,
-            ways: 1,
+            ways: None,
             tile: None,
         }
     }
@@ -100,19 +100,21 @@ impl<'a> Writer<'a> {
 
     /// The name of a vector variable, where one vector is meant.
     pub(super) fn each(&self, name: &str) -> String {
-        if self.ways > 1 { format!("{name}[u]") } else { name.to_string() }
+        if self.ways.is_some() { format!("{name}[u]") } else { name.to_string() }
     }
 
     /// A statement on one vector, for all of them.
     pub(super) fn act(&mut self, text: &str) {
-        let ways = self.ways;
-        if ways > 1 { self.line(&format!("WAYS(u, {ways}) {text}")) } else { self.line(text) }
+        match self.ways {
+            Some(ways) => self.line(&format!("WAYS(u, {ways}) {text}")),
+            None => self.line(text),
+        }
     }
 
     /// Declares a vector variable.
     pub(super) fn set(&mut self, ty: &str, name: &str, text: &str) {
-        if self.ways > 1 {
-            self.line(&format!("{ty} {name}[{}];", self.ways));
+        if let Some(ways) = self.ways {
+            self.line(&format!("{ty} {name}[{ways}];"));
             self.act(&format!("{name}[u] = {text};"));
         } else {
             self.line(&format!("{ty} {name} = {text};"));
@@ -121,13 +123,15 @@ impl<'a> Writer<'a> {
 
     /// Is a lane of any vector on?
     pub(super) fn any(&self, mask: &str) -> String {
-        let parts: Vec<String> = (0..self.ways).map(|u| format!("{mask}[{u}]")).collect();
-        if self.ways > 1 { format!("any({})", parts.join(" | ")) } else { format!("any({mask})") }
+        match self.ways {
+            Some(ways) => format!("any_of({mask}, {ways})"),
+            None => format!("any({mask})"),
+        }
     }
 
     /// The number of live lanes.
     fn count(&self) -> String {
-        if self.ways > 1 { "lanes_left(n, u)".into() } else { "n".into() }
+        if self.ways.is_some() { "lanes_left(n, u)".into() } else { "n".into() }
     }
 
     pub(super) fn vector_type(&mut self, lane: Lane) -> String {
@@ -421,7 +425,7 @@ impl<'a> Writer<'a> {
         let mut names = vec![];
         for bind in &stmt.binds {
             let (result, ty) = (self.fresh("r"), self.vector_type(lane(&bind.ty)));
-            let many = if self.ways > 1 { format!("[{}]", self.ways) } else { String::new() };
+            let many = self.ways.map_or(String::new(), |ways| format!("[{ways}]"));
             self.line(&format!("{ty} {result}{many};"));
             let result = self.each(&result);
             texts.push(format!("&{result}"));
@@ -492,13 +496,12 @@ impl<'a> Writer<'a> {
     fn lanes(&mut self, lo: Id, hi: Id, body: &Body) -> Result<(), EmitError> {
         let name = self.file.function_name(&self.kernel.name, "lanes");
         self.ways = ways(body);
-        let turn = self.first_turn(if self.ways > 1 { "i + u * W" } else { "i" });
+        let turn = self.first_turn(if self.ways.is_some() { "i + u * W" } else { "i" });
         let text = self.aside(Live::Count, |w| {
             w.enter(body, &[turn]);
             w.stmts(body)
         })?;
-        let step = if self.ways > 1 { format!("{} * W", self.ways) } else { "W".into() };
-        self.ways = 1;
+        let step = self.ways.take().map_or("W".into(), |ways| format!("{ways} * W"));
         let (declarations, arguments) = self.captured(&text);
         let parameters = [&declarations[..], &["i64 i".to_string(), "int n".to_string()]].concat().join(", ");
         self.file.items.push(format!("FN void {name}({parameters}) {{\n{text}}}\n"));
@@ -607,30 +610,40 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// How many vectors to work on at once. A loop waits for its own results each turn; with several vectors there is
-/// something to do meanwhile. Straight code has enough of that, and more vectors would only need more registers.
-fn ways(body: &Body) -> usize {
-    fn loops(body: &Body) -> (bool, bool) {
-        let mut found = (false, false);
+/// How many vectors to work on at once, if more than one. A loop waits for its own results each turn; with several vectors
+/// there is something to do meanwhile. Straight code has enough of that, and more vectors would only need more
+/// registers. A loop with much state is a square of sums, made to fill the registers.
+fn ways(body: &Body) -> Option<&'static str> {
+    #[derive(Default)]
+    struct Loops {
+        counted: bool,
+        open: bool,
+        state: usize,
+        wide: bool,
+    }
+    fn find(body: &Body, found: &mut Loops) {
         for stmt in &body.stmts {
             match &stmt.op {
-                Op::While { .. } => found.1 = true,
-                Op::For { .. } => found.0 = true,
+                Op::While { .. } => found.open = true,
+                Op::For { init, .. } => {
+                    found.counted = true;
+                    found.state = found.state.max(init.len());
+                    found.wide |= stmt.binds.iter().any(|b| b.ty.elem().bits() == 64);
+                }
                 _ => {}
             }
-            for inner in stmt.op.bodies() {
-                let (counted, open) = loops(inner);
-                found = (found.0 || counted, found.1 || open);
-            }
+            stmt.op.bodies().into_iter().for_each(|b| find(b, found));
         }
-        found
     }
-    let statements: usize = count_all(body);
-    match loops(body) {
-        (false, false) => 1,
-        (true, false) if statements < 24 => 4,
-        _ if statements < 80 => 2,
-        _ => 1,
+    let mut loops = Loops::default();
+    find(body, &mut loops);
+    match (loops, count_all(body)) {
+        (Loops { counted: false, open: false, .. }, _) => None,
+        (Loops { open: false, state: 6.., wide: false, .. }, 0..120) => Some("ROOM"),
+        (Loops { open: false, state: 6.., wide: true, .. }, 0..120) => Some("ROOM / 2"),
+        (Loops { open: false, .. }, 0..24) => Some("4"),
+        (_, 0..80) => Some("2"),
+        _ => None,
     }
 }
 

@@ -10,14 +10,16 @@
 //! | tabulate whose folds read along their own axis, or whose elements are arrays | one position | the fold's, or the inner array's, positions |
 //! | tabulate with reads far apart for neighbouring lanes (transpose) | a tile of 512 × 32 | positions of the innermost axis |
 //! | tabulate of folds down columns | a strip of 1,024 columns, accumulators in scratch | columns |
+//! | tabulate of sums of products (matrices) | a tile of 252 × 512, factors packed in scratch | columns |
 //! | fold | a chunk of 16,384 elements, or one row; then one block over the partial results | positions |
 //! | scan, scatter, filter | everything (a plain right form) | – |
 //!
 //! Scalars at the top level that cost nothing are computed again in every kernel that wants them.
 //!
-//! What it does not do: fuse (the `fuse` pass has done that), or block matrix products for registers.
+//! What it does not do: fuse (the `fuse` pass has done that).
 
 mod plan;
+mod product;
 
 pub use plan::lower;
 

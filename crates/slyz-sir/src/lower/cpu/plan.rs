@@ -1,5 +1,6 @@
 //! One kernel, or a few, per array operation of the top level, strung together in a plan.
 
+use super::product::Product;
 use super::{CHUNK, ROWS_AT_ONCE, RUN, STRIP, TILE_COLUMNS, TILE_ROWS};
 use crate::code::{Body, Id, MemId, Monoid, Op, Stmt, Type};
 use crate::graph::Graph;
@@ -39,6 +40,9 @@ impl<'g> Lowering<'g> {
         let positions: Vec<Id> = body.params.iter().map(|p| p.id).collect();
         let gives_arrays = stmt.binds[0].ty.shape().len() > shape.len();
         let outputs = self.outputs(stmt);
+        if !gives_arrays && let Some(product) = Product::of(shape, body) {
+            return self.tabulate_product(stmt, shape, product, outputs);
+        }
         if gives_arrays || needs_block(body, positions.last().copied()) {
             return self.tabulate_blocks(stmt, shape, body, outputs);
         }
@@ -229,7 +233,7 @@ impl<'g> Lowering<'g> {
             outputs.into_iter().map(|(b, shape)| (w.global(b, Access::Write, shape), vec![])).collect();
         w.bind_globals(&stmt.op);
         // A row that is read back while it is made must be readable.
-        w.make_readable(&homes);
+        w.make_readable(homes.iter().map(|(memory, _)| memory));
         let block = w.push(Op::Place(crate::code::Place::Block, 0), Ty::I64);
         let at = unflatten(&mut w, block, shape);
         w.position(body, &at, &homes);
@@ -303,7 +307,7 @@ impl<'g> Lowering<'g> {
         let homes: Vec<(MemId, Vec<Id>)> =
             outputs.into_iter().map(|(b, shape)| (w.global(b, Access::Write, shape), vec![])).collect();
         w.bind_globals(&stmt.op);
-        w.make_readable(&homes);
+        w.make_readable(homes.iter().map(|(memory, _)| memory));
         w.fill(&stmt.op, homes);
         let kernel = w.finish();
         self.launch(kernel);
@@ -351,12 +355,16 @@ fn row_fold(body: &Body, positions: &[Id]) -> Option<usize> {
 }
 
 /// Code without loops or arrays of its own.
-fn is_plain(body: &Body) -> bool {
-    body.stmts.iter().all(|s| match &s.op {
+pub(super) fn is_plain(body: &Body) -> bool {
+    body.stmts.iter().all(is_plain_stmt)
+}
+
+pub(super) fn is_plain_stmt(stmt: &Stmt) -> bool {
+    match &stmt.op {
         Op::Fold { .. } | Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. } => false,
         Op::For { .. } | Op::While { .. } => false,
         op => op.bodies().iter().all(|b| is_plain(b)),
-    })
+    }
 }
 
 /// How many elements make a piece of work for one core: fewer where each costs much.

@@ -41,6 +41,9 @@ struct Item {
     results: Vec<Id>,
 }
 
+/// Writes one position of a line: the position, the prefixes before and after it, and the item.
+type Write<'a, 'g> = dyn Fn(&mut Writer<'_, 'g>, Id, [&[Id]; 2], &Item) + 'a;
+
 impl<'g> Lines<'_, 'g> {
     fn tys(&self, w: &Writer<'_, 'g>) -> Vec<Ty> {
         match self.kind {
@@ -89,14 +92,14 @@ impl<'g> Lines<'_, 'g> {
         Item { joins, results }
     }
 
-    /// Goes through `lo..hi` with the whole block. `write` gets the position, the prefixes before and after it, and the item.
+    /// Goes through `lo..hi` with the whole block.
     fn prefixes(
         &self,
         w: &mut Writer<'_, 'g>,
         [lo, hi]: [Id; 2],
         carry: Vec<Id>,
         item: &dyn Fn(&mut Writer<'_, 'g>, Id) -> Item,
-        write: &dyn Fn(&mut Writer<'_, 'g>, Id, [&[Id]; 2], &Item),
+        write: &Write<'_, 'g>,
     ) {
         let tys = self.tys(w);
         let through = |w: &mut Writer<'_, 'g>, [start, end]: [Id; 2], carry: Vec<Id>| {

@@ -107,7 +107,7 @@ impl<'g> Gpu<'g> {
             let homes: Vec<(MemId, Vec<Id>)> =
                 outputs.iter().map(|(b, shape)| (w.global(*b, Access::Write, shape.clone()), vec![])).collect();
             // A row that is read back while it is made must be readable.
-            w.make_readable(&homes);
+            w.make_readable(homes.iter().map(|(memory, _)| memory));
             items.each(w, |w, item| {
                 let at = unflatten(w, item, shape);
                 w.position(body, &at, &homes);

@@ -61,6 +61,12 @@ FN int any(vi32 m) {
 #endif
 }
 
+FN int any_of(const vi32 *m, int ways) {
+    vi32 some = m[0];
+    for (int u = 1; u < ways; u++) some |= m[u];
+    return any(some);
+}
+
 FN int all(vi32 m) { return !any(~m); }
 
 // Comparisons. Their result is a mask of 32-bit lanes, whatever they compare.

@@ -34,6 +34,13 @@
 # define WAYS(u, n) _Pragma("GCC unroll 32") for (int u = 0; u < n; u++)
 #endif
 
+// Vectors side by side that a square of sums of six rows fills the registers with.
+#if defined __AVX512F__ || defined __aarch64__
+# define ROOM 4
+#else
+# define ROOM 2
+#endif
+
 // Is there a fused multiply-add? Elsewhere it is emulated: exact, but slow.
 #if defined __FMA__ || defined __AVX512F__ || defined __aarch64__ || defined __ARM_FEATURE_FMA
 # define HAS_FMA 1

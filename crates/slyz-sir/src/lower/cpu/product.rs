@@ -1,0 +1,479 @@
+//! Sums of products of two arrays, as in a product of matrices: tiles in the cache, and squares of sums in registers.
+//!
+//! In `tabulate (i, j) { fold k { f(i, k) * g(k, j) } }` every `f` is wanted by all columns and every `g` by all rows. A block
+//! makes a tile of the result. For a piece of `k` at a time it computes the `f`s of its rows and the `g`s of its columns once, into
+//! scratch in the order in which they are read, and then a few rows by a few vectors of sums are held in registers while `k`
+//! runs. What `f`, `g`, the product and the sum are does not matter (distances are such sums too), nor what becomes of
+//! the sum: code behind the fold runs once per element of a finished tile.
+
+use super::plan::is_plain;
+use crate::code::{Body, Id, MemId, Monoid, Op, Stmt};
+use crate::kernel::{Access, BufferId};
+use crate::lower::access::far_reads;
+use crate::lower::planning::{Lowering, piece, unflatten};
+use crate::lower::writer::Writer;
+use crate::ops::Operator;
+use crate::pass::fuse::cost;
+use crate::size::Size;
+use crate::types::Ty;
+use std::collections::{HashMap, HashSet};
+
+/// Rows whose sums are in registers at once: with four vectors of columns each, and what they are made of, they fill
+/// 32 registers; with two vectors, 16.
+const ROWS: i64 = 6;
+/// Columns that are packed side by side.
+const COLUMNS: u64 = 64;
+/// Rows of a tile at most; a multiple of `ROWS`.
+const TILE_ROWS: u64 = 258;
+/// Columns of a tile at most; a multiple of `COLUMNS`.
+const TILE_COLUMNS: u64 = 512;
+/// Terms of a sum that are packed at a time.
+const DEPTH: i64 = 256;
+/// Extents below which packing does not pay.
+const SMALL: u64 = 16;
+
+/// What a statement depends on, of the three positions.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+struct Depends {
+    row: bool,
+    column: bool,
+    inner: bool,
+}
+
+impl Depends {
+    fn or(self, other: Depends) -> Depends {
+        Depends { row: self.row || other.row, column: self.column || other.column, inner: self.inner || other.inner }
+    }
+
+    fn is_mixed(self) -> bool {
+        self.row && self.column
+    }
+
+    fn is_uniform(self) -> bool {
+        self == Depends::default()
+    }
+}
+
+/// A tabulate that is one fold of values made from those of a row and those of a column.
+pub(super) struct Product<'g> {
+    body: &'g Body,
+    extent: &'g Size,
+    inner: Id,
+    fold: &'g Stmt,
+    item: &'g Body,
+    monoid: &'g Monoid,
+    /// Statements in front of the fold and in it.
+    before: Vec<&'g Stmt>,
+    /// Statements behind it.
+    after: &'g [Stmt],
+    /// Values of a row, and of a column, that are packed.
+    left: Vec<(Id, Ty)>,
+    right: Vec<(Id, Ty)>,
+}
+
+impl<'g> Product<'g> {
+    /// Reads a tabulate as a product, if it is one and large enough.
+    pub(super) fn of(shape: &[Size], body: &'g Body) -> Option<Product<'g>> {
+        let [.., rows, columns] = shape else { return None };
+        let [.., row, column] = &body.params[..] else { return None };
+        let place = body.stmts.iter().position(|s| matches!(s.op, Op::Fold { .. }))?;
+        let (before, after) = (&body.stmts[..place], &body.stmts[place + 1..]);
+        let fold = &body.stmts[place];
+        let Op::Fold { shape: axes, body: item, monoid } = &fold.op else { return None };
+        let ([extent], [inner]) = (&axes[..], &item.params[..]) else { return None };
+        let plain = |stmts: &[Stmt]| stmts.iter().all(|s| super::plan::is_plain_stmt(s));
+        let small = |size: &Size| size.constant().is_some_and(|n| n < SMALL);
+        if !plain(before) || !plain(after) || !is_plain(item) || [rows, columns, extent].into_iter().any(small) {
+            return None;
+        }
+        // A monoid that reads positions would have to be written for each of them.
+        let mut outside = monoid.neutral.clone();
+        monoid.combine.each_free(&mut |id| outside.push(id));
+        let own: HashSet<Id> = before.iter().flat_map(|s| &s.binds).map(|b| b.id).chain([row.id, column.id]).collect();
+        if outside.iter().any(|id| own.contains(id)) {
+            return None;
+        }
+        let before: Vec<&Stmt> = before.iter().chain(&item.stmts).collect();
+        let mut product =
+            Product { body, extent, inner: inner.id, fold, item, monoid, before, after, left: vec![], right: vec![] };
+        product.split([row.id, column.id]).then_some(product)
+    }
+
+    /// Finds what is packed; `false` if packing would not pay.
+    fn split(&mut self, [row, column]: [Id; 2]) -> bool {
+        let mut depends = HashMap::from([
+            (row, Depends { row: true, ..Depends::default() }),
+            (column, Depends { column: true, ..Depends::default() }),
+            (self.inner, Depends { inner: true, ..Depends::default() }),
+        ]);
+        let types: HashMap<Id, Ty> = self.before.iter().flat_map(|s| &s.binds).map(|b| (b.id, b.ty.elem())).collect();
+        let mut wanted: Vec<Id> = self.item.results.clone();
+        let mut price = cost(&self.monoid.combine);
+        for stmt in &self.before {
+            let uses = operands(stmt);
+            let all = uses.iter().filter_map(|id| depends.get(id)).fold(Depends::default(), |a, b| a.or(*b));
+            if all.is_mixed() {
+                price = price.saturating_add(cost(&Body { stmts: vec![(*stmt).clone()], ..Body::default() }));
+                if reads(stmt) {
+                    return false;
+                }
+                wanted.extend(uses);
+            }
+            depends.extend(stmt.binds.iter().map(|b| (b.id, all)));
+        }
+        for id in wanted {
+            let (Some(&all), Some(&ty)) = (depends.get(&id), types.get(&id)) else { continue };
+            if all.is_mixed() || all.is_uniform() {
+                continue;
+            }
+            let side = if all.column { &mut self.right } else { &mut self.left };
+            if !side.contains(&(id, ty)) {
+                side.push((id, ty));
+            }
+        }
+        let both = |side: &[(Id, Ty)], test: fn(Depends) -> bool| side.iter().any(|(id, _)| test(depends[id]));
+        let pays = both(&self.left, |d| d.row && d.inner) && both(&self.right, |d| d.column && d.inner);
+        pays && self.left.len() + self.right.len() <= 4 && price <= 12
+    }
+
+    /// Is the fold all there is?
+    fn is_bare(&self) -> bool {
+        let binds: Vec<Id> = self.fold.binds.iter().map(|b| b.id).collect();
+        self.body.results == binds
+    }
+
+    /// The statements that give the ids, in order, without going behind what is packed.
+    fn slice(&self, ids: &[Id], packed: bool) -> Vec<&'g Stmt> {
+        let mut wanted: HashSet<Id> = ids.iter().copied().collect();
+        let stops: HashSet<Id> = self.left.iter().chain(&self.right).map(|(id, _)| *id).collect();
+        let mut found = vec![];
+        for stmt in self.before.iter().rev() {
+            let stop = packed && stmt.binds.iter().any(|b| stops.contains(&b.id));
+            if stmt.binds.iter().any(|b| wanted.contains(&b.id)) && !stop {
+                wanted.extend(operands(stmt));
+                found.push(*stmt);
+            }
+        }
+        found.reverse();
+        found
+    }
+}
+
+/// The names outside that a statement mentions.
+fn operands(stmt: &Stmt) -> Vec<Id> {
+    let mut found = vec![];
+    stmt.op.each_operand(&mut |id| found.push(id));
+    stmt.op.bodies().iter().for_each(|b| b.each_free(&mut |id| found.push(id)));
+    found
+}
+
+fn reads(stmt: &Stmt) -> bool {
+    fn inside(op: &Op) -> bool {
+        matches!(op, Op::At { .. }) || op.bodies().iter().any(|b| b.stmts.iter().any(|s| inside(&s.op)))
+    }
+    inside(&stmt.op)
+}
+
+/// The tile that a block makes: its place, and where its parts lie.
+struct Tile {
+    /// Positions on the axes in front of the rows.
+    outer: Vec<Id>,
+    rows: (Id, Id),
+    columns: (Id, Id),
+    left: Vec<MemId>,
+    right: Vec<MemId>,
+    sums: Vec<MemId>,
+    /// The sums are the results themselves, not a tile of scratch.
+    direct: bool,
+    tys: Vec<Ty>,
+    neutral: Vec<Id>,
+}
+
+impl<'g> Lowering<'g> {
+    pub(super) fn tabulate_product(
+        &mut self,
+        stmt: &'g Stmt,
+        shape: &'g [Size],
+        product: Product<'g>,
+        outputs: Vec<(BufferId, Vec<Size>)>,
+    ) {
+        let name = self.kernel_name("product");
+        let [outer @ .., rows, columns] = shape else { unreachable!("a product has rows and columns") };
+        let down = Size::CeilDiv(rows.clone().into(), TILE_ROWS);
+        let across = Size::CeilDiv(columns.clone().into(), TILE_COLUMNS);
+        let mut w = Writer::new(self, name, Size::product(outer) * down.clone() * across.clone());
+        let homes: Vec<MemId> = outputs.into_iter().map(|(b, shape)| w.global(b, Access::Write, shape)).collect();
+        w.bind_globals(&stmt.op);
+        let tys = w.types_of(&product.monoid.combine);
+        let neutral = w.all_scalars(&product.monoid.neutral);
+        let mut tiles = |tys: &[Ty], shape: &[u64]| -> Vec<MemId> {
+            tys.iter().map(|&ty| w.scratch(ty, shape.iter().map(|&n| Size::Const(n)).collect())).collect()
+        };
+        let of = |side: &[(Id, Ty)]| side.iter().map(|(_, ty)| *ty).collect::<Vec<Ty>>();
+        let left = tiles(&of(&product.left), &[TILE_ROWS, DEPTH as u64]);
+        let right = tiles(&of(&product.right), &[TILE_COLUMNS / COLUMNS, DEPTH as u64, COLUMNS]);
+        let direct = product.is_bare();
+        let sums = if direct { homes.clone() } else { tiles(&tys, &[TILE_ROWS, TILE_COLUMNS]) };
+        if direct {
+            w.make_readable(&homes);
+        }
+
+        let block = w.push(Op::Place(crate::code::Place::Block, 0), Ty::I64);
+        let mut at = unflatten(&mut w, block, &[outer, &[down.clone(), across]].concat());
+        let (column, row) = (at.pop().expect("a column"), at.pop().expect("a row"));
+        let columns = piece(&mut w, column, TILE_COLUMNS, columns);
+        let rows = even_piece(&mut w, row, &down, rows);
+        let tile = Tile { outer: at, rows, columns, left, right, sums, direct, tys, neutral };
+        for (param, &id) in product.body.params.iter().zip(&tile.outer) {
+            w.set_scalar(param.id, id);
+        }
+        let (zero, one, end) = (w.number(0), w.number(1), w.extent(product.extent));
+        // A sum of nothing is made too: one turn at least.
+        let turns = w.index(Operator::Max, end, one);
+        w.for_each(zero, turns, DEPTH, (vec![], &[]), |w, start, _| {
+            let length = w.number(DEPTH);
+            let stop = w.index(Operator::Add, start, length);
+            let stop = w.index(Operator::Min, stop, end);
+            tile.pack_left(w, &product, start, stop);
+            tile.pack_right(w, &product, start, stop);
+            tile.multiply(w, &product, start, stop);
+            vec![]
+        });
+        if !direct {
+            tile.finish(&mut w, &product, &homes);
+        }
+        let kernel = w.finish();
+        self.launch(kernel);
+    }
+}
+
+/// `lo..hi` of piece number `k` of the rows, all pieces about as long, so that threads end together. The length is a
+/// multiple of `ROWS`.
+fn even_piece(w: &mut Writer, k: Id, pieces: &Size, rows: &Size) -> (Id, Id) {
+    let (extent, pieces) = (w.extent(rows), w.extent(pieces));
+    let (one, few) = (w.number(1), w.number(ROWS));
+    let least = w.index(Operator::Max, pieces, one);
+    // Rounded up twice: to whole groups in all, and to whole groups in a piece.
+    let groups = w.index(Operator::Mul, least, few);
+    let before = w.index(Operator::Sub, groups, one);
+    let padded = w.index(Operator::Add, extent, before);
+    let each = w.index(Operator::Div, padded, groups);
+    let length = w.index(Operator::Mul, each, few);
+    let lo = w.index(Operator::Mul, k, length);
+    let lo = w.index(Operator::Min, lo, extent);
+    let hi = w.index(Operator::Add, lo, length);
+    (lo, w.index(Operator::Min, hi, extent))
+}
+
+impl Tile {
+    /// One turn per group of columns: its number, its first column and the one past its last.
+    fn groups<'l, 'g>(&self, w: &mut Writer<'l, 'g>, write: impl FnOnce(&mut Writer<'l, 'g>, Id, Id, Id)) {
+        let (zero, side) = (w.number(0), w.number(COLUMNS as i64));
+        let width = w.index(Operator::Sub, self.columns.1, self.columns.0);
+        let before = w.number(COLUMNS as i64 - 1);
+        let padded = w.index(Operator::Add, width, before);
+        let count = w.index(Operator::Div, padded, side);
+        w.for_each(zero, count, 1, (vec![], &[]), |w, group, _| {
+            let side = w.number(COLUMNS as i64);
+            let offset = w.index(Operator::Mul, group, side);
+            let lo = w.index(Operator::Add, self.columns.0, offset);
+            let end = w.index(Operator::Add, lo, side);
+            let hi = w.index(Operator::Min, end, self.columns.1);
+            write(w, group, lo, hi);
+            vec![]
+        });
+    }
+
+    /// Past the last row, rounded up to whole groups of rows.
+    fn padded(&self, w: &mut Writer) -> Id {
+        let height = w.index(Operator::Sub, self.rows.1, self.rows.0);
+        let few = w.number(ROWS);
+        let before = w.number(ROWS - 1);
+        let up = w.index(Operator::Add, height, before);
+        let groups = w.index(Operator::Div, up, few);
+        w.index(Operator::Mul, groups, few)
+    }
+
+    /// The values of the rows, along `k`. The last group of rows is filled up with copies of the last row.
+    fn pack_left<'g>(&self, w: &mut Writer<'_, 'g>, product: &Product<'g>, start: Id, stop: Id) {
+        let (ids, _): (Vec<Id>, Vec<Ty>) = product.left.iter().copied().unzip();
+        let row = product.body.params[self.outer.len()].id;
+        w.for_each(self.rows.0, self.rows.1, 1, (vec![], &[]), |w, i, _| {
+            w.lanes(start, stop, |w, k| {
+                w.set_scalar(row, i);
+                w.set_scalar(product.inner, k);
+                w.lane_stmts(product.slice(&ids, false));
+                let at = vec![w.index(Operator::Sub, i, self.rows.0), w.index(Operator::Sub, k, start)];
+                for (&memory, &id) in self.left.iter().zip(&ids) {
+                    let value = w.scalar(id);
+                    w.store(memory, at.clone(), value);
+                }
+            });
+            vec![]
+        });
+        let (zero, one) = (w.number(0), w.number(1));
+        let length = w.index(Operator::Sub, stop, start);
+        let height = w.index(Operator::Sub, self.rows.1, self.rows.0);
+        let last = w.index(Operator::Sub, height, one);
+        let padded = self.padded(w);
+        w.for_each(height, padded, 1, (vec![], &[]), |w, r, _| {
+            w.lanes(zero, length, |w, k| {
+                for (&memory, &(_, ty)) in self.left.iter().zip(&product.left) {
+                    let value = w.push(Op::Load { memory, index: vec![last, k] }, ty);
+                    w.store(memory, vec![r, k], value);
+                }
+            });
+            vec![]
+        });
+    }
+
+    /// The values of the columns: for each group of columns, along them, then along `k`. Memory is read in its own order: a
+    /// row of all groups after the other, or, where that goes down columns of memory, a group after the other.
+    fn pack_right<'g>(&self, w: &mut Writer<'_, 'g>, product: &Product<'g>, start: Id, stop: Id) {
+        let ids: Vec<Id> = product.right.iter().map(|(id, _)| *id).collect();
+        let column = product.body.params[self.outer.len() + 1].id;
+        let stmts = product.slice(&ids, false);
+        let code = Body { stmts: stmts.iter().map(|s| (*s).clone()).collect(), ..Body::default() };
+        let row = |w: &mut Writer<'_, 'g>, group: Id, (lo, hi): (Id, Id), k: Id| {
+            w.lanes(lo, hi, |w, j| {
+                w.set_scalar(column, j);
+                w.set_scalar(product.inner, k);
+                w.lane_stmts(stmts.clone());
+                let (k, j) = (w.index(Operator::Sub, k, start), w.index(Operator::Sub, j, lo));
+                for (&memory, &id) in self.right.iter().zip(&ids) {
+                    let value = w.scalar(id);
+                    w.store(memory, vec![group, k, j], value);
+                }
+            });
+        };
+        if far_reads(&code, column) > 0 {
+            self.groups(w, |w, group, lo, hi| {
+                w.for_each(start, stop, 1, (vec![], &[]), |w, k, _| {
+                    row(w, group, (lo, hi), k);
+                    vec![]
+                });
+            });
+        } else {
+            w.for_each(start, stop, 1, (vec![], &[]), |w, k, _| {
+                self.groups(w, |w, group, lo, hi| row(w, group, (lo, hi), k));
+                vec![]
+            });
+        }
+    }
+
+    /// Adds what this piece of `k` gives to the sums.
+    fn multiply<'g>(&self, w: &mut Writer<'_, 'g>, product: &Product<'g>, start: Id, stop: Id) {
+        let [row, column] = [0, 1].map(|n| product.body.params[self.outer.len() + n].id);
+        let mixed = product.slice(&product.item.results, true);
+        let (zero, length) = (w.number(0), w.index(Operator::Sub, stop, start));
+        let height = self.padded(w);
+        let many = self.tys.len();
+        let state: Vec<Ty> = self.tys.repeat(ROWS as usize);
+        self.groups(w, |w, group, lo, hi| {
+            let width = w.index(Operator::Sub, hi, lo);
+            let first = w.index(Operator::Sub, lo, self.columns.0);
+            w.for_each(zero, height, ROWS, (vec![], &[]), |w, top, _| {
+                w.lanes(zero, width, |w, j| {
+                    let rows: Vec<Id> = (0..ROWS)
+                        .map(|r| {
+                            let r = w.number(r);
+                            w.index(Operator::Add, top, r)
+                        })
+                        .collect();
+                    let init = self.neutral.repeat(ROWS as usize);
+                    let parts = w.for_each(zero, length, 1, (init, &state), |w, k, sums| {
+                        for (&memory, &(id, ty)) in self.right.iter().zip(&product.right) {
+                            let value = w.push(Op::Load { memory, index: vec![group, k, j] }, ty);
+                            w.set_scalar(id, value);
+                        }
+                        let here = w.index(Operator::Add, lo, j);
+                        w.set_scalar(column, here);
+                        let here = w.index(Operator::Add, start, k);
+                        w.set_scalar(product.inner, here);
+                        let mut next = vec![];
+                        for (&r, sums) in rows.iter().zip(sums.chunks(many)) {
+                            for (&memory, &(id, ty)) in self.left.iter().zip(&product.left) {
+                                let value = w.push(Op::Load { memory, index: vec![r, k] }, ty);
+                                w.set_scalar(id, value);
+                            }
+                            let here = self.row(w, r);
+                            w.set_scalar(row, here);
+                            w.lane_stmts(mixed.clone());
+                            let values = w.all_scalars(&product.item.results);
+                            next.extend(w.accumulate(product.monoid, sums, &values));
+                        }
+                        next
+                    });
+                    let place = w.index(Operator::Add, first, j);
+                    let places: Vec<Vec<Id>> = rows.iter().map(|&r| self.place(w, r, place)).collect();
+                    // In the first piece there is nothing to add to. All is read before anything is written, since a row may
+                    // stand there twice.
+                    let is_first = w.push(Op::Apply(Operator::Eq, vec![start, zero]), Ty::Bool);
+                    let old = w.branch(
+                        is_first,
+                        &state,
+                        |_| self.neutral.repeat(ROWS as usize),
+                        |w| places.iter().flat_map(|at| self.load(w, at)).collect(),
+                    );
+                    for ((at, parts), old) in places.iter().zip(parts.chunks(many)).zip(old.chunks(many)) {
+                        let new = w.combine(product.monoid, old, parts);
+                        for (&memory, &value) in self.sums.iter().zip(&new) {
+                            w.store(memory, at.clone(), value);
+                        }
+                    }
+                });
+                vec![]
+            });
+        });
+    }
+
+    /// Where the sum of a row and a column of the tile is kept.
+    fn place(&self, w: &mut Writer, row: Id, column: Id) -> Vec<Id> {
+        if !self.direct {
+            return vec![row, column];
+        }
+        let row = self.row(w, row);
+        let column = w.index(Operator::Add, self.columns.0, column);
+        [&self.outer[..], &[row, column]].concat()
+    }
+
+    /// The position of a row of the tile. Those that fill up the last group stand for the last.
+    fn row(&self, w: &mut Writer, row: Id) -> Id {
+        let one = w.number(1);
+        let last = w.index(Operator::Sub, self.rows.1, one);
+        let row = w.index(Operator::Add, self.rows.0, row);
+        w.index(Operator::Min, row, last)
+    }
+
+    fn load(&self, w: &mut Writer, index: &[Id]) -> Vec<Id> {
+        let load = |(&memory, &ty): (&MemId, &Ty)| w.push(Op::Load { memory, index: index.to_vec() }, ty);
+        self.sums.iter().zip(&self.tys).map(load).collect()
+    }
+
+    /// What becomes of the sums.
+    fn finish<'g>(&self, w: &mut Writer<'_, 'g>, product: &Product<'g>, homes: &[MemId]) {
+        let [row, column] = [0, 1].map(|n| product.body.params[self.outer.len() + n].id);
+        let mut wanted = product.body.results.clone();
+        product.after.iter().for_each(|s| wanted.extend(operands(s)));
+        let before = product.slice(&wanted, false);
+        w.for_each(self.rows.0, self.rows.1, 1, (vec![], &[]), |w, i, _| {
+            w.lanes(self.columns.0, self.columns.1, |w, j| {
+                w.set_scalar(row, i);
+                w.set_scalar(column, j);
+                let place = vec![w.index(Operator::Sub, i, self.rows.0), w.index(Operator::Sub, j, self.columns.0)];
+                let sums = self.load(w, &place);
+                w.lane_stmts(before);
+                for (bind, value) in product.fold.binds.iter().zip(sums) {
+                    w.set_scalar(bind.id, value);
+                }
+                w.lane_stmts(product.after);
+                let values = w.all_scalars(&product.body.results);
+                let at: Vec<Id> = [&self.outer[..], &[i, j]].concat();
+                for (&memory, value) in homes.iter().zip(values) {
+                    w.store(memory, at.clone(), value);
+                }
+            });
+            vec![]
+        });
+    }
+}
