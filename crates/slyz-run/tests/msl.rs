@@ -87,8 +87,11 @@ fn corpus() {
     assert!(wrong.is_empty(), "{} of {count} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// A kernel with sizes, memories and scalars.
+type Launched = (Kernel, Vec<u64>, Vec<Array>, Vec<Scalar>);
+
 /// Launches a kernel in the interpreter and under the shim; all memories must agree.
-fn agree(kernels: &[(Kernel, Vec<u64>, Vec<Array>, Vec<Scalar>)]) {
+fn agree(kernels: &[Launched]) {
     let list: Vec<&Kernel> = kernels.iter().map(|(kernel, ..)| kernel).collect();
     list.iter().for_each(|kernel| slyz_sir::verify::kernel(kernel).expect("a right kernel"));
     let (source, descriptions) = msl::emit(&list).expect("kernels that Metal can run");
@@ -144,6 +147,7 @@ fn subgroups() {
         add("xor", ty, format!("%y: {ty} = subgroup shuffle_xor %x, %three  store y[%i], %y"));
         add("from", ty, format!("%y: {ty} = subgroup shuffle %x, %three  store y[%i], %y"));
         add("up", ty, format!("%y: {ty} = subgroup shuffle_up %x, %three  store y[%i], %y"));
+        add("down", ty, format!("%y: {ty} = subgroup shuffle_down %x, %three  store y[%i], %y"));
         add("first", ty, format!("%y: {ty} = subgroup broadcast %x  store y[%i], %y"));
         if ty == Ty::Bool {
             add("ballot", Ty::U64, "%y: u64 = subgroup ballot %x  store y[%i], %y".into());

@@ -4,8 +4,9 @@
 //! that indices follow one rule. A kernel whose threads do not work together, and whose body is guarded by "is this
 //! thread inside", is described by its exact number of threads, and the guard goes: the host launches no thread too many.
 
-use crate::code::{Body, Id, MemId, Op, Place, Scope, Stmt};
+use crate::code::{Body, Id, MemId, Op, Place, Scope, Stmt, SubgroupOp};
 use crate::kernel::{Access, Kernel, Memory, Space};
+use crate::lower::gpu::Machine;
 use crate::ops::Operator;
 use crate::size::{Size, SizeVar};
 use crate::types::Ty;
@@ -97,6 +98,8 @@ pub struct Description {
     pub places: BTreeSet<PlaceName>,
     /// Does it count on the size of a subgroup?
     pub uses_subgroups: bool,
+    /// Has the last subgroup of a block fewer threads than the others?
+    pub last_subgroup_is_partial: bool,
     /// Do threads of a block wait for each other, or for lanes of their subgroup?
     pub meets: bool,
     /// The code, without the guard where there was one.
@@ -144,6 +147,7 @@ struct Uses {
     subgroups: bool,
     meets: bool,
     block_dim: bool,
+    shuffles_down: bool,
 }
 
 impl Uses {
@@ -171,7 +175,10 @@ impl Uses {
                     let shape = kernel.memories.get(memory.0 as usize).map_or(&[][..], |m| &m.shape);
                     shape.iter().skip(1).for_each(|s| s.each_var(&mut |var| self.sizes.extend([var])));
                 }
-                Op::Subgroup(..) => (self.subgroups, self.meets) = (true, true),
+                Op::Subgroup(op, _) => {
+                    (self.subgroups, self.meets) = (true, true);
+                    self.shuffles_down |= *op == SubgroupOp::ShuffleDown;
+                }
                 Op::Barrier(Scope::Subgroup) => (self.subgroups, self.meets) = (true, true),
                 Op::Barrier(_) | Op::Lanes { .. } => self.meets = true,
                 _ => {}
@@ -191,13 +198,18 @@ fn is_written(memory: &Memory) -> bool {
 
 impl Description {
     /// Describes a kernel. `free_name` makes names that the target has not taken.
-    pub(super) fn new(kernel: &Kernel, max_positions: u64, free_name: &mut dyn FnMut(&str) -> String) -> Description {
+    pub(super) fn new(kernel: &Kernel, machine: &Machine, free_name: &mut dyn FnMut(&str) -> String) -> Description {
         let unguarded = exact_threads(kernel);
         let (kernel, dispatch) = match unguarded {
             Some((kernel, threads)) => (kernel, Dispatch::Threads(threads)),
             None => (kernel.clone(), Dispatch::Blocks(kernel.grid.clone())),
         };
-        let uses = Uses::of(&kernel);
+        let mut uses = Uses::of(&kernel);
+        let lanes = machine.subgroup.map_or(1, |s| s.size).max(1);
+        let last_subgroup_is_partial = kernel.block.iter().product::<u32>() % lanes != 0;
+        if uses.shuffles_down && last_subgroup_is_partial {
+            uses.places.insert(PlaceName::Local);
+        }
         let bound: Vec<(usize, &Memory)> =
             kernel.memories.iter().enumerate().filter(|(_, m)| m.space.is_bound()).collect();
         let mut order: Vec<usize> = (0..bound.len()).collect();
@@ -218,7 +230,7 @@ impl Description {
                 }
             })
             .collect();
-        let size_ty = if max_positions <= u32::MAX.into() { Ty::U32 } else { Ty::I64 };
+        let size_ty = if machine.max_positions <= u32::MAX.into() { Ty::U32 } else { Ty::I64 };
         let sizes = uses.sizes.iter().map(|&var| (kernel.size_name(var), size_ty, UniformSource::Size(var)));
         let scalars = kernel.body.params.iter().enumerate();
         let scalars = scalars.map(|(k, p)| (format!("arg{k}"), p.ty.elem(), UniformSource::Scalar(k)));
@@ -251,6 +263,7 @@ impl Description {
             rank,
             places: uses.places,
             uses_subgroups: uses.subgroups,
+            last_subgroup_is_partial,
             meets: uses.meets || !shared.is_empty(),
             shared,
             block: kernel.block,

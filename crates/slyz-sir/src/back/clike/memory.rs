@@ -1,8 +1,8 @@
 //! Loads, stores, atomics, and what subgroups do.
 
-use super::EmitError;
 use super::expr::{ATOM, Expr};
 use super::writer::Writer;
+use super::{EmitError, PlaceName};
 use crate::code::{AtomicOp, Id, MemId, SubgroupOp};
 use crate::kernel::{Access, Space};
 use crate::ops::Operator;
@@ -117,12 +117,11 @@ impl Writer<'_> {
                 index.iter().for_each(|&i| drop(self.get(i)));
                 return Ok(own);
             }
-            if load && !is_own && index.iter().all(|i| self.places.contains_key(i)) {
-                if let Some(name) = self.swapped.take() {
-                    let flat = self.flat(memory, index)?;
-                    self.declare_as(&name, flat.rep, &flat)?;
-                    return Ok(Expr::atom(name, flat.rep));
-                }
+            let other = load && !is_own && index.iter().all(|i| self.places.contains_key(i));
+            if let Some(name) = self.swapped.take_if(|_| other) {
+                let flat = self.flat(memory, index)?;
+                self.declare_as(&name, flat.rep, &flat)?;
+                return Ok(Expr::atom(name, flat.rep));
             }
         }
         self.flat(memory, index)
@@ -278,12 +277,31 @@ impl Writer<'_> {
         self.settle()?;
         let text = self.subgroup_text(op, ty, &texts)?;
         let (rep, stem) = (self.types[&id], stem(op));
+        if op == SubgroupOp::ShuffleDown && self.description.last_subgroup_is_partial {
+            return self.shuffle_inside(id, text, ty, &texts);
+        }
         if self.is_used(id) {
             self.name_now(id, Expr::atom(text, rep), stem)
         } else {
             self.line(format!("{text};"));
             Ok(())
         }
+    }
+
+    /// A shuffle from further up, in a block whose last subgroup is partial: lanes keep their own value where the other
+    /// is not there. All lanes take part before any chooses.
+    fn shuffle_inside(&mut self, id: Id, text: String, ty: Ty, args: &[String]) -> Result<(), EmitError> {
+        let (rank, [x, y, z]) = (self.description.rank, self.description.block);
+        let place = |d: u8| self.dialect.place(PlaceName::Local, d, rank);
+        let thread = match rank {
+            1 => place(0),
+            2 => format!("{} + {x}u * {}", place(0), place(1)),
+            _ => format!("{} + {x}u * ({} + {y}u * {})", place(0), place(1), place(2)),
+        };
+        let other = self.fresh("other");
+        self.declare_as(&other, ty, &Expr::atom(text, ty))?;
+        let chosen = format!("({thread} + {} < {}u ? {other} : {})", args[1], x * y * z, args[0]);
+        self.name_now(id, Expr::atom(chosen, ty), "other")
     }
 
     fn subgroup_text(&mut self, op: SubgroupOp, ty: Ty, args: &[String]) -> Result<String, EmitError> {

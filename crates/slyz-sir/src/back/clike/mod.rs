@@ -190,7 +190,7 @@ impl<'d> File<'d> {
         let dialect = self.dialect;
         let mut local: BTreeSet<String> = BTreeSet::new();
         let mut free_name = |asked: &str| free_name(asked, &mut local, &|name| is_taken(dialect, name));
-        let description = Description::new(kernel, dialect.machine().max_positions, &mut free_name);
+        let description = Description::new(kernel, &dialect.machine(), &mut free_name);
         let (count, limit) = (description.buffers.len() + description.uniforms.len(), dialect.max_buffers());
         if count > limit {
             return Err(EmitError::Buffers { kernel: kernel.name.clone(), language: dialect.language(), count, limit });
@@ -211,9 +211,11 @@ impl<'d> File<'d> {
     }
 }
 
+/// Words of the language, and names that the writer gives: places, positions, and helpers, which end with a type.
 fn is_taken(dialect: &dyn Dialect, name: &str) -> bool {
-    dialect.is_reserved(name)
-        || matches!(name, "tid" | "lid" | "gid" | "groups" | "lane" | "width" | "idx" | "iidx" | "oidx")
+    const OURS: [&str; 9] = ["tid", "lid", "gid", "groups", "lane", "width", "idx", "iidx", "oidx"];
+    let helper = name.rsplit_once('_').is_some_and(|(_, end)| Ty::from_name(end).is_some());
+    dialect.is_reserved(name) || OURS.contains(&name) || helper || name.starts_with("atomic_")
 }
 
 /// The name itself, or one like it that nobody has.

@@ -539,7 +539,7 @@ impl<'f> Writer<'f> {
         };
         let then = [then, assigned(&yes, self.depth)].concat();
         let otherwise = [otherwise, assigned(&no, self.depth)].concat();
-        let not = self.ops().apply(Operator::Not, &[condition.clone()], Ty::Bool, &[])?;
+        let not = self.ops().apply(Operator::Not, std::slice::from_ref(&condition), Ty::Bool, &[])?;
         match (then.is_empty(), otherwise.is_empty()) {
             (true, true) => {}
             (false, true) => self.block(&format!("if ({})", condition.text), then),

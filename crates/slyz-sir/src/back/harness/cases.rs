@@ -42,7 +42,7 @@ pub fn ramp(k: usize, i: u64) -> u64 {
 pub fn element(ty: Ty, fill: Fill, k: usize, i: u64) -> Scalar {
     match (fill, ty) {
         (Fill::Zeros, _) => Scalar::from_bits(ty, 0),
-        (Fill::Ramp, Ty::Bool) => Scalar::bool(ramp(k, i) % 3 != 0),
+        (Fill::Ramp, Ty::Bool) => Scalar::bool(!ramp(k, i).is_multiple_of(3)),
         (Fill::Ramp, ty) => Scalar::from_int(ty, ramp(k, i).into()),
     }
 }

@@ -154,7 +154,8 @@ impl<'p> Function<'p> {
                 "times",
                 "require",
             ];
-            words.contains(&stem) || is_reserved(name)
+            let types = ["Int", "UInt", "Float", "Bool", "Double", "BFloat", "Array", "Engine", "Session"];
+            words.contains(&stem) || types.contains(&stem) || is_reserved(name)
         };
         let size = |name: &String| if taken(name) { format!("{name}_size") } else { name.clone() };
         let sizes = entry.plan.sizes.iter().map(|decl| size(&decl.name)).collect();
