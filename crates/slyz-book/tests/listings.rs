@@ -36,7 +36,7 @@ fn smooth(x: Arr<f32, N>) -> Arr<f32, N> {
     tabulate(|i: Idx<N>| y.at((i - 1).clamp()) + y.at(i) + y.at((i + 1).clamp()))
 }
 
-/// One of the programs above, as the chapter's readers see it: `what` is `sir`, `optimized`, `explain` or `c`.
+/// One of the programs above, as the chapter's readers see it: `what` is `sir`, `optimized`, `explain`, `metal` or `c`.
 fn program(what: &str, name: &str) -> Result<String> {
     let cpu = slyz::device("cpu")?;
     let (graph, explain, source) = match name {
@@ -48,6 +48,7 @@ fn program(what: &str, name: &str) -> Result<String> {
     Ok(match what {
         "sir" => graph.to_string(),
         "optimized" => optimize(&graph).to_string(),
+        "metal" => metal(&graph)?,
         "explain" => explain,
         _ => kernels(&source, name),
     })
@@ -61,6 +62,13 @@ fn parts<Sig>(f: &Compiled<Sig>) -> (slyz_sir::graph::Graph, String, String) {
 fn kernels(source: &str, name: &str) -> String {
     let start = source.find(&format!("\nFN void {name}_")).map_or(0, |newline| newline + 1);
     source[start..].to_string()
+}
+
+/// The kernels for Metal, without the first lines of the file.
+fn metal(graph: &slyz_sir::graph::Graph) -> Result<String> {
+    let program = slyz_sir::back::harness::Program::metal(std::slice::from_ref(graph))?;
+    let start = program.source.find("kernel void").unwrap_or(0);
+    Ok(program.source[start..].to_string())
 }
 
 /// What a pass makes of the SIR in the listing before it.
@@ -99,7 +107,7 @@ fn renewed(chapter: &str) -> Result<String> {
             "before" => old,
             "after" => passed(words[0], &last)?,
             "message" => message(&words)?,
-            "sir" | "optimized" | "explain" | "c" => program(what, words[0])?,
+            "sir" | "optimized" | "explain" | "c" | "metal" => program(what, words[0])?,
             other => return Err(format!("there is no listing {other}").into()),
         };
         out += &format!("{fence}\n{}\n```\n", new.trim_end());

@@ -4,6 +4,7 @@
 //! Exit codes: 0 all is well, 1 something failed, 2 the command line is wrong.
 #![forbid(unsafe_code)]
 
+mod build;
 mod check;
 mod devices;
 mod dump;
@@ -37,6 +38,8 @@ enum Command {
     Check(check::Check),
     /// Say what becomes of a file's graphs: kernels, bytes, flops, temporaries.
     Explain(explain::Explain),
+    /// Write a file's graphs as source files for a target.
+    Build(build::Build),
     /// Run the cases that stand in files.
     Test(test::Test),
     /// List the devices of this machine and what they work with.
@@ -86,6 +89,7 @@ fn main() -> ExitCode {
         Command::Run(run) => run.run(&mut out),
         Command::Check(check) => check.run(&mut out),
         Command::Explain(explain) => explain.run(&mut out),
+        Command::Build(build) => build.run(&mut out),
         Command::Test(test) => test.run(&mut out),
         Command::Devices => devices::run(&mut out),
     };

@@ -243,6 +243,26 @@ fn usage_and_closed_pipes() {
 }
 
 #[test]
+fn build_writes_files() {
+    let place = Place::new(&[("f.sir", SAXPY), ("k.sir", "kernel k() grid [1, 1, 1] block [1, 1, 1] {}")]);
+    let out = place.ok(&["build", "f.sir", "--target", "metal", "--out", "made"]);
+    has(&out, &["made/kernels.metal", "made/harness.swift", "swiftc"]);
+    has(
+        &fs::read_to_string(place.path("made/kernels.metal")).unwrap(),
+        &["kernel void saxpy(", "[[thread_position_in_grid]]"],
+    );
+    has(
+        &fs::read_to_string(place.path("made/harness.swift")).unwrap(),
+        &["func run_saxpy(", "func validate()", "--bench"],
+    );
+    let out = place.ok(&["build", "f.sir", "--target", "metal-single-file", "--out", "one"]);
+    has(&out, &["one/kernels.swift"]);
+    has(&place.fails(1, &["build", "f.sir", "--target", "metal", "--out", "f.sir"]), &["cannot write f.sir"]);
+    has(&place.fails(1, &["build", "k.sir", "--target", "metal", "--out", "made"]), &["no graph in the file"]);
+    has(&place.fails(2, &["build", "f.sir", "--target", "abacus", "--out", "made"]), &["metal"]);
+}
+
+#[test]
 fn explanations_are_golden() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let mut files: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -1,4 +1,4 @@
-//! Random programs give the same results on the CPU as in the interpreter, bit for bit except for which NaN.
+//! Random programs give the same results on the CPU and through Metal as in the interpreter, bit for bit except for which NaN.
 //!
 //! Programs whose result may differ within the table's slack (an operator with `ulp` above 0 on floats, a fold that
 //! rounds) are left out: a difference in the last place can grow without bound through a cast or a comparison.
@@ -6,6 +6,7 @@
 #![cfg(feature = "cpu")]
 
 mod devices;
+mod metal;
 #[path = "../../slyz-sir/tests/random/mod.rs"]
 mod random;
 
@@ -75,6 +76,42 @@ fn random_programs_in_wide_code() {
     for (seed, case) in cases() {
         agrees_on(&device, &case, &format!("seed {seed}, wide"));
     }
+}
+
+/// All programs that Metal can say are one file.
+#[test]
+fn random_programs_through_metal() {
+    use slyz_sir::back::harness::{Program, ProgramError};
+    let limits = Options { turns: Some(50_000), elements: Some(10_000) };
+    let (mut graphs, mut kept) = (vec![], vec![]);
+    for (seed, mut case) in cases() {
+        case.graph.name = format!("random_{seed}");
+        match Program::metal(std::slice::from_ref(&case.graph)) {
+            Ok(_) => {}
+            // No f64, or more results than Metal passes: the errors say so.
+            Err(ProgramError::Emit(_)) => continue,
+            Err(error) => panic!("seed {seed}: {error}"),
+        }
+        let Ok(expected) = run_with(&case.graph, &case.sizes, &case.args, &limits) else { continue };
+        graphs.push(case.graph.clone());
+        kept.push((seed, case, expected));
+    }
+    assert!(kept.len() > 10, "hardly any program is without f64");
+    let program = Program::metal(&graphs).expect("programs that go one by one go together");
+    let kernels = program.entries.iter().flat_map(|e| &e.kernels);
+    let Some(library) = metal::build(&program.source, kernels) else { return };
+    for ((seed, case, expected), entry) in kept.iter().zip(&program.entries) {
+        let found = library.run(entry, &case.sizes, &case.args);
+        let found = found.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{}", case.graph));
+        let expected: Vec<Value> = expected.iter().map(|value| Value::Array(devices::as_array(value))).collect();
+        assert!(
+            random::agree(&expected, &found),
+            "seed {seed}: the interpreter gives\n{expected:?}\nMetal gives\n{found:?}\n{:?}\n{}",
+            case.sizes,
+            case.graph
+        );
+    }
+    println!("{} programs", kept.len());
 }
 
 #[test]

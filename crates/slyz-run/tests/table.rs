@@ -1,4 +1,4 @@
-//! Every operator of the table, every conversion and every bit cast, on every type: the CPU against the table.
+//! Every operator of the table, every conversion and every bit cast, on every type: the CPU and Metal against the table.
 //!
 //! All operators on a type are one graph with many results, so that few files are compiled. It exists twice: over arrays,
 //! where values live in vectors, and on scalars, where they do not. Values are the edges of the type, pairs and triples
@@ -6,6 +6,7 @@
 #![cfg(feature = "cpu")]
 
 mod devices;
+mod metal;
 
 use devices::distance;
 use slyz_run::Device;
@@ -362,6 +363,39 @@ fn vectors_of_floats() {
 #[test]
 fn vectors_in_wide_code() {
     arrays_agree(&devices::wide(), "wide vectors", &[Ty::Bool, Ty::I64, Ty::U64, Ty::F64]);
+}
+
+/// Metal passes few buffers to a kernel, so the entries of a type are several graphs there.
+#[test]
+fn metal_kernels() {
+    let (mut graphs, mut parts) = (vec![], vec![]);
+    for ty in Ty::ALL.into_iter().filter(|&ty| ty != Ty::F64) {
+        let entries: Vec<Entry> = Entry::all(ty).into_iter().filter(|e| e.result(ty) != Ty::F64).collect();
+        for (k, entries) in entries.chunks(20).enumerate() {
+            let mut graph = over_arrays(ty, entries);
+            graph.name = format!("table_{ty}_{k}");
+            graphs.push(graph);
+            parts.push((ty, entries.to_vec()));
+        }
+    }
+    let program = slyz_sir::back::harness::Program::metal(&graphs).expect("everything but f64 is in Metal");
+    let kernels = program.entries.iter().flat_map(|e| &e.kernels);
+    let Some(library) = metal::build(&program.source, kernels) else { return };
+    let mut wrong = vec![];
+    for ((ty, entries), entry) in parts.iter().zip(&program.entries) {
+        let rows = rows(*ty, 3000);
+        let column = |k: usize| {
+            let data = rows.iter().map(|row: &Row| row[k].bits).collect();
+            Value::Array(Array { ty: rows[0][k].ty, shape: vec![rows.len() as u64], data })
+        };
+        let found = library.run(entry, &[Some(rows.len() as u64)], &[0, 1, 2, 3, 4].map(column));
+        let found = found.unwrap_or_else(|error| panic!("{ty}: {error}"));
+        for (entry, found) in entries.iter().zip(&found) {
+            let Array { ty: to, data, .. } = devices::as_array(found);
+            wrong.extend(compare(*entry, *ty, "Metal", &rows, &|n| Scalar { ty: to, bits: data[n] }));
+        }
+    }
+    report(&wrong);
 }
 
 #[test]

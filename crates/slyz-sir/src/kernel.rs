@@ -35,6 +35,16 @@ pub enum Space {
     Constant,
 }
 
+impl Space {
+    /// Does a launch pass it?
+    pub fn is_bound(self) -> bool {
+        match self {
+            Space::Global(_) | Space::Constant => true,
+            Space::Shared | Space::Scratch | Space::Local => false,
+        }
+    }
+}
+
 /// A named piece of memory with a shape.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Memory {

@@ -104,6 +104,12 @@ pub trait Output {
 #[derive(Default)]
 pub struct Outs(Vec<Out>);
 
+impl Outs {
+    pub(crate) fn into_inner(self) -> Vec<Out> {
+        self.0
+    }
+}
+
 impl<T: Elem, S: Shape> Output for Arr<T, S> {
     type Host = Tensor<T, S>;
     fn outs(self, out: &mut Outs) {

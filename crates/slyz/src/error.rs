@@ -1,6 +1,8 @@
 //! What can go wrong, from tracing to calling. Every message says what, where, and what to do.
 
 use crate::trace::Loc;
+use slyz_run::WriteError;
+use slyz_sir::back::harness::ProgramError;
 use std::fmt;
 
 /// A mistake in a traced function.
@@ -58,6 +60,12 @@ pub enum Error {
     /// The device could not compile or run it.
     #[error(transparent)]
     Run(#[from] slyz_run::Error),
+    /// The kernels of a module cannot be written for a target.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// The files of a module cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
 }
 
 /// Why the arguments of a call do not fit. Arguments are counted from 1.

@@ -25,6 +25,7 @@
 //! | `arr.rs`, `elementwise.rs`, `fold.rs`, `layout.rs`, `stencil.rs`, `loops.rs` | arrays and combinators |
 //! | `trace.rs`, `record.rs`, `along.rs` | the function being traced, and what operations record; nothing there is generic |
 //! | `compile.rs`, `feed.rs`, `tensor.rs`, `explain.rs` | compiling, calling, and data |
+//! | `module.rs` | kernels as source files for other programs |
 //! | `naperian/` | the Naperian classes for arrays and structs on the host; no tracing |
 //! | `private.rs` | what `#[slyz::function]` expands to |
 #![forbid(unsafe_code)]
@@ -49,6 +50,7 @@ mod feed;
 mod fold;
 mod layout;
 mod loops;
+mod module;
 pub mod naperian;
 mod position;
 pub mod prelude;
@@ -75,6 +77,7 @@ pub use fold::{
 pub use half::{bf16, f16};
 pub use layout::{Permute2, Permute3, Permute4, concat};
 pub use loops::{iterate, repeat_while};
+pub use module::{Emitted, Module};
 pub use position::{At, Idx, Near, Offset};
 pub use shape::{
     Align, AxisNamed, AxisNo, Cube, Flatten, Inner, Insert, Matrix, No, Pos, Position, Shape, Stack, Vector,
@@ -126,7 +129,8 @@ pub use slyz_macros::Naperian;
 /// # Ok::<(), slyz::Error>(())
 /// ```
 pub use slyz_macros::function;
-pub use slyz_run::Device;
+pub use slyz_run::{Device, WriteError};
+pub use slyz_sir::back::harness::{File, ProgramError, Target};
 pub use stencil::Border;
 pub use tensor::{Dyn, Tensor, TensorShape};
 pub use trace::{Handle, Leaf, Ty};

@@ -12,9 +12,10 @@ pub use crate::fold::{
 };
 pub use crate::layout::concat;
 pub use crate::loops::{iterate, repeat_while};
+pub use crate::module::Module;
 pub use crate::position::{At, Idx, Near};
 pub use crate::shape::{Cube, Inner, Matrix, Pos, Shape, Stack, Vector};
 pub use crate::stencil::Border;
 pub use crate::tensor::Tensor;
 // Traits and derives of one name: `#[derive(Axis)]`, `#[derive(Elem)]`.
-pub use crate::{Axis, Elem, axis, bf16, f16};
+pub use crate::{Axis, Elem, Target, axis, bf16, f16};

@@ -2,7 +2,7 @@
 //!
 //! Each relation is one trait with one table of implementations. The tables are the only place that knows ranks.
 
-use crate::axis::{Axis, Flat};
+use crate::axis::{Axis, Fix, Flat};
 use crate::elem::{Value, value_of};
 use crate::extent::Extent;
 use crate::position::Idx;
@@ -65,30 +65,27 @@ pub trait Position: Value {
 /// ```
 pub type Pos<S> = <S as Shape>::Pos;
 
-/// One axis.
+/// The essay's vectors: one axis of constant size.
 ///
 /// ```
 /// use slyz::prelude::*;
-/// axis!(N);
-/// fn sum(x: Arr<f32, Vector<N>>) -> Exp<f32> { x.sum() }
+/// fn sum(x: Arr<f32, Vector<8>>) -> Exp<f32> { x.sum() }
 /// ```
-pub type Vector<N> = N;
-/// Rows and columns.
+pub type Vector<const N: usize> = Fix<N>;
+/// Rows and columns of constant number.
 ///
 /// ```
 /// use slyz::prelude::*;
-/// axis!(N, M);
-/// fn turned(x: Arr<f32, Matrix<N, M>>) -> Arr<f32, Matrix<M, N>> { x.transpose() }
+/// fn turned(x: Arr<f32, Matrix<4, 3>>) -> Arr<f32, Matrix<3, 4>> { x.transpose() }
 /// ```
-pub type Matrix<M, N> = (M, N);
-/// Layers, rows and columns.
+pub type Matrix<const M: usize, const N: usize> = (Fix<M>, Fix<N>);
+/// Layers, rows and columns of constant number.
 ///
 /// ```
 /// use slyz::prelude::*;
-/// axis!(D, N, M);
-/// fn layer(x: Arr<f32, Cube<D, N, M>>, i: Idx<D>) -> Arr<f32, Matrix<N, M>> { x.layer(i) }
+/// fn layer(x: Arr<f32, Cube<2, 3, 4>>, i: Idx<Fix<2>>) -> Arr<f32, Matrix<3, 4>> { x.layer(i) }
 /// ```
-pub type Cube<D, M, N> = (D, M, N);
+pub type Cube<const D: usize, const M: usize, const N: usize> = (Fix<D>, Fix<M>, Fix<N>);
 
 #[diagnostic::do_not_recommend]
 impl<A: Axis> Shape for A {

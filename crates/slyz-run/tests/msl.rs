@@ -1,0 +1,255 @@
+//! The corpus through Metal, and kernels by hand: every graph optimized, lowered, written as MSL, compiled against the shim, run, and compared.
+#![cfg(feature = "cpu")]
+
+mod devices;
+mod metal;
+
+use slyz_sir::back::harness::{Program, ProgramError};
+use slyz_sir::back::msl;
+use slyz_sir::graph::Graph;
+use slyz_sir::interp;
+use slyz_sir::interp::kernel::{LaunchOptions, launch};
+use slyz_sir::interp::{Array, Value};
+use slyz_sir::kernel::Kernel;
+use slyz_sir::text::{Case, Subject, parse_file, parse_kernel};
+use slyz_sir::types::{Scalar, Ty};
+use std::path::{Path, PathBuf};
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
+    let list = std::fs::read_dir(&folder).expect("the folder tests/corpus");
+    let mut files: Vec<PathBuf> = list.map(|entry| entry.expect("an entry of tests/corpus").path()).collect();
+    files.retain(|path| path.extension().is_some_and(|e| e == "sir"));
+    files.sort();
+    let part = std::env::var("SLYZ_CORPUS").unwrap_or_default();
+    files.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().contains(&part)));
+    files
+}
+
+/// A graph of the corpus with its cases, under a name that no other has.
+struct Subjects {
+    graph: Graph,
+    cases: Vec<Case>,
+    from: String,
+}
+
+fn subjects() -> Vec<Subjects> {
+    let mut all = vec![];
+    for path in files() {
+        let file = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(&path).expect("a file of the corpus");
+        let (module, cases) = parse_file(&text).expect("a file of the corpus");
+        for graph in module.graphs {
+            let mine = |case: &&Case| case.subject == Subject::Graph(graph.name.clone());
+            let cases: Vec<Case> = cases.iter().filter(mine).cloned().collect();
+            let from = format!("{file}: {}", graph.name);
+            let mut graph = graph;
+            graph.name = format!("{file}_{}", graph.name);
+            all.push(Subjects { graph, cases, from });
+        }
+    }
+    all
+}
+
+#[test]
+fn corpus() {
+    let (mut kept, mut lacking) = (vec![], vec![]);
+    for subject in subjects() {
+        match Program::metal(std::slice::from_ref(&subject.graph)) {
+            Ok(_) => kept.push(subject),
+            // Metal has no f64; the error says so, and the file runs elsewhere.
+            Err(ProgramError::Emit(error)) if error.to_string().contains("no f64") => lacking.push(subject.from),
+            Err(error) => panic!("{}: {error}", subject.from),
+        }
+    }
+    let graphs: Vec<Graph> = kept.iter().map(|s| s.graph.clone()).collect();
+    let program = Program::metal(&graphs).expect("graphs that go one by one go together");
+    let Some(library) = metal::build(&program.source, program.entries.iter().flat_map(|e| &e.kernels)) else { return };
+    let (mut wrong, mut count) = (vec![], 0);
+    for (subject, entry) in kept.iter().zip(&program.entries) {
+        for case in &subject.cases {
+            count += 1;
+            let value = |name: &str| case.sizes.iter().find(|(known, _)| known == name).map(|(_, n)| *n);
+            let given: Vec<Option<u64>> = subject.graph.sizes.iter().map(|decl| value(&decl.name)).collect();
+            let sizes = interp::graph::solve_sizes(&subject.graph, &given, &case.args).expect("sizes of a case");
+            let complain = |what: String| format!("{}, \"{}\": {what}", subject.from, case.name);
+            match library.run(entry, &sizes, &case.args) {
+                Err(error) => wrong.push(complain(error)),
+                Ok(found) => {
+                    for (expect, found) in case.expect.iter().zip(&found) {
+                        wrong.extend(devices::difference(&expect.value, found, expect.ulp).map(complain));
+                    }
+                }
+            }
+        }
+    }
+    println!("{count} cases; without f64 in Metal: {}", lacking.join(", "));
+    assert!(wrong.is_empty(), "{} of {count} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// A kernel with sizes, memories and scalars.
+type Launched = (Kernel, Vec<u64>, Vec<Array>, Vec<Scalar>);
+
+/// Launches a kernel in the interpreter and under the shim; all memories must agree.
+fn agree(kernels: &[Launched]) {
+    let list: Vec<&Kernel> = kernels.iter().map(|(kernel, ..)| kernel).collect();
+    list.iter().for_each(|kernel| slyz_sir::verify::kernel(kernel).expect("a right kernel"));
+    let (source, descriptions) = msl::emit(&list).expect("kernels that Metal can run");
+    let Some(library) = metal::build(&source, descriptions.iter()) else { return };
+    for ((kernel, sizes, memories, scalars), d) in kernels.iter().zip(&descriptions) {
+        let mut expected = memories.clone();
+        launch(kernel, sizes, &mut expected, scalars, &LaunchOptions::default()).expect("a right launch");
+        let mut bytes: Vec<Vec<u8>> = memories.iter().map(metal::to_bytes).collect();
+        let pointers: Vec<_> = bytes.iter_mut().map(|b| b.as_mut_ptr().cast()).collect();
+        let sizes: Vec<Option<u64>> = sizes.iter().copied().map(Some).collect();
+        library.launch(d, &sizes, &pointers, scalars).expect("a launch");
+        for (expected, bytes) in expected.iter().zip(&bytes) {
+            let found = metal::from_bytes(expected.ty, expected.shape.clone(), bytes);
+            let wrong = devices::difference(&Value::Array(expected.clone()), &Value::Array(found), 0);
+            assert!(wrong.is_none(), "{}: {}\n{source}", kernel.name, wrong.unwrap_or_default());
+        }
+    }
+}
+
+fn array(ty: Ty, shape: &[u64], element: impl Fn(u64) -> i128) -> Array {
+    let data = (0..shape.iter().product()).map(|i| Scalar::from_int(ty, element(i)).bits).collect();
+    Array { ty, shape: shape.to_vec(), data }
+}
+
+/// Every operation of a subgroup on every type that has it, in whole and partial subgroups.
+#[test]
+fn subgroups() {
+    let mut kernels = vec![];
+    let kernel = |name: &str, ty: Ty, to: Ty, code: &str| {
+        let text = format!(
+            "kernel {name}() grid [2, 1, 1] block [40, 1, 1] {{
+               global read x: {ty}[80]  global readwrite y: {to}[80]
+               %i: i64 = global.x  %t: i64 = local.x  %l: i64 = lane  %one: i64 = const 1  %three: i64 = const 3
+               %x: {ty} = load x[%i]
+               {code}
+             }}"
+        );
+        parse_kernel(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    };
+    for ty in Ty::ALL.into_iter().filter(|&ty| ty != Ty::F64) {
+        let x = array(ty, &[80], |i| (i * 7 % 5) as i128 - if ty.is_signed() || ty.is_float() { 2 } else { 0 });
+        let mut add = |what: &str, to: Ty, code: String| {
+            let name = format!("{}_{ty}", what.replace(' ', "_"));
+            kernels.push((kernel(&name, ty, to, &code), vec![], vec![x.clone(), array(to, &[80], |_| 0)], vec![]));
+        };
+        for operator in slyz_sir::ops::TABLE.iter().filter(|row| row.associative && row.domain.has(ty)) {
+            for kind in ["reduce", "scan"] {
+                let what = format!("{kind} {}", operator.name);
+                add(&what, ty, format!("%y: {ty} = subgroup {what} %x  store y[%i], %y"));
+            }
+        }
+        // Lanes of the partial subgroup exchange among themselves.
+        add("xor", ty, format!("%y: {ty} = subgroup shuffle_xor %x, %three  store y[%i], %y"));
+        add("from", ty, format!("%y: {ty} = subgroup shuffle %x, %three  store y[%i], %y"));
+        add("up", ty, format!("%y: {ty} = subgroup shuffle_up %x, %three  store y[%i], %y"));
+        add("down", ty, format!("%y: {ty} = subgroup shuffle_down %x, %three  store y[%i], %y"));
+        add("first", ty, format!("%y: {ty} = subgroup broadcast %x  store y[%i], %y"));
+        if ty == Ty::Bool {
+            add("ballot", Ty::U64, "%y: u64 = subgroup ballot %x  store y[%i], %y".into());
+            add("any", Ty::Bool, "%y: bool = subgroup any %x  store y[%i], %y".into());
+            add("all", Ty::Bool, "%y: bool = subgroup all %x  store y[%i], %y".into());
+        }
+        // Only some lanes arrive.
+        if ty.is_int() {
+            let code = format!(
+                "%p: bool = gt %l, %three
+                 if %p {{ %a: {ty} = subgroup reduce add %x  %b: {ty} = subgroup scan max %x  %c: {ty} = add %a, %b  store y[%i], %c }}
+                 else {{ %d: {ty} = subgroup reduce min %x  store y[%i], %d }}"
+            );
+            add("some", ty, code);
+        }
+    }
+    agree(&kernels);
+}
+
+/// Atomics on global and shared memory.
+#[test]
+fn atomics() {
+    let mut kernels = vec![];
+    for ty in [Ty::I32, Ty::U32, Ty::F32] {
+        for (name, operator) in
+            [("sum", "add"), ("least", "min"), ("most", "max"), ("both", "and"), ("some", "or"), ("odd", "xor")]
+        {
+            if ty.is_float() && !matches!(operator, "add" | "min" | "max") {
+                continue;
+            }
+            let text = format!(
+                "kernel {name}_{ty}<n>() grid [ceil(n / 64), 1, 1] block [64, 1, 1] {{
+                   global read x: {ty}[n]  global readwrite bins: {ty}[4]  shared own: {ty}[4]
+                   %i: i64 = global.x  %t: i64 = local.x  %n: i64 = extent n  %four: i64 = const 4
+                   %few: bool = lt %t, %four  %zero: {ty} = const 0
+                   if %few {{ store own[%t], %zero }} else {{}}
+                   barrier block
+                   %inside: bool = lt %i, %n
+                   if %inside {{
+                     %x: {ty} = load x[%i]  %k: i64 = rem %i, %four
+                     %old: {ty} = atomic {operator} own[%k], %x
+                   }} else {{}}
+                   barrier block
+                   if %few {{ %v: {ty} = load own[%t]  %before: {ty} = atomic {operator} bins[%t], %v }} else {{}}
+                 }}"
+            );
+            let kernel = parse_kernel(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+            let low = if ty == Ty::U32 { 0 } else { 9 };
+            let memories = vec![array(ty, &[200], |i| (i * 11 % 23) as i128 - low), array(ty, &[4], |i| i as i128)];
+            kernels.push((kernel, vec![200], memories, vec![]));
+        }
+        let text = format!(
+            "kernel swap_{ty}() grid [1, 1, 1] block [1, 1, 1] {{
+               global readwrite y: {ty}[8]
+               %k0: i64 = const 0  %k1: i64 = const 1  %k2: i64 = const 2  %k3: i64 = const 3  %k4: i64 = const 4
+               %five: {ty} = const 5  %six: {ty} = const 6
+               %a: {ty} = atomic exchange y[%k0], %five
+               %b: {ty} = atomic compare_exchange y[%k1], %five, %six
+               %c: {ty} = atomic compare_exchange y[%k5], %five, %six
+               %d: {ty} = atomic load y[%k1]
+               %e: {ty} = atomic store y[%k2], %six
+               fence device
+               %f: {ty} = add %a, %b  %g: {ty} = add %c, %d  %h: {ty} = add %f, %g
+               store y[%k3], %h  store y[%k4], %e
+             }}"
+        );
+        let text = text.replace("%k4: i64 = const 4", "%k4: i64 = const 4  %k5: i64 = const 5");
+        let kernel = parse_kernel(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        kernels.push((kernel, vec![], vec![array(ty, &[8], |i| i as i128)], vec![]));
+    }
+    agree(&kernels);
+}
+
+/// The kernels of the corpus, where Metal has what they ask for.
+#[test]
+fn kernels_of_the_corpus() {
+    let (mut kernels, mut refused) = (vec![], vec![]);
+    for path in files() {
+        let text = std::fs::read_to_string(&path).expect("a file of the corpus");
+        let (module, cases) = parse_file(&text).expect("a file of the corpus");
+        for case in &cases {
+            let Subject::Kernel(name) = &case.subject else { continue };
+            let mut kernel = module.kernels.iter().find(|k| k.name == *name).expect("the case's kernel").clone();
+            if let Err(error) = msl::emit(&[&kernel]) {
+                refused.push(error.to_string());
+                continue;
+            }
+            kernel.name = format!("{name}_{}", kernels.len());
+            let value = |name: &str| case.sizes.iter().find(|(known, _)| known == name).map_or(0, |(_, n)| *n);
+            let sizes = kernel.sizes.iter().map(|decl| value(&decl.name)).collect();
+            let (mut memories, mut scalars) = (vec![], vec![]);
+            for arg in &case.args {
+                match arg {
+                    Value::Array(array) => memories.push(array.clone()),
+                    Value::Scalar(scalar) => scalars.push(*scalar),
+                }
+            }
+            kernels.push((kernel, sizes, memories, scalars));
+        }
+    }
+    refused.dedup();
+    let known = ["no atomic `add` on i64", "no atomic `exchange` on i64", "holds a `lanes` loop"];
+    assert!(refused.iter().all(|error| known.iter().any(|k| error.contains(k))), "{refused:?}");
+    agree(&kernels);
+}

@@ -1,0 +1,233 @@
+//! Kernels as text for the C-like languages of GPUs: one writer, and a [`Dialect`] per language.
+//!
+//! A kernel is written for one thread (SIMT): scalars, loops, memories, barriers. The writer decides everything that the
+//! languages share: which values get names, how wide positions are ([`range`](self)), how operators of the table are
+//! spelled, and which small functions the file needs where a plain spelling would mean something else. A dialect only
+//! spells: types, literals, places of threads, barriers, atomics, what subgroups do.
+//!
+//! ```text
+//! describe   kernel → Description: buffers, uniforms, threads; the host's text is written from the same
+//! range      which positions fit 32 bits
+//! expr       operators, conversions, literals, with the parentheses they need
+//! helpers    functions where a plain spelling would be wrong
+//! writer     statements, branches, loops
+//! memory     loads, stores, atomics, barriers, subgroups
+//! ```
+//!
+//! What it does not do: `lanes` loops. A lowering for GPUs has spread them over threads.
+
+mod describe;
+mod expr;
+mod helpers;
+mod memory;
+mod range;
+mod writer;
+
+pub use describe::{BufferSlot, Description, Dispatch, PlaceName, SharedSlot, Uniform, UniformSource};
+pub use helpers::Helpers;
+
+use crate::code::{AtomicOp, Scope, SubgroupOp};
+use crate::kernel::{Kernel, Space};
+use crate::lower::gpu::Machine;
+use crate::ops::Operator;
+use crate::types::{Scalar, Ty};
+use std::collections::BTreeSet;
+
+/// Why a kernel cannot be written in a language.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EmitError {
+    /// The language has no such type.
+    #[error("kernel `{kernel}`: {language} has no {ty}; {remedy}")]
+    Type {
+        /// The kernel.
+        kernel: String,
+        /// The language.
+        language: &'static str,
+        /// The type.
+        ty: Ty,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The language has no such atomic.
+    #[error(
+        "kernel `{kernel}`: {language} has no atomic `{what}` on {ty}; use i32 or u32, or combine in another way than by atomics"
+    )]
+    Atomic {
+        /// The kernel.
+        kernel: String,
+        /// The language.
+        language: &'static str,
+        /// The operation.
+        what: String,
+        /// The type.
+        ty: Ty,
+    },
+    /// `lanes` in a kernel for threads.
+    #[error("kernel `{0}` holds a `lanes` loop; lower the graph for a GPU, which spreads it over threads")]
+    Lanes(String),
+    /// Array operations in a kernel.
+    #[error("kernel `{0}` holds array operations; lower the graph first")]
+    Level(String),
+    /// More buffers and uniforms than a launch can pass.
+    #[error(
+        "kernel `{kernel}`: {count} buffers and run-time values are passed, {language} allows {limit}; give back fewer results at once"
+    )]
+    Buffers {
+        /// The kernel.
+        kernel: String,
+        /// The language.
+        language: &'static str,
+        /// What it wants.
+        count: usize,
+        /// What there is.
+        limit: usize,
+    },
+    /// More memory than a block has.
+    #[error(
+        "kernel `{kernel}`: a block wants {bytes} bytes of shared memory, {language} has {limit}; make blocks smaller"
+    )]
+    SharedMemory {
+        /// The kernel.
+        kernel: String,
+        /// The language.
+        language: &'static str,
+        /// What it wants.
+        bytes: u64,
+        /// What there is.
+        limit: u64,
+    },
+}
+
+/// How a language spells things. Texts of operands are atoms: names, literals, or in parentheses.
+pub trait Dialect {
+    /// For messages.
+    fn language(&self) -> &'static str;
+    /// The first lines of a file.
+    fn head(&self) -> &'static str;
+    /// A type, or `None` where the language lacks it.
+    fn scalar(&self, ty: Ty) -> Option<&'static str>;
+    /// What to do about a type that is missing.
+    fn remedy(&self, ty: Ty) -> &'static str;
+    /// Digits of a number as a literal of a type. 8- and 16-bit integers are bare digits.
+    fn literal(&self, ty: Ty, digits: &str) -> String;
+    /// A float that is not finite.
+    fn special(&self, value: Scalar) -> String;
+    /// The bits of `x` as another type of that width, by its name.
+    fn bits(&self, to: &str, x: &str) -> String;
+    /// Qualifier of memory.
+    fn space(&self, space: Space) -> &'static str;
+    /// Everything before the body of a kernel.
+    fn signature(&self, description: &Description) -> String;
+    /// Where a thread stands.
+    fn place(&self, place: PlaceName, dimension: u8, rank: usize) -> String;
+    /// Threads wait; `global` when they also see each other's writes to global memory.
+    fn barrier(&self, scope: Scope, global: bool) -> String;
+    /// Writes become visible.
+    fn fence(&self, scope: Scope) -> String;
+    /// The function for an operator on `f32`, where the language has it under another name, or under none.
+    fn function(&self, operator: Operator) -> Option<&'static str>;
+    /// Is there such an atomic on that type?
+    fn has_atomic(&self, op: AtomicOp, ty: Ty) -> bool;
+    /// An atomic that there is, on an element of a memory: `fetch_add`, `exchange`, `load`, …
+    fn atomic(&self, name: &str, space: Space, ty: Ty, element: &str, value: Option<&str>) -> String;
+    /// Replaces an element that is `expected`, and gives what it was.
+    fn compare_exchange(&self, space: Space, ty: Ty, element: &str, args: [&str; 2], helpers: &mut Helpers) -> String;
+    /// The function for what a subgroup does, where the language has it on that type.
+    fn together(&self, op: SubgroupOp, ty: Ty) -> Option<&'static str>;
+    /// Two numbers of 32 bits, which lanes exchange where they do not exchange one of 64.
+    fn pair(&self) -> &'static str;
+    /// One bit per active lane of the subgroup, 64 bits.
+    fn active_lanes(&self) -> &'static str;
+    /// How many active lanes are below this one.
+    fn lanes_below(&self) -> &'static str;
+    /// Names that mean something.
+    fn is_reserved(&self, name: &str) -> bool;
+    /// What the devices have. Hosts refuse calls with arrays of more positions than the machine's.
+    fn machine(&self) -> Machine;
+    /// Buffers and uniforms of a launch.
+    fn max_buffers(&self) -> usize;
+}
+
+/// The file of some kernels in a language, and what a launch of each needs to know. Their names are the kernels' own.
+///
+/// ```
+/// use slyz_sir::{back::{clike, msl::Msl}, text::parse_kernel};
+/// let kernel = parse_kernel("kernel negate<n>() grid [ceil(n / 64), 1, 1] block [64, 1, 1] {
+///   global read input: f32[n]  global write output: f32[n]
+///   %i: i64 = global.x  %n: i64 = extent n  %inside: bool = lt %i, %n
+///   if %inside { %x: f32 = load input[%i]  %y: f32 = neg %x  store output[%i], %y } else {}
+/// }")?;
+/// let (text, _) = clike::emit(&Msl, &[&kernel])?;
+/// assert!(text.contains("uint tid [[thread_position_in_grid]]"));
+/// assert!(text.contains("output[idx] = -input[tid];"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn emit(dialect: &dyn Dialect, kernels: &[&Kernel]) -> Result<(String, Vec<Description>), EmitError> {
+    let mut file = File::new(dialect, kernels.iter().map(|k| k.name.clone()));
+    let descriptions = kernels.iter().map(|k| file.kernel(k)).collect::<Result<Vec<_>, _>>()?;
+    Ok((file.text(), descriptions))
+}
+
+/// Kernels of one file.
+pub struct File<'d> {
+    dialect: &'d dyn Dialect,
+    helpers: Helpers,
+    /// Shared functions that are written: printed body and name.
+    functions: Vec<(String, String)>,
+    taken: BTreeSet<String>,
+    items: Vec<String>,
+}
+
+impl<'d> File<'d> {
+    /// An empty file. Nothing of it will have one of the `reserved` names.
+    pub fn new(dialect: &'d dyn Dialect, reserved: impl IntoIterator<Item = String>) -> File<'d> {
+        let taken = reserved.into_iter().collect();
+        File { dialect, helpers: Helpers::default(), functions: vec![], taken, items: vec![] }
+    }
+
+    /// Adds a verified kernel, and says what a launch of it needs to know.
+    pub fn kernel(&mut self, kernel: &Kernel) -> Result<Description, EmitError> {
+        let dialect = self.dialect;
+        let mut local: BTreeSet<String> = BTreeSet::new();
+        let mut free_name = |asked: &str| free_name(asked, &mut local, &|name| is_taken(dialect, name));
+        let description = Description::new(kernel, &dialect.machine(), &mut free_name);
+        let (count, limit) = (description.buffers.len() + description.uniforms.len(), dialect.max_buffers());
+        if count > limit {
+            return Err(EmitError::Buffers { kernel: kernel.name.clone(), language: dialect.language(), count, limit });
+        }
+        let text = writer::kernel(self, &description, local)?;
+        self.items.push(text);
+        Ok(description)
+    }
+
+    /// The file.
+    pub fn text(&self) -> String {
+        let parts = std::iter::once(self.dialect.head().to_string());
+        parts
+            .chain(self.helpers.texts().map(String::from))
+            .chain(self.items.iter().cloned())
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+}
+
+/// Words of the language, and names that the writer gives: places, positions, and helpers, which end with a type.
+fn is_taken(dialect: &dyn Dialect, name: &str) -> bool {
+    const OURS: [&str; 9] = ["tid", "lid", "gid", "groups", "lane", "width", "idx", "iidx", "oidx"];
+    let helper = name.rsplit_once('_').is_some_and(|(_, end)| Ty::from_name(end).is_some());
+    dialect.is_reserved(name) || OURS.contains(&name) || helper || name.starts_with("atomic_")
+}
+
+/// The name itself, or one like it that nobody has.
+fn free_name(asked: &str, taken: &mut BTreeSet<String>, reserved: &dyn Fn(&str) -> bool) -> String {
+    let mut name: String = asked.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        name.insert(0, 'v');
+    }
+    let numbered =
+        (2..).map(|k| format!("{name}{}{k}", if name.ends_with(|c: char| c.is_ascii_digit()) { "_" } else { "" }));
+    let mut all = std::iter::once(name.clone()).chain(numbered);
+    let free = all.find(|n| !taken.contains(n) && !reserved(n)).unwrap_or(name);
+    taken.insert(free.clone());
+    free
+}

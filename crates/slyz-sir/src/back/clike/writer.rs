@@ -1,0 +1,765 @@
+//! Statements, branches, loops and functions of one kernel.
+//!
+//! A value that is used once is written where it is used, unless that is inside a loop that it is not in; what reads memory that may change is
+//! given a name before anything writes. Everything else gets a name after what it is.
+
+use super::describe::{Description, UniformSource};
+use super::expr::{ATOM, Expr, Ops};
+use super::helpers::unsigned;
+use super::range::{self, Range};
+use super::{Dialect, Dispatch, EmitError, File, PlaceName, free_name, is_taken};
+use crate::code::{Body, Function, Id, Op, Place, Type};
+use crate::kernel::{Kernel, Space};
+use crate::ops::{Operator, Signature};
+use crate::size::Size;
+use crate::types::{Scalar, Ty};
+use std::collections::{BTreeSet, HashMap};
+
+/// Longer expressions get a name for a part of them.
+const LONG: usize = 72;
+
+/// How a name is used.
+#[derive(Clone, Copy, Default)]
+struct Usage {
+    count: usize,
+    /// Inside a loop that does not hold its definition.
+    in_loop: bool,
+}
+
+pub(super) struct Writer<'f> {
+    pub dialect: &'f dyn Dialect,
+    pub helpers: &'f mut super::Helpers,
+    pub description: &'f Description,
+    pub kernel: &'f Kernel,
+    pub ranges: HashMap<Id, Range>,
+    pub types: HashMap<Id, Ty>,
+    pub places: HashMap<Id, (Place, u8)>,
+    /// The flat position of the thread, where it has a name, and the shape that it is in.
+    pub own: Option<(Expr, Vec<Size>)>,
+    /// The name of the one position that is read at the thread's coordinates in another order.
+    pub swapped: Option<String>,
+    /// Are loads at the thread's own position spelled out, as there is only one?
+    pub spell_own: bool,
+    usage: HashMap<Id, Usage>,
+    values: HashMap<Id, Expr>,
+    /// Expressions that read memory and are not written yet.
+    pending: Vec<Id>,
+    names: BTreeSet<String>,
+    functions: Vec<String>,
+    /// Memories of the thread: SIR name and name in the text.
+    pub locals: Vec<(String, String)>,
+    lines: Vec<String>,
+    depth: usize,
+}
+
+/// The text of a kernel. `names` are those its parameters have.
+pub(super) fn kernel(file: &mut File, description: &Description, names: BTreeSet<String>) -> Result<String, EmitError> {
+    let dialect = file.dialect;
+    let kernel = &description.kernel;
+    check_memories(dialect, kernel)?;
+    let functions = functions(file, description)?;
+    let mut w = Writer::new(dialect, &mut file.helpers, description, names, functions);
+    w.ranges = range::of_kernel(kernel, &description.threads(), dialect.machine().max_positions, &w.types);
+    w.usage_of(&kernel.body, 0, &mut HashMap::new());
+    for uniform in &description.uniforms {
+        w.ops().ty(uniform.ty)?;
+        if let UniformSource::Scalar(k) = uniform.source {
+            w.values.insert(kernel.body.params[k].id, Expr::atom(uniform.name.clone(), uniform.ty));
+        }
+    }
+    w.depth = 1;
+    w.local_memories()?;
+    w.name_own_position()?;
+    w.body(&kernel.body)?;
+    let body = w.lines.join("\n");
+    Ok(format!("{} {{\n{body}\n}}\n", dialect.signature(description)))
+}
+
+fn check_memories(dialect: &dyn Dialect, kernel: &Kernel) -> Result<(), EmitError> {
+    let mut bytes = 0u64;
+    for memory in &kernel.memories {
+        if dialect.scalar(memory.ty).is_none() {
+            let (language, ty) = (dialect.language(), memory.ty);
+            return Err(EmitError::Type { kernel: kernel.name.clone(), language, ty, remedy: dialect.remedy(ty) });
+        }
+        let block = matches!(memory.space, Space::Shared | Space::Scratch);
+        if let Some(elements) = Size::product(&memory.shape).constant().filter(|_| block) {
+            bytes = bytes.saturating_add(elements.saturating_mul(memory.ty.bytes() as u64));
+        }
+    }
+    let limit = dialect.machine().shared_bytes;
+    if bytes > limit {
+        return Err(EmitError::SharedMemory {
+            kernel: kernel.name.clone(),
+            language: dialect.language(),
+            bytes,
+            limit,
+        });
+    }
+    Ok(())
+}
+
+/// Writes the functions of a kernel that the file does not have, and gives the names of all.
+fn functions(file: &mut File, description: &Description) -> Result<Vec<String>, EmitError> {
+    let mut names: Vec<String> = vec![];
+    for function in &description.kernel.functions {
+        let text = function_text(file.dialect, &mut file.helpers, description, function, names.clone())?;
+        let known = file.functions.iter().find(|(known, _)| *known == text).map(|(_, name)| name.clone());
+        let name = known.unwrap_or_else(|| {
+            let dialect = file.dialect;
+            let name = free_name(&function.name, &mut file.taken, &|n| is_taken(dialect, n));
+            file.items.push(text.replace('@', &name));
+            file.functions.push((text, name.clone()));
+            name
+        });
+        names.push(name);
+    }
+    Ok(names)
+}
+
+/// A function whose name is `@`.
+fn function_text(
+    dialect: &dyn Dialect,
+    helpers: &mut super::Helpers,
+    description: &Description,
+    function: &Function,
+    callees: Vec<String>,
+) -> Result<String, EmitError> {
+    let mut w = Writer::new(dialect, helpers, description, BTreeSet::new(), callees);
+    let body = &function.body;
+    w.usage_of(body, 0, &mut HashMap::new());
+    let mut params = vec![];
+    for param in &body.params {
+        let (ty, name) = (param.ty.elem(), w.fresh("x"));
+        params.push(format!("{} {name}", w.ops().ty(ty)?));
+        w.values.insert(param.id, Expr::atom(name, ty));
+    }
+    w.depth = 1;
+    w.body(body)?;
+    let tys: Vec<Ty> = body.results.iter().map(|r| w.types[r]).collect();
+    let mut results = vec![];
+    for (id, &ty) in body.results.iter().zip(&tys) {
+        let value = w.get(*id);
+        results.push(w.ops().to(&value, ty)?.text);
+    }
+    let (head, ty, value) = match (&results[..], &tys[..]) {
+        ([value], [ty]) => (String::new(), w.ops().ty(*ty)?.to_string(), value.clone()),
+        _ => {
+            let mut fields = String::new();
+            for (k, ty) in tys.iter().enumerate() {
+                fields += &format!(" {} r{k};", w.ops().ty(*ty)?);
+            }
+            (
+                format!("struct @_results {{{fields} }};\n\n"),
+                "@_results".into(),
+                format!("{{ {} }}", results.join(", ")),
+            )
+        }
+    };
+    w.line(format!("return {value};"));
+    Ok(format!("{head}inline {ty} @({}) {{\n{}\n}}\n", params.join(", "), w.lines.join("\n")))
+}
+
+impl<'f> Writer<'f> {
+    fn new(
+        dialect: &'f dyn Dialect,
+        helpers: &'f mut super::Helpers,
+        description: &'f Description,
+        names: BTreeSet<String>,
+        functions: Vec<String>,
+    ) -> Writer<'f> {
+        let kernel = &description.kernel;
+        let (mut types, mut places) = (HashMap::new(), HashMap::new());
+        kernel.functions.iter().map(|f| &f.body).chain([&kernel.body]).for_each(|b| survey(b, &mut types, &mut places));
+        Writer {
+            dialect,
+            helpers,
+            description,
+            kernel,
+            ranges: HashMap::new(),
+            types,
+            places,
+            own: None,
+            swapped: None,
+            spell_own: false,
+            usage: HashMap::new(),
+            values: HashMap::new(),
+            pending: vec![],
+            names,
+            functions,
+            locals: vec![],
+            lines: vec![],
+            depth: 0,
+        }
+    }
+
+    pub fn ops(&mut self) -> Ops<'_> {
+        Ops { dialect: self.dialect, helpers: self.helpers, kernel: &self.kernel.name }
+    }
+
+    pub fn line(&mut self, text: impl AsRef<str>) {
+        self.lines.push(format!("{}{}", "    ".repeat(self.depth), text.as_ref()));
+    }
+
+    pub fn fresh(&mut self, stem: &str) -> String {
+        let dialect = self.dialect;
+        free_name(stem, &mut self.names, &|name| is_taken(dialect, name))
+    }
+
+    fn fresh_counter(&mut self) -> String {
+        let free = ["i", "j", "k", "l"].into_iter().find(|n| !self.names.contains(*n));
+        self.fresh(free.unwrap_or("i"))
+    }
+
+    /// The type of the language in which a name is held.
+    fn rep(&self, id: Id) -> Ty {
+        match self.types.get(&id) {
+            Some(Ty::I64) | None => self.range(id).ty(),
+            Some(ty) => *ty,
+        }
+    }
+
+    pub fn range(&self, id: Id) -> Range {
+        self.ranges.get(&id).copied().unwrap_or(Range::FULL)
+    }
+
+    fn usage_of(&mut self, body: &Body, loops: usize, defined: &mut HashMap<Id, usize>) {
+        defined.extend(body.params.iter().map(|p| (p.id, loops)));
+        let used = |usage: &mut HashMap<Id, Usage>, defined: &HashMap<Id, usize>, id: Id| {
+            let entry = usage.entry(id).or_default();
+            entry.count += 1;
+            entry.in_loop |= defined.get(&id).is_some_and(|&depth| depth < loops);
+        };
+        for stmt in &body.stmts {
+            stmt.op.each_operand(&mut |id| used(&mut self.usage, defined, id));
+            let inner = loops + matches!(stmt.op, Op::For { .. } | Op::While { .. }) as usize;
+            for body in stmt.op.bodies() {
+                self.usage_of(body, inner, defined);
+            }
+            defined.extend(stmt.binds.iter().map(|b| (b.id, loops)));
+        }
+        body.results.iter().for_each(|&id| used(&mut self.usage, defined, id));
+    }
+
+    /// The value of a name.
+    pub fn get(&mut self, id: Id) -> Expr {
+        self.pending.retain(|p| *p != id);
+        let unbound = || Expr::atom(format!("v{}", id.0), self.rep(id));
+        self.values.get(&id).cloned().unwrap_or_else(unbound)
+    }
+
+    /// The value of a name as something that may be written more than once.
+    pub fn atom(&mut self, id: Id, stem: &str) -> Result<Expr, EmitError> {
+        let value = self.get(id);
+        if is_simple(&value) {
+            return Ok(value);
+        }
+        self.declare(id, &value, stem)?;
+        Ok(self.get(id))
+    }
+
+    fn declare(&mut self, id: Id, value: &Expr, stem: &str) -> Result<(), EmitError> {
+        let rep = self.rep(id);
+        let name = self.fresh(stem);
+        self.declare_as(&name, rep, value)?;
+        self.values.insert(id, Expr::atom(name, rep));
+        Ok(())
+    }
+
+    pub fn declare_as(&mut self, name: &str, rep: Ty, value: &Expr) -> Result<(), EmitError> {
+        let (ty, text) = (self.ops().ty(rep)?, self.ops().assigned(value, rep)?);
+        self.line(format!("{ty} {name} = {text};"));
+        Ok(())
+    }
+
+    /// Binds a value: written where it is used if that is once and near, with a name otherwise.
+    pub fn bind(&mut self, id: Id, value: Expr, stem: &str) -> Result<(), EmitError> {
+        let usage = self.usage.get(&id).copied().unwrap_or_default();
+        if is_simple(&value) || usage.count == 0 {
+            self.values.insert(id, value);
+        } else if usage.count == 1 && !usage.in_loop && value.text.len() <= LONG {
+            if value.reads {
+                self.pending.push(id);
+            }
+            self.values.insert(id, value);
+        } else {
+            self.declare(id, &value, stem)?;
+        }
+        Ok(())
+    }
+
+    pub fn is_used(&self, id: Id) -> bool {
+        self.usage.get(&id).is_some_and(|u| u.count > 0)
+    }
+
+    /// Binds a value that must be computed here and now.
+    pub fn name_now(&mut self, id: Id, value: Expr, stem: &str) -> Result<(), EmitError> {
+        self.declare(id, &value, stem)
+    }
+
+    /// Gives names to what reads memory, before something writes.
+    pub fn settle(&mut self) -> Result<(), EmitError> {
+        for id in std::mem::take(&mut self.pending) {
+            let value = self.get(id);
+            self.declare(id, &value, "x")?;
+        }
+        Ok(())
+    }
+
+    fn body(&mut self, body: &Body) -> Result<(), EmitError> {
+        for stmt in &body.stmts {
+            self.stmt(stmt)?;
+        }
+        Ok(())
+    }
+
+    fn stmt(&mut self, stmt: &crate::code::Stmt) -> Result<(), EmitError> {
+        let ids: Vec<Id> = stmt.binds.iter().map(|b| b.id).collect();
+        let level = || EmitError::Level(self.kernel.name.clone());
+        match &stmt.op {
+            Op::Const(value) => {
+                self.ops().ty(value.ty)?;
+                let value = self.ops().literal(*value);
+                self.bind(ids[0], value, "c")
+            }
+            Op::Extent(size) => {
+                let value = self.size(size)?;
+                self.bind(ids[0], value, "n")
+            }
+            Op::Apply(operator, args) => self.apply(ids[0], *operator, args),
+            Op::Cast(to, arg) => self.cast(ids[0], *to, *arg),
+            Op::Bitcast(to, arg) => {
+                let (value, from) = (self.get(*arg), self.types[arg]);
+                let value = self.ops().bitcast(&value, from, *to)?;
+                self.bind(ids[0], value, "bits")
+            }
+            Op::Call(function, args) => self.call(&ids, function.0 as usize, args),
+            Op::If { cond, args, then, otherwise } => self.branch(&ids, *cond, args, [then, otherwise], &stmt.op),
+            Op::For { lo, hi, step, init, body } => {
+                if stmt.op.has_effect() {
+                    self.settle()?;
+                }
+                self.count(&ids, [*lo, *hi, *step], init, body)
+            }
+            Op::While { init, cond, body } => {
+                if stmt.op.has_effect() {
+                    self.settle()?;
+                }
+                self.repeat(&ids, init, cond, body)
+            }
+            Op::Place(place, d) => {
+                let value = self.place(*place, *d);
+                self.bind(ids[0], value, "at")
+            }
+            Op::Load { memory, index } => self.load(&ids, *memory, index),
+            Op::Store { memory, index, values } => self.store(*memory, index, values),
+            Op::Atomic { op, memory, index, args } => self.atomic(ids.first().copied(), *op, *memory, index, args),
+            Op::Barrier(scope) => {
+                self.settle()?;
+                let global = self
+                    .kernel
+                    .memories
+                    .iter()
+                    .any(|m| matches!(m.space, Space::Global(crate::kernel::Access::ReadWrite)));
+                let text = self.dialect.barrier(*scope, global);
+                self.line(text);
+                Ok(())
+            }
+            Op::Fence(scope) => {
+                self.settle()?;
+                let text = self.dialect.fence(*scope);
+                self.line(text);
+                Ok(())
+            }
+            Op::Subgroup(op, args) => self.subgroup(ids[0], *op, args),
+            Op::Lanes { .. } => Err(EmitError::Lanes(self.kernel.name.clone())),
+            Op::At { .. }
+            | Op::Tabulate { .. }
+            | Op::Fold { .. }
+            | Op::Scan { .. }
+            | Op::Scatter { .. }
+            | Op::Filter { .. } => Err(level()),
+        }
+    }
+
+    fn apply(&mut self, id: Id, operator: Operator, args: &[Id]) -> Result<(), EmitError> {
+        let values: Vec<Expr> = args.iter().map(|&a| self.get(a)).collect();
+        let ranges: Vec<Range> = args.iter().map(|&a| self.range(a)).collect();
+        let typed = if operator.row().signature == Signature::Select { args.last() } else { args.first() };
+        let ty = typed.map_or(Ty::F32, |a| self.types[a]);
+        // Values that wrapped around are brought back, except where wrapping around again is all that happens.
+        let wrapping =
+            matches!(operator, Operator::Add | Operator::Sub | Operator::Mul | Operator::Neg | Operator::Fma);
+        let mut fixed = vec![];
+        for (value, arg) in values.iter().zip(args) {
+            let ty = self.types[arg];
+            let wrapped = value.rep != ty && value.rep == unsigned(ty) && ty.is_int();
+            fixed.push(if wrapped && !wrapping { self.ops().to(value, ty)? } else { value.clone() });
+        }
+        let value = self.ops().apply(operator, &fixed, ty, &ranges)?;
+        let stem = match self.types.get(&id) {
+            Some(Ty::Bool) => "is",
+            Some(Ty::I64) => "at",
+            Some(_) | None => "v",
+        };
+        self.bind(id, value, stem)
+    }
+
+    fn cast(&mut self, id: Id, to: Ty, arg: Id) -> Result<(), EmitError> {
+        let own_place = self.places.get(&arg) == Some(&(Place::Global, 0)) && self.description.rank == 1;
+        if let (Some((own, _)), true, true) = (self.own.clone(), own_place, to.is_float()) {
+            let value = self.ops().cast(&own, Ty::I64, to)?;
+            return self.declare(id, &value, "v_pos");
+        }
+        let (value, from) = (self.get(arg), self.types[&arg]);
+        let value = self.ops().cast(&value, from, to)?;
+        self.bind(id, value, "v")
+    }
+
+    fn call(&mut self, ids: &[Id], function: usize, args: &[Id]) -> Result<(), EmitError> {
+        let mut values = vec![];
+        for arg in args {
+            let (value, ty) = (self.get(*arg), self.types[arg]);
+            values.push(self.ops().to(&value, ty)?);
+        }
+        let name = self.functions.get(function).cloned().unwrap_or_default();
+        if let [id] = ids {
+            let value = Expr::call(&name, &values, self.types[id]);
+            return self.bind(*id, value, "v");
+        }
+        let value = Expr::call(&name, &values, Ty::Bool);
+        let all = self.fresh("r");
+        self.line(format!("{name}_results {all} = {};", value.text));
+        for (k, &id) in ids.iter().enumerate() {
+            self.values.insert(id, Expr::atom(format!("{all}.r{k}"), self.types[&id]));
+        }
+        Ok(())
+    }
+
+    fn place(&mut self, place: Place, d: u8) -> Expr {
+        match PlaceName::of(place) {
+            Some(name) => Expr::atom(self.dialect.place(name, d, self.description.rank), Ty::U32),
+            None => {
+                let n = self.description.block.get(d as usize).copied().unwrap_or(1);
+                self.ops().literal(Scalar::i64(n.into()))
+            }
+        }
+    }
+
+    /// The value of a size; sizes never overflow.
+    pub fn size(&mut self, size: &Size) -> Result<Expr, EmitError> {
+        let number = |w: &mut Self, n: u64| w.ops().literal(Scalar::i64(n as i64));
+        if let Some(n) = size.constant() {
+            return Ok(number(self, n));
+        }
+        let most = self.dialect.machine().max_positions;
+        let (operator, a, b) = match size {
+            Size::Const(n) => return Ok(number(self, *n)),
+            Size::Var(var) => {
+                let known = |u: &&super::Uniform| u.source == UniformSource::Size(*var);
+                let uniform = self.description.uniforms.iter().find(known);
+                let (name, ty) = uniform.map_or((self.kernel.size_name(*var), Ty::I64), |u| (u.name.clone(), u.ty));
+                return Ok(Expr::atom(name, ty));
+            }
+            Size::Add(a, b) => (Operator::Add, &**a, (**b).clone()),
+            Size::Mul(a, b) => (Operator::Mul, &**a, (**b).clone()),
+            Size::Min(a, b) => (Operator::Min, &**a, (**b).clone()),
+            Size::CeilDiv(a, n) => {
+                let up = Size::Add(a.clone(), Size::Const(n - 1).into());
+                return self.operate(Operator::Div, &up, &Size::Const(*n), most);
+            }
+            Size::Tri(a) => {
+                let next = Size::Add(a.clone(), Size::Const(1).into());
+                let twice = Size::Mul(a.clone(), next.into());
+                return self.operate(Operator::Div, &twice, &Size::Const(2), most);
+            }
+        };
+        self.operate(operator, a, &b, most)
+    }
+
+    fn operate(&mut self, operator: Operator, a: &Size, b: &Size, most: u64) -> Result<Expr, EmitError> {
+        let args = [self.size(a)?, self.size(b)?];
+        let ranges = [range::of_size(a, most), range::of_size(b, most)];
+        let value = self.ops().apply(operator, &args, Ty::I64, &ranges)?;
+        // What might be past 64 bits is not: sizes never are.
+        if value.rep == Ty::U64 { self.ops().to(&value, Ty::I64) } else { Ok(value) }
+    }
+
+    /// Runs `f` one level deeper and gives the lines that it wrote.
+    fn inside(&mut self, f: impl FnOnce(&mut Self) -> Result<(), EmitError>) -> Result<Vec<String>, EmitError> {
+        let outer = std::mem::take(&mut self.lines);
+        self.depth += 1;
+        let done = f(self);
+        self.depth -= 1;
+        let lines = std::mem::replace(&mut self.lines, outer);
+        done.map(|()| lines)
+    }
+
+    fn branch(&mut self, ids: &[Id], cond: Id, args: &[Id], bodies: [&Body; 2], op: &Op) -> Result<(), EmitError> {
+        let condition = self.get(cond);
+        if op.has_effect() {
+            self.settle()?;
+        }
+        for (k, &arg) in args.iter().enumerate() {
+            let value = self.atom(arg, "at")?;
+            bodies.iter().for_each(|b| drop(self.values.insert(b.params[k].id, value.clone())));
+        }
+        let mut written = vec![];
+        for body in bodies {
+            let mut results = vec![];
+            let lines = self.inside(|w| {
+                w.body(body)?;
+                results = body.results.iter().map(|&r| w.get(r)).collect();
+                Ok(())
+            })?;
+            written.push((lines, results));
+        }
+        let [(then, mut yes), (otherwise, mut no)]: [(Vec<String>, Vec<Expr>); 2] =
+            written.try_into().unwrap_or_default();
+        let reps: Vec<Ty> = ids.iter().map(|&id| self.rep(id)).collect();
+        for (k, &rep) in reps.iter().enumerate() {
+            (yes[k], no[k]) = (self.ops().to(&yes[k], rep)?, self.ops().to(&no[k], rep)?);
+        }
+        if let ([id], true) = (ids, then.is_empty() && otherwise.is_empty()) {
+            let value = self.ops().choice(&condition, &yes[0], &no[0]);
+            if value.text.len() <= LONG + 30 {
+                return self.bind(*id, value, "v");
+            }
+        }
+        let mut names = vec![];
+        for (&id, &rep) in ids.iter().zip(&reps) {
+            let (name, ty) = (self.fresh("v"), self.ops().ty(rep)?);
+            self.line(format!("{ty} {name};"));
+            self.values.insert(id, Expr::atom(name.clone(), rep));
+            names.push(name);
+        }
+        let assigned = |values: &[Expr], depth: usize| -> Vec<String> {
+            let tab = "    ".repeat(depth + 1);
+            names.iter().zip(values).map(|(name, value)| format!("{tab}{name} = {};", value.text)).collect()
+        };
+        let then = [then, assigned(&yes, self.depth)].concat();
+        let otherwise = [otherwise, assigned(&no, self.depth)].concat();
+        let not = self.ops().apply(Operator::Not, std::slice::from_ref(&condition), Ty::Bool, &[])?;
+        match (then.is_empty(), otherwise.is_empty()) {
+            (true, true) => {}
+            (false, true) => self.block(&format!("if ({})", condition.text), then),
+            (true, false) => self.block(&format!("if ({})", not.text), otherwise),
+            (false, false) => {
+                self.line(format!("if ({}) {{", condition.text));
+                self.lines.extend(then);
+                self.line("} else {");
+                self.lines.extend(otherwise);
+                self.line("}");
+            }
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, head: &str, lines: Vec<String>) {
+        match &lines[..] {
+            [only] if only.trim_end().ends_with(';') && head.len() + only.trim().len() < 90 => {
+                self.line(format!("{head} {}", only.trim()))
+            }
+            _ => {
+                self.line(format!("{head} {{"));
+                self.lines.extend(lines);
+                self.line("}");
+            }
+        }
+    }
+
+    /// Declares the state of a loop; gives names and types.
+    fn state(&mut self, ids: &[Id], init: &[Id], stem: &str) -> Result<Vec<(String, Ty)>, EmitError> {
+        let mut state = vec![];
+        for (&id, &from) in ids.iter().zip(init) {
+            let (rep, value) = (self.types[&id], self.get(from));
+            let name = self.fresh(stem);
+            self.declare_as(&name, rep, &value)?;
+            state.push((name, rep));
+        }
+        Ok(state)
+    }
+
+    /// Assigns the next state; all of it is computed before any of it changes.
+    fn advance(&mut self, state: &[(String, Ty)], results: &[Id]) -> Result<(), EmitError> {
+        let mut values: Vec<String> = vec![];
+        for (&id, (_, rep)) in results.iter().zip(state) {
+            let value = self.get(id);
+            values.push(self.ops().assigned(&value, *rep)?);
+        }
+        for k in 0..values.len() {
+            if state[..k].iter().zip(&values).any(|((name, _), to)| name != to && mentions(&values[k], name)) {
+                let (next, ty) = (self.fresh("next"), self.ops().ty(state[k].1)?);
+                // Declared before the first assignment, which is further down.
+                self.line(format!("{ty} {next} = {};", values[k]));
+                values[k] = next;
+            }
+        }
+        for ((name, _), value) in state.iter().zip(&values).filter(|((name, _), value)| name != *value) {
+            self.line(format!("{name} = {value};"));
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, body: &Body, from: usize, state: &[(String, Ty)]) {
+        for (param, (name, rep)) in body.params[from..].iter().zip(state) {
+            self.values.insert(param.id, Expr::atom(name.clone(), *rep));
+        }
+    }
+
+    fn count(&mut self, ids: &[Id], bounds: [Id; 3], init: &[Id], body: &Body) -> Result<(), EmitError> {
+        let counter = &body.params[0];
+        let rep = self.rep(counter.id);
+        let state = self.state(ids, init, "acc")?;
+        let [lo, hi, step] = bounds;
+        let (lo, end, by) = (self.get(lo), self.atom(hi, "end")?, self.atom(step, "stride")?);
+        let ty = self.ops().ty(rep)?;
+        let name = self.fresh_counter();
+        self.values.insert(counter.id, Expr::atom(name.clone(), rep));
+        self.enter(body, 1, &state);
+        let first = self.ops().assigned(&lo, rep)?;
+        let one = by.literal.is_some_and(|n| n.as_int() == 1);
+        // Stepping past the end must not wrap around: by one it cannot, and ranges of positions leave room.
+        let past = match counter.ty {
+            Type::Scalar(Ty::I64) => {
+                let (hi, step) = (self.range(hi_of(bounds)), self.range(bounds[2]));
+                Some(hi.hi - 1 + step.hi)
+            }
+            _ => end.literal.zip(by.literal).map(|(end, by)| end.as_int() - 1 + by.as_int()),
+        };
+        let plain = one || past.is_some_and(|past| past <= Range::of(rep).hi);
+        let lines = self.inside(|w| {
+            w.body(body)?;
+            w.advance(&state, &body.results)?;
+            if !plain {
+                let u = w.ops().ty(unsigned(rep))?;
+                let (end, by) = (w.ops().to(&end, rep)?.operand(), w.ops().to(&by, rep)?.operand());
+                w.line(format!("if (({u})(({u}){end} - ({u}){name}) <= ({u}){by}) break;"));
+            }
+            Ok(())
+        })?;
+        let compared = {
+            let (a, b) = (
+                Expr::atom(name.clone(), rep),
+                self.ops().to(&end, if rep == Ty::I64 && end.literal.is_none() { end.rep } else { rep })?,
+            );
+            format!("{} < {}", a.text, b.operand())
+        };
+        let by_text = self.ops().to(&by, if by.literal.is_some() { rep } else { by.rep })?.operand();
+        let next = if one { format!("++{name}") } else { format!("{name} += {by_text}") };
+        if plain {
+            self.block(&format!("for ({ty} {name} = {first}; {compared}; {next})"), lines);
+        } else {
+            self.line(format!("for ({ty} {name} = {first}; {compared}; {next}) {{"));
+            self.lines.extend(lines);
+            self.line("}");
+        }
+        self.names.remove(&name);
+        for (&id, (name, rep)) in ids.iter().zip(&state) {
+            self.values.insert(id, Expr::atom(name.clone(), *rep));
+        }
+        Ok(())
+    }
+
+    fn repeat(&mut self, ids: &[Id], init: &[Id], cond: &Body, body: &Body) -> Result<(), EmitError> {
+        let state = self.state(ids, init, "s")?;
+        self.enter(cond, 0, &state);
+        self.enter(body, 0, &state);
+        let mut test = Expr::atom("true", Ty::Bool);
+        let before = self.inside(|w| {
+            w.body(cond)?;
+            test = w.get(cond.results[0]);
+            Ok(())
+        })?;
+        let lines = self.inside(|w| {
+            w.body(body)?;
+            w.advance(&state, &body.results)
+        })?;
+        if before.is_empty() {
+            self.line(format!("while ({}) {{", test.text));
+        } else {
+            let not = self.ops().apply(Operator::Not, &[test], Ty::Bool, &[])?;
+            self.line("while (true) {");
+            self.lines.extend(before);
+            self.depth += 1;
+            self.line(format!("if ({}) break;", not.text));
+            self.depth -= 1;
+        }
+        self.lines.extend(lines);
+        self.line("}");
+        for (&id, (name, rep)) in ids.iter().zip(&state) {
+            self.values.insert(id, Expr::atom(name.clone(), *rep));
+        }
+        Ok(())
+    }
+
+    /// `uint idx = …`, where a kernel of one thread per element stores at its own position; and, as people write
+    /// transposes, `oidx` and `iidx` where it reads at its coordinates in another order.
+    fn name_own_position(&mut self) -> Result<(), EmitError> {
+        if !matches!(self.description.dispatch, Dispatch::Threads(_)) {
+            return Ok(());
+        }
+        let (mut own, mut own_loads, mut other_loads) = (None, 0, 0);
+        for stmt in &self.kernel.body.stmts {
+            match &stmt.op {
+                Op::Store { memory, index, values } if values.len() == 1 && self.is_own(index) => {
+                    own = own.or(Some((*memory, index.clone())));
+                }
+                Op::Load { index, .. } if self.is_own(index) => own_loads += 1,
+                Op::Load { index, .. } if !index.is_empty() && index.iter().all(|i| self.places.contains_key(i)) => {
+                    other_loads += 1
+                }
+                _ => {}
+            }
+        }
+        let Some((memory, index)) = own else { return Ok(()) };
+        let swaps = other_loads == 1 && index.len() > 1;
+        for id in &index {
+            let (place, d) = self.places[id];
+            let value = self.place(place, d);
+            self.values.insert(*id, value);
+        }
+        let flat = self.flat(memory, &index)?;
+        let name = if swaps { "oidx" } else { "idx" };
+        let rep = if flat.rep == Ty::U32 { Ty::U32 } else { Ty::I64 };
+        self.declare_as(name, rep, &flat)?;
+        self.own = Some((Expr::atom(name, rep), self.kernel.memories[memory.0 as usize].shape.clone()));
+        self.swapped = swaps.then(|| "iidx".to_string());
+        self.spell_own = own_loads == 1;
+        Ok(())
+    }
+
+    /// Is it the thread's position, the innermost axis in x?
+    pub fn is_own(&self, index: &[Id]) -> bool {
+        let rank = self.description.rank;
+        let place = |k: usize| self.places.get(&index[k]) == Some(&(Place::Global, (rank - 1 - k) as u8));
+        index.len() == rank && (0..rank).all(place)
+    }
+}
+
+fn hi_of([_, hi, _]: [Id; 3]) -> Id {
+    hi
+}
+
+/// Types of names, and which of them are places.
+fn survey(body: &Body, types: &mut HashMap<Id, Ty>, places: &mut HashMap<Id, (Place, u8)>) {
+    types.extend(body.params.iter().map(|p| (p.id, p.ty.elem())));
+    for stmt in &body.stmts {
+        types.extend(stmt.binds.iter().map(|b| (b.id, b.ty.elem())));
+        if let (Op::Place(place, d), [bind]) = (&stmt.op, &stmt.binds[..]) {
+            places.insert(bind.id, (*place, *d));
+        }
+        stmt.op.bodies().into_iter().for_each(|b| survey(b, types, places));
+    }
+}
+
+/// A name, a literal, or a field of one: as short as a name could be.
+fn is_simple(value: &Expr) -> bool {
+    value.literal.is_some()
+        || value.prec == ATOM && value.text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
+}
+
+/// Does the text hold the name as a word?
+fn mentions(text: &str, name: &str) -> bool {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == name)
+}

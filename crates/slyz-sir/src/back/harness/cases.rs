@@ -1,0 +1,104 @@
+//! Inputs that the host text can make by itself, and what the interpreter makes of them.
+//!
+//! The text holds formulas, not data: element `i` of argument `k` is `(i(2k+1) + k) mod 97 + 1`, small enough to be exact
+//! in every type. Where that is no right input (a position past its axis), zeros may be.
+
+use crate::code::Type;
+use crate::graph::Graph;
+use crate::interp::graph::{Options, run_with};
+use crate::interp::{Array, Value};
+use crate::size::{Size, SizeOrigin};
+use crate::types::{Scalar, Ty};
+
+/// How arguments are filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// By the formula.
+    Ramp,
+    /// All zero.
+    Zeros,
+}
+
+/// A call of a graph.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// A value for each given size.
+    pub sizes: Vec<Option<u64>>,
+    /// How arguments are filled.
+    pub fill: Fill,
+    /// What the interpreter gives; `None` when it was not asked.
+    pub expected: Option<Vec<Array>>,
+}
+
+/// More than this is not computed while a program is written.
+const LIMITS: Options = Options { turns: Some(1 << 22), elements: Some(1 << 20) };
+
+/// The number behind element `i` of argument `k`.
+pub fn ramp(k: usize, i: u64) -> u64 {
+    i.wrapping_mul(2 * k as u64 + 1).wrapping_add(k as u64) % 97 + 1
+}
+
+/// An element of an argument.
+pub fn element(ty: Ty, fill: Fill, k: usize, i: u64) -> Scalar {
+    match (fill, ty) {
+        (Fill::Zeros, _) => Scalar::from_bits(ty, 0),
+        (Fill::Ramp, Ty::Bool) => Scalar::bool(!ramp(k, i).is_multiple_of(3)),
+        (Fill::Ramp, ty) => Scalar::from_int(ty, ramp(k, i).into()),
+    }
+}
+
+/// The value of a shape.
+pub fn extents(shape: &[Size], sizes: &[Option<u64>]) -> Option<Vec<u64>> {
+    let known = |var: crate::size::SizeVar| sizes.get(var.0 as usize).copied().flatten();
+    shape.iter().map(|size| size.eval(&known).ok()).collect()
+}
+
+fn arguments(graph: &Graph, sizes: &[Option<u64>], fill: Fill) -> Option<Vec<Value>> {
+    let argument = |(k, ty): (usize, &Type)| {
+        Some(match ty {
+            Type::Scalar(ty) => Value::Scalar(element(*ty, fill, k, 0)),
+            Type::Array(ty, shape) => {
+                let shape = extents(shape, sizes)?;
+                let count = shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d)).filter(|&n| n <= 1 << 20)?;
+                let data = (0..count).map(|i| element(*ty, fill, k, i).bits).collect();
+                Value::Array(Array { ty: *ty, shape, data })
+            }
+        })
+    };
+    graph.body.params.iter().map(|p| &p.ty).enumerate().map(argument).collect()
+}
+
+/// Sizes that differ from each other, or all the same.
+fn sizes(graph: &Graph, of: impl Fn(usize) -> u64) -> Vec<Option<u64>> {
+    let given = graph.sizes.iter().enumerate();
+    given.map(|(k, decl)| (decl.origin == SizeOrigin::Given).then(|| of(k))).collect()
+}
+
+/// A call that the interpreter can make, with its results. Where there is none, a call for measuring at most.
+pub fn case(graph: &Graph) -> Case {
+    let different = |k: usize| [7, 5, 3, 2][k % 4];
+    for sizes in [sizes(graph, different), sizes(graph, |_| 6), sizes(graph, |_| 1)] {
+        for fill in [Fill::Ramp, Fill::Zeros] {
+            let Some(args) = arguments(graph, &sizes, fill) else { continue };
+            let Ok(results) = run_with(graph, &sizes, &args, &LIMITS) else { continue };
+            let array = |value| match value {
+                Value::Array(array) => array,
+                Value::Scalar(Scalar { ty, bits }) => Array { ty, shape: vec![], data: vec![bits] },
+            };
+            return Case { sizes, fill, expected: Some(results.into_iter().map(array).collect()) };
+        }
+    }
+    Case { sizes: sizes(graph, |_| 6), fill: Fill::Zeros, expected: None }
+}
+
+/// Sizes for measuring: large, as far as the number of axes allows.
+pub fn bench_sizes(graph: &Graph, case: &Case) -> Vec<Option<u64>> {
+    let ranks = graph.body.params.iter().map(|p| p.ty.shape().len());
+    let large = match ranks.max() {
+        Some(0 | 1) => 1 << 22,
+        Some(2) => 1 << 10,
+        _ => 1 << 6,
+    };
+    // Sizes that had to be equal for the interpreter stay equal, and inputs of positions stay zeros.
+    if case.expected.is_some() { sizes(graph, |_| large) } else { case.sizes.clone() }
+}

@@ -1,0 +1,217 @@
+//! Programs for people: kernels of several graphs in one file, and host text that runs them.
+//!
+//! A [`Program`] lowers its graphs for a kind of device, gives kernels and buffers the names that a reader expects, and
+//! keeps for each graph the plan and the descriptions of its launches. Host text is written from those alone, so the two
+//! files cannot disagree.
+
+pub mod cases;
+pub mod swift;
+
+use super::clike::{Description, EmitError};
+use super::msl;
+use crate::graph::Graph;
+use crate::kernel::{BufferUse, Plan, Step};
+use crate::lower::gpu::{Machine, lower};
+use crate::verify::VerifyError;
+use crate::{pass, verify};
+use std::collections::BTreeSet;
+
+/// Why a program cannot be written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProgramError {
+    /// The name of a kernel is no name in the languages of the program.
+    #[error(
+        "`{0}` cannot be the name of a kernel: a name is letters, digits and `_`, with a letter in front; choose another"
+    )]
+    Name(String),
+    /// The name of a kernel means something in a language of the program.
+    #[error(
+        "`{name}` cannot be the name of a kernel: it is a word of {language}; choose another, such as `{name}_kernel`"
+    )]
+    Reserved {
+        /// The name.
+        name: String,
+        /// The language.
+        language: &'static str,
+    },
+    /// Two kernels have one name.
+    #[error("there are two kernels `{0}`; give one of them another name")]
+    Twice(String),
+    /// The graph breaks a rule of the verifier.
+    #[error("the kernel `{name}` is not valid: {why}")]
+    Graph {
+        /// The kernel.
+        name: String,
+        /// The rule.
+        why: VerifyError,
+    },
+    /// The language of the device cannot say it.
+    #[error(transparent)]
+    Emit(#[from] EmitError),
+}
+
+/// What a program is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Target {
+    /// Apple's GPUs: `kernels.metal`, and `harness.swift` that runs, validates and measures its kernels.
+    Metal,
+    /// Apple's GPUs: one Swift file that holds the Metal source too, without a `main`, to be copied into an app.
+    MetalSingleFile,
+}
+
+/// A file of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Its name, without a folder.
+    pub name: String,
+    /// What it holds.
+    pub text: String,
+}
+
+/// A program as files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Emitted {
+    /// The files.
+    pub files: Vec<File>,
+    /// The command that builds them, in their folder.
+    pub build: String,
+}
+
+/// Writes graphs as files for a target.
+///
+/// ```
+/// use slyz_sir::{back::harness::{Target, emit}, text::parse_graph};
+/// let graph = parse_graph("graph ones() -> f32[8] {
+///     %y: f32[8] = tabulate [8] |%i: i64| { %a: f32 = const 1.0  yield %a }
+///     return %y
+/// }")?;
+/// let emitted = emit(&[graph], Target::Metal)?;
+/// assert_eq!(emitted.files.iter().map(|f| &f.name[..]).collect::<Vec<_>>(), ["kernels.metal", "harness.swift"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn emit(graphs: &[Graph], target: Target) -> Result<Emitted, ProgramError> {
+    let program = Program::metal(graphs)?;
+    let file = |name: &str, text: String| File { name: name.to_string(), text };
+    Ok(match target {
+        Target::Metal => Emitted {
+            files: vec![
+                file("kernels.metal", program.source.clone()),
+                file("harness.swift", swift::emit(&program, swift::Source::File("kernels.metal"))),
+            ],
+            build: "swiftc -O -parse-as-library harness.swift -o harness && ./harness".into(),
+        },
+        Target::MetalSingleFile => Emitted {
+            files: vec![file("kernels.swift", swift::emit(&program, swift::Source::Embedded))],
+            build: "swiftc -O -parse-as-library -emit-library kernels.swift".into(),
+        },
+    })
+}
+
+/// A graph of a program.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The graph, under the name that the user gave it.
+    pub graph: Graph,
+    /// Its launches.
+    pub plan: Plan,
+    /// Its kernels, one per kernel of the plan.
+    pub kernels: Vec<Description>,
+}
+
+/// Kernels of several graphs in one file.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The graphs, in the order they were given.
+    pub entries: Vec<Entry>,
+    /// The text of all kernels.
+    pub source: String,
+}
+
+/// Is it a name in the languages that programs are written in: letters, digits and `_`, a letter in front?
+pub fn is_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Checks the name of a kernel for Metal and Swift.
+pub fn check_name(name: &str) -> Result<(), ProgramError> {
+    use super::clike::Dialect;
+    let reserved = |language| Err(ProgramError::Reserved { name: name.to_string(), language });
+    match name {
+        name if !is_name(name) => Err(ProgramError::Name(name.to_string())),
+        name if msl::Msl.is_reserved(name) => reserved("Metal"),
+        name if swift::is_reserved(name) => reserved("Swift"),
+        _ => Ok(()),
+    }
+}
+
+impl Program {
+    /// The graphs as kernels for Metal. Graphs are optimized here; their names must be unique.
+    ///
+    /// ```
+    /// use slyz_sir::{back::harness::Program, text::parse_graph};
+    /// let graph = parse_graph("graph double(%x: f32[8]) -> f32[8] {
+    ///     %y: f32[8] = tabulate [8] |%i: i64| { %a: f32 = at %x[%i]  %b: f32 = add %a, %a  yield %b }
+    ///     return %y
+    /// }")?;
+    /// let program = Program::metal(&[graph])?;
+    /// assert!(program.source.contains("output[idx] = x + x;"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn metal(graphs: &[Graph]) -> Result<Program, ProgramError> {
+        let mut names = BTreeSet::new();
+        for graph in graphs {
+            check_name(&graph.name)?;
+            if !names.insert(graph.name.clone()) {
+                return Err(ProgramError::Twice(graph.name.clone()));
+            }
+        }
+        let mut plans = vec![];
+        for graph in graphs {
+            verify::graph(graph).map_err(|why| ProgramError::Graph { name: graph.name.clone(), why })?;
+            let mut plan = lower(&pass::optimize(graph), &Machine::metal());
+            rename(&mut plan, &mut names);
+            plans.push(plan);
+        }
+        let kernels: Vec<_> = plans.iter().flat_map(|p| &p.kernels).collect();
+        let (source, descriptions) = msl::emit(&kernels)?;
+        let mut descriptions = descriptions.into_iter();
+        let entries = graphs.iter().zip(plans).map(|(graph, plan)| {
+            let kernels = descriptions.by_ref().take(plan.kernels.len()).collect();
+            Entry { graph: graph.clone(), plan, kernels }
+        });
+        Ok(Program { entries: entries.collect(), source })
+    }
+}
+
+/// Names for readers: a graph of one launch gives its name to the kernel, and arguments and results are `input` and `output`.
+fn rename(plan: &mut Plan, taken: &mut BTreeSet<String>) {
+    let alone = plan.kernels.len() == 1;
+    for kernel in &mut plan.kernels {
+        if alone {
+            kernel.name = plan.name.clone();
+            continue;
+        }
+        let numbered = (2..).map(|k| format!("{}_{k}", kernel.name));
+        let free = std::iter::once(kernel.name.clone()).chain(numbered).find(|name| !taken.contains(name));
+        kernel.name = free.unwrap_or_default();
+        taken.insert(kernel.name.clone());
+    }
+    let of = |wanted: fn(&BufferUse) -> bool| plan.buffers.iter().filter(|b| wanted(&b.role)).count();
+    let inputs = of(|role| matches!(role, BufferUse::Argument(_)));
+    let outputs = of(|role| matches!(role, BufferUse::Result(_)));
+    let numbered =
+        |stem: &str, count: usize, k: usize| if count == 1 { stem.to_string() } else { format!("{stem}{k}") };
+    for step in &plan.steps {
+        let Step::Launch { kernel, buffers, .. } = step else { continue };
+        let memories = plan.kernels[*kernel].memories.iter_mut().filter(|m| m.space.is_bound());
+        for (memory, buffer) in memories.zip(buffers) {
+            match plan.buffers[buffer.0 as usize].role {
+                BufferUse::Argument(k) => memory.name = numbered("input", inputs, k),
+                BufferUse::Result(k) => memory.name = numbered("output", outputs, k),
+                BufferUse::Temporary => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,510 @@
+//! A Swift program that runs the kernels of a [`Program`] on Metal.
+//!
+//! One `run_<name>` per graph, `validate` with what the interpreter expects, `bench`. What does not depend on the program
+//! is in `engine.swift` and `main.swift`; everything else is written from plans and descriptions.
+
+use super::cases::{self, Case, Fill};
+use super::{Entry, Program};
+use crate::back::clike::{Description, Dispatch, UniformSource};
+use crate::code::Type;
+use crate::graph::Require;
+use crate::interp::Array;
+use crate::kernel::{BufferUse, ScalarArg, Step};
+use crate::lower::gpu::Machine;
+use crate::size::{Size, SizeOrigin, SizeVar};
+use crate::types::{Scalar, Ty};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+const ENGINE: &str = include_str!("engine.swift");
+const MAIN: &str = include_str!("main.swift");
+
+/// More expected values than this are sampled.
+const EXPECTED: usize = 512;
+
+const WORDS: &str = "actor as associatedtype async await break case catch class continue default defer deinit do else \
+    enum extension fallthrough false fileprivate for func guard if import in indirect init inout internal is let mutating \
+    nil nonisolated open operator override precedencegroup private protocol public repeat rethrows return self Self static \
+    struct subscript super switch throw throws true try typealias var where while Any Protocol Type";
+
+/// Is it a word of the language?
+pub fn is_reserved(name: &str) -> bool {
+    WORDS.split_whitespace().any(|word| word == name)
+}
+
+/// Where the program finds the Metal source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source<'a> {
+    /// In a file of that name, in the folder it is run in; the program validates and measures.
+    File(&'a str),
+    /// In the Swift file itself; there is no `main`, so that an app can take it in.
+    Embedded,
+}
+
+/// The Swift file of a program.
+pub fn emit(program: &Program, source: Source) -> String {
+    let mut out = String::from("import Foundation\nimport Metal\n\n");
+    let _ = writeln!(out, "/// The most positions of an array that kernels count.");
+    let _ = writeln!(out, "let maxPositions = {}\n", Machine::metal().max_positions);
+    match source {
+        Source::File(name) => {
+            let _ = writeln!(out, "func metalSource() throws -> String {{");
+            let _ = writeln!(out, "    return try String(contentsOfFile: \"{name}\", encoding: .utf8)\n}}\n");
+        }
+        Source::Embedded => {
+            let _ = writeln!(out, "func metalSource() throws -> String {{\n    return kernels\n}}\n");
+            let _ = writeln!(out, "private let kernels = #\"\"\"\n{}\"\"\"#\n", program.source);
+        }
+    }
+    out += ENGINE;
+    out += "\n";
+    elements(program, &mut out);
+    let cases: Vec<Case> = program.entries.iter().map(|e| cases::case(&e.graph)).collect();
+    for entry in &program.entries {
+        out += &Function::new(entry).text();
+        out += "\n";
+    }
+    validate(program, &cases, &mut out);
+    bench(program, &cases, &mut out);
+    if let Source::File(_) = source {
+        out += "\n";
+        out += MAIN;
+    }
+    out
+}
+
+fn swift_type(ty: Ty) -> &'static str {
+    match ty {
+        Ty::Bool => "Bool",
+        Ty::I8 => "Int8",
+        Ty::I16 => "Int16",
+        Ty::I32 => "Int32",
+        Ty::I64 => "Int64",
+        Ty::U8 => "UInt8",
+        Ty::U16 => "UInt16",
+        Ty::U32 => "UInt32",
+        Ty::U64 => "UInt64",
+        Ty::F16 => "Float16",
+        Ty::BF16 => "BFloat16",
+        Ty::F32 => "Float",
+        Ty::F64 => "Double",
+    }
+}
+
+/// How elements of the types that the program uses are compared.
+fn elements(program: &Program, out: &mut String) {
+    let buffers = program.entries.iter().flat_map(|e| &e.plan.buffers).map(|b| b.ty);
+    let params = program.entries.iter().flat_map(|e| &e.plan.params).map(|p| p.ty.elem());
+    for ty in buffers.chain(params).collect::<BTreeSet<Ty>>() {
+        let (name, tolerance) = match ty {
+            Ty::F16 => (swift_type(ty), "4e-3"),
+            Ty::BF16 => (swift_type(ty), "3e-2"),
+            Ty::F32 => (swift_type(ty), "1e-5"),
+            _ => (swift_type(ty), "0.0"),
+        };
+        if ty == Ty::BF16 {
+            *out += "/// The upper half of a Float.\nstruct BFloat16 {\n    var bits: UInt16\n\n    init(_ x: Float) {\n        \
+                let all = x.bitPattern\n        bits = x.isNaN ? 0x7fc0 : UInt16(truncatingIfNeeded: (all &+ 0x7fff &+ (all >> 16 & 1)) >> 16)\n    }\n\n    \
+                var float: Float { return Float(bitPattern: UInt32(bits) << 16) }\n}\n\n";
+        }
+        let number = match ty {
+            Ty::Bool => "self ? 1.0 : 0.0",
+            Ty::BF16 => "Double(float)",
+            _ => "Double(self)",
+        };
+        let _ = writeln!(out, "extension {name}: Element {{");
+        let _ = writeln!(out, "    var number: Double {{ return {number} }}");
+        let _ = writeln!(out, "    static var tolerance: Double {{ return {tolerance} }}\n}}\n");
+    }
+}
+
+/// A `run_` function under construction.
+struct Function<'p> {
+    entry: &'p Entry,
+    /// Names of sizes.
+    sizes: Vec<String>,
+    /// Names of parameters.
+    params: Vec<String>,
+    out: String,
+}
+
+impl<'p> Function<'p> {
+    fn new(entry: &'p Entry) -> Function<'p> {
+        let arrays = entry.plan.params.iter().filter(|p| matches!(p.ty, Type::Array(..))).count();
+        let name = |(k, ty): (usize, &Type)| match ty {
+            Type::Array(..) if arrays == 1 => "input".to_string(),
+            Type::Array(..) => format!("input{k}"),
+            Type::Scalar(_) => format!("arg{k}"),
+        };
+        let params: Vec<String> = entry.plan.params.iter().map(|p| &p.ty).enumerate().map(name).collect();
+        // Everything else that the function names is one of these, with a number behind it perhaps.
+        let taken = |name: &str| {
+            let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+            let words = [
+                "input",
+                "arg",
+                "engine",
+                "session",
+                "buffer",
+                "count",
+                "min",
+                "positions",
+                "expect",
+                "uniform",
+                "times",
+                "require",
+            ];
+            let types = ["Int", "UInt", "Float", "Bool", "Double", "BFloat", "Array", "Engine", "Session"];
+            words.contains(&stem) || types.contains(&stem) || is_reserved(name)
+        };
+        let size = |name: &String| if taken(name) { format!("{name}_size") } else { name.clone() };
+        let sizes = entry.plan.sizes.iter().map(|decl| size(&decl.name)).collect();
+        Function { entry, sizes, params, out: String::new() }
+    }
+
+    fn line(&mut self, text: impl AsRef<str>) {
+        self.out += "    ";
+        self.out += text.as_ref();
+        self.out.push('\n');
+    }
+
+    fn size(&self, size: &Size) -> String {
+        if let Some(n) = size.constant() {
+            return n.to_string();
+        }
+        match size {
+            Size::Const(n) => n.to_string(),
+            Size::Var(var) => self.sizes[var.0 as usize].clone(),
+            Size::Add(a, b) => format!("({} + {})", self.size(a), self.size(b)),
+            // Everything that holds a size is under a `try`.
+            Size::Mul(a, b) => format!("times({}, {})", self.size(a), self.size(b)),
+            Size::Min(a, b) => format!("min({}, {})", self.size(a), self.size(b)),
+            Size::CeilDiv(a, n) => format!("(({} + {}) / {n})", self.size(a), n - 1),
+            Size::Tri(a) => format!("(times({0}, {0} + 1) / 2)", self.size(a)),
+        }
+    }
+
+    fn shape(&self, shape: &[Size]) -> String {
+        let extents: Vec<String> = shape.iter().map(|s| self.size(s)).collect();
+        format!("[{}]", extents.join(", "))
+    }
+
+    /// The parameter whose length is the size, if there is one.
+    fn told_by(&self, var: SizeVar) -> Option<&str> {
+        let tells = |ty: &Type| *ty.shape() == [Size::Var(var)];
+        let place = self.entry.plan.params.iter().position(|p| tells(&p.ty))?;
+        Some(&self.params[place])
+    }
+
+    fn signature(&self) -> String {
+        let mut params = vec![];
+        for (param, name) in self.entry.plan.params.iter().zip(&self.params) {
+            let ty = swift_type(param.ty.elem());
+            params.push(match param.ty {
+                Type::Scalar(_) => format!("_ {name}: {ty}"),
+                Type::Array(..) => format!("_ {name}: [{ty}]"),
+            });
+        }
+        for var in self.asked() {
+            params.push(format!("{}: Int", self.sizes[var]));
+        }
+        let results: Vec<String> = self
+            .entry
+            .plan
+            .results
+            .iter()
+            .map(|(id, shape)| {
+                let ty = swift_type(self.entry.plan.buffers[id.0 as usize].ty);
+                if shape.is_empty() { ty.to_string() } else { format!("[{ty}]") }
+            })
+            .collect();
+        let result = match &results[..] {
+            [one] => one.clone(),
+            many => format!("({})", many.join(", ")),
+        };
+        format!("func run_{}({}) throws -> {result}", self.entry.graph.name, params.join(", "))
+    }
+
+    /// Sizes that no array tells: they are parameters.
+    fn asked(&self) -> Vec<usize> {
+        let given = self.entry.plan.sizes.iter().enumerate().filter(|(_, decl)| decl.origin == SizeOrigin::Given);
+        given.map(|(k, _)| k).filter(|&k| self.told_by(SizeVar(k as u32)).is_none()).collect()
+    }
+
+    fn text(mut self) -> String {
+        let plan = &self.entry.plan;
+        let name = self.entry.graph.name.clone();
+        self.out = format!("{} {{\n", self.signature());
+        self.line("let engine = try Engine.shared()");
+        self.check_sizes(&name);
+        self.line("let session = Session(engine)");
+        let mut made: BTreeSet<u32> = BTreeSet::new();
+        for step in &plan.steps {
+            match step {
+                Step::Launch { kernel, buffers, scalars } => {
+                    buffers.iter().for_each(|id| self.buffer(&name, id.0, &mut made));
+                    let text = self.launch(&self.entry.kernels[*kernel], buffers, scalars);
+                    self.line(text);
+                }
+                Step::Count { size, from } => {
+                    self.buffer(&name, from.0, &mut made);
+                    self.line("try session.finish()");
+                    let size = &self.sizes[size.0 as usize];
+                    self.line(format!("let {size} = Int((engine.read(buffer{}, 1) as [Int64])[0])", from.0));
+                }
+                Step::Free(_) => {}
+            }
+        }
+        for (id, _) in &plan.results {
+            self.buffer(&name, id.0, &mut made);
+        }
+        self.line("try session.finish()");
+        let mut results = vec![];
+        for (id, shape) in &plan.results {
+            let ty = swift_type(plan.buffers[id.0 as usize].ty);
+            let count = if shape.is_empty() { "1".into() } else { self.count(shape, "result", &name) };
+            let data = format!("engine.read(buffer{}, {count}) as [{ty}]", id.0);
+            results.push(if shape.is_empty() { format!("({data})[0]") } else { data });
+        }
+        let attempt = if results.iter().any(|r| r.contains("positions(")) { "try " } else { "" };
+        self.line(match &results[..] {
+            [one] => format!("return {attempt}{one}"),
+            many => format!("return {attempt}({})", many.join(", ")),
+        });
+        self.out += "}\n";
+        self.out
+    }
+
+    fn count(&self, shape: &[Size], what: &str, name: &str) -> String {
+        match Size::product(shape).constant() {
+            Some(n) => n.to_string(),
+            None => format!("positions(\"{name}\", \"{what}\", {})", self.shape(shape)),
+        }
+    }
+
+    fn check_sizes(&mut self, name: &str) {
+        let plan = &self.entry.plan;
+        for (k, decl) in plan.sizes.iter().enumerate() {
+            if decl.origin == SizeOrigin::Given {
+                let size = self.sizes[k].clone();
+                match self.told_by(SizeVar(k as u32)) {
+                    Some(array) => self.line(format!("let {size} = {array}.count")),
+                    None => self.line(format!("try require({size} >= 0, \"{name}\", \"{size} >= 0\")")),
+                }
+                self.line(format!("_ = try positions(\"{name}\", \"an axis {size}\", [{size}])"));
+            }
+        }
+        for (k, param) in plan.params.iter().enumerate() {
+            if let Type::Array(_, shape) = &param.ty {
+                let (array, count) = (&self.params[k], self.count(shape, &self.params[k], name));
+                self.line(format!("try expect(\"{name}\", \"{array}\", {array}.count, {count})"));
+            }
+        }
+        for rule in &self.entry.graph.requires {
+            let (holds, text) = match rule {
+                Require::NonEmpty(a) => (format!("{} > 0", self.size(a)), [a].to_vec()),
+                Require::Equal(a, b) => (format!("{} == {}", self.size(a), self.size(b)), [a, b].to_vec()),
+                Require::AtMost(a, b) => (format!("{} <= {}", self.size(a), self.size(b)), [a, b].to_vec()),
+            };
+            // What is counted on the way is not known yet.
+            let mut counted = false;
+            text.iter().for_each(|size| {
+                size.each_var(&mut |v| counted |= plan.sizes[v.0 as usize].origin == SizeOrigin::Counted)
+            });
+            if !counted {
+                self.line(format!("try require({holds}, \"{name}\", \"{holds}\")"));
+            }
+        }
+    }
+
+    /// Makes a buffer when it is first needed: only then are the sizes known that were counted.
+    fn buffer(&mut self, name: &str, id: u32, made: &mut BTreeSet<u32>) {
+        if !made.insert(id) {
+            return;
+        }
+        let buffer = &self.entry.plan.buffers[id as usize];
+        let text = match buffer.role {
+            BufferUse::Argument(k) => format!("let buffer{id} = try engine.buffer({})", self.argument(k)),
+            BufferUse::Result(_) | BufferUse::Temporary => {
+                let what = if buffer.role == BufferUse::Temporary { "a temporary array" } else { "the result" };
+                let count = self.count(&buffer.shape, what, name);
+                format!("let buffer{id} = try engine.buffer(bytes: {count} * {})", buffer.ty.bytes())
+            }
+        };
+        self.line(text);
+    }
+
+    fn argument(&self, k: usize) -> String {
+        match self.entry.plan.params[k].ty {
+            Type::Array(..) => self.params[k].clone(),
+            Type::Scalar(_) => format!("[{}]", self.params[k]),
+        }
+    }
+
+    fn launch(&self, d: &Description, buffers: &[crate::kernel::BufferId], scalars: &[ScalarArg]) -> String {
+        let bound: Vec<String> = d.buffers.iter().map(|b| format!("buffer{}", buffers[b.place].0)).collect();
+        let mut text = format!("try session.launch(\n        \"{}\", buffers: [{}]", d.name, bound.join(", "));
+        if !d.uniforms.is_empty() {
+            let uniforms: Vec<String> = d
+                .uniforms
+                .iter()
+                .map(|u| match u.source {
+                    UniformSource::Size(var) => {
+                        format!("uniform({}({}))", swift_type(u.ty), self.sizes[var.0 as usize])
+                    }
+                    UniformSource::Scalar(k) => {
+                        let ScalarArg::Argument(k) = scalars[k];
+                        format!("uniform({})", self.params[k])
+                    }
+                })
+                .collect();
+            let _ = write!(text, ", uniforms: [{}]", uniforms.join(", "));
+        }
+        let triple = |sizes: &[Size; 3]| {
+            let sizes: Vec<String> = sizes.iter().map(|s| self.size(s)).collect();
+            format!("({})", sizes.join(", "))
+        };
+        match &d.dispatch {
+            Dispatch::Threads(threads) => {
+                let _ = write!(text, ",\n        threads: {})", triple(threads));
+            }
+            Dispatch::Blocks(grid) => {
+                if !d.shared.is_empty() {
+                    let bytes = d.shared.iter().map(|s| {
+                        let elements = Size::product(&s.shape) * Size::Const(s.ty.bytes() as u64);
+                        self.size(&elements)
+                    });
+                    let _ = write!(text, ", shared: [{}]", bytes.collect::<Vec<_>>().join(", "));
+                }
+                let [x, y, z] = d.block;
+                let _ = write!(text, ",\n        groups: {}, block: ({x}, {y}, {z})", triple(grid));
+                if d.uses_subgroups {
+                    let _ = write!(text, ", simdWidth: {}", crate::back::msl::SUBGROUP);
+                }
+                text.push(')');
+            }
+        }
+        text
+    }
+}
+
+/// A value as Swift writes it.
+fn literal(value: Scalar) -> String {
+    let ty = swift_type(value.ty);
+    let x = value.as_f64();
+    match value.ty {
+        Ty::Bool => value.is_true().to_string(),
+        Ty::BF16 => format!("{ty}({})", literal(value.cast(Ty::F32))),
+        t if t.is_float() && x.is_nan() => format!("{ty}.nan"),
+        t if t.is_float() && x.is_infinite() => format!("{}{ty}.infinity", if x < 0.0 { "-" } else { "" }),
+        Ty::F64 => format!("{x:?}"),
+        t if t.is_float() => format!("{:?}", x as f32),
+        _ => value.as_int().to_string(),
+    }
+}
+
+/// The lines that make the arguments of a call, and the call.
+fn call(function: &Function, case: &Case, sizes: &[Option<u64>]) -> Option<(Vec<String>, String)> {
+    let (mut lines, mut args) = (vec![], vec![]);
+    for (k, (param, name)) in function.entry.plan.params.iter().zip(&function.params).enumerate() {
+        let ty = param.ty.elem();
+        match &param.ty {
+            Type::Scalar(_) => {
+                let value = literal(cases::element(ty, case.fill, k, 0));
+                args.push(value);
+            }
+            Type::Array(_, shape) => {
+                let count = cases::extents(shape, sizes)?.iter().try_fold(1u64, |n, &d| n.checked_mul(d))?;
+                let number =
+                    if k == 0 { "$0 % 97 + 1".to_string() } else { format!("($0 * {} + {k}) % 97 + 1", 2 * k + 1) };
+                let swift = swift_type(ty);
+                let value = match (case.fill, ty) {
+                    (Fill::Zeros, _) => {
+                        let zero = literal(Scalar::from_bits(ty, 0));
+                        format!("Array(repeating: {zero}, count: {count})")
+                    }
+                    (_, Ty::Bool) => format!("(0..<{count}).map {{ ({number}) % 3 != 0 }}"),
+                    (_, Ty::BF16) => format!("(0..<{count}).map {{ BFloat16(Float({number})) }}"),
+                    _ => format!("(0..<{count}).map {{ {swift}({number}) }}"),
+                };
+                lines.push(format!("let {name}: [{swift}] = {value}"));
+                args.push(name.clone());
+            }
+        }
+    }
+    for var in function.asked() {
+        args.push(format!("{}: {}", function.sizes[var], sizes.get(var).copied().flatten()?));
+    }
+    Some((lines, format!("try run_{}({})", function.entry.graph.name, args.join(", "))))
+}
+
+fn validate(program: &Program, cases: &[Case], out: &mut String) {
+    *out += "/// Compares every kernel with what the interpreter of Słyż computed. False where one differs.\n";
+    *out += "func validate() throws -> Bool {\n    var right = true\n";
+    for (entry, case) in program.entries.iter().zip(cases) {
+        let (function, name) = (Function::new(entry), &entry.graph.name);
+        let ready = case.expected.as_ref().zip(call(&function, case, &case.sizes));
+        let Some((expected, (lines, call))) = ready else {
+            let _ = writeln!(
+                out,
+                "    // {name}: too large, or not defined on simple inputs\n    print(\"  {name}: not compared\")"
+            );
+            continue;
+        };
+        let _ = writeln!(out, "    do {{  // {name}");
+        lines.iter().for_each(|line| *out += &format!("        {line}\n"));
+        let _ = writeln!(out, "        let found = {call}");
+        for (k, array) in expected.iter().enumerate() {
+            let (mut found, mut label) = ("found".to_string(), name.clone());
+            if expected.len() > 1 {
+                (found, label) = (format!("found.{k}"), format!("{name}, result {k}"));
+            }
+            if entry.plan.results[k].1.is_empty() {
+                found = format!("[{found}]");
+            }
+            let (values, stride) = sampled(array);
+            let _ = writeln!(out, "        let expected{k}: [{}] = [{values}]", swift_type(array.ty));
+            let _ = writeln!(
+                out,
+                "        right = compare(\"{label}\", {found}, expected{k}, stride: {stride}, count: {}) && right",
+                array.data.len()
+            );
+        }
+        *out += "    }\n";
+    }
+    *out += "    return right\n}\n\n";
+}
+
+/// Every so many elements, in lines.
+fn sampled(array: &Array) -> (String, usize) {
+    let stride = array.data.len().div_ceil(EXPECTED).max(1);
+    let values: Vec<String> =
+        array.data.iter().step_by(stride).map(|&bits| literal(Scalar { ty: array.ty, bits })).collect();
+    let lines: Vec<String> = values.chunks(12).map(|line| line.join(", ")).collect();
+    if lines.len() <= 1 {
+        (lines.concat(), stride)
+    } else {
+        (format!("\n            {}\n        ", lines.join(",\n            ")), stride)
+    }
+}
+
+fn bench(program: &Program, cases: &[Case], out: &mut String) {
+    *out += "/// Prints the best of some times, and the bytes of arguments and results per second.\n";
+    *out += "func bench(_ times: Int) throws {\n";
+    for (entry, case) in program.entries.iter().zip(cases) {
+        let (function, name) = (Function::new(entry), &entry.graph.name);
+        let sizes = cases::bench_sizes(&entry.graph, case);
+        let Some((lines, call)) = call(&function, case, &sizes) else { continue };
+        let passed = |role: &BufferUse| matches!(role, BufferUse::Argument(_) | BufferUse::Result(_));
+        let buffers = entry.plan.buffers.iter().filter(|b| passed(&b.role));
+        let bytes = buffers.filter_map(|b| {
+            let shape = cases::extents(&b.shape, &sizes)?;
+            Some(shape.iter().product::<u64>() * b.ty.bytes() as u64)
+        });
+        let bytes: u64 = bytes.sum();
+        let _ = writeln!(out, "    do {{  // {name}");
+        lines.iter().for_each(|line| *out += &format!("        {line}\n"));
+        let _ = writeln!(out, "        try measure(\"{name}\", times, bytes: {bytes}) {{ _ = {call} }}\n    }}");
+    }
+    *out += "}\n";
+}

@@ -1,0 +1,229 @@
+//! The Metal Shading Language, a [`Dialect`] of the C-like writer.
+//!
+//! The file asks for safe mathematics: NaN and infinity mean what they mean in the table, and products and sums are not fused.
+
+use super::clike::{Description, Dialect, EmitError, Helpers, PlaceName};
+use crate::code::{AtomicOp, Scope, SubgroupOp};
+use crate::kernel::{Kernel, Space};
+use crate::lower::gpu::Machine;
+use crate::ops::Operator;
+use crate::types::{Scalar, Ty};
+
+/// Lanes of a simd-group.
+pub const SUBGROUP: u32 = 32;
+
+/// Words of the language, names of its types and of the functions that generated code calls.
+const RESERVED: &str = include_str!("msl_words.txt");
+
+/// In the order of [`Ty`].
+const TYPES: [&str; 13] =
+    ["bool", "char", "short", "int", "long", "uchar", "ushort", "uint", "ulong", "half", "bfloat", "float", ""];
+
+/// Names and attributes, in the order of [`PlaceName`].
+const PLACES: [(&str, &str); 6] = [
+    ("tid", "thread_position_in_grid"),
+    ("lid", "thread_position_in_threadgroup"),
+    ("gid", "threadgroup_position_in_grid"),
+    ("groups", "threadgroups_per_grid"),
+    ("lane", "thread_index_in_simdgroup"),
+    ("width", "threads_per_simdgroup"),
+];
+
+fn is_vector(place: PlaceName) -> bool {
+    place < PlaceName::Lane
+}
+
+/// The dialect.
+pub struct Msl;
+
+/// The file of some kernels, and what a launch of each needs to know.
+pub fn emit(kernels: &[&Kernel]) -> Result<(String, Vec<Description>), EmitError> {
+    super::clike::emit(&Msl, kernels)
+}
+
+impl Dialect for Msl {
+    fn language(&self) -> &'static str {
+        "Metal"
+    }
+
+    fn head(&self) -> &'static str {
+        "#include <metal_stdlib>\n#include <simd/simd.h>\nusing namespace metal;\n\n\
+         #pragma METAL fp math_mode(safe)\n#pragma METAL fp contract(off)\n"
+    }
+
+    fn scalar(&self, ty: Ty) -> Option<&'static str> {
+        Some(TYPES[ty as usize]).filter(|name| !name.is_empty())
+    }
+
+    fn remedy(&self, _: Ty) -> &'static str {
+        "use f32, or run this kernel on the CPU"
+    }
+
+    fn literal(&self, ty: Ty, digits: &str) -> String {
+        match ty {
+            Ty::F32 => format!("{digits}f"),
+            Ty::F16 => format!("{digits}h"),
+            Ty::BF16 => format!("(bfloat){digits}f"),
+            Ty::U32 => format!("{digits}u"),
+            Ty::I64 => format!("{digits}L"),
+            Ty::U64 => format!("{digits}UL"),
+            _ => digits.to_string(),
+        }
+    }
+
+    fn special(&self, value: Scalar) -> String {
+        let cast = if value.ty == Ty::F32 { String::new() } else { format!("({})", TYPES[value.ty as usize]) };
+        let x = value.as_f64();
+        let name = if x.is_nan() { "NAN" } else { "INFINITY" };
+        format!("{cast}{}{name}", if x < 0.0 { "-" } else { "" })
+    }
+
+    fn bits(&self, to: &str, x: &str) -> String {
+        format!("as_type<{to}>({x})")
+    }
+
+    fn pair(&self) -> &'static str {
+        "uint2"
+    }
+
+    fn space(&self, space: Space) -> &'static str {
+        match space {
+            Space::Global(_) => "device",
+            Space::Shared | Space::Scratch => "threadgroup",
+            Space::Local => "thread",
+            Space::Constant => "constant",
+        }
+    }
+
+    fn signature(&self, d: &Description) -> String {
+        let ty = |ty: Ty| TYPES[ty as usize];
+        let mixed = d.buffers.iter().any(|b| b.written) && d.buffers.iter().any(|b| !b.written);
+        let written = if mixed { "      " } else { "" };
+        let buffers = d.buffers.iter().map(|b| {
+            let access = if b.written { written } else { " const" };
+            format!("device{access} {}* {} [[buffer({})]]", ty(b.ty), b.name, b.index)
+        });
+        let shared =
+            d.shared.iter().map(|s| format!("threadgroup {}* {} [[threadgroup({})]]", ty(s.ty), s.name, s.index));
+        let uniforms = d.uniforms.iter().map(|u| format!("constant {}& {} [[buffer({})]]", ty(u.ty), u.name, u.index));
+        let vector = ["uint", "uint2", "uint3"][d.rank.clamp(1, 3) - 1];
+        let places = d.places.iter().map(|&place| {
+            let (name, attribute) = PLACES[place as usize];
+            format!("{} {name} [[{attribute}]]", if is_vector(place) { vector } else { "uint" })
+        });
+        let params: Vec<String> = buffers.chain(shared).chain(uniforms).chain(places).collect();
+        format!("kernel void {}(\n    {}\n)", d.name, params.join(",\n    "))
+    }
+
+    fn place(&self, place: PlaceName, dimension: u8, rank: usize) -> String {
+        let name = PLACES[place as usize].0;
+        let axis = ["x", "y", "z"][dimension.min(2) as usize];
+        if rank == 1 || !is_vector(place) { name.into() } else { format!("{name}.{axis}") }
+    }
+
+    fn barrier(&self, scope: Scope, global: bool) -> String {
+        let who = if scope == Scope::Subgroup { "simdgroup" } else { "threadgroup" };
+        let device = if global { "mem_flags::mem_device | " } else { "" };
+        format!("{who}_barrier({device}mem_flags::mem_threadgroup);")
+    }
+
+    fn fence(&self, scope: Scope) -> String {
+        let scope = ["simdgroup", "threadgroup", "device"][scope as usize];
+        let flags = "mem_flags::mem_device | mem_flags::mem_threadgroup";
+        format!("atomic_thread_fence({flags}, memory_order_seq_cst, thread_scope_{scope});")
+    }
+
+    fn function(&self, operator: Operator) -> Option<&'static str> {
+        use Operator::{Abs, Cbrt, Erf, Expm1, Hypot, LeadingZeros, Ln, Ln1p, Powi, Rem, TrailingZeros};
+        match operator {
+            Ln => Some("log"),
+            Abs => Some("fabs"),
+            Rem => Some("fmod"),
+            LeadingZeros => Some("clz"),
+            TrailingZeros => Some("ctz"),
+            Cbrt | Expm1 | Ln1p | Hypot | Erf | Powi => None,
+            other => Some(other.name()),
+        }
+    }
+
+    fn has_atomic(&self, op: AtomicOp, ty: Ty) -> bool {
+        matches!(ty, Ty::I32 | Ty::U32) || ty == Ty::F32 && op == AtomicOp::Update(Operator::Add)
+    }
+
+    fn atomic(&self, name: &str, space: Space, ty: Ty, element: &str, value: Option<&str>) -> String {
+        let value = value.map_or(String::new(), |value| format!(", {value}"));
+        let pointer = format!("({} atomic_{}*)&{element}", self.space(space), TYPES[ty as usize]);
+        format!("atomic_{name}_explicit({pointer}{value}, memory_order_relaxed)")
+    }
+
+    fn compare_exchange(&self, space: Space, ty: Ty, element: &str, args: [&str; 2], helpers: &mut Helpers) -> String {
+        let (space, t) = (self.space(space), TYPES[ty as usize]);
+        let name = format!("atomic_swap_{t}_{space}");
+        let exchange =
+            "atomic_compare_exchange_weak_explicit(at, &old, value, memory_order_relaxed, memory_order_relaxed)";
+        // The weak form may fail for no reason.
+        helpers.add(&name, || {
+            format!(
+                "inline {t} {name}({space} atomic_{t}* at, {t} expected, {t} value) {{
+    {t} old = expected;
+    while (!{exchange}) {{
+        if (old != expected) break;
+    }}
+    return old;
+}}
+"
+            )
+        });
+        format!("{name}(({space} atomic_{t}*)&{element}, {}, {})", args[0], args[1])
+    }
+
+    fn together(&self, op: SubgroupOp, ty: Ty) -> Option<&'static str> {
+        let votes = matches!(op, SubgroupOp::Any | SubgroupOp::All | SubgroupOp::Ballot);
+        if !votes && matches!(ty, Ty::Bool | Ty::I64 | Ty::U64 | Ty::BF16) {
+            return None;
+        }
+        Some(match op {
+            SubgroupOp::Any => "simd_any",
+            SubgroupOp::All => "simd_all",
+            SubgroupOp::Ballot => "simd_ballot",
+            SubgroupOp::Reduce(Operator::Add) => "simd_sum",
+            SubgroupOp::Reduce(Operator::Mul) => "simd_product",
+            SubgroupOp::Reduce(Operator::Min) => "simd_min",
+            SubgroupOp::Reduce(Operator::Max) => "simd_max",
+            SubgroupOp::Reduce(Operator::And) => "simd_and",
+            SubgroupOp::Reduce(Operator::Or) => "simd_or",
+            SubgroupOp::Reduce(Operator::Xor) => "simd_xor",
+            SubgroupOp::Scan(Operator::Add) => "simd_prefix_inclusive_sum",
+            SubgroupOp::Scan(Operator::Mul) => "simd_prefix_inclusive_product",
+            SubgroupOp::Reduce(_) | SubgroupOp::Scan(_) => return None,
+            SubgroupOp::Shuffle => "simd_shuffle",
+            SubgroupOp::ShuffleXor => "simd_shuffle_xor",
+            SubgroupOp::ShuffleUp => "simd_shuffle_up",
+            SubgroupOp::ShuffleDown => "simd_shuffle_down",
+            SubgroupOp::Broadcast => "simd_broadcast_first",
+        })
+    }
+
+    fn active_lanes(&self) -> &'static str {
+        "(ulong)simd_active_threads_mask()"
+    }
+
+    fn lanes_below(&self) -> &'static str {
+        "simd_prefix_exclusive_sum(1u)"
+    }
+
+    fn is_reserved(&self, name: &str) -> bool {
+        // Vectors: float2, uint3, …
+        let vector = name.strip_suffix(['2', '3', '4']).is_some_and(|element| TYPES.contains(&element));
+        let word = RESERVED.split_whitespace().any(|word| word == name);
+        vector || word || name.contains("__") || name.starts_with("simd_")
+    }
+
+    fn machine(&self) -> Machine {
+        Machine::metal()
+    }
+
+    fn max_buffers(&self) -> usize {
+        31
+    }
+}

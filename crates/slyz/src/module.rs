@@ -1,0 +1,131 @@
+//! Modules: kernels as source files for other programs, rather than compiled and called here.
+
+use crate::compile::{Function, Signature};
+use crate::error::Error;
+use crate::trace::{self, Loc};
+use slyz_sir::back::harness::{self, ProgramError, Target, is_name};
+use slyz_sir::graph::Graph;
+use std::panic::Location;
+use std::path::Path;
+
+/// Kernels that are written out together.
+///
+/// ```
+/// use slyz::prelude::*;
+/// let mut program = Module::new();
+/// program.kernel("vec_map", |x: Arr<f32, Vector<8>>| x.map(|x| x * 2.0 + 1.0))?;
+/// program.kernel("mat_sqrt", |x: Arr<f32, Matrix<4, 4>>| x.map(|x| x.sqrt()))?;
+/// let emitted = program.emit(Target::Metal)?;
+/// assert!(emitted.file("kernels.metal").unwrap().contains("output[idx] = input[tid] * 2.0f + 1.0f;"));
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Module {
+    graphs: Vec<Graph>,
+}
+
+impl Module {
+    /// A module without kernels.
+    ///
+    /// ```
+    /// assert!(slyz::Module::new().graphs().is_empty());
+    /// ```
+    pub fn new() -> Module {
+        Module::default()
+    }
+
+    /// Traces a function and adds it as a kernel. Names are those of C: letters, digits and `_`, a letter in front.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let mut program = Module::new();
+    /// program.kernel("total", |x: Arr<f32, N>| x.sum())?;
+    /// assert!(program.kernel("total", |x: Arr<f32, N>| x.max()).is_err()); // there is one of that name
+    /// assert!(program.kernel("2nd", |x: Arr<f32, N>| x.max()).is_err()); // no name
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn kernel<Sig: Signature, F: Function<Sig>>(&mut self, name: &str, f: F) -> Result<(), Error> {
+        let at: Loc = Location::caller();
+        self.add(at, name, &mut || Sig::outs(f.run(Sig::params(at))).into_inner())
+    }
+
+    fn add(&mut self, at: Loc, name: &str, f: &mut dyn FnMut() -> Vec<trace::Out>) -> Result<(), Error> {
+        if !is_name(name) {
+            return Err(ProgramError::Name(name.to_string()).into());
+        }
+        if self.graphs.iter().any(|graph| graph.name == name) {
+            return Err(ProgramError::Twice(name.to_string()).into());
+        }
+        self.graphs.push(trace::run(at, name, f).map_err(Error::Trace)?.graph);
+        Ok(())
+    }
+
+    /// The kernels as they were traced.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// let mut program = Module::new();
+    /// program.kernel("one", || fill::<f32, Vector<8>>(1.0))?;
+    /// assert_eq!(program.graphs()[0].name, "one");
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn graphs(&self) -> &[Graph] {
+        &self.graphs
+    }
+
+    /// Writes the kernels as source files, in memory.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let mut program = Module::new();
+    /// program.kernel("precise", |x: Arr<f64, N>| x.sum())?;
+    /// let error = program.emit(Target::Metal).unwrap_err();
+    /// assert!(error.to_string().contains("Metal has no f64; use f32"));
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn emit(&self, target: Target) -> Result<Emitted, Error> {
+        Ok(Emitted(harness::emit(&self.graphs, target)?))
+    }
+}
+
+/// The source files of a [`Module`].
+///
+/// ```
+/// use slyz::prelude::*;
+/// let mut program = Module::new();
+/// program.kernel("one", || fill::<f32, Vector<8>>(1.0))?;
+/// let emitted = program.emit(Target::Metal)?;
+/// let folder = std::env::temp_dir().join(format!("slyz-emitted-{}", std::process::id()));
+/// emitted.write_to(&folder)?; // kernels.metal and harness.swift
+/// println!("cd {} && {}", folder.display(), emitted.build());
+/// # std::fs::remove_dir_all(&folder).unwrap();
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Emitted(harness::Emitted);
+
+impl Emitted {
+    /// The files.
+    pub fn files(&self) -> &[harness::File] {
+        &self.0.files
+    }
+
+    /// The text of a file.
+    pub fn file(&self, name: &str) -> Option<&str> {
+        self.0.files.iter().find(|file| file.name == name).map(|file| &file.text[..])
+    }
+
+    /// The command that builds and runs them, in their folder.
+    pub fn build(&self) -> &str {
+        &self.0.build
+    }
+
+    /// Writes all files into a folder, which is made where there is none; or, where that fails, none of them.
+    pub fn write_to(&self, folder: impl AsRef<Path>) -> Result<(), Error> {
+        let files: Vec<(&str, &str)> = self.0.files.iter().map(|file| (&file.name[..], &file.text[..])).collect();
+        Ok(slyz_run::write_files(folder.as_ref(), &files)?)
+    }
+}
