@@ -11,6 +11,7 @@ pub mod build;
 pub mod code;
 pub mod explain;
 pub mod graph;
+mod halves;
 pub mod interp;
 pub mod kernel;
 pub mod lower;

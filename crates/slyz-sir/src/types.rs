@@ -3,7 +3,7 @@
 //! A [`Scalar`] is a type and its bits. Values compare and hash by bits, so a NaN equals itself here and
 //! constants can be shared; what the operators mean by `==` is the operator table's business.
 
-use half::{bf16, f16};
+use crate::halves::{bf16_from_f32, bf16_to_f64, f16_from_f32, f16_to_f64};
 use std::fmt;
 
 /// A scalar element type.
@@ -145,8 +145,8 @@ impl Scalar {
         let bits = match ty {
             Ty::F64 => value.to_bits(),
             Ty::F32 => (value as f32).to_bits() as u64,
-            Ty::F16 => f16::from_f32(odd_f32(value)).to_bits() as u64,
-            Ty::BF16 => bf16::from_f32(odd_f32(value)).to_bits() as u64,
+            Ty::F16 => f16_from_f32(odd_f32(value)) as u64,
+            Ty::BF16 => bf16_from_f32(odd_f32(value)) as u64,
             Ty::Bool => (value != 0.0) as u64,
             _ => return Scalar { ty: Ty::F64, bits: value.to_bits() }.cast(ty),
         };
@@ -183,8 +183,8 @@ impl Scalar {
     /// The value as an `f64`: exact for every float type and for integers up to 53 bits.
     pub fn as_f64(self) -> f64 {
         match self.ty {
-            Ty::F16 => f16::from_bits(self.bits as u16).to_f64(),
-            Ty::BF16 => bf16::from_bits(self.bits as u16).to_f64(),
+            Ty::F16 => f16_to_f64(self.bits as u16),
+            Ty::BF16 => bf16_to_f64(self.bits as u16),
             Ty::F32 => f32::from_bits(self.bits as u32) as f64,
             Ty::F64 => f64::from_bits(self.bits),
             _ => self.as_int() as f64,
@@ -225,8 +225,8 @@ fn int_to_float(ty: Ty, value: i128) -> Scalar {
         Ty::F64 => (value as f64).to_bits(),
         Ty::F32 => (value as f32).to_bits() as u64,
         // A sticky low bit keeps the second rounding from being fooled by the first.
-        Ty::F16 => f16::from_f32(odd_f32(sticky_f64(value))).to_bits() as u64,
-        _ => bf16::from_f32(odd_f32(sticky_f64(value))).to_bits() as u64,
+        Ty::F16 => f16_from_f32(odd_f32(sticky_f64(value))) as u64,
+        _ => bf16_from_f32(odd_f32(sticky_f64(value))) as u64,
     };
     Scalar { ty, bits }
 }
