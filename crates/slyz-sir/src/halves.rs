@@ -52,8 +52,10 @@ mod tests {
     #[test]
     fn all_halves_are_what_the_half_crate_says() {
         for bits in 0..=u16::MAX {
-            let pairs =
-                [(f16_to_f64(bits), f16::from_bits(bits).to_f64()), (bf16_to_f64(bits), bf16::from_bits(bits).to_f64())];
+            let pairs = [
+                (f16_to_f64(bits), f16::from_bits(bits).to_f64()),
+                (bf16_to_f64(bits), bf16::from_bits(bits).to_f64()),
+            ];
             for (ours, theirs) in pairs {
                 assert!(ours.to_bits() == theirs.to_bits() || ours.is_nan() && theirs.is_nan(), "{bits:#x}");
             }
@@ -69,7 +71,10 @@ mod tests {
                 let (ours, theirs) = (f16_from_f32(x), f16::from_f32(x).to_bits());
                 assert!(ours == theirs || x.is_nan() && f16_to_f64(ours).is_nan(), "{x:e}: {ours:#x}, not {theirs:#x}");
                 let (ours, theirs) = (bf16_from_f32(x), bf16::from_f32(x).to_bits());
-                assert!(ours == theirs || x.is_nan() && bf16_to_f64(ours).is_nan(), "{x:e}: {ours:#x}, not {theirs:#x}");
+                assert!(
+                    ours == theirs || x.is_nan() && bf16_to_f64(ours).is_nan(),
+                    "{x:e}: {ours:#x}, not {theirs:#x}"
+                );
             }
         }
     }
