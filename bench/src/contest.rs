@@ -138,12 +138,15 @@ impl<'a> Contest<'a> {
         let first = self.wrongs()?;
         let repetitions = timing::repetitions(self.bench.seconds, once);
         let mut times = vec![vec![]; self.entries.len()];
-        for _ in 0..repetitions {
-            for ((_, entry), times) in self.entries.iter_mut().zip(&mut times) {
+        let mut order: Vec<usize> = (0..self.entries.len()).collect();
+        for round in 0..repetitions {
+            shuffle(&mut order, round as u64);
+            for &k in &order {
+                let entry = &mut self.entries[k].1;
                 entry.run();
                 let start = self.bench.now();
                 entry.run();
-                times.push(self.bench.now() - start);
+                times[k].push(self.bench.now() - start);
             }
         }
         let wrongs = first.into_iter().zip(self.wrongs()?).map(|(first, last)| first.or(last));
@@ -155,5 +158,16 @@ impl<'a> Contest<'a> {
     /// What is wrong with the answer of each.
     fn wrongs(&self) -> Result<Vec<Option<String>>, Failure> {
         self.entries.iter().map(|(_, entry)| Ok(self.expected.check(&entry.answer()?).err())).collect()
+    }
+}
+
+/// Another order each round: who comes behind a contestant that uses one core finds the other asleep.
+fn shuffle(order: &mut [usize], round: u64) {
+    let mut state = round.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    for k in (1..order.len()).rev() {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        order.swap(k, (state >> 33) as usize % (k + 1));
     }
 }

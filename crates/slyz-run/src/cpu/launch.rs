@@ -14,7 +14,7 @@ const ALONE: u64 = 1 << 15;
 /// What a task should have at least, where it can.
 const GRAIN: u64 = 1 << 16;
 /// Many more tasks than threads, so that nobody waits long for the slowest: a core may be taken away for a while.
-const TASKS_PER_THREAD: u64 = 32;
+const TASKS_PER_THREAD: u64 = 64;
 /// Scratch memories start on cache lines.
 const LINE: usize = 64;
 
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(tasks(1 << 30, 1, 8), 1);
         assert_eq!(tasks(1 << 15, 100, 8), 2);
         assert_eq!(tasks(1 << 19, 100, 8), 8);
-        assert_eq!(tasks(1 << 30, 1000, 8), 256);
+        assert_eq!(tasks(1 << 30, 1000, 8), 512);
         assert_eq!(tasks(1 << 30, 20, 8), 20);
     }
 }
