@@ -10,7 +10,7 @@ use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
 
 /// Below this much work, in elements streamed, a launch stays on the calling thread.
-const ALONE: u64 = 1 << 15;
+const ALONE: u64 = 1 << 17;
 /// What a task should have at least, where it can.
 const GRAIN: u64 = 1 << 16;
 /// Many more tasks than threads, so that nobody waits long for the slowest: a core may be taken away for a while.
@@ -134,7 +134,8 @@ mod tests {
         assert_eq!(tasks(100, 100, 8), 1);
         assert_eq!(tasks(1 << 30, 100, 1), 1);
         assert_eq!(tasks(1 << 30, 1, 8), 1);
-        assert_eq!(tasks(1 << 15, 100, 8), 2);
+        assert_eq!(tasks(1 << 16, 100, 8), 1);
+        assert_eq!(tasks(1 << 17, 100, 8), 2);
         assert_eq!(tasks(1 << 19, 100, 8), 8);
         assert_eq!(tasks(1 << 30, 1000, 8), 512);
         assert_eq!(tasks(1 << 30, 20, 8), 20);

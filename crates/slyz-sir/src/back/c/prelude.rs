@@ -108,12 +108,15 @@ impl Prelude {
                 if let Some(rule) = line.strip_prefix("//:") {
                     choices = multiply(&choices, rule);
                 } else if template.is_empty() && line.starts_with("//") {
-                    comment += &format!("{line}\n");
+                    comment.push_str(line);
+                    comment.push('\n');
                 } else {
-                    template += &format!("{line}\n");
+                    template.push_str(line);
+                    template.push('\n');
                 }
             }
             let names = definitions(&template);
+            prelude.defined.reserve(names.len() * choices.len());
             for choice in choices.into_iter().filter(|_| !template.trim().is_empty()) {
                 for (name, function) in &names {
                     let name = replace(name, &choice);
@@ -161,11 +164,24 @@ fn multiply(choices: &[Choice], rule: &str) -> Vec<Choice> {
     choices.iter().flat_map(|choice| alternatives.iter().map(|more| [&choice[..], more].concat())).collect()
 }
 
-/// The template with `$NAME` replaced; longer names first, as one may begin another.
+/// The template with `$NAME` replaced, the longest name that fits, as one may begin another.
 fn replace(template: &str, choice: &Choice) -> String {
-    let mut sorted: Vec<&(String, String)> = choice.iter().collect();
-    sorted.sort_by_key(|(variable, _)| std::cmp::Reverse(variable.len()));
-    sorted.iter().fold(template.to_string(), |text, (variable, word)| text.replace(&format!("${variable}"), word))
+    let mut pieces = template.split('$');
+    let mut text = pieces.next().unwrap_or_default().to_string();
+    for piece in pieces {
+        let fits = choice.iter().filter(|(variable, _)| piece.starts_with(variable.as_str()));
+        match fits.max_by_key(|(variable, _)| variable.len()) {
+            Some((variable, word)) => {
+                text.push_str(word);
+                text.push_str(&piece[variable.len()..]);
+            }
+            None => {
+                text.push('$');
+                text.push_str(piece);
+            }
+        }
+    }
+    text
 }
 
 /// The names that a template defines at its top level, variables in them, and whether they are functions.
