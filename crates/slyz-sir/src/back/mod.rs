@@ -1,3 +1,5 @@
-//! Backends: kernels as text for compilers.
+//! Backends: kernels as text for compilers, and as modules for the drivers of GPUs.
 
 pub mod c;
+#[cfg(feature = "naga")]
+pub mod naga;
