@@ -23,9 +23,13 @@ mod device;
 mod error;
 pub mod hash;
 mod interpreter;
+#[cfg(any(feature = "cpu", feature = "wgpu"))]
+mod memo;
 mod pool;
 mod signature;
 mod warn;
+#[cfg(feature = "wgpu")]
+pub mod wgpu;
 
 pub use argument::{Argument, ArrayData, Output};
 pub use buffer::Buffer;
