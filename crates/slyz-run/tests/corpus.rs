@@ -119,6 +119,8 @@ fn check_graph(graph: &Graph, case: &Case, roads: &[Road]) -> Vec<String> {
     for road in roads {
         let missing = MISSING.iter().find(|(name, on, _)| (*name, *on) == (case.name.as_str(), road.name));
         match (road.run)(graph, &sizes, &case.args) {
+            // What a poor GPU lacks it must name.
+            Err(error) if road.name == devices::PLAIN && error.contains("(wgpu feature SHADER_") => {}
             Err(error) if missing.is_some_and(|(_, _, why)| error.contains(why)) => {}
             Ok(_) if missing.is_some() => wrong.push(format!("{}: works now; take it off the list", road.name)),
             Err(error) => wrong.push(format!("{}: {error}", road.name)),

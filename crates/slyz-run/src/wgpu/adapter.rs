@@ -60,7 +60,7 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    pub(super) fn new(wish: Option<&str>) -> Result<Opened, Error> {
+    pub(super) fn new(wish: Option<&str>, plain: bool) -> Result<Opened, Error> {
         let all = all();
         let named = |adapter: &&Adapter| {
             let name = adapter.get_info().name.to_lowercase();
@@ -73,7 +73,11 @@ impl Opened {
                 _ => "no driver offers one".to_string(),
             },
         })?;
-        let wanted = Features::SHADER_INT64 | Features::SHADER_F64 | Features::SHADER_INT64_ATOMIC_ALL_OPS;
+        let wanted = if plain {
+            Features::empty()
+        } else {
+            Features::SHADER_INT64 | Features::SHADER_F64 | Features::SHADER_INT64_ATOMIC_ALL_OPS
+        };
         let (features, limits) = (adapter.features() & wanted, adapter.limits());
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("slyz"),

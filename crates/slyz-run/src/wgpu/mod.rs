@@ -50,6 +50,7 @@ pub fn adapters() -> Vec<AdapterSummary> {
 /// The wgpu device.
 pub struct Wgpu {
     wish: Option<String>,
+    plain: bool,
     opened: Mutex<Option<Arc<Opened>>>,
     memo: Memo<dyn Executable>,
 }
@@ -62,7 +63,13 @@ impl Wgpu {
     /// which takes the wish from the environment variable `SLYZ_ADAPTER`.
     pub fn new(wish: Option<&str>) -> Wgpu {
         let wish = wish.filter(|wish| !wish.is_empty()).map(String::from);
-        Wgpu { wish, opened: Mutex::default(), memo: Memo::new(KEPT_GRAPHS) }
+        Wgpu { wish, plain: false, opened: Mutex::default(), memo: Memo::new(KEPT_GRAPHS) }
+    }
+
+    /// The same, but the adapter's optional features are left alone, as if it were a GPU that has none: positions are 32-bit
+    /// numbers, and 64-bit types an error.
+    pub fn plain(wish: Option<&str>) -> Wgpu {
+        Wgpu { plain: true, ..Wgpu::new(wish) }
     }
 
     /// The GPU, opened at the first use. A failure is not kept: a driver may be installed later.
@@ -72,7 +79,7 @@ impl Wgpu {
             opened.alive()?;
             return Ok(opened.clone());
         }
-        Ok(slot.insert(Arc::new(Opened::new(self.wish.as_deref())?)).clone())
+        Ok(slot.insert(Arc::new(Opened::new(self.wish.as_deref(), self.plain)?)).clone())
     }
 }
 
