@@ -1,4 +1,6 @@
 //! Trigonometry and its inverses, in `f32`.
+// Coefficients and first words of constants are near the constants, and not all of them are the nearest number.
+#![allow(clippy::approx_constant)]
 
 use super::sheet::E;
 use crate::ops::Operator;
