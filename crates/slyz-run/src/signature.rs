@@ -170,7 +170,7 @@ pub(crate) fn read_scalars(ty: Ty, bytes: &[u8]) -> impl Iterator<Item = Scalar>
 }
 
 // Devices that launch use all of it; the interpreter alone does not.
-#[cfg_attr(not(any(feature = "cpu", feature = "wgpu")), allow(dead_code))]
+#[cfg_attr(not(feature = "cpu"), allow(dead_code))]
 impl Sizes<'_> {
     /// The value of a size.
     pub(crate) fn eval(&self, size: &Size) -> Result<u64, Error> {
