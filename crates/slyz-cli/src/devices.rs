@@ -16,6 +16,7 @@ pub fn run(out: &mut dyn Write) -> anyhow::Result<()> {
         let mark = if name == chosen.name() { '*' } else { ' ' };
         writeln!(out, "{mark} {name:<width$}  {text}")?;
     }
+    adapters(out)?;
     let config = CpuConfig::from_env();
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
     writeln!(out)?;
@@ -26,6 +27,36 @@ pub fn run(out: &mut dyn Write) -> anyhow::Result<()> {
     let pool = slyz_run::pool_stats();
     let (kept, live) = (size(pool.kept_bytes as u64), size(pool.live_bytes as u64));
     writeln!(out, "pool      {kept} kept, {live} in use by this process; SLYZ_POOL_MB bounds what is kept")?;
+    Ok(())
+}
+
+/// The GPUs that the wgpu device can choose from, best first.
+#[cfg(feature = "wgpu")]
+fn adapters(out: &mut dyn Write) -> anyhow::Result<()> {
+    let found = slyz_run::wgpu::adapters();
+    writeln!(out)?;
+    if found.is_empty() {
+        writeln!(out, "adapters  none; install a driver for Vulkan, Metal or DirectX 12")?;
+    }
+    for (k, adapter) in found.iter().enumerate() {
+        let title = if k == 0 { "adapters" } else { "" };
+        let kind = if adapter.software { ", in software" } else { "" };
+        let (bound, types) = (size(adapter.binding_bytes), adapter.types.join(" "));
+        let (name, backend, threads) = (&adapter.name, &adapter.backend, adapter.threads);
+        writeln!(
+            out,
+            "{title:<8}  {name} ({backend}{kind}), arrays up to {bound}, {threads} threads a block, {types}"
+        )?;
+    }
+    writeln!(
+        out,
+        "          SLYZ_ADAPTER names one by a part of its name; SLYZ_GPU_POOL_MB bounds the memory kept there"
+    )?;
+    Ok(())
+}
+
+#[cfg(not(feature = "wgpu"))]
+fn adapters(_: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 

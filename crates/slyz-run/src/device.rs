@@ -44,6 +44,9 @@ pub fn devices() -> Vec<Arc<dyn Device>> {
         vec![
             #[cfg(feature = "cpu")]
             Arc::new(crate::cpu::Cpu::new(crate::cpu::CpuConfig::from_env())),
+            // Behind the CPU while results go back and forth in every call; named, it is used.
+            #[cfg(feature = "wgpu")]
+            Arc::new(crate::wgpu::Wgpu::new(std::env::var("SLYZ_ADAPTER").ok().as_deref())),
             Arc::new(Interpreter),
         ]
     };

@@ -134,6 +134,35 @@ pub enum Error {
         /// The rule.
         why: String,
     },
+    /// A kernel cannot be written for the adapter.
+    #[cfg(feature = "wgpu")]
+    #[error("the graph cannot be compiled for the GPU: {0}")]
+    Shader(#[from] slyz_sir::back::naga::EmitError),
+    /// No adapter does what is asked.
+    #[cfg(feature = "wgpu")]
+    #[error(
+        "no GPU adapter: {why}. Install a driver for Vulkan, Metal or DirectX 12 (mesa-vulkan-drivers and libvulkan1 have one without a GPU), or use the device \"cpu\""
+    )]
+    NoAdapter {
+        /// What was found instead.
+        why: String,
+    },
+    /// The GPU stopped working: it was reset, unplugged, or its driver gave up.
+    #[cfg(feature = "wgpu")]
+    #[error("the GPU was lost: {why}. Start the program again, or use the device \"cpu\"")]
+    DeviceLost {
+        /// What the driver said.
+        why: String,
+    },
+    /// The driver refused something that should be right.
+    #[cfg(feature = "wgpu")]
+    #[error("the GPU driver refused {what}: {why}. Update the driver, or use the device \"cpu\"")]
+    Driver {
+        /// What was asked of it.
+        what: String,
+        /// What it said.
+        why: String,
+    },
     /// The interpreter has no answer.
     #[error("the interpreter: {0}")]
     Interpreter(#[from] InterpError),

@@ -1,8 +1,8 @@
 //! Devices: what compiles a SIR graph and runs it on data.
 //!
 //! A [`Device`] turns a graph into an [`Executable`], which is called with [`Argument`]s and gives [`Output`]s.
-//! Two devices exist: `cpu` builds the generated C with the system's compiler and keeps what it built in memory
-//! and on disk; `interpreter` runs the meaning of SIR itself, slowly, and is there on every machine.
+//! `cpu` builds the generated C with the system's compiler and keeps what it built in memory and on disk; `wgpu`, a cargo
+//! feature, has the drivers of GPUs compile naga modules; `interpreter` runs the meaning of SIR itself, slowly, and is there on every machine.
 //!
 //! This crate decides nothing about programs: passes, lowerings and source code are `slyz-sir`'s. It is the only
 //! crate with `unsafe`, because generated code is loaded, and memory lent to it, here.
@@ -24,9 +24,13 @@ mod error;
 mod files;
 pub mod hash;
 mod interpreter;
+#[cfg(any(feature = "cpu", feature = "wgpu"))]
+mod memo;
 mod pool;
 mod signature;
 mod warn;
+#[cfg(feature = "wgpu")]
+pub mod wgpu;
 
 pub use argument::{Argument, ArrayData, Output};
 pub use buffer::Buffer;

@@ -83,6 +83,23 @@ impl Entry {
         }
     }
 
+    /// Is it exact only where products neither overflow nor vanish?
+    #[cfg(feature = "wgpu")]
+    fn is_fma(self) -> bool {
+        matches!(self, Entry::Apply(Operator::Fma))
+    }
+
+    /// Does it need more than arithmetic?
+    #[cfg(feature = "wgpu")]
+    fn is_mathematics(self) -> bool {
+        match self {
+            Entry::Cast(_) | Entry::Bitcast(_) => false,
+            // `fma` is exact unless the product overflows or vanishes, where it rounds twice.
+            Entry::Apply(Operator::Rem | Operator::Fma) => true,
+            Entry::Apply(operator) => operator.row().cost >= 14,
+        }
+    }
+
     fn name(self, ty: Ty) -> String {
         match self {
             Entry::Cast(to) => format!("cast {ty} to {to}"),
@@ -327,20 +344,28 @@ fn compare(entry: Entry, ty: Ty, how: &str, rows: &[Row], found: &dyn Fn(usize) 
 fn arrays_agree(device: &dyn Device, how: &str, types: &[Ty]) {
     let mut wrong = vec![];
     for &ty in types {
-        let (entries, rows) = (Entry::all(ty), rows(ty, 3000));
+        wrong.extend(differences(device, how, ty, &Entry::all(ty)));
+    }
+    report(&wrong);
+}
+
+fn differences(device: &dyn Device, how: &str, ty: Ty, entries: &[Entry]) -> Vec<Wrong> {
+    let mut wrong = vec![];
+    {
+        let rows = rows(ty, 3000);
         let column = |k: usize| {
             let data = rows.iter().map(|row: &Row| row[k].bits).collect();
             Value::Array(Array { ty: rows[0][k].ty, shape: vec![rows.len() as u64], data })
         };
         let args = [0, 1, 2, 3, 4].map(column);
-        let found = devices::run(device, &over_arrays(ty, &entries), &[Some(rows.len() as u64)], &args);
+        let found = devices::run(device, &over_arrays(ty, entries), &[Some(rows.len() as u64)], &args);
         let found = found.unwrap_or_else(|error| panic!("{ty}, {how}: {error}"));
         for (entry, found) in entries.iter().zip(&found) {
             let Array { ty: to, data, .. } = devices::as_array(found);
             wrong.extend(compare(*entry, ty, how, &rows, &|n| Scalar { ty: to, bits: data[n] }));
         }
     }
-    report(&wrong);
+    wrong
 }
 
 fn report(wrong: &[Wrong]) {
@@ -393,6 +418,36 @@ fn metal_kernels() {
         for (entry, found) in entries.iter().zip(&found) {
             let Array { ty: to, data, .. } = devices::as_array(found);
             wrong.extend(compare(*entry, *ty, "Metal", &rows, &|n| Scalar { ty: to, bits: data[n] }));
+        }
+    }
+    report(&wrong);
+}
+
+/// On GPUs `f64` has arithmetic only.
+#[cfg(feature = "wgpu")]
+#[test]
+fn on_gpus() {
+    let mut wrong = vec![];
+    for (name, device) in devices::gpus() {
+        let types: Vec<Ty> = match std::env::var("SLYZ_TYPE") {
+            Ok(name) => Ty::from_name(&name).into_iter().collect(),
+            Err(_) => Ty::ALL.to_vec(),
+        };
+        for ty in types {
+            // A kernel of few results: GPUs bind few buffers.
+            let entries = Entry::all(ty);
+            let plain = name == devices::PLAIN;
+            let wide = |ty: Ty| ty.bits() == 64;
+            if plain && wide(ty) {
+                continue;
+            }
+            let exact = |e: &Entry| {
+                if plain { !wide(e.result(ty)) && !e.is_fma() } else { ty != Ty::F64 || !e.is_mathematics() }
+            };
+            let wanted: Vec<Entry> = entries.into_iter().filter(exact).collect();
+            for some in wanted.chunks(8) {
+                wrong.extend(differences(&*device, name, ty, some));
+            }
         }
     }
     report(&wrong);

@@ -9,6 +9,7 @@
 pub mod back;
 pub mod build;
 pub mod code;
+pub mod expand;
 pub mod explain;
 pub mod graph;
 mod halves;

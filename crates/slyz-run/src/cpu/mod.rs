@@ -13,14 +13,13 @@ mod cost;
 mod disk;
 mod launch;
 mod library;
-mod memo;
 mod run;
 mod toolchain;
 
 pub use config::CpuConfig;
 
+use crate::memo::Memo;
 use crate::{Device, Error, Executable, Interpreter, hash, warn};
-use memo::Memo;
 use slyz_sir::back::c::EmitError;
 use slyz_sir::graph::Graph;
 use slyz_sir::kernel::Plan;

@@ -28,6 +28,19 @@ pub fn wide() -> Cpu {
     unsafe { Cpu::with_backend(config(), Backend { lower, emit }) }
 }
 
+/// A GPU without optional features.
+pub const PLAIN: &str = "wgpu without features";
+
+/// The GPUs of this build. One that is built in but does not open fails the tests that use it.
+pub fn gpus() -> Vec<(&'static str, Box<dyn Device>)> {
+    vec![
+        #[cfg(feature = "wgpu")]
+        ("wgpu", Box::new(slyz_run::wgpu::Wgpu::new(std::env::var("SLYZ_ADAPTER").ok().as_deref()))),
+        #[cfg(feature = "wgpu")]
+        (PLAIN, Box::new(slyz_run::wgpu::Wgpu::plain(std::env::var("SLYZ_ADAPTER").ok().as_deref()))),
+    ]
+}
+
 /// Compiles and runs a graph; a scalar comes back as an array of no axes.
 pub fn run(device: &dyn Device, graph: &Graph, sizes: &[Option<u64>], args: &[Value]) -> Result<Vec<Value>, String> {
     let executable = device.compile(graph).map_err(|error| error.to_string())?;

@@ -1,0 +1,150 @@
+//! Finding an adapter and opening it.
+
+use super::AdapterSummary;
+use super::memory::Memory;
+use super::wait::wait;
+use crate::{Error, warn};
+use slyz_sir::back::naga::Target;
+use slyz_sir::lower::gpu::Machine;
+use std::sync::{Arc, OnceLock};
+use wgpu::{Adapter, DeviceType, ErrorFilter, Features, Limits};
+
+/// Every adapter that can run kernels, best first.
+pub(super) fn all() -> Vec<Adapter> {
+    if wgpu::Instance::enabled_backend_features().is_empty() {
+        return vec![];
+    }
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    // Validation layers are for people who debug wgpu.
+    descriptor.flags = wgpu::InstanceFlags::empty();
+    let instance = wgpu::Instance::new(descriptor);
+    let mut all = wait(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
+    all.retain(|a| a.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS));
+    all.sort_by_key(|adapter| rank(adapter.get_info().device_type));
+    all
+}
+
+fn rank(kind: DeviceType) -> u8 {
+    match kind {
+        DeviceType::DiscreteGpu => 0,
+        DeviceType::IntegratedGpu => 1,
+        DeviceType::VirtualGpu => 2,
+        DeviceType::Other => 3,
+        DeviceType::Cpu => 4,
+    }
+}
+
+pub(super) fn summary(adapter: &Adapter) -> AdapterSummary {
+    let (info, limits, features) = (adapter.get_info(), adapter.limits(), adapter.features());
+    let has = [(Features::SHADER_INT64, "i64"), (Features::SHADER_F64, "f64"), (Features::SHADER_F16, "f16")];
+    AdapterSummary {
+        name: info.name,
+        backend: info.backend.to_string(),
+        software: info.device_type == DeviceType::Cpu,
+        binding_bytes: limits.max_storage_buffer_binding_size,
+        threads: limits.max_compute_invocations_per_workgroup,
+        types: has.into_iter().filter(|(feature, _)| features.contains(*feature)).map(|(_, name)| name).collect(),
+    }
+}
+
+/// An adapter at work.
+pub(super) struct Opened {
+    pub(super) device: wgpu::Device,
+    pub(super) queue: wgpu::Queue,
+    pub(super) limits: Limits,
+    pub(super) target: Target,
+    pub(super) machine: Machine,
+    pub(super) memory: Memory,
+    summary: AdapterSummary,
+    lost: Arc<OnceLock<String>>,
+}
+
+impl Opened {
+    pub(super) fn new(wish: Option<&str>, plain: bool) -> Result<Opened, Error> {
+        let all = all();
+        let named = |adapter: &&Adapter| {
+            let name = adapter.get_info().name.to_lowercase();
+            wish.is_none_or(|wish| name.contains(&wish.to_lowercase()))
+        };
+        let names = || all.iter().map(|a| a.get_info().name).collect::<Vec<_>>().join(", ");
+        let adapter = all.iter().find(named).ok_or_else(|| Error::NoAdapter {
+            why: match (wish, all.is_empty()) {
+                (Some(wish), false) => format!("none has \"{wish}\" in its name; there are: {}", names()),
+                _ => "no driver offers one".to_string(),
+            },
+        })?;
+        let wanted = if plain {
+            Features::empty()
+        } else {
+            Features::SHADER_INT64 | Features::SHADER_F64 | Features::SHADER_INT64_ATOMIC_ALL_OPS
+        };
+        let (features, limits) = (adapter.features() & wanted, adapter.limits());
+        let descriptor = wgpu::DeviceDescriptor {
+            label: Some("slyz"),
+            required_features: features,
+            required_limits: limits.clone(),
+            ..Default::default()
+        };
+        let (device, queue) = wait(adapter.request_device(&descriptor))
+            .map_err(|error| Error::NoAdapter { why: format!("{} does not open: {error}", adapter.get_info().name) })?;
+        let lost = Arc::new(OnceLock::new());
+        let note = lost.clone();
+        device.set_device_lost_callback(move |reason, why| {
+            // Dropping the device is no accident.
+            if reason != wgpu::DeviceLostReason::Destroyed {
+                let _ = note.set(why);
+            }
+        });
+        device.on_uncaptured_error(Arc::new(|error: wgpu::Error| {
+            warn::warn_once("wgpu", &format!("the GPU driver reports: {error}"));
+        }));
+        let int64 = features.contains(Features::SHADER_INT64);
+        let atomic64 = int64 && features.contains(Features::SHADER_INT64_ATOMIC_ALL_OPS);
+        let float64 = features.contains(Features::SHADER_F64);
+        let target = Target { int64, atomic64, float64, subgroups: false, fused: false, reassociates: true };
+        let machine = Machine {
+            max_threads: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
+            subgroup: None,
+            shared_bytes: limits.max_compute_workgroup_storage_size.into(),
+            max_blocks: [limits.max_compute_workgroups_per_dimension.into(); 3],
+            atomic_bits: if atomic64 { 64 } else { 32 },
+            max_positions: if int64 { 1 << 39 } else { 1 << 30 },
+        };
+        let memory = Memory::new(&limits);
+        Ok(Opened { device, queue, limits, target, machine, memory, summary: summary(adapter), lost })
+    }
+
+    pub(super) fn describe(&self) -> String {
+        let AdapterSummary { name, backend, software, binding_bytes, threads, types } = &self.summary;
+        let kind = if *software { ", in software" } else { "" };
+        let types = if types.is_empty() { String::new() } else { format!(", {}", types.join(" ")) };
+        format!("{name} ({backend}{kind}), arrays up to {} MiB, {threads} threads a block{types}", binding_bytes >> 20)
+    }
+
+    /// An error once the driver has given up.
+    pub(super) fn alive(&self) -> Result<(), Error> {
+        match self.lost.get() {
+            Some(why) => Err(Error::DeviceLost { why: why.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Does something that the driver may refuse. Errors are those of this thread.
+    pub(super) fn guarded<T>(&self, what: &str, bytes: u64, act: impl FnOnce() -> T) -> Result<T, Error> {
+        let scopes = [ErrorFilter::OutOfMemory, ErrorFilter::Validation, ErrorFilter::Internal]
+            .map(|filter| self.device.push_error_scope(filter));
+        let value = act();
+        let mut found = None;
+        for scope in scopes.into_iter().rev() {
+            found = wait(scope.pop()).or(found);
+        }
+        self.alive()?;
+        match found {
+            None => Ok(value),
+            Some(wgpu::Error::OutOfMemory { .. }) => Err(Error::OutOfMemory { what: what.to_string(), bytes }),
+            Some(wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. }) => {
+                Err(Error::Driver { what: what.to_string(), why: description })
+            }
+        }
+    }
+}

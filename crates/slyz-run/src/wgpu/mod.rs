@@ -1,0 +1,104 @@
+//! The wgpu device: any GPU behind Vulkan, Metal or DirectX 12.
+//!
+//! ```text
+//! graph ── optimize, lower for the adapter ──> plan ── emit ──> naga modules ── driver ──> pipelines ── run ──> results
+//! ```
+//!
+//! Compiled graphs are kept in memory by structural hash. Nothing is asked of a driver before the first graph is compiled or
+//! the device is described, and a machine without one gives a typed error then. Data goes to the GPU and comes back in every
+//! call.
+//!
+//! What it does not do: keep tensors on the GPU between calls, split arrays that are larger than a binding, or measure.
+
+mod adapter;
+mod memory;
+mod run;
+mod wait;
+
+use crate::memo::Memo;
+use crate::{Device, Error, Executable, hash};
+use adapter::Opened;
+use slyz_sir::graph::Graph;
+use slyz_sir::verify;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Compiled graphs that are kept when nobody uses them.
+const KEPT_GRAPHS: usize = 256;
+
+/// An adapter of this machine, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdapterSummary {
+    /// The name that the driver gives.
+    pub name: String,
+    /// `vulkan`, `metal`, `dx12`.
+    pub backend: String,
+    /// It runs on the CPU (lavapipe, SwiftShader, WARP).
+    pub software: bool,
+    /// The largest array that a kernel can see.
+    pub binding_bytes: u64,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Types that it has besides 32-bit ones.
+    pub types: Vec<&'static str>,
+}
+
+/// Every adapter that can run kernels, best first.
+pub fn adapters() -> Vec<AdapterSummary> {
+    adapter::all().iter().map(adapter::summary).collect()
+}
+
+/// The wgpu device.
+pub struct Wgpu {
+    wish: Option<String>,
+    plain: bool,
+    opened: Mutex<Option<Arc<Opened>>>,
+    memo: Memo<dyn Executable>,
+}
+
+impl Wgpu {
+    /// The device's name.
+    pub const NAME: &'static str = "wgpu";
+
+    /// A device on the best adapter, or on the best one with that in its name. Programs share the one of [`crate::device`],
+    /// which takes the wish from the environment variable `SLYZ_ADAPTER`.
+    pub fn new(wish: Option<&str>) -> Wgpu {
+        let wish = wish.filter(|wish| !wish.is_empty()).map(String::from);
+        Wgpu { wish, plain: false, opened: Mutex::default(), memo: Memo::new(KEPT_GRAPHS) }
+    }
+
+    /// The same, but the adapter's optional features are left alone, as if it were a GPU that has none: positions are 32-bit
+    /// numbers, and 64-bit types an error.
+    pub fn plain(wish: Option<&str>) -> Wgpu {
+        Wgpu { plain: true, ..Wgpu::new(wish) }
+    }
+
+    /// The GPU, opened at the first use. A failure is not kept: a driver may be installed later.
+    fn opened(&self) -> Result<Arc<Opened>, Error> {
+        let mut slot = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(opened) = &*slot {
+            opened.alive()?;
+            return Ok(opened.clone());
+        }
+        Ok(slot.insert(Arc::new(Opened::new(self.wish.as_deref(), self.plain)?)).clone())
+    }
+}
+
+impl Device for Wgpu {
+    fn name(&self) -> &str {
+        Wgpu::NAME
+    }
+
+    fn describe(&self) -> String {
+        match self.opened() {
+            Ok(opened) => format!("wgpu: {}", opened.describe()),
+            Err(error) => format!("wgpu: not usable here: {error}"),
+        }
+    }
+
+    fn compile(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
+        self.memo.get(hash::structural(graph), || {
+            verify::graph(graph)?;
+            Ok(Arc::new(run::WgpuExecutable::new(graph, self.opened()?)?))
+        })
+    }
+}

@@ -1,0 +1,125 @@
+//! The wgpu device beyond the corpus: edges of sizes, threads, errors. It needs an adapter; lavapipe will do.
+#![cfg(feature = "wgpu")]
+
+use slyz_run::wgpu::Wgpu;
+use slyz_run::{Argument, Device, Error};
+use slyz_sir::text::parse_graph;
+use slyz_sir::types::{Scalar, Ty};
+
+const SAXPY: &str = "graph saxpy<N>(%a: f32, %x: f32[N], %y: f32[N]) -> (f32[N], f32) {
+  %zero: f32 = const 0.0
+  %v: f32[N] = tabulate [N] |%i: i64| { %p: f32 = at %x[%i]  %q: f32 = at %y[%i]  %s: f32 = mul %a, %p  %t: f32 = add %s, %q  yield %t }
+  %m: f32 = fold [N] |%i: i64| { %p: f32 = at %x[%i]  yield %p } with commutative (%zero) |%p: f32, %q: f32| { %r: f32 = add %p, %q  yield %r }
+  return %v, %m }";
+
+fn saxpy(device: &dyn Device, n: usize, a: f32) -> (Vec<f32>, f32) {
+    let executable = device.compile(&parse_graph(SAXPY).expect("text of a graph")).expect("it compiles");
+    let (x, y): (Vec<f32>, Vec<f32>) = (0..n).map(|i| ((i % 7) as f32, (i % 5) as f32)).unzip();
+    let shape = [n as u64];
+    let args =
+        [Argument::Scalar(Scalar::f32(a)), Argument::host(Ty::F32, &shape, &x), Argument::host(Ty::F32, &shape, &y)];
+    let out = executable.run(&[Some(n as u64)], &args).unwrap_or_else(|error| panic!("{n}: {error}"));
+    (out[0].data.as_slice::<f32>().expect("floats").to_vec(), out[1].data.as_slice::<f32>().expect("a float")[0])
+}
+
+fn expected(n: usize, a: f32) -> (Vec<f32>, f32) {
+    let all = (0..n).map(|i| a * (i % 7) as f32 + (i % 5) as f32).collect();
+    (all, (0..n).map(|i| (i % 7) as f32).sum())
+}
+
+#[test]
+fn lengths_around_every_edge() {
+    let device = Wgpu::new(None);
+    for n in [0, 1, 2, 3, 4, 5, 31, 32, 33, 255, 256, 257, 16_383, 16_384, 16_385, 100_003] {
+        assert_eq!(saxpy(&device, n, 3.0), expected(n, 3.0), "{n}");
+    }
+}
+
+/// More blocks than a grid has.
+#[test]
+fn past_the_limit_of_a_grid() {
+    let n = 65_535 * 256 + 3;
+    let device = Wgpu::new(None);
+    let (found, _) = saxpy(&device, n, 0.5);
+    assert!(found.iter().enumerate().all(|(i, &x)| x == 0.5 * (i % 7) as f32 + (i % 5) as f32));
+}
+
+#[test]
+fn many_threads() {
+    let device = Wgpu::new(None);
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let device = &device;
+            scope.spawn(move || {
+                for turn in 0..5 {
+                    let (n, a) = (1000 * thread + turn, (thread * 10 + turn) as f32);
+                    assert_eq!(saxpy(device, n, a), expected(n, a));
+                }
+            });
+        }
+    });
+}
+
+/// Neighbours in a word are written by different threads, and by a last, incomplete word.
+#[test]
+fn small_elements_share_words() {
+    let text = "graph small<N>(%x: u8[N]) -> (u8[N], bool[N], i16[N]) {
+      %k: u8 = const 100
+      %a: u8[N], %b: bool[N], %c: i16[N] = tabulate [N] |%i: i64| { %p: u8 = at %x[%i]  %q: u8 = add %p, %k  %r: bool = gt %p, %k  %s: i16 = cast %p  %t: i16 = neg %s  yield %q, %r, %t }
+      return %a, %b, %c }";
+    let device = Wgpu::new(None);
+    let executable = device.compile(&parse_graph(text).expect("text of a graph")).expect("it compiles");
+    // The second round finds what the first has left in its buffers.
+    for n in [1usize, 2, 3, 5, 255, 1001, 3, 1001] {
+        let x: Vec<u8> = (0..n).map(|i| (i * 37 % 256) as u8).collect();
+        let out = executable.run(&[Some(n as u64)], &[Argument::host(Ty::U8, &[n as u64], &x)]).expect("a result");
+        let added: Vec<u8> = x.iter().map(|x| x.wrapping_add(100)).collect();
+        let large: Vec<u8> = x.iter().map(|&x| u8::from(x > 100)).collect();
+        let negative: Vec<i16> = x.iter().map(|&x| -i16::from(x)).collect();
+        assert_eq!(out[0].data.bytes(), added, "{n}");
+        assert_eq!(out[1].data.bytes(), large, "{n}");
+        assert_eq!(out[2].data.as_slice::<i16>(), Some(&negative[..]), "{n}");
+    }
+}
+
+#[test]
+fn empty_in_every_direction() {
+    let text = "graph outer<N, M>(%x: f32[N], %y: f32[M]) -> (f32[N, M], f32[N]) {
+      %zero: f32 = const 0.0
+      %a: f32[N, M] = tabulate [N, M] |%i: i64, %j: i64| { %p: f32 = at %x[%i]  %q: f32 = at %y[%j]  %r: f32 = mul %p, %q  yield %r }
+      %b: f32[N] = tabulate [N] |%i: i64| { %s: f32 = fold [M] |%j: i64| { %q: f32 = at %y[%j]  yield %q } with commutative (%zero) |%p: f32, %q: f32| { %r: f32 = add %p, %q  yield %r }  yield %s }
+      return %a, %b }";
+    let device = Wgpu::new(None);
+    let executable = device.compile(&parse_graph(text).expect("text of a graph")).expect("it compiles");
+    for (n, m) in [(0, 0), (0, 3), (3, 0), (1, 1), (2, 3)] {
+        let (x, y) = (vec![2.0f32; n], vec![3.0f32; m]);
+        let args = [Argument::host(Ty::F32, &[n as u64], &x), Argument::host(Ty::F32, &[m as u64], &y)];
+        let out = executable.run(&[Some(n as u64), Some(m as u64)], &args).expect("a result");
+        assert_eq!(out[0].data.as_slice::<f32>(), Some(&vec![6.0; n * m][..]));
+        assert_eq!(out[1].data.as_slice::<f32>(), Some(&vec![3.0 * m as f32; n][..]));
+    }
+}
+
+/// Too large for a binding or for the memory: an error, and the device goes on.
+#[test]
+fn too_large_is_an_error() {
+    let text = "graph fill<N>() -> f32[N] {
+      %y: f32[N] = tabulate [N] |%i: i64| { %a: f32 = cast %i  yield %a }
+      return %y }";
+    let device = Wgpu::new(None);
+    let executable = device.compile(&parse_graph(text).expect("text of a graph")).expect("it compiles");
+    for n in [1u64 << 33, 1 << 40, 1 << 60] {
+        let error = executable.run(&[Some(n)], &[]).expect_err("too large");
+        assert!(matches!(error, Error::TooLarge { .. } | Error::OutOfMemory { .. }), "{error}");
+    }
+    let out = executable.run(&[Some(3)], &[]).expect("a result");
+    assert_eq!(out[0].data.as_slice::<f32>(), Some(&[0.0, 1.0, 2.0][..]));
+}
+
+#[test]
+fn an_adapter_that_is_not_there() {
+    let device = Wgpu::new(Some("an abacus"));
+    let error = device.compile(&parse_graph(SAXPY).expect("text of a graph")).err().expect("no such adapter");
+    assert!(matches!(error, Error::NoAdapter { .. }) && error.to_string().contains("abacus"), "{error}");
+    assert!(device.describe().contains("abacus"));
+}

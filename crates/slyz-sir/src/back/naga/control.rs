@@ -1,0 +1,340 @@
+//! Statements: branches, loops, calls, and where a thread stands.
+
+use super::EmitError;
+use super::writer::{Code, Value};
+use crate::code::{Body, Id, Op, Place, Scope, Stmt, SubgroupOp, Var};
+use crate::ops::Operator;
+use crate::types::Ty;
+use naga::{
+    Barrier, BinaryOperator, BuiltIn, CollectiveOperation, Expression, GatherMode, ScalarKind, Statement,
+    SubgroupOperation, UnaryOperator,
+};
+
+impl Code<'_, '_> {
+    pub(super) fn statements(&mut self, body: &Body) -> Result<(), EmitError> {
+        body.stmts.iter().try_for_each(|stmt| self.statement(stmt))
+    }
+
+    fn bind_one(&mut self, binds: &[Var], value: Value) {
+        if let [bind] = binds {
+            self.bind(bind.id, bind.ty.elem(), value);
+        }
+    }
+
+    fn statement(&mut self, Stmt { binds, op }: &Stmt) -> Result<(), EmitError> {
+        match op {
+            Op::Const(scalar) => {
+                let value = self.constant(*scalar)?;
+                self.bind_one(binds, value);
+            }
+            Op::Extent(size) => {
+                let value = self.extent(size)?;
+                self.bind_one(binds, value);
+            }
+            Op::Apply(operator, args) => {
+                let value = self.apply(*operator, args)?;
+                self.bind_one(binds, value);
+            }
+            Op::Cast(to, arg) => {
+                let (from, value) = self.get(*arg)?;
+                let value = self.cast(from, *to, value)?;
+                self.bind_one(binds, value);
+            }
+            Op::Bitcast(to, arg) => {
+                let (from, value) = self.get(*arg)?;
+                let value = self.bitcast(from, *to, value)?;
+                self.bind_one(binds, value);
+            }
+            Op::Call(function, args) => {
+                let kernel = self.build.kernel;
+                let Some(function) = kernel.functions.get(function.0 as usize) else {
+                    return Err(self.build.form("a call of no function"));
+                };
+                let handle = self.build.function(function)?;
+                let arguments = self.all(args)?.into_iter().map(|a| a.1).collect();
+                let result = self.call(handle, arguments, !binds.is_empty());
+                match (result, &binds[..]) {
+                    (Some(result), [_]) => self.bind_one(binds, result),
+                    (Some(base), many) => {
+                        for (k, bind) in many.iter().enumerate() {
+                            let value = self.expr(Expression::AccessIndex { base, index: k as u32 });
+                            self.bind(bind.id, bind.ty.elem(), value);
+                        }
+                    }
+                    (None, _) => {}
+                }
+            }
+            Op::If { cond, args, then, otherwise } => self.branch(binds, *cond, args, [then, otherwise])?,
+            Op::For { lo, hi, step, init, body } => self.counted(binds, [*lo, *hi, *step], init, body)?,
+            Op::While { init, cond, body } => self.repeated(binds, init, cond, body)?,
+            Op::Place(place, dimension) => {
+                let value = self.place(*place, *dimension)?;
+                self.bind_one(binds, value);
+            }
+            Op::Load { memory, index } => {
+                let values = self.load_elements(*memory, index, binds.len())?;
+                for (bind, value) in binds.iter().zip(values) {
+                    self.bind(bind.id, bind.ty.elem(), value);
+                }
+            }
+            Op::Store { memory, index, values } => self.store_elements(*memory, index, values)?,
+            Op::Atomic { op, memory, index, args } => {
+                let old = self.atomic(*op, *memory, index, args)?;
+                self.bind_one(binds, old);
+            }
+            Op::Barrier(scope) => {
+                let barrier = self.barrier(*scope, "a barrier for the whole device")?;
+                self.push(Statement::ControlBarrier(barrier));
+            }
+            Op::Fence(scope) => {
+                let barrier = match scope {
+                    Scope::Device => Barrier::STORAGE,
+                    Scope::Block | Scope::Subgroup => self.barrier(*scope, "a fence")?,
+                };
+                self.push(Statement::MemoryBarrier(barrier));
+            }
+            Op::Subgroup(op, args) => {
+                let value = self.subgroup(*op, args)?;
+                self.bind_one(binds, value);
+            }
+            Op::Lanes { .. } => return Err(self.build.form("lanes")),
+            Op::At { .. }
+            | Op::Tabulate { .. }
+            | Op::Fold { .. }
+            | Op::Scan { .. }
+            | Op::Scatter { .. }
+            | Op::Filter { .. } => return Err(self.build.form("array operations")),
+        }
+        Ok(())
+    }
+
+    fn barrier(&self, scope: Scope, what: &str) -> Result<Barrier, EmitError> {
+        match scope {
+            Scope::Block => Ok(Barrier::WORK_GROUP | Barrier::STORAGE),
+            Scope::Subgroup if self.build.target.subgroups => Ok(Barrier::SUB_GROUP),
+            Scope::Subgroup => Err(self.lacks_subgroups()),
+            Scope::Device => Err(self.build.form(what)),
+        }
+    }
+
+    fn lacks_subgroups(&self) -> EmitError {
+        self.build.lacks("subgroup operations", "SUBGROUP", "Lower the graph for a machine without subgroups")
+    }
+
+    // ---- control
+
+    fn variables(&mut self, tys: &[Ty]) -> Result<Vec<Value>, EmitError> {
+        tys.iter().map(|&ty| Ok(self.build.scalar(ty)?).map(|scalar| self.variable(scalar))).collect()
+    }
+
+    fn store_all(&mut self, variables: &[Value], ids: &[Id]) -> Result<(), EmitError> {
+        // All are read before any is written: a state may be a permutation of the one before.
+        let values = self.all(ids)?;
+        for (&variable, (_, value)) in variables.iter().zip(values) {
+            self.store(variable, value);
+        }
+        Ok(())
+    }
+
+    fn bind_variables(&mut self, binds: &[Var], variables: &[Value]) {
+        for (bind, &variable) in binds.iter().zip(variables) {
+            let value = self.load(variable);
+            self.bind(bind.id, bind.ty.elem(), value);
+        }
+    }
+
+    fn branch(&mut self, binds: &[Var], cond: Id, args: &[Id], sides: [&Body; 2]) -> Result<(), EmitError> {
+        let variables = self.variables(&Self::bound_tys(binds))?;
+        let (_, condition) = self.get(cond)?;
+        let args = self.all(args)?;
+        let mut side = |body: &Body| {
+            self.block(|code| {
+                for (param, (ty, value)) in body.params.iter().zip(&args) {
+                    code.bind(param.id, *ty, *value);
+                }
+                code.statements(body)?;
+                code.store_all(&variables, &body.results)
+            })
+        };
+        let (accept, reject) = (side(sides[0])?, side(sides[1])?);
+        self.push(Statement::If { condition, accept, reject });
+        self.bind_variables(binds, &variables);
+        Ok(())
+    }
+
+    fn break_if(&mut self, condition: Value) -> Result<(), EmitError> {
+        let accept = self.block(|code| {
+            code.push(Statement::Break);
+            Ok(())
+        })?;
+        self.push(Statement::If { condition, accept, reject: naga::Block::new() });
+        Ok(())
+    }
+
+    fn counted(&mut self, binds: &[Var], range: [Id; 3], init: &[Id], body: &Body) -> Result<(), EmitError> {
+        let variables = self.variables(&Self::bound_tys(binds))?;
+        self.store_all(&variables, init)?;
+        let [(ty, lo), (_, hi), (_, step)] = [self.get(range[0])?, self.get(range[1])?, self.get(range[2])?];
+        let scalar = self.build.scalar(ty)?;
+        let counter = self.variable(scalar);
+        self.store(counter, lo);
+        let unsigned = naga::Scalar { kind: ScalarKind::Uint, width: scalar.width };
+        let block = self.block(|code| {
+            let i = code.load(counter);
+            let done = code.binary(BinaryOperator::GreaterEqual, i, hi);
+            code.break_if(done)?;
+            if let Some((first, state)) = body.params.split_first() {
+                code.bind(first.id, ty, i);
+                code.bind_variables(state, &variables);
+            }
+            code.statements(body)?;
+            code.store_all(&variables, &body.results)?;
+            // The next value may be past the type's largest.
+            let left = code.binary(BinaryOperator::Subtract, hi, i);
+            let (left, by) = (code.convert(left, unsigned), code.convert(step, unsigned));
+            let last = code.binary(BinaryOperator::LessEqual, left, by);
+            code.break_if(last)?;
+            let next = code.binary(BinaryOperator::Add, i, step);
+            code.store(counter, next);
+            Ok(())
+        })?;
+        self.push(Statement::Loop { body: block, continuing: naga::Block::new(), break_if: None });
+        self.bind_variables(binds, &variables);
+        Ok(())
+    }
+
+    fn repeated(&mut self, binds: &[Var], init: &[Id], cond: &Body, body: &Body) -> Result<(), EmitError> {
+        let variables = self.variables(&Self::bound_tys(binds))?;
+        self.store_all(&variables, init)?;
+        let block = self.block(|code| {
+            code.bind_variables(&cond.params, &variables);
+            code.statements(cond)?;
+            let holds = match &cond.results[..] {
+                [only] => code.get(*only)?.1,
+                _ => return Err(code.build.form("a condition of several values")),
+            };
+            let done = code.unary(UnaryOperator::LogicalNot, holds);
+            code.break_if(done)?;
+            code.bind_variables(&body.params, &variables);
+            code.statements(body)?;
+            code.store_all(&variables, &body.results)
+        })?;
+        self.push(Statement::Loop { body: block, continuing: naga::Block::new(), break_if: None });
+        self.bind_variables(binds, &variables);
+        Ok(())
+    }
+
+    // ---- threads
+
+    fn place(&mut self, place: Place, dimension: u8) -> Result<Value, EmitError> {
+        let dimension = usize::from(dimension.min(2));
+        let component = |code: &mut Self, builtin| {
+            let base = code.builtin(builtin);
+            code.expr(Expression::AccessIndex { base, index: dimension as u32 })
+        };
+        let value = match place {
+            Place::Global => component(self, BuiltIn::GlobalInvocationId),
+            Place::Local => component(self, BuiltIn::LocalInvocationId),
+            Place::Block => component(self, BuiltIn::WorkGroupId),
+            Place::BlockDim => self.u32(self.build.kernel.block[dimension]),
+            Place::GridDim => {
+                let size = self.build.kernel.grid[dimension].clone();
+                return self.extent(&size);
+            }
+            Place::Lane | Place::SubgroupSize if !self.build.target.subgroups => return Err(self.lacks_subgroups()),
+            Place::Lane => self.builtin(BuiltIn::SubgroupInvocationId),
+            Place::SubgroupSize => self.builtin(BuiltIn::SubgroupSize),
+        };
+        // A place is below 2^31 wherever positions are 32-bit numbers.
+        let scalar = self.build.scalar(Ty::I64)?;
+        if scalar.width == 4 {
+            return Ok(self.bits(value, scalar.kind));
+        }
+        let wide = self.widened(naga::Scalar::U32, value);
+        Ok(self.bits(wide, scalar.kind))
+    }
+
+    fn subgroup(&mut self, op: SubgroupOp, args: &[Id]) -> Result<Value, EmitError> {
+        if !self.build.target.subgroups {
+            return Err(self.lacks_subgroups());
+        }
+        let args = self.all(args)?;
+        let Some(&(ty, argument)) = args.first() else {
+            return Err(self.build.form("a subgroup operation of nothing"));
+        };
+        let scalar = self.build.scalar(ty)?;
+        let result_ty = self.build.scalar_ty(scalar);
+        let collective = |code: &mut Self, op, collective_op| {
+            let result = code.append(Expression::SubgroupOperationResult { ty: result_ty });
+            code.push(Statement::SubgroupCollectiveOperation { op, collective_op, argument, result });
+            result
+        };
+        let lane = match args.get(1) {
+            Some(&(from, lane)) => Some(self.cast(from, Ty::U32, lane)?),
+            None => None,
+        };
+        let gather = |code: &mut Self, mode| {
+            let result = code.append(Expression::SubgroupOperationResult { ty: result_ty });
+            code.push(Statement::SubgroupGather { mode, argument, result });
+            result
+        };
+        let lane =
+            || lane.ok_or_else(|| EmitError::Form { kernel: String::new(), what: "a shuffle without a lane".into() });
+        Ok(match op {
+            SubgroupOp::Reduce(operator) => {
+                let op = self.collective(operator, ty)?;
+                collective(self, op, CollectiveOperation::Reduce)
+            }
+            SubgroupOp::Scan(operator) => {
+                let op = self.collective(operator, ty)?;
+                collective(self, op, CollectiveOperation::InclusiveScan)
+            }
+            SubgroupOp::Any => collective(self, SubgroupOperation::Any, CollectiveOperation::Reduce),
+            SubgroupOp::All => collective(self, SubgroupOperation::All, CollectiveOperation::Reduce),
+            SubgroupOp::Broadcast => gather(self, GatherMode::BroadcastFirst),
+            SubgroupOp::Shuffle => gather(self, GatherMode::Shuffle(lane()?)),
+            SubgroupOp::ShuffleXor => gather(self, GatherMode::ShuffleXor(lane()?)),
+            SubgroupOp::ShuffleUp => {
+                let delta = lane()?;
+                let (there, own) =
+                    (gather(self, GatherMode::ShuffleUp(delta)), self.builtin(BuiltIn::SubgroupInvocationId));
+                let inside = self.binary(BinaryOperator::GreaterEqual, own, delta);
+                self.select(inside, there, argument)
+            }
+            SubgroupOp::ShuffleDown => {
+                let delta = lane()?;
+                let (there, own) =
+                    (gather(self, GatherMode::ShuffleDown(delta)), self.builtin(BuiltIn::SubgroupInvocationId));
+                let size = self.builtin(BuiltIn::SubgroupSize);
+                let left = self.binary(BinaryOperator::Subtract, size, own);
+                let inside = self.binary(BinaryOperator::Less, delta, left);
+                self.select(inside, there, argument)
+            }
+            SubgroupOp::Ballot => {
+                if !self.build.target.int64 {
+                    return Err(self.build.lacks_int64("64-bit integers (a ballot)"));
+                }
+                let base = self.append(Expression::SubgroupBallotResult);
+                self.push(Statement::SubgroupBallot { result: base, predicate: Some(argument) });
+                let low = self.expr(Expression::AccessIndex { base, index: 0 });
+                let high = self.expr(Expression::AccessIndex { base, index: 1 });
+                self.join(low, high)
+            }
+        })
+    }
+
+    fn collective(&self, operator: Operator, ty: Ty) -> Result<SubgroupOperation, EmitError> {
+        let wide = ty.bits() >= 32;
+        Ok(match operator {
+            Operator::Add if wide => SubgroupOperation::Add,
+            Operator::Mul if wide => SubgroupOperation::Mul,
+            // A NaN loses in the table, and may win in a subgroup.
+            Operator::Min if !ty.is_float() => SubgroupOperation::Min,
+            Operator::Max if !ty.is_float() => SubgroupOperation::Max,
+            Operator::And if ty.is_int() => SubgroupOperation::And,
+            Operator::Or if ty.is_int() => SubgroupOperation::Or,
+            Operator::Xor if ty.is_int() => SubgroupOperation::Xor,
+            _ => return Err(self.build.form(&format!("a subgroup reduction by `{}` on {ty}", operator.name()))),
+        })
+    }
+}

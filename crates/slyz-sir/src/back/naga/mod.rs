@@ -1,0 +1,170 @@
+//! Kernels as `naga` modules: WGSL and SPIR-V for every device that wgpu reaches.
+//!
+//! [`emit`] builds the module in naga's own arenas and has it validated; [`wgsl`] and [`spirv`] write it out. Operators mean
+//! what the table says: where naga's own differ (NaN in `min`, ties in `round`, what the precision of `exp` may be) the
+//! table's meaning is written out, from the [`expand`](crate::expand) module where it is long.
+//!
+//! | SIR | in registers | in a buffer |
+//! |---|---|---|
+//! | `i8 i16`, `u8 u16` | `i32`, `u32`, kept in range after every operator | packed into words of 32 bits |
+//! | `bool` | `bool` | a byte of a word |
+//! | `f16 bf16` | `f32`, rounded after every operator | packed |
+//! | `i64`, `u64`, `f64` | the same, where the target has them | the same |
+//! | `i64`, where the target has no 64-bit integers | `i32` | two words, of which the lower one counts |
+//!
+//! Writes to packed elements are atomic on their words: threads that share a word do not disturb each other.
+//!
+//! What it does not do: choose the size of positions (the device says whether `i64` is narrow), or tune anything.
+
+mod casts;
+mod control;
+mod memory;
+mod scalars;
+mod writer;
+
+use crate::kernel::Kernel;
+use crate::ops::Operator;
+use crate::size::Size;
+use crate::types::Ty;
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+
+/// What the device that runs the module can do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Target {
+    /// It has 64-bit integers. Without them `i64` is computed in 32 bits, which is right for positions of arrays of less than
+    /// 2^31 elements; `u64` is an error.
+    pub int64: bool,
+    /// It has 64-bit integer atomics.
+    pub atomic64: bool,
+    /// It has `f64`.
+    pub float64: bool,
+    /// It has subgroup operations.
+    pub subgroups: bool,
+    /// Its `fma` rounds once. Otherwise `fma` is made of other operations.
+    pub fused: bool,
+    /// Its compiler may reorder or contract float arithmetic. Then results are hidden from it, which costs an integer operation
+    /// each.
+    pub reassociates: bool,
+}
+
+/// Why a kernel cannot be written for a target.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EmitError {
+    /// The target lacks a feature.
+    #[error(
+        "kernel `{kernel}` needs {what}, which this adapter does not have (wgpu feature {feature}). {remedy}, or run on the device \"cpu\""
+    )]
+    Lacks {
+        /// Its name.
+        kernel: String,
+        /// In words.
+        what: String,
+        /// The feature's name in wgpu.
+        feature: &'static str,
+        /// What to do instead.
+        remedy: &'static str,
+    },
+    /// The operator has no expansion for the type yet.
+    #[error("kernel `{kernel}`: `{}` on {ty} has no form on GPUs yet. Compute it in f32, or run on the device \"cpu\"", .operator.name())]
+    Operator {
+        /// The kernel's name.
+        kernel: String,
+        /// Which.
+        operator: Operator,
+        /// On what.
+        ty: Ty,
+    },
+    /// The kernel has a form that GPUs do not run.
+    #[error("kernel `{kernel}` has {what}; lower the graph for a GPU first")]
+    Form {
+        /// Its name.
+        kernel: String,
+        /// In words.
+        what: String,
+    },
+    /// The verifier or naga's validator refuse what was made. The backend is wrong, not the caller.
+    #[error("the module of kernel `{kernel}` is not valid: {why}. This is a bug in Słyż")]
+    Invalid {
+        /// Its name.
+        kernel: String,
+        /// What naga says.
+        why: String,
+    },
+}
+
+/// A kernel as a module with one entry point, named `main`.
+///
+/// Group 0 has a storage buffer for each global and constant memory of the kernel, in order, and behind them a uniform buffer:
+/// the values of [`Module::extents`], then the bits of the kernel's scalar parameters, each a little-endian 64-bit word, then
+/// at least one word of 0 up to a multiple of 16 bytes.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// What naga works with.
+    pub module: naga::Module,
+    /// What naga's validator found out.
+    pub info: ModuleInfo,
+    /// Sizes that the launch must evaluate and pass.
+    pub extents: Vec<Size>,
+    /// Bytes of the uniform buffer.
+    pub uniform_bytes: u64,
+}
+
+/// Writes a verified kernel as a module.
+///
+/// ```
+/// use slyz_sir::back::naga::{Target, emit, wgsl};
+/// use slyz_sir::lower::gpu::{Machine, lower};
+/// let graph = slyz_sir::text::parse_graph(
+///     "graph twice<N>(%x: f32[N]) -> (f32[N]) {
+///        %y: f32[N] = tabulate [N] |%i: i64| { %a: f32 = at %x[%i]
+///          %b: f32 = add %a, %a
+///          yield %b }
+///        return %y }",
+/// )?;
+/// let plan = lower(&graph, &Machine::webgpu());
+/// let module = emit(&plan.kernels[0], &Target::default())?;
+/// assert!(wgsl(&module)?.contains("@compute @workgroup_size(256, 1, 1)"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn emit(kernel: &Kernel, target: &Target) -> Result<Module, EmitError> {
+    let (module, extents, uniform_bytes) = writer::write(kernel, target)?;
+    let info = validate(&module, target).map_err(|why| EmitError::Invalid { kernel: kernel.name.clone(), why })?;
+    Ok(Module { module, info, extents, uniform_bytes })
+}
+
+fn validate(module: &naga::Module, target: &Target) -> Result<ModuleInfo, String> {
+    let mut capabilities = Capabilities::empty();
+    capabilities.set(Capabilities::SHADER_INT64, target.int64);
+    capabilities.set(Capabilities::SHADER_INT64_ATOMIC_ALL_OPS, target.atomic64);
+    capabilities.set(Capabilities::FLOAT64, target.float64);
+    capabilities.set(Capabilities::SUBGROUP | Capabilities::SUBGROUP_BARRIER, target.subgroups);
+    let mut validator = Validator::new(ValidationFlags::all(), capabilities);
+    validator.subgroup_stages(naga::valid::ShaderStages::COMPUTE);
+    validator.subgroup_operations(naga::valid::SubgroupOperationSet::all());
+    validator.validate(module).map_err(|error| {
+        let mut text = error.as_inner().to_string();
+        let mut source = std::error::Error::source(error.as_inner());
+        while let Some(error) = source {
+            text += &format!(": {error}");
+            source = error.source();
+        }
+        text
+    })
+}
+
+/// The module as WGSL.
+pub fn wgsl(module: &Module) -> Result<String, EmitError> {
+    naga::back::wgsl::write_string(&module.module, &module.info, naga::back::wgsl::WriterFlags::empty())
+        .map_err(|error| invalid(module, &error))
+}
+
+/// The module as words of SPIR-V 1.3.
+pub fn spirv(module: &Module) -> Result<Vec<u32>, EmitError> {
+    let options = naga::back::spv::Options { lang_version: (1, 3), ..Default::default() };
+    naga::back::spv::write_vec(&module.module, &module.info, &options, None).map_err(|error| invalid(module, &error))
+}
+
+fn invalid(module: &Module, error: &dyn std::error::Error) -> EmitError {
+    let kernel = module.module.entry_points.first().map(|e| e.name.clone()).unwrap_or_default();
+    EmitError::Invalid { kernel, why: error.to_string() }
+}

@@ -1,0 +1,430 @@
+//! Constants and the operators of the table.
+
+use super::EmitError;
+use super::writer::{Code, Value};
+use crate::code::Id;
+use crate::expand;
+use crate::ops::Operator;
+use crate::types::{Scalar, Ty};
+use naga::{
+    BinaryOperator as Binary, Expression, Literal, LocalVariable, MathFunction, ScalarKind, Span, UnaryOperator,
+};
+
+impl Code<'_, '_> {
+    pub(super) fn constant(&mut self, scalar: Scalar) -> Result<Value, EmitError> {
+        let register = self.build.scalar(scalar.ty)?;
+        if !scalar.ty.is_float() {
+            return self.integer(scalar.ty, scalar.as_int());
+        }
+        let value = scalar.as_f64();
+        if value.is_finite() {
+            let literal = if register.width == 8 { Literal::F64(value) } else { Literal::F32(value as f32) };
+            return Ok(self.literal(literal));
+        }
+        // No language has these as literals, and WGSL forbids constant expressions that make them: a variable hides the bits.
+        let literal = match register.width {
+            8 if self.build.target.int64 => Literal::U64(value.to_bits()),
+            8 => return Err(self.build.lacks_int64("64-bit integers (the bits of an f64)")),
+            _ => Literal::U32((value as f32).to_bits()),
+        };
+        let ty = self.build.scalar_ty(literal.scalar());
+        let variable = LocalVariable { name: None, ty, init: None };
+        let variable = self.function.local_variables.append(variable, Span::UNDEFINED);
+        let pointer = self.append(Expression::LocalVariable(variable));
+        let bits = self.literal(literal);
+        self.store(pointer, bits);
+        let bits = self.load(pointer);
+        Ok(self.bits(bits, ScalarKind::Float))
+    }
+
+    /// An integer or `bool` constant. It fits the type.
+    pub(super) fn integer(&mut self, ty: Ty, value: i128) -> Result<Value, EmitError> {
+        let register = self.build.scalar(ty)?;
+        let literal = match (register.kind, register.width) {
+            (ScalarKind::Bool, _) => Literal::Bool(value != 0),
+            (ScalarKind::Sint, 8) => Literal::I64(value as i64),
+            (ScalarKind::Uint, 8) => Literal::U64(value as u64),
+            (ScalarKind::Sint, _) if ty == Ty::I64 => match i32::try_from(value) {
+                Ok(value) => Literal::I32(value),
+                Err(_) => return Err(self.build.lacks_int64(&format!("64-bit integers (the constant {value})"))),
+            },
+            (ScalarKind::Sint, _) => Literal::I32(value as i32),
+            _ => Literal::U32(value as u32),
+        };
+        Ok(self.literal(literal))
+    }
+
+    fn float(&mut self, ty: Ty, value: f64) -> Result<Value, EmitError> {
+        self.constant(Scalar::from_f64(ty, value))
+    }
+
+    /// Back into the range of a narrow integer.
+    pub(super) fn wrapped(&mut self, ty: Ty, value: Value) -> Value {
+        match ty {
+            Ty::U8 | Ty::U16 => {
+                let mask = self.u32((1 << ty.bits()) - 1);
+                self.binary(Binary::And, value, mask)
+            }
+            Ty::I8 | Ty::I16 => {
+                let by = self.u32(32 - ty.bits());
+                let up = self.binary(Binary::ShiftLeft, value, by);
+                self.binary(Binary::ShiftRight, up, by)
+            }
+            _ => value,
+        }
+    }
+
+    /// Rounded to half precision, where the type is one.
+    pub(super) fn rounded(&mut self, ty: Ty, value: Value) -> Result<Value, EmitError> {
+        match ty {
+            Ty::F16 => self.helper(&expand::round_f16(), &[value]),
+            Ty::BF16 => self.helper(&expand::round_bf16(), &[value]),
+            _ => Ok(value),
+        }
+    }
+
+    /// A call of a function with one result.
+    pub(super) fn helper(&mut self, function: &crate::code::Function, args: &[Value]) -> Result<Value, EmitError> {
+        let handle = self.build.function(function)?;
+        let result = self.call(handle, args.to_vec(), true);
+        result.ok_or_else(|| self.build.form("a function without a result"))
+    }
+
+    pub(super) fn not(&mut self, value: Value) -> Value {
+        self.unary(UnaryOperator::LogicalNot, value)
+    }
+
+    pub(super) fn apply(&mut self, operator: Operator, args: &[Id]) -> Result<Value, EmitError> {
+        let args = self.all(args)?;
+        let x: Vec<Value> = args.iter().map(|a| a.1).collect();
+        let ty = match (operator, &args[..]) {
+            (Operator::Select, [.., last]) => last.0,
+            (_, [first, ..]) => first.0,
+            (_, []) => return Err(self.build.form("an operator without operands")),
+        };
+        if x.len() != operator.row().arity {
+            return Err(self.build.form("an operator with too few operands"));
+        }
+        if ty == Ty::Bool {
+            return self.on_bools(operator, &x);
+        }
+        if ty.is_float() { self.on_floats(operator, ty, &x) } else { self.on_ints(operator, ty, &x) }
+    }
+
+    fn on_bools(&mut self, operator: Operator, x: &[Value]) -> Result<Value, EmitError> {
+        Ok(match operator {
+            Operator::And => self.binary(Binary::LogicalAnd, x[0], x[1]),
+            Operator::Or => self.binary(Binary::LogicalOr, x[0], x[1]),
+            Operator::Xor | Operator::Ne => self.binary(Binary::NotEqual, x[0], x[1]),
+            Operator::Eq => self.binary(Binary::Equal, x[0], x[1]),
+            Operator::Not => self.not(x[0]),
+            Operator::Select => self.select(x[0], x[1], x[2]),
+            Operator::Lt => {
+                let not = self.not(x[0]);
+                self.binary(Binary::LogicalAnd, not, x[1])
+            }
+            Operator::Gt => {
+                let not = self.not(x[1]);
+                self.binary(Binary::LogicalAnd, x[0], not)
+            }
+            Operator::Le => {
+                let not = self.not(x[0]);
+                self.binary(Binary::LogicalOr, not, x[1])
+            }
+            Operator::Ge => {
+                let not = self.not(x[1]);
+                self.binary(Binary::LogicalOr, x[0], not)
+            }
+            other => return Err(self.build.form(&format!("`{}` on bools", other.name()))),
+        })
+    }
+
+    fn on_ints(&mut self, operator: Operator, ty: Ty, x: &[Value]) -> Result<Value, EmitError> {
+        let zero = self.integer(ty, 0)?;
+        let value = match operator {
+            Operator::Add => self.binary(Binary::Add, x[0], x[1]),
+            Operator::Sub => self.binary(Binary::Subtract, x[0], x[1]),
+            Operator::Mul => self.binary(Binary::Multiply, x[0], x[1]),
+            Operator::Div => {
+                let by = self.divisor(ty, x)?;
+                self.binary(Binary::Divide, x[0], by)
+            }
+            Operator::Rem => {
+                let by = self.divisor(ty, x)?;
+                self.binary(Binary::Modulo, x[0], by)
+            }
+            Operator::Neg => self.binary(Binary::Subtract, zero, x[0]),
+            Operator::Abs if ty.is_signed() => {
+                let (negative, less) =
+                    (self.binary(Binary::Subtract, zero, x[0]), self.binary(Binary::Less, x[0], zero));
+                self.select(less, negative, x[0])
+            }
+            Operator::Abs => x[0],
+            Operator::Sign => {
+                let (one, more) = (self.integer(ty, 1)?, self.binary(Binary::Greater, x[0], zero));
+                let positive = self.select(more, one, zero);
+                if !ty.is_signed() {
+                    return Ok(positive);
+                }
+                let (minus, less) = (self.integer(ty, -1)?, self.binary(Binary::Less, x[0], zero));
+                self.select(less, minus, positive)
+            }
+            Operator::Min | Operator::Max => self.extreme(operator, x[0], x[1]),
+            Operator::Clamp => {
+                let low = self.extreme(Operator::Max, x[0], x[1]);
+                self.extreme(Operator::Min, low, x[2])
+            }
+            Operator::Fma => {
+                let product = self.binary(Binary::Multiply, x[0], x[1]);
+                self.binary(Binary::Add, product, x[2])
+            }
+            Operator::Lt => return Ok(self.binary(Binary::Less, x[0], x[1])),
+            Operator::Le => return Ok(self.binary(Binary::LessEqual, x[0], x[1])),
+            Operator::Gt => return Ok(self.binary(Binary::Greater, x[0], x[1])),
+            Operator::Ge => return Ok(self.binary(Binary::GreaterEqual, x[0], x[1])),
+            Operator::Eq => return Ok(self.binary(Binary::Equal, x[0], x[1])),
+            Operator::Ne => return Ok(self.binary(Binary::NotEqual, x[0], x[1])),
+            Operator::And => self.binary(Binary::And, x[0], x[1]),
+            Operator::Or => self.binary(Binary::InclusiveOr, x[0], x[1]),
+            Operator::Xor => self.binary(Binary::ExclusiveOr, x[0], x[1]),
+            Operator::Not => self.unary(UnaryOperator::BitwiseNot, x[0]),
+            Operator::Shl | Operator::Shr => {
+                if ty == Ty::I64 && !self.build.target.int64 {
+                    return Err(self.build.lacks_int64("64-bit integers (a shift of an i64)"));
+                }
+                let (amount, mask) = (self.convert(x[1], naga::Scalar::U32), self.u32(ty.bits() - 1));
+                let amount = self.binary(Binary::And, amount, mask);
+                let op = if operator == Operator::Shl { Binary::ShiftLeft } else { Binary::ShiftRight };
+                self.binary(op, x[0], amount)
+            }
+            Operator::Popcount | Operator::LeadingZeros | Operator::TrailingZeros => {
+                let count = self.counted_bits(operator, ty, x[0])?;
+                let register = self.build.scalar(ty)?;
+                return Ok(self.convert(count, register));
+            }
+            Operator::Select => return Ok(self.select(x[0], x[1], x[2])),
+            other => return Err(self.build.form(&format!("`{}` on {ty}", other.name()))),
+        };
+        Ok(self.wrapped(ty, value))
+    }
+
+    /// The divisor, or 1 where dividing by it is not defined: that gives what the table says, `x / 0 = x` and `x % 0 = 0`.
+    fn divisor(&mut self, ty: Ty, x: &[Value]) -> Result<Value, EmitError> {
+        let (zero, one) = (self.integer(ty, 0)?, self.integer(ty, 1)?);
+        let mut bad = self.binary(Binary::Equal, x[1], zero);
+        if ty.is_signed() && ty.bits() >= 32 {
+            let narrow = ty == Ty::I64 && !self.build.target.int64;
+            let smallest = crate::types::int_range(if narrow { Ty::I32 } else { ty }).0;
+            let (smallest, minus) = (self.integer(ty, smallest)?, self.integer(ty, -1)?);
+            let (low, turns) = (self.binary(Binary::Equal, x[0], smallest), self.binary(Binary::Equal, x[1], minus));
+            let over = self.binary(Binary::LogicalAnd, low, turns);
+            bad = self.binary(Binary::LogicalOr, bad, over);
+        }
+        Ok(self.select(bad, one, x[1]))
+    }
+
+    fn extreme(&mut self, operator: Operator, a: Value, b: Value) -> Value {
+        let op = if operator == Operator::Min { Binary::Less } else { Binary::Greater };
+        let first = self.binary(op, a, b);
+        self.select(first, a, b)
+    }
+
+    /// Numbers of bits, as `u32`.
+    fn counted_bits(&mut self, operator: Operator, ty: Ty, x: Value) -> Result<Value, EmitError> {
+        if ty.bits() == 64 {
+            if !self.build.target.int64 {
+                return Err(self.build.lacks_int64("64-bit integers (bits of an i64)"));
+            }
+            let x = self.bits(x, ScalarKind::Uint);
+            let (low, high) = self.halves(x);
+            let [of_low, of_high] = [low, high].map(|half| self.counted_in_word(operator, half));
+            let (zero, word) = (self.u32(0), self.u32(32));
+            return Ok(match operator {
+                Operator::Popcount => self.binary(Binary::Add, of_low, of_high),
+                Operator::LeadingZeros => {
+                    let (more, none) = (self.binary(Binary::Add, of_low, word), self.binary(Binary::Equal, high, zero));
+                    self.select(none, more, of_high)
+                }
+                _ => {
+                    let (more, none) = (self.binary(Binary::Add, of_high, word), self.binary(Binary::Equal, low, zero));
+                    self.select(none, more, of_low)
+                }
+            });
+        }
+        let mut word = if ty.is_signed() { self.bits(x, ScalarKind::Uint) } else { x };
+        if ty.bits() < 32 {
+            let mask = self.u32((1 << ty.bits()) - 1);
+            word = self.binary(Binary::And, word, mask);
+            if operator == Operator::TrailingZeros {
+                let stop = self.u32(1 << ty.bits());
+                word = self.binary(Binary::InclusiveOr, word, stop);
+            }
+        }
+        let count = self.counted_in_word(operator, word);
+        if operator == Operator::LeadingZeros && ty.bits() < 32 {
+            let above = self.u32(32 - ty.bits());
+            return Ok(self.binary(Binary::Subtract, count, above));
+        }
+        Ok(count)
+    }
+
+    fn counted_in_word(&mut self, operator: Operator, word: Value) -> Value {
+        let fun = match operator {
+            Operator::Popcount => MathFunction::CountOneBits,
+            Operator::LeadingZeros => MathFunction::CountLeadingZeros,
+            _ => MathFunction::CountTrailingZeros,
+        };
+        self.math(fun, &[word])
+    }
+
+    /// The low and the high word of a `u64`.
+    pub(super) fn halves(&mut self, x: Value) -> (Value, Value) {
+        let by = self.u32(32);
+        let high = self.binary(Binary::ShiftRight, x, by);
+        (self.convert(x, naga::Scalar::U32), self.convert(high, naga::Scalar::U32))
+    }
+
+    /// The bits of a float without its sign, and those of infinity.
+    fn size_bits(&mut self, ty: Ty, x: Value) -> Result<(Value, Value), EmitError> {
+        let wide = self.build.scalar(ty)?.width == 8;
+        if wide && !self.build.target.int64 {
+            return Err(self.build.lacks_int64("64-bit integers (the bits of an f64)"));
+        }
+        let (mask, infinity) = if wide {
+            (Literal::U64(u64::MAX >> 1), Literal::U64(f64::INFINITY.to_bits()))
+        } else {
+            (Literal::U32(u32::MAX >> 1), Literal::U32(f32::INFINITY.to_bits()))
+        };
+        let (mask, infinity) = (self.literal(mask), self.literal(infinity));
+        let bits = self.bits(x, ScalarKind::Uint);
+        Ok((self.binary(Binary::And, bits, mask), infinity))
+    }
+
+    pub(super) fn is_nan(&mut self, ty: Ty, x: Value) -> Result<Value, EmitError> {
+        // By bits: compilers of shaders may take it that there are no NaNs.
+        let (size, infinity) = self.size_bits(ty, x)?;
+        Ok(self.binary(Binary::Greater, size, infinity))
+    }
+
+    fn on_floats(&mut self, operator: Operator, ty: Ty, x: &[Value]) -> Result<Value, EmitError> {
+        let value = match operator {
+            Operator::Add => self.sealed(Binary::Add, ty, x)?,
+            Operator::Sub => self.sealed(Binary::Subtract, ty, x)?,
+            Operator::Mul => self.sealed(Binary::Multiply, ty, x)?,
+            Operator::Div => self.binary(Binary::Divide, x[0], x[1]),
+            Operator::Recip => {
+                let one = self.float(ty, 1.0)?;
+                self.binary(Binary::Divide, one, x[0])
+            }
+            Operator::Neg => return Ok(self.unary(UnaryOperator::Negate, x[0])),
+            Operator::Abs => return Ok(self.math(MathFunction::Abs, x)),
+            Operator::Sign => {
+                let (zero, one, minus) = (self.float(ty, 0.0)?, self.float(ty, 1.0)?, self.float(ty, -1.0)?);
+                let (more, less) = (self.binary(Binary::Greater, x[0], zero), self.binary(Binary::Less, x[0], zero));
+                let value = self.select(less, minus, x[0]);
+                return Ok(self.select(more, one, value));
+            }
+            Operator::Min | Operator::Max => return self.float_extreme(operator, ty, x[0], x[1]),
+            Operator::Clamp => {
+                let low = self.float_extreme(Operator::Max, ty, x[0], x[1])?;
+                return self.float_extreme(Operator::Min, ty, low, x[2]);
+            }
+            Operator::Fma if self.build.target.fused => self.math(MathFunction::Fma, x),
+            Operator::Fma => {
+                let function = match ty {
+                    Ty::F64 => expand::fma_by_words(Ty::F64),
+                    _ if self.build.target.float64 && self.build.target.int64 => expand::fma_by_f64(),
+                    _ => expand::fma_by_words(Ty::F32),
+                };
+                self.helper(&function, x)?
+            }
+            Operator::Floor => return Ok(self.math(MathFunction::Floor, x)),
+            Operator::Ceil => return Ok(self.math(MathFunction::Ceil, x)),
+            Operator::Trunc => return Ok(self.math(MathFunction::Trunc, x)),
+            Operator::Sqrt => self.math(MathFunction::Sqrt, x),
+            Operator::Lt => return Ok(self.binary(Binary::Less, x[0], x[1])),
+            Operator::Le => return Ok(self.binary(Binary::LessEqual, x[0], x[1])),
+            Operator::Gt => return Ok(self.binary(Binary::Greater, x[0], x[1])),
+            Operator::Ge => return Ok(self.binary(Binary::GreaterEqual, x[0], x[1])),
+            Operator::Eq => return Ok(self.binary(Binary::Equal, x[0], x[1])),
+            Operator::Ne => {
+                // `!=` of naga is false where one is a NaN.
+                let equal = self.binary(Binary::Equal, x[0], x[1]);
+                return Ok(self.not(equal));
+            }
+            Operator::Select => return Ok(self.select(x[0], x[1], x[2])),
+            Operator::IsNan => return self.is_nan(ty, x[0]),
+            Operator::IsFinite => {
+                let (size, infinity) = self.size_bits(ty, x[0])?;
+                return Ok(self.binary(Binary::Less, size, infinity));
+            }
+            Operator::And
+            | Operator::Or
+            | Operator::Xor
+            | Operator::Not
+            | Operator::Shl
+            | Operator::Shr
+            | Operator::Popcount
+            | Operator::LeadingZeros
+            | Operator::TrailingZeros => return Err(self.build.form(&format!("`{}` on {ty}", operator.name()))),
+            Operator::Rem
+            | Operator::Round
+            | Operator::Rsqrt
+            | Operator::Cbrt
+            | Operator::Exp
+            | Operator::Exp2
+            | Operator::Expm1
+            | Operator::Ln
+            | Operator::Log2
+            | Operator::Log10
+            | Operator::Ln1p
+            | Operator::Pow
+            | Operator::Powi
+            | Operator::Hypot
+            | Operator::Sin
+            | Operator::Cos
+            | Operator::Tan
+            | Operator::Asin
+            | Operator::Acos
+            | Operator::Atan
+            | Operator::Atan2
+            | Operator::Sinh
+            | Operator::Cosh
+            | Operator::Tanh
+            | Operator::Erf => {
+                let computed = if ty == Ty::F64 { Ty::F64 } else { Ty::F32 };
+                let Some(function) = expand::operator(operator, computed) else {
+                    return Err(EmitError::Operator { kernel: self.build.kernel.name.clone(), operator, ty });
+                };
+                self.helper(&function, x)?
+            }
+        };
+        self.rounded(ty, value)
+    }
+
+    /// Arithmetic that the driver can neither contract nor reassociate, as both change results: Mesa makes `x` of
+    /// `(x + c) - c`, and others one rounding of `a * b + c`. naga cannot say `NoContraction`, so the bits go through a number
+    /// that is 0 in every launch, which no compiler knows.
+    fn sealed(&mut self, op: Binary, ty: Ty, x: &[Value]) -> Result<Value, EmitError> {
+        let value = self.binary(op, x[0], x[1]);
+        let wide = self.build.scalar(ty)?.width == 8;
+        if !self.build.target.reassociates || wide && !self.build.target.int64 {
+            return Ok(value);
+        }
+        let bits = self.bits(value, ScalarKind::Uint);
+        let mut zero = self.unknown_zero();
+        if wide {
+            zero = self.convert(zero, naga::Scalar::U64);
+        }
+        let bits = self.binary(Binary::ExclusiveOr, bits, zero);
+        Ok(self.bits(bits, ScalarKind::Float))
+    }
+
+    /// A NaN loses; of two zeros the second is taken.
+    fn float_extreme(&mut self, operator: Operator, ty: Ty, a: Value, b: Value) -> Result<Value, EmitError> {
+        let op = if operator == Operator::Min { Binary::Less } else { Binary::Greater };
+        let (first, nan) = (self.binary(op, a, b), self.is_nan(ty, b)?);
+        let first = self.binary(Binary::LogicalOr, first, nan);
+        Ok(self.select(first, a, b))
+    }
+}

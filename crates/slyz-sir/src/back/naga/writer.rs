@@ -1,0 +1,472 @@
+//! A module under construction, and the code of one function in it.
+
+use super::memory::Home;
+use super::{EmitError, Target};
+use crate::code::{Body, Function, Id, Op, Type};
+use crate::kernel::{Kernel, Space};
+use crate::size::Size;
+use crate::types::{Scalar, Ty};
+use naga::{
+    AddressSpace, ArraySize, BinaryOperator, Block, BuiltIn, Expression, GlobalVariable, Handle, Literal,
+    LocalVariable, MathFunction, Range, ResourceBinding, ScalarKind, Span, Statement, TypeInner, UnaryOperator,
+    VectorSize,
+};
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+
+pub(super) type Value = Handle<Expression>;
+
+/// The module, the sizes that a launch passes, and the bytes of the uniform buffer.
+pub(super) fn write(kernel: &Kernel, target: &Target) -> Result<(naga::Module, Vec<Size>, u64), EmitError> {
+    let extents = extents(kernel);
+    let words = extents.len() + kernel.body.params.len();
+    // One more, which is 0.
+    let pieces = (words + 1).div_ceil(2) as u32;
+    let mut build = Build {
+        module: naga::Module::default(),
+        kernel,
+        target: *target,
+        functions: HashMap::new(),
+        homes: vec![],
+        extents,
+        uniform: None,
+    };
+    build.declare_memories()?;
+    build.declare_uniform(pieces);
+    let mut code = Code::new(&mut build);
+    code.declare_locals()?;
+    let first = code.build.extents.len();
+    for (k, param) in kernel.body.params.iter().enumerate() {
+        let value = code.scalar_argument(first + k, param.ty.elem())?;
+        code.bind(param.id, param.ty.elem(), value);
+    }
+    code.statements(&kernel.body)?;
+    let function = code.finish();
+    build.module.entry_points.push(naga::EntryPoint {
+        name: "main".into(),
+        stage: naga::ShaderStage::Compute,
+        early_depth_test: None,
+        workgroup_size: kernel.block,
+        workgroup_size_overrides: None,
+        function,
+        mesh_info: None,
+        task_payload: None,
+        incoming_ray_payload: None,
+    });
+    let Build { module, extents, .. } = build;
+    Ok((module, extents, u64::from(pieces) * 16))
+}
+
+/// Every size that the code counts with and that is not a number already.
+fn extents(kernel: &Kernel) -> Vec<Size> {
+    fn walk(body: &Body, found: &mut Vec<Size>) {
+        for stmt in &body.stmts {
+            if let Op::Extent(size) = &stmt.op {
+                found.push(size.clone());
+            }
+            stmt.op.bodies().into_iter().for_each(|body| walk(body, found));
+        }
+    }
+    let mut found = kernel.grid.to_vec();
+    // The outermost extent of a memory is not part of where its elements are.
+    found.extend(kernel.memories.iter().flat_map(|m| m.shape.iter().skip(1).cloned()));
+    kernel.functions.iter().map(|f| &f.body).chain([&kernel.body]).for_each(|body| walk(body, &mut found));
+    found.retain(|size| size.constant().is_none());
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// A module under construction.
+pub(super) struct Build<'k> {
+    pub(super) module: naga::Module,
+    pub(super) kernel: &'k Kernel,
+    pub(super) target: Target,
+    /// Functions that are written, by name.
+    functions: HashMap<String, Handle<naga::Function>>,
+    /// By memory.
+    pub(super) homes: Vec<Home>,
+    extents: Vec<Size>,
+    uniform: Option<Handle<GlobalVariable>>,
+}
+
+impl Build<'_> {
+    pub(super) fn ty(&mut self, inner: TypeInner) -> Handle<naga::Type> {
+        self.module.types.insert(naga::Type { name: None, inner }, Span::UNDEFINED)
+    }
+
+    pub(super) fn scalar_ty(&mut self, scalar: naga::Scalar) -> Handle<naga::Type> {
+        self.ty(TypeInner::Scalar(scalar))
+    }
+
+    pub(super) fn lacks(&self, what: &str, feature: &'static str, remedy: &'static str) -> EmitError {
+        EmitError::Lacks { kernel: self.kernel.name.clone(), what: what.into(), feature, remedy }
+    }
+
+    pub(super) fn lacks_int64(&self, what: &str) -> EmitError {
+        self.lacks(what, "SHADER_INT64", "Use 32-bit integers")
+    }
+
+    pub(super) fn form(&self, what: &str) -> EmitError {
+        EmitError::Form { kernel: self.kernel.name.clone(), what: what.into() }
+    }
+
+    /// What a type is in registers.
+    pub(super) fn scalar(&self, ty: Ty) -> Result<naga::Scalar, EmitError> {
+        Ok(match ty {
+            Ty::Bool => naga::Scalar::BOOL,
+            Ty::I8 | Ty::I16 | Ty::I32 => naga::Scalar::I32,
+            Ty::U8 | Ty::U16 | Ty::U32 => naga::Scalar::U32,
+            Ty::I64 if self.target.int64 => naga::Scalar::I64,
+            Ty::I64 => naga::Scalar::I32,
+            Ty::U64 if self.target.int64 => naga::Scalar::U64,
+            Ty::U64 => return Err(self.lacks_int64("64-bit integers (u64)")),
+            Ty::F16 | Ty::BF16 | Ty::F32 => naga::Scalar::F32,
+            Ty::F64 if self.target.float64 => naga::Scalar::F64,
+            Ty::F64 => return Err(self.lacks("double precision (f64)", "SHADER_F64", "Use f32")),
+        })
+    }
+
+    /// Sizes and scalars as 64-bit words, two to a vector: uniform arrays have strides of 16 bytes.
+    fn declare_uniform(&mut self, pieces: u32) {
+        let four = self.ty(TypeInner::Vector { size: VectorSize::Quad, scalar: naga::Scalar::U32 });
+        let size = ArraySize::Constant(NonZeroU32::new(pieces).unwrap_or(NonZeroU32::MIN));
+        let ty = self.ty(TypeInner::Array { base: four, size, stride: 16 });
+        let bound = |space: &Space| matches!(space, Space::Global(_) | Space::Constant);
+        let binding = self.kernel.memories.iter().filter(|m| bound(&m.space)).count() as u32;
+        self.uniform = Some(self.global("slyz_call", AddressSpace::Uniform, Some(binding), ty));
+    }
+
+    pub(super) fn global(
+        &mut self,
+        name: &str,
+        space: AddressSpace,
+        binding: Option<u32>,
+        ty: Handle<naga::Type>,
+    ) -> Handle<GlobalVariable> {
+        let variable = GlobalVariable {
+            name: Some(name.into()),
+            space,
+            binding: binding.map(|binding| ResourceBinding { group: 0, binding }),
+            ty,
+            init: None,
+            memory_decorations: naga::MemoryDecorations::empty(),
+        };
+        self.module.global_variables.append(variable, Span::UNDEFINED)
+    }
+
+    /// A scalar function of SIR, written once.
+    pub(super) fn function(&mut self, function: &Function) -> Result<Handle<naga::Function>, EmitError> {
+        if let Some(&known) = self.functions.get(&function.name) {
+            return Ok(known);
+        }
+        let mut arguments = vec![];
+        for (k, param) in function.body.params.iter().enumerate() {
+            let scalar = self.scalar(param.ty.elem())?;
+            let ty = self.scalar_ty(scalar);
+            arguments.push(naga::FunctionArgument { name: Some(format!("x{k}")), ty, binding: None });
+        }
+        let mut code = Code::new(self);
+        code.function.name = Some(function.name.clone());
+        code.function.arguments = arguments;
+        for (k, param) in function.body.params.iter().enumerate() {
+            let value = code.append(Expression::FunctionArgument(k as u32));
+            code.bind(param.id, param.ty.elem(), value);
+        }
+        code.statements(&function.body)?;
+        let results: Vec<(Ty, Value)> =
+            function.body.results.iter().map(|&id| code.get(id)).collect::<Result<_, _>>()?;
+        let tys: Vec<Ty> = results.iter().map(|r| r.0).collect();
+        let ty = code.build.result_ty(&function.name, &tys)?;
+        let value = match (&results[..], ty) {
+            ([], _) | (_, None) => None,
+            ([(_, only)], _) => Some(*only),
+            (many, Some(ty)) => {
+                let components = many.iter().map(|r| r.1).collect();
+                Some(code.expr(Expression::Compose { ty, components }))
+            }
+        };
+        code.push(Statement::Return { value });
+        code.function.result = ty.map(|ty| naga::FunctionResult { ty, binding: None });
+        let written = code.finish();
+        let handle = self.module.functions.append(written, Span::UNDEFINED);
+        self.functions.insert(function.name.clone(), handle);
+        Ok(handle)
+    }
+
+    /// One scalar, or a struct of several.
+    fn result_ty(&mut self, name: &str, tys: &[Ty]) -> Result<Option<Handle<naga::Type>>, EmitError> {
+        let mut scalars = vec![];
+        for &ty in tys {
+            scalars.push(self.scalar(ty)?);
+        }
+        Ok(match scalars[..] {
+            [] => None,
+            [only] => Some(self.scalar_ty(only)),
+            _ => {
+                let (mut members, mut span) = (vec![], 0u32);
+                for (k, &scalar) in scalars.iter().enumerate() {
+                    let width = u32::from(scalar.width).max(4);
+                    span = span.next_multiple_of(width);
+                    let ty = self.scalar_ty(scalar);
+                    members.push(naga::StructMember { name: Some(format!("r{k}")), ty, binding: None, offset: span });
+                    span += width;
+                }
+                let inner = TypeInner::Struct { members, span: span.next_multiple_of(8) };
+                let ty = naga::Type { name: Some(format!("{name}_results")), inner };
+                Some(self.module.types.insert(ty, Span::UNDEFINED))
+            }
+        })
+    }
+}
+
+/// The code of one function.
+pub(super) struct Code<'b, 'k> {
+    pub(super) build: &'b mut Build<'k>,
+    pub(super) function: naga::Function,
+    /// Open blocks, the innermost last.
+    blocks: Vec<Block>,
+    values: HashMap<Id, (Ty, Value)>,
+    /// Arguments of the entry point.
+    builtins: HashMap<BuiltIn, Value>,
+    /// Memories of this thread.
+    pub(super) locals: HashMap<usize, Handle<LocalVariable>>,
+}
+
+impl<'b, 'k> Code<'b, 'k> {
+    fn new(build: &'b mut Build<'k>) -> Code<'b, 'k> {
+        Code {
+            build,
+            function: naga::Function::default(),
+            blocks: vec![Block::new()],
+            values: HashMap::new(),
+            builtins: HashMap::new(),
+            locals: HashMap::new(),
+        }
+    }
+
+    fn finish(mut self) -> naga::Function {
+        self.function.body = self.blocks.pop().unwrap_or_default();
+        self.function
+    }
+
+    // ---- names
+
+    pub(super) fn bind(&mut self, id: Id, ty: Ty, value: Value) {
+        self.values.insert(id, (ty, value));
+    }
+
+    pub(super) fn get(&self, id: Id) -> Result<(Ty, Value), EmitError> {
+        let found = self.values.get(&id).copied();
+        found.ok_or_else(|| self.build.form(&format!("%{} before it is bound", id.0)))
+    }
+
+    pub(super) fn all(&self, ids: &[Id]) -> Result<Vec<(Ty, Value)>, EmitError> {
+        ids.iter().map(|&id| self.get(id)).collect()
+    }
+
+    // ---- statements and expressions
+
+    pub(super) fn push(&mut self, statement: Statement) {
+        if let Some(block) = self.blocks.last_mut() {
+            block.push(statement, Span::UNDEFINED);
+        }
+    }
+
+    /// What is written by `write`, as a block of its own.
+    pub(super) fn block(&mut self, write: impl FnOnce(&mut Self) -> Result<(), EmitError>) -> Result<Block, EmitError> {
+        self.blocks.push(Block::new());
+        let done = write(self);
+        let block = self.blocks.pop().unwrap_or_default();
+        done.map(|()| block)
+    }
+
+    /// An expression that naga evaluates where it stands: literals, variables, arguments, results of statements.
+    pub(super) fn append(&mut self, expression: Expression) -> Value {
+        self.function.expressions.append(expression, Span::UNDEFINED)
+    }
+
+    /// An expression that is evaluated here.
+    pub(super) fn expr(&mut self, expression: Expression) -> Value {
+        let value = self.append(expression);
+        self.push(Statement::Emit(Range::new_from_bounds(value, value)));
+        value
+    }
+
+    pub(super) fn literal(&mut self, literal: Literal) -> Value {
+        self.append(Expression::Literal(literal))
+    }
+
+    pub(super) fn u32(&mut self, value: u32) -> Value {
+        self.literal(Literal::U32(value))
+    }
+
+    pub(super) fn binary(&mut self, op: BinaryOperator, left: Value, right: Value) -> Value {
+        self.expr(Expression::Binary { op, left, right })
+    }
+
+    pub(super) fn unary(&mut self, op: UnaryOperator, expr: Value) -> Value {
+        self.expr(Expression::Unary { op, expr })
+    }
+
+    pub(super) fn select(&mut self, condition: Value, accept: Value, reject: Value) -> Value {
+        self.expr(Expression::Select { condition, accept, reject })
+    }
+
+    pub(super) fn convert(&mut self, expr: Value, to: naga::Scalar) -> Value {
+        self.expr(Expression::As { expr, kind: to.kind, convert: Some(to.width) })
+    }
+
+    pub(super) fn bits(&mut self, expr: Value, kind: ScalarKind) -> Value {
+        self.expr(Expression::As { expr, kind, convert: None })
+    }
+
+    pub(super) fn math(&mut self, fun: MathFunction, args: &[Value]) -> Value {
+        let arg = |k: usize| args.get(k).copied();
+        self.expr(Expression::Math { fun, arg: args[0], arg1: arg(1), arg2: arg(2), arg3: arg(3) })
+    }
+
+    pub(super) fn call(
+        &mut self,
+        function: Handle<naga::Function>,
+        arguments: Vec<Value>,
+        gives: bool,
+    ) -> Option<Value> {
+        let result = gives.then(|| self.append(Expression::CallResult(function)));
+        self.push(Statement::Call { function, arguments, result });
+        result
+    }
+
+    // ---- variables
+
+    pub(super) fn variable(&mut self, scalar: naga::Scalar) -> Value {
+        let ty = self.build.scalar_ty(scalar);
+        let variable = LocalVariable { name: None, ty, init: None };
+        let handle = self.function.local_variables.append(variable, Span::UNDEFINED);
+        self.append(Expression::LocalVariable(handle))
+    }
+
+    pub(super) fn store(&mut self, pointer: Value, value: Value) {
+        self.push(Statement::Store { pointer, value });
+    }
+
+    pub(super) fn load(&mut self, pointer: Value) -> Value {
+        self.expr(Expression::Load { pointer })
+    }
+
+    // ---- what a launch passes
+
+    /// One of the two halves of a word of the uniform buffer.
+    fn word(&mut self, number: usize, half: u32) -> Value {
+        let Some(uniform) = self.build.uniform else { return self.u32(0) };
+        let base = self.append(Expression::GlobalVariable(uniform));
+        let base = self.expr(Expression::AccessIndex { base, index: number as u32 / 2 });
+        let pointer = self.expr(Expression::AccessIndex { base, index: number as u32 % 2 * 2 + half });
+        self.load(pointer)
+    }
+
+    /// A 0 that compilers do not know: the word behind everything that a launch passes.
+    pub(super) fn unknown_zero(&mut self) -> Value {
+        let behind = self.build.extents.len() + self.build.kernel.body.params.len();
+        self.word(behind, 0)
+    }
+
+    /// A word of the uniform buffer as 64 bits.
+    fn long_word(&mut self, number: usize) -> Value {
+        let (low, high) = (self.word(number, 0), self.word(number, 1));
+        self.join(low, high)
+    }
+
+    /// A `u64` of its halves.
+    pub(super) fn join(&mut self, low: Value, high: Value) -> Value {
+        let (low, high) = (self.convert(low, naga::Scalar::U64), self.convert(high, naga::Scalar::U64));
+        let by = self.u32(32);
+        let high = self.binary(BinaryOperator::ShiftLeft, high, by);
+        self.binary(BinaryOperator::InclusiveOr, high, low)
+    }
+
+    fn scalar_argument(&mut self, number: usize, ty: Ty) -> Result<Value, EmitError> {
+        let scalar = self.build.scalar(ty)?;
+        Ok(match ty {
+            Ty::Bool => {
+                let (word, zero) = (self.word(number, 0), self.u32(0));
+                self.binary(BinaryOperator::NotEqual, word, zero)
+            }
+            Ty::I8 | Ty::I16 | Ty::U8 | Ty::U16 | Ty::F16 | Ty::BF16 => {
+                let word = self.word(number, 0);
+                self.unpacked(ty, word)?
+            }
+            Ty::I32 | Ty::U32 | Ty::F32 => {
+                let word = self.word(number, 0);
+                self.bits(word, scalar.kind)
+            }
+            Ty::I64 if scalar.width == 4 => {
+                return Err(self.build.lacks_int64("64-bit integers (an i64 argument)"));
+            }
+            Ty::F64 if !self.build.target.int64 => {
+                return Err(self.build.lacks_int64("64-bit integers (the bits of an f64)"));
+            }
+            Ty::I64 | Ty::U64 | Ty::F64 => {
+                let word = self.long_word(number);
+                self.bits(word, scalar.kind)
+            }
+        })
+    }
+
+    /// The value of a size as `i64`.
+    pub(super) fn extent(&mut self, size: &Size) -> Result<Value, EmitError> {
+        if let Some(n) = size.constant() {
+            return self.constant(Scalar::i64(n as i64));
+        }
+        let number = self.extent_number(size)?;
+        Ok(if self.build.target.int64 {
+            let word = self.long_word(number);
+            self.bits(word, ScalarKind::Sint)
+        } else {
+            let word = self.word(number, 0);
+            self.bits(word, ScalarKind::Sint)
+        })
+    }
+
+    /// The low 32 bits of a size: places in buffers need no more.
+    pub(super) fn short_extent(&mut self, size: &Size) -> Result<Value, EmitError> {
+        if let Some(n) = size.constant() {
+            return Ok(self.u32(n as u32));
+        }
+        let number = self.extent_number(size)?;
+        Ok(self.word(number, 0))
+    }
+
+    fn extent_number(&self, size: &Size) -> Result<usize, EmitError> {
+        let number = self.build.extents.binary_search(size).ok();
+        number.ok_or_else(|| self.build.form("a size that no code mentions"))
+    }
+
+    /// A built-in value of the entry point, `u32` or a vector of three.
+    pub(super) fn builtin(&mut self, builtin: BuiltIn) -> Value {
+        if let Some(&known) = self.builtins.get(&builtin) {
+            return known;
+        }
+        let vector = matches!(builtin, BuiltIn::GlobalInvocationId | BuiltIn::LocalInvocationId | BuiltIn::WorkGroupId);
+        let scalar = naga::Scalar::U32;
+        let inner =
+            if vector { TypeInner::Vector { size: VectorSize::Tri, scalar } } else { TypeInner::Scalar(scalar) };
+        let ty = self.build.ty(inner);
+        let number = self.function.arguments.len() as u32;
+        let binding = Some(naga::Binding::BuiltIn(builtin));
+        self.function.arguments.push(naga::FunctionArgument { name: None, ty, binding });
+        let value = self.append(Expression::FunctionArgument(number));
+        self.builtins.insert(builtin, value);
+        value
+    }
+
+    /// Types of the names that a statement binds.
+    pub(super) fn bound_tys(binds: &[crate::code::Var]) -> Vec<Ty> {
+        binds
+            .iter()
+            .map(|b| match &b.ty {
+                Type::Scalar(ty) | Type::Array(ty, _) => *ty,
+            })
+            .collect()
+    }
+}

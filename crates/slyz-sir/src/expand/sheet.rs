@@ -1,0 +1,260 @@
+//! A function of SIR written as Rust arithmetic.
+
+use crate::code::{Body, Function, Id, Op, Stmt, Type, Var};
+use crate::ops::Operator;
+use crate::types::{Scalar, Ty};
+use std::cell::{Cell, RefCell};
+
+/// Code under construction.
+pub(super) struct Sheet {
+    stmts: RefCell<Vec<Stmt>>,
+    next: Cell<u32>,
+}
+
+/// A value of the function.
+#[derive(Clone, Copy)]
+pub(super) struct E<'a> {
+    sheet: &'a Sheet,
+    id: Id,
+    ty: Ty,
+}
+
+/// What can stand beside a value: another one, or a number.
+pub(super) trait Like<'a> {
+    fn like(self, other: E<'a>) -> E<'a>;
+}
+
+impl<'a> Like<'a> for E<'a> {
+    fn like(self, _: E<'a>) -> E<'a> {
+        self
+    }
+}
+
+impl<'a> Like<'a> for f32 {
+    fn like(self, other: E<'a>) -> E<'a> {
+        other.sheet.push(Op::Const(Scalar::from_f64(other.ty, self.into())), other.ty)
+    }
+}
+
+impl<'a> Like<'a> for f64 {
+    fn like(self, other: E<'a>) -> E<'a> {
+        other.sheet.push(Op::Const(Scalar::from_f64(other.ty, self)), other.ty)
+    }
+}
+
+impl<'a> Like<'a> for i64 {
+    fn like(self, other: E<'a>) -> E<'a> {
+        other.sheet.push(Op::Const(Scalar::from_int(other.ty, self.into())), other.ty)
+    }
+}
+
+/// A function with parameters of these types.
+pub(super) fn function(name: &str, params: &[Ty], write: impl for<'a> FnOnce(&[E<'a>]) -> Vec<E<'a>>) -> Function {
+    let sheet = Sheet { stmts: RefCell::default(), next: Cell::new(0) };
+    let vars: Vec<Var> = params.iter().map(|&ty| Var { id: sheet.fresh(), ty: Type::Scalar(ty) }).collect();
+    let args: Vec<E> = vars.iter().zip(params).map(|(var, &ty)| E { sheet: &sheet, id: var.id, ty }).collect();
+    let results = write(&args).iter().map(|e| e.id).collect();
+    Function { name: name.into(), body: Body { params: vars, stmts: sheet.stmts.take(), results } }
+}
+
+impl Sheet {
+    fn fresh(&self) -> Id {
+        let id = self.next.get();
+        self.next.set(id + 1);
+        Id(id)
+    }
+
+    fn push(&self, op: Op, ty: Ty) -> E<'_> {
+        self.push_many(op, &[ty])[0]
+    }
+
+    fn push_many(&self, op: Op, tys: &[Ty]) -> Vec<E<'_>> {
+        let binds: Vec<Var> = tys.iter().map(|&ty| Var { id: self.fresh(), ty: Type::Scalar(ty) }).collect();
+        let values = binds.iter().zip(tys).map(|(bind, &ty)| E { sheet: self, id: bind.id, ty }).collect();
+        self.stmts.borrow_mut().push(Stmt { binds, op });
+        values
+    }
+
+    fn body<'a>(&'a self, tys: &[Ty], write: impl FnOnce(&[E<'a>]) -> Vec<E<'a>>) -> Body {
+        let outer = self.stmts.take();
+        let params: Vec<Var> = tys.iter().map(|&ty| Var { id: self.fresh(), ty: Type::Scalar(ty) }).collect();
+        let args: Vec<E> = params.iter().zip(tys).map(|(p, &ty)| E { sheet: self, id: p.id, ty }).collect();
+        let results = write(&args).iter().map(|e| e.id).collect();
+        Body { params, stmts: self.stmts.replace(outer), results }
+    }
+}
+
+impl<'a> E<'a> {
+    fn apply(self, operator: Operator, more: &[E<'a>]) -> E<'a> {
+        let args: Vec<E> = std::iter::once(self).chain(more.iter().copied()).collect();
+        let tys: Vec<Ty> = args.iter().map(|e| e.ty).collect();
+        let ty = operator.result(&tys).expect("expansions apply operators to types that have them");
+        self.sheet.push(Op::Apply(operator, args.iter().map(|e| e.id).collect()), ty)
+    }
+
+    /// A number of the same type.
+    pub(super) fn number(self, x: impl Like<'a>) -> E<'a> {
+        x.like(self)
+    }
+
+    /// A number of another type.
+    pub(super) fn constant(self, scalar: Scalar) -> E<'a> {
+        self.sheet.push(Op::Const(scalar), scalar.ty)
+    }
+
+    /// An operator of one operand.
+    pub(super) fn op1(self, operator: Operator) -> E<'a> {
+        self.apply(operator, &[])
+    }
+
+    pub(super) fn op2(self, operator: Operator, other: impl Like<'a>) -> E<'a> {
+        self.apply(operator, &[other.like(self)])
+    }
+
+    pub(super) fn fma(self, b: impl Like<'a>, c: impl Like<'a>) -> E<'a> {
+        self.apply(Operator::Fma, &[b.like(self), c.like(self)])
+    }
+
+    /// `a * b + c` where it does not matter whether it rounds once or twice.
+    pub(super) fn mla(self, b: impl Like<'a>, c: impl Like<'a>) -> E<'a> {
+        self * b.like(self) + c.like(self)
+    }
+
+    /// The polynomial in `self` with these coefficients, the highest first.
+    pub(super) fn polynomial(self, coefficients: &[f32]) -> E<'a> {
+        let (first, rest) = coefficients.split_first().expect("a polynomial has a coefficient");
+        rest.iter().fold(self.number(*first), |sum, &c| sum.mla(self, c))
+    }
+
+    pub(super) fn abs(self) -> E<'a> {
+        self.op1(Operator::Abs)
+    }
+
+    pub(super) fn sqrt(self) -> E<'a> {
+        self.op1(Operator::Sqrt)
+    }
+
+    pub(super) fn lt(self, other: impl Like<'a>) -> E<'a> {
+        self.op2(Operator::Lt, other)
+    }
+
+    pub(super) fn gt(self, other: impl Like<'a>) -> E<'a> {
+        self.op2(Operator::Gt, other)
+    }
+
+    pub(super) fn ge(self, other: impl Like<'a>) -> E<'a> {
+        self.op2(Operator::Ge, other)
+    }
+
+    pub(super) fn eq(self, other: impl Like<'a>) -> E<'a> {
+        self.op2(Operator::Eq, other)
+    }
+
+    pub(super) fn ne(self, other: impl Like<'a>) -> E<'a> {
+        self.op2(Operator::Ne, other)
+    }
+
+    pub(super) fn is_nan(self) -> E<'a> {
+        self.op1(Operator::IsNan)
+    }
+
+    pub(super) fn is_finite(self) -> E<'a> {
+        self.op1(Operator::IsFinite)
+    }
+
+    /// Another value where a condition holds.
+    pub(super) fn replaced(self, cond: E<'a>, by: impl Like<'a>) -> E<'a> {
+        let by = by.like(self);
+        cond.apply(Operator::Select, &[by, self])
+    }
+
+    pub(super) fn cast(self, to: Ty) -> E<'a> {
+        self.sheet.push(Op::Cast(to, self.id), to)
+    }
+
+    pub(super) fn bits(self, to: Ty) -> E<'a> {
+        self.sheet.push(Op::Bitcast(to, self.id), to)
+    }
+
+    /// Its type.
+    pub(super) fn ty(self) -> Ty {
+        self.ty
+    }
+
+    /// The size of one number with the sign of another; `f32`.
+    pub(super) fn with_sign_of(self, sign: E<'a>) -> E<'a> {
+        let size = self.bits(Ty::U32) & 0x7fff_ffff;
+        (size | (sign.bits(Ty::U32) & 0x8000_0000)).bits(Ty::F32)
+    }
+
+    /// One of two groups of values; only that one is computed.
+    pub(super) fn branch(
+        self,
+        then: impl FnOnce() -> Vec<E<'a>>,
+        otherwise: impl FnOnce() -> Vec<E<'a>>,
+    ) -> Vec<E<'a>> {
+        let mut tys = vec![];
+        let sheet = self.sheet;
+        let then = sheet.body(&[], |_| {
+            let values = then();
+            tys = values.iter().map(|e| e.ty).collect();
+            values
+        });
+        let otherwise = sheet.body(&[], |_| otherwise());
+        sheet.push_many(Op::If { cond: self.id, args: vec![], then, otherwise }, &tys)
+    }
+}
+
+/// Repeats while a condition on the state holds.
+pub(super) fn repeat<'a>(
+    init: &[E<'a>],
+    cond: impl FnOnce(&[E<'a>]) -> E<'a>,
+    step: impl FnOnce(&[E<'a>]) -> Vec<E<'a>>,
+) -> Vec<E<'a>> {
+    let sheet = init[0].sheet;
+    let tys: Vec<Ty> = init.iter().map(|e| e.ty).collect();
+    let cond = sheet.body(&tys, |state| vec![cond(state)]);
+    let body = sheet.body(&tys, step);
+    sheet.push_many(Op::While { init: init.iter().map(|e| e.id).collect(), cond, body }, &tys)
+}
+
+macro_rules! infix {
+    ($($trait:ident $method:ident $operator:ident)*) => { $(
+        impl<'a, T: Like<'a>> std::ops::$trait<T> for E<'a> {
+            type Output = E<'a>;
+            fn $method(self, other: T) -> E<'a> {
+                self.op2(Operator::$operator, other)
+            }
+        }
+
+        impl<'a> std::ops::$trait<E<'a>> for f32 {
+            type Output = E<'a>;
+            fn $method(self, other: E<'a>) -> E<'a> {
+                self.like(other).op2(Operator::$operator, other)
+            }
+        }
+
+        impl<'a> std::ops::$trait<E<'a>> for i64 {
+            type Output = E<'a>;
+            fn $method(self, other: E<'a>) -> E<'a> {
+                self.like(other).op2(Operator::$operator, other)
+            }
+        }
+    )* };
+}
+
+infix! { Add add Add Sub sub Sub Mul mul Mul Div div Div BitAnd bitand And BitOr bitor Or BitXor bitxor Xor Shl shl Shl Shr shr Shr }
+
+impl<'a> std::ops::Neg for E<'a> {
+    type Output = E<'a>;
+    fn neg(self) -> E<'a> {
+        self.op1(Operator::Neg)
+    }
+}
+
+impl<'a> std::ops::Not for E<'a> {
+    type Output = E<'a>;
+    fn not(self) -> E<'a> {
+        self.op1(Operator::Not)
+    }
+}

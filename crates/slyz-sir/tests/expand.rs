@@ -1,0 +1,221 @@
+//! Every expansion in the interpreter against the row of its operator.
+
+use slyz_sir::code::{Body, FnId, Function, Id, Op, Stmt, Type, Var};
+use slyz_sir::expand;
+use slyz_sir::graph::Graph;
+use slyz_sir::interp::{Value, graph::run};
+use slyz_sir::ops::{Signature, TABLE};
+use slyz_sir::types::{Scalar, Ty};
+use slyz_sir::verify;
+
+/// A graph that calls a function.
+fn calling(function: &Function, result: Ty) -> Graph {
+    let params: Vec<Var> = function
+        .body
+        .params
+        .iter()
+        .enumerate()
+        .map(|(k, p)| Var { id: Id(90_000 + k as u32), ty: p.ty.clone() })
+        .collect();
+    let call = Stmt {
+        binds: vec![Var { id: Id(99_000), ty: Type::Scalar(result) }],
+        op: Op::Call(FnId(0), params.iter().map(|p| p.id).collect()),
+    };
+    let body = Body { params, stmts: vec![call], results: vec![Id(99_000)] };
+    let graph = Graph { name: "calling".into(), functions: vec![function.clone()], body, ..Graph::default() };
+    assert_eq!(verify::graph(&graph), Ok(()), "{graph}");
+    graph
+}
+
+fn eval(graph: &Graph, args: &[Scalar]) -> Scalar {
+    let args: Vec<Value> = args.iter().map(|&x| Value::Scalar(x)).collect();
+    match &run(graph, &[], &args).expect("a result")[..] {
+        [Value::Scalar(scalar)] => *scalar,
+        other => panic!("one scalar, not {other:?}"),
+    }
+}
+
+fn place(x: f32) -> i64 {
+    let bits = i64::from(x.to_bits());
+    if bits & 0x8000_0000 != 0 { -(bits & 0x7fff_ffff) - 1 } else { bits }
+}
+
+fn distance(a: f32, b: f32) -> u64 {
+    match (a.is_nan(), b.is_nan()) {
+        (true, true) => 0,
+        (false, false) => place(a).abs_diff(place(b)),
+        _ => u64::MAX,
+    }
+}
+
+fn random(seed: &mut u64) -> u64 {
+    *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (*seed ^ (*seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+fn values() -> Vec<f32> {
+    let mut values = vec![
+        0.0,
+        1.0,
+        0.5,
+        2.0,
+        1.5,
+        2.5,
+        3.5,
+        0.49999997,
+        0.99999994,
+        1.0000001,
+        f32::INFINITY,
+        f32::MAX,
+        f32::MIN_POSITIVE,
+        1e-45,
+        1.1754942e-38,
+        1e-40,
+        3.0,
+        7.0,
+        10.0,
+        88.72283,
+        88.72284,
+        87.33654,
+        103.97208,
+        104.0,
+        126.0,
+        128.0,
+        149.0,
+        150.0,
+        1e-8,
+        1e-20,
+        65536.0,
+        65537.0,
+        1e5,
+        1e10,
+        1e15,
+        1e22,
+        1e30,
+        3e38,
+        8388607.5,
+        16777216.0,
+        std::f32::consts::PI,
+        1.5707964,
+        std::f32::consts::FRAC_PI_4,
+        4.712389,
+        6.2831855,
+        355.0,
+        39000.0,
+        1e38,
+        0.6,
+        0.9,
+        0.62,
+        0.63,
+        4.0,
+        5.0,
+    ];
+    values.extend(values.clone().iter().map(|x| -x));
+    values.push(f32::NAN);
+    let mut seed = 7;
+    for k in 0..120 {
+        values.push(f32::from_bits(random(&mut seed) as u32));
+        let size = [1.0, 10.0, 100.0, 1e6][k % 4];
+        values.push((random(&mut seed) as i64 as f64 / i64::MAX as f64) as f32 * size);
+    }
+    values
+}
+
+#[test]
+fn within_the_precision_of_the_table() {
+    let (values, mut wrong, mut seed) = (values(), vec![], 3);
+    for row in TABLE {
+        let Some(function) = expand::operator(row.operator, Ty::F32) else { continue };
+        let graph = calling(&function, Ty::F32);
+        let (mut worst, mut example) = (u64::from(row.ulp), String::new());
+        for (k, &x) in values.iter().enumerate() {
+            let others: Vec<u64> = if row.arity == 1 { vec![0] } else { (0..4).map(|_| random(&mut seed)).collect() };
+            for other in others {
+                let second = match row.signature {
+                    Signature::IntPower => {
+                        let n = other as i32 >> (random(&mut seed) % 32);
+                        Scalar::from_int(Ty::I32, n.into())
+                    }
+                    _ => Scalar::f32(values[(other as usize) % values.len()]),
+                };
+                let mut args = vec![Scalar::f32(x), second];
+                args.truncate(row.arity);
+                let expected = row.operator.eval(&args).expect("the table is total");
+                let found = eval(&graph, &args);
+                let off = distance(f32::from_bits(expected.bits as u32), f32::from_bits(found.bits as u32));
+                if off > worst {
+                    worst = off;
+                    example = format!("{} {args:?} (value {k}): {found:?}, expected {expected:?}, {off} ulp", row.name);
+                }
+            }
+        }
+        wrong.extend((!example.is_empty()).then_some(example));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn halves_are_exact() {
+    let [pack, unpack] =
+        [(expand::pack_f16(), Ty::U32), (expand::unpack_f16(), Ty::F32)].map(|(f, ty)| calling(&f, ty));
+    let [half, brain] = [expand::round_f16(), expand::round_bf16()].map(|f| calling(&f, Ty::F32));
+    // Every exponent, and mantissas of all kinds.
+    for bits in (0..=0xffffu64).filter(|bits| bits % 37 == 0 || bits % 1024 < 3) {
+        let (half, found) = (Scalar::from_bits(Ty::F16, bits), eval(&unpack, &[Scalar::from_bits(Ty::U32, bits)]));
+        assert_eq!(distance(half.as_f64() as f32, found.as_f64() as f32), 0, "{bits:x}");
+        let back = eval(&pack, &[found]);
+        assert!(back.bits == bits || half.as_f64().is_nan(), "{bits:x}: {:x}", back.bits);
+    }
+    let mut seed = 1;
+    let near = (0..500).map(|_| (random(&mut seed) as f32 / 1e15).recip() * 1e-4);
+    for x in values().into_iter().chain(near) {
+        let x = Scalar::f32(x);
+        for (graph, ty) in [(&half, Ty::F16), (&brain, Ty::BF16)] {
+            let (expected, found) = (x.cast(ty).cast(Ty::F32), eval(graph, &[x]));
+            assert_eq!(distance(expected.as_f64() as f32, found.as_f64() as f32), 0, "{x:?} as {ty}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn conversions_round_once() {
+    let [nearest, odd] = [expand::nearest_f32(), expand::odd_f32_of_words()].map(|f| calling(&f, Ty::F32));
+    let from_f64 = calling(&expand::odd_f32(), Ty::F32);
+    let mut seed = 5;
+    for k in 0..2_000u64 {
+        let x = match k {
+            0..100 => k,
+            100..200 => u64::MAX - (k - 100),
+            _ => random(&mut seed) >> (k % 64),
+        };
+        let words = [x >> 32, x & 0xffff_ffff].map(|w| Scalar::from_bits(Ty::U32, w));
+        assert_eq!(eval(&nearest, &words), Scalar::f32(x as f32), "{x}");
+        let half = |x: Scalar| x.cast(Ty::BF16);
+        assert_eq!(half(eval(&odd, &words)), half(Scalar::from_int(Ty::U64, x.into())), "{x}");
+        let wide = Scalar::from_f64(Ty::F64, f64::from_bits(random(&mut seed)));
+        let (expected, found) = (wide.cast(Ty::F16), eval(&from_f64, &[wide]).cast(Ty::F16));
+        assert!(expected == found || wide.as_f64().is_nan(), "{wide:?}");
+    }
+}
+
+#[test]
+fn products_are_added_before_they_are_rounded() {
+    let [by_f64, by_words] = [expand::fma_by_f64(), expand::fma_by_words(Ty::F32)].map(|f| calling(&f, Ty::F32));
+    let (values, mut seed) = (values(), 11);
+    for k in 0..3_000usize {
+        let mut pick = || values[random(&mut seed) as usize % values.len()];
+        let (a, b) = (pick(), pick());
+        let c = if k.is_multiple_of(3) { -a * b * (1.0 + f32::EPSILON * (k % 5) as f32) } else { pick() };
+        let args = [a, b, c].map(Scalar::f32);
+        let expected = a.mul_add(b, c);
+        let found = eval(&by_f64, &args).as_f64() as f32;
+        assert_eq!(distance(expected, found), 0, "{a:e} * {b:e} + {c:e} = {expected:e}, found {found:e}");
+        let tame = |x: f32| x == 0.0 || x.abs() > 1e-12 && x.abs() < 1e12;
+        if [a, b, c, a * b].into_iter().all(tame) && (expected == 0.0 || expected.abs() > 1e-20) {
+            let found = eval(&by_words, &args).as_f64() as f32;
+            assert_eq!(expected, found, "{a:e} * {b:e} + {c:e}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Modules of every plan of the corpus: naga's validator accepts them, and `spirv-val` where it is installed.
+#![cfg(feature = "naga")]
+
+use slyz_sir::back::naga::{EmitError, Target, emit, spirv, wgsl};
+use slyz_sir::lower::gpu::{Machine, lower};
+use slyz_sir::pass::optimize;
+use slyz_sir::pass::spread::Subgroup;
+use slyz_sir::text::parse_file;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// What `spirv-val` says about a module; nothing without the tool.
+fn refused(words: &[u32]) -> Option<String> {
+    let mut child = Command::new("spirv-val")
+        .args(["--target-env", "vulkan1.1", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .ok()?;
+    let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+    child.stdin.take()?.write_all(&bytes).ok()?;
+    let output = child.wait_with_output().ok()?;
+    let text = [output.stdout, output.stderr].concat();
+    (!output.status.success()).then(|| String::from_utf8_lossy(&text).into_owned())
+}
+
+#[test]
+fn modules_of_the_corpus() {
+    let full = Target { int64: true, atomic64: true, float64: true, subgroups: true, fused: true, reassociates: true };
+    let rich = Machine { subgroup: Some(Subgroup { size: 32, bits: 32 }), atomic_bits: 64, ..Machine::webgpu() };
+    let plain = Target { int64: true, float64: true, ..Target::default() };
+    let targets = [(full, rich), (plain, Machine::webgpu()), (Target::default(), Machine::webgpu())];
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
+    let (mut wrong, mut count) = (vec![], 0);
+    for entry in std::fs::read_dir(folder).expect("the folder tests/corpus") {
+        let path = entry.expect("an entry of tests/corpus").path();
+        let Ok((module, _)) = parse_file(&std::fs::read_to_string(&path).unwrap_or_default()) else { continue };
+        for graph in module.graphs.iter().map(optimize) {
+            for (target, machine) in &targets {
+                for kernel in lower(&graph, machine).kernels {
+                    let made = match emit(&kernel, target) {
+                        Ok(made) => made,
+                        // What a target lacks, and what has no form, are answers.
+                        Err(EmitError::Lacks { .. } | EmitError::Operator { .. }) => continue,
+                        Err(error) => {
+                            wrong.push(format!("{}: {error}", path.display()));
+                            continue;
+                        }
+                    };
+                    count += 1;
+                    let text = wgsl(&made).err().map(|e| e.to_string());
+                    let words = spirv(&made).map_err(|e| e.to_string());
+                    let refused = match &words {
+                        Ok(words) => refused(words),
+                        Err(error) => Some(error.clone()),
+                    };
+                    wrong.extend(text.or(refused).map(|why| format!("{}, {}: {why}", path.display(), kernel.name)));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {count} modules:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(count > 100, "only {count} modules were made");
+}
+
+#[test]
+fn what_a_target_lacks_is_named() {
+    let text = "graph g<N>(%x: f64[N]) -> f64[N] {
+      %y: f64[N] = tabulate [N] |%i: i64| { %a: f64 = at %x[%i]  %b: f64 = add %a, %a  yield %b }
+      return %y }";
+    let graph = slyz_sir::text::parse_graph(text).expect("text of a graph");
+    let plan = lower(&graph, &Machine::webgpu());
+    let error = emit(&plan.kernels[0], &Target::default()).expect_err("f64 is not there").to_string();
+    assert!(error.contains("SHADER_F64") && error.contains("f32") && error.contains("cpu"), "{error}");
+}
