@@ -151,7 +151,7 @@ impl Program {
     ///
     /// ```
     /// use slyz_sir::{back::harness::Program, text::parse_graph};
-    /// let graph = parse_graph("graph double(%x: f32[8]) -> f32[8] {
+    /// let graph = parse_graph("graph twice(%x: f32[8]) -> f32[8] {
     ///     %y: f32[8] = tabulate [8] |%i: i64| { %a: f32 = at %x[%i]  %b: f32 = add %a, %a  yield %b }
     ///     return %y
     /// }")?;
