@@ -142,3 +142,32 @@ fn best_positions() -> R {
     assert_eq!((a.value()?.get(), b.value()?.get()), (0, 0));
     Ok(())
 }
+
+/// Division by one number for all elements goes through its reciprocal; it must be the division all the same.
+#[test]
+fn division_by_one_number_is_division() -> Result<(), slyz::Error> {
+    axis!(Many);
+    let divide = slyz::compile(|x: Arr<f32, Many>, d: Exp<f32>| x / d)?;
+    let mut bits = 1u32;
+    let mut next = move || {
+        bits ^= bits << 13;
+        bits ^= bits >> 17;
+        bits ^= bits << 5;
+        f32::from_bits(bits)
+    };
+    let mut x: Vec<f32> = (0..5000).map(|_| next()).collect();
+    x.extend((0..5000).map(|k| 1.0 + k as f32 * f32::EPSILON));
+    x.extend([0.0, -0.0, f32::MAX, f32::MIN_POSITIVE, 1e-45, f32::INFINITY, f32::NEG_INFINITY, f32::NAN]);
+    let mut divisors = vec![3.0, -7.0, 0.1, 1.999_999_9, 1e-20, 1e30, 0.0, -0.0, f32::INFINITY, f32::NAN, 1e-45];
+    divisors.extend((0..50).map(|_| next()));
+    for d in divisors {
+        for (found, x) in divide.call(&x, d)?.to_vec()?.iter().zip(&x) {
+            let wanted = x / d;
+            assert!(
+                found.to_bits() == wanted.to_bits() || found.is_nan() && wanted.is_nan(),
+                "{x:e} / {d:e}: {found:e}"
+            );
+        }
+    }
+    Ok(())
+}

@@ -87,13 +87,11 @@ extern \"C\" int launch_{name}(void* const* buffers, const void* const* uniforms
     )
 }
 
-/// Compiles a `.metal` file as C++. `None`, with a line on the test's output, where there is no compiler.
-pub fn build<'d>(source: &str, kernels: impl Iterator<Item = &'d Description>) -> Option<Library> {
+/// Compiles a `.metal` file as C++.
+pub fn build<'d>(source: &str, kernels: impl Iterator<Item = &'d Description>) -> Library {
     let compiler = std::env::var("SLYZ_CXX").unwrap_or_else(|_| "c++".into());
-    if Command::new(&compiler).arg("--version").output().is_err() {
-        println!("skipped: no C++ compiler `{compiler}`; install g++, or name one in SLYZ_CXX");
-        return None;
-    }
+    let found = Command::new(&compiler).arg("--version").output();
+    assert!(found.is_ok(), "no C++ compiler `{compiler}`; install g++, or name one in SLYZ_CXX");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("kernels.cpp");
     let glue: String = kernels.map(glue).collect();
@@ -119,7 +117,7 @@ pub fn build<'d>(source: &str, kernels: impl Iterator<Item = &'d Description>) -
     }
     // SAFETY: it was just built from generated code; loading runs nothing.
     let library = unsafe { libloading::Library::new(&library) }.expect("the library loads");
-    Some(Library { library, _folder: folder })
+    Library { library, _folder: folder }
 }
 
 pub fn to_bytes(array: &Array) -> Vec<u8> {
