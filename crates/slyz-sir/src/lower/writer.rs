@@ -337,8 +337,8 @@ impl<'l, 'g> Writer<'l, 'g> {
         MemId(at as u32)
     }
 
-    pub(super) fn scratch(&mut self, ty: Ty, shape: Vec<Size>) -> MemId {
-        let name = format!("row{}", self.kernel.memories.len());
+    pub(super) fn scratch(&mut self, what: &str, ty: Ty, shape: Vec<Size>) -> MemId {
+        let name = format!("{what}{}", self.kernel.memories.len());
         self.kernel.memories.push(Memory { name, ty, space: Space::Scratch, shape });
         MemId(self.kernel.memories.len() as u32 - 1)
     }
@@ -494,7 +494,7 @@ impl<'l, 'g> Writer<'l, 'g> {
                             let home = self.homes.get(&bind.id).cloned();
                             let shape = bind.ty.shape().to_vec();
                             let (memory, prefix) =
-                                home.unwrap_or_else(|| (self.scratch(bind.ty.elem(), shape), vec![]));
+                                home.unwrap_or_else(|| (self.scratch("row", bind.ty.elem(), shape), vec![]));
                             Value::Memory(memory, prefix)
                         }
                     };

@@ -145,8 +145,8 @@ impl<'g> Lowering<'g> {
         let homes: Vec<MemId> = outputs.into_iter().map(|(b, shape)| w.global(b, Access::Write, shape)).collect();
         w.bind_globals(&stmt.op);
         let tys = w.types_of(&monoid.combine);
-        let [sums, parts] =
-            [0, 1].map(|_| tys.iter().map(|&ty| w.scratch(ty, vec![Size::Const(STRIP)])).collect::<Vec<MemId>>());
+        let [sums, parts] = ["sums", "parts"]
+            .map(|what| tys.iter().map(|&ty| w.scratch(what, ty, vec![Size::Const(STRIP)])).collect::<Vec<MemId>>());
         let neutral = w.all_scalars(&monoid.neutral);
         let block = w.push(Op::Place(crate::code::Place::Block, 0), Ty::I64);
         let mut at = unflatten(&mut w, block, &[outer, &[strips]].concat());

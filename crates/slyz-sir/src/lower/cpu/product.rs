@@ -206,14 +206,14 @@ impl<'g> Lowering<'g> {
         w.bind_globals(&stmt.op);
         let tys = w.types_of(&product.monoid.combine);
         let neutral = w.all_scalars(&product.monoid.neutral);
-        let mut tiles = |tys: &[Ty], shape: &[u64]| -> Vec<MemId> {
-            tys.iter().map(|&ty| w.scratch(ty, shape.iter().map(|&n| Size::Const(n)).collect())).collect()
+        let mut tiles = |what: &str, tys: &[Ty], shape: &[u64]| -> Vec<MemId> {
+            tys.iter().map(|&ty| w.scratch(what, ty, shape.iter().map(|&n| Size::Const(n)).collect())).collect()
         };
         let of = |side: &[(Id, Ty)]| side.iter().map(|(_, ty)| *ty).collect::<Vec<Ty>>();
-        let left = tiles(&of(&product.left), &[TILE_ROWS, DEPTH as u64]);
-        let right = tiles(&of(&product.right), &[TILE_COLUMNS / COLUMNS, DEPTH as u64, COLUMNS]);
+        let left = tiles("left", &of(&product.left), &[TILE_ROWS, DEPTH as u64]);
+        let right = tiles("right", &of(&product.right), &[TILE_COLUMNS / COLUMNS, DEPTH as u64, COLUMNS]);
         let direct = product.is_bare();
-        let sums = if direct { homes.clone() } else { tiles(&tys, &[TILE_ROWS, TILE_COLUMNS]) };
+        let sums = if direct { homes.clone() } else { tiles("sums", &tys, &[TILE_ROWS, TILE_COLUMNS]) };
         if direct {
             w.make_readable(&homes);
         }

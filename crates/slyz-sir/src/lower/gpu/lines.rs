@@ -120,7 +120,7 @@ impl<'g> Lines<'_, 'g> {
         let most = w.number(i64::from(threads) - 1);
         let up = w.index(Operator::Add, length, most);
         let run = w.index(Operator::Div, up, count);
-        let sums: Vec<MemId> = tys.iter().map(|&ty| w.scratch(ty, vec![Size::Const(threads.into())])).collect();
+        let sums: Vec<MemId> = tys.iter().map(|&ty| w.scratch("row", ty, vec![Size::Const(threads.into())])).collect();
         let run_of = |w: &mut Writer<'_, 'g>, thread: Id| {
             let skipped = w.index(Operator::Mul, thread, run);
             let start = w.index(Operator::Add, lo, skipped);
