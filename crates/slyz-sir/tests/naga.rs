@@ -27,7 +27,15 @@ fn refused(words: &[u32]) -> Option<String> {
 
 #[test]
 fn modules_of_the_corpus() {
-    let full = Target { int64: true, atomic64: true, float64: true, subgroups: true, fused: true, reassociates: true };
+    let full = Target {
+        int64: true,
+        atomic64: true,
+        float64: true,
+        subgroups: true,
+        fused: true,
+        reassociates: true,
+        narrow: false,
+    };
     let rich = Machine { subgroup: Some(Subgroup { size: 32, bits: 32 }), atomic_bits: 64, ..Machine::webgpu() };
     let plain = Target { int64: true, float64: true, ..Target::default() };
     let targets = [(full, rich), (plain, Machine::webgpu()), (Target::default(), Machine::webgpu())];

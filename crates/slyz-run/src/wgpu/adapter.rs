@@ -101,7 +101,8 @@ impl Opened {
         let int64 = features.contains(Features::SHADER_INT64);
         let atomic64 = int64 && features.contains(Features::SHADER_INT64_ATOMIC_ALL_OPS);
         let float64 = features.contains(Features::SHADER_F64);
-        let target = Target { int64, atomic64, float64, subgroups: false, fused: false, reassociates: true };
+        let target =
+            Target { int64, atomic64, float64, subgroups: false, fused: false, reassociates: true, narrow: !int64 };
         let machine = Machine {
             max_threads: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
             subgroup: None,

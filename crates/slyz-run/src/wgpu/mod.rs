@@ -12,6 +12,7 @@
 
 mod adapter;
 mod memory;
+mod pipeline;
 mod run;
 mod wait;
 

@@ -3,18 +3,17 @@
 use super::Wgpu;
 use super::adapter::Opened;
 use super::memory::{Lent, Role, take};
+use super::pipeline::{Pipeline, bound, pipeline};
 use crate::signature::{Bound, Signature, Sizes};
 use crate::{Argument, Buffer, Error, Executable, Output, Pool};
 use slyz_sir::back::naga::{self, EmitError};
 use slyz_sir::code::{Body, Op};
 use slyz_sir::graph::Graph;
-use slyz_sir::kernel::{Access, BufferId, BufferUse, Kernel, Memory, Plan, ScalarArg, Space, Step};
+use slyz_sir::kernel::{BufferId, BufferUse, Kernel, Plan, ScalarArg, Step};
 use slyz_sir::lower::gpu::{Machine, lower};
 use slyz_sir::ops::Operator;
-use slyz_sir::size::Size;
 use slyz_sir::types::Ty;
 use slyz_sir::{pass, verify};
-use std::borrow::Cow;
 use std::sync::{Arc, mpsc};
 
 /// A plan with its pipelines.
@@ -24,21 +23,6 @@ pub(super) struct WgpuExecutable {
     opened: Arc<Opened>,
     source: String,
     pipelines: Vec<Pipeline>,
-}
-
-/// A kernel ready to be launched.
-struct Pipeline {
-    pipeline: wgpu::ComputePipeline,
-    layout: wgpu::BindGroupLayout,
-    extents: Vec<Size>,
-    uniform_bytes: u64,
-}
-
-fn bound(kernel: &Kernel) -> impl Iterator<Item = &Memory> {
-    kernel.memories.iter().filter(|memory| match memory.space {
-        Space::Global(_) | Space::Constant => true,
-        Space::Shared | Space::Scratch | Space::Local => false,
-    })
 }
 
 impl WgpuExecutable {
@@ -67,54 +51,6 @@ impl WgpuExecutable {
     fn broken(&self, why: String) -> Error {
         Error::Plan { name: self.signature.name.clone(), why }
     }
-}
-
-fn pipeline(opened: &Opened, kernel: &Kernel, module: naga::Module) -> Result<Pipeline, Error> {
-    let count = bound(kernel).count() as u32;
-    let most = opened.limits.max_storage_buffers_per_shader_stage.min(opened.limits.max_bindings_per_bind_group - 1);
-    if count > most {
-        return Err(Error::TooLarge {
-            what: format!("the kernel {}", kernel.name),
-            why: format!("it works on {count} arrays, and this GPU allows {most}"),
-        });
-    }
-    let entry = |binding: u32, ty: wgpu::BufferBindingType| wgpu::BindGroupLayoutEntry {
-        binding,
-        visibility: wgpu::ShaderStages::COMPUTE,
-        ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
-        count: None,
-    };
-    let storage = bound(kernel).zip(0u32..).map(|(memory, k)| {
-        let writes = matches!(memory.space, Space::Global(Access::Write | Access::ReadWrite));
-        entry(k, wgpu::BufferBindingType::Storage { read_only: !writes })
-    });
-    let entries: Vec<wgpu::BindGroupLayoutEntry> =
-        storage.chain([entry(count, wgpu::BufferBindingType::Uniform)]).collect();
-    let naga::Module { module, extents, uniform_bytes, .. } = module;
-    let label = Some(&kernel.name[..]);
-    opened.guarded(&format!("the kernel {}", kernel.name), 0, || {
-        let device = &opened.device;
-        let source = wgpu::ShaderSource::Naga(Cow::Owned(module));
-        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor { label, source });
-        let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &entries });
-        let whole = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-            label,
-            bind_group_layouts: &[Some(&layout)],
-            immediate_size: 0,
-        });
-        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label,
-            layout: Some(&whole),
-            module: &module,
-            entry_point: Some("main"),
-            compilation_options: wgpu::PipelineCompilationOptions {
-                constants: &[],
-                zero_initialize_workgroup_memory: false,
-            },
-            cache: None,
-        });
-        Pipeline { pipeline, layout, extents, uniform_bytes }
-    })
 }
 
 /// Where positions are 32-bit numbers, code may not make larger ones out of them, nor work on 64-bit data.

@@ -45,6 +45,8 @@ pub struct Target {
     /// Its compiler may reorder or contract float arithmetic. Then results are hidden from it, which costs an integer operation
     /// each.
     pub reassociates: bool,
+    /// Every array of the launch has less than 2^31 elements, so that positions fit 32 bits.
+    pub narrow: bool,
 }
 
 /// Why a kernel cannot be written for a target.

@@ -16,14 +16,16 @@
 //!
 //! What it does not do: fuse (the `fuse` pass has done that), tile through shared memory, or vectorize.
 
+mod expected;
 mod lines;
 mod machine;
 mod plan;
 mod scatter;
 mod threads;
 
+pub use expected::Expected;
 pub use machine::Machine;
-pub use plan::lower;
+pub use plan::{lower, lower_for};
 
 /// Threads of a block.
 const THREADS: u32 = 256;

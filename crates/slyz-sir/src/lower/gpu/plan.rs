@@ -1,7 +1,7 @@
 //! One kernel, or a few, per array operation of the top level, strung together in a plan.
 
 use super::threads::{at_most, ceil_div, each_position};
-use super::{FEW_TURNS, Machine, SPILLING_BLOCKS, TURNS};
+use super::{Expected, FEW_TURNS, Machine, SPILLING_BLOCKS, TURNS};
 use crate::code::{Body, Id, MemId, Monoid, Op, Place, Stmt, Type};
 use crate::graph::Graph;
 use crate::kernel::{Access, BufferId, BufferUse, Kernel, Plan};
@@ -14,9 +14,14 @@ use crate::pass::{cse, dce, simplify};
 use crate::size::Size;
 use crate::types::Ty;
 
-/// Turns a verified graph into a plan for a machine.
+/// Turns a verified graph into a plan for a machine, where nothing is known about sizes.
 pub fn lower(graph: &Graph, machine: &Machine) -> Plan {
-    let mut gpu = Gpu { base: Lowering::new(graph), machine: *machine };
+    lower_for(graph, machine, &Expected::default())
+}
+
+/// The same, with the strategies that are best for about these sizes. The plan is right for all others too.
+pub fn lower_for(graph: &Graph, machine: &Machine, expected: &Expected) -> Plan {
+    let mut gpu = Gpu { base: Lowering::new(graph), machine: *machine, expected: expected.clone() };
     for stmt in &graph.body.stmts {
         gpu.stmt(stmt);
     }
@@ -32,6 +37,7 @@ pub fn lower(graph: &Graph, machine: &Machine) -> Plan {
 pub(super) struct Gpu<'g> {
     pub(super) base: Lowering<'g>,
     pub(super) machine: Machine,
+    pub(super) expected: Expected,
 }
 
 /// Work that is handed out block by block.
@@ -241,19 +247,20 @@ impl<'g> Gpu<'g> {
     /// Threads for a block that runs the body: no more than its longest axis has positions.
     fn threads_for(&self, body: &Body) -> u32 {
         let most = self.machine.threads();
-        let longest = longest_axis(body).unwrap_or(u64::MAX);
+        let longest = longest_axis(body, &self.expected).unwrap_or(u64::MAX);
         u32::try_from(longest.max(1)).map_or(most, |n| n.checked_next_power_of_two().unwrap_or(most).min(most))
     }
 }
 
-/// The extent of the longest axis that lanes may run over, if it is the same in every call.
-fn longest_axis(body: &Body) -> Option<u64> {
+/// About the extent of the longest axis that lanes may run over, if it is known.
+fn longest_axis(body: &Body, expected: &Expected) -> Option<u64> {
     let own = |op: &Op| match op {
-        Op::Tabulate { shape, .. } | Op::Fold { shape, .. } | Op::Scan { shape, .. } => shape.last()?.constant(),
-        Op::Scatter { target, .. } => target.last()?.constant(),
+        Op::Tabulate { shape, .. } | Op::Fold { shape, .. } | Op::Scan { shape, .. } => expected.about(shape.last()?),
+        Op::Scatter { target, .. } => expected.about(target.last()?),
         _ => Some(1),
     };
-    let inner = |op: &Op| op.bodies().into_iter().map(longest_axis).try_fold(1, |most, n| Some(n?.max(most)));
+    let inner =
+        |op: &Op| op.bodies().into_iter().map(|b| longest_axis(b, expected)).try_fold(1, |most, n| Some(n?.max(most)));
     body.stmts.iter().try_fold(1, |most, s| Some(own(&s.op)?.max(inner(&s.op)?).max(most)))
 }
 

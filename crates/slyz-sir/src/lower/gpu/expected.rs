@@ -1,0 +1,32 @@
+//! How large the sizes of a call are about to be, where that decides between strategies.
+
+use crate::size::{Size, SizeVar};
+
+/// Sizes up to each of these are taken for it; larger ones for the last.
+const CLASSES: [u64; 7] = [1, 32, 256, 4_096, 65_536, 1 << 20, 1 << 26];
+
+/// What the size variables of a graph are taken to be. It is never a promise: code that was written for one expectation is
+/// right for all sizes, only slower than it could be. Values are classes, so that few plans serve all calls.
+///
+/// ```
+/// use slyz_sir::lower::gpu::Expected;
+/// assert_eq!(Expected::of(&[Some(1000), None]), Expected::of(&[Some(4000), None]));
+/// assert_ne!(Expected::of(&[Some(10)]), Expected::of(&[Some(10_000_000)]));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Expected {
+    sizes: Vec<Option<u64>>,
+}
+
+impl Expected {
+    /// From the sizes of a call, `None` for those that are not known yet.
+    pub fn of(sizes: &[Option<u64>]) -> Expected {
+        let class = |n: u64| CLASSES.into_iter().find(|&most| n <= most).unwrap_or(CLASSES[CLASSES.len() - 1]);
+        Expected { sizes: sizes.iter().map(|size| size.map(class)).collect() }
+    }
+
+    /// About how large the size is, if anything is known.
+    pub(crate) fn about(&self, size: &Size) -> Option<u64> {
+        size.eval(&|SizeVar(k)| self.sizes.get(k as usize).copied().flatten()).ok()
+    }
+}
