@@ -12,6 +12,7 @@
 
 mod adapter;
 mod memory;
+mod once;
 mod pipeline;
 mod run;
 mod wait;
