@@ -444,7 +444,10 @@ fn on_gpus() {
             let exact = |e: &Entry| {
                 if plain { !wide(e.result(ty)) && !e.is_fma() } else { ty != Ty::F64 || !e.is_mathematics() }
             };
-            let wanted: Vec<Entry> = entries.into_iter().filter(exact).collect();
+            // `SLYZ_ENTRY=part` keeps the entries with that in their name.
+            let part = std::env::var("SLYZ_ENTRY").unwrap_or_default();
+            let named = |e: &Entry| e.name(ty).contains(&part);
+            let wanted: Vec<Entry> = entries.into_iter().filter(exact).filter(named).collect();
             for some in wanted.chunks(8) {
                 wrong.extend(differences(&*device, name, ty, some));
             }

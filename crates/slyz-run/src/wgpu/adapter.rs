@@ -116,6 +116,7 @@ impl Opened {
             fused: false,
             reassociates: !passthrough,
             narrow: !int64,
+            floats: if passthrough { super::floats::controls(adapter) } else { Default::default() },
         };
         let machine = Machine {
             max_threads: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),

@@ -19,9 +19,12 @@
 mod casts;
 mod control;
 mod exact;
+mod floats;
 mod memory;
 mod scalars;
 mod writer;
+
+pub use floats::FloatControls;
 
 use crate::code::{Body, Op};
 use crate::kernel::Kernel;
@@ -49,6 +52,8 @@ pub struct Target {
     pub reassociates: bool,
     /// Every array of the launch has less than 2^31 elements, so that positions fit 32 bits.
     pub narrow: bool,
+    /// What SPIR-V may ask of float arithmetic.
+    pub floats: FloatControls,
 }
 
 /// Why a kernel cannot be written for a target.
@@ -113,6 +118,8 @@ pub struct Module {
     pub uniform_bytes: u64,
     /// Every loop ends whatever the data are: the kernel has none but counted ones.
     pub ends: bool,
+    /// What its SPIR-V asks of float arithmetic.
+    pub floats: FloatControls,
 }
 
 /// Writes a verified kernel as a module.
@@ -136,7 +143,7 @@ pub fn emit(kernel: &Kernel, target: &Target) -> Result<Module, EmitError> {
     let (module, extents, uniform_bytes) = writer::write(kernel, target)?;
     let info = validate(&module, target).map_err(|why| EmitError::Invalid { kernel: kernel.name.clone(), why })?;
     let ends = !kernel.functions.iter().map(|f| &f.body).chain([&kernel.body]).any(may_go_on);
-    Ok(Module { module, info, extents, uniform_bytes, ends })
+    Ok(Module { module, info, extents, uniform_bytes, ends, floats: target.floats })
 }
 
 /// Has the code a loop that might not end?
@@ -192,7 +199,9 @@ pub fn spirv(module: &Module) -> Result<Vec<u32>, EmitError> {
         ..Default::default()
     };
     let words = naga::back::spv::write_vec(&module.module, &module.info, &options, None);
-    words.map(|words| exact::decorated(&words)).map_err(|error| invalid(module, &error))
+    words
+        .map(|words| floats::controlled(&exact::decorated(&words), module.floats))
+        .map_err(|error| invalid(module, &error))
 }
 
 fn invalid(module: &Module, error: &dyn std::error::Error) -> EmitError {
