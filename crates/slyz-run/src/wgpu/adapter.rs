@@ -55,6 +55,8 @@ pub(super) struct Opened {
     pub(super) target: Target,
     pub(super) machine: Machine,
     pub(super) memory: Memory,
+    /// SPIR-V reaches the driver as it is.
+    pub(super) passthrough: bool,
     summary: AdapterSummary,
     lost: Arc<OnceLock<String>>,
 }
@@ -76,7 +78,10 @@ impl Opened {
         let wanted = if plain {
             Features::empty()
         } else {
-            Features::SHADER_INT64 | Features::SHADER_F64 | Features::SHADER_INT64_ATOMIC_ALL_OPS
+            Features::SHADER_INT64
+                | Features::SHADER_F64
+                | Features::SHADER_INT64_ATOMIC_ALL_OPS
+                | Features::PASSTHROUGH_SHADERS
         };
         let (features, limits) = (adapter.features() & wanted, adapter.limits());
         let descriptor = wgpu::DeviceDescriptor {
@@ -101,8 +106,17 @@ impl Opened {
         let int64 = features.contains(Features::SHADER_INT64);
         let atomic64 = int64 && features.contains(Features::SHADER_INT64_ATOMIC_ALL_OPS);
         let float64 = features.contains(Features::SHADER_F64);
-        let target =
-            Target { int64, atomic64, float64, subgroups: false, fused: false, reassociates: true, narrow: !int64 };
+        let vulkan = adapter.get_info().backend == wgpu::Backend::Vulkan;
+        let passthrough = vulkan && features.contains(Features::PASSTHROUGH_SHADERS);
+        let target = Target {
+            int64,
+            atomic64,
+            float64,
+            subgroups: false,
+            fused: false,
+            reassociates: !passthrough,
+            narrow: !int64,
+        };
         let machine = Machine {
             max_threads: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
             subgroup: None,
@@ -112,7 +126,7 @@ impl Opened {
             max_positions: if int64 { 1 << 39 } else { 1 << 30 },
         };
         let memory = Memory::new(&limits);
-        Ok(Opened { device, queue, limits, target, machine, memory, summary: summary(adapter), lost })
+        Ok(Opened { device, queue, limits, target, machine, memory, passthrough, summary: summary(adapter), lost })
     }
 
     pub(super) fn describe(&self) -> String {

@@ -18,10 +18,12 @@
 
 mod casts;
 mod control;
+mod exact;
 mod memory;
 mod scalars;
 mod writer;
 
+use crate::code::{Body, Op};
 use crate::kernel::Kernel;
 use crate::ops::Operator;
 use crate::size::Size;
@@ -109,6 +111,8 @@ pub struct Module {
     pub extents: Vec<Size>,
     /// Bytes of the uniform buffer.
     pub uniform_bytes: u64,
+    /// Every loop ends whatever the data are: the kernel has none but counted ones.
+    pub ends: bool,
 }
 
 /// Writes a verified kernel as a module.
@@ -131,7 +135,13 @@ pub struct Module {
 pub fn emit(kernel: &Kernel, target: &Target) -> Result<Module, EmitError> {
     let (module, extents, uniform_bytes) = writer::write(kernel, target)?;
     let info = validate(&module, target).map_err(|why| EmitError::Invalid { kernel: kernel.name.clone(), why })?;
-    Ok(Module { module, info, extents, uniform_bytes })
+    let ends = !kernel.functions.iter().map(|f| &f.body).chain([&kernel.body]).any(may_go_on);
+    Ok(Module { module, info, extents, uniform_bytes, ends })
+}
+
+/// Has the code a loop that might not end?
+fn may_go_on(body: &Body) -> bool {
+    body.stmts.iter().any(|stmt| matches!(stmt.op, Op::While { .. }) || stmt.op.bodies().into_iter().any(may_go_on))
 }
 
 fn validate(module: &naga::Module, target: &Target) -> Result<ModuleInfo, String> {
@@ -161,9 +171,28 @@ pub fn wgsl(module: &Module) -> Result<String, EmitError> {
 }
 
 /// The module as words of SPIR-V 1.3.
+///
+/// Float arithmetic in it is decorated `NoContraction`, so that drivers neither contract nor reassociate it. Nothing is checked
+/// at run time: positions of a verified kernel are inside, and divisors are made safe by the code itself. Only loops that might
+/// not end get naga's bound, since a compiler may draw any conclusion from an endless one.
 pub fn spirv(module: &Module) -> Result<Vec<u32>, EmitError> {
-    let options = naga::back::spv::Options { lang_version: (1, 3), ..Default::default() };
-    naga::back::spv::write_vec(&module.module, &module.info, &options, None).map_err(|error| invalid(module, &error))
+    let unchecked = naga::proc::BoundsCheckPolicy::Unchecked;
+    let options = naga::back::spv::Options {
+        lang_version: (1, 3),
+        flags: naga::back::spv::WriterFlags::DEBUG,
+        bounds_check_policies: naga::proc::BoundsCheckPolicies {
+            index: unchecked,
+            buffer: unchecked,
+            image_load: unchecked,
+            binding_array: unchecked,
+        },
+        zero_initialize_workgroup_memory: naga::back::spv::ZeroInitializeWorkgroupMemoryMode::None,
+        force_loop_bounding: !module.ends,
+        emit_int_div_checks: false,
+        ..Default::default()
+    };
+    let words = naga::back::spv::write_vec(&module.module, &module.info, &options, None);
+    words.map(|words| exact::decorated(&words)).map_err(|error| invalid(module, &error))
 }
 
 fn invalid(module: &Module, error: &dyn std::error::Error) -> EmitError {
