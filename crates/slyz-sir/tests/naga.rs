@@ -38,7 +38,8 @@ fn modules_of_the_corpus() {
     };
     let rich = Machine { subgroup: Some(Subgroup { size: 32, bits: 32 }), atomic_bits: 64, ..Machine::webgpu() };
     let plain = Target { int64: true, float64: true, ..Target::default() };
-    let targets = [(full, rich), (plain, Machine::webgpu()), (Target::default(), Machine::webgpu())];
+    let narrow = Target { narrow: true, reassociates: false, ..full };
+    let targets = [(full, rich), (narrow, rich), (plain, Machine::webgpu()), (Target::default(), Machine::webgpu())];
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
     let (mut wrong, mut count) = (vec![], 0);
     for entry in std::fs::read_dir(folder).expect("the folder tests/corpus") {

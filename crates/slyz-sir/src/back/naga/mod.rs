@@ -14,17 +14,19 @@
 //!
 //! Writes to packed elements are atomic on their words: threads that share a word do not disturb each other.
 //!
-//! What it does not do: choose the size of positions (the device says whether `i64` is narrow), or tune anything.
+//! An `i64` that is known to fit 32 bits, or of which only the low word counts, is held in them. How large arrays may be for
+//! that, the device says ([`Target::narrow`]).
 
 mod casts;
 mod control;
 mod exact;
 mod memory;
+mod narrow;
 mod scalars;
 mod writer;
 
 use crate::code::{Body, Op};
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Plan};
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::Ty;
@@ -47,7 +49,8 @@ pub struct Target {
     /// Its compiler may reorder or contract float arithmetic. Then results are hidden from it, which costs an integer operation
     /// each.
     pub reassociates: bool,
-    /// Every array of the launch has less than 2^31 elements, so that positions fit 32 bits.
+    /// Every array of the launch has less than 2^31 elements, and so has every value of [`Module::extents`]: positions fit 32
+    /// bits. Those that are seen to are 32-bit numbers then; the others, and data, stay what they are.
     pub narrow: bool,
 }
 
@@ -142,6 +145,14 @@ pub fn emit(kernel: &Kernel, target: &Target) -> Result<Module, EmitError> {
 /// Has the code a loop that might not end?
 fn may_go_on(body: &Body) -> bool {
     body.stmts.iter().any(|stmt| matches!(stmt.op, Op::While { .. }) || stmt.op.bodies().into_iter().any(may_go_on))
+}
+
+/// Whether a call of a plan may run modules with [`Target::narrow`]: no array and no size that code counts with reaches 2^31.
+/// `value` gives the sizes of the call; those that it does not know yet count elements of arrays that are known.
+pub fn is_narrow(plan: &Plan, value: &dyn Fn(&Size) -> Option<u64>) -> bool {
+    let small = |size: &Size| value(size).is_none_or(|n| n <= i32::MAX as u64);
+    let arrays = plan.buffers.iter().all(|buffer| small(&Size::product(&buffer.shape)));
+    arrays && plan.kernels.iter().all(|kernel| writer::extents(kernel).iter().all(small))
 }
 
 fn validate(module: &naga::Module, target: &Target) -> Result<ModuleInfo, String> {
