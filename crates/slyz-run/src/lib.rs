@@ -33,7 +33,7 @@ mod warn;
 pub mod wgpu;
 
 pub use argument::{Argument, ArrayData, Output};
-pub use buffer::Buffer;
+pub use buffer::{Buffer, DeviceMemory};
 pub use device::{Device, Executable, device, devices};
 pub use error::{ArgumentProblem, Error};
 pub use files::{WriteError, write_files};

@@ -145,6 +145,14 @@ impl Opened {
         }
     }
 
+    /// Waits for all work that was submitted.
+    pub(super) fn synchronize(&self) -> Result<(), Error> {
+        self.alive()?;
+        let wait = || self.device.poll(wgpu::PollType::wait_indefinitely());
+        let failed = |error: wgpu::PollError| Error::Driver { what: "to wait".into(), why: error.to_string() };
+        self.guarded("to wait for its work", 0, wait)?.map(|_| ()).map_err(failed)
+    }
+
     /// Does something that the driver may refuse. Errors are those of this thread.
     pub(super) fn guarded<T>(&self, what: &str, bytes: u64, act: impl FnOnce() -> T) -> Result<T, Error> {
         let scopes = [ErrorFilter::OutOfMemory, ErrorFilter::Validation, ErrorFilter::Internal]
