@@ -52,6 +52,7 @@ fn roads<'a>(
         shared_bytes: 1 << 10,
         max_blocks: [7, 3, 2],
         atomic_bits: 64,
+        vector_bytes: 16,
         ..Machine::metal()
     };
     let mut roads = vec![

@@ -125,6 +125,7 @@ impl Opened {
             max_blocks: [limits.max_compute_workgroups_per_dimension.into(); 3],
             atomic_bits: if atomic64 { 64 } else { 32 },
             max_positions: if int64 { 1 << 39 } else { 1 << 30 },
+            vector_bytes: 16,
         };
         let memory = Memory::new(&limits);
         Ok(Opened { device, queue, limits, target, machine, memory, passthrough, summary: summary(adapter), lost })
