@@ -1,9 +1,10 @@
 //! Finding an adapter and opening it.
 
 use super::AdapterSummary;
+use super::cache::PipelineCache;
 use super::memory::Memory;
 use super::wait::wait;
-use crate::{Error, warn};
+use crate::{CacheConfig, Error, warn};
 use slyz_sir::back::naga::Target;
 use slyz_sir::lower::gpu::Machine;
 use std::sync::{Arc, OnceLock};
@@ -55,6 +56,7 @@ pub(super) struct Opened {
     pub(super) target: Target,
     pub(super) machine: Machine,
     pub(super) memory: Memory,
+    pub(super) cache: Option<PipelineCache>,
     summary: AdapterSummary,
     lost: Arc<OnceLock<String>>,
 }
@@ -76,7 +78,10 @@ impl Opened {
         let wanted = if plain {
             Features::empty()
         } else {
-            Features::SHADER_INT64 | Features::SHADER_F64 | Features::SHADER_INT64_ATOMIC_ALL_OPS
+            Features::SHADER_INT64
+                | Features::SHADER_F64
+                | Features::SHADER_INT64_ATOMIC_ALL_OPS
+                | Features::PIPELINE_CACHE
         };
         let (features, limits) = (adapter.features() & wanted, adapter.limits());
         let descriptor = wgpu::DeviceDescriptor {
@@ -112,7 +117,8 @@ impl Opened {
             max_positions: if int64 { 1 << 39 } else { 1 << 30 },
         };
         let memory = Memory::new(&limits);
-        Ok(Opened { device, queue, limits, target, machine, memory, summary: summary(adapter), lost })
+        let cache = PipelineCache::open(&device, &adapter.get_info(), CacheConfig::from_env());
+        Ok(Opened { device, queue, limits, target, machine, memory, cache, summary: summary(adapter), lost })
     }
 
     pub(super) fn describe(&self) -> String {

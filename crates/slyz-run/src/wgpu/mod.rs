@@ -11,6 +11,7 @@
 //! What it does not do: keep tensors on the GPU between calls, split arrays that are larger than a binding, or measure.
 
 mod adapter;
+mod cache;
 mod memory;
 mod pipeline;
 mod run;

@@ -1,6 +1,7 @@
 //! A kernel that the driver has compiled.
 
 use super::adapter::Opened;
+use super::cache::PipelineCache;
 use crate::Error;
 use slyz_sir::back::naga;
 use slyz_sir::kernel::{Access, Kernel, Memory, Space};
@@ -47,7 +48,7 @@ pub(super) fn pipeline(opened: &Opened, kernel: &Kernel, module: naga::Module) -
         storage.chain([entry(count, wgpu::BufferBindingType::Uniform)]).collect();
     let naga::Module { module, extents, uniform_bytes, .. } = module;
     let label = Some(&kernel.name[..]);
-    opened.guarded(&format!("the kernel {}", kernel.name), 0, || {
+    let made = opened.guarded(&format!("the kernel {}", kernel.name), 0, || {
         let device = &opened.device;
         let source = wgpu::ShaderSource::Naga(Cow::Owned(module));
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor { label, source });
@@ -66,8 +67,12 @@ pub(super) fn pipeline(opened: &Opened, kernel: &Kernel, module: naga::Module) -
                 constants: &[],
                 zero_initialize_workgroup_memory: false,
             },
-            cache: None,
+            cache: opened.cache.as_ref().map(PipelineCache::handle),
         });
         Pipeline { pipeline, layout, extents, uniform_bytes }
-    })
+    })?;
+    if let Some(cache) = &opened.cache {
+        cache.keep();
+    }
+    Ok(made)
 }
