@@ -1,9 +1,10 @@
 //! Finding an adapter and opening it.
 
 use super::AdapterSummary;
+use super::cache::PipelineCache;
 use super::memory::Memory;
 use super::wait::wait;
-use crate::{Error, warn};
+use crate::{CacheConfig, Error, warn};
 use slyz_sir::back::naga::Target;
 use slyz_sir::lower::gpu::Machine;
 use std::sync::{Arc, OnceLock};
@@ -57,6 +58,7 @@ pub(super) struct Opened {
     pub(super) memory: Memory,
     /// SPIR-V reaches the driver as it is.
     pub(super) passthrough: bool,
+    pub(super) cache: Option<PipelineCache>,
     summary: AdapterSummary,
     lost: Arc<OnceLock<String>>,
 }
@@ -82,6 +84,7 @@ impl Opened {
                 | Features::SHADER_F64
                 | Features::SHADER_INT64_ATOMIC_ALL_OPS
                 | Features::PASSTHROUGH_SHADERS
+                | Features::PIPELINE_CACHE
         };
         let (features, limits) = (adapter.features() & wanted, adapter.limits());
         let descriptor = wgpu::DeviceDescriptor {
@@ -128,7 +131,19 @@ impl Opened {
             vector_bytes: 16,
         };
         let memory = Memory::new(&limits);
-        Ok(Opened { device, queue, limits, target, machine, memory, passthrough, summary: summary(adapter), lost })
+        let cache = PipelineCache::open(&device, &adapter.get_info(), CacheConfig::from_env());
+        Ok(Opened {
+            device,
+            queue,
+            limits,
+            target,
+            machine,
+            memory,
+            passthrough,
+            cache,
+            summary: summary(adapter),
+            lost,
+        })
     }
 
     pub(super) fn describe(&self) -> String {

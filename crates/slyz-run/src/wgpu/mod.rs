@@ -12,6 +12,7 @@
 
 mod adapter;
 mod array;
+mod cache;
 mod floats;
 mod memory;
 mod pipeline;
