@@ -1,9 +1,10 @@
 //! Finding an adapter and opening it.
 
 use super::AdapterSummary;
+use super::cache::PipelineCache;
 use super::memory::Memory;
 use super::wait::wait;
-use crate::{Error, warn};
+use crate::{CacheConfig, Error, warn};
 use slyz_sir::back::naga::Target;
 use slyz_sir::lower::gpu::Machine;
 use std::sync::{Arc, OnceLock};
@@ -57,6 +58,7 @@ pub(super) struct Opened {
     pub(super) memory: Memory,
     /// SPIR-V reaches the driver as it is.
     pub(super) passthrough: bool,
+    pub(super) cache: Option<PipelineCache>,
     summary: AdapterSummary,
     lost: Arc<OnceLock<String>>,
 }
@@ -82,6 +84,7 @@ impl Opened {
                 | Features::SHADER_F64
                 | Features::SHADER_INT64_ATOMIC_ALL_OPS
                 | Features::PASSTHROUGH_SHADERS
+                | Features::PIPELINE_CACHE
         };
         let (features, limits) = (adapter.features() & wanted, adapter.limits());
         let descriptor = wgpu::DeviceDescriptor {
@@ -116,6 +119,7 @@ impl Opened {
             fused: false,
             reassociates: !passthrough,
             narrow: !int64,
+            floats: if passthrough { super::floats::controls(adapter) } else { Default::default() },
         };
         let machine = Machine {
             max_threads: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
@@ -124,9 +128,22 @@ impl Opened {
             max_blocks: [limits.max_compute_workgroups_per_dimension.into(); 3],
             atomic_bits: if atomic64 { 64 } else { 32 },
             max_positions: if int64 { 1 << 39 } else { 1 << 30 },
+            vector_bytes: 16,
         };
         let memory = Memory::new(&limits);
-        Ok(Opened { device, queue, limits, target, machine, memory, passthrough, summary: summary(adapter), lost })
+        let cache = PipelineCache::open(&device, &adapter.get_info(), CacheConfig::from_env());
+        Ok(Opened {
+            device,
+            queue,
+            limits,
+            target,
+            machine,
+            memory,
+            passthrough,
+            cache,
+            summary: summary(adapter),
+            lost,
+        })
     }
 
     pub(super) fn describe(&self) -> String {
@@ -142,6 +159,14 @@ impl Opened {
             Some(why) => Err(Error::DeviceLost { why: why.clone() }),
             None => Ok(()),
         }
+    }
+
+    /// Waits for all work that was submitted.
+    pub(super) fn synchronize(&self) -> Result<(), Error> {
+        self.alive()?;
+        let wait = || self.device.poll(wgpu::PollType::wait_indefinitely());
+        let failed = |error: wgpu::PollError| Error::Driver { what: "to wait".into(), why: error.to_string() };
+        self.guarded("to wait for its work", 0, wait)?.map(|_| ()).map_err(failed)
     }
 
     /// Does something that the driver may refuse. Errors are those of this thread.
