@@ -117,6 +117,8 @@ impl Opened {
             float64,
             subgroups: false,
             fused: false,
+            exact_division: false,
+            exact_root: false,
             reassociates: !passthrough,
             narrow: !int64,
             floats: if passthrough { super::floats::controls(adapter) } else { Default::default() },
@@ -132,7 +134,7 @@ impl Opened {
         };
         let memory = Memory::new(&limits);
         let cache = PipelineCache::open(&device, &adapter.get_info(), CacheConfig::from_env());
-        Ok(Opened {
+        let mut opened = Opened {
             device,
             queue,
             limits,
@@ -143,7 +145,9 @@ impl Opened {
             cache,
             summary: summary(adapter),
             lost,
-        })
+        };
+        opened.target = super::probe::probed(&opened);
+        Ok(opened)
     }
 
     pub(super) fn describe(&self) -> String {

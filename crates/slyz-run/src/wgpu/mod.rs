@@ -17,6 +17,7 @@ mod floats;
 mod memory;
 mod once;
 mod pipeline;
+mod probe;
 mod run;
 mod transfer;
 mod wait;

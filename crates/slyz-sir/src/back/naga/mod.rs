@@ -49,6 +49,10 @@ pub struct Target {
     pub subgroups: bool,
     /// Its `fma` rounds once. Otherwise `fma` is made of other operations.
     pub fused: bool,
+    /// Its division of `f32` gives the nearest number. Otherwise it is made to, where `fma` is there for it.
+    pub exact_division: bool,
+    /// Its square root of an `f32` is the nearest number. Otherwise it is made so, where `fma` is there for it.
+    pub exact_root: bool,
     /// Its compiler may reorder or contract float arithmetic. Then results are hidden from it, which costs an integer operation
     /// each.
     pub reassociates: bool,
