@@ -7,6 +7,7 @@ use super::wait::wait;
 use crate::{CacheConfig, Error, warn};
 use slyz_sir::back::naga::Target;
 use slyz_sir::lower::gpu::Machine;
+use slyz_sir::pass::spread::Subgroup;
 use std::sync::{Arc, OnceLock};
 use wgpu::{Adapter, DeviceType, ErrorFilter, Features, Limits};
 
@@ -85,6 +86,8 @@ impl Opened {
                 | Features::SHADER_INT64_ATOMIC_ALL_OPS
                 | Features::PASSTHROUGH_SHADERS
                 | Features::PIPELINE_CACHE
+                | Features::SUBGROUP
+                | Features::SUBGROUP_BARRIER
         };
         let (features, limits) = (adapter.features() & wanted, adapter.limits());
         let descriptor = wgpu::DeviceDescriptor {
@@ -111,11 +114,17 @@ impl Opened {
         let float64 = features.contains(Features::SHADER_F64);
         let vulkan = adapter.get_info().backend == wgpu::Backend::Vulkan;
         let passthrough = vulkan && features.contains(Features::PASSTHROUGH_SHADERS);
+        // Kernels are written for one size of subgroups. Blocks are made of whole ones, or of a single one, in order of the
+        // threads: that is so on every driver whose subgroups have one size.
+        let info = adapter.get_info();
+        let sizes = [info.subgroup_min_size, info.subgroup_max_size];
+        let has = features.contains(Features::SUBGROUP | Features::SUBGROUP_BARRIER) && sizes[0] == sizes[1];
+        let subgroup = has.then_some(Subgroup { size: sizes[0], bits: 32 });
         let target = Target {
             int64,
             atomic64,
             float64,
-            subgroups: false,
+            subgroups: subgroup.is_some(),
             fused: false,
             exact_division: false,
             exact_root: false,
@@ -125,7 +134,7 @@ impl Opened {
         };
         let machine = Machine {
             max_threads: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
-            subgroup: None,
+            subgroup,
             shared_bytes: limits.max_compute_workgroup_storage_size.into(),
             max_blocks: [limits.max_compute_workgroups_per_dimension.into(); 3],
             atomic_bits: if atomic64 { 64 } else { 32 },

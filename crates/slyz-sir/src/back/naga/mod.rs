@@ -19,6 +19,7 @@
 
 mod casts;
 mod control;
+mod ends;
 mod exact;
 mod floats;
 mod memory;
@@ -28,7 +29,6 @@ mod writer;
 
 pub use floats::FloatControls;
 
-use crate::code::{Body, Op};
 use crate::kernel::{Kernel, Plan};
 use crate::ops::Operator;
 use crate::size::Size;
@@ -123,7 +123,7 @@ pub struct Module {
     pub extents: Vec<Size>,
     /// Bytes of the uniform buffer.
     pub uniform_bytes: u64,
-    /// Every loop ends whatever the data are: the kernel has none but counted ones.
+    /// Every loop is seen to end whatever the data are.
     pub ends: bool,
     /// What its SPIR-V asks of float arithmetic.
     pub floats: FloatControls,
@@ -149,13 +149,7 @@ pub struct Module {
 pub fn emit(kernel: &Kernel, target: &Target) -> Result<Module, EmitError> {
     let (module, extents, uniform_bytes) = writer::write(kernel, target)?;
     let info = validate(&module, target).map_err(|why| EmitError::Invalid { kernel: kernel.name.clone(), why })?;
-    let ends = !kernel.functions.iter().map(|f| &f.body).chain([&kernel.body]).any(may_go_on);
-    Ok(Module { module, info, extents, uniform_bytes, ends, floats: target.floats })
-}
-
-/// Has the code a loop that might not end?
-fn may_go_on(body: &Body) -> bool {
-    body.stmts.iter().any(|stmt| matches!(stmt.op, Op::While { .. }) || stmt.op.bodies().into_iter().any(may_go_on))
+    Ok(Module { module, info, extents, uniform_bytes, ends: ends::all_loops_end(kernel), floats: target.floats })
 }
 
 /// Whether a call of a plan may run modules with [`Target::narrow`]: no array and no size that code counts with reaches 2^31.
