@@ -20,8 +20,11 @@ mod expected;
 mod lines;
 mod machine;
 mod plan;
+mod product;
 mod scatter;
 mod threads;
+mod tiles;
+mod turn;
 
 pub use expected::Expected;
 pub use machine::Machine;
