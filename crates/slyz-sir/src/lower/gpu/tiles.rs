@@ -37,13 +37,14 @@ impl Cut<'_> {
     }
 
     /// The position, or the last one where it is past the end. Threads past an edge do what the last inside does, and keep
-    /// it for themselves; the axis has a position where there is a tile.
+    /// it for themselves. (The axis has a position where there is a tile; that the last is not negative is said for backends.)
     pub(super) fn inside(&self, w: &mut Writer, position: Id) -> Id {
         if self.is_even() {
             return position;
         }
         let (extent, one) = (w.extent(self.extent), w.number(1));
-        let last = w.index(Operator::Sub, extent, one);
+        let some = w.index(Operator::Max, extent, one);
+        let last = w.index(Operator::Sub, some, one);
         w.index(Operator::Min, position, last)
     }
 
