@@ -100,7 +100,8 @@ impl Gpu {
             let source = wgpu::ShaderSource::Wgsl(Cow::Borrowed(launch.source));
             let descriptor = wgpu::ShaderModuleDescriptor { label: None, source };
             // SAFETY: these kernels are ours, guard their indices, and have no endless loops.
-            let module = unsafe { self.device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) };
+            let module =
+                unsafe { self.device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) };
             let pipeline = self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                 label: None,
                 layout: None,

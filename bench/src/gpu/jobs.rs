@@ -68,11 +68,7 @@ pub fn all(n: u64, side: u64) -> Vec<Job> {
             output: n,
             flops: 0,
             hand: vec![("plain", vec![stride(wgsl!("black_scholes"), "prices", n, 1, 4)])],
-            ours: ours!(black_scholes, |f, x| f.call(
-                &x[0].rename()?,
-                &x[1].rename()?,
-                &x[2].rename()?
-            )),
+            ours: ours!(black_scholes, |f, x| f.call(&x[0].rename()?, &x[1].rename()?, &x[2].rename()?)),
         },
         Job {
             title: format!("transpose, {root} × {root}"),

@@ -213,7 +213,10 @@ pub fn run(wishes: &Wishes) -> Result<(), Failure> {
     println!("{}: copy {:.1} GB/s", gpu.name, copy_rate / 1e9);
     let side = if wishes.log >= 26 { 4096 } else { 512 };
     let mut rows = vec![];
-    for job in jobs::all(n, side).into_iter().filter(|job| wishes.only.is_empty() || wishes.only.iter().any(|part| job.title.contains(part))) {
+    for job in jobs::all(n, side)
+        .into_iter()
+        .filter(|job| wishes.only.is_empty() || wishes.only.iter().any(|part| job.title.contains(part)))
+    {
         match measure(&job, &gpu, &device, wishes.seconds) {
             Ok(row) => {
                 println!("{}", page::line(&row, copy_rate));
@@ -228,10 +231,8 @@ pub fn run(wishes: &Wishes) -> Result<(), Failure> {
     if wishes.write {
         let name = gpu.name.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
         let name = name.split('-').filter(|word| !word.is_empty()).take(3).collect::<Vec<_>>().join("-");
-        let folder = std::env::var_os("OUT").map_or_else(
-            || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("results"),
-            std::path::PathBuf::from,
-        );
+        let folder = std::env::var_os("OUT")
+            .map_or_else(|| std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("results"), std::path::PathBuf::from);
         std::fs::write(folder.join(format!("{name}.md")), page)?;
     }
     Ok(())

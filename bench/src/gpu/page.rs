@@ -55,7 +55,8 @@ pub fn page(gpu: &Gpu, wishes: &Wishes, copy_rate: f64, rows: &[Row], small: &[T
         kernel in `bench/kernels/wgsl`, compiled by wgpu without run-time checks, and its time over ours.\n",
         copy_rate / 1e9
     );
-    page += "| job, `f32` | ours | launches | rate | of copy | by hand | by hand / ours |\n|---|---|---|---|---|---|---|\n";
+    page +=
+        "| job, `f32` | ours | launches | rate | of copy | by hand | by hand / ours |\n|---|---|---|---|---|---|---|\n";
     for row in rows {
         let ours = format!("{} ({})", ms(row.ours.median), ms(row.ours.least));
         let wrong = if row.ours.wrong.is_some() { " (wrong)" } else { "" };
