@@ -15,6 +15,7 @@ mod array;
 mod cache;
 mod floats;
 mod memory;
+mod once;
 mod pipeline;
 mod run;
 mod transfer;
