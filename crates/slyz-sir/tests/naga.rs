@@ -1,4 +1,4 @@
-//! Modules of every plan of the corpus: naga's validator accepts them, and `spirv-val` where it is installed.
+//! Modules of every plan of the corpus: naga's validator accepts them, and `spirv-val`, which must be installed.
 #![cfg(feature = "naga")]
 
 use slyz_sir::back::naga::{EmitError, Target, emit, spirv, wgsl};
@@ -9,7 +9,7 @@ use slyz_sir::text::parse_file;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// What `spirv-val` says about a module; nothing without the tool.
+/// What `spirv-val` says against a module.
 fn refused(words: &[u32]) -> Option<String> {
     let mut child = Command::new("spirv-val")
         .args(["--target-env", "vulkan1.1", "-"])
@@ -17,7 +17,7 @@ fn refused(words: &[u32]) -> Option<String> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .ok()?;
+        .unwrap_or_else(|error| panic!("spirv-val cannot be run ({error}); install spirv-tools"));
     let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
     child.stdin.take()?.write_all(&bytes).ok()?;
     let output = child.wait_with_output().ok()?;
