@@ -35,7 +35,7 @@ mod warn;
 pub mod wgpu;
 
 pub use argument::{Argument, ArrayData, Output};
-pub use buffer::Buffer;
+pub use buffer::{Buffer, DeviceMemory};
 pub use device::{Device, Executable, device, devices};
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
 pub use disk::CacheConfig;

@@ -52,6 +52,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
         shared_bytes: 1 << 10,
         max_blocks: [7, 3, 2],
         atomic_bits: 64,
+        vector_bytes: 16,
         ..Machine::metal()
     };
     let mut roads = vec![
@@ -96,9 +97,6 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
     roads
 }
 
-/// What a road cannot do yet: a case, the road, and a part of the error it must give instead of a result.
-const MISSING: &[(&str, &str, &str)] = &[("identities", "wgpu", "`sin` on f64 has no form on GPUs yet")];
-
 /// What is wrong with a case, one line per road or result.
 fn check(module: &Module, case: &Case, roads: &[Road]) -> Vec<String> {
     match &case.subject {
@@ -122,12 +120,9 @@ fn check_graph(graph: &Graph, case: &Case, roads: &[Road]) -> Vec<String> {
     };
     let mut wrong = vec![];
     for road in roads {
-        let missing = MISSING.iter().find(|(name, on, _)| (*name, *on) == (case.name.as_str(), road.name));
         match (road.run)(graph, &sizes, &case.args) {
             // What a poor GPU lacks it must name.
             Err(error) if road.lacks.iter().any(|lack| error.contains(&format!("(wgpu feature {lack})"))) => {}
-            Err(error) if missing.is_some_and(|(_, _, why)| error.contains(why)) => {}
-            Ok(_) if missing.is_some() => wrong.push(format!("{}: works now; take it off the list", road.name)),
             Err(error) => wrong.push(format!("{}: {error}", road.name)),
             Ok(found) if found.len() != case.expect.len() => {
                 wrong.push(format!("{}: {} results, expected {}", road.name, found.len(), case.expect.len()));

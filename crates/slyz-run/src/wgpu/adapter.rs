@@ -56,6 +56,8 @@ pub(super) struct Opened {
     pub(super) target: Target,
     pub(super) machine: Machine,
     pub(super) memory: Memory,
+    /// SPIR-V reaches the driver as it is.
+    pub(super) passthrough: bool,
     pub(super) cache: Option<PipelineCache>,
     summary: AdapterSummary,
     lost: Arc<OnceLock<String>>,
@@ -81,6 +83,7 @@ impl Opened {
             Features::SHADER_INT64
                 | Features::SHADER_F64
                 | Features::SHADER_INT64_ATOMIC_ALL_OPS
+                | Features::PASSTHROUGH_SHADERS
                 | Features::PIPELINE_CACHE
         };
         let (features, limits) = (adapter.features() & wanted, adapter.limits());
@@ -106,8 +109,18 @@ impl Opened {
         let int64 = features.contains(Features::SHADER_INT64);
         let atomic64 = int64 && features.contains(Features::SHADER_INT64_ATOMIC_ALL_OPS);
         let float64 = features.contains(Features::SHADER_F64);
-        let target =
-            Target { int64, atomic64, float64, subgroups: false, fused: false, reassociates: true, narrow: !int64 };
+        let vulkan = adapter.get_info().backend == wgpu::Backend::Vulkan;
+        let passthrough = vulkan && features.contains(Features::PASSTHROUGH_SHADERS);
+        let target = Target {
+            int64,
+            atomic64,
+            float64,
+            subgroups: false,
+            fused: false,
+            reassociates: !passthrough,
+            narrow: !int64,
+            floats: if passthrough { super::floats::controls(adapter) } else { Default::default() },
+        };
         let machine = Machine {
             max_threads: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
             subgroup: None,
@@ -115,10 +128,22 @@ impl Opened {
             max_blocks: [limits.max_compute_workgroups_per_dimension.into(); 3],
             atomic_bits: if atomic64 { 64 } else { 32 },
             max_positions: if int64 { 1 << 39 } else { 1 << 30 },
+            vector_bytes: 16,
         };
         let memory = Memory::new(&limits);
         let cache = PipelineCache::open(&device, &adapter.get_info(), CacheConfig::from_env());
-        Ok(Opened { device, queue, limits, target, machine, memory, cache, summary: summary(adapter), lost })
+        Ok(Opened {
+            device,
+            queue,
+            limits,
+            target,
+            machine,
+            memory,
+            passthrough,
+            cache,
+            summary: summary(adapter),
+            lost,
+        })
     }
 
     pub(super) fn describe(&self) -> String {
@@ -134,6 +159,14 @@ impl Opened {
             Some(why) => Err(Error::DeviceLost { why: why.clone() }),
             None => Ok(()),
         }
+    }
+
+    /// Waits for all work that was submitted.
+    pub(super) fn synchronize(&self) -> Result<(), Error> {
+        self.alive()?;
+        let wait = || self.device.poll(wgpu::PollType::wait_indefinitely());
+        let failed = |error: wgpu::PollError| Error::Driver { what: "to wait".into(), why: error.to_string() };
+        self.guarded("to wait for its work", 0, wait)?.map(|_| ()).map_err(failed)
     }
 
     /// Does something that the driver may refuse. Errors are those of this thread.

@@ -48,20 +48,22 @@ struct Kept {
 pub(super) struct Lent {
     opened: Arc<Opened>,
     role: Role,
-    buffer: Option<wgpu::Buffer>,
+    buffer: wgpu::Buffer,
 }
 
 impl Lent {
-    pub(super) fn buffer(&self) -> Option<&wgpu::Buffer> {
-        self.buffer.as_ref()
+    pub(super) fn buffer(&self) -> &wgpu::Buffer {
+        &self.buffer
+    }
+
+    pub(super) fn opened(&self) -> &Arc<Opened> {
+        &self.opened
     }
 }
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        if let Some(buffer) = self.buffer.take() {
-            self.opened.memory.keep(self.role, buffer);
-        }
+        self.opened.memory.keep(self.role, self.buffer.clone());
     }
 }
 
@@ -115,7 +117,7 @@ pub(super) fn take(opened: &Arc<Opened>, role: Role, bytes: u64, what: &str) -> 
             why: format!("{bytes} bytes, and a buffer of this GPU has at most {}", opened.memory.largest),
         });
     }
-    let lent = |buffer| Lent { opened: opened.clone(), role, buffer: Some(buffer) };
+    let lent = |buffer| Lent { opened: opened.clone(), role, buffer };
     if let Some(buffer) = opened.memory.find(role, size) {
         return Ok(lent(buffer));
     }

@@ -5,20 +5,23 @@
 //! ```
 //!
 //! Compiled graphs are kept in memory by structural hash. Nothing is asked of a driver before the first graph is compiled or
-//! the device is described, and a machine without one gives a typed error then. Data goes to the GPU and comes back in every
-//! call.
+//! the device is described, and a machine without one gives a typed error then. A call gives commands to the GPU and comes
+//! back; its results stay there until somebody reads them.
 //!
-//! What it does not do: keep tensors on the GPU between calls, split arrays that are larger than a binding, or measure.
+//! What it does not do: split arrays that are larger than a binding, or measure.
 
 mod adapter;
+mod array;
 mod cache;
+mod floats;
 mod memory;
 mod pipeline;
 mod run;
+mod transfer;
 mod wait;
 
 use crate::memo::Memo;
-use crate::{Device, Error, Executable, hash};
+use crate::{ArrayData, Buffer, Device, Error, Executable, hash};
 use adapter::Opened;
 use slyz_sir::graph::Graph;
 use slyz_sir::verify;
@@ -102,5 +105,17 @@ impl Device for Wgpu {
             verify::graph(graph)?;
             Ok(Arc::new(run::WgpuExecutable::new(graph, self.opened()?)?))
         })
+    }
+
+    fn upload(&self, data: ArrayData<'_>) -> Result<Buffer, Error> {
+        array::resident(&self.opened()?, data)
+    }
+
+    fn synchronize(&self) -> Result<(), Error> {
+        let slot = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        // A GPU that nobody has opened has nothing to do.
+        let Some(opened) = slot.clone() else { return Ok(()) };
+        drop(slot);
+        opened.synchronize()
     }
 }

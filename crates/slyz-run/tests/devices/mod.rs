@@ -83,7 +83,7 @@ pub fn run(device: &dyn Device, graph: &Graph, sizes: &[Option<u64>], args: &[Va
         })
         .collect();
     let results = executable.run(sizes, &args).map_err(|error| error.to_string())?;
-    Ok(results.iter().map(value).collect())
+    results.iter().map(value).collect()
 }
 
 fn bytes(array: &Array) -> Vec<u8> {
@@ -91,11 +91,11 @@ fn bytes(array: &Array) -> Vec<u8> {
     array.data.iter().flat_map(|bits| bits.to_le_bytes().into_iter().take(width)).collect()
 }
 
-fn value(output: &Output) -> Value {
+fn value(output: &Output) -> Result<Value, String> {
     let width = output.ty.bytes();
     let word = |chunk: &[u8]| chunk.iter().rev().fold(0u64, |bits, &b| bits << 8 | b as u64);
-    let data: Vec<u64> = output.data.bytes().chunks(width).map(word).collect();
-    Value::Array(Array { ty: output.ty, shape: output.shape.clone(), data })
+    let data: Vec<u64> = output.data.bytes().map_err(|error| error.to_string())?.chunks(width).map(word).collect();
+    Ok(Value::Array(Array { ty: output.ty, shape: output.shape.clone(), data }))
 }
 
 /// A scalar is an array of no axes on a device.

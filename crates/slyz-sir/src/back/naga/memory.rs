@@ -161,8 +161,7 @@ impl Code<'_, '_> {
         let kernel = self.build.kernel;
         let mut place: Option<Value> = None;
         for (axis, &id) in index.iter().enumerate() {
-            let (_, at) = self.get(id)?;
-            let at = self.convert(at, naga::Scalar::U32);
+            let at = self.get_in(id, Ty::U32)?;
             place = Some(match place {
                 None => at,
                 Some(outer) => {

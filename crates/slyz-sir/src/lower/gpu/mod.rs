@@ -2,7 +2,8 @@
 //!
 //! | construct | block | thread |
 //! |---|---|---|
-//! | tabulate | 256 positions: 256, 32 × 8, or what fits the shape | one position; the innermost axis is x, then y, the others together z |
+//! | tabulate | 256 threads: 256, 32 × 8, or what fits the shape | one position; the innermost axis is x, then y, the others together z |
+//! | tabulate with a short body, on machines that like wide accesses | 256 threads | four neighbours by wide accesses or, where reads are not at the position itself, four positions that are far apart |
 //! | tabulate whose folds read along their own axis, or whose elements are arrays | one position | every 256th turn of the fold, or element of the inner array |
 //! | fold, whole | 16,384 elements; then one block over the partial results | every 256th element |
 //! | scan, filter | 16,384 elements of a line; before that, what comes before each chunk | a run of neighbouring elements |
@@ -14,11 +15,12 @@
 //! one thread. Grids keep the machine's limits: where sizes that are known at the call only might exceed one, blocks loop
 //! over what is left. A grid may have no blocks at all (an empty array); such a launch is to be skipped.
 //!
-//! What it does not do: fuse (the `fuse` pass has done that), tile through shared memory, or vectorize.
+//! What it does not do: fuse (the `fuse` pass has done that), or tile through shared memory.
 
 mod expected;
 mod lines;
 mod machine;
+mod maps;
 mod plan;
 mod scatter;
 mod threads;
