@@ -20,12 +20,15 @@ mod expected;
 mod lines;
 mod machine;
 mod plan;
+mod reach;
 mod scatter;
 mod threads;
+mod window;
 
 pub use expected::Expected;
 pub use machine::Machine;
 pub use plan::{lower, lower_for};
+pub use window::{Limits, Piece, Scattered, Windowed};
 
 /// Threads of a block.
 const THREADS: u32 = 256;
