@@ -1,7 +1,7 @@
 //! Modules of every plan of the corpus: naga's validator and `spirv-val` accept them.
 #![cfg(feature = "naga")]
 
-use slyz_sir::back::naga::{EmitError, Target, emit, spirv, wgsl};
+use slyz_sir::back::naga::{EmitError, FloatControls, Target, emit, spirv, wgsl};
 use slyz_sir::lower::gpu::{Machine, lower};
 use slyz_sir::pass::optimize;
 use slyz_sir::pass::spread::Subgroup;
@@ -35,6 +35,7 @@ fn modules_of_the_corpus() {
         fused: true,
         reassociates: true,
         narrow: false,
+        floats: FloatControls { denormals: [true; 2], specials: [true; 2], nearest: [true; 2] },
     };
     let rich = Machine { subgroup: Some(Subgroup { size: 32, bits: 32 }), atomic_bits: 64, ..Machine::webgpu() };
     let plain = Target { int64: true, float64: true, ..Target::default() };

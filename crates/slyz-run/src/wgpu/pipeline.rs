@@ -1,6 +1,7 @@
 //! A kernel that the driver has compiled.
 
 use super::adapter::Opened;
+use super::cache::PipelineCache;
 use crate::Error;
 use slyz_sir::back::naga;
 use slyz_sir::kernel::{Access, Kernel, Memory, Space};
@@ -48,7 +49,7 @@ pub(super) fn pipeline(opened: &Opened, kernel: &Kernel, module: naga::Module) -
     let words = if opened.passthrough { Some(naga::spirv(&module)?) } else { None };
     let naga::Module { module, extents, uniform_bytes, ends, .. } = module;
     let label = Some(&kernel.name[..]);
-    opened.guarded(&format!("the kernel {}", kernel.name), 0, || {
+    let made = opened.guarded(&format!("the kernel {}", kernel.name), 0, || {
         let device = &opened.device;
         let module = match words {
             Some(words) => exactly(device, kernel, words),
@@ -69,10 +70,14 @@ pub(super) fn pipeline(opened: &Opened, kernel: &Kernel, module: naga::Module) -
                 constants: &[],
                 zero_initialize_workgroup_memory: false,
             },
-            cache: None,
+            cache: opened.cache.as_ref().map(PipelineCache::handle),
         });
         Pipeline { pipeline, layout, extents, uniform_bytes }
-    })
+    })?;
+    if let Some(cache) = &opened.cache {
+        cache.keep();
+    }
+    Ok(made)
 }
 
 /// A module of SPIR-V that reaches the driver as it is.

@@ -20,10 +20,13 @@
 mod casts;
 mod control;
 mod exact;
+mod floats;
 mod memory;
 mod narrow;
 mod scalars;
 mod writer;
+
+pub use floats::FloatControls;
 
 use crate::code::{Body, Op};
 use crate::kernel::{Kernel, Plan};
@@ -52,6 +55,8 @@ pub struct Target {
     /// Every array of the launch has less than 2^31 elements, and so has every value of [`Module::extents`]: positions fit 32
     /// bits. Those that are seen to are 32-bit numbers then; the others, and data, stay what they are.
     pub narrow: bool,
+    /// What SPIR-V may ask of float arithmetic.
+    pub floats: FloatControls,
 }
 
 /// Why a kernel cannot be written for a target.
@@ -116,6 +121,8 @@ pub struct Module {
     pub uniform_bytes: u64,
     /// Every loop ends whatever the data are: the kernel has none but counted ones.
     pub ends: bool,
+    /// What its SPIR-V asks of float arithmetic.
+    pub floats: FloatControls,
 }
 
 /// Writes a verified kernel as a module.
@@ -139,7 +146,7 @@ pub fn emit(kernel: &Kernel, target: &Target) -> Result<Module, EmitError> {
     let (module, extents, uniform_bytes) = writer::write(kernel, target)?;
     let info = validate(&module, target).map_err(|why| EmitError::Invalid { kernel: kernel.name.clone(), why })?;
     let ends = !kernel.functions.iter().map(|f| &f.body).chain([&kernel.body]).any(may_go_on);
-    Ok(Module { module, info, extents, uniform_bytes, ends })
+    Ok(Module { module, info, extents, uniform_bytes, ends, floats: target.floats })
 }
 
 /// Has the code a loop that might not end?
@@ -203,7 +210,9 @@ pub fn spirv(module: &Module) -> Result<Vec<u32>, EmitError> {
         ..Default::default()
     };
     let words = naga::back::spv::write_vec(&module.module, &module.info, &options, None);
-    words.map(|words| exact::decorated(&words)).map_err(|error| invalid(module, &error))
+    words
+        .map(|words| floats::controlled(&exact::decorated(&words), module.floats))
+        .map_err(|error| invalid(module, &error))
 }
 
 fn invalid(module: &Module, error: &dyn std::error::Error) -> EmitError {
