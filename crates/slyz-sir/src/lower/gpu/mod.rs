@@ -25,14 +25,17 @@ mod machine;
 mod maps;
 mod plan;
 mod product;
+mod reach;
 mod scatter;
 mod threads;
 mod tiles;
 mod turn;
+mod window;
 
 pub use expected::Expected;
 pub use machine::Machine;
 pub use plan::{lower, lower_for};
+pub use window::{Limits, Piece, Scattered, Windowed};
 
 /// Threads of a block.
 const THREADS: u32 = 256;
