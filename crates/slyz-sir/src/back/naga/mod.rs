@@ -29,7 +29,7 @@ mod writer;
 
 pub use floats::FloatControls;
 
-use crate::kernel::{Kernel, Plan};
+use crate::kernel::Kernel;
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::Ty;
@@ -56,8 +56,8 @@ pub struct Target {
     /// Its compiler may reorder or contract float arithmetic. Then results are hidden from it, which costs an integer operation
     /// each.
     pub reassociates: bool,
-    /// Every array of the launch has less than 2^31 elements, and so has every value of [`Module::extents`]: positions fit 32
-    /// bits. Those that are seen to are 32-bit numbers then; the others, and data, stay what they are.
+    /// Every array of the launch has less than 2^31 elements, and every size that the code mentions, with the variables in it, is
+    /// less than 2^31, so that positions fit 32 bits. Those that are seen to are 32-bit numbers then; the others, and data, stay what they are.
     pub narrow: bool,
     /// What SPIR-V may ask of float arithmetic.
     pub floats: FloatControls,
@@ -150,14 +150,6 @@ pub fn emit(kernel: &Kernel, target: &Target) -> Result<Module, EmitError> {
     let (module, extents, uniform_bytes) = writer::write(kernel, target)?;
     let info = validate(&module, target).map_err(|why| EmitError::Invalid { kernel: kernel.name.clone(), why })?;
     Ok(Module { module, info, extents, uniform_bytes, ends: ends::all_loops_end(kernel), floats: target.floats })
-}
-
-/// Whether a call of a plan may run modules with [`Target::narrow`]: no array and no size that code counts with reaches 2^31.
-/// `value` gives the sizes of the call; those that it does not know yet count elements of arrays that are known.
-pub fn is_narrow(plan: &Plan, value: &dyn Fn(&Size) -> Option<u64>) -> bool {
-    let small = |size: &Size| value(size).is_none_or(|n| n <= i32::MAX as u64);
-    let arrays = plan.buffers.iter().all(|buffer| small(&Size::product(&buffer.shape)));
-    arrays && plan.kernels.iter().all(|kernel| writer::extents(kernel).iter().all(small))
 }
 
 fn validate(module: &naga::Module, target: &Target) -> Result<ModuleInfo, String> {

@@ -60,7 +60,7 @@ pub(super) fn write(kernel: &Kernel, target: &Target) -> Result<(naga::Module, V
 }
 
 /// Every size that the code counts with and that is not a number already.
-pub(super) fn extents(kernel: &Kernel) -> Vec<Size> {
+fn extents(kernel: &Kernel) -> Vec<Size> {
     fn walk(body: &Body, found: &mut Vec<Size>) {
         for stmt in &body.stmts {
             if let Op::Extent(size) = &stmt.op {
