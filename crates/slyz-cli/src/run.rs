@@ -54,7 +54,7 @@ impl Run {
         for (k, result) in results.iter().enumerate() {
             match &self.output {
                 Some(folder) => save(out, folder, k, result)?,
-                None => writeln!(out, "{}", literal::short(result.ty, &result.shape, result.data.bytes()))?,
+                None => writeln!(out, "{}", literal::short(result.ty, &result.shape, result.data.bytes()?))?,
             }
         }
         Ok(())
@@ -123,7 +123,7 @@ fn solve(graph: &Graph, given: &[Option<u64>], inputs: &[Input]) -> anyhow::Resu
 fn save(out: &mut dyn Write, folder: &Path, k: usize, result: &Output) -> anyhow::Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let path = folder.join(format!("result{k}.npy"));
-    npy::write(&path, result.ty, &result.shape, result.data.bytes())?;
+    npy::write(&path, result.ty, &result.shape, result.data.bytes()?)?;
     let note = if result.ty == Ty::BF16 { " (bf16 stored as uint16: NumPy has no such type)" } else { "" };
     writeln!(out, "{}: {}{:?}{note}", path.display(), result.ty, result.shape)?;
     Ok(())

@@ -74,7 +74,7 @@ fn run_graph(device: &dyn Device, graph: &Graph, case: &Case) -> anyhow::Result<
         return Err(anyhow!("{} results, expected {}", results.len(), case.expect.len()));
     }
     for (k, (expect, result)) in case.expect.iter().zip(&results).enumerate() {
-        difference(expect, &value(result)).map_err(|why| anyhow!("result {k}: {why}"))?;
+        difference(expect, &value(result)?).map_err(|why| anyhow!("result {k}: {why}"))?;
     }
     Ok(())
 }
@@ -111,10 +111,10 @@ fn bytes(value: &Value) -> Vec<u8> {
     npy::swapped(array.ty, &little).into_owned()
 }
 
-fn value(output: &Output) -> Array {
-    let elements = output.data.bytes().chunks(output.ty.bytes());
+fn value(output: &Output) -> Result<Array, slyz_run::Error> {
+    let elements = output.data.bytes()?.chunks(output.ty.bytes());
     let data = elements.map(|element| literal::scalar(output.ty, element).bits).collect();
-    Array { ty: output.ty, shape: output.shape.clone(), data }
+    Ok(Array { ty: output.ty, shape: output.shape.clone(), data })
 }
 
 /// Says where a result is further from what is expected than it may be.

@@ -1,6 +1,6 @@
 //! What goes into a call and what comes out.
 
-use crate::Buffer;
+use crate::{Buffer, Error};
 use slyz_sir::types::{Scalar, Ty};
 
 /// An argument of a call.
@@ -24,17 +24,30 @@ pub enum Argument<'a> {
 pub enum ArrayData<'a> {
     /// Borrowed from the caller.
     Host(&'a [u8]),
-    /// On the device.
+    /// Kept by the host or by a device, this one or another.
     Buffer(&'a Buffer),
 }
 
 impl<'a> ArrayData<'a> {
-    /// The elements as bytes.
-    pub fn bytes(self) -> &'a [u8] {
+    /// The elements as bytes; a device's are waited for.
+    pub fn bytes(self) -> Result<&'a [u8], Error> {
         match self {
-            ArrayData::Host(bytes) => bytes,
+            ArrayData::Host(bytes) => Ok(bytes),
             ArrayData::Buffer(buffer) => buffer.bytes(),
         }
+    }
+
+    /// The number of bytes.
+    pub fn len(self) -> usize {
+        match self {
+            ArrayData::Host(bytes) => bytes.len(),
+            ArrayData::Buffer(buffer) => buffer.len(),
+        }
+    }
+
+    /// Is there no data?
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
     }
 }
 

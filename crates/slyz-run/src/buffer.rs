@@ -1,9 +1,22 @@
 //! Immutable memory with data in it, shared by counting references.
 
 use crate::{Block, Error, Pool};
-use std::sync::Arc;
+use std::any::Any;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Data on a device. Cloning shares it; the memory goes back to its pool with the last clone.
+/// Memory that is not the host's: what a device keeps of an array.
+///
+/// Data is written once, by commands that were given to the device before the memory got here; [`DeviceMemory::read`]
+/// waits for them.
+pub trait DeviceMemory: Any + Send + Sync {
+    /// The name of the device.
+    fn device(&self) -> &str;
+
+    /// Fills the host's bytes with the first ones of the memory, and waits for them if need be.
+    fn read(&self, into: &mut [u8]) -> Result<(), Error>;
+}
+
+/// Data of the host or of a device. Cloning shares it; the memory goes back to its pool with the last clone.
 ///
 /// ```
 /// let buffer = slyz_run::Buffer::copy_of(&1.5f32.to_ne_bytes())?;
@@ -12,12 +25,45 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone)]
 pub struct Buffer {
-    block: Arc<Block>,
+    place: Place,
     len: usize,
 }
 
+#[derive(Clone)]
+enum Place {
+    Host(Arc<Block>),
+    Device(Arc<Remote>),
+}
+
+/// Memory of a device, and the host's copy of it once somebody has read it.
+struct Remote {
+    memory: Arc<dyn DeviceMemory>,
+    copy: OnceLock<Arc<Block>>,
+    /// Held by whoever makes the copy.
+    reading: Mutex<()>,
+}
+
+impl Remote {
+    fn new(memory: Arc<dyn DeviceMemory>) -> Arc<Remote> {
+        Arc::new(Remote { memory, copy: OnceLock::new(), reading: Mutex::new(()) })
+    }
+
+    fn copy(&self, len: usize) -> Result<&Arc<Block>, Error> {
+        if let Some(block) = self.copy.get() {
+            return Ok(block);
+        }
+        let _one_at_a_time = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(block) = self.copy.get() {
+            return Ok(block);
+        }
+        let mut block = Pool::global().take(len, &"the host's copy of an array")?;
+        self.memory.read(&mut block.bytes_mut()[..len])?;
+        Ok(self.copy.get_or_init(|| Arc::new(block)))
+    }
+}
+
 impl Buffer {
-    /// New memory holding a copy of the bytes.
+    /// New memory of the host holding a copy of the bytes.
     pub fn copy_of(bytes: &[u8]) -> Result<Buffer, Error> {
         let mut block = Pool::global().take(bytes.len(), &"a copy of an array")?;
         block.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
@@ -27,22 +73,48 @@ impl Buffer {
     /// The first `len` bytes of a block.
     pub(crate) fn new(block: Block, len: usize) -> Buffer {
         debug_assert!(len <= block.bytes().len());
-        Buffer { block: Arc::new(block), len }
+        Buffer { place: Place::Host(Arc::new(block)), len }
+    }
+
+    /// The first `len` bytes of memory of a device, which has at least as many.
+    pub fn on_device(memory: Arc<dyn DeviceMemory>, len: usize) -> Buffer {
+        Buffer { place: Place::Device(Remote::new(memory)), len }
     }
 
     /// The same memory, of which at most the first `len` bytes are seen.
     pub fn prefix(&self, len: usize) -> Buffer {
-        Buffer { block: self.block.clone(), len: len.min(self.len) }
+        let len = len.min(self.len);
+        let place = match &self.place {
+            // The host's copy is of what is seen, which may be far less.
+            Place::Device(remote) if len < self.len => Place::Device(Remote::new(remote.memory.clone())),
+            place => place.clone(),
+        };
+        Buffer { place, len }
     }
 
-    /// The data, in the byte order of the host.
-    pub fn bytes(&self) -> &[u8] {
-        &self.block.bytes()[..self.len]
+    /// The data, in the byte order of the host. What a device has is waited for and copied at the first time; all clones
+    /// share the copy.
+    pub fn bytes(&self) -> Result<&[u8], Error> {
+        let block = match &self.place {
+            Place::Host(block) => block,
+            Place::Device(remote) => remote.copy(self.len)?,
+        };
+        Ok(&block.bytes()[..self.len])
     }
 
-    /// The data as elements, or `None` when the bytes are not a whole number of them.
+    /// The data as elements, or `None` when the bytes are not a whole number of them or a device does not hand them out;
+    /// [`Buffer::bytes`] says why.
     pub fn as_slice<T: bytemuck::Pod>(&self) -> Option<&[T]> {
-        bytemuck::try_cast_slice(self.bytes()).ok()
+        bytemuck::try_cast_slice(self.bytes().ok()?).ok()
+    }
+
+    /// The same data in memory of the host. A device's is waited for.
+    pub fn to_host(&self) -> Result<Buffer, Error> {
+        let block = match &self.place {
+            Place::Host(block) => block.clone(),
+            Place::Device(remote) => remote.copy(self.len)?.clone(),
+        };
+        Ok(Buffer { place: Place::Host(block), len: self.len })
     }
 
     /// Bytes of data.
@@ -55,14 +127,89 @@ impl Buffer {
         self.len == 0
     }
 
+    /// Is it memory of the host?
+    pub fn is_host(&self) -> bool {
+        match self.place {
+            Place::Host(_) => true,
+            Place::Device(_) => false,
+        }
+    }
+
+    /// The name of the device whose memory it is, or `None` for the host's.
+    pub fn device(&self) -> Option<&str> {
+        match &self.place {
+            Place::Host(_) => None,
+            Place::Device(remote) => Some(remote.memory.device()),
+        }
+    }
+
+    /// The memory of a device, if it is of that kind.
+    pub fn device_memory<M: DeviceMemory>(&self) -> Option<Arc<M>> {
+        match &self.place {
+            Place::Host(_) => None,
+            Place::Device(remote) => {
+                let any: Arc<dyn Any + Send + Sync> = remote.memory.clone();
+                any.downcast().ok()
+            }
+        }
+    }
+
     /// Is it the very same memory?
     pub fn shares(&self, other: &Buffer) -> bool {
-        Arc::ptr_eq(&self.block, &other.block)
+        match (&self.place, &other.place) {
+            (Place::Host(a), Place::Host(b)) => Arc::ptr_eq(a, b),
+            (Place::Device(a), Place::Device(b)) => Arc::ptr_eq(&a.memory, &b.memory),
+            (Place::Host(_), Place::Device(_)) | (Place::Device(_), Place::Host(_)) => false,
+        }
     }
 }
 
 impl std::fmt::Debug for Buffer {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        write!(f, "Buffer({} bytes)", self.len)
+        match self.device() {
+            None => write!(f, "Buffer({} bytes)", self.len),
+            Some(device) => write!(f, "Buffer({} bytes on {device})", self.len),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    fn shared<T: Send + Sync>() {}
+
+    struct Counting(AtomicUsize);
+
+    impl DeviceMemory for Counting {
+        fn device(&self) -> &str {
+            "test"
+        }
+
+        fn read(&self, into: &mut [u8]) -> Result<(), Error> {
+            if self.0.fetch_add(1, Ordering::SeqCst) == 0 {
+                return Err(Error::Load { why: "the first time".to_string() });
+            }
+            into.iter_mut().zip(1..).for_each(|(to, k)| *to = k);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_device_is_read_once() {
+        shared::<Buffer>();
+        let memory = Arc::new(Counting(AtomicUsize::new(0)));
+        let buffer = Buffer::on_device(memory.clone(), 4);
+        assert!(buffer.bytes().is_err(), "a failure is told");
+        assert_eq!(buffer.bytes().unwrap(), [1, 2, 3, 4], "and not kept");
+        let (clone, host) = (buffer.clone(), buffer.to_host().unwrap());
+        assert_eq!(clone.bytes().unwrap(), host.bytes().unwrap());
+        assert_eq!(memory.0.load(Ordering::SeqCst), 2);
+        assert_eq!((buffer.device(), host.device(), host.is_host()), (Some("test"), None, true));
+        let part = buffer.prefix(2);
+        assert_eq!(part.bytes().unwrap(), [1, 2]);
+        assert!(part.shares(&buffer) && !host.shares(&buffer));
+        assert!(buffer.device_memory::<Counting>().is_some());
     }
 }

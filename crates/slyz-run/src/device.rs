@@ -2,7 +2,7 @@
 //!
 //! A device is made once per process and shared; both traits are used from many threads at a time.
 
-use crate::{Argument, Error, Interpreter, Output};
+use crate::{Argument, ArrayData, Buffer, Error, Interpreter, Output};
 use slyz_sir::graph::Graph;
 use slyz_sir::kernel::Plan;
 use std::sync::{Arc, OnceLock};
@@ -20,11 +20,34 @@ pub trait Device: Send + Sync {
     /// The graph must be one that the verifier accepts and whose positions are inside their axes, as front ends
     /// make them: generated code does not check them again.
     fn compile(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error>;
+
+    /// Data in the memory that the device works in, from wherever it is. What is there already is shared.
+    ///
+    /// ```
+    /// use slyz_run::ArrayData;
+    /// let device = slyz_run::device(Some("interpreter"))?;
+    /// let buffer = device.upload(ArrayData::Host(&[1, 2]))?;
+    /// assert_eq!(buffer.bytes()?, [1, 2]);
+    /// # Ok::<(), slyz_run::Error>(())
+    /// ```
+    fn upload(&self, data: ArrayData<'_>) -> Result<Buffer, Error> {
+        match data {
+            ArrayData::Host(bytes) => Buffer::copy_of(bytes),
+            ArrayData::Buffer(buffer) => buffer.to_host(),
+        }
+    }
+
+    /// Waits for everything that the device was given to do. Reading a result waits for what it needs; this is for
+    /// clocks, and to hear of failures early.
+    fn synchronize(&self) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 /// A compiled graph.
 pub trait Executable: Send + Sync {
-    /// Runs it. `sizes` has one value for each size variable of the graph, `None` for those that are counted.
+    /// Runs it. `sizes` has one value for each size variable of the graph, `None` for those that are counted. A device
+    /// with memory of its own may come back while it still works; reading the results waits.
     fn run(&self, sizes: &[Option<u64>], args: &[Argument<'_>]) -> Result<Vec<Output>, Error>;
 
     /// What was generated, to read.

@@ -17,13 +17,18 @@ use std::hash::{Hash, Hasher};
 /// assert_ne!(slyz_run::hash::structural(&a), slyz_run::hash::structural(&b));
 /// ```
 pub fn structural(graph: &Graph) -> [u8; 32] {
+    of(graph)
+}
+
+/// The same for anything that says what it is made of.
+pub(crate) fn of(value: &impl Hash) -> [u8; 32] {
     let mut feed = Feed(Sha256::new());
-    graph.hash(&mut feed);
+    value.hash(&mut feed);
     feed.0.finalize().into()
 }
 
 /// The hash of some pieces; where one piece ends and the next begins counts.
-#[cfg(feature = "cpu")]
+#[cfg(any(feature = "cpu", feature = "wgpu"))]
 pub(crate) fn of_pieces(pieces: &[&[u8]]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for piece in pieces {
@@ -66,7 +71,7 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "cpu")]
+    #[cfg(any(feature = "cpu", feature = "wgpu"))]
     #[test]
     fn borders_of_pieces_count() {
         assert_ne!(of_pieces(&[b"ab", b"c"]), of_pieces(&[b"a", b"bc"]));

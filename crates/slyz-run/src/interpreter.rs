@@ -42,7 +42,7 @@ struct Interpreted {
 
 impl Executable for Interpreted {
     fn run(&self, sizes: &[Option<u64>], args: &[Argument<'_>]) -> Result<Vec<Output>, Error> {
-        let (sizes, bound) = self.signature.check(sizes, args)?;
+        let (sizes, bound) = self.signature.check(sizes, args, |_| false)?;
         let mut values = vec![];
         for (bound, arg) in bound.iter().zip(args) {
             values.push(value(bound, arg)?);
@@ -65,7 +65,7 @@ impl Executable for Interpreted {
 
 fn value(bound: &Bound, arg: &Argument) -> Result<Value, Error> {
     let (ty, shape, data) = match (bound, arg) {
-        (Bound::Array(data), Argument::Array { ty, shape, .. }) => (*ty, shape.clone(), data.bytes()),
+        (Bound::Array(data), Argument::Array { ty, shape, .. }) => (*ty, shape.clone(), data.bytes()?),
         (Bound::Scalar(scalar), _) | (_, Argument::Scalar(scalar)) => return Ok(Value::Scalar(*scalar)),
     };
     let mut words = room::<u64>(data.len() / ty.bytes())?;

@@ -2,8 +2,11 @@
 //!
 //! After the check the arguments fit their parameters exactly: element types, shapes, lengths of data, bools that are
 //! 0 or 1. Sizes that are counted while the graph runs come later, through [`Sizes::count`].
+//!
+//! Data that is in the device's own memory already is not looked at: kernels wrote it, or an upload whose bytes they
+//! read as they must. All other data is on the host after the check.
 
-use crate::{Argument, ArgumentProblem, ArrayData, Error};
+use crate::{Argument, ArgumentProblem, ArrayData, Buffer, Error};
 use slyz_sir::code::{Type, Var};
 use slyz_sir::graph::{Graph, Require};
 use slyz_sir::size::{Size, SizeDecl, SizeError, SizeOrigin, SizeVar};
@@ -21,6 +24,7 @@ pub(crate) struct Signature {
 #[derive(Clone, Copy)]
 pub(crate) enum Bound<'a> {
     Scalar(Scalar),
+    /// An array, or a scalar that the device has.
     Array(ArrayData<'a>),
 }
 
@@ -40,11 +44,12 @@ impl Signature {
         }
     }
 
-    /// Checks a whole call.
+    /// Checks a whole call. `resident` tells which buffers the device works on where they are.
     pub(crate) fn check<'a>(
         &self,
         sizes: &[Option<u64>],
         args: &[Argument<'a>],
+        resident: impl Fn(&Buffer) -> bool,
     ) -> Result<(Sizes<'_>, Vec<Bound<'a>>), Error> {
         let sizes = self.check_sizes(sizes)?;
         if args.len() != self.params.len() {
@@ -52,9 +57,9 @@ impl Signature {
             return Err(Error::ArgumentCount { name, expected, found });
         }
         let bound = self.params.iter().zip(args).enumerate().map(|(index, (param, arg))| {
-            bind(&sizes, param, arg).map_err(|problem| match problem {
+            bind(&sizes, param, arg, &resident).map_err(|problem| match problem {
                 Mismatch::Argument(problem) => Error::Argument { name: self.name.clone(), index, problem },
-                Mismatch::Size(error) => error,
+                Mismatch::Other(error) => error,
             })
         });
         let bound = bound.collect::<Result<_, _>>()?;
@@ -93,7 +98,7 @@ impl Signature {
 
 enum Mismatch {
     Argument(ArgumentProblem),
-    Size(Error),
+    Other(Error),
 }
 
 impl From<ArgumentProblem> for Mismatch {
@@ -102,7 +107,12 @@ impl From<ArgumentProblem> for Mismatch {
     }
 }
 
-fn bind<'a>(sizes: &Sizes, param: &Var, arg: &Argument<'a>) -> Result<Bound<'a>, Mismatch> {
+fn bind<'a>(
+    sizes: &Sizes,
+    param: &Var,
+    arg: &Argument<'a>,
+    resident: &impl Fn(&Buffer) -> bool,
+) -> Result<Bound<'a>, Mismatch> {
     let expected = param.ty.elem();
     match (&param.ty, arg) {
         (Type::Scalar(_), Argument::Scalar(scalar)) => {
@@ -113,8 +123,15 @@ fn bind<'a>(sizes: &Sizes, param: &Var, arg: &Argument<'a>) -> Result<Bound<'a>,
         (Type::Array(..), Argument::Scalar(_)) => Err(ArgumentProblem::NotArray(expected).into()),
         (Type::Scalar(_), Argument::Array { ty, shape, data }) if shape.is_empty() => {
             same_type(expected, *ty)?;
-            check_data(expected, shape, data.bytes())?;
-            let scalar = read_scalars(expected, data.bytes()).next();
+            // A device takes words from where they are. Of less than a word it has no copy.
+            if matches!(data, ArrayData::Buffer(buffer) if expected.bytes() >= 4 && resident(buffer)) {
+                check_len(expected, shape, data.len())?;
+                return Ok(Bound::Array(*data));
+            }
+            let bytes = data.bytes().map_err(Mismatch::Other)?;
+            check_len(expected, shape, bytes.len())?;
+            check_bools(expected, bytes)?;
+            let scalar = read_scalars(expected, bytes).next();
             scalar.map(Bound::Scalar).ok_or_else(|| ArgumentProblem::NotScalar(expected).into())
         }
         (Type::Scalar(_), Argument::Array { .. }) => Err(ArgumentProblem::NotScalar(expected).into()),
@@ -124,13 +141,17 @@ fn bind<'a>(sizes: &Sizes, param: &Var, arg: &Argument<'a>) -> Result<Bound<'a>,
                 return Err(ArgumentProblem::Rank { expected: extents.len(), found: shape.len() }.into());
             }
             for (axis, (size, &found)) in extents.iter().zip(shape).enumerate() {
-                let expected = sizes.eval(size).map_err(Mismatch::Size)?;
+                let expected = sizes.eval(size).map_err(Mismatch::Other)?;
                 if expected != found {
                     let size = sizes.spell(size);
                     return Err(ArgumentProblem::Extent { axis, size, expected, found }.into());
                 }
             }
-            check_data(expected, shape, data.bytes())?;
+            check_len(expected, shape, data.len())?;
+            let here = matches!(data, ArrayData::Buffer(buffer) if resident(buffer));
+            if !here {
+                check_bools(expected, data.bytes().map_err(Mismatch::Other)?)?;
+            }
             Ok(Bound::Array(*data))
         }
     }
@@ -140,12 +161,13 @@ fn same_type(expected: Ty, found: Ty) -> Result<(), ArgumentProblem> {
     if expected == found { Ok(()) } else { Err(ArgumentProblem::Type { expected, found }) }
 }
 
-fn check_data(ty: Ty, shape: &[u64], bytes: &[u8]) -> Result<(), ArgumentProblem> {
-    let found = bytes.len() as u64;
+fn check_len(ty: Ty, shape: &[u64], len: usize) -> Result<(), ArgumentProblem> {
+    let found = len as u64;
     let expected = elements(shape).and_then(|n| n.checked_mul(ty.bytes() as u64)).unwrap_or(u64::MAX);
-    if expected != found {
-        return Err(ArgumentProblem::Bytes { expected, found });
-    }
+    if expected == found { Ok(()) } else { Err(ArgumentProblem::Bytes { expected, found }) }
+}
+
+fn check_bools(ty: Ty, bytes: &[u8]) -> Result<(), ArgumentProblem> {
     // Generated code makes masks and positions of bools; any other byte would lead it astray.
     if ty == Ty::Bool && bytes.iter().fold(0, |all, b| all | b) > 1 {
         let at = bytes.iter().position(|&b| b > 1).unwrap_or(0);

@@ -76,8 +76,8 @@ fn small_elements_share_words() {
         let added: Vec<u8> = x.iter().map(|x| x.wrapping_add(100)).collect();
         let large: Vec<u8> = x.iter().map(|&x| u8::from(x > 100)).collect();
         let negative: Vec<i16> = x.iter().map(|&x| -i16::from(x)).collect();
-        assert_eq!(out[0].data.bytes(), added, "{n}");
-        assert_eq!(out[1].data.bytes(), large, "{n}");
+        assert_eq!(out[0].data.bytes().unwrap(), added, "{n}");
+        assert_eq!(out[1].data.bytes().unwrap(), large, "{n}");
         assert_eq!(out[2].data.as_slice::<i16>(), Some(&negative[..]), "{n}");
     }
 }

@@ -3,7 +3,7 @@
 use crate::arr::Arr;
 use crate::axis::Axis;
 use crate::elem::{Elem, Scalar, Value, tys_of};
-use crate::error::CallError;
+use crate::error::{CallError, Error};
 use crate::exp::Exp;
 use crate::extent::{Env, Extent, NoValue};
 use crate::position::{At, Idx};
@@ -377,7 +377,7 @@ pub(crate) fn arguments<'a>(
     slots: &[Slot],
     args: &'a [Fed<'a>],
     env: &Env,
-) -> Result<Vec<slyz_run::Argument<'a>>, CallError> {
+) -> Result<Vec<slyz_run::Argument<'a>>, Error> {
     let mut out = vec![];
     for (k, (slot, Fed(kind))) in slots.iter().zip(args).enumerate() {
         let shape = slot.axes.iter().map(|axis| axis.eval(env).map_err(|_| overflow(axis)));
@@ -412,14 +412,14 @@ fn array_argument<'a>(
     shape: &[u64],
     data: &'a Data<'a>,
     env: &Env,
-) -> Result<slyz_run::Argument<'a>, CallError> {
+) -> Result<slyz_run::Argument<'a>, Error> {
     let data = match data {
         Data::Host(bytes) => ArrayData::Host(bytes),
         Data::Split(bytes) => ArrayData::Host(bytes),
         Data::Device(buffer) => ArrayData::Buffer(buffer),
     };
     if let Some((axis, name)) = &leaf.axis {
-        for (element, bytes) in data.bytes().chunks_exact(8).enumerate() {
+        for (element, bytes) in data.bytes()?.chunks_exact(8).enumerate() {
             let place = bytes.try_into().map_or(u64::MAX, u64::from_ne_bytes);
             check_position(argument, element, place, axis, name, env)?;
         }

@@ -5,9 +5,10 @@ use crate::error::{Error, TensorError};
 use crate::feed::{scalar_at, solve_dims, split};
 use crate::shape::Shape;
 use crate::trace::Slot;
-use slyz_run::Buffer;
+use slyz_run::{ArrayData, Buffer, Device};
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 /// The shape of a tensor whose axes are not known to the type system.
 ///
@@ -78,6 +79,12 @@ pub struct Tensor<T, S = Dyn> {
     kind: PhantomData<fn() -> (T, S)>,
 }
 
+const _: fn() = || {
+    fn shared_by_threads<T: Send + Sync>() {}
+    shared_by_threads::<Tensor<f32>>();
+    shared_by_threads::<crate::Compiled<fn(crate::Exp<f32>) -> crate::Exp<f32>>>();
+};
+
 impl<T, S> Clone for Tensor<T, S> {
     fn clone(&self) -> Self {
         Tensor { dims: self.dims.clone(), leaves: self.leaves.clone(), kind: PhantomData }
@@ -127,7 +134,37 @@ impl<T: Elem, S> Tensor<T, S> {
         self.len() == 0
     }
 
-    /// The elements in row-major order.
+    /// The same data in the memory that a device works in. What is there already is shared; what another device has is
+    /// waited for. Calls take tensors from anywhere, so this only chooses when the data travels.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let device = slyz::device("interpreter")?; // or "wgpu", or one of `slyz::devices()`
+    /// let f = compile_on(&device, |x: Arr<f32, N>| x * 2.0)?;
+    /// let x = Tensor::<f32, N>::from_vec([2], vec![1.0, 2.0])?.to(&device)?;
+    /// let y = f.call(&f.call(&x)?)?; // stays on the device
+    /// assert_eq!(y.to_vec()?, [4.0, 8.0]); // is waited for and copied
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn to(&self, device: &Arc<dyn Device>) -> Result<Tensor<T, S>, Error> {
+        let leaves = self.leaves.iter().map(|leaf| device.upload(ArrayData::Buffer(leaf)));
+        Ok(Tensor::from_leaves(self.dims.clone(), leaves.collect::<Result<_, _>>()?))
+    }
+
+    /// The name of the device whose memory it is: `host` for that of the devices `cpu` and `interpreter`.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// assert_eq!(Tensor::<u8>::from_vec([2], vec![3, 4])?.device(), "host");
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn device(&self) -> &str {
+        self.leaves.first().and_then(Buffer::device).unwrap_or("host")
+    }
+
+    /// The elements in row-major order. A device that still works on them is waited for; the host's copy is kept for the
+    /// next time.
     ///
     /// ```
     /// use slyz::prelude::*;
@@ -136,16 +173,17 @@ impl<T: Elem, S> Tensor<T, S> {
     /// ```
     pub fn to_vec(&self) -> Result<Vec<T>, Error> {
         if let [leaf] = &self.leaves[..]
-            && let Some(data) = T::collect(leaf.bytes())
+            && let Some(data) = T::collect(leaf.bytes()?)
         {
             return Ok(data);
         }
         let tys = tys_of::<T>();
+        let bytes = self.leaves.iter().map(Buffer::bytes).collect::<Result<Vec<&[u8]>, _>>()?;
         Ok((0..self.len())
             .map(|place| {
-                let mut leaves = tys.iter().zip(&self.leaves);
+                let mut leaves = tys.iter().zip(&bytes);
                 T::load(&mut || {
-                    let scalar = leaves.next().and_then(|(&ty, leaf)| scalar_at(ty, leaf.bytes(), place));
+                    let scalar = leaves.next().and_then(|(&ty, bytes)| scalar_at(ty, bytes, place));
                     scalar.unwrap_or(slyz_sir::types::Scalar::bool(false))
                 })
             })

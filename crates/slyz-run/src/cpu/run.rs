@@ -2,11 +2,12 @@
 //!
 //! Buffers are allocated where they are first used, since their shapes may hang on a count.
 
-use super::check::{bound_memories, check, extents, scratch_memories};
+use super::check::{check, scratch_memories};
 use super::launch::{self, Launch};
 use super::library::Library;
 use super::toolchain::Toolchain;
 use super::{Backend, Cpu, cost};
+use crate::kernels::{bound_memories, extents};
 use crate::signature::{Bound, Signature, Sizes, elements};
 use crate::{Argument, ArrayData, Block, Buffer, Error, Executable, Output, Pool};
 use slyz_sir::graph::Graph;
@@ -81,7 +82,7 @@ impl CpuExecutable {
 
 impl Executable for CpuExecutable {
     fn run(&self, sizes: &[Option<u64>], args: &[Argument<'_>]) -> Result<Vec<Output>, Error> {
-        let (sizes, args) = self.signature.check(sizes, args)?;
+        let (sizes, args) = self.signature.check(sizes, args, |_| false)?;
         let slots = self.plan.buffers.iter().map(|_| Slot::Empty).collect();
         let mut call = Call { executable: self, pool: Pool::global(), sizes, args, slots };
         for step in &self.plan.steps {
@@ -236,7 +237,7 @@ impl Call<'_, '_> {
         match &self.slots[id.0 as usize] {
             Slot::Lent(bytes) => Ok((bytes.as_ptr().cast_mut(), bytes.len())),
             Slot::Owned(block, len) => Ok((block.start(), *len)),
-            Slot::Shared(buffer) => Ok((buffer.bytes().as_ptr().cast_mut(), buffer.len())),
+            Slot::Shared(buffer) => Ok((buffer.bytes()?.as_ptr().cast_mut(), buffer.len())),
             Slot::Empty | Slot::Freed => {
                 Err(self.executable.broken(format!("buffer {} is used after it was freed", id.0)))
             }
@@ -251,7 +252,7 @@ impl Call<'_, '_> {
         let buffer = &self.executable.plan.buffers[index];
         self.slots[index] = match buffer.role {
             BufferUse::Argument(place) => match self.args.get(place) {
-                Some(Bound::Array(ArrayData::Buffer(buffer))) => Slot::Shared((*buffer).clone()),
+                Some(Bound::Array(ArrayData::Buffer(buffer))) => Slot::Shared(buffer.to_host()?),
                 // C wants elements on their natural addresses.
                 Some(Bound::Array(ArrayData::Host(bytes))) if bytes.as_ptr().addr() % buffer.ty.bytes() != 0 => {
                     Slot::Shared(Buffer::copy_of(bytes)?)

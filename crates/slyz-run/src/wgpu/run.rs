@@ -1,28 +1,39 @@
-//! A compiled plan, and a call of it: check, upload, launch, count, download.
+//! A compiled plan, and a call of it: check, upload, launch, count, submit.
 
 use super::Wgpu;
 use super::adapter::Opened;
+use super::array::GpuArray;
+use super::groups::Key;
 use super::memory::{Lent, Role, take};
-use super::pipeline::{Pipeline, bound, pipeline};
+use super::variant::{Calls, Geometry, Prepared, Variant, module};
+use crate::memo::Memo;
 use crate::signature::{Bound, Signature, Sizes};
-use crate::{Argument, Buffer, Error, Executable, Output, Pool};
+use crate::{Argument, ArrayData, Buffer, DeviceMemory, Error, Executable, Output, hash};
 use slyz_sir::back::naga::{self, EmitError};
 use slyz_sir::code::{Body, Op};
 use slyz_sir::graph::Graph;
-use slyz_sir::kernel::{BufferId, BufferUse, Kernel, Plan, ScalarArg, Step};
-use slyz_sir::lower::gpu::{Machine, lower};
+use slyz_sir::kernel::{BufferId, BufferUse, Plan, ScalarArg, Step};
+use slyz_sir::lower::gpu::{Expected, Machine};
 use slyz_sir::ops::Operator;
+use slyz_sir::pass;
+use slyz_sir::size::Size;
 use slyz_sir::types::Ty;
-use slyz_sir::{pass, verify};
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 
-/// A plan with its pipelines.
+/// Plans that an executable keeps.
+const KEPT_VARIANTS: usize = 16;
+
+/// A graph, and what it became for the sizes of its calls.
 pub(super) struct WgpuExecutable {
     signature: Signature,
-    plan: Plan,
+    graph: Graph,
+    machine: Machine,
     opened: Arc<Opened>,
     source: String,
-    pipelines: Vec<Pipeline>,
+    /// The plan that expects nothing.
+    usual: Arc<Variant>,
+    variants: Memo<Variant>,
+    calls: Calls,
 }
 
 impl WgpuExecutable {
@@ -37,15 +48,23 @@ impl WgpuExecutable {
             // A block's memory has a word for every element.
             machine = Machine { shared_bytes: machine.shared_bytes / 4, ..machine };
         }
-        let plan = lower(&graph, &machine);
-        verify::plan(&plan).map_err(|error| Error::Plan { name: signature.name.clone(), why: error.to_string() })?;
-        let (mut source, mut pipelines) = (String::new(), vec![]);
-        for kernel in &plan.kernels {
-            let module = naga::emit(kernel, &opened.target)?;
-            source += &format!("// {}\n{}\n", kernel.name, naga::wgsl(&module)?);
-            pipelines.push(pipeline(&opened, kernel, module)?);
+        let usual = Arc::new(Variant::new(&graph, &machine, &Expected::default())?);
+        // What cannot be written at all is an error now. The driver sees kernels when calls need them.
+        let mut source = String::new();
+        for kernel in &usual.plan.kernels {
+            source += &format!("// {}\n{}\n", kernel.name, naga::wgsl(&module(&opened, kernel, true)?)?);
         }
-        Ok(WgpuExecutable { signature, plan, opened, source, pipelines })
+        let (variants, calls) = (Memo::new(KEPT_VARIANTS), Calls::default());
+        Ok(WgpuExecutable { signature, graph, machine, opened, source, usual, variants, calls })
+    }
+
+    /// The plan for some sizes.
+    fn variant(&self, sizes: &[Option<u64>]) -> Result<Arc<Variant>, Error> {
+        let expected = Expected::of(sizes);
+        self.variants.get(hash::of(&expected), || {
+            let variant = Variant::new(&self.graph, &self.machine, &expected)?;
+            Ok(if variant.plan == self.usual.plan { self.usual.clone() } else { Arc::new(variant) })
+        })
     }
 
     fn broken(&self, why: String) -> Error {
@@ -91,14 +110,19 @@ fn has_small_types(body: &Body) -> bool {
 
 impl Executable for WgpuExecutable {
     fn run(&self, sizes: &[Option<u64>], args: &[Argument<'_>]) -> Result<Vec<Output>, Error> {
-        let (sizes, args) = self.signature.check(sizes, args)?;
         self.opened.alive()?;
-        let slots = self.plan.buffers.iter().map(|_| None).collect();
-        let mut call = Call { executable: self, sizes, args, slots, uniforms: vec![], encoder: None };
-        for step in &self.plan.steps {
-            call.step(step)?;
+        let resident = |buffer: &Buffer| GpuArray::of(buffer, &self.opened).is_some();
+        let (sizes, args) = self.signature.check(sizes, args, resident)?;
+        let prepared = self.calls.of(sizes.values(), || self.variant(sizes.values()))?;
+        let plan = &prepared.variant.plan;
+        let slots = plan.buffers.iter().map(|_| Slot::Empty).collect();
+        let (executable, commands, spare) = (self, vec![], vec![]);
+        let mut call = Call { executable, prepared: &prepared, counted: false, sizes, args, slots, spare, commands };
+        for (place, step) in plan.steps.iter().enumerate() {
+            call.step(place, step)?;
         }
-        call.outputs()
+        call.submit()?;
+        plan.results.iter().map(|(id, shape)| call.output(*id, shape)).collect()
     }
 
     fn source(&self) -> &str {
@@ -106,7 +130,7 @@ impl Executable for WgpuExecutable {
     }
 
     fn plan(&self) -> Option<&Plan> {
-        Some(&self.plan)
+        Some(&self.usual.plan)
     }
 
     fn device(&self) -> &str {
@@ -114,242 +138,256 @@ impl Executable for WgpuExecutable {
     }
 }
 
-/// One call in progress. All buffers live until it ends: commands that use them may not be submitted yet.
+/// One call in progress. All memory that it uses is held until its commands are submitted: a pool that had it before might
+/// lend it to a call of another thread, whose commands would come first.
 struct Call<'e, 'a> {
     executable: &'e WgpuExecutable,
+    prepared: &'e Prepared,
+    /// Has a size been counted?
+    counted: bool,
     sizes: Sizes<'e>,
     args: Vec<Bound<'a>>,
-    slots: Vec<Option<Lent>>,
-    uniforms: Vec<Lent>,
-    /// Commands that are not submitted yet.
-    encoder: Option<wgpu::CommandEncoder>,
+    slots: Vec<Slot>,
+    /// Temporaries that the plan needs no more. Other arrays that kernels of this call write may have them, but no upload:
+    /// that comes before all commands.
+    spare: Vec<Arc<GpuArray>>,
+    /// Not submitted yet.
+    commands: Vec<Command>,
+}
+
+/// What stands behind a buffer of the plan.
+enum Slot {
+    /// Not used yet.
+    Empty,
+    /// On the GPU.
+    Here(Arc<GpuArray>),
+    /// Used no more.
+    Freed,
+}
+
+/// A launch with its memory.
+struct Command {
+    launch: Arc<Geometry>,
+    arrays: Vec<Arc<GpuArray>>,
+    uniform: Arc<Lent>,
+    /// Scalars that are on the GPU, with their places in the uniform buffer and their bytes.
+    scalars: ScalarCopies,
 }
 
 impl Call<'_, '_> {
-    fn step(&mut self, step: &Step) -> Result<(), Error> {
+    fn step(&mut self, place: usize, step: &Step) -> Result<(), Error> {
         match step {
-            Step::Launch { kernel, buffers, scalars } => self.launch(*kernel, buffers, scalars),
+            Step::Launch { kernel, buffers, scalars } => self.launch(place, *kernel, buffers, scalars),
             Step::Count { size, from } => {
+                let role = self.prepared.variant.plan.buffers.get(from.0 as usize).map(|b| b.role);
+                let array = match &self.slots[from.0 as usize] {
+                    Slot::Here(array) if role == Some(BufferUse::Temporary) => array.clone(),
+                    Slot::Here(_) | Slot::Empty | Slot::Freed => {
+                        return Err(self.executable.broken(format!("the count in buffer {} was not made", from.0)));
+                    }
+                };
+                self.submit()?;
                 let mut bytes = [0; 8];
-                let place = self.executable.plan.buffers.get(from.0 as usize).map(|b| b.role);
-                if !matches!(place, Some(BufferUse::Temporary)) || self.slots[from.0 as usize].is_none() {
-                    return Err(self.executable.broken(format!("the count in buffer {} was not made", from.0)));
-                }
-                self.download(&[(*from, 8)], |_, data| bytes.copy_from_slice(data))?;
+                array.read(&mut bytes)?;
                 let count = u64::try_from(i64::from_le_bytes(bytes));
                 let count = count.map_err(|_| self.executable.broken("a count is negative".to_string()))?;
+                self.counted = true;
                 self.sizes.count(*size, count)
             }
-            // Kept until the call ends.
-            Step::Free(_) => Ok(()),
+            Step::Free(id) => {
+                if let Slot::Here(array) = std::mem::replace(&mut self.slots[id.0 as usize], Slot::Freed) {
+                    self.spare.push(array);
+                }
+                Ok(())
+            }
         }
     }
 
-    /// Makes the buffer at its first use; an argument is uploaded then.
-    fn fill(&mut self, id: BufferId) -> Result<(), Error> {
+    /// The array behind a buffer. It is made at its first use; an argument from elsewhere is uploaded then.
+    fn fill(&mut self, id: BufferId) -> Result<&Arc<GpuArray>, Error> {
         let index = id.0 as usize;
-        if self.slots[index].is_some() {
-            return Ok(());
+        if let Slot::Empty = self.slots[index] {
+            self.slots[index] = Slot::Here(self.make(index)?);
         }
+        match &self.slots[index] {
+            Slot::Here(array) => Ok(array),
+            Slot::Empty | Slot::Freed => {
+                Err(self.executable.broken(format!("buffer {} is used after it was freed", id.0)))
+            }
+        }
+    }
+
+    fn make(&mut self, index: usize) -> Result<Arc<GpuArray>, Error> {
         let executable = self.executable;
-        let buffer = &executable.plan.buffers[index];
-        let (_, bytes) = self.sizes.extent(buffer.ty, &buffer.shape)?;
+        let (buffer, opened) = (&self.prepared.variant.plan.buffers[index], &executable.opened);
         let name = &executable.signature.name;
-        let what = match buffer.role {
-            BufferUse::Argument(place) => format!("argument {} of \"{name}\" on the GPU", place + 1),
-            BufferUse::Result(place) => format!("result {place} of \"{name}\" on the GPU"),
-            BufferUse::Temporary => format!("a temporary array of \"{name}\" on the GPU"),
-        };
-        let lent = take(&executable.opened, Role::Array, bytes as u64, &what)?;
-        if let (BufferUse::Argument(place), Some(to)) = (buffer.role, lent.buffer()) {
+        if let BufferUse::Argument(place) = buffer.role {
             let Some(Bound::Array(data)) = self.args.get(place) else {
                 return Err(executable.broken(format!("argument {place} is not an array")));
             };
-            let data = data.bytes();
-            let opened = &executable.opened;
-            opened.guarded(&what, bytes as u64, || {
-                // wgpu copies whole words.
-                let (words, rest) = data.split_at(data.len() / 4 * 4);
-                if !words.is_empty() {
-                    opened.queue.write_buffer(to, 0, words);
+            let here = match data {
+                ArrayData::Buffer(buffer) => GpuArray::of(buffer, opened),
+                ArrayData::Host(_) => None,
+            };
+            return match here {
+                Some(array) => Ok(array),
+                None => {
+                    let what = format_args!("argument {} of \"{name}\" on the GPU", place + 1);
+                    Ok(Arc::new(GpuArray::upload(opened, data.bytes()?, &what)?))
                 }
-                if !rest.is_empty() {
-                    let mut last = [0; 4];
-                    last[..rest.len()].copy_from_slice(rest);
-                    opened.queue.write_buffer(to, words.len() as u64, &last);
-                }
-            })?;
+            };
         }
-        self.slots[index] = Some(lent);
-        Ok(())
+        let (_, bytes) = self.sizes.extent(buffer.ty, &buffer.shape)?;
+        let most = (bytes as u64).saturating_add(bytes as u64 / 2).saturating_add(256);
+        let fits = |array: &Arc<GpuArray>| (bytes as u64..=most).contains(&array.buffer().size());
+        if let Some(place) = self.spare.iter().position(fits) {
+            return Ok(self.spare.swap_remove(place));
+        }
+        let array = match buffer.role {
+            BufferUse::Result(place) => {
+                GpuArray::new(opened, bytes as u64, &format_args!("result {place} of \"{name}\" on the GPU"))
+            }
+            BufferUse::Temporary | BufferUse::Argument(_) => {
+                GpuArray::new(opened, bytes as u64, &format_args!("a temporary array of \"{name}\" on the GPU"))
+            }
+        };
+        Ok(Arc::new(array?))
     }
 
-    fn launch(&mut self, index: usize, buffers: &[BufferId], scalars: &[ScalarArg]) -> Result<(), Error> {
-        let executable = self.executable;
-        let opened = &executable.opened;
-        let (kernel, pipeline) = (&executable.plan.kernels[index], &executable.pipelines[index]);
-        let limit = opened.limits.max_storage_buffer_binding_size;
-        for (memory, id) in bound(kernel).zip(buffers) {
-            let (_, bytes) = self.sizes.extent(memory.ty, &memory.shape)?;
-            if bytes as u64 > limit {
-                return Err(Error::TooLarge {
-                    what: format!("the array {} of {}", memory.name, kernel.name),
-                    why: format!("{bytes} bytes, and a kernel of this GPU sees at most {limit}"),
-                });
-            }
-            self.fill(*id)?;
-        }
-        let grid = self.sizes.shape(&kernel.grid)?;
-        if grid.contains(&0) {
-            return Ok(());
-        }
-        let most = u64::from(opened.limits.max_compute_workgroups_per_dimension);
-        if grid.iter().any(|&blocks| blocks > most) {
-            return Err(Error::TooLarge {
-                what: format!("the grid of {}", kernel.name),
-                why: format!("{grid:?} blocks, and this GPU allows {most} in each direction"),
-            });
-        }
-        let uniform = self.uniform(kernel, pipeline, scalars)?;
-        let mut resources = vec![];
+    fn launch(&mut self, place: usize, index: usize, buffers: &[BufferId], scalars: &[ScalarArg]) -> Result<(), Error> {
+        let (opened, variant) = (&self.executable.opened, &self.prepared.variant);
+        let make = || Geometry::new(opened, variant, &self.sizes, index, buffers);
+        let launch = if self.counted { make()?.map(Arc::new) } else { self.prepared.launch(place, make)? };
+        let mut arrays = Vec::with_capacity(buffers.len());
         for id in buffers {
-            let lent = self.slots[id.0 as usize].as_ref().and_then(Lent::buffer);
-            let buffer = lent.ok_or_else(|| executable.broken(format!("buffer {} is not there", id.0)))?;
-            // What is bound is the array: kernels take its length for theirs, and the buffer may be larger than a binding.
-            let shape = &executable.plan.buffers[id.0 as usize];
-            let (_, bytes) = self.sizes.extent(shape.ty, &shape.shape)?;
-            let size = (bytes as u64).max(16).next_multiple_of(16).min(buffer.size());
-            let size = std::num::NonZeroU64::new(size);
-            resources.push(wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset: 0, size }));
+            arrays.push(self.fill(*id)?.clone());
         }
-        if let Some(buffer) = uniform.buffer() {
-            let size = std::num::NonZeroU64::new(pipeline.uniform_bytes);
-            resources.push(wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset: 0, size }));
+        if let Some(launch) = launch {
+            let (uniform, scalars) = self.uniform(&launch, scalars)?;
+            self.commands.push(Command { launch, arrays, uniform, scalars });
         }
-        let entries: Vec<wgpu::BindGroupEntry> = resources
-            .into_iter()
-            .zip(0..)
-            .map(|(resource, binding)| wgpu::BindGroupEntry { binding, resource })
-            .collect();
-        let encoder = &mut self.encoder;
-        opened.guarded(&format!("a launch of {}", kernel.name), 0, || {
-            let descriptor = wgpu::BindGroupDescriptor { label: None, layout: &pipeline.layout, entries: &entries };
-            let group = opened.device.create_bind_group(&descriptor);
-            let encoder = encoder.get_or_insert_with(|| opened.device.create_command_encoder(&Default::default()));
-            let mut pass = encoder.begin_compute_pass(&Default::default());
-            pass.set_pipeline(&pipeline.pipeline);
-            pass.set_bind_group(0, &group, &[]);
-            pass.dispatch_workgroups(grid[0] as u32, grid[1] as u32, grid[2] as u32);
-        })?;
-        self.uniforms.push(uniform);
         Ok(())
     }
 
-    /// The sizes and scalars of a launch.
-    fn uniform(&self, kernel: &Kernel, pipeline: &Pipeline, scalars: &[ScalarArg]) -> Result<Lent, Error> {
-        let opened = &self.executable.opened;
-        let mut bytes = vec![];
-        for size in &pipeline.extents {
-            let value = self.sizes.eval(size)?;
-            if value > opened.machine.max_positions {
-                return Err(Error::TooLarge {
-                    what: format!("an axis of {}", kernel.name),
-                    why: format!("it has {value} positions, and this GPU counts to {}", opened.machine.max_positions),
-                });
-            }
-            bytes.extend_from_slice(&value.to_le_bytes());
-        }
-        for &ScalarArg::Argument(place) in scalars {
-            let bits = match self.args.get(place) {
+    /// The sizes and scalars of a launch. A scalar that is on the GPU is not waited for.
+    fn uniform(&self, launch: &Geometry, scalars: &[ScalarArg]) -> Result<(Arc<Lent>, ScalarCopies), Error> {
+        let (mut words, mut copies) = (Vec::with_capacity(scalars.len()), vec![]);
+        for (k, &ScalarArg::Argument(place)) in scalars.iter().enumerate() {
+            words.push(match self.args.get(place) {
                 Some(Bound::Scalar(scalar)) => scalar.bits,
-                Some(Bound::Array(_)) | None => {
+                Some(Bound::Array(ArrayData::Buffer(buffer))) => {
+                    let array = GpuArray::of(buffer, &self.executable.opened);
+                    let array =
+                        array.ok_or_else(|| self.executable.broken(format!("argument {place} is elsewhere")))?;
+                    copies.push((array, 8 * (launch.words.len() + k) as u64, buffer.len() as u64));
+                    0
+                }
+                Some(Bound::Array(ArrayData::Host(_))) | None => {
                     return Err(self.executable.broken(format!("argument {place} is not a scalar")));
                 }
-            };
-            bytes.extend_from_slice(&bits.to_le_bytes());
+            });
         }
-        bytes.resize(pipeline.uniform_bytes as usize, 0);
-        let lent = take(opened, Role::Uniform, bytes.len() as u64, "the sizes of a launch")?;
-        if let Some(buffer) = lent.buffer() {
-            opened.guarded("the sizes of a launch", 0, || opened.queue.write_buffer(buffer, 0, &bytes))?;
-        }
-        Ok(lent)
+        let opened = &self.executable.opened;
+        let write = || {
+            let bytes: Vec<u8> = launch.words.iter().chain(&words).flat_map(|word| word.to_le_bytes()).collect();
+            uniform_buffer(opened, bytes, launch.built.pipeline.uniform_bytes)
+        };
+        let uniform = if copies.is_empty() { launch.uniform(&words, write)? } else { Arc::new(write()?) };
+        Ok((uniform, copies))
     }
 
-    /// Submits what is waiting, waits for it, and hands out the bytes of some buffers.
-    fn download(&mut self, what: &[(BufferId, usize)], mut give: impl FnMut(usize, &[u8])) -> Result<(), Error> {
-        let executable = self.executable;
-        let opened = &executable.opened;
-        let mut staged = vec![];
-        for (k, (id, bytes)) in what.iter().enumerate().filter(|(_, (_, bytes))| *bytes > 0) {
-            let size = (*bytes as u64).next_multiple_of(4);
-            let staging = take(opened, Role::Download, size, "a result on its way to the host")?;
-            let from = self.slots[id.0 as usize].as_ref().and_then(Lent::buffer);
-            let (Some(from), Some(to)) = (from, staging.buffer()) else {
-                return Err(executable.broken(format!("nothing writes the result in buffer {}", id.0)));
-            };
-            let encoder = &mut self.encoder;
-            opened.guarded("a copy of a result", size, || {
-                let encoder = encoder.get_or_insert_with(|| opened.device.create_command_encoder(&Default::default()));
-                encoder.copy_buffer_to_buffer(from, 0, to, 0, size);
-            })?;
-            staged.push((k, *bytes, size, staging));
+    /// Submits the commands that are waiting. Nothing waits for them to be done.
+    fn submit(&mut self) -> Result<(), Error> {
+        if self.commands.is_empty() {
+            return Ok(());
         }
-        let Some(encoder) = self.encoder.take() else { return Ok(()) };
-        let (send, receive) = mpsc::channel();
-        opened
-            .guarded("the launches of a call", 0, || {
-                let index = opened.queue.submit([encoder.finish()]);
-                for (_, _, size, staging) in &staged {
-                    if let Some(buffer) = staging.buffer() {
-                        let send = send.clone();
-                        // The receiver outlives the wait; where it is gone nobody asks any more.
-                        buffer.map_async(wgpu::MapMode::Read, 0..*size, move |done| {
-                            let _ = send.send(done.map_err(|error| error.to_string()));
-                        });
-                    }
+        let opened = &self.executable.opened;
+        let commands = &self.commands;
+        let index = opened.guarded(&"the launches of a call", 0, || {
+            let mut encoder = opened.device.create_command_encoder(&Default::default());
+            let mut rest = &commands[..];
+            while let Some(first) = rest.first() {
+                for (from, place, bytes) in &first.scalars {
+                    encoder.copy_buffer_to_buffer(from.buffer(), 0, first.uniform.buffer(), *place, *bytes);
                 }
-                opened.device.poll(wgpu::PollType::Wait { submission_index: Some(index), timeout: None })
-            })?
-            .map_err(|error| Error::Driver { what: "to wait for a call".into(), why: error.to_string() })?;
-        drop(send);
-        let refused = |why: String| Error::Driver { what: "to read a result".into(), why };
-        for _ in &staged {
-            receive.recv().map_err(|error| refused(error.to_string()))?.map_err(refused)?;
-        }
-        for (k, bytes, size, staging) in &staged {
-            let Some(buffer) = staging.buffer() else { continue };
-            {
-                let view = buffer.get_mapped_range(0..*size).map_err(|error| refused(error.to_string()))?;
-                give(*k, &view[..*bytes]);
+                // One pass for all launches up to the next copy.
+                let count = 1 + rest[1..].iter().take_while(|command| command.scalars.is_empty()).count();
+                let (run, behind) = rest.split_at(count);
+                let mut pass = encoder.begin_compute_pass(&Default::default());
+                run.iter().for_each(|command| command.encode(opened, &mut pass));
+                rest = behind;
             }
-            buffer.unmap();
-        }
-        Ok(())
+            opened.queue.submit([encoder.finish()])
+        })?;
+        self.commands.clear();
+        opened.pace.submitted(opened, index)
     }
 
-    fn outputs(&mut self) -> Result<Vec<Output>, Error> {
+    fn output(&mut self, id: BufferId, shape: &[Size]) -> Result<Output, Error> {
         let executable = self.executable;
-        let (mut wanted, mut shapes, mut blocks) = (vec![], vec![], vec![]);
-        for (id, shape) in &executable.plan.results {
-            let buffer = &executable.plan.buffers[id.0 as usize];
-            let (_, bytes) = self.sizes.extent(buffer.ty, shape)?;
-            let name = &executable.signature.name;
-            let mut block = Pool::global().take(bytes, &format_args!("a result of \"{name}\""))?;
-            let mut on_gpu = bytes;
-            if let BufferUse::Argument(place) = buffer.role {
-                let Some(Bound::Array(data)) = self.args.get(place) else {
+        let buffer = &self.prepared.variant.plan.buffers[id.0 as usize];
+        let (ty, (_, bytes)) = (buffer.ty, self.sizes.extent(buffer.ty, shape)?);
+        let shape = self.sizes.shape(shape)?;
+        // An argument that comes from a buffer is that buffer, and one that nothing reads has no need to be on the GPU.
+        if let BufferUse::Argument(place) = buffer.role {
+            let data = match (self.args.get(place), &self.slots[id.0 as usize]) {
+                (Some(Bound::Array(ArrayData::Buffer(buffer))), _) => (*buffer).clone(),
+                (Some(Bound::Array(_)), Slot::Here(array)) => Buffer::on_device(array.clone(), bytes),
+                (Some(Bound::Array(ArrayData::Host(data))), _) => Buffer::copy_of(data)?,
+                (Some(Bound::Scalar(_)) | None, _) => {
                     return Err(executable.broken(format!("argument {place} is not an array")));
-                };
-                block.bytes_mut()[..bytes].copy_from_slice(&data.bytes()[..bytes]);
-                on_gpu = 0;
-            }
-            wanted.push((*id, on_gpu));
-            shapes.push((buffer.ty, self.sizes.shape(shape)?, bytes));
-            blocks.push(block);
+                }
+            };
+            return Ok(Output { ty, shape, data: data.prefix(bytes) });
         }
-        self.download(&wanted, |k, data| blocks[k].bytes_mut()[..data.len()].copy_from_slice(data))?;
-        let outputs = blocks.into_iter().zip(shapes);
-        Ok(outputs.map(|(block, (ty, shape, bytes))| Output { ty, shape, data: Buffer::new(block, bytes) }).collect())
+        if matches!(self.slots[id.0 as usize], Slot::Empty) && bytes > 0 {
+            return Err(executable.broken(format!("nothing writes the result in buffer {}", id.0)));
+        }
+        let array = self.fill(id)?.clone();
+        if array.buffer().size() < bytes as u64 {
+            return Err(executable.broken(format!("the result in buffer {} is smaller than its shape", id.0)));
+        }
+        Ok(Output { ty, shape, data: Buffer::on_device(array, bytes) })
+    }
+}
+
+type ScalarCopies = Vec<(Arc<GpuArray>, u64, u64)>;
+
+fn uniform_buffer(opened: &Arc<Opened>, mut bytes: Vec<u8>, size: u64) -> Result<Lent, Error> {
+    bytes.resize(size as usize, 0);
+    let what = &"the sizes of a launch";
+    let lent = take(opened, Role::Uniform, size, what)?;
+    opened.guarded(what, size, || opened.queue.write_buffer(lent.buffer(), 0, &bytes))?;
+    Ok(lent)
+}
+
+impl Command {
+    fn encode(&self, opened: &Opened, pass: &mut wgpu::ComputePass) {
+        let Geometry { built, grid: [x, y, z], bound, .. } = &*self.launch;
+        let pipeline = &built.pipeline;
+        let arrays = self
+            .arrays
+            .iter()
+            .zip(bound)
+            .map(|(array, bytes)| (array.number(), array.buffer(), (*bytes).min(array.buffer().size())));
+        let uniform = (self.uniform.number(), self.uniform.buffer(), pipeline.uniform_bytes);
+        let bound = arrays.chain([uniform]);
+        let mut key = Key::new(built.number);
+        bound.clone().for_each(|(number, _, size)| key.push(number, 0, size));
+        let group = opened.groups.get(key, || {
+            let entries: Vec<wgpu::BindGroupEntry> = bound
+                .zip(0..)
+                .map(|((_, buffer, size), binding)| {
+                    let size = std::num::NonZeroU64::new(size);
+                    let resource = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset: 0, size });
+                    wgpu::BindGroupEntry { binding, resource }
+                })
+                .collect();
+            let (layout, entries) = (&pipeline.layout, &entries[..]);
+            opened.device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries })
+        });
+        pass.set_pipeline(&pipeline.pipeline);
+        pass.set_bind_group(0, &group, &[]);
+        pass.dispatch_workgroups(*x, *y, *z);
     }
 }

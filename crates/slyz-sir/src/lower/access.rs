@@ -90,15 +90,14 @@ pub(super) fn streams_rows(fold: &Body, lane: Id, outer: &[Id]) -> bool {
     any && all
 }
 
-/// Does every read in the body use exactly these positions, on arrays of exactly this rank, and does nothing else use them?
-/// Then the axes can be treated as one long axis.
+/// Does every read of arrays of this shape use exactly these positions, and does nothing else use them? Then the axes can
+/// be treated as one long axis.
 pub(super) fn is_flat(body: &Body, positions: &[Id], same_shape: &dyn Fn(Id) -> bool) -> bool {
     body.stmts.iter().all(|stmt| {
         if let Op::At { array, index } = &stmt.op
-            && index == positions
             && same_shape(*array)
         {
-            return true;
+            return index == positions;
         }
         let mut uses = false;
         stmt.op.each_operand(&mut |id| uses |= positions.contains(&id));
