@@ -3,14 +3,14 @@
 use crate::size::{Size, SizeVar};
 
 /// Sizes up to each of these are taken for it; larger ones for the last.
-const CLASSES: [u64; 7] = [1, 32, 256, 4_096, 65_536, 1 << 20, 1 << 26];
+const CLASSES: [u64; 8] = [1, 32, 256, 1_024, 4_096, 65_536, 1 << 20, 1 << 26];
 
 /// What the size variables of a graph are taken to be. It is never a promise: code that was written for one expectation is
 /// right for all sizes, only slower than it could be. Values are classes, so that few plans serve all calls.
 ///
 /// ```
 /// use slyz_sir::lower::gpu::Expected;
-/// assert_eq!(Expected::of(&[Some(1000), None]), Expected::of(&[Some(4000), None]));
+/// assert_eq!(Expected::of(&[Some(2000), None]), Expected::of(&[Some(4000), None]));
 /// assert_ne!(Expected::of(&[Some(10)]), Expected::of(&[Some(10_000_000)]));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
