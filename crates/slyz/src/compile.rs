@@ -9,6 +9,7 @@ use crate::explain::Explanation;
 use crate::extent::{Env, Extent};
 use crate::feed::{Fed, Feed, arguments, solve};
 use crate::position::Idx;
+use crate::profile::Profile;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
 use crate::trace::{self, Loc, Out, Slot};
@@ -19,6 +20,7 @@ use std::any::TypeId;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A parameter of a compiled function: `Arr`, `Exp`, `Idx`, or tuples, `[_; N]` and derived structs of `Exp` and `Idx`.
 ///
@@ -317,6 +319,28 @@ impl<Sig> Compiled<Sig> {
     pub fn explain(&self) -> Explanation {
         let sizes: Vec<Option<u64>> = self.shared.sizes.iter().map(|(id, _)| self.given.get(id).copied()).collect();
         Explanation::new(&self.shared.graph, &*self.shared.code, &sizes)
+    }
+
+    /// Runs calls and tells where their time goes, kernel by kernel: a GPU's own clock where it has one, the host's
+    /// elsewhere. Each kernel is waited for, so that the calls take longer than usual. Run the function once before: its first
+    /// call for new sizes may compile.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, N>| x * 2.0 + 1.0)?;
+    /// let x = Tensor::from_vec([1000], vec![1.0f32; 1000])?;
+    /// f.call(&x)?;
+    /// let (y, profile) = f.profile(|f| f.call(&x))?;
+    /// println!("{profile}");
+    /// assert_eq!(y.to_vec()?[999], 3.0);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn profile<R>(&self, act: impl FnOnce(&Self) -> Result<R, Error>) -> Result<(R, Profile), Error> {
+        let start = Instant::now();
+        let (result, launches) = slyz_run::profile(|| act(self));
+        let seconds = start.elapsed().as_secs_f64();
+        Ok((result?, Profile::new(&*self.shared.code, seconds, launches)))
     }
 
     /// Fixes the extent of a named axis that no argument tells.

@@ -71,6 +71,8 @@ pub(super) struct Opened {
     pub(super) pace: Pace,
     pub(super) up: Staging,
     pub(super) down: Staging,
+    /// Bytes a second; see `Device::copy_bandwidth`.
+    pub(super) bandwidth: OnceLock<f64>,
     /// Kernels by structural hash, whatever graphs they come from.
     pub(super) pipelines: Memo<Built>,
     summary: AdapterSummary,
@@ -94,7 +96,10 @@ impl Opened {
         let wanted = if plain {
             Features::empty()
         } else {
-            Features::SHADER_INT64 | Features::SHADER_F64 | Features::SHADER_INT64_ATOMIC_ALL_OPS
+            Features::SHADER_INT64
+                | Features::SHADER_F64
+                | Features::SHADER_INT64_ATOMIC_ALL_OPS
+                | Features::TIMESTAMP_QUERY
         };
         let (features, limits) = (adapter.features() & wanted, adapter.limits());
         let descriptor = wgpu::DeviceDescriptor {
@@ -133,7 +138,22 @@ impl Opened {
         let (groups, pace, pipelines) = (Groups::default(), Pace::default(), Memo::new(KEPT_PIPELINES));
         let summary = summary(adapter);
         let (up, down) = (Staging::up(), Staging::down());
-        Ok(Opened { device, queue, limits, target, machine, memory, groups, pace, up, down, pipelines, summary, lost })
+        Ok(Opened {
+            device,
+            queue,
+            limits,
+            target,
+            machine,
+            memory,
+            groups,
+            pace,
+            up,
+            down,
+            bandwidth: OnceLock::new(),
+            pipelines,
+            summary,
+            lost,
+        })
     }
 
     pub(super) fn describe(&self) -> String {
@@ -141,6 +161,11 @@ impl Opened {
         let kind = if *software { ", in software" } else { "" };
         let types = if types.is_empty() { String::new() } else { format!(", {}", types.join(" ")) };
         format!("{name} ({backend}{kind}), arrays up to {} MiB, {threads} threads a block{types}", binding_bytes >> 20)
+    }
+
+    /// Does it run on the CPU?
+    pub(super) fn is_software(&self) -> bool {
+        self.summary.software
     }
 
     /// An error once the driver has given up.
