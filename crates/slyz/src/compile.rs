@@ -12,7 +12,7 @@ use crate::position::Idx;
 use crate::profile::Profile;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
-use crate::trace::{self, Loc, Out, Slot};
+use crate::trace::{self, Leaf, Loc, Out, Slot};
 use slyz_run::{Device, Executable};
 use slyz_sir::graph::{Graph, Require};
 use slyz_sir::size::{Size, SizeOrigin, SizeVar};
@@ -65,14 +65,24 @@ impl<V: Value> Param for V {
 
 /// The results of a call, to be handed out in order.
 #[doc(hidden)]
-pub struct Results(std::vec::IntoIter<slyz_run::Output>);
+pub struct Results {
+    outputs: std::vec::IntoIter<slyz_run::Output>,
+    env: Env,
+}
 
 impl Results {
     fn tensor<T: Elem, S>(&mut self) -> Tensor<T, S> {
-        let outputs: Vec<slyz_run::Output> = self.0.by_ref().take(parts_of::<T>().len()).collect();
+        let parts = parts_of::<T>();
+        let outputs: Vec<slyz_run::Output> = self.outputs.by_ref().take(parts.len()).collect();
         let shape = outputs.first().map_or(&[][..], |output| &output.shape);
         let dims = shape.iter().map(|&dim| dim as usize).collect();
-        Tensor::from_leaves(dims, outputs.into_iter().map(|output| output.data).collect())
+        let below = |part: &Leaf| match &part.axis {
+            Some((axis, _)) => axis.eval(&self.env).unwrap_or(u64::MAX),
+            None => u64::MAX,
+        };
+        let positions = parts.iter().any(|part| part.axis.is_some());
+        let below = if positions { parts.iter().map(below).collect() } else { vec![] };
+        Tensor::from_leaves(dims, outputs.into_iter().map(|output| output.data).collect(), below)
     }
 }
 
@@ -375,7 +385,8 @@ impl Shared {
             self.check(require, &sizes)?;
         }
         let args = arguments(&self.slots, args, &env)?;
-        Ok(Results(self.code.run(&sizes, &args)?.into_iter()))
+        let outputs = self.code.run(&sizes, &args)?.into_iter();
+        Ok(Results { outputs, env })
     }
 
     fn check(&self, require: &Require, sizes: &[Option<u64>]) -> Result<(), CallError> {
