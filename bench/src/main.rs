@@ -9,6 +9,7 @@
 //! cargo run --release -p bench -- --source softmax    the C that ours becomes, by job
 //! cargo run --release -p bench -- --quick --python    Python's contestants too, which a whole run has anyway
 //! cargo run --release -p bench --features candle      candle too
+//! cargo run --release -p bench -- --gpu               on a GPU, beside WGSL by hand; SLYZ_ADAPTER chooses which
 //! ```
 //!
 //! | file | what it holds |
@@ -16,7 +17,7 @@
 //! | `job.rs`, `jobs/` | what is measured |
 //! | `contest.rs`, `timing.rs` | contestants of a job, their answers checked and their times taken in turns |
 //! | `data.rs`, `native.rs` | deterministic inputs, and the C kernels of `kernels/` |
-//! | `growth.rs`, `latency.rs` | measurements of other kinds |
+//! | `growth.rs`, `latency.rs`, `gpu/` | measurements of other kinds |
 //! | `candle.rs`, `python.rs` | contestants that are not always there |
 //! | `table.rs`, `chart.rs`, `machine.rs` | what is printed and written |
 //!
@@ -27,6 +28,7 @@ mod candle;
 mod chart;
 mod contest;
 mod data;
+mod gpu;
 mod growth;
 mod job;
 mod jobs;
@@ -55,9 +57,11 @@ struct Wishes {
     /// For the measurement of latency, which starts this program again.
     compile_once: bool,
     python: bool,
+    gpu: bool,
+    log: Option<u32>,
 }
 
-const USAGE: &str = "options: --jobs NAME,NAME  --quick  --growth  --cpu-time  --python  --source JOB  --seconds PER_JOB  --date YYYY-MM-DD";
+const USAGE: &str = "options: --jobs NAME,NAME  --quick  --growth  --cpu-time  --python  --source JOB  --seconds PER_JOB  --date YYYY-MM-DD  --gpu  --log SIZE_AS_A_POWER_OF_TWO";
 
 fn wishes(mut args: impl Iterator<Item = String>) -> Result<Wishes, Failure> {
     let mut wishes = Wishes::default();
@@ -68,6 +72,8 @@ fn wishes(mut args: impl Iterator<Item = String>) -> Result<Wishes, Failure> {
             "--quick" => wishes.quick = true,
             "--growth" => wishes.growth = true,
             "--cpu-time" => wishes.cpu_time = true,
+            "--gpu" => wishes.gpu = true,
+            "--log" => wishes.log = Some(value()?.parse()?),
             "--python" => wishes.python = true,
             "--source" => wishes.source = Some(value()?),
             "--seconds" => wishes.seconds = Some(value()?.parse()?),
@@ -83,6 +89,15 @@ fn main() -> Result<(), Failure> {
     let wishes = wishes(std::env::args().skip(1))?;
     if wishes.compile_once {
         return latency::compile_once();
+    }
+    if wishes.gpu {
+        return gpu::run(&gpu::Wishes {
+            log: wishes.log.unwrap_or(if wishes.quick { 16 } else { 24 }),
+            seconds: wishes.seconds.unwrap_or(if wishes.quick { 0.0 } else { 2.0 }),
+            write: wishes.jobs.is_empty() && !wishes.quick,
+            only: wishes.jobs,
+            date: wishes.date,
+        });
     }
     if let Some(unknown) = wishes.jobs.iter().chain(&wishes.source).find(|name| jobs::find(name).is_none()) {
         let names: Vec<&str> = jobs::all().map(|job| job.name).collect();

@@ -1,6 +1,6 @@
 //! The jobs, in the order of the table.
 
-mod black_scholes;
+pub mod black_scholes;
 mod call;
 mod filter;
 mod heat;

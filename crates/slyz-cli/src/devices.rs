@@ -1,9 +1,6 @@
 //! `slyz devices`: what can run graphs here, and what it works with.
 
-use slyz_run::cpu::CpuConfig;
-use std::fs;
 use std::io::Write;
-use std::path::Path;
 
 /// Prints the devices, best first, and what they share.
 pub fn run(out: &mut dyn Write) -> anyhow::Result<()> {
@@ -17,13 +14,10 @@ pub fn run(out: &mut dyn Write) -> anyhow::Result<()> {
         writeln!(out, "{mark} {name:<width$}  {text}")?;
     }
     adapters(out)?;
-    let config = CpuConfig::from_env();
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
     writeln!(out)?;
     writeln!(out, "default   {}; SLYZ_DEVICE names another", chosen.name())?;
-    writeln!(out, "cores     {threads}; RAYON_NUM_THREADS sets the number of threads")?;
-    writeln!(out, "compiler  {}; SLYZ_CC names another", config.cc.join(" "))?;
-    writeln!(out, "cache     {}", cache(&config))?;
+    compiler(out)?;
+    cache(out)?;
     let pool = slyz_run::pool_stats();
     let (kept, live) = (size(pool.kept_bytes as u64), size(pool.live_bytes as u64));
     writeln!(out, "pool      {kept} kept, {live} in use by this process; SLYZ_POOL_MB bounds what is kept")?;
@@ -60,16 +54,45 @@ fn adapters(_: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn cache(config: &CpuConfig) -> String {
-    let Some(folder) = &config.cache_dir else { return "off; SLYZ_CACHE_DIR names a folder".into() };
-    let (entries, bytes) = contents(folder);
-    let (used, bound) = (size(bytes), size(config.cache_bytes));
-    format!("{}: {entries} libraries, {used} of {bound}; SLYZ_CACHE_DIR, SLYZ_CACHE_MB", folder.display())
+/// What the CPU device works with.
+#[cfg(feature = "cpu")]
+fn compiler(out: &mut dyn Write) -> anyhow::Result<()> {
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let compiler = slyz_run::cpu::CpuConfig::from_env().cc.join(" ");
+    writeln!(out, "cores     {threads}; RAYON_NUM_THREADS sets the number of threads")?;
+    writeln!(out, "compiler  {compiler}; SLYZ_CC names another")?;
+    Ok(())
+}
+
+#[cfg(not(feature = "cpu"))]
+fn compiler(_: &mut dyn Write) -> anyhow::Result<()> {
+    Ok(())
+}
+
+/// What devices keep on disk.
+#[cfg(any(feature = "cpu", feature = "wgpu"))]
+fn cache(out: &mut dyn Write) -> anyhow::Result<()> {
+    let slyz_run::CacheConfig { folder, bytes: bound } = slyz_run::CacheConfig::from_env();
+    let Some(folder) = folder else {
+        writeln!(out, "cache     off; SLYZ_CACHE_DIR names a folder")?;
+        return Ok(());
+    };
+    let (entries, used) = contents(&folder);
+    let (used, bound) = (size(used), size(bound));
+    let folder = folder.display();
+    writeln!(out, "cache     {folder}: {entries} entries, {used} of {bound}; SLYZ_CACHE_DIR, SLYZ_CACHE_MB")?;
+    Ok(())
+}
+
+#[cfg(not(any(feature = "cpu", feature = "wgpu")))]
+fn cache(_: &mut dyn Write) -> anyhow::Result<()> {
+    Ok(())
 }
 
 /// Files of a folder and their bytes. A folder that is not there yet is empty.
-fn contents(folder: &Path) -> (usize, u64) {
-    let files = fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|file| file.metadata().ok());
+#[cfg(any(feature = "cpu", feature = "wgpu"))]
+fn contents(folder: &std::path::Path) -> (usize, u64) {
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|file| file.metadata().ok());
     files.filter(|meta| meta.is_file()).fold((0, 0), |(n, bytes), meta| (n + 1, bytes + meta.len()))
 }
 

@@ -220,7 +220,7 @@ fn cases_run_on_devices() {
 fn devices_are_listed() {
     let place = Place::new(&[]);
     let out = place.ok(&["devices"]);
-    has(&out, &["* cpu", "interpreter", "threads", "compiler", "cache: 0 libraries", "pool"]);
+    has(&out, &["* cpu", "interpreter", "threads", "compiler", "cache: 0 entries", "pool"]);
     let out = place.command(&["devices"]).env("SLYZ_CACHE_DIR", "off").env("SLYZ_DEVICE", "interpreter").output();
     has(&String::from_utf8(out.unwrap().stdout).unwrap(), &["* interpreter", "cache     off"]);
 }

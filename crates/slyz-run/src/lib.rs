@@ -1,8 +1,8 @@
 //! Devices: what compiles a SIR graph and runs it on data.
 //!
 //! A [`Device`] turns a graph into an [`Executable`], which is called with [`Argument`]s and gives [`Output`]s.
-//! `cpu` builds the generated C with the system's compiler and keeps what it built in memory and on disk; `wgpu`, a cargo
-//! feature, has the drivers of GPUs compile naga modules; `interpreter` runs the meaning of SIR itself, slowly, and is there on every machine.
+//! `cpu` builds the generated C with the system's compiler and keeps what it built in memory and on disk; `wgpu` has the
+//! drivers of GPUs compile naga modules (each is a cargo feature, on by default); `interpreter` runs the meaning of SIR itself, slowly, and is there on every machine.
 //!
 //! This crate decides nothing about programs: passes, lowerings and source code are `slyz-sir`'s. It is the only
 //! crate with `unsafe`, because generated code is loaded, and memory lent to it, here.
@@ -20,6 +20,8 @@ mod buffer;
 #[cfg(feature = "cpu")]
 pub mod cpu;
 mod device;
+#[cfg(any(feature = "cpu", feature = "wgpu"))]
+mod disk;
 mod error;
 mod files;
 pub mod hash;
@@ -38,6 +40,8 @@ pub mod wgpu;
 pub use argument::{Argument, ArrayData, Output};
 pub use buffer::{Buffer, DeviceMemory};
 pub use device::{Device, Executable, device, devices};
+#[cfg(any(feature = "cpu", feature = "wgpu"))]
+pub use disk::CacheConfig;
 pub use error::{ArgumentProblem, Error};
 pub use files::{WriteError, write_files};
 pub use interpreter::Interpreter;

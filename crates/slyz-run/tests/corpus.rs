@@ -2,7 +2,8 @@
 //!
 //! A case of a graph runs in the interpreter as it is, in the interpreter after the passes, as the plan of the CPU
 //! in the interpreter of kernels, as plans for GPUs of several kinds there, and on the CPU with both kinds of code. A case of a kernel runs in the interpreter
-//! of kernels. With the feature `wgpu` the wgpu device is a road too, and a machine without an adapter fails.
+//! of kernels. With the feature `wgpu` the wgpu device is a road too, and a machine without an adapter fails. `SLYZ_ADAPTER`
+//! names another adapter; what it lacks may be an error that says so.
 //! All must give what the file expects. The text of every file also makes a round trip.
 #![cfg(feature = "cpu")]
 
@@ -25,19 +26,18 @@ type Run<'a> = dyn Fn(&Graph, &[Option<u64>], &[Value]) -> Result<Vec<Value>, St
 /// Where a case is run, and how.
 struct Road<'a> {
     name: &'static str,
+    /// Features of wgpu that the device does not have. Cases may fail for the want of them.
+    lacks: &'a [&'static str],
     run: Box<Run<'a>>,
 }
 
-fn roads<'a>(
-    narrow: &'a dyn Device,
-    wide: &'a dyn Device,
-    gpus: &'a [(&'static str, Box<dyn Device>)],
-) -> Vec<Road<'a>> {
+fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::Gpu]) -> Vec<Road<'a>> {
     fn text(error: impl ToString) -> String {
         error.to_string()
     }
     let gpu = |name: &'static str, machine: Machine| Road {
         name,
+        lacks: &[],
         run: Box::new(move |g, sizes, args| {
             let plan = lower::gpu::lower(&pass::optimize(g), &machine);
             verify::plan(&plan).map_err(text)?;
@@ -52,16 +52,23 @@ fn roads<'a>(
         shared_bytes: 1 << 10,
         max_blocks: [7, 3, 2],
         atomic_bits: 64,
+        vector_bytes: 16,
         ..Machine::metal()
     };
     let mut roads = vec![
-        Road { name: "interpreter", run: Box::new(|g, sizes, args| interp::graph::run(g, sizes, args).map_err(text)) },
+        Road {
+            name: "interpreter",
+            lacks: &[],
+            run: Box::new(|g, sizes, args| interp::graph::run(g, sizes, args).map_err(text)),
+        },
         Road {
             name: "interpreter, optimised",
+            lacks: &[],
             run: Box::new(|g, sizes, args| interp::graph::run(&pass::optimize(g), sizes, args).map_err(text)),
         },
         Road {
             name: "kernel interpreter, plan for the CPU",
+            lacks: &[],
             run: Box::new(|g, sizes, args| {
                 let plan = lower::cpu::lower(&pass::optimize(g));
                 verify::plan(&plan).map_err(text)?;
@@ -76,23 +83,19 @@ fn roads<'a>(
         gpu("kernel interpreter, GPU with blocks of 100 and subgroups of 4", small(100, Some(4))),
         gpu("kernel interpreter, GPU with blocks of 12 and no subgroups", small(12, None)),
         gpu("kernel interpreter, GPU with blocks of one thread", small(1, None)),
-        Road { name: "cpu", run: Box::new(|g, sizes, args| devices::run(narrow, g, sizes, args)) },
-        Road { name: "cpu, wide code", run: Box::new(|g, sizes, args| devices::run(wide, g, sizes, args)) },
+        Road { name: "cpu", lacks: &[], run: Box::new(|g, sizes, args| devices::run(narrow, g, sizes, args)) },
+        Road { name: "cpu, wide code", lacks: &[], run: Box::new(|g, sizes, args| devices::run(wide, g, sizes, args)) },
     ];
-    roads.extend(
-        gpus.iter().map(|(name, device)| Road {
-            name,
-            run: Box::new(|g, sizes, args| devices::run(&**device, g, sizes, args)),
-        }),
-    );
+    roads.extend(gpus.iter().map(|gpu| Road {
+        name: gpu.name,
+        lacks: &gpu.lacks,
+        run: Box::new(|g, sizes, args| devices::run(&*gpu.device, g, sizes, args)),
+    }));
     // `SLYZ_ROAD=name` keeps the roads with that in their name.
     let part = std::env::var("SLYZ_ROAD").unwrap_or_default();
     roads.retain(|road| road.name.contains(&part));
     roads
 }
-
-/// What a road cannot do yet: a case, the road, and a part of the error it must give instead of a result.
-const MISSING: &[(&str, &str, &str)] = &[("identities", "wgpu", "`sin` on f64 has no form on GPUs yet")];
 
 /// What is wrong with a case, one line per road or result.
 fn check(module: &Module, case: &Case, roads: &[Road]) -> Vec<String> {
@@ -117,12 +120,9 @@ fn check_graph(graph: &Graph, case: &Case, roads: &[Road]) -> Vec<String> {
     };
     let mut wrong = vec![];
     for road in roads {
-        let missing = MISSING.iter().find(|(name, on, _)| (*name, *on) == (case.name.as_str(), road.name));
         match (road.run)(graph, &sizes, &case.args) {
             // What a poor GPU lacks it must name.
-            Err(error) if road.name == devices::PLAIN && error.contains("(wgpu feature SHADER_") => {}
-            Err(error) if missing.is_some_and(|(_, _, why)| error.contains(why)) => {}
-            Ok(_) if missing.is_some() => wrong.push(format!("{}: works now; take it off the list", road.name)),
+            Err(error) if road.lacks.iter().any(|lack| error.contains(&format!("(wgpu feature {lack})"))) => {}
             Err(error) => wrong.push(format!("{}: {error}", road.name)),
             Ok(found) if found.len() != case.expect.len() => {
                 wrong.push(format!("{}: {} results, expected {}", road.name, found.len(), case.expect.len()));

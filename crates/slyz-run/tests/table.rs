@@ -83,23 +83,6 @@ impl Entry {
         }
     }
 
-    /// Is it exact only where products neither overflow nor vanish?
-    #[cfg(feature = "wgpu")]
-    fn is_fma(self) -> bool {
-        matches!(self, Entry::Apply(Operator::Fma))
-    }
-
-    /// Does it need more than arithmetic?
-    #[cfg(feature = "wgpu")]
-    fn is_mathematics(self) -> bool {
-        match self {
-            Entry::Cast(_) | Entry::Bitcast(_) => false,
-            // `fma` is exact unless the product overflows or vanishes, where it rounds twice.
-            Entry::Apply(Operator::Rem | Operator::Fma) => true,
-            Entry::Apply(operator) => operator.row().cost >= 14,
-        }
-    }
-
     fn name(self, ty: Ty) -> String {
         match self {
             Entry::Cast(to) => format!("cast {ty} to {to}"),
@@ -423,12 +406,11 @@ fn metal_kernels() {
     report(&wrong);
 }
 
-/// On GPUs `f64` has arithmetic only.
 #[cfg(feature = "wgpu")]
 #[test]
 fn on_gpus() {
     let mut wrong = vec![];
-    for (name, device) in devices::gpus() {
+    for devices::Gpu { name, device, lacks } in devices::gpus() {
         let types: Vec<Ty> = match std::env::var("SLYZ_TYPE") {
             Ok(name) => Ty::from_name(&name).into_iter().collect(),
             Err(_) => Ty::ALL.to_vec(),
@@ -436,16 +418,16 @@ fn on_gpus() {
         for ty in types {
             // A kernel of few results: GPUs bind few buffers.
             let entries = Entry::all(ty);
-            let plain = name == devices::PLAIN;
+            let plain = lacks.contains(&"SHADER_INT64");
             let wide = |ty: Ty| ty.bits() == 64;
             if plain && wide(ty) {
                 continue;
             }
-            let exact = |e: &Entry| {
-                if plain { !wide(e.result(ty)) && !e.is_fma() } else { ty != Ty::F64 || !e.is_mathematics() }
-            };
-            let wanted: Vec<Entry> = entries.into_iter().filter(exact).collect();
-            for some in wanted.chunks(8) {
+            // `SLYZ_ENTRY=part` keeps the entries with that in their name.
+            let part = std::env::var("SLYZ_ENTRY").unwrap_or_default();
+            let asked = |e: &Entry| e.name(ty).contains(&part) && !(plain && wide(e.result(ty)));
+            let wanted: Vec<Entry> = entries.into_iter().filter(asked).collect();
+            for some in wanted.chunks(7) {
                 wrong.extend(differences(&*device, name, ty, some));
             }
         }

@@ -29,6 +29,7 @@ fn small(max_threads: u32, subgroup: Option<u32>, max_blocks: u64) -> Machine {
         max_blocks: [max_blocks, 2, 1],
         atomic_bits: 64,
         max_positions: 1 << 20,
+        vector_bytes: 16,
     }
 }
 
@@ -63,7 +64,8 @@ fn config() -> ProptestConfig {
     }
 }
 
-/// `gpu_plans/NAME.sir` is a graph, `gpu_plans/NAME.plan` its plan for Metal. Any difference fails; `BLESS=1` rewrites.
+/// `gpu_plans/NAME.sir` is a graph, `gpu_plans/NAME.plan` its plan for Metal, `NAME.cuda` the one for a machine that likes
+/// wide accesses. Any difference fails; `BLESS=1` rewrites.
 #[test]
 fn plans_are_golden() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gpu_plans");
@@ -79,13 +81,15 @@ fn plans_are_golden() {
         for machine in machines().into_iter().chain([Machine::cuda()]) {
             keeps_limits(&lower(&optimize(&graph), &machine), &machine);
         }
-        let plan = lower(&optimize(&graph), &Machine::metal());
-        assert_eq!(verify::plan(&plan), Ok(()), "{}", path.display());
-        let (golden, found) = (path.with_extension("plan"), text::print_plan(&plan));
-        if std::env::var_os("BLESS").is_some() {
-            std::fs::write(&golden, found).expect("a golden");
-        } else if std::fs::read_to_string(&golden).ok().as_ref() != Some(&found) {
-            wrong.push(format!("{} differs; BLESS=1 rewrites it. Now it is\n{found}", golden.display()));
+        for (extension, machine) in [("plan", Machine::metal()), ("cuda", Machine::cuda())] {
+            let plan = lower(&optimize(&graph), &machine);
+            assert_eq!(verify::plan(&plan), Ok(()), "{}", path.display());
+            let (golden, found) = (path.with_extension(extension), text::print_plan(&plan));
+            if std::env::var_os("BLESS").is_some() {
+                std::fs::write(&golden, found).expect("a golden");
+            } else if std::fs::read_to_string(&golden).ok().as_ref() != Some(&found) {
+                wrong.push(format!("{} differs; BLESS=1 rewrites it. Now it is\n{found}", golden.display()));
+            }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

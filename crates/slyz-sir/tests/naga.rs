@@ -1,7 +1,7 @@
-//! Modules of every plan of the corpus: naga's validator accepts them, and `spirv-val` where it is installed.
+//! Modules of every plan of the corpus: naga's validator and `spirv-val` accept them.
 #![cfg(feature = "naga")]
 
-use slyz_sir::back::naga::{EmitError, Target, emit, spirv, wgsl};
+use slyz_sir::back::naga::{EmitError, FloatControls, Target, emit, spirv, wgsl};
 use slyz_sir::lower::gpu::{Machine, lower};
 use slyz_sir::pass::optimize;
 use slyz_sir::pass::spread::Subgroup;
@@ -9,7 +9,7 @@ use slyz_sir::text::parse_file;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// What `spirv-val` says about a module; nothing without the tool.
+/// What `spirv-val` has against a module.
 fn refused(words: &[u32]) -> Option<String> {
     let mut child = Command::new("spirv-val")
         .args(["--target-env", "vulkan1.1", "-"])
@@ -17,10 +17,10 @@ fn refused(words: &[u32]) -> Option<String> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .ok()?;
+        .expect("spirv-val, of the package spirv-tools");
     let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-    child.stdin.take()?.write_all(&bytes).ok()?;
-    let output = child.wait_with_output().ok()?;
+    child.stdin.take().expect("its input").write_all(&bytes).expect("it reads");
+    let output = child.wait_with_output().expect("it ends");
     let text = [output.stdout, output.stderr].concat();
     (!output.status.success()).then(|| String::from_utf8_lossy(&text).into_owned())
 }
@@ -35,10 +35,12 @@ fn modules_of_the_corpus() {
         fused: true,
         reassociates: true,
         narrow: false,
+        floats: FloatControls { denormals: [true; 2], specials: [true; 2], nearest: [true; 2] },
     };
     let rich = Machine { subgroup: Some(Subgroup { size: 32, bits: 32 }), atomic_bits: 64, ..Machine::webgpu() };
     let plain = Target { int64: true, float64: true, ..Target::default() };
-    let targets = [(full, rich), (plain, Machine::webgpu()), (Target::default(), Machine::webgpu())];
+    let narrow = Target { narrow: true, reassociates: false, ..full };
+    let targets = [(full, rich), (narrow, rich), (plain, Machine::webgpu()), (Target::default(), Machine::webgpu())];
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
     let (mut wrong, mut count) = (vec![], 0);
     for entry in std::fs::read_dir(folder).expect("the folder tests/corpus") {

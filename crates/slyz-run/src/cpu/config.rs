@@ -1,11 +1,8 @@
 //! What the user can set about the CPU device, read from the environment in one place.
 
-use crate::pool::mebibytes;
+use crate::CacheConfig;
 use std::ffi::OsString;
 use std::path::PathBuf;
-
-/// The default bound of the disk cache.
-const CACHE_BYTES: u64 = 512 << 20;
 
 /// Settings of a CPU device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,8 +21,8 @@ impl CpuConfig {
     /// | variable | meaning | without it |
     /// |---|---|---|
     /// | `SLYZ_CC`, `CC` | the C compiler, with arguments | `cc` |
-    /// | `SLYZ_CACHE_DIR` | folder of the disk cache; `off` for none | `slyz` in `XDG_CACHE_HOME` or in `~/.cache` |
-    /// | `SLYZ_CACHE_MB` | bound of the disk cache in MiB | 512 |
+    ///
+    /// The rest is [`CacheConfig::from_env`]'s.
     pub fn from_env() -> CpuConfig {
         CpuConfig::from_vars(&|name| std::env::var_os(name))
     }
@@ -37,20 +34,11 @@ impl CpuConfig {
             let text = var(name)?.into_string().ok()?;
             Some(text.split_whitespace().map(String::from).collect()).filter(|words: &Vec<_>| !words.is_empty())
         };
-        // The XDG rules: a relative path there is not valid.
-        let folder = |name: &str| var(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let cache_dir = match var("SLYZ_CACHE_DIR") {
-            Some(value) if value == "off" => None,
-            Some(value) => Some(PathBuf::from(value)),
-            None => folder("XDG_CACHE_HOME")
-                .or_else(|| folder("HOME").map(|home| home.join(".cache")))
-                .map(|caches| caches.join("slyz")),
-        };
-        let megabytes = var("SLYZ_CACHE_MB").and_then(|value| value.into_string().ok());
+        let CacheConfig { folder: cache_dir, bytes: cache_bytes } = CacheConfig::from_vars(vars);
         CpuConfig {
             cc: words("SLYZ_CC").or_else(|| words("CC")).unwrap_or_else(|| vec!["cc".to_string()]),
             cache_dir,
-            cache_bytes: mebibytes("SLYZ_CACHE_MB", megabytes, CACHE_BYTES),
+            cache_bytes,
         }
     }
 }
@@ -69,22 +57,5 @@ mod tests {
         assert_eq!(config(&[("CC", "clang")]).cc, ["clang"]);
         assert_eq!(config(&[("CC", "clang"), ("SLYZ_CC", " ccache  gcc -pipe ")]).cc, ["ccache", "gcc", "-pipe"]);
         assert_eq!(config(&[("CC", "clang"), ("SLYZ_CC", " ")]).cc, ["clang"]);
-    }
-
-    #[test]
-    fn folders() {
-        let path = |text: &str| Some(PathBuf::from(text));
-        assert_eq!(config(&[]).cache_dir, None);
-        assert_eq!(config(&[("HOME", "/h")]).cache_dir, path("/h/.cache/slyz"));
-        assert_eq!(config(&[("HOME", "/h"), ("XDG_CACHE_HOME", "/x")]).cache_dir, path("/x/slyz"));
-        assert_eq!(config(&[("HOME", "/h"), ("XDG_CACHE_HOME", "x")]).cache_dir, path("/h/.cache/slyz"));
-        assert_eq!(config(&[("HOME", "/h"), ("SLYZ_CACHE_DIR", "/s")]).cache_dir, path("/s"));
-        assert_eq!(config(&[("HOME", "/h"), ("SLYZ_CACHE_DIR", "off")]).cache_dir, None);
-    }
-
-    #[test]
-    fn bounds() {
-        assert_eq!(config(&[]).cache_bytes, 512 << 20);
-        assert_eq!(config(&[("SLYZ_CACHE_MB", "2")]).cache_bytes, 2 << 20);
     }
 }

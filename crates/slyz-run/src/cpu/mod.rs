@@ -10,7 +10,6 @@
 mod check;
 mod config;
 mod cost;
-mod disk;
 mod launch;
 mod library;
 mod run;

@@ -1,8 +1,8 @@
 //! From C to a loaded library: the system's compiler, with the disk cache in front of it.
 
 use super::CpuConfig;
-use super::disk::DiskCache;
 use super::library::Library;
+use crate::disk::{CacheConfig, DiskCache};
 use crate::{Error, hash};
 use std::collections::HashMap;
 use std::io;
@@ -46,10 +46,10 @@ pub(super) struct Toolchain {
 
 impl Toolchain {
     pub(super) fn new(config: CpuConfig) -> Toolchain {
-        let cache = config.cache_dir.filter(|_| config.cache_bytes > 0);
+        let cache = CacheConfig { folder: config.cache_dir, bytes: config.cache_bytes }.open();
         Toolchain {
             cc: config.cc,
-            cache: cache.map(|folder| DiskCache::new(folder, config.cache_bytes)),
+            cache,
             version: Mutex::default(),
             portable: Mutex::default(),
             failed: Mutex::default(),

@@ -1,6 +1,8 @@
 //! Finding an adapter and opening it.
 
 use super::AdapterSummary;
+use super::cache::PipelineCache;
+use super::driver;
 use super::groups::Groups;
 use super::memory::Memory;
 use super::pace::Pace;
@@ -8,7 +10,7 @@ use super::transfer::Staging;
 use super::variant::Built;
 use super::wait::wait;
 use crate::memo::Memo;
-use crate::{Error, warn};
+use crate::{CacheConfig, Error, warn};
 use slyz_sir::back::naga::Target;
 use slyz_sir::lower::gpu::Machine;
 use std::fmt;
@@ -67,6 +69,9 @@ pub(super) struct Opened {
     pub(super) target: Target,
     pub(super) machine: Machine,
     pub(super) memory: Memory,
+    /// SPIR-V reaches the driver as it is.
+    pub(super) passthrough: bool,
+    pub(super) cache: Option<PipelineCache>,
     pub(super) groups: Groups,
     pub(super) pace: Pace,
     pub(super) up: Staging,
@@ -100,6 +105,8 @@ impl Opened {
                 | Features::SHADER_F64
                 | Features::SHADER_INT64_ATOMIC_ALL_OPS
                 | Features::TIMESTAMP_QUERY
+                | Features::PASSTHROUGH_SHADERS
+                | Features::PIPELINE_CACHE
         };
         let (features, limits) = (adapter.features() & wanted, adapter.limits());
         let descriptor = wgpu::DeviceDescriptor {
@@ -124,8 +131,18 @@ impl Opened {
         let int64 = features.contains(Features::SHADER_INT64);
         let atomic64 = int64 && features.contains(Features::SHADER_INT64_ATOMIC_ALL_OPS);
         let float64 = features.contains(Features::SHADER_F64);
-        let target =
-            Target { int64, atomic64, float64, subgroups: false, fused: false, reassociates: true, narrow: !int64 };
+        let vulkan = adapter.get_info().backend == wgpu::Backend::Vulkan;
+        let passthrough = vulkan && features.contains(Features::PASSTHROUGH_SHADERS);
+        let target = Target {
+            int64,
+            atomic64,
+            float64,
+            subgroups: false,
+            fused: false,
+            reassociates: !passthrough,
+            narrow: !int64,
+            floats: if passthrough { driver::controls(adapter) } else { Default::default() },
+        };
         let machine = Machine {
             max_threads: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
             subgroup: None,
@@ -133,8 +150,10 @@ impl Opened {
             max_blocks: [limits.max_compute_workgroups_per_dimension.into(); 3],
             atomic_bits: if atomic64 { 64 } else { 32 },
             max_positions: if int64 { 1 << 39 } else { 1 << 30 },
+            vector_bytes: 16,
         };
-        let memory = Memory::new(&limits);
+        let memory = Memory::new(&limits, driver::memory_bytes(adapter));
+        let cache = PipelineCache::open(&device, &adapter.get_info(), CacheConfig::from_env());
         let (groups, pace, pipelines) = (Groups::default(), Pace::default(), Memo::new(KEPT_PIPELINES));
         let summary = summary(adapter);
         let (up, down) = (Staging::up(), Staging::down());
@@ -145,6 +164,8 @@ impl Opened {
             target,
             machine,
             memory,
+            passthrough,
+            cache,
             groups,
             pace,
             up,

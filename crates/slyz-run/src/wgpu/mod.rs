@@ -12,9 +12,12 @@
 
 mod adapter;
 mod array;
+mod cache;
 mod clock;
+mod driver;
 mod groups;
 mod memory;
+mod once;
 mod pace;
 mod pipeline;
 mod run;

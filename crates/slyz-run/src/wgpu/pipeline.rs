@@ -1,6 +1,7 @@
 //! A kernel that the driver has compiled.
 
 use super::adapter::Opened;
+use super::cache::PipelineCache;
 use crate::Error;
 use slyz_sir::back::naga;
 use slyz_sir::kernel::{Access, Kernel, Memory, Space};
@@ -45,12 +46,15 @@ pub(super) fn pipeline(opened: &Opened, kernel: &Kernel, module: naga::Module) -
     });
     let entries: Vec<wgpu::BindGroupLayoutEntry> =
         storage.chain([entry(count, wgpu::BufferBindingType::Uniform)]).collect();
-    let naga::Module { module, extents, uniform_bytes, .. } = module;
+    let words = if opened.passthrough { Some(naga::spirv(&module)?) } else { None };
+    let naga::Module { module, extents, uniform_bytes, ends, .. } = module;
     let label = Some(&kernel.name[..]);
-    opened.guarded(&format!("the kernel {}", kernel.name), 0, || {
+    let made = opened.guarded(&format!("the kernel {}", kernel.name), 0, || {
         let device = &opened.device;
-        let source = wgpu::ShaderSource::Naga(Cow::Owned(module));
-        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor { label, source });
+        let module = match words {
+            Some(words) => exactly(device, kernel, words),
+            None => trusted(device, label, module, ends),
+        };
         let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &entries });
         let whole = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label,
@@ -66,8 +70,44 @@ pub(super) fn pipeline(opened: &Opened, kernel: &Kernel, module: naga::Module) -
                 constants: &[],
                 zero_initialize_workgroup_memory: false,
             },
-            cache: None,
+            cache: opened.cache.as_ref().map(PipelineCache::handle),
         });
         Pipeline { pipeline, layout, extents, uniform_bytes }
-    })
+    })?;
+    if let Some(cache) = &opened.cache {
+        cache.keep();
+    }
+    Ok(made)
+}
+
+/// A module of SPIR-V that reaches the driver as it is.
+fn exactly(device: &wgpu::Device, kernel: &Kernel, words: Vec<u32>) -> wgpu::ShaderModule {
+    let [x, y, z] = kernel.block;
+    let entry = wgpu::PassthroughShaderEntryPoint { name: Cow::Borrowed("main"), workgroup_size: (x, y, z) };
+    let descriptor = wgpu::ShaderModuleDescriptorPassthrough {
+        label: Some(&kernel.name),
+        entry_points: Cow::Owned(vec![entry]),
+        spirv: Some(Cow::Owned(words)),
+        ..Default::default()
+    };
+    // SAFETY: the words are naga's own, of a module that its validator accepts with no more capabilities than the features that
+    // the device was opened with, and decorated only. Bindings are numbered from 0 without gaps, as the layout below numbers
+    // them. What naga's checks would guard against does not happen: positions are inside by the contract of
+    // `Device::compile`, divisors are made safe by the code, and loops that might not end are bounded.
+    unsafe { device.create_shader_module_passthrough(descriptor) }
+}
+
+/// A module that wgpu writes in the driver's language, without run-time checks that never find anything.
+fn trusted(device: &wgpu::Device, label: Option<&str>, module: ::wgpu::naga::Module, ends: bool) -> wgpu::ShaderModule {
+    let source = wgpu::ShaderSource::Naga(Cow::Owned(module));
+    let descriptor = wgpu::ShaderModuleDescriptor { label, source };
+    let checks = wgpu::ShaderRuntimeChecks {
+        bounds_checks: false,
+        force_loop_bounding: !ends,
+        int_div_checks: false,
+        ..wgpu::ShaderRuntimeChecks::checked()
+    };
+    // SAFETY: positions are inside by the contract of `Device::compile`, divisors are made safe by the code, and the bound on
+    // loops is left out only where all of them are counted.
+    unsafe { device.create_shader_module_trusted(descriptor, checks) }
 }

@@ -31,14 +31,40 @@ pub fn wide() -> Cpu {
 /// A GPU without optional features.
 pub const PLAIN: &str = "wgpu without features";
 
+/// A GPU under test.
+pub struct Gpu {
+    pub name: &'static str,
+    /// Features of wgpu that it does not have.
+    pub lacks: Vec<&'static str>,
+    pub device: Box<dyn Device>,
+}
+
 /// The GPUs of this build. One that is built in but does not open fails the tests that use it.
-pub fn gpus() -> Vec<(&'static str, Box<dyn Device>)> {
+#[cfg(feature = "wgpu")]
+pub fn gpus() -> Vec<Gpu> {
+    use slyz_run::wgpu::{Wgpu, adapters};
+    let wish = std::env::var("SLYZ_ADAPTER").ok();
+    let named = |name: &str| wish.as_ref().is_none_or(|wish| name.to_lowercase().contains(&wish.to_lowercase()));
+    let chosen = adapters().into_iter().find(|adapter| named(&adapter.name));
+    let has = chosen
+        .unwrap_or_else(|| {
+            panic!("these tests need a GPU, or one in software: install mesa-vulkan-drivers and libvulkan1 (SLYZ_ADAPTER is {wish:?})")
+        })
+        .types;
+    let lacks = |has: &[&str]| {
+        let all = [("i64", "SHADER_INT64"), ("f64", "SHADER_F64"), ("f16", "SHADER_F16")];
+        all.into_iter().filter(|(name, _)| !has.contains(name)).map(|(_, feature)| feature).collect()
+    };
     vec![
-        #[cfg(feature = "wgpu")]
-        ("wgpu", Box::new(slyz_run::wgpu::Wgpu::new(std::env::var("SLYZ_ADAPTER").ok().as_deref()))),
-        #[cfg(feature = "wgpu")]
-        (PLAIN, Box::new(slyz_run::wgpu::Wgpu::plain(std::env::var("SLYZ_ADAPTER").ok().as_deref()))),
+        Gpu { name: "wgpu", lacks: lacks(&has), device: Box::new(Wgpu::new(wish.as_deref())) },
+        Gpu { name: PLAIN, lacks: lacks(&[]), device: Box::new(Wgpu::plain(wish.as_deref())) },
     ]
+}
+
+/// The GPUs of this build: none.
+#[cfg(not(feature = "wgpu"))]
+pub fn gpus() -> Vec<Gpu> {
+    vec![]
 }
 
 /// Compiles and runs a graph; a scalar comes back as an array of no axes.

@@ -6,3 +6,4 @@ pub mod harness;
 pub mod msl;
 #[cfg(feature = "naga")]
 pub mod naga;
+pub(crate) mod range;

@@ -1,13 +1,15 @@
 //! Operators made of simpler ones: what a target without mathematics of its own, or with imprecise mathematics, runs instead.
 //!
 //! Each expansion is a SIR function within the precision that the table asks for. It uses arithmetic, comparisons, bits, square
-//! roots and other expanded operators, and no integers of more than 32 bits, so that every GPU can run it. The tests hold the
-//! expansions to the table in the interpreter.
+//! roots and other expanded operators, and no integers wider than its floats, so that every GPU with the type can run it (`f64`
+//! needs 64-bit integers). The tests hold the expansions to the table in the interpreter.
 //!
-//! What is not here: `f64`, apart from the operators that are exact.
+//! Where `f32` and `f64` have the same algorithm it is written once: `E::either` picks the constants, `E::layout` knows the bits.
 
 mod convert;
-mod explog;
+mod exponential;
+mod logarithm;
+mod root;
 mod sheet;
 mod trigonometry;
 mod whole;
@@ -32,35 +34,35 @@ pub fn operator(operator: Operator, ty: Ty) -> Option<Function> {
     let unary = |f: fn(E<'_>) -> E<'_>| Some(function(&name(operator, ty), &[ty], |x| vec![f(x[0])]));
     let binary =
         |f: for<'a> fn(E<'a>, E<'a>) -> E<'a>| Some(function(&name(operator, ty), &[ty, ty], |x| vec![f(x[0], x[1])]));
-    match (operator, ty) {
-        (Operator::Round, Ty::F32 | Ty::F64) => unary(whole::round),
-        (Operator::Rsqrt, Ty::F32 | Ty::F64) => unary(|x| 1.0 / x.sqrt()),
-        (_, Ty::F64) => None,
-        (Operator::Rem, Ty::F32) => binary(whole::rem),
-        (Operator::Exp, Ty::F32) => unary(explog::exp),
-        (Operator::Exp2, Ty::F32) => unary(explog::exp2),
-        (Operator::Expm1, Ty::F32) => unary(explog::expm1),
-        (Operator::Ln, Ty::F32) => unary(explog::ln),
-        (Operator::Log2, Ty::F32) => unary(explog::log2),
-        (Operator::Log10, Ty::F32) => unary(explog::log10),
-        (Operator::Ln1p, Ty::F32) => unary(explog::ln_1p),
-        (Operator::Pow, Ty::F32) => binary(explog::pow),
-        (Operator::Powi, Ty::F32) => {
-            Some(function(&name(operator, ty), &[ty, Ty::I32], |x| vec![explog::powi(x[0], x[1])]))
-        }
-        (Operator::Cbrt, Ty::F32) => unary(explog::cbrt),
-        (Operator::Hypot, Ty::F32) => binary(explog::hypot),
-        (Operator::Sinh, Ty::F32) => unary(explog::sinh),
-        (Operator::Cosh, Ty::F32) => unary(explog::cosh),
-        (Operator::Tanh, Ty::F32) => unary(explog::tanh),
-        (Operator::Erf, Ty::F32) => unary(explog::erf),
-        (Operator::Sin, Ty::F32) => unary(trigonometry::sin),
-        (Operator::Cos, Ty::F32) => unary(trigonometry::cos),
-        (Operator::Tan, Ty::F32) => unary(trigonometry::tan),
-        (Operator::Asin, Ty::F32) => unary(trigonometry::asin),
-        (Operator::Acos, Ty::F32) => unary(trigonometry::acos),
-        (Operator::Atan, Ty::F32) => unary(trigonometry::atan),
-        (Operator::Atan2, Ty::F32) => binary(trigonometry::atan2),
+    if !matches!(ty, Ty::F32 | Ty::F64) {
+        return None;
+    }
+    match operator {
+        Operator::Rem => binary(whole::rem),
+        Operator::Round => unary(whole::round),
+        Operator::Rsqrt => unary(|x| 1.0 / x.sqrt()),
+        Operator::Exp => unary(exponential::exp),
+        Operator::Exp2 => unary(exponential::exp2),
+        Operator::Expm1 => unary(exponential::expm1),
+        Operator::Sinh => unary(exponential::sinh),
+        Operator::Cosh => unary(exponential::cosh),
+        Operator::Tanh => unary(exponential::tanh),
+        Operator::Erf => unary(exponential::erf),
+        Operator::Ln => unary(logarithm::ln),
+        Operator::Log2 => unary(logarithm::log2),
+        Operator::Log10 => unary(logarithm::log10),
+        Operator::Ln1p => unary(logarithm::ln_1p),
+        Operator::Pow => binary(logarithm::pow),
+        Operator::Powi => Some(function(&name(operator, ty), &[ty, Ty::I32], |x| vec![logarithm::powi(x[0], x[1])])),
+        Operator::Cbrt => unary(root::cbrt),
+        Operator::Hypot => binary(root::hypot),
+        Operator::Sin => unary(trigonometry::sin),
+        Operator::Cos => unary(trigonometry::cos),
+        Operator::Tan => unary(trigonometry::tan),
+        Operator::Asin => unary(trigonometry::asin),
+        Operator::Acos => unary(trigonometry::acos),
+        Operator::Atan => unary(trigonometry::atan),
+        Operator::Atan2 => binary(trigonometry::atan2),
         _ => None,
     }
 }

@@ -19,6 +19,40 @@ pub(super) struct E<'a> {
     ty: Ty,
 }
 
+/// How the bits of a float type are laid out.
+#[derive(Clone, Copy)]
+pub(super) struct Layout {
+    /// All bits.
+    pub(super) width: i64,
+    /// Bits of the mantissa, without the leading one that is not stored.
+    pub(super) mantissa: i64,
+    /// The exponent of 1.
+    pub(super) bias: i64,
+    /// The bits of the mantissa.
+    pub(super) fraction: i64,
+    /// The bits of infinity.
+    pub(super) infinity: i64,
+    /// Every bit but the sign.
+    pub(super) size: i64,
+}
+
+impl Layout {
+    const SINGLE: Layout =
+        Layout { width: 32, mantissa: 23, bias: 127, fraction: 0x7f_ffff, infinity: 0x7f80_0000, size: 0x7fff_ffff };
+    const DOUBLE: Layout =
+        Layout { width: 64, mantissa: 52, bias: 1023, fraction: (1 << 52) - 1, infinity: 0x7ff << 52, size: i64::MAX };
+
+    /// The smallest normal number, which is also the leading one of a mantissa.
+    pub(super) fn normal(self) -> i64 {
+        self.fraction + 1
+    }
+
+    /// Bits above a mantissa with its leading one.
+    pub(super) fn spare(self) -> i64 {
+        self.width - self.mantissa - 1
+    }
+}
+
 /// What can stand beside a value: another one, or a number.
 pub(super) trait Like<'a> {
     fn like(self, other: E<'a>) -> E<'a>;
@@ -27,12 +61,6 @@ pub(super) trait Like<'a> {
 impl<'a> Like<'a> for E<'a> {
     fn like(self, _: E<'a>) -> E<'a> {
         self
-    }
-}
-
-impl<'a> Like<'a> for f32 {
-    fn like(self, other: E<'a>) -> E<'a> {
-        other.sheet.push(Op::Const(Scalar::from_f64(other.ty, self.into())), other.ty)
     }
 }
 
@@ -121,7 +149,7 @@ impl<'a> E<'a> {
     }
 
     /// The polynomial in `self` with these coefficients, the highest first.
-    pub(super) fn polynomial(self, coefficients: &[f32]) -> E<'a> {
+    pub(super) fn polynomial(self, coefficients: &[f64]) -> E<'a> {
         let (first, rest) = coefficients.split_first().expect("a polynomial has a coefficient");
         rest.iter().fold(self.number(*first), |sum, &c| sum.mla(self, c))
     }
@@ -181,10 +209,39 @@ impl<'a> E<'a> {
         self.ty
     }
 
-    /// The size of one number with the sign of another; `f32`.
+    /// The first for a type of 32 bits, the second for one of 64.
+    pub(super) fn either<T>(self, single: T, double: T) -> T {
+        if self.ty.bits() == 64 { double } else { single }
+    }
+
+    /// How the floats of its width are laid out.
+    pub(super) fn layout(self) -> Layout {
+        self.either(Layout::SINGLE, Layout::DOUBLE)
+    }
+
+    /// The bits of a float or an integer as a signed integer.
+    pub(super) fn signed(self) -> E<'a> {
+        self.bits(self.either(Ty::I32, Ty::I64))
+    }
+
+    /// The bits of a float or an integer as an unsigned integer.
+    pub(super) fn word(self) -> E<'a> {
+        self.bits(self.either(Ty::U32, Ty::U64))
+    }
+
+    /// The float that an integer has the bits of.
+    pub(super) fn float(self) -> E<'a> {
+        self.bits(self.either(Ty::F32, Ty::F64))
+    }
+
+    /// The bits of a float without its sign.
+    pub(super) fn size(self) -> E<'a> {
+        self.word() & self.layout().size
+    }
+
+    /// The size of one number with the sign of another.
     pub(super) fn with_sign_of(self, sign: E<'a>) -> E<'a> {
-        let size = self.bits(Ty::U32) & 0x7fff_ffff;
-        (size | (sign.bits(Ty::U32) & 0x8000_0000)).bits(Ty::F32)
+        (self.size() | (sign.word() & !self.layout().size)).float()
     }
 
     /// One of two groups of values; only that one is computed.
@@ -227,7 +284,7 @@ macro_rules! infix {
             }
         }
 
-        impl<'a> std::ops::$trait<E<'a>> for f32 {
+        impl<'a> std::ops::$trait<E<'a>> for f64 {
             type Output = E<'a>;
             fn $method(self, other: E<'a>) -> E<'a> {
                 self.like(other).op2(Operator::$operator, other)

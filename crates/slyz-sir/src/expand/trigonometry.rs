@@ -1,99 +1,163 @@
-//! Trigonometry and its inverses, in `f32`.
+//! Trigonometry and its inverses. Rational approximations of asin and atan in `f64` are those of fdlibm (Sun Microsystems,
+//! 1993, freely granted).
 // Coefficients and first words of constants are near the constants, and not all of them are the nearest number.
 #![allow(clippy::approx_constant)]
 
 use super::sheet::E;
+use super::whole::wide_product;
 use crate::ops::Operator;
 use crate::types::{Scalar, Ty};
 
-const SHIFTER: f32 = 12_582_912.0;
-const HALF_PI: f32 = 1.570_796_4;
-const PI: f32 = 3.141_592_7;
-const INFINITY: f32 = f32::INFINITY;
-/// 2/pi after 16 zero bits.
-const TWO_OVER_PI: [u32; 8] =
-    [0x0000_a2f9, 0x836e_4e44, 0x1529_fc27, 0x57d1_f534, 0xddc0_db62, 0x9599_3c43, 0x9041_fe51, 0x63ab_debb];
+const HALF_PI: f64 = 1.570_796_326_794_896_6;
+const PI: f64 = 3.141_592_653_589_793;
+/// Below it, sines and tangents are their arguments.
+const TINY: f64 = 8.673_617_379_884_035e-19;
+/// 2/pi after 64 zero bits.
+const TWO_OVER_PI: [u64; 20] = [
+    0,
+    0xa2f9_836e_4e44_1529,
+    0xfc27_57d1_f534_ddc0,
+    0xdb62_9599_3c43_9041,
+    0xfe51_63ab_debb_c561,
+    0xb724_6e3a_424d_d2e0,
+    0x0649_2eea_09d1_921c,
+    0xfe1d_eb1c_b129_a73e,
+    0xe882_35f5_2ebb_4484,
+    0xe99c_7026_b45f_7e41,
+    0x3991_d639_8353_39f4,
+    0x9c84_5f8b_bdf9_283b,
+    0x1ff8_97ff_de05_980f,
+    0xef2f_118b_5a0a_6d1f,
+    0x6d36_7ecf_27cb_09b7,
+    0x4f46_3f66_9e5f_ea2d,
+    0x7527_bac7_ebe5_f17b,
+    0x3d07_39f7_8a52_92ea,
+    0x6bfb_5fb1_1f8d_5d08,
+    0x5603_3046_fc7b_6bab,
+];
+
+/// What rounding took from `HALF_PI`; the constant is the nearest one of the type.
+fn half_pi_low(x: E<'_>) -> f64 {
+    x.either(-4.371_139e-8, 6.123_233_995_736_766e-17)
+}
 
 /// `x` = q pi/2 + r with |r| <= pi/4: r and q. The words of pi/2 have one sign, which keeps -0.
 fn reduce(x: E<'_>) -> (E<'_>, E<'_>) {
-    let large = x.abs().gt(65536.0);
+    let large = x.abs().gt(x.either(65536.0, 1_048_576.0));
     let reduced = large.branch(
         || {
             let (r, q) = reduce_large(x);
             vec![r, q]
         },
         || {
-            let t = x.mla(0.636_619_75, SHIFTER);
-            let j = t - SHIFTER;
-            let r = j.fma(-1.570_796_3, x);
-            let r = j.fma(-7.549_789_4e-8, r);
-            let r = j.fma(-5.390_303e-15, r);
-            vec![r, t.bits(Ty::I32)]
+            let shifter = x.either(12_582_912.0, 6_755_399_441_055_744.0);
+            let t = x.mla(x.either(0.636_619_75, 0.636_619_772_367_581_4), shifter);
+            let j = t - shifter;
+            let words = x.either(
+                [-1.570_796_3, -7.549_789_4e-8, -5.390_303e-15],
+                [-1.570_796_326_794_896_6, -6.123_233_995_736_765e-17, -1.082_856_673_921_914e-32],
+            );
+            vec![words.iter().fold(x, |r, &word| j.fma(word, r)), t.signed()]
         },
     );
     (reduced[0], reduced[1])
 }
 
-/// `x` modulo pi/2 for |`x`| > 65536, in exact integer arithmetic (Payne and Hanek): with x = m 2^e, the quadrant and the
-/// rest are 4 times the fraction of m (2^(e-2) 2/pi).
+/// `x` modulo pi/2 for large |`x`|, in exact integer arithmetic (Payne and Hanek): with x = m 2^e, the quadrant and the
+/// rest are 4 times the fraction of m (2^(e-2) 2/pi). Words are as wide as the float.
 fn reduce_large(x: E<'_>) -> (E<'_>, E<'_>) {
-    let bits = x.bits(Ty::U32);
-    let exponent = bits >> 23 & 255;
-    let m = (bits & 0x7f_ffff) | 0x80_0000;
-    let shift = exponent - 136;
-    let (first, b) = (shift >> 5, shift & 31);
-    let word = |k: usize| {
-        let choice = |n: usize| x.constant(Scalar::from_int(Ty::U32, TWO_OVER_PI[n + k].into()));
-        (1..4).fold(choice(0), |word, n| word.replaced(first.eq(n as i64), choice(n)))
+    let (bits, layout) = (x.word(), x.layout());
+    let width = layout.width;
+    let exponent = x.size() >> layout.mantissa;
+    let m = (bits & layout.fraction) | layout.normal();
+    // Where the bits that count begin: behind this many of the table, which starts with as many zeros that none is before it.
+    let zeros = x.either(16, 64);
+    let shift = exponent - (layout.bias + layout.mantissa + 2 - zeros);
+    let (first, b) = (shift >> x.either(5, 6), shift & (width - 1));
+    let table = |k: usize| {
+        let at = 64 - zeros as usize + k * width as usize;
+        let (n, b) = (at / 64, at % 64);
+        let next = TWO_OVER_PI.get(n + 1).copied().unwrap_or(0);
+        let wide = TWO_OVER_PI[n] << b | (next >> 1) >> (63 - b);
+        let word = wide >> (64 - width);
+        x.constant(Scalar::from_bits(m.ty(), word))
     };
-    let words = [word(0), word(1), word(2), word(3)];
-    let window = |k: usize| (words[k] << b) | ((words[k + 1] >> 1) >> (31 - b));
-    // The fraction is the low 64 bits of m (w0 w1 . w2).
-    let (p1, l1) = wide(m, window(1));
-    let (p2, _) = wide(m, window(2));
+    let choices = x.either(4, 17);
+    let words =
+        [0, 1, 2, 3].map(|k| (1..choices).fold(table(k), |word, n| word.replaced(first.eq(n as i64), table(n + k))));
+    let window = |k: usize| (words[k] << b) | ((words[k + 1] >> 1) >> ((width - 1) - b));
+    // The fraction is the low two words of m (w0 w1 . w2).
+    let (p1, l1) = wide_product(m, window(1));
+    let (p2, _) = wide_product(m, window(2));
     let low = l1 + p2;
     let carry = low.number(0).replaced(low.lt(l1), 1);
     let high = m * window(0) + p1 + carry;
-    let n = (high + 0x2000_0000) >> 30;
-    // What is left, as a signed number of 64 bits.
-    let high = high - (n << 30);
-    let negative = high.bits(Ty::I32).lt(0);
+    let n = (high + (1 << (width - 3))) >> (width - 2);
+    // What is left, as a signed number of two words.
+    let high = high - (n << (width - 2));
+    let negative = high.signed().lt(0);
     let (nl, borrow) = (0 - low, high.number(0).replaced(low.eq(0), 1));
     let (low, high) = (low.replaced(negative, nl), high.replaced(negative, !high + borrow));
-    // The highest 32 bits that count, and their place.
+    // The highest word of bits that count, and their place.
     let none = high.eq(0);
     let (top, next) = (high.replaced(none, low), low.replaced(none, 0));
     let by = (top | 1).op1(Operator::LeadingZeros);
-    let top = (top << by) | ((next >> 1) >> (31 - by));
-    let place = by.replaced(none, by + 32);
-    let lead = ((top >> 8) & 0x7f_ffff | 0x3f80_0000).bits(Ty::F32); // 24 bits of it, in [1, 2)
-    let rest = (top & 0xff).cast(Ty::U8).cast(Ty::F32) * 4.656_613e-10;
-    // 2^63 stands for 2 * (2^62 = pi/2).
-    let unit = ((128 - place) << 23).bits(Ty::F32);
-    let r = lead.fma(1.570_796_4, lead * -4.371_139e-8 + rest * 1.570_796_4) * unit;
+    let top = (top << by) | ((next >> 1) >> ((width - 1) - by));
+    let place = by.replaced(none, by + width);
+    // A mantissa of it, in [1, 2), and the bits behind.
+    let one = x.number(1.0).word();
+    let lead = ((top >> layout.spare()) & layout.fraction | one).float();
+    let rest = top & ((1 << layout.spare()) - 1);
+    let rest = rest.cast(x.either(Ty::U8, Ty::U16)).cast(x.ty()) * 2f64.powi(1 - width as i32);
+    // The highest bit stands for 2, and the one below it for pi/2.
+    let unit = ((layout.bias + 1 - place) << layout.mantissa).float();
+    let r = lead.fma(HALF_PI, lead * half_pi_low(x) + rest * HALF_PI) * unit;
     let r = r.replaced(high.eq(0) & low.eq(0), 0.0);
-    let positive = bits.bits(Ty::I32).ge(0);
     let r = r.replaced(negative, -r);
+    let positive = x.signed().ge(0);
     let (r, q) = ((-r).replaced(positive, r), (0 - n).replaced(positive, n));
-    (r.replaced(exponent.eq(255), f32::NAN), q.bits(Ty::I32))
+    let infinite = x.size().ge(layout.infinity);
+    (r.replaced(infinite, f64::NAN), q.signed())
 }
 
-/// The product of two `u32` as a high and a low word.
-fn wide<'a>(a: E<'a>, b: E<'a>) -> (E<'a>, E<'a>) {
-    let (ah, al, bh, bl) = (a >> 16, a & 0xffff, b >> 16, b & 0xffff);
-    let (low, left, right) = (al * bl, ah * bl, al * bh);
-    let middle = (low >> 16) + (left & 0xffff) + (right & 0xffff);
-    (ah * bh + (left >> 16) + (right >> 16) + (middle >> 16), a * b)
+/// sin `r` for |`r`| <= pi/4.
+fn sin_near_0(r: E<'_>) -> E<'_> {
+    let z = r * r;
+    let s = z.polynomial(r.either(
+        &[2.832_522_6e-6, -0.000_198_530_64, 0.008_333_379, -0.166_666_67],
+        &[
+            1.589_543_328_167_399_4e-10,
+            -2.505_073_438_930_03e-8,
+            2.755_731_353_851_576e-6,
+            -0.000_198_412_698_293_585_33,
+            0.008_333_333_333_321_84,
+            -0.166_666_666_666_666_3,
+        ],
+    ));
+    (s * z).mla(r, r).replaced(r.abs().lt(TINY), r)
+}
+
+/// cos `r` for |`r`| <= pi/4.
+fn cos_near_0(r: E<'_>) -> E<'_> {
+    (r * r).polynomial(r.either(
+        &[2.443_242_2e-5, -0.001_388_731, 0.041_666_646, -0.5, 1.0],
+        &[
+            -1.135_873_906_054_320_3e-11,
+            2.087_570_522_754_205_7e-9,
+            -2.755_731_421_603_756_7e-7,
+            2.480_158_728_899_958e-5,
+            -0.001_388_888_888_887_334,
+            0.041_666_666_666_666_595,
+            -0.5,
+            1.0,
+        ],
+    ))
 }
 
 /// sin(`r` + `q` pi/2) for |`r`| <= pi/4.
 fn sin_quadrant<'a>(r: E<'a>, q: E<'a>) -> E<'a> {
-    let z = r * r;
-    let s = z.polynomial(&[2.832_522_6e-6, -0.000_198_530_64, 0.008_333_379, -0.166_666_67]);
-    let s = (s * z).mla(r, r).replaced(r.abs().lt(8.673_617_4e-19), r);
-    let c = z.polynomial(&[2.443_242_2e-5, -0.001_388_731, 0.041_666_646, -0.5, 1.0]);
-    let y = s.replaced((q & 1).ne(0), c);
-    (y.bits(Ty::I32) ^ ((q & 2) << 30)).bits(Ty::F32)
+    let y = sin_near_0(r).replaced((q & 1).ne(0), cos_near_0(r));
+    (y.signed() ^ ((q & 2) << (r.layout().width - 2))).float()
 }
 
 pub(super) fn sin(x: E<'_>) -> E<'_> {
@@ -108,6 +172,11 @@ pub(super) fn cos(x: E<'_>) -> E<'_> {
 
 pub(super) fn tan(x: E<'_>) -> E<'_> {
     let (r, q) = reduce(x);
+    let turned = (q & 1).ne(0);
+    if x.ty() == Ty::F64 {
+        let (s, c) = (sin_near_0(r), cos_near_0(r));
+        return s.replaced(turned, -c) / c.replaced(turned, s);
+    }
     let z = r * r;
     let p = z.polynomial(&[
         0.004_379_806,
@@ -118,17 +187,37 @@ pub(super) fn tan(x: E<'_>) -> E<'_> {
         0.133_326_72,
         0.333_333_5,
     ]);
-    let y = (p * z).mla(r, r).replaced(r.abs().lt(8.673_617_4e-19), r);
-    y.replaced((q & 1).ne(0), -1.0 / y)
+    let y = (p * z).mla(r, r).replaced(r.abs().lt(TINY), r);
+    y.replaced(turned, -1.0 / y)
 }
 
-/// z + z^3 P(z^2) for |`z`| <= 1/2, given z^2.
+/// asin `z` for |`z`| <= 1/2, given s = z^2.
 fn asin_near_0<'a>(z: E<'a>, s: E<'a>) -> E<'a> {
-    let p = s.polynomial(&[0.037_691_11, 0.014_317_119_5, 0.031_838_83, 0.044_513_382, 0.075_005_22, 0.166_666_6]);
+    let p = s.polynomial(z.either(
+        &[0.037_691_11, 0.014_317_119_5, 0.031_838_83, 0.044_513_382, 0.075_005_22, 0.166_666_6],
+        &[
+            3.479_331_075_960_212e-5,
+            0.000_791_534_994_289_814_5,
+            -0.040_055_534_500_679_41,
+            0.201_212_532_134_862_93,
+            -0.325_565_818_622_400_9,
+            0.166_666_666_666_666_66,
+        ],
+    ));
+    if z.ty() == Ty::F64 {
+        let q = s.polynomial(&[
+            0.077_038_150_555_901_94,
+            -0.688_283_971_605_453_3,
+            2.020_945_760_233_505_7,
+            -2.403_394_911_734_414,
+            1.0,
+        ]);
+        return (s * p / q).mla(z, z);
+    }
     (p * s).mla(z, z)
 }
 
-/// |`x`|, whether it is above 1/2, and the arc sine of it, or where it is of sqrt((1 - |x|) / 2).
+/// Whether |`x`| is above 1/2, and the arc sine of it, or where it is of sqrt((1 - |x|) / 2).
 fn asin_parts(x: E<'_>) -> (E<'_>, E<'_>) {
     let a = x.abs();
     let h = a.mla(-0.5, 0.5);
@@ -138,18 +227,26 @@ fn asin_parts(x: E<'_>) -> (E<'_>, E<'_>) {
 
 pub(super) fn asin(x: E<'_>) -> E<'_> {
     let (far, r) = asin_parts(x);
-    r.replaced(far, r.mla(-2.0, HALF_PI)).with_sign_of(x)
+    r.replaced(far, HALF_PI - r.mla(2.0, -half_pi_low(x))).with_sign_of(x)
 }
 
 pub(super) fn acos(x: E<'_>) -> E<'_> {
     let (far, r) = asin_parts(x);
-    let near = (HALF_PI - r.with_sign_of(x)) + -4.371_139e-8;
-    let y = (r * 2.0).replaced(x.lt(0.0), r.mla(-2.0, PI));
+    let near = HALF_PI - (r.with_sign_of(x) - half_pi_low(x));
+    let below = PI - r.mla(2.0, -2.0 * half_pi_low(x));
+    let y = (r * 2.0).replaced(x.lt(0.0), below);
     near.replaced(far, y).replaced(x.is_nan(), x)
 }
 
-/// atan `z` for |`z`| <= 1.
-fn atan_near_0(z: E<'_>) -> E<'_> {
+/// atan(`y` / `x`) for `y`, `x` >= 0, not both zero or infinite.
+fn atan_ratio<'a>(y: E<'a>, x: E<'a>) -> E<'a> {
+    if x.ty() == Ty::F64 { atan_by_thirds(y, x) } else { atan_by_halves(y, x) }
+}
+
+/// One division, of the smaller by the larger.
+fn atan_by_halves<'a>(y: E<'a>, x: E<'a>) -> E<'a> {
+    let steep = y.gt(x);
+    let z = y.replaced(steep, x) / x.replaced(steep, y);
     let s = z * z;
     let p = s.polynomial(&[
         -0.001_788_932_2,
@@ -162,25 +259,54 @@ fn atan_near_0(z: E<'_>) -> E<'_> {
         0.199_985_3,
         -0.333_333,
     ]);
-    (p * s).mla(z, z)
+    let r = (p * s).mla(z, z);
+    r.replaced(steep, HALF_PI - r)
+}
+
+/// One division, of (y - x) / (y + x) and pi/4 more in the middle, of -x / y and pi/2 more above.
+fn atan_by_thirds<'a>(y: E<'a>, x: E<'a>) -> E<'a> {
+    let (above, below) = (y.gt(x * 2.4375), y.lt(x * 0.4375));
+    let z = (y - x).replaced(below, y).replaced(above, -x) / (y + x).replaced(below, x).replaced(above, y);
+    let s = z * z;
+    let p = s.polynomial(&[
+        0.016_285_820_115_365_782,
+        -0.036_531_572_744_216_916,
+        0.049_768_779_946_159_324,
+        -0.058_335_701_337_905_735,
+        0.066_610_731_373_875_31,
+        -0.076_918_762_050_448_3,
+        0.090_908_871_334_365_07,
+        -0.111_111_104_054_623_56,
+        0.142_857_142_725_034_66,
+        -0.199_999_999_998_764_83,
+        0.333_333_333_333_329_3,
+    ]);
+    let part = |middle: f64, all: f64| x.number(middle).replaced(below, 0.0).replaced(above, all);
+    let low = half_pi_low(x);
+    part(HALF_PI / 2.0, HALF_PI) - ((z * s * p - part(low / 2.0, low)) - z)
 }
 
 pub(super) fn atan(x: E<'_>) -> E<'_> {
-    let a = x.abs();
-    let far = a.gt(1.0);
-    let r = atan_near_0(a.replaced(far, 1.0 / a));
-    r.replaced(far, HALF_PI - r).with_sign_of(x)
+    atan_ratio(x.abs(), x.number(1.0)).with_sign_of(x)
 }
 
 pub(super) fn atan2<'a>(y: E<'a>, x: E<'a>) -> E<'a> {
     let (ay, ax) = (y.abs(), x.abs());
-    let steep = ay.gt(ax);
-    let (small, large) = (ay.replaced(steep, ax), ax.replaced(steep, ay));
-    let z = small / large;
-    let z = z.replaced(large.bits(Ty::I32).eq(0), 0.0);
-    let z = z.replaced(small.eq(INFINITY), 1.0);
-    let r = atan_near_0(z);
-    let r = r.replaced(steep, HALF_PI - r);
-    let r = r.replaced(x.bits(Ty::I32).lt(0), PI - r);
-    r.replaced(x.is_nan() | y.is_nan(), f32::NAN).with_sign_of(y)
+    let (mut num, mut den) = (ay, ax);
+    if x.ty() == Ty::F64 {
+        // Sums of huge numbers and quotients of tiny ones stay in range.
+        let m = ax.replaced(ay.gt(ax), ay);
+        let s = x
+            .number(1.0)
+            .replaced(m.lt(2f64.powi(-900)), 2f64.powi(120))
+            .replaced(m.gt(2f64.powi(1000)), 2f64.powi(-100));
+        (num, den) = (ay * s, ax * s);
+    }
+    // 0/0 is 0 here and inf/inf is 1.
+    let both = ay.signed().eq(ax.signed());
+    let num = num.replaced(both, x.number(1.0).replaced(ay.signed().eq(0), 0.0));
+    let den = den.replaced(both, 1.0);
+    let r = atan_ratio(num, den);
+    let r = r.replaced(x.signed().lt(0), PI - (r - 2.0 * half_pi_low(x)));
+    r.replaced(x.is_nan() | y.is_nan(), f64::NAN).with_sign_of(y)
 }

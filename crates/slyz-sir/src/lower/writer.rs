@@ -6,7 +6,7 @@
 use super::PIECE;
 use super::access::needs_block;
 use super::planning::{Home, Lowering};
-use crate::code::{Body, Id, MemId, Monoid, Op, Stmt, Type, Var};
+use crate::code::{Body, Id, MemId, Monoid, Op, Scope, Stmt, Type, Var};
 use crate::kernel::{Access, BufferId, Kernel, Memory, ScalarArg, Space};
 use crate::ops::Operator;
 use crate::size::Size;
@@ -43,6 +43,14 @@ fn adds(monoid: &Monoid) -> bool {
     results.iter().enumerate().all(is_sum)
 }
 
+/// Where reads at exactly some positions go.
+struct Flat {
+    positions: Vec<Id>,
+    at: Id,
+    /// What was read there already, by array.
+    loaded: HashMap<Id, Id>,
+}
+
 /// One turn of a loop nest: position and state in, next state out.
 type Turn<'a, W> = dyn FnMut(&mut W, &[Id], Vec<Id>) -> Vec<Id> + 'a;
 
@@ -61,7 +69,7 @@ pub(super) struct Writer<'l, 'g> {
     /// Where arrays that the enclosing construct gives back are to be written.
     homes: HashMap<Id, (MemId, Vec<Id>)>,
     /// Reads of arrays at exactly these positions go to one flat position.
-    flat: Option<(Vec<Id>, Id)>,
+    flat: Option<Flat>,
     /// The most turns of a lanes loop that folds floats; longer folds are cut in pieces.
     pub(super) most_turns: Option<i64>,
     next: u32,
@@ -156,6 +164,12 @@ impl<'l, 'g> Writer<'l, 'g> {
         self.push(Op::Apply(operator, vec![a, b]), Ty::I64)
     }
 
+    /// A position times a number that is known.
+    pub(super) fn scaled(&mut self, position: Id, by: u64) -> Id {
+        let by = self.number(by as i64);
+        self.index(Operator::Mul, position, by)
+    }
+
     /// Writes a body with the given parameter types.
     fn body(&mut self, params: &[Ty], write: impl FnOnce(&mut Self, &[Id]) -> Vec<Id>) -> Body {
         let params: Vec<Var> = params.iter().map(|&ty| Var { id: self.fresh(), ty: Type::Scalar(ty) }).collect();
@@ -217,6 +231,29 @@ impl<'l, 'g> Writer<'l, 'g> {
             vec![]
         });
         self.bind(Op::If { cond, args: vec![], then, otherwise: Body::default() }, &[]);
+    }
+
+    /// The same for both cases: `write` is told which one it writes.
+    pub(super) fn either(&mut self, cond: Id, write: &mut dyn FnMut(&mut Self, bool)) {
+        let [then, otherwise] = [true, false].map(|case| {
+            self.body(&[], |w, _| {
+                write(w, case);
+                vec![]
+            })
+        });
+        self.bind(Op::If { cond, args: vec![], then, otherwise }, &[]);
+    }
+
+    /// Statements that only run where both conditions hold, as far as there are any.
+    pub(super) fn when_all(&mut self, conds: [Option<Id>; 2], write: impl FnOnce(&mut Self)) {
+        match conds {
+            [Some(a), Some(b)] => {
+                let both = self.push(Op::Apply(Operator::And, vec![a, b]), Ty::Bool);
+                self.when(both, write);
+            }
+            [Some(cond), None] | [None, Some(cond)] => self.when(cond, write),
+            [None, None] => write(self),
+        }
     }
 
     pub(super) fn lanes(&mut self, lo: Id, hi: Id, write: impl FnOnce(&mut Self, Id)) {
@@ -309,6 +346,34 @@ impl<'l, 'g> Writer<'l, 'g> {
         self.bind(Op::Store { memory, index, values: vec![value] }, &[]);
     }
 
+    /// Elements of an array of one axis that are neighbours, from a multiple of their number on, with accesses of at most
+    /// that many bytes.
+    pub(super) fn load_neighbours(&mut self, array: Id, first: Id, count: u64, bytes: u32) -> Vec<Id> {
+        let (memory, _) = self.home_of(array);
+        let ty = self.kernel.memories[memory.0 as usize].ty;
+        let width = width(ty, count, bytes);
+        let mut values = vec![];
+        while values.len() < count as usize {
+            let index = vec![self.offset(first, values.len() as i64)];
+            values.extend(self.bind(Op::Load { memory, index }, &vec![ty; width]));
+        }
+        values
+    }
+
+    /// The same, written.
+    pub(super) fn store_neighbours(&mut self, memory: MemId, first: Id, values: &[Id], bytes: u32) {
+        let width = width(self.kernel.memories[memory.0 as usize].ty, values.len() as u64, bytes);
+        for (k, values) in values.chunks(width).enumerate() {
+            let index = vec![self.offset(first, (k * width) as i64)];
+            self.bind(Op::Store { memory, index, values: values.to_vec() }, &[]);
+        }
+    }
+
+    fn offset(&mut self, position: Id, by: i64) -> Id {
+        let by = self.number(by);
+        self.index(Operator::Add, position, by)
+    }
+
     /// A value of each memory of one axis.
     pub(super) fn load_all(&mut self, memories: &[MemId], at: Id, tys: &[Ty]) -> Vec<Id> {
         let load = |(&memory, &ty): (&MemId, &Ty)| self.push(Op::Load { memory, index: vec![at] }, ty);
@@ -338,16 +403,35 @@ impl<'l, 'g> Writer<'l, 'g> {
     }
 
     pub(super) fn scratch(&mut self, what: &str, ty: Ty, shape: Vec<Size>) -> MemId {
+        self.own_memory(what, ty, Space::Scratch, shape)
+    }
+
+    /// Memory of a block, or of a thread, of constant size.
+    pub(super) fn near_memory(&mut self, what: &str, ty: Ty, space: Space, shape: &[u64]) -> MemId {
+        self.own_memory(what, ty, space, shape.iter().map(|&n| Size::Const(n)).collect())
+    }
+
+    fn own_memory(&mut self, what: &str, ty: Ty, space: Space, shape: Vec<Size>) -> MemId {
         let name = format!("{what}{}", self.kernel.memories.len());
-        self.kernel.memories.push(Memory { name, ty, space: Space::Scratch, shape });
+        self.kernel.memories.push(Memory { name, ty, space, shape });
         MemId(self.kernel.memories.len() as u32 - 1)
+    }
+
+    /// The threads of the block wait for each other.
+    pub(super) fn barrier(&mut self) {
+        self.bind(Op::Barrier(Scope::Block), &[]);
     }
 
     // ---- values of the graph
 
     /// Says that reads at exactly `positions` are reads at the flat position `at`.
     pub(super) fn set_flat(&mut self, positions: Vec<Id>, at: Id) {
-        self.flat = Some((positions, at));
+        self.set_loaded(positions, at, HashMap::new());
+    }
+
+    /// The same, and that some arrays were read there already.
+    pub(super) fn set_loaded(&mut self, positions: Vec<Id>, at: Id, loaded: HashMap<Id, Id>) {
+        self.flat = Some(Flat { positions, at, loaded });
     }
 
     /// Gives a name of the graph a value.
@@ -482,8 +566,12 @@ impl<'l, 'g> Writer<'l, 'g> {
             }
             Op::At { array, index } => {
                 let index_here = self.all_scalars(index);
-                let flat = self.flat.as_ref().filter(|(positions, _)| positions == index).map(|(_, at)| vec![*at]);
-                vec![self.read(*array, flat.unwrap_or(index_here), tys[0])]
+                let flat = self.flat.as_ref().filter(|flat| flat.positions == *index);
+                match flat.map(|flat| (flat.at, flat.loaded.get(array))) {
+                    Some((_, Some(&loaded))) => vec![loaded],
+                    Some((at, None)) => vec![self.read(*array, vec![at], tys[0])],
+                    None => vec![self.read(*array, index_here, tys[0])],
+                }
             }
             Op::Fold { shape, body, monoid } => self.fold(shape, body, monoid, &tys, mode),
             op @ (Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. }) => {
@@ -856,7 +944,12 @@ impl<'l, 'g> Writer<'l, 'g> {
     }
 }
 
+/// How many of `count` neighbours fit one access.
+fn width(ty: Ty, count: u64, bytes: u32) -> usize {
+    (bytes as usize / ty.bytes()).clamp(1, count as usize)
+}
+
 /// Does the grouping of a fold leave no trace in its result?
-fn is_exact(monoid: &Monoid, tys: &[Ty]) -> bool {
+pub(super) fn is_exact(monoid: &Monoid, tys: &[Ty]) -> bool {
     !tys.iter().any(|ty| ty.is_float()) || matches!(monoid.operator(), Some(Operator::Min | Operator::Max))
 }

@@ -5,8 +5,8 @@
 //! in C. [`Expr::rep`] says which; [`Ops::to`] brings it into another.
 
 use super::helpers::{self, Helpers, Spell, unsigned};
-use super::range::{self, Range};
 use super::{Dialect, EmitError};
+use crate::back::range::{self, Range};
 use crate::ops::{Operator, Signature};
 use crate::types::{Scalar, Ty};
 

@@ -20,7 +20,6 @@ mod describe;
 mod expr;
 mod helpers;
 mod memory;
-mod range;
 mod writer;
 
 pub use describe::{BufferSlot, Description, Dispatch, PlaceName, SharedSlot, Uniform, UniformSource};

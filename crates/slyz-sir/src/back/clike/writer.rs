@@ -6,8 +6,8 @@
 use super::describe::{Description, UniformSource};
 use super::expr::{ATOM, Expr, Ops};
 use super::helpers::unsigned;
-use super::range::{self, Range};
 use super::{Dialect, Dispatch, EmitError, File, PlaceName, free_name, is_taken};
+use crate::back::range::{self, Range};
 use crate::code::{Body, Function, Id, Op, Place, Type};
 use crate::kernel::{Kernel, Space};
 use crate::ops::{Operator, Signature};
@@ -59,7 +59,8 @@ pub(super) fn kernel(file: &mut File, description: &Description, names: BTreeSet
     check_memories(dialect, kernel)?;
     let functions = functions(file, description)?;
     let mut w = Writer::new(dialect, &mut file.helpers, description, names, functions);
-    w.ranges = range::of_kernel(kernel, &description.threads(), dialect.machine().max_positions, &w.types);
+    let most = range::Most { axis: dialect.machine().max_positions, extent: u64::MAX };
+    w.ranges = range::of_kernel(kernel, &description.threads(), most, &w.types);
     w.usage_of(&kernel.body, 0, &mut HashMap::new());
     for uniform in &description.uniforms {
         w.ops().ty(uniform.ty)?;

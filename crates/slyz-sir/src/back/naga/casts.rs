@@ -2,6 +2,7 @@
 
 use super::EmitError;
 use super::writer::{Code, Value};
+use crate::code::Id;
 use crate::expand;
 use crate::types::{Scalar, Ty, int_range};
 use naga::{BinaryOperator as Binary, ScalarKind};
@@ -175,6 +176,28 @@ impl Code<'_, '_> {
         let value = if widened == source { value } else { self.convert(value, widened) };
         let value = if widened == target { value } else { self.bits(value, target.kind) };
         Ok(self.wrapped(to, value))
+    }
+
+    /// A number that fits both types, or of which only the low word counts, from one of `u32`, `i32`, `i64` in another.
+    /// Where there are no 64-bit integers an `i64` is an `i32`.
+    pub(super) fn resized(&mut self, from: Ty, to: Ty, value: Value) -> Result<Value, EmitError> {
+        if from == to {
+            return Ok(value);
+        }
+        let (source, target) = (self.build.scalar(from)?, self.build.scalar(to)?);
+        if source.width == 4 && target.width == 8 {
+            let wide = self.widened(source, value);
+            return Ok(self.bits(wide, target.kind));
+        }
+        let low = naga::Scalar { kind: source.kind, width: target.width };
+        let value = if low == source { value } else { self.convert(value, low) };
+        Ok(if low == target { value } else { self.bits(value, target.kind) })
+    }
+
+    /// A value in a type that it fits.
+    pub(super) fn get_in(&mut self, id: Id, held: Ty) -> Result<Value, EmitError> {
+        let named = self.named(id)?;
+        self.resized(named.held, held, named.value)
     }
 
     /// A 32-bit integer as a `u64`, with the sign of its type. By hand: Mesa 22 compares numbers that a conversion has

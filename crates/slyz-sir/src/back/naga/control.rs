@@ -1,10 +1,10 @@
 //! Statements: branches, loops, calls, and where a thread stands.
 
 use super::EmitError;
-use super::writer::{Code, Value};
+use super::writer::{Code, Named, Value};
 use crate::code::{Body, Id, Op, Place, Scope, Stmt, SubgroupOp, Var};
 use crate::ops::Operator;
-use crate::types::Ty;
+use crate::types::{Scalar, Ty};
 use naga::{
     Barrier, BinaryOperator, BuiltIn, CollectiveOperation, Expression, GatherMode, ScalarKind, Statement,
     SubgroupOperation, UnaryOperator,
@@ -21,25 +21,46 @@ impl Code<'_, '_> {
         }
     }
 
+    /// What the result of an operation is held in.
+    fn held(&self, bind: &Var, op: &Op) -> Ty {
+        match bind.ty.elem() {
+            Ty::I64 => self.narrowing.held(bind.id, op),
+            ty => ty,
+        }
+    }
+
+    /// Binds the one result of an operation, given what it is to be held in.
+    fn bind_held(
+        &mut self,
+        binds: &[Var],
+        op: &Op,
+        write: impl FnOnce(&mut Self, Ty) -> Result<Value, EmitError>,
+    ) -> Result<(), EmitError> {
+        let [bind] = binds else { return Err(self.build.form("an operation without a result")) };
+        let held = self.held(bind, op);
+        let value = write(self, held)?;
+        self.bind_named(bind.id, Named { ty: bind.ty.elem(), held, value });
+        Ok(())
+    }
+
     fn statement(&mut self, Stmt { binds, op }: &Stmt) -> Result<(), EmitError> {
         match op {
+            Op::Const(scalar) if scalar.ty == Ty::I64 => {
+                self.bind_held(binds, op, |code, held| code.constant(Scalar::from_int(held, scalar.as_int())))?
+            }
             Op::Const(scalar) => {
                 let value = self.constant(*scalar)?;
                 self.bind_one(binds, value);
             }
-            Op::Extent(size) => {
-                let value = self.extent(size)?;
-                self.bind_one(binds, value);
-            }
-            Op::Apply(operator, args) => {
-                let value = self.apply(*operator, args)?;
-                self.bind_one(binds, value);
-            }
-            Op::Cast(to, arg) => {
-                let (from, value) = self.get(*arg)?;
-                let value = self.cast(from, *to, value)?;
-                self.bind_one(binds, value);
-            }
+            Op::Extent(size) => self.bind_held(binds, op, |code, held| code.extent(size, held))?,
+            Op::Apply(operator, args) => self.bind_held(binds, op, |code, held| {
+                let id = binds.first().map_or(Id(u32::MAX), |bind| bind.id);
+                code.apply(*operator, id, held, args)
+            })?,
+            Op::Cast(_, arg) => self.bind_held(binds, op, |code, held| {
+                let from = code.named(*arg)?;
+                code.cast(from.held, held, from.value)
+            })?,
             Op::Bitcast(to, arg) => {
                 let (from, value) = self.get(*arg)?;
                 let value = self.bitcast(from, *to, value)?;
@@ -64,12 +85,14 @@ impl Code<'_, '_> {
                     (None, _) => {}
                 }
             }
-            Op::If { cond, args, then, otherwise } => self.branch(binds, *cond, args, [then, otherwise])?,
+            Op::If { cond, args, then, otherwise } => {
+                let held: Vec<Ty> = binds.iter().map(|bind| self.held(bind, op)).collect();
+                self.branch(binds, &held, *cond, args, [then, otherwise])?;
+            }
             Op::For { lo, hi, step, init, body } => self.counted(binds, [*lo, *hi, *step], init, body)?,
             Op::While { init, cond, body } => self.repeated(binds, init, cond, body)?,
             Op::Place(place, dimension) => {
-                let value = self.place(*place, *dimension)?;
-                self.bind_one(binds, value);
+                self.bind_held(binds, op, |code, held| code.place(*place, *dimension, held))?;
             }
             Op::Load { memory, index } => {
                 let values = self.load_elements(*memory, index, binds.len())?;
@@ -123,34 +146,44 @@ impl Code<'_, '_> {
 
     // ---- control
 
-    fn variables(&mut self, tys: &[Ty]) -> Result<Vec<Value>, EmitError> {
-        tys.iter().map(|&ty| Ok(self.build.scalar(ty)?).map(|scalar| self.variable(scalar))).collect()
+    /// A variable for each type that values are held in.
+    fn variables(&mut self, held: &[Ty]) -> Result<Vec<(Ty, Value)>, EmitError> {
+        held.iter().map(|&ty| Ok(self.build.scalar(ty)?).map(|scalar| (ty, self.variable(scalar)))).collect()
     }
 
-    fn store_all(&mut self, variables: &[Value], ids: &[Id]) -> Result<(), EmitError> {
+    fn store_all(&mut self, variables: &[(Ty, Value)], ids: &[Id]) -> Result<(), EmitError> {
         // All are read before any is written: a state may be a permutation of the one before.
-        let values = self.all(ids)?;
-        for (&variable, (_, value)) in variables.iter().zip(values) {
-            self.store(variable, value);
+        let mut values = vec![];
+        for (&(held, variable), &id) in variables.iter().zip(ids) {
+            let named = self.named(id)?;
+            values.push((variable, self.resized(named.held, held, named.value)?));
         }
+        values.into_iter().for_each(|(variable, value)| self.store(variable, value));
         Ok(())
     }
 
-    fn bind_variables(&mut self, binds: &[Var], variables: &[Value]) {
-        for (bind, &variable) in binds.iter().zip(variables) {
+    fn bind_variables(&mut self, binds: &[Var], variables: &[(Ty, Value)]) {
+        for (bind, &(held, variable)) in binds.iter().zip(variables) {
             let value = self.load(variable);
-            self.bind(bind.id, bind.ty.elem(), value);
+            self.bind_named(bind.id, Named { ty: bind.ty.elem(), held, value });
         }
     }
 
-    fn branch(&mut self, binds: &[Var], cond: Id, args: &[Id], sides: [&Body; 2]) -> Result<(), EmitError> {
-        let variables = self.variables(&Self::bound_tys(binds))?;
+    fn branch(
+        &mut self,
+        binds: &[Var],
+        held: &[Ty],
+        cond: Id,
+        args: &[Id],
+        sides: [&Body; 2],
+    ) -> Result<(), EmitError> {
+        let variables = self.variables(held)?;
         let (_, condition) = self.get(cond)?;
-        let args = self.all(args)?;
+        let args: Vec<Named> = args.iter().map(|&id| self.named(id)).collect::<Result<_, _>>()?;
         let mut side = |body: &Body| {
             self.block(|code| {
-                for (param, (ty, value)) in body.params.iter().zip(&args) {
-                    code.bind(param.id, *ty, *value);
+                for (param, named) in body.params.iter().zip(&args) {
+                    code.bind_named(param.id, *named);
                 }
                 code.statements(body)?;
                 code.store_all(&variables, &body.results)
@@ -174,8 +207,11 @@ impl Code<'_, '_> {
     fn counted(&mut self, binds: &[Var], range: [Id; 3], init: &[Id], body: &Body) -> Result<(), EmitError> {
         let variables = self.variables(&Self::bound_tys(binds))?;
         self.store_all(&variables, init)?;
-        let [(ty, lo), (_, hi), (_, step)] = [self.get(range[0])?, self.get(range[1])?, self.get(range[2])?];
-        let scalar = self.build.scalar(ty)?;
+        let ty = self.named(range[0])?.ty;
+        let held = if ty == Ty::I64 { self.narrowing.counted(&range) } else { ty };
+        let [lo, hi, step] = range;
+        let [lo, hi, step] = [self.get_in(lo, held)?, self.get_in(hi, held)?, self.get_in(step, held)?];
+        let scalar = self.build.scalar(held)?;
         let counter = self.variable(scalar);
         self.store(counter, lo);
         let unsigned = naga::Scalar { kind: ScalarKind::Uint, width: scalar.width };
@@ -184,7 +220,7 @@ impl Code<'_, '_> {
             let done = code.binary(BinaryOperator::GreaterEqual, i, hi);
             code.break_if(done)?;
             if let Some((first, state)) = body.params.split_first() {
-                code.bind(first.id, ty, i);
+                code.bind_named(first.id, Named { ty, held, value: i });
                 code.bind_variables(state, &variables);
             }
             code.statements(body)?;
@@ -226,7 +262,7 @@ impl Code<'_, '_> {
 
     // ---- threads
 
-    fn place(&mut self, place: Place, dimension: u8) -> Result<Value, EmitError> {
+    fn place(&mut self, place: Place, dimension: u8, held: Ty) -> Result<Value, EmitError> {
         let dimension = usize::from(dimension.min(2));
         let component = |code: &mut Self, builtin| {
             let base = code.builtin(builtin);
@@ -239,19 +275,14 @@ impl Code<'_, '_> {
             Place::BlockDim => self.u32(self.build.kernel.block[dimension]),
             Place::GridDim => {
                 let size = self.build.kernel.grid[dimension].clone();
-                return self.extent(&size);
+                return self.extent(&size, held);
             }
             Place::Lane | Place::SubgroupSize if !self.build.target.subgroups => return Err(self.lacks_subgroups()),
             Place::Lane => self.builtin(BuiltIn::SubgroupInvocationId),
             Place::SubgroupSize => self.builtin(BuiltIn::SubgroupSize),
         };
-        // A place is below 2^31 wherever positions are 32-bit numbers.
-        let scalar = self.build.scalar(Ty::I64)?;
-        if scalar.width == 4 {
-            return Ok(self.bits(value, scalar.kind));
-        }
-        let wide = self.widened(naga::Scalar::U32, value);
-        Ok(self.bits(wide, scalar.kind))
+        // A place is below 2^31 wherever all positions are 32-bit numbers.
+        self.resized(Ty::U32, held, value)
     }
 
     fn subgroup(&mut self, op: SubgroupOp, args: &[Id]) -> Result<Value, EmitError> {

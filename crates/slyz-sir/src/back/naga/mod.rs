@@ -14,15 +14,22 @@
 //!
 //! Writes to packed elements are atomic on their words: threads that share a word do not disturb each other.
 //!
-//! What it does not do: choose the size of positions (the device says whether `i64` is narrow), or tune anything.
+//! An `i64` that is known to fit 32 bits, or of which only the low word counts, is held in them. How large arrays may be for
+//! that, the device says ([`Target::narrow`]).
 
 mod casts;
 mod control;
+mod exact;
+mod floats;
 mod memory;
+mod narrow;
 mod scalars;
 mod writer;
 
-use crate::kernel::Kernel;
+pub use floats::FloatControls;
+
+use crate::code::{Body, Op};
+use crate::kernel::{Kernel, Plan};
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::Ty;
@@ -45,8 +52,11 @@ pub struct Target {
     /// Its compiler may reorder or contract float arithmetic. Then results are hidden from it, which costs an integer operation
     /// each.
     pub reassociates: bool,
-    /// Every array of the launch has less than 2^31 elements, so that positions fit 32 bits.
+    /// Every array of the launch has less than 2^31 elements, and so has every value of [`Module::extents`]: positions fit 32
+    /// bits. Those that are seen to are 32-bit numbers then; the others, and data, stay what they are.
     pub narrow: bool,
+    /// What SPIR-V may ask of float arithmetic.
+    pub floats: FloatControls,
 }
 
 /// Why a kernel cannot be written for a target.
@@ -109,6 +119,10 @@ pub struct Module {
     pub extents: Vec<Size>,
     /// Bytes of the uniform buffer.
     pub uniform_bytes: u64,
+    /// Every loop ends whatever the data are: the kernel has none but counted ones.
+    pub ends: bool,
+    /// What its SPIR-V asks of float arithmetic.
+    pub floats: FloatControls,
 }
 
 /// Writes a verified kernel as a module.
@@ -131,7 +145,21 @@ pub struct Module {
 pub fn emit(kernel: &Kernel, target: &Target) -> Result<Module, EmitError> {
     let (module, extents, uniform_bytes) = writer::write(kernel, target)?;
     let info = validate(&module, target).map_err(|why| EmitError::Invalid { kernel: kernel.name.clone(), why })?;
-    Ok(Module { module, info, extents, uniform_bytes })
+    let ends = !kernel.functions.iter().map(|f| &f.body).chain([&kernel.body]).any(may_go_on);
+    Ok(Module { module, info, extents, uniform_bytes, ends, floats: target.floats })
+}
+
+/// Has the code a loop that might not end?
+fn may_go_on(body: &Body) -> bool {
+    body.stmts.iter().any(|stmt| matches!(stmt.op, Op::While { .. }) || stmt.op.bodies().into_iter().any(may_go_on))
+}
+
+/// Whether a call of a plan may run modules with [`Target::narrow`]: no array and no size that code counts with reaches 2^31.
+/// `value` gives the sizes of the call; those that it does not know yet count elements of arrays that are known.
+pub fn is_narrow(plan: &Plan, value: &dyn Fn(&Size) -> Option<u64>) -> bool {
+    let small = |size: &Size| value(size).is_none_or(|n| n <= i32::MAX as u64);
+    let arrays = plan.buffers.iter().all(|buffer| small(&Size::product(&buffer.shape)));
+    arrays && plan.kernels.iter().all(|kernel| writer::extents(kernel).iter().all(small))
 }
 
 fn validate(module: &naga::Module, target: &Target) -> Result<ModuleInfo, String> {
@@ -161,9 +189,30 @@ pub fn wgsl(module: &Module) -> Result<String, EmitError> {
 }
 
 /// The module as words of SPIR-V 1.3.
+///
+/// Float arithmetic in it is decorated `NoContraction`, so that drivers neither contract nor reassociate it. Nothing is checked
+/// at run time: positions of a verified kernel are inside, and divisors are made safe by the code itself. Only loops that might
+/// not end get naga's bound, since a compiler may draw any conclusion from an endless one.
 pub fn spirv(module: &Module) -> Result<Vec<u32>, EmitError> {
-    let options = naga::back::spv::Options { lang_version: (1, 3), ..Default::default() };
-    naga::back::spv::write_vec(&module.module, &module.info, &options, None).map_err(|error| invalid(module, &error))
+    let unchecked = naga::proc::BoundsCheckPolicy::Unchecked;
+    let options = naga::back::spv::Options {
+        lang_version: (1, 3),
+        flags: naga::back::spv::WriterFlags::DEBUG,
+        bounds_check_policies: naga::proc::BoundsCheckPolicies {
+            index: unchecked,
+            buffer: unchecked,
+            image_load: unchecked,
+            binding_array: unchecked,
+        },
+        zero_initialize_workgroup_memory: naga::back::spv::ZeroInitializeWorkgroupMemoryMode::None,
+        force_loop_bounding: !module.ends,
+        emit_int_div_checks: false,
+        ..Default::default()
+    };
+    let words = naga::back::spv::write_vec(&module.module, &module.info, &options, None);
+    words
+        .map(|words| floats::controlled(&exact::decorated(&words), module.floats))
+        .map_err(|error| invalid(module, &error))
 }
 
 fn invalid(module: &Module, error: &dyn std::error::Error) -> EmitError {

@@ -94,21 +94,39 @@ impl Code<'_, '_> {
         self.unary(UnaryOperator::LogicalNot, value)
     }
 
-    pub(super) fn apply(&mut self, operator: Operator, args: &[Id]) -> Result<Value, EmitError> {
-        let args = self.all(args)?;
-        let x: Vec<Value> = args.iter().map(|a| a.1).collect();
-        let ty = match (operator, &args[..]) {
-            (Operator::Select, [.., last]) => last.0,
-            (_, [first, ..]) => first.0,
-            (_, []) => return Err(self.build.form("an operator without operands")),
-        };
-        if x.len() != operator.row().arity {
+    /// An operator whose result has a name and a type that holds it.
+    pub(super) fn apply(&mut self, operator: Operator, id: Id, held: Ty, args: &[Id]) -> Result<Value, EmitError> {
+        if args.len() != operator.row().arity {
             return Err(self.build.form("an operator with too few operands"));
         }
+        let ty = match (operator, args) {
+            (Operator::Select, [.., last]) => self.named(*last)?.ty,
+            (_, [first, ..]) => self.named(*first)?.ty,
+            (_, []) => return Err(self.build.form("an operator without operands")),
+        };
+        if ty == Ty::I64 {
+            return self.on_positions(operator, id, held, args);
+        }
+        let x: Vec<Value> = self.all(args)?.into_iter().map(|a| a.1).collect();
         if ty == Ty::Bool {
             return self.on_bools(operator, &x);
         }
         if ty.is_float() { self.on_floats(operator, ty, &x) } else { self.on_ints(operator, ty, &x) }
+    }
+
+    /// An operator on `i64` in as many bits as it needs.
+    fn on_positions(&mut self, operator: Operator, id: Id, held: Ty, args: &[Id]) -> Result<Value, EmitError> {
+        let ty = self.narrowing.computed(operator, id, args);
+        let mut x = vec![];
+        for &arg in args {
+            let named = self.named(arg)?;
+            x.push(if named.ty == Ty::I64 { self.resized(named.held, ty, named.value)? } else { named.value });
+        }
+        let value = self.on_ints(operator, ty, &x)?;
+        match held {
+            Ty::Bool => Ok(value),
+            held => self.resized(ty, held, value),
+        }
     }
 
     fn on_bools(&mut self, operator: Operator, x: &[Value]) -> Result<Value, EmitError> {
@@ -210,6 +228,16 @@ impl Code<'_, '_> {
 
     /// The divisor, or 1 where dividing by it is not defined: that gives what the table says, `x / 0 = x` and `x % 0 = 0`.
     fn divisor(&mut self, ty: Ty, x: &[Value]) -> Result<Value, EmitError> {
+        let nothing_special = match self.function.expressions[x[1]] {
+            Expression::Literal(Literal::U32(by)) => by != 0,
+            Expression::Literal(Literal::I32(by)) => by > 0,
+            Expression::Literal(Literal::I64(by)) => by > 0,
+            Expression::Literal(Literal::U64(by)) => by != 0,
+            _ => false,
+        };
+        if nothing_special {
+            return Ok(x[1]);
+        }
         let (zero, one) = (self.integer(ty, 0)?, self.integer(ty, 1)?);
         let mut bad = self.binary(Binary::Equal, x[1], zero);
         if ty.is_signed() && ty.bits() >= 32 {

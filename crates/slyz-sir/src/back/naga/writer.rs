@@ -1,6 +1,7 @@
 //! A module under construction, and the code of one function in it.
 
 use super::memory::Home;
+use super::narrow::Narrowing;
 use super::{EmitError, Target};
 use crate::code::{Body, Function, Id, Op, Type};
 use crate::kernel::{Kernel, Space};
@@ -34,6 +35,7 @@ pub(super) fn write(kernel: &Kernel, target: &Target) -> Result<(naga::Module, V
     build.declare_memories()?;
     build.declare_uniform(pieces);
     let mut code = Code::new(&mut build);
+    code.narrowing = Narrowing::of(kernel, if target.narrow { i32::MAX as u64 } else { i64::MAX as u64 });
     code.declare_locals()?;
     let first = code.build.extents.len();
     for (k, param) in kernel.body.params.iter().enumerate() {
@@ -58,7 +60,7 @@ pub(super) fn write(kernel: &Kernel, target: &Target) -> Result<(naga::Module, V
 }
 
 /// Every size that the code counts with and that is not a number already.
-fn extents(kernel: &Kernel) -> Vec<Size> {
+pub(super) fn extents(kernel: &Kernel) -> Vec<Size> {
     fn walk(body: &Body, found: &mut Vec<Size>) {
         for stmt in &body.stmts {
             if let Op::Extent(size) = &stmt.op {
@@ -174,8 +176,7 @@ impl Build<'_> {
             code.bind(param.id, param.ty.elem(), value);
         }
         code.statements(&function.body)?;
-        let results: Vec<(Ty, Value)> =
-            function.body.results.iter().map(|&id| code.get(id)).collect::<Result<_, _>>()?;
+        let results: Vec<(Ty, Value)> = code.all(&function.body.results)?;
         let tys: Vec<Ty> = results.iter().map(|r| r.0).collect();
         let ty = code.build.result_ty(&function.name, &tys)?;
         let value = match (&results[..], ty) {
@@ -220,13 +221,23 @@ impl Build<'_> {
     }
 }
 
+/// A value with its name's type, and the type that holds it: an `i64` may be in 32 bits.
+#[derive(Clone, Copy)]
+pub(super) struct Named {
+    pub(super) ty: Ty,
+    pub(super) held: Ty,
+    pub(super) value: Value,
+}
+
 /// The code of one function.
 pub(super) struct Code<'b, 'k> {
     pub(super) build: &'b mut Build<'k>,
     pub(super) function: naga::Function,
     /// Open blocks, the innermost last.
     blocks: Vec<Block>,
-    values: HashMap<Id, (Ty, Value)>,
+    values: HashMap<Id, Named>,
+    /// Of the entry point; other functions narrow nothing.
+    pub(super) narrowing: Narrowing,
     /// Arguments of the entry point.
     builtins: HashMap<BuiltIn, Value>,
     /// Memories of this thread.
@@ -240,6 +251,7 @@ impl<'b, 'k> Code<'b, 'k> {
             function: naga::Function::default(),
             blocks: vec![Block::new()],
             values: HashMap::new(),
+            narrowing: Narrowing::default(),
             builtins: HashMap::new(),
             locals: HashMap::new(),
         }
@@ -253,15 +265,26 @@ impl<'b, 'k> Code<'b, 'k> {
     // ---- names
 
     pub(super) fn bind(&mut self, id: Id, ty: Ty, value: Value) {
-        self.values.insert(id, (ty, value));
+        self.bind_named(id, Named { ty, held: ty, value });
     }
 
-    pub(super) fn get(&self, id: Id) -> Result<(Ty, Value), EmitError> {
+    pub(super) fn bind_named(&mut self, id: Id, named: Named) {
+        self.values.insert(id, named);
+    }
+
+    /// A value as it is held.
+    pub(super) fn named(&self, id: Id) -> Result<Named, EmitError> {
         let found = self.values.get(&id).copied();
         found.ok_or_else(|| self.build.form(&format!("%{} before it is bound", id.0)))
     }
 
-    pub(super) fn all(&self, ids: &[Id]) -> Result<Vec<(Ty, Value)>, EmitError> {
+    /// A value in its type.
+    pub(super) fn get(&mut self, id: Id) -> Result<(Ty, Value), EmitError> {
+        let Named { ty, held, value } = self.named(id)?;
+        Ok((ty, self.resized(held, ty, value)?))
+    }
+
+    pub(super) fn all(&mut self, ids: &[Id]) -> Result<Vec<(Ty, Value)>, EmitError> {
         ids.iter().map(|&id| self.get(id)).collect()
     }
 
@@ -413,19 +436,15 @@ impl<'b, 'k> Code<'b, 'k> {
         })
     }
 
-    /// The value of a size as `i64`.
-    pub(super) fn extent(&mut self, size: &Size) -> Result<Value, EmitError> {
+    /// The value of a size in `u32`, `i32` or `i64`.
+    pub(super) fn extent(&mut self, size: &Size, held: Ty) -> Result<Value, EmitError> {
         if let Some(n) = size.constant() {
-            return self.constant(Scalar::i64(n as i64));
+            return self.constant(Scalar::from_int(held, n.into()));
         }
         let number = self.extent_number(size)?;
-        Ok(if self.build.target.int64 {
-            let word = self.long_word(number);
-            self.bits(word, ScalarKind::Sint)
-        } else {
-            let word = self.word(number, 0);
-            self.bits(word, ScalarKind::Sint)
-        })
+        let scalar = self.build.scalar(held)?;
+        let word = if scalar.width == 8 { self.long_word(number) } else { self.word(number, 0) };
+        Ok(if scalar.kind == ScalarKind::Uint { word } else { self.bits(word, scalar.kind) })
     }
 
     /// The low 32 bits of a size: places in buffers need no more.

@@ -20,6 +20,8 @@ pub struct Machine {
     /// The most positions of any array. A call with larger ones must be refused, or run a plan for a larger bound. Sizes
     /// that are known at the call only are taken to be anything up to this.
     pub max_positions: u64,
+    /// The widest access of a thread that is as fast per byte as others; 0 where threads take one element each.
+    pub vector_bytes: u32,
 }
 
 impl Machine {
@@ -33,6 +35,7 @@ impl Machine {
             atomic_bits: 32,
             // Whole blocks of threads, the last one included, have 32-bit numbers.
             max_positions: (1 << 32) - (1 << 10),
+            vector_bytes: 0,
         }
     }
 
@@ -46,6 +49,7 @@ impl Machine {
             atomic_bits: 64,
             // More bytes than any of them has.
             max_positions: 1 << 39,
+            vector_bytes: 16,
         }
     }
 
@@ -58,6 +62,7 @@ impl Machine {
             max_blocks: [65_535; 3],
             atomic_bits: 32,
             max_positions: 1 << 32,
+            vector_bytes: 16,
         }
     }
 

@@ -1,6 +1,6 @@
 //! One kernel, or a few, per array operation of the top level, strung together in a plan.
 
-use super::threads::{at_most, ceil_div, each_position};
+use super::threads::{at_most, ceil_div};
 use super::{Expected, FEW_TURNS, Machine, SPILLING_BLOCKS, TURNS};
 use crate::code::{Body, Id, MemId, Monoid, Op, Place, Stmt, Type};
 use crate::graph::Graph;
@@ -85,23 +85,15 @@ impl<'g> Gpu<'g> {
     }
 
     fn tabulate(&mut self, stmt: &'g Stmt, shape: &'g [Size], body: &'g Body) {
+        if self.turned(stmt, shape, body) || self.product(stmt, shape, body) {
+            return;
+        }
         let gives_arrays = stmt.binds[0].ty.shape().len() > shape.len();
         let outputs = self.base.outputs(stmt);
         if gives_arrays || wants_block(body, body.params.last().map(|p| p.id)) {
             return self.rows(stmt, shape, body, outputs);
         }
-        let name = self.base.kernel_name("map");
-        let mut w = Writer::new(&self.base, name, Size::Const(1));
-        w.bind_globals(&stmt.op);
-        let homes: Vec<MemId> = outputs.into_iter().map(|(b, shape)| w.global(b, Access::Write, shape)).collect();
-        each_position(&mut w, &self.machine, shape, &mut |w, at| {
-            let values = w.run(body, at, Mode::Lane);
-            for (&memory, value) in homes.iter().zip(values) {
-                w.store(memory, at.to_vec(), value);
-            }
-        });
-        let kernel = w.finish();
-        self.base.launch(kernel);
+        self.map(stmt, shape, body, outputs);
     }
 
     /// A block per position.

@@ -1,4 +1,6 @@
-//! A thread per position of a shape: the grid, and how a thread finds its position.
+//! Threads for the positions of a shape: the grid, and how a thread finds what is its.
+//!
+//! A thread takes one position or, where several are wanted in flight, a few along one dimension of the grid.
 
 use super::Machine;
 use crate::code::{Id, Op, Place};
@@ -8,8 +10,47 @@ use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::Ty;
 
+/// What a thread takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Share {
+    /// One position.
+    One,
+    /// That many neighbours on the innermost axis, the first at a multiple of their number.
+    Neighbours(u64),
+    /// That many positions along a dimension of the grid, as far apart as threads go: neighbouring threads stay neighbours.
+    Apart(usize, u64),
+}
+
+/// Threads of a row that are kept together, so that rows start where memory's lines do.
+const LINE: u64 = 32;
+
+impl Share {
+    /// How many positions a thread takes along a dimension.
+    fn along(self, dimension: usize) -> u64 {
+        match self {
+            Share::Neighbours(count) if dimension == 0 => count,
+            Share::Apart(own, count) if own == dimension => count,
+            Share::One | Share::Neighbours(_) | Share::Apart(..) => 1,
+        }
+    }
+
+    /// How many threads there are along a dimension.
+    fn threads(self, dimension: usize, extent: &Size) -> Size {
+        match (self, self.along(dimension)) {
+            (Share::Apart(0, _), count @ 2..) => ceil_div(extent, LINE * count) * Size::Const(LINE),
+            (Share::One | Share::Neighbours(_) | Share::Apart(..), count) => ceil_div(extent, count),
+        }
+    }
+
+    /// Does the share tell by itself that there is nothing for a thread?
+    fn guards(self, dimension: usize) -> bool {
+        matches!(self, Share::Neighbours(_)) && dimension == 0
+    }
+}
+
 /// One dimension of a grid.
 struct Dimension {
+    /// Threads that have something to do.
     extent: Size,
     threads: u32,
     blocks: Size,
@@ -20,13 +61,15 @@ struct Dimension {
 }
 
 impl Dimension {
-    fn new(machine: &Machine, number: usize, extent: Size, threads: u32) -> Dimension {
+    /// `each` is how many positions a thread takes along the dimension.
+    fn new(machine: &Machine, number: usize, extent: Size, threads: u32, each: u64) -> Dimension {
         let per_block = u64::from(threads);
-        let most = machine.max_blocks[number].min(machine.max_positions / per_block).max(1);
+        let positions = machine.max_positions.div_ceil(each);
+        let most = machine.max_blocks[number].min(positions / per_block).max(1);
         let all = ceil_div(&extent, per_block);
         let (loops, guard) = match extent.constant() {
             Some(n) => (n.div_ceil(per_block) > most, !n.is_multiple_of(per_block)),
-            None => (machine.max_blocks[number].saturating_mul(per_block) < machine.max_positions, threads > 1),
+            None => (machine.max_blocks[number].saturating_mul(per_block) < positions, threads > 1),
         };
         let blocks = if loops { at_most(all, most) } else { all };
         Dimension { extent, threads, blocks, loops, guard: guard && !loops }
@@ -40,12 +83,25 @@ pub(super) fn each_position<'l, 'g>(
     shape: &[Size],
     write: &mut dyn FnMut(&mut Writer<'l, 'g>, &[Id]),
 ) {
+    each_share(w, machine, shape, Share::One, &mut |w, positions| write(w, &positions[0]));
+}
+
+/// The same with several positions a thread. `write` is given a whole share or, for what is left over, one position.
+pub(super) fn each_share<'l, 'g>(
+    w: &mut Writer<'l, 'g>,
+    machine: &Machine,
+    shape: &[Size],
+    share: Share,
+    write: &mut dyn FnMut(&mut Writer<'l, 'g>, &[Vec<Id>]),
+) {
     let kept = shape.len().min(3);
     let (outer, inner) = shape.split_at(shape.len() - kept + 1);
     // Innermost first: x, y, z.
     let extents: Vec<Size> = inner.iter().rev().cloned().chain([Size::product(outer)]).collect();
-    let block = block_of(machine, &extents);
-    let dims: Vec<Dimension> = (0..kept).map(|k| Dimension::new(machine, k, extents[k].clone(), block[k])).collect();
+    let threads: Vec<Size> = extents.iter().enumerate().map(|(k, extent)| share.threads(k, extent)).collect();
+    let block = block_of(machine, &threads);
+    let dimension = |k: usize| Dimension::new(machine, k, threads[k].clone(), block[k], share.along(k));
+    let dims: Vec<Dimension> = (0..kept).map(dimension).collect();
     w.kernel.block = block;
     for (blocks, dimension) in w.kernel.grid.iter_mut().zip(&dims) {
         *blocks = dimension.blocks.clone();
@@ -55,22 +111,63 @@ pub(super) fn each_position<'l, 'g>(
     for (k, dimension) in dims.iter().enumerate() {
         let place = w.push(Op::Place(Place::Global, k as u8), Ty::I64);
         at.push(place);
-        if dimension.guard {
+        if dimension.guard && !share.guards(k) {
             let extent = w.extent(&dimension.extent);
             let inside = w.push(Op::Apply(Operator::Lt, vec![place, extent]), Ty::Bool);
             let both = guard.map(|g| w.push(Op::Apply(Operator::And, vec![g, inside]), Ty::Bool));
             guard = Some(both.unwrap_or(inside));
         }
     }
-    let mut at_position = |w: &mut Writer<'l, 'g>, at: &[Id]| {
+    let position = |w: &mut Writer<'l, 'g>, at: &[Id]| -> Vec<Id> {
         let outermost = unflatten(w, at[kept - 1], outer);
-        let inner = at[..kept - 1].iter().rev().copied();
-        let position: Vec<Id> = outermost.into_iter().chain(inner).collect();
-        write(w, &position);
+        outermost.into_iter().chain(at[..kept - 1].iter().rev().copied()).collect()
+    };
+    let mut at_thread = |w: &mut Writer<'l, 'g>, at: &[Id]| {
+        let own = match share {
+            Share::One => {
+                let position = position(w, at);
+                return write(w, &[position]);
+            }
+            Share::Neighbours(_) => 0,
+            Share::Apart(own, _) => own,
+        };
+        let moved = |w: &mut Writer<'l, 'g>, to: Id| {
+            let mut at = at.to_vec();
+            at[own] = to;
+            position(w, &at)
+        };
+        let (count, extent) = (share.along(own), w.extent(&extents[own]));
+        let (first, step) = match share {
+            Share::Neighbours(_) => (w.scaled(at[own], count), w.number(1)),
+            Share::One | Share::Apart(..) => (at[own], w.extent(&threads[own])),
+        };
+        let mut places = vec![first];
+        for k in 1..count {
+            let skipped = w.scaled(step, k);
+            places.push(w.index(Operator::Add, first, skipped));
+        }
+        let all = |w: &mut Writer<'l, 'g>, write: &mut dyn FnMut(&mut Writer<'l, 'g>, &[Vec<Id>])| {
+            let positions: Vec<Vec<Id>> = places.iter().map(|&place| moved(w, place)).collect();
+            write(w, &positions);
+        };
+        if (threads[own].clone() * Size::Const(count)).constant().is_some_and(|n| Some(n) == extents[own].constant()) {
+            return all(w, write);
+        }
+        let whole = w.push(Op::Apply(Operator::Lt, vec![places[places.len() - 1], extent]), Ty::Bool);
+        w.either(whole, &mut |w, whole| {
+            if whole {
+                return all(w, write);
+            }
+            w.for_steps(first, extent, step, (vec![], &[]), |w, place, _| {
+                let position = moved(w, place);
+                write(w, &[position]);
+                vec![]
+            });
+        });
     };
     match guard {
-        Some(guard) => w.when(guard, |w| nest(w, &dims, &mut at, &mut at_position)),
-        None => nest(w, &dims, &mut at, &mut at_position),
+        Some(guard) => w.when(guard, |w| nest(w, &dims, &mut at, &mut at_thread)),
+        None => nest(w, &dims, &mut at, &mut at_thread),
     }
 }
 

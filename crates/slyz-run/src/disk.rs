@@ -1,4 +1,5 @@
-//! Shared objects kept on disk, by content hash, between processes.
+//! What devices keep on disk between processes: shared objects of the CPU by content hash, a pipeline cache and
+//! measurements for each adapter.
 //!
 //! An entry is a magic number, the hash of key and payload, and the payload. It is read into memory, checked there,
 //! and loaded from there, so nothing can be swapped between check and load. Entries appear by renaming finished
@@ -7,7 +8,9 @@
 //!
 //! Nothing here fails a call. Trouble is told once, and the call goes on without the cache.
 
+use crate::pool::mebibytes;
 use crate::{Error, hash, warn};
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -20,17 +23,59 @@ const UNFINISHED: &str = ".unfinished-";
 /// Unfinished files of this age were left by a process that died.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
-/// A folder of shared objects.
+/// The default bound of the folder.
+const CACHE_BYTES: u64 = 512 << 20;
+
+/// Where devices keep things on disk, and how much.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CacheConfig {
+    /// The folder; `None` for nowhere.
+    pub folder: Option<PathBuf>,
+    /// How many bytes.
+    pub bytes: u64,
+}
+
+impl CacheConfig {
+    /// The settings of the environment.
+    ///
+    /// | variable | meaning | without it |
+    /// |---|---|---|
+    /// | `SLYZ_CACHE_DIR` | folder of the disk cache; `off` for none | `slyz` in `XDG_CACHE_HOME` or in `~/.cache` |
+    /// | `SLYZ_CACHE_MB` | bound of the disk cache in MiB | 512 |
+    pub fn from_env() -> CacheConfig {
+        CacheConfig::from_vars(&|name| std::env::var_os(name))
+    }
+
+    /// The same, with another environment. Empty variables count as unset.
+    pub fn from_vars(vars: &dyn Fn(&str) -> Option<OsString>) -> CacheConfig {
+        let var = |name: &str| vars(name).filter(|value| !value.is_empty());
+        // The XDG rules: a relative path there is not valid.
+        let folder = |name: &str| var(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let folder = match var("SLYZ_CACHE_DIR") {
+            Some(value) if value == "off" => None,
+            Some(value) => Some(PathBuf::from(value)),
+            None => folder("XDG_CACHE_HOME")
+                .or_else(|| folder("HOME").map(|home| home.join(".cache")))
+                .map(|caches| caches.join("slyz")),
+        };
+        let megabytes = var("SLYZ_CACHE_MB").and_then(|value| value.into_string().ok());
+        CacheConfig { folder, bytes: mebibytes("SLYZ_CACHE_MB", megabytes, CACHE_BYTES) }
+    }
+
+    /// The cache, where there is one.
+    pub(crate) fn open(self) -> Option<DiskCache> {
+        let limit = self.bytes;
+        self.folder.filter(|_| limit > 0).map(|folder| DiskCache { folder, limit })
+    }
+}
+
+/// A folder of entries.
 pub(crate) struct DiskCache {
     folder: PathBuf,
     limit: u64,
 }
 
 impl DiskCache {
-    pub(crate) fn new(folder: PathBuf, limit: u64) -> DiskCache {
-        DiskCache { folder, limit }
-    }
-
     /// The payload kept for the key, if it is whole. A damaged entry is deleted.
     pub(crate) fn load(&self, key: &[u8; 32]) -> Option<Vec<u8>> {
         if !self.folder.exists() || !self.trusted() {
@@ -187,4 +232,31 @@ fn open_own(path: &Path) -> Option<File> {
 fn own_uid() -> u32 {
     // SAFETY: `geteuid` has no arguments, no failures and no effects.
     unsafe { libc::geteuid() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(vars: &[(&str, &str)]) -> CacheConfig {
+        CacheConfig::from_vars(&|name| vars.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into()))
+    }
+
+    #[test]
+    fn folders() {
+        let path = |text: &str| Some(PathBuf::from(text));
+        assert_eq!(config(&[]).folder, None);
+        assert_eq!(config(&[("HOME", "/h")]).folder, path("/h/.cache/slyz"));
+        assert_eq!(config(&[("HOME", "/h"), ("XDG_CACHE_HOME", "/x")]).folder, path("/x/slyz"));
+        assert_eq!(config(&[("HOME", "/h"), ("XDG_CACHE_HOME", "x")]).folder, path("/h/.cache/slyz"));
+        assert_eq!(config(&[("HOME", "/h"), ("SLYZ_CACHE_DIR", "/s")]).folder, path("/s"));
+        assert_eq!(config(&[("HOME", "/h"), ("SLYZ_CACHE_DIR", "off")]).folder, None);
+    }
+
+    #[test]
+    fn bounds() {
+        assert_eq!(config(&[]).bytes, 512 << 20);
+        assert_eq!(config(&[("SLYZ_CACHE_MB", "2")]).bytes, 2 << 20);
+        assert!(config(&[("HOME", "/h"), ("SLYZ_CACHE_MB", "0")]).open().is_none());
+    }
 }

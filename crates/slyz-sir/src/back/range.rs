@@ -1,7 +1,7 @@
 //! How large positions get: which of a kernel's `i64`s fit 32 bits.
 //!
-//! SIR counts in `i64`; GPUs are happier, and listings shorter, with `uint` and `int`. A position gets the narrowest of
-//! `uint`, `int`, `long` that holds everything it can be. What this knows: constants, extents, places of threads,
+//! SIR counts in `i64`; GPUs are happier, and listings shorter, with `u32` and `i32`. A position gets the narrowest of
+//! `u32`, `i32`, `i64` that holds everything it can be. What this knows: constants, extents, places of threads,
 //! counters of loops, and arithmetic on them. What it does not: data, states of loops, and what conditions imply.
 
 use crate::code::{Body, Id, Op, Place, Type};
@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 /// Everything between two numbers, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Range {
+pub(crate) struct Range {
     pub lo: i128,
     pub hi: i128,
 }
@@ -44,7 +44,7 @@ impl Range {
     }
 
     /// The range itself, unless it is past 64 bits: the value has wrapped around then.
-    fn or_full(self) -> Range {
+    pub fn or_full(self) -> Range {
         if self.within(Range::FULL) { self } else { Range::FULL }
     }
 
@@ -55,7 +55,7 @@ impl Range {
 }
 
 /// The exact range of an operator's result, before it wraps around.
-pub(super) fn exact(operator: Operator, args: &[Range]) -> Option<Range> {
+pub(crate) fn exact(operator: Operator, args: &[Range]) -> Option<Range> {
     Some(match (operator, args) {
         (Operator::Add, [a, b]) => Range::new(a.lo + b.lo, a.hi + b.hi),
         (Operator::Sub, [a, b]) => Range::new(a.lo - b.hi, a.hi - b.lo),
@@ -69,8 +69,12 @@ pub(super) fn exact(operator: Operator, args: &[Range]) -> Option<Range> {
         (Operator::Max, [a, b]) => Range::new(a.lo.max(b.lo), a.hi.max(b.hi)),
         (Operator::Clamp, [x, low, high]) => Range::new(x.lo.max(low.lo).min(high.lo), x.hi.max(low.hi).min(high.hi)),
         // By zero it is the dividend, by anything else it is no further from zero.
-        (Operator::Div, [a, b]) if a.lo >= 0 && b.lo > 0 => Range::new(a.lo / b.hi, a.hi / b.lo),
+        (Operator::Div, [a, b]) if b.lo > 0 => a.corners(*b, |a, b| a / b),
         (Operator::Div, [a, b]) if a.lo >= 0 && b.lo >= 0 => Range::new(0, a.hi),
+        // Between two multiples of a number remainders only grow.
+        (Operator::Rem, [a, b]) if a.lo >= 0 && b.lo > 0 && b.lo == b.hi && a.lo / b.lo == a.hi / b.lo => {
+            Range::new(a.lo % b.lo, a.hi % b.lo)
+        }
         (Operator::Rem, [a, b]) if a.lo >= 0 && b.lo >= 0 => Range::new(0, a.hi.min((b.hi - 1).max(0))),
         (Operator::Rem, [_, b]) => {
             let most = (b.lo.abs().max(b.hi.abs()) - 1).max(0);
@@ -87,6 +91,15 @@ pub(super) fn exact(operator: Operator, args: &[Range]) -> Option<Range> {
         }
         _ => return None,
     })
+}
+
+/// What sizes of a call are known not to exceed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Most {
+    /// Positions of an axis.
+    pub axis: u64,
+    /// The value of any size that the code mentions, products of axes included.
+    pub extent: u64,
 }
 
 /// What a size can be where every axis has at most `most` positions.
@@ -110,11 +123,11 @@ pub(super) fn of_size(size: &Size, most: u64) -> Range {
     }
 }
 
-/// The range of every `i64` of a kernel that has one. `threads` is how many threads there are, `most` the largest axis.
+/// The range of every `i64` of a kernel that has one. `threads` is how many threads there are.
 pub(super) fn of_kernel(
     kernel: &Kernel,
     threads: &[Size; 3],
-    most: u64,
+    most: Most,
     types: &HashMap<Id, Ty>,
 ) -> HashMap<Id, Range> {
     let mut analysis = Analysis { kernel, threads, most, types, ranges: HashMap::new() };
@@ -128,7 +141,7 @@ pub(super) fn of_kernel(
 struct Analysis<'k> {
     kernel: &'k Kernel,
     threads: &'k [Size; 3],
-    most: u64,
+    most: Most,
     types: &'k HashMap<Id, Ty>,
     ranges: HashMap<Id, Range>,
 }
@@ -182,7 +195,7 @@ impl Analysis<'_> {
     fn op(&self, op: &Op) -> Option<Range> {
         Some(match op {
             Op::Const(value) if value.ty == Ty::I64 => Range::new(value.as_int(), value.as_int()),
-            Op::Extent(size) => of_size(size, self.most),
+            Op::Extent(size) => self.extent(size),
             Op::Apply(operator, args) => {
                 let args: Vec<Range> = args.iter().map(|&a| self.get(a)).collect();
                 exact(*operator, &args)?.or_full()
@@ -196,8 +209,13 @@ impl Analysis<'_> {
         })
     }
 
+    fn extent(&self, size: &Size) -> Range {
+        let range = of_size(size, self.most.axis);
+        if size.constant().is_some() { range } else { Range::new(range.lo, range.hi.min(self.most.extent.into())) }
+    }
+
     fn place(&self, place: Place, d: usize) -> Range {
-        let below = |size: &Size| Range::new(0, (of_size(size, self.most).hi - 1).clamp(0, u32::MAX as i128));
+        let below = |size: &Size| Range::new(0, (of_size(size, self.most.axis).hi - 1).clamp(0, u32::MAX as i128));
         let block = self.kernel.block.get(d).copied().unwrap_or(1) as i128;
         match place {
             Place::Global => below(&self.threads[d.min(2)]),
@@ -205,7 +223,7 @@ impl Analysis<'_> {
             Place::Block => below(&self.kernel.grid[d.min(2)]),
             Place::BlockDim => Range::new(block, block),
             Place::GridDim => {
-                Range::new(0, of_size(&self.kernel.grid[d.min(2)], self.most).hi.clamp(0, u32::MAX as i128))
+                Range::new(0, of_size(&self.kernel.grid[d.min(2)], self.most.axis).hi.clamp(0, u32::MAX as i128))
             }
             Place::Lane => Range::new(0, 63),
             Place::SubgroupSize => Range::new(1, 64),

@@ -1,0 +1,217 @@
+//! What is measured on a GPU: ours as a user writes it, and the same by hand.
+
+use super::hand::Launch;
+use super::{Job, Ours};
+use crate::jobs::black_scholes::black_scholes;
+use slyz::prelude::*;
+use slyz::{Device, Error, compile_on};
+use std::sync::Arc;
+
+axis!(N, M, K);
+
+/// The most blocks of a launch by hand.
+const BLOCKS: u64 = 32_768;
+
+macro_rules! wgsl {
+    ($name:literal) => {
+        include_str!(concat!("../../kernels/wgsl/", $name, ".wgsl"))
+    };
+}
+
+fn blocks(threads: u64) -> [u32; 3] {
+    [threads.div_ceil(256).clamp(1, BLOCKS) as u32, 1, 1]
+}
+
+fn stride(source: &'static str, entry: &'static str, n: u64, per_thread: u64, arrays: usize) -> Launch {
+    let grid = blocks(n / per_thread);
+    Launch { source, entry, constants: vec![("N", n as f64)], buffers: (0..arrays).collect(), grid }
+}
+
+/// Ours with arguments that stay on the GPU.
+macro_rules! ours {
+    ($f:expr, |$call:ident, $x:ident| $body:expr) => {
+        Box::new(|device: &Arc<dyn Device>, $x: &[Tensor<f32>]| {
+            let $call = compile_on(device, $f)?;
+            let $x = $x.to_vec();
+            Ok(Ours {
+                launches: $call.explain().details().launches().count(),
+                run: Box::new(move || Ok($body?.into_dyn())),
+            })
+        })
+    };
+}
+
+/// All jobs with about `n` elements, and products of matrices with `side` rows.
+pub fn all(n: u64, side: u64) -> Vec<Job> {
+    let root = n.isqrt() / 64 * 64;
+    let tall = n / 16;
+    let unit = (0.0, 1.0);
+    let mut jobs = vec![
+        Job {
+            title: format!("saxpy, {n}"),
+            inputs: vec![(vec![n], unit), (vec![n], unit)],
+            output: n,
+            flops: 0,
+            hand: vec![
+                ("plain", vec![stride(wgsl!("saxpy"), "plain", n, 1, 3)]),
+                ("by four", vec![stride(wgsl!("saxpy4"), "four", n, 4, 3)]),
+            ],
+            ours: ours!(|x: Arr<f32, N>, y: Arr<f32, N>| x * 2.5 + y, |f, x| f
+                .call(&x[0].rename::<N>()?, &x[1].rename::<N>()?)),
+        },
+        sum(n),
+        row_sums(root, root, true),
+        column_sums(root, root),
+        Job {
+            title: format!("Black-Scholes, {n}"),
+            inputs: vec![(vec![n], (10.0, 100.0)), (vec![n], (10.0, 100.0)), (vec![n], (0.2, 2.0))],
+            output: n,
+            flops: 0,
+            hand: vec![("plain", vec![stride(wgsl!("black_scholes"), "prices", n, 1, 4)])],
+            ours: ours!(black_scholes, |f, x| f.call(&x[0].rename()?, &x[1].rename()?, &x[2].rename()?)),
+        },
+        Job {
+            title: format!("transpose, {root} × {root}"),
+            inputs: vec![(vec![root, root], unit)],
+            output: root * root,
+            flops: 0,
+            hand: vec![(
+                "tiles",
+                vec![Launch {
+                    source: wgsl!("transpose"),
+                    entry: "tiles",
+                    constants: vec![("ROWS", root as f64), ("COLUMNS", root as f64)],
+                    buffers: vec![0, 1],
+                    grid: [root.div_ceil(32) as u32, root.div_ceil(32) as u32, 1],
+                }],
+            )],
+            ours: ours!(|x: Arr<f32, (N, M)>| x.transpose(), |f, x| f.call(&x[0].rename::<(N, M)>()?)),
+        },
+        Job {
+            title: format!("softmax of rows, {root} × {root}"),
+            inputs: vec![(vec![root, root], unit)],
+            output: root * root,
+            flops: 0,
+            hand: vec![],
+            ours: ours!(softmax, |f, x| f.call(&x[0].rename()?)),
+        },
+        Job {
+            title: format!("matmul, {side}"),
+            inputs: vec![(vec![side, side], unit), (vec![side, side], unit)],
+            output: side * side,
+            flops: 2 * side * side * side,
+            hand: vec![(
+                "tiles",
+                vec![Launch {
+                    source: wgsl!("matmul"),
+                    entry: "tiles",
+                    constants: vec![("N", side as f64)],
+                    buffers: vec![0, 1, 2],
+                    grid: [side as u32 / 64, side as u32 / 64, 1],
+                }],
+            )],
+            ours: ours!(matmul, |f, x| f.call(&x[0].rename()?, &x[1].rename()?)),
+        },
+    ];
+    for (rows, columns) in [(16, tall), (tall, 16)] {
+        jobs.push(row_sums(rows, columns, false));
+        jobs.push(column_sums(rows, columns));
+    }
+    jobs
+}
+
+fn matmul(a: Arr<f32, (N, K)>, b: Arr<f32, (K, M)>) -> Arr<f32, (N, M)> {
+    tabulate(|(i, j)| slyz::sum(|k| a.at((i, k)) * b.at((k, j))))
+}
+
+fn softmax(x: Arr<f32, (N, M)>) -> Arr<f32, (N, M)> {
+    stack(|r| {
+        let w = x.row(r);
+        let e = (w - w.max()).exp();
+        e / e.sum()
+    })
+}
+
+fn sum(n: u64) -> Job {
+    let grid = blocks(n / 16);
+    let parts = stride(wgsl!("sum"), "parts", n, 16, 0);
+    let all = Launch {
+        source: wgsl!("sum_parts"),
+        entry: "all",
+        constants: vec![("N", grid[0].into())],
+        buffers: vec![2, 1],
+        grid: [1, 1, 1],
+    };
+    Job {
+        title: format!("sum, {n}"),
+        inputs: vec![(vec![n], (0.0, 1.0))],
+        output: 1,
+        flops: 0,
+        hand: vec![("two launches", vec![Launch { buffers: vec![0, 2], grid, ..parts }, all])],
+        ours: ours!(|x: Arr<f32, N>| x.sum(), |f, x| f.call(&x[0].rename::<N>()?)),
+    }
+}
+
+fn row_sums(rows: u64, columns: u64, by_hand: bool) -> Job {
+    let launch = Launch {
+        source: wgsl!("row_sums"),
+        entry: "rows",
+        constants: vec![("ROWS", rows as f64), ("COLUMNS", columns as f64)],
+        buffers: vec![0, 1],
+        grid: [rows as u32, 1, 1],
+    };
+    Job {
+        title: format!("row sums, {rows} × {columns}"),
+        inputs: vec![(vec![rows, columns], (0.0, 1.0))],
+        output: rows,
+        flops: 0,
+        hand: if by_hand { vec![("block a row", vec![launch])] } else { vec![] },
+        ours: ours!(|x: Arr<f32, (N, M)>| x.sum_axis::<1>(), |f, x| f.call(&x[0].rename::<(N, M)>()?)),
+    }
+}
+
+fn column_sums(rows: u64, columns: u64) -> Job {
+    let chunk = (rows / 128).max(64);
+    let chunks = rows.div_ceil(chunk);
+    let launch = |rows: u64, chunk: u64, buffers: Vec<usize>| Launch {
+        source: wgsl!("column_sums"),
+        entry: "chunks",
+        constants: vec![("ROWS", rows as f64), ("COLUMNS", columns as f64), ("CHUNK", chunk as f64)],
+        buffers,
+        grid: [columns.div_ceil(256) as u32, rows.div_ceil(chunk) as u32, 1],
+    };
+    let by_hand = columns >= 256 && chunks > 1;
+    Job {
+        title: format!("column sums, {rows} × {columns}"),
+        inputs: vec![(vec![rows, columns], (0.0, 1.0))],
+        output: columns,
+        flops: 0,
+        hand: if by_hand {
+            vec![("chunks", vec![launch(rows, chunk, vec![0, 2]), launch(chunks, chunks, vec![2, 1])])]
+        } else {
+            vec![]
+        },
+        ours: ours!(|x: Arr<f32, (N, M)>| x.sum_axis::<0>(), |f, x| f.call(&x[0].rename::<(N, M)>()?)),
+    }
+}
+
+/// A copy by hand.
+pub fn copy(n: u64) -> Launch {
+    stride(wgsl!("copy"), "four", n, 4, 2)
+}
+
+/// A call on 16 elements, and what it costs to launch as much by hand.
+pub fn small() -> (Job, Launch) {
+    let job = Job {
+        title: "a call on 16 elements".into(),
+        inputs: vec![(vec![16], (0.0, 1.0))],
+        output: 16,
+        flops: 0,
+        hand: vec![],
+        ours: ours!(|x: Arr<f32, N>| x * 2.5, |f, x| f.call(&x[0].rename::<N>()?)),
+    };
+    (job, stride(wgsl!("saxpy"), "plain", 16, 1, 3))
+}
+
+/// The type of what makes ours.
+pub type Make = dyn Fn(&Arc<dyn Device>, &[Tensor<f32>]) -> Result<Ours, Error>;

@@ -1,0 +1,184 @@
+//! Which `i64`s of a kernel are computed in 32 bits.
+//!
+//! There are two reasons to. What a number can be fits (`range.rs`): places of threads, counters, extents where the target says
+//! that arrays are small. Or nobody asks for more than the low word: a sum of products that is an index into memory, where the
+//! higher words never matter, since products, sums and differences carry only upwards.
+//!
+//! What it does not do: narrow states of loops, parameters, or data.
+
+use crate::back::range::{self, Most, Range};
+use crate::code::{Body, Id, Op, Type, Var};
+use crate::kernel::Kernel;
+use crate::ops::{Operator, Signature};
+use crate::size::Size;
+use crate::types::Ty;
+use std::collections::{HashMap, HashSet};
+
+/// The register types of a kernel's `i64`s.
+#[derive(Default)]
+pub(super) struct Narrowing {
+    ranges: HashMap<Id, Range>,
+    types: HashMap<Id, Ty>,
+    /// Names whose higher words somebody asks for.
+    full: HashSet<Id>,
+}
+
+impl Narrowing {
+    /// For the body of a kernel. `most` is what sizes do not exceed.
+    pub(super) fn of(kernel: &Kernel, most: u64) -> Narrowing {
+        let mut uses = Uses::default();
+        uses.vars(&kernel.body.params);
+        uses.body(&kernel.body);
+        let threads = [0, 1, 2].map(|k| {
+            let block = Size::Const(kernel.block[k].into());
+            Size::Mul(kernel.grid[k].clone().into(), block.into())
+        });
+        let ranges = range::of_kernel(kernel, &threads, Most { axis: most, extent: most }, &uses.types);
+        let full = uses.full();
+        Narrowing { ranges, types: uses.types, full }
+    }
+
+    /// What a name of type `i64` is held in: `u32`, `i32` or `i64`.
+    pub(super) fn held(&self, id: Id, op: &Op) -> Ty {
+        match self.ranges.get(&id).map_or(Ty::I64, |range| range.ty()) {
+            Ty::I64 if self.is_low(id) && self.keeps_low(op) => Ty::U32,
+            ty => ty,
+        }
+    }
+
+    /// What an operator on `i64` is computed in.
+    pub(super) fn computed(&self, operator: Operator, id: Id, args: &[Id]) -> Ty {
+        if self.is_low(id) && self.is_closed(operator, args) {
+            return Ty::U32;
+        }
+        let values = if operator.row().signature == Signature::Select { &args[1..] } else { args };
+        let ranges: Vec<Range> = values.iter().map(|&arg| self.range(arg)).collect();
+        let operands = ranges.iter().copied().reduce(Range::union).unwrap_or(Range::FULL);
+        let all = match operator.row().signature {
+            Signature::Test | Signature::Select => operands,
+            _ => range::exact(operator, &ranges).map_or(Range::FULL, |exact| exact.union(operands)),
+        };
+        // Amounts of shifts count modulo the width.
+        let shifts = matches!(operator, Operator::Shl | Operator::Shr);
+        if shifts && !ranges[1].within(Range::new(0, 31)) { Ty::I64 } else { all.ty() }
+    }
+
+    /// What the bounds of a loop are compared in.
+    pub(super) fn counted(&self, bounds: &[Id; 3]) -> Ty {
+        bounds.iter().map(|&id| self.range(id)).reduce(Range::union).unwrap_or(Range::FULL).ty()
+    }
+
+    fn range(&self, id: Id) -> Range {
+        let by_type = || self.types.get(&id).filter(|ty| !ty.is_float()).map_or(Range::FULL, |&ty| Range::of(ty));
+        self.ranges.get(&id).copied().unwrap_or_else(by_type)
+    }
+
+    fn is_low(&self, id: Id) -> bool {
+        self.types.get(&id) == Some(&Ty::I64) && !self.full.contains(&id)
+    }
+
+    /// Does the low word of the result depend on low words of the operands only?
+    fn is_closed(&self, operator: Operator, args: &[Id]) -> bool {
+        match operator {
+            Operator::Shl => self.range(args[1]).within(Range::new(0, 31)),
+            operator => is_closed(operator),
+        }
+    }
+
+    fn keeps_low(&self, op: &Op) -> bool {
+        match op {
+            Op::Apply(operator, args) => self.is_closed(*operator, args),
+            Op::Cast(_, arg) => self.types.get(arg).is_some_and(|ty| !ty.is_float()),
+            Op::If { .. } => true,
+            _ => false,
+        }
+    }
+}
+
+fn is_closed(operator: Operator) -> bool {
+    matches!(
+        operator,
+        Operator::Add
+            | Operator::Sub
+            | Operator::Mul
+            | Operator::Fma
+            | Operator::Neg
+            | Operator::And
+            | Operator::Or
+            | Operator::Xor
+            | Operator::Not
+            | Operator::Select
+    )
+}
+
+/// Who uses what for what.
+#[derive(Default)]
+struct Uses {
+    types: HashMap<Id, Ty>,
+    /// Used whole.
+    whole: Vec<Id>,
+    /// Used as far as the first name is.
+    through: Vec<(Id, Id)>,
+}
+
+impl Uses {
+    fn vars(&mut self, vars: &[Var]) {
+        for var in vars {
+            if let Type::Scalar(ty) = var.ty {
+                self.types.insert(var.id, ty);
+            }
+        }
+    }
+
+    fn body(&mut self, body: &Body) {
+        for stmt in &body.stmts {
+            self.vars(&stmt.binds);
+            match &stmt.op {
+                Op::Apply(operator, args) if is_closed(*operator) => {
+                    self.through.extend(stmt.binds.iter().flat_map(|bind| args.iter().map(|&arg| (bind.id, arg))));
+                }
+                Op::Apply(Operator::Shl, args) => {
+                    self.through.extend(stmt.binds.iter().map(|bind| (bind.id, args[0])));
+                    self.whole.push(args[1]);
+                }
+                Op::Cast(Ty::I64, arg) => self.through.extend(stmt.binds.iter().map(|bind| (bind.id, *arg))),
+                Op::Cast(to, _) if to.is_int() && to.bits() <= 32 => {}
+                Op::If { args, then, otherwise, .. } => {
+                    for side in [then, otherwise] {
+                        self.vars(&side.params);
+                        self.through.extend(side.params.iter().map(|p| p.id).zip(args.iter().copied()));
+                        self.through.extend(stmt.binds.iter().map(|b| b.id).zip(side.results.iter().copied()));
+                        self.body(side);
+                    }
+                }
+                // Of an index the low word is enough: no buffer has more elements than that counts.
+                Op::Load { .. } => {}
+                Op::Store { values, .. } => self.whole.extend(values),
+                Op::Atomic { args, .. } => self.whole.extend(args),
+                op => {
+                    op.each_operand(&mut |id| self.whole.push(id));
+                    for body in op.bodies() {
+                        self.vars(&body.params);
+                        self.whole.extend(&body.results);
+                        self.body(body);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Names that are used whole, directly or through others.
+    fn full(&self) -> HashSet<Id> {
+        let mut sources: HashMap<Id, Vec<Id>> = HashMap::new();
+        for &(user, used) in &self.through {
+            sources.entry(user).or_default().push(used);
+        }
+        let (mut full, mut left) = (HashSet::new(), self.whole.clone());
+        while let Some(id) = left.pop() {
+            if full.insert(id) {
+                left.extend(sources.get(&id).into_iter().flatten());
+            }
+        }
+        full
+    }
+}

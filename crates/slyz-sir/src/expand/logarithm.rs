@@ -1,0 +1,234 @@
+//! Logarithms and powers.
+// Coefficients and first words of constants are near the constants, and not all of them are the nearest number.
+#![allow(clippy::approx_constant)]
+
+use super::exponential::exp2_words;
+use super::sheet::E;
+use crate::ops::Operator;
+use crate::types::Ty;
+
+const INFINITY: f64 = f64::INFINITY;
+
+/// The bits of the number from which on mantissas of logarithms start: 2/3, and sqrt(1/2).
+fn start(x: E<'_>) -> i64 {
+    x.either(0x3f2a_aaab, 0x3fe6_a09e_667f_3bcd)
+}
+
+/// An integer of few bits as a float of its width.
+fn small_number(n: E<'_>) -> E<'_> {
+    n.cast(n.either(Ty::I16, Ty::I32)).cast(n.either(Ty::F32, Ty::F64))
+}
+
+/// `x` = 2^k (1 + f) with 1 + f in [start, 2 start), for `x` > 0: f and k.
+fn split_ln(x: E<'_>) -> (E<'_>, E<'_>) {
+    let layout = x.layout();
+    let (bits, less) = normal_bits(x);
+    let bits = bits - start(x);
+    let k = small_number((bits >> layout.mantissa) - less);
+    (((bits & layout.fraction) + start(x)).float() - 1.0, k)
+}
+
+/// The bits of `x` 2^k for a normal number, and k: 0, or for subnormal `x` whatever makes it normal.
+pub(super) fn normal_bits(x: E<'_>) -> (E<'_>, E<'_>) {
+    let (bits, layout) = (x.signed(), x.layout());
+    // As integers: a GPU may take subnormal numbers for zeros.
+    let shift = (bits | 1).op1(Operator::LeadingZeros) - layout.spare();
+    let tiny = bits.gt(0) & bits.lt(layout.normal());
+    // The leading bit moves into the exponent, which becomes 1.
+    (bits.replaced(tiny, bits << shift), shift.number(0).replaced(tiny, shift))
+}
+
+/// ln(1 + f) + `low`. `f64`: with s = f / (2 + f) it is f - f^2/2 + s (f^2/2 + P(s^2)).
+fn ln_near_1<'a>(f: E<'a>, low: Option<E<'a>>) -> E<'a> {
+    if f.ty() == Ty::F64 {
+        let (s, h) = (f / (f + 2.0), f * 0.5 * f);
+        let z = s * s;
+        let p = z.polynomial(&[
+            0.147_957_321_534_568_4,
+            0.153_140_758_737_971_34,
+            0.181_835_631_614_127_25,
+            0.222_221_986_000_032_85,
+            0.285_714_287_420_663_7,
+            0.399_999_999_994_165_36,
+            0.666_666_666_666_673_4,
+        ]);
+        let part = s * (h + p * z);
+        return f - (h - low.map_or(part, |low| part + low));
+    }
+    let p = f.polynomial(&[
+        -0.124_820_575,
+        0.140_621_66,
+        -0.122_743_62,
+        0.139_894_78,
+        -0.166_744_14,
+        0.200_114_4,
+        -0.249_999_2,
+        0.333_331_97,
+        -0.5,
+    ]);
+    let y = p.mla(f * f, f);
+    low.map_or(y, |low| y + low)
+}
+
+/// `k` ln 2 + ln(1 + `f`).
+fn ln_sum<'a>(k: E<'a>, f: E<'a>) -> E<'a> {
+    if f.ty() == Ty::F64 {
+        // The first word of ln 2 has few bits, so that its product with k is exact.
+        return k.mla(0.693_147_180_369_123_8, ln_near_1(f, Some(k * 1.908_214_929_270_587_7e-10)));
+    }
+    k.fma(0.693_147_2, ln_near_1(f, None))
+}
+
+/// The logarithm `y` of `x`, mended where `x` is 0, negative, infinite or NaN.
+fn ln_corners<'a>(x: E<'a>, y: E<'a>) -> E<'a> {
+    let bits = x.signed();
+    let y = y.replaced(bits.ge(x.layout().infinity), x);
+    let y = y.replaced(bits.lt(0), f64::NAN);
+    y.replaced(x.size().eq(0), -INFINITY).replaced(x.is_nan(), x)
+}
+
+pub(super) fn ln(x: E<'_>) -> E<'_> {
+    let (f, k) = split_ln(x);
+    ln_corners(x, ln_sum(k, f))
+}
+
+/// The product of `y` and a constant of two words, in two words.
+fn times_words<'a>(y: E<'a>, high: f64, low: f64) -> (E<'a>, E<'a>) {
+    let product = y * high;
+    (product, y.mla(low, y.fma(high, -product)))
+}
+
+pub(super) fn log2(x: E<'_>) -> E<'_> {
+    let (f, k) = split_ln(x);
+    if x.ty() == Ty::F64 {
+        let (h, low) = times_words(ln_near_1(f, None), 1.442_695_040_888_963_4, 2.035_527_374_093_103_3e-17);
+        let sum = k + h;
+        return ln_corners(x, sum + ((h - (sum - k)) + low));
+    }
+    let p = f.polynomial(&[
+        -0.176_283_5,
+        0.203_448_7,
+        -0.177_917_1,
+        0.201_720_7,
+        -0.240_500_38,
+        0.288_709_82,
+        -0.360_674_17,
+        0.480_896_3,
+        -0.721_347_5,
+        1.925_963e-8,
+    ]);
+    ln_corners(x, k + f.fma(1.442_695, f * p))
+}
+
+/// The logarithm of 2 has few bits in its first word, so that its product with k is exact.
+pub(super) fn log10(x: E<'_>) -> E<'_> {
+    let (f, k) = split_ln(x);
+    let y = ln_near_1(f, None);
+    if x.ty() == Ty::F64 {
+        let (h, low) = times_words(y, 0.434_294_481_903_251_8, 1.098_319_650_216_765e-17);
+        let high = k * 0.301_029_995_663_157;
+        let sum = high + h;
+        return ln_corners(x, sum + k.mla(8.241_712_586_023_572e-13, (h - (sum - high)) + low));
+    }
+    let low = y.mla(-1.010_305e-8, k * 4.605_039e-6);
+    let high = y.mla(0.434_294_5, low);
+    ln_corners(x, k.mla(0.301_025_4, high))
+}
+
+pub(super) fn ln_1p(x: E<'_>) -> E<'_> {
+    let layout = x.layout();
+    let u = x + 1.0;
+    let e = (u.signed() - start(x)) & !layout.fraction;
+    let s = (u.number(4.0).signed() - e).float() * 0.25; // 2^-k, exact for the largest k too
+    let f = x.fma(s, s - 1.0); // (1 + x) 2^-k - 1, rounded once
+    let y = ln_sum(small_number(e >> layout.mantissa), f);
+    let y = y.replaced(x.abs().lt(7.888_609_052_210_118e-31), x);
+    let y = y.replaced(x.signed().ge(layout.infinity), x);
+    let y = y.replaced(x.eq(-1.0), -INFINITY);
+    y.replaced(x.lt(-1.0), f64::NAN).replaced(x.is_nan(), x)
+}
+
+/// log2 `x` in two words, a quarter more than a mantissa of them right, for `x` > 0: ln(1 + f) = 2 atanh(s), s = f / (2 + f).
+fn log2_words(x: E<'_>) -> (E<'_>, E<'_>) {
+    let (f, k) = split_ln(x);
+    let d = f + 2.0;
+    let (dl, r) = (f - (d - 2.0), 1.0 / d);
+    let s = f * r;
+    let sl = r * (-s).fma(dl, (-s).fma(d, f));
+    let z = s * s;
+    let zl = s.fma(s, -z) + s * 2.0 * sl;
+    let q = z * z.polynomial(x.either(
+        &[0.119_364_515, 0.142_628_1, 0.200_001_96],
+        &[
+            0.059_910_154_706_254_57,
+            0.058_378_748_315_988_056,
+            0.066_681_329_471_821_58,
+            0.076_922_791_982_609_86,
+            0.090_909_094_221_923_45,
+            0.111_111_111_088_936_75,
+            0.142_857_142_857_219_23,
+            0.199_999_999_999_999_9,
+        ],
+    ));
+    let third = x.number(1.0 / 3.0);
+    let a = third + q;
+    let al = (third - a) + q + x.either(-9.934_108e-9, 1.850_371_707_708_594e-17);
+    let b = a * z;
+    let bl = a.fma(z, -b) + a.mla(zl, al * z);
+    let g = s.fma(b, s);
+    let gl = s.fma(b, s - g) + s.mla(bl, sl.mla(b, sl));
+    let (two, two_low) = x.either((2.885_39, 3.851_926e-8), (2.885_390_081_777_926_8, 4.071_054_748_186_206_6e-17)); // 2 log2 e
+    let h = g * two;
+    let hl = g.fma(two, -h) + g.mla(two_low, gl * two);
+    let y = k + h;
+    (y, (h - (y - k)) + hl)
+}
+
+/// `x`^(`y` + `low`) for `x` >= 0.
+fn pow_positive<'a>(x: E<'a>, y: E<'a>, low: Option<E<'a>>) -> E<'a> {
+    let (h, hl) = log2_words(x);
+    let e = y * h;
+    let more = y * hl;
+    let el = y.fma(h, -e) + low.map_or(more, |low| more + low * h);
+    let el = el.number(0.0).replaced(e.abs().lt(x.either(200.0, 2000.0)), el);
+    let r = exp2_words(e, el);
+    let (zero, infinity) = (x.number(0.0), x.number(INFINITY));
+    let r = r.replaced(x.signed().eq(0), zero.replaced(y.lt(0.0), INFINITY));
+    r.replaced(x.eq(INFINITY), infinity.replaced(y.lt(0.0), 0.0))
+}
+
+/// A number with the sign of `x` where a condition holds.
+fn signed_if<'a>(r: E<'a>, cond: E<'a>, x: E<'a>) -> E<'a> {
+    r.replaced(cond, r.with_sign_of(x))
+}
+
+pub(super) fn pow<'a>(x: E<'a>, y: E<'a>) -> E<'a> {
+    let (ax, ay) = (x.abs(), y.abs());
+    // Past it even the neighbours of 1 overflow.
+    let most = x.either(1_099_511_627_776.0, 1_180_591_620_717_411_303_424.0);
+    let near = y.replaced(ay.gt(most), y.number(most).with_sign_of(y));
+    let r = pow_positive(ax, near, None);
+    let (whole, half) = (y.op1(Operator::Trunc).eq(y), y * 0.5);
+    let odd = whole & half.op1(Operator::Trunc).ne(half);
+    let r = signed_if(r, odd, x);
+    let r = r.replaced(x.size().ne(0) & x.signed().lt(0) & !whole & ax.lt(INFINITY), f64::NAN);
+    let r = r.replaced(x.is_nan() | y.is_nan(), f64::NAN);
+    let one = x.eq(1.0) | y.size().eq(0) | (x.eq(-1.0) & ay.eq(INFINITY));
+    r.replaced(one, 1.0)
+}
+
+pub(super) fn powi<'a>(x: E<'a>, n: E<'a>) -> E<'a> {
+    let r = if x.ty() == Ty::F64 {
+        pow_positive(x.abs(), n.cast(Ty::F64), None)
+    } else {
+        // The exponent may need more bits than an `f32` has.
+        let high = n & -0x100;
+        let (y, low) = (high.cast(Ty::F32), (n - high).cast(Ty::F32));
+        let small = n.lt(0x80_0000) & n.gt(-0x80_0000);
+        let y = y.replaced(small, n.cast(Ty::F32));
+        pow_positive(x.abs(), y, Some(low.replaced(small, 0.0)))
+    };
+    let r = signed_if(r, (n & 1).ne(0), x);
+    let r = r.replaced(x.is_nan(), x);
+    r.replaced(n.eq(0) | x.eq(1.0), 1.0)
+}

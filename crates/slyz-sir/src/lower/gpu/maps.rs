@@ -1,0 +1,167 @@
+//! Element-wise work: one position a thread, or several, so that enough reads are under way at once.
+//!
+//! Where every array is read at the position itself, the axes are one long axis and a thread takes neighbours with
+//! accesses as wide as the machine likes them. Other short bodies take positions that are far apart, which leaves neighbouring
+//! threads at neighbouring elements. All positions of a share are computed before the first result is stored. Bodies with loops,
+//! and long ones, have enough to do with one position.
+
+use super::plan::Gpu;
+use super::threads::{Share, each_share};
+use crate::code::{Body, Id, MemId, Op, Stmt, Type};
+use crate::kernel::{Access, BufferId};
+use crate::lower::access::is_flat;
+use crate::lower::writer::{Mode, Writer};
+use crate::size::Size;
+use std::collections::{HashMap, HashSet};
+
+/// Positions of a thread that takes several.
+const SHARE: u64 = 4;
+/// The most statements of a body that is written several times.
+const SHORT: usize = 100;
+/// Positions from which on threads that take several leave no part of a machine idle.
+const MANY: u64 = 1 << 16;
+/// Positions along a dimension from which on most shares are whole ones.
+const LONG: u64 = 16 * SHARE;
+
+impl<'g> Gpu<'g> {
+    /// A tabulate whose body one thread runs.
+    pub(super) fn map(
+        &mut self,
+        stmt: &'g Stmt,
+        shape: &'g [Size],
+        body: &'g Body,
+        outputs: Vec<(BufferId, Vec<Size>)>,
+    ) {
+        let positions: Vec<Id> = body.params.iter().map(|p| p.id).collect();
+        let (share, flat) = self.share(shape, body, &positions);
+        let name = self.base.kernel_name("map");
+        let mut w = Writer::new(&self.base, name, Size::Const(1));
+        w.bind_globals(&stmt.op);
+        let homes: Vec<MemId> = outputs.into_iter().map(|(b, shape)| w.global(b, Access::Write, shape)).collect();
+        let line = [Size::product(shape)];
+        if flat {
+            w.flatten_memories(shape, &line[0]);
+        }
+        let arrays = if flat { read_at(body, &positions) } else { vec![] };
+        let bytes = self.machine.vector_bytes;
+        let shape = if flat { &line } else { shape };
+        each_share(&mut w, &self.machine, shape, share, &mut |w, places| {
+            let loaded: Vec<(Id, Vec<Id>)> = match share {
+                Share::Neighbours(count) if places.len() > 1 => {
+                    let load = |&array: &Id| (array, w.load_neighbours(array, places[0][0], count, bytes));
+                    arrays.iter().map(load).collect()
+                }
+                Share::Neighbours(_) | Share::Apart(..) | Share::One => vec![],
+            };
+            let mut values: Vec<Vec<Id>> = vec![vec![]; homes.len()];
+            for (k, at) in places.iter().enumerate() {
+                let args = if flat {
+                    let loaded: HashMap<Id, Id> = loaded.iter().map(|(array, ids)| (*array, ids[k])).collect();
+                    w.set_loaded(positions.clone(), at[0], loaded);
+                    // Positions on several axes are not used otherwise: any value will do.
+                    vec![at[0]; positions.len()]
+                } else {
+                    at.clone()
+                };
+                let results = w.run(body, &args, Mode::Lane);
+                values.iter_mut().zip(results).for_each(|(all, value)| all.push(value));
+            }
+            for (&memory, values) in homes.iter().zip(&values) {
+                match share {
+                    Share::Neighbours(_) if places.len() > 1 => w.store_neighbours(memory, places[0][0], values, bytes),
+                    Share::Neighbours(_) | Share::Apart(..) | Share::One => {
+                        places.iter().zip(values).for_each(|(at, &value)| w.store(memory, at.clone(), value));
+                    }
+                }
+            }
+        });
+        let kernel = w.finish();
+        self.base.launch(kernel);
+    }
+
+    /// What a thread takes, and whether the axes are one long one.
+    fn share(&self, shape: &[Size], body: &Body, positions: &[Id]) -> (Share, bool) {
+        if self.machine.vector_bytes == 0 || !self.is_short(body) {
+            return (Share::One, false);
+        }
+        let flat = match positions {
+            [position] => is_line(body, *position),
+            _ => {
+                let same = |array: Id| matches!(self.base.types.get(&array), Some(Type::Array(_, s)) if s == shape);
+                is_flat(body, positions, &same)
+            }
+        };
+        let all = self.expected.about(&Size::product(shape));
+        if flat && all.is_none_or(|n| n >= SHARE) {
+            return (Share::Neighbours(SHARE), true);
+        }
+        let extents = {
+            let (outer, inner) = shape.split_at(shape.len() - shape.len().min(3) + 1);
+            inner.iter().rev().cloned().chain([Size::product(outer)]).collect::<Vec<Size>>()
+        };
+        // The next rows of the same column, so that what all rows read is read once; else planes, else columns.
+        let long = |k: &usize| extents.get(*k).is_some_and(|n| self.expected.about(n).is_none_or(|n| n >= LONG));
+        match [1, 2, 0].into_iter().find(long).filter(|_| all.is_none_or(|n| n >= MANY)) {
+            Some(dimension) => (Share::Apart(dimension, SHARE), false),
+            None => (Share::One, false),
+        }
+    }
+
+    /// Is the code worth writing several times: few statements, no loops, no arrays of its own?
+    pub(super) fn is_short(&self, body: &Body) -> bool {
+        self.length(body).is_some_and(|n| n <= SHORT)
+    }
+
+    /// The number of statements, unless some of them may take long.
+    pub(super) fn length(&self, body: &Body) -> Option<usize> {
+        let mut count = body.stmts.len();
+        for stmt in &body.stmts {
+            match &stmt.op {
+                Op::If { then, otherwise, .. } => count += self.length(then)? + self.length(otherwise)?,
+                Op::Call(function, _) => {
+                    let inner = self.length(&self.base.graph.functions[function.0 as usize].body)?;
+                    // What stays a function in the kernel is not written again.
+                    count += if self.base.written_out(*function).is_some() { inner } else { 0 };
+                }
+                op if op.bodies().is_empty() => {}
+                _ => return None,
+            }
+        }
+        Some(count)
+    }
+}
+
+/// Is every read at the position itself, or at a place that is the same for all positions?
+fn is_line(body: &Body, position: Id) -> bool {
+    fn bound(body: &Body, names: &mut HashSet<Id>) {
+        names.extend(body.params.iter().map(|p| p.id));
+        for stmt in &body.stmts {
+            names.extend(stmt.binds.iter().map(|b| b.id));
+            stmt.op.bodies().into_iter().for_each(|b| bound(b, names));
+        }
+    }
+    fn holds(body: &Body, position: Id, names: &HashSet<Id>) -> bool {
+        body.stmts.iter().all(|stmt| match &stmt.op {
+            Op::At { index, .. } => index[..] == [position] || !index.iter().any(|i| names.contains(i)),
+            op => op.bodies().into_iter().all(|b| holds(b, position, names)),
+        })
+    }
+    let mut names = HashSet::new();
+    bound(body, &mut names);
+    holds(body, position, &names)
+}
+
+/// The arrays that are read at exactly these positions.
+pub(super) fn read_at(body: &Body, positions: &[Id]) -> Vec<Id> {
+    fn walk(body: &Body, positions: &[Id], found: &mut Vec<Id>) {
+        for stmt in &body.stmts {
+            match &stmt.op {
+                Op::At { array, index } if index[..] == *positions && !found.contains(array) => found.push(*array),
+                op => op.bodies().into_iter().for_each(|b| walk(b, positions, found)),
+            }
+        }
+    }
+    let mut found = vec![];
+    walk(body, positions, &mut found);
+    found
+}
