@@ -328,7 +328,9 @@ impl Call<'_, '_> {
                 rest = behind;
             }
             opened.queue.submit([encoder.finish()])
-        })?;
+        });
+        // What is kept might be what was refused.
+        let index = index.inspect_err(|_| opened.groups.clear())?;
         self.commands.clear();
         opened.pace.submitted(opened, index)
     }

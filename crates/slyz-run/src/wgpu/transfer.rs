@@ -147,7 +147,8 @@ pub(super) fn write(opened: &Opened, to: &wgpu::Buffer, bytes: &[u8], what: &dyn
             last[..rest.len()].copy_from_slice(rest);
             opened.queue.write_buffer(to, words.len() as u64, &last);
         }
-    })
+    })?;
+    opened.pace.written(opened, if words.len() < MUCH { words.len() as u64 } else { 4 })
 }
 
 fn write_pieces(opened: &Opened, to: &wgpu::Buffer, words: &[u8]) -> Result<(), Error> {
