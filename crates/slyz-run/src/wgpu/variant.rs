@@ -98,7 +98,7 @@ impl Geometry {
                     why: format!("{bytes} bytes, and a kernel of this GPU sees at most {limit}"),
                 });
             }
-            narrow &= count < WIDE;
+            narrow &= count < WIDE && sizes.shape(&memory.shape)?.iter().all(|&extent| extent < WIDE);
             // What is bound is the array: kernels take its length for theirs, and the buffer may be larger than a binding.
             let whole = &variant.plan.buffers[id.0 as usize];
             bound.push((sizes.extent(whole.ty, &whole.shape)?.1 as u64).max(16).next_multiple_of(16));
