@@ -2,6 +2,7 @@
 //!
 //! A device is made once per process and shared; both traits are used from many threads at a time.
 
+use crate::profile::host_bandwidth;
 use crate::{Argument, ArrayData, Buffer, Error, Interpreter, Output};
 use slyz_sir::graph::Graph;
 use slyz_sir::kernel::Plan;
@@ -42,6 +43,11 @@ pub trait Device: Send + Sync {
     fn synchronize(&self) -> Result<(), Error> {
         Ok(())
     }
+
+    /// Bytes that a copy in the device's memory reads and writes in a second, measured once: what a launch can hope for.
+    fn copy_bandwidth(&self) -> Result<f64, Error> {
+        host_bandwidth()
+    }
 }
 
 /// A compiled graph.
@@ -58,6 +64,11 @@ pub trait Executable: Send + Sync {
 
     /// The name of the device that runs it. It is `interpreter` where the `cpu` device found no compiler.
     fn device(&self) -> &str;
+
+    /// [`Device::copy_bandwidth`] of the device that runs it.
+    fn copy_bandwidth(&self) -> Result<f64, Error> {
+        host_bandwidth()
+    }
 }
 
 /// Every device of this machine, best first.

@@ -77,6 +77,8 @@ pub(super) struct Opened {
     pub(super) pace: Pace,
     pub(super) up: Staging,
     pub(super) down: Staging,
+    /// Bytes a second; see `Device::copy_bandwidth`.
+    pub(super) bandwidth: OnceLock<f64>,
     /// Kernels by structural hash, whatever graphs they come from.
     pub(super) pipelines: Memo<Built>,
     summary: AdapterSummary,
@@ -103,6 +105,7 @@ impl Opened {
             Features::SHADER_INT64
                 | Features::SHADER_F64
                 | Features::SHADER_INT64_ATOMIC_ALL_OPS
+                | Features::TIMESTAMP_QUERY
                 | Features::PASSTHROUGH_SHADERS
                 | Features::PIPELINE_CACHE
                 | Features::SUBGROUP
@@ -178,6 +181,7 @@ impl Opened {
             pace,
             up,
             down,
+            bandwidth: OnceLock::new(),
             pipelines,
             summary,
             lost,
@@ -191,6 +195,11 @@ impl Opened {
         let kind = if *software { ", in software" } else { "" };
         let types = if types.is_empty() { String::new() } else { format!(", {}", types.join(" ")) };
         format!("{name} ({backend}{kind}), arrays up to {} MiB, {threads} threads a block{types}", binding_bytes >> 20)
+    }
+
+    /// Does it run on the CPU?
+    pub(super) fn is_software(&self) -> bool {
+        self.summary.software
     }
 
     /// An error once the driver has given up.

@@ -8,11 +8,12 @@
 //! the device is described, and a machine without one gives a typed error then. A call gives commands to the GPU and comes
 //! back; its results stay there until somebody reads them.
 //!
-//! What it does not do: split arrays that are larger than a binding, or measure.
+//! What it does not do: split arrays that are larger than a binding.
 
 mod adapter;
 mod array;
 mod cache;
+mod clock;
 mod driver;
 mod groups;
 mod memory;
@@ -152,5 +153,9 @@ impl Device for Wgpu {
         let slot = self.adapter.lock().unwrap_or_else(PoisonError::into_inner).clone();
         // A GPU that nobody has opened has nothing to do.
         slot.map_or(Ok(()), |at_work| at_work.opened.synchronize())
+    }
+
+    fn copy_bandwidth(&self) -> Result<f64, Error> {
+        clock::copy_bandwidth(&self.at_work()?.opened)
     }
 }

@@ -3,12 +3,13 @@
 use super::Wgpu;
 use super::adapter::Opened;
 use super::array::GpuArray;
+use super::clock::{copy_bandwidth, measured};
 use super::groups::Key;
 use super::memory::{Lent, Role, take};
 use super::variant::{Calls, Geometry, Prepared, Variant, module};
 use crate::memo::Memo;
 use crate::signature::{Bound, Signature, Sizes};
-use crate::{Argument, ArrayData, Buffer, DeviceMemory, Error, Executable, Output, hash};
+use crate::{Argument, ArrayData, Buffer, DeviceMemory, Error, Executable, LaunchTime, Output, hash, profile};
 use slyz_sir::back::naga::{self, EmitError};
 use slyz_sir::code::{Body, Op};
 use slyz_sir::graph::Graph;
@@ -136,6 +137,10 @@ impl Executable for WgpuExecutable {
     fn device(&self) -> &str {
         Wgpu::NAME
     }
+
+    fn copy_bandwidth(&self) -> Result<f64, Error> {
+        copy_bandwidth(&self.opened)
+    }
 }
 
 /// One call in progress. All memory that it uses is held until its commands are submitted: a pool that had it before might
@@ -167,6 +172,8 @@ enum Slot {
 
 /// A launch with its memory.
 struct Command {
+    /// The step of the plan.
+    place: usize,
     launch: Arc<Geometry>,
     arrays: Vec<Arc<GpuArray>>,
     uniform: Arc<Lent>,
@@ -264,7 +271,7 @@ impl Call<'_, '_> {
         }
         if let Some(launch) = launch {
             let (uniform, scalars) = self.uniform(&launch, scalars)?;
-            self.commands.push(Command { launch, arrays, uniform, scalars });
+            self.commands.push(Command { place, launch, arrays, uniform, scalars });
         }
         Ok(())
     }
@@ -303,13 +310,16 @@ impl Call<'_, '_> {
         }
         let opened = &self.executable.opened;
         let commands = &self.commands;
+        if profile::listening() {
+            self.submit_measured()?;
+            self.commands.clear();
+            return Ok(());
+        }
         let index = opened.guarded(&"the launches of a call", 0, || {
             let mut encoder = opened.device.create_command_encoder(&Default::default());
             let mut rest = &commands[..];
             while let Some(first) = rest.first() {
-                for (from, place, bytes) in &first.scalars {
-                    encoder.copy_buffer_to_buffer(from.buffer(), 0, first.uniform.buffer(), *place, *bytes);
-                }
+                first.copy_scalars(&mut encoder);
                 // One pass for all launches up to the next copy.
                 let count = 1 + rest[1..].iter().take_while(|command| command.scalars.is_empty()).count();
                 let (run, behind) = rest.split_at(count);
@@ -318,9 +328,31 @@ impl Call<'_, '_> {
                 rest = behind;
             }
             opened.queue.submit([encoder.finish()])
-        })?;
+        });
+        // What is kept might be what was refused.
+        let index = index.inspect_err(|_| opened.groups.clear())?;
         self.commands.clear();
         opened.pace.submitted(opened, index)
+    }
+
+    /// Runs each command by itself, waits for it, and tells how long it took.
+    fn submit_measured(&self) -> Result<(), Error> {
+        let (opened, plan) = (&self.executable.opened, &self.prepared.variant.plan);
+        for command in &self.commands {
+            let (seconds, clock) = measured(opened, |encoder, timestamps| {
+                command.copy_scalars(encoder);
+                let label = None;
+                let mut pass =
+                    encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label, timestamp_writes: timestamps });
+                command.encode(opened, &mut pass);
+            })?;
+            if let Step::Launch { kernel, buffers, .. } = &plan.steps[command.place] {
+                let kernel = &plan.kernels[*kernel];
+                let (read, written) = profile::traffic(plan, kernel, buffers, self.sizes.values());
+                profile::tell(LaunchTime { kernel: kernel.name.clone(), seconds, clock, read, written });
+            }
+        }
+        Ok(())
     }
 
     fn output(&mut self, id: BufferId, shape: &[Size]) -> Result<Output, Error> {
@@ -362,6 +394,12 @@ fn uniform_buffer(opened: &Arc<Opened>, mut bytes: Vec<u8>, size: u64) -> Result
 }
 
 impl Command {
+    fn copy_scalars(&self, encoder: &mut wgpu::CommandEncoder) {
+        for (from, place, bytes) in &self.scalars {
+            encoder.copy_buffer_to_buffer(from.buffer(), 0, self.uniform.buffer(), *place, *bytes);
+        }
+    }
+
     fn encode(&self, opened: &Opened, pass: &mut wgpu::ComputePass) {
         let Geometry { built, grid: [x, y, z], bound, .. } = &*self.launch;
         let pipeline = &built.pipeline;

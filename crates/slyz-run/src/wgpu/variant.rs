@@ -37,6 +37,8 @@ pub(super) struct Variant {
     pub(super) plan: Plan,
     /// By kernel.
     extents: Vec<Vec<Size>>,
+    /// Structural, by kernel.
+    hashes: Vec<[u8; 32]>,
 }
 
 impl Variant {
@@ -44,7 +46,8 @@ impl Variant {
         let plan = lower_for(graph, machine, expected);
         verify::plan(&plan).map_err(|error| Error::Plan { name: graph.name.clone(), why: error.to_string() })?;
         let extents = plan.kernels.iter().map(extents).collect();
-        Ok(Variant { plan, extents })
+        let hashes = plan.kernels.iter().map(hash::of).collect();
+        Ok(Variant { plan, extents, hashes })
     }
 }
 
@@ -55,9 +58,9 @@ pub(super) fn module(opened: &Opened, kernel: &Kernel, narrow: bool) -> Result<n
     Ok(naga::emit(kernel, &target)?)
 }
 
-fn built(opened: &Opened, kernel: &Kernel, narrow: bool) -> Result<Arc<Built>, Error> {
+fn built(opened: &Opened, kernel: &Kernel, hash: &[u8; 32], narrow: bool) -> Result<Arc<Built>, Error> {
     static NUMBERS: AtomicU64 = AtomicU64::new(0);
-    opened.pipelines.get(hash::of(&(kernel, narrow)), || {
+    opened.pipelines.get(hash::of(&(hash, narrow)), || {
         let pipeline = pipeline(opened, kernel, module(opened, kernel, narrow)?)?;
         Ok(Arc::new(Built { number: NUMBERS.fetch_add(1, Ordering::Relaxed), pipeline }))
     })
@@ -95,7 +98,7 @@ impl Geometry {
                     why: format!("{bytes} bytes, and a kernel of this GPU sees at most {limit}"),
                 });
             }
-            narrow &= count < WIDE;
+            narrow &= count < WIDE && sizes.shape(&memory.shape)?.iter().all(|&extent| extent < WIDE);
             // What is bound is the array: kernels take its length for theirs, and the buffer may be larger than a binding.
             let whole = &variant.plan.buffers[id.0 as usize];
             bound.push((sizes.extent(whole.ty, &whole.shape)?.1 as u64).max(16).next_multiple_of(16));
@@ -116,7 +119,7 @@ impl Geometry {
                 });
             }
         };
-        let built = built(opened, kernel, narrow)?;
+        let built = built(opened, kernel, &variant.hashes[index], narrow)?;
         let mut words = vec![];
         for size in &built.pipeline.extents {
             let value = sizes.eval(size)?;
