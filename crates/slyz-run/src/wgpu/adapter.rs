@@ -65,6 +65,8 @@ pub(super) struct Opened {
     pub(super) device: wgpu::Device,
     pub(super) queue: wgpu::Queue,
     pub(super) limits: Limits,
+    /// What a kernel sees of an array at once.
+    pub(super) window_bytes: u64,
     pub(super) target: Target,
     pub(super) machine: Machine,
     pub(super) memory: Memory,
@@ -149,6 +151,7 @@ impl Opened {
             vector_bytes: 16,
         };
         let memory = Memory::new(&limits);
+        let window_bytes = limits.max_storage_buffer_binding_size;
         let cache = PipelineCache::open(&device, &adapter.get_info(), CacheConfig::from_env());
         let (groups, pace, pipelines) = (Groups::default(), Pace::default(), Memo::new(KEPT_PIPELINES));
         let summary = summary(adapter);
@@ -157,6 +160,7 @@ impl Opened {
             device,
             queue,
             limits,
+            window_bytes,
             target,
             machine,
             memory,
