@@ -2,6 +2,7 @@
 
 use super::AdapterSummary;
 use super::cache::PipelineCache;
+use super::driver;
 use super::groups::Groups;
 use super::memory::Memory;
 use super::pace::Pace;
@@ -139,7 +140,7 @@ impl Opened {
             fused: false,
             reassociates: !passthrough,
             narrow: !int64,
-            floats: if passthrough { super::floats::controls(adapter) } else { Default::default() },
+            floats: if passthrough { driver::controls(adapter) } else { Default::default() },
         };
         let machine = Machine {
             max_threads: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
@@ -150,7 +151,7 @@ impl Opened {
             max_positions: if int64 { 1 << 39 } else { 1 << 30 },
             vector_bytes: 16,
         };
-        let memory = Memory::new(&limits);
+        let memory = Memory::new(&limits, driver::memory_bytes(adapter));
         let window_bytes = limits.max_storage_buffer_binding_size;
         let cache = PipelineCache::open(&device, &adapter.get_info(), CacheConfig::from_env());
         let (groups, pace, pipelines) = (Groups::default(), Pace::default(), Memo::new(KEPT_PIPELINES));

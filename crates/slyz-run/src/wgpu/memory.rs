@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wgpu::{BufferUsages, Limits};
 
-/// The default bound of what is kept.
+/// The default bound of what is kept, where nobody knows how much there is; else it is half of that.
 const KEPT_BYTES: u64 = 512 << 20;
 
 /// What a buffer is for.
@@ -89,10 +89,10 @@ impl Drop for Lent {
 }
 
 impl Memory {
-    pub(super) fn new(limits: &Limits) -> Memory {
+    pub(super) fn new(limits: &Limits, bytes: Option<u64>) -> Memory {
         let megabytes = std::env::var("SLYZ_GPU_POOL_MB").ok();
         Memory {
-            limit: mebibytes("SLYZ_GPU_POOL_MB", megabytes, KEPT_BYTES),
+            limit: mebibytes("SLYZ_GPU_POOL_MB", megabytes, bytes.map_or(KEPT_BYTES, |all| all / 2)),
             largest: limits.max_buffer_size,
             most: AtomicU64::new(u64::MAX),
             state: Mutex::default(),

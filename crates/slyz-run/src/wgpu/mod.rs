@@ -13,7 +13,7 @@
 mod adapter;
 mod array;
 mod cache;
-mod floats;
+mod driver;
 mod groups;
 mod memory;
 mod once;
