@@ -181,7 +181,10 @@ impl Opened {
         let AdapterSummary { name, backend, software, binding_bytes, threads, types } = &self.summary;
         let kind = if *software { ", in software" } else { "" };
         let types = if types.is_empty() { String::new() } else { format!(", {}", types.join(" ")) };
-        format!("{name} ({backend}{kind}), arrays up to {} MiB, {threads} threads a block{types}", binding_bytes >> 20)
+        format!(
+            "{name} ({backend}{kind}), {} MiB of an array at once, {threads} threads a block{types}",
+            binding_bytes >> 20
+        )
     }
 
     /// An error once the driver has given up.

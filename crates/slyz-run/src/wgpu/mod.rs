@@ -44,7 +44,7 @@ pub struct AdapterSummary {
     pub backend: String,
     /// It runs on the CPU (lavapipe, SwiftShader, WARP).
     pub software: bool,
-    /// The largest array that a kernel can see.
+    /// What a kernel can see of an array at once. Calls with larger arrays run in pieces.
     pub binding_bytes: u64,
     /// Threads of a block.
     pub threads: u32,

@@ -64,7 +64,7 @@ impl WgpuExecutable {
         let expected = Expected::of(sizes.values());
         let large = window::is_large(&self.opened, &self.usual.plan, sizes);
         self.variants.get(hash::of(&(&expected, large)), || {
-            let machine = if large { window::machine(&self.machine) } else { self.machine };
+            let machine = if large { self.machine.in_pieces() } else { self.machine };
             let variant = Variant::new(&self.graph, &machine, &expected)?;
             Ok(if variant.plan == self.usual.plan { self.usual.clone() } else { Arc::new(variant) })
         })

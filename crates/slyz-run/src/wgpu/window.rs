@@ -9,7 +9,7 @@ use crate::Error;
 use crate::kernels::bound_memories;
 use crate::signature::Sizes;
 use slyz_sir::kernel::Plan;
-use slyz_sir::lower::gpu::{Limits, Machine, Scattered};
+use slyz_sir::lower::gpu::{Limits, Scattered};
 
 /// The limits of one launch.
 fn limits(opened: &Opened) -> Limits {
@@ -24,11 +24,6 @@ fn limits(opened: &Opened) -> Limits {
 pub(super) fn is_large(opened: &Opened, plan: &Plan, sizes: &Sizes) -> bool {
     let large = |bytes: usize| bytes as u64 > opened.window_bytes;
     plan.buffers.iter().any(|buffer| sizes.extent(buffer.ty, &buffer.shape).is_ok_and(|(_, bytes)| large(bytes)))
-}
-
-/// The machine that plans for large calls are made for.
-pub(super) fn machine(machine: &Machine) -> Machine {
-    Machine { max_blocks: [i64::MAX as u64; 3], ..*machine }
 }
 
 /// The launch of a kernel in pieces.
