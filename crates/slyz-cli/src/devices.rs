@@ -39,7 +39,7 @@ fn adapters(out: &mut dyn Write) -> anyhow::Result<()> {
         let (name, backend, threads) = (&adapter.name, &adapter.backend, adapter.threads);
         writeln!(
             out,
-            "{title:<8}  {name} ({backend}{kind}), arrays up to {bound}, {threads} threads a block, {types}"
+            "{title:<8}  {name} ({backend}{kind}), {bound} of an array at once, {threads} threads a block, {types}"
         )?;
     }
     writeln!(

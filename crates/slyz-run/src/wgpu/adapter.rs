@@ -67,6 +67,8 @@ pub(super) struct Opened {
     pub(super) device: wgpu::Device,
     pub(super) queue: wgpu::Queue,
     pub(super) limits: Limits,
+    /// What a kernel sees of an array at once.
+    pub(super) window_bytes: u64,
     pub(super) target: Target,
     pub(super) machine: Machine,
     pub(super) memory: Memory,
@@ -164,6 +166,7 @@ impl Opened {
             vector_bytes: 16,
         };
         let memory = Memory::new(&limits, driver::memory_bytes(adapter));
+        let window_bytes = limits.max_storage_buffer_binding_size;
         let cache = PipelineCache::open(&device, &adapter.get_info(), CacheConfig::from_env());
         let (groups, pace, pipelines) = (Groups::default(), Pace::default(), Memo::new(KEPT_PIPELINES));
         let summary = summary(adapter);
@@ -172,6 +175,7 @@ impl Opened {
             device,
             queue,
             limits,
+            window_bytes,
             target,
             machine,
             memory,
@@ -194,7 +198,10 @@ impl Opened {
         let AdapterSummary { name, backend, software, binding_bytes, threads, types } = &self.summary;
         let kind = if *software { ", in software" } else { "" };
         let types = if types.is_empty() { String::new() } else { format!(", {}", types.join(" ")) };
-        format!("{name} ({backend}{kind}), arrays up to {} MiB, {threads} threads a block{types}", binding_bytes >> 20)
+        format!(
+            "{name} ({backend}{kind}), {} MiB of an array at once, {threads} threads a block{types}",
+            binding_bytes >> 20
+        )
     }
 
     /// Does it run on the CPU?

@@ -220,7 +220,10 @@ impl<'g> Gpu<'g> {
                 continue;
             }
             let spread = spread::run(kernel, &self.machine.resources());
-            let fewer = Items::new(count, &self.machine, SPILLING_BLOCKS).loops && most > SPILLING_BLOCKS;
+            // Launches in pieces pay for memory rather than loop.
+            let fewer = Items::new(count, &self.machine, SPILLING_BLOCKS).loops
+                && most > SPILLING_BLOCKS
+                && !self.machine.cuts_launches();
             if threads > 1 && spread.shared_bytes > self.machine.shared_bytes {
                 threads /= 2;
             } else if fewer && !spread.spilled.is_empty() {
