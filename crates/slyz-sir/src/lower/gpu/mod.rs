@@ -5,7 +5,8 @@
 //! | tabulate | 256 threads: 256, 32 × 8, or what fits the shape | one position; the innermost axis is x, then y, the others together z |
 //! | tabulate with a short body, on machines that like wide accesses | 256 threads | four neighbours by wide accesses or, where reads are not at the position itself, four positions that are far apart |
 //! | tabulate whose folds read along their own axis, or whose elements are arrays | one position | every 256th turn of the fold, or element of the inner array |
-//! | fold, whole | 16,384 elements; then one block over the partial results | every 256th element |
+//! | fold, whole, or along axes inside of a tabulate, on those machines | what `folds` chooses for about these sizes, perhaps in two launches | several elements at a time, every so-many-th |
+//! | fold, whole, on other machines or where the order counts | 16,384 elements; then one block over the partial results | every 256th element, or neighbours |
 //! | scan, filter | 16,384 elements of a line; before that, what comes before each chunk | a run of neighbouring elements |
 //! | scatter by an operator on integers that has an atomic | 256 positions | one position |
 //! | other scatters | one, of one thread | everything, in order |
@@ -18,6 +19,7 @@
 //! What it does not do: fuse (the `fuse` pass has done that), or tile through shared memory.
 
 mod expected;
+mod folds;
 mod lines;
 mod machine;
 mod maps;
