@@ -130,7 +130,7 @@ pub use slyz_macros::Naperian;
 /// ```
 pub use slyz_macros::function;
 pub use slyz_run::{Device, WriteError};
-pub use slyz_sir::back::harness::{File, ProgramError, Target};
+pub use slyz_sir::back::harness::{Contents, File, ProgramError, Target};
 pub use stencil::Border;
 pub use tensor::{Dyn, Tensor, TensorShape};
 pub use trace::{Handle, Leaf, Ty};
