@@ -195,6 +195,11 @@ fn column_sums(rows: u64, columns: u64) -> Job {
     }
 }
 
+/// A copy by hand.
+pub fn copy(n: u64) -> Launch {
+    stride(wgsl!("copy"), "four", n, 4, 2)
+}
+
 /// A call on 16 elements, and what it costs to launch as much by hand.
 pub fn small() -> (Job, Launch) {
     let job = Job {

@@ -50,7 +50,7 @@ pub fn page(gpu: &Gpu, wishes: &Wishes, copy_rate: f64, rows: &[Row], small: &[T
     let _ = writeln!(
         page,
         "Medians in milliseconds, the fastest run in brackets. Arguments and results stay on the device; calls are started \
-        one behind the other and waited for together. The device copies {:.1} GB/s (bytes read and written, same run). \
+        one behind the other and waited for together. The device copies {:.1} GB/s (bytes read and written, same run, by the faster of the driver's copy and a kernel). \
         \"Of copy\" is the rate at which ours moves the bytes that must be moved, over that; \"by hand\" is the best \
         kernel in `bench/kernels/wgsl`, compiled by wgpu without run-time checks, and its time over ours.\n",
         copy_rate / 1e9

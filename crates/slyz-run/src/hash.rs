@@ -17,8 +17,13 @@ use std::hash::{Hash, Hasher};
 /// assert_ne!(slyz_run::hash::structural(&a), slyz_run::hash::structural(&b));
 /// ```
 pub fn structural(graph: &Graph) -> [u8; 32] {
+    of(graph)
+}
+
+/// The same for anything that says what it is made of.
+pub(crate) fn of(value: &impl Hash) -> [u8; 32] {
     let mut feed = Feed(Sha256::new());
-    graph.hash(&mut feed);
+    value.hash(&mut feed);
     feed.0.finalize().into()
 }
 

@@ -27,6 +27,8 @@ mod files;
 pub mod hash;
 mod interpreter;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
+mod kernels;
+#[cfg(any(feature = "cpu", feature = "wgpu"))]
 mod memo;
 mod pool;
 mod signature;

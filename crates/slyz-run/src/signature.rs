@@ -24,6 +24,7 @@ pub(crate) struct Signature {
 #[derive(Clone, Copy)]
 pub(crate) enum Bound<'a> {
     Scalar(Scalar),
+    /// An array, or a scalar that the device has.
     Array(ArrayData<'a>),
 }
 
@@ -122,6 +123,11 @@ fn bind<'a>(
         (Type::Array(..), Argument::Scalar(_)) => Err(ArgumentProblem::NotArray(expected).into()),
         (Type::Scalar(_), Argument::Array { ty, shape, data }) if shape.is_empty() => {
             same_type(expected, *ty)?;
+            // A device takes words from where they are. Of less than a word it has no copy.
+            if matches!(data, ArrayData::Buffer(buffer) if expected.bytes() >= 4 && resident(buffer)) {
+                check_len(expected, shape, data.len())?;
+                return Ok(Bound::Array(*data));
+            }
             let bytes = data.bytes().map_err(Mismatch::Other)?;
             check_len(expected, shape, bytes.len())?;
             check_bools(expected, bytes)?;

@@ -6,9 +6,8 @@
 
 use crate::Error;
 use crate::signature::Signature;
-use slyz_sir::code::{Body, Op, Type};
+use slyz_sir::code::Type;
 use slyz_sir::kernel::{Kernel, Memory, Plan, Space};
-use slyz_sir::size::Size;
 use slyz_sir::verify;
 
 /// Checks a plan against its rules and against the graph it was made from.
@@ -25,32 +24,7 @@ pub(super) fn check(plan: &Plan, signature: &Signature) -> Result<(), Error> {
     Ok(())
 }
 
-/// The memories that a launch binds, in order.
-pub(super) fn bound_memories(kernel: &Kernel) -> impl Iterator<Item = &Memory> {
-    kernel.memories.iter().filter(|memory| match memory.space {
-        Space::Global(_) | Space::Constant => true,
-        Space::Shared | Space::Scratch | Space::Local => false,
-    })
-}
-
 /// The scratch memories of a kernel, in order.
 pub(super) fn scratch_memories(kernel: &Kernel) -> impl Iterator<Item = &Memory> {
     kernel.memories.iter().filter(|memory| memory.space == Space::Scratch)
-}
-
-/// Every extent that the code of a kernel counts with, apart from the shapes of its memories.
-pub(super) fn extents(kernel: &Kernel) -> Vec<Size> {
-    fn walk(body: &Body, found: &mut Vec<Size>) {
-        for stmt in &body.stmts {
-            if let Op::Extent(size) = &stmt.op {
-                found.push(size.clone());
-            }
-            stmt.op.bodies().into_iter().for_each(|body| walk(body, found));
-        }
-    }
-    let mut found = kernel.grid.to_vec();
-    kernel.functions.iter().map(|function| &function.body).chain([&kernel.body]).for_each(|b| walk(b, &mut found));
-    found.sort();
-    found.dedup();
-    found
 }

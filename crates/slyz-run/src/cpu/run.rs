@@ -2,11 +2,12 @@
 //!
 //! Buffers are allocated where they are first used, since their shapes may hang on a count.
 
-use super::check::{bound_memories, check, extents, scratch_memories};
+use super::check::{check, scratch_memories};
 use super::launch::{self, Launch};
 use super::library::Library;
 use super::toolchain::Toolchain;
 use super::{Backend, Cpu, cost};
+use crate::kernels::{bound_memories, extents};
 use crate::signature::{Bound, Signature, Sizes, elements};
 use crate::{Argument, ArrayData, Block, Buffer, Error, Executable, Output, Pool};
 use slyz_sir::graph::Graph;

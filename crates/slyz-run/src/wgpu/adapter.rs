@@ -2,13 +2,24 @@
 
 use super::AdapterSummary;
 use super::cache::PipelineCache;
+use super::driver;
+use super::groups::Groups;
 use super::memory::Memory;
+use super::pace::Pace;
+use super::transfer::Staging;
+use super::variant::Built;
 use super::wait::wait;
+use crate::memo::Memo;
 use crate::{CacheConfig, Error, warn};
 use slyz_sir::back::naga::Target;
 use slyz_sir::lower::gpu::Machine;
+use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 use wgpu::{Adapter, DeviceType, ErrorFilter, Features, Limits};
+
+/// Kernels that are kept when nobody uses them.
+const KEPT_PIPELINES: usize = 1024;
 
 /// Every adapter that can run kernels, best first.
 pub(super) fn all() -> Vec<Adapter> {
@@ -18,6 +29,8 @@ pub(super) fn all() -> Vec<Adapter> {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     // Validation layers are for people who debug wgpu.
     descriptor.flags = wgpu::InstanceFlags::empty();
+    // Drivers that promise memory which they do not have end the program when it is used.
+    descriptor.memory_budget_thresholds.for_resource_creation = Some(95);
     let instance = wgpu::Instance::new(descriptor);
     let mut all = wait(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
     all.retain(|a| a.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS));
@@ -63,6 +76,12 @@ pub(super) struct Opened {
     /// SPIR-V reaches the driver as it is.
     pub(super) passthrough: bool,
     pub(super) cache: Option<PipelineCache>,
+    pub(super) groups: Groups,
+    pub(super) pace: Pace,
+    pub(super) up: Staging,
+    pub(super) down: Staging,
+    /// Kernels by structural hash, whatever graphs they come from.
+    pub(super) pipelines: Memo<Built>,
     summary: AdapterSummary,
     lost: Arc<OnceLock<String>>,
 }
@@ -123,7 +142,7 @@ impl Opened {
             fused: false,
             reassociates: !passthrough,
             narrow: !int64,
-            floats: if passthrough { super::floats::controls(adapter) } else { Default::default() },
+            floats: if passthrough { driver::controls(adapter) } else { Default::default() },
         };
         let machine = Machine {
             max_threads: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
@@ -134,8 +153,11 @@ impl Opened {
             max_positions: if int64 { 1 << 39 } else { 1 << 30 },
             vector_bytes: 16,
         };
-        let memory = Memory::new(&limits);
+        let memory = Memory::new(&limits, driver::memory_bytes(adapter));
         let cache = PipelineCache::open(&device, &adapter.get_info(), CacheConfig::from_env());
+        let (groups, pace, pipelines) = (Groups::default(), Pace::default(), Memo::new(KEPT_PIPELINES));
+        let summary = summary(adapter);
+        let (up, down) = (Staging::up(), Staging::down());
         Ok(Opened {
             device,
             queue,
@@ -145,7 +167,12 @@ impl Opened {
             memory,
             passthrough,
             cache,
-            summary: summary(adapter),
+            groups,
+            pace,
+            up,
+            down,
+            pipelines,
+            summary,
             lost,
         })
     }
@@ -167,14 +194,41 @@ impl Opened {
 
     /// Waits for all work that was submitted.
     pub(super) fn synchronize(&self) -> Result<(), Error> {
+        self.poll(wgpu::PollType::wait_indefinitely())
+    }
+
+    /// Waits for a submission and all before it.
+    pub(super) fn wait_for(&self, index: wgpu::SubmissionIndex) -> Result<(), Error> {
+        self.poll(wgpu::PollType::Wait { submission_index: Some(index), timeout: None })
+    }
+
+    /// Has callbacks called whose time has come.
+    pub(super) fn look(&self) -> Result<(), Error> {
+        self.poll(wgpu::PollType::Poll)
+    }
+
+    fn poll(&self, poll: wgpu::PollType) -> Result<(), Error> {
         self.alive()?;
-        let wait = || self.device.poll(wgpu::PollType::wait_indefinitely());
-        let failed = |error: wgpu::PollError| Error::Driver { what: "to wait".into(), why: error.to_string() };
-        self.guarded("to wait for its work", 0, wait)?.map(|_| ()).map_err(failed)
+        // Where waiting finds the GPU lost, wgpu panics.
+        let polled = std::panic::catch_unwind(AssertUnwindSafe(|| self.device.poll(poll)));
+        if polled.is_err() {
+            let _ = self.lost.set("it went away while it was waited for".to_string());
+        }
+        self.alive()?;
+        match polled {
+            Ok(Err(error)) => Err(Error::Driver { what: "to wait for it".into(), why: error.to_string() }),
+            Ok(Ok(_)) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Takes the GPU away, as a driver might.
+    pub(super) fn lose(&self) {
+        let _ = self.lost.set("a test took it away".to_string());
+        self.device.destroy();
     }
 
     /// Does something that the driver may refuse. Errors are those of this thread.
-    pub(super) fn guarded<T>(&self, what: &str, bytes: u64, act: impl FnOnce() -> T) -> Result<T, Error> {
+    pub(super) fn guarded<T>(&self, what: &dyn fmt::Display, bytes: u64, act: impl FnOnce() -> T) -> Result<T, Error> {
         let scopes = [ErrorFilter::OutOfMemory, ErrorFilter::Validation, ErrorFilter::Internal]
             .map(|filter| self.device.push_error_scope(filter));
         let value = act();

@@ -5,6 +5,7 @@ use super::adapter::Opened;
 use super::memory::{Lent, Role, take};
 use super::transfer::{read, write};
 use crate::{ArrayData, Buffer, DeviceMemory, Error};
+use std::fmt;
 use std::sync::Arc;
 
 /// Memory of a GPU that is written once: by an upload, or by the kernels of one call.
@@ -17,12 +18,12 @@ pub(super) struct GpuArray {
 
 impl GpuArray {
     /// Memory for an array, with anything in it.
-    pub(super) fn new(opened: &Arc<Opened>, bytes: u64, what: &str) -> Result<GpuArray, Error> {
+    pub(super) fn new(opened: &Arc<Opened>, bytes: u64, what: &dyn fmt::Display) -> Result<GpuArray, Error> {
         Ok(GpuArray { lent: take(opened, Role::Array, bytes, what)? })
     }
 
     /// Memory with a copy of the host's bytes.
-    pub(super) fn upload(opened: &Arc<Opened>, bytes: &[u8], what: &str) -> Result<GpuArray, Error> {
+    pub(super) fn upload(opened: &Arc<Opened>, bytes: &[u8], what: &dyn fmt::Display) -> Result<GpuArray, Error> {
         let array = GpuArray::new(opened, bytes.len() as u64, what)?;
         write(opened, array.buffer(), bytes, what)?;
         Ok(array)
@@ -35,6 +36,10 @@ impl GpuArray {
 
     pub(super) fn buffer(&self) -> &wgpu::Buffer {
         self.lent.buffer()
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        self.lent.number()
     }
 }
 
@@ -54,7 +59,7 @@ pub(super) fn resident(opened: &Arc<Opened>, data: ArrayData) -> Result<Buffer, 
     match data {
         ArrayData::Buffer(buffer) if GpuArray::of(buffer, opened).is_some() => Ok(buffer.clone()),
         data => {
-            let array = GpuArray::upload(opened, data.bytes()?, "an array on the GPU")?;
+            let array = GpuArray::upload(opened, data.bytes()?, &"an array on the GPU")?;
             Ok(Buffer::on_device(Arc::new(array), data.len()))
         }
     }

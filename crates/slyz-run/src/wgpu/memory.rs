@@ -1,13 +1,15 @@
 //! Memory of the GPU: buffers that are used again, up to a bound on what is kept.
 
 use super::adapter::Opened;
-use crate::Error;
 use crate::pool::mebibytes;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use crate::{Error, PoolStats};
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wgpu::{BufferUsages, Limits};
 
-/// The default bound of what is kept.
+/// The default bound of what is kept, where nobody knows how much there is; else it is half of that.
 const KEPT_BYTES: u64 = 512 << 20;
 
 /// What a buffer is for.
@@ -35,25 +37,41 @@ impl Role {
 pub(super) struct Memory {
     limit: u64,
     largest: u64,
-    kept: Mutex<Kept>,
+    /// What the driver is taken to have.
+    most: AtomicU64,
+    state: Mutex<State>,
 }
 
 #[derive(Default)]
-struct Kept {
-    bytes: u64,
-    buffers: HashMap<(Role, u64), Vec<wgpu::Buffer>>,
+struct State {
+    /// Each list from the buffer that was given back first to the latest.
+    kept: HashMap<(Role, u64), VecDeque<(u64, Numbered)>>,
+    clock: u64,
+    stats: PoolStats,
+    buffers: u64,
+}
+
+/// A buffer and its number, which no other has; what was made for it is found by the number.
+#[derive(Clone)]
+struct Numbered {
+    number: u64,
+    buffer: wgpu::Buffer,
 }
 
 /// A buffer in use; it is kept for others when dropped.
 pub(super) struct Lent {
     opened: Arc<Opened>,
     role: Role,
-    buffer: wgpu::Buffer,
+    inner: Numbered,
 }
 
 impl Lent {
     pub(super) fn buffer(&self) -> &wgpu::Buffer {
-        &self.buffer
+        &self.inner.buffer
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        self.inner.number
     }
 
     pub(super) fn opened(&self) -> &Arc<Opened> {
@@ -63,41 +81,99 @@ impl Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        self.opened.memory.keep(self.role, self.buffer.clone());
+        let released = self.opened.memory.keep(self.role, self.inner.clone());
+        if !released.is_empty() {
+            self.opened.groups.forget(&released.iter().map(|buffer| buffer.number).collect::<Vec<_>>());
+        }
     }
 }
 
 impl Memory {
-    pub(super) fn new(limits: &Limits) -> Memory {
+    pub(super) fn new(limits: &Limits, bytes: Option<u64>) -> Memory {
         let megabytes = std::env::var("SLYZ_GPU_POOL_MB").ok();
         Memory {
-            limit: mebibytes("SLYZ_GPU_POOL_MB", megabytes, KEPT_BYTES),
+            limit: mebibytes("SLYZ_GPU_POOL_MB", megabytes, bytes.map_or(KEPT_BYTES, |all| all / 2)),
             largest: limits.max_buffer_size,
-            kept: Mutex::default(),
+            most: AtomicU64::new(u64::MAX),
+            state: Mutex::default(),
         }
     }
 
-    fn keep(&self, role: Role, buffer: wgpu::Buffer) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let size = buffer.size();
-        if kept.bytes + size <= self.limit {
-            kept.bytes += size;
-            kept.buffers.entry((role, size)).or_default().push(buffer);
-        }
+    /// Makes as if the driver had so many bytes only.
+    pub(super) fn pretend(&self, most: u64) {
+        self.most.store(most, Ordering::Relaxed);
     }
 
-    fn find(&self, role: Role, size: u64) -> Option<wgpu::Buffer> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = kept.buffers.get_mut(&(role, size)).and_then(Vec::pop);
-        if found.is_some() {
-            kept.bytes -= size;
+    fn has_room(&self, size: u64) -> bool {
+        let stats = self.lock().stats;
+        (stats.live_bytes + stats.kept_bytes) as u64 + size <= self.most.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn stats(&self) -> PoolStats {
+        self.lock().stats
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a buffer, and gives out those that there is no room for any more.
+    fn keep(&self, role: Role, buffer: Numbered) -> Vec<Numbered> {
+        let size = buffer.buffer.size();
+        let mut state = self.lock();
+        state.stats.live_bytes -= size as usize;
+        if size > self.limit {
+            return vec![buffer];
         }
-        found
+        let released = state.shrink_to(self.limit - size);
+        state.clock += 1;
+        let now = state.clock;
+        state.stats.kept_bytes += size as usize;
+        state.stats.kept_blocks += 1;
+        state.kept.entry((role, size)).or_default().push_back((now, buffer));
+        released
+    }
+
+    fn find(&self, role: Role, size: u64) -> Option<Numbered> {
+        let mut state = self.lock();
+        let (_, found) = state.kept.get_mut(&(role, size)).and_then(VecDeque::pop_back)?;
+        state.stats.kept_bytes -= size as usize;
+        state.stats.kept_blocks -= 1;
+        state.stats.live_bytes += size as usize;
+        state.stats.reused += 1;
+        Some(found)
+    }
+
+    fn number(&self, buffer: wgpu::Buffer) -> Numbered {
+        let mut state = self.lock();
+        state.buffers += 1;
+        state.stats.fresh += 1;
+        state.stats.live_bytes += buffer.size() as usize;
+        Numbered { number: state.buffers, buffer }
     }
 
     /// Gives everything that is kept back to the driver.
     fn trim(&self) {
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Kept::default();
+        let released = self.lock().shrink_to(0);
+        drop(released);
+    }
+}
+
+impl State {
+    /// Takes out the buffers that were not used for longest until no more than `limit` bytes are kept.
+    fn shrink_to(&mut self, limit: u64) -> Vec<Numbered> {
+        let mut released = vec![];
+        while self.stats.kept_bytes as u64 > limit {
+            let age = |list: &VecDeque<(u64, Numbered)>| list.front().map_or(u64::MAX, |(time, _)| *time);
+            let Some((&key, list)) = self.kept.iter_mut().min_by_key(|(_, list)| age(list)) else { break };
+            released.extend(list.pop_front().map(|(_, buffer)| buffer));
+            if list.is_empty() {
+                self.kept.remove(&key);
+            }
+            self.stats.kept_bytes -= key.1 as usize;
+            self.stats.kept_blocks -= 1;
+        }
+        released
     }
 }
 
@@ -109,27 +185,45 @@ fn rounded(bytes: u64) -> u64 {
 }
 
 /// A buffer of at least that many bytes.
-pub(super) fn take(opened: &Arc<Opened>, role: Role, bytes: u64, what: &str) -> Result<Lent, Error> {
-    let size = rounded(bytes).min(opened.memory.largest.max(bytes) / 4 * 4).max(bytes.next_multiple_of(4));
-    if size > opened.memory.largest {
-        return Err(Error::TooLarge {
-            what: what.to_string(),
-            why: format!("{bytes} bytes, and a buffer of this GPU has at most {}", opened.memory.largest),
-        });
+///
+/// Where the driver has none, all that is kept goes back, the GPU is waited for, since what it works with is freed only
+/// then, and it is asked once more.
+pub(super) fn take(opened: &Arc<Opened>, role: Role, bytes: u64, what: &dyn fmt::Display) -> Result<Lent, Error> {
+    let memory = &opened.memory;
+    let too_large = || Error::TooLarge {
+        what: what.to_string(),
+        why: format!("{bytes} bytes, and a buffer of this GPU has at most {}", memory.largest),
+    };
+    if bytes > memory.largest / 4 * 4 {
+        return Err(too_large());
     }
-    let lent = |buffer| Lent { opened: opened.clone(), role, buffer };
-    if let Some(buffer) = opened.memory.find(role, size) {
+    let size = rounded(bytes).min(memory.largest / 4 * 4).max(bytes.next_multiple_of(4));
+    let lent = |inner| Lent { opened: opened.clone(), role, inner };
+    if let Some(buffer) = memory.find(role, size) {
         return Ok(lent(buffer));
     }
     let descriptor = wgpu::BufferDescriptor { label: None, size, usage: role.usage(), mapped_at_creation: false };
-    let make = || opened.guarded(what, bytes, || opened.device.create_buffer(&descriptor));
-    match make() {
-        Err(Error::OutOfMemory { .. }) => {
-            opened.memory.trim();
-            make().map(lent)
+    let make = || {
+        if !memory.has_room(size) {
+            return Err(Error::OutOfMemory { what: what.to_string(), bytes });
         }
-        made => made.map(lent),
-    }
+        opened.guarded(what, bytes, || opened.device.create_buffer(&descriptor))
+    };
+    let made = match make() {
+        Err(Error::OutOfMemory { .. }) => {
+            release(opened)?;
+            make()
+        }
+        made => made,
+    };
+    Ok(lent(memory.number(made?)))
+}
+
+/// Gives all memory that is not in use back to the driver.
+pub(super) fn release(opened: &Opened) -> Result<(), Error> {
+    opened.memory.trim();
+    opened.groups.clear();
+    opened.synchronize()
 }
 
 #[cfg(test)]

@@ -13,15 +13,19 @@
 mod adapter;
 mod array;
 mod cache;
-mod floats;
+mod driver;
+mod groups;
 mod memory;
+mod once;
+mod pace;
 mod pipeline;
 mod run;
 mod transfer;
+mod variant;
 mod wait;
 
 use crate::memo::Memo;
-use crate::{ArrayData, Buffer, Device, Error, Executable, hash};
+use crate::{ArrayData, Buffer, Device, Error, Executable, PoolStats, hash};
 use adapter::Opened;
 use slyz_sir::graph::Graph;
 use slyz_sir::verify;
@@ -64,7 +68,12 @@ pub fn adapters() -> Vec<AdapterSummary> {
 pub struct Wgpu {
     wish: Option<String>,
     plain: bool,
-    opened: Mutex<Option<Arc<Opened>>>,
+    adapter: Mutex<Option<Arc<AtWork>>>,
+}
+
+/// An opened adapter and what was compiled for it.
+struct AtWork {
+    opened: Arc<Opened>,
     memo: Memo<dyn Executable>,
 }
 
@@ -76,7 +85,7 @@ impl Wgpu {
     /// which takes the wish from the environment variable `SLYZ_ADAPTER`.
     pub fn new(wish: Option<&str>) -> Wgpu {
         let wish = wish.filter(|wish| !wish.is_empty()).map(String::from);
-        Wgpu { wish, plain: false, opened: Mutex::default(), memo: Memo::new(KEPT_GRAPHS) }
+        Wgpu { wish, plain: false, adapter: Mutex::default() }
     }
 
     /// The same, but the adapter's optional features are left alone, as if it were a GPU that has none: positions are 32-bit
@@ -85,14 +94,40 @@ impl Wgpu {
         Wgpu { plain: true, ..Wgpu::new(wish) }
     }
 
-    /// The GPU, opened at the first use. A failure is not kept: a driver may be installed later.
-    fn opened(&self) -> Result<Arc<Opened>, Error> {
-        let mut slot = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(opened) = &*slot {
-            opened.alive()?;
-            return Ok(opened.clone());
+    /// Numbers about the memory of the GPU; all are 0 before it is used.
+    pub fn memory(&self) -> PoolStats {
+        let slot = self.adapter.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.as_ref().map(|at_work| at_work.opened.memory.stats()).unwrap_or_default()
+    }
+
+    /// Makes as if the GPU had so much memory; for tests.
+    #[doc(hidden)]
+    pub fn limit_memory(&self, bytes: u64) {
+        let slot = self.adapter.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(at_work) = slot {
+            at_work.opened.memory.pretend(bytes);
         }
-        Ok(slot.insert(Arc::new(Opened::new(self.wish.as_deref(), self.plain)?)).clone())
+    }
+
+    /// Takes the GPU away, as a driver might; for tests.
+    #[doc(hidden)]
+    pub fn lose(&self) {
+        let slot = self.adapter.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(at_work) = slot {
+            at_work.opened.lose();
+        }
+    }
+
+    /// The GPU, opened at the first use, and again once it was lost. A failure is not kept: a driver may be installed later.
+    fn at_work(&self) -> Result<Arc<AtWork>, Error> {
+        let mut slot = self.adapter.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at_work) = &*slot
+            && at_work.opened.alive().is_ok()
+        {
+            return Ok(at_work.clone());
+        }
+        let opened = Arc::new(Opened::new(self.wish.as_deref(), self.plain)?);
+        Ok(slot.insert(Arc::new(AtWork { opened, memo: Memo::new(KEPT_GRAPHS) })).clone())
     }
 }
 
@@ -102,28 +137,27 @@ impl Device for Wgpu {
     }
 
     fn describe(&self) -> String {
-        match self.opened() {
-            Ok(opened) => format!("wgpu: {}", opened.describe()),
+        match self.at_work() {
+            Ok(at_work) => format!("wgpu: {}", at_work.opened.describe()),
             Err(error) => format!("wgpu: not usable here: {error}"),
         }
     }
 
     fn compile(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
-        self.memo.get(hash::structural(graph), || {
+        let at_work = self.at_work()?;
+        at_work.memo.get(hash::structural(graph), || {
             verify::graph(graph)?;
-            Ok(Arc::new(run::WgpuExecutable::new(graph, self.opened()?)?))
+            Ok(Arc::new(run::WgpuExecutable::new(graph, at_work.opened.clone())?))
         })
     }
 
     fn upload(&self, data: ArrayData<'_>) -> Result<Buffer, Error> {
-        array::resident(&self.opened()?, data)
+        array::resident(&self.at_work()?.opened, data)
     }
 
     fn synchronize(&self) -> Result<(), Error> {
-        let slot = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = self.adapter.lock().unwrap_or_else(PoisonError::into_inner).clone();
         // A GPU that nobody has opened has nothing to do.
-        let Some(opened) = slot.clone() else { return Ok(()) };
-        drop(slot);
-        opened.synchronize()
+        slot.map_or(Ok(()), |at_work| at_work.opened.synchronize())
     }
 }

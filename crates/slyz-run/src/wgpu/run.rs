@@ -3,28 +3,37 @@
 use super::Wgpu;
 use super::adapter::Opened;
 use super::array::GpuArray;
+use super::groups::Key;
 use super::memory::{Lent, Role, take};
-use super::pipeline::{Pipeline, bound, pipeline};
+use super::variant::{Calls, Geometry, Prepared, Variant, module};
+use crate::memo::Memo;
 use crate::signature::{Bound, Signature, Sizes};
-use crate::{Argument, ArrayData, Buffer, DeviceMemory, Error, Executable, Output};
+use crate::{Argument, ArrayData, Buffer, DeviceMemory, Error, Executable, Output, hash};
 use slyz_sir::back::naga::{self, EmitError};
 use slyz_sir::code::{Body, Op};
 use slyz_sir::graph::Graph;
-use slyz_sir::kernel::{BufferId, BufferUse, Kernel, Plan, ScalarArg, Step};
-use slyz_sir::lower::gpu::{Machine, lower};
+use slyz_sir::kernel::{BufferId, BufferUse, Plan, ScalarArg, Step};
+use slyz_sir::lower::gpu::{Expected, Machine};
 use slyz_sir::ops::Operator;
+use slyz_sir::pass;
 use slyz_sir::size::Size;
 use slyz_sir::types::Ty;
-use slyz_sir::{pass, verify};
 use std::sync::Arc;
 
-/// A plan with its pipelines.
+/// Plans that an executable keeps.
+const KEPT_VARIANTS: usize = 16;
+
+/// A graph, and what it became for the sizes of its calls.
 pub(super) struct WgpuExecutable {
     signature: Signature,
-    plan: Plan,
+    graph: Graph,
+    machine: Machine,
     opened: Arc<Opened>,
     source: String,
-    pipelines: Vec<Pipeline>,
+    /// The plan that expects nothing.
+    usual: Arc<Variant>,
+    variants: Memo<Variant>,
+    calls: Calls,
 }
 
 impl WgpuExecutable {
@@ -39,15 +48,23 @@ impl WgpuExecutable {
             // A block's memory has a word for every element.
             machine = Machine { shared_bytes: machine.shared_bytes / 4, ..machine };
         }
-        let plan = lower(&graph, &machine);
-        verify::plan(&plan).map_err(|error| Error::Plan { name: signature.name.clone(), why: error.to_string() })?;
-        let (mut source, mut pipelines) = (String::new(), vec![]);
-        for kernel in &plan.kernels {
-            let module = naga::emit(kernel, &opened.target)?;
-            source += &format!("// {}\n{}\n", kernel.name, naga::wgsl(&module)?);
-            pipelines.push(pipeline(&opened, kernel, module)?);
+        let usual = Arc::new(Variant::new(&graph, &machine, &Expected::default())?);
+        // What cannot be written at all is an error now. The driver sees kernels when calls need them.
+        let mut source = String::new();
+        for kernel in &usual.plan.kernels {
+            source += &format!("// {}\n{}\n", kernel.name, naga::wgsl(&module(&opened, kernel, true)?)?);
         }
-        Ok(WgpuExecutable { signature, plan, opened, source, pipelines })
+        let (variants, calls) = (Memo::new(KEPT_VARIANTS), Calls::default());
+        Ok(WgpuExecutable { signature, graph, machine, opened, source, usual, variants, calls })
+    }
+
+    /// The plan for some sizes.
+    fn variant(&self, sizes: &[Option<u64>]) -> Result<Arc<Variant>, Error> {
+        let expected = Expected::of(sizes);
+        self.variants.get(hash::of(&expected), || {
+            let variant = Variant::new(&self.graph, &self.machine, &expected)?;
+            Ok(if variant.plan == self.usual.plan { self.usual.clone() } else { Arc::new(variant) })
+        })
     }
 
     fn broken(&self, why: String) -> Error {
@@ -96,14 +113,16 @@ impl Executable for WgpuExecutable {
         self.opened.alive()?;
         let resident = |buffer: &Buffer| GpuArray::of(buffer, &self.opened).is_some();
         let (sizes, args) = self.signature.check(sizes, args, resident)?;
-        let slots = self.plan.buffers.iter().map(|_| Slot::Empty).collect();
-        let mut call =
-            Call { executable: self, sizes, args, slots, spare: vec![], used: vec![], uniforms: vec![], encoder: None };
-        for step in &self.plan.steps {
-            call.step(step)?;
+        let prepared = self.calls.of(sizes.values(), || self.variant(sizes.values()))?;
+        let plan = &prepared.variant.plan;
+        let slots = plan.buffers.iter().map(|_| Slot::Empty).collect();
+        let (executable, commands, spare) = (self, vec![], vec![]);
+        let mut call = Call { executable, prepared: &prepared, counted: false, sizes, args, slots, spare, commands };
+        for (place, step) in plan.steps.iter().enumerate() {
+            call.step(place, step)?;
         }
         call.submit()?;
-        self.plan.results.iter().map(|(id, shape)| call.output(*id, shape)).collect()
+        plan.results.iter().map(|(id, shape)| call.output(*id, shape)).collect()
     }
 
     fn source(&self) -> &str {
@@ -111,7 +130,7 @@ impl Executable for WgpuExecutable {
     }
 
     fn plan(&self) -> Option<&Plan> {
-        Some(&self.plan)
+        Some(&self.usual.plan)
     }
 
     fn device(&self) -> &str {
@@ -123,17 +142,17 @@ impl Executable for WgpuExecutable {
 /// lend it to a call of another thread, whose commands would come first.
 struct Call<'e, 'a> {
     executable: &'e WgpuExecutable,
+    prepared: &'e Prepared,
+    /// Has a size been counted?
+    counted: bool,
     sizes: Sizes<'e>,
     args: Vec<Bound<'a>>,
     slots: Vec<Slot>,
     /// Temporaries that the plan needs no more. Other arrays that kernels of this call write may have them, but no upload:
     /// that comes before all commands.
     spare: Vec<Arc<GpuArray>>,
-    /// Arguments that commands use.
-    used: Vec<Arc<GpuArray>>,
-    uniforms: Vec<Lent>,
-    /// Commands that are not submitted yet.
-    encoder: Option<wgpu::CommandEncoder>,
+    /// Not submitted yet.
+    commands: Vec<Command>,
 }
 
 /// What stands behind a buffer of the plan.
@@ -146,12 +165,21 @@ enum Slot {
     Freed,
 }
 
+/// A launch with its memory.
+struct Command {
+    launch: Arc<Geometry>,
+    arrays: Vec<Arc<GpuArray>>,
+    uniform: Arc<Lent>,
+    /// Scalars that are on the GPU, with their places in the uniform buffer and their bytes.
+    scalars: ScalarCopies,
+}
+
 impl Call<'_, '_> {
-    fn step(&mut self, step: &Step) -> Result<(), Error> {
+    fn step(&mut self, place: usize, step: &Step) -> Result<(), Error> {
         match step {
-            Step::Launch { kernel, buffers, scalars } => self.launch(*kernel, buffers, scalars),
+            Step::Launch { kernel, buffers, scalars } => self.launch(place, *kernel, buffers, scalars),
             Step::Count { size, from } => {
-                let role = self.executable.plan.buffers.get(from.0 as usize).map(|b| b.role);
+                let role = self.prepared.variant.plan.buffers.get(from.0 as usize).map(|b| b.role);
                 let array = match &self.slots[from.0 as usize] {
                     Slot::Here(array) if role == Some(BufferUse::Temporary) => array.clone(),
                     Slot::Here(_) | Slot::Empty | Slot::Freed => {
@@ -163,6 +191,7 @@ impl Call<'_, '_> {
                 array.read(&mut bytes)?;
                 let count = u64::try_from(i64::from_le_bytes(bytes));
                 let count = count.map_err(|_| self.executable.broken("a count is negative".to_string()))?;
+                self.counted = true;
                 self.sizes.count(*size, count)
             }
             Step::Free(id) => {
@@ -190,138 +219,113 @@ impl Call<'_, '_> {
 
     fn make(&mut self, index: usize) -> Result<Arc<GpuArray>, Error> {
         let executable = self.executable;
-        let (buffer, opened) = (&executable.plan.buffers[index], &executable.opened);
-        let (_, bytes) = self.sizes.extent(buffer.ty, &buffer.shape)?;
+        let (buffer, opened) = (&self.prepared.variant.plan.buffers[index], &executable.opened);
         let name = &executable.signature.name;
-        let what = match buffer.role {
-            BufferUse::Argument(place) => {
-                let Some(Bound::Array(data)) = self.args.get(place) else {
-                    return Err(executable.broken(format!("argument {place} is not an array")));
-                };
-                let here = match data {
-                    ArrayData::Buffer(buffer) => GpuArray::of(buffer, opened),
-                    ArrayData::Host(_) => None,
-                };
-                let array = match here {
-                    Some(array) => array,
-                    None => {
-                        let what = format!("argument {} of \"{name}\" on the GPU", place + 1);
-                        Arc::new(GpuArray::upload(opened, data.bytes()?, &what)?)
-                    }
-                };
-                self.used.push(array.clone());
-                return Ok(array);
-            }
-            BufferUse::Result(place) => format!("result {place} of \"{name}\" on the GPU"),
-            BufferUse::Temporary => format!("a temporary array of \"{name}\" on the GPU"),
-        };
+        if let BufferUse::Argument(place) = buffer.role {
+            let Some(Bound::Array(data)) = self.args.get(place) else {
+                return Err(executable.broken(format!("argument {place} is not an array")));
+            };
+            let here = match data {
+                ArrayData::Buffer(buffer) => GpuArray::of(buffer, opened),
+                ArrayData::Host(_) => None,
+            };
+            return match here {
+                Some(array) => Ok(array),
+                None => {
+                    let what = format_args!("argument {} of \"{name}\" on the GPU", place + 1);
+                    Ok(Arc::new(GpuArray::upload(opened, data.bytes()?, &what)?))
+                }
+            };
+        }
+        let (_, bytes) = self.sizes.extent(buffer.ty, &buffer.shape)?;
         let most = (bytes as u64).saturating_add(bytes as u64 / 2).saturating_add(256);
         let fits = |array: &Arc<GpuArray>| (bytes as u64..=most).contains(&array.buffer().size());
         if let Some(place) = self.spare.iter().position(fits) {
             return Ok(self.spare.swap_remove(place));
         }
-        Ok(Arc::new(GpuArray::new(opened, bytes as u64, &what)?))
+        let array = match buffer.role {
+            BufferUse::Result(place) => {
+                GpuArray::new(opened, bytes as u64, &format_args!("result {place} of \"{name}\" on the GPU"))
+            }
+            BufferUse::Temporary | BufferUse::Argument(_) => {
+                GpuArray::new(opened, bytes as u64, &format_args!("a temporary array of \"{name}\" on the GPU"))
+            }
+        };
+        Ok(Arc::new(array?))
     }
 
-    fn launch(&mut self, index: usize, buffers: &[BufferId], scalars: &[ScalarArg]) -> Result<(), Error> {
-        let executable = self.executable;
-        let opened = &executable.opened;
-        let (kernel, pipeline) = (&executable.plan.kernels[index], &executable.pipelines[index]);
-        let limit = opened.limits.max_storage_buffer_binding_size;
-        let mut arrays = vec![];
-        for (memory, id) in bound(kernel).zip(buffers) {
-            let (_, bytes) = self.sizes.extent(memory.ty, &memory.shape)?;
-            if bytes as u64 > limit {
-                return Err(Error::TooLarge {
-                    what: format!("the array {} of {}", memory.name, kernel.name),
-                    why: format!("{bytes} bytes, and a kernel of this GPU sees at most {limit}"),
-                });
-            }
-            let array = self.fill(*id)?.clone();
-            // What is bound is the array: kernels take its length for theirs, and the buffer may be larger than a binding.
-            let shape = &executable.plan.buffers[id.0 as usize];
-            let (_, bytes) = self.sizes.extent(shape.ty, &shape.shape)?;
-            let size = (bytes as u64).max(16).next_multiple_of(16).min(array.buffer().size());
-            arrays.push((array, size));
+    fn launch(&mut self, place: usize, index: usize, buffers: &[BufferId], scalars: &[ScalarArg]) -> Result<(), Error> {
+        let (opened, variant) = (&self.executable.opened, &self.prepared.variant);
+        let make = || Geometry::new(opened, variant, &self.sizes, index, buffers);
+        let launch = if self.counted { make()?.map(Arc::new) } else { self.prepared.launch(place, make)? };
+        let mut arrays = Vec::with_capacity(buffers.len());
+        for id in buffers {
+            arrays.push(self.fill(*id)?.clone());
         }
-        let grid = self.sizes.shape(&kernel.grid)?;
-        if grid.contains(&0) {
-            return Ok(());
+        if let Some(launch) = launch {
+            let (uniform, scalars) = self.uniform(&launch, scalars)?;
+            self.commands.push(Command { launch, arrays, uniform, scalars });
         }
-        let most = u64::from(opened.limits.max_compute_workgroups_per_dimension);
-        if grid.iter().any(|&blocks| blocks > most) {
-            return Err(Error::TooLarge {
-                what: format!("the grid of {}", kernel.name),
-                why: format!("{grid:?} blocks, and this GPU allows {most} in each direction"),
-            });
-        }
-        let uniform = self.uniform(kernel, pipeline, scalars)?;
-        let bindings = arrays.iter().map(|(array, size)| (array.buffer(), *size));
-        let bindings = bindings.chain([(uniform.buffer(), pipeline.uniform_bytes)]);
-        let entries: Vec<wgpu::BindGroupEntry> = bindings
-            .zip(0..)
-            .map(|((buffer, size), binding)| {
-                let size = std::num::NonZeroU64::new(size);
-                let resource = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset: 0, size });
-                wgpu::BindGroupEntry { binding, resource }
-            })
-            .collect();
-        let encoder = &mut self.encoder;
-        opened.guarded(&format!("a launch of {}", kernel.name), 0, || {
-            let descriptor = wgpu::BindGroupDescriptor { label: None, layout: &pipeline.layout, entries: &entries };
-            let group = opened.device.create_bind_group(&descriptor);
-            let encoder = encoder.get_or_insert_with(|| opened.device.create_command_encoder(&Default::default()));
-            let mut pass = encoder.begin_compute_pass(&Default::default());
-            pass.set_pipeline(&pipeline.pipeline);
-            pass.set_bind_group(0, &group, &[]);
-            pass.dispatch_workgroups(grid[0] as u32, grid[1] as u32, grid[2] as u32);
-        })?;
-        self.uniforms.push(uniform);
         Ok(())
     }
 
-    /// The sizes and scalars of a launch.
-    fn uniform(&self, kernel: &Kernel, pipeline: &Pipeline, scalars: &[ScalarArg]) -> Result<Lent, Error> {
-        let opened = &self.executable.opened;
-        let mut bytes = vec![];
-        for size in &pipeline.extents {
-            let value = self.sizes.eval(size)?;
-            if value > opened.machine.max_positions {
-                return Err(Error::TooLarge {
-                    what: format!("an axis of {}", kernel.name),
-                    why: format!("it has {value} positions, and this GPU counts to {}", opened.machine.max_positions),
-                });
-            }
-            bytes.extend_from_slice(&value.to_le_bytes());
-        }
-        for &ScalarArg::Argument(place) in scalars {
-            let bits = match self.args.get(place) {
+    /// The sizes and scalars of a launch. A scalar that is on the GPU is not waited for.
+    fn uniform(&self, launch: &Geometry, scalars: &[ScalarArg]) -> Result<(Arc<Lent>, ScalarCopies), Error> {
+        let (mut words, mut copies) = (Vec::with_capacity(scalars.len()), vec![]);
+        for (k, &ScalarArg::Argument(place)) in scalars.iter().enumerate() {
+            words.push(match self.args.get(place) {
                 Some(Bound::Scalar(scalar)) => scalar.bits,
-                Some(Bound::Array(_)) | None => {
+                Some(Bound::Array(ArrayData::Buffer(buffer))) => {
+                    let array = GpuArray::of(buffer, &self.executable.opened);
+                    let array =
+                        array.ok_or_else(|| self.executable.broken(format!("argument {place} is elsewhere")))?;
+                    copies.push((array, 8 * (launch.words.len() + k) as u64, buffer.len() as u64));
+                    0
+                }
+                Some(Bound::Array(ArrayData::Host(_))) | None => {
                     return Err(self.executable.broken(format!("argument {place} is not a scalar")));
                 }
-            };
-            bytes.extend_from_slice(&bits.to_le_bytes());
+            });
         }
-        bytes.resize(pipeline.uniform_bytes as usize, 0);
-        let lent = take(opened, Role::Uniform, bytes.len() as u64, "the sizes of a launch")?;
-        let buffer = lent.buffer();
-        opened.guarded("the sizes of a launch", 0, || opened.queue.write_buffer(buffer, 0, &bytes))?;
-        Ok(lent)
+        let opened = &self.executable.opened;
+        let write = || {
+            let bytes: Vec<u8> = launch.words.iter().chain(&words).flat_map(|word| word.to_le_bytes()).collect();
+            uniform_buffer(opened, bytes, launch.built.pipeline.uniform_bytes)
+        };
+        let uniform = if copies.is_empty() { launch.uniform(&words, write)? } else { Arc::new(write()?) };
+        Ok((uniform, copies))
     }
 
     /// Submits the commands that are waiting. Nothing waits for them to be done.
     fn submit(&mut self) -> Result<(), Error> {
-        let Some(encoder) = self.encoder.take() else { return Ok(()) };
+        if self.commands.is_empty() {
+            return Ok(());
+        }
         let opened = &self.executable.opened;
-        opened.guarded("the launches of a call", 0, || opened.queue.submit([encoder.finish()]))?;
-        self.uniforms.clear();
-        Ok(())
+        let commands = &self.commands;
+        let index = opened.guarded(&"the launches of a call", 0, || {
+            let mut encoder = opened.device.create_command_encoder(&Default::default());
+            let mut rest = &commands[..];
+            while let Some(first) = rest.first() {
+                for (from, place, bytes) in &first.scalars {
+                    encoder.copy_buffer_to_buffer(from.buffer(), 0, first.uniform.buffer(), *place, *bytes);
+                }
+                // One pass for all launches up to the next copy.
+                let count = 1 + rest[1..].iter().take_while(|command| command.scalars.is_empty()).count();
+                let (run, behind) = rest.split_at(count);
+                let mut pass = encoder.begin_compute_pass(&Default::default());
+                run.iter().for_each(|command| command.encode(opened, &mut pass));
+                rest = behind;
+            }
+            opened.queue.submit([encoder.finish()])
+        })?;
+        self.commands.clear();
+        opened.pace.submitted(opened, index)
     }
 
     fn output(&mut self, id: BufferId, shape: &[Size]) -> Result<Output, Error> {
         let executable = self.executable;
-        let buffer = &executable.plan.buffers[id.0 as usize];
+        let buffer = &self.prepared.variant.plan.buffers[id.0 as usize];
         let (ty, (_, bytes)) = (buffer.ty, self.sizes.extent(buffer.ty, shape)?);
         let shape = self.sizes.shape(shape)?;
         // An argument that comes from a buffer is that buffer, and one that nothing reads has no need to be on the GPU.
@@ -344,5 +348,46 @@ impl Call<'_, '_> {
             return Err(executable.broken(format!("the result in buffer {} is smaller than its shape", id.0)));
         }
         Ok(Output { ty, shape, data: Buffer::on_device(array, bytes) })
+    }
+}
+
+type ScalarCopies = Vec<(Arc<GpuArray>, u64, u64)>;
+
+fn uniform_buffer(opened: &Arc<Opened>, mut bytes: Vec<u8>, size: u64) -> Result<Lent, Error> {
+    bytes.resize(size as usize, 0);
+    let what = &"the sizes of a launch";
+    let lent = take(opened, Role::Uniform, size, what)?;
+    opened.guarded(what, size, || opened.queue.write_buffer(lent.buffer(), 0, &bytes))?;
+    Ok(lent)
+}
+
+impl Command {
+    fn encode(&self, opened: &Opened, pass: &mut wgpu::ComputePass) {
+        let Geometry { built, grid: [x, y, z], bound, .. } = &*self.launch;
+        let pipeline = &built.pipeline;
+        let arrays = self
+            .arrays
+            .iter()
+            .zip(bound)
+            .map(|(array, bytes)| (array.number(), array.buffer(), (*bytes).min(array.buffer().size())));
+        let uniform = (self.uniform.number(), self.uniform.buffer(), pipeline.uniform_bytes);
+        let bound = arrays.chain([uniform]);
+        let mut key = Key::new(built.number);
+        bound.clone().for_each(|(number, _, size)| key.push(number, 0, size));
+        let group = opened.groups.get(key, || {
+            let entries: Vec<wgpu::BindGroupEntry> = bound
+                .zip(0..)
+                .map(|((_, buffer, size), binding)| {
+                    let size = std::num::NonZeroU64::new(size);
+                    let resource = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset: 0, size });
+                    wgpu::BindGroupEntry { binding, resource }
+                })
+                .collect();
+            let (layout, entries) = (&pipeline.layout, &entries[..]);
+            opened.device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries })
+        });
+        pass.set_pipeline(&pipeline.pipeline);
+        pass.set_bind_group(0, &group, &[]);
+        pass.dispatch_workgroups(*x, *y, *z);
     }
 }

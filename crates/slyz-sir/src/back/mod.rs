@@ -6,4 +6,4 @@ pub mod harness;
 pub mod msl;
 #[cfg(feature = "naga")]
 pub mod naga;
-mod range;
+pub(crate) mod range;

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 /// Everything between two numbers, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Range {
+pub(crate) struct Range {
     pub lo: i128,
     pub hi: i128,
 }
@@ -44,7 +44,7 @@ impl Range {
     }
 
     /// The range itself, unless it is past 64 bits: the value has wrapped around then.
-    fn or_full(self) -> Range {
+    pub fn or_full(self) -> Range {
         if self.within(Range::FULL) { self } else { Range::FULL }
     }
 
@@ -55,7 +55,7 @@ impl Range {
 }
 
 /// The exact range of an operator's result, before it wraps around.
-pub(super) fn exact(operator: Operator, args: &[Range]) -> Option<Range> {
+pub(crate) fn exact(operator: Operator, args: &[Range]) -> Option<Range> {
     Some(match (operator, args) {
         (Operator::Add, [a, b]) => Range::new(a.lo + b.lo, a.hi + b.hi),
         (Operator::Sub, [a, b]) => Range::new(a.lo - b.hi, a.hi - b.lo),
@@ -69,8 +69,12 @@ pub(super) fn exact(operator: Operator, args: &[Range]) -> Option<Range> {
         (Operator::Max, [a, b]) => Range::new(a.lo.max(b.lo), a.hi.max(b.hi)),
         (Operator::Clamp, [x, low, high]) => Range::new(x.lo.max(low.lo).min(high.lo), x.hi.max(low.hi).min(high.hi)),
         // By zero it is the dividend, by anything else it is no further from zero.
-        (Operator::Div, [a, b]) if a.lo >= 0 && b.lo > 0 => Range::new(a.lo / b.hi, a.hi / b.lo),
+        (Operator::Div, [a, b]) if b.lo > 0 => a.corners(*b, |a, b| a / b),
         (Operator::Div, [a, b]) if a.lo >= 0 && b.lo >= 0 => Range::new(0, a.hi),
+        // Between two multiples of a number remainders only grow.
+        (Operator::Rem, [a, b]) if a.lo >= 0 && b.lo > 0 && b.lo == b.hi && a.lo / b.lo == a.hi / b.lo => {
+            Range::new(a.lo % b.lo, a.hi % b.lo)
+        }
         (Operator::Rem, [a, b]) if a.lo >= 0 && b.lo >= 0 => Range::new(0, a.hi.min((b.hi - 1).max(0))),
         (Operator::Rem, [_, b]) => {
             let most = (b.lo.abs().max(b.hi.abs()) - 1).max(0);

@@ -4,13 +4,13 @@
 //! occur in its position (all lanes read one element) or moves the last index by one per step; otherwise the lanes
 //! gather from far apart. Clamped neighbours count as neighbours.
 
-use crate::code::{Body, Id, Op};
+use crate::code::{Body, Id, Op, Stmt};
 use crate::ops::Operator;
 use std::collections::HashMap;
 
-/// How a value moves when the variable moves by one.
+/// How a value, or the place of a read, moves when the variable moves by one.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
+pub(super) enum Step {
     Still,
     Unit,
     Far,
@@ -18,21 +18,27 @@ enum Step {
 
 /// The number of reads in the body, inner bodies included, whose lanes would be far apart if they ran over `lane`.
 pub(super) fn far_reads(body: &Body, lane: Id) -> usize {
-    let mut steps = HashMap::from([(lane, Step::Unit)]);
-    let mut far = 0;
-    walk(body, &mut steps, &mut far);
-    far
+    reads(body, lane).values().filter(|&&step| step == Step::Far).count()
 }
 
-fn walk(body: &Body, steps: &mut HashMap<Id, Step>, far: &mut usize) {
+/// How the place of each read in the body, inner bodies included, moves with `lane`; by the name of what is read.
+pub(super) fn reads(body: &Body, lane: Id) -> HashMap<Id, Step> {
+    let mut steps = HashMap::from([(lane, Step::Unit)]);
+    let mut places = HashMap::new();
+    walk(body, &mut steps, &mut places);
+    places
+}
+
+fn walk(body: &Body, steps: &mut HashMap<Id, Step>, places: &mut HashMap<Id, Step>) {
     for stmt in &body.stmts {
         let step = |id: &Id| steps.get(id).copied().unwrap_or(Step::Still);
         let result = match &stmt.op {
             Op::At { index, .. } => {
                 let (last, outer) = index.split_last().expect("an array has an axis");
                 let moves = outer.iter().any(|i| step(i) != Step::Still) || step(last) == Step::Far;
-                *far += moves as usize;
-                if moves || step(last) == Step::Unit { Step::Far } else { Step::Still }
+                let place = if moves { Step::Far } else { step(last) };
+                places.extend(stmt.binds.iter().map(|b| (b.id, place)));
+                if place == Step::Still { Step::Still } else { Step::Far }
             }
             Op::Apply(operator, args) => {
                 let moved: Vec<Step> = args.iter().map(step).collect();
@@ -53,7 +59,7 @@ fn walk(body: &Body, steps: &mut HashMap<Id, Step>, far: &mut usize) {
             }
         };
         for inner in stmt.op.bodies() {
-            walk(inner, steps, far);
+            walk(inner, steps, places);
         }
         steps.extend(stmt.binds.iter().map(|b| (b.id, result)));
     }
@@ -97,6 +103,19 @@ pub(super) fn is_flat(body: &Body, positions: &[Id], same_shape: &dyn Fn(Id) -> 
         stmt.op.each_operand(&mut |id| uses |= positions.contains(&id));
         !uses && stmt.op.bodies().iter().all(|b| is_flat(b, positions, same_shape))
     }) && !body.results.iter().any(|id| positions.contains(id))
+}
+
+/// Code without loops or arrays of its own.
+pub(super) fn is_plain(body: &Body) -> bool {
+    body.stmts.iter().all(is_plain_stmt)
+}
+
+pub(super) fn is_plain_stmt(stmt: &Stmt) -> bool {
+    match &stmt.op {
+        Op::Fold { .. } | Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. } => false,
+        Op::For { .. } | Op::While { .. } => false,
+        op => op.bodies().iter().all(|b| is_plain(b)),
+    }
 }
 
 /// Must the body be run by a whole block: does it make arrays that are kept, or fold along an axis that its reads follow?

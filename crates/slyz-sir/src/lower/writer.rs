@@ -6,7 +6,7 @@
 use super::PIECE;
 use super::access::needs_block;
 use super::planning::{Home, Lowering};
-use crate::code::{Body, Id, MemId, Monoid, Op, Stmt, Type, Var};
+use crate::code::{Body, Id, MemId, Monoid, Op, Scope, Stmt, Type, Var};
 use crate::kernel::{Access, BufferId, Kernel, Memory, ScalarArg, Space};
 use crate::ops::Operator;
 use crate::size::Size;
@@ -244,6 +244,18 @@ impl<'l, 'g> Writer<'l, 'g> {
         self.bind(Op::If { cond, args: vec![], then, otherwise }, &[]);
     }
 
+    /// Statements that only run where both conditions hold, as far as there are any.
+    pub(super) fn when_all(&mut self, conds: [Option<Id>; 2], write: impl FnOnce(&mut Self)) {
+        match conds {
+            [Some(a), Some(b)] => {
+                let both = self.push(Op::Apply(Operator::And, vec![a, b]), Ty::Bool);
+                self.when(both, write);
+            }
+            [Some(cond), None] | [None, Some(cond)] => self.when(cond, write),
+            [None, None] => write(self),
+        }
+    }
+
     pub(super) fn lanes(&mut self, lo: Id, hi: Id, write: impl FnOnce(&mut Self, Id)) {
         let body = self.body(&[Ty::I64], |w, ids| {
             write(w, ids[0]);
@@ -391,9 +403,23 @@ impl<'l, 'g> Writer<'l, 'g> {
     }
 
     pub(super) fn scratch(&mut self, what: &str, ty: Ty, shape: Vec<Size>) -> MemId {
+        self.own_memory(what, ty, Space::Scratch, shape)
+    }
+
+    /// Memory of a block, or of a thread, of constant size.
+    pub(super) fn near_memory(&mut self, what: &str, ty: Ty, space: Space, shape: &[u64]) -> MemId {
+        self.own_memory(what, ty, space, shape.iter().map(|&n| Size::Const(n)).collect())
+    }
+
+    fn own_memory(&mut self, what: &str, ty: Ty, space: Space, shape: Vec<Size>) -> MemId {
         let name = format!("{what}{}", self.kernel.memories.len());
-        self.kernel.memories.push(Memory { name, ty, space: Space::Scratch, shape });
+        self.kernel.memories.push(Memory { name, ty, space, shape });
         MemId(self.kernel.memories.len() as u32 - 1)
+    }
+
+    /// The threads of the block wait for each other.
+    pub(super) fn barrier(&mut self) {
+        self.bind(Op::Barrier(Scope::Block), &[]);
     }
 
     // ---- values of the graph
@@ -924,6 +950,6 @@ fn width(ty: Ty, count: u64, bytes: u32) -> usize {
 }
 
 /// Does the grouping of a fold leave no trace in its result?
-fn is_exact(monoid: &Monoid, tys: &[Ty]) -> bool {
+pub(super) fn is_exact(monoid: &Monoid, tys: &[Ty]) -> bool {
     !tys.iter().any(|ty| ty.is_float()) || matches!(monoid.operator(), Some(Operator::Min | Operator::Max))
 }

@@ -19,6 +19,8 @@ pub(super) struct Home {
     /// `None` for memories of one thread, which are variables of the entry point.
     variable: Option<Handle<GlobalVariable>>,
     form: Form,
+    /// Scalars or words that one access can move: the memory is an array of vectors of so many, unless this is 1.
+    lanes: u32,
 }
 
 /// How an element lies in memory.
@@ -42,8 +44,9 @@ impl Build<'_> {
         let kernel = self.kernel;
         let mut binding = 0;
         for (k, memory) in kernel.memories.iter().enumerate() {
-            let (stored, updated) = uses(kernel, MemId(k as u32));
-            let form = self.form_of(memory.ty, memory.space, stored, updated)?;
+            let uses = Uses::of(kernel, MemId(k as u32));
+            let form = self.form_of(memory.ty, memory.space, &uses)?;
+            let lanes = if memory.space == Space::Local { 1 } else { form.lanes(&uses) };
             let name = &memory.name;
             let variable = match memory.space {
                 Space::Global(_) | Space::Constant => {
@@ -51,32 +54,35 @@ impl Build<'_> {
                         Space::Global(Access::Write | Access::ReadWrite) => StorageAccess::LOAD | StorageAccess::STORE,
                         _ => StorageAccess::LOAD,
                     };
-                    let ty = self.array_ty(form, ArraySize::Dynamic);
+                    let ty = self.array_ty(form, lanes, ArraySize::Dynamic);
                     binding += 1;
                     Some(self.global(name, AddressSpace::Storage { access }, Some(binding - 1), ty))
                 }
                 Space::Shared => {
-                    let size = self.constant_size(&memory.shape)?;
-                    let ty = self.array_ty(form, size);
+                    let size = self.constant_size(&memory.shape, lanes)?;
+                    let ty = self.array_ty(form, lanes, size);
                     Some(self.global(name, AddressSpace::WorkGroup, None, ty))
                 }
                 Space::Local => None,
                 Space::Scratch => return Err(self.form("scratch memory")),
             };
-            self.homes.push(Home { variable, form });
+            self.homes.push(Home { variable, form, lanes });
         }
         Ok(())
     }
 
-    fn form_of(&self, ty: Ty, space: Space, stored: bool, updated: bool) -> Result<Form, EmitError> {
+    fn form_of(&self, ty: Ty, space: Space, uses: &Uses) -> Result<Form, EmitError> {
         let scalar = self.scalar(ty)?;
         let outside = matches!(space, Space::Global(_) | Space::Constant);
+        let updated = uses.updated;
         Ok(match ty {
             _ if updated && !matches!(ty, Ty::I32 | Ty::U32 | Ty::I64 | Ty::U64) => {
                 return Err(self.form(&format!("atomics on {ty}")));
             }
             Ty::Bool | Ty::I8 | Ty::U8 | Ty::I16 | Ty::U16 | Ty::F16 | Ty::BF16 if outside => {
-                Form::Packed { bits: ty.bytes() as u32 * 8, atomic: stored }
+                let bits = ty.bytes() as u32 * 8;
+                // Whole words are nobody else's.
+                Form::Packed { bits, atomic: uses.stores.iter().any(|&count| count as u32 * bits % 32 != 0) }
             }
             Ty::I64 if outside && scalar.width == 4 => Form::Pair,
             Ty::I64 | Ty::U64 if updated && !self.target.atomic64 => {
@@ -88,40 +94,89 @@ impl Build<'_> {
         })
     }
 
-    fn array_ty(&mut self, form: Form, size: ArraySize) -> Handle<naga::Type> {
+    fn array_ty(&mut self, form: Form, lanes: u32, size: ArraySize) -> Handle<naga::Type> {
         let (base, stride) = match form {
-            Form::Plain(scalar) => (TypeInner::Scalar(scalar), scalar.width.max(4)),
-            Form::Atomic(scalar) => (TypeInner::Atomic(scalar), scalar.width),
+            Form::Atomic(scalar) => (TypeInner::Atomic(scalar), u32::from(scalar.width)),
             Form::Packed { atomic: true, .. } => (TypeInner::Atomic(naga::Scalar::U32), 4),
-            Form::Packed { atomic: false, .. } | Form::Word => (TypeInner::Scalar(naga::Scalar::U32), 4),
             Form::Pair => (TypeInner::Vector { size: VectorSize::Bi, scalar: naga::Scalar::I32 }, 8),
+            Form::Plain(_) | Form::Packed { atomic: false, .. } | Form::Word => {
+                let scalar = form.moved();
+                let base = vector_size(lanes).map(|size| TypeInner::Vector { size, scalar });
+                (base.unwrap_or(TypeInner::Scalar(scalar)), u32::from(scalar.width).max(4) * lanes)
+            }
         };
         let base = self.ty(base);
-        self.ty(TypeInner::Array { base, size, stride: stride.into() })
+        self.ty(TypeInner::Array { base, size, stride })
     }
 
-    fn constant_size(&self, shape: &[Size]) -> Result<ArraySize, EmitError> {
+    fn constant_size(&self, shape: &[Size], lanes: u32) -> Result<ArraySize, EmitError> {
         let count = Size::product(shape).constant().and_then(|n| u32::try_from(n.max(1)).ok());
-        let count = count.and_then(NonZeroU32::new);
+        let count = count.and_then(|n| NonZeroU32::new(n.div_ceil(lanes)));
         count.map(ArraySize::Constant).ok_or_else(|| self.form("memory of a block whose size is not a constant"))
     }
 }
 
-/// Whether code stores to a memory, and whether it updates it atomically.
-fn uses(kernel: &Kernel, id: MemId) -> (bool, bool) {
-    fn walk(body: &Body, id: MemId, found: &mut (bool, bool)) {
-        for stmt in &body.stmts {
-            match &stmt.op {
-                Op::Store { memory, .. } if *memory == id => found.0 = true,
-                Op::Atomic { memory, .. } if *memory == id => found.1 = true,
-                _ => {}
-            }
-            stmt.op.bodies().into_iter().for_each(|body| walk(body, id, found));
+impl Form {
+    /// What an access moves one or several of.
+    fn moved(self) -> naga::Scalar {
+        match self {
+            Form::Plain(scalar) | Form::Atomic(scalar) => scalar,
+            Form::Packed { .. } | Form::Word => naga::Scalar::U32,
+            Form::Pair => naga::Scalar::I32,
         }
     }
-    let mut found = (false, false);
-    walk(&kernel.body, id, &mut found);
-    found
+
+    /// How many of these the largest access moves at once.
+    fn lanes(self, uses: &Uses) -> u32 {
+        let counts = uses.loads.iter().chain(&uses.stores).map(|&count| count as u32);
+        let moved = match self {
+            Form::Plain(scalar) => {
+                let most = 16 / u32::from(scalar.width).max(4);
+                counts.map(|count| count.min(most)).max()
+            }
+            Form::Packed { bits, atomic: false } => counts.map(|count| (count * bits / 32).min(4)).max(),
+            Form::Packed { atomic: true, .. } | Form::Atomic(_) | Form::Pair | Form::Word => None,
+        };
+        moved.filter(|&lanes| vector_size(lanes).is_some()).unwrap_or(1)
+    }
+}
+
+fn vector_size(lanes: u32) -> Option<VectorSize> {
+    match lanes {
+        2 => Some(VectorSize::Bi),
+        4 => Some(VectorSize::Quad),
+        _ => None,
+    }
+}
+
+/// What code does to a memory.
+#[derive(Default)]
+struct Uses {
+    /// How many elements loads move, and how many stores do.
+    loads: Vec<usize>,
+    stores: Vec<usize>,
+    /// There are atomics.
+    updated: bool,
+}
+
+impl Uses {
+    fn of(kernel: &Kernel, id: MemId) -> Uses {
+        let mut uses = Uses::default();
+        uses.walk(&kernel.body, id);
+        uses
+    }
+
+    fn walk(&mut self, body: &Body, id: MemId) {
+        for stmt in &body.stmts {
+            match &stmt.op {
+                Op::Load { memory, .. } if *memory == id => self.loads.push(stmt.binds.len()),
+                Op::Store { memory, values, .. } if *memory == id => self.stores.push(values.len()),
+                Op::Atomic { memory, .. } if *memory == id => self.updated = true,
+                _ => {}
+            }
+            stmt.op.bodies().into_iter().for_each(|body| self.walk(body, id));
+        }
+    }
 }
 
 impl Code<'_, '_> {
@@ -129,8 +184,8 @@ impl Code<'_, '_> {
     pub(super) fn declare_locals(&mut self) -> Result<(), EmitError> {
         let kernel = self.build.kernel;
         for (k, memory) in kernel.memories.iter().enumerate().filter(|(_, m)| m.space == Space::Local) {
-            let size = self.build.constant_size(&memory.shape)?;
-            let ty = self.build.array_ty(self.build.homes[k].form, size);
+            let size = self.build.constant_size(&memory.shape, 1)?;
+            let ty = self.build.array_ty(self.build.homes[k].form, 1, size);
             let variable = LocalVariable { name: Some(memory.name.clone()), ty, init: None };
             let handle = self.function.local_variables.append(variable, Span::UNDEFINED);
             self.locals.insert(k, handle);
@@ -138,15 +193,16 @@ impl Code<'_, '_> {
         Ok(())
     }
 
-    fn home(&self, memory: MemId) -> Result<(Ty, Form), EmitError> {
+    fn home(&self, memory: MemId) -> Result<(Ty, Home), EmitError> {
         let (kernel, k) = (self.build.kernel, memory.0 as usize);
         match (kernel.memories.get(k), self.build.homes.get(k)) {
-            (Some(memory), Some(home)) => Ok((memory.ty, home.form)),
+            (Some(memory), Some(home)) => Ok((memory.ty, *home)),
             _ => Err(self.build.form("an access to no memory")),
         }
     }
 
-    fn pointer(&mut self, memory: MemId, index: Value) -> Result<Value, EmitError> {
+    /// Where a vector of a memory is, or a scalar, where the memory has no vectors.
+    fn cell(&mut self, memory: MemId, index: Value) -> Result<Value, EmitError> {
         let k = memory.0 as usize;
         let base = match (self.build.homes[k].variable, self.locals.get(&k)) {
             (Some(global), _) => self.append(Expression::GlobalVariable(global)),
@@ -154,6 +210,66 @@ impl Code<'_, '_> {
             (None, None) => return Err(self.build.form("an access to a memory of another function")),
         };
         Ok(self.expr(Expression::Access { base, index }))
+    }
+
+    /// Where the scalar or word with a number is.
+    fn pointer(&mut self, memory: MemId, number: Value) -> Result<Value, EmitError> {
+        let lanes = self.build.homes[memory.0 as usize].lanes;
+        if lanes == 1 {
+            return self.cell(memory, number);
+        }
+        let (log, last) = (self.u32(lanes.ilog2()), self.u32(lanes - 1));
+        let whole = self.binary(BinaryOperator::ShiftRight, number, log);
+        let base = self.cell(memory, whole)?;
+        let index = self.binary(BinaryOperator::And, number, last);
+        Ok(self.expr(Expression::Access { base, index }))
+    }
+
+    /// So many scalars or words from one with a number on, which is a multiple of their count.
+    fn load_words(&mut self, memory: MemId, number: Value, count: u32) -> Result<Vec<Value>, EmitError> {
+        let lanes = self.build.homes[memory.0 as usize].lanes;
+        let mut words = vec![];
+        if lanes == 1 || !count.is_multiple_of(lanes) {
+            for k in 0..count {
+                let number = self.further(number, k);
+                let pointer = self.pointer(memory, number)?;
+                words.push(self.load(pointer));
+            }
+            return Ok(words);
+        }
+        let log = self.u32(lanes.ilog2());
+        let first = self.binary(BinaryOperator::ShiftRight, number, log);
+        for k in 0..count / lanes {
+            let number = self.further(first, k);
+            let pointer = self.cell(memory, number)?;
+            let base = self.load(pointer);
+            words.extend((0..lanes).map(|index| self.expr(Expression::AccessIndex { base, index })));
+        }
+        Ok(words)
+    }
+
+    /// Stores scalars or words from one with a number on, which is a multiple of their count.
+    fn store_words(&mut self, memory: MemId, number: Value, words: &[Value]) -> Result<(), EmitError> {
+        let Home { form, lanes, .. } = self.build.homes[memory.0 as usize];
+        let vectors = vector_size(lanes).filter(|_| words.len().is_multiple_of(lanes as usize));
+        let Some(size) = vectors else {
+            for (k, &word) in words.iter().enumerate() {
+                let number = self.further(number, k as u32);
+                let pointer = self.pointer(memory, number)?;
+                self.store(pointer, word);
+            }
+            return Ok(());
+        };
+        let ty = self.build.ty(TypeInner::Vector { size, scalar: form.moved() });
+        let log = self.u32(lanes.ilog2());
+        let first = self.binary(BinaryOperator::ShiftRight, number, log);
+        for (k, words) in words.chunks(lanes as usize).enumerate() {
+            let number = self.further(first, k as u32);
+            let pointer = self.cell(memory, number)?;
+            let vector = self.expr(Expression::Compose { ty, components: words.to_vec() });
+            self.store(pointer, vector);
+        }
+        Ok(())
     }
 
     /// The place of an element, row-major.
@@ -178,113 +294,137 @@ impl Code<'_, '_> {
     }
 
     /// The place `k` elements further.
-    fn further(&mut self, place: Value, k: usize) -> Value {
+    fn further(&mut self, place: Value, k: u32) -> Value {
         if k == 0 {
             return place;
         }
-        let k = self.u32(k as u32);
+        let k = self.u32(k);
         self.binary(BinaryOperator::Add, place, k)
     }
 
     pub(super) fn load_elements(&mut self, memory: MemId, index: &[Id], count: usize) -> Result<Vec<Value>, EmitError> {
-        let (ty, form) = self.home(memory)?;
+        let (ty, Home { form, .. }) = self.home(memory)?;
         let place = self.place_of(memory, index)?;
-        (0..count)
-            .map(|k| {
-                let place = self.further(place, k);
-                self.load_element(memory, ty, form, place)
-            })
-            .collect()
-    }
-
-    fn load_element(&mut self, memory: MemId, ty: Ty, form: Form, place: Value) -> Result<Value, EmitError> {
-        Ok(match form {
-            Form::Plain(_) | Form::Atomic(_) => {
-                let pointer = self.pointer(memory, place)?;
-                self.load(pointer)
-            }
+        let count = count as u32;
+        match form {
+            Form::Plain(_) | Form::Atomic(_) => self.load_words(memory, place, count),
             Form::Word => {
-                let pointer = self.pointer(memory, place)?;
-                let (word, zero) = (self.load(pointer), self.u32(0));
-                self.binary(BinaryOperator::NotEqual, word, zero)
+                let (words, zero) = (self.load_words(memory, place, count)?, self.u32(0));
+                Ok(words.into_iter().map(|word| self.binary(BinaryOperator::NotEqual, word, zero)).collect())
             }
             Form::Pair => {
-                let base = self.pointer(memory, place)?;
-                let low = self.expr(Expression::AccessIndex { base, index: 0 });
-                self.load(low)
+                let mut values = vec![];
+                for k in 0..count {
+                    let place = self.further(place, k);
+                    let base = self.cell(memory, place)?;
+                    let low = self.expr(Expression::AccessIndex { base, index: 0 });
+                    values.push(self.load(low));
+                }
+                Ok(values)
             }
             Form::Packed { bits, .. } => {
-                let (pointer, shift) = self.word_of(memory, bits, place)?;
+                let (number, shift) = self.word_of(bits, place);
+                if (count * bits).is_multiple_of(32) {
+                    let words = self.load_words(memory, number, count * bits / 32)?;
+                    return words.into_iter().try_fold(vec![], |mut all, word| {
+                        all.extend(self.elements(ty, bits, word, 32 / bits)?);
+                        Ok(all)
+                    });
+                }
+                let pointer = self.pointer(memory, number)?;
                 let word = self.load(pointer);
-                let bits = self.binary(BinaryOperator::ShiftRight, word, shift);
-                self.unpacked(ty, bits)?
+                let word = self.binary(BinaryOperator::ShiftRight, word, shift);
+                self.elements(ty, bits, word, count)
             }
-        })
+        }
     }
 
-    /// The word of a packed element, and how far up the element is in it.
-    fn word_of(&mut self, memory: MemId, bits: u32, place: Value) -> Result<(Value, Value), EmitError> {
+    /// The first elements of a word.
+    fn elements(&mut self, ty: Ty, bits: u32, word: Value, count: u32) -> Result<Vec<Value>, EmitError> {
+        let element = |k: u32| {
+            let mut word = word;
+            if k > 0 {
+                let by = self.u32(k * bits);
+                word = self.binary(BinaryOperator::ShiftRight, word, by);
+            }
+            self.unpacked(ty, word)
+        };
+        (0..count).map(element).collect()
+    }
+
+    /// The number of a packed element's word, and how far up the element is in it.
+    fn word_of(&mut self, bits: u32, place: Value) -> (Value, Value) {
         let per_word = 32 / bits;
         let (log, last, width) = (self.u32(per_word.ilog2()), self.u32(per_word - 1), self.u32(bits.ilog2()));
         let number = self.binary(BinaryOperator::ShiftRight, place, log);
         let inside = self.binary(BinaryOperator::And, place, last);
-        let shift = self.binary(BinaryOperator::ShiftLeft, inside, width);
-        Ok((self.pointer(memory, number)?, shift))
+        (number, self.binary(BinaryOperator::ShiftLeft, inside, width))
     }
 
     pub(super) fn store_elements(&mut self, memory: MemId, index: &[Id], values: &[Id]) -> Result<(), EmitError> {
-        let (ty, form) = self.home(memory)?;
+        let (ty, Home { form, .. }) = self.home(memory)?;
         let place = self.place_of(memory, index)?;
-        for (k, &id) in values.iter().enumerate() {
-            let (_, value) = self.get(id)?;
-            let place = self.further(place, k);
-            self.store_element(memory, ty, form, place, value)?;
-        }
-        Ok(())
-    }
-
-    fn store_element(
-        &mut self,
-        memory: MemId,
-        ty: Ty,
-        form: Form,
-        place: Value,
-        value: Value,
-    ) -> Result<(), EmitError> {
+        let values: Vec<Value> = self.all(values)?.into_iter().map(|(_, value)| value).collect();
         match form {
-            Form::Plain(_) | Form::Atomic(_) => {
-                let pointer = self.pointer(memory, place)?;
-                self.store(pointer, value);
-            }
+            Form::Plain(_) | Form::Atomic(_) => self.store_words(memory, place, &values),
             Form::Word => {
-                let pointer = self.pointer(memory, place)?;
                 let (one, zero) = (self.u32(1), self.u32(0));
-                let word = self.select(value, one, zero);
-                self.store(pointer, word);
+                let words: Vec<Value> = values.into_iter().map(|value| self.select(value, one, zero)).collect();
+                self.store_words(memory, place, &words)
             }
             Form::Pair => {
-                let pointer = self.pointer(memory, place)?;
-                let all = self.u32(31);
-                let sign = self.binary(BinaryOperator::ShiftRight, value, all);
                 let scalar = naga::Scalar::I32;
                 let ty = self.build.ty(TypeInner::Vector { size: VectorSize::Bi, scalar });
-                let pair = self.expr(Expression::Compose { ty, components: vec![value, sign] });
-                self.store(pointer, pair);
+                for (k, value) in values.into_iter().enumerate() {
+                    let place = self.further(place, k as u32);
+                    let pointer = self.cell(memory, place)?;
+                    let all = self.u32(31);
+                    let sign = self.binary(BinaryOperator::ShiftRight, value, all);
+                    let pair = self.expr(Expression::Compose { ty, components: vec![value, sign] });
+                    self.store(pointer, pair);
+                }
+                Ok(())
+            }
+            Form::Packed { bits, .. } if (values.len() as u32 * bits).is_multiple_of(32) => {
+                let mut words = vec![];
+                for elements in values.chunks(32 / bits as usize) {
+                    words.push(self.word_from(ty, bits, elements)?);
+                }
+                let (number, _) = self.word_of(bits, place);
+                self.store_words(memory, number, &words)
             }
             Form::Packed { bits, .. } => {
-                let (pointer, shift) = self.word_of(memory, bits, place)?;
-                let word = self.packed(ty, value)?;
-                let mask = self.u32((1 << bits) - 1);
-                let word = self.binary(BinaryOperator::And, word, mask);
+                let (number, shift) = self.word_of(bits, place);
+                let word = self.word_from(ty, bits, &values)?;
                 let word = self.binary(BinaryOperator::ShiftLeft, word, shift);
+                let mask = self.u32(u32::MAX >> (32 - bits * values.len() as u32));
                 let mask = self.binary(BinaryOperator::ShiftLeft, mask, shift);
                 let others = self.unary(UnaryOperator::BitwiseNot, mask);
+                let pointer = self.pointer(memory, number)?;
                 // Neighbours in the word are somebody else's: nobody may write the whole of it.
                 self.push(Statement::Atomic { pointer, fun: AtomicFunction::And, value: others, result: None });
                 self.push(Statement::Atomic { pointer, fun: AtomicFunction::InclusiveOr, value: word, result: None });
+                Ok(())
             }
         }
-        Ok(())
+    }
+
+    /// A word of packed elements, the first lowest, and nothing above them.
+    fn word_from(&mut self, ty: Ty, bits: u32, elements: &[Value]) -> Result<Value, EmitError> {
+        let mask = self.u32(u32::MAX >> (32 - bits));
+        let mut whole: Option<Value> = None;
+        for (&element, k) in elements.iter().zip(0..) {
+            let word = self.packed(ty, element)?;
+            // The last one of a whole word is cut off by the shift.
+            let last = (k + 1) * bits == 32;
+            let mut word = if last { word } else { self.binary(BinaryOperator::And, word, mask) };
+            if k > 0 {
+                let by = self.u32(k * bits);
+                word = self.binary(BinaryOperator::ShiftLeft, word, by);
+            }
+            whole = Some(whole.map_or(word, |before| self.binary(BinaryOperator::InclusiveOr, before, word)));
+        }
+        Ok(whole.unwrap_or(mask))
     }
 
     pub(super) fn atomic(
@@ -294,7 +434,7 @@ impl Code<'_, '_> {
         index: &[Id],
         args: &[Id],
     ) -> Result<Value, EmitError> {
-        let (ty, form) = self.home(memory)?;
+        let (ty, Home { form, .. }) = self.home(memory)?;
         let scalar = match form {
             Form::Atomic(scalar) => scalar,
             Form::Plain(_) | Form::Packed { .. } | Form::Pair | Form::Word => {

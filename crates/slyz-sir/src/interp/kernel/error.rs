@@ -135,6 +135,14 @@ pub enum KernelError {
         /// Its shape.
         shape: Vec<u64>,
     },
+    /// A launch cannot be cut into pieces.
+    #[error("{name} in windows: {why}")]
+    Scattered {
+        /// Name of the kernel.
+        name: String,
+        /// What is in the way.
+        why: crate::lower::gpu::Scattered,
+    },
     /// An access outside a memory. The statement wrote nothing.
     #[error(
         "{}: {} of {} element(s) of `{}` at {:?}, outside its shape {:?}, by {}",

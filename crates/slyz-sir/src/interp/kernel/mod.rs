@@ -22,7 +22,7 @@ mod together;
 mod wave;
 
 pub use error::{Agent, DivergentBarrier, KernelError, OutOfBounds, Position, Race, Touch};
-pub use plan::{run_plan, run_plan_with};
+pub use plan::{run_plan, run_plan_in_windows, run_plan_with};
 
 use super::Array;
 use crate::code::Type;

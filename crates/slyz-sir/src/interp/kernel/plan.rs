@@ -9,6 +9,7 @@ use super::{LaunchOptions, argument, bound_memories, count, launch_on, shape};
 use crate::code::Type;
 use crate::interp::{Array, Value};
 use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Plan, ScalarArg, Space, Step};
+use crate::lower::gpu::{Limits, Windowed};
 use crate::size::{Size, SizeOrigin, SizeVar};
 use crate::types::{Scalar, Ty};
 
@@ -27,6 +28,7 @@ struct Run<'a> {
     sizes: Vec<Option<u64>>,
     args: &'a [Value],
     options: LaunchOptions,
+    limits: Option<Limits>,
     states: Vec<State>,
 }
 
@@ -43,7 +45,28 @@ pub fn run_plan_with(
     args: &[Value],
     options: &LaunchOptions,
 ) -> Result<Vec<Value>, KernelError> {
-    let mut run = Run { plan, sizes: sizes.to_vec(), args, options: *options, states: vec![] };
+    run_plan_within(plan, sizes, args, options, None)
+}
+
+/// The same, with every launch cut into pieces within limits.
+pub fn run_plan_in_windows(
+    plan: &Plan,
+    sizes: &[Option<u64>],
+    args: &[Value],
+    options: &LaunchOptions,
+    limits: &Limits,
+) -> Result<Vec<Value>, KernelError> {
+    run_plan_within(plan, sizes, args, options, Some(*limits))
+}
+
+fn run_plan_within(
+    plan: &Plan,
+    sizes: &[Option<u64>],
+    args: &[Value],
+    options: &LaunchOptions,
+    limits: Option<Limits>,
+) -> Result<Vec<Value>, KernelError> {
+    let mut run = Run { plan, sizes: sizes.to_vec(), args, options: *options, limits, states: vec![] };
     run.states.resize_with(plan.buffers.len(), || State::Fresh);
     run.check_arguments()?;
     for step in &plan.steps {
@@ -106,11 +129,36 @@ impl Run<'_> {
                 None => self.take(*id)?,
             });
         }
-        let done = launch_on(kernel, &self.sizes, &mut data, &scalars, &self.options);
+        let done = match &self.limits {
+            Some(limits) => self.launch_in_windows(kernel, &mut data, &scalars, limits),
+            None => launch_on(kernel, &self.sizes, &mut data, &scalars, &self.options),
+        };
         for (id, data) in buffers.iter().zip(data).rev() {
             self.states[id.0 as usize] = State::Held(data);
         }
         done
+    }
+
+    /// Every piece sees copies of its windows, and nothing else.
+    fn launch_in_windows(
+        &self,
+        kernel: &Kernel,
+        data: &mut [Vec<u64>],
+        scalars: &[Scalar],
+        limits: &Limits,
+    ) -> Result<(), KernelError> {
+        let windowed = Windowed::new(kernel);
+        let pieces = windowed.pieces(&self.sizes, limits);
+        let pieces = pieces.map_err(|why| KernelError::Scattered { name: kernel.name.clone(), why })?;
+        for piece in pieces {
+            let places = piece.windows.iter().map(|w| w.start as usize..w.end as usize);
+            let mut seen: Vec<Vec<u64>> = data.iter().zip(places.clone()).map(|(all, w)| all[w].to_vec()).collect();
+            launch_on(&windowed.kernel, &windowed.sizes(&self.sizes, &piece), &mut seen, scalars, &self.options)?;
+            for ((all, window), seen) in data.iter_mut().zip(places).zip(seen) {
+                all[window].copy_from_slice(&seen);
+            }
+        }
+        Ok(())
     }
 
     /// Types fit, arguments are not written, and nothing that is written is bound twice.

@@ -1,12 +1,12 @@
 //! One kernel, or a few, per array operation of the top level, strung together in a plan.
 
-use super::product::Product;
+use super::product;
 use super::{CHUNK, ROWS_AT_ONCE, RUN, STRIP, TILE_COLUMNS, TILE_ROWS};
 use crate::code::{Body, Id, MemId, Monoid, Op, Stmt, Type};
 use crate::graph::Graph;
 use crate::kernel::{Access, BufferId, BufferUse, Plan, Step};
 use crate::lower::PIECE;
-use crate::lower::access::{far_reads, is_flat, needs_block, streams_rows};
+use crate::lower::access::{far_reads, is_flat, is_plain, needs_block, streams_rows};
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
 use crate::lower::writer::{Mode, Writer};
 use crate::ops::Operator;
@@ -42,7 +42,7 @@ impl<'g> Lowering<'g> {
         let positions: Vec<Id> = body.params.iter().map(|p| p.id).collect();
         let gives_arrays = stmt.binds[0].ty.shape().len() > shape.len();
         let outputs = self.outputs(stmt);
-        if !gives_arrays && let Some(product) = Product::of(shape, body) {
+        if !gives_arrays && let Some(product) = product::of(shape, body) {
             return self.tabulate_product(stmt, shape, product, outputs);
         }
         if gives_arrays || needs_block(body, positions.last().copied()) {
@@ -354,19 +354,6 @@ fn row_fold(body: &Body, positions: &[Id]) -> Option<usize> {
     let rest_is_cheap = body.stmts.iter().enumerate().all(|(k, s)| k == place || is_cheap(&s.op));
     let good = shape.len() == 1 && rest_is_cheap && is_plain(item) && streams_rows(item, *lane, outer);
     (good && crate::pass::fuse::cost(item) <= 16).then_some(place)
-}
-
-/// Code without loops or arrays of its own.
-pub(super) fn is_plain(body: &Body) -> bool {
-    body.stmts.iter().all(is_plain_stmt)
-}
-
-pub(super) fn is_plain_stmt(stmt: &Stmt) -> bool {
-    match &stmt.op {
-        Op::Fold { .. } | Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. } => false,
-        Op::For { .. } | Op::While { .. } => false,
-        op => op.bodies().iter().all(|b| is_plain(b)),
-    }
 }
 
 /// How many elements make a piece of work for one core: fewer where each costs much.

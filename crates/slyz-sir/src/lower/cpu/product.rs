@@ -6,17 +6,15 @@
 //! runs. What `f`, `g`, the product and the sum are does not matter (distances are such sums too), nor what becomes of
 //! the sum: code behind the fold runs once per element of a finished tile.
 
-use super::plan::is_plain;
-use crate::code::{Body, Id, MemId, Monoid, Op, Stmt};
+use crate::code::{Body, Id, MemId, Op, Stmt};
 use crate::kernel::{Access, BufferId};
 use crate::lower::access::far_reads;
 use crate::lower::planning::{Lowering, piece, unflatten};
+use crate::lower::product::Product;
 use crate::lower::writer::Writer;
 use crate::ops::Operator;
-use crate::pass::fuse::cost;
 use crate::size::Size;
 use crate::types::Ty;
-use std::collections::{HashMap, HashSet};
 
 /// Rows whose sums are in registers at once: with four vectors of columns each, and what they are made of, they fill
 /// 32 registers; with two vectors, 16.
@@ -32,146 +30,11 @@ const DEPTH: i64 = 256;
 /// Extents below which packing does not pay.
 const SMALL: u64 = 16;
 
-/// What a statement depends on, of the three positions.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-struct Depends {
-    row: bool,
-    column: bool,
-    inner: bool,
-}
-
-impl Depends {
-    fn or(self, other: Depends) -> Depends {
-        Depends { row: self.row || other.row, column: self.column || other.column, inner: self.inner || other.inner }
-    }
-
-    fn is_mixed(self) -> bool {
-        self.row && self.column
-    }
-
-    fn is_uniform(self) -> bool {
-        self == Depends::default()
-    }
-}
-
-/// A tabulate that is one fold of values made from those of a row and those of a column.
-pub(super) struct Product<'g> {
-    body: &'g Body,
-    extent: &'g Size,
-    inner: Id,
-    fold: &'g Stmt,
-    item: &'g Body,
-    monoid: &'g Monoid,
-    /// Statements in front of the fold and in it.
-    before: Vec<&'g Stmt>,
-    /// Statements behind it.
-    after: &'g [Stmt],
-    /// Values of a row, and of a column, that are packed.
-    left: Vec<(Id, Ty)>,
-    right: Vec<(Id, Ty)>,
-}
-
-impl<'g> Product<'g> {
-    /// Reads a tabulate as a product, if it is one and large enough.
-    pub(super) fn of(shape: &[Size], body: &'g Body) -> Option<Product<'g>> {
-        let [.., rows, columns] = shape else { return None };
-        let [.., row, column] = &body.params[..] else { return None };
-        let place = body.stmts.iter().position(|s| matches!(s.op, Op::Fold { .. }))?;
-        let (before, after) = (&body.stmts[..place], &body.stmts[place + 1..]);
-        let fold = &body.stmts[place];
-        let Op::Fold { shape: axes, body: item, monoid } = &fold.op else { return None };
-        let ([extent], [inner]) = (&axes[..], &item.params[..]) else { return None };
-        let plain = |stmts: &[Stmt]| stmts.iter().all(super::plan::is_plain_stmt);
-        let small = |size: &Size| size.constant().is_some_and(|n| n < SMALL);
-        if !plain(before) || !plain(after) || !is_plain(item) || [rows, columns, extent].into_iter().any(small) {
-            return None;
-        }
-        // A monoid that reads positions would have to be written for each of them.
-        let mut outside = monoid.neutral.clone();
-        monoid.combine.each_free(&mut |id| outside.push(id));
-        let own: HashSet<Id> = before.iter().flat_map(|s| &s.binds).map(|b| b.id).chain([row.id, column.id]).collect();
-        if outside.iter().any(|id| own.contains(id)) {
-            return None;
-        }
-        let before: Vec<&Stmt> = before.iter().chain(&item.stmts).collect();
-        let mut product =
-            Product { body, extent, inner: inner.id, fold, item, monoid, before, after, left: vec![], right: vec![] };
-        product.split([row.id, column.id]).then_some(product)
-    }
-
-    /// Finds what is packed; `false` if packing would not pay.
-    fn split(&mut self, [row, column]: [Id; 2]) -> bool {
-        let mut depends = HashMap::from([
-            (row, Depends { row: true, ..Depends::default() }),
-            (column, Depends { column: true, ..Depends::default() }),
-            (self.inner, Depends { inner: true, ..Depends::default() }),
-        ]);
-        let types: HashMap<Id, Ty> = self.before.iter().flat_map(|s| &s.binds).map(|b| (b.id, b.ty.elem())).collect();
-        let mut wanted: Vec<Id> = self.item.results.clone();
-        let mut price = cost(&self.monoid.combine);
-        for stmt in &self.before {
-            let uses = operands(stmt);
-            let all = uses.iter().filter_map(|id| depends.get(id)).fold(Depends::default(), |a, b| a.or(*b));
-            if all.is_mixed() {
-                price = price.saturating_add(cost(&Body { stmts: vec![(*stmt).clone()], ..Body::default() }));
-                if reads(stmt) {
-                    return false;
-                }
-                wanted.extend(uses);
-            }
-            depends.extend(stmt.binds.iter().map(|b| (b.id, all)));
-        }
-        for id in wanted {
-            let (Some(&all), Some(&ty)) = (depends.get(&id), types.get(&id)) else { continue };
-            if all.is_mixed() || all.is_uniform() {
-                continue;
-            }
-            let side = if all.column { &mut self.right } else { &mut self.left };
-            if !side.contains(&(id, ty)) {
-                side.push((id, ty));
-            }
-        }
-        let both = |side: &[(Id, Ty)], test: fn(Depends) -> bool| side.iter().any(|(id, _)| test(depends[id]));
-        let pays = both(&self.left, |d| d.row && d.inner) && both(&self.right, |d| d.column && d.inner);
-        pays && self.left.len() + self.right.len() <= 4 && price <= 12
-    }
-
-    /// Is the fold all there is?
-    fn is_bare(&self) -> bool {
-        let binds: Vec<Id> = self.fold.binds.iter().map(|b| b.id).collect();
-        self.body.results == binds
-    }
-
-    /// The statements that give the ids, in order, without going behind what is packed.
-    fn slice(&self, ids: &[Id], packed: bool) -> Vec<&'g Stmt> {
-        let mut wanted: HashSet<Id> = ids.iter().copied().collect();
-        let stops: HashSet<Id> = self.left.iter().chain(&self.right).map(|(id, _)| *id).collect();
-        let mut found = vec![];
-        for stmt in self.before.iter().rev() {
-            let stop = packed && stmt.binds.iter().any(|b| stops.contains(&b.id));
-            if stmt.binds.iter().any(|b| wanted.contains(&b.id)) && !stop {
-                wanted.extend(operands(stmt));
-                found.push(*stmt);
-            }
-        }
-        found.reverse();
-        found
-    }
-}
-
-/// The names outside that a statement mentions.
-fn operands(stmt: &Stmt) -> Vec<Id> {
-    let mut found = vec![];
-    stmt.op.each_operand(&mut |id| found.push(id));
-    stmt.op.bodies().iter().for_each(|b| b.each_free(&mut |id| found.push(id)));
-    found
-}
-
-fn reads(stmt: &Stmt) -> bool {
-    fn inside(op: &Op) -> bool {
-        matches!(op, Op::At { .. }) || op.bodies().iter().any(|b| b.stmts.iter().any(|s| inside(&s.op)))
-    }
-    inside(&stmt.op)
+/// Reads a tabulate as a product, if it is one and large enough.
+pub(super) fn of<'g>(shape: &[Size], body: &'g Body) -> Option<Product<'g>> {
+    let small = |size: &Size| size.constant().is_some_and(|n| n < SMALL);
+    let [.., rows, columns] = shape else { return None };
+    Product::of(body).filter(|product| ![rows, columns, product.extent].into_iter().any(small))
 }
 
 /// The tile that a block makes: its place, and where its parts lie.
@@ -453,9 +316,7 @@ impl Tile {
     /// What becomes of the sums.
     fn finish<'g>(&self, w: &mut Writer<'_, 'g>, product: &Product<'g>, homes: &[MemId]) {
         let [row, column] = [0, 1].map(|n| product.body.params[self.outer.len() + n].id);
-        let mut wanted = product.body.results.clone();
-        product.after.iter().for_each(|s| wanted.extend(operands(s)));
-        let before = product.slice(&wanted, false);
+        let before = product.before_results();
         w.for_each(self.rows.0, self.rows.1, 1, (vec![], &[]), |w, i, _| {
             w.lanes(self.columns.0, self.columns.1, |w, j| {
                 w.set_scalar(row, i);

@@ -85,6 +85,9 @@ impl<'g> Gpu<'g> {
     }
 
     fn tabulate(&mut self, stmt: &'g Stmt, shape: &'g [Size], body: &'g Body) {
+        if self.turned(stmt, shape, body) || self.product(stmt, shape, body) {
+            return;
+        }
         let gives_arrays = stmt.binds[0].ty.shape().len() > shape.len();
         let outputs = self.base.outputs(stmt);
         if gives_arrays || wants_block(body, body.params.last().map(|p| p.id)) {

@@ -1,4 +1,4 @@
-//! What a Vulkan driver grants of float arithmetic. wgpu does not tell; the driver does.
+//! What wgpu does not tell of an adapter and a Vulkan driver does: what it grants of float arithmetic, and its memory.
 
 use slyz_sir::back::naga::FloatControls;
 
@@ -45,8 +45,27 @@ pub(super) fn controls(adapter: &wgpu::Adapter) -> FloatControls {
     }
 }
 
+/// The memory of the adapter's own, where it is known.
+#[cfg(not(target_vendor = "apple"))]
+pub(super) fn memory_bytes(adapter: &wgpu::Adapter) -> Option<u64> {
+    use ash::vk;
+    // SAFETY: the adapter is only asked for properties, and outlives the guard.
+    let vulkan = unsafe { adapter.as_hal::<wgpu::hal::api::Vulkan>() }?;
+    let instance = vulkan.shared_instance().raw_instance();
+    // SAFETY: instance and physical device are alive, as the adapter is.
+    let memory = unsafe { instance.get_physical_device_memory_properties(vulkan.raw_physical_device()) };
+    let heaps = memory.memory_heaps_as_slice().iter();
+    heaps.filter(|heap| heap.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL)).map(|heap| heap.size).max()
+}
+
 /// There is no Vulkan.
 #[cfg(target_vendor = "apple")]
 pub(super) fn controls(_: &wgpu::Adapter) -> FloatControls {
     FloatControls::default()
+}
+
+/// Nobody asked yet.
+#[cfg(target_vendor = "apple")]
+pub(super) fn memory_bytes(_: &wgpu::Adapter) -> Option<u64> {
+    None
 }

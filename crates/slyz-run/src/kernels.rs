@@ -1,0 +1,30 @@
+//! What a device asks of a kernel before it launches it.
+
+use slyz_sir::code::{Body, Op};
+use slyz_sir::kernel::{Kernel, Memory, Space};
+use slyz_sir::size::Size;
+
+/// The memories that a launch binds, in order.
+pub(crate) fn bound_memories(kernel: &Kernel) -> impl Iterator<Item = &Memory> {
+    kernel.memories.iter().filter(|memory| match memory.space {
+        Space::Global(_) | Space::Constant => true,
+        Space::Shared | Space::Scratch | Space::Local => false,
+    })
+}
+
+/// Every extent that the code of a kernel counts with, apart from the shapes of its memories.
+pub(crate) fn extents(kernel: &Kernel) -> Vec<Size> {
+    fn walk(body: &Body, found: &mut Vec<Size>) {
+        for stmt in &body.stmts {
+            if let Op::Extent(size) = &stmt.op {
+                found.push(size.clone());
+            }
+            stmt.op.bodies().into_iter().for_each(|body| walk(body, found));
+        }
+    }
+    let mut found = kernel.grid.to_vec();
+    kernel.functions.iter().map(|function| &function.body).chain([&kernel.body]).for_each(|b| walk(b, &mut found));
+    found.sort();
+    found.dedup();
+    found
+}

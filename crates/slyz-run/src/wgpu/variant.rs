@@ -1,0 +1,207 @@
+//! The forms that a graph has: a plan for each kind of sizes, and its launches with numbers for a call's sizes.
+//!
+//! Plans differ by what sizes are expected, kernels by whether positions fit 32 bits. Both are made when a call first needs
+//! them. Kernels that come out equal share a pipeline, and calls of equal sizes the numbers of their launches.
+
+use super::adapter::Opened;
+use super::memory::Lent;
+use super::pipeline::{Pipeline, pipeline};
+use crate::kernels::{bound_memories, extents};
+use crate::signature::Sizes;
+use crate::{Error, hash};
+use slyz_sir::back::naga;
+use slyz_sir::graph::Graph;
+use slyz_sir::kernel::{BufferId, Kernel, Plan};
+use slyz_sir::lower::gpu::{Expected, Machine, lower_for};
+use slyz_sir::size::Size;
+use slyz_sir::verify;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Calls whose numbers an executable keeps.
+const KEPT_CALLS: usize = 16;
+/// Sets of scalars that a launch keeps.
+const KEPT_SCALARS: usize = 8;
+/// From so many elements or turns on positions do not fit 32 bits.
+const WIDE: u64 = 1 << 31;
+
+/// A pipeline and its number, which no other has.
+pub(super) struct Built {
+    pub(super) number: u64,
+    pub(super) pipeline: Pipeline,
+}
+
+/// A plan for some expectation of sizes.
+pub(super) struct Variant {
+    pub(super) plan: Plan,
+    /// By kernel.
+    extents: Vec<Vec<Size>>,
+}
+
+impl Variant {
+    pub(super) fn new(graph: &Graph, machine: &Machine, expected: &Expected) -> Result<Variant, Error> {
+        let plan = lower_for(graph, machine, expected);
+        verify::plan(&plan).map_err(|error| Error::Plan { name: graph.name.clone(), why: error.to_string() })?;
+        let extents = plan.kernels.iter().map(extents).collect();
+        Ok(Variant { plan, extents })
+    }
+}
+
+/// The kernel as a module; `narrow` code is for positions of 32 bits.
+pub(super) fn module(opened: &Opened, kernel: &Kernel, narrow: bool) -> Result<naga::Module, Error> {
+    // Without 64-bit integers all code is narrow; what is too large for it is refused.
+    let target = naga::Target { narrow: narrow || !opened.target.int64, ..opened.target };
+    Ok(naga::emit(kernel, &target)?)
+}
+
+fn built(opened: &Opened, kernel: &Kernel, narrow: bool) -> Result<Arc<Built>, Error> {
+    static NUMBERS: AtomicU64 = AtomicU64::new(0);
+    opened.pipelines.get(hash::of(&(kernel, narrow)), || {
+        let pipeline = pipeline(opened, kernel, module(opened, kernel, narrow)?)?;
+        Ok(Arc::new(Built { number: NUMBERS.fetch_add(1, Ordering::Relaxed), pipeline }))
+    })
+}
+
+/// A launch with numbers for its sizes.
+pub(super) struct Geometry {
+    pub(super) built: Arc<Built>,
+    pub(super) grid: [u32; 3],
+    /// Bytes that are bound of each array.
+    pub(super) bound: Vec<u64>,
+    /// What kernels are told about sizes.
+    pub(super) words: Vec<u64>,
+    uniforms: Mutex<VecDeque<(Vec<u64>, Arc<Lent>)>>,
+}
+
+impl Geometry {
+    /// `None` for a launch without blocks.
+    pub(super) fn new(
+        opened: &Opened,
+        variant: &Variant,
+        sizes: &Sizes,
+        index: usize,
+        buffers: &[BufferId],
+    ) -> Result<Option<Geometry>, Error> {
+        let kernel = &variant.plan.kernels[index];
+        let grid = sizes.shape(&kernel.grid)?;
+        let limit = opened.limits.max_storage_buffer_binding_size;
+        let (mut bound, mut narrow) = (vec![], true);
+        for (memory, id) in bound_memories(kernel).zip(buffers) {
+            let (count, bytes) = sizes.extent(memory.ty, &memory.shape)?;
+            if bytes as u64 > limit {
+                return Err(Error::TooLarge {
+                    what: format!("the array {} of {}", memory.name, kernel.name),
+                    why: format!("{bytes} bytes, and a kernel of this GPU sees at most {limit}"),
+                });
+            }
+            narrow &= count < WIDE;
+            // What is bound is the array: kernels take its length for theirs, and the buffer may be larger than a binding.
+            let whole = &variant.plan.buffers[id.0 as usize];
+            bound.push((sizes.extent(whole.ty, &whole.shape)?.1 as u64).max(16).next_multiple_of(16));
+        }
+        for size in &variant.extents[index] {
+            narrow &= sizes.eval(size)? < WIDE;
+        }
+        if grid.contains(&0) {
+            return Ok(None);
+        }
+        let most = u64::from(opened.limits.max_compute_workgroups_per_dimension);
+        let [x, y, z] = match grid[..] {
+            [x, y, z] if grid.iter().all(|&blocks| blocks <= most) => [x as u32, y as u32, z as u32],
+            _ => {
+                return Err(Error::TooLarge {
+                    what: format!("the grid of {}", kernel.name),
+                    why: format!("{grid:?} blocks, and this GPU allows {most} in each direction"),
+                });
+            }
+        };
+        let built = built(opened, kernel, narrow)?;
+        let mut words = vec![];
+        for size in &built.pipeline.extents {
+            let value = sizes.eval(size)?;
+            if value > opened.machine.max_positions {
+                return Err(Error::TooLarge {
+                    what: format!("an axis of {}", kernel.name),
+                    why: format!("it has {value} positions, and this GPU counts to {}", opened.machine.max_positions),
+                });
+            }
+            words.push(value);
+        }
+        Ok(Some(Geometry { built, grid: [x, y, z], bound, words, uniforms: Mutex::default() }))
+    }
+
+    /// The uniform buffer with these scalars behind the sizes, or else what `make` makes. It is never written again.
+    pub(super) fn uniform(
+        &self,
+        scalars: &[u64],
+        make: impl FnOnce() -> Result<Lent, Error>,
+    ) -> Result<Arc<Lent>, Error> {
+        let kept = || self.uniforms.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, uniform)) = kept().iter().find(|(known, _)| known == scalars) {
+            return Ok(uniform.clone());
+        }
+        let uniform = Arc::new(make()?);
+        let mut kept = kept();
+        if kept.len() >= KEPT_SCALARS {
+            kept.pop_front();
+        }
+        kept.push_back((scalars.to_vec(), uniform.clone()));
+        Ok(uniform)
+    }
+}
+
+/// Everything about calls of some sizes.
+pub(super) struct Prepared {
+    sizes: Vec<Option<u64>>,
+    pub(super) variant: Arc<Variant>,
+    /// By step. Steps behind a count do not belong here.
+    launches: Vec<OnceLock<Option<Arc<Geometry>>>>,
+}
+
+impl Prepared {
+    /// The launch of a step, or else what `make` makes.
+    pub(super) fn launch(
+        &self,
+        step: usize,
+        make: impl FnOnce() -> Result<Option<Geometry>, Error>,
+    ) -> Result<Option<Arc<Geometry>>, Error> {
+        match self.launches[step].get() {
+            Some(known) => Ok(known.clone()),
+            None => {
+                let made = make()?.map(Arc::new);
+                Ok(self.launches[step].get_or_init(|| made).clone())
+            }
+        }
+    }
+}
+
+/// The latest calls of an executable, latest first.
+#[derive(Default)]
+pub(super) struct Calls(Mutex<VecDeque<Arc<Prepared>>>);
+
+impl Calls {
+    /// What is known about calls of these sizes; `choose` finds their variant when nothing is.
+    pub(super) fn of(
+        &self,
+        sizes: &[Option<u64>],
+        choose: impl FnOnce() -> Result<Arc<Variant>, Error>,
+    ) -> Result<Arc<Prepared>, Error> {
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut calls = lock();
+        if let Some(place) = calls.iter().position(|call| call.sizes == sizes) {
+            if place > 0 {
+                calls.swap(place, place - 1);
+            }
+            return Ok(calls[place.saturating_sub(1)].clone());
+        }
+        drop(calls);
+        let variant = choose()?;
+        let launches = variant.plan.steps.iter().map(|_| OnceLock::new()).collect();
+        let prepared = Arc::new(Prepared { sizes: sizes.to_vec(), variant, launches });
+        let mut calls = lock();
+        calls.truncate(KEPT_CALLS - 1);
+        calls.push_front(prepared.clone());
+        Ok(prepared)
+    }
+}

@@ -1,0 +1,157 @@
+//! Which elements of its memories some blocks of a kernel can touch, given the sizes of a call.
+//!
+//! Every `i64` of the kernel gets the range of what it can be in these blocks, from places, extents, counters of loops and
+//! arithmetic on them; an access touches what lies between the ends of its index. What this does not know: data and states
+//! of loops, which may be anything, and what conditions imply. So the answer is never too small, and exact for code whose
+//! blocks work on pieces of arrays.
+
+use crate::back::range::{Range, exact};
+use crate::code::{Body, Id, MemId, Op, Place, Type};
+use crate::kernel::Kernel;
+use crate::size::{Size, SizeError, SizeVar};
+use crate::types::{Ty, int_range};
+use std::collections::HashMap;
+
+/// Past it, an index is not the result of arithmetic on positions.
+const POSITIONS: Range = Range { lo: -(1 << 62), hi: 1 << 62 };
+
+/// What blocks touch of one memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Reach {
+    /// Flat positions.
+    pub elements: std::ops::Range<u64>,
+    /// Some index may be anything.
+    pub anywhere: bool,
+}
+
+/// What the blocks touch of each memory of the kernel.
+pub(super) fn reach(
+    kernel: &Kernel,
+    sizes: &[Option<u64>],
+    blocks: &[std::ops::Range<u64>; 3],
+) -> Result<Vec<Reach>, SizeError> {
+    let nothing = || Reach { elements: 0..0, anywhere: false };
+    let touched = kernel.memories.iter().map(|_| nothing()).collect();
+    let mut walk = Walk { kernel, sizes, blocks, ranges: HashMap::new(), touched };
+    walk.body(&kernel.body)?;
+    Ok(walk.touched)
+}
+
+/// The value of a size of the call.
+pub(super) fn value(size: &Size, sizes: &[Option<u64>]) -> Result<u64, SizeError> {
+    size.eval(&|SizeVar(v)| sizes.get(v as usize).copied().flatten())
+}
+
+struct Walk<'k> {
+    kernel: &'k Kernel,
+    sizes: &'k [Option<u64>],
+    blocks: &'k [std::ops::Range<u64>; 3],
+    /// Of integers; what is not here may be anything.
+    ranges: HashMap<Id, Range>,
+    touched: Vec<Reach>,
+}
+
+impl Walk<'_> {
+    fn get(&self, id: Id) -> Range {
+        self.ranges.get(&id).copied().unwrap_or(Range::FULL)
+    }
+
+    fn body(&mut self, body: &Body) -> Result<(), SizeError> {
+        for stmt in &body.stmts {
+            match &stmt.op {
+                Op::If { args, then, otherwise, .. } => {
+                    for side in [then, otherwise] {
+                        for (param, arg) in side.params.iter().zip(args) {
+                            self.ranges.insert(param.id, self.get(*arg));
+                        }
+                        self.body(side)?;
+                    }
+                    for (bind, (a, b)) in stmt.binds.iter().zip(then.results.iter().zip(&otherwise.results)) {
+                        self.ranges.insert(bind.id, self.get(*a).union(self.get(*b)));
+                    }
+                }
+                Op::For { lo, hi, body, .. } => {
+                    let (lo, hi) = (self.get(*lo), self.get(*hi));
+                    if let Some(counter) = body.params.first() {
+                        self.ranges.insert(counter.id, Range::new(lo.lo, (hi.hi - 1).max(lo.lo)));
+                    }
+                    self.body(body)?;
+                }
+                Op::Load { memory, index } => self.touch(*memory, index, stmt.binds.len())?,
+                Op::Store { memory, index, values } => self.touch(*memory, index, values.len())?,
+                Op::Atomic { memory, index, .. } => self.touch(*memory, index, 1)?,
+                op => {
+                    if let ([bind], Some(range)) = (&stmt.binds[..], self.op(op)?) {
+                        self.ranges.insert(bind.id, range);
+                    }
+                    op.bodies().into_iter().try_for_each(|body| self.body(body))?;
+                }
+            }
+            // What a narrow type holds is known even of data.
+            for bind in &stmt.binds {
+                if let Type::Scalar(ty) = bind.ty
+                    && !self.ranges.contains_key(&bind.id)
+                    && ty.is_int()
+                    && ty.bits() <= 32
+                {
+                    let (lo, hi) = int_range(ty);
+                    self.ranges.insert(bind.id, Range::new(lo, hi));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn op(&self, op: &Op) -> Result<Option<Range>, SizeError> {
+        let exactly = |n: i128| Some(Range::new(n, n));
+        Ok(match op {
+            Op::Const(value) if value.ty == Ty::I64 => exactly(value.as_int()),
+            Op::Extent(size) => exactly(value(size, self.sizes)?.into()),
+            Op::Apply(operator, args) => {
+                let args: Vec<Range> = args.iter().map(|&arg| self.get(arg)).collect();
+                exact(*operator, &args).map(Range::or_full)
+            }
+            Op::Cast(Ty::I64, arg) => self.ranges.get(arg).copied(),
+            Op::Place(place, dimension) => Some(self.place(*place, usize::from(*dimension).min(2))?),
+            _ => None,
+        })
+    }
+
+    fn place(&self, place: Place, d: usize) -> Result<Range, SizeError> {
+        let (blocks, threads) = (&self.blocks[d], i128::from(self.kernel.block[d]));
+        let (first, past) = (i128::from(blocks.start), i128::from(blocks.end));
+        Ok(match place {
+            Place::Global => Range::new(first * threads, past * threads - 1),
+            Place::Local => Range::new(0, threads - 1),
+            Place::Block => Range::new(first, past - 1),
+            Place::BlockDim => Range::new(threads, threads),
+            Place::GridDim => {
+                let blocks = value(&self.kernel.grid[d], self.sizes)?.into();
+                Range::new(blocks, blocks)
+            }
+            Place::Lane => Range::new(0, 127),
+            Place::SubgroupSize => Range::new(1, 128),
+        })
+    }
+
+    /// An access to consecutive elements. It is inside the memory, whatever the ranges of its index allow.
+    fn touch(&mut self, MemId(memory): MemId, index: &[Id], count: usize) -> Result<(), SizeError> {
+        let (mut first, mut last, mut known) = (0u64, 0u64, true);
+        for (axis, &id) in self.kernel.memories[memory as usize].shape.iter().zip(index) {
+            let (extent, range) = (value(axis, self.sizes)?, self.get(id));
+            let Some(most) = extent.checked_sub(1) else { return Ok(()) };
+            known &= range.within(POSITIONS);
+            let inside = |n: i128| n.clamp(0, most.into()) as u64;
+            let next = |flat: u64, n: i128| flat.checked_mul(extent).and_then(|flat| flat.checked_add(inside(n)));
+            first = next(first, range.lo).ok_or(SizeError::Overflow)?;
+            last = next(last, range.hi).ok_or(SizeError::Overflow)?;
+        }
+        let all = Size::product(&self.kernel.memories[memory as usize].shape);
+        let past = (last + count as u64).min(value(&all, self.sizes)?);
+        let touched = &mut self.touched[memory as usize];
+        let old = touched.elements.clone();
+        touched.elements = if old.is_empty() { first..past } else { old.start.min(first)..old.end.max(past) };
+        touched.anywhere |= !known;
+        Ok(())
+    }
+}

@@ -1,0 +1,118 @@
+//! A block per tile of two axes: the grid, and how a block finds its tile.
+
+use super::Machine;
+use super::threads::{at_most, ceil_div};
+use crate::code::{Id, Op, Place};
+use crate::lower::planning::unflatten;
+use crate::lower::writer::Writer;
+use crate::ops::Operator;
+use crate::size::Size;
+use crate::types::Ty;
+
+/// An axis that is cut into pieces.
+pub(super) struct Cut<'a> {
+    pub(super) extent: &'a Size,
+    pub(super) length: u64,
+}
+
+/// The tiles of a shape: two of its axes are cut, and there is a layer of tiles for every position on the others.
+pub(super) struct Tiles<'a> {
+    /// Tiles are numbered along this axis first.
+    pub(super) x: Cut<'a>,
+    pub(super) y: Cut<'a>,
+    pub(super) others: &'a [Size],
+}
+
+/// The tile of this block: where it starts on both axes, and the layer.
+pub(super) struct Tile {
+    pub(super) x: Id,
+    pub(super) y: Id,
+    pub(super) others: Vec<Id>,
+}
+
+impl Cut<'_> {
+    /// Is every piece whole?
+    pub(super) fn is_even(&self) -> bool {
+        self.extent.constant().is_some_and(|n| n.is_multiple_of(self.length))
+    }
+
+    /// The position, or the last one where it is past the end. Threads past an edge do what the last inside does, and keep
+    /// it for themselves. (The axis has a position where there is a tile; that the last is not negative is said for backends.)
+    pub(super) fn inside(&self, w: &mut Writer, position: Id) -> Id {
+        if self.is_even() {
+            return position;
+        }
+        let (extent, one) = (w.extent(self.extent), w.number(1));
+        let some = w.index(Operator::Max, extent, one);
+        let last = w.index(Operator::Sub, some, one);
+        w.index(Operator::Min, position, last)
+    }
+
+    /// Is the position on the axis? `None` where every one is.
+    pub(super) fn is_inside(&self, w: &mut Writer, position: Id) -> Option<Id> {
+        if self.is_even() {
+            return None;
+        }
+        let extent = w.extent(self.extent);
+        Some(w.push(Op::Apply(Operator::Lt, vec![position, extent]), Ty::Bool))
+    }
+}
+
+impl Tiles<'_> {
+    /// Writes code for every tile, each for a block of its own, and sets the grid for it. Where there may be more tiles than
+    /// blocks, a block goes on to the next of its tiles when all its threads are done with the one before.
+    pub(super) fn each<'l, 'g>(
+        &self,
+        w: &mut Writer<'l, 'g>,
+        machine: &Machine,
+        write: impl FnOnce(&mut Writer<'l, 'g>, &Tile),
+    ) {
+        let axes = [(self.x.extent, self.x.length), (self.y.extent, self.y.length), (&Size::product(self.others), 1)];
+        let mut at = vec![];
+        let mut loops = vec![];
+        for (d, (extent, length)) in axes.into_iter().enumerate() {
+            let (count, most) = (ceil_div(extent, length), machine.max_blocks[d]);
+            let may_loop = count.constant().unwrap_or_else(|| machine.max_positions.div_ceil(length)) > most;
+            w.kernel.grid[d] = if may_loop { at_most(count.clone(), most) } else { count.clone() };
+            at.push(match count.constant() {
+                Some(1) => w.number(0),
+                _ => w.push(Op::Place(Place::Block, d as u8), Ty::I64),
+            });
+            if may_loop {
+                loops.push((d, count));
+            }
+        }
+        let lengths = [self.x.length, self.y.length];
+        nest(w, &loops, &mut at, !loops.is_empty(), |w, at| {
+            let [x, y] = [0, 1].map(|d| {
+                let length = w.number(lengths[d] as i64);
+                w.index(Operator::Mul, at[d], length)
+            });
+            let others = if self.others.is_empty() { vec![] } else { unflatten(w, at[2], self.others) };
+            write(w, &Tile { x, y, others });
+        });
+    }
+}
+
+/// Loops over what the grid does not reach, outermost last in the list.
+fn nest<'l, 'g>(
+    w: &mut Writer<'l, 'g>,
+    loops: &[(usize, Size)],
+    at: &mut Vec<Id>,
+    again: bool,
+    write: impl FnOnce(&mut Writer<'l, 'g>, &[Id]),
+) {
+    let Some(((d, count), inner)) = loops.split_last() else {
+        write(w, at);
+        if again {
+            w.barrier();
+        }
+        return;
+    };
+    let (hi, step) = (w.extent(count), w.extent(&w.kernel.grid[*d].clone()));
+    w.for_steps(at[*d], hi, step, (vec![], &[]), |w, i, _| {
+        at[*d] = i;
+        nest(w, inner, at, again, write);
+        vec![]
+    });
+}

@@ -1,0 +1,470 @@
+//! Transposes and products through shared memory, in the interpreter of kernels, which reports races, divergent barriers and
+//! reads of what nobody wrote: shapes around every edge of the tiles, on machines with much and little of everything.
+
+use slyz_sir::code::Type;
+use slyz_sir::graph::Graph;
+use slyz_sir::interp::graph;
+use slyz_sir::interp::kernel::{LaunchOptions, run_plan_with};
+use slyz_sir::interp::{Array, Value};
+use slyz_sir::kernel::{Memory, Plan, Space};
+use slyz_sir::lower::gpu::{Expected, Machine, lower_for};
+use slyz_sir::pass::optimize;
+use slyz_sir::types::{Scalar, Ty};
+use slyz_sir::{text, verify};
+
+/// A machine with few blocks, so that a block makes several tiles.
+fn machine(max_threads: u32, shared_bytes: u64) -> Machine {
+    Machine { max_threads, shared_bytes, max_blocks: [2, 1, 2], max_positions: 1 << 20, ..Machine::webgpu() }
+}
+
+/// Those that tile, and one that cannot.
+fn machines() -> Vec<Machine> {
+    vec![
+        Machine::metal(),
+        Machine::cuda(),
+        Machine::webgpu(),
+        machine(256, 5_000),
+        machine(100, 9_000),
+        machine(32, 20_000),
+        machine(16, 4_000),
+        machine(7, 4_000),
+    ]
+}
+
+/// Values that are all different, as far as the type goes, and small enough for exact sums; now and then one that spoils
+/// whatever it meets.
+fn argument(ty: Ty, shape: Vec<u64>, special: bool) -> Value {
+    let value = |k: u64| match (ty, k % 29) {
+        (_, 28) if special && ty.is_float() => Scalar::from_f64(ty, f64::NAN),
+        (_, 27) if special && ty.is_float() => Scalar::from_f64(ty, f64::INFINITY),
+        (Ty::Bool, _) => Scalar::bool(k.is_multiple_of(3)),
+        (_, n) if ty.is_float() => Scalar::from_f64(ty, n as f64 - 11.0),
+        (_, _) => Scalar::from_int(ty, i128::from(k)),
+    };
+    let count: u64 = shape.iter().product();
+    Value::Array(Array { ty, shape, data: (0..count).map(|k| value(k).bits).collect() })
+}
+
+fn scalars(values: &[Value]) -> Vec<f64> {
+    let of = |value: &Value| match value {
+        Value::Array(Array { ty, data, .. }) => {
+            data.iter().map(|&bits| Scalar::from_bits(*ty, bits).as_f64()).collect()
+        }
+        Value::Scalar(scalar) => vec![scalar.as_f64()],
+    };
+    values.iter().flat_map(of).collect()
+}
+
+fn is_tiled(plan: &Plan) -> bool {
+    let tile = |m: &Memory| m.space == Space::Shared && ["tile", "left"].iter().any(|name| m.name.starts_with(name));
+    plan.kernels.iter().any(|k| k.memories.iter().any(tile))
+}
+
+struct Check {
+    graph: Graph,
+    expected: Expected,
+    special: bool,
+}
+
+impl Check {
+    fn new(text: &str) -> Check {
+        let graph = text::parse_graph(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert_eq!(verify::graph(&graph), Ok(()), "{text}");
+        Check { graph: optimize(&graph), expected: Expected::default(), special: true }
+    }
+
+    /// Is there a tiled kernel on each of the machines?
+    fn tiles(&self) -> Vec<bool> {
+        machines().iter().map(|machine| is_tiled(&lower_for(&self.graph, machine, &self.expected))).collect()
+    }
+
+    /// Runs with sizes on machines of several kinds against the interpreter of graphs.
+    fn run(&self, sizes: &[u64]) {
+        for k in [2, 4, 6] {
+            self.run_on(sizes, &machines()[k]);
+        }
+    }
+
+    fn run_on(&self, sizes: &[u64], machine: &Machine) {
+        let value = |v: slyz_sir::size::SizeVar| sizes.get(v.0 as usize).copied();
+        let args: Vec<Value> = self
+            .graph
+            .body
+            .params
+            .iter()
+            .map(|p| match &p.ty {
+                Type::Array(ty, shape) => {
+                    let shape = shape.iter().map(|s| s.eval(&value).expect("a size")).collect();
+                    argument(*ty, shape, self.special)
+                }
+                Type::Scalar(ty) => Value::Scalar(Scalar::from_int(*ty, 3)),
+            })
+            .collect();
+        let sizes: Vec<Option<u64>> = sizes.iter().copied().map(Some).collect();
+        let expected = graph::run(&self.graph, &sizes, &args).unwrap_or_else(|error| panic!("{error}"));
+        let plan = lower_for(&self.graph, machine, &self.expected);
+        assert_eq!(verify::plan(&plan), Ok(()), "{machine:?}\n{}", text::print_plan(&plan));
+        for kernel in &plan.kernels {
+            assert!(kernel.block.iter().product::<u32>() <= machine.max_threads, "{machine:?}\n{kernel}");
+        }
+        let subgroup_size = machine.subgroup.map_or(1, |s| s.size);
+        let options = LaunchOptions { subgroup_size, ..LaunchOptions::default() };
+        let found = run_plan_with(&plan, &sizes, &args, &options)
+            .unwrap_or_else(|error| panic!("{error}\n{sizes:?} on {machine:?}\n{}", text::print_plan(&plan)));
+        let (expected, found) = (scalars(&expected), scalars(&found));
+        assert_eq!(expected.len(), found.len());
+        let same = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan();
+        let wrong = expected.iter().zip(&found).position(|pair| !same(pair));
+        if let Some(k) = wrong {
+            let plan = text::print_plan(&plan);
+            panic!("element {k}: {} instead of {}\n{sizes:?} on {machine:?}\n{plan}", found[k], expected[k]);
+        }
+    }
+}
+
+const EDGES: [[u64; 2]; 7] = [[0, 5], [5, 0], [1, 1], [1, 70], [31, 33], [32, 64], [65, 40]];
+
+#[test]
+fn transposes_of_every_type() {
+    for ty in Ty::ALL {
+        let check = Check::new(&format!(
+            "graph t<N, M>(%x: {ty}[M, N]) -> {ty}[N, M] {{
+  %y: {ty}[N, M] = tabulate [N, M] |%i: i64, %j: i64| {{ %a: {ty} = at %x[%j, %i]  yield %a }}
+  return %y
+}}"
+        ));
+        let wide = ty.bytes() > 4;
+        assert_eq!(check.tiles(), [true, true, true, !wide, true, true, false, false], "{ty}");
+        let edges = if ty == Ty::F32 { &EDGES[..] } else { &EDGES[4..5] };
+        edges.iter().for_each(|sizes| check.run(sizes));
+    }
+}
+
+#[test]
+fn transposes_with_constant_edges() {
+    for (n, m, tiled) in [(64, 32, true), (64, 40, true), (40, 96, true), (3, 100, false), (100, 3, false)] {
+        let check = Check::new(&format!(
+            "graph t(%x: f32[{m}, {n}]) -> f32[{n}, {m}] {{
+  %y: f32[{n}, {m}] = tabulate [{n}, {m}] |%i: i64, %j: i64| {{ %a: f32 = at %x[%j, %i]  yield %a }}
+  return %y
+}}"
+        ));
+        assert_eq!(check.tiles()[..3], [tiled; 3]);
+        check.run(&[]);
+    }
+}
+
+/// Several arrays, of which some are turned, and code before and behind.
+#[test]
+fn transposes_in_larger_code() {
+    let check = Check::new(
+        "graph t<N>(%x: f32[N, N], %y: f64[N, N], %z: i32[N], %s: f32) -> (f32[N, N], f64[N, N]) {
+  %t: f32[N, N] = tabulate [N, N] |%i: i64, %j: i64| { %a: f32 = at %x[%j, %i]  yield %a }
+  %u: f32[N, N], %v: f64[N, N] = tabulate [N, N] |%i: i64, %j: i64| {
+    %a: f32 = at %t[%i, %j]
+    %b: f32 = at %x[%i, %j]
+    %c: f32 = add %a, %b
+    %d: f32 = max %c, %s
+    %e: f64 = at %y[%j, %i]
+    %f: i32 = at %z[%j]
+    %g: f64 = cast %f
+    %h: f64 = add %e, %g
+    yield %d, %h
+  }
+  return %u, %v
+}",
+    );
+    // There is no room for both, or for either, on some.
+    assert_eq!(check.tiles(), [true, true, true, true, true, true, false, false]);
+    [[0], [1], [33], [70]].iter().for_each(|sizes| check.run(sizes));
+}
+
+/// Axes in other orders, layers of transposes, and reads that no tile helps.
+#[test]
+fn transposes_of_higher_ranks() {
+    let turned = [true, true, true, true, true, true, false, false];
+    let permuted = |out: &str, read: &str| {
+        Check::new(&format!(
+            "graph t<A, B, C>(%x: i32[A, B, C]) -> i32[{}, {}, {}] {{
+  %y: i32[{}, {}, {}] = tabulate [{}, {}, {}] |{}| {{ %v: i32 = at %x[{read}]  yield %v }}
+  return %y
+}}",
+            &out[0..1],
+            &out[1..2],
+            &out[2..3],
+            &out[0..1],
+            &out[1..2],
+            &out[2..3],
+            &out[0..1],
+            &out[1..2],
+            &out[2..3],
+            out.to_lowercase().chars().map(|c| format!("%{c}: i64")).collect::<Vec<_>>().join(", "),
+        ))
+    };
+    for (out, tiled) in [("ACB", true), ("CAB", true), ("CBA", true), ("BCA", true), ("BAC", false), ("ABC", false)] {
+        let check = permuted(out, "%a, %b, %c");
+        assert_eq!(check.tiles(), if tiled { turned } else { [false; 8] }, "{out}");
+        check.run(&[5, 34, 33]);
+        check.run(&[33, 2, 35]);
+    }
+    let check = Check::new(
+        "graph six<A, B>(%x: f32[2, A, 1, 3, B, 2]) -> f32[2, B, 3, 1, 2, A] {
+  %y: f32[2, B, 3, 1, 2, A] = tabulate [2, B, 3, 1, 2, A] |%p: i64, %q: i64, %r: i64, %s: i64, %t: i64, %u: i64| {
+    %v: f32 = at %x[%p, %u, %s, %r, %q, %t]
+    yield %v
+  }
+  return %y
+}",
+    );
+    // Along an axis of two there is nothing to gain.
+    assert_eq!(check.tiles(), [false; 8]);
+    check.run(&[3, 5]);
+    let check = Check::new(
+        "graph six<A, B>(%x: f32[2, A, 1, 3, 2, B]) -> f32[2, B, 3, 1, 2, A] {
+  %y: f32[2, B, 3, 1, 2, A] = tabulate [2, B, 3, 1, 2, A] |%p: i64, %q: i64, %r: i64, %s: i64, %t: i64, %u: i64| {
+    %v: f32 = at %x[%p, %u, %s, %r, %t, %q]
+    yield %v
+  }
+  return %y
+}",
+    );
+    assert_eq!(check.tiles(), turned);
+    check.run(&[33, 34]);
+}
+
+/// Places that are computed, fixed, or clamped; reads in loops and branches, which stay where they are.
+#[test]
+fn turned_reads_at_computed_places() {
+    let check = Check::new(
+        "graph t<N, M>(%x: i32[2, M, N], %k: i32) -> i32[N, M] {
+  %y: i32[N, M] = tabulate [N, M] |%i: i64, %j: i64| {
+    %zero: i64 = const 0
+    %one: i64 = const 1
+    %m: i64 = extent M
+    %last: i64 = sub %m, %one
+    %back: i64 = sub %last, %j
+    %next: i64 = add %j, %one
+    %near: i64 = min %next, %last
+    %a: i32 = at %x[%zero, %back, %i]
+    %b: i32 = at %x[%one, %near, %i]
+    %c: i32 = mul %a, %k
+    %d: i32 = sub %c, %b
+    yield %d
+  }
+  return %y
+}",
+    );
+    assert!(check.tiles()[..3].iter().all(|&t| t));
+    [[1, 1], [33, 31], [40, 70]].iter().for_each(|sizes| check.run(sizes));
+    let check = Check::new(
+        "graph t<N, M>(%x: i32[M, N]) -> i32[N, M] {
+  %y: i32[N, M] = tabulate [N, M] |%i: i64, %j: i64| {
+    %zero: i64 = const 0
+    %one: i64 = const 1
+    %few: i64 = const 5
+    %a: i32 = at %x[%j, %i]
+    %s: i32 = for %zero to %few step %one (%a) |%k: i64, %t: i32| {
+      %b: i32 = at %x[%j, %zero]
+      %u: i32 = mul %t, %a
+      %v: i32 = add %u, %b
+      yield %v
+    }
+    yield %s
+  }
+  return %y
+}",
+    );
+    assert!(check.tiles()[..3].iter().all(|&t| t));
+    [[1, 1], [33, 31], [40, 70]].iter().for_each(|sizes| check.run(sizes));
+    let check = Check::new(
+        "graph t<N, M>(%x: i32[M, N], %w: bool[N, M]) -> i32[N, M] {
+  %y: i32[N, M] = tabulate [N, M] |%i: i64, %j: i64| {
+    %p: bool = at %w[%i, %j]
+    %s: i32 = if %p { %a: i32 = at %x[%j, %i]  %b: i32 = div %a, %a  yield %b } else { %c: i32 = const 0  yield %c }
+    yield %s
+  }
+  return %y
+}",
+    );
+    assert_eq!(check.tiles(), [false; 8]);
+    check.run(&[33, 40]);
+}
+
+/// A fold of rows and columns: how both are read, what is made of two values, and how those are folded.
+fn product(ty: Ty, reads: [&str; 2], made: &str, neutral: &str, folded: &str) -> String {
+    let shape = |read: &str| read.replace("%i", "N").replace("%k", "K").replace("%j", "M").replace("%b", "B");
+    let batched = reads.iter().any(|r| r.contains("%b"));
+    let (sizes, out, params) = if batched {
+        ("N, K, M, B", "B, N, M", "%b: i64, %i: i64, %j: i64")
+    } else {
+        ("N, K, M", "N, M", "%i: i64, %j: i64")
+    };
+    format!(
+        "graph product<{sizes}>(%x: {ty}[{}], %y: {ty}[{}]) -> {ty}[{out}] {{
+  %zero: {ty} = const {neutral}
+  %c: {ty}[{out}] = tabulate [{out}] |{params}| {{
+    %s: {ty} = fold [K] |%k: i64| {{
+      %p: {ty} = at %x[{}]
+      %q: {ty} = at %y[{}]
+      {made}
+      yield %r
+    }} with commutative (%zero) |%f: {ty}, %g: {ty}| {{ %h: {ty} = {folded} %f, %g  yield %h }}
+    yield %s
+  }}
+  return %c
+}}",
+        shape(reads[0]),
+        shape(reads[1]),
+        reads[0],
+        reads[1]
+    )
+}
+
+const TILED: [bool; 8] = [true, true, true, true, true, true, true, false];
+
+#[test]
+fn products_of_matrices() {
+    let shapes = [
+        [0, 3, 4],
+        [3, 0, 4],
+        [3, 4, 0],
+        [1, 1, 1],
+        [33, 0, 35],
+        [63, 15, 65],
+        [64, 16, 64],
+        [65, 17, 66],
+        [2, 300, 3],
+    ];
+    for reads in [["%i, %k", "%k, %j"], ["%k, %i", "%k, %j"], ["%i, %k", "%j, %k"], ["%k, %i", "%j, %k"]] {
+        let check = Check::new(&product(Ty::F32, reads, "%r: f32 = mul %p, %q", "-0.0", "add"));
+        assert_eq!(check.tiles(), TILED, "{reads:?}");
+        let plain = reads == ["%i, %k", "%k, %j"];
+        let shapes = if plain { &shapes[..] } else { &shapes[7..8] };
+        shapes.iter().for_each(|sizes| check.run(sizes));
+    }
+}
+
+/// Nothing that lies past an edge joins the fold: not in a sum of products with infinities, nor in a minimum of sums.
+#[test]
+fn products_of_other_kinds() {
+    for (ty, made, neutral, folded) in [
+        (Ty::F64, "%d: f64 = sub %p, %q  %r: f64 = mul %d, %d", "0.0", "add"),
+        (Ty::F32, "%r: f32 = add %p, %q", "inf", "min"),
+        (Ty::F16, "%d: f16 = sub %p, %q  %r: f16 = abs %d", "-inf", "max"),
+        (Ty::I64, "%r: i64 = mul %p, %q", "0", "add"),
+        (Ty::U8, "%r: u8 = xor %p, %q", "255", "and"),
+        (Ty::Bool, "%r: bool = and %p, %q", "false", "or"),
+    ] {
+        let check = Check::new(&product(ty, ["%i, %k", "%j, %k"], made, neutral, folded));
+        assert!(check.tiles()[..3].iter().all(|&t| t), "{ty}");
+        check.run(&[33, 19, 40]);
+    }
+}
+
+#[test]
+fn products_of_layers() {
+    for reads in [["%b, %i, %k", "%b, %k, %j"], ["%b, %i, %k", "%k, %j"], ["%i, %b, %k", "%b, %k, %j"]] {
+        let check = Check::new(&product(Ty::F32, reads, "%r: f32 = mul %p, %q", "-0.0", "add"));
+        assert_eq!(check.tiles(), TILED, "{reads:?}");
+        check.run(&[33, 9, 34, 3]);
+        check.run(&[2, 3, 2, 5]);
+    }
+}
+
+/// Code before and behind the fold, values of rows alone, and folds in which the order counts.
+#[test]
+fn products_in_larger_code() {
+    let behind = |dear: &str| {
+        format!(
+            "graph layer<N, K, M>(%x: f32[N, K], %y: f32[K, M], %bias: f32[M], %scale: f32[N], %old: f32[N, M]) -> (f32[N, M], bool[N, M]) {{
+  %zero: f32 = const 0.0
+  %c: f32[N, M], %d: bool[N, M] = tabulate [N, M] |%i: i64, %j: i64| {{
+    %u: f32 = at %scale[%i]
+    %s: f32 = fold [K] |%k: i64| {{
+      %p: f32 = at %x[%i, %k]
+      %q: f32 = at %y[%k, %j]
+      %v: f32 = mul %p, %u
+      %r: f32 = mul %v, %q
+      yield %r
+    }} with commutative (%zero) |%f: f32, %g: f32| {{ %h: f32 = add %f, %g  yield %h }}
+    %b: f32 = at %bias[%j]
+    %o: f32 = at %old[%i, %j]
+    %t: f32 = add %s, %b
+    %w: f32 = max %t, %zero
+    {dear}
+    %m: f32 = add %e, %o
+    %n: bool = gt %m, %u
+    yield %m, %n
+  }}
+  return %c, %d
+}}"
+        )
+    };
+    let many = "%e1: f32 = floor %w  %e2: f32 = sqrt %e1  %e3: f32 = sqrt %e2  %e: f32 = floor %e3";
+    for dear in ["%e: f32 = add %w, %w", many] {
+        let check = Check { special: false, ..Check::new(&behind(dear)) };
+        assert_eq!(check.tiles(), TILED);
+        check.run(&[35, 20, 33]);
+        check.run(&[3, 0, 4]);
+    }
+    let check = Check::new(
+        "graph ordered<N, K, M>(%x: i32[N, K], %y: i32[K, M]) -> (i32[N, M], i32[N, M]) {
+  %one: i32 = const 1
+  %zero: i32 = const 0
+  %c: i32[N, M], %d: i32[N, M] = tabulate [N, M] |%i: i64, %j: i64| {
+    %s: i32, %t: i32 = fold [K] |%k: i64| {
+      %p: i32 = at %x[%i, %k]
+      %q: i32 = at %y[%k, %j]
+      yield %p, %q
+    } with (%one, %zero) |%a: i32, %b: i32, %c1: i32, %d1: i32| {
+      %e: i32 = mul %a, %c1
+      %h: i32 = mul %b, %c1
+      %f: i32 = add %h, %d1
+      yield %e, %f
+    }
+    yield %s, %t
+  }
+  return %c, %d
+}",
+    );
+    assert_eq!(check.tiles(), TILED);
+    check.run(&[33, 35, 34]);
+}
+
+/// What the sizes are about decides the form, never the result.
+#[test]
+fn products_of_expected_sizes() {
+    let text = product(Ty::F32, ["%i, %k", "%k, %j"], "%r: f32 = mul %p, %q", "-0.0", "add");
+    let expecting = |sizes: [u64; 3]| Check { expected: Expected::of(&sizes.map(Some)), ..Check::new(&text) };
+    let large = expecting([4096; 3]);
+    assert_eq!(large.tiles(), TILED);
+    let plan = lower_for(&large.graph, &Machine::cuda(), &large.expected);
+    assert_ne!(plan, lower_for(&large.graph, &Machine::cuda(), &Expected::default()));
+    for sizes in [[1, 1, 1], [129, 17, 130]] {
+        large.run_on(&sizes, &Machine::cuda());
+        large.run_on(&sizes, &machine(256, 16 << 10));
+    }
+    // Few rows or columns, as of a vector: nothing to share.
+    for sizes in [[1, 4096, 4096], [4096, 4096, 1], [30, 4096, 4096]] {
+        let check = expecting(sizes);
+        assert_eq!(check.tiles(), [false; 8]);
+        check.run_on(&[3, 5, 2], &Machine::cuda());
+    }
+}
+
+/// Sums are as exact as those of other folds, however long.
+#[test]
+fn long_products_stay_exact() {
+    let text = product(Ty::F32, ["%i, %k", "%k, %j"], "%r: f32 = mul %p, %q", "-0.0", "add");
+    let graph = optimize(&text::parse_graph(&text).expect("a graph"));
+    let k = 3_000;
+    let fill =
+        |shape: Vec<u64>| Value::Array(Array { ty: Ty::F32, data: vec![0.1f32.to_bits().into(); k as usize], shape });
+    let args = [fill(vec![1, k]), fill(vec![k, 1])];
+    let plan = lower_for(&graph, &machine(16, 4_000), &Expected::default());
+    let sizes = [Some(1), Some(k), Some(1)];
+    let options = LaunchOptions { subgroup_size: 1, ..LaunchOptions::default() };
+    let found = run_plan_with(&plan, &sizes, &args, &options).unwrap_or_else(|error| panic!("{error}"));
+    let exact = k as f64 * f64::from(0.1f32).powi(2);
+    assert!((scalars(&found)[0] - exact).abs() < exact * 1e-6, "{found:?} instead of {exact}");
+}
