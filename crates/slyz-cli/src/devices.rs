@@ -87,7 +87,6 @@ fn compiler(_: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 /// What devices keep on disk.
-#[cfg(any(feature = "cpu", feature = "wgpu"))]
 fn cache(out: &mut dyn Write) -> anyhow::Result<()> {
     let slyz_run::CacheConfig { folder, bytes: bound } = slyz_run::CacheConfig::from_env();
     let Some(folder) = folder else {
@@ -101,13 +100,7 @@ fn cache(out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-#[cfg(not(any(feature = "cpu", feature = "wgpu")))]
-fn cache(_: &mut dyn Write) -> anyhow::Result<()> {
-    Ok(())
-}
-
 /// Files of a folder and their bytes. A folder that is not there yet is empty.
-#[cfg(any(feature = "cpu", feature = "wgpu"))]
 fn contents(folder: &std::path::Path) -> (usize, u64) {
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|file| file.metadata().ok());
     files.filter(|meta| meta.is_file()).fold((0, 0), |(n, bytes), meta| (n + 1, bytes + meta.len()))

@@ -88,8 +88,7 @@ fn bare() -> Result<Bare, Box<dyn std::error::Error>> {
             let entries: Vec<wgpu::BindGroupEntry> =
                 bound.map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource }).collect();
             let layout = &pipeline.get_bind_group_layout(0);
-            let group =
-                device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries: &entries });
+            let group = device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries: &entries });
             let mut encoder = device.create_command_encoder(&Default::default());
             let mut pass = encoder.begin_compute_pass(&Default::default());
             pass.set_pipeline(&pipeline);
