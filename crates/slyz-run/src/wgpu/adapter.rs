@@ -57,7 +57,11 @@ pub(super) fn summary(adapter: &Adapter) -> AdapterSummary {
         backend: info.backend.to_string(),
         software: info.device_type == DeviceType::Cpu,
         binding_bytes: limits.max_storage_buffer_binding_size,
+        buffer_bytes: limits.max_buffer_size,
         threads: limits.max_compute_invocations_per_workgroup,
+        shared_bytes: limits.max_compute_workgroup_storage_size,
+        subgroup: features.contains(Features::SUBGROUP).then_some((info.subgroup_min_size, info.subgroup_max_size)),
+        timestamps: features.contains(Features::TIMESTAMP_QUERY),
         types: has.into_iter().filter(|(feature, _)| features.contains(*feature)).map(|(_, name)| name).collect(),
     }
 }
@@ -195,7 +199,7 @@ impl Opened {
     }
 
     pub(super) fn describe(&self) -> String {
-        let AdapterSummary { name, backend, software, binding_bytes, threads, types } = &self.summary;
+        let AdapterSummary { name, backend, software, binding_bytes, threads, types, .. } = &self.summary;
         let kind = if *software { ", in software" } else { "" };
         let types = if types.is_empty() { String::new() } else { format!(", {}", types.join(" ")) };
         format!(

@@ -46,8 +46,16 @@ pub struct AdapterSummary {
     pub software: bool,
     /// What a kernel can see of an array at once. Calls with larger arrays run in pieces.
     pub binding_bytes: u64,
+    /// The largest buffer.
+    pub buffer_bytes: u64,
     /// Threads of a block.
     pub threads: u32,
+    /// Memory that the threads of a block share.
+    pub shared_bytes: u32,
+    /// Sizes of its subgroups, the smallest and the largest; `None` without subgroup operations.
+    pub subgroup: Option<(u32, u32)>,
+    /// It can say when a kernel began and ended.
+    pub timestamps: bool,
     /// Types that it has besides 32-bit ones.
     pub types: Vec<&'static str>,
 }
