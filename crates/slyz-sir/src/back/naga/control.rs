@@ -214,7 +214,7 @@ impl Code<'_, '_> {
         let scalar = self.build.scalar(held)?;
         let counter = self.variable(scalar);
         self.store(counter, lo);
-        let unsigned = naga::Scalar { kind: ScalarKind::Uint, width: scalar.width };
+        let passes = self.narrowing.holds_past(&range, held);
         let block = self.block(|code| {
             let i = code.load(counter);
             let done = code.binary(BinaryOperator::GreaterEqual, i, hi);
@@ -225,7 +225,11 @@ impl Code<'_, '_> {
             }
             code.statements(body)?;
             code.store_all(&variables, &body.results)?;
+            if passes {
+                return Ok(());
+            }
             // The next value may be past the type's largest.
+            let unsigned = naga::Scalar { kind: ScalarKind::Uint, width: scalar.width };
             let left = code.binary(BinaryOperator::Subtract, hi, i);
             let (left, by) = (code.convert(left, unsigned), code.convert(step, unsigned));
             let last = code.binary(BinaryOperator::LessEqual, left, by);
@@ -234,7 +238,16 @@ impl Code<'_, '_> {
             code.store(counter, next);
             Ok(())
         })?;
-        self.push(Statement::Loop { body: block, continuing: naga::Block::new(), break_if: None });
+        // A loop of the usual form is one that drivers unroll.
+        let continuing = self.block(|code| {
+            if passes {
+                let i = code.load(counter);
+                let next = code.binary(BinaryOperator::Add, i, step);
+                code.store(counter, next);
+            }
+            Ok(())
+        })?;
+        self.push(Statement::Loop { body: block, continuing, break_if: None });
         self.bind_variables(binds, &variables);
         Ok(())
     }
