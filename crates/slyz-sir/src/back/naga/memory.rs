@@ -82,7 +82,10 @@ impl Build<'_> {
             Ty::Bool | Ty::I8 | Ty::U8 | Ty::I16 | Ty::U16 | Ty::F16 | Ty::BF16 if outside => {
                 let bits = ty.bytes() as u32 * 8;
                 // Whole words are nobody else's.
-                Form::Packed { bits, atomic: uses.stores.iter().any(|&count| count as u32 * bits % 32 != 0) }
+                Form::Packed {
+                    bits,
+                    atomic: uses.stores.iter().any(|&count| !(count as u32 * bits).is_multiple_of(32)),
+                }
             }
             Ty::I64 if outside && scalar.width == 4 => Form::Pair,
             Ty::I64 | Ty::U64 if updated && !self.target.atomic64 => {
