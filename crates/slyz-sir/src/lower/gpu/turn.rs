@@ -3,7 +3,8 @@
 //! In `tabulate (i, j) { f(a[j, i], …) }` neighbouring threads write neighbouring elements, and so read a column of `a`. A block
 //! takes a square of 32 × 32 positions instead. First its threads stand across, so that neighbours read along a row of `a`, and put what
 //! they read into the tile; then they stand as they write, and find it there. Rows of the tile have 33 places, so that neither
-//! of the two ways meets a bank twice. Blocks follow each other along the results. A thread has several positions: all its reads are on their way before the first is
+//! of the two ways meets a bank twice. Blocks follow each other along the
+//! results, in strips where they are many. A thread has several positions: all its reads are on their way before the first is
 //! waited for.
 //!
 //! A read is turned if it always happens and its place is computed without reading: that is computed for the position of
@@ -27,6 +28,8 @@ const SIDE: u64 = 32;
 const ROWS: u64 = 8;
 /// The extent of an axis below which most of a tile would be empty.
 const NARROW: u64 = 16;
+/// The extent of both axes from which on blocks are numbered in strips.
+const FAR: u64 = 4_096;
 /// What the code of a position may cost to be written out for each position of a thread.
 const CHEAP: u64 = 64;
 
@@ -148,7 +151,9 @@ impl<'g> Gpu<'g> {
         let (last, axis) = (shape.len() - 1, turn.axis);
         let others: Vec<Size> = (0..last).filter(|&k| k != axis).map(|k| shape[k].clone()).collect();
         let cut = |extent| Cut { extent, length: SIDE };
-        let grid = Tiles { x: cut(&shape[last]), y: cut(&shape[axis]), others: &others };
+        // Where a row of tiles does not fill the machine, its blocks are close together anyway.
+        let wander = [last, axis].iter().all(|&k| self.expected.about(&shape[k]).is_some_and(|n| n >= FAR));
+        let grid = Tiles { x: cut(&shape[last]), y: cut(&shape[axis]), others: &others, wander };
         let square = Square { turn: &turn, body, grid: &grid, rows, tiles: &tiles, homes: &homes };
         grid.each(&mut w, &self.machine, |w, tile| square.write(w, tile));
         let kernel = w.finish();
