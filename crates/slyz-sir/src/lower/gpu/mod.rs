@@ -25,6 +25,7 @@ mod machine;
 mod maps;
 mod plan;
 mod scatter;
+mod teams;
 mod threads;
 
 pub use expected::Expected;
