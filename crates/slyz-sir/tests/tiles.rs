@@ -140,19 +140,6 @@ fn transposes_of_every_type() {
     }
 }
 
-/// Blocks in strips, of which the last is lower; on a machine whose blocks loop, too.
-#[test]
-fn transposes_that_are_expected_to_be_large() {
-    let text = "graph t<N, M>(%x: f32[M, N]) -> f32[N, M] {
-  %y: f32[N, M] = tabulate [N, M] |%i: i64, %j: i64| { %a: f32 = at %x[%j, %i]  yield %a }
-  return %y
-}";
-    let check = Check { expected: Expected::of(&[Some(5_000), Some(20_000)]), ..Check::new(text) };
-    let plan = |expected: &Expected| lower_for(&check.graph, &Machine::webgpu(), expected);
-    assert_ne!(plan(&check.expected), plan(&Expected::default()));
-    EDGES.iter().chain(&[[600, 40], [40, 600], [545, 70]]).for_each(|sizes| check.run(sizes));
-}
-
 #[test]
 fn transposes_with_constant_edges() {
     for (n, m, tiled) in [(64, 32, true), (64, 40, true), (40, 96, true), (3, 100, false), (100, 3, false)] {

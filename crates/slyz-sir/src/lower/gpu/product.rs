@@ -142,7 +142,6 @@ impl<'g> Gpu<'g> {
             x: Cut { extent: columns, length: form.columns() },
             y: Cut { extent: rows, length: form.rows() },
             others: outer,
-            wander: false,
         };
         let block = Block { product: &product, form, grid: &grid, left, right, sums, homes, tys, neutral };
         grid.each(&mut w, &self.machine, |w, tile| block.write(w, tile));

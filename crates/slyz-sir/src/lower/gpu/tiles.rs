@@ -9,9 +9,6 @@ use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::Ty;
 
-/// Tiles of a strip, from top to bottom.
-const STRIP: i64 = 16;
-
 /// An axis that is cut into pieces.
 pub(super) struct Cut<'a> {
     pub(super) extent: &'a Size,
@@ -24,8 +21,6 @@ pub(super) struct Tiles<'a> {
     pub(super) x: Cut<'a>,
     pub(super) y: Cut<'a>,
     pub(super) others: &'a [Size],
-    /// Blocks that run at a time are to lie in a square rather than in a row.
-    pub(super) wander: bool,
 }
 
 /// The tile of this block: where it starts on both axes, and the layer.
@@ -87,9 +82,6 @@ impl Tiles<'_> {
                 loops.push((d, count));
             }
         }
-        if self.wander {
-            in_strips(w, &mut at);
-        }
         let lengths = [self.x.length, self.y.length];
         nest(w, &loops, &mut at, !loops.is_empty(), |w, at| {
             let [x, y] = [0, 1].map(|d| {
@@ -100,25 +92,6 @@ impl Tiles<'_> {
             write(w, &Tile { x, y, others });
         });
     }
-}
-
-/// Numbers the blocks anew: strips of some tiles in height, which are gone through upright. Blocks run in the order of their
-/// numbers, so those at work together read and write what is close together on both axes.
-fn in_strips(w: &mut Writer, at: &mut [Id]) {
-    let [columns, rows] = [0, 1].map(|d| w.extent(&w.kernel.grid[d].clone()));
-    let before = w.index(Operator::Mul, at[1], columns);
-    let number = w.index(Operator::Add, before, at[0]);
-    let height = w.number(STRIP);
-    let blocks = w.index(Operator::Mul, columns, height);
-    let strip = w.index(Operator::Div, number, blocks);
-    let top = w.index(Operator::Mul, strip, height);
-    let below = w.index(Operator::Sub, rows, top);
-    // The last strip may be lower.
-    let height = w.index(Operator::Min, height, below);
-    let inside = w.index(Operator::Rem, number, blocks);
-    at[0] = w.index(Operator::Div, inside, height);
-    let y = w.index(Operator::Rem, inside, height);
-    at[1] = w.index(Operator::Add, top, y);
 }
 
 /// Loops over what the grid does not reach, outermost last in the list.
