@@ -16,11 +16,11 @@
 #![warn(clippy::undocumented_unsafe_blocks)]
 
 mod argument;
+pub mod auto;
 mod buffer;
 #[cfg(feature = "cpu")]
 pub mod cpu;
 mod device;
-#[cfg(any(feature = "cpu", feature = "wgpu"))]
 mod disk;
 mod error;
 mod files;
@@ -31,17 +31,21 @@ mod kernels;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
 mod memo;
 mod pool;
+// The interpreter launches nothing.
+#[cfg_attr(not(any(feature = "cpu", feature = "wgpu")), allow(dead_code))]
+mod profile;
 mod signature;
 mod warn;
 #[cfg(feature = "wgpu")]
 pub mod wgpu;
 
 pub use argument::{Argument, ArrayData, Output};
+pub use auto::auto;
 pub use buffer::{Buffer, DeviceMemory};
 pub use device::{Device, Executable, device, devices};
-#[cfg(any(feature = "cpu", feature = "wgpu"))]
 pub use disk::CacheConfig;
 pub use error::{ArgumentProblem, Error};
 pub use files::{WriteError, write_files};
 pub use interpreter::Interpreter;
 pub use pool::{Block, Pool, PoolStats, pool_stats};
+pub use profile::{Clock, LaunchTime, profile};

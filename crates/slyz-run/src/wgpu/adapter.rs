@@ -30,8 +30,6 @@ pub(super) fn all() -> Vec<Adapter> {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     // Validation layers are for people who debug wgpu.
     descriptor.flags = wgpu::InstanceFlags::empty();
-    // Drivers that promise memory which they do not have end the program when it is used.
-    descriptor.memory_budget_thresholds.for_resource_creation = Some(95);
     let instance = wgpu::Instance::new(descriptor);
     let mut all = wait(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
     all.retain(|a| a.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS));
@@ -57,7 +55,11 @@ pub(super) fn summary(adapter: &Adapter) -> AdapterSummary {
         backend: info.backend.to_string(),
         software: info.device_type == DeviceType::Cpu,
         binding_bytes: limits.max_storage_buffer_binding_size,
+        buffer_bytes: limits.max_buffer_size,
         threads: limits.max_compute_invocations_per_workgroup,
+        shared_bytes: limits.max_compute_workgroup_storage_size,
+        subgroup: features.contains(Features::SUBGROUP).then_some((info.subgroup_min_size, info.subgroup_max_size)),
+        timestamps: features.contains(Features::TIMESTAMP_QUERY),
         types: has.into_iter().filter(|(feature, _)| features.contains(*feature)).map(|(_, name)| name).collect(),
     }
 }
@@ -67,6 +69,8 @@ pub(super) struct Opened {
     pub(super) device: wgpu::Device,
     pub(super) queue: wgpu::Queue,
     pub(super) limits: Limits,
+    /// What a kernel sees of an array at once.
+    pub(super) window_bytes: u64,
     pub(super) target: Target,
     pub(super) machine: Machine,
     pub(super) memory: Memory,
@@ -77,6 +81,8 @@ pub(super) struct Opened {
     pub(super) pace: Pace,
     pub(super) up: Staging,
     pub(super) down: Staging,
+    /// Bytes a second; see `Device::copy_bandwidth`.
+    pub(super) bandwidth: OnceLock<f64>,
     /// Kernels by structural hash, whatever graphs they come from.
     pub(super) pipelines: Memo<Built>,
     summary: AdapterSummary,
@@ -103,6 +109,7 @@ impl Opened {
             Features::SHADER_INT64
                 | Features::SHADER_F64
                 | Features::SHADER_INT64_ATOMIC_ALL_OPS
+                | Features::TIMESTAMP_QUERY
                 | Features::PASSTHROUGH_SHADERS
                 | Features::PIPELINE_CACHE
                 | Features::SUBGROUP
@@ -160,7 +167,9 @@ impl Opened {
             max_positions: if int64 { 1 << 39 } else { 1 << 30 },
             vector_bytes: 16,
         };
-        let memory = Memory::new(&limits, driver::memory_bytes(adapter));
+        let software = adapter.get_info().device_type == DeviceType::Cpu;
+        let memory = Memory::new(&limits, driver::memory_bytes(adapter), software);
+        let window_bytes = limits.max_storage_buffer_binding_size;
         let cache = PipelineCache::open(&device, &adapter.get_info(), CacheConfig::from_env());
         let (groups, pace, pipelines) = (Groups::default(), Pace::default(), Memo::new(KEPT_PIPELINES));
         let summary = summary(adapter);
@@ -169,6 +178,7 @@ impl Opened {
             device,
             queue,
             limits,
+            window_bytes,
             target,
             machine,
             memory,
@@ -178,6 +188,7 @@ impl Opened {
             pace,
             up,
             down,
+            bandwidth: OnceLock::new(),
             pipelines,
             summary,
             lost,
@@ -187,10 +198,18 @@ impl Opened {
     }
 
     pub(super) fn describe(&self) -> String {
-        let AdapterSummary { name, backend, software, binding_bytes, threads, types } = &self.summary;
+        let AdapterSummary { name, backend, software, binding_bytes, threads, types, .. } = &self.summary;
         let kind = if *software { ", in software" } else { "" };
         let types = if types.is_empty() { String::new() } else { format!(", {}", types.join(" ")) };
-        format!("{name} ({backend}{kind}), arrays up to {} MiB, {threads} threads a block{types}", binding_bytes >> 20)
+        format!(
+            "{name} ({backend}{kind}), {} MiB of an array at once, {threads} threads a block{types}",
+            binding_bytes >> 20
+        )
+    }
+
+    /// Does it run on the CPU?
+    pub(super) fn is_software(&self) -> bool {
+        self.summary.software
     }
 
     /// An error once the driver has given up.
