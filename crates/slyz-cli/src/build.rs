@@ -1,38 +1,68 @@
-//! `slyz build`: the graphs of a file as source files for a target.
+//! `slyz build`: the graphs of a file as source files for targets.
 
-use crate::{GraphChoice, load};
+use crate::{GraphChoice, load, usage};
 use anyhow::{Context, anyhow};
-use slyz_sir::back::harness::{self, Target};
+use slyz_sir::back::harness::{self, Emitted, Target};
 use slyz_sir::graph::Graph;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Build {
     /// A file of SIR text.
     #[arg(value_name = "FILE.sir")]
     file: PathBuf,
-    /// What to write for.
-    #[arg(long, value_enum)]
-    target: Name,
-    /// The folder that the files go to; it is made where there is none.
+    /// What to write for; several with commas between them.
+    #[arg(long, value_enum, value_delimiter = ',', required = true)]
+    target: Vec<Name>,
+    /// The folder that the files go to; it is made where there is none. Without it, text is printed.
     #[arg(long, value_name = "DIR")]
-    out: PathBuf,
+    out: Option<PathBuf>,
     #[command(flatten)]
     choice: GraphChoice,
 }
 
 /// Targets as the command line names them.
-#[derive(Clone, Copy, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Name {
     /// kernels.metal, and harness.swift that runs it.
     Metal,
     /// One Swift file with the Metal source in it.
     MetalSingleFile,
+    /// A WGSL file per kernel, for WebGPU.
+    Wgsl,
+    /// A SPIR-V file per kernel, for Vulkan.
+    Spirv,
+}
+
+impl Name {
+    #[cfg(feature = "wgpu")]
+    fn target(self) -> anyhow::Result<Target> {
+        Ok(match self {
+            Name::Metal => Target::Metal,
+            Name::MetalSingleFile => Target::MetalSingleFile,
+            Name::Wgsl => Target::Wgsl,
+            Name::Spirv => Target::Spirv,
+        })
+    }
+
+    #[cfg(not(feature = "wgpu"))]
+    fn target(self) -> anyhow::Result<Target> {
+        match self {
+            Name::Metal => Ok(Target::Metal),
+            Name::MetalSingleFile => Ok(Target::MetalSingleFile),
+            Name::Wgsl | Name::Spirv => {
+                Err(anyhow!("this slyz writes neither WGSL nor SPIR-V; build it with the cargo feature `wgpu`"))
+            }
+        }
+    }
 }
 
 impl Build {
     pub fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        if self.out.is_none() && self.target.contains(&Name::Spirv) {
+            return usage("SPIR-V is no text; name a folder for its files with --out");
+        }
         let (module, _) = load::verified(&self.file)?;
         let graphs: Vec<Graph> = match &self.choice.graph {
             Some(name) => vec![load::graph(&self.file, &module, Some(name))?.clone()],
@@ -41,17 +71,40 @@ impl Build {
         if graphs.is_empty() {
             return Err(anyhow!("{}: no graph in the file; there is nothing to build", self.file.display()));
         }
-        let target = match self.target {
-            Name::Metal => Target::Metal,
-            Name::MetalSingleFile => Target::MetalSingleFile,
-        };
-        let emitted = harness::emit(&graphs, target).with_context(|| self.file.display().to_string())?;
-        let files: Vec<(&str, &str)> = emitted.files.iter().map(|f| (&f.name[..], &f.text[..])).collect();
-        slyz_run::write_files(&self.out, &files)?;
-        for file in &emitted.files {
-            writeln!(out, "{}", self.out.join(&file.name).display())?;
+        let mut all = vec![];
+        for target in &self.target {
+            let emitted = harness::emit(&graphs, target.target()?);
+            all.push(emitted.with_context(|| self.file.display().to_string())?);
         }
-        writeln!(out, "cd {} && {}", self.out.display(), emitted.build)?;
-        Ok(())
+        match &self.out {
+            Some(folder) => write_files(&all, folder, out),
+            None => print(&all, out),
+        }
     }
+}
+
+/// All files of all targets, or none.
+fn write_files(all: &[Emitted], folder: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
+    let files: Vec<(&str, &[u8])> = all.iter().flat_map(|e| &e.files).map(|f| (&f.name[..], f.bytes())).collect();
+    slyz_run::write_files(folder, &files)?;
+    for (name, _) in files {
+        writeln!(out, "{}", folder.join(name).display())?;
+    }
+    for emitted in all {
+        writeln!(out, "cd {} && {}", folder.display(), emitted.build)?;
+    }
+    Ok(())
+}
+
+/// Files as text, under their names where there are several.
+fn print(all: &[Emitted], out: &mut dyn Write) -> anyhow::Result<()> {
+    let files: Vec<_> = all.iter().flat_map(|e| &e.files).collect();
+    for (k, file) in files.iter().enumerate() {
+        if files.len() > 1 {
+            let gap = if k > 0 { "\n" } else { "" };
+            writeln!(out, "{gap}// {}", file.name)?;
+        }
+        write!(out, "{}", file.as_text().unwrap_or_default())?;
+    }
+    Ok(())
 }

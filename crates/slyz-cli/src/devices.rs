@@ -34,19 +34,36 @@ fn adapters(out: &mut dyn Write) -> anyhow::Result<()> {
     }
     for (k, adapter) in found.iter().enumerate() {
         let title = if k == 0 { "adapters" } else { "" };
-        let kind = if adapter.software { ", in software" } else { "" };
-        let (bound, types) = (size(adapter.binding_bytes), adapter.types.join(" "));
-        let (name, backend, threads) = (&adapter.name, &adapter.backend, adapter.threads);
-        writeln!(
-            out,
-            "{title:<8}  {name} ({backend}{kind}), arrays up to {bound}, {threads} threads a block, {types}"
-        )?;
+        for (k, line) in describe(adapter).iter().enumerate() {
+            let (title, indent) = if k == 0 { (title, "") } else { ("", "  ") };
+            writeln!(out, "{title:<8}  {indent}{line}")?;
+        }
     }
     writeln!(
         out,
         "          SLYZ_ADAPTER names one by a part of its name; SLYZ_GPU_POOL_MB bounds the memory kept there"
     )?;
     Ok(())
+}
+
+/// An adapter in lines: what it is, its limits, what it has.
+#[cfg(feature = "wgpu")]
+fn describe(adapter: &slyz_run::wgpu::AdapterSummary) -> [String; 3] {
+    let kind = if adapter.software { ", in software" } else { "" };
+    let subgroups = match adapter.subgroup {
+        None => "no subgroups".to_string(),
+        Some((least, most)) if least == most => format!("subgroups of {least}"),
+        Some((least, most)) => format!("subgroups of {least} to {most}"),
+    };
+    let (binding, buffer) = (size(adapter.binding_bytes), size(adapter.buffer_bytes));
+    let (threads, shared) = (adapter.threads, size(adapter.shared_bytes.into()));
+    let times = if adapter.timestamps { "timestamps" } else { "no timestamps" };
+    let types = if adapter.types.is_empty() { "32-bit types only".into() } else { adapter.types.join(", ") };
+    [
+        format!("{} ({}{kind})", adapter.name, adapter.backend),
+        format!("kernels see {binding} of a buffer, buffers have {buffer}; {threads} threads a block share {shared}"),
+        format!("{types}; {subgroups}; {times}"),
+    ]
 }
 
 #[cfg(not(feature = "wgpu"))]
@@ -70,7 +87,6 @@ fn compiler(_: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 /// What devices keep on disk.
-#[cfg(any(feature = "cpu", feature = "wgpu"))]
 fn cache(out: &mut dyn Write) -> anyhow::Result<()> {
     let slyz_run::CacheConfig { folder, bytes: bound } = slyz_run::CacheConfig::from_env();
     let Some(folder) = folder else {
@@ -84,13 +100,7 @@ fn cache(out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-#[cfg(not(any(feature = "cpu", feature = "wgpu")))]
-fn cache(_: &mut dyn Write) -> anyhow::Result<()> {
-    Ok(())
-}
-
 /// Files of a folder and their bytes. A folder that is not there yet is empty.
-#[cfg(any(feature = "cpu", feature = "wgpu"))]
 fn contents(folder: &std::path::Path) -> (usize, u64) {
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|file| file.metadata().ok());
     files.filter(|meta| meta.is_file()).fold((0, 0), |(n, bytes), meta| (n + 1, bytes + meta.len()))
@@ -100,6 +110,7 @@ fn size(bytes: u64) -> String {
     match bytes {
         0..0x400 => format!("{bytes} B"),
         0x400..0x10_0000 => format!("{:.1} KiB", bytes as f64 / 1024.0),
-        0x10_0000.. => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
+        0x10_0000..0x4000_0000 => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
+        0x4000_0000.. => format!("{:.1} GiB", bytes as f64 / 1_073_741_824.0),
     }
 }

@@ -57,6 +57,8 @@ impl Place {
         let mut command = Command::new(env!("CARGO_BIN_EXE_slyz"));
         command.args(args).current_dir(self.folder.path());
         command.env("SLYZ_CACHE_DIR", self.path("cache")).env_remove("SLYZ_DEVICE");
+        // Drivers complain without it.
+        command.env("XDG_RUNTIME_DIR", self.folder.path());
         command
     }
 
@@ -225,6 +227,56 @@ fn devices_are_listed() {
     has(&String::from_utf8(out.unwrap().stdout).unwrap(), &["* interpreter", "cache     off"]);
 }
 
+#[cfg(feature = "wgpu")]
+#[test]
+fn adapters_are_listed() {
+    let place = Place::new(&[("f.sir", SAXPY)]);
+    has(&place.ok(&["devices"]), &["adapters  ", "kernels see", "threads a block share", "subgroups", "timestamps"]);
+}
+
+/// A machine without a driver: the GPU is an error with its cure, everything else goes on.
+#[cfg(all(feature = "wgpu", target_os = "linux"))]
+#[test]
+fn no_driver_is_no_trouble() {
+    let place = Place::new(&[("f.sir", SAXPY)]);
+    let run = |args: &[&str]| {
+        let mut command = place.command(args);
+        command.env("VK_ICD_FILENAMES", "/nowhere.json").env("VK_DRIVER_FILES", "/nowhere.json");
+        let Output { status, stdout, stderr } = command.output().unwrap();
+        (status.code(), String::from_utf8([stdout, stderr].concat()).unwrap())
+    };
+    let (code, text) = run(&["devices"]);
+    assert_eq!(code, Some(0), "{text}");
+    has(&text, &["* cpu", "not usable here: no GPU adapter", "adapters  none; install a driver"]);
+    let (code, text) = run(&["test", "f.sir"]);
+    assert_eq!(code, Some(0), "{text}");
+    let (code, text) = run(&["test", "f.sir", "--device", "wgpu"]);
+    assert_eq!(code, Some(1), "{text}");
+    has(&text, &["no GPU adapter", "mesa-vulkan-drivers", "cpu"]);
+}
+
+/// Pipelines are kept between processes, one entry for the adapter; a damaged entry is made anew.
+#[cfg(feature = "wgpu")]
+#[test]
+fn pipelines_are_kept() {
+    let place = Place::new(&[("f.sir", SAXPY)]);
+    let entries = || -> Vec<PathBuf> {
+        fs::read_dir(place.path("cache")).into_iter().flatten().map(|entry| entry.unwrap().path()).collect()
+    };
+    let run = || assert_eq!(place.ok(&["test", "f.sir", "--device", "wgpu"]), "1 case on wgpu, 0 failed\n");
+    run();
+    let first = entries();
+    // An adapter without pipeline caches keeps nothing.
+    let [entry] = &first[..] else { return assert!(first.is_empty()) };
+    let whole = fs::read(entry).unwrap();
+    run();
+    assert_eq!(entries(), first);
+    fs::write(entry, &whole[..whole.len() / 2]).unwrap();
+    run();
+    assert_eq!(entries(), first);
+    assert!(fs::read(entry).unwrap().len() > whole.len() / 2);
+}
+
 #[test]
 fn usage_and_closed_pipes() {
     let place = Place::new(&[("f.sir", SAXPY)]);
@@ -257,28 +309,44 @@ fn build_writes_files() {
     );
     let out = place.ok(&["build", "f.sir", "--target", "metal-single-file", "--out", "one"]);
     has(&out, &["one/kernels.swift"]);
+    let shaders = ["build", "f.sir", "--target", "wgsl,spirv,metal", "--out", "all"];
+    has(&place.ok(&shaders), &["all/saxpy.wgsl", "all/saxpy.spv", "all/kernels.metal", "spirv-val", "swiftc"]);
+    assert!(fs::read(place.path("all/saxpy.spv")).unwrap().starts_with(&0x0723_0203u32.to_le_bytes()));
+    has(&place.fails(2, &["build", "f.sir", "--target", "wgsl,spirv"]), &["SPIR-V is no text", "--out"]);
+    has(&place.ok(&["build", "f.sir", "--target", "metal"]), &["// kernels.metal", "// harness.swift"]);
     has(&place.fails(1, &["build", "f.sir", "--target", "metal", "--out", "f.sir"]), &["cannot write f.sir"]);
     has(&place.fails(1, &["build", "k.sir", "--target", "metal", "--out", "made"]), &["no graph in the file"]);
     has(&place.fails(2, &["build", "f.sir", "--target", "abacus", "--out", "made"]), &["metal"]);
 }
 
-#[test]
-fn explanations_are_golden() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+/// What a command prints for each SIR file of a folder is in a file beside it.
+fn golden(folder: &str, extension: &str, command: &[&str]) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
     let mut files: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|e| e == "sir"));
     files.sort();
+    assert!(!files.is_empty());
     let place = Place::new(&[]);
     for path in files {
         let file = path.to_str().unwrap();
-        let found = place.ok(&["explain", file]);
-        let golden = path.with_extension("txt");
+        let found = place.ok(&[&command[..1], &[file], &command[1..]].concat());
+        let golden = path.with_extension(extension);
         if std::env::var_os("BLESS").is_some() {
             fs::write(&golden, &found).unwrap();
         }
         let expected = fs::read_to_string(&golden).unwrap_or_default();
         assert_eq!(found, expected, "{file} differs; BLESS=1 accepts");
     }
+}
+
+#[test]
+fn explanations_are_golden() {
+    golden("golden", "txt", &["explain"]);
+}
+
+#[test]
+fn shaders_are_golden() {
+    golden("shaders", "wgsl", &["build", "--target", "wgsl"]);
 }
 
 #[test]

@@ -65,41 +65,57 @@ pub trait Executable: Send + Sync {
     /// The name of the device that runs it. It is `interpreter` where the `cpu` device found no compiler.
     fn device(&self) -> &str;
 
-    /// [`Device::copy_bandwidth`] of the device that runs it.
-    fn copy_bandwidth(&self) -> Result<f64, Error> {
+    /// [`Device::copy_bandwidth`] of the device that runs it; of the one with that name where there are several.
+    fn copy_bandwidth(&self, _device: &str) -> Result<f64, Error> {
         host_bandwidth()
+    }
+
+    /// Where a call with these sizes and arguments on the host would run and why, if the device chooses among others.
+    fn choice(&self, _sizes: &[Option<u64>]) -> Option<String> {
+        None
     }
 }
 
-/// Every device of this machine, best first.
+/// Every device of this machine, best first. One that chooses among the others, `auto`, is in front where there may be a GPU.
 pub fn devices() -> Vec<Arc<dyn Device>> {
+    let (best, own) = (crate::auto(), own());
+    let known = own.iter().any(|device| device.name() == best.name());
+    (!known).then_some(best).into_iter().chain(own.iter().cloned()).collect()
+}
+
+/// The devices that choose nothing.
+pub(crate) fn own() -> &'static [Arc<dyn Device>] {
     static DEVICES: OnceLock<Vec<Arc<dyn Device>>> = OnceLock::new();
     let make = || -> Vec<Arc<dyn Device>> {
         vec![
             #[cfg(feature = "cpu")]
             Arc::new(crate::cpu::Cpu::new(crate::cpu::CpuConfig::from_env())),
-            // Behind the CPU while results go back and forth in every call; named, it is used.
+            // Behind the CPU: it may be one in software. Named, it is used; `auto` knows better.
             #[cfg(feature = "wgpu")]
             Arc::new(crate::wgpu::Wgpu::new(std::env::var("SLYZ_ADAPTER").ok().as_deref())),
             Arc::new(Interpreter),
         ]
     };
-    DEVICES.get_or_init(make).clone()
+    DEVICES.get_or_init(make)
 }
 
-/// The device with that name. Without one: what the environment variable `SLYZ_DEVICE` names, or else the best.
+/// The device with that name. Without one: what the environment variable `SLYZ_DEVICE` names, or else the best, which is also
+/// called `auto`.
 pub fn device(name: Option<&str>) -> Result<Arc<dyn Device>, Error> {
     let wish = std::env::var("SLYZ_DEVICE").ok();
-    select(&devices(), name.or(wish.as_deref()))
+    select(own(), name.or(wish.as_deref()))
 }
 
 /// Empty names count as none: `SLYZ_DEVICE= program` is how a shell unsets.
 fn select(devices: &[Arc<dyn Device>], name: Option<&str>) -> Result<Arc<dyn Device>, Error> {
     let name = name.unwrap_or("").trim();
-    let found = devices.iter().find(|d| name.is_empty() || d.name() == name).cloned();
+    if name.is_empty() || name == "auto" {
+        return Ok(crate::auto());
+    }
+    let found = devices.iter().find(|d| d.name() == name).cloned();
     found.ok_or_else(|| Error::UnknownDevice {
         name: name.to_string(),
-        available: devices.iter().map(|d| d.name().to_string()).collect(),
+        available: std::iter::once("auto").chain(devices.iter().map(|d| d.name())).map(String::from).collect(),
     })
 }
 
@@ -112,6 +128,7 @@ mod tests {
         let all = devices();
         assert_eq!(select(&all, None).unwrap().name(), all[0].name());
         assert_eq!(select(&all, Some("")).unwrap().name(), all[0].name());
+        assert_eq!(select(&all, Some("auto")).unwrap().name(), all[0].name());
         assert_eq!(select(&all, Some("interpreter")).unwrap().name(), "interpreter");
         let text = select(&all, Some("abacus")).err().unwrap().to_string();
         assert!(text.contains("abacus") && text.contains("interpreter") && text.contains("SLYZ_DEVICE"), "{text}");

@@ -29,7 +29,7 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> WriteError + use<> {
 /// # std::fs::remove_dir_all(&folder).unwrap();
 /// # Ok::<(), slyz_run::WriteError>(())
 /// ```
-pub fn write_files(folder: &Path, files: &[(&str, &str)]) -> Result<(), WriteError> {
+pub fn write_files(folder: &Path, files: &[(&str, impl AsRef<[u8]>)]) -> Result<(), WriteError> {
     let existed = folder.is_dir();
     fs::create_dir_all(folder).map_err(failed(folder))?;
     let done = replace(folder, files);
@@ -41,7 +41,7 @@ pub fn write_files(folder: &Path, files: &[(&str, &str)]) -> Result<(), WriteErr
 }
 
 /// Writes everything beside its place, sets aside what is there, and moves the new files in; or takes all of it back.
-fn replace(folder: &Path, files: &[(&str, &str)]) -> Result<(), WriteError> {
+fn replace(folder: &Path, files: &[(&str, impl AsRef<[u8]>)]) -> Result<(), WriteError> {
     let beside = |name: &str, what: &str| folder.join(format!(".{name}.{}.{what}", std::process::id()));
     let mut moved: Vec<(PathBuf, PathBuf)> = vec![];
     let done = files

@@ -28,7 +28,6 @@ pub(crate) fn of(value: &impl Hash) -> [u8; 32] {
 }
 
 /// The hash of some pieces; where one piece ends and the next begins counts.
-#[cfg(any(feature = "cpu", feature = "wgpu"))]
 pub(crate) fn of_pieces(pieces: &[&[u8]]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for piece in pieces {
@@ -71,7 +70,6 @@ mod tests {
         }
     }
 
-    #[cfg(any(feature = "cpu", feature = "wgpu"))]
     #[test]
     fn borders_of_pieces_count() {
         assert_ne!(of_pieces(&[b"ab", b"c"]), of_pieces(&[b"a", b"bc"]));

@@ -16,11 +16,11 @@
 #![warn(clippy::undocumented_unsafe_blocks)]
 
 mod argument;
+pub mod auto;
 mod buffer;
 #[cfg(feature = "cpu")]
 pub mod cpu;
 mod device;
-#[cfg(any(feature = "cpu", feature = "wgpu"))]
 mod disk;
 mod error;
 mod files;
@@ -40,9 +40,9 @@ mod warn;
 pub mod wgpu;
 
 pub use argument::{Argument, ArrayData, Output};
+pub use auto::auto;
 pub use buffer::{Buffer, DeviceMemory};
 pub use device::{Device, Executable, device, devices};
-#[cfg(any(feature = "cpu", feature = "wgpu"))]
 pub use disk::CacheConfig;
 pub use error::{ArgumentProblem, Error};
 pub use files::{WriteError, write_files};

@@ -497,6 +497,21 @@ pub fn device(name: &str) -> Result<Arc<dyn Device>, Error> {
     Ok(slyz_run::device(Some(name))?)
 }
 
+/// The device that [`compile`] takes when `SLYZ_DEVICE` names none: the CPU, or, on a machine with a GPU, one that runs each
+/// call where it is faster. [`Compiled::explain`] says where that is.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// let f = slyz::compile_on(&slyz::auto(), |x: Arr<f32, N>| x.sum())?;
+/// println!("{}", f.clone().size::<N>(1 << 24).explain());
+/// assert_eq!(f.call(&[1.0f32, 2.0])?.value()?, 3.0);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+pub fn auto() -> Arc<dyn Device> {
+    slyz_run::auto()
+}
+
 /// Every device of this machine, best first.
 ///
 /// ```

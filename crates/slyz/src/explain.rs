@@ -23,6 +23,8 @@ pub struct Explanation {
     device: String,
     /// The device runs the graph itself; the launches are those a CPU would run.
     imagined: bool,
+    /// Where a call would run and why, where the device chooses.
+    choice: Option<String>,
     inner: slyz_sir::explain::Explanation,
 }
 
@@ -34,7 +36,7 @@ impl Explanation {
             Some(plan) => (false, explain(plan)),
             None => (true, explain(&lower::cpu::lower(&optimised))),
         };
-        Explanation { device: code.device().to_string(), imagined, inner }
+        Explanation { device: code.device().to_string(), imagined, choice: code.choice(sizes), inner }
     }
 
     /// A picture: arguments above, launches and temporaries between, results below, bytes on the arrows. It is a whole
@@ -63,6 +65,9 @@ impl fmt::Display for Explanation {
             writeln!(f, "on {}, which runs the graph as it is; this is what a CPU would run", self.device)?;
         } else {
             writeln!(f, "on {}", self.device)?;
+        }
+        if let Some(choice) = &self.choice {
+            writeln!(f, "{choice}; the launches are those of the CPU")?;
         }
         self.inner.fmt(f)
     }

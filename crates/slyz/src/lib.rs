@@ -63,7 +63,7 @@ mod trace;
 
 pub use arr::{Arr, Zip, fill, iota, lift1, lift2, stack, tabulate, zip, zip_min, zip2, zip3, zip4, zip5, zip6};
 pub use axis::{Axis, Either, EnumAxis, Fix, Flat, Min, Tri, fix};
-pub use compile::{Compiled, Function, Output, Param, Signature, Types, compile, compile_on, device, devices};
+pub use compile::{Compiled, Function, Output, Param, Signature, Types, auto, compile, compile_on, device, devices};
 pub use elem::{Additive, Bits, Elem, Float, Int, Lift, Num, Scalar, Value, lit};
 pub use elementwise::Beside;
 pub use error::{CallError, Error, TensorError, TraceError};
@@ -132,7 +132,7 @@ pub use slyz_macros::Naperian;
 /// ```
 pub use slyz_macros::function;
 pub use slyz_run::{Device, WriteError};
-pub use slyz_sir::back::harness::{File, ProgramError, Target};
+pub use slyz_sir::back::harness::{Contents, File, ProgramError, Target};
 pub use stencil::Border;
 pub use tensor::{Dyn, Tensor, TensorShape};
 pub use trace::{Handle, Leaf, Ty};

@@ -113,9 +113,9 @@ impl Emitted {
         &self.0.files
     }
 
-    /// The text of a file.
+    /// The text of a file; `None` for a file that is not there, and for SPIR-V, whose bytes are in [`Emitted::files`].
     pub fn file(&self, name: &str) -> Option<&str> {
-        self.0.files.iter().find(|file| file.name == name).map(|file| &file.text[..])
+        self.0.files.iter().find(|file| file.name == name).and_then(harness::File::as_text)
     }
 
     /// The command that builds and runs them, in their folder.
@@ -125,7 +125,7 @@ impl Emitted {
 
     /// Writes all files into a folder, which is made where there is none; or, where that fails, none of them.
     pub fn write_to(&self, folder: impl AsRef<Path>) -> Result<(), Error> {
-        let files: Vec<(&str, &str)> = self.0.files.iter().map(|file| (&file.name[..], &file.text[..])).collect();
+        let files: Vec<(&str, &[u8])> = self.0.files.iter().map(|file| (&file.name[..], file.bytes())).collect();
         Ok(slyz_run::write_files(folder.as_ref(), &files)?)
     }
 }

@@ -7,8 +7,6 @@
 //! Compiled graphs are kept in memory by structural hash. Nothing is asked of a driver before the first graph is compiled or
 //! the device is described, and a machine without one gives a typed error then. A call gives commands to the GPU and comes
 //! back; its results stay there until somebody reads them.
-//!
-//! What it does not do: split arrays that are larger than a binding.
 
 mod adapter;
 mod array;
@@ -20,10 +18,12 @@ mod memory;
 mod once;
 mod pace;
 mod pipeline;
+mod probe;
 mod run;
 mod transfer;
 mod variant;
 mod wait;
+mod window;
 
 use crate::memo::Memo;
 use crate::{ArrayData, Buffer, Device, Error, Executable, PoolStats, hash};
@@ -44,10 +44,18 @@ pub struct AdapterSummary {
     pub backend: String,
     /// It runs on the CPU (lavapipe, SwiftShader, WARP).
     pub software: bool,
-    /// The largest array that a kernel can see.
+    /// What a kernel can see of an array at once. Calls with larger arrays run in pieces.
     pub binding_bytes: u64,
+    /// The largest buffer.
+    pub buffer_bytes: u64,
     /// Threads of a block.
     pub threads: u32,
+    /// Memory that the threads of a block share.
+    pub shared_bytes: u32,
+    /// Sizes of its subgroups, the smallest and the largest; `None` without subgroup operations.
+    pub subgroup: Option<(u32, u32)>,
+    /// It can say when a kernel began and ended.
+    pub timestamps: bool,
     /// Types that it has besides 32-bit ones.
     pub types: Vec<&'static str>,
 }
@@ -61,6 +69,7 @@ pub fn adapters() -> Vec<AdapterSummary> {
 pub struct Wgpu {
     wish: Option<String>,
     plain: bool,
+    window: Option<u64>,
     adapter: Mutex<Option<Arc<AtWork>>>,
 }
 
@@ -78,13 +87,19 @@ impl Wgpu {
     /// which takes the wish from the environment variable `SLYZ_ADAPTER`.
     pub fn new(wish: Option<&str>) -> Wgpu {
         let wish = wish.filter(|wish| !wish.is_empty()).map(String::from);
-        Wgpu { wish, plain: false, adapter: Mutex::default() }
+        Wgpu { wish, plain: false, window: None, adapter: Mutex::default() }
     }
 
     /// The same, but the adapter's optional features are left alone, as if it were a GPU that has none: positions are 32-bit
     /// numbers, and 64-bit types an error.
     pub fn plain(wish: Option<&str>) -> Wgpu {
         Wgpu { plain: true, ..Wgpu::new(wish) }
+    }
+
+    /// The same, but kernels see no more than so many bytes of an array at once; for tests.
+    #[doc(hidden)]
+    pub fn with_window(wish: Option<&str>, bytes: u64) -> Wgpu {
+        Wgpu { window: Some(bytes), ..Wgpu::new(wish) }
     }
 
     /// Numbers about the memory of the GPU; all are 0 before it is used.
@@ -119,7 +134,9 @@ impl Wgpu {
         {
             return Ok(at_work.clone());
         }
-        let opened = Arc::new(Opened::new(self.wish.as_deref(), self.plain)?);
+        let mut opened = Opened::new(self.wish.as_deref(), self.plain)?;
+        opened.window_bytes = opened.window_bytes.min(self.window.unwrap_or(u64::MAX));
+        let opened = Arc::new(opened);
         Ok(slot.insert(Arc::new(AtWork { opened, memo: Memo::new(KEPT_GRAPHS) })).clone())
     }
 }

@@ -7,9 +7,10 @@ use super::clock::{copy_bandwidth, measured};
 use super::groups::Key;
 use super::memory::{Lent, Role, take};
 use super::variant::{Calls, Geometry, Prepared, Variant, module};
+use super::window;
 use crate::memo::Memo;
 use crate::signature::{Bound, Signature, Sizes};
-use crate::{Argument, ArrayData, Buffer, DeviceMemory, Error, Executable, LaunchTime, Output, hash, profile};
+use crate::{Argument, ArrayData, Buffer, Clock, DeviceMemory, Error, Executable, LaunchTime, Output, hash, profile};
 use slyz_sir::back::naga::{self, EmitError};
 use slyz_sir::code::{Body, Op};
 use slyz_sir::graph::Graph;
@@ -60,10 +61,12 @@ impl WgpuExecutable {
     }
 
     /// The plan for some sizes.
-    fn variant(&self, sizes: &[Option<u64>]) -> Result<Arc<Variant>, Error> {
-        let expected = Expected::of(sizes);
-        self.variants.get(hash::of(&expected), || {
-            let variant = Variant::new(&self.graph, &self.machine, &expected)?;
+    fn variant(&self, sizes: &Sizes) -> Result<Arc<Variant>, Error> {
+        let expected = Expected::of(sizes.values());
+        let large = window::is_large(&self.opened, &self.usual.plan, sizes);
+        self.variants.get(hash::of(&(&expected, large)), || {
+            let machine = if large { self.machine.in_pieces() } else { self.machine };
+            let variant = Variant::new(&self.graph, &machine, &expected)?;
             Ok(if variant.plan == self.usual.plan { self.usual.clone() } else { Arc::new(variant) })
         })
     }
@@ -114,7 +117,7 @@ impl Executable for WgpuExecutable {
         self.opened.alive()?;
         let resident = |buffer: &Buffer| GpuArray::of(buffer, &self.opened).is_some();
         let (sizes, args) = self.signature.check(sizes, args, resident)?;
-        let prepared = self.calls.of(sizes.values(), || self.variant(sizes.values()))?;
+        let prepared = self.calls.of(sizes.values(), || self.variant(&sizes))?;
         let plan = &prepared.variant.plan;
         let slots = plan.buffers.iter().map(|_| Slot::Empty).collect();
         let (executable, commands, spare) = (self, vec![], vec![]);
@@ -138,7 +141,7 @@ impl Executable for WgpuExecutable {
         Wgpu::NAME
     }
 
-    fn copy_bandwidth(&self) -> Result<f64, Error> {
+    fn copy_bandwidth(&self, _device: &str) -> Result<f64, Error> {
         copy_bandwidth(&self.opened)
     }
 }
@@ -262,15 +265,20 @@ impl Call<'_, '_> {
     }
 
     fn launch(&mut self, place: usize, index: usize, buffers: &[BufferId], scalars: &[ScalarArg]) -> Result<(), Error> {
-        let (opened, variant) = (&self.executable.opened, &self.prepared.variant);
-        let make = || Geometry::new(opened, variant, &self.sizes, index, buffers);
-        let launch = if self.counted { make()?.map(Arc::new) } else { self.prepared.launch(place, make)? };
+        let (opened, prepared) = (&self.executable.opened, self.prepared);
+        let make = || -> Result<Vec<Arc<Geometry>>, Error> {
+            let all = Geometry::all(opened, &prepared.variant, &self.sizes, index, buffers)?;
+            Ok(all.into_iter().map(Arc::new).collect())
+        };
+        let counted = if self.counted { make()? } else { vec![] };
+        let launches = if self.counted { &counted } else { prepared.launch(place, make)? };
         let mut arrays = Vec::with_capacity(buffers.len());
         for id in buffers {
             arrays.push(self.fill(*id)?.clone());
         }
-        if let Some(launch) = launch {
-            let (uniform, scalars) = self.uniform(&launch, scalars)?;
+        for launch in launches {
+            let (uniform, scalars) = self.uniform(launch, scalars)?;
+            let (launch, arrays) = (launch.clone(), arrays.clone());
             self.commands.push(Command { place, launch, arrays, uniform, scalars });
         }
         Ok(())
@@ -335,21 +343,25 @@ impl Call<'_, '_> {
         opened.pace.submitted(opened, index)
     }
 
-    /// Runs each command by itself, waits for it, and tells how long it took.
+    /// Runs each command by itself, waits for it, and tells how long the steps of the plan took.
     fn submit_measured(&self) -> Result<(), Error> {
         let (opened, plan) = (&self.executable.opened, &self.prepared.variant.plan);
-        for command in &self.commands {
-            let (seconds, clock) = measured(opened, |encoder, timestamps| {
-                command.copy_scalars(encoder);
-                let label = None;
-                let mut pass =
-                    encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label, timestamp_writes: timestamps });
-                command.encode(opened, &mut pass);
-            })?;
-            if let Step::Launch { kernel, buffers, .. } = &plan.steps[command.place] {
+        for pieces in self.commands.chunk_by(|a, b| a.place == b.place) {
+            let (mut seconds, mut clock) = (0.0, Clock::Device);
+            for command in pieces {
+                let (piece, by) = measured(opened, |encoder, timestamp_writes| {
+                    command.copy_scalars(encoder);
+                    let descriptor = wgpu::ComputePassDescriptor { label: None, timestamp_writes };
+                    command.encode(opened, &mut encoder.begin_compute_pass(&descriptor));
+                })?;
+                seconds += piece;
+                clock = by;
+            }
+            if let Step::Launch { kernel, buffers, .. } = &plan.steps[pieces[0].place] {
                 let kernel = &plan.kernels[*kernel];
                 let (read, written) = profile::traffic(plan, kernel, buffers, self.sizes.values());
-                profile::tell(LaunchTime { kernel: kernel.name.clone(), seconds, clock, read, written });
+                let (kernel, device) = (kernel.name.clone(), Wgpu::NAME.to_string());
+                profile::tell(LaunchTime { kernel, device, seconds, clock, read, written });
             }
         }
         Ok(())
@@ -403,21 +415,20 @@ impl Command {
     fn encode(&self, opened: &Opened, pass: &mut wgpu::ComputePass) {
         let Geometry { built, grid: [x, y, z], bound, .. } = &*self.launch;
         let pipeline = &built.pipeline;
-        let arrays = self
-            .arrays
-            .iter()
-            .zip(bound)
-            .map(|(array, bytes)| (array.number(), array.buffer(), (*bytes).min(array.buffer().size())));
-        let uniform = (self.uniform.number(), self.uniform.buffer(), pipeline.uniform_bytes);
+        let arrays = self.arrays.iter().zip(bound).map(|(array, &(offset, bytes))| {
+            let left = array.buffer().size().saturating_sub(offset);
+            (array.number(), array.buffer(), offset, bytes.min(left))
+        });
+        let uniform = (self.uniform.number(), self.uniform.buffer(), 0, pipeline.uniform_bytes);
         let bound = arrays.chain([uniform]);
         let mut key = Key::new(built.number);
-        bound.clone().for_each(|(number, _, size)| key.push(number, 0, size));
+        bound.clone().for_each(|(number, _, offset, size)| key.push(number, offset, size));
         let group = opened.groups.get(key, || {
             let entries: Vec<wgpu::BindGroupEntry> = bound
                 .zip(0..)
-                .map(|((_, buffer, size), binding)| {
+                .map(|((_, buffer, offset, size), binding)| {
                     let size = std::num::NonZeroU64::new(size);
-                    let resource = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset: 0, size });
+                    let resource = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size });
                     wgpu::BindGroupEntry { binding, resource }
                 })
                 .collect();

@@ -5,6 +5,8 @@
 //! files cannot disagree.
 
 pub mod cases;
+#[cfg(feature = "naga")]
+mod shaders;
 pub mod swift;
 
 use super::clike::{Description, EmitError};
@@ -49,6 +51,10 @@ pub enum ProgramError {
     /// The language of the device cannot say it.
     #[error(transparent)]
     Emit(#[from] EmitError),
+    /// WGSL or SPIR-V cannot say it.
+    #[cfg(feature = "naga")]
+    #[error(transparent)]
+    Shader(#[from] super::naga::EmitError),
 }
 
 /// What a program is written for.
@@ -59,6 +65,12 @@ pub enum Target {
     Metal,
     /// Apple's GPUs: one Swift file that holds the Metal source too, without a `main`, to be copied into an app.
     MetalSingleFile,
+    /// WebGPU: a `.wgsl` file per kernel. Group 0 binds its arrays in order, then sizes and scalars, as the file says.
+    #[cfg(feature = "naga")]
+    Wgsl,
+    /// Vulkan: the same kernels as SPIR-V 1.3, a `.spv` file per kernel.
+    #[cfg(feature = "naga")]
+    Spirv,
 }
 
 /// A file of a program.
@@ -67,7 +79,43 @@ pub struct File {
     /// Its name, without a folder.
     pub name: String,
     /// What it holds.
-    pub text: String,
+    pub contents: Contents,
+}
+
+/// What a file holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// Source text.
+    Text(String),
+    /// Words of SPIR-V, little-endian.
+    Binary(Vec<u8>),
+}
+
+impl File {
+    fn text(name: String, text: String) -> File {
+        File { name, contents: Contents::Text(text) }
+    }
+
+    #[cfg(feature = "naga")]
+    fn binary(name: String, bytes: Vec<u8>) -> File {
+        File { name, contents: Contents::Binary(bytes) }
+    }
+
+    /// The text, if it is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.contents {
+            Contents::Text(text) => Some(text),
+            Contents::Binary(_) => None,
+        }
+    }
+
+    /// What is written to disk.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.contents {
+            Contents::Text(text) => text.as_bytes(),
+            Contents::Binary(bytes) => bytes,
+        }
+    }
 }
 
 /// A program as files.
@@ -75,7 +123,7 @@ pub struct File {
 pub struct Emitted {
     /// The files.
     pub files: Vec<File>,
-    /// The command that builds them, in their folder.
+    /// The command that builds them, in their folder, or checks those that only a host can build.
     pub build: String,
 }
 
@@ -92,20 +140,24 @@ pub struct Emitted {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn emit(graphs: &[Graph], target: Target) -> Result<Emitted, ProgramError> {
-    let program = Program::metal(graphs)?;
-    let file = |name: &str, text: String| File { name: name.to_string(), text };
+    let file = |name: &str, text: String| File::text(name.to_string(), text);
     Ok(match target {
-        Target::Metal => Emitted {
-            files: vec![
-                file("kernels.metal", program.source.clone()),
-                file("harness.swift", swift::emit(&program, swift::Source::File("kernels.metal"))),
-            ],
-            build: "swiftc -O -parse-as-library harness.swift -o harness && ./harness".into(),
-        },
+        Target::Metal => {
+            let program = Program::metal(graphs)?;
+            let harness = swift::emit(&program, swift::Source::File("kernels.metal"));
+            Emitted {
+                files: vec![file("kernels.metal", program.source), file("harness.swift", harness)],
+                build: "swiftc -O -parse-as-library harness.swift -o harness && ./harness".into(),
+            }
+        }
         Target::MetalSingleFile => Emitted {
-            files: vec![file("kernels.swift", swift::emit(&program, swift::Source::Embedded))],
+            files: vec![file("kernels.swift", swift::emit(&Program::metal(graphs)?, swift::Source::Embedded))],
             build: "swiftc -O -parse-as-library -emit-library kernels.swift".into(),
         },
+        #[cfg(feature = "naga")]
+        Target::Wgsl => shaders::emit(graphs, shaders::Form::Wgsl)?,
+        #[cfg(feature = "naga")]
+        Target::Spirv => shaders::emit(graphs, shaders::Form::Spirv)?,
     })
 }
 
@@ -146,6 +198,20 @@ pub fn check_name(name: &str) -> Result<(), ProgramError> {
     }
 }
 
+/// The names of the graphs, which are names and all different.
+fn checked_names(graphs: &[Graph]) -> Result<BTreeSet<String>, ProgramError> {
+    let mut names = BTreeSet::new();
+    for graph in graphs {
+        if !is_name(&graph.name) {
+            return Err(ProgramError::Name(graph.name.clone()));
+        }
+        if !names.insert(graph.name.clone()) {
+            return Err(ProgramError::Twice(graph.name.clone()));
+        }
+    }
+    Ok(names)
+}
+
 impl Program {
     /// The graphs as kernels for Metal. Graphs are optimized here; their names must be unique.
     ///
@@ -160,13 +226,8 @@ impl Program {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn metal(graphs: &[Graph]) -> Result<Program, ProgramError> {
-        let mut names = BTreeSet::new();
-        for graph in graphs {
-            check_name(&graph.name)?;
-            if !names.insert(graph.name.clone()) {
-                return Err(ProgramError::Twice(graph.name.clone()));
-            }
-        }
+        graphs.iter().try_for_each(|graph| check_name(&graph.name))?;
+        let mut names = checked_names(graphs)?;
         let mut plans = vec![];
         for graph in graphs {
             verify::graph(graph).map_err(|why| ProgramError::Graph { name: graph.name.clone(), why })?;

@@ -1,0 +1,402 @@
+//! The device that is used when nobody names one: the CPU, or a GPU for the calls that are faster there.
+//!
+//! Best first: hardware behind wgpu, the CPU, software adapters, the interpreter. A machine that shows no GPU just has the CPU
+//! device. Elsewhere nothing is asked of a driver before a call is large enough to be worth it; then adapters are listed and
+//! both devices measured, once, and each call goes where [`decide`] says. Code is compiled for a device when a call first goes
+//! there. A GPU that lacks what a function needs, or runs out of memory, leaves the call to the CPU and says so once.
+
+mod measure;
+mod policy;
+
+pub use policy::{Load, Measured, Side, Verdict, decide};
+
+use crate::{Argument, ArrayData, Buffer, Device, Error, Executable, Output, warn};
+use slyz_sir::code::Type;
+use slyz_sir::explain::{Count, explain};
+use slyz_sir::graph::Graph;
+use slyz_sir::kernel::Plan;
+use slyz_sir::size::Size;
+use slyz_sir::{lower, pass, verify};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// Calls that move and compute less than this many bytes and operators are not worth asking for a GPU.
+const FLOOR: f64 = 65536.0;
+
+/// The best of the devices for each call.
+pub struct Auto {
+    pair: Arc<Pair>,
+}
+
+/// The CPU, and the GPU if there is one.
+struct Pair {
+    cpu: Arc<dyn Device>,
+    gpu: OnceLock<Option<Gpu>>,
+    find: fn() -> Option<Arc<dyn Device>>,
+}
+
+struct Gpu {
+    device: Arc<dyn Device>,
+    measured: Measured,
+}
+
+impl Auto {
+    /// The device's name.
+    pub const NAME: &'static str = "auto";
+
+    /// A device that chooses between two. The second one is found when a call is large enough, and measured then.
+    pub(crate) fn new(cpu: Arc<dyn Device>, find: fn() -> Option<Arc<dyn Device>>) -> Auto {
+        Auto { pair: Arc::new(Pair { cpu, gpu: OnceLock::new(), find }) }
+    }
+
+    /// A device that chooses between two, by numbers that are given or measured now. Tests use it to take a software adapter for
+    /// hardware.
+    pub fn between(cpu: Arc<dyn Device>, gpu: Arc<dyn Device>, measured: Option<Measured>) -> Result<Auto, Error> {
+        let measured = match measured {
+            Some(measured) => measured,
+            None => measure::measure(&*cpu, &*gpu)?,
+        };
+        let auto = Auto::new(cpu, || None);
+        let _ = auto.pair.gpu.set(Some(Gpu { device: gpu, measured }));
+        Ok(auto)
+    }
+
+    /// What was measured, where there is a GPU.
+    pub fn measured(&self) -> Option<Measured> {
+        self.pair.gpu().map(|gpu| gpu.measured)
+    }
+}
+
+impl Pair {
+    /// The GPU, looked for at the first time.
+    fn gpu(&self) -> Option<&Gpu> {
+        let find = || {
+            let device = (self.find)()?;
+            match measure::kept(&*self.cpu, &*device) {
+                Ok(measured) => Some(Gpu { device, measured }),
+                Err(error) => {
+                    warn::warn_once("auto", &format!("the GPU is not used: {error}"));
+                    None
+                }
+            }
+        };
+        self.gpu.get_or_init(find).as_ref()
+    }
+}
+
+impl Device for Auto {
+    fn name(&self) -> &str {
+        Auto::NAME
+    }
+
+    fn describe(&self) -> String {
+        let Some(Gpu { device, measured: m }) = self.pair.gpu() else {
+            return format!("auto: {}, since no GPU is usable here", self.pair.cpu.name());
+        };
+        let giga = |rate: f64| rate / 1e9;
+        format!(
+            "auto: {}, or {} for arguments that are there and for calls that are faster there: a call takes {:.0} µs, \
+             upload {:.1} GB/s, download {:.1} GB/s, {:.0} billion operators a second; on the CPU {:.1} GB/s, {:.0} billion",
+            self.pair.cpu.name(),
+            device.name(),
+            m.gpu_call * 1e6,
+            giga(m.upload),
+            giga(m.download),
+            giga(m.gpu_operators),
+            giga(m.cpu_bytes),
+            giga(m.cpu_operators)
+        )
+    }
+
+    fn compile(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
+        verify::graph(graph)?;
+        Ok(Arc::new(AutoExecutable {
+            pair: self.pair.clone(),
+            graph: graph.clone(),
+            operators: OnceLock::new(),
+            on_cpu: OnceLock::new(),
+            on_gpu: OnceLock::new(),
+            refused: AtomicBool::new(false),
+        }))
+    }
+
+    /// On the GPU, where there is one that takes it: calls follow their arguments.
+    fn upload(&self, data: ArrayData<'_>) -> Result<Buffer, Error> {
+        match self.pair.gpu().map(|gpu| gpu.device.upload(data)) {
+            Some(Ok(buffer)) => Ok(buffer),
+            Some(Err(error)) if !falls_back(&error) => Err(error),
+            Some(Err(_)) | None => self.pair.cpu.upload(data),
+        }
+    }
+
+    fn synchronize(&self) -> Result<(), Error> {
+        self.pair.cpu.synchronize()?;
+        match self.pair.gpu.get() {
+            Some(Some(gpu)) => gpu.device.synchronize(),
+            Some(None) | None => Ok(()),
+        }
+    }
+
+    /// The GPU's, where there is one.
+    fn copy_bandwidth(&self) -> Result<f64, Error> {
+        self.pair.gpu().map_or(&self.pair.cpu, |gpu| &gpu.device).copy_bandwidth()
+    }
+}
+
+/// A graph, compiled where its calls go.
+struct AutoExecutable {
+    pair: Arc<Pair>,
+    graph: Graph,
+    /// How many operators a call applies, by its sizes.
+    operators: OnceLock<Count>,
+    on_cpu: OnceLock<Arc<dyn Executable>>,
+    on_gpu: OnceLock<Arc<dyn Executable>>,
+    /// The GPU cannot run this graph.
+    refused: AtomicBool,
+}
+
+/// Operators of a graph, weighed by their costs, as they are left when it is fused for the CPU.
+fn operators(graph: &Graph) -> Count {
+    let optimised = pass::optimize(graph);
+    explain(graph, &optimised, &lower::cpu::lower(&optimised)).work().flops()
+}
+
+/// The executable in the slot, compiled if it is the first time.
+fn compiled<'s>(
+    slot: &'s OnceLock<Arc<dyn Executable>>,
+    device: &dyn Device,
+    graph: &Graph,
+) -> Result<&'s Arc<dyn Executable>, Error> {
+    if let Some(executable) = slot.get() {
+        return Ok(executable);
+    }
+    // Devices compile a graph once, however many threads ask.
+    let executable = device.compile(graph)?;
+    Ok(slot.get_or_init(|| executable))
+}
+
+impl AutoExecutable {
+    fn cpu(&self) -> Result<&Arc<dyn Executable>, Error> {
+        compiled(&self.on_cpu, &*self.pair.cpu, &self.graph)
+    }
+
+    /// What a call moves and computes. Sizes that are counted during the call count as nothing.
+    fn load(&self, sizes: &[Option<u64>], mut load: Load) -> Load {
+        let value = |var: slyz_sir::size::SizeVar| sizes.get(var.0 as usize).copied().flatten();
+        for stmt in &self.graph.body.stmts {
+            for bind in stmt.binds.iter().filter(|bind| self.graph.body.results.contains(&bind.id)) {
+                load.result_bytes += bytes(&bind.ty, &value);
+            }
+        }
+        let count = self.operators.get_or_init(|| operators(&self.graph));
+        load.operators = count.at(&value).unwrap_or(0) as f64;
+        load
+    }
+
+    /// The GPU that a call is to run on, if any.
+    fn gpu_for(&self, sizes: &[Option<u64>], args: &[Argument<'_>]) -> Option<&Gpu> {
+        if self.refused.load(Ordering::Relaxed) {
+            return None;
+        }
+        let mut load = Load::default();
+        for arg in args {
+            if let Argument::Array { data, .. } = arg {
+                match data {
+                    ArrayData::Buffer(buffer) if !buffer.is_host() => load.gpu_bytes += buffer.len() as f64,
+                    ArrayData::Buffer(_) | ArrayData::Host(_) => load.host_bytes += data.len() as f64,
+                }
+            }
+        }
+        let load = self.load(sizes, load);
+        if load.gpu_bytes == 0.0 && load.host_bytes + load.result_bytes + load.operators < FLOOR {
+            return None;
+        }
+        let gpu = self.pair.gpu()?;
+        (decide(&gpu.measured, &load).side == Side::Gpu).then_some(gpu)
+    }
+}
+
+/// Bytes of a value of the type, where its sizes are known.
+fn bytes(ty: &Type, value: &dyn Fn(slyz_sir::size::SizeVar) -> Option<u64>) -> f64 {
+    let extents = ty.shape().iter().map(|size: &Size| size.eval(value).unwrap_or(0) as f64);
+    extents.product::<f64>() * ty.elem().bytes() as f64
+}
+
+impl Executable for AutoExecutable {
+    fn run(&self, sizes: &[Option<u64>], args: &[Argument<'_>]) -> Result<Vec<Output>, Error> {
+        if let Some(gpu) = self.gpu_for(sizes, args) {
+            let done = compiled(&self.on_gpu, &*gpu.device, &self.graph).and_then(|code| code.run(sizes, args));
+            match done {
+                Err(error) if falls_back(&error) => {
+                    if is_final(&error) {
+                        self.refused.store(true, Ordering::Relaxed);
+                    }
+                    let (name, cpu) = (&self.graph.name, self.pair.cpu.name());
+                    let key = format!("auto {name} {error}");
+                    warn::warn_once(&key, &format!("\"{name}\" runs on the device \"{cpu}\" instead: {error}"));
+                }
+                done => return done,
+            }
+        }
+        self.cpu()?.run(sizes, args)
+    }
+
+    /// The CPU's.
+    fn source(&self) -> &str {
+        self.cpu().map_or("", |code| code.source())
+    }
+
+    /// The CPU's.
+    fn plan(&self) -> Option<&Plan> {
+        self.cpu().ok()?.plan()
+    }
+
+    fn device(&self) -> &str {
+        Auto::NAME
+    }
+
+    fn copy_bandwidth(&self, device: &str) -> Result<f64, Error> {
+        match self.pair.gpu.get() {
+            Some(Some(gpu)) if gpu.device.name() == device => gpu.device.copy_bandwidth(),
+            Some(_) | None => self.pair.cpu.copy_bandwidth(),
+        }
+    }
+
+    fn choice(&self, sizes: &[Option<u64>]) -> Option<String> {
+        let cpu = self.pair.cpu.name();
+        if self.refused.load(Ordering::Relaxed) {
+            return Some(format!("calls run on {cpu}: the GPU cannot run this function"));
+        }
+        let Some(gpu) = self.pair.gpu() else { return Some(format!("calls run on {cpu}: there is no GPU to use")) };
+        let name = gpu.device.name();
+        let known = |k: usize| sizes.get(k).copied().flatten().is_some();
+        let counted = |k: usize| self.graph.sizes[k].origin == slyz_sir::size::SizeOrigin::Counted;
+        if !(0..self.graph.sizes.len()).all(|k| known(k) || counted(k)) {
+            return Some(format!(
+                "calls run on {name} if their arguments are there or if that is faster, else on {cpu}; give sizes to see which"
+            ));
+        }
+        let value = |var: slyz_sir::size::SizeVar| sizes.get(var.0 as usize).copied().flatten();
+        let host_bytes =
+            self.graph.body.params.iter().filter(|p| !p.ty.shape().is_empty()).map(|p| bytes(&p.ty, &value));
+        let load = self.load(sizes, Load { host_bytes: host_bytes.sum(), ..Load::default() });
+        Some(tell(&load, &decide(&gpu.measured, &load), cpu, name))
+    }
+}
+
+/// A verdict about a call from the host, in words.
+fn tell(load: &Load, verdict: &Verdict, cpu: &str, gpu: &str) -> String {
+    let bytes = load.host_bytes + load.result_bytes;
+    if bytes + load.operators < FLOOR {
+        return format!("a call with these sizes runs on {cpu}: it is too small for a GPU");
+    }
+    let side = match verdict.side {
+        Side::Cpu => cpu,
+        Side::Gpu => gpu,
+    };
+    let threshold = if verdict.threshold.is_finite() {
+        format!("from about {} on {gpu} is faster", megabytes(verdict.threshold))
+    } else {
+        format!("{gpu} is faster only for arguments that are there")
+    };
+    format!(
+        "a call with these sizes runs on {side}: {} of arguments and results take about {} on {cpu}, {} on {gpu}; {threshold}",
+        megabytes(bytes),
+        milliseconds(verdict.cpu),
+        milliseconds(verdict.gpu)
+    )
+}
+
+fn megabytes(bytes: f64) -> String {
+    if bytes < 1e6 { format!("{:.0} kB", bytes / 1e3) } else { format!("{:.1} MB", bytes / 1e6) }
+}
+
+fn milliseconds(seconds: f64) -> String {
+    if seconds < 1e-3 { format!("{:.0} µs", seconds * 1e6) } else { format!("{:.1} ms", seconds * 1e3) }
+}
+
+/// May the CPU succeed where the GPU has failed?
+fn falls_back(error: &Error) -> bool {
+    match error {
+        Error::OutOfMemory { .. } | Error::TooLarge { .. } | Error::Plan { .. } => true,
+        #[cfg(feature = "wgpu")]
+        Error::Shader(_) | Error::NoAdapter { .. } | Error::DeviceLost { .. } | Error::Driver { .. } => true,
+        Error::UnknownDevice { .. }
+        | Error::Graph(_)
+        | Error::Emit(_)
+        | Error::NoCompiler { .. }
+        | Error::CompilerFailed { .. }
+        | Error::Temporary { .. }
+        | Error::Cache { .. }
+        | Error::Load { .. }
+        | Error::ArgumentCount { .. }
+        | Error::Argument { .. }
+        | Error::Sizes { .. }
+        | Error::Requirement { .. }
+        | Error::Interpreter(_) => false,
+    }
+}
+
+/// Will it fail the same way with other arguments?
+fn is_final(error: &Error) -> bool {
+    match error {
+        Error::Plan { .. } => true,
+        #[cfg(feature = "wgpu")]
+        Error::Shader(_) | Error::NoAdapter { .. } | Error::DeviceLost { .. } => true,
+        _ => false,
+    }
+}
+
+/// The device that is used when nobody names one. It is the CPU device itself on a machine that shows no GPU.
+///
+/// ```
+/// let device = slyz_run::auto();
+/// println!("{}", device.describe());
+/// ```
+pub fn auto() -> Arc<dyn Device> {
+    static AUTO: OnceLock<Arc<dyn Device>> = OnceLock::new();
+    AUTO.get_or_init(best).clone()
+}
+
+#[cfg(all(feature = "cpu", feature = "wgpu"))]
+fn best() -> Arc<dyn Device> {
+    let cpu = crate::device::own()[0].clone();
+    if shows_gpu() { Arc::new(Auto::new(cpu, hardware)) } else { cpu }
+}
+
+/// Without the CPU device anything that has a driver is better than the interpreter.
+#[cfg(all(not(feature = "cpu"), feature = "wgpu"))]
+fn best() -> Arc<dyn Device> {
+    let own = crate::device::own();
+    let usable = !crate::wgpu::adapters().is_empty();
+    if usable { own[0].clone() } else { own[own.len() - 1].clone() }
+}
+
+#[cfg(not(feature = "wgpu"))]
+fn best() -> Arc<dyn Device> {
+    crate::device::own()[0].clone()
+}
+
+/// The wgpu device, if the adapter that it takes is no software.
+#[cfg(all(feature = "cpu", feature = "wgpu"))]
+fn hardware() -> Option<Arc<dyn Device>> {
+    let wish = std::env::var("SLYZ_ADAPTER").unwrap_or_default().to_lowercase();
+    let taken = crate::wgpu::adapters().into_iter().find(|adapter| adapter.name.to_lowercase().contains(&wish))?;
+    if taken.software {
+        return None;
+    }
+    crate::device::own().iter().find(|device| device.name() == crate::wgpu::Wgpu::NAME).cloned()
+}
+
+/// Does the system show the file of a GPU? Drivers take tens of milliseconds to say so.
+#[cfg(all(feature = "cpu", feature = "wgpu", target_os = "linux"))]
+fn shows_gpu() -> bool {
+    let nodes = std::fs::read_dir("/dev/dri").into_iter().flatten().flatten();
+    nodes.into_iter().any(|node| node.file_name().to_string_lossy().starts_with("renderD"))
+        || ["/dev/nvidiactl", "/dev/kfd", "/dev/dxg"].iter().any(|file| std::path::Path::new(file).exists())
+}
+
+#[cfg(all(feature = "cpu", feature = "wgpu", not(target_os = "linux")))]
+fn shows_gpu() -> bool {
+    true
+}

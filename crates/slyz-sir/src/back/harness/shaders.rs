@@ -1,0 +1,133 @@
+//! Graphs as WGSL or SPIR-V: a file per kernel, for hosts that people write themselves.
+//!
+//! Kernels use what every WebGPU device has. Where a graph works on 64-bit numbers they ask for those features too, and
+//! say so. WGSL files open with what a host must know: bindings, words of the uniform buffer, and blocks to dispatch.
+
+use super::{Emitted, File, ProgramError, checked_names, rename};
+use crate::back::naga::{self, EmitError};
+use crate::code::{Body, Op};
+use crate::graph::Graph;
+use crate::kernel::{Access, Kernel, Space};
+use crate::lower::gpu::{Machine, lower};
+use crate::ops::Operator;
+use crate::size::{Size, SizeVar};
+use crate::types::Ty;
+use crate::{pass, verify};
+
+/// The form of the files.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Wgsl,
+    Spirv,
+}
+
+impl Form {
+    /// Positions are 32-bit numbers, and arithmetic in WGSL is hidden from drivers; in SPIR-V it is marked as exact.
+    fn portable(self) -> naga::Target {
+        naga::Target { reassociates: self == Form::Wgsl, narrow: true, ..naga::Target::default() }
+    }
+
+    /// The same with 64-bit numbers.
+    fn wide(self) -> naga::Target {
+        naga::Target { int64: true, float64: true, narrow: false, ..self.portable() }
+    }
+}
+
+pub(super) fn emit(graphs: &[Graph], form: Form) -> Result<Emitted, ProgramError> {
+    let mut names = checked_names(graphs)?;
+    let mut files = vec![];
+    for graph in graphs {
+        verify::graph(graph).map_err(|why| ProgramError::Graph { name: graph.name.clone(), why })?;
+        let graph = pass::optimize(graph);
+        let mut plan = lower(&graph, &machine(&graph));
+        rename(&mut plan, &mut names);
+        for kernel in &plan.kernels {
+            let (module, needs) = module(&graph, kernel, form)?;
+            files.push(match form {
+                Form::Wgsl => {
+                    let text = format!("{}{}", heading(kernel, &module, needs), naga::wgsl(&module)?);
+                    File::text(format!("{}.wgsl", kernel.name), text)
+                }
+                Form::Spirv => {
+                    let bytes = naga::spirv(&module)?.into_iter().flat_map(u32::to_le_bytes).collect();
+                    File::binary(format!("{}.spv", kernel.name), bytes)
+                }
+            });
+        }
+    }
+    let list = files.iter().map(|f| &f.name[..]).collect::<Vec<_>>().join(" ");
+    let build = match form {
+        Form::Wgsl => format!("for f in {list}; do naga \"$f\"; done"),
+        Form::Spirv => format!("for f in {list}; do spirv-val --target-env vulkan1.1 \"$f\"; done"),
+    };
+    Ok(Emitted { files, build })
+}
+
+/// The kernel as portable code, or else as code that needs features, with what it needs.
+fn module(graph: &Graph, kernel: &Kernel, form: Form) -> Result<(naga::Module, &'static str), ProgramError> {
+    if !computes_with_i64(graph) {
+        match naga::emit(kernel, &form.portable()) {
+            Ok(module) => return Ok((module, "")),
+            Err(EmitError::Lacks { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok((naga::emit(kernel, &form.wide())?, "SHADER_INT64, and SHADER_F64 for f64"))
+}
+
+/// WebGPU, with shared memory counted as it is used: an element of less than a word has a word of its own there.
+fn machine(graph: &Graph) -> Machine {
+    fn small(body: &Body) -> bool {
+        let vars = body.params.iter().chain(body.stmts.iter().flat_map(|s| &s.binds));
+        vars.into_iter().any(|v| v.ty.elem().bits() < 32) || body.stmts.iter().flat_map(|s| s.op.bodies()).any(small)
+    }
+    let machine = Machine { max_positions: 1 << 30, ..Machine::webgpu() };
+    if small(&graph.body) { Machine { shared_bytes: machine.shared_bytes / 4, ..machine } } else { machine }
+}
+
+/// Does the graph take, give or multiply 64-bit integers? Positions alone fit 32 bits.
+fn computes_with_i64(graph: &Graph) -> bool {
+    fn grows(body: &Body) -> bool {
+        body.stmts.iter().any(|stmt| {
+            let wide = stmt.binds.first().is_some_and(|b| b.ty.elem() == Ty::I64);
+            wide && matches!(&stmt.op, Op::Apply(Operator::Mul | Operator::Fma | Operator::Shl, _))
+                || stmt.op.bodies().into_iter().any(grows)
+        })
+    }
+    let wide = |ty: Ty| ty == Ty::I64;
+    let results =
+        |stmt: &crate::code::Stmt| stmt.binds.iter().any(|b| graph.body.results.contains(&b.id) && wide(b.ty.elem()));
+    graph.body.params.iter().any(|p| wide(p.ty.elem()))
+        || graph.body.stmts.iter().any(results)
+        || graph.functions.iter().map(|f| &f.body).chain([&graph.body]).any(grows)
+}
+
+/// What a host must know, as comments.
+fn heading(kernel: &Kernel, module: &naga::Module, needs: &str) -> String {
+    let name = |var: SizeVar| kernel.sizes.get(var.0 as usize).map_or(String::new(), |decl| decl.name.clone());
+    let spell = |size: &Size| size.display(&name).to_string();
+    let list = |sizes: &[Size]| sizes.iter().map(spell).collect::<Vec<_>>().join(", ");
+    let mut text = format!("// {}: dispatch {} workgroups.\n", kernel.name, list(&kernel.grid));
+    if !needs.is_empty() {
+        text += &format!("// It needs the features {needs}.\n");
+    }
+    let mut binding = 0;
+    for memory in kernel.memories.iter().filter(|memory| memory.space.is_bound()) {
+        let access = match memory.space {
+            Space::Global(Access::Read) | Space::Constant => "read",
+            Space::Global(Access::Write) => "written",
+            Space::Global(Access::ReadWrite) => "read and written",
+            Space::Shared | Space::Scratch | Space::Local => "private",
+        };
+        text += &format!("// binding {binding}: {}, {}[{}], {access}\n", memory.name, memory.ty, list(&memory.shape));
+        binding += 1;
+    }
+    let scalars = kernel.body.params.iter().enumerate().map(|(k, param)| format!("scalar {k} ({})", param.ty.elem()));
+    let words: Vec<String> = module.extents.iter().map(spell).chain(scalars).collect();
+    let words = if words.is_empty() { "nothing".to_string() } else { words.join(", ") };
+    text += &format!(
+        "// binding {binding}: uniform, {} bytes: {words}, each 8 bytes, little-endian; then zeros\n\n",
+        module.uniform_bytes
+    );
+    text
+}
