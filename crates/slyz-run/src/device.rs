@@ -65,8 +65,8 @@ pub trait Executable: Send + Sync {
     /// The name of the device that runs it. It is `interpreter` where the `cpu` device found no compiler.
     fn device(&self) -> &str;
 
-    /// [`Device::copy_bandwidth`] of the device that runs it.
-    fn copy_bandwidth(&self) -> Result<f64, Error> {
+    /// [`Device::copy_bandwidth`] of the device that runs it; of the one with that name where there are several.
+    fn copy_bandwidth(&self, _device: &str) -> Result<f64, Error> {
         host_bandwidth()
     }
 
