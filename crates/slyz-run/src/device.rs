@@ -2,6 +2,7 @@
 //!
 //! A device is made once per process and shared; both traits are used from many threads at a time.
 
+use crate::profile::host_bandwidth;
 use crate::{Argument, ArrayData, Buffer, Error, Interpreter, Output};
 use slyz_sir::graph::Graph;
 use slyz_sir::kernel::Plan;
@@ -42,6 +43,11 @@ pub trait Device: Send + Sync {
     fn synchronize(&self) -> Result<(), Error> {
         Ok(())
     }
+
+    /// Bytes that a copy in the device's memory reads and writes in a second, measured once: what a launch can hope for.
+    fn copy_bandwidth(&self) -> Result<f64, Error> {
+        host_bandwidth()
+    }
 }
 
 /// A compiled graph.
@@ -62,6 +68,11 @@ pub trait Executable: Send + Sync {
     /// Where a call with these sizes and arguments on the host would run and why, if the device chooses among others.
     fn choice(&self, _sizes: &[Option<u64>]) -> Option<String> {
         None
+    }
+
+    /// [`Device::copy_bandwidth`] of the device that runs it.
+    fn copy_bandwidth(&self) -> Result<f64, Error> {
+        host_bandwidth()
     }
 }
 

@@ -12,7 +12,7 @@ pub(crate) fn bound_memories(kernel: &Kernel) -> impl Iterator<Item = &Memory> {
     })
 }
 
-/// Every extent that the code of a kernel counts with, apart from the shapes of its memories.
+/// Every extent that the code of a kernel counts with, apart from the shapes of its memories, and every variable in them.
 pub(crate) fn extents(kernel: &Kernel) -> Vec<Size> {
     fn walk(body: &Body, found: &mut Vec<Size>) {
         for stmt in &body.stmts {
@@ -24,6 +24,9 @@ pub(crate) fn extents(kernel: &Kernel) -> Vec<Size> {
     }
     let mut found = kernel.grid.to_vec();
     kernel.functions.iter().map(|function| &function.body).chain([&kernel.body]).for_each(|b| walk(b, &mut found));
+    for size in found.clone() {
+        size.each_var(&mut |var| found.push(Size::Var(var)));
+    }
     found.sort();
     found.dedup();
     found

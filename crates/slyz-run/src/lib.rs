@@ -31,6 +31,7 @@ mod kernels;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
 mod memo;
 mod pool;
+mod profile;
 mod signature;
 mod warn;
 #[cfg(feature = "wgpu")]
@@ -45,3 +46,4 @@ pub use error::{ArgumentProblem, Error};
 pub use files::{WriteError, write_files};
 pub use interpreter::Interpreter;
 pub use pool::{Block, Pool, PoolStats, pool_stats};
+pub use profile::{Clock, LaunchTime, profile};

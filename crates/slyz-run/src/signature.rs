@@ -194,6 +194,12 @@ pub(crate) fn read_scalars(ty: Ty, bytes: &[u8]) -> impl Iterator<Item = Scalar>
 // Devices that launch use all of it; the interpreter alone does not.
 #[cfg_attr(not(feature = "cpu"), allow(dead_code))]
 impl Sizes<'_> {
+    /// The same with other values, for code that has more sizes than the graph.
+    #[cfg(feature = "wgpu")]
+    pub(crate) fn with_values(&self, values: Vec<Option<u64>>) -> Sizes<'_> {
+        Sizes { signature: self.signature, values }
+    }
+
     /// The value of a size.
     pub(crate) fn eval(&self, size: &Size) -> Result<u64, Error> {
         size.eval(&|var| self.value(var)).map_err(|error| self.explain(size, error))

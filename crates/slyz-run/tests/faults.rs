@@ -192,6 +192,26 @@ fn nothing_leaks() {
     assert!(after.reused > before.reused);
 }
 
+/// Many small uploads that nothing follows.
+#[test]
+fn uploads_do_not_pile_up() {
+    let device = Wgpu::new(None);
+    let data = vec![7u8; 3 << 20];
+    let kept: Vec<Buffer> = (0..30).map(|_| device.upload(ArrayData::Host(&data)).expect("an upload")).collect();
+    device.synchronize().expect("it works");
+    assert!(kept.iter().all(|k| k.bytes().expect("bytes") == data));
+}
+
+#[test]
+fn memory_has_a_speed() {
+    for device in [Wgpu::new(None), Wgpu::plain(None)] {
+        let first = device.copy_bandwidth().expect("a speed");
+        assert!(first > 1e7 && first < 1e14, "{first}");
+        assert_eq!(device.copy_bandwidth().expect("a speed"), first, "it is measured once");
+        assert_eq!(device.memory().live_bytes, 0, "nothing is left of it");
+    }
+}
+
 /// A program that reads nothing does not run ahead without bound, and memory is used again behind it.
 #[test]
 fn far_ahead_of_the_gpu() {

@@ -481,6 +481,11 @@ impl Body {
         }
     }
 
+    /// The names that the body itself binds, without those of the bodies inside it.
+    pub fn names(&self) -> impl Iterator<Item = Id> {
+        self.params.iter().chain(self.stmts.iter().flat_map(|s| &s.binds)).map(|var| var.id)
+    }
+
     /// Calls `f` for every operand in the body and the bodies inside it, to rename. Binders are left alone.
     pub fn each_use_mut(&mut self, f: &mut dyn FnMut(&mut Id)) {
         for stmt in &mut self.stmts {

@@ -11,7 +11,7 @@ use slyz_sir::interp::graph::{InterpError, Options, run_with};
 use slyz_sir::interp::kernel::{LaunchOptions, run_plan_with};
 use slyz_sir::interp::{Array, Value};
 use slyz_sir::kernel::{Memory, Plan, Space};
-use slyz_sir::lower::gpu::{Machine, lower};
+use slyz_sir::lower::gpu::{Expected, Machine, lower, lower_for};
 use slyz_sir::pass::optimize;
 use slyz_sir::pass::spread::Subgroup;
 use slyz_sir::size::{Size, SizeOrigin};
@@ -45,13 +45,24 @@ fn machines() -> Vec<Machine> {
     ]
 }
 
-fn run(graph: &Graph, case: &Case, machine: &Machine) -> Vec<Value> {
-    let plan = lower(graph, machine);
+fn run(graph: &Graph, case: &Case, machine: &Machine, expected: &Expected) -> Vec<Value> {
+    let plan = lower_for(graph, machine, expected);
     assert_eq!(verify::plan(&plan), Ok(()), "{machine:?}\n{graph}");
     let subgroup_size = machine.subgroup.map_or(1, |s| s.size);
     let options = LaunchOptions { subgroup_size, ..LaunchOptions::default() };
     run_plan_with(&plan, &case.sizes, &case.args, &options)
-        .unwrap_or_else(|error| panic!("{error}\n{machine:?}\n{graph}\n{}", text::print_plan(&plan)))
+        .unwrap_or_else(|error| panic!("{error}\n{machine:?}\n{expected:?}\n{graph}\n{}", text::print_plan(&plan)))
+}
+
+/// An expectation of a graph with these sizes, or none at all: another for every number.
+fn expectation(sizes: &[Option<u64>], number: u64) -> Expected {
+    const SIZES: [u64; 8] = [1, 5, 20, 200, 2_000, 10_000, 1 << 20, 1 << 27];
+    let of = |(k, _): (usize, &Option<u64>)| Some(SIZES[((number >> (3 * (k % 8))) % 8) as usize]);
+    if number % 5 == 0 {
+        Expected::default()
+    } else {
+        Expected::of(&sizes.iter().enumerate().map(of).collect::<Vec<_>>())
+    }
 }
 
 fn config() -> ProptestConfig {
@@ -78,11 +89,15 @@ fn plans_are_golden() {
         let text = std::fs::read_to_string(&path).expect("a graph");
         let graph = text::parse_graph(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         assert_eq!(verify::graph(&graph), Ok(()), "{}", path.display());
+        let optimized = optimize(&graph);
         for machine in machines().into_iter().chain([Machine::cuda()]) {
-            keeps_limits(&lower(&optimize(&graph), &machine), &machine);
+            for number in 0..6 {
+                let expected = expectation(&vec![None; graph.sizes.len()], number * 37);
+                keeps_limits(&lower_for(&optimized, &machine, &expected), &machine);
+            }
         }
         for (extension, machine) in [("plan", Machine::metal()), ("cuda", Machine::cuda())] {
-            let plan = lower(&optimize(&graph), &machine);
+            let plan = lower(&optimized, &machine);
             assert_eq!(verify::plan(&plan), Ok(()), "{}", path.display());
             let (golden, found) = (path.with_extension(extension), text::print_plan(&plan));
             if std::env::var_os("BLESS").is_some() {
@@ -153,7 +168,7 @@ fn lengths() {
                 sizes: vec![Some(n), None],
                 args: vec![Value::Array(Array { ty: Ty::F32, shape: vec![n], data: bits })],
             };
-            let found = run(&graph, &case, &machine);
+            let found = run(&graph, &case, &machine, &expectation(&case.sizes, n));
             let (mut factor, mut offset) = (1i32, 0i32);
             for i in 0..n as i32 {
                 (factor, offset) = (factor.wrapping_mul(i | 1), offset.wrapping_mul(i | 1).wrapping_add(i));
@@ -176,6 +191,82 @@ fn lengths() {
     }
 }
 
+/// Folds along rows, columns and middle axes, with code around them, for all kinds of teams and all kinds of sizes.
+#[test]
+fn axes() {
+    let text = "graph g<N, M>(%x: i32[N, M], %y: i32[N, 3, M], %s: i32[N]) -> (i32[N], i32[M], i32[N, M], i32[M], i64[M], i32) {
+  %zero: i32 = const 0
+  %none: i64 = const -1
+  %least: i32 = const -1000000
+  %rows: i32[N] = tabulate [N] |%i: i64| {
+    %w: i32 = at %s[%i]
+    %f: i32 = fold [M] |%k: i64| { %a: i32 = at %x[%i, %k]  %b: i32 = mul %a, %w  yield %b }
+      with commutative (%zero) |%a: i32, %b: i32| { %c: i32 = add %a, %b  yield %c }
+    %g: i32 = add %f, %w
+    yield %g
+  }
+  %columns: i32[M] = tabulate [M] |%j: i64| {
+    %f: i32 = fold [N] |%k: i64| { %a: i32 = at %x[%k, %j]  yield %a }
+      with commutative (%zero) |%a: i32, %b: i32| { %c: i32 = add %a, %b  yield %c }
+    %p: i32 = cast %j
+    %g: i32 = sub %f, %p
+    yield %g
+  }
+  %middle: i32[N, M] = tabulate [N, M] |%i: i64, %j: i64| {
+    %f: i32 = fold [3] |%k: i64| { %a: i32 = at %y[%i, %k, %j]  yield %a }
+      with commutative (%zero) |%a: i32, %b: i32| { %c: i32 = add %a, %b  yield %c }
+    yield %f
+  }
+  %best: i32[M], %where: i64[M] = tabulate [M] |%j: i64| {
+    %f: i32, %g: i64 = fold [N, 3] |%k: i64, %l: i64| { %a: i32 = at %y[%k, %l, %j]  yield %a, %k }
+      with commutative (%least, %none) |%a: i32, %p: i64, %b: i32, %q: i64| {
+        %m: bool = gt %b, %a
+        %e: bool = eq %b, %a
+        %o: bool = gt %q, %p
+        %u: bool = and %e, %o
+        %t: bool = or %m, %u
+        %c: i32 = select %t, %b, %a
+        %r: i64 = select %t, %q, %p
+        yield %c, %r
+      }
+    yield %f, %g
+  }
+  %all: i32 = fold [N, M] |%i: i64, %j: i64| { %a: i32 = at %x[%i, %j]  %b: i32 = mul %a, %a  yield %b }
+    with commutative (%zero) |%a: i32, %b: i32| { %c: i32 = add %a, %b  yield %c }
+  return %rows, %columns, %middle, %best, %where, %all
+}";
+    let graph = text::parse_graph(text).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(verify::graph(&graph), Ok(()));
+    let expected = [
+        (10, 10_000_000),
+        (10_000_000, 10),
+        (16_384, 16_384),
+        (5, 2_000_000),
+        (200_000, 100),
+        (100, 1_500),
+        (4_000_000, 3),
+    ];
+    let all: Vec<Expected> = expected.iter().map(|&(n, m)| Expected::of(&[Some(n), Some(m)])).collect();
+    let array = |shape: &[u64]| {
+        let data = (0..shape.iter().product()).map(|i: u64| i.wrapping_mul(2_654_435_761) >> 7 & 63).collect();
+        Value::Array(Array { ty: Ty::I32, shape: shape.to_vec(), data })
+    };
+    for (n, m) in [(0, 3), (4, 0), (1, 1), (9, 37), (2, 300), (70, 9)] {
+        let case = Case {
+            graph: graph.clone(),
+            sizes: vec![Some(n), Some(m)],
+            args: vec![array(&[n, m]), array(&[n, 3, m]), array(&[n])],
+        };
+        let wanted = run_with(&graph, &case.sizes, &case.args, &Options::default()).expect("results");
+        for machine in machines().into_iter().chain([Machine::cuda()]).filter(|m| m.vector_bytes > 0) {
+            for expected in all.iter().chain([&Expected::default()]) {
+                let found = run(&graph, &case, &machine, expected);
+                assert!(agree(&wanted, &found), "{n} x {m} on {machine:?}, {expected:?}");
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(config())]
 
@@ -188,9 +279,9 @@ proptest! {
             Err(error) => panic!("{error}\n{}", case.graph),
         };
         let optimized = optimize(&case.graph);
-        for machine in machines() {
+        for (k, machine) in machines().into_iter().enumerate() {
             for graph in [&case.graph, &optimized] {
-                let found = run(graph, &case, &machine);
+                let found = run(graph, &case, &machine, &expectation(&case.sizes, seed >> k));
                 prop_assert!(agree(&expected, &found), "{machine:?}: {expected:?} became {found:?}\n{graph}");
             }
         }
@@ -201,8 +292,8 @@ proptest! {
     fn random_programs_run_clean(seed: u64, budget in 1u32..60) {
         let case = case(seed, budget);
         if run_with(&case.graph, &case.sizes, &case.args, &LIMITS).is_ok() {
-            for machine in machines() {
-                run(&optimize(&case.graph), &case, &machine);
+            for (k, machine) in machines().into_iter().enumerate() {
+                run(&optimize(&case.graph), &case, &machine, &expectation(&case.sizes, seed >> k));
             }
         }
     }

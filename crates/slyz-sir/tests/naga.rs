@@ -33,6 +33,8 @@ fn modules_of_the_corpus() {
         float64: true,
         subgroups: true,
         fused: true,
+        exact_division: false,
+        exact_root: false,
         reassociates: true,
         narrow: false,
         floats: FloatControls { denormals: [true; 2], specials: [true; 2], nearest: [true; 2] },

@@ -16,7 +16,7 @@ use slyz_sir::{text, verify};
 
 /// Few threads, and as many blocks as there are.
 fn machine(max_threads: u32) -> Machine {
-    Machine { max_threads, subgroup: None, max_blocks: [i64::MAX as u64; 3], ..Machine::webgpu() }
+    Machine { max_threads, subgroup: None, ..Machine::webgpu() }.in_pieces()
 }
 
 const LIMITS: Limits = Limits { window_bytes: 1 << 12, alignment: 16, blocks: 7 };
@@ -128,6 +128,23 @@ fn rows() {
            return %r }",
     );
     check(&lines, &[Some(2), Some(3000)], &[numbers(Ty::F32, &[2, 3000])], &LIMITS);
+}
+
+/// Rows that do not fit the memory of a block have a copy in a buffer of their own.
+#[test]
+fn rows_that_spill() {
+    let graph = parsed(
+        "graph g<N, M>(%x: f32[N, M]) -> (f32[N, M]) {
+           %zero: f32 = const 0.0
+           %r: f32[N, M] = tabulate [N] |%i: i64| {
+             %e: f32[M] = tabulate [M] |%j: i64| { %a: f32 = at %x[%i, %j]  %b: f32 = exp %a  yield %b }
+             %t: f32 = fold [M] |%j: i64| { %a: f32 = at %e[%j]  yield %a } with commutative (%zero) |%a: f32, %b: f32| { %c: f32 = add %a, %b  yield %c }
+             %q: f32[M] = tabulate [M] |%j: i64| { %a: f32 = at %e[%j]  %b: f32 = div %a, %t  yield %b }
+             yield %q }
+           return %r }",
+    );
+    let limits = Limits { window_bytes: 1 << 10, ..LIMITS };
+    check(&graph, &[Some(600), Some(5)], &[numbers(Ty::F32, &[600, 5])], &limits);
 }
 
 /// Neighbours are in the window too.

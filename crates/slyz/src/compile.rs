@@ -9,9 +9,10 @@ use crate::explain::Explanation;
 use crate::extent::{Env, Extent};
 use crate::feed::{Fed, Feed, arguments, solve};
 use crate::position::Idx;
+use crate::profile::Profile;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
-use crate::trace::{self, Loc, Out, Slot};
+use crate::trace::{self, Leaf, Loc, Out, Slot};
 use slyz_run::{Device, Executable};
 use slyz_sir::graph::{Graph, Require};
 use slyz_sir::size::{Size, SizeOrigin, SizeVar};
@@ -19,6 +20,7 @@ use std::any::TypeId;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A parameter of a compiled function: `Arr`, `Exp`, `Idx`, or tuples, `[_; N]` and derived structs of `Exp` and `Idx`.
 ///
@@ -63,14 +65,24 @@ impl<V: Value> Param for V {
 
 /// The results of a call, to be handed out in order.
 #[doc(hidden)]
-pub struct Results(std::vec::IntoIter<slyz_run::Output>);
+pub struct Results {
+    outputs: std::vec::IntoIter<slyz_run::Output>,
+    env: Env,
+}
 
 impl Results {
     fn tensor<T: Elem, S>(&mut self) -> Tensor<T, S> {
-        let outputs: Vec<slyz_run::Output> = self.0.by_ref().take(parts_of::<T>().len()).collect();
+        let parts = parts_of::<T>();
+        let outputs: Vec<slyz_run::Output> = self.outputs.by_ref().take(parts.len()).collect();
         let shape = outputs.first().map_or(&[][..], |output| &output.shape);
         let dims = shape.iter().map(|&dim| dim as usize).collect();
-        Tensor::from_leaves(dims, outputs.into_iter().map(|output| output.data).collect())
+        let below = |part: &Leaf| match &part.axis {
+            Some((axis, _)) => axis.eval(&self.env).unwrap_or(u64::MAX),
+            None => u64::MAX,
+        };
+        let positions = parts.iter().any(|part| part.axis.is_some());
+        let below = if positions { parts.iter().map(below).collect() } else { vec![] };
+        Tensor::from_leaves(dims, outputs.into_iter().map(|output| output.data).collect(), below)
     }
 }
 
@@ -319,6 +331,28 @@ impl<Sig> Compiled<Sig> {
         Explanation::new(&self.shared.graph, &*self.shared.code, &sizes)
     }
 
+    /// Runs calls and tells where their time goes, kernel by kernel: a GPU's own clock where it has one, the host's
+    /// elsewhere. Each kernel is waited for, so that the calls take longer than usual. Run the function once before: its first
+    /// call for new sizes may compile.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, N>| x * 2.0 + 1.0)?;
+    /// let x = Tensor::from_vec([1000], vec![1.0f32; 1000])?;
+    /// f.call(&x)?;
+    /// let (y, profile) = f.profile(|f| f.call(&x))?;
+    /// println!("{profile}");
+    /// assert_eq!(y.to_vec()?[999], 3.0);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn profile<R>(&self, act: impl FnOnce(&Self) -> Result<R, Error>) -> Result<(R, Profile), Error> {
+        let start = Instant::now();
+        let (result, launches) = slyz_run::profile(|| act(self));
+        let seconds = start.elapsed().as_secs_f64();
+        Ok((result?, Profile::new(&*self.shared.code, seconds, launches)))
+    }
+
     /// Fixes the extent of a named axis that no argument tells.
     ///
     /// ```
@@ -351,7 +385,8 @@ impl Shared {
             self.check(require, &sizes)?;
         }
         let args = arguments(&self.slots, args, &env)?;
-        Ok(Results(self.code.run(&sizes, &args)?.into_iter()))
+        let outputs = self.code.run(&sizes, &args)?.into_iter();
+        Ok(Results { outputs, env })
     }
 
     fn check(&self, require: &Require, sizes: &[Option<u64>]) -> Result<(), CallError> {

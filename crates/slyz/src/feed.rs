@@ -17,7 +17,8 @@ use slyz_sir::types::Scalar as Constant;
 enum Data<'a> {
     Host(&'a [u8]),
     Split(Vec<u8>),
-    Device(&'a Buffer),
+    /// Of a tensor; its positions are known to be below the number.
+    Tensor(&'a Buffer, u64),
 }
 
 /// One leaf of an argument without axes.
@@ -219,7 +220,7 @@ fn tensor<T: Elem, S>(tensor: &Tensor<T, S>) -> Fed<'_> {
     Fed(Kind::Array {
         dims: Some(tensor.dims().iter().map(|&dim| dim as u64).collect()),
         len: tensor.len() as u64,
-        leaves: tensor.buffers().iter().map(Data::Device).collect(),
+        leaves: tensor.buffers().map(|(buffer, below)| Data::Tensor(buffer, below)).collect(),
     })
 }
 
@@ -413,12 +414,15 @@ fn array_argument<'a>(
     data: &'a Data<'a>,
     env: &Env,
 ) -> Result<slyz_run::Argument<'a>, Error> {
-    let data = match data {
-        Data::Host(bytes) => ArrayData::Host(bytes),
-        Data::Split(bytes) => ArrayData::Host(bytes),
-        Data::Device(buffer) => ArrayData::Buffer(buffer),
+    let (data, below) = match data {
+        Data::Host(bytes) => (ArrayData::Host(bytes), u64::MAX),
+        Data::Split(bytes) => (ArrayData::Host(bytes), u64::MAX),
+        Data::Tensor(buffer, below) => (ArrayData::Buffer(buffer), *below),
     };
-    if let Some((axis, name)) = &leaf.axis {
+    // Positions that a call gave are inside an axis that was so long then. If it is no shorter now, they stay where they are.
+    if let Some((axis, name)) = &leaf.axis
+        && axis.eval(env).map_or(true, |extent| below > extent)
+    {
         for (element, bytes) in data.bytes()?.chunks_exact(8).enumerate() {
             let place = bytes.try_into().map_or(u64::MAX, u64::from_ne_bytes);
             check_position(argument, element, place, axis, name, env)?;

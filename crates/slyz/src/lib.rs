@@ -24,7 +24,7 @@
 //! | `axis.rs`, `position.rs`, `shape.rs`, `extent.rs` | axes, positions, shapes and their sizes |
 //! | `arr.rs`, `elementwise.rs`, `fold.rs`, `layout.rs`, `stencil.rs`, `loops.rs` | arrays and combinators |
 //! | `trace.rs`, `record.rs`, `along.rs` | the function being traced, and what operations record; nothing there is generic |
-//! | `compile.rs`, `feed.rs`, `tensor.rs`, `explain.rs` | compiling, calling, and data |
+//! | `compile.rs`, `feed.rs`, `tensor.rs`, `explain.rs`, `profile.rs` | compiling, calling, data, and where the time goes |
 //! | `module.rs` | kernels as source files for other programs |
 //! | `naperian/` | the Naperian classes for arrays and structs on the host; no tracing |
 //! | `private.rs` | what `#[slyz::function]` expands to |
@@ -54,6 +54,7 @@ mod module;
 pub mod naperian;
 mod position;
 pub mod prelude;
+mod profile;
 mod record;
 mod shape;
 mod stencil;
@@ -79,6 +80,7 @@ pub use layout::{Permute2, Permute3, Permute4, concat};
 pub use loops::{iterate, repeat_while};
 pub use module::{Emitted, Module};
 pub use position::{At, Idx, Near, Offset};
+pub use profile::{KernelProfile, Profile};
 pub use shape::{
     Align, AxisNamed, AxisNo, Cube, Flatten, Inner, Insert, Matrix, No, Pos, Position, Shape, Stack, Vector,
 };

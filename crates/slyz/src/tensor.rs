@@ -76,6 +76,8 @@ fn check_dims(slot: Slot, dims: &[usize]) -> Result<(), TensorError> {
 pub struct Tensor<T, S = Dyn> {
     dims: Vec<usize>,
     leaves: Vec<Buffer>,
+    /// For each leaf what all its positions are known to be below; empty where nothing is known.
+    below: Vec<u64>,
     kind: PhantomData<fn() -> (T, S)>,
 }
 
@@ -87,18 +89,20 @@ const _: fn() = || {
 
 impl<T, S> Clone for Tensor<T, S> {
     fn clone(&self) -> Self {
-        Tensor { dims: self.dims.clone(), leaves: self.leaves.clone(), kind: PhantomData }
+        let (dims, leaves, below) = (self.dims.clone(), self.leaves.clone(), self.below.clone());
+        Tensor { dims, leaves, below, kind: PhantomData }
     }
 }
 
 impl<T: Elem, S> Tensor<T, S> {
-    /// From what a call gave back.
-    pub(crate) fn from_leaves(dims: Vec<usize>, leaves: Vec<Buffer>) -> Self {
-        Tensor { dims, leaves, kind: PhantomData }
+    /// From what a call gave back. `below` has a bound of the positions in each leaf, or is empty.
+    pub(crate) fn from_leaves(dims: Vec<usize>, leaves: Vec<Buffer>, below: Vec<u64>) -> Self {
+        Tensor { dims, leaves, below, kind: PhantomData }
     }
 
-    pub(crate) fn buffers(&self) -> &[Buffer] {
-        &self.leaves
+    /// The leaves, and what their positions are known to be below.
+    pub(crate) fn buffers(&self) -> impl Iterator<Item = (&Buffer, u64)> {
+        self.leaves.iter().zip(self.below.iter().copied().chain(std::iter::repeat(u64::MAX)))
     }
 
     /// The extents, outermost first.
@@ -149,7 +153,7 @@ impl<T: Elem, S> Tensor<T, S> {
     /// ```
     pub fn to(&self, device: &Arc<dyn Device>) -> Result<Tensor<T, S>, Error> {
         let leaves = self.leaves.iter().map(|leaf| device.upload(ArrayData::Buffer(leaf)));
-        Ok(Tensor::from_leaves(self.dims.clone(), leaves.collect::<Result<_, _>>()?))
+        Ok(Tensor::from_leaves(self.dims.clone(), leaves.collect::<Result<_, _>>()?, self.below.clone()))
     }
 
     /// The name of the device whose memory it is: `host` for that of the devices `cpu` and `interpreter`.
@@ -201,7 +205,7 @@ impl<T: Elem, S> Tensor<T, S> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn into_dyn(self) -> Tensor<T> {
-        Tensor { dims: self.dims, leaves: self.leaves, kind: PhantomData }
+        Tensor { dims: self.dims, leaves: self.leaves, below: self.below, kind: PhantomData }
     }
 }
 
@@ -226,7 +230,7 @@ impl<T: Elem, S: TensorShape> Tensor<T, S> {
             Some(bytes) => Buffer::copy_of(bytes).map(|leaf| vec![leaf]),
             None => split(&data).iter().map(|leaf| Buffer::copy_of(leaf)).collect(),
         };
-        Ok(Tensor { dims: dims.to_vec(), leaves: leaves?, kind: PhantomData })
+        Ok(Tensor::from_leaves(dims.to_vec(), leaves?, vec![]))
     }
 
     /// The same data under other axis names. Fixed extents, and axes that occur twice, are checked.
@@ -242,7 +246,7 @@ impl<T: Elem, S: TensorShape> Tensor<T, S> {
     /// ```
     pub fn rename<R: TensorShape>(&self) -> Result<Tensor<T, R>, Error> {
         R::check(&self.dims)?;
-        Ok(Tensor { dims: self.dims.clone(), leaves: self.leaves.clone(), kind: PhantomData })
+        Ok(Tensor::from_leaves(self.dims.clone(), self.leaves.clone(), self.below.clone()))
     }
 }
 

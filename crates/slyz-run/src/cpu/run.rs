@@ -9,12 +9,13 @@ use super::toolchain::Toolchain;
 use super::{Backend, Cpu, cost};
 use crate::kernels::{bound_memories, extents};
 use crate::signature::{Bound, Signature, Sizes, elements};
-use crate::{Argument, ArrayData, Block, Buffer, Error, Executable, Output, Pool};
+use crate::{Argument, ArrayData, Block, Buffer, Clock, Error, Executable, LaunchTime, Output, Pool, profile};
 use slyz_sir::graph::Graph;
 use slyz_sir::kernel::{Access, BufferId, BufferUse, Plan, ScalarArg, Space, Step};
 use slyz_sir::size::Size;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 /// From this extent, and from twice as many elements, narrow code does not do.
 const WIDE_EXTENT: u64 = 1 << 30;
@@ -194,7 +195,16 @@ impl Call<'_, '_> {
         // above; those that are written are blocks that this call owns and that have one name in the launch, and those
         // that are read are borrowed by the call or shared and never written (`check`). Blocks do not race: the promise of
         // `Cpu::with_backend`.
-        unsafe { launch.run(self.pool) }
+        let run = || unsafe { launch.run(self.pool) };
+        if !profile::listening() {
+            return run();
+        }
+        let start = Instant::now();
+        run()?;
+        let (seconds, clock) = (start.elapsed().as_secs_f64(), Clock::Host);
+        let (read, written) = profile::traffic(&executable.plan, kernel, buffers, self.sizes.values());
+        profile::tell(LaunchTime { kernel: kernel.name.clone(), seconds, clock, read, written });
+        Ok(())
     }
 
     /// Is an array beyond what narrow code can index?

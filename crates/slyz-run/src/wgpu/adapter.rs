@@ -13,6 +13,7 @@ use crate::memo::Memo;
 use crate::{CacheConfig, Error, warn};
 use slyz_sir::back::naga::Target;
 use slyz_sir::lower::gpu::Machine;
+use slyz_sir::pass::spread::Subgroup;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
@@ -70,6 +71,8 @@ pub(super) struct Opened {
     pub(super) device: wgpu::Device,
     pub(super) queue: wgpu::Queue,
     pub(super) limits: Limits,
+    /// What a kernel sees of an array at once.
+    pub(super) window_bytes: u64,
     pub(super) target: Target,
     pub(super) machine: Machine,
     pub(super) memory: Memory,
@@ -80,6 +83,8 @@ pub(super) struct Opened {
     pub(super) pace: Pace,
     pub(super) up: Staging,
     pub(super) down: Staging,
+    /// Bytes a second; see `Device::copy_bandwidth`.
+    pub(super) bandwidth: OnceLock<f64>,
     /// Kernels by structural hash, whatever graphs they come from.
     pub(super) pipelines: Memo<Built>,
     summary: AdapterSummary,
@@ -106,8 +111,11 @@ impl Opened {
             Features::SHADER_INT64
                 | Features::SHADER_F64
                 | Features::SHADER_INT64_ATOMIC_ALL_OPS
+                | Features::TIMESTAMP_QUERY
                 | Features::PASSTHROUGH_SHADERS
                 | Features::PIPELINE_CACHE
+                | Features::SUBGROUP
+                | Features::SUBGROUP_BARRIER
         };
         let (features, limits) = (adapter.features() & wanted, adapter.limits());
         let descriptor = wgpu::DeviceDescriptor {
@@ -134,19 +142,27 @@ impl Opened {
         let float64 = features.contains(Features::SHADER_F64);
         let vulkan = adapter.get_info().backend == wgpu::Backend::Vulkan;
         let passthrough = vulkan && features.contains(Features::PASSTHROUGH_SHADERS);
+        // Kernels are written for one size of subgroups. Blocks are made of whole ones, or of a single one, in order of the
+        // threads: that is so on every driver whose subgroups have one size.
+        let info = adapter.get_info();
+        let sizes = [info.subgroup_min_size, info.subgroup_max_size];
+        let has = features.contains(Features::SUBGROUP | Features::SUBGROUP_BARRIER) && sizes[0] == sizes[1];
+        let subgroup = has.then_some(Subgroup { size: sizes[0], bits: 32 });
         let target = Target {
             int64,
             atomic64,
             float64,
-            subgroups: false,
+            subgroups: subgroup.is_some(),
             fused: false,
+            exact_division: false,
+            exact_root: false,
             reassociates: !passthrough,
             narrow: !int64,
             floats: if passthrough { driver::controls(adapter) } else { Default::default() },
         };
         let machine = Machine {
             max_threads: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
-            subgroup: None,
+            subgroup,
             shared_bytes: limits.max_compute_workgroup_storage_size.into(),
             max_blocks: [limits.max_compute_workgroups_per_dimension.into(); 3],
             atomic_bits: if atomic64 { 64 } else { 32 },
@@ -154,14 +170,16 @@ impl Opened {
             vector_bytes: 16,
         };
         let memory = Memory::new(&limits, driver::memory_bytes(adapter));
+        let window_bytes = limits.max_storage_buffer_binding_size;
         let cache = PipelineCache::open(&device, &adapter.get_info(), CacheConfig::from_env());
         let (groups, pace, pipelines) = (Groups::default(), Pace::default(), Memo::new(KEPT_PIPELINES));
         let summary = summary(adapter);
         let (up, down) = (Staging::up(), Staging::down());
-        Ok(Opened {
+        let mut opened = Opened {
             device,
             queue,
             limits,
+            window_bytes,
             target,
             machine,
             memory,
@@ -171,17 +189,28 @@ impl Opened {
             pace,
             up,
             down,
+            bandwidth: OnceLock::new(),
             pipelines,
             summary,
             lost,
-        })
+        };
+        opened.target = super::probe::probed(&opened);
+        Ok(opened)
     }
 
     pub(super) fn describe(&self) -> String {
         let AdapterSummary { name, backend, software, binding_bytes, threads, types, .. } = &self.summary;
         let kind = if *software { ", in software" } else { "" };
         let types = if types.is_empty() { String::new() } else { format!(", {}", types.join(" ")) };
-        format!("{name} ({backend}{kind}), arrays up to {} MiB, {threads} threads a block{types}", binding_bytes >> 20)
+        format!(
+            "{name} ({backend}{kind}), {} MiB of an array at once, {threads} threads a block{types}",
+            binding_bytes >> 20
+        )
+    }
+
+    /// Does it run on the CPU?
+    pub(super) fn is_software(&self) -> bool {
+        self.summary.software
     }
 
     /// An error once the driver has given up.

@@ -21,6 +21,8 @@ pub(super) enum Role {
     Uniform,
     /// On its way to the host.
     Download,
+    /// What the GPU's clock says.
+    Ticks,
 }
 
 impl Role {
@@ -29,6 +31,7 @@ impl Role {
             Role::Array => BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
             Role::Uniform => BufferUsages::UNIFORM | BufferUsages::COPY_DST,
             Role::Download => BufferUsages::MAP_READ | BufferUsages::COPY_DST,
+            Role::Ticks => BufferUsages::QUERY_RESOLVE | BufferUsages::COPY_SRC,
         }
     }
 }

@@ -7,22 +7,23 @@
 //! Compiled graphs are kept in memory by structural hash. Nothing is asked of a driver before the first graph is compiled or
 //! the device is described, and a machine without one gives a typed error then. A call gives commands to the GPU and comes
 //! back; its results stay there until somebody reads them.
-//!
-//! What it does not do: split arrays that are larger than a binding, or measure.
 
 mod adapter;
 mod array;
 mod cache;
+mod clock;
 mod driver;
 mod groups;
 mod memory;
 mod once;
 mod pace;
 mod pipeline;
+mod probe;
 mod run;
 mod transfer;
 mod variant;
 mod wait;
+mod window;
 
 use crate::memo::Memo;
 use crate::{ArrayData, Buffer, Device, Error, Executable, PoolStats, hash};
@@ -43,7 +44,7 @@ pub struct AdapterSummary {
     pub backend: String,
     /// It runs on the CPU (lavapipe, SwiftShader, WARP).
     pub software: bool,
-    /// The largest array that a kernel can see.
+    /// What a kernel can see of an array at once. Calls with larger arrays run in pieces.
     pub binding_bytes: u64,
     /// The largest buffer.
     pub buffer_bytes: u64,
@@ -68,6 +69,7 @@ pub fn adapters() -> Vec<AdapterSummary> {
 pub struct Wgpu {
     wish: Option<String>,
     plain: bool,
+    window: Option<u64>,
     adapter: Mutex<Option<Arc<AtWork>>>,
 }
 
@@ -85,13 +87,19 @@ impl Wgpu {
     /// which takes the wish from the environment variable `SLYZ_ADAPTER`.
     pub fn new(wish: Option<&str>) -> Wgpu {
         let wish = wish.filter(|wish| !wish.is_empty()).map(String::from);
-        Wgpu { wish, plain: false, adapter: Mutex::default() }
+        Wgpu { wish, plain: false, window: None, adapter: Mutex::default() }
     }
 
     /// The same, but the adapter's optional features are left alone, as if it were a GPU that has none: positions are 32-bit
     /// numbers, and 64-bit types an error.
     pub fn plain(wish: Option<&str>) -> Wgpu {
         Wgpu { plain: true, ..Wgpu::new(wish) }
+    }
+
+    /// The same, but kernels see no more than so many bytes of an array at once; for tests.
+    #[doc(hidden)]
+    pub fn with_window(wish: Option<&str>, bytes: u64) -> Wgpu {
+        Wgpu { window: Some(bytes), ..Wgpu::new(wish) }
     }
 
     /// Numbers about the memory of the GPU; all are 0 before it is used.
@@ -126,7 +134,9 @@ impl Wgpu {
         {
             return Ok(at_work.clone());
         }
-        let opened = Arc::new(Opened::new(self.wish.as_deref(), self.plain)?);
+        let mut opened = Opened::new(self.wish.as_deref(), self.plain)?;
+        opened.window_bytes = opened.window_bytes.min(self.window.unwrap_or(u64::MAX));
+        let opened = Arc::new(opened);
         Ok(slot.insert(Arc::new(AtWork { opened, memo: Memo::new(KEPT_GRAPHS) })).clone())
     }
 }
@@ -159,5 +169,9 @@ impl Device for Wgpu {
         let slot = self.adapter.lock().unwrap_or_else(PoisonError::into_inner).clone();
         // A GPU that nobody has opened has nothing to do.
         slot.map_or(Ok(()), |at_work| at_work.opened.synchronize())
+    }
+
+    fn copy_bandwidth(&self) -> Result<f64, Error> {
+        clock::copy_bandwidth(&self.at_work()?.opened)
     }
 }

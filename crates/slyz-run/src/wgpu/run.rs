@@ -3,12 +3,14 @@
 use super::Wgpu;
 use super::adapter::Opened;
 use super::array::GpuArray;
+use super::clock::{copy_bandwidth, measured};
 use super::groups::Key;
 use super::memory::{Lent, Role, take};
 use super::variant::{Calls, Geometry, Prepared, Variant, module};
+use super::window;
 use crate::memo::Memo;
 use crate::signature::{Bound, Signature, Sizes};
-use crate::{Argument, ArrayData, Buffer, DeviceMemory, Error, Executable, Output, hash};
+use crate::{Argument, ArrayData, Buffer, DeviceMemory, Error, Executable, LaunchTime, Output, hash, profile};
 use slyz_sir::back::naga::{self, EmitError};
 use slyz_sir::code::{Body, Op};
 use slyz_sir::graph::Graph;
@@ -59,10 +61,12 @@ impl WgpuExecutable {
     }
 
     /// The plan for some sizes.
-    fn variant(&self, sizes: &[Option<u64>]) -> Result<Arc<Variant>, Error> {
-        let expected = Expected::of(sizes);
-        self.variants.get(hash::of(&expected), || {
-            let variant = Variant::new(&self.graph, &self.machine, &expected)?;
+    fn variant(&self, sizes: &Sizes) -> Result<Arc<Variant>, Error> {
+        let expected = Expected::of(sizes.values());
+        let large = window::is_large(&self.opened, &self.usual.plan, sizes);
+        self.variants.get(hash::of(&(&expected, large)), || {
+            let machine = if large { self.machine.in_pieces() } else { self.machine };
+            let variant = Variant::new(&self.graph, &machine, &expected)?;
             Ok(if variant.plan == self.usual.plan { self.usual.clone() } else { Arc::new(variant) })
         })
     }
@@ -113,7 +117,7 @@ impl Executable for WgpuExecutable {
         self.opened.alive()?;
         let resident = |buffer: &Buffer| GpuArray::of(buffer, &self.opened).is_some();
         let (sizes, args) = self.signature.check(sizes, args, resident)?;
-        let prepared = self.calls.of(sizes.values(), || self.variant(sizes.values()))?;
+        let prepared = self.calls.of(sizes.values(), || self.variant(&sizes))?;
         let plan = &prepared.variant.plan;
         let slots = plan.buffers.iter().map(|_| Slot::Empty).collect();
         let (executable, commands, spare) = (self, vec![], vec![]);
@@ -135,6 +139,10 @@ impl Executable for WgpuExecutable {
 
     fn device(&self) -> &str {
         Wgpu::NAME
+    }
+
+    fn copy_bandwidth(&self) -> Result<f64, Error> {
+        copy_bandwidth(&self.opened)
     }
 }
 
@@ -167,6 +175,8 @@ enum Slot {
 
 /// A launch with its memory.
 struct Command {
+    /// The step of the plan.
+    place: usize,
     launch: Arc<Geometry>,
     arrays: Vec<Arc<GpuArray>>,
     uniform: Arc<Lent>,
@@ -255,16 +265,21 @@ impl Call<'_, '_> {
     }
 
     fn launch(&mut self, place: usize, index: usize, buffers: &[BufferId], scalars: &[ScalarArg]) -> Result<(), Error> {
-        let (opened, variant) = (&self.executable.opened, &self.prepared.variant);
-        let make = || Geometry::new(opened, variant, &self.sizes, index, buffers);
-        let launch = if self.counted { make()?.map(Arc::new) } else { self.prepared.launch(place, make)? };
+        let (opened, prepared) = (&self.executable.opened, self.prepared);
+        let make = || -> Result<Vec<Arc<Geometry>>, Error> {
+            let all = Geometry::all(opened, &prepared.variant, &self.sizes, index, buffers)?;
+            Ok(all.into_iter().map(Arc::new).collect())
+        };
+        let counted = if self.counted { make()? } else { vec![] };
+        let launches = if self.counted { &counted } else { prepared.launch(place, make)? };
         let mut arrays = Vec::with_capacity(buffers.len());
         for id in buffers {
             arrays.push(self.fill(*id)?.clone());
         }
-        if let Some(launch) = launch {
-            let (uniform, scalars) = self.uniform(&launch, scalars)?;
-            self.commands.push(Command { launch, arrays, uniform, scalars });
+        for launch in launches {
+            let (uniform, scalars) = self.uniform(launch, scalars)?;
+            let (launch, arrays) = (launch.clone(), arrays.clone());
+            self.commands.push(Command { place, launch, arrays, uniform, scalars });
         }
         Ok(())
     }
@@ -303,13 +318,16 @@ impl Call<'_, '_> {
         }
         let opened = &self.executable.opened;
         let commands = &self.commands;
+        if profile::listening() {
+            self.submit_measured()?;
+            self.commands.clear();
+            return Ok(());
+        }
         let index = opened.guarded(&"the launches of a call", 0, || {
             let mut encoder = opened.device.create_command_encoder(&Default::default());
             let mut rest = &commands[..];
             while let Some(first) = rest.first() {
-                for (from, place, bytes) in &first.scalars {
-                    encoder.copy_buffer_to_buffer(from.buffer(), 0, first.uniform.buffer(), *place, *bytes);
-                }
+                first.copy_scalars(&mut encoder);
                 // One pass for all launches up to the next copy.
                 let count = 1 + rest[1..].iter().take_while(|command| command.scalars.is_empty()).count();
                 let (run, behind) = rest.split_at(count);
@@ -318,9 +336,31 @@ impl Call<'_, '_> {
                 rest = behind;
             }
             opened.queue.submit([encoder.finish()])
-        })?;
+        });
+        // What is kept might be what was refused.
+        let index = index.inspect_err(|_| opened.groups.clear())?;
         self.commands.clear();
         opened.pace.submitted(opened, index)
+    }
+
+    /// Runs each command by itself, waits for it, and tells how long it took.
+    fn submit_measured(&self) -> Result<(), Error> {
+        let (opened, plan) = (&self.executable.opened, &self.prepared.variant.plan);
+        for command in &self.commands {
+            let (seconds, clock) = measured(opened, |encoder, timestamps| {
+                command.copy_scalars(encoder);
+                let label = None;
+                let mut pass =
+                    encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label, timestamp_writes: timestamps });
+                command.encode(opened, &mut pass);
+            })?;
+            if let Step::Launch { kernel, buffers, .. } = &plan.steps[command.place] {
+                let kernel = &plan.kernels[*kernel];
+                let (read, written) = profile::traffic(plan, kernel, buffers, self.sizes.values());
+                profile::tell(LaunchTime { kernel: kernel.name.clone(), seconds, clock, read, written });
+            }
+        }
+        Ok(())
     }
 
     fn output(&mut self, id: BufferId, shape: &[Size]) -> Result<Output, Error> {
@@ -362,24 +402,29 @@ fn uniform_buffer(opened: &Arc<Opened>, mut bytes: Vec<u8>, size: u64) -> Result
 }
 
 impl Command {
+    fn copy_scalars(&self, encoder: &mut wgpu::CommandEncoder) {
+        for (from, place, bytes) in &self.scalars {
+            encoder.copy_buffer_to_buffer(from.buffer(), 0, self.uniform.buffer(), *place, *bytes);
+        }
+    }
+
     fn encode(&self, opened: &Opened, pass: &mut wgpu::ComputePass) {
         let Geometry { built, grid: [x, y, z], bound, .. } = &*self.launch;
         let pipeline = &built.pipeline;
-        let arrays = self
-            .arrays
-            .iter()
-            .zip(bound)
-            .map(|(array, bytes)| (array.number(), array.buffer(), (*bytes).min(array.buffer().size())));
-        let uniform = (self.uniform.number(), self.uniform.buffer(), pipeline.uniform_bytes);
+        let arrays = self.arrays.iter().zip(bound).map(|(array, &(offset, bytes))| {
+            let left = array.buffer().size().saturating_sub(offset);
+            (array.number(), array.buffer(), offset, bytes.min(left))
+        });
+        let uniform = (self.uniform.number(), self.uniform.buffer(), 0, pipeline.uniform_bytes);
         let bound = arrays.chain([uniform]);
         let mut key = Key::new(built.number);
-        bound.clone().for_each(|(number, _, size)| key.push(number, 0, size));
+        bound.clone().for_each(|(number, _, offset, size)| key.push(number, offset, size));
         let group = opened.groups.get(key, || {
             let entries: Vec<wgpu::BindGroupEntry> = bound
                 .zip(0..)
-                .map(|((_, buffer, size), binding)| {
+                .map(|((_, buffer, offset, size), binding)| {
                     let size = std::num::NonZeroU64::new(size);
-                    let resource = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset: 0, size });
+                    let resource = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size });
                     wgpu::BindGroupEntry { binding, resource }
                 })
                 .collect();

@@ -10,6 +10,7 @@ use crate::Error;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::Duration;
 use wgpu::BufferUsages;
 
 /// Bytes of a piece.
@@ -18,6 +19,8 @@ const PIECE: usize = 16 << 20;
 const MUCH: usize = 4 << 20;
 /// Buffers for pieces in each direction, for all threads.
 const PIECES: usize = 4;
+/// How long to wait for an answer before looking after it.
+const LOOK: Duration = Duration::from_millis(20);
 /// Buffers that one transfer uses.
 const IN_TURN: usize = 2;
 
@@ -121,9 +124,17 @@ impl Mapping {
         Mapping(receive)
     }
 
-    fn wait(self) -> Result<(), Error> {
+    /// To be called when the GPU is done with the buffer. The answer comes from whichever thread polls; none comes from a GPU
+    /// that is lost meanwhile.
+    fn wait(self, opened: &Opened) -> Result<(), Error> {
         let refused = |why: String| Error::Driver { what: "to map memory".into(), why };
-        self.0.recv().map_err(|error| refused(error.to_string()))?.map_err(|error| refused(error.to_string()))
+        loop {
+            match self.0.recv_timeout(LOOK) {
+                Ok(answer) => return answer.map_err(|error| refused(error.to_string())),
+                Err(mpsc::RecvTimeoutError::Timeout) => opened.look()?,
+                Err(error @ mpsc::RecvTimeoutError::Disconnected) => return Err(refused(error.to_string())),
+            }
+        }
     }
 }
 
@@ -147,7 +158,8 @@ pub(super) fn write(opened: &Opened, to: &wgpu::Buffer, bytes: &[u8], what: &dyn
             last[..rest.len()].copy_from_slice(rest);
             opened.queue.write_buffer(to, words.len() as u64, &last);
         }
-    })
+    })?;
+    opened.pace.written(opened, if words.len() < MUCH { words.len() as u64 } else { 4 })
 }
 
 fn write_pieces(opened: &Opened, to: &wgpu::Buffer, words: &[u8]) -> Result<(), Error> {
@@ -161,7 +173,7 @@ fn write_pieces(opened: &Opened, to: &wgpu::Buffer, words: &[u8]) -> Result<(), 
             Some(index) => opened.wait_for(index)?,
             None => opened.look()?,
         }
-        mapping.wait()?;
+        mapping.wait(opened)?;
         buffer.get_mapped_range_mut(0..size).map_err(unreadable)?.copy_from_slice(data);
         buffer.unmap();
         *busy = Some(opened.guarded(what, size, || {
@@ -235,7 +247,7 @@ fn receive(
     into: &mut [u8],
 ) -> Result<(), Error> {
     let size = (into.len() as u64).next_multiple_of(4);
-    let mapped = opened.wait_for(index).and_then(|()| mapping.wait()).and_then(|()| {
+    let mapped = opened.wait_for(index).and_then(|()| mapping.wait(opened)).and_then(|()| {
         let view = from.get_mapped_range(0..size).map_err(unreadable)?;
         into.copy_from_slice(&view[..into.len()]);
         Ok(())

@@ -6,13 +6,14 @@
 use super::adapter::Opened;
 use super::memory::Lent;
 use super::pipeline::{Pipeline, pipeline};
+use super::window;
 use crate::kernels::{bound_memories, extents};
 use crate::signature::Sizes;
 use crate::{Error, hash};
 use slyz_sir::back::naga;
 use slyz_sir::graph::Graph;
 use slyz_sir::kernel::{BufferId, Kernel, Plan};
-use slyz_sir::lower::gpu::{Expected, Machine, lower_for};
+use slyz_sir::lower::gpu::{Expected, Machine, Windowed, lower_for};
 use slyz_sir::size::Size;
 use slyz_sir::verify;
 use std::collections::VecDeque;
@@ -37,6 +38,10 @@ pub(super) struct Variant {
     pub(super) plan: Plan,
     /// By kernel.
     extents: Vec<Vec<Size>>,
+    /// Structural, by kernel.
+    hashes: Vec<[u8; 32]>,
+    /// Kernels that see windows of their arrays, with their hashes.
+    windowed: Vec<OnceLock<(Windowed, [u8; 32])>>,
 }
 
 impl Variant {
@@ -44,7 +49,18 @@ impl Variant {
         let plan = lower_for(graph, machine, expected);
         verify::plan(&plan).map_err(|error| Error::Plan { name: graph.name.clone(), why: error.to_string() })?;
         let extents = plan.kernels.iter().map(extents).collect();
-        Ok(Variant { plan, extents })
+        let hashes = plan.kernels.iter().map(hash::of).collect();
+        let windowed = plan.kernels.iter().map(|_| OnceLock::new()).collect();
+        Ok(Variant { plan, extents, hashes, windowed })
+    }
+
+    /// A kernel that sees windows of its arrays, and its hash.
+    pub(super) fn windowed(&self, index: usize) -> &(Windowed, [u8; 32]) {
+        self.windowed[index].get_or_init(|| {
+            let windowed = Windowed::new(&self.plan.kernels[index]);
+            let hash = hash::of(&windowed.kernel);
+            (windowed, hash)
+        })
     }
 }
 
@@ -55,9 +71,9 @@ pub(super) fn module(opened: &Opened, kernel: &Kernel, narrow: bool) -> Result<n
     Ok(naga::emit(kernel, &target)?)
 }
 
-fn built(opened: &Opened, kernel: &Kernel, narrow: bool) -> Result<Arc<Built>, Error> {
+fn built(opened: &Opened, kernel: &Kernel, hash: &[u8; 32], narrow: bool) -> Result<Arc<Built>, Error> {
     static NUMBERS: AtomicU64 = AtomicU64::new(0);
-    opened.pipelines.get(hash::of(&(kernel, narrow)), || {
+    opened.pipelines.get(hash::of(&(hash, narrow)), || {
         let pipeline = pipeline(opened, kernel, module(opened, kernel, narrow)?)?;
         Ok(Arc::new(Built { number: NUMBERS.fetch_add(1, Ordering::Relaxed), pipeline }))
     })
@@ -67,56 +83,67 @@ fn built(opened: &Opened, kernel: &Kernel, narrow: bool) -> Result<Arc<Built>, E
 pub(super) struct Geometry {
     pub(super) built: Arc<Built>,
     pub(super) grid: [u32; 3],
-    /// Bytes that are bound of each array.
-    pub(super) bound: Vec<u64>,
+    /// Where what is bound of each array begins, and its bytes.
+    pub(super) bound: Vec<(u64, u64)>,
     /// What kernels are told about sizes.
     pub(super) words: Vec<u64>,
     uniforms: Mutex<VecDeque<(Vec<u64>, Arc<Lent>)>>,
 }
 
 impl Geometry {
-    /// `None` for a launch without blocks.
-    pub(super) fn new(
+    /// A launch, in pieces where its arrays are larger than what a kernel sees; none for a launch without blocks.
+    pub(super) fn all(
         opened: &Opened,
         variant: &Variant,
         sizes: &Sizes,
         index: usize,
         buffers: &[BufferId],
-    ) -> Result<Option<Geometry>, Error> {
+    ) -> Result<Vec<Geometry>, Error> {
         let kernel = &variant.plan.kernels[index];
         let grid = sizes.shape(&kernel.grid)?;
-        let limit = opened.limits.max_storage_buffer_binding_size;
-        let (mut bound, mut narrow) = (vec![], true);
+        let (mut bound, mut narrow, mut large) = (vec![], true, false);
         for (memory, id) in bound_memories(kernel).zip(buffers) {
             let (count, bytes) = sizes.extent(memory.ty, &memory.shape)?;
-            if bytes as u64 > limit {
+            let most = opened.limits.max_buffer_size;
+            if bytes as u64 > most {
                 return Err(Error::TooLarge {
                     what: format!("the array {} of {}", memory.name, kernel.name),
-                    why: format!("{bytes} bytes, and a kernel of this GPU sees at most {limit}"),
+                    why: format!("{bytes} bytes, and a buffer of this GPU has at most {most}"),
                 });
             }
-            narrow &= count < WIDE;
+            narrow &= count < WIDE && sizes.shape(&memory.shape)?.iter().all(|&extent| extent < WIDE);
+            large |= bytes as u64 > opened.window_bytes;
             // What is bound is the array: kernels take its length for theirs, and the buffer may be larger than a binding.
             let whole = &variant.plan.buffers[id.0 as usize];
-            bound.push((sizes.extent(whole.ty, &whole.shape)?.1 as u64).max(16).next_multiple_of(16));
+            let bytes = sizes.extent(whole.ty, &whole.shape)?.1 as u64;
+            bound.push((0, bytes.max(16).next_multiple_of(16).min(opened.limits.max_storage_buffer_binding_size)));
         }
         for size in &variant.extents[index] {
             narrow &= sizes.eval(size)? < WIDE;
         }
         if grid.contains(&0) {
-            return Ok(None);
+            return Ok(vec![]);
         }
         let most = u64::from(opened.limits.max_compute_workgroups_per_dimension);
-        let [x, y, z] = match grid[..] {
-            [x, y, z] if grid.iter().all(|&blocks| blocks <= most) => [x as u32, y as u32, z as u32],
-            _ => {
-                return Err(Error::TooLarge {
-                    what: format!("the grid of {}", kernel.name),
-                    why: format!("{grid:?} blocks, and this GPU allows {most} in each direction"),
-                });
-            }
-        };
-        let built = built(opened, kernel, narrow)?;
+        if large || grid.iter().any(|&blocks| blocks > most) {
+            return window::pieces(opened, variant, sizes, index, narrow);
+        }
+        Ok(vec![Geometry::numbers(opened, (kernel, &variant.hashes[index]), sizes, narrow, bound)?])
+    }
+
+    /// A launch whose sizes and bindings are known to be within limits.
+    pub(super) fn numbers(
+        opened: &Opened,
+        (kernel, hash): (&Kernel, &[u8; 32]),
+        sizes: &Sizes,
+        narrow: bool,
+        bound: Vec<(u64, u64)>,
+    ) -> Result<Geometry, Error> {
+        let mut grid = [1; 3];
+        for (blocks, size) in grid.iter_mut().zip(sizes.shape(&kernel.grid)?) {
+            *blocks = size as u32;
+        }
+        let built = built(opened, kernel, hash, narrow)?;
         let mut words = vec![];
         for size in &built.pipeline.extents {
             let value = sizes.eval(size)?;
@@ -128,7 +155,7 @@ impl Geometry {
             }
             words.push(value);
         }
-        Ok(Some(Geometry { built, grid: [x, y, z], bound, words, uniforms: Mutex::default() }))
+        Ok(Geometry { built, grid, bound, words, uniforms: Mutex::default() })
     }
 
     /// The uniform buffer with these scalars behind the sizes, or else what `make` makes. It is never written again.
@@ -156,21 +183,21 @@ pub(super) struct Prepared {
     sizes: Vec<Option<u64>>,
     pub(super) variant: Arc<Variant>,
     /// By step. Steps behind a count do not belong here.
-    launches: Vec<OnceLock<Option<Arc<Geometry>>>>,
+    launches: Vec<OnceLock<Vec<Arc<Geometry>>>>,
 }
 
 impl Prepared {
-    /// The launch of a step, or else what `make` makes.
+    /// The launch of a step in its pieces, or else what `make` makes.
     pub(super) fn launch(
         &self,
         step: usize,
-        make: impl FnOnce() -> Result<Option<Geometry>, Error>,
-    ) -> Result<Option<Arc<Geometry>>, Error> {
+        make: impl FnOnce() -> Result<Vec<Arc<Geometry>>, Error>,
+    ) -> Result<&[Arc<Geometry>], Error> {
         match self.launches[step].get() {
-            Some(known) => Ok(known.clone()),
+            Some(known) => Ok(known),
             None => {
-                let made = make()?.map(Arc::new);
-                Ok(self.launches[step].get_or_init(|| made).clone())
+                let made = make()?;
+                Ok(self.launches[step].get_or_init(|| made))
             }
         }
     }

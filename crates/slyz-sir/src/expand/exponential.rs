@@ -76,7 +76,18 @@ fn exp_scaled(x: E<'_>, k: i64) -> E<'_> {
 }
 
 pub(super) fn exp(x: E<'_>) -> E<'_> {
-    exp_scaled(x, 0)
+    if !x.is_fused() || x.ty() == Ty::F64 {
+        return exp_scaled(x, 0);
+    }
+    // Results of these are normal: n goes right into the exponent, and what else is in t's bits leaves at the top.
+    let usual = x.abs().lt(87.0);
+    let near = || {
+        let t = x.mla(1.442_695, shifter(x));
+        let j = t - shifter(x);
+        let r = j.fma(1.904_654_2e-9, j.fma(-0.693_147_2, x));
+        vec![(exp_near_0(r).signed() + (t.signed() << 23)).float()]
+    };
+    usual.branch(near, || vec![exp_scaled(x, 0)])[0]
 }
 
 /// 2^(`x` + `low`) for a small second word.

@@ -16,7 +16,11 @@ fn start(x: E<'_>) -> i64 {
 
 /// An integer of few bits as a float of its width.
 fn small_number(n: E<'_>) -> E<'_> {
-    n.cast(n.either(Ty::I16, Ty::I32)).cast(n.either(Ty::F32, Ty::F64))
+    if n.ty().bits() == 64 {
+        return n.cast(Ty::I32).cast(Ty::F64);
+    }
+    // In the low bits of a float whose unit is 1: GPUs are slow to convert.
+    (n + 0x4b40_0000).float() - 12_582_912.0
 }
 
 /// `x` = 2^k (1 + f) with 1 + f in [start, 2 start), for `x` > 0: f and k.
@@ -88,8 +92,21 @@ fn ln_corners<'a>(x: E<'a>, y: E<'a>) -> E<'a> {
 }
 
 pub(super) fn ln(x: E<'_>) -> E<'_> {
-    let (f, k) = split_ln(x);
-    ln_corners(x, ln_sum(k, f))
+    let full = || {
+        let (f, k) = split_ln(x);
+        ln_corners(x, ln_sum(k, f))
+    };
+    if !x.is_fused() || x.ty() == Ty::F64 {
+        return full();
+    }
+    // Positive, finite and normal: nothing to mend.
+    let usual = (x.word() - 0x0080_0000).lt(0x7f00_0000);
+    let near = || {
+        let bits = x.signed() - start(x);
+        let f = ((bits & x.layout().fraction) + start(x)).float() - 1.0;
+        vec![ln_sum(small_number(bits >> 23), f)]
+    };
+    usual.branch(near, || vec![full()])[0]
 }
 
 /// The product of `y` and a constant of two words, in two words.

@@ -9,6 +9,7 @@
 mod convert;
 mod exponential;
 mod logarithm;
+mod quotient;
 mod root;
 mod sheet;
 mod trigonometry;
@@ -17,9 +18,10 @@ mod whole;
 use crate::code::Function;
 use crate::ops::Operator;
 use crate::types::Ty;
-use sheet::{E, function};
+use sheet::{E, function_by};
 
 pub use convert::{nearest_f32, odd_f32, odd_f32_of_words, pack_f16, round_bf16, round_f16, unpack_f16};
+pub use quotient::{exact_quotient, exact_reciprocal, exact_root};
 pub use whole::{fma_by_f64, fma_by_words};
 
 /// The operator on a type as a function of simpler operators.
@@ -31,9 +33,23 @@ pub use whole::{fma_by_f64, fma_by_words};
 /// assert!(expand::operator(Operator::Add, Ty::F32).is_none());
 /// ```
 pub fn operator(operator: Operator, ty: Ty) -> Option<Function> {
-    let unary = |f: fn(E<'_>) -> E<'_>| Some(function(&name(operator, ty), &[ty], |x| vec![f(x[0])]));
+    operator_by(Means::default(), operator, ty)
+}
+
+/// What a target does well, where that decides between ways to compute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Means {
+    /// It has `fma` with one rounding at the price of a multiplication, and threads that take a rare branch cost the others
+    /// little: a GPU. Otherwise both sides of a choice are computed, which vectors like better.
+    pub fused: bool,
+}
+
+/// The same, by the means of a target.
+pub fn operator_by(means: Means, operator: Operator, ty: Ty) -> Option<Function> {
+    let name = name(operator, ty);
+    let unary = |f: fn(E<'_>) -> E<'_>| Some(function_by(means, &name, &[ty], |x| vec![f(x[0])]));
     let binary =
-        |f: for<'a> fn(E<'a>, E<'a>) -> E<'a>| Some(function(&name(operator, ty), &[ty, ty], |x| vec![f(x[0], x[1])]));
+        |f: for<'a> fn(E<'a>, E<'a>) -> E<'a>| Some(function_by(means, &name, &[ty, ty], |x| vec![f(x[0], x[1])]));
     if !matches!(ty, Ty::F32 | Ty::F64) {
         return None;
     }
@@ -53,7 +69,7 @@ pub fn operator(operator: Operator, ty: Ty) -> Option<Function> {
         Operator::Log10 => unary(logarithm::log10),
         Operator::Ln1p => unary(logarithm::ln_1p),
         Operator::Pow => binary(logarithm::pow),
-        Operator::Powi => Some(function(&name(operator, ty), &[ty, Ty::I32], |x| vec![logarithm::powi(x[0], x[1])])),
+        Operator::Powi => Some(function_by(means, &name, &[ty, Ty::I32], |x| vec![logarithm::powi(x[0], x[1])])),
         Operator::Cbrt => unary(root::cbrt),
         Operator::Hypot => binary(root::hypot),
         Operator::Sin => unary(trigonometry::sin),

@@ -1,5 +1,6 @@
 //! A function of SIR written as Rust arithmetic.
 
+use super::Means;
 use crate::code::{Body, Function, Id, Op, Stmt, Type, Var};
 use crate::ops::Operator;
 use crate::types::{Scalar, Ty};
@@ -9,6 +10,7 @@ use std::cell::{Cell, RefCell};
 pub(super) struct Sheet {
     stmts: RefCell<Vec<Stmt>>,
     next: Cell<u32>,
+    means: Means,
 }
 
 /// A value of the function.
@@ -78,7 +80,17 @@ impl<'a> Like<'a> for i64 {
 
 /// A function with parameters of these types.
 pub(super) fn function(name: &str, params: &[Ty], write: impl for<'a> FnOnce(&[E<'a>]) -> Vec<E<'a>>) -> Function {
-    let sheet = Sheet { stmts: RefCell::default(), next: Cell::new(0) };
+    function_by(Means::default(), name, params, write)
+}
+
+/// A function with parameters of these types, for a target with these means.
+pub(super) fn function_by(
+    means: Means,
+    name: &str,
+    params: &[Ty],
+    write: impl for<'a> FnOnce(&[E<'a>]) -> Vec<E<'a>>,
+) -> Function {
+    let sheet = Sheet { stmts: RefCell::default(), next: Cell::new(0), means };
     let vars: Vec<Var> = params.iter().map(|&ty| Var { id: sheet.fresh(), ty: Type::Scalar(ty) }).collect();
     let args: Vec<E> = vars.iter().zip(params).map(|(var, &ty)| E { sheet: &sheet, id: var.id, ty }).collect();
     let results = write(&args).iter().map(|e| e.id).collect();
@@ -145,7 +157,12 @@ impl<'a> E<'a> {
 
     /// `a * b + c` where it does not matter whether it rounds once or twice.
     pub(super) fn mla(self, b: impl Like<'a>, c: impl Like<'a>) -> E<'a> {
-        self * b.like(self) + c.like(self)
+        if self.is_fused() { self.fma(b, c) } else { self * b.like(self) + c.like(self) }
+    }
+
+    /// Does the target multiply and add at the price of one?
+    pub(super) fn is_fused(self) -> bool {
+        self.sheet.means.fused
     }
 
     /// The polynomial in `self` with these coefficients, the highest first.

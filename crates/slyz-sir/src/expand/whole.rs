@@ -41,7 +41,7 @@ pub(super) fn rem<'a>(x: E<'a>, y: E<'a>) -> E<'a> {
 
 /// The bits of the number nearest to `top` 2^(`exponent` - bias), where the highest bit of `top` is 1 and its lowest stands for
 /// whatever is below.
-fn nearest<'a>(top: E<'a>, exponent: E<'a>) -> E<'a> {
+pub(super) fn nearest<'a>(top: E<'a>, exponent: E<'a>) -> E<'a> {
     let layout = top.layout();
     let tail = |n: E<'a>| (top & ((top.number(1) << n) - 1)).ne(0);
     // Subnormal numbers lose more bits.
@@ -57,7 +57,7 @@ fn nearest<'a>(top: E<'a>, exponent: E<'a>) -> E<'a> {
 }
 
 /// A mantissa with its leading one and the exponent that belongs to it, from the bits of a positive number.
-fn split(bits: E<'_>) -> (E<'_>, E<'_>) {
+pub(super) fn split(bits: E<'_>) -> (E<'_>, E<'_>) {
     let layout = bits.layout();
     let (exponent, fraction) = (bits >> layout.mantissa, bits & layout.fraction);
     let shift = (fraction | 1).op1(Operator::LeadingZeros) - layout.spare();

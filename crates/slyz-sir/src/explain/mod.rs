@@ -167,20 +167,15 @@ fn complete(stages: &mut [Stage], graph: &Graph) {
     }
 }
 
-fn launch(plan: &Plan, kernel: &Kernel, buffers: &[BufferId], scalars: &[ScalarArg]) -> Launch {
+/// The global memory that a launch works with, each buffer once.
+pub fn touches(plan: &Plan, kernel: &Kernel, buffers: &[BufferId]) -> Vec<Touch> {
     let mut touches: Vec<Touch> = vec![];
-    let mut scratch = vec![];
-    let mut bound = buffers.iter();
-    for memory in &kernel.memories {
-        let access = match memory.space {
-            Space::Global(access) => access,
-            Space::Constant => Access::Read,
-            Space::Scratch | Space::Shared | Space::Local => {
-                scratch.push((memory.name.clone(), memory.ty, memory.shape.clone()));
-                continue;
-            }
-        };
-        let Some(&buffer) = bound.next() else { continue };
+    let bound = kernel.memories.iter().filter_map(|memory| match memory.space {
+        Space::Global(access) => Some((memory, access)),
+        Space::Constant => Some((memory, Access::Read)),
+        Space::Scratch | Space::Shared | Space::Local => None,
+    });
+    for ((memory, access), &buffer) in bound.zip(buffers) {
         if let Some(twice) = touches.iter_mut().find(|t| t.buffer == buffer) {
             twice.access = if twice.access == access { access } else { Access::ReadWrite };
             continue;
@@ -188,13 +183,22 @@ fn launch(plan: &Plan, kernel: &Kernel, buffers: &[BufferId], scalars: &[ScalarA
         let shape = plan.buffers.get(buffer.0 as usize).map_or(&memory.shape, |b| &b.shape);
         touches.push(Touch { name: memory.name.clone(), buffer, access, bytes: bytes(memory.ty, shape) });
     }
+    touches
+}
+
+fn launch(plan: &Plan, kernel: &Kernel, buffers: &[BufferId], scalars: &[ScalarArg]) -> Launch {
+    let scratch = kernel.memories.iter().filter(|memory| match memory.space {
+        Space::Global(_) | Space::Constant => false,
+        Space::Scratch | Space::Shared | Space::Local => true,
+    });
+    let scratch = scratch.map(|memory| (memory.name.clone(), memory.ty, memory.shape.clone())).collect();
     let argument = |scalar: &ScalarArg| match scalar {
         ScalarArg::Argument(k) => *k,
     };
     Launch {
         kernel: kernel.name.clone(),
         blocks: Count::elements(&kernel.grid),
-        touches,
+        touches: touches(plan, kernel, buffers),
         scalars: scalars.iter().map(argument).collect(),
         scratch,
         work: work::of_kernel(kernel),

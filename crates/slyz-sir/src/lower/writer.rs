@@ -11,7 +11,7 @@ use crate::kernel::{Access, BufferId, Kernel, Memory, ScalarArg, Space};
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Who runs the code.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -369,7 +369,8 @@ impl<'l, 'g> Writer<'l, 'g> {
         }
     }
 
-    fn offset(&mut self, position: Id, by: i64) -> Id {
+    /// A position that far behind another.
+    pub(super) fn offset(&mut self, position: Id, by: i64) -> Id {
         let by = self.number(by);
         self.index(Operator::Add, position, by)
     }
@@ -502,6 +503,19 @@ impl<'l, 'g> Writer<'l, 'g> {
         op.each_operand(&mut |id| free.push(id));
         op.bodies().iter().for_each(|b| b.each_free(&mut |id| free.push(id)));
         for id in free {
+            self.value(id);
+        }
+    }
+
+    /// The same for some statements of a body, and for what the body gives back.
+    pub(super) fn bind_stmts(&mut self, stmts: &[&'g Stmt], body: &'g Body) {
+        let mut free = body.results.clone();
+        for stmt in stmts {
+            stmt.op.each_operand(&mut |id| free.push(id));
+            stmt.op.bodies().iter().for_each(|b| b.each_free(&mut |id| free.push(id)));
+        }
+        let own: HashSet<Id> = body.names().collect();
+        for id in free.into_iter().filter(|id| !own.contains(id)) {
             self.value(id);
         }
     }

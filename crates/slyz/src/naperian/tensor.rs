@@ -24,7 +24,8 @@ impl<Fs: Shapely, T: Elem> Hyper<Fs, T> {
         S::check(&sizes)?;
         let elements: Vec<T> = self.each_ref().to_list().into_iter().copied().collect();
         let flat = Tensor::<T, Dyn>::from_vec([elements.len()], elements)?;
-        Ok(Tensor::from_leaves(sizes, flat.buffers().to_vec()))
+        let leaves = flat.buffers().map(|(leaf, _)| leaf.clone()).collect();
+        Ok(Tensor::from_leaves(sizes, leaves, vec![]))
     }
 
     /// The elements of a tensor, if its extents are the sizes of the dimensions.

@@ -293,6 +293,24 @@ impl Code<'_, '_> {
         let Some(&(ty, argument)) = args.first() else {
             return Err(self.build.form("a subgroup operation of nothing"));
         };
+        let votes = matches!(op, SubgroupOp::Any | SubgroupOp::All | SubgroupOp::Ballot);
+        if ty == Ty::Bool && !votes {
+            // Subgroups exchange numbers.
+            let word = self.packed(ty, argument)?;
+            let given = self.exchanged(op, Ty::U32, word, &args[1..])?;
+            return self.unpacked(ty, given);
+        }
+        let value = self.exchanged(op, ty, argument, &args[1..])?;
+        match op {
+            // Results of narrow types are those of 32 bits, back in range.
+            SubgroupOp::Reduce(_) | SubgroupOp::Scan(_) if ty.is_float() => self.rounded(ty, value),
+            SubgroupOp::Reduce(_) | SubgroupOp::Scan(_) => Ok(self.wrapped(ty, value)),
+            _ => Ok(value),
+        }
+    }
+
+    /// What a thread gets from its subgroup for a value.
+    fn exchanged(&mut self, op: SubgroupOp, ty: Ty, argument: Value, more: &[(Ty, Value)]) -> Result<Value, EmitError> {
         let scalar = self.build.scalar(ty)?;
         let result_ty = self.build.scalar_ty(scalar);
         let collective = |code: &mut Self, op, collective_op| {
@@ -300,7 +318,7 @@ impl Code<'_, '_> {
             code.push(Statement::SubgroupCollectiveOperation { op, collective_op, argument, result });
             result
         };
-        let lane = match args.get(1) {
+        let lane = match more.first() {
             Some(&(from, lane)) => Some(self.cast(from, Ty::U32, lane)?),
             None => None,
         };
@@ -355,10 +373,9 @@ impl Code<'_, '_> {
     }
 
     fn collective(&self, operator: Operator, ty: Ty) -> Result<SubgroupOperation, EmitError> {
-        let wide = ty.bits() >= 32;
         Ok(match operator {
-            Operator::Add if wide => SubgroupOperation::Add,
-            Operator::Mul if wide => SubgroupOperation::Mul,
+            Operator::Add => SubgroupOperation::Add,
+            Operator::Mul => SubgroupOperation::Mul,
             // A NaN loses in the table, and may win in a subgroup.
             Operator::Min if !ty.is_float() => SubgroupOperation::Min,
             Operator::Max if !ty.is_float() => SubgroupOperation::Max,

@@ -19,6 +19,7 @@
 
 mod casts;
 mod control;
+mod ends;
 mod exact;
 mod floats;
 mod memory;
@@ -28,8 +29,7 @@ mod writer;
 
 pub use floats::FloatControls;
 
-use crate::code::{Body, Op};
-use crate::kernel::{Kernel, Plan};
+use crate::kernel::Kernel;
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::Ty;
@@ -49,11 +49,15 @@ pub struct Target {
     pub subgroups: bool,
     /// Its `fma` rounds once. Otherwise `fma` is made of other operations.
     pub fused: bool,
+    /// Its division of `f32` gives the nearest number. Otherwise it is made to, where `fma` is there for it.
+    pub exact_division: bool,
+    /// Its square root of an `f32` is the nearest number. Otherwise it is made so, where `fma` is there for it.
+    pub exact_root: bool,
     /// Its compiler may reorder or contract float arithmetic. Then results are hidden from it, which costs an integer operation
     /// each.
     pub reassociates: bool,
-    /// Every array of the launch has less than 2^31 elements, and so has every value of [`Module::extents`]: positions fit 32
-    /// bits. Those that are seen to are 32-bit numbers then; the others, and data, stay what they are.
+    /// Every array of the launch has less than 2^31 elements, and every size that the code mentions, with the variables in it, is
+    /// less than 2^31, so that positions fit 32 bits. Those that are seen to are 32-bit numbers then; the others, and data, stay what they are.
     pub narrow: bool,
     /// What SPIR-V may ask of float arithmetic.
     pub floats: FloatControls,
@@ -119,7 +123,7 @@ pub struct Module {
     pub extents: Vec<Size>,
     /// Bytes of the uniform buffer.
     pub uniform_bytes: u64,
-    /// Every loop ends whatever the data are: the kernel has none but counted ones.
+    /// Every loop is seen to end whatever the data are.
     pub ends: bool,
     /// What its SPIR-V asks of float arithmetic.
     pub floats: FloatControls,
@@ -145,21 +149,7 @@ pub struct Module {
 pub fn emit(kernel: &Kernel, target: &Target) -> Result<Module, EmitError> {
     let (module, extents, uniform_bytes) = writer::write(kernel, target)?;
     let info = validate(&module, target).map_err(|why| EmitError::Invalid { kernel: kernel.name.clone(), why })?;
-    let ends = !kernel.functions.iter().map(|f| &f.body).chain([&kernel.body]).any(may_go_on);
-    Ok(Module { module, info, extents, uniform_bytes, ends, floats: target.floats })
-}
-
-/// Has the code a loop that might not end?
-fn may_go_on(body: &Body) -> bool {
-    body.stmts.iter().any(|stmt| matches!(stmt.op, Op::While { .. }) || stmt.op.bodies().into_iter().any(may_go_on))
-}
-
-/// Whether a call of a plan may run modules with [`Target::narrow`]: no array and no size that code counts with reaches 2^31.
-/// `value` gives the sizes of the call; those that it does not know yet count elements of arrays that are known.
-pub fn is_narrow(plan: &Plan, value: &dyn Fn(&Size) -> Option<u64>) -> bool {
-    let small = |size: &Size| value(size).is_none_or(|n| n <= i32::MAX as u64);
-    let arrays = plan.buffers.iter().all(|buffer| small(&Size::product(&buffer.shape)));
-    arrays && plan.kernels.iter().all(|kernel| writer::extents(kernel).iter().all(small))
+    Ok(Module { module, info, extents, uniform_bytes, ends: ends::all_loops_end(kernel), floats: target.floats })
 }
 
 fn validate(module: &naga::Module, target: &Target) -> Result<ModuleInfo, String> {

@@ -90,6 +90,13 @@ impl Code<'_, '_> {
         result.ok_or_else(|| self.build.form("a function without a result"))
     }
 
+    /// A call of a function that mends what the target's own operators give.
+    fn estimated(&mut self, function: &crate::code::Function, args: &[Value]) -> Result<Value, EmitError> {
+        let handle = self.build.function_of(function, true)?;
+        let result = self.call(handle, args.to_vec(), true);
+        result.ok_or_else(|| self.build.form("a function without a result"))
+    }
+
     pub(super) fn not(&mut self, value: Value) -> Value {
         self.unary(UnaryOperator::LogicalNot, value)
     }
@@ -334,11 +341,28 @@ impl Code<'_, '_> {
         Ok(self.binary(Binary::Greater, size, infinity))
     }
 
+    /// Must a quotient or root be mended?
+    fn mends(&self, ty: Ty, exact: bool) -> bool {
+        ty != Ty::F64 && self.build.target.fused && !exact && !self.estimates
+    }
+
     fn on_floats(&mut self, operator: Operator, ty: Ty, x: &[Value]) -> Result<Value, EmitError> {
+        let target = self.build.target;
         let value = match operator {
             Operator::Add => self.sealed(Binary::Add, ty, x)?,
             Operator::Sub => self.sealed(Binary::Subtract, ty, x)?,
             Operator::Mul => self.sealed(Binary::Multiply, ty, x)?,
+            Operator::Div if self.mends(ty, target.exact_division) => {
+                let by_one = matches!(self.function.expressions[x[0]], Expression::Literal(Literal::F32(1.0)));
+                let (function, x) =
+                    if by_one { (expand::exact_reciprocal(), &x[1..]) } else { (expand::exact_quotient(), x) };
+                self.estimated(&function, x)?
+            }
+            Operator::Recip if self.mends(ty, target.exact_division) => {
+                self.estimated(&expand::exact_reciprocal(), x)?
+            }
+            Operator::Sqrt if self.mends(ty, target.exact_root) => self.estimated(&expand::exact_root(), x)?,
+            Operator::Rsqrt if self.estimates => self.math(MathFunction::InverseSqrt, x),
             Operator::Div => self.binary(Binary::Divide, x[0], x[1]),
             Operator::Recip => {
                 let one = self.float(ty, 1.0)?;
@@ -421,7 +445,8 @@ impl Code<'_, '_> {
             | Operator::Tanh
             | Operator::Erf => {
                 let computed = if ty == Ty::F64 { Ty::F64 } else { Ty::F32 };
-                let Some(function) = expand::operator(operator, computed) else {
+                let means = expand::Means { fused: self.build.target.fused };
+                let Some(function) = expand::operator_by(means, operator, computed) else {
                     return Err(EmitError::Operator { kernel: self.build.kernel.name.clone(), operator, ty });
                 };
                 self.helper(&function, x)?

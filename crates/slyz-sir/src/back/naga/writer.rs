@@ -60,7 +60,7 @@ pub(super) fn write(kernel: &Kernel, target: &Target) -> Result<(naga::Module, V
 }
 
 /// Every size that the code counts with and that is not a number already.
-pub(super) fn extents(kernel: &Kernel) -> Vec<Size> {
+fn extents(kernel: &Kernel) -> Vec<Size> {
     fn walk(body: &Body, found: &mut Vec<Size>) {
         for stmt in &body.stmts {
             if let Op::Extent(size) = &stmt.op {
@@ -159,6 +159,15 @@ impl Build<'_> {
 
     /// A scalar function of SIR, written once.
     pub(super) fn function(&mut self, function: &Function) -> Result<Handle<naga::Function>, EmitError> {
+        self.function_of(function, false)
+    }
+
+    /// The same; `estimates` says that quotients and roots in it are the target's own.
+    pub(super) fn function_of(
+        &mut self,
+        function: &Function,
+        estimates: bool,
+    ) -> Result<Handle<naga::Function>, EmitError> {
         if let Some(&known) = self.functions.get(&function.name) {
             return Ok(known);
         }
@@ -169,6 +178,7 @@ impl Build<'_> {
             arguments.push(naga::FunctionArgument { name: Some(format!("x{k}")), ty, binding: None });
         }
         let mut code = Code::new(self);
+        code.estimates = estimates;
         code.function.name = Some(function.name.clone());
         code.function.arguments = arguments;
         for (k, param) in function.body.params.iter().enumerate() {
@@ -238,6 +248,8 @@ pub(super) struct Code<'b, 'k> {
     values: HashMap<Id, Named>,
     /// Of the entry point; other functions narrow nothing.
     pub(super) narrowing: Narrowing,
+    /// Quotients and roots are the target's own.
+    pub(super) estimates: bool,
     /// Arguments of the entry point.
     builtins: HashMap<BuiltIn, Value>,
     /// Memories of this thread.
@@ -252,6 +264,7 @@ impl<'b, 'k> Code<'b, 'k> {
             blocks: vec![Block::new()],
             values: HashMap::new(),
             narrowing: Narrowing::default(),
+            estimates: false,
             builtins: HashMap::new(),
             locals: HashMap::new(),
         }

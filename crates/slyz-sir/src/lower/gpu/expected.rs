@@ -3,14 +3,14 @@
 use crate::size::{Size, SizeVar};
 
 /// Sizes up to each of these are taken for it; larger ones for the last.
-const CLASSES: [u64; 7] = [1, 32, 256, 4_096, 65_536, 1 << 20, 1 << 26];
+const CLASSES: [u64; 13] = [1, 8, 32, 256, 1_024, 4_096, 16_384, 131_072, 1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28];
 
 /// What the size variables of a graph are taken to be. It is never a promise: code that was written for one expectation is
 /// right for all sizes, only slower than it could be. Values are classes, so that few plans serve all calls.
 ///
 /// ```
 /// use slyz_sir::lower::gpu::Expected;
-/// assert_eq!(Expected::of(&[Some(1000), None]), Expected::of(&[Some(4000), None]));
+/// assert_eq!(Expected::of(&[Some(2000), None]), Expected::of(&[Some(4000), None]));
 /// assert_ne!(Expected::of(&[Some(10)]), Expected::of(&[Some(10_000_000)]));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -25,8 +25,18 @@ impl Expected {
         Expected { sizes: sizes.iter().map(|size| size.map(class)).collect() }
     }
 
-    /// About how large the size is, if anything is known.
+    /// About how large the size is, if anything is known: the largest of its class.
     pub(crate) fn about(&self, size: &Size) -> Option<u64> {
-        size.eval(&|SizeVar(k)| self.sizes.get(k as usize).copied().flatten()).ok()
+        size.eval(&|var| self.of_var(var)).ok()
+    }
+
+    /// The smallest of its class.
+    pub(crate) fn at_least(&self, size: &Size) -> Option<u64> {
+        let smallest = |class: u64| CLASSES.into_iter().rev().find(|&below| below < class).map_or(1, |below| below + 1);
+        size.eval(&|var| self.of_var(var).map(smallest)).ok()
+    }
+
+    fn of_var(&self, SizeVar(k): SizeVar) -> Option<u64> {
+        self.sizes.get(k as usize).copied().flatten()
     }
 }

@@ -66,6 +66,17 @@ impl Machine {
         }
     }
 
+    /// The same machine for plans whose launches are cut into pieces ([`super::Windowed`]): grids have no limits, so that no block
+    /// loops over what a grid does not reach, which would be all over the arrays.
+    pub const fn in_pieces(self) -> Machine {
+        Machine { max_blocks: [i64::MAX as u64; 3], ..self }
+    }
+
+    /// Are launches cut into pieces?
+    pub(super) fn cuts_launches(&self) -> bool {
+        self.max_blocks == [i64::MAX as u64; 3]
+    }
+
     /// What one block may use.
     pub(super) fn resources(&self) -> Resources {
         Resources { subgroup: self.subgroup, shared_bytes: self.shared_bytes }

@@ -12,7 +12,7 @@ use crate::kernel::{Access, BufferId};
 use crate::lower::access::is_flat;
 use crate::lower::writer::{Mode, Writer};
 use crate::size::Size;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// Positions of a thread that takes several.
 const SHARE: u64 = 4;
@@ -42,36 +42,18 @@ impl<'g> Gpu<'g> {
         if flat {
             w.flatten_memories(shape, &line[0]);
         }
-        let arrays = if flat { read_at(body, &positions) } else { vec![] };
-        let bytes = self.machine.vector_bytes;
+        let neighbours = Neighbours::new(body, self.machine.vector_bytes);
         let shape = if flat { &line } else { shape };
         each_share(&mut w, &self.machine, shape, share, &mut |w, places| {
-            let loaded: Vec<(Id, Vec<Id>)> = match share {
-                Share::Neighbours(count) if places.len() > 1 => {
-                    let load = |&array: &Id| (array, w.load_neighbours(array, places[0][0], count, bytes));
-                    arrays.iter().map(load).collect()
-                }
-                Share::Neighbours(_) | Share::Apart(..) | Share::One => vec![],
+            let values: Vec<Vec<Id>> = match flat {
+                true => neighbours.run(w, places[0][0], places.len() as u64),
+                false => places.iter().map(|at| w.run(body, at, Mode::Lane)).collect(),
             };
-            let mut values: Vec<Vec<Id>> = vec![vec![]; homes.len()];
-            for (k, at) in places.iter().enumerate() {
-                let args = if flat {
-                    let loaded: HashMap<Id, Id> = loaded.iter().map(|(array, ids)| (*array, ids[k])).collect();
-                    w.set_loaded(positions.clone(), at[0], loaded);
-                    // Positions on several axes are not used otherwise: any value will do.
-                    vec![at[0]; positions.len()]
-                } else {
-                    at.clone()
-                };
-                let results = w.run(body, &args, Mode::Lane);
-                values.iter_mut().zip(results).for_each(|(all, value)| all.push(value));
-            }
-            for (&memory, values) in homes.iter().zip(&values) {
-                match share {
-                    Share::Neighbours(_) if places.len() > 1 => w.store_neighbours(memory, places[0][0], values, bytes),
-                    Share::Neighbours(_) | Share::Apart(..) | Share::One => {
-                        places.iter().zip(values).for_each(|(at, &value)| w.store(memory, at.clone(), value));
-                    }
+            for (k, &memory) in homes.iter().enumerate() {
+                let values: Vec<Id> = values.iter().map(|v| v[k]).collect();
+                match flat {
+                    true => w.store_neighbours(memory, places[0][0], &values, self.machine.vector_bytes),
+                    false => places.iter().zip(values).for_each(|(at, value)| w.store(memory, at.clone(), value)),
                 }
             }
         });
@@ -131,8 +113,40 @@ impl<'g> Gpu<'g> {
     }
 }
 
+/// A body whose arrays are one long axis, run at neighbours.
+pub(super) struct Neighbours<'g> {
+    body: &'g Body,
+    positions: Vec<Id>,
+    /// What is read at the position itself.
+    arrays: Vec<Id>,
+    /// The most bytes of an access.
+    bytes: u32,
+}
+
+impl<'g> Neighbours<'g> {
+    pub(super) fn new(body: &'g Body, bytes: u32) -> Self {
+        let positions: Vec<Id> = body.params.iter().map(|p| p.id).collect();
+        Neighbours { body, arrays: read_at(body, &positions), positions, bytes }
+    }
+
+    /// What the body gives at each of `count` neighbours, the first at a multiple of their number.
+    pub(super) fn run(&self, w: &mut Writer<'_, 'g>, first: Id, count: u64) -> Vec<Vec<Id>> {
+        let load = |&array: &Id| (array, w.load_neighbours(array, first, count, self.bytes));
+        let loaded: Vec<(Id, Vec<Id>)> = if count > 1 { self.arrays.iter().map(load).collect() } else { vec![] };
+        let mut all = vec![];
+        for k in 0..count {
+            let at = w.offset(first, k as i64);
+            let here = loaded.iter().map(|(array, ids)| (*array, ids[k as usize])).collect();
+            w.set_loaded(self.positions.clone(), at, here);
+            // Positions on several axes are not used otherwise: any value will do.
+            all.push(w.run(self.body, &vec![at; self.positions.len()], Mode::Lane));
+        }
+        all
+    }
+}
+
 /// Is every read at the position itself, or at a place that is the same for all positions?
-fn is_line(body: &Body, position: Id) -> bool {
+pub(super) fn is_line(body: &Body, position: Id) -> bool {
     fn bound(body: &Body, names: &mut HashSet<Id>) {
         names.extend(body.params.iter().map(|p| p.id));
         for stmt in &body.stmts {
@@ -152,7 +166,7 @@ fn is_line(body: &Body, position: Id) -> bool {
 }
 
 /// The arrays that are read at exactly these positions.
-pub(super) fn read_at(body: &Body, positions: &[Id]) -> Vec<Id> {
+fn read_at(body: &Body, positions: &[Id]) -> Vec<Id> {
     fn walk(body: &Body, positions: &[Id], found: &mut Vec<Id>) {
         for stmt in &body.stmts {
             match &stmt.op {

@@ -7,7 +7,8 @@
 //! | tabulate that reads across the order in which it writes (transpose) | a square of 32 × 32 positions, what is read in shared memory | 4 positions |
 //! | tabulate of folds of rows with columns (products of matrices) | 64 × 64 positions, or 128 × 128 of many, slabs of 16 turns in shared memory | 4 × 4 or 8 × 8 positions |
 //! | tabulate whose folds read along their own axis, or whose elements are arrays | one position | every 256th turn of the fold, or element of the inner array |
-//! | fold, whole | 16,384 elements; then one block over the partial results | every 256th element |
+//! | fold, whole, or along axes inside of a tabulate, on those machines | what `folds` chooses for about these sizes, perhaps in two launches | several elements at a time, every so-many-th |
+//! | fold, whole, on other machines or where the order counts | 16,384 elements; then one block over the partial results | every 256th element, or neighbours |
 //! | scan, filter | 16,384 elements of a line; before that, what comes before each chunk | a run of neighbouring elements |
 //! | scatter by an operator on integers that has an atomic | 256 positions | one position |
 //! | other scatters | one, of one thread | everything, in order |
@@ -20,6 +21,7 @@
 //! What it does not do: fuse (the `fuse` pass has done that).
 
 mod expected;
+mod folds;
 mod lines;
 mod machine;
 mod maps;

@@ -1,6 +1,6 @@
 //! One kernel, or a few, per array operation of the top level, strung together in a plan.
 
-use super::threads::{at_most, ceil_div};
+use super::threads::{at_largest, at_most, ceil_div};
 use super::{Expected, FEW_TURNS, Machine, SPILLING_BLOCKS, TURNS};
 use crate::code::{Body, Id, MemId, Monoid, Op, Place, Stmt, Type};
 use crate::graph::Graph;
@@ -50,7 +50,7 @@ pub(super) struct Items {
 
 impl Items {
     fn new(count: &Size, machine: &Machine, most: u64) -> Items {
-        let loops = count.constant().unwrap_or(machine.max_positions) > most;
+        let loops = at_largest(count, machine.max_positions) > most;
         let blocks = if loops { at_most(count.clone(), most) } else { count.clone() };
         Items { count: count.clone(), blocks, loops }
     }
@@ -90,6 +90,9 @@ impl<'g> Gpu<'g> {
         }
         let gives_arrays = stmt.binds[0].ty.shape().len() > shape.len();
         let outputs = self.base.outputs(stmt);
+        if !gives_arrays && self.fold_axes(shape, body, &outputs) {
+            return;
+        }
         if gives_arrays || wants_block(body, body.params.last().map(|p| p.id)) {
             return self.rows(stmt, shape, body, outputs);
         }
@@ -115,6 +118,9 @@ impl<'g> Gpu<'g> {
 
     /// Chunks, then one block over their results; or just that block, where there is no more than a chunk.
     fn fold(&mut self, stmt: &'g Stmt, shape: &'g [Size], body: &'g Body, monoid: &'g Monoid) {
+        if self.fold_whole(stmt, shape, body, monoid) {
+            return;
+        }
         let tys: Vec<Ty> = stmt.binds.iter().map(|b| b.ty.elem()).collect();
         let threads = self.machine.threads();
         let count = Size::product(shape);
@@ -220,7 +226,10 @@ impl<'g> Gpu<'g> {
                 continue;
             }
             let spread = spread::run(kernel, &self.machine.resources());
-            let fewer = Items::new(count, &self.machine, SPILLING_BLOCKS).loops && most > SPILLING_BLOCKS;
+            // Launches in pieces pay for memory rather than loop.
+            let fewer = Items::new(count, &self.machine, SPILLING_BLOCKS).loops
+                && most > SPILLING_BLOCKS
+                && !self.machine.cuts_launches();
             if threads > 1 && spread.shared_bytes > self.machine.shared_bytes {
                 threads /= 2;
             } else if fewer && !spread.spilled.is_empty() {

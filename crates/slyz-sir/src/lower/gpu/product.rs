@@ -1,8 +1,8 @@
 //! Products of matrices, and whatever else folds values of rows with values of columns: slabs in shared memory, and squares of
 //! sums in registers.
 //!
-//! A block makes a tile of results, a thread of it some rows by as many columns, a step apart so that neighbouring threads
-//! have neighbouring columns. For a few turns of the fold at a time (a slab), the threads of the block compute the values of the
+//! A block makes a tile of results, a thread of it some rows by as many columns, in runs of four, which drivers fetch from shared
+//! memory at once. For a few turns of the fold at a time (a slab), the threads of the block compute the values of the
 //! tile's rows and columns, each once, standing in the order in which memory is read; then every thread folds them into its
 //! sums. Code behind the fold runs on the sums in the same kernel.
 //!
@@ -29,7 +29,11 @@ const SMALL: u64 = 32;
 /// Turns of the fold below which they do.
 const SHORT: u64 = 8;
 /// Rows and columns of a result above which threads make more of them: there are tiles enough for every core.
-const LARGE: u64 = 1024;
+const LARGE: u64 = 2048;
+/// Turns of the fold up to which they do: there are no registers left for sums of pieces.
+const LONG: u64 = 4096;
+/// Rows, and columns, of a thread that lie side by side.
+const RUN: u64 = 4;
 /// What the code behind the fold may cost to be written out for every result of a thread.
 const CHEAP: u64 = 16;
 
@@ -80,10 +84,15 @@ impl Form {
         self.across * self.down
     }
 
-    /// The shape of one value's slab: turns by rows (or columns), which are padded so that threads that stand along the turns
-    /// meet different banks.
+    /// The shape of one value's slab: turns by rows (or columns). A run more, so that threads that stand along the turns meet
+    /// few banks twice, and runs start at multiples of their length.
     fn places(&self, side: u64) -> [u64; 2] {
-        [self.depth, side + 32 / self.depth]
+        [self.depth, side + RUN]
+    }
+
+    /// Sums of floats are made in pieces.
+    fn makes_pieces(&self) -> bool {
+        self.each == RUN
     }
 }
 
@@ -102,7 +111,8 @@ impl<'g> Gpu<'g> {
         if small(rows, SMALL) || small(columns, SMALL) || small(product.extent, SHORT) {
             return false;
         }
-        let large = [rows, columns].into_iter().all(|size| about(size).is_some_and(|n| n >= LARGE));
+        let short = about(product.extent).is_some_and(|n| n <= LONG);
+        let large = short && [rows, columns].into_iter().all(|size| about(size).is_some_and(|n| n >= LARGE));
         let word = |tys: &[(Id, Ty)]| tys.len() == 1 && tys[0].1.bytes() <= 4;
         let slim = word(&product.left) && word(&product.right) && product.fold.binds.len() == 1;
         let form = Form::fit(&product, self.machine.threads(), large && slim, self.machine.shared_bytes);
@@ -178,7 +188,11 @@ impl<'g> Block<'_, 'g> {
     fn write(&self, w: &mut Writer<'_, 'g>, tile: &Tile) {
         let thread = w.push(Op::Place(Place::Local, 0), Ty::I64);
         let across = w.number(self.form.across as i64);
-        let (row, column) = (w.index(Operator::Div, thread, across), w.index(Operator::Rem, thread, across));
+        let run = w.number(RUN as i64);
+        let [row, column] = [Operator::Div, Operator::Rem].map(|operator| {
+            let place = w.index(operator, thread, across);
+            w.index(Operator::Mul, place, run)
+        });
         let stand = Stand { thread, row, column };
         for (param, &id) in self.product.body.params.iter().zip(&tile.others) {
             w.set_scalar(param.id, id);
@@ -204,7 +218,7 @@ impl<'g> Block<'_, 'g> {
             })
         };
         let short = self.product.extent.constant().is_some_and(|n| n <= PIECE as u64);
-        if short || is_exact(self.product.monoid, &self.tys) {
+        if short || !self.form.makes_pieces() || is_exact(self.product.monoid, &self.tys) {
             return slabs(w, [zero, end]);
         }
         w.for_each(zero, end, PIECE, (init.clone(), &tys), |w, start, sums| {
@@ -336,9 +350,9 @@ impl<'g> Block<'_, 'g> {
         next
     }
 
-    /// The place in the tile of a thread's row, or column, number `n`.
+    /// The place in the tile of a thread's row, or column, number `n`: runs of all threads, then the next run of each.
     fn place(&self, w: &mut Writer<'_, 'g>, first: Id, n: u64, step: u64) -> Id {
-        let skipped = w.number((n * step) as i64);
+        let skipped = w.number((n / RUN * RUN * step + n % RUN) as i64);
         w.index(Operator::Add, first, skipped)
     }
 
@@ -377,9 +391,11 @@ impl<'g> Block<'_, 'g> {
         }
         let (zero, end) = (w.number(0), w.number(each as i64));
         let place = |w: &mut Writer<'_, 'g>, [start, first, k]: [Id; 3], step: u64| {
-            let step = w.number(step as i64);
-            let skipped = w.index(Operator::Mul, k, step);
-            let place = w.index(Operator::Add, first, skipped);
+            let (run, skip) = (w.number(RUN as i64), w.number((RUN * step) as i64));
+            let (number, inside) = (w.index(Operator::Div, k, run), w.index(Operator::Rem, k, run));
+            let skipped = w.index(Operator::Mul, number, skip);
+            let first = w.index(Operator::Add, first, skipped);
+            let place = w.index(Operator::Add, first, inside);
             w.index(Operator::Add, start, place)
         };
         w.for_each(zero, end, 1, (vec![], &[]), |w, r, _| {

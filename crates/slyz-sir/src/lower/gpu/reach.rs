@@ -2,12 +2,13 @@
 //!
 //! Every `i64` of the kernel gets the range of what it can be in these blocks, from places, extents, counters of loops and
 //! arithmetic on them; an access touches what lies between the ends of its index. What this does not know: data and states
-//! of loops, which may be anything, and what conditions imply. So the answer is never too small, and exact for code whose
+//! of loops, which may be anything, and what follows from a condition that some of the blocks meet. So the answer is never too small, and exact for code whose
 //! blocks work on pieces of arrays.
 
 use crate::back::range::{Range, exact};
 use crate::code::{Body, Id, MemId, Op, Place, Type};
 use crate::kernel::Kernel;
+use crate::ops::Operator;
 use crate::size::{Size, SizeError, SizeVar};
 use crate::types::{Ty, int_range};
 use std::collections::HashMap;
@@ -42,6 +43,25 @@ pub(super) fn value(size: &Size, sizes: &[Option<u64>]) -> Result<u64, SizeError
     size.eval(&|SizeVar(v)| sizes.get(v as usize).copied().flatten())
 }
 
+const NO: Range = Range { lo: 0, hi: 0 };
+const YES: Range = Range { lo: 1, hi: 1 };
+
+/// What a condition on integers is where ranges tell.
+fn holds(operator: Operator, args: &[Range]) -> Option<Range> {
+    let known = |no: bool, yes: bool| no.then_some(NO).or(yes.then_some(YES));
+    match (operator, args) {
+        (Operator::Lt, [a, b]) => known(a.lo >= b.hi, a.hi < b.lo),
+        (Operator::Ge, [a, b]) => known(a.hi < b.lo, a.lo >= b.hi),
+        (Operator::Gt, [a, b]) => known(a.hi <= b.lo, a.lo > b.hi),
+        (Operator::Le, [a, b]) => known(a.lo > b.hi, a.hi <= b.lo),
+        (Operator::And, [a, b]) if [a, b].iter().all(|x| x.within(Range::new(0, 1))) => {
+            Some(Range::new(a.lo * b.lo, a.hi * b.hi))
+        }
+        (Operator::And, [a, b]) => known(*a == NO || *b == NO, false),
+        _ => None,
+    }
+}
+
 struct Walk<'k> {
     kernel: &'k Kernel,
     sizes: &'k [Option<u64>],
@@ -59,15 +79,23 @@ impl Walk<'_> {
     fn body(&mut self, body: &Body) -> Result<(), SizeError> {
         for stmt in &body.stmts {
             match &stmt.op {
-                Op::If { args, then, otherwise, .. } => {
-                    for side in [then, otherwise] {
+                Op::If { cond, args, then, otherwise } => {
+                    // A side that none of the blocks takes does not count: the end of an array has one of its own.
+                    let sides = match self.get(*cond) {
+                        NO => vec![otherwise],
+                        YES => vec![then],
+                        _ => vec![then, otherwise],
+                    };
+                    for side in &sides {
                         for (param, arg) in side.params.iter().zip(args) {
                             self.ranges.insert(param.id, self.get(*arg));
                         }
                         self.body(side)?;
                     }
-                    for (bind, (a, b)) in stmt.binds.iter().zip(then.results.iter().zip(&otherwise.results)) {
-                        self.ranges.insert(bind.id, self.get(*a).union(self.get(*b)));
+                    for (k, bind) in stmt.binds.iter().enumerate() {
+                        let results = sides.iter().map(|side| self.get(side.results[k]));
+                        let range = results.reduce(Range::union).unwrap_or(Range::FULL);
+                        self.ranges.insert(bind.id, range);
                     }
                 }
                 Op::For { lo, hi, body, .. } => {
@@ -81,7 +109,11 @@ impl Walk<'_> {
                 Op::Store { memory, index, values } => self.touch(*memory, index, values.len())?,
                 Op::Atomic { memory, index, .. } => self.touch(*memory, index, 1)?,
                 op => {
-                    if let ([bind], Some(range)) = (&stmt.binds[..], self.op(op)?) {
+                    // Other types wrap around elsewhere.
+                    if let [bind] = &stmt.binds[..]
+                        && matches!(bind.ty, Type::Scalar(Ty::I64 | Ty::Bool))
+                        && let Some(range) = self.op(op)?
+                    {
                         self.ranges.insert(bind.id, range);
                     }
                     op.bodies().into_iter().try_for_each(|body| self.body(body))?;
@@ -109,7 +141,7 @@ impl Walk<'_> {
             Op::Extent(size) => exactly(value(size, self.sizes)?.into()),
             Op::Apply(operator, args) => {
                 let args: Vec<Range> = args.iter().map(|&arg| self.get(arg)).collect();
-                exact(*operator, &args).map(Range::or_full)
+                holds(*operator, &args).or_else(|| exact(*operator, &args).map(Range::or_full))
             }
             Op::Cast(Ty::I64, arg) => self.ranges.get(arg).copied(),
             Op::Place(place, dimension) => Some(self.place(*place, usize::from(*dimension).min(2))?),

@@ -220,6 +220,17 @@ pub(super) fn ceil_div(size: &Size, by: u64) -> Size {
     }
 }
 
+/// The most that a size can be where no array has more positions than that.
+pub(super) fn at_largest(size: &Size, positions: u64) -> u64 {
+    let of = |size: &Size| at_largest(size, positions);
+    match size {
+        Size::Const(n) => *n,
+        Size::CeilDiv(size, by) => of(size).div_ceil(*by),
+        Size::Min(a, b) => of(a).min(of(b)),
+        Size::Var(_) | Size::Add(..) | Size::Mul(..) | Size::Tri(_) => size.constant().unwrap_or(positions),
+    }
+}
+
 /// The smaller of a size and a number.
 pub(super) fn at_most(size: Size, most: u64) -> Size {
     match size.constant() {

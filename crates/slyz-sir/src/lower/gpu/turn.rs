@@ -3,7 +3,7 @@
 //! In `tabulate (i, j) { f(a[j, i], …) }` neighbouring threads write neighbouring elements, and so read a column of `a`. A block
 //! takes a square of 32 × 32 positions instead. First its threads stand across, so that neighbours read along a row of `a`, and put what
 //! they read into the tile; then they stand as they write, and find it there. Rows of the tile have 33 places, so that neither
-//! of the two ways meets a bank twice. A thread has several positions: all its reads are on their way before the first is
+//! of the two ways meets a bank twice. Blocks follow each other along the results. A thread has several positions: all its reads are on their way before the first is
 //! waited for.
 //!
 //! A read is turned if it always happens and its place is computed without reading: that is computed for the position of
@@ -148,7 +148,7 @@ impl<'g> Gpu<'g> {
         let (last, axis) = (shape.len() - 1, turn.axis);
         let others: Vec<Size> = (0..last).filter(|&k| k != axis).map(|k| shape[k].clone()).collect();
         let cut = |extent| Cut { extent, length: SIDE };
-        let grid = Tiles { x: cut(&shape[axis]), y: cut(&shape[last]), others: &others };
+        let grid = Tiles { x: cut(&shape[last]), y: cut(&shape[axis]), others: &others };
         let square = Square { turn: &turn, body, grid: &grid, rows, tiles: &tiles, homes: &homes };
         grid.each(&mut w, &self.machine, |w, tile| square.write(w, tile));
         let kernel = w.finish();
@@ -178,15 +178,15 @@ impl<'g> Square<'_, 'g> {
         };
 
         // Along the axis of the reads.
-        let x = w.index(Operator::Add, tile.x, column);
-        let x = self.grid.x.inside(w, x);
+        let y = w.index(Operator::Add, tile.y, column);
+        let y = self.grid.y.inside(w, y);
         let mut found = vec![];
         for turn in 0..turns {
             let row = row_of(w, turn);
-            let y = w.index(Operator::Add, tile.y, row);
-            let y = self.grid.y.inside(w, y);
+            let x = w.index(Operator::Add, tile.x, row);
+            let x = self.grid.x.inside(w, x);
             for (read, &memory) in self.turn.reads.iter().zip(self.tiles) {
-                self.stand(w, tile, x, y);
+                self.stand(w, tile, [x, y]);
                 w.lane_stmts(read.place.iter().copied().chain([read.stmt]));
                 found.push((memory, row, w.scalar(read.stmt.binds[0].id)));
             }
@@ -197,14 +197,14 @@ impl<'g> Square<'_, 'g> {
         w.barrier();
 
         // Along the results.
-        let y = w.index(Operator::Add, tile.y, column);
-        let y_inside = self.grid.y.is_inside(w, y);
-        let loops = !is_plain(self.body) || cost(self.body) > CHEAP;
-        if loops {
+        let x = w.index(Operator::Add, tile.x, column);
+        let x_inside = self.grid.x.is_inside(w, x);
+        if !is_plain(self.body) || cost(self.body) > CHEAP {
             let end = w.number(SIDE as i64);
             w.for_each(row, end, self.rows as i64, (vec![], &[]), |w, row, _| {
-                let x = w.index(Operator::Add, tile.x, row);
-                self.when_inside(w, x, y_inside, |w| {
+                let y = w.index(Operator::Add, tile.y, row);
+                let y_inside = self.grid.y.is_inside(w, y);
+                w.when_all([x_inside, y_inside], |w| {
                     let values = self.results(w, tile, [x, y], [row, column]);
                     self.store(w, &values);
                 });
@@ -212,38 +212,39 @@ impl<'g> Square<'_, 'g> {
             });
             return;
         }
-        let at_y = self.grid.y.inside(w, y);
+        let at_x = self.grid.x.inside(w, x);
         let mut made = vec![];
         for turn in 0..turns {
             let row = row_of(w, turn);
-            let x = w.index(Operator::Add, tile.x, row);
-            let at_x = self.grid.x.inside(w, x);
-            made.push((x, self.results(w, tile, [at_x, at_y], [row, column])));
+            let y = w.index(Operator::Add, tile.y, row);
+            let at_y = self.grid.y.inside(w, y);
+            made.push((y, self.results(w, tile, [at_x, at_y], [row, column])));
         }
-        for (x, values) in made {
-            self.when_inside(w, x, y_inside, |w| {
-                self.stand(w, tile, x, y);
+        for (y, values) in made {
+            let y_inside = self.grid.y.is_inside(w, y);
+            w.when_all([x_inside, y_inside], |w| {
+                self.stand(w, tile, [x, y]);
                 self.store(w, &values);
             });
         }
     }
 
     /// Gives the parameters of the body the position of a thread.
-    fn stand(&self, w: &mut Writer<'_, 'g>, tile: &Tile, x: Id, y: Id) {
+    fn stand(&self, w: &mut Writer<'_, 'g>, tile: &Tile, [x, y]: [Id; 2]) {
         let (last, outer) = self.body.params.split_last().expect("a tabulate has an axis");
         let mut others = tile.others.iter();
         for (axis, param) in outer.iter().enumerate() {
-            let other = if axis == self.turn.axis { Some(&x) } else { others.next() };
+            let other = if axis == self.turn.axis { Some(&y) } else { others.next() };
             if let Some(&position) = other {
                 w.set_scalar(param.id, position);
             }
         }
-        w.set_scalar(last.id, y);
+        w.set_scalar(last.id, x);
     }
 
     /// The results at a position, with what was read for it from its place in the tiles.
     fn results(&self, w: &mut Writer<'_, 'g>, tile: &Tile, [x, y]: [Id; 2], [row, column]: [Id; 2]) -> Vec<Id> {
-        self.stand(w, tile, x, y);
+        self.stand(w, tile, [x, y]);
         for (read, &memory) in self.turn.reads.iter().zip(self.tiles) {
             let value = w.push(Op::Load { memory, index: vec![column, row] }, read.ty);
             w.set_scalar(read.stmt.binds[0].id, value);
@@ -257,16 +258,5 @@ impl<'g> Square<'_, 'g> {
         for (&memory, &value) in self.homes.iter().zip(values) {
             w.store(memory, at.clone(), value);
         }
-    }
-
-    fn when_inside(
-        &self,
-        w: &mut Writer<'_, 'g>,
-        x: Id,
-        y_inside: Option<Id>,
-        write: impl FnOnce(&mut Writer<'_, 'g>),
-    ) {
-        let x_inside = self.grid.x.is_inside(w, x);
-        w.when_all([x_inside, y_inside], write);
     }
 }

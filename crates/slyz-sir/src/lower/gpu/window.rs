@@ -222,8 +222,8 @@ impl Windowed {
                 continue;
             }
             let Range { start, end } = touched.elements;
-            let start = start * each / limits.alignment * limits.alignment / each;
-            if (end - start) * each > limits.window_bytes {
+            let start = start.saturating_mul(each) / limits.alignment * limits.alignment / each;
+            if end.saturating_sub(start).saturating_mul(each) > limits.window_bytes {
                 return Ok(Err(Scattered::Array { memory: memory.name.clone(), bytes }));
             }
             windows.push((start..end, length));

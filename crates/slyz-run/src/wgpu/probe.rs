@@ -1,0 +1,130 @@
+//! How an adapter computes: what Vulkan leaves to the driver, and results depend on.
+//!
+//! A tiny kernel is run on telling operands when the adapter is opened, and its results are compared with those of the CPU,
+//! which rounds as the standard says. What fails it is not used: the code that needs no trust is only longer.
+
+use super::adapter::Opened;
+use super::once::once;
+use slyz_sir::back::naga::Target;
+use slyz_sir::text::parse_kernel;
+
+const KERNEL: &str = "kernel probe<n>() grid [ceil(n / 64), 1, 1] block [64, 1, 1] {
+  global read a: f32[n]
+  global read b: f32[n]
+  global read c: f32[n]
+  global write sum: f32[n]
+  global write quotient: f32[n]
+  global write root: f32[n]
+  %i: i64 = global.x
+  %n: i64 = extent n
+  %inside: bool = lt %i, %n
+  if %inside {
+    %a: f32 = load a[%i]
+    %b: f32 = load b[%i]
+    %c: f32 = load c[%i]
+    %s: f32 = fma %a, %b, %c
+    store sum[%i], %s
+    %q: f32 = div %a, %b
+    store quotient[%i], %q
+    %p: f32 = abs %a
+    %r: f32 = sqrt %p
+    store root[%i], %r
+  } else {}
+}";
+
+/// Triples of operands.
+const COUNT: usize = 4096;
+
+/// The target, with what the adapter is found to do well.
+pub(super) fn probed(opened: &Opened) -> Target {
+    let target = opened.target;
+    // Where arithmetic is not taken at its word, a probe tells nothing about other kernels.
+    if target.reassociates {
+        return target;
+    }
+    let trusting = Target { fused: true, exact_division: true, exact_root: true, ..target };
+    let (a, b, c) = operands();
+    let bytes = |x: &[f32]| x.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
+    let none = vec![0; 4 * COUNT];
+    let memories = [bytes(&a), bytes(&b), bytes(&c), none.clone(), none.clone(), none];
+    // A driver that cannot run this will say why when it is asked for something that matters.
+    let Ok(kernel) = parse_kernel(KERNEL) else { return target };
+    let Ok(found) = once(opened, &kernel, &trusting, &[COUNT as u64], &memories) else { return target };
+    let same = |found: &[u8], expected: &dyn Fn(usize) -> f32| {
+        let found = found.chunks_exact(4).map(|x| f32::from_le_bytes([x[0], x[1], x[2], x[3]]));
+        found.enumerate().all(|(k, found)| {
+            let expected = expected(k);
+            found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan()
+        })
+    };
+    Target {
+        fused: same(&found[3], &|k| a[k].mul_add(b[k], c[k])),
+        exact_division: same(&found[4], &|k| a[k] / b[k]),
+        exact_root: same(&found[5], &|k| a[k].abs().sqrt()),
+        ..target
+    }
+}
+
+/// Numbers of all sizes, and sums that all but cancel, where a second rounding shows.
+fn operands() -> (Vec<f32>, Vec<f32>, Vec<f32>) {
+    let edges = [0.0, 1.0, 3.0, f32::MAX, f32::MIN_POSITIVE, 1e-42, f32::INFINITY, f32::NAN, 1e-30, 1e30];
+    let mut seed = 1u64;
+    let mut random = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as u32
+    };
+    let (mut all_a, mut all_b, mut all_c) = (vec![], vec![], vec![]);
+    for k in 0..COUNT {
+        let mut ordinary = || {
+            let bits = random();
+            f32::from_bits((bits & 0x807f_ffff) | ((97 + (bits >> 23) % 60) << 23))
+        };
+        let (mut a, mut b, other) = (ordinary(), ordinary(), ordinary());
+        if k < edges.len() * edges.len() {
+            (a, b) = (edges[k / edges.len()], edges[k % edges.len()]);
+        } else if k % 7 == 0 {
+            // A quotient next to the middle between two numbers.
+            b = f32::from_bits(b.to_bits() | 0x7f_ffff);
+        }
+        let product = a * b;
+        all_c.push(match k % 4 {
+            0 => -product,
+            1 => -f32::from_bits(product.to_bits().wrapping_add(1)),
+            2 => product * 5.960_464_5e-8,
+            _ => other,
+        });
+        all_a.push(a);
+        all_b.push(b);
+    }
+    (all_a, all_b, all_c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the probe finds, the mended operators must give: quotients and roots of the probe's operands are exact.
+    #[test]
+    fn mended_quotients_and_roots_are_exact() {
+        let opened = Opened::new(std::env::var("SLYZ_ADAPTER").ok().as_deref(), false).expect("an adapter");
+        let (a, b, c) = operands();
+        let bytes = |x: &[f32]| x.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
+        let none = vec![0; 4 * COUNT];
+        let memories = [bytes(&a), bytes(&b), bytes(&c), none.clone(), none.clone(), none];
+        let kernel = parse_kernel(KERNEL).expect("text of a kernel");
+        // As if neither were exact; `fma` is the driver's if it may be.
+        let target = Target { exact_division: false, exact_root: false, ..opened.target };
+        println!("{target:?}");
+        let found = once(&opened, &kernel, &target, &[COUNT as u64], &memories).expect("a result");
+        let found: Vec<Vec<f32>> = found
+            .iter()
+            .map(|bytes| bytes.chunks_exact(4).map(|x| f32::from_le_bytes([x[0], x[1], x[2], x[3]])).collect())
+            .collect();
+        let same = |x: f32, y: f32| x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan();
+        for k in 0..COUNT {
+            let (q, r) = (a[k] / b[k], a[k].abs().sqrt());
+            assert!(same(found[4][k], q), "{} / {} = {q}, not {}", a[k], b[k], found[4][k]);
+            assert!(same(found[5][k], r), "root of {} = {r}, not {}", a[k].abs(), found[5][k]);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Quotients and square roots with one rounding, in `f32`, for a target whose own are near only but whose `fma` rounds once.
+//!
+//! The target's estimate is improved by Newton steps with exact remainders, as long as no remainder can leave the range of
+//! normal numbers; that is the usual case and takes a few instructions. Everything else divides the mantissas as integers.
+//!
+//! Inside these functions `div`, `recip`, `rsqrt` and `sqrt` stand for the target's own.
+
+use super::sheet::{E, function};
+use super::whole::{nearest, split};
+use crate::code::Function;
+use crate::ops::Operator;
+use crate::types::Ty;
+
+/// 2^-60 and 2^60: operands between them have quotients and remainders that are normal.
+const SMALL: f64 = 1.0 / LARGE;
+const LARGE: f64 = (1u64 << 60) as f64;
+
+/// `a / b`.
+pub fn exact_quotient() -> Function {
+    function("div_f32", &[Ty::F32, Ty::F32], |x| {
+        let (a, b) = (x[0], x[1]);
+        let usual = is_usual(a) & is_usual(b);
+        usual.branch(
+            || {
+                let y = near_reciprocal(b);
+                let q = a * y;
+                let q = (-b).fma(q, a).fma(y, q);
+                vec![(-b).fma(q, a).fma(y, q)]
+            },
+            || vec![by_integers(a, b)],
+        )
+    })
+}
+
+/// `1 / b`.
+pub fn exact_reciprocal() -> Function {
+    function("recip_f32", &[Ty::F32], |x| {
+        let b = x[0];
+        is_usual(b).branch(
+            || {
+                let y = near_reciprocal(b);
+                vec![(-b).fma(y, 1.0).fma(y, y)]
+            },
+            || vec![by_integers(b.number(1.0), b)],
+        )
+    })
+}
+
+/// The square root of `x`.
+pub fn exact_root() -> Function {
+    function("sqrt_f32", &[Ty::F32], |x| {
+        let x = x[0];
+        is_usual(x).branch(
+            || vec![near_root(x)],
+            || {
+                // Roots are never subnormal: an even power of two moves the operand to where remainders are normal.
+                let tiny = x.lt(SMALL);
+                let up = x.number(SMALL).replaced(tiny, LARGE * LARGE);
+                let down = x.number(1_073_741_824.0).replaced(tiny, SMALL);
+                let root = near_root(x * up) * down;
+                let ordinary = x.gt(0.0) & x.is_finite();
+                vec![x.sqrt().replaced(ordinary, root)]
+            },
+        )
+    })
+}
+
+/// A positive or negative number of ordinary size. Nothing else is above and below a number.
+fn is_usual(x: E<'_>) -> E<'_> {
+    x.abs().gt(SMALL) & x.abs().lt(LARGE)
+}
+
+/// 1 / `b`, about half a unit off.
+fn near_reciprocal(b: E<'_>) -> E<'_> {
+    let y = b.op1(Operator::Recip);
+    (-b).fma(y, 1.0).fma(y, y)
+}
+
+/// The root and half its reciprocal are improved together, then the root by what is left.
+fn near_root(x: E<'_>) -> E<'_> {
+    let y = x.op1(Operator::Rsqrt);
+    let (g, h) = (x * y, y * 0.5);
+    let e = (-h).fma(g, 0.5);
+    let (g, h) = (g.fma(e, g), h.fma(e, h));
+    (-g).fma(g, x).fma(h, g)
+}
+
+/// By long division of the mantissas, eight bits at a time. Zeros, infinities and NaNs are the target's.
+fn by_integers<'a>(a: E<'a>, b: E<'a>) -> E<'a> {
+    let (sa, sb, layout) = (a.size(), b.size(), a.layout());
+    let special = sa.eq(0) | sb.eq(0) | sa.ge(layout.infinity) | sb.ge(layout.infinity);
+    let quotient = special.branch(
+        || vec![a / b],
+        || {
+            let ((ma, ea), (mb, eb)) = (split(sa), split(sb));
+            let less = ma.lt(mb);
+            // The quotient of the mantissas is from 1 up to 2 now.
+            let (ma, ea) = (ma.replaced(less, ma << 1), ea.replaced(less, ea - 1));
+            let mut rest = ma - mb;
+            let mut top = rest.number(1 << 31);
+            for (bits, place) in [(8, 23), (8, 15), (8, 7), (6, 1)] {
+                let shifted = rest << bits;
+                top = top | ((shifted / mb) << place);
+                rest = shifted.op2(Operator::Rem, mb);
+            }
+            let top = top | rest.number(0).replaced(rest.ne(0), 1);
+            let sign = (a.word() ^ b.word()) & !layout.size;
+            vec![(nearest(top, ea - eb + layout.bias) | sign).float()]
+        },
+    );
+    quotient[0]
+}
