@@ -21,6 +21,7 @@ pub fn run(out: &mut dyn Write) -> anyhow::Result<()> {
     let pool = slyz_run::pool_stats();
     let (kept, live) = (size(pool.kept_bytes as u64), size(pool.live_bytes as u64));
     writeln!(out, "pool      {kept} kept, {live} in use by this process; SLYZ_POOL_MB bounds what is kept")?;
+    writeln!(out, "memory    copies: {}", bandwidth(&slyz_run::Interpreter))?;
     Ok(())
 }
 
@@ -48,7 +49,7 @@ fn adapters(out: &mut dyn Write) -> anyhow::Result<()> {
 
 /// An adapter in lines: what it is, its limits, what it has.
 #[cfg(feature = "wgpu")]
-fn describe(adapter: &slyz_run::wgpu::AdapterSummary) -> [String; 3] {
+fn describe(adapter: &slyz_run::wgpu::AdapterSummary) -> [String; 4] {
     let kind = if adapter.software { ", in software" } else { "" };
     let subgroups = match adapter.subgroup {
         None => "no subgroups".to_string(),
@@ -63,7 +64,16 @@ fn describe(adapter: &slyz_run::wgpu::AdapterSummary) -> [String; 3] {
         format!("{} ({}{kind})", adapter.name, adapter.backend),
         format!("kernels see {binding} of a buffer, buffers have {buffer}; {threads} threads a block share {shared}"),
         format!("{types}; {subgroups}; {times}"),
+        format!("copies in its memory: {}", bandwidth(&slyz_run::wgpu::Wgpu::new(Some(&adapter.name)))),
     ]
+}
+
+/// Bytes that a copy in the device's memory reads and writes in a second, measured now.
+fn bandwidth(device: &dyn slyz_run::Device) -> String {
+    match device.copy_bandwidth() {
+        Ok(rate) => format!("{:.1} GB/s", rate / 1e9),
+        Err(error) => format!("not measured: {error}"),
+    }
 }
 
 #[cfg(not(feature = "wgpu"))]

@@ -5,11 +5,11 @@
 // binding 3: uniform, 48 bytes: N, min(ceil(ceil(N / 4) / 256), 65535), ceil(N / 4), scalar 0 (f32), each 8 bytes, little-endian; then zeros
 
 @group(0) @binding(0) 
-var<storage> input1_: array<f32>;
+var<storage> input1_: array<vec4<f32>>;
 @group(0) @binding(1) 
-var<storage> input2_: array<f32>;
+var<storage> input2_: array<vec4<f32>>;
 @group(0) @binding(2) 
-var<storage, read_write> output: array<f32>;
+var<storage, read_write> output: array<vec4<f32>>;
 @group(0) @binding(3) 
 var<uniform> slyz_call: array<vec4<u32>, 3>;
 
@@ -32,42 +32,33 @@ fn main(@builtin(global_invocation_id) param: vec3<u32>) {
         let _e24 = slyz_call[0].x;
         let _e27 = (_e19 * 4u);
         if ((_e27 + 3u) < _e24) {
-            let _e36 = input1_[_e27];
-            let _e41 = input1_[(_e27 + 1u)];
-            let _e46 = input1_[(_e27 + 2u)];
-            let _e51 = input1_[(_e27 + 3u)];
-            let _e54 = input2_[_e27];
-            let _e59 = input2_[(_e27 + 1u)];
-            let _e64 = input2_[(_e27 + 2u)];
-            let _e69 = input2_[(_e27 + 3u)];
-            let _e75 = slyz_call[2].x;
-            let _e83 = slyz_call[2].x;
-            let _e91 = slyz_call[2].x;
-            let _e99 = slyz_call[2].x;
-            let _e107 = slyz_call[2].x;
-            let _e115 = slyz_call[2].x;
-            let _e123 = slyz_call[2].x;
-            let _e131 = slyz_call[2].x;
-            output[_e27] = bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e4 * _e36)) ^ _e75)) + _e54)) ^ _e83));
-            output[(_e27 + 1u)] = bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e4 * _e41)) ^ _e91)) + _e59)) ^ _e99));
-            output[(_e27 + 2u)] = bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e4 * _e46)) ^ _e107)) + _e64)) ^ _e115));
-            output[(_e27 + 3u)] = bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e4 * _e51)) ^ _e123)) + _e69)) ^ _e131));
+            let _e38 = input1_[(_e27 >> 2u)];
+            let _e47 = input2_[(_e27 >> 2u)];
+            let _e57 = slyz_call[2].x;
+            let _e65 = slyz_call[2].x;
+            let _e73 = slyz_call[2].x;
+            let _e81 = slyz_call[2].x;
+            let _e89 = slyz_call[2].x;
+            let _e97 = slyz_call[2].x;
+            let _e105 = slyz_call[2].x;
+            let _e113 = slyz_call[2].x;
+            output[(_e27 >> 2u)] = vec4<f32>(bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e4 * _e38.x)) ^ _e57)) + _e47.x)) ^ _e65)), bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e4 * _e38.y)) ^ _e73)) + _e47.y)) ^ _e81)), bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e4 * _e38.z)) ^ _e89)) + _e47.z)) ^ _e97)), bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e4 * _e38.w)) ^ _e105)) + _e47.w)) ^ _e113)));
         } else {
             local_1 = _e27;
             loop {
-                let _e149 = local_1;
-                if (_e149 >= _e24) {
+                let _e122 = local_1;
+                if (_e122 >= _e24) {
                     break;
                 }
-                let _e153 = input1_[_e149];
-                let _e156 = input2_[_e149];
-                let _e162 = slyz_call[2].x;
-                let _e170 = slyz_call[2].x;
-                output[_e149] = bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e4 * _e153)) ^ _e162)) + _e156)) ^ _e170));
-                if (u32((_e24 - _e149)) <= u32(1u)) {
+                let _e131 = input1_[(_e122 >> 2u)][(_e122 & 3u)];
+                let _e139 = input2_[(_e122 >> 2u)][(_e122 & 3u)];
+                let _e145 = slyz_call[2].x;
+                let _e153 = slyz_call[2].x;
+                output[(_e122 >> 2u)][(_e122 & 3u)] = bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e4 * _e131)) ^ _e145)) + _e139)) ^ _e153));
+                if (u32((_e24 - _e122)) <= u32(1u)) {
                     break;
                 }
-                local_1 = (_e149 + 1u);
+                local_1 = (_e122 + 1u);
             }
         }
         if (u32((_e10 - _e19)) <= u32(_e17)) {
