@@ -32,6 +32,8 @@ const MANY_RESULTS: u64 = 1 << 18;
 const ONE_LAUNCH: u64 = 16_384;
 /// Elements of a piece where nothing is known about their number.
 const SOME: u64 = 65_536;
+/// Elements that one piece of a launch surely sees.
+const NEAR_ELEMENTS: u64 = 1 << 22;
 /// Elements of a result that a thread takes even where neighbouring threads read far apart then.
 const FEW_ALONG: u64 = 8;
 /// Statements that the copies of a body may have together.
@@ -258,6 +260,13 @@ impl<'g> Gpu<'g> {
             let length = (turns / (BUSY_BLOCKS / blocks)).max(least);
             1 << length.ilog2()
         });
+        if let (true, false, Some(about), Some(turns)) =
+            (self.machine.cuts_launches() && may_cut, folding.along, about, turns)
+        {
+            // Elements of a result are rows apart: only few rows are in one piece of a launch.
+            let piece = 1u64 << (NEAR_ELEMENTS / about.max(1)).max(1).ilog2();
+            return (Team::Columns, (turns > piece).then_some(cut.map_or(piece, |cut| cut.min(piece))));
+        }
         (team, cut.filter(|&piece| turns.is_some_and(|turns| turns > piece)))
     }
 
