@@ -3,6 +3,7 @@
 use super::EmitError;
 use super::writer::{Code, Named, Value};
 use crate::code::{Body, Id, Op, Place, Scope, Stmt, SubgroupOp, Var};
+use crate::kernel::{Access, Space};
 use crate::ops::Operator;
 use crate::types::{Scalar, Ty};
 use naga::{
@@ -133,11 +134,18 @@ impl Code<'_, '_> {
 
     fn barrier(&self, scope: Scope, what: &str) -> Result<Barrier, EmitError> {
         match scope {
-            Scope::Block => Ok(Barrier::WORK_GROUP | Barrier::STORAGE),
+            // Where threads do not meet in a buffer, nobody has to wait for what was written there.
+            Scope::Block if self.meets_in_buffers() => Ok(Barrier::WORK_GROUP | Barrier::STORAGE),
+            Scope::Block => Ok(Barrier::WORK_GROUP),
             Scope::Subgroup if self.build.target.subgroups => Ok(Barrier::SUB_GROUP),
             Scope::Subgroup => Err(self.lacks_subgroups()),
             Scope::Device => Err(self.build.form(what)),
         }
+    }
+
+    /// Has the kernel a buffer that is written and read?
+    fn meets_in_buffers(&self) -> bool {
+        self.build.kernel.memories.iter().any(|memory| memory.space == Space::Global(Access::ReadWrite))
     }
 
     fn lacks_subgroups(&self) -> EmitError {
