@@ -117,7 +117,6 @@ mod tests {
         let kernel = parse_kernel(KERNEL).expect("text of a kernel");
         // As if neither were exact; `fma` is the driver's if it may be.
         let target = Target { exact_division: false, exact_root: false, ..opened.target };
-        println!("{target:?}");
         let found = once(&opened, &kernel, &target, &[COUNT as u64], &memories).expect("a result");
         let found: Vec<Vec<f32>> = found
             .iter()

@@ -47,7 +47,7 @@ pub struct Target {
     pub float64: bool,
     /// It has subgroup operations.
     pub subgroups: bool,
-    /// Its `fma` rounds once. Otherwise `fma` is made of other operations.
+    /// Its `fma` of `f32` rounds once. Otherwise, and on `f64`, `fma` is made of other operations.
     pub fused: bool,
     /// Its division of `f32` gives the nearest number. Otherwise it is made to, where `fma` is there for it.
     pub exact_division: bool,

@@ -396,7 +396,7 @@ impl Code<'_, '_> {
                 let low = self.float_extreme(Operator::Max, ty, x[0], x[1])?;
                 return self.float_extreme(Operator::Min, ty, low, x[2]);
             }
-            Operator::Fma if self.build.target.fused => self.math(MathFunction::Fma, x),
+            Operator::Fma if self.build.target.fused && ty != Ty::F64 => self.math(MathFunction::Fma, x),
             Operator::Fma => {
                 let function = match ty {
                     Ty::F64 => expand::fma_by_words(Ty::F64),
@@ -460,7 +460,7 @@ impl Code<'_, '_> {
             | Operator::Tanh
             | Operator::Erf => {
                 let computed = if ty == Ty::F64 { Ty::F64 } else { Ty::F32 };
-                let means = expand::Means { fused: self.build.target.fused };
+                let means = expand::Means { fused: self.build.target.fused && computed == Ty::F32 };
                 let Some(function) = expand::operator_by(means, operator, computed) else {
                     return Err(EmitError::Operator { kernel: self.build.kernel.name.clone(), operator, ty });
                 };
