@@ -65,14 +65,14 @@ pub trait Executable: Send + Sync {
     /// The name of the device that runs it. It is `interpreter` where the `cpu` device found no compiler.
     fn device(&self) -> &str;
 
+    /// [`Device::copy_bandwidth`] of the device that runs it; of the one with that name where there are several.
+    fn copy_bandwidth(&self, _device: &str) -> Result<f64, Error> {
+        host_bandwidth()
+    }
+
     /// Where a call with these sizes and arguments on the host would run and why, if the device chooses among others.
     fn choice(&self, _sizes: &[Option<u64>]) -> Option<String> {
         None
-    }
-
-    /// [`Device::copy_bandwidth`] of the device that runs it.
-    fn copy_bandwidth(&self) -> Result<f64, Error> {
-        host_bandwidth()
     }
 }
 

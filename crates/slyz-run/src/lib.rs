@@ -31,6 +31,10 @@ mod kernels;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
 mod memo;
 mod pool;
+// The interpreter launches nothing.
+#[cfg_attr(not(any(feature = "cpu", feature = "wgpu")), allow(dead_code))]
+// The interpreter alone launches nothing.
+#[cfg_attr(not(any(feature = "cpu", feature = "wgpu")), allow(dead_code))]
 mod profile;
 mod signature;
 mod warn;

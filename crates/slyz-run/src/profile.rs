@@ -25,6 +25,8 @@ pub enum Clock {
 pub struct LaunchTime {
     /// The name of the kernel.
     pub kernel: String,
+    /// The name of the device.
+    pub device: String,
     /// How long it took.
     pub seconds: f64,
     /// Whose seconds they are.
@@ -132,7 +134,8 @@ mod tests {
     use super::*;
 
     fn launch(name: &str) -> LaunchTime {
-        LaunchTime { kernel: name.to_string(), seconds: 0.0, clock: Clock::Host, read: 1, written: 2 }
+        let (kernel, device) = (name.to_string(), "test".to_string());
+        LaunchTime { kernel, device, seconds: 0.0, clock: Clock::Host, read: 1, written: 2 }
     }
 
     #[test]

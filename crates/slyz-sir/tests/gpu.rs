@@ -58,7 +58,7 @@ fn run(graph: &Graph, case: &Case, machine: &Machine, expected: &Expected) -> Ve
 fn expectation(sizes: &[Option<u64>], number: u64) -> Expected {
     const SIZES: [u64; 8] = [1, 5, 20, 200, 2_000, 10_000, 1 << 20, 1 << 27];
     let of = |(k, _): (usize, &Option<u64>)| Some(SIZES[((number >> (3 * (k % 8))) % 8) as usize]);
-    if number % 5 == 0 {
+    if number.is_multiple_of(5) {
         Expected::default()
     } else {
         Expected::of(&sizes.iter().enumerate().map(of).collect::<Vec<_>>())
@@ -76,7 +76,7 @@ fn config() -> ProptestConfig {
 }
 
 /// `gpu_plans/NAME.sir` is a graph, `gpu_plans/NAME.plan` its plan for Metal, `NAME.cuda` the one for a machine that likes
-/// wide accesses. Any difference fails; `BLESS=1` rewrites.
+/// wide accesses, `NAME.webgpu` one without subgroups for sizes of about 10,000. Any difference fails; `BLESS=1` rewrites.
 #[test]
 fn plans_are_golden() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gpu_plans");
@@ -96,8 +96,15 @@ fn plans_are_golden() {
                 keeps_limits(&lower_for(&optimized, &machine, &expected), &machine);
             }
         }
-        for (extension, machine) in [("plan", Machine::metal()), ("cuda", Machine::cuda())] {
-            let plan = lower(&optimized, &machine);
+        let large = Expected::of(&vec![Some(10_000); graph.sizes.len()]);
+        let nothing = Expected::default();
+        let goldens = [
+            ("plan", Machine::metal(), &nothing),
+            ("cuda", Machine::cuda(), &nothing),
+            ("webgpu", Machine::webgpu(), &large),
+        ];
+        for (extension, machine, expected) in goldens {
+            let plan = lower_for(&optimized, &machine, expected);
             assert_eq!(verify::plan(&plan), Ok(()), "{}", path.display());
             let (golden, found) = (path.with_extension(extension), text::print_plan(&plan));
             if std::env::var_os("BLESS").is_some() {

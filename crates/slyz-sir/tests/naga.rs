@@ -86,3 +86,40 @@ fn what_a_target_lacks_is_named() {
     let error = emit(&plan.kernels[0], &Target::default()).expect_err("f64 is not there").to_string();
     assert!(error.contains("SHADER_F64") && error.contains("f32") && error.contains("cpu"), "{error}");
 }
+
+/// Four elements of a type from one array to another, through the memory of the block.
+fn quads(ty: &str) -> String {
+    let text = format!(
+        "kernel quads<n>() grid [ceil(n / 256), 1, 1] block [64, 1, 1] {{
+          global read x: {ty}[n]
+          global write y: {ty}[n]
+          shared tile: {ty}[256]
+          %g: i64 = global.x
+          %l: i64 = local.x
+          %four: i64 = const 4
+          %i: i64 = mul %g, %four
+          %t: i64 = mul %l, %four
+          %a: {ty}, %b: {ty}, %c: {ty}, %d: {ty} = load x[%i]
+          store tile[%t], %a, %b, %c, %d
+          barrier block
+          %e: {ty}, %f: {ty}, %h: {ty}, %k: {ty} = load tile[%t]
+          store y[%i], %k, %h, %f, %e
+        }}"
+    );
+    let kernel = slyz_sir::text::parse_kernel(&text).expect("text of a kernel");
+    let module = emit(&kernel, &Target { narrow: true, ..Target::default() }).expect("a module");
+    assert_eq!(refused(&spirv(&module).expect("words")), None);
+    wgsl(&module).expect("text")
+}
+
+#[test]
+fn neighbours_move_together() {
+    let text = quads("f32");
+    assert_eq!(text.matches("array<vec4<f32>").count(), 3, "{text}");
+    // The number of a thread is that of its vector, and nothing is counted in 64 bits.
+    assert!(!text.contains(">> 2u") && !text.contains("i64"), "{text}");
+    let text = quads("f16");
+    assert_eq!(text.matches("array<vec2<u32>>").count(), 2, "{text}");
+    let text = quads("u8");
+    assert!(text.contains("array<u32>") && !text.contains("atomic"), "{text}");
+}

@@ -195,9 +195,12 @@ fn keeps_the_meaning() {
             let meant = kernel(body, 1, row);
             for threads in [1, 2, 7, 8, 24, 64, 100] {
                 let before = kernel(body, threads, row);
-                for subgroup in [None, Some((4, 64)), Some((32, 64)), Some((32, 32))] {
+                for (subgroup, turns_at_once) in
+                    [(None, 4), (Some((4, 64)), 1), (Some((32, 64)), 4), (Some((32, 32)), 2)]
+                {
                     let subgroup = subgroup.map(|(size, bits)| Subgroup { size, bits });
-                    let spread = spread::run(before.clone(), &Resources { subgroup, shared_bytes: 4096 });
+                    let resources = Resources { subgroup, shared_bytes: 4096, turns_at_once };
+                    let spread = spread::run(before.clone(), &resources);
                     assert!(!spread::has_lanes(&spread.kernel.body));
                     assert_eq!(spread.spilled.is_empty(), row == "80");
                     assert!(spread.kernel.memories.iter().all(|m| m.space != Space::Scratch));

@@ -9,7 +9,7 @@ use slyz_sir::graph::Graph;
 use slyz_sir::interp::graph::{InterpError, Options, run_with};
 use slyz_sir::interp::kernel::{KernelError, LaunchOptions, run_plan, run_plan_in_windows};
 use slyz_sir::interp::{Array, Value};
-use slyz_sir::lower::gpu::{Limits, Machine, Scattered, Windowed, lower};
+use slyz_sir::lower::gpu::{Expected, Limits, Machine, Scattered, Windowed, lower, lower_for};
 use slyz_sir::pass::optimize;
 use slyz_sir::types::Ty;
 use slyz_sir::{text, verify};
@@ -36,7 +36,7 @@ fn numbers(ty: Ty, shape: &[u64]) -> Value {
 /// Runs a graph in windows of some bytes, and whole.
 fn check(graph: &Graph, sizes: &[Option<u64>], args: &[Value], limits: &Limits) {
     for threads in [4, 16] {
-        let plan = lower(graph, &machine(threads));
+        let plan = lower_for(graph, &machine(threads), &Expected::of(sizes));
         for kernel in &plan.kernels {
             assert_eq!(verify::kernel(&Windowed::new(kernel).kernel), Ok(()), "{kernel}");
         }

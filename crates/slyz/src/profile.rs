@@ -23,7 +23,8 @@ use std::fmt;
 pub struct Profile {
     device: String,
     seconds: f64,
-    bandwidth: Option<f64>,
+    /// Of each device that launched something.
+    bandwidths: Vec<(String, Option<f64>)>,
     kernels: Vec<KernelProfile>,
 }
 
@@ -43,6 +44,8 @@ pub struct Profile {
 pub struct KernelProfile {
     /// Its name.
     pub name: String,
+    /// The name of the device that ran it.
+    pub device: String,
     /// How often it ran.
     pub launches: usize,
     /// How long all launches took together.
@@ -59,6 +62,19 @@ pub struct KernelProfile {
 }
 
 impl KernelProfile {
+    fn new(launch: &LaunchTime) -> KernelProfile {
+        let (name, device) = (launch.kernel.clone(), launch.device.clone());
+        KernelProfile { name, device, launches: 0, seconds: 0.0, by_device: true, read: 0, written: 0, share: None }
+    }
+
+    fn add(&mut self, launch: &LaunchTime) {
+        self.launches += 1;
+        self.seconds += launch.seconds;
+        self.by_device &= launch.clock == Clock::Device;
+        self.read = self.read.saturating_add(launch.read);
+        self.written = self.written.saturating_add(launch.written);
+    }
+
     /// Bytes that move at least.
     pub fn bytes(&self) -> u64 {
         self.read.saturating_add(self.written)
@@ -67,33 +83,24 @@ impl KernelProfile {
 
 impl Profile {
     pub(crate) fn new(code: &dyn Executable, seconds: f64, launches: Vec<LaunchTime>) -> Profile {
-        let bandwidth = code.copy_bandwidth().ok();
-        let mut kernels: Vec<KernelProfile> = vec![];
+        let (mut kernels, mut bandwidths) = (Vec::<KernelProfile>::new(), Vec::<(String, Option<f64>)>::new());
         for launch in launches {
-            let place = kernels.iter().position(|kernel| kernel.name == launch.kernel).unwrap_or_else(|| {
-                kernels.push(KernelProfile {
-                    name: launch.kernel.clone(),
-                    launches: 0,
-                    seconds: 0.0,
-                    by_device: true,
-                    read: 0,
-                    written: 0,
-                    share: None,
-                });
+            if !bandwidths.iter().any(|(device, _)| *device == launch.device) {
+                bandwidths.push((launch.device.clone(), code.copy_bandwidth(&launch.device).ok()));
+            }
+            let same = |kernel: &KernelProfile| kernel.name == launch.kernel && kernel.device == launch.device;
+            let place = kernels.iter().position(same).unwrap_or_else(|| {
+                kernels.push(KernelProfile::new(&launch));
                 kernels.len() - 1
             });
-            let kernel = &mut kernels[place];
-            kernel.launches += 1;
-            kernel.seconds += launch.seconds;
-            kernel.by_device &= launch.clock == Clock::Device;
-            kernel.read = kernel.read.saturating_add(launch.read);
-            kernel.written = kernel.written.saturating_add(launch.written);
+            kernels[place].add(&launch);
         }
         for kernel in &mut kernels {
-            kernel.share =
-                bandwidth.filter(|_| kernel.seconds > 0.0).map(|b| kernel.bytes() as f64 / kernel.seconds / b);
+            let bandwidth = bandwidths.iter().find(|(device, _)| *device == kernel.device).and_then(|(_, b)| *b);
+            let rate = bandwidth.filter(|_| kernel.seconds > 0.0).map(|b| kernel.bytes() as f64 / kernel.seconds / b);
+            kernel.share = rate;
         }
-        Profile { device: code.device().to_string(), seconds, bandwidth, kernels }
+        Profile { device: code.device().to_string(), seconds, bandwidths, kernels }
     }
 
     /// The kernels, in the order of their first launch. The interpreter has none.
@@ -107,19 +114,19 @@ impl Profile {
         self.seconds
     }
 
-    /// Bytes that a copy in the device's memory reads and writes in a second.
-    pub fn copy_bandwidth(&self) -> Option<f64> {
-        self.bandwidth
+    /// Bytes that a copy in the memory of a device reads and writes in a second, for each device that ran a kernel.
+    pub fn copy_bandwidths(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.bandwidths.iter().filter_map(|(device, bandwidth)| Some((&device[..], (*bandwidth)?)))
     }
 }
 
 impl fmt::Display for Profile {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "on {}, {} from beginning to end", self.device, time(self.seconds))?;
-        match self.bandwidth {
-            Some(bandwidth) => writeln!(f, "; a copy moves {:.1} GB/s", bandwidth * 1e-9)?,
-            None => writeln!(f)?,
+        for (device, bandwidth) in self.copy_bandwidths() {
+            write!(f, "; {device} copies {:.1} GB/s", bandwidth * 1e-9)?;
         }
+        writeln!(f)?;
         let wide = self.kernels.iter().map(|kernel| kernel.name.len()).max().unwrap_or(0).max("kernel".len());
         if !self.kernels.is_empty() {
             writeln!(f, "{:wide$}  launches       time       read    written       rate  of a copy", "kernel")?;

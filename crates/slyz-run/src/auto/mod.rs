@@ -136,6 +136,11 @@ impl Device for Auto {
             Some(None) | None => Ok(()),
         }
     }
+
+    /// The GPU's, where there is one.
+    fn copy_bandwidth(&self) -> Result<f64, Error> {
+        self.pair.gpu().map_or(&self.pair.cpu, |gpu| &gpu.device).copy_bandwidth()
+    }
 }
 
 /// A graph, compiled where its calls go.
@@ -248,6 +253,13 @@ impl Executable for AutoExecutable {
 
     fn device(&self) -> &str {
         Auto::NAME
+    }
+
+    fn copy_bandwidth(&self, device: &str) -> Result<f64, Error> {
+        match self.pair.gpu.get() {
+            Some(Some(gpu)) if gpu.device.name() == device => gpu.device.copy_bandwidth(),
+            Some(_) | None => self.pair.cpu.copy_bandwidth(),
+        }
     }
 
     fn choice(&self, sizes: &[Option<u64>]) -> Option<String> {

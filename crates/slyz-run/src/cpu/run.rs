@@ -203,7 +203,8 @@ impl Call<'_, '_> {
         run()?;
         let (seconds, clock) = (start.elapsed().as_secs_f64(), Clock::Host);
         let (read, written) = profile::traffic(&executable.plan, kernel, buffers, self.sizes.values());
-        profile::tell(LaunchTime { kernel: kernel.name.clone(), seconds, clock, read, written });
+        let (kernel, device) = (kernel.name.clone(), Cpu::NAME.to_string());
+        profile::tell(LaunchTime { kernel, device, seconds, clock, read, written });
         Ok(())
     }
 

@@ -30,8 +30,6 @@ pub(super) fn all() -> Vec<Adapter> {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     // Validation layers are for people who debug wgpu.
     descriptor.flags = wgpu::InstanceFlags::empty();
-    // Drivers that promise memory which they do not have end the program when it is used.
-    descriptor.memory_budget_thresholds.for_resource_creation = Some(95);
     let instance = wgpu::Instance::new(descriptor);
     let mut all = wait(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
     all.retain(|a| a.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS));
@@ -169,7 +167,8 @@ impl Opened {
             max_positions: if int64 { 1 << 39 } else { 1 << 30 },
             vector_bytes: 16,
         };
-        let memory = Memory::new(&limits, driver::memory_bytes(adapter));
+        let software = adapter.get_info().device_type == DeviceType::Cpu;
+        let memory = Memory::new(&limits, driver::memory_bytes(adapter), software);
         let window_bytes = limits.max_storage_buffer_binding_size;
         let cache = PipelineCache::open(&device, &adapter.get_info(), CacheConfig::from_env());
         let (groups, pace, pipelines) = (Groups::default(), Pace::default(), Memo::new(KEPT_PIPELINES));

@@ -92,12 +92,16 @@ impl Drop for Lent {
 }
 
 impl Memory {
-    pub(super) fn new(limits: &Limits, bytes: Option<u64>) -> Memory {
+    /// Of a GPU with so many bytes, where that is known. One in software shares them with the host: little is kept, and since
+    /// it promises what it does not have, the last of it is not asked for.
+    pub(super) fn new(limits: &Limits, bytes: Option<u64>, software: bool) -> Memory {
+        let kept = bytes.filter(|_| !software).map_or(KEPT_BYTES, |all| all / 2);
+        let most = bytes.filter(|_| software).map_or(u64::MAX, |all| all / 10 * 9);
         let megabytes = std::env::var("SLYZ_GPU_POOL_MB").ok();
         Memory {
-            limit: mebibytes("SLYZ_GPU_POOL_MB", megabytes, bytes.map_or(KEPT_BYTES, |all| all / 2)),
+            limit: mebibytes("SLYZ_GPU_POOL_MB", megabytes, kept),
             largest: limits.max_buffer_size,
-            most: AtomicU64::new(u64::MAX),
+            most: AtomicU64::new(most),
             state: Mutex::default(),
         }
     }

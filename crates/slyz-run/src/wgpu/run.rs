@@ -10,7 +10,7 @@ use super::variant::{Calls, Geometry, Prepared, Variant, module};
 use super::window;
 use crate::memo::Memo;
 use crate::signature::{Bound, Signature, Sizes};
-use crate::{Argument, ArrayData, Buffer, DeviceMemory, Error, Executable, LaunchTime, Output, hash, profile};
+use crate::{Argument, ArrayData, Buffer, Clock, DeviceMemory, Error, Executable, LaunchTime, Output, hash, profile};
 use slyz_sir::back::naga;
 use slyz_sir::graph::Graph;
 use slyz_sir::kernel::{BufferId, BufferUse, Plan, ScalarArg, Step};
@@ -98,7 +98,7 @@ impl Executable for WgpuExecutable {
         Wgpu::NAME
     }
 
-    fn copy_bandwidth(&self) -> Result<f64, Error> {
+    fn copy_bandwidth(&self, _device: &str) -> Result<f64, Error> {
         copy_bandwidth(&self.opened)
     }
 }
@@ -300,21 +300,25 @@ impl Call<'_, '_> {
         opened.pace.submitted(opened, index)
     }
 
-    /// Runs each command by itself, waits for it, and tells how long it took.
+    /// Runs each command by itself, waits for it, and tells how long the steps of the plan took.
     fn submit_measured(&self) -> Result<(), Error> {
         let (opened, plan) = (&self.executable.opened, &self.prepared.variant.plan);
-        for command in &self.commands {
-            let (seconds, clock) = measured(opened, |encoder, timestamps| {
-                command.copy_scalars(encoder);
-                let label = None;
-                let mut pass =
-                    encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label, timestamp_writes: timestamps });
-                command.encode(opened, &mut pass);
-            })?;
-            if let Step::Launch { kernel, buffers, .. } = &plan.steps[command.place] {
+        for pieces in self.commands.chunk_by(|a, b| a.place == b.place) {
+            let (mut seconds, mut clock) = (0.0, Clock::Device);
+            for command in pieces {
+                let (piece, by) = measured(opened, |encoder, timestamp_writes| {
+                    command.copy_scalars(encoder);
+                    let descriptor = wgpu::ComputePassDescriptor { label: None, timestamp_writes };
+                    command.encode(opened, &mut encoder.begin_compute_pass(&descriptor));
+                })?;
+                seconds += piece;
+                clock = by;
+            }
+            if let Step::Launch { kernel, buffers, .. } = &plan.steps[pieces[0].place] {
                 let kernel = &plan.kernels[*kernel];
                 let (read, written) = profile::traffic(plan, kernel, buffers, self.sizes.values());
-                profile::tell(LaunchTime { kernel: kernel.name.clone(), seconds, clock, read, written });
+                let (kernel, device) = (kernel.name.clone(), Wgpu::NAME.to_string());
+                profile::tell(LaunchTime { kernel, device, seconds, clock, read, written });
             }
         }
         Ok(())

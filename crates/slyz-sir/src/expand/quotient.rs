@@ -1,7 +1,8 @@
 //! Quotients and square roots with one rounding, in `f32`, for a target whose own are near only but whose `fma` rounds once.
 //!
 //! The target's estimate is improved by Newton steps with exact remainders, as long as no remainder can leave the range of
-//! normal numbers; that is the usual case and takes a few instructions. Everything else divides the mantissas as integers.
+//! normal numbers; that is the usual case and takes a few instructions. Everything else divides the mantissas, and
+//! rounds in integers.
 //!
 //! Inside these functions `div`, `recip`, `rsqrt` and `sqrt` stand for the target's own.
 
@@ -20,15 +21,7 @@ pub fn exact_quotient() -> Function {
     function("div_f32", &[Ty::F32, Ty::F32], |x| {
         let (a, b) = (x[0], x[1]);
         let usual = is_usual(a) & is_usual(b);
-        usual.branch(
-            || {
-                let y = near_reciprocal(b);
-                let q = a * y;
-                let q = (-b).fma(q, a).fma(y, q);
-                vec![(-b).fma(q, a).fma(y, q)]
-            },
-            || vec![by_integers(a, b)],
-        )
+        usual.branch(|| vec![near_quotient(a, b)], || vec![by_mantissas(a, b)])
     })
 }
 
@@ -41,7 +34,7 @@ pub fn exact_reciprocal() -> Function {
                 let y = near_reciprocal(b);
                 vec![(-b).fma(y, 1.0).fma(y, y)]
             },
-            || vec![by_integers(b.number(1.0), b)],
+            || vec![by_mantissas(b.number(1.0), b)],
         )
     })
 }
@@ -76,6 +69,14 @@ fn near_reciprocal(b: E<'_>) -> E<'_> {
     (-b).fma(y, 1.0).fma(y, y)
 }
 
+/// `a / b` for operands of ordinary size: a quotient that is a unit off becomes the nearest one by what it leaves.
+fn near_quotient<'a>(a: E<'a>, b: E<'a>) -> E<'a> {
+    let y = near_reciprocal(b);
+    let q = a * y;
+    let q = (-b).fma(q, a).fma(y, q);
+    (-b).fma(q, a).fma(y, q)
+}
+
 /// The root and half its reciprocal are improved together, then the root by what is left.
 fn near_root(x: E<'_>) -> E<'_> {
     let y = x.op1(Operator::Rsqrt);
@@ -85,27 +86,29 @@ fn near_root(x: E<'_>) -> E<'_> {
     (-g).fma(g, x).fma(h, g)
 }
 
-/// By long division of the mantissas, eight bits at a time. Zeros, infinities and NaNs are the target's.
-fn by_integers<'a>(a: E<'a>, b: E<'a>) -> E<'a> {
+/// The quotient of the mantissas, which are of ordinary size, and the sign of what is left say enough to round once wherever the
+/// result ends up. Zeros, infinities and NaNs are the target's.
+fn by_mantissas<'a>(a: E<'a>, b: E<'a>) -> E<'a> {
     let (sa, sb, layout) = (a.size(), b.size(), a.layout());
     let special = sa.eq(0) | sb.eq(0) | sa.ge(layout.infinity) | sb.ge(layout.infinity);
     let quotient = special.branch(
         || vec![a / b],
         || {
             let ((ma, ea), (mb, eb)) = (split(sa), split(sb));
-            let less = ma.lt(mb);
-            // The quotient of the mantissas is from 1 up to 2 now.
-            let (ma, ea) = (ma.replaced(less, ma << 1), ea.replaced(less, ea - 1));
-            let mut rest = ma - mb;
-            let mut top = rest.number(1 << 31);
-            for (bits, place) in [(8, 23), (8, 15), (8, 7), (6, 1)] {
-                let shifted = rest << bits;
-                top = top | ((shifted / mb) << place);
-                rest = shifted.op2(Operator::Rem, mb);
-            }
-            let top = top | rest.number(0).replaced(rest.ne(0), 1);
+            // From 1 up to 2: the leading one of a mantissa is the last bit of the exponent of 1.
+            let one = (layout.bias - 1) << layout.mantissa;
+            let (ma, mb) = ((ma + one).float(), (mb + one).float());
+            let q = near_quotient(ma, mb);
+            let (rest, bits) = ((-mb).fma(q, ma), q.word());
+            let exponent = ea - eb + (bits >> layout.mantissa).signed();
+            let top = ((bits & layout.fraction) | layout.normal()) << layout.spare();
+            let (above, below) = (rest.gt(0.0), rest.lt(0.0));
+            let top = (top | top.number(0).replaced(above, 1)) - top.number(0).replaced(below, 1);
+            // Below a power of two is the top of the numbers with the exponent before.
+            let slipped = top.signed().ge(0);
+            let (top, exponent) = (top.replaced(slipped, -1), exponent.replaced(slipped, exponent - 1));
             let sign = (a.word() ^ b.word()) & !layout.size;
-            vec![(nearest(top, ea - eb + layout.bias) | sign).float()]
+            vec![(nearest(top, exponent) | sign).float()]
         },
     );
     quotient[0]

@@ -64,6 +64,10 @@ impl Code<'_, '_> {
             let kind = self.build.scalar(to)?.kind;
             return Ok(self.bits(value, kind));
         }
+        if from.bits() == 32 {
+            let kind = self.build.scalar(to)?.kind;
+            return Ok(self.bits(value, kind));
+        }
         let word = self.packed(from, value)?;
         self.unpacked(to, word)
     }

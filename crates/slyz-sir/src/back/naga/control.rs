@@ -3,6 +3,7 @@
 use super::EmitError;
 use super::writer::{Code, Named, Value};
 use crate::code::{Body, Id, Op, Place, Scope, Stmt, SubgroupOp, Var};
+use crate::kernel::{Access, Space};
 use crate::ops::Operator;
 use crate::types::{Scalar, Ty};
 use naga::{
@@ -133,11 +134,18 @@ impl Code<'_, '_> {
 
     fn barrier(&self, scope: Scope, what: &str) -> Result<Barrier, EmitError> {
         match scope {
-            Scope::Block => Ok(Barrier::WORK_GROUP | Barrier::STORAGE),
+            // Where threads do not meet in a buffer, nobody has to wait for what was written there.
+            Scope::Block if self.meets_in_buffers() => Ok(Barrier::WORK_GROUP | Barrier::STORAGE),
+            Scope::Block => Ok(Barrier::WORK_GROUP),
             Scope::Subgroup if self.build.target.subgroups => Ok(Barrier::SUB_GROUP),
             Scope::Subgroup => Err(self.lacks_subgroups()),
             Scope::Device => Err(self.build.form(what)),
         }
+    }
+
+    /// Has the kernel a buffer that is written and read?
+    fn meets_in_buffers(&self) -> bool {
+        self.build.kernel.memories.iter().any(|memory| memory.space == Space::Global(Access::ReadWrite))
     }
 
     fn lacks_subgroups(&self) -> EmitError {
@@ -214,7 +222,7 @@ impl Code<'_, '_> {
         let scalar = self.build.scalar(held)?;
         let counter = self.variable(scalar);
         self.store(counter, lo);
-        let unsigned = naga::Scalar { kind: ScalarKind::Uint, width: scalar.width };
+        let passes = self.narrowing.holds_past(&range, held);
         let block = self.block(|code| {
             let i = code.load(counter);
             let done = code.binary(BinaryOperator::GreaterEqual, i, hi);
@@ -225,7 +233,11 @@ impl Code<'_, '_> {
             }
             code.statements(body)?;
             code.store_all(&variables, &body.results)?;
+            if passes {
+                return Ok(());
+            }
             // The next value may be past the type's largest.
+            let unsigned = naga::Scalar { kind: ScalarKind::Uint, width: scalar.width };
             let left = code.binary(BinaryOperator::Subtract, hi, i);
             let (left, by) = (code.convert(left, unsigned), code.convert(step, unsigned));
             let last = code.binary(BinaryOperator::LessEqual, left, by);
@@ -234,7 +246,16 @@ impl Code<'_, '_> {
             code.store(counter, next);
             Ok(())
         })?;
-        self.push(Statement::Loop { body: block, continuing: naga::Block::new(), break_if: None });
+        // A loop of the usual form is one that drivers unroll.
+        let continuing = self.block(|code| {
+            if passes {
+                let i = code.load(counter);
+                let next = code.binary(BinaryOperator::Add, i, step);
+                code.store(counter, next);
+            }
+            Ok(())
+        })?;
+        self.push(Statement::Loop { body: block, continuing, break_if: None });
         self.bind_variables(binds, &variables);
         Ok(())
     }

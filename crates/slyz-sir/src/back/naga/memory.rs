@@ -8,8 +8,8 @@ use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::Ty;
 use naga::{
-    AddressSpace, ArraySize, AtomicFunction, BinaryOperator, Expression, GlobalVariable, Handle, LocalVariable,
-    PredeclaredType, Span, Statement, StorageAccess, TypeInner, UnaryOperator, VectorSize,
+    AddressSpace, ArraySize, AtomicFunction, BinaryOperator, Expression, GlobalVariable, Handle, Literal,
+    LocalVariable, PredeclaredType, Span, Statement, StorageAccess, TypeInner, UnaryOperator, VectorSize,
 };
 use std::num::NonZeroU32;
 
@@ -82,7 +82,10 @@ impl Build<'_> {
             Ty::Bool | Ty::I8 | Ty::U8 | Ty::I16 | Ty::U16 | Ty::F16 | Ty::BF16 if outside => {
                 let bits = ty.bytes() as u32 * 8;
                 // Whole words are nobody else's.
-                Form::Packed { bits, atomic: uses.stores.iter().any(|&count| count as u32 * bits % 32 != 0) }
+                Form::Packed {
+                    bits,
+                    atomic: uses.stores.iter().any(|&count| !(count as u32 * bits).is_multiple_of(32)),
+                }
             }
             Ty::I64 if outside && scalar.width == 4 => Form::Pair,
             Ty::I64 | Ty::U64 if updated && !self.target.atomic64 => {
@@ -225,6 +228,23 @@ impl Code<'_, '_> {
         Ok(self.expr(Expression::Access { base, index }))
     }
 
+    /// The number of the vector that starts with the scalar of a number. What was multiplied need not be divided: numbers of
+    /// elements never wrap around.
+    fn vector_number(&mut self, number: Value, lanes: u32) -> Value {
+        if let Expression::Binary { op: BinaryOperator::Multiply, left, right } = self.function.expressions[number]
+            && let Expression::Literal(Literal::U32(by)) = self.function.expressions[right]
+            && by.is_multiple_of(lanes)
+        {
+            if by == lanes {
+                return left;
+            }
+            let by = self.u32(by / lanes);
+            return self.binary(BinaryOperator::Multiply, left, by);
+        }
+        let log = self.u32(lanes.ilog2());
+        self.binary(BinaryOperator::ShiftRight, number, log)
+    }
+
     /// So many scalars or words from one with a number on, which is a multiple of their count.
     fn load_words(&mut self, memory: MemId, number: Value, count: u32) -> Result<Vec<Value>, EmitError> {
         let lanes = self.build.homes[memory.0 as usize].lanes;
@@ -237,8 +257,7 @@ impl Code<'_, '_> {
             }
             return Ok(words);
         }
-        let log = self.u32(lanes.ilog2());
-        let first = self.binary(BinaryOperator::ShiftRight, number, log);
+        let first = self.vector_number(number, lanes);
         for k in 0..count / lanes {
             let number = self.further(first, k);
             let pointer = self.cell(memory, number)?;
@@ -261,8 +280,7 @@ impl Code<'_, '_> {
             return Ok(());
         };
         let ty = self.build.ty(TypeInner::Vector { size, scalar: form.moved() });
-        let log = self.u32(lanes.ilog2());
-        let first = self.binary(BinaryOperator::ShiftRight, number, log);
+        let first = self.vector_number(number, lanes);
         for (k, words) in words.chunks(lanes as usize).enumerate() {
             let number = self.further(first, k as u32);
             let pointer = self.cell(memory, number)?;

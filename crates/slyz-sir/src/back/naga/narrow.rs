@@ -68,6 +68,12 @@ impl Narrowing {
         bounds.iter().map(|&id| self.range(id)).reduce(Range::union).unwrap_or(Range::FULL).ty()
     }
 
+    /// Does a type hold the counter of a loop one step past its end?
+    pub(super) fn holds_past(&self, [_, hi, step]: &[Id; 3], held: Ty) -> bool {
+        let (hi, step) = (self.range(*hi), self.range(*step));
+        Range::new(hi.lo.min(step.lo), hi.hi - 1 + step.hi).within(Range::of(held))
+    }
+
     fn range(&self, id: Id) -> Range {
         let by_type = || self.types.get(&id).filter(|ty| !ty.is_float()).map_or(Range::FULL, |&ty| Range::of(ty));
         self.ranges.get(&id).copied().unwrap_or_else(by_type)

@@ -217,8 +217,7 @@ impl Code<'_, '_> {
                 if ty == Ty::I64 && !self.build.target.int64 {
                     return Err(self.build.lacks_int64("64-bit integers (a shift of an i64)"));
                 }
-                let (amount, mask) = (self.convert(x[1], naga::Scalar::U32), self.u32(ty.bits() - 1));
-                let amount = self.binary(Binary::And, amount, mask);
+                let amount = self.amount(ty, x[1])?;
                 let op = if operator == Operator::Shl { Binary::ShiftLeft } else { Binary::ShiftRight };
                 self.binary(op, x[0], amount)
             }
@@ -231,6 +230,22 @@ impl Code<'_, '_> {
             other => return Err(self.build.form(&format!("`{}` on {ty}", other.name()))),
         };
         Ok(self.wrapped(ty, value))
+    }
+
+    /// How far a shift goes: modulo the bits of the type.
+    fn amount(&mut self, ty: Ty, by: Value) -> Result<Value, EmitError> {
+        let known = match self.function.expressions[by] {
+            Expression::Literal(Literal::U32(by)) => Some(by),
+            Expression::Literal(Literal::I32(by)) => Some(by as u32),
+            _ => None,
+        };
+        if let Some(by) = known {
+            return Ok(self.u32(by & (ty.bits() - 1)));
+        }
+        let scalar = self.build.scalar(ty)?;
+        let by = if scalar == naga::Scalar::U32 { by } else { self.convert(by, naga::Scalar::U32) };
+        let mask = self.u32(ty.bits() - 1);
+        Ok(self.binary(Binary::And, by, mask))
     }
 
     /// The divisor, or 1 where dividing by it is not defined: that gives what the table says, `x / 0 = x` and `x % 0 = 0`.

@@ -79,7 +79,8 @@ impl Machine {
 
     /// What one block may use.
     pub(super) fn resources(&self) -> Resources {
-        Resources { subgroup: self.subgroup, shared_bytes: self.shared_bytes }
+        let turns_at_once = if self.vector_bytes > 0 { 4 } else { 1 };
+        Resources { subgroup: self.subgroup, shared_bytes: self.shared_bytes, turns_at_once }
     }
 
     /// Threads of a block when nothing asks for another number.

@@ -77,6 +77,10 @@ impl<'g> Gpu<'g> {
         if flat && all.is_none_or(|n| n >= SHARE) {
             return (Share::Neighbours(SHARE), true);
         }
+        if self.machine.cuts_launches() {
+            // What is far apart is not in one piece.
+            return (Share::One, false);
+        }
         let extents = {
             let (outer, inner) = shape.split_at(shape.len() - shape.len().min(3) + 1);
             inner.iter().rev().cloned().chain([Size::product(outer)]).collect::<Vec<Size>>()

@@ -9,6 +9,7 @@ use crate::lower::PIECE;
 use crate::lower::access::{far_reads, is_flat};
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
 use crate::lower::writer::{Mode, Writer};
+use crate::pass::join::join;
 use crate::pass::spread::{self, has_lanes};
 use crate::pass::{cse, dce, simplify};
 use crate::size::Size;
@@ -225,6 +226,8 @@ impl<'g> Gpu<'g> {
                 threads = 1;
                 continue;
             }
+            // What a turn of a row has made is at hand for a fold of the row.
+            let kernel = if self.machine.vector_bytes > 0 { join(&kernel) } else { kernel };
             let spread = spread::run(kernel, &self.machine.resources());
             // Launches in pieces pay for memory rather than loop.
             let fewer = Items::new(count, &self.machine, SPILLING_BLOCKS).loops

@@ -34,6 +34,8 @@ const LARGE: u64 = 2048;
 const LONG: u64 = 4096;
 /// Rows, and columns, of a thread that lie side by side.
 const RUN: u64 = 4;
+/// Turns of a whole slab that are written out one after the other; slabs are multiples of it.
+const AT_ONCE: u64 = 4;
 /// What the code behind the fold may cost to be written out for every result of a thread.
 const CHEAP: u64 = 16;
 
@@ -297,17 +299,21 @@ impl<'g> Block<'_, 'g> {
     fn slab(&self, w: &mut Writer<'_, 'g>, tile: &Tile, stand: &Stand, [start, end]: [Id; 2], sums: &[Id]) -> Vec<Id> {
         let (zero, depth) = (w.number(0), w.number(self.form.depth as i64));
         let tys = self.tys.repeat(sums.len() / self.tys.len());
-        let turns = |w: &mut Writer<'_, 'g>, count: Id| {
-            w.for_each(zero, count, 1, (sums.to_vec(), &tys), |w, turn, sums| {
-                self.turn(w, tile, stand, start, turn, sums)
+        let turns = |w: &mut Writer<'_, 'g>, count: Id, at_once: u64| {
+            w.for_each(zero, count, at_once as i64, (sums.to_vec(), &tys), |w, first, sums| {
+                (0..at_once).fold(sums.to_vec(), |sums, n| {
+                    let skipped = w.number(n as i64);
+                    let turn = w.index(Operator::Add, first, skipped);
+                    self.turn(w, tile, stand, start, turn, &sums)
+                })
             })
         };
         if (Cut { extent: self.product.extent, length: self.form.depth }).is_even() {
-            return turns(w, depth);
+            return turns(w, depth, AT_ONCE);
         }
         let left = w.index(Operator::Sub, end, start);
         let is_whole = w.push(Op::Apply(Operator::Ge, vec![left, depth]), Ty::Bool);
-        w.branch(is_whole, &tys, |w| turns(w, depth), |w| turns(w, left))
+        w.branch(is_whole, &tys, |w| turns(w, depth, AT_ONCE), |w| turns(w, left, 1))
     }
 
     /// One turn of the fold, for all sums of a thread.

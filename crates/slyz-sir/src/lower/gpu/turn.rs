@@ -3,7 +3,8 @@
 //! In `tabulate (i, j) { f(a[j, i], …) }` neighbouring threads write neighbouring elements, and so read a column of `a`. A block
 //! takes a square of 32 × 32 positions instead. First its threads stand across, so that neighbours read along a row of `a`, and put what
 //! they read into the tile; then they stand as they write, and find it there. Rows of the tile have 33 places, so that neither
-//! of the two ways meets a bank twice. Blocks follow each other along the results. A thread has several positions: all its reads are on their way before the first is
+//! of the two ways meets a bank twice. Blocks follow each other along the
+//! reads: what is written waits in caches, what is read is waited for. A thread has several positions: all its reads are on their way before the first is
 //! waited for.
 //!
 //! A read is turned if it always happens and its place is computed without reading: that is computed for the position of
@@ -148,7 +149,7 @@ impl<'g> Gpu<'g> {
         let (last, axis) = (shape.len() - 1, turn.axis);
         let others: Vec<Size> = (0..last).filter(|&k| k != axis).map(|k| shape[k].clone()).collect();
         let cut = |extent| Cut { extent, length: SIDE };
-        let grid = Tiles { x: cut(&shape[last]), y: cut(&shape[axis]), others: &others };
+        let grid = Tiles { x: cut(&shape[axis]), y: cut(&shape[last]), others: &others };
         let square = Square { turn: &turn, body, grid: &grid, rows, tiles: &tiles, homes: &homes };
         grid.each(&mut w, &self.machine, |w, tile| square.write(w, tile));
         let kernel = w.finish();
@@ -178,13 +179,13 @@ impl<'g> Square<'_, 'g> {
         };
 
         // Along the axis of the reads.
-        let y = w.index(Operator::Add, tile.y, column);
-        let y = self.grid.y.inside(w, y);
+        let y = w.index(Operator::Add, tile.x, column);
+        let y = self.grid.x.inside(w, y);
         let mut found = vec![];
         for turn in 0..turns {
             let row = row_of(w, turn);
-            let x = w.index(Operator::Add, tile.x, row);
-            let x = self.grid.x.inside(w, x);
+            let x = w.index(Operator::Add, tile.y, row);
+            let x = self.grid.y.inside(w, x);
             for (read, &memory) in self.turn.reads.iter().zip(self.tiles) {
                 self.stand(w, tile, [x, y]);
                 w.lane_stmts(read.place.iter().copied().chain([read.stmt]));
@@ -197,13 +198,13 @@ impl<'g> Square<'_, 'g> {
         w.barrier();
 
         // Along the results.
-        let x = w.index(Operator::Add, tile.x, column);
-        let x_inside = self.grid.x.is_inside(w, x);
+        let x = w.index(Operator::Add, tile.y, column);
+        let x_inside = self.grid.y.is_inside(w, x);
         if !is_plain(self.body) || cost(self.body) > CHEAP {
             let end = w.number(SIDE as i64);
             w.for_each(row, end, self.rows as i64, (vec![], &[]), |w, row, _| {
-                let y = w.index(Operator::Add, tile.y, row);
-                let y_inside = self.grid.y.is_inside(w, y);
+                let y = w.index(Operator::Add, tile.x, row);
+                let y_inside = self.grid.x.is_inside(w, y);
                 w.when_all([x_inside, y_inside], |w| {
                     let values = self.results(w, tile, [x, y], [row, column]);
                     self.store(w, &values);
@@ -212,16 +213,16 @@ impl<'g> Square<'_, 'g> {
             });
             return;
         }
-        let at_x = self.grid.x.inside(w, x);
+        let at_x = self.grid.y.inside(w, x);
         let mut made = vec![];
         for turn in 0..turns {
             let row = row_of(w, turn);
-            let y = w.index(Operator::Add, tile.y, row);
-            let at_y = self.grid.y.inside(w, y);
+            let y = w.index(Operator::Add, tile.x, row);
+            let at_y = self.grid.x.inside(w, y);
             made.push((y, self.results(w, tile, [at_x, at_y], [row, column])));
         }
         for (y, values) in made {
-            let y_inside = self.grid.y.is_inside(w, y);
+            let y_inside = self.grid.x.is_inside(w, y);
             w.when_all([x_inside, y_inside], |w| {
                 self.stand(w, tile, [x, y]);
                 self.store(w, &values);

@@ -143,9 +143,7 @@ impl Windowed {
         let turns = self.turns(sizes, limits)?;
         // An array that is read anywhere is found at once.
         let first = grid.clone().map(|blocks| blocks.start..blocks.start + 1);
-        if let Err(wide) = self.windows(sizes, limits, &first)? {
-            return Err(wide);
-        }
+        self.windows(sizes, limits, &first)??;
         let (mut pieces, mut left) = (vec![], vec![grid]);
         while let Some(blocks) = left.pop() {
             if pieces.len() + left.len() > MOST_PIECES {
@@ -184,7 +182,7 @@ impl Windowed {
             span = span.min(limits.window_bytes / limits.alignment * limits.alignment / each);
         }
         match large {
-            None => Ok(vec![0..longest]),
+            None => Ok(std::iter::once(0..longest).collect()),
             // Whatever has been updated once must not be updated again.
             Some((memory, bytes)) if !is_repeatable(&self.original) || span == 0 => {
                 Err(Scattered::Array { memory: memory.name.clone(), bytes })

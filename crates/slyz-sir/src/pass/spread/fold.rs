@@ -74,7 +74,7 @@ impl Spreader {
         let own = if monoid.commutative || self.threads == 1 || turns.is_some_and(|n| n <= i64::from(self.threads)) {
             self.strided([lo, hi], turns, body, monoid, &tys)
         } else {
-            self.neighbouring([lo, hi], body, monoid, &tys)
+            self.neighbouring([lo, hi], body, monoid)
         };
         if self.threads == 1 {
             return own;
@@ -96,7 +96,7 @@ impl Spreader {
         }
     }
 
-    fn combine(&mut self, monoid: &Monoid, left: &[Id], right: &[Id]) -> Vec<Id> {
+    pub(super) fn combine(&mut self, monoid: &Monoid, left: &[Id], right: &[Id]) -> Vec<Id> {
         let body = monoid.combine.instantiate(&[left, right].concat(), &mut self.fresh);
         self.inline(body)
     }
@@ -119,11 +119,11 @@ impl Spreader {
             let otherwise = Body { results: monoid.neutral.clone(), ..Body::default() };
             return self.bind(Op::If { cond, args: vec![], then, otherwise }, tys);
         }
-        self.accumulate([turn, hi], self.threads, body, monoid, tys)
+        self.accumulate([turn, hi], turns, self.threads, body, monoid)
     }
 
     /// A run of turns without gaps, so that the order is kept.
-    fn neighbouring(&mut self, [lo, hi]: [Id; 2], body: Body, monoid: &Monoid, tys: &[Ty]) -> Vec<Id> {
+    fn neighbouring(&mut self, [lo, hi]: [Id; 2], body: Body, monoid: &Monoid) -> Vec<Id> {
         let count = self.index(Operator::Sub, hi, lo);
         let most = self.number(i64::from(self.threads) - 1);
         let threads = self.number(self.threads.into());
@@ -133,18 +133,7 @@ impl Spreader {
         let start = self.index(Operator::Add, lo, skipped);
         let end = self.index(Operator::Add, start, run);
         let end = self.index(Operator::Min, end, hi);
-        self.accumulate([start, end], 1, body, monoid, tys)
-    }
-
-    fn accumulate(&mut self, [lo, hi]: [Id; 2], step: u32, body: Body, monoid: &Monoid, tys: &[Ty]) -> Vec<Id> {
-        let step = self.number(step.into());
-        let param = body.params[0].id;
-        let params = [&[Ty::I64], tys].concat();
-        let turn = self.nested(&params, |s, ids| {
-            let item = s.renamed_inline(body, param, ids[0]);
-            s.combine(monoid, &ids[1..], &item)
-        });
-        self.bind(Op::For { lo, hi, step, init: monoid.neutral.clone(), body: turn }, tys)
+        self.accumulate([start, end], None, 1, body, monoid)
     }
 
     /// Lane 0 of each subgroup ends with the fold of its lanes, in order: after the step of distance `d` lane `i` holds
@@ -292,7 +281,7 @@ fn has_reduction(operator: Operator, ty: Ty) -> bool {
     }
 }
 
-fn types_of(monoid: &Monoid) -> Vec<Ty> {
+pub(super) fn types_of(monoid: &Monoid) -> Vec<Ty> {
     let params = &monoid.combine.params;
     params[..params.len() / 2].iter().map(|p| p.ty.elem()).collect()
 }

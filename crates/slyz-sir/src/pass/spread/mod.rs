@@ -7,6 +7,7 @@
 //! * `lanes` with a monoid gives each thread a partial result, which `fold` joins: in the subgroup by its own reduction
 //!   or by a tree of shuffles, between subgroups through shared memory. A monoid that is not commutative keeps its order:
 //!   each thread takes neighbouring turns, and trees join neighbours.
+//! * Where turns are short, a thread has several of them under way (`unroll`).
 //! * Uniform code is run by all threads. What it stores is stored by the first thread.
 //! * Barriers stand only where two threads may meet at one element: memory is followed access by access, so that
 //!   loops which do not share anything run on without waiting, and a kernel never waits at its end.
@@ -28,6 +29,7 @@
 
 mod fold;
 mod order;
+mod unroll;
 
 use crate::code::{Body, Id, MemId, Op, Place, Stmt, Type, Var};
 use crate::kernel::{Access, Kernel, Memory, Space};
@@ -55,6 +57,8 @@ pub struct Resources {
     pub subgroup: Option<Subgroup>,
     /// Shared memory of a block.
     pub shared_bytes: u64,
+    /// Turns of a loop that a thread has under way at once, where they are short.
+    pub turns_at_once: u32,
 }
 
 /// A kernel that was spread.
@@ -78,6 +82,7 @@ pub fn run(kernel: Kernel, resources: &Resources) -> Spread {
     let kernel_numbers = numbers(&kernel.body);
     let mut spreader = Spreader {
         subgroup: resources.subgroup.filter(|_| threads > 1),
+        turns_at_once: resources.turns_at_once.max(1),
         threads,
         thread,
         first,
@@ -105,6 +110,7 @@ pub fn run(kernel: Kernel, resources: &Resources) -> Spread {
 
 struct Spreader {
     threads: u32,
+    turns_at_once: u32,
     subgroup: Option<Subgroup>,
     /// `local.x`, and whether it is 0.
     thread: Id,
@@ -366,8 +372,7 @@ impl Spreader {
             let inside = self.test(Operator::Lt, turn, hi);
             return self.when(inside, write);
         }
-        let step = self.number(self.threads.into());
-        self.out.push(Stmt { binds: vec![], op: Op::For { lo: turn, hi, step, init: vec![], body } });
+        self.turns([turn, hi], turns, self.threads, body);
     }
 
     /// The first turn of this thread, where threads take turns.

@@ -1,0 +1,154 @@
+//! Loops over a thread's turns: one after the other or, where turns are short, several at once.
+//!
+//! A read takes long to arrive, so a thread that asks for one element at a time waits most of the time. Several turns are written
+//! side by side, reads first and stores last; what is left over at the end is done turn by turn.
+
+use super::fold::types_of;
+use super::{Spreader, contains};
+use crate::code::{Body, Id, MemId, Monoid, Op, Stmt};
+use crate::ops::Operator;
+use crate::types::Ty;
+
+/// The most statements of a turn that is short.
+const SHORT: usize = 16;
+
+/// Turns that are written side by side.
+#[derive(Clone, Copy)]
+struct AtOnce {
+    /// A power of two.
+    count: u32,
+    /// There are never fewer left.
+    always: bool,
+}
+
+/// One turn after the other.
+const ONE: AtOnce = AtOnce { count: 1, always: true };
+
+impl Spreader {
+    /// The turns from `lo` on, every `step`-th, that only write. `all` is the number of turns of all threads, if it is known.
+    pub(super) fn turns(&mut self, [lo, hi]: [Id; 2], all: Option<i64>, step: u32, body: Body) {
+        let at_once = self.at_once(all, step, &body);
+        self.loop_over([lo, hi], at_once, step, vec![], body, None);
+    }
+
+    /// The fold of the turns from `lo` on.
+    pub(super) fn accumulate(
+        &mut self,
+        [lo, hi]: [Id; 2],
+        all: Option<i64>,
+        step: u32,
+        body: Body,
+        monoid: &Monoid,
+    ) -> Vec<Id> {
+        let at_once = self.at_once(all, step, &body);
+        self.loop_over([lo, hi], at_once, step, monoid.neutral.clone(), body, Some(monoid))
+    }
+
+    fn loop_over(
+        &mut self,
+        [lo, hi]: [Id; 2],
+        at_once: AtOnce,
+        step: u32,
+        init: Vec<Id>,
+        body: Body,
+        monoid: Option<&Monoid>,
+    ) -> Vec<Id> {
+        let tys = monoid.map_or(vec![], types_of);
+        let params = [&[Ty::I64], &tys[..]].concat();
+        let AtOnce { count, always } = at_once;
+        if count == 1 {
+            let param = body.params[0].id;
+            let stride = self.number(step.into());
+            let turn = self.nested(&params, |s, ids| {
+                let item = s.renamed_inline(body, param, ids[0]);
+                monoid.map_or(vec![], |monoid| s.combine(monoid, &ids[1..], &item))
+            });
+            return self.bind(Op::For { lo, hi, step: stride, init, body: turn }, &tys);
+        }
+        let skipped: Vec<Id> = (0..=count).map(|k| self.number(i64::from(k) * i64::from(step))).collect();
+        let turn = self.nested(&params, |s, ids| {
+            let (first, state) = (ids[0], ids[1..].to_vec());
+            let mut places = vec![first];
+            places.extend(skipped[1..count as usize].iter().map(|&k| s.index(Operator::Add, first, k)));
+            let all = |s: &mut Self| {
+                let items = s.together(&body, &places);
+                monoid.map_or(vec![], |monoid| {
+                    let joined = s.neighbours_joined(items, monoid);
+                    s.combine(monoid, &state, &joined)
+                })
+            };
+            if always {
+                return all(s);
+            }
+            let whole = s.test(Operator::Lt, places[places.len() - 1], hi);
+            let then = s.nested(&[], |s, _| all(s));
+            let rest = body.freshened(&mut s.fresh);
+            let otherwise = s.nested(&[], |s, _| s.loop_over([first, hi], ONE, step, state.clone(), rest, monoid));
+            s.bind(Op::If { cond: whole, args: vec![], then, otherwise }, &tys)
+        });
+        self.bind(Op::For { lo, hi, step: skipped[count as usize], init, body: turn }, &tys)
+    }
+
+    /// A copy of the body for each place, stores behind everything else.
+    fn together(&mut self, body: &Body, places: &[Id]) -> Vec<Vec<Id>> {
+        let (mut items, mut last) = (vec![], vec![]);
+        for &place in places {
+            let copy = body.instantiate(&[place], &mut self.fresh);
+            let (stores, others): (Vec<Stmt>, Vec<Stmt>) =
+                copy.stmts.into_iter().partition(|s| matches!(s.op, Op::Store { .. }));
+            self.out.extend(others);
+            last.extend(stores);
+            items.push(copy.results);
+        }
+        self.out.extend(last);
+        items
+    }
+
+    fn neighbours_joined(&mut self, mut items: Vec<Vec<Id>>, monoid: &Monoid) -> Vec<Id> {
+        while items.len() > 1 {
+            let pairs: Vec<[Vec<Id>; 2]> = items.chunks_exact(2).map(|p| [p[0].clone(), p[1].clone()]).collect();
+            items = pairs.iter().map(|[left, right]| self.combine(monoid, left, right)).collect();
+        }
+        items.concat()
+    }
+
+    /// How many turns of a thread are written side by side.
+    fn at_once(&self, all: Option<i64>, step: u32, body: &Body) -> AtOnce {
+        if length(body) > SHORT || !stores_last(body) {
+            return ONE;
+        }
+        let turn = |count: u32| i64::from(count) * i64::from(step);
+        let most = self.turns_at_once.next_power_of_two();
+        let counts = std::iter::successors(Some(most), |n| Some(n / 2)).take_while(|n| *n > 1);
+        let count = counts.into_iter().find(|&n| all.is_none_or(|all| turn(n) <= all));
+        let always = |count: u32| all.is_some_and(|all| all % turn(count) == 0);
+        count.map_or(ONE, |count| AtOnce { count, always: always(count) })
+    }
+}
+
+/// The number of statements; loops are too many.
+fn length(body: &Body) -> usize {
+    body.stmts.iter().fold(0usize, |sum, s| {
+        let inner = match &s.op {
+            Op::For { .. } | Op::While { .. } => usize::MAX,
+            op => op.bodies().into_iter().fold(0usize, |sum, b| sum.saturating_add(length(b))),
+        };
+        sum.saturating_add(1).saturating_add(inner)
+    })
+}
+
+/// Can all stores wait for the end of the turn, and of those beside it: is nothing read that is written, nothing
+/// written in branches, and nothing shared by atomics?
+fn stores_last(body: &Body) -> bool {
+    let stored: Vec<MemId> = body
+        .stmts
+        .iter()
+        .filter_map(|s| if let Op::Store { memory, .. } = &s.op { Some(*memory) } else { None })
+        .collect();
+    let waits = |op: &Op| match op {
+        Op::Load { memory, .. } => stored.contains(memory),
+        Op::Store { .. } | Op::Atomic { .. } | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) => true,
+        _ => false,
+    };
+    body.stmts.iter().all(|s| matches!(s.op, Op::Store { .. }) || !contains(&s.op, &waits))
+}
