@@ -18,7 +18,7 @@ use std::io::Write;
 pub struct Test {
     #[command(flatten)]
     files: Files,
-    /// Where to run: cpu or interpreter.
+    /// Where to run: auto, cpu, wgpu or interpreter.
     #[arg(long, short, value_name = "NAME")]
     device: Option<String>,
 }

@@ -33,6 +33,8 @@ mod memo;
 mod pool;
 // The interpreter launches nothing.
 #[cfg_attr(not(any(feature = "cpu", feature = "wgpu")), allow(dead_code))]
+// The interpreter alone launches nothing.
+#[cfg_attr(not(any(feature = "cpu", feature = "wgpu")), allow(dead_code))]
 mod profile;
 mod signature;
 mod warn;

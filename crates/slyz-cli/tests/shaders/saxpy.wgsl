@@ -22,7 +22,6 @@ fn main(@builtin(global_invocation_id) param: vec3<u32>) {
     let _e4 = bitcast<f32>(_e3);
     let _e10 = slyz_call[1].x;
     let _e14 = slyz_call[0].z;
-    let _e17 = (_e14 * 256u);
     local = param.x;
     loop {
         let _e19 = local;
@@ -32,38 +31,38 @@ fn main(@builtin(global_invocation_id) param: vec3<u32>) {
         let _e24 = slyz_call[0].x;
         let _e27 = (_e19 * 4u);
         if ((_e27 + 3u) < _e24) {
-            let _e38 = input1_[(_e27 >> 2u)];
-            let _e47 = input2_[(_e27 >> 2u)];
-            let _e57 = slyz_call[2].x;
-            let _e65 = slyz_call[2].x;
-            let _e73 = slyz_call[2].x;
-            let _e81 = slyz_call[2].x;
-            let _e89 = slyz_call[2].x;
-            let _e97 = slyz_call[2].x;
-            let _e105 = slyz_call[2].x;
-            let _e113 = slyz_call[2].x;
-            output[(_e27 >> 2u)] = vec4<f32>(bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e4 * _e38.x)) ^ _e57)) + _e47.x)) ^ _e65)), bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e4 * _e38.y)) ^ _e73)) + _e47.y)) ^ _e81)), bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e4 * _e38.z)) ^ _e89)) + _e47.z)) ^ _e97)), bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e4 * _e38.w)) ^ _e105)) + _e47.w)) ^ _e113)));
+            let _e36 = input1_[_e19];
+            let _e43 = input2_[_e19];
+            let _e53 = slyz_call[2].x;
+            let _e61 = slyz_call[2].x;
+            let _e69 = slyz_call[2].x;
+            let _e77 = slyz_call[2].x;
+            let _e85 = slyz_call[2].x;
+            let _e93 = slyz_call[2].x;
+            let _e101 = slyz_call[2].x;
+            let _e109 = slyz_call[2].x;
+            output[_e19] = vec4<f32>(bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e4 * _e36.x)) ^ _e53)) + _e43.x)) ^ _e61)), bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e4 * _e36.y)) ^ _e69)) + _e43.y)) ^ _e77)), bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e4 * _e36.z)) ^ _e85)) + _e43.z)) ^ _e93)), bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e4 * _e36.w)) ^ _e101)) + _e43.w)) ^ _e109)));
         } else {
             local_1 = _e27;
             loop {
-                let _e122 = local_1;
-                if (_e122 >= _e24) {
+                let _e116 = local_1;
+                if (_e116 >= _e24) {
                     break;
                 }
-                let _e131 = input1_[(_e122 >> 2u)][(_e122 & 3u)];
-                let _e139 = input2_[(_e122 >> 2u)][(_e122 & 3u)];
-                let _e145 = slyz_call[2].x;
-                let _e153 = slyz_call[2].x;
-                output[(_e122 >> 2u)][(_e122 & 3u)] = bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e4 * _e131)) ^ _e145)) + _e139)) ^ _e153));
-                if (u32((_e24 - _e122)) <= u32(1u)) {
-                    break;
+                let _e125 = input1_[(_e116 >> 2u)][(_e116 & 3u)];
+                let _e133 = input2_[(_e116 >> 2u)][(_e116 & 3u)];
+                let _e139 = slyz_call[2].x;
+                let _e147 = slyz_call[2].x;
+                output[(_e116 >> 2u)][(_e116 & 3u)] = bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e4 * _e125)) ^ _e139)) + _e133)) ^ _e147));
+                continuing {
+                    let _e157 = local_1;
+                    local_1 = (_e157 + 1u);
                 }
-                local_1 = (_e122 + 1u);
             }
         }
-        if (u32((_e10 - _e19)) <= u32(_e17)) {
-            break;
+        continuing {
+            let _e159 = local;
+            local = (_e159 + (_e14 * 256u));
         }
-        local = (_e19 + _e17);
     }
 }

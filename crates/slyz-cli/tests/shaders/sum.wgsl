@@ -15,151 +15,133 @@ var<uniform> slyz_call: array<vec4<u32>, 2>;
 @compute @workgroup_size(256, 1, 1) 
 fn main(@builtin(local_invocation_id) param: vec3<u32>, @builtin(workgroup_id) param_1: vec3<u32>) {
     var local: f32;
-    var local_1: f32;
-    var local_2: u32;
+    var local_1: u32;
+    var local_2: f32;
     var local_3: f32;
-    var local_4: f32;
-    var local_5: u32;
-    var local_6: f32;
-    var local_7: u32;
+    var local_4: u32;
+    var local_5: f32;
+    var local_6: u32;
 
     let _e7 = (param_1.x * 65536u);
     let _e9 = (_e7 + 65536u);
     let _e13 = slyz_call[0].x;
     let _e16 = select(_e13, _e9, (_e9 < _e13));
-    let _e20 = (param.x / 256u);
-    let _e22 = (param.x % 256u);
-    if (_e20 < 1u) {
-        local_1 = 0f;
-        local_2 = _e7;
-        loop {
-            let _e29 = local_2;
-            if (_e29 >= _e16) {
-                break;
-            }
-            let _e31 = local_1;
-            if ((_e29 + 4096u) <= _e16) {
-                let _e41 = (_e29 + (_e22 * 4u));
-                let _e47 = input[(_e41 >> 2u)];
-                let _e58 = input[((_e41 + 1024u) >> 2u)];
-                let _e70 = input[((_e41 + 2048u) >> 2u)];
-                let _e82 = input[((_e41 + 3072u) >> 2u)];
-                let _e92 = slyz_call[1].x;
-                let _e100 = slyz_call[1].x;
-                let _e108 = slyz_call[1].x;
-                let _e116 = slyz_call[1].x;
-                let _e124 = slyz_call[1].x;
-                let _e132 = slyz_call[1].x;
-                let _e140 = slyz_call[1].x;
-                let _e148 = slyz_call[1].x;
-                let _e156 = slyz_call[1].x;
-                let _e164 = slyz_call[1].x;
-                let _e172 = slyz_call[1].x;
-                let _e180 = slyz_call[1].x;
-                let _e188 = slyz_call[1].x;
-                let _e196 = slyz_call[1].x;
-                let _e204 = slyz_call[1].x;
-                let _e212 = slyz_call[1].x;
-                local_3 = bitcast<f32>((bitcast<u32>((_e31 + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e47.x + _e47.y)) ^ _e92)) + bitcast<f32>((bitcast<u32>((_e47.z + _e47.w)) ^ _e100)))) ^ _e156)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e58.x + _e58.y)) ^ _e108)) + bitcast<f32>((bitcast<u32>((_e58.z + _e58.w)) ^ _e116)))) ^ _e164)))) ^ _e188)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e70.x + _e70.y)) ^ _e124)) + bitcast<f32>((bitcast<u32>((_e70.z + _e70.w)) ^ _e132)))) ^ _e172)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e82.x + _e82.y)) ^ _e140)) + bitcast<f32>((bitcast<u32>((_e82.z + _e82.w)) ^ _e148)))) ^ _e180)))) ^ _e196)))) ^ _e204)))) ^ _e212));
-            } else {
-                local_4 = _e31;
-                local_5 = (_e29 + _e22);
-                loop {
-                    let _e219 = local_5;
-                    if (_e219 >= _e16) {
-                        break;
-                    }
-                    let _e221 = local_4;
-                    let _e229 = input[(_e219 >> 2u)][(_e219 & 3u)];
-                    let _e235 = slyz_call[1].x;
-                    local_4 = bitcast<f32>((bitcast<u32>((_e221 + _e229)) ^ _e235));
-                    if (u32((_e16 - _e219)) <= u32(256u)) {
-                        break;
-                    }
-                    local_5 = (_e219 + 256u);
-                }
-                let _e243 = local_4;
-                local_3 = _e243;
-            }
-            let _e244 = local_3;
-            local_1 = _e244;
-            if (u32((_e16 - _e29)) <= u32(4096u)) {
-                break;
-            }
-            local_2 = (_e29 + 4096u);
+    local = 0f;
+    local_1 = _e7;
+    loop {
+        let _e23 = local_1;
+        if (_e23 >= _e16) {
+            break;
         }
-        let _e250 = local_1;
-        local = _e250;
-    } else {
-        local = 0f;
+        let _e25 = local;
+        if ((_e23 + 4096u) <= _e16) {
+            let _e35 = (_e23 + (param.x * 4u));
+            let _e41 = input[(_e35 >> 2u)];
+            let _e52 = input[((_e35 + 1024u) >> 2u)];
+            let _e64 = input[((_e35 + 2048u) >> 2u)];
+            let _e76 = input[((_e35 + 3072u) >> 2u)];
+            let _e86 = slyz_call[1].x;
+            let _e94 = slyz_call[1].x;
+            let _e102 = slyz_call[1].x;
+            let _e110 = slyz_call[1].x;
+            let _e118 = slyz_call[1].x;
+            let _e126 = slyz_call[1].x;
+            let _e134 = slyz_call[1].x;
+            let _e142 = slyz_call[1].x;
+            let _e150 = slyz_call[1].x;
+            let _e158 = slyz_call[1].x;
+            let _e166 = slyz_call[1].x;
+            let _e174 = slyz_call[1].x;
+            let _e182 = slyz_call[1].x;
+            let _e190 = slyz_call[1].x;
+            let _e198 = slyz_call[1].x;
+            let _e206 = slyz_call[1].x;
+            local_2 = bitcast<f32>((bitcast<u32>((_e25 + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e41.x + _e41.y)) ^ _e86)) + bitcast<f32>((bitcast<u32>((_e41.z + _e41.w)) ^ _e94)))) ^ _e150)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e52.x + _e52.y)) ^ _e102)) + bitcast<f32>((bitcast<u32>((_e52.z + _e52.w)) ^ _e110)))) ^ _e158)))) ^ _e182)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e64.x + _e64.y)) ^ _e118)) + bitcast<f32>((bitcast<u32>((_e64.z + _e64.w)) ^ _e126)))) ^ _e166)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e76.x + _e76.y)) ^ _e134)) + bitcast<f32>((bitcast<u32>((_e76.z + _e76.w)) ^ _e142)))) ^ _e174)))) ^ _e190)))) ^ _e198)))) ^ _e206));
+        } else {
+            local_3 = _e25;
+            local_4 = (_e23 + param.x);
+            loop {
+                let _e213 = local_4;
+                if (_e213 >= _e16) {
+                    break;
+                }
+                let _e215 = local_3;
+                let _e223 = input[(_e213 >> 2u)][(_e213 & 3u)];
+                let _e229 = slyz_call[1].x;
+                local_3 = bitcast<f32>((bitcast<u32>((_e215 + _e223)) ^ _e229));
+                continuing {
+                    let _e232 = local_4;
+                    local_4 = (_e232 + 256u);
+                }
+            }
+            let _e234 = local_3;
+            local_2 = _e234;
+        }
+        let _e235 = local_2;
+        local = _e235;
+        continuing {
+            let _e236 = local_1;
+            local_1 = (_e236 + 4096u);
+        }
     }
-    let _e251 = local;
-    part2_[(_e22 + _e20)] = _e251;
-    storageBarrier();
+    let _e238 = local;
+    part2_[param.x] = _e238;
     workgroupBarrier();
     if (param.x < 128u) {
-        let _e263 = part2_[param.x];
-        let _e266 = part2_[(param.x + 128u)];
-        let _e272 = slyz_call[1].x;
-        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e263 + _e266)) ^ _e272));
+        let _e248 = part2_[param.x];
+        let _e251 = part2_[(param.x + 128u)];
+        let _e257 = slyz_call[1].x;
+        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e248 + _e251)) ^ _e257));
     }
-    storageBarrier();
     workgroupBarrier();
     if (param.x < 64u) {
-        let _e284 = part2_[param.x];
-        let _e287 = part2_[(param.x + 64u)];
-        let _e293 = slyz_call[1].x;
-        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e284 + _e287)) ^ _e293));
+        let _e269 = part2_[param.x];
+        let _e272 = part2_[(param.x + 64u)];
+        let _e278 = slyz_call[1].x;
+        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e269 + _e272)) ^ _e278));
     }
-    storageBarrier();
     workgroupBarrier();
     if (param.x < 32u) {
-        let _e305 = part2_[param.x];
-        let _e308 = part2_[(param.x + 32u)];
-        let _e314 = slyz_call[1].x;
-        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e305 + _e308)) ^ _e314));
+        let _e290 = part2_[param.x];
+        let _e293 = part2_[(param.x + 32u)];
+        let _e299 = slyz_call[1].x;
+        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e290 + _e293)) ^ _e299));
     }
-    storageBarrier();
     workgroupBarrier();
     if (param.x < 16u) {
-        let _e326 = part2_[param.x];
-        let _e329 = part2_[(param.x + 16u)];
-        let _e335 = slyz_call[1].x;
-        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e326 + _e329)) ^ _e335));
+        let _e310 = part2_[param.x];
+        let _e313 = part2_[(param.x + 16u)];
+        let _e319 = slyz_call[1].x;
+        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e310 + _e313)) ^ _e319));
     }
-    storageBarrier();
     workgroupBarrier();
     if (param.x < 8u) {
-        let _e347 = part2_[param.x];
-        let _e350 = part2_[(param.x + 8u)];
-        let _e356 = slyz_call[1].x;
-        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e347 + _e350)) ^ _e356));
+        let _e331 = part2_[param.x];
+        let _e334 = part2_[(param.x + 8u)];
+        let _e340 = slyz_call[1].x;
+        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e331 + _e334)) ^ _e340));
     }
-    storageBarrier();
     workgroupBarrier();
-    let _e362 = (param.x < 1u);
-    if _e362 {
-        if _e362 {
-            let _e365 = part2_[param.x];
-            local_6 = _e365;
-            local_7 = (param.x + 1u);
-            loop {
-                let _e370 = local_7;
-                if (_e370 >= 8u) {
-                    break;
-                }
-                let _e372 = local_6;
-                let _e375 = part2_[_e370];
-                let _e381 = slyz_call[1].x;
-                local_6 = bitcast<f32>((bitcast<u32>((_e372 + _e375)) ^ _e381));
-                if (u32((8u - _e370)) <= u32(1u)) {
-                    break;
-                }
-                local_7 = (_e370 + 1u);
+    if (param.x < 1u) {
+        let _e349 = part2_[param.x];
+        local_5 = _e349;
+        local_6 = (param.x + 1u);
+        loop {
+            let _e354 = local_6;
+            if (_e354 >= 8u) {
+                break;
             }
-            let _e389 = local_6;
-            tmp2_[param_1.x] = _e389;
+            let _e356 = local_5;
+            let _e359 = part2_[_e354];
+            let _e365 = slyz_call[1].x;
+            local_5 = bitcast<f32>((bitcast<u32>((_e356 + _e359)) ^ _e365));
+            continuing {
+                let _e368 = local_6;
+                local_6 = (_e368 + 1u);
+            }
         }
+        let _e370 = local_5;
+        tmp2_[param_1.x] = _e370;
     }
 }
 
@@ -178,164 +160,147 @@ var<workgroup> part2_: array<f32, 256>;
 var<uniform> slyz_call: array<vec4<u32>, 1>;
 
 @compute @workgroup_size(256, 1, 1) 
-fn main(@builtin(local_invocation_id) param: vec3<u32>, @builtin(workgroup_id) param_1: vec3<u32>) {
+fn main(@builtin(local_invocation_id) param: vec3<u32>) {
     var local: f32;
-    var local_1: f32;
-    var local_2: u32;
-    var local_3: f32;
-    var local_4: u32;
+    var local_1: u32;
+    var local_2: f32;
+    var local_3: u32;
+    var local_4: f32;
     var local_5: f32;
-    var local_6: f32;
-    var local_7: u32;
-    var local_8: f32;
-    var local_9: u32;
+    var local_6: u32;
+    var local_7: f32;
+    var local_8: u32;
 
-    let _e9 = slyz_call[0].x;
-    let _e13 = (param.x / 256u);
-    let _e15 = (param.x % 256u);
-    if ((param_1.x + _e13) < 1u) {
-        local_1 = 0f;
-        local_2 = 0u;
-        loop {
-            let _e25 = local_2;
-            if (_e25 >= _e9) {
-                break;
-            }
-            let _e27 = local_1;
-            let _e29 = (_e25 + 524288u);
-            let _e32 = select(_e9, _e29, (_e29 < _e9));
-            local_3 = 0f;
-            local_4 = _e25;
-            loop {
-                let _e35 = local_4;
-                if (_e35 >= _e32) {
-                    break;
-                }
-                let _e37 = local_3;
-                if ((_e35 + 2048u) <= _e32) {
-                    let _e44 = (_e35 + _e15);
-                    let _e47 = tmp2_[_e44];
-                    let _e52 = tmp2_[(_e44 + 256u)];
-                    let _e58 = tmp2_[(_e44 + 512u)];
-                    let _e64 = tmp2_[(_e44 + 768u)];
-                    let _e70 = tmp2_[(_e44 + 1024u)];
-                    let _e76 = tmp2_[(_e44 + 1280u)];
-                    let _e82 = tmp2_[(_e44 + 1536u)];
-                    let _e88 = tmp2_[(_e44 + 1792u)];
-                    let _e94 = slyz_call[0].z;
-                    let _e102 = slyz_call[0].z;
-                    let _e110 = slyz_call[0].z;
-                    let _e118 = slyz_call[0].z;
-                    let _e126 = slyz_call[0].z;
-                    let _e134 = slyz_call[0].z;
-                    let _e142 = slyz_call[0].z;
-                    let _e150 = slyz_call[0].z;
-                    local_5 = bitcast<f32>((bitcast<u32>((_e37 + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e47 + _e52)) ^ _e94)) + bitcast<f32>((bitcast<u32>((_e58 + _e64)) ^ _e102)))) ^ _e126)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e70 + _e76)) ^ _e110)) + bitcast<f32>((bitcast<u32>((_e82 + _e88)) ^ _e118)))) ^ _e134)))) ^ _e142)))) ^ _e150));
-                } else {
-                    local_6 = _e37;
-                    local_7 = (_e35 + _e15);
-                    loop {
-                        let _e157 = local_7;
-                        if (_e157 >= _e32) {
-                            break;
-                        }
-                        let _e159 = local_6;
-                        let _e162 = tmp2_[_e157];
-                        let _e168 = slyz_call[0].z;
-                        local_6 = bitcast<f32>((bitcast<u32>((_e159 + _e162)) ^ _e168));
-                        if (u32((_e32 - _e157)) <= u32(256u)) {
-                            break;
-                        }
-                        local_7 = (_e157 + 256u);
-                    }
-                    let _e176 = local_6;
-                    local_5 = _e176;
-                }
-                let _e177 = local_5;
-                local_3 = _e177;
-                if (u32((_e32 - _e35)) <= u32(2048u)) {
-                    break;
-                }
-                local_4 = (_e35 + 2048u);
-            }
-            let _e183 = local_3;
-            let _e189 = slyz_call[0].z;
-            local_1 = bitcast<f32>((bitcast<u32>((_e27 + _e183)) ^ _e189));
-            if (u32((_e9 - _e25)) <= u32(524288u)) {
-                break;
-            }
-            local_2 = (_e25 + 524288u);
+    let _e7 = slyz_call[0].x;
+    local = 0f;
+    local_1 = 0u;
+    loop {
+        let _e15 = local_1;
+        if (_e15 >= _e7) {
+            break;
         }
-        let _e197 = local_1;
-        local = _e197;
-    } else {
-        local = 0f;
+        let _e17 = local;
+        let _e19 = (_e15 + 524288u);
+        let _e22 = select(_e7, _e19, (_e19 < _e7));
+        local_2 = 0f;
+        local_3 = _e15;
+        loop {
+            let _e25 = local_3;
+            if (_e25 >= _e22) {
+                break;
+            }
+            let _e27 = local_2;
+            if ((_e25 + 2048u) <= _e22) {
+                let _e34 = (_e25 + param.x);
+                let _e37 = tmp2_[_e34];
+                let _e42 = tmp2_[(_e34 + 256u)];
+                let _e48 = tmp2_[(_e34 + 512u)];
+                let _e54 = tmp2_[(_e34 + 768u)];
+                let _e60 = tmp2_[(_e34 + 1024u)];
+                let _e66 = tmp2_[(_e34 + 1280u)];
+                let _e72 = tmp2_[(_e34 + 1536u)];
+                let _e78 = tmp2_[(_e34 + 1792u)];
+                let _e84 = slyz_call[0].z;
+                let _e92 = slyz_call[0].z;
+                let _e100 = slyz_call[0].z;
+                let _e108 = slyz_call[0].z;
+                let _e116 = slyz_call[0].z;
+                let _e124 = slyz_call[0].z;
+                let _e132 = slyz_call[0].z;
+                let _e140 = slyz_call[0].z;
+                local_4 = bitcast<f32>((bitcast<u32>((_e27 + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e37 + _e42)) ^ _e84)) + bitcast<f32>((bitcast<u32>((_e48 + _e54)) ^ _e92)))) ^ _e116)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e60 + _e66)) ^ _e100)) + bitcast<f32>((bitcast<u32>((_e72 + _e78)) ^ _e108)))) ^ _e124)))) ^ _e132)))) ^ _e140));
+            } else {
+                local_5 = _e27;
+                local_6 = (_e25 + param.x);
+                loop {
+                    let _e147 = local_6;
+                    if (_e147 >= _e22) {
+                        break;
+                    }
+                    let _e149 = local_5;
+                    let _e152 = tmp2_[_e147];
+                    let _e158 = slyz_call[0].z;
+                    local_5 = bitcast<f32>((bitcast<u32>((_e149 + _e152)) ^ _e158));
+                    continuing {
+                        let _e161 = local_6;
+                        local_6 = (_e161 + 256u);
+                    }
+                }
+                let _e163 = local_5;
+                local_4 = _e163;
+            }
+            let _e164 = local_4;
+            local_2 = _e164;
+            continuing {
+                let _e165 = local_3;
+                local_3 = (_e165 + 2048u);
+            }
+        }
+        let _e167 = local_2;
+        let _e173 = slyz_call[0].z;
+        local = bitcast<f32>((bitcast<u32>((_e17 + _e167)) ^ _e173));
+        continuing {
+            let _e176 = local_1;
+            local_1 = (_e176 + 524288u);
+        }
     }
-    let _e198 = local;
-    part2_[(_e15 + _e13)] = _e198;
-    storageBarrier();
+    let _e178 = local;
+    part2_[param.x] = _e178;
     workgroupBarrier();
     if (param.x < 128u) {
-        let _e210 = part2_[param.x];
-        let _e213 = part2_[(param.x + 128u)];
-        let _e219 = slyz_call[0].z;
-        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e210 + _e213)) ^ _e219));
+        let _e188 = part2_[param.x];
+        let _e191 = part2_[(param.x + 128u)];
+        let _e197 = slyz_call[0].z;
+        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e188 + _e191)) ^ _e197));
     }
-    storageBarrier();
     workgroupBarrier();
     if (param.x < 64u) {
-        let _e231 = part2_[param.x];
-        let _e234 = part2_[(param.x + 64u)];
-        let _e240 = slyz_call[0].z;
-        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e231 + _e234)) ^ _e240));
+        let _e209 = part2_[param.x];
+        let _e212 = part2_[(param.x + 64u)];
+        let _e218 = slyz_call[0].z;
+        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e209 + _e212)) ^ _e218));
     }
-    storageBarrier();
     workgroupBarrier();
     if (param.x < 32u) {
-        let _e252 = part2_[param.x];
-        let _e255 = part2_[(param.x + 32u)];
-        let _e261 = slyz_call[0].z;
-        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e252 + _e255)) ^ _e261));
+        let _e230 = part2_[param.x];
+        let _e233 = part2_[(param.x + 32u)];
+        let _e239 = slyz_call[0].z;
+        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e230 + _e233)) ^ _e239));
     }
-    storageBarrier();
     workgroupBarrier();
     if (param.x < 16u) {
-        let _e273 = part2_[param.x];
-        let _e276 = part2_[(param.x + 16u)];
-        let _e282 = slyz_call[0].z;
-        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e273 + _e276)) ^ _e282));
+        let _e251 = part2_[param.x];
+        let _e254 = part2_[(param.x + 16u)];
+        let _e260 = slyz_call[0].z;
+        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e251 + _e254)) ^ _e260));
     }
-    storageBarrier();
     workgroupBarrier();
     if (param.x < 8u) {
-        let _e294 = part2_[param.x];
-        let _e297 = part2_[(param.x + 8u)];
-        let _e303 = slyz_call[0].z;
-        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e294 + _e297)) ^ _e303));
+        let _e271 = part2_[param.x];
+        let _e274 = part2_[(param.x + 8u)];
+        let _e280 = slyz_call[0].z;
+        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e271 + _e274)) ^ _e280));
     }
-    storageBarrier();
     workgroupBarrier();
     if (param.x < 1u) {
-        if ((param_1.x + param.x) < 1u) {
-            let _e316 = part2_[param.x];
-            local_8 = _e316;
-            local_9 = (param.x + 1u);
-            loop {
-                let _e321 = local_9;
-                if (_e321 >= 8u) {
-                    break;
-                }
-                let _e323 = local_8;
-                let _e326 = part2_[_e321];
-                let _e332 = slyz_call[0].z;
-                local_8 = bitcast<f32>((bitcast<u32>((_e323 + _e326)) ^ _e332));
-                if (u32((8u - _e321)) <= u32(1u)) {
-                    break;
-                }
-                local_9 = (_e321 + 1u);
+        let _e289 = part2_[param.x];
+        local_7 = _e289;
+        local_8 = (param.x + 1u);
+        loop {
+            let _e294 = local_8;
+            if (_e294 >= 8u) {
+                break;
             }
-            let _e340 = local_8;
-            output[0u] = _e340;
+            let _e296 = local_7;
+            let _e299 = part2_[_e294];
+            let _e305 = slyz_call[0].z;
+            local_7 = bitcast<f32>((bitcast<u32>((_e296 + _e299)) ^ _e305));
+            continuing {
+                let _e308 = local_8;
+                local_8 = (_e308 + 1u);
+            }
         }
+        let _e310 = local_7;
+        output[0u] = _e310;
     }
 }

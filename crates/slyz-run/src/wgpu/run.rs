@@ -11,15 +11,12 @@ use super::window;
 use crate::memo::Memo;
 use crate::signature::{Bound, Signature, Sizes};
 use crate::{Argument, ArrayData, Buffer, Clock, DeviceMemory, Error, Executable, LaunchTime, Output, hash, profile};
-use slyz_sir::back::naga::{self, EmitError};
-use slyz_sir::code::{Body, Op};
+use slyz_sir::back::naga;
 use slyz_sir::graph::Graph;
 use slyz_sir::kernel::{BufferId, BufferUse, Plan, ScalarArg, Step};
 use slyz_sir::lower::gpu::{Expected, Machine};
-use slyz_sir::ops::Operator;
 use slyz_sir::pass;
 use slyz_sir::size::Size;
-use slyz_sir::types::Ty;
 use std::sync::Arc;
 
 /// Plans that an executable keeps.
@@ -43,13 +40,9 @@ impl WgpuExecutable {
         let signature = Signature::of(graph);
         let graph = pass::optimize(graph);
         if !opened.target.int64 {
-            check_narrow(&graph)?;
+            naga::check_narrow(&graph)?;
         }
-        let mut machine = opened.machine;
-        if has_small_types(&graph.body) {
-            // A block's memory has a word for every element.
-            machine = Machine { shared_bytes: machine.shared_bytes / 4, ..machine };
-        }
+        let machine = naga::machine_for(&graph, opened.machine);
         let usual = Arc::new(Variant::new(&graph, &machine, &Expected::default())?);
         // What cannot be written at all is an error now. The driver sees kernels when calls need them.
         let mut source = String::new();
@@ -74,42 +67,6 @@ impl WgpuExecutable {
     fn broken(&self, why: String) -> Error {
         Error::Plan { name: self.signature.name.clone(), why }
     }
-}
-
-/// Where positions are 32-bit numbers, code may not make larger ones out of them, nor work on 64-bit data.
-fn check_narrow(graph: &Graph) -> Result<(), Error> {
-    let lacks = |what: &str| {
-        Error::Shader(EmitError::Lacks {
-            kernel: graph.name.clone(),
-            what: what.into(),
-            feature: "SHADER_INT64",
-            remedy: "Use 32-bit integers",
-        })
-    };
-    fn multiplies(body: &Body) -> bool {
-        body.stmts.iter().any(|stmt| {
-            let wide = stmt.binds.first().is_some_and(|b| b.ty.elem() == Ty::I64);
-            let grows = matches!(&stmt.op, Op::Apply(Operator::Mul | Operator::Fma | Operator::Shl, _));
-            wide && grows || stmt.op.bodies().into_iter().any(multiplies)
-        })
-    }
-    let given = graph.body.params.iter().any(|p| p.ty.elem() == Ty::I64);
-    let results = |stmt: &slyz_sir::code::Stmt| {
-        stmt.binds.iter().any(|b| graph.body.results.contains(&b.id) && b.ty.elem() == Ty::I64)
-    };
-    if given || graph.body.stmts.iter().any(results) {
-        return Err(lacks("64-bit integers (arrays or scalars of i64)"));
-    }
-    if graph.functions.iter().map(|f| &f.body).chain([&graph.body]).any(multiplies) {
-        return Err(lacks("64-bit integers (products of i64)"));
-    }
-    Ok(())
-}
-
-fn has_small_types(body: &Body) -> bool {
-    let small = |ty: Ty| ty.bits() < 32;
-    let vars = body.params.iter().chain(body.stmts.iter().flat_map(|s| &s.binds));
-    vars.map(|v| v.ty.elem()).any(small) || body.stmts.iter().flat_map(|s| s.op.bodies()).any(has_small_types)
 }
 
 impl Executable for WgpuExecutable {

@@ -5,14 +5,14 @@
 
 use super::{Emitted, File, ProgramError, checked_names, rename};
 use crate::back::naga::{self, EmitError};
-use crate::code::{Body, Op};
 use crate::graph::Graph;
 use crate::kernel::{Access, Kernel, Space};
 use crate::lower::gpu::{Machine, lower};
-use crate::ops::Operator;
 use crate::size::{Size, SizeVar};
-use crate::types::Ty;
 use crate::{pass, verify};
+
+/// Positions fit 32 bits.
+const MACHINE: Machine = Machine { max_positions: 1 << 30, ..Machine::webgpu() };
 
 /// The form of the files.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(super) fn emit(graphs: &[Graph], form: Form) -> Result<Emitted, ProgramError
     for graph in graphs {
         verify::graph(graph).map_err(|why| ProgramError::Graph { name: graph.name.clone(), why })?;
         let graph = pass::optimize(graph);
-        let mut plan = lower(&graph, &machine(&graph));
+        let mut plan = lower(&graph, &naga::machine_for(&graph, MACHINE));
         rename(&mut plan, &mut names);
         for kernel in &plan.kernels {
             let (module, needs) = module(&graph, kernel, form)?;
@@ -65,7 +65,7 @@ pub(super) fn emit(graphs: &[Graph], form: Form) -> Result<Emitted, ProgramError
 
 /// The kernel as portable code, or else as code that needs features, with what it needs.
 fn module(graph: &Graph, kernel: &Kernel, form: Form) -> Result<(naga::Module, &'static str), ProgramError> {
-    if !computes_with_i64(graph) {
+    if naga::check_narrow(graph).is_ok() {
         match naga::emit(kernel, &form.portable()) {
             Ok(module) => return Ok((module, "")),
             Err(EmitError::Lacks { .. }) => {}
@@ -73,33 +73,6 @@ fn module(graph: &Graph, kernel: &Kernel, form: Form) -> Result<(naga::Module, &
         }
     }
     Ok((naga::emit(kernel, &form.wide())?, "SHADER_INT64, and SHADER_F64 for f64"))
-}
-
-/// WebGPU, with shared memory counted as it is used: an element of less than a word has a word of its own there.
-fn machine(graph: &Graph) -> Machine {
-    fn small(body: &Body) -> bool {
-        let vars = body.params.iter().chain(body.stmts.iter().flat_map(|s| &s.binds));
-        vars.into_iter().any(|v| v.ty.elem().bits() < 32) || body.stmts.iter().flat_map(|s| s.op.bodies()).any(small)
-    }
-    let machine = Machine { max_positions: 1 << 30, ..Machine::webgpu() };
-    if small(&graph.body) { Machine { shared_bytes: machine.shared_bytes / 4, ..machine } } else { machine }
-}
-
-/// Does the graph take, give or multiply 64-bit integers? Positions alone fit 32 bits.
-fn computes_with_i64(graph: &Graph) -> bool {
-    fn grows(body: &Body) -> bool {
-        body.stmts.iter().any(|stmt| {
-            let wide = stmt.binds.first().is_some_and(|b| b.ty.elem() == Ty::I64);
-            wide && matches!(&stmt.op, Op::Apply(Operator::Mul | Operator::Fma | Operator::Shl, _))
-                || stmt.op.bodies().into_iter().any(grows)
-        })
-    }
-    let wide = |ty: Ty| ty == Ty::I64;
-    let results =
-        |stmt: &crate::code::Stmt| stmt.binds.iter().any(|b| graph.body.results.contains(&b.id) && wide(b.ty.elem()));
-    graph.body.params.iter().any(|p| wide(p.ty.elem()))
-        || graph.body.stmts.iter().any(results)
-        || graph.functions.iter().map(|f| &f.body).chain([&graph.body]).any(grows)
 }
 
 /// What a host must know, as comments.

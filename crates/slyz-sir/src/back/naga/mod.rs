@@ -21,12 +21,14 @@ mod casts;
 mod control;
 mod ends;
 mod exact;
+mod fit;
 mod floats;
 mod memory;
 mod narrow;
 mod scalars;
 mod writer;
 
+pub use fit::{check_narrow, machine_for};
 pub use floats::FloatControls;
 
 use crate::kernel::Kernel;
