@@ -35,7 +35,11 @@ fn numbers(ty: Ty, shape: &[u64]) -> Value {
 
 /// Runs a graph in windows of some bytes, and whole.
 fn check(graph: &Graph, sizes: &[Option<u64>], args: &[Value], limits: &Limits) {
-    for threads in [4, 16] {
+    check_on(&[4, 16], graph, sizes, args, limits);
+}
+
+fn check_on(blocks: &[u32], graph: &Graph, sizes: &[Option<u64>], args: &[Value], limits: &Limits) {
+    for &threads in blocks {
         let plan = lower_for(graph, &machine(threads), &Expected::of(sizes));
         for kernel in &plan.kernels {
             assert_eq!(verify::kernel(&Windowed::new(kernel).kernel), Ok(()), "{kernel}");
@@ -101,8 +105,10 @@ fn folds_scans_and_filters() {
            %k: i32[K], %l: f64[K] = filter N as K |%i: i64| { %a: i32 = at %x[%i]  %p: bool = gt %a, %zero  %d: f64 = cast %a  yield %p, %a, %d }
            return %s, %r, %k, %l }",
     );
-    for n in [0, 1, 1025, 4099] {
-        check(&graph, &[Some(n), None], &[numbers(Ty::I32, &[n])], &LIMITS);
+    // One block folds up to 16,384 elements.
+    let limits = Limits { window_bytes: 1 << 17, ..LIMITS };
+    for n in [0, 1, 40_001] {
+        check_on(&[16], &graph, &[Some(n), None], &[numbers(Ty::I32, &[n])], &limits);
     }
 }
 
@@ -127,7 +133,27 @@ fn rows() {
            %r: f32[N, M] = scan [N, M] |%i: i64, %j: i64| { %a: f32 = at %x[%i, %j]  yield %a } with (%zero) |%a: f32, %b: f32| { %c: f32 = add %a, %b  yield %c }
            return %r }",
     );
-    check(&lines, &[Some(2), Some(3000)], &[numbers(Ty::F32, &[2, 3000])], &LIMITS);
+    let limits = Limits { window_bytes: 1 << 13, ..LIMITS };
+    check(&lines, &[Some(2), Some(3000)], &[numbers(Ty::F32, &[2, 3000])], &limits);
+}
+
+/// Sums of columns are cut into few rows each.
+#[test]
+fn columns() {
+    let graph = parsed(
+        "graph g<N, M>(%x: i32[N, M]) -> (i32[M]) {
+           %zero: i32 = const 0
+           %s: i32[M] = tabulate [M] |%j: i64| {
+             %t: i32 = fold [N] |%i: i64| { %a: i32 = at %x[%i, %j]  yield %a } with commutative (%zero) |%a: i32, %b: i32| { %c: i32 = add %a, %b  yield %c }
+             yield %t }
+           return %s }",
+    );
+    let plan = lower_for(&graph, &machine(256), &Expected::of(&[Some(1024), Some(65_536)]));
+    let limits = Limits { window_bytes: 128 << 20, alignment: 256, blocks: 65_535 };
+    for kernel in &plan.kernels {
+        let pieces = Windowed::new(kernel).pieces(&[Some(1024), Some(65_536)], &limits);
+        assert!(pieces.is_ok_and(|pieces| pieces.len() <= 8), "{kernel}");
+    }
 }
 
 /// Rows that do not fit the memory of a block have a copy in a buffer of their own.
