@@ -25,7 +25,8 @@ const KEPT_CALLS: usize = 16;
 /// Sets of scalars that a launch keeps.
 const KEPT_SCALARS: usize = 8;
 /// From so many elements or turns on positions do not fit 32 bits.
-const WIDE: u64 = 1 << 31;
+/// Threads of the last blocks stand a little past the end.
+const WIDE: u64 = (1 << 31) - (1 << 22);
 
 /// A pipeline and its number, which no other has.
 pub(super) struct Built {

@@ -34,6 +34,7 @@ pub struct Case {
 }
 
 /// The case with that seed. `budget` is roughly the number of statements; a case that fails can be made smaller by it.
+#[allow(dead_code)] // Some tests make theirs by strategies only.
 pub fn case(seed: u64, budget: u32) -> Case {
     make(Random::new(seed, budget))
 }
