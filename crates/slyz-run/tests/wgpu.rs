@@ -123,3 +123,20 @@ fn an_adapter_that_is_not_there() {
     assert!(matches!(error, Error::NoAdapter { .. }) && error.to_string().contains("abacus"), "{error}");
     assert!(device.describe().contains("abacus"));
 }
+
+/// A body of thousands of statements, each of which needs the one before.
+#[test]
+fn long_chains() {
+    let sums: String = (1..4000).map(|k| format!("%{}: f32 = add %{}, %a\n", 10 + k, 9 + k)).collect();
+    let text = format!(
+        "graph chain<N>(%x: f32[N]) -> (f32[N]) {{
+           %y: f32[N] = tabulate [N] |%i: i64| {{ %a: f32 = at %x[%i]
+             %10: f32 = add %a, %a
+             {sums} yield %4009 }}
+           return %y }}"
+    );
+    let device = Wgpu::new(None);
+    let code = device.compile(&parse_graph(&text).expect("text of a graph")).expect("a kernel");
+    let found = code.run(&[Some(2)], &[Argument::host(Ty::F32, &[2], &[1.0f32, 2.0])]).expect("a result");
+    assert_eq!(found[0].data.as_slice::<f32>(), Some(&[4001.0, 8002.0][..]));
+}

@@ -17,6 +17,9 @@ use std::num::NonZeroU32;
 
 pub(super) type Value = Handle<Expression>;
 
+/// Values after which one gets a name.
+const CHAIN: usize = 32;
+
 /// The module, the sizes that a launch passes, and the bytes of the uniform buffer.
 pub(super) fn write(kernel: &Kernel, target: &Target) -> Result<(naga::Module, Vec<Size>, u64), EmitError> {
     let extents = extents(kernel);
@@ -282,6 +285,11 @@ impl<'b, 'k> Code<'b, 'k> {
     }
 
     pub(super) fn bind_named(&mut self, id: Id, named: Named) {
+        // The writer of WGSL goes down into whatever has no name: a long chain of values gets one now and then, or the stack
+        // would end before the chain.
+        if self.values.len() % CHAIN == CHAIN - 1 {
+            self.function.named_expressions.insert(named.value, format!("v{}", id.0));
+        }
         self.values.insert(id, named);
     }
 
