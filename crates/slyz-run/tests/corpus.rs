@@ -53,6 +53,9 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
         max_blocks: [7, 3, 2],
         atomic_bits: 64,
         vector_bytes: 16,
+        fused: true,
+        splits: false,
+        busy_blocks: 2_048,
         ..Machine::metal()
     };
     let mut roads = vec![

@@ -30,6 +30,9 @@ fn small(max_threads: u32, subgroup: Option<u32>, max_blocks: u64) -> Machine {
         atomic_bits: 64,
         max_positions: 1 << 20,
         vector_bytes: 16,
+        fused: true,
+        splits: false,
+        busy_blocks: 2_048,
     }
 }
 

@@ -158,6 +158,7 @@ impl Opened {
             narrow: !int64,
             floats: if passthrough { driver::controls(adapter) } else { Default::default() },
         };
+        let software = adapter.get_info().device_type == DeviceType::Cpu;
         let machine = Machine {
             max_threads: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
             subgroup,
@@ -166,8 +167,10 @@ impl Opened {
             atomic_bits: if atomic64 { 64 } else { 32 },
             max_positions: if int64 { 1 << 39 } else { 1 << 30 },
             vector_bytes: 16,
+            fused: false,
+            splits: true,
+            busy_blocks: if software { 64 } else { 2_048 },
         };
-        let software = adapter.get_info().device_type == DeviceType::Cpu;
         let memory = Memory::new(&limits, driver::memory_bytes(adapter), software);
         let window_bytes = limits.max_storage_buffer_binding_size;
         let cache = PipelineCache::open(&device, &adapter.get_info(), CacheConfig::from_env());
@@ -194,6 +197,7 @@ impl Opened {
             lost,
         };
         opened.target = super::probe::probed(&opened);
+        opened.machine.fused = opened.target.fused;
         Ok(opened)
     }
 

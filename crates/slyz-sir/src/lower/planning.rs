@@ -33,6 +33,8 @@ pub(super) struct Lowering<'g> {
     names: HashMap<String, usize>,
     /// Functions that work on arrays, which a function of a kernel cannot: they are written out where they are called.
     on_arrays: Vec<bool>,
+    /// Has the machine `fma` at the price of a product? Then sums of products round once a term.
+    pub(super) fuses: bool,
 }
 
 /// Is it a scalar that costs less than passing it around?
@@ -69,6 +71,7 @@ impl<'g> Lowering<'g> {
             types,
             names: HashMap::new(),
             on_arrays,
+            fuses: true,
         };
         for (k, param) in graph.body.params.iter().enumerate() {
             if let Type::Array(ty, shape) = &param.ty {

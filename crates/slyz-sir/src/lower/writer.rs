@@ -335,7 +335,7 @@ impl<'l, 'g> Writer<'l, 'g> {
             stmt.op.each_operand(&mut |id| uses += (id == value) as usize);
             stmt.op.bodies().iter().for_each(|b| b.each_free(&mut |id| uses += (id == value) as usize));
         }
-        if uses != 1 || !matches!(ty, Ty::F32 | Ty::F64) {
+        if uses != 1 || !self.lowering.fuses || !matches!(ty, Ty::F32 | Ty::F64) {
             return None;
         }
         self.open.last_mut()?.remove(place);
@@ -958,9 +958,12 @@ impl<'l, 'g> Writer<'l, 'g> {
     }
 }
 
+/// The most elements of an access.
+const WIDEST: u64 = 4;
+
 /// How many of `count` neighbours fit one access.
 fn width(ty: Ty, count: u64, bytes: u32) -> usize {
-    (bytes as usize / ty.bytes()).clamp(1, count as usize)
+    (bytes as usize / ty.bytes()).clamp(1, count.min(WIDEST) as usize)
 }
 
 /// Does the grouping of a fold leave no trace in its result?

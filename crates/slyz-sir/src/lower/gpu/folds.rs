@@ -24,8 +24,6 @@ use crate::size::Size;
 use crate::types::Ty;
 use std::collections::HashSet;
 
-/// Blocks that keep a large machine busy.
-const BUSY_BLOCKS: u64 = 2_048;
 /// Results from which on a thread for each is enough.
 const MANY_RESULTS: u64 = 1 << 18;
 /// Elements that one block folds rather than to have a second launch.
@@ -230,7 +228,7 @@ impl<'g> Gpu<'g> {
 
     /// Who works on a result, and the length of the pieces if the elements are cut.
     fn team(&self, folding: &Folding<'_, 'g>, may_cut: bool) -> (Team, Option<u64>) {
-        let results = Size::product(folding.shape);
+        let (results, busy) = (Size::product(folding.shape), self.machine.busy_blocks.max(1));
         let (about, turns) = (self.expected.about(&results), self.expected.about(&folding.extent));
         let team = match (folding.along, turns, about) {
             _ if folding.shape.is_empty() => Team::Block,
@@ -244,20 +242,20 @@ impl<'g> Gpu<'g> {
         };
         // Of a class of sizes the smaller ones need help.
         let blocks = match (team, self.expected.at_least(&results)) {
-            (Team::Thread | Team::Threads(_), _) | (_, None) => BUSY_BLOCKS,
+            (Team::Thread | Team::Threads(_), _) | (_, None) => busy,
             (Team::Block, Some(n)) => n.max(1),
             (Team::Columns, Some(n)) => n.div_ceil(COLUMNS).max(1),
         };
         let turns = match (turns, folding.shape.is_empty()) {
             (Some(turns), true) if turns <= ONE_LAUNCH => None,
             (Some(turns), _) => Some(turns),
-            (None, true) => Some(SOME * BUSY_BLOCKS),
+            (None, true) => Some(SOME * busy),
             (None, false) => None,
         };
-        let cut = turns.filter(|_| may_cut && blocks * 2 <= BUSY_BLOCKS).map(|turns| {
+        let cut = turns.filter(|_| may_cut && blocks * 2 <= busy).map(|turns| {
             let turn = 256 * folding.width * self.copies(folding, 256);
             let least = if team == Team::Columns { 128 } else { turn.max(1_024) };
-            let length = (turns / (BUSY_BLOCKS / blocks)).max(least);
+            let length = (turns / (busy / blocks)).max(least);
             1 << length.ilog2()
         });
         if let (true, false, Some(about), Some(turns)) =

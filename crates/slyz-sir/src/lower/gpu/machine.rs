@@ -22,6 +22,13 @@ pub struct Machine {
     pub max_positions: u64,
     /// The widest access of a thread that is as fast per byte as others; 0 where threads take one element each.
     pub vector_bytes: u32,
+    /// `fma` costs what a product does. Where it has to be made of other operations, sums of products do without.
+    pub fused: bool,
+    /// The device runs a launch whose grid is past its limits in pieces. Then kernels need no loops for sizes that are not
+    /// expected.
+    pub splits: bool,
+    /// Blocks that keep it busy: work is cut into about so many where it can be.
+    pub busy_blocks: u64,
 }
 
 impl Machine {
@@ -36,6 +43,9 @@ impl Machine {
             // Whole blocks of threads, the last one included, have 32-bit numbers.
             max_positions: (1 << 32) - (1 << 10),
             vector_bytes: 0,
+            fused: true,
+            splits: false,
+            busy_blocks: 2_048,
         }
     }
 
@@ -50,6 +60,9 @@ impl Machine {
             // More bytes than any of them has.
             max_positions: 1 << 39,
             vector_bytes: 16,
+            fused: true,
+            splits: false,
+            busy_blocks: 2_048,
         }
     }
 
@@ -63,6 +76,9 @@ impl Machine {
             atomic_bits: 32,
             max_positions: 1 << 32,
             vector_bytes: 16,
+            fused: false,
+            splits: false,
+            busy_blocks: 2_048,
         }
     }
 
@@ -75,6 +91,11 @@ impl Machine {
     /// Are launches cut into pieces?
     pub(super) fn cuts_launches(&self) -> bool {
         self.max_blocks == [i64::MAX as u64; 3]
+    }
+
+    /// Has it few cores, such as a GPU in software? There threads cost time, and hide none.
+    pub(super) fn is_small(&self) -> bool {
+        self.busy_blocks < 512
     }
 
     /// What one block may use.

@@ -16,6 +16,11 @@ use std::collections::HashSet;
 
 /// Positions of a thread that takes several.
 const SHARE: u64 = 4;
+/// The same for neighbours on a small machine, where the body is so short that what a thread does once is much of the work. On
+/// a large one neighbouring threads would read too far apart.
+const LARGE_SHARE: u64 = 8;
+/// The most statements of such a body.
+const TINY: usize = 16;
 /// The most statements of a body that is written several times.
 const SHORT: usize = 100;
 /// Positions from which on threads that take several leave no part of a machine idle.
@@ -74,8 +79,10 @@ impl<'g> Gpu<'g> {
             }
         };
         let all = self.expected.about(&Size::product(shape));
+        let tiny =
+            self.machine.is_small() && self.length(body).is_some_and(|n| n <= TINY) && all.is_none_or(|n| n >= MANY);
         if flat && all.is_none_or(|n| n >= SHARE) {
-            return (Share::Neighbours(SHARE), true);
+            return (Share::Neighbours(if tiny { LARGE_SHARE } else { SHARE }), true);
         }
         if self.machine.cuts_launches() {
             // What is far apart is not in one piece.

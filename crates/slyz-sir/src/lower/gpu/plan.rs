@@ -23,6 +23,7 @@ pub fn lower(graph: &Graph, machine: &Machine) -> Plan {
 /// The same, with the strategies that are best for about these sizes. The plan is right for all others too.
 pub fn lower_for(graph: &Graph, machine: &Machine, expected: &Expected) -> Plan {
     let mut gpu = Gpu { base: Lowering::new(graph), machine: *machine, expected: expected.clone() };
+    gpu.base.fuses = machine.fused;
     for stmt in &graph.body.stmts {
         gpu.stmt(stmt);
     }

@@ -146,7 +146,7 @@ impl<'g> Gpu<'g> {
             others: outer,
         };
         let block = Block { product: &product, form, grid: &grid, left, right, sums, homes, tys, neutral };
-        grid.each(&mut w, &self.machine, |w, tile| block.write(w, tile));
+        grid.each(&mut w, &self.machine, &self.expected, |w, tile| block.write(w, tile));
         let kernel = w.finish();
         self.base.launch(kernel);
         true

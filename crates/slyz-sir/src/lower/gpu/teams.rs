@@ -110,15 +110,19 @@ impl<'g> Folding<'_, 'g> {
             if at_once == 1 {
                 return single(w, lo, hi, init);
             }
-            w.for_steps(lo, hi, turn, (init, self.tys), |w, start, state| {
-                if whole.is_some_and(|(turn, n)| n % turn == 0) {
-                    return together(w, start, state);
-                }
-                let end = w.index(Operator::Add, start, turn);
-                let full = w.push(Op::Apply(Operator::Le, vec![end, hi]), Ty::Bool);
-                let rest = state.to_vec();
-                w.branch(full, self.tys, |w| together(w, start, state), |w| single(w, start, hi, rest))
-            })
+            if whole.is_some_and(|(turn, n)| n % turn == 0) {
+                return w.for_steps(lo, hi, turn, (init, self.tys), |w, start, state| together(w, start, state));
+            }
+            // Whole turns, then what is left.
+            let (length, zero) = (w.index(Operator::Sub, hi, lo), w.number(0));
+            // It is not negative, which backends can see now.
+            let length = w.index(Operator::Max, length, zero);
+            let count = w.index(Operator::Div, length, turn);
+            let covered = w.index(Operator::Mul, count, turn);
+            let end = w.index(Operator::Add, lo, covered);
+            let end = w.index(Operator::Min, end, hi);
+            let sums = w.for_steps(lo, end, turn, (init, self.tys), |w, start, state| together(w, start, state));
+            single(w, end, hi, sums)
         };
         // The error of a long sum grows with its longest chain: it is cut, and the parts are summed.
         let short = split || whole.is_some_and(|(turn, n)| n <= turn * PIECE as u64);

@@ -1,7 +1,7 @@
 //! A block per tile of two axes: the grid, and how a block finds its tile.
 
-use super::Machine;
 use super::threads::{at_most, ceil_div};
+use super::{Expected, Machine};
 use crate::code::{Id, Op, Place};
 use crate::lower::planning::unflatten;
 use crate::lower::writer::Writer;
@@ -65,6 +65,7 @@ impl Tiles<'_> {
         &self,
         w: &mut Writer<'l, 'g>,
         machine: &Machine,
+        expected: &Expected,
         write: impl FnOnce(&mut Writer<'l, 'g>, &Tile),
     ) {
         let axes = [(self.x.extent, self.x.length), (self.y.extent, self.y.length), (&Size::product(self.others), 1)];
@@ -72,7 +73,9 @@ impl Tiles<'_> {
         let mut loops = vec![];
         for (d, (extent, length)) in axes.into_iter().enumerate() {
             let (count, most) = (ceil_div(extent, length), machine.max_blocks[d]);
-            let may_loop = count.constant().unwrap_or_else(|| machine.max_positions.div_ceil(length)) > most;
+            let expected = expected.about(&count).filter(|_| machine.splits);
+            let likely = count.constant().or(expected);
+            let may_loop = likely.unwrap_or_else(|| machine.max_positions.div_ceil(length)) > most;
             w.kernel.grid[d] = if may_loop { at_most(count.clone(), most) } else { count.clone() };
             at.push(match count.constant() {
                 Some(1) => w.number(0),

@@ -150,7 +150,7 @@ impl<'g> Gpu<'g> {
         let cut = |extent| Cut { extent, length: SIDE };
         let grid = Tiles { x: cut(&shape[last]), y: cut(&shape[axis]), others: &others };
         let square = Square { turn: &turn, body, grid: &grid, rows, tiles: &tiles, homes: &homes };
-        grid.each(&mut w, &self.machine, |w, tile| square.write(w, tile));
+        grid.each(&mut w, &self.machine, &self.expected, |w, tile| square.write(w, tile));
         let kernel = w.finish();
         self.base.launch(kernel);
         true

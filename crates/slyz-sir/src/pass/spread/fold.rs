@@ -9,7 +9,7 @@ use crate::size::Size;
 use crate::types::Ty;
 
 /// Partial results that each thread joins by itself; more are joined in a tree.
-const FEW: u32 = 32;
+const FEW: u32 = 8;
 
 /// How the partial results of a subgroup, or of single threads, come together.
 enum Joining {
