@@ -7,8 +7,12 @@
 use crate::disk::{CacheConfig, DiskCache};
 use crate::hash;
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 use wgpu::{AdapterInfo, Device, Features};
 
+/// An entry is written whole. After that it is left alone for so many times the time it took, so that programs of many
+/// kernels do not spend theirs on it; the last of them may then have to be compiled again by the next process.
+const REST: u32 = 20;
 /// Entries only grow. One of more than this share of the disk cache is begun anew.
 const SHARE: u64 = 4;
 
@@ -17,8 +21,15 @@ pub(super) struct PipelineCache {
     cache: wgpu::PipelineCache,
     disk: DiskCache,
     key: [u8; 32],
-    /// The hash of what is on disk.
-    stored: Mutex<[u8; 32]>,
+    stored: Mutex<Stored>,
+}
+
+/// What is on disk.
+struct Stored {
+    /// Its hash.
+    sum: [u8; 32],
+    /// When it may be written again.
+    due: Instant,
 }
 
 impl PipelineCache {
@@ -37,7 +48,8 @@ impl PipelineCache {
         // SAFETY: the data came from `get_data` of such a cache: the entry is in a folder and a file that only this user
         // can write, and the hash of key and data in front of it is right. wgpu itself checks adapter and driver.
         let cache = unsafe { device.create_pipeline_cache(&descriptor) };
-        let stored = Mutex::new(hash::of_pieces(&[&data.unwrap_or_default()]));
+        let stored = Stored { sum: hash::of_pieces(&[&data.unwrap_or_default()]), due: Instant::now() };
+        let stored = Mutex::new(stored);
         Some(PipelineCache { cache, disk, key, stored })
     }
 
@@ -46,14 +58,19 @@ impl PipelineCache {
         &self.cache
     }
 
-    /// Writes what has come since the last time.
+    /// Writes what has come since the last time, unless that was just now.
     pub(super) fn keep(&self) {
+        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let start = Instant::now();
+        if start < stored.due {
+            return;
+        }
         let Some(data) = self.cache.get_data() else { return };
         let sum = hash::of_pieces(&[&data]);
-        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
-        if *stored != sum {
+        if stored.sum != sum {
             self.disk.store(&self.key, &data);
-            *stored = sum;
+            stored.sum = sum;
         }
+        stored.due = Instant::now() + start.elapsed() * REST;
     }
 }

@@ -82,8 +82,7 @@ pub(super) fn once(
                 let _ = send.send(done.map_err(|error| error.to_string()));
             });
         }
-        let waited = device.poll(wgpu::PollType::Wait { submission_index: Some(index), timeout: None });
-        waited.map(|_| staged).map_err(|error| error.to_string())
+        opened.wait_for(index).map(|()| staged).map_err(|error| error.to_string())
     })?;
     drop(send);
     let refused = |why: String| Error::Driver { what: what.clone(), why };

@@ -2,6 +2,7 @@
 //!
 //! How the work of an array operation is cut into blocks and threads is the strategy's business (`cpu`, `gpu`).
 
+use super::gpu::Expected;
 use super::writer::Writer;
 use crate::code::{Body, FnId, Id, MemId, Op, Stmt, Type};
 use crate::graph::Graph;
@@ -35,6 +36,8 @@ pub(super) struct Lowering<'g> {
     on_arrays: Vec<bool>,
     /// Has the machine `fma` at the price of a product? Then sums of products round once a term.
     pub(super) fuses: bool,
+    /// What is expected of sizes, where that decides how to compute.
+    pub(super) expected: Expected,
 }
 
 /// Is it a scalar that costs less than passing it around?
@@ -72,6 +75,7 @@ impl<'g> Lowering<'g> {
             names: HashMap::new(),
             on_arrays,
             fuses: true,
+            expected: Expected::default(),
         };
         for (k, param) in graph.body.params.iter().enumerate() {
             if let Type::Array(ty, shape) = &param.ty {

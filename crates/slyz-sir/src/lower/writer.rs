@@ -916,7 +916,8 @@ impl<'l, 'g> Writer<'l, 'g> {
             });
         }
         let neutral = self.all_scalars(&monoid.neutral);
-        let exact = is_exact(monoid, tys) || extent.constant().is_some_and(|n| n <= PIECE as u64);
+        let short = self.lowering.expected.about(extent).is_some_and(|n| n <= PIECE as u64);
+        let exact = is_exact(monoid, tys) || short;
         let turn = |w: &mut Self, k: Id, state: &[Id]| {
             let item = w.run(body, &[&outer[..], &[k]].concat(), mode);
             w.accumulate(monoid, state, &item)

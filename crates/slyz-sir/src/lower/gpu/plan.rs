@@ -24,6 +24,7 @@ pub fn lower(graph: &Graph, machine: &Machine) -> Plan {
 pub fn lower_for(graph: &Graph, machine: &Machine, expected: &Expected) -> Plan {
     let mut gpu = Gpu { base: Lowering::new(graph), machine: *machine, expected: expected.clone() };
     gpu.base.fuses = machine.fused;
+    gpu.base.expected = expected.clone();
     for stmt in &graph.body.stmts {
         gpu.stmt(stmt);
     }
