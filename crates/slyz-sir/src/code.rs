@@ -309,6 +309,14 @@ pub enum Op {
         /// Operands.
         args: Vec<Id>,
     },
+    /// Is the element at the index inside the memory? `bool`. If it is not, the launch is told: it goes on, and fails at its
+    /// end with the kernel, the memory, the index and the thread of one such fault. Guards the accesses of kernels that people write.
+    Check {
+        /// Which memory.
+        memory: MemId,
+        /// One `i64` per axis of the memory.
+        index: Vec<Id>,
+    },
     /// All threads of the scope wait here, and see each other's writes.
     Barrier(Scope),
     /// Writes before it are seen before writes after it.
@@ -375,7 +383,7 @@ impl Op {
             Op::Fold { monoid, .. } | Op::Scan { monoid, .. } | Op::Scatter { monoid, .. } => {
                 monoid.neutral.iter_mut().for_each(f)
             }
-            Op::Load { index, .. } => index.iter_mut().for_each(f),
+            Op::Load { index, .. } | Op::Check { index, .. } => index.iter_mut().for_each(f),
             Op::Store { index, values, .. } => index.iter_mut().chain(values).for_each(f),
             Op::Atomic { index, args, .. } => index.iter_mut().chain(args).for_each(f),
             Op::Lanes { lo, hi, monoid, .. } => {
@@ -409,6 +417,7 @@ impl Op {
             | Op::Load { .. }
             | Op::Store { .. }
             | Op::Atomic { .. }
+            | Op::Check { .. }
             | Op::Barrier(_)
             | Op::Fence(_)
             | Op::Subgroup(..) => vec![],
@@ -438,6 +447,7 @@ impl Op {
             | Op::Load { .. }
             | Op::Store { .. }
             | Op::Atomic { .. }
+            | Op::Check { .. }
             | Op::Barrier(_)
             | Op::Fence(_)
             | Op::Subgroup(..) => vec![],
@@ -447,7 +457,8 @@ impl Op {
     /// Does it do more than give its results: write memory, synchronise, or count a size?
     pub fn has_effect(&self) -> bool {
         match self {
-            Op::Store { .. } | Op::Atomic { .. } | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) => true,
+            Op::Store { .. } | Op::Atomic { .. } | Op::Check { .. } => true,
+            Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) => true,
             Op::Filter { .. } | Op::Lanes { monoid: None, .. } => true,
             _ => self.bodies().iter().any(|b| b.stmts.iter().any(|s| s.op.has_effect())),
         }

@@ -15,6 +15,7 @@ pub mod graph;
 mod halves;
 pub mod interp;
 pub mod kernel;
+pub mod launch;
 pub mod lower;
 pub mod nesting;
 pub mod ops;

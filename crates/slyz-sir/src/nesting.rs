@@ -90,6 +90,7 @@ pub(crate) fn each_size<E>(op: &Op, f: &mut dyn FnMut(&Size) -> Result<(), E>) -
         | Op::Load { .. }
         | Op::Store { .. }
         | Op::Atomic { .. }
+        | Op::Check { .. }
         | Op::Barrier(_)
         | Op::Fence(_)
         | Op::Subgroup(..)

@@ -244,6 +244,11 @@ pub fn result_types(op: &Op, width: usize, cx: &Context) -> Result<Vec<Type>, Ty
             args.iter().try_for_each(|&a| cx.expect(a, memory.ty, "an atomic operand"))?;
             scalars(&[memory.ty])
         }
+        Op::Check { memory, index } => {
+            let memory = cx.memory(*memory)?;
+            cx.index(index, memory.shape.len(), &memory.name)?;
+            scalars(&[Ty::Bool])
+        }
         Op::Barrier(_) | Op::Fence(_) => vec![],
         Op::Subgroup(op, args) => {
             let tys = cx.scalars(args)?;

@@ -70,6 +70,7 @@ impl Walk<'_> {
             | Op::Load { .. }
             | Op::Store { .. }
             | Op::Atomic { .. }
+            | Op::Check { .. }
             | Op::Barrier(_)
             | Op::Fence(_)
             | Op::Subgroup(..) => 1.0,

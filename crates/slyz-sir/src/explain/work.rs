@@ -209,7 +209,7 @@ impl Counter {
             }
             Op::Filter { extent, body, .. } => self.body(body, threads).times(&Count::from(extent)),
             Op::Atomic { .. } | Op::Subgroup(..) | Op::Const(_) | Op::Cast(..) | Op::Bitcast(..) => Work::default(),
-            Op::At { .. } | Op::Place(..) | Op::Load { .. } | Op::Store { .. } => Work::default(),
+            Op::At { .. } | Op::Place(..) | Op::Load { .. } | Op::Store { .. } | Op::Check { .. } => Work::default(),
             Op::Barrier(_) | Op::Fence(_) => Work::default(),
         }
     }

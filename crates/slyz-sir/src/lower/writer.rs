@@ -613,6 +613,7 @@ impl<'l, 'g> Writer<'l, 'g> {
             | Op::Load { .. }
             | Op::Store { .. }
             | Op::Atomic { .. }
+            | Op::Check { .. }
             | Op::Barrier(_)
             | Op::Fence(_)
             | Op::Subgroup(..)

@@ -91,6 +91,7 @@ fn cost(op: &Op) -> Option<u32> {
         | Op::Load { .. }
         | Op::Store { .. }
         | Op::Atomic { .. }
+        | Op::Check { .. }
         | Op::Barrier(_)
         | Op::Fence(_)
         | Op::Subgroup(..)

@@ -90,6 +90,7 @@ fn is_shareable(op: &Op) -> bool {
         | Op::Load { .. }
         | Op::Store { .. }
         | Op::Atomic { .. }
+        | Op::Check { .. }
         | Op::Barrier(_)
         | Op::Fence(_)
         | Op::Subgroup(..)

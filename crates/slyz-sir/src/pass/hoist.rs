@@ -99,6 +99,7 @@ fn moves(op: &Op, ends: &[bool]) -> bool {
         | Op::Load { .. }
         | Op::Store { .. }
         | Op::Atomic { .. }
+        | Op::Check { .. }
         | Op::Barrier(_)
         | Op::Fence(_)
         | Op::Subgroup(..)

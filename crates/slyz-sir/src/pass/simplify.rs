@@ -193,6 +193,7 @@ impl Simplifier {
             | Op::Load { .. }
             | Op::Store { .. }
             | Op::Atomic { .. }
+            | Op::Check { .. }
             | Op::Barrier(_)
             | Op::Fence(_)
             | Op::Subgroup(..)

@@ -113,7 +113,7 @@ impl<'t> Parser<'t> {
             "scatter" => Self::scatter_op,
             "tabulate" | "fold" | "scan" => Self::array_op,
             "global" | "local" | "block" | "block_dim" | "grid_dim" | "lane" | "subgroup_size" => Self::place_op,
-            "load" | "store" | "atomic" | "barrier" | "fence" | "subgroup" => Self::thread_op,
+            "load" | "store" | "atomic" | "check" | "barrier" | "fence" | "subgroup" => Self::thread_op,
             _ => return Err(self.expected("an operation")),
         };
         self.bump();
@@ -229,6 +229,10 @@ impl<'t> Parser<'t> {
                 let op = self.atomic()?;
                 let (memory, index) = self.element()?;
                 Op::Atomic { op, memory, index, args: self.tail()? }
+            }
+            "check" => {
+                let (memory, index) = self.element()?;
+                Op::Check { memory, index }
             }
             "barrier" => Op::Barrier(self.scope()?),
             "fence" => Op::Fence(self.scope()?),

@@ -60,6 +60,7 @@
 //!           | ("global" | "local" | "block" | "block_dim" | "grid_dim") "." ("x" | "y" | "z")
 //!           | "lane" | "subgroup_size"
 //!           | "load" WORD index | "store" WORD index ("," NAME)*
+//!           | "check" WORD index
 //!           | "atomic" (OPERATOR | "exchange" | "compare_exchange" | "load" | "store") WORD index ("," NAME)*
 //!           | "barrier" scope | "fence" scope
 //!           | "subgroup" together NAME,*

@@ -328,6 +328,7 @@ impl<'a> Writer<'a> {
             | Op::Load { .. }
             | Op::Store { .. }
             | Op::Atomic { .. }
+            | Op::Check { .. }
             | Op::Barrier(_)
             | Op::Fence(_)
             | Op::Subgroup(..) => {}
@@ -366,6 +367,7 @@ impl<'a> Writer<'a> {
                 let (memory, index) = (self.memory(*memory), self.list(index));
                 format!("atomic {} {memory}[{index}]{}", atomic_name(*op), self.tail(args))
             }
+            Op::Check { memory, index } => format!("check {}[{}]", self.memory(*memory), self.list(index)),
             Op::Barrier(scope) => format!("barrier {}", scope_name(*scope)),
             Op::Fence(scope) => format!("fence {}", scope_name(*scope)),
             Op::Subgroup(op, args) => spaced(&format!("subgroup {}", subgroup_name(*op)), self.list(args)),

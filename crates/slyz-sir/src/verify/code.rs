@@ -55,6 +55,7 @@ fn home(op: &Op) -> Home {
         | Op::Load { .. }
         | Op::Store { .. }
         | Op::Atomic { .. }
+        | Op::Check { .. }
         | Op::Barrier(_)
         | Op::Fence(_)
         | Op::Subgroup(..)
@@ -84,6 +85,7 @@ fn name(op: &Op) -> &'static str {
         Op::Load { .. } => "load",
         Op::Store { .. } => "store",
         Op::Atomic { .. } => "atomic",
+        Op::Check { .. } => "check",
         Op::Barrier(_) => "barrier",
         Op::Fence(_) => "fence",
         Op::Subgroup(..) => "subgroup",
@@ -353,6 +355,7 @@ fn monoid(op: &Op) -> Option<&Monoid> {
         | Op::Load { .. }
         | Op::Store { .. }
         | Op::Atomic { .. }
+        | Op::Check { .. }
         | Op::Barrier(_)
         | Op::Fence(_)
         | Op::Subgroup(..) => None,

@@ -73,6 +73,7 @@ pub(super) fn access(op: &Op, memories: &[Memory]) -> Checked {
             };
             if *dimension <= most { Ok(()) } else { fail(format!("there is no dimension {dimension}")) }
         }
+        Op::Check { memory, .. } => of(memory).map(|_| ()),
         Op::Const(_)
         | Op::Extent(_)
         | Op::Apply(..)

@@ -390,6 +390,7 @@ impl<'a> Writer<'a> {
             | Op::Place(..)
             | Op::Lanes { .. }
             | Op::Atomic { .. }
+            | Op::Check { .. }
             | Op::Barrier(_)
             | Op::Fence(_)
             | Op::Subgroup(..) => return Err(EmitError::Threads(self.kernel.name.clone())),

@@ -374,6 +374,7 @@ impl<'f> Writer<'f> {
             }
             Op::Subgroup(op, args) => self.subgroup(ids[0], *op, args),
             Op::Lanes { .. } => Err(EmitError::Lanes(self.kernel.name.clone())),
+            Op::Check { .. } => Err(EmitError::Check(self.kernel.name.clone())),
             Op::At { .. }
             | Op::Tabulate { .. }
             | Op::Fold { .. }

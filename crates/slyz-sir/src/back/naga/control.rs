@@ -122,6 +122,7 @@ impl Code<'_, '_> {
                 self.bind_one(binds, value);
             }
             Op::Lanes { .. } => return Err(self.build.form("lanes")),
+            Op::Check { .. } => return Err(self.build.form("checks (the pass `report` makes code of them)")),
             Op::At { .. }
             | Op::Tabulate { .. }
             | Op::Fold { .. }

@@ -239,6 +239,7 @@ impl<'g> Machine<'g> {
             | Op::Load { .. }
             | Op::Store { .. }
             | Op::Atomic { .. }
+            | Op::Check { .. }
             | Op::Barrier(_)
             | Op::Fence(_)
             | Op::Subgroup(..)

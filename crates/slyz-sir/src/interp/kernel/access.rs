@@ -2,11 +2,12 @@
 //!
 //! A statement first finds the elements of all active agents, so that an access out of bounds writes nothing at all.
 
-use super::error::{KernelError, OutOfBounds, Race, Touch};
+use super::error::{Agent, KernelError, OutOfBounds, Position, Race, Touch};
 use super::memory::{Bank, Owner};
 use super::run::{Columns, Machine};
 use super::wave::{Column, Kind, Wave, malformed};
 use crate::code::{AtomicOp, Id, MemId};
+use crate::launch::Fault;
 use crate::ops::Operator;
 use crate::types::{Scalar, Ty};
 use std::rc::Rc;
@@ -117,6 +118,38 @@ impl Machine<'_> {
             old.bits[p] = found.bits;
         }
         Ok(Rc::new(old))
+    }
+
+    /// Which agents' elements are inside. The first that is not is kept for the end of the launch.
+    pub(super) fn check(
+        &mut self,
+        wave: &mut Wave,
+        MemId(id): MemId,
+        index: &[Id],
+        mask: &[bool],
+    ) -> Result<Rc<Column>, KernelError> {
+        let index = wave.get_all(index)?;
+        let bank = self.banks.get(id as usize).ok_or_else(|| malformed(format!("there is no memory {id}")))?;
+        if index.len() != bank.shape.len() || index.iter().any(|i| i.ty != Ty::I64) {
+            return Err(malformed(format!("`{}` is checked at {} values of i64", bank.name, bank.shape.len())));
+        }
+        let mut inside = Column { ty: Ty::Bool, bits: vec![0; wave.width] };
+        for p in (0..wave.width).filter(|&p| mask[p]) {
+            let at: Vec<i64> = index.iter().map(|column| column.bits[p] as i64).collect();
+            inside.bits[p] = bank.place(&at, 1).is_some() as u64;
+            if inside.bits[p] == 0 && self.fault.is_none() {
+                let (kernel, memory, shape) = (self.kernel.name.clone(), bank.name.clone(), bank.shape.clone());
+                let thread = match self.here(wave, p) {
+                    Position { block, agent: Agent::Thread(local) } => {
+                        std::array::from_fn(|d| block[d] * self.kernel.block[d] as u64 + local[d] as u64)
+                    }
+                    // A turn stands for a thread only to whoever made turns of threads.
+                    Position { block: _, agent: Agent::Turn(turn) } => [turn as u64, 0, 0],
+                };
+                self.fault = Some(Fault { kernel, memory, index: at, shape, thread });
+            }
+        }
+        Ok(Rc::new(inside))
     }
 
     /// The number of a memory that may be touched that way.

@@ -149,6 +149,9 @@ pub enum KernelError {
         .0.kernel, .0.touch, .0.width, .0.memory, .0.index, .0.shape, .0.at
     )]
     OutOfBounds(Box<OutOfBounds>),
+    /// An access that a check refused. Nothing was read or written by it; everything else was done.
+    #[error(transparent)]
+    Fault(Box<crate::launch::Fault>),
     /// A read of an element that nobody wrote.
     #[error(
         "{kernel}: `{memory}` is read at {index:?} by {at}, but nothing was written there; memory of a block or thread starts undefined"

@@ -163,8 +163,13 @@ fn launch_on(
         block: [0; 3],
         threads: threads as usize,
         depth: 0,
+        fault: None,
     };
     let done = (0..blocks as u32).try_for_each(|block| machine.run_block(block, scalars));
+    let done = done.and_then(|()| match machine.fault.take() {
+        Some(fault) => Err(KernelError::Fault(Box::new(fault))),
+        None => Ok(()),
+    });
     let banks = machine.banks.into_iter().filter(|b| b.is_global());
     data.iter_mut().zip(banks).for_each(|(data, bank)| *data = bank.data);
     done

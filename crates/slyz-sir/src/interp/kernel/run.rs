@@ -9,6 +9,7 @@ use super::wave::{Column, Kind, Wave, malformed};
 use super::{LaunchOptions, shape};
 use crate::code::{Body, FnId, Id, Op, Place, Stmt};
 use crate::kernel::Kernel;
+use crate::launch::Fault;
 use crate::ops::Operator;
 use crate::types::{Scalar, Ty};
 use std::collections::HashMap;
@@ -35,6 +36,8 @@ pub(super) struct Machine<'k> {
     /// Threads of a block.
     pub(super) threads: usize,
     pub(super) depth: usize,
+    /// The first access that a check refused.
+    pub(super) fault: Option<Fault>,
 }
 
 impl Machine<'_> {
@@ -104,6 +107,7 @@ impl Machine<'_> {
             | Op::Load { .. }
             | Op::Store { .. }
             | Op::Atomic { .. }
+            | Op::Check { .. }
             | Op::Barrier(_)
             | Op::Fence(_)
             | Op::Subgroup(..)
@@ -116,6 +120,7 @@ impl Machine<'_> {
             Op::Load { memory, index } => self.load(wave, *memory, index, binds, mask),
             Op::Store { memory, index, values } => self.store(wave, *memory, index, values, mask),
             Op::Atomic { op, memory, index, args } => one(self.atomic(wave, *op, *memory, index, args, mask)?),
+            Op::Check { memory, index } => one(self.check(wave, *memory, index, mask)?),
             Op::Barrier(scope) => self.barrier(wave, *scope, mask),
             Op::Fence(scope) => self.fence(wave, *scope, mask),
             Op::Subgroup(op, args) => one(self.subgroup(wave, *op, args, mask)?),

@@ -1,0 +1,16 @@
+//! `graph fn`: the language of explicit kernels.
+//!
+//! ```text
+//! .vex text ── parse ──┐
+//!                      ├─ syntax tree ── check ──> typed tree ── lower ──> SIR kernels (templates of launches)
+//! #[graph] fn (Rust) ──┘
+//! ```
+//!
+//! Both front ends make the same surface tree ([`syntax`]), so that one checker and one lowering serve both. The host part of a `.vex`
+//! file is run by `host`, over whatever device is handed to it. This crate does no I/O.
+#![forbid(unsafe_code)]
+
+pub mod diagnostic;
+pub mod span;
+pub mod syntax;
+pub mod typed;
