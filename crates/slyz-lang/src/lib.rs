@@ -11,6 +11,9 @@
 #![forbid(unsafe_code)]
 
 pub mod diagnostic;
+mod lex;
+pub mod parse;
+pub mod render;
 pub mod span;
 pub mod syntax;
 pub mod typed;
