@@ -12,6 +12,9 @@
 
 pub mod check;
 pub mod diagnostic;
+mod lex;
+pub mod parse;
+pub mod render;
 pub mod span;
 pub mod syntax;
 pub mod typed;
