@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod diagnostic;
+pub mod lower;
 pub mod span;
 pub mod syntax;
 pub mod typed;
