@@ -25,10 +25,12 @@
 //! | `arr.rs`, `elementwise.rs`, `fold.rs`, `layout.rs`, `stencil.rs`, `loops.rs` | arrays and combinators |
 //! | `trace.rs`, `record.rs`, `along.rs` | the function being traced, and what operations record; nothing there is generic |
 //! | `compile.rs`, `feed.rs`, `tensor.rs`, `explain.rs`, `profile.rs` | compiling, calling, data, and where the time goes |
+//! | `graph/` | kernels by hand, and their launches |
 //! | `module.rs` | kernels as source files for other programs |
 //! | `naperian/` | the Naperian classes for arrays and structs on the host; no tracing |
 //! | `private.rs` | what `#[slyz::function]` expands to |
-#![forbid(unsafe_code)]
+// There is one exception, a function that is `unsafe` to call.
+#![deny(unsafe_code)]
 
 // The derives and doc examples say `::slyz`, and are used in this crate too.
 extern crate self as slyz;
@@ -48,6 +50,7 @@ mod explain;
 mod extent;
 mod feed;
 mod fold;
+pub mod graph;
 mod layout;
 mod loops;
 mod module;

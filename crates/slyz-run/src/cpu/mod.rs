@@ -9,7 +9,7 @@
 
 mod check;
 mod config;
-mod cost;
+pub(crate) mod cost;
 mod launch;
 mod library;
 mod run;
@@ -18,10 +18,11 @@ mod toolchain;
 pub use config::CpuConfig;
 
 use crate::memo::Memo;
-use crate::{Device, Error, Executable, Interpreter, hash, warn};
+use crate::{Device, Error, Executable, Interpreter, Launcher, hash, warn};
 use slyz_sir::back::c::EmitError;
 use slyz_sir::graph::Graph;
 use slyz_sir::kernel::Plan;
+use slyz_sir::launch::Template;
 use slyz_sir::verify;
 use std::sync::Arc;
 use toolchain::Toolchain;
@@ -92,5 +93,9 @@ impl Device for Cpu {
 
     fn compile(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
         self.memo.get(hash::structural(graph), || self.build(graph))
+    }
+
+    fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error> {
+        Interpreter.prepare(kernel)
     }
 }

@@ -26,9 +26,10 @@ mod wait;
 mod window;
 
 use crate::memo::Memo;
-use crate::{ArrayData, Buffer, Device, Error, Executable, PoolStats, hash};
+use crate::{ArrayData, Buffer, Device, Error, Executable, Launcher, PoolStats, hash};
 use adapter::Opened;
 use slyz_sir::graph::Graph;
+use slyz_sir::launch::Template;
 use slyz_sir::verify;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -159,6 +160,10 @@ impl Device for Wgpu {
             verify::graph(graph)?;
             Ok(Arc::new(run::WgpuExecutable::new(graph, at_work.opened.clone())?))
         })
+    }
+
+    fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error> {
+        crate::Interpreter.prepare(kernel)
     }
 
     fn upload(&self, data: ArrayData<'_>) -> Result<Buffer, Error> {
