@@ -397,7 +397,8 @@ impl<'a> Values<'a> {
     }
 }
 
-fn is_array(item: &Let) -> bool {
+/// Is an array declared?
+pub(super) fn is_array(item: &Let) -> bool {
     let value = item.value.map(|v| &v.kind);
     match item.ty.map(|ty| &ty.kind) {
         Some(TypeKind::Array { .. }) => true,

@@ -108,7 +108,7 @@ impl<'a> Body<'_, 'a> {
     }
 
     fn name(&mut self, name: &'a str, expr: &'a Expr) -> Draft<'a> {
-        match self.scopes.find(name).or_else(|| self.names.constants.get(name)) {
+        match self.scopes.find(name) {
             Some(Entity::Variable(variable)) => {
                 let variable = *variable;
                 self.variable(&variable, expr)

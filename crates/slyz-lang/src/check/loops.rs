@@ -1,6 +1,6 @@
 //! Loops that nothing can end, and which expressions do something.
 
-use crate::typed::{Arg, Expr, ExprKind, LocalId, MemoryRef, Stmt};
+use crate::typed::{Arg, Expr, ExprKind, FunctionId, LocalId, MemoryRef, Stmt};
 use std::collections::HashSet;
 
 /// Why a loop never ends once it runs, if that is certain.
@@ -121,4 +121,18 @@ pub(super) fn has_effect(expr: &Expr) -> bool {
         }
     });
     found
+}
+
+/// Every function that is called among the statements.
+pub(super) fn each_call(stmts: &[Stmt], f: &mut dyn FnMut(FunctionId)) {
+    any_stmt(stmts, &mut |stmt| {
+        for expr in exprs_of(stmt) {
+            each_expr(expr, &mut |e| {
+                if let ExprKind::Call(id, _) = &e.kind {
+                    f(*id);
+                }
+            });
+        }
+        false
+    });
 }

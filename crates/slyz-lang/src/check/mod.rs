@@ -4,6 +4,7 @@
 //! running it. All errors that do not follow from each other are told in one run.
 
 mod body;
+pub mod budget;
 mod call;
 mod declare;
 mod draft;
@@ -12,25 +13,31 @@ mod expr;
 mod forbid;
 mod loops;
 mod number;
+mod race;
 mod reach;
 pub mod rules;
 mod scope;
 mod settle;
 mod spelling;
+mod spread;
 mod stmt;
 mod suggest;
 mod together;
 mod types;
+mod uniform;
 mod visit;
 
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
-use crate::syntax::{File, Function, Item, Role, Space, StmtKind};
+use crate::syntax::{Expr, ExprKind, File, Function, Item, Role, Space, StmtKind};
 use crate::typed::{self, FunctionId, Param, ParamKind, Program};
 use body::{Body, Marks, ParamType, ResultType, Signature};
+use declare::Let;
 use reach::{Instance, Reached};
 use scope::{Entity, Kind, Memory, Origin, Scopes};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use uniform::Uniform;
+use visit::{Node, visit};
 
 /// How remedies are spelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,8 +64,8 @@ struct Names<'a> {
     foreign: HashMap<&'a str, Span>,
     /// Names of the host's own variables.
     host: HashMap<&'a str, Span>,
-    /// Constants at the top of the file.
-    constants: HashMap<&'a str, Entity>,
+    /// Constants at the top of the file, which functions see.
+    constants: Vec<Let<'a>>,
     signatures: Vec<Signature>,
 }
 
@@ -86,8 +93,31 @@ pub fn check(file: &File, dialect: Dialect) -> Checked {
         marks.push(mark);
         diagnostics.extend(found);
     }
-    let _ = &marks;
+    diagnostics.extend(check_kernels(&reached, &program.functions, &marks));
     finish(program, diagnostics)
+}
+
+/// What can be said only about kernels as a whole: those in which everything is right so far.
+fn check_kernels(reached: &Reached, functions: &[typed::Function], marks: &[Marks]) -> Vec<Diagnostic> {
+    let mut callees: Vec<BTreeSet<FunctionId>> = vec![];
+    for (k, function) in functions.iter().enumerate() {
+        let mut all = BTreeSet::from([FunctionId(k as u32)]);
+        loops::each_call(&function.body, &mut |id| all.extend(callees.get(id.0 as usize).into_iter().flatten()));
+        callees.push(all);
+    }
+    let mut uniform = Uniform::new(functions, marks);
+    let mut found = vec![];
+    for (k, _) in reached.instances.iter().enumerate().filter(|(_, i)| reached.own.contains(i)) {
+        let id = FunctionId(k as u32);
+        let parts: Vec<FunctionId> = callees[k].iter().copied().collect();
+        if parts.iter().any(|f| marks[f.0 as usize].broken) {
+            continue;
+        }
+        budget::kernel(id, &parts, functions, marks, &mut |d| found.push(d));
+        uniform.kernel(id);
+    }
+    found.extend(uniform.found);
+    found
 }
 
 /// In the order of the source, without repetitions: a function may have been looked at twice.
@@ -109,7 +139,7 @@ fn collect<'a>(file: &'a File, diagnostics: &mut Vec<Diagnostic>) -> Names<'a> {
         by_name: HashMap::new(),
         foreign: HashMap::new(),
         host: HashMap::new(),
-        constants: HashMap::new(),
+        constants: vec![],
         signatures: vec![],
     };
     for item in &file.items {
@@ -130,10 +160,13 @@ fn collect<'a>(file: &'a File, diagnostics: &mut Vec<Diagnostic>) -> Names<'a> {
             }
             Item::Foreign(name) => drop(names.foreign.insert(&name.text, name.span)),
             Item::Stmt(stmt) => {
-                if let StmtKind::Let { name, space, .. } = &stmt.kind
-                    && *space != Space::Constant
-                {
-                    names.host.insert(&name.text, name.span);
+                let StmtKind::Let { name, space, mutable, ty, value } = &stmt.kind else { continue };
+                let (ty, value, span) = (ty.as_ref(), value.as_ref(), stmt.span);
+                match space {
+                    Space::Constant => {
+                        names.constants.push(Let { space: *space, mutable: *mutable, name, ty, value, span })
+                    }
+                    Space::Thread | Space::Threadgroup => drop(names.host.insert(&name.text, name.span)),
                 }
             }
         }
@@ -168,6 +201,10 @@ fn check_function<'a>(
         constants: HashMap::new(),
         diagnostics: vec![],
     };
+    body.scopes.open();
+    for &constant in names.constants.iter().filter(|c| !declare::is_array(c) || mentions(function, &c.name.text)) {
+        body.declaration(constant);
+    }
     let params = declare_params(&mut body);
     let code = match reached.too_deep.get(&instance.function) {
         Some(&span) => {
@@ -193,6 +230,16 @@ fn check_function<'a>(
         body: code,
     };
     (made, body.marks, body.diagnostics)
+}
+
+/// Does a name stand anywhere in a function?
+fn mentions(function: &Function, wanted: &str) -> bool {
+    let mut found = false;
+    visit(Node::Block(&function.body), &mut |node, _| {
+        found |= matches!(node, Node::Expr(Expr { kind: ExprKind::Name(name), .. }) if name == wanted);
+        !found
+    });
+    found
 }
 
 fn declare_params(body: &mut Body) -> Vec<Param> {

@@ -10,8 +10,8 @@ use crate::span::Span;
 use crate::syntax::{ExprKind, Function, Role};
 use std::collections::{HashMap, HashSet};
 
-/// The most levels of blocks and expressions inside each other in one function.
-pub(super) const MAX_DEPTH: usize = 256;
+/// The most levels of blocks and expressions inside each other, those of called functions included.
+pub(super) const MAX_DEPTH: usize = 512;
 
 /// A function with a meaning of `thread`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,7 +40,9 @@ pub(super) struct Reached {
 
 #[derive(Default)]
 struct Seen {
-    calls: Vec<(usize, Span)>,
+    /// Which function, where, and how deep inside.
+    calls: Vec<(usize, Span, usize)>,
+    depth: usize,
     thread: bool,
     block: bool,
 }
@@ -62,7 +64,19 @@ pub(super) fn reach(functions: &[&Function], by_name: &HashMap<&str, usize>) -> 
     let order = in_order(functions, &seen, &mut reached);
     let mut reads_thread = vec![false; functions.len()];
     let mut reads_block = vec![false; functions.len()];
+    let mut depth = vec![0; functions.len()];
     for &k in &order {
+        depth[k] = seen[k].depth;
+        for &(callee, span, at) in &seen[k].calls {
+            depth[k] = depth[k].max(at + depth[callee]);
+            if depth[k] > MAX_DEPTH {
+                reached.too_deep.entry(k).or_insert(span);
+            }
+        }
+        // Its callers are not to blame.
+        if reached.too_deep.contains_key(&k) {
+            depth[k] = 0;
+        }
         reads_thread[k] = seen[k].thread || seen[k].calls.iter().any(|c| reads_thread[c.0]);
         reads_block[k] = seen[k].block || seen[k].calls.iter().any(|c| reads_block[c.0]);
     }
@@ -91,6 +105,7 @@ fn look(number: usize, function: &Function, by_name: &HashMap<&str, usize>, reac
     let mut seen = Seen::default();
     let mut deep = None;
     visit(Node::Block(&function.body), &mut |node, depth| {
+        seen.depth = seen.depth.max(depth);
         if depth > MAX_DEPTH {
             deep = Some(match node {
                 Node::Block(block) => block.span,
@@ -103,7 +118,7 @@ fn look(number: usize, function: &Function, by_name: &HashMap<&str, usize>, reac
         let Node::Expr(expr) = node else { return true };
         match &expr.kind {
             ExprKind::Call { function, .. } => {
-                seen.calls.extend(by_name.get(&function.text[..]).map(|&k| (k, function.span)))
+                seen.calls.extend(by_name.get(&function.text[..]).map(|&k| (k, function.span, depth)))
             }
             ExprKind::Field(of, _) => match &of.kind {
                 ExprKind::Name(name) if name == "thread" => seen.thread = true,
@@ -144,7 +159,7 @@ fn in_order(functions: &[&Function], seen: &[Seen], reached: &mut Reached) -> Ve
         state[root] = State::Open;
         let mut path = vec![(root, 0)];
         while let Some((function, next)) = path.last_mut() {
-            let Some(&(callee, span)) = seen[*function].calls.get(*next) else {
+            let Some(&(callee, span, _)) = seen[*function].calls.get(*next) else {
                 state[*function] = State::Done;
                 order.push(*function);
                 path.pop();

@@ -63,6 +63,7 @@ rules! {
     BARRIER "divergent-barrier" Error "All threads of a block come to a barrier, or those that do wait forever.";
     SUBGROUP "divergent-subgroup" Error "The threads of a subgroup work together only where all of them come by.";
     RACE "race" Error "Two threads must not write one element: nobody knows whose value stays.";
+    BLOCK_RACE "block-race" Warning "Where all threads of a block write one element, one of them is enough.";
     RACY_UPDATE "racy-update" Warning "Reading, adding and writing at a position that other threads may have, too, loses updates.";
     ALIASING "aliasing" Error "What is written through one parameter is not passed as another one as well.";
     ATOMIC "atomic-type" Error "Atomics work on elements of type i32, u32, i64 and u64 in mutable tensors and threadgroup arrays.";
