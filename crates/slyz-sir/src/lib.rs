@@ -21,6 +21,7 @@ pub mod nesting;
 pub mod ops;
 pub mod pass;
 pub mod road;
+mod range;
 pub mod size;
 pub mod text;
 pub mod types;
