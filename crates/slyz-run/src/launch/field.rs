@@ -73,7 +73,12 @@ impl Field {
     }
 
     fn of_threads(nature: Nature, threads: [u64; 3]) -> Field {
-        Field { threads, grid: [0; 3], block: BLOCKS[nature.axes.clamp(1, 3) - 1], chosen: false }.laid_out()
+        Field { threads, grid: [0; 3], block: Field::usual_block(nature), chosen: false }.laid_out()
+    }
+
+    /// Threads of a block where nobody says.
+    pub(crate) fn usual_block(nature: Nature) -> [u32; 3] {
+        BLOCKS[nature.axes.clamp(1, 3) - 1]
     }
 
     fn laid_out(mut self) -> Field {

@@ -183,6 +183,15 @@ impl Fitted<'_> {
         self.sizes[3..LAUNCH_SIZES].copy_from_slice(&field.threads);
     }
 
+    /// Bytes of the arrays that are read and written, each taken whole.
+    pub(crate) fn traffic(&self) -> (u64, u64) {
+        let bytes = |written: bool| {
+            let arrays = self.arrays.iter().filter(|array| written == matches!(array, LaunchArray::Write { .. }));
+            arrays.map(|array| array.data().len() as u64).sum()
+        };
+        (bytes(false), bytes(true))
+    }
+
     /// The value of a size.
     pub(crate) fn size(&self, size: &Size) -> Option<u64> {
         size.eval(&|SizeVar(k)| self.sizes.get(k as usize).copied()).ok()

@@ -7,11 +7,17 @@
 mod field;
 mod fit;
 mod interpreted;
+#[cfg(any(feature = "cpu", feature = "wgpu"))]
+mod proof;
 
-pub(crate) use field::Field;
-#[cfg_attr(not(any(feature = "cpu", feature = "wgpu")), allow(unused_imports))]
-pub(crate) use fit::{Fitted, Outline, constant_bytes};
+pub(crate) use fit::{Fitted, Outline};
 pub(crate) use interpreted::Interpreted;
+#[cfg(feature = "cpu")]
+pub(crate) use proof::unshaped;
+#[cfg(any(feature = "cpu", feature = "wgpu"))]
+pub(crate) use {fit::constant_bytes, proof::Proofs};
+#[cfg(feature = "wgpu")]
+pub(crate) use {field::Field, proof::guarded};
 
 use crate::{ArrayData, Buffer, Error};
 use slyz_sir::kernel::Kernel;
