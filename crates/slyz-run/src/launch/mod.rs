@@ -12,12 +12,12 @@ mod proof;
 
 pub(crate) use fit::{Fitted, Outline};
 pub(crate) use interpreted::Interpreted;
+#[cfg(feature = "wgpu")]
+pub(crate) use proof::guarded;
 #[cfg(feature = "cpu")]
 pub(crate) use proof::unshaped;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
-pub(crate) use {fit::constant_bytes, proof::Proofs};
-#[cfg(feature = "wgpu")]
-pub(crate) use {field::Field, proof::guarded};
+pub(crate) use {field::Field, fit::constant_bytes, proof::Proofs};
 
 use crate::{ArrayData, Buffer, Error};
 use slyz_sir::kernel::Kernel;
@@ -113,7 +113,12 @@ impl Launch<'_> {
             LaunchArray::Read { ty, shape, data } => LaunchArray::Read { ty: *ty, shape: shape.clone(), data: *data },
             LaunchArray::Write { ty, shape, data } => LaunchArray::Write { ty: *ty, shape: shape.clone(), data },
         });
-        Launch { threads: self.threads, memories: memories.collect(), scalars: self.scalars.clone(), unchecked: self.unchecked }
+        Launch {
+            threads: self.threads,
+            memories: memories.collect(),
+            scalars: self.scalars.clone(),
+            unchecked: self.unchecked,
+        }
     }
 }
 

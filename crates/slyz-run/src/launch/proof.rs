@@ -1,8 +1,8 @@
 //! Which launches are known to stay inside their arrays, before they run.
 
 use super::{Fitted, Outline};
-use slyz_sir::launch::Template;
 use slyz_sir::kernel::Kernel;
+use slyz_sir::launch::Template;
 use slyz_sir::pass::bounds::{self, Facts};
 use slyz_sir::pass::report;
 use std::collections::VecDeque;

@@ -111,15 +111,20 @@ impl WgpuLauncher {
             return Ok(true);
         }
         // Threads may be laid out in other blocks where nobody asked for these.
-        let others = [[256, 1, 1], [1, 256, 1], [4, 64, 1], [1, 4, 64], [4, 1, 64]].map(|block| field.with_block(block));
-        let fits = |other: &Field| other.block.iter().zip(&field.block).all(|(new, old)| *new == 1 || *old > 1) && reaches(other);
+        let others =
+            [[256, 1, 1], [1, 256, 1], [4, 64, 1], [1, 4, 64], [4, 1, 64]].map(|block| field.with_block(block));
+        let fits = |other: &Field| {
+            other.block.iter().zip(&field.block).all(|(new, old)| *new == 1 || *old > 1) && reaches(other)
+        };
         if let Some(other) = others.into_iter().find(fits).filter(|_| self.outline.nature.free && !field.chosen) {
             fitted.lay_out(other);
             return Ok(false);
         }
         Err(Error::TooLarge {
             what: format!("the grid {:?} of kernel `{}`", field.grid, self.outline.name()),
-            why: format!("this GPU has at most {most} blocks in each dimension; use larger blocks, or launch over parts"),
+            why: format!(
+                "this GPU has at most {most} blocks in each dimension; use larger blocks, or launch over parts"
+            ),
         })
     }
 
@@ -141,7 +146,8 @@ impl WgpuLauncher {
             let most = opened.window_bytes.min(opened.limits.max_storage_buffer_binding_size);
             if bytes > most {
                 let what = format!("the array `{}` of kernel `{}`", memory.name, kernel.name);
-                let why = format!("{bytes} bytes, and a kernel of this GPU sees at most {most}; launch over parts of it");
+                let why =
+                    format!("{bytes} bytes, and a kernel of this GPU sees at most {most}; launch over parts of it");
                 return too_large(what, why);
             }
             narrow &= count < WIDE && shape.iter().all(|&extent| extent < WIDE);

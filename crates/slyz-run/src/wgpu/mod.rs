@@ -167,9 +167,9 @@ impl Device for Wgpu {
 
     fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error> {
         let at_work = self.at_work()?;
-        at_work.launchers.get(hash::of(&**kernel), || {
-            Ok(Arc::new(launch::WgpuLauncher::new(kernel, at_work.opened.clone())?))
-        })
+        at_work
+            .launchers
+            .get(hash::of(&**kernel), || Ok(Arc::new(launch::WgpuLauncher::new(kernel, at_work.opened.clone())?)))
     }
 
     fn upload(&self, data: ArrayData<'_>) -> Result<Buffer, Error> {
