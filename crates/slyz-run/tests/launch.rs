@@ -558,7 +558,9 @@ fn writers_copy_what_is_shared() {
                 let x = LaunchArray::Read { ty: Ty::F32, shape: vec![100], data: slyz_run::ArrayData::Buffer(x) };
                 let y = LaunchArray::Write { ty: Ty::F32, shape: vec![100], data: y };
                 let (memories, scalars) = (vec![x, y], vec![Scalar::f32(1.0)]);
-                launcher.launch(Launch { threads: Threads::Inferred, memories, scalars, unchecked: false }).expect("done");
+                launcher
+                    .launch(Launch { threads: Threads::Inferred, memories, scalars, unchecked: false })
+                    .expect("done");
             };
             let ones = Buffer::copy_of(bytemuck::cast_slice(&[1f32; 100])).expect("memory");
             add(&mut y, &ones);
@@ -570,7 +572,10 @@ fn writers_copy_what_is_shared() {
             let same = y.clone();
             if turn == 3 {
                 add(&mut y, &same);
-                assert_eq!((y.as_slice::<f32>().map(|y| y[5]), same.as_slice::<f32>().map(|y| y[5])), (Some(8.0), Some(4.0)));
+                assert_eq!(
+                    (y.as_slice::<f32>().map(|y| y[5]), same.as_slice::<f32>().map(|y| y[5])),
+                    (Some(8.0), Some(4.0))
+                );
                 y = same;
             }
         }

@@ -13,7 +13,7 @@ use slyz_sir::types::Scalar;
 use std::collections::HashMap;
 
 /// Operations that take as long as one element streamed.
-const PER_ELEMENT: f64 = 16.0;
+pub(crate) const PER_ELEMENT: f64 = 16.0;
 /// Turns of a loop whose bounds depend on data.
 const UNKNOWN_TURNS: f64 = 16.0;
 

@@ -11,6 +11,7 @@ mod check;
 mod config;
 pub(crate) mod cost;
 mod launch;
+mod launcher;
 mod library;
 mod run;
 mod toolchain;
@@ -46,6 +47,7 @@ pub struct Cpu {
     backend: Backend,
     toolchain: Arc<Toolchain>,
     memo: Memo<dyn Executable>,
+    launchers: Memo<dyn Launcher>,
 }
 
 impl Cpu {
@@ -66,7 +68,8 @@ impl Cpu {
     /// The code that the backend emits is loaded and run. For sizes within the plan it must touch the elements of
     /// its memories only, write only those it may write, and give two blocks of a grid nothing to race for.
     pub unsafe fn with_backend(config: CpuConfig, backend: Backend) -> Cpu {
-        Cpu { backend, toolchain: Arc::new(Toolchain::new(config)), memo: Memo::new(KEPT_GRAPHS) }
+        let (memo, launchers) = (Memo::new(KEPT_GRAPHS), Memo::new(KEPT_GRAPHS));
+        Cpu { backend, toolchain: Arc::new(Toolchain::new(config)), memo, launchers }
     }
 
     fn build(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
@@ -96,6 +99,12 @@ impl Device for Cpu {
     }
 
     fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error> {
-        Interpreter.prepare(kernel)
+        self.launchers.get(hash::of(&**kernel), || match self.toolchain.check() {
+            Ok(()) => Ok(Arc::new(launcher::CpuLauncher::new(kernel, self.backend, self.toolchain.clone())?)),
+            Err(error) => {
+                warn::warn_once("no compiler", &format!("{error}. Functions run in the interpreter, slowly"));
+                Interpreter.prepare(kernel)
+            }
+        })
     }
 }

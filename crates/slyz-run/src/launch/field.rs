@@ -42,14 +42,15 @@ impl Field {
         if let Threads::Blocks { block, .. } | Threads::InBlocks { block, .. } = threads
             && block.contains(&0)
         {
-            return Err(wrong(format!("a block of {} has no threads; ask for 1 or more in each dimension", list(&block))));
+            return Err(wrong(format!(
+                "a block of {} has no threads; ask for 1 or more in each dimension",
+                list(&block)
+            )));
         }
         let field = match threads {
             Threads::Exact(threads) => Field::of_threads(nature, threads),
             Threads::Inferred => Field::of_threads(nature, inferred(nature, written).map_err(wrong)?),
-            Threads::InBlocks { threads, block } => {
-                Field { threads, grid: [0; 3], block, chosen: true }.laid_out()
-            }
+            Threads::InBlocks { threads, block } => Field { threads, grid: [0; 3], block, chosen: true }.laid_out(),
             Threads::Blocks { grid, block } => {
                 let product = |d: usize| grid[d].checked_mul(block[d].into());
                 let threads = [product(0), product(1), product(2)];
@@ -73,7 +74,12 @@ impl Field {
     }
 
     fn of_threads(nature: Nature, threads: [u64; 3]) -> Field {
-        Field { threads, grid: [0; 3], block: BLOCKS[nature.axes.clamp(1, 3) - 1], chosen: false }.laid_out()
+        Field { threads, grid: [0; 3], block: Field::usual_block(nature), chosen: false }.laid_out()
+    }
+
+    /// Threads of a block where nobody says.
+    pub(crate) fn usual_block(nature: Nature) -> [u32; 3] {
+        BLOCKS[nature.axes.clamp(1, 3) - 1]
     }
 
     fn laid_out(mut self) -> Field {

@@ -91,11 +91,8 @@ impl Outline {
         let mut sizes = vec![0; self.template.kernel.sizes.len()];
         let mut arrays = vec![];
         for (param, array) in self.params.iter().zip(memories) {
-            let wrong = |problem| Error::Parameter {
-                kernel: self.name().to_string(),
-                parameter: param.name.clone(),
-                problem,
-            };
+            let wrong =
+                |problem| Error::Parameter { kernel: self.name().to_string(), parameter: param.name.clone(), problem };
             param.check(&array, &mut sizes).map_err(wrong)?;
             let here = matches!(array.data(), ArrayData::Buffer(buffer) if resident(buffer));
             if param.ty == Ty::Bool && !here {
@@ -134,7 +131,8 @@ impl Outline {
     /// Operators of a launch, weighed by their costs; nothing for one that does not fit.
     pub(crate) fn operators(&self, launch: &Launch) -> f64 {
         let mut sizes = vec![0; self.template.kernel.sizes.len()];
-        let fits = self.params.iter().zip(&launch.memories).all(|(param, array)| param.check(array, &mut sizes).is_ok());
+        let fits =
+            self.params.iter().zip(&launch.memories).all(|(param, array)| param.check(array, &mut sizes).is_ok());
         let written = self.params.iter().zip(&launch.memories).find(|(param, _)| param.written);
         let written = written.map(|(param, array)| (&param.name[..], array.shape()));
         let Ok(field) = Field::new(self.name(), self.nature, launch.threads, written) else { return 0.0 };
@@ -181,6 +179,21 @@ impl Fitted<'_> {
         self.field = field;
         self.sizes[..3].copy_from_slice(&field.grid);
         self.sizes[3..LAUNCH_SIZES].copy_from_slice(&field.threads);
+    }
+
+    /// All threads together; the field has seen that they can be counted.
+    #[cfg(feature = "cpu")]
+    pub(crate) fn threads(&self) -> u64 {
+        elements(&self.field.threads).unwrap_or(u64::MAX)
+    }
+
+    /// Bytes of the arrays that are read and written, each taken whole.
+    pub(crate) fn traffic(&self) -> (u64, u64) {
+        let bytes = |written: bool| {
+            let arrays = self.arrays.iter().filter(|array| written == matches!(array, LaunchArray::Write { .. }));
+            arrays.map(|array| array.data().len() as u64).sum()
+        };
+        (bytes(false), bytes(true))
     }
 
     /// The value of a size.

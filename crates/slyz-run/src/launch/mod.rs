@@ -7,11 +7,17 @@
 mod field;
 mod fit;
 mod interpreted;
+#[cfg(any(feature = "cpu", feature = "wgpu"))]
+mod proof;
 
-pub(crate) use field::Field;
-#[cfg_attr(not(any(feature = "cpu", feature = "wgpu")), allow(unused_imports))]
-pub(crate) use fit::{Fitted, Outline, constant_bytes};
+pub(crate) use fit::{Fitted, Outline};
 pub(crate) use interpreted::Interpreted;
+#[cfg(feature = "wgpu")]
+pub(crate) use proof::guarded;
+#[cfg(feature = "cpu")]
+pub(crate) use proof::unshaped;
+#[cfg(any(feature = "cpu", feature = "wgpu"))]
+pub(crate) use {field::Field, fit::constant_bytes, proof::Proofs};
 
 use crate::{ArrayData, Buffer, Error};
 use slyz_sir::kernel::Kernel;
@@ -107,7 +113,12 @@ impl Launch<'_> {
             LaunchArray::Read { ty, shape, data } => LaunchArray::Read { ty: *ty, shape: shape.clone(), data: *data },
             LaunchArray::Write { ty, shape, data } => LaunchArray::Write { ty: *ty, shape: shape.clone(), data },
         });
-        Launch { threads: self.threads, memories: memories.collect(), scalars: self.scalars.clone(), unchecked: self.unchecked }
+        Launch {
+            threads: self.threads,
+            memories: memories.collect(),
+            scalars: self.scalars.clone(),
+            unchecked: self.unchecked,
+        }
     }
 }
 

@@ -14,6 +14,7 @@ mod cache;
 mod clock;
 mod driver;
 mod groups;
+mod launch;
 mod memory;
 mod once;
 mod pace;
@@ -78,6 +79,7 @@ pub struct Wgpu {
 struct AtWork {
     opened: Arc<Opened>,
     memo: Memo<dyn Executable>,
+    launchers: Memo<dyn Launcher>,
 }
 
 impl Wgpu {
@@ -138,7 +140,8 @@ impl Wgpu {
         let mut opened = Opened::new(self.wish.as_deref(), self.plain)?;
         opened.window_bytes = opened.window_bytes.min(self.window.unwrap_or(u64::MAX));
         let opened = Arc::new(opened);
-        Ok(slot.insert(Arc::new(AtWork { opened, memo: Memo::new(KEPT_GRAPHS) })).clone())
+        let (memo, launchers) = (Memo::new(KEPT_GRAPHS), Memo::new(KEPT_GRAPHS));
+        Ok(slot.insert(Arc::new(AtWork { opened, memo, launchers })).clone())
     }
 }
 
@@ -163,7 +166,10 @@ impl Device for Wgpu {
     }
 
     fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error> {
-        crate::Interpreter.prepare(kernel)
+        let at_work = self.at_work()?;
+        at_work
+            .launchers
+            .get(hash::of(&**kernel), || Ok(Arc::new(launch::WgpuLauncher::new(kernel, at_work.opened.clone())?)))
     }
 
     fn upload(&self, data: ArrayData<'_>) -> Result<Buffer, Error> {

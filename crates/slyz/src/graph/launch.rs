@@ -169,7 +169,9 @@ impl<'a> Launch<'a> {
             (Some(threads), None, None) => Ok(Threads::Exact(threads)),
             (Some(threads), None, Some(block)) => Ok(Threads::InBlocks { threads, block }),
             (None, Some(grid), Some(block)) => Ok(Threads::Blocks { grid, block }),
-            (None, Some(_), None) => wrong("`.grid(..)` counts blocks; say how many threads each has with `.block(..)`"),
+            (None, Some(_), None) => {
+                wrong("`.grid(..)` counts blocks; say how many threads each has with `.block(..)`")
+            }
             (None, None, Some(_)) => wrong("`.block(..)` wants `.grid(..)` for how many blocks, or `.threads(..)`"),
             (Some(_), Some(_), _) => wrong("`.threads(..)` and `.grid(..)` say the same thing twice; leave one out"),
         }
