@@ -123,8 +123,9 @@ fn kernels(functions: &[&ItemFn], launched: &[&ItemFn], unchecked: bool) -> Toke
 /// for the command line.
 fn report(diagnostic: &Diagnostic, spans: &Spans) -> TokenStream {
     let mut message = diagnostic.message.clone();
-    for (_, remark) in &diagnostic.related {
-        message.push_str(&format!("\nnote: {remark}"));
+    // rustc shows one place; of the others the line is told.
+    for (place, remark) in &diagnostic.related {
+        message.push_str(&format!("\nnote: line {}: {remark}", spans.ends(*place).0.start().line));
     }
     if let Some(help) = &diagnostic.help {
         message.push_str(&format!("\nhelp: {help}"));
