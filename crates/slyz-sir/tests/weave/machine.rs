@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 /// The flags of real kernels, and every warning an error.
 const FLAGS: &str = "-O2 -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math -fwrapv -fPIC -shared -nostdlib \
-                     -Wno-psabi -Wall -Wextra -Wno-unused-function -Wno-unused-variable -Wno-maybe-uninitialized \
+                     -Wno-psabi -Wall -Wextra -Wno-unused-function -Wno-unused-variable -Wno-unused-parameter -Wno-maybe-uninitialized \
                      -Wno-uninitialized -Werror -Wl,-z,defs";
 
 const DRIVER: &str = r#"

@@ -393,7 +393,7 @@ impl<'a> Writer<'a> {
                 let value = expr::bitcast(*to, &self.get(*arg));
                 self.bind(stmt.binds[0].id, value, false);
             }
-            Op::Place(Place::Block, d) if self.live == Live::Block => {
+            Op::Place(Place::Block, d) => {
                 let range = if self.wide { None } else { Some((0, 1 << 30)) };
                 let name = self.block_names()[usize::from(*d).min(2)].clone();
                 self.bind(stmt.binds[0].id, Value::uniform(Ty::I64, Expr::atom(name)).within(range), false)

@@ -30,31 +30,31 @@ impl Writer {
     /// Learns what names stand for.
     pub(super) fn note(&mut self, body: &Body) {
         self.types.extend(body.params.iter().map(|p| (p.id, p.ty.elem())));
-        for stmt in &body.stmts {
-            self.types.extend(stmt.binds.iter().map(|b| (b.id, b.ty.elem())));
-            let inner = stmt.op.bodies();
-            if let ([bind], true) = (&stmt.binds[..], inner.is_empty()) {
-                self.known.insert(bind.id, stmt.op.clone());
-            }
-            inner.into_iter().for_each(|b| self.note(b));
+        body.stmts.iter().for_each(|stmt| self.note_one(stmt));
+    }
+
+    /// The same for one statement.
+    pub(super) fn note_one(&mut self, stmt: &Stmt) {
+        self.types.extend(stmt.binds.iter().map(|b| (b.id, b.ty.elem())));
+        let inner = stmt.op.bodies();
+        if let ([bind], true) = (&stmt.binds[..], inner.is_empty()) {
+            self.known.insert(bind.id, stmt.op.clone());
         }
+        inner.into_iter().for_each(|b| self.note(b));
+    }
+
+    /// The counter of a loop over small numbers.
+    pub(super) fn counter(&mut self) -> Var {
+        let counter = self.var(Ty::I64);
+        // It is as large as the number of a block.
+        self.known.insert(counter.id, Op::Place(Place::Block, 1));
+        counter
     }
 
     pub(super) fn var(&mut self, ty: Ty) -> Var {
         let id = (self.fresh)();
         self.types.insert(id, ty);
         Var { id, ty: Type::Scalar(ty) }
-    }
-
-    /// A copy of a statement under fresh names.
-    pub(super) fn copy(&mut self, stmt: &Stmt, op: Op) -> Vec<Id> {
-        let binds: Vec<Var> = stmt.binds.iter().map(|b| self.var(b.ty.elem())).collect();
-        let ids: Vec<Id> = binds.iter().map(|b| b.id).collect();
-        if let ([id], true) = (&ids[..], op.bodies().is_empty()) {
-            self.known.insert(*id, op.clone());
-        }
-        self.out.push(Stmt { binds, op });
-        ids
     }
 
     pub(super) fn push(&mut self, op: Op, ty: Ty) -> Id {
@@ -107,13 +107,11 @@ impl Writer {
 
     /// A loop by ones without state.
     pub(super) fn each(&mut self, lo: Id, hi: Id, write: impl FnOnce(&mut Self, Id)) {
-        let step = self.number(1);
-        let body = self.nested(&[Ty::I64], |w, counter| {
-            // A counter is as large as the number of a block.
-            w.known.insert(counter[0], Op::Place(Place::Block, 1));
-            write(w, counter[0]);
-            vec![]
-        });
+        let (step, counter) = (self.number(1), self.counter());
+        let outer = std::mem::take(&mut self.out);
+        write(self, counter.id);
+        let stmts = std::mem::replace(&mut self.out, outer);
+        let body = Body { params: vec![counter], stmts, results: vec![] };
         self.act(Op::For { lo, hi, step, init: vec![], body });
     }
 }
