@@ -6,7 +6,7 @@ use slyz_run::{Buffer, Device, Error, Interpreter, Launch, LaunchArray, Threads}
 use slyz_sir::launch::Template;
 use slyz_sir::text::parse_kernel;
 use slyz_sir::types::{Scalar, Ty};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A device under test.
 struct Tested {
@@ -14,7 +14,13 @@ struct Tested {
     device: Box<dyn Device>,
 }
 
-fn all() -> Vec<Tested> {
+/// Made once, so that what they compile is kept.
+fn all() -> &'static [Tested] {
+    static ALL: OnceLock<Vec<Tested>> = OnceLock::new();
+    ALL.get_or_init(make)
+}
+
+fn make() -> Vec<Tested> {
     let mut all = vec![
         Tested { name: "interpreter", device: Box::new(Interpreter) },
         Tested { name: "cpu", device: Box::new(devices::narrow()) },
@@ -92,10 +98,10 @@ fn everywhere(template: &Arc<Template>, threads: Threads, arrays: &[Host], scala
     done.unwrap_or_else(|error| panic!("{}: {error}", template.kernel.name));
     for Tested { name, device } in all() {
         for unchecked in [false, true] {
-            let (done, found) = launch(&*device, template, threads, arrays, scalars, unchecked);
+            let (done, found) = launch(&**device, template, threads, arrays, scalars, unchecked);
             match done {
                 Ok(()) => assert_eq!(found, expected, "{} on {name}, unchecked: {unchecked}", template.kernel.name),
-                Err(error) if name == devices::PLAIN && lacks(&error) => {}
+                Err(error) if *name == devices::PLAIN && lacks(&error) => {}
                 Err(error) => panic!("{} on {name}: {error}", template.kernel.name),
             }
         }
@@ -113,7 +119,7 @@ fn fails(template: &Arc<Template>, threads: Threads, arrays: &[Host], scalars: &
     let (expected, after) = launch(&Interpreter, template, threads, arrays, scalars, false);
     let expected = expected.expect_err("a failure");
     for Tested { name, device } in all() {
-        let (done, found) = launch(&*device, template, threads, arrays, scalars, false);
+        let (done, found) = launch(&**device, template, threads, arrays, scalars, false);
         let error = done.expect_err("a failure");
         match (&expected, &error) {
             (Error::Fault(expected), Error::Fault(error)) => {
@@ -515,7 +521,7 @@ fn blocks_past_the_device() {
     let arrays = [input(&[1.0; 4]), output(&[0.0; 4])];
     for Tested { name, device } in all() {
         let threads = Threads::Blocks { grid: [1, 1, 1], block: [1 << 20, 1, 1] };
-        let (done, after) = launch(&*device, &template, threads, &arrays, &[Scalar::f32(1.0)], false);
+        let (done, after) = launch(&**device, &template, threads, &arrays, &[Scalar::f32(1.0)], false);
         let error = done.expect_err("too large");
         assert!(matches!(error, Error::TooLarge { .. }), "{name}: {error}");
         assert_eq!(after, arrays);
@@ -525,7 +531,7 @@ fn blocks_past_the_device() {
 #[test]
 fn many_threads_launch_at_once() {
     for Tested { name, device } in all() {
-        let (template, device) = (saxpy(), &*device);
+        let (template, device) = (saxpy(), &**device);
         std::thread::scope(|scope| {
             for thread in 0..4 {
                 let template = &template;

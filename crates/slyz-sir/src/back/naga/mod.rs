@@ -28,7 +28,7 @@ mod narrow;
 mod scalars;
 mod writer;
 
-pub use fit::{check_narrow, machine_for};
+pub use fit::{check_narrow, check_narrow_kernel, machine_for};
 pub use floats::FloatControls;
 
 use crate::kernel::Kernel;
