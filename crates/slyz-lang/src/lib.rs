@@ -13,6 +13,7 @@
 pub mod check;
 pub mod diagnostic;
 mod lex;
+pub mod lower;
 pub mod parse;
 pub mod render;
 pub mod span;
