@@ -12,7 +12,9 @@
 
 pub mod check;
 pub mod diagnostic;
+pub mod host;
 mod lex;
+pub mod lower;
 pub mod parse;
 pub mod render;
 pub mod lower;
