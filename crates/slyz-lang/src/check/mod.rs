@@ -35,7 +35,7 @@ use body::{Body, Marks, ParamType, ResultType, Signature};
 use declare::Let;
 use reach::{Instance, Reached};
 use scope::{Entity, Kind, Memory, Origin, Scopes};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use uniform::Uniform;
 use visit::{Node, visit};
 
@@ -122,12 +122,9 @@ fn check_kernels(reached: &Reached, functions: &[typed::Function], marks: &[Mark
 
 /// In the order of the source, without repetitions: a function may have been looked at twice.
 fn finish(program: Program, diagnostics: Vec<Diagnostic>) -> Checked {
-    let mut sorted: Vec<Diagnostic> = vec![];
-    for diagnostic in diagnostics {
-        if !sorted.contains(&diagnostic) {
-            sorted.push(diagnostic);
-        }
-    }
+    let mut told = HashSet::new();
+    let mut sorted = diagnostics;
+    sorted.retain(|d| told.insert((d.rule, d.span, d.message.clone())));
     sorted.sort_by_key(|d| (d.span.start, d.span.end));
     let broken = sorted.iter().any(Diagnostic::is_error);
     Checked { program: if broken { Program::default() } else { program }, diagnostics: sorted }
@@ -198,6 +195,7 @@ fn check_function<'a>(
         loops: vec![],
         marks: Marks::default(),
         noted_thread: false,
+        told_unreachable: false,
         constants: HashMap::new(),
         diagnostics: vec![],
     };
@@ -248,7 +246,7 @@ fn declare_params(body: &mut Body) -> Vec<Param> {
     let mut params = vec![];
     for (number, (name, ty)) in signature.params.iter().enumerate() {
         let kind = match *ty {
-            ParamType::Scalar(ty) => ParamKind::Scalar(body.declare(name, ty, Kind::Param, true), ty),
+            ParamType::Scalar(ty) => ParamKind::Scalar(body.declare(name, ty, Kind::Param, None), ty),
             ParamType::Tensor { elem, rank, flat, mutable } => {
                 let memory = typed::MemoryRef::Param(number as u32);
                 let origin = Origin::Tensor { flat };
