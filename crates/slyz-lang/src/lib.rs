@@ -15,6 +15,7 @@ pub mod diagnostic;
 mod lex;
 pub mod parse;
 pub mod render;
+pub mod lower;
 pub mod span;
 pub mod syntax;
 pub mod typed;
