@@ -17,7 +17,6 @@ mod lex;
 pub mod lower;
 pub mod parse;
 pub mod render;
-pub mod lower;
 pub mod span;
 pub mod syntax;
 pub mod typed;
