@@ -13,9 +13,9 @@
 pub mod check;
 pub mod diagnostic;
 mod lex;
+pub mod lower;
 pub mod parse;
 pub mod render;
-pub mod lower;
 pub mod span;
 pub mod syntax;
 pub mod typed;
