@@ -214,26 +214,52 @@ impl<'a, M: Machine> Host<'a, M> {
         })
     }
 
-    /// Does something with a tensor where it is: in its variable, or as a value that nobody keeps.
+    /// What an expression gives, without taking a tensor out of its variable.
+    pub(super) fn subject(&mut self, expr: &'a Expr) -> Outcome<Subject<'a, M::Tensor>> {
+        if let ExprKind::Name(name) = &expr.kind
+            && let Some(binding) = self.scopes.find(name)
+            && matches!(binding.value, Value::Tensor(_))
+        {
+            return Ok(Subject::Variable(name));
+        }
+        Ok(Subject::Value(self.eval(expr)?))
+    }
+
+    /// Does something with a tensor where it is, so that what is fetched from the machine stays there.
     pub(super) fn with_tensor<R>(
         &mut self,
         expr: &'a Expr,
         work: impl FnOnce(&mut M, &mut Tensor<M::Tensor>) -> Outcome<R>,
     ) -> Outcome<R> {
-        if let ExprKind::Name(name) = &expr.kind
-            && let Some(binding) = self.scopes.find_mut(name)
-        {
-            return match &mut binding.value {
-                Value::Tensor(tensor) => work(self.machine, tensor),
-                Value::Lent => Err(lent(name, expr.span)),
-                other => Err(no_tensor(other, expr.span)),
-            };
-        }
-        match self.eval(expr)? {
-            Value::Tensor(mut tensor) => work(self.machine, &mut tensor),
-            other => Err(no_tensor(&other, expr.span)),
+        let mut subject = self.subject(expr)?;
+        self.with_subject(&mut subject, expr.span, work)
+    }
+
+    /// The same with what was evaluated before.
+    pub(super) fn with_subject<R>(
+        &mut self,
+        subject: &mut Subject<'a, M::Tensor>,
+        span: Span,
+        work: impl FnOnce(&mut M, &mut Tensor<M::Tensor>) -> Outcome<R>,
+    ) -> Outcome<R> {
+        let value = match subject {
+            Subject::Value(value) => value,
+            Subject::Variable(name) => match self.scopes.find_mut(name) {
+                Some(binding) => &mut binding.value,
+                None => return Err(self.unknown(name, span)),
+            },
+        };
+        match value {
+            Value::Tensor(tensor) => work(self.machine, tensor),
+            other => Err(no_tensor(other, span)),
         }
     }
+}
+
+/// What something is done with: a tensor in its variable, or a value that nobody keeps.
+pub(super) enum Subject<'a, T> {
+    Variable(&'a str),
+    Value(Value<T>),
 }
 
 /// Is it a number whatever its parts are?

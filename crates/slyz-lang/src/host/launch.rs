@@ -47,6 +47,8 @@ impl<'a, M: Machine> Host<'a, M> {
                 }
             }
         }
+        // Only now, since other arguments may look at them: the variables give up what is written, so that nobody copies it.
+        bound.iter().filter_map(|bound: &Bound<M::Tensor>| bound.lender).for_each(|name| self.lend(name));
         self.run_kernel(kernel, bound, scalars, threads, function.span)
     }
 
@@ -127,7 +129,6 @@ impl<'a, M: Machine> Host<'a, M> {
             let value = self.named_value(name, arg.span)?;
             let Value::Tensor(mut tensor) = value else { return Err(self.no_tensor(kernel, &value, arg.span, param)) };
             fits(&tensor)?;
-            self.lend(name);
             upload(self.machine, &mut tensor, arg.span)?;
             // What the host knows is old from here on.
             tensor.host = None;

@@ -1,5 +1,6 @@
 //! What people see: `print(..)`.
 
+use super::eval::Subject;
 use super::tensor::bytes;
 use super::value::{Value, element};
 use super::{Host, Machine, Outcome, error};
@@ -20,15 +21,15 @@ impl<'a, M: Machine> Host<'a, M> {
     }
 
     fn shown(&mut self, arg: &'a Expr) -> Outcome<String> {
-        match self.eval(arg)? {
-            Value::Text(text) => Ok(text.to_string()),
-            Value::Number(number) => Ok(scalar(number.settle()?)),
-            Value::Tensor(_) => self.with_tensor(arg, |machine, tensor| {
+        let mut subject = self.subject(arg)?;
+        match &subject {
+            Subject::Value(Value::Text(text)) => Ok(text.to_string()),
+            Subject::Value(Value::Number(number)) => Ok(scalar(number.settle()?)),
+            Subject::Value(_) | Subject::Variable(_) => self.with_subject(&mut subject, arg.span, |machine, tensor| {
                 let (ty, shape) = (tensor.ty, tensor.shape.clone());
                 let bytes = bytes(machine, tensor, arg.span)?;
                 Ok(list(ty, &shape, bytes))
             }),
-            Value::Nothing | Value::Lent => Ok(String::new()),
         }
     }
 }

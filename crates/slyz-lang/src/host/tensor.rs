@@ -1,6 +1,6 @@
 //! What is special about tensors: how they are made, and what can be asked of them.
 
-use super::eval::{axes, from_zero};
+use super::eval::{Subject, axes, from_zero};
 use super::exec::{element_type, not_read};
 use super::number::Number;
 use super::value::{Tensor, Value, element, element_bytes};
@@ -153,20 +153,22 @@ impl<'a, M: Machine> Host<'a, M> {
         Ok(shape)
     }
 
-    /// `t.len()`, `t.dim(k)`, `t.sum()`; nothing for other names.
+    /// `t.len()`, `t.dim(k)`, `t.rank()`, `t.sum()`.
     pub(super) fn tensor_method(
         &mut self,
-        receiver: &'a Expr,
+        mut receiver: Subject<'a, M::Tensor>,
         name: &'a Name,
         args: &'a [Expr],
         span: Span,
     ) -> Outcome<Value<M::Tensor>> {
         let value = match (&name.text[..], args) {
-            ("len", []) => self.with_tensor(receiver, |_, tensor| Ok(Number::i64(tensor.len(), span)))?,
-            ("rank", []) => self.with_tensor(receiver, |_, tensor| Ok(Number::i64(tensor.shape.len() as u64, span)))?,
+            ("len", []) => self.with_subject(&mut receiver, span, |_, tensor| Ok(Number::i64(tensor.len(), span)))?,
+            ("rank", []) => {
+                self.with_subject(&mut receiver, span, |_, tensor| Ok(Number::i64(tensor.shape.len() as u64, span)))?
+            }
             ("dim", [axis]) => {
                 let number = self.extent(axis, "an axis is")?;
-                self.with_tensor(receiver, |_, tensor| match tensor.shape.get(number as usize) {
+                self.with_subject(&mut receiver, span, |_, tensor| match tensor.shape.get(number as usize) {
                     Some(&extent) => Ok(Number::i64(extent, span)),
                     None => {
                         let message = format!("there is no axis {number}: the tensor has {}", axes(tensor.shape.len()));
@@ -175,7 +177,7 @@ impl<'a, M: Machine> Host<'a, M> {
                     }
                 })?
             }
-            ("sum", []) => self.with_tensor(receiver, |machine, tensor| sum(machine, tensor, span))?,
+            ("sum", []) => self.with_subject(&mut receiver, span, |machine, tensor| sum(machine, tensor, span))?,
             ("len" | "rank" | "sum", _) => {
                 let message = format!("`.{}` takes no arguments", name.text);
                 return Err(error(rules::COUNT, name.span, message).help(format!("write `t.{}()`", name.text)).into());
