@@ -1,6 +1,6 @@
 //! Functions and methods.
 
-use super::eval::Subject;
+use super::eval::no_tensor;
 use super::exec::{Flow, element_type, outside_loop};
 use super::number::{Number, apply, count};
 use super::scope::Binding;
@@ -264,9 +264,10 @@ impl<'a, M: Machine> Host<'a, M> {
                 _ => {}
             }
         }
-        let first = match self.subject(receiver)? {
-            Subject::Value(Value::Number(number)) => number.at(receiver.span),
-            other => return self.tensor_method(other, name, args, span),
+        let first = match self.eval(receiver)? {
+            Value::Number(number) => number.at(receiver.span),
+            Value::Tensor(tensor) => return self.tensor_method(&tensor, name, args, span),
+            other => return Err(no_tensor(&other, receiver.span)),
         };
         let Some(operator) = operator(&name.text) else { return Err(no_method(name)) };
         let mut numbers = vec![first];

@@ -1,7 +1,7 @@
 //! What people see: `print(..)`.
 
-use super::eval::Subject;
-use super::tensor::bytes;
+use super::eval::no_value;
+use super::tensor::failed;
 use super::value::{Value, element};
 use super::{Host, Machine, Outcome, error};
 use crate::span::Span;
@@ -21,15 +21,14 @@ impl<'a, M: Machine> Host<'a, M> {
     }
 
     fn shown(&mut self, arg: &'a Expr) -> Outcome<String> {
-        let mut subject = self.subject(arg)?;
-        match &subject {
-            Subject::Value(Value::Text(text)) => Ok(text.to_string()),
-            Subject::Value(Value::Number(number)) => Ok(scalar(number.settle()?)),
-            Subject::Value(_) | Subject::Variable(_) => self.with_subject(&mut subject, arg.span, |machine, tensor| {
-                let (ty, shape) = (tensor.ty, tensor.shape.clone());
-                let bytes = bytes(machine, tensor, arg.span)?;
-                Ok(list(ty, &shape, bytes))
-            }),
+        match self.eval(arg)? {
+            Value::Text(text) => Ok(text.to_string()),
+            Value::Number(number) => Ok(scalar(number.settle()?)),
+            Value::Tensor(tensor) => {
+                let bytes = tensor.bytes(self.machine).map_err(|failure| failed(&failure, arg.span))?;
+                Ok(list(tensor.ty, &tensor.shape, bytes))
+            }
+            Value::Nothing | Value::Lent => Err(no_value(arg.span)),
         }
     }
 }

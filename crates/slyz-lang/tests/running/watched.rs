@@ -76,7 +76,7 @@ fn tensors_stay_on_the_machine() {
     // Through functions, too.
     traffic(
         "fn more(y: Tensor<f32>!, b: Tensor<f32>) { add(b, &!y, y.len()) }\nmore(&!x, a)\nmore(&!x, a)\nprint(x)",
-        (3, 1),
+        (2, 1),
         0,
     );
 }
