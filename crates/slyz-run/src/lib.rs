@@ -28,6 +28,7 @@ pub mod hash;
 mod interpreter;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
 mod kernels;
+mod launch;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
 mod memo;
 mod pool;
@@ -49,5 +50,6 @@ pub use disk::CacheConfig;
 pub use error::{ArgumentProblem, Error};
 pub use files::{WriteError, write_files};
 pub use interpreter::Interpreter;
+pub use launch::{Launch, LaunchArray, Launcher, Threads};
 pub use pool::{Block, Pool, PoolStats, pool_stats};
 pub use profile::{Clock, LaunchTime, profile};

@@ -9,6 +9,7 @@ use crate::syntax;
 use crate::typed::{self, LocalId, Stmt};
 use slyz_sir::ops::Operator;
 use slyz_sir::types::{Ty, int_range};
+use std::fmt;
 
 /// What the type of an expression can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +78,17 @@ impl<'a> Draft<'a> {
 
     pub(super) fn span(&self) -> Span {
         self.source.span
+    }
+}
+
+impl fmt::Display for Class {
+    /// As messages speak of it: parameters by their own type.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Class::Wrong | Class::Int => f.write_str("an integer"),
+            Class::Float => f.write_str("a float"),
+            Class::Param(ty) | Class::Fixed(ty) => f.write_str(ty.name()),
+        }
     }
 }
 

@@ -5,8 +5,8 @@
 //! after, bit for bit except for which NaN.
 //!
 //! The scalar passes (`simplify`, `blend`, `cse`, `hoist`) also have a `root` function over one [`Body`] that binds
-//! all the names it uses, which is what a graph, a kernel and a function have in common. `join` and
-//! `spread` work on kernels only; lowerings run them.
+//! all the names it uses, which is what a graph, a kernel and a function have in common. `join`,
+//! `spread` and `weave` work on kernels only; lowerings and launches run them.
 
 pub mod blend;
 pub mod bounds;
@@ -18,6 +18,7 @@ pub mod join;
 pub mod report;
 pub mod simplify;
 pub mod spread;
+pub mod weave;
 
 use crate::code::Body;
 use crate::graph::Graph;

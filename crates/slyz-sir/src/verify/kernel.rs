@@ -61,10 +61,11 @@ pub(super) fn access(op: &Op, memories: &[Memory]) -> Checked {
             Space::Global(Access::Write | Access::ReadWrite) | Space::Shared | Space::Scratch | Space::Local => Ok(()),
         },
         Op::Atomic { memory, .. } => match of(memory)?.space {
-            Space::Global(Access::ReadWrite) | Space::Shared => Ok(()),
-            Space::Global(Access::Read | Access::Write) | Space::Scratch | Space::Local | Space::Constant => fail(
-                format!("`{}` has no atomics; only shared memory and global read-write memory do", of(memory)?.name),
-            ),
+            Space::Global(Access::ReadWrite) | Space::Shared | Space::Scratch => Ok(()),
+            Space::Global(Access::Read | Access::Write) | Space::Local | Space::Constant => fail(format!(
+                "`{}` has no atomics; only shared memory, scratch and global read-write memory do",
+                of(memory)?.name
+            )),
         },
         Op::Place(place, dimension) => {
             let most = match place {

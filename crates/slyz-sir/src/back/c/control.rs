@@ -9,6 +9,12 @@ use super::{EmitError, expr};
 use crate::code::{Body, Id, Stmt};
 use crate::types::Ty;
 
+/// What the counter of a loop can be, where its bounds are known.
+fn counted([lo, hi, _]: [Value; 3]) -> Option<(i128, i128)> {
+    let (lo, hi) = (lo.range?, hi.range?);
+    Some((lo.0, (hi.1 - 1).max(lo.0)))
+}
+
 impl Writer<'_> {
     /// A variable for each result of control flow, declared now and set in its bodies.
     fn slots(&mut self, stmt: &Stmt, start: &[Value]) -> Vec<Value> {
@@ -181,8 +187,7 @@ impl Writer<'_> {
         let name = self.fresh("k");
         if let (Form::Uniform(lo), Form::Uniform(_), Form::Uniform(step)) = (&lo.form, &hi.form, &step.form) {
             let end = self.bound(bounds[1])?;
-            let range = (counter_ty == Ty::I64 && !self.wide).then_some((0, 1 << 30));
-            let counter = Value::uniform(counter_ty, Expr::atom(&name)).within(range);
+            let counter = Value::uniform(counter_ty, Expr::atom(&name)).within(counted(bounds.map(|b| self.get(b))));
             let advance = if step.text.trim_end_matches(['u', 'U', 'L']) == "1" {
                 format!("{name}++")
             } else {

@@ -89,8 +89,13 @@ fn known(values: &[&Value]) -> Option<Vec<(i128, i128)>> {
 /// Bounds of the result of an operator on `i64`.
 fn bounds(operator: Operator, args: &[&Value]) -> Option<(i128, i128)> {
     let r = known(if operator == Operator::Select { &args[1..] } else { args })?;
+    // Past 64 bits the value has wrapped around.
+    let inside = |(low, high): (i128, i128)| low >= i64::MIN.into() && high <= i64::MAX.into();
+    if !r.iter().all(|&r| inside(r)) {
+        return None;
+    }
     let all = |x: &[i128]| (x.iter().copied().min().unwrap_or(0), x.iter().copied().max().unwrap_or(0));
-    Some(match operator {
+    let found = match operator {
         Operator::Add => (r[0].0 + r[1].0, r[0].1 + r[1].1),
         Operator::Sub => (r[0].0 - r[1].1, r[0].1 - r[1].0),
         Operator::Mul => all(&[r[0].0 * r[1].0, r[0].0 * r[1].1, r[0].1 * r[1].0, r[0].1 * r[1].1]),
@@ -106,7 +111,8 @@ fn bounds(operator: Operator, args: &[&Value]) -> Option<(i128, i128)> {
             (if r[0].0 < 0 || r[1].0 < 0 { -m } else { 0 }, m)
         }
         _ => return None,
-    })
+    };
+    inside(found).then_some(found)
 }
 
 fn level(symbol: &str) -> Bind {

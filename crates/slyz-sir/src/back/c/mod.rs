@@ -7,17 +7,19 @@
 //! What it does not do: call a compiler, schedule blocks over threads (both are the device's), or run kernels with
 //! several threads to a block.
 
+mod atomic;
 mod control;
 mod expr;
 mod fold;
 mod function;
+mod local;
 pub mod prelude;
 mod tile;
 mod value;
 mod writer;
 
 use crate::code::Id;
-use crate::kernel::Plan;
+use crate::kernel::{Kernel, Plan};
 use std::collections::{BTreeSet, HashMap};
 
 /// Why a plan cannot be written as C.
@@ -41,6 +43,8 @@ struct File {
     /// Shared functions that are written, by their SIR names.
     functions: HashMap<String, String>,
     taken: BTreeSet<String>,
+    /// C names of memories, which functions must not have.
+    memories: BTreeSet<String>,
     lanes_64: bool,
 }
 
@@ -51,11 +55,32 @@ impl File {
         self.free_name(&format!("{stem}_{part}"))
     }
 
+    /// C names for the memories of a kernel: their own, where nothing else can be meant.
+    fn memory_names(&mut self, kernel: &Kernel) -> Vec<String> {
+        let sizes: BTreeSet<String> = kernel.sizes.iter().map(|s| size_name(&s.name)).collect();
+        let mut names: Vec<String> = vec![];
+        for memory in &kernel.memories {
+            let taken = |name: &str, all: &[String]| {
+                let elsewhere = sizes.contains(name) || self.taken.contains(name) || name.starts_with("slyz_kernel_");
+                let marked = name.strip_prefix("arg").is_some_and(|k| k.bytes().all(|b| b.is_ascii_digit()));
+                let defined = name.starts_with("__") || prelude::defines(name);
+                elsewhere || marked || defined || is_reserved(name) || all.iter().any(|n| n == name)
+            };
+            let numbered = (2..).map(|k| format!("{}_mem{k}", memory.name));
+            let tried = [memory.name.clone(), format!("{}_mem", memory.name)].into_iter().chain(numbered);
+            names.extend({ tried }.find(|name| !taken(name, &names)));
+        }
+        self.memories.extend(names.iter().cloned());
+        names
+    }
+
     /// The name itself, or one like it that nobody has.
     fn free_name(&mut self, asked: &str) -> String {
         let asked = if is_reserved(asked) { format!("{asked}_fn") } else { asked.to_string() };
         let numbered = (2..).map(|k| format!("{asked}{k}"));
-        let name = std::iter::once(asked.clone()).chain(numbered).find(|n| !self.taken.contains(n));
+        let name = std::iter::once(asked.clone())
+            .chain(numbered)
+            .find(|n| !self.taken.contains(n) && !self.memories.contains(n));
         let name = name.unwrap_or(asked);
         self.taken.insert(name.clone());
         name
@@ -66,8 +91,8 @@ impl File {
 fn is_reserved(name: &str) -> bool {
     const WORDS: &str = "auto break case char const continue default do double else enum extern float for goto if \
         inline int long register restrict return short signed sizeof static struct switch typedef typeof union \
-        unsigned void volatile while asm main block past memories scratch scalars sizes begin end lo hi at live W BYTES FN \
-        RARE VECTOR HAS KNOWS EACH AVX512 HAS_FMA LANES_64 i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 f16 bf16 u128";
+        unsigned void volatile while asm main block block_x block_y block_z grid_x grid_y past memories scratch scalars sizes begin end lo hi at live W BYTES FN \
+        RARE VECTOR HAS KNOWS EACH WAYS ROOM AVX512 HAS_FMA LANES_64 i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 f16 bf16 u128";
     // Local names are a short stem and a number.
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let looks_local = stem.len() <= 2 || stem.len() <= 5 && stem != name;
@@ -92,8 +117,13 @@ fn size_name(name: &str) -> String {
 /// results should go past the caches. Code that is not `wide` holds positions in 32-bit lanes: it is right only for calls where every
 /// buffer has fewer than 2^31 elements and every extent is below 2^30.
 pub fn emit(plan: &Plan, wide: bool) -> Result<String, EmitError> {
+    emit_kernels(&plan.kernels, wide)
+}
+
+/// The C file of some kernels, as [`emit`] writes it for those of a plan.
+pub fn emit_kernels(kernels: &[Kernel], wide: bool) -> Result<String, EmitError> {
     let mut file = File::default();
-    for (number, kernel) in plan.kernels.iter().enumerate() {
+    for (number, kernel) in kernels.iter().enumerate() {
         writer::Writer::new(&mut file, kernel, wide).kernel(number)?;
     }
     let code = file.items.join("\n");

@@ -20,6 +20,7 @@
 //! | `load_T(p, n)`, `store_T(p, v, n)` | the first `n` lanes, contiguous; `bool` is `u8` in memory |
 //! | `load_masked_T(p, m)`, `store_masked_T(p, v, m)` | contiguous, under a mask |
 //! | `gather_T(p, index, m)`, `scatter_T(p, index, v, m)` | by element index; `_wide` takes 64-bit indices |
+//! | `atomic_add_T(p, index, v, m)`, `own_add_T(…)`, … | lane after lane, the old values; `own` where no other core looks on |
 //! | `all_T(x)`, `lane_T(v, i)`, `iota_i32()`, `first_lanes(n)`, `any(m)`, `all(m)` | between scalars and lanes |
 //! | `s_div_i64(a, b)`, `s_cast_f32_i8(x)` | the same on scalars, for the operators whose C spelling means something else |
 
@@ -27,7 +28,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 /// The source files, in the order of their pieces in emitted text.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
     include_str!("prelude/target.c"),
     include_str!("prelude/lanes.c"),
     include_str!("prelude/scalars.c"),
@@ -35,6 +36,7 @@ const SOURCES: [&str; 9] = [
     include_str!("prelude/floats.c"),
     include_str!("prelude/casts.c"),
     include_str!("prelude/memory.c"),
+    include_str!("prelude/atomics.c"),
     include_str!("prelude/f32.c"),
     include_str!("prelude/f64.c"),
 ];
@@ -96,6 +98,11 @@ pub fn emit(used: &BTreeSet<String>, lanes64: bool) -> String {
 /// The names of all functions that the prelude defines, in source order.
 pub fn names() -> impl Iterator<Item = &'static str> {
     PRELUDE.functions.iter().map(String::as_str)
+}
+
+/// Does the prelude define the name, as a function, type, table or macro?
+pub(super) fn defines(name: &str) -> bool {
+    PRELUDE.defined.contains_key(name)
 }
 
 impl Prelude {

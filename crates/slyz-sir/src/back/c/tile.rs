@@ -119,7 +119,7 @@ pub(super) fn load(w: &mut Writer, memory: MemId, index: &[Id]) -> Option<Value>
     let places: Vec<Value> = (0..index.len()).map(uniform).collect();
     let (Some(start), None) = expr::linear(&places, &strides, w.wide) else { return None };
     let name = w.fresh("tile");
-    let address = format!("{} + {}", w.kernel.memories[memory.0 as usize].name, start.text);
+    let address = format!("{} + {}", w.memory_name(memory), start.text);
     let load = TileLoad { name: name.clone(), ty, address, stride: strides[lane].text.clone() };
     w.tile.as_mut()?.loads.push(load);
     Some(Value::vector(ty, Lane::of(ty), Expr::atom(name)))

@@ -7,7 +7,7 @@
 use super::expr;
 use super::value::{Bind, Expr, Form, Lane, Value, memory_type, scalar_type};
 use super::{EmitError, File};
-use crate::code::{Body, Function, Id, MemId, Op, Place, Stmt, Type};
+use crate::code::{Body, Function, Id, MemId, Op, Place, Scope, Stmt, Type};
 use crate::kernel::{Access, Kernel, Space};
 use crate::size::Size;
 use crate::types::Ty;
@@ -51,6 +51,8 @@ pub(super) struct Writer<'a> {
     pub(super) ways: Option<&'static str>,
     /// Set while the lanes of a tile are written.
     pub(super) tile: Option<super::tile::Tile>,
+    /// The C names of the memories.
+    memories: Vec<String>,
 }
 
 impl<'a> Writer<'a> {
@@ -58,6 +60,7 @@ impl<'a> Writer<'a> {
         let mut uses = HashMap::new();
         count_uses(&kernel.body, &mut uses);
         kernel.functions.iter().for_each(|f| count_uses(&f.body, &mut uses));
+        let memories = file.memory_names(kernel);
         Writer {
             file,
             kernel,
@@ -71,6 +74,7 @@ impl<'a> Writer<'a> {
             counter: 0,
             ways: None,
             tile: None,
+            memories,
         }
     }
 
@@ -145,7 +149,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Gives a value a variable, unless it is used once, right here, and short.
-    fn bind(&mut self, id: Id, value: Value, load: bool) {
+    pub(super) fn bind(&mut self, id: Id, value: Value, load: bool) {
         let uses = self.uses.get(&id).copied().unwrap_or_default();
         let value = self.kept(value, uses, load);
         self.values.insert(id, value);
@@ -239,17 +243,25 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn address(&mut self, memory: MemId, index: &[Id]) -> (String, Option<Value>) {
+    /// The C name of a memory.
+    pub(super) fn memory_name(&self, memory: MemId) -> &str {
+        &self.memories[memory.0 as usize]
+    }
+
+    pub(super) fn address(&mut self, memory: MemId, index: &[Id]) -> (String, Option<Value>) {
         let strides = self.strides(memory);
         let (start, moving) = expr::linear(&self.all(index), &strides, self.wide);
-        let name = &self.kernel.memories[memory.0 as usize].name;
+        if self.kernel.memories[memory.0 as usize].space == Space::Local {
+            return super::local::address(self, memory, start, moving);
+        }
+        let name = self.memory_name(memory);
         let address = match (&start, &moving) {
             (start, Some(Value { form: Form::Affine(base), .. })) => {
                 let at = start.iter().fold(base.clone(), |b, s| Expr::infix(s, "+", &b, Bind::Sum));
                 format!("{name} + {}", at.under(Bind::Sum))
             }
             (Some(start), _) => format!("{name} + {}", start.under(Bind::Sum)),
-            (None, _) => name.clone(),
+            (None, _) => name.to_string(),
         };
         (address, moving)
     }
@@ -273,6 +285,7 @@ impl<'a> Writer<'a> {
             }
             Some(Form::Affine(_)) => {
                 let expr = match &self.live {
+                    _ if self.is_local(memory) => Expr::call(&format!("load_{ty}"), &[address, "W".into()]),
                     Live::Mask(_) => Expr::call(&format!("load_masked_{ty}"), &[address, self.mask()]),
                     _ => Expr::call(&format!("load_{ty}"), &[address, self.count()]),
                 };
@@ -297,6 +310,10 @@ impl<'a> Writer<'a> {
         self.bind(id, value, !matches!(space, Space::Global(Access::Read) | Space::Constant));
     }
 
+    fn is_local(&self, memory: MemId) -> bool {
+        self.kernel.memories[memory.0 as usize].space == Space::Local
+    }
+
     fn store(&mut self, memory: MemId, index: &[Id], value: Id) {
         let ty = self.kernel.memories[memory.0 as usize].ty;
         let (address, moving) = self.address(memory, index);
@@ -307,6 +324,10 @@ impl<'a> Writer<'a> {
             expr::spread(&value, lane).text
         };
         let text = match moving.map(|m| m.form) {
+            // One lane writes, and it need not be the first.
+            None if matches!(self.live, Live::Mask(_)) && !value.is_uniform() => {
+                format!("scatter_{ty}({address}, all_i32(0), {}, {});", spread(self), self.mask())
+            }
             None => match (ty, &value.form) {
                 (Ty::F16 | Ty::BF16, _) => format!("store_{ty}({address}, {}, 1);", spread(self)),
                 (_, Form::Uniform(e)) => format!("{} = {};", element(&address), e.text),
@@ -319,6 +340,7 @@ impl<'a> Writer<'a> {
                 let value = spread(self);
                 let written = self.kernel.memories[memory.0 as usize].space == Space::Global(Access::Write);
                 match &self.live {
+                    _ if self.is_local(memory) => super::local::store(self, ty, &address, &value),
                     Live::Mask(_) => format!("store_masked_{ty}({address}, {value}, {});", self.mask()),
                     _ if written && ty.bytes() >= 4 => {
                         format!("stream_{ty}({address}, {value}, {}, past);", self.count())
@@ -371,10 +393,17 @@ impl<'a> Writer<'a> {
                 let value = expr::bitcast(*to, &self.get(*arg));
                 self.bind(stmt.binds[0].id, value, false);
             }
-            Op::Place(Place::Block, 0) if self.live == Live::Block => {
+            Op::Place(Place::Block, d) => {
                 let range = if self.wide { None } else { Some((0, 1 << 30)) };
-                self.bind(stmt.binds[0].id, Value::uniform(Ty::I64, Expr::atom("block")).within(range), false)
+                let name = self.block_names()[usize::from(*d).min(2)].clone();
+                self.bind(stmt.binds[0].id, Value::uniform(Ty::I64, Expr::atom(name)).within(range), false)
             }
+            Op::Atomic { op, memory, index, args } if self.live != Live::Block => {
+                super::atomic::write(self, &stmt.binds[0], *op, *memory, index, args)
+            }
+            // Threads of a block share a core, which sees its own writes in order.
+            Op::Fence(Scope::Device) => self.line("__atomic_thread_fence(__ATOMIC_SEQ_CST);"),
+            Op::Fence(Scope::Block | Scope::Subgroup) => {}
             Op::Load { memory, index } if stmt.binds.len() == 1 => self.load(stmt.binds[0].id, *memory, index),
             Op::Store { memory, index, values } if values.len() == 1 => self.store(*memory, index, values[0]),
             Op::Call(function, args) => self.call(stmt, &self.kernel.functions[function.0 as usize], args)?,
@@ -392,7 +421,6 @@ impl<'a> Writer<'a> {
             | Op::Atomic { .. }
             | Op::Check { .. }
             | Op::Barrier(_)
-            | Op::Fence(_)
             | Op::Subgroup(..) => return Err(EmitError::Threads(self.kernel.name.clone())),
             Op::At { .. }
             | Op::Tabulate { .. }
@@ -496,12 +524,14 @@ impl<'a> Writer<'a> {
 
     fn lanes(&mut self, lo: Id, hi: Id, body: &Body) -> Result<(), EmitError> {
         let name = self.file.function_name(&self.kernel.name, "lanes");
-        self.ways = ways(body);
+        let locals = super::local::used(self.kernel, body);
+        self.ways = if locals.is_empty() { ways(body) } else { None };
         let turn = self.first_turn(if self.ways.is_some() { "i + u * W" } else { "i" });
         let text = self.aside(Live::Count, |w| {
             w.enter(body, &[turn]);
             w.stmts(body)
         })?;
+        let text = super::local::declarations(self, &locals) + &text;
         let step = self.ways.take().map_or("W".into(), |ways| format!("{ways} * W"));
         let (declarations, arguments) = self.captured(&text);
         let parameters = [&declarations[..], &["i64 i".to_string(), "int n".to_string()]].concat().join(", ");
@@ -538,6 +568,17 @@ impl<'a> Writer<'a> {
 
     // ---- the kernel
 
+    /// Do the blocks lie along one axis?
+    fn is_row(&self) -> bool {
+        self.kernel.grid[1..].iter().all(|size| *size == Size::Const(1))
+    }
+
+    /// The place of the block along each axis.
+    fn block_names(&self) -> [String; 3] {
+        let names = if self.is_row() { ["block", "0", "0"] } else { ["block_x", "block_y", "block_z"] };
+        names.map(String::from)
+    }
+
     /// The exported function of the kernel.
     pub(super) fn kernel(mut self, number: usize) -> Result<(), EmitError> {
         let kernel = self.kernel;
@@ -546,25 +587,27 @@ impl<'a> Writer<'a> {
             let _ = writeln!(head, "    {text}");
         };
         let (mut globals, mut scratches) = (0, 0);
-        for memory in &kernel.memories {
-            let ty = memory_type(memory.ty);
+        for (k, memory) in kernel.memories.iter().enumerate() {
+            let (ty, name) = (memory_type(memory.ty), self.memories[k].clone());
             let (pointer, from) = match memory.space {
                 Space::Global(Access::Read) | Space::Constant => {
                     globals += 1;
-                    (format!("const {ty} *restrict {}", memory.name), format!("memories[{}]", globals - 1))
+                    (format!("const {ty} *restrict {name}"), format!("memories[{}]", globals - 1))
                 }
                 Space::Global(_) => {
                     globals += 1;
-                    (format!("{ty} *restrict {}", memory.name), format!("memories[{}]", globals - 1))
+                    (format!("{ty} *restrict {name}"), format!("memories[{}]", globals - 1))
                 }
                 Space::Scratch => {
                     scratches += 1;
-                    (format!("{ty} *restrict {}", memory.name), format!("scratch[{}]", scratches - 1))
+                    (format!("{ty} *restrict {name}"), format!("scratch[{}]", scratches - 1))
                 }
-                Space::Shared | Space::Local => return Err(EmitError::Threads(kernel.name.clone())),
+                // An array of each lane, where it is used.
+                Space::Local => continue,
+                Space::Shared => return Err(EmitError::Threads(kernel.name.clone())),
             };
             add(format!("{pointer} = {from};"));
-            self.declare(&memory.name, pointer);
+            self.declare(&name, pointer);
         }
         for (k, size) in kernel.sizes.iter().enumerate() {
             let name = super::size_name(&size.name);
@@ -586,20 +629,34 @@ impl<'a> Writer<'a> {
         }
         add(format!("int past = (int)sizes[{}];", kernel.sizes.len()));
         self.declare("past", "int past".into());
-        self.declare("block", "i64 block".into());
-        let one = Size::Const(1);
-        if kernel.block != [1, 1, 1] || kernel.grid[1..] != [one.clone(), one] {
+        let places = self.block_names();
+        for place in places.iter().filter(|place| *place != "0") {
+            self.declare(place, format!("i64 {place}"));
+        }
+        if kernel.block != [1, 1, 1] {
             return Err(EmitError::Threads(kernel.name.clone()));
+        }
+        let mut sides = String::new();
+        if !self.is_row() {
+            let [x, y, _] = kernel.grid.each_ref().map(|size| self.size(size).text);
+            add(format!("i64 grid_x = {x};"));
+            add(format!("i64 grid_y = {y};"));
+            let texts = ["block % grid_x", "block / grid_x % grid_y", "block / grid_x / grid_y"];
+            for (place, text) in places.iter().zip(texts) {
+                let _ = writeln!(sides, "        i64 {place} = {text};");
+            }
         }
         self.depth = 2;
         self.stmts(&kernel.body)?;
-        let unused = head_without_unused(&head, &self.out);
+        let sides = head_without_unused(&sides, &self.out);
+        let unused = head_without_unused(&head, &(sides.clone() + &self.out));
         let parameters =
             "void *const *memories, void *const *scratch, const u64 *scalars, const i64 *sizes, i64 begin, i64 end";
         let mut text = format!("// {}\nvoid slyz_kernel_{number}({parameters}) {{\n", kernel.name);
         text += "    (void)memories, (void)scratch, (void)scalars, (void)sizes;\n";
         text += &unused;
         text += "    for (i64 block = begin; block < end; block++) {\n";
+        text += &sides;
         text += &self.out;
         text += "    }\n";
         if tokens(&self.out).any(|t| t == "past") {

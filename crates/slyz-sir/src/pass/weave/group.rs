@@ -1,0 +1,111 @@
+//! What the threads of a subgroup find out together, from values that all of them left in memory.
+//!
+//! Reductions and scans go through the threads in order, as the interpreter does: results do not depend on how wide vectors are.
+
+use super::shape::{Shape, Thread};
+use super::write::Writer;
+use crate::code::{Body, Id, MemId, Op, Place, SubgroupOp, Type, Var};
+use crate::kernel::Memory;
+use crate::ops::Operator;
+use crate::types::{Scalar, Ty};
+
+/// Writes code of the block that fills `to`, an element per thread, from the values in `from`.
+pub(super) fn write(w: &mut Writer, shape: &Shape, op: SubgroupOp, from: MemId, to: MemId, memories: &[Memory]) {
+    let (threads, size) = (shape.threads() as i64, i64::from(shape.subgroup));
+    let ty = memories[from.0 as usize].ty;
+    let (zero, all, size_) = (w.number(0), w.number(threads), w.number(size));
+    if threads <= size {
+        return one(w, op, ty, [zero, all], from, to);
+    }
+    let groups = w.number((threads + size - 1) / size);
+    w.each(zero, groups, |w, number| {
+        let start = w.index(Operator::Mul, number, size_);
+        let past = w.index(Operator::Add, start, size_);
+        let end = w.index(Operator::Min, past, all);
+        one(w, op, ty, [start, end], from, to);
+    });
+}
+
+/// The same for one subgroup.
+fn one(w: &mut Writer, op: SubgroupOp, ty: Ty, [start, end]: [Id; 2], from: MemId, to: MemId) {
+    let load = |w: &mut Writer, at: Id| w.push(Op::Load { memory: from, index: vec![at] }, ty);
+    let store =
+        |w: &mut Writer, at: Id, value: Id| w.act(Op::Store { memory: to, index: vec![at], values: vec![value] });
+    let fold = |w: &mut Writer, operator: Operator, each: bool| {
+        let first = load(w, start);
+        if each {
+            store(w, start, first);
+        }
+        let one = w.number(1);
+        let second = w.index(Operator::Add, start, one);
+        turns(w, [second, end], first, ty, |w, at, sum| {
+            let value = load(w, at);
+            let sum = w.push(Op::Apply(operator, vec![sum, value]), ty);
+            if each {
+                store(w, at, sum);
+            }
+            sum
+        })
+    };
+    let value = match op {
+        SubgroupOp::Reduce(operator) => fold(w, operator, false),
+        SubgroupOp::Any => fold(w, Operator::Or, false),
+        SubgroupOp::All => fold(w, Operator::And, false),
+        SubgroupOp::Scan(operator) => {
+            fold(w, operator, true);
+            return;
+        }
+        SubgroupOp::Ballot => {
+            let none = w.push(Op::Const(Scalar::from_int(Ty::U64, 0)), Ty::U64);
+            turns(w, [start, end], none, Ty::U64, |w, at, bits| {
+                let value = load(w, at);
+                let bit = w.push(Op::Cast(Ty::U64, value), Ty::U64);
+                let lane = w.index(Operator::Sub, at, start);
+                let by = w.push(Op::Cast(Ty::U64, lane), Ty::U64);
+                let bit = w.push(Op::Apply(Operator::Shl, vec![bit, by]), Ty::U64);
+                w.push(Op::Apply(Operator::Or, vec![bits, bit]), Ty::U64)
+            })
+        }
+        SubgroupOp::Broadcast => load(w, start),
+        SubgroupOp::Shuffle | SubgroupOp::ShuffleXor | SubgroupOp::ShuffleUp | SubgroupOp::ShuffleDown => {
+            unreachable!("threads take shuffled values themselves")
+        }
+    };
+    let body = w.nested(&[Ty::I64], |w, at| {
+        store(w, at[0], value);
+        vec![]
+    });
+    w.act(Op::Lanes { lo: start, hi: end, body, monoid: None });
+}
+
+/// A loop with one state.
+fn turns(w: &mut Writer, [lo, hi]: [Id; 2], init: Id, ty: Ty, write: impl FnOnce(&mut Writer, Id, Id) -> Id) -> Id {
+    let step = w.number(1);
+    let body: Body = w.nested(&[Ty::I64, ty], |w, params| vec![write(w, params[0], params[1])]);
+    let id = w.var(ty).id;
+    let binds = vec![Var { id, ty: Type::Scalar(ty) }];
+    w.out.push(crate::code::Stmt { binds, op: Op::For { lo, hi, step, init: vec![init], body } });
+    id
+}
+
+/// From which thread a thread takes its value in a shuffle; its own number where there is no such thread.
+pub(super) fn source(w: &mut Writer, shape: &Shape, thread: &mut Thread, op: SubgroupOp, lane: Id) -> Id {
+    let own = thread.place(w, shape, Place::Lane, 0);
+    let number = thread.number(w);
+    let (size, threads) = (i64::from(shape.subgroup), shape.threads() as i64);
+    // Far from the subgroup is far enough, and does not wrap around.
+    let (low, high) = (w.number(-4 * size - 4), w.number(4 * size + 4));
+    let by = w.push(Op::Apply(Operator::Clamp, vec![lane, low, high]), Ty::I64);
+    let to = match op {
+        SubgroupOp::ShuffleXor => w.index(Operator::Xor, own, by),
+        SubgroupOp::ShuffleUp => w.index(Operator::Sub, own, by),
+        SubgroupOp::ShuffleDown => w.index(Operator::Add, own, by),
+        _ => by,
+    };
+    let (zero, size, threads) = (w.number(0), w.number(size), w.number(threads));
+    let start = w.index(Operator::Sub, number, own);
+    let from = w.index(Operator::Add, start, to);
+    let tests = [w.test(Operator::Ge, to, zero), w.test(Operator::Lt, to, size), w.test(Operator::Lt, from, threads)];
+    let there = tests.into_iter().reduce(|a, b| w.test(Operator::And, a, b)).unwrap_or(tests[0]);
+    w.push(Op::Apply(Operator::Select, vec![there, from, number]), Ty::I64)
+}

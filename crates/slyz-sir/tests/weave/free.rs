@@ -1,0 +1,149 @@
+//! Threads that are alone.
+
+use crate::{Case, check, floats, ints, kernel, numbers};
+use slyz_sir::types::{Scalar, Ty};
+
+const RELU: &str = "
+  global read input: f32[input_len]
+  global readwrite output: f32[output_len]
+  %i: i64 = global.x
+  %n: i64 = extent output_len
+  %c: bool = lt %i, %n
+  if %c {
+    %x: f32 = load input[%i]
+    %zero: f32 = const 0.0
+    %y: f32 = max %zero, %x
+    store output[%i], %y
+  } else {}";
+
+fn relu(threads: u64, n: u64) -> Case {
+    Case {
+        name: format!("relu of {n} with {threads} threads"),
+        kernel: kernel("relu", "input_len, output_len", "", RELU),
+        grid: [threads, 1, 1],
+        block: None,
+        extents: vec![n, n],
+        memories: vec![floats(numbers(n)), floats((0..n).map(|_| 7.0))],
+        scalars: vec![],
+    }
+}
+
+#[test]
+fn guards_become_bounds() {
+    let woven = relu(1000, 1000).woven().to_string();
+    assert!(!woven.contains("if ") && woven.contains("min") && woven.contains("global write output"), "{woven}");
+    let cases: Vec<Case> = [0, 1, 15, 16, 17, 100, 16_384, 20_000].into_iter().map(|n| relu(n, n)).collect();
+    check("relu", &cases);
+    check("relu-edges", &[relu(40, 33), relu(33, 40), relu(20_000, 17_000), relu(64, 0)]);
+}
+
+const SAXPY: &str = "
+  global read x: f32[x_len]
+  global readwrite y: f32[y_len]
+  %i: i64 = global.x
+  %n: i64 = extent y_len
+  %c: bool = ge %i, %n
+  if %c {} else {
+    %xi: f32 = load x[%i]
+    %yi: f32 = load y[%i]
+    %p: f32 = mul %a, %xi
+    %s: f32 = add %p, %yi
+    store y[%i], %s
+  }";
+
+#[test]
+fn saxpy_by_a_thread_per_element() {
+    let case = |n: u64| Case {
+        name: format!("saxpy of {n}"),
+        kernel: kernel("saxpy", "x_len, y_len", "%a: f32", SAXPY),
+        grid: [n, 1, 1],
+        block: None,
+        extents: vec![n, n],
+        memories: vec![floats(numbers(n)), floats(numbers(n).map(|x| x * 0.5))],
+        scalars: vec![Scalar::f32(1.5)],
+    };
+    check("saxpy", &[1, 33, 1000].map(case));
+}
+
+const MATMUL: &str = "
+  global read A: f32[A_len]
+  global read B: f32[B_len]
+  global readwrite C: f32[C_len]
+  %row: i64 = global.y
+  %col: i64 = global.x
+  %m: i64 = cast i64 %M
+  %n: i64 = cast i64 %N
+  %k: i64 = cast i64 %K
+  %inrow: bool = lt %row, %m
+  %in: bool = if %inrow { %incol: bool = lt %col, %n  yield %incol } else { %no: bool = const false  yield %no }
+  if %in {
+    %zero: i64 = const 0
+    %one: i64 = const 1
+    %nil: f32 = const 0.0
+    %sum: f32 = for %zero to %k step %one (%nil) |%j: i64, %s: f32| {
+      %ra: i64 = mul %row, %k
+      %ia: i64 = add %ra, %j
+      %a: f32 = load A[%ia]
+      %rb: i64 = mul %j, %n
+      %ib: i64 = add %rb, %col
+      %b: f32 = load B[%ib]
+      %p: f32 = mul %a, %b
+      %t: f32 = add %s, %p
+      yield %t
+    }
+    %rc: i64 = mul %row, %n
+    %ic: i64 = add %rc, %col
+    store C[%ic], %sum
+  } else {}";
+
+#[test]
+fn rows_of_a_matrix_product() {
+    let case = |[m, n, k]: [u64; 3]| Case {
+        name: format!("matmul {m} {n} {k}"),
+        kernel: kernel("matmul", "A_len, B_len, C_len", "%M: i32, %N: i32, %K: i32", MATMUL),
+        grid: [n.next_multiple_of(16), m.next_multiple_of(16), 1],
+        block: None,
+        extents: vec![m * k, k * n, m * n],
+        memories: vec![floats(numbers(m * k)), floats(numbers(k * n)), floats(numbers(m * n))],
+        scalars: [m, n, k].map(|x| Scalar::from_int(Ty::I32, x.into())).to_vec(),
+    };
+    let woven = case([3, 5, 2]).woven().to_string();
+    assert_eq!(woven.matches("if ").count(), 1, "only the rows are asked for: {woven}");
+    check("matmul", &[[3, 5, 2], [17, 70, 5], [1, 1, 1], [20, 600, 3]].map(case));
+}
+
+const HASH: &str = "
+  global readwrite out: i64[out_len]
+  %i: i64 = global.x
+  %c: i64 = const 6364136223846793005
+  %a: i64 = mul %i, %c
+  %b: i64 = add %a, %seed
+  %s: i64 = const 33
+  %d: i64 = shr %b, %s
+  %e: i64 = xor %b, %d
+  %low: i64 = const -7
+  %high: i64 = const 5
+  %one: i64 = const 1
+  %f: i64 = for %low to %high step %one (%e) |%k: i64, %t: i64| {
+    %u: i64 = mul %t, %k
+    %ik: i64 = mul %i, %k
+    %v: i64 = add %u, %ik
+    %w: i64 = sub %v, %k
+    yield %w
+  }
+  store out[%i], %f";
+
+#[test]
+fn large_integers_stay_what_they_are() {
+    let n = 100;
+    let case = Case {
+        name: "hash".into(),
+        kernel: kernel("hash", "out_len", "%seed: i64", HASH),
+        grid: [n, 1, 1],
+        block: None,
+        extents: vec![n],
+        memories: vec![ints(Ty::I64, (0..n).map(|_| 0))],
+        scalars: vec![Scalar::i64(0x7fff_ffff_ffff_fff0)],
+    };
+    check("hash", &[case]);
+}
