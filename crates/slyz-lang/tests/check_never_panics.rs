@@ -5,9 +5,11 @@ mod golden;
 
 use proptest::prelude::*;
 use slyz_lang::check::{Dialect, check};
+use slyz_lang::lower::lower;
 use slyz_lang::parse::parse;
 use slyz_lang::span::Span;
 use slyz_lang::syntax::{BinaryOp, Block, Expr, ExprKind, File, Function, Item, Name, Role, Stmt, StmtKind, UnaryOp};
+use slyz_lang::typed::{FunctionId, Program};
 use slyz_sir::ops::Operator;
 
 /// All goldens, cut into words.
@@ -28,6 +30,17 @@ fn words() -> Vec<Vec<String>> {
             words
         })
         .collect()
+}
+
+/// What the checker lets through can be lowered.
+fn lowered(program: &Program) {
+    for (k, _) in program.functions.iter().enumerate().filter(|(_, f)| f.launches) {
+        if let Ok(template) = lower(program, FunctionId(k as u32)) {
+            if let Err(error) = slyz_sir::verify::kernel(&template.kernel) {
+                panic!("{error}\n{program:#?}");
+            }
+        }
+    }
 }
 
 proptest! {
@@ -54,6 +67,7 @@ proptest! {
         for dialect in [Dialect::Vex, Dialect::Rust] {
             let checked = check(&tree, dialect);
             let errors = parsed.iter().chain(&checked.diagnostics).any(|d| d.is_error());
+            lowered(&checked.program);
             prop_assert!(errors || !checked.program.functions.is_empty() || !text.contains("graph fn"));
         }
     }

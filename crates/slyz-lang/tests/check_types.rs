@@ -2,15 +2,22 @@
 
 use slyz_lang::check::{Checked, Dialect, check};
 use slyz_lang::diagnostic::Severity;
+use slyz_lang::lower::lower;
 use slyz_lang::parse::parse;
 use slyz_lang::render::render;
-use slyz_lang::typed::{Arg, Expr, ExprKind, Function, Home, MemoryRef, Stmt};
+use slyz_lang::typed::{Arg, Expr, ExprKind, Function, FunctionId, Home, MemoryRef, Stmt};
 
 fn checked(text: &str) -> Checked {
     let (file, mut found) = parse(text);
     let checked = check(&file, Dialect::Vex);
     found.extend(checked.diagnostics.iter().filter(|d| d.severity != Severity::Note).cloned());
     assert!(found.is_empty(), "{}", render("test.vex", text, &found));
+    // What is let through can be lowered.
+    let program = &checked.program;
+    for (k, _) in program.functions.iter().enumerate().filter(|(_, f)| f.launches) {
+        let template = lower(program, FunctionId(k as u32)).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        slyz_sir::verify::kernel(&template.kernel).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    }
     checked
 }
 

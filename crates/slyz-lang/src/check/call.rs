@@ -32,7 +32,8 @@ const ALIASES: [(&str, Operator); 15] = [
     ("isfinite", Operator::IsFinite),
 ];
 
-fn operator(name: &str) -> Option<Operator> {
+/// The operator that goes by that name.
+pub(crate) fn operator(name: &str) -> Option<Operator> {
     Operator::from_name(name).or_else(|| ALIASES.iter().find(|a| a.0 == name).map(|a| a.1))
 }
 
@@ -380,7 +381,7 @@ impl<'a> Body<'_, 'a> {
                 return self.refuse(expr, diagnostic);
             }
             if Ty::from_name(space).is_some() && name.text == "from_bits" {
-                return self.from_bits(space, name, args, expr);
+                return self.of_bits(space, name, args, expr);
             }
             if self.is_foreign(space, &name.text) {
                 args.iter().for_each(|a| drop(self.infer_argument(a)));
@@ -424,7 +425,7 @@ impl<'a> Body<'_, 'a> {
         !known && suggest::nearest(space, self.scopes.names()).is_none() && !is_place(space)
     }
 
-    fn from_bits(&mut self, ty: &str, name: &Name, args: &'a [Expr], expr: &'a Expr) -> Draft<'a> {
+    fn of_bits(&mut self, ty: &str, name: &Name, args: &'a [Expr], expr: &'a Expr) -> Draft<'a> {
         match (Ty::from_name(ty).filter(|t| t.is_float()), args) {
             (Some(to), [operand]) => self.bits(operand, to, Some(bits_of(to)), expr),
             _ => self.wrong_count("from_bits", name.span, args.len(), 1, expr),

@@ -4,7 +4,12 @@ use crate::typed::{Arg, Expr, ExprKind, FunctionId, LocalId, MemoryRef, Stmt};
 use std::collections::HashSet;
 
 /// Why a loop never ends once it runs, if that is certain.
-pub(super) fn never_ends(cond: &Expr, body: &[Stmt], breaks: bool, forever: bool) -> Option<String> {
+pub(super) fn never_ends(
+    cond: &Expr,
+    body: &[Stmt],
+    (breaks, forever): (bool, bool),
+    is_written: &dyn Fn(MemoryRef) -> bool,
+) -> Option<String> {
     if breaks || any_stmt(body, &mut |s| matches!(s, Stmt::Return(_))) {
         return None;
     }
@@ -16,10 +21,8 @@ pub(super) fn never_ends(cond: &Expr, body: &[Stmt], breaks: bool, forever: bool
     each_expr(cond, &mut |e| match &e.kind {
         ExprKind::Local(local) => drop(locals.insert(*local)),
         // Other threads may write what is read here, and calls and atomics may give another value each time.
-        ExprKind::Load(MemoryRef::Param(_) | MemoryRef::Array(_), _)
-        | ExprKind::Atomic { .. }
-        | ExprKind::Call(..)
-        | ExprKind::Subgroup(..) => others_change_it = true,
+        ExprKind::Load(memory, _) => others_change_it |= is_written(*memory),
+        ExprKind::Atomic { .. } | ExprKind::Call(..) | ExprKind::Subgroup(..) => others_change_it = true,
         _ => {}
     });
     if others_change_it || any_stmt(body, &mut |s| sets(s, &locals)) {

@@ -5,14 +5,15 @@
 
 mod body;
 pub mod budget;
-mod call;
+pub(crate) mod call;
 mod declare;
-mod draft;
-mod echo;
+pub(crate) mod draft;
+pub(crate) mod echo;
 mod expr;
 mod forbid;
+mod launches;
 mod loops;
-mod number;
+pub(crate) mod number;
 mod race;
 mod reach;
 pub mod rules;
@@ -21,7 +22,7 @@ mod settle;
 mod spelling;
 mod spread;
 mod stmt;
-mod suggest;
+pub(crate) mod suggest;
 mod together;
 mod types;
 mod uniform;
@@ -75,7 +76,7 @@ pub fn check(file: &File, dialect: Dialect) -> Checked {
     let mut names = collect(file, &mut diagnostics);
     let reached = reach::reach(&names.functions, &names.by_name);
     diagnostics.extend(reached.diagnostics.iter().cloned());
-    let used: Vec<usize> = reached.instances.iter().map(|i| i.function).collect();
+    let used: HashSet<usize> = reached.instances.iter().map(|i| i.function).collect();
     for (k, function) in names.functions.iter().enumerate() {
         // What only the host calls may have any signature.
         let mut ignored = |_: Diagnostic| {};
@@ -94,6 +95,18 @@ pub fn check(file: &File, dialect: Dialect) -> Checked {
         diagnostics.extend(found);
     }
     diagnostics.extend(check_kernels(&reached, &program.functions, &marks));
+    for item in &file.items {
+        // Inside kernels `launch` itself is refused.
+        let in_kernels =
+            matches!(item, Item::Function(f) if names.by_name.get(&f.name.text[..]).is_some_and(|k| used.contains(k)));
+        if !in_kernels {
+            launches::look(item, &names, &mut |d| diagnostics.push(d));
+        }
+    }
+    // What the parser complained about is missing in the tree.
+    if marks.iter().any(|m| m.broken) {
+        program = Program::default();
+    }
     finish(program, diagnostics)
 }
 

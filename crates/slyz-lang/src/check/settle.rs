@@ -20,6 +20,7 @@ pub(super) enum Why<'s> {
     Argument(&'s str, &'s syntax::Name),
     Operand(&'s str),
     Index,
+    Length,
     Bound,
     Returned(&'s str, Span),
     Condition(&'s str),
@@ -36,6 +37,7 @@ impl Why<'_> {
             Why::Argument(function, param) => format!("`{function}` takes {ty} for `{}`", param.text),
             Why::Operand(operator) => format!("`{operator}` wants {ty} here"),
             Why::Index => "an index is i64".into(),
+            Why::Length => "a length is a whole number".into(),
             Why::Bound => format!("the bounds of a loop are {ty}"),
             Why::Returned(function, _) => format!("`{function}` gives {ty}"),
             Why::Condition(of) => format!("the condition of {of} is bool"),
@@ -49,7 +51,9 @@ impl Why<'_> {
             Why::Let(_, span) | Why::Assigned(_, span) | Why::Element(_, span) => Some((span, "declared here")),
             Why::Argument(_, param) => Some((param.span, "the parameter")),
             Why::Returned(_, span) => Some((span, "its result")),
-            Why::Operand(_) | Why::Index | Why::Bound | Why::Condition(_) | Why::Lane | Why::Exponent => None,
+            Why::Operand(_) | Why::Index | Why::Length | Why::Bound | Why::Condition(_) | Why::Lane | Why::Exponent => {
+                None
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Statements: assignments, branches, loops, and what leaves them.
 
-use super::body::{Body, LoopSeen, ResultType};
+use super::body::{Body, LoopSeen, ParamType, ResultType};
 use super::call::Called;
 use super::declare::Let;
 use super::draft::{Class, Draft};
@@ -10,7 +10,7 @@ use super::{echo, forbid, loops, rules};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::syntax::{self, BinaryOp, Block, Expr, ExprKind, Name, StmtKind};
-use crate::typed::{self, Stmt};
+use crate::typed::{self, MemoryRef, Stmt};
 use slyz_sir::ops::Operator;
 use slyz_sir::types::{Scalar, Ty};
 
@@ -241,7 +241,7 @@ impl<'a> Body<'_, 'a> {
             let diagnostic = Diagnostic::warning(rules::UNUSED, expr.span, "this value is computed and forgotten");
             self.say(diagnostic.help(help));
         }
-        vec![Stmt::Expr(expr)]
+        if loops::has_effect(&expr) { vec![Stmt::Expr(expr)] } else { vec![] }
     }
 
     fn assign(&mut self, target: &'a Expr, operator: Option<BinaryOp>, value: &'a Expr) -> Vec<Stmt> {
@@ -458,7 +458,14 @@ impl<'a> Body<'_, 'a> {
         let (body, _) = self.block(body);
         let breaks = self.loops.pop().is_some_and(|l| l.breaks);
         let forever = self.constant(&cond).is_some_and(Scalar::is_true);
-        if let Some(why) = loops::never_ends(&cond, &body, breaks, forever) {
+        let params = &self.signature.params;
+        let is_written = |memory: MemoryRef| match memory {
+            MemoryRef::Param(k) => {
+                !matches!(params.get(k as usize), Some((_, ParamType::Tensor { mutable: false, .. })))
+            }
+            MemoryRef::Array(_) => true,
+        };
+        if let Some(why) = loops::never_ends(&cond, &body, (breaks, forever), &is_written) {
             let at = Span { start: span.start, end: cond.span.end.max(span.start) };
             let diagnostic = Diagnostic::warning(rules::UNBOUNDED, at, why);
             self.say(diagnostic.help("end it with `break` or `return`, or count with `for`"));
