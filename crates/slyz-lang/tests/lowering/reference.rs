@@ -58,7 +58,7 @@ impl<'p> Reference<'p> {
         thread: [i64; 3],
     ) -> Option<Reference<'p>> {
         let tensor_count = tensors.len();
-        let mut machine = Reference { program, stores: tensors, outside: None, thread, fuel: 20_000 };
+        let mut machine = Reference { program, stores: tensors, outside: None, thread, fuel: 3_000 };
         let (mut stores, mut values) = (0.., scalars.iter());
         let args = program.functions[function.0 as usize].params.iter().map(|param| match param.kind {
             ParamKind::Scalar(..) => Err(*values.next().unwrap()),
@@ -149,8 +149,18 @@ impl<'p> Reference<'p> {
                 }
             }
             Stmt::While { cond, body } => {
-                while self.expr(frame, cond)?.is_true() && self.turn(frame, body)? {
+                // The condition is part of the loop: exits in it are exits of this loop.
+                loop {
                     self.fuel = self.fuel.checked_sub(1).ok_or(Exit::Tired)?;
+                    let holds = match self.expr(frame, cond) {
+                        Ok(holds) => holds.is_true(),
+                        Err(Exit::Continue) => continue,
+                        Err(Exit::Break) => false,
+                        Err(exit) => return Err(exit),
+                    };
+                    if !holds || !self.turn(frame, body)? {
+                        break;
+                    }
                 }
             }
             Stmt::Break => return Err(Exit::Break),
