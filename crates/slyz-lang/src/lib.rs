@@ -12,6 +12,7 @@
 
 pub mod check;
 pub mod diagnostic;
+pub mod host;
 mod lex;
 pub mod lower;
 pub mod parse;

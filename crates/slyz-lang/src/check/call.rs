@@ -32,7 +32,8 @@ const ALIASES: [(&str, Operator); 15] = [
     ("isfinite", Operator::IsFinite),
 ];
 
-fn operator(name: &str) -> Option<Operator> {
+/// The operator that goes by that name.
+pub(crate) fn operator(name: &str) -> Option<Operator> {
     Operator::from_name(name).or_else(|| ALIASES.iter().find(|a| a.0 == name).map(|a| a.1))
 }
 

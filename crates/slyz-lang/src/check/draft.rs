@@ -13,7 +13,7 @@ use std::fmt;
 
 /// What the type of an expression can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(crate) enum Class {
     /// An error was told; anything goes.
     Wrong,
     /// Integer literals only: any type of numbers that is wanted, else `i64`.
@@ -94,7 +94,7 @@ impl fmt::Display for Class {
 
 impl Class {
     /// The type where none is wanted.
-    pub(super) fn natural(self) -> Ty {
+    pub(crate) fn natural(self) -> Ty {
         match self {
             Class::Wrong | Class::Int | Class::Param(_) => Ty::I64,
             Class::Float => Ty::F32,
@@ -103,7 +103,7 @@ impl Class {
     }
 
     /// Can it be a value of that type without a cast?
-    pub(super) fn fits(self, want: Ty) -> bool {
+    pub(crate) fn fits(self, want: Ty) -> bool {
         match self {
             Class::Wrong => true,
             Class::Int => want.is_int(),
@@ -114,7 +114,7 @@ impl Class {
     }
 
     /// What two operands can be together, if anything.
-    pub(super) fn join(self, other: Class) -> Option<Class> {
+    pub(crate) fn join(self, other: Class) -> Option<Class> {
         use Class::{Fixed, Float, Int, Param, Wrong};
         match (self, other) {
             (Wrong, _) | (_, Wrong) => Some(Wrong),

@@ -5,15 +5,15 @@
 
 mod body;
 pub mod budget;
-mod call;
+pub(crate) mod call;
 mod declare;
-mod draft;
-mod echo;
+pub(crate) mod draft;
+pub(crate) mod echo;
 mod expr;
 mod forbid;
 mod launches;
 mod loops;
-mod number;
+pub(crate) mod number;
 mod race;
 mod reach;
 pub mod rules;
@@ -22,7 +22,7 @@ mod settle;
 mod spelling;
 mod spread;
 mod stmt;
-mod suggest;
+pub(crate) mod suggest;
 mod together;
 mod types;
 mod uniform;

@@ -1,7 +1,7 @@
 //! Which name was meant: the nearest by edits.
 
 /// The candidate that few edits make of `name`: one for every three letters, but at least one.
-pub(super) fn nearest<'n>(name: &str, candidates: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+pub(crate) fn nearest<'n>(name: &str, candidates: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let most = (name.chars().count() / 3).max(1);
     let scored = candidates.into_iter().filter(|&candidate| candidate != name).map(|candidate| {
         let starts_alike = candidate.starts_with(name) || name.starts_with(candidate);
