@@ -58,7 +58,19 @@ pub(super) struct WgpuLauncher {
     proofs: Proofs,
     codes: Memo<Code>,
     constants: OnceLock<Vec<Arc<GpuArray>>>,
-    launches: Mutex<VecDeque<(Form, Vec<u64>, Arc<Geometry>)>>,
+    launches: Mutex<VecDeque<Known>>,
+}
+
+/// A launch with its numbers: its form, its sizes.
+type Known = (Form, Vec<u64>, Arc<Geometry>);
+
+/// Where a kernel writes.
+struct Target {
+    to: Arc<GpuArray>,
+    /// What it starts as a copy of, since somebody else sees that.
+    from: Option<Arc<GpuArray>>,
+    /// It is not the buffer's own memory.
+    new: bool,
 }
 
 impl WgpuLauncher {
@@ -141,7 +153,7 @@ impl WgpuLauncher {
     /// The numbers of a launch.
     fn geometry(&self, form: Form, code: &Code, fitted: &Fitted) -> Result<Arc<Geometry>, Error> {
         let lock = || self.launches.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = |known: &&(Form, Vec<u64>, Arc<Geometry>)| known.0 == form && known.1 == fitted.sizes;
+        let known = |known: &&Known| known.0 == form && known.1 == fitted.sizes;
         if let Some((_, _, geometry)) = lock().iter().find(known) {
             return Ok(geometry.clone());
         }
@@ -203,18 +215,20 @@ impl WgpuLauncher {
         Ok(self.constants.get_or_init(|| made))
     }
 
-    /// The array behind a buffer that the kernel writes, and what it is a copy of if somebody else sees that.
-    fn target(&self, data: &mut Buffer) -> Result<(Arc<GpuArray>, Option<Arc<GpuArray>>, bool), Error> {
+    /// The array behind a buffer that the kernel writes.
+    fn target(&self, data: &mut Buffer) -> Result<Target, Error> {
         let what = &format_args!("an array that kernel `{}` writes on the GPU", self.outline.name());
         if GpuArray::of(data, &self.opened).is_some()
-            && let Some(own) = data.own_device_memory::<GpuArray>()
+            && let Some(to) = data.own_device_memory::<GpuArray>()
         {
-            return Ok((own, None, false));
+            return Ok(Target { to, from: None, new: false });
         }
-        match GpuArray::of(data, &self.opened) {
-            Some(shared) => Ok((Arc::new(GpuArray::new(&self.opened, data.len() as u64, what)?), Some(shared), true)),
-            None => Ok((Arc::new(GpuArray::upload(&self.opened, data.bytes()?, what)?), None, true)),
-        }
+        let from = GpuArray::of(data, &self.opened);
+        let to = match from {
+            Some(_) => GpuArray::new(&self.opened, data.len() as u64, what),
+            None => GpuArray::upload(&self.opened, data.bytes()?, what),
+        };
+        Ok(Target { to: Arc::new(to?), from, new: true })
     }
 
     /// Gives the launch to the GPU.
@@ -297,7 +311,7 @@ impl Launcher for WgpuLauncher {
                     });
                 }
                 LaunchArray::Write { data, .. } => {
-                    let (to, from, new) = self.target(data)?;
+                    let Target { to, from, new } = self.target(data)?;
                     let bytes = (data.len() as u64).next_multiple_of(4);
                     copies.extend(from.filter(|_| bytes > 0).map(|from| Copy { from, to: to.clone(), bytes }));
                     if new {
