@@ -10,7 +10,12 @@
 //! file is run by `host`, over whatever device is handed to it. This crate does no I/O.
 #![forbid(unsafe_code)]
 
+pub mod check;
 pub mod diagnostic;
+mod lex;
+pub mod parse;
+pub mod render;
+pub mod lower;
 pub mod span;
 pub mod syntax;
 pub mod typed;

@@ -20,6 +20,7 @@ pub mod lower;
 pub mod nesting;
 pub mod ops;
 pub mod pass;
+pub mod road;
 mod range;
 pub mod size;
 pub mod text;

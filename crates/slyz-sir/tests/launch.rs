@@ -144,3 +144,12 @@ fn threads_follow_the_first_tensor_that_is_written() {
     let blocks = template("", plane, "%x: i64 = local.x").infer_threads(&sizes(7, 9));
     assert!(matches!(blocks, Err(Uninferred::Blocks { .. })));
 }
+
+#[test]
+fn reports_are_code_for_metal() {
+    let kernel =
+        template("", "global read a: i32[n] global readwrite out: i32[m]", DOUBLE).shaped([64, 1, 1], true, false);
+    let reporting = optimize_kernel(report::run(kernel));
+    let (text, _) = slyz_sir::back::msl::emit(&[&reporting]).expect("MSL");
+    assert!(text.contains("atomic_compare_exchange"), "{text}");
+}

@@ -134,6 +134,23 @@ pub use slyz_macros::Naperian;
 /// # Ok::<(), slyz::Error>(())
 /// ```
 pub use slyz_macros::function;
+/// A kernel by hand: a function that every thread of a launch runs, checked while the program is compiled.
+///
+/// ```
+/// use slyz::prelude::*;
+/// #[graph]
+/// fn relu(input: &Tensor<f32>, output: &mut Tensor<f32>) {
+///     let idx = thread.x;
+///     if idx < output.len() {
+///         output[idx] = max(0.0, input[idx]);
+///     }
+/// }
+/// let mut y = vec![0.0; 3];
+/// relu(&[-1.0, 2.0, -3.0], &mut y).threads(3).run()?;
+/// assert_eq!(y, [0.0, 2.0, 0.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+pub use slyz_macros::graph;
 pub use slyz_run::{Device, WriteError};
 pub use slyz_sir::back::harness::{Contents, File, ProgramError, Target};
 pub use stencil::Border;
