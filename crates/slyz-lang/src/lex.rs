@@ -38,10 +38,10 @@ pub(crate) enum Kind<'t> {
 }
 
 /// Longer marks before their prefixes.
-const MARKS: [&str; 49] = [
+const MARKS: [&str; 48] = [
     "<<=", ">>=", "..=", "...", "->", "=>", "==", "!=", "<=", ">=", "&&", "||", "<<", ">>", "+=", "-=", "*=", "/=",
     "%=", "&=", "|=", "^=", "*+", "::", "..", "(", ")", "[", "]", "{", "}", "<", ">", "+", "-", "*", "/", "%", "&",
-    "|", "^", "!", "=", ":", ",", ";", ".", "?", "@",
+    "|", "^", "!", "=", ":", ",", ";", ".", "?",
 ];
 
 /// What people paste, and what they mean.
@@ -152,21 +152,25 @@ impl<'t> Lexer<'t> {
     /// `/* .. */`, with others inside.
     fn comment(&mut self) {
         let start = self.at;
+        let bytes = self.text.as_bytes();
         let mut open = 0usize;
-        loop {
-            let rest = self.rest();
-            let Some(next) = rest.find("/*").into_iter().chain(rest.find("*/")).min() else {
-                self.at = start + 2;
-                self.error(start, "unclosed", "this comment is never closed", "write `*/` where it ends");
-                self.at = self.text.len();
-                return;
-            };
-            open = if rest[next..].starts_with("/*") { open + 1 } else { open - 1 };
-            self.at += next + 2;
+        while let Some(pair) = bytes.get(self.at..self.at + 2) {
+            match pair {
+                b"/*" => open += 1,
+                b"*/" => open -= 1,
+                _ => {
+                    self.at += 1;
+                    continue;
+                }
+            }
+            self.at += 2;
             if open == 0 {
                 return;
             }
         }
+        self.at = start + 2;
+        self.error(start, "unclosed", "this comment is never closed", "write `*/` where it ends");
+        self.at = self.text.len();
     }
 
     fn token(&mut self) -> Kind<'t> {
@@ -199,7 +203,7 @@ impl<'t> Lexer<'t> {
             let Some(c) = self.rest().chars().next().filter(|&c| c != '\n') else {
                 self.at -= usize::from(self.text[start..self.at].ends_with('\r'));
                 self.error(start, "unclosed", "this text is never closed", "end it with `\"` on the same line");
-                return Kind::Text(text);
+                return Kind::Wrong;
             };
             self.at += c.len_utf8();
             match c {
@@ -228,37 +232,42 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Characters that begin no token; neighbours are reported together.
+    /// Characters that begin no token; neighbours and what stands in odd quotes are reported together.
     fn stranger(&mut self, first: char) -> Kind<'t> {
         let start = self.at;
-        let known = |c: char| {
-            c.is_whitespace()
-                || c.is_ascii_digit()
-                || c == '_'
-                || c == '"'
-                || c.is_alphabetic()
-                || c.is_ascii_punctuation()
-        };
         self.at += first.len_utf8();
-        if !known(first) {
-            let rest = self.rest();
-            self.at += rest.find(known).unwrap_or(rest.len());
-        }
-        let lookalike = LOOKALIKES.iter().find(|(c, _)| *c == first);
+        self.at += self.strange_length(first);
+        let shown = clipped(&self.text[start..self.at]);
         let (message, help) = match first {
-            '#' => (
+            '#' | '@' => (
                 "attributes are not part of the language".to_string(),
-                "write `threadgroup let!` or `constant let` instead of `#[..]`".to_string(),
+                "write `threadgroup let!` or `constant let`; functions need none".to_string(),
             ),
             '\'' => ("there are no characters in quotes".to_string(), "use a number, or a text in `\"`".to_string()),
             _ => {
-                let shown = clipped(&self.text[start..self.at]);
+                let lookalike = LOOKALIKES.iter().find(|(c, _)| *c == first);
                 let help = lookalike.map_or("remove it".to_string(), |(_, mark)| format!("write `{mark}`"));
                 (format!("`{}` means nothing here", shown.escape_debug()), help)
             }
         };
         self.error(start, "character", message, help);
         Kind::Wrong
+    }
+
+    /// How many bytes behind the first character belong to it.
+    fn strange_length(&self, first: char) -> usize {
+        let rest = self.rest();
+        let line = rest.lines().next().unwrap_or("");
+        let closing = match first {
+            '\'' => line.char_indices().take(4).find(|(_, c)| *c == '\''),
+            '“' | '„' | '”' => line.char_indices().find(|(_, c)| matches!(c, '“' | '”')),
+            _ => None,
+        };
+        if let Some((place, c)) = closing {
+            return place + c.len_utf8();
+        }
+        let known = |c: char| c.is_whitespace() || c.is_alphanumeric() || c == '_' || c.is_ascii_punctuation();
+        if known(first) { 0 } else { rest.find(known).unwrap_or(rest.len()) }
     }
 }
 

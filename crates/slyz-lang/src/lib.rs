@@ -12,10 +12,11 @@
 
 pub mod check;
 pub mod diagnostic;
+pub mod host;
 mod lex;
+pub mod lower;
 pub mod parse;
 pub mod render;
-pub mod lower;
 pub mod span;
 pub mod syntax;
 pub mod typed;

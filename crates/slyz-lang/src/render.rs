@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Blanks for a tab.
-const TAB: &str = "    ";
+const TAB: usize = 4;
 /// Of longer lines only the part around the place is shown.
 const WIDEST: usize = 160;
 
@@ -145,12 +145,12 @@ impl<'t> Source<'t> {
 
     /// A line of the text, and under it a line for each underline, from right to left.
     fn source_line(&self, out: &mut String, margin: usize, line: usize, mut underlines: Vec<Underline>) {
-        let shown: String = self.line(line).chars().fold(String::new(), |mut shown, c| {
-            shown.push_str(&drawn(c));
-            shown
-        });
         underlines.sort_by_key(|u| (std::cmp::Reverse(u.from), u.mark == '-'));
-        let (shown, cut) = window(&shown, &underlines);
+        // Of a long line the part around what is underlined.
+        let first = underlines.iter().map(|u| u.from).min().unwrap_or(0);
+        let cut = if self.line(line).chars().nth(WIDEST).is_some() { first.saturating_sub(WIDEST / 4) } else { 0 };
+        let columns = self.line(line).chars().flat_map(|c| std::iter::repeat_n(drawn(c), width(c)));
+        let shown: String = columns.skip(cut).take(WIDEST).collect();
         let _ = writeln!(out, "{}", format!("{:>margin$} | {shown}", line + 1).trim_end());
         for Underline { from, to, mark, remark } in underlines {
             let from = from.saturating_sub(cut).min(WIDEST);
@@ -162,30 +162,112 @@ impl<'t> Source<'t> {
     }
 }
 
-/// The part of a long line around what is underlined, and how many columns are left out in front.
-fn window(shown: &str, underlines: &[Underline]) -> (String, usize) {
-    if shown.chars().count() <= WIDEST {
-        return (shown.to_string(), 0);
-    }
-    let first = underlines.iter().map(|u| u.from).min().unwrap_or(0);
-    let cut = first.saturating_sub(WIDEST / 4);
-    (shown.chars().skip(cut).take(WIDEST).collect(), cut)
-}
-
 /// A character as it is shown. One that would not be seen, or would move the cursor, is shown as `·`.
-fn drawn(c: char) -> String {
+fn drawn(c: char) -> char {
     match c {
-        '\t' => TAB.to_string(),
-        _ if c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}') =>
-        {
-            '·'.to_string()
-        }
-        _ => c.to_string(),
+        '\t' => ' ',
+        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' => '·',
+        _ if c.is_control() => '·',
+        _ => c,
     }
 }
 
 /// Columns of a character as it is shown.
 fn width(c: char) -> usize {
-    if c == '\t' { TAB.len() } else { 1 }
+    if c == '\t' { TAB } else { 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(text: &str, diagnostic: Diagnostic) -> String {
+        render("f.vex", text, &[diagnostic])
+    }
+
+    fn error(start: u32, end: u32) -> Diagnostic {
+        Diagnostic::error("rule", Span::new(start, end), "message").label("label")
+    }
+
+    #[test]
+    fn one_line() {
+        let shown = drawn("let a = b\nlet c = d\n", error(18, 19).related(Span::new(4, 5), "here").help("do\nthis"));
+        let expected = "\
+error[rule]: message
+ --> f.vex:2:9
+  |
+1 | let a = b
+  |     - here
+2 | let c = d
+  |         ^ label
+  |
+  = help: do
+          this
+
+";
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn far_apart_and_in_order_of_lines() {
+        let text: String = (1..=12).map(|k| format!("line {k}\n")).collect();
+        let shown = drawn(&text, error(0, 4).related(Span::new(text.len() as u32 - 8, text.len() as u32 - 4), "there"));
+        let expected = "\
+error[rule]: message
+  --> f.vex:1:1
+   |
+ 1 | line 1
+   | ^^^^ label
+...
+12 | line 12
+   | ---- there
+
+";
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn many_lines() {
+        let shown = drawn("a(\n  b,\n  c)", error(0, 12));
+        let expected = "\
+error[rule]: message
+ --> f.vex:1:1
+  |
+1 | a(
+  | ^^
+...
+3 |   c)
+  |   ^^ label
+
+";
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn ends_and_empty_files() {
+        let expected = "error[rule]: message\n --> f.vex:1:1\n  |\n1 |\n  | ^ label\n\n";
+        assert_eq!(drawn("", error(0, 0)), expected);
+        // Past the end, and inside of a character: drawn at the nearest place.
+        assert_eq!(drawn("", error(7, 9)), expected);
+        assert!(drawn("ü", error(1, 2)).contains("f.vex:1:1"));
+        assert!(drawn("ab\n", error(3, 3)).contains("f.vex:2:1"));
+        assert!(drawn("ab", error(2, 2)).ends_with("1 | ab\n  |   ^ label\n\n"));
+        assert!(drawn("ab\r\ncd", error(2, 4)).contains("1 | ab\n  |   ^\n2 | cd\n  | ^ label"));
+    }
+
+    #[test]
+    fn tabs_letters_and_what_is_not_seen() {
+        assert!(drawn("\tü = x", error(6, 7)).contains("f.vex:1:6\n  |\n1 |     ü = x\n  |         ^ label\n"));
+        assert!(drawn("a\u{202e}b\u{7}", error(4, 5)).contains("1 | a·b·\n  |   ^ label"));
+    }
+
+    #[test]
+    fn long_lines_are_cut() {
+        let text = "x".repeat(1000) + "y";
+        let shown = drawn(&text, error(1000, 1001));
+        assert!(shown.contains("f.vex:1:1001") && shown.lines().all(|line| line.len() < 200));
+        let caret = shown.lines().find_map(|line| line.find('^'));
+        assert_eq!(caret, shown.lines().find_map(|line| line.find('y')));
+        assert!(drawn(&text, error(0, 1001)).lines().all(|line| line.len() < 200));
+    }
 }

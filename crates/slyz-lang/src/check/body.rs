@@ -11,6 +11,9 @@ use crate::typed::{self, Local, LocalId};
 use slyz_sir::types::{Scalar, Ty};
 use std::collections::HashMap;
 
+/// The most levels of an expression whose value is worked out.
+const MAX_FOLDED: usize = 64;
+
 /// What a function takes and gives, as far as its signature is right.
 #[derive(Clone, Debug)]
 pub(super) struct Signature {
@@ -71,6 +74,8 @@ pub(super) struct Body<'c, 'a> {
     pub loops: Vec<LoopSeen>,
     pub marks: Marks,
     pub noted_thread: bool,
+    /// The code behind what leaves the block was spoken of.
+    pub told_unreachable: bool,
     /// Values of locals that can have no other.
     pub constants: HashMap<LocalId, Scalar>,
     pub diagnostics: Vec<Diagnostic>,
@@ -95,27 +100,36 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// A new scalar with a name that can be seen from here on.
-    pub(super) fn declare(&mut self, name: &Name, ty: Ty, kind: Kind, typed: bool) -> LocalId {
+    pub(super) fn declare(&mut self, name: &Name, ty: Ty, kind: Kind, found: Option<Class>) -> LocalId {
         let local = self.local(&name.text, ty);
-        let variable = Variable { local, ty, kind, span: name.span, typed };
+        let variable = Variable { local, ty, kind, span: name.span, found };
         self.scopes.declare(&name.text, Entity::Variable(variable));
         local
     }
 
     /// The value of an expression that is the same whenever it is computed.
     pub(super) fn constant(&self, expr: &typed::Expr) -> Option<Scalar> {
+        self.folded(expr, 0)
+    }
+
+    fn folded(&self, expr: &typed::Expr, depth: usize) -> Option<Scalar> {
         use typed::ExprKind;
+        // Nobody writes sizes that nest so deep.
+        if depth > MAX_FOLDED {
+            return None;
+        }
+        let inner = |e: &typed::Expr| self.folded(e, depth + 1);
         match &expr.kind {
             ExprKind::Const(value) => Some(*value),
             ExprKind::Local(local) => self.constants.get(local).copied(),
-            ExprKind::Cast(inner) => Some(self.constant(inner)?.cast(expr.ty)),
-            ExprKind::Bitcast(inner) => Some(Scalar::from_bits(expr.ty, self.constant(inner)?.bits)),
+            ExprKind::Cast(x) => Some(inner(x)?.cast(expr.ty)),
+            ExprKind::Bitcast(x) => Some(Scalar::from_bits(expr.ty, inner(x)?.bits)),
             ExprKind::Apply(operator, args) => {
-                let args: Option<Vec<Scalar>> = args.iter().map(|a| self.constant(a)).collect();
+                let args: Option<Vec<Scalar>> = args.iter().map(inner).collect();
                 operator.eval(&args?)
             }
-            ExprKind::AndThen(x, y) => Some(Scalar::bool(self.constant(x)?.is_true() && self.constant(y)?.is_true())),
-            ExprKind::OrElse(x, y) => Some(Scalar::bool(self.constant(x)?.is_true() || self.constant(y)?.is_true())),
+            ExprKind::AndThen(x, y) => Some(Scalar::bool(inner(x)?.is_true() && inner(y)?.is_true())),
+            ExprKind::OrElse(x, y) => Some(Scalar::bool(inner(x)?.is_true() || inner(y)?.is_true())),
             ExprKind::Place(..)
             | ExprKind::Extent(..)
             | ExprKind::Load(..)

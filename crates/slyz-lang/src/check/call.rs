@@ -2,6 +2,7 @@
 
 use super::body::{Body, ParamType, ResultType};
 use super::draft::{Class, Draft};
+use super::expr::is_place;
 use super::scope::{Entity, Memory, Origin};
 use super::settle::Why;
 use super::{forbid, rules, suggest};
@@ -31,12 +32,17 @@ const ALIASES: [(&str, Operator); 15] = [
     ("isfinite", Operator::IsFinite),
 ];
 
-fn operator(name: &str) -> Option<Operator> {
+/// The operator that goes by that name.
+pub(crate) fn operator(name: &str) -> Option<Operator> {
     Operator::from_name(name).or_else(|| ALIASES.iter().find(|a| a.0 == name).map(|a| a.1))
 }
 
-fn plural(count: usize, what: &str) -> String {
-    if count == 1 { format!("one {what}") } else { format!("{count} {what}s") }
+pub(super) fn plural(count: usize, what: &str) -> String {
+    match count {
+        0 => format!("no {what}s"),
+        1 => format!("one {what}"),
+        _ => format!("{count} {what}s"),
+    }
 }
 
 impl<'a> Body<'_, 'a> {
@@ -305,7 +311,7 @@ impl<'a> Body<'_, 'a> {
                 param.text,
                 memory.rank
             );
-            let help = format!("declare `{name}` or `{}` with as many axes as the other", param.text);
+            let help = format!("declare `{name}` and the parameter with the same number of axes");
             fails(rules::ARGUMENT, message, help)
         } else if mutable && !memory.mutable {
             let message = format!("`{function}` writes to `{}`, but `{name}` is read-only", param.text);
@@ -375,7 +381,12 @@ impl<'a> Body<'_, 'a> {
                 return self.refuse(expr, diagnostic);
             }
             if Ty::from_name(space).is_some() && name.text == "from_bits" {
-                return self.from_bits(space, name, args, expr);
+                return self.of_bits(space, name, args, expr);
+            }
+            if self.is_foreign(space, &name.text) {
+                args.iter().for_each(|a| drop(self.infer_argument(a)));
+                let path = format!("{space}.{}", name.text);
+                return self.refuse(expr, forbid::foreign(&path, receiver.span.to(name.span)));
             }
         }
         if let Some(memory) = self.memory_named(receiver).cloned() {
@@ -407,7 +418,14 @@ impl<'a> Body<'_, 'a> {
         }
     }
 
-    fn from_bits(&mut self, ty: &str, name: &Name, args: &'a [Expr], expr: &'a Expr) -> Draft<'a> {
+    /// `libc.rand()`: something that is neither known here nor likely to be misspelt.
+    fn is_foreign(&self, space: &str, method: &str) -> bool {
+        let known =
+            operator(method).is_some() || ["len", "dim"].contains(&method) || self.names.host.contains_key(space);
+        !known && suggest::nearest(space, self.scopes.names()).is_none() && !is_place(space)
+    }
+
+    fn of_bits(&mut self, ty: &str, name: &Name, args: &'a [Expr], expr: &'a Expr) -> Draft<'a> {
         match (Ty::from_name(ty).filter(|t| t.is_float()), args) {
             (Some(to), [operand]) => self.bits(operand, to, Some(bits_of(to)), expr),
             _ => self.wrong_count("from_bits", name.span, args.len(), 1, expr),

@@ -43,7 +43,7 @@ impl<'a> Body<'_, 'a> {
         let declared = match item.ty.map(|ty| (ty, &ty.kind)) {
             None => None,
             Some((ty, TypeKind::Tensor { .. })) => {
-                if let Some(value) = item.value {
+                if let Some(value) = item.value.filter(|v| self.memory_named(v).is_none()) {
                     self.infer(value);
                 }
                 let message = "kernels make no tensors; they come in as parameters";
@@ -61,26 +61,26 @@ impl<'a> Body<'_, 'a> {
                 return None;
             };
             let zero = Scalar::from_int(declared?, 0);
-            let local = self.declare(name, zero.ty, Kind::Let { mutable }, true);
+            let local = self.declare(name, zero.ty, Kind::Let { mutable }, None);
             let value = typed::Expr { ty: zero.ty, kind: typed::ExprKind::Const(zero), span: item.span };
             return Some(vec![Stmt::Set(local, value)]);
         };
         let draft = self.infer(value);
-        let (ty, typed) = match declared {
-            Some(ty) => (ty?, true),
+        let (ty, found) = match declared {
+            Some(ty) => (ty?, None),
             None if draft.class == Class::Wrong => return None,
-            None => (draft.class.natural(), suffix_says(&draft)),
+            None => (draft.class.natural(), Some(draft.class).filter(|_| !says_its_type(&draft))),
         };
         let made = match draft.kind {
             DraftKind::If { cond, then, otherwise } if then.value.is_none() || otherwise.value.is_none() => {
-                return self.let_or_leave(item, ty, typed, *cond, [then, otherwise]);
+                return self.let_or_leave(item, (ty, found), *cond, [then, otherwise]);
             }
             kind => {
                 self.settle(Draft { kind, ..draft }, ty, Why::Let(&name.text, item.ty.map_or(name.span, |t| t.span)))
             }
         };
         let constant = if mutable { None } else { self.constant(&made) };
-        let local = self.declare(name, ty, Kind::Let { mutable }, typed);
+        let local = self.declare(name, ty, Kind::Let { mutable }, found);
         self.constants.extend(constant.map(|c| (local, c)));
         Some(vec![Stmt::Set(local, made)])
     }
@@ -89,8 +89,7 @@ impl<'a> Body<'_, 'a> {
     fn let_or_leave(
         &mut self,
         item: Let<'a>,
-        ty: Ty,
-        typed: bool,
+        (ty, found): (Ty, Option<Class>),
         cond: typed::Expr,
         branches: [Branch<'a>; 2],
     ) -> Option<Vec<Stmt>> {
@@ -99,7 +98,7 @@ impl<'a> Body<'_, 'a> {
             let value = branch.value.map(|v| self.settle(*v, ty, Why::Let(name, item.name.span)));
             (branch.stmts, value)
         });
-        let local = self.declare(item.name, ty, Kind::Let { mutable: item.mutable }, typed);
+        let local = self.declare(item.name, ty, Kind::Let { mutable: item.mutable }, found);
         let [then, otherwise] = settled.map(|(mut stmts, value)| {
             stmts.extend(value.map(|v| Stmt::Set(local, v)));
             stmts
@@ -195,7 +194,7 @@ impl<'a> Body<'_, 'a> {
         let mut class = first.class;
         for draft in drafts {
             let Some(both) = class.join(draft.class) else {
-                let diagnostic = super::expr::unlike(first, class, draft, "[..]", item.span);
+                let diagnostic = super::expr::unlike(first, class, draft, "a list", item.span);
                 self.say(diagnostic);
                 return None;
             };
@@ -364,7 +363,7 @@ impl<'a> Body<'_, 'a> {
     /// The value of a constant.
     fn known(&mut self, value: &typed::Expr) -> Option<Scalar> {
         let known = self.constant(value);
-        if known.is_none() && !self.marks.broken {
+        if known.is_none() {
             let message = "the value of a constant is known before the kernel runs";
             let help = "use literals and other constants, or a plain `let`";
             self.say(Diagnostic::error(rules::CONSTANT, value.span, message).help(help));
@@ -408,7 +407,7 @@ pub(super) fn is_array(item: &Let) -> bool {
 }
 
 /// Does the value itself say its type, so that the declaration need not?
-fn suffix_says(draft: &Draft) -> bool {
+fn says_its_type(draft: &Draft) -> bool {
     matches!(draft.source.kind, ExprKind::Int(_, Some(_)) | ExprKind::Float(_, Some(_)) | ExprKind::Cast(..))
 }
 

@@ -9,10 +9,11 @@ use crate::syntax;
 use crate::typed::{self, LocalId, Stmt};
 use slyz_sir::ops::Operator;
 use slyz_sir::types::{Ty, int_range};
+use std::fmt;
 
 /// What the type of an expression can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(crate) enum Class {
     /// An error was told; anything goes.
     Wrong,
     /// Integer literals only: any type of numbers that is wanted, else `i64`.
@@ -80,9 +81,20 @@ impl<'a> Draft<'a> {
     }
 }
 
+impl fmt::Display for Class {
+    /// As messages speak of it: parameters by their own type.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Class::Wrong | Class::Int => f.write_str("an integer"),
+            Class::Float => f.write_str("a float"),
+            Class::Param(ty) | Class::Fixed(ty) => f.write_str(ty.name()),
+        }
+    }
+}
+
 impl Class {
     /// The type where none is wanted.
-    pub(super) fn natural(self) -> Ty {
+    pub(crate) fn natural(self) -> Ty {
         match self {
             Class::Wrong | Class::Int | Class::Param(_) => Ty::I64,
             Class::Float => Ty::F32,
@@ -91,7 +103,7 @@ impl Class {
     }
 
     /// Can it be a value of that type without a cast?
-    pub(super) fn fits(self, want: Ty) -> bool {
+    pub(crate) fn fits(self, want: Ty) -> bool {
         match self {
             Class::Wrong => true,
             Class::Int => want.is_int(),
@@ -102,7 +114,7 @@ impl Class {
     }
 
     /// What two operands can be together, if anything.
-    pub(super) fn join(self, other: Class) -> Option<Class> {
+    pub(crate) fn join(self, other: Class) -> Option<Class> {
         use Class::{Fixed, Float, Int, Param, Wrong};
         match (self, other) {
             (Wrong, _) | (_, Wrong) => Some(Wrong),

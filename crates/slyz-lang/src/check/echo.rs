@@ -27,7 +27,7 @@ fn is_tight(expr: &Expr) -> bool {
 }
 
 /// The sign of an operator between two operands.
-pub(super) fn sign(op: BinaryOp) -> &'static str {
+pub(crate) fn sign(op: BinaryOp) -> &'static str {
     match op {
         BinaryOp::AndThen => "&&",
         BinaryOp::OrElse => "||",

@@ -26,6 +26,11 @@ const PLACES: [(&str, Option<Place>); 9] = [
     ("subgroup", Some(Place::Lane)),
 ];
 
+/// Is it the name of a place?
+pub(super) fn is_place(name: &str) -> bool {
+    PLACES.iter().any(|p| p.0 == name)
+}
+
 /// An element, as far as it is one.
 pub(super) struct Element {
     pub memory: Memory,
@@ -33,8 +38,23 @@ pub(super) struct Element {
 }
 
 impl<'a> Body<'_, 'a> {
-    /// Reads an expression.
+    /// Reads an expression. Long sums lean to the left; they are read by a loop, so that they take no stack.
     pub(super) fn infer(&mut self, expr: &'a Expr) -> Draft<'a> {
+        let mut rest = vec![];
+        let mut first = expr;
+        while let ExprKind::Binary(BinaryOp::Table(operator), span, x, y) = &first.kind {
+            rest.push((*operator, *span, y, first));
+            first = x;
+        }
+        let mut draft = self.infer_one(first);
+        while let Some((operator, span, y, whole)) = rest.pop() {
+            let args = vec![draft, self.infer(y)];
+            draft = self.apply(operator, echo::sign(BinaryOp::Table(operator)), span, args, whole);
+        }
+        draft
+    }
+
+    fn infer_one(&mut self, expr: &'a Expr) -> Draft<'a> {
         match &expr.kind {
             ExprKind::Int(value, suffix) => self.int_literal(*value, *suffix, expr),
             ExprKind::Float(digits, suffix) => {
@@ -45,7 +65,9 @@ impl<'a> Body<'_, 'a> {
             ExprKind::Text(_) => self.refuse(expr, forbid::text(expr.span)),
             ExprKind::Name(name) => self.name(name, expr),
             ExprKind::Unary(op, operand) => self.unary(*op, operand, expr),
-            ExprKind::Binary(op, span, x, y) => self.binary(*op, *span, x, y, expr),
+            ExprKind::Binary(BinaryOp::Table(_), ..) => self.infer(expr),
+            ExprKind::Binary(BinaryOp::AndThen, _, x, y) => self.either(true, x, y, expr),
+            ExprKind::Binary(BinaryOp::OrElse, _, x, y) => self.either(false, x, y, expr),
             ExprKind::Fma(x, y, z) => {
                 let args = [x, y, z].map(|e| self.infer(e)).into();
                 self.apply(Operator::Fma, "*+", expr.span, args, expr)
@@ -142,7 +164,7 @@ impl<'a> Body<'_, 'a> {
 
     pub(super) fn unknown_name(&self, name: &str, span: Span) -> Diagnostic {
         let diagnostic = Diagnostic::error(rules::NAME, span, format!("there is no `{name}` here"));
-        if PLACES.iter().any(|p| p.0 == name) {
+        if is_place(name) {
             return Diagnostic::error(rules::NAME, span, format!("`{name}` has an index for each dimension"))
                 .help(format!("write `{name}.x`, `{name}.y` or `{name}.z`"));
         }
@@ -181,23 +203,15 @@ impl<'a> Body<'_, 'a> {
         }
     }
 
-    fn binary(&mut self, op: BinaryOp, span: Span, x: &'a Expr, y: &'a Expr, expr: &'a Expr) -> Draft<'a> {
-        let sign = echo::sign(op);
-        match op {
-            BinaryOp::Table(operator) => {
-                let args = vec![self.infer(x), self.infer(y)];
-                self.apply(operator, sign, span, args, expr)
-            }
-            BinaryOp::AndThen | BinaryOp::OrElse => {
-                let [x, y] = [x, y].map(|e| {
-                    let draft = self.infer(e);
-                    Box::new(self.settle(draft, Ty::Bool, Why::Operand(sign)))
-                });
-                let both = op == BinaryOp::AndThen;
-                let kind = if both { typed::ExprKind::AndThen(x, y) } else { typed::ExprKind::OrElse(x, y) };
-                Draft::done(Ty::Bool, kind, expr)
-            }
-        }
+    /// `&&` and `||`.
+    fn either(&mut self, both: bool, x: &'a Expr, y: &'a Expr, expr: &'a Expr) -> Draft<'a> {
+        let sign = if both { "&&" } else { "||" };
+        let [x, y] = [x, y].map(|e| {
+            let draft = self.infer(e);
+            Box::new(self.settle(draft, Ty::Bool, Why::Operand(sign)))
+        });
+        let kind = if both { typed::ExprKind::AndThen(x, y) } else { typed::ExprKind::OrElse(x, y) };
+        Draft::done(Ty::Bool, kind, expr)
     }
 
     /// An operator of the table on drafts, as many as it takes.
@@ -274,7 +288,7 @@ impl<'a> Body<'_, 'a> {
                     class = both;
                 }
                 None => {
-                    let diagnostic = unlike(known, class, arg, sign, span);
+                    let diagnostic = unlike(known, class, arg, &format!("`{sign}`"), span);
                     self.say(diagnostic);
                     return None;
                 }
@@ -442,7 +456,7 @@ impl<'a> Body<'_, 'a> {
         if draft.class != Class::Wrong {
             let message = "only tensors and arrays have elements";
             let help = "index a tensor parameter or an array";
-            self.say(Diagnostic::error(rules::RANK, base.span, message).label(draft.class.natural().name()).help(help));
+            self.say(Diagnostic::error(rules::RANK, base.span, message).label(draft.class.to_string()).help(help));
         }
     }
 
@@ -481,6 +495,12 @@ impl<'a> Body<'_, 'a> {
             DraftKind::Wrong => return Draft::wrong(expr),
             // The value is the same, and the conversion often cheaper.
             DraftKind::Param(local, ty) => typed::Expr { ty, kind: typed::ExprKind::Local(local), span: operand.span },
+            // Written narrowing: `-1 as u32` is all ones.
+            DraftKind::Int(value) if draft.class == Class::Int && to.is_int() => {
+                let own = if value > i128::from(i64::MAX) { Ty::U64 } else { Ty::I64 };
+                let inner = self.settle(draft, own, Why::Index);
+                return Draft::done(to, converted(inner, to).kind, expr);
+            }
             _ if draft.class.fits(to) && matches!(draft.class, Class::Int | Class::Float) => {
                 self.settle(draft, to, Why::Index)
             }
@@ -510,7 +530,7 @@ impl<'a> Body<'_, 'a> {
             (Some(x), Some(y)) => match x.class.join(y.class) {
                 Some(class) => class,
                 None => {
-                    let diagnostic = unlike(x, x.class, y, "if", expr.span);
+                    let diagnostic = unlike(x, x.class, y, "the branches", expr.span);
                     return self.refuse(expr, diagnostic);
                 }
             },
@@ -562,15 +582,9 @@ impl<'a> Body<'_, 'a> {
 }
 
 /// Two operands that no type holds together.
-pub(super) fn unlike(x: &Draft, x_class: Class, y: &Draft, sign: &str, span: Span) -> Diagnostic {
-    let name = |class: Class| match class {
-        Class::Int => "an integer".into(),
-        Class::Float => "a float".into(),
-        other => other.natural().to_string(),
-    };
+pub(super) fn unlike(x: &Draft, x_class: Class, y: &Draft, of: &str, span: Span) -> Diagnostic {
     let (a, b) = (x_class.natural(), y.class.natural());
-    let message =
-        format!("`{sign}` of {} and {}: no conversion between them is made by itself", name(x_class), name(y.class));
+    let message = format!("{of} of {x_class} and {}: no conversion between them is made by itself", y.class);
     let cast = |draft: &Draft, to: Ty| match draft.kind {
         DraftKind::Int(value) if to.is_float() => format!("write `{value}.0`"),
         _ => format!("write `{} as {to}`", echo::operand(draft.source)),
@@ -592,7 +606,7 @@ pub(super) fn unlike(x: &Draft, x_class: Class, y: &Draft, sign: &str, span: Spa
         cast(x, b)
     };
     Diagnostic::error(rules::MISMATCH, span, message)
-        .related(x.span(), name(x_class))
-        .related(y.span(), name(y.class))
+        .related(x.span(), x_class.to_string())
+        .related(y.span(), y.class.to_string())
         .help(help)
 }

@@ -78,7 +78,7 @@ pub(super) fn function(path: &str, span: Span) -> Option<Diagnostic> {
     if owner.is_some_and(|o| OWNERS.contains(&o)) {
         return Some(heap(span, &format!("`{path}`")));
     }
-    if owner.is_none() && PANICS.contains(&last) {
+    if matches!(owner, None | Some("process")) && PANICS.contains(&last) {
         return Some(panic(path, span));
     }
     if owner.is_none() && HOST.contains(&last) {

@@ -4,7 +4,12 @@ use crate::typed::{Arg, Expr, ExprKind, FunctionId, LocalId, MemoryRef, Stmt};
 use std::collections::HashSet;
 
 /// Why a loop never ends once it runs, if that is certain.
-pub(super) fn never_ends(cond: &Expr, body: &[Stmt], breaks: bool, forever: bool) -> Option<String> {
+pub(super) fn never_ends(
+    cond: &Expr,
+    body: &[Stmt],
+    (breaks, forever): (bool, bool),
+    is_written: &dyn Fn(MemoryRef) -> bool,
+) -> Option<String> {
     if breaks || any_stmt(body, &mut |s| matches!(s, Stmt::Return(_))) {
         return None;
     }
@@ -16,10 +21,8 @@ pub(super) fn never_ends(cond: &Expr, body: &[Stmt], breaks: bool, forever: bool
     each_expr(cond, &mut |e| match &e.kind {
         ExprKind::Local(local) => drop(locals.insert(*local)),
         // Other threads may write what is read here, and calls and atomics may give another value each time.
-        ExprKind::Load(MemoryRef::Param(_) | MemoryRef::Array(_), _)
-        | ExprKind::Atomic { .. }
-        | ExprKind::Call(..)
-        | ExprKind::Subgroup(..) => others_change_it = true,
+        ExprKind::Load(memory, _) => others_change_it |= is_written(*memory),
+        ExprKind::Atomic { .. } | ExprKind::Call(..) | ExprKind::Subgroup(..) => others_change_it = true,
         _ => {}
     });
     if others_change_it || any_stmt(body, &mut |s| sets(s, &locals)) {
@@ -85,27 +88,21 @@ pub(super) fn exprs_of(stmt: &Stmt) -> Vec<&Expr> {
 }
 
 /// An expression and those inside it; statements in front of values are left out.
-pub(super) fn each_expr(expr: &Expr, f: &mut dyn FnMut(&Expr)) {
-    f(expr);
-    match &expr.kind {
-        ExprKind::Const(_) | ExprKind::Local(_) | ExprKind::Place(..) | ExprKind::Extent(..) => {}
-        ExprKind::Apply(_, args) | ExprKind::Load(_, args) | ExprKind::Subgroup(_, args) => {
-            args.iter().for_each(|a| each_expr(a, f))
-        }
-        ExprKind::Atomic { index, args, .. } => index.iter().chain(args).for_each(|a| each_expr(a, f)),
-        ExprKind::AndThen(x, y) | ExprKind::OrElse(x, y) => {
-            each_expr(x, f);
-            each_expr(y, f);
-        }
-        ExprKind::Cast(x) | ExprKind::Bitcast(x) => each_expr(x, f),
-        ExprKind::Call(_, args) => args.iter().for_each(|a| match a {
-            Arg::Value(value) => each_expr(value, f),
-            Arg::Memory(_) => {}
-        }),
-        ExprKind::If { cond, then, otherwise } => {
-            each_expr(cond, f);
-            each_expr(&then.1, f);
-            each_expr(&otherwise.1, f);
+pub(super) fn each_expr<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr)) {
+    let mut open = vec![expr];
+    while let Some(expr) = open.pop() {
+        f(expr);
+        match &expr.kind {
+            ExprKind::Const(_) | ExprKind::Local(_) | ExprKind::Place(..) | ExprKind::Extent(..) => {}
+            ExprKind::Apply(_, args) | ExprKind::Load(_, args) | ExprKind::Subgroup(_, args) => open.extend(args),
+            ExprKind::Atomic { index, args, .. } => open.extend(index.iter().chain(args)),
+            ExprKind::AndThen(x, y) | ExprKind::OrElse(x, y) => open.extend([&**x, &**y]),
+            ExprKind::Cast(x) | ExprKind::Bitcast(x) => open.push(x),
+            ExprKind::Call(_, args) => open.extend(args.iter().filter_map(|a| match a {
+                Arg::Value(value) => Some(value),
+                Arg::Memory(_) => None,
+            })),
+            ExprKind::If { cond, then, otherwise } => open.extend([&**cond, &*then.1, &*otherwise.1]),
         }
     }
 }

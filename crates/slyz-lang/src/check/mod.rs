@@ -5,14 +5,15 @@
 
 mod body;
 pub mod budget;
-mod call;
+pub(crate) mod call;
 mod declare;
-mod draft;
-mod echo;
+pub(crate) mod draft;
+pub(crate) mod echo;
 mod expr;
 mod forbid;
+mod launches;
 mod loops;
-mod number;
+pub(crate) mod number;
 mod race;
 mod reach;
 pub mod rules;
@@ -21,7 +22,7 @@ mod settle;
 mod spelling;
 mod spread;
 mod stmt;
-mod suggest;
+pub(crate) mod suggest;
 mod together;
 mod types;
 mod uniform;
@@ -35,7 +36,7 @@ use body::{Body, Marks, ParamType, ResultType, Signature};
 use declare::Let;
 use reach::{Instance, Reached};
 use scope::{Entity, Kind, Memory, Origin, Scopes};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use uniform::Uniform;
 use visit::{Node, visit};
 
@@ -75,7 +76,7 @@ pub fn check(file: &File, dialect: Dialect) -> Checked {
     let mut names = collect(file, &mut diagnostics);
     let reached = reach::reach(&names.functions, &names.by_name);
     diagnostics.extend(reached.diagnostics.iter().cloned());
-    let used: Vec<usize> = reached.instances.iter().map(|i| i.function).collect();
+    let used: HashSet<usize> = reached.instances.iter().map(|i| i.function).collect();
     for (k, function) in names.functions.iter().enumerate() {
         // What only the host calls may have any signature.
         let mut ignored = |_: Diagnostic| {};
@@ -94,6 +95,18 @@ pub fn check(file: &File, dialect: Dialect) -> Checked {
         diagnostics.extend(found);
     }
     diagnostics.extend(check_kernels(&reached, &program.functions, &marks));
+    for item in &file.items {
+        // Inside kernels `launch` itself is refused.
+        let in_kernels =
+            matches!(item, Item::Function(f) if names.by_name.get(&f.name.text[..]).is_some_and(|k| used.contains(k)));
+        if !in_kernels {
+            launches::look(item, &names, &mut |d| diagnostics.push(d));
+        }
+    }
+    // What the parser complained about is missing in the tree.
+    if marks.iter().any(|m| m.broken) {
+        program = Program::default();
+    }
     finish(program, diagnostics)
 }
 
@@ -122,12 +135,9 @@ fn check_kernels(reached: &Reached, functions: &[typed::Function], marks: &[Mark
 
 /// In the order of the source, without repetitions: a function may have been looked at twice.
 fn finish(program: Program, diagnostics: Vec<Diagnostic>) -> Checked {
-    let mut sorted: Vec<Diagnostic> = vec![];
-    for diagnostic in diagnostics {
-        if !sorted.contains(&diagnostic) {
-            sorted.push(diagnostic);
-        }
-    }
+    let mut told = HashSet::new();
+    let mut sorted = diagnostics;
+    sorted.retain(|d| told.insert((d.rule, d.span, d.message.clone())));
     sorted.sort_by_key(|d| (d.span.start, d.span.end));
     let broken = sorted.iter().any(Diagnostic::is_error);
     Checked { program: if broken { Program::default() } else { program }, diagnostics: sorted }
@@ -198,6 +208,7 @@ fn check_function<'a>(
         loops: vec![],
         marks: Marks::default(),
         noted_thread: false,
+        told_unreachable: false,
         constants: HashMap::new(),
         diagnostics: vec![],
     };
@@ -248,7 +259,7 @@ fn declare_params(body: &mut Body) -> Vec<Param> {
     let mut params = vec![];
     for (number, (name, ty)) in signature.params.iter().enumerate() {
         let kind = match *ty {
-            ParamType::Scalar(ty) => ParamKind::Scalar(body.declare(name, ty, Kind::Param, true), ty),
+            ParamType::Scalar(ty) => ParamKind::Scalar(body.declare(name, ty, Kind::Param, None), ty),
             ParamType::Tensor { elem, rank, flat, mutable } => {
                 let memory = typed::MemoryRef::Param(number as u32);
                 let origin = Origin::Tensor { flat };

@@ -3,7 +3,7 @@
 use slyz_sir::types::{Scalar, Ty, int_range};
 
 /// The constant with that path, if there is one.
-pub(super) fn constant(path: &str) -> Option<Scalar> {
+pub(crate) fn constant(path: &str) -> Option<Scalar> {
     let path = path.strip_prefix("std::").or_else(|| path.strip_prefix("core::")).unwrap_or(path);
     let (ty, name) = path.split_once("::")?;
     let ty = Ty::from_name(ty)?;

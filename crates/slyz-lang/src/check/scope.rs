@@ -1,5 +1,6 @@
 //! What names mean inside a function.
 
+use super::draft::Class;
 use crate::span::Span;
 use crate::typed::{LocalId, MemoryRef};
 use slyz_sir::types::{Scalar, Ty};
@@ -21,8 +22,8 @@ pub(super) struct Variable {
     pub kind: Kind,
     /// Where it is declared.
     pub span: Span,
-    /// The declaration says the type; otherwise it was found.
-    pub typed: bool,
+    /// What its value could have been, where the declaration says no type.
+    pub found: Option<Class>,
 }
 
 /// Where memory with a name comes from.

@@ -2,7 +2,7 @@
 
 use super::body::Body;
 use super::draft::{Branch, Class, Draft, DraftKind};
-use super::scope::{Entity, Kind};
+use super::scope::{Entity, Kind, Variable};
 use super::{echo, rules};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
@@ -20,6 +20,7 @@ pub(super) enum Why<'s> {
     Argument(&'s str, &'s syntax::Name),
     Operand(&'s str),
     Index,
+    Length,
     Bound,
     Returned(&'s str, Span),
     Condition(&'s str),
@@ -36,6 +37,7 @@ impl Why<'_> {
             Why::Argument(function, param) => format!("`{function}` takes {ty} for `{}`", param.text),
             Why::Operand(operator) => format!("`{operator}` wants {ty} here"),
             Why::Index => "an index is i64".into(),
+            Why::Length => "a length is a whole number".into(),
             Why::Bound => format!("the bounds of a loop are {ty}"),
             Why::Returned(function, _) => format!("`{function}` gives {ty}"),
             Why::Condition(of) => format!("the condition of {of} is bool"),
@@ -49,7 +51,9 @@ impl Why<'_> {
             Why::Let(_, span) | Why::Assigned(_, span) | Why::Element(_, span) => Some((span, "declared here")),
             Why::Argument(_, param) => Some((param.span, "the parameter")),
             Why::Returned(_, span) => Some((span, "its result")),
-            Why::Operand(_) | Why::Index | Why::Bound | Why::Condition(_) | Why::Lane | Why::Exponent => None,
+            Why::Operand(_) | Why::Index | Why::Length | Why::Bound | Why::Condition(_) | Why::Lane | Why::Exponent => {
+                None
+            }
         }
     }
 }
@@ -77,14 +81,14 @@ impl<'a> Body<'_, 'a> {
         if draft.class.fits(want) {
             return self.push_down(draft, want);
         }
-        let (span, found) = (draft.span(), draft.class.natural());
+        let (span, found) = (draft.span(), draft.class);
         let mut diagnostic =
             Diagnostic::error(rules::MISMATCH, span, format!("{}, but this is {found}", why.wish(want)))
-                .label(found.name());
+                .label(found.to_string());
         if let Some((place, remark)) = why.place() {
             diagnostic = diagnostic.related(place, remark);
         }
-        diagnostic = self.origin_of_width(&draft, want, diagnostic);
+        diagnostic = self.origin_of_type(&draft, diagnostic);
         let help = cure(&draft, want);
         let help = match self.retyped(&draft, want) {
             Some(other) => format!("{help}, or {other}"),
@@ -100,40 +104,58 @@ impl<'a> Body<'_, 'a> {
         self.push_down(draft, want)
     }
 
-    /// Where an integer was found to be wide without anybody having said so, that place is shown.
-    fn origin_of_width(&self, draft: &Draft, want: Ty, diagnostic: Diagnostic) -> Diagnostic {
-        let (DraftKind::Done(ExprKind::Local(_)), syntax::ExprKind::Name(name)) = (&draft.kind, &draft.source.kind)
-        else {
-            return diagnostic;
-        };
+    /// Where the type was found rather than written, that place is shown.
+    fn origin_of_type(&self, draft: &Draft, diagnostic: Diagnostic) -> Diagnostic {
+        let syntax::ExprKind::Name(name) = &draft.source.kind else { return diagnostic };
         match self.scopes.find(name) {
-            Some(Entity::Variable(v)) if !v.typed && want.is_int() && v.ty.is_int() => {
-                let remark = match v.kind {
-                    Kind::Counter => format!("counters of loops are {}", v.ty),
-                    Kind::Let { .. } | Kind::Param => format!("`{name}` is {} because nothing else is said here", v.ty),
+            Some(Entity::Variable(Variable { found: Some(found), kind, ty, span, .. })) => {
+                let remark = match (kind, found) {
+                    (Kind::Counter, _) => format!("counters of loops are {ty}"),
+                    (_, Class::Fixed(_)) => format!("`{name}` is {ty} like its value"),
+                    _ => format!("`{name}` is {ty} because nothing else is said here"),
                 };
-                diagnostic.related(v.span, remark)
+                diagnostic.related(*span, remark)
             }
             _ => diagnostic,
         }
     }
 
-    /// A name whose declaration says no type can get one.
+    /// A name whose declaration says no type can get one, if its value could have it.
     fn retyped(&self, draft: &Draft, want: Ty) -> Option<String> {
         let syntax::ExprKind::Name(name) = &draft.source.kind else { return None };
-        match self.scopes.find(name) {
-            Some(Entity::Variable(v)) if !v.typed && want.is_int() && v.ty.is_int() => match v.kind {
-                Kind::Let { mutable } => {
-                    Some(format!("declare it as `{}`", self.dialect.typed_let(mutable, name, want.name())))
-                }
-                Kind::Param | Kind::Counter => None,
-            },
+        match self.scopes.find(name)? {
+            Entity::Variable(Variable { found: Some(found), kind: Kind::Let { mutable }, .. }) if found.fits(want) => {
+                Some(format!("declare it as `{}`", self.dialect.typed_let(*mutable, name, want.name())))
+            }
             _ => None,
         }
     }
 
-    /// The draft fits; its leaves get the type.
-    fn push_down(&mut self, draft: Draft<'a>, want: Ty) -> Expr {
+    /// The draft fits; its leaves get the type. Long sums go by a loop, as they were read.
+    fn push_down(&mut self, mut draft: Draft<'a>, want: Ty) -> Expr {
+        let mut rest = vec![];
+        while let DraftKind::Apply(operator, mut args) = draft.kind {
+            let span = draft.source.span;
+            let others = args.split_off(1.min(args.len()));
+            match args.pop() {
+                Some(first) => {
+                    rest.push((operator, span, others));
+                    draft = first;
+                }
+                None => return nothing(want, span),
+            }
+        }
+        let mut made = self.push_down_one(draft, want);
+        while let Some((operator, span, others)) = rest.pop() {
+            let mut args = vec![made];
+            args.extend(others.into_iter().map(|a| self.push_down(a, want)));
+            self.suspicious(operator, &args);
+            made = Expr { ty: want, kind: ExprKind::Apply(operator, args), span };
+        }
+        made
+    }
+
+    fn push_down_one(&mut self, draft: Draft<'a>, want: Ty) -> Expr {
         let span = draft.span();
         let at = |ty: Ty, kind: ExprKind| Expr { ty, kind, span };
         match draft.kind {
@@ -150,11 +172,7 @@ impl<'a> Body<'_, 'a> {
             }
             DraftKind::Param(local, ty) => converted(at(ty, ExprKind::Local(local)), want),
             DraftKind::Done(kind) => converted(at(draft.class.natural(), kind), want),
-            DraftKind::Apply(operator, args) => {
-                let args: Vec<Expr> = args.into_iter().map(|a| self.push_down(a, want)).collect();
-                self.suspicious(operator, &args);
-                at(want, ExprKind::Apply(operator, args))
-            }
+            DraftKind::Apply(..) => self.push_down(draft, want),
             DraftKind::Rigid(operator, operand) => {
                 let ty = if let Class::Fixed(ty) = operand.class { ty } else { want };
                 let operand = self.push_down(*operand, ty);

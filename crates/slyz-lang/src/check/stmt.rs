@@ -1,6 +1,6 @@
 //! Statements: assignments, branches, loops, and what leaves them.
 
-use super::body::{Body, LoopSeen, ResultType};
+use super::body::{Body, LoopSeen, ParamType, ResultType};
 use super::call::Called;
 use super::declare::Let;
 use super::draft::{Class, Draft};
@@ -10,7 +10,7 @@ use super::{echo, forbid, loops, rules};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::syntax::{self, BinaryOp, Block, Expr, ExprKind, Name, StmtKind};
-use crate::typed::{self, Stmt};
+use crate::typed::{self, MemoryRef, Stmt};
 use slyz_sir::ops::Operator;
 use slyz_sir::types::{Scalar, Ty};
 
@@ -19,6 +19,7 @@ impl<'a> Body<'_, 'a> {
     pub(super) fn statements(&mut self, stmts: &'a [syntax::Stmt]) -> (Vec<Stmt>, bool) {
         let mut made = vec![];
         let mut ended = false;
+        self.told_unreachable = false;
         for (k, stmt) in stmts.iter().enumerate() {
             if ended {
                 self.unreachable(stmt.span);
@@ -28,6 +29,7 @@ impl<'a> Body<'_, 'a> {
                     self.statement(rest);
                 }
                 self.marks.barriers.truncate(barriers);
+                self.told_unreachable = true;
                 break;
             }
             let (mut new, leaves) = self.statement(stmt);
@@ -42,13 +44,19 @@ impl<'a> Body<'_, 'a> {
         self.say(diagnostic.help("remove it, or what leaves before it"));
     }
 
+    fn unreachable_value(&mut self, value: &'a Expr) {
+        if !self.told_unreachable {
+            self.unreachable(value.span);
+        }
+    }
+
     /// A block for what it does.
     pub(super) fn block(&mut self, block: &'a Block) -> (Vec<Stmt>, bool) {
         self.scopes.open();
         let (mut made, mut ended) = self.statements(&block.stmts);
         if let Some(value) = &block.value {
             if ended {
-                self.unreachable(value.span);
+                self.unreachable_value(value);
             } else {
                 let (mut new, leaves) = self.expression(value);
                 made.append(&mut new);
@@ -81,7 +89,7 @@ impl<'a> Body<'_, 'a> {
         self.scopes.open();
         let (mut made, mut ended) = self.statements(&block.stmts);
         match &block.value {
-            Some(value) if ended => self.unreachable(value.span),
+            Some(value) if ended => self.unreachable_value(value),
             Some(value) => {
                 let (mut new, leaves) = self.returned_value(value);
                 made.append(&mut new);
@@ -107,6 +115,10 @@ impl<'a> Body<'_, 'a> {
     }
 
     fn return_value(&mut self, value: &'a Expr) -> Vec<Stmt> {
+        // A tensor for a result was refused in the signature.
+        if self.signature.result == ResultType::Wrong && self.memory_named(value).is_some() {
+            return vec![Stmt::Return(None)];
+        }
         let draft = self.infer(value);
         let function = self.function;
         match self.signature.result {
@@ -229,7 +241,7 @@ impl<'a> Body<'_, 'a> {
             let diagnostic = Diagnostic::warning(rules::UNUSED, expr.span, "this value is computed and forgotten");
             self.say(diagnostic.help(help));
         }
-        vec![Stmt::Expr(expr)]
+        if loops::has_effect(&expr) { vec![Stmt::Expr(expr)] } else { vec![] }
     }
 
     fn assign(&mut self, target: &'a Expr, operator: Option<BinaryOp>, value: &'a Expr) -> Vec<Stmt> {
@@ -300,7 +312,7 @@ impl<'a> Body<'_, 'a> {
             None => self.infer(value),
             Some(op) => {
                 let old = Draft::done(variable.ty, typed::ExprKind::Local(variable.local), target);
-                self.combined(op, old, value, target)
+                self.combined(op, old, value, Why::Assigned(name, variable.span))
             }
         };
         if draft.class == Class::Wrong {
@@ -326,7 +338,8 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// `old op value`, as a draft of the target's place.
-    fn combined(&mut self, op: BinaryOp, old: Draft<'a>, value: &'a Expr, target: &'a Expr) -> Draft<'a> {
+    fn combined(&mut self, op: BinaryOp, old: Draft<'a>, value: &'a Expr, why: Why) -> Draft<'a> {
+        let target = old.source;
         let sign = format!("{}=", echo::sign(op));
         match op {
             BinaryOp::Table(operator) => {
@@ -338,10 +351,6 @@ impl<'a> Body<'_, 'a> {
                 // The value takes the target's type, or is told to; what is wider would not fit behind.
                 let beside = matches!(operator, Operator::Shl | Operator::Shr);
                 if !beside && !draft.class.fits(ty) && draft.class.join(old.class).is_some() {
-                    let why = match &target.kind {
-                        ExprKind::Name(name) => Why::Assigned(name, target.span),
-                        _ => Why::Operand(&sign),
-                    };
                     self.settle(draft, ty, why);
                     return Draft::wrong(target);
                 }
@@ -386,7 +395,7 @@ impl<'a> Body<'_, 'a> {
                     made.push(Stmt::Set(kept, std::mem::replace(part, read)));
                 }
                 let old = Draft::done(elem, typed::ExprKind::Load(memory, index.clone()), target);
-                self.combined(op, old, value, target)
+                self.combined(op, old, value, Why::Element(name, span))
             }
         };
         if draft.class == Class::Wrong {
@@ -425,7 +434,7 @@ impl<'a> Body<'_, 'a> {
             hi = typed::Expr { ty, kind: typed::ExprKind::Apply(Operator::Add, vec![hi, one]), span };
         }
         self.scopes.open();
-        let counter = self.declare(name, ty, Kind::Counter, false);
+        let counter = self.declare(name, ty, Kind::Counter, Some(Class::Fixed(ty)));
         self.loops.push(LoopSeen::default());
         let (body, _) = self.block(body);
         self.loops.pop();
@@ -449,7 +458,14 @@ impl<'a> Body<'_, 'a> {
         let (body, _) = self.block(body);
         let breaks = self.loops.pop().is_some_and(|l| l.breaks);
         let forever = self.constant(&cond).is_some_and(Scalar::is_true);
-        if let Some(why) = loops::never_ends(&cond, &body, breaks, forever) {
+        let params = &self.signature.params;
+        let is_written = |memory: MemoryRef| match memory {
+            MemoryRef::Param(k) => {
+                !matches!(params.get(k as usize), Some((_, ParamType::Tensor { mutable: false, .. })))
+            }
+            MemoryRef::Array(_) => true,
+        };
+        if let Some(why) = loops::never_ends(&cond, &body, (breaks, forever), &is_written) {
             let at = Span { start: span.start, end: cond.span.end.max(span.start) };
             let diagnostic = Diagnostic::warning(rules::UNBOUNDED, at, why);
             self.say(diagnostic.help("end it with `break` or `return`, or count with `for`"));

@@ -1,10 +1,13 @@
 //! Which name was meant: the nearest by edits.
 
 /// The candidate that few edits make of `name`: one for every three letters, but at least one.
-pub(super) fn nearest<'n>(name: &str, candidates: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+pub(crate) fn nearest<'n>(name: &str, candidates: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let most = (name.chars().count() / 3).max(1);
-    let by_distance = candidates.into_iter().map(|candidate| (distance(name, candidate, most), candidate));
-    by_distance.filter(|&(edits, candidate)| edits <= most && candidate != name).min().map(|(_, candidate)| candidate)
+    let scored = candidates.into_iter().filter(|&candidate| candidate != name).map(|candidate| {
+        let starts_alike = candidate.starts_with(name) || name.starts_with(candidate);
+        (distance(name, candidate, most), !starts_alike, candidate)
+    });
+    scored.filter(|&(edits, ..)| edits <= most).min().map(|(.., candidate)| candidate)
 }
 
 /// Letters to insert, delete, replace, or swap with a neighbour; past `most` any number above it. Case costs nothing.
@@ -42,6 +45,7 @@ mod tests {
         assert_eq!(nearest("k", names), Some("K"));
         assert_eq!(nearest("id", names), Some("idx"));
         assert_eq!(nearest("weights", names), None);
+        assert_eq!(nearest("sqr", ["shr", "sqrt"]), Some("sqrt"));
         assert_eq!(nearest("", names), Some("K"));
     }
 }

@@ -1,6 +1,7 @@
 //! What threads do together: atomics, subgroup operations, barriers and fences.
 
 use super::body::Body;
+use super::call::plural;
 use super::draft::{Class, Draft};
 use super::expr::Element;
 use super::scope::Origin;
@@ -53,7 +54,17 @@ const SUBGROUPS: [(&str, SubgroupOp); 22] = [
 
 fn no_such(space: &str, name: &Name, known: &[&str]) -> Diagnostic {
     let message = format!("there is no `{space}.{}`", name.text);
-    let help = match suggest::nearest(&name.text, known.iter().copied()) {
+    let meant = match &name.text[..] {
+        "sub" | "subtract" => {
+            return Diagnostic::error(rules::METHOD, name.span, message).help("add the negative value");
+        }
+        "sum" | "reduce" | "fetch_add" | "inc" => Some("add"),
+        "cas" | "compare_and_swap" | "swap" => Some("compare_exchange"),
+        "sync" | "wait" | "syncthreads" => Some("barrier"),
+        _ => None,
+    };
+    let meant = meant.filter(|m| known.contains(m));
+    let help = match meant.or_else(|| suggest::nearest(&name.text, known.iter().copied())) {
         Some(near) => format!("did you mean `{space}.{near}`?"),
         None => format!("there are {}", known.join(", ")),
     };
@@ -73,7 +84,7 @@ impl<'a> Body<'_, 'a> {
             AtomicOp::CompareExchange => 3,
         };
         if args.len() != wanted {
-            let message = format!("`atomic.{}` takes {wanted} arguments, found {}", name.text, args.len());
+            let message = format!("`atomic.{}` takes {}, found {}", name.text, plural(wanted, "argument"), args.len());
             let list = ["x[i]", "expected", "new"];
             let list = if wanted == 2 { "x[i], value".into() } else { list[..wanted].join(", ") };
             let help = format!("write `atomic.{}({list})`", name.text);
@@ -158,7 +169,8 @@ impl<'a> Body<'_, 'a> {
         );
         let wanted = 1 + usize::from(moves);
         if args.len() != wanted {
-            let message = format!("`subgroup.{}` takes {wanted} arguments, found {}", name.text, args.len());
+            let message =
+                format!("`subgroup.{}` takes {}, found {}", name.text, plural(wanted, "argument"), args.len());
             let help = format!("write `subgroup.{}({})`", name.text, if moves { "value, lane" } else { "value" });
             return self.refuse(expr, Diagnostic::error(rules::COUNT, name.span, message).help(help));
         }

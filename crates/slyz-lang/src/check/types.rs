@@ -170,7 +170,7 @@ impl<'a> Body<'_, 'a> {
         if draft.class == super::draft::Class::Wrong {
             return None;
         }
-        let value = self.settle(draft, Ty::I64, Why::Index);
+        let value = self.settle(draft, Ty::I64, Why::Length);
         let found = self.constant(&value).map(Scalar::as_int);
         match found {
             Some(n) if n >= 1 && n <= i128::from(MOST_ELEMENTS) => return Some(n as u64),

@@ -71,7 +71,7 @@ impl<'p> Uniform<'p> {
         let values = vec![Level::SAME; params.len()];
         let memories = params.iter().map(|p| matches!(p.kind, ParamKind::Tensor { .. }).then_some(Shared::Launch));
         let memories = memories.collect();
-        self.call(function, &values, memories, Gate::OPEN, true);
+        self.call(function, &values, memories, (Gate::OPEN, None), true);
     }
 
     /// Looks at a function as it is called. Calls are reported about only where the caller's values are final.
@@ -80,7 +80,7 @@ impl<'p> Uniform<'p> {
         id: FunctionId,
         values: &[Level],
         memories: Vec<Option<Shared>>,
-        flow: Gate,
+        (flow, from): (Gate, Option<Span>),
         report: bool,
     ) -> Summary {
         let keys = values.iter().map(|l| (l.spread, l.data)).collect();
@@ -103,6 +103,7 @@ impl<'p> Uniform<'p> {
             marks: id.0 as usize,
             memories: key.memories.clone(),
             caller: flow,
+            called_from: from,
             locals,
             arrays: vec![Level::SAME; function.arrays.len()],
             gates: vec![],
@@ -137,6 +138,8 @@ pub(super) struct Walk<'u, 'p> {
     memories: Vec<Option<Shared>>,
     /// Who calls the function; barriers inside are the caller's business then.
     caller: Gate,
+    /// Where it is called.
+    pub called_from: Option<Span>,
     /// The level of each local, and who came by its declaration.
     locals: Vec<Option<(Level, Spread)>>,
     arrays: Vec<Level>,
@@ -249,10 +252,15 @@ impl<'p> Walk<'_, 'p> {
             }
             Stmt::While { cond, body } => {
                 // The condition is looked at behind the gate as well: threads that are done do not come to it again.
+                let start = (self.loops, self.barriers);
                 let level = self.expr(cond);
                 let gate = Gate { level, span: cond.span, remark: "not all threads make as many turns" };
                 self.turns(gate, |walk| {
+                    // It is the same code, so that what is counted in it has the same numbers.
+                    let after = (walk.loops, walk.barriers);
+                    (walk.loops, walk.barriers) = start;
                     walk.expr(cond);
+                    (walk.loops, walk.barriers) = after;
                     walk.stmts(body);
                 });
             }
@@ -362,8 +370,7 @@ impl<'p> Walk<'_, 'p> {
                 Place::Block => Level::new(Spread::Block, span, "the index of the block comes in here"),
                 Place::BlockDim | Place::GridDim | Place::SubgroupSize => Level::SAME,
             },
-            ExprKind::Apply(_, args) => self.all(args),
-            ExprKind::Cast(x) | ExprKind::Bitcast(x) => self.expr(x),
+            ExprKind::Apply(..) | ExprKind::Cast(_) | ExprKind::Bitcast(_) => self.operators(expr),
             ExprKind::AndThen(x, y) | ExprKind::OrElse(x, y) => {
                 let first = self.expr(x);
                 let gate = Gate { level: first, span: x.span, remark: "not all threads come past this condition" };
@@ -406,6 +413,20 @@ impl<'p> Walk<'_, 'p> {
         }
     }
 
+    /// Operators on operators, without a stack.
+    fn operators(&mut self, expr: &'p Expr) -> Level {
+        let mut level = Level::SAME;
+        let mut open = vec![expr];
+        while let Some(expr) = open.pop() {
+            match &expr.kind {
+                ExprKind::Apply(_, args) => open.extend(args.iter().rev()),
+                ExprKind::Cast(x) | ExprKind::Bitcast(x) => open.push(x),
+                _ => level = level.join(self.expr(expr)),
+            }
+        }
+        level
+    }
+
     fn subgroup(&mut self, op: SubgroupOp, args: &'p [Expr], span: Span) -> Level {
         let value = args.first().map_or(Level::SAME, |a| self.expr(a));
         let lane = args.get(1).map_or(Level::SAME, |a| self.expr(a));
@@ -440,7 +461,7 @@ impl<'p> Walk<'_, 'p> {
             }
         }
         let flow = self.whole_flow();
-        let summary = self.outer.call(id, &values, memories, flow, self.report);
+        let summary = self.outer.call(id, &values, memories, (flow, Some(span)), self.report);
         let params = &self.outer.functions[id.0 as usize].params;
         for (arg, param) in args.iter().zip(params) {
             if let (Arg::Memory(memory), ParamKind::Tensor { mutable: true, .. }) = (arg, &param.kind) {

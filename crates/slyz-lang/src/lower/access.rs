@@ -75,9 +75,18 @@ impl Writer<'_> {
         let ty = self.of(memory).ty;
         let inside = self.inside(memory, index)?;
         let index = self.names(index)?;
+        let zero = self.zero(inside, ty)?;
         let load = |w: &mut Self| Ok(vec![Value::Name(w.emit(Op::Load { memory, index }, &[ty])?[0])]);
-        let zero = Value::Const(Scalar::from_bits(ty, 0));
         Ok(self.choose(inside, &[ty], load, |_| Ok(vec![zero]))?[0])
+    }
+
+    /// What an access gives where it does not happen; named in front of the branch, for all that follow.
+    fn zero(&mut self, inside: Value, ty: Ty) -> Lowered<Value> {
+        let zero = Value::Const(Scalar::from_bits(ty, 0));
+        match inside {
+            Value::Const(_) => Ok(zero),
+            Value::Name(_) => self.name(zero).map(Value::Name),
+        }
     }
 
     /// Writes an element; outside it does nothing.
@@ -103,7 +112,7 @@ impl Writer<'_> {
         let Memory { ty, space, .. } = *self.of(memory);
         let inside = self.inside(memory, index)?;
         let ids = self.names(index)?;
-        let zero = Value::Const(Scalar::from_bits(ty, 0));
+        let zero = if asked { self.zero(inside, ty)? } else { Value::Const(Scalar::from_bits(ty, 0)) };
         let tys: &[Ty] = if asked { &[ty] } else { &[] };
         let act = |w: &mut Self| {
             let old = match space {

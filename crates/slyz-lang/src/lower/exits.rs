@@ -232,7 +232,7 @@ impl Exits {
             let (then, otherwise) = (self.list(&then, on, depth + 1), self.list(&otherwise, on, depth + 1));
             return out.push(Stmt::If { cond, then, otherwise });
         }
-        let on = match on.or(self.teller(a.or(b))) {
+        let on = match on.or(self.teller(a.or(b).or(ways_of(rest)))) {
             Some(on) => on,
             None => {
                 let fresh = self.fresh(Ty::Bool);
@@ -245,7 +245,7 @@ impl Exits {
         self.guarded(rest, on, depth, out);
     }
 
-    /// A local that is set to `false` on these ways anyway.
+    /// A local that is set to `false` on all these ways anyway.
     fn teller(&self, ways: Ways) -> Option<LocalId> {
         let own = self.loops.last().copied().flatten();
         match ways {

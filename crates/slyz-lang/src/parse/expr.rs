@@ -368,7 +368,7 @@ impl<'t> Parser<'t> {
                     self.skip_group();
                 }
             }
-            _ if block => drop(self.deeper(Self::block)?),
+            _ if block => drop(self.block()?),
             _ => drop(self.expr()?),
         }
         Ok(Some(Expr { kind: ExprKind::Foreign { what, text: word.to_string() }, span: self.since(start) }))
@@ -384,7 +384,7 @@ impl<'t> Parser<'t> {
             })?;
         }
         match self.at("{") {
-            true => drop(self.deeper(Self::block)?),
+            true => drop(self.block()?),
             false => drop(self.expr()?),
         }
         let kind = ExprKind::Foreign { what: Forbidden::Unsupported, text: "|..|".to_string() };

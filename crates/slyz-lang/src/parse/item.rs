@@ -33,6 +33,7 @@ impl<'t> Parser<'t> {
                 continue;
             }
             let start = self.at;
+            self.begun = start;
             match self.item() {
                 Ok(found) => items.extend(found),
                 Err(_) => self.synchronise(start),
@@ -74,8 +75,10 @@ impl<'t> Parser<'t> {
             let help = "a file has `graph fn`, `fn`, `extern fn` and statements";
             return Err(self.error("unsupported-item", format!("`{word}` is not part of the language"), help));
         }
+        let start = self.at;
         let (mut stmt, _) = self.stmt()?;
         super::stmt::discard_in(&mut stmt);
+        self.dangling_minus(start, &stmt);
         Ok(vec![Item::Stmt(stmt)])
     }
 
@@ -144,12 +147,15 @@ impl<'t> Parser<'t> {
     fn skip_parameter(&mut self, start: usize) {
         let stop = self.at;
         self.at = start;
-        let mut open = 0usize;
+        let (mut open, mut angles) = (0usize, 0usize);
         while !self.at_end() && !self.at("{") && !self.at_function() {
             match self.kind() {
-                Kind::Mark("," | ")") if open == 0 && self.at >= stop => return,
-                Kind::Mark("(" | "[" | "<") => open += 1,
-                Kind::Mark(")" | "]" | ">") => open = open.saturating_sub(1),
+                Kind::Mark(")") if open == 0 && self.at >= stop => return,
+                Kind::Mark(",") if open == 0 && angles == 0 && self.at >= stop => return,
+                Kind::Mark("(" | "[") => open += 1,
+                Kind::Mark(")" | "]") => open = open.saturating_sub(1),
+                Kind::Mark("<") => angles += 1,
+                Kind::Mark(">") => angles = angles.saturating_sub(1),
                 _ => {}
             }
             self.bump();

@@ -22,8 +22,8 @@ use crate::lex::{Kind, Token, tokens};
 use crate::span::Span;
 use crate::syntax::{File, Item, Name};
 
-/// The most expressions, types and blocks inside each other.
-const MAX_DEPTH: u32 = 64;
+/// The most expressions, types and blocks inside each other; brackets count twice, blocks of statements three times.
+const MAX_DEPTH: u32 = 96;
 /// The same for trees that lean to one side, as long sums do.
 const MAX_HEIGHT: u32 = 256;
 /// After so many errors nobody reads on.
@@ -49,17 +49,27 @@ const RESERVED: [&str; 16] = [
 /// ```
 pub fn parse(text: &str) -> (File, Vec<Diagnostic>) {
     let (tokens, diagnostics) = tokens(text);
-    let mut parser =
-        Parser { text, tokens, at: 0, lines: true, depth: 0, height: 0, hopeless: false, nested: vec![], diagnostics };
+    let mut parser = Parser {
+        text,
+        tokens,
+        at: 0,
+        begun: 0,
+        unclosed_at: None,
+        lines: true,
+        depth: 0,
+        height: 0,
+        hopeless: false,
+        nested: vec![],
+        diagnostics,
+    };
     let items = parser.items();
     let mut diagnostics = parser.diagnostics;
     diagnostics.sort_by_key(|d| (d.span.start, d.span.end));
     if diagnostics.len() > MAX_ERRORS {
-        let more = diagnostics.len() - MAX_ERRORS;
         diagnostics.truncate(MAX_ERRORS);
-        let end = Span::new(text.len() as u32, text.len() as u32);
+        let end = diagnostics[MAX_ERRORS - 1].span;
         diagnostics
-            .push(Diagnostic::error("too-many", end, format!("and {more} more errors")).help("mend the first ones"));
+            .push(Diagnostic::error("too-many", end, "there are more errors than these").help("mend these first"));
     }
     (File { items }, diagnostics)
 }
@@ -74,6 +84,10 @@ struct Parser<'t> {
     text: &'t str,
     tokens: Vec<Token<'t>>,
     at: usize,
+    /// Where the innermost statement began.
+    begun: usize,
+    /// The token at which a block was found not to be closed; the blocks around it are not, either.
+    unclosed_at: Option<usize>,
     /// Do lines end statements here?
     lines: bool,
     depth: u32,
@@ -176,31 +190,45 @@ impl Parser<'_> {
         if !self.hopeless {
             self.diagnostics.push(diagnostic);
         }
+        if self.diagnostics.len() > MAX_ERRORS {
+            self.give_up();
+        }
         Reported
+    }
+
+    /// Where to point. What is missing at the end of a line is missing there, not at the start of the next one.
+    fn place(&self) -> Span {
+        let token = self.token();
+        if (token.line_before || token.kind == Kind::End) && self.at > self.begun {
+            let end = self.tokens[self.at - 1].span.end;
+            return Span::new(end, end);
+        }
+        token.span
+    }
+
+    /// Was something reported here already, when the text was cut into tokens?
+    fn is_known_to_be_wrong(&self) -> bool {
+        let before = self.at.checked_sub(1).filter(|_| self.at > self.begun);
+        *self.kind() == Kind::Wrong || before.is_some_and(|k| self.tokens[k].kind == Kind::Wrong)
     }
 
     /// An error at the token, unless there was one in it before.
     fn error(&mut self, rule: &'static str, message: impl Into<String>, help: impl Into<String>) -> Reported {
-        if *self.kind() == Kind::Wrong {
+        if self.is_known_to_be_wrong() {
             return Reported;
         }
-        let error = Diagnostic::error(rule, self.span(), message).help(help);
+        let error = Diagnostic::error(rule, self.place(), message).help(help);
         self.report(error)
     }
 
     /// Something else should stand here.
     fn expected(&mut self, what: impl Into<String>) -> Reported {
-        if *self.kind() == Kind::Wrong {
+        if self.is_known_to_be_wrong() {
             return Reported;
         }
         let what = what.into();
         let message = format!("expected {what}, found {}", self.kind().describe());
-        let mut error = Diagnostic::error("syntax", self.span(), message).label(format!("expected {what}"));
-        // What is missing at the end of a line is looked for there, not at the start of the next one.
-        if self.token().line_before && self.at > 0 {
-            let end = self.tokens[self.at - 1].span.end;
-            error.related.push((Span::new(end, end), "it could stand here".to_string()));
-        }
+        let error = Diagnostic::error("syntax", self.place(), message).label(format!("expected {what}"));
         self.report(error)
     }
 }
@@ -227,9 +255,14 @@ impl Parser<'_> {
     fn too_deep(&mut self) -> Reported {
         let message = "this nests too deep, or is too long a chain of operators";
         let reported = self.error("nesting", message, "give parts of it names with `let`, or make functions of them");
+        self.give_up();
+        reported
+    }
+
+    /// Reads no further.
+    fn give_up(&mut self) {
         self.hopeless = true;
         self.at = self.tokens.len() - 1;
-        reported
     }
 
     /// With lines that count, or not; whatever happens inside, it is as before afterwards.
@@ -248,57 +281,56 @@ impl Parser<'_> {
         mut item: impl FnMut(&mut Self) -> Parsed<T>,
     ) -> Parsed<Vec<T>> {
         let open = self.bump();
-        self.with_lines(false, |p| {
-            let mut items = vec![];
-            while !p.at(close) {
-                items.push(item(p)?);
-                if !p.eat(",") && !p.at(close) {
-                    return Err(p.unclosed(open, close, what));
+        self.deeper(|p| {
+            p.with_lines(false, |p| {
+                let mut items = vec![];
+                while !p.at(close) {
+                    items.push(item(p)?);
+                    if !p.eat(",") && !p.at(close) {
+                        return Err(p.unclosed(open, close, what));
+                    }
                 }
-            }
-            p.bump();
-            Ok(items)
+                p.bump();
+                Ok(items)
+            })
         })
     }
 
     /// A list goes on or ends here, and does neither.
     fn unclosed(&mut self, open: Span, close: &str, what: &str) -> Reported {
-        if *self.kind() == Kind::Wrong {
+        if self.is_known_to_be_wrong() {
             return Reported;
         }
         let message = format!("expected `,` or `{close}` behind {what}, found {}", self.kind().describe());
-        let error = Diagnostic::error("unclosed", self.span(), message).label(format!("expected `,` or `{close}`"));
+        let error = Diagnostic::error("unclosed", self.place(), message).label(format!("expected `,` or `{close}`"));
         self.report(error.related(open, "what is opened here"))
     }
 
-    /// Goes to where the next statement begins after one that began at token `start` went wrong.
+    /// Goes to where the next statement begins after one that began at token `start` went wrong: to a new line outside
+    /// of all brackets, or to one that is indented no deeper than the statement, whatever brackets are open.
     fn synchronise(&mut self, start: usize) {
-        const BEGINNINGS: [&str; 10] =
-            ["let", "for", "while", "loop", "return", "fn", "graph", "launch", "break", "continue"];
+        let margin = self.indentation(start);
+        let reached = self.at.max(start + 1);
         let mut open: Vec<&str> = vec![];
-        let stop = self.at.max(start + 1);
         self.at = start;
         while !self.at_end() {
             let token = self.token();
-            if self.at >= stop {
-                let fresh = token.line_before;
-                let begins = matches!(token.kind, Kind::Word(word) if BEGINNINGS.contains(&word));
-                if fresh && (open.is_empty() || begins && !open.contains(&"{")) {
+            if self.at >= reached && token.line_before {
+                let closes = matches!(token.kind, Kind::Mark(")" | "]" | "}"));
+                if open.is_empty() || (!closes && self.indentation(self.at) <= margin) {
                     return;
                 }
             }
             match token.kind {
                 Kind::Mark(mark @ ("(" | "[" | "{")) => open.push(mark),
-                Kind::Mark("}") => {
-                    let inside = open.iter().rposition(|&mark| mark == "{");
-                    match inside {
-                        Some(place) => open.truncate(place),
-                        None if self.at >= start && (self.at > start || self.depth > 0) => return,
-                        None => {}
-                    }
-                }
+                Kind::Mark("}") => match open.iter().rposition(|&mark| mark == "{") {
+                    Some(place) => open.truncate(place),
+                    // The end of the block around it; at the top of a file there is none.
+                    None if self.depth > 0 && self.at > start => return,
+                    None => {}
+                },
                 Kind::Mark(")" | "]") if open.last().is_some_and(|&mark| mark != "{") => drop(open.pop()),
-                Kind::Mark(";") if open.is_empty() && self.at + 1 >= stop => {
+                Kind::Mark(";") if open.is_empty() && self.at + 1 >= reached => {
                     self.bump();
                     return;
                 }
@@ -306,6 +338,13 @@ impl Parser<'_> {
             }
             self.bump();
         }
+    }
+
+    /// Bytes of blanks in front of the line of a token.
+    fn indentation(&self, token: usize) -> usize {
+        let before = &self.text[..self.tokens[token].span.start as usize];
+        let line = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
+        line.len() - line.trim_start().len()
     }
 
     /// Is this the first token of an unindented line? There functions begin, whatever is not closed above.

@@ -34,42 +34,48 @@ impl<'t> Parser<'t> {
     /// `{ .. }`.
     pub(super) fn block(&mut self) -> Parsed<Block> {
         let open = self.expect("{", "and statements")?;
-        self.with_lines(true, |p| {
-            let mut stmts: Vec<Stmt> = vec![];
-            let mut value = None;
-            loop {
-                while p.eat(";") {}
-                if p.eat("}") {
-                    return Ok(Block { stmts, value, span: p.since(open) });
+        self.deeper(|p| p.with_lines(true, |p| Ok(p.block_from(open))))
+    }
+
+    /// From behind the `{` to behind the `}`.
+    fn block_from(&mut self, open: Span) -> Block {
+        let mut stmts: Vec<Stmt> = vec![];
+        let mut value = None;
+        loop {
+            while self.eat(";") {}
+            if self.eat("}") {
+                return Block { stmts, value, span: self.since(open) };
+            }
+            if self.at_end() || (self.at_function() && self.at_margin()) {
+                return self.unclosed_block(open, stmts, value);
+            }
+            let start = self.at;
+            let (stmt, ended) = self.stmt_or_wrong();
+            match stmt {
+                Stmt { kind: StmtKind::Expr(expr), .. } if ended == Ended::Line && self.at("}") => {
+                    value = Some(Box::new(expr));
                 }
-                if p.at_end() || (p.at_function() && p.at_margin()) {
-                    return Ok(p.unclosed_block(open, stmts, value));
-                }
-                let (start, first) = (p.at, p.kind().clone());
-                let (stmt, ended) = p.stmt_or_wrong();
-                match stmt {
-                    Stmt { kind: StmtKind::Expr(expr), .. } if ended == Ended::Line && p.at("}") => {
-                        value = Some(Box::new(expr));
-                    }
-                    mut stmt => {
-                        discard_in(&mut stmt);
-                        p.dangling_minus(start, &first, &stmt);
-                        stmts.push(stmt);
-                    }
+                mut stmt => {
+                    discard_in(&mut stmt);
+                    self.dangling_minus(start, &stmt);
+                    stmts.push(stmt);
                 }
             }
-        })
+        }
     }
 
     fn unclosed_block(&mut self, open: Span, stmts: Vec<Stmt>, value: Option<Box<Expr>>) -> Block {
-        let error = Diagnostic::error("unclosed", open, "this `{` is never closed").help("write `}` where it ends");
-        let error = if self.at_end() { error } else { error.related(self.span(), "a function begins before it is") };
-        self.report(error);
+        if self.unclosed_at.replace(self.at) != Some(self.at) {
+            let error = Diagnostic::error("unclosed", open, "this `{` is never closed").help("write `}` where it ends");
+            let error =
+                if self.at_end() { error } else { error.related(self.span(), "a function begins before it is") };
+            self.report(error);
+        }
         Block { stmts, value, span: self.since(open) }
     }
 
     /// `- b` on a line of its own is a statement that does nothing: the line above was meant to go on.
-    fn dangling_minus(&mut self, start: usize, first: &Kind, stmt: &Stmt) {
+    pub(super) fn dangling_minus(&mut self, start: usize, stmt: &Stmt) {
         let continued = start > 0
             && self.tokens[start].line_before
             && !matches!(self.tokens[start - 1].kind, Kind::Mark(";" | "{"));
@@ -77,7 +83,7 @@ impl<'t> Parser<'t> {
             &stmt.kind,
             StmtKind::Expr(Expr { kind: ExprKind::Unary(UnaryOp::Neg, _) | ExprKind::Binary(..), .. })
         );
-        if continued && useless && *first == Kind::Mark("-") {
+        if continued && useless && self.tokens[start].kind == Kind::Mark("-") {
             let error =
                 Diagnostic::error("dangling-minus", self.tokens[start].span, "this `-` begins a statement of its own")
                     .help("to go on with the line above, end that line with the `-`");
@@ -97,6 +103,7 @@ impl<'t> Parser<'t> {
     /// A statement with its end.
     pub(super) fn stmt(&mut self) -> Parsed<(Stmt, Ended)> {
         let start = self.span();
+        self.begun = self.at;
         let stmt = self.with_lines(true, |p| p.deeper(Self::stmt_kind))?;
         let span = self.since(start);
         let ended = self.end_of_statement(&stmt)?;

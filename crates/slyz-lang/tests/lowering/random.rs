@@ -402,7 +402,8 @@ fn agrees(bytes: &[Vec<u8>; 5], n: i64, m: i32) {
     let Some(expected) = Reference::thread(&program, kernel, tensors.clone(), &scalars, [0; 3]) else { return };
     let template = lowered(&program, kernel);
     let outside = launched(&template, ([1; 3], [1; 3]), &mut tensors, &scalars);
-    let text = || template.kernel.to_string();
+    let source = || program.functions.iter().map(shown).collect::<String>();
+    let text = || format!("{}\n{}", source(), template.kernel);
     // A flat index into several axes is reported by axes; which access it was is seen by the name.
     let shown = |outside: &Option<(String, Vec<i64>)>| outside.as_ref().map(|outside| outside.0.clone());
     assert_eq!(shown(&outside), shown(&expected.outside), "{}", text());
@@ -415,7 +416,7 @@ fn cases() -> u32 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 20_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, max_shrink_time: 20_000, ..ProptestConfig::default() })]
 
     #[test]
     fn lowered_programs_mean_the_same(

@@ -58,7 +58,7 @@ impl<'p> Reference<'p> {
         thread: [i64; 3],
     ) -> Option<Reference<'p>> {
         let tensor_count = tensors.len();
-        let mut machine = Reference { program, stores: tensors, outside: None, thread, fuel: 20_000 };
+        let mut machine = Reference { program, stores: tensors, outside: None, thread, fuel: 3_000 };
         let (mut stores, mut values) = (0.., scalars.iter());
         let args = program.functions[function.0 as usize].params.iter().map(|param| match param.kind {
             ParamKind::Scalar(..) => Err(*values.next().unwrap()),

@@ -43,7 +43,8 @@ pub fn launched(
         let shape = memory.shape.iter().map(|size| size.constant().unwrap()).collect();
         arrays.push(Array { ty: memory.ty, shape, data: data.clone() });
     }
-    let done = launch(&kernel, &sizes, &mut arrays, scalars, &LaunchOptions::default());
+    let done =
+        launch(&kernel, &sizes, &mut arrays, scalars, &LaunchOptions { max_turns: 3_000, ..LaunchOptions::default() });
     for (tensor, array) in tensors.iter_mut().zip(arrays) {
         tensor.data = array.data.iter().map(|&bits| Scalar::from_bits(tensor.ty, bits)).collect();
     }

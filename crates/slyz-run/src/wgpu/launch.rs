@@ -15,13 +15,10 @@ use crate::memo::Memo;
 use crate::signature::elements;
 use crate::{ArrayData, Buffer, DeviceMemory, Error, Launch, LaunchArray, LaunchTime, Launcher, hash, profile};
 use slyz_sir::back::naga;
-use slyz_sir::code::{Body, Id, Op, Type};
 use slyz_sir::kernel::{Kernel, Space};
 use slyz_sir::launch::{Fault, MOST_FOLDED, Template};
-use slyz_sir::ops::Operator;
 use slyz_sir::pass::{optimize_kernel, report};
 use slyz_sir::size::Size;
-use slyz_sir::types::{Scalar, Ty};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -91,11 +88,7 @@ impl WgpuLauncher {
     fn code(&self, form: Form) -> Result<Arc<Code>, Error> {
         self.codes.get(hash::of(&form), || {
             let shaped = self.outline.template.shaped(form.block, form.exact, form.folded);
-            let own = shaped.fresh_ids()();
-            let (mut kernel, tells) = guarded(shaped, form.trusted);
-            if !self.opened.target.int64 {
-                tell_words(&mut kernel.body, own);
-            }
+            let (kernel, tells) = guarded(shaped, form.trusted);
             let kernel = optimize_kernel(kernel);
             if !self.opened.target.int64 {
                 naga::check_narrow_kernel(&kernel, WIDE)?;
@@ -353,20 +346,6 @@ impl Launcher for WgpuLauncher {
 
     fn device(&self) -> &str {
         Wgpu::NAME
-    }
-}
-
-/// Where an `i64` is a number of 32 bits, the high words of a fault are its signs, which stand in the code as well: shifts that
-/// make the others mean nothing there and are left out. They have names from `own` on.
-fn tell_words(body: &mut Body, own: Id) {
-    for stmt in &mut body.stmts {
-        if let (Op::Apply(Operator::Shr, _), [bind]) = (&stmt.op, &stmt.binds[..])
-            && bind.id >= own
-            && bind.ty == Type::Scalar(Ty::I64)
-        {
-            stmt.op = Op::Const(Scalar::i64(0));
-        }
-        stmt.op.bodies_mut().into_iter().for_each(|body| tell_words(body, own));
     }
 }
 

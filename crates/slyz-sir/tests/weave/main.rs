@@ -96,12 +96,20 @@ impl Case {
 
 fn same(case: &Case, how: &str, kernel: &Kernel, expected: &[Array], found: &[Array]) {
     for (k, (a, b)) in expected.iter().zip(found).enumerate() {
-        let wrong = a.data.iter().zip(&b.data).position(|(a, b)| a != b);
+        // Which NaN is nobody's business.
+        let nan = |bits: u64| a.ty.is_float() && Scalar { ty: a.ty, bits }.as_f64().is_nan();
+        let wrong = a.data.iter().zip(&b.data).position(|(a, b)| a != b && !(nan(*a) && nan(*b)));
         if let Some(at) = wrong {
             let [want, got] = [a, b].map(|x| Scalar { ty: x.ty, bits: x.data[at] });
             panic!("{} {how}: memory {k}[{at}] is {got:?}, not {want:?}\n{}\nwoven:\n{kernel}", case.name, case.kernel);
         }
     }
+}
+
+/// Runs a case on the interpreter, as it is and woven.
+pub fn check_interpreted(case: &Case) {
+    let woven = case.woven();
+    same(case, "on the interpreter", &woven, &case.expected(), &case.interpreted(&woven));
 }
 
 /// Runs cases in all ways. One C file holds them all.

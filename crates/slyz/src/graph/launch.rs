@@ -89,6 +89,11 @@ impl<'a> Launch<'a> {
         UncheckedLaunch(self)
     }
 
+    /// The kernel: its text, and what devices make of it.
+    pub fn kernel(&self) -> &'static Kernel {
+        self.kernel
+    }
+
     /// How many threads, in x, or in x and y, or in x, y and z. Without it there is one for each element of the first tensor that
     /// is written; a kernel that reads several coordinates has its axes, the last of which is x.
     pub fn threads(mut self, threads: impl Counts) -> Self {

@@ -525,7 +525,9 @@ impl<'a> Writer<'a> {
     fn lanes(&mut self, lo: Id, hi: Id, body: &Body) -> Result<(), EmitError> {
         let name = self.file.function_name(&self.kernel.name, "lanes");
         let locals = super::local::used(self.kernel, body);
-        self.ways = if locals.is_empty() { ways(body) } else { None };
+        let turns = |id| self.values[&id].range.filter(|(low, high)| low == high).map(|(low, _)| low);
+        let short = turns(lo).zip(turns(hi)).is_some_and(|(lo, hi)| hi - lo <= 16);
+        self.ways = if locals.is_empty() && !short { ways(body) } else { None };
         let turn = self.first_turn(if self.ways.is_some() { "i + u * W" } else { "i" });
         let text = self.aside(Live::Count, |w| {
             w.enter(body, &[turn]);

@@ -1,5 +1,6 @@
 //! Threads that are alone: pieces of rows.
 
+use super::jam;
 use super::trim;
 use super::write::Writer;
 use super::{any_op, tidied};
@@ -39,14 +40,18 @@ pub(super) fn run(kernel: Kernel, threads: [Size; 3]) -> Kernel {
         let turn = w.var(Ty::I64);
         let body = placed(kernel.body.clone(), [turn.id, y, z]);
         w.note(&body);
-        trim::lanes(w, [lo, hi], Body { params: vec![turn], ..body });
+        trim::lanes(w, [lo, hi], turn, body.stmts);
     };
     if rows == 1 {
         let y = w.push(Op::Place(Place::Block, 1), Ty::I64);
         lanes(&mut w, y);
     } else {
         let [top, bottom] = ends(&mut w, 1, rows);
-        w.each(top, bottom, lanes);
+        let counter = w.counter();
+        let outer = std::mem::take(&mut w.out);
+        lanes(&mut w, counter.id);
+        let stmts = std::mem::replace(&mut w.out, outer);
+        jam::rows(&mut w, &kernel.memories, [top, bottom], counter, stmts);
     }
     let ceil = |size: &Size, count: u32| {
         if count == 1 { size.clone() } else { Size::CeilDiv(size.clone().into(), count.into()) }

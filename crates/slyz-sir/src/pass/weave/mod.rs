@@ -18,6 +18,7 @@
 
 mod free;
 mod group;
+mod jam;
 mod shape;
 mod split;
 mod trim;

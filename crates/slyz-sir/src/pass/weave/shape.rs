@@ -3,8 +3,10 @@
 //! Lanes run along the fastest axis of the block, so that neighbouring lanes are neighbours in memory, in a loop over its rows.
 //! Where rows are much shorter than vectors, lanes run over all threads of the block, and find their places by division.
 
+use super::jam;
 use super::write::Writer;
-use crate::code::{Body, Id, Op, Place, Stmt, Var};
+use crate::code::{Id, Op, Place, Stmt, Var};
+use crate::kernel::Memory;
 use crate::ops::Operator;
 use crate::types::Ty;
 use std::collections::HashMap;
@@ -31,8 +33,8 @@ pub(super) struct Thread {
     local: [Option<Id>; 3],
     made: HashMap<(Place, u8), Id>,
     number: Option<Id>,
-    /// The loops over rows around it, outermost first: the code before, the counter, and its end.
-    rows: Vec<(Vec<Stmt>, Var, [Id; 3])>,
+    /// The loops over rows around it, outermost first: the code before, the counter, and its bounds.
+    rows: Vec<(Vec<Stmt>, Var, [Id; 2])>,
 }
 
 impl Shape {
@@ -71,7 +73,7 @@ impl Shape {
         thread.local[axis] = Some(turn);
         let mut row = None;
         for d in (0..3).rev().filter(|&d| d != axis && self.block[d] > 1) {
-            let (end, one) = (w.number(self.block[d].into()), w.number(1));
+            let end = w.number(self.block[d].into());
             let counter = w.counter();
             thread.local[d] = Some(counter.id);
             let outer = std::mem::take(&mut w.out);
@@ -83,7 +85,7 @@ impl Shape {
                     w.index(Operator::Add, start, counter.id)
                 }
             });
-            thread.rows.push((outer, counter, [zero, end, one]));
+            thread.rows.push((outer, counter, [zero, end]));
         }
         if let Some(row) = row {
             let size = w.number(self.block[axis].into());
@@ -95,11 +97,10 @@ impl Shape {
     }
 
     /// Closes the loops over rows.
-    pub(super) fn close(&self, w: &mut Writer, thread: Thread) {
-        for (outer, counter, [lo, hi, step]) in thread.rows.into_iter().rev() {
+    pub(super) fn close(&self, w: &mut Writer, memories: &[Memory], thread: Thread) {
+        for (outer, counter, bounds) in thread.rows.into_iter().rev() {
             let stmts = std::mem::replace(&mut w.out, outer);
-            let body = Body { params: vec![counter], stmts, results: vec![] };
-            w.act(Op::For { lo, hi, step, init: vec![], body });
+            jam::rows(w, memories, bounds, counter, stmts);
         }
     }
 }

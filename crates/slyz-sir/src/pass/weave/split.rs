@@ -454,8 +454,8 @@ impl Split {
             self.item(&mut inside, Item::Save(saves));
         }
         let stmts = std::mem::replace(&mut self.w.out, outer);
-        trim::lanes(&mut self.w, bounds, Body { params: vec![turn], stmts, results: vec![] });
-        self.shape.close(&mut self.w, inside.thread);
+        trim::lanes(&mut self.w, bounds, turn, stmts);
+        self.shape.close(&mut self.w, &self.memories, inside.thread);
     }
 
     fn item(&mut self, inside: &mut Inside, item: Item) {

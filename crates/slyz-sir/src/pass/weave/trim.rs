@@ -5,15 +5,34 @@
 //! are the same in all turns stand around the loop. What is neither stays a branch inside.
 
 use super::write::Writer;
-use crate::code::{Body, Id, Op, Place, Stmt};
+use crate::code::{Body, Id, Op, Place, Stmt, Var};
 use crate::ops::Operator;
 use crate::types::{Scalar, Ty};
 use std::collections::{HashMap, HashSet};
 
-/// Writes the loop over the turns `lo..hi`.
-pub(super) fn lanes(w: &mut Writer, [mut lo, mut hi]: [Id; 2], body: Body) {
-    let turn = body.params[0].id;
-    let mut stmts = body.stmts;
+/// Writes lanes over the turns `lo..hi`.
+pub(super) fn lanes(w: &mut Writer, bounds: [Id; 2], turn: Var, stmts: Vec<Stmt>) {
+    if !stmts.iter().any(|s| s.op.has_effect()) {
+        return;
+    }
+    let Trimmed { bounds: [lo, hi], stmts, around } = trimmed(w, bounds, turn.id, stmts);
+    let lanes = Op::Lanes { lo, hi, body: Body { params: vec![turn], stmts, results: vec![] }, monoid: None };
+    match around {
+        Some(cond) => w.when(cond, |w| w.act(lanes)),
+        None => w.act(lanes),
+    }
+}
+
+/// A loop without its guard.
+pub(super) struct Trimmed {
+    pub(super) bounds: [Id; 2],
+    pub(super) stmts: Vec<Stmt>,
+    /// Where the loop runs at all, if that is asked.
+    pub(super) around: Option<Id>,
+}
+
+/// Makes bounds of the guard around the statements of a loop.
+pub(super) fn trimmed(w: &mut Writer, [mut lo, mut hi]: [Id; 2], turn: Id, mut stmts: Vec<Stmt>) -> Trimmed {
     let mut around = vec![];
     while let Some(guard) = Guard::of(&stmts, turn, w) {
         let Some(Stmt { op: Op::If { args, then, otherwise, .. }, .. }) = stmts.pop() else {
@@ -60,13 +79,8 @@ pub(super) fn lanes(w: &mut Writer, [mut lo, mut hi]: [Id; 2], body: Body) {
             }
         }
     }
-    let body = Body { params: body.params, stmts, results: vec![] };
-    let all = around.into_iter().reduce(|a, b| w.test(Operator::And, a, b));
-    let loop_ = Op::Lanes { lo, hi, body, monoid: None };
-    match all {
-        Some(cond) => w.when(cond, |w| w.act(loop_)),
-        None => w.act(loop_),
-    }
+    let around = around.into_iter().reduce(|a, b| w.test(Operator::And, a, b));
+    Trimmed { bounds: [lo, hi], stmts, around }
 }
 
 trait Bounds {

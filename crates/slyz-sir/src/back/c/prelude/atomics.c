@@ -4,10 +4,17 @@
 FN $T atomic_one_$O_$T($T *p, $T x) { return __atomic_fetch_$O(p, x, __ATOMIC_SEQ_CST); }
 
 //: T = i8, u8, i16, u16, i32, u32, i64, u64
-//: O S = add +, and &, or |, xor ^
+//: O S = add +, and &, or |
 FN $T own_one_$O_$T($T *p, $T x) {
     $T old = *p;
     *p = ($T)(old $S x);
+    return old;
+}
+
+//: T = i8, u8, i16, u16, i32, u32, i64, u64
+FN $T own_one_xor_$T($T *p, $T x) {
+    $T old = *p;
+    *p = ($T)(old ^ x);
     return old;
 }
 
