@@ -4,7 +4,7 @@
 //! decide for the simplest. So a failing program shrinks as its bytes do.
 
 use crate::reference::{INT_OPERATORS, Reference, Store};
-use crate::run::{launched, lowered};
+use crate::run::{lowered, try_launched};
 use crate::tree::*;
 use proptest::prelude::*;
 use slyz_lang::span::Span;
@@ -401,9 +401,10 @@ fn agrees(bytes: &[Vec<u8>; 5], n: i64, m: i32) {
     let scalars = [Scalar::i64(n), Scalar::from_int(Ty::I32, m.into())];
     let Some(expected) = Reference::thread(&program, kernel, tensors.clone(), &scalars, [0; 3]) else { return };
     let template = lowered(&program, kernel);
-    let outside = launched(&template, ([1; 3], [1; 3]), &mut tensors, &scalars);
     let source = || program.functions.iter().map(shown).collect::<String>();
     let text = || format!("{}\n{}", source(), template.kernel);
+    let outside = try_launched(&template, ([1; 3], [1; 3]), &mut tensors, &scalars);
+    let outside = outside.unwrap_or_else(|error| panic!("{error}\n{}", text()));
     // A flat index into several axes is reported by axes; which access it was is seen by the name.
     let shown = |outside: &Option<(String, Vec<i64>)>| outside.as_ref().map(|outside| outside.0.clone());
     assert_eq!(shown(&outside), shown(&expected.outside), "{}", text());

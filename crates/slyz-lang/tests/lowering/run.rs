@@ -21,10 +21,20 @@ pub fn lowered(program: &Program, function: FunctionId) -> Template {
 /// Launches blocks of threads; gives the first access outside, if there was one.
 pub fn launched(
     template: &Template,
-    (grid, block): ([u64; 3], [u32; 3]),
+    shape: ([u64; 3], [u32; 3]),
     tensors: &mut [Store],
     scalars: &[Scalar],
 ) -> Option<Outside> {
+    try_launched(template, shape, tensors, scalars).unwrap_or_else(|error| panic!("{error}\n{}", template.kernel))
+}
+
+/// The same, where the kernel may be wrong.
+pub fn try_launched(
+    template: &Template,
+    (grid, block): ([u64; 3], [u32; 3]),
+    tensors: &mut [Store],
+    scalars: &[Scalar],
+) -> Result<Option<Outside>, KernelError> {
     let mut kernel = template.kernel.clone();
     kernel.block = block;
     let mut sizes = grid.to_vec();
@@ -49,8 +59,8 @@ pub fn launched(
         tensor.data = array.data.iter().map(|&bits| Scalar::from_bits(tensor.ty, bits)).collect();
     }
     match done {
-        Ok(()) => None,
-        Err(KernelError::Fault(fault)) => Some((fault.memory.clone(), fault.index.clone())),
-        Err(error) => panic!("{error}\n{kernel}"),
+        Ok(()) => Ok(None),
+        Err(KernelError::Fault(fault)) => Ok(Some((fault.memory.clone(), fault.index.clone()))),
+        Err(error) => Err(error),
     }
 }
