@@ -29,6 +29,7 @@ pub use facts::Facts;
 use crate::code::{Body, Id, Op};
 use crate::kernel::Kernel;
 use crate::range::Range;
+use crate::size::Size;
 use crate::types::{Scalar, Ty};
 use std::collections::HashSet;
 use walk::{Question, Stop, Walk};
@@ -55,8 +56,9 @@ pub fn proves(kernel: &Kernel, facts: &Facts) -> bool {
 /// right, too.
 pub fn fits(kernel: &Kernel, facts: &Facts) -> bool {
     let narrow = Range::of(Ty::I32);
-    let small = |sizes: &[crate::size::Size]| facts.size(&crate::size::Size::product(sizes)).within(narrow);
-    let memories = kernel.memories.iter().all(|m| small(&m.shape) && m.shape.iter().all(|s| small(&[s.clone()])));
+    let small = |sizes: &[Size]| facts.size(&Size::product(sizes)).within(narrow);
+    let memories =
+        kernel.memories.iter().all(|m| small(&m.shape) && m.shape.iter().all(|s| small(std::slice::from_ref(s))));
     let mut walk = Walk::new(kernel, facts, Question::Wide);
     memories && walk.run().is_ok() && !walk.wide
 }
