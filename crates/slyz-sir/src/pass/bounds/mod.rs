@@ -6,7 +6,7 @@
 //!
 //! It knows the ranges of places, extents, constants, scalars, counters and states of loops and of arithmetic on them, what
 //! conditions say on the way to an access, and relations between names that conditions and loops establish. Numbers that
-//! might wrap around count as anything. It does not know what memory holds, nor functions, nor products of two unknowns.
+//! might wrap around count as anything. It does not know what memory holds, nor products of two unknowns.
 //!
 //! ```text
 //! %0: i64 = global.x                       %0: i64 = global.x
