@@ -73,7 +73,7 @@ proptest! {
 }
 
 /// Levels inside each other that are allowed, less those around.
-const DEEP: usize = 500;
+const DEEP: usize = 250;
 
 fn expr(kind: ExprKind) -> Expr {
     Expr { kind, span: Span::default() }
@@ -107,7 +107,7 @@ fn trees_of_any_depth_are_refused_in_words() {
 #[test]
 fn a_tree_as_deep_as_allowed_fits_on_the_stack() {
     let mut body = vec![];
-    for _ in 0..DEEP / 3 {
+    for _ in 0..DEEP / 2 {
         let cond = Box::new(expr(ExprKind::Bool(true)));
         let then = Block { stmts: body, value: None, span: Span::default() };
         let kind = StmtKind::Expr(expr(ExprKind::If { cond, then, otherwise: None }));

@@ -9,7 +9,7 @@ use slyz_sir::interp::Array;
 use slyz_sir::interp::kernel::{KernelError, LaunchOptions, launch};
 use slyz_sir::types::{Scalar, Ty};
 
-const PROGRAMS: u64 = 3000;
+const PROGRAMS: u64 = 1000;
 
 /// Numbers that look random and are the same every time.
 struct Dice(u64);
@@ -81,7 +81,13 @@ impl Dice {
                 let word = if self.below(2) == 0 { "break" } else { "continue" };
                 *out += &format!("if {} {{ {word} }}\n", self.condition());
             }
-            9 => *out += &format!("let u{number} = if {} {{ {} }} else {{ 1 }}\nv0 = u{number}\n", self.condition(), self.value()),
+            9 => {
+                *out += &format!(
+                    "let u{number} = if {} {{ {} }} else {{ 1 }}\nv0 = u{number}\n",
+                    self.condition(),
+                    self.value()
+                )
+            }
             _ if self.below(3) == 0 => *out += &format!("if {} {{ return }}\n", self.condition()),
             _ => *out += &format!("v{} = if {} {{ {} }} else {{ 2 }}\n", self.below(3), self.condition(), self.value()),
         }
@@ -131,5 +137,5 @@ fn no_thread_is_missing_at_a_barrier() {
         }
     }
     // Both happen often enough to mean something.
-    assert!(fine > 300 && refused > 300, "{fine} fine, {refused} refused");
+    assert!(fine > 100 && refused > 100, "{fine} fine, {refused} refused");
 }
