@@ -107,6 +107,18 @@ fn program(dice: &mut Dice) -> String {
 }
 
 #[test]
+fn differences_are_followed_a_long_way() {
+    // Each turn takes the thread's index one name further.
+    let mut text = String::from("graph fn k(out: Tensor<i64>!) {\nlet i = thread.x\n");
+    (0..300).for_each(|k| text += &format!("let! a{k} = {k}\n"));
+    text += "for q in 0..400 {\n";
+    (0..299).for_each(|k| text += &format!("a{k} = a{}\n", k + 1));
+    text += "a299 = i\n}\nif a0 > 3 { threadgroup.barrier() }\nout[i] = a0\n}\n";
+    let checked = check(&parse(&text).0, Dialect::Vex);
+    assert!(checked.diagnostics.iter().any(|d| d.rule == "divergent-barrier"), "{:?}", checked.diagnostics);
+}
+
+#[test]
 fn no_thread_is_missing_at_a_barrier() {
     let mut dice = Dice(7);
     let (mut fine, mut refused) = (0, 0);
