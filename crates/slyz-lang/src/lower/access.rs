@@ -3,7 +3,7 @@
 use super::writer::{Lowered, Value, Writer, constant};
 use crate::typed::{ArrayId, Expr, MemoryRef};
 use slyz_sir::code::{AtomicOp, MemId, Op};
-use slyz_sir::kernel::{Memory, Space};
+use slyz_sir::kernel::{Access, Memory, Space};
 use slyz_sir::ops::Operator;
 use slyz_sir::size::Size;
 use slyz_sir::types::{Scalar, Ty};
@@ -72,12 +72,21 @@ impl Writer<'_> {
 
     /// Reads an element; outside it is zero.
     pub(super) fn load(&mut self, memory: MemId, index: &[Value]) -> Lowered<Value> {
-        let ty = self.of(memory).ty;
+        let Memory { ty, space, .. } = *self.of(memory);
         let inside = self.inside(memory, index)?;
-        let index = self.names(index)?;
+        let op = Op::Load { memory, index: self.names(index)? };
+        if let Some(id) = self.known(&op) {
+            return Ok(Value::Name(id));
+        }
         let zero = self.zero(inside, ty)?;
-        let load = |w: &mut Self| Ok(vec![Value::Name(w.emit(Op::Load { memory, index }, &[ty])?[0])]);
-        Ok(self.choose(inside, &[ty], load, |_| Ok(vec![zero]))?[0])
+        let again = op.clone();
+        let load = |w: &mut Self| Ok(vec![Value::Name(w.emit(op, &[ty])?[0])]);
+        let value = self.choose(inside, &[ty], load, |_| Ok(vec![zero]))?[0];
+        if let (Space::Global(Access::Read) | Space::Constant, Value::Name(id)) = (space, value) {
+            // Nobody writes it while the kernel runs.
+            self.remember(again, id);
+        }
+        Ok(value)
     }
 
     /// What an access gives where it does not happen; named in front of the branch, for all that follow.

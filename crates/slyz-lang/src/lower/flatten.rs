@@ -7,7 +7,8 @@
 //! ```
 //!
 //! What is evaluated before such a branch keeps its value in a local of its own; names cost nothing, since every
-//! name of the kernel is assigned once anyway. Branches without statements stay where they are. Afterwards statements
+//! name of the kernel is assigned once anyway. A condition with statements becomes the first part of its loop's body (so an exit
+//! in it is one of that loop). Branches without statements stay where they are. Afterwards statements
 //! stand in statements only, so that early exits and assignments need not be looked for in expressions.
 
 use super::walk;

@@ -137,7 +137,7 @@ fn body<'p>(
     }
     let frame = Frame { function: id, types: &code.locals, locals, tensors };
     writer.enter(frame, |writer| {
-        writer.body(params, |writer| {
+        writer.root(params, |writer| {
             let mut after = Locals::default();
             code.result.into_iter().for_each(|result| after.insert(result));
             writer.stmts(&code.body, &after)?;

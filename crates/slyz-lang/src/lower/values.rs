@@ -5,7 +5,7 @@ use super::writer::{Frame, Lowered, Value, Writer, constant};
 use crate::typed::{Arg, Expr, ExprKind, FunctionId, ParamKind};
 use slyz_sir::code::Op;
 use slyz_sir::ops::Operator;
-use slyz_sir::types::{Scalar, Ty};
+use slyz_sir::types::{Scalar, Ty, int_range};
 
 impl Writer<'_> {
     pub(super) fn exprs(&mut self, exprs: &[Expr]) -> Lowered<Vec<Value>> {
@@ -25,6 +25,7 @@ impl Writer<'_> {
             ExprKind::AndThen(a, b) => self.both(a, b, false),
             ExprKind::OrElse(a, b) => self.both(a, b, true),
             ExprKind::Cast(arg) => {
+                let arg = unwidened(arg, expr.ty);
                 let value = self.expr(arg)?;
                 self.cast(value, arg.ty, expr.ty)
             }
@@ -145,6 +146,17 @@ impl Writer<'_> {
             w.stmts(&code.body, &after)?;
             Ok(code.result.map_or(Value::Const(Scalar::bool(false)), |result| w.get(result)))
         })
+    }
+}
+
+/// What is to be converted to a type: a number that was widened from that very type is the number before.
+fn unwidened(arg: &Expr, to: Ty) -> &Expr {
+    match &arg.kind {
+        ExprKind::Cast(inner) if inner.ty == to && to.is_int() && arg.ty.is_int() => {
+            let ((low, high), (least, most)) = (int_range(to), int_range(arg.ty));
+            if least <= low && high <= most { inner } else { arg }
+        }
+        _ => arg,
     }
 }
 

@@ -1,7 +1,7 @@
 //! SIR under construction: bodies that are open, names, and the values of locals.
 //!
-//! A constant is not a name until somebody needs one. What is computed without looking at memory (constants, extents,
-//! places, operators) is named once and known by that name in all code that it dominates.
+//! A constant is not a name until somebody needs one. What is the same whenever it is computed (constants, extents, places,
+//! operators, elements of memories that nobody writes) is named once and known by that name in all code that it dominates.
 
 use super::memories::Memories;
 use super::reach::Reached;
@@ -11,6 +11,7 @@ use slyz_sir::code::{Body, FnId, Id, MemId, Op, Stmt, Type, Var};
 use slyz_sir::ops::Operator;
 use slyz_sir::types::{Scalar, Ty};
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 pub(super) type Lowered<T> = Result<T, TooLarge>;
 
@@ -55,6 +56,8 @@ pub(super) struct Writer<'p> {
     frames: Vec<Frame<'p>>,
     /// Bodies, innermost last.
     open: Vec<Open>,
+    /// The parameters of the outermost body.
+    given: Range<u32>,
     next: u32,
     written: usize,
 }
@@ -68,7 +71,7 @@ impl<'p> Writer<'p> {
         checked: bool,
     ) -> Writer<'p> {
         let (frames, open) = (vec![], vec![]);
-        Writer { program, reached, memories, functions, checked, frames, open, next: 0, written: 0 }
+        Writer { program, reached, memories, functions, checked, frames, open, given: 0..0, next: 0, written: 0 }
     }
 
     // ---- calls and locals
@@ -141,12 +144,32 @@ impl<'p> Writer<'p> {
 
     /// The name of something that is the same wherever it is computed.
     pub(super) fn pure(&mut self, op: Op, ty: Ty) -> Lowered<Id> {
-        if let Some(id) = self.open.iter().rev().find_map(|body| body.known.get(&op)) {
-            return Ok(*id);
+        if let Some(id) = self.known(&op) {
+            return Ok(id);
         }
-        let id = self.emit(op.clone(), &[ty])?[0];
+        // What is the same in the whole launch, or for the whole thread, stands in front of all code around it, once.
+        let free = match op {
+            Op::Const(_) | Op::Extent(_) | Op::Place(..) => true,
+            Op::Cast(_, Id(arg)) => self.given.contains(&arg),
+            _ => false,
+        };
+        let inner = if free { self.open.split_off(1) } else { vec![] };
+        let emitted = self.emit(op.clone(), &[ty]);
+        if let Ok(ids) = &emitted {
+            self.remember(op, ids[0]);
+        }
+        self.open.extend(inner);
+        emitted.map(|ids| ids[0])
+    }
+
+    /// The name that something has here.
+    pub(super) fn known(&self, op: &Op) -> Option<Id> {
+        self.open.iter().rev().find_map(|body| body.known.get(op)).copied()
+    }
+
+    /// From here on, in this body, it has that name.
+    pub(super) fn remember(&mut self, op: Op, id: Id) {
         self.top().known.insert(op, id);
-        Ok(id)
     }
 
     pub(super) fn name(&mut self, value: Value) -> Lowered<Id> {
@@ -179,6 +202,16 @@ impl<'p> Writer<'p> {
         let written = write(self);
         let body = self.open.pop().expect("opened above");
         Ok((body, written?))
+    }
+
+    /// The outermost body: that of a function or of the kernel.
+    pub(super) fn root(
+        &mut self,
+        params: Vec<Var>,
+        write: impl FnOnce(&mut Self) -> Lowered<Vec<Value>>,
+    ) -> Lowered<Body> {
+        self.given = self.next - params.len() as u32..self.next;
+        self.body(params, write)
     }
 
     /// A body of its own, with parameters; `write` gives the results.

@@ -149,8 +149,18 @@ impl<'p> Reference<'p> {
                 }
             }
             Stmt::While { cond, body } => {
-                while self.expr(frame, cond)?.is_true() && self.turn(frame, body)? {
+                // The condition is part of the loop: exits in it are exits of this loop.
+                loop {
                     self.fuel = self.fuel.checked_sub(1).ok_or(Exit::Tired)?;
+                    let holds = match self.expr(frame, cond) {
+                        Ok(holds) => holds.is_true(),
+                        Err(Exit::Continue) => continue,
+                        Err(Exit::Break) => false,
+                        Err(exit) => return Err(exit),
+                    };
+                    if !holds || !self.turn(frame, body)? {
+                        break;
+                    }
                 }
             }
             Stmt::Break => return Err(Exit::Break),
