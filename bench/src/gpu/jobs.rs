@@ -3,6 +3,7 @@
 use super::hand::Launch;
 use super::{Job, Ours};
 use crate::jobs::black_scholes::black_scholes;
+use crate::jobs::graph;
 use slyz::prelude::*;
 use slyz::{Device, Error, compile_on};
 use std::sync::Arc;
@@ -113,11 +114,81 @@ pub fn all(n: u64, side: u64) -> Vec<Job> {
             ours: ours!(matmul, |f, x| f.call(&x[0].rename()?, &x[1].rename()?)),
         },
     ];
+    jobs.extend(by_threads(n, side));
     for (rows, columns) in [(16, tall), (tall, 16)] {
         jobs.push(row_sums(rows, columns, false));
         jobs.push(column_sums(rows, columns));
     }
     jobs
+}
+
+/// Kernels by hand (`#[graph]`), beside the same in WGSL.
+fn by_threads(n: u64, side: u64) -> [Job; 3] {
+    let unit = (0.0, 1.0);
+    let blocks = n.div_ceil(256);
+    let rows = blocks.div_ceil(BLOCKS);
+    let grid = [blocks.div_ceil(rows) as u32, rows as u32, 1];
+    let each = |source, entry, arrays: usize| Launch { grid, ..stride(source, entry, n, 1, arrays) };
+    let zeros = |device: &Arc<dyn Device>, n: u64| Tensor::<f32>::zeros([n as usize])?.to(device);
+    let blocks_of_16 = side as usize / 16;
+    [
+        Job {
+            title: format!("#[graph] saxpy, {n}"),
+            inputs: vec![(vec![n], unit), (vec![n], unit)],
+            output: n,
+            flops: 0,
+            hand: vec![("threads", vec![each(wgsl!("saxpy_threads"), "threads", 3)])],
+            ours: Box::new(move |device: &Arc<dyn Device>, x: &[Tensor<f32>]| {
+                let (device, x, mut out) = (device.clone(), x.to_vec(), zeros(device, n)?);
+                let run = move || {
+                    graph::saxpy(2.5, &x[0], &x[1], &mut out).threads(n as usize).on(&device).run()?;
+                    Ok(out.clone())
+                };
+                Ok(Ours { launches: 1, run: Box::new(run) })
+            }),
+        },
+        Job {
+            title: format!("#[graph] relu, {n}"),
+            inputs: vec![(vec![n], (-1.0, 1.0))],
+            output: n,
+            flops: 0,
+            hand: vec![("threads", vec![each(wgsl!("relu"), "plain", 2)])],
+            ours: Box::new(move |device: &Arc<dyn Device>, x: &[Tensor<f32>]| {
+                let (device, x, mut out) = (device.clone(), x.to_vec(), zeros(device, n)?);
+                let run = move || {
+                    graph::relu(&x[0], &mut out).threads(n as usize).on(&device).run()?;
+                    Ok(out.clone())
+                };
+                Ok(Ours { launches: 1, run: Box::new(run) })
+            }),
+        },
+        Job {
+            title: format!("#[graph] tiled matmul, {side}"),
+            inputs: vec![(vec![side, side], unit), (vec![side, side], unit)],
+            output: side * side,
+            flops: 2 * side * side * side,
+            hand: vec![(
+                "tiles of 16",
+                vec![Launch {
+                    source: wgsl!("tiled_matmul"),
+                    entry: "tiles",
+                    constants: vec![("N", side as f64)],
+                    buffers: vec![0, 1, 2],
+                    grid: [side as u32 / 16, side as u32 / 16, 1],
+                }],
+            )],
+            ours: Box::new(move |device: &Arc<dyn Device>, x: &[Tensor<f32>]| {
+                let (device, x, mut out) = (device.clone(), x.to_vec(), zeros(device, side * side)?);
+                let extent = side as i32;
+                let run = move || {
+                    let launch = graph::tiled_matmul(&x[0], &x[1], &mut out, extent, extent, extent);
+                    launch.grid((blocks_of_16, blocks_of_16)).block((16, 16)).on(&device).run()?;
+                    Ok(out.clone())
+                };
+                Ok(Ours { launches: 1, run: Box::new(run) })
+            }),
+        },
+    ]
 }
 
 fn matmul(a: Arr<f32, (N, K)>, b: Arr<f32, (K, M)>) -> Arr<f32, (N, M)> {

@@ -3,6 +3,7 @@
 pub mod black_scholes;
 mod call;
 mod filter;
+pub mod graph;
 mod heat;
 mod histogram;
 mod mandelbrot;
@@ -38,6 +39,7 @@ pub fn all() -> impl Iterator<Item = &'static Job> {
         filter::JOBS,
         histogram::JOBS,
         matmul::JOBS,
+        graph::JOBS,
         call::JOBS,
     ];
     families.into_iter().flatten()

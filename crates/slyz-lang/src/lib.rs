@@ -10,7 +10,13 @@
 //! file is run by `host`, over whatever device is handed to it. This crate does no I/O.
 #![forbid(unsafe_code)]
 
+pub mod check;
 pub mod diagnostic;
+pub mod host;
+mod lex;
+pub mod lower;
+pub mod parse;
+pub mod render;
 pub mod span;
 pub mod syntax;
 pub mod typed;

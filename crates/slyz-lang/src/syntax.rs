@@ -26,6 +26,7 @@ pub struct File {
 
 /// Something at the top of a file.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant)] // A file has few items.
 pub enum Item {
     /// `graph fn` or `fn`.
     Function(Function),

@@ -1,6 +1,6 @@
-//! The macros of Słyż: `#[function]`, `#[derive(Axis)]`, `#[derive(Elem)]` and `#[derive(Naperian)]`.
+//! The macros of Słyż: `#[function]`, `#[graph]`, `#[derive(Axis)]`, `#[derive(Elem)]` and `#[derive(Naperian)]`.
 //!
-//! This crate only rewrites syntax; it knows no types and does no tracing. What the output calls lives in
+//! Apart from `#[graph]`, whose checker and compiler are those of `slyz-lang`, this crate only rewrites syntax; it knows no types and does no tracing. What the output calls lives in
 //! `::slyz::__private`, and `README.md` beside this crate's manifest is the contract between the two.
 //! Use the macros through crate `slyz`, which exports them.
 //!
@@ -10,6 +10,7 @@
 //! | `returns.rs` | turns guard and tail `return`s into values |
 //! | `assigned.rs` | finds the outer locals that a branch assigns |
 //! | `rewrite.rs` | rewrites `if`, comparisons, `&&`, `||`; rejects what cannot be carried |
+//! | `graph/` | reads `#[graph]` into the tree of `slyz-lang`, and writes the launcher |
 //! | `axis.rs`, `elem.rs`, `naperian.rs` | the derives |
 #![forbid(unsafe_code)]
 
@@ -19,6 +20,7 @@ mod elem;
 mod function;
 #[cfg(test)]
 mod golden;
+mod graph;
 mod naperian;
 mod returns;
 mod rewrite;
@@ -59,6 +61,30 @@ use proc_macro::TokenStream;
 #[proc_macro_attribute]
 pub fn function(options: TokenStream, item: TokenStream) -> TokenStream {
     function::expand(options.into(), item.into()).into()
+}
+
+/// A kernel by hand: a function that every thread of a launch runs. On a module, every function of it is a kernel or a helper.
+///
+/// ```text
+/// #[graph]
+/// fn relu(input: &Tensor<f32>, output: &mut Tensor<f32>) {
+///     let idx = thread.x;
+///     if idx < output.len() {
+///         output[idx] = max(0.0, input[idx]);
+///     }
+/// }
+///
+/// relu(&x, &mut y).threads(x.len()).run()?;
+/// relu(&x, &mut y).grid(64).block(256).on(&device).run()?;
+/// ```
+///
+/// The body is the language of kernels, not Rust: `thread`, `threadgroup`, `atomic` and the operators of Słyż are known there,
+/// and whatever a kernel cannot do is an error at its token. Parameters are tensors (`&Tensor<f32>`, `&mut Tensor<f32, 2>`) and numbers; calling the
+/// function gives a `slyz::graph::Launch`. Accesses are checked where they are not proven; `#[graph(unchecked)]` leaves that out and makes `run` unsafe.
+/// The book's chapter "Kernels by hand" has all of it.
+#[proc_macro_attribute]
+pub fn graph(options: TokenStream, item: TokenStream) -> TokenStream {
+    graph::expand(options.into(), item.into()).into()
 }
 
 /// Makes a field-less enum an axis: its variants, in order, are the positions.

@@ -1,4 +1,4 @@
-//! Immutable memory with data in it, shared by counting references.
+//! Memory with data in it, shared by counting references and copied by whoever writes to what others see.
 
 use crate::{Block, Error, Pool};
 use std::any::Any;
@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Memory that is not the host's: what a device keeps of an array.
 ///
-/// Data is written once, by commands that were given to the device before the memory got here; [`DeviceMemory::read`]
-/// waits for them.
+/// Data is written by commands that were given to the device before anybody asks for it; [`DeviceMemory::read`] waits for
+/// them.
 pub trait DeviceMemory: Any + Send + Sync {
     /// The name of the device.
     fn device(&self) -> &str;
@@ -102,6 +102,50 @@ impl Buffer {
         Ok(&block.bytes()[..self.len])
     }
 
+    /// The data, to be changed in place. What somebody else sees, too, is copied first, and what a device has comes to the host:
+    /// the buffer is memory of the host and nobody else's from here on.
+    ///
+    /// ```
+    /// let mut buffer = slyz_run::Buffer::copy_of(&[1, 2])?;
+    /// let before = buffer.clone();
+    /// buffer.bytes_mut()?[0] = 7;
+    /// assert_eq!((buffer.bytes()?, before.bytes()?), (&[7, 2][..], &[1, 2][..]));
+    /// # Ok::<(), slyz_run::Error>(())
+    /// ```
+    pub fn bytes_mut(&mut self) -> Result<&mut [u8], Error> {
+        let len = self.len;
+        if let Place::Device(remote) = &self.place {
+            // With the last clone of the buffer its copy on the host becomes ours alone.
+            self.place = Place::Host(remote.copy(len)?.clone());
+        }
+        if let Place::Host(block) = &mut self.place
+            && Arc::get_mut(block).is_none()
+        {
+            let mut own = Pool::global().take(len, &"a copy of an array that is written")?;
+            own.bytes_mut()[..len].copy_from_slice(&block.bytes()[..len]);
+            *block = Arc::new(own);
+        }
+        match &mut self.place {
+            Place::Host(block) => match Arc::get_mut(block) {
+                Some(block) => Ok(&mut block.bytes_mut()[..len]),
+                None => unreachable!("a block that was just made has no second owner"),
+            },
+            Place::Device(_) => unreachable!("data of a device was fetched above"),
+        }
+    }
+
+    /// The memory of a device, if it is of that kind and nobody else sees it: to be written in place, by commands that are given
+    /// before the buffer is read again. A copy on the host is forgotten.
+    pub fn own_device_memory<M: DeviceMemory>(&mut self) -> Option<Arc<M>> {
+        let Place::Device(remote) = &mut self.place else { return None };
+        let remote = Arc::get_mut(remote)?;
+        Arc::get_mut(&mut remote.memory)?;
+        let any: Arc<dyn Any + Send + Sync> = remote.memory.clone();
+        let memory = any.downcast().ok()?;
+        remote.copy = OnceLock::new();
+        Some(memory)
+    }
+
     /// The data as elements, or `None` when the bytes are not a whole number of them or a device does not hand them out;
     /// [`Buffer::bytes`] says why.
     pub fn as_slice<T: bytemuck::Pod>(&self) -> Option<&[T]> {
@@ -194,6 +238,35 @@ mod tests {
             into.iter_mut().zip(1..).for_each(|(to, k)| *to = k);
             Ok(())
         }
+    }
+
+    #[test]
+    fn writers_copy_what_others_see() {
+        let mut buffer = Buffer::copy_of(&[1, 2, 3]).unwrap();
+        let start = buffer.bytes().unwrap().as_ptr();
+        buffer.bytes_mut().unwrap()[0] = 9;
+        assert_eq!(buffer.bytes().unwrap().as_ptr(), start, "alone it is written in place");
+        let (clone, part) = (buffer.clone(), buffer.prefix(1));
+        buffer.bytes_mut().unwrap()[0] = 8;
+        assert_eq!((clone.bytes().unwrap(), part.bytes().unwrap()), (&[9, 2, 3][..], &[9][..]));
+        assert_eq!(buffer.bytes().unwrap(), [8, 2, 3]);
+    }
+
+    #[test]
+    fn memory_of_a_device_is_written_by_its_only_owner() {
+        let mut buffer = Buffer::on_device(Arc::new(Counting(AtomicUsize::new(1))), 2);
+        assert_eq!(buffer.bytes().unwrap(), [1, 2]);
+        let (clone, part) = (buffer.clone(), buffer.prefix(1));
+        assert!(buffer.own_device_memory::<Counting>().is_none(), "a clone sees it");
+        drop(clone);
+        assert!(buffer.own_device_memory::<Counting>().is_none(), "so does a part of it");
+        drop(part);
+        let memory = buffer.own_device_memory::<Counting>().unwrap();
+        assert_eq!(buffer.bytes().unwrap(), [1, 2]);
+        assert_eq!(memory.0.load(Ordering::SeqCst), 3, "the copy was forgotten");
+        drop(memory);
+        buffer.bytes_mut().unwrap()[1] = 5;
+        assert_eq!((buffer.bytes().unwrap(), buffer.is_host()), (&[1, 5][..], true));
     }
 
     #[test]

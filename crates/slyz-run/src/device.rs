@@ -3,9 +3,10 @@
 //! A device is made once per process and shared; both traits are used from many threads at a time.
 
 use crate::profile::host_bandwidth;
-use crate::{Argument, ArrayData, Buffer, Error, Interpreter, Output};
+use crate::{Argument, ArrayData, Buffer, Error, Interpreter, Launcher, Output};
 use slyz_sir::graph::Graph;
 use slyz_sir::kernel::Plan;
+use slyz_sir::launch::Template;
 use std::sync::{Arc, OnceLock};
 
 /// Something that compiles graphs.
@@ -21,6 +22,12 @@ pub trait Device: Send + Sync {
     /// The graph must be one that the verifier accepts and whose positions are inside their axes, as front ends
     /// make them: generated code does not check them again.
     fn compile(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error>;
+
+    /// A kernel that somebody wrote, made ready to be launched.
+    ///
+    /// Its accesses must be inside their memories or behind a `check`, as the front end makes them: generated code does not look
+    /// at others.
+    fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error>;
 
     /// Data in the memory that the device works in, from wherever it is. What is there already is shared.
     ///

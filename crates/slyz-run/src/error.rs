@@ -2,6 +2,8 @@
 
 use slyz_sir::back::c::EmitError;
 use slyz_sir::interp::graph::InterpError;
+use slyz_sir::interp::kernel::KernelError;
+use slyz_sir::launch::Fault;
 use slyz_sir::types::Ty;
 use slyz_sir::verify::VerifyError;
 use std::path::PathBuf;
@@ -163,6 +165,33 @@ pub enum Error {
         /// What it said.
         why: String,
     },
+    /// An argument of a launch does not fit its parameter.
+    #[error("argument `{parameter}` of kernel `{kernel}`: {problem}")]
+    Parameter {
+        /// The kernel.
+        kernel: String,
+        /// Its parameter.
+        parameter: String,
+        /// What is wrong with the argument.
+        problem: ArgumentProblem,
+    },
+    /// The threads of a launch do not fit the kernel or the device.
+    #[error("the threads of kernel `{kernel}`: {why}")]
+    Threads {
+        /// The kernel.
+        kernel: String,
+        /// What is wrong, and the cure.
+        why: String,
+    },
+    /// A kernel went outside a tensor or an array. All other accesses of the launch were done.
+    #[error(transparent)]
+    Fault(#[from] Box<Fault>),
+    /// A kernel that breaks a rule of the verifier.
+    #[error("the kernel is not valid: {0}. This is a bug in Słyż, or the kernel was not made by a front end")]
+    Kernel(VerifyError),
+    /// A launch that the interpreter stops.
+    #[error("the interpreter: {0}")]
+    Stopped(Box<KernelError>),
     /// The interpreter has no answer.
     #[error("the interpreter: {0}")]
     Interpreter(#[from] InterpError),
@@ -213,6 +242,9 @@ pub enum ArgumentProblem {
         /// What came.
         found: u64,
     },
+    /// An argument that is only read, for a parameter that is written.
+    #[error("the kernel writes it; pass it to be written, as `&mut`")]
+    ReadOnly,
     /// A `bool` that is neither.
     #[error("element {at} is a bool with the byte {byte}; only 0 and 1 are allowed")]
     Bool {

@@ -1,10 +1,11 @@
 //! The interpreter as a device: slow, exact, and there on every machine.
 
 use crate::signature::{Bound, Signature, read_scalars};
-use crate::{Argument, Buffer, Device, Error, Executable, Output};
+use crate::{Argument, Buffer, Device, Error, Executable, Launcher, Output, launch};
 use slyz_sir::graph::Graph;
 use slyz_sir::interp::{self, Array, Value};
 use slyz_sir::kernel::Plan;
+use slyz_sir::launch::Template;
 use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::verify;
 use std::sync::{Arc, OnceLock};
@@ -31,6 +32,10 @@ impl Device for Interpreter {
         verify::graph(graph)?;
         let signature = Signature::of(graph);
         Ok(Arc::new(Interpreted { graph: graph.clone(), signature, text: OnceLock::new() }))
+    }
+
+    fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error> {
+        Ok(Arc::new(launch::Interpreted::new(kernel)?))
     }
 }
 
@@ -91,7 +96,7 @@ fn write(ty: Ty, shape: Vec<u64>, words: &[u64]) -> Result<Output, Error> {
 }
 
 /// An empty list with room for that many, or an error where `Vec` would abort.
-fn room<T>(count: usize) -> Result<Vec<T>, Error> {
+pub(crate) fn room<T>(count: usize) -> Result<Vec<T>, Error> {
     let mut list = vec![];
     let bytes = count.saturating_mul(size_of::<T>()) as u64;
     let what = || "an array in the interpreter".to_string();

@@ -28,11 +28,10 @@ pub mod hash;
 mod interpreter;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
 mod kernels;
+mod launch;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
 mod memo;
 mod pool;
-// The interpreter launches nothing.
-#[cfg_attr(not(any(feature = "cpu", feature = "wgpu")), allow(dead_code))]
 // The interpreter alone launches nothing.
 #[cfg_attr(not(any(feature = "cpu", feature = "wgpu")), allow(dead_code))]
 mod profile;
@@ -49,5 +48,6 @@ pub use disk::CacheConfig;
 pub use error::{ArgumentProblem, Error};
 pub use files::{WriteError, write_files};
 pub use interpreter::Interpreter;
+pub use launch::{Launch, LaunchArray, Launcher, Threads};
 pub use pool::{Block, Pool, PoolStats, pool_stats};
 pub use profile::{Clock, LaunchTime, profile};

@@ -157,17 +157,17 @@ fn bind<'a>(
     }
 }
 
-fn same_type(expected: Ty, found: Ty) -> Result<(), ArgumentProblem> {
+pub(crate) fn same_type(expected: Ty, found: Ty) -> Result<(), ArgumentProblem> {
     if expected == found { Ok(()) } else { Err(ArgumentProblem::Type { expected, found }) }
 }
 
-fn check_len(ty: Ty, shape: &[u64], len: usize) -> Result<(), ArgumentProblem> {
+pub(crate) fn check_len(ty: Ty, shape: &[u64], len: usize) -> Result<(), ArgumentProblem> {
     let found = len as u64;
     let expected = elements(shape).and_then(|n| n.checked_mul(ty.bytes() as u64)).unwrap_or(u64::MAX);
     if expected == found { Ok(()) } else { Err(ArgumentProblem::Bytes { expected, found }) }
 }
 
-fn check_bools(ty: Ty, bytes: &[u8]) -> Result<(), ArgumentProblem> {
+pub(crate) fn check_bools(ty: Ty, bytes: &[u8]) -> Result<(), ArgumentProblem> {
     // Generated code makes masks and positions of bools; any other byte would lead it astray.
     if ty == Ty::Bool && bytes.iter().fold(0, |all, b| all | b) > 1 {
         let at = bytes.iter().position(|&b| b > 1).unwrap_or(0);

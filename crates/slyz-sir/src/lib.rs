@@ -20,6 +20,8 @@ pub mod lower;
 pub mod nesting;
 pub mod ops;
 pub mod pass;
+mod range;
+pub mod road;
 pub mod size;
 pub mod text;
 pub mod types;

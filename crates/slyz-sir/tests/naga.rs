@@ -123,3 +123,61 @@ fn neighbours_move_together() {
     let text = quads("u8");
     assert!(text.contains("array<u32>") && !text.contains("atomic"), "{text}");
 }
+
+/// A kernel as people write them, with the sizes of its launch in front.
+fn written(params: &str, memories: &str, code: &str) -> slyz_sir::kernel::Kernel {
+    let text = format!(
+        "kernel k<grid_x, grid_y, grid_z, threads_x, threads_y, threads_z, n>({params})
+           grid [grid_x, grid_y, grid_z] block [64, 1, 1] {{ {memories} {code} }}"
+    );
+    let kernel = slyz_sir::text::parse_kernel(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(slyz_sir::verify::kernel(&kernel), Ok(()), "{text}");
+    kernel
+}
+
+#[test]
+fn numbers_past_32_bits_are_computed_in_64() {
+    let target = Target { int64: true, narrow: true, ..Target::default() };
+    let text = |code: &str, memory: &str| {
+        let kernel = written("%p: i32", &format!("global readwrite out: {memory}[n]"), code);
+        let module = emit(&kernel, &target).expect("a module");
+        assert_eq!(refused(&spirv(&module).expect("words")), None);
+        wgsl(&module).expect("text")
+    };
+    let hash = "%i: i64 = global.x  %a: i64 = const 1103515245  %c: i64 = const 12345  %x: i64 = mul %i, %a  %y: i64 = add %x, %c";
+    // A remainder asks for all of it, a store of an i64 as well.
+    let rest =
+        text(&format!("{hash}  %n: i64 = extent n  %j: i64 = rem %y, %n  %v: i32 = cast %j  store out[%i], %v"), "i32");
+    let whole = text(&format!("{hash}  store out[%i], %y"), "i64");
+    for text in [rest, whole] {
+        let wide = text.contains("bitcast<i64>") && text.contains("1103515245u") && !text.contains("param.x *");
+        assert!(wide, "{text}");
+    }
+    // Of a store of an i32 only the low word is seen, whatever came before.
+    let low = text(&format!("{hash}  %v: i32 = cast %y  store out[%i], %v"), "i32");
+    assert!(!low.contains("i64") && low.contains("1103515245u"), "{low}");
+    // Scalars may be anything that their type holds.
+    let scaled = text(
+        "%i: i64 = global.x  %q: i64 = cast %p  %x: i64 = mul %i, %q  %h: i64 = const 10  %y: i64 = shr %x, %h  %v: i32 = cast %y  store out[%i], %v",
+        "i32",
+    );
+    assert!(scaled.contains("i64"), "{scaled}");
+}
+
+#[test]
+fn reports_are_valid_modules() {
+    let kernel = written(
+        "%j: i64",
+        "global read a: f32[n] global readwrite out: f32[n, 4]",
+        "%i: i64 = global.x  %ok: bool = check a[%i]
+         %v: f32 = if %ok { %l: f32 = load a[%i]  yield %l } else { %z: f32 = const 0.0  yield %z }
+         %in: bool = check out[%j, %i]
+         if %in { store out[%j, %i], %v } else {}",
+    );
+    let reporting = slyz_sir::pass::optimize_kernel(slyz_sir::pass::report::run(kernel));
+    for narrow in [false, true] {
+        let module = emit(&reporting, &Target { int64: true, narrow, ..Target::default() }).expect("a module");
+        assert_eq!(refused(&spirv(&module).expect("words")), None);
+        assert!(wgsl(&module).expect("text").contains("atomicCompareExchangeWeak"));
+    }
+}

@@ -150,6 +150,10 @@ pub trait Scalar: Elem<Exp = Exp<Self>> + std::fmt::Debug + PartialEq {
 
     /// The host's value.
     fn from_scalar(value: Constant) -> Self;
+
+    /// Takes elements from the bytes that a device stores, as many as there are of both.
+    #[doc(hidden)]
+    fn fill(data: &mut [Self], bytes: &[u8]);
 }
 
 /// Numbers: all scalars but `bool`.
@@ -257,6 +261,11 @@ macro_rules! plain {
                 let $bits = if value.ty == Ty::$ty { value.bits } else { value.cast(Ty::$ty).bits };
                 $from
             }
+            fn fill(data: &mut [$t], bytes: &[u8]) {
+                let to: &mut [u8] = bytemuck::cast_slice_mut(data);
+                let len = to.len().min(bytes.len());
+                to[..len].copy_from_slice(&bytes[..len]);
+            }
         }
     )*};
 }
@@ -301,6 +310,9 @@ impl Scalar for bool {
     }
     fn from_scalar(value: Constant) -> bool {
         value.is_true()
+    }
+    fn fill(data: &mut [bool], bytes: &[u8]) {
+        data.iter_mut().zip(bytes).for_each(|(to, &byte)| *to = byte != 0);
     }
 }
 

@@ -60,12 +60,38 @@ pub enum Error {
     /// The device could not compile or run it.
     #[error(transparent)]
     Run(#[from] slyz_run::Error),
+    /// A kernel whose text cannot be read.
+    #[error("the text of kernel `{name}` is not SIR: {why}. Let `#[graph]` write it")]
+    Kernel {
+        /// Its name.
+        name: String,
+        /// What the parser says.
+        why: String,
+    },
     /// The kernels of a module cannot be written for a target.
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// The files of a module cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
+}
+
+impl Error {
+    /// The access outside a tensor that made a launch fail, if that is what this is.
+    ///
+    /// ```
+    /// fn tell(error: &slyz::Error) {
+    ///     if let Some(fault) = error.fault() {
+    ///         println!("{} went to {:?} of {}", fault.kernel, fault.index, fault.memory);
+    ///     }
+    /// }
+    /// ```
+    pub fn fault(&self) -> Option<&slyz_sir::launch::Fault> {
+        match self {
+            Error::Run(slyz_run::Error::Fault(fault)) => Some(fault),
+            _ => None,
+        }
+    }
 }
 
 /// Why the arguments of a call do not fit. Arguments are counted from 1.
@@ -252,6 +278,12 @@ pub enum TensorError {
         expected: u64,
         /// Elements passed.
         found: u64,
+    },
+    /// More elements than memory can hold.
+    #[error("a tensor of the dimensions {dims:?} is too large for the memory of this machine; make a smaller one")]
+    TooLarge {
+        /// The dimensions.
+        dims: Vec<usize>,
     },
     /// The dimensions do not fit the shape.
     #[error("the dimensions {dims:?} do not fit the shape {shape}: {why}")]

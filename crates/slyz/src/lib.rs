@@ -25,10 +25,12 @@
 //! | `arr.rs`, `elementwise.rs`, `fold.rs`, `layout.rs`, `stencil.rs`, `loops.rs` | arrays and combinators |
 //! | `trace.rs`, `record.rs`, `along.rs` | the function being traced, and what operations record; nothing there is generic |
 //! | `compile.rs`, `feed.rs`, `tensor.rs`, `explain.rs`, `profile.rs` | compiling, calling, data, and where the time goes |
+//! | `graph/` | kernels by hand, and their launches |
 //! | `module.rs` | kernels as source files for other programs |
 //! | `naperian/` | the Naperian classes for arrays and structs on the host; no tracing |
 //! | `private.rs` | what `#[slyz::function]` expands to |
-#![forbid(unsafe_code)]
+// There is one exception, a function that is `unsafe` to call.
+#![deny(unsafe_code)]
 
 // The derives and doc examples say `::slyz`, and are used in this crate too.
 extern crate self as slyz;
@@ -48,6 +50,7 @@ mod explain;
 mod extent;
 mod feed;
 mod fold;
+pub mod graph;
 mod layout;
 mod loops;
 mod module;
@@ -131,6 +134,23 @@ pub use slyz_macros::Naperian;
 /// # Ok::<(), slyz::Error>(())
 /// ```
 pub use slyz_macros::function;
+/// A kernel by hand: a function that every thread of a launch runs, checked while the program is compiled.
+///
+/// ```
+/// use slyz::prelude::*;
+/// #[graph]
+/// fn relu(input: &Tensor<f32>, output: &mut Tensor<f32>) {
+///     let idx = thread.x;
+///     if idx < output.len() {
+///         output[idx] = max(0.0, input[idx]);
+///     }
+/// }
+/// let mut y = vec![0.0; 3];
+/// relu(&[-1.0, 2.0, -3.0], &mut y).threads(3).run()?;
+/// assert_eq!(y, [0.0, 2.0, 0.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+pub use slyz_macros::graph;
 pub use slyz_run::{Device, WriteError};
 pub use slyz_sir::back::harness::{Contents, File, ProgramError, Target};
 pub use stencil::Border;

@@ -19,3 +19,5 @@ pub use crate::stencil::Border;
 pub use crate::tensor::Tensor;
 // Traits and derives of one name: `#[derive(Axis)]`, `#[derive(Elem)]`.
 pub use crate::{Axis, Elem, Target, axis, bf16, f16};
+// The attribute alone: the module of the same name is `slyz::graph`.
+pub use slyz_macros::graph;

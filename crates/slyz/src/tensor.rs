@@ -1,6 +1,6 @@
 //! Tensors: data on a device, with a shape in its type.
 
-use crate::elem::{Elem, tys_of};
+use crate::elem::{Elem, Num, tys_of};
 use crate::error::{Error, TensorError};
 use crate::feed::{scalar_at, solve_dims, split};
 use crate::shape::Shape;
@@ -103,6 +103,11 @@ impl<T: Elem, S> Tensor<T, S> {
     /// The leaves, and what their positions are known to be below.
     pub(crate) fn buffers(&self) -> impl Iterator<Item = (&Buffer, u64)> {
         self.leaves.iter().zip(self.below.iter().copied().chain(std::iter::repeat(u64::MAX)))
+    }
+
+    /// The leaves, to be written.
+    pub(crate) fn buffers_mut(&mut self) -> &mut [Buffer] {
+        &mut self.leaves
     }
 
     /// The extents, outermost first.
@@ -233,6 +238,23 @@ impl<T: Elem, S: TensorShape> Tensor<T, S> {
         Ok(Tensor::from_leaves(dims.to_vec(), leaves?, vec![]))
     }
 
+    /// A tensor whose elements are all the same.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// assert_eq!(Tensor::<f32>::filled([2, 2], 1.5)?.to_vec()?, [1.5; 4]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn filled<const R: usize>(dims: [usize; R], value: T) -> Result<Self, Error> {
+        let len = dims.iter().try_fold(1usize, |len, &dim| len.checked_mul(dim));
+        let mut data = vec![];
+        match len.map(|len| (len, data.try_reserve_exact(len))) {
+            Some((len, Ok(()))) => data.resize(len, value),
+            Some((_, Err(_))) | None => return Err(TensorError::TooLarge { dims: dims.to_vec() }.into()),
+        }
+        Tensor::from_vec(dims, data)
+    }
+
     /// The same data under other axis names. Fixed extents, and axes that occur twice, are checked.
     ///
     /// ```
@@ -247,6 +269,19 @@ impl<T: Elem, S: TensorShape> Tensor<T, S> {
     pub fn rename<R: TensorShape>(&self) -> Result<Tensor<T, R>, Error> {
         R::check(&self.dims)?;
         Ok(Tensor::from_leaves(self.dims.clone(), self.leaves.clone(), self.below.clone()))
+    }
+}
+
+impl<T: Num, S: TensorShape> Tensor<T, S> {
+    /// A tensor of zeros.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// assert_eq!(Tensor::<i32>::zeros([2, 1])?.to_vec()?, [0, 0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn zeros<const R: usize>(dims: [usize; R]) -> Result<Self, Error> {
+        Tensor::filled(dims, T::ZERO)
     }
 }
 

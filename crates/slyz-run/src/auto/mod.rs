@@ -5,16 +5,18 @@
 //! both devices measured, once, and each call goes where [`decide`] says. Code is compiled for a device when a call first goes
 //! there. A GPU that lacks what a function needs, or runs out of memory, leaves the call to the CPU and says so once.
 
+mod launch;
 mod measure;
 mod policy;
 
 pub use policy::{Load, Measured, Side, Verdict, decide};
 
-use crate::{Argument, ArrayData, Buffer, Device, Error, Executable, Output, warn};
+use crate::{Argument, ArrayData, Buffer, Device, Error, Executable, Launcher, Output, warn};
 use slyz_sir::code::Type;
 use slyz_sir::explain::{Count, explain};
 use slyz_sir::graph::Graph;
 use slyz_sir::kernel::Plan;
+use slyz_sir::launch::Template;
 use slyz_sir::size::Size;
 use slyz_sir::{lower, pass, verify};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -118,6 +120,10 @@ impl Device for Auto {
             on_gpu: OnceLock::new(),
             refused: AtomicBool::new(false),
         }))
+    }
+
+    fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error> {
+        Ok(Arc::new(launch::AutoLauncher::new(self.pair.clone(), kernel)?))
     }
 
     /// On the GPU, where there is one that takes it: calls follow their arguments.
@@ -333,6 +339,11 @@ fn falls_back(error: &Error) -> bool {
         | Error::Argument { .. }
         | Error::Sizes { .. }
         | Error::Requirement { .. }
+        | Error::Parameter { .. }
+        | Error::Threads { .. }
+        | Error::Fault(_)
+        | Error::Kernel(_)
+        | Error::Stopped(_)
         | Error::Interpreter(_) => false,
     }
 }

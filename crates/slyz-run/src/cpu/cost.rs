@@ -9,24 +9,38 @@ use slyz_sir::code::{Body, Id, Op};
 use slyz_sir::kernel::Kernel;
 use slyz_sir::ops::Operator;
 use slyz_sir::size::SizeVar;
+use slyz_sir::types::Scalar;
 use std::collections::HashMap;
 
 /// Operations that take as long as one element streamed.
-const PER_ELEMENT: f64 = 16.0;
+pub(crate) const PER_ELEMENT: f64 = 16.0;
 /// Turns of a loop whose bounds depend on data.
 const UNKNOWN_TURNS: f64 = 16.0;
 
 /// The work of a launch with these sizes.
 pub(super) fn work(kernel: &Kernel, blocks: u64, sizes: &dyn Fn(SizeVar) -> Option<u64>) -> u64 {
-    let functions = kernel.functions.iter().fold(vec![], |mut costs, function| {
-        let cost = Walk { sizes, functions: &costs, known: HashMap::new() }.body(&function.body);
-        costs.push(cost);
-        costs
-    });
+    let functions = functions(kernel, sizes);
     let threads: f64 = kernel.block.iter().map(|&n| f64::from(n.max(1))).product();
     let mut walk = Walk { sizes, functions: &functions, known: HashMap::new() };
     let cost = walk.body(&kernel.body) * threads * blocks as f64 / PER_ELEMENT;
     cost as u64
+}
+
+/// What one thread of a kernel computes, the first, with these scalars for its parameters; an addition is 1.
+pub(crate) fn of_thread(kernel: &Kernel, sizes: &dyn Fn(SizeVar) -> Option<u64>, scalars: &[Scalar]) -> f64 {
+    let functions = functions(kernel, sizes);
+    let whole = |scalar: &Scalar| scalar.ty.is_int().then(|| i64::try_from(scalar.as_int()).ok()).flatten();
+    let known = kernel.body.params.iter().zip(scalars).filter_map(|(param, scalar)| Some((param.id, whole(scalar)?)));
+    Walk { sizes, functions: &functions, known: known.collect() }.body(&kernel.body)
+}
+
+/// The costs of the functions.
+fn functions(kernel: &Kernel, sizes: &dyn Fn(SizeVar) -> Option<u64>) -> Vec<f64> {
+    kernel.functions.iter().fold(vec![], |mut costs, function| {
+        let cost = Walk { sizes, functions: &costs, known: HashMap::new() }.body(&function.body);
+        costs.push(cost);
+        costs
+    })
 }
 
 struct Walk<'a> {
@@ -135,7 +149,7 @@ mod tests {
     use super::*;
     use slyz_sir::code::{Stmt, Type, Var};
     use slyz_sir::size::{Size, SizeDecl, SizeOrigin};
-    use slyz_sir::types::{Scalar, Ty};
+    use slyz_sir::types::Ty;
 
     fn stmt(id: u32, op: Op) -> Stmt {
         Stmt { binds: vec![Var { id: Id(id), ty: Type::Scalar(Ty::I64) }], op }

@@ -9,8 +9,9 @@
 
 mod check;
 mod config;
-mod cost;
+pub(crate) mod cost;
 mod launch;
+mod launcher;
 mod library;
 mod run;
 mod toolchain;
@@ -18,10 +19,11 @@ mod toolchain;
 pub use config::CpuConfig;
 
 use crate::memo::Memo;
-use crate::{Device, Error, Executable, Interpreter, hash, warn};
+use crate::{Device, Error, Executable, Interpreter, Launcher, hash, warn};
 use slyz_sir::back::c::EmitError;
 use slyz_sir::graph::Graph;
 use slyz_sir::kernel::Plan;
+use slyz_sir::launch::Template;
 use slyz_sir::verify;
 use std::sync::Arc;
 use toolchain::Toolchain;
@@ -45,6 +47,7 @@ pub struct Cpu {
     backend: Backend,
     toolchain: Arc<Toolchain>,
     memo: Memo<dyn Executable>,
+    launchers: Memo<dyn Launcher>,
 }
 
 impl Cpu {
@@ -65,7 +68,8 @@ impl Cpu {
     /// The code that the backend emits is loaded and run. For sizes within the plan it must touch the elements of
     /// its memories only, write only those it may write, and give two blocks of a grid nothing to race for.
     pub unsafe fn with_backend(config: CpuConfig, backend: Backend) -> Cpu {
-        Cpu { backend, toolchain: Arc::new(Toolchain::new(config)), memo: Memo::new(KEPT_GRAPHS) }
+        let (memo, launchers) = (Memo::new(KEPT_GRAPHS), Memo::new(KEPT_GRAPHS));
+        Cpu { backend, toolchain: Arc::new(Toolchain::new(config)), memo, launchers }
     }
 
     fn build(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
@@ -92,5 +96,15 @@ impl Device for Cpu {
 
     fn compile(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
         self.memo.get(hash::structural(graph), || self.build(graph))
+    }
+
+    fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error> {
+        self.launchers.get(hash::of(&**kernel), || match self.toolchain.check() {
+            Ok(()) => Ok(Arc::new(launcher::CpuLauncher::new(kernel, self.backend, self.toolchain.clone())?)),
+            Err(error) => {
+                warn::warn_once("no compiler", &format!("{error}. Functions run in the interpreter, slowly"));
+                Interpreter.prepare(kernel)
+            }
+        })
     }
 }

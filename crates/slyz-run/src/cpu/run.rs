@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// From this extent, and from twice as many elements, narrow code does not do.
-const WIDE_EXTENT: u64 = 1 << 30;
+pub(super) const WIDE_EXTENT: u64 = 1 << 30;
 
 /// A plan with its code.
 pub(super) struct CpuExecutable {
@@ -36,7 +36,7 @@ pub(super) struct CpuExecutable {
 }
 
 /// Results of this many bytes would only push other data out of the caches on their way to memory.
-const STREAMED: usize = 32 << 20;
+pub(super) const STREAMED: usize = 32 << 20;
 
 /// What is worth knowing about a kernel before it is launched.
 struct KernelFacts {

@@ -64,6 +64,11 @@ impl Toolchain {
         }
     }
 
+    /// Is there a compiler?
+    pub(super) fn check(&self) -> Result<(), Error> {
+        self.version().map(|_| ())
+    }
+
     /// Builds the source, which defines that many kernels, or finds it built.
     ///
     /// # Safety

@@ -14,6 +14,7 @@ mod cache;
 mod clock;
 mod driver;
 mod groups;
+mod launch;
 mod memory;
 mod once;
 mod pace;
@@ -26,9 +27,10 @@ mod wait;
 mod window;
 
 use crate::memo::Memo;
-use crate::{ArrayData, Buffer, Device, Error, Executable, PoolStats, hash};
+use crate::{ArrayData, Buffer, Device, Error, Executable, Launcher, PoolStats, hash};
 use adapter::Opened;
 use slyz_sir::graph::Graph;
+use slyz_sir::launch::Template;
 use slyz_sir::verify;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -77,6 +79,7 @@ pub struct Wgpu {
 struct AtWork {
     opened: Arc<Opened>,
     memo: Memo<dyn Executable>,
+    launchers: Memo<dyn Launcher>,
 }
 
 impl Wgpu {
@@ -137,7 +140,8 @@ impl Wgpu {
         let mut opened = Opened::new(self.wish.as_deref(), self.plain)?;
         opened.window_bytes = opened.window_bytes.min(self.window.unwrap_or(u64::MAX));
         let opened = Arc::new(opened);
-        Ok(slot.insert(Arc::new(AtWork { opened, memo: Memo::new(KEPT_GRAPHS) })).clone())
+        let (memo, launchers) = (Memo::new(KEPT_GRAPHS), Memo::new(KEPT_GRAPHS));
+        Ok(slot.insert(Arc::new(AtWork { opened, memo, launchers })).clone())
     }
 }
 
@@ -159,6 +163,13 @@ impl Device for Wgpu {
             verify::graph(graph)?;
             Ok(Arc::new(run::WgpuExecutable::new(graph, at_work.opened.clone())?))
         })
+    }
+
+    fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error> {
+        let at_work = self.at_work()?;
+        at_work
+            .launchers
+            .get(hash::of(&**kernel), || Ok(Arc::new(launch::WgpuLauncher::new(kernel, at_work.opened.clone())?)))
     }
 
     fn upload(&self, data: ArrayData<'_>) -> Result<Buffer, Error> {

@@ -131,14 +131,14 @@ enum Slot {
 }
 
 /// A launch with its memory.
-struct Command {
+pub(super) struct Command {
     /// The step of the plan.
-    place: usize,
-    launch: Arc<Geometry>,
-    arrays: Vec<Arc<GpuArray>>,
-    uniform: Arc<Lent>,
+    pub(super) place: usize,
+    pub(super) launch: Arc<Geometry>,
+    pub(super) arrays: Vec<Arc<GpuArray>>,
+    pub(super) uniform: Arc<Lent>,
     /// Scalars that are on the GPU, with their places in the uniform buffer and their bytes.
-    scalars: ScalarCopies,
+    pub(super) scalars: ScalarCopies,
 }
 
 impl Call<'_, '_> {
@@ -352,9 +352,9 @@ impl Call<'_, '_> {
     }
 }
 
-type ScalarCopies = Vec<(Arc<GpuArray>, u64, u64)>;
+pub(super) type ScalarCopies = Vec<(Arc<GpuArray>, u64, u64)>;
 
-fn uniform_buffer(opened: &Arc<Opened>, mut bytes: Vec<u8>, size: u64) -> Result<Lent, Error> {
+pub(super) fn uniform_buffer(opened: &Arc<Opened>, mut bytes: Vec<u8>, size: u64) -> Result<Lent, Error> {
     bytes.resize(size as usize, 0);
     let what = &"the sizes of a launch";
     let lent = take(opened, Role::Uniform, size, what)?;
@@ -369,7 +369,7 @@ impl Command {
         }
     }
 
-    fn encode(&self, opened: &Opened, pass: &mut wgpu::ComputePass) {
+    pub(super) fn encode(&self, opened: &Opened, pass: &mut wgpu::ComputePass) {
         let Geometry { built, grid: [x, y, z], bound, .. } = &*self.launch;
         let pipeline = &built.pipeline;
         let arrays = self.arrays.iter().zip(bound).map(|(array, &(offset, bytes))| {

@@ -26,7 +26,7 @@ const KEPT_CALLS: usize = 16;
 const KEPT_SCALARS: usize = 8;
 /// From so many elements or turns on positions do not fit 32 bits.
 /// Threads of the last blocks stand a little past the end.
-const WIDE: u64 = (1 << 31) - (1 << 22);
+pub(super) const WIDE: u64 = (1 << 31) - (1 << 22);
 
 /// A pipeline and its number, which no other has.
 pub(super) struct Built {
@@ -72,7 +72,7 @@ pub(super) fn module(opened: &Opened, kernel: &Kernel, narrow: bool) -> Result<n
     Ok(naga::emit(kernel, &target)?)
 }
 
-fn built(opened: &Opened, kernel: &Kernel, hash: &[u8; 32], narrow: bool) -> Result<Arc<Built>, Error> {
+pub(super) fn built(opened: &Opened, kernel: &Kernel, hash: &[u8; 32], narrow: bool) -> Result<Arc<Built>, Error> {
     static NUMBERS: AtomicU64 = AtomicU64::new(0);
     opened.pipelines.get(hash::of(&(hash, narrow)), || {
         let pipeline = pipeline(opened, kernel, module(opened, kernel, narrow)?)?;
@@ -156,7 +156,11 @@ impl Geometry {
             }
             words.push(value);
         }
-        Ok(Geometry { built, grid, bound, words, uniforms: Mutex::default() })
+        Ok(Geometry::new(built, grid, bound, words))
+    }
+
+    pub(super) fn new(built: Arc<Built>, grid: [u32; 3], bound: Vec<(u64, u64)>, words: Vec<u64>) -> Geometry {
+        Geometry { built, grid, bound, words, uniforms: Mutex::default() }
     }
 
     /// The uniform buffer with these scalars behind the sizes, or else what `make` makes. It is never written again.

@@ -6,92 +6,10 @@
 
 use crate::code::{Body, Id, Op, Place, Type};
 use crate::kernel::Kernel;
-use crate::ops::Operator;
+pub(crate) use crate::range::{Range, exact};
 use crate::size::Size;
-use crate::types::{Ty, int_range};
+use crate::types::Ty;
 use std::collections::HashMap;
-
-/// Everything between two numbers, both included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Range {
-    pub lo: i128,
-    pub hi: i128,
-}
-
-impl Range {
-    pub const FULL: Range = Range { lo: i64::MIN as i128, hi: i64::MAX as i128 };
-
-    pub fn new(lo: i128, hi: i128) -> Range {
-        Range { lo, hi }
-    }
-
-    pub fn of(ty: Ty) -> Range {
-        let (lo, hi) = if ty == Ty::Bool { (0, 1) } else { int_range(ty) };
-        Range { lo, hi }
-    }
-
-    pub fn within(self, outer: Range) -> bool {
-        outer.lo <= self.lo && self.hi <= outer.hi
-    }
-
-    pub fn union(self, other: Range) -> Range {
-        Range { lo: self.lo.min(other.lo), hi: self.hi.max(other.hi) }
-    }
-
-    /// The narrowest type that holds it.
-    pub fn ty(self) -> Ty {
-        [Ty::U32, Ty::I32].into_iter().find(|&ty| self.within(Range::of(ty))).unwrap_or(Ty::I64)
-    }
-
-    /// The range itself, unless it is past 64 bits: the value has wrapped around then.
-    pub fn or_full(self) -> Range {
-        if self.within(Range::FULL) { self } else { Range::FULL }
-    }
-
-    fn corners(self, other: Range, f: impl Fn(i128, i128) -> i128) -> Range {
-        let at = [f(self.lo, other.lo), f(self.lo, other.hi), f(self.hi, other.lo), f(self.hi, other.hi)];
-        Range { lo: at.into_iter().fold(at[0], i128::min), hi: at.into_iter().fold(at[0], i128::max) }
-    }
-}
-
-/// The exact range of an operator's result, before it wraps around.
-pub(crate) fn exact(operator: Operator, args: &[Range]) -> Option<Range> {
-    Some(match (operator, args) {
-        (Operator::Add, [a, b]) => Range::new(a.lo + b.lo, a.hi + b.hi),
-        (Operator::Sub, [a, b]) => Range::new(a.lo - b.hi, a.hi - b.lo),
-        (Operator::Mul, [a, b]) => a.corners(*b, |a, b| a * b),
-        (Operator::Neg, [a]) => Range::new(-a.hi, -a.lo),
-        (Operator::Fma, [a, b, c]) => {
-            let product = a.corners(*b, |a, b| a * b);
-            Range::new(product.lo + c.lo, product.hi + c.hi)
-        }
-        (Operator::Min, [a, b]) => Range::new(a.lo.min(b.lo), a.hi.min(b.hi)),
-        (Operator::Max, [a, b]) => Range::new(a.lo.max(b.lo), a.hi.max(b.hi)),
-        (Operator::Clamp, [x, low, high]) => Range::new(x.lo.max(low.lo).min(high.lo), x.hi.max(low.hi).min(high.hi)),
-        // By zero it is the dividend, by anything else it is no further from zero.
-        (Operator::Div, [a, b]) if b.lo > 0 => a.corners(*b, |a, b| a / b),
-        (Operator::Div, [a, b]) if a.lo >= 0 && b.lo >= 0 => Range::new(0, a.hi),
-        // Between two multiples of a number remainders only grow.
-        (Operator::Rem, [a, b]) if a.lo >= 0 && b.lo > 0 && b.lo == b.hi && a.lo / b.lo == a.hi / b.lo => {
-            Range::new(a.lo % b.lo, a.hi % b.lo)
-        }
-        (Operator::Rem, [a, b]) if a.lo >= 0 && b.lo >= 0 => Range::new(0, a.hi.min((b.hi - 1).max(0))),
-        (Operator::Rem, [_, b]) => {
-            let most = (b.lo.abs().max(b.hi.abs()) - 1).max(0);
-            Range::new(-most, most)
-        }
-        (Operator::Select, [_, a, b]) => a.union(*b),
-        (Operator::Abs, [a]) if a.lo >= 0 => *a,
-        (Operator::And, [a, b]) if a.lo >= 0 && b.lo >= 0 => Range::new(0, a.hi.min(b.hi)),
-        (Operator::Shr, [a, b]) if a.lo >= 0 && b.lo == b.hi && (0..63).contains(&b.lo) => {
-            Range::new(a.lo >> b.lo, a.hi >> b.lo)
-        }
-        (Operator::Shl, [a, b]) if a.lo >= 0 && b.lo == b.hi && (0..63).contains(&b.lo) => {
-            Range::new(a.lo << b.lo, a.hi << b.lo)
-        }
-        _ => return None,
-    })
-}
 
 /// What sizes of a call are known not to exceed.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,8 @@
 //!
 //! It does not share between sibling bodies, since one of two branches may not run. It does not see that different
 //! expressions mean the same (`simplify` brings some of them to one form), nor share what depends on more than its
-//! operands: reads of memory, `filter`, which counts a size, and everything with an effect.
+//! operands: reads of memory, `filter`, which counts a size, and everything with an effect, except for a `check`: the second of two
+//! equal ones has nothing new to tell.
 //!
 //! ```text
 //! %2: f32 = mul %0, %1                     %2: f32 = mul %0, %1
@@ -78,6 +79,7 @@ fn is_shareable(op: &Op) -> bool {
         | Op::Bitcast(..)
         | Op::Call(..)
         | Op::At { .. }
+        | Op::Check { .. }
         | Op::Place(..) => true,
         Op::If { .. }
         | Op::For { .. }
@@ -90,7 +92,6 @@ fn is_shareable(op: &Op) -> bool {
         | Op::Load { .. }
         | Op::Store { .. }
         | Op::Atomic { .. }
-        | Op::Check { .. }
         | Op::Barrier(_)
         | Op::Fence(_)
         | Op::Subgroup(..)

@@ -23,8 +23,9 @@
 //! return %5
 //! ```
 
-use crate::code::{Body, FnId, Id, Monoid, Op, Stmt, Var};
+use crate::code::{Body, FnId, Function, Id, Monoid, Op, Stmt, Var};
 use crate::graph::{Graph, Require};
+use crate::kernel::Kernel;
 use crate::nesting::each_size;
 use crate::size::{Size, SizeVar};
 use std::collections::{HashMap, HashSet};
@@ -43,7 +44,19 @@ pub fn run(mut graph: Graph) -> Graph {
     for function in &mut graph.functions {
         live.body(&mut function.body);
     }
-    drop_unused_functions(graph)
+    drop_unused_functions(&mut graph.functions, &mut graph.body);
+    graph
+}
+
+/// Runs the pass on a kernel. Its memories stay: the launch binds them.
+pub fn kernel(mut kernel: Kernel) -> Kernel {
+    let mut live = Live::default();
+    live.body(&mut kernel.body);
+    for function in &mut kernel.functions {
+        live.body(&mut function.body);
+    }
+    drop_unused_functions(&mut kernel.functions, &mut kernel.body);
+    kernel
 }
 
 /// Removes dead code from a body that binds all the names it uses; its parameters and results stay.
@@ -256,27 +269,26 @@ fn drop_components(monoid: &mut Monoid, used: Vec<bool>) -> Vec<bool> {
     keep
 }
 
-fn drop_unused_functions(mut graph: Graph) -> Graph {
+fn drop_unused_functions(functions: &mut Vec<Function>, body: &mut Body) {
     let mut called = HashSet::new();
-    each_call(&mut graph.body, &mut |callee| {
+    each_call(body, &mut |callee| {
         called.insert(*callee);
     });
     // A function calls only functions before it, so one way backwards finds all.
-    for k in (0..graph.functions.len()).rev() {
+    for k in (0..functions.len()).rev() {
         if called.contains(&FnId(k as u32)) {
-            each_call(&mut graph.functions[k].body, &mut |callee| {
+            each_call(&mut functions[k].body, &mut |callee| {
                 called.insert(*callee);
             });
         }
     }
-    let kept = (0..graph.functions.len() as u32).map(FnId).filter(|id| called.contains(id));
+    let kept = (0..functions.len() as u32).map(FnId).filter(|id| called.contains(id));
     let numbers: HashMap<FnId, FnId> = kept.zip((0..).map(FnId)).collect();
-    let functions = std::mem::take(&mut graph.functions).into_iter().zip((0..).map(FnId));
-    graph.functions = functions.filter(|(_, id)| called.contains(id)).map(|(function, _)| function).collect();
+    let all = std::mem::take(functions).into_iter().zip((0..).map(FnId));
+    *functions = all.filter(|(_, id)| called.contains(id)).map(|(function, _)| function).collect();
     let mut renumber = |callee: &mut FnId| *callee = *numbers.get(callee).unwrap_or(callee);
-    graph.functions.iter_mut().for_each(|f| each_call(&mut f.body, &mut renumber));
-    each_call(&mut graph.body, &mut renumber);
-    graph
+    functions.iter_mut().for_each(|f| each_call(&mut f.body, &mut renumber));
+    each_call(body, &mut renumber);
 }
 
 fn each_call(body: &mut Body, f: &mut dyn FnMut(&mut FnId)) {

@@ -18,12 +18,19 @@
 
 use crate::code::{Body, FnId, Function, Id, Op, Stmt};
 use crate::graph::Graph;
+use crate::kernel::Kernel;
 use std::collections::HashSet;
 
 /// Runs the pass on a graph.
 pub fn run(graph: Graph) -> Graph {
     let ends = functions_that_end(&graph.functions);
     super::each_root(graph, |body| hoisted(body, &ends))
+}
+
+/// Runs the pass on a kernel.
+pub fn kernel(kernel: Kernel) -> Kernel {
+    let ends = functions_that_end(&kernel.functions);
+    super::each_kernel_root(kernel, |body| hoisted(body, &ends))
 }
 
 /// Runs the pass on a body that binds all the names it uses and calls these functions.

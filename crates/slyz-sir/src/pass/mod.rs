@@ -9,17 +9,20 @@
 //! `spread` and `weave` work on kernels only; lowerings and launches run them.
 
 pub mod blend;
+pub mod bounds;
 pub mod cse;
 pub mod dce;
 pub mod fuse;
 pub mod hoist;
 pub mod join;
+pub mod report;
 pub mod simplify;
 pub mod spread;
 pub mod weave;
 
 use crate::code::Body;
 use crate::graph::Graph;
+use crate::kernel::Kernel;
 use crate::verify;
 
 /// A rewriting of graphs.
@@ -40,6 +43,25 @@ pub static GRAPH_PASSES: &[Pass] = &[
     Pass { name: "hoist", run: hoist::run },
     Pass { name: "cse", run: cse::run },
     Pass { name: "dce", run: dce::run },
+];
+
+/// A rewriting of kernels.
+pub struct KernelPass {
+    /// The name of its file, and of its command-line flag.
+    pub name: &'static str,
+    /// What it does.
+    pub run: fn(Kernel) -> Kernel,
+}
+
+/// One round of [`optimize_kernel`]. None of them moves a read or a write of memory, an atomic, a check or a barrier, or drops one
+/// that somebody could notice.
+pub static KERNEL_PASSES: &[KernelPass] = &[
+    KernelPass { name: "simplify", run: |kernel| each_kernel_root(kernel, simplify::root) },
+    KernelPass { name: "blend", run: |kernel| each_kernel_root(kernel, blend::root) },
+    KernelPass { name: "cse", run: |kernel| each_kernel_root(kernel, cse::root) },
+    KernelPass { name: "hoist", run: hoist::kernel },
+    KernelPass { name: "cse", run: |kernel| each_kernel_root(kernel, cse::root) },
+    KernelPass { name: "dce", run: dce::kernel },
 ];
 
 /// Rounds after which [`optimize`] stops even if a pass still finds something.
@@ -67,6 +89,48 @@ pub fn optimize(graph: &Graph) -> Graph {
         }
     }
     graph
+}
+
+/// Runs the passes for kernels on a verified kernel until nothing changes.
+///
+/// What [`bounds`] can prove it proves by the conditions that people wrote, so that comes first: branches that guard
+/// nothing but arithmetic are gone behind this.
+///
+/// ```
+/// use slyz_sir::{pass::optimize_kernel, text::parse_kernel};
+///
+/// let kernel = parse_kernel(
+///     "kernel k() grid [1, 1, 1] block [4, 1, 1] {
+///        global write out: i64[4]
+///        %i: i64 = global.x
+///        %yes: bool = const true
+///        if %yes { store out[%i], %i } else {} }",
+/// )?;
+/// let code = "  %0: i64 = global.x\n  store out[%0], %0\n";
+/// assert!(optimize_kernel(kernel).to_string().contains(code));
+/// # Ok::<(), slyz_sir::text::ParseError>(())
+/// ```
+pub fn optimize_kernel(mut kernel: Kernel) -> Kernel {
+    for _ in 0..ROUNDS {
+        let before = kernel.clone();
+        for pass in KERNEL_PASSES {
+            kernel = (pass.run)(kernel);
+            debug_assert_eq!(verify::kernel(&kernel), Ok(()), "after the pass `{}`", pass.name);
+        }
+        if kernel == before {
+            break;
+        }
+    }
+    kernel
+}
+
+/// Rewrites the bodies of the functions and of the kernel, each by itself.
+fn each_kernel_root(mut kernel: Kernel, mut rewrite: impl FnMut(Body) -> Body) -> Kernel {
+    for function in &mut kernel.functions {
+        function.body = rewrite(std::mem::take(&mut function.body));
+    }
+    kernel.body = rewrite(kernel.body);
+    kernel
 }
 
 /// Rewrites the bodies of the functions and of the graph, each by itself.

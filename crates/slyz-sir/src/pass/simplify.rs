@@ -170,10 +170,11 @@ impl Simplifier {
             Op::Apply(operator, args) => self.apply(*operator, args),
             Op::Cast(to, arg) => self.cast(*to, *arg),
             Op::Bitcast(to, arg) => self.bitcast(*to, *arg),
-            // while-never
+            // while-never: unless it is felt that the condition is asked
             Op::While { init, cond, .. } => {
                 let holds = self.constant(*cond.results.first()?)?;
-                (!holds.is_true()).then(|| Rewrite::Same(init.clone()))
+                let felt = cond.stmts.iter().any(|stmt| stmt.op.has_effect());
+                (!holds.is_true() && !felt).then(|| Rewrite::Same(init.clone()))
             }
             // fold-empty
             Op::Fold { shape, monoid, .. } => {

@@ -5,9 +5,12 @@
 //! files cannot disagree.
 
 pub mod cases;
+mod explicit;
 #[cfg(feature = "naga")]
 mod shaders;
 pub mod swift;
+
+pub use explicit::{Explicit, emit_kernels};
 
 use super::clike::{Description, EmitError};
 use super::msl;
@@ -51,6 +54,12 @@ pub enum ProgramError {
     /// The language of the device cannot say it.
     #[error(transparent)]
     Emit(#[from] EmitError),
+    /// C cannot say it.
+    #[error(transparent)]
+    C(#[from] super::c::EmitError),
+    /// The threads of a kernel cannot become loops.
+    #[error(transparent)]
+    Unwoven(#[from] pass::weave::Unwoven),
     /// WGSL or SPIR-V cannot say it.
     #[cfg(feature = "naga")]
     #[error(transparent)]
@@ -65,6 +74,8 @@ pub enum Target {
     Metal,
     /// Apple's GPUs: one Swift file that holds the Metal source too, without a `main`, to be copied into an app.
     MetalSingleFile,
+    /// CPUs: C with vectors, a function per kernel.
+    C,
     /// WebGPU: a `.wgsl` file per kernel. Group 0 binds its arrays in order, then sizes and scalars, as the file says.
     #[cfg(feature = "naga")]
     Wgsl,
@@ -154,12 +165,26 @@ pub fn emit(graphs: &[Graph], target: Target) -> Result<Emitted, ProgramError> {
             files: vec![file("kernels.swift", swift::emit(&Program::metal(graphs)?, swift::Source::Embedded))],
             build: "swiftc -O -parse-as-library -emit-library kernels.swift".into(),
         },
+        Target::C => {
+            checked_names(graphs)?;
+            let mut files = vec![];
+            for graph in graphs {
+                verify::graph(graph).map_err(|why| ProgramError::Graph { name: graph.name.clone(), why })?;
+                let plan = crate::lower::cpu::lower(&pass::optimize(graph));
+                files.push(file(&format!("{}.c", graph.name), super::c::emit(&plan, false)?));
+            }
+            let list = files.iter().map(|f| &f.name[..]).collect::<Vec<_>>().join(" ");
+            Emitted { files, build: format!("for f in {list}; do cc {C_FLAGS} \"$f\" -o \"${{f%.c}}.so\"; done") }
+        }
         #[cfg(feature = "naga")]
         Target::Wgsl => shaders::emit(graphs, shaders::Form::Wgsl)?,
         #[cfg(feature = "naga")]
         Target::Spirv => shaders::emit(graphs, shaders::Form::Spirv)?,
     })
 }
+
+/// How C is compiled; the code counts on wrapping integers.
+const C_FLAGS: &str = "-O3 -march=native -fwrapv -ffp-contract=off -fno-math-errno -Wno-psabi -fPIC -shared";
 
 /// A graph of a program.
 #[derive(Clone, Debug)]

@@ -14,6 +14,9 @@ use crate::{pass, verify};
 /// Positions fit 32 bits.
 const MACHINE: Machine = Machine { max_positions: 1 << 30, ..Machine::webgpu() };
 
+/// What code with 64-bit numbers needs.
+const WIDE_FEATURES: &str = "SHADER_INT64, and SHADER_F64 for f64";
+
 /// The form of the files.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
@@ -43,24 +46,44 @@ pub(super) fn emit(graphs: &[Graph], form: Form) -> Result<Emitted, ProgramError
         rename(&mut plan, &mut names);
         for kernel in &plan.kernels {
             let (module, needs) = module(&graph, kernel, form)?;
-            files.push(match form {
-                Form::Wgsl => {
-                    let text = format!("{}{}", heading(kernel, &module, needs), naga::wgsl(&module)?);
-                    File::text(format!("{}.wgsl", kernel.name), text)
-                }
-                Form::Spirv => {
-                    let bytes = naga::spirv(&module)?.into_iter().flat_map(u32::to_le_bytes).collect();
-                    File::binary(format!("{}.spv", kernel.name), bytes)
-                }
-            });
+            files.push(file(kernel, &module, needs, form)?);
         }
     }
+    Ok(emitted(files, form))
+}
+
+/// Kernels that people wrote. Where their integers do not fit 32 bits they need 64-bit ones.
+pub(super) fn emit_kernels(kernels: &[Kernel], form: Form) -> Result<Emitted, ProgramError> {
+    let mut files = vec![];
+    for kernel in kernels {
+        let target = naga::Target { subgroups: true, narrow: true, ..form.wide() };
+        let module = naga::emit(kernel, &target)?;
+        let needs = if module.is_wide() { WIDE_FEATURES } else { "" };
+        files.push(file(kernel, &module, needs, form)?);
+    }
+    Ok(emitted(files, form))
+}
+
+fn file(kernel: &Kernel, module: &naga::Module, needs: &str, form: Form) -> Result<File, ProgramError> {
+    Ok(match form {
+        Form::Wgsl => {
+            let text = format!("{}{}", heading(kernel, module, needs), naga::wgsl(module)?);
+            File::text(format!("{}.wgsl", kernel.name), text)
+        }
+        Form::Spirv => {
+            let bytes = naga::spirv(module)?.into_iter().flat_map(u32::to_le_bytes).collect();
+            File::binary(format!("{}.spv", kernel.name), bytes)
+        }
+    })
+}
+
+fn emitted(files: Vec<File>, form: Form) -> Emitted {
     let list = files.iter().map(|f| &f.name[..]).collect::<Vec<_>>().join(" ");
     let build = match form {
         Form::Wgsl => format!("for f in {list}; do naga \"$f\"; done"),
         Form::Spirv => format!("for f in {list}; do spirv-val --target-env vulkan1.1 \"$f\"; done"),
     };
-    Ok(Emitted { files, build })
+    Emitted { files, build }
 }
 
 /// The kernel as portable code, or else as code that needs features, with what it needs.
@@ -72,7 +95,7 @@ fn module(graph: &Graph, kernel: &Kernel, form: Form) -> Result<(naga::Module, &
             Err(error) => return Err(error.into()),
         }
     }
-    Ok((naga::emit(kernel, &form.wide())?, "SHADER_INT64, and SHADER_F64 for f64"))
+    Ok((naga::emit(kernel, &form.wide())?, WIDE_FEATURES))
 }
 
 /// What a host must know, as comments.

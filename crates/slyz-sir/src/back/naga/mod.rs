@@ -28,7 +28,7 @@ mod narrow;
 mod scalars;
 mod writer;
 
-pub use fit::{check_narrow, machine_for};
+pub use fit::{check_narrow, check_narrow_kernel, machine_for};
 pub use floats::FloatControls;
 
 use crate::kernel::Kernel;
@@ -129,6 +129,18 @@ pub struct Module {
     pub ends: bool,
     /// What its SPIR-V asks of float arithmetic.
     pub floats: FloatControls,
+}
+
+impl Module {
+    /// Does it work with 64-bit numbers, which not every device has?
+    pub fn is_wide(&self) -> bool {
+        self.module.types.iter().any(|(_, ty)| match ty.inner {
+            naga::TypeInner::Scalar(scalar)
+            | naga::TypeInner::Atomic(scalar)
+            | naga::TypeInner::Vector { scalar, .. } => scalar.width == 8,
+            _ => false,
+        })
+    }
 }
 
 /// Writes a verified kernel as a module.

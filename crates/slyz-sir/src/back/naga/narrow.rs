@@ -27,14 +27,19 @@ pub(super) struct Narrowing {
 impl Narrowing {
     /// For the body of a kernel. `most` is what sizes do not exceed.
     pub(super) fn of(kernel: &Kernel, most: u64) -> Narrowing {
-        let mut uses = Uses::default();
-        uses.vars(&kernel.body.params);
-        uses.body(&kernel.body);
         let threads = [0, 1, 2].map(|k| {
             let block = Size::Const(kernel.block[k].into());
             Size::Mul(kernel.grid[k].clone().into(), block.into())
         });
-        let ranges = range::of_kernel(kernel, &threads, Most { axis: most, extent: most }, &uses.types);
+        Narrowing::of_threads(kernel, &threads, most)
+    }
+
+    /// The same for so many threads.
+    pub(super) fn of_threads(kernel: &Kernel, threads: &[Size; 3], most: u64) -> Narrowing {
+        let mut uses = Uses::default();
+        uses.vars(&kernel.body.params);
+        uses.body(&kernel.body);
+        let ranges = range::of_kernel(kernel, threads, Most { axis: most, extent: most }, &uses.types);
         let full = uses.full();
         Narrowing { ranges, types: uses.types, full }
     }
@@ -73,6 +78,18 @@ impl Narrowing {
     pub(super) fn holds_past(&self, [_, hi, step]: &[Id; 3], held: Ty) -> bool {
         let (hi, step) = (self.range(*hi), self.range(*step));
         Range::new(hi.lo.min(step.lo), hi.hi - 1 + step.hi).within(Range::of(held))
+    }
+
+    /// Is every `i64` that the body binds a number of 32 bits, or one of which only the low word counts?
+    pub(super) fn fits_words(&self, body: &Body) -> bool {
+        let wide = |var: &&Var| var.ty == Type::Scalar(Ty::I64);
+        let fits = |id: Id| self.range(id).within(Range::of(Ty::I32));
+        body.params.iter().filter(wide).all(|param| fits(param.id))
+            && body.stmts.iter().all(|stmt| {
+                let low = |id: Id| self.is_low(id) && self.keeps_low(&stmt.op);
+                stmt.binds.iter().filter(wide).all(|bind| fits(bind.id) || low(bind.id))
+                    && stmt.op.bodies().into_iter().all(|body| self.fits_words(body))
+            })
     }
 
     fn range(&self, id: Id) -> Range {

@@ -1,0 +1,13 @@
+// out = a * x + y, one thread an element.
+override N: u32;
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read> y: array<f32>;
+@group(0) @binding(2) var<storage, read_write> out: array<f32>;
+
+@compute @workgroup_size(256)
+fn threads(@builtin(workgroup_id) block: vec3<u32>, @builtin(num_workgroups) blocks: vec3<u32>, @builtin(local_invocation_index) t: u32) {
+    let i = (block.y * blocks.x + block.x) * 256u + t;
+    if (i < N) {
+        out[i] = 2.5 * x[i] + y[i];
+    }
+}

@@ -1,0 +1,153 @@
+//! Kernels by hand (`#[graph]`): the same in C, written for one core.
+
+use super::GRAIN;
+use crate::contest::{Contest, Expected, Failure};
+use crate::data::Slab;
+use crate::job::{Bench, Job, OURS, Row};
+use crate::native::{from, to};
+use slyz::prelude::*;
+
+pub static JOBS: &[Job] = &[
+    Job {
+        name: "graph_saxpy",
+        title: "#[graph] saxpy, 2^24",
+        target: Some(0.95),
+        run: run_saxpy,
+        source: || source(saxpy(1.0, &[0.0f32], &[0.0f32], &mut [0.0f32])),
+    },
+    Job {
+        name: "graph_relu",
+        title: "#[graph] relu, 2^24",
+        target: Some(0.95),
+        run: run_relu,
+        source: || source(relu(&[0.0f32], &mut [0.0f32])),
+    },
+    Job {
+        name: "graph_tiled_matmul",
+        title: "#[graph] tiled matmul, 1024",
+        target: Some(0.95),
+        run: run_tiled_matmul,
+        source: || source(tiled_matmul(&[0.0f32], &[0.0f32], &mut [0.0f32], 0, 0, 0)),
+    },
+];
+
+fn source(launch: slyz::graph::Launch) -> Result<String, Failure> {
+    Ok(launch.kernel().source_on(&slyz::device("cpu")?)?)
+}
+
+/// `a x + y`.
+#[slyz::graph]
+pub fn saxpy(a: f32, x: &Tensor<f32>, y: &Tensor<f32>, out: &mut Tensor<f32>) {
+    let i = thread.x;
+    if i < out.len() {
+        out[i] = a * x[i] + y[i];
+    }
+}
+
+/// `max(0, x)`.
+#[slyz::graph]
+pub fn relu(input: &Tensor<f32>, output: &mut Tensor<f32>) {
+    let i = thread.x;
+    if i < output.len() {
+        output[i] = max(0.0, input[i]);
+    }
+}
+
+/// The page's product in tiles of 16 × 16.
+#[slyz::graph]
+pub fn tiled_matmul(a: &Tensor<f32>, b: &Tensor<f32>, c: &mut Tensor<f32>, m: i32, n: i32, k: i32) {
+    let tile_size = 16;
+    #[threadgroup]
+    let mut tile_a: [f32; 256];
+    #[threadgroup]
+    let mut tile_b: [f32; 256];
+    let row = block.y * tile_size + thread.y;
+    let col = block.x * tile_size + thread.x;
+    let mut sum = 0.0f32;
+    for tile in 0..(k / tile_size) {
+        tile_a[thread.y * tile_size + thread.x] = a[row * k + tile * tile_size + thread.x];
+        tile_b[thread.y * tile_size + thread.x] = b[(tile * tile_size + thread.y) * n + col];
+        threadgroup.barrier();
+        for i in 0..tile_size {
+            sum += tile_a[thread.y * tile_size + i] * tile_b[i * tile_size + thread.x];
+        }
+        threadgroup.barrier();
+    }
+    if row < m && col < n {
+        c[row * n + col] = sum;
+    }
+}
+
+/// A tensor that launches write again and again.
+fn zeros(n: usize) -> Result<Tensor<f32>, slyz::Error> {
+    Tensor::<f32>::zeros([n])
+}
+
+fn ours<'a>(
+    contest: &mut Contest<'a>,
+    n: usize,
+    mut launch: impl FnMut(&mut Tensor<f32>) -> Result<(), slyz::Error> + 'a,
+) {
+    let run = move |out: &mut Result<Tensor<f32>, slyz::Error>| {
+        if let Ok(tensor) = out
+            && let Err(error) = launch(tensor)
+        {
+            *out = Err(error);
+        }
+    };
+    contest.entry(OURS, zeros(n), run, |out| match out {
+        Ok(out) => Ok(out.to_vec()?),
+        Err(error) => Err(error.to_string().into()),
+    });
+}
+
+fn run_saxpy(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
+    let n = bench.length(1 << 24);
+    let (x, y) = (&Slab::random(&bench.native, n, 0.0, 1.0, 1)[..], &Slab::random(&bench.native, n, 0.0, 1.0, 2)[..]);
+    let (a, cpu) = (1.5f32, slyz::device("cpu")?);
+    let expected = x.iter().zip(y).map(|(x, y)| a * x + y).collect();
+    let mut contest = Contest::new(bench, job, Expected::near(expected, 1e-6));
+    ours(&mut contest, n, move |z| saxpy(a, x, y, z).threads(n).on(&cpu).run());
+    for (name, kernel) in [("C", "saxpy"), ("C-nt", "saxpy_nt")] {
+        let kernel = bench.native.kernel(kernel)?;
+        contest.fills(name, n, move |z| kernel.run(&[to(z)], &[from(x), from(y)], &[n], &[a], n, GRAIN));
+    }
+    contest.measure()
+}
+
+fn run_relu(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
+    let n = bench.length(1 << 24);
+    let x = &Slab::random(&bench.native, n, -1.0, 1.0, 1)[..];
+    let cpu = slyz::device("cpu")?;
+    let mut contest = Contest::new(bench, job, Expected::near(x.iter().map(|x| x.max(0.0)).collect(), 0.0));
+    ours(&mut contest, n, move |z| relu(x, z).threads(n).on(&cpu).run());
+    for (name, kernel) in [("C", "relu"), ("C-nt", "relu_nt")] {
+        let kernel = bench.native.kernel(kernel)?;
+        contest.fills(name, n, move |z| kernel.run(&[to(z)], &[from(x)], &[n], &[], n, GRAIN));
+    }
+    contest.measure()
+}
+
+fn run_tiled_matmul(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
+    let side = bench.side(1024);
+    let n = side * side;
+    let (a, b) = (&Slab::random(&bench.native, n, 0.0, 1.0, 1)[..], &Slab::random(&bench.native, n, 0.0, 1.0, 2)[..]);
+    let mut expected = vec![0.0f32; n];
+    for row in 0..side {
+        for k in 0..side {
+            let scale = a[row * side + k];
+            let (sums, values) = (&mut expected[row * side..][..side], &b[k * side..][..side]);
+            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += scale * value);
+        }
+    }
+    let cpu = slyz::device("cpu")?;
+    let mut contest = Contest::new(bench, job, Expected::near(expected, 1e-5));
+    let (blocks, extent) = (side / 16, side as i32);
+    ours(&mut contest, n, move |c| {
+        tiled_matmul(a, b, c, extent, extent, extent).grid((blocks, blocks)).block((16, 16)).on(&cpu).run()
+    });
+    let kernel = bench.native.kernel("tiled_matmul")?;
+    let units = blocks * blocks;
+    contest.fills("C", n, move |c| kernel.run(&[to(c)], &[from(a), from(b)], &[side], &[], units, 16));
+    contest.measure()
+}

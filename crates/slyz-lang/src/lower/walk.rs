@@ -1,0 +1,102 @@
+//! Typed trees, walked: the parts of expressions in the order of their evaluation, and expressions made by hand.
+
+use crate::span::Span;
+use crate::typed::{Arg, Expr, ExprKind, LocalId, Stmt};
+use slyz_sir::ops::Operator;
+use slyz_sir::types::{Scalar, Ty};
+
+/// The expressions right inside an expression, first evaluated first. Not those of statements inside it.
+pub(super) fn parts(expr: &Expr) -> Vec<&Expr> {
+    match &expr.kind {
+        ExprKind::Const(_) | ExprKind::Local(_) | ExprKind::Place(..) | ExprKind::Extent(..) => vec![],
+        ExprKind::Apply(_, args) | ExprKind::Load(_, args) | ExprKind::Subgroup(_, args) => args.iter().collect(),
+        ExprKind::AndThen(a, b) | ExprKind::OrElse(a, b) => vec![a, b],
+        ExprKind::Cast(arg) | ExprKind::Bitcast(arg) => vec![arg],
+        ExprKind::Atomic { index, args, .. } => index.iter().chain(args).collect(),
+        ExprKind::Call(_, args) => args.iter().filter_map(argument).collect(),
+        ExprKind::If { cond, then, otherwise } => vec![cond, &then.1, &otherwise.1],
+    }
+}
+
+fn argument(arg: &Arg) -> Option<&Expr> {
+    match arg {
+        Arg::Value(expr) => Some(expr),
+        Arg::Memory(_) => None,
+    }
+}
+
+/// The same, to change.
+pub(super) fn parts_mut(expr: &mut Expr) -> Vec<&mut Expr> {
+    match &mut expr.kind {
+        ExprKind::Const(_) | ExprKind::Local(_) | ExprKind::Place(..) | ExprKind::Extent(..) => vec![],
+        ExprKind::Apply(_, args) | ExprKind::Load(_, args) | ExprKind::Subgroup(_, args) => args.iter_mut().collect(),
+        ExprKind::AndThen(a, b) | ExprKind::OrElse(a, b) => vec![a, b],
+        ExprKind::Cast(arg) | ExprKind::Bitcast(arg) => vec![arg],
+        ExprKind::Atomic { index, args, .. } => index.iter_mut().chain(args).collect(),
+        ExprKind::Call(_, args) => args
+            .iter_mut()
+            .filter_map(|arg| match arg {
+                Arg::Value(expr) => Some(expr),
+                Arg::Memory(_) => None,
+            })
+            .collect(),
+        ExprKind::If { cond, then, otherwise } => vec![cond, &mut then.1, &mut otherwise.1],
+    }
+}
+
+/// The expressions right inside a statement, first evaluated first. Not those of statements inside it.
+pub(super) fn expressions(stmt: &Stmt) -> Vec<&Expr> {
+    match stmt {
+        Stmt::Set(_, value) | Stmt::Fill(_, value) | Stmt::Expr(value) | Stmt::Return(Some(value)) => vec![value],
+        Stmt::Store { index, value, .. } => index.iter().chain([value]).collect(),
+        Stmt::If { cond, .. } | Stmt::While { cond, .. } => vec![cond],
+        Stmt::For { lo, hi, step, .. } => vec![lo, hi, step],
+        Stmt::Break | Stmt::Continue | Stmt::Return(None) | Stmt::Barrier(_) | Stmt::Fence(_) => vec![],
+    }
+}
+
+/// The lists of statements right inside a statement.
+pub(super) fn lists(stmt: &Stmt) -> Vec<&[Stmt]> {
+    match stmt {
+        Stmt::If { then, otherwise, .. } => vec![then, otherwise],
+        Stmt::For { body, .. } | Stmt::While { body, .. } => vec![body],
+        Stmt::Set(..)
+        | Stmt::Store { .. }
+        | Stmt::Fill(..)
+        | Stmt::Expr(_)
+        | Stmt::Break
+        | Stmt::Continue
+        | Stmt::Return(_)
+        | Stmt::Barrier(_)
+        | Stmt::Fence(_) => vec![],
+    }
+}
+
+fn made(ty: Ty, kind: ExprKind) -> Expr {
+    Expr { ty, kind, span: Span::default() }
+}
+
+/// A constant.
+pub(super) fn constant(value: Scalar) -> Expr {
+    made(value.ty, ExprKind::Const(value))
+}
+
+/// The value of a local.
+pub(super) fn local(id: LocalId, ty: Ty) -> Expr {
+    made(ty, ExprKind::Local(id))
+}
+
+/// An operator on operands that it is defined on, giving `ty`.
+pub(super) fn apply(operator: Operator, ty: Ty, args: Vec<Expr>) -> Expr {
+    made(ty, ExprKind::Apply(operator, args))
+}
+
+/// Both hold; the second is looked at only if the first does.
+pub(super) fn and_then(a: Expr, b: Expr) -> Expr {
+    if is_true(&b) { a } else { made(Ty::Bool, ExprKind::AndThen(a.into(), b.into())) }
+}
+
+/// Is it the constant `true`?
+pub(super) fn is_true(expr: &Expr) -> bool {
+    expr.kind == ExprKind::Const(Scalar::bool(true))
+}

@@ -1,0 +1,93 @@
+//! Kernels that people wrote, as files of targets. Their hosts are people's, too.
+//!
+//! A kernel is written for launches in blocks of one shape, with any number of threads. Accesses that are not proven are checked,
+//! and tell the first fault in the last buffer, `faults` (`pass::report` says how).
+
+use super::{Contents, Emitted, File, ProgramError, Target, check_name, is_name};
+use crate::back::{c, msl};
+use crate::kernel::Kernel;
+use crate::launch::Template;
+use crate::pass::weave::Form;
+use crate::road::{Destination, Road};
+
+/// A kernel with what its files are made for.
+#[derive(Clone, Debug)]
+pub struct Explicit<'a> {
+    /// The kernel.
+    pub template: &'a Template,
+    /// Threads of a block.
+    pub block: [u32; 3],
+}
+
+impl Explicit<'_> {
+    /// Where its road goes for a target.
+    pub fn destination(&self, target: Target) -> Destination {
+        let free = !self.template.meets() && !self.template.sees_blocks();
+        match target {
+            Target::C if free => Destination::Cores(Form::Free),
+            Target::C => Destination::Cores(Form::Blocks(self.block)),
+            _ => Destination::Threads { block: self.block, exact: free, folded: false },
+        }
+    }
+}
+
+/// The kernels as files of a target, made with `road` (of which only the destination is not looked at).
+///
+/// ```
+/// use slyz_sir::back::harness::{Explicit, Target, emit_kernels};
+/// use slyz_sir::{launch::Template, road::{Destination, Road}, text::parse_kernel};
+/// let kernel = parse_kernel("kernel iota<grid_x, grid_y, grid_z, threads_x, threads_y, threads_z, out_len>()
+///     grid [grid_x, grid_y, grid_z] block [1, 1, 1] {
+///       global readwrite out: i32[out_len]
+///       %i: i64 = global.x
+///       %v: i32 = cast i32 %i
+///       %ok: bool = check out[%i]
+///       if %ok { store out[%i], %v } else {}
+///     }")?;
+/// let template = Template { kernel, constants: vec![] };
+/// let kernels = [Explicit { template: &template, block: [256, 1, 1] }];
+/// let emitted = emit_kernels(&kernels, Target::Metal, &|to| Road::to(to))?;
+/// assert!(emitted.files[0].as_text().is_some_and(|text| text.contains("kernel void iota")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn emit_kernels(
+    kernels: &[Explicit],
+    target: Target,
+    road: &dyn Fn(Destination) -> Road,
+) -> Result<Emitted, ProgramError> {
+    let mut made: Vec<Kernel> = vec![];
+    for explicit in kernels {
+        let name = &explicit.template.kernel.name;
+        match target {
+            Target::Metal | Target::MetalSingleFile => check_name(name)?,
+            _ if !is_name(name) => return Err(ProgramError::Name(name.clone())),
+            _ => {}
+        }
+        if made.iter().any(|other| other.name == *name) {
+            return Err(ProgramError::Twice(name.clone()));
+        }
+        made.push(road(explicit.destination(target)).end(explicit.template)?);
+    }
+    let text = |name: &str, text: String| File { name: name.to_string(), contents: Contents::Text(text) };
+    Ok(match target {
+        Target::Metal | Target::MetalSingleFile => {
+            let (source, _) = msl::emit(&made.iter().collect::<Vec<_>>())?;
+            let build = "xcrun -sdk macosx metal kernels.metal -o kernels.metallib".to_string();
+            Emitted { files: vec![text("kernels.metal", source)], build }
+        }
+        Target::C => {
+            let source = c::emit_kernels(&made, false)?;
+            let names: Vec<String> = made
+                .iter()
+                .enumerate()
+                .map(|(k, kernel)| format!("/* slyz_kernel_{k}: {} */\n", kernel.name))
+                .collect();
+            let build = format!("cc {} kernels.c -o kernels.so", super::C_FLAGS);
+            Emitted { files: vec![text("kernels.c", format!("{}{source}", names.concat()))], build }
+        }
+        #[cfg(feature = "naga")]
+        Target::Wgsl => super::shaders::emit_kernels(&made, super::shaders::Form::Wgsl)?,
+        #[cfg(feature = "naga")]
+        Target::Spirv => super::shaders::emit_kernels(&made, super::shaders::Form::Spirv)?,
+    })
+}

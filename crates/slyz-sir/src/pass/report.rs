@@ -1,0 +1,183 @@
+//! `report`: makes code of the checks that are left.
+//!
+//! A [`check`](Op::Check) becomes comparisons, and a branch for the case that they fail, which tells the fault in one more memory
+//! of the kernel, its last: `global readwrite faults: i32[16]`, all zeros before the launch. The first fault to get there is the one
+//! that is told; the others see that the place is taken.
+//!
+//! | words | hold |
+//! |---|---|
+//! | 0 | the number of the memory, from 1; 0 if nothing was wrong |
+//! | 1 to 3 | the thread: low words of its index in x, y, z |
+//! | 4 to 11 | the index, low and high word of its first four axes |
+//! | 12 to 14 | the thread: high words |
+//!
+//! It asks threads where they stand, so it runs before threads become turns of [`lanes`](Op::Lanes). Kernels without checks stay
+//! as they are.
+//!
+//! ```text
+//! %1: bool = check out[%0]               %1: i64 = const 0
+//!                                        %2: i64 = extent n
+//!                                   →    %3: bool = ge %0, %1
+//!                                        %4: bool = lt %0, %2
+//!                                        %5: bool = and %3, %4
+//!                                        if %5 {} else { … }
+//! ```
+
+use crate::code::{AtomicOp, Body, Id, MemId, Op, Place, Stmt, Type, Var};
+use crate::kernel::{Access, Kernel, Memory, Space};
+use crate::launch::Fault;
+use crate::ops::Operator;
+use crate::size::{Size, SizeVar};
+use crate::types::{Scalar, Ty};
+
+/// Words of the memory that faults are told in.
+pub const WORDS: usize = 16;
+
+/// Axes whose index is told.
+const AXES: usize = 4;
+
+/// Runs the pass on a kernel.
+pub fn run(mut kernel: Kernel) -> Kernel {
+    if !has_checks(&kernel) {
+        return kernel;
+    }
+    let taken = |name: &str| kernel.memories.iter().any(|m| m.name == name);
+    let numbered = (2..).map(|k| format!("faults_{k}"));
+    let name = std::iter::once("faults".to_string()).chain(numbered).find(|name| !taken(name)).unwrap_or_default();
+    let faults = MemId(kernel.memories.len() as u32);
+    let shape = vec![Size::Const(WORDS as u64)];
+    kernel.memories.push(Memory { name, ty: Ty::I32, space: Space::Global(Access::ReadWrite), shape });
+    let mut fresh = kernel.fresh_ids();
+    let mut body = std::mem::take(&mut kernel.body);
+    Writer { memories: &kernel.memories, faults, fresh: &mut fresh }.body(&mut body);
+    kernel.body = body;
+    kernel
+}
+
+/// Is there a check left in the kernel?
+pub fn has_checks(kernel: &Kernel) -> bool {
+    fn in_body(body: &Body) -> bool {
+        let checks = |stmt: &Stmt| matches!(stmt.op, Op::Check { .. }) || stmt.op.bodies().into_iter().any(in_body);
+        body.stmts.iter().any(checks)
+    }
+    in_body(&kernel.body)
+}
+
+/// What the words say after a launch with these sizes.
+pub fn fault(words: &[i32; WORDS], kernel: &Kernel, sizes: &[u64]) -> Option<Fault> {
+    let memory = kernel.memories.get(usize::try_from(words[0]).ok()?.checked_sub(1)?)?;
+    let wide = |low: i32, high: i32| i64::from(high) << 32 | i64::from(low as u32);
+    let size = |size: &Size| size.eval(&|SizeVar(v)| sizes.get(v as usize).copied()).unwrap_or(0);
+    let axes = memory.shape.len().min(AXES);
+    Some(Fault {
+        kernel: kernel.name.clone(),
+        memory: memory.name.clone(),
+        index: (0..axes).map(|k| wide(words[4 + 2 * k], words[5 + 2 * k])).collect(),
+        shape: memory.shape.iter().map(size).collect(),
+        thread: std::array::from_fn(|d| wide(words[1 + d], words[12 + d]) as u64),
+    })
+}
+
+struct Writer<'a> {
+    memories: &'a [Memory],
+    faults: MemId,
+    fresh: &'a mut dyn FnMut() -> Id,
+}
+
+impl Writer<'_> {
+    fn body(&mut self, body: &mut Body) {
+        let mut out = Vec::with_capacity(body.stmts.len());
+        for mut stmt in std::mem::take(&mut body.stmts) {
+            match (&stmt.op, &stmt.binds[..]) {
+                (Op::Check { memory, index }, [inside]) => self.check(inside.id, *memory, index, &mut out),
+                _ => {
+                    stmt.op.bodies_mut().into_iter().for_each(|inner| self.body(inner));
+                    out.push(stmt);
+                }
+            }
+        }
+        body.stmts = out;
+    }
+
+    /// Binds `inside`, and tells the fault where it does not hold.
+    fn check(&mut self, inside: Id, memory: MemId, index: &[Id], out: &mut Vec<Stmt>) {
+        let truth = Var { id: inside, ty: Type::Scalar(Ty::Bool) };
+        let memories = self.memories;
+        let shape = &memories[memory.0 as usize].shape;
+        let zero = self.constant(Scalar::i64(0), out);
+        let mut parts = vec![];
+        for (&at, extent) in index.iter().zip(shape) {
+            let extent = self.make(Ty::I64, Op::Extent(extent.clone()), out);
+            parts.push(self.apply(Ty::Bool, Operator::Ge, &[at, zero], out));
+            parts.push(self.apply(Ty::Bool, Operator::Lt, &[at, extent], out));
+        }
+        // The last conjunction takes the name of the check.
+        let Some(last) = parts.pop() else {
+            return out.push(Stmt { binds: vec![truth], op: Op::Const(Scalar::bool(true)) });
+        };
+        let first = parts.into_iter().reduce(|a, b| self.apply(Ty::Bool, Operator::And, &[a, b], out)).unwrap_or(last);
+        out.push(Stmt { binds: vec![truth], op: Op::Apply(Operator::And, vec![first, last]) });
+        let otherwise = self.tell(memory, index);
+        let op = Op::If { cond: inside, args: vec![], then: Body::default(), otherwise };
+        out.push(Stmt { binds: vec![], op });
+    }
+
+    /// Writes the fault down, unless another is there.
+    fn tell(&mut self, memory: MemId, index: &[Id]) -> Body {
+        let mut stmts = vec![];
+        let place = self.constant(Scalar::i64(0), &mut stmts);
+        let none = self.constant(Scalar::from_int(Ty::I32, 0), &mut stmts);
+        let this = self.constant(Scalar::from_int(Ty::I32, i128::from(memory.0) + 1), &mut stmts);
+        let take = Op::Atomic {
+            op: AtomicOp::CompareExchange,
+            memory: self.faults,
+            index: vec![place],
+            args: vec![none, this],
+        };
+        let found = self.make(Ty::I32, take, &mut stmts);
+        let cond = self.apply(Ty::Bool, Operator::Eq, &[found, none], &mut stmts);
+        let mut then = vec![];
+        for d in 0..3 {
+            let at = self.make(Ty::I64, Op::Place(Place::Global, d as u8), &mut then);
+            self.words(at, [1 + d, 12 + d], &mut then);
+        }
+        for (k, &at) in index.iter().take(AXES).enumerate() {
+            self.words(at, [4 + 2 * k, 5 + 2 * k], &mut then);
+        }
+        let then = Body { stmts: then, ..Body::default() };
+        stmts.push(Stmt { binds: vec![], op: Op::If { cond, args: vec![], then, otherwise: Body::default() } });
+        Body { stmts, ..Body::default() }
+    }
+
+    /// Stores a number as two words. Where the machine computes `i64` in 32 bits, the number is its low word, and the high
+    /// one is all sign; a shift by 32 would mean nothing there, so it is taken only where it matters.
+    fn words(&mut self, value: Id, [low_at, high_at]: [usize; 2], out: &mut Vec<Stmt>) {
+        let low = self.make(Ty::I32, Op::Cast(Ty::I32, value), out);
+        let back = self.make(Ty::I64, Op::Cast(Ty::I64, low), out);
+        let narrow = self.apply(Ty::Bool, Operator::Eq, &[back, value], out);
+        let bits = self.constant(Scalar::from_int(Ty::I32, 31), out);
+        let sign = self.apply(Ty::I32, Operator::Shr, &[low, bits], out);
+        let bits = self.constant(Scalar::i64(32), out);
+        let above = self.apply(Ty::I64, Operator::Shr, &[value, bits], out);
+        let above = self.make(Ty::I32, Op::Cast(Ty::I32, above), out);
+        let high = self.apply(Ty::I32, Operator::Select, &[narrow, sign, above], out);
+        for (at, word) in [(low_at, low), (high_at, high)] {
+            let index = vec![self.constant(Scalar::i64(at as i64), out)];
+            out.push(Stmt { binds: vec![], op: Op::Store { memory: self.faults, index, values: vec![word] } });
+        }
+    }
+
+    fn constant(&mut self, value: Scalar, out: &mut Vec<Stmt>) -> Id {
+        self.make(value.ty, Op::Const(value), out)
+    }
+
+    fn apply(&mut self, ty: Ty, operator: Operator, args: &[Id], out: &mut Vec<Stmt>) -> Id {
+        self.make(ty, Op::Apply(operator, args.to_vec()), out)
+    }
+
+    fn make(&mut self, ty: Ty, op: Op, out: &mut Vec<Stmt>) -> Id {
+        let id = (self.fresh)();
+        out.push(Stmt { binds: vec![Var { id, ty: Type::Scalar(ty) }], op });
+        id
+    }
+}

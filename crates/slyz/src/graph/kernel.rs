@@ -1,0 +1,89 @@
+//! A kernel in a `static`.
+
+use crate::error::Error;
+use slyz_run::{Device, Launcher};
+use slyz_sir::launch::Template;
+use slyz_sir::text::parse_kernel;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+/// Devices for which a kernel is kept ready.
+const KEPT: usize = 16;
+
+/// A kernel that `#[graph]` embeds in the program: its text, read at the first launch, and what devices made of it.
+pub struct Kernel {
+    name: &'static str,
+    text: &'static str,
+    constants: &'static [&'static [u64]],
+    template: OnceLock<Arc<Template>>,
+    /// The latest last.
+    ready: Mutex<Vec<Ready>>,
+}
+
+/// A device, and what it made of the kernel.
+type Ready = (Weak<dyn Device>, Arc<dyn Launcher>);
+
+impl Kernel {
+    /// A kernel with that name, from its SIR text and the bits of the elements of its constant memories. It is not looked at before
+    /// the first launch.
+    pub const fn new(name: &'static str, text: &'static str, constants: &'static [&'static [u64]]) -> Kernel {
+        Kernel { name, text, constants, template: OnceLock::new(), ready: Mutex::new(vec![]) }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The kernel in SIR, as it was checked when the program was built.
+    pub fn sir(&self) -> &'static str {
+        self.text
+    }
+
+    /// The kernel, without its launch.
+    pub fn template(&self) -> Result<&Arc<Template>, Error> {
+        if let Some(template) = self.template.get() {
+            return Ok(template);
+        }
+        let kernel = parse_kernel(self.text)
+            .map_err(|error| Error::Kernel { name: self.name.to_string(), why: error.to_string() })?;
+        let constants = self.constants.iter().map(|words| words.to_vec()).collect();
+        Ok(self.template.get_or_init(|| Arc::new(Template { kernel, constants })))
+    }
+
+    /// What is generated for a device, for launches with any number of threads.
+    pub fn source_on(&self, device: &Arc<dyn Device>) -> Result<String, Error> {
+        Ok(self.ready_on(device)?.source()?)
+    }
+
+    /// The kernel, made ready for a device once.
+    pub(super) fn ready_on(&self, device: &Arc<dyn Device>) -> Result<Arc<dyn Launcher>, Error> {
+        let same = |other: &Weak<dyn Device>| std::ptr::addr_eq(other.as_ptr(), Arc::as_ptr(device));
+        if let Some((_, launcher)) = self.kept().iter().find(|(other, _)| same(other)) {
+            return Ok(launcher.clone());
+        }
+        // Devices build a kernel once, however many threads ask.
+        let launcher = device.prepare(self.template()?)?;
+        let mut kept = self.kept();
+        kept.retain(|(other, _)| !same(other) && other.strong_count() > 0);
+        if kept.len() >= KEPT {
+            kept.remove(0);
+        }
+        kept.push((Arc::downgrade(device), launcher.clone()));
+        Ok(launcher)
+    }
+
+    /// Has it made ready anew at the next launch: a GPU that was lost may be back then.
+    pub(super) fn forget(&self) {
+        self.kept().clear();
+    }
+
+    fn kept(&self) -> std::sync::MutexGuard<'_, Vec<Ready>> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "Kernel {}", self.name)
+    }
+}
