@@ -35,10 +35,9 @@ fn words() -> Vec<Vec<String>> {
 /// What the checker lets through can be lowered.
 fn lowered(program: &Program) {
     for (k, _) in program.functions.iter().enumerate().filter(|(_, f)| f.launches) {
-        if let Ok(template) = lower(program, FunctionId(k as u32)) {
-            if let Err(error) = slyz_sir::verify::kernel(&template.kernel) {
-                panic!("{error}\n{program:#?}");
-            }
+        let Ok(template) = lower(program, FunctionId(k as u32)) else { continue };
+        if let Err(error) = slyz_sir::verify::kernel(&template.kernel) {
+            panic!("{error}\n{program:#?}");
         }
     }
 }

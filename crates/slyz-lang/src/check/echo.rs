@@ -4,6 +4,7 @@
 
 use crate::syntax::{BinaryOp, Expr, ExprKind, UnaryOp};
 use slyz_sir::ops::Operator;
+use slyz_sir::types::Ty;
 
 const LONGEST: usize = 40;
 
@@ -20,6 +21,11 @@ pub(super) fn operand(expr: &Expr) -> String {
         Some(text) => format!("({text})"),
         None => "(..)".into(),
     }
+}
+
+/// The expression, compared with zero.
+pub(super) fn differs(expr: &Expr, ty: Ty) -> String {
+    format!("{} != {}", operand(expr), if ty.is_float() { "0.0" } else { "0" })
 }
 
 fn is_tight(expr: &Expr) -> bool {

@@ -595,7 +595,7 @@ pub(super) fn unlike(x: &Draft, x_class: Class, y: &Draft, of: &str, span: Span)
         cast(x, b)
     } else if a == Ty::Bool || b == Ty::Bool {
         let (number, _) = if a == Ty::Bool { (y, x) } else { (x, y) };
-        format!("compare the number: `{} != 0`", echo::operand(number.source))
+        format!("compare the number: `{}`", echo::differs(number.source, number.class.natural()))
     } else if a == Ty::U64 {
         cast(x, Ty::I64)
     } else if b == Ty::U64 {

@@ -57,11 +57,17 @@ pub(super) fn construct(what: Forbidden, text: &str, span: Span) -> Diagnostic {
         }
         Forbidden::Panic => panic(text, span),
         Forbidden::Heap => heap(span, &format!("`{text}`")),
-        Forbidden::Unsupported => Diagnostic::error(rules::UNSUPPORTED, span, format!("kernels have no `{text}`"))
-            .help(
+        Forbidden::Unsupported => {
+            Diagnostic::error(rules::UNSUPPORTED, span, format!("kernels have no room for {}", named(text))).help(
                 "kernels are made of `let`, `if`, `for`, `while`, assignments and calls of functions written like them",
-            ),
+            )
+        }
     }
+}
+
+/// Words are quoted; descriptions such as "a closure" are not.
+fn named(text: &str) -> String {
+    if text.contains([' ', '`']) { text.into() } else { format!("`{text}`") }
 }
 
 fn panic(text: &str, span: Span) -> Diagnostic {
@@ -78,7 +84,7 @@ pub(super) fn function(path: &str, span: Span) -> Option<Diagnostic> {
     if owner.is_some_and(|o| OWNERS.contains(&o)) {
         return Some(heap(span, &format!("`{path}`")));
     }
-    if matches!(owner, None | Some("process")) && PANICS.contains(&last) {
+    if owner.is_none() && PANICS.contains(&last) {
         return Some(panic(path, span));
     }
     if owner.is_none() && HOST.contains(&last) {

@@ -127,7 +127,7 @@ fn check_kernels(reached: &Reached, functions: &[typed::Function], marks: &[Mark
             continue;
         }
         budget::kernel(id, &parts, functions, marks, &mut |d| found.push(d));
-        uniform.kernel(id);
+        uniform.kernel(id, &parts);
     }
     found.extend(uniform.found);
     found

@@ -11,7 +11,7 @@ use crate::typed::{Arg, Expr, ExprKind, MemoryRef};
 /// Looks at a store of `value` at `index`, whose level is `at`.
 pub(super) fn store(walk: &mut Walk, memory: MemoryRef, index: &[Expr], at: Level, value: &Expr, span: Span) {
     let shared = walk.shared(memory);
-    if matches!(shared, Shared::Own(_)) {
+    if matches!(shared, Shared::Own(_)) || walk.alone() {
         return;
     }
     let name = walk.name(memory);

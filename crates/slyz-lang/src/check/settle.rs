@@ -273,7 +273,7 @@ impl<'a> Body<'_, 'a> {
 fn cure(draft: &Draft, want: Ty) -> String {
     match draft.kind {
         DraftKind::Int(value) if want.is_float() => format!("write `{value}.0`"),
-        _ if want == Ty::Bool => format!("compare it: `{} != 0`", echo::operand(draft.source)),
+        _ if want == Ty::Bool => format!("compare it: `{}`", echo::differs(draft.source, draft.class.natural())),
         DraftKind::Float { .. } if want.is_int() => {
             format!("write a whole number, or `{} as {want}`", echo::operand(draft.source))
         }

@@ -7,6 +7,7 @@
 //! an element that all threads read from the same place is taken for the same value.
 
 use super::body::Marks;
+use super::loops::{any_stmt, each_expr, exprs_of};
 use super::race;
 use super::rules;
 use super::spread::{Gate, Level, Spread};
@@ -38,6 +39,8 @@ struct Key {
     memories: Vec<Option<Shared>>,
     /// Who calls it.
     flow: Spread,
+    /// From a kernel for one thread.
+    alone: bool,
 }
 
 /// What a call of a function comes to.
@@ -57,16 +60,20 @@ pub(super) struct Uniform<'p> {
     known: HashMap<Key, Summary>,
     /// Calls that were reported about.
     told: HashSet<Key>,
+    /// No thread of the kernel can tell itself from others: it is meant for one.
+    alone: bool,
     pub found: Vec<Diagnostic>,
 }
 
 impl<'p> Uniform<'p> {
     pub(super) fn new(functions: &'p [Function], marks: &'p [Marks]) -> Uniform<'p> {
-        Uniform { functions, marks, known: HashMap::new(), told: HashSet::new(), found: vec![] }
+        Uniform { functions, marks, known: HashMap::new(), told: HashSet::new(), alone: false, found: vec![] }
     }
 
-    /// A function as a launch runs it.
-    pub(super) fn kernel(&mut self, function: FunctionId) {
+    /// A function as a launch runs it. `parts` are the function and what it calls.
+    pub(super) fn kernel(&mut self, function: FunctionId, parts: &[FunctionId]) {
+        let functions = self.functions;
+        self.alone = !parts.iter().any(|id| reads_thread(&functions[id.0 as usize].body));
         let params = &self.functions[function.0 as usize].params;
         let values = vec![Level::SAME; params.len()];
         let memories = params.iter().map(|p| matches!(p.kind, ParamKind::Tensor { .. }).then_some(Shared::Launch));
@@ -84,7 +91,7 @@ impl<'p> Uniform<'p> {
         report: bool,
     ) -> Summary {
         let keys = values.iter().map(|l| (l.spread, l.data)).collect();
-        let key = Key { function: id, values: keys, memories, flow: flow.spread() };
+        let key = Key { function: id, values: keys, memories, flow: flow.spread(), alone: self.alone };
         if let Some(known) = self.known.get(&key)
             && (!report || self.told.contains(&key))
         {
@@ -193,6 +200,11 @@ impl<'p> Walk<'_, 'p> {
     /// Who comes by here, of all threads.
     pub(super) fn whole_flow(&self) -> Gate {
         self.caller.join(self.flow())
+    }
+
+    /// Is there but one thread?
+    pub(super) fn alone(&self) -> bool {
+        self.outer.alone
     }
 
     pub(super) fn shared(&self, memory: MemoryRef) -> Shared {
@@ -510,6 +522,19 @@ impl<'p> Walk<'_, 'p> {
             self.say(divergent(who, span, message, flow).related(inside, "here it is"));
         }
     }
+}
+
+/// Is the index of the thread, or its lane, used anywhere?
+fn reads_thread(stmts: &[Stmt]) -> bool {
+    any_stmt(stmts, &mut |stmt| {
+        let mut found = false;
+        for expr in exprs_of(stmt) {
+            each_expr(expr, &mut |e| {
+                found |= matches!(e.kind, ExprKind::Place(Place::Global | Place::Local | Place::Lane, _));
+            });
+        }
+        found
+    })
 }
 
 fn divergent(who: Spread, span: Span, message: String, flow: Gate) -> Diagnostic {

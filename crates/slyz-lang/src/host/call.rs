@@ -1,5 +1,6 @@
 //! Functions and methods.
 
+use super::eval::no_tensor;
 use super::exec::{Flow, element_type, outside_loop};
 use super::number::{Number, apply, count};
 use super::scope::Binding;
@@ -114,7 +115,18 @@ impl<'a, M: Machine> Host<'a, M> {
         if args.len() != function.params.len() {
             return Err(wrong_count(function, args.len(), called.span).into());
         }
-        args.iter().zip(&function.params).map(|(arg, param)| self.pass_one(function, arg, param)).collect()
+        // What is written is taken out of its variable last: the other arguments may look at it.
+        let pairs = || args.iter().zip(&function.params);
+        let mut passed: Vec<Option<Passed<M::Tensor>>> = vec![];
+        for (arg, param) in pairs() {
+            passed.push(if param.ty.mutable { None } else { Some(self.pass_one(function, arg, param)?) });
+        }
+        for ((arg, param), passed) in pairs().zip(&mut passed) {
+            if passed.is_none() {
+                *passed = Some(self.pass_one(function, arg, param)?);
+            }
+        }
+        Ok(passed.into_iter().flatten().collect())
     }
 
     fn pass_one(&mut self, function: &'a Function, arg: &'a Expr, param: &'a Param) -> Outcome<Passed<'a, M::Tensor>> {
@@ -252,49 +264,33 @@ impl<'a, M: Machine> Host<'a, M> {
                 _ => {}
             }
         }
-        let Some(operator) = operator(&name.text) else { return self.other_method(receiver, name, args, span) };
         let first = match self.eval(receiver)? {
             Value::Number(number) => number.at(receiver.span),
-            _ => return self.tensor_method(receiver, name, args, span),
+            Value::Tensor(tensor) => return self.tensor_method(&tensor, name, args, span),
+            other => return Err(no_tensor(&other, receiver.span)),
         };
+        let Some(operator) = operator(&name.text) else { return Err(no_method(name)) };
         let mut numbers = vec![first];
         for arg in args {
             numbers.push(self.number(arg)?);
         }
         if numbers.len() != operator.row().arity {
             let message = format!("`.{}` takes {}", name.text, counted(operator.row().arity - 1, "argument"));
-            return Err(error(rules::COUNT, name.span, message)
-                .help("the first operand stands in front of the `.`")
-                .into());
+            let help = "the first operand stands in front of the `.`";
+            return Err(error(rules::COUNT, name.span, message).help(help).into());
         }
         Ok(Value::Number(apply(operator, &name.text, name.span, numbers, span)?))
     }
+}
 
-    /// A method that is no operator: only tensors have some.
-    fn other_method(
-        &mut self,
-        receiver: &'a Expr,
-        name: &'a Name,
-        args: &'a [Expr],
-        span: Span,
-    ) -> Outcome<Value<M::Tensor>> {
-        let bound = match &receiver.kind {
-            ExprKind::Name(of) => self.scopes.find(of).map(|binding| matches!(binding.value, Value::Tensor(_))),
-            _ => Some(matches!(self.eval(receiver)?, Value::Tensor(_))),
-        };
-        match bound {
-            Some(false) => {
-                let message = format!("a number has no `.{}`", name.text);
-                let known = TABLE.iter().map(|row| row.name);
-                let help = match suggest::nearest(&name.text, known) {
-                    Some(near) => format!("did you mean `.{near}`?"),
-                    None => "its methods are the operators, such as `.max(y)` and `.sqrt()`".to_string(),
-                };
-                Err(error(rules::METHOD, name.span, message).help(help).into())
-            }
-            Some(true) | None => self.tensor_method(receiver, name, args, span),
-        }
-    }
+/// The methods of numbers are the operators.
+fn no_method(name: &Name) -> Box<Diagnostic> {
+    let message = format!("a number has no `.{}`", name.text);
+    let help = match suggest::nearest(&name.text, TABLE.iter().map(|row| row.name)) {
+        Some(near) => format!("did you mean `.{near}`?"),
+        None => "its methods are the operators, such as `.max(y)` and `.sqrt()`".to_string(),
+    };
+    error(rules::METHOD, name.span, message).help(help).into()
 }
 
 fn inner_kind(arg: &Expr) -> &ExprKind {

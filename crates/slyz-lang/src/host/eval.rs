@@ -2,7 +2,8 @@
 
 use super::exec::not_read;
 use super::number::{Number, apply};
-use super::value::{Tensor, Value, element, element_bytes};
+use super::tensor::failed;
+use super::value::{Elements, Tensor, Value, element};
 use super::{Host, Machine, Outcome, error};
 use crate::check::{echo, number, rules, suggest};
 use crate::diagnostic::Diagnostic;
@@ -182,13 +183,11 @@ impl<'a, M: Machine> Host<'a, M> {
 
     fn load(&mut self, expr: &'a Expr) -> Outcome<Number> {
         let (base, index) = self.indexed(expr)?;
-        let value = self.with_tensor(base, |machine, tensor| {
-            let place = place(tensor, &index, expr.span)?;
-            let ty = tensor.ty;
-            let bytes = super::tensor::bytes(machine, tensor, base.span)?;
-            Ok(element(ty, bytes, place))
-        })?;
-        value.map(|value| Number::value(value, expr.span)).ok_or_else(|| not_read(expr.span))
+        let tensor = self.tensor(base)?;
+        let place = place(&tensor, &index, expr.span)?;
+        let bytes = tensor.bytes(self.machine).map_err(|failure| failed(&failure, base.span))?;
+        let value = element(tensor.ty, bytes, place).ok_or_else(|| not_read(expr.span))?;
+        Ok(Number::value(value, expr.span))
     }
 
     /// `t[i] = value`.
@@ -199,38 +198,22 @@ impl<'a, M: Machine> Host<'a, M> {
             return Err(error(rules::ASSIGN, base.span, message).help("give the tensor a name with `let!`").into());
         };
         self.writable(name, base.span)?;
-        self.with_tensor(base, |machine, tensor| {
-            let place = place(tensor, &index, target.span)?;
-            let value = value.want(tensor.ty, || format!("the elements of `{name}` are"))?;
-            super::tensor::bytes(machine, tensor, base.span)?;
-            // What the machine has is old from here on.
-            tensor.machine = None;
-            if let Some(bytes) = &mut tensor.host {
-                let bytes = std::rc::Rc::make_mut(bytes);
-                let start = place * tensor.ty.bytes();
-                bytes.iter_mut().skip(start).zip(element_bytes(value)).for_each(|(byte, new)| *byte = new);
+        match self.scopes.find_mut(name).map(|binding| &mut binding.value) {
+            Some(Value::Tensor(tensor)) => {
+                let place = place(tensor, &index, target.span)?;
+                let value = value.want(tensor.ty, || format!("the elements of `{name}` are"))?;
+                tensor.set(self.machine, place, value).map_err(|failure| failed(&failure, base.span))
             }
-            Ok(())
-        })
+            Some(Value::Lent) => Err(lent(name, base.span)),
+            Some(other) => Err(no_tensor(other, base.span)),
+            None => Err(self.unknown(name, base.span)),
+        }
     }
 
-    /// Does something with a tensor where it is: in its variable, or as a value that nobody keeps.
-    pub(super) fn with_tensor<R>(
-        &mut self,
-        expr: &'a Expr,
-        work: impl FnOnce(&mut M, &mut Tensor<M::Tensor>) -> Outcome<R>,
-    ) -> Outcome<R> {
-        if let ExprKind::Name(name) = &expr.kind
-            && let Some(binding) = self.scopes.find_mut(name)
-        {
-            return match &mut binding.value {
-                Value::Tensor(tensor) => work(self.machine, tensor),
-                Value::Lent => Err(lent(name, expr.span)),
-                other => Err(no_tensor(other, expr.span)),
-            };
-        }
+    /// A tensor.
+    fn tensor(&mut self, expr: &'a Expr) -> Outcome<Tensor<M::Tensor>> {
         match self.eval(expr)? {
-            Value::Tensor(mut tensor) => work(self.machine, &mut tensor),
+            Value::Tensor(tensor) => Ok(tensor),
             other => Err(no_tensor(&other, expr.span)),
         }
     }
@@ -243,7 +226,7 @@ fn is_arithmetic(kind: &ExprKind) -> bool {
 }
 
 /// The place of an element in row-major order. One index counts through all elements, whatever the shape.
-fn place<T>(tensor: &Tensor<T>, index: &[(i64, Span)], span: Span) -> Outcome<usize> {
+fn place<T>(tensor: &Elements<T>, index: &[(i64, Span)], span: Span) -> Outcome<usize> {
     let flat = [tensor.len()];
     let shape = if index.len() == 1 { &flat[..] } else { &tensor.shape[..] };
     if index.len() != shape.len() {
@@ -281,7 +264,7 @@ fn lent(name: &str, span: Span) -> Box<Diagnostic> {
     error(rules::ALIASING, span, message).help("use the parameter it was passed for").into()
 }
 
-fn no_tensor<T>(value: &Value<T>, span: Span) -> Box<Diagnostic> {
+pub(super) fn no_tensor<T>(value: &Value<T>, span: Span) -> Box<Diagnostic> {
     let message = format!("a tensor is wanted here, but this is {}", value.describe());
     error(rules::MISMATCH, span, message).help("make one with `Tensor.from([..])`").into()
 }

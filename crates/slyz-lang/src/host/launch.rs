@@ -2,7 +2,7 @@
 
 use super::call::wrong_count;
 use super::eval::axes;
-use super::tensor::{failed, upload};
+use super::tensor::failed;
 use super::value::{Tensor, Value};
 use super::{Argument, Host, Kernel, Launch, Machine, Outcome, Threads, error};
 use crate::check::{rules, suggest};
@@ -47,6 +47,8 @@ impl<'a, M: Machine> Host<'a, M> {
                 }
             }
         }
+        // Only now, since other arguments may look at them: the variables give up what is written, so that nobody copies it.
+        bound.iter().filter_map(|bound: &Bound<M::Tensor>| bound.lender).for_each(|name| self.lend(name));
         self.run_kernel(kernel, bound, scalars, threads, function.span)
     }
 
@@ -87,7 +89,7 @@ impl<'a, M: Machine> Host<'a, M> {
             diagnostic
         };
         match self.eval(arg)? {
-            Value::Number(number) => number.at(arg.span).want(ty, wish).map_err(related),
+            Value::Number(number) => number.at(arg.span).pass(ty, wish).map_err(related),
             other => {
                 let message = format!("{} {ty}, but this is {}", wish(), other.describe());
                 Err(related(error(rules::ARGUMENT, arg.span, message).help("pass a number").into()))
@@ -125,12 +127,9 @@ impl<'a, M: Machine> Host<'a, M> {
         if mutable {
             let name = self.lender(arg, &kernel.name, param)?;
             let value = self.named_value(name, arg.span)?;
-            let Value::Tensor(mut tensor) = value else { return Err(self.no_tensor(kernel, &value, arg.span, param)) };
+            let Value::Tensor(tensor) = value else { return Err(self.no_tensor(kernel, &value, arg.span, param)) };
             fits(&tensor)?;
-            self.lend(name);
-            upload(self.machine, &mut tensor, arg.span)?;
-            // What the host knows is old from here on.
-            tensor.host = None;
+            tensor.upload(self.machine).map_err(|failure| failed(&failure, arg.span))?;
             return Ok(Bound { tensor, lender: Some(name) });
         }
         let named = match &arg.kind {
@@ -138,17 +137,9 @@ impl<'a, M: Machine> Host<'a, M> {
             _ => arg,
         };
         let value = self.eval_wanting(named, Some(elem))?;
-        let Value::Tensor(mut tensor) = value else { return Err(self.no_tensor(kernel, &value, arg.span, param)) };
+        let Value::Tensor(tensor) = value else { return Err(self.no_tensor(kernel, &value, arg.span, param)) };
         fits(&tensor)?;
-        match &named.kind {
-            // In its variable, so that the next launch finds it there.
-            ExprKind::Name(_) => self.with_tensor(named, |machine, kept| {
-                upload(machine, kept, arg.span)?;
-                tensor.machine = kept.machine.clone();
-                Ok(())
-            })?,
-            _ => upload(self.machine, &mut tensor, arg.span)?,
-        }
+        tensor.upload(self.machine).map_err(|failure| failed(&failure, arg.span))?;
         Ok(Bound { tensor, lender: None })
     }
 
@@ -164,24 +155,38 @@ impl<'a, M: Machine> Host<'a, M> {
     fn run_kernel(
         &mut self,
         kernel: &Kernel,
-        mut bound: Vec<Bound<'a, M::Tensor>>,
+        bound: Vec<Bound<'a, M::Tensor>>,
         scalars: Vec<Scalar>,
         threads: Threads,
         span: Span,
     ) -> Outcome<()> {
-        let mut tensors = vec![];
-        for Bound { tensor: Tensor { ty, shape, machine, .. }, lender } in &mut bound {
-            let Some(machine) = machine else { return Err(super::exec::not_read(span)) };
-            tensors.push(match lender {
-                Some(_) => Argument::Write { ty: *ty, shape, tensor: machine },
-                None => Argument::Read { ty: *ty, shape, tensor: machine },
-            });
-        }
-        let done = self.machine.launch(kernel, Launch { threads, tensors, scalars });
+        let mut read = vec![];
+        let mut written = vec![];
         for Bound { tensor, lender } in bound {
-            if let Some(lender) = lender {
-                self.give_back(lender, Value::Tensor(tensor));
+            let (ty, shape) = (tensor.ty, tensor.shape.clone());
+            match lender {
+                None => read.push(tensor),
+                Some(name) => {
+                    let Some(there) = tensor.into_uploaded() else { return Err(super::exec::not_read(span)) };
+                    written.push((name, ty, shape, there));
+                }
             }
+        }
+        let (mut reads, mut writes) = (read.iter(), written.iter_mut());
+        let argument = |param: &crate::typed::Param| match param.kind {
+            ParamKind::Scalar(..) => None,
+            ParamKind::Tensor { mutable: true, .. } => {
+                writes.next().map(|(_, ty, shape, tensor)| Argument::Write { ty: *ty, shape, tensor })
+            }
+            ParamKind::Tensor { mutable: false, .. } => reads.next().and_then(|kept| {
+                let tensor = kept.uploaded()?;
+                Some(Argument::Read { ty: kept.ty, shape: &kept.shape, tensor })
+            }),
+        };
+        let tensors = kernel.params.iter().filter_map(argument).collect();
+        let done = self.machine.launch(kernel, Launch { threads, tensors, scalars });
+        for (name, ty, shape, there) in written {
+            self.give_back(name, Value::Tensor(Tensor::on_machine(ty, shape, there)));
         }
         done.map_err(|failure| failed(&failure, span))
     }

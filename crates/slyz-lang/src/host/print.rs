@@ -1,6 +1,7 @@
 //! What people see: `print(..)`.
 
-use super::tensor::bytes;
+use super::eval::no_value;
+use super::tensor::failed;
 use super::value::{Value, element};
 use super::{Host, Machine, Outcome, error};
 use crate::span::Span;
@@ -23,12 +24,11 @@ impl<'a, M: Machine> Host<'a, M> {
         match self.eval(arg)? {
             Value::Text(text) => Ok(text.to_string()),
             Value::Number(number) => Ok(scalar(number.settle()?)),
-            Value::Tensor(_) => self.with_tensor(arg, |machine, tensor| {
-                let (ty, shape) = (tensor.ty, tensor.shape.clone());
-                let bytes = bytes(machine, tensor, arg.span)?;
-                Ok(list(ty, &shape, bytes))
-            }),
-            Value::Nothing | Value::Lent => Ok(String::new()),
+            Value::Tensor(tensor) => {
+                let bytes = tensor.bytes(self.machine).map_err(|failure| failed(&failure, arg.span))?;
+                Ok(list(tensor.ty, &tensor.shape, bytes))
+            }
+            Value::Nothing | Value::Lent => Err(no_value(arg.span)),
         }
     }
 }

@@ -1,16 +1,15 @@
 //! What is special about tensors: how they are made, and what can be asked of them.
 
 use super::eval::{axes, from_zero};
-use super::exec::{element_type, not_read};
+use super::exec::element_type;
 use super::number::Number;
-use super::value::{Tensor, Value, element, element_bytes};
+use super::value::{Elements, Tensor, Value, element, element_bytes};
 use super::{Failure, Host, Machine, Outcome, error};
 use crate::check::rules;
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::syntax::{Expr, ExprKind, Name, TypeExpr};
 use slyz_sir::types::{Scalar, Ty, int_range};
-use std::rc::Rc;
 
 /// The most axes of a tensor.
 const MOST_AXES: usize = 4;
@@ -153,29 +152,30 @@ impl<'a, M: Machine> Host<'a, M> {
         Ok(shape)
     }
 
-    /// `t.len()`, `t.dim(k)`, `t.sum()`; nothing for other names.
+    /// `t.len()`, `t.dim(k)`, `t.rank()`, `t.sum()`.
     pub(super) fn tensor_method(
         &mut self,
-        receiver: &'a Expr,
+        tensor: &Tensor<M::Tensor>,
         name: &'a Name,
         args: &'a [Expr],
         span: Span,
     ) -> Outcome<Value<M::Tensor>> {
         let value = match (&name.text[..], args) {
-            ("len", []) => self.with_tensor(receiver, |_, tensor| Ok(Number::i64(tensor.len(), span)))?,
-            ("rank", []) => self.with_tensor(receiver, |_, tensor| Ok(Number::i64(tensor.shape.len() as u64, span)))?,
+            ("len", []) => Number::i64(tensor.len(), span),
+            ("rank", []) => Number::i64(tensor.shape.len() as u64, span),
             ("dim", [axis]) => {
                 let number = self.extent(axis, "an axis is")?;
-                self.with_tensor(receiver, |_, tensor| match tensor.shape.get(number as usize) {
-                    Some(&extent) => Ok(Number::i64(extent, span)),
-                    None => {
-                        let message = format!("there is no axis {number}: the tensor has {}", axes(tensor.shape.len()));
-                        let help = from_zero(tensor.shape.len() as u64);
-                        Err(error(rules::BOUNDS, axis.span, message).help(help).into())
-                    }
-                })?
+                let Some(&extent) = usize::try_from(number).ok().and_then(|axis| tensor.shape.get(axis)) else {
+                    let message = format!("there is no axis {number}: the tensor has {}", axes(tensor.shape.len()));
+                    let help = from_zero(tensor.shape.len() as u64);
+                    return Err(error(rules::BOUNDS, axis.span, message).help(help).into());
+                };
+                Number::i64(extent, span)
             }
-            ("sum", []) => self.with_tensor(receiver, |machine, tensor| sum(machine, tensor, span))?,
+            ("sum", []) => {
+                let bytes = tensor.bytes(self.machine).map_err(|failure| failed(&failure, span))?;
+                sum(tensor, bytes, span)?
+            }
             ("len" | "rank" | "sum", _) => {
                 let message = format!("`.{}` takes no arguments", name.text);
                 return Err(error(rules::COUNT, name.span, message).help(format!("write `t.{}()`", name.text)).into());
@@ -195,9 +195,8 @@ impl<'a, M: Machine> Host<'a, M> {
 }
 
 /// Floats are summed in `f64` and rounded once; integers exactly.
-fn sum<M: Machine>(machine: &mut M, tensor: &mut Tensor<M::Tensor>, span: Span) -> Outcome<Number> {
+fn sum<T>(tensor: &Elements<T>, bytes: &[u8], span: Span) -> Outcome<Number> {
     let (ty, count) = (tensor.ty, tensor.len() as usize);
-    let bytes = bytes(machine, tensor, span)?;
     let elements = (0..count).filter_map(|place| element(ty, bytes, place));
     if ty.is_float() {
         // Nothing is 0.0 to people, though -0.0 is what changes no sum.
@@ -214,32 +213,6 @@ fn sum<M: Machine>(machine: &mut M, tensor: &mut Tensor<M::Tensor>, span: Span) 
             .into());
     }
     Ok(Number::value(Scalar::from_int(ty, total), span))
-}
-
-/// The elements on the host; a machine's are fetched once.
-pub(super) fn bytes<'t, M: Machine>(
-    machine: &mut M,
-    tensor: &'t mut Tensor<M::Tensor>,
-    span: Span,
-) -> Outcome<&'t [u8]> {
-    if tensor.host.is_none()
-        && let Some(there) = &tensor.machine
-    {
-        let bytes = machine.download(tensor.ty, &tensor.shape, there).map_err(|failure| failed(&failure, span))?;
-        tensor.host = Some(Rc::new(bytes));
-    }
-    tensor.host.as_ref().map(|bytes| &bytes[..]).ok_or_else(|| not_read(span))
-}
-
-/// Sees to it that the machine has the elements, too.
-pub(super) fn upload<M: Machine>(machine: &mut M, tensor: &mut Tensor<M::Tensor>, span: Span) -> Outcome<()> {
-    if tensor.machine.is_none()
-        && let Some(bytes) = &tensor.host
-    {
-        let there = machine.upload(tensor.ty, &tensor.shape, bytes).map_err(|failure| failed(&failure, span))?;
-        tensor.machine = Some(there);
-    }
-    Ok(())
 }
 
 /// What a machine could not do, at a place.

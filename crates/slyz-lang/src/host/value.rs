@@ -1,7 +1,10 @@
 //! What names stand for.
 
 use super::number::Number;
+use super::{Failure, Machine};
 use slyz_sir::types::{Scalar, Ty};
+use std::cell::OnceCell;
+use std::ops::Deref;
 use std::rc::Rc;
 
 /// A value, of a machine whose tensors are `T`.
@@ -29,21 +32,98 @@ impl<T> Value<T> {
     }
 }
 
-/// A tensor: on the host, on the machine, or the same in both places.
-#[derive(Clone, Debug)]
-pub(super) struct Tensor<T> {
+/// A tensor. Clones share the elements, wherever they have got to; whoever writes makes a copy first, unless it is alone.
+#[derive(Debug)]
+pub(super) struct Tensor<T>(Rc<Elements<T>>);
+
+/// Elements on the host, on the machine, or the same in both places.
+#[derive(Debug)]
+pub(super) struct Elements<T> {
     pub(super) ty: Ty,
     pub(super) shape: Vec<u64>,
-    /// The elements in the host's byte order.
-    pub(super) host: Option<Rc<Vec<u8>>>,
-    pub(super) machine: Option<T>,
+    /// In the host's byte order.
+    host: OnceCell<Vec<u8>>,
+    machine: OnceCell<T>,
 }
 
-impl<T> Tensor<T> {
+impl<T> Clone for Tensor<T> {
+    fn clone(&self) -> Self {
+        Tensor(self.0.clone())
+    }
+}
+
+impl<T> Deref for Tensor<T> {
+    type Target = Elements<T>;
+
+    fn deref(&self) -> &Elements<T> {
+        &self.0
+    }
+}
+
+impl<T: Clone> Tensor<T> {
     pub(super) fn on_host(ty: Ty, shape: Vec<u64>, bytes: Vec<u8>) -> Tensor<T> {
-        Tensor { ty, shape, host: Some(Rc::new(bytes)), machine: None }
+        Tensor(Rc::new(Elements { ty, shape, host: OnceCell::from(bytes), machine: OnceCell::new() }))
     }
 
+    pub(super) fn on_machine(ty: Ty, shape: Vec<u64>, tensor: T) -> Tensor<T> {
+        Tensor(Rc::new(Elements { ty, shape, host: OnceCell::new(), machine: OnceCell::from(tensor) }))
+    }
+
+    /// The elements on the host; a machine's are fetched once.
+    pub(super) fn bytes<M: Machine<Tensor = T>>(&self, machine: &mut M) -> Result<&[u8], Failure> {
+        if let (None, Some(there)) = (self.host.get(), self.machine.get()) {
+            let bytes = machine.download(self.ty, &self.shape, there)?;
+            let _ = self.host.set(bytes);
+        }
+        // One of the two has them.
+        Ok(self.host.get().map_or(&[], |bytes| &bytes[..]))
+    }
+
+    /// The elements on the machine.
+    pub(super) fn upload<M: Machine<Tensor = T>>(&self, machine: &mut M) -> Result<(), Failure> {
+        if let (Some(bytes), None) = (self.host.get(), self.machine.get()) {
+            let there = machine.upload(self.ty, &self.shape, bytes)?;
+            let _ = self.machine.set(there);
+        }
+        Ok(())
+    }
+
+    /// What was uploaded.
+    pub(super) fn uploaded(&self) -> Option<&T> {
+        self.machine.get()
+    }
+
+    /// What was uploaded, to be written: nobody else's, if nobody else has this tensor.
+    pub(super) fn into_uploaded(self) -> Option<T> {
+        match Rc::try_unwrap(self.0) {
+            Ok(elements) => elements.machine.into_inner(),
+            Err(shared) => shared.machine.get().cloned(),
+        }
+    }
+
+    /// Writes an element that is inside.
+    pub(super) fn set<M: Machine<Tensor = T>>(
+        &mut self,
+        machine: &mut M,
+        place: usize,
+        value: Scalar,
+    ) -> Result<(), Failure> {
+        let bytes = self.bytes(machine)?;
+        if Rc::strong_count(&self.0) > 1 {
+            *self = Tensor::on_host(self.ty, self.shape.clone(), bytes.to_vec());
+        }
+        if let Some(alone) = Rc::get_mut(&mut self.0) {
+            // What the machine has is old from here on.
+            alone.machine.take();
+            let start = place * alone.ty.bytes();
+            let bytes = alone.host.get_mut().map_or(&mut [][..], |bytes| &mut bytes[start..]);
+            bytes.iter_mut().zip(element_bytes(value)).for_each(|(byte, new)| *byte = new);
+        }
+        Ok(())
+    }
+}
+
+impl<T> Elements<T> {
     /// The number of elements; it was counted when the tensor was made.
     pub(super) fn len(&self) -> u64 {
         self.shape.iter().product()

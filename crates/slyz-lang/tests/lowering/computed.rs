@@ -4,6 +4,8 @@ use crate::from_text::program;
 use crate::reference::{Outside, Store};
 use crate::run::{launched, lowered};
 use slyz_lang::typed::{FunctionId, Program};
+use slyz_sir::launch::Template;
+use slyz_sir::pass::weave::{self, Form};
 use slyz_sir::types::{Scalar, Ty};
 
 /// A tensor of whole numbers.
@@ -30,16 +32,32 @@ impl Launch {
     }
 
     /// Runs blocks; gives the last tensor and the first access outside.
-    fn run(
+    fn run(&self, shape: ([u64; 3], [u32; 3]), tensors: Vec<Store>, scalars: &[i64]) -> (Vec<f64>, Option<Outside>) {
+        self.run_template(&lowered(&self.program, self.kernel), shape, tensors, scalars)
+    }
+
+    /// The same as CPUs do it.
+    fn run_woven(
         &self,
+        (grid, block): ([u64; 3], [u32; 3]),
+        tensors: Vec<Store>,
+        scalars: &[i64],
+    ) -> (Vec<f64>, Option<Outside>) {
+        let Template { kernel, constants } = lowered(&self.program, self.kernel);
+        let kernel = weave::run(&kernel, Form::Blocks(block), 4).unwrap();
+        self.run_template(&Template { kernel, constants }, (grid, [1; 3]), tensors, scalars)
+    }
+
+    fn run_template(
+        &self,
+        template: &Template,
         (grid, block): ([u64; 3], [u32; 3]),
         mut tensors: Vec<Store>,
         scalars: &[i64],
     ) -> (Vec<f64>, Option<Outside>) {
-        let template = lowered(&self.program, self.kernel);
         let types = template.kernel.body.params.iter().map(|param| param.ty.elem());
         let scalars: Vec<Scalar> = types.zip(scalars).map(|(ty, &x)| Scalar::from_int(ty, x.into())).collect();
-        let outside = launched(&template, (grid, block), &mut tensors, &scalars);
+        let outside = launched(template, (grid, block), &mut tensors, &scalars);
         (numbers(tensors.last().unwrap()), outside)
     }
 }
@@ -170,4 +188,49 @@ fn products_of_the_page() {
     tensors[0].data.truncate(200);
     let (_, outside) = tiled.run(([1, 1, 1], [16, 16, 1]), tensors, &[16, 16, 16]);
     assert_eq!(outside.map(|outside| outside.0), Some("A".into()));
+}
+
+/// What `steps` does, for one block.
+fn steps(x: &[i64], limit: i64) -> Option<Vec<i64>> {
+    if limit < 0 {
+        return None;
+    }
+    let mut work = x.to_vec();
+    for k in (0..4).take_while(|&k| k != limit) {
+        work = (0..8).map(|t| work[(t + 1) % 8] + k).collect();
+    }
+    for turns in (1..=limit).filter(|&turns| turns != 2) {
+        let old = work.clone();
+        (0..4).for_each(|t| work[t] = old[7 - t] - 1);
+        if turns > 3 {
+            return None;
+        }
+    }
+    Some(work)
+}
+
+#[test]
+fn meetings() {
+    let text = include_str!("../lower/meetings.vex");
+    let tensors = || vec![tensor("x", Ty::I32, &[16], |k| 3 * k % 11), tensor("out", Ty::I32, &[16], |_| -1)];
+    let x: Vec<i64> = (0..16).map(|k| 3 * k % 11).collect();
+    let blocks = ([2, 1, 1], [8, 1, 1]);
+    let launch = Launch::of(text, "steps");
+    for limit in -1..6 {
+        let both: Option<Vec<i64>> =
+            Some([steps(&x[..8], limit), steps(&x[8..], limit)].into_iter().flatten().flatten().collect());
+        let expected = both.filter(|both| both.len() == 16).unwrap_or(vec![-1; 16]);
+        let expected: Vec<f64> = expected.into_iter().map(|x| x as f64).collect();
+        assert_eq!(launch.run(blocks, tensors(), &[limit]), (expected.clone(), None), "{limit}");
+        assert_eq!(launch.run_woven(blocks, tensors(), &[limit]), (expected, None), "{limit}");
+    }
+    let launch = Launch::of(text, "called");
+    let expected: Vec<f64> = (0..16)
+        .map(|i| {
+            let at = |by: usize| x[i / 8 * 8 + (i + by) % 8];
+            (100 * at(1) + at(3)) as f64
+        })
+        .collect();
+    assert_eq!(launch.run(blocks, tensors(), &[]), (expected.clone(), None));
+    assert_eq!(launch.run_woven(blocks, tensors(), &[]), (expected, None));
 }

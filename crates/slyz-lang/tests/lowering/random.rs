@@ -3,14 +3,19 @@
 //! A program is made from a list of bytes: each decision takes the next one, and zeros (which also follow after the last byte)
 //! decide for the simplest. So a failing program shrinks as its bytes do.
 
-use crate::reference::{INT_OPERATORS, Reference, Store};
-use crate::run::{lowered, try_launched};
+use crate::reference::{INT_OPERATORS, Outside, Reference, Store};
+use crate::run::{lowered, sizes, try_launched};
 use crate::tree::*;
 use proptest::prelude::*;
 use slyz_lang::span::Span;
 use slyz_lang::typed::*;
 use slyz_sir::code::{AtomicOp, Place};
+use slyz_sir::kernel::Kernel;
+use slyz_sir::launch::Template;
 use slyz_sir::ops::Operator;
+use slyz_sir::pass::bounds::{self, Facts};
+use slyz_sir::pass::optimize_kernel;
+use slyz_sir::pass::weave::{self, Form};
 use slyz_sir::types::{Scalar, Ty};
 
 /// Makes one function.
@@ -389,7 +394,18 @@ fn program(bytes: &[Vec<u8>; 5]) -> Program {
     Program { functions }
 }
 
-fn agrees(bytes: &[Vec<u8>; 5], n: i64, m: i32) {
+/// A program, what it is run with, and what it does.
+struct Case {
+    program: Program,
+    kernel: FunctionId,
+    tensors: Vec<Store>,
+    scalars: [Scalar; 2],
+    after: Vec<Store>,
+    outside: Option<Outside>,
+}
+
+/// `None` where the program runs for too long.
+fn case(bytes: &[Vec<u8>; 5], n: i64, m: i32) -> Option<Case> {
     let program = program(bytes);
     let kernel = FunctionId(program.functions.len() as u32 - 1);
     let filled = |name: &str, shape: &[u64], from: i64| {
@@ -397,18 +413,32 @@ fn agrees(bytes: &[Vec<u8>; 5], n: i64, m: i32) {
         let data = (0..count as i64).map(|k| Scalar::i64(from + k)).collect();
         Store { name: name.into(), ty: Ty::I64, shape: shape.to_vec(), data }
     };
-    let mut tensors = vec![filled("a", &[4], 1), filled("out", &[6], 20), filled("square", &[2, 3], 30)];
+    let tensors = vec![filled("a", &[4], 1), filled("out", &[6], 20), filled("square", &[2, 3], 30)];
     let scalars = [Scalar::i64(n), Scalar::from_int(Ty::I32, m.into())];
-    let Some(expected) = Reference::thread(&program, kernel, tensors.clone(), &scalars, [0; 3]) else { return };
-    let template = lowered(&program, kernel);
-    let source = || program.functions.iter().map(shown).collect::<String>();
-    let text = || format!("{}\n{}", source(), template.kernel);
-    let outside = try_launched(&template, ([1; 3], [1; 3]), &mut tensors, &scalars);
-    let outside = outside.unwrap_or_else(|error| panic!("{error}\n{}", text()));
-    // A flat index into several axes is reported by axes; which access it was is seen by the name.
-    let shown = |outside: &Option<(String, Vec<i64>)>| outside.as_ref().map(|outside| outside.0.clone());
-    assert_eq!(shown(&outside), shown(&expected.outside), "{}", text());
-    assert_eq!(tensors, expected.stores, "{}", text());
+    let done = Reference::thread(&program, kernel, tensors.clone(), &scalars, [0; 3])?;
+    let (after, outside) = (done.stores, done.outside);
+    Some(Case { program, kernel, tensors, scalars, after, outside })
+}
+
+impl Case {
+    fn agrees(&self, template: &Template, what: &str) {
+        let source = || self.program.functions.iter().map(shown).collect::<String>();
+        let text = || format!("{what}\n{}\n{}", source(), template.kernel);
+        let mut tensors = self.tensors.clone();
+        let outside = try_launched(template, ([1; 3], [1; 3]), &mut tensors, &self.scalars);
+        let outside = outside.unwrap_or_else(|error| panic!("{error}\n{}", text()));
+        // A flat index into several axes is reported by axes; which access it was is seen by the name.
+        let shown = |outside: &Option<Outside>| outside.as_ref().map(|outside| outside.0.clone());
+        assert_eq!(shown(&outside), shown(&self.outside), "{}", text());
+        assert_eq!(tensors, self.after, "{}", text());
+    }
+
+    /// The same after passes on kernels.
+    fn agrees_after(&self, template: &Template, what: &str, pass: impl Fn(Kernel) -> Kernel) {
+        let kernel = pass(template.kernel.clone());
+        assert_eq!(slyz_sir::verify::kernel(&kernel), Ok(()), "{what}: {kernel}");
+        self.agrees(&Template { kernel, constants: template.constants.clone() }, what);
+    }
 }
 
 /// How many programs; more with `PROPTEST_CASES`.
@@ -425,6 +455,29 @@ proptest! {
         n in -2i64..6,
         m in -2i32..6,
     ) {
-        agrees(&bytes, n, m);
+        if let Some(case) = case(&bytes, n, m) {
+            case.agrees(&lowered(&case.program, case.kernel), "lowered");
+        }
+    }
+
+    #[test]
+    fn passes_keep_their_meaning(
+        bytes in proptest::array::uniform5(proptest::collection::vec(any::<u8>(), 0..400)),
+        n in -2i64..6,
+        m in -2i32..6,
+    ) {
+        if let Some(case) = case(&bytes, n, m) {
+            let template = lowered(&case.program, case.kernel);
+            let sizes = sizes(&template, ([1; 3], [1; 3]), &case.tensors);
+            let exact = Facts::exact(&sizes, &case.scalars);
+            let unknown = Facts::unknown(&template.kernel);
+            case.agrees_after(&template, "optimized", optimize_kernel);
+            case.agrees_after(&template, "bounds", |kernel| optimize_kernel(bounds::run(kernel, &unknown)));
+            case.agrees_after(&template, "exact bounds", |kernel| optimize_kernel(bounds::run(kernel, &exact)));
+            if bounds::proves(&template.kernel, &exact) {
+                case.agrees_after(&template, "trusted", bounds::trust);
+            }
+            case.agrees_after(&template, "woven", |kernel| weave::run(&kernel, Form::Free, 8).unwrap());
+        }
     }
 }

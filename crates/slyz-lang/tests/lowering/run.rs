@@ -5,6 +5,7 @@ use slyz_lang::lower::lower;
 use slyz_lang::typed::{FunctionId, Program};
 use slyz_sir::interp::Array;
 use slyz_sir::interp::kernel::{KernelError, LaunchOptions, launch};
+use slyz_sir::kernel::Memory;
 use slyz_sir::launch::{LAUNCH_SIZES, Template};
 use slyz_sir::text::parse_kernel;
 use slyz_sir::types::Scalar;
@@ -37,16 +38,10 @@ pub fn try_launched(
 ) -> Result<Option<Outside>, KernelError> {
     let mut kernel = template.kernel.clone();
     kernel.block = block;
-    let mut sizes = grid.to_vec();
-    sizes.extend((0..3).map(|axis| grid[axis] * u64::from(block[axis])));
-    assert_eq!(sizes.len(), LAUNCH_SIZES);
+    let sizes = sizes(template, (grid, block), tensors);
     let mut arrays = vec![];
     for (tensor, memory) in tensors.iter().zip(&kernel.memories) {
-        let shape = match memory.shape.len() {
-            1 => vec![tensor.data.len() as u64],
-            _ => tensor.shape.clone(),
-        };
-        sizes.extend(&shape);
+        let shape = bound(tensor, memory);
         arrays.push(Array { ty: tensor.ty, shape, data: tensor.data.iter().map(|element| element.bits).collect() });
     }
     for (data, memory) in template.constants.iter().zip(&kernel.memories[tensors.len()..]) {
@@ -63,4 +58,19 @@ pub fn try_launched(
         Err(KernelError::Fault(fault)) => Ok(Some((fault.memory.clone(), fault.index.clone()))),
         Err(error) => Err(error),
     }
+}
+
+/// The shape that a tensor has for the kernel.
+fn bound(tensor: &Store, memory: &Memory) -> Vec<u64> {
+    if memory.shape.len() == 1 { vec![tensor.data.len() as u64] } else { tensor.shape.clone() }
+}
+
+/// The values of the size variables.
+pub fn sizes(template: &Template, (grid, block): ([u64; 3], [u32; 3]), tensors: &[Store]) -> Vec<u64> {
+    let mut sizes = grid.to_vec();
+    sizes.extend((0..3).map(|axis| grid[axis] * u64::from(block[axis])));
+    assert_eq!(sizes.len(), LAUNCH_SIZES);
+    let memories = &template.kernel.memories;
+    sizes.extend(tensors.iter().zip(memories).flat_map(|(tensor, memory)| bound(tensor, memory)));
+    sizes
 }

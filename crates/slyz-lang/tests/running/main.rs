@@ -6,3 +6,4 @@ mod golden;
 mod goldens;
 mod page;
 mod program;
+mod watched;

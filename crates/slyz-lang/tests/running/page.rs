@@ -1,44 +1,9 @@
 //! The programs of the page that describes `graph fn`, verbatim and with what they need around them, and their results.
 
 use crate::program::{run, run_on};
-use slyz_lang::host::{Argument, Failure, Interpreter, Kernel, Launch, Machine};
+use crate::watched::Watched;
 use slyz_sir::interp::Array;
 use slyz_sir::types::Ty;
-use std::rc::Rc;
-
-/// The interpreter, and what its launches have written.
-#[derive(Default)]
-struct Watched {
-    interpreter: Interpreter,
-    written: Vec<Array>,
-}
-
-impl Machine for Watched {
-    type Tensor = Rc<Array>;
-
-    fn upload(&mut self, ty: Ty, shape: &[u64], bytes: &[u8]) -> Result<Rc<Array>, Failure> {
-        self.interpreter.upload(ty, shape, bytes)
-    }
-
-    fn download(&mut self, ty: Ty, shape: &[u64], tensor: &Rc<Array>) -> Result<Vec<u8>, Failure> {
-        self.interpreter.download(ty, shape, tensor)
-    }
-
-    fn launch(&mut self, kernel: &Kernel, mut launch: Launch<'_, Rc<Array>>) -> Result<(), Failure> {
-        let tensors = launch.tensors.iter_mut().map(|argument| match argument {
-            Argument::Read { ty, shape, tensor } => Argument::Read { ty: *ty, shape, tensor: *tensor },
-            Argument::Write { ty, shape, tensor } => Argument::Write { ty: *ty, shape, tensor: &mut **tensor },
-        });
-        let again = Launch { threads: launch.threads, tensors: tensors.collect(), scalars: launch.scalars.clone() };
-        self.interpreter.launch(kernel, again)?;
-        for argument in &launch.tensors {
-            if let Argument::Write { tensor, .. } = argument {
-                self.written.push(Array::clone(tensor));
-            }
-        }
-        Ok(())
-    }
-}
 
 #[track_caller]
 fn prints(text: &str, expected: &str) {
