@@ -81,7 +81,13 @@ impl Dice {
                 let word = if self.below(2) == 0 { "break" } else { "continue" };
                 *out += &format!("if {} {{ {word} }}\n", self.condition());
             }
-            9 => *out += &format!("let u{number} = if {} {{ {} }} else {{ 1 }}\nv0 = u{number}\n", self.condition(), self.value()),
+            9 => {
+                *out += &format!(
+                    "let u{number} = if {} {{ {} }} else {{ 1 }}\nv0 = u{number}\n",
+                    self.condition(),
+                    self.value()
+                )
+            }
             _ if self.below(3) == 0 => *out += &format!("if {} {{ return }}\n", self.condition()),
             _ => *out += &format!("v{} = if {} {{ {} }} else {{ 2 }}\n", self.below(3), self.condition(), self.value()),
         }
