@@ -1,6 +1,6 @@
 //! `slyz build`: the graphs of a file as source files for targets.
 
-use crate::{GraphChoice, load, usage};
+use crate::{GraphChoice, load, usage, vex};
 use anyhow::{Context, anyhow};
 use slyz_sir::back::harness::{self, Emitted, Target};
 use slyz_sir::graph::Graph;
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Build {
-    /// A file of SIR text.
-    #[arg(value_name = "FILE.sir")]
+    /// A file of SIR text, or of graph functions.
+    #[arg(value_name = "FILE.sir|FILE.vex")]
     file: PathBuf,
     /// What to write for; several with commas between them.
     #[arg(long, value_enum, value_delimiter = ',', required = true)]
@@ -20,6 +20,8 @@ pub struct Build {
     out: Option<PathBuf>,
     #[command(flatten)]
     choice: GraphChoice,
+    #[command(flatten)]
+    wishes: vex::build::Wishes,
 }
 
 /// Targets as the command line names them.
@@ -29,6 +31,8 @@ enum Name {
     Metal,
     /// One Swift file with the Metal source in it.
     MetalSingleFile,
+    /// C with vectors, for CPUs.
+    C,
     /// A WGSL file per kernel, for WebGPU.
     Wgsl,
     /// A SPIR-V file per kernel, for Vulkan.
@@ -41,6 +45,7 @@ impl Name {
         Ok(match self {
             Name::Metal => Target::Metal,
             Name::MetalSingleFile => Target::MetalSingleFile,
+            Name::C => Target::C,
             Name::Wgsl => Target::Wgsl,
             Name::Spirv => Target::Spirv,
         })
@@ -51,6 +56,7 @@ impl Name {
         match self {
             Name::Metal => Ok(Target::Metal),
             Name::MetalSingleFile => Ok(Target::MetalSingleFile),
+            Name::C => Ok(Target::C),
             Name::Wgsl | Name::Spirv => {
                 Err(anyhow!("this slyz writes neither WGSL nor SPIR-V; build it with the cargo feature `wgpu`"))
             }
@@ -60,8 +66,24 @@ impl Name {
 
 impl Build {
     pub fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
-        if self.out.is_none() && self.target.contains(&Name::Spirv) {
+        let vex = vex::is_vex(&self.file);
+        if self.wishes.any() && !vex {
+            return usage(
+                "--dump-after, --disable, --block and --unchecked are for .vex files; `slyz dump` is for .sir",
+            );
+        }
+        if self.out.is_none() && self.target.contains(&Name::Spirv) && !self.wishes.dumps() {
             return usage("SPIR-V is no text; name a folder for its files with --out");
+        }
+        if vex {
+            if self.choice.graph.is_some() {
+                return usage("--graph is for .sir files; all graph functions of a .vex file are built");
+            }
+            let targets = self.target.iter().map(|name| name.target()).collect::<anyhow::Result<Vec<_>>>()?;
+            return match vex::build::build(&self.file, &targets, &self.wishes, out)? {
+                Some(all) => self.put(&all, out),
+                None => Ok(()),
+            };
         }
         let (module, _) = load::verified(&self.file)?;
         let graphs: Vec<Graph> = match &self.choice.graph {
@@ -76,9 +98,13 @@ impl Build {
             let emitted = harness::emit(&graphs, target.target()?);
             all.push(emitted.with_context(|| self.file.display().to_string())?);
         }
+        self.put(&all, out)
+    }
+
+    fn put(&self, all: &[Emitted], out: &mut dyn Write) -> anyhow::Result<()> {
         match &self.out {
-            Some(folder) => write_files(&all, folder, out),
-            None => print(&all, out),
+            Some(folder) => write_files(all, folder, out),
+            None => print(all, out),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `slyz check`: parses and verifies, and reports every file's mistakes.
 
-use crate::{Files, load};
+use crate::{Files, load, vex};
 use slyz_sir::graph::Module;
 use slyz_sir::verify::{self, VerifyError};
 use std::io::Write;
@@ -15,6 +15,10 @@ impl Check {
     pub fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let mut wrong = 0;
         for path in &self.files.files {
+            if vex::is_vex(path) {
+                wrong += vex::check::check(path, out)?;
+                continue;
+            }
             let file = path.display();
             match load::parsed(path) {
                 Err(error) => {

@@ -14,6 +14,7 @@ mod load;
 mod npy;
 mod run;
 mod test;
+mod vex;
 
 use clap::{Parser, Subcommand};
 use std::io::{self, Write};
@@ -32,13 +33,13 @@ struct Cli {
 enum Command {
     /// Print a file: as it is, after a pass, as a plan, or as C.
     Dump(dump::Dump),
-    /// Run a graph of a file on arrays and numbers.
+    /// Run a graph of a .sir file on arrays and numbers, or the program in a .vex file.
     Run(run::Run),
     /// Parse and verify files, and report everything that is wrong.
     Check(check::Check),
     /// Say what becomes of a file's graphs: kernels, bytes, flops, temporaries.
     Explain(explain::Explain),
-    /// Write a file's graphs as source files for a target.
+    /// Write a file's graphs or graph functions as source files for targets.
     Build(build::Build),
     /// Run the cases that stand in files.
     Test(test::Test),
@@ -108,7 +109,7 @@ fn main() -> ExitCode {
 /// Files named on the command line.
 #[derive(clap::Args)]
 struct Files {
-    /// Files of SIR text.
-    #[arg(required = true, value_name = "FILE.sir")]
+    /// Files of SIR text, or of graph functions.
+    #[arg(required = true, value_name = "FILE.sir|FILE.vex")]
     files: Vec<PathBuf>,
 }

@@ -1,7 +1,7 @@
 //! `slyz run`: a graph called with arrays from files and numbers from the command line.
 
 use crate::npy::{self, Npy};
-use crate::{GraphChoice, SizeValue, literal, load, usage};
+use crate::{GraphChoice, SizeValue, literal, load, usage, vex};
 use anyhow::Context;
 use slyz_run::{Argument, ArrayData, Output};
 use slyz_sir::code::Type;
@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Run {
-    /// A file of SIR text.
-    #[arg(value_name = "FILE.sir")]
+    /// A file of SIR text, or of graph functions and the program that launches them.
+    #[arg(value_name = "FILE.sir|FILE.vex")]
     file: PathBuf,
     #[command(flatten)]
     choice: GraphChoice,
@@ -43,6 +43,12 @@ enum Input {
 
 impl Run {
     pub fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        if vex::is_vex(&self.file) {
+            if self.choice.graph.is_some() || !self.input.is_empty() || !self.size.is_empty() || self.output.is_some() {
+                return usage("a .vex file brings its own arguments; of the options only --device is for it");
+            }
+            return vex::run::run(&self.file, self.device.as_deref(), out);
+        }
         let (module, _) = load::verified(&self.file)?;
         let graph = load::graph(&self.file, &module, self.choice.graph.as_deref())?;
         let given = load::sizes(graph, &self.size)?;

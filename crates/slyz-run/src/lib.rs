@@ -32,8 +32,6 @@ mod launch;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
 mod memo;
 mod pool;
-// The interpreter launches nothing.
-#[cfg_attr(not(any(feature = "cpu", feature = "wgpu")), allow(dead_code))]
 // The interpreter alone launches nothing.
 #[cfg_attr(not(any(feature = "cpu", feature = "wgpu")), allow(dead_code))]
 mod profile;

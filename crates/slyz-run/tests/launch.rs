@@ -528,6 +528,216 @@ fn blocks_past_the_device() {
     }
 }
 
+/// What the interpreter would take too long for: grids that a GPU does not have are laid out in another way.
+#[test]
+fn grids_past_the_limits() {
+    let template = template(
+        "place",
+        "out_0, out_1",
+        "",
+        "global readwrite out: i32[out_0, out_1]
+         %x: i64 = global.x
+         %y: i64 = global.y
+         %ok: bool = check out[%y, %x]
+         if %ok {
+           %w: i64 = extent out_1
+           %r: i64 = mul %y, %w
+           %p: i64 = add %r, %x
+           %v: i32 = cast %p
+           store out[%y, %x], %v
+         } else {}",
+    );
+    let (rows, columns) = (1_200_000u64, 2u64);
+    let arrays = [host(Ty::I32, &[rows, columns], &vec![-1i32; (rows * columns) as usize], true)];
+    for Tested { name, device } in all().iter().filter(|tested| tested.name != "interpreter") {
+        let (done, found) = launch(&**device, &template, Threads::Inferred, &arrays, &[], false);
+        match done {
+            Ok(()) => assert!(ints(&found[0]).into_iter().eq(0..(rows * columns) as i32), "{name}"),
+            Err(error) if *name == devices::PLAIN && lacks(&error) => {}
+            Err(error) => panic!("{name}: {error}"),
+        }
+    }
+    // Blocks that somebody asks for are kept where they can be.
+    let threads = Threads::InBlocks { threads: [columns, rows, 1], block: [2, 2, 1] };
+    let gpus = || all().iter().filter(|tested| tested.name.starts_with("wgpu"));
+    for Tested { name, device } in gpus() {
+        let (done, _) = launch(&**device, &template, threads, &arrays, &[], true);
+        assert!(matches!(done, Err(Error::TooLarge { .. })), "{name}");
+    }
+    // In one dimension they are counted over two.
+    let (n, saxpy) = (70_001usize, saxpy());
+    let threads = Threads::InBlocks { threads: [n as u64, 1, 1], block: [1, 1, 1] };
+    for short in [0, 1] {
+        let arrays = [input(&vec![1.0; n - short]), output(&vec![2.0; n])];
+        for Tested { name, device } in all() {
+            let (done, found) = launch(&**device, &saxpy, threads, &arrays, &[Scalar::f32(1.0)], false);
+            match done {
+                Ok(()) => assert!(short == 0 && floats(&found[1]) == vec![3.0; n], "{name}"),
+                Err(Error::Fault(fault)) => {
+                    assert_eq!((fault.index[0] as u64, fault.thread), (n as u64 - 1, [n as u64 - 1, 0, 0]), "{name}");
+                    assert!(floats(&found[1])[..n - 1].iter().all(|&y| y == 3.0), "{name}");
+                }
+                Err(error) if *name == devices::PLAIN && lacks(&error) => {}
+                Err(error) => panic!("{name}: {error}"),
+            }
+        }
+    }
+}
+
+/// Extents past 32 bits, of arrays that have no elements: code for wide positions.
+#[test]
+fn wide_extents() {
+    let template = template(
+        "wide",
+        "a_0, a_1, out_len",
+        "%at: i64",
+        "global read a: f32[a_0, a_1]
+         global readwrite out: i32[out_len]
+         %x: i64 = global.x
+         %zero: i64 = const 0
+         %n: i64 = extent a_0
+         %last: i64 = sub %n, %x
+         %far: bool = lt %at, %last
+         if %far {
+           %ok: bool = check out[%x]
+           if %ok { %v: i32 = cast %last  store out[%x], %v } else {}
+         } else {
+           %ok2: bool = check a[%at, %zero]
+           if %ok2 { %w: i32 = const -1  %f: f32 = load a[%at, %zero]  store out[%zero], %w } else {}
+         }",
+    );
+    let large = (1u64 << 33) + 100;
+    let arrays = [host(Ty::F32, &[large, 0], &[0f32; 0], false), host(Ty::I32, &[20], &[7i32; 20], true)];
+    let found = everywhere(&template, Threads::Inferred, &arrays, &[Scalar::i64(1 << 33)]);
+    assert_eq!(ints(&found[1]), (0..20).map(|k| 100 - k).collect::<Vec<_>>());
+    let at = [Scalar::i64((1 << 33) + 95)];
+    for Tested { name, device } in all() {
+        let (done, after) = launch(&**device, &template, Threads::Inferred, &arrays, &at, false);
+        match done {
+            Err(Error::Fault(fault)) => {
+                assert_eq!((&fault.index[..], &fault.shape[..]), (&[(1 << 33) + 95, 0][..], &[large, 0][..]), "{name}");
+                assert_eq!(ints(&after[1])[..6], [100, 99, 98, 97, 96, 7], "{name}");
+            }
+            Err(error) if *name == devices::PLAIN && lacks(&error) => {}
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+}
+
+#[cfg(feature = "wgpu")]
+mod on_a_gpu {
+    use super::*;
+    use slyz_run::ArrayData;
+    use slyz_run::auto::{Auto, Measured};
+    use slyz_run::wgpu::Wgpu;
+
+    fn write(data: &mut Buffer) -> LaunchArray<'_> {
+        LaunchArray::Write { ty: Ty::F32, shape: vec![data.len() as u64 / 4], data }
+    }
+
+    fn read(data: &Buffer) -> LaunchArray<'_> {
+        LaunchArray::Read { ty: Ty::F32, shape: vec![data.len() as u64 / 4], data: ArrayData::Buffer(data) }
+    }
+
+    fn saxpy_on(device: &dyn Device, x: &Buffer, y: &mut Buffer) -> Result<(), Error> {
+        let (memories, scalars) = (vec![read(x), write(y)], vec![Scalar::f32(1.0)]);
+        device.prepare(&saxpy())?.launch(Launch { threads: Threads::Inferred, memories, scalars, unchecked: false })
+    }
+
+    fn ones(n: usize) -> Buffer {
+        Buffer::copy_of(bytemuck::cast_slice(&vec![1f32; n])).expect("memory")
+    }
+
+    #[test]
+    fn arrays_stay_there() {
+        let device = Wgpu::new(std::env::var("SLYZ_ADAPTER").ok().as_deref());
+        let (x, mut y) = (device.upload(ArrayData::Buffer(&ones(1000))).expect("an upload"), ones(1000));
+        saxpy_on(&device, &x, &mut y).expect("done");
+        assert_eq!(y.device(), Some("wgpu"));
+        let before = device.memory();
+        for _ in 0..20 {
+            saxpy_on(&device, &x, &mut y).expect("done");
+        }
+        let after = device.memory();
+        assert_eq!((before.live_bytes, before.fresh), (after.live_bytes, after.fresh), "written in place");
+        assert_eq!(y.as_slice::<f32>(), Some(&[22.0; 1000][..]));
+        assert_eq!(x.as_slice::<f32>(), Some(&[1.0; 1000][..]));
+        // A GPU that is lost is an error, and is opened again for the next kernel.
+        let (launcher, scalars, mut fresh) =
+            (device.prepare(&saxpy()).expect("a launcher"), vec![Scalar::f32(1.0)], ones(3));
+        device.lose();
+        let memories = vec![read(&x), write(&mut fresh)];
+        let lost = launcher.launch(Launch { threads: Threads::Inferred, memories, scalars, unchecked: false });
+        assert!(matches!(lost, Err(Error::DeviceLost { .. })));
+        saxpy_on(&device, &ones(3), &mut fresh).expect("done");
+        assert_eq!(fresh.as_slice::<f32>(), Some(&[2.0; 3][..]));
+    }
+
+    #[test]
+    fn arrays_past_a_binding_are_refused() {
+        let device = Wgpu::with_window(std::env::var("SLYZ_ADAPTER").ok().as_deref(), 1024);
+        let mut y = ones(257);
+        let error = saxpy_on(&device, &ones(257), &mut y).expect_err("too large");
+        assert!(matches!(&error, Error::TooLarge { .. }) && error.to_string().contains("`x`"), "{error}");
+        assert!(y.is_host());
+        saxpy_on(&device, &ones(256), &mut ones(256)).expect("done");
+    }
+
+    #[test]
+    fn the_choice_follows_the_arrays() {
+        let gpu: Arc<dyn Device> = Arc::new(Wgpu::new(std::env::var("SLYZ_ADAPTER").ok().as_deref()));
+        let measured = Measured {
+            gpu_call: 1e-4,
+            upload: 1e9,
+            download: 1e9,
+            gpu_operators: 1e13,
+            cpu_call: 1e-6,
+            cpu_bytes: 2e10,
+            cpu_operators: 1e11,
+        };
+        let auto = Auto::between(Arc::new(devices::narrow()), gpu.clone(), Some(measured)).expect("two devices");
+        let mut host = ones(100_000);
+        saxpy_on(&auto, &ones(100_000), &mut host).expect("done");
+        assert!(host.is_host(), "a sum is not worth the way");
+        let mut there = gpu.upload(ArrayData::Buffer(&host)).expect("an upload");
+        saxpy_on(&auto, &ones(100_000), &mut there).expect("done");
+        assert_eq!(there.device(), Some("wgpu"));
+        saxpy_on(&auto, &there, &mut host).expect("done");
+        assert_eq!(host.device(), Some("wgpu"), "half of it is there");
+        assert_eq!(
+            (host.as_slice::<f32>().map(|y| y[7]), there.as_slice::<f32>().map(|y| y[7])),
+            (Some(5.0), Some(3.0))
+        );
+        // What a GPU does not have is left to the CPU.
+        let mut there = gpu.upload(ArrayData::Buffer(&ones(4))).expect("an upload");
+        let (memories, scalars) = (vec![read(&host), write(&mut there)], vec![Scalar::f32(1.0)]);
+        let threads = Threads::Blocks { grid: [1, 1, 1], block: [1 << 20, 1, 1] };
+        let launcher = auto.prepare(&saxpy()).expect("a launcher");
+        let done = launcher.launch(Launch { threads, memories, scalars, unchecked: false });
+        assert!(matches!(done, Err(Error::TooLarge { .. })));
+        assert_eq!(launcher.device(), "auto");
+    }
+}
+
+#[test]
+fn templates_that_are_wrong() {
+    let two = template("two", "n", "", "global read x: f32[n] global readwrite y: f32[n]");
+    let open = template("open", "n, m", "", "global readwrite y: f32[n]");
+    let launch_size = template("threads", "", "", "global readwrite y: f32[threads_x]");
+    let constant = with_constants("constant", "", "", "constant c: f32[3]", vec![vec![0, 0]]);
+    for (template, why) in [
+        (two, "size of its own"),
+        (open, "no parameter tells"),
+        (launch_size, "size of its own"),
+        (constant, "lengths"),
+    ] {
+        for Tested { name, device } in all() {
+            let error = device.prepare(&template).err().unwrap_or_else(|| panic!("{name} takes it")).to_string();
+            assert!(error.contains(why), "{name}: {error}");
+        }
+    }
+}
+
 #[test]
 fn many_threads_launch_at_once() {
     for Tested { name, device } in all() {

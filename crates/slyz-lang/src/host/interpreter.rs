@@ -48,35 +48,10 @@ impl Machine for Interpreter {
     }
 
     fn launch(&mut self, kernel: &Kernel, asked: Launch<'_, Rc<Array>>) -> Result<(), Failure> {
-        let template = &kernel.template;
-        let mut sizes = vec![0; LAUNCH_SIZES];
-        let mut arrays = vec![];
-        let mut given = asked.tensors.iter().map(|argument| match argument {
-            Argument::Read { shape, tensor, .. } => (shape, &***tensor),
-            Argument::Write { shape, tensor, .. } => (shape, &***tensor),
-        });
-        let mut constants = template.constants.iter();
-        for memory in template.kernel.memories.iter().filter(|memory| memory.space.is_bound()) {
-            if memory.space == Space::Constant {
-                let value = |size: &slyz_sir::size::Size| size.constant().unwrap_or(0);
-                let shape = memory.shape.iter().map(value).collect();
-                arrays.push(Array { ty: memory.ty, shape, data: constants.next().cloned().unwrap_or_default() });
-            } else if let Some((shape, array)) = given.next() {
-                // A parameter of one axis goes over all elements, whatever the shape.
-                let shape = if memory.shape.len() == 1 { vec![array.data.len() as u64] } else { shape.to_vec() };
-                sizes.extend(&shape);
-                arrays.push(Array { ty: memory.ty, shape, data: array.data.clone() });
-            }
-        }
-        let (threads, grid, block) = lay_out(template, asked.threads, &sizes).map_err(Failure::Other)?;
-        sizes[..3].copy_from_slice(&grid);
-        sizes[3..LAUNCH_SIZES].copy_from_slice(&threads);
-        if threads.contains(&0) {
-            return Ok(());
-        }
-        let shaped = template.shaped(block, true, false);
-        let done = launch(&shaped, &sizes, &mut arrays, &asked.scalars, &self.options);
-        for (argument, array) in asked.tensors.into_iter().zip(arrays) {
+        let Some(mut arranged) = arrange(kernel, &asked)? else { return Ok(()) };
+        let shaped = kernel.template.shaped(arranged.block, true, false);
+        let done = launch(&shaped, &arranged.sizes, &mut arranged.memories, &asked.scalars, &self.options);
+        for (argument, array) in asked.tensors.into_iter().zip(arranged.memories) {
             if let Argument::Write { shape, tensor, ty } = argument {
                 *tensor = Rc::new(Array { ty, shape: shape.to_vec(), data: array.data });
             }
@@ -86,6 +61,45 @@ impl Machine for Interpreter {
             other => Failure::Other(other.to_string()),
         })
     }
+}
+
+/// A launch as the interpreter of kernels takes it.
+#[derive(Clone, Debug)]
+pub struct Arranged {
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// The size variables of the kernel.
+    pub sizes: Vec<u64>,
+    /// What its tensors and constants hold.
+    pub memories: Vec<Array>,
+}
+
+/// Lays a launch out; `None` where it has no threads.
+pub fn arrange(kernel: &Kernel, asked: &Launch<'_, Rc<Array>>) -> Result<Option<Arranged>, Failure> {
+    let template = &kernel.template;
+    let mut sizes = vec![0; LAUNCH_SIZES];
+    let mut memories = vec![];
+    let mut given = asked.tensors.iter().map(|argument| match argument {
+        Argument::Read { shape, tensor, .. } => (shape, &***tensor),
+        Argument::Write { shape, tensor, .. } => (shape, &***tensor),
+    });
+    let mut constants = template.constants.iter();
+    for memory in template.kernel.memories.iter().filter(|memory| memory.space.is_bound()) {
+        if memory.space == Space::Constant {
+            let value = |size: &slyz_sir::size::Size| size.constant().unwrap_or(0);
+            let shape = memory.shape.iter().map(value).collect();
+            memories.push(Array { ty: memory.ty, shape, data: constants.next().cloned().unwrap_or_default() });
+        } else if let Some((shape, array)) = given.next() {
+            // A parameter of one axis goes over all elements, whatever the shape.
+            let shape = if memory.shape.len() == 1 { vec![array.data.len() as u64] } else { shape.to_vec() };
+            sizes.extend(&shape);
+            memories.push(Array { ty: memory.ty, shape, data: array.data.clone() });
+        }
+    }
+    let (threads, grid, block) = lay_out(template, asked.threads, &sizes).map_err(Failure::Other)?;
+    sizes[..3].copy_from_slice(&grid);
+    sizes[3..LAUNCH_SIZES].copy_from_slice(&threads);
+    Ok((!threads.contains(&0)).then_some(Arranged { block, sizes, memories }))
 }
 
 /// Threads, blocks, and threads of a block.

@@ -89,7 +89,7 @@ impl<'a, M: Machine> Host<'a, M> {
             diagnostic
         };
         match self.eval(arg)? {
-            Value::Number(number) => number.at(arg.span).want(ty, wish).map_err(related),
+            Value::Number(number) => number.at(arg.span).pass(ty, wish).map_err(related),
             other => {
                 let message = format!("{} {ty}, but this is {}", wish(), other.describe());
                 Err(related(error(rules::ARGUMENT, arg.span, message).help("pass a number").into()))

@@ -21,7 +21,7 @@ mod scope;
 mod tensor;
 mod value;
 
-pub use interpreter::Interpreter;
+pub use interpreter::{Arranged, Interpreter, arrange};
 
 use crate::diagnostic::Diagnostic;
 use crate::lower::{TooLarge, lower};

@@ -93,6 +93,22 @@ impl Number {
         Err(error(rules::MISMATCH, self.span, message).label(found.name()).help(help).into())
     }
 
+    /// The number for a parameter of a kernel. The host counts in `i64`; an integer goes into a narrower parameter if it fits there,
+    /// which is looked at: nothing wraps.
+    pub(super) fn pass(&self, ty: Ty, wish: impl FnOnce() -> String) -> Outcome<Scalar> {
+        if self.class.fits(ty) || !ty.is_int() || !self.natural().is_int() {
+            return self.want(ty, wish);
+        }
+        let (value, (low, high)) = (self.settle()?.as_int(), int_range(ty));
+        if (low..=high).contains(&value) {
+            return Ok(Scalar::from_int(ty, value));
+        }
+        let message = format!("{} {ty}, and {value} is none: those go from {low} to {high}", wish());
+        Err(error(rules::MISMATCH, self.span, message)
+            .help("pass a smaller number, or declare the parameter wider")
+            .into())
+    }
+
     /// Every conversion, as written.
     pub(super) fn cast(&self, ty: Ty) -> Outcome<Scalar> {
         match self.class {

@@ -1,4 +1,4 @@
-//! `tests/corpus/*.vex`: each file prints what its lines `//> ..` say, and ends by the error that a line `//! rule` names, if any.
+//! `tests/corpus/*.vex`: each file prints what stands behind its `//>`, line by line. Devices run them in `slyz-run`.
 
 use crate::program::run;
 use std::path::Path;
@@ -13,11 +13,9 @@ fn files_print_what_they_say() {
     let mut wrong = vec![];
     for file in &files {
         let text = std::fs::read_to_string(file).unwrap();
-        let said = |mark: &str| text.lines().filter_map(|line| line.strip_prefix(mark)).collect::<Vec<_>>();
+        let told = text.lines().filter_map(|line| line.split_once("//>")).map(|(_, told)| told.trim());
         let ran = run(&text);
-        let printed: Vec<&str> = ran.printed.lines().collect();
-        let rules: Vec<&str> = ran.diagnostics.iter().map(|diagnostic| diagnostic.rule).collect();
-        if (&printed, &rules) != (&said("//> "), &said("//! ")) {
+        if !ran.diagnostics.is_empty() || !ran.printed.lines().map(str::trim_end).eq(told) {
             let shown = slyz_lang::render::render(&file.to_string_lossy(), &text, &ran.diagnostics);
             wrong.push(format!("{}:\n{}\n{shown}", file.display(), ran.printed));
         }

@@ -23,10 +23,10 @@ pub(super) struct AutoLauncher {
 }
 
 impl AutoLauncher {
-    pub(super) fn new(pair: Arc<Pair>, template: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error> {
+    pub(super) fn new(pair: Arc<Pair>, template: &Arc<Template>) -> Result<AutoLauncher, Error> {
         let on_cpu = pair.cpu.prepare(template)?;
         let (outline, on_gpu, refused) = (Outline::new(template)?, OnceLock::new(), AtomicBool::new(false));
-        Ok(Arc::new(AutoLauncher { pair, outline, on_cpu, on_gpu, refused }))
+        Ok(AutoLauncher { pair, outline, on_cpu, on_gpu, refused })
     }
 
     /// The GPU that a launch is to run on, if any.

@@ -123,7 +123,7 @@ impl Device for Auto {
     }
 
     fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error> {
-        launch::AutoLauncher::new(self.pair.clone(), kernel)
+        Ok(Arc::new(launch::AutoLauncher::new(self.pair.clone(), kernel)?))
     }
 
     /// On the GPU, where there is one that takes it: calls follow their arguments.

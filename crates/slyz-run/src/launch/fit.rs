@@ -64,6 +64,19 @@ impl Outline {
                 Space::Shared | Space::Scratch | Space::Local => {}
             }
         }
+        // Each extent of a parameter has a variable of its own, so that an array can tell its value and nobody another.
+        let mut told = vec![false; kernel.sizes.len()];
+        told[..LAUNCH_SIZES].fill(true);
+        for size in params.iter().flat_map(|param| &param.shape) {
+            match size {
+                Size::Var(SizeVar(k)) if told.get(*k as usize) == Some(&false) => told[*k as usize] = true,
+                size if size.constant().is_some() => {}
+                _ => return Err(broken("an extent of a parameter is a number or a size of its own")),
+            }
+        }
+        if told.contains(&false) {
+            return Err(broken("it has a size that no parameter tells"));
+        }
         let length = |memory: &Memory| Size::product(&memory.shape).constant();
         let told = |(memory, data): (&&Memory, &Vec<u64>)| length(memory) == Some(data.len() as u64);
         if constants.len() != template.constants.len() || !constants.iter().zip(&template.constants).all(told) {

@@ -4,7 +4,10 @@
 //! with arrays, scalars and threads. Arguments are checked against the template (`fit`), threads laid out in blocks (`field`),
 //! and what a launch writes is copied first where somebody else sees it.
 
+// The interpreter needs a part of it.
+#[cfg_attr(not(all(feature = "cpu", feature = "wgpu")), allow(dead_code))]
 mod field;
+#[cfg_attr(not(all(feature = "cpu", feature = "wgpu")), allow(dead_code))]
 mod fit;
 mod interpreted;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]

@@ -2,7 +2,6 @@
 
 use super::{Fitted, Outline};
 use slyz_sir::kernel::Kernel;
-use slyz_sir::launch::Template;
 use slyz_sir::pass::bounds::{self, Facts};
 use slyz_sir::pass::report;
 use std::collections::VecDeque;
@@ -60,9 +59,13 @@ pub(crate) fn guarded(kernel: Kernel, trusted: bool) -> (Kernel, bool) {
     (report::run(kernel), tells)
 }
 
-/// A template with other code.
+/// The same for a template, for blocks of a size or for any: its blocks are still of one thread.
 #[cfg(feature = "cpu")]
-pub(crate) fn unshaped(template: &Template, block: Option<[u32; 3]>, trusted: bool) -> (Kernel, bool) {
+pub(crate) fn unshaped(
+    template: &slyz_sir::launch::Template,
+    block: Option<[u32; 3]>,
+    trusted: bool,
+) -> (Kernel, bool) {
     let kernel = match block {
         None => template.kernel.clone(),
         Some(block) => template.shaped(block, false, false),

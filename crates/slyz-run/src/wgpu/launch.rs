@@ -15,13 +15,10 @@ use crate::memo::Memo;
 use crate::signature::elements;
 use crate::{ArrayData, Buffer, DeviceMemory, Error, Launch, LaunchArray, LaunchTime, Launcher, hash, profile};
 use slyz_sir::back::naga;
-use slyz_sir::code::{Body, Id, Op, Type};
 use slyz_sir::kernel::{Kernel, Space};
 use slyz_sir::launch::{Fault, MOST_FOLDED, Template};
-use slyz_sir::ops::Operator;
 use slyz_sir::pass::{optimize_kernel, report};
 use slyz_sir::size::Size;
-use slyz_sir::types::{Scalar, Ty};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -58,7 +55,19 @@ pub(super) struct WgpuLauncher {
     proofs: Proofs,
     codes: Memo<Code>,
     constants: OnceLock<Vec<Arc<GpuArray>>>,
-    launches: Mutex<VecDeque<(Form, Vec<u64>, Arc<Geometry>)>>,
+    launches: Mutex<VecDeque<Known>>,
+}
+
+/// A launch with its numbers: its form, its sizes.
+type Known = (Form, Vec<u64>, Arc<Geometry>);
+
+/// Where a kernel writes.
+struct Target {
+    to: Arc<GpuArray>,
+    /// What it starts as a copy of, since somebody else sees that.
+    from: Option<Arc<GpuArray>>,
+    /// It is not the buffer's own memory.
+    new: bool,
 }
 
 impl WgpuLauncher {
@@ -79,11 +88,7 @@ impl WgpuLauncher {
     fn code(&self, form: Form) -> Result<Arc<Code>, Error> {
         self.codes.get(hash::of(&form), || {
             let shaped = self.outline.template.shaped(form.block, form.exact, form.folded);
-            let own = shaped.fresh_ids()();
-            let (mut kernel, tells) = guarded(shaped, form.trusted);
-            if !self.opened.target.int64 {
-                tell_words(&mut kernel.body, own);
-            }
+            let (kernel, tells) = guarded(shaped, form.trusted);
             let kernel = optimize_kernel(kernel);
             if !self.opened.target.int64 {
                 naga::check_narrow_kernel(&kernel, WIDE)?;
@@ -141,7 +146,7 @@ impl WgpuLauncher {
     /// The numbers of a launch.
     fn geometry(&self, form: Form, code: &Code, fitted: &Fitted) -> Result<Arc<Geometry>, Error> {
         let lock = || self.launches.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = |known: &&(Form, Vec<u64>, Arc<Geometry>)| known.0 == form && known.1 == fitted.sizes;
+        let known = |known: &&Known| known.0 == form && known.1 == fitted.sizes;
         if let Some((_, _, geometry)) = lock().iter().find(known) {
             return Ok(geometry.clone());
         }
@@ -203,18 +208,20 @@ impl WgpuLauncher {
         Ok(self.constants.get_or_init(|| made))
     }
 
-    /// The array behind a buffer that the kernel writes, and what it is a copy of if somebody else sees that.
-    fn target(&self, data: &mut Buffer) -> Result<(Arc<GpuArray>, Option<Arc<GpuArray>>, bool), Error> {
+    /// The array behind a buffer that the kernel writes.
+    fn target(&self, data: &mut Buffer) -> Result<Target, Error> {
         let what = &format_args!("an array that kernel `{}` writes on the GPU", self.outline.name());
         if GpuArray::of(data, &self.opened).is_some()
-            && let Some(own) = data.own_device_memory::<GpuArray>()
+            && let Some(to) = data.own_device_memory::<GpuArray>()
         {
-            return Ok((own, None, false));
+            return Ok(Target { to, from: None, new: false });
         }
-        match GpuArray::of(data, &self.opened) {
-            Some(shared) => Ok((Arc::new(GpuArray::new(&self.opened, data.len() as u64, what)?), Some(shared), true)),
-            None => Ok((Arc::new(GpuArray::upload(&self.opened, data.bytes()?, what)?), None, true)),
-        }
+        let from = GpuArray::of(data, &self.opened);
+        let to = match from {
+            Some(_) => GpuArray::new(&self.opened, data.len() as u64, what),
+            None => GpuArray::upload(&self.opened, data.bytes()?, what),
+        };
+        Ok(Target { to: Arc::new(to?), from, new: true })
     }
 
     /// Gives the launch to the GPU.
@@ -297,7 +304,7 @@ impl Launcher for WgpuLauncher {
                     });
                 }
                 LaunchArray::Write { data, .. } => {
-                    let (to, from, new) = self.target(data)?;
+                    let Target { to, from, new } = self.target(data)?;
                     let bytes = (data.len() as u64).next_multiple_of(4);
                     copies.extend(from.filter(|_| bytes > 0).map(|from| Copy { from, to: to.clone(), bytes }));
                     if new {
@@ -339,20 +346,6 @@ impl Launcher for WgpuLauncher {
 
     fn device(&self) -> &str {
         Wgpu::NAME
-    }
-}
-
-/// Where an `i64` is a number of 32 bits, the high words of a fault are its signs, which stand in the code as well: shifts that
-/// make the others mean nothing there and are left out. They have names from `own` on.
-fn tell_words(body: &mut Body, own: Id) {
-    for stmt in &mut body.stmts {
-        if let (Op::Apply(Operator::Shr, _), [bind]) = (&stmt.op, &stmt.binds[..])
-            && bind.id >= own
-            && bind.ty == Type::Scalar(Ty::I64)
-        {
-            stmt.op = Op::Const(Scalar::i64(0));
-        }
-        stmt.op.bodies_mut().into_iter().for_each(|body| tell_words(body, own));
     }
 }
 

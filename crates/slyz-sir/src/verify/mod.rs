@@ -10,7 +10,7 @@ mod kernel;
 mod plan;
 
 pub use graph::graph;
-pub use kernel::kernel;
+pub use kernel::{MAX_BLOCK, kernel};
 pub use plan::plan;
 
 use crate::graph::Module;

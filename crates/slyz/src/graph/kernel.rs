@@ -16,8 +16,11 @@ pub struct Kernel {
     constants: &'static [&'static [u64]],
     template: OnceLock<Arc<Template>>,
     /// The latest last.
-    ready: Mutex<Vec<(Weak<dyn Device>, Arc<dyn Launcher>)>>,
+    ready: Mutex<Vec<Ready>>,
 }
+
+/// A device, and what it made of the kernel.
+type Ready = (Weak<dyn Device>, Arc<dyn Launcher>);
 
 impl Kernel {
     /// A kernel with that name, from its SIR text and the bits of the elements of its constant memories. It is not looked at before
@@ -74,7 +77,7 @@ impl Kernel {
         self.kept().clear();
     }
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, Vec<(Weak<dyn Device>, Arc<dyn Launcher>)>> {
+    fn kept(&self) -> std::sync::MutexGuard<'_, Vec<Ready>> {
         self.ready.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

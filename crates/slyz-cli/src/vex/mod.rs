@@ -1,0 +1,79 @@
+//! `.vex` files: graph functions, and the host part that launches them.
+
+pub mod build;
+pub mod check;
+pub mod machine;
+pub mod run;
+
+use anyhow::{Context, anyhow};
+use slyz_lang::check::{Dialect, check as check_file};
+use slyz_lang::diagnostic::Diagnostic;
+use slyz_lang::host::{self, Kernel};
+use slyz_lang::parse::parse;
+use slyz_lang::render::render;
+use slyz_lang::syntax::File;
+use std::fs;
+use std::path::Path;
+
+/// Is it such a file, by its name?
+pub fn is_vex(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "vex")
+}
+
+/// A file that was read, and what there is to say about it.
+pub struct Source {
+    name: String,
+    text: String,
+    /// What was parsed.
+    pub file: File,
+    /// Its kernels; none where there are errors.
+    pub kernels: Vec<Kernel>,
+    /// Errors, warnings and notes.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Source {
+    /// Reads, parses and checks a file.
+    pub fn read(path: &Path) -> anyhow::Result<Source> {
+        let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            anyhow!("{}: not text: the byte at {at} is not UTF-8", path.display())
+        })?;
+        let (file, mut diagnostics) = parse(&text);
+        let mut kernels = vec![];
+        // What the parser could not read would only be misunderstood.
+        if !diagnostics.iter().any(Diagnostic::is_error) {
+            let checked = check_file(&file, Dialect::Vex);
+            diagnostics.extend(checked.diagnostics);
+            kernels = host::kernels(&checked.program)?;
+        }
+        Ok(Source { name: path.display().to_string(), text, file, kernels, diagnostics })
+    }
+
+    /// The same, or all that is wrong as one error. Warnings are told on the way.
+    pub fn read_right(path: &Path) -> anyhow::Result<Source> {
+        let source = Source::read(path)?;
+        let (errors, others): (Vec<Diagnostic>, Vec<Diagnostic>) =
+            source.diagnostics.iter().cloned().partition(Diagnostic::is_error);
+        if errors.is_empty() {
+            let warnings: Vec<Diagnostic> = others.into_iter().filter(is_warning).collect();
+            eprint!("{}", source.render(&warnings));
+            return Ok(source);
+        }
+        Err(anyhow!("{}{}", source.render(&errors), counted(errors.len())))
+    }
+
+    /// Diagnostics as text.
+    pub fn render(&self, diagnostics: &[Diagnostic]) -> String {
+        render(&self.name, &self.text, diagnostics)
+    }
+}
+
+fn is_warning(diagnostic: &Diagnostic) -> bool {
+    diagnostic.severity == slyz_lang::diagnostic::Severity::Warning
+}
+
+fn counted(errors: usize) -> String {
+    format!("{errors} {}", if errors == 1 { "error" } else { "errors" })
+}
