@@ -326,17 +326,19 @@ impl<'a> Writer<'a> {
             w.file.lanes_64 |= lane.is_wide();
             expr::spread(&value, lane).text
         };
+        // Of several vectors only the first is sure to have a lane that is on.
+        let first = if self.ways.is_some() && self.live != Live::Block { "u == 0" } else { "1" };
         let text = match moving.map(|m| m.form) {
             // One lane writes, and it need not be the first.
             None if matches!(self.live, Live::Mask(_)) && !value.is_uniform() => {
                 format!("scatter_{ty}({address}, all_i32(0), {}, {});", spread(self), self.mask())
             }
             None => match (ty, &value.form) {
-                (Ty::F16 | Ty::BF16, _) => format!("store_{ty}({address}, {}, 1);", spread(self)),
+                (Ty::F16 | Ty::BF16, _) => format!("store_{ty}({address}, {}, {first});", spread(self)),
                 (_, Form::Uniform(e)) => format!("{} = {};", element(&address), e.text),
                 // All lanes meet in one element; the verifier's races aside, the first lane stands for them.
                 (_, Form::Affine(_) | Form::Clamped(..) | Form::Vector(..)) => {
-                    format!("store_{ty}({address}, {}, 1);", spread(self))
+                    format!("store_{ty}({address}, {}, {first});", spread(self))
                 }
             },
             Some(Form::Affine(_)) => {
