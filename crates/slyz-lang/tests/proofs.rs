@@ -154,3 +154,18 @@ fn gathers_stay_checked() {
     }";
     assert_eq!(left(&template(text, "histogram"), [2, 1, 1], [64, 1, 1], &[100, 256], &[]), NONE);
 }
+
+#[test]
+fn positions_by_helpers() {
+    let text = "fn at(row: i64, col: i64, w: i64): i64 { return row * w + col }
+    fn folded(i: i64, n: i64): i64 { if i < 0 { return 0 }; if i >= n { return n - 1 }; return i }
+    graph fn fill(a: Tensor<f32>, out: Tensor<f32>!, w: i32, h: i32) {
+        let x = thread.x
+        let y = thread.y
+        if y < h && x < w { out[at(y, x, w)] = a[at(y, folded(x - 3, w), w)] }
+    }";
+    let kernel = template(text, "fill");
+    assert!(!kernel.kernel.functions.is_empty(), "{}", kernel.kernel);
+    assert_eq!(left(&kernel, [2, 2, 1], [16, 16, 1], &[600, 600], &[20, 30]), NONE);
+    assert_eq!(left(&kernel, [2, 2, 1], [16, 16, 1], &[600, 599], &[20, 30]), ["out"]);
+}

@@ -327,3 +327,39 @@ fn products_of_f64_are_added_before_they_are_rounded() {
         assert_eq!(off(expected, found), 0, "{a:e} * {b:e} + {c:e} = {expected:?}, found {found:?}");
     }
 }
+
+/// Every thread adds, takes the smaller and the larger, and exchanges; both kernels leave the same bits.
+#[test]
+fn atomics_on_floats_by_their_bits() {
+    use slyz_sir::interp::Array;
+    use slyz_sir::interp::kernel::{LaunchOptions, launch};
+    let kernel = slyz_sir::text::parse_kernel(
+        "kernel k() grid [3, 1, 1] block [8, 1, 1] {
+           global readwrite out: f32[8]
+           global write told: f32[24]
+           shared part: f32[1]
+           %i: i64 = global.x  %l: i64 = local.x  %x: f32 = cast %i
+           %0: i64 = const 0  %1: i64 = const 1  %2: i64 = const 2  %3: i64 = const 3
+           %first: bool = eq %l, %0
+           if %first { store part[%0], %x } else {}
+           barrier block
+           %a: f32 = atomic add out[%0], %x  %b: f32 = atomic min out[%1], %x  %c: f32 = atomic max out[%2], %x
+           %d: f32 = atomic exchange out[%3], %x  %p: f32 = atomic add part[%0], %x
+           %four: i64 = const 4  %none: f32 = const 0.0  %e: f32 = atomic compare_exchange out[%four], %none, %x
+           %s: f32 = add %a, %b  %t: f32 = add %c, %d  %u: f32 = add %s, %t  %v: f32 = add %u, %p  %w: f32 = add %v, %e
+           store told[%i], %w
+         }",
+    )
+    .expect("a kernel");
+    let words = slyz_sir::expand::float_atomics(&kernel).expect("there are some");
+    assert_eq!(slyz_sir::verify::kernel(&words), Ok(()), "{words}");
+    let start = [0.0f32, 5.0, 5.0, -0.0, 0.0, 1.0, f32::NAN, 0.5].map(|x| u64::from(x.to_bits())).to_vec();
+    let run = |kernel: &slyz_sir::kernel::Kernel, ty: Ty| {
+        let out = Array { ty, shape: vec![8], data: start.clone() };
+        let told = Array { ty: Ty::F32, shape: vec![24], data: vec![0; 24] };
+        let mut memories = [out, told];
+        launch(kernel, &[], &mut memories, &[], &LaunchOptions::default()).expect("it runs");
+        memories.map(|m| m.data)
+    };
+    assert_eq!(run(&words, Ty::U32)[0], run(&kernel, Ty::F32)[0]);
+}

@@ -181,3 +181,20 @@ fn reports_are_valid_modules() {
         assert!(wgsl(&module).expect("text").contains("atomicCompareExchangeWeak"));
     }
 }
+
+#[test]
+fn atomics_on_floats_are_exchanges_of_bits() {
+    let kernel = written(
+        "",
+        "global readwrite out: f32[n] shared part: f32[4]",
+        "%i: i64 = global.x  %zero: i64 = const 0  %x: f32 = const 1.5
+         store part[%zero], %x
+         barrier block
+         %a: f32 = atomic add out[%i], %x  %b: f32 = atomic min out[%zero], %a  %c: f32 = atomic max part[%zero], %b
+         %d: f32 = atomic exchange out[%zero], %c  %e: f32 = atomic compare_exchange out[%i], %d, %x
+         %f: f32 = atomic load out[%i]  %g: f32 = atomic store out[%i], %f",
+    );
+    let module = emit(&kernel, &Target { int64: true, narrow: true, ..Target::default() }).expect("a module");
+    assert_eq!(refused(&spirv(&module).expect("words")), None);
+    assert!(wgsl(&module).expect("text").contains("out: array<atomic<u32>>"));
+}

@@ -415,3 +415,47 @@ fn dce_drops_functions_and_renumbers_calls() {
            return %y }",
     );
 }
+
+/// The kernel passes, once each, over code of a block of threads.
+#[track_caller]
+fn kernel_becomes(before: &str, after: &str) {
+    let parsed = |code: &str| {
+        let text = format!(
+            "kernel k<n>() grid [1, 1, 1] block [8, 1, 1] {{ global readwrite a: i32[n] shared s: i32[8] {code} }}"
+        );
+        let kernel = slyz_sir::text::parse_kernel(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert_eq!(verify::kernel(&kernel), Ok(()), "{text}");
+        kernel
+    };
+    let found = slyz_sir::pass::optimize_kernel(parsed(before));
+    assert_eq!(found.to_string(), parsed(after).to_string(), "\nfound:\n{found}");
+}
+
+#[test]
+fn passes_over_kernels_leave_memory_and_threads_in_order() {
+    // Loads around a store, an atomic and a barrier are different loads.
+    let loads = "%i: i64 = local.x  %x: i32 = load s[%i]  store s[%i], %x  %y: i32 = load s[%i]  barrier block  %z: i32 = load s[%i]
+      %o: i32 = atomic add a[%i], %y  %p: i32 = load a[%i]  %q: i32 = add %z, %p  store a[%i], %q";
+    kernel_becomes(loads, loads);
+    // A load stays in its loop; what waits, checks or updates stays though nobody looks at it; what only reads goes.
+    kernel_becomes(
+        "%i: i64 = local.x  %zero: i64 = const 0  %one: i64 = const 1  %n: i64 = extent n
+         for %zero to %n step %one |%j: i64| {
+           %k: i64 = add %i, %one  %x: i32 = load s[%k]  %dead: i32 = load s[%i]  %o: i32 = atomic add a[%k], %x
+           %ok: bool = check a[%k]  barrier block }",
+        "%i: i64 = local.x  %zero: i64 = const 0  %one: i64 = const 1  %n: i64 = extent n  %k: i64 = add %i, %one
+         for %zero to %n step %one |%j: i64| {
+           %x: i32 = load s[%k]  %o: i32 = atomic add a[%k], %x  %ok: bool = check a[%k]  barrier block }",
+    );
+    // The second of two equal checks has nothing to tell, and neither side of a branch tells for the other.
+    kernel_becomes(
+        "%i: i64 = global.x  %1: bool = check a[%i]  %x: i32 = const 1  if %1 { store a[%i], %x } else {}
+         %2: bool = check a[%i]  if %2 { %o: i32 = atomic add a[%i], %x } else {}",
+        "%i: i64 = global.x  %1: bool = check a[%i]  %x: i32 = const 1  if %1 { store a[%i], %x } else {}
+         if %1 { %o: i32 = atomic add a[%i], %x } else {}",
+    );
+    // That a condition does not hold is not all there is to it.
+    let asked = "%i: i64 = global.x  while { %1: bool = check a[%i]  %no: bool = const false  yield %no } do {}";
+    let lifted = "%i: i64 = global.x  %no: bool = const false  while { %1: bool = check a[%i]  yield %no } do {}";
+    kernel_becomes(asked, lifted);
+}

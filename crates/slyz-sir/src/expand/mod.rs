@@ -12,6 +12,7 @@ mod logarithm;
 mod quotient;
 mod root;
 mod sheet;
+mod swap;
 mod trigonometry;
 mod whole;
 
@@ -22,6 +23,7 @@ use sheet::{E, function_by};
 
 pub use convert::{nearest_f32, odd_f32, odd_f32_of_words, pack_f16, round_bf16, round_f16, unpack_f16};
 pub use quotient::{exact_quotient, exact_reciprocal, exact_root};
+pub use swap::float_atomics;
 pub use whole::{fma_by_f64, fma_by_words};
 
 /// The operator on a type as a function of simpler operators.

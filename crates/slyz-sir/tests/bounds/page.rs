@@ -8,7 +8,7 @@ fn i32s(values: &[i128]) -> Vec<Scalar> {
     values.iter().map(|&v| Scalar::from_int(Ty::I32, v)).collect()
 }
 
-fn vector_add() -> Template {
+pub fn vector_add() -> Template {
     template(
         "",
         "global read a: f32[n] global read b: f32[m] global readwrite result: f32[k]",
@@ -23,7 +23,7 @@ fn a_guard_proves_its_own_tensor_and_no_other() {
 }
 
 #[test]
-fn vector_add_at_a_launch() {
+pub fn vector_add_at_a_launch() {
     let kernel = vector_add();
     assert!(proven_threads(&kernel, [1000, 1, 1], [1000; 3], &[]));
     assert!(proven_threads(&kernel, [1024, 1, 1], [1000; 3], &[]));
@@ -79,7 +79,7 @@ fn matmul() {
     assert!(proven_threads(&kernel, [4, 4, 1], [16; 3], &i32s(&[-4, -4, -4])));
 }
 
-fn tiled(guard: bool) -> Template {
+pub fn tiled(guard: bool) -> Template {
     let guarded = "%in: bool = and %r, %c  if %in { %ci: i64 = mul %row, %Nl  %cj: i64 = add %ci, %col  %7: bool = check C[%cj] } else {}";
     let open = "%ci: i64 = mul %row, %Nl  %cj: i64 = add %ci, %col  %7: bool = check C[%cj]";
     template(

@@ -204,7 +204,7 @@ impl Code<'_, '_> {
         Ok(())
     }
 
-    fn break_if(&mut self, condition: Value) -> Result<(), EmitError> {
+    pub(super) fn break_if(&mut self, condition: Value) -> Result<(), EmitError> {
         let accept = self.block(|code| {
             code.push(Statement::Break);
             Ok(())

@@ -476,13 +476,7 @@ impl Code<'_, '_> {
             },
             (AtomicOp::Exchange | AtomicOp::Store, _) => AtomicFunction::Exchange { compare: None },
             (AtomicOp::CompareExchange, [expected, new]) => {
-                let (compare, value) = (Some(*expected), *new);
-                let kind = PredeclaredType::AtomicCompareExchangeWeakResult(scalar);
-                let ty = self.build.module.generate_predeclared_type(kind);
-                let base = self.append(Expression::AtomicResult { ty, comparison: true });
-                let fun = AtomicFunction::Exchange { compare };
-                self.push(Statement::Atomic { pointer, fun, value, result: Some(base) });
-                return Ok(self.expr(Expression::AccessIndex { base, index: 0 }));
+                return self.compare_exchange(pointer, scalar, *expected, *new);
             }
             (AtomicOp::CompareExchange, _) => return Err(self.build.form("an exchange without operands")),
         };
@@ -490,5 +484,30 @@ impl Code<'_, '_> {
         let result = self.append(Expression::AtomicResult { ty: result_ty, comparison: false });
         self.push(Statement::Atomic { pointer, fun, value, result: Some(result) });
         Ok(result)
+    }
+
+    /// Exchanges that may fail for no reason, as those of naga may, are tried again: who sees what was expected has exchanged it.
+    fn compare_exchange(
+        &mut self,
+        pointer: Value,
+        scalar: naga::Scalar,
+        expected: Value,
+        new: Value,
+    ) -> Result<Value, EmitError> {
+        let found = self.variable(scalar);
+        let ty = self.build.module.generate_predeclared_type(PredeclaredType::AtomicCompareExchangeWeakResult(scalar));
+        let body = self.block(|code| {
+            let base = code.append(Expression::AtomicResult { ty, comparison: true });
+            let fun = AtomicFunction::Exchange { compare: Some(expected) };
+            code.push(Statement::Atomic { pointer, fun, value: new, result: Some(base) });
+            let old = code.expr(Expression::AccessIndex { base, index: 0 });
+            let exchanged = code.expr(Expression::AccessIndex { base, index: 1 });
+            code.store(found, old);
+            let differs = code.binary(BinaryOperator::NotEqual, old, expected);
+            let done = code.binary(BinaryOperator::LogicalOr, exchanged, differs);
+            code.break_if(done)
+        })?;
+        self.push(Statement::Loop { body, continuing: naga::Block::new(), break_if: None });
+        Ok(self.load(found))
     }
 }

@@ -161,7 +161,8 @@ impl Module {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn emit(kernel: &Kernel, target: &Target) -> Result<Module, EmitError> {
-    let (module, extents, uniform_bytes) = writer::write(kernel, target)?;
+    let words = crate::expand::float_atomics(kernel);
+    let (module, extents, uniform_bytes) = writer::write(words.as_ref().unwrap_or(kernel), target)?;
     let info = validate(&module, target).map_err(|why| EmitError::Invalid { kernel: kernel.name.clone(), why })?;
     Ok(Module { module, info, extents, uniform_bytes, ends: ends::all_loops_end(kernel), floats: target.floats })
 }

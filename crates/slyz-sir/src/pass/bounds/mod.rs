@@ -6,7 +6,7 @@
 //!
 //! It knows the ranges of places, extents, constants, scalars, counters and states of loops and of arithmetic on them, what
 //! conditions say on the way to an access, and relations between names that conditions and loops establish. Numbers that
-//! might wrap around count as anything. It does not know what memory holds, nor functions, nor products of two unknowns.
+//! might wrap around count as anything. It does not know what memory holds, nor products of two unknowns.
 //!
 //! ```text
 //! %0: i64 = global.x                       %0: i64 = global.x
@@ -29,6 +29,7 @@ pub use facts::Facts;
 use crate::code::{Body, Id, Op};
 use crate::kernel::Kernel;
 use crate::range::Range;
+use crate::size::Size;
 use crate::types::{Scalar, Ty};
 use std::collections::HashSet;
 use walk::{Question, Stop, Walk};
@@ -55,8 +56,9 @@ pub fn proves(kernel: &Kernel, facts: &Facts) -> bool {
 /// right, too.
 pub fn fits(kernel: &Kernel, facts: &Facts) -> bool {
     let narrow = Range::of(Ty::I32);
-    let small = |sizes: &[crate::size::Size]| facts.size(&crate::size::Size::product(sizes)).within(narrow);
-    let memories = kernel.memories.iter().all(|m| small(&m.shape) && m.shape.iter().all(|s| small(&[s.clone()])));
+    let small = |sizes: &[Size]| facts.size(&Size::product(sizes)).within(narrow);
+    let memories =
+        kernel.memories.iter().all(|m| small(&m.shape) && m.shape.iter().all(|s| small(std::slice::from_ref(s))));
     let mut walk = Walk::new(kernel, facts, Question::Wide);
     memories && walk.run().is_ok() && !walk.wide
 }

@@ -9,7 +9,7 @@
 //! at the end of its branch, by a list of what it changed.
 
 use super::facts::Facts;
-use crate::code::{Body, Id, MemId, Op, Stmt, Type, Var};
+use crate::code::{Body, FnId, Id, MemId, Op, Stmt, Type, Var};
 use crate::graph::largest_id;
 use crate::kernel::Kernel;
 use crate::ops::{Operator, Signature};
@@ -127,14 +127,15 @@ struct Carried {
 
 impl<'k> Walk<'k> {
     pub fn new(kernel: &'k Kernel, facts: &'k Facts, question: Question) -> Walk<'k> {
-        let count = largest_id(&kernel.body) as usize + 1;
+        let bodies = || kernel.functions.iter().map(|f| &f.body).chain([&kernel.body]);
+        let count = bodies().map(largest_id).max().unwrap_or(0) as usize + 1;
         let unknown = |id: u32| Name { range: Range::FULL, ty: Ty::F64, def: None, same: Id(id) };
         let names = (0..count as u32).map(unknown).collect();
         let (trail, relations, failed) = (vec![], vec![], vec![]);
         let asked = true;
         let mut walk =
             Walk { kernel, facts, names, trail, relations, question, asked, fuel: FUEL, failed, wide: false };
-        walk.note(&kernel.body);
+        bodies().for_each(|body| walk.note(body));
         walk
     }
 
@@ -308,6 +309,7 @@ impl<'k> Walk<'k> {
             Op::If { cond, args, then, otherwise } => return self.branch(stmt, *cond, args, [then, otherwise]),
             Op::For { lo, hi, step, init, body } => return self.count(stmt, [*lo, *hi, *step], init, body),
             Op::While { init, cond, body } => return self.repeat(stmt, init, cond, body),
+            Op::Call(FnId(callee), args) => return self.call(stmt, *callee, args),
             Op::Lanes { lo, hi, body, .. } => {
                 let (lo, hi) = (self.refined(*lo), self.refined(*hi));
                 if let (Some(turn), true) = (body.params.first(), lo.lo < hi.hi) {
@@ -318,7 +320,6 @@ impl<'k> Walk<'k> {
             }
             Op::Const(_)
             | Op::Bitcast(..)
-            | Op::Call(..)
             | Op::Load { .. }
             | Op::Store { .. }
             | Op::Atomic { .. }
@@ -337,6 +338,21 @@ impl<'k> Walk<'k> {
             return Err(Stop::Answered);
         }
         Ok(true)
+    }
+
+    /// The function's code, with the ranges of the arguments. Names in it mean another thing in every call, so nothing but the
+    /// ranges of its results is kept.
+    fn call(&mut self, stmt: &'k Stmt, callee: u32, args: &[Id]) -> Walked<bool> {
+        let kernel = self.kernel;
+        let Some(function) = kernel.functions.get(callee as usize) else { return Ok(true) };
+        let mark = self.mark();
+        let args: Vec<Range> = args.iter().map(|&arg| self.refined(arg)).collect();
+        self.define_all(&function.body.params, args.into_iter());
+        let reached = self.body(&function.body)?;
+        let results: Vec<Range> = function.body.results.iter().map(|&id| self.refined(id)).collect();
+        self.back_to(mark);
+        self.define_all(&stmt.binds, results.into_iter());
+        Ok(reached)
     }
 
     /// Each value where its condition holds.
