@@ -243,3 +243,46 @@ fn strides_of_the_grid_stay_contiguous() {
     assert!(!narrow.contains("gather") && narrow.contains("#define LANES_64 0"), "{narrow}");
     check("strides", &cases);
 }
+
+/// Positions that are read from memory which others may write.
+const CHASED: &str = "
+  global readwrite next: i32[n]
+  global readwrite out: i64[n]
+  global readwrite scale: f32[n]
+  %i: i64 = global.x
+  %n: i64 = extent n
+  %zero: i64 = const 0
+  %a: i32 = load next[%i]
+  %b: i64 = cast i64 %a
+  %f: f32 = load scale[%b]
+  %g: i64 = cast i64 %f
+  %ge: bool = ge %g, %zero
+  %lt: bool = lt %g, %n
+  %in: bool = and %ge, %lt
+  if %in {
+    %c: i32 = load next[%g]
+    %d: i64 = cast i64 %c
+    %e: i64 = add %b, %d
+    store out[%i], %e
+  } else {}";
+
+#[test]
+fn positions_from_memory_are_read_once() {
+    let n = 50;
+    let case = Case {
+        name: "chased".into(),
+        kernel: kernel("chased", "n", "", CHASED),
+        grid: [n, 1, 1],
+        block: None,
+        extents: vec![n],
+        memories: vec![
+            ints(Ty::I32, (0..n as i64).map(|i| i * 7 % 50)),
+            ints(Ty::I64, (0..n).map(|_| -1)),
+            floats(numbers(n).map(|x| x * 11.0)),
+        ],
+        scalars: vec![],
+    };
+    let text = slyz_sir::back::c::emit_kernels(&[case.woven()], false).unwrap();
+    assert_eq!([text.matches("= pin_i32(").count(), text.matches("= pin_f32(").count()], [1, 1], "{text}");
+    check("chased", &[case]);
+}
