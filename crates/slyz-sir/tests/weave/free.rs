@@ -286,3 +286,61 @@ fn positions_from_memory_are_read_once() {
     assert_eq!([text.matches("= pin_i32(").count(), text.matches("= pin_f32(").count()], [1, 1], "{text}");
     check("chased", &[case]);
 }
+
+/// A large array of each thread, and loops by steps that would pass the ends of their types.
+const LARGE: &str = "
+  global readwrite out: i32[n]
+  local own: i32[3000]
+  %i: i64 = global.x
+  %zero: i64 = const 0
+  %size: i64 = const 3000
+  %by: i64 = const 700
+  %t: i32 = cast i32 %i
+  for %zero to %size step %by |%k: i64| {
+    %k32: i32 = cast i32 %k
+    %v: i32 = add %k32, %t
+    store own[%k], %v
+  }
+  %n: i32 = const 0
+  %lo: i32 = const 2147480000
+  %hi: i32 = const 2147483647
+  %st: i32 = const 1000
+  %s: i32 = for %lo to %hi step %st (%n) |%k: i32, %s: i32| {
+    %one: i32 = const 1
+    %s2: i32 = add %s, %one
+    yield %s2
+  }
+  %first: i32 = add %lo, %t
+  %u: i32 = for %first to %hi step %st (%s) |%k: i32, %u: i32| {
+    %one: i32 = const 1
+    %u2: i32 = add %u, %one
+    yield %u2
+  }
+  %b: u8 = const 3
+  %bh: u8 = const 255
+  %bs: u8 = const 100
+  %w: i32 = for %b to %bh step %bs (%u) |%k: u8, %w: i32| {
+    %kk: i32 = cast i32 %k
+    %w2: i32 = add %w, %kk
+    yield %w2
+  }
+  %four: i64 = const 4
+  %r: i64 = rem %i, %four
+  %at: i64 = mul %r, %by
+  %x: i32 = load own[%at]
+  %y: i32 = add %x, %w
+  store out[%i], %y";
+
+#[test]
+fn large_arrays_of_threads_and_loops_near_the_end_of_their_type() {
+    let case = |n: u64, block: Option<[u32; 3]>| Case {
+        name: format!("large {n} {block:?}"),
+        kernel: kernel("large", "n", "", LARGE),
+        grid: [n / u64::from(block.map_or(1, |b| b[0])), 1, 1],
+        block,
+        extents: vec![n],
+        memories: vec![ints(Ty::I32, (0..n).map(|_| 0))],
+        scalars: vec![],
+    };
+    check("large", &[case(100, None), case(1, None), case(96, Some([32, 1, 1]))]);
+}
