@@ -104,7 +104,9 @@ impl Number {
             return Ok(Scalar::from_int(ty, value));
         }
         let message = format!("{} {ty}, and {value} is none: those go from {low} to {high}", wish());
-        Err(error(rules::MISMATCH, self.span, message).help("pass a smaller number, or declare the parameter wider").into())
+        Err(error(rules::MISMATCH, self.span, message)
+            .help("pass a smaller number, or declare the parameter wider")
+            .into())
     }
 
     /// Every conversion, as written.

@@ -11,7 +11,7 @@ use crate::code::{Body, Function, Id, MemId, Op, Place, Scope, Stmt, Type};
 use crate::kernel::{Access, Kernel, Space};
 use crate::size::Size;
 use crate::types::Ty;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 /// Which lanes take part.
@@ -53,6 +53,8 @@ pub(super) struct Writer<'a> {
     pub(super) tile: Option<super::tile::Tile>,
     /// The C names of the memories.
     memories: Vec<String>,
+    /// Positions of which only the low word matters.
+    low: HashSet<Id>,
 }
 
 impl<'a> Writer<'a> {
@@ -75,6 +77,7 @@ impl<'a> Writer<'a> {
             ways: None,
             tile: None,
             memories,
+            low: if wide { HashSet::new() } else { low(kernel) },
         }
     }
 
@@ -382,7 +385,8 @@ impl<'a> Writer<'a> {
             Op::Apply(operator, args) => {
                 let args = self.all(args);
                 let refs: Vec<&Value> = args.iter().collect();
-                let value = expr::apply(*operator, &refs, stmt.binds[0].ty.elem());
+                let low = self.low.contains(&stmt.binds[0].id);
+                let value = expr::apply(*operator, &refs, stmt.binds[0].ty.elem(), low);
                 self.bind(stmt.binds[0].id, value, false);
             }
             Op::Cast(to, arg) => {
@@ -668,6 +672,14 @@ impl<'a> Writer<'a> {
         self.file.items.push(text);
         Ok(())
     }
+}
+
+/// The `i64`s of which only the low word matters: memories of narrow code have fewer elements than that counts.
+fn low(kernel: &Kernel) -> HashSet<Id> {
+    let mut uses = crate::back::low::Uses::default();
+    uses.body(&kernel.body);
+    let full = uses.full();
+    uses.types.iter().filter(|(id, ty)| **ty == Ty::I64 && !full.contains(id)).map(|(id, _)| *id).collect()
 }
 
 /// How many vectors to work on at once, if more than one. A loop waits for its own results each turn; with several vectors
