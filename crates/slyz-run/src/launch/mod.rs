@@ -136,7 +136,7 @@ impl Launch<'_> {
 ///     global readwrite x: f32[x_len]
 ///     %i: i64 = global.x
 ///     %inside: bool = check x[%i]
-///     if %inside { %a: f32 = load x[%i]  %b: f32 = add %a, %a  store x[%i], %b }
+///     if %inside { %a: f32 = load x[%i]  %b: f32 = add %a, %a  store x[%i], %b } else {}
 ///   }")?;
 /// let template = Arc::new(Template { kernel, constants: vec![] });
 /// let mut x = Buffer::copy_of(bytemuck::cast_slice(&[1.0f32, 2.0]))?;

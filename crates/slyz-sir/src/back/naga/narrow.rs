@@ -8,7 +8,7 @@
 
 use crate::back::low::{Uses, is_closed};
 use crate::back::range::{self, Most, Range};
-use crate::code::{Id, Op};
+use crate::code::{Body, Id, Op, Type, Var};
 use crate::kernel::Kernel;
 use crate::ops::{Operator, Signature};
 use crate::size::Size;
