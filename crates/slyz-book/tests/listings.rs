@@ -5,7 +5,14 @@
 //! quotes the examples, and that is checked too.
 
 use slyz::prelude::*;
+use slyz_lang::check::{Dialect, check};
+use slyz_lang::diagnostic::Diagnostic;
+use slyz_lang::host;
+use slyz_lang::parse::parse;
+use slyz_lang::render::render;
+use slyz_sir::pass::weave::Form;
 use slyz_sir::pass::{GRAPH_PASSES, optimize};
+use slyz_sir::road::{Destination, Road};
 use slyz_sir::text::parse_graph;
 use std::collections::BTreeSet;
 use std::fs;
@@ -34,6 +41,35 @@ fn scaled(x: Arr<f32, N>, a: Exp<f32>) -> Arr<f32, N> {
 fn smooth(x: Arr<f32, N>) -> Arr<f32, N> {
     let y = x.map(|v| v.exp().sin());
     tabulate(|i: Idx<N>| y.at((i - 1).clamp()) + y.at(i) + y.at((i + 1).clamp()))
+}
+
+#[graph]
+fn relu(input: &Tensor<f32>, output: &mut Tensor<f32>) {
+    let idx = thread.x;
+    if idx < output.len() {
+        output[idx] = max(0.0, input[idx]);
+    }
+}
+
+/// The kernel above: as `#[graph]` leaves it in the program, or the C of a launch that is proven.
+fn by_hand(what: &str) -> Result<String> {
+    let (input, mut output) = ([0.0f32], [0.0f32]);
+    let launch = relu(&input, &mut output);
+    let kernel = launch.kernel();
+    if what == "graph" {
+        return Ok(kernel.sir().to_string());
+    }
+    let road = Road { trusted: true, ..Road::to(Destination::Cores(Form::Free)) };
+    Ok(kernels(&slyz_sir::back::c::emit_kernels(&[road.end(kernel.template()?)?], false)?, "relu"))
+}
+
+/// The rules of kernels, a line each.
+fn rules() -> String {
+    let line = |rule: &slyz_lang::check::rules::Rule| {
+        let severity = format!("{:?}", rule.severity).to_lowercase();
+        format!("{:<20} {severity:<8} {}\n", rule.name, rule.meaning)
+    };
+    slyz_lang::check::rules::RULES.iter().map(line).collect()
 }
 
 /// One of the programs above, as the chapter's readers see it: `what` is `sir`, `optimized`, `explain`, `metal` or `c`.
@@ -107,6 +143,8 @@ fn renewed(chapter: &str) -> Result<String> {
             "before" => old,
             "after" => passed(words[0], &last)?,
             "message" => message(&words)?,
+            "graph" | "graph-c" => by_hand(what)?,
+            "rules" => rules(),
             "sir" | "optimized" | "explain" | "c" | "metal" => program(what, words[0])?,
             other => return Err(format!("there is no listing {other}").into()),
         };
@@ -133,6 +171,32 @@ fn listings_are_what_is_printed() -> Result {
         }
         assert_eq!(chapter.lines().count(), renewed.lines().count(), "{} is out of date", path.display());
     }
+    Ok(())
+}
+
+/// Programs in the language of kernels run, and print what their comments say behind `//>`.
+#[test]
+fn vex_programs_run() -> Result {
+    let mut count = 0;
+    for entry in fs::read_dir(docs())? {
+        let path = entry?.path();
+        for block in fs::read_to_string(&path)?.split("```vex\n").skip(1) {
+            let text = block.split("\n```").next().unwrap_or_default();
+            let (file, mut diagnostics) = parse(text);
+            let checked = check(&file, Dialect::Vex);
+            diagnostics.extend(checked.diagnostics);
+            diagnostics.retain(Diagnostic::is_error);
+            assert!(diagnostics.is_empty(), "{}:\n{}", path.display(), render("block", text, &diagnostics));
+            let mut out = vec![];
+            let done = host::run(&file, &host::kernels(&checked.program)?, &mut host::Interpreter::default(), &mut out);
+            done.map_err(|diagnostic| render("block", text, &[diagnostic]))?;
+            let told: String =
+                text.lines().filter_map(|l| Some(format!("{}\n", l.split_once("//>")?.1.trim()))).collect();
+            assert_eq!(String::from_utf8(out)?, told, "{}", path.display());
+            count += 1;
+        }
+    }
+    assert!(count > 0, "the book has no program");
     Ok(())
 }
 

@@ -63,17 +63,19 @@ proptest! {
         }
         let text = text.concat();
         let (tree, parsed) = parse(&text);
+        let graphs = tree.items.iter().any(|item| matches!(item, Item::Function(f) if f.role == Role::Graph));
         for dialect in [Dialect::Vex, Dialect::Rust] {
             let checked = check(&tree, dialect);
             let errors = parsed.iter().chain(&checked.diagnostics).any(|d| d.is_error());
             lowered(&checked.program);
-            prop_assert!(errors || !checked.program.functions.is_empty() || !text.contains("graph fn"));
+            // Nothing is dropped in silence.
+            prop_assert!(errors || !graphs || !checked.program.functions.is_empty(), "{}", text);
         }
     }
 }
 
 /// Levels inside each other that are allowed, less those around.
-const DEEP: usize = 500;
+const DEEP: usize = 250;
 
 fn expr(kind: ExprKind) -> Expr {
     Expr { kind, span: Span::default() }
@@ -107,7 +109,7 @@ fn trees_of_any_depth_are_refused_in_words() {
 #[test]
 fn a_tree_as_deep_as_allowed_fits_on_the_stack() {
     let mut body = vec![];
-    for _ in 0..DEEP / 3 {
+    for _ in 0..DEEP / 2 {
         let cond = Box::new(expr(ExprKind::Bool(true)));
         let then = Block { stmts: body, value: None, span: Span::default() };
         let kind = StmtKind::Expr(expr(ExprKind::If { cond, then, otherwise: None }));

@@ -234,6 +234,7 @@ fn precedence() {
     reads("-a * b - -c", "(sub (mul (neg a) b) (neg c))");
     reads("!a && !(b < c)", "(&& (not a) (not (lt b c)))");
     reads("-x as f32", "((neg x) as f32)");
+    reads("i as i64 < n && j as usize < m", "(&& (lt (i as i64) n) (lt (j as other usize) m))");
     reads("a - b - c", "(sub (sub a b) c)");
     reads("-x.abs()", "(neg x.abs())");
 }

@@ -181,7 +181,8 @@ impl Machine for Recorder<'_> {
 
 fn recorded() -> Vec<Recorded> {
     let mut record = vec![];
-    for program in programs() {
+    // A million threads are enough elsewhere.
+    for program in programs().into_iter().filter(|program| !program.name.contains("page_launch_2d")) {
         let mut machine = Recorder { from: &program.name, inner: host::Interpreter::default(), record: &mut record };
         let done = run(&program, &mut machine);
         assert_eq!(done, Ok(()), "{}", program.name);
@@ -215,7 +216,7 @@ impl Recorded {
 #[test]
 fn woven() {
     let mut wrong = vec![];
-    for made in recorded().iter().filter(|made| !made.from.contains("page_launch_2d")) {
+    for made in &recorded() {
         let form = if made.free() { weave::Form::Free } else { weave::Form::Blocks(made.block) };
         let kernel = match Road::to(Destination::Cores(form)).end(&made.template) {
             Ok(kernel) => kernel,

@@ -11,7 +11,6 @@ pub(crate) mod draft;
 pub(crate) mod echo;
 mod expr;
 mod forbid;
-mod launches;
 mod loops;
 pub(crate) mod number;
 mod race;
@@ -95,14 +94,6 @@ pub fn check(file: &File, dialect: Dialect) -> Checked {
         diagnostics.extend(found);
     }
     diagnostics.extend(check_kernels(&reached, &program.functions, &marks));
-    for item in &file.items {
-        // Inside kernels `launch` itself is refused.
-        let in_kernels =
-            matches!(item, Item::Function(f) if names.by_name.get(&f.name.text[..]).is_some_and(|k| used.contains(k)));
-        if !in_kernels {
-            launches::look(item, &names, &mut |d| diagnostics.push(d));
-        }
-    }
     // What the parser complained about is missing in the tree.
     if marks.iter().any(|m| m.broken) {
         program = Program::default();

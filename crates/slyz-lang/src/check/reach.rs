@@ -11,7 +11,9 @@ use crate::syntax::{ExprKind, Function, Role};
 use std::collections::{HashMap, HashSet};
 
 /// The most levels of blocks and expressions inside each other, those of called functions included.
-pub(super) const MAX_DEPTH: usize = 512;
+const MAX_DEPTH: usize = 512;
+/// The same for what is read by recursion, in one function.
+const MAX_NESTED: usize = 256;
 
 /// A function with a meaning of `thread`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,8 +107,8 @@ fn look(number: usize, function: &Function, by_name: &HashMap<&str, usize>, reac
     let mut seen = Seen::default();
     let mut deep = None;
     visit(Node::Block(&function.body), &mut |node, depth| {
-        seen.depth = seen.depth.max(depth);
-        if depth > MAX_DEPTH {
+        seen.depth = seen.depth.max(depth.all);
+        if depth.all > MAX_DEPTH || depth.nested > MAX_NESTED {
             deep = Some(match node {
                 Node::Block(block) => block.span,
                 Node::Stmt(stmt) => stmt.span,
@@ -118,7 +120,7 @@ fn look(number: usize, function: &Function, by_name: &HashMap<&str, usize>, reac
         let Node::Expr(expr) = node else { return true };
         match &expr.kind {
             ExprKind::Call { function, .. } => {
-                seen.calls.extend(by_name.get(&function.text[..]).map(|&k| (k, function.span, depth)))
+                seen.calls.extend(by_name.get(&function.text[..]).map(|&k| (k, function.span, depth.all)))
             }
             ExprKind::Field(of, _) => match &of.kind {
                 ExprKind::Name(name) if name == "thread" => seen.thread = true,
@@ -138,8 +140,12 @@ fn look(number: usize, function: &Function, by_name: &HashMap<&str, usize>, reac
 
 /// What to say about a function that nests too deep.
 pub(super) fn too_deep(span: Span) -> Diagnostic {
-    Diagnostic::error(rules::DEEP, span, format!("this nests deeper than {MAX_DEPTH} levels"))
-        .help("compute parts of it in separate statements, or in a function of their own")
+    Diagnostic::error(
+        rules::DEEP,
+        span,
+        "this nests too deep: functions have up to 256 levels, and 512 with those that they call",
+    )
+    .help("compute parts of it in separate statements, or in a function of their own")
 }
 
 /// Functions that graph functions reach, callees first. Depth first, with a list for a stack.

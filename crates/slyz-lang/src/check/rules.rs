@@ -32,7 +32,6 @@ rules! {
     FOREIGN "foreign-call" Error "Code of other languages and libraries does not exist on the device.";
     PANIC "panic" Error "Nothing can leave a kernel but its threads; they end early by `return`.";
     UNSUPPORTED "unsupported" Error "Something that other code may use and kernels have no room for.";
-    LAUNCH "launch" Error "Only graph functions without a result can be launched.";
     HOST "host-only" Error "Launching and printing are the host's business.";
     UNBOUNDED "unbounded-loop" Warning "A loop that nothing in it can end hangs the device.";
     READ_ONLY "read-only" Error "What is not declared mutable is not written.";

@@ -262,7 +262,7 @@ impl<'a> Body<'_, 'a> {
         let value = Scalar::from_f64(ty, if negative { -value } else { value });
         if value.as_f64().is_infinite() {
             let message = format!("`{digits}` is too large for {ty}");
-            let help = format!("f64 goes further; infinity is `{ty}.INFINITY` in .vex files, `{ty}::INFINITY` in Rust");
+            let help = format!("f64 goes further; infinity is `{}`", self.dialect.number(ty, "INFINITY"));
             self.say(Diagnostic::error(rules::RANGE, source.span, message).help(help));
         }
         value

@@ -52,6 +52,14 @@ impl Dialect {
         }
     }
 
+    /// A constant that comes with a type.
+    pub(super) fn number(self, ty: Ty, name: &str) -> String {
+        match self {
+            Dialect::Vex => format!("{ty}.{name}"),
+            Dialect::Rust => format!("{ty}::{name}"),
+        }
+    }
+
     /// The same bits as another type.
     pub(super) fn bitcast(self, ty: Ty) -> String {
         match self {

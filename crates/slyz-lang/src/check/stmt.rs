@@ -214,6 +214,10 @@ impl<'a> Body<'_, 'a> {
             }
             ExprKind::Call { function, ty, args } => match self.any_call(function, ty.as_ref(), args, expr) {
                 Called::Nothing(call) => (call.map(Stmt::Expr).into_iter().collect(), false),
+                // What writes is called for that; its value may be of no interest.
+                Called::Value(draft) if draft.class != Class::Wrong && self.writes(&function.text) => {
+                    (vec![Stmt::Expr(self.settle_naturally(draft))], false)
+                }
                 Called::Value(draft) => (self.forgotten(draft), false),
             },
             ExprKind::Method { receiver, name, args, .. } => match self.meeting(receiver, name, args) {
@@ -228,6 +232,13 @@ impl<'a> Body<'_, 'a> {
                 (self.forgotten(draft), false)
             }
         }
+    }
+
+    /// Does a function of the file write to its parameters?
+    fn writes(&self, function: &str) -> bool {
+        let signature = self.names.by_name.get(function).map(|&number| &self.names.signatures[number]);
+        let written = |(_, ty): &(Name, ParamType)| matches!(ty, ParamType::Tensor { mutable: true, .. });
+        signature.is_some_and(|signature| signature.params.iter().any(written))
     }
 
     /// A value that nobody takes. Atomics are for what they do; of other values it is said.

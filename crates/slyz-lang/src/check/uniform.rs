@@ -17,8 +17,9 @@ use crate::typed::{Arg, Expr, ExprKind, Function, FunctionId, Home, LocalId, Mem
 use slyz_sir::code::{Place, Scope, SubgroupOp};
 use std::collections::{HashMap, HashSet};
 
-/// Times to go over a function. Each brings something new or is the last; more than a few are never needed.
-const MOST_PASSES: usize = 64;
+/// Times to go over a function before everything is taken for different. Each brings something new or is the last; people's code needs
+/// three or four.
+const MOST_PASSES: usize = 32;
 
 /// What a memory is to the threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -173,7 +174,10 @@ pub(super) struct Walk<'u, 'p> {
 impl<'p> Walk<'_, 'p> {
     fn run(&mut self) {
         let function = self.function;
-        for pass in 0..MOST_PASSES {
+        for pass in 0..2 * MOST_PASSES {
+            if pass == MOST_PASSES {
+                self.give_up();
+            }
             let last = !self.changed && pass > 0;
             self.report = last && self.may_report;
             self.changed = false;
@@ -183,6 +187,13 @@ impl<'p> Walk<'_, 'p> {
                 return;
             }
         }
+    }
+
+    /// Takes every value for another one in each thread; what is left to find out then is found in a pass or two.
+    fn give_up(&mut self) {
+        let different = Level { spread: Spread::Thread, from: None, data: true };
+        self.locals.iter_mut().flatten().for_each(|(level, _)| *level = level.join(different));
+        self.arrays.iter_mut().for_each(|level| *level = level.join(different));
     }
 
     pub(super) fn say(&mut self, diagnostic: Diagnostic) {

@@ -1,7 +1,7 @@
 //! Visits all of a function's syntax in the order it is written, without recursion: this is the one walk that may be
 //! handed trees of any depth.
 
-use crate::syntax::{Block, Expr, ExprKind, Stmt, StmtKind, TypeExpr, TypeKind};
+use crate::syntax::{BinaryOp, Block, Expr, ExprKind, Stmt, StmtKind, TypeExpr, TypeKind};
 
 /// A part of a function.
 #[derive(Clone, Copy)]
@@ -12,16 +12,33 @@ pub(super) enum Node<'a> {
     Type(&'a TypeExpr),
 }
 
+/// How deep a part is.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Depth {
+    /// Parts around it.
+    pub all: usize,
+    /// Those that are read by recursion: sums lean to the left and are read by loops.
+    pub nested: usize,
+}
+
 /// Calls `f` with every part and how deep it is, until `f` says stop by `false`.
-pub(super) fn visit<'a>(root: Node<'a>, f: &mut dyn FnMut(Node<'a>, usize) -> bool) {
-    let mut open = vec![(root, 0)];
+pub(super) fn visit<'a>(root: Node<'a>, f: &mut dyn FnMut(Node<'a>, Depth) -> bool) {
+    let mut open = vec![(root, Depth::default())];
     let mut inner = vec![];
     while let Some((node, depth)) = open.pop() {
         if !f(node, depth) {
             return;
         }
         parts(node, &mut inner);
-        open.extend(inner.drain(..).rev().map(|part| (part, depth + 1)));
+        let leans = matches!(node, Node::Expr(Expr { kind: ExprKind::Binary(BinaryOp::Table(_), ..), .. }));
+        let nests = matches!(node, Node::Expr(_) | Node::Block(_) | Node::Type(_));
+        let below = inner.drain(..).enumerate().map(|(k, part)| {
+            let nested = depth.nested + usize::from(nests && !(leans && k == 0));
+            (part, Depth { all: depth.all + 1, nested })
+        });
+        let at = open.len();
+        open.extend(below);
+        open[at..].reverse();
     }
 }
 

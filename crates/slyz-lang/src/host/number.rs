@@ -104,7 +104,9 @@ impl Number {
             return Ok(Scalar::from_int(ty, value));
         }
         let message = format!("{} {ty}, and {value} is none: those go from {low} to {high}", wish());
-        Err(error(rules::MISMATCH, self.span, message).help("pass a smaller number, or declare the parameter wider").into())
+        Err(error(rules::MISMATCH, self.span, message)
+            .help("pass a smaller number, or declare the parameter wider")
+            .into())
     }
 
     /// Every conversion, as written.
@@ -135,7 +137,11 @@ impl Number {
                 let (low, high) = int_range(own);
                 if !(low..=high).contains(value) {
                     let message = format!("`{value}` is no {own}: those go from {low} to {high}");
-                    let help = if *value > high && own != Ty::U64 { "use a wider type" } else { "use a float" };
+                    let help = match *value < low {
+                        true if !own.is_signed() => "use a signed type",
+                        _ if matches!(own, Ty::I64 | Ty::U64) => "use a float",
+                        _ => "use a wider type",
+                    };
                     return Err(error(rules::RANGE, self.span, message).help(help).into());
                 }
                 Ok(Scalar::from_int(want, *value))

@@ -43,9 +43,15 @@ impl Writer<'_> {
     /// Evaluates an index. One number into a memory of several axes counts its elements in row-major order.
     pub(super) fn index(&mut self, memory: MemId, index: &[Expr]) -> Lowered<Vec<Value>> {
         let index = self.exprs(index)?;
+        match index[..] {
+            [flat] if self.of(memory).shape.len() > 1 => self.by_axes(memory, flat),
+            _ => Ok(index),
+        }
+    }
+
+    fn by_axes(&mut self, memory: MemId, flat: Value) -> Lowered<Vec<Value>> {
         let shape = self.of(memory).shape.clone();
-        let ([flat], 2..) = (&index[..], shape.len()) else { return Ok(index) };
-        let mut rest = *flat;
+        let mut rest = flat;
         let mut axes = vec![];
         for extent in shape[1..].iter().rev() {
             let extent = self.size(extent.clone())?;

@@ -80,7 +80,7 @@ impl fmt::Display for Excess {
 /// parameters of the kernel stand in the order that [`slyz_sir::launch`] describes.
 pub fn lower(program: &Program, function: FunctionId) -> Result<Template, TooLarge> {
     let root = &program.functions[function.0 as usize];
-    let reached = reach::reached(program, function);
+    let reached = reach::reached(program, function)?;
     let memories = memories::memories(program, &reached, function);
     let kept = reached.iter().filter(|(id, reached)| !reached.touches && **id != function);
     let functions: HashMap<FunctionId, FnId> = kept.map(|(&id, _)| id).zip((0..).map(FnId)).collect();

@@ -3,8 +3,9 @@
 //! Those become part of the kernel's body. The others compute with numbers only, and stay functions.
 
 use super::exits::{Structured, structured};
-use super::walk;
+use super::{Excess, TooLarge, walk};
 use crate::typed::{Expr, ExprKind, FunctionId, ParamKind, Program, Stmt};
+use slyz_sir::nesting::MAX_NESTING;
 use std::collections::BTreeMap;
 
 /// A function that is reached.
@@ -17,13 +18,16 @@ pub(super) struct Reached {
 }
 
 /// Everything that is reached from a function, itself included. Functions call only functions before them.
-pub(super) fn reached(program: &Program, root: FunctionId) -> BTreeMap<FunctionId, Reached> {
+pub(super) fn reached(program: &Program, root: FunctionId) -> Result<BTreeMap<FunctionId, Reached>, TooLarge> {
     let mut found = BTreeMap::new();
     let mut waiting = vec![root];
     while let Some(id) = waiting.pop() {
         let Some(function) = program.functions.get(id.0 as usize).filter(|_| !found.contains_key(&id)) else {
             continue;
         };
+        if walk::nests_past(&function.body, MAX_NESTING) {
+            return Err(TooLarge { function: function.name.clone(), what: Excess::Nesting });
+        }
         let code = structured(function);
         each_expr(&code.body, &mut |expr| {
             if let ExprKind::Call(callee, _) = expr.kind {
@@ -46,7 +50,7 @@ pub(super) fn reached(program: &Program, root: FunctionId) -> BTreeMap<FunctionI
             function.touches |= calls;
         }
     }
-    found
+    Ok(found)
 }
 
 fn touches_itself(stmts: &[Stmt]) -> bool {

@@ -2,59 +2,80 @@
 
 use super::live::Locals;
 use super::writer::{Frame, Lowered, Value, Writer, constant};
-use crate::typed::{Arg, Expr, ExprKind, FunctionId, ParamKind};
-use slyz_sir::code::Op;
+use crate::typed::{Arg, Expr, ExprKind, FunctionId, MemoryRef, ParamKind};
+use slyz_sir::code::{Op, SubgroupOp};
 use slyz_sir::ops::Operator;
 use slyz_sir::types::{Scalar, Ty, int_range};
 
 impl Writer<'_> {
     pub(super) fn exprs(&mut self, exprs: &[Expr]) -> Lowered<Vec<Value>> {
-        exprs.iter().map(|expr| self.expr(expr)).collect()
+        let mut values = Vec::with_capacity(exprs.len());
+        for expr in exprs {
+            values.push(self.expr(expr)?);
+        }
+        Ok(values)
     }
 
     pub(super) fn expr(&mut self, expr: &Expr) -> Lowered<Value> {
+        self.deeper()?;
+        let value = self.kind(expr)?;
+        self.shallower();
+        Ok(value)
+    }
+
+    /// A list of short calls, because trees may be deep: what a kind needs on the stack is not taken for all others.
+    fn kind(&mut self, expr: &Expr) -> Lowered<Value> {
         match &expr.kind {
             ExprKind::Const(value) => Ok(Value::Const(*value)),
             ExprKind::Local(local) => Ok(self.get(*local)),
             ExprKind::Place(place, dimension) => self.pure(Op::Place(*place, *dimension), Ty::I64).map(Value::Name),
             ExprKind::Extent(memory, axis) => self.extent(*memory, *axis),
-            ExprKind::Apply(operator, args) => {
-                let args = self.exprs(args)?;
-                self.apply(*operator, &args, expr.ty)
-            }
+            ExprKind::Apply(operator, args) => self.operator(*operator, args, expr.ty),
             ExprKind::AndThen(a, b) => self.both(a, b, false),
             ExprKind::OrElse(a, b) => self.both(a, b, true),
-            ExprKind::Cast(arg) => {
-                let arg = unwidened(arg, expr.ty);
-                let value = self.expr(arg)?;
-                self.cast(value, arg.ty, expr.ty)
-            }
-            ExprKind::Bitcast(arg) => {
-                let value = self.expr(arg)?;
-                if arg.ty == expr.ty { Ok(value) } else { self.bitcast(value, expr.ty) }
-            }
-            ExprKind::Load(memory, index) => {
-                let memory = self.memory(*memory);
-                let index = self.index(memory, index)?;
-                self.load(memory, &index)
-            }
+            ExprKind::Cast(arg) => self.converted(arg, expr.ty),
+            ExprKind::Bitcast(arg) => self.reinterpreted(arg, expr.ty),
+            ExprKind::Load(memory, index) => self.element(*memory, index),
             ExprKind::Atomic { .. } => self.atomic_expr(expr, true),
-            ExprKind::Subgroup(op, args) => {
-                let args = self.exprs(args)?;
-                let args = self.names(&args)?;
-                Ok(Value::Name(self.emit(Op::Subgroup(*op, args), &[expr.ty])?[0]))
-            }
+            ExprKind::Subgroup(op, args) => self.subgroup(*op, args, expr.ty),
             ExprKind::Call(function, args) => self.call(*function, args),
-            ExprKind::If { cond, then, otherwise } => {
-                let cond = self.expr(cond)?;
-                // Statements in front of the values are gone: `flatten` has seen to it.
-                let side = |value: &Expr| {
-                    let value = value.clone();
-                    move |w: &mut Self| Ok(vec![w.expr(&value)?])
-                };
-                Ok(self.choose(cond, &[expr.ty], side(&then.1), side(&otherwise.1))?[0])
-            }
+            // Statements in front of the values are gone: `flatten` has seen to it.
+            ExprKind::If { cond, then, otherwise } => self.either(cond, &then.1, &otherwise.1, expr.ty),
         }
+    }
+
+    fn operator(&mut self, operator: Operator, args: &[Expr], ty: Ty) -> Lowered<Value> {
+        let args = self.exprs(args)?;
+        self.apply(operator, &args, ty)
+    }
+
+    fn converted(&mut self, arg: &Expr, to: Ty) -> Lowered<Value> {
+        let arg = unwidened(arg, to);
+        let value = self.expr(arg)?;
+        self.cast(value, arg.ty, to)
+    }
+
+    fn reinterpreted(&mut self, arg: &Expr, to: Ty) -> Lowered<Value> {
+        let value = self.expr(arg)?;
+        if arg.ty == to { Ok(value) } else { self.bitcast(value, to) }
+    }
+
+    fn element(&mut self, memory: MemoryRef, index: &[Expr]) -> Lowered<Value> {
+        let memory = self.memory(memory);
+        let index = self.index(memory, index)?;
+        self.load(memory, &index)
+    }
+
+    fn subgroup(&mut self, op: SubgroupOp, args: &[Expr], ty: Ty) -> Lowered<Value> {
+        let args = self.exprs(args)?;
+        let args = self.names(&args)?;
+        Ok(Value::Name(self.emit(Op::Subgroup(op, args), &[ty])?[0]))
+    }
+
+    fn either(&mut self, cond: &Expr, then: &Expr, otherwise: &Expr, ty: Ty) -> Lowered<Value> {
+        let cond = self.expr(cond)?;
+        let side = |value| move |w: &mut Self| Ok(vec![w.expr(value)?]);
+        Ok(self.choose(cond, &[ty], side(then), side(otherwise))?[0])
     }
 
     /// For what it does; nobody looks at the value.

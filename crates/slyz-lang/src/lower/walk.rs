@@ -100,3 +100,30 @@ pub(super) fn and_then(a: Expr, b: Expr) -> Expr {
 pub(super) fn is_true(expr: &Expr) -> bool {
     expr.kind == ExprKind::Const(Scalar::bool(true))
 }
+
+/// Do more bodies stand inside each other than `most`? Looks no deeper than that.
+pub(super) fn nests_past(stmts: &[Stmt], most: usize) -> bool {
+    let Some(inner) = most.checked_sub(1) else { return true };
+    for stmt in stmts {
+        if expressions(stmt).into_iter().any(|expr| expr_nests_past(expr, inner)) {
+            return true;
+        }
+        if lists(stmt).into_iter().any(|list| nests_past(list, inner)) {
+            return true;
+        }
+    }
+    false
+}
+
+fn expr_nests_past(expr: &Expr, most: usize) -> bool {
+    let inner = match &expr.kind {
+        ExprKind::If { then, otherwise, .. } => {
+            if nests_past(&then.0, most) || nests_past(&otherwise.0, most) {
+                return true;
+            }
+            most.saturating_sub(1)
+        }
+        _ => most,
+    };
+    inner == 0 || parts(expr).into_iter().any(|part| expr_nests_past(part, inner))
+}

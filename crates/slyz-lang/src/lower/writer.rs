@@ -8,6 +8,7 @@ use super::reach::Reached;
 use super::{Excess, MAX_STATEMENTS, TooLarge};
 use crate::typed::{FunctionId, LocalId, Program};
 use slyz_sir::code::{Body, FnId, Id, MemId, Op, Stmt, Type, Var};
+use slyz_sir::nesting::MAX_NESTING;
 use slyz_sir::ops::Operator;
 use slyz_sir::types::{Scalar, Ty};
 use std::collections::{BTreeMap, HashMap};
@@ -17,6 +18,9 @@ pub(super) type Lowered<T> = Result<T, TooLarge>;
 
 /// So many functions may be written into each other.
 const DEEPEST_CALL: usize = 64;
+
+/// So many expressions may stand inside each other, those of calls included; it is the stack that ends there.
+const DEEPEST_EXPRESSION: usize = 1000;
 
 /// What an expression gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +62,7 @@ pub(super) struct Writer<'p> {
     open: Vec<Open>,
     /// The parameters of the outermost body.
     given: Range<u32>,
+    depth: usize,
     next: u32,
     written: usize,
 }
@@ -71,7 +76,19 @@ impl<'p> Writer<'p> {
         checked: bool,
     ) -> Writer<'p> {
         let (frames, open) = (vec![], vec![]);
-        Writer { program, reached, memories, functions, checked, frames, open, given: 0..0, next: 0, written: 0 }
+        Writer {
+            program,
+            reached,
+            memories,
+            functions,
+            checked,
+            frames,
+            open,
+            given: 0..0,
+            depth: 0,
+            next: 0,
+            written: 0,
+        }
     }
 
     // ---- calls and locals
@@ -112,6 +129,17 @@ impl<'p> Writer<'p> {
         let written = write(self)?;
         self.frame_mut().locals = locals;
         Ok(written)
+    }
+
+    /// Enters an expression; there is an end to how many stand inside each other, calls included.
+    pub(super) fn deeper(&mut self) -> Lowered<()> {
+        self.depth += 1;
+        if self.depth > DEEPEST_EXPRESSION { Err(self.too(Excess::Nesting)) } else { Ok(()) }
+    }
+
+    /// Leaves it.
+    pub(super) fn shallower(&mut self) {
+        self.depth -= 1;
     }
 
     // ---- names and statements
@@ -198,6 +226,9 @@ impl<'p> Writer<'p> {
 
     /// Goes on with a body, writes into it and closes it.
     fn within<T>(&mut self, body: Open, write: impl FnOnce(&mut Self) -> Lowered<T>) -> Lowered<(Open, T)> {
+        if self.open.len() == MAX_NESTING {
+            return Err(self.too(Excess::Nesting));
+        }
         self.open.push(body);
         let written = write(self);
         let body = self.open.pop().expect("opened above");

@@ -75,7 +75,7 @@ impl<'t> Parser<'t> {
         self.binary(SUM)
     }
 
-    /// The operator at the token, if it goes on with the expression; see Note [Lines].
+    /// The operator at the token, if it goes on with the expression; see **Lines** in `parse`.
     fn operator(&self) -> Option<(Infix, u8)> {
         let found = infix(self.kind())?;
         if !self.same_line() && self.at("-") { None } else { Some(found) }

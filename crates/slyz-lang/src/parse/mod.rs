@@ -1,14 +1,14 @@
 //! `.vex` text to the surface tree.
 //!
 //! Recursive descent with operator precedence, by hand: lines end statements, and a mistake must cost one statement
-//! rather than the rest of the file. A function that finds something wrong reports it and returns [`Reported`]; the
+//! rather than the rest of the file. A function that finds something wrong reports it and returns `Reported`; the
 //! loop over statements catches that, goes to where the next statement begins, and carries on.
 //!
-//! Note [Lines]: a statement ends at a new line or `;`. A new line does not end it inside `(..)` and `[..]`, behind an
+//! **Lines.** A statement ends at a new line or `;`. A new line does not end it inside `(..)` and `[..]`, behind an
 //! operator or comma, or in front of `.name`, `with`, `else` and binary operators other than `-`, which may begin
 //! a statement.
 //!
-//! Note [Depth]: everything that reads the tree recurses over it, dropping it included. So the parser bounds the depth of
+//! **Depth.** Everything that reads the tree recurses over it, dropping it included. So the parser bounds the depth of
 //! its own recursion *and* the height of the tree: `a + a + a + ..` is read by a loop, but leans to the left as far as it
 //! is long. Past the bound the parser reports that once and reads no further.
 
@@ -235,7 +235,7 @@ impl Parser<'_> {
 
 /// How deep, and how to go on.
 impl Parser<'_> {
-    /// Reads something inside something else; see Note [Depth].
+    /// Reads something inside something else; see **Depth** above.
     fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         let outer = std::mem::take(&mut self.height);
         self.depth += 1;

@@ -33,7 +33,8 @@ impl<'t> Parser<'t> {
                 while self.eat("::") {
                     self.name("a type")?;
                 }
-                if self.at("<") {
+                // `i as usize < n` is a comparison: types that take others begin with a capital.
+                if self.at("<") && word.starts_with(char::is_uppercase) {
                     self.type_arguments()?;
                 }
                 Ok(TypeKind::Other(self.written(start)))

@@ -3,7 +3,7 @@
 use crate::reference::Store;
 use crate::run::{launched, lowered};
 use crate::tree::*;
-use slyz_lang::lower::{Excess, lower};
+use slyz_lang::lower::{Excess, TooLarge, lower};
 use slyz_lang::typed::*;
 use slyz_sir::types::{Scalar, Ty};
 
@@ -126,4 +126,38 @@ fn an_exit_in_a_value_leaves_before_what_follows() {
     let (program, id) = program(vec![kernel(vec![store(1, int(0), add(int(1), value))], 1)]);
     assert_eq!(out(&program, id, 0), [0, 9, 0]);
     assert_eq!(out(&program, id, 4), [7, 0, 0]);
+}
+
+#[test]
+fn trees_as_deep_as_the_checker_allows_fit_on_the_stack() {
+    // Operators and loads in each other.
+    let deep = (0..500).fold(var(0), |deep, k| if k % 2 == 0 { add(int(1), deep) } else { load(0, deep) });
+    let (loads, id) = program(vec![kernel(vec![store(1, int(0), deep)], 1)]);
+    assert!(lower(&loads, id).is_ok());
+    // The same in functions that call each other in the middle of it.
+    let sum = |inner: Expr| (0..400).fold(inner, |deep, _| add(int(1), deep));
+    let called = |k: u32| Expr { ty: Ty::I64, ..call(k, 0, var(0)) };
+    let result = |inner: Expr| vec![store(0, int(0), int(1)), Stmt::Return(Some(sum(inner)))];
+    let mut functions = vec![helper("f0", Some(Ty::I64), result(var(0)))];
+    functions.extend((1..9).map(|k| helper(&format!("f{k}"), Some(Ty::I64), result(called(k - 1)))));
+    functions.push(kernel(vec![Stmt::Expr(Expr { ty: Ty::I64, ..call(8, 1, var(0)) })], 1));
+    let (chain, id) = program(functions);
+    assert_eq!(lower(&chain, id).map(drop), Err(TooLarge { function: "f6".into(), what: Excess::Nesting }));
+    // Values of branches in each other, with statements in front of them and without.
+    for statements in [false, true] {
+        let front = if statements { vec![store(1, int(1), var(0))] } else { vec![] };
+        let side = |value: Expr| (front.clone(), Box::new(value));
+        let branch = |deep: Expr, k: i64| {
+            let (then, otherwise) = (side(deep), side(int(k)));
+            made(Ty::I64, ExprKind::If { cond: lt(var(0), int(k)).into(), then, otherwise })
+        };
+        for (depth, fits) in [(100, true), (500, false)] {
+            let deep = (0..depth).fold(var(0), branch);
+            let (branches, id) = program(vec![kernel(vec![store(1, int(0), deep)], 1)]);
+            match lower(&branches, id) {
+                Ok(_) => assert!(fits),
+                Err(error) => assert_eq!((error.what, fits), (Excess::Nesting, false)),
+            }
+        }
+    }
 }

@@ -3,7 +3,7 @@
 //! A program is made from a list of bytes: each decision takes the next one, and zeros (which also follow after the last byte)
 //! decide for the simplest. So a failing program shrinks as its bytes do.
 
-use crate::reference::{INT_OPERATORS, Outside, Reference, Store};
+use crate::reference::{Outside, Reference, Store};
 use crate::run::{lowered, sizes, try_launched};
 use crate::tree::*;
 use proptest::prelude::*;
@@ -17,6 +17,18 @@ use slyz_sir::pass::bounds::{self, Facts};
 use slyz_sir::pass::optimize_kernel;
 use slyz_sir::pass::weave::{self, Form};
 use slyz_sir::types::{Scalar, Ty};
+
+/// Operators on whole numbers.
+const INT_OPERATORS: [Operator; 8] = [
+    Operator::Add,
+    Operator::Sub,
+    Operator::Mul,
+    Operator::Div,
+    Operator::Rem,
+    Operator::Min,
+    Operator::Max,
+    Operator::Xor,
+];
 
 /// Makes one function.
 struct Maker<'b> {
@@ -88,8 +100,8 @@ impl Maker<'_> {
             }
             5 => return self.called(ty),
             _ if ty == Ty::Bool => match self.pick(4) {
-                0 => ExprKind::AndThen(self.expr(ty).into(), self.expr(ty).into()),
-                1 => ExprKind::OrElse(self.expr(ty).into(), self.expr(ty).into()),
+                0 => ExprKind::AndThen(self.expr(ty).into(), self.second().into()),
+                1 => ExprKind::OrElse(self.expr(ty).into(), self.second().into()),
                 2 => ExprKind::Apply(Operator::Not, vec![self.expr(ty)]),
                 _ => {
                     let of = [Ty::I64, Ty::I32, Ty::U8][self.pick(3)];
@@ -129,6 +141,16 @@ impl Maker<'_> {
             }
         };
         made(ty, kind)
+    }
+
+    /// The second part of `&&` and `||`: often one that it can be told from whether it was evaluated.
+    fn second(&mut self) -> Expr {
+        if self.pick(2) == 0 || !self.memories.iter().any(|memory| memory.2) {
+            return self.expr(Ty::Bool);
+        }
+        let (memory, axes) = self.writable();
+        let (op, index, args) = (AtomicOp::Update(Operator::Add), self.index(axes), vec![int(3)]);
+        lt(made(Ty::I64, ExprKind::Atomic { op, memory, index, args }), self.expr(Ty::I64))
     }
 
     fn memory(&mut self) -> (MemoryRef, usize, bool) {
@@ -441,13 +463,15 @@ impl Case {
     }
 }
 
-/// How many programs; more with `PROPTEST_CASES`.
-fn cases() -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(800)
+/// One in so many of the usual number of programs; `PROPTEST_CASES` says what is usual.
+fn config(one_in: u32) -> ProptestConfig {
+    let usual = std::env::var("PROPTEST_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(800);
+    let cases = usual / one_in;
+    ProptestConfig { cases, failure_persistence: None, max_shrink_time: 20_000, ..ProptestConfig::default() }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, max_shrink_time: 20_000, ..ProptestConfig::default() })]
+    #![proptest_config(config(1))]
 
     #[test]
     fn lowered_programs_mean_the_same(
@@ -459,6 +483,11 @@ proptest! {
             case.agrees(&lowered(&case.program, case.kernel), "lowered");
         }
     }
+}
+
+proptest! {
+    // Many launches for each program.
+    #![proptest_config(config(4))]
 
     #[test]
     fn passes_keep_their_meaning(

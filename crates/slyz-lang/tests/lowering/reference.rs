@@ -5,7 +5,6 @@
 
 use slyz_lang::typed::*;
 use slyz_sir::code::{AtomicOp, Place, SubgroupOp};
-use slyz_sir::ops::Operator;
 use slyz_sir::types::{Scalar, Ty};
 
 /// Memory with its name.
@@ -32,7 +31,6 @@ enum Exit {
 type Run<T> = Result<T, Exit>;
 
 struct Frame {
-    function: FunctionId,
     locals: Vec<Option<Scalar>>,
     /// Memories of the parameters and of the arrays, as numbers of stores.
     params: Vec<Option<usize>>,
@@ -75,8 +73,7 @@ impl<'p> Reference<'p> {
 
     fn call(&mut self, id: FunctionId, args: &[Result<usize, Scalar>]) -> Run<Option<Scalar>> {
         let function = &self.program.functions[id.0 as usize];
-        let mut frame =
-            Frame { function: id, locals: vec![None; function.locals.len()], params: vec![], arrays: vec![] };
+        let mut frame = Frame { locals: vec![None; function.locals.len()], params: vec![], arrays: vec![] };
         for (param, arg) in function.params.iter().zip(args) {
             frame.params.push(arg.ok());
             if let (ParamKind::Scalar(local, _), Err(value)) = (&param.kind, arg) {
@@ -273,7 +270,6 @@ impl<'p> Reference<'p> {
 }
 
 fn store(frame: &Frame, memory: MemoryRef) -> usize {
-    let _ = frame.function;
     match memory {
         MemoryRef::Param(at) => frame.params[at as usize].expect("a tensor"),
         MemoryRef::Array(array) => frame.arrays[array.0 as usize],
@@ -289,15 +285,3 @@ fn offset(store: &Store, index: &[i64]) -> Option<usize> {
         (0..extent as i64).contains(&at).then(|| sum * extent as usize + at as usize)
     })
 }
-
-/// The operators that random programs use, to keep the list in one place.
-pub const INT_OPERATORS: [Operator; 8] = [
-    Operator::Add,
-    Operator::Sub,
-    Operator::Mul,
-    Operator::Div,
-    Operator::Rem,
-    Operator::Min,
-    Operator::Max,
-    Operator::Xor,
-];

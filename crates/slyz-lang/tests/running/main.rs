@@ -1,5 +1,6 @@
 //! Whole files from their text to what they print, in the interpreter.
 
+mod corpus;
 mod fuzz;
 #[path = "../golden/mod.rs"]
 mod golden;

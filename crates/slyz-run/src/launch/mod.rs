@@ -15,10 +15,10 @@ mod proof;
 
 pub(crate) use fit::{Fitted, Outline};
 pub(crate) use interpreted::Interpreted;
-#[cfg(feature = "wgpu")]
-pub(crate) use proof::guarded;
 #[cfg(feature = "cpu")]
 pub(crate) use proof::unshaped;
+#[cfg(feature = "wgpu")]
+pub(crate) use proof::{proven, telling};
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
 pub(crate) use {field::Field, fit::constant_bytes, proof::Proofs};
 
@@ -136,7 +136,7 @@ impl Launch<'_> {
 ///     global readwrite x: f32[x_len]
 ///     %i: i64 = global.x
 ///     %inside: bool = check x[%i]
-///     if %inside { %a: f32 = load x[%i]  %b: f32 = add %a, %a  store x[%i], %b }
+///     if %inside { %a: f32 = load x[%i]  %b: f32 = add %a, %a  store x[%i], %b } else {}
 ///   }")?;
 /// let template = Arc::new(Template { kernel, constants: vec![] });
 /// let mut x = Buffer::copy_of(bytemuck::cast_slice(&[1.0f32, 2.0]))?;

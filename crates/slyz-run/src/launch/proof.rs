@@ -47,19 +47,20 @@ impl Proofs {
     }
 }
 
-/// The code of a kernel in a shape: what can be proven for any launch is, and the rest is trusted, or told where it goes wrong.
-/// The second is whether it tells.
-pub(crate) fn guarded(kernel: Kernel, trusted: bool) -> (Kernel, bool) {
+/// A kernel in a shape, without the checks that hold in any launch, or without any.
+pub(crate) fn proven(kernel: Kernel, trusted: bool) -> Kernel {
     let facts = Facts::unknown(&kernel);
     let kernel = bounds::run(kernel, &facts);
-    if trusted {
-        return (bounds::trust(kernel), false);
-    }
+    if trusted { bounds::trust(kernel) } else { kernel }
+}
+
+/// The same with checks that tell what goes wrong. The second is whether there are any.
+pub(crate) fn telling(kernel: Kernel) -> (Kernel, bool) {
     let tells = report::has_checks(&kernel);
     (report::run(kernel), tells)
 }
 
-/// The same for a template, for blocks of a size or for any: its blocks are still of one thread.
+/// All of it for a template, for blocks of a size or for any: its blocks are still of one thread.
 #[cfg(feature = "cpu")]
 pub(crate) fn unshaped(
     template: &slyz_sir::launch::Template,
@@ -70,7 +71,7 @@ pub(crate) fn unshaped(
         None => template.kernel.clone(),
         Some(block) => template.shaped(block, false, false),
     };
-    let (mut kernel, tells) = guarded(kernel, trusted);
+    let (mut kernel, tells) = telling(proven(kernel, trusted));
     kernel.block = [1; 3];
     (kernel, tells)
 }

@@ -10,7 +10,7 @@ use super::clock::measured;
 use super::run::{Command, uniform_buffer};
 use super::variant::{Geometry, WIDE, built, module};
 use crate::kernels::{bound_memories, extents};
-use crate::launch::{Field, Fitted, Outline, Proofs, constant_bytes, guarded};
+use crate::launch::{Field, Fitted, Outline, Proofs, constant_bytes, proven, telling};
 use crate::memo::Memo;
 use crate::signature::elements;
 use crate::{ArrayData, Buffer, DeviceMemory, Error, Launch, LaunchArray, LaunchTime, Launcher, hash, profile};
@@ -88,11 +88,13 @@ impl WgpuLauncher {
     fn code(&self, form: Form) -> Result<Arc<Code>, Error> {
         self.codes.get(hash::of(&form), || {
             let shaped = self.outline.template.shaped(form.block, form.exact, form.folded);
-            let (kernel, tells) = guarded(shaped, form.trusted);
-            let kernel = optimize_kernel(kernel);
+            let proven = proven(shaped, form.trusted);
             if !self.opened.target.int64 {
-                naga::check_narrow_kernel(&kernel, WIDE)?;
+                // The code that tells knows how to do without; what somebody wrote may not.
+                naga::check_narrow_kernel(&optimize_kernel(proven.clone()), WIDE)?;
             }
+            let (kernel, tells) = telling(proven);
+            let kernel = optimize_kernel(kernel);
             let (hash, extents) = (hash::of(&kernel), extents(&kernel));
             Ok(Arc::new(Code { kernel, hash, extents, tells }))
         })

@@ -3,6 +3,7 @@
 pub mod c;
 pub mod clike;
 pub mod harness;
+mod low;
 pub mod msl;
 #[cfg(feature = "naga")]
 pub mod naga;

@@ -22,7 +22,7 @@
 //!         %q: f32 = load y[%i]
 //!         %r: f32 = fma %a, %p, %q
 //!         store y[%i], %r
-//!       }
+//!       } else {}
 //!     }", &[]);
 //! fn axpy<'a>(a: f32, x: impl Input<'a, f32>, y: impl InOut<'a, f32>) -> Launch<'a> {
 //!     Launch::new(&AXPY).scalar(a).read(x).write(y)

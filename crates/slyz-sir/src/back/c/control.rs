@@ -5,7 +5,7 @@
 
 use super::value::{Bind, Expr, Form, Lane, Value, scalar_type};
 use super::writer::{Live, Writer, tokens};
-use super::{EmitError, expr};
+use super::{EmitError, expr, state};
 use crate::code::{Body, Id, Stmt};
 use crate::types::Ty;
 
@@ -17,11 +17,12 @@ fn counted([lo, hi, _]: [Value; 3]) -> Option<(i128, i128)> {
 
 impl Writer<'_> {
     /// A variable for each result of control flow, declared now and set in its bodies.
-    fn slots(&mut self, stmt: &Stmt, start: &[Value]) -> Vec<Value> {
-        let mut slots = vec![];
+    fn slots(&mut self, stmt: &Stmt, start: &[Value], ranges: &[Option<state::Bounds>]) -> Vec<Value> {
+        let mut slots: Vec<Value> = vec![];
         for (k, bind) in stmt.binds.iter().enumerate() {
             let (name, ty) = (self.fresh("s"), bind.ty.elem());
-            let lane = Lane::of(ty);
+            let range = ranges.get(k).and_then(|bounds| bounds.as_ref()).map(|bounds| bounds.ever);
+            let lane = if range.is_some() { Lane::I32 } else { Lane::of(ty) };
             let (declared, value, zero) = if self.live == Live::Block {
                 self.declare(&name, format!("{} {name}", scalar_type(ty)));
                 (scalar_type(ty).to_string(), Value::uniform(ty, Expr::atom(&name)), "0")
@@ -30,7 +31,8 @@ impl Writer<'_> {
                 (self.vector_type(lane), Value::vector(ty, lane, Expr::atom(self.each(&name))), zero)
             };
             let zero = if zero == "0" && self.live != Live::Block { format!("({declared}){{0}}") } else { zero.into() };
-            let text = start.get(k).map_or(zero, |v| self.as_slot(v, ty));
+            let value = value.within(range);
+            let text = start.get(k).map_or(zero, |v| self.as_slot(v, &value));
             if self.live == Live::Block {
                 self.line(&format!("{declared} {name} = {text};"));
             } else {
@@ -42,10 +44,18 @@ impl Writer<'_> {
     }
 
     /// The text of a value that is assigned to a slot.
-    fn as_slot(&mut self, value: &Value, ty: Ty) -> String {
+    fn as_slot(&mut self, value: &Value, slot: &Value) -> String {
         match (&self.live, &value.form) {
             (Live::Block, Form::Uniform(e)) => e.text.clone(),
-            _ => expr::spread(value, Lane::of(ty)).text,
+            _ => expr::spread(value, Self::lane_of(slot)).text,
+        }
+    }
+
+    /// What the lanes of a slot hold.
+    fn lane_of(slot: &Value) -> Lane {
+        match slot.form {
+            Form::Vector(lane, _) => lane,
+            Form::Uniform(_) | Form::Affine(_) | Form::Clamped(..) => Lane::of(slot.ty),
         }
     }
 
@@ -72,28 +82,29 @@ impl Writer<'_> {
         for ((slot, &result), masked) in slots.iter().zip(results).zip(masked) {
             let name = Self::name_of(slot);
             let value = self.get(result);
-            let text = self.as_slot(&value, slot.ty);
+            let text = self.as_slot(&value, slot);
+            let lane = Self::lane_of(slot);
             if text == name {
                 continue;
             }
             let text = match mask.filter(|_| *masked) {
                 None => text,
-                Some(mask) => format!("select_{}({}, {text}, {name})", Lane::of(slot.ty).name(), self.each(mask)),
+                Some(mask) => format!("select_{}({}, {text}, {name})", lane.name(), self.each(mask)),
             };
-            lines.push((name, slot.ty, text));
+            lines.push((name, (slot.ty, lane), text));
         }
         let clash = |own: usize, name: &str| lines[own + 1..].iter().any(|l| tokens(&l.2).any(|t| t == name));
         let clashes: Vec<bool> = lines.iter().enumerate().map(|(k, l)| clash(k, l.0.trim_end_matches("[u]"))).collect();
         // What a later line still reads is set at the very end.
         let mut late = vec![];
-        for ((name, ty, text), clash) in lines.clone().into_iter().zip(clashes) {
+        for ((name, (ty, lane), text), clash) in lines.clone().into_iter().zip(clashes) {
             if clash {
                 let next = self.fresh("t");
                 if self.live == Live::Block {
                     self.line(&format!("{} {next} = {text};", scalar_type(ty)));
                     late.push(format!("{name} = {next};"));
                 } else {
-                    let declared = self.vector_type(Lane::of(ty));
+                    let declared = self.vector_type(lane);
                     self.set(&declared, &next, &text);
                     late.push(format!("{name} = {};", self.each(&next)));
                 }
@@ -125,7 +136,7 @@ impl Writer<'_> {
         then: &Body,
         otherwise: &Body,
     ) -> Result<(), EmitError> {
-        let slots = self.slots(stmt, &[]);
+        let slots = self.slots(stmt, &[], &[]);
         let args = self.all(args);
         let cond = self.get(cond);
         self.enter(then, &args);
@@ -172,7 +183,8 @@ impl Writer<'_> {
         init: &[Id],
         body: &Body,
     ) -> Result<(), EmitError> {
-        let by_one = matches!(&self.get(bounds[2]).form, Form::Uniform(e) if e.text == "1");
+        let one = |text: &str| text.trim_end_matches(['u', 'U', 'L']) == "1";
+        let by_one = matches!(&self.get(bounds[2]).form, Form::Uniform(e) if one(&e.text));
         if self.live == Live::Block
             && init.is_empty()
             && by_one
@@ -181,31 +193,66 @@ impl Writer<'_> {
             return Ok(());
         }
         let start = self.all(init);
-        let slots = self.slots(stmt, &start);
-        let counter_ty = body.params[0].ty.elem();
         let [lo, hi, step] = bounds.map(|b| self.get(b));
+        // One step past the end is still inside the type.
+        let fits = by_one || hi.range.zip(step.range).is_some_and(|(hi, step)| hi.1 + step.1 <= i64::MAX.into());
+        let ranges = state::counted(self, [&lo, &hi, &step], &start, body);
+        let slots = self.slots(stmt, &start, &ranges);
+        let inside = state::inside(&slots, &ranges);
+        let counter_ty = body.params[0].ty.elem();
         let name = self.fresh("k");
         if let (Form::Uniform(lo), Form::Uniform(_), Form::Uniform(step)) = (&lo.form, &hi.form, &step.form) {
             let end = self.bound(bounds[1])?;
             let counter = Value::uniform(counter_ty, Expr::atom(&name)).within(counted(bounds.map(|b| self.get(b))));
-            let advance = if step.text.trim_end_matches(['u', 'U', 'L']) == "1" {
+            let advance = if by_one {
                 format!("{name}++")
-            } else {
+            } else if fits {
                 format!("{name} += {}", step.text)
+            } else {
+                // Past the end the counter might wrap around.
+                let left = format!("(i64){} - (i64){name}", end.under(Bind::Unary));
+                let next = format!("({}){name} + {}", scalar_type(counter_ty), step.right_of(Bind::Sum));
+                format!("{name} = {left} > (i64){} ? {next} : {}", step.under(Bind::Unary), end.right_of(Bind::Choice))
             };
             let ty = scalar_type(counter_ty);
             let head = format!("for ({ty} {name} = {}; {name} < {}; {advance})", lo.text, end.right_of(Bind::Compare));
             if self.live == Live::Block {
                 self.declare(&name, format!("{ty} {name}"));
             }
-            self.enter(body, &[&[counter], &slots[..]].concat());
+            self.enter(body, &[&[counter], &inside[..]].concat());
             self.block(&head, |w| {
                 w.stmts(body)?;
                 w.assign(&slots, &body.results, None);
                 Ok(())
             })?;
+        } else if let (Form::Affine(base), Form::Uniform(_), Form::Uniform(step)) = (&lo.form, &hi.form, &step.form) {
+            // Neighbouring lanes stay neighbours, and the last of them end first.
+            let end = self.bound(bounds[1])?;
+            let (on, mask) = (self.fresh("on"), self.mask());
+            self.set("vi32", &on, &mask);
+            let live = self.each(&on);
+            let at = Expr::infix(base, "+", &Expr::atom(&name), Bind::Sum);
+            let range = counted([lo.clone(), hi.clone(), lo.clone()]);
+            let counter = Value { ty: counter_ty, form: Form::Affine(at.clone()), range };
+            let before = std::mem::replace(&mut self.live, Live::Mask(on.clone()));
+            self.enter(body, &[&[counter], &inside[..]].concat());
+            self.block(&format!("for (i64 {name} = 0;; {name} += {})", step.text), |w| {
+                let left = Expr::infix(&end, "-", &at, Bind::Sum).text;
+                w.act(&format!("{live} &= first_lanes(lanes_before({left}));"));
+                w.line(&format!("if (!{}) break;", w.any(&on)));
+                w.stmts(body)?;
+                w.advance(stmt, &slots, &body.results, &on);
+                Ok(())
+            })?;
+            self.live = before;
         } else {
-            let lane = Lane::of(counter_ty);
+            // Also the number past the end must fit.
+            let range = counted([lo.clone(), hi.clone(), step.clone()]);
+            let most = hi.range.zip(step.range).map_or(i128::MAX, |(hi, step)| hi.1.saturating_add(step.1));
+            let least = lo.range.map_or(i128::MIN, |lo| lo.0);
+            let small = counter_ty == Ty::I64 && least >= i32::MIN.into() && most <= i32::MAX.into();
+            let small = small && [&lo, &hi, &step].into_iter().all(|v| v.is_small());
+            let lane = if small { Lane::I32 } else { Lane::of(counter_ty) };
             let (counter_type, on) = (self.vector_type(lane), self.fresh("on"));
             let (first, end) = (expr::spread(&lo, lane).text, expr::spread(&hi, lane).text);
             let by = expr::spread(&step, lane).text;
@@ -214,12 +261,26 @@ impl Writer<'_> {
             self.set("vi32", &on, &mask);
             let (counter, live) = (self.each(&name), self.each(&on));
             let before = std::mem::replace(&mut self.live, Live::Mask(on.clone()));
-            self.enter(body, &[&[Value::vector(counter_ty, lane, Expr::atom(&counter))], &slots[..]].concat());
+            let value = Value::vector(counter_ty, lane, Expr::atom(&counter)).within(range.filter(|_| small));
+            self.enter(body, &[&[value], &inside[..]].concat());
             self.block("for (;;)", |w| {
                 w.act(&format!("{live} &= lt_{}({counter}, {end});", lane.name()));
                 w.line(&format!("if (!{}) break;", w.any(&on)));
                 w.stmts(body)?;
                 w.advance(stmt, &slots, &body.results, &on);
+                if !fits && matches!(counter_ty, Ty::I32 | Ty::U32 | Ty::I64 | Ty::U64) {
+                    // A lane that would pass its end is done; the distance to it is right without its sign.
+                    let unsigned = if lane.is_wide() { "u64" } else { "u32" };
+                    let far = |text: &str| {
+                        if lane.name() == unsigned {
+                            text.to_string()
+                        } else {
+                            format!("bits_{}_{unsigned}({text})", lane.name())
+                        }
+                    };
+                    let left = far(&format!("{end} - {counter}"));
+                    w.act(&format!("{live} &= gt_{unsigned}({left}, {});", far(&by)));
+                }
                 w.act(&format!("{counter} += {by};"));
                 Ok(())
             })?;
@@ -231,9 +292,10 @@ impl Writer<'_> {
 
     pub(super) fn while_loop(&mut self, stmt: &Stmt, init: &[Id], cond: &Body, body: &Body) -> Result<(), EmitError> {
         let start = self.all(init);
-        let slots = self.slots(stmt, &start);
+        let ranges = state::asked(self, &start, cond, body);
+        let slots = self.slots(stmt, &start, &ranges);
         self.enter(cond, &slots);
-        self.enter(body, &slots);
+        self.enter(body, &state::inside(&slots, &ranges));
         if self.live == Live::Block {
             self.block("for (;;)", |w| {
                 w.stmts(cond)?;

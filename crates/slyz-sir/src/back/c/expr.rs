@@ -4,6 +4,7 @@
 //! symbol where C means the same as we do, otherwise the prelude's function `name_type`, or `s_name_type` on scalars.
 
 use super::value::{Bind, Expr, Form, Lane, Value, is_number, scalar_type};
+use crate::back::low::is_closed;
 use crate::ops::{Operator, Signature};
 use crate::types::{Scalar, Ty};
 
@@ -147,15 +148,15 @@ fn narrowed(operator: Operator, ty: Ty, expr: Expr) -> Expr {
     }
 }
 
-/// An operator of the table.
-pub(super) fn apply(operator: Operator, args: &[&Value], result: Ty) -> Value {
+/// An operator of the table. `low` says that nobody asks for more than the low word of the result.
+pub(super) fn apply(operator: Operator, args: &[&Value], result: Ty, low: bool) -> Value {
     let range = if result == Ty::I64 { bounds(operator, args) } else { None };
     let value = if args.iter().all(|a| a.is_uniform()) {
         Value::uniform(result, scalar_apply(operator, args))
     } else if let Some(moved) = moved(operator, args) {
         moved
     } else {
-        vector_apply(operator, args, result, range)
+        vector_apply(operator, args, result, range, low)
     };
     value.within(range)
 }
@@ -177,13 +178,16 @@ fn moved(operator: Operator, args: &[&Value]) -> Option<Value> {
     Some(Value { ty: Ty::I64, form: Form::Affine(Expr::infix(base, symbol, by, Bind::Sum)), range: None })
 }
 
-fn vector_apply(operator: Operator, args: &[&Value], result: Ty, range: Option<(i128, i128)>) -> Value {
+fn vector_apply(operator: Operator, args: &[&Value], result: Ty, range: Option<(i128, i128)>, low: bool) -> Value {
     let row = operator.row();
     let data = if row.signature == Signature::Select { &args[1..] } else { args };
     let ty = data[0].ty;
     let mut lane = Lane::of(ty);
     let fits = |r: Option<(i128, i128)>| r.is_some_and(|(a, b)| a >= i32::MIN as i128 && b <= i32::MAX as i128);
     if ty == Ty::I64 && data.iter().all(|v| v.is_small()) && (row.signature == Signature::Test || fits(range)) {
+        lane = Lane::I32;
+    }
+    if low && ty == Ty::I64 && is_closed(operator) {
         lane = Lane::I32;
     }
     let result_lane = if result == Ty::Bool { Lane::Mask } else { lane };
@@ -302,7 +306,7 @@ fn scalar_apply(operator: Operator, args: &[&Value]) -> Expr {
             let spread_args: Vec<Value> =
                 data.iter().map(|v| Value::vector(v.ty, Lane::of(v.ty), spread(v, Lane::of(v.ty)))).collect();
             let refs: Vec<&Value> = spread_args.iter().collect();
-            let Form::Vector(lane, expr) = vector_apply(operator, &refs, result, None).form else {
+            let Form::Vector(lane, expr) = vector_apply(operator, &refs, result, None, false).form else {
                 unreachable!("an operator on vectors gives a vector")
             };
             through_lanes(lane, expr)

@@ -34,7 +34,9 @@ impl Fold {
         match &self.join {
             Join::Operator(operator, ty) => {
                 let [x, y] = [&a[0], &b[0]].map(|e| Value::vector(*ty, self.lanes[0], Expr::atom(e.clone())));
-                let Form::Vector(_, e) = expr::apply(*operator, &[&x, &y], *ty).form else { return String::new() };
+                let Form::Vector(_, e) = expr::apply(*operator, &[&x, &y], *ty, false).form else {
+                    return String::new();
+                };
                 format!("{} = {};", a[0], e.text)
             }
             Join::Function(function) => {

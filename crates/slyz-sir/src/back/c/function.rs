@@ -31,6 +31,8 @@ pub(super) fn write(w: &mut Writer, function: &Function) -> Result<String, EmitE
     w.set_values(&function.body.params, &values);
     let one = function.body.results.len() == 1;
     let mut results = vec![];
+    // A function takes one vector at a time, whoever calls it.
+    let ways = w.ways.take();
     let text = w.aside(live, |w| {
         w.stmts(&function.body)?;
         for (k, &id) in function.body.results.iter().enumerate() {
@@ -43,6 +45,7 @@ pub(super) fn write(w: &mut Writer, function: &Function) -> Result<String, EmitE
         }
         Ok(())
     })?;
+    w.ways = ways;
     if masked {
         parameters.push("vi32 live".into());
     }

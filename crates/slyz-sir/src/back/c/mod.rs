@@ -14,6 +14,7 @@ mod fold;
 mod function;
 mod local;
 pub mod prelude;
+mod state;
 mod tile;
 mod value;
 mod writer;

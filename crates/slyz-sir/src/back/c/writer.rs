@@ -11,7 +11,7 @@ use crate::code::{Body, Function, Id, MemId, Op, Place, Scope, Stmt, Type};
 use crate::kernel::{Access, Kernel, Space};
 use crate::size::Size;
 use crate::types::Ty;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 /// Which lanes take part.
@@ -53,6 +53,10 @@ pub(super) struct Writer<'a> {
     pub(super) tile: Option<super::tile::Tile>,
     /// The C names of the memories.
     memories: Vec<String>,
+    /// Positions of which only the low word matters.
+    low: HashSet<Id>,
+    /// Reads that must be made once.
+    pinned: HashSet<Id>,
 }
 
 impl<'a> Writer<'a> {
@@ -75,6 +79,8 @@ impl<'a> Writer<'a> {
             ways: None,
             tile: None,
             memories,
+            low: if wide { HashSet::new() } else { low(kernel) },
+            pinned: pinned(kernel),
         }
     }
 
@@ -305,6 +311,7 @@ impl<'a> Writer<'a> {
             }
             Some(Form::Uniform(_)) => unreachable!("a uniform index does not move"),
         };
+        let value = if self.pinned.contains(&id) { pin(value) } else { value };
         // What nobody writes meanwhile may be read where it is used.
         let space = self.kernel.memories[memory.0 as usize].space;
         self.bind(id, value, !matches!(space, Space::Global(Access::Read) | Space::Constant));
@@ -323,17 +330,19 @@ impl<'a> Writer<'a> {
             w.file.lanes_64 |= lane.is_wide();
             expr::spread(&value, lane).text
         };
+        // Of several vectors only the first is sure to have a lane that is on.
+        let first = if self.ways.is_some() && self.live != Live::Block { "u == 0" } else { "1" };
         let text = match moving.map(|m| m.form) {
             // One lane writes, and it need not be the first.
             None if matches!(self.live, Live::Mask(_)) && !value.is_uniform() => {
                 format!("scatter_{ty}({address}, all_i32(0), {}, {});", spread(self), self.mask())
             }
             None => match (ty, &value.form) {
-                (Ty::F16 | Ty::BF16, _) => format!("store_{ty}({address}, {}, 1);", spread(self)),
+                (Ty::F16 | Ty::BF16, _) => format!("store_{ty}({address}, {}, {first});", spread(self)),
                 (_, Form::Uniform(e)) => format!("{} = {};", element(&address), e.text),
                 // All lanes meet in one element; the verifier's races aside, the first lane stands for them.
                 (_, Form::Affine(_) | Form::Clamped(..) | Form::Vector(..)) => {
-                    format!("store_{ty}({address}, {}, 1);", spread(self))
+                    format!("store_{ty}({address}, {}, {first});", spread(self))
                 }
             },
             Some(Form::Affine(_)) => {
@@ -382,7 +391,8 @@ impl<'a> Writer<'a> {
             Op::Apply(operator, args) => {
                 let args = self.all(args);
                 let refs: Vec<&Value> = args.iter().collect();
-                let value = expr::apply(*operator, &refs, stmt.binds[0].ty.elem());
+                let low = self.low.contains(&stmt.binds[0].id);
+                let value = expr::apply(*operator, &refs, stmt.binds[0].ty.elem(), low);
                 self.bind(stmt.binds[0].id, value, false);
             }
             Op::Cast(to, arg) => {
@@ -668,6 +678,51 @@ impl<'a> Writer<'a> {
         self.file.items.push(text);
         Ok(())
     }
+}
+
+/// Reads that positions in memory hang on, of memory that other cores may write meanwhile. A compiler that read it twice, once for
+/// the check of a position and once for the access, would let a data race out of bounds.
+fn pinned(kernel: &Kernel) -> HashSet<Id> {
+    let shared = |memory: &MemId| kernel.memories[memory.0 as usize].space == Space::Global(Access::ReadWrite);
+    fn look(body: &Body, shared: &dyn Fn(&MemId) -> bool, places: &mut Vec<Id>, reads: &mut Vec<Id>) {
+        for stmt in &body.stmts {
+            match &stmt.op {
+                Op::Load { memory, index } => {
+                    places.extend(index);
+                    if shared(memory) {
+                        reads.extend(stmt.binds.iter().map(|b| b.id));
+                    }
+                }
+                Op::Store { index, .. } | Op::Atomic { index, .. } => places.extend(index),
+                op => op.bodies().into_iter().for_each(|inner| look(inner, shared, places, reads)),
+            }
+        }
+    }
+    let (mut places, mut reads) = (vec![], vec![]);
+    look(&kernel.body, &shared, &mut places, &mut reads);
+    if reads.is_empty() {
+        return HashSet::new();
+    }
+    let sources = kernel.body.sources(&places);
+    reads.into_iter().filter(|id| sources.contains(id)).collect()
+}
+
+/// The value, opaque to the compiler.
+fn pin(mut value: Value) -> Value {
+    value.form = match value.form {
+        Form::Uniform(e) => Form::Uniform(Expr::call(&format!("s_pin_{}", scalar_type(value.ty)), &[e.text])),
+        Form::Vector(lane, e) => Form::Vector(lane, Expr::call(&format!("pin_{}", lane.scalar()), &[e.text])),
+        form @ (Form::Affine(_) | Form::Clamped(..)) => form,
+    };
+    value
+}
+
+/// The `i64`s of which only the low word matters: memories of narrow code have fewer elements than that counts.
+fn low(kernel: &Kernel) -> HashSet<Id> {
+    let mut uses = crate::back::low::Uses::default();
+    uses.body(&kernel.body);
+    let full = uses.full();
+    uses.types.iter().filter(|(id, ty)| **ty == Ty::I64 && !full.contains(id)).map(|(id, _)| *id).collect()
 }
 
 /// How many vectors to work on at once, if more than one. A loop waits for its own results each turn; with several vectors
