@@ -111,6 +111,13 @@ fn bounds(operator: Operator, args: &[&Value]) -> Option<(i128, i128)> {
             let m = r[0].0.abs().max(r[0].1.abs());
             (if r[0].0 < 0 || r[1].0 < 0 { -m } else { 0 }, m)
         }
+        Operator::And if r[0].0 >= 0 && r[1].0 >= 0 => (0, r[0].1.min(r[1].1)),
+        Operator::And if r[0].0 >= 0 || r[1].0 >= 0 => (0, if r[0].0 >= 0 { r[0].1 } else { r[1].1 }),
+        // No bit is set above the highest of both.
+        Operator::Or | Operator::Xor if r[0].0 >= 0 && r[1].0 >= 0 => {
+            (0, ((r[0].1.max(r[1].1) + 1) as u128).next_power_of_two() as i128 - 1)
+        }
+        Operator::Shr if r[1].0 == r[1].1 && (0..64).contains(&r[1].0) => (r[0].0 >> r[1].0, r[0].1 >> r[1].0),
         _ => return None,
     };
     inside(found).then_some(found)
@@ -214,6 +221,11 @@ fn vector_apply(operator: Operator, args: &[&Value], result: Ty, range: Option<(
             let mask = spread(args[0], Lane::Mask).text;
             let [a, b] = [data[0], data[1]].map(|v| spread(v, lane).text);
             Expr::call(&format!("select_{}", lane.name()), &[mask, a, b])
+        }
+        // Past the lanes there is nothing but the sign.
+        (Operator::Shr, None) if ty == Ty::I64 && lane == Lane::I32 => {
+            let by = data[1].range.map_or(0, |(by, _)| by.min(31));
+            Expr::call("shr_i32", &[spread(data[0], lane).text, format!("all_i32({by})")])
         }
         (Operator::Powi, None) => {
             let args = [spread(data[0], lane).text, spread(data[1], Lane::I32).text];
