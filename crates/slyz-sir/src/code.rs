@@ -508,6 +508,41 @@ impl Body {
         self.results.iter_mut().for_each(f);
     }
 
+    /// Every name of the body that these names are computed from, or may not be computed without; themselves included.
+    pub fn sources(&self, names: &[Id]) -> std::collections::HashSet<Id> {
+        let mut direct = std::collections::HashMap::new();
+        self.collect_sources(&mut direct);
+        let mut found = std::collections::HashSet::new();
+        let mut open = names.to_vec();
+        while let Some(id) = open.pop() {
+            if found.insert(id) {
+                open.extend(direct.get(&id).into_iter().flatten());
+            }
+        }
+        found
+    }
+
+    fn collect_sources(&self, direct: &mut std::collections::HashMap<Id, Vec<Id>>) {
+        for stmt in &self.stmts {
+            let mut operands = vec![];
+            stmt.op.each_operand(&mut |id| operands.push(id));
+            for inner in stmt.op.bodies() {
+                // Everything inside hangs on what the statement is given, and the statement on what is inside.
+                inner.names().for_each(|name| direct.entry(name).or_default().extend(&operands));
+                operands.extend(&inner.results);
+                inner.collect_sources(direct);
+            }
+            for bind in &stmt.binds {
+                direct.entry(bind.id).or_default().extend(&operands);
+            }
+            if let Op::For { body, .. } | Op::While { body, .. } = &stmt.op {
+                for param in stmt.op.bodies().into_iter().flat_map(|b| &b.params) {
+                    direct.entry(param.id).or_default().extend(&body.results);
+                }
+            }
+        }
+    }
+
     /// A copy with every bound name replaced by a fresh one, and the parameters replaced by `args`.
     /// The copy has no parameters left.
     pub fn instantiate(&self, args: &[Id], fresh: &mut dyn FnMut() -> Id) -> Body {

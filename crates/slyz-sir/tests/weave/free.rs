@@ -243,3 +243,104 @@ fn strides_of_the_grid_stay_contiguous() {
     assert!(!narrow.contains("gather") && narrow.contains("#define LANES_64 0"), "{narrow}");
     check("strides", &cases);
 }
+
+/// Positions that are read from memory which others may write.
+const CHASED: &str = "
+  global readwrite next: i32[n]
+  global readwrite out: i64[n]
+  global readwrite scale: f32[n]
+  %i: i64 = global.x
+  %n: i64 = extent n
+  %zero: i64 = const 0
+  %a: i32 = load next[%i]
+  %b: i64 = cast i64 %a
+  %f: f32 = load scale[%b]
+  %g: i64 = cast i64 %f
+  %ge: bool = ge %g, %zero
+  %lt: bool = lt %g, %n
+  %in: bool = and %ge, %lt
+  if %in {
+    %c: i32 = load next[%g]
+    %d: i64 = cast i64 %c
+    %e: i64 = add %b, %d
+    store out[%i], %e
+  } else {}";
+
+#[test]
+fn positions_from_memory_are_read_once() {
+    let n = 50;
+    let case = Case {
+        name: "chased".into(),
+        kernel: kernel("chased", "n", "", CHASED),
+        grid: [n, 1, 1],
+        block: None,
+        extents: vec![n],
+        memories: vec![
+            ints(Ty::I32, (0..n as i64).map(|i| i * 7 % 50)),
+            ints(Ty::I64, (0..n).map(|_| -1)),
+            floats(numbers(n).map(|x| x * 11.0)),
+        ],
+        scalars: vec![],
+    };
+    let text = slyz_sir::back::c::emit_kernels(&[case.woven()], false).unwrap();
+    assert_eq!([text.matches("= pin_i32(").count(), text.matches("= pin_f32(").count()], [1, 1], "{text}");
+    check("chased", &[case]);
+}
+
+/// A large array of each thread, and loops by steps that would pass the ends of their types.
+const LARGE: &str = "
+  global readwrite out: i32[n]
+  local own: i32[3000]
+  %i: i64 = global.x
+  %zero: i64 = const 0
+  %size: i64 = const 3000
+  %by: i64 = const 700
+  %t: i32 = cast i32 %i
+  for %zero to %size step %by |%k: i64| {
+    %k32: i32 = cast i32 %k
+    %v: i32 = add %k32, %t
+    store own[%k], %v
+  }
+  %n: i32 = const 0
+  %lo: i32 = const 2147480000
+  %hi: i32 = const 2147483647
+  %st: i32 = const 1000
+  %s: i32 = for %lo to %hi step %st (%n) |%k: i32, %s: i32| {
+    %one: i32 = const 1
+    %s2: i32 = add %s, %one
+    yield %s2
+  }
+  %first: i32 = add %lo, %t
+  %u: i32 = for %first to %hi step %st (%s) |%k: i32, %u: i32| {
+    %one: i32 = const 1
+    %u2: i32 = add %u, %one
+    yield %u2
+  }
+  %b: u8 = const 3
+  %bh: u8 = const 255
+  %bs: u8 = const 100
+  %w: i32 = for %b to %bh step %bs (%u) |%k: u8, %w: i32| {
+    %kk: i32 = cast i32 %k
+    %w2: i32 = add %w, %kk
+    yield %w2
+  }
+  %four: i64 = const 4
+  %r: i64 = rem %i, %four
+  %at: i64 = mul %r, %by
+  %x: i32 = load own[%at]
+  %y: i32 = add %x, %w
+  store out[%i], %y";
+
+#[test]
+fn large_arrays_of_threads_and_loops_near_the_end_of_their_type() {
+    let case = |n: u64, block: Option<[u32; 3]>| Case {
+        name: format!("large {n} {block:?}"),
+        kernel: kernel("large", "n", "", LARGE),
+        grid: [n / u64::from(block.map_or(1, |b| b[0])), 1, 1],
+        block,
+        extents: vec![n],
+        memories: vec![ints(Ty::I32, (0..n).map(|_| 0))],
+        scalars: vec![],
+    };
+    check("large", &[case(100, None), case(1, None), case(96, Some([32, 1, 1]))]);
+}

@@ -183,7 +183,8 @@ impl Writer<'_> {
         init: &[Id],
         body: &Body,
     ) -> Result<(), EmitError> {
-        let by_one = matches!(&self.get(bounds[2]).form, Form::Uniform(e) if e.text == "1");
+        let one = |text: &str| text.trim_end_matches(['u', 'U', 'L']) == "1";
+        let by_one = matches!(&self.get(bounds[2]).form, Form::Uniform(e) if one(&e.text));
         if self.live == Live::Block
             && init.is_empty()
             && by_one
@@ -193,6 +194,8 @@ impl Writer<'_> {
         }
         let start = self.all(init);
         let [lo, hi, step] = bounds.map(|b| self.get(b));
+        // One step past the end is still inside the type.
+        let fits = by_one || hi.range.zip(step.range).is_some_and(|(hi, step)| hi.1 + step.1 <= i64::MAX.into());
         let ranges = state::counted(self, [&lo, &hi, &step], &start, body);
         let slots = self.slots(stmt, &start, &ranges);
         let inside = state::inside(&slots, &ranges);
@@ -201,10 +204,15 @@ impl Writer<'_> {
         if let (Form::Uniform(lo), Form::Uniform(_), Form::Uniform(step)) = (&lo.form, &hi.form, &step.form) {
             let end = self.bound(bounds[1])?;
             let counter = Value::uniform(counter_ty, Expr::atom(&name)).within(counted(bounds.map(|b| self.get(b))));
-            let advance = if step.text.trim_end_matches(['u', 'U', 'L']) == "1" {
+            let advance = if by_one {
                 format!("{name}++")
-            } else {
+            } else if fits {
                 format!("{name} += {}", step.text)
+            } else {
+                // Past the end the counter might wrap around.
+                let left = format!("(i64){} - (i64){name}", end.under(Bind::Unary));
+                let next = format!("({}){name} + {}", scalar_type(counter_ty), step.right_of(Bind::Sum));
+                format!("{name} = {left} > (i64){} ? {next} : {}", step.under(Bind::Unary), end.right_of(Bind::Choice))
             };
             let ty = scalar_type(counter_ty);
             let head = format!("for ({ty} {name} = {}; {name} < {}; {advance})", lo.text, end.right_of(Bind::Compare));
@@ -260,6 +268,19 @@ impl Writer<'_> {
                 w.line(&format!("if (!{}) break;", w.any(&on)));
                 w.stmts(body)?;
                 w.advance(stmt, &slots, &body.results, &on);
+                if !fits && matches!(counter_ty, Ty::I32 | Ty::U32 | Ty::I64 | Ty::U64) {
+                    // A lane that would pass its end is done; the distance to it is right without its sign.
+                    let unsigned = if lane.is_wide() { "u64" } else { "u32" };
+                    let far = |text: &str| {
+                        if lane.name() == unsigned {
+                            text.to_string()
+                        } else {
+                            format!("bits_{}_{unsigned}({text})", lane.name())
+                        }
+                    };
+                    let left = far(&format!("{end} - {counter}"));
+                    w.act(&format!("{live} &= gt_{unsigned}({left}, {});", far(&by)));
+                }
                 w.act(&format!("{counter} += {by};"));
                 Ok(())
             })?;

@@ -55,6 +55,8 @@ pub(super) struct Writer<'a> {
     memories: Vec<String>,
     /// Positions of which only the low word matters.
     low: HashSet<Id>,
+    /// Reads that must be made once.
+    pinned: HashSet<Id>,
 }
 
 impl<'a> Writer<'a> {
@@ -78,6 +80,7 @@ impl<'a> Writer<'a> {
             tile: None,
             memories,
             low: if wide { HashSet::new() } else { low(kernel) },
+            pinned: pinned(kernel),
         }
     }
 
@@ -308,6 +311,7 @@ impl<'a> Writer<'a> {
             }
             Some(Form::Uniform(_)) => unreachable!("a uniform index does not move"),
         };
+        let value = if self.pinned.contains(&id) { pin(value) } else { value };
         // What nobody writes meanwhile may be read where it is used.
         let space = self.kernel.memories[memory.0 as usize].space;
         self.bind(id, value, !matches!(space, Space::Global(Access::Read) | Space::Constant));
@@ -672,6 +676,43 @@ impl<'a> Writer<'a> {
         self.file.items.push(text);
         Ok(())
     }
+}
+
+/// Reads that positions in memory hang on, of memory that other cores may write meanwhile. A compiler that read it twice, once for
+/// the check of a position and once for the access, would let a data race out of bounds.
+fn pinned(kernel: &Kernel) -> HashSet<Id> {
+    let shared = |memory: &MemId| kernel.memories[memory.0 as usize].space == Space::Global(Access::ReadWrite);
+    fn look(body: &Body, shared: &dyn Fn(&MemId) -> bool, places: &mut Vec<Id>, reads: &mut Vec<Id>) {
+        for stmt in &body.stmts {
+            match &stmt.op {
+                Op::Load { memory, index } => {
+                    places.extend(index);
+                    if shared(memory) {
+                        reads.extend(stmt.binds.iter().map(|b| b.id));
+                    }
+                }
+                Op::Store { index, .. } | Op::Atomic { index, .. } => places.extend(index),
+                op => op.bodies().into_iter().for_each(|inner| look(inner, shared, places, reads)),
+            }
+        }
+    }
+    let (mut places, mut reads) = (vec![], vec![]);
+    look(&kernel.body, &shared, &mut places, &mut reads);
+    if reads.is_empty() {
+        return HashSet::new();
+    }
+    let sources = kernel.body.sources(&places);
+    reads.into_iter().filter(|id| sources.contains(id)).collect()
+}
+
+/// The value, opaque to the compiler.
+fn pin(mut value: Value) -> Value {
+    value.form = match value.form {
+        Form::Uniform(e) => Form::Uniform(Expr::call(&format!("s_pin_{}", scalar_type(value.ty)), &[e.text])),
+        Form::Vector(lane, e) => Form::Vector(lane, Expr::call(&format!("pin_{}", lane.scalar()), &[e.text])),
+        form @ (Form::Affine(_) | Form::Clamped(..)) => form,
+    };
+    value
 }
 
 /// The `i64`s of which only the low word matters: memories of narrow code have fewer elements than that counts.

@@ -4,8 +4,8 @@ use super::jam;
 use super::trim;
 use super::write::Writer;
 use super::{any_op, tidied};
-use crate::code::{Body, Id, Op, Place};
-use crate::kernel::Kernel;
+use crate::code::{Body, Id, MemId, Op, Place, Stmt};
+use crate::kernel::{Kernel, Space};
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::Ty;
@@ -24,9 +24,13 @@ fn piece(body: &Body) -> (u32, u32) {
     }
 }
 
+/// Turns of a block whose threads have arrays too large for a stack.
+const FEW: u32 = 64;
+
 /// Weaves a kernel for exactly `threads` threads.
 pub(super) fn run(kernel: Kernel, threads: [Size; 3]) -> Kernel {
-    let (turns, rows) = piece(&kernel.body);
+    let large: Vec<MemId> = super::large_locals(&kernel.memories);
+    let (turns, rows) = if large.is_empty() { piece(&kernel.body) } else { (FEW, 1) };
     let mut w = Writer::new(&kernel);
     let ends = |w: &mut Writer, d: u8, count: u32| {
         let (block, count) = (w.push(Op::Place(Place::Block, d), Ty::I64), w.number(count.into()));
@@ -38,7 +42,13 @@ pub(super) fn run(kernel: Kernel, threads: [Size; 3]) -> Kernel {
     let [lo, hi] = ends(&mut w, 0, turns);
     let lanes = |w: &mut Writer, y: Id| {
         let turn = w.var(Ty::I64);
-        let body = placed(kernel.body.clone(), [turn.id, y, z]);
+        let mut body = placed(kernel.body.clone(), [turn.id, y, z]);
+        if !large.is_empty() {
+            let place = w.var(Ty::I64);
+            super::spread_over(&mut body, &large, place.id);
+            let op = Op::Apply(Operator::Sub, vec![turn.id, lo]);
+            body.stmts.insert(0, Stmt { binds: vec![place], op });
+        }
         w.note(&body);
         trim::lanes(w, [lo, hi], turn, body.stmts);
     };
@@ -58,7 +68,13 @@ pub(super) fn run(kernel: Kernel, threads: [Size; 3]) -> Kernel {
     };
     let grid = [ceil(&threads[0], turns), ceil(&threads[1], rows), threads[2].clone()];
     let body = Body { params: kernel.body.params.clone(), stmts: w.out, results: vec![] };
-    Kernel { grid, block: [1; 3], body: tidied(body), ..kernel }
+    let mut memories = kernel.memories;
+    for memory in large {
+        let memory = &mut memories[memory.0 as usize];
+        memory.space = Space::Scratch;
+        memory.shape.push(Size::Const(turns.into()));
+    }
+    Kernel { memories, grid, block: [1; 3], body: tidied(body), ..kernel }
 }
 
 /// The body with positions in the grid under their names.

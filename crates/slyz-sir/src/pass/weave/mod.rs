@@ -26,7 +26,7 @@ mod uniform;
 mod write;
 
 use crate::code::{Body, Id, MemId, Op, Place, Stmt, SubgroupOp, Type, Var};
-use crate::kernel::{Access, Kernel, Space};
+use crate::kernel::{Access, Kernel, Memory, Space};
 use crate::ops::Operator;
 use crate::pass::{blend, cse, dce, simplify};
 use crate::size::{Size, SizeVar};
@@ -239,15 +239,49 @@ fn sees_blocks(kernel: &Kernel) -> bool {
     any_op(&kernel.body, &sees) || kernel.memories.iter().any(|m| matches!(m.space, Space::Shared | Space::Scratch))
 }
 
+/// Bytes of a thread's array past which it does not go on a stack, where it has as many of them as a vector has lanes.
+const LARGE: u64 = 8 << 10;
+
+/// Arrays of threads that are too large for a stack.
+fn large_locals(memories: &[Memory]) -> Vec<MemId> {
+    let large = |m: &Memory| {
+        let elements = Size::product(&m.shape).constant().unwrap_or(u64::MAX);
+        m.space == Space::Local && elements.saturating_mul(m.ty.bytes() as u64) > LARGE
+    };
+    (0..).map(MemId).zip(memories).filter(|(_, m)| large(m)).map(|(id, _)| id).collect()
+}
+
+/// Does the operation, or one inside it, touch the memory?
+fn touches(op: &Op, id: MemId) -> bool {
+    any_in(op, &move |op| match op {
+        Op::Load { memory, .. } | Op::Store { memory, .. } | Op::Check { memory, .. } => *memory == id,
+        _ => false,
+    })
+}
+
+/// Adds a last axis to accesses of these memories.
+fn spread_one(op: &mut Op, memories: &[MemId], place: Id) {
+    if let Op::Load { memory, index } | Op::Store { memory, index, .. } | Op::Check { memory, index } = op
+        && memories.contains(memory)
+    {
+        index.push(place);
+    }
+    op.bodies_mut().into_iter().for_each(|body| spread_over(body, memories, place));
+}
+
+fn spread_over(body: &mut Body, memories: &[MemId], place: Id) {
+    body.stmts.iter_mut().for_each(|s| spread_one(&mut s.op, memories, place));
+}
+
 /// Says so where a memory is never read, so that its stores may go past the caches. (What nobody stores stays as it was.)
 fn only_written(mut kernel: Kernel) -> Kernel {
     for k in 0..kernel.memories.len() {
         let id = MemId(k as u32);
-        let touches = |op: &Op| match op {
+        let reads = |op: &Op| match op {
             Op::Load { memory, .. } | Op::Atomic { memory, .. } | Op::Check { memory, .. } => *memory == id,
             _ => false,
         };
-        if kernel.memories[k].space == Space::Global(Access::ReadWrite) && !any_op(&kernel.body, &touches) {
+        if kernel.memories[k].space == Space::Global(Access::ReadWrite) && !any_op(&kernel.body, &reads) {
             kernel.memories[k].space = Space::Global(Access::Write);
         }
     }

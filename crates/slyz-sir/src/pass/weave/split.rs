@@ -48,7 +48,7 @@ pub(super) fn run(kernel: Kernel, block: [u32; 3], subgroup: u32) -> Result<Kern
         loops: 0,
         ends: vec![],
         local_uses: HashMap::new(),
-        spread_locals: HashSet::new(),
+        spread_locals: vec![],
     };
     for memory in &mut split.memories {
         if memory.space == Space::Shared {
@@ -124,7 +124,7 @@ struct Split {
     /// Pieces that use a local memory, and whether one of them stands in a loop.
     local_uses: HashMap<MemId, (HashSet<usize>, bool)>,
     /// Local memories that outlive a piece: their elements are spread over scratch.
-    spread_locals: HashSet<MemId>,
+    spread_locals: Vec<MemId>,
 }
 
 impl Split {
@@ -387,12 +387,13 @@ impl Split {
     /// Arrays of threads that are used in one piece only stay there.
     fn place_locals(&mut self) {
         let threads = Size::Const(self.shape.threads());
+        let large = super::large_locals(&self.memories);
         for (memory, (pieces, looped)) in std::mem::take(&mut self.local_uses) {
-            if pieces.len() > 1 || looped {
+            if pieces.len() > 1 || looped || large.contains(&memory) {
                 let memory_ = &mut self.memories[memory.0 as usize];
                 memory_.space = Space::Scratch;
                 memory_.shape.push(threads.clone());
-                self.spread_locals.insert(memory);
+                self.spread_locals.push(memory);
             }
         }
     }
@@ -528,22 +529,9 @@ impl Split {
 
     /// Arrays of threads that are spread over scratch have the thread as their last axis.
     fn spread(&mut self, inside: &mut Inside, op: &mut Op) {
-        fn each(op: &mut Op, memories: &HashSet<MemId>, thread: Id) {
-            if let Op::Load { memory, index } | Op::Store { memory, index, .. } | Op::Check { memory, index } = op
-                && memories.contains(memory)
-            {
-                index.push(thread);
-            }
-            op.bodies_mut().into_iter().flat_map(|b| &mut b.stmts).for_each(|s| each(&mut s.op, memories, thread));
-        }
-        let memories = &self.spread_locals;
-        let touches = |op: &Op| match op {
-            Op::Load { memory, .. } | Op::Store { memory, .. } | Op::Check { memory, .. } => memories.contains(memory),
-            _ => false,
-        };
-        if super::any_in(op, &touches) {
+        if self.spread_locals.iter().any(|&memory| super::touches(op, memory)) {
             let thread = inside.thread.number(&mut self.w);
-            each(op, &self.spread_locals, thread);
+            super::spread_one(op, &self.spread_locals, thread);
         }
     }
 }
@@ -601,11 +589,5 @@ fn retain<T>(list: &mut Vec<T>, keep: &mut dyn FnMut(usize) -> bool) {
 fn local_memories(stmt: &Stmt, memories: &[Memory]) -> Vec<MemId> {
     let local = |id: &MemId| memories[id.0 as usize].space == Space::Local;
     let all = (0..memories.len() as u32).map(MemId).filter(local);
-    let touches = |id: MemId| {
-        super::any_in(&stmt.op, &move |op| match op {
-            Op::Load { memory, .. } | Op::Store { memory, .. } | Op::Check { memory, .. } => *memory == id,
-            _ => false,
-        })
-    };
-    all.filter(|&id| touches(id)).collect()
+    all.filter(|&id| super::touches(&stmt.op, id)).collect()
 }

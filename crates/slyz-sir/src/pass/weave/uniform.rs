@@ -9,7 +9,7 @@
 use super::{Unwoven, meets};
 use crate::code::{Body, Id, Op, Place, Stmt};
 use crate::kernel::{Access, Kernel, Memory, Space};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// The uniform names of a kernel, or where threads may part on the way to a meeting.
 pub(super) fn find(kernel: &Kernel) -> Result<HashSet<Id>, Unwoven> {
@@ -17,7 +17,7 @@ pub(super) fn find(kernel: &Kernel) -> Result<HashSet<Id>, Unwoven> {
     let mut eager = Analysis { kernel, uniform: HashSet::new(), reads: None, needed: vec![] };
     eager.uniform.extend(kernel.body.params.iter().map(|p| p.id));
     eager.body(&kernel.body)?;
-    let reads = demanded(&kernel.body, &eager.needed);
+    let reads = kernel.body.sources(&eager.needed);
     let mut analysis = Analysis { kernel, uniform: HashSet::new(), reads: Some(reads), needed: vec![] };
     analysis.uniform.extend(kernel.body.params.iter().map(|p| p.id));
     analysis.body(&kernel.body)?;
@@ -175,38 +175,4 @@ impl Analysis<'_> {
             _ => false,
         }
     }
-}
-
-/// The names that some names hang on.
-fn demanded(body: &Body, needed: &[Id]) -> HashSet<Id> {
-    fn collect(body: &Body, sources: &mut HashMap<Id, Vec<Id>>) {
-        for stmt in &body.stmts {
-            let mut operands = vec![];
-            stmt.op.each_operand(&mut |id| operands.push(id));
-            for inner in stmt.op.bodies() {
-                // Everything inside hangs on what the statement is given, and the statement on everything inside.
-                inner.names().for_each(|name| sources.entry(name).or_default().extend(&operands));
-                operands.extend(&inner.results);
-                collect(inner, sources);
-            }
-            for bind in &stmt.binds {
-                sources.entry(bind.id).or_default().extend(&operands);
-            }
-            if let Op::For { body: inner, .. } | Op::While { body: inner, .. } = &stmt.op {
-                for param in stmt.op.bodies().into_iter().flat_map(|b| &b.params) {
-                    sources.entry(param.id).or_default().extend(&inner.results);
-                }
-            }
-        }
-    }
-    let mut sources = HashMap::new();
-    collect(body, &mut sources);
-    let mut found: HashSet<Id> = HashSet::new();
-    let mut open = needed.to_vec();
-    while let Some(id) = open.pop() {
-        if found.insert(id) {
-            open.extend(sources.get(&id).into_iter().flatten());
-        }
-    }
-    found
 }

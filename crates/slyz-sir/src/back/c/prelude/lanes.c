@@ -84,3 +84,32 @@ FN vi32 $O_$T(v$T a, v$T b) { return narrow_mask((vi64)(a $S b)); }
 // false < true, though the lanes of a mask are 0 and -1.
 //: O S = lt >, le >=, gt <, ge <=, eq ==, ne !=
 FN vi32 $O_bool(vi32 a, vi32 b) { return a $S b; }
+
+// A value that the compiler knows nothing about, and so cannot read from memory once more.
+#if defined __AVX512F__
+# define IN_VECTOR "+v"
+#elif defined __x86_64__
+# define IN_VECTOR "+x"
+#elif defined __aarch64__
+# define IN_VECTOR "+w"
+#else
+# define IN_VECTOR "+m"
+#endif
+
+//: T = f32, f64, i32, u32, i64, u64
+FN v$T pin_$T(v$T x) {
+    __asm__("" : IN_VECTOR(x));
+    return x;
+}
+
+//: T = int, i8, u8, i16, u16, i32, u32, i64, u64
+FN $T s_pin_$T($T x) {
+    __asm__("" : "+r"(x));
+    return x;
+}
+
+//: T = f32, f64
+FN $T s_pin_$T($T x) {
+    __asm__("" : IN_VECTOR(x));
+    return x;
+}
