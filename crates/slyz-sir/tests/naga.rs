@@ -180,6 +180,15 @@ fn reports_are_valid_modules() {
         assert_eq!(refused(&spirv(&module).expect("words")), None);
         assert!(wgsl(&module).expect("text").contains("atomicCompareExchangeWeak"));
     }
+    // Where there are no 64-bit integers, an index is a 32-bit number, and so it is told.
+    let kernel = written(
+        "",
+        "global readwrite out: f32[n]",
+        "%i: i64 = global.x  %ok: bool = check out[%i]  if %ok { %v: f32 = const 1.0  store out[%i], %v } else {}",
+    );
+    let reporting = slyz_sir::pass::optimize_kernel(slyz_sir::pass::report::run(kernel));
+    let module = emit(&reporting, &Target { narrow: true, ..Target::default() }).expect("a module");
+    assert_eq!(refused(&spirv(&module).expect("words")), None);
 }
 
 #[test]

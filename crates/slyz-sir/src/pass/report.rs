@@ -149,18 +149,19 @@ impl Writer<'_> {
         Body { stmts, ..Body::default() }
     }
 
-    /// Stores a number as two words. Where the machine computes `i64` in 32 bits, the number is its low word, and the high
-    /// one is all sign; a shift by 32 would mean nothing there, so it is taken only where it matters.
+    /// Stores a number as two words. Without shifts by 32, which mean nothing where the machine computes `i64` in 32 bits: there
+    /// nothing is left of a number without its low word, and the high one is all sign.
     fn words(&mut self, value: Id, [low_at, high_at]: [usize; 2], out: &mut Vec<Stmt>) {
         let low = self.make(Ty::I32, Op::Cast(Ty::I32, value), out);
         let back = self.make(Ty::I64, Op::Cast(Ty::I64, low), out);
-        let narrow = self.apply(Ty::Bool, Operator::Eq, &[back, value], out);
+        let rest = self.apply(Ty::I64, Operator::Sub, &[value, back], out);
+        let half = self.constant(Scalar::i64(1 << 16), out);
+        let rest = self.apply(Ty::I64, Operator::Div, &[rest, half], out);
+        let rest = self.apply(Ty::I64, Operator::Div, &[rest, half], out);
+        let above = self.make(Ty::I32, Op::Cast(Ty::I32, rest), out);
         let bits = self.constant(Scalar::from_int(Ty::I32, 31), out);
         let sign = self.apply(Ty::I32, Operator::Shr, &[low, bits], out);
-        let bits = self.constant(Scalar::i64(32), out);
-        let above = self.apply(Ty::I64, Operator::Shr, &[value, bits], out);
-        let above = self.make(Ty::I32, Op::Cast(Ty::I32, above), out);
-        let high = self.apply(Ty::I32, Operator::Select, &[narrow, sign, above], out);
+        let high = self.apply(Ty::I32, Operator::Add, &[above, sign], out);
         for (at, word) in [(low_at, low), (high_at, high)] {
             let index = vec![self.constant(Scalar::i64(at as i64), out)];
             out.push(Stmt { binds: vec![], op: Op::Store { memory: self.faults, index, values: vec![word] } });
