@@ -123,7 +123,7 @@ pub fn all(n: u64, side: u64) -> Vec<Job> {
 }
 
 /// Kernels by hand (`#[graph]`), beside the same in WGSL.
-fn by_threads(n: u64, side: u64) -> [Job; 3] {
+fn by_threads(n: u64, side: u64) -> [Job; 4] {
     let unit = (0.0, 1.0);
     let blocks = n.div_ceil(256);
     let rows = blocks.div_ceil(BLOCKS);
@@ -182,6 +182,32 @@ fn by_threads(n: u64, side: u64) -> [Job; 3] {
                 let extent = side as i32;
                 let run = move || {
                     let launch = graph::tiled_matmul(&x[0], &x[1], &mut out, extent, extent, extent);
+                    launch.grid((blocks_of_16, blocks_of_16)).block((16, 16)).on(&device).run()?;
+                    Ok(out.clone())
+                };
+                Ok(Ours { launches: 1, run: Box::new(run) })
+            }),
+        },
+        Job {
+            title: format!("#[graph] tiled matmul with fma, {side}"),
+            inputs: vec![(vec![side, side], unit), (vec![side, side], unit)],
+            output: side * side,
+            flops: 2 * side * side * side,
+            hand: vec![(
+                "tiles of 16",
+                vec![Launch {
+                    source: wgsl!("tiled_matmul"),
+                    entry: "fused",
+                    constants: vec![("N", side as f64)],
+                    buffers: vec![0, 1, 2],
+                    grid: [side as u32 / 16, side as u32 / 16, 1],
+                }],
+            )],
+            ours: Box::new(move |device: &Arc<dyn Device>, x: &[Tensor<f32>]| {
+                let (device, x, mut out) = (device.clone(), x.to_vec(), zeros(device, side * side)?);
+                let extent = side as i32;
+                let run = move || {
+                    let launch = graph::fused_matmul(&x[0], &x[1], &mut out, extent, extent, extent);
                     launch.grid((blocks_of_16, blocks_of_16)).block((16, 16)).on(&device).run()?;
                     Ok(out.clone())
                 };

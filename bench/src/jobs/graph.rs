@@ -78,6 +78,31 @@ pub fn tiled_matmul(a: &Tensor<f32>, b: &Tensor<f32>, c: &mut Tensor<f32>, m: i3
     }
 }
 
+/// The same, rounding once a term.
+#[slyz::graph]
+pub fn fused_matmul(a: &Tensor<f32>, b: &Tensor<f32>, c: &mut Tensor<f32>, m: i32, n: i32, k: i32) {
+    let tile_size = 16;
+    #[threadgroup]
+    let mut tile_a: [f32; 256];
+    #[threadgroup]
+    let mut tile_b: [f32; 256];
+    let row = block.y * tile_size + thread.y;
+    let col = block.x * tile_size + thread.x;
+    let mut sum = 0.0f32;
+    for tile in 0..(k / tile_size) {
+        tile_a[thread.y * tile_size + thread.x] = a[row * k + tile * tile_size + thread.x];
+        tile_b[thread.y * tile_size + thread.x] = b[(tile * tile_size + thread.y) * n + col];
+        threadgroup.barrier();
+        for i in 0..tile_size {
+            sum = fma(tile_a[thread.y * tile_size + i], tile_b[i * tile_size + thread.x], sum);
+        }
+        threadgroup.barrier();
+    }
+    if row < m && col < n {
+        c[row * n + col] = sum;
+    }
+}
+
 /// A tensor that launches write again and again.
 fn zeros(n: usize) -> Result<Tensor<f32>, slyz::Error> {
     Tensor::<f32>::zeros([n])

@@ -1,8 +1,8 @@
 //! The road of a kernel that a person wrote: from its template to code that a backend can write, pass by pass.
 //!
 //! ```text
-//! template ── shape ── bounds ── report | trust ──┬──────────── simplify … dce ──> threads (GPUs)
-//!                                                 └── weave ── simplify … dce ──> cores (CPUs)
+//! template ── shape ── bounds ── report | trust ── written ──┬──────────── simplify … dce ──> threads (GPUs)
+//!                                                            └── weave ── simplify … dce ──> cores (CPUs)
 //! ```
 //!
 //! Devices and the command line go the same way, so what `--dump-after` prints is what runs. A pass that only makes code better
@@ -12,7 +12,7 @@ use crate::kernel::Kernel;
 use crate::launch::Template;
 use crate::pass::bounds::{self, Facts};
 use crate::pass::weave::{self, Form, Unwoven};
-use crate::pass::{KERNEL_PASSES, report};
+use crate::pass::{KERNEL_PASSES, report, written};
 use crate::verify;
 
 /// Threads of a subgroup on a CPU.
@@ -57,7 +57,7 @@ impl Road {
     /// The passes by name, in order, each once. The second is whether it can be left out.
     pub fn passes(&self) -> Vec<(&'static str, bool)> {
         let check = if self.trusted { "trust" } else { "report" };
-        let mut passes = vec![("shape", false), ("bounds", true), (check, false)];
+        let mut passes = vec![("shape", false), ("bounds", true), (check, false), ("written", true)];
         if let Destination::Cores(_) = self.destination {
             passes.push(("weave", false));
         }
@@ -92,6 +92,10 @@ impl Road {
         } else {
             kernel = report::run(kernel);
             seen("report", &kernel);
+        }
+        if !self.leaves_out("written") {
+            kernel = written::run(kernel);
+            seen("written", &kernel);
         }
         if let Destination::Cores(form) = self.destination {
             kernel.block = [1; 3];

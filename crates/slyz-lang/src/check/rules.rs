@@ -66,7 +66,7 @@ rules! {
     BLOCK_RACE "block-race" Warning "Where all threads of a block write one element, one of them is enough.";
     RACY_UPDATE "racy-update" Warning "Reading, adding and writing at a position that other threads may have, too, loses updates.";
     ALIASING "aliasing" Error "What is written through one parameter is not passed as another one as well.";
-    ATOMIC "atomic-type" Error "Atomics work on elements of type i32, u32, i64 and u64 in mutable tensors and threadgroup arrays.";
+    ATOMIC "atomic-type" Error "Atomics work on elements of type i32, u32, i64, u64 and f32 in mutable tensors and threadgroup arrays.";
     SUBGROUP_TYPE "subgroup-type" Error "Subgroup operations are defined on the types their operators are.";
     RANK "index-rank" Error "An element has one index for each axis.";
     BOUNDS "index-bounds" Error "A constant index is inside its array.";

@@ -92,6 +92,13 @@ impl<'a> Body<'_, 'a> {
         }
         let Some(element) = self.atomic_element(&args[0]) else { return Draft::wrong(expr) };
         let Element { memory, index } = element;
+        if let AtomicOp::Update(operator) = op
+            && operator.result(&[memory.elem, memory.elem]).is_none()
+        {
+            let message = format!("there is no atomic `{}` on {}", operator.name(), memory.elem);
+            let help = "f32 has `add`, `min`, `max`, `exchange` and `compare_exchange`; the others want i32 or u32";
+            return self.refuse(expr, Diagnostic::error(rules::ATOMIC, name.span, message).help(help));
+        }
         let values = args[1..]
             .iter()
             .map(|value| {
@@ -128,7 +135,7 @@ impl<'a> Body<'_, 'a> {
                 Diagnostic::error(rules::READ_ONLY, target.span, message).help(self.mutable_memory(memory))
             }
             Origin::Tensor { .. } | Origin::Threadgroup | Origin::Constant
-                if !matches!(memory.elem, Ty::I32 | Ty::U32 | Ty::I64 | Ty::U64) =>
+                if !matches!(memory.elem, Ty::I32 | Ty::U32 | Ty::I64 | Ty::U64 | Ty::F32) =>
             {
                 let message = format!("there are no atomics on {} that work on every device", memory.elem);
                 let help = if memory.elem.is_float() {

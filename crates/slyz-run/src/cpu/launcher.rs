@@ -12,14 +12,15 @@ use super::run::{STREAMED, WIDE_EXTENT};
 use super::toolchain::Toolchain;
 use super::{Backend, Cpu, cost};
 use crate::kernels::{bound_memories, extents};
-use crate::launch::{Fitted, Interpreted, Outline, Proofs, constant_bytes, unshaped};
+use crate::launch::{Fitted, Interpreted, Outline, Proofs, constant_bytes, tells};
 use crate::memo::Memo;
 use crate::signature::elements;
 use crate::{ArrayData, Buffer, Clock, Error, Launch, LaunchArray, LaunchTime, Launcher, Pool, hash, profile, warn};
 use slyz_sir::kernel::{Access, Kernel, Memory, Plan, Space};
 use slyz_sir::launch::Template;
+use slyz_sir::pass::report;
 use slyz_sir::pass::weave::{self, Unwoven};
-use slyz_sir::pass::{optimize_kernel, report};
+use slyz_sir::road::{Destination, Road};
 use slyz_sir::size::{Size, SizeVar};
 use std::ffi::c_void;
 use std::sync::{Arc, OnceLock};
@@ -29,8 +30,6 @@ use std::time::Instant;
 const KEPT_FORMS: usize = 32;
 /// Threads of a block, as many as the verifier lets through.
 const MOST: u32 = 1024;
-/// Threads of a subgroup, as in the interpreter.
-const SUBGROUP: u32 = 32;
 
 /// What distinguishes the code of two launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -81,14 +80,15 @@ impl CpuLauncher {
     fn woven(&self, form: Form) -> Result<Result<Arc<Woven>, Unwoven>, Error> {
         let mut why = None;
         let made = self.woven.get(hash::of(&form), || {
-            let (kernel, tells) = unshaped(&self.outline.template, form.block, form.trusted);
             let how = form.block.map_or(weave::Form::Free, weave::Form::Blocks);
-            let woven = weave::run(&kernel, how, SUBGROUP).map_err(|unwoven| {
+            let road = Road { trusted: form.trusted, ..Road::to(Destination::Cores(how)) };
+            let template = &self.outline.template;
+            let kernel = road.end(template).map_err(|unwoven| {
                 let error = self.broken(unwoven.to_string());
                 why = Some(unwoven);
                 error
             })?;
-            let kernel = optimize_kernel(woven);
+            let tells = tells(&kernel, template);
             let extents = extents(&kernel);
             Ok(Arc::new(Woven { kernel, extents, tells }))
         });

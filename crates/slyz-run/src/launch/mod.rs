@@ -15,10 +15,8 @@ mod proof;
 
 pub(crate) use fit::{Fitted, Outline};
 pub(crate) use interpreted::Interpreted;
-#[cfg(feature = "cpu")]
-pub(crate) use proof::unshaped;
-#[cfg(feature = "wgpu")]
-pub(crate) use proof::{proven, telling};
+#[cfg(any(feature = "cpu", feature = "wgpu"))]
+pub(crate) use proof::tells;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
 pub(crate) use {field::Field, fit::constant_bytes, proof::Proofs};
 

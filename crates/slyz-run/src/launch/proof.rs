@@ -1,9 +1,10 @@
 //! Which launches are known to stay inside their arrays, before they run.
 
 use super::{Fitted, Outline};
+use crate::kernels::bound_memories;
 use slyz_sir::kernel::Kernel;
+use slyz_sir::launch::Template;
 use slyz_sir::pass::bounds::{self, Facts};
-use slyz_sir::pass::report;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
@@ -47,31 +48,7 @@ impl Proofs {
     }
 }
 
-/// A kernel in a shape, without the checks that hold in any launch, or without any.
-pub(crate) fn proven(kernel: Kernel, trusted: bool) -> Kernel {
-    let facts = Facts::unknown(&kernel);
-    let kernel = bounds::run(kernel, &facts);
-    if trusted { bounds::trust(kernel) } else { kernel }
-}
-
-/// The same with checks that tell what goes wrong. The second is whether there are any.
-pub(crate) fn telling(kernel: Kernel) -> (Kernel, bool) {
-    let tells = report::has_checks(&kernel);
-    (report::run(kernel), tells)
-}
-
-/// All of it for a template, for blocks of a size or for any: its blocks are still of one thread.
-#[cfg(feature = "cpu")]
-pub(crate) fn unshaped(
-    template: &slyz_sir::launch::Template,
-    block: Option<[u32; 3]>,
-    trusted: bool,
-) -> (Kernel, bool) {
-    let kernel = match block {
-        None => template.kernel.clone(),
-        Some(block) => template.shaped(block, false, false),
-    };
-    let (mut kernel, tells) = telling(proven(kernel, trusted));
-    kernel.block = [1; 3];
-    (kernel, tells)
+/// Has the kernel at the end of a road one memory more than the template: does it tell faults?
+pub(crate) fn tells(kernel: &Kernel, template: &Template) -> bool {
+    bound_memories(kernel).count() > bound_memories(&template.kernel).count()
 }

@@ -10,14 +10,15 @@ use super::clock::measured;
 use super::run::{Command, uniform_buffer};
 use super::variant::{Geometry, WIDE, built, module};
 use crate::kernels::{bound_memories, extents};
-use crate::launch::{Field, Fitted, Outline, Proofs, constant_bytes, proven, telling};
+use crate::launch::{Field, Fitted, Outline, Proofs, constant_bytes, tells};
 use crate::memo::Memo;
 use crate::signature::elements;
 use crate::{ArrayData, Buffer, DeviceMemory, Error, Launch, LaunchArray, LaunchTime, Launcher, hash, profile};
 use slyz_sir::back::naga;
 use slyz_sir::kernel::{Kernel, Space};
 use slyz_sir::launch::{Fault, MOST_FOLDED, Template};
-use slyz_sir::pass::{optimize_kernel, report};
+use slyz_sir::pass::report;
+use slyz_sir::road::{Destination, Road};
 use slyz_sir::size::Size;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -87,14 +88,19 @@ impl WgpuLauncher {
 
     fn code(&self, form: Form) -> Result<Arc<Code>, Error> {
         self.codes.get(hash::of(&form), || {
-            let shaped = self.outline.template.shaped(form.block, form.exact, form.folded);
-            let proven = proven(shaped, form.trusted);
+            let Form { block, exact, folded, trusted } = form;
+            let template = &self.outline.template;
+            let road = Road { trusted, ..Road::to(Destination::Threads { block, exact, folded }) };
+            let end = |road: &Road| {
+                road.end(template)
+                    .map_err(|why| Error::Plan { name: self.outline.name().to_string(), why: why.to_string() })
+            };
             if !self.opened.target.int64 {
                 // The code that tells knows how to do without; what somebody wrote may not.
-                naga::check_narrow_kernel(&optimize_kernel(proven.clone()), WIDE)?;
+                naga::check_narrow_kernel(&end(&Road { trusted: true, ..road.clone() })?, WIDE)?;
             }
-            let (kernel, tells) = telling(proven);
-            let kernel = optimize_kernel(kernel);
+            let kernel = end(&road)?;
+            let tells = tells(&kernel, template);
             let (hash, extents) = (hash::of(&kernel), extents(&kernel));
             Ok(Arc::new(Code { kernel, hash, extents, tells }))
         })

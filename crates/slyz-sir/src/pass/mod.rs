@@ -19,6 +19,7 @@ pub mod report;
 pub mod simplify;
 pub mod spread;
 pub mod weave;
+pub mod written;
 
 use crate::code::Body;
 use crate::graph::Graph;

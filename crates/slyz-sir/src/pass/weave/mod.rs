@@ -26,9 +26,9 @@ mod uniform;
 mod write;
 
 use crate::code::{Body, Id, MemId, Op, Place, Stmt, SubgroupOp, Type, Var};
-use crate::kernel::{Access, Kernel, Memory, Space};
+use crate::kernel::{Kernel, Memory, Space};
 use crate::ops::Operator;
-use crate::pass::{blend, cse, dce, simplify};
+use crate::pass::{blend, cse, dce, simplify, written};
 use crate::size::{Size, SizeVar};
 use crate::types::{Scalar, Ty};
 use std::collections::HashMap;
@@ -111,7 +111,7 @@ pub fn run(kernel: &Kernel, form: Form, subgroup: u32) -> Result<Kernel, Unwoven
             }
         }
     };
-    Ok(only_written(woven))
+    Ok(written::run(woven))
 }
 
 /// The kernel with what blocks of that shape settle: places stand at its head, one name for each; how many threads and blocks there are
@@ -271,19 +271,4 @@ fn spread_one(op: &mut Op, memories: &[MemId], place: Id) {
 
 fn spread_over(body: &mut Body, memories: &[MemId], place: Id) {
     body.stmts.iter_mut().for_each(|s| spread_one(&mut s.op, memories, place));
-}
-
-/// Says so where a memory is never read, so that its stores may go past the caches. (What nobody stores stays as it was.)
-fn only_written(mut kernel: Kernel) -> Kernel {
-    for k in 0..kernel.memories.len() {
-        let id = MemId(k as u32);
-        let reads = |op: &Op| match op {
-            Op::Load { memory, .. } | Op::Atomic { memory, .. } | Op::Check { memory, .. } => *memory == id,
-            _ => false,
-        };
-        if kernel.memories[k].space == Space::Global(Access::ReadWrite) && !any_op(&kernel.body, &reads) {
-            kernel.memories[k].space = Space::Global(Access::Write);
-        }
-    }
-    kernel
 }
