@@ -183,7 +183,7 @@ fn dumps_behind_passes_and_leaves_passes_out() {
     for (line, told) in [
         ("--target metal --dump-after weave", "there is no pass `weave` on this road"),
         ("--target metal --disable report", "cannot be left out"),
-        ("--target c --disable fuse", "the passes are, in order: shape, bounds, report, weave"),
+        ("--target c --disable fuse", "the passes are, in order: shape, bounds, report, written, weave"),
     ] {
         let ran = place.run(&format!("build p.vex {line}"));
         assert!(ran.code == 2 && ran.err.contains(told), "{}", ran.err);

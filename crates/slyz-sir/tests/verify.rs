@@ -334,7 +334,7 @@ fn memory_is_named_shaped_and_touched_as_it_allows() {
     kernel_without(|k| k.memories[0].space = Space::Global(Access::Write), "reads `x`");
     kernel_without(|k| k.memories[1].space = Space::Global(Access::Read), "writes to `y`");
     kernel_without(|k| k.memories[1].space = Space::Constant, "writes to `y`");
-    for space in [Space::Global(Access::Write), Space::Global(Access::Read), Space::Local, Space::Scratch] {
+    for space in [Space::Global(Access::Write), Space::Global(Access::Read), Space::Local] {
         kernel_without(|k| k.memories[2].space = space, "`total` has no atomics");
     }
     kernel_without(

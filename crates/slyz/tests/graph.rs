@@ -45,8 +45,6 @@ fn every_kind_of_argument() -> Result {
 
 #[graph]
 mod kernels {
-    use slyz::prelude::*;
-
     /// Between two bounds.
     fn saturate(x: f32, low: f32, high: f32) -> f32 {
         if x < low {

@@ -20,7 +20,7 @@ pub fn block(block: &syn::Block, spans: &mut Spans) -> Block {
             syn::Stmt::Local(local) => stmts.push(binding(local, spans)),
             syn::Stmt::Item(syn::Item::Fn(_)) => {}
             syn::Stmt::Item(item) => {
-                let expr = unsupported(Forbidden::Unsupported, item, "item", spans);
+                let expr = unsupported(Forbidden::Unsupported, item, "an item", spans);
                 stmts.push(Stmt { span: expr.span, kind: StmtKind::Expr(expr) });
             }
             syn::Stmt::Expr(last, None) if k + 1 == block.stmts.len() && gives_value(last) => {
@@ -77,12 +77,12 @@ fn binding(local: &syn::Local, spans: &mut Spans) -> Stmt {
     let refused = |expr: Expr| Stmt { span: expr.span, kind: StmtKind::Expr(expr) };
     let pattern = match pattern {
         Pat::Ident(pattern) if pattern.by_ref.is_none() && pattern.subpat.is_none() => pattern,
-        other => return refused(unsupported(Forbidden::Unsupported, other, "let (pattern)", spans)),
+        other => return refused(unsupported(Forbidden::Unsupported, other, "a pattern in `let`", spans)),
     };
     let (name, mutable) = (name(&pattern.ident, spans), pattern.mutability.is_some());
     let value = match &local.init {
         Some(syn::LocalInit { diverge: Some((token, _)), .. }) => {
-            return refused(unsupported(Forbidden::Unsupported, token, "let … else", spans));
+            return refused(unsupported(Forbidden::Unsupported, token, "`let … else`", spans));
         }
         init => init.as_ref().map(|init| expr(&init.expr, spans)),
     };
@@ -121,7 +121,7 @@ fn for_loop(it: &syn::ExprForLoop, span: Span, spans: &mut Spans) -> Stmt {
     let counter = match &*it.pat {
         Pat::Ident(pattern) => name(&pattern.ident, spans),
         Pat::Wild(underscore) => Name { text: "_".into(), span: spans.of(underscore) },
-        other => return refused(unsupported(Forbidden::Unsupported, other, "for (pattern)", spans)),
+        other => return refused(unsupported(Forbidden::Unsupported, other, "a pattern in `for`", spans)),
     };
     let (range, step) = match &*it.expr {
         syn::Expr::MethodCall(call) if call.method == "step_by" && call.args.len() == 1 => {
@@ -134,7 +134,7 @@ fn for_loop(it: &syn::ExprForLoop, span: Span, spans: &mut Spans) -> Stmt {
         range => range,
     };
     let syn::Expr::Range(syn::ExprRange { start: Some(lo), end: Some(hi), limits, .. }) = range else {
-        return refused(unsupported(Forbidden::Unsupported, &it.expr, "for … in", spans));
+        return refused(unsupported(Forbidden::Unsupported, &it.expr, "`for` over anything but `a..b`", spans));
     };
     let inclusive = matches!(limits, RangeLimits::Closed(_));
     let (lo, hi) = (expr(lo, spans), expr(hi, spans));
@@ -155,7 +155,7 @@ pub fn expr(it: &syn::Expr, spans: &mut Spans) -> Expr {
             UnOp::Neg(_) => ExprKind::Unary(UnaryOp::Neg, boxed(&unary.expr, spans)),
             UnOp::Not(_) => ExprKind::Unary(UnaryOp::Not, boxed(&unary.expr, spans)),
             // Values are not behind references here.
-            _ => return unsupported(Forbidden::Unsupported, it, "*reference", spans),
+            _ => return unsupported(Forbidden::Unsupported, it, "`*` in front of a value", spans),
         },
         syn::Expr::Binary(binary) => match between(&binary.op) {
             Some(op) => {
@@ -163,7 +163,7 @@ pub fn expr(it: &syn::Expr, spans: &mut Spans) -> Expr {
                 let at = spans.of(&binary.op);
                 ExprKind::Binary(op, at, left, boxed(&binary.right, spans))
             }
-            None => return unsupported(Forbidden::Unsupported, it, "value of an assignment", spans),
+            None => return unsupported(Forbidden::Unsupported, it, "an assignment as a value", spans),
         },
         syn::Expr::Call(call) => match &*call.func {
             syn::Expr::Path(path) => ExprKind::Call {
@@ -171,7 +171,7 @@ pub fn expr(it: &syn::Expr, spans: &mut Spans) -> Expr {
                 ty: type_argument(path.path.segments.last().map(|s| &s.arguments), spans),
                 args: call.args.iter().map(|arg| expr(arg, spans)).collect(),
             },
-            other => return unsupported(Forbidden::Unsupported, other, "(value)()", spans),
+            other => return unsupported(Forbidden::Unsupported, other, "a call of a value", spans),
         },
         syn::Expr::MethodCall(call) => ExprKind::Method {
             receiver: boxed(&call.receiver, spans),
@@ -202,7 +202,7 @@ pub fn expr(it: &syn::Expr, spans: &mut Spans) -> Expr {
         syn::Expr::Cast(cast) => ExprKind::Cast(boxed(&cast.expr, spans), type_expr(&cast.ty, spans)),
         syn::Expr::If(branch) => {
             if let syn::Expr::Let(condition) = &*branch.cond {
-                return unsupported(Forbidden::Unsupported, condition, "if let", spans);
+                return unsupported(Forbidden::Unsupported, condition, "`if let`", spans);
             }
             let (cond, then) = (boxed(&branch.cond, spans), block(&branch.then_branch, spans));
             let otherwise = branch.else_branch.as_ref().map(|(_, other)| match &**other {
@@ -234,17 +234,17 @@ pub fn expr(it: &syn::Expr, spans: &mut Spans) -> Expr {
 /// What Rust calls an expression that the language does not have.
 fn construct(it: &syn::Expr) -> &'static str {
     match it {
-        syn::Expr::Closure(_) => "closure",
-        syn::Expr::Match(_) => "match",
-        syn::Expr::Try(_) => "?",
-        syn::Expr::Unsafe(_) => "unsafe",
-        syn::Expr::Range(_) => "range",
-        syn::Expr::Struct(_) => "struct",
-        syn::Expr::Block(_) => "{ block }",
-        syn::Expr::Break(_) | syn::Expr::Continue(_) => "label",
-        syn::Expr::ForLoop(_) | syn::Expr::While(_) | syn::Expr::Loop(_) => "value of a loop",
-        syn::Expr::Assign(_) => "value of an assignment",
-        _ => "expression of this kind",
+        syn::Expr::Closure(_) => "a closure",
+        syn::Expr::Match(_) => "`match`",
+        syn::Expr::Try(_) => "`?`",
+        syn::Expr::Unsafe(_) => "`unsafe`",
+        syn::Expr::Range(_) => "a range as a value",
+        syn::Expr::Struct(_) => "a struct",
+        syn::Expr::Block(_) => "a block as a value",
+        syn::Expr::Break(_) | syn::Expr::Continue(_) => "a label",
+        syn::Expr::ForLoop(_) | syn::Expr::While(_) | syn::Expr::Loop(_) => "a loop as a value",
+        syn::Expr::Assign(_) => "an assignment as a value",
+        _ => "this expression",
     }
 }
 
@@ -267,15 +267,15 @@ fn literal(lit: &syn::ExprLit, span: Span, spans: &mut Spans) -> Expr {
             (Ok(value), Some(ty)) => ExprKind::Int(value, ty),
             // `usize` is what Rust counts with; here it is `i64`.
             (Ok(value), None) if matches!(int.suffix(), "usize" | "isize") => ExprKind::Int(value, Some(Ty::I64)),
-            (Ok(_) | Err(_), _) => return unsupported(Forbidden::Unsupported, lit, "number of this type", spans),
+            (Ok(_) | Err(_), _) => return unsupported(Forbidden::Unsupported, lit, "a number of this type", spans),
         },
         Lit::Float(float) => match suffix(float.suffix()) {
             Some(ty) => ExprKind::Float(float.base10_digits().into(), ty),
-            None => return unsupported(Forbidden::Unsupported, lit, "number of this type", spans),
+            None => return unsupported(Forbidden::Unsupported, lit, "a number of this type", spans),
         },
         Lit::Bool(value) => ExprKind::Bool(value.value),
         Lit::Str(text) => ExprKind::Text(text.value()),
-        other => return unsupported(Forbidden::Unsupported, other, "literal of this kind", spans),
+        other => return unsupported(Forbidden::Unsupported, other, "a literal of this kind", spans),
     };
     Expr { kind, span }
 }

@@ -1,7 +1,7 @@
 //! Atomics: lane after lane. Memory of the block is this core's alone, and needs no more than that order.
 
 use super::expr;
-use super::value::{Expr, Lane, Value};
+use super::value::{Expr, Form, Lane, Value};
 use super::writer::Writer;
 use crate::code::{AtomicOp, Id, MemId, Var};
 use crate::kernel::Space;
@@ -31,7 +31,11 @@ pub(super) fn write(w: &mut Writer, bind: &Var, op: AtomicOp, memory: MemId, ind
         return w.act(&call);
     }
     let zero = Value::uniform(Ty::I64, Expr::atom("0"));
-    let offset = expr::spread(&moving.unwrap_or(zero), at).text;
+    let offset = match moving {
+        // The address has where the lanes begin already.
+        Some(Value { form: Form::Affine(_), .. }) => format!("iota_{}()", at.name()),
+        moving => expr::spread(&moving.unwrap_or(zero), at).text,
+    };
     let wide = if at.is_wide() { "_wide" } else { "" };
     let texts = [&[address, offset], &args[..], &[mask]].concat();
     let call = Expr::call(&format!("{kind}_{name}_{ty}{wide}"), &texts);

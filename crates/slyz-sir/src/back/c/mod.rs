@@ -65,7 +65,7 @@ impl File {
                 let elsewhere = sizes.contains(name) || self.taken.contains(name) || name.starts_with("slyz_kernel_");
                 let marked = name.strip_prefix("arg").is_some_and(|k| k.bytes().all(|b| b.is_ascii_digit()));
                 let defined = name.starts_with("__") || prelude::defines(name);
-                elsewhere || marked || defined || is_reserved(name) || all.iter().any(|n| n == name)
+                elsewhere || marked || defined || is_word(name) || is_local(name) || all.iter().any(|n| n == name)
             };
             let numbered = (2..).map(|k| format!("{}_mem{k}", memory.name));
             let tried = [memory.name.clone(), format!("{}_mem", memory.name)].into_iter().chain(numbered);
@@ -88,16 +88,28 @@ impl File {
     }
 }
 
-/// Names that mean something in C or in the prelude.
+/// Names that mean something in C or in the prelude, or might in code of lanes.
 fn is_reserved(name: &str) -> bool {
+    // Local names are a short stem and a number.
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let looks_local = stem.len() <= 2 || stem.len() <= 5 && stem != name;
+    looks_local || is_word(name)
+}
+
+/// Names that the writer gives by itself: `Writer::fresh`, and those of the first turn and of counts of lanes.
+fn is_local(name: &str) -> bool {
+    const STEMS: [&str; 12] = ["end", "fold", "j", "k", "m", "on", "r", "s", "t", "tile", "v", "x"];
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    matches!(name, "c" | "i" | "j" | "m" | "n" | "r" | "s" | "u" | "w") || stem != name && STEMS.contains(&stem)
+}
+
+/// Names that mean something in C or in the prelude.
+fn is_word(name: &str) -> bool {
     const WORDS: &str = "auto break case char const continue default do double else enum extern float for goto if \
         inline int long register restrict return short signed sizeof static struct switch typedef typeof union \
         unsigned void volatile while asm main block block_x block_y block_z grid_x grid_y past memories scratch scalars sizes begin end lo hi at live W BYTES FN \
         RARE VECTOR HAS KNOWS EACH WAYS ROOM AVX512 HAS_FMA LANES_64 i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 f16 bf16 u128";
-    // Local names are a short stem and a number.
-    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let looks_local = stem.len() <= 2 || stem.len() <= 5 && stem != name;
-    looks_local || WORDS.split_whitespace().any(|w| w == name) || prelude::names().any(|n| n == name)
+    WORDS.split_whitespace().any(|w| w == name) || prelude::names().any(|n| n == name)
 }
 
 /// The C name of a size variable: its own, where no local name or macro can be meant.
