@@ -12,14 +12,11 @@ use crate::kernel::Kernel;
 use crate::launch::Template;
 use crate::pass::bounds::{self, Facts};
 use crate::pass::weave::{self, Form, Unwoven};
-use crate::pass::{KERNEL_PASSES, report, written};
+use crate::pass::{KERNEL_PASSES, optimize_kernel_with, report, written};
 use crate::verify;
 
 /// Threads of a subgroup on a CPU.
 pub const CPU_SUBGROUP: u32 = 32;
-
-/// Rounds of the scalar passes, at most.
-const ROUNDS: usize = 4;
 
 /// What the kernel is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -102,17 +99,7 @@ impl Road {
             kernel = weave::run(&kernel, form, CPU_SUBGROUP)?;
             seen("weave", &kernel);
         }
-        for _ in 0..ROUNDS {
-            let before = kernel.clone();
-            for pass in KERNEL_PASSES.iter().filter(|pass| !self.leaves_out(pass.name)) {
-                kernel = (pass.run)(kernel);
-                seen(pass.name, &kernel);
-            }
-            if kernel == before {
-                break;
-            }
-        }
-        Ok(kernel)
+        Ok(optimize_kernel_with(kernel, &|pass| !self.leaves_out(pass), after))
     }
 
     /// The kernel at the end of the road.

@@ -163,7 +163,8 @@ fn unchecked() -> Result {
         // SAFETY: both have two elements, and there are two threads.
         unsafe { copy(&[1.0, 2.0], &mut out).threads(2).on(&device).run()? };
         assert_eq!(out, [1.0, 2.0]);
-        assert!(copy(&[1.0], &mut out).checked().on(&device).run().is_err() || out[0] == 1.0);
+        let error = copy(&[3.0], &mut out).checked().on(&device).run().unwrap_err();
+        assert_eq!(error.fault().map(|fault| &fault.memory[..]), Some("x"), "{}", device.name());
     }
     Ok(())
 }

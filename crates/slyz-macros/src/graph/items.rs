@@ -13,7 +13,7 @@ pub fn name(ident: &syn::Ident, spans: &mut Spans) -> Name {
 }
 
 /// A function. Those with tensors are kernels, those without are helpers.
-pub fn function(item: &syn::ItemFn, unchecked: bool, spans: &mut Spans) -> syn::Result<Function> {
+pub fn function(item: &syn::ItemFn, spans: &mut Spans) -> syn::Result<Function> {
     let sig = &item.sig;
     let reject = |at: &dyn quote::ToTokens, message: &str| Err(Error::new_spanned(at.to_token_stream(), message));
     if let Some(token) = &sig.asyncness {
@@ -38,7 +38,9 @@ pub fn function(item: &syn::ItemFn, unchecked: bool, spans: &mut Spans) -> syn::
     let tensors = params.iter().any(|p| matches!(p.ty.kind, TypeKind::Tensor { .. }));
     let role = if tensors { Role::Graph } else { Role::Plain };
     let body = block(&item.block, spans);
-    Ok(Function { role, unchecked, name: own_name, params, result, body, span })
+    // The kernel keeps its checks under `#[graph(unchecked)]`, too: an unsafe launch leaves them out, and whoever asks for a safe
+    // one (`UncheckedLaunch::checked`) must get them.
+    Ok(Function { role, unchecked: false, name: own_name, params, result, body, span })
 }
 
 fn parameter(param: &FnArg, spans: &mut Spans) -> syn::Result<Param> {

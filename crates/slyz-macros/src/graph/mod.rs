@@ -85,7 +85,7 @@ fn unchecked(input: ParseStream) -> syn::Result<bool> {
 fn kernels(functions: &[&ItemFn], launched: &[&ItemFn], unchecked: bool) -> TokenStream {
     let (mut spans, mut items, mut errors) = (Spans::default(), vec![], TokenStream::new());
     for function in functions {
-        match items::function(function, unchecked, &mut spans) {
+        match items::function(function, &mut spans) {
             Ok(function) => items.push(Item::Function(function)),
             Err(error) => errors.extend(error.into_compile_error()),
         }

@@ -111,12 +111,22 @@ pub fn optimize(graph: &Graph) -> Graph {
 /// assert!(optimize_kernel(kernel).to_string().contains(code));
 /// # Ok::<(), slyz_sir::text::ParseError>(())
 /// ```
-pub fn optimize_kernel(mut kernel: Kernel) -> Kernel {
+pub fn optimize_kernel(kernel: Kernel) -> Kernel {
+    optimize_kernel_with(kernel, &|_| true, &mut |_, _| {})
+}
+
+/// The same with those passes only that are `wanted` by name; `after` sees the kernel behind every one.
+pub(crate) fn optimize_kernel_with(
+    mut kernel: Kernel,
+    wanted: &dyn Fn(&str) -> bool,
+    after: &mut dyn FnMut(&'static str, &Kernel),
+) -> Kernel {
     for _ in 0..ROUNDS {
         let before = kernel.clone();
-        for pass in KERNEL_PASSES {
+        for pass in KERNEL_PASSES.iter().filter(|pass| wanted(pass.name)) {
             kernel = (pass.run)(kernel);
             debug_assert_eq!(verify::kernel(&kernel), Ok(()), "after the pass `{}`", pass.name);
+            after(pass.name, &kernel);
         }
         if kernel == before {
             break;

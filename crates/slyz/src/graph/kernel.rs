@@ -25,6 +25,9 @@ type Ready = (Weak<dyn Device>, Arc<dyn Launcher>);
 impl Kernel {
     /// A kernel with that name, from its SIR text and the bits of the elements of its constant memories. It is not looked at before
     /// the first launch.
+    ///
+    /// For `#[graph]`, which writes a `check` before every access that is not known to be inside: launches look at those, and at no
+    /// other access.
     pub const fn new(name: &'static str, text: &'static str, constants: &'static [&'static [u64]]) -> Kernel {
         Kernel { name, text, constants, template: OnceLock::new(), ready: Mutex::new(vec![]) }
     }
