@@ -400,7 +400,7 @@ impl Shared {
     /// are passed on.
     fn check_outputs(&self, outputs: &[slyz_run::Output], sizes: &[Option<u64>]) -> Result<(), CallError> {
         let body = &self.graph.body;
-        let wrong = |why: String| Err(CallError::Result { device: self.code.device().to_string(), why });
+        let wrong = |why: String| Err(CallError::Returned { device: self.code.device().to_string(), why });
         if outputs.len() != body.results.len() {
             return wrong(format!("{} results instead of {}", outputs.len(), body.results.len()));
         }

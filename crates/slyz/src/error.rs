@@ -192,7 +192,7 @@ pub enum CallError {
     },
     /// A device gave back something else than the function's results.
     #[error("the device \"{device}\" returned {why}; mend its `Executable::run`")]
-    Result {
+    Returned {
         /// Its name.
         device: String,
         /// What it returned.

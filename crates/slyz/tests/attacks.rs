@@ -381,7 +381,7 @@ fn results_of_other_devices() -> Result<(), Error> {
 
     for (shape, words) in [(&[2u64][..], &[1u64][..]), (&[3], &[0, 0, 0]), (&[2, 1], &[0, 0]), (&[1 << 62], &[0, 0])] {
         let result = compile_on(&lies(shape, words), orders)?.call(&x);
-        assert!(matches!(result, Err(Error::Call(CallError::Result { .. }))), "{shape:?}: {result:?}");
+        assert!(matches!(result, Err(Error::Call(CallError::Returned { .. }))), "{shape:?}: {result:?}");
     }
 
     let told = compile_on(&interpreter, orders)?.call(&x)?;

@@ -9,8 +9,8 @@
 //!
 //! ```text
 //! %v: f32 = at %x[%i]             %in: bool = …  0 <= %i < n
-//!                            →    %v: f32 = if %in (%i) { |%p: i64|  %w: f32 = at %x[%p]  return %w }
-//!                                           else { |%q: i64|  %z: f32 = const 0  return %z }
+//!                            →    %v: f32 = if %in (%i) |%p: i64| { %w: f32 = at %x[%p]  yield %w }
+//!                                           else |%q: i64| { %z: f32 = const 0  yield %z }
 //! ```
 //!
 //! In a kernel it is what stands under a condition that its own check is part of, and constants. What is left is told as any other
