@@ -4,10 +4,15 @@ mod random;
 
 use proptest::prelude::*;
 use random::{Case, agree, case};
+use slyz_sir::code::{Body, Id, Op, Stmt, Type, Var};
 use slyz_sir::graph::Graph;
 use slyz_sir::interp::Value;
 use slyz_sir::interp::graph::{InterpError, Options, run_with};
-use slyz_sir::pass::{GRAPH_PASSES, optimize};
+use slyz_sir::interp::kernel::{LaunchOptions, run_plan_with};
+use slyz_sir::lower::cpu;
+use slyz_sir::ops::Operator;
+use slyz_sir::pass::{GRAPH_PASSES, confine, optimize};
+use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::{text, verify};
 use slyz_trials::property;
 
@@ -28,6 +33,31 @@ fn same_meaning(name: &str, case: &Case, rewritten: &Graph) {
     let Some(before) = outcome(&case.graph, case) else { return };
     let Some(after) = outcome(rewritten, case) else { panic!("{name} makes the program run longer") };
     assert!(agree(&before, &after), "{name}: {before:?} became {after:?}");
+}
+
+/// The same with all positions moved, most of them outside.
+fn displaced(mut graph: Graph, by: i64) -> Graph {
+    fn in_body(body: &mut Body, by: i64, fresh: &mut dyn FnMut() -> Id) {
+        let mut out = vec![];
+        for mut stmt in std::mem::take(&mut body.stmts) {
+            stmt.op.bodies_mut().into_iter().for_each(|inner| in_body(inner, by, fresh));
+            if let Op::At { index, .. } = &mut stmt.op {
+                for at in index {
+                    let (step, moved) = (fresh(), fresh());
+                    let bind = |id| vec![Var { id, ty: Type::Scalar(Ty::I64) }];
+                    out.push(Stmt { binds: bind(step), op: Op::Const(Scalar::i64(by)) });
+                    out.push(Stmt { binds: bind(moved), op: Op::Apply(Operator::Add, vec![*at, step]) });
+                    *at = moved;
+                }
+            }
+            out.push(stmt);
+        }
+        body.stmts = out;
+    }
+    let mut fresh = graph.fresh_ids();
+    graph.functions.iter_mut().for_each(|function| in_body(&mut function.body, by, &mut fresh));
+    in_body(&mut graph.body, by, &mut fresh);
+    graph
 }
 
 #[test]
@@ -72,6 +102,34 @@ fn random_graphs_after_each_pass() {
         let case = case(seed, budget);
         for pass in GRAPH_PASSES {
             same_meaning(pass.name, &case, &(pass.run)(case.graph.clone()));
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn random_graphs_confined() {
+    property("random_graphs_confined", 1000, (any::<u64>(), 1u32..60), |(seed, budget)| {
+        let case = case(seed, budget);
+        same_meaning("confine", &case, &confine::graph(case.graph.clone()));
+        Ok(())
+    });
+}
+
+#[test]
+fn random_graphs_confined_stay_inside() {
+    let steps = prop::sample::select(&[-1, 1, 2, 1 << 32, i64::MAX][..]);
+    property("random_graphs_confined_stay_inside", 1000, (any::<u64>(), 1u32..60, steps), |(seed, budget, by)| {
+        let mut case = case(seed, budget);
+        case.graph = confine::graph(displaced(case.graph.clone(), by));
+        // `outcome` panics on a read outside.
+        let Some(expected) = outcome(&case.graph, &case) else { return Ok(()) };
+        let optimized = optimize(&case.graph);
+        same_meaning("optimize", &case, &optimized);
+        let plan = cpu::lower(&optimized);
+        match run_plan_with(&plan, &case.sizes, &case.args, &LaunchOptions::default()) {
+            Ok(found) => prop_assert_eq!(found.len(), expected.len()),
+            Err(error) => panic!("{error}\n{plan:?}"),
         }
         Ok(())
     });
