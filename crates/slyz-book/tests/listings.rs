@@ -93,8 +93,8 @@ fn program(what: &str, name: &str) -> Result<String> {
 fn parts<Sig>(f: &Compiled<Sig>) -> (slyz_sir::graph::Graph, String, String) {
     // How long it took is different every time.
     let explained = f.explain().to_string();
-    let lasting: Vec<&str> = explained.lines().filter(|line| !line.starts_with("built in ")).collect();
-    (f.graph().clone(), lasting.join("\n") + "\n", f.source().to_string())
+    let lasting = explained.split_inclusive('\n').filter(|line| !line.starts_with("built in ")).collect();
+    (f.graph().clone(), lasting, f.source().to_string())
 }
 
 /// The code of the function alone: the prelude before it is long, and much the same for all.
