@@ -131,12 +131,10 @@ impl Inner {
 impl State {
     /// A kept block of that class; above 2 MiB also one that is larger by up to an eighth.
     fn reuse(&mut self, class: usize) -> Option<Memory> {
-        let largest = if class > LARGE { class + class / 8 } else { class };
-        let (&size, list) = self.kept.range_mut(class..=largest).next()?;
+        let size = if class > LARGE { *self.kept.range(class..=class + class / 8).next()?.0 } else { class };
+        let list = self.kept.get_mut(&size)?;
         let (_, memory) = list.pop_back()?;
-        if list.is_empty() {
-            self.kept.remove(&size);
-        }
+        self.forget_empty(size);
         self.stats.kept_bytes -= size;
         self.stats.kept_blocks -= 1;
         self.stats.live_bytes += size;
@@ -151,6 +149,13 @@ impl State {
         self.kept.entry(memory.size).or_default().push_back((self.clock, memory));
     }
 
+    /// Drops the list of a size that has run empty. Of small sizes there are few, and they come back soon.
+    fn forget_empty(&mut self, size: usize) {
+        if size > LARGE && self.kept.get(&size).is_some_and(VecDeque::is_empty) {
+            self.kept.remove(&size);
+        }
+    }
+
     /// Takes out the blocks that were not used for longest until no more than `limit` bytes are kept.
     fn shrink_to(&mut self, limit: usize) -> Vec<Memory> {
         let mut released = vec![];
@@ -158,9 +163,7 @@ impl State {
             let age = |list: &VecDeque<(u64, Memory)>| list.front().map_or(u64::MAX, |(time, _)| *time);
             let Some((&size, list)) = self.kept.iter_mut().min_by_key(|(_, list)| age(list)) else { break };
             released.extend(list.pop_front().map(|(_, memory)| memory));
-            if list.is_empty() {
-                self.kept.remove(&size);
-            }
+            self.forget_empty(size);
             self.stats.kept_bytes -= size;
             self.stats.kept_blocks -= 1;
         }

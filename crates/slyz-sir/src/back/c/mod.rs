@@ -14,10 +14,13 @@ mod fold;
 mod function;
 mod local;
 pub mod prelude;
+mod share;
 mod state;
 mod tile;
 mod value;
 mod writer;
+
+pub use share::files;
 
 use crate::code::Id;
 use crate::kernel::{Kernel, Plan};
@@ -137,7 +140,7 @@ fn size_name(name: &str) -> String {
 ///
 /// It runs the blocks `begin..end` of the grid. `memories` are the global and constant memories in order, `scratch` the
 /// scratch memories, private to the caller; `sizes` are the size variables, and behind them one more number: not 0 if
-/// results should go past the caches. Code that is not `wide` holds positions in 32-bit lanes: it is right only for calls where every
+/// results should go past the caches. Kernels that are equal but for names and sizes share their code. Code that is not `wide` holds positions in 32-bit lanes: it is right only for calls where every
 /// buffer has fewer than 2^31 elements and every extent is below 2^30.
 pub fn emit(plan: &Plan, wide: bool) -> Result<String, EmitError> {
     emit_kernels(&plan.kernels, wide)
@@ -146,8 +149,25 @@ pub fn emit(plan: &Plan, wide: bool) -> Result<String, EmitError> {
 /// The C file of some kernels, as [`emit`] writes it for those of a plan.
 pub fn emit_kernels(kernels: &[Kernel], wide: bool) -> Result<String, EmitError> {
     let mut file = File::default();
+    let alike = share::alike(kernels);
+    // The C names of code that several kernels share, by the first of them.
+    let mut shared: HashMap<usize, String> = HashMap::new();
     for (number, kernel) in kernels.iter().enumerate() {
-        writer::Writer::new(&mut file, kernel, wide).kernel(number)?;
+        let first = alike[number].first;
+        let exported = format!("void slyz_kernel_{number}");
+        let copies = alike.iter().filter(|other| other.first == first).count();
+        if copies == 1 {
+            writer::Writer::new(&mut file, kernel, wide).kernel(&exported)?;
+            continue;
+        }
+        if first == number {
+            let name = file.function_name(&kernel.name, "blocks");
+            let head = format!("static __attribute__((noinline)) void {name}");
+            shared.insert(number, name);
+            writer::Writer::new(&mut file, kernel, wide).kernel(&head)?;
+        }
+        let text = share::call(kernel, &exported, &shared[&first], &alike[number], &kernels[first]);
+        file.items.push(text);
     }
     let code = file.items.join("\n");
     let used = writer::tokens(&code).filter(|name| prelude::defines(name)).map(String::from).collect();

@@ -14,6 +14,10 @@ use crate::types::Ty;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
+/// The parameters of the function of a kernel.
+pub(super) const PARAMETERS: &str =
+    "void *const *memories, void *const *scratch, const u64 *scalars, const i64 *sizes, i64 begin, i64 end";
+
 /// Which lanes take part.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum Live {
@@ -593,8 +597,8 @@ impl<'a> Writer<'a> {
         names.map(String::from)
     }
 
-    /// The exported function of the kernel.
-    pub(super) fn kernel(mut self, number: usize) -> Result<(), EmitError> {
+    /// The function of the kernel, with that beginning.
+    pub(super) fn kernel(mut self, function: &str) -> Result<(), EmitError> {
         let kernel = self.kernel;
         let mut head = String::new();
         let mut add = |text: String| {
@@ -664,9 +668,7 @@ impl<'a> Writer<'a> {
         self.stmts(&kernel.body)?;
         let sides = head_without_unused(&sides, &self.out);
         let unused = head_without_unused(&head, &(sides.clone() + &self.out));
-        let parameters =
-            "void *const *memories, void *const *scratch, const u64 *scalars, const i64 *sizes, i64 begin, i64 end";
-        let mut text = format!("// {}\nvoid slyz_kernel_{number}({parameters}) {{\n", kernel.name);
+        let mut text = format!("// {}\n{function}({PARAMETERS}) {{\n", kernel.name);
         text += "    (void)memories, (void)scratch, (void)scalars, (void)sizes;\n";
         text += &unused;
         text += "    for (i64 block = begin; block < end; block++) {\n";
