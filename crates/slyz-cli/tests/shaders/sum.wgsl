@@ -40,7 +40,6 @@ fn main(@builtin(local_invocation_id) param: vec3<u32>, @builtin(workgroup_id) p
         let _e49 = (_e42 + (param.x * 4u));
         let _e55 = input[(_e49 >> 2u)];
         let _e66 = input[((_e49 + 1024u) >> 2u)];
-        let v31_ = _e66.y;
         let _e78 = input[((_e49 + 2048u) >> 2u)];
         let _e90 = input[((_e49 + 3072u) >> 2u)];
         let _e100 = slyz_call[1].x;
@@ -59,16 +58,15 @@ fn main(@builtin(local_invocation_id) param: vec3<u32>, @builtin(workgroup_id) p
         let _e204 = slyz_call[1].x;
         let _e212 = slyz_call[1].x;
         let _e220 = slyz_call[1].x;
-        local = bitcast<f32>((bitcast<u32>((_e44 + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e55.x + _e55.y)) ^ _e100)) + bitcast<f32>((bitcast<u32>((_e55.z + _e55.w)) ^ _e108)))) ^ _e164)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e66.x + v31_)) ^ _e116)) + bitcast<f32>((bitcast<u32>((_e66.z + _e66.w)) ^ _e124)))) ^ _e172)))) ^ _e196)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e78.x + _e78.y)) ^ _e132)) + bitcast<f32>((bitcast<u32>((_e78.z + _e78.w)) ^ _e140)))) ^ _e180)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e90.x + _e90.y)) ^ _e148)) + bitcast<f32>((bitcast<u32>((_e90.z + _e90.w)) ^ _e156)))) ^ _e188)))) ^ _e204)))) ^ _e212)))) ^ _e220));
+        local = bitcast<f32>((bitcast<u32>((_e44 + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e55.x + _e55.y)) ^ _e100)) + bitcast<f32>((bitcast<u32>((_e55.z + _e55.w)) ^ _e108)))) ^ _e164)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e66.x + _e66.y)) ^ _e116)) + bitcast<f32>((bitcast<u32>((_e66.z + _e66.w)) ^ _e124)))) ^ _e172)))) ^ _e196)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e78.x + _e78.y)) ^ _e132)) + bitcast<f32>((bitcast<u32>((_e78.z + _e78.w)) ^ _e140)))) ^ _e180)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e90.x + _e90.y)) ^ _e148)) + bitcast<f32>((bitcast<u32>((_e90.z + _e90.w)) ^ _e156)))) ^ _e188)))) ^ _e204)))) ^ _e212)))) ^ _e220));
         continuing {
             let _e223 = local_1;
             local_1 = (_e223 + 4096u);
         }
     }
     let _e225 = local;
-    let v63_ = (_e39 + param.x);
     local_2 = _e225;
-    local_3 = v63_;
+    local_3 = (_e39 + param.x);
     loop {
         let _e230 = local_3;
         if (_e230 >= _e17) {
@@ -115,10 +113,10 @@ fn main(@builtin(local_invocation_id) param: vec3<u32>, @builtin(workgroup_id) p
     }
     workgroupBarrier();
     if (param.x < 8u) {
-        let v95_ = part2_[param.x];
+        let _e344 = part2_[param.x];
         let _e347 = part2_[(param.x + 8u)];
         let _e353 = slyz_call[1].x;
-        part2_[param.x] = bitcast<f32>((bitcast<u32>((v95_ + _e347)) ^ _e353));
+        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e344 + _e347)) ^ _e353));
     }
     workgroupBarrier();
     if (param.x < 1u) {
@@ -244,10 +242,10 @@ fn main(@builtin(local_invocation_id) param: vec3<u32>) {
     part2_[param.x] = _e190;
     workgroupBarrier();
     if (param.x < 128u) {
-        let v63_ = part2_[param.x];
+        let _e200 = part2_[param.x];
         let _e203 = part2_[(param.x + 128u)];
         let _e209 = slyz_call[0].z;
-        part2_[param.x] = bitcast<f32>((bitcast<u32>((v63_ + _e203)) ^ _e209));
+        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e200 + _e203)) ^ _e209));
     }
     workgroupBarrier();
     if (param.x < 64u) {
@@ -290,8 +288,7 @@ fn main(@builtin(local_invocation_id) param: vec3<u32>) {
             let _e308 = local_6;
             let _e311 = part2_[_e306];
             let _e317 = slyz_call[0].z;
-            let v95_ = bitcast<f32>((bitcast<u32>((_e308 + _e311)) ^ _e317));
-            local_6 = v95_;
+            local_6 = bitcast<f32>((bitcast<u32>((_e308 + _e311)) ^ _e317));
             continuing {
                 let _e320 = local_7;
                 local_7 = (_e320 + 1u);
