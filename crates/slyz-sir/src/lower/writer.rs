@@ -935,13 +935,13 @@ impl<'l, 'g> Writer<'l, 'g> {
         let most = extent.constant().or(self.lowering.expected.about(extent));
         let levels = if is_exact(monoid, tys) { 0 } else { levels(most, MOST_LEVELS) };
         self.regroups(monoid, tys);
-        let mut turn = |w: &mut Self, k: Id, state: &[Id]| {
+        let turn = |w: &mut Self, k: Id, state: &[Id]| {
             let item = w.run(body, &[&outer[..], &[k]].concat(), mode);
             w.accumulate(monoid, state, &item)
         };
         let run = self.number(RUN);
         self.fold_pieces([lo, hi], run, levels, monoid, tys, &mut |w, [lo, hi]| {
-            w.for_each(lo, hi, 1, (neutral.clone(), tys), &mut turn)
+            w.for_each(lo, hi, 1, (neutral.clone(), tys), turn)
         })
     }
 
