@@ -10,6 +10,7 @@ use crate::typed::{FunctionId, LocalId, Program};
 use slyz_sir::code::{Body, FnId, Id, MemId, Op, Stmt, Type, Var};
 use slyz_sir::nesting::MAX_NESTING;
 use slyz_sir::ops::Operator;
+use slyz_sir::power;
 use slyz_sir::types::{Scalar, Ty};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -218,6 +219,11 @@ impl<'p> Writer<'p> {
         if let Some(value) = folded {
             return Ok(Value::Const(value));
         }
+        if let (Operator::Pow | Operator::Powi, &[x, Value::Const(exponent)]) = (operator, args)
+            && let Some(power) = power::write(self, operator, x, ty, exponent)?
+        {
+            return Ok(power);
+        }
         let args = self.names(args)?;
         self.pure(Op::Apply(operator, args), ty).map(Value::Name)
     }
@@ -302,6 +308,23 @@ impl<'p> Writer<'p> {
         let open: Vec<Ty> = tys.iter().zip(&merged).filter(|(_, merged)| merged.is_none()).map(|(&ty, _)| ty).collect();
         let mut results = self.emit(op, &open)?.into_iter().map(Value::Name);
         Ok(merged.into_iter().filter_map(|merged| merged.or_else(|| results.next())).collect())
+    }
+}
+
+impl power::Pen for Writer<'_> {
+    type Value = Value;
+    type Error = TooLarge;
+
+    fn constant(&mut self, value: Scalar) -> Lowered<Value> {
+        Ok(Value::Const(value))
+    }
+
+    fn apply(&mut self, operator: Operator, args: &[Value], ty: Ty) -> Lowered<Value> {
+        Writer::apply(self, operator, args, ty)
+    }
+
+    fn cast(&mut self, value: Value, from: Ty, to: Ty) -> Lowered<Value> {
+        Writer::cast(self, value, from, to)
     }
 }
 

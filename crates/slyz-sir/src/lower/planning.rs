@@ -10,6 +10,7 @@ use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Plan, Step};
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::Ty;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -46,6 +47,8 @@ pub(super) struct Lowering<'g> {
     pub(super) fuses: bool,
     /// What is expected of sizes, where that decides how to compute.
     pub(super) expected: Expected,
+    /// Some fold that rounds is not made in the canonical order.
+    pub(super) regroups: Cell<bool>,
 }
 
 /// The most scalars that are computed again for one: all of them would be in every kernel that wants it.
@@ -92,6 +95,7 @@ impl<'g> Lowering<'g> {
             on_arrays,
             fuses: true,
             expected: Expected::default(),
+            regroups: Cell::new(false),
         };
         for (k, param) in graph.body.params.iter().enumerate() {
             if let Type::Array(ty, shape) = &param.ty {
