@@ -78,6 +78,13 @@ fn random_programs_in_wide_code() {
     }
 }
 
+/// No code goes outside of an array, whatever its width.
+#[test]
+fn random_programs_under_a_sanitizer() {
+    let tests = ["random_programs", "random_programs_in_wide_code"];
+    devices::sanitizer::again(&tests, &[("SLYZ_RANDOM_CASES", "30")]);
+}
+
 /// All programs that Metal can say are one file.
 #[test]
 fn random_programs_through_metal() {

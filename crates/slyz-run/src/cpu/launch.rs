@@ -81,13 +81,11 @@ impl Launch<'_> {
     /// # Safety
     /// As [`Launch::run`], and the scratch is nobody else's.
     unsafe fn run_blocks(&self, begin: i64, end: i64, scratch: &Scratch) {
-        let starts: Vec<*mut c_void> = scratch
-            .offsets
-            .iter()
-            .map(|&offset| {
-                scratch.block.as_ref().map_or(std::ptr::null_mut(), |b| b.start().wrapping_add(offset).cast())
-            })
-            .collect();
+        let start = |(k, &offset): (usize, &usize)| {
+            let block = scratch.blocks.get(k).or(scratch.blocks.last());
+            block.map_or(std::ptr::null_mut(), |b| b.start().wrapping_add(offset).cast())
+        };
+        let starts: Vec<*mut c_void> = scratch.offsets.iter().enumerate().map(start).collect();
         let (memories, sizes, scalars) = (self.memories.as_ptr(), self.sizes.as_ptr(), self.scalars.as_ptr());
         // SAFETY: the caller's promise; all lists outlive the call.
         unsafe { (self.kernel)(memories, starts.as_ptr(), scalars, sizes, begin, end) }
@@ -98,14 +96,18 @@ impl Launch<'_> {
             what: "the scratch memory of a block".to_string(),
             why: "it has more bytes than the address space".to_string(),
         };
+        if pool.is_exact() {
+            let blocks = self.scratch.iter().map(|&bytes| pool.take(bytes, &"scratch memory"));
+            return Ok(Scratch { offsets: vec![0; self.scratch.len()], blocks: blocks.collect::<Result<_, _>>()? });
+        }
         let (mut offsets, mut total) = (vec![], 0usize);
         for &bytes in self.scratch {
             offsets.push(total);
             let room = bytes.checked_next_multiple_of(LINE).and_then(|room| total.checked_add(room));
             total = room.ok_or_else(too_large)?;
         }
-        let block = if offsets.is_empty() { None } else { Some(pool.take(total, &"scratch memory")?) };
-        Ok(Scratch { offsets, block })
+        let blocks = if offsets.is_empty() { vec![] } else { vec![pool.take(total, &"scratch memory")?] };
+        Ok(Scratch { offsets, blocks })
     }
 }
 
@@ -119,10 +121,10 @@ fn borrow(scratch: &Mutex<Vec<Scratch>>) -> Scratch {
     }
 }
 
-/// The scratch memories of one task.
+/// The scratch memories of one task: in one block, or, where a sanitizer looks on, each in its own.
 struct Scratch {
     offsets: Vec<usize>,
-    block: Option<Block>,
+    blocks: Vec<Block>,
 }
 
 #[cfg(test)]

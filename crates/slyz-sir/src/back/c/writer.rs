@@ -7,7 +7,7 @@
 use super::expr;
 use super::value::{Bind, Expr, Form, Lane, Value, memory_type, scalar_type};
 use super::{EmitError, File};
-use crate::code::{Body, Function, Id, MemId, Op, Place, Scope, Stmt, Type};
+use crate::code::{AtomicOp, Body, Id, MemId, Op, Place, Scope, Stmt, Type};
 use crate::kernel::{Access, Kernel, Space};
 use crate::size::Size;
 use crate::types::Ty;
@@ -57,6 +57,8 @@ pub(super) struct Writer<'a> {
     low: HashSet<Id>,
     /// Reads that must be made once.
     pinned: HashSet<Id>,
+    /// By function of the kernel: is it inlined where it is called?
+    pub(super) inlined: Vec<bool>,
 }
 
 impl<'a> Writer<'a> {
@@ -81,6 +83,7 @@ impl<'a> Writer<'a> {
             memories,
             low: if wide { HashSet::new() } else { low(kernel) },
             pinned: pinned(kernel),
+            inlined: super::function::inlined(kernel),
         }
     }
 
@@ -411,12 +414,17 @@ impl<'a> Writer<'a> {
             Op::Atomic { op, memory, index, args } if self.live != Live::Block => {
                 super::atomic::write(self, &stmt.binds[0], *op, *memory, index, args)
             }
+            Op::Atomic { op: AtomicOp::CompareExchange, memory, index, args }
+                if self.kernel.memories[memory.0 as usize].ty == Ty::I32 =>
+            {
+                super::atomic::write_one(self, &stmt.binds[0], *memory, index, args)?
+            }
             // Threads of a block share a core, which sees its own writes in order.
             Op::Fence(Scope::Device) => self.line("__atomic_thread_fence(__ATOMIC_SEQ_CST);"),
             Op::Fence(Scope::Block | Scope::Subgroup) => {}
             Op::Load { memory, index } if stmt.binds.len() == 1 => self.load(stmt.binds[0].id, *memory, index),
             Op::Store { memory, index, values } if values.len() == 1 => self.store(*memory, index, values[0]),
-            Op::Call(function, args) => self.call(stmt, &self.kernel.functions[function.0 as usize], args)?,
+            Op::Call(function, args) => self.call(stmt, function.0 as usize, args)?,
             Op::If { cond, args, then, otherwise } => self.branch(stmt, *cond, args, then, otherwise)?,
             Op::For { lo, hi, step, init, body } => self.count_loop(stmt, [*lo, *hi, *step], init, body)?,
             Op::While { init, cond, body } => self.while_loop(stmt, init, cond, body)?,
@@ -444,8 +452,10 @@ impl<'a> Writer<'a> {
 
     // ---- functions
 
-    fn call(&mut self, stmt: &Stmt, function: &Function, args: &[Id]) -> Result<(), EmitError> {
-        let name = super::function::write(self, function)?;
+    fn call(&mut self, stmt: &Stmt, number: usize, args: &[Id]) -> Result<(), EmitError> {
+        let name = super::function::write(self, number)?;
+        let kernel = self.kernel;
+        let function = &kernel.functions[number];
         let lane = |ty: &Type| Lane::of(ty.elem());
         let mut texts: Vec<String> = args
             .iter()
