@@ -112,6 +112,13 @@ fn random_programs_on_gpus() {
     }
 }
 
+/// No code goes outside of an array, whatever its width.
+#[test]
+fn random_programs_under_a_sanitizer() {
+    let tests = ["random_programs", "random_programs_in_wide_code"];
+    devices::sanitizer::again(&tests, &[("SLYZ_RANDOM_CASES", "12")]);
+}
+
 /// Programs that are one file for Metal.
 const TOGETHER: usize = 150;
 

@@ -86,24 +86,34 @@ impl Launch<'_> {
     /// # Safety
     /// As [`Launch::run`], and the scratch is nobody else's.
     unsafe fn run_blocks(&self, begin: i64, end: i64, scratch: &Scratch) {
-        let start = |&offset: &usize| {
-            let block = scratch.as_ref();
-            block.map_or(std::ptr::null_mut(), |block| block.start().wrapping_add(offset).cast())
+        let start = |(k, &offset): (usize, &usize)| match scratch {
+            Scratch::None => std::ptr::null_mut(),
+            Scratch::Together(block) => block.start().wrapping_add(offset).cast(),
+            Scratch::Apart(blocks) => blocks[k].start().cast(),
         };
-        let starts: Vec<*mut c_void> = self.scratch.offsets.iter().map(start).collect();
+        let starts: Vec<*mut c_void> = self.scratch.offsets.iter().enumerate().map(start).collect();
         let (memories, sizes, scalars) = (self.memories.as_ptr(), self.sizes.as_ptr(), self.scalars.as_ptr());
         // SAFETY: the caller's promise; all lists outlive the call.
         unsafe { (self.kernel)(memories, starts.as_ptr(), scalars, sizes, begin, end) }
     }
 
     fn take_scratch(&self, pool: &Pool) -> Result<Scratch, Error> {
-        let Layout { offsets, bytes } = self.scratch;
-        if offsets.is_empty() { Ok(None) } else { pool.take(*bytes, &"scratch memory").map(Some) }
+        let Layout { memories, bytes, .. } = self.scratch;
+        if memories.is_empty() {
+            return Ok(Scratch::None);
+        }
+        let take = |bytes: &usize| pool.take(*bytes, &"scratch memory");
+        if pool.is_exact() {
+            return Ok(Scratch::Apart(memories.iter().map(take).collect::<Result<_, _>>()?));
+        }
+        take(bytes).map(Scratch::Together)
     }
 }
 
 /// Where the scratch memories of a block are in the memory of its task.
 pub(super) struct Layout {
+    /// The bytes of each.
+    memories: Vec<usize>,
     offsets: Vec<usize>,
     bytes: usize,
 }
@@ -121,12 +131,19 @@ impl Layout {
             let room = bytes.checked_next_multiple_of(LINE).and_then(|room| total.checked_add(room));
             total = room.ok_or_else(too_large)?;
         }
-        Ok(Layout { offsets, bytes: total })
+        Ok(Layout { memories: memories.to_vec(), offsets, bytes: total })
     }
 }
 
-/// The scratch memories of one task; none for a kernel without.
-type Scratch = Option<Block>;
+/// The scratch memories of one task.
+enum Scratch {
+    /// The kernel has none.
+    None,
+    /// One behind the other.
+    Together(Block),
+    /// Each in memory of its own, where a sanitizer looks on.
+    Apart(Vec<Block>),
+}
 
 /// Takes one of the scratches. There are as many as threads, so somebody who waits here waits for a task that runs.
 fn borrow(scratch: &Mutex<Vec<Scratch>>) -> Scratch {

@@ -14,8 +14,10 @@ mod fold;
 mod function;
 mod local;
 pub mod prelude;
+mod serial;
 mod share;
 mod state;
+mod steady;
 mod tile;
 mod value;
 mod writer;
@@ -110,7 +112,7 @@ fn is_reserved(name: &str) -> bool {
 
 /// Names that the writer gives by itself: `Writer::fresh`, and those of the first turn and of counts of lanes.
 fn is_local(name: &str) -> bool {
-    const STEMS: [&str; 12] = ["end", "fold", "j", "k", "m", "on", "r", "s", "t", "tile", "v", "x"];
+    const STEMS: [&str; 13] = ["end", "fold", "j", "k", "l", "m", "on", "r", "s", "t", "tile", "v", "x"];
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     matches!(name, "c" | "i" | "j" | "m" | "n" | "r" | "s" | "u" | "w") || stem != name && STEMS.contains(&stem)
 }
@@ -121,7 +123,7 @@ fn is_word(name: &str) -> bool {
     const WORDS: &str = "auto break case char const continue default do double else enum extern float for goto if \
         inline int long register restrict return short signed sizeof static struct switch typedef typeof union \
         unsigned void volatile while asm main block block_x block_y block_z grid_x grid_y past memories scratch scalars sizes begin end lo hi at live W BYTES FN \
-        RARE VECTOR HAS KNOWS EACH WAYS ROOM AVX512 HAS_FMA LANES_64 i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 f16 bf16 u128";
+        RARE KEPT VECTOR HAS KNOWS EACH WAYS ROOM AVX512 HAS_FMA LANES_64 i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 f16 bf16 u128";
     ALL.contains(name)
 }
 

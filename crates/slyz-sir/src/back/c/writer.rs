@@ -7,7 +7,7 @@
 use super::expr;
 use super::value::{Bind, Expr, Form, Lane, Value, memory_type, scalar_type};
 use super::{EmitError, File};
-use crate::code::{Body, Function, Id, MemId, Op, Place, Scope, Stmt, Type};
+use crate::code::{AtomicOp, Body, Id, MemId, Op, Place, Scope, Stmt, Type};
 use crate::kernel::{Access, Kernel, Space};
 use crate::size::Size;
 use crate::types::Ty;
@@ -63,6 +63,8 @@ pub(super) struct Writer<'a> {
     low: HashSet<Id>,
     /// Reads that must be made once.
     pinned: HashSet<Id>,
+    /// By function of the kernel: is it inlined where it is called?
+    pub(super) inlined: Vec<bool>,
 }
 
 impl<'a> Writer<'a> {
@@ -88,6 +90,7 @@ impl<'a> Writer<'a> {
             memories,
             low: if wide { HashSet::new() } else { low(kernel) },
             pinned: pinned(kernel),
+            inlined: super::function::inlined(kernel),
         }
     }
 
@@ -160,6 +163,18 @@ impl<'a> Writer<'a> {
     pub(super) fn declare(&mut self, name: &str, declaration: String) {
         self.places.entry(name.into()).or_insert(self.names.len());
         self.names.push((name.into(), declaration));
+    }
+
+    /// Names that `inner` declares for the block are seen by `inner` only.
+    pub(super) fn with_own_names<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
+        let count = self.names.len();
+        let result = inner(self);
+        for (name, _) in self.names.drain(count..) {
+            if self.places.get(&name).is_some_and(|&place| place >= count) {
+                self.places.remove(&name);
+            }
+        }
+        result
     }
 
     /// Gives a value a variable, unless it is used once, right here, and short.
@@ -419,12 +434,17 @@ impl<'a> Writer<'a> {
             Op::Atomic { op, memory, index, args } if self.live != Live::Block => {
                 super::atomic::write(self, &stmt.binds[0], *op, *memory, index, args)
             }
+            Op::Atomic { op: AtomicOp::CompareExchange, memory, index, args }
+                if self.kernel.memories[memory.0 as usize].ty == Ty::I32 =>
+            {
+                super::atomic::write_one(self, &stmt.binds[0], *memory, index, args)?
+            }
             // Threads of a block share a core, which sees its own writes in order.
             Op::Fence(Scope::Device) => self.line("__atomic_thread_fence(__ATOMIC_SEQ_CST);"),
             Op::Fence(Scope::Block | Scope::Subgroup) => {}
             Op::Load { memory, index } if stmt.binds.len() == 1 => self.load(stmt.binds[0].id, *memory, index),
             Op::Store { memory, index, values } if values.len() == 1 => self.store(*memory, index, values[0]),
-            Op::Call(function, args) => self.call(stmt, &self.kernel.functions[function.0 as usize], args)?,
+            Op::Call(function, args) => self.call(stmt, function.0 as usize, args)?,
             Op::If { cond, args, then, otherwise } => self.branch(stmt, *cond, args, then, otherwise)?,
             Op::For { lo, hi, step, init, body } => self.count_loop(stmt, [*lo, *hi, *step], init, body)?,
             Op::While { init, cond, body } => self.while_loop(stmt, init, cond, body)?,
@@ -452,8 +472,10 @@ impl<'a> Writer<'a> {
 
     // ---- functions
 
-    fn call(&mut self, stmt: &Stmt, function: &Function, args: &[Id]) -> Result<(), EmitError> {
-        let name = super::function::write(self, function)?;
+    fn call(&mut self, stmt: &Stmt, number: usize, args: &[Id]) -> Result<(), EmitError> {
+        let name = super::function::write(self, number)?;
+        let kernel = self.kernel;
+        let function = &kernel.functions[number];
         let lane = |ty: &Type| Lane::of(ty.elem());
         let mut texts: Vec<String> = args
             .iter()

@@ -28,6 +28,15 @@ FN int lanes_left(int n, int u) { return lanes_before(n - u * W); }
 // The lanes 0..n.
 FN vi32 first_lanes(int n) { return iota_i32() < n; }
 
+// Positions next to each other, from base on and none past the last number, against an end: those below it are the first lanes.
+FN vi32 next_lt(i64 base, i64 end) {
+    return first_lanes(base >= end ? 0 : (u64)end - (u64)base < W ? (int)(end - base) : W);
+}
+
+FN vi32 next_le(i64 base, i64 end) {
+    return first_lanes(base > end ? 0 : (u64)end - (u64)base < W ? (int)(end - base) + 1 : W);
+}
+
 // Masks of 64-bit lanes, inside functions only.
 FN vi32 narrow_mask(vi64 m) { return __builtin_convertvector(m, vi32); }
 
