@@ -4,6 +4,12 @@ use super::Touch;
 use slyz_sir::code::MemId;
 use std::collections::{BTreeMap, HashMap};
 
+/// An element; axes that a memory does not have are 0.
+pub(super) type Index = [i64; MOST_AXES];
+
+/// The most axes of a memory.
+const MOST_AXES: usize = 4;
+
 /// One access of a thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Mark {
@@ -19,7 +25,7 @@ pub(super) struct Mark {
 #[derive(Clone, Debug)]
 pub(super) struct Touched {
     pub memory: MemId,
-    pub index: Option<Vec<i64>>,
+    pub index: Option<Index>,
     pub first: (Touch, u32, usize),
     pub second: (Touch, u32, usize),
     pub sure: bool,
@@ -31,7 +37,7 @@ const KEPT: usize = 2;
 /// What was touched since the last barrier.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Log {
-    elements: HashMap<(MemId, Vec<i64>), Vec<Mark>>,
+    elements: HashMap<(MemId, Index), Vec<Mark>>,
     /// Accesses at an index that is not known.
     anywhere: HashMap<MemId, Vec<Mark>>,
 }
@@ -75,12 +81,12 @@ impl Log {
     }
 
     /// Notes an access, and what it meets.
-    pub(super) fn touch(&mut self, memory: MemId, index: Option<Vec<i64>>, mark: Mark, found: &mut Found) {
+    pub(super) fn touch(&mut self, memory: MemId, index: Option<Index>, mark: Mark, found: &mut Found) {
         let meets = |other: &&Mark| other.thread != mark.thread && conflict(other.touch, mark.touch);
         let mut met: Vec<(Mark, bool)> = vec![];
-        match &index {
+        match index {
             Some(at) => {
-                let there = self.elements.get(&(memory, at.clone())).into_iter().flatten();
+                let there = self.elements.get(&(memory, at)).into_iter().flatten();
                 met.extend(there.filter(meets).map(|other| (*other, true)));
             }
             None => {
@@ -96,7 +102,7 @@ impl Log {
             let sure = there && other.sure && mark.sure;
             if found.get(&mark.access).is_none_or(|known| sure && !known.sure) {
                 let side = |mark: Mark| (mark.touch, mark.thread, mark.access);
-                let touched = Touched { memory, index: index.clone(), first: side(other), second: side(mark), sure };
+                let touched = Touched { memory, index, first: side(other), second: side(mark), sure };
                 found.insert(mark.access, touched);
             }
         }

@@ -84,9 +84,11 @@ pub(crate) fn find(placed: &Placed) -> Vec<Race> {
             let span = placed.accesses.get(access).copied().unwrap_or_default();
             Side { touch, thread: value::position(block, thread), span }
         };
-        let memory = kernel.memories[touched.memory.0 as usize].name.clone();
+        let declared = &kernel.memories[touched.memory.0 as usize];
+        let (memory, rank) = (declared.name.clone(), declared.shape.len());
+        let index = touched.index.map(|index| index.into_iter().take(rank).collect());
         let (first, second) = (side(touched.first), side(touched.second));
-        Race { memory, index: touched.index, first, second, sure: touched.sure, axes }
+        Race { memory, index, first, second, sure: touched.sure, axes }
     };
     found.into_values().map(race).collect()
 }
@@ -94,11 +96,14 @@ pub(crate) fn find(placed: &Placed) -> Vec<Race> {
 /// The block to try. An axis of which only the index in the whole grid is read may have blocks of one thread.
 fn block(kernel: &Kernel) -> Option<[u32; 3]> {
     let mut reads = [[false; 3]; 2];
-    each_op(&kernel.body, &mut |op| match op {
-        Op::Place(Place::Local, d) => reads[0][usize::from(*d) % 3] = true,
-        Op::Place(Place::Global, d) => reads[1][usize::from(*d) % 3] = true,
-        Op::Place(Place::Lane, _) => reads[0][0] = true,
-        _ => {}
+    each_op(&kernel.body, &mut |op| {
+        let Op::Place(place, d) = op else { return };
+        match place {
+            Place::Local => reads[0][usize::from(*d) % 3] = true,
+            Place::Global => reads[1][usize::from(*d) % 3] = true,
+            Place::Lane => reads[0][0] = true,
+            Place::Block | Place::BlockDim | Place::GridDim | Place::SubgroupSize => {}
+        }
     });
     let axes = if reads[0].contains(&true) { reads[0] } else { reads[1] };
     let mut extents = BLOCKS[axes.iter().filter(|&&read| read).count()].iter();

@@ -1,9 +1,9 @@
 //! Runs a kernel without its data.
 
 use super::Touch;
-use super::log::{Found, Log, Mark};
+use super::log::{Found, Index, Log, Mark};
 use super::value::{Fact, Here, Value, position};
-use slyz_sir::code::{AtomicOp, Body, Id, MemId, Op, Place, Scope, Stmt};
+use slyz_sir::code::{Body, Id, MemId, Op, Place, Stmt};
 use slyz_sir::kernel::{Kernel, Space};
 use slyz_sir::launch::LAUNCH_SIZES;
 use slyz_sir::types::{Scalar, Ty};
@@ -61,10 +61,10 @@ fn number(body: &Body, kernel: &Kernel, numbers: &mut HashMap<*const Stmt, usize
 
 /// The memory that an operation reads or writes.
 pub(crate) fn accessed(op: &Op) -> Option<MemId> {
-    match op {
-        Op::Load { memory, .. } | Op::Store { memory, .. } | Op::Atomic { memory, .. } => Some(*memory),
-        _ => None,
+    if let Op::Load { memory, .. } | Op::Store { memory, .. } | Op::Atomic { memory, .. } = op {
+        return Some(*memory);
     }
+    None
 }
 
 fn is_shared(kernel: &Kernel, MemId(memory): MemId) -> bool {
@@ -147,19 +147,13 @@ impl<'k> Run<'k> {
                 self.touch(stmt, *memory, index, Touch::Write);
                 vec![]
             }
-            Op::Atomic { op, memory, index, .. } => {
-                let touch = match op {
-                    AtomicOp::Update(_) | AtomicOp::Exchange | AtomicOp::CompareExchange => Touch::Atomic,
-                    AtomicOp::Load | AtomicOp::Store => Touch::Atomic,
-                };
-                self.touch(stmt, *memory, index, touch);
+            Op::Atomic { memory, index, .. } => {
+                self.touch(stmt, *memory, index, Touch::Atomic);
                 vec![Value::unknown(threads)]
             }
-            Op::Barrier(scope) => {
-                match scope {
-                    // One of a subgroup orders its own threads only; which they are is the device's affair.
-                    Scope::Subgroup | Scope::Block | Scope::Device => self.log.clear(),
-                }
+            // One of a subgroup orders its own threads only; which they are is the device's affair, and nothing is said about it.
+            Op::Barrier(_) => {
+                self.log.clear();
                 vec![]
             }
             Op::If { cond, args, then, otherwise } => {
@@ -219,7 +213,7 @@ impl<'k> Run<'k> {
         let known = |fact: Fact| if fact.value.is_none() { Fact::known(Scalar::bool(true)) } else { fact };
         match self.computed(index, inside) {
             Value::Same(fact) => Value::Same(known(fact)),
-            Value::Each(facts) => Value::Each(facts.into_iter().map(known).collect()),
+            Value::Each(facts) => Value::Each(facts.iter().copied().map(known).collect()),
         }
     }
 
@@ -230,10 +224,17 @@ impl<'k> Run<'k> {
             if self.here[thread] == Here::No {
                 continue;
             }
-            let facts: Vec<Fact> = index.iter().map(|at| at.of(thread)).collect();
-            let at: Option<Vec<i64>> = facts.iter().map(|fact| fact.value.map(|at| at.as_int() as i64)).collect();
-            let certain = facts.iter().all(|fact| fact.value.is_some() && !fact.passed && !fact.subgroup);
-            let sure = self.here[thread] == Here::Yes && certain;
+            let mut at = Some(Index::default());
+            let mut sure = self.here[thread] == Here::Yes;
+            for (axis, value) in index.iter().enumerate() {
+                let fact = value.of(thread);
+                sure &= !fact.passed && !fact.subgroup;
+                match (&mut at, fact.value) {
+                    (Some(at), Some(place)) => at[axis] = place.as_int() as i64,
+                    (Some(_) | None, _) => at = None,
+                }
+            }
+            let sure = sure && at.is_some();
             self.log.touch(memory, at, Mark { touch, thread: thread as u32, access, sure }, &mut self.found);
         }
     }

@@ -1,6 +1,7 @@
 //! What is known of numbers, for every thread of a block.
 
 use slyz_sir::types::Scalar;
+use std::rc::Rc;
 
 /// What is known of a number in one thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,8 +47,8 @@ impl Fact {
 pub(super) enum Value {
     /// The same in all of them, known or not.
     Same(Fact),
-    /// In each another one.
-    Each(Vec<Fact>),
+    /// In each another one. Shared, since whoever computes with a number asks for all of it.
+    Each(Rc<[Fact]>),
 }
 
 impl Value {
@@ -60,7 +61,7 @@ impl Value {
 
     /// Different things in the threads, and nobody knows what.
     pub(super) fn unknown(threads: usize) -> Value {
-        Value::Each(vec![Fact::UNKNOWN; threads])
+        Value::Each(vec![Fact::UNKNOWN; threads].into())
     }
 
     /// What follows from several.
