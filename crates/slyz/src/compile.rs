@@ -248,8 +248,16 @@ struct Shared {
 /// ```
 pub struct Compiled<Sig> {
     shared: Arc<Shared>,
-    given: Env,
+    given: Given,
     signature: PhantomData<fn() -> Sig>,
+}
+
+/// What [`Compiled::size`] said.
+#[derive(Clone, Default)]
+struct Given {
+    sizes: Env,
+    /// The first axis that the function does not have.
+    stranger: Option<String>,
 }
 
 impl<Sig> Clone for Compiled<Sig> {
@@ -327,7 +335,8 @@ impl<Sig> Compiled<Sig> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn explain(&self) -> Explanation {
-        let sizes: Vec<Option<u64>> = self.shared.sizes.iter().map(|(id, _)| self.given.get(id).copied()).collect();
+        let sizes: Vec<Option<u64>> =
+            self.shared.sizes.iter().map(|(id, _)| self.given.sizes.get(id).copied()).collect();
         Explanation::new(&self.shared.graph, &*self.shared.code, &sizes)
     }
 
@@ -353,7 +362,7 @@ impl<Sig> Compiled<Sig> {
         Ok((result?, Profile::new(&*self.shared.code, seconds, launches)))
     }
 
-    /// Fixes the extent of a named axis that no argument tells.
+    /// Fixes the extent of a named axis that no argument tells. An axis that the function does not have is an error of the next call.
     ///
     /// ```
     /// use slyz::prelude::*;
@@ -362,16 +371,28 @@ impl<Sig> Compiled<Sig> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn size<A: Axis>(mut self, n: usize) -> Self {
-        if let Extent::Var(id, _) = Extent::of::<A>() {
-            self.given.insert(id, n as u64);
+        match Extent::of::<A>() {
+            Extent::Var(id, _) if self.shared.has(id) => drop(self.given.sizes.insert(id, n as u64)),
+            _ => drop(self.given.stranger.get_or_insert_with(A::name)),
         }
         self
     }
 }
 
 impl Shared {
-    fn call(&self, given: &Env, args: &[Fed]) -> Result<Results, Error> {
-        let env = solve(&self.slots, args, given)?;
+    /// Is there such an axis, in the graph or in a parameter?
+    fn has(&self, axis: TypeId) -> bool {
+        let mut params = self.slots.iter().flat_map(|slot| &slot.axes);
+        self.sizes.iter().any(|(id, _)| *id == axis) || params.any(|extent| extent.mentions(axis))
+    }
+
+    fn call(&self, given: &Given, args: &[Fed]) -> Result<Results, Error> {
+        if let Some(axis) = &given.stranger {
+            let axes = self.sizes.iter().map(|(_, name)| *name).collect::<Vec<&str>>().join(", ");
+            let axes = if axes.is_empty() { "none".to_string() } else { axes };
+            return Err(CallError::Stranger { axis: axis.clone(), axes }.into());
+        }
+        let env = solve(&self.slots, args, &given.sizes)?;
         let mut sizes = vec![];
         for ((id, name), decl) in self.sizes.iter().zip(&self.graph.sizes) {
             sizes.push(match decl.origin {
@@ -530,7 +551,7 @@ fn compile_for<Sig: Signature, F: Function<Sig>>(
 ) -> Result<Compiled<Sig>, Error> {
     let trace = &mut || Sig::outs(f.run(Sig::params(at))).0;
     let shared = build(at, device, std::any::type_name::<F>(), trace)?;
-    Ok(Compiled { shared: Arc::new(shared), given: Env::new(), signature: PhantomData })
+    Ok(Compiled { shared: Arc::new(shared), given: Given::default(), signature: PhantomData })
 }
 
 fn build(at: Loc, device: Option<&dyn Device>, path: &str, f: &mut dyn FnMut() -> Vec<Out>) -> Result<Shared, Error> {

@@ -190,6 +190,14 @@ pub enum CallError {
         /// The axis.
         axis: String,
     },
+    /// A size was given for an axis that the function does not have.
+    #[error("`.size::<{axis}>(..)` names an axis whose extent nobody can give to this function; its axes are: {axes}")]
+    Stranger {
+        /// The axis.
+        axis: String,
+        /// Those of the function.
+        axes: String,
+    },
     /// The product of extents does not fit the index type.
     #[error("the size {size} is larger than 2^63 - 1; call with smaller arrays")]
     Overflow {
