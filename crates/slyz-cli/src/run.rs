@@ -30,8 +30,8 @@ pub struct Run {
     /// Write the results to result0.npy, result1.npy, … in this folder.
     #[arg(long, short, value_name = "FOLDER")]
     output: Option<PathBuf>,
-    /// Where to run: auto, cpu, wgpu or interpreter. Only the interpreter checks positions: a file that no front end wrote and
-    /// that reads outside an array is told there, and is not safe elsewhere.
+    /// Where to run: auto, cpu, wgpu or interpreter. A file that no front end wrote may read outside an array: that gives
+    /// zero, and an error that says where in the interpreter.
     #[arg(long, short, value_name = "NAME")]
     device: Option<String>,
     /// Run launches of up to 65,536 threads in the interpreter first, which tells two threads that meet at an element with no barrier

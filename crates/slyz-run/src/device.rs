@@ -17,16 +17,21 @@ pub trait Device: Send + Sync {
     /// One line for people: what it is and what it works with.
     fn describe(&self) -> String;
 
-    /// A graph made ready to run.
-    ///
-    /// The graph must be one that the verifier accepts and whose positions are inside their axes, as front ends
-    /// make them: generated code does not check them again.
+    /// A graph made ready to run, whoever wrote it: it is verified, and positions that are not plainly inside their arrays are tested
+    /// while it runs ([`confine`](slyz_sir::pass::confine)). A read outside gives zero; the interpreter tells where it is.
     fn compile(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error>;
 
-    /// A kernel that somebody wrote, made ready to be launched.
+    /// The same without the tests, for front ends whose positions are inside by construction. A device that does not care
+    /// about the difference need not implement it.
     ///
-    /// Its accesses must be inside their memories or behind a `check`, as the front end makes them: generated code does not look
-    /// at others.
+    /// # Safety
+    /// In every call that the graph's signature and `requires` allow, with arguments that the caller lets through, the index of
+    /// every `at` that is evaluated is inside its array. Generated code does not look.
+    unsafe fn compile_trusted(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
+        self.compile(graph)
+    }
+
+    /// A kernel that somebody wrote, made ready to be launched. Accesses that have no `check` get one.
     fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error>;
 
     /// Data in the memory that the device works in, from wherever it is. What is there already is shared.
@@ -55,6 +60,30 @@ pub trait Device: Send + Sync {
     fn copy_bandwidth(&self) -> Result<f64, Error> {
         host_bandwidth()
     }
+
+    #[doc(hidden)]
+    fn is_own(&self, _: Seal) -> bool {
+        false
+    }
+}
+
+mod seal {
+    /// An argument that only this crate can name: methods that take it are for its own devices to implement, and not to be
+    /// called by others.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Seal;
+}
+pub(crate) use seal::Seal;
+
+/// Is it one of the devices of this crate? What those upload is what they were given.
+pub fn is_own_device(device: &dyn Device) -> bool {
+    device.is_own(Seal)
+}
+
+/// Did one of the devices of this crate compile it? Then its results have the types and shapes of the graph, and are what the graph
+/// means. Whoever implements [`Executable`] elsewhere may return anything.
+pub fn is_own_executable(executable: &dyn Executable) -> bool {
+    executable.is_own(Seal)
 }
 
 /// A compiled graph.
@@ -80,6 +109,11 @@ pub trait Executable: Send + Sync {
     /// Where a call with these sizes and arguments on the host would run and why, if the device chooses among others.
     fn choice(&self, _sizes: &[Option<u64>]) -> Option<String> {
         None
+    }
+
+    #[doc(hidden)]
+    fn is_own(&self, _: Seal) -> bool {
+        false
     }
 }
 

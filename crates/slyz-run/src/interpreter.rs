@@ -1,5 +1,6 @@
 //! The interpreter as a device: slow, exact, and there on every machine.
 
+use crate::device::Seal;
 use crate::signature::{Bound, Signature, read_scalars};
 use crate::{Argument, Buffer, Device, Error, Executable, Launcher, Output, launch};
 use slyz_sir::graph::Graph;
@@ -37,6 +38,10 @@ impl Device for Interpreter {
     fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error> {
         Ok(Arc::new(launch::Interpreted::new(kernel)?))
     }
+
+    fn is_own(&self, _: Seal) -> bool {
+        true
+    }
 }
 
 struct Interpreted {
@@ -65,6 +70,10 @@ impl Executable for Interpreted {
 
     fn device(&self) -> &str {
         Interpreter::NAME
+    }
+
+    fn is_own(&self, _: Seal) -> bool {
+        true
     }
 }
 

@@ -43,7 +43,7 @@ pub mod wgpu;
 pub use argument::{Argument, ArrayData, Output};
 pub use auto::auto;
 pub use buffer::{Buffer, DeviceMemory};
-pub use device::{Device, Executable, device, devices};
+pub use device::{Device, Executable, device, devices, is_own_device, is_own_executable};
 pub use disk::CacheConfig;
 pub use error::{ArgumentProblem, Error};
 pub use files::{WriteError, write_files};

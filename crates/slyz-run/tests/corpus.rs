@@ -78,6 +78,15 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
                 run_plan(&plan, sizes, args).map_err(text)
             }),
         },
+        Road {
+            name: "kernel interpreter, plan for the CPU of a graph from outside",
+            lacks: &[],
+            run: Box::new(|g, sizes, args| {
+                let plan = lower::cpu::lower(&pass::optimize(&pass::confine::graph(g.clone())));
+                verify::plan(&plan).map_err(text)?;
+                run_plan(&plan, sizes, args).map_err(text)
+            }),
+        },
         gpu("kernel interpreter, plan for Metal", Machine::metal()),
         gpu("kernel interpreter, plan for CUDA", Machine::cuda()),
         gpu("kernel interpreter, plan for WebGPU", Machine::webgpu()),
@@ -108,7 +117,11 @@ fn check(module: &Module, case: &Case, roads: &[Road]) -> Vec<String> {
             None => vec![format!("there is no graph {name}")],
         },
         Subject::Kernel(name) => match module.kernels.iter().find(|k| k.name == *name) {
-            Some(kernel) => check_kernel(kernel, case),
+            Some(kernel) => {
+                // From outside it gets checks, and means the same.
+                let confined = pass::confine::kernel(kernel.clone());
+                [check_kernel(kernel, case), check_kernel(&confined, case)].concat()
+            }
             None => vec![format!("there is no kernel {name}")],
         },
     }

@@ -4,7 +4,6 @@
 mod random;
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use random::{Case, agree, case, exact_case};
 use slyz_sir::graph::Graph;
 use slyz_sir::interp::graph::{InterpError, Options, run_with};
@@ -17,6 +16,7 @@ use slyz_sir::pass::spread::Subgroup;
 use slyz_sir::size::{Size, SizeOrigin};
 use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::{text, verify};
+use slyz_trials::property;
 
 const LIMITS: Options = Options { turns: Some(20_000), elements: Some(5_000) };
 
@@ -65,16 +65,6 @@ fn expectation(sizes: &[Option<u64>], number: u64) -> Expected {
         Expected::default()
     } else {
         Expected::of(&sizes.iter().enumerate().map(of).collect::<Vec<_>>())
-    }
-}
-
-fn config() -> ProptestConfig {
-    let default = ProptestConfig::default();
-    ProptestConfig {
-        cases: default.cases.max(300),
-        rng_seed: if default.rng_seed == RngSeed::Random { RngSeed::Fixed(1) } else { default.rng_seed },
-        failure_persistence: None,
-        ..default
     }
 }
 
@@ -277,11 +267,9 @@ fn axes() {
     }
 }
 
-proptest! {
-    #![proptest_config(config())]
-
-    #[test]
-    fn random_programs_mean_the_same(seed: u64, budget in 1u32..60) {
+#[test]
+fn random_programs_mean_the_same() {
+    property("random_programs_mean_the_same", 300, (any::<u64>(), 1u32..60), |(seed, budget)| {
         let case = exact_case(seed, budget);
         let expected = match run_with(&case.graph, &case.sizes, &case.args, &LIMITS) {
             Ok(values) => values,
@@ -295,16 +283,20 @@ proptest! {
                 prop_assert!(agree(&expected, &found), "{machine:?}: {expected:?} became {found:?}\n{graph}");
             }
         }
-    }
+        Ok(())
+    });
+}
 
-    /// Sums of floats may differ in the last bits, and with them everything behind; but nothing races or is undefined.
-    #[test]
-    fn random_programs_run_clean(seed: u64, budget in 1u32..60) {
+/// Sums of floats may differ in the last bits, and with them everything behind; but nothing races or is undefined.
+#[test]
+fn random_programs_run_clean() {
+    property("random_programs_run_clean", 300, (any::<u64>(), 1u32..60), |(seed, budget)| {
         let case = case(seed, budget);
         if run_with(&case.graph, &case.sizes, &case.args, &LIMITS).is_ok() {
             for (k, machine) in machines().into_iter().enumerate() {
                 run(&optimize(&case.graph), &case, &machine, &expectation(&case.sizes, seed >> k));
             }
         }
-    }
+        Ok(())
+    });
 }

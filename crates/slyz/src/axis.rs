@@ -216,6 +216,7 @@ impl<A: Axis, B: Axis> Idx<Either<A, B>> {
     #[track_caller]
     pub fn right(b: Idx<B>) -> Self {
         let at: Loc = Location::caller();
+        record::require_countable(&Extent::of::<Either<A, B>>());
         Idx::new(record::apply(at, Operator::Add, &[b.handle(), record::extent(at, &Extent::of::<A>())]))
     }
 
@@ -285,6 +286,7 @@ impl<A: Axis> Idx<Tri<A>> {
     #[track_caller]
     pub fn tri(i: Idx<A>, j: Idx<A>) -> Self {
         let at: Loc = Location::caller();
+        record::require_countable(&Extent::of::<Tri<A>>());
         let pair = [i.handle(), j.handle()];
         let row = record::apply(at, Operator::Max, &pair);
         let column = record::apply(at, Operator::Min, &pair);
@@ -354,6 +356,7 @@ impl<A: Axis, B: Axis> Idx<Flat<A, B>> {
     #[track_caller]
     pub fn flat(a: Idx<A>, b: Idx<B>) -> Self {
         let at: Loc = Location::caller();
+        record::require_countable(&Extent::of::<Flat<A, B>>());
         Idx::new(record::ravel(at, &[Extent::of::<A>(), Extent::of::<B>()], &[a.handle(), b.handle()]))
     }
 

@@ -4,7 +4,8 @@
 //! `#[derive(Elem)]`. Arrays of compound elements are stored as one buffer per scalar leaf.
 
 use crate::exp::Exp;
-use crate::trace::{Handle, Leaf, Loc, Ty};
+use crate::shape::Seal;
+use crate::trace::{self, Handle, Leaf, Loc, Ty};
 use half::{bf16, f16};
 use slyz_sir::types::Scalar as Constant;
 use std::any::TypeId;
@@ -113,14 +114,29 @@ pub(crate) fn tys_of<T: Elem>() -> Vec<Ty> {
     parts_of::<T>().iter().map(|leaf| leaf.ty).collect()
 }
 
-/// The handles of a value. What its element calls positions must be positions of that axis.
+/// The handles of a value, one for each leaf of its element. What that calls positions must be positions of that axis.
+#[track_caller]
 pub(crate) fn handles<V: Value>(value: V) -> Vec<Handle> {
     let mut out = vec![];
     value.leaves(&mut out);
-    for (handle, leaf) in out.iter_mut().zip(parts_of::<V::Elem>().iter()) {
+    let parts = parts_of::<V::Elem>();
+    if out.len() != parts.len() {
+        let what = format!("a value of {} leaves stands for an element of {}", out.len(), parts.len());
+        trace::error(Location::caller(), &what, DERIVE);
+        return vec![Handle::POISON; parts.len()];
+    }
+    for (handle, leaf) in out.iter_mut().zip(parts.iter()) {
         *handle = handle.expect_axis(leaf.number);
     }
     out
+}
+
+/// What to do where the parts of an element are not what it says.
+pub(crate) const DERIVE: &str = "derive `Elem` instead of implementing `Elem` and `Value` by hand";
+
+/// Does the element hold positions?
+pub(crate) fn holds_positions<T: Elem>() -> bool {
+    parts_of::<T>().iter().any(|leaf| leaf.number != 0)
 }
 
 /// A value from its handles; poison where there are too few.
@@ -130,7 +146,7 @@ pub(crate) fn value_of<V: Value>(handles: &[Handle]) -> V {
     V::build(&mut || handles.next().map_or(Handle::POISON, |(handle, leaf)| handle.on_axis(leaf.number)))
 }
 
-/// A scalar element.
+/// A scalar element. There are those of the devices and no others: structs of them are made by `#[derive(slyz::Elem)]`.
 ///
 /// ```
 /// use slyz::{Scalar, Ty};
@@ -150,6 +166,9 @@ pub trait Scalar: Elem<Exp = Exp<Self>> + std::fmt::Debug + PartialEq {
 
     /// The host's value.
     fn from_scalar(value: Constant) -> Self;
+
+    #[doc(hidden)]
+    fn scalar_seal() -> Seal;
 
     /// Takes elements from the bytes that a device stores, as many as there are of both.
     #[doc(hidden)]
@@ -261,6 +280,7 @@ macro_rules! plain {
                 let $bits = if value.ty == Ty::$ty { value.bits } else { value.cast(Ty::$ty).bits };
                 $from
             }
+            fn scalar_seal() -> Seal { Seal::THIS }
             fn fill(data: &mut [$t], bytes: &[u8]) {
                 let to: &mut [u8] = bytemuck::cast_slice_mut(data);
                 let len = to.len().min(bytes.len());
@@ -310,6 +330,9 @@ impl Scalar for bool {
     }
     fn from_scalar(value: Constant) -> bool {
         value.is_true()
+    }
+    fn scalar_seal() -> Seal {
+        Seal::THIS
     }
     fn fill(data: &mut [bool], bytes: &[u8]) {
         data.iter_mut().zip(bytes).for_each(|(to, &byte)| *to = byte != 0);

@@ -94,7 +94,7 @@ impl Error {
     }
 }
 
-/// Why the arguments of a call do not fit. Arguments are counted from 1.
+/// Why a call does not fit its function. Arguments are counted from 1.
 ///
 /// ```
 /// use slyz::prelude::*;
@@ -198,6 +198,14 @@ pub enum CallError {
         /// Those of the function.
         axes: String,
     },
+    /// A device gave back something else than the function's results.
+    #[error("the device \"{device}\" returned {why}; mend its `Executable::run`")]
+    Returned {
+        /// Its name.
+        device: String,
+        /// What it returned.
+        why: String,
+    },
     /// The product of extents does not fit the index type.
     #[error("the size {size} is larger than 2^63 - 1; call with smaller arrays")]
     Overflow {
@@ -285,6 +293,16 @@ pub enum TensorError {
         /// Their product.
         expected: u64,
         /// Elements passed.
+        found: u64,
+    },
+    /// A device that was to take the data has another amount of it.
+    #[error("the device \"{device}\" has {found} bytes of an array of {expected}; mend its `Device::upload`")]
+    Moved {
+        /// Its name.
+        device: String,
+        /// Bytes that it was given.
+        expected: u64,
+        /// Bytes that it gave back.
         found: u64,
     },
     /// More elements than memory can hold.

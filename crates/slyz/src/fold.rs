@@ -3,7 +3,7 @@
 use crate::along::{self, Along};
 use crate::arr::Arr;
 use crate::axis::Axis;
-use crate::elem::{Additive, Elem, Float, Lift, Num, Value, handles, lit, tys_of, value_of};
+use crate::elem::{Additive, Elem, Float, Lift, Num, Value, handles, holds_positions, lit, tys_of, value_of};
 use crate::exp::Exp;
 use crate::extent::Extent;
 use crate::position::{At, Idx, Near};
@@ -115,15 +115,25 @@ pub struct Sum;
 impl<T: Additive> Monoid<T> for Sum {
     #[track_caller]
     fn unit(&self) -> T::Exp {
-        value_of(&zeros(Location::caller(), &tys_of::<T>()))
+        added::<T>(Location::caller(), zeros(Location::caller(), &tys_of::<T>()))
     }
     #[track_caller]
     fn op(&self, a: T::Exp, b: T::Exp) -> T::Exp {
-        value_of(&add(Location::caller(), &handles(a), &handles(b)))
+        added::<T>(Location::caller(), add(Location::caller(), &handles(a), &handles(b)))
     }
     fn is_commutative(&self) -> bool {
         true
     }
+}
+
+/// What was added up, which is no position, whatever the element says.
+fn added<T: Elem>(at: Loc, sums: Vec<Handle>) -> T::Exp {
+    if !holds_positions::<T>() {
+        return value_of(&sums);
+    }
+    let help = "make a monoid of your own with `monoid(neutral, |a, b| ..)`";
+    crate::trace::error(at, "positions cannot be added up: their sum may be outside their axis", help);
+    value_of(&vec![Handle::POISON; sums.len()])
 }
 
 fn zeros(at: Loc, tys: &[Ty]) -> Vec<Handle> {

@@ -29,7 +29,7 @@
 //! | `module.rs` | kernels as source files for other programs |
 //! | `naperian/` | the Naperian classes for arrays and structs on the host; no tracing |
 //! | `private.rs` | what `#[slyz::function]` expands to |
-// There is one exception, a function that is `unsafe` to call.
+// There are two exceptions: a function that is `unsafe` to call, and the one that vouches for what was traced.
 #![deny(unsafe_code)]
 
 // The derives and doc examples say `::slyz`, and are used in this crate too.

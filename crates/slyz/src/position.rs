@@ -218,7 +218,8 @@ pub struct Near<A> {
     handle: Handle,
     /// It was reached from a position of `A`, so `A` has one.
     reached: bool,
-    /// That position and the distance, where it is a constant.
+    /// That position and the distance, where it is a constant. An [`Offset`] of somebody's own may tell another one than the handle
+    /// has; so what is believed of it must be right for any.
     steps: Option<(Handle, i64)>,
     axis: PhantomData<fn() -> A>,
 }
@@ -343,7 +344,7 @@ impl<A: Axis> Near<A> {
         self.require(at);
         let axis = Extent::of::<A>();
         Idx::new(match self.steps {
-            Some((_, 0)) => self.handle,
+            Some((from, 0)) => from,
             Some((from, by)) => Turn::of(at, &axis, from, by).place(at),
             None => record::wrap(at, &axis, self.handle),
         })

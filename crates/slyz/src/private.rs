@@ -9,7 +9,7 @@ use crate::axis::{Axis, EnumAxis};
 pub use crate::compile::Record;
 use crate::elem::{Elem, Lift, Scalar as ScalarElem, Value, handles, lit, parts_of, value_of};
 use crate::exp::{Exp, binary};
-use crate::extent::Extent;
+use crate::extent::{Extent, axis_number};
 pub use crate::feed::{Fed, Feed};
 use crate::position::Idx;
 use crate::record;
@@ -20,6 +20,7 @@ use half::{bf16, f16};
 use slyz_sir::ops::Operator;
 pub use slyz_sir::types::Scalar;
 use std::any::TypeId;
+use std::cell::RefCell;
 use std::panic::Location;
 
 /// A parameter of a shared function: a traced value or array, or a host constant, on which it is specialised.
@@ -27,6 +28,8 @@ use std::panic::Location;
     message = "`{Self}` cannot be a parameter of a `#[slyz::function]`",
     note = "use `Exp`, `Idx`, `Arr`, tuples of them, or a host number; or `#[slyz::function(inline)]`"
 )]
+///
+/// The handles that `again` is given know whether they are positions, and of which axis: an `Idx` is made of no others.
 pub trait FunctionArg: Copy {
     fn handles(self, out: &mut Vec<Handle>);
     fn again(self, next: &mut dyn FnMut() -> Handle) -> Self;
@@ -48,7 +51,7 @@ impl<A: Axis> FunctionArg for Idx<A> {
         out.push(self.handle())
     }
     fn again(self, next: &mut dyn FnMut() -> Handle) -> Self {
-        Idx::new(next())
+        Idx::new(next().expect_axis(axis_number::<A>()))
     }
     fn key(self, _: &mut Vec<u64>) {}
 }
@@ -137,7 +140,7 @@ impl<A: Axis> Phi for Idx<A> {
         out.push(self.handle())
     }
     fn build(_: Self, next: &mut dyn FnMut() -> Handle) -> Self {
-        Idx::new(next())
+        Idx::new(next().expect_axis(axis_number::<A>()))
     }
 }
 
@@ -227,10 +230,13 @@ pub fn call<A: FunctionArg, R: Ret, F: Fn(A) -> R + 'static>(name: &'static str,
     let at: Loc = Location::caller();
     let (mut handles, mut key) = (vec![], vec![]);
     args.handles(&mut handles);
+    // What is a position here is one in the body, and the body is for calls with such arguments only.
+    let axes: Vec<u32> = handles.iter().map(|handle| handle.axis()).collect();
+    key.extend(axes.iter().map(|&axis| u64::from(axis)));
     args.key(&mut key);
     R::share(at, name, (TypeId::of::<F>(), key), &handles, &mut |handles| {
-        let mut handles = handles.iter();
-        body(args.again(&mut || handles.next().copied().unwrap_or(Handle::POISON)))
+        let mut handles = handles.iter().zip(&axes).map(|(handle, &axis)| handle.on_axis(axis));
+        body(args.again(&mut || handles.next().unwrap_or(Handle::POISON)))
     })
 }
 
@@ -281,9 +287,18 @@ impl If<Exp<bool>> {
         let mut outer = vec![];
         vars.leaves(&mut outer);
         let (assigned, count) = (outer.len(), outer.len() + parts_of::<T>().len());
+        // The axes that both sides leave positions of in the variables.
+        let axes: RefCell<Vec<Option<u32>>> = RefCell::new(vec![None; assigned]);
         let flat = |vars: S, value: V| {
             let mut out = vec![];
             vars.leaves(&mut out);
+            if out.len() != assigned {
+                crate::trace::error(at, "a variable changes its number of parts in a branch", crate::elem::DERIVE);
+                out.resize(assigned, Handle::POISON);
+            }
+            for (known, handle) in axes.borrow_mut().iter_mut().zip(&out) {
+                *known = Some(if known.is_none_or(|axis| axis == handle.axis()) { handle.axis() } else { 0 });
+            }
             out.extend(handles(value));
             out
         };
@@ -296,8 +311,9 @@ impl If<Exp<bool>> {
             flat(vars, value.lift())
         };
         let out = record::branch(at, self.0.handle(), &[], &[], count, then, other);
-        let mut assigned_now = out[..assigned].iter();
-        let vars = S::build(vars, &mut || assigned_now.next().copied().unwrap_or(Handle::POISON));
+        let axes = axes.into_inner();
+        let mut assigned_now = out[..assigned].iter().zip(axes).map(|(handle, axis)| handle.on_axis(axis.unwrap_or(0)));
+        let vars = S::build(vars, &mut || assigned_now.next().unwrap_or(Handle::POISON));
         (vars, value_of(&out[assigned..]))
     }
 

@@ -386,6 +386,14 @@ pub(crate) fn require_positions(at: Loc, axis: &Extent) {
     });
 }
 
+/// Says that a call must be able to number the positions of the axis.
+pub(crate) fn require_countable(axis: &Extent) {
+    with(|trace| {
+        let size = trace.size(axis);
+        trace.require_countable(size);
+    });
+}
+
 /// Says that `start + length` must not be past the end of the axis.
 pub(crate) fn require_inside(at: Loc, start: u64, length: &Extent, axis: &Extent) {
     with(|trace| {
@@ -460,10 +468,13 @@ pub(crate) fn reshape(at: Loc, array: Handle, count: usize, from: &[Extent], to:
     if before != after {
         with(|trace| {
             let sizes = (trace.size(&before), trace.size(&after));
-            if sizes.0 != sizes.1 {
-                trace.require(at, Require::Equal(sizes.0, sizes.1));
+            match sizes.0 == sizes.1 {
+                true => trace.require_countable(sizes.0),
+                false => trace.require(at, Require::Equal(sizes.0, sizes.1)),
             }
         });
+    } else if to.len() > 1 {
+        require_countable(&after);
     }
     tabulate(at, to, &mut |position| {
         let number = ravel(at, to, position);

@@ -40,9 +40,14 @@ pub trait Shape: 'static {
     fn seal() -> Seal;
 }
 
-/// What only this crate can make: that reads are inside rests on what shapes say about each other, so shapes, unlike
-/// axes, are not for users to write.
+/// What only this crate can name, so that nobody else writes the functions that return it: that reads are inside rests on what
+/// shapes say about each other, so shapes and their relations, unlike axes, are not for users to write.
 pub struct Seal(());
+
+impl Seal {
+    /// For the traits of other files.
+    pub(crate) const THIS: Seal = Seal(());
+}
 
 /// A position of a shape. Its type tells the shape, so that annotating a closure parameter is always enough.
 ///
@@ -180,6 +185,9 @@ pub trait Align<R: Shape>: Shape {
 
     /// The part of a position that `R` sees.
     fn right(p: Pos<Self::Out>) -> Pos<R>;
+
+    #[doc(hidden)]
+    fn align_seal() -> Seal;
 }
 
 #[diagnostic::do_not_recommend]
@@ -191,6 +199,9 @@ impl<S: Shape> Align<S> for S {
     fn right(p: Pos<S>) -> Pos<S> {
         p
     }
+    fn align_seal() -> Seal {
+        Seal(())
+    }
 }
 
 /// One line per pair: the axes, the longer shape, the shorter one, and its part of a position.
@@ -201,12 +212,14 @@ macro_rules! align {
             type Out = $L;
             fn left(p: Pos<$L>) -> Pos<$L> { p }
             fn right($p: Pos<$L>) -> Pos<$R> { $e }
+            fn align_seal() -> Seal { Seal(()) }
         }
         #[diagnostic::do_not_recommend]
         impl<$($X: Axis),*> Align<$L> for $R {
             type Out = $L;
             fn left($p: Pos<$L>) -> Pos<$R> { $e }
             fn right(p: Pos<$L>) -> Pos<$L> { p }
+            fn align_seal() -> Seal { Seal(()) }
         }
     )*};
 }
@@ -255,6 +268,9 @@ pub trait AxisNo<const I: usize>: Shape {
 
     /// A position put together again.
     fn join(rest: Pos<Self::Rest>, i: Idx<Self::Axis>) -> Pos<Self>;
+
+    #[doc(hidden)]
+    fn number_seal() -> Seal;
 }
 
 /// A shape with the axis called `X` taken out. `AxisNumber` is found by inference, so the name must occur once; for a shape
@@ -277,6 +293,9 @@ pub trait AxisNamed<X: Axis, AxisNumber>: Shape {
 
     /// A position put together again.
     fn join(rest: Pos<Self::Rest>, i: Idx<X>) -> Pos<Self>;
+
+    #[doc(hidden)]
+    fn name_seal() -> Seal;
 }
 
 /// A shape with the axis `X` put in, to be axis number `I` of the result: [`AxisNo`] backwards.
@@ -317,12 +336,14 @@ macro_rules! take {
             type Axis = $A;
             type Rest = $R;
             fn join($r: Pos<$R>, $k: Idx<$A>) -> Pos<$L> { $e }
+            fn number_seal() -> Seal { Seal(()) }
         }
         #[diagnostic::do_not_recommend]
         impl<$($X: Axis),*> AxisNamed<$A, No<$i>> for $L {
             type Rest = $R;
             const NUMBER: usize = $i;
             fn join($r: Pos<$R>, $k: Idx<$A>) -> Pos<$L> { $e }
+            fn name_seal() -> Seal { Seal(()) }
         }
         #[diagnostic::do_not_recommend]
         impl<$($X: Axis),*> Insert<$A, $i> for $R {

@@ -110,8 +110,9 @@ impl<T: Elem, S> Tensor<T, S> {
         self.leaves.iter().zip(self.below.iter().copied().chain(std::iter::repeat(u64::MAX)))
     }
 
-    /// The leaves, to be written.
+    /// The leaves, to be written. Nothing is known of the positions in them from here on.
     pub(crate) fn buffers_mut(&mut self) -> &mut [Buffer] {
+        self.below = vec![];
         &mut self.leaves
     }
 
@@ -163,8 +164,18 @@ impl<T: Elem, S> Tensor<T, S> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn to(&self, device: &Arc<dyn Device>) -> Result<Tensor<T, S>, Error> {
-        let leaves = self.leaves.iter().map(|leaf| device.upload(ArrayData::Buffer(leaf)));
-        Ok(Tensor::from_leaves(self.dims.clone(), leaves.collect::<Result<_, _>>()?, self.below.clone()))
+        let mut leaves = vec![];
+        for leaf in &self.leaves {
+            let moved = device.upload(ArrayData::Buffer(leaf))?;
+            if moved.len() != leaf.len() {
+                let (expected, found) = (leaf.len() as u64, moved.len() as u64);
+                return Err(TensorError::Moved { device: device.name().to_string(), expected, found }.into());
+            }
+            leaves.push(moved);
+        }
+        // A device of somebody's own may give back other data than it was given.
+        let below = if slyz_run::is_own_device(&**device) { self.below.clone() } else { vec![] };
+        Ok(Tensor::from_leaves(self.dims.clone(), leaves, below))
     }
 
     /// The name of the device whose memory it is: `host` for that of the devices `cpu` and `interpreter`.

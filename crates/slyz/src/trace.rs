@@ -54,13 +54,18 @@ impl Handle {
     }
 
     /// Is it a position of the axis with that number? What is not is turned into a mistake: reads rely on it.
+    #[track_caller]
     pub(crate) fn expect_axis(self, axis: u32) -> Handle {
         if axis == 0 || self.axis == axis || self.trace == 0 {
             return self;
         }
-        let help = "derive `Elem` instead of implementing `Elem` and `Value` by hand";
-        error(Location::caller(), "a number stands where a position of another axis must be", help);
+        error(Location::caller(), "a number stands where a position of another axis must be", crate::elem::DERIVE);
         Handle::POISON
+    }
+
+    /// The number of the axis it is a position of; 0 for anything else.
+    pub(crate) fn axis(self) -> u32 {
+        self.axis
     }
 }
 
@@ -419,6 +424,14 @@ impl Trace {
         let var = self.size_var(id, name);
         self.builder.set_counted(var);
         Some(var)
+    }
+
+    /// Says that a call must be able to number the positions of an axis: numbers that are computed for them would wrap around
+    /// else. Counted axes are checked when they are counted.
+    pub fn require_countable(&mut self, size: Size) {
+        if size.constant().is_none() {
+            self.builder.require(Require::AtMost(size, Size::Const(i64::MAX as u64)));
+        }
     }
 
     /// Adds something that a call must satisfy. It is checked before anything runs, so counted axes cannot be part of it.

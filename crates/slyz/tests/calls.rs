@@ -177,6 +177,17 @@ fn a_trace_has_a_largest_size() {
     assert!(e.contains("more than 1000000 operations") && e.contains("iterate"), "{e}");
 }
 
+/// A Rust loop is unrolled while tracing; what comes of it is a few long kernels, not one for each operation.
+#[test]
+fn thousands_of_operations_are_a_few_launches() -> R {
+    let f = compile(|x: Arr<u32, N>| (0..1500u32).fold(x, |y, k| y * y + k))?;
+    let launches = f.explain().details().launches().count();
+    assert!((2..=5).contains(&launches), "{launches} launches");
+    let expected = |x: u32| (0..1500u32).fold(x, |y, k| y.wrapping_mul(y).wrapping_add(k));
+    assert_eq!(f.call(&[1u32, 2, 3])?.to_vec()?, [1, 2, 3].map(expected));
+    Ok(())
+}
+
 /// What is more than scalar code is traced at each call instead of becoming a function of the graph.
 #[test]
 fn functions_over_sizes_are_inlined() -> R {

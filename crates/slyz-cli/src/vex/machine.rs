@@ -77,9 +77,9 @@ impl Machine for OnDevice {
             Threads::Blocks { grid, block } => slyz_run::Threads::Blocks { grid, block },
             Threads::Inferred => slyz_run::Threads::Inferred,
         };
-        let (memories, scalars, unchecked) = (memories.collect(), launch.scalars, kernel.unchecked);
+        let (memories, scalars) = (memories.collect(), launch.scalars);
         let launcher = self.launcher(kernel).map_err(failure)?;
-        let done = launcher.launch(slyz_run::Launch { threads, memories, scalars, unchecked }).map_err(failure);
+        let done = launcher.launch(slyz_run::Launch { threads, memories, scalars }).map_err(failure);
         limits::doing("running statements of the host");
         done
     }

@@ -78,10 +78,15 @@ fn operators(_: &Outline, _: &Launch) -> f64 {
     0.0
 }
 
-impl Launcher for AutoLauncher {
-    fn launch(&self, mut launch: Launch<'_>) -> Result<(), Error> {
+impl AutoLauncher {
+    /// Has a launcher of either device run the launch.
+    fn start(
+        &self,
+        mut launch: Launch<'_>,
+        run: &dyn Fn(&dyn Launcher, Launch<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         if let Some(gpu) = self.gpu_for(&launch) {
-            match self.on_gpu(&**gpu).and_then(|launcher| launcher.launch(launch.again())) {
+            match self.on_gpu(&**gpu).and_then(|launcher| run(&**launcher, launch.again())) {
                 Err(error) if falls_back(&error) => {
                     if is_final(&error) {
                         self.refused.store(true, Ordering::Relaxed);
@@ -93,7 +98,18 @@ impl Launcher for AutoLauncher {
                 done => return done,
             }
         }
-        self.on_cpu.launch(launch)
+        run(&*self.on_cpu, launch)
+    }
+}
+
+impl Launcher for AutoLauncher {
+    fn launch(&self, launch: Launch<'_>) -> Result<(), Error> {
+        self.start(launch, &|launcher, launch| launcher.launch(launch))
+    }
+
+    unsafe fn launch_unchecked(&self, launch: Launch<'_>) -> Result<(), Error> {
+        // SAFETY: the caller's promise is about this very launch, wherever it runs.
+        self.start(launch, &|launcher, launch| unsafe { launcher.launch_unchecked(launch) })
     }
 
     /// The CPU's.

@@ -11,14 +11,16 @@ mod policy;
 
 pub use policy::{Load, Measured, Side, Verdict, decide};
 
+use crate::device::Seal;
 use crate::{Argument, ArrayData, Buffer, Device, Error, Executable, Launcher, Output, warn};
 use slyz_sir::code::Type;
 use slyz_sir::explain::{Count, explain};
 use slyz_sir::graph::Graph;
 use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
+use slyz_sir::pass::{self, confine};
 use slyz_sir::size::Size;
-use slyz_sir::{lower, pass, verify};
+use slyz_sir::{lower, verify};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -84,6 +86,12 @@ impl Pair {
         };
         self.gpu.get_or_init(find).as_ref()
     }
+
+    /// Are both devices of this crate? A GPU that is found later is.
+    fn is_own(&self, seal: Seal) -> bool {
+        let gpu = self.gpu.get().and_then(Option::as_ref);
+        self.cpu.is_own(seal) && gpu.is_none_or(|gpu| gpu.device.is_own(seal))
+    }
 }
 
 impl Device for Auto {
@@ -111,6 +119,12 @@ impl Device for Auto {
     }
 
     fn compile(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
+        verify::graph(graph)?;
+        // SAFETY: what is left without a test is inside.
+        unsafe { self.compile_trusted(&confine::graph(graph.clone())) }
+    }
+
+    unsafe fn compile_trusted(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
         verify::graph(graph)?;
         Ok(Arc::new(AutoExecutable {
             pair: self.pair.clone(),
@@ -147,11 +161,16 @@ impl Device for Auto {
     fn copy_bandwidth(&self) -> Result<f64, Error> {
         self.pair.gpu().map_or(&self.pair.cpu, |gpu| &gpu.device).copy_bandwidth()
     }
+
+    fn is_own(&self, seal: Seal) -> bool {
+        self.pair.is_own(seal)
+    }
 }
 
 /// A graph, compiled where its calls go.
 struct AutoExecutable {
     pair: Arc<Pair>,
+    /// Its positions are inside: somebody vouched for them, or they are tested.
     graph: Graph,
     /// How many operators a call applies, by its sizes.
     operators: OnceLock<Count>,
@@ -177,7 +196,8 @@ fn compiled<'s>(
         return Ok(executable);
     }
     // Devices compile a graph once, however many threads ask.
-    let executable = device.compile(graph)?;
+    // SAFETY: it is the graph of an `AutoExecutable`.
+    let executable = unsafe { device.compile_trusted(graph) }?;
     Ok(slot.get_or_init(|| executable))
 }
 
@@ -259,6 +279,10 @@ impl Executable for AutoExecutable {
 
     fn device(&self) -> &str {
         Auto::NAME
+    }
+
+    fn is_own(&self, seal: Seal) -> bool {
+        self.pair.is_own(seal)
     }
 
     fn copy_bandwidth(&self, device: &str) -> Result<f64, Error> {

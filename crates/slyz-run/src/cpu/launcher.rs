@@ -235,14 +235,15 @@ fn start(array: &mut LaunchArray, held: &mut Vec<Buffer>) -> Result<*mut c_void,
     })
 }
 
-impl Launcher for CpuLauncher {
-    fn launch(&self, mut launch: Launch<'_>) -> Result<(), Error> {
+impl CpuLauncher {
+    /// Runs a launch. Whoever says `unchecked` has promised that no access is outside.
+    fn start(&self, mut launch: Launch<'_>, unchecked: bool) -> Result<(), Error> {
         let mut fitted = self.outline.fit(launch.again(), |_| false)?;
         fitted.field.check_block(self.outline.name(), [MOST; 3], MOST)?;
         if fitted.field.is_empty() {
             return Ok(());
         }
-        let trusted = fitted.unchecked || self.proofs.hold(&self.outline, &fitted);
+        let trusted = unchecked || self.proofs.hold(&self.outline, &fitted);
         let block = if self.outline.nature.free { None } else { Some(fitted.field.block) };
         let form = Form { block, trusted };
         match self.woven(form)? {
@@ -252,6 +253,16 @@ impl Launcher for CpuLauncher {
                 self.interpret(launch, &unwoven)
             }
         }
+    }
+}
+
+impl Launcher for CpuLauncher {
+    fn launch(&self, launch: Launch<'_>) -> Result<(), Error> {
+        self.start(launch, false)
+    }
+
+    unsafe fn launch_unchecked(&self, launch: Launch<'_>) -> Result<(), Error> {
+        self.start(launch, true)
     }
 
     fn source(&self) -> Result<String, Error> {

@@ -7,6 +7,7 @@ use super::launch::{self, Launch};
 use super::library::Library;
 use super::toolchain::Toolchain;
 use super::{Backend, Cpu, cost};
+use crate::device::Seal;
 use crate::kernels::{bound_memories, extents};
 use crate::signature::{Bound, Signature, Sizes, elements};
 use crate::{Argument, ArrayData, Block, Buffer, Clock, Error, Executable, LaunchTime, Output, Pool, profile};
@@ -102,6 +103,10 @@ impl Executable for CpuExecutable {
 
     fn device(&self) -> &str {
         Cpu::NAME
+    }
+
+    fn is_own(&self, _: Seal) -> bool {
+        true
     }
 }
 

@@ -9,6 +9,7 @@ use crate::signature::{check_bools, check_len, elements, same_type};
 use crate::{ArgumentProblem, ArrayData, Buffer, Error};
 use slyz_sir::kernel::{Access, Memory, Space};
 use slyz_sir::launch::{LAUNCH_SIZES, Template};
+use slyz_sir::pass::confine;
 use slyz_sir::size::{Size, SizeVar};
 use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::verify;
@@ -39,15 +40,18 @@ pub(crate) struct Fitted<'a> {
     /// For the parameters, in order. What the kernel writes is a `Write`, all else a `Read`.
     pub(crate) arrays: Vec<LaunchArray<'a>>,
     pub(crate) scalars: Vec<Scalar>,
-    pub(crate) unchecked: bool,
 }
 
 impl Outline {
-    /// Checks the template, so that everything after can trust it.
+    /// Checks the template, so that everything after can trust it. Accesses that have no check get one: the text of a kernel may
+    /// come from anywhere.
     pub(crate) fn new(template: &Arc<Template>) -> Result<Outline, Error> {
         let kernel = &template.kernel;
         verify::kernel(kernel).map_err(Error::Kernel)?;
         let broken = |why: &str| Error::Plan { name: kernel.name.clone(), why: why.to_string() };
+        if confine::has_wide_accesses(kernel) {
+            return Err(broken("an access of a kernel to be launched is of one element; write one for each"));
+        }
         if kernel.sizes.len() < LAUNCH_SIZES {
             return Err(broken("a kernel to be launched has the sizes of its grid and of its threads in front"));
         }
@@ -82,9 +86,21 @@ impl Outline {
         if constants.len() != template.constants.len() || !constants.iter().zip(&template.constants).all(told) {
             return Err(broken("its constants do not have the lengths of their memories"));
         }
+        let fits = |(memory, data): (&&Memory, &Vec<u64>)| {
+            data.iter().all(|&word| Scalar::from_bits(memory.ty, word).bits == word)
+        };
+        if !constants.iter().zip(&template.constants).all(fits) {
+            return Err(broken("a constant is wider than its memory's type"));
+        }
         let nature = Nature { axes: template.axes(), free: !template.meets() && !template.sees_blocks() };
         let scalars = kernel.body.params.iter().map(|param| param.ty.elem()).collect();
-        Ok(Outline { template: template.clone(), nature, params, scalars })
+        let confined = confine::kernel(kernel.clone());
+        let template = if confined == *kernel {
+            template.clone()
+        } else {
+            Arc::new(Template { kernel: confined, constants: template.constants.clone() })
+        };
+        Ok(Outline { template, nature, params, scalars })
     }
 
     /// The kernel's name.
@@ -94,7 +110,7 @@ impl Outline {
 
     /// Checks a launch. `resident` tells which buffers the device works on where they are.
     pub(crate) fn fit<'a>(&self, launch: Launch<'a>, resident: impl Fn(&Buffer) -> bool) -> Result<Fitted<'a>, Error> {
-        let Launch { threads, memories, scalars, unchecked } = launch;
+        let Launch { threads, memories, scalars } = launch;
         let count = |expected: usize, found: usize, what: &str| {
             let name = format!("{} ({what})", self.name());
             if expected == found { Ok(()) } else { Err(Error::ArgumentCount { name, expected, found }) }
@@ -133,7 +149,7 @@ impl Outline {
         let written = self.params.iter().zip(&arrays).find(|(param, _)| param.written);
         let written = written.map(|(param, array)| (&param.name[..], array.shape()));
         let field = Field::new(self.name(), self.nature, threads, written)?;
-        let mut fitted = Fitted { field, sizes, arrays, scalars: bits, unchecked };
+        let mut fitted = Fitted { field, sizes, arrays, scalars: bits };
         fitted.lay_out(field);
         Ok(fitted)
     }

@@ -103,8 +103,6 @@ pub struct Launch<'a> {
     pub memories: Vec<LaunchArray<'a>>,
     /// For the scalars among the parameters, in order.
     pub scalars: Vec<Scalar>,
-    /// The caller promises that no access is outside its array: none is looked at. What a broken promise does is not defined.
-    pub unchecked: bool,
 }
 
 impl Launch<'_> {
@@ -114,12 +112,7 @@ impl Launch<'_> {
             LaunchArray::Read { ty, shape, data } => LaunchArray::Read { ty: *ty, shape: shape.clone(), data: *data },
             LaunchArray::Write { ty, shape, data } => LaunchArray::Write { ty: *ty, shape: shape.clone(), data },
         });
-        Launch {
-            threads: self.threads,
-            memories: memories.collect(),
-            scalars: self.scalars.clone(),
-            unchecked: self.unchecked,
-        }
+        Launch { threads: self.threads, memories: memories.collect(), scalars: self.scalars.clone() }
     }
 }
 
@@ -139,7 +132,7 @@ impl Launch<'_> {
 /// let template = Arc::new(Template { kernel, constants: vec![] });
 /// let mut x = Buffer::copy_of(bytemuck::cast_slice(&[1.0f32, 2.0]))?;
 /// let memories = vec![LaunchArray::Write { ty: Ty::F32, shape: vec![2], data: &mut x }];
-/// let launch = Launch { threads: Threads::Inferred, memories, scalars: vec![], unchecked: false };
+/// let launch = Launch { threads: Threads::Inferred, memories, scalars: vec![] };
 /// slyz_run::device(Some("interpreter"))?.prepare(&template)?.launch(launch)?;
 /// assert_eq!(x.as_slice::<f32>(), Some(&[2.0, 4.0][..]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -148,6 +141,14 @@ pub trait Launcher: Send + Sync {
     /// Runs the kernel. A device with memory of its own may come back while it still works; reading what it wrote waits. An access
     /// outside an array does nothing, and the launch, all others done, gives [`Error::Fault`].
     fn launch(&self, launch: Launch<'_>) -> Result<(), Error>;
+
+    /// The same without a look at accesses, where the device has such code.
+    ///
+    /// # Safety
+    /// No access of any thread of this launch is outside its memory.
+    unsafe fn launch_unchecked(&self, launch: Launch<'_>) -> Result<(), Error> {
+        self.launch(launch)
+    }
 
     /// What is generated for launches with any number of threads, to read.
     fn source(&self) -> Result<String, Error>;

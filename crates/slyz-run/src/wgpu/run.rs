@@ -8,6 +8,7 @@ use super::groups::Key;
 use super::memory::{Lent, Role, take};
 use super::variant::{Calls, Geometry, Prepared, Variant, module};
 use super::window;
+use crate::device::Seal;
 use crate::memo::Memo;
 use crate::signature::{Bound, Signature, Sizes};
 use crate::{Argument, ArrayData, Buffer, Clock, DeviceMemory, Error, Executable, LaunchTime, Output, hash, profile};
@@ -96,6 +97,10 @@ impl Executable for WgpuExecutable {
 
     fn device(&self) -> &str {
         Wgpu::NAME
+    }
+
+    fn is_own(&self, _: Seal) -> bool {
+        true
     }
 
     fn copy_bandwidth(&self, _device: &str) -> Result<f64, Error> {

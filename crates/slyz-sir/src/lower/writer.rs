@@ -82,13 +82,11 @@ impl<'l, 'g> Writer<'l, 'g> {
             name,
             sizes: lowering.graph.sizes.clone(),
             memories: vec![],
-            functions: lowering.graph.functions.clone(),
+            functions: vec![],
             grid: [grid, one(), one()],
             block: [1, 1, 1],
             body: Body::default(),
         };
-        // Names of functions stay; ours start above them.
-        let used = lowering.graph.functions.iter().map(|f| crate::graph::largest_id(&f.body)).max().unwrap_or(0);
         Writer {
             lowering,
             kernel,
@@ -101,7 +99,8 @@ impl<'l, 'g> Writer<'l, 'g> {
             homes: HashMap::new(),
             flat: None,
             most_turns: None,
-            next: used,
+            // Names of functions stay; ours start above them.
+            next: lowering.largest,
         }
     }
 
@@ -110,7 +109,7 @@ impl<'l, 'g> Writer<'l, 'g> {
         let mut stmts = std::mem::take(&mut self.prologue);
         stmts.extend(self.open.pop().unwrap_or_default());
         self.kernel.body.stmts = stmts;
-        super::planning::drop_unused_functions(&mut self.kernel);
+        super::planning::take_functions(&mut self.kernel, &self.lowering.graph.functions);
         self.declare_written();
         (self.kernel, self.buffers, self.scalars)
     }

@@ -6,10 +6,11 @@
 //!
 //! The scalar passes (`simplify`, `blend`, `cse`, `hoist`) also have a `root` function over one [`Body`] that binds
 //! all the names it uses, which is what a graph, a kernel and a function have in common. `join`,
-//! `spread` and `weave` work on kernels only; lowerings and launches run them.
+//! `spread` and `weave` work on kernels only; lowerings and launches run them. `confine` is for code from outside, before all others.
 
 pub mod blend;
 pub mod bounds;
+pub mod confine;
 pub mod cse;
 pub mod dce;
 pub mod fuse;

@@ -45,6 +45,21 @@ pub fn exact_case(seed: u64, budget: u32) -> Case {
     make(Random { exact: true, ..Random::new(seed, budget) })
 }
 
+/// The case as a file of the corpus, which says what it must give: whoever finds a fault puts it there.
+#[allow(dead_code)] // Some tests show what they find in another way.
+pub fn as_corpus_file(case: &Case, expected: &[Value], what: &str) -> String {
+    let given = case.graph.sizes.iter().zip(&case.sizes).filter_map(|(decl, size)| Some((&decl.name, (*size)?)));
+    let sizes: String = given.map(|(name, size)| format!(" {name}={size}")).collect();
+    let mut text = format!("// {what}.\n\n{}\ncase \"{what}\"{sizes} {{\n", case.graph);
+    for (k, value) in case.args.iter().enumerate() {
+        text += &format!("  %{k} = {}\n", slyz_sir::text::print_value(value));
+    }
+    for value in expected {
+        text += &format!("  expect {}\n", slyz_sir::text::print_value(value));
+    }
+    text + "}\n"
+}
+
 fn make(mut random: Random) -> Case {
     let args = random.params();
     for k in 0..random.rng.below(3) {

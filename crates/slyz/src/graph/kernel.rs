@@ -26,8 +26,8 @@ impl Kernel {
     /// A kernel with that name, from its SIR text and the bits of the elements of its constant memories. It is not looked at before
     /// the first launch.
     ///
-    /// For `#[graph]`, which writes a `check` before every access that is not known to be inside: launches look at those, and at no
-    /// other access.
+    /// For `#[graph]`, which writes a `check` before every access that is not known to be inside. In other text an access that has none
+    /// gets one.
     pub const fn new(name: &'static str, text: &'static str, constants: &'static [&'static [u64]]) -> Kernel {
         Kernel { name, text, constants, template: OnceLock::new(), ready: Mutex::new(vec![]) }
     }

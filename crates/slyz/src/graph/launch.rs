@@ -4,7 +4,7 @@ use super::argument::{InOut, Input, Reading, Writing};
 use super::kernel::Kernel;
 use crate::elem::Scalar;
 use crate::error::Error;
-use slyz_run::{Device, Threads};
+use slyz_run::{Device, Launcher, Threads};
 use slyz_sir::types::Scalar as Constant;
 use std::sync::Arc;
 
@@ -36,6 +36,9 @@ impl Counts for (usize, usize, usize) {
         [self.0 as u64, self.1 as u64, self.2 as u64]
     }
 }
+
+/// How a launcher is told to begin.
+type Start<'s> = &'s dyn Fn(&dyn Launcher, slyz_run::Launch<'_>) -> Result<(), slyz_run::Error>;
 
 /// A tensor for the kernel.
 enum Argument<'a> {
@@ -122,10 +125,10 @@ impl<'a> Launch<'a> {
     /// Runs it. Tensors stay on the device that ran the kernel; a GPU may still be at work when this comes back, unless accesses
     /// had to be watched. An access outside a tensor does nothing, and gives an error that [`Error::fault`] tells more about.
     pub fn run(self) -> Result<(), Error> {
-        self.run_with(false)
+        self.run_with(&|launcher, launch| launcher.launch(launch))
     }
 
-    fn run_with(self, unchecked: bool) -> Result<(), Error> {
+    fn run_with(self, start: Start) -> Result<(), Error> {
         let threads = self.layout()?;
         let device = match &self.device {
             Some(device) => device.clone(),
@@ -149,7 +152,7 @@ impl<'a> Launch<'a> {
             None => written.next().map(|written| written.array()),
         });
         let memories = memories.collect();
-        let done = launcher.launch(slyz_run::Launch { threads, memories, scalars: self.scalars, unchecked });
+        let done = start(&*launcher, slyz_run::Launch { threads, memories, scalars: self.scalars });
         match &done {
             // All other accesses were done.
             Ok(()) | Err(slyz_run::Error::Fault(_)) => writes.into_iter().try_for_each(|written| written.end())?,
@@ -216,6 +219,7 @@ impl<'a> UncheckedLaunch<'a> {
     // The one thing in this crate that safe code cannot promise: it is handed on to the caller.
     #[allow(unsafe_code)]
     pub unsafe fn run(self) -> Result<(), Error> {
-        self.0.run_with(true)
+        // SAFETY: the caller's promise.
+        self.0.run_with(&|launcher, launch| unsafe { launcher.launch_unchecked(launch) })
     }
 }

@@ -8,6 +8,7 @@ use super::writer::{Live, Writer, tokens};
 use super::{EmitError, expr, state};
 use crate::code::{Body, Id, Stmt};
 use crate::types::Ty;
+use std::collections::HashMap;
 
 /// What the counter of a loop can be, where its bounds are known.
 fn counted([lo, hi, _]: [Value; 3]) -> Option<(i128, i128)> {
@@ -93,7 +94,10 @@ impl Writer<'_> {
             };
             lines.push((name, (slot.ty, lane), text));
         }
-        let clash = |own: usize, name: &str| lines[own + 1..].iter().any(|l| tokens(&l.2).any(|t| t == name));
+        // The last line that mentions a name.
+        let last: HashMap<&str, usize> =
+            lines.iter().enumerate().flat_map(|(k, l)| tokens(&l.2).map(move |t| (t, k))).collect();
+        let clash = |own: usize, name: &str| last.get(name).is_some_and(|&last| last > own);
         let clashes: Vec<bool> = lines.iter().enumerate().map(|(k, l)| clash(k, l.0.trim_end_matches("[u]"))).collect();
         // What a later line still reads is set at the very end.
         let mut late = vec![];

@@ -45,7 +45,9 @@ pub(super) struct Writer<'a> {
     pub(super) values: HashMap<Id, Value>,
     pub(super) uses: HashMap<Id, Uses>,
     /// Uniform names of the C function around, with their C declarations, in order.
-    pub(super) names: Vec<(String, String)>,
+    names: Vec<(String, String)>,
+    /// The first place of each of them there.
+    places: HashMap<String, usize>,
     counter: usize,
     /// How many vectors the code of lanes works on at once, if not one: each value is an array of them indexed by `u`.
     pub(super) ways: Option<&'static str>,
@@ -75,6 +77,7 @@ impl<'a> Writer<'a> {
             values: HashMap::new(),
             uses,
             names: vec![],
+            places: HashMap::new(),
             counter: 0,
             ways: None,
             tile: None,
@@ -151,6 +154,7 @@ impl<'a> Writer<'a> {
 
     /// Notes a name that code of lanes may need as a parameter.
     pub(super) fn declare(&mut self, name: &str, declaration: String) {
+        self.places.entry(name.into()).or_insert(self.names.len());
         self.names.push((name.into(), declaration));
     }
 
@@ -513,16 +517,14 @@ impl<'a> Writer<'a> {
 
     /// The names of the block that a text mentions: declarations and arguments.
     pub(super) fn captured(&self, text: &str) -> (Vec<String>, Vec<String>) {
-        let mentioned: std::collections::HashSet<&str> = tokens(text).collect();
-        let mut declarations = vec![];
-        let mut arguments = vec![];
-        for (name, declaration) in &self.names {
-            if mentioned.contains(name.as_str()) && !arguments.contains(name) {
-                declarations.push(declaration.clone());
-                arguments.push(name.clone());
-            }
-        }
-        (declarations, arguments)
+        let mut mentioned: Vec<usize> = tokens(text).filter_map(|name| self.places.get(name).copied()).collect();
+        mentioned.sort();
+        mentioned.dedup();
+        mentioned
+            .into_iter()
+            .map(|place| self.names[place].clone())
+            .map(|(name, declaration)| (declaration, name))
+            .unzip()
     }
 
     /// A position of lanes: `i`, `i + 1`, ….
@@ -769,9 +771,11 @@ fn count_all(body: &Body) -> usize {
 /// Drops declarations that nothing mentions.
 fn head_without_unused(head: &str, body: &str) -> String {
     let mut kept: Vec<&str> = vec![];
+    let mut mentioned: HashSet<&str> = tokens(body).collect();
     for line in head.lines().rev() {
         let name = line.split(" = ").next().and_then(|left| left.rsplit([' ', '*']).next()).unwrap_or_default();
-        if tokens(body).any(|t| t == name) || kept.iter().any(|l| tokens(l).any(|t| t == name)) {
+        if mentioned.contains(name) {
+            mentioned.extend(tokens(line));
             kept.push(line);
         }
     }

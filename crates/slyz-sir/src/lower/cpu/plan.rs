@@ -31,9 +31,7 @@ impl<'g> Lowering<'g> {
             Op::Fold { shape, body, monoid } => self.fold(stmt, shape, body, monoid),
             Op::Scan { .. } | Op::Scatter { .. } => self.whole(stmt),
             Op::Filter { extent, body, kept } => self.filter(stmt, extent, body, *kept),
-            op if is_cheap(op) => {
-                self.again.extend(stmt.binds.iter().map(|b| (b.id, stmt)));
-            }
+            op if is_cheap(op) && self.leave(stmt) => {}
             _ => self.scalars(stmt),
         }
     }
