@@ -254,10 +254,18 @@ struct Shared {
 /// ```
 pub struct Compiled<Sig> {
     shared: Arc<Shared>,
-    given: Env,
+    given: Given,
     /// Of the last call with these `given` sizes.
     last: Arc<LastSolved>,
     signature: PhantomData<fn() -> Sig>,
+}
+
+/// What [`Compiled::size`] said.
+#[derive(Clone, Default)]
+struct Given {
+    sizes: Env,
+    /// The first axis that the function does not have.
+    stranger: Option<String>,
 }
 
 impl<Sig> Clone for Compiled<Sig> {
@@ -336,7 +344,8 @@ impl<Sig> Compiled<Sig> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn explain(&self) -> Explanation {
-        let sizes: Vec<Option<u64>> = self.shared.sizes.iter().map(|(id, _)| self.given.get(id).copied()).collect();
+        let sizes: Vec<Option<u64>> =
+            self.shared.sizes.iter().map(|(id, _)| self.given.sizes.get(id).copied()).collect();
         Explanation::new(&self.shared.graph, &*self.shared.code, &sizes)
     }
 
@@ -362,7 +371,7 @@ impl<Sig> Compiled<Sig> {
         Ok((result?, Profile::new(&*self.shared.code, seconds, launches)))
     }
 
-    /// Fixes the extent of a named axis that no argument tells.
+    /// Fixes the extent of a named axis that no argument tells. An axis that the function does not have is an error of the next call.
     ///
     /// ```
     /// use slyz::prelude::*;
@@ -371,17 +380,31 @@ impl<Sig> Compiled<Sig> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn size<A: Axis>(mut self, n: usize) -> Self {
-        if let Extent::Var(id, _) = Extent::of::<A>() {
-            self.given.insert(id, n as u64);
-            self.last = Arc::default();
+        match Extent::of::<A>() {
+            Extent::Var(id, _) if self.shared.has(id) => {
+                self.given.sizes.insert(id, n as u64);
+                self.last = Arc::default();
+            }
+            _ => drop(self.given.stranger.get_or_insert_with(A::name)),
         }
         self
     }
 }
 
 impl Shared {
-    fn call(&self, given: &Env, last: &LastSolved, args: &[Fed]) -> Result<Results, Error> {
-        let solved = last.get(&self.slots, args, given, &|env| self.sizes(env))?;
+    /// Is there such an axis, in the graph or in a parameter?
+    fn has(&self, axis: TypeId) -> bool {
+        let mut params = self.slots.iter().flat_map(|slot| &slot.axes);
+        self.sizes.iter().any(|(id, _)| *id == axis) || params.any(|extent| extent.mentions(axis))
+    }
+
+    fn call(&self, given: &Given, last: &LastSolved, args: &[Fed]) -> Result<Results, Error> {
+        if let Some(axis) = &given.stranger {
+            let axes = self.sizes.iter().map(|(_, name)| *name).collect::<Vec<&str>>().join(", ");
+            let axes = if axes.is_empty() { "none".to_string() } else { axes };
+            return Err(CallError::Stranger { axis: axis.clone(), axes }.into());
+        }
+        let solved = last.get(&self.slots, args, &given.sizes, &|env| self.sizes(env))?;
         let args = arguments(&self.slots, args, &solved)?;
         let outputs = self.code.run(&solved.sizes, &args)?;
         let believed = slyz_run::is_own_executable(&*self.code);
@@ -578,7 +601,7 @@ fn compile_for<Sig: Signature, F: Function<Sig>>(
 ) -> Result<Compiled<Sig>, Error> {
     let trace = &mut || Sig::outs(f.run(Sig::params(at))).0;
     let shared = build(at, device, std::any::type_name::<F>(), trace)?;
-    Ok(Compiled { shared: Arc::new(shared), given: Env::new(), last: Arc::default(), signature: PhantomData })
+    Ok(Compiled { shared: Arc::new(shared), given: Given::default(), last: Arc::default(), signature: PhantomData })
 }
 
 // The graph that is vouched for is traced here.

@@ -5,7 +5,7 @@ use crate::axis::Axis;
 use crate::elem::{Elem, Scalar, Value, tys_of};
 use crate::error::{CallError, Error};
 use crate::exp::Exp;
-use crate::extent::{Env, Extent, NoValue};
+use crate::extent::{Env, Extent, NoValue, count};
 use crate::position::{At, Idx};
 use crate::shape::Shape;
 use crate::tensor::Tensor;
@@ -332,7 +332,7 @@ pub(crate) fn solve(slots: &[Slot], args: &[Fed], given: &Env) -> Result<Env, Ca
 
 /// The sizes of one array with these dimensions; for tensors.
 pub(crate) fn solve_dims(slot: &Slot, dims: &[u64]) -> Result<Env, CallError> {
-    let len = dims.iter().try_fold(1u64, |len, &dim| len.checked_mul(dim)).unwrap_or(u64::MAX);
+    let len = count(dims.iter().copied()).unwrap_or(u64::MAX);
     let (told, leaves) = (Told { dims: Some(dims.to_vec()), len }, vec![]);
     solve(std::slice::from_ref(slot), &[Fed(Kind::Array { told, leaves })], &Env::new())
 }
@@ -342,7 +342,7 @@ fn check_dims(argument: usize, slot: &Slot, dims: &[u64], len: u64) -> Result<()
         let (expected, found) = (slot.axes.len(), dims.len());
         return Err(CallError::Rank { argument, expected, found, shape: shape_text(&slot.names) });
     }
-    let product = dims.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim));
+    let product = count(dims.iter().copied());
     match product {
         Some(product) if product == len => Ok(()),
         Some(expected) => Err(CallError::Length { argument, expected, found: len, shape: format!("{dims:?}") }),
