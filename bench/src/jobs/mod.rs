@@ -1,6 +1,7 @@
 //! The jobs, in the order of the table.
 
 pub mod black_scholes;
+mod blocks;
 mod call;
 mod filter;
 pub mod graph;
@@ -40,6 +41,7 @@ pub fn all() -> impl Iterator<Item = &'static Job> {
         histogram::JOBS,
         matmul::JOBS,
         graph::JOBS,
+        blocks::JOBS,
         call::JOBS,
     ];
     families.into_iter().flatten()
