@@ -6,7 +6,7 @@
 //!
 //! Where the C compiler has no sanitizer, such tests are skipped and say so, unless `SLYZ_REQUIRE_SANITIZER=1`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Set in the process that the sanitizer watches.
@@ -69,9 +69,20 @@ fn library() -> Result<PathBuf, String> {
     if found { Ok(path) } else { Err(format!("`{cc}` has no libasan.so; install gcc and its libasan")) }
 }
 
-/// A compiler that has the sanitizer look at every access. Its own processes are not watched.
-fn compiler_for_it() -> String {
-    format!("env -u LD_PRELOAD {} -g1 -fsanitize=address", compiler())
+/// A compiler that has the sanitizer look at every access. Its own processes are not watched. It does not optimise: these tests
+/// wait for the compiler, and an access is outside or not whatever becomes of the code around it.
+fn compiler_for_it() -> PathBuf {
+    let script = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sanitizing-cc");
+    let text = format!("#!/bin/sh\nunset LD_PRELOAD\nexec {} \"$@\" -O0 -fsanitize=address\n", compiler());
+    if std::fs::read_to_string(&script).ok().as_ref() != Some(&text) {
+        // Other tests may start it at this moment: it is there whole, or not at all.
+        let fresh = script.with_extension(std::process::id().to_string());
+        std::fs::write(&fresh, text).expect("the build directory is writable");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&fresh, mode).expect("a file of ours");
+        std::fs::rename(&fresh, &script).expect("the build directory is writable");
+    }
+    script
 }
 
 /// The end of a text.

@@ -355,7 +355,7 @@ impl Random {
         let (monoid, tys) = self.monoid();
         let axes = self.shape();
         self.open_positions(&axes);
-        let values: Vec<Id> = tys.iter().map(|&ty| self.scalar(ty, depth)).collect();
+        let values = self.elements(&monoid, &tys, depth);
         let body = self.close_positions(&axes, &values);
         self.made(Op::Fold { shape: sizes_of(&axes), body, monoid })
     }
@@ -364,7 +364,7 @@ impl Random {
         let (monoid, tys) = self.monoid();
         let axes = self.shape();
         self.open_positions(&axes);
-        let values: Vec<Id> = tys.iter().map(|&ty| self.scalar(ty, depth)).collect();
+        let values = self.elements(&monoid, &tys, depth);
         let body = self.close_positions(&axes, &values);
         self.made(Op::Scan { shape: sizes_of(&axes), body, monoid })
     }
@@ -386,7 +386,7 @@ impl Random {
             };
             results.push(position);
         }
-        results.extend(tys.iter().map(|&ty| self.scalar(ty, depth)).collect::<Vec<Id>>());
+        results.extend(self.elements(&monoid, &tys, depth));
         let body = self.close_positions(&axes, &results);
         self.made(Op::Scatter { shape: sizes_of(&axes), body, target: sizes_of(&target), monoid })
     }
@@ -414,6 +414,16 @@ impl Random {
             2 | 3 => self.operators(2),
             _ => self.operators(1),
         }
+    }
+
+    /// Elements that the monoid is one for: where no value is there, [`Random::last`] has its neutral element only.
+    fn elements(&mut self, monoid: &Monoid, tys: &[Ty], depth: u32) -> Vec<Id> {
+        let mut values: Vec<Id> = tys.iter().map(|&ty| self.scalar(ty, depth)).collect();
+        if tys[0] == Ty::Bool && !monoid.commutative {
+            let nothing = self.int(tys[1], 0);
+            values[1] = self.apply(Operator::Select, &[values[0], values[1], nothing]);
+        }
+        values
     }
 
     /// Operators of the table side by side.
