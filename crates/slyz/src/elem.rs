@@ -90,7 +90,8 @@ pub trait Value: Copy + Lift<<Self as Value>::Elem> {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "expected a traced `{T}` (or a constant), found `{Self}`",
-    label = "this is `{Self}`, not `{T}`"
+    label = "this does not stand for one `{T}`",
+    note = "a constant is written `2.0` for floats, `2` for integers; values of other types are converted with `.cast::<{T}>()`"
 )]
 pub trait Lift<T: Elem> {
     /// The traced form.
@@ -157,7 +158,7 @@ pub(crate) fn value_of<V: Value>(handles: &[Handle]) -> V {
     message = "`{Self}` is not a scalar element type",
     note = "scalars are `f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool`"
 )]
-pub trait Scalar: Elem<Exp = Exp<Self>> + std::fmt::Debug + PartialEq {
+pub trait Scalar: Elem<Exp = Exp<Self>> + Lift<Self> + std::fmt::Debug + PartialEq {
     /// The type on devices.
     const TY: Ty;
 
@@ -385,18 +386,24 @@ impl<T: Scalar> Value for Exp<T> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Scalar> Lift<T> for Exp<T> {
     fn lift(self) -> Exp<T> {
         self
     }
 }
 
-impl<T: Scalar> Lift<T> for T {
-    #[track_caller]
-    fn lift(self) -> Exp<T> {
-        lit(self)
-    }
+// One by one, not for every `T: Scalar`: else whatever is no scalar would be held to stand for itself.
+macro_rules! constants {
+    ($($t:ident)*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl Lift<$t> for $t {
+            #[track_caller]
+            fn lift(self) -> Exp<$t> { lit(self) }
+        }
+    )*};
 }
+constants!(f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool);
 
 /// A constant in traced code. Most operations take plain Rust constants, so this is seldom needed.
 ///
@@ -427,6 +434,7 @@ impl Value for () {
     fn build(_: &mut dyn FnMut() -> Handle) {}
 }
 
+#[diagnostic::do_not_recommend]
 impl Lift<()> for () {
     fn lift(self) {}
 }
@@ -445,6 +453,7 @@ macro_rules! tuples {
             fn leaves(self, out: &mut Vec<Handle>) { $(self.$i.leaves(out);)* }
             fn build(next: &mut dyn FnMut() -> Handle) -> Self { ($($V::build(next),)*) }
         }
+        #[diagnostic::do_not_recommend]
         impl<$($T: Elem, $V: Lift<$T>),*> Lift<($($T,)*)> for ($($V,)*) {
             #[track_caller]
             fn lift(self) -> ($($T::Exp,)*) { ($(self.$i.lift(),)*) }
@@ -484,6 +493,7 @@ impl<V: Value, const N: usize> Value for [V; N] {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Elem, V: Lift<T>, const N: usize> Lift<[T; N]> for [V; N] {
     #[track_caller]
     fn lift(self) -> [T::Exp; N] {
