@@ -3,6 +3,7 @@
 //! ```text
 //! struct Rgb<T> { r: T, .. }     Elem for Rgb<T>            where T: Elem      the host form
 //!                                Value for Rgb<T>           where T: Value     the traced form
+//!                                Traced for Rgb<T>          where T: Traced    tells that from constants
 //!                                Lift<Rgb<T>> for Rgb<V>    where V: Lift<T>   either, or mixed, to the traced form
 //!                                Phi, FunctionArg for Rgb<T>        where T: Phi, FunctionArg  in `#[function]`s
 //!                                Additive for Rgb<T>        where T: Additive  sums, part by part
@@ -18,18 +19,26 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
-use syn::{Data, DeriveInput, Error, Fields, GenericParam, Generics, Index, Member, Type, TypeParamBound};
+use syn::{
+    Data, DeriveInput, Error, Fields, GenericParam, Generics, Index, Member, Type, TypeParamBound, WherePredicate,
+    parse_quote,
+};
 
 /// The whole macro.
 pub fn expand(item: TokenStream) -> TokenStream {
     syn::parse2(item).and_then(|input| Struct::read(&input)).map_or_else(Error::into_compile_error, |it| it.implement())
 }
 
-/// Which of its forms the parameters of an implementation stand for; the other form must be `Copy`, too.
+/// What the parameters of an implementation stand for. Whatever form the struct gets from it must be `Copy`.
 #[derive(Clone, Copy)]
 enum Form {
+    /// Elements, which have a traced form.
     Host,
+    /// Traced values, which have a host form.
     Traced,
+    /// Constants and traced values, which have both.
+    Mixed,
+    /// One of the first two, and nobody asks for the other.
     Either,
 }
 
@@ -75,6 +84,7 @@ impl Struct {
             self.copy(),
             self.elem(),
             self.value(),
+            self.traced(),
             self.lift(),
             self.phi(),
             self.arg(),
@@ -103,7 +113,7 @@ impl Struct {
     fn bounded(&self, bound: &TokenStream) -> Generics {
         let mut generics = self.generics.clone();
         for param in generics.type_params_mut() {
-            param.bounds.push(syn::parse_quote!(#bound));
+            param.bounds.push(parse_quote!(#bound));
         }
         generics
     }
@@ -111,15 +121,20 @@ impl Struct {
     /// That the struct is `Copy` is told once, by [`Struct::copy`]. The implementations ask for it, so that each is well formed
     /// where it is not.
     fn require_copy(&self, generics: &mut Generics, form: Form) {
-        let clause = generics.make_where_clause();
         let this = self.with(|param| quote!(#param));
-        clause.predicates.push(syn::parse_quote!(#this: ::core::marker::Copy));
-        let other = match form {
-            Form::Host => self.with(|param| quote!(<#param as ::slyz::Elem>::Exp)),
-            Form::Traced => self.with(|param| quote!(<#param as ::slyz::Value>::Elem)),
-            Form::Either => return,
+        let forms = match form {
+            Form::Host => vec![this, self.with(|param| quote!(<#param as ::slyz::Elem>::Exp))],
+            Form::Traced => vec![this, self.with(|param| quote!(<#param as ::slyz::Value>::Elem))],
+            Form::Mixed => vec![
+                self.with(|param| quote!(<#param as ::slyz::Traced>::Form)),
+                self.with(|param| quote!(::slyz::ElemOf<#param>)),
+            ],
+            Form::Either => vec![this],
         };
-        clause.predicates.push(syn::parse_quote!(#other: ::core::marker::Copy));
+        let clause = generics.make_where_clause();
+        clause
+            .predicates
+            .extend(forms.iter().map(|form| -> WherePredicate { parse_quote!(#form: ::core::marker::Copy) }));
     }
 
     /// The one error of a struct that is not `Copy`.
@@ -195,6 +210,11 @@ impl Struct {
         self.impl_for(quote!(::slyz::Value), Form::Traced, items)
     }
 
+    fn traced(&self) -> TokenStream {
+        let form = self.with(|param| quote!(<#param as ::slyz::Traced>::Form));
+        self.impl_for(quote!(::slyz::Traced), Form::Mixed, quote!(type Form = #form;))
+    }
+
     fn lift(&self) -> TokenStream {
         let (name, (_, target, _)) = (&self.name, self.generics.split_for_impl());
         let fields = |from: &Type, to: &Type, member: &Member, span| {
@@ -251,7 +271,7 @@ impl Struct {
         for param in self.generics.type_params() {
             let (from, to) = (Self::fresh(&param.ident), &param.ident);
             let bounds = param.bounds.iter();
-            generics.params.push(syn::parse_quote!(#from: #class<#to> #(+ #bounds)*));
+            generics.params.push(parse_quote!(#from: #class<#to> #(+ #bounds)*));
         }
         // Type parameters may follow constant ones, so the order is no concern.
         let (header, _, clause) = generics.split_for_impl();

@@ -2,8 +2,8 @@
 
 use crate::axis::{Axis, Fix, Min};
 use crate::elem::{Elem, Lift, handles, tys_of, value_of};
-use crate::extent::Extent;
 use crate::exp::Exp;
+use crate::extent::Extent;
 use crate::position::{Around, Idx};
 use crate::record;
 use crate::shape::{Align, Pos, Position, Shape, Stack};

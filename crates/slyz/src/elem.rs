@@ -27,7 +27,7 @@ use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 )]
 pub trait Elem: Copy + 'static {
     /// One element in traced code.
-    type Exp: Value<Elem = Self> + Lift<Self>;
+    type Exp: Value<Elem = Self> + Lift<Self> + Traced<Form = Self::Exp>;
 
     /// The scalars it is made of, in order.
     fn parts() -> Vec<Leaf>;
@@ -79,6 +79,37 @@ pub trait Value: Copy + Lift<<Self as Value>::Elem> {
     /// Takes the handle of each leaf.
     #[doc(hidden)]
     fn build(next: &mut dyn FnMut() -> Handle) -> Self;
+}
+
+/// What tells its traced form by itself: a constant, a traced value, or tuples of either. So a choice between constants has a type
+/// at once, and `select(1, -1)` is an `Exp<i32>` unless something else says otherwise.
+///
+/// ```
+/// use slyz::prelude::*;
+/// let f = compile(|x: Exp<f32>| x.gt(0.0).select(1, -1).abs())?;
+/// assert_eq!(f.call(-2.5)?.value()?, 1);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no traced form",
+    label = "expected an `Exp`, an `Idx`, a constant, or a tuple of them"
+)]
+pub trait Traced {
+    /// The traced form.
+    type Form: Value;
+}
+
+/// The element that the traced form of `A` stands for.
+pub type ElemOf<A> = <<A as Traced>::Form as Value>::Elem;
+
+#[diagnostic::do_not_recommend]
+impl<T: Scalar> Traced for T {
+    type Form = Exp<T>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Scalar> Traced for Exp<T> {
+    type Form = Exp<T>;
 }
 
 /// Anything that can stand for a traced `T`: the traced form itself, a plain constant, tuples of either.
@@ -434,6 +465,10 @@ impl Value for () {
     fn build(_: &mut dyn FnMut() -> Handle) {}
 }
 
+impl Traced for () {
+    type Form = ();
+}
+
 #[diagnostic::do_not_recommend]
 impl Lift<()> for () {
     fn lift(self) {}
@@ -452,6 +487,9 @@ macro_rules! tuples {
             type Elem = ($($V::Elem,)*);
             fn leaves(self, out: &mut Vec<Handle>) { $(self.$i.leaves(out);)* }
             fn build(next: &mut dyn FnMut() -> Handle) -> Self { ($($V::build(next),)*) }
+        }
+        impl<$($V: Traced),*> Traced for ($($V,)*) {
+            type Form = ($($V::Form,)*);
         }
         #[diagnostic::do_not_recommend]
         impl<$($T: Elem, $V: Lift<$T>),*> Lift<($($T,)*)> for ($($V,)*) {
@@ -479,6 +517,10 @@ impl<T: Elem, const N: usize> Elem for [T; N] {
     fn load(next: &mut dyn FnMut() -> Constant) -> Self {
         std::array::from_fn(|_| T::load(next))
     }
+}
+
+impl<V: Traced, const N: usize> Traced for [V; N] {
+    type Form = [V::Form; N];
 }
 
 impl<V: Value, const N: usize> Value for [V; N] {

@@ -3,7 +3,7 @@
 //! The operators are the rows of the table in `slyz-sir`; here they only get their Rust spelling, from one list per
 //! trait or bound.
 
-use crate::elem::{Bits, Elem, Float, Int, Lift, Num, Scalar, Value, handles, lit, value_of};
+use crate::elem::{Bits, ElemOf, Float, Int, Lift, Num, Scalar, Traced, handles, lit, value_of};
 use crate::elementwise::BesideExp;
 use crate::record;
 use crate::trace::{Handle, Loc};
@@ -393,7 +393,10 @@ impl Exp<bool> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     #[track_caller]
-    pub fn select<T: Elem<Exp = V>, V: Value<Elem = T>>(self, a: impl Lift<T>, b: impl Lift<T>) -> V {
+    pub fn select<A>(self, a: A, b: impl Lift<ElemOf<A>>) -> A::Form
+    where
+        A: Traced + Lift<ElemOf<A>>,
+    {
         select(self, a, b)
     }
 }
@@ -407,7 +410,10 @@ impl Exp<bool> {
 /// # Ok::<(), slyz::Error>(())
 /// ```
 #[track_caller]
-pub fn select<T: Elem<Exp = V>, V: Value<Elem = T>>(cond: impl Lift<bool>, a: impl Lift<T>, b: impl Lift<T>) -> V {
+pub fn select<A>(cond: impl Lift<bool>, a: A, b: impl Lift<ElemOf<A>>) -> A::Form
+where
+    A: Traced + Lift<ElemOf<A>>,
+{
     let at: Loc = Location::caller();
     let (cond, a, b) = (cond.lift(), handles(a.lift()), handles(b.lift()));
     value_of(&record::select(at, cond.handle, &a, &b))

@@ -64,10 +64,12 @@ mod stencil;
 mod tensor;
 mod trace;
 
-pub use arr::{Arr, InBrackets, Zip, fill, iota, lift1, lift2, stack, tabulate, zip, zip_min, zip2, zip3, zip4, zip5, zip6};
+pub use arr::{
+    Arr, InBrackets, Zip, fill, iota, lift1, lift2, stack, tabulate, zip, zip_min, zip2, zip3, zip4, zip5, zip6,
+};
 pub use axis::{Axis, Either, EnumAxis, Fix, Flat, Min, Tri, fix};
 pub use compile::{Compiled, Function, Output, Param, Signature, Types, auto, compile, compile_on, device, devices};
-pub use elem::{Additive, Bits, Elem, Float, Int, Lift, Num, Scalar, Value, lit};
+pub use elem::{Additive, Bits, Elem, ElemOf, Float, Int, Lift, Num, Scalar, Traced, Value, lit};
 pub use elementwise::{Beside, BesideExp};
 pub use error::{CallError, Error, TensorError, TraceError};
 pub use exp::{Exp, horner, select};

@@ -5,7 +5,7 @@
 
 use crate::along::Turn;
 use crate::axis::Axis;
-use crate::elem::{Elem, Int, Lift, Num, Value};
+use crate::elem::{Elem, Int, Lift, Num, Traced, Value};
 use crate::exp::Exp;
 use crate::extent::{Extent, axis_number};
 use crate::record;
@@ -556,6 +556,10 @@ impl<A: Axis> Value for Idx<A> {
     fn build(next: &mut dyn FnMut() -> Handle) -> Self {
         Idx::new(next().expect_axis(axis_number::<A>()))
     }
+}
+
+impl<A: Axis> Traced for Idx<A> {
+    type Form = Idx<A>;
 }
 
 #[diagnostic::do_not_recommend]

@@ -59,8 +59,9 @@ pub(super) fn construct(what: Forbidden, text: &str, span: Span) -> Diagnostic {
         Forbidden::Heap => heap(span, &format!("`{text}`")),
         Forbidden::Pattern => {
             let message = format!("write one `let` for each name: kernels have no room for {text}");
-            Diagnostic::error(rules::UNSUPPORTED, span, message)
-                .help("a value is one number: `let a = ..; let b = ..;`; several of one type are an array, `let v = [a, b];`")
+            Diagnostic::error(rules::UNSUPPORTED, span, message).help(
+                "a value is one number: `let a = ..; let b = ..;`; several of one type are an array, `let v = [a, b];`",
+            )
         }
         Forbidden::Unsupported => {
             Diagnostic::error(rules::UNSUPPORTED, span, format!("kernels have no room for {}", named(text))).help(

@@ -7,4 +7,5 @@ axis!(N, M, K);
 fn main() {}
 
 fn f(x: Arr<f32, (N, M)>) -> Arr<f32, (N, M)> { x.map_at(|(i, j), v| x.at_or((i - 1, j), 0.0)) }
-fn g(x: Arr<f32, (N, M)>) -> Idx<M> { x.argmax() }
+fn g(x: Arr<f32, (N, M)>) { let best = x.argmax(); }
+fn h(x: Arr<f32, (N, M)>) { let turned = x.reverse(); }
