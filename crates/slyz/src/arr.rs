@@ -164,7 +164,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     // rustc shows the line with the name beside an argument of another type, and has no other words for it: so they stand there.
     #[rustfmt::skip]
     #[track_caller]
-    pub fn at(self, p: S::Pos) -> T::Exp { // a number becomes a position with `Near::new(k).clamp()`, `i + 1` with `(i + 1).clamp()`; the first of 3 is `fix::<0, 3>()`
+    pub fn at(self, p: S::Pos) -> T::Exp { // a number: `Near::new(k).clamp()`; `i + 1`: `(i + 1).clamp()`; constants: `fix::<0, 3>()`
         self.get(Location::caller(), p)
     }
 

@@ -120,9 +120,9 @@ impl<T: Scalar> Traced for Exp<T> {
 /// fn three() -> Exp<f32> { twice(1.5) }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "expected a traced `{T}` (or a constant), found `{Self}`",
+    message = "expected a traced `{T}` (or a constant: `2.0` for floats, `2` for integers), found `{Self}`",
     label = "this does not stand for one `{T}`",
-    note = "a constant is written `2.0` for floats, `2` for integers; values of other types are converted with `.cast::<{T}>()`"
+    note = "values of other types are converted with `.cast::<..>()`"
 )]
 pub trait Lift<T: Elem> {
     /// The traced form.

@@ -25,9 +25,8 @@ use std::panic::Location;
 /// # Ok::<(), slyz::Error>(())
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot stand beside an array of `{T}`: a constant is written `2.0` for floats, `2` for integers",
-    label = "expected an `Arr<{T}, _>`, an `Exp<{T}>` or a constant `{T}`",
-    note = "elements of other types are converted with `.cast::<{T}>()`"
+    message = "`{Self}` cannot stand beside an array of `{T}`: constants are `2.0` for floats, `2` for integers; the rest is converted with `.cast::<{T}>()`",
+    label = "expected an `Arr<{T}, _>`, an `Exp<{T}>` or a constant `{T}`"
 )]
 pub trait Beside<T: Elem, S: Shape> {
     /// The shape of the result: the longer one.
@@ -70,9 +69,8 @@ impl<T: Scalar, S: Shape> Beside<T, S> for T {
 /// # Ok::<(), slyz::Error>(())
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot stand beside an `Exp<{T}>`: a constant is written `2.0` for floats, `2` for integers",
-    label = "expected an `Exp<{T}>`, a constant `{T}` or an `Arr<{T}, _>`",
-    note = "values of other types are converted with `.cast::<{T}>()`"
+    message = "`{Self}` cannot stand beside an `Exp<{T}>`: constants are `2.0` for floats, `2` for integers; the rest is converted with `.cast::<{T}>()`",
+    label = "expected an `Exp<{T}>`, a constant `{T}` or an `Arr<{T}, _>`"
 )]
 pub trait BesideExp<T: Scalar> {
     /// An `Exp<T>`, or an array of `T`.

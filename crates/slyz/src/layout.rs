@@ -58,7 +58,7 @@ impl<T: Elem, A: Axis, B: Axis> Arr<T, (A, B)> {
     /// ```
     #[rustfmt::skip] // See `at`.
     #[track_caller]
-    pub fn row(self, i: Idx<A>) -> Arr<T, B> { // a number becomes a position with `Near::new(k).clamp()`; the first of 3 is `fix::<0, 3>()`
+    pub fn row(self, i: Idx<A>) -> Arr<T, B> { // a number: `Near::new(k).clamp()`; constants: `fix::<0, 3>()`
         let at: Loc = Location::caller();
         tabulate_at(at, |j: Idx<B>| self.get(at, (i, j)))
     }
@@ -72,7 +72,7 @@ impl<T: Elem, A: Axis, B: Axis> Arr<T, (A, B)> {
     /// ```
     #[rustfmt::skip] // See `at`.
     #[track_caller]
-    pub fn column(self, j: Idx<B>) -> Arr<T, A> { // a number becomes a position with `Near::new(k).clamp()`; the first of 3 is `fix::<0, 3>()`
+    pub fn column(self, j: Idx<B>) -> Arr<T, A> { // a number: `Near::new(k).clamp()`; constants: `fix::<0, 3>()`
         let at: Loc = Location::caller();
         tabulate_at(at, |i: Idx<A>| self.get(at, (i, j)))
     }
@@ -86,7 +86,7 @@ impl<T: Elem, A: Axis, B: Axis> Arr<T, (A, B)> {
     /// ```
     #[rustfmt::skip] // See `at`.
     #[track_caller]
-    pub fn col(self, j: Idx<B>) -> Arr<T, A> { // a number becomes a position with `Near::new(k).clamp()`; the first of 3 is `fix::<0, 3>()`
+    pub fn col(self, j: Idx<B>) -> Arr<T, A> { // a number: `Near::new(k).clamp()`; constants: `fix::<0, 3>()`
         self.column(j)
     }
 }
@@ -103,7 +103,7 @@ impl<T: Elem, A: Axis, B: Axis, C: Axis> Arr<T, (A, B, C)> {
     /// ```
     #[rustfmt::skip] // See `at`.
     #[track_caller]
-    pub fn layer(self, i: Idx<A>) -> Arr<T, (B, C)> { // a number becomes a position with `Near::new(k).clamp()`; the first of 3 is `fix::<0, 3>()`
+    pub fn layer(self, i: Idx<A>) -> Arr<T, (B, C)> { // a number: `Near::new(k).clamp()`; constants: `fix::<0, 3>()`
         let at: Loc = Location::caller();
         tabulate_at(at, |(j, k): Pos<(B, C)>| self.get(at, (i, j, k)))
     }
