@@ -1,7 +1,7 @@
 //! The `slyz` command: looks into SIR files, runs them, and says what the machine has.
 //!
 //! It parses the command line, reads files and writes what the libraries say; it decides nothing about programs.
-//! Exit codes: 0 all is well, 1 something failed, 2 the command line is wrong.
+//! Exit codes: 0 all is well, 1 something failed, 2 the command line is wrong, 124 a run took too long, 130 it was interrupted.
 #![forbid(unsafe_code)]
 
 mod build;
@@ -9,6 +9,7 @@ mod check;
 mod devices;
 mod dump;
 mod explain;
+mod limits;
 mod literal;
 mod load;
 mod npy;

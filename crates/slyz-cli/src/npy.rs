@@ -4,6 +4,7 @@
 //! (complex numbers, texts, records, Fortran order, big endian) is refused with the NumPy call that converts it.
 //! NumPy has no `bf16`: its bits are stored as `uint16`.
 
+use crate::limits;
 use slyz_sir::types::Ty;
 use std::fs;
 use std::io::{self, Write};
@@ -65,13 +66,11 @@ pub fn read(path: &Path) -> Result<Npy, NpyError> {
 
 /// Writes a file. The data are the bytes of the elements, in the byte order of the host.
 pub fn write(path: &Path, ty: Ty, shape: &[u64], data: &[u8]) -> Result<(), NpyError> {
-    let file = || -> io::Result<()> {
-        let mut file = io::BufWriter::new(fs::File::create(path)?);
+    let file = |file: &mut dyn Write| {
         file.write_all(&header(ty, shape))?;
-        file.write_all(&swapped(ty, data))?;
-        file.flush()
+        file.write_all(&swapped(ty, data))
     };
-    file().map_err(|error| NpyError { path: path.to_path_buf(), why: error.into() })
+    limits::write_whole(path, file).map_err(|error| NpyError { path: path.to_path_buf(), why: error.into() })
 }
 
 /// Turns elements from the host's order to the file's, or back.

@@ -1,5 +1,6 @@
 //! `slyz run`: a graph called with arrays from files and numbers from the command line.
 
+use crate::limits::{self, Limits};
 use crate::npy::{self, Npy};
 use crate::{GraphChoice, SizeValue, literal, load, usage, vex};
 use anyhow::Context;
@@ -10,7 +11,7 @@ use slyz_sir::interp::graph::{InterpError, solve_sizes};
 use slyz_sir::interp::{Array, Value};
 use slyz_sir::types::{Scalar, Ty};
 use std::fs;
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -33,6 +34,29 @@ pub struct Run {
     /// zero, and an error that says where in the interpreter.
     #[arg(long, short, value_name = "NAME")]
     device: Option<String>,
+    /// Run launches of up to 65,536 threads in the interpreter first, which tells two threads that meet at an element with no barrier
+    /// between them (.vex files).
+    #[arg(long)]
+    check_races: bool,
+    #[command(flatten)]
+    limits: Limits,
+}
+
+/// Hands on every line as soon as it is written; what it writes to may hold lines back.
+struct LineByLine<'a>(&'a mut dyn Write);
+
+impl Write for LineByLine<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.0.write(bytes)?;
+        if bytes[..written].ends_with(b"\n") {
+            self.0.flush()?;
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// An argument that owns its data.
@@ -43,11 +67,22 @@ enum Input {
 
 impl Run {
     pub fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let _bounded = self.limits.bound(&self.file)?;
         if vex::is_vex(&self.file) {
             if self.choice.graph.is_some() || !self.input.is_empty() || !self.size.is_empty() || self.output.is_some() {
-                return usage("a .vex file brings its own arguments; of the options only --device is for it");
+                return usage(
+                    "a .vex file brings its own arguments; --input, --size, --graph and --output are for .sir files",
+                );
             }
-            return vex::run::run(&self.file, self.device.as_deref(), out);
+            let wishes = vex::run::Wishes { device: self.device.as_deref(), check_races: self.check_races };
+            // Whoever watches, or ends the run, has seen all lines before.
+            if self.limits.are_set() || io::stdout().is_terminal() {
+                return vex::run::run(&self.file, wishes, &mut LineByLine(out));
+            }
+            return vex::run::run(&self.file, wishes, out);
+        }
+        if self.check_races {
+            return usage("--check-races is for .vex files: graphs have no threads that could meet");
         }
         let (module, _) = load::verified(&self.file)?;
         let graph = load::graph(&self.file, &module, self.choice.graph.as_deref())?;
@@ -55,6 +90,7 @@ impl Run {
         let inputs = self.inputs(graph)?;
         let sizes = solve(graph, &given, &inputs)?;
         let device = slyz_run::device(self.device.as_deref())?;
+        limits::doing(format!("running graph {} on {}", graph.name, device.name()));
         let arguments: Vec<Argument> = inputs.iter().map(Input::argument).collect();
         let results = device.compile(graph)?.run(&sizes, &arguments)?;
         for (k, result) in results.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! `slyz test`: the cases that stand in files, run on a device.
 //!
-//! Cases of graphs run on the device that was asked for, cases of kernels in the interpreter of kernels.
+//! A .vex file is one case: what it prints is compared with its `//>` lines. Cases of graphs run on the device that was asked for, cases of kernels in the interpreter of kernels.
 
-use crate::{Files, literal, load, npy};
+use crate::{Files, literal, load, npy, vex};
 use anyhow::anyhow;
 use slyz_run::{Argument, ArrayData, Device, Output};
 use slyz_sir::graph::{Graph, Module};
@@ -28,6 +28,14 @@ impl Test {
         let device = slyz_run::device(self.device.as_deref())?;
         let (mut count, mut failed) = (0, 0);
         for path in &self.files.files {
+            if vex::is_vex(path) {
+                count += 1;
+                if let Err(why) = vex::test::test(path, self.device.as_deref()) {
+                    failed += 1;
+                    writeln!(out, "{}: {why:#}", path.display())?;
+                }
+                continue;
+            }
             let (module, cases) = load::verified(path)?;
             for case in &cases {
                 count += 1;

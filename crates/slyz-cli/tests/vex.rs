@@ -189,3 +189,145 @@ fn dumps_behind_passes_and_leaves_passes_out() {
         assert!(ran.code == 2 && ran.err.contains(told), "{}", ran.err);
     }
 }
+
+/// What a launch passes is checked without running it, by the rules that running has.
+#[test]
+fn checks_launches() {
+    let kernel = "graph fn scaled(x: Tensor<f32>, out: Tensor<f32>!, by: f32) {\n    let i = thread.x\n    \
+                  if i < out.len() { out[i] = x[i] * by }\n}\n\
+                  graph fn rows(x: Tensor<f32, 2>!) { x[thread.y, thread.x] = 1.0 }\n\
+                  graph fn meets(x: Tensor<f32>!) { x[global.x] = 1.0\n threadgroup.barrier() }\n\
+                  let x = Tensor.zeros<f32>(8)\nlet! y = Tensor.zeros<f32>(8)\nlet! z = Tensor.zeros<i32>(8)\n";
+    let wrong = [
+        ("launch scaled(x, &!y) with threads: 8", "argument-count"),
+        ("launch scaled(x, &!z, 2.0) with threads: 8", "type-mismatch"),
+        ("launch rows(&!y) with threads: 8", "type-mismatch"),
+        ("launch scaled(x, &y, 2.0) with threads: 8", "borrow"),
+        ("launch scaled(x, y, 2.0) with threads: 8", "borrow"),
+        ("launch scaled(x, &!x, 2.0) with threads: 8", "aliasing"),
+        ("launch scaled(x, 3, 2.0) with threads: 8", "borrow"),
+        ("launch scaled(x, &!y, x) with threads: 8", "argument-kind"),
+        ("launch meets(&!y)", "machine"),
+        ("launch nothing(&!y) with threads: 8", "unknown-function"),
+        (
+            "launch scaled(x, &!y, 2.0) with threads: 8\nprint(y.sum())\nlaunch scaled(x, &!y) with threads: 8",
+            "argument-count",
+        ),
+    ];
+    for (line, rule) in wrong {
+        let place = Place::new("p.vex", &format!("{kernel}{line}\n"));
+        let [checked, ran] = ["check p.vex", "run p.vex --device interpreter"].map(|command| place.run(command));
+        assert_eq!((checked.code, ran.code), (1, 1), "{line}: {}{}", checked.out, ran.err);
+        let told = format!("error[{rule}]");
+        assert!(checked.out.contains(&told) && ran.err.contains(&told), "{line}: {}{}", checked.out, ran.err);
+    }
+    // What kernels compute is not known, and what follows from it is not judged; nor does a check take as long as the program.
+    let right = [
+        "launch scaled(x, &!y, 2.0) with threads: 8\nif y[0] == 0.0 { launch scaled(x) with threads: 8 }",
+        "while true { y[0] = 1.0 }",
+        "let huge = Tensor.ones<f32>(1099511627776)",
+        "let none = Tensor.ones<f32>(1099511627776, 1099511627776, 0)\nprint(none.len())",
+    ];
+    for line in right {
+        let place = Place::new("p.vex", &format!("{kernel}{line}\n"));
+        let ran = place.run("check p.vex");
+        assert_eq!(ran.code, 0, "{line}: {}", ran.out);
+    }
+}
+
+#[test]
+fn tests_what_is_printed() {
+    let place = Place::new("p.vex", &format!("{RELU}//> [0.0, 2.0, 0.0]\n"));
+    let ran = place.run("test p.vex --device interpreter");
+    assert_eq!((ran.code, &ran.out[..]), (0, "1 case on interpreter, 0 failed\n"), "{}", ran.err);
+    fs::write(place.path("p.vex"), format!("{RELU}//> [0.0, 2.0, 0.0]\n//> 5\n")).expect("a file");
+    let ran = place.run("test p.vex --device interpreter");
+    assert_eq!(ran.code, 1);
+    assert!(ran.out.contains("p.vex: line 2 of the output: expected `5`, found nothing"), "{}", ran.out);
+    fs::write(place.path("p.vex"), RELU).expect("a file");
+    assert!(place.run("test p.vex").out.contains("write what it prints behind `//>`"));
+}
+
+/// The index comes from a tensor, so that only a run tells.
+#[test]
+fn races_are_told_before_a_launch() {
+    let text = "graph fn gather(x: Tensor<i32>, from: Tensor<i32>, out: Tensor<i32>!) {
+    threadgroup let! tile: [i32; 8]
+    let t = local.x
+    tile[t] = x[t]
+    out[t] = tile[from[t]]
+}
+let! out = Tensor.zeros<i32>(8)
+let x = Tensor.from([1i32, 2, 3, 4, 5, 6, 7, 8])
+launch gather(x, Tensor.from([0i32, 1, 2, 3, 4, 5, 6, 7]), &!out) with grid: 1, block: 8
+print(out)
+launch gather(x, Tensor.from([7i32, 6, 5, 4, 3, 2, 1, 0]), &!out) with grid: 1, block: 8
+";
+    let place = Place::new("p.vex", text);
+    let ran = place.run("check p.vex");
+    assert_eq!(ran.code, 0, "{}", ran.out);
+    assert!(ran.out.contains("warning[possible-race]"), "{}", ran.out);
+    let ran = place.run("run p.vex --check-races --device cpu");
+    assert_eq!((ran.code, &ran.out[..]), (1, "[1, 2, 3, 4, 5, 6, 7, 8]\n"), "{}", ran.err);
+    assert!(ran.err.contains("gather: race on `tile` at [") && ran.err.contains("p.vex:11:8"), "{}", ran.err);
+}
+
+#[test]
+fn one_file_for_metal_is_for_graphs() {
+    let ran = Place::new("p.vex", RELU).run("build p.vex --target metal-single-file");
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("--target metal writes the kernels"), "{}", ran.err);
+}
+
+/// A run that is ended leaves no folders behind.
+#[test]
+fn runs_are_bounded() {
+    let place = Place::new("p.vex", "print(\"ready\")\nlet! n = 0\nwhile n < 1 { n = 0 }\n");
+    let folder = tempfile::tempdir().expect("a folder");
+    let left = || fs::read_dir(folder.path()).expect("the folder").count();
+    let command = |limits: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_slyz"));
+        command.args(["run", "p.vex", "--device", "interpreter"]).args(limits.split_whitespace());
+        command.current_dir(place.0.path()).env("TMPDIR", folder.path()).env("SLYZ_CACHE_DIR", place.path("cache"));
+        command
+    };
+    let ran = command("--timeout 1").output().expect("the command runs");
+    let told = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert_eq!((ran.status.code(), left()), (Some(124), 0), "{told}");
+    assert_eq!(ran.stdout, b"ready\n");
+    assert!(told.contains("p.vex has run for 1 s") && told.contains("it was running statements of the host"), "{told}");
+    assert_eq!(command("--timeout 0").output().expect("the command runs").status.code(), Some(2));
+    assert_eq!(command("--timeout never").output().expect("the command runs").status.code(), Some(2));
+}
+
+#[cfg(unix)]
+#[test]
+fn runs_can_be_interrupted() {
+    use std::io::{BufRead, BufReader};
+    let place = Place::new("p.vex", "print(\"ready\")\nlet! n = 0\nwhile n < 1 { n = 0 }\n");
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_slyz"))
+        .args(["run", "p.vex", "--device", "interpreter", "--timeout", "600"])
+        .current_dir(place.0.path())
+        .env("TMPDIR", folder.path())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("the command runs");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("its output")).read_line(&mut line).expect("a line");
+    assert_eq!(line, "ready\n");
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+    assert!(sent.success());
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_is_bounded() {
+    let place = Place::new("p.vex", "let! x = Tensor.ones<f32>(268435456)\nprint(x.len())\n");
+    let ran = place.run("run p.vex --device interpreter --memory 256");
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert!(ran.err.contains("there is no memory for a tensor of f32"), "{}", ran.err);
+    assert_eq!(place.run("run p.vex --device interpreter --memory 4096").out, "268435456\n");
+}

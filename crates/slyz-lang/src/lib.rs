@@ -16,6 +16,7 @@ pub mod host;
 mod lex;
 pub mod lower;
 pub mod parse;
+mod races;
 pub mod render;
 pub mod span;
 pub mod syntax;

@@ -5,6 +5,7 @@ use slyz_lang::check::{Dialect, check};
 use slyz_lang::parse::parse;
 use slyz_lang::typed::{Expr, ExprKind, Function, MemoryRef, Stmt};
 use slyz_sir::types::{Scalar, Ty};
+use slyz_trials::property;
 use std::collections::HashMap;
 
 /// An expression as text, with its exact value.
@@ -90,11 +91,9 @@ fn value(f: &Function, expr: &Expr, leaves: &HashMap<&str, i128>) -> Scalar {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn wherever_i64_is_wanted(tree in trees(), place in 0usize..3) {
+#[test]
+fn random_index_arithmetic() {
+    property("random_index_arithmetic", 2000, (trees(), 0usize..3), |(tree, place)| {
         let expr = tree.text();
         let body = match place {
             0 => format!("out[{expr}] = 1.0"),
@@ -112,7 +111,11 @@ proptest! {
         // A constant index below zero is another rule's business.
         let Some(f) = checked.program.functions.first() else {
             let errors = checked.diagnostics.iter().filter(|d| d.is_error());
-            prop_assert!(errors.map(|d| d.rule).all(|rule| rule == "index-bounds"), "{text}: {:?}", checked.diagnostics);
+            prop_assert!(
+                errors.map(|d| d.rule).all(|rule| rule == "index-bounds"),
+                "{text}: {:?}",
+                checked.diagnostics
+            );
             return Ok(());
         };
         let Some(Stmt::If { then, .. }) = f.body.last() else { panic!("{:?}", f.body) };
@@ -125,5 +128,6 @@ proptest! {
         prop_assert_eq!(found.ty, Ty::I64);
         let leaves: HashMap<&str, i128> = LEAVES.into_iter().collect();
         prop_assert_eq!(value(f, found, &leaves).as_int(), exact, "{}", expr);
-    }
+        Ok(())
+    });
 }

@@ -23,3 +23,20 @@ fn nothing_is_said_about_what_is_right() {
         }
     }
 }
+
+/// Programs of the corpus run without races in the interpreter, so that none may be seen in them.
+#[test]
+fn no_race_is_seen_where_there_is_none() {
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpus");
+    let files = std::fs::read_dir(corpus).unwrap().map(|entry| entry.unwrap().path());
+    let mut kernels = 0;
+    for file in files.filter(|file| file.extension().is_some_and(|extension| extension == "vex")) {
+        let (name, text) = (file.display().to_string(), std::fs::read_to_string(&file).unwrap());
+        let checked = check(&parse(&text).0, Dialect::Vex);
+        kernels += checked.program.functions.iter().filter(|f| f.launches).count();
+        let races = |d: &Diagnostic| ["missing-barrier", "possible-race"].contains(&d.rule);
+        let complaints: Vec<Diagnostic> = checked.diagnostics.into_iter().filter(races).collect();
+        assert!(complaints.is_empty(), "{}", render(&name, &text, &complaints));
+    }
+    assert!(kernels > 100, "{kernels} kernels");
+}

@@ -11,6 +11,7 @@ use slyz_lang::span::Span;
 use slyz_lang::syntax::{BinaryOp, Block, Expr, ExprKind, File, Function, Item, Name, Role, Stmt, StmtKind, UnaryOp};
 use slyz_lang::typed::{FunctionId, Program};
 use slyz_sir::ops::Operator;
+use slyz_trials::property;
 
 /// All goldens, cut into words.
 fn words() -> Vec<Vec<String>> {
@@ -42,36 +43,43 @@ fn lowered(program: &Program) {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn texts_with_words_moved(file in 0usize..1000, edits in prop::collection::vec((0usize..100_000, 0usize..100_000, 0usize..4), 1..8)) {
-        let all = words();
-        let mut text = all[file % all.len()].clone();
-        for (at, other, kind) in edits {
-            let (at, from) = (at % text.len(), &all[other % all.len()]);
-            match kind {
-                0 => drop(text.remove(at)),
-                1 => text.insert(at, from[other % from.len()].clone()),
-                2 => text[at] = from[other % from.len()].clone(),
-                _ => { let other = other % text.len(); text.swap(at, other) }
+#[test]
+fn random_texts_are_checked() {
+    property(
+        "random_texts_are_checked",
+        600,
+        (0usize..1000, prop::collection::vec((0usize..100_000, 0usize..100_000, 0usize..4), 1..8)),
+        |(file, edits)| {
+            let all = words();
+            let mut text = all[file % all.len()].clone();
+            for (at, other, kind) in edits {
+                let (at, from) = (at % text.len(), &all[other % all.len()]);
+                match kind {
+                    0 => drop(text.remove(at)),
+                    1 => text.insert(at, from[other % from.len()].clone()),
+                    2 => text[at] = from[other % from.len()].clone(),
+                    _ => {
+                        let other = other % text.len();
+                        text.swap(at, other)
+                    }
+                }
+                if text.is_empty() {
+                    break;
+                }
             }
-            if text.is_empty() {
-                break;
+            let text = text.concat();
+            let (tree, parsed) = parse(&text);
+            let graphs = tree.items.iter().any(|item| matches!(item, Item::Function(f) if f.role == Role::Graph));
+            for dialect in [Dialect::Vex, Dialect::Rust] {
+                let checked = check(&tree, dialect);
+                let errors = parsed.iter().chain(&checked.diagnostics).any(|d| d.is_error());
+                lowered(&checked.program);
+                // Nothing is dropped in silence.
+                prop_assert!(errors || !graphs || !checked.program.functions.is_empty(), "{}", text);
             }
-        }
-        let text = text.concat();
-        let (tree, parsed) = parse(&text);
-        let graphs = tree.items.iter().any(|item| matches!(item, Item::Function(f) if f.role == Role::Graph));
-        for dialect in [Dialect::Vex, Dialect::Rust] {
-            let checked = check(&tree, dialect);
-            let errors = parsed.iter().chain(&checked.diagnostics).any(|d| d.is_error());
-            lowered(&checked.program);
-            // Nothing is dropped in silence.
-            prop_assert!(errors || !graphs || !checked.program.functions.is_empty(), "{}", text);
-        }
-    }
+            Ok(())
+        },
+    );
 }
 
 /// Levels inside each other that are allowed, less those around.

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use slyz_lang::{parse::parse, render::render, span::Span};
+use slyz_trials::property;
 
 const PAGE: [&str; 7] = [
     include_str!("page/vectorAdd.vex"),
@@ -29,48 +30,61 @@ fn survives(text: &str) {
     assert!(!render("fuzz.vex", text, &diagnostics).contains('\t'));
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn bytes(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+#[test]
+fn random_bytes() {
+    property("random_bytes", 400, prop::collection::vec(any::<u8>(), 0..400), |bytes| {
         survives(&String::from_utf8_lossy(&bytes));
-    }
+        Ok(())
+    });
+}
 
-    #[test]
-    fn characters(text in "\\PC{0,200}") {
+#[test]
+fn random_characters() {
+    property("random_characters", 400, "\\PC{0,200}", |text| {
         survives(&text);
-    }
+        Ok(())
+    });
+}
 
-    #[test]
-    fn soup(picks in prop::collection::vec((any::<prop::sample::Index>(), 0..4u8), 0..200)) {
+#[test]
+fn random_words() {
+    property("random_words", 400, prop::collection::vec((any::<prop::sample::Index>(), 0..4u8), 0..200), |picks| {
         let words: Vec<&str> = WORDS.split(' ').collect();
         let gaps = ["", " ", " ", "\n"];
         let text: String = picks.iter().flat_map(|(word, gap)| [*word.get(&words), gaps[*gap as usize]]).collect();
         survives(&text);
-    }
+        Ok(())
+    });
+}
 
-    #[test]
-    fn mutated(
-        program in 0..PAGE.len(),
-        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..4u8), 1..8),
-    ) {
-        let words: Vec<&str> = WORDS.split(' ').collect();
-        let mut text: Vec<char> = PAGE[program].chars().collect();
-        for (at, word, change) in changes {
-            let at = at.index(text.len().max(1));
-            match change {
-                0 => drop(text.drain(at..(at + 1).min(text.len()))),
-                1 => drop(text.splice(at..at, word.get(&words).chars())),
-                2 => text.truncate(at),
-                _ => {
-                    let piece: Vec<char> = text[..at].iter().rev().take(word.index(40)).copied().collect();
-                    text.splice(at..at, piece);
+#[test]
+fn random_changes() {
+    property(
+        "random_changes",
+        400,
+        (
+            0..PAGE.len(),
+            prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..4u8), 1..8),
+        ),
+        |(program, changes)| {
+            let words: Vec<&str> = WORDS.split(' ').collect();
+            let mut text: Vec<char> = PAGE[program].chars().collect();
+            for (at, word, change) in changes {
+                let at = at.index(text.len().max(1));
+                match change {
+                    0 => drop(text.drain(at..(at + 1).min(text.len()))),
+                    1 => drop(text.splice(at..at, word.get(&words).chars())),
+                    2 => text.truncate(at),
+                    _ => {
+                        let piece: Vec<char> = text[..at].iter().rev().take(word.index(40)).copied().collect();
+                        text.splice(at..at, piece);
+                    }
                 }
             }
-        }
-        survives(&text.into_iter().collect::<String>());
-    }
+            survives(&text.into_iter().collect::<String>());
+            Ok(())
+        },
+    );
 }
 
 /// On a small stack: what is too deep is an error, and dropping the tree is safe as well.

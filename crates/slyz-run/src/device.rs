@@ -3,7 +3,7 @@
 //! A device is made once per process and shared; both traits are used from many threads at a time.
 
 use crate::profile::host_bandwidth;
-use crate::{Argument, ArrayData, Buffer, Error, Interpreter, Launcher, Output};
+use crate::{Argument, ArrayData, Buffer, BuildTime, Error, Interpreter, Launcher, Output};
 use slyz_sir::graph::Graph;
 use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
@@ -104,6 +104,11 @@ pub trait Executable: Send + Sync {
     /// [`Device::copy_bandwidth`] of the device that runs it; of the one with that name where there are several.
     fn copy_bandwidth(&self, _device: &str) -> Result<f64, Error> {
         host_bandwidth()
+    }
+
+    /// How long it took to compile, where the device knows.
+    fn build_time(&self) -> Option<BuildTime> {
+        None
     }
 
     /// Where a call with these sizes and arguments on the host would run and why, if the device chooses among others.

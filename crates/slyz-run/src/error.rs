@@ -50,6 +50,16 @@ pub enum Error {
         /// The source it was given.
         file: PathBuf,
     },
+    /// The C compiler did not come to an end in its time and was killed.
+    #[error(
+        "the C compiler did not end in {seconds} s and was killed: \"{command}\". Set SLYZ_CC_SECONDS to more if it is only slow, or SLYZ_CC to another compiler; the device \"interpreter\" needs none"
+    )]
+    CompilerHangs {
+        /// The whole command line.
+        command: String,
+        /// How long it was waited for.
+        seconds: f64,
+    },
     /// A folder or file that compiling needs cannot be had.
     #[error("cannot write {}: {why}. Free some space, or set TMPDIR to a folder that can be written", .path.display())]
     Temporary {

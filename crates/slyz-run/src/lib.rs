@@ -18,6 +18,7 @@
 mod argument;
 pub mod auto;
 mod buffer;
+mod build_time;
 #[cfg(feature = "cpu")]
 pub mod cpu;
 mod device;
@@ -43,6 +44,7 @@ pub mod wgpu;
 pub use argument::{Argument, ArrayData, Output};
 pub use auto::auto;
 pub use buffer::{Buffer, DeviceMemory};
+pub use build_time::BuildTime;
 pub use device::{Device, Executable, device, devices, is_own_device, is_own_executable};
 pub use disk::CacheConfig;
 pub use error::{ArgumentProblem, Error};

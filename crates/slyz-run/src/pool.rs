@@ -4,9 +4,11 @@
 //! huge pages. Sizes are powers of two up to 2 MiB and multiples of 2 MiB above; blocks of a page or more start on a
 //! page, large ones on 2 MiB. Blocks are zeroed when they are fresh and hold old data when reused, never undefined bytes.
 //!
-//! The pool does not limit what is in use, only what it keeps.
+//! The pool does not limit what is in use, only what it keeps. Where a sanitizer looks for accesses outside of arrays, a
+//! pool gives every block its own memory, of exactly the bytes that were asked for.
 
 use crate::{Error, warn};
+use std::alloc::Layout;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::ptr::NonNull;
@@ -24,6 +26,8 @@ pub struct Pool {
 
 struct Inner {
     limit: usize,
+    /// Blocks have exactly the bytes that were asked for, and none is kept.
+    exact: bool,
     state: Mutex<State>,
 }
 
@@ -58,13 +62,22 @@ pub fn pool_stats() -> PoolStats {
 impl Pool {
     /// A pool that keeps at most that many bytes which are not in use.
     pub fn new(limit: usize) -> Pool {
-        Pool { inner: Arc::new(Inner { limit, state: Mutex::default() }) }
+        Pool { inner: Arc::new(Inner { limit, exact: false, state: Mutex::default() }) }
     }
 
-    /// The pool that all devices share. It keeps `SLYZ_POOL_MB` MiB, or a quarter of the machine's memory.
+    /// A pool for sanitizers: every block is the allocator's own, ends where the bytes that were asked for end, and is used once.
+    pub fn exact() -> Pool {
+        Pool { inner: Arc::new(Inner { limit: 0, exact: true, state: Mutex::default() }) }
+    }
+
+    /// The pool that all devices share. It keeps `SLYZ_POOL_MB` MiB, or a quarter of the machine's memory; with
+    /// `SLYZ_POOL_EXACT=1` it is [`Pool::exact`].
     pub fn global() -> &'static Pool {
         static GLOBAL: OnceLock<Pool> = OnceLock::new();
         GLOBAL.get_or_init(|| {
+            if std::env::var("SLYZ_POOL_EXACT").is_ok_and(|set| set == "1") {
+                return Pool::exact();
+            }
             let default = physical_memory().map_or(4096 << 20, |bytes| bytes / 4);
             Pool::new(mebibytes("SLYZ_POOL_MB", std::env::var("SLYZ_POOL_MB").ok(), default as u64) as usize)
         })
@@ -73,13 +86,18 @@ impl Pool {
     /// A block of at least that many bytes; `what` is for the message when there is no memory.
     pub fn take(&self, bytes: usize, what: &dyn fmt::Display) -> Result<Block, Error> {
         let none = || Error::OutOfMemory { what: what.to_string(), bytes: bytes as u64 };
-        let class = class_of(bytes).ok_or_else(none)?;
+        let class = if self.inner.exact { Some(bytes.max(1)) } else { class_of(bytes) }.ok_or_else(none)?;
         let kept = self.inner.lock().reuse(class);
         let memory = match kept {
             Some(memory) => memory,
             None => self.fresh(class).ok_or_else(none)?,
         };
         Ok(Block { memory: Some(memory), pool: self.clone() })
+    }
+
+    /// Does every block end where the bytes that were asked for end?
+    pub(crate) fn is_exact(&self) -> bool {
+        self.inner.exact
     }
 
     /// Gives every block that is not in use back to the system.
@@ -95,9 +113,9 @@ impl Pool {
 
     /// Memory from the system; when it has none, what the pool keeps goes back first.
     fn fresh(&self, class: usize) -> Option<Memory> {
-        let memory = Memory::new(class).or_else(|| {
+        let memory = Memory::new(class, self.inner.exact).or_else(|| {
             self.trim();
-            Memory::new(class)
+            Memory::new(class, self.inner.exact)
         })?;
         let stats = &mut self.inner.lock().stats;
         stats.fresh += 1;
@@ -131,12 +149,10 @@ impl Inner {
 impl State {
     /// A kept block of that class; above 2 MiB also one that is larger by up to an eighth.
     fn reuse(&mut self, class: usize) -> Option<Memory> {
-        let largest = if class > LARGE { class + class / 8 } else { class };
-        let (&size, list) = self.kept.range_mut(class..=largest).next()?;
+        let size = if class > LARGE { *self.kept.range(class..=class + class / 8).next()?.0 } else { class };
+        let list = self.kept.get_mut(&size)?;
         let (_, memory) = list.pop_back()?;
-        if list.is_empty() {
-            self.kept.remove(&size);
-        }
+        self.forget_empty(size);
         self.stats.kept_bytes -= size;
         self.stats.kept_blocks -= 1;
         self.stats.live_bytes += size;
@@ -151,6 +167,13 @@ impl State {
         self.kept.entry(memory.size).or_default().push_back((self.clock, memory));
     }
 
+    /// Drops the list of a size that has run empty. Of small sizes there are few, and they come back soon.
+    fn forget_empty(&mut self, size: usize) {
+        if size > LARGE && self.kept.get(&size).is_some_and(VecDeque::is_empty) {
+            self.kept.remove(&size);
+        }
+    }
+
     /// Takes out the blocks that were not used for longest until no more than `limit` bytes are kept.
     fn shrink_to(&mut self, limit: usize) -> Vec<Memory> {
         let mut released = vec![];
@@ -158,9 +181,7 @@ impl State {
             let age = |list: &VecDeque<(u64, Memory)>| list.front().map_or(u64::MAX, |(time, _)| *time);
             let Some((&size, list)) = self.kept.iter_mut().min_by_key(|(_, list)| age(list)) else { break };
             released.extend(list.pop_front().map(|(_, memory)| memory));
-            if list.is_empty() {
-                self.kept.remove(&size);
-            }
+            self.forget_empty(size);
             self.stats.kept_bytes -= size;
             self.stats.kept_blocks -= 1;
         }
@@ -207,6 +228,15 @@ impl Drop for Block {
 struct Memory {
     start: NonNull<u8>,
     size: usize,
+    origin: Origin,
+}
+
+/// Where memory came from, and goes back to.
+#[derive(Clone, Copy)]
+enum Origin {
+    Allocator(Layout),
+    #[cfg(unix)]
+    Mapping,
 }
 
 // SAFETY: `Memory` owns its bytes, and owning bytes is not tied to a thread.
@@ -225,33 +255,34 @@ fn class_of(bytes: usize) -> Option<usize> {
 }
 
 impl Memory {
-    fn new(size: usize) -> Option<Memory> {
+    fn new(size: usize, exact: bool) -> Option<Memory> {
         #[cfg(unix)]
-        if size >= LARGE {
-            return mapping::new(size).map(|start| Memory { start, size });
+        if size >= LARGE && !exact {
+            return mapping::new(size).map(|start| Memory { start, size, origin: Origin::Mapping });
         }
-        // SAFETY: the layout's size is at least `SMALLEST`, so it is not zero.
-        let start = unsafe { std::alloc::alloc_zeroed(layout(size)?) };
-        NonNull::new(start).map(|start| Memory { start, size })
+        let align = if exact {
+            SMALLEST
+        } else if size >= LARGE {
+            LARGE
+        } else {
+            size.min(PAGE)
+        };
+        let layout = Layout::from_size_align(size, align).ok()?;
+        // SAFETY: no size is zero: classes begin with `SMALLEST`, exact sizes with 1.
+        let start = unsafe { std::alloc::alloc_zeroed(layout) };
+        NonNull::new(start).map(|start| Memory { start, size, origin: Origin::Allocator(layout) })
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        #[cfg(unix)]
-        if self.size >= LARGE {
-            return mapping::delete(self.start, self.size);
-        }
-        if let Some(layout) = layout(self.size) {
-            // SAFETY: `new` allocated it with the same layout, and it is dropped once.
-            unsafe { std::alloc::dealloc(self.start.as_ptr(), layout) }
+        match self.origin {
+            // SAFETY: `new` allocated it with this layout, and it is dropped once.
+            Origin::Allocator(layout) => unsafe { std::alloc::dealloc(self.start.as_ptr(), layout) },
+            #[cfg(unix)]
+            Origin::Mapping => mapping::delete(self.start, self.size),
         }
     }
-}
-
-fn layout(size: usize) -> Option<std::alloc::Layout> {
-    let align = if size >= LARGE { LARGE } else { size.min(PAGE) };
-    std::alloc::Layout::from_size_align(size, align).ok()
 }
 
 /// Large blocks come from `mmap`: zeroed without being touched, and huge pages can be asked for before the first touch.
@@ -332,6 +363,16 @@ mod tests {
         assert_eq!(class_of(LARGE + 1), Some(2 * LARGE));
         assert_eq!(class_of(usize::MAX), None);
         assert_eq!(class_of(isize::MAX as usize), None);
+    }
+
+    #[test]
+    fn exact_blocks_end_where_they_should() {
+        let pool = Pool::exact();
+        for bytes in [0, 1, 77, LARGE + 3] {
+            let block = pool.take(bytes, &"a test").expect("memory");
+            assert_eq!((block.bytes().len(), block.start().addr() % SMALLEST), (bytes.max(1), 0));
+        }
+        assert_eq!(pool.stats(), PoolStats { fresh: 4, ..PoolStats::default() });
     }
 
     #[test]

@@ -75,7 +75,7 @@ impl Signature {
                 "the graph has {expected} size variables, the call gives {found}; give one each"
             )));
         }
-        let mut values = vec![];
+        let mut values = Vec::with_capacity(sizes.len());
         for (decl, &value) in self.sizes.iter().zip(sizes) {
             values.push(match (decl.origin, value) {
                 // What the call says about a counted size is not asked.
@@ -226,9 +226,11 @@ impl Sizes<'_> {
         &self.values
     }
 
-    /// The values as generated code takes them; 0 where nothing is counted yet.
+    /// The values as generated code takes them, 0 where nothing is counted yet; with room for one more.
     pub(crate) fn words(&self) -> Vec<i64> {
-        self.values.iter().map(|value| value.unwrap_or(0) as i64).collect()
+        let mut words = Vec::with_capacity(self.values.len() + 1);
+        words.extend(self.values.iter().map(|value| value.unwrap_or(0) as i64));
+        words
     }
 
     /// Gives a counted size its value, and checks what was waiting for it.
@@ -248,29 +250,36 @@ impl Sizes<'_> {
     }
 
     fn check_require(&self, require: &Require) -> Result<(), Error> {
-        let (sides, condition) = match require {
-            Require::NonEmpty(a) => (vec![a], format!("{} to be at least 1", self.spell(a))),
-            Require::Equal(a, b) => (vec![a, b], format!("{} = {}", self.spell(a), self.spell(b))),
-            Require::AtMost(a, b) => (vec![a, b], format!("{} <= {}", self.spell(a), self.spell(b))),
+        let value = |size: &Size| match size.eval(&|var| self.value(var)) {
+            Ok(value) => Ok(Some(value)),
+            // It is looked at again when it is counted.
+            Err(SizeError::Unknown(_)) => Ok(None),
+            Err(error @ SizeError::Overflow) => Err(self.explain(size, error)),
         };
-        let mut values = vec![];
-        for side in &sides {
-            match side.eval(&|var| self.value(var)) {
-                Ok(value) => values.push(value),
-                Err(SizeError::Unknown(_)) => return Ok(()),
-                Err(error @ SizeError::Overflow) => return Err(self.explain(side, error)),
-            }
-        }
+        let (left, right) = match require {
+            Require::NonEmpty(a) => (value(a)?, Some(1)),
+            Require::Equal(a, b) | Require::AtMost(a, b) => (value(a)?, value(b)?),
+        };
+        let (Some(left), Some(right)) = (left, right) else { return Ok(()) };
         let holds = match require {
-            Require::NonEmpty(_) => values[0] > 0,
-            Require::Equal(..) => values[0] == values[1],
-            Require::AtMost(..) => values[0] <= values[1],
+            Require::NonEmpty(_) => left >= right,
+            Require::Equal(..) => left == right,
+            Require::AtMost(..) => left <= right,
         };
-        if holds {
-            return Ok(());
-        }
-        let values: Vec<String> = sides.iter().zip(values).map(|(s, v)| format!("{} is {v}", self.spell(s))).collect();
-        Err(Error::Requirement { name: self.signature.name.clone(), condition, values: values.join(" and ") })
+        if holds { Ok(()) } else { Err(self.unmet(require, left, right)) }
+    }
+
+    /// The error of a requirement that these values of its sides do not meet.
+    fn unmet(&self, require: &Require, left: u64, right: u64) -> Error {
+        let both = |a: &Size, b: &Size| format!("{} is {left} and {} is {right}", self.spell(a), self.spell(b));
+        let (condition, values) = match require {
+            Require::NonEmpty(a) => {
+                (format!("{} to be at least 1", self.spell(a)), format!("{} is {left}", self.spell(a)))
+            }
+            Require::Equal(a, b) => (format!("{} = {}", self.spell(a), self.spell(b)), both(a, b)),
+            Require::AtMost(a, b) => (format!("{} <= {}", self.spell(a), self.spell(b)), both(a, b)),
+        };
+        Error::Requirement { name: self.signature.name.clone(), condition, values }
     }
 
     /// The size as the graph writes it.

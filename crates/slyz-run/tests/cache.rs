@@ -9,7 +9,7 @@ use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use toy::{compilations, counting, device, floats, run, twice};
+use toy::{compilations, config, counting, device, floats, run, twice};
 
 /// A folder with a counting compiler and room for a cache.
 struct Place {
@@ -31,7 +31,7 @@ impl Place {
 
     /// A new device, as a new process would have it, compiles and runs the graph; gives the compilations so far.
     fn compile(&self, cache: &Path, bytes: u64, name: &str) -> usize {
-        let config = CpuConfig { cc: self.cc.clone(), cache_dir: Some(cache.into()), cache_bytes: bytes };
+        let config = CpuConfig { cc: self.cc.clone(), cache_dir: Some(cache.into()), cache_bytes: bytes, ..config() };
         let executable = device(config).compile(&twice(name)).unwrap();
         assert_eq!(floats(&run(&*executable, &[21.0], Some(0))[0]), [42.0]);
         compilations(&self.log)
@@ -191,7 +191,7 @@ fn the_entry_not_used_for_longest_goes() {
 fn child_that_shares() {
     let Some(cache) = std::env::var_os("SLYZ_TEST_CACHE") else { return };
     for name in ["a", "b", "c", "a"] {
-        let config = CpuConfig { cc: vec!["cc".into()], cache_dir: Some(cache.clone().into()), cache_bytes: ROOM };
+        let config = CpuConfig { cache_dir: Some(cache.clone().into()), cache_bytes: ROOM, ..config() };
         let executable = device(config).compile(&twice(name)).unwrap();
         assert_eq!(floats(&run(&*executable, &[3.0], Some(0))[0]), [6.0]);
     }

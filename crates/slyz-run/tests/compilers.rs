@@ -6,6 +6,7 @@ mod toy;
 use slyz_run::cpu::CpuConfig;
 use slyz_run::{Device, Error};
 use std::sync::Barrier;
+use std::time::Duration;
 use toy::{compilations, config, counting, device, floats, run, script, twice};
 
 #[test]
@@ -67,6 +68,36 @@ fn a_compiler_that_leaves_nothing_is_an_error() {
     let device = device(CpuConfig { cc: script(folder.path(), "exit 0\n"), ..config() });
     match device.compile(&twice("twice")).err().unwrap() {
         Error::CompilerFailed { file, .. } => std::fs::remove_dir_all(file.parent().unwrap()).unwrap(),
+        other => panic!("{other}"),
+    }
+}
+
+/// One hangs over files, one already when it is asked for its version; both leave children that would go on.
+#[cfg(unix)]
+#[test]
+fn a_compiler_that_hangs_is_not_waited_for() {
+    for script_text in ["case \"$1\" in --version) exit 0;; esac\nsleep 10000 & wait\n", "sleep 10000 & wait\n"] {
+        let folder = tempfile::tempdir().unwrap();
+        let cc = script(folder.path(), script_text);
+        let device = device(CpuConfig { cc, cc_limit: Duration::from_millis(300), ..config() });
+        for name in ["twice", "again"] {
+            let executable = device.compile(&twice(name)).unwrap();
+            assert_eq!(executable.device(), "interpreter");
+            assert_eq!(floats(&run(&*executable, &[4.0], Some(0))[0]), [8.0]);
+        }
+    }
+}
+
+/// The compiler says that all is well, but the disk was full.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_library_that_is_cut_short_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let cut = "for a in \"$@\"; do if [ \"$o\" = -o ]; then out=$a; fi; o=$a; done
+        cc \"$@\" && if [ -n \"$out\" ]; then truncate -s 4200 \"$out\"; fi\n";
+    let device = device(CpuConfig { cc: script(folder.path(), cut), ..config() });
+    match device.compile(&twice("twice")).err().unwrap() {
+        Error::Load { why } => assert!(why.contains("cut short") && why.contains("4200"), "{why}"),
         other => panic!("{other}"),
     }
 }

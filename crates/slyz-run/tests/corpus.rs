@@ -242,6 +242,12 @@ fn cases() {
     println!("{count} cases on: {}", roads.iter().map(|r| r.name).collect::<Vec<_>>().join("; "));
 }
 
+/// No code of the CPU goes outside of an array.
+#[test]
+fn cases_under_a_sanitizer() {
+    devices::sanitizer::again(&["cases"], &[("SLYZ_ROAD", "cpu")]);
+}
+
 #[test]
 fn text_makes_a_round_trip() {
     for path in files() {

@@ -82,6 +82,7 @@ fn run<M: Machine>(program: &Program, machine: &mut M) -> Result<(), String> {
 fn on_device(device: &Arc<dyn Device>, lacks: &[&str]) -> (Vec<String>, usize) {
     let (mut wrong, mut missing) = (vec![], 0);
     for program in programs() {
+        devices::sanitizer::note(|| format!("{} on {}", program.name, device.name()));
         for kernel in &program.kernels {
             // Where a compiler is missing another device takes over, and would be tested twice.
             if let Ok(launcher) = device.prepare(&kernel.template) {
@@ -122,6 +123,12 @@ fn cpu() {
 #[test]
 fn cpu_with_wide_code() {
     all_right(on_device(&(Arc::new(devices::wide()) as Arc<dyn Device>), &[]));
+}
+
+/// No code of the CPU goes outside of an array.
+#[test]
+fn cpu_under_a_sanitizer() {
+    devices::sanitizer::again(&["cpu", "cpu_with_wide_code"], &[]);
 }
 
 #[test]

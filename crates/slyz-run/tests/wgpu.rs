@@ -100,6 +100,54 @@ fn empty_in_every_direction() {
     }
 }
 
+/// More turns of a thread than some drivers count. What cannot be done is refused, and nothing is lost without a word.
+#[test]
+fn loops_that_turn_often() {
+    let text = "graph often<N>(%x: f32[2]) -> (bool[7], u8[7], f32[7], bool[7], i32[7], f32[2], f32[2]) {
+      %no: bool = const false
+      %byte: u8 = const 0
+      %one_byte: u8 = const 1
+      %nil: f32 = const 0.0
+      %unit: f32 = const 1.0
+      %none: i32 = const 0
+      %yes: bool = const true
+      %zero: i64 = const 0
+      %one: i64 = const 1
+      %part: i64 = const 10000
+      %often: i64 = const 100000
+      %limit: f32 = const 90000.0
+      %a: bool[7] = scatter [N] into [7] |%i: i64| { %t: i64 = div %i, %part  yield %t, %yes } with commutative (%no) |%p: bool, %q: bool| { %r: bool = or %p, %q  yield %r }
+      %b: u8[7] = scatter [N] into [7] |%i: i64| { %t: i64 = div %i, %part  yield %t, %one_byte } with commutative (%byte) |%p: u8, %q: u8| { %r: u8 = add %p, %q  yield %r }
+      %c: f32[7] = scatter [N] into [7] |%i: i64| { %t: i64 = div %i, %part  yield %t, %unit } with commutative (%nil) |%p: f32, %q: f32| { %r: f32 = add %p, %q  yield %r }
+      %d: bool[7], %e: i32[7] = scatter [N] into [7] |%i: i64| { %t: i64 = div %i, %part  %v: i32 = cast %i  yield %t, %yes, %v }
+        with (%no, %none) |%p: bool, %v: i32, %q: bool, %w: i32| { %r: bool = or %p, %q  %u: i32 = select %q, %w, %v  yield %r, %u }
+      %f: f32[2] = tabulate [2] |%i: i64| {
+        %v: f32 = at %x[%i]
+        %s: f32 = for %zero to %often step %one (%v) |%k: i64, %u: f32| { %w: f32 = add %u, %unit  yield %w }
+        yield %s }
+      %g: f32[2] = tabulate [2] |%i: i64| {
+        %v: f32 = at %x[%i]
+        %s: f32 = while (%v) |%u: f32| { %m: bool = lt %u, %limit  yield %m } do |%u: f32| { %w: f32 = add %u, %unit  yield %w }
+        yield %s }
+      return %a, %b, %c, %d, %e, %f, %g }";
+    let device = Wgpu::new(None);
+    let executable = device.compile(&parse_graph(text).expect("text of a graph")).expect("it compiles");
+    let run = |n: u64| executable.run(&[Some(n)], &[Argument::host(Ty::F32, &[2], &[0.0f32, 0.5])]);
+    let out = run(70_000).expect("results");
+    assert_eq!(out[0].data.bytes().unwrap(), [1; 7]);
+    assert_eq!(out[1].data.bytes().unwrap(), [(10_000 % 256) as u8; 7]);
+    assert_eq!(out[2].data.as_slice::<f32>(), Some(&[10_000.0; 7][..]));
+    assert_eq!(out[3].data.bytes().unwrap(), [1; 7]);
+    let last: Vec<i32> = (1..=7).map(|k| 10_000 * k - 1).collect();
+    assert_eq!(out[4].data.as_slice::<i32>(), Some(&last[..]));
+    assert_eq!(out[5].data.as_slice::<f32>(), Some(&[100_000.0, 100_000.5][..]));
+    assert_eq!(out[6].data.as_slice::<f32>(), Some(&[90_000.0, 90_000.5][..]));
+    if device.describe().contains("llvmpipe") {
+        let Err(Error::TooLarge { why, .. }) = run(1 << 30) else { panic!("nobody waits for so many turns") };
+        assert!(why.contains("llvmpipe") && why.contains("\"cpu\""), "{why}");
+    }
+}
+
 /// Too large for a binding or for the memory: an error, and the device goes on.
 #[test]
 fn too_large_is_an_error() {

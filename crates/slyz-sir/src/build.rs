@@ -48,6 +48,8 @@ pub enum BuildError {
 struct Info {
     ty: Type,
     scope: u32,
+    /// Its value, if it is a constant.
+    constant: Option<Scalar>,
 }
 
 struct Open {
@@ -124,6 +126,11 @@ impl Builder {
         id
     }
 
+    /// The value of a name that is a constant.
+    pub fn constant_of(&self, id: Id) -> Option<Scalar> {
+        self.infos.get(id.0 as usize)?.constant
+    }
+
     /// The type of a name.
     pub fn ty(&self, id: Id) -> Option<&Type> {
         self.infos.get(id.0 as usize).map(|info| &info.ty)
@@ -155,7 +162,7 @@ impl Builder {
     }
 
     fn fresh(&mut self, ty: Type, scope: u32) -> Id {
-        self.infos.push(Info { ty, scope });
+        self.infos.push(Info { ty, scope, constant: None });
         Id(self.infos.len() as u32 - 1)
     }
 
@@ -263,6 +270,9 @@ impl Builder {
         let tys = result_types(&op, 1, &cx)?;
         let scope = self.open[sticky].scope;
         let ids: Vec<Id> = tys.iter().map(|ty| self.fresh(ty.clone(), scope)).collect();
+        if let Op::Const(value) = op {
+            self.infos[ids[0].0 as usize].constant = Some(value);
+        }
         let binds = ids.iter().zip(tys).map(|(&id, ty)| Var { id, ty }).collect();
         let home = &mut self.open[sticky];
         if simple {

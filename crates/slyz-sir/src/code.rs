@@ -353,45 +353,52 @@ impl Monoid {
     }
 }
 
+/// Calls `f` for every operand: one list of fields for reading (`iter`) and for renaming (`iter_mut`).
+macro_rules! operands {
+    ($op:expr, $f:ident, $iter:ident) => {
+        match $op {
+            Op::Const(_) | Op::Extent(_) | Op::Place(..) | Op::Barrier(_) | Op::Fence(_) => {}
+            Op::Tabulate { .. } | Op::Filter { .. } => {}
+            Op::Apply(_, args) | Op::Call(_, args) | Op::Subgroup(_, args) => args.$iter().for_each($f),
+            Op::Cast(_, arg) | Op::Bitcast(_, arg) => $f(arg),
+            Op::If { cond, args, .. } => {
+                $f(cond);
+                args.$iter().for_each($f);
+            }
+            Op::For { lo, hi, step, init, .. } => {
+                [lo, hi, step].into_iter().for_each(&mut *$f);
+                init.$iter().for_each($f);
+            }
+            Op::While { init, .. } => init.$iter().for_each($f),
+            Op::At { array, index } => {
+                $f(array);
+                index.$iter().for_each($f);
+            }
+            Op::Fold { monoid, .. } | Op::Scan { monoid, .. } | Op::Scatter { monoid, .. } => {
+                monoid.neutral.$iter().for_each($f)
+            }
+            Op::Load { index, .. } | Op::Check { index, .. } => index.$iter().for_each($f),
+            Op::Store { index, values, .. } => index.$iter().chain(values).for_each($f),
+            Op::Atomic { index, args, .. } => index.$iter().chain(args).for_each($f),
+            Op::Lanes { lo, hi, monoid, .. } => {
+                $f(lo);
+                $f(hi);
+                monoid.$iter().flat_map(|monoid| monoid.neutral.$iter()).for_each($f);
+            }
+        }
+    };
+}
+
 impl Op {
     /// Every name the operation uses directly, not those inside its bodies.
     pub fn each_operand(&self, f: &mut dyn FnMut(Id)) {
-        // Reading needs no mutation, but one list of fields is better than two; operations are small, so clone.
-        self.clone().each_operand_mut(&mut |id| f(*id));
+        let f: &mut dyn FnMut(&Id) = &mut |id| f(*id);
+        operands!(self, f, iter)
     }
 
     /// The same, to rename.
     pub fn each_operand_mut(&mut self, f: &mut dyn FnMut(&mut Id)) {
-        match self {
-            Op::Const(_) | Op::Extent(_) | Op::Place(..) | Op::Barrier(_) | Op::Fence(_) => {}
-            Op::Tabulate { .. } | Op::Filter { .. } => {}
-            Op::Apply(_, args) | Op::Call(_, args) | Op::Subgroup(_, args) => args.iter_mut().for_each(f),
-            Op::Cast(_, arg) | Op::Bitcast(_, arg) => f(arg),
-            Op::If { cond, args, .. } => {
-                f(cond);
-                args.iter_mut().for_each(f);
-            }
-            Op::For { lo, hi, step, init, .. } => {
-                [lo, hi, step].into_iter().for_each(&mut *f);
-                init.iter_mut().for_each(f);
-            }
-            Op::While { init, .. } => init.iter_mut().for_each(f),
-            Op::At { array, index } => {
-                f(array);
-                index.iter_mut().for_each(f);
-            }
-            Op::Fold { monoid, .. } | Op::Scan { monoid, .. } | Op::Scatter { monoid, .. } => {
-                monoid.neutral.iter_mut().for_each(f)
-            }
-            Op::Load { index, .. } | Op::Check { index, .. } => index.iter_mut().for_each(f),
-            Op::Store { index, values, .. } => index.iter_mut().chain(values).for_each(f),
-            Op::Atomic { index, args, .. } => index.iter_mut().chain(args).for_each(f),
-            Op::Lanes { lo, hi, monoid, .. } => {
-                f(lo);
-                f(hi);
-                monoid.iter_mut().flat_map(|m| &mut m.neutral).for_each(f);
-            }
-        }
+        operands!(self, f, iter_mut)
     }
 
     /// The bodies of the operation, in the order they are written.

@@ -20,6 +20,7 @@ pub mod lower;
 pub mod nesting;
 pub mod ops;
 pub mod pass;
+pub mod power;
 mod range;
 pub mod road;
 pub mod size;

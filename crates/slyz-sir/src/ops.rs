@@ -290,9 +290,9 @@ operators! {
     Pow "pow" 2 Float Same [] ulp 3 cost 50 {
         float |_, x| x[0].powf(x[1]);
     }
-    /// A power with an `i32` exponent.
-    Powi "powi" 2 Float IntPower [] ulp 3 cost 50 {
-        float |_, x| x[0].powf(x[1]);
+    /// A power with an `i32` exponent, by squaring, as in Rust: `powi(x, 2)` is `x * x`; negative exponents divide 1 by it.
+    Powi "powi" 2 Float IntPower [] ulp 0 cost 24 {
+        float |ty, x| if ty == Ty::F64 { x[0].by_squaring(x[1] as i32) } else { (x[0] as f32).by_squaring(x[1] as i32) as f64 };
     }
     /// `sqrt(a² + b²)` without early overflow.
     Hypot "hypot" 2 Float Same [commutative] ulp 2 cost 16 {
@@ -467,6 +467,31 @@ impl Operator {
             Scalar::from_int(result, row.on_ints?(operand, &x))
         })
     }
+}
+
+/// Powers by squaring: Rust's `powi`, whose bits Rust itself does not promise.
+trait Squaring: Copy + std::ops::Mul<Output = Self> + std::ops::Div<Output = Self> {
+    const ONE: Self;
+
+    fn by_squaring(self, exponent: i32) -> Self {
+        let (mut power, mut square, mut left) = (Self::ONE, self, exponent.unsigned_abs());
+        while left != 0 {
+            if left & 1 != 0 {
+                power = power * square;
+            }
+            square = square * square;
+            left >>= 1;
+        }
+        if exponent < 0 { Self::ONE / power } else { power }
+    }
+}
+
+impl Squaring for f32 {
+    const ONE: f32 = 1.0;
+}
+
+impl Squaring for f64 {
+    const ONE: f64 = 1.0;
 }
 
 #[cfg(test)]

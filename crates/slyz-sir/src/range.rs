@@ -54,6 +54,16 @@ impl Range {
     }
 }
 
+/// Does an operator on `i64` give another result in 32 bits, although operands and result fit there? Bits are counted in the
+/// whole width, and amounts of shifts modulo it.
+pub(crate) fn counts_width(operator: Operator, args: &[Range]) -> bool {
+    match operator {
+        Operator::Popcount | Operator::LeadingZeros | Operator::TrailingZeros => true,
+        Operator::Shl | Operator::Shr => !args.get(1).is_some_and(|by| by.within(Range::new(0, 31))),
+        _ => false,
+    }
+}
+
 /// The exact range of an operator's result, before it wraps around. `None` where nothing is known. Amounts of shifts are those of
 /// `i64`.
 pub(crate) fn exact(operator: Operator, args: &[Range]) -> Option<Range> {

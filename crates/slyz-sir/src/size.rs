@@ -101,6 +101,19 @@ impl Size {
         }
     }
 
+    /// The same expression over other variables.
+    pub fn renamed(&self, f: &mut dyn FnMut(SizeVar) -> SizeVar) -> Size {
+        match self {
+            Size::Const(n) => Size::Const(*n),
+            Size::Var(v) => Size::Var(f(*v)),
+            Size::Add(a, b) => Size::Add(a.renamed(f).into(), b.renamed(f).into()),
+            Size::Mul(a, b) => Size::Mul(a.renamed(f).into(), b.renamed(f).into()),
+            Size::Min(a, b) => Size::Min(a.renamed(f).into(), b.renamed(f).into()),
+            Size::CeilDiv(a, n) => Size::CeilDiv(a.renamed(f).into(), *n),
+            Size::Tri(a) => Size::Tri(a.renamed(f).into()),
+        }
+    }
+
     /// The expression in SIR text, with variables spelled by `name`.
     pub fn display<'a>(&'a self, name: &'a dyn Fn(SizeVar) -> String) -> impl fmt::Display + 'a {
         Shown { size: self, name }

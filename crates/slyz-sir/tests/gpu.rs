@@ -4,7 +4,6 @@
 mod random;
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use random::{Case, agree, case, exact_case};
 use slyz_sir::graph::Graph;
 use slyz_sir::interp::graph::{InterpError, Options, run_with};
@@ -17,6 +16,7 @@ use slyz_sir::pass::spread::Subgroup;
 use slyz_sir::size::{Size, SizeOrigin};
 use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::{text, verify};
+use slyz_trials::property;
 
 const LIMITS: Options = Options { turns: Some(20_000), elements: Some(5_000) };
 
@@ -65,16 +65,6 @@ fn expectation(sizes: &[Option<u64>], number: u64) -> Expected {
         Expected::default()
     } else {
         Expected::of(&sizes.iter().enumerate().map(of).collect::<Vec<_>>())
-    }
-}
-
-fn config() -> ProptestConfig {
-    let default = ProptestConfig::default();
-    ProptestConfig {
-        cases: default.cases.max(300),
-        rng_seed: if default.rng_seed == RngSeed::Random { RngSeed::Fixed(1) } else { default.rng_seed },
-        failure_persistence: None,
-        ..default
     }
 }
 
@@ -277,11 +267,124 @@ fn axes() {
     }
 }
 
-proptest! {
-    #![proptest_config(config())]
+/// Everything that runs over axes, where extents are known before the call: around the edges of blocks, of what a thread takes,
+/// of tiles and of grids. What is known must not lead to threads that nobody stops.
+#[test]
+fn known_extents() {
+    let shapes: [&[u64]; 22] = [
+        &[0],
+        &[1],
+        &[3],
+        &[4],
+        &[255],
+        &[257],
+        &[1000],
+        &[1023],
+        &[2000],
+        &[4112],
+        &[0, 3],
+        &[1, 2000],
+        &[3, 257],
+        &[257, 3],
+        &[31, 33],
+        &[5, 6, 7],
+        &[3, 2, 257],
+        &[65, 3, 2],
+        &[2, 3, 5, 7],
+        // So many that a thread takes several that are apart, on every dimension.
+        &[70_000],
+        &[132, 500],
+        &[4, 70, 252],
+    ];
+    for (shape, ty) in shapes.into_iter().zip([Ty::U8, Ty::I32, Ty::I64].into_iter().cycle()) {
+        let graph = text::parse_graph(&over_all_axes(ty, shape)).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(verify::graph(&graph), Ok(()));
+        let data = |count: u64| (0..count).map(|i| i.wrapping_mul(2_654_435_761) >> 7 & 63).collect();
+        let last = shape.last().copied().unwrap_or(0);
+        let args: Vec<Value> = [shape.to_vec(), vec![last]]
+            .map(|shape| Value::Array(Array { ty, data: data(shape.iter().product()), shape }))
+            .into();
+        let sizes = vec![None; graph.sizes.len()];
+        let wanted = run_with(&graph, &sizes, &args, &Options::default()).expect("results");
+        let case = Case { graph: graph.clone(), sizes, args };
+        let many = shape.iter().product::<u64>() >= MANY;
+        for machine in if many { vec![Machine::webgpu()] } else { machines() } {
+            let found = run(&optimize(&graph), &case, &machine, &Expected::default());
+            assert!(agree(&wanted, &found), "{shape:?} of {ty} on {machine:?}");
+            keeps_limits(&lower(&graph, &machine), &machine);
+        }
+    }
+}
 
-    #[test]
-    fn random_programs_mean_the_same(seed: u64, budget in 1u32..60) {
+/// Positions from which on a thread may take several that are apart.
+const MANY: u64 = 1 << 16;
+
+/// A graph with maps and a transpose over axes of these extents and, unless there are many positions, with folds, a scan, a scatter
+/// and a filter.
+fn over_all_axes(ty: Ty, shape: &[u64]) -> String {
+    let list = |items: Vec<String>| items.join(", ");
+    let extents = |shape: &[u64]| list(shape.iter().map(u64::to_string).collect());
+    let names: Vec<String> = (0..shape.len()).map(|k| format!("%i{k}")).collect();
+    let params = |names: &[String]| list(names.iter().map(|name| format!("{name}: i64")).collect());
+    let (inner, last) = (&names[shape.len() - 1], shape[shape.len() - 1]);
+    let (axes, all, at) = (extents(shape), params(&names), list(names.clone()));
+    let turned = extents(&shape.iter().rev().copied().collect::<Vec<u64>>());
+    let across = list(names.iter().rev().cloned().collect());
+    let sum = format!("with commutative (%nil) |%p: {ty}, %q: {ty}| {{ %r: {ty} = add %p, %q  yield %r }}");
+    let read = format!("%a: {ty} = at %x[{at}]");
+    let array = format!("{ty}[{axes}]");
+    let map = |code: &str| (array.clone(), format!("tabulate [{axes}] |{all}| {{ {code}  yield %b }}"));
+    let mut made = vec![
+        map(&format!("{read}  %b: {ty} = add %a, %a")),
+        map(&format!("%b: {ty} = cast {inner}")),
+        map(&format!("{read}  %w: {ty} = at %v[{inner}]  %b: {ty} = mul %a, %w")),
+        (
+            format!("{ty}[{turned}]"),
+            format!("tabulate [{turned}] |{all}| {{ %a: {ty} = at %x[{across}]  %b: {ty} = add %a, %one  yield %b }}"),
+        ),
+    ];
+    if shape.iter().product::<u64>() < MANY {
+        let send = format!("%m: i64 = mul {inner}, %seven  %t: i64 = rem %m, %hundred  {read}  yield %t, %a");
+        made.extend([
+            (format!("{ty}"), format!("fold [{axes}] |{all}| {{ {read}  yield %a }} {sum}")),
+            (array, format!("scan [{axes}] |{all}| {{ {read}  yield %a }} {sum}")),
+            (format!("{ty}[90]"), format!("scatter [{axes}] into [90] |{all}| {{ {send} }} {sum}")),
+        ]);
+        made.extend(match shape.split_last() {
+            Some((last, outer @ [_, ..])) => {
+                let (outer, around) = (extents(outer), params(&names[..outer.len()]));
+                let rows = format!("%s: {ty} = fold [{last}] |{inner}: i64| {{ {read}  yield %a }} {sum}  yield %s");
+                let columns = format!("%s: {ty} = fold [{outer}] |{around}| {{ {read}  yield %a }} {sum}  yield %s");
+                vec![
+                    (format!("{ty}[{outer}]"), format!("tabulate [{outer}] |{around}| {{ {rows} }}")),
+                    (format!("{ty}[{last}]"), format!("tabulate [{last}] |{inner}: i64| {{ {columns} }}")),
+                ]
+            }
+            _ => {
+                let keep = format!("{read}  %k: bool = gt %a, %one  yield %k, %a");
+                vec![(format!("{ty}[K]"), format!("filter {axes} as K |{all}| {{ {keep} }}"))]
+            }
+        });
+    }
+    let code: String = made.iter().enumerate().map(|(k, (of, text))| format!("  %r{k}: {of} = {text}\n")).collect();
+    let counts = if code.contains("filter") { "<counted K>" } else { "" };
+    let (returns, results) = made.iter().enumerate().map(|(k, (of, _))| (of.clone(), format!("%r{k}"))).unzip();
+    format!(
+        "graph g{counts}(%x: {ty}[{axes}], %v: {ty}[{last}]) -> ({}) {{
+  %nil: {ty} = const 0
+  %one: {ty} = const 1
+  %seven: i64 = const 7
+  %hundred: i64 = const 100
+{code}  return {}
+}}",
+        list(returns),
+        list(results)
+    )
+}
+
+#[test]
+fn random_programs_mean_the_same() {
+    property("random_programs_mean_the_same", 300, (any::<u64>(), 1u32..60), |(seed, budget)| {
         let case = exact_case(seed, budget);
         let expected = match run_with(&case.graph, &case.sizes, &case.args, &LIMITS) {
             Ok(values) => values,
@@ -295,16 +398,20 @@ proptest! {
                 prop_assert!(agree(&expected, &found), "{machine:?}: {expected:?} became {found:?}\n{graph}");
             }
         }
-    }
+        Ok(())
+    });
+}
 
-    /// Sums of floats may differ in the last bits, and with them everything behind; but nothing races or is undefined.
-    #[test]
-    fn random_programs_run_clean(seed: u64, budget in 1u32..60) {
+/// Sums of floats may differ in the last bits, and with them everything behind; but nothing races or is undefined.
+#[test]
+fn random_programs_run_clean() {
+    property("random_programs_run_clean", 300, (any::<u64>(), 1u32..60), |(seed, budget)| {
         let case = case(seed, budget);
         if run_with(&case.graph, &case.sizes, &case.args, &LIMITS).is_ok() {
             for (k, machine) in machines().into_iter().enumerate() {
                 run(&optimize(&case.graph), &case, &machine, &expectation(&case.sizes, seed >> k));
             }
         }
-    }
+        Ok(())
+    });
 }

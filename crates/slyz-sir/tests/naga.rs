@@ -1,7 +1,7 @@
 //! Modules of every plan of the corpus: naga's validator and `spirv-val` accept them.
 #![cfg(feature = "naga")]
 
-use slyz_sir::back::naga::{EmitError, FloatControls, Target, emit, spirv, wgsl};
+use slyz_sir::back::naga::{self, EmitError, FloatControls, Target, emit, spirv, wgsl};
 use slyz_sir::lower::gpu::{Machine, lower};
 use slyz_sir::pass::optimize;
 use slyz_sir::pass::spread::Subgroup;
@@ -37,6 +37,7 @@ fn modules_of_the_corpus() {
         exact_root: false,
         reassociates: true,
         narrow: false,
+        long_loops: false,
         floats: FloatControls { denormals: [true; 2], specials: [true; 2], nearest: [true; 2] },
     };
     let rich = Machine { subgroup: Some(Subgroup { size: 32, bits: 32 }), atomic_bits: 64, ..Machine::webgpu() };
@@ -206,4 +207,55 @@ fn atomics_on_floats_are_exchanges_of_bits() {
     let module = emit(&kernel, &Target { int64: true, narrow: true, ..Target::default() }).expect("a module");
     assert_eq!(refused(&spirv(&module).expect("words")), None);
     assert!(wgsl(&module).expect("text").contains("out: array<atomic<u32>>"));
+}
+
+/// Values that hang on each other, one used once after the other: the writer of WGSL must not go down all of them.
+#[test]
+fn long_chains_of_values_fit_the_stack() {
+    for first in [true, false] {
+        let mut code = "%v0: f32 = const 1.0 ".to_string();
+        for k in 0..4_000 {
+            let (load, add) = (format!("%x{k}: f32 = load x[%i] "), format!("%v{}: f32 = add %v{k}, %v0 ", k + 1));
+            code += &if first { load + &add } else { add + &load };
+        }
+        let text = format!(
+            "kernel k<n>() grid [1, 1, 1] block [64, 1, 1] {{ global read x: f32[n] global write out: f32[n]
+               %i: i64 = global.x {code} store out[%i], %v4000 }}"
+        );
+        let kernel = slyz_sir::text::parse_kernel(&text).expect("a kernel");
+        let module = emit(&kernel, &Target { int64: true, reassociates: true, ..Target::default() }).expect("a module");
+        assert!(wgsl(&module).expect("WGSL").contains("let v"));
+    }
+}
+
+/// Where a driver counts turns, loops have their code several times in a turn, and the module is as valid.
+#[test]
+fn loops_of_many_turns() {
+    let text = "kernel k<n>() grid [1, 1, 1] block [1, 1, 1] { global read x: f32[n] global readwrite out: f32[n]
+       %zero: i64 = const 0
+       %one: i64 = const 1
+       %nil: f32 = const 0.0
+       %end: i64 = extent n
+       %limit: f32 = const 1000000.0
+       %s: f32 = for %zero to %end step %one (%nil) |%k: i64, %a: f32| { %v: f32 = load x[%k]  %b: f32 = add %a, %v  yield %b }
+       store out[%zero], %s
+       %w: f32 = while (%nil) |%a: f32| { %m: bool = lt %a, %limit  yield %m } do |%a: f32| { %b: f32 = add %a, %s  yield %b }
+       store out[%one], %w }";
+    let kernel = slyz_sir::text::parse_kernel(text).expect("a kernel");
+    let mut lengths = vec![];
+    for long_loops in [false, true] {
+        let target = Target { int64: true, long_loops, ..Target::default() };
+        let module = emit(&kernel, &target).expect("a module");
+        assert_eq!(refused(&spirv(&module).expect("SPIR-V")), None);
+        let text = wgsl(&module).expect("WGSL");
+        assert_eq!(text.matches("loop {").count(), 2);
+        lengths.push(text.matches("break;").count());
+    }
+    assert_eq!(lengths, [2, 64]);
+    // Data decide how often the second one turns.
+    assert_eq!(naga::turns(&kernel, &[Some(1_000)], false), None);
+    let (before, _) = text.split_once("%w").expect("the second loop");
+    let alone = slyz_sir::text::parse_kernel(&format!("{before} }}")).expect("a kernel");
+    assert_eq!(naga::turns(&alone, &[Some(1_000)], false), Some(1_001));
+    assert_eq!(naga::turns(&alone, &[Some(1_000)], true), Some(1_000 / 32 + 1));
 }

@@ -410,7 +410,7 @@ fn scalars_agree_with_the_table() {
     }
 }
 
-/// C that moves elements of one type in every way, next to a page that must not be touched. `end` is where it begins.
+/// C that moves elements of one type in every way, by any number of lanes, next to a page that must not be touched. `end` is where it begins.
 /// Zeros are written through `volatile`, lest the compiler call `memset`.
 fn memory_source(ty: Ty, wide: bool) -> String {
     let lanes = match ty {
@@ -434,11 +434,12 @@ fn memory_source(ty: Ty, wide: bool) -> String {
 #define EXPECT(condition) do { if (!(condition)) return __LINE__; } while (0)
 int test_TY(char *end);
 int test_TY(char *end) {
-    for (int n = 0; n <= W; n++) {
+    for (int given = -3 * W; given <= 3 * W; given++) {
+        int n = given < 0 ? 0 : given > W ? W : given;
         ELEMENT *p = (ELEMENT *)end - n;
         vi32 odd = (iota_i32() & 1) != 0, some = first_lanes(n) & odd;
         for (int i = 0; i < n; i++) PUT;
-        vL v = load_TY(p, n), w = load_masked_TY(p, some);
+        vL v = load_TY(p, given), w = load_masked_TY(p, some);
         for (int i = 0; i < W; i++) {
             EXPECT(lane_L(v, i) == (i < n ? LANE : 0));
             EXPECT(lane_L(w, i) == (i < n && i % 2 ? LANE : 0));
@@ -446,10 +447,23 @@ int test_TY(char *end) {
         for (int i = -1; i < n; i++) *(volatile ELEMENT *)(p + i) = 0;
         store_masked_TY(p, v, some);
         for (int i = -1; i < n; i++) EXPECT(GET == (i % 2 == 1 ? VALUE : 0));
-        store_TY(p, v, n);
+        store_TY(p, v, given);
         for (int i = 0; i < n; i++) EXPECT(GET == VALUE);
         EXPECT(p[-1] == 0);
-        EXPECT(any(some) == (n > 1) && all(first_lanes(n)) == (n == W) && all(some | ~odd) == (n >= W));
+        for (int u = 0; u < 4; u++) EXPECT(all(first_lanes(lanes_left(given, u)) == first_lanes(given - u * W)));
+        for (int u = 1; u < 4; u++) {
+            store_TY(p + n, v, lanes_left(n, u));
+            vL none = load_TY(p + n, lanes_left(n, u));
+            for (int i = 0; i < W; i++) EXPECT(lane_L(none, i) == 0);
+        }
+        for (int at = -3; n > 0 && at < n + 3; at++) {
+            vL near = load_clamped_TY(p, at, 0, n - 1, given);
+            for (int i = 0; i < W; i++) {
+                int from = at + i < 0 ? 0 : at + i < n ? at + i : n - 1;
+                EXPECT(lane_L(near, i) == (i < given ? lane_L(v, from) : 0));
+            }
+        }
+        EXPECT(any(some) == (n > 1) && all(first_lanes(given)) == (n == W) && all(some | ~odd) == (n >= W));
     }
     ELEMENT *p = (ELEMENT *)end - W;
     for (int i = 0; i < W; i++) PUT;

@@ -3,7 +3,6 @@
 mod random;
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use random::{Case, agree, case};
 use slyz_sir::code::{Body, Id, Op, Stmt, Type, Var};
 use slyz_sir::graph::Graph;
@@ -15,6 +14,7 @@ use slyz_sir::ops::Operator;
 use slyz_sir::pass::{GRAPH_PASSES, confine, optimize};
 use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::{text, verify};
+use slyz_trials::property;
 
 /// Some random program runs very long; those say nothing more than short ones.
 const LIMITS: Options = Options { turns: Some(50_000), elements: Some(10_000) };
@@ -60,50 +60,66 @@ fn displaced(mut graph: Graph, by: i64) -> Graph {
     graph
 }
 
-fn config() -> ProptestConfig {
-    let default = ProptestConfig::default();
-    ProptestConfig {
-        cases: default.cases.max(1000),
-        rng_seed: if default.rng_seed == RngSeed::Random { RngSeed::Fixed(1) } else { default.rng_seed },
-        failure_persistence: None,
-        ..default
-    }
+#[test]
+fn random_graphs_verify() {
+    property("random_graphs_verify", 1000, (any::<u64>(), 1u32..120), |(seed, budget)| {
+        prop_assert_eq!(verify::graph(&case(seed, budget).graph), Ok(()));
+        Ok(())
+    });
 }
 
-proptest! {
-    // The same programs in every run. `PROPTEST_RNG_SEED` and `PROPTEST_CASES` try others.
-    #![proptest_config(config())]
-
-    #[test]
-    fn built_graphs_verify(seed: u64, budget in 1u32..120) {
-        prop_assert_eq!(verify::graph(&case(seed, budget).graph), Ok(()));
-    }
-
-    #[test]
-    fn text_says_it_all(seed: u64, budget in 1u32..60) {
+#[test]
+fn random_graphs_as_text() {
+    property("random_graphs_as_text", 1000, (any::<u64>(), 1u32..60), |(seed, budget)| {
         let case = case(seed, budget);
         let text = case.graph.to_string();
         let parsed = text::parse_graph(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         prop_assert_eq!(parsed.to_string(), text);
         same_meaning("printing and parsing", &case, &parsed);
-    }
+        Ok(())
+    });
+}
 
-    #[test]
-    fn every_pass_keeps_the_meaning(seed: u64, budget in 1u32..60) {
+/// What a test of devices writes about a program that fails can be read again.
+#[test]
+fn random_graphs_as_corpus_files() {
+    property("random_graphs_as_corpus_files", 200, (any::<u64>(), 1u32..60), |(seed, budget)| {
+        let case = case(seed, budget);
+        let Some(expected) = outcome(&case.graph, &case) else { return Ok(()) };
+        let text = random::as_corpus_file(&case, &expected, "a program");
+        let (module, cases) = text::parse_file(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        prop_assert_eq!(module.graphs[0].to_string(), case.graph.to_string());
+        prop_assert_eq!(&cases[0].args, &case.args);
+        let found: Vec<Value> = cases[0].expect.iter().map(|expect| expect.value.clone()).collect();
+        prop_assert_eq!(found, expected);
+        Ok(())
+    });
+}
+
+#[test]
+fn random_graphs_after_each_pass() {
+    property("random_graphs_after_each_pass", 1000, (any::<u64>(), 1u32..60), |(seed, budget)| {
         let case = case(seed, budget);
         for pass in GRAPH_PASSES {
             same_meaning(pass.name, &case, &(pass.run)(case.graph.clone()));
         }
-    }
+        Ok(())
+    });
+}
 
-    #[test]
-    fn confine_keeps_the_meaning(seed: u64, budget in 1u32..60) {
+#[test]
+fn random_graphs_confined() {
+    property("random_graphs_confined", 1000, (any::<u64>(), 1u32..60), |(seed, budget)| {
         let case = case(seed, budget);
         same_meaning("confine", &case, &confine::graph(case.graph.clone()));
-    }
+        Ok(())
+    });
+}
 
-    #[test]
-    fn confined_graphs_stay_inside(seed: u64, budget in 1u32..60, by in prop::sample::select(&[-1, 1, 2, 1 << 32, i64::MAX][..])) {
+#[test]
+fn random_graphs_confined_stay_inside() {
+    let steps = prop::sample::select(&[-1, 1, 2, 1 << 32, i64::MAX][..]);
+    property("random_graphs_confined_stay_inside", 1000, (any::<u64>(), 1u32..60, steps), |(seed, budget, by)| {
         let mut case = case(seed, budget);
         case.graph = confine::graph(displaced(case.graph.clone(), by));
         // `outcome` panics on a read outside.
@@ -115,13 +131,17 @@ proptest! {
             Ok(found) => prop_assert_eq!(found.len(), expected.len()),
             Err(error) => panic!("{error}\n{plan:?}"),
         }
-    }
+        Ok(())
+    });
+}
 
-    #[test]
-    fn optimize_keeps_the_meaning(seed: u64, budget in 1u32..120) {
+#[test]
+fn random_graphs_optimized() {
+    property("random_graphs_optimized", 1000, (any::<u64>(), 1u32..120), |(seed, budget)| {
         let case = case(seed, budget);
         let optimized = optimize(&case.graph);
         same_meaning("optimize", &case, &optimized);
         prop_assert_eq!(optimize(&optimized), optimized, "a second time finds more");
-    }
+        Ok(())
+    });
 }

@@ -3,7 +3,6 @@
 mod random;
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use random::{agree, exact_case};
 use slyz_sir::graph::Graph;
 use slyz_sir::interp::graph::{InterpError, Options, run_with};
@@ -13,6 +12,7 @@ use slyz_sir::lower::gpu::{Expected, Limits, Machine, Scattered, Windowed, lower
 use slyz_sir::pass::optimize;
 use slyz_sir::types::Ty;
 use slyz_sir::{text, verify};
+use slyz_trials::property;
 
 /// Few threads, and as many blocks as there are.
 fn machine(max_threads: u32) -> Machine {
@@ -211,14 +211,17 @@ fn reads_anywhere_are_refused() {
     assert_eq!((&memory[..], bytes), ("in0", 4100));
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..ProptestConfig::default() })]
-
-    /// Random programs give the same in small windows, or say that they cannot be cut.
-    #[test]
-    fn random_programs(seed: u64, budget in 1u32..60) {
+/// Random programs give the same in small windows, or say that they cannot be cut.
+#[test]
+fn random_programs_in_windows() {
+    property("random_programs_in_windows", 200, (any::<u64>(), 1u32..60), |(seed, budget)| {
         let case = exact_case(seed, budget);
-        let expected = match run_with(&case.graph, &case.sizes, &case.args, &Options { turns: Some(20_000), elements: Some(5_000) }) {
+        let expected = match run_with(
+            &case.graph,
+            &case.sizes,
+            &case.args,
+            &Options { turns: Some(20_000), elements: Some(5_000) },
+        ) {
             Ok(values) => values,
             Err(InterpError::Budget(_)) => return Ok(()),
             Err(error) => panic!("{error}\n{}", case.graph),
@@ -232,5 +235,6 @@ proptest! {
                 Err(error) => panic!("{error}\n{}", case.graph),
             }
         }
-    }
+        Ok(())
+    });
 }

@@ -7,7 +7,7 @@ use crate::error::{CallError, Error};
 use crate::exp::Exp;
 use crate::explain::Explanation;
 use crate::extent::{Env, Extent};
-use crate::feed::{Fed, Feed, arguments, solve};
+use crate::feed::{Fed, Feed, LastSolved, Solved, arguments};
 use crate::position::Idx;
 use crate::profile::Profile;
 use crate::shape::Shape;
@@ -70,22 +70,25 @@ pub struct Results {
     outputs: std::vec::IntoIter<slyz_run::Output>,
     /// They are what the function means: positions among them are inside.
     believed: bool,
-    env: Env,
+    solved: Arc<Solved>,
 }
 
 impl Results {
     fn tensor<T: Elem, S>(&mut self) -> Tensor<T, S> {
         let parts = parts_of::<T>();
-        let outputs: Vec<slyz_run::Output> = self.outputs.by_ref().take(parts.len()).collect();
-        let shape = outputs.first().map_or(&[][..], |output| &output.shape);
-        let dims = shape.iter().map(|&dim| dim as usize).collect();
+        let mut dims = None;
+        let leaf = |output: slyz_run::Output| {
+            dims.get_or_insert_with(|| output.shape.iter().map(|&dim| dim as usize).collect::<Vec<usize>>());
+            output.data
+        };
+        let leaves = self.outputs.by_ref().take(parts.len()).map(leaf).collect();
         let below = |part: &Leaf| match &part.axis {
-            Some((axis, _)) => axis.eval(&self.env).unwrap_or(u64::MAX),
+            Some((axis, _)) => axis.eval(&self.solved.env).unwrap_or(u64::MAX),
             None => u64::MAX,
         };
         let positions = self.believed && parts.iter().any(|part| part.axis.is_some());
         let below = if positions { parts.iter().map(below).collect() } else { vec![] };
-        Tensor::from_leaves(dims, outputs.into_iter().map(|output| output.data).collect(), below)
+        Tensor::from_leaves(dims.unwrap_or_default(), leaves, below)
     }
 }
 
@@ -251,13 +254,24 @@ struct Shared {
 /// ```
 pub struct Compiled<Sig> {
     shared: Arc<Shared>,
-    given: Env,
+    given: Given,
+    /// Of the last call with these `given` sizes.
+    last: Arc<LastSolved>,
     signature: PhantomData<fn() -> Sig>,
+}
+
+/// What [`Compiled::size`] said.
+#[derive(Clone, Default)]
+struct Given {
+    sizes: Env,
+    /// The first axis that the function does not have.
+    stranger: Option<String>,
 }
 
 impl<Sig> Clone for Compiled<Sig> {
     fn clone(&self) -> Self {
-        Compiled { shared: self.shared.clone(), given: self.given.clone(), signature: PhantomData }
+        let (shared, given, last) = (self.shared.clone(), self.given.clone(), self.last.clone());
+        Compiled { shared, given, last, signature: PhantomData }
     }
 }
 
@@ -330,7 +344,8 @@ impl<Sig> Compiled<Sig> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn explain(&self) -> Explanation {
-        let sizes: Vec<Option<u64>> = self.shared.sizes.iter().map(|(id, _)| self.given.get(id).copied()).collect();
+        let sizes: Vec<Option<u64>> =
+            self.shared.sizes.iter().map(|(id, _)| self.given.sizes.get(id).copied()).collect();
         Explanation::new(&self.shared.graph, &*self.shared.code, &sizes)
     }
 
@@ -356,7 +371,7 @@ impl<Sig> Compiled<Sig> {
         Ok((result?, Profile::new(&*self.shared.code, seconds, launches)))
     }
 
-    /// Fixes the extent of a named axis that no argument tells.
+    /// Fixes the extent of a named axis that no argument tells. An axis that the function does not have is an error of the next call.
     ///
     /// ```
     /// use slyz::prelude::*;
@@ -365,16 +380,42 @@ impl<Sig> Compiled<Sig> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn size<A: Axis>(mut self, n: usize) -> Self {
-        if let Extent::Var(id, _) = Extent::of::<A>() {
-            self.given.insert(id, n as u64);
+        match Extent::of::<A>() {
+            Extent::Var(id, _) if self.shared.has(id) => {
+                self.given.sizes.insert(id, n as u64);
+                self.last = Arc::default();
+            }
+            _ => drop(self.given.stranger.get_or_insert_with(A::name)),
         }
         self
     }
 }
 
 impl Shared {
-    fn call(&self, given: &Env, args: &[Fed]) -> Result<Results, Error> {
-        let env = solve(&self.slots, args, given)?;
+    /// Is there such an axis, in the graph or in a parameter?
+    fn has(&self, axis: TypeId) -> bool {
+        let mut params = self.slots.iter().flat_map(|slot| &slot.axes);
+        self.sizes.iter().any(|(id, _)| *id == axis) || params.any(|extent| extent.mentions(axis))
+    }
+
+    fn call(&self, given: &Given, last: &LastSolved, args: &[Fed]) -> Result<Results, Error> {
+        if let Some(axis) = &given.stranger {
+            let axes = self.sizes.iter().map(|(_, name)| *name).collect::<Vec<&str>>().join(", ");
+            let axes = if axes.is_empty() { "none".to_string() } else { axes };
+            return Err(CallError::Stranger { axis: axis.clone(), axes }.into());
+        }
+        let solved = last.get(&self.slots, args, &given.sizes, &|env| self.sizes(env))?;
+        let args = arguments(&self.slots, args, &solved)?;
+        let outputs = self.code.run(&solved.sizes, &args)?;
+        let believed = slyz_run::is_own_executable(&*self.code);
+        if !believed {
+            self.check_outputs(&outputs, &solved.sizes)?;
+        }
+        Ok(Results { outputs: outputs.into_iter(), believed, solved })
+    }
+
+    /// The sizes of the graph, which its requirements have been held against.
+    fn sizes(&self, env: &Env) -> Result<Vec<Option<u64>>, CallError> {
         let mut sizes = vec![];
         for ((id, name), decl) in self.sizes.iter().zip(&self.graph.sizes) {
             sizes.push(match decl.origin {
@@ -387,13 +428,7 @@ impl Shared {
         for require in &self.graph.requires {
             self.check(require, &sizes)?;
         }
-        let args = arguments(&self.slots, args, &env)?;
-        let outputs = self.code.run(&sizes, &args)?;
-        let believed = slyz_run::is_own_executable(&*self.code);
-        if !believed {
-            self.check_outputs(&outputs, &sizes)?;
-        }
-        Ok(Results { outputs: outputs.into_iter(), believed, env })
+        Ok(sizes)
     }
 
     /// Are the results of somebody's own device what the function says? What positions are in them is looked at when they
@@ -470,7 +505,7 @@ macro_rules! arity {
             /// Runs the function. Sizes follow from the arguments; what may be passed is said at [`Feed`].
             #[allow(clippy::too_many_arguments)]
             pub fn call(&self, $($a: impl Feed<$A>),*) -> Result<R::Host, Error> {
-                let mut results = self.shared.call(&self.given, &[$($a.feed()),*])?;
+                let mut results = self.shared.call(&self.given, &self.last, &[$($a.feed()),*])?;
                 Ok(R::read(&mut results))
             }
         }
@@ -566,7 +601,7 @@ fn compile_for<Sig: Signature, F: Function<Sig>>(
 ) -> Result<Compiled<Sig>, Error> {
     let trace = &mut || Sig::outs(f.run(Sig::params(at))).0;
     let shared = build(at, device, std::any::type_name::<F>(), trace)?;
-    Ok(Compiled { shared: Arc::new(shared), given: Env::new(), signature: PhantomData })
+    Ok(Compiled { shared: Arc::new(shared), given: Given::default(), last: Arc::default(), signature: PhantomData })
 }
 
 // The graph that is vouched for is traced here.

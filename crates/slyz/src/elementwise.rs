@@ -331,7 +331,7 @@ impl<T: Num, S: Shape> Arr<T, S> {
 }
 
 impl<T: Float, S: Shape> Arr<T, S> {
-    /// Each element to a whole power.
+    /// Each element to a whole power, by squaring: `x.powi(2)` is `x * x`.
     ///
     /// ```
     /// use slyz::prelude::*;

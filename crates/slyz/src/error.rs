@@ -190,6 +190,14 @@ pub enum CallError {
         /// The axis.
         axis: String,
     },
+    /// A size was given for an axis that the function does not have.
+    #[error("`.size::<{axis}>(..)` names an axis whose extent nobody can give to this function; its axes are: {axes}")]
+    Stranger {
+        /// The axis.
+        axis: String,
+        /// Those of the function.
+        axes: String,
+    },
     /// A device gave back something else than the function's results.
     #[error("the device \"{device}\" returned {why}; mend its `Executable::run`")]
     Returned {

@@ -267,7 +267,7 @@ methods! {
     log10() -> same Log10;
     /// `ln(1 + x)`, precise near 0.
     ln_1p() -> same Ln1p;
-    /// A power; negative bases need whole exponents.
+    /// A power; negative bases need whole exponents. The constants 1 to 4, -1, -2, 0.5, 1.5, 2.5 and -0.5 become products and roots.
     powf(exponent) -> same Pow;
     /// Another name of `powf`.
     pow(exponent) -> same Pow;
@@ -369,7 +369,8 @@ impl<T: Num> Exp<T> {
 }
 
 impl<T: Float> Exp<T> {
-    /// A power with a whole exponent.
+    /// A power with a whole exponent, by squaring: `x.powi(2)` is `x * x`, `x.powi(-2)` is `1 / (x * x)`, with the bits of Rust's `powi`.
+    /// Up to 1,024 a constant exponent costs products only.
     ///
     /// ```
     /// use slyz::prelude::*;

@@ -1,6 +1,6 @@
 //! Tells what a function became, for people. The telling itself is `slyz-sir`'s.
 
-use slyz_run::Executable;
+use slyz_run::{BuildTime, Executable};
 use slyz_sir::graph::Graph;
 use slyz_sir::kernel::Plan;
 use slyz_sir::{lower, pass};
@@ -25,6 +25,8 @@ pub struct Explanation {
     imagined: bool,
     /// Where a call would run and why, where the device chooses.
     choice: Option<String>,
+    /// How long it took to get there, where the device knows.
+    built: Option<BuildTime>,
     inner: slyz_sir::explain::Explanation,
 }
 
@@ -36,13 +38,30 @@ impl Explanation {
             Some(plan) => (false, explain(plan)),
             None => (true, explain(&lower::cpu::lower(&optimised))),
         };
-        Explanation { device: code.device().to_string(), imagined, choice: code.choice(sizes), inner }
+        let (device, choice, built) = (code.device().to_string(), code.choice(sizes), code.build_time());
+        Explanation { device, imagined, choice, built, inner }
     }
 
     /// A picture: arguments above, launches and temporaries between, results below, bytes on the arrows. It is a whole
     /// SVG file, and follows the light or dark theme of whoever shows it.
     pub fn svg(&self) -> String {
         self.inner.svg()
+    }
+
+    /// How long it took to compile: passes, source code, C compiler or disk cache. The first call in wide arrays compiles once
+    /// more, which is not counted.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let explanation = compile(|x: Arr<f32, N>| x * 2.0)?.explain();
+    /// if let Some(built) = explanation.build_time() {
+    ///     println!("{built}"); // built in 96.1 ms: passes 0.3 ms, C text 0.2 ms, C compiler 95.6 ms
+    /// }
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn build_time(&self) -> Option<BuildTime> {
+        self.built
     }
 
     /// The numbers behind the text: steps, operators, bytes.
@@ -68,6 +87,9 @@ impl fmt::Display for Explanation {
         }
         if let Some(choice) = &self.choice {
             writeln!(f, "{choice}; the launches are those of the CPU")?;
+        }
+        if let Some(built) = &self.built {
+            writeln!(f, "{built}")?;
         }
         self.inner.fmt(f)
     }

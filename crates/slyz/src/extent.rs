@@ -33,6 +33,12 @@ pub enum Extent {
     Tri(Box<Extent>),
 }
 
+/// The elements of so many extents; none where one is 0, however large the others are. `None` where nobody can count them.
+pub(crate) fn count(dims: impl IntoIterator<Item = u64> + Clone) -> Option<u64> {
+    let empty = dims.clone().into_iter().any(|dim| dim == 0);
+    if empty { Some(0) } else { dims.into_iter().try_fold(1u64, |count, dim| count.checked_mul(dim)) }
+}
+
 /// What a call knows about the named axes.
 pub(crate) type Env = HashMap<TypeId, u64>;
 
@@ -140,6 +146,16 @@ impl Extent {
             }
         };
         value.filter(|&n| n <= i64::MAX as u64).ok_or(NoValue::Overflow)
+    }
+
+    /// Is it that axis, or made of it?
+    pub(crate) fn mentions(&self, wanted: TypeId) -> bool {
+        match self {
+            Extent::Const(_) => false,
+            Extent::Var(id, _) => *id == wanted,
+            Extent::Add(a, b) | Extent::Mul(a, b) | Extent::Min(a, b) => a.mentions(wanted) || b.mentions(wanted),
+            Extent::CeilDiv(a, _) | Extent::Tri(a) => a.mentions(wanted),
+        }
     }
 
     /// The value of the single unknown axis that makes the extent `total`, where that can be told.

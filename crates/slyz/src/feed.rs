@@ -5,13 +5,14 @@ use crate::axis::Axis;
 use crate::elem::{Elem, Scalar, Value, tys_of};
 use crate::error::{CallError, Error};
 use crate::exp::Exp;
-use crate::extent::{Env, Extent, NoValue};
+use crate::extent::{Env, Extent, NoValue, count};
 use crate::position::{At, Idx};
 use crate::shape::Shape;
 use crate::tensor::Tensor;
 use crate::trace::{Leaf, Slot};
 use slyz_run::{ArrayData, Buffer};
 use slyz_sir::types::Scalar as Constant;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// One buffer of an argument.
 enum Data<'a> {
@@ -39,16 +40,30 @@ enum Kind<'a> {
     /// One part per leaf of a scalar, tuple or struct.
     Parts(Vec<Part<'a>>),
     Array {
-        /// Unknown for a flat slice.
-        dims: Option<Vec<u64>>,
-        len: u64,
+        told: Told,
         leaves: Vec<Data<'a>>,
     },
+}
+
+/// What an array says about its sizes.
+#[derive(Clone, PartialEq, Eq)]
+struct Told {
+    /// Unknown for a flat slice.
+    dims: Option<Vec<u64>>,
+    len: u64,
 }
 
 impl<'a> Fed<'a> {
     fn value(value: Constant) -> Fed<'a> {
         Fed(Kind::Parts(vec![Part::Value(value)]))
+    }
+
+    /// What it says about sizes; nothing without axes.
+    fn told(&self) -> Option<&Told> {
+        match &self.0 {
+            Kind::Parts(_) => None,
+            Kind::Array { told, .. } => Some(told),
+        }
     }
 
     /// Arguments without axes as one; for tuples, `[_; N]` and derived structs.
@@ -96,7 +111,7 @@ fn flat<T: Elem>(data: &[T], dims: Option<Vec<u64>>) -> Fed<'_> {
         Some(bytes) => vec![Data::Host(bytes)],
         None => split(data).into_iter().map(Data::Split).collect(),
     };
-    Fed(Kind::Array { dims, len: data.len() as u64, leaves })
+    Fed(Kind::Array { told: Told { dims, len: data.len() as u64 }, leaves })
 }
 
 /// One buffer per leaf.
@@ -217,9 +232,9 @@ impl<T: Elem, S: Shape, D: AsRef<[T]> + ?Sized, const R: usize> Feed<Arr<T, S>> 
 }
 
 fn tensor<T: Elem, S>(tensor: &Tensor<T, S>) -> Fed<'_> {
+    let dims = tensor.dims().iter().map(|&dim| dim as u64).collect();
     Fed(Kind::Array {
-        dims: Some(tensor.dims().iter().map(|&dim| dim as u64).collect()),
-        len: tensor.len() as u64,
+        told: Told { dims: Some(dims), len: tensor.len() as u64 },
         leaves: tensor.buffers().map(|(buffer, below)| Data::Tensor(buffer, below)).collect(),
     })
 }
@@ -233,6 +248,48 @@ impl<T: Elem, S: Shape> Feed<Arr<T, S>> for &Tensor<T, S> {
 impl<T: Elem<Exp = V>, V: Value<Elem = T>> Feed<V> for &Tensor<T, ()> {
     fn feed(&self) -> Fed<'_> {
         tensor(self)
+    }
+}
+
+/// What the arguments of a call say about its sizes, worked out.
+pub(crate) struct Solved {
+    /// What each argument said; `None` for one without axes.
+    told: Vec<Option<Told>>,
+    /// The named axes.
+    pub(crate) env: Env,
+    /// Those of the graph, in its order; `None` for what is counted.
+    pub(crate) sizes: Vec<Option<u64>>,
+    /// The extents of each parameter.
+    shapes: Vec<Vec<u64>>,
+}
+
+/// The sizes of the last call. Calls repeat them, and working them out takes longer than a small call.
+#[derive(Default)]
+pub(crate) struct LastSolved(Mutex<Option<Arc<Solved>>>);
+
+impl LastSolved {
+    /// The sizes of a call with these arguments: those of the last one, if its arguments said the same.
+    pub(crate) fn get(
+        &self,
+        slots: &[Slot],
+        args: &[Fed],
+        given: &Env,
+        sizes: &dyn Fn(&Env) -> Result<Vec<Option<u64>>, CallError>,
+    ) -> Result<Arc<Solved>, CallError> {
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = lock().clone();
+        if let Some(last) = last.filter(|last| last.told.iter().map(Option::as_ref).eq(args.iter().map(Fed::told))) {
+            return Ok(last);
+        }
+        let env = solve(slots, args, given)?;
+        let sizes = sizes(&env)?;
+        let extent = |axis: &Extent| axis.eval(&env).map_err(|_| overflow(axis));
+        let shape = |slot: &Slot| slot.axes.iter().map(extent).collect::<Result<Vec<u64>, CallError>>();
+        let shapes = slots.iter().map(shape).collect::<Result<_, _>>()?;
+        let told = args.iter().map(|arg| arg.told().cloned()).collect();
+        let solved = Arc::new(Solved { told, env, sizes, shapes });
+        *lock() = Some(solved.clone());
+        Ok(solved)
     }
 }
 
@@ -252,8 +309,8 @@ struct Fact<'a> {
 /// tried again until nothing new is learnt.
 pub(crate) fn solve(slots: &[Slot], args: &[Fed], given: &Env) -> Result<Env, CallError> {
     let mut facts = vec![];
-    for (k, (slot, Fed(kind))) in slots.iter().zip(args).enumerate() {
-        let Kind::Array { dims, len, .. } = kind else { continue };
+    for (k, (slot, arg)) in slots.iter().zip(args).enumerate() {
+        let Some(Told { dims, len }) = arg.told() else { continue };
         let argument = k + 1;
         match dims {
             Some(dims) => {
@@ -275,9 +332,9 @@ pub(crate) fn solve(slots: &[Slot], args: &[Fed], given: &Env) -> Result<Env, Ca
 
 /// The sizes of one array with these dimensions; for tensors.
 pub(crate) fn solve_dims(slot: &Slot, dims: &[u64]) -> Result<Env, CallError> {
-    let len = dims.iter().try_fold(1u64, |len, &dim| len.checked_mul(dim)).unwrap_or(u64::MAX);
-    let leaves = vec![];
-    solve(std::slice::from_ref(slot), &[Fed(Kind::Array { dims: Some(dims.to_vec()), len, leaves })], &Env::new())
+    let len = count(dims.iter().copied()).unwrap_or(u64::MAX);
+    let (told, leaves) = (Told { dims: Some(dims.to_vec()), len }, vec![]);
+    solve(std::slice::from_ref(slot), &[Fed(Kind::Array { told, leaves })], &Env::new())
 }
 
 fn check_dims(argument: usize, slot: &Slot, dims: &[u64], len: u64) -> Result<(), CallError> {
@@ -285,7 +342,7 @@ fn check_dims(argument: usize, slot: &Slot, dims: &[u64], len: u64) -> Result<()
         let (expected, found) = (slot.axes.len(), dims.len());
         return Err(CallError::Rank { argument, expected, found, shape: shape_text(&slot.names) });
     }
-    let product = dims.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim));
+    let product = count(dims.iter().copied());
     match product {
         Some(product) if product == len => Ok(()),
         Some(expected) => Err(CallError::Length { argument, expected, found: len, shape: format!("{dims:?}") }),
@@ -377,12 +434,10 @@ fn not_told(fact: &Fact, env: &Env) -> CallError {
 pub(crate) fn arguments<'a>(
     slots: &[Slot],
     args: &'a [Fed<'a>],
-    env: &Env,
+    Solved { env, shapes, .. }: &Solved,
 ) -> Result<Vec<slyz_run::Argument<'a>>, Error> {
-    let mut out = vec![];
-    for (k, (slot, Fed(kind))) in slots.iter().zip(args).enumerate() {
-        let shape = slot.axes.iter().map(|axis| axis.eval(env).map_err(|_| overflow(axis)));
-        let shape: Vec<u64> = shape.collect::<Result<_, _>>()?;
+    let mut out = Vec::with_capacity(args.len());
+    for (k, ((slot, Fed(kind)), shape)) in slots.iter().zip(args).zip(shapes).enumerate() {
         match kind {
             Kind::Parts(parts) => {
                 for (leaf, part) in slot.leaves.iter().zip(parts) {
@@ -393,13 +448,13 @@ pub(crate) fn arguments<'a>(
                             }
                             slyz_run::Argument::Scalar(*value)
                         }
-                        Part::Data(data) => array_argument(k + 1, leaf, &shape, data, env)?,
+                        Part::Data(data) => array_argument(k + 1, leaf, shape, data, env)?,
                     });
                 }
             }
             Kind::Array { leaves, .. } => {
                 for (leaf, data) in slot.leaves.iter().zip(leaves) {
-                    out.push(array_argument(k + 1, leaf, &shape, data, env)?);
+                    out.push(array_argument(k + 1, leaf, shape, data, env)?);
                 }
             }
         }

@@ -153,7 +153,7 @@ pub use slyz_macros::function;
 /// # Ok::<(), slyz::Error>(())
 /// ```
 pub use slyz_macros::graph;
-pub use slyz_run::{Device, WriteError};
+pub use slyz_run::{BuildTime, Device, WriteError};
 pub use slyz_sir::back::harness::{Contents, File, ProgramError, Target};
 pub use stencil::Border;
 pub use tensor::{Dyn, Tensor, TensorShape};

@@ -10,6 +10,7 @@ use slyz_sir::build::Region;
 use slyz_sir::code::{Body, Id, Monoid, Op, Type};
 use slyz_sir::graph::Require;
 use slyz_sir::ops::Operator;
+use slyz_sir::power;
 use slyz_sir::types::{Scalar, Ty};
 
 /// A traced body: parameters in, results out.
@@ -61,7 +62,41 @@ pub(crate) fn constant(at: Loc, value: Scalar) -> Handle {
 }
 
 pub(crate) fn apply(at: Loc, operator: Operator, args: &[Handle]) -> Handle {
+    if matches!(operator, Operator::Pow | Operator::Powi)
+        && let Some(power) = constant_power(at, operator, args)
+    {
+        return power;
+    }
     scalar(at, |trace, at| Some(Op::Apply(operator, trace.ids(args, at)?)))
+}
+
+/// A power whose exponent is a constant: products and roots, where those do.
+fn constant_power(at: Loc, operator: Operator, args: &[Handle]) -> Option<Handle> {
+    struct Here(Loc);
+    impl power::Pen for Here {
+        type Value = Handle;
+        type Error = std::convert::Infallible;
+        fn constant(&mut self, value: Scalar) -> Result<Handle, Self::Error> {
+            Ok(constant(self.0, value))
+        }
+        fn apply(&mut self, operator: Operator, args: &[Handle], _: Ty) -> Result<Handle, Self::Error> {
+            Ok(apply(self.0, operator, args))
+        }
+        fn cast(&mut self, value: Handle, _: Ty, to: Ty) -> Result<Handle, Self::Error> {
+            Ok(cast(self.0, to, value))
+        }
+    }
+    let at = here(at);
+    let &[x, _] = args else { return None };
+    // What is wrong with a handle is noted here, and once.
+    let Some(ids) = with(|trace| trace.ids(args, at)).flatten() else { return Some(Handle::POISON) };
+    let (ty, exponent) = with(|trace| {
+        let Some(&Type::Scalar(ty)) = trace.builder.ty(ids[0]) else { return None };
+        Some((ty, trace.builder.constant_of(ids[1])?))
+    })
+    .flatten()?;
+    let Ok(power) = power::write(&mut Here(at), operator, x, ty, exponent);
+    power
 }
 
 pub(crate) fn cast(at: Loc, to: Ty, arg: Handle) -> Handle {

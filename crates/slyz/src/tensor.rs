@@ -2,6 +2,7 @@
 
 use crate::elem::{Elem, Num, tys_of};
 use crate::error::{Error, TensorError};
+use crate::extent::count;
 use crate::feed::{scalar_at, solve_dims, split};
 use crate::shape::Shape;
 use crate::trace::Slot;
@@ -43,6 +44,10 @@ impl TensorShape for Dyn {
     fn check(_: &[usize]) -> Result<(), TensorError> {
         Ok(())
     }
+}
+
+fn count_of(dims: &[usize]) -> Option<u64> {
+    count(dims.iter().map(|&dim| dim as u64))
 }
 
 fn check_dims(slot: Slot, dims: &[usize]) -> Result<(), TensorError> {
@@ -130,7 +135,8 @@ impl<T: Elem, S> Tensor<T, S> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn len(&self) -> usize {
-        self.dims.iter().product()
+        // It was counted when the tensor was made.
+        count_of(&self.dims).and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX)
     }
 
     /// Are there no elements?
@@ -237,7 +243,7 @@ impl<T: Elem, S: TensorShape> Tensor<T, S> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn from_vec<const R: usize>(dims: [usize; R], data: Vec<T>) -> Result<Self, Error> {
-        let expected = dims.iter().try_fold(1u64, |len, &dim| len.checked_mul(dim as u64)).unwrap_or(u64::MAX);
+        let Some(expected) = count_of(&dims) else { return Err(TensorError::TooLarge { dims: dims.to_vec() }.into()) };
         if expected != data.len() as u64 {
             return Err(TensorError::Length { dims: dims.to_vec(), expected, found: data.len() as u64 }.into());
         }
@@ -257,7 +263,7 @@ impl<T: Elem, S: TensorShape> Tensor<T, S> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn filled<const R: usize>(dims: [usize; R], value: T) -> Result<Self, Error> {
-        let len = dims.iter().try_fold(1usize, |len, &dim| len.checked_mul(dim));
+        let len = count_of(&dims).and_then(|len| usize::try_from(len).ok());
         let mut data = vec![];
         match len.map(|len| (len, data.try_reserve_exact(len))) {
             Some((len, Ok(()))) => data.resize(len, value),

@@ -49,6 +49,36 @@ fn wrong_sizes() -> R {
     Ok(())
 }
 
+/// A product with a zero is zero, and one that nobody can count is an error.
+#[test]
+fn elements_are_counted() -> R {
+    let huge = 1usize << 40;
+    let none = Tensor::<f32>::from_vec([huge, huge, 0], vec![])?;
+    assert_eq!((none.len(), none.is_empty(), none.to_vec()?), (0, true, vec![]));
+    assert!(Tensor::<f32>::filled([0, huge, huge], 1.0)?.is_empty());
+    for dims in [[huge, huge, 1], [usize::MAX, 1, 2]] {
+        let filled = text(Tensor::<f32>::filled(dims, 1.0));
+        let from = text(Tensor::<f32>::from_vec(dims, vec![]));
+        assert!(
+            filled.contains("too large for the memory") && from.contains("too large for the memory"),
+            "{filled} {from}"
+        );
+    }
+    Ok(())
+}
+
+/// A size for an axis that a function does not have is a mistake, not nothing.
+#[test]
+fn sizes_are_of_axes_of_the_function() -> R {
+    let e = text(compile(iota::<N>)?.size::<N>(3).size::<K>(2).call());
+    assert!(e.contains("`.size::<K>(..)`") && e.contains("its axes are: N"), "{e}");
+    let e = text(compile(|x: Arr<f32, Fix<2>>| x)?.size::<Fix<2>>(3).call(&[1f32, 2.]));
+    assert!(e.contains("`.size::<Fix<2>>(..)`") && e.contains("its axes are: none"), "{e}");
+    // An axis of a parameter that nobody reads is one of the function.
+    compile(|_x: Arr<f32, N>, y: Exp<f32>| y)?.size::<N>(1).call(&[1f32], 2.0)?;
+    Ok(())
+}
+
 #[test]
 fn results_go_back_in() -> R {
     let sum = compile(|x: Arr<f32, N>| x.sum())?;
@@ -145,6 +175,17 @@ fn a_trace_has_a_largest_size() {
     });
     let e = text(result);
     assert!(e.contains("more than 1000000 operations") && e.contains("iterate"), "{e}");
+}
+
+/// A Rust loop is unrolled while tracing; what comes of it is a few long kernels, not one for each operation.
+#[test]
+fn thousands_of_operations_are_a_few_launches() -> R {
+    let f = compile(|x: Arr<u32, N>| (0..1500u32).fold(x, |y, k| y * y + k))?;
+    let launches = f.explain().details().launches().count();
+    assert!((2..=5).contains(&launches), "{launches} launches");
+    let expected = |x: u32| (0..1500u32).fold(x, |y, k| y.wrapping_mul(y).wrapping_add(k));
+    assert_eq!(f.call(&[1u32, 2, 3])?.to_vec()?, [1, 2, 3].map(expected));
+    Ok(())
 }
 
 /// What is more than scalar code is traced at each call instead of becoming a function of the graph.

@@ -150,3 +150,35 @@ fn batches_and_other_types() -> Result<(), Error> {
     }
     Ok(())
 }
+
+fn product<A: Axis, B: Axis, C: Axis>(a: Arr<f32, (A, B)>, b: Arr<f32, (B, C)>) -> Arr<f32, (A, C)> {
+    tabulate(|(i, j): (Idx<A>, Idx<C>)| sum(|k: Idx<B>| a.at((i, k)) * b.at((k, j))))
+}
+
+/// Eighteen products are two pieces of code, of which one has seventeen callers, the last for other axes than the rest. The C
+/// compiler gets the two as files of their own.
+#[test]
+fn equal_products_share_their_code() -> Result<(), Error> {
+    let device = slyz::device("cpu")?;
+    let f =
+        compile_on(&device, |x: Arr<f32, (N, K)>, a: Arr<f32, (K, K)>, b: Arr<f32, (K, M)>, c: Arr<f32, (M, M)>| {
+            let powers = (0..16).fold(x, |x, _| product(x, a));
+            product(product(powers, b), c)
+        })?;
+    assert_eq!(f.explain().details().launches().count(), 18);
+    if f.device() == "cpu" {
+        assert_eq!(f.source().matches("for (i64 block = begin;").count(), 2);
+        assert_eq!(f.explain().build_time().map(|built| built.files), Some(2));
+        assert!(f.explain().to_string().contains("built in "));
+    }
+    let (n, k, m) = (5, 7, 3);
+    // One number in each row, so that products of many stay small.
+    let shift = |n: usize| -> Vec<f32> { (0..n * n).map(|at| ((at / n + 1) % n == at % n) as u8 as f32).collect() };
+    let (x, a, b, c) = (values(n * k, 1), shift(k), values(k * m, 2), shift(m));
+    let found = f.call((&x, [n, k]), (&a, [k, k]), (&b, [k, m]), (&c, [m, m]))?;
+    let times =
+        |x: &[f32], a: &[f32], [n, k, m]: [usize; 3]| expected([n, k, m], |i, p, j| x[i * k + p] * a[p * m + j], SUM);
+    let powers = (0..16).fold(x, |x, _| times(&x, &a, [n, k, k]));
+    assert_eq!(found.to_vec()?, times(&times(&powers, &b, [n, k, m]), &c, [n, m, m]));
+    Ok(())
+}

@@ -4,6 +4,7 @@ pub mod build;
 pub mod check;
 pub mod machine;
 pub mod run;
+pub mod test;
 
 use anyhow::{Context, anyhow};
 use slyz_lang::check::{Dialect, check as check_file};

@@ -49,11 +49,11 @@ fn main(@builtin(global_invocation_id) param: vec3<u32>) {
                 if (_e116 >= _e24) {
                     break;
                 }
-                let v31_ = input1_[(_e116 >> 2u)][(_e116 & 3u)];
+                let _e125 = input1_[(_e116 >> 2u)][(_e116 & 3u)];
                 let _e133 = input2_[(_e116 >> 2u)][(_e116 & 3u)];
                 let _e139 = slyz_call[2].x;
                 let _e147 = slyz_call[2].x;
-                output[(_e116 >> 2u)][(_e116 & 3u)] = bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e4 * v31_)) ^ _e139)) + _e133)) ^ _e147));
+                output[(_e116 >> 2u)][(_e116 & 3u)] = bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e4 * _e125)) ^ _e139)) + _e133)) ^ _e147));
                 continuing {
                     let _e157 = local_1;
                     local_1 = (_e157 + 1u);

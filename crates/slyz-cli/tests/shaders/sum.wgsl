@@ -18,8 +18,6 @@ fn main(@builtin(local_invocation_id) param: vec3<u32>, @builtin(workgroup_id) p
     var local_1: u32;
     var local_2: f32;
     var local_3: u32;
-    var local_4: f32;
-    var local_5: u32;
 
     let _e8 = (param_1.x * 65536u);
     let _e10 = (_e8 + 65536u);
@@ -123,24 +121,21 @@ fn main(@builtin(local_invocation_id) param: vec3<u32>, @builtin(workgroup_id) p
     workgroupBarrier();
     if (param.x < 1u) {
         let _e362 = part2_[param.x];
-        local_4 = _e362;
-        local_5 = (param.x + 1u);
-        loop {
-            let _e367 = local_5;
-            if (_e367 >= 8u) {
-                break;
-            }
-            let _e369 = local_4;
-            let _e372 = part2_[_e367];
-            let _e378 = slyz_call[1].x;
-            local_4 = bitcast<f32>((bitcast<u32>((_e369 + _e372)) ^ _e378));
-            continuing {
-                let _e381 = local_5;
-                local_5 = (_e381 + 1u);
-            }
-        }
-        let _e383 = local_4;
-        tmp2_[param_1.x] = _e383;
+        let _e367 = part2_[(param.x + 1u)];
+        let _e373 = part2_[(param.x + 2u)];
+        let _e379 = part2_[(param.x + 3u)];
+        let _e385 = part2_[(param.x + 4u)];
+        let _e391 = part2_[(param.x + 5u)];
+        let _e397 = part2_[(param.x + 6u)];
+        let _e403 = part2_[(param.x + 7u)];
+        let _e409 = slyz_call[1].x;
+        let _e417 = slyz_call[1].x;
+        let _e425 = slyz_call[1].x;
+        let _e433 = slyz_call[1].x;
+        let _e441 = slyz_call[1].x;
+        let _e449 = slyz_call[1].x;
+        let _e457 = slyz_call[1].x;
+        tmp2_[param_1.x] = bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e362 + _e367)) ^ _e409)) + bitcast<f32>((bitcast<u32>((_e373 + _e379)) ^ _e417)))) ^ _e441)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e385 + _e391)) ^ _e425)) + bitcast<f32>((bitcast<u32>((_e397 + _e403)) ^ _e433)))) ^ _e449)))) ^ _e457));
     }
 }
 
@@ -173,131 +168,146 @@ fn main(@builtin(local_invocation_id) param: vec3<u32>) {
     local = 0f;
     local_1 = 0u;
     loop {
-        let _e15 = local_1;
-        if (_e15 >= _e7) {
+        let _e18 = local_1;
+        if (_e18 >= _e7) {
             break;
         }
-        let _e17 = local;
-        let _e19 = (_e15 + 524288u);
-        let _e22 = select(_e7, _e19, (_e19 < _e7));
-        let _e26 = (bitcast<i32>(_e22) - bitcast<i32>(_e15));
-        let _e27 = bitcast<i32>(0u);
-        let _e37 = (_e15 + ((bitcast<u32>(select(_e27, _e26, (_e26 > _e27))) / 2048u) * 2048u));
-        let _e40 = select(_e22, _e37, (_e37 < _e22));
+        let _e20 = local;
+        let _e22 = (_e18 + 131072u);
+        let _e25 = select(_e7, _e22, (_e22 < _e7));
         local_2 = 0f;
-        local_3 = _e15;
+        local_3 = _e18;
         loop {
-            let _e43 = local_3;
-            if (_e43 >= _e40) {
+            let _e28 = local_3;
+            if (_e28 >= _e25) {
                 break;
             }
-            let _e45 = local_2;
-            let _e47 = (_e43 + param.x);
-            let _e50 = tmp2_[_e47];
-            let _e55 = tmp2_[(_e47 + 256u)];
-            let _e61 = tmp2_[(_e47 + 512u)];
-            let _e67 = tmp2_[(_e47 + 768u)];
-            let _e73 = tmp2_[(_e47 + 1024u)];
-            let _e79 = tmp2_[(_e47 + 1280u)];
-            let _e85 = tmp2_[(_e47 + 1536u)];
-            let _e91 = tmp2_[(_e47 + 1792u)];
-            let _e97 = slyz_call[0].z;
-            let _e105 = slyz_call[0].z;
-            let _e113 = slyz_call[0].z;
-            let _e121 = slyz_call[0].z;
-            let _e129 = slyz_call[0].z;
-            let _e137 = slyz_call[0].z;
-            let _e145 = slyz_call[0].z;
-            let _e153 = slyz_call[0].z;
-            local_2 = bitcast<f32>((bitcast<u32>((_e45 + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e50 + _e55)) ^ _e97)) + bitcast<f32>((bitcast<u32>((_e61 + _e67)) ^ _e105)))) ^ _e129)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e73 + _e79)) ^ _e113)) + bitcast<f32>((bitcast<u32>((_e85 + _e91)) ^ _e121)))) ^ _e137)))) ^ _e145)))) ^ _e153));
+            let _e30 = local_2;
+            let _e32 = (_e28 + 32768u);
+            let _e35 = select(_e25, _e32, (_e32 < _e25));
+            let _e39 = (bitcast<i32>(_e35) - bitcast<i32>(_e28));
+            let _e40 = bitcast<i32>(0u);
+            let _e50 = (_e28 + ((bitcast<u32>(select(_e40, _e39, (_e39 > _e40))) / 2048u) * 2048u));
+            let _e53 = select(_e35, _e50, (_e50 < _e35));
+            local_4 = 0f;
+            local_5 = _e28;
+            loop {
+                let _e56 = local_5;
+                if (_e56 >= _e53) {
+                    break;
+                }
+                let _e58 = local_4;
+                let _e60 = (_e56 + param.x);
+                let _e63 = tmp2_[_e60];
+                let v31_ = tmp2_[(_e60 + 256u)];
+                let _e74 = tmp2_[(_e60 + 512u)];
+                let _e80 = tmp2_[(_e60 + 768u)];
+                let _e86 = tmp2_[(_e60 + 1024u)];
+                let _e92 = tmp2_[(_e60 + 1280u)];
+                let _e98 = tmp2_[(_e60 + 1536u)];
+                let _e104 = tmp2_[(_e60 + 1792u)];
+                let _e110 = slyz_call[0].z;
+                let _e118 = slyz_call[0].z;
+                let _e126 = slyz_call[0].z;
+                let _e134 = slyz_call[0].z;
+                let _e142 = slyz_call[0].z;
+                let _e150 = slyz_call[0].z;
+                let _e158 = slyz_call[0].z;
+                let _e166 = slyz_call[0].z;
+                local_4 = bitcast<f32>((bitcast<u32>((_e58 + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e63 + v31_)) ^ _e110)) + bitcast<f32>((bitcast<u32>((_e74 + _e80)) ^ _e118)))) ^ _e142)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e86 + _e92)) ^ _e126)) + bitcast<f32>((bitcast<u32>((_e98 + _e104)) ^ _e134)))) ^ _e150)))) ^ _e158)))) ^ _e166));
+                continuing {
+                    let _e169 = local_5;
+                    local_5 = (_e169 + 2048u);
+                }
+            }
+            let _e171 = local_4;
+            local_6 = _e171;
+            local_7 = (_e53 + param.x);
+            loop {
+                let _e176 = local_7;
+                if (_e176 >= _e35) {
+                    break;
+                }
+                let _e178 = local_6;
+                let _e181 = tmp2_[_e176];
+                let _e187 = slyz_call[0].z;
+                let v63_ = bitcast<f32>((bitcast<u32>((_e178 + _e181)) ^ _e187));
+                local_6 = v63_;
+                continuing {
+                    let _e190 = local_7;
+                    local_7 = (_e190 + 256u);
+                }
+            }
+            let _e192 = local_6;
+            let _e198 = slyz_call[0].z;
+            local_2 = bitcast<f32>((bitcast<u32>((_e30 + _e192)) ^ _e198));
             continuing {
-                let _e156 = local_3;
-                local_3 = (_e156 + 2048u);
+                let _e201 = local_3;
+                local_3 = (_e201 + 32768u);
             }
         }
-        let _e158 = local_2;
-        local_4 = _e158;
-        local_5 = (_e40 + param.x);
-        loop {
-            let _e163 = local_5;
-            if (_e163 >= _e22) {
-                break;
-            }
-            let _e165 = local_4;
-            let _e168 = tmp2_[_e163];
-            let _e174 = slyz_call[0].z;
-            local_4 = bitcast<f32>((bitcast<u32>((_e165 + _e168)) ^ _e174));
-            continuing {
-                let _e177 = local_5;
-                local_5 = (_e177 + 256u);
-            }
-        }
-        let _e179 = local_4;
-        let _e185 = slyz_call[0].z;
-        local = bitcast<f32>((bitcast<u32>((_e17 + _e179)) ^ _e185));
+        let _e203 = local_2;
+        let _e209 = slyz_call[0].z;
+        local = bitcast<f32>((bitcast<u32>((_e20 + _e203)) ^ _e209));
         continuing {
-            let _e188 = local_1;
-            local_1 = (_e188 + 524288u);
+            let _e212 = local_1;
+            local_1 = (_e212 + 131072u);
         }
     }
-    let _e190 = local;
-    part2_[param.x] = _e190;
+    let _e214 = local;
+    part2_[param.x] = _e214;
     workgroupBarrier();
     if (param.x < 128u) {
-        let v63_ = part2_[param.x];
-        let _e203 = part2_[(param.x + 128u)];
-        let _e209 = slyz_call[0].z;
-        part2_[param.x] = bitcast<f32>((bitcast<u32>((v63_ + _e203)) ^ _e209));
+        let _e224 = part2_[param.x];
+        let _e227 = part2_[(param.x + 128u)];
+        let _e233 = slyz_call[0].z;
+        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e224 + _e227)) ^ _e233));
     }
     workgroupBarrier();
     if (param.x < 64u) {
-        let _e221 = part2_[param.x];
-        let _e224 = part2_[(param.x + 64u)];
-        let _e230 = slyz_call[0].z;
-        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e221 + _e224)) ^ _e230));
+        let _e245 = part2_[param.x];
+        let _e248 = part2_[(param.x + 64u)];
+        let _e254 = slyz_call[0].z;
+        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e245 + _e248)) ^ _e254));
     }
     workgroupBarrier();
     if (param.x < 32u) {
-        let _e242 = part2_[param.x];
-        let _e245 = part2_[(param.x + 32u)];
-        let _e251 = slyz_call[0].z;
-        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e242 + _e245)) ^ _e251));
+        let _e266 = part2_[param.x];
+        let _e269 = part2_[(param.x + 32u)];
+        let _e275 = slyz_call[0].z;
+        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e266 + _e269)) ^ _e275));
     }
     workgroupBarrier();
     if (param.x < 16u) {
-        let _e263 = part2_[param.x];
-        let _e266 = part2_[(param.x + 16u)];
-        let _e272 = slyz_call[0].z;
-        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e263 + _e266)) ^ _e272));
+        let _e286 = part2_[param.x];
+        let _e289 = part2_[(param.x + 16u)];
+        let _e295 = slyz_call[0].z;
+        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e286 + _e289)) ^ _e295));
     }
     workgroupBarrier();
     if (param.x < 8u) {
-        let _e283 = part2_[param.x];
-        let _e286 = part2_[(param.x + 8u)];
-        let _e292 = slyz_call[0].z;
-        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e283 + _e286)) ^ _e292));
+        let _e306 = part2_[param.x];
+        let v95_ = part2_[(param.x + 8u)];
+        let _e315 = slyz_call[0].z;
+        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e306 + v95_)) ^ _e315));
     }
     workgroupBarrier();
     if (param.x < 1u) {
-        let _e301 = part2_[param.x];
-        local_6 = _e301;
-        local_7 = (param.x + 1u);
-        loop {
-            let _e306 = local_7;
-            if (_e306 >= 8u) {
-                break;
-            }
-            let _e308 = local_6;
-            let _e311 = part2_[_e306];
-            let _e317 = slyz_call[0].z;
-            let v95_ = bitcast<f32>((bitcast<u32>((_e308 + _e311)) ^ _e317));
-            local_6 = v95_;
-            continuing {
-                let _e320 = local_7;
-                local_7 = (_e320 + 1u);
-            }
-        }
-        let _e322 = local_6;
-        output[0u] = _e322;
+        let _e324 = part2_[param.x];
+        let _e329 = part2_[(param.x + 1u)];
+        let _e335 = part2_[(param.x + 2u)];
+        let _e341 = part2_[(param.x + 3u)];
+        let _e346 = part2_[(param.x + 4u)];
+        let _e352 = part2_[(param.x + 5u)];
+        let _e358 = part2_[(param.x + 6u)];
+        let _e364 = part2_[(param.x + 7u)];
+        let _e370 = slyz_call[0].z;
+        let _e378 = slyz_call[0].z;
+        let _e386 = slyz_call[0].z;
+        let _e394 = slyz_call[0].z;
+        let _e402 = slyz_call[0].z;
+        let _e410 = slyz_call[0].z;
+        let _e418 = slyz_call[0].z;
+        output[0u] = bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e324 + _e329)) ^ _e370)) + bitcast<f32>((bitcast<u32>((_e335 + _e341)) ^ _e378)))) ^ _e402)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e346 + _e352)) ^ _e386)) + bitcast<f32>((bitcast<u32>((_e358 + _e364)) ^ _e394)))) ^ _e410)))) ^ _e418));
     }
 }

@@ -16,7 +16,7 @@ fn bytes(array: &Array) -> u64 {
 }
 
 /// Digits in groups of three.
-fn grouped(number: u64) -> String {
+pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (k, digit) in digits.chars().enumerate() {

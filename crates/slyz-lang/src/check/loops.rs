@@ -42,7 +42,7 @@ fn sets(stmt: &Stmt, locals: &HashSet<LocalId>) -> bool {
 }
 
 /// Is there such a statement among these, or inside them?
-pub(super) fn any_stmt(stmts: &[Stmt], is: &mut dyn FnMut(&Stmt) -> bool) -> bool {
+pub(crate) fn any_stmt(stmts: &[Stmt], is: &mut dyn FnMut(&Stmt) -> bool) -> bool {
     for stmt in stmts {
         let inside = is(stmt)
             || match stmt {
@@ -77,7 +77,7 @@ fn in_branches(expr: &Expr, is: &mut dyn FnMut(&Stmt) -> bool) -> bool {
 }
 
 /// The expressions that a statement has itself.
-pub(super) fn exprs_of(stmt: &Stmt) -> Vec<&Expr> {
+pub(crate) fn exprs_of(stmt: &Stmt) -> Vec<&Expr> {
     match stmt {
         Stmt::Set(_, e) | Stmt::Fill(_, e) | Stmt::Expr(e) | Stmt::Return(Some(e)) => vec![e],
         Stmt::If { cond, .. } | Stmt::While { cond, .. } => vec![cond],
@@ -88,7 +88,7 @@ pub(super) fn exprs_of(stmt: &Stmt) -> Vec<&Expr> {
 }
 
 /// An expression and those inside it; statements in front of values are left out.
-pub(super) fn each_expr<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr)) {
+pub(crate) fn each_expr<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr)) {
     let mut open = vec![expr];
     while let Some(expr) = open.pop() {
         f(expr);
@@ -121,7 +121,7 @@ pub(super) fn has_effect(expr: &Expr) -> bool {
 }
 
 /// Every function that is called among the statements.
-pub(super) fn each_call(stmts: &[Stmt], f: &mut dyn FnMut(FunctionId)) {
+pub(crate) fn each_call(stmts: &[Stmt], f: &mut dyn FnMut(FunctionId)) {
     any_stmt(stmts, &mut |stmt| {
         for expr in exprs_of(stmt) {
             each_expr(expr, &mut |e| {

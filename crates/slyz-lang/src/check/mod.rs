@@ -6,12 +6,14 @@
 mod body;
 pub mod budget;
 pub(crate) mod call;
+pub mod copies;
 mod declare;
 pub(crate) mod draft;
 pub(crate) mod echo;
 mod expr;
 mod forbid;
-mod loops;
+pub(crate) mod loops;
+mod meetings;
 pub(crate) mod number;
 mod race;
 mod reach;
@@ -32,6 +34,7 @@ use crate::span::Span;
 use crate::syntax::{Expr, ExprKind, File, Function, Item, Role, Space, StmtKind};
 use crate::typed::{self, FunctionId, Param, ParamKind, Program};
 use body::{Body, Marks, ParamType, ResultType, Signature};
+use copies::Copies;
 use declare::Let;
 use reach::{Instance, Reached};
 use scope::{Entity, Kind, Memory, Origin, Scopes};
@@ -94,6 +97,9 @@ pub fn check(file: &File, dialect: Dialect) -> Checked {
         diagnostics.extend(found);
     }
     diagnostics.extend(check_kernels(&reached, &program.functions, &marks));
+    if !diagnostics.iter().any(Diagnostic::is_error) && !marks.iter().any(|m| m.broken) {
+        diagnostics.extend(meetings::races(&program));
+    }
     // What the parser complained about is missing in the tree.
     if marks.iter().any(|m| m.broken) {
         program = Program::default();
@@ -106,9 +112,12 @@ fn check_kernels(reached: &Reached, functions: &[typed::Function], marks: &[Mark
     let mut callees: Vec<BTreeSet<FunctionId>> = vec![];
     for (k, function) in functions.iter().enumerate() {
         let mut all = BTreeSet::from([FunctionId(k as u32)]);
-        loops::each_call(&function.body, &mut |id| all.extend(callees.get(id.0 as usize).into_iter().flatten()));
+        let mut direct = BTreeSet::new();
+        loops::each_call(&function.body, &mut |id| direct.extend([id]));
+        all.extend(direct.iter().filter_map(|id| callees.get(id.0 as usize)).flatten());
         callees.push(all);
     }
+    let copies = Copies::new(functions);
     let mut uniform = Uniform::new(functions, marks);
     let mut found = vec![];
     for (k, _) in reached.instances.iter().enumerate().filter(|(_, i)| reached.own.contains(i)) {
@@ -118,6 +127,7 @@ fn check_kernels(reached: &Reached, functions: &[typed::Function], marks: &[Mark
             continue;
         }
         budget::kernel(id, &parts, functions, marks, &mut |d| found.push(d));
+        copies.kernel(id, &mut |d| found.push(d));
         uniform.kernel(id, &parts);
     }
     found.extend(uniform.found);

@@ -65,6 +65,8 @@ rules! {
     RACE "race" Error "Two threads must not write one element: nobody knows whose value stays.";
     BLOCK_RACE "block-race" Warning "Where all threads of a block write one element, one of them is enough.";
     RACY_UPDATE "racy-update" Warning "Reading, adding and writing at a position that other threads may have, too, loses updates.";
+    MISSING_BARRIER "missing-barrier" Error "Between a write to threadgroup memory and what another thread does with that element lies a barrier.";
+    POSSIBLE_RACE "possible-race" Warning "Two threads may meet at an element of threadgroup memory with no barrier between them.";
     ALIASING "aliasing" Error "What is written through one parameter is not passed as another one as well.";
     ATOMIC "atomic-type" Error "Atomics work on elements of type i32, u32, i64, u64 and f32 in mutable tensors and threadgroup arrays.";
     SUBGROUP_TYPE "subgroup-type" Error "Subgroup operations are defined on the types their operators are.";
@@ -74,5 +76,6 @@ rules! {
     SHIFT "shift-width" Error "A shift by the width of the type or more moves every bit out.";
     ALWAYS "always-same" Warning "A comparison whose outcome does not depend on anything.";
     THREAD_INDEX "thread-index" Note "`thread` is the index inside the block in kernels that read `block`, else the index in the whole grid.";
+    SIZE "kernel-size" Error "Functions that touch memory are copied to where they are called, and a kernel has up to 1,000,000 statements and expressions with them.";
     DEEP "too-deep" Error "Code nests up to a limit, so that compilers of every target can follow.";
 }

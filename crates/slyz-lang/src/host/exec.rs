@@ -3,7 +3,8 @@
 use super::eval::{axes, no_value};
 use super::number::{Number, apply};
 use super::scope::Binding;
-use super::value::{Tensor, Value};
+use super::tensor::failed;
+use super::value::Value;
 use super::{Host, Machine, Outcome, error};
 use crate::check::{echo, rules};
 use crate::span::Span;
@@ -74,6 +75,7 @@ impl<'a, M: Machine> Host<'a, M> {
     }
 
     fn stmt(&mut self, stmt: &'a Stmt) -> Outcome<Flow<M::Tensor>> {
+        self.machine.step().map_err(|failure| failed(&failure, stmt.span))?;
         match &stmt.kind {
             StmtKind::Let { space, mutable, name, ty, value } => {
                 self.declare(*space, *mutable, name, ty.as_ref(), value.as_ref())?;
@@ -85,6 +87,7 @@ impl<'a, M: Machine> Host<'a, M> {
             }
             StmtKind::While { cond, body } => {
                 while self.condition(cond, "`while`")? {
+                    self.machine.step().map_err(|failure| failed(&failure, stmt.span))?;
                     match self.block(body)? {
                         Flow::Next(_) | Flow::Continue(_) => {}
                         Flow::Break(_) => break,
@@ -161,8 +164,7 @@ impl<'a, M: Machine> Host<'a, M> {
         let Some(TypeExpr { kind: TypeKind::Scalar(ty), .. }) = ty else {
             return Err(error(rules::TYPE, span, "an array holds numbers or bool").help("write `[f32; 8]`").into());
         };
-        let bytes = super::tensor::filled(Scalar::from_int(*ty, 0), &shape, span)?;
-        Ok(Value::Tensor(Tensor::on_host(*ty, shape, bytes)))
+        self.filled_tensor(Scalar::from_int(*ty, 0), shape, span)
     }
 
     /// The value as one of a type that is written. `at` is where the value stands, and `wish` begins the sentence that says why
@@ -324,6 +326,7 @@ impl<'a, M: Machine> Host<'a, M> {
         }
         let mut counter = low;
         while counter < high && counter <= int_range(ty).1 {
+            self.machine.step().map_err(|failure| failed(&failure, name.span))?;
             let mark = self.scopes.mark();
             let value = Value::Number(Number::value(Scalar::from_int(ty, counter), name.span));
             let name_text = name.text.clone();

@@ -105,7 +105,7 @@ pub fn arrange(kernel: &Kernel, asked: &Launch<'_, Rc<Array>>) -> Result<Option<
 /// Threads, blocks, and threads of a block.
 type Field = ([u64; 3], [u64; 3], [u32; 3]);
 
-fn lay_out(template: &Template, asked: Threads, sizes: &[u64]) -> Result<Field, String> {
+pub(super) fn lay_out(template: &Template, asked: Threads, sizes: &[u64]) -> Result<Field, String> {
     let name = &template.kernel.name;
     let usual = BLOCKS[template.axes().clamp(1, 3) - 1];
     let too_many = || format!("kernel `{name}`: more threads than can be counted; launch fewer");

@@ -6,7 +6,7 @@
 //!
 //! Parts: `number` has the types of numbers, `value` what names stand for, `scope` the names, `exec` statements, `eval` expressions,
 //! `call` functions and methods, `tensor` what is special about tensors, `launch` launches, `print` what people see,
-//! `interpreter` a machine without any device.
+//! `interpreter` a machine without any device, `rehearsal` one without even that.
 //!
 //! The first mistake ends the run. Deliberately absent: threads, files, and everything else the outside has.
 
@@ -17,11 +17,13 @@ mod interpreter;
 mod launch;
 mod number;
 mod print;
+mod rehearsal;
 mod scope;
 mod tensor;
 mod value;
 
 pub use interpreter::{Arranged, Interpreter, arrange};
+pub use rehearsal::rehearse;
 
 use crate::diagnostic::Diagnostic;
 use crate::lower::{TooLarge, lower};
@@ -146,6 +148,26 @@ pub trait Machine {
 
     /// Runs a kernel.
     fn launch(&mut self, kernel: &Kernel, launch: Launch<'_, Self::Tensor>) -> Result<(), Failure>;
+
+    /// Asked before each statement of the host: may the program go on?
+    fn step(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Asked before the host makes a tensor of so many bytes.
+    fn reserve(&mut self, _bytes: u64) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Is anything shown? Elements are fetched to be printed only then.
+    fn prints(&self) -> bool {
+        true
+    }
+
+    /// Asked where what would have been printed failed: does the program go on all the same?
+    fn resumes(&mut self) -> bool {
+        false
+    }
 }
 
 /// Runs the host part of a file that was checked: its statements in order, then its function `main`, if it has one.

@@ -14,10 +14,26 @@ const MOST_ELEMENTS: usize = 1000;
 impl<'a, M: Machine> Host<'a, M> {
     /// The arguments with blanks between them, and a new line.
     pub(super) fn print(&mut self, args: &'a [Expr], span: Span) -> Outcome<()> {
+        if !self.machine.prints() {
+            return self.unseen(args);
+        }
         let shown = args.iter().map(|arg| self.shown(arg)).collect::<Outcome<Vec<String>>>()?;
         writeln!(self.out, "{}", shown.join(" ")).map_err(|cause| {
             error("output", span, format!("the output cannot be written: {cause}")).help("look where it goes to").into()
         })
+    }
+
+    /// Arguments that nobody looks at: what they are is checked, and what they hold is not asked for.
+    fn unseen(&mut self, args: &'a [Expr]) -> Outcome<()> {
+        for arg in args {
+            match self.eval(arg) {
+                Ok(Value::Text(_) | Value::Number(_) | Value::Tensor(_)) => {}
+                Ok(Value::Nothing | Value::Lent) => return Err(no_value(arg.span)),
+                Err(_) if self.machine.resumes() => {}
+                Err(wrong) => return Err(wrong),
+            }
+        }
+        Ok(())
     }
 
     fn shown(&mut self, arg: &'a Expr) -> Outcome<String> {
@@ -35,7 +51,7 @@ impl<'a, M: Machine> Host<'a, M> {
 
 /// A tensor as nested lists.
 fn list(ty: Ty, shape: &[u64], bytes: &[u8]) -> String {
-    let total = shape.iter().product::<u64>();
+    let total = super::tensor::count(shape).unwrap_or(u64::MAX);
     let mut text = String::new();
     let mut place = 0;
     nested(ty, shape, bytes, &mut place, &mut text);
@@ -51,13 +67,14 @@ fn nested(ty: Ty, shape: &[u64], bytes: &[u8], place: &mut usize, text: &mut Str
         *place += 1;
         return;
     };
+    // A list of nothing counts as an element: there may be many of them.
+    *place += usize::from(extent == 0);
     text.push('[');
     for k in 0..extent {
         if k > 0 {
             text.push_str(", ");
         }
-        // Lists of nothing are counted, too: there may be many of them.
-        if *place >= MOST_ELEMENTS || k as usize >= MOST_ELEMENTS {
+        if *place >= MOST_ELEMENTS {
             text.push('…');
             break;
         }

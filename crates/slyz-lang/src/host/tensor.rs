@@ -69,6 +69,13 @@ impl<'a, M: Machine> Host<'a, M> {
 
     fn filled(&mut self, value: Scalar, sizes: &'a [Expr], span: Span) -> Outcome<Value<M::Tensor>> {
         let shape = self.sizes(sizes)?;
+        self.filled_tensor(value, shape, span)
+    }
+
+    /// A tensor of equal elements.
+    pub(super) fn filled_tensor(&mut self, value: Scalar, shape: Vec<u64>, span: Span) -> Outcome<Value<M::Tensor>> {
+        let bytes = count(&shape).map_or(u64::MAX, |n| n.saturating_mul(value.ty.bytes() as u64));
+        self.machine.reserve(bytes).map_err(|failure| failed(&failure, span))?;
         let bytes = filled(value, &shape, span)?;
         Ok(Value::Tensor(Tensor::on_host(value.ty, shape, bytes)))
     }
@@ -246,12 +253,14 @@ fn repeat(numbers: &mut Vec<Number>, start: usize, length: u64, span: Span) -> O
     Ok(())
 }
 
+/// The elements of a shape, if they can be counted: none where an extent is 0, however large the others are.
+pub(super) fn count(shape: &[u64]) -> Option<u64> {
+    if shape.contains(&0) { Some(0) } else { shape.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent)) }
+}
+
 /// The bytes of so many equal elements.
-pub(super) fn filled(value: Scalar, shape: &[u64], span: Span) -> Outcome<Vec<u8>> {
-    let empty = shape.contains(&0);
-    let count = shape.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent));
-    let count = if empty { Some(0) } else { count };
-    let size = count.and_then(|count| usize::try_from(count).ok()?.checked_mul(value.ty.bytes()));
+fn filled(value: Scalar, shape: &[u64], span: Span) -> Outcome<Vec<u8>> {
+    let size = count(shape).and_then(|count| usize::try_from(count).ok()?.checked_mul(value.ty.bytes()));
     // Asked for first: what there is no room for is an error rather than the end of the program.
     let room = size.filter(|&size| size <= isize::MAX as usize && Vec::<u8>::new().try_reserve_exact(size).is_ok());
     let Some(size) = room else {

@@ -126,7 +126,7 @@ impl<T: Clone> Tensor<T> {
 impl<T> Elements<T> {
     /// The number of elements; it was counted when the tensor was made.
     pub(super) fn len(&self) -> u64 {
-        self.shape.iter().product()
+        super::tensor::count(&self.shape).unwrap_or(u64::MAX)
     }
 
     pub(super) fn describe(&self) -> String {

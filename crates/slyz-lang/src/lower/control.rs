@@ -21,10 +21,11 @@ impl Writer<'_> {
                 self.set(*local, value);
                 Ok(())
             }
-            Stmt::Store { memory, index, value, .. } => {
+            Stmt::Store { memory, index, value, span } => {
                 let memory = self.memory(*memory);
                 let index = self.index(memory, index)?;
                 let value = self.expr(value)?;
+                self.at = *span;
                 self.store(memory, &index, value)
             }
             Stmt::Fill(array, value) => self.fill(*array, value),

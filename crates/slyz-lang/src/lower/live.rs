@@ -101,11 +101,24 @@ pub(super) fn around(stmt: &Stmt, mut after: Locals) -> Locals {
     after
 }
 
-/// For each statement, the locals that are read after it.
+/// For each branch and loop, the locals that are read after it; nothing for other statements, where nobody asks.
 pub(super) fn after_each(stmts: &[Stmt], after: &Locals) -> Vec<Locals> {
-    let mut lists = vec![after.clone(); stmts.len()];
-    for k in (1..stmts.len()).rev() {
-        lists[k - 1] = before(&stmts[k], lists[k].clone());
+    let mut lists = vec![Locals::default(); stmts.len()];
+    let Some(first) = stmts.iter().position(asks) else { return lists };
+    let mut here = after.clone();
+    for k in (first..stmts.len()).rev() {
+        if asks(&stmts[k]) {
+            lists[k] = here.clone();
+        }
+        here = before(&stmts[k], here);
     }
     lists
+}
+
+fn asks(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::If { .. } | Stmt::For { .. } | Stmt::While { .. } => true,
+        Stmt::Set(..) | Stmt::Store { .. } | Stmt::Fill(..) | Stmt::Expr(_) | Stmt::Return(_) => false,
+        Stmt::Break | Stmt::Continue | Stmt::Barrier(_) | Stmt::Fence(_) => false,
+    }
 }

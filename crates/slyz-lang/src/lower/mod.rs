@@ -25,6 +25,10 @@ mod values;
 mod walk;
 mod writer;
 
+pub(crate) use reach::touches_memory;
+pub(crate) use writer::DEEPEST_CALL;
+
+use crate::span::Span;
 use crate::typed::{Function, FunctionId, ParamKind, Program};
 use live::Locals;
 use slyz_sir::code::{self, Body, FnId, MemId};
@@ -74,11 +78,24 @@ impl fmt::Display for Excess {
     }
 }
 
+/// A kernel, and where its accesses stand in the source.
+#[derive(Clone, Debug)]
+pub(crate) struct Placed {
+    pub(crate) template: Template,
+    /// The accesses to memory of the block, in the order of the code.
+    pub(crate) accesses: Vec<Span>,
+}
+
 /// The kernel of a graph function.
 ///
 /// The program is one that the checker made, and the function one of it; a result that it gives is dropped. The size variables, memories and
 /// parameters of the kernel stand in the order that [`slyz_sir::launch`] describes.
 pub fn lower(program: &Program, function: FunctionId) -> Result<Template, TooLarge> {
+    lower_placed(program, function).map(|placed| placed.template)
+}
+
+/// The same, with places.
+pub(crate) fn lower_placed(program: &Program, function: FunctionId) -> Result<Placed, TooLarge> {
     let root = &program.functions[function.0 as usize];
     let reached = reach::reached(program, function)?;
     let memories = memories::memories(program, &reached, function);
@@ -97,6 +114,7 @@ pub fn lower(program: &Program, function: FunctionId) -> Result<Template, TooLar
     }
     let mut body = body(&mut writer, function, root, &reached[&function].code)?;
     body.results.clear();
+    let accesses = std::mem::take(&mut writer.accesses);
     let grid = [0, 1, 2].map(|axis| Size::Var(SizeVar(axis)));
     let kernel = Kernel {
         name: memories::legal(&root.name),
@@ -111,7 +129,7 @@ pub fn lower(program: &Program, function: FunctionId) -> Result<Template, TooLar
         return Err(TooLarge { function: root.name.clone(), what: Excess::Nesting });
     }
     debug_assert_eq!(slyz_sir::verify::kernel(&kernel), Ok(()), "{kernel}");
-    Ok(Template { kernel, constants: memories.constants })
+    Ok(Placed { template: Template { kernel, constants: memories.constants }, accesses })
 }
 
 /// The body of a function or of the kernel: scalar parameters, and the result, if there is one.
@@ -135,7 +153,7 @@ fn body<'p>(
             ParamKind::Tensor { .. } => Some(MemId(tensors.iter().flatten().count() as u32)),
         });
     }
-    let frame = Frame { function: id, types: &code.locals, locals, tensors };
+    let frame = Frame { function: id, types: &code.locals, locals, log: vec![], tensors };
     writer.enter(frame, |writer| {
         writer.root(params, |writer| {
             let mut after = Locals::default();

@@ -4,7 +4,8 @@
 
 use super::exits::{Structured, structured};
 use super::{Excess, TooLarge, walk};
-use crate::typed::{Expr, ExprKind, FunctionId, ParamKind, Program, Stmt};
+use crate::check::loops;
+use crate::typed::{ExprKind, Function, FunctionId, ParamKind, Program, Stmt};
 use slyz_sir::nesting::MAX_NESTING;
 use std::collections::BTreeMap;
 
@@ -29,59 +30,48 @@ pub(super) fn reached(program: &Program, root: FunctionId) -> Result<BTreeMap<Fu
             return Err(TooLarge { function: function.name.clone(), what: Excess::Nesting });
         }
         let code = structured(function);
-        each_expr(&code.body, &mut |expr| {
-            if let ExprKind::Call(callee, _) = expr.kind {
-                waiting.push(callee);
-            }
-        });
-        let tensors = function.params.iter().any(|param| matches!(param.kind, ParamKind::Tensor { .. }));
-        let touches = tensors || !function.arrays.is_empty() || function.result.is_none() || touches_itself(&code.body);
-        found.insert(id, Reached { code, touches });
+        loops::each_call(&function.body, &mut |callee| waiting.push(callee));
+        found.insert(id, Reached { code, touches: false });
     }
     let ids: Vec<FunctionId> = found.keys().copied().collect();
     for id in ids {
-        let mut calls = false;
-        each_expr(&found[&id].code.body, &mut |expr| {
-            if let ExprKind::Call(callee, _) = expr.kind {
-                calls |= found.get(&callee).is_some_and(|callee| callee.touches);
-            }
-        });
+        let touched = |callee: FunctionId| found.get(&callee).is_some_and(|callee| callee.touches);
+        let touches = touches_memory(&program.functions[id.0 as usize], &touched);
         if let Some(function) = found.get_mut(&id) {
-            function.touches |= calls;
+            function.touches = touches;
         }
     }
     Ok(found)
 }
 
-fn touches_itself(stmts: &[Stmt]) -> bool {
-    let mut touches = false;
-    each_expr(stmts, &mut |expr| {
-        touches |= match expr.kind {
-            ExprKind::Place(..) | ExprKind::Extent(..) => true,
-            ExprKind::Load(..) | ExprKind::Atomic { .. } | ExprKind::Subgroup(..) => true,
-            ExprKind::Const(_) | ExprKind::Local(_) | ExprKind::Apply(..) | ExprKind::Call(..) => false,
-            ExprKind::AndThen(..) | ExprKind::OrElse(..) | ExprKind::If { .. } => false,
-            ExprKind::Cast(_) | ExprKind::Bitcast(_) => false,
+/// Is it more than a function of numbers? `touched` says so of those that it calls.
+pub(crate) fn touches_memory(function: &Function, touched: &dyn Fn(FunctionId) -> bool) -> bool {
+    let tensors = function.params.iter().any(|param| matches!(param.kind, ParamKind::Tensor { .. }));
+    if tensors || !function.arrays.is_empty() || function.result.is_none() {
+        return true;
+    }
+    let mut reads = false;
+    loops::any_stmt(&function.body, &mut |stmt| {
+        for expr in loops::exprs_of(stmt) {
+            loops::each_expr(expr, &mut |part| {
+                reads |= match part.kind {
+                    ExprKind::Place(..) | ExprKind::Extent(..) => true,
+                    ExprKind::Load(..) | ExprKind::Atomic { .. } | ExprKind::Subgroup(..) => true,
+                    ExprKind::Call(callee, _) => touched(callee),
+                    ExprKind::Const(_) | ExprKind::Local(_) | ExprKind::Apply(..) => false,
+                    ExprKind::AndThen(..) | ExprKind::OrElse(..) | ExprKind::If { .. } => false,
+                    ExprKind::Cast(_) | ExprKind::Bitcast(_) => false,
+                }
+            });
         }
-    });
-    touches || stmts.iter().any(acts)
+        reads || acts(stmt)
+    })
 }
 
 fn acts(stmt: &Stmt) -> bool {
     match stmt {
         Stmt::Store { .. } | Stmt::Fill(..) | Stmt::Barrier(_) | Stmt::Fence(_) => true,
-        Stmt::If { .. } | Stmt::For { .. } | Stmt::While { .. } => walk::lists(stmt).into_iter().flatten().any(acts),
+        Stmt::If { .. } | Stmt::For { .. } | Stmt::While { .. } => false,
         Stmt::Set(..) | Stmt::Expr(_) | Stmt::Break | Stmt::Continue | Stmt::Return(_) => false,
-    }
-}
-
-fn each_expr(stmts: &[Stmt], f: &mut dyn FnMut(&Expr)) {
-    fn within(expr: &Expr, f: &mut dyn FnMut(&Expr)) {
-        f(expr);
-        walk::parts(expr).into_iter().for_each(|part| within(part, f));
-    }
-    for stmt in stmts {
-        walk::expressions(stmt).into_iter().for_each(|expr| within(expr, f));
-        walk::lists(stmt).into_iter().for_each(|list| each_expr(list, f));
     }
 }

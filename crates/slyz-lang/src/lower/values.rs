@@ -2,6 +2,7 @@
 
 use super::live::Locals;
 use super::writer::{Frame, Lowered, Value, Writer, constant};
+use crate::span::Span;
 use crate::typed::{Arg, Expr, ExprKind, FunctionId, MemoryRef, ParamKind};
 use slyz_sir::code::{Op, SubgroupOp};
 use slyz_sir::ops::Operator;
@@ -35,7 +36,7 @@ impl Writer<'_> {
             ExprKind::OrElse(a, b) => self.both(a, b, true),
             ExprKind::Cast(arg) => self.converted(arg, expr.ty),
             ExprKind::Bitcast(arg) => self.reinterpreted(arg, expr.ty),
-            ExprKind::Load(memory, index) => self.element(*memory, index),
+            ExprKind::Load(memory, index) => self.element(*memory, index, expr.span),
             ExprKind::Atomic { .. } => self.atomic_expr(expr, true),
             ExprKind::Subgroup(op, args) => self.subgroup(*op, args, expr.ty),
             ExprKind::Call(function, args) => self.call(*function, args),
@@ -60,9 +61,10 @@ impl Writer<'_> {
         if arg.ty == to { Ok(value) } else { self.bitcast(value, to) }
     }
 
-    fn element(&mut self, memory: MemoryRef, index: &[Expr]) -> Lowered<Value> {
+    fn element(&mut self, memory: MemoryRef, index: &[Expr], span: Span) -> Lowered<Value> {
         let memory = self.memory(memory);
         let index = self.index(memory, index)?;
+        self.at = span;
         self.load(memory, &index)
     }
 
@@ -91,6 +93,7 @@ impl Writer<'_> {
         let memory = self.memory(*memory);
         let index = self.index(memory, index)?;
         let args = self.exprs(args)?;
+        self.at = expr.span;
         self.atomic(*op, memory, &index, &args, asked)
     }
 
@@ -160,7 +163,7 @@ impl Writer<'_> {
                 _ => None,
             });
         }
-        let frame = Frame { function: callee, types: &code.locals, locals, tensors };
+        let frame = Frame { function: callee, types: &code.locals, locals, log: vec![], tensors };
         self.enter(frame, |w| {
             let mut after = Locals::default();
             code.result.into_iter().for_each(|result| after.insert(result));

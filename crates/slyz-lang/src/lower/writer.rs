@@ -6,10 +6,14 @@
 use super::memories::Memories;
 use super::reach::Reached;
 use super::{Excess, MAX_STATEMENTS, TooLarge};
+use crate::races::accessed;
+use crate::span::Span;
 use crate::typed::{FunctionId, LocalId, Program};
 use slyz_sir::code::{Body, FnId, Id, MemId, Op, Stmt, Type, Var};
+use slyz_sir::kernel::Space;
 use slyz_sir::nesting::MAX_NESTING;
 use slyz_sir::ops::Operator;
+use slyz_sir::power;
 use slyz_sir::types::{Scalar, Ty};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -17,7 +21,7 @@ use std::ops::Range;
 pub(super) type Lowered<T> = Result<T, TooLarge>;
 
 /// So many functions may be written into each other.
-const DEEPEST_CALL: usize = 64;
+pub(crate) const DEEPEST_CALL: usize = 64;
 
 /// So many expressions may stand inside each other, those of calls included; it is the stack that ends there.
 const DEEPEST_EXPRESSION: usize = 1000;
@@ -36,6 +40,8 @@ pub(super) struct Frame<'p> {
     pub(super) types: &'p [Ty],
     /// Their values here.
     pub(super) locals: Vec<Option<Value>>,
+    /// What was set, with the value before, so that it can be taken back: most code sets few of many locals.
+    pub(super) log: Vec<(u32, Option<Value>)>,
     /// The memories that its parameters stand for; `None` for scalars.
     pub(super) tensors: Vec<Option<MemId>>,
 }
@@ -65,6 +71,10 @@ pub(super) struct Writer<'p> {
     depth: usize,
     next: u32,
     written: usize,
+    /// The access that is being written, as it stands in the source.
+    pub(super) at: Span,
+    /// Those to memory of the block, in the order of the code.
+    pub(super) accesses: Vec<Span>,
 }
 
 impl<'p> Writer<'p> {
@@ -88,6 +98,8 @@ impl<'p> Writer<'p> {
             depth: 0,
             next: 0,
             written: 0,
+            at: Span::default(),
+            accesses: vec![],
         }
     }
 
@@ -120,14 +132,19 @@ impl<'p> Writer<'p> {
     }
 
     pub(super) fn set(&mut self, LocalId(id): LocalId, value: Value) {
-        self.frame_mut().locals[id as usize] = Some(value);
+        let frame = self.frame_mut();
+        let before = frame.locals[id as usize].replace(value);
+        frame.log.push((id, before));
     }
 
     /// Writes code whose assignments are seen inside it only.
     pub(super) fn apart<T>(&mut self, write: impl FnOnce(&mut Self) -> Lowered<T>) -> Lowered<T> {
-        let locals = self.frame().locals.clone();
+        let mark = self.frame().log.len();
         let written = write(self)?;
-        self.frame_mut().locals = locals;
+        let frame = self.frame_mut();
+        for (id, before) in frame.log.drain(mark..).rev() {
+            frame.locals[id as usize] = before;
+        }
         Ok(written)
     }
 
@@ -163,6 +180,9 @@ impl<'p> Writer<'p> {
         self.written += 1;
         if self.written > MAX_STATEMENTS {
             return Err(self.too(Excess::Statements));
+        }
+        if accessed(&op).is_some_and(|MemId(memory)| self.memories.memories[memory as usize].space == Space::Shared) {
+            self.accesses.push(self.at);
         }
         let binds: Vec<Var> = tys.iter().map(|&ty| self.fresh(ty)).collect();
         let ids = binds.iter().map(|bind| bind.id).collect();
@@ -217,6 +237,11 @@ impl<'p> Writer<'p> {
         let folded = constants.filter(|_| operator.row().ulp == 0).and_then(|constants| operator.eval(&constants));
         if let Some(value) = folded {
             return Ok(Value::Const(value));
+        }
+        if let (Operator::Pow | Operator::Powi, &[x, Value::Const(exponent)]) = (operator, args)
+            && let Some(power) = power::write(self, operator, x, ty, exponent)?
+        {
+            return Ok(power);
         }
         let args = self.names(args)?;
         self.pure(Op::Apply(operator, args), ty).map(Value::Name)
@@ -302,6 +327,23 @@ impl<'p> Writer<'p> {
         let open: Vec<Ty> = tys.iter().zip(&merged).filter(|(_, merged)| merged.is_none()).map(|(&ty, _)| ty).collect();
         let mut results = self.emit(op, &open)?.into_iter().map(Value::Name);
         Ok(merged.into_iter().filter_map(|merged| merged.or_else(|| results.next())).collect())
+    }
+}
+
+impl power::Pen for Writer<'_> {
+    type Value = Value;
+    type Error = TooLarge;
+
+    fn constant(&mut self, value: Scalar) -> Lowered<Value> {
+        Ok(Value::Const(value))
+    }
+
+    fn apply(&mut self, operator: Operator, args: &[Value], ty: Ty) -> Lowered<Value> {
+        Writer::apply(self, operator, args, ty)
+    }
+
+    fn cast(&mut self, value: Value, from: Ty, to: Ty) -> Lowered<Value> {
+        Writer::cast(self, value, from, to)
     }
 }
 

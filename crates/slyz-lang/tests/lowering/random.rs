@@ -17,6 +17,7 @@ use slyz_sir::pass::bounds::{self, Facts};
 use slyz_sir::pass::optimize_kernel;
 use slyz_sir::pass::weave::{self, Form};
 use slyz_sir::types::{Scalar, Ty};
+use slyz_trials::property;
 
 /// Operators on whole numbers.
 const INT_OPERATORS: [Operator; 8] = [
@@ -463,50 +464,42 @@ impl Case {
     }
 }
 
-/// One in so many of the usual number of programs; `PROPTEST_CASES` says what is usual.
-fn config(one_in: u32) -> ProptestConfig {
-    let usual = std::env::var("PROPTEST_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(800);
-    let cases = usual / one_in;
-    ProptestConfig { cases, failure_persistence: None, max_shrink_time: 20_000, ..ProptestConfig::default() }
-}
-
-proptest! {
-    #![proptest_config(config(1))]
-
-    #[test]
-    fn lowered_programs_mean_the_same(
-        bytes in proptest::array::uniform5(proptest::collection::vec(any::<u8>(), 0..600)),
-        n in -2i64..6,
-        m in -2i32..6,
-    ) {
-        if let Some(case) = case(&bytes, n, m) {
-            case.agrees(&lowered(&case.program, case.kernel), "lowered");
-        }
-    }
-}
-
-proptest! {
-    // Many launches for each program.
-    #![proptest_config(config(4))]
-
-    #[test]
-    fn passes_keep_their_meaning(
-        bytes in proptest::array::uniform5(proptest::collection::vec(any::<u8>(), 0..400)),
-        n in -2i64..6,
-        m in -2i32..6,
-    ) {
-        if let Some(case) = case(&bytes, n, m) {
-            let template = lowered(&case.program, case.kernel);
-            let sizes = sizes(&template, ([1; 3], [1; 3]), &case.tensors);
-            let exact = Facts::exact(&sizes, &case.scalars);
-            let unknown = Facts::unknown(&template.kernel);
-            case.agrees_after(&template, "optimized", optimize_kernel);
-            case.agrees_after(&template, "bounds", |kernel| optimize_kernel(bounds::run(kernel, &unknown)));
-            case.agrees_after(&template, "exact bounds", |kernel| optimize_kernel(bounds::run(kernel, &exact)));
-            if bounds::proves(&template.kernel, &exact) {
-                case.agrees_after(&template, "trusted", bounds::trust);
+#[test]
+fn random_programs_lowered() {
+    property(
+        "random_programs_lowered",
+        800,
+        (proptest::array::uniform5(proptest::collection::vec(any::<u8>(), 0..600)), -2i64..6, -2i32..6),
+        |(bytes, n, m)| {
+            if let Some(case) = case(&bytes, n, m) {
+                case.agrees(&lowered(&case.program, case.kernel), "lowered");
             }
-            case.agrees_after(&template, "woven", |kernel| weave::run(&kernel, Form::Free, 8).unwrap());
-        }
-    }
+            Ok(())
+        },
+    );
+}
+
+#[test]
+fn random_programs_after_passes() {
+    property(
+        "random_programs_after_passes",
+        200,
+        (proptest::array::uniform5(proptest::collection::vec(any::<u8>(), 0..400)), -2i64..6, -2i32..6),
+        |(bytes, n, m)| {
+            if let Some(case) = case(&bytes, n, m) {
+                let template = lowered(&case.program, case.kernel);
+                let sizes = sizes(&template, ([1; 3], [1; 3]), &case.tensors);
+                let exact = Facts::exact(&sizes, &case.scalars);
+                let unknown = Facts::unknown(&template.kernel);
+                case.agrees_after(&template, "optimized", optimize_kernel);
+                case.agrees_after(&template, "bounds", |kernel| optimize_kernel(bounds::run(kernel, &unknown)));
+                case.agrees_after(&template, "exact bounds", |kernel| optimize_kernel(bounds::run(kernel, &exact)));
+                if bounds::proves(&template.kernel, &exact) {
+                    case.agrees_after(&template, "trusted", bounds::trust);
+                }
+                case.agrees_after(&template, "woven", |kernel| weave::run(&kernel, Form::Free, 8).unwrap());
+            }
+            Ok(())
+        },
+    );
 }

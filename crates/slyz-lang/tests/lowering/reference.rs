@@ -134,8 +134,10 @@ impl<'p> Reference<'p> {
                 self.list(frame, side)?;
             }
             Stmt::For { counter, lo, hi, step, body } => {
-                let [lo, hi, step] = [lo, hi, step].map(|bound| self.expr(frame, bound));
-                let (lo, hi, step) = (lo?, hi?.as_int(), step?.as_int().max(1));
+                // One after the other: what leaves in a bound leaves the bounds after it alone.
+                let lo = self.expr(frame, lo)?;
+                let hi = self.expr(frame, hi)?.as_int();
+                let step = self.expr(frame, step)?.as_int().max(1);
                 let mut at = lo.as_int();
                 while at < hi {
                     frame.locals[counter.0 as usize] = Some(Scalar::from_int(lo.ty, at));

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use slyz_lang::host::Interpreter;
 use slyz_lang::render::render;
 use slyz_sir::interp::kernel::LaunchOptions;
+use slyz_trials::property;
 
 /// Words, numbers and marks, and the lines between them.
 fn tokens(text: &str) -> Vec<String> {
@@ -31,35 +32,39 @@ fn programs() -> Vec<Vec<String>> {
     texts.filter(ends).map(|text| tokens(&text)).collect()
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn changed_programs_do_not_panic(
-        program in any::<prop::sample::Index>(),
-        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..3u8), 1..4),
-    ) {
-        let programs = programs();
-        let mut tokens = program.get(&programs).clone();
-        for (one, other, change) in changes {
-            // The smallest program has two tokens.
-            if tokens.is_empty() {
-                break;
+#[test]
+fn random_changes_run() {
+    property(
+        "random_changes_run",
+        300,
+        (
+            any::<prop::sample::Index>(),
+            prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..3u8), 1..4),
+        ),
+        |(program, changes)| {
+            let programs = programs();
+            let mut tokens = program.get(&programs).clone();
+            for (one, other, change) in changes {
+                // The smallest program has two tokens.
+                if tokens.is_empty() {
+                    break;
+                }
+                let (k, l) = (one.index(tokens.len()), other.index(tokens.len()));
+                match change {
+                    0 => drop(tokens.remove(k)),
+                    1 => tokens.swap(k, l),
+                    _ => tokens[k] = tokens[l].clone(),
+                }
             }
-            let (k, l) = (one.index(tokens.len()), other.index(tokens.len()));
-            match change {
-                0 => drop(tokens.remove(k)),
-                1 => tokens.swap(k, l),
-                _ => tokens[k] = tokens[l].clone(),
+            let text = tokens.concat();
+            let options = LaunchOptions { max_turns: 1 << 14, ..LaunchOptions::default() };
+            let ran = run_on(&text, &mut Interpreter { options });
+            render("fuzz.vex", &text, &ran.diagnostics);
+            for diagnostic in &ran.diagnostics {
+                let span = diagnostic.span;
+                prop_assert!(text.get(span.start as usize..span.end as usize).is_some());
             }
-        }
-        let text = tokens.concat();
-        let options = LaunchOptions { max_turns: 1 << 14, ..LaunchOptions::default() };
-        let ran = run_on(&text, &mut Interpreter { options });
-        render("fuzz.vex", &text, &ran.diagnostics);
-        for diagnostic in &ran.diagnostics {
-            let span = diagnostic.span;
-            prop_assert!(text.get(span.start as usize..span.end as usize).is_some());
-        }
-    }
+            Ok(())
+        },
+    );
 }

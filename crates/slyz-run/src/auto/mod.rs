@@ -12,7 +12,7 @@ mod policy;
 pub use policy::{Load, Measured, Side, Verdict, decide};
 
 use crate::device::Seal;
-use crate::{Argument, ArrayData, Buffer, Device, Error, Executable, Launcher, Output, warn};
+use crate::{Argument, ArrayData, Buffer, BuildTime, Device, Error, Executable, Launcher, Output, warn};
 use slyz_sir::code::Type;
 use slyz_sir::explain::{Count, explain};
 use slyz_sir::graph::Graph;
@@ -285,6 +285,11 @@ impl Executable for AutoExecutable {
         self.pair.is_own(seal)
     }
 
+    /// The CPU's.
+    fn build_time(&self) -> Option<BuildTime> {
+        self.cpu().ok()?.build_time()
+    }
+
     fn copy_bandwidth(&self, device: &str) -> Result<f64, Error> {
         match self.pair.gpu.get() {
             Some(Some(gpu)) if gpu.device.name() == device => gpu.device.copy_bandwidth(),
@@ -356,6 +361,7 @@ fn falls_back(error: &Error) -> bool {
         | Error::Emit(_)
         | Error::NoCompiler { .. }
         | Error::CompilerFailed { .. }
+        | Error::CompilerHangs { .. }
         | Error::Temporary { .. }
         | Error::Cache { .. }
         | Error::Load { .. }

@@ -4,6 +4,7 @@
 //! decides nothing but speed, since blocks do not see each other.
 
 use super::library::KernelFn;
+use super::threads;
 use crate::{Block, Error, Pool};
 use rayon::prelude::*;
 use std::ffi::c_void;
@@ -15,6 +16,8 @@ const ALONE: u64 = 1 << 17;
 const GRAIN: u64 = 1 << 16;
 /// Many more tasks than threads, so that nobody waits long for the slowest: a core may be taken away for a while.
 const TASKS_PER_THREAD: u64 = 64;
+/// As many elements as this keep the threads of any machine busy.
+pub(super) const PLENTY: u64 = GRAIN * TASKS_PER_THREAD * 1024;
 /// Scratch memories start on cache lines.
 const LINE: usize = 64;
 
@@ -24,8 +27,8 @@ pub(super) struct Launch<'a> {
     pub(super) kernel: KernelFn,
     /// Addresses of the global and constant memories.
     pub(super) memories: &'a [*mut c_void],
-    /// Bytes of each scratch memory of a block.
-    pub(super) scratch: &'a [usize],
+    /// The scratch memories of a block.
+    pub(super) scratch: &'a Layout,
     /// Scalar parameters.
     pub(super) scalars: &'a [u64],
     /// Size variables.
@@ -57,8 +60,14 @@ impl Launch<'_> {
         if self.blocks == 0 {
             return Ok(());
         }
-        let threads = rayon::current_num_threads() as u64;
-        let tasks = tasks(self.work, self.blocks, threads).max(1);
+        let threads = if self.work < ALONE { 1 } else { threads::count() as u64 };
+        let tasks = tasks(self.work, self.blocks, threads);
+        if tasks <= 1 {
+            let own = self.take_scratch(pool)?;
+            // SAFETY: the caller's promise; the scratch is this task's alone.
+            unsafe { self.run_blocks(0, self.blocks as i64, &own) };
+            return Ok(());
+        }
         // All memory is taken before anything runs, so that there is one place to fail. A task borrows what the task before
         // it on some thread gave back: it is in the cache still.
         let scratch = (0..tasks.min(threads)).map(|_| self.take_scratch(pool)).collect::<Result<Vec<_>, _>>()?;
@@ -70,43 +79,70 @@ impl Launch<'_> {
             unsafe { self.run_blocks(border(task), border(task + 1), &own) };
             scratch.lock().unwrap_or_else(PoisonError::into_inner).push(own);
         };
-        if tasks == 1 {
-            task(0);
-        } else {
-            (0..tasks as usize).into_par_iter().with_max_len(1).for_each(|k| task(k as u64));
-        }
+        threads::install(|| (0..tasks as usize).into_par_iter().with_max_len(1).for_each(|k| task(k as u64)));
         Ok(())
     }
 
     /// # Safety
     /// As [`Launch::run`], and the scratch is nobody else's.
     unsafe fn run_blocks(&self, begin: i64, end: i64, scratch: &Scratch) {
-        let starts: Vec<*mut c_void> = scratch
-            .offsets
-            .iter()
-            .map(|&offset| {
-                scratch.block.as_ref().map_or(std::ptr::null_mut(), |b| b.start().wrapping_add(offset).cast())
-            })
-            .collect();
+        let start = |(k, &offset): (usize, &usize)| match scratch {
+            Scratch::None => std::ptr::null_mut(),
+            Scratch::Together(block) => block.start().wrapping_add(offset).cast(),
+            Scratch::Apart(blocks) => blocks[k].start().cast(),
+        };
+        let starts: Vec<*mut c_void> = self.scratch.offsets.iter().enumerate().map(start).collect();
         let (memories, sizes, scalars) = (self.memories.as_ptr(), self.sizes.as_ptr(), self.scalars.as_ptr());
         // SAFETY: the caller's promise; all lists outlive the call.
         unsafe { (self.kernel)(memories, starts.as_ptr(), scalars, sizes, begin, end) }
     }
 
     fn take_scratch(&self, pool: &Pool) -> Result<Scratch, Error> {
+        let Layout { memories, bytes, .. } = self.scratch;
+        if memories.is_empty() {
+            return Ok(Scratch::None);
+        }
+        let take = |bytes: &usize| pool.take(*bytes, &"scratch memory");
+        if pool.is_exact() {
+            return Ok(Scratch::Apart(memories.iter().map(take).collect::<Result<_, _>>()?));
+        }
+        take(bytes).map(Scratch::Together)
+    }
+}
+
+/// Where the scratch memories of a block are in the memory of its task.
+pub(super) struct Layout {
+    /// The bytes of each.
+    memories: Vec<usize>,
+    offsets: Vec<usize>,
+    bytes: usize,
+}
+
+impl Layout {
+    /// One behind the other, of so many bytes each.
+    pub(super) fn new(memories: &[usize]) -> Result<Layout, Error> {
         let too_large = || Error::TooLarge {
             what: "the scratch memory of a block".to_string(),
             why: "it has more bytes than the address space".to_string(),
         };
         let (mut offsets, mut total) = (vec![], 0usize);
-        for &bytes in self.scratch {
+        for &bytes in memories {
             offsets.push(total);
             let room = bytes.checked_next_multiple_of(LINE).and_then(|room| total.checked_add(room));
             total = room.ok_or_else(too_large)?;
         }
-        let block = if offsets.is_empty() { None } else { Some(pool.take(total, &"scratch memory")?) };
-        Ok(Scratch { offsets, block })
+        Ok(Layout { memories: memories.to_vec(), offsets, bytes: total })
     }
+}
+
+/// The scratch memories of one task.
+enum Scratch {
+    /// The kernel has none.
+    None,
+    /// One behind the other.
+    Together(Block),
+    /// Each in memory of its own, where a sanitizer looks on.
+    Apart(Vec<Block>),
 }
 
 /// Takes one of the scratches. There are as many as threads, so somebody who waits here waits for a task that runs.
@@ -117,12 +153,6 @@ fn borrow(scratch: &Mutex<Vec<Scratch>>) -> Scratch {
         }
         std::thread::yield_now();
     }
-}
-
-/// The scratch memories of one task.
-struct Scratch {
-    offsets: Vec<usize>,
-    block: Option<Block>,
 }
 
 #[cfg(test)]

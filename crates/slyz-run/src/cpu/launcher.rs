@@ -6,11 +6,11 @@
 //!
 //! Launches that are proven to stay inside their arrays run code without checks; others tell faults in a few words of memory.
 
-use super::launch::Launch as Run;
+use super::launch::{Launch as Run, Layout};
 use super::library::Library;
-use super::run::{STREAMED, WIDE_EXTENT};
+use super::numbers::{STREAMED, WIDE_EXTENT};
 use super::toolchain::Toolchain;
-use super::{Backend, Cpu, cost};
+use super::{Backend, Cpu, cost, interpreter_takes_over};
 use crate::kernels::{bound_memories, extents};
 use crate::launch::{Fitted, Interpreted, Outline, Proofs, constant_bytes, tells};
 use crate::memo::Memo;
@@ -109,7 +109,8 @@ impl CpuLauncher {
         self.libraries.get(hash::of(&(form, wide)), || {
             let source = self.emit(woven, wide)?;
             // SAFETY: the backend keeps the promise of `Cpu::with_backend`.
-            Ok(Arc::new(unsafe { self.toolchain.library(&source, 1) }?))
+            let (library, _) = unsafe { self.toolchain.library(&source, 1) }?;
+            Ok(Arc::new(library))
         })
     }
 
@@ -125,9 +126,7 @@ impl CpuLauncher {
     }
 
     /// Runs it in the interpreter, since it cannot be compiled.
-    fn interpret(&self, launch: Launch, why: &Unwoven) -> Result<(), Error> {
-        let name = self.outline.name();
-        warn::warn_once(&format!("unwoven {name}"), &format!("{why}. `{name}` runs in the interpreter, slowly"));
+    fn interpret(&self, launch: Launch) -> Result<(), Error> {
         if self.interpreted.get().is_none() {
             let made = Interpreted::new(&self.outline.template)?;
             let _ = self.interpreted.set(made);
@@ -191,7 +190,8 @@ impl CpuLauncher {
         if memories.len() != bound_memories(kernel).count() {
             return Err(self.broken("its code has other memories".to_string()));
         }
-        let (memories, scratch, scalars, words) = (&memories[..], &scratch[..], &scalars[..], &words[..]);
+        let scratch = &Layout::new(&scratch)?;
+        let (memories, scalars, words) = (&memories[..], &scalars[..], &words[..]);
         let run = Run { kernel: code, memories, scratch, scalars, sizes: words, blocks, work };
         let start = Instant::now();
         // SAFETY: `library`, `held`, `faults` and the launch's arrays live until the end of this function. Each array has the
@@ -247,12 +247,20 @@ impl CpuLauncher {
         let block = if self.outline.nature.free { None } else { Some(fitted.field.block) };
         let form = Form { block, trusted };
         match self.woven(form)? {
-            Ok(woven) => self.run(form, &woven, &mut fitted),
-            Err(unwoven) => {
-                drop(fitted);
-                self.interpret(launch, &unwoven)
+            Ok(woven) => match self.run(form, &woven, &mut fitted) {
+                Err(error) if interpreter_takes_over(&error) => {}
+                done => return done,
+            },
+            Err(why) => {
+                let name = self.outline.name();
+                warn::warn_once(
+                    &format!("unwoven {name}"),
+                    &format!("{why}. `{name}` runs in the interpreter, slowly"),
+                );
             }
         }
+        drop(fitted);
+        self.interpret(launch)
     }
 }
 

@@ -3,6 +3,7 @@
 //! A shared object is loaded from memory where the system can (Linux: `memfd`), else from a file in a private folder,
 //! so that what runs is what was built or checked. It stays loaded while somebody holds the [`Library`].
 
+use super::folder::Folder;
 use crate::Error;
 use std::ffi::c_void;
 use std::path::Path;
@@ -36,7 +37,7 @@ impl Library {
             let name = format!("slyz_kernel_{k}");
             // SAFETY: the caller's promise about the type; the pointer is kept beside the library it points into.
             let symbol = unsafe { code.get::<KernelFn>(name.as_bytes()) };
-            found.push(*symbol.map_err(|error| Error::Load { why: error.to_string() })?);
+            found.push(*symbol.map_err(|error| Error::Load { why: reason(&error) })?);
         }
         Ok(Library { kernels: found, _code: code })
     }
@@ -51,12 +52,14 @@ impl Library {
 /// As [`Library::load`].
 unsafe fn open(object: &[u8]) -> Result<Code, String> {
     #[cfg(target_os = "linux")]
+    super::whole::check(object)?;
+    #[cfg(target_os = "linux")]
     // SAFETY: the caller's promise. Where memory files are not allowed the ordinary way follows.
     if let Ok(code) = unsafe { memory_file::open(object) } {
         return Ok(code);
     }
-    let folder = tempfile::Builder::new().prefix("slyz-").tempdir().map_err(|error| error.to_string())?;
-    let path = folder.path().join("kernels.so");
+    let folder = Folder::new().map_err(|error| error.to_string())?;
+    let path = folder.file("kernels.so");
     std::fs::write(&path, object).map_err(|error| error.to_string())?;
     // SAFETY: the caller's promise; nobody else can write the folder. The file may go once it is loaded.
     unsafe { open_path(&path) }
@@ -72,7 +75,15 @@ unsafe fn open_path(path: &Path) -> Result<Code, String> {
     #[cfg(not(unix))]
     // SAFETY: the caller's promise.
     let code = unsafe { Code::new(path) };
-    code.map_err(|error| error.to_string())
+    code.map_err(|error| reason(&error))
+}
+
+/// What the loader said. The error itself only names the function that failed.
+fn reason(error: &libloading::Error) -> String {
+    match std::error::Error::source(error) {
+        Some(said) => said.to_string(),
+        None => error.to_string(),
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -153,13 +164,31 @@ mod tests {
         assert_eq!((call(&b), call(&c)), (2, 3));
     }
 
+    /// Where a file ends before what its headers promise, the loader would end the process.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn objects_that_are_cut_short() {
+        let whole = answer(1);
+        for len in (0..whole.len()).step_by(97) {
+            // SAFETY: the object has no initialisers; nothing of it is called.
+            match unsafe { Library::load(&whole[..len], 1) } {
+                // What is not loaded, such as names of sections, may be missing.
+                Ok(_) => assert!(len > whole.len() / 2),
+                Err(Error::Load { why }) => assert!(len < 64 || why.contains("cut short"), "{len}: {why}"),
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+
     #[test]
     fn what_cannot_be_loaded_is_an_error() {
         let undefined = compile("void nowhere(void); void slyz_kernel_0(void) { nowhere(); }");
         for (object, kernels) in [(&answer(1), 2), (&b"not an object".to_vec(), 1), (&undefined, 1)] {
             // SAFETY: nothing of these is ever called.
             let error = unsafe { Library::load(object, kernels) }.err().unwrap();
-            assert!(matches!(error, Error::Load { .. }), "{error}");
+            let Error::Load { why } = error else { panic!("{error}") };
+            let reasons = ["undefined symbol", "invalid ELF header", "file too short", "not found"];
+            assert!(cfg!(not(target_os = "linux")) || reasons.iter().any(|reason| why.contains(reason)), "{why}");
         }
     }
 }

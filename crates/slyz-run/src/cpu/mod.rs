@@ -5,16 +5,23 @@
 //! ```
 //!
 //! Compiled graphs are kept in memory by structural hash, shared objects on disk by content hash.
-//! Where there is no compiler the interpreter takes over, and says so once.
+//! Where there is no compiler, or none that comes to an end, the interpreter takes over, and says so once.
 
 mod check;
+mod code;
 mod config;
 pub(crate) mod cost;
+mod folder;
 mod launch;
 mod launcher;
 mod library;
+mod numbers;
+mod process;
 mod run;
+mod threads;
 mod toolchain;
+#[cfg(target_os = "linux")]
+mod whole;
 
 pub use config::CpuConfig;
 
@@ -78,10 +85,7 @@ impl Cpu {
         verify::graph(graph)?;
         match run::CpuExecutable::new(graph, self.backend, self.toolchain.clone()) {
             Ok(executable) => Ok(Arc::new(executable)),
-            Err(error @ Error::NoCompiler { .. }) => {
-                warn::warn_once("no compiler", &format!("{error}. Functions run in the interpreter, slowly"));
-                Interpreter.compile(graph)
-            }
+            Err(error) if interpreter_takes_over(&error) => Interpreter.compile(graph),
             Err(error) => Err(error),
         }
     }
@@ -93,7 +97,7 @@ impl Device for Cpu {
     }
 
     fn describe(&self) -> String {
-        format!("cpu: {} threads, {}", rayon::current_num_threads(), self.toolchain.describe())
+        format!("cpu: {} threads, {}", threads::count(), self.toolchain.describe())
     }
 
     fn compile(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
@@ -109,14 +113,23 @@ impl Device for Cpu {
     fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error> {
         self.launchers.get(hash::of(&**kernel), || match self.toolchain.check() {
             Ok(()) => Ok(Arc::new(launcher::CpuLauncher::new(kernel, self.backend, self.toolchain.clone())?)),
-            Err(error) => {
-                warn::warn_once("no compiler", &format!("{error}. Functions run in the interpreter, slowly"));
-                Interpreter.prepare(kernel)
-            }
+            Err(error) if interpreter_takes_over(&error) => Interpreter.prepare(kernel),
+            Err(error) => Err(error),
         })
     }
 
     fn is_own(&self, _: Seal) -> bool {
         true
     }
+}
+
+/// Is a compiler missing, or does it not answer? Then the user hears once that the interpreter takes over.
+fn interpreter_takes_over(error: &Error) -> bool {
+    let key = match error {
+        Error::NoCompiler { .. } => "no compiler",
+        Error::CompilerHangs { .. } => "a compiler that hangs",
+        _ => return false,
+    };
+    warn::warn_once(key, &format!("{error}. Functions run in the interpreter, slowly"));
+    true
 }

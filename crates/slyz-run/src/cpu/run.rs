@@ -2,24 +2,23 @@
 //!
 //! Buffers are allocated where they are first used, since their shapes may hang on a count.
 
-use super::check::{check, scratch_memories};
-use super::launch::{self, Launch};
-use super::library::Library;
+use super::check::check;
+use super::code::Code;
+use super::launch::Launch;
+use super::numbers::{Arithmetic, Numbers, result};
 use super::toolchain::Toolchain;
-use super::{Backend, Cpu, cost};
+use super::{Backend, Cpu};
 use crate::device::Seal;
-use crate::kernels::{bound_memories, extents};
-use crate::signature::{Bound, Signature, Sizes, elements};
-use crate::{Argument, ArrayData, Block, Buffer, Clock, Error, Executable, LaunchTime, Output, Pool, profile};
+use crate::kernels::bound_memories;
+use crate::signature::{Bound, Signature, Sizes};
+use crate::{
+    Argument, ArrayData, Block, Buffer, BuildTime, Clock, Error, Executable, LaunchTime, Output, Pool, profile,
+};
 use slyz_sir::graph::Graph;
-use slyz_sir::kernel::{Access, BufferId, BufferUse, Plan, ScalarArg, Space, Step};
-use slyz_sir::size::Size;
+use slyz_sir::kernel::{BufferId, BufferUse, Plan, ScalarArg, Step};
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
-
-/// From this extent, and from twice as many elements, narrow code does not do.
-pub(super) const WIDE_EXTENT: u64 = 1 << 30;
 
 /// A plan with its code.
 pub(super) struct CpuExecutable {
@@ -28,53 +27,42 @@ pub(super) struct CpuExecutable {
     backend: Backend,
     toolchain: Arc<Toolchain>,
     source: String,
-    /// Code for 32-bit indices; `None` for a plan without kernels.
-    narrow: Option<Arc<Library>>,
+    built: BuildTime,
+    /// Code for 32-bit indices.
+    narrow: Code,
     /// Code for any size, built when a call first needs it.
-    wide: Mutex<Option<Arc<Library>>>,
-    /// By kernel.
-    facts: Vec<KernelFacts>,
-}
-
-/// Results of this many bytes would only push other data out of the caches on their way to memory.
-pub(super) const STREAMED: usize = 32 << 20;
-
-/// What is worth knowing about a kernel before it is launched.
-struct KernelFacts {
-    extents: Vec<Size>,
-    /// The last estimate of the code's work, with the sizes and blocks it holds for; calls repeat.
-    work: Mutex<Option<(Vec<i64>, u64, u64)>>,
+    wide: OnceLock<Code>,
+    /// Held by whoever builds it.
+    widening: Mutex<()>,
+    arithmetic: Arithmetic,
 }
 
 impl CpuExecutable {
     pub(super) fn new(graph: &Graph, backend: Backend, toolchain: Arc<Toolchain>) -> Result<CpuExecutable, Error> {
+        let start = Instant::now();
         let signature = Signature::of(graph);
         let plan = (backend.lower)(graph);
         check(&plan, &signature)?;
-        let source = (backend.emit)(&plan, false)?;
-        let narrow = if plan.kernels.is_empty() {
-            None
-        } else {
-            // SAFETY: the backend keeps the promise of `Cpu::with_backend`.
-            Some(Arc::new(unsafe { toolchain.library(&source, plan.kernels.len()) }?))
-        };
-        let facts = plan.kernels.iter().map(|k| KernelFacts { extents: extents(k), work: Mutex::default() }).collect();
-        Ok(CpuExecutable { signature, plan, backend, toolchain, source, narrow, wide: Mutex::default(), facts })
+        let passes = start.elapsed();
+        let (narrow, source, time) = Code::build(&plan, false, backend, &toolchain)?;
+        let built = BuildTime { passes, ..time };
+        let (wide, widening, arithmetic) = (OnceLock::new(), Mutex::default(), Arithmetic::new(&plan));
+        Ok(CpuExecutable { signature, plan, backend, toolchain, source, built, narrow, wide, widening, arithmetic })
     }
 
-    fn library(&self, wide: bool) -> Result<Arc<Library>, Error> {
-        let missing = || self.broken("it has no code".to_string());
+    fn code(&self, wide: bool) -> Result<&Code, Error> {
         if !wide {
-            return self.narrow.clone().ok_or_else(missing);
+            return Ok(&self.narrow);
         }
-        let mut slot = self.wide.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(library) = &*slot {
-            return Ok(library.clone());
+        if let Some(code) = self.wide.get() {
+            return Ok(code);
         }
-        let source = (self.backend.emit)(&self.plan, true)?;
-        // SAFETY: the backend keeps the promise of `Cpu::with_backend`.
-        let library = Arc::new(unsafe { self.toolchain.library(&source, self.plan.kernels.len()) }?);
-        Ok(slot.insert(library).clone())
+        let _one_at_a_time = self.widening.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(code) = self.wide.get() {
+            return Ok(code);
+        }
+        let (code, _, _) = Code::build(&self.plan, true, self.backend, &self.toolchain)?;
+        Ok(self.wide.get_or_init(|| code))
     }
 
     fn broken(&self, why: String) -> Error {
@@ -85,12 +73,18 @@ impl CpuExecutable {
 impl Executable for CpuExecutable {
     fn run(&self, sizes: &[Option<u64>], args: &[Argument<'_>]) -> Result<Vec<Output>, Error> {
         let (sizes, args) = self.signature.check(sizes, args, |_| false)?;
+        let numbers = self.arithmetic.of_call(&self.plan, &sizes)?;
         let slots = self.plan.buffers.iter().map(|_| Slot::Empty).collect();
-        let mut call = Call { executable: self, pool: Pool::global(), sizes, args, slots };
-        for step in &self.plan.steps {
-            call.step(step)?;
+        let (pool, numbers, memories) = (Pool::global(), numbers.as_deref(), vec![]);
+        let mut call = Call { executable: self, pool, sizes, numbers, args, slots, memories };
+        for number in 0..self.plan.steps.len() {
+            call.step(number)?;
         }
-        self.plan.results.iter().map(|(id, shape)| call.output(*id, shape)).collect()
+        (0..self.plan.results.len()).map(|number| call.output(number)).collect()
+    }
+
+    fn build_time(&self) -> Option<BuildTime> {
+        Some(self.built)
     }
 
     fn source(&self) -> &str {
@@ -115,8 +109,12 @@ struct Call<'e, 'a> {
     executable: &'e CpuExecutable,
     pool: &'static Pool,
     sizes: Sizes<'e>,
+    /// Where the sizes are all known before.
+    numbers: Option<&'e Numbers>,
     args: Vec<Bound<'a>>,
     slots: Vec<Slot<'a>>,
+    /// Of the launch in progress.
+    memories: Vec<*mut c_void>,
 }
 
 /// What stands behind a buffer of the plan.
@@ -134,9 +132,9 @@ enum Slot<'a> {
 }
 
 impl Call<'_, '_> {
-    fn step(&mut self, step: &Step) -> Result<(), Error> {
-        match step {
-            Step::Launch { kernel, buffers, scalars } => self.launch(*kernel, buffers, scalars),
+    fn step(&mut self, number: usize) -> Result<(), Error> {
+        match &self.executable.plan.steps[number] {
+            Step::Launch { kernel, buffers, scalars } => self.launch(number, *kernel, buffers, scalars),
             Step::Count { size, from } => {
                 let bytes: [u8; 8] = match &self.slots[from.0 as usize] {
                     Slot::Owned(block, 8) => block.bytes()[..8].try_into().ok(),
@@ -154,49 +152,39 @@ impl Call<'_, '_> {
         }
     }
 
-    fn launch(&mut self, index: usize, buffers: &[BufferId], scalars: &[ScalarArg]) -> Result<(), Error> {
+    fn launch(&mut self, step: usize, index: usize, buffers: &[BufferId], scalars: &[ScalarArg]) -> Result<(), Error> {
         let executable = self.executable;
-        let (kernel, facts) = (&executable.plan.kernels[index], &executable.facts[index]);
-        let (mut memories, mut largest) = (Vec::<*mut c_void>::with_capacity(buffers.len()), 0);
-        let (mut wide, mut written) = (false, 0usize);
-        for (memory, id) in bound_memories(kernel).zip(buffers) {
-            let (count, bytes) = self.sizes.extent(memory.ty, &memory.shape)?;
-            largest = largest.max(count);
-            wide |= self.is_wide(count, &memory.shape)?;
-            if memory.space == Space::Global(Access::Write) {
-                written = written.saturating_add(bytes);
+        let kernel = &executable.plan.kernels[index];
+        let counted;
+        let numbers = match self.numbers.and_then(|numbers| numbers.launches[step].as_ref()) {
+            Some(numbers) => numbers,
+            None => {
+                counted = executable.arithmetic.of_launch(kernel, index, &self.sizes)?;
+                &counted
             }
+        };
+        self.memories.clear();
+        for (place, (id, &bytes)) in buffers.iter().zip(&numbers.memories).enumerate() {
             let (start, len) = self.place(*id)?;
             if len < bytes {
-                let why = format!("{} of {} has {bytes} bytes, its buffer {len}", memory.name, kernel.name);
-                return Err(executable.broken(why));
+                let name = bound_memories(kernel).nth(place).map_or("", |memory| &memory.name);
+                return Err(executable.broken(format!("{name} of {} has {bytes} bytes, its buffer {len}", kernel.name)));
             }
-            memories.push(start.cast());
+            self.memories.push(start.cast());
         }
-        let mut scratch = vec![];
-        for memory in scratch_memories(kernel) {
-            let (count, bytes) = self.sizes.extent(memory.ty, &memory.shape)?;
-            wide |= self.is_wide(count, &memory.shape)?;
-            scratch.push(bytes);
-        }
-        for size in &facts.extents {
-            wide |= self.sizes.eval(size)? >= WIDE_EXTENT;
-        }
-        let blocks = elements(&self.sizes.shape(&kernel.grid)?).filter(|&n| n <= i64::MAX as u64);
-        let blocks = blocks.ok_or_else(|| Error::TooLarge {
-            what: format!("the grid of {}", kernel.name),
-            why: "it has more blocks than the index type, 2^63 - 1, can count".to_string(),
-        })?;
         let scalars: Vec<u64> = scalars.iter().map(|scalar| self.scalar(*scalar)).collect();
-        let mut words = self.sizes.words();
-        let work = largest.max(self.code_work(index, blocks, largest, &words));
-        // Behind the sizes stands whether results go past the caches.
-        words.push((written >= STREAMED) as i64);
-        let library = executable.library(wide)?;
-        let code = library.kernel(index).ok_or_else(|| executable.broken(format!("no code for {}", kernel.name)))?;
-        let (memories, scratch, scalars, sizes) = (&memories[..], &scratch[..], &scalars[..], &words[..]);
-        let launch = Launch { kernel: code, memories, scratch, scalars, sizes, blocks, work };
-        // SAFETY: `library` lives until the end of this function. Each memory has the bytes its shape needs, checked
+        let code = executable.code(numbers.wide)?.kernel(index);
+        let code = code.ok_or_else(|| executable.broken(format!("no code for {}", kernel.name)))?;
+        let launch = Launch {
+            kernel: code,
+            memories: &self.memories,
+            scratch: &numbers.scratch,
+            scalars: &scalars,
+            sizes: &numbers.words,
+            blocks: numbers.blocks,
+            work: numbers.work,
+        };
+        // SAFETY: the code lives as long as the executable. Each memory has the bytes its shape needs, checked
         // above; those that are written are blocks that this call owns and that have one name in the launch, and those
         // that are read are borrowed by the call or shared and never written (`check`). Blocks do not race: the promise of
         // `Cpu::with_backend`.
@@ -211,32 +199,6 @@ impl Call<'_, '_> {
         let (kernel, device) = (kernel.name.clone(), Cpu::NAME.to_string());
         profile::tell(LaunchTime { kernel, device, seconds, clock, read, written });
         Ok(())
-    }
-
-    /// Is an array beyond what narrow code can index?
-    fn is_wide(&self, elements: u64, shape: &[Size]) -> Result<bool, Error> {
-        Ok(elements >= 2 * WIDE_EXTENT || self.sizes.shape(shape)?.iter().any(|&extent| extent >= WIDE_EXTENT))
-    }
-
-    /// Work that the memories do not show, from the code. Not asked when the memories alone keep all threads busy.
-    fn code_work(&self, index: usize, blocks: u64, elements: u64, words: &[i64]) -> u64 {
-        let threads = rayon::current_num_threads() as u64;
-        if blocks < 2
-            || threads < 2
-            || launch::tasks(elements, u64::MAX, threads) == launch::tasks(u64::MAX, u64::MAX, threads)
-        {
-            return 0;
-        }
-        let mut last = self.executable.facts[index].work.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*last {
-            Some((sizes, grid, work)) if sizes == words && *grid == blocks => *work,
-            Some(_) | None => {
-                let value = |var: slyz_sir::size::SizeVar| words.get(var.0 as usize).map(|&n| n as u64);
-                let work = cost::work(&self.executable.plan.kernels[index], blocks, &value);
-                *last = Some((words.to_vec(), blocks, work));
-                work
-            }
-        }
     }
 
     fn scalar(&self, ScalarArg::Argument(place): ScalarArg) -> u64 {
@@ -279,7 +241,10 @@ impl Call<'_, '_> {
                 }
             },
             BufferUse::Result(_) | BufferUse::Temporary => {
-                let (_, bytes) = self.sizes.extent(buffer.ty, &buffer.shape)?;
+                let bytes = match self.numbers {
+                    Some(numbers) => numbers.buffers[index],
+                    None => self.sizes.extent(buffer.ty, &buffer.shape)?.1,
+                };
                 let name = &self.executable.signature.name;
                 let block = match buffer.role {
                     BufferUse::Result(place) => self.pool.take(bytes, &format_args!("result {place} of \"{name}\"")),
@@ -293,11 +258,15 @@ impl Call<'_, '_> {
         Ok(())
     }
 
-    fn output(&mut self, id: BufferId, shape: &[Size]) -> Result<Output, Error> {
+    fn output(&mut self, number: usize) -> Result<Output, Error> {
         let executable = self.executable;
-        let index = id.0 as usize;
+        let (id, shape) = &executable.plan.results[number];
+        let (id, index) = (*id, id.0 as usize);
         let ty = executable.plan.buffers[index].ty;
-        let (_, bytes) = self.sizes.extent(ty, shape)?;
+        let (shape, bytes) = match self.numbers {
+            Some(numbers) => numbers.results[number].clone(),
+            None => result(&executable.plan, &self.sizes, id, shape)?,
+        };
         let untouched = matches!(self.slots[index], Slot::Empty);
         self.fill(id)?;
         let data = match std::mem::replace(&mut self.slots[index], Slot::Freed) {
@@ -314,7 +283,9 @@ impl Call<'_, '_> {
         if data.len() < bytes {
             return Err(executable.broken(format!("the result in buffer {} is smaller than its shape", id.0)));
         }
+        // The same buffer may be a second result.
         self.slots[index] = Slot::Shared(data.clone());
-        Ok(Output { ty, shape: self.sizes.shape(shape)?, data: data.prefix(bytes) })
+        let data = if data.len() == bytes { data } else { data.prefix(bytes) };
+        Ok(Output { ty, shape, data })
     }
 }

@@ -1,14 +1,17 @@
 //! From C to a loaded library: the system's compiler, with the disk cache in front of it.
 
 use super::CpuConfig;
+use super::folder::Folder;
 use super::library::Library;
+use super::process::{self, Ending};
 use crate::disk::{CacheConfig, DiskCache};
 use crate::{Error, hash};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 /// Vectors are explicit in the code, so `-O2` is enough. Floats keep their meaning: no contraction, no fast math.
 const FLAGS: &[&str] = &[
@@ -32,9 +35,20 @@ const NATIVE: &str = if cfg!(target_arch = "aarch64") { "-mcpu=native" } else { 
 /// How much of the compiler's complaint an error repeats.
 const EXCERPT: usize = 4000;
 
+/// Where a library came from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// The compiler built it.
+    Compiler,
+    /// It was on disk.
+    Cache,
+}
+
 /// A C compiler and a cache of what it built.
 pub(super) struct Toolchain {
     cc: Vec<String>,
+    /// How long the compiler may take over one file.
+    limit: Duration,
     cache: Option<DiskCache>,
     /// What the compiler says about its version, once it was asked.
     version: Mutex<Option<String>>,
@@ -42,6 +56,8 @@ pub(super) struct Toolchain {
     portable: Mutex<bool>,
     /// Sources that failed, so that a source that fails again and again is kept once.
     failed: Mutex<HashMap<[u8; 32], PathBuf>>,
+    /// Sources, and `--version`, over which the compiler did not come to an end. Nobody waits for it twice.
+    hanging: Mutex<HashSet<[u8; 32]>>,
 }
 
 impl Toolchain {
@@ -49,10 +65,12 @@ impl Toolchain {
         let cache = CacheConfig { folder: config.cache_dir, bytes: config.cache_bytes }.open();
         Toolchain {
             cc: config.cc,
+            limit: config.cc_limit,
             cache,
             version: Mutex::default(),
             portable: Mutex::default(),
             failed: Mutex::default(),
+            hanging: Mutex::default(),
         }
     }
 
@@ -73,7 +91,7 @@ impl Toolchain {
     ///
     /// # Safety
     /// The source is loaded into the process; see [`super::Cpu::with_backend`].
-    pub(super) unsafe fn library(&self, source: &str, kernels: usize) -> Result<Library, Error> {
+    pub(super) unsafe fn library(&self, source: &str, kernels: usize) -> Result<(Library, Origin), Error> {
         let version = self.version()?;
         if !locked(&self.portable, |portable| *portable) {
             // SAFETY: the caller's promise.
@@ -99,7 +117,7 @@ impl Toolchain {
         kernels: usize,
         version: &str,
         native: Option<&str>,
-    ) -> Result<Library, Error> {
+    ) -> Result<(Library, Origin), Error> {
         let flags: Vec<&str> = native.into_iter().chain(FLAGS.iter().copied()).collect();
         let (cc, options) = (self.cc.join("\0"), flags.join("\0"));
         let pieces = [source, &options, &cc, version, processor(), env!("CARGO_PKG_VERSION")];
@@ -111,7 +129,7 @@ impl Toolchain {
             // source's hash, its sum was checked, and only we can write the folder.
             && let Ok(library) = unsafe { Library::load(&object, kernels) }
         {
-            return Ok(library);
+            return Ok((library, Origin::Cache));
         }
         let object = self.compile(source, &flags)?;
         // SAFETY: the caller's promise.
@@ -119,27 +137,27 @@ impl Toolchain {
         if let Some(cache) = &self.cache {
             cache.store(&key, &object);
         }
-        Ok(library)
+        Ok((library, Origin::Compiler))
     }
 
     /// The shared object of a source. Files live in a private folder that is gone afterwards.
     fn compile(&self, source: &str, flags: &[&str]) -> Result<Vec<u8>, Error> {
-        let temporary = |path: &Path, error: io::Error| Error::Temporary { path: path.into(), why: error.to_string() };
-        let folder = tempfile::Builder::new().prefix("slyz-").tempdir();
-        let folder = folder.map_err(|error| temporary(&std::env::temp_dir(), error))?;
-        let (input, output) = (folder.path().join("kernels.c"), folder.path().join("kernels.so"));
-        std::fs::write(&input, source).map_err(|error| temporary(&input, error))?;
+        let folder = Folder::new()?;
+        let (input, output) = (folder.file("kernels.c"), folder.file("kernels.so"));
+        std::fs::write(&input, source).map_err(|error| Folder::trouble(&input, &error))?;
 
         let mut command = self.command()?;
-        command.args(flags).arg("-o").arg(&output).arg(&input);
+        // What the compiler leaves when it is killed goes with the folder.
+        command.args(flags).arg("-o").arg(&output).arg(&input).env("TMPDIR", folder.path());
         let line = format!("{command:?}");
         let fail = |status: String, stderr: String| {
             let file = self.keep_failed(source, folder);
             Error::CompilerFailed { command: line, status, stderr, file }
         };
-        match command.output() {
-            Err(error) if missing(&error) => Err(self.no_compiler(&error)),
-            Err(error) => Err(fail(format!("it could not be started: {error}"), String::new())),
+        match self.ask(&mut command, source) {
+            Err(Trouble::Hangs(error)) => Err(error),
+            Err(Trouble::Start(error)) if missing(&error) => Err(self.no_compiler(&error)),
+            Err(Trouble::Start(error)) => Err(fail(format!("it could not be started: {error}"), String::new())),
             Ok(done) if !done.status.success() => Err(fail(done.status.to_string(), excerpt(&done))),
             Ok(done) => {
                 let object = std::fs::read(&output);
@@ -148,12 +166,31 @@ impl Toolchain {
         }
     }
 
-    fn keep_failed(&self, source: &str, folder: tempfile::TempDir) -> PathBuf {
+    /// Runs the compiler on something, once if it does not end.
+    fn ask(&self, command: &mut Command, about: &str) -> Result<Output, Trouble> {
+        let key = hash::of_pieces(&[about.as_bytes()]);
+        let hangs = || {
+            let (command, seconds) = (self.cc.join(" "), self.limit.as_secs_f64());
+            Err(Trouble::Hangs(Error::CompilerHangs { command, seconds }))
+        };
+        if locked(&self.hanging, |hanging| hanging.contains(&key)) {
+            return hangs();
+        }
+        match process::run(command, self.limit).map_err(Trouble::Start)? {
+            Ending::Done(output) => Ok(output),
+            Ending::Killed => {
+                locked(&self.hanging, |hanging| hanging.insert(key));
+                hangs()
+            }
+        }
+    }
+
+    fn keep_failed(&self, source: &str, folder: Folder) -> PathBuf {
         let key = hash::of_pieces(&[source.as_bytes()]);
         let keep = |failed: &mut HashMap<_, PathBuf>| {
             let file = failed.get(&key).filter(|file| file.exists()).cloned();
             file.unwrap_or_else(|| {
-                let file = folder.keep().join("kernels.c");
+                let file = folder.keep("kernels.c");
                 failed.insert(key, file.clone());
                 file
             })
@@ -172,7 +209,10 @@ impl Toolchain {
             if let Some(version) = version {
                 return Ok(version.clone());
             }
-            let said = self.command()?.arg("--version").output().map_err(|error| self.no_compiler(&error))?;
+            let said = self.ask(self.command()?.arg("--version"), "--version").map_err(|trouble| match trouble {
+                Trouble::Start(error) => self.no_compiler(&error),
+                Trouble::Hangs(error) => error,
+            })?;
             let text = [said.stdout, said.stderr].concat();
             Ok(version.insert(String::from_utf8_lossy(&text).into_owned()).clone())
         })
@@ -182,13 +222,21 @@ impl Toolchain {
         let none = || self.no_compiler(&io::Error::new(io::ErrorKind::NotFound, "the command is empty"));
         let (program, args) = self.cc.split_first().ok_or_else(none)?;
         let mut command = Command::new(program);
-        command.args(args).stdin(Stdio::null()).env("LC_ALL", "C");
+        command.args(args).env("LC_ALL", "C");
         Ok(command)
     }
 
     fn no_compiler(&self, error: &io::Error) -> Error {
         Error::NoCompiler { command: self.cc.join(" "), why: error.to_string() }
     }
+}
+
+/// Why the compiler said nothing.
+enum Trouble {
+    /// It could not be started.
+    Start(io::Error),
+    /// It did not end.
+    Hangs(Error),
 }
 
 /// Nobody leaves these locked data half changed, so a panic elsewhere does not spoil them.

@@ -72,6 +72,8 @@ pub(super) struct Opened {
     /// What a kernel sees of an array at once.
     pub(super) window_bytes: u64,
     pub(super) target: Target,
+    /// The driver ends the loops of a thread after [`MOST_TURNS`](slyz_sir::back::naga::MOST_TURNS).
+    pub(super) ends_loops: bool,
     pub(super) machine: Machine,
     pub(super) memory: Memory,
     /// SPIR-V reaches the driver as it is.
@@ -156,6 +158,7 @@ impl Opened {
             exact_root: false,
             reassociates: !passthrough,
             narrow: !int64,
+            long_loops: false,
             floats: if passthrough { driver::controls(adapter) } else { Default::default() },
         };
         let software = adapter.get_info().device_type == DeviceType::Cpu;
@@ -183,6 +186,8 @@ impl Opened {
             limits,
             window_bytes,
             target,
+            // Mesa's own name for its GPU in software.
+            ends_loops: info.driver == "llvmpipe" || info.name.starts_with("llvmpipe"),
             machine,
             memory,
             passthrough,

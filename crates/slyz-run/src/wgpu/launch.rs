@@ -8,7 +8,7 @@ use super::adapter::Opened;
 use super::array::GpuArray;
 use super::clock::measured;
 use super::run::{Command, uniform_buffer};
-use super::variant::{Geometry, WIDE, built, module};
+use super::variant::{Geometry, Needs, WIDE, built, module};
 use crate::kernels::{bound_memories, extents};
 use crate::launch::{Field, Fitted, Outline, Proofs, constant_bytes, tells};
 use crate::memo::Memo;
@@ -182,7 +182,8 @@ impl WgpuLauncher {
         for size in &code.extents {
             narrow &= value(size) < WIDE;
         }
-        let built = built(opened, kernel, &code.hash, narrow)?;
+        let sizes: Vec<Option<u64>> = fitted.sizes.iter().copied().map(Some).collect();
+        let built = built(opened, kernel, &code.hash, Needs::new(opened, kernel, &sizes, narrow)?)?;
         let mut words = vec![];
         for size in &built.pipeline.extents {
             let (value, most) = (value(size), opened.machine.max_positions);
@@ -356,7 +357,7 @@ impl Launcher for WgpuLauncher {
     }
 
     fn source(&self) -> Result<String, Error> {
-        Ok(naga::wgsl(&module(&self.opened, &self.usual()?.kernel, true)?)?)
+        Ok(naga::wgsl(&module(&self.opened, &self.usual()?.kernel, Needs { narrow: true, long: false })?)?)
     }
 
     fn kernels(&self) -> Result<Vec<Kernel>, Error> {

@@ -6,7 +6,7 @@ use super::array::GpuArray;
 use super::clock::{copy_bandwidth, measured};
 use super::groups::Key;
 use super::memory::{Lent, Role, take};
-use super::variant::{Calls, Geometry, Prepared, Variant, module};
+use super::variant::{Calls, Geometry, Needs, Prepared, Variant, module};
 use super::window;
 use crate::device::Seal;
 use crate::memo::Memo;
@@ -48,7 +48,11 @@ impl WgpuExecutable {
         // What cannot be written at all is an error now. The driver sees kernels when calls need them.
         let mut source = String::new();
         for kernel in &usual.plan.kernels {
-            source += &format!("// {}\n{}\n", kernel.name, naga::wgsl(&module(&opened, kernel, true)?)?);
+            source += &format!(
+                "// {}\n{}\n",
+                kernel.name,
+                naga::wgsl(&module(&opened, kernel, Needs { narrow: true, long: false })?)?
+            );
         }
         let (variants, calls) = (Memo::new(KEPT_VARIANTS), Calls::default());
         Ok(WgpuExecutable { signature, graph, machine, opened, source, usual, variants, calls })

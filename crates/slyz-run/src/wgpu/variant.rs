@@ -65,17 +65,46 @@ impl Variant {
     }
 }
 
-/// The kernel as a module; `narrow` code is for positions of 32 bits.
-pub(super) fn module(opened: &Opened, kernel: &Kernel, narrow: bool) -> Result<naga::Module, Error> {
+/// What a launch needs of its code, besides that it runs on the GPU.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Needs {
+    /// Positions of 32 bits.
+    pub(super) narrow: bool,
+    /// Loops may turn more often than the driver lets them.
+    pub(super) long: bool,
+}
+
+impl Needs {
+    /// Of a launch with these sizes.
+    pub(super) fn new(opened: &Opened, kernel: &Kernel, sizes: &[Option<u64>], narrow: bool) -> Result<Needs, Error> {
+        let past = |copied: bool| naga::turns(kernel, sizes, copied).map(|turns| turns > naga::MOST_TURNS);
+        let long = opened.ends_loops && past(false) != Some(false);
+        // A single thread turns as often as the sizes say; others perhaps less.
+        let alone = kernel.block == [1; 3] && kernel.grid.iter().all(|blocks| blocks.constant() == Some(1));
+        if long && alone && past(true) == Some(true) {
+            return Err(Error::TooLarge {
+                what: format!("the launch of {}", kernel.name),
+                why: "one thread does all of it, and this driver (Mesa's llvmpipe) ends loops that turn so often; \
+                      run it on the device \"cpu\""
+                    .to_string(),
+            });
+        }
+        Ok(Needs { narrow, long })
+    }
+}
+
+/// The kernel as a module.
+pub(super) fn module(opened: &Opened, kernel: &Kernel, needs: Needs) -> Result<naga::Module, Error> {
     // Without 64-bit integers all code is narrow; what is too large for it is refused.
-    let target = naga::Target { narrow: narrow || !opened.target.int64, ..opened.target };
+    let narrow = needs.narrow || !opened.target.int64;
+    let target = naga::Target { narrow, long_loops: needs.long, ..opened.target };
     Ok(naga::emit(kernel, &target)?)
 }
 
-pub(super) fn built(opened: &Opened, kernel: &Kernel, hash: &[u8; 32], narrow: bool) -> Result<Arc<Built>, Error> {
+pub(super) fn built(opened: &Opened, kernel: &Kernel, hash: &[u8; 32], needs: Needs) -> Result<Arc<Built>, Error> {
     static NUMBERS: AtomicU64 = AtomicU64::new(0);
-    opened.pipelines.get(hash::of(&(hash, narrow)), || {
-        let pipeline = pipeline(opened, kernel, module(opened, kernel, narrow)?)?;
+    opened.pipelines.get(hash::of(&(hash, needs)), || {
+        let pipeline = pipeline(opened, kernel, module(opened, kernel, needs)?)?;
         Ok(Arc::new(Built { number: NUMBERS.fetch_add(1, Ordering::Relaxed), pipeline }))
     })
 }
@@ -144,7 +173,7 @@ impl Geometry {
         for (blocks, size) in grid.iter_mut().zip(sizes.shape(&kernel.grid)?) {
             *blocks = size as u32;
         }
-        let built = built(opened, kernel, hash, narrow)?;
+        let built = built(opened, kernel, hash, Needs::new(opened, kernel, sizes.values(), narrow)?)?;
         let mut words = vec![];
         for size in &built.pipeline.extents {
             let value = sizes.eval(size)?;

@@ -3,6 +3,8 @@
 //! Each test file uses its part of it.
 #![allow(dead_code)]
 
+pub mod sanitizer;
+
 use slyz_run::cpu::{Backend, Cpu, CpuConfig};
 use slyz_run::{Argument, ArrayData, Device, Output};
 use slyz_sir::graph::Graph;
@@ -39,9 +41,12 @@ pub struct Gpu {
     pub device: Box<dyn Device>,
 }
 
-/// The GPUs of this build. One that is built in but does not open fails the tests that use it.
+/// The GPUs of this build. One that is built in but does not open fails the tests that use it. A sanitizer watches the CPU only.
 #[cfg(feature = "wgpu")]
 pub fn gpus() -> Vec<Gpu> {
+    if sanitizer::is_on() {
+        return vec![];
+    }
     use slyz_run::wgpu::{Wgpu, adapters};
     let wish = std::env::var("SLYZ_ADAPTER").ok();
     let named = |name: &str| wish.as_ref().is_none_or(|wish| name.to_lowercase().contains(&wish.to_lowercase()));
@@ -69,12 +74,15 @@ pub fn gpus() -> Vec<Gpu> {
 
 /// Compiles and runs a graph; a scalar comes back as an array of no axes.
 pub fn run(device: &dyn Device, graph: &Graph, sizes: &[Option<u64>], args: &[Value]) -> Result<Vec<Value>, String> {
+    sanitizer::note(|| format!("sizes {sizes:?}\n{graph}"));
     // SAFETY: the corpus and random programs read inside their arrays, which the interpreter has seen.
     let executable = unsafe { device.compile_trusted(graph) }.map_err(|error| error.to_string())?;
     if executable.device() != device.name() {
         return Err(format!("runs on the {} instead; a C compiler is needed", executable.device()));
     }
-    let data: Vec<Vec<u8>> = args.iter().map(|a| if let Value::Array(a) = a { bytes(a) } else { vec![] }).collect();
+    // Memory that ends with the elements, for a sanitizer to see.
+    let data = args.iter().map(|a| if let Value::Array(a) = a { bytes(a) } else { vec![] }.into_boxed_slice());
+    let data: Vec<Box<[u8]>> = data.collect();
     let args: Vec<Argument> = args
         .iter()
         .zip(&data)

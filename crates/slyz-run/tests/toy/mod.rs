@@ -12,6 +12,7 @@ use slyz_sir::size::{Size, SizeVar};
 use slyz_sir::types::Ty;
 use std::path::{Path, PathBuf};
 use std::slice::from_ref;
+use std::time::Duration;
 
 pub const N: SizeVar = SizeVar(0);
 pub const M: SizeVar = SizeVar(1);
@@ -19,7 +20,7 @@ const CHUNK: u64 = 1024;
 
 /// Settings without a disk cache.
 pub fn config() -> CpuConfig {
-    CpuConfig { cc: vec!["cc".into()], cache_dir: None, cache_bytes: 512 << 20 }
+    CpuConfig { cc: vec!["cc".into()], cc_limit: Duration::from_secs(300), cache_dir: None, cache_bytes: 512 << 20 }
 }
 
 /// A CPU device that compiles the graphs of this file.

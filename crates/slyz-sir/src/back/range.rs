@@ -6,7 +6,7 @@
 
 use crate::code::{Body, Id, Op, Place, Type};
 use crate::kernel::Kernel;
-pub(crate) use crate::range::{Range, exact};
+pub(crate) use crate::range::{Range, counts_width, exact};
 use crate::size::Size;
 use crate::types::Ty;
 use std::collections::HashMap;

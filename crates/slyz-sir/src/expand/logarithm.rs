@@ -3,7 +3,7 @@
 #![allow(clippy::approx_constant)]
 
 use super::exponential::exp2_words;
-use super::sheet::E;
+use super::sheet::{E, repeat};
 use crate::ops::Operator;
 use crate::types::Ty;
 
@@ -201,12 +201,11 @@ fn log2_words(x: E<'_>) -> (E<'_>, E<'_>) {
     (y, (h - (y - k)) + hl)
 }
 
-/// `x`^(`y` + `low`) for `x` >= 0.
-fn pow_positive<'a>(x: E<'a>, y: E<'a>, low: Option<E<'a>>) -> E<'a> {
+/// `x`^`y` for `x` >= 0.
+fn pow_positive<'a>(x: E<'a>, y: E<'a>) -> E<'a> {
     let (h, hl) = log2_words(x);
     let e = y * h;
-    let more = y * hl;
-    let el = y.fma(h, -e) + low.map_or(more, |low| more + low * h);
+    let el = y.fma(h, -e) + y * hl;
     let el = el.number(0.0).replaced(e.abs().lt(x.either(200.0, 2000.0)), el);
     let r = exp2_words(e, el);
     let (zero, infinity) = (x.number(0.0), x.number(INFINITY));
@@ -224,7 +223,7 @@ pub(super) fn pow<'a>(x: E<'a>, y: E<'a>) -> E<'a> {
     // Past it even the neighbours of 1 overflow.
     let most = x.either(1_099_511_627_776.0, 1_180_591_620_717_411_303_424.0);
     let near = y.replaced(ay.gt(most), y.number(most).with_sign_of(y));
-    let r = pow_positive(ax, near, None);
+    let r = pow_positive(ax, near);
     let (whole, half) = (y.op1(Operator::Trunc).eq(y), y * 0.5);
     let odd = whole & half.op1(Operator::Trunc).ne(half);
     let r = signed_if(r, odd, x);
@@ -234,18 +233,13 @@ pub(super) fn pow<'a>(x: E<'a>, y: E<'a>) -> E<'a> {
     r.replaced(one, 1.0)
 }
 
+/// By squaring.
 pub(super) fn powi<'a>(x: E<'a>, n: E<'a>) -> E<'a> {
-    let r = if x.ty() == Ty::F64 {
-        pow_positive(x.abs(), n.cast(Ty::F64), None)
-    } else {
-        // The exponent may need more bits than an `f32` has.
-        let high = n & -0x100;
-        let (y, low) = (high.cast(Ty::F32), (n - high).cast(Ty::F32));
-        let small = n.lt(0x80_0000) & n.gt(-0x80_0000);
-        let y = y.replaced(small, n.cast(Ty::F32));
-        pow_positive(x.abs(), y, Some(low.replaced(small, 0.0)))
-    };
-    let r = signed_if(r, (n & 1).ne(0), x);
-    let r = r.replaced(x.is_nan(), x);
-    r.replaced(n.eq(0) | x.eq(1.0), 1.0)
+    let left = n.replaced(n.lt(0), -n).bits(Ty::U32);
+    let more = |state: &[E<'a>]| state[2].ne(0);
+    let state = repeat(&[x.number(1.0), x, left], more, |state| {
+        let [power, square, left] = [state[0], state[1], state[2]];
+        vec![power.replaced((left & 1).ne(0), power * square), square * square, left >> 1]
+    });
+    state[0].replaced(n.lt(0), 1.0 / state[0])
 }

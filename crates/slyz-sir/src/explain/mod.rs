@@ -21,6 +21,7 @@ use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Plan, ScalarArg
 use crate::pass::fuse;
 use crate::size::{Size, SizeDecl, SizeVar};
 use crate::types::Ty;
+use std::collections::HashMap;
 
 /// What became of a graph. `Display` gives the text, [`Explanation::svg`] the picture.
 #[derive(Clone, Debug)]
@@ -214,15 +215,19 @@ fn fusion(graph: &Graph, optimised: &Graph) -> Fusion {
     arrays(&graph.body, &mut before);
     arrays(&optimised.body, &mut after);
     let (written, left) = (before.len(), after.len());
-    let mut gone: Vec<(Type, usize)> = vec![];
+    let mut still: HashMap<&Type, usize> = HashMap::new();
+    after.into_iter().for_each(|ty| *still.entry(ty).or_default() += 1);
+    let (mut gone, mut places): (Vec<(Type, usize)>, HashMap<&Type, usize>) = (vec![], HashMap::new());
     for ty in before {
-        if let Some(same) = after.iter().position(|other| *other == ty) {
-            after.swap_remove(same);
-        } else if let Some((_, times)) = gone.iter_mut().find(|(other, _)| other == ty) {
-            *times += 1;
-        } else {
-            gone.push((ty.clone(), 1));
+        if let Some(same) = still.get_mut(ty).filter(|same| **same > 0) {
+            *same -= 1;
+            continue;
         }
+        let place = *places.entry(ty).or_insert_with(|| {
+            gone.push((ty.clone(), 0));
+            gone.len() - 1
+        });
+        gone[place].1 += 1;
     }
     let kept = fuse::kept(optimised).into_iter().map(|kept| (kept.shape, kept.why)).collect();
     Fusion { written, left, gone, kept }

@@ -6,16 +6,22 @@
 //!
 //! # Definition
 //!
-//! * Up to [`CHUNK`] elements: [`WIDTH`] accumulators start at the neutral element.
-//!   * Commutative: element `i` joins accumulator `i mod WIDTH`, in increasing `i`; then a halving tree, for
-//!     `w = WIDTH/2, …, 2, 1`: `acc[j] = acc[j] ∘ acc[j + w]` for `j < w`.
-//!   * Otherwise: with `run = ceil(n / WIDTH)`, accumulator `j` takes elements `j*run .. min((j+1)*run, n)` in order;
-//!     then a tree of neighbours, for `w = WIDTH/2, …, 2, 1`: `acc[j] = acc[2j] ∘ acc[2j + 1]` for `j < w`.
-//!   * The value is `acc[0]`.
+//! * Up to [`CHUNK`] elements are shared by [`WIDTH`] accumulators.
+//!   * Commutative: accumulator `j` gets the elements `j, j + WIDTH, j + 2 WIDTH, …`.
+//!   * Otherwise: with `run = ceil(n / WIDTH)`, it gets the elements `j*run .. min((j+1)*run, n)`.
+//!   * What an accumulator gets is joined as a tree: the first with the second, the third with the fourth, and so on, then
+//!     neighbouring pairs, then neighbouring fours. One without a neighbour goes up a level as it is.
+//!   * The accumulators are joined by halves if the monoid is commutative: for `w = WIDTH/2, …, 2, 1`,
+//!     `acc[j] = acc[j] ∘ acc[j + w]` for `j < w`; by neighbours otherwise: `acc[j] = acc[2j] ∘ acc[2j + 1]`. What is
+//!     missing is left out.
+//!   * The value is `neutral ∘ acc[0]`.
 //! * More elements: the values of consecutive chunks of `CHUNK` elements are themselves the elements of a fold.
 //! * No elements: the neutral element.
 //!
-//! Elements are asked for once each, in increasing order, and only `WIDTH` values per level of chunks are held.
+//! So no value goes through more than 14 additions in a chunk, and equal numbers are added without an error where their number is a
+//! power of two. Where the neutral element changes nothing, places without an element may as well hold it.
+//!
+//! Elements are asked for once each, in increasing order, and only a few values per accumulator are held.
 
 use crate::types::Scalar;
 
@@ -76,21 +82,57 @@ fn fold_chunk<E>(
     if n == 0 {
         return Ok(neutral.to_vec());
     }
-    let mut acc = vec![neutral.to_vec(); WIDTH];
     let run = n.div_ceil(WIDTH as u64);
+    let mut trees: Vec<Tree> = (0..WIDTH).map(|_| Tree::default()).collect();
     for i in 0..n {
         let j = if commutative { i % WIDTH as u64 } else { i / run } as usize;
-        acc[j] = combine(&acc[j], &item(i)?)?;
+        trees[j].push(item(i)?, combine)?;
     }
+    let mut acc = trees.into_iter().map(|tree| tree.finish(combine)).collect::<Result<Vec<_>, E>>()?;
     let mut w = WIDTH / 2;
     while w > 0 {
         for j in 0..w {
             let (left, right) = if commutative { (j, j + w) } else { (2 * j, 2 * j + 1) };
-            acc[j] = combine(&acc[left], &acc[right])?;
+            let (left, right) = (acc[left].take(), acc[right].take());
+            acc[j] = match (left, right) {
+                (Some(left), Some(right)) => Some(combine(&left, &right)?),
+                (one, None) | (None, one) => one,
+            };
         }
         w /= 2;
     }
-    Ok(acc.swap_remove(0))
+    acc[0].take().map_or_else(|| Ok(neutral.to_vec()), |value| combine(neutral, &value))
+}
+
+/// Values that are joined as a tree while they come. Place `k` has the fold of 2^k neighbours, or nothing.
+#[derive(Default)]
+struct Tree(Vec<Option<Vec<Scalar>>>);
+
+impl Tree {
+    fn push<E>(&mut self, mut value: Vec<Scalar>, combine: Combine<E>) -> Result<(), E> {
+        for part in &mut self.0 {
+            match part.take() {
+                Some(left) => value = combine(&left, &value)?,
+                None => {
+                    *part = Some(value);
+                    return Ok(());
+                }
+            }
+        }
+        self.0.push(Some(value));
+        Ok(())
+    }
+
+    fn finish<E>(self, combine: Combine<E>) -> Result<Option<Vec<Scalar>>, E> {
+        let mut all: Option<Vec<Scalar>> = None;
+        for left in self.0.into_iter().flatten() {
+            all = Some(match all {
+                Some(right) => combine(&left, &right)?,
+                None => left,
+            });
+        }
+        Ok(all)
+    }
 }
 
 #[cfg(test)]
@@ -191,8 +233,17 @@ mod tests {
     fn float_sums_follow_the_documented_grouping() {
         let x = |i: u64| 1.0f32 / (1.0 + i as f32);
         let n = 1000u64;
-        let mut acc = [-0.0f32; 64];
-        (0..n).for_each(|i| acc[i as usize % 64] += x(i));
+        fn pairs(values: &[f32]) -> f32 {
+            match values {
+                [one] => *one,
+                many => {
+                    let (left, right) = many.split_at(many.len().next_power_of_two() / 2);
+                    pairs(left) + pairs(right)
+                }
+            }
+        }
+        let own = |j: u64| (j..n).step_by(64).map(x).collect::<Vec<f32>>();
+        let mut acc: Vec<f32> = (0..64).map(|j| pairs(&own(j))).collect();
         for w in [32, 16, 8, 4, 2, 1] {
             (0..w).for_each(|j| acc[j] += acc[j + w]);
         }

@@ -10,5 +10,7 @@ mod planning;
 mod product;
 mod writer;
 
-/// Elements of a piece of a sum that one lane makes alone; the sums of pieces are summed.
+use crate::pass::spread::{FAN, RUN};
+
+/// Terms of the sums of a product of matrices that are added one after the other; the sums of pieces are summed.
 const PIECE: i64 = 256;

@@ -4,13 +4,15 @@
 
 use super::gpu::Expected;
 use super::writer::Writer;
-use crate::code::{Body, FnId, Id, MemId, Op, Stmt, Type};
-use crate::graph::Graph;
+use crate::code::{Body, FnId, Function, Id, MemId, Op, Stmt, Type};
+use crate::graph::{Graph, largest_id};
 use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Plan, Step};
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::Ty;
+use std::cell::Cell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Where a value of the top level is found by a kernel.
 pub(super) enum Home<'g> {
@@ -32,13 +34,25 @@ pub(super) struct Lowering<'g> {
     pub(super) again: HashMap<Id, &'g Stmt>,
     pub(super) types: HashMap<Id, Type>,
     names: HashMap<String, usize>,
+    /// The places of parameters and of results.
+    params: HashMap<Id, usize>,
+    results: HashMap<Id, usize>,
+    /// Which other scalars must be computed again for one that is.
+    needs: HashMap<Id, Rc<[Id]>>,
+    /// The largest name in a function.
+    pub(super) largest: u32,
     /// Functions that work on arrays, which a function of a kernel cannot: they are written out where they are called.
     on_arrays: Vec<bool>,
     /// Has the machine `fma` at the price of a product? Then sums of products round once a term.
     pub(super) fuses: bool,
     /// What is expected of sizes, where that decides how to compute.
     pub(super) expected: Expected,
+    /// Some fold that rounds is not made in the canonical order.
+    pub(super) regroups: Cell<bool>,
 }
+
+/// The most scalars that are computed again for one: all of them would be in every kernel that wants it.
+const MOST_AGAIN: usize = 128;
 
 /// Is it a scalar that costs less than passing it around?
 pub(super) fn is_cheap(op: &Op) -> bool {
@@ -73,9 +87,15 @@ impl<'g> Lowering<'g> {
             again: HashMap::new(),
             types,
             names: HashMap::new(),
+            params: graph.body.params.iter().map(|p| p.id).zip(0..).collect(),
+            // The first place of what is given twice.
+            results: graph.body.results.iter().enumerate().rev().map(|(k, &id)| (id, k)).collect(),
+            needs: HashMap::new(),
+            largest: graph.functions.iter().map(|f| largest_id(&f.body)).max().unwrap_or(0),
             on_arrays,
             fuses: true,
             expected: Expected::default(),
+            regroups: Cell::new(false),
         };
         for (k, param) in graph.body.params.iter().enumerate() {
             if let Type::Array(ty, shape) = &param.ty {
@@ -96,6 +116,25 @@ impl<'g> Lowering<'g> {
         self.on_arrays[function as usize].then_some(body)
     }
 
+    /// Leaves a cheap scalar to the kernels that want it; `false` if too much else would have to be computed again for it.
+    pub(super) fn leave(&mut self, stmt: &'g Stmt) -> bool {
+        let mut needs = vec![];
+        stmt.op.each_operand(&mut |id| needs.extend(self.needs.get(&id).into_iter().flat_map(|needs| needs.iter())));
+        needs.sort();
+        needs.dedup();
+        if needs.len() >= MOST_AGAIN {
+            return false;
+        }
+        let is_free = matches!(stmt.op, Op::Const(_) | Op::Extent(_));
+        needs.extend(stmt.binds.iter().map(|b| b.id).filter(|_| !is_free));
+        let needs: Rc<[Id]> = needs.into();
+        for bind in &stmt.binds {
+            self.again.insert(bind.id, stmt);
+            self.needs.insert(bind.id, needs.clone());
+        }
+        true
+    }
+
     pub(super) fn home(&self, id: Id) -> Home<'g> {
         if let Some(stmt) = self.again.get(&id) {
             return Home::Again(stmt);
@@ -104,7 +143,7 @@ impl<'g> Lowering<'g> {
             (Some(&buffer), Type::Array(_, shape)) => Home::Array(buffer, shape),
             (Some(&buffer), Type::Scalar(ty)) => Home::Kept(buffer, ty),
             (None, ty) => {
-                let place = self.graph.body.params.iter().position(|p| p.id == id);
+                let place = self.params.get(&id).copied();
                 Home::Scalar(place.expect("a value of the top level is a parameter or was computed before"), ty.elem())
             }
         }
@@ -126,7 +165,7 @@ impl<'g> Lowering<'g> {
 
     /// A buffer for a value that a statement of the top level gives.
     pub(super) fn buffer_for(&mut self, id: Id, shape: Vec<Size>) -> BufferId {
-        let result = self.graph.body.results.iter().position(|r| *r == id);
+        let result = self.results.get(&id).copied();
         let role = result.map_or(BufferUse::Temporary, BufferUse::Result);
         let buffer = self.buffer(self.types[&id].elem(), shape, role);
         self.buffers.insert(id, buffer);
@@ -225,8 +264,8 @@ pub(super) fn piece(w: &mut Writer, k: Id, length: u64, axis: &Size) -> (Id, Id)
     (lo, hi)
 }
 
-/// Keeps only the functions that the kernel calls.
-pub(super) fn drop_unused_functions(kernel: &mut Kernel) {
+/// Gives a kernel the functions of the graph that it calls.
+pub(super) fn take_functions(kernel: &mut Kernel, functions: &[Function]) {
     fn calls(body: &Body, used: &mut [bool]) {
         for stmt in &body.stmts {
             if let Op::Call(function, _) = &stmt.op {
@@ -243,17 +282,16 @@ pub(super) fn drop_unused_functions(kernel: &mut Kernel) {
             stmt.op.bodies_mut().into_iter().for_each(|b| renumber(b, place));
         }
     }
-    let mut used = vec![false; kernel.functions.len()];
+    let mut used = vec![false; functions.len()];
     calls(&kernel.body, &mut used);
     // A function calls only functions before it.
-    for k in (0..kernel.functions.len()).rev() {
+    for k in (0..functions.len()).rev() {
         if used[k] {
-            calls(&kernel.functions[k].body, &mut used);
+            calls(&functions[k].body, &mut used);
         }
     }
     let place: Vec<u32> = used.iter().scan(0, |n, &u| Some(std::mem::replace(n, *n + u as u32))).collect();
-    let mut keep = used.iter();
-    kernel.functions.retain(|_| *keep.next().unwrap_or(&true));
+    kernel.functions = functions.iter().zip(used).filter(|(_, used)| *used).map(|(f, _)| f.clone()).collect();
     kernel.functions.iter_mut().for_each(|f| renumber(&mut f.body, &place));
     renumber(&mut kernel.body, &place);
 }
@@ -261,7 +299,7 @@ pub(super) fn drop_unused_functions(kernel: &mut Kernel) {
 /// Frees each temporary after its last use.
 fn free_temporaries(plan: &mut Plan) {
     let steps = std::mem::take(&mut plan.steps);
-    let mut freed: Vec<BufferId> = vec![];
+    let mut freed = vec![false; plan.buffers.len()];
     let mut backwards = vec![];
     for step in steps.into_iter().rev() {
         let mut used = match &step {
@@ -269,11 +307,11 @@ fn free_temporaries(plan: &mut Plan) {
             Step::Count { from, .. } => vec![*from],
             Step::Free(_) => vec![],
         };
-        used.retain(|b| plan.buffers[b.0 as usize].role == BufferUse::Temporary && !freed.contains(b));
+        used.retain(|b| plan.buffers[b.0 as usize].role == BufferUse::Temporary && !freed[b.0 as usize]);
         used.sort();
         used.dedup();
         backwards.extend(used.iter().rev().map(|&b| Step::Free(b)));
-        freed.extend(used);
+        used.iter().for_each(|b| freed[b.0 as usize] = true);
         backwards.push(step);
     }
     backwards.reverse();

@@ -12,6 +12,9 @@ use crate::size::Size;
 use crate::types::Ty;
 use std::collections::{HashMap, HashSet};
 
+/// The most values that are packed.
+const MOST_PACKED: usize = 4;
+
 /// What a statement depends on, of the three positions.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 struct Depends {
@@ -108,10 +111,13 @@ impl<'g> Product<'g> {
             if !side.contains(&(id, ty)) {
                 side.push((id, ty));
             }
+            if self.left.len() + self.right.len() > MOST_PACKED {
+                return false;
+            }
         }
         let both = |side: &[(Id, Ty)], test: fn(Depends) -> bool| side.iter().any(|(id, _)| test(depends[id]));
         let pays = both(&self.left, |d| d.row && d.inner) && both(&self.right, |d| d.column && d.inner);
-        pays && self.left.len() + self.right.len() <= 4 && price <= 12
+        pays && price <= 12
     }
 
     /// Is the fold all there is?

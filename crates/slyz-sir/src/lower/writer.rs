@@ -3,9 +3,9 @@
 //! Graph code is written out statement by statement. Arrays of the graph are memories here, or, inside lanes where
 //! nothing can be kept, code that is written again wherever an element is read.
 
-use super::PIECE;
 use super::access::needs_block;
 use super::planning::{Home, Lowering};
+use super::{FAN, RUN};
 use crate::code::{Body, Id, MemId, Monoid, Op, Scope, Stmt, Type, Var};
 use crate::kernel::{Access, BufferId, Kernel, Memory, ScalarArg, Space};
 use crate::ops::Operator;
@@ -82,13 +82,11 @@ impl<'l, 'g> Writer<'l, 'g> {
             name,
             sizes: lowering.graph.sizes.clone(),
             memories: vec![],
-            functions: lowering.graph.functions.clone(),
+            functions: vec![],
             grid: [grid, one(), one()],
             block: [1, 1, 1],
             body: Body::default(),
         };
-        // Names of functions stay; ours start above them.
-        let used = lowering.graph.functions.iter().map(|f| crate::graph::largest_id(&f.body)).max().unwrap_or(0);
         Writer {
             lowering,
             kernel,
@@ -101,7 +99,8 @@ impl<'l, 'g> Writer<'l, 'g> {
             homes: HashMap::new(),
             flat: None,
             most_turns: None,
-            next: used,
+            // Names of functions stay; ours start above them.
+            next: lowering.largest,
         }
     }
 
@@ -110,7 +109,7 @@ impl<'l, 'g> Writer<'l, 'g> {
         let mut stmts = std::mem::take(&mut self.prologue);
         stmts.extend(self.open.pop().unwrap_or_default());
         self.kernel.body.stmts = stmts;
-        super::planning::drop_unused_functions(&mut self.kernel);
+        super::planning::take_functions(&mut self.kernel, &self.lowering.graph.functions);
         self.declare_written();
         (self.kernel, self.buffers, self.scalars)
     }
@@ -308,6 +307,20 @@ impl<'l, 'g> Writer<'l, 'g> {
 
     pub(super) fn combine(&mut self, monoid: &'g Monoid, left: &[Id], right: &[Id]) -> Vec<Id> {
         self.run(&monoid.combine, &[left, right].concat(), Mode::Lane)
+    }
+
+    /// Neighbours are joined, then neighbouring pairs, and so on.
+    pub(super) fn tree(&mut self, monoid: &'g Monoid, mut items: Vec<Vec<Id>>) -> Vec<Id> {
+        while items.len() > 1 {
+            let pairs = items.chunks(2);
+            items = pairs
+                .map(|pair| match pair {
+                    [left, right] => self.combine(monoid, left, right),
+                    single => single.concat(),
+                })
+                .collect();
+        }
+        items.remove(0)
     }
 
     /// Combines values just computed into running sums. A sum of products rounds once per term where it is a sum of floats:
@@ -891,10 +904,11 @@ impl<'l, 'g> Writer<'l, 'g> {
 
     fn fold(&mut self, shape: &'g [Size], body: &'g Body, monoid: &'g Monoid, tys: &[Ty], mode: Mode) -> Vec<Id> {
         let (last, outer) = shape.split_last().expect("a fold has an axis");
-        let neutral = self.all_scalars(&monoid.neutral);
         if outer.is_empty() {
             return self.fold_axis(last, body, monoid, tys, vec![], mode);
         }
+        self.regroups(monoid, tys);
+        let neutral = self.all_scalars(&monoid.neutral);
         self.for_shape(outer, vec![], (neutral, tys), &mut |w, at, state| {
             let row = w.fold_axis(last, body, monoid, tys, at.to_vec(), mode);
             w.combine(monoid, &state, &row)
@@ -917,20 +931,45 @@ impl<'l, 'g> Writer<'l, 'g> {
             });
         }
         let neutral = self.all_scalars(&monoid.neutral);
-        let short = self.lowering.expected.about(extent).is_some_and(|n| n <= PIECE as u64);
-        let exact = is_exact(monoid, tys) || short;
+        let most = extent.constant().or(self.lowering.expected.about(extent));
+        let levels = if is_exact(monoid, tys) { 0 } else { levels(most, MOST_LEVELS) };
+        self.regroups(monoid, tys);
         let turn = |w: &mut Self, k: Id, state: &[Id]| {
             let item = w.run(body, &[&outer[..], &[k]].concat(), mode);
             w.accumulate(monoid, state, &item)
         };
-        if exact {
-            return self.for_each(lo, hi, 1, (neutral, tys), turn);
+        let run = self.number(RUN);
+        self.fold_pieces([lo, hi], run, levels, monoid, tys, &mut |w, [lo, hi]| {
+            w.for_each(lo, hi, 1, (neutral.clone(), tys), turn)
+        })
+    }
+
+    /// Notes that a fold is not made in the canonical order.
+    pub(super) fn regroups(&self, monoid: &Monoid, tys: &[Ty]) {
+        if !is_exact(monoid, tys) {
+            self.lowering.regroups.set(true);
         }
-        self.for_each(lo, hi, PIECE, (neutral.clone(), tys), |w, start, state| {
-            let piece = w.number(PIECE);
-            let end = w.index(Operator::Add, start, piece);
+    }
+
+    /// A fold by one lane or thread, in pieces of a given length which `fold` knows how to fold: [`FAN`] of them are joined one
+    /// after the other, then as many of those, and so on, so many levels of them. The error of a sum grows with the number of
+    /// levels, not with that of the turns.
+    pub(super) fn fold_pieces(
+        &mut self,
+        [lo, hi]: [Id; 2],
+        length: Id,
+        levels: u32,
+        monoid: &'g Monoid,
+        tys: &[Ty],
+        fold: &mut dyn FnMut(&mut Self, [Id; 2]) -> Vec<Id>,
+    ) -> Vec<Id> {
+        let Some(inner) = levels.checked_sub(1) else { return fold(self, [lo, hi]) };
+        let neutral = self.all_scalars(&monoid.neutral);
+        let step = if inner == 0 { length } else { self.scaled(length, FAN.pow(inner) as u64) };
+        self.for_steps(lo, hi, step, (neutral, tys), |w, start, state| {
+            let end = w.index(Operator::Add, start, step);
             let end = w.index(Operator::Min, end, hi);
-            let part = w.for_each(start, end, 1, (neutral, tys), turn);
+            let part = w.fold_pieces([start, end], length, inner, monoid, tys, fold);
             w.combine(monoid, state, &part)
         })
     }
@@ -958,6 +997,15 @@ impl<'l, 'g> Writer<'l, 'g> {
             w.combine(monoid, state, &part)
         })
     }
+}
+
+/// Levels of pieces of a long fold in a lane.
+const MOST_LEVELS: u32 = 6;
+
+/// How many levels of pieces a fold of so many turns has, if that is known, and at most.
+pub(super) fn levels(turns: Option<u64>, most: u32) -> u32 {
+    let enough = |&levels: &u32| turns.is_some_and(|n| n <= (RUN * FAN.pow(levels)) as u64);
+    if turns.is_some_and(|n| n <= RUN as u64) { 0 } else { (1..most).find(enough).unwrap_or(most) }
 }
 
 /// The most elements of an access.

@@ -10,27 +10,26 @@ use std::collections::HashMap;
 /// Joins what can be joined, everywhere in the kernel.
 pub fn join(kernel: &Kernel) -> Kernel {
     let mut kernel = kernel.clone();
-    body(&mut kernel.body, &HashMap::new());
+    body(&mut kernel.body, &mut HashMap::new());
     kernel
 }
 
 /// The constants and sizes in sight: bounds of loops are told apart by what they are, not by their names.
 type Known = HashMap<Id, Op>;
 
-fn body(code: &mut Body, known: &Known) {
-    let mut known = known.clone();
+fn body(code: &mut Body, known: &mut Known) {
     for stmt in &mut code.stmts {
         if let (Op::Const(_) | Op::Extent(_), [bind]) = (&stmt.op, &stmt.binds[..]) {
             known.insert(bind.id, stmt.op.clone());
         }
         if !matches!(stmt.op, Op::Lanes { .. }) {
-            stmt.op.bodies_mut().into_iter().for_each(|b| body(b, &known));
+            stmt.op.bodies_mut().into_iter().for_each(|b| body(b, known));
         }
     }
     let mut first = 0;
     while first < code.stmts.len() {
         match next_lanes(&code.stmts, first)
-            .and_then(|second| Some((second, joined(&code.stmts, first, second, &known)?)))
+            .and_then(|second| Some((second, joined(&code.stmts, first, second, known)?)))
         {
             // The joined loop may be joined with the next one.
             Some((second, op)) => {
@@ -44,9 +43,10 @@ fn body(code: &mut Body, known: &Known) {
 
 /// The lanes loop behind this one, if nothing but arithmetic stands between them.
 fn next_lanes(stmts: &[Stmt], first: usize) -> Option<usize> {
+    let lanes = |at: &usize| matches!(stmts[*at].op, Op::Lanes { .. });
+    let first = Some(first).filter(lanes)?;
     let behind = first + 1 + stmts[first + 1..].iter().position(|s| !is_arithmetic(&s.op))?;
-    let lanes = |at: usize| matches!(stmts[at].op, Op::Lanes { .. });
-    (lanes(first) && lanes(behind)).then_some(behind)
+    Some(behind).filter(lanes)
 }
 
 fn is_arithmetic(op: &Op) -> bool {

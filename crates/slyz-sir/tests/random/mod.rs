@@ -1,9 +1,9 @@
 //! Random well-typed graphs with arguments, the same for the same seed.
 //!
 //! Covers every element type, every operator of the table, every operation of the graph level, shared functions,
-//! sharing, repeated code, empty axes, and values that tend to break things. What it makes follows the rules a front
-//! end follows: reads are inside by construction, monoids are monoids, loops end. A NaN's payload is never looked at,
-//! since no device promises one.
+//! sharing, repeated code, empty axes, long ones of a known extent, and values that tend to break things. What it
+//! makes follows the rules a front end follows: reads are inside by construction, monoids are monoids, loops end. A
+//! NaN's payload is never looked at, since no device promises one.
 //!
 //! It is a module of tests, included with `mod random;` or `#[path = …]`.
 
@@ -45,6 +45,21 @@ pub fn exact_case(seed: u64, budget: u32) -> Case {
     make(Random { exact: true, ..Random::new(seed, budget) })
 }
 
+/// The case as a file of the corpus, which says what it must give: whoever finds a fault puts it there.
+#[allow(dead_code)] // Some tests show what they find in another way.
+pub fn as_corpus_file(case: &Case, expected: &[Value], what: &str) -> String {
+    let given = case.graph.sizes.iter().zip(&case.sizes).filter_map(|(decl, size)| Some((&decl.name, (*size)?)));
+    let sizes: String = given.map(|(name, size)| format!(" {name}={size}")).collect();
+    let mut text = format!("// {what}.\n\n{}\ncase \"{what}\"{sizes} {{\n", case.graph);
+    for (k, value) in case.args.iter().enumerate() {
+        text += &format!("  %{k} = {}\n", slyz_sir::text::print_value(value));
+    }
+    for value in expected {
+        text += &format!("  expect {}\n", slyz_sir::text::print_value(value));
+    }
+    text + "}\n"
+}
+
 fn make(mut random: Random) -> Case {
     let args = random.params();
     for k in 0..random.rng.below(3) {
@@ -83,12 +98,18 @@ struct Random {
     in_function: bool,
     /// Monoids over floats are left out.
     exact: bool,
+    /// How often the code that is being written runs, at most, for the axes around it.
+    around: u64,
     /// Names at the top level that the graph may give back.
     outcomes: Vec<Id>,
 }
 
-/// The most positions of a shape.
+/// The most positions of a shape, where the shapes around it are no larger.
 const POSITIONS: u64 = 40;
+/// The most positions of a shape together with those around it, where an axis is long.
+const LONG: u64 = 2_100;
+/// Extents that are known before the call, around the edges of what subgroups, blocks and wide accesses take.
+const EDGES: [u64; 16] = [3, 4, 15, 16, 17, 33, 64, 100, 255, 256, 257, 1000, 1023, 1025, 2000, 2050];
 const BUILT: &str = "the generator follows the typing rules";
 
 impl Random {
@@ -106,6 +127,7 @@ impl Random {
             functions: vec![],
             in_function: false,
             exact: false,
+            around: 1,
             outcomes: vec![],
         }
     }
@@ -137,7 +159,11 @@ impl Random {
                 self.inhabited.insert(Size::Var(var));
             }
         }
-        for n in [self.rng.below(3), 2] {
+        let mut known = vec![self.rng.below(3), 2];
+        if self.rng.chance(30) {
+            known.push(EDGES[self.rng.below(EDGES.len() as u64) as usize]);
+        }
+        for n in known {
             self.axes.push(Axis { size: Size::Const(n), extent: n });
         }
         let mut args = vec![];
@@ -169,7 +195,8 @@ impl Random {
                 3 => (Size::CeilDiv(a.size.into(), 2), a.extent.div_ceil(2)),
                 _ => (Size::Tri(a.size.into()), a.extent * (a.extent + 1) / 2),
             };
-            if extent <= 8 {
+            let long = a.extent.max(b.extent) > 8 && extent <= LONG;
+            if extent <= 8 || long {
                 self.axes.push(Axis { size, extent });
             }
         }
@@ -184,9 +211,14 @@ impl Random {
         let mut axes: Vec<Axis> = vec![];
         for _ in 0..[1, 1, 1, 2, 2, 3][self.rng.below(6) as usize] {
             let axis = self.axis();
-            if axes.iter().map(|a| a.extent).product::<u64>() * axis.extent <= POSITIONS {
+            let positions = axes.iter().map(|a| a.extent).product::<u64>() * axis.extent;
+            let short = positions <= POSITIONS && self.around <= POSITIONS;
+            if short || positions.saturating_mul(self.around) <= LONG {
                 axes.push(axis);
             }
+        }
+        if axes.is_empty() {
+            axes.push(Axis { size: Size::Const(2), extent: 2 });
         }
         axes
     }
@@ -283,15 +315,21 @@ impl Random {
     }
 
     fn open_positions(&mut self, axes: &[Axis]) -> Vec<Id> {
+        self.around *= positions_of(axes);
         let ids = self.open(Region::Loop, &vec![Ty::I64; axes.len()]);
         self.positions.extend(ids.iter().copied().zip(sizes_of(axes)));
         ids
     }
 
+    fn close_positions(&mut self, axes: &[Axis], results: &[Id]) -> Body {
+        self.around /= positions_of(axes);
+        self.close(results)
+    }
+
     fn tabulate(&mut self, depth: u32) -> Vec<Id> {
         let axes = self.shape();
         self.open_positions(&axes);
-        let room = POSITIONS / axes.iter().map(|a| a.extent).product::<u64>().max(1);
+        let room = POSITIONS / positions_of(&axes);
         let results = match self.rng.below(8) {
             // An array as the element.
             0 if room >= 8 && depth > 0 && axes.len() < 3 => {
@@ -299,7 +337,7 @@ impl Random {
                 self.open_positions(std::slice::from_ref(&inner));
                 let ty = self.rng.ty();
                 let leaf = self.scalar(ty, depth - 1);
-                let body = self.close(&[leaf]);
+                let body = self.close_positions(std::slice::from_ref(&inner), &[leaf]);
                 self.made(Op::Tabulate { shape: vec![inner.size], body })
             }
             _ => (0..1 + self.rng.below(2))
@@ -309,7 +347,7 @@ impl Random {
                 })
                 .collect(),
         };
-        let body = self.close(&results);
+        let body = self.close_positions(&axes, &results);
         self.made(Op::Tabulate { shape: sizes_of(&axes), body })
     }
 
@@ -318,7 +356,7 @@ impl Random {
         let axes = self.shape();
         self.open_positions(&axes);
         let values: Vec<Id> = tys.iter().map(|&ty| self.scalar(ty, depth)).collect();
-        let body = self.close(&values);
+        let body = self.close_positions(&axes, &values);
         self.made(Op::Fold { shape: sizes_of(&axes), body, monoid })
     }
 
@@ -327,7 +365,7 @@ impl Random {
         let axes = self.shape();
         self.open_positions(&axes);
         let values: Vec<Id> = tys.iter().map(|&ty| self.scalar(ty, depth)).collect();
-        let body = self.close(&values);
+        let body = self.close_positions(&axes, &values);
         self.made(Op::Scan { shape: sizes_of(&axes), body, monoid })
     }
 
@@ -349,7 +387,7 @@ impl Random {
             results.push(position);
         }
         results.extend(tys.iter().map(|&ty| self.scalar(ty, depth)).collect::<Vec<Id>>());
-        let body = self.close(&results);
+        let body = self.close_positions(&axes, &results);
         self.made(Op::Scatter { shape: sizes_of(&axes), body, target: sizes_of(&target), monoid })
     }
 
@@ -359,7 +397,7 @@ impl Random {
         let tys: Vec<Ty> = (0..1 + self.rng.below(2)).map(|_| self.rng.ty()).collect();
         let mut results = vec![self.scalar(Ty::Bool, depth)];
         results.extend(tys.iter().map(|&ty| self.scalar(ty, depth)).collect::<Vec<Id>>());
-        let body = self.close(&results);
+        let body = self.close_positions(std::slice::from_ref(&axis), &results);
         let kept = self.b.add_size("Kept", SizeOrigin::Counted);
         self.sizes.push(None);
         let ids = self.made(Op::Filter { extent: axis.size, body, kept });
@@ -429,6 +467,11 @@ impl Random {
 
 fn types(tys: &[Ty]) -> Vec<Type> {
     tys.iter().map(|&ty| Type::Scalar(ty)).collect()
+}
+
+/// How often code at these positions runs, if it runs at all.
+fn positions_of(axes: &[Axis]) -> u64 {
+    axes.iter().map(|a| a.extent).product::<u64>().max(1)
 }
 
 fn sizes_of(axes: &[Axis]) -> Vec<Size> {

@@ -356,3 +356,41 @@ fn large_arrays_of_threads_and_loops_near_the_end_of_their_type() {
     };
     check("large", &[case(100, None), case(1, None), case(96, Some([32, 1, 1]))]);
 }
+
+/// Each helper calls the one before it twice: inlined into each other they would be 2^11 copies of the first.
+#[test]
+fn helpers_that_call_helpers_stay_functions() {
+    const HELPERS: usize = 12;
+    let mut functions =
+        "fn g0(%x: i32) -> i32 { %three: i32 = const 3  %y: i32 = mul %x, %three  %z: i32 = xor %y, %x  return %z }"
+            .to_string();
+    for k in 1..HELPERS {
+        let before = k - 1;
+        functions += &format!(
+            "\nfn g{k}(%x{k}: i32) -> i32 {{ %y{k}: i32 = call g{before}(%x{k})  %z{k}: i32 = call g{before}(%y{k})  return %z{k} }}"
+        );
+    }
+    let code = format!(
+        "{functions}
+  global readwrite out: i32[len]
+  %i: i64 = global.x
+  %n: i32 = cast i32 %i
+  %y: i32 = call g{}(%n)
+  store out[%i], %y",
+        HELPERS - 1
+    );
+    let case = Case {
+        name: "helpers".into(),
+        kernel: kernel("helpers", "len", "", &code),
+        grid: [5, 1, 1],
+        block: None,
+        extents: vec![5],
+        memories: vec![ints(Ty::I32, (0..5).map(|_| 0))],
+        scalars: vec![],
+    };
+    let source = slyz_sir::back::c::emit_kernels(&[case.woven()], false).expect("a kernel for cores");
+    let defined = |kind: &str| source.lines().filter(|line| line.starts_with(&format!("{kind} vi32 g"))).count();
+    assert_eq!(defined("FN") + defined("KEPT"), HELPERS);
+    assert!(defined("KEPT") >= 1, "{source}");
+    check("helpers", &[case]);
+}

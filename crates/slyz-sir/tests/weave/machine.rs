@@ -14,9 +14,14 @@ const FLAGS: &str = "-O2 -march=native -ffp-contract=off -fno-math-errno -fno-tr
                      -Wno-uninitialized -Werror -Wl,-z,defs";
 
 const DRIVER: &str = r#"
+// Memory that ends with its last byte, for the sanitizer to see.
+static void *room(long bytes) {
+    void *p;
+    return posix_memalign(&p, 64, bytes) ? (exit(5), p) : memset(p, 0xa5, bytes);
+}
+
 static void *take(FILE *in, long bytes) {
-    // Whatever is read or written outside is likely to be noticed.
-    void *p = aligned_alloc(64, (bytes + 127) / 64 * 64);
+    void *p = room(bytes);
     if (bytes && fread(p, 1, bytes, in) != (unsigned long)bytes) exit(4);
     return p;
 }
@@ -33,15 +38,17 @@ int main(int argc, char **argv) {
             memories[j] = take(in, bytes[j]);
         }
         for (int j = 0; j < head[1]; j++) {
-            long room;
-            if (fread(&room, sizeof room, 1, in) != 1) return 3;
-            scratch[j] = aligned_alloc(64, (room + 127) / 64 * 64);
-            memset(scratch[j], 0xa5, (room + 127) / 64 * 64);
+            long size;
+            if (fread(&size, sizeof size, 1, in) != 1) return 3;
+            scratch[j] = room(size);
         }
         void *scalars = take(in, head[2] * 8), *sizes = take(in, head[3] * 8);
         KERNELS[k](memories, scratch, scalars, sizes, 0, head[4] / 2);
         KERNELS[k](memories, scratch, scalars, sizes, head[4] / 2, head[4]);
         for (int j = 0; j < head[0]; j++) fwrite(memories[j], 1, bytes[j], out);
+        for (int j = 0; j < head[0]; j++) free(memories[j]);
+        for (int j = 0; j < head[1]; j++) free(scratch[j]);
+        free(scalars), free(sizes);
     }
     return fclose(out);
 }
@@ -62,26 +69,53 @@ fn cc(folder: &Path, arguments: &[&str]) {
     assert!(output.status.success(), "{compiler} in {}: {said}", folder.display());
 }
 
-/// The memories of each case after its kernel.
-pub fn run(name: &str, cases: &[Case], kernels: &[Kernel], wide: bool) -> Vec<Vec<Array>> {
+/// Why accesses outside of arrays cannot be found here, if they cannot.
+fn no_sanitizer() -> Option<&'static str> {
+    let folder = folder("sanitizer");
+    std::fs::write(folder.join("main.c"), "int main(void) { return 0; }").expect("the folder is writable");
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+    let built =
+        Command::new(compiler).args(["-fsanitize=address", "main.c", "-o", "main"]).current_dir(&folder).output();
+    let found = built.is_ok_and(|built| built.status.success());
+    (!found).then_some("the C compiler has no AddressSanitizer; install gcc and its libasan")
+}
+
+/// Runs the kernels under AddressSanitizer, which ends the driver where one goes outside of a memory. Where there is none this is
+/// skipped, unless `SLYZ_REQUIRE_SANITIZER=1`.
+pub fn stays_inside(name: &str, cases: &[Case], kernels: &[Kernel], wide: bool) {
+    if let Some(why) = no_sanitizer() {
+        assert!(std::env::var("SLYZ_REQUIRE_SANITIZER").as_deref() != Ok("1"), "{why}");
+        return println!("skipped {name} under AddressSanitizer: {why}");
+    }
+    let folder = write(name, kernels, wide);
+    let flags =
+        FLAGS.split_whitespace().filter(|flag| !matches!(*flag, "-O2" | "-shared" | "-nostdlib" | "-Wl,-z,defs"));
+    let flags = flags.chain(["-O1", "-g1", "-w", "-fsanitize=address", "driver.c", "kernels.c", "-o", "driver"]);
+    cc(&folder, &flags.collect::<Vec<_>>());
+    drive(&folder, cases, kernels);
+}
+
+/// Writes the kernels and their driver.
+fn write(name: &str, kernels: &[Kernel], wide: bool) -> PathBuf {
     let folder = folder(name);
     let source = c::emit_kernels(kernels, wide).unwrap_or_else(|error| panic!("{name}: {error}"));
     std::fs::write(folder.join("kernels.c"), source).expect("the folder is writable");
-    let flags: Vec<&str> = FLAGS.split_whitespace().chain(["kernels.c", "-o", "libkernels.so"]).collect();
-    cc(&folder, &flags);
     let mut driver = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n".to_string();
     driver += "typedef void run(void *const *, void *const *, const void *, const void *, long, long);\n";
     (0..kernels.len()).for_each(|k| driver += &format!("run slyz_kernel_{k};\n"));
     let list: Vec<String> = (0..kernels.len()).map(|k| format!("slyz_kernel_{k}")).collect();
     driver += &format!("static run *const KERNELS[] = {{{}}};\n{DRIVER}", list.join(", "));
     std::fs::write(folder.join("driver.c"), driver).expect("the folder is writable");
+    folder
+}
+
+/// The memories of each case after its kernel.
+pub fn run(name: &str, cases: &[Case], kernels: &[Kernel], wide: bool) -> Vec<Vec<Array>> {
+    let folder = write(name, kernels, wide);
+    let flags: Vec<&str> = FLAGS.split_whitespace().chain(["kernels.c", "-o", "libkernels.so"]).collect();
+    cc(&folder, &flags);
     cc(&folder, &["-O1", "driver.c", "libkernels.so", "-Wl,-rpath,$ORIGIN", "-o", "driver"]);
-    let input: Vec<u8> = cases.iter().zip(kernels).flat_map(|(case, kernel)| words(case, kernel)).collect();
-    std::fs::write(folder.join("input"), input).expect("the folder is writable");
-    let status = Command::new(folder.join("driver")).args(["input", "output"]).current_dir(&folder).status();
-    let status = status.expect("the driver starts");
-    assert!(status.success(), "the driver in {} failed: {status}", folder.display());
-    let output = std::fs::read(folder.join("output")).expect("the driver wrote its results");
+    let output = drive(&folder, cases, kernels);
     let mut rest = &output[..];
     let mut read = |array: &Array| {
         let width = array.ty.bytes();
@@ -91,6 +125,17 @@ pub fn run(name: &str, cases: &[Case], kernels: &[Kernel], wide: bool) -> Vec<Ve
         Array { data: own.chunks(width).map(word).collect(), ..array.clone() }
     };
     cases.iter().map(|case| case.memories.iter().map(&mut read).collect()).collect()
+}
+
+/// Runs the driver; gives what it wrote.
+fn drive(folder: &Path, cases: &[Case], kernels: &[Kernel]) -> Vec<u8> {
+    let input: Vec<u8> = cases.iter().zip(kernels).flat_map(|(case, kernel)| words(case, kernel)).collect();
+    std::fs::write(folder.join("input"), input).expect("the folder is writable");
+    let done = Command::new(folder.join("driver")).args(["input", "output"]).current_dir(folder).output();
+    let done = done.expect("the driver starts");
+    let said: String = String::from_utf8_lossy(&done.stderr).chars().take(4000).collect();
+    assert!(done.status.success(), "the driver in {} failed: {}\n{said}", folder.display(), done.status);
+    std::fs::read(folder.join("output")).expect("the driver wrote its results")
 }
 
 /// A case as the driver reads it.

@@ -85,6 +85,12 @@ impl Case {
         self.interpreted(&Kernel { block: self.block.unwrap_or([1; 3]), ..self.kernel.clone() })
     }
 
+    /// Does the pass say that threads may part on the way to a meeting?
+    pub fn is_refused(&self) -> bool {
+        let form = self.block.map_or(Form::Free, Form::Blocks);
+        matches!(weave::run(&self.kernel, form, SUBGROUP), Err(weave::Unwoven::Divergent { .. }))
+    }
+
     pub fn woven(&self) -> Kernel {
         let form = self.block.map_or(Form::Free, Form::Blocks);
         let woven = weave::run(&self.kernel, form, SUBGROUP).unwrap_or_else(|error| panic!("{}: {error}", self.name));

@@ -16,6 +16,23 @@ FN void moments_fold_fold_value(const f32 *restrict in0, vi32 at, vi32 live, vf3
     *y2 = all_f32(0.0f);
 }
 
+FN void moments_fold_fold_carry(vf32 (*level0)[64 / W], vf32 (*level1)[64 / W], vf32 (*level2)[64 / W], int turns, int l, vf32 *x0, vf32 *x1, vf32 *x2) {
+    for (; turns >> l & 1; l++) {
+        WAYS(u, 64 / W) {
+            vf32 p0 = level0[l][u];
+            vf32 p1 = level1[l][u];
+            vf32 p2 = level2[l][u];
+            moments_fold_fold_join(&p0, &p1, &p2, x0[u], x1[u], x2[u]);
+            x0[u] = p0;
+            x1[u] = p1;
+            x2[u] = p2;
+        }
+    }
+    WAYS(u, 64 / W) level0[l][u] = x0[u];
+    WAYS(u, 64 / W) level1[l][u] = x1[u];
+    WAYS(u, 64 / W) level2[l][u] = x2[u];
+}
+
 static inline void moments_fold_fold_tree(f32 *part0, f32 *part1, f32 *part2) {
     for (int w = 32; w > 0; w /= 2) {
         f32 next0[32];
@@ -38,42 +55,67 @@ static inline void moments_fold_fold_tree(f32 *part0, f32 *part1, f32 *part2) {
     }
 }
 
-static inline void moments_fold_fold_chunk(const f32 *restrict in0, i64 lo, i64 hi, f32 *y0, f32 *y1, f32 *y2) {
-    vf32 acc0[64 / W];
-    WAYS(u, 64 / W) acc0[u] = all_f32(0.0f);
-    vf32 acc1[64 / W];
-    WAYS(u, 64 / W) acc1[u] = all_f32(0.0f);
-    vf32 acc2[64 / W];
-    WAYS(u, 64 / W) acc2[u] = all_f32(0.0f);
-    i64 run = (hi - lo + 63) / 64;
-    for (int u = 0; u < 64 / W; u++) {
-        vi32 at = all_i32((i32)lo) + (iota_i32() + (i32)(u * W)) * (i32)run;
-        vi32 end = min_i32(at + (i32)run, all_i32((i32)hi));
-        for (i64 s = 0; s < run; s++, at += 1) {
-            vi32 live = lt_i32(at, end);
-            vf32 old0 = acc0[u];
-            vf32 old1 = acc1[u];
-            vf32 old2 = acc2[u];
-            vf32 x0;
-            vf32 x1;
-            vf32 x2;
-            moments_fold_fold_value(in0, at, live, &x0, &x1, &x2);
-            moments_fold_fold_join(&acc0[u], &acc1[u], &acc2[u], x0, x1, x2);
-            acc0[u] = select_f32(live, acc0[u], old0);
-            acc1[u] = select_f32(live, acc1[u], old1);
-            acc2[u] = select_f32(live, acc2[u], old2);
+static inline void moments_fold_fold_close(vf32 (*level0)[64 / W], vf32 (*level1)[64 / W], vf32 (*level2)[64 / W], int turns, f32 *y0, f32 *y1, f32 *y2) {
+    vf32 x0[64 / W];
+    vf32 x1[64 / W];
+    vf32 x2[64 / W];
+    WAYS(u, 64 / W) {
+        x0[u] = all_f32(0.0f);
+        x1[u] = all_f32(0.0f);
+        x2[u] = all_f32(0.0f);
+    }
+    for (int l = 0; turns >> l; l++) {
+        if (!(turns >> l & 1)) continue;
+        WAYS(u, 64 / W) {
+            vf32 p0 = level0[l][u];
+            vf32 p1 = level1[l][u];
+            vf32 p2 = level2[l][u];
+            moments_fold_fold_join(&p0, &p1, &p2, x0[u], x1[u], x2[u]);
+            x0[u] = p0;
+            x1[u] = p1;
+            x2[u] = p2;
         }
     }
     f32 part0[64];
-    WAYS(u, 64 / W) store_f32(part0 + u * W, acc0[u], W);
+    WAYS(u, 64 / W) store_f32(part0 + u * W, x0[u], W);
     f32 part1[64];
-    WAYS(u, 64 / W) store_f32(part1 + u * W, acc1[u], W);
+    WAYS(u, 64 / W) store_f32(part1 + u * W, x1[u], W);
     f32 part2[64];
-    WAYS(u, 64 / W) store_f32(part2 + u * W, acc2[u], W);
+    WAYS(u, 64 / W) store_f32(part2 + u * W, x2[u], W);
     moments_fold_fold_tree(part0, part1, part2);
     *y0 = part0[0];
     *y1 = part1[0];
     *y2 = part2[0];
+}
+
+static inline void moments_fold_fold_chunk(const f32 *restrict in0, i64 lo, i64 hi, f32 *y0, f32 *y1, f32 *y2) {
+    vf32 level0[9][64 / W];
+    vf32 level1[9][64 / W];
+    vf32 level2[9][64 / W];
+    vf32 x0[64 / W];
+    vf32 x1[64 / W];
+    vf32 x2[64 / W];
+    int turns = 0;
+    i64 run = (hi - lo + 63) / 64;
+    for (; turns < run; turns++) {
+        for (int u = 0; u < 64 / W; u++) {
+            vi32 first = all_i32((i32)lo) + (iota_i32() + (i32)(u * W)) * (i32)run;
+            vi32 at = first + (i32)turns, end = min_i32(first + (i32)run, all_i32((i32)hi));
+            vi32 live = lt_i32(at, end);
+            vf32 z0;
+            vf32 z1;
+            vf32 z2;
+            moments_fold_fold_value(in0, at, live, &z0, &z1, &z2);
+            x0[u] = all_f32(0.0f);
+            x1[u] = all_f32(0.0f);
+            x2[u] = all_f32(0.0f);
+            x0[u] = select_f32(live, z0, x0[u]);
+            x1[u] = select_f32(live, z1, x1[u]);
+            x2[u] = select_f32(live, z2, x2[u]);
+        }
+        moments_fold_fold_carry(level0, level1, level2, turns, 0, x0, x1, x2);
+    }
+    moments_fold_fold_close(level0, level1, level2, turns, y0, y1, y2);
 }
 
 // moments_fold
@@ -114,6 +156,23 @@ FN void moments_fold_parts_fold_value(const f32 *restrict tmp1, const f32 *restr
     *y2 = gather_f32(tmp3, at, live);
 }
 
+FN void moments_fold_parts_fold_carry(vf32 (*level0)[64 / W], vf32 (*level1)[64 / W], vf32 (*level2)[64 / W], int turns, int l, vf32 *x0, vf32 *x1, vf32 *x2) {
+    for (; turns >> l & 1; l++) {
+        WAYS(u, 64 / W) {
+            vf32 p0 = level0[l][u];
+            vf32 p1 = level1[l][u];
+            vf32 p2 = level2[l][u];
+            moments_fold_parts_fold_join(&p0, &p1, &p2, x0[u], x1[u], x2[u]);
+            x0[u] = p0;
+            x1[u] = p1;
+            x2[u] = p2;
+        }
+    }
+    WAYS(u, 64 / W) level0[l][u] = x0[u];
+    WAYS(u, 64 / W) level1[l][u] = x1[u];
+    WAYS(u, 64 / W) level2[l][u] = x2[u];
+}
+
 static inline void moments_fold_parts_fold_tree(f32 *part0, f32 *part1, f32 *part2) {
     for (int w = 32; w > 0; w /= 2) {
         f32 next0[32];
@@ -136,79 +195,110 @@ static inline void moments_fold_parts_fold_tree(f32 *part0, f32 *part1, f32 *par
     }
 }
 
-static inline void moments_fold_parts_fold_chunk(const f32 *restrict tmp1, const f32 *restrict tmp2, const f32 *restrict tmp3, i64 lo, i64 hi, f32 *y0, f32 *y1, f32 *y2) {
-    vf32 acc0[64 / W];
-    WAYS(u, 64 / W) acc0[u] = all_f32(0.0f);
-    vf32 acc1[64 / W];
-    WAYS(u, 64 / W) acc1[u] = all_f32(0.0f);
-    vf32 acc2[64 / W];
-    WAYS(u, 64 / W) acc2[u] = all_f32(0.0f);
-    i64 run = (hi - lo + 63) / 64;
-    for (int u = 0; u < 64 / W; u++) {
-        vi32 at = all_i32((i32)lo) + (iota_i32() + (i32)(u * W)) * (i32)run;
-        vi32 end = min_i32(at + (i32)run, all_i32((i32)hi));
-        for (i64 s = 0; s < run; s++, at += 1) {
-            vi32 live = lt_i32(at, end);
-            vf32 old0 = acc0[u];
-            vf32 old1 = acc1[u];
-            vf32 old2 = acc2[u];
-            vf32 x0;
-            vf32 x1;
-            vf32 x2;
-            moments_fold_parts_fold_value(tmp1, tmp2, tmp3, at, live, &x0, &x1, &x2);
-            moments_fold_parts_fold_join(&acc0[u], &acc1[u], &acc2[u], x0, x1, x2);
-            acc0[u] = select_f32(live, acc0[u], old0);
-            acc1[u] = select_f32(live, acc1[u], old1);
-            acc2[u] = select_f32(live, acc2[u], old2);
+static inline void moments_fold_parts_fold_close(vf32 (*level0)[64 / W], vf32 (*level1)[64 / W], vf32 (*level2)[64 / W], int turns, f32 *y0, f32 *y1, f32 *y2) {
+    vf32 x0[64 / W];
+    vf32 x1[64 / W];
+    vf32 x2[64 / W];
+    WAYS(u, 64 / W) {
+        x0[u] = all_f32(0.0f);
+        x1[u] = all_f32(0.0f);
+        x2[u] = all_f32(0.0f);
+    }
+    for (int l = 0; turns >> l; l++) {
+        if (!(turns >> l & 1)) continue;
+        WAYS(u, 64 / W) {
+            vf32 p0 = level0[l][u];
+            vf32 p1 = level1[l][u];
+            vf32 p2 = level2[l][u];
+            moments_fold_parts_fold_join(&p0, &p1, &p2, x0[u], x1[u], x2[u]);
+            x0[u] = p0;
+            x1[u] = p1;
+            x2[u] = p2;
         }
     }
     f32 part0[64];
-    WAYS(u, 64 / W) store_f32(part0 + u * W, acc0[u], W);
+    WAYS(u, 64 / W) store_f32(part0 + u * W, x0[u], W);
     f32 part1[64];
-    WAYS(u, 64 / W) store_f32(part1 + u * W, acc1[u], W);
+    WAYS(u, 64 / W) store_f32(part1 + u * W, x1[u], W);
     f32 part2[64];
-    WAYS(u, 64 / W) store_f32(part2 + u * W, acc2[u], W);
+    WAYS(u, 64 / W) store_f32(part2 + u * W, x2[u], W);
     moments_fold_parts_fold_tree(part0, part1, part2);
     *y0 = part0[0];
     *y1 = part1[0];
     *y2 = part2[0];
 }
 
+static inline void moments_fold_parts_fold_chunk(const f32 *restrict tmp1, const f32 *restrict tmp2, const f32 *restrict tmp3, i64 lo, i64 hi, f32 *y0, f32 *y1, f32 *y2) {
+    vf32 level0[9][64 / W];
+    vf32 level1[9][64 / W];
+    vf32 level2[9][64 / W];
+    vf32 x0[64 / W];
+    vf32 x1[64 / W];
+    vf32 x2[64 / W];
+    int turns = 0;
+    i64 run = (hi - lo + 63) / 64;
+    for (; turns < run; turns++) {
+        for (int u = 0; u < 64 / W; u++) {
+            vi32 first = all_i32((i32)lo) + (iota_i32() + (i32)(u * W)) * (i32)run;
+            vi32 at = first + (i32)turns, end = min_i32(first + (i32)run, all_i32((i32)hi));
+            vi32 live = lt_i32(at, end);
+            vf32 z0;
+            vf32 z1;
+            vf32 z2;
+            moments_fold_parts_fold_value(tmp1, tmp2, tmp3, at, live, &z0, &z1, &z2);
+            x0[u] = all_f32(0.0f);
+            x1[u] = all_f32(0.0f);
+            x2[u] = all_f32(0.0f);
+            x0[u] = select_f32(live, z0, x0[u]);
+            x1[u] = select_f32(live, z1, x1[u]);
+            x2[u] = select_f32(live, z2, x2[u]);
+        }
+        moments_fold_parts_fold_carry(level0, level1, level2, turns, 0, x0, x1, x2);
+    }
+    moments_fold_parts_fold_close(level0, level1, level2, turns, y0, y1, y2);
+}
+
+static void moments_fold_parts_fold_chunks(const f32 *restrict tmp1, const f32 *restrict tmp2, const f32 *restrict tmp3, i64 lo, i64 hi, i64 unit, f32 *y0, f32 *y1, f32 *y2) {
+    vf32 level0[9][64 / W];
+    vf32 level1[9][64 / W];
+    vf32 level2[9][64 / W];
+    vf32 x0[64 / W];
+    vf32 x1[64 / W];
+    vf32 x2[64 / W];
+    f32 part0[64];
+    f32 part1[64];
+    f32 part2[64];
+    i64 count = (hi - lo + unit - 1) / unit, run = (count + 63) / 64;
+    int turns = 0;
+    for (; turns < run; turns++) {
+        for (int u = 0; u < 64 / W; u++) store_f32(part0 + u * W, all_f32(0.0f), W);
+        for (int u = 0; u < 64 / W; u++) store_f32(part1 + u * W, all_f32(0.0f), W);
+        for (int u = 0; u < 64 / W; u++) store_f32(part2 + u * W, all_f32(0.0f), W);
+        for (int j = 0; j < 64; j++) {
+            i64 k = j * run + turns;
+            if (k >= count) break;
+            i64 from = lo + k * unit, to = hi - from < unit ? hi : from + unit;
+            if (unit == 16384) moments_fold_parts_fold_chunk(tmp1, tmp2, tmp3, from, to, &part0[j], &part1[j], &part2[j]);
+            else moments_fold_parts_fold_chunks(tmp1, tmp2, tmp3, from, to, unit / 16384, &part0[j], &part1[j], &part2[j]);
+        }
+        for (int u = 0; u < 64 / W; u++) {
+            x0[u] = load_f32(part0 + u * W, W);
+            x1[u] = load_f32(part1 + u * W, W);
+            x2[u] = load_f32(part2 + u * W, W);
+        }
+        moments_fold_parts_fold_carry(level0, level1, level2, turns, 0, x0, x1, x2);
+    }
+    moments_fold_parts_fold_close(level0, level1, level2, turns, y0, y1, y2);
+}
+
 static inline void moments_fold_parts_fold(const f32 *restrict tmp1, const f32 *restrict tmp2, const f32 *restrict tmp3, i64 lo, i64 hi, f32 *y0, f32 *y1, f32 *y2) {
-    i64 chunks = (hi - lo + 16383) / 16384;
-    if (chunks <= 1) {
+    if (hi - lo <= 16384) {
         moments_fold_parts_fold_chunk(tmp1, tmp2, tmp3, lo, hi, y0, y1, y2);
         return;
     }
-    f32 part0[64];
-    for (int j = 0; j < 64; j += W) store_f32(part0 + j, all_f32(0.0f), W);
-    f32 part1[64];
-    for (int j = 0; j < 64; j += W) store_f32(part1 + j, all_f32(0.0f), W);
-    f32 part2[64];
-    for (int j = 0; j < 64; j += W) store_f32(part2 + j, all_f32(0.0f), W);
-    i64 run = (chunks + 63) / 64;
-    for (i64 c = 0; c < chunks; c++) {
-        i64 from = lo + c * 16384, to = from + 16384 < hi ? from + 16384 : hi;
-        i64 slot = c / run;
-        f32 one0;
-        f32 one1;
-        f32 one2;
-        moments_fold_parts_fold_chunk(tmp1, tmp2, tmp3, from, to, &one0, &one1, &one2);
-        vf32 p0 = load_f32(part0 + slot, 1);
-        vf32 p1 = load_f32(part1 + slot, 1);
-        vf32 p2 = load_f32(part2 + slot, 1);
-        vf32 q0 = all_f32(one0);
-        vf32 q1 = all_f32(one1);
-        vf32 q2 = all_f32(one2);
-        moments_fold_parts_fold_join(&p0, &p1, &p2, q0, q1, q2);
-        store_f32(part0 + slot, p0, 1);
-        store_f32(part1 + slot, p1, 1);
-        store_f32(part2 + slot, p2, 1);
-    }
-    moments_fold_parts_fold_tree(part0, part1, part2);
-    *y0 = part0[0];
-    *y1 = part1[0];
-    *y2 = part2[0];
+    i64 unit = 16384;
+    while ((hi - lo - 1) / unit >= 16384) unit *= 16384;
+    moments_fold_parts_fold_chunks(tmp1, tmp2, tmp3, lo, hi, unit, y0, y1, y2);
 }
 
 // moments_fold_parts

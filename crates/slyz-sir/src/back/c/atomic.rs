@@ -1,8 +1,8 @@
 //! Atomics: lane after lane. Memory of the block is this core's alone, and needs no more than that order.
 
-use super::expr;
 use super::value::{Expr, Form, Lane, Value};
 use super::writer::Writer;
+use super::{EmitError, expr};
 use crate::code::{AtomicOp, Id, MemId, Var};
 use crate::kernel::Space;
 use crate::types::Ty;
@@ -44,4 +44,17 @@ pub(super) fn write(w: &mut Writer, bind: &Var, op: AtomicOp, memory: MemId, ind
     } else {
         w.bind(bind.id, Value::vector(ty, lane, call), true);
     }
+}
+
+/// Writes a compare-and-exchange where one lane runs, on 32-bit integers, and binds the old value.
+pub(super) fn write_one(w: &mut Writer, bind: &Var, memory: MemId, index: &[Id], args: &[Id]) -> Result<(), EmitError> {
+    let (address, _) = w.address(memory, index);
+    let args = [address, w.scalar(args[0])?.text, w.scalar(args[1])?.text];
+    let call = Expr::call("atomic_one_compare_exchange_i32", &args);
+    if w.uses.contains_key(&bind.id) {
+        w.bind(bind.id, Value::uniform(Ty::I32, call), true);
+    } else {
+        w.line(&format!("{};", call.text));
+    }
+    Ok(())
 }

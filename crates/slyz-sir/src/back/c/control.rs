@@ -1,13 +1,19 @@
 //! Branches and loops as C: real ones where all lanes agree, masks where they do not.
 //!
 //! The results of control flow are variables ("slots") that its bodies set. Where lanes differ, a branch runs each side
-//! that some lane takes, and a loop runs until the last lane is done; lanes that are off keep their slots.
+//! that some lane takes, and a loop runs until the last lane is done; lanes that are off keep their slots. The state of a loop
+//! that stays the same in all lanes is a scalar, and one that stays a position of neighbours is the first of them (`steady`).
 
+use super::steady::{self, Kind};
 use super::value::{Bind, Expr, Form, Lane, Value, scalar_type};
 use super::writer::{Live, Writer, tokens};
-use super::{EmitError, expr, state};
-use crate::code::{Body, Id, Stmt};
+use super::{EmitError, expr, serial, state};
+use crate::code::{Body, Id, Stmt, Var};
 use crate::types::Ty;
+use std::collections::HashMap;
+
+/// The name of a slot that nobody reads, and that is therefore not there.
+const NOBODYS: &str = "";
 
 /// What the counter of a loop can be, where its bounds are known.
 fn counted([lo, hi, _]: [Value; 3]) -> Option<(i128, i128)> {
@@ -17,36 +23,64 @@ fn counted([lo, hi, _]: [Value; 3]) -> Option<(i128, i128)> {
 
 impl Writer<'_> {
     /// A variable for each result of control flow, declared now and set in its bodies.
-    fn slots(&mut self, stmt: &Stmt, start: &[Value], ranges: &[Option<state::Bounds>]) -> Vec<Value> {
+    fn slots(&mut self, stmt: &Stmt, start: &[Value], ranges: &[Option<state::Bounds>], kinds: &[Kind]) -> Vec<Value> {
         let mut slots: Vec<Value> = vec![];
         for (k, bind) in stmt.binds.iter().enumerate() {
             let (name, ty) = (self.fresh("s"), bind.ty.elem());
             let range = ranges.get(k).and_then(|bounds| bounds.as_ref()).map(|bounds| bounds.ever);
             let lane = if range.is_some() { Lane::I32 } else { Lane::of(ty) };
-            let (declared, value, zero) = if self.live == Live::Block {
-                self.declare(&name, format!("{} {name}", scalar_type(ty)));
-                (scalar_type(ty).to_string(), Value::uniform(ty, Expr::atom(&name)), "0")
-            } else {
-                let zero = if self.ways.is_some() { "0" } else { "{0}" };
-                (self.vector_type(lane), Value::vector(ty, lane, Expr::atom(self.each(&name))), zero)
+            let kind = match kinds.get(k).copied().unwrap_or(Kind::Vector) {
+                Kind::Uniform | Kind::Affine | Kind::Vector if self.live == Live::Block => Kind::Uniform,
+                kind => kind,
             };
-            let zero = if zero == "0" && self.live != Live::Block { format!("({declared}){{0}}") } else { zero.into() };
-            let value = value.within(range);
+            let (declared, form, zero) = match kind {
+                Kind::Nobodys => {
+                    slots.push(Value::uniform(ty, Expr::atom(NOBODYS)));
+                    continue;
+                }
+                Kind::Uniform => (scalar_type(ty).to_string(), Form::Uniform(Expr::atom(&name)), "0".to_string()),
+                Kind::Affine => ("i64".to_string(), Form::Affine(Expr::atom(self.each(&name))), "0".to_string()),
+                Kind::Vector => {
+                    let declared = self.vector_type(lane);
+                    let zero = if self.ways.is_some() { format!("({declared}){{0}}") } else { "{0}".to_string() };
+                    (declared, Form::Vector(lane, Expr::atom(self.each(&name))), zero)
+                }
+            };
+            let value = Value { ty, form, range };
             let text = start.get(k).map_or(zero, |v| self.as_slot(v, &value));
-            if self.live == Live::Block {
+            if kind == Kind::Uniform {
                 self.line(&format!("{declared} {name} = {text};"));
             } else {
                 self.set(&declared, &name, &text);
+            }
+            if self.live == Live::Block {
+                self.declare(&name, format!("{declared} {name}"));
             }
             slots.push(value);
         }
         slots
     }
 
+    /// What the states of a loop are; `together` is its counter where all lanes make the same turns. Of a loop that lanes leave
+    /// at different turns, only states that nobody asks for afterwards can be anything but vectors: the others must stay as
+    /// each lane left them.
+    fn kinds(&self, stmt: &Stmt, start: &[Value], bodies: &[(&[Var], &Body)], together: Option<Id>) -> Vec<Kind> {
+        let mut kinds = steady::kinds(self, start, bodies, together);
+        for (k, (kind, bind)) in kinds.iter_mut().zip(&stmt.binds).enumerate() {
+            let wanted = self.uses.contains_key(&bind.id);
+            if !wanted && bodies.iter().all(|(params, _)| !self.uses.contains_key(&params[k].id)) {
+                *kind = Kind::Nobodys;
+            } else if wanted && together.is_none() {
+                *kind = Kind::Vector;
+            }
+        }
+        kinds
+    }
+
     /// The text of a value that is assigned to a slot.
     fn as_slot(&mut self, value: &Value, slot: &Value) -> String {
-        match (&self.live, &value.form) {
-            (Live::Block, Form::Uniform(e)) => e.text.clone(),
+        match (&slot.form, &value.form) {
+            (Form::Uniform(_), Form::Uniform(e)) | (Form::Affine(_), Form::Affine(e)) => e.text.clone(),
             _ => expr::spread(value, Self::lane_of(slot)).text,
         }
     }
@@ -81,40 +115,50 @@ impl Writer<'_> {
         let mut lines = vec![];
         for ((slot, &result), masked) in slots.iter().zip(results).zip(masked) {
             let name = Self::name_of(slot);
+            if name == NOBODYS {
+                continue;
+            }
             let value = self.get(result);
             let text = self.as_slot(&value, slot);
-            let lane = Self::lane_of(slot);
             if text == name {
                 continue;
             }
-            let text = match mask.filter(|_| *masked) {
-                None => text,
-                Some(mask) => format!("select_{}({}, {text}, {name})", lane.name(), self.each(mask)),
+            let (declared, text) = match (&slot.form, mask.filter(|_| *masked)) {
+                (Form::Vector(lane, _), Some(mask)) => {
+                    let kept = format!("select_{}({}, {text}, {name})", lane.name(), self.each(mask));
+                    (self.vector_type(*lane), kept)
+                }
+                (Form::Vector(lane, _), None) => (self.vector_type(*lane), text),
+                (Form::Affine(_) | Form::Clamped(..), _) => ("i64".to_string(), text),
+                (Form::Uniform(_), _) => (scalar_type(slot.ty).to_string(), text),
             };
-            lines.push((name, (slot.ty, lane), text));
+            lines.push((name, slot.is_uniform(), declared, text));
         }
-        let clash = |own: usize, name: &str| lines[own + 1..].iter().any(|l| tokens(&l.2).any(|t| t == name));
+        // The last line that mentions a name.
+        let last: HashMap<&str, usize> =
+            lines.iter().enumerate().flat_map(|(k, l)| tokens(&l.3).map(move |t| (t, k))).collect();
+        let clash = |own: usize, name: &str| last.get(name).is_some_and(|&last| last > own);
         let clashes: Vec<bool> = lines.iter().enumerate().map(|(k, l)| clash(k, l.0.trim_end_matches("[u]"))).collect();
         // What a later line still reads is set at the very end.
         let mut late = vec![];
-        for ((name, (ty, lane), text), clash) in lines.clone().into_iter().zip(clashes) {
-            if clash {
-                let next = self.fresh("t");
-                if self.live == Live::Block {
-                    self.line(&format!("{} {next} = {text};", scalar_type(ty)));
-                    late.push(format!("{name} = {next};"));
-                } else {
-                    let declared = self.vector_type(lane);
-                    self.set(&declared, &next, &text);
-                    late.push(format!("{name} = {};", self.each(&next)));
-                }
+        for ((name, uniform, declared, text), clash) in lines.clone().into_iter().zip(clashes) {
+            let line = if !clash {
+                format!("{name} = {text};")
             } else {
-                let line = format!("{name} = {text};");
-                if self.live == Live::Block { self.line(&line) } else { self.act(&line) }
-            }
+                let next = self.fresh("t");
+                if uniform {
+                    self.line(&format!("{declared} {next} = {text};"));
+                    late.push((format!("{name} = {next};"), uniform));
+                } else {
+                    self.set(&declared, &next, &text);
+                    late.push((format!("{name} = {};", self.each(&next)), uniform));
+                }
+                continue;
+            };
+            if uniform { self.line(&line) } else { self.act(&line) }
         }
-        for line in late {
-            if self.live == Live::Block { self.line(&line) } else { self.act(&line) }
+        for (line, uniform) in late {
+            if uniform { self.line(&line) } else { self.act(&line) }
         }
     }
 
@@ -136,43 +180,54 @@ impl Writer<'_> {
         then: &Body,
         otherwise: &Body,
     ) -> Result<(), EmitError> {
-        let slots = self.slots(stmt, &[], &[]);
         let args = self.all(args);
         let cond = self.get(cond);
         self.enter(then, &args);
         self.enter(otherwise, &args);
+        // Where one side only names values, these are what the other changes.
+        let quiet = [otherwise, then].into_iter().find(|side| side.stmts.is_empty()).filter(|_| !cond.is_uniform());
+        let start = quiet.map_or(vec![], |side| self.all(&side.results));
+        let wanted = |bind: &Var| if self.uses.contains_key(&bind.id) { Kind::Vector } else { Kind::Nobodys };
+        let kinds: Vec<Kind> = stmt.binds.iter().map(wanted).collect();
+        let slots = self.slots(stmt, &start, &[], &kinds);
         if let Form::Uniform(test) = &cond.form {
-            self.block(&format!("if ({})", test.text), |w| {
-                w.stmts(then)?;
-                w.assign(&slots, &then.results, None);
-                Ok(())
-            })?;
+            self.block(&format!("if ({})", test.text), |w| w.side(then, &slots, None))?;
             if !otherwise.stmts.is_empty() || !slots.is_empty() {
-                self.block("else", |w| {
-                    w.stmts(otherwise)?;
-                    w.assign(&slots, &otherwise.results, None);
-                    Ok(())
-                })?;
+                self.block("else", |w| w.side(otherwise, &slots, None))?;
             }
         } else {
             let test = expr::spread(&cond, Lane::Mask);
             for (body, symbol) in [(then, ""), (otherwise, "~")] {
-                if body.stmts.is_empty() && slots.is_empty() {
+                if body.stmts.is_empty() && (slots.is_empty() || quiet.is_some_and(|side| std::ptr::eq(side, body))) {
                     continue;
                 }
                 let mask = self.fresh("m");
                 let text = format!("{} & {symbol}{}", self.mask(), test.under(Bind::Atom));
                 self.set("vi32", &mask, &text);
                 let before = std::mem::replace(&mut self.live, Live::Mask(mask.clone()));
-                self.block(&format!("if ({})", self.any(&mask)), |w| {
-                    w.stmts(body)?;
-                    w.assign(&slots, &body.results, Some(&mask));
-                    Ok(())
-                })?;
+                self.block(&format!("if ({})", self.any(&mask)), |w| w.side(body, &slots, Some(&mask)))?;
                 self.live = before;
             }
         }
         self.finish(stmt, slots);
+        Ok(())
+    }
+
+    /// One side of a branch, for the lanes of a mask or for all that are live.
+    fn side(&mut self, body: &Body, slots: &[Value], mask: Option<&str>) -> Result<(), EmitError> {
+        if self.live != Live::Block && slots.is_empty() && serial::is_serial(self.kernel, body) {
+            let live = match &self.live {
+                Live::Mask(name) => name.clone(),
+                Live::Block | Live::Count | Live::All => {
+                    let (name, text) = (self.fresh("m"), self.mask());
+                    self.set("vi32", &name, &text);
+                    name
+                }
+            };
+            return serial::write(self, &live, body);
+        }
+        self.stmts(body)?;
+        self.assign(slots, &body.results, mask);
         Ok(())
     }
 
@@ -197,7 +252,9 @@ impl Writer<'_> {
         // One step past the end is still inside the type.
         let fits = by_one || hi.range.zip(step.range).is_some_and(|(hi, step)| hi.1 + step.1 <= i64::MAX.into());
         let ranges = state::counted(self, [&lo, &hi, &step], &start, body);
-        let slots = self.slots(stmt, &start, &ranges);
+        let together = [&lo, &hi, &step].into_iter().all(|bound| bound.is_uniform()).then_some(body.params[0].id);
+        let kinds = self.kinds(stmt, &start, &[(&body.params[1..], body)], together);
+        let slots = self.slots(stmt, &start, &ranges, &kinds);
         let inside = state::inside(&slots, &ranges);
         let counter_ty = body.params[0].ty.elem();
         let name = self.fresh("k");
@@ -293,7 +350,8 @@ impl Writer<'_> {
     pub(super) fn while_loop(&mut self, stmt: &Stmt, init: &[Id], cond: &Body, body: &Body) -> Result<(), EmitError> {
         let start = self.all(init);
         let ranges = state::asked(self, &start, cond, body);
-        let slots = self.slots(stmt, &start, &ranges);
+        let kinds = self.kinds(stmt, &start, &[(&cond.params, cond), (&body.params, body)], None);
+        let slots = self.slots(stmt, &start, &ranges, &kinds);
         self.enter(cond, &slots);
         self.enter(body, &state::inside(&slots, &ranges));
         if self.live == Live::Block {

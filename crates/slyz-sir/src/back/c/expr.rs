@@ -162,6 +162,8 @@ pub(super) fn apply(operator: Operator, args: &[&Value], result: Ty, low: bool) 
         Value::uniform(result, scalar_apply(operator, args))
     } else if let Some(moved) = moved(operator, args) {
         moved
+    } else if let Some(mask) = edge(operator, args) {
+        mask
     } else {
         vector_apply(operator, args, result, range, low)
     };
@@ -183,6 +185,45 @@ fn moved(operator: Operator, args: &[&Value]) -> Option<Value> {
         _ => return None,
     };
     Some(Value { ty: Ty::I64, form: Form::Affine(Expr::infix(base, symbol, by, Bind::Sum)), range: None })
+}
+
+/// Neighbouring positions on one side of an end are the first lanes or the last, which takes no 64-bit lanes to find out.
+fn edge(operator: Operator, args: &[&Value]) -> Option<Value> {
+    use Operator::{Ge, Gt, Le, Lt};
+    let [a, b] = args else { return None };
+    if a.is_small() && b.is_small() {
+        return None;
+    }
+    let (operator, base, end) = match (&a.form, &b.form) {
+        (Form::Affine(base), Form::Uniform(end)) => (operator, base, end),
+        (Form::Uniform(end), Form::Affine(base)) => {
+            let turned = match operator {
+                Lt => Gt,
+                Le => Ge,
+                Gt => Lt,
+                Ge => Le,
+                _ => return None,
+            };
+            (turned, base, end)
+        }
+        _ => return None,
+    };
+    // A position that wraps around in some lane is not next to that before it.
+    let moving = if matches!(a.form, Form::Affine(_)) { a } else { b };
+    if moving.range.is_none_or(|(_, high)| high > i128::from(i64::MAX) - 64) {
+        return None;
+    }
+    let args = [base.text.clone(), end.text.clone()];
+    let below = |name: &str| Expr::call(name, &args);
+    let above = |name: &str| Expr::new(format!("~{}", below(name).text), Bind::Unary);
+    let mask = match operator {
+        Lt => below("next_lt"),
+        Le => below("next_le"),
+        Ge => above("next_lt"),
+        Gt => above("next_le"),
+        _ => return None,
+    };
+    Some(Value::vector(Ty::Bool, Lane::Mask, mask))
 }
 
 fn vector_apply(operator: Operator, args: &[&Value], result: Ty, range: Option<(i128, i128)>, low: bool) -> Value {

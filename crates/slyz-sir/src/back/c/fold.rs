@@ -1,9 +1,11 @@
 //! Folds over lanes, in the canonical order.
 //!
 //! Element `i` of a chunk goes to accumulator `i mod 64`, or, where the order of operands counts, accumulator `j` takes
-//! the `j`-th run of consecutive elements; a tree joins the accumulators, and the results of chunks of 16,384 elements
-//! are joined by the same rule. So the result depends neither on the width of vectors nor on the number of threads, and
-//! the error of a long sum stays small.
+//! the `j`-th run of consecutive elements. A turn gives each accumulator one element. Turns are joined as a tree while they
+//! come: `level[k]` has the fold of 2^k turns wherever bit `k` of the number of turns is set, as in a binary counter. At the
+//! end the levels are joined, a tree joins the accumulators, and the results of chunks of 16,384 elements are joined by the
+//! same rule. So the result depends neither on the width of vectors nor on the number of threads, and the error of a long
+//! sum stays small. Places without an element hold the neutral one.
 
 use super::value::{Bind, Expr, Form, Lane, Value};
 use super::writer::{Live, Writer};
@@ -20,6 +22,15 @@ struct Fold {
     neutral: Vec<Value>,
     /// The order of operands counts.
     ordered: bool,
+    /// Turns that are joined in registers before they meet the levels; it leaves the tree as it is.
+    at_once: usize,
+}
+
+/// The C functions that a fold is made of, innermost first.
+struct Parts {
+    value: Captured,
+    carry: Captured,
+    close: Captured,
 }
 
 enum Join {
@@ -133,12 +144,17 @@ pub(super) fn write(
         Some(operator) => Join::Operator(operator, tys[0]),
         None => combine_function(w, &stem, monoid, &lanes, &tys)?,
     };
-    let fold = Fold { stem, lanes, join, neutral, ordered: !monoid.commutative };
+    let ordered = !monoid.commutative;
+    let at_once = if ordered { 1 } else { turns_at_once(body, monoid) };
+    let fold = Fold { stem, lanes, join, neutral, ordered, at_once };
 
     let value = value_function(w, &fold, body, &tys)?;
+    let carry = carry_function(w, &fold);
     let tree = tree_function(w, &fold);
-    let chunk = chunk_function(w, &fold, &value, &tree);
-    let whole = if is_short(w, lo, hi) { chunk } else { chunks_function(w, &fold, &chunk, &tree) };
+    let close = close_function(w, &fold, &tree);
+    let parts = Parts { value, carry, close };
+    let chunk = chunk_function(w, &fold, &parts);
+    let whole = if is_short(w, lo, hi) { chunk } else { chunks_function(w, &fold, &chunk, &parts) };
 
     let (lo, hi) = (w.scalar(lo)?, w.scalar(hi)?);
     let names: Vec<String> = fold.lanes.iter().map(|_| w.fresh("fold")).collect();
@@ -246,98 +262,251 @@ fn tree_function(w: &mut Writer, fold: &Fold) -> Captured {
     add_function(w, "static inline void", format!("{}_tree", fold.stem), &text.0, &parameters)
 }
 
-/// The turns `lo..hi`, at most a chunk.
-fn chunk_function(w: &mut Writer, fold: &Fold, value: &Captured, tree: &Captured) -> Captured {
+/// How many turns the code of one can be repeated for.
+fn turns_at_once(body: &Body, monoid: &Monoid) -> usize {
+    fn length(body: &Body) -> Option<u32> {
+        let each = |stmt: &Stmt| match &stmt.op {
+            Op::Const(_) | Op::Extent(_) => Some(0),
+            Op::Apply(operator, _) => Some(operator.row().cost),
+            Op::Cast(..) | Op::Bitcast(..) | Op::Load { .. } | Op::Store { .. } => Some(1),
+            _ => None,
+        };
+        body.stmts.iter().map(each).sum()
+    }
+    match length(body).zip(length(&monoid.combine)).map(|(value, join)| value + join) {
+        Some(..=8) => 8,
+        Some(..=16) => 4,
+        Some(_) | None => 1,
+    }
+}
+
+impl Fold {
+    fn levels(&self) -> Vec<String> {
+        self.each(|j, lane| format!("{} level{j}[9][64 / W];", lane.vector()))
+    }
+
+    /// Parameters of a function that works on the levels.
+    fn level_parameters(&self) -> Vec<String> {
+        self.each(|j, lane| format!("{} (*level{j})[64 / W]", lane.vector()))
+    }
+
+    /// The statements for `x[u] = level[l][u] ∘ x[u]`.
+    fn join_level(&self) -> Vec<String> {
+        let mut lines = self.each(|j, lane| format!("{} p{j} = level{j}[l][u];", lane.vector()));
+        lines.push(self.join(&self.named("p@"), &self.named("x@[u]")));
+        lines.extend(self.each(|j, _| format!("x{j}[u] = p{j};")));
+        lines
+    }
+
+    /// A turn, vector by vector.
+    fn turn(&self) -> Vec<String> {
+        self.each(|j, lane| format!("{} x{j}[64 / W];", lane.vector()))
+    }
+
+    fn set_neutral(&self) -> Vec<String> {
+        self.each(|j, _| format!("x{j}[u] = {};", self.neutral(j)))
+    }
+
+    /// The call that brings a turn, or what 2^`level` of them gave, to the levels.
+    fn carry(&self, parts: &Parts, level: u32) -> String {
+        let given = [self.named("level@"), vec!["turns".into(), level.to_string()], self.named("x@")];
+        parts.carry.call(&given.concat()) + ";"
+    }
+
+    /// The statements that give back what the levels hold.
+    fn give_all(&self, parts: &Parts) -> Vec<String> {
+        let given = [self.named("level@"), vec!["turns".into()]].concat();
+        if self.lanes.len() == 1 {
+            return vec![format!("return {};", parts.close.call(&given))];
+        }
+        vec![parts.close.call(&[given, self.named("y@")].concat()) + ";"]
+    }
+
+    /// The fold of some turns from `i` on, for the vector `u`: their tree, in registers, ends in `x[u]`.
+    fn whole_turns(&self, parts: &Parts, count: usize) -> Vec<String> {
+        let mut lines = vec![];
+        let named = |t: usize| self.named(&format!("x@_{t}"));
+        for t in 0..count {
+            let at = if t == 0 { "i + u * W".into() } else { format!("i + {} + u * W", 64 * t) };
+            lines.extend(self.call(&parts.value, &[at, "W".into()], &named(t), |lane| lane.vector()));
+            // Whatever has a neighbour now is joined with it.
+            for level in 0..(t + 1).trailing_zeros() {
+                lines.push(self.join(&named(t + 1 - (2 << level)), &named(t + 1 - (1 << level))));
+            }
+        }
+        lines.extend(self.each(|j, _| format!("x{j}[u] = x{j}_0;")));
+        lines
+    }
+}
+
+/// A turn meets the levels, from `l` on.
+fn carry_function(w: &mut Writer, fold: &Fold) -> Captured {
     let mut text = Lines::default();
-    for (j, lane) in fold.lanes.iter().enumerate() {
-        text.add(1, format!("{} acc{j}[64 / W];", lane.vector()));
-        text.add(1, format!("WAYS(u, 64 / W) acc{j}[u] = {};", fold.neutral(j)));
-    }
-    let values = |a: &str, b: &str| fold.call(value, &[a.into(), b.into()], &fold.named("x@"), |l| l.vector());
-    let join = fold.join(&fold.named("acc@[u]"), &fold.named("x@"));
-    // A lane past the end keeps its accumulator.
-    let old = fold.each(|j, l| format!("{} old{j} = acc{j}[u];", l.vector()));
-    let keep = |mask: &str| fold.each(|j, l| format!("acc{j}[u] = select_{}({mask}, acc{j}[u], old{j});", l.name()));
-    if fold.ordered {
-        let at = fold.turns(w);
-        let (v, t) = (at.vector(), at.name());
-        text.add(1, "i64 run = (hi - lo + 63) / 64;");
-        text.add(1, "for (int u = 0; u < 64 / W; u++) {");
-        text.add(2, format!("{v} at = all_{t}(({t})lo) + (iota_{t}() + ({t})(u * W)) * ({t})run;"));
-        text.add(2, format!("{v} end = min_{t}(at + ({t})run, all_{t}(({t})hi));"));
-        text.add(2, "for (i64 s = 0; s < run; s++, at += 1) {");
-        text.add(3, format!("vi32 live = lt_{t}(at, end);"));
-        text.all(3, old);
-        text.all(3, values("at", "live"));
-        text.add(3, join);
-        text.all(3, keep("live"));
-        text.add(2, "}");
-        text.add(1, "}");
-    } else {
-        text.add(1, "i64 i = lo;");
-        text.add(1, "for (; i + 64 <= hi; i += 64) {");
-        text.add(2, "WAYS(u, 64 / W) {");
-        text.all(3, values("i + u * W", "W"));
-        text.add(3, &join);
-        text.add(2, "}");
-        text.add(1, "}");
-        text.add(1, "for (int u = 0; i < hi; u++, i += W) {");
-        text.add(2, "int n = hi - i < W ? (int)(hi - i) : W;");
-        text.all(2, old);
-        text.all(2, values("i", "n"));
-        text.add(2, join);
-        text.all(2, keep("first_lanes(n)"));
-        text.add(1, "}");
-    }
+    text.add(1, "for (; turns >> l & 1; l++) {");
+    text.add(2, "WAYS(u, 64 / W) {");
+    text.all(3, fold.join_level());
+    text.add(2, "}");
+    text.add(1, "}");
+    text.all(1, fold.each(|j, _| format!("WAYS(u, 64 / W) level{j}[l][u] = x{j}[u];")));
+    let counters = ["int turns".into(), "int l".into()];
+    let values = fold.each(|j, lane| format!("{} *x{j}", lane.vector()));
+    let parameters = [&fold.level_parameters()[..], &counters, &values].concat();
+    add_function(w, "FN void", format!("{}_carry", fold.stem), &text.0, &parameters)
+}
+
+/// The fold of all levels and accumulators.
+fn close_function(w: &mut Writer, fold: &Fold, tree: &Captured) -> Captured {
+    let mut text = Lines::default();
+    text.all(1, fold.turn());
+    text.add(1, "WAYS(u, 64 / W) {");
+    text.all(2, fold.set_neutral());
+    text.add(1, "}");
+    text.add(1, "for (int l = 0; turns >> l; l++) {");
+    text.add(2, "if (!(turns >> l & 1)) continue;");
+    text.add(2, "WAYS(u, 64 / W) {");
+    text.all(3, fold.join_level());
+    text.add(2, "}");
+    text.add(1, "}");
     for (j, lane) in fold.lanes.iter().enumerate() {
         text.add(1, format!("{} part{j}[64];", lane.scalar()));
-        text.add(1, format!("WAYS(u, 64 / W) store_{}(part{j} + u * W, acc{j}[u], W);", lane.scalar()));
+        text.add(1, format!("WAYS(u, 64 / W) store_{}(part{j} + u * W, x{j}[u], W);", lane.scalar()));
     }
     text.add(1, tree.call(&fold.named("part@")) + ";");
     text.all(1, fold.each(|j, _| fold.give(j, &format!("part{j}[0]"))));
     let (kind, outs) = fold.signature("static inline", |lane| lane.scalar().into());
-    add_function(
-        w,
-        &kind,
-        format!("{}_chunk", fold.stem),
-        &text.0,
-        &[&["i64 lo".into(), "i64 hi".into()], &outs[..]].concat(),
-    )
+    let parameters = [&fold.level_parameters()[..], &["int turns".into()], &outs].concat();
+    add_function(w, &kind, format!("{}_close", fold.stem), &text.0, &parameters)
 }
 
-/// Any number of turns: the results of the chunks are folded as elements are.
-fn chunks_function(w: &mut Writer, fold: &Fold, chunk: &Captured, tree: &Captured) -> Captured {
+/// The turns `lo..hi` of the loop, at most a chunk.
+fn chunk_function(w: &mut Writer, fold: &Fold, parts: &Parts) -> Captured {
     let mut text = Lines::default();
-    text.add(1, "i64 chunks = (hi - lo + 16383) / 16384;");
-    if fold.lanes.len() == 1 {
-        text.add(1, format!("if (chunks <= 1) return {};", chunk.call(&["lo".into(), "hi".into()])));
+    text.all(1, fold.levels());
+    text.all(1, fold.turn());
+    text.add(1, "int turns = 0;");
+    let values =
+        |a: &str, b: &str| fold.call(&parts.value, &[a.into(), b.into()], &fold.named("z@"), |lane| lane.vector());
+    // A lane past the end has the neutral element.
+    let keep = |mask: &str| fold.each(|j, l| format!("x{j}[u] = select_{}({mask}, z{j}, x{j}[u]);", l.name()));
+    if fold.ordered {
+        let at = fold.turns(w);
+        let (v, t) = (at.vector(), at.name());
+        text.add(1, "i64 run = (hi - lo + 63) / 64;");
+        text.add(1, "for (; turns < run; turns++) {");
+        text.add(2, "for (int u = 0; u < 64 / W; u++) {");
+        text.add(3, format!("{v} first = all_{t}(({t})lo) + (iota_{t}() + ({t})(u * W)) * ({t})run;"));
+        text.add(3, format!("{v} at = first + ({t})turns, end = min_{t}(first + ({t})run, all_{t}(({t})hi));"));
+        text.add(3, format!("vi32 live = lt_{t}(at, end);"));
+        text.all(3, values("at", "live"));
+        text.all(3, fold.set_neutral());
+        text.all(3, keep("live"));
+        text.add(2, "}");
+        text.add(2, fold.carry(parts, 0));
+        text.add(1, "}");
     } else {
-        text.add(1, "if (chunks <= 1) {");
-        text.add(2, chunk.call(&[vec!["lo".into(), "hi".into()], fold.named("y@")].concat()) + ";");
+        text.add(1, "i64 i = lo;");
+        let mut count = fold.at_once;
+        let whole = |text: &mut Lines, count: usize| {
+            text.add(2, "WAYS(u, 64 / W) {");
+            text.all(3, fold.whole_turns(parts, count));
+            text.add(2, "}");
+            text.add(2, fold.carry(parts, count.trailing_zeros()));
+            text.add(1, "}");
+        };
+        text.add(1, format!("for (; i + {0} <= hi; i += {0}, turns += {count}) {{", 64 * count));
+        whole(&mut text, count);
+        // What is left is less, so these levels are free.
+        while count > 1 {
+            count /= 2;
+            text.add(1, format!("if (i + {} <= hi) {{", 64 * count));
+            text.add(2, "WAYS(u, 64 / W) {");
+            text.all(3, fold.whole_turns(parts, count));
+            text.all(3, fold.each(|j, _| format!("level{j}[{}][u] = x{j}[u];", count.trailing_zeros())));
+            text.add(2, "}");
+            text.add(2, format!("turns += {count};"));
+            text.add(2, format!("i += {};", 64 * count));
+            text.add(1, "}");
+        }
+        text.add(1, "if (i < hi) {");
+        text.add(2, "for (int u = 0; u < 64 / W; u++, i += W) {");
+        text.all(3, fold.set_neutral());
+        text.add(3, "if (i >= hi) continue;");
+        text.add(3, "int n = hi - i < W ? (int)(hi - i) : W;");
+        text.all(3, values("i", "n"));
+        text.all(3, keep("first_lanes(n)"));
+        text.add(2, "}");
+        text.add(2, fold.carry(parts, 0));
+        text.add(2, "turns++;");
+        text.add(1, "}");
+    }
+    text.all(1, fold.give_all(parts));
+    let (kind, outs) = fold.signature("static inline", |lane| lane.scalar().into());
+    let parameters = [&["i64 lo".into(), "i64 hi".into()], &outs[..]].concat();
+    add_function(w, &kind, format!("{}_chunk", fold.stem), &text.0, &parameters)
+}
+
+/// Any number of turns: the results of chunks are folded as elements are, and if these are too many for a chunk, so are
+/// the results of chunks of chunks. `unit` elements make one result.
+fn chunks_function(w: &mut Writer, fold: &Fold, chunk: &Captured, parts: &Parts) -> Captured {
+    let mut text = Lines::default();
+    text.all(1, fold.levels());
+    text.all(1, fold.turn());
+    text.all(1, fold.each(|j, lane| format!("{} part{j}[64];", lane.scalar())));
+    text.add(1, "i64 count = (hi - lo + unit - 1) / unit, run = (count + 63) / 64;");
+    text.add(1, "int turns = 0;");
+    text.add(1, "for (; turns < run; turns++) {");
+    for (j, lane) in fold.lanes.iter().enumerate() {
+        let (scalar, neutral) = (lane.scalar(), fold.neutral(j));
+        text.add(2, format!("for (int u = 0; u < 64 / W; u++) store_{scalar}(part{j} + u * W, {neutral}, W);"));
+    }
+    text.add(2, "for (int j = 0; j < 64; j++) {");
+    text.add(3, if fold.ordered { "i64 k = j * run + turns;" } else { "i64 k = turns * (i64)64 + j;" });
+    text.add(3, "if (k >= count) break;");
+    text.add(3, "i64 from = lo + k * unit, to = hi - from < unit ? hi : from + unit;");
+    if fold.lanes.len() == 1 {
+        let one = chunk.call(&["from".into(), "to".into()]);
+        text.add(3, format!("part0[j] = unit == 16384 ? {one} : AGAIN;"));
+    } else {
+        let places = fold.named("&part@[j]");
+        text.add(
+            3,
+            format!("if (unit == 16384) {};", chunk.call(&[vec!["from".into(), "to".into()], places].concat())),
+        );
+        text.add(3, "else AGAIN;");
+    }
+    text.add(2, "}");
+    let load = |j: usize, lane: Lane| format!("x{j}[u] = load_{}(part{j} + u * W, W);", lane.scalar());
+    text.add(2, "for (int u = 0; u < 64 / W; u++) {");
+    text.all(3, fold.each(load));
+    text.add(2, "}");
+    text.add(2, fold.carry(parts, 0));
+    text.add(1, "}");
+    text.all(1, fold.give_all(parts));
+    // It calls itself with what it captures.
+    let far = Captured { name: format!("{}_chunks", fold.stem), arguments: w.captured(&text.0).1 };
+    let places = if fold.lanes.len() == 1 { vec![] } else { fold.named("&part@[j]") };
+    let again = far.call(&[vec!["from".into(), "to".into(), "unit / 16384".into()], places].concat());
+    let (kind, outs) = fold.signature("static", |lane| lane.scalar().into());
+    let bounds = ["i64 lo".into(), "i64 hi".into(), "i64 unit".into()];
+    let far = add_function(w, &kind, far.name, &text.0.replace("AGAIN", &again), &[&bounds[..], &outs].concat());
+
+    let mut text = Lines::default();
+    let (one, many) = (["lo", "hi"].map(String::from), ["lo", "hi", "unit"].map(String::from));
+    if fold.lanes.len() == 1 {
+        text.add(1, format!("if (hi - lo <= 16384) return {};", chunk.call(&one)));
+    } else {
+        text.add(1, "if (hi - lo <= 16384) {");
+        text.add(2, chunk.call(&[&one[..], &fold.named("y@")].concat()) + ";");
         text.add(2, "return;");
         text.add(1, "}");
     }
-    for (j, lane) in fold.lanes.iter().enumerate() {
-        text.add(1, format!("{} part{j}[64];", lane.scalar()));
-        text.add(
-            1,
-            format!("for (int j = 0; j < 64; j += W) store_{}(part{j} + j, {}, W);", lane.scalar(), fold.neutral(j)),
-        );
+    text.add(1, "i64 unit = 16384;");
+    text.add(1, "while ((hi - lo - 1) / unit >= 16384) unit *= 16384;");
+    if fold.lanes.len() == 1 {
+        text.add(1, format!("return {};", far.call(&many)));
+    } else {
+        text.add(1, far.call(&[&many[..], &fold.named("y@")].concat()) + ";");
     }
-    if fold.ordered {
-        text.add(1, "i64 run = (chunks + 63) / 64;");
-    }
-    text.add(1, "for (i64 c = 0; c < chunks; c++) {");
-    text.add(2, "i64 from = lo + c * 16384, to = from + 16384 < hi ? from + 16384 : hi;");
-    text.add(2, if fold.ordered { "i64 slot = c / run;" } else { "i64 slot = c % 64;" });
-    text.all(2, fold.call(chunk, &["from".into(), "to".into()], &fold.named("one@"), |l| l.scalar().into()));
-    text.all(2, fold.each(|j, l| format!("{} p{j} = load_{}(part{j} + slot, 1);", l.vector(), l.scalar())));
-    text.all(2, fold.each(|j, l| format!("{} q{j} = all_{}(one{j});", l.vector(), l.scalar())));
-    text.add(2, fold.join(&fold.named("p@"), &fold.named("q@")));
-    text.all(2, fold.each(|j, l| format!("store_{}(part{j} + slot, p{j}, 1);", l.scalar())));
-    text.add(1, "}");
-    text.add(1, tree.call(&fold.named("part@")) + ";");
-    text.all(1, fold.each(|j, _| fold.give(j, &format!("part{j}[0]"))));
     let (kind, outs) = fold.signature("static inline", |lane| lane.scalar().into());
     add_function(w, &kind, fold.stem.clone(), &text.0, &[&["i64 lo".into(), "i64 hi".into()], &outs[..]].concat())
 }

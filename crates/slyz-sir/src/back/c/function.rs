@@ -1,9 +1,72 @@
 //! Shared functions: one C function on vectors, however often it is called.
+//!
+//! Short ones are inlined by the C compiler, since a call costs about as much as a few operators. The others stay functions: what is
+//! inlined into what is inlined doubles with every helper that calls the one before it twice.
 
 use super::value::{Expr, Lane, Value};
 use super::writer::{Live, Writer};
 use super::{EmitError, expr};
-use crate::code::{Body, Function, Op};
+use crate::code::{Body, Op};
+use crate::kernel::Kernel;
+
+/// The most that all inlined copies of a function may come to, in the costs of the operator table.
+const INLINED: u64 = 600;
+
+/// What a call costs, in place of what is called.
+const CALL: u64 = 4;
+
+/// The functions of a kernel that are inlined wherever they are called, by their numbers.
+pub(super) fn inlined(kernel: &Kernel) -> Vec<bool> {
+    let mut calls = vec![0; kernel.functions.len()];
+    count_calls(&kernel.body, &mut calls);
+    kernel.functions.iter().for_each(|function| count_calls(&function.body, &mut calls));
+    let mut lengths = vec![None; kernel.functions.len()];
+    (0..kernel.functions.len()).for_each(|number| _ = length(kernel, number, &calls, &mut lengths));
+    lengths.iter().zip(&calls).map(|(length, calls)| length.is_none_or(|length| is_short(length, *calls))).collect()
+}
+
+fn is_short(length: u64, calls: u64) -> bool {
+    length.saturating_mul(calls) <= INLINED
+}
+
+fn count_calls(body: &Body, calls: &mut [u64]) {
+    for stmt in &body.stmts {
+        if let Op::Call(function, _) = stmt.op {
+            calls[function.0 as usize] += 1;
+        }
+        stmt.op.bodies().into_iter().for_each(|inner| count_calls(inner, calls));
+    }
+}
+
+/// How long a function is with what is inlined into it.
+fn length(kernel: &Kernel, number: usize, calls: &[u64], lengths: &mut [Option<u64>]) -> u64 {
+    fn of_body(kernel: &Kernel, body: &Body, calls: &[u64], lengths: &mut [Option<u64>]) -> u64 {
+        let mut sum = 0u64;
+        for stmt in &body.stmts {
+            let own = match &stmt.op {
+                Op::Apply(operator, _) => operator.row().cost.into(),
+                Op::Call(function, _) => {
+                    let called = function.0 as usize;
+                    let length = length(kernel, called, calls, lengths);
+                    if is_short(length, calls[called]) { length } else { CALL }
+                }
+                _ => 1,
+            };
+            sum = sum.saturating_add(own);
+            for inner in stmt.op.bodies() {
+                sum = sum.saturating_add(of_body(kernel, inner, calls, lengths));
+            }
+        }
+        sum
+    }
+    if let Some(known) = lengths[number] {
+        return known;
+    }
+    // Functions do not call themselves: the verifier has seen to that.
+    let found = of_body(kernel, &kernel.functions[number].body, calls, lengths);
+    lengths[number] = Some(found);
+    found
+}
 
 /// Does the body run code only in some lanes, so that it must know which are live?
 pub(super) fn needs_mask(body: &Body) -> bool {
@@ -11,7 +74,9 @@ pub(super) fn needs_mask(body: &Body) -> bool {
 }
 
 /// Writes the function if it is not there yet; gives its C name.
-pub(super) fn write(w: &mut Writer, function: &Function) -> Result<String, EmitError> {
+pub(super) fn write(w: &mut Writer, number: usize) -> Result<String, EmitError> {
+    let kernel = w.kernel;
+    let function = &kernel.functions[number];
     if let Some(name) = w.file.functions.get(&function.name) {
         return Ok(name.clone());
     }
@@ -53,6 +118,7 @@ pub(super) fn write(w: &mut Writer, function: &Function) -> Result<String, EmitE
     if !one {
         parameters.extend(results.iter().enumerate().map(|(k, lane)| format!("{} *y{k}", lane.vector())));
     }
-    w.file.items.push(format!("FN {returned} {name}({}) {{\n{text}}}\n", parameters.join(", ")));
+    let kind = if w.inlined[number] { "FN" } else { "KEPT" };
+    w.file.items.push(format!("{kind} {returned} {name}({}) {{\n{text}}}\n", parameters.join(", ")));
     Ok(name)
 }

@@ -14,14 +14,20 @@ mod fold;
 mod function;
 mod local;
 pub mod prelude;
+mod serial;
+mod share;
 mod state;
+mod steady;
 mod tile;
 mod value;
 mod writer;
 
+pub use share::files;
+
 use crate::code::Id;
 use crate::kernel::{Kernel, Plan};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::LazyLock;
 
 /// Why a plan cannot be written as C.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,6 +50,8 @@ struct File {
     /// Shared functions that are written, by their SIR names.
     functions: HashMap<String, String>,
     taken: BTreeSet<String>,
+    /// The number behind the last name that was given for one asked for.
+    numbers: HashMap<String, usize>,
     /// C names of memories, which functions must not have.
     memories: BTreeSet<String>,
     lanes_64: bool,
@@ -59,17 +67,19 @@ impl File {
     /// C names for the memories of a kernel: their own, where nothing else can be meant.
     fn memory_names(&mut self, kernel: &Kernel) -> Vec<String> {
         let sizes: BTreeSet<String> = kernel.sizes.iter().map(|s| size_name(&s.name)).collect();
-        let mut names: Vec<String> = vec![];
+        let (mut names, mut own): (Vec<String>, HashSet<String>) = (vec![], HashSet::new());
         for memory in &kernel.memories {
-            let taken = |name: &str, all: &[String]| {
+            let taken = |name: &str| {
                 let elsewhere = sizes.contains(name) || self.taken.contains(name) || name.starts_with("slyz_kernel_");
                 let marked = name.strip_prefix("arg").is_some_and(|k| k.bytes().all(|b| b.is_ascii_digit()));
                 let defined = name.starts_with("__") || prelude::defines(name);
-                elsewhere || marked || defined || is_word(name) || is_local(name) || all.iter().any(|n| n == name)
+                elsewhere || marked || defined || is_word(name) || is_local(name) || own.contains(name)
             };
             let numbered = (2..).map(|k| format!("{}_mem{k}", memory.name));
             let tried = [memory.name.clone(), format!("{}_mem", memory.name)].into_iter().chain(numbered);
-            names.extend({ tried }.find(|name| !taken(name, &names)));
+            let found = { tried }.find(|name| !taken(name));
+            own.extend(found.clone());
+            names.extend(found);
         }
         self.memories.extend(names.iter().cloned());
         names
@@ -78,11 +88,15 @@ impl File {
     /// The name itself, or one like it that nobody has.
     fn free_name(&mut self, asked: &str) -> String {
         let asked = if is_reserved(asked) { format!("{asked}_fn") } else { asked.to_string() };
-        let numbered = (2..).map(|k| format!("{asked}{k}"));
-        let name = std::iter::once(asked.clone())
-            .chain(numbered)
-            .find(|n| !self.taken.contains(n) && !self.memories.contains(n));
-        let name = name.unwrap_or(asked);
+        let number = self.numbers.entry(asked.clone()).or_insert(0);
+        // The numbers before the last one are taken.
+        let name = loop {
+            *number += 1;
+            let name = if *number == 1 { asked.clone() } else { format!("{asked}{number}") };
+            if !self.taken.contains(&name) && !self.memories.contains(&name) {
+                break name;
+            }
+        };
         self.taken.insert(name.clone());
         name
     }
@@ -98,18 +112,19 @@ fn is_reserved(name: &str) -> bool {
 
 /// Names that the writer gives by itself: `Writer::fresh`, and those of the first turn and of counts of lanes.
 fn is_local(name: &str) -> bool {
-    const STEMS: [&str; 12] = ["end", "fold", "j", "k", "m", "on", "r", "s", "t", "tile", "v", "x"];
+    const STEMS: [&str; 13] = ["end", "fold", "j", "k", "l", "m", "on", "r", "s", "t", "tile", "v", "x"];
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     matches!(name, "c" | "i" | "j" | "m" | "n" | "r" | "s" | "u" | "w") || stem != name && STEMS.contains(&stem)
 }
 
 /// Names that mean something in C or in the prelude.
 fn is_word(name: &str) -> bool {
+    static ALL: LazyLock<HashSet<&str>> = LazyLock::new(|| WORDS.split_whitespace().chain(prelude::names()).collect());
     const WORDS: &str = "auto break case char const continue default do double else enum extern float for goto if \
         inline int long register restrict return short signed sizeof static struct switch typedef typeof union \
         unsigned void volatile while asm main block block_x block_y block_z grid_x grid_y past memories scratch scalars sizes begin end lo hi at live W BYTES FN \
-        RARE VECTOR HAS KNOWS EACH WAYS ROOM AVX512 HAS_FMA LANES_64 i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 f16 bf16 u128";
-    WORDS.split_whitespace().any(|w| w == name) || prelude::names().any(|n| n == name)
+        RARE KEPT VECTOR HAS KNOWS EACH WAYS ROOM AVX512 HAS_FMA LANES_64 i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 f16 bf16 u128";
+    ALL.contains(name)
 }
 
 /// The C name of a size variable: its own, where no local name or macro can be meant.
@@ -127,7 +142,7 @@ fn size_name(name: &str) -> String {
 ///
 /// It runs the blocks `begin..end` of the grid. `memories` are the global and constant memories in order, `scratch` the
 /// scratch memories, private to the caller; `sizes` are the size variables, and behind them one more number: not 0 if
-/// results should go past the caches. Code that is not `wide` holds positions in 32-bit lanes: it is right only for calls where every
+/// results should go past the caches. Kernels that are equal but for names and sizes share their code. Code that is not `wide` holds positions in 32-bit lanes: it is right only for calls where every
 /// buffer has fewer than 2^31 elements and every extent is below 2^30.
 pub fn emit(plan: &Plan, wide: bool) -> Result<String, EmitError> {
     emit_kernels(&plan.kernels, wide)
@@ -136,10 +151,27 @@ pub fn emit(plan: &Plan, wide: bool) -> Result<String, EmitError> {
 /// The C file of some kernels, as [`emit`] writes it for those of a plan.
 pub fn emit_kernels(kernels: &[Kernel], wide: bool) -> Result<String, EmitError> {
     let mut file = File::default();
+    let alike = share::alike(kernels);
+    // The C names of code that several kernels share, by the first of them.
+    let mut shared: HashMap<usize, String> = HashMap::new();
     for (number, kernel) in kernels.iter().enumerate() {
-        writer::Writer::new(&mut file, kernel, wide).kernel(number)?;
+        let first = alike[number].first;
+        let exported = format!("void slyz_kernel_{number}");
+        let copies = alike.iter().filter(|other| other.first == first).count();
+        if copies == 1 {
+            writer::Writer::new(&mut file, kernel, wide).kernel(&exported)?;
+            continue;
+        }
+        if first == number {
+            let name = file.function_name(&kernel.name, "blocks");
+            let head = format!("static __attribute__((noinline)) void {name}");
+            shared.insert(number, name);
+            writer::Writer::new(&mut file, kernel, wide).kernel(&head)?;
+        }
+        let text = share::call(kernel, &exported, &shared[&first], &alike[number], &kernels[first]);
+        file.items.push(text);
     }
     let code = file.items.join("\n");
-    let used: BTreeSet<String> = writer::tokens(&code).map(String::from).collect();
+    let used = writer::tokens(&code).filter(|name| prelude::defines(name)).map(String::from).collect();
     Ok(format!("{}\n{code}", prelude::emit(&used, file.lanes_64)))
 }

@@ -7,12 +7,16 @@
 use super::expr;
 use super::value::{Bind, Expr, Form, Lane, Value, memory_type, scalar_type};
 use super::{EmitError, File};
-use crate::code::{Body, Function, Id, MemId, Op, Place, Scope, Stmt, Type};
+use crate::code::{AtomicOp, Body, Id, MemId, Op, Place, Scope, Stmt, Type};
 use crate::kernel::{Access, Kernel, Space};
 use crate::size::Size;
 use crate::types::Ty;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
+
+/// The parameters of the function of a kernel.
+pub(super) const PARAMETERS: &str =
+    "void *const *memories, void *const *scratch, const u64 *scalars, const i64 *sizes, i64 begin, i64 end";
 
 /// Which lanes take part.
 #[derive(Clone, PartialEq, Eq)]
@@ -45,7 +49,9 @@ pub(super) struct Writer<'a> {
     pub(super) values: HashMap<Id, Value>,
     pub(super) uses: HashMap<Id, Uses>,
     /// Uniform names of the C function around, with their C declarations, in order.
-    pub(super) names: Vec<(String, String)>,
+    names: Vec<(String, String)>,
+    /// The first place of each of them there.
+    places: HashMap<String, usize>,
     counter: usize,
     /// How many vectors the code of lanes works on at once, if not one: each value is an array of them indexed by `u`.
     pub(super) ways: Option<&'static str>,
@@ -57,6 +63,8 @@ pub(super) struct Writer<'a> {
     low: HashSet<Id>,
     /// Reads that must be made once.
     pinned: HashSet<Id>,
+    /// By function of the kernel: is it inlined where it is called?
+    pub(super) inlined: Vec<bool>,
 }
 
 impl<'a> Writer<'a> {
@@ -75,12 +83,14 @@ impl<'a> Writer<'a> {
             values: HashMap::new(),
             uses,
             names: vec![],
+            places: HashMap::new(),
             counter: 0,
             ways: None,
             tile: None,
             memories,
             low: if wide { HashSet::new() } else { low(kernel) },
             pinned: pinned(kernel),
+            inlined: super::function::inlined(kernel),
         }
     }
 
@@ -151,7 +161,20 @@ impl<'a> Writer<'a> {
 
     /// Notes a name that code of lanes may need as a parameter.
     pub(super) fn declare(&mut self, name: &str, declaration: String) {
+        self.places.entry(name.into()).or_insert(self.names.len());
         self.names.push((name.into(), declaration));
+    }
+
+    /// Names that `inner` declares for the block are seen by `inner` only.
+    pub(super) fn with_own_names<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
+        let count = self.names.len();
+        let result = inner(self);
+        for (name, _) in self.names.drain(count..) {
+            if self.places.get(&name).is_some_and(|&place| place >= count) {
+                self.places.remove(&name);
+            }
+        }
+        result
     }
 
     /// Gives a value a variable, unless it is used once, right here, and short.
@@ -411,12 +434,17 @@ impl<'a> Writer<'a> {
             Op::Atomic { op, memory, index, args } if self.live != Live::Block => {
                 super::atomic::write(self, &stmt.binds[0], *op, *memory, index, args)
             }
+            Op::Atomic { op: AtomicOp::CompareExchange, memory, index, args }
+                if self.kernel.memories[memory.0 as usize].ty == Ty::I32 =>
+            {
+                super::atomic::write_one(self, &stmt.binds[0], *memory, index, args)?
+            }
             // Threads of a block share a core, which sees its own writes in order.
             Op::Fence(Scope::Device) => self.line("__atomic_thread_fence(__ATOMIC_SEQ_CST);"),
             Op::Fence(Scope::Block | Scope::Subgroup) => {}
             Op::Load { memory, index } if stmt.binds.len() == 1 => self.load(stmt.binds[0].id, *memory, index),
             Op::Store { memory, index, values } if values.len() == 1 => self.store(*memory, index, values[0]),
-            Op::Call(function, args) => self.call(stmt, &self.kernel.functions[function.0 as usize], args)?,
+            Op::Call(function, args) => self.call(stmt, function.0 as usize, args)?,
             Op::If { cond, args, then, otherwise } => self.branch(stmt, *cond, args, then, otherwise)?,
             Op::For { lo, hi, step, init, body } => self.count_loop(stmt, [*lo, *hi, *step], init, body)?,
             Op::While { init, cond, body } => self.while_loop(stmt, init, cond, body)?,
@@ -444,8 +472,10 @@ impl<'a> Writer<'a> {
 
     // ---- functions
 
-    fn call(&mut self, stmt: &Stmt, function: &Function, args: &[Id]) -> Result<(), EmitError> {
-        let name = super::function::write(self, function)?;
+    fn call(&mut self, stmt: &Stmt, number: usize, args: &[Id]) -> Result<(), EmitError> {
+        let name = super::function::write(self, number)?;
+        let kernel = self.kernel;
+        let function = &kernel.functions[number];
         let lane = |ty: &Type| Lane::of(ty.elem());
         let mut texts: Vec<String> = args
             .iter()
@@ -513,16 +543,14 @@ impl<'a> Writer<'a> {
 
     /// The names of the block that a text mentions: declarations and arguments.
     pub(super) fn captured(&self, text: &str) -> (Vec<String>, Vec<String>) {
-        let mentioned: std::collections::HashSet<&str> = tokens(text).collect();
-        let mut declarations = vec![];
-        let mut arguments = vec![];
-        for (name, declaration) in &self.names {
-            if mentioned.contains(name.as_str()) && !arguments.contains(name) {
-                declarations.push(declaration.clone());
-                arguments.push(name.clone());
-            }
-        }
-        (declarations, arguments)
+        let mut mentioned: Vec<usize> = tokens(text).filter_map(|name| self.places.get(name).copied()).collect();
+        mentioned.sort();
+        mentioned.dedup();
+        mentioned
+            .into_iter()
+            .map(|place| self.names[place].clone())
+            .map(|(name, declaration)| (declaration, name))
+            .unzip()
     }
 
     /// A position of lanes: `i`, `i + 1`, ….
@@ -591,8 +619,8 @@ impl<'a> Writer<'a> {
         names.map(String::from)
     }
 
-    /// The exported function of the kernel.
-    pub(super) fn kernel(mut self, number: usize) -> Result<(), EmitError> {
+    /// The function of the kernel, with that beginning.
+    pub(super) fn kernel(mut self, function: &str) -> Result<(), EmitError> {
         let kernel = self.kernel;
         let mut head = String::new();
         let mut add = |text: String| {
@@ -662,9 +690,7 @@ impl<'a> Writer<'a> {
         self.stmts(&kernel.body)?;
         let sides = head_without_unused(&sides, &self.out);
         let unused = head_without_unused(&head, &(sides.clone() + &self.out));
-        let parameters =
-            "void *const *memories, void *const *scratch, const u64 *scalars, const i64 *sizes, i64 begin, i64 end";
-        let mut text = format!("// {}\nvoid slyz_kernel_{number}({parameters}) {{\n", kernel.name);
+        let mut text = format!("// {}\n{function}({PARAMETERS}) {{\n", kernel.name);
         text += "    (void)memories, (void)scratch, (void)scalars, (void)sizes;\n";
         text += &unused;
         text += "    for (i64 block = begin; block < end; block++) {\n";
@@ -769,9 +795,11 @@ fn count_all(body: &Body) -> usize {
 /// Drops declarations that nothing mentions.
 fn head_without_unused(head: &str, body: &str) -> String {
     let mut kept: Vec<&str> = vec![];
+    let mut mentioned: HashSet<&str> = tokens(body).collect();
     for line in head.lines().rev() {
         let name = line.split(" = ").next().and_then(|left| left.rsplit([' ', '*']).next()).unwrap_or_default();
-        if tokens(body).any(|t| t == name) || kept.iter().any(|l| tokens(l).any(|t| t == name)) {
+        if mentioned.contains(name) {
+            mentioned.extend(tokens(line));
             kept.push(line);
         }
     }

@@ -208,7 +208,11 @@ impl Ops<'_> {
                 let operands = ranges.iter().copied().reduce(Range::union).unwrap_or(Range::FULL);
                 let all = exact.map_or(Range::FULL, |exact| exact.union(operands));
                 let test = operator.row().signature == Signature::Test;
-                let wide = if test { operands.ty() } else { all.ty() };
+                let wide = match test {
+                    true => operands.ty(),
+                    false if range::counts_width(operator, ranges) => Ty::I64,
+                    false => all.ty(),
+                };
                 let wraps = !test && !all.within(Range::FULL);
                 self.on_ints(operator, args, wide, wraps, ranges.last().copied())
             }

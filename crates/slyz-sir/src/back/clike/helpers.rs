@@ -124,7 +124,7 @@ pub(super) fn count_bits(s: &dyn Spell, operator: Operator, helpers: &mut Helper
 pub(super) fn mathematics(s: &dyn Spell, operator: Operator, helpers: &mut Helpers) -> String {
     let name = format!("{}_f32", operator.name());
     let f = |operator| s.function(operator).unwrap_or("?");
-    let (exp, log, pow) = (f(Operator::Exp), f(Operator::Ln), f(Operator::Pow));
+    let (exp, log, uint) = (f(Operator::Exp), f(Operator::Ln), s.ty(Ty::U32));
     let (exp2, log2, sqrt, fma) = (f(Operator::Exp2), f(Operator::Log2), f(Operator::Sqrt), f(Operator::Fma));
     let text = match operator {
         Operator::Cbrt => format!(
@@ -174,8 +174,12 @@ pub(super) fn mathematics(s: &dyn Spell, operator: Operator, helpers: &mut Helpe
         ),
         Operator::Powi => format!(
             "inline float {name}(float x, int n) {{
-    float p = {pow}(fabs(x), (float)n);
-    return signbit(x) && (n & 1) != 0 ? -p : p;
+    float r = 1.0f;
+    for ({uint} left = n < 0 ? -({uint})n : ({uint})n; left != 0; left >>= 1) {{
+        if ((left & 1) != 0) r *= x;
+        x *= x;
+    }}
+    return n < 0 ? 1.0f / r : r;
 }}
 "
         ),

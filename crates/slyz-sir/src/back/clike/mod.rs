@@ -12,6 +12,7 @@
 //! helpers    functions where a plain spelling would be wrong
 //! writer     statements, branches, loops
 //! memory     loads, stores, atomics, barriers, subgroups
+//! names      names that nobody has yet
 //! ```
 //!
 //! What it does not do: `lanes` loops. A lowering for GPUs has spread them over threads.
@@ -20,6 +21,7 @@ mod describe;
 mod expr;
 mod helpers;
 mod memory;
+mod names;
 mod writer;
 
 pub use describe::{BufferSlot, Description, Dispatch, PlaceName, SharedSlot, Uniform, UniformSource};
@@ -30,7 +32,7 @@ use crate::kernel::{Kernel, Space};
 use crate::lower::gpu::Machine;
 use crate::ops::Operator;
 use crate::types::{Scalar, Ty};
-use std::collections::BTreeSet;
+use names::Names;
 
 /// Why a kernel cannot be written in a language.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -176,7 +178,7 @@ pub struct File<'d> {
     helpers: Helpers,
     /// Shared functions that are written: printed body and name.
     functions: Vec<(String, String)>,
-    taken: BTreeSet<String>,
+    taken: Names,
     items: Vec<String>,
 }
 
@@ -190,8 +192,8 @@ impl<'d> File<'d> {
     /// Adds a verified kernel, and says what a launch of it needs to know.
     pub fn kernel(&mut self, kernel: &Kernel) -> Result<Description, EmitError> {
         let dialect = self.dialect;
-        let mut local: BTreeSet<String> = BTreeSet::new();
-        let mut free_name = |asked: &str| free_name(asked, &mut local, &|name| is_taken(dialect, name));
+        let mut local = Names::default();
+        let mut free_name = |asked: &str| local.free(asked, &|name| is_taken(dialect, name));
         let description = Description::new(kernel, &dialect.machine(), &mut free_name);
         let (count, limit) = (description.buffers.len() + description.uniforms.len(), dialect.max_buffers());
         if count > limit {
@@ -218,18 +220,4 @@ fn is_taken(dialect: &dyn Dialect, name: &str) -> bool {
     const OURS: [&str; 9] = ["tid", "lid", "gid", "groups", "lane", "width", "idx", "iidx", "oidx"];
     let helper = name.rsplit_once('_').is_some_and(|(_, end)| Ty::from_name(end).is_some());
     dialect.is_reserved(name) || OURS.contains(&name) || helper || name.starts_with("atomic_")
-}
-
-/// The name itself, or one like it that nobody has.
-fn free_name(asked: &str, taken: &mut BTreeSet<String>, reserved: &dyn Fn(&str) -> bool) -> String {
-    let mut name: String = asked.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        name.insert(0, 'v');
-    }
-    let numbered =
-        (2..).map(|k| format!("{name}{}{k}", if name.ends_with(|c: char| c.is_ascii_digit()) { "_" } else { "" }));
-    let mut all = std::iter::once(name.clone()).chain(numbered);
-    let free = all.find(|n| !taken.contains(n) && !reserved(n)).unwrap_or(name);
-    taken.insert(free.clone());
-    free
 }

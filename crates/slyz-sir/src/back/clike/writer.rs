@@ -6,14 +6,15 @@
 use super::describe::{Description, UniformSource};
 use super::expr::{ATOM, Expr, Ops};
 use super::helpers::unsigned;
-use super::{Dialect, Dispatch, EmitError, File, PlaceName, free_name, is_taken};
+use super::names::Names;
+use super::{Dialect, Dispatch, EmitError, File, PlaceName, is_taken};
 use crate::back::range::{self, Range};
 use crate::code::{Body, Function, Id, Op, Place, Type};
 use crate::kernel::{Kernel, Space};
 use crate::ops::{Operator, Signature};
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 /// Longer expressions get a name for a part of them.
 const LONG: usize = 72;
@@ -44,7 +45,7 @@ pub(super) struct Writer<'f> {
     values: HashMap<Id, Expr>,
     /// Expressions that read memory and are not written yet.
     pending: Vec<Id>,
-    names: BTreeSet<String>,
+    names: Names,
     functions: Vec<String>,
     /// Memories of the thread: SIR name and name in the text.
     pub locals: Vec<(String, String)>,
@@ -53,7 +54,7 @@ pub(super) struct Writer<'f> {
 }
 
 /// The text of a kernel. `names` are those its parameters have.
-pub(super) fn kernel(file: &mut File, description: &Description, names: BTreeSet<String>) -> Result<String, EmitError> {
+pub(super) fn kernel(file: &mut File, description: &Description, names: Names) -> Result<String, EmitError> {
     let dialect = file.dialect;
     let kernel = &description.kernel;
     check_memories(dialect, kernel)?;
@@ -108,7 +109,7 @@ fn functions(file: &mut File, description: &Description) -> Result<Vec<String>, 
         let known = file.functions.iter().find(|(known, _)| *known == text).map(|(_, name)| name.clone());
         let name = known.unwrap_or_else(|| {
             let dialect = file.dialect;
-            let name = free_name(&function.name, &mut file.taken, &|n| is_taken(dialect, n));
+            let name = file.taken.free(&function.name, &|n| is_taken(dialect, n));
             file.items.push(text.replace('@', &name));
             file.functions.push((text, name.clone()));
             name
@@ -126,7 +127,7 @@ fn function_text(
     function: &Function,
     callees: Vec<String>,
 ) -> Result<String, EmitError> {
-    let mut w = Writer::new(dialect, helpers, description, BTreeSet::new(), callees);
+    let mut w = Writer::new(dialect, helpers, description, Names::default(), callees);
     let body = &function.body;
     w.usage_of(body, 0, &mut HashMap::new());
     let mut params = vec![];
@@ -166,7 +167,7 @@ impl<'f> Writer<'f> {
         dialect: &'f dyn Dialect,
         helpers: &'f mut super::Helpers,
         description: &'f Description,
-        names: BTreeSet<String>,
+        names: Names,
         functions: Vec<String>,
     ) -> Writer<'f> {
         let kernel = &description.kernel;
@@ -204,11 +205,11 @@ impl<'f> Writer<'f> {
 
     pub fn fresh(&mut self, stem: &str) -> String {
         let dialect = self.dialect;
-        free_name(stem, &mut self.names, &|name| is_taken(dialect, name))
+        self.names.free(stem, &|name| is_taken(dialect, name))
     }
 
     fn fresh_counter(&mut self) -> String {
-        let free = ["i", "j", "k", "l"].into_iter().find(|n| !self.names.contains(*n));
+        let free = ["i", "j", "k", "l"].into_iter().find(|n| !self.names.has(n));
         self.fresh(free.unwrap_or("i"))
     }
 
@@ -656,7 +657,7 @@ impl<'f> Writer<'f> {
             self.lines.extend(lines);
             self.line("}");
         }
-        self.names.remove(&name);
+        self.names.release(&name);
         for (&id, (name, rep)) in ids.iter().zip(&state) {
             self.values.insert(id, Expr::atom(name.clone(), *rep));
         }

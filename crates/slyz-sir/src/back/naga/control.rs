@@ -1,6 +1,7 @@
 //! Statements: branches, loops, calls, and where a thread stands.
 
 use super::EmitError;
+use super::turns::copies;
 use super::writer::{Code, Named, Value};
 use crate::code::{Body, Id, Op, Place, Scope, Stmt, SubgroupOp, Var};
 use crate::kernel::{Access, Space};
@@ -13,7 +14,11 @@ use naga::{
 
 impl Code<'_, '_> {
     pub(super) fn statements(&mut self, body: &Body) -> Result<(), EmitError> {
-        body.stmts.iter().try_for_each(|stmt| self.statement(stmt))
+        for stmt in &body.stmts {
+            self.statement(stmt)?;
+            self.name_in_chain(stmt);
+        }
+        Ok(())
     }
 
     fn bind_one(&mut self, binds: &[Var], value: Value) {
@@ -224,27 +229,32 @@ impl Code<'_, '_> {
         let counter = self.variable(scalar);
         self.store(counter, lo);
         let passes = self.narrowing.holds_past(&range, held);
+        let copies = self.copies(body);
         let block = self.block(|code| {
-            let i = code.load(counter);
-            let done = code.binary(BinaryOperator::GreaterEqual, i, hi);
-            code.break_if(done)?;
-            if let Some((first, state)) = body.params.split_first() {
-                code.bind_named(first.id, Named { ty, held, value: i });
-                code.bind_variables(state, &variables);
+            for copy in 0..copies {
+                let i = code.load(counter);
+                let done = code.binary(BinaryOperator::GreaterEqual, i, hi);
+                code.break_if(done)?;
+                if let Some((first, state)) = body.params.split_first() {
+                    code.bind_named(first.id, Named { ty, held, value: i });
+                    code.bind_variables(state, &variables);
+                }
+                code.statements(body)?;
+                code.store_all(&variables, &body.results)?;
+                if passes && copy + 1 == copies {
+                    return Ok(());
+                }
+                if !passes {
+                    // The next value may be past the type's largest.
+                    let unsigned = naga::Scalar { kind: ScalarKind::Uint, width: scalar.width };
+                    let left = code.binary(BinaryOperator::Subtract, hi, i);
+                    let (left, by) = (code.convert(left, unsigned), code.convert(step, unsigned));
+                    let last = code.binary(BinaryOperator::LessEqual, left, by);
+                    code.break_if(last)?;
+                }
+                let next = code.binary(BinaryOperator::Add, i, step);
+                code.store(counter, next);
             }
-            code.statements(body)?;
-            code.store_all(&variables, &body.results)?;
-            if passes {
-                return Ok(());
-            }
-            // The next value may be past the type's largest.
-            let unsigned = naga::Scalar { kind: ScalarKind::Uint, width: scalar.width };
-            let left = code.binary(BinaryOperator::Subtract, hi, i);
-            let (left, by) = (code.convert(left, unsigned), code.convert(step, unsigned));
-            let last = code.binary(BinaryOperator::LessEqual, left, by);
-            code.break_if(last)?;
-            let next = code.binary(BinaryOperator::Add, i, step);
-            code.store(counter, next);
             Ok(())
         })?;
         // A loop of the usual form is one that drivers unroll.
@@ -264,22 +274,31 @@ impl Code<'_, '_> {
     fn repeated(&mut self, binds: &[Var], init: &[Id], cond: &Body, body: &Body) -> Result<(), EmitError> {
         let variables = self.variables(&Self::bound_tys(binds))?;
         self.store_all(&variables, init)?;
+        let copies = self.copies(body).min(self.copies(cond));
         let block = self.block(|code| {
-            code.bind_variables(&cond.params, &variables);
-            code.statements(cond)?;
-            let holds = match &cond.results[..] {
-                [only] => code.get(*only)?.1,
-                _ => return Err(code.build.form("a condition of several values")),
-            };
-            let done = code.unary(UnaryOperator::LogicalNot, holds);
-            code.break_if(done)?;
-            code.bind_variables(&body.params, &variables);
-            code.statements(body)?;
-            code.store_all(&variables, &body.results)
+            for _ in 0..copies {
+                code.bind_variables(&cond.params, &variables);
+                code.statements(cond)?;
+                let holds = match &cond.results[..] {
+                    [only] => code.get(*only)?.1,
+                    _ => return Err(code.build.form("a condition of several values")),
+                };
+                let done = code.unary(UnaryOperator::LogicalNot, holds);
+                code.break_if(done)?;
+                code.bind_variables(&body.params, &variables);
+                code.statements(body)?;
+                code.store_all(&variables, &body.results)?;
+            }
+            Ok(())
         })?;
         self.push(Statement::Loop { body: block, continuing: naga::Block::new(), break_if: None });
         self.bind_variables(binds, &variables);
         Ok(())
+    }
+
+    /// How often the code of a loop is written in a turn of it.
+    fn copies(&self, body: &Body) -> u64 {
+        if self.build.target.long_loops { copies(body) } else { 1 }
     }
 
     // ---- threads

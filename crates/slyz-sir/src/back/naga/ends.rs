@@ -17,7 +17,7 @@ pub(super) fn all_loops_end(kernel: &Kernel) -> bool {
     bodies().all(|body| ends(body, &constants))
 }
 
-fn find_constants(body: &Body, constants: &mut HashMap<Id, i128>) {
+pub(super) fn find_constants(body: &Body, constants: &mut HashMap<Id, i128>) {
     for stmt in &body.stmts {
         if let (Op::Const(scalar), [bind]) = (&stmt.op, &stmt.binds[..])
             && scalar.ty == Ty::I64
@@ -39,7 +39,7 @@ fn ends(body: &Body, constants: &HashMap<Id, i128>) -> bool {
 }
 
 /// Looks for `while n < END { n = n * FACTOR, or n + STEP }`.
-fn grows_to_an_end(init: &[Id], cond: &Body, body: &Body, constants: &HashMap<Id, i128>) -> Option<()> {
+pub(super) fn grows_to_an_end(init: &[Id], cond: &Body, body: &Body, constants: &HashMap<Id, i128>) -> Option<()> {
     let defined = |body: &Body, id: Id| {
         let stmt = body.stmts.iter().find(|stmt| stmt.binds.iter().any(|bind| bind.id == id))?;
         match &stmt.op {

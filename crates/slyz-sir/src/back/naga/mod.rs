@@ -26,10 +26,12 @@ mod floats;
 mod memory;
 mod narrow;
 mod scalars;
+mod turns;
 mod writer;
 
 pub use fit::{check_narrow, check_narrow_kernel, machine_for};
 pub use floats::FloatControls;
+pub use turns::{MOST_TURNS, turns};
 
 use crate::kernel::Kernel;
 use crate::ops::Operator;
@@ -61,6 +63,9 @@ pub struct Target {
     /// Every array of the launch has less than 2^31 elements, and every size that the code mentions, with the variables in it, is
     /// less than 2^31, so that positions fit 32 bits. Those that are seen to are 32-bit numbers then; the others, and data, stay what they are.
     pub narrow: bool,
+    /// Its driver ends loops after [`MOST_TURNS`], and the kernel may turn more often: code of loops is there several times in a
+    /// turn then.
+    pub long_loops: bool,
     /// What SPIR-V may ask of float arithmetic.
     pub floats: FloatControls,
 }

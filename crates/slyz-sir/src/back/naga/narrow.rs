@@ -64,9 +64,7 @@ impl Narrowing {
             Signature::Test | Signature::Select => operands,
             _ => range::exact(operator, &ranges).map_or(Range::FULL, |exact| exact.union(operands)),
         };
-        // Amounts of shifts count modulo the width.
-        let shifts = matches!(operator, Operator::Shl | Operator::Shr);
-        if shifts && !ranges[1].within(Range::new(0, 31)) { Ty::I64 } else { all.ty() }
+        if range::counts_width(operator, &ranges) { Ty::I64 } else { all.ty() }
     }
 
     /// What the bounds of a loop are compared in.

@@ -3,7 +3,7 @@
 use super::memory::Home;
 use super::narrow::Narrowing;
 use super::{EmitError, Target};
-use crate::code::{Body, Function, Id, Op, Type};
+use crate::code::{Body, Function, Id, Op, Stmt, Type};
 use crate::kernel::{Kernel, Space};
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
@@ -17,8 +17,8 @@ use std::num::NonZeroU32;
 
 pub(super) type Value = Handle<Expression>;
 
-/// Values after which one gets a name.
-const CHAIN: usize = 32;
+/// Values that hang on each other, after which one gets a name.
+const CHAIN: u32 = 16;
 
 /// The module, the sizes that a launch passes, and the bytes of the uniform buffer.
 pub(super) fn write(kernel: &Kernel, target: &Target) -> Result<(naga::Module, Vec<Size>, u64), EmitError> {
@@ -253,6 +253,8 @@ pub(super) struct Code<'b, 'k> {
     pub(super) narrowing: Narrowing,
     /// Quotients and roots are the target's own.
     pub(super) estimates: bool,
+    /// How many values without a name a value hangs on, one on the other.
+    depths: HashMap<Value, u32>,
     /// Arguments of the entry point.
     builtins: HashMap<BuiltIn, Value>,
     /// Memories of this thread.
@@ -268,6 +270,7 @@ impl<'b, 'k> Code<'b, 'k> {
             values: HashMap::new(),
             narrowing: Narrowing::default(),
             estimates: false,
+            depths: HashMap::new(),
             builtins: HashMap::new(),
             locals: HashMap::new(),
         }
@@ -285,12 +288,24 @@ impl<'b, 'k> Code<'b, 'k> {
     }
 
     pub(super) fn bind_named(&mut self, id: Id, named: Named) {
-        // The writer of WGSL goes down into whatever has no name: a long chain of values gets one now and then, or the stack
-        // would end before the chain.
-        if self.values.len() % CHAIN == CHAIN - 1 {
-            self.function.named_expressions.insert(named.value, format!("v{}", id.0));
-        }
         self.values.insert(id, named);
+    }
+
+    /// The writer of WGSL goes down into whatever has no name: a long chain of values gets one now and then, or the stack would
+    /// end before the chain.
+    pub(super) fn name_in_chain(&mut self, Stmt { binds, op }: &Stmt) {
+        let ([bind], Op::Apply(..) | Op::Cast(..) | Op::Bitcast(..)) = (&binds[..], op) else { return };
+        let Some(value) = self.values.get(&bind.id).map(|named| named.value) else { return };
+        let mut depth = 0;
+        op.each_operand(&mut |id| {
+            let below = self.values.get(&id).and_then(|named| self.depths.get(&named.value));
+            depth = depth.max(below.map_or(1, |below| below + 1));
+        });
+        if depth >= CHAIN {
+            self.function.named_expressions.insert(value, format!("v{}", bind.id.0));
+            depth = 0;
+        }
+        self.depths.insert(value, depth);
     }
 
     /// A value as it is held.

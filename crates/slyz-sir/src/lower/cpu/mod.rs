@@ -21,7 +21,7 @@
 mod plan;
 mod product;
 
-pub use plan::lower;
+pub use plan::{keeps_order, lower};
 
 /// Elements of a run of a flat tabulate.
 const RUN: u64 = 1 << 13;
@@ -29,6 +29,9 @@ const RUN: u64 = 1 << 13;
 const CHUNK: u64 = 1 << 14;
 /// Columns of a strip whose accumulators stay in the first-level cache.
 const STRIP: u64 = 1 << 10;
+/// Rows of a strip that are added one group after the other, and levels of sums of such runs: more than any memory has.
+const STRIP_RUN: i64 = 16;
+const STRIP_LEVELS: u64 = 40;
 /// Rows of a tile: how far its reads run along memory.
 const TILE_ROWS: u64 = 512;
 /// Columns of a tile: the places in memory that its reads run along at once, few enough for the prefetcher.

@@ -1,11 +1,10 @@
 //! One kernel, or a few, per array operation of the top level, strung together in a plan.
 
 use super::product;
-use super::{CHUNK, ROWS_AT_ONCE, RUN, STRIP, TILE_COLUMNS, TILE_ROWS};
+use super::{CHUNK, ROWS_AT_ONCE, RUN, STRIP, STRIP_LEVELS, STRIP_RUN, TILE_COLUMNS, TILE_ROWS};
 use crate::code::{Body, Id, MemId, Monoid, Op, Stmt, Type};
 use crate::graph::Graph;
 use crate::kernel::{Access, BufferId, BufferUse, Plan, Step};
-use crate::lower::PIECE;
 use crate::lower::access::{far_reads, is_flat, is_plain, needs_block, streams_rows};
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
 use crate::lower::writer::{Mode, Writer};
@@ -13,12 +12,24 @@ use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::Ty;
 
-/// Turns a verified graph into a plan for the CPU.
-pub fn lower(graph: &Graph) -> Plan {
+/// Does the plan for the CPU make all folds that round in the canonical order? Then it gives the interpreter's bits, as far as
+/// its operators do. Those of a single axis at the top level and along rows of memory are; what is folded down columns,
+/// by lanes that have a result each, or as a product of matrices is not.
+pub fn keeps_order(graph: &Graph) -> bool {
+    !written(graph).regroups.get()
+}
+
+fn written(graph: &Graph) -> Lowering<'_> {
     let mut lowering = Lowering::new(graph);
     for stmt in &graph.body.stmts {
         lowering.stmt(stmt);
     }
+    lowering
+}
+
+/// Turns a verified graph into a plan for the CPU.
+pub fn lower(graph: &Graph) -> Plan {
+    let lowering = written(graph);
     let mut plan = lowering.finish();
     plan.kernels.iter_mut().for_each(|kernel| *kernel = crate::pass::join::join(kernel));
     plan
@@ -31,9 +42,7 @@ impl<'g> Lowering<'g> {
             Op::Fold { shape, body, monoid } => self.fold(stmt, shape, body, monoid),
             Op::Scan { .. } | Op::Scatter { .. } => self.whole(stmt),
             Op::Filter { extent, body, kept } => self.filter(stmt, extent, body, *kept),
-            op if is_cheap(op) => {
-                self.again.extend(stmt.binds.iter().map(|b| (b.id, stmt)));
-            }
+            op if is_cheap(op) && self.leave(stmt) => {}
             _ => self.scalars(stmt),
         }
     }
@@ -145,8 +154,13 @@ impl<'g> Lowering<'g> {
         let homes: Vec<MemId> = outputs.into_iter().map(|(b, shape)| w.global(b, Access::Write, shape)).collect();
         w.bind_globals(&stmt.op);
         let tys = w.types_of(&monoid.combine);
-        let [sums, parts] = ["sums", "parts"]
-            .map(|what| tys.iter().map(|&ty| w.scratch(what, ty, vec![Size::Const(STRIP)])).collect::<Vec<MemId>>());
+        w.regroups(monoid, &tys);
+        let strip = |w: &mut Writer<'_, 'g>, what: &str, shape: &[u64]| -> Vec<MemId> {
+            let shape: Vec<Size> = shape.iter().map(|&n| Size::Const(n)).collect();
+            tys.iter().map(|&ty| w.scratch(what, ty, shape.clone())).collect()
+        };
+        let sums = strip(&mut w, "sums", &[STRIP]);
+        let levels = strip(&mut w, "levels", &[STRIP_LEVELS, STRIP]);
         let neutral = w.all_scalars(&monoid.neutral);
         let block = w.push(Op::Place(crate::code::Place::Block, 0), Ty::I64);
         let mut at = unflatten(&mut w, block, &[outer, &[strips]].concat());
@@ -162,20 +176,28 @@ impl<'g> Lowering<'g> {
                 write(w, place);
             });
         };
-        let load = |w: &mut Writer<'_, 'g>, from: &[MemId], place: Id| -> Vec<Id> {
-            from.iter().zip(&tys).map(|(&memory, &ty)| w.push(Op::Load { memory, index: vec![place] }, ty)).collect()
+        let load = |w: &mut Writer<'_, 'g>, from: &[MemId], index: &[Id]| -> Vec<Id> {
+            let one = |(&memory, &ty)| w.push(Op::Load { memory, index: index.to_vec() }, ty);
+            from.iter().zip(&tys).map(one).collect()
         };
-        let store = |w: &mut Writer<'_, 'g>, to: &[MemId], place: Id, values: &[Id]| {
-            to.iter().zip(values).for_each(|(&memory, &value)| w.store(memory, vec![place], value));
+        let store = |w: &mut Writer<'_, 'g>, to: &[MemId], index: &[Id], values: &[Id]| {
+            to.iter().zip(values).for_each(|(&memory, &value)| w.store(memory, index.to_vec(), value));
         };
-        each(&mut w, &mut |w, place| store(w, &sums, place, &neutral));
-        // Sums of long columns are summed in pieces: the error grows with the piece.
-        let (zero, end) = (w.number(0), w.extent(&shape[0]));
-        w.for_each(zero, end, PIECE, (vec![], &[]), |w, start, _| {
-            let piece = w.number(PIECE);
-            let stop = w.index(Operator::Add, start, piece);
+        let clear = |w: &mut Writer<'_, 'g>| each(w, &mut |w, place| store(w, &sums, &[place], &neutral));
+        let join_level = |w: &mut Writer<'_, 'g>, level: Id| {
+            each(w, &mut |w, place| {
+                let (left, sum) = (load(w, &levels, &[level, place]), load(w, &sums, &[place]));
+                let new = w.combine(monoid, &left, &sum);
+                store(w, &sums, &[place], &new);
+            });
+        };
+        // Runs of rows are joined as a tree while they come: a level has the sum of twice as many runs as the one below it,
+        // or nothing, as a binary counter says.
+        let (zero, one, end) = (w.number(0), w.number(1), w.extent(&shape[0]));
+        let count = w.for_each(zero, end, STRIP_RUN, (vec![zero], &[Ty::I64]), |w, start, count| {
+            let stop = w.offset(start, STRIP_RUN);
             let stop = w.index(Operator::Min, stop, end);
-            each(w, &mut |w, place| store(w, &parts, place, &neutral));
+            clear(w);
             // Several rows at once, so that the accumulators are fetched less often.
             let four = w.number(ROWS_AT_ONCE);
             let length = w.index(Operator::Sub, stop, start);
@@ -185,28 +207,43 @@ impl<'g> Lowering<'g> {
                 w.for_each(from, to, rows, (vec![], &[]), |w, k, _| {
                     each(w, &mut |w, place| {
                         w.lane_stmts(before);
-                        let mut sum = load(w, &parts, place);
-                        for row in 0..rows {
-                            let row = w.number(row);
-                            let row = w.index(Operator::Add, k, row);
-                            let value = w.run(item, &[row], Mode::Lane);
-                            sum = w.combine(monoid, &sum, &value);
-                        }
-                        store(w, &parts, place, &sum);
+                        let sum = load(w, &sums, &[place]);
+                        let row = |row| {
+                            let row = w.offset(k, row);
+                            w.run(item, &[row], Mode::Lane)
+                        };
+                        let values = (0..rows).map(row).collect();
+                        let values = w.tree(monoid, values);
+                        let sum = w.combine(monoid, &sum, &values);
+                        store(w, &sums, &[place], &sum);
                     });
                     vec![]
                 });
             }
-            each(w, &mut |w, place| {
-                let (sum, part) = (load(w, &sums, place), load(w, &parts, place));
-                let new = w.combine(monoid, &sum, &part);
-                store(w, &sums, place, &new);
+            let next = w.index(Operator::Add, count[0], one);
+            let free = w.push(Op::Apply(Operator::TrailingZeros, vec![next]), Ty::I64);
+            w.for_each(zero, free, 1, (vec![], &[]), |w, level, _| {
+                join_level(w, level);
+                vec![]
             });
+            each(w, &mut |w, place| {
+                let sum = load(w, &sums, &[place]);
+                store(w, &levels, &[free, place], &sum);
+            });
+            vec![next]
+        });
+        clear(&mut w);
+        let top = w.number(STRIP_LEVELS as i64);
+        w.for_each(zero, top, 1, (vec![], &[]), |w, level, _| {
+            let shifted = w.index(Operator::Shr, count[0], level);
+            let bit = w.index(Operator::And, shifted, one);
+            let there = w.push(Op::Apply(Operator::Ne, vec![bit, zero]), Ty::Bool);
+            w.when(there, |w| join_level(w, level));
             vec![]
         });
         each(&mut w, &mut |w, place| {
             w.lane_stmts(before);
-            let sum = load(w, &sums, place);
+            let sum = load(w, &sums, &[place]);
             for (bind, value) in fold.binds.iter().zip(sum) {
                 w.set_scalar(bind.id, value);
             }
@@ -260,6 +297,9 @@ impl<'g> Lowering<'g> {
         let mut w = Writer::new(self, name, parts.clone());
         let homes: Vec<MemId> = partials.iter().map(|&b| w.global(b, Access::Write, vec![parts.clone()])).collect();
         w.bind_globals(&stmt.op);
+        if !outer.is_empty() {
+            w.regroups(monoid, &tys);
+        }
         if flat {
             w.flatten_memories(shape, &row);
         }

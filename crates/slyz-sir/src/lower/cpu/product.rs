@@ -68,6 +68,7 @@ impl<'g> Lowering<'g> {
         let homes: Vec<MemId> = outputs.into_iter().map(|(b, shape)| w.global(b, Access::Write, shape)).collect();
         w.bind_globals(&stmt.op);
         let tys = w.types_of(&product.monoid.combine);
+        w.regroups(product.monoid, &tys);
         let neutral = w.all_scalars(&product.monoid.neutral);
         let mut tiles = |what: &str, tys: &[Ty], shape: &[u64]| -> Vec<MemId> {
             tys.iter().map(|&ty| w.scratch(what, ty, shape.iter().map(|&n| Size::Const(n)).collect())).collect()

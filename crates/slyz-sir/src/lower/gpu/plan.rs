@@ -80,9 +80,7 @@ impl<'g> Gpu<'g> {
             Op::Scan { shape, body, monoid } => self.scan(stmt, shape, body, monoid),
             Op::Scatter { shape, body, target, monoid } => self.scatter(stmt, shape, body, target, monoid),
             Op::Filter { extent, body, kept } => self.filter(stmt, extent, body, *kept),
-            op if is_cheap(op) => {
-                self.base.again.extend(stmt.binds.iter().map(|b| (b.id, stmt)));
-            }
+            op if is_cheap(op) && self.base.leave(stmt) => {}
             _ => self.scalars(stmt),
         }
     }

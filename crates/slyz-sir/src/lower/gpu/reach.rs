@@ -38,6 +38,19 @@ pub(super) fn reach(
     Ok(walk.touched)
 }
 
+/// The range of every integer of the kernel that has one in a launch with these sizes.
+#[cfg(feature = "naga")]
+pub(crate) fn ranges(kernel: &Kernel, sizes: &[Option<u64>]) -> Result<HashMap<Id, Range>, SizeError> {
+    let mut blocks = [0..1, 0..1, 0..1];
+    for (blocks, size) in blocks.iter_mut().zip(&kernel.grid) {
+        blocks.end = value(size, sizes)?.max(1);
+    }
+    let touched = kernel.memories.iter().map(|_| Reach { elements: 0..0, anywhere: false }).collect();
+    let mut walk = Walk { kernel, sizes, blocks: &blocks, ranges: HashMap::new(), touched };
+    walk.body(&kernel.body)?;
+    Ok(walk.ranges)
+}
+
 /// The value of a size of the call.
 pub(super) fn value(size: &Size, sizes: &[Option<u64>]) -> Result<u64, SizeError> {
     size.eval(&|SizeVar(v)| sizes.get(v as usize).copied().flatten())

@@ -3,13 +3,15 @@
 use super::plan::Gpu;
 use super::threads::{ceil_div, each_position};
 use crate::code::{Id, MemId, Monoid, Op};
-use crate::lower::PIECE;
 use crate::lower::planning::{piece, unflatten};
-use crate::lower::writer::{Writer, is_exact};
+use crate::lower::writer::{Writer, is_exact, levels};
+use crate::lower::{FAN, RUN};
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
 
+/// Levels of pieces of a long fold in a thread.
+const MOST_LEVELS: u32 = 2;
 /// Neighbouring results that a block of columns works on.
 pub(super) const COLUMNS: u64 = 32;
 /// Partial results that one thread joins.
@@ -75,7 +77,7 @@ impl<'g> Folding<'_, 'g> {
         result: (&[Id], Id),
         [lo, hi]: [Id; 2],
         lanes: Lanes,
-        split: bool,
+        cut: Option<u64>,
         copies: u64,
     ) -> Vec<Id> {
         let neutral = w.all_scalars(&self.monoid.neutral);
@@ -88,7 +90,7 @@ impl<'g> Folding<'_, 'g> {
             })
         };
         // What is known about whole turns of the team.
-        let whole = lanes.known.map(|n| n * at_once).filter(|_| !split).zip(self.extent.constant());
+        let whole = lanes.known.map(|n| n * at_once).filter(|_| cut.is_none()).zip(self.extent.constant());
         if whole.is_some_and(|(turn, n)| n < turn) {
             return single(w, lo, hi, neutral);
         }
@@ -102,7 +104,7 @@ impl<'g> Folding<'_, 'g> {
                 let k = w.index(Operator::Add, first, skipped);
                 items.extend((self.elements)(w, result, k, self.width));
             }
-            let joined = self.tree(w, items);
+            let joined = w.tree(self.monoid, items);
             w.combine(self.monoid, state, &joined)
         };
         let turn = w.scaled(lanes.count, at_once);
@@ -125,31 +127,10 @@ impl<'g> Folding<'_, 'g> {
             single(w, end, hi, sums)
         };
         // The error of a long sum grows with its longest chain: it is cut, and the parts are summed.
-        let short = split || whole.is_some_and(|(turn, n)| n <= turn * PIECE as u64);
-        if short || is_exact(self.monoid, self.tys) {
-            return turns(w, [lo, hi], neutral);
-        }
-        let part = w.scaled(turn, PIECE as u64);
-        w.for_steps(lo, hi, part, (neutral.clone(), self.tys), |w, start, state| {
-            let end = w.index(Operator::Add, start, part);
-            let end = w.index(Operator::Min, end, hi);
-            let own = turns(w, [start, end], neutral);
-            w.combine(self.monoid, state, &own)
-        })
-    }
-
-    /// Neighbours are joined, then neighbouring pairs, and so on.
-    fn tree(&self, w: &mut Writer<'_, 'g>, mut items: Vec<Vec<Id>>) -> Vec<Id> {
-        while items.len() > 1 {
-            let pairs = items.chunks(2);
-            items = pairs
-                .map(|pair| match pair {
-                    [left, right] => w.combine(self.monoid, left, right),
-                    single => single.concat(),
-                })
-                .collect();
-        }
-        items.remove(0)
+        let most = lanes.known.zip(cut.or(self.extent.constant())).map(|(lanes, n)| n.div_ceil(lanes * at_once));
+        let levels = if is_exact(self.monoid, self.tys) { 0 } else { levels(most, MOST_LEVELS) };
+        let run = w.scaled(turn, RUN as u64);
+        w.fold_pieces([lo, hi], run, levels, self.monoid, self.tys, &mut |w, range| turns(w, range, neutral.clone()))
     }
 }
 
@@ -223,11 +204,11 @@ impl<'g> Gpu<'g> {
                         let (zero, count) = (w.number(0), w.number(threads.into()));
                         let values = w.lanes_fold(zero, count, folding.monoid, folding.tys, |w, lane| {
                             let lanes = Lanes { lane, count, known: Some(threads.into()) };
-                            folding.own(w, (&at, tile), range, lanes, cut.is_some(), copies)
+                            folding.own(w, (&at, tile), range, lanes, cut, copies)
                         });
                         finish(w, (&at, tile), part, &values);
                     }
-                    Some(join) => join.write(w, (tile, part), range, cut.is_some(), finish),
+                    Some(join) => join.write(w, (tile, part), range, cut, finish),
                 }
             });
         });
@@ -249,7 +230,7 @@ impl<'g> Gpu<'g> {
             (folding.prepare)(w, at, number);
             let (lo, hi, one) = (w.number(0), w.extent(&folding.extent), w.number(1));
             let lanes = Lanes { lane: lo, count: one, known: Some(1) };
-            let values = folding.own(w, (at, number), [lo, hi], lanes, false, copies);
+            let values = folding.own(w, (at, number), [lo, hi], lanes, None, copies);
             finish(w, (at, number), lo, &values);
         });
         let kernel = w.finish();
@@ -277,7 +258,7 @@ impl<'g> Join<'_, '_, 'g> {
         w: &mut Writer<'_, 'g>,
         (tile, part): (Id, Id),
         range: [Id; 2],
-        split: bool,
+        cut: Option<u64>,
         finish: &Finish<'_, 'g>,
     ) {
         let Join { folding, threads, per_block, narrow, copies, .. } = *self;
@@ -321,7 +302,7 @@ impl<'g> Join<'_, '_, 'g> {
                 |w| {
                     let at = position(w, result, folding.shape);
                     (folding.prepare)(w, &at, result);
-                    folding.own(w, (&at, result), range, Lanes { lane, count, known }, split, copies)
+                    folding.own(w, (&at, result), range, Lanes { lane, count, known }, cut, copies)
                 },
                 |_| neutral,
             );
@@ -342,16 +323,27 @@ impl<'g> Join<'_, '_, 'g> {
                 w.store_each(&self.parts, place, &joined);
             });
         }
-        let end = if narrow { w.index(Operator::Mul, count, width) } else { w.number(left as i64) };
         w.lanes(zero, width, |w, own| {
             let (result, there) = number(w, own);
             w.when(there, |w| {
-                let first = w.load_all(&self.parts, own, folding.tys);
-                let next = w.index(Operator::Add, own, width);
-                let values = w.for_steps(next, end, width, (first, folding.tys), |w, place, state| {
-                    let part = w.load_all(&self.parts, place, folding.tys);
-                    w.combine(folding.monoid, state, &part)
-                });
+                let values = if narrow {
+                    let end = w.index(Operator::Mul, count, width);
+                    let neutral = w.all_scalars(&folding.monoid.neutral);
+                    let run = w.scaled(width, FAN as u64);
+                    w.fold_pieces([own, end], run, 3, folding.monoid, folding.tys, &mut |w, [lo, hi]| {
+                        w.for_steps(lo, hi, width, (neutral.clone(), folding.tys), |w, place, state| {
+                            let part = w.load_all(&self.parts, place, folding.tys);
+                            w.combine(folding.monoid, state, &part)
+                        })
+                    })
+                } else {
+                    let parts = (0..left / per_block).map(|k| {
+                        let place = w.offset(own, (k * per_block) as i64);
+                        w.load_all(&self.parts, place, folding.tys)
+                    });
+                    let parts = parts.collect();
+                    w.tree(folding.monoid, parts)
+                };
                 let at = position(w, result, folding.shape);
                 finish(w, (&at, result), part, &values);
             });

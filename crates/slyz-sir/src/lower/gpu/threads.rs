@@ -42,9 +42,16 @@ impl Share {
         }
     }
 
-    /// Does the share tell by itself that there is nothing for a thread?
-    fn guards(self, dimension: usize) -> bool {
-        matches!(self, Share::Neighbours(_)) && dimension == 0
+    /// Is it known that no thread with something to do has less than a whole share along a dimension?
+    fn is_whole(self, dimension: usize, extent: &Size) -> bool {
+        let all = self.threads(dimension, extent) * Size::Const(self.along(dimension));
+        all.constant().is_some_and(|n| extent.constant() == Some(n))
+    }
+
+    /// Does the share tell by itself that there is nothing for a thread? Neighbours are counted from where they start, unless
+    /// they are known to be whole: then nobody looks.
+    fn guards(self, dimension: usize, extent: &Size) -> bool {
+        matches!(self, Share::Neighbours(_)) && dimension == 0 && !self.is_whole(dimension, extent)
     }
 }
 
@@ -111,7 +118,7 @@ pub(super) fn each_share<'l, 'g>(
     for (k, dimension) in dims.iter().enumerate() {
         let place = w.push(Op::Place(Place::Global, k as u8), Ty::I64);
         at.push(place);
-        if dimension.guard && !share.guards(k) {
+        if dimension.guard && !share.guards(k, &extents[k]) {
             let extent = w.extent(&dimension.extent);
             let inside = w.push(Op::Apply(Operator::Lt, vec![place, extent]), Ty::Bool);
             let both = guard.map(|g| w.push(Op::Apply(Operator::And, vec![g, inside]), Ty::Bool));
@@ -150,7 +157,7 @@ pub(super) fn each_share<'l, 'g>(
             let positions: Vec<Vec<Id>> = places.iter().map(|&place| moved(w, place)).collect();
             write(w, &positions);
         };
-        if (threads[own].clone() * Size::Const(count)).constant().is_some_and(|n| Some(n) == extents[own].constant()) {
+        if share.is_whole(own, &extents[own]) {
             return all(w, write);
         }
         let whole = w.push(Op::Apply(Operator::Lt, vec![places[places.len() - 1], extent]), Ty::Bool);

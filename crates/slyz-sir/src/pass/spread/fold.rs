@@ -198,13 +198,12 @@ impl Spreader {
             return self.read_first(&memories, tys);
         }
         self.access(Accesses::read(&memories));
-        let start = self.load_all(&memories, zero, tys);
-        let (one, end) = (self.number(1), self.number(groups.into()));
-        let turn = self.nested(&[&[Ty::I64], tys].concat(), |s, ids| {
-            let next = s.load_all(&memories, ids[0], tys);
-            s.combine(monoid, &ids[1..], &next)
+        let parts = (0..groups).map(|group| {
+            let place = self.number(group.into());
+            self.load_all(&memories, place, tys)
         });
-        self.bind(Op::For { lo: one, hi: end, step: one, init: start, body: turn }, tys)
+        let parts = parts.collect();
+        self.neighbours_joined(parts, monoid)
     }
 
     /// Every thread brings a value; neighbours are joined, then neighbouring pairs, and so on.

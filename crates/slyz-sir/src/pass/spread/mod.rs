@@ -41,6 +41,11 @@ use std::collections::{HashMap, HashSet};
 
 pub use fold::has_lanes;
 
+/// Turns of a sum that a thread adds one after the other, and sums of those that it does: longer ones are cut, as the error
+/// grows with the longest chain. Four equal numbers are added without an error, whatever they are.
+pub(crate) const RUN: i64 = 16;
+pub(crate) const FAN: i64 = 4;
+
 /// The threads that step together, and what they can do without memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Subgroup {

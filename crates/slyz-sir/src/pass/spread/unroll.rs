@@ -4,7 +4,7 @@
 //! side by side, reads first and stores last; what is left over at the end is done turn by turn.
 
 use super::fold::types_of;
-use super::{Spreader, contains};
+use super::{FAN, RUN, Spreader, contains};
 use crate::code::{Body, Id, MemId, Monoid, Op, Stmt};
 use crate::ops::Operator;
 use crate::types::Ty;
@@ -41,7 +41,40 @@ impl Spreader {
         monoid: &Monoid,
     ) -> Vec<Id> {
         let at_once = self.at_once(all, step, &body);
-        self.loop_over([lo, hi], at_once, step, monoid.neutral.clone(), body, Some(monoid))
+        let turn = i64::from(step) * i64::from(at_once.count);
+        let rounds = types_of(monoid).iter().any(|ty| ty.is_float())
+            && !matches!(monoid.operator(), Some(Operator::Min | Operator::Max));
+        // The error of a sum grows with its longest chain: long ones are cut.
+        let pieces: &[i64] = match all.map(|all| all / turn) {
+            _ if !rounds => &[],
+            Some(..=RUN) => &[],
+            Some(_) | None => &[FAN * RUN, RUN],
+        };
+        let mut body = Some(body);
+        self.cut([lo, hi], (pieces, turn), monoid, &mut |s, range| {
+            let body = body.take().expect("the innermost loop is written once");
+            s.loop_over(range, at_once, step, monoid.neutral.clone(), body, Some(monoid))
+        })
+    }
+
+    /// A fold in pieces of so many turns, cut again into pieces of so many, and so on.
+    fn cut(
+        &mut self,
+        [lo, hi]: [Id; 2],
+        (pieces, turn): (&[i64], i64),
+        monoid: &Monoid,
+        fold: &mut dyn FnMut(&mut Self, [Id; 2]) -> Vec<Id>,
+    ) -> Vec<Id> {
+        let [length, pieces @ ..] = pieces else { return fold(self, [lo, hi]) };
+        let tys = types_of(monoid);
+        let length = self.number(length * turn);
+        let body = self.nested(&[&[Ty::I64], &tys[..]].concat(), |s, ids| {
+            let end = s.index(Operator::Add, ids[0], length);
+            let end = s.index(Operator::Min, end, hi);
+            let part = s.cut([ids[0], end], (pieces, turn), monoid, fold);
+            s.combine(monoid, &ids[1..], &part)
+        });
+        self.bind(Op::For { lo, hi, step: length, init: monoid.neutral.clone(), body }, &tys)
     }
 
     fn loop_over(
@@ -104,10 +137,16 @@ impl Spreader {
         items
     }
 
-    fn neighbours_joined(&mut self, mut items: Vec<Vec<Id>>, monoid: &Monoid) -> Vec<Id> {
+    /// Neighbours are joined, then neighbouring pairs, and so on.
+    pub(super) fn neighbours_joined(&mut self, mut items: Vec<Vec<Id>>, monoid: &Monoid) -> Vec<Id> {
         while items.len() > 1 {
-            let pairs: Vec<[Vec<Id>; 2]> = items.chunks_exact(2).map(|p| [p[0].clone(), p[1].clone()]).collect();
-            items = pairs.iter().map(|[left, right]| self.combine(monoid, left, right)).collect();
+            let pairs = items.chunks(2);
+            items = pairs
+                .map(|pair| match pair {
+                    [left, right] => self.combine(monoid, left, right),
+                    single => single.concat(),
+                })
+                .collect();
         }
         items.concat()
     }

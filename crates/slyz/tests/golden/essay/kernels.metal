@@ -68,7 +68,6 @@ kernel void vec_sum(
     float total = simd_sum(0.0f + input[lid]);
     if (lid % 32u == 0u) part1[lid / 32u] = total;
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    float acc = part1[0];
-    for (uint i = 1u; i < 8u; ++i) acc = acc + part1[i];
-    if (lid == 0u) output[0] = acc;
+    float v = part1[0] + part1[1] + (part1[2] + part1[3]) + (part1[4] + part1[5] + (part1[6] + part1[7]));
+    if (lid == 0u) output[0] = v;
 }

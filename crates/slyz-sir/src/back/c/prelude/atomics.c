@@ -66,6 +66,11 @@ FN $T own_one_exchange_$T($T *p, $T x) {
     return old;
 }
 
+FN i32 atomic_one_compare_exchange_i32(i32 *p, i32 expected, i32 new) {
+    __atomic_compare_exchange(p, &expected, &new, 0, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE);
+    return expected;
+}
+
 // Lanes in their order.
 //: K = atomic, own
 //: O = add, min, max, and, or, xor, exchange

@@ -189,10 +189,10 @@ FN vf32 log2_words_f32(vf32 x, vf32 *low) {
     return y;
 }
 
-// x^(y + low) for x >= 0.
-FN vf32 pow_positive_f32(vf32 x, vf32 y, vf32 low) {
+// x^y for x >= 0.
+FN vf32 pow_positive_f32(vf32 x, vf32 y) {
     vf32 hl, h = log2_words_f32(x, &hl);
-    vf32 e = y * h, el = fma_f32(y, h, -e) + (y * hl + low * h);
+    vf32 e = y * h, el = fma_f32(y, h, -e) + y * hl;
     el = select_f32(abs_f32(e) < 200.0f, el, all_f32(0.0f));
     vf32 r = exp2_words_f32(e, el);
     vf32 zero = all_f32(0.0f), inf = all_f32(__builtin_inff());
@@ -203,7 +203,7 @@ FN vf32 pow_positive_f32(vf32 x, vf32 y, vf32 low) {
 FN vf32 pow_f32(vf32 x, vf32 y) {
     vf32 ax = abs_f32(x), ay = abs_f32(y);
     vf32 near = select_f32(ay > 0x1p40f, copysign_f32(all_f32(0x1p40f), y), y);
-    vf32 r = pow_positive_f32(ax, near, all_f32(0.0f));
+    vf32 r = pow_positive_f32(ax, near);
     vi32 whole = trunc_f32(y) == y, odd = whole & (trunc_f32(0.5f * y) != 0.5f * y);
     r = (vf32)((vi32)r | (odd & (vi32)x & (i32)0x80000000));
     r = select_f32((x < 0.0f) & ~whole & (ax < __builtin_inff()), all_f32(__builtin_nanf("")), r);
@@ -211,17 +211,12 @@ FN vf32 pow_f32(vf32 x, vf32 y) {
     return select_f32((x == 1.0f) | (y == 0.0f) | ((x == -1.0f) & (ay == __builtin_inff())), all_f32(1.0f), r);
 }
 
-// The exponent may need more bits than f32 has.
+// By squaring, until no lane has bits of its exponent left.
 FN vf32 powi_f32(vf32 x, vi32 n) {
-    vi32 high = n & ~0xff;
-    vf32 y = __builtin_convertvector(high, vf32), low = __builtin_convertvector(n - high, vf32);
-    vi32 small = (n < 0x800000) & (n > -0x800000);
-    y = select_f32(small, __builtin_convertvector(n, vf32), y);
-    low = select_f32(small, all_f32(0.0f), low);
-    vf32 r = pow_positive_f32(abs_f32(x), y, low);
-    r = (vf32)((vi32)r | (((n & 1) != 0) & (vi32)x & (i32)0x80000000));
-    r = select_f32(x != x, x, r);
-    return select_f32((n == 0) | (x == 1.0f), all_f32(1.0f), r);
+    vf32 r = all_f32(1.0f);
+    vu32 left = (vu32)select_i32(n < 0, -n, n);
+    for (; any((vi32)(left != 0)); left >>= 1, x *= x) r = select_f32((vi32)((left & 1) != 0), r * x, r);
+    return select_f32(n < 0, 1.0f / r, r);
 }
 
 // Far from 1 the operands are scaled, so that the squares stay in range.

@@ -201,7 +201,13 @@ FN vf64 pow_f64(vf64 x, vf64 y) {
     return pick_f64(one, all_f64(1.0), r);
 }
 
-FN vf64 powi_f64(vf64 x, vi32 n) { return pow_f64(x, __builtin_convertvector(n, vf64)); }
+// By squaring, until no lane has bits of its exponent left.
+FN vf64 powi_f64(vf64 x, vi32 n) {
+    vf64 r = all_f64(1.0);
+    vu32 left = (vu32)select_i32(n < 0, -n, n);
+    for (; any((vi32)(left != 0)); left >>= 1, x *= x) r = select_f64((vi32)((left & 1) != 0), r * x, r);
+    return select_f64(n < 0, 1.0 / r, r);
+}
 
 // Far from 1 the operands are scaled, so that the squares stay in range.
 FN vf64 hypot_f64(vf64 x, vf64 y) {

@@ -19,14 +19,23 @@ FN vi32 iota_i32(void) {
 
 FN vi64 iota_i64(void) { return __builtin_convertvector(iota_i32(), vi64); }
 
-// Of n lanes in several vectors, those of vector u.
-FN int lanes_left(int n, int u) { return n - u * W > W ? W : n - u * W; }
-
 // Of the lanes that follow each other, those before an end that is so far away.
 FN int lanes_before(i64 left) { return left <= 0 ? 0 : left < W ? (int)left : W; }
 
+// Of n lanes in several vectors, those of vector u: none where the lanes end before it.
+FN int lanes_left(int n, int u) { return lanes_before(n - u * W); }
+
 // The lanes 0..n.
 FN vi32 first_lanes(int n) { return iota_i32() < n; }
+
+// Positions next to each other, from base on and none past the last number, against an end: those below it are the first lanes.
+FN vi32 next_lt(i64 base, i64 end) {
+    return first_lanes(base >= end ? 0 : (u64)end - (u64)base < W ? (int)(end - base) : W);
+}
+
+FN vi32 next_le(i64 base, i64 end) {
+    return first_lanes(base > end ? 0 : (u64)end - (u64)base < W ? (int)(end - base) + 1 : W);
+}
 
 // Masks of 64-bit lanes, inside functions only.
 FN vi32 narrow_mask(vi64 m) { return __builtin_convertvector(m, vi32); }

@@ -9,7 +9,7 @@ FN vi32 load_masked_i32(const i32 *p, vi32 m) {
     return __builtin_ia32_maskloadd((const vi32 *)p, m);
 #else
     vi32 v = {0};
-    EACH(i) if (m[i]) v[i] = p[i];
+    EACH(i) if (m[i]) v[i] = ((const any_i32 *)p)[i];
     return v;
 #endif
 }
@@ -22,7 +22,7 @@ FN void store_masked_i32(i32 *p, vi32 v, vi32 m) {
 #elif defined __AVX2__ && W == 4 && KNOWS(__builtin_ia32_maskstored)
     __builtin_ia32_maskstored((vi32 *)p, m, v);
 #else
-    EACH(i) if (m[i]) p[i] = v[i];
+    EACH(i) if (m[i]) ((any_i32 *)p)[i] = v[i];
 #endif
 }
 
@@ -36,7 +36,7 @@ FN vi64 load_masked_i64(const i64 *p, vi32 m) {
     return (vi64)__builtin_ia32_maskloadq256((const vlong *)p, (vlong)widen_mask(m));
 #else
     vi64 v = {0};
-    EACH(i) if (m[i]) v[i] = p[i];
+    EACH(i) if (m[i]) v[i] = ((const any_i64 *)p)[i];
     return v;
 #endif
 }
@@ -47,7 +47,7 @@ FN void store_masked_i64(i64 *p, vi64 v, vi32 m) {
 #elif defined __AVX2__ && W == 4 && KNOWS(__builtin_ia32_maskstoreq256)
     __builtin_ia32_maskstoreq256((vlong *)p, (vlong)widen_mask(m), (vlong)v);
 #else
-    EACH(i) if (m[i]) p[i] = v[i];
+    EACH(i) if (m[i]) ((any_i64 *)p)[i] = v[i];
 #endif
 }
 
@@ -57,18 +57,18 @@ FN v$T load_masked_$T(const $T *p, vi32 m) { return (v$T)load_masked_$B((const $
 //: T B = f32 i32, u32 i32, f64 i64, u64 i64
 FN void store_masked_$T($T *p, v$T v, vi32 m) { store_masked_$B(($B *)p, (v$B)v, m); }
 
-// The first n lanes. All of them, where n is W, is one plain access.
+// The first n lanes: none where n is 0 or less, all of them from W on, which is one plain access.
 //: T = f32, f64, i32, u32, i64, u64
 FN v$T load_$T(const $T *p, int n) {
     v$T v;
-    if (n != W) return load_masked_$T(p, first_lanes(n));
+    if (n < W) return load_masked_$T(p, first_lanes(n));
     __builtin_memcpy(&v, p, sizeof v);
     return v;
 }
 
 //: T = f32, f64, i32, u32, i64, u64
 FN void store_$T($T *p, v$T v, int n) {
-    if (n != W) store_masked_$T(p, v, first_lanes(n));
+    if (n < W) store_masked_$T(p, v, first_lanes(n));
     else __builtin_memcpy(p, &v, sizeof v);
 }
 
@@ -85,10 +85,12 @@ FN void store_masked_$T($T *p, v$L v, vi32 m) {
     EACH(i) if (m[i]) p[i] = ($T)v[i];
 }
 
-// Part of a vector of at most 32 bytes, by halves: a copy of unknown size would call the C library.
+// Part of a vector of at most 32 bytes, by halves: a copy of unknown size would call the C library. The bits of a
+// negative number are no sizes.
 FN void copy_part(void *to, const void *from, int bytes, int whole) {
     char *y = to;
     const char *x = from;
+    if (bytes <= 0) return;
     if (whole > 16 && bytes & 16) __builtin_memcpy(y, x, 16), y += 16, x += 16;
     if (whole > 8 && bytes & 8) __builtin_memcpy(y, x, 8), y += 8, x += 8;
     if (whole > 4 && bytes & 4) __builtin_memcpy(y, x, 4), y += 4, x += 4;
@@ -99,7 +101,7 @@ FN void copy_part(void *to, const void *from, int bytes, int whole) {
 //: T L = i8 i32, u8 u32, i16 i32, u16 u32
 FN v$L load_$T(const $T *p, int n) {
     v$T v;
-    if (n == W) {
+    if (n >= W) {
         __builtin_memcpy(&v, p, sizeof v);
     } else {
         $T part[W] = {0};
@@ -112,7 +114,7 @@ FN v$L load_$T(const $T *p, int n) {
 //: T L = i8 i32, u8 u32, i16 i32, u16 u32
 FN void store_$T($T *p, v$L v, int n) {
     v$T low = __builtin_convertvector(v, v$T);
-    if (n == W) {
+    if (n >= W) {
         __builtin_memcpy(p, &low, sizeof low);
     } else {
         $T part[W];
@@ -149,7 +151,7 @@ FN vi32 gather_i32(const i32 *base, vi32 index, vi32 m) {
     return __builtin_ia32_gather3siv8si((vi32){0}, base, index, __builtin_ia32_cvtd2mask256(m), 4);
 #else
     vi32 v = {0};
-    EACH(i) if (m[i]) v[i] = base[index[i]];
+    EACH(i) if (m[i]) v[i] = ((const any_i32 *)base)[index[i]];
     return v;
 #endif
 }
@@ -159,7 +161,7 @@ FN vi64 gather_i64(const i64 *base, vi32 index, vi32 m) {
     return (vi64)__builtin_ia32_gathersiv8di((vlong){0}, base, index, __builtin_ia32_cvtd2mask256(m), 8);
 #else
     vi64 v = {0};
-    EACH(i) if (m[i]) v[i] = base[index[i]];
+    EACH(i) if (m[i]) v[i] = ((const any_i64 *)base)[index[i]];
     return v;
 #endif
 }
@@ -169,7 +171,7 @@ FN vi32 gather_i32_wide(const i32 *base, vi64 index, vi32 m) {
     return __builtin_ia32_gatherdiv16si((vi32){0}, base, (vlong)index, __builtin_ia32_cvtd2mask256(m), 4);
 #else
     vi32 v = {0};
-    EACH(i) if (m[i]) v[i] = base[index[i]];
+    EACH(i) if (m[i]) v[i] = ((const any_i32 *)base)[index[i]];
     return v;
 #endif
 }
@@ -179,7 +181,7 @@ FN vi64 gather_i64_wide(const i64 *base, vi64 index, vi32 m) {
     return (vi64)__builtin_ia32_gatherdiv8di((vlong){0}, base, (vlong)index, __builtin_ia32_cvtd2mask256(m), 8);
 #else
     vi64 v = {0};
-    EACH(i) if (m[i]) v[i] = base[index[i]];
+    EACH(i) if (m[i]) v[i] = ((const any_i64 *)base)[index[i]];
     return v;
 #endif
 }
@@ -206,7 +208,45 @@ FN vf32 gather_$T$WIDE(const $T *base, v$I index, vi32 m) { return $T_from_bits(
 FN vi32 gather_bool$WIDE(const u8 *base, v$I index, vi32 m) { return (vi32)(gather_u8$WIDE(base, index, m) != 0); }
 
 // Scatters: lane i writes base[index[i]], in the order of the lanes.
-//: T L = i8 i32, u8 u32, i16 i32, u16 u32, i32 i32, u32 u32, i64 i64, u64 u64, f32 f32, f64 f64
+FN void scatter_i32(i32 *base, vi32 index, vi32 v, vi32 m) {
+#if AVX512 && W == 16 && KNOWS(__builtin_ia32_scattersiv16si) && KNOWS(__builtin_ia32_cvtd2mask512)
+    __builtin_ia32_scattersiv16si(base, __builtin_ia32_cvtd2mask512(m), index, v, 4);
+#elif AVX512 && W == 8 && KNOWS(__builtin_ia32_scattersiv8si) && KNOWS(__builtin_ia32_cvtd2mask256)
+    __builtin_ia32_scattersiv8si(base, __builtin_ia32_cvtd2mask256(m), index, v, 4);
+#else
+    EACH(i) if (m[i]) ((any_i32 *)base)[index[i]] = v[i];
+#endif
+}
+
+FN void scatter_i64(i64 *base, vi32 index, vi64 v, vi32 m) {
+#if AVX512 && W == 8 && KNOWS(__builtin_ia32_scattersiv8di) && KNOWS(__builtin_ia32_cvtd2mask256)
+    __builtin_ia32_scattersiv8di(base, __builtin_ia32_cvtd2mask256(m), index, (vlong)v, 8);
+#else
+    EACH(i) if (m[i]) ((any_i64 *)base)[index[i]] = v[i];
+#endif
+}
+
+FN void scatter_i32_wide(i32 *base, vi64 index, vi32 v, vi32 m) {
+#if AVX512 && W == 8 && KNOWS(__builtin_ia32_scatterdiv16si) && KNOWS(__builtin_ia32_cvtd2mask256)
+    __builtin_ia32_scatterdiv16si(base, __builtin_ia32_cvtd2mask256(m), (vlong)index, v, 4);
+#else
+    EACH(i) if (m[i]) ((any_i32 *)base)[index[i]] = v[i];
+#endif
+}
+
+FN void scatter_i64_wide(i64 *base, vi64 index, vi64 v, vi32 m) {
+#if AVX512 && W == 8 && KNOWS(__builtin_ia32_scatterdiv8di) && KNOWS(__builtin_ia32_cvtd2mask256)
+    __builtin_ia32_scatterdiv8di(base, __builtin_ia32_cvtd2mask256(m), (vlong)index, (vlong)v, 8);
+#else
+    EACH(i) if (m[i]) ((any_i64 *)base)[index[i]] = v[i];
+#endif
+}
+
+//: T B = f32 i32, u32 i32, f64 i64, u64 i64
+//: WIDE I = ^ i32, _wide i64
+FN void scatter_$T$WIDE($T *base, v$I index, v$T v, vi32 m) { scatter_$B$WIDE(($B *)base, index, (v$B)v, m); }
+
+//: T L = i8 i32, u8 u32, i16 i32, u16 u32
 //: WIDE I = ^ i32, _wide i64
 FN void scatter_$T$WIDE($T *base, v$I index, v$L v, vi32 m) {
     EACH(i) if (m[i]) base[index[i]] = ($T)v[i];
@@ -223,13 +263,13 @@ FN void scatter_bool$WIDE(u8 *base, v$I index, vi32 v, vi32 m) { scatter_u8$WIDE
 // a whole register of floats; a copy turns any vector into one.
 //: T = f32, i32, u32, f64, i64, u64
 FN void stream_$T($T *p, v$T v, int n, int past) {
-    if (!past || n != W || sizeof v != BYTES || ((u64)p & (BYTES - 1)) != 0) {
+    if (!past || n < W || sizeof v != BYTES || ((u64)p & (BYTES - 1)) != 0) {
         store_$T(p, v, n);
         return;
     }
 #if HAS(__builtin_nontemporal_store)
     __builtin_nontemporal_store(v, (v$T *)p);
-#elif defined __SSE2__
+#elif defined __SSE2__ && KNOWS(__builtin_ia32_movntps)
     f32 whole __attribute__((vector_size(BYTES)));
     __builtin_memcpy(&whole, &v, sizeof v);
 # if BYTES == 64

@@ -18,6 +18,7 @@
 #endif
 #define FN static inline __attribute__((always_inline, unused))
 #define RARE static __attribute__((noinline, cold, unused))
+#define KEPT static __attribute__((noinline, unused))
 #define VECTOR(T) T __attribute__((vector_size(sizeof(T) * W)))
 #ifdef __has_builtin
 # define HAS(x) __has_builtin(x)
@@ -29,7 +30,12 @@
 # define EACH(i) _Pragma("clang loop unroll(full)") for (int i = 0; i < W; i++)
 # define WAYS(u, n) _Pragma("clang loop unroll(full)") for (int u = 0; u < n; u++)
 #else
-# define KNOWS(x) 1
+// A sanitizer sees plain accesses to memory, not those of the machine's own functions.
+# ifdef __SANITIZE_ADDRESS__
+#  define KNOWS(x) 0
+# else
+#  define KNOWS(x) 1
+# endif
 # define EACH(i) _Pragma("GCC unroll 16") for (int i = 0; i < W; i++)
 # define WAYS(u, n) _Pragma("GCC unroll 32") for (int u = 0; u < n; u++)
 #endif
@@ -58,6 +64,10 @@ typedef __INT64_TYPE__ i64;
 typedef __UINT64_TYPE__ u64;
 typedef float f32;
 typedef double f64;
+
+// Words of memory that hold something else, too: floats move as integers.
+typedef __attribute__((may_alias)) i32 any_i32;
+typedef __attribute__((may_alias)) i64 any_i64;
 
 // Half precision exists in memory only; lanes and scalars hold it as f32.
 typedef u16 f16;

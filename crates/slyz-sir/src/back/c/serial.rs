@@ -1,0 +1,75 @@
+//! Branches that lanes take one after the other, as plain scalar code.
+//!
+//! A fault is told by an exchange, which lanes make one by one anyway, and hardly ever. As vectors the code for it would be long, and
+//! its 64-bit positions would make every vector of the file half as many lanes.
+
+use super::EmitError;
+use super::expr;
+use super::value::{Bind, Expr, Form, Lane, Value, scalar_type};
+use super::writer::{Live, Writer};
+use crate::code::{AtomicOp, Body, Op};
+use crate::kernel::{Kernel, Space};
+use crate::types::Ty;
+
+/// Does the body begin with an exchange, and hold nothing that takes vectors?
+pub(super) fn is_serial(kernel: &Kernel, body: &Body) -> bool {
+    let first = body.stmts.iter().find(|s| s.op.has_effect());
+    first.is_some_and(|s| matches!(s.op, Op::Atomic { .. })) && is_scalar(kernel, body)
+}
+
+fn is_scalar(kernel: &Kernel, body: &Body) -> bool {
+    body.stmts.iter().all(|stmt| {
+        let here = match &stmt.op {
+            Op::Atomic { op, memory, .. } => {
+                let memory = &kernel.memories[memory.0 as usize];
+                *op == AtomicOp::CompareExchange && memory.ty == Ty::I32 && memory.space != Space::Scratch
+            }
+            Op::Load { memory, .. } | Op::Store { memory, .. } => {
+                kernel.memories[memory.0 as usize].space != Space::Local
+            }
+            Op::Lanes { .. } => false,
+            _ => true,
+        };
+        here && stmt.op.bodies().into_iter().all(|inner| is_scalar(kernel, inner))
+    })
+}
+
+/// Writes the body for each lane of a mask.
+pub(super) fn write(w: &mut Writer, mask: &str, body: &Body) -> Result<(), EmitError> {
+    let lane = w.fresh("l");
+    let each = w.ways.map_or(String::new(), |ways| format!("WAYS(u, {ways}) "));
+    let head = format!("{each}for (int {lane} = 0; {lane} < W; {lane}++) if ({}[{lane}])", w.each(mask));
+    let mut used = vec![];
+    body.each_free(&mut |id| used.push(id));
+    used.extend(body.params.iter().map(|p| p.id));
+    let before: Vec<_> = used.into_iter().filter_map(|id| Some((id, w.values.get(&id)?.clone()))).collect();
+    for (id, value) in &before {
+        let one = one(w, value, &lane);
+        w.values.insert(*id, one);
+    }
+    let (live, ways) = (std::mem::replace(&mut w.live, Live::Block), w.ways.take());
+    let result = w.with_own_names(|w| w.block(&head, |w| w.stmts(body)));
+    (w.live, w.ways) = (live, ways);
+    w.values.extend(before);
+    result
+}
+
+/// What a value is in one lane.
+fn one(w: &mut Writer, value: &Value, number: &str) -> Value {
+    let form = match &value.form {
+        Form::Uniform(e) => Form::Uniform(e.clone()),
+        Form::Affine(base) => Form::Uniform(Expr::infix(base, "+", &Expr::atom(number), Bind::Sum)),
+        Form::Clamped(..) | Form::Vector(..) => {
+            let lane = match &value.form {
+                Form::Vector(lane, _) => *lane,
+                _ if w.wide => Lane::I64,
+                _ => Lane::I32,
+            };
+            let taken =
+                Expr::call(&format!("lane_{}", lane.scalar()), &[expr::spread(value, lane).text, number.into()]);
+            let sign = if lane == Lane::Mask { "-" } else { "" };
+            Form::Uniform(Expr::new(format!("({}){sign}{}", scalar_type(value.ty), taken.text), Bind::Unary))
+        }
+    };
+    Value { ty: value.ty, form, range: value.range }
+}

@@ -1,0 +1,178 @@
+//! Where arrays are read, and how often that is for each of their elements.
+
+use super::cost::{LOAD, MANY};
+use crate::code::{Body, Id, Op, Stmt};
+use crate::size::Size;
+use std::collections::{HashMap, HashSet};
+
+/// One place where an element of a tabulate is read.
+pub(super) struct Read {
+    /// The number of the body it stands in.
+    pub(super) home: usize,
+    /// Where it reads.
+    pub(super) index: Vec<Id>,
+    /// How often it reads each element, about.
+    pub(super) repeats: u64,
+}
+
+/// A tabulate.
+pub(super) struct Definition {
+    pub(super) binds: Vec<Id>,
+    pub(super) params: Vec<Id>,
+    /// The number of its body.
+    pub(super) body: usize,
+    /// The number of the body that it stands in.
+    pub(super) home: usize,
+    /// Its elements are scalars.
+    pub(super) of_scalars: bool,
+}
+
+/// The reads of every tabulate. Bodies are numbered in the order in which they are met; the graph's own is 0.
+#[derive(Default)]
+pub(super) struct Sites {
+    /// In order.
+    pub(super) definitions: Vec<Definition>,
+    /// For each body the statement of the graph's own body that it is part of.
+    pub(super) tops: Vec<usize>,
+    /// For each statement of the graph's own body the arrays that are read in it.
+    pub(super) arrays: Vec<HashSet<Id>>,
+    reads: HashMap<Id, Vec<Read>>,
+    /// Arrays that are used other than by reading elements.
+    whole: HashSet<Id>,
+    /// The extents of the loops around the definition are the first so many of those around a read.
+    defined: HashMap<Id, (usize, Vec<Size>)>,
+}
+
+impl Sites {
+    pub(super) fn of(body: &Body) -> Sites {
+        let mut sites = Sites::default();
+        sites.walk(body, &mut vec![]);
+        sites
+    }
+
+    /// The reads of an array that a tabulate gives.
+    pub(super) fn reads(&self, array: Id) -> &[Read] {
+        self.reads.get(&array).map_or(&[], |reads| reads)
+    }
+
+    /// Is the array used other than by reading elements? It is stored then.
+    pub(super) fn is_whole(&self, array: Id) -> bool {
+        self.whole.contains(&array)
+    }
+
+    /// How often the elements of an array are read.
+    pub(super) fn site(&self, array: Id) -> Site {
+        let mut site = Site { whole: self.is_whole(array), ..Site::default() };
+        let mut seen = HashSet::new();
+        for read in self.reads(array) {
+            // The second of two equal reads is not made.
+            if seen.insert((read.home, &read.index)) {
+                site.once += read.repeats.min(MANY);
+                site.many |= read.repeats >= 64;
+            }
+        }
+        site
+    }
+
+    fn walk(&mut self, body: &Body, loops: &mut Vec<Option<Size>>) {
+        let home = self.tops.len();
+        self.tops.push(self.arrays.len().saturating_sub(1));
+        for stmt in &body.stmts {
+            if home == 0 {
+                self.arrays.push(HashSet::new());
+            }
+            self.stmt(stmt, home, loops);
+        }
+        self.whole.extend(&body.results);
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, home: usize, loops: &mut Vec<Option<Size>>) {
+        if let Op::Tabulate { shape, body } = &stmt.op {
+            self.defined.extend(stmt.binds.iter().map(|b| (b.id, (loops.len(), shape.clone()))));
+            self.definitions.push(Definition {
+                binds: stmt.binds.iter().map(|b| b.id).collect(),
+                params: body.params.iter().map(|p| p.id).collect(),
+                body: self.tops.len(),
+                home,
+                of_scalars: stmt.binds.iter().all(|b| b.ty.shape().len() == shape.len()),
+            });
+        }
+        match &stmt.op {
+            Op::At { array, index } => self.read(*array, index, home, loops),
+            op => op.each_operand(&mut |id| {
+                self.whole.insert(id);
+            }),
+        }
+        let depth = loops.len();
+        match &stmt.op {
+            Op::Tabulate { shape, .. }
+            | Op::Fold { shape, .. }
+            | Op::Scan { shape, .. }
+            | Op::Scatter { shape, .. } => loops.extend(shape.iter().cloned().map(Some)),
+            Op::Filter { extent, .. } => loops.push(Some(extent.clone())),
+            Op::For { .. } | Op::While { .. } => loops.push(None),
+            _ => {}
+        }
+        for inner in stmt.op.bodies() {
+            self.walk(inner, loops);
+        }
+        loops.truncate(depth);
+    }
+
+    fn read(&mut self, array: Id, index: &[Id], home: usize, loops: &[Option<Size>]) {
+        if let Some(arrays) = self.arrays.last_mut() {
+            arrays.insert(array);
+        }
+        let Some((depth, shape)) = self.defined.get(&array) else { return };
+        // Loops over the array's own axes visit each element once; what is left repeats the read.
+        let mut own = shape.clone();
+        let mut repeats = 1u64;
+        for extent in &loops[*depth..] {
+            let place = extent.as_ref().and_then(|e| own.iter().position(|s| s == e));
+            match (place, extent.as_ref().and_then(Size::constant)) {
+                (Some(k), _) => {
+                    own.swap_remove(k);
+                }
+                (None, Some(n)) => repeats = repeats.saturating_mul(n),
+                (None, None) => repeats = MANY,
+            }
+        }
+        self.reads.entry(array).or_default().push(Read { home, index: index.to_vec(), repeats });
+    }
+}
+
+/// How often the reads of one array happen, for each of its elements.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Site {
+    /// Reads that happen about once per element.
+    pub(super) once: u64,
+    /// A read happens many times per element.
+    many: bool,
+    /// The array is used other than by reading elements: it is stored anyway.
+    whole: bool,
+}
+
+impl Site {
+    /// Why an array is stored whose elements, perhaps arrays themselves, cost so much.
+    pub(super) fn why(self, cost: u64, of_arrays: bool) -> String {
+        let dear = if cost >= MANY { "a loop".to_string() } else { format!("about {cost} additions") };
+        match self {
+            Site { many: true, .. } => format!("each element is read many times, and costs {dear}"),
+            Site { whole: true, .. } => format!("it is stored anyway; computing an element again costs {dear}"),
+            Site { once: 1, .. } if of_arrays => format!("each element is an array, and costs {dear}"),
+            Site { once: 1, .. } => format!("what reads it would grow past {} additions", super::LONGEST),
+            Site { once, .. } => format!("each element is read {once} times, and costs {dear}"),
+        }
+    }
+
+    /// Is computing elements where they are read cheaper than storing them?
+    pub(super) fn is_cheaper_inline(self, cost: u64) -> bool {
+        if self.many {
+            // Layout changes and casts: no dearer than the load they replace.
+            return cost <= LOAD + 1;
+        }
+        let again = cost.saturating_mul(self.once);
+        let stored = if self.whole { 0 } else { cost + 2 * LOAD };
+        again <= stored + LOAD * self.once
+    }
+}
