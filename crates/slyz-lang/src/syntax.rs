@@ -334,6 +334,8 @@ pub enum Forbidden {
     Panic,
     /// `vec![..]`, `format!(..)`: makes something on the heap.
     Heap,
+    /// `let (a, b) = ..`: a value is one number, so there is nothing to take apart.
+    Pattern,
     /// Anything else of Rust or Vex that is no part of the language: closures, `match`, `?`, `unsafe`, other macros.
     Unsupported,
 }

@@ -38,6 +38,7 @@ fn remedies_are_rust() {
         help("out[i] = x[i, i]"),
         "write `x[i]` with the position in row-major order, or declare it as `&Tensor<f32, 2>`"
     );
+    assert_eq!(help("out[i] = m[i] as f32"), "write `m[(i, j)]`");
     assert_eq!(help("let a = bitcast(1.0)"), "write `bitcast::<u32>(..)`");
     assert_eq!(help("let! c = 0\nlet a: i32 = c"), "write `c as i32`, or declare it as `let mut c: i32`");
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! struct Rgb<T> { r: T, .. }     Elem for Rgb<T>            where T: Elem      the host form
 //!                                Value for Rgb<T>           where T: Value     the traced form
+//!                                Traced for Rgb<T>          where T: Traced    tells that from constants
 //!                                Lift<Rgb<T>> for Rgb<V>    where V: Lift<T>   either, or mixed, to the traced form
 //!                                Phi, FunctionArg for Rgb<T>        where T: Phi, FunctionArg  in `#[function]`s
 //!                                Additive for Rgb<T>        where T: Additive  sums, part by part
@@ -18,11 +19,27 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
-use syn::{Data, DeriveInput, Error, Fields, GenericParam, Generics, Index, Member, Type, TypeParamBound};
+use syn::{
+    Data, DeriveInput, Error, Fields, GenericParam, Generics, Index, Member, Type, TypeParamBound, WherePredicate,
+    parse_quote,
+};
 
 /// The whole macro.
 pub fn expand(item: TokenStream) -> TokenStream {
     syn::parse2(item).and_then(|input| Struct::read(&input)).map_or_else(Error::into_compile_error, |it| it.implement())
+}
+
+/// What the parameters of an implementation stand for. Whatever form the struct gets from it must be `Copy`.
+#[derive(Clone, Copy)]
+enum Form {
+    /// Elements, which have a traced form.
+    Host,
+    /// Traced values, which have a host form.
+    Traced,
+    /// Constants and traced values, which have both.
+    Mixed,
+    /// One of the first two, and nobody asks for the other.
+    Either,
 }
 
 struct Field {
@@ -64,8 +81,10 @@ impl Struct {
 
     fn implement(&self) -> TokenStream {
         let parts = [
+            self.copy(),
             self.elem(),
             self.value(),
+            self.traced(),
             self.lift(),
             self.phi(),
             self.arg(),
@@ -77,19 +96,54 @@ impl Struct {
     }
 
     /// `impl<T: Class> ::slyz::Class for Name<T> { items }`
-    fn impl_for(&self, class: TokenStream, items: TokenStream) -> TokenStream {
-        self.impl_where(class.clone(), class, items)
+    fn impl_for(&self, class: TokenStream, form: Form, items: TokenStream) -> TokenStream {
+        self.impl_where(class.clone(), class, form, items)
     }
 
-    /// `impl<T: Bound> ::slyz::Class for Name<T> { items }`
-    fn impl_where(&self, class: TokenStream, bound: TokenStream, items: TokenStream) -> TokenStream {
+    /// `impl<T: Bound> ::slyz::Class for Name<T> where Name<T>: Copy { items }`
+    fn impl_where(&self, class: TokenStream, bound: TokenStream, form: Form, items: TokenStream) -> TokenStream {
+        let mut generics = self.bounded(&bound);
+        self.require_copy(&mut generics, form);
+        let name = &self.name;
+        let (header, args, clause) = generics.split_for_impl();
+        quote!(#[automatically_derived] impl #header #class for #name #args #clause { #items })
+    }
+
+    /// The parameters, with one more bound each.
+    fn bounded(&self, bound: &TokenStream) -> Generics {
         let mut generics = self.generics.clone();
         for param in generics.type_params_mut() {
-            param.bounds.push(syn::parse_quote!(#bound));
+            param.bounds.push(parse_quote!(#bound));
         }
-        let name = &self.name;
-        let (header, args, _) = generics.split_for_impl();
-        quote!(#[automatically_derived] impl #header #class for #name #args { #items })
+        generics
+    }
+
+    /// That the struct is `Copy` is told once, by [`Struct::copy`]. The implementations ask for it, so that each is well formed
+    /// where it is not.
+    fn require_copy(&self, generics: &mut Generics, form: Form) {
+        let this = self.with(|param| quote!(#param));
+        let forms = match form {
+            Form::Host => vec![this, self.with(|param| quote!(<#param as ::slyz::Elem>::Exp))],
+            Form::Traced => vec![this, self.with(|param| quote!(<#param as ::slyz::Value>::Elem))],
+            Form::Mixed => vec![
+                self.with(|param| quote!(<#param as ::slyz::Traced>::Form)),
+                self.with(|param| quote!(::slyz::ElemOf<#param>)),
+            ],
+            Form::Either => vec![this],
+        };
+        let clause = generics.make_where_clause();
+        clause
+            .predicates
+            .extend(forms.iter().map(|form| -> WherePredicate { parse_quote!(#form: ::core::marker::Copy) }));
+    }
+
+    /// The one error of a struct that is not `Copy`.
+    fn copy(&self) -> TokenStream {
+        let generics = self.bounded(&quote!(::core::marker::Copy));
+        let (header, _, _) = generics.split_for_impl();
+        let this = self.with(|param| quote!(#param));
+        let check = quote_spanned!(self.name.span()=> ::slyz::__private::copied::<#this>());
+        quote!(const _: () = { #[allow(dead_code)] fn __slyz_copied #header () { #check } };)
     }
 
     /// The struct with every type parameter replaced.
@@ -140,7 +194,7 @@ impl Struct {
             fn store(self, __slyz_out: &mut ::std::vec::Vec<::slyz::__private::Scalar>) { #store }
             fn load(__slyz_next: &mut dyn ::core::ops::FnMut() -> ::slyz::__private::Scalar) -> Self { #load }
         };
-        self.impl_for(quote!(::slyz::Elem), items)
+        self.impl_for(quote!(::slyz::Elem), Form::Host, items)
     }
 
     fn value(&self) -> TokenStream {
@@ -153,7 +207,12 @@ impl Struct {
             fn leaves(self, __slyz_out: &mut ::std::vec::Vec<::slyz::__private::Handle>) { #leaves }
             fn build(__slyz_next: &mut dyn ::core::ops::FnMut() -> ::slyz::__private::Handle) -> Self { #build }
         };
-        self.impl_for(quote!(::slyz::Value), items)
+        self.impl_for(quote!(::slyz::Value), Form::Traced, items)
+    }
+
+    fn traced(&self) -> TokenStream {
+        let form = self.with(|param| quote!(<#param as ::slyz::Traced>::Form));
+        self.impl_for(quote!(::slyz::Traced), Form::Mixed, quote!(type Form = #form;))
     }
 
     fn lift(&self) -> TokenStream {
@@ -167,7 +226,7 @@ impl Struct {
             #[track_caller]
             fn lift(self) -> <#name #target as ::slyz::Elem>::Exp { #name { #(#lift),* } }
         };
-        self.impl_between(quote!(::slyz::Lift), quote!(::slyz::Elem), items)
+        self.impl_between(quote!(::slyz::Lift), quote!(::slyz::Elem), Form::Host, items)
     }
 
     fn feed(&self) -> TokenStream {
@@ -177,15 +236,15 @@ impl Struct {
         let items = quote! {
             fn feed(&self) -> ::slyz::__private::Fed<'_> { ::slyz::__private::Fed::together([#(#feed),*]) }
         };
-        self.impl_between(class, quote!(::slyz::Value), items)
+        self.impl_between(class, quote!(::slyz::Value), Form::Traced, items)
     }
 
     fn additive(&self) -> TokenStream {
-        self.impl_for(quote!(::slyz::Additive), quote!())
+        self.impl_for(quote!(::slyz::Additive), Form::Host, quote!())
     }
 
     fn record(&self) -> TokenStream {
-        self.impl_where(quote!(::slyz::__private::Record), quote!(::slyz::Value), quote!())
+        self.impl_where(quote!(::slyz::__private::Record), quote!(::slyz::Value), Form::Traced, quote!())
     }
 
     /// The parameter of what stands for a value, beside the one of the value.
@@ -205,25 +264,23 @@ impl Struct {
 
     /// `impl<T: Bound, V: Class<T>> Class<Name<T>> for Name<V> { items }`: its own parameters stand for the result, fresh
     /// ones for what is made into it.
-    fn impl_between(&self, class: TokenStream, bound: TokenStream, items: TokenStream) -> TokenStream {
+    fn impl_between(&self, class: TokenStream, bound: TokenStream, form: Form, items: TokenStream) -> TokenStream {
         let name = &self.name;
-        let mut generics = self.generics.clone();
-        for param in generics.type_params_mut() {
-            param.bounds.push(syn::parse_quote!(#bound));
-        }
+        let mut generics = self.bounded(&bound);
+        self.require_copy(&mut generics, form);
         for param in self.generics.type_params() {
             let (from, to) = (Self::fresh(&param.ident), &param.ident);
             let bounds = param.bounds.iter();
-            generics.params.push(syn::parse_quote!(#from: #class<#to> #(+ #bounds)*));
+            generics.params.push(parse_quote!(#from: #class<#to> #(+ #bounds)*));
         }
         // Type parameters may follow constant ones, so the order is no concern.
-        let (header, _, _) = generics.split_for_impl();
+        let (header, _, clause) = generics.split_for_impl();
         let (_, target, _) = self.generics.split_for_impl();
         let this = self.with(|param| {
             let from = Self::fresh(param);
             quote!(#from)
         });
-        quote!(#[automatically_derived] impl #header #class<#name #target> for #this { #items })
+        quote!(#[automatically_derived] impl #header #class<#name #target> for #this #clause { #items })
     }
 
     fn phi(&self) -> TokenStream {
@@ -240,7 +297,7 @@ impl Struct {
                 __slyz_next: &mut dyn ::core::ops::FnMut() -> ::slyz::__private::Handle,
             ) -> Self { #build }
         };
-        self.impl_for(class, items)
+        self.impl_for(class, Form::Either, items)
     }
 
     fn arg(&self) -> TokenStream {
@@ -255,7 +312,7 @@ impl Struct {
             fn again(self, __slyz_next: &mut dyn ::core::ops::FnMut() -> ::slyz::__private::Handle) -> Self { #again }
             fn key(self, __slyz_out: &mut ::std::vec::Vec<u64>) { #key }
         };
-        self.impl_for(class, items)
+        self.impl_for(class, Form::Either, items)
     }
 }
 

@@ -7,7 +7,7 @@
 extern crate self as slyz;
 #[path = "runtime/mod.rs"]
 pub mod __private;
-pub use __private::{Additive, Axis, Elem, EnumAxis, Extent, Idx, Lift, Value};
+pub use __private::{Additive, Axis, Elem, ElemOf, EnumAxis, Extent, Idx, Lift, Traced, Value};
 use __private::{Exp, lit, log, take_log};
 pub use slyz_macros::function;
 

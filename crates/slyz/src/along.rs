@@ -138,10 +138,7 @@ pub(crate) fn mean(at: Loc, ty: Ty, axes: &[Extent], value: &mut dyn FnMut(&[Han
         commutative: true,
     };
     let total = record::fold(at, axes, &mut |position| vec![cast(at, wide, value(position))], parts)[0];
-    let one = constant(at, Scalar::i64(1));
-    let count = axes.iter().map(|axis| extent(at, axis));
-    let count = count.reduce(|a, b| apply(at, Operator::Mul, &[a, b])).unwrap_or(one);
-    cast(at, ty, apply(at, Operator::Div, &[total, cast(at, wide, count)]))
+    cast(at, ty, apply(at, Operator::Div, &[total, cast(at, wide, record::count(at, axes))]))
 }
 
 /// The position of the best value. Ties go to the first position; a NaN wins only against NaNs.

@@ -2,12 +2,14 @@
 
 use crate::axis::{Axis, Fix, Min};
 use crate::elem::{Elem, Lift, handles, tys_of, value_of};
+use crate::exp::Exp;
 use crate::extent::Extent;
-use crate::position::{Idx, Near};
+use crate::position::{Around, Idx};
 use crate::record;
 use crate::shape::{Align, Pos, Position, Shape, Stack};
 use crate::trace::{Handle, Loc, on_behalf};
 use std::marker::PhantomData;
+use std::ops::Index;
 use std::panic::Location;
 
 /// An array of the function being traced: a function from positions of `S` to `T`. It is `Copy`; nothing is computed
@@ -51,6 +53,25 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     /// The element at a position, read for the caller at `at`.
     pub(crate) fn get(self, at: Loc, p: S::Pos) -> T::Exp {
         value_of(&record::read(at, self.handle, tys_of::<T>().len(), &handles(p)))
+    }
+}
+
+/// Nothing is a place for brackets: they give a reference to what is stored, and an element is not stored anywhere.
+#[diagnostic::on_unimplemented(
+    message = "write `x.at(i)` instead of `x[i]`, and `x.at((i, j))` for a matrix",
+    label = "an array has no brackets: its elements are computed where they are read",
+    note = "positions come from `tabulate(|i| ..)` and the like; a number becomes one with `Near::new(k).clamp()`"
+)]
+pub trait InBrackets {
+    #[doc(hidden)]
+    fn never<R>(self) -> R;
+}
+
+#[doc(hidden)]
+impl<T: Elem, S: Shape, I: InBrackets> Index<I> for Arr<T, S> {
+    type Output = T::Exp;
+    fn index(&self, place: I) -> &T::Exp {
+        place.never()
     }
 }
 
@@ -140,8 +161,10 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     /// assert_eq!(f.call(&[1.0f32, 2.0])?.to_vec()?, [2.0, 1.0]);
     /// # Ok::<(), slyz::Error>(())
     /// ```
+    // rustc shows the line with the name beside an argument of another type, and has no other words for it: so they stand there.
+    #[rustfmt::skip]
     #[track_caller]
-    pub fn at(self, p: S::Pos) -> T::Exp {
+    pub fn at(self, p: S::Pos) -> T::Exp { // a number: `Near::new(k).clamp()`; `i + 1`: `(i + 1).clamp()`; constants: `fix::<0, 3>()`
         self.get(Location::caller(), p)
     }
 
@@ -189,43 +212,61 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     }
 }
 
-impl<T: Elem, A: Axis> Arr<T, A> {
+impl<T: Elem, S: Shape> Arr<T, S> {
     /// The element near a position, or `default` outside.
     ///
     /// ```
     /// use slyz::prelude::*;
-    /// axis!(N);
+    /// axis!(N, M);
     /// let f = compile(|x: Arr<f32, N>| tabulate(|i: Idx<N>| x.at(i) - x.at_or(i - 1, 0.0)))?;
     /// assert_eq!(f.call(&[1.0f32, 3.0])?.to_vec()?, [1.0, 2.0]);
+    /// let above = compile(|x: Arr<f32, (N, M)>| x.map_at(|(i, j), _| x.at_or((i - 1, j), 0.0)))?;
+    /// assert_eq!(above.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.to_vec()?, [0.0, 0.0, 1.0, 2.0]);
     /// # Ok::<(), slyz::Error>(())
     /// ```
     #[track_caller]
-    pub fn at_or(self, p: impl Into<Near<A>>, default: impl Lift<T>) -> T::Exp {
+    pub fn at_or(self, p: impl Around<S>, default: impl Lift<T>) -> T::Exp {
         let at: Loc = Location::caller();
-        let near = p.into();
+        let mut spots = vec![];
+        p.spots(&mut spots);
         let default = handles(default.lift());
-        let axis = Extent::of::<A>();
-        let inside = record::inside(at, &axis, near.handle());
-        let element = if near.is_reached() {
-            // The axis has a position, so there is something to read, and a selection is cheaper than a branch.
-            let clamped = record::clamp(at, &axis, near.handle());
-            let element = record::read(at, self.handle, default.len(), &[clamped]);
-            record::select(at, inside, &element, &default)
-        } else {
-            // The position travels as an argument of the branch: it is inside only there.
-            record::branch(
-                at,
-                inside,
-                &[near.handle()],
-                &[crate::trace::Ty::I64],
-                default.len(),
-                &mut |position| record::read(at, self.handle, default.len(), position),
-                &mut |_| default.clone(),
-            )
-        };
-        value_of(&element)
+        value_of(&record::read_or(at, self.handle, &S::axes(), &spots, &default))
+    }
+
+    /// How many elements there are; of a matrix, in all rows together. How many positions an axis has is
+    /// [`Idx::extent`](crate::Idx::extent).
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, N>| x.sum() / x.len().cast::<f32>())?;
+    /// assert_eq!(f.call(&[1.0f32, 3.0])?.value()?, 2.0);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn len(self) -> Exp<i64> {
+        let at: Loc = Location::caller();
+        Exp::new(record::count(at, &S::axes()))
+    }
+
+    /// There is none yet; the bound says so, and what to do instead.
+    #[doc(hidden)]
+    pub fn sort(self) -> Self
+    where
+        T: Sorted,
+    {
+        self
     }
 }
+
+/// No element is: arrays are not sorted on devices yet.
+#[diagnostic::on_unimplemented(
+    message = "there is no `sort` yet: sort on the host, before the call or after `.to_vec()?`",
+    label = "arrays are not sorted on devices",
+    note = "for the largest or smallest alone there are `max()`, `min()`, `argmax()` and `argmin()`"
+)]
+#[doc(hidden)]
+pub trait Sorted {}
 
 impl<T: Elem, const L: usize> Arr<T, Fix<L>> {
     /// All elements of a fixed axis: `let [x, y, z] = v.unpack();`. A wrong count is a type error.

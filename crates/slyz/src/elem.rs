@@ -27,7 +27,7 @@ use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 )]
 pub trait Elem: Copy + 'static {
     /// One element in traced code.
-    type Exp: Value<Elem = Self> + Lift<Self>;
+    type Exp: Value<Elem = Self> + Lift<Self> + Traced<Form = Self::Exp>;
 
     /// The scalars it is made of, in order.
     fn parts() -> Vec<Leaf>;
@@ -81,6 +81,37 @@ pub trait Value: Copy + Lift<<Self as Value>::Elem> {
     fn build(next: &mut dyn FnMut() -> Handle) -> Self;
 }
 
+/// What tells its traced form by itself: a constant, a traced value, or tuples of either. So a choice between constants has a type
+/// at once, and `select(1, -1)` is an `Exp<i32>` unless something else says otherwise.
+///
+/// ```
+/// use slyz::prelude::*;
+/// let f = compile(|x: Exp<f32>| x.gt(0.0).select(1, -1).abs())?;
+/// assert_eq!(f.call(-2.5)?.value()?, 1);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no traced form",
+    label = "expected an `Exp`, an `Idx`, a constant, or a tuple of them"
+)]
+pub trait Traced {
+    /// The traced form.
+    type Form: Value;
+}
+
+/// The element that the traced form of `A` stands for.
+pub type ElemOf<A> = <<A as Traced>::Form as Value>::Elem;
+
+#[diagnostic::do_not_recommend]
+impl<T: Scalar> Traced for T {
+    type Form = Exp<T>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Scalar> Traced for Exp<T> {
+    type Form = Exp<T>;
+}
+
 /// Anything that can stand for a traced `T`: the traced form itself, a plain constant, tuples of either.
 ///
 /// ```
@@ -89,8 +120,9 @@ pub trait Value: Copy + Lift<<Self as Value>::Elem> {
 /// fn three() -> Exp<f32> { twice(1.5) }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "expected a traced `{T}` (or a constant), found `{Self}`",
-    label = "this is `{Self}`, not `{T}`"
+    message = "expected a traced `{T}` (or a constant: `2.0` for floats, `2` for integers), found `{Self}`",
+    label = "this does not stand for one `{T}`",
+    note = "values of other types are converted with `.cast::<..>()`"
 )]
 pub trait Lift<T: Elem> {
     /// The traced form.
@@ -157,7 +189,7 @@ pub(crate) fn value_of<V: Value>(handles: &[Handle]) -> V {
     message = "`{Self}` is not a scalar element type",
     note = "scalars are `f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool`"
 )]
-pub trait Scalar: Elem<Exp = Exp<Self>> + std::fmt::Debug + PartialEq {
+pub trait Scalar: Elem<Exp = Exp<Self>> + Lift<Self> + std::fmt::Debug + PartialEq {
     /// The type on devices.
     const TY: Ty;
 
@@ -385,18 +417,24 @@ impl<T: Scalar> Value for Exp<T> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Scalar> Lift<T> for Exp<T> {
     fn lift(self) -> Exp<T> {
         self
     }
 }
 
-impl<T: Scalar> Lift<T> for T {
-    #[track_caller]
-    fn lift(self) -> Exp<T> {
-        lit(self)
-    }
+// One by one, not for every `T: Scalar`: else whatever is no scalar would be held to stand for itself.
+macro_rules! constants {
+    ($($t:ident)*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl Lift<$t> for $t {
+            #[track_caller]
+            fn lift(self) -> Exp<$t> { lit(self) }
+        }
+    )*};
 }
+constants!(f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool);
 
 /// A constant in traced code. Most operations take plain Rust constants, so this is seldom needed.
 ///
@@ -427,6 +465,11 @@ impl Value for () {
     fn build(_: &mut dyn FnMut() -> Handle) {}
 }
 
+impl Traced for () {
+    type Form = ();
+}
+
+#[diagnostic::do_not_recommend]
 impl Lift<()> for () {
     fn lift(self) {}
 }
@@ -445,6 +488,10 @@ macro_rules! tuples {
             fn leaves(self, out: &mut Vec<Handle>) { $(self.$i.leaves(out);)* }
             fn build(next: &mut dyn FnMut() -> Handle) -> Self { ($($V::build(next),)*) }
         }
+        impl<$($V: Traced),*> Traced for ($($V,)*) {
+            type Form = ($($V::Form,)*);
+        }
+        #[diagnostic::do_not_recommend]
         impl<$($T: Elem, $V: Lift<$T>),*> Lift<($($T,)*)> for ($($V,)*) {
             #[track_caller]
             fn lift(self) -> ($($T::Exp,)*) { ($(self.$i.lift(),)*) }
@@ -472,6 +519,10 @@ impl<T: Elem, const N: usize> Elem for [T; N] {
     }
 }
 
+impl<V: Traced, const N: usize> Traced for [V; N] {
+    type Form = [V::Form; N];
+}
+
 impl<V: Value, const N: usize> Value for [V; N] {
     type Elem = [V::Elem; N];
     fn leaves(self, out: &mut Vec<Handle>) {
@@ -484,6 +535,7 @@ impl<V: Value, const N: usize> Value for [V; N] {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Elem, V: Lift<T>, const N: usize> Lift<[T; N]> for [V; N] {
     #[track_caller]
     fn lift(self) -> [T::Exp; N] {

@@ -25,10 +25,8 @@ use std::panic::Location;
 /// # Ok::<(), slyz::Error>(())
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot stand beside an array of `{T}` and shape `{S}`",
-    label = "expected an `Arr<{T}, _>` that aligns, an `Exp<{T}>` or a constant `{T}`",
-    note = "shapes align from the innermost (last) axis: `(N, M)` with `M`, or with a scalar",
-    note = "elements of other types are converted with `.cast::<{T}>()`"
+    message = "`{Self}` cannot stand beside an array of `{T}`: constants are `2.0` for floats, `2` for integers; the rest is converted with `.cast::<{T}>()`",
+    label = "expected an `Arr<{T}, _>`, an `Exp<{T}>` or a constant `{T}`"
 )]
 pub trait Beside<T: Elem, S: Shape> {
     /// The shape of the result: the longer one.
@@ -38,7 +36,6 @@ pub trait Beside<T: Elem, S: Shape> {
     fn operand(self) -> Operand;
 }
 
-#[diagnostic::do_not_recommend]
 impl<T: Elem, S: Align<R>, R: Shape> Beside<T, S> for Arr<T, R> {
     type Out = S::Out;
     fn operand(self) -> Operand {
@@ -62,6 +59,51 @@ impl<T: Scalar, S: Shape> Beside<T, S> for T {
     }
 }
 
+/// What may stand beside an `Exp<T>`: another one, a constant, or an array, which makes the result one.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// let f = compile(|a: Exp<f32>, x: Arr<f32, N>| a * 2.0 + x)?;
+/// assert_eq!(f.call(3.0, &[1.0f32, 2.0])?.to_vec()?, [7.0, 8.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot stand beside an `Exp<{T}>`: constants are `2.0` for floats, `2` for integers; the rest is converted with `.cast::<{T}>()`",
+    label = "expected an `Exp<{T}>`, a constant `{T}` or an `Arr<{T}, _>`"
+)]
+pub trait BesideExp<T: Scalar> {
+    /// An `Exp<T>`, or an array of `T`.
+    type Out;
+
+    #[doc(hidden)]
+    fn after(self, at: Loc, operator: Operator, left: Exp<T>) -> Self::Out;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Scalar> BesideExp<T> for Exp<T> {
+    type Out = Exp<T>;
+    fn after(self, at: Loc, operator: Operator, left: Exp<T>) -> Exp<T> {
+        Exp::new(record::apply(at, operator, &[left.handle(), self.handle()]))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Scalar> BesideExp<T> for T {
+    type Out = Exp<T>;
+    fn after(self, at: Loc, operator: Operator, left: Exp<T>) -> Exp<T> {
+        Exp::new(record::apply(at, operator, &[left.handle(), record::constant(at, self.scalar())]))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Scalar, S: Shape> BesideExp<T> for Arr<T, S> {
+    type Out = Arr<T, S>;
+    fn after(self, at: Loc, operator: Operator, left: Exp<T>) -> Arr<T, S> {
+        apply(at, operator, &[Operand::Scalar(left.handle()), whole(self)])
+    }
+}
+
 /// The operand of an array beside itself.
 fn whole<T: Elem, S: Shape>(x: Arr<T, S>) -> Operand {
     Beside::<T, S>::operand(x)
@@ -72,39 +114,17 @@ fn apply<T: Elem, S: Shape>(at: Loc, operator: Operator, operands: &[Operand]) -
     Arr::new(record::elementwise(at, operator, &S::axes(), tys_of::<T>().len(), operands))
 }
 
-/// Infix operators: arrays with arrays (aligned), with scalars and with constants.
+/// Infix operators: arrays with what may stand beside them, and constants with arrays. For one type of integers and one of floats
+/// the latter is implemented for every element and then bounded: so it is what a literal of the wrong kind is held to, and the
+/// message is that of the bound.
 macro_rules! infix {
-    ($B:ident; $ts:tt; $($Tr:ident $m:ident $op:ident),*) => {$(infix!(@ $B; $ts; $Tr $m $op);)*};
-    (@ $B:ident; ($($t:ident)*); $Tr:ident $m:ident $op:ident) => {
-        impl<T: $B, S: Align<R>, R: Shape> $Tr<Arr<T, R>> for Arr<T, S> {
-            type Output = Arr<T, S::Out>;
+    ($B:ident; $ts:tt $any:tt; $($Tr:ident $m:ident $op:ident),*) => {$(infix!(@ $B; $ts $any; $Tr $m $op);)*};
+    (@ $B:ident; ($($t:ident)*) ($($any:ident)*); $Tr:ident $m:ident $op:ident) => {
+        impl<T: $B, S: Shape, R: Beside<T, S>> $Tr<R> for Arr<T, S> {
+            type Output = Arr<T, R::Out>;
             #[track_caller]
-            fn $m(self, other: Arr<T, R>) -> Self::Output {
-                apply(Location::caller(), Operator::$op, &[whole(self), whole(other)])
-            }
-        }
-        #[diagnostic::do_not_recommend]
-        impl<T: $B, S: Shape> $Tr<Exp<T>> for Arr<T, S> {
-            type Output = Arr<T, S>;
-            #[track_caller]
-            fn $m(self, other: Exp<T>) -> Self {
-                apply(Location::caller(), Operator::$op, &[whole(self), Operand::Scalar(other.handle())])
-            }
-        }
-        #[diagnostic::do_not_recommend]
-        impl<T: $B, S: Shape> $Tr<T> for Arr<T, S> {
-            type Output = Arr<T, S>;
-            #[track_caller]
-            fn $m(self, other: T) -> Self {
-                apply(Location::caller(), Operator::$op, &[whole(self), Operand::Constant(other.scalar())])
-            }
-        }
-        #[diagnostic::do_not_recommend]
-        impl<T: $B, S: Shape> $Tr<Arr<T, S>> for Exp<T> {
-            type Output = Arr<T, S>;
-            #[track_caller]
-            fn $m(self, other: Arr<T, S>) -> Arr<T, S> {
-                apply(Location::caller(), Operator::$op, &[Operand::Scalar(self.handle()), whole(other)])
+            fn $m(self, other: R) -> Self::Output {
+                apply(Location::caller(), Operator::$op, &[whole(self), other.operand()])
             }
         }
         $(#[diagnostic::do_not_recommend]
@@ -115,12 +135,22 @@ macro_rules! infix {
                 apply(Location::caller(), Operator::$op, &[Operand::Constant(self.scalar()), whole(other)])
             }
         })*
+        $(impl<T: $B, S: Shape> $Tr<Arr<T, S>> for $any
+        where
+            $any: Beside<T, S>,
+        {
+            type Output = Arr<T, S>;
+            #[track_caller]
+            fn $m(self, other: Arr<T, S>) -> Arr<T, S> {
+                apply(Location::caller(), Operator::$op, &[Operand::Constant(self.scalar()), whole(other)])
+            }
+        })*
     };
 }
-infix!(Num; (f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64);
+infix!(Num; (f32 f16 bf16 i8 i16 i64 u8 u16 u32 u64) (i32 f64);
     Add add Add, Sub sub Sub, Mul mul Mul, Div div Div, Rem rem Rem);
-infix!(Bits; (i8 i16 i32 i64 u8 u16 u32 u64 bool); BitAnd bitand And, BitOr bitor Or, BitXor bitxor Xor);
-infix!(Int; (i8 i16 i32 i64 u8 u16 u32 u64); Shl shl Shl, Shr shr Shr);
+infix!(Bits; (i8 i16 i64 u8 u16 u32 u64 bool) (i32); BitAnd bitand And, BitOr bitor Or, BitXor bitxor Xor);
+infix!(Int; (i8 i16 i64 u8 u16 u32 u64) (i32); Shl shl Shl, Shr shr Shr);
 
 impl<T: Num, S: Shape> Neg for Arr<T, S> {
     type Output = Self;

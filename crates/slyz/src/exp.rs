@@ -3,7 +3,8 @@
 //! The operators are the rows of the table in `slyz-sir`; here they only get their Rust spelling, from one list per
 //! trait or bound.
 
-use crate::elem::{Bits, Elem, Float, Int, Lift, Num, Scalar, Value, handles, lit, value_of};
+use crate::elem::{Bits, ElemOf, Float, Int, Lift, Num, Scalar, Traced, handles, lit, value_of};
+use crate::elementwise::BesideExp;
 use crate::record;
 use crate::trace::{Handle, Loc};
 use half::{bf16, f16};
@@ -77,25 +78,17 @@ fn ternary<T>(operator: Operator, a: Exp<T>, b: Exp<T>, c: Exp<T>) -> Exp<T> {
     Exp::new(record::apply(at, operator, &[a.handle, b.handle, c.handle]))
 }
 
-/// Rust's infix operators: traced with traced, traced with constant, constant with traced, and assignment.
+/// Rust's infix operators: traced with what may stand beside it, constant with traced, and assignment.
 macro_rules! infix {
-    ($B:ident; $ts:tt; $($Tr:ident $m:ident $TrA:ident $ma:ident $op:ident),*) => {
-        $(infix!(@ $B; $ts; $Tr $m $TrA $ma $op);)*
+    ($B:ident; $ts:tt $any:tt; $($Tr:ident $m:ident $TrA:ident $ma:ident $op:ident),*) => {
+        $(infix!(@ $B; $ts $any; $Tr $m $TrA $ma $op);)*
     };
-    (@ $B:ident; ($($t:ident)*); $Tr:ident $m:ident $TrA:ident $ma:ident $op:ident) => {
-        #[diagnostic::do_not_recommend]
-        impl<T: $B> $Tr for Exp<T> {
-            type Output = Exp<T>;
+    (@ $B:ident; ($($t:ident)*) ($($any:ident)*); $Tr:ident $m:ident $TrA:ident $ma:ident $op:ident) => {
+        impl<T: $B, R: BesideExp<T>> $Tr<R> for Exp<T> {
+            type Output = R::Out;
             #[track_caller]
-            fn $m(self, other: Exp<T>) -> Exp<T> { binary(Operator::$op, self, other) }
+            fn $m(self, other: R) -> R::Out { other.after(Location::caller(), Operator::$op, self) }
         }
-        #[diagnostic::do_not_recommend]
-        impl<T: $B> $Tr<T> for Exp<T> {
-            type Output = Exp<T>;
-            #[track_caller]
-            fn $m(self, other: T) -> Exp<T> { binary(Operator::$op, self, lit(other)) }
-        }
-        #[diagnostic::do_not_recommend]
         impl<T: $B, R: Lift<T>> $TrA<R> for Exp<T> {
             #[track_caller]
             fn $ma(&mut self, other: R) { *self = binary(Operator::$op, *self, other.lift()) }
@@ -106,15 +99,24 @@ macro_rules! infix {
             #[track_caller]
             fn $m(self, other: Exp<$t>) -> Exp<$t> { binary(Operator::$op, lit(self), other) }
         })*
+        // Bounded afterwards, for the message; see `elementwise.rs`.
+        $(impl<T: $B> $Tr<Exp<T>> for $any
+        where
+            $any: BesideExp<T>,
+        {
+            type Output = Exp<T>;
+            #[track_caller]
+            fn $m(self, other: Exp<T>) -> Exp<T> { binary(Operator::$op, lit(self), other) }
+        })*
     };
 }
-infix!(Num; (f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64);
+infix!(Num; (f32 f16 bf16 i8 i16 i64 u8 u16 u32 u64) (i32 f64);
     Add add AddAssign add_assign Add, Sub sub SubAssign sub_assign Sub, Mul mul MulAssign mul_assign Mul,
     Div div DivAssign div_assign Div, Rem rem RemAssign rem_assign Rem);
-infix!(Bits; (i8 i16 i32 i64 u8 u16 u32 u64 bool);
+infix!(Bits; (i8 i16 i64 u8 u16 u32 u64 bool) (i32);
     BitAnd bitand BitAndAssign bitand_assign And, BitOr bitor BitOrAssign bitor_assign Or,
     BitXor bitxor BitXorAssign bitxor_assign Xor);
-infix!(Int; (i8 i16 i32 i64 u8 u16 u32 u64); Shl shl ShlAssign shl_assign Shl, Shr shr ShrAssign shr_assign Shr);
+infix!(Int; (i8 i16 i64 u8 u16 u32 u64) (i32); Shl shl ShlAssign shl_assign Shl, Shr shr ShrAssign shr_assign Shr);
 
 impl<T: Num> Neg for Exp<T> {
     type Output = Exp<T>;
@@ -392,7 +394,10 @@ impl Exp<bool> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     #[track_caller]
-    pub fn select<T: Elem<Exp = V>, V: Value<Elem = T>>(self, a: impl Lift<T>, b: impl Lift<T>) -> V {
+    pub fn select<A>(self, a: A, b: impl Lift<ElemOf<A>>) -> A::Form
+    where
+        A: Traced + Lift<ElemOf<A>>,
+    {
         select(self, a, b)
     }
 }
@@ -406,7 +411,10 @@ impl Exp<bool> {
 /// # Ok::<(), slyz::Error>(())
 /// ```
 #[track_caller]
-pub fn select<T: Elem<Exp = V>, V: Value<Elem = T>>(cond: impl Lift<bool>, a: impl Lift<T>, b: impl Lift<T>) -> V {
+pub fn select<A>(cond: impl Lift<bool>, a: A, b: impl Lift<ElemOf<A>>) -> A::Form
+where
+    A: Traced + Lift<ElemOf<A>>,
+{
     let at: Loc = Location::caller();
     let (cond, a, b) = (cond.lift(), handles(a.lift()), handles(b.lift()));
     value_of(&record::select(at, cond.handle, &a, &b))

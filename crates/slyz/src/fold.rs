@@ -8,7 +8,7 @@ use crate::exp::Exp;
 use crate::extent::Extent;
 use crate::position::{At, Idx, Near};
 use crate::record::{self, MonoidParts};
-use crate::shape::{AxisNamed, AxisNo, Inner, Position, Shape};
+use crate::shape::{AxisNamed, AxisNo, Inner, OneAxis, Position, Shape};
 use crate::trace::{Handle, Loc, Ty, on_behalf};
 use slyz_sir::ops::Operator;
 use slyz_sir::types::Scalar as Constant;
@@ -448,6 +448,24 @@ impl<T: Elem, S: Shape> Arr<T, S> {
         self.scan_along(Location::caller(), S::axes().len() - 1, &m, false)
     }
 
+    /// Running sums along the innermost axis; short for `scan(Sum)`.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, N>| x.cumsum())?;
+    /// assert_eq!(f.call(&[1.0f32, 2.0, 3.0])?.to_vec()?, [1.0, 3.0, 6.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn cumsum(self) -> Arr<T, S>
+    where
+        T: Additive,
+        S: Inner,
+    {
+        self.scan(Sum)
+    }
+
     /// Inclusive prefixes along axis number `I`; the outermost is 0. Along any but the innermost axis the array is turned
     /// and turned back, which costs a temporary of its size.
     ///
@@ -715,13 +733,16 @@ macro_rules! bests {
             let value = &mut |i: Handle| f(Idx::new(i)).lift().handle();
             Idx::new(along::best(at, &Extent::of::<A>(), T::TY, Operator::$op, value))
         })*
-        impl<T: Num, A: Axis> Arr<T, A> {$(
+        impl<T: Num, S: Shape> Arr<T, S> {$(
             $(#[$doc])*
             #[track_caller]
-            pub fn $name(self) -> Idx<A> {
+            pub fn $name(self) -> Idx<S>
+            where
+                S: OneAxis,
+            {
                 let at: Loc = Location::caller();
                 let value = &mut |i: Handle| record::read(at, self.handle(), 1, &[i])[0];
-                Idx::new(along::best(at, &Extent::of::<A>(), T::TY, Operator::$op, value))
+                Idx::new(along::best(at, &Extent::of::<S>(), T::TY, Operator::$op, value))
             }
         )*}
         /// The positions of the largest and smallest values along one axis, which must not be empty. Ties go to the first
@@ -864,7 +885,7 @@ where
     Arr::new(with_parts(at, &m, |parts| record::scatter(at, &S::axes(), &target, body, parts)))
 }
 
-impl<T: Elem, A: Axis> Arr<T, A> {
+impl<T: Elem, S: Shape> Arr<T, S> {
     /// The elements for which `keep` holds, in order, on the axis `K`, whose extent is counted while the function runs.
     ///
     /// ```
@@ -875,7 +896,10 @@ impl<T: Elem, A: Axis> Arr<T, A> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     #[track_caller]
-    pub fn filter<K: Axis>(self, keep: impl Fn(T::Exp) -> Exp<bool>) -> Arr<T, K> {
+    pub fn filter<K: Axis>(self, keep: impl Fn(T::Exp) -> Exp<bool>) -> Arr<T, K>
+    where
+        S: OneAxis,
+    {
         let at: Loc = Location::caller();
         let body = &mut |position: &[Handle]| {
             let element = self.get(at, value_of(position));
@@ -883,6 +907,6 @@ impl<T: Elem, A: Axis> Arr<T, A> {
             out.extend(handles(element));
             out
         };
-        Arr::new(record::filter(at, &Extent::of::<A>(), &Extent::of::<K>(), body))
+        Arr::new(record::filter(at, &Extent::of::<S>(), &Extent::of::<K>(), body))
     }
 }

@@ -4,11 +4,12 @@
 
 use crate::arr::{Arr, tabulate_at};
 use crate::axis::{Axis, Either};
-use crate::elem::{Elem, tys_of};
+use crate::elem::{Elem, Num, tys_of};
 use crate::extent::Extent;
+use crate::fold::sum;
 use crate::position::Idx;
 use crate::record;
-use crate::shape::{AxisNamed, AxisNo, Flatten, Insert, Pos, Shape};
+use crate::shape::{AxisNamed, AxisNo, Flatten, Insert, OneAxis, Pos, Shape};
 use crate::trace::{Loc, on_behalf};
 use std::panic::Location;
 
@@ -28,6 +29,26 @@ impl<T: Elem, A: Axis, B: Axis> Arr<T, (A, B)> {
         tabulate_at(at, |(j, i): Pos<(B, A)>| self.get(at, (i, j)))
     }
 
+    /// The product of two matrices.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M, K);
+    /// let f = compile(|a: Arr<f32, (N, K)>, b: Arr<f32, (K, M)>| a.matmul(b))?;
+    /// assert_eq!(f.call(&[[1.0f32, 2.0]], &[[3.0f32], [4.0]])?.to_vec()?, [11.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[doc(alias = "dot")]
+    #[track_caller]
+    pub fn matmul<C: Axis>(self, other: Arr<T, (B, C)>) -> Arr<T, (A, C)>
+    where
+        T: Num,
+    {
+        let at: Loc = Location::caller();
+        let product = |i, j, k| self.get(at, (i, k)) * other.get(at, (k, j));
+        on_behalf(at, || tabulate_at(at, |(i, j): Pos<(A, C)>| sum(|k: Idx<B>| product(i, j, k))))
+    }
+
     /// One row.
     ///
     /// ```
@@ -35,8 +56,9 @@ impl<T: Elem, A: Axis, B: Axis> Arr<T, (A, B)> {
     /// axis!(N);
     /// fn first(x: Arr<f32, (Fix<2>, N)>) -> Arr<f32, N> { x.row(fix::<0, 2>()) }
     /// ```
+    #[rustfmt::skip] // See `at`.
     #[track_caller]
-    pub fn row(self, i: Idx<A>) -> Arr<T, B> {
+    pub fn row(self, i: Idx<A>) -> Arr<T, B> { // a number: `Near::new(k).clamp()`; constants: `fix::<0, 3>()`
         let at: Loc = Location::caller();
         tabulate_at(at, |j: Idx<B>| self.get(at, (i, j)))
     }
@@ -48,8 +70,9 @@ impl<T: Elem, A: Axis, B: Axis> Arr<T, (A, B)> {
     /// axis!(N);
     /// fn last(x: Arr<f32, (N, Fix<2>)>) -> Arr<f32, N> { x.column(fix::<1, 2>()) }
     /// ```
+    #[rustfmt::skip] // See `at`.
     #[track_caller]
-    pub fn column(self, j: Idx<B>) -> Arr<T, A> {
+    pub fn column(self, j: Idx<B>) -> Arr<T, A> { // a number: `Near::new(k).clamp()`; constants: `fix::<0, 3>()`
         let at: Loc = Location::caller();
         tabulate_at(at, |i: Idx<A>| self.get(at, (i, j)))
     }
@@ -61,8 +84,9 @@ impl<T: Elem, A: Axis, B: Axis> Arr<T, (A, B)> {
     /// axis!(N);
     /// fn last(x: Arr<f32, (N, Fix<2>)>) -> Arr<f32, N> { x.col(fix::<1, 2>()) }
     /// ```
+    #[rustfmt::skip] // See `at`.
     #[track_caller]
-    pub fn col(self, j: Idx<B>) -> Arr<T, A> {
+    pub fn col(self, j: Idx<B>) -> Arr<T, A> { // a number: `Near::new(k).clamp()`; constants: `fix::<0, 3>()`
         self.column(j)
     }
 }
@@ -77,14 +101,15 @@ impl<T: Elem, A: Axis, B: Axis, C: Axis> Arr<T, (A, B, C)> {
     ///     tabulate(|i| { let m = x.layer(i); sum(|j| m.at((j, j))) })
     /// }
     /// ```
+    #[rustfmt::skip] // See `at`.
     #[track_caller]
-    pub fn layer(self, i: Idx<A>) -> Arr<T, (B, C)> {
+    pub fn layer(self, i: Idx<A>) -> Arr<T, (B, C)> { // a number: `Near::new(k).clamp()`; constants: `fix::<0, 3>()`
         let at: Loc = Location::caller();
         tabulate_at(at, |(j, k): Pos<(B, C)>| self.get(at, (i, j, k)))
     }
 }
 
-impl<T: Elem, A: Axis> Arr<T, A> {
+impl<T: Elem, S: Shape> Arr<T, S> {
     /// `K` elements from `start` on. That they are there is checked at the call.
     ///
     /// ```
@@ -96,7 +121,10 @@ impl<T: Elem, A: Axis> Arr<T, A> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     #[track_caller]
-    pub fn slice<K: Axis>(self, start: u64) -> Arr<T, K> {
+    pub fn slice<K: Axis>(self, start: u64) -> Arr<T, K>
+    where
+        S: OneAxis,
+    {
         Arr::new(self.along(0).slice(Location::caller(), &Extent::of::<K>(), start))
     }
 
@@ -110,7 +138,10 @@ impl<T: Elem, A: Axis> Arr<T, A> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     #[track_caller]
-    pub fn reverse(self) -> Arr<T, A> {
+    pub fn reverse(self) -> Arr<T, S>
+    where
+        S: OneAxis,
+    {
         Arr::new(self.along(0).reverse(Location::caller()))
     }
 
@@ -124,7 +155,10 @@ impl<T: Elem, A: Axis> Arr<T, A> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     #[track_caller]
-    pub fn split<S: Shape>(self) -> Arr<T, S> {
+    pub fn split<R: Shape>(self) -> Arr<T, R>
+    where
+        S: OneAxis,
+    {
         self.reshape()
     }
 }

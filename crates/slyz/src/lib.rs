@@ -64,11 +64,13 @@ mod stencil;
 mod tensor;
 mod trace;
 
-pub use arr::{Arr, Zip, fill, iota, lift1, lift2, stack, tabulate, zip, zip_min, zip2, zip3, zip4, zip5, zip6};
+pub use arr::{
+    Arr, InBrackets, Zip, fill, iota, lift1, lift2, stack, tabulate, zip, zip_min, zip2, zip3, zip4, zip5, zip6,
+};
 pub use axis::{Axis, Either, EnumAxis, Fix, Flat, Min, Tri, fix};
 pub use compile::{Compiled, Function, Output, Param, Signature, Types, auto, compile, compile_on, device, devices};
-pub use elem::{Additive, Bits, Elem, Float, Int, Lift, Num, Scalar, Value, lit};
-pub use elementwise::Beside;
+pub use elem::{Additive, Bits, Elem, ElemOf, Float, Int, Lift, Num, Scalar, Traced, Value, lit};
+pub use elementwise::{Beside, BesideExp};
 pub use error::{CallError, Error, TensorError, TraceError};
 pub use exp::{Exp, horner, select};
 pub use explain::Explanation;
@@ -80,12 +82,12 @@ pub use fold::{
 };
 pub use half::{bf16, f16};
 pub use layout::{Permute2, Permute3, Permute4, concat};
-pub use loops::{iterate, repeat_while};
+pub use loops::{LoopState, iterate, repeat_while};
 pub use module::{Emitted, Module};
-pub use position::{At, Idx, Near, Offset};
+pub use position::{Around, At, Idx, Near, Offset};
 pub use profile::{KernelProfile, Profile};
 pub use shape::{
-    Align, AxisNamed, AxisNo, Cube, Flatten, Inner, Insert, Matrix, No, Pos, Position, Shape, Stack, Vector,
+    Align, AxisNamed, AxisNo, Cube, Flatten, Inner, Insert, Matrix, No, OneAxis, Pos, Position, Shape, Stack, Vector,
 };
 /// Makes a field-less enum an axis.
 ///

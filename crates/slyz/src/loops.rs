@@ -6,6 +6,25 @@ use crate::record;
 use crate::trace::Loc;
 use std::panic::Location;
 
+/// What a loop may start with: whatever stands for one element.
+///
+/// ```
+/// use slyz::prelude::*;
+/// use slyz::{Elem, LoopState};
+/// fn thrice<T: Elem>(init: impl LoopState<T>, step: impl Fn(T::Exp) -> T::Exp) -> T::Exp {
+///     iterate(3, init, |_, state| step(state))
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the state of a loop: for an array write `x.map(|v| iterate(10, v, |_, v| ..))`",
+    label = "the state is one element: an `Exp`, an `Idx`, a constant, or a tuple or derived struct of them",
+    note = "where a turn needs the whole array, compile the turn and call it in a loop on the host"
+)]
+pub trait LoopState<T: Elem>: Lift<T> {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Elem, V: Lift<T>> LoopState<T> for V {}
+
 /// `count` turns of `step`, which gets the number of the turn and the state.
 ///
 /// ```
@@ -18,7 +37,7 @@ use std::panic::Location;
 #[track_caller]
 pub fn iterate<T: Elem>(
     count: impl Lift<u32>,
-    init: impl Lift<T>,
+    init: impl LoopState<T>,
     step: impl Fn(Exp<u32>, T::Exp) -> T::Exp,
 ) -> T::Exp {
     let at: Loc = Location::caller();
@@ -38,7 +57,7 @@ pub fn iterate<T: Elem>(
 /// ```
 #[track_caller]
 pub fn repeat_while<T: Elem>(
-    init: impl Lift<T>,
+    init: impl LoopState<T>,
     cond: impl Fn(T::Exp) -> Exp<bool>,
     step: impl Fn(T::Exp) -> T::Exp,
 ) -> T::Exp {

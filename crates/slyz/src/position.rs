@@ -5,10 +5,11 @@
 
 use crate::along::Turn;
 use crate::axis::Axis;
-use crate::elem::{Elem, Int, Lift, Num, Value};
+use crate::elem::{Elem, Int, Lift, Num, Traced, Value};
 use crate::exp::Exp;
 use crate::extent::{Extent, axis_number};
 use crate::record;
+use crate::shape::Seal;
 use crate::trace::{Handle, Leaf, Loc, Ty};
 use slyz_sir::ops::Operator;
 use slyz_sir::types::Scalar as Constant;
@@ -369,10 +370,6 @@ impl<A: Axis> Near<A> {
         self.handle
     }
 
-    pub(crate) fn is_reached(self) -> bool {
-        self.reached
-    }
-
     fn require(self, at: Loc) {
         if !self.reached {
             record::require_positions(at, &Extent::of::<A>());
@@ -385,6 +382,72 @@ impl<A: Axis> From<Idx<A>> for Near<A> {
         Near { handle: i.handle, reached: true, steps: Some((i.handle, 0)), axis: PhantomData }
     }
 }
+
+/// A place around an array of shape `S`, perhaps outside: `Near` or `Idx`, or a tuple of them for several axes.
+///
+/// ```
+/// use slyz::prelude::*;
+/// use slyz::Around;
+/// axis!(N, M);
+/// fn lookup(x: Arr<f32, (N, M)>, p: impl Around<(N, M)>) -> Exp<f32> { x.at_or(p, 0.0) }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a place around an array of shape `{S}`: write `i + 1`, or `Near::new(k)` for a number, one for each axis",
+    label = "expected a `Near` or an `Idx` for each axis of `{S}`"
+)]
+pub trait Around<S> {
+    #[doc(hidden)]
+    fn spots(self, out: &mut Vec<Spot>);
+
+    #[doc(hidden)]
+    fn around_seal() -> Seal;
+}
+
+/// A place around one axis.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct Spot {
+    pub(crate) number: Handle,
+    /// The axis has a position.
+    pub(crate) reached: bool,
+    /// It is a position of the axis.
+    pub(crate) inside: bool,
+}
+
+#[diagnostic::do_not_recommend]
+impl<A: Axis> Around<A> for Idx<A> {
+    fn spots(self, out: &mut Vec<Spot>) {
+        out.push(Spot { number: self.handle, reached: true, inside: true })
+    }
+    fn around_seal() -> Seal {
+        Seal::THIS
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<A: Axis> Around<A> for Near<A> {
+    fn spots(self, out: &mut Vec<Spot>) {
+        out.push(Spot { number: self.handle, reached: self.reached, inside: false })
+    }
+    fn around_seal() -> Seal {
+        Seal::THIS
+    }
+}
+
+macro_rules! around {
+    ($($P:ident $A:ident $i:tt),*) => {
+        #[diagnostic::do_not_recommend]
+        impl<$($A: Axis, $P: Around<$A>),*> Around<($($A,)*)> for ($($P,)*) {
+            fn spots(self, out: &mut Vec<Spot>) { $(self.$i.spots(out);)* }
+            fn around_seal() -> Seal { Seal::THIS }
+        }
+    };
+}
+around!(P A 0, Q B 1);
+around!(P A 0, Q B 1, R C 2);
+around!(P A 0, Q B 1, R C 2, S D 3);
+around!(P A 0, Q B 1, R C 2, S D 3, T E 4);
+around!(P A 0, Q B 1, R C 2, S D 3, T E 4, U F 5);
 
 macro_rules! steps {
     ($($Tr:ident $m:ident $sum:ident),*) => {$(
@@ -495,6 +558,11 @@ impl<A: Axis> Value for Idx<A> {
     }
 }
 
+impl<A: Axis> Traced for Idx<A> {
+    type Form = Idx<A>;
+}
+
+#[diagnostic::do_not_recommend]
 impl<A: Axis> Lift<At<A>> for Idx<A> {
     fn lift(self) -> Idx<A> {
         self

@@ -23,6 +23,18 @@ use std::any::TypeId;
 use std::cell::RefCell;
 use std::panic::Location;
 
+/// What `#[derive(Elem)]` asks of its struct, before anything else.
+#[diagnostic::on_unimplemented(
+    message = "an element is `Copy`: write `#[derive(Clone, Copy, Elem)]`",
+    label = "`{Self}` is not `Copy`"
+)]
+pub trait Copied {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Copy> Copied for T {}
+
+pub const fn copied<T: Copied>() {}
+
 /// A parameter of a shared function: a traced value or array, or a host constant, on which it is specialised.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a `#[slyz::function]`",

@@ -4,6 +4,7 @@
 //! something is wrong with them; the mistake is then noted in the trace.
 
 use crate::extent::Extent;
+use crate::position::Spot;
 use crate::trace::{Handle, Key, Loc, Out, State, Trace, here, with};
 use slyz_sir::build::Region;
 use slyz_sir::code::{Body, Id, Monoid, Op, Type};
@@ -124,6 +125,12 @@ pub(crate) fn extent(at: Loc, extent: &Extent) -> Handle {
             None => Op::Extent(size),
         })
     })
+}
+
+/// How many positions all axes have together.
+pub(crate) fn count(at: Loc, axes: &[Extent]) -> Handle {
+    let extents = axes.iter().map(|axis| extent(at, axis));
+    extents.reduce(|a, b| apply(at, Operator::Mul, &[a, b])).unwrap_or_else(|| constant(at, Scalar::i64(1)))
 }
 
 pub(crate) fn select(at: Loc, cond: Handle, yes: &[Handle], no: &[Handle]) -> Vec<Handle> {
@@ -462,6 +469,30 @@ pub(crate) fn inside(at: Loc, axis: &Extent, position: Handle) -> Handle {
     let low = integer(at, Operator::Ge, position, constant(at, Scalar::i64(0)));
     let high = integer(at, Operator::Lt, position, extent(at, axis));
     integer(at, Operator::And, low, high)
+}
+
+/// The element at a place, or `default` outside.
+pub(crate) fn read_or(at: Loc, array: Handle, axes: &[Extent], spots: &[Spot], default: &[Handle]) -> Vec<Handle> {
+    let count = default.len();
+    let numbers: Vec<Handle> = spots.iter().map(|spot| spot.number).collect();
+    let uncertain = axes.iter().zip(spots).filter(|(_, spot)| !spot.inside);
+    let tests = uncertain.map(|(axis, spot)| inside(at, axis, spot.number));
+    let Some(all_inside) = tests.reduce(|a, b| integer(at, Operator::And, a, b)) else {
+        return read(at, array, count, &numbers);
+    };
+    if spots.iter().all(|spot| spot.reached) {
+        // The axes have positions, so there is something to read, and a selection is cheaper than a branch.
+        let clamped = axes.iter().zip(spots).map(|(axis, spot)| match spot.inside {
+            true => spot.number,
+            false => clamp(at, axis, spot.number),
+        });
+        let element = read(at, array, count, &clamped.collect::<Vec<_>>());
+        return select(at, all_inside, &element, default);
+    }
+    // The positions travel as arguments of the branch: they are inside only there.
+    let tys = vec![Ty::I64; numbers.len()];
+    let element = &mut |position: &[Handle]| read(at, array, count, position);
+    branch(at, all_inside, &numbers, &tys, count, element, &mut |_| default.to_vec())
 }
 
 /// A position plus a constant.

@@ -376,6 +376,23 @@ take! {
     A B C D E F [(A, B, C, D, E, F)] 5 F [(A, B, C, D, E)] |(a, b, c, d, e), k| (a, b, c, d, e, k);
 }
 
+/// Shapes of one axis, which are those axes.
+///
+/// ```
+/// use slyz::prelude::*;
+/// use slyz::OneAxis;
+/// fn best<A: OneAxis>(x: Arr<f32, A>) -> Exp<f32> { x.at(x.argmax()) }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "shape `{Self}` is not one axis: say which, as in `argmax_inner()` or `argmax_axis::<0>()`, or make it one with `flatten()`",
+    label = "this is for arrays of one axis",
+    note = "`argmax`, `argmin`, `reverse` and `slice` have forms for one axis of several; `x.flatten()` makes one axis of all"
+)]
+pub trait OneAxis: Axis {}
+
+#[diagnostic::do_not_recommend]
+impl<A: Axis> OneAxis for A {}
+
 /// Shapes with an innermost axis: all but `()`.
 ///
 /// ```

@@ -6,7 +6,7 @@
 use slyz::__private::{self as expanded, FunctionArg, Phi};
 use slyz::graph::{InOut, Input, Kernel, Launch};
 use slyz::prelude::*;
-use slyz::{CallError, Device, Elem, Error, Flat, Handle, Leaf, Offset, Place};
+use slyz::{CallError, Device, Elem, Error, Flat, Handle, Leaf, Offset, Place, Traced};
 use slyz_run::{Argument, ArrayData, Buffer, Executable, Launcher, Output};
 use slyz_sir::graph::Graph;
 use slyz_sir::kernel::Plan;
@@ -73,6 +73,10 @@ impl Value for OwnTraced {
     fn build(next: &mut dyn FnMut() -> Handle) -> Self {
         OwnTraced { position: Value::build(next), more: None }
     }
+}
+
+impl Traced for OwnTraced {
+    type Form = OwnTraced;
 }
 
 impl Lift<Own> for OwnTraced {

@@ -101,3 +101,41 @@ fn more() -> R {
     assert_eq!(f.call(&[[1f32, 3.], [7., 1.]])?.to_vec()?, [3., 7.]);
     Ok(())
 }
+
+/// Words of other libraries that are a line of ours.
+#[test]
+fn words() -> R {
+    let f = compile(|a: Arr<f32, (N, M)>, b: Arr<f32, (M, B)>| (a.matmul(b), a.cumsum(), a.len()))?;
+    let (product, sums, count) = f.call(&[[1f32, 2.], [3., 4.]], &[[5f32], [6.]])?;
+    assert_eq!((product.dims(), product.to_vec()?), (&[2, 1][..], vec![17., 39.]));
+    assert_eq!((sums.to_vec()?, count.value()?), (vec![1., 3., 3., 7.], 4));
+    Ok(())
+}
+
+/// Places around a matrix: beside a position, at a computed number, and where there is nothing at all.
+#[test]
+fn around_matrices() -> R {
+    let beside = compile(|x: Arr<f32, (N, M)>| x.map_at(|(i, j), v| v - x.at_or((i - 1, j + 1), 0.5)))?;
+    assert_eq!(beside.call(&[[1f32, 2.], [3., 4.]])?.to_vec()?, [0.5, 1.5, 1., 3.5]);
+    let lookup = compile(|x: Arr<f32, (N, M)>, i: Exp<i32>, j: Exp<i32>| x.at_or((Near::new(i), Near::new(j)), -1.0))?;
+    let rows = [[1f32, 2.], [3., 4.]];
+    assert_eq!(lookup.call(&rows, 1, 0)?.value()?, 3.);
+    for (i, j) in [(-1, 0), (2, 0), (0, -1), (0, 2)] {
+        assert_eq!(lookup.call(&rows, i, j)?.value()?, -1.);
+    }
+    assert_eq!(lookup.call((&[], [0, 2]), 0, 0)?.value()?, -1.);
+    Ok(())
+}
+
+/// A choice between constants has a type at once: the host's default, or what something else says.
+#[test]
+fn constants_to_choose_from() -> R {
+    let f = compile(|x: Exp<f32>| {
+        let sign = x.gt(0.0).select(3, -3);
+        let wide: Exp<i64> = select(x.gt(0.0), 1, 2);
+        (x * sign.cast::<f32>(), wide, x.lt(0.0).select((0, 0.5), (x.cast::<u8>(), x)).1)
+    })?;
+    let (product, wide, part) = f.call(-2.0)?;
+    assert_eq!((product.value()?, wide.value()?, part.value()?), (6., 2, 0.5));
+    Ok(())
+}

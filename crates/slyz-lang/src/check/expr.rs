@@ -155,10 +155,10 @@ impl<'a> Body<'_, 'a> {
         let Some(memory) = self.memory_named(named) else { return Draft::wrong(expr) };
         let what = if matches!(memory.origin, Origin::Tensor { .. }) { "tensor" } else { "array" };
         let message = format!("`{}` is a whole {what}; a value is one of its elements", memory.name);
-        let index = vec!["i"; memory.rank].join(", ");
+        let element = self.dialect.element(&memory.name, memory.rank);
         let diagnostic = Diagnostic::error(rules::NOT_A_VALUE, expr.span, message)
             .related(memory.span, "declared here")
-            .help(format!("write `{}[{index}]`", memory.name));
+            .help(format!("write `{element}`"));
         self.refuse(expr, diagnostic)
     }
 
@@ -432,9 +432,7 @@ impl<'a> Body<'_, 'a> {
         if index.len() != memory.rank {
             let wants = if memory.rank == 1 { "one index".into() } else { format!("{} indices", memory.rank) };
             let message = format!("`{}` wants {wants}, found {}", memory.name, index.len());
-            let names = ["i", "j", "k", "l"];
-            let letters: Vec<&str> = (0..memory.rank).map(|k| names.get(k).copied().unwrap_or("i")).collect();
-            let mut help = format!("write `{}[{}]`", memory.name, letters.join(", "));
+            let mut help = format!("write `{}`", self.dialect.element(&memory.name, memory.rank));
             if memory.origin == (Origin::Tensor { flat: true }) && index.len() <= 4 && !index.is_empty() {
                 let ty = self.dialect.tensor(memory.elem, Some(index.len()), memory.mutable);
                 help += &format!(" with the position in row-major order, or declare it as `{ty}`");

@@ -57,6 +57,12 @@ pub(super) fn construct(what: Forbidden, text: &str, span: Span) -> Diagnostic {
         }
         Forbidden::Panic => panic(text, span),
         Forbidden::Heap => heap(span, &format!("`{text}`")),
+        Forbidden::Pattern => {
+            let message = format!("write one `let` for each name: kernels have no room for {text}");
+            Diagnostic::error(rules::UNSUPPORTED, span, message).help(
+                "a value is one number: `let a = ..; let b = ..;`; several of one type are an array, `let v = [a, b];`",
+            )
+        }
         Forbidden::Unsupported => {
             Diagnostic::error(rules::UNSUPPORTED, span, format!("kernels have no room for {}", named(text))).help(
                 "kernels are made of `let`, `if`, `for`, `while`, assignments and calls of functions written like them",

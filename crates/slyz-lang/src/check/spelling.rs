@@ -36,6 +36,15 @@ impl Dialect {
         }
     }
 
+    /// An element of a memory with that many axes.
+    pub(super) fn element(self, memory: &str, rank: usize) -> String {
+        let letters: Vec<&str> = (0..rank).map(|k| ["i", "j", "k", "l"].get(k).copied().unwrap_or("i")).collect();
+        match (self, &letters[..]) {
+            (Dialect::Vex, _) | (Dialect::Rust, [_]) => format!("{memory}[{}]", letters.join(", ")),
+            (Dialect::Rust, _) => format!("{memory}[({})]", letters.join(", ")),
+        }
+    }
+
     /// Memory of the block.
     pub(super) fn threadgroup(self, name: &str, ty: &str) -> String {
         match self {

@@ -296,6 +296,7 @@ fn foreign(what: Forbidden, text: &str, span: Span) -> Diagnostic {
         Forbidden::Go | Forbidden::Await => (rules::GO, "launches wait for each other by themselves; leave it out"),
         Forbidden::Panic => (rules::PANIC, "print a message and `return`"),
         Forbidden::Heap => (rules::HEAP, "use a tensor: `Tensor.from([..])`"),
+        Forbidden::Pattern => (rules::UNSUPPORTED, "write one `let` for each name"),
         Forbidden::Unsupported => (rules::UNSUPPORTED, "write it with `if`, loops and functions"),
     };
     error(rule, span, format!("`{text}` is not part of the language")).help(help)

@@ -9,6 +9,7 @@ use slyz_lang::span::Span;
 use slyz_lang::syntax::{BinaryOp, Block, Expr, ExprKind, Forbidden, Name, Space, Stmt, StmtKind, TypeExpr, UnaryOp};
 use slyz_sir::ops::Operator;
 use slyz_sir::types::Ty;
+use syn::visit::{self, Visit};
 use syn::{BinOp, GenericArgument, Lit, Pat, PathArguments, RangeLimits, UnOp};
 
 /// Statements in braces. Functions inside are helpers, and were taken out before.
@@ -17,7 +18,7 @@ pub fn block(block: &syn::Block, spans: &mut Spans) -> Block {
     let (mut stmts, mut value) = (vec![], None);
     for (k, stmt) in block.stmts.iter().enumerate() {
         match stmt {
-            syn::Stmt::Local(local) => stmts.push(binding(local, spans)),
+            syn::Stmt::Local(local) => stmts.extend(binding(local, spans)),
             syn::Stmt::Item(syn::Item::Fn(_)) => {}
             syn::Stmt::Item(item) => {
                 let expr = unsupported(Forbidden::Unsupported, item, "an item", spans);
@@ -62,7 +63,8 @@ fn branch_ends_in_value(otherwise: &syn::Expr) -> bool {
     }
 }
 
-fn binding(local: &syn::Local, spans: &mut Spans) -> Stmt {
+/// A `let`. One that the language does not have is refused once: its names are declared as wrong, and nobody speaks of them.
+fn binding(local: &syn::Local, spans: &mut Spans) -> Vec<Stmt> {
     let span = spans.of(local);
     let has = |word: &str| local.attrs.iter().any(|attr| attr.path().is_ident(word));
     let space = match () {
@@ -74,19 +76,43 @@ fn binding(local: &syn::Local, spans: &mut Spans) -> Stmt {
         Pat::Type(typed) => (&*typed.pat, Some(type_expr(&typed.ty, spans))),
         pattern => (pattern, None),
     };
-    let refused = |expr: Expr| Stmt { span: expr.span, kind: StmtKind::Expr(expr) };
-    let pattern = match pattern {
-        Pat::Ident(pattern) if pattern.by_ref.is_none() && pattern.subpat.is_none() => pattern,
-        other => return refused(unsupported(Forbidden::Unsupported, other, "a pattern in `let`", spans)),
+    let refused = |expr: Expr, spans: &mut Spans| {
+        let refusal = Stmt { span: expr.span, kind: StmtKind::Expr(expr) };
+        let wrong = names_of(pattern).into_iter().map(|ident| {
+            let name = name(ident, spans);
+            let value = Some(Expr { kind: ExprKind::Wrong, span: name.span });
+            Stmt { span: name.span, kind: StmtKind::Let { space, mutable: true, name, ty: None, value } }
+        });
+        [refusal].into_iter().chain(wrong).collect()
     };
-    let (name, mutable) = (name(&pattern.ident, spans), pattern.mutability.is_some());
+    let plain = match pattern {
+        Pat::Ident(plain) if plain.by_ref.is_none() && plain.subpat.is_none() => plain,
+        Pat::Tuple(_) => return refused(unsupported(Forbidden::Pattern, pattern, "a tuple in `let`", spans), spans),
+        _ => return refused(unsupported(Forbidden::Pattern, pattern, "a pattern in `let`", spans), spans),
+    };
+    let mutable = plain.mutability.is_some();
+    let name = name(&plain.ident, spans);
     let value = match &local.init {
         Some(syn::LocalInit { diverge: Some((token, _)), .. }) => {
-            return refused(unsupported(Forbidden::Unsupported, token, "`let … else`", spans));
+            return refused(unsupported(Forbidden::Unsupported, token, "`let … else`", spans), spans);
         }
         init => init.as_ref().map(|init| expr(&init.expr, spans)),
     };
-    Stmt { kind: StmtKind::Let { space, mutable, name, ty, value }, span }
+    vec![Stmt { kind: StmtKind::Let { space, mutable, name, ty, value }, span }]
+}
+
+/// The names that a pattern binds.
+fn names_of(pattern: &Pat) -> Vec<&syn::Ident> {
+    struct Names<'a>(Vec<&'a syn::Ident>);
+    impl<'a> Visit<'a> for Names<'a> {
+        fn visit_pat_ident(&mut self, it: &'a syn::PatIdent) {
+            self.0.push(&it.ident);
+            visit::visit_pat_ident(self, it);
+        }
+    }
+    let mut names = Names(vec![]);
+    names.visit_pat(pattern);
+    names.0
 }
 
 /// An expression that stands as a statement: assignments and loops are statements of their own.

@@ -35,7 +35,7 @@ pub type Scalar = u64;
 pub struct Exp<T>(pub T);
 
 pub trait Elem: Copy + 'static {
-    type Exp: Value<Elem = Self> + Lift<Self>;
+    type Exp: Value<Elem = Self> + Lift<Self> + Traced<Form = Self::Exp>;
     fn parts() -> Vec<Leaf>;
     fn store(self, out: &mut Vec<Scalar>);
     fn load(next: &mut dyn FnMut() -> Scalar) -> Self;
@@ -45,6 +45,13 @@ pub trait Value: Copy + Lift<<Self as Value>::Elem> {
     fn leaves(self, out: &mut Vec<Handle>);
     fn build(next: &mut dyn FnMut() -> Handle) -> Self;
 }
+pub trait Traced {
+    type Form: Value;
+}
+pub type ElemOf<A> = <<A as Traced>::Form as Value>::Elem;
+pub trait Copied {}
+impl<T: Copy> Copied for T {}
+pub const fn copied<T: Copied>() {}
 pub trait Lift<T: Elem> {
     #[track_caller]
     fn lift(self) -> T::Exp;
@@ -108,6 +115,12 @@ prims! {
     u32 U32 u64::from, |b| b as u32;
     bool Bool u64::from, |b| b != 0;
 }
+impl<T: Prim> Traced for T {
+    type Form = Exp<T>;
+}
+impl<T: Prim> Traced for Exp<T> {
+    type Form = Exp<T>;
+}
 impl<T: Prim> Lift<T> for Exp<T> {
     fn lift(self) -> Exp<T> {
         self
@@ -164,6 +177,9 @@ macro_rules! tuples {
             fn leaves(self, out: &mut Vec<Handle>) { $(Value::leaves(self.$i, out);)* }
             fn build(next: &mut dyn FnMut() -> Handle) -> Self { ($(<$A as Value>::build(next),)*) }
         }
+        impl<$($A: Traced),*> Traced for ($($A,)*) {
+            type Form = ($($A::Form,)*);
+        }
         impl<$($A: Elem, $V: Lift<$A>),*> Lift<($($A,)*)> for ($($V,)*) {
             fn lift(self) -> ($($A::Exp,)*) { ($(self.$i.lift(),)*) }
         }
@@ -195,6 +211,9 @@ impl Value for () {
     fn leaves(self, _: &mut Vec<Handle>) {}
     fn build(_: &mut dyn FnMut() -> Handle) -> Self {}
 }
+impl Traced for () {
+    type Form = ();
+}
 impl Lift<()> for () {
     fn lift(self) {}
 }
@@ -223,6 +242,9 @@ impl<V: Value, const N: usize> Value for [V; N] {
     fn build(next: &mut dyn FnMut() -> Handle) -> Self {
         std::array::from_fn(|_| V::build(next))
     }
+}
+impl<V: Traced, const N: usize> Traced for [V; N] {
+    type Form = [V::Form; N];
 }
 impl<T: Elem, V: Lift<T>, const N: usize> Lift<[T; N]> for [V; N] {
     fn lift(self) -> [T::Exp; N] {

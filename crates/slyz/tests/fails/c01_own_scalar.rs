@@ -17,6 +17,10 @@ impl Elem for Place {
     fn load(next: &mut dyn FnMut() -> slyz::__private::Scalar) -> Self { Place(i64::load(next)) }
 }
 
+impl Lift<Place> for Place {
+    fn lift(self) -> Exp<Place> { self.into() }
+}
+
 impl Scalar for Place {
     const TY: Ty = Ty::I64;
     fn scalar(self) -> slyz::__private::Scalar { self.0.scalar() }
