@@ -95,7 +95,7 @@ pub fn histogram(x: &Tensor<f32>, bins: &mut Tensor<i32>) {
     let mut i = block.x * 256 + t;
     while i < x.len() {
         atomic.add(own[max(0, min(255, (x[i] * 256.0) as i32))], 1);
-        i += grid.x * 256;
+        i += gridDim.x * 256;
     }
     threadgroup.barrier();
     atomic.add(bins[t], own[t]);

@@ -38,7 +38,6 @@ fn main(@builtin(local_invocation_id) param: vec3<u32>, @builtin(workgroup_id) p
         let _e49 = (_e42 + (param.x * 4u));
         let _e55 = input[(_e49 >> 2u)];
         let _e66 = input[((_e49 + 1024u) >> 2u)];
-        let v31_ = _e66.y;
         let _e78 = input[((_e49 + 2048u) >> 2u)];
         let _e90 = input[((_e49 + 3072u) >> 2u)];
         let _e100 = slyz_call[1].x;
@@ -57,16 +56,15 @@ fn main(@builtin(local_invocation_id) param: vec3<u32>, @builtin(workgroup_id) p
         let _e204 = slyz_call[1].x;
         let _e212 = slyz_call[1].x;
         let _e220 = slyz_call[1].x;
-        local = bitcast<f32>((bitcast<u32>((_e44 + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e55.x + _e55.y)) ^ _e100)) + bitcast<f32>((bitcast<u32>((_e55.z + _e55.w)) ^ _e108)))) ^ _e164)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e66.x + v31_)) ^ _e116)) + bitcast<f32>((bitcast<u32>((_e66.z + _e66.w)) ^ _e124)))) ^ _e172)))) ^ _e196)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e78.x + _e78.y)) ^ _e132)) + bitcast<f32>((bitcast<u32>((_e78.z + _e78.w)) ^ _e140)))) ^ _e180)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e90.x + _e90.y)) ^ _e148)) + bitcast<f32>((bitcast<u32>((_e90.z + _e90.w)) ^ _e156)))) ^ _e188)))) ^ _e204)))) ^ _e212)))) ^ _e220));
+        local = bitcast<f32>((bitcast<u32>((_e44 + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e55.x + _e55.y)) ^ _e100)) + bitcast<f32>((bitcast<u32>((_e55.z + _e55.w)) ^ _e108)))) ^ _e164)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e66.x + _e66.y)) ^ _e116)) + bitcast<f32>((bitcast<u32>((_e66.z + _e66.w)) ^ _e124)))) ^ _e172)))) ^ _e196)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e78.x + _e78.y)) ^ _e132)) + bitcast<f32>((bitcast<u32>((_e78.z + _e78.w)) ^ _e140)))) ^ _e180)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e90.x + _e90.y)) ^ _e148)) + bitcast<f32>((bitcast<u32>((_e90.z + _e90.w)) ^ _e156)))) ^ _e188)))) ^ _e204)))) ^ _e212)))) ^ _e220));
         continuing {
             let _e223 = local_1;
             local_1 = (_e223 + 4096u);
         }
     }
     let _e225 = local;
-    let v63_ = (_e39 + param.x);
     local_2 = _e225;
-    local_3 = v63_;
+    local_3 = (_e39 + param.x);
     loop {
         let _e230 = local_3;
         if (_e230 >= _e17) {
@@ -113,10 +111,10 @@ fn main(@builtin(local_invocation_id) param: vec3<u32>, @builtin(workgroup_id) p
     }
     workgroupBarrier();
     if (param.x < 8u) {
-        let v95_ = part2_[param.x];
+        let _e344 = part2_[param.x];
         let _e347 = part2_[(param.x + 8u)];
         let _e353 = slyz_call[1].x;
-        part2_[param.x] = bitcast<f32>((bitcast<u32>((v95_ + _e347)) ^ _e353));
+        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e344 + _e347)) ^ _e353));
     }
     workgroupBarrier();
     if (param.x < 1u) {
@@ -199,7 +197,7 @@ fn main(@builtin(local_invocation_id) param: vec3<u32>) {
                 let _e58 = local_4;
                 let _e60 = (_e56 + param.x);
                 let _e63 = tmp2_[_e60];
-                let v31_ = tmp2_[(_e60 + 256u)];
+                let _e68 = tmp2_[(_e60 + 256u)];
                 let _e74 = tmp2_[(_e60 + 512u)];
                 let _e80 = tmp2_[(_e60 + 768u)];
                 let _e86 = tmp2_[(_e60 + 1024u)];
@@ -214,7 +212,7 @@ fn main(@builtin(local_invocation_id) param: vec3<u32>) {
                 let _e150 = slyz_call[0].z;
                 let _e158 = slyz_call[0].z;
                 let _e166 = slyz_call[0].z;
-                local_4 = bitcast<f32>((bitcast<u32>((_e58 + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e63 + v31_)) ^ _e110)) + bitcast<f32>((bitcast<u32>((_e74 + _e80)) ^ _e118)))) ^ _e142)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e86 + _e92)) ^ _e126)) + bitcast<f32>((bitcast<u32>((_e98 + _e104)) ^ _e134)))) ^ _e150)))) ^ _e158)))) ^ _e166));
+                local_4 = bitcast<f32>((bitcast<u32>((_e58 + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e63 + _e68)) ^ _e110)) + bitcast<f32>((bitcast<u32>((_e74 + _e80)) ^ _e118)))) ^ _e142)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e86 + _e92)) ^ _e126)) + bitcast<f32>((bitcast<u32>((_e98 + _e104)) ^ _e134)))) ^ _e150)))) ^ _e158)))) ^ _e166));
                 continuing {
                     let _e169 = local_5;
                     local_5 = (_e169 + 2048u);
@@ -231,8 +229,7 @@ fn main(@builtin(local_invocation_id) param: vec3<u32>) {
                 let _e178 = local_6;
                 let _e181 = tmp2_[_e176];
                 let _e187 = slyz_call[0].z;
-                let v63_ = bitcast<f32>((bitcast<u32>((_e178 + _e181)) ^ _e187));
-                local_6 = v63_;
+                local_6 = bitcast<f32>((bitcast<u32>((_e178 + _e181)) ^ _e187));
                 continuing {
                     let _e190 = local_7;
                     local_7 = (_e190 + 256u);
@@ -287,9 +284,9 @@ fn main(@builtin(local_invocation_id) param: vec3<u32>) {
     workgroupBarrier();
     if (param.x < 8u) {
         let _e306 = part2_[param.x];
-        let v95_ = part2_[(param.x + 8u)];
+        let _e309 = part2_[(param.x + 8u)];
         let _e315 = slyz_call[0].z;
-        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e306 + v95_)) ^ _e315));
+        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e306 + _e309)) ^ _e315));
     }
     workgroupBarrier();
     if (param.x < 1u) {

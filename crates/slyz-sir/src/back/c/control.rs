@@ -65,13 +65,16 @@ impl Writer<'_> {
     /// at different turns, only states that nobody asks for afterwards can be anything but vectors: the others must stay as
     /// each lane left them.
     fn kinds(&self, stmt: &Stmt, start: &[Value], bodies: &[(&[Var], &Body)], together: Option<Id>) -> Vec<Kind> {
-        let mut kinds = steady::kinds(self, start, bodies, together);
+        let wanted = |bind: &Var| self.uses.contains_key(&bind.id);
+        // Known before the others are looked at: what hangs on a vector is one.
+        let start = start.iter().zip(&stmt.binds).map(|(value, bind)| match together {
+            None if wanted(bind) => Kind::Vector,
+            None | Some(_) => steady::kind_of(value),
+        });
+        let mut kinds = steady::kinds(self, start.collect(), bodies, together);
         for (k, (kind, bind)) in kinds.iter_mut().zip(&stmt.binds).enumerate() {
-            let wanted = self.uses.contains_key(&bind.id);
-            if !wanted && bodies.iter().all(|(params, _)| !self.uses.contains_key(&params[k].id)) {
+            if !wanted(bind) && bodies.iter().all(|(params, _)| !self.uses.contains_key(&params[k].id)) {
                 *kind = Kind::Nobodys;
-            } else if wanted && together.is_none() {
-                *kind = Kind::Vector;
             }
         }
         kinds

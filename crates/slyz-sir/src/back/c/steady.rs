@@ -28,10 +28,10 @@ pub(super) enum Kind {
     Nobodys,
 }
 
-/// What the states of a loop are that starts with these values; its bodies call them by these names, and the last gives the next
+/// What the states of a loop stay that start as these; its bodies call them by these names, and the last gives the next
 /// ones. The counter, if it is given, is the same in all lanes.
-pub(super) fn kinds(w: &Writer, start: &[Value], bodies: &[(&[Var], &Body)], counter: Option<Id>) -> Vec<Kind> {
-    let mut kinds: Vec<Kind> = start.iter().map(kind_of).collect();
+pub(super) fn kinds(w: &Writer, start: Vec<Kind>, bodies: &[(&[Var], &Body)], counter: Option<Id>) -> Vec<Kind> {
+    let mut kinds = start;
     let Some((_, last)) = bodies.last() else { return kinds };
     loop {
         let mut look = Look { w, body: last, known: HashMap::new() };
@@ -49,7 +49,8 @@ pub(super) fn kinds(w: &Writer, start: &[Value], bodies: &[(&[Var], &Body)], cou
     }
 }
 
-fn kind_of(value: &Value) -> Kind {
+/// What a value is at first.
+pub(super) fn kind_of(value: &Value) -> Kind {
     match value.form {
         Form::Uniform(_) => Kind::Uniform,
         Form::Affine(_) => Kind::Affine,
