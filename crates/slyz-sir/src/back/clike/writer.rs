@@ -612,9 +612,13 @@ impl<'f> Writer<'f> {
 
     fn count(&mut self, ids: &[Id], bounds: [Id; 3], init: &[Id], body: &Body) -> Result<(), EmitError> {
         let counter = &body.params[0];
-        let rep = self.rep(counter.id);
-        let state = self.state(ids, init, "acc")?;
         let [lo, hi, step] = bounds;
+        // The end is compared with: where it may be below zero, the counter must not be unsigned.
+        let rep = match counter.ty {
+            Type::Scalar(Ty::I64) => self.range(counter.id).union(self.range(lo)).union(self.range(hi)).ty(),
+            _ => self.rep(counter.id),
+        };
+        let state = self.state(ids, init, "acc")?;
         let (lo, end, by) = (self.get(lo), self.atom(hi, "end")?, self.atom(step, "stride")?);
         let ty = self.ops().ty(rep)?;
         let name = self.fresh_counter();
