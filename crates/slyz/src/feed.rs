@@ -267,6 +267,9 @@ pub(crate) struct Solved {
 #[derive(Default)]
 pub(crate) struct LastSolved(Mutex<Option<Arc<Solved>>>);
 
+/// The sizes of a graph, in order; those that are counted while it runs have none.
+type GraphSizes = Vec<Option<u64>>;
+
 impl LastSolved {
     /// The sizes of a call with these arguments: those of the last one, if its arguments said the same.
     pub(crate) fn get(
@@ -274,7 +277,7 @@ impl LastSolved {
         slots: &[Slot],
         args: &[Fed],
         given: &Env,
-        sizes: &dyn Fn(&Env) -> Result<Vec<Option<u64>>, CallError>,
+        sizes: &dyn Fn(&Env) -> Result<GraphSizes, CallError>,
     ) -> Result<Arc<Solved>, CallError> {
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let last = lock().clone();
