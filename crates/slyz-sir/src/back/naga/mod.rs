@@ -31,7 +31,7 @@ mod writer;
 
 pub use fit::{check_narrow, check_narrow_kernel, machine_for};
 pub use floats::FloatControls;
-pub use turns::{MOST_TURNS, turns};
+pub use turns::{MOST_TURNS, certain_turns, most_turns};
 
 use crate::kernel::Kernel;
 use crate::ops::Operator;

@@ -378,7 +378,7 @@ impl Code<'_, '_> {
             }
             Operator::Sqrt if self.mends(ty, target.exact_root) => self.estimated(&expand::exact_root(), x)?,
             Operator::Rsqrt if self.estimates => self.math(MathFunction::InverseSqrt, x),
-            Operator::Div => self.binary(Binary::Divide, x[0], x[1]),
+            Operator::Div => self.uncancelled(Binary::Divide, ty, x)?,
             Operator::Recip => {
                 let one = self.float(ty, 1.0)?;
                 self.binary(Binary::Divide, one, x[0])
@@ -471,12 +471,65 @@ impl Code<'_, '_> {
     }
 
     /// Arithmetic that the driver can neither contract nor reassociate, as both change results: Mesa makes `x` of
-    /// `(x + c) - c`, and others one rounding of `a * b + c`. naga cannot say `NoContraction`, so the bits go through a number
-    /// that is 0 in every launch, which no compiler knows.
+    /// `(x + c) - c`, and others one rounding of `a * b + c`.
     fn sealed(&mut self, op: Binary, ty: Ty, x: &[Value]) -> Result<Value, EmitError> {
-        let value = self.binary(op, x[0], x[1]);
+        let value = self.uncancelled(op, ty, x)?;
+        self.hidden(ty, value)
+    }
+
+    /// Arithmetic of which the driver cannot tell the result from the operands alone: `x - x` is no 0 where `x` is infinite, nor
+    /// is `x * 0`.
+    fn uncancelled(&mut self, op: Binary, ty: Ty, x: &[Value]) -> Result<Value, EmitError> {
+        let mut operands = [x[0], x[1]];
+        let mut seen_zero = false;
+        for operand in &mut operands {
+            // Mesa's llvmpipe makes 0 of products with a zero that it sees, and of quotients by it, whatever it is asked.
+            if self.is_zero(*operand) {
+                *operand = self.unforeseen(ty, *operand)?;
+                seen_zero = true;
+            }
+        }
+        let [a, b] = operands;
+        let b = match self.opposes(op, a, b) {
+            _ if seen_zero => b,
+            true if a == b => self.unforeseen(ty, b)?,
+            true => self.hidden(ty, b)?,
+            false => b,
+        };
+        Ok(self.binary(op, a, b))
+    }
+
+    /// Would equal operands cancel each other?
+    fn opposes(&self, op: Binary, a: Value, b: Value) -> bool {
+        let expression = |value: Value| &self.function.expressions[value];
+        let is_literal = |value: Value| matches!(expression(value), Expression::Literal(_));
+        let is_negated = |value: Value| matches!(expression(value), Expression::Unary { .. });
+        match op {
+            Binary::Subtract | Binary::Divide => !is_literal(a) && !is_literal(b),
+            Binary::Add => is_negated(a) || is_negated(b),
+            _ => false,
+        }
+    }
+
+    /// Is it a literal zero, of either sign?
+    fn is_zero(&self, value: Value) -> bool {
+        match self.function.expressions[value] {
+            Expression::Literal(Literal::F32(number)) => number == 0.0,
+            Expression::Literal(Literal::F64(number)) => number == 0.0,
+            _ => false,
+        }
+    }
+
+    /// The value, [`unforeseen`](Self::unforeseen) by compilers that reassociate.
+    fn hidden(&mut self, ty: Ty, value: Value) -> Result<Value, EmitError> {
+        if self.build.target.reassociates { self.unforeseen(ty, value) } else { Ok(value) }
+    }
+
+    /// The value, of which the driver's compiler knows nothing. naga cannot say `NoContraction`, so the bits go through a number
+    /// that is 0 in every launch.
+    fn unforeseen(&mut self, ty: Ty, value: Value) -> Result<Value, EmitError> {
         let wide = self.build.scalar(ty)?.width == 8;
-        if !self.build.target.reassociates || wide && !self.build.target.int64 {
+        if wide && !self.build.target.int64 {
             return Ok(value);
         }
         let bits = self.bits(value, ScalarKind::Uint);

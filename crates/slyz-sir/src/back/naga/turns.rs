@@ -40,20 +40,38 @@ fn length(body: &Body) -> u64 {
 }
 
 /// The most that all loops of a thread turn in a launch with these sizes, each end of a loop included; `None` where data decide.
+pub fn most_turns(kernel: &Kernel, sizes: &[Option<u64>]) -> Option<u64> {
+    count(kernel, sizes, Loops::All)
+}
+
+/// How often loops turn whose bounds the sizes give, in code that is written for [`Target::long_loops`].
 ///
-/// Code that is `copied` turns once for all copies.
-pub fn turns(kernel: &Kernel, sizes: &[Option<u64>], copied: bool) -> Option<u64> {
+/// [`Target::long_loops`]: super::Target::long_loops
+pub fn certain_turns(kernel: &Kernel, sizes: &[Option<u64>]) -> Option<u64> {
+    count(kernel, sizes, Loops::Known)
+}
+
+fn count(kernel: &Kernel, sizes: &[Option<u64>], loops: Loops) -> Option<u64> {
     let ranges = ranges_of_launch(kernel, sizes).ok()?;
     let mut constants = HashMap::new();
     find_constants(&kernel.body, &mut constants);
-    Count { kernel, ranges, constants, copied }.body(&kernel.body)
+    Count { kernel, ranges, constants, loops }.body(&kernel.body)
+}
+
+/// Which loops are counted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Loops {
+    /// All, as written.
+    All,
+    /// Those with known bounds, written several times in a turn.
+    Known,
 }
 
 struct Count<'k> {
     kernel: &'k Kernel,
     ranges: HashMap<Id, Range>,
     constants: HashMap<Id, i128>,
-    copied: bool,
+    loops: Loops,
 }
 
 impl Count<'_> {
@@ -62,13 +80,20 @@ impl Count<'_> {
     }
 
     fn op(&self, op: &Op) -> Option<u64> {
+        let known_only = self.loops == Loops::Known;
         match op {
             Op::For { lo, hi, step, body, .. } => {
-                let [lo, hi, step] = [lo, hi, step].map(|id| self.ranges.get(id).copied());
-                let (lo, hi, step) = (lo?.lo, hi?.hi, step.map_or(1, |step| step.lo).max(1));
-                let turns = u64::try_from((hi - lo).max(0).checked_add(step - 1)? / step).ok()?;
+                let bounds = [lo, hi].map(|id| self.ranges.get(id).copied());
+                if known_only && bounds.iter().any(|range| range.is_none_or(|range| range.lo != range.hi)) {
+                    return Some(0);
+                }
+                let [lo, hi] = bounds;
+                let step = self.ranges.get(step).map_or(1, |step| step.lo).max(1);
+                let span = (hi?.hi - lo?.lo).max(0);
+                let turns = u64::try_from(span.checked_add(step - 1)? / step).ok()?;
                 self.repeated(turns, self.body(body)?, body)
             }
+            Op::While { .. } | Op::Call(..) if known_only => Some(0),
             Op::While { init, cond, body } => {
                 grows_to_an_end(init, cond, body, &self.constants)?;
                 self.repeated(DOUBLINGS, self.body(cond)?.saturating_add(self.body(body)?), body)
@@ -85,7 +110,7 @@ impl Count<'_> {
     }
 
     fn repeated(&self, turns: u64, each: u64, body: &Body) -> Option<u64> {
-        let back = if self.copied { turns / copies(body) } else { turns };
+        let back = if self.loops == Loops::Known { turns / copies(body) } else { turns };
         Some(turns.saturating_mul(each).saturating_add(back).saturating_add(1))
     }
 }
