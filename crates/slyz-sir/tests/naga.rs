@@ -253,9 +253,9 @@ fn loops_of_many_turns() {
     }
     assert_eq!(lengths, [2, 64]);
     // Data decide how often the second one turns.
-    assert_eq!(naga::turns(&kernel, &[Some(1_000)], false), None);
+    assert_eq!(naga::most_turns(&kernel, &[Some(1_000)]), None);
     let (before, _) = text.split_once("%w").expect("the second loop");
     let alone = slyz_sir::text::parse_kernel(&format!("{before} }}")).expect("a kernel");
-    assert_eq!(naga::turns(&alone, &[Some(1_000)], false), Some(1_001));
-    assert_eq!(naga::turns(&alone, &[Some(1_000)], true), Some(1_000 / 32 + 1));
+    assert_eq!(naga::most_turns(&alone, &[Some(1_000)]), Some(1_001));
+    assert_eq!(naga::certain_turns(&alone, &[Some(1_000)]), Some(1_000 / 32 + 1));
 }
