@@ -102,7 +102,9 @@ pub fn build<'d>(source: &str, kernels: impl Iterator<Item = &'d Description>) -
     let shim = Path::new(env!("CARGO_MANIFEST_DIR")).join("../slyz-run/tests/metal");
     let library = folder.path().join("kernels.so");
     let done = Command::new(&compiler)
-        .args(["-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-fno-strict-aliasing", "-ffp-contract=off", "-I"])
+        .args(["-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-fno-strict-aliasing", "-ffp-contract=off"])
+        // Otherwise gcc makes a negative zero of `0.0f - (float)n`, which Metal's compiler does not.
+        .args(["-frounding-math", "-I"])
         .arg(&shim)
         .arg("-o")
         .args([&library, &path])

@@ -54,7 +54,9 @@ int main(int argc, char **argv) {
 }
 "#;
 
+/// A folder of this process: several may try seeds at once.
 fn folder(name: &str) -> PathBuf {
+    let name = format!("{name}-{}", std::process::id());
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("weave").join(name);
     std::fs::create_dir_all(&folder).expect("the build directory is writable");
     folder
@@ -77,6 +79,7 @@ fn no_sanitizer() -> Option<&'static str> {
     let built =
         Command::new(compiler).args(["-fsanitize=address", "main.c", "-o", "main"]).current_dir(&folder).output();
     let found = built.is_ok_and(|built| built.status.success());
+    std::fs::remove_dir_all(folder).expect("the folder is ours");
     (!found).then_some("the C compiler has no AddressSanitizer; install gcc and its libasan")
 }
 
@@ -135,7 +138,9 @@ fn drive(folder: &Path, cases: &[Case], kernels: &[Kernel]) -> Vec<u8> {
     let done = done.expect("the driver starts");
     let said: String = String::from_utf8_lossy(&done.stderr).chars().take(4000).collect();
     assert!(done.status.success(), "the driver in {} failed: {}\n{said}", folder.display(), done.status);
-    std::fs::read(folder.join("output")).expect("the driver wrote its results")
+    let written = std::fs::read(folder.join("output")).expect("the driver wrote its results");
+    std::fs::remove_dir_all(folder).expect("the folder is ours");
+    written
 }
 
 /// A case as the driver reads it.

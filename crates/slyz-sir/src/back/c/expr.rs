@@ -331,6 +331,11 @@ fn scalar_apply(operator: Operator, args: &[&Value]) -> Expr {
         _ => expr,
     };
     match operator {
+        // gcc makes `-x` of `0.0 - x` where `x` is a converted integer, and a negative zero of 0 then. An argument it leaves alone.
+        O::Sub if ty.is_float() && matches!(e[0].text.as_str(), "0.0" | "0.0f") => {
+            let suffix = if ty == Ty::F64 { "f64" } else { "f32" };
+            cast(Expr::call(&format!("s_sub_{suffix}"), &[e[0].text.clone(), e[1].text.clone()]))
+        }
         _ if row.infix.is_some() => {
             let symbol = row.infix.unwrap_or("+");
             let bind = level(symbol);

@@ -214,7 +214,9 @@ impl Ops<'_> {
                     false => all.ty(),
                 };
                 let wraps = !test && !all.within(Range::FULL);
-                self.on_ints(operator, args, wide, wraps, ranges.last().copied())
+                let value = self.on_ints(operator, args, wide, wraps, ranges.last().copied())?;
+                // Bits are shifted left as those of an unsigned number; a negative one must widen as such.
+                if operator == Operator::Shl { self.to(&value, wide) } else { Ok(value) }
             }
             ty => self.on_ints(operator, args, ty, true, None),
         }

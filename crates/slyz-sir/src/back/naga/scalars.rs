@@ -492,9 +492,8 @@ impl Code<'_, '_> {
         let [a, b] = operands;
         let b = match self.opposes(op, a, b) {
             _ if seen_zero => b,
-            true if a == b => self.unforeseen(ty, b)?,
-            true => self.hidden(ty, b)?,
-            false => b,
+            true if a == b || self.build.target.reassociates => self.unforeseen(ty, b)?,
+            true | false => b,
         };
         Ok(self.binary(op, a, b))
     }
@@ -520,14 +519,19 @@ impl Code<'_, '_> {
         }
     }
 
-    /// The value, [`unforeseen`](Self::unforeseen) by compilers that reassociate.
+    /// The result of an operation, hidden from compilers that reassociate.
     fn hidden(&mut self, ty: Ty, value: Value) -> Result<Value, EmitError> {
-        if self.build.target.reassociates { self.unforeseen(ty, value) } else { Ok(value) }
+        if self.build.target.reassociates { self.veiled(Binary::ExclusiveOr, ty, value) } else { Ok(value) }
     }
 
-    /// The value, of which the driver's compiler knows nothing. naga cannot say `NoContraction`, so the bits go through a number
-    /// that is 0 in every launch.
+    /// An operand, of which the driver's compiler knows nothing.
     fn unforeseen(&mut self, ty: Ty, value: Value) -> Result<Value, EmitError> {
+        // Not as results are hidden: doing that twice would undo it.
+        self.veiled(Binary::InclusiveOr, ty, value)
+    }
+
+    /// naga cannot say `NoContraction`, so the bits go together with a number that is 0 in every launch.
+    fn veiled(&mut self, op: Binary, ty: Ty, value: Value) -> Result<Value, EmitError> {
         let wide = self.build.scalar(ty)?.width == 8;
         if wide && !self.build.target.int64 {
             return Ok(value);
@@ -537,7 +541,7 @@ impl Code<'_, '_> {
         if wide {
             zero = self.convert(zero, naga::Scalar::U64);
         }
-        let bits = self.binary(Binary::ExclusiveOr, bits, zero);
+        let bits = self.binary(op, bits, zero);
         Ok(self.bits(bits, ScalarKind::Float))
     }
 

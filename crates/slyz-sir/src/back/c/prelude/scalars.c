@@ -63,6 +63,9 @@ FN $T s_trailing_zeros_$T($T x) { return ($T)(x ? __builtin_ctzll(($U)x) : $BITS
 FN $T s_abs_$T($T x) { return __builtin_fabs$F(x); }
 
 //: T = f32, f64
+FN $T s_sub_$T($T x, $T y) { return x - y; }
+
+//: T = f32, f64
 FN $T s_sign_$T($T x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 
 //: T = f32, f64
