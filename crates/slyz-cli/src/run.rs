@@ -143,7 +143,7 @@ impl Input {
         match self {
             Input::Scalar(scalar) => Argument::Scalar(*scalar),
             Input::Array(Npy { ty, shape, data }) => {
-                Argument::Array { ty: *ty, shape: shape.clone(), data: ArrayData::Host(data) }
+                Argument::Array { ty: *ty, shape: shape.into(), data: ArrayData::Host(data) }
             }
         }
     }

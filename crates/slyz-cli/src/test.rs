@@ -74,7 +74,7 @@ fn run_graph(device: &dyn Device, graph: &Graph, case: &Case) -> anyhow::Result<
     let data: Vec<Vec<u8>> = case.args.iter().map(bytes).collect();
     let argument = |(value, data)| match value {
         &Value::Scalar(scalar) => Argument::Scalar(scalar),
-        Value::Array(a) => Argument::Array { ty: a.ty, shape: a.shape.clone(), data: ArrayData::Host(data) },
+        Value::Array(a) => Argument::Array { ty: a.ty, shape: (&a.shape).into(), data: ArrayData::Host(data) },
     };
     let args: Vec<Argument> = case.args.iter().zip(data.iter().map(|d| &d[..])).map(argument).collect();
     let results = device.compile(graph)?.run(&sizes, &args)?;

@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{}", device.describe());
     let f = device.compile(&parse_graph(TEXT)?)?;
     let x = device.upload(ArrayData::Host(bytemuck::cast_slice(&[1.0f32; 16])))?;
-    let array = || Argument::Array { ty: Ty::F32, shape: vec![16], data: ArrayData::Buffer(&x) };
+    let array = || Argument::Array { ty: Ty::F32, shape: vec![16].into(), data: ArrayData::Buffer(&x) };
     let ours = || -> Result<(), slyz_run::Error> {
         for _ in 0..CALLS {
             f.run(&[Some(16)], &[Argument::Scalar(Scalar::f32(2.0)), array(), array()])?;

@@ -2,6 +2,7 @@
 
 use crate::{Buffer, Error};
 use slyz_sir::types::{Scalar, Ty};
+use std::borrow::Cow;
 
 /// An argument of a call.
 #[derive(Clone, Debug)]
@@ -13,7 +14,7 @@ pub enum Argument<'a> {
         /// Element type.
         ty: Ty,
         /// Extents, outermost first.
-        shape: Vec<u64>,
+        shape: Cow<'a, [u64]>,
         /// The elements, row-major.
         data: ArrayData<'a>,
     },
@@ -72,13 +73,13 @@ impl<'a> Argument<'a> {
     /// # let _ = argument;
     /// ```
     pub fn host<T: bytemuck::NoUninit>(ty: Ty, shape: &[u64], data: &'a [T]) -> Argument<'a> {
-        Argument::Array { ty, shape: shape.to_vec(), data: ArrayData::Host(bytemuck::cast_slice(data)) }
+        Argument::Array { ty, shape: shape.to_vec().into(), data: ArrayData::Host(bytemuck::cast_slice(data)) }
     }
 }
 
 impl Output {
     /// The result as an argument of the next call; its memory is shared.
     pub fn as_argument(&self) -> Argument<'_> {
-        Argument::Array { ty: self.ty, shape: self.shape.clone(), data: ArrayData::Buffer(&self.data) }
+        Argument::Array { ty: self.ty, shape: (&self.shape).into(), data: ArrayData::Buffer(&self.data) }
     }
 }

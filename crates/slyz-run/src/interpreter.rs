@@ -79,7 +79,7 @@ impl Executable for Interpreted {
 
 fn value(bound: &Bound, arg: &Argument) -> Result<Value, Error> {
     let (ty, shape, data) = match (bound, arg) {
-        (Bound::Array(data), Argument::Array { ty, shape, .. }) => (*ty, shape.clone(), data.bytes()?),
+        (Bound::Array(data), Argument::Array { ty, shape, .. }) => (*ty, shape.to_vec(), data.bytes()?),
         (Bound::Scalar(scalar), _) | (_, Argument::Scalar(scalar)) => return Ok(Value::Scalar(*scalar)),
     };
     let mut words = room::<u64>(data.len() / ty.bytes())?;

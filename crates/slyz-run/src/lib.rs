@@ -27,6 +27,7 @@ mod error;
 mod files;
 pub mod hash;
 mod interpreter;
+mod kept;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
 mod kernels;
 mod launch;
@@ -50,6 +51,8 @@ pub use disk::CacheConfig;
 pub use error::{ArgumentProblem, Error};
 pub use files::{WriteError, write_files};
 pub use interpreter::Interpreter;
+#[doc(hidden)]
+pub use kept::{Found, Kept};
 pub use launch::{Launch, LaunchArray, Launcher, Threads};
 pub use pool::{Block, Pool, PoolStats, pool_stats};
 pub use profile::{Clock, LaunchTime, profile};

@@ -12,16 +12,16 @@ use std::alloc::Layout;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 const SMALLEST: usize = 64;
 const PAGE: usize = 4096;
 const LARGE: usize = 2 << 20;
 
-/// A pool of memory blocks. Clones share it.
-#[derive(Clone)]
+/// A pool of memory blocks. Copies share it. It is there until the program ends, so that blocks need not count who uses it.
+#[derive(Clone, Copy)]
 pub struct Pool {
-    inner: Arc<Inner>,
+    inner: &'static Inner,
 }
 
 struct Inner {
@@ -34,7 +34,7 @@ struct Inner {
 #[derive(Default)]
 struct State {
     /// By size; each list from the block that was given back first to the latest.
-    kept: BTreeMap<usize, VecDeque<(u64, Memory)>>,
+    kept: BTreeMap<usize, VecDeque<(u64, Box<Memory>)>>,
     clock: u64,
     stats: PoolStats,
 }
@@ -62,12 +62,16 @@ pub fn pool_stats() -> PoolStats {
 impl Pool {
     /// A pool that keeps at most that many bytes which are not in use.
     pub fn new(limit: usize) -> Pool {
-        Pool { inner: Arc::new(Inner { limit, exact: false, state: Mutex::default() }) }
+        Pool::of(Inner { limit, exact: false, state: Mutex::default() })
     }
 
     /// A pool for sanitizers: every block is the allocator's own, ends where the bytes that were asked for end, and is used once.
     pub fn exact() -> Pool {
-        Pool { inner: Arc::new(Inner { limit: 0, exact: true, state: Mutex::default() }) }
+        Pool::of(Inner { limit: 0, exact: true, state: Mutex::default() })
+    }
+
+    fn of(inner: Inner) -> Pool {
+        Pool { inner: Box::leak(Box::new(inner)) }
     }
 
     /// The pool that all devices share. It keeps `SLYZ_POOL_MB` MiB, or a quarter of the machine's memory; with
@@ -92,7 +96,7 @@ impl Pool {
             Some(memory) => memory,
             None => self.fresh(class).ok_or_else(none)?,
         };
-        Ok(Block { memory: Some(memory), pool: self.clone() })
+        Ok(Block { memory: Some(memory), pool: *self })
     }
 
     /// Does every block end where the bytes that were asked for end?
@@ -112,7 +116,7 @@ impl Pool {
     }
 
     /// Memory from the system; when it has none, what the pool keeps goes back first.
-    fn fresh(&self, class: usize) -> Option<Memory> {
+    fn fresh(&self, class: usize) -> Option<Box<Memory>> {
         let memory = Memory::new(class, self.inner.exact).or_else(|| {
             self.trim();
             Memory::new(class, self.inner.exact)
@@ -120,7 +124,7 @@ impl Pool {
         let stats = &mut self.inner.lock().stats;
         stats.fresh += 1;
         stats.live_bytes += memory.size;
-        Some(memory)
+        Some(Box::new(memory))
     }
 }
 
@@ -130,11 +134,11 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn give_back(&self, memory: Memory) {
+    fn give_back(&self, memory: Box<Memory>) {
         let mut state = self.lock();
         state.stats.live_bytes -= memory.size;
         let released = if memory.size > self.limit {
-            vec![memory]
+            vec![*memory]
         } else {
             let released = state.shrink_to(self.limit - memory.size);
             state.keep(memory);
@@ -148,7 +152,7 @@ impl Inner {
 
 impl State {
     /// A kept block of that class; above 2 MiB also one that is larger by up to an eighth.
-    fn reuse(&mut self, class: usize) -> Option<Memory> {
+    fn reuse(&mut self, class: usize) -> Option<Box<Memory>> {
         let size = if class > LARGE { *self.kept.range(class..=class + class / 8).next()?.0 } else { class };
         let list = self.kept.get_mut(&size)?;
         let (_, memory) = list.pop_back()?;
@@ -160,7 +164,7 @@ impl State {
         Some(memory)
     }
 
-    fn keep(&mut self, memory: Memory) {
+    fn keep(&mut self, memory: Box<Memory>) {
         self.clock += 1;
         self.stats.kept_bytes += memory.size;
         self.stats.kept_blocks += 1;
@@ -178,9 +182,9 @@ impl State {
     fn shrink_to(&mut self, limit: usize) -> Vec<Memory> {
         let mut released = vec![];
         while self.stats.kept_bytes > limit {
-            let age = |list: &VecDeque<(u64, Memory)>| list.front().map_or(u64::MAX, |(time, _)| *time);
+            let age = |list: &VecDeque<(u64, Box<Memory>)>| list.front().map_or(u64::MAX, |(time, _)| *time);
             let Some((&size, list)) = self.kept.iter_mut().min_by_key(|(_, list)| age(list)) else { break };
-            released.extend(list.pop_front().map(|(_, memory)| memory));
+            released.extend(list.pop_front().map(|(_, memory)| *memory));
             self.forget_empty(size);
             self.stats.kept_bytes -= size;
             self.stats.kept_blocks -= 1;
@@ -191,8 +195,8 @@ impl State {
 
 /// A block in use; dropping it gives it back to its pool.
 pub struct Block {
-    /// `None` only while it is dropped.
-    memory: Option<Memory>,
+    /// `None` only while it is dropped. Blocks change hands many times in a call, so their parts stay where they are.
+    memory: Option<Box<Memory>>,
     pool: Pool,
 }
 

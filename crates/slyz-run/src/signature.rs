@@ -11,6 +11,7 @@ use slyz_sir::code::{Type, Var};
 use slyz_sir::graph::{Graph, Require};
 use slyz_sir::size::{Size, SizeDecl, SizeError, SizeOrigin, SizeVar};
 use slyz_sir::types::{Scalar, Ty};
+use std::borrow::Cow;
 
 /// The outside of a graph.
 pub(crate) struct Signature {
@@ -31,7 +32,7 @@ pub(crate) enum Bound<'a> {
 /// The values of the size variables in one call.
 pub(crate) struct Sizes<'s> {
     signature: &'s Signature,
-    values: Vec<Option<u64>>,
+    values: Cow<'s, [Option<u64>]>,
 }
 
 impl Signature {
@@ -45,29 +46,29 @@ impl Signature {
     }
 
     /// Checks a whole call. `resident` tells which buffers the device works on where they are.
-    pub(crate) fn check<'a>(
-        &self,
-        sizes: &[Option<u64>],
+    pub(crate) fn check<'s, 'a>(
+        &'s self,
+        sizes: &'s [Option<u64>],
         args: &[Argument<'a>],
         resident: impl Fn(&Buffer) -> bool,
-    ) -> Result<(Sizes<'_>, Vec<Bound<'a>>), Error> {
+    ) -> Result<(Sizes<'s>, Vec<Bound<'a>>), Error> {
         let sizes = self.check_sizes(sizes)?;
         if args.len() != self.params.len() {
             let (name, expected, found) = (self.name.clone(), self.params.len(), args.len());
             return Err(Error::ArgumentCount { name, expected, found });
         }
-        let bound = self.params.iter().zip(args).enumerate().map(|(index, (param, arg))| {
-            bind(&sizes, param, arg, &resident).map_err(|problem| match problem {
+        let mut bound = Vec::with_capacity(args.len());
+        for (index, (param, arg)) in self.params.iter().zip(args).enumerate() {
+            bound.push(bind(&sizes, param, arg, &resident).map_err(|problem| match problem {
                 Mismatch::Argument(problem) => Error::Argument { name: self.name.clone(), index, problem },
                 Mismatch::Other(error) => error,
-            })
-        });
-        let bound = bound.collect::<Result<_, _>>()?;
+            })?);
+        }
         sizes.check_requires()?;
         Ok((sizes, bound))
     }
 
-    fn check_sizes(&self, sizes: &[Option<u64>]) -> Result<Sizes<'_>, Error> {
+    fn check_sizes<'s>(&'s self, sizes: &'s [Option<u64>]) -> Result<Sizes<'s>, Error> {
         let fail = |why: String| Error::Sizes { name: self.name.clone(), why };
         if sizes.len() != self.sizes.len() {
             let (expected, found) = (self.sizes.len(), sizes.len());
@@ -75,12 +76,13 @@ impl Signature {
                 "the graph has {expected} size variables, the call gives {found}; give one each"
             )));
         }
-        let mut values = Vec::with_capacity(sizes.len());
-        for (decl, &value) in self.sizes.iter().zip(sizes) {
-            values.push(match (decl.origin, value) {
+        let mut values = Cow::Borrowed(sizes);
+        for (place, (decl, &value)) in self.sizes.iter().zip(sizes).enumerate() {
+            match (decl.origin, value) {
                 // What the call says about a counted size is not asked.
-                (SizeOrigin::Counted, _) => None,
-                (SizeOrigin::Given, Some(n)) if n <= i64::MAX as u64 => Some(n),
+                (SizeOrigin::Counted, Some(_)) => values.to_mut()[place] = None,
+                (SizeOrigin::Counted, None) => {}
+                (SizeOrigin::Given, Some(n)) if n <= i64::MAX as u64 => {}
                 (SizeOrigin::Given, Some(n)) => {
                     return Err(fail(format!(
                         "{} is {n}, past the index type, 2^63 - 1; use a smaller one",
@@ -90,7 +92,7 @@ impl Signature {
                 (SizeOrigin::Given, None) => {
                     return Err(fail(format!("{} is not known; no argument tells it, so give its value", decl.name)));
                 }
-            });
+            }
         }
         Ok(Sizes { signature: self, values })
     }
@@ -140,7 +142,7 @@ fn bind<'a>(
             if extents.len() != shape.len() {
                 return Err(ArgumentProblem::Rank { expected: extents.len(), found: shape.len() }.into());
             }
-            for (axis, (size, &found)) in extents.iter().zip(shape).enumerate() {
+            for (axis, (size, &found)) in extents.iter().zip(shape.iter()).enumerate() {
                 let expected = sizes.eval(size).map_err(Mismatch::Other)?;
                 if expected != found {
                     let size = sizes.spell(size);
@@ -197,7 +199,7 @@ impl Sizes<'_> {
     /// The same with other values, for code that has more sizes than the graph.
     #[cfg(feature = "wgpu")]
     pub(crate) fn with_values(&self, values: Vec<Option<u64>>) -> Sizes<'_> {
-        Sizes { signature: self.signature, values }
+        Sizes { signature: self.signature, values: values.into() }
     }
 
     /// The value of a size.
@@ -235,7 +237,7 @@ impl Sizes<'_> {
 
     /// Gives a counted size its value, and checks what was waiting for it.
     pub(crate) fn count(&mut self, var: SizeVar, value: u64) -> Result<(), Error> {
-        if let Some(slot) = self.values.get_mut(var.0 as usize) {
+        if let Some(slot) = self.values.to_mut().get_mut(var.0 as usize) {
             *slot = Some(value);
         }
         self.check_requires()

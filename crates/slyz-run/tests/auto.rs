@@ -59,7 +59,7 @@ fn calls_follow_their_arguments() {
     let code = compile(&device, TWICE);
     let there = device.upload(ArrayData::Host(&[0; 16])).expect("memory");
     assert!(!there.is_host());
-    let argument = Argument::Array { ty: Ty::F32, shape: vec![4], data: ArrayData::Buffer(&there) };
+    let argument = Argument::Array { ty: Ty::F32, shape: vec![4].into(), data: ArrayData::Buffer(&there) };
     let out = code.run(&[Some(4)], &[argument]).expect("a result").remove(0);
     assert!(!out.data.is_host());
     assert_eq!(out.data.as_slice::<f32>(), Some(&[0.0; 4][..]));
@@ -79,7 +79,7 @@ fn what_the_gpu_lacks_runs_on_the_cpu() {
         assert_eq!(out.data.as_slice::<f64>().map(|y| y[n - 1]), Some(1.0));
     }
     let there = device.upload(ArrayData::Host(&[0; 16])).expect("memory");
-    let argument = Argument::Array { ty: Ty::F64, shape: vec![2], data: ArrayData::Buffer(&there) };
+    let argument = Argument::Array { ty: Ty::F64, shape: vec![2].into(), data: ArrayData::Buffer(&there) };
     let out = code.run(&[Some(2)], &[argument]).expect("a result").remove(0);
     assert_eq!(out.data.as_slice::<f64>(), Some(&[0.0; 2][..]));
     assert!(code.choice(&[Some(2)]).is_some_and(|text| text.contains("cannot run this function")));

@@ -44,7 +44,7 @@ fn scalars_and_scratch() {
     let sizes = [Some(x.len() as u64), Some(0)];
     let array = Argument::host(Ty::F32, &[x.len() as u64], &x);
     let cell = Buffer::copy_of(&3f32.to_ne_bytes()).unwrap();
-    let on_device = Argument::Array { ty: Ty::F32, shape: vec![], data: ArrayData::Buffer(&cell) };
+    let on_device = Argument::Array { ty: Ty::F32, shape: vec![].into(), data: ArrayData::Buffer(&cell) };
     for three in [Argument::Scalar(Scalar::f32(3.0)), on_device] {
         let results = executable.run(&sizes, &[array.clone(), three]).unwrap();
         assert!(floats(&results[0]).iter().zip(&x).all(|(y, x)| *y == 3.0 * x));
@@ -101,7 +101,7 @@ fn the_interpreter_takes_every_type() {
             Ty::Bool => vec![1, 0, 1],
             _ => (0..3 * ty.bytes()).map(|k| (k * 77 + 129) as u8).collect(),
         };
-        let args = [Argument::Array { ty, shape: vec![3], data: ArrayData::Host(&bytes) }];
+        let args = [Argument::Array { ty, shape: vec![3].into(), data: ArrayData::Host(&bytes) }];
         let results = executable.run(&[Some(3), Some(0)], &args).unwrap();
         assert_eq!(
             (results[0].ty, &results[0].shape[..], results[0].data.bytes().unwrap()),
@@ -116,7 +116,7 @@ fn bytes_at_odd_addresses() {
     let bytes: Vec<u8> = [0u8].into_iter().chain((0..100).flat_map(|k| (k as f32).to_ne_bytes())).collect();
     for offset in 0..2 {
         let data = ArrayData::Host(&bytes[offset..offset + 400]);
-        let args = [Argument::Array { ty: Ty::F32, shape: vec![100], data }];
+        let args = [Argument::Array { ty: Ty::F32, shape: vec![100].into(), data }];
         let results = executable.run(&[Some(100), Some(0)], &args).unwrap();
         assert!(offset == 0 || floats(&results[0])[99] == 198.0);
     }
@@ -135,7 +135,7 @@ fn wrong_arguments_are_told() {
             Error::Argument { index, problem, .. } => (index, problem),
             other => panic!("{other}"),
         };
-        let array = |ty, shape: &[u64]| Argument::Array { ty, shape: shape.to_vec(), data };
+        let array = |ty, shape: &[u64]| Argument::Array { ty, shape: shape.to_vec().into(), data };
         assert!(matches!(
             try_run(&sizes, std::slice::from_ref(&good)),
             Error::ArgumentCount { expected: 2, found: 1, .. }
@@ -151,7 +151,7 @@ fn wrong_arguments_are_told() {
         assert_eq!(problem(&[array(Ty::F32, &[1, 2]), one.clone()]), (0, wrong));
         let wrong = ArgumentProblem::Extent { axis: 0, size: "N".into(), expected: 2, found: 1 };
         assert_eq!(problem(&[array(Ty::F32, &[1]), one.clone()]), (0, wrong));
-        let short = Argument::Array { ty: Ty::F32, shape: vec![2], data: ArrayData::Host(&[0; 7]) };
+        let short = Argument::Array { ty: Ty::F32, shape: vec![2].into(), data: ArrayData::Host(&[0; 7]) };
         assert_eq!(problem(&[short, one.clone()]), (0, ArgumentProblem::Bytes { expected: 8, found: 7 }));
     }
 }
@@ -159,7 +159,7 @@ fn wrong_arguments_are_told() {
 #[test]
 fn bools_are_0_or_1() {
     let executable = device(config()).compile(&toy::identity(Ty::Bool)).unwrap();
-    let args = [Argument::Array { ty: Ty::Bool, shape: vec![3], data: ArrayData::Host(&[0, 1, 2]) }];
+    let args = [Argument::Array { ty: Ty::Bool, shape: vec![3].into(), data: ArrayData::Host(&[0, 1, 2]) }];
     let error = executable.run(&[Some(3), Some(0)], &args).unwrap_err();
     assert!(matches!(error, Error::Argument { index: 0, problem: ArgumentProblem::Bool { at: 2, byte: 2 }, .. }));
 }

@@ -22,7 +22,7 @@ fn compile(device: &dyn Device, text: &str) -> Arc<dyn Executable> {
 
 fn add(f: &dyn Executable, a: f32, x: &Buffer) -> Result<Buffer, Error> {
     let n = x.len() as u64 / 4;
-    let x = Argument::Array { ty: Ty::F32, shape: vec![n], data: ArrayData::Buffer(x) };
+    let x = Argument::Array { ty: Ty::F32, shape: vec![n].into(), data: ArrayData::Buffer(x) };
     Ok(f.run(&[Some(n)], &[Argument::Scalar(Scalar::f32(a)), x])?.remove(0).data)
 }
 

@@ -57,7 +57,6 @@ fn threads_get_blocks_of_their_own() {
     let pool = Pool::new(8 << 20);
     std::thread::scope(|scope| {
         for thread in 0..8u8 {
-            let pool = pool.clone();
             scope.spawn(move || {
                 for turn in 0..200usize {
                     let mut block = pool.take(1 + turn * 97 % 9000, &"a test").unwrap();

@@ -16,7 +16,7 @@ fn compile(device: &dyn Device, text: &str) -> Arc<dyn Executable> {
 }
 
 fn array(data: &Buffer) -> Argument<'_> {
-    Argument::Array { ty: Ty::F32, shape: vec![data.len() as u64 / 4], data: ArrayData::Buffer(data) }
+    Argument::Array { ty: Ty::F32, shape: vec![data.len() as u64 / 4].into(), data: ArrayData::Buffer(data) }
 }
 
 fn step(f: &dyn Executable, a: f32, x: &Buffer) -> Vec<Output> {
@@ -122,7 +122,7 @@ fn bools_scalars_and_nothing() {
     let f = compile(&device, text);
     let x = device.upload(ArrayData::Host(floats(&[1.0, 2.0, 3.0]))).expect("an upload");
     let m = device.upload(ArrayData::Host(&[1, 0, 1])).expect("an upload");
-    let mask = |m| Argument::Array { ty: Ty::Bool, shape: vec![3], data: ArrayData::Buffer(m) };
+    let mask = |m| Argument::Array { ty: Ty::Bool, shape: vec![3].into(), data: ArrayData::Buffer(m) };
     let first = f.run(&[Some(3)], &[array(&x), mask(&m), Argument::Scalar(Scalar::f32(10.0))]).expect("a result");
     // The sum goes in for the scalar, the mask as it came.
     let args = [first[0].as_argument(), first[1].as_argument(), first[2].as_argument()];
@@ -130,7 +130,7 @@ fn bools_scalars_and_nothing() {
     assert_eq!(second[0].data.as_slice::<f32>(), Some(&[14.0, 10.0, 14.0][..]));
     assert_eq!(second[1].data.bytes().expect("bytes"), [1, 0, 1]);
     let none = device.upload(ArrayData::Host(&[])).expect("an upload");
-    let none_mask = Argument::Array { ty: Ty::Bool, shape: vec![0], data: ArrayData::Buffer(&none) };
+    let none_mask = Argument::Array { ty: Ty::Bool, shape: vec![0].into(), data: ArrayData::Buffer(&none) };
     let empty = f.run(&[Some(0)], &[array(&none), none_mask, Argument::Scalar(Scalar::f32(1.0))]).expect("a result");
     assert!(empty[0].data.is_empty() && empty[0].data.bytes().expect("no bytes").is_empty());
     assert_eq!(empty[2].data.as_slice::<f32>(), Some(&[0.0][..]));

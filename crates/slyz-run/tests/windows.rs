@@ -62,7 +62,7 @@ fn run(
     ty: Ty,
 ) -> Result<Output, Error> {
     let executable = device.compile(&parse_graph(text).expect("text of a graph")).expect("it compiles");
-    let arg = Argument::Array { ty, shape: shape.to_vec(), data: ArrayData::Buffer(x) };
+    let arg = Argument::Array { ty, shape: shape.to_vec().into(), data: ArrayData::Buffer(x) };
     executable.run(sizes, &[arg]).map(|mut out| out.swap_remove(0))
 }
 
@@ -164,7 +164,7 @@ fn past_a_binding() {
     let executable = device.compile(&parse_graph(GATHER).expect("text of a graph")).expect("it compiles");
     let n = 50 << 20;
     let args = [
-        Argument::Array { ty: Ty::F32, shape: vec![n], data: ArrayData::Buffer(&here) },
+        Argument::Array { ty: Ty::F32, shape: vec![n].into(), data: ArrayData::Buffer(&here) },
         Argument::host(Ty::I32, &[3], &[1, 2, 3]),
     ];
     let error = executable.run(&[Some(n), Some(3)], &args).expect_err("too large");

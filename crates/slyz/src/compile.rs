@@ -7,13 +7,13 @@ use crate::error::{CallError, Error};
 use crate::exp::Exp;
 use crate::explain::Explanation;
 use crate::extent::{Env, Extent};
-use crate::feed::{Fed, Feed, LastSolved, Solved, arguments};
+use crate::feed::{Arguments, Fed, Feed, KeptSizes, Solved, arguments, solved};
 use crate::position::Idx;
 use crate::profile::Profile;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
 use crate::trace::{self, Leaf, Loc, Out, Slot};
-use slyz_run::{Device, Executable};
+use slyz_run::{Device, Executable, Found};
 use slyz_sir::code::Var;
 use slyz_sir::graph::{Graph, Require};
 use slyz_sir::size::{Size, SizeError, SizeOrigin, SizeVar};
@@ -66,29 +66,31 @@ impl<V: Value> Param for V {
 
 /// The results of a call, to be handed out in order.
 #[doc(hidden)]
-pub struct Results {
+pub struct Results<'k> {
     outputs: std::vec::IntoIter<slyz_run::Output>,
     /// They are what the function means: positions among them are inside.
     believed: bool,
-    solved: Arc<Solved>,
+    solved: Found<'k, Solved>,
 }
 
-impl Results {
+impl Results<'_> {
     fn tensor<T: Elem, S>(&mut self) -> Tensor<T, S> {
         let parts = parts_of::<T>();
         let mut dims = None;
         let leaf = |output: slyz_run::Output| {
-            dims.get_or_insert_with(|| output.shape.iter().map(|&dim| dim as usize).collect::<Vec<usize>>());
+            dims.get_or_insert(output.shape);
             output.data
         };
         let leaves = self.outputs.by_ref().take(parts.len()).map(leaf).collect();
+        // In the memory of the shape.
+        let dims = dims.unwrap_or_default().into_iter().map(|dim| dim as usize).collect();
         let below = |part: &Leaf| match &part.axis {
             Some((axis, _)) => axis.eval(&self.solved.env).unwrap_or(u64::MAX),
             None => u64::MAX,
         };
         let positions = self.believed && parts.iter().any(|part| part.axis.is_some());
         let below = if positions { parts.iter().map(below).collect() } else { vec![] };
-        Tensor::from_leaves(dims.unwrap_or_default(), leaves, below)
+        Tensor::from_leaves(dims, leaves, below)
     }
 }
 
@@ -255,8 +257,8 @@ struct Shared {
 pub struct Compiled<Sig> {
     shared: Arc<Shared>,
     given: Given,
-    /// Of the last call with these `given` sizes.
-    last: Arc<LastSolved>,
+    /// Of calls with these `given` sizes.
+    kept: Arc<KeptSizes>,
     signature: PhantomData<fn() -> Sig>,
 }
 
@@ -270,8 +272,8 @@ struct Given {
 
 impl<Sig> Clone for Compiled<Sig> {
     fn clone(&self) -> Self {
-        let (shared, given, last) = (self.shared.clone(), self.given.clone(), self.last.clone());
-        Compiled { shared, given, last, signature: PhantomData }
+        let (shared, given, kept) = (self.shared.clone(), self.given.clone(), self.kept.clone());
+        Compiled { shared, given, kept, signature: PhantomData }
     }
 }
 
@@ -383,7 +385,7 @@ impl<Sig> Compiled<Sig> {
         match Extent::of::<A>() {
             Extent::Var(id, _) if self.shared.has(id) => {
                 self.given.sizes.insert(id, n as u64);
-                self.last = Arc::default();
+                self.kept = Arc::default();
             }
             _ => drop(self.given.stranger.get_or_insert_with(A::name)),
         }
@@ -398,15 +400,18 @@ impl Shared {
         self.sizes.iter().any(|(id, _)| *id == axis) || params.any(|extent| extent.mentions(axis))
     }
 
-    fn call(&self, given: &Given, last: &LastSolved, args: &[Fed]) -> Result<Results, Error> {
+    fn call<'k>(&self, given: &Given, kept: &'k KeptSizes, args: &[Fed]) -> Result<Results<'k>, Error> {
         if let Some(axis) = &given.stranger {
             let axes = self.sizes.iter().map(|(_, name)| *name).collect::<Vec<&str>>().join(", ");
             let axes = if axes.is_empty() { "none".to_string() } else { axes };
             return Err(CallError::Stranger { axis: axis.clone(), axes }.into());
         }
-        let solved = last.get(&self.slots, args, &given.sizes, &|env| self.sizes(env))?;
-        let args = arguments(&self.slots, args, &solved)?;
-        let outputs = self.code.run(&solved.sizes, &args)?;
+        let solved = solved(kept, &self.slots, args, &given.sizes, &|env| self.sizes(env))?;
+        let outputs = {
+            let mut taken = Arguments::new();
+            arguments(&self.slots, args, &solved, &mut taken)?;
+            self.code.run(&solved.sizes, &taken)?
+        };
         let believed = slyz_run::is_own_executable(&*self.code);
         if !believed {
             self.check_outputs(&outputs, &solved.sizes)?;
@@ -505,7 +510,7 @@ macro_rules! arity {
             /// Runs the function. Sizes follow from the arguments; what may be passed is said at [`Feed`].
             #[allow(clippy::too_many_arguments)]
             pub fn call(&self, $($a: impl Feed<$A>),*) -> Result<R::Host, Error> {
-                let mut results = self.shared.call(&self.given, &self.last, &[$($a.feed()),*])?;
+                let mut results = self.shared.call(&self.given, &self.kept, &[$($a.feed()),*])?;
                 Ok(R::read(&mut results))
             }
         }
@@ -601,7 +606,7 @@ fn compile_for<Sig: Signature, F: Function<Sig>>(
 ) -> Result<Compiled<Sig>, Error> {
     let trace = &mut || Sig::outs(f.run(Sig::params(at))).0;
     let shared = build(at, device, std::any::type_name::<F>(), trace)?;
-    Ok(Compiled { shared: Arc::new(shared), given: Given::default(), last: Arc::default(), signature: PhantomData })
+    Ok(Compiled { shared: Arc::new(shared), given: Given::default(), kept: Arc::default(), signature: PhantomData })
 }
 
 // The graph that is vouched for is traced here.

@@ -10,8 +10,9 @@ use half::{bf16, f16};
 use slyz_sir::types::Scalar as Constant;
 use std::any::TypeId;
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::panic::Location;
-use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::sync::{LazyLock, PoisonError, RwLock};
 
 /// What an array may hold. Scalars, positions, tuples and `[_; N]` are elements; a struct of them becomes one with
 /// `#[derive(slyz::Elem)]`. The methods are for the derive, which keeps the host form and the traced form alike.
@@ -131,14 +132,37 @@ pub trait Lift<T: Elem> {
 
 /// The leaves of an element: what [`Elem::parts`] said when it was first asked. Tracing, calling and reading must not
 /// disagree about them.
-pub(crate) fn parts_of<T: Elem>() -> Arc<[Leaf]> {
-    static PARTS: LazyLock<RwLock<HashMap<TypeId, Arc<[Leaf]>>>> = LazyLock::new(RwLock::default);
+pub(crate) fn parts_of<T: Elem>() -> &'static [Leaf] {
+    static PARTS: LazyLock<RwLock<ByType<&'static [Leaf]>>> = LazyLock::new(RwLock::default);
     let id = TypeId::of::<T>();
     if let Some(parts) = PARTS.read().unwrap_or_else(PoisonError::into_inner).get(&id) {
-        return parts.clone();
+        return parts;
     }
-    let parts: Arc<[Leaf]> = T::parts().into();
-    PARTS.write().unwrap_or_else(PoisonError::into_inner).entry(id).or_insert(parts).clone()
+    let parts = T::parts();
+    // A program has so many types and no more: what is kept for each needs no owner.
+    PARTS.write().unwrap_or_else(PoisonError::into_inner).entry(id).or_insert_with(|| parts.leak())
+}
+
+/// A map whose keys are types. Every call asks one, and a `TypeId` is as good as a hash already.
+type ByType<V> = HashMap<TypeId, V, BuildHasherDefault<TypeHasher>>;
+
+#[derive(Default)]
+struct TypeHasher(u64);
+
+impl Hasher for TypeHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
+        }
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 ^= word;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 /// The types of the leaves.

@@ -10,9 +10,10 @@ use crate::position::{At, Idx};
 use crate::shape::Shape;
 use crate::tensor::Tensor;
 use crate::trace::{Leaf, Slot};
-use slyz_run::{ArrayData, Buffer};
+use slyz_run::{ArrayData, Buffer, Found, Kept};
 use slyz_sir::types::Scalar as Constant;
-use std::sync::{Arc, Mutex, PoisonError};
+use smallvec::{SmallVec, smallvec};
+use std::borrow::Cow;
 
 /// One buffer of an argument.
 enum Data<'a> {
@@ -36,12 +37,16 @@ enum Part<'a> {
 /// ```
 pub struct Fed<'a>(Kind<'a>);
 
+// A small call asks for no memory to describe its arguments: elements have one leaf as a rule, and arrays few axes.
+type Leaves<T> = SmallVec<[T; 1]>;
+type Dims = SmallVec<[u64; 4]>;
+
 enum Kind<'a> {
     /// One part per leaf of a scalar, tuple or struct.
-    Parts(Vec<Part<'a>>),
+    Parts(Leaves<Part<'a>>),
     Array {
         told: Told,
-        leaves: Vec<Data<'a>>,
+        leaves: Leaves<Data<'a>>,
     },
 }
 
@@ -49,13 +54,13 @@ enum Kind<'a> {
 #[derive(Clone, PartialEq, Eq)]
 struct Told {
     /// Unknown for a flat slice.
-    dims: Option<Vec<u64>>,
+    dims: Option<Dims>,
     len: u64,
 }
 
 impl<'a> Fed<'a> {
     fn value(value: Constant) -> Fed<'a> {
-        Fed(Kind::Parts(vec![Part::Value(value)]))
+        Fed(Kind::Parts(smallvec![Part::Value(value)]))
     }
 
     /// What it says about sizes; nothing without axes.
@@ -69,7 +74,7 @@ impl<'a> Fed<'a> {
     /// Arguments without axes as one; for tuples, `[_; N]` and derived structs.
     #[doc(hidden)]
     pub fn together(parts: impl IntoIterator<Item = Fed<'a>>) -> Fed<'a> {
-        let mut all = vec![];
+        let mut all = Leaves::new();
         for Fed(kind) in parts {
             match kind {
                 Kind::Parts(parts) => all.extend(parts),
@@ -106,9 +111,9 @@ pub trait Feed<P> {
 }
 
 /// The host's bytes where the elements are stored alike, else one buffer per leaf.
-fn flat<T: Elem>(data: &[T], dims: Option<Vec<u64>>) -> Fed<'_> {
+fn flat<T: Elem>(data: &[T], dims: Option<Dims>) -> Fed<'_> {
     let leaves = match T::view(data) {
-        Some(bytes) => vec![Data::Host(bytes)],
+        Some(bytes) => smallvec![Data::Host(bytes)],
         None => split(data).into_iter().map(Data::Split).collect(),
     };
     Fed(Kind::Array { told: Told { dims, len: data.len() as u64 }, leaves })
@@ -199,11 +204,11 @@ impl<T: Elem, S: Shape, const N: usize> Feed<Arr<T, S>> for &[T; N] {
 }
 
 fn rows<T: Elem, const M: usize>(data: &[[T; M]]) -> Fed<'_> {
-    flat(data.as_flattened(), Some(vec![data.len() as u64, M as u64]))
+    flat(data.as_flattened(), Some(smallvec![data.len() as u64, M as u64]))
 }
 
 fn layers<T: Elem, const M: usize, const K: usize>(data: &[[[T; K]; M]]) -> Fed<'_> {
-    flat(data.as_flattened().as_flattened(), Some(vec![data.len() as u64, M as u64, K as u64]))
+    flat(data.as_flattened().as_flattened(), Some(smallvec![data.len() as u64, M as u64, K as u64]))
 }
 
 /// Nested arrays tell the sizes of matrices and cubes.
@@ -263,37 +268,30 @@ pub(crate) struct Solved {
     shapes: Vec<Vec<u64>>,
 }
 
-/// The sizes of the last call. Calls repeat them, and working them out takes longer than a small call.
-#[derive(Default)]
-pub(crate) struct LastSolved(Mutex<Option<Arc<Solved>>>);
+/// The sizes of calls. Calls repeat them, and working them out takes longer than a small call.
+pub(crate) type KeptSizes = Kept<Solved>;
 
 /// The sizes of a graph, in order; those that are counted while it runs have none.
 type GraphSizes = Vec<Option<u64>>;
 
-impl LastSolved {
-    /// The sizes of a call with these arguments: those of the last one, if its arguments said the same.
-    pub(crate) fn get(
-        &self,
-        slots: &[Slot],
-        args: &[Fed],
-        given: &Env,
-        sizes: &dyn Fn(&Env) -> Result<GraphSizes, CallError>,
-    ) -> Result<Arc<Solved>, CallError> {
-        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = lock().clone();
-        if let Some(last) = last.filter(|last| last.told.iter().map(Option::as_ref).eq(args.iter().map(Fed::told))) {
-            return Ok(last);
-        }
+/// The sizes of a call with these arguments: those of an earlier one, if its arguments said the same.
+pub(crate) fn solved<'k>(
+    kept: &'k KeptSizes,
+    slots: &[Slot],
+    args: &[Fed],
+    given: &Env,
+    sizes: &dyn Fn(&Env) -> Result<GraphSizes, CallError>,
+) -> Result<Found<'k, Solved>, CallError> {
+    let said_the_same = |solved: &Solved| solved.told.iter().map(Option::as_ref).eq(args.iter().map(Fed::told));
+    kept.get(said_the_same, || {
         let env = solve(slots, args, given)?;
         let sizes = sizes(&env)?;
         let extent = |axis: &Extent| axis.eval(&env).map_err(|_| overflow(axis));
         let shape = |slot: &Slot| slot.axes.iter().map(extent).collect::<Result<Vec<u64>, CallError>>();
         let shapes = slots.iter().map(shape).collect::<Result<_, _>>()?;
         let told = args.iter().map(|arg| arg.told().cloned()).collect();
-        let solved = Arc::new(Solved { told, env, sizes, shapes });
-        *lock() = Some(solved.clone());
-        Ok(solved)
-    }
+        Ok(Solved { told, env, sizes, shapes })
+    })
 }
 
 /// One thing that the arguments say about sizes.
@@ -336,7 +334,7 @@ pub(crate) fn solve(slots: &[Slot], args: &[Fed], given: &Env) -> Result<Env, Ca
 /// The sizes of one array with these dimensions; for tensors.
 pub(crate) fn solve_dims(slot: &Slot, dims: &[u64]) -> Result<Env, CallError> {
     let len = count(dims.iter().copied()).unwrap_or(u64::MAX);
-    let (told, leaves) = (Told { dims: Some(dims.to_vec()), len }, vec![]);
+    let (told, leaves) = (Told { dims: Some(dims.into()), len }, Leaves::new());
     solve(std::slice::from_ref(slot), &[Fed(Kind::Array { told, leaves })], &Env::new())
 }
 
@@ -433,13 +431,16 @@ fn not_told(fact: &Fact, env: &Env) -> CallError {
     CallError::Unknown { axis: axis.unwrap_or_else(|| open.join(", ")) }
 }
 
+/// What a device takes. The list is filled where it stands: moving it would cost more than asking for memory.
+pub(crate) type Arguments<'a> = SmallVec<[slyz_run::Argument<'a>; 4]>;
+
 /// The arguments as the device takes them, one per leaf. Positions are checked to be on their axes.
 pub(crate) fn arguments<'a>(
     slots: &[Slot],
-    args: &'a [Fed<'a>],
-    Solved { env, shapes, .. }: &Solved,
-) -> Result<Vec<slyz_run::Argument<'a>>, Error> {
-    let mut out = Vec::with_capacity(args.len());
+    args: &'a [Fed],
+    Solved { env, shapes, .. }: &'a Solved,
+    out: &mut Arguments<'a>,
+) -> Result<(), Error> {
     for (k, ((slot, Fed(kind)), shape)) in slots.iter().zip(args).zip(shapes).enumerate() {
         match kind {
             Kind::Parts(parts) => {
@@ -462,14 +463,14 @@ pub(crate) fn arguments<'a>(
             }
         }
     }
-    Ok(out)
+    Ok(())
 }
 
 fn array_argument<'a>(
     argument: usize,
     leaf: &Leaf,
-    shape: &[u64],
-    data: &'a Data<'a>,
+    shape: &'a [u64],
+    data: &'a Data,
     env: &Env,
 ) -> Result<slyz_run::Argument<'a>, Error> {
     let (data, below) = match data {
@@ -486,7 +487,7 @@ fn array_argument<'a>(
             check_position(argument, element, place, axis, name, env)?;
         }
     }
-    Ok(slyz_run::Argument::Array { ty: leaf.ty, shape: shape.to_vec(), data })
+    Ok(slyz_run::Argument::Array { ty: leaf.ty, shape: Cow::Borrowed(shape), data })
 }
 
 fn check_position(

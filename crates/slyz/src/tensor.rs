@@ -1,12 +1,14 @@
 //! Tensors: data on a device, with a shape in its type.
 
-use crate::elem::{Elem, Num, tys_of};
+use crate::elem::{Elem, Num, parts_of, tys_of};
 use crate::error::{Error, TensorError};
 use crate::extent::count;
 use crate::feed::{scalar_at, solve_dims, split};
 use crate::shape::Shape;
 use crate::trace::Slot;
 use slyz_run::{ArrayData, Buffer, Device};
+use slyz_sir::types::Scalar;
+use smallvec::{SmallVec, smallvec};
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -80,11 +82,14 @@ fn check_dims(slot: Slot, dims: &[usize]) -> Result<(), TensorError> {
 /// ```
 pub struct Tensor<T, S = Dyn> {
     dims: Vec<usize>,
-    leaves: Vec<Buffer>,
+    leaves: Leaves,
     /// For each leaf what all its positions are known to be below; empty where nothing is known.
     below: Vec<u64>,
     kind: PhantomData<fn() -> (T, S)>,
 }
+
+/// The buffers of a tensor: one, unless its elements are compound.
+pub(crate) type Leaves = SmallVec<[Buffer; 1]>;
 
 const _: fn() = || {
     fn shared_by_threads<T: Send + Sync>() {}
@@ -101,7 +106,7 @@ impl<T, S> Clone for Tensor<T, S> {
 
 impl<T: Elem, S> Tensor<T, S> {
     /// From what a call gave back. `below` has a bound of the positions in each leaf, or is empty.
-    pub(crate) fn from_leaves(dims: Vec<usize>, leaves: Vec<Buffer>, below: Vec<u64>) -> Self {
+    pub(crate) fn from_leaves(dims: Vec<usize>, leaves: Leaves, below: Vec<u64>) -> Self {
         Tensor { dims, leaves, below, kind: PhantomData }
     }
 
@@ -164,7 +169,7 @@ impl<T: Elem, S> Tensor<T, S> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn to(&self, device: &Arc<dyn Device>) -> Result<Tensor<T, S>, Error> {
-        let mut leaves = vec![];
+        let mut leaves = Leaves::new();
         for leaf in &self.leaves {
             let moved = device.upload(ArrayData::Buffer(leaf))?;
             if moved.len() != leaf.len() {
@@ -210,7 +215,7 @@ impl<T: Elem, S> Tensor<T, S> {
                 let mut leaves = tys.iter().zip(&bytes);
                 T::load(&mut || {
                     let scalar = leaves.next().and_then(|(&ty, bytes)| scalar_at(ty, bytes, place));
-                    scalar.unwrap_or(slyz_sir::types::Scalar::bool(false))
+                    scalar.unwrap_or(Scalar::bool(false))
                 })
             })
             .collect())
@@ -248,8 +253,8 @@ impl<T: Elem, S: TensorShape> Tensor<T, S> {
             return Err(TensorError::Length { dims: dims.to_vec(), expected, found: data.len() as u64 }.into());
         }
         S::check(&dims)?;
-        let leaves: Result<Vec<Buffer>, slyz_run::Error> = match T::view(&data) {
-            Some(bytes) => Buffer::copy_of(bytes).map(|leaf| vec![leaf]),
+        let leaves: Result<Leaves, slyz_run::Error> = match T::view(&data) {
+            Some(bytes) => Buffer::copy_of(bytes).map(|leaf| smallvec![leaf]),
             None => split(&data).iter().map(|leaf| Buffer::copy_of(leaf)).collect(),
         };
         Ok(Tensor::from_leaves(dims.to_vec(), leaves?, vec![]))
@@ -313,7 +318,12 @@ impl<T: Elem> Tensor<T, ()> {
     /// ```
     pub fn value(&self) -> Result<T, Error> {
         let missing = || TensorError::Length { dims: vec![], expected: 1, found: 0 };
-        Ok(self.to_vec()?.first().copied().ok_or_else(missing)?)
+        let mut scalars = SmallVec::<[Scalar; 4]>::new();
+        for (part, leaf) in parts_of::<T>().iter().zip(&self.leaves) {
+            scalars.push(scalar_at(part.ty, leaf.bytes()?, 0).ok_or_else(missing)?);
+        }
+        let mut scalars = scalars.into_iter();
+        Ok(T::load(&mut || scalars.next().unwrap_or(Scalar::bool(false))))
     }
 }
 

@@ -3,6 +3,7 @@
 //! Small launches stay on the calling thread: waking others costs more than the work. How the grid is cut
 //! decides nothing but speed, since blocks do not see each other.
 
+use super::Few;
 use super::library::KernelFn;
 use super::threads;
 use crate::{Block, Error, Pool};
@@ -91,7 +92,7 @@ impl Launch<'_> {
             Scratch::Together(block) => block.start().wrapping_add(offset).cast(),
             Scratch::Apart(blocks) => blocks[k].start().cast(),
         };
-        let starts: Vec<*mut c_void> = self.scratch.offsets.iter().enumerate().map(start).collect();
+        let starts: Few<*mut c_void> = self.scratch.offsets.iter().enumerate().map(start).collect();
         let (memories, sizes, scalars) = (self.memories.as_ptr(), self.sizes.as_ptr(), self.scalars.as_ptr());
         // SAFETY: the caller's promise; all lists outlive the call.
         unsafe { (self.kernel)(memories, starts.as_ptr(), scalars, sizes, begin, end) }

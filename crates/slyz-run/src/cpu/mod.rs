@@ -51,6 +51,9 @@ pub struct Backend {
     pub emit: fn(&Plan, bool) -> Result<String, EmitError>,
 }
 
+/// A list that is nearly always short: so long it stands where it is made, and a small call asks for no memory.
+type Few<T> = smallvec::SmallVec<[T; 4]>;
+
 /// The CPU device.
 pub struct Cpu {
     backend: Backend,

@@ -1,25 +1,22 @@
 //! What the sizes of a call determine: the bytes of buffers, the launches in numbers, the shapes of results.
 //!
-//! Calls repeat their sizes, so the numbers of the last calls are kept. A plan that counts sizes while it runs gets its numbers
+//! Calls repeat their sizes, so the numbers are kept. A plan that counts sizes while it runs gets its numbers
 //! step by step instead, by the same functions.
 
 use super::check::scratch_memories;
 use super::cost;
 use super::launch::{self, Layout};
-use crate::Error;
 use crate::kernels::{bound_memories, extents};
 use crate::signature::{Sizes, elements};
+use crate::{Error, Found, Kept};
 use slyz_sir::kernel::{Access, BufferId, Kernel, Plan, Space, Step};
 use slyz_sir::size::Size;
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// From this extent, and from twice as many elements, narrow code does not do.
 pub(super) const WIDE_EXTENT: u64 = 1 << 30;
 /// Results of this many bytes would only push other data out of the caches on their way to memory.
 pub(super) const STREAMED: usize = 32 << 20;
-/// Calls whose numbers are kept.
-const KEPT_CALLS: usize = 8;
 
 /// The numbers of a call.
 pub(super) struct Numbers {
@@ -59,8 +56,7 @@ struct KernelFacts {
 pub(super) struct Arithmetic {
     /// By kernel.
     facts: Vec<KernelFacts>,
-    /// The latest first.
-    kept: Mutex<VecDeque<Arc<Numbers>>>,
+    kept: Kept<Numbers>,
     /// Sizes are counted while the plan runs.
     counts: bool,
 }
@@ -69,40 +65,30 @@ impl Arithmetic {
     pub(super) fn new(plan: &Plan) -> Arithmetic {
         let facts = plan.kernels.iter().map(|k| KernelFacts { extents: extents(k), work: Mutex::default() }).collect();
         let counts = plan.steps.iter().any(|step| matches!(step, Step::Count { .. }));
-        Arithmetic { facts, kept: Mutex::default(), counts }
+        Arithmetic { facts, kept: Kept::default(), counts }
     }
 
     /// The numbers of a call; `None` when they are not known before it has run.
-    pub(super) fn of_call(&self, plan: &Plan, sizes: &Sizes) -> Result<Option<Arc<Numbers>>, Error> {
+    pub(super) fn of_call(&self, plan: &Plan, sizes: &Sizes) -> Result<Option<Found<'_, Numbers>>, Error> {
         if self.counts {
             return Ok(None);
         }
-        let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        {
-            let mut kept = lock();
-            if let Some(place) = kept.iter().position(|numbers| numbers.sizes == sizes.values()) {
-                if place > 0 {
-                    kept.swap(0, place);
-                }
-                return Ok(kept.front().cloned());
-            }
-        }
+        self.kept.get(|numbers| numbers.sizes == sizes.values(), || self.numbers(plan, sizes)).map(Some)
+    }
+
+    fn numbers(&self, plan: &Plan, sizes: &Sizes) -> Result<Numbers, Error> {
         let buffers = plan.buffers.iter().map(|buffer| Ok(sizes.extent(buffer.ty, &buffer.shape)?.1));
         let launches = plan.steps.iter().map(|step| match step {
             Step::Launch { kernel, .. } => self.of_launch(&plan.kernels[*kernel], *kernel, sizes).map(Some),
             Step::Count { .. } | Step::Free(_) => Ok(None),
         });
         let results = plan.results.iter().map(|(id, shape)| result(plan, sizes, *id, shape));
-        let numbers = Arc::new(Numbers {
+        Ok(Numbers {
             sizes: sizes.values().to_vec(),
             buffers: buffers.collect::<Result<_, Error>>()?,
             launches: launches.collect::<Result<_, Error>>()?,
             results: results.collect::<Result<_, Error>>()?,
-        });
-        let mut kept = lock();
-        kept.truncate(KEPT_CALLS - 1);
-        kept.push_front(numbers.clone());
-        Ok(Some(numbers))
+        })
     }
 
     /// The numbers of one launch.

@@ -7,7 +7,7 @@ use super::code::Code;
 use super::launch::Launch;
 use super::numbers::{Arithmetic, Numbers, result};
 use super::toolchain::Toolchain;
-use super::{Backend, Cpu};
+use super::{Backend, Cpu, Few};
 use crate::device::Seal;
 use crate::kernels::bound_memories;
 use crate::signature::{Bound, Signature, Sizes};
@@ -75,12 +75,16 @@ impl Executable for CpuExecutable {
         let (sizes, args) = self.signature.check(sizes, args, |_| false)?;
         let numbers = self.arithmetic.of_call(&self.plan, &sizes)?;
         let slots = self.plan.buffers.iter().map(|_| Slot::Empty).collect();
-        let (pool, numbers, memories) = (Pool::global(), numbers.as_deref(), vec![]);
+        let (pool, numbers, memories) = (Pool::global(), numbers.as_deref(), Few::new());
         let mut call = Call { executable: self, pool, sizes, numbers, args, slots, memories };
         for number in 0..self.plan.steps.len() {
             call.step(number)?;
         }
-        (0..self.plan.results.len()).map(|number| call.output(number)).collect()
+        let mut outputs = Vec::with_capacity(self.plan.results.len());
+        for number in 0..self.plan.results.len() {
+            outputs.push(call.output(number)?);
+        }
+        Ok(outputs)
     }
 
     fn build_time(&self) -> Option<BuildTime> {
@@ -114,18 +118,18 @@ struct Call<'e, 'a> {
     args: Vec<Bound<'a>>,
     slots: Vec<Slot<'a>>,
     /// Of the launch in progress.
-    memories: Vec<*mut c_void>,
+    memories: Few<*mut c_void>,
 }
 
 /// What stands behind a buffer of the plan.
 enum Slot<'a> {
     /// Not used yet.
     Empty,
-    /// The caller's bytes; never written.
-    Lent(&'a [u8]),
+    /// The caller's; never written.
+    Lent(ArrayData<'a>),
     /// Ours to write: a block and how many of its bytes count.
     Owned(Block, usize),
-    /// Shared with a result or an argument; not written any more.
+    /// A copy of an argument, or shared with a result; not written any more.
     Shared(Buffer),
     /// Used no more.
     Freed,
@@ -172,7 +176,7 @@ impl Call<'_, '_> {
             }
             self.memories.push(start.cast());
         }
-        let scalars: Vec<u64> = scalars.iter().map(|scalar| self.scalar(*scalar)).collect();
+        let scalars: Few<u64> = scalars.iter().map(|scalar| self.scalar(*scalar)).collect();
         let code = executable.code(numbers.wide)?.kernel(index);
         let code = code.ok_or_else(|| executable.broken(format!("no code for {}", kernel.name)))?;
         let launch = Launch {
@@ -213,7 +217,7 @@ impl Call<'_, '_> {
     fn place(&mut self, id: BufferId) -> Result<(*mut u8, usize), Error> {
         self.fill(id)?;
         match &self.slots[id.0 as usize] {
-            Slot::Lent(bytes) => Ok((bytes.as_ptr().cast_mut(), bytes.len())),
+            Slot::Lent(data) => Ok((data.bytes()?.as_ptr().cast_mut(), data.len())),
             Slot::Owned(block, len) => Ok((block.start(), *len)),
             Slot::Shared(buffer) => Ok((buffer.bytes()?.as_ptr().cast_mut(), buffer.len())),
             Slot::Empty | Slot::Freed => {
@@ -230,12 +234,11 @@ impl Call<'_, '_> {
         let buffer = &self.executable.plan.buffers[index];
         self.slots[index] = match buffer.role {
             BufferUse::Argument(place) => match self.args.get(place) {
-                Some(Bound::Array(ArrayData::Buffer(buffer))) => Slot::Shared(buffer.to_host()?),
                 // C wants elements on their natural addresses.
                 Some(Bound::Array(ArrayData::Host(bytes))) if bytes.as_ptr().addr() % buffer.ty.bytes() != 0 => {
                     Slot::Shared(Buffer::copy_of(bytes)?)
                 }
-                Some(Bound::Array(ArrayData::Host(bytes))) => Slot::Lent(bytes),
+                Some(Bound::Array(data)) => Slot::Lent(*data),
                 Some(Bound::Scalar(_)) | None => {
                     return Err(self.executable.broken(format!("argument {place} is not an array")));
                 }
@@ -270,7 +273,8 @@ impl Call<'_, '_> {
         let untouched = matches!(self.slots[index], Slot::Empty);
         self.fill(id)?;
         let data = match std::mem::replace(&mut self.slots[index], Slot::Freed) {
-            Slot::Lent(bytes) => Buffer::copy_of(bytes)?,
+            Slot::Lent(ArrayData::Host(bytes)) => Buffer::copy_of(bytes)?,
+            Slot::Lent(ArrayData::Buffer(buffer)) => buffer.to_host()?,
             Slot::Owned(_, _) if untouched && bytes > 0 => {
                 return Err(executable.broken(format!("nothing writes the result in buffer {}", id.0)));
             }
@@ -284,7 +288,9 @@ impl Call<'_, '_> {
             return Err(executable.broken(format!("the result in buffer {} is smaller than its shape", id.0)));
         }
         // The same buffer may be a second result.
-        self.slots[index] = Slot::Shared(data.clone());
+        if executable.plan.results[number + 1..].iter().any(|(later, _)| *later == id) {
+            self.slots[index] = Slot::Shared(data.clone());
+        }
         let data = if data.len() == bytes { data } else { data.prefix(bytes) };
         Ok(Output { ty, shape, data })
     }

@@ -102,7 +102,7 @@ fn by_kernel(opened: &Arc<Opened>, bytes: u64) -> Result<f64, Error> {
     let executable = WgpuExecutable::new(&graph, opened.clone())?;
     let from = GpuArray::new(opened, bytes, &"a measurement of the memory")?;
     let (data, n) = (Buffer::on_device(Arc::new(from), bytes as usize), bytes / 4);
-    let (ty, shape, data) = (Ty::F32, vec![n], ArrayData::Buffer(&data));
+    let (ty, shape, data) = (Ty::F32, vec![n].into(), ArrayData::Buffer(&data));
     let argument = [Argument::Array { ty, shape, data }];
     let mut best = f64::MAX;
     for _ in 0..TURNS {

@@ -88,7 +88,7 @@ pub fn run(device: &dyn Device, graph: &Graph, sizes: &[Option<u64>], args: &[Va
         .zip(&data)
         .map(|(arg, data)| match arg {
             Value::Scalar(scalar) => Argument::Scalar(*scalar),
-            Value::Array(a) => Argument::Array { ty: a.ty, shape: a.shape.clone(), data: ArrayData::Host(data) },
+            Value::Array(a) => Argument::Array { ty: a.ty, shape: (&a.shape).into(), data: ArrayData::Host(data) },
         })
         .collect();
     let results = executable.run(sizes, &args).map_err(|error| error.to_string())?;
