@@ -67,7 +67,7 @@ pub static KERNEL_PASSES: &[KernelPass] = &[
 ];
 
 /// Rounds after which [`optimize`] stops even if a pass still finds something.
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 8;
 
 /// Runs the passes on a verified graph until nothing changes.
 ///

@@ -186,12 +186,20 @@ impl Code<'_, '_> {
             }
             Operator::Abs => x[0],
             Operator::Sign => {
-                let (one, more) = (self.integer(ty, 1)?, self.binary(Binary::Greater, x[0], zero));
-                let positive = self.select(more, one, zero);
+                let one = self.integer(ty, 1)?;
+                let more = self.binary(Binary::Greater, x[0], zero);
+                let mut positive = self.select(more, one, zero);
                 if !ty.is_signed() {
                     return Ok(positive);
                 }
-                let (minus, less) = (self.integer(ty, -1)?, self.binary(Binary::Less, x[0], zero));
+                // NVIDIA's compiler breaks down over some signs of 64 bits that it recognises as such.
+                if self.build.scalar(ty)?.width == 8 {
+                    let word = self.unknown_zero();
+                    let nothing = self.convert(word, naga::Scalar::I64);
+                    positive = self.binary(Binary::InclusiveOr, positive, nothing);
+                }
+                let minus = self.integer(ty, -1)?;
+                let less = self.binary(Binary::Less, x[0], zero);
                 self.select(less, minus, positive)
             }
             Operator::Min | Operator::Max => self.extreme(operator, x[0], x[1]),
