@@ -23,6 +23,10 @@ mod build_time;
 pub mod cpu;
 mod device;
 mod disk;
+#[cfg(any(feature = "cpu", feature = "wgpu"))]
+// Windows and resident scalars are for GPUs.
+#[cfg_attr(not(feature = "wgpu"), allow(dead_code))]
+mod driver;
 mod error;
 mod files;
 pub mod hash;

@@ -9,6 +9,7 @@
 use crate::{Argument, ArgumentProblem, ArrayData, Buffer, Error};
 use slyz_sir::code::{Type, Var};
 use slyz_sir::graph::{Graph, Require};
+use slyz_sir::kernel::Kernel;
 use slyz_sir::size::{Size, SizeDecl, SizeError, SizeOrigin, SizeVar};
 use slyz_sir::types::{Scalar, Ty};
 use std::borrow::Cow;
@@ -43,6 +44,11 @@ impl Signature {
             params: graph.body.params.clone(),
             requires: graph.requires.clone(),
         }
+    }
+
+    /// The outside of a kernel, whose sizes a launch knows.
+    pub(crate) fn of_kernel(kernel: &Kernel) -> Signature {
+        Signature { name: kernel.name.clone(), sizes: kernel.sizes.clone(), params: vec![], requires: vec![] }
     }
 
     /// Checks a whole call. `resident` tells which buffers the device works on where they are.
@@ -194,10 +200,14 @@ pub(crate) fn read_scalars(ty: Ty, bytes: &[u8]) -> impl Iterator<Item = Scalar>
 }
 
 // Devices that launch use all of it; the interpreter alone does not.
-#[cfg_attr(not(feature = "cpu"), allow(dead_code))]
-impl Sizes<'_> {
+#[cfg_attr(not(any(feature = "cpu", feature = "wgpu")), allow(dead_code))]
+impl<'s> Sizes<'s> {
+    /// The sizes of a launch.
+    pub(crate) fn all_known(signature: &'s Signature, values: &[u64]) -> Sizes<'s> {
+        Sizes { signature, values: values.iter().copied().map(Some).collect() }
+    }
+
     /// The same with other values, for code that has more sizes than the graph.
-    #[cfg(feature = "wgpu")]
     pub(crate) fn with_values(&self, values: Vec<Option<u64>>) -> Sizes<'_> {
         Sizes { signature: self.signature, values: values.into() }
     }

@@ -2,21 +2,50 @@
 //!
 //! A plan with much code is several files ([`slyz_sir::back::c::files`]), which the C compiler gets side by side.
 
+use super::engine::Cores;
 use super::library::{KernelFn, Library};
-use super::toolchain::{Origin, Toolchain};
-use super::{Backend, threads};
+use super::toolchain::Origin;
+use super::{Backend, cost, threads};
 use crate::{BuildTime, Error};
 use rayon::prelude::*;
 use slyz_sir::back::c;
-use slyz_sir::kernel::Plan;
+use slyz_sir::kernel::{Kernel, Plan};
+use slyz_sir::size::SizeVar;
+use std::collections::HashMap;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+/// What is built of a plan, when it is needed.
+#[derive(Default)]
+pub(super) struct PlanCode {
+    /// Code for 32-bit indices.
+    narrow: OnceLock<Built>,
+    /// Code for any size.
+    wide: OnceLock<Built>,
+    /// Held by whoever builds one of them.
+    building: Mutex<()>,
+    /// The latest of each kernel, with its work: where sizes are counted, they are asked for in every call.
+    estimates: Mutex<HashMap<usize, (Estimate, u64)>>,
+}
+
+/// What an estimate of the work of a launch hangs on.
+#[derive(PartialEq, Eq)]
+pub(super) struct Estimate {
+    /// The kernel's place in the plan.
+    pub(super) kernel: usize,
+    pub(super) blocks: u64,
+    /// The sizes.
+    pub(super) words: Vec<i64>,
+}
+
 /// The code of the kernels of a plan.
-pub(super) struct Code {
+pub(super) struct Built {
     /// By kernel. They may be called while the libraries live.
     kernels: Vec<Option<KernelFn>>,
     /// Own what `kernels` points to.
     _libraries: Vec<Library>,
+    source: String,
+    pub(super) time: BuildTime,
 }
 
 /// Which kernels are in a C file, and its text.
@@ -25,17 +54,51 @@ struct File {
     text: String,
 }
 
-impl Code {
-    /// Writes C for the plan and builds it. Gives the text of the whole, and how long it took.
-    pub(super) fn build(
-        plan: &Plan,
-        wide: bool,
-        backend: Backend,
-        toolchain: &Toolchain,
-    ) -> Result<(Code, String, BuildTime), Error> {
+impl PlanCode {
+    /// The code of a plan, which is the same in all calls.
+    pub(super) fn built(&self, plan: &Plan, wide: bool, cores: &Cores) -> Result<&Built, Error> {
+        let place = if wide { &self.wide } else { &self.narrow };
+        if let Some(built) = place.get() {
+            return Ok(built);
+        }
+        let _one_at_a_time = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(built) = place.get() {
+            return Ok(built);
+        }
+        let built = Built::new(plan, wide, cores)?;
+        Ok(place.get_or_init(|| built))
+    }
+
+    /// The text of narrow code.
+    pub(super) fn source(&self, plan: &Plan, cores: &Cores) -> Result<String, Error> {
+        match self.narrow.get() {
+            Some(built) => Ok(built.source.clone()),
+            None => Ok((cores.backend.emit)(plan, false)?),
+        }
+    }
+
+    /// Work that the memories of a launch do not show, from the code.
+    pub(super) fn work(&self, estimate: Estimate, kernel: &Kernel) -> u64 {
+        let mut estimates = self.estimates.lock().unwrap_or_else(PoisonError::into_inner);
+        match estimates.get(&estimate.kernel) {
+            Some((known, work)) if *known == estimate => *work,
+            Some(_) | None => {
+                let value = |SizeVar(k): SizeVar| estimate.words.get(k as usize).map(|&n| n as u64);
+                let work = cost::work(kernel, estimate.blocks, &value);
+                estimates.insert(estimate.kernel, (estimate, work));
+                work
+            }
+        }
+    }
+}
+
+impl Built {
+    /// Writes C for the plan and builds it.
+    fn new(plan: &Plan, wide: bool, cores: &Cores) -> Result<Built, Error> {
+        let Cores { backend, toolchain } = cores;
         let start = Instant::now();
         let source = (backend.emit)(plan, wide)?;
-        let files = files(plan, wide, backend, &source)?;
+        let files = files(plan, wide, *backend, &source)?;
         let text = start.elapsed();
         let start = Instant::now();
         // SAFETY: the backend keeps the promise of `Cpu::with_backend`.
@@ -57,7 +120,7 @@ impl Code {
         }
         let (compiler, files) = (start.elapsed(), libraries.len());
         let time = BuildTime { passes: Duration::ZERO, text, compiler, files, cached };
-        Ok((Code { kernels, _libraries: libraries }, source, time))
+        Ok(Built { kernels, _libraries: libraries, source, time })
     }
 
     /// The function of a kernel. It may be called while the code lives.

@@ -1,23 +1,20 @@
 //! The CPU device: generated C, built by the system's compiler, run by all cores.
 //!
 //! ```text
-//! graph ── optimize, lower ──> plan ── emit ──> C ── toolchain (disk cache) ──> library ── run, launch ──> results
+//! graph ── optimize, lower ──> plan ── emit ──> C ── toolchain (disk cache) ──> library ── driver ──> results
 //! ```
 //!
 //! Compiled graphs are kept in memory by structural hash, shared objects on disk by content hash.
 //! Where there is no compiler, or none that comes to an end, the interpreter takes over, and says so once.
 
-mod check;
 mod code;
 mod config;
 pub(crate) mod cost;
+mod engine;
 mod folder;
 mod launch;
-mod launcher;
 mod library;
-mod numbers;
 mod process;
-mod run;
 mod threads;
 mod toolchain;
 #[cfg(target_os = "linux")]
@@ -26,8 +23,10 @@ mod whole;
 pub use config::CpuConfig;
 
 use crate::device::Seal;
+use crate::driver::{Compiled, KernelLauncher};
 use crate::memo::Memo;
 use crate::{Device, Error, Executable, Interpreter, Launcher, hash, warn};
+use engine::Cores;
 use slyz_sir::back::c::EmitError;
 use slyz_sir::graph::Graph;
 use slyz_sir::kernel::Plan;
@@ -51,13 +50,9 @@ pub struct Backend {
     pub emit: fn(&Plan, bool) -> Result<String, EmitError>,
 }
 
-/// A list that is nearly always short: so long it stands where it is made, and a small call asks for no memory.
-type Few<T> = smallvec::SmallVec<[T; 4]>;
-
 /// The CPU device.
 pub struct Cpu {
-    backend: Backend,
-    toolchain: Arc<Toolchain>,
+    cores: Cores,
     memo: Memo<dyn Executable>,
     launchers: Memo<dyn Launcher>,
 }
@@ -81,12 +76,16 @@ impl Cpu {
     /// its memories only, write only those it may write, and give two blocks of a grid nothing to race for.
     pub unsafe fn with_backend(config: CpuConfig, backend: Backend) -> Cpu {
         let (memo, launchers) = (Memo::new(KEPT_GRAPHS), Memo::new(KEPT_GRAPHS));
-        Cpu { backend, toolchain: Arc::new(Toolchain::new(config)), memo, launchers }
+        let cores = Cores { backend, toolchain: Arc::new(Toolchain::new(config)) };
+        Cpu { cores, memo, launchers }
     }
 
-    fn build(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
+    /// # Safety
+    /// As [`Device::compile_trusted`].
+    unsafe fn build(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
         verify::graph(graph)?;
-        match run::CpuExecutable::new(graph, self.backend, self.toolchain.clone()) {
+        // SAFETY: the caller's promise.
+        match unsafe { Compiled::new(self.cores.clone(), graph) } {
             Ok(executable) => Ok(Arc::new(executable)),
             Err(error) if interpreter_takes_over(&error) => Interpreter.compile(graph),
             Err(error) => Err(error),
@@ -100,7 +99,7 @@ impl Device for Cpu {
     }
 
     fn describe(&self) -> String {
-        format!("cpu: {} threads, {}", threads::count(), self.toolchain.describe())
+        format!("cpu: {} threads, {}", threads::count(), self.cores.toolchain.describe())
     }
 
     fn compile(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
@@ -110,12 +109,13 @@ impl Device for Cpu {
     }
 
     unsafe fn compile_trusted(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
-        self.memo.get(hash::structural(graph), || self.build(graph))
+        // SAFETY: the caller's promise.
+        self.memo.get(hash::structural(graph), || unsafe { self.build(graph) })
     }
 
     fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error> {
-        self.launchers.get(hash::of(&**kernel), || match self.toolchain.check() {
-            Ok(()) => Ok(Arc::new(launcher::CpuLauncher::new(kernel, self.backend, self.toolchain.clone())?)),
+        self.launchers.get(hash::of(&**kernel), || match self.cores.toolchain.check() {
+            Ok(()) => Ok(Arc::new(KernelLauncher::new(self.cores.clone(), kernel)?)),
             Err(error) if interpreter_takes_over(&error) => Interpreter.prepare(kernel),
             Err(error) => Err(error),
         })

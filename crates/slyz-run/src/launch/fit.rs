@@ -5,7 +5,7 @@
 
 use super::field::{Field, Nature};
 use super::{Launch, LaunchArray};
-use crate::signature::{check_bools, check_len, elements, same_type};
+use crate::signature::{Signature, check_bools, check_len, elements, same_type};
 use crate::{ArgumentProblem, ArrayData, Buffer, Error};
 use slyz_sir::kernel::{Access, Memory, Space};
 use slyz_sir::launch::{LAUNCH_SIZES, Template};
@@ -19,6 +19,7 @@ use std::sync::Arc;
 pub(crate) struct Outline {
     pub(crate) template: Arc<Template>,
     pub(crate) nature: Nature,
+    pub(crate) signature: Signature,
     /// The memories that stand for parameters.
     params: Vec<Param>,
     scalars: Vec<Ty>,
@@ -100,7 +101,8 @@ impl Outline {
         } else {
             Arc::new(Template { kernel: confined, constants: template.constants.clone() })
         };
-        Ok(Outline { template, nature, params, scalars })
+        let signature = Signature::of_kernel(&template.kernel);
+        Ok(Outline { template, nature, signature, params, scalars })
     }
 
     /// The kernel's name.
@@ -208,12 +210,6 @@ impl Fitted<'_> {
         self.field = field;
         self.sizes[..3].copy_from_slice(&field.grid);
         self.sizes[3..LAUNCH_SIZES].copy_from_slice(&field.threads);
-    }
-
-    /// All threads together; the field has seen that they can be counted.
-    #[cfg(feature = "cpu")]
-    pub(crate) fn threads(&self) -> u64 {
-        elements(&self.field.threads).unwrap_or(u64::MAX)
     }
 
     /// Bytes of the arrays that are read and written, each taken whole.

@@ -3,11 +3,11 @@
 use super::AdapterSummary;
 use super::cache::PipelineCache;
 use super::driver;
+use super::geometry::Built;
 use super::groups::Groups;
 use super::memory::Memory;
 use super::pace::Pace;
 use super::transfer::Staging;
-use super::variant::Built;
 use super::wait::wait;
 use crate::memo::Memo;
 use crate::{CacheConfig, Error, warn};

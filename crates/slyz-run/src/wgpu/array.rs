@@ -4,7 +4,7 @@ use super::Wgpu;
 use super::adapter::Opened;
 use super::memory::{Lent, Role, take};
 use super::transfer::{read, write};
-use crate::{ArrayData, Buffer, DeviceMemory, Error};
+use crate::{Buffer, DeviceMemory, Error};
 use std::fmt;
 use std::sync::Arc;
 
@@ -50,17 +50,5 @@ impl DeviceMemory for GpuArray {
 
     fn read(&self, into: &mut [u8]) -> Result<(), Error> {
         read(self.lent.opened(), self.buffer(), into)
-    }
-}
-
-/// Data in the memory of that GPU.
-pub(super) fn resident(opened: &Arc<Opened>, data: ArrayData) -> Result<Buffer, Error> {
-    opened.alive()?;
-    match data {
-        ArrayData::Buffer(buffer) if GpuArray::of(buffer, opened).is_some() => Ok(buffer.clone()),
-        data => {
-            let array = GpuArray::upload(opened, data.bytes()?, &"an array on the GPU")?;
-            Ok(Buffer::on_device(Arc::new(array), data.len()))
-        }
     }
 }

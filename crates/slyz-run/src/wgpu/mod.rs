@@ -1,7 +1,7 @@
 //! The wgpu device: any GPU behind Vulkan, Metal or DirectX 12.
 //!
 //! ```text
-//! graph ── optimize, lower for the adapter ──> plan ── emit ──> naga modules ── driver ──> pipelines ── run ──> results
+//! graph ── optimize, lower for the adapter ──> plan ── emit ──> naga modules ── driver ──> pipelines ── driver ──> results
 //! ```
 //!
 //! Compiled graphs are kept in memory by structural hash. Nothing is asked of a driver before the first graph is compiled or
@@ -12,27 +12,29 @@ mod adapter;
 mod array;
 mod cache;
 mod clock;
+mod command;
 mod driver;
+mod engine;
+mod geometry;
 mod groups;
-mod launch;
 mod memory;
 mod once;
 mod pace;
 mod pipeline;
 mod probe;
-mod run;
 mod transfer;
-mod variant;
 mod wait;
-mod window;
 
 use crate::device::Seal;
+use crate::driver::{Compiled, KernelLauncher};
 use crate::memo::Memo;
 use crate::{ArrayData, Buffer, Device, Error, Executable, Launcher, PoolStats, hash};
 use adapter::Opened;
+use engine::Gpu;
 use slyz_sir::graph::Graph;
 use slyz_sir::launch::Template;
 use slyz_sir::pass::confine;
+use slyz_sir::types::Ty;
 use slyz_sir::verify;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -169,7 +171,8 @@ impl Device for Wgpu {
         let at_work = self.at_work()?;
         at_work.memo.get(hash::structural(graph), || {
             verify::graph(graph)?;
-            Ok(Arc::new(run::WgpuExecutable::new(graph, at_work.opened.clone())?))
+            // SAFETY: the caller's promise.
+            Ok(Arc::new(unsafe { Compiled::new(Gpu(at_work.opened.clone()), graph) }?))
         })
     }
 
@@ -177,11 +180,11 @@ impl Device for Wgpu {
         let at_work = self.at_work()?;
         at_work
             .launchers
-            .get(hash::of(&**kernel), || Ok(Arc::new(launch::WgpuLauncher::new(kernel, at_work.opened.clone())?)))
+            .get(hash::of(&**kernel), || Ok(Arc::new(KernelLauncher::new(Gpu(at_work.opened.clone()), kernel)?)))
     }
 
     fn upload(&self, data: ArrayData<'_>) -> Result<Buffer, Error> {
-        array::resident(&self.at_work()?.opened, data)
+        crate::driver::resident(&Gpu(self.at_work()?.opened.clone()), Ty::U8, data)
     }
 
     fn synchronize(&self) -> Result<(), Error> {

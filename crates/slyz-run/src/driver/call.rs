@@ -1,0 +1,243 @@
+//! One walk over a plan: allocate, upload, launch, count, give the results.
+//!
+//! Arrays are made where they are first used, since their shapes may hang on a count. All memory of a call is held until its
+//! launches are submitted: a pool that had it before might lend it to a call of another thread, whose launches would come first.
+
+use super::engine::{Engine, Few, Launch};
+use super::numbers::{LaunchNumbers, Prepared, result};
+use super::variant::Variant;
+use crate::kernels::bound_memories;
+use crate::signature::{Bound, Sizes};
+use crate::{ArrayData, Buffer, Error, LaunchTime, Output, profile};
+use slyz_sir::kernel::{BufferId, BufferUse, Plan, ScalarArg, Step};
+use slyz_sir::size::SizeVar;
+
+/// Bytes of a count.
+const COUNT: usize = size_of::<i64>();
+
+/// One call in progress.
+pub(super) struct Call<'e, 'a, E: Engine> {
+    pub(super) engine: &'e E,
+    pub(super) prepared: &'e Prepared<E>,
+    pub(super) sizes: Sizes<'e>,
+    pub(super) args: Vec<Bound<'a>>,
+    pub(super) slots: Vec<Slot<'a, E>>,
+    pub(super) queue: E::Queue,
+    /// Bytes that each launch reads and writes, where the plan does not tell.
+    pub(super) traffic: Option<(u64, u64)>,
+}
+
+/// What stands behind a buffer of the plan.
+pub(super) enum Slot<'a, E: Engine> {
+    /// Not used yet.
+    Empty,
+    /// An array, and how many of its bytes count.
+    Here(E::Array<'a>, usize),
+    /// A result that was given out, and will be again.
+    Given(Buffer),
+    /// Used no more.
+    Freed,
+}
+
+impl<'e, E: Engine> Call<'e, '_, E> {
+    fn variant(&self) -> &'e Variant<E> {
+        &self.prepared.variant
+    }
+
+    fn plan(&self) -> &'e Plan {
+        &self.prepared.variant.plan
+    }
+
+    fn broken(&self, why: String) -> Error {
+        self.variant().broken(why)
+    }
+
+    /// Takes all steps of the plan, and gives the device what is left to do.
+    ///
+    /// # Safety
+    /// Where the slots were filled before, the arrays that a launch writes are nobody else's. Accesses of all launches are inside
+    /// their memories, or looked at by the code.
+    pub(super) unsafe fn walk(&mut self) -> Result<(), Error> {
+        for (place, step) in self.plan().steps.iter().enumerate() {
+            match step {
+                Step::Launch { kernel, buffers, scalars } => {
+                    // SAFETY: the caller's promise.
+                    unsafe { self.launch(place, *kernel, buffers, scalars) }?;
+                }
+                Step::Count { size, from } => self.count(*size, *from)?,
+                Step::Free(id) => self.free(*id),
+            }
+        }
+        self.submit()
+    }
+
+    fn submit(&mut self) -> Result<(), Error> {
+        let what = self.variant();
+        self.engine.submit(&mut self.queue, what)
+    }
+
+    fn free(&mut self, id: BufferId) {
+        if let Slot::Here(array, _) = std::mem::replace(&mut self.slots[id.0 as usize], Slot::Freed) {
+            self.engine.free(&mut self.queue, array);
+        }
+    }
+
+    /// Reads a size back.
+    fn count(&mut self, size: SizeVar, from: BufferId) -> Result<(), Error> {
+        self.submit()?;
+        let role = self.plan().buffers[from.0 as usize].role;
+        let mut bytes = [0; COUNT];
+        match &self.slots[from.0 as usize] {
+            Slot::Here(array, COUNT) if role == BufferUse::Temporary => self.engine.download(array, &mut bytes)?,
+            Slot::Here(..) | Slot::Empty | Slot::Given(_) | Slot::Freed => {
+                return Err(self.broken(format!("the count in buffer {} was not made", from.0)));
+            }
+        }
+        let count = u64::try_from(i64::from_ne_bytes(bytes));
+        let count = count.map_err(|_| self.broken("a count is negative".to_string()))?;
+        self.sizes.count(size, count)
+    }
+
+    /// # Safety
+    /// As [`Call::walk`].
+    unsafe fn launch(
+        &mut self,
+        step: usize,
+        index: usize,
+        buffers: &[BufferId],
+        scalars: &[ScalarArg],
+    ) -> Result<(), Error> {
+        let counted;
+        let numbers = match &self.prepared.launches[step] {
+            Some(numbers) => numbers,
+            None => {
+                counted = LaunchNumbers::new(self.engine, self.variant(), index, buffers, &self.sizes, 0)?;
+                &counted
+            }
+        };
+        for id in buffers {
+            self.fill(*id)?;
+        }
+        let mut arrays: Few<&E::Array<'_>> = Few::new();
+        for (place, (id, &bytes)) in buffers.iter().zip(&numbers.memories).enumerate() {
+            let Slot::Here(array, len) = &self.slots[id.0 as usize] else {
+                return Err(self.broken(format!("buffer {} is used after it was freed", id.0)));
+            };
+            if *len < bytes {
+                let kernel = &self.plan().kernels[index];
+                let name = bound_memories(kernel).nth(place).map_or("", |memory| &memory.name);
+                return Err(self.broken(format!("{name} of {} has {bytes} bytes, its buffer {len}", kernel.name)));
+            }
+            arrays.push(array);
+        }
+        let mut words: Few<u64> = Few::new();
+        let mut resident = vec![];
+        for (k, &ScalarArg::Argument(place)) in scalars.iter().enumerate() {
+            words.push(match self.args.get(place) {
+                Some(Bound::Scalar(scalar)) => scalar.bits,
+                Some(Bound::Array(ArrayData::Buffer(buffer))) => {
+                    resident.push((k, *buffer));
+                    0
+                }
+                Some(Bound::Array(ArrayData::Host(_))) | None => {
+                    return Err(self.broken(format!("argument {place} is not a scalar")));
+                }
+            });
+        }
+        let launch = Launch { pieces: &numbers.pieces, arrays: &arrays, scalars: &words, resident: &resident };
+        if !profile::listening() {
+            // SAFETY: the numbers are of this call's variant, which lives as long as it. Each array has the bytes its memory needs,
+            // checked above. Those that are written are arrays that this call owns, or that its caller passed as such, and have one
+            // name in the launch; the others are borrowed by the call or never written (`Variant::of_graph`). The rest is the caller's promise.
+            return unsafe { self.engine.launch(&mut self.queue, &launch) };
+        }
+        // SAFETY: the same.
+        let (seconds, clock) = unsafe { self.engine.time(&mut self.queue, &launch) }?;
+        if !numbers.pieces.is_empty() {
+            let kernel = &self.plan().kernels[index];
+            let traffic = || profile::traffic(self.plan(), kernel, buffers, self.sizes.values());
+            let (read, written) = self.traffic.unwrap_or_else(traffic);
+            let (kernel, device) = (kernel.name.clone(), E::NAME.to_string());
+            profile::tell(LaunchTime { kernel, device, seconds, clock, read, written });
+        }
+        Ok(())
+    }
+
+    /// Makes the array behind a buffer at its first use; an argument from elsewhere is uploaded then.
+    fn fill(&mut self, id: BufferId) -> Result<(), Error> {
+        let index = id.0 as usize;
+        if !matches!(self.slots[index], Slot::Empty) {
+            return Ok(());
+        }
+        let plan = self.plan();
+        let buffer = &plan.buffers[index];
+        let (name, at) = (&plan.name, E::PLACE);
+        if let BufferUse::Argument(place) = buffer.role {
+            let data = match self.args.get(place) {
+                Some(Bound::Array(data)) => *data,
+                Some(Bound::Scalar(_)) | None => return Err(self.broken(format!("argument {place} is not an array"))),
+            };
+            let what = format_args!("argument {} of \"{name}\"{at}", place + 1);
+            self.slots[index] = Slot::Here(self.engine.upload(buffer.ty, data, &what)?, data.len());
+            return Ok(());
+        }
+        let bytes = match self.prepared.buffers.get(index) {
+            Some(&bytes) => bytes,
+            None => self.sizes.extent(buffer.ty, &buffer.shape)?.1,
+        };
+        let array = match buffer.role {
+            BufferUse::Result(place) => {
+                self.engine.allocate(&mut self.queue, bytes, &format_args!("result {place} of \"{name}\"{at}"))
+            }
+            BufferUse::Temporary | BufferUse::Argument(_) => {
+                self.engine.allocate(&mut self.queue, bytes, &format_args!("a temporary array of \"{name}\"{at}"))
+            }
+        };
+        self.slots[index] = Slot::Here(array?, bytes);
+        Ok(())
+    }
+
+    /// The results, when all steps are taken.
+    pub(super) fn outputs(mut self) -> Result<Vec<Output>, Error> {
+        let results = &self.plan().results;
+        let mut outputs = Vec::with_capacity(results.len());
+        for (number, (id, shape)) in results.iter().enumerate() {
+            let (shape, bytes) = match self.prepared.results.get(number) {
+                Some(known) => known.clone(),
+                None => result(self.plan(), &self.sizes, *id, shape)?,
+            };
+            let data = self.take(*id, bytes)?;
+            if data.len() < bytes {
+                return Err(self.broken(format!("the result in buffer {} is smaller than its shape", id.0)));
+            }
+            // The same buffer may be a second result.
+            if results[number + 1..].iter().any(|(later, _)| later == id) {
+                self.slots[id.0 as usize] = Slot::Given(data.clone());
+            }
+            let data = if data.len() == bytes { data } else { data.prefix(bytes) };
+            outputs.push(Output { ty: self.plan().buffers[id.0 as usize].ty, shape, data });
+        }
+        Ok(outputs)
+    }
+
+    /// Takes what a result of so many bytes is in.
+    fn take(&mut self, id: BufferId, bytes: usize) -> Result<Buffer, Error> {
+        let index = id.0 as usize;
+        if let BufferUse::Argument(place) = self.plan().buffers[index].role {
+            match (self.args.get(place), &self.slots[index]) {
+                (Some(Bound::Array(ArrayData::Buffer(buffer))), _) => return self.engine.share(buffer),
+                // What nothing reads has no need to be on the device.
+                (Some(Bound::Array(ArrayData::Host(data))), Slot::Empty) => return Buffer::copy_of(data),
+                _ => {}
+            }
+        } else if matches!(self.slots[index], Slot::Empty) && bytes > 0 {
+            return Err(self.broken(format!("nothing writes the result in buffer {}", id.0)));
+        }
+        self.fill(id)?;
+        match std::mem::replace(&mut self.slots[index], Slot::Freed) {
+            Slot::Here(array, len) => self.engine.buffer(array, len),
+            Slot::Given(buffer) => Ok(buffer),
+            Slot::Empty | Slot::Freed => Err(self.broken(format!("the result in buffer {} was freed", id.0))),
+        }
+    }
+}

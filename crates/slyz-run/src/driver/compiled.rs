@@ -1,0 +1,114 @@
+//! A graph that a device has compiled: its plans by classes of sizes, and the numbers of its latest calls.
+
+use super::call::{Call, Slot};
+use super::engine::Engine;
+use super::numbers::Prepared;
+use super::variant::Variant;
+use crate::device::Seal;
+use crate::memo::Memo;
+use crate::signature::{Signature, Sizes};
+use crate::{Argument, BuildTime, Error, Executable, Kept, Output, hash};
+use slyz_sir::graph::Graph;
+use slyz_sir::kernel::Plan;
+use slyz_sir::lower::gpu::Expected;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Plans that are kept.
+const KEPT_VARIANTS: usize = 16;
+
+/// A graph, and what it became for the sizes of its calls.
+pub(crate) struct Compiled<E: Engine> {
+    engine: E,
+    signature: Signature,
+    graph: Graph,
+    source: String,
+    built: Option<BuildTime>,
+    /// The plan that expects nothing.
+    usual: Arc<Variant<E>>,
+    variants: Memo<Variant<E>>,
+    calls: Kept<Prepared<E>>,
+}
+
+impl<E: Engine> Compiled<E> {
+    /// What cannot be compiled for any sizes is an error now.
+    ///
+    /// # Safety
+    /// Positions of the graph are inside its arrays, by construction or because they are tested.
+    pub(crate) unsafe fn new(engine: E, graph: &Graph) -> Result<Compiled<E>, Error> {
+        let start = Instant::now();
+        let signature = Signature::of(graph);
+        let graph = engine.begin(graph)?;
+        let plan = engine.lower(&graph, &Expected::default(), false);
+        let usual = Arc::new(Variant::of_graph(plan, &signature)?);
+        let passes = start.elapsed();
+        let built = engine.build(&usual)?.map(|time| BuildTime { passes, ..time });
+        let source = engine.source(&usual)?;
+        let variants = Memo::new(KEPT_VARIANTS);
+        Ok(Compiled { engine, signature, graph, source, built, usual, variants, calls: Kept::default() })
+    }
+
+    /// The plan for some sizes.
+    fn variant(&self, sizes: &Sizes) -> Result<Arc<Variant<E>>, Error> {
+        if !E::PLANS_BY_SIZE {
+            return Ok(self.usual.clone());
+        }
+        let expected = Expected::of(sizes.values());
+        let in_pieces = self.has_large_arrays(sizes);
+        self.variants.get(hash::of(&(&expected, in_pieces)), || {
+            let plan = self.engine.lower(&self.graph, &expected, in_pieces);
+            if plan == self.usual.plan {
+                return Ok(self.usual.clone());
+            }
+            Ok(Arc::new(Variant::of_graph(plan, &self.signature)?))
+        })
+    }
+
+    /// Has a call of these sizes arrays that are larger than what a kernel sees?
+    fn has_large_arrays(&self, sizes: &Sizes) -> bool {
+        let Some(limits) = self.engine.limits() else { return false };
+        let is_large = |bytes: usize| bytes as u64 > limits.launch.window_bytes;
+        let buffers = &self.usual.plan.buffers;
+        buffers.iter().any(|buffer| sizes.extent(buffer.ty, &buffer.shape).is_ok_and(|(_, bytes)| is_large(bytes)))
+    }
+}
+
+impl<E: Engine> Executable for Compiled<E> {
+    fn run(&self, sizes: &[Option<u64>], args: &[Argument<'_>]) -> Result<Vec<Output>, Error> {
+        let engine = &self.engine;
+        engine.alive()?;
+        let (sizes, args) = self.signature.check(sizes, args, |buffer| engine.holds(buffer))?;
+        let prepare = || Prepared::new(engine, self.variant(&sizes)?, &sizes, 0);
+        let prepared = self.calls.get(|prepared| prepared.is_for(&sizes), prepare)?;
+        let slots = prepared.variant.plan.buffers.iter().map(|_| Slot::Empty).collect();
+        let (queue, traffic) = (E::Queue::default(), None);
+        let mut call = Call { engine, prepared: &prepared, sizes, args, slots, queue, traffic };
+        // SAFETY: the slots are empty. Accesses are inside: the promise of `Compiled::new`.
+        unsafe { call.walk() }?;
+        call.outputs()
+    }
+
+    fn build_time(&self) -> Option<BuildTime> {
+        self.built
+    }
+
+    fn source(&self) -> &str {
+        &self.source
+    }
+
+    fn plan(&self) -> Option<&Plan> {
+        Some(&self.usual.plan)
+    }
+
+    fn device(&self) -> &str {
+        E::NAME
+    }
+
+    fn copy_bandwidth(&self, _device: &str) -> Result<f64, Error> {
+        self.engine.copy_bandwidth()
+    }
+
+    fn is_own(&self, _: Seal) -> bool {
+        true
+    }
+}

@@ -1,0 +1,40 @@
+//! The driver: calls of graphs and launches of kernels, on any device.
+//!
+//! ```text
+//! graph ── Engine::lower ──> Variant ─┐                        ┌─ allocate, upload, launch, download ─┐
+//!                                     ├─ Prepared (by sizes) ──┤                                      ├──> results
+//! kernel ── Road ──────────> Variant ─┘                        └─ Call: slots, steps, counts, clocks ─┘
+//! ```
+//!
+//! A device is an [`Engine`]: memory, code, and a queue of launches. Everything else is here, once: arguments are checked against
+//! signatures, plans chosen by sizes ([`Compiled`]), kernels brought into the form that a launch needs ([`KernelLauncher`]), launches
+//! given numbers and cut into pieces ([`numbers`]), and plans walked ([`Call`]). All of it is generic, so that a small call
+//! pays for no indirection.
+
+mod blocks;
+mod call;
+mod compiled;
+mod engine;
+mod launcher;
+mod numbers;
+mod variant;
+
+pub(crate) use compiled::Compiled;
+pub(crate) use engine::{Engine, Few, Launch, Limits, Narrow, Piece, Trouble};
+pub(crate) use launcher::KernelLauncher;
+pub(crate) use variant::Variant;
+
+use crate::{ArrayData, Buffer, Error};
+use slyz_sir::types::Ty;
+
+/// Data in the memory that an engine works in. What is there already is shared.
+pub(crate) fn resident<E: Engine>(engine: &E, ty: Ty, data: ArrayData<'_>) -> Result<Buffer, Error> {
+    engine.alive()?;
+    match data {
+        ArrayData::Buffer(buffer) if engine.holds(buffer) => Ok(buffer.clone()),
+        data => {
+            let array = engine.upload(ty, data, &format_args!("an array{}", E::PLACE))?;
+            engine.buffer(array, data.len())
+        }
+    }
+}
