@@ -1,16 +1,8 @@
 //! What a device asks of a kernel before it launches it.
 
 use slyz_sir::code::{Body, Op};
-use slyz_sir::kernel::{Kernel, Memory, Space};
+use slyz_sir::kernel::Kernel;
 use slyz_sir::size::Size;
-
-/// The memories that a launch binds, in order.
-pub(crate) fn bound_memories(kernel: &Kernel) -> impl Iterator<Item = &Memory> {
-    kernel.memories.iter().filter(|memory| match memory.space {
-        Space::Global(_) | Space::Constant => true,
-        Space::Shared | Space::Scratch | Space::Local => false,
-    })
-}
 
 /// Every extent that the code of a kernel counts with, apart from the shapes of its memories, and every variable in them.
 pub(crate) fn extents(kernel: &Kernel) -> Vec<Size> {

@@ -20,6 +20,10 @@ pub mod auto;
 mod buffer;
 mod build_time;
 #[cfg(feature = "cpu")]
+mod cc;
+#[cfg(feature = "cpu")]
+mod cost;
+#[cfg(feature = "cpu")]
 pub mod cpu;
 mod device;
 mod disk;

@@ -11,6 +11,7 @@ use slyz_sir::code::{Type, Var};
 use slyz_sir::graph::{Graph, Require};
 use slyz_sir::kernel::Kernel;
 use slyz_sir::size::{Size, SizeDecl, SizeError, SizeOrigin, SizeVar};
+pub(crate) use slyz_sir::threads::elements;
 use slyz_sir::types::{Scalar, Ty};
 use std::borrow::Cow;
 
@@ -182,11 +183,6 @@ pub(crate) fn check_bools(ty: Ty, bytes: &[u8]) -> Result<(), ArgumentProblem> {
         return Err(ArgumentProblem::Bool { at, byte: bytes[at] });
     }
     Ok(())
-}
-
-/// The number of elements of a shape, unless it is past `u64`.
-pub(crate) fn elements(shape: &[u64]) -> Option<u64> {
-    if shape.contains(&0) { Some(0) } else { shape.iter().try_fold(1u64, |n, &e| n.checked_mul(e)) }
 }
 
 /// The elements that bytes in memory stand for.

@@ -83,6 +83,11 @@ impl Kernel {
         self.sizes.get(var.0 as usize).map_or_else(|| format!("size{}", var.0), |s| s.name.clone())
     }
 
+    /// The memories that a launch passes, in order.
+    pub fn bound_memories(&self) -> impl Iterator<Item = &Memory> + Clone {
+        self.memories.iter().filter(|memory| memory.space.is_bound())
+    }
+
     /// A source of names that no code of the kernel uses.
     pub fn fresh_ids(&self) -> impl FnMut() -> Id + use<> {
         let bodies = self.functions.iter().map(|f| &f.body).chain([&self.body]);

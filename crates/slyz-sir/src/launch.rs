@@ -7,7 +7,7 @@
 //! Where an access is not known to be inside, an [`Op::Check`] stands in front of it: inside or not, and if not, the fault is told.
 
 use crate::code::{Body, Id, Op, Place, Stmt, Type, Var};
-use crate::kernel::{Access, Kernel, Memory, Space};
+use crate::kernel::{Kernel, Memory, Space};
 use crate::ops::Operator;
 use crate::pass::cse;
 use crate::size::{Size, SizeVar};
@@ -32,48 +32,6 @@ pub struct Template {
     pub kernel: Kernel,
     /// The elements of the kernel's constant memories, in the order of the memories; bits as in [`Scalar`].
     pub constants: Vec<Vec<u64>>,
-}
-
-/// Why a launch must say how many threads it wants.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Uninferred {
-    /// Blocks mean something to the kernel.
-    #[error(
-        "kernel `{kernel}` works in blocks of threads, so nobody can guess how many; say `grid: (..), block: (..)` at the launch"
-    )]
-    Blocks {
-        /// Its name.
-        kernel: String,
-    },
-    /// There is no tensor whose elements could be counted.
-    #[error("kernel `{kernel}` writes no tensor whose elements could be counted; say `threads: ..` at the launch")]
-    Nothing {
-        /// Its name.
-        kernel: String,
-    },
-    /// The axes of the tensor are not the axes of the threads.
-    #[error(
-        "kernel `{kernel}` reads {} of its thread, but `{memory}` has {rank} axes; say `threads: ({})` at the launch",
-        ["x", "x and y", "x, y and z"][(*axes).clamp(1, 3) - 1], ["X", "X, Y", "X, Y, Z"][(*axes).clamp(1, 3) - 1]
-    )]
-    Axes {
-        /// Its name.
-        kernel: String,
-        /// The first tensor that it writes.
-        memory: String,
-        /// Its number of axes.
-        rank: usize,
-        /// The number of axes of threads that the kernel reads.
-        axes: usize,
-    },
-    /// The tensor has more elements than an index counts.
-    #[error("kernel `{kernel}`: `{memory}` has more elements than a launch can have threads; launch over parts of it")]
-    TooMany {
-        /// Its name.
-        kernel: String,
-        /// The first tensor that it writes.
-        memory: String,
-    },
 }
 
 impl Template {
@@ -162,44 +120,6 @@ impl Template {
             kernel.body = cse::root(kernel.body);
         }
         kernel
-    }
-
-    /// The threads of a launch that does not say: one for every element of the first tensor that is written, or one for
-    /// every position of its axes, the last of them x. Takes the values of all size variables; those of the launch do not matter.
-    ///
-    /// A kernel that reads no place at all does the same in every thread: it gets one.
-    pub fn infer_threads(&self, sizes: &[u64]) -> Result<[u64; 3], Uninferred> {
-        let kernel = self.kernel.name.clone();
-        if self.meets() || self.sees_blocks() {
-            return Err(Uninferred::Blocks { kernel });
-        }
-        let axes = self.axes();
-        if axes == 0 {
-            return Ok([1; 3]);
-        }
-        let written = |m: &&Memory| matches!(m.space, Space::Global(Access::Write | Access::ReadWrite));
-        let Some(memory) = self.kernel.memories.iter().find(written) else {
-            return Err(Uninferred::Nothing { kernel });
-        };
-        let shape: Option<Vec<u64>> =
-            memory.shape.iter().map(|size| size.eval(&|SizeVar(v)| sizes.get(v as usize).copied()).ok()).collect();
-        let count = |shape: &[u64]| {
-            if shape.contains(&0) { Some(0) } else { shape.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent)) }
-        };
-        let fits = |threads: &[u64; 3]| count(threads).is_some_and(|n| n <= MOST_THREADS);
-        let threads = match shape {
-            Some(shape) if axes == 1 => count(&shape).map(|n| [n, 1, 1]),
-            Some(shape) if shape.len() == axes => Some(std::array::from_fn(|d| match d < axes {
-                true => shape[axes - 1 - d],
-                false => 1,
-            })),
-            Some(shape) => {
-                let memory = memory.name.clone();
-                return Err(Uninferred::Axes { kernel, memory, rank: shape.len(), axes });
-            }
-            None => None,
-        };
-        threads.filter(fits).ok_or_else(|| Uninferred::TooMany { kernel, memory: memory.name.clone() })
     }
 }
 

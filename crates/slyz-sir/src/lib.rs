@@ -25,6 +25,7 @@ mod range;
 pub mod road;
 pub mod size;
 pub mod text;
+pub mod threads;
 pub mod types;
 pub mod typing;
 pub mod verify;

@@ -3,9 +3,10 @@
 use slyz_sir::interp::Array;
 use slyz_sir::interp::kernel::{KernelError, LaunchOptions, launch};
 use slyz_sir::kernel::Kernel;
-use slyz_sir::launch::{Fault, Template, Uninferred};
+use slyz_sir::launch::{Fault, Template};
 use slyz_sir::pass::{optimize_kernel, report};
 use slyz_sir::text::parse_kernel;
+use slyz_sir::threads::{Field, Nature, Threads};
 use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::verify;
 
@@ -123,26 +124,19 @@ fn what_templates_say_of_themselves() {
 }
 
 #[test]
-fn threads_follow_the_first_tensor_that_is_written() {
-    let sizes = |n, m| [0, 0, 0, 0, 0, 0, n, m];
-    let line = template("", "global read a: i32[m] global readwrite out: i32[n]", "%x: i64 = global.x");
-    assert_eq!(line.infer_threads(&sizes(7, 9)), Ok([7, 1, 1]));
+fn what_a_kernel_asks_of_its_threads() {
     let plane = "global readwrite out: i32[n, m]";
-    assert_eq!(template("", plane, "%x: i64 = global.x").infer_threads(&sizes(7, 9)), Ok([63, 1, 1]));
-    assert_eq!(template("", plane, "%y: i64 = global.y").infer_threads(&sizes(7, 9)), Ok([9, 7, 1]));
-    assert_eq!(template("", plane, "").infer_threads(&sizes(7, 9)), Ok([1, 1, 1]));
-    assert_eq!(template("", plane, "%x: i64 = global.x").infer_threads(&sizes(0, i64::MAX as u64)), Ok([0, 1, 1]));
-    let deep = template("", plane, "%z: i64 = global.z").infer_threads(&sizes(7, 9)).unwrap_err().to_string();
+    let nature = |code: &str| template("", plane, code).nature();
+    assert_eq!(nature(""), Nature { axes: 0, free: true });
+    assert_eq!(nature("%x: i64 = global.x"), Nature { axes: 1, free: true });
+    assert_eq!(nature("%y: i64 = global.y"), Nature { axes: 2, free: true });
+    assert_eq!(nature("%x: i64 = local.x"), Nature { axes: 1, free: false });
+    let deep = nature("%z: i64 = global.z");
+    let deep = Field::new("k", deep, Threads::Inferred, Some(("out", &[7, 9]))).unwrap_err().to_string();
     assert_eq!(
         deep,
         "kernel `k` reads x, y and z of its thread, but `out` has 2 axes; say `threads: (X, Y, Z)` at the launch"
     );
-    let huge = template("", plane, "%x: i64 = global.x").infer_threads(&sizes(1 << 40, 1 << 40));
-    assert!(matches!(huge, Err(Uninferred::TooMany { .. })));
-    let nothing = template("", "global read a: i32[n]", "%x: i64 = global.x").infer_threads(&sizes(7, 9));
-    assert!(matches!(nothing, Err(Uninferred::Nothing { .. })));
-    let blocks = template("", plane, "%x: i64 = local.x").infer_threads(&sizes(7, 9));
-    assert!(matches!(blocks, Err(Uninferred::Blocks { .. })));
 }
 
 #[test]

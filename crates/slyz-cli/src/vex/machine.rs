@@ -1,6 +1,6 @@
 //! A device of this machine as what runs the host part of a file.
 
-use slyz_lang::host::{self, Argument, Failure, Kernel, Launch, Machine, Threads};
+use slyz_lang::host::{self, Argument, Failure, Kernel, Launch, Machine};
 use slyz_run::{ArrayData, Buffer, Device, Error, LaunchArray, Launcher};
 use slyz_sir::interp::Array;
 use slyz_sir::interp::kernel::{self, KernelError, LaunchOptions};
@@ -73,13 +73,7 @@ impl Machine for OnDevice {
             }
             Argument::Write { ty, shape, tensor } => LaunchArray::Write { ty, shape: shape.to_vec(), data: tensor },
         });
-        let threads = match launch.threads {
-            Threads::Exact(threads) => slyz_run::Threads::Exact(threads),
-            Threads::InBlocks { threads, block } => slyz_run::Threads::InBlocks { threads, block },
-            Threads::Blocks { grid, block } => slyz_run::Threads::Blocks { grid, block },
-            Threads::Inferred => slyz_run::Threads::Inferred,
-        };
-        let (memories, scalars) = (memories.collect(), launch.scalars);
+        let (threads, memories, scalars) = (launch.threads, memories.collect(), launch.scalars);
         let launcher = self.launcher(kernel).map_err(failure)?;
         let done = launcher.launch(slyz_run::Launch { threads, memories, scalars }).map_err(failure);
         (self.doing)("running statements of the host".to_string());

@@ -1,16 +1,15 @@
 //! A machine without any device: kernels run in the interpreter of SIR, which is their meaning.
 
 use super::value::{element, element_bytes};
-use super::{Argument, Failure, Kernel, Launch, Machine, Threads};
+use super::{Argument, Failure, Kernel, Launch, Machine};
 use slyz_sir::interp::Array;
 use slyz_sir::interp::kernel::{KernelError, LaunchOptions, launch};
-use slyz_sir::kernel::Space;
+use slyz_sir::kernel::{Access, Space};
 use slyz_sir::launch::{LAUNCH_SIZES, Template};
+use slyz_sir::threads::Field;
 use slyz_sir::types::{Scalar, Ty};
 use std::rc::Rc;
 
-/// Threads of a block where nobody says, by the axes that the kernel looks at.
-const BLOCKS: [[u32; 3]; 3] = [[256, 1, 1], [16, 16, 1], [8, 8, 4]];
 /// The most threads of a block, as on GPUs.
 const MOST_THREADS: u64 = 1024;
 
@@ -96,38 +95,24 @@ pub fn arrange(kernel: &Kernel, asked: &Launch<'_, Rc<Array>>) -> Result<Option<
             memories.push(Array { ty: memory.ty, shape, data: array.data.clone() });
         }
     }
-    let (threads, grid, block) = lay_out(template, asked.threads, &sizes).map_err(Failure::Other)?;
-    sizes[..3].copy_from_slice(&grid);
-    sizes[3..LAUNCH_SIZES].copy_from_slice(&threads);
-    Ok((!threads.contains(&0)).then_some(Arranged { block, sizes, memories }))
+    let field = lay_out(template, asked).map_err(Failure::Other)?;
+    sizes[..3].copy_from_slice(&field.grid);
+    sizes[3..LAUNCH_SIZES].copy_from_slice(&field.threads);
+    Ok((!field.is_empty()).then_some(Arranged { block: field.block, sizes, memories }))
 }
 
-/// Threads, blocks, and threads of a block.
-type Field = ([u64; 3], [u64; 3], [u32; 3]);
-
-pub(super) fn lay_out(template: &Template, asked: Threads, sizes: &[u64]) -> Result<Field, String> {
+/// The threads of a launch in blocks.
+pub(super) fn lay_out<T>(template: &Template, asked: &Launch<'_, T>) -> Result<Field, String> {
     let name = &template.kernel.name;
-    let usual = BLOCKS[template.axes().clamp(1, 3) - 1];
-    let too_many = || format!("kernel `{name}`: more threads than can be counted; launch fewer");
-    let (threads, block) = match asked {
-        Threads::Exact(threads) => (threads, usual),
-        Threads::InBlocks { threads, block } => (threads, block),
-        Threads::Blocks { grid, block } => {
-            let product = |d: usize| grid[d].checked_mul(block[d].into()).ok_or_else(too_many);
-            ([product(0)?, product(1)?, product(2)?], block)
-        }
-        Threads::Inferred => (template.infer_threads(sizes).map_err(|error| error.to_string())?, usual),
-    };
-    let together = block.iter().try_fold(1u64, |n, &axis| n.checked_mul(axis.into()));
-    if together.is_none_or(|n| n == 0 || n > MOST_THREADS) {
+    let params = template.kernel.memories.iter().filter(|memory| matches!(memory.space, Space::Global(_)));
+    let mut written = params.zip(&asked.tensors).filter(|(memory, _)| memory.space != Space::Global(Access::Read));
+    let written = written.next().map(|(memory, argument)| match argument {
+        Argument::Read { shape, .. } | Argument::Write { shape, .. } => (&memory.name[..], *shape),
+    });
+    let field = Field::new(name, template.nature(), asked.threads, written).map_err(|error| error.to_string())?;
+    if field.block_threads() > MOST_THREADS {
+        let block = field.block;
         return Err(format!("kernel `{name}`: a block of {block:?}; a block has 1 to {MOST_THREADS} threads"));
     }
-    let grid: [u64; 3] = std::array::from_fn(|d| threads[d].div_ceil(block[d].into()));
-    let whole = (0..3).all(|d| grid[d].checked_mul(block[d].into()) == Some(threads[d]));
-    if !whole && (template.meets() || template.sees_blocks()) {
-        return Err(format!(
-            "kernel `{name}` works in blocks, and {threads:?} threads are no whole blocks of {block:?}; say `grid: (..), block: (..)`"
-        ));
-    }
-    Ok((threads, grid, block))
+    Ok(field)
 }

@@ -24,6 +24,7 @@ mod value;
 
 pub use interpreter::{Arranged, Interpreter, arrange};
 pub use rehearsal::rehearse;
+pub use slyz_sir::threads::Threads;
 
 use crate::diagnostic::Diagnostic;
 use crate::lower::{TooLarge, lower};
@@ -62,29 +63,6 @@ pub fn kernels(program: &Program) -> Result<Vec<Kernel>, TooLarge> {
         Ok(Kernel { name, params, template, unchecked: function.unchecked })
     };
     launched.map(kernel).collect()
-}
-
-/// How many threads a launch has, in x, y, z.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Threads {
-    /// So many.
-    Exact([u64; 3]),
-    /// So many, in blocks of that size.
-    InBlocks {
-        /// Threads.
-        threads: [u64; 3],
-        /// Threads of a block.
-        block: [u32; 3],
-    },
-    /// Whole blocks.
-    Blocks {
-        /// Blocks.
-        grid: [u64; 3],
-        /// Threads of a block.
-        block: [u32; 3],
-    },
-    /// Nothing was said.
-    Inferred,
 }
 
 /// A tensor that a launch passes.

@@ -5,11 +5,9 @@
 //! rehearsal is over, and nothing is said about the rest; printing is no reason to stop.
 
 use super::interpreter::lay_out;
-use super::{Argument, Failure, Kernel, Launch, Machine, run};
+use super::{Failure, Kernel, Launch, Machine, run};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::File;
-use slyz_sir::kernel::Space;
-use slyz_sir::launch::LAUNCH_SIZES;
 use slyz_sir::types::Ty;
 
 /// The most statements of the host that are run.
@@ -66,18 +64,7 @@ impl Machine for Rehearsal {
     }
 
     fn launch(&mut self, kernel: &Kernel, launch: Launch<'_, ()>) -> Result<(), Failure> {
-        let mut sizes = vec![0; LAUNCH_SIZES];
-        let bound = |memory: &&slyz_sir::kernel::Memory| memory.space.is_bound() && memory.space != Space::Constant;
-        let memories = kernel.template.kernel.memories.iter().filter(bound);
-        for (memory, argument) in memories.zip(&launch.tensors) {
-            let (Argument::Read { shape, .. } | Argument::Write { shape, .. }) = argument;
-            match memory.shape.len() {
-                // A parameter of one axis goes over all elements, whatever the shape.
-                1 => sizes.push(shape.iter().fold(1, |n: u64, &extent| n.saturating_mul(extent))),
-                _ => sizes.extend(shape.iter()),
-            }
-        }
-        lay_out(&kernel.template, launch.threads, &sizes).map(drop).map_err(Failure::Other)
+        lay_out(&kernel.template, &launch).map(drop).map_err(Failure::Other)
     }
 
     fn step(&mut self) -> Result<(), Failure> {

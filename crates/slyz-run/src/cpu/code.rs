@@ -3,9 +3,9 @@
 //! A plan with much code is several files ([`slyz_sir::back::c::files`]), which the C compiler gets side by side.
 
 use super::engine::Cores;
-use super::library::{KernelFn, Library};
-use super::toolchain::Origin;
-use super::{Backend, cost, threads};
+use super::{Backend, threads};
+use crate::cc::{KernelFn, Library, Origin};
+use crate::cost;
 use crate::{BuildTime, Error};
 use rayon::prelude::*;
 use slyz_sir::back::c;

@@ -2,9 +2,9 @@
 
 use super::code::{Estimate, PlanCode};
 use super::launch::{self, Layout};
-use super::library::KernelFn;
-use super::toolchain::Toolchain;
-use super::{Backend, Cpu, cost, interpreter_takes_over};
+use super::{Backend, Cpu, interpreter_takes_over};
+use crate::cc::{KernelFn, Toolchain};
+use crate::cost;
 use crate::driver::{Engine, Few, Launch, Limits, Narrow, Piece, Trouble, Variant};
 use crate::signature::elements;
 use crate::{ArrayData, Block, Buffer, BuildTime, Error, Pool, warn};

@@ -3,8 +3,8 @@
 //! Small launches stay on the calling thread: waking others costs more than the work. How the grid is cut
 //! decides nothing but speed, since blocks do not see each other.
 
-use super::library::KernelFn;
 use super::threads;
+use crate::cc::KernelFn;
 use crate::driver::Few;
 use crate::{Block, Error, Pool};
 use rayon::prelude::*;

@@ -9,19 +9,13 @@
 
 mod code;
 mod config;
-pub(crate) mod cost;
 mod engine;
-mod folder;
 mod launch;
-mod library;
-mod process;
 mod threads;
-mod toolchain;
-#[cfg(target_os = "linux")]
-mod whole;
 
 pub use config::CpuConfig;
 
+use crate::cc::Toolchain;
 use crate::device::Seal;
 use crate::driver::{Compiled, KernelLauncher};
 use crate::memo::Memo;
@@ -34,7 +28,6 @@ use slyz_sir::launch::Template;
 use slyz_sir::pass::confine;
 use slyz_sir::verify;
 use std::sync::Arc;
-use toolchain::Toolchain;
 
 /// Compiled graphs that are kept when nobody uses them.
 const KEPT_GRAPHS: usize = 512;

@@ -2,10 +2,11 @@
 
 use super::engine::Limits;
 use crate::Error;
-use crate::launch::{Field, Fitted, Outline};
+use crate::launch::{Fitted, Outline, check_block};
 use slyz_sir::launch::MOST_FOLDED;
 use slyz_sir::pass::weave;
 use slyz_sir::road::Destination;
+use slyz_sir::threads::Field;
 
 /// Threads of a block on cores, as many as the verifier lets through.
 const MOST: u32 = 1024;
@@ -27,7 +28,7 @@ pub(super) fn usual(outline: &Outline, limits: Option<&Limits>) -> Destination {
 /// Lays out the threads of a launch.
 pub(super) fn lay_out(outline: &Outline, fitted: &mut Fitted, limits: Option<&Limits>) -> Result<Destination, Error> {
     let (most, together) = limits.map_or(([MOST; 3], MOST), |limits| (limits.block, limits.threads));
-    fitted.field.check_block(outline.name(), most, together)?;
+    check_block(&fitted.field, outline.name(), most, together)?;
     let Some(limits) = limits else {
         let block = fitted.field.block;
         let form = if outline.nature.free { weave::Form::Free } else { weave::Form::Blocks(block) };

@@ -6,7 +6,6 @@
 use super::engine::{Engine, Few, Launch};
 use super::numbers::{LaunchNumbers, Prepared, result};
 use super::variant::Variant;
-use crate::kernels::bound_memories;
 use crate::signature::{Bound, Sizes};
 use crate::{ArrayData, Buffer, Error, LaunchTime, Output, profile};
 use slyz_sir::kernel::{BufferId, BufferUse, Plan, ScalarArg, Step};
@@ -125,7 +124,7 @@ impl<'e, E: Engine> Call<'e, '_, E> {
             };
             if *len < bytes {
                 let kernel = &self.plan().kernels[index];
-                let name = bound_memories(kernel).nth(place).map_or("", |memory| &memory.name);
+                let name = kernel.bound_memories().nth(place).map_or("", |memory| &memory.name);
                 return Err(self.broken(format!("{name} of {} has {bytes} bytes, its buffer {len}", kernel.name)));
             }
             arrays.push(array);

@@ -17,6 +17,7 @@ mod compiled;
 mod engine;
 mod launcher;
 mod numbers;
+pub(crate) mod stock;
 mod variant;
 
 pub(crate) use compiled::Compiled;

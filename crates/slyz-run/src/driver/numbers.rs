@@ -6,7 +6,6 @@
 use super::engine::{Engine, Limits, Measures, Piece};
 use super::variant::Variant;
 use crate::Error;
-use crate::kernels::bound_memories;
 use crate::signature::Sizes;
 use slyz_sir::kernel::{Access, BufferId, Kernel, Plan, Space, Step};
 use slyz_sir::lower::gpu::Scattered;
@@ -142,7 +141,7 @@ fn check_arrays<E: Engine>(
     measures: &Measures,
     limits: &Limits,
 ) -> Result<(), Error> {
-    for (memory, &bytes) in bound_memories(kernel).zip(&measures.memories) {
+    for (memory, &bytes) in kernel.bound_memories().zip(&measures.memories) {
         if variant.template.is_some() && bytes as u64 > limits.launch.window_bytes {
             let most = limits.launch.window_bytes;
             return Err(Error::TooLarge {
@@ -192,7 +191,7 @@ fn in_windows<E: Engine>(
     let kernel = &windowed.kernel;
     let mut numbers = SmallVec::with_capacity(pieces.len());
     for piece in &pieces {
-        let windows = bound_memories(kernel).zip(&piece.windows);
+        let windows = kernel.bound_memories().zip(&piece.windows);
         let bound = windows.map(|(memory, window)| {
             let each = memory.ty.bytes() as u64;
             let bytes = (window.end - window.start) * each;

@@ -1,7 +1,7 @@
 //! A plan that a device has code for: of a graph, for some class of sizes, or of one kernel in one form.
 
 use super::engine::Engine;
-use crate::kernels::{bound_memories, extents};
+use crate::kernels::extents;
 use crate::signature::Signature;
 use crate::{Error, hash};
 use slyz_sir::code::{Type, Var};
@@ -56,7 +56,7 @@ impl<E: Engine> Variant<E> {
             let (ty, shape, role) = (memory.ty, memory.shape.clone(), BufferUse::Temporary);
             Buffer { ty, shape, role }
         };
-        let buffers: Vec<Buffer> = bound_memories(&kernel).map(buffer).collect();
+        let buffers: Vec<Buffer> = kernel.bound_memories().map(buffer).collect();
         let step = Step::Launch {
             kernel: 0,
             buffers: (0..buffers.len()).map(|id| BufferId(id as u32)).collect(),

@@ -3,7 +3,7 @@
 //! After the check arrays have the parameters' element types and ranks, their data the length of their shapes, and bools are 0 or
 //! 1. Data in the device's own memory is not looked at, as in calls of graphs.
 
-use super::field::{Field, Nature};
+use super::field::unlaid;
 use super::{Launch, LaunchArray};
 use crate::signature::{Signature, check_bools, check_len, elements, same_type};
 use crate::{ArgumentProblem, ArrayData, Buffer, Error};
@@ -11,6 +11,7 @@ use slyz_sir::kernel::{Access, Memory, Space};
 use slyz_sir::launch::{LAUNCH_SIZES, Template};
 use slyz_sir::pass::confine;
 use slyz_sir::size::{Size, SizeVar};
+use slyz_sir::threads::{Field, Nature};
 use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::verify;
 use std::sync::Arc;
@@ -93,7 +94,7 @@ impl Outline {
         if !constants.iter().zip(&template.constants).all(fits) {
             return Err(broken("a constant is wider than its memory's type"));
         }
-        let nature = Nature { axes: template.axes(), free: !template.meets() && !template.sees_blocks() };
+        let nature = template.nature();
         let scalars = kernel.body.params.iter().map(|param| param.ty.elem()).collect();
         let confined = confine::kernel(kernel.clone());
         let template = if confined == *kernel {
@@ -150,7 +151,7 @@ impl Outline {
         }
         let written = self.params.iter().zip(&arrays).find(|(param, _)| param.written);
         let written = written.map(|(param, array)| (&param.name[..], array.shape()));
-        let field = Field::new(self.name(), self.nature, threads, written)?;
+        let field = Field::new(self.name(), self.nature, threads, written).map_err(unlaid)?;
         let mut fitted = Fitted { field, sizes, arrays, scalars: bits };
         fitted.lay_out(field);
         Ok(fitted)
@@ -171,7 +172,7 @@ impl Outline {
             return 0.0;
         }
         let value = |SizeVar(k): SizeVar| sizes.get(k as usize).copied();
-        let each = crate::cpu::cost::of_thread(&self.template.kernel, &value, &launch.scalars);
+        let each = crate::cost::of_thread(&self.template.kernel, &value, &launch.scalars);
         each * field.threads.map(|n| n as f64).iter().product::<f64>()
     }
 }

@@ -1,5 +1,6 @@
 //! Launches in the interpreter: slow, exact, and with every mistake of the trade named.
 
+use super::field::check_block;
 use super::{Fitted, Launch, LaunchArray, Launcher, Outline};
 use crate::interpreter::room;
 use crate::signature::read_scalars;
@@ -48,7 +49,7 @@ impl Interpreted {
 impl Launcher for Interpreted {
     fn launch(&self, asked: Launch<'_>) -> Result<(), Error> {
         let mut fitted = self.outline.fit(asked, |_| false)?;
-        fitted.field.check_block(self.outline.name(), [MOST; 3], MOST)?;
+        check_block(&fitted.field, self.outline.name(), [MOST; 3], MOST)?;
         if fitted.field.is_empty() {
             return Ok(());
         }

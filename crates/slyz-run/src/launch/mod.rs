@@ -18,34 +18,12 @@ pub(crate) use interpreted::Interpreted;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
 pub(crate) use proof::tells;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
-pub(crate) use {field::Field, fit::constant_bytes, proof::Proofs};
+pub(crate) use {field::check_block, fit::constant_bytes, proof::Proofs};
 
 use crate::{ArrayData, Buffer, Error};
 use slyz_sir::kernel::Kernel;
+pub use slyz_sir::threads::Threads;
 use slyz_sir::types::{Scalar, Ty};
-
-/// How many threads a launch has, in x, y, z.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Threads {
-    /// So many; the device lays them out in blocks.
-    Exact([u64; 3]),
-    /// So many, in blocks of that size; the last ones may be cut short.
-    InBlocks {
-        /// Threads.
-        threads: [u64; 3],
-        /// Threads of a block.
-        block: [u32; 3],
-    },
-    /// Whole blocks.
-    Blocks {
-        /// Blocks.
-        grid: [u64; 3],
-        /// Threads of a block.
-        block: [u32; 3],
-    },
-    /// One for each element of the first array that is written.
-    Inferred,
-}
 
 /// An array that a launch passes.
 #[derive(Debug)]

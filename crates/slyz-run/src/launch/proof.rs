@@ -1,7 +1,6 @@
 //! Which launches are known to stay inside their arrays, before they run.
 
 use super::{Fitted, Outline};
-use crate::kernels::bound_memories;
 use slyz_sir::kernel::Kernel;
 use slyz_sir::launch::Template;
 use slyz_sir::pass::bounds::{self, Facts};
@@ -50,5 +49,5 @@ impl Proofs {
 
 /// Has the kernel at the end of a road one memory more than the template: does it tell faults?
 pub(crate) fn tells(kernel: &Kernel, template: &Template) -> bool {
-    bound_memories(kernel).count() > bound_memories(&template.kernel).count()
+    kernel.bound_memories().count() > template.kernel.bound_memories().count()
 }

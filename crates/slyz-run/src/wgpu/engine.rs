@@ -85,10 +85,10 @@ impl Engine for Gpu {
         }
     }
 
-    fn own<'a>(
+    fn own(
         &self,
         queue: &mut Queue,
-        data: &'a mut Buffer,
+        data: &mut Buffer,
         what: &dyn Display,
     ) -> Result<(Arc<GpuArray>, Option<Buffer>), Error> {
         if self.holds(data)

@@ -112,7 +112,7 @@ impl Wgpu {
     /// Numbers about the memory of the GPU; all are 0 before it is used.
     pub fn memory(&self) -> PoolStats {
         let slot = self.adapter.lock().unwrap_or_else(PoisonError::into_inner);
-        slot.as_ref().map(|at_work| at_work.opened.memory.stats()).unwrap_or_default()
+        slot.as_ref().map(|at_work| at_work.opened.memory.stock.stats()).unwrap_or_default()
     }
 
     /// Makes as if the GPU had so much memory; for tests.
@@ -120,7 +120,7 @@ impl Wgpu {
     pub fn limit_memory(&self, bytes: u64) {
         let slot = self.adapter.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(at_work) = slot {
-            at_work.opened.memory.pretend(bytes);
+            at_work.opened.memory.stock.pretend(bytes);
         }
     }
 

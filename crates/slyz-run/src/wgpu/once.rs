@@ -3,7 +3,7 @@
 //! What it does not do: keep anything. Calls of graphs are in `run.rs`.
 
 use super::adapter::Opened;
-use super::pipeline::{bound, pipeline};
+use super::pipeline::pipeline;
 use crate::Error;
 use slyz_sir::back::naga::{self, Target};
 use slyz_sir::kernel::Kernel;
@@ -24,7 +24,7 @@ pub(super) fn once(
     let value = |size: &Size| {
         size.eval(&|SizeVar(k)| sizes.get(k as usize).copied()).map_err(|error| broken(error.to_string()))
     };
-    if bound(kernel).count() != memories.len() || !kernel.body.params.is_empty() {
+    if kernel.bound_memories().count() != memories.len() || !kernel.body.params.is_empty() {
         return Err(broken("it wants other arguments".into()));
     }
     let pipeline = pipeline(opened, kernel, naga::emit(kernel, target)?)?;

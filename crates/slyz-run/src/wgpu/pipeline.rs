@@ -4,7 +4,7 @@ use super::adapter::Opened;
 use super::cache::PipelineCache;
 use crate::Error;
 use slyz_sir::back::naga;
-use slyz_sir::kernel::{Access, Kernel, Memory, Space};
+use slyz_sir::kernel::{Access, Kernel, Space};
 use slyz_sir::size::Size;
 use std::borrow::Cow;
 
@@ -16,17 +16,9 @@ pub(super) struct Pipeline {
     pub(super) uniform_bytes: u64,
 }
 
-/// The memories that a launch binds.
-pub(super) fn bound(kernel: &Kernel) -> impl Iterator<Item = &Memory> {
-    kernel.memories.iter().filter(|memory| match memory.space {
-        Space::Global(_) | Space::Constant => true,
-        Space::Shared | Space::Scratch | Space::Local => false,
-    })
-}
-
 /// Hands a module to the driver.
 pub(super) fn pipeline(opened: &Opened, kernel: &Kernel, module: naga::Module) -> Result<Pipeline, Error> {
-    let count = bound(kernel).count() as u32;
+    let count = kernel.bound_memories().count() as u32;
     let most = opened.limits.max_storage_buffers_per_shader_stage.min(opened.limits.max_bindings_per_bind_group - 1);
     if count > most {
         return Err(Error::TooLarge {
@@ -40,7 +32,7 @@ pub(super) fn pipeline(opened: &Opened, kernel: &Kernel, module: naga::Module) -
         ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
         count: None,
     };
-    let storage = bound(kernel).zip(0u32..).map(|(memory, k)| {
+    let storage = kernel.bound_memories().zip(0u32..).map(|(memory, k)| {
         let writes = matches!(memory.space, Space::Global(Access::Write | Access::ReadWrite));
         entry(k, wgpu::BufferBindingType::Storage { read_only: !writes })
     });

@@ -1,7 +1,7 @@
 //! Plans for people: buffers, then steps, then the kernels they launch. Not parsed.
 
 use super::print::Writer;
-use crate::kernel::{BufferId, BufferUse, Kernel, Plan, ScalarArg, Space, Step};
+use crate::kernel::{BufferId, BufferUse, Kernel, Plan, ScalarArg, Step};
 use crate::size::Size;
 
 /// The text of a plan.
@@ -51,7 +51,7 @@ pub fn print_plan(plan: &Plan) -> String {
 fn launch(plan: &Plan, kernel: usize, buffers: &[BufferId], scalars: &[ScalarArg]) -> String {
     let found = plan.kernels.get(kernel);
     let name = found.map_or_else(|| format!("kernel{kernel}"), |kernel| kernel.name.clone());
-    let memories = found.map(bound_memories).unwrap_or_default();
+    let memories: Vec<&str> = found.into_iter().flat_map(Kernel::bound_memories).map(|m| m.name.as_str()).collect();
     let buffers = buffers.iter().enumerate().map(|(k, buffer)| match memories.get(k) {
         Some(memory) => format!("{memory} = b{}", buffer.0),
         None => format!("b{}", buffer.0),
@@ -61,13 +61,4 @@ fn launch(plan: &Plan, kernel: usize, buffers: &[BufferId], scalars: &[ScalarArg
     });
     let args: Vec<String> = buffers.chain(scalars).collect();
     format!("launch {name}({})", args.join(", "))
-}
-
-/// The names of the memories that a launch binds.
-fn bound_memories(kernel: &Kernel) -> Vec<&str> {
-    let bound = kernel.memories.iter().filter(|m| match m.space {
-        Space::Global(_) | Space::Constant => true,
-        Space::Shared | Space::Scratch | Space::Local => false,
-    });
-    bound.map(|m| m.name.as_str()).collect()
 }

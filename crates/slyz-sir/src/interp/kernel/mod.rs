@@ -91,7 +91,7 @@ pub fn launch(
     options: &LaunchOptions,
 ) -> Result<(), KernelError> {
     let sizes: Vec<Option<u64>> = sizes.iter().copied().map(Some).collect();
-    let declared: Vec<&Memory> = bound_memories(kernel).collect();
+    let declared: Vec<&Memory> = kernel.bound_memories().collect();
     if sizes.len() != kernel.sizes.len() {
         return Err(argument(kernel, format!("{} sizes are passed, {} are declared", sizes.len(), kernel.sizes.len())));
     }
@@ -202,14 +202,6 @@ fn make_banks(
         Bank::undefined(name, *ty, *space, shape.clone(), len, copies).ok_or_else(too_large)
     };
     kernel.memories.iter().map(make).collect()
-}
-
-/// The memories that a launch passes, in order.
-fn bound_memories(kernel: &Kernel) -> impl Iterator<Item = &Memory> {
-    kernel.memories.iter().filter(|m| match m.space {
-        Space::Global(_) | Space::Constant => true,
-        Space::Shared | Space::Scratch | Space::Local => false,
-    })
 }
 
 /// The values of sizes.

@@ -5,7 +5,7 @@
 
 use super::error::KernelError;
 use super::wave::malformed;
-use super::{LaunchOptions, argument, bound_memories, count, launch_on, shape};
+use super::{LaunchOptions, argument, count, launch_on, shape};
 use crate::code::Type;
 use crate::interp::{Array, Value};
 use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Plan, ScalarArg, Space, Step};
@@ -163,11 +163,11 @@ impl Run<'_> {
 
     /// Types fit, arguments are not written, and nothing that is written is bound twice.
     fn check_bindings(&self, kernel: &Kernel, buffers: &[BufferId]) -> Result<(), KernelError> {
-        let wanted = bound_memories(kernel).count();
+        let wanted = kernel.bound_memories().count();
         if wanted != buffers.len() {
             return Err(malformed(format!("kernel {} is bound {} of {wanted} memories", kernel.name, buffers.len())));
         }
-        for (memory, id) in bound_memories(kernel).zip(buffers) {
+        for (memory, id) in kernel.bound_memories().zip(buffers) {
             let buffer = self.buffer(*id)?;
             let (ty, name) = (memory.ty, &memory.name);
             if buffer.ty != ty {

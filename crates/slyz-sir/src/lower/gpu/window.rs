@@ -109,7 +109,7 @@ impl Windowed {
         let axes = ["x", "y", "z"];
         axes.iter().for_each(|axis| declare(format!("first_{axis}")));
         axes.iter().for_each(|axis| declare(format!("blocks_{axis}")));
-        for memory in bound(kernel) {
+        for memory in kernel.bound_memories() {
             declare(format!("first_{}", memory.name));
             declare(format!("length_{}", memory.name));
         }
@@ -173,7 +173,7 @@ impl Windowed {
     fn turns(&self, sizes: &[Option<u64>], limits: &Limits) -> Result<Vec<Range<u64>>, Scattered> {
         let (mut longest, mut span) = (0, u64::MAX);
         let mut large = None;
-        for (memory, _) in bound(&self.original).zip(&self.scattered).filter(|(_, scattered)| **scattered) {
+        for (memory, _) in self.original.bound_memories().zip(&self.scattered).filter(|(_, scattered)| **scattered) {
             let (length, each) = (value(&Size::product(&memory.shape), sizes)?, memory.ty.bytes() as u64);
             if length.saturating_mul(each) > limits.window_bytes {
                 large = Some((memory, length.saturating_mul(each)));
@@ -230,13 +230,9 @@ impl Windowed {
     }
 }
 
-fn bound(kernel: &Kernel) -> impl Iterator<Item = &Memory> {
-    kernel.memories.iter().filter(|memory| memory.space.is_bound())
-}
-
 /// Does a second launch change nothing?
 fn is_repeatable(kernel: &Kernel) -> bool {
-    bound(kernel).all(|memory| memory.space != Space::Global(Access::ReadWrite))
+    kernel.bound_memories().all(|memory| memory.space != Space::Global(Access::ReadWrite))
 }
 
 fn is_one(size: &Size) -> bool {

@@ -18,7 +18,7 @@ pub(crate) const PER_ELEMENT: f64 = 16.0;
 const UNKNOWN_TURNS: f64 = 16.0;
 
 /// The work of a launch with these sizes.
-pub(super) fn work(kernel: &Kernel, blocks: u64, sizes: &dyn Fn(SizeVar) -> Option<u64>) -> u64 {
+pub(crate) fn work(kernel: &Kernel, blocks: u64, sizes: &dyn Fn(SizeVar) -> Option<u64>) -> u64 {
     let functions = functions(kernel, sizes);
     let threads: f64 = kernel.block.iter().map(|&n| f64::from(n.max(1))).product();
     let mut walk = Walk { sizes, functions: &functions, known: HashMap::new() };

@@ -9,11 +9,11 @@ use std::ffi::c_void;
 use std::path::Path;
 
 /// The C function of a kernel: memories, scratch, scalars, sizes, first block, past the last block.
-pub(super) type KernelFn =
+pub(crate) type KernelFn =
     unsafe extern "C" fn(*const *mut c_void, *const *mut c_void, *const u64, *const i64, i64, i64);
 
 /// A loaded shared object and its kernels.
-pub(super) struct Library {
+pub(crate) struct Library {
     kernels: Vec<KernelFn>,
     /// Owns the code that `kernels` points to.
     _code: Code,
@@ -29,7 +29,7 @@ impl Library {
     ///
     /// # Safety
     /// Loading runs the object's initialisers, and its functions `slyz_kernel_*` must have the type [`KernelFn`].
-    pub(super) unsafe fn load(object: &[u8], kernels: usize) -> Result<Library, Error> {
+    pub(crate) unsafe fn load(object: &[u8], kernels: usize) -> Result<Library, Error> {
         // SAFETY: the caller's promise.
         let code = unsafe { open(object) }.map_err(|why| Error::Load { why })?;
         let mut found = vec![];
@@ -43,7 +43,7 @@ impl Library {
     }
 
     /// The function of a kernel. It may be called while the library lives.
-    pub(super) fn kernel(&self, index: usize) -> Option<KernelFn> {
+    pub(crate) fn kernel(&self, index: usize) -> Option<KernelFn> {
         self.kernels.get(index).copied()
     }
 }

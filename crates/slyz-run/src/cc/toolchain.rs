@@ -1,9 +1,9 @@
 //! From C to a loaded library: the system's compiler, with the disk cache in front of it.
 
-use super::CpuConfig;
 use super::folder::Folder;
 use super::library::Library;
 use super::process::{self, Ending};
+use crate::cpu::CpuConfig;
 use crate::disk::{CacheConfig, DiskCache};
 use crate::{Error, hash};
 use std::collections::{HashMap, HashSet};
@@ -37,7 +37,7 @@ const EXCERPT: usize = 4000;
 
 /// Where a library came from.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(crate) enum Origin {
     /// The compiler built it.
     Compiler,
     /// It was on disk.
@@ -45,7 +45,7 @@ pub(super) enum Origin {
 }
 
 /// A C compiler and a cache of what it built.
-pub(super) struct Toolchain {
+pub(crate) struct Toolchain {
     cc: Vec<String>,
     /// How long the compiler may take over one file.
     limit: Duration,
@@ -61,7 +61,7 @@ pub(super) struct Toolchain {
 }
 
 impl Toolchain {
-    pub(super) fn new(config: CpuConfig) -> Toolchain {
+    pub(crate) fn new(config: CpuConfig) -> Toolchain {
         let cache = CacheConfig { folder: config.cache_dir, bytes: config.cache_bytes }.open();
         Toolchain {
             cc: config.cc,
@@ -75,7 +75,7 @@ impl Toolchain {
     }
 
     /// The compiler in one line.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         match self.version() {
             Ok(version) => format!("{} ({})", self.cc.join(" "), version.lines().next().unwrap_or("")),
             Err(_) => format!("no C compiler ({}), functions run in the interpreter", self.cc.join(" ")),
@@ -83,15 +83,15 @@ impl Toolchain {
     }
 
     /// Is there a compiler?
-    pub(super) fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), Error> {
         self.version().map(|_| ())
     }
 
     /// Builds the source, which defines that many kernels, or finds it built.
     ///
     /// # Safety
-    /// The source is loaded into the process; see [`super::Cpu::with_backend`].
-    pub(super) unsafe fn library(&self, source: &str, kernels: usize) -> Result<(Library, Origin), Error> {
+    /// The source is loaded into the process; see [`crate::cpu::Cpu::with_backend`].
+    pub(crate) unsafe fn library(&self, source: &str, kernels: usize) -> Result<(Library, Origin), Error> {
         let version = self.version()?;
         if !locked(&self.portable, |portable| *portable) {
             // SAFETY: the caller's promise.
