@@ -31,9 +31,9 @@ pub(super) struct Cores {
 /// Memory of the host.
 pub(super) enum Array<'a> {
     /// The caller's; never written.
-    Lent(ArrayData<'a>, *const u8),
-    /// A copy of the caller's; never written.
-    Copied(Buffer, *const u8),
+    Lent(&'a [u8]),
+    /// A copy of the caller's; never written. It is rare, and not to make the others larger.
+    Copied(Box<Buffer>, *const u8),
     /// A call's own.
     Owned(Block),
     /// The caller's, to be written.
@@ -64,9 +64,11 @@ enum Work {
 }
 
 impl Array<'_> {
+    #[inline]
     fn start(&self) -> *mut u8 {
         match self {
-            Array::Lent(_, start) | Array::Copied(_, start) => start.cast_mut(),
+            Array::Lent(bytes) => bytes.as_ptr().cast_mut(),
+            Array::Copied(_, start) => start.cast_mut(),
             Array::Owned(block) => block.start(),
             Array::Written(_, start) => *start,
         }
@@ -90,23 +92,26 @@ impl Engine for Cores {
     }
 
     /// All data comes to the host before it is looked at.
+    #[inline]
     fn holds(&self, _: &Buffer) -> bool {
         false
     }
 
+    #[inline]
     fn allocate<'a>(&self, (): &mut (), bytes: usize, what: &dyn Display) -> Result<Array<'a>, Error> {
         Pool::global().take(bytes, what).map(Array::Owned)
     }
 
+    #[inline]
     fn upload<'a>(&self, ty: Ty, data: ArrayData<'a>, _: &dyn Display) -> Result<Array<'a>, Error> {
-        let start = data.bytes()?.as_ptr();
+        let bytes = data.bytes()?;
         // C wants elements on their natural addresses.
-        if start.addr() % ty.bytes() != 0 {
-            let copy = Buffer::copy_of(data.bytes()?)?;
+        if bytes.as_ptr().addr() % ty.bytes() != 0 {
+            let copy = Buffer::copy_of(bytes)?;
             let start = copy.bytes()?.as_ptr();
-            return Ok(Array::Copied(copy, start));
+            return Ok(Array::Copied(Box::new(copy), start));
         }
-        Ok(Array::Lent(data, start))
+        Ok(Array::Lent(bytes))
     }
 
     fn own<'a>(
@@ -121,7 +126,7 @@ impl Engine for Cores {
 
     fn download(&self, from: &Array<'_>, into: &mut [u8]) -> Result<(), Error> {
         let bytes = match from {
-            Array::Lent(data, _) => data.bytes()?,
+            Array::Lent(bytes) => bytes,
             Array::Copied(buffer, _) => buffer.bytes()?,
             Array::Owned(block) => block.bytes(),
             Array::Written(buffer, _) => buffer.bytes()?,
@@ -130,20 +135,22 @@ impl Engine for Cores {
         Ok(())
     }
 
+    #[inline]
     fn free(&self, (): &mut (), array: Array<'_>) {
         drop(array);
     }
 
+    #[inline]
     fn buffer(&self, array: Array<'_>, bytes: usize) -> Result<Buffer, Error> {
         match array {
-            Array::Lent(ArrayData::Host(data), _) => Buffer::copy_of(data),
-            Array::Lent(ArrayData::Buffer(buffer), _) => buffer.to_host(),
-            Array::Copied(buffer, _) => Ok(buffer),
+            Array::Lent(bytes) => Buffer::copy_of(bytes),
+            Array::Copied(buffer, _) => Ok(*buffer),
             Array::Owned(block) => Ok(Buffer::new(block, bytes)),
             Array::Written(buffer, _) => Ok(buffer.clone()),
         }
     }
 
+    #[inline]
     fn share(&self, argument: &Buffer) -> Result<Buffer, Error> {
         argument.to_host()
     }
@@ -191,6 +198,7 @@ impl Engine for Cores {
         Ok(Numbers { function, scratch: Layout::new(&measures.scratch)?, words, blocks, work })
     }
 
+    #[inline]
     unsafe fn launch(&self, (): &mut (), launch: &Launch<'_, '_, Cores>) -> Result<(), Error> {
         let memories: Few<*mut c_void> = launch.arrays.iter().map(|array| array.start().cast()).collect();
         for numbers in launch.pieces {
@@ -210,6 +218,7 @@ impl Engine for Cores {
         Ok(())
     }
 
+    #[inline]
     fn submit(&self, (): &mut (), _: &dyn Display) -> Result<(), Error> {
         Ok(())
     }
@@ -228,6 +237,7 @@ impl Engine for Cores {
 
 impl Work {
     /// With the values of scalars and sizes.
+    #[inline]
     fn with(&self, scalars: &[u64], words: &[i64]) -> u64 {
         match self {
             Work::Known(work) => *work,

@@ -197,7 +197,7 @@ impl<'e, E: Engine> Call<'e, '_, E> {
     }
 
     /// The results, when all steps are taken.
-    pub(super) fn outputs(mut self) -> Result<Vec<Output>, Error> {
+    pub(super) fn outputs(&mut self) -> Result<Vec<Output>, Error> {
         let results = &self.plan().results;
         let mut outputs = Vec::with_capacity(results.len());
         for (number, (id, shape)) in results.iter().enumerate() {
