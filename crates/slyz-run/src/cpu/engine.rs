@@ -8,10 +8,10 @@ use crate::cost;
 use crate::driver::{Engine, Few, Launch, Limits, Narrow, Piece, Trouble, Variant};
 use crate::signature::elements;
 use crate::{ArrayData, Block, Buffer, BuildTime, Error, Pool, warn};
-use slyz_sir::graph::Graph;
 use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
 use slyz_sir::lower::gpu::Expected;
+use slyz_sir::program::Program;
 use slyz_sir::size::SizeVar;
 use slyz_sir::types::{Scalar, Ty};
 use std::ffi::c_void;
@@ -155,12 +155,12 @@ impl Engine for Cores {
         argument.to_host()
     }
 
-    fn begin(&self, graph: &Graph) -> Result<Graph, Error> {
-        Ok(graph.clone())
+    fn begin(&self, program: &Program) -> Result<Program, Error> {
+        Ok(program.clone())
     }
 
-    fn lower(&self, graph: &Graph, _: &Expected, _: bool) -> Plan {
-        (self.backend.lower)(graph)
+    fn lower(&self, program: &Program, _: &Expected, _: bool) -> Plan {
+        (self.backend.lower)(program)
     }
 
     fn build(&self, variant: &Variant<Cores>) -> Result<Option<BuildTime>, Error> {

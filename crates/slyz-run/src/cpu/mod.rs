@@ -1,10 +1,10 @@
 //! The CPU device: generated C, built by the system's compiler, run by all cores.
 //!
 //! ```text
-//! graph ── optimize, lower ──> plan ── emit ──> C ── toolchain (disk cache) ──> library ── driver ──> results
+//! program ── optimize, lower ──> plan ── emit ──> C ── toolchain (disk cache) ──> library ── driver ──> results
 //! ```
 //!
-//! Compiled graphs are kept in memory by structural hash, shared objects on disk by content hash.
+//! Compiled programs are kept in memory by structural hash, shared objects on disk by content hash.
 //! Where there is no compiler, or none that comes to an end, the interpreter takes over, and says so once.
 
 mod code;
@@ -22,21 +22,21 @@ use crate::memo::Memo;
 use crate::{Device, Error, Executable, Interpreter, Launcher, hash, warn};
 use engine::Cores;
 use slyz_sir::back::c::EmitError;
-use slyz_sir::graph::Graph;
 use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
 use slyz_sir::pass::confine;
+use slyz_sir::program::Program;
 use slyz_sir::verify;
 use std::sync::Arc;
 
-/// Compiled graphs that are kept when nobody uses them.
+/// Compiled programs that are kept when nobody uses them.
 const KEPT_GRAPHS: usize = 512;
 
 /// The part of the compiler that a CPU device calls.
 #[derive(Clone, Copy)]
 pub struct Backend {
-    /// A graph as launches.
-    pub lower: fn(&Graph) -> Plan,
+    /// A program as launches.
+    pub lower: fn(&Program) -> Plan,
     /// The kernels of a plan as one C file; `wide` code works for any size. Kernel `k` is the function
     /// `void slyz_kernel_k(void *const *memories, void *const *scratch, const u64 *scalars, const i64 *sizes, i64 begin, i64 end)`,
     /// which runs the blocks `begin..end` of the grid, counted with x fastest.
@@ -56,7 +56,7 @@ impl Cpu {
 
     /// A device with its own caches. Programs share the one of [`crate::device`].
     pub fn new(config: CpuConfig) -> Cpu {
-        let lower = |graph: &Graph| slyz_sir::lower::cpu::lower(&slyz_sir::pass::optimize(graph));
+        let lower = |program: &Program| slyz_sir::lower::cpu::lower(&slyz_sir::pass::optimize(program));
         let backend = Backend { lower, emit: slyz_sir::back::c::emit };
         // SAFETY: the backend of `slyz-sir` writes C that touches the elements of the plan's memories and nothing else.
         unsafe { Cpu::with_backend(config, backend) }
@@ -75,12 +75,12 @@ impl Cpu {
 
     /// # Safety
     /// As [`Device::compile_trusted`].
-    unsafe fn build(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
-        verify::graph(graph)?;
+    unsafe fn build(&self, program: &Program) -> Result<Arc<dyn Executable>, Error> {
+        verify::program(program)?;
         // SAFETY: the caller's promise.
-        match unsafe { Compiled::new(self.cores.clone(), graph) } {
+        match unsafe { Compiled::new(self.cores.clone(), program) } {
             Ok(executable) => Ok(Arc::new(executable)),
-            Err(error) if interpreter_takes_over(&error) => Interpreter.compile(graph),
+            Err(error) if interpreter_takes_over(&error) => Interpreter.compile(program),
             Err(error) => Err(error),
         }
     }
@@ -95,15 +95,15 @@ impl Device for Cpu {
         format!("cpu: {} threads, {}", threads::count(), self.cores.toolchain.describe())
     }
 
-    fn compile(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
-        verify::graph(graph)?;
+    fn compile(&self, program: &Program) -> Result<Arc<dyn Executable>, Error> {
+        verify::program(program)?;
         // SAFETY: what is left without a test is inside.
-        unsafe { self.compile_trusted(&confine::graph(graph.clone())) }
+        unsafe { self.compile_trusted(&confine::program(program.clone())) }
     }
 
-    unsafe fn compile_trusted(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
+    unsafe fn compile_trusted(&self, program: &Program) -> Result<Arc<dyn Executable>, Error> {
         // SAFETY: the caller's promise.
-        self.memo.get(hash::structural(graph), || unsafe { self.build(graph) })
+        self.memo.get(hash::structural(program), || unsafe { self.build(program) })
     }
 
     fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error> {

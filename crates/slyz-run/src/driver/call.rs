@@ -147,7 +147,7 @@ impl<'e, E: Engine> Call<'e, '_, E> {
         if !profile::listening() {
             // SAFETY: the numbers are of this call's variant, which lives as long as it. Each array has the bytes its memory needs,
             // checked above. Those that are written are arrays that this call owns, or that its caller passed as such, and have one
-            // name in the launch; the others are borrowed by the call or never written (`Variant::of_graph`). The rest is the caller's promise.
+            // name in the launch; the others are borrowed by the call or never written (`Variant::of_program`). The rest is the caller's promise.
             return unsafe { self.engine.launch(&mut self.queue, &launch) };
         }
         // SAFETY: the same.

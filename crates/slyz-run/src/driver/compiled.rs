@@ -1,4 +1,4 @@
-//! A graph that a device has compiled: its plans by classes of sizes, and the numbers of its latest calls.
+//! A program that a device has compiled: its plans by classes of sizes, and the numbers of its latest calls.
 
 use super::call::{Call, Slot};
 use super::engine::Engine;
@@ -8,20 +8,20 @@ use crate::device::Seal;
 use crate::memo::Memo;
 use crate::signature::{Signature, Sizes};
 use crate::{Argument, BuildTime, Error, Executable, Kept, Output, hash};
-use slyz_sir::graph::Graph;
 use slyz_sir::kernel::Plan;
 use slyz_sir::lower::gpu::Expected;
+use slyz_sir::program::Program;
 use std::sync::Arc;
 use std::time::Instant;
 
 /// Plans that are kept.
 const KEPT_VARIANTS: usize = 16;
 
-/// A graph, and what it became for the sizes of its calls.
+/// A program, and what it became for the sizes of its calls.
 pub(crate) struct Compiled<E: Engine> {
     engine: E,
     signature: Signature,
-    graph: Graph,
+    program: Program,
     source: String,
     built: Option<BuildTime>,
     /// The plan that expects nothing.
@@ -34,18 +34,18 @@ impl<E: Engine> Compiled<E> {
     /// What cannot be compiled for any sizes is an error now.
     ///
     /// # Safety
-    /// Positions of the graph are inside its arrays, by construction or because they are tested.
-    pub(crate) unsafe fn new(engine: E, graph: &Graph) -> Result<Compiled<E>, Error> {
+    /// Positions of the program are inside its arrays, by construction or because they are tested.
+    pub(crate) unsafe fn new(engine: E, program: &Program) -> Result<Compiled<E>, Error> {
         let start = Instant::now();
-        let signature = Signature::of(graph);
-        let graph = engine.begin(graph)?;
-        let plan = engine.lower(&graph, &Expected::default(), false);
-        let usual = Arc::new(Variant::of_graph(plan, &signature)?);
+        let signature = Signature::of(program);
+        let program = engine.begin(program)?;
+        let plan = engine.lower(&program, &Expected::default(), false);
+        let usual = Arc::new(Variant::of_program(plan, &signature)?);
         let passes = start.elapsed();
         let built = engine.build(&usual)?.map(|time| BuildTime { passes, ..time });
         let source = engine.source(&usual)?;
         let variants = Memo::new(KEPT_VARIANTS);
-        Ok(Compiled { engine, signature, graph, source, built, usual, variants, calls: Kept::default() })
+        Ok(Compiled { engine, signature, program, source, built, usual, variants, calls: Kept::default() })
     }
 
     /// The plan for some sizes.
@@ -56,11 +56,11 @@ impl<E: Engine> Compiled<E> {
         let expected = Expected::of(sizes.values());
         let in_pieces = self.has_large_arrays(sizes);
         self.variants.get(hash::of(&(&expected, in_pieces)), || {
-            let plan = self.engine.lower(&self.graph, &expected, in_pieces);
+            let plan = self.engine.lower(&self.program, &expected, in_pieces);
             if plan == self.usual.plan {
                 return Ok(self.usual.clone());
             }
-            Ok(Arc::new(Variant::of_graph(plan, &self.signature)?))
+            Ok(Arc::new(Variant::of_program(plan, &self.signature)?))
         })
     }
 

@@ -4,11 +4,11 @@ use super::variant::Variant;
 use crate::profile::host_bandwidth;
 use crate::signature::Sizes;
 use crate::{ArrayData, Buffer, BuildTime, Clock, Error};
-use slyz_sir::graph::Graph;
 use slyz_sir::kernel::{Kernel, Plan};
 use slyz_sir::launch::Template;
 use slyz_sir::lower::gpu::{self, Expected};
 use slyz_sir::pass::weave::Unwoven;
+use slyz_sir::program::Program;
 use slyz_sir::types::Ty;
 use std::fmt::Display;
 use std::time::Instant;
@@ -85,11 +85,11 @@ pub(crate) trait Engine: Clone + Send + Sync + 'static {
 
     // Code.
 
-    /// What all plans of a graph start from, or why there are none.
-    fn begin(&self, graph: &Graph) -> Result<Graph, Error>;
+    /// What all plans of a program start from, or why there are none.
+    fn begin(&self, program: &Program) -> Result<Program, Error>;
 
     /// The plan for sizes as expected; `in_pieces` where arrays are larger than what a kernel sees at once.
-    fn lower(&self, graph: &Graph, expected: &Expected, in_pieces: bool) -> Plan;
+    fn lower(&self, program: &Program, expected: &Expected, in_pieces: bool) -> Plan;
 
     /// Builds what can be built before the first call.
     fn build(&self, _variant: &Variant<Self>) -> Result<Option<BuildTime>, Error> {

@@ -1,7 +1,7 @@
-//! The driver: calls of graphs and launches of kernels, on any device.
+//! The driver: calls of programs and launches of kernels, on any device.
 //!
 //! ```text
-//! graph ── Engine::lower ──> Variant ─┐                        ┌─ allocate, upload, launch, download ─┐
+//! program ── Engine::lower ──> Variant ─┐                        ┌─ allocate, upload, launch, download ─┐
 //!                                     ├─ Prepared (by sizes) ──┤                                      ├──> results
 //! kernel ── Road ──────────> Variant ─┘                        └─ Call: slots, steps, counts, clocks ─┘
 //! ```

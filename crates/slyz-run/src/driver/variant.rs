@@ -1,4 +1,4 @@
-//! A plan that a device has code for: of a graph, for some class of sizes, or of one kernel in one form.
+//! A plan that a device has code for: of a program, for some class of sizes, or of one kernel in one form.
 
 use super::engine::Engine;
 use crate::kernels::extents;
@@ -36,16 +36,16 @@ struct Facts {
 }
 
 impl<E: Engine> Variant<E> {
-    /// Of a plan that was made for a graph. It is held to its rules: what runs it later leans on them.
-    pub(super) fn of_graph(plan: Plan, signature: &Signature) -> Result<Variant<E>, Error> {
+    /// Of a plan that was made for a program. It is held to its rules: what runs it later leans on them.
+    pub(super) fn of_program(plan: Plan, signature: &Signature) -> Result<Variant<E>, Error> {
         let broken = |why: String| Error::Plan { name: signature.name.clone(), why };
         verify::plan(&plan).map_err(|error| broken(error.to_string()))?;
         if plan.sizes != signature.sizes {
-            return Err(broken("its size variables are not the graph's".to_string()));
+            return Err(broken("its size variables are not the program's".to_string()));
         }
         let types = |params: &[Var]| params.iter().map(|param| param.ty.clone()).collect::<Vec<Type>>();
         if types(&plan.params) != types(&signature.params) {
-            return Err(broken("its parameters are not the graph's".to_string()));
+            return Err(broken("its parameters are not the program's".to_string()));
         }
         Ok(Variant::new(plan, None))
     }

@@ -9,10 +9,10 @@ use super::geometry::{Geometry, Needs, WIDE, module};
 use crate::driver::{Engine, Launch, Limits, Narrow, Piece, Trouble, Variant};
 use crate::{ArrayData, Buffer, Clock, DeviceMemory, Error};
 use slyz_sir::back::naga;
-use slyz_sir::graph::Graph;
 use slyz_sir::kernel::{Kernel, Plan, Space};
 use slyz_sir::lower::gpu::{self, Expected, lower_for};
 use slyz_sir::pass;
+use slyz_sir::program::Program;
 use slyz_sir::size::Size;
 use slyz_sir::types::Ty;
 use std::fmt::Display;
@@ -124,18 +124,18 @@ impl Engine for Gpu {
         Ok(Buffer::on_device(array, bytes))
     }
 
-    fn begin(&self, graph: &Graph) -> Result<Graph, Error> {
-        let graph = pass::optimize(graph);
+    fn begin(&self, program: &Program) -> Result<Program, Error> {
+        let program = pass::optimize(program);
         if !self.0.target.int64 {
-            naga::check_narrow(&graph)?;
+            naga::check_narrow(&program)?;
         }
-        Ok(graph)
+        Ok(program)
     }
 
-    fn lower(&self, graph: &Graph, expected: &Expected, in_pieces: bool) -> Plan {
-        let machine = naga::machine_for(graph, self.0.machine);
+    fn lower(&self, program: &Program, expected: &Expected, in_pieces: bool) -> Plan {
+        let machine = naga::machine_for(program, self.0.machine);
         let machine = if in_pieces { machine.in_pieces() } else { machine };
-        lower_for(graph, &machine, expected)
+        lower_for(program, &machine, expected)
     }
 
     fn source(&self, variant: &Variant<Gpu>) -> Result<String, Error> {
