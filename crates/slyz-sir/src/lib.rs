@@ -1,6 +1,6 @@
 //! SIR, the intermediate representation of Słyż, and everything that is done to it.
 //!
-//! One road: a front end builds a [`graph::Graph`], the verifier checks it, passes rewrite it, a lowering turns it
+//! One road: a front end builds a [`program::Program`], the verifier checks it, passes rewrite it, a lowering turns it
 //! into [`kernel::Kernel`]s and a [`kernel::Plan`], a backend writes them out. The interpreter gives both levels their meaning.
 //!
 //! This crate is pure: no I/O, no devices, no `unsafe`.
@@ -11,7 +11,6 @@ pub mod build;
 pub mod code;
 pub mod expand;
 pub mod explain;
-pub mod graph;
 mod halves;
 pub mod interp;
 pub mod kernel;
@@ -21,6 +20,7 @@ pub mod nesting;
 pub mod ops;
 pub mod pass;
 pub mod power;
+pub mod program;
 mod range;
 pub mod road;
 pub mod size;

@@ -1,8 +1,8 @@
 //! The meaning of SIR. Every device is held to it.
 
 pub mod fold;
-pub mod graph;
 pub mod kernel;
+pub mod program;
 
 use crate::types::{Scalar, Ty};
 
