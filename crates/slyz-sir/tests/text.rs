@@ -151,7 +151,7 @@ fn numbering_is_normal_after_printing() {
 #[test]
 fn names_by_hand_and_comments_and_layout_are_free() {
     let source =
-        "// a comment\ngraph f<min, nonempty>(%x: f32[min]) -> (f32[min]) requires nonempty == min { // another
+        "// a comment\nprogram f<min, nonempty>(%x: f32[min]) -> (f32[min]) requires nonempty == min { // another
         %y: f32[min] = tabulate [min] |%i: i64| { %a: f32 = at %x[%i] %b: f32 = neg %a yield %b }
         %z: f32[min] = tabulate [min] |%i: i64| { %a: f32 = at %y[%i]; yield %a; }
         return %z }";
@@ -304,21 +304,21 @@ fn errors_name_the_place_and_the_cure() {
         |code: &str| format!("program f<N>(%0: f32, %1: f32[N]) -> f32 {{ return %0 }}\ncase \"c\" {{\n  {code}\n}}");
     let table = [
         (String::from("grph f"), "1:1: `program`, `kernel` or `case` / `grph`"),
-        ("program f(".into(), "1:9: a name with its type, such as `%0: f32` / the end of the text"),
-        ("program f(%0: f33)".into(), "1:13: a type, such as `f32` / `f33`"),
-        ("program f<N, N>".into(), "1:12: a new size variable / `N`, which is declared already"),
-        ("program f() -> f32[N]".into(), "1:18: a size variable of the heading / `N`"),
+        ("program f(".into(), "1:11: a name with its type, such as `%0: f32` / the end of the text"),
+        ("program f(%0: f33)".into(), "1:15: a type, such as `f32` / `f33`"),
+        ("program f<N, N>".into(), "1:14: a new size variable / `N`, which is declared already"),
+        ("program f() -> f32[N]".into(), "1:20: a size variable of the heading / `N`"),
         (
             "program f(%0: f32) -> f64 { return %0 }".into(),
-            "1:21: the type that result 0 is bound with / another in the heading",
+            "1:23: the type that result 0 is bound with / another in the heading",
         ),
-        ("program f() -> f32 { return }".into(), "1:27: as many results as the heading has, 1 / 0"),
+        ("program f() -> f32 { return }".into(), "1:29: as many results as the heading has, 1 / 0"),
         (
             "program f() -> () { return } program f() -> () { return }".into(),
-            "1:34: a new name for the program / `f`, which another program has",
+            "1:38: a new name for the program / `f`, which another program has",
         ),
-        ("program f() -> () { % }".into(), "1:19: a name after `%`, such as `%0` / `% `"),
-        ("program f() -> () { § }".into(), "1:19: a word, a name, a number or punctuation / `§`"),
+        ("program f() -> () { % }".into(), "1:21: a name after `%`, such as `%0` / `% `"),
+        ("program f() -> () { § }".into(), "1:21: a word, a name, a number or punctuation / `§`"),
         (body("%2: f32 = frob %0"), "2:13: an operation / `frob`"),
         (body("%2: f32 = add %0, %9"), "2:21: a name that is bound here / `%9`"),
         (body("%2: f32 = add %2, %0"), "2:17: a name that is bound here / `%2`"),
