@@ -237,7 +237,7 @@ impl<'g> Lowering<'g> {
         let top = w.number(STRIP_LEVELS as i64);
         w.for_each(zero, top, 1, (vec![], &[]), |w, level, _| {
             let shifted = w.apply(Operator::Shr, &[count[0], level], Ty::I64);
-            let bit = w.value(shifted.and(one));
+            let bit = w.apply(Operator::And, &[shifted, one], Ty::I64);
             let there = w.push(Op::Apply(Operator::Ne, vec![bit, zero]), Ty::Bool);
             w.when(there, |w| join_level(w, level));
             vec![]
