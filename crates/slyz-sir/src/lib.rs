@@ -28,3 +28,4 @@ pub mod text;
 pub mod types;
 pub mod typing;
 pub mod verify;
+pub mod write;
