@@ -20,7 +20,7 @@ pub fn compile_once() -> Result<(), Failure> {
     let (tracing, traced) = seconds(|| slyz::compile_on(&interpreter, black_scholes));
     let traced = traced?;
     let (passes, text) = seconds(|| {
-        let plan = slyz_sir::lower::cpu::lower(&slyz_sir::pass::optimize(traced.graph()));
+        let plan = slyz_sir::lower::cpu::lower(&slyz_sir::pass::optimize(traced.program()));
         slyz_sir::back::c::emit(&plan, false)
     });
     text?;

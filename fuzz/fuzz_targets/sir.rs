@@ -8,10 +8,10 @@ libfuzzer_sys::fuzz_target!(|source: &str| {
     let Ok((module, _)) = text::parse_file(source) else { return };
     let printed = text::print_module(&module);
     assert_eq!(text::parse_module(&printed).map(|again| text::print_module(&again)), Ok(printed));
-    for graph in module.graphs.iter().filter(|graph| verify::graph(graph).is_ok()) {
+    for program in module.programs.iter().filter(|program| verify::program(program).is_ok()) {
         for target in [Target::Metal, Target::C, Target::Wgsl, Target::Spirv] {
             // What a target lacks is told; only a panic is a fault.
-            let _ = emit(std::slice::from_ref(graph), target);
+            let _ = emit(std::slice::from_ref(program), target);
         }
     }
 });

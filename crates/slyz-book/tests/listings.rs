@@ -11,9 +11,9 @@ use slyz_lang::host;
 use slyz_lang::parse::parse;
 use slyz_lang::render::render;
 use slyz_sir::pass::weave::Form;
-use slyz_sir::pass::{GRAPH_PASSES, optimize};
+use slyz_sir::pass::{PROGRAM_PASSES, optimize};
 use slyz_sir::road::{Destination, Road};
-use slyz_sir::text::parse_graph;
+use slyz_sir::text::parse_program;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -75,26 +75,26 @@ fn rules() -> String {
 /// One of the programs above, as the chapter's readers see it: `what` is `sir`, `optimized`, `explain`, `metal` or `c`.
 fn program(what: &str, name: &str) -> Result<String> {
     let cpu = slyz::device("cpu")?;
-    let (graph, explain, source) = match name {
+    let (program, explain, source) = match name {
         "norm" => parts(&compile_on(&cpu, norm)?),
         "scaled" => parts(&compile_on(&cpu, scaled)?),
         "smooth" => parts(&compile_on(&cpu, smooth)?),
         other => return Err(format!("there is no program {other}").into()),
     };
     Ok(match what {
-        "sir" => graph.to_string(),
-        "optimized" => optimize(&graph).to_string(),
-        "metal" => metal(&graph)?,
+        "sir" => program.to_string(),
+        "optimized" => optimize(&program).to_string(),
+        "metal" => metal(&program)?,
         "explain" => explain,
         _ => kernels(&source, name),
     })
 }
 
-fn parts<Sig>(f: &Compiled<Sig>) -> (slyz_sir::graph::Graph, String, String) {
+fn parts<Sig>(f: &Compiled<Sig>) -> (slyz_sir::program::Program, String, String) {
     // How long it took is different every time.
     let explained = f.explain().to_string();
     let lasting = explained.split_inclusive('\n').filter(|line| !line.starts_with("built in ")).collect();
-    (f.graph().clone(), lasting, f.source().to_string())
+    (f.program().clone(), lasting, f.source().to_string())
 }
 
 /// The code of the function alone: the prelude before it is long, and much the same for all.
@@ -104,17 +104,17 @@ fn kernels(source: &str, name: &str) -> String {
 }
 
 /// The kernels for Metal, without the first lines of the file.
-fn metal(graph: &slyz_sir::graph::Graph) -> Result<String> {
-    let program = slyz_sir::back::harness::Program::metal(std::slice::from_ref(graph))?;
-    let start = program.source.find("kernel void").unwrap_or(0);
-    Ok(program.source[start..].to_string())
+fn metal(program: &slyz_sir::program::Program) -> Result<String> {
+    let project = slyz_sir::back::harness::Project::metal(std::slice::from_ref(program))?;
+    let start = project.source.find("kernel void").unwrap_or(0);
+    Ok(project.source[start..].to_string())
 }
 
 /// What a pass makes of the SIR in the listing before it.
 fn passed(name: &str, before: &str) -> Result<String> {
-    let pass = GRAPH_PASSES.iter().find(|pass| pass.name == name).ok_or(format!("there is no pass {name}"))?;
-    let graph = parse_graph(before).map_err(|error| error.to_string())?;
-    Ok((pass.run)(graph).to_string())
+    let pass = PROGRAM_PASSES.iter().find(|pass| pass.name == name).ok_or(format!("there is no pass {name}"))?;
+    let program = parse_program(before).map_err(|error| error.to_string())?;
+    Ok((pass.run)(program).to_string())
 }
 
 /// Some lines of what rustc says to a program that must fail: `a01_swapped 0 7` is the first error, 7 lines of it.

@@ -1,9 +1,9 @@
-//! `slyz build`: the graphs of a file as source files for targets.
+//! `slyz build`: the programs of a file as source files for targets.
 
-use crate::{GraphChoice, load, usage, vex};
+use crate::{ProgramChoice, load, usage, vex};
 use anyhow::{Context, anyhow};
 use slyz_sir::back::harness::{self, Emitted, Target};
-use slyz_sir::graph::Graph;
+use slyz_sir::program::Program;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ pub struct Build {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    choice: GraphChoice,
+    choice: ProgramChoice,
     #[command(flatten)]
     wishes: vex::build::Wishes,
 }
@@ -76,8 +76,8 @@ impl Build {
             return usage("SPIR-V is no text; name a folder for its files with --out");
         }
         if vex {
-            if self.choice.graph.is_some() {
-                return usage("--graph is for .sir files; all graph functions of a .vex file are built");
+            if self.choice.program.is_some() {
+                return usage("--program is for .sir files; all graph functions of a .vex file are built");
             }
             if self.target.contains(&Name::MetalSingleFile) {
                 return usage(
@@ -91,16 +91,16 @@ impl Build {
             };
         }
         let (module, _) = load::verified(&self.file)?;
-        let graphs: Vec<Graph> = match &self.choice.graph {
-            Some(name) => vec![load::graph(&self.file, &module, Some(name))?.clone()],
-            None => module.graphs,
+        let programs: Vec<Program> = match &self.choice.program {
+            Some(name) => vec![load::program(&self.file, &module, Some(name))?.clone()],
+            None => module.programs,
         };
-        if graphs.is_empty() {
-            return Err(anyhow!("{}: no graph in the file; there is nothing to build", self.file.display()));
+        if programs.is_empty() {
+            return Err(anyhow!("{}: no program in the file; there is nothing to build", self.file.display()));
         }
         let mut all = vec![];
         for target in &self.target {
-            let emitted = harness::emit(&graphs, target.target()?);
+            let emitted = harness::emit(&programs, target.target()?);
             all.push(emitted.with_context(|| self.file.display().to_string())?);
         }
         self.put(&all, out)

@@ -1,7 +1,7 @@
 //! `slyz check`: parses and verifies, and reports every file's mistakes.
 
 use crate::{Files, load, vex};
-use slyz_sir::graph::Module;
+use slyz_sir::program::Module;
 use slyz_sir::verify::{self, VerifyError};
 use std::io::Write;
 
@@ -32,8 +32,8 @@ impl Check {
                     }
                     wrong += errors.len();
                     if errors.is_empty() {
-                        let (graphs, kernels) = (module.graphs.len(), module.kernels.len());
-                        writeln!(out, "{file}: right; graphs {graphs}, kernels {kernels}, cases {}", cases.len())?;
+                        let (programs, kernels) = (module.programs.len(), module.kernels.len());
+                        writeln!(out, "{file}: right; programs {programs}, kernels {kernels}, cases {}", cases.len())?;
                     }
                 }
             }
@@ -42,11 +42,11 @@ impl Check {
     }
 }
 
-/// The first mistake of each graph and kernel, and then those between them.
+/// The first mistake of each program and kernel, and then those between them.
 fn all_errors(module: &Module) -> Vec<VerifyError> {
-    let graphs = module.graphs.iter().filter_map(|graph| verify::graph(graph).err());
+    let programs = module.programs.iter().filter_map(|program| verify::program(program).err());
     let kernels = module.kernels.iter().filter_map(|kernel| verify::kernel(kernel).err());
-    let mut errors: Vec<VerifyError> = graphs.chain(kernels).collect();
+    let mut errors: Vec<VerifyError> = programs.chain(kernels).collect();
     if let Err(error) = verify::module(module)
         && !errors.contains(&error)
     {

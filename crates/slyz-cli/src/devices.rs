@@ -1,4 +1,4 @@
-//! `slyz devices`: what can run graphs here, and what it works with.
+//! `slyz devices`: what can run programs here, and what it works with.
 
 use std::io::Write;
 

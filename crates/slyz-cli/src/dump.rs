@@ -1,11 +1,11 @@
 //! `slyz dump`: a module at a stage of its road: parsed, after a pass, as a plan, as C.
 
-use crate::{GraphChoice, load, usage};
+use crate::{ProgramChoice, load, usage};
 use anyhow::{Context, anyhow};
-use slyz_sir::graph::{Graph, Module};
 use slyz_sir::kernel::Plan;
 use slyz_sir::lower::gpu::Machine;
-use slyz_sir::pass::{self, GRAPH_PASSES};
+use slyz_sir::pass::{self, PROGRAM_PASSES};
+use slyz_sir::program::{Module, Program};
 use slyz_sir::{back, lower, text, verify};
 use std::io::Write;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ pub struct Dump {
     #[arg(long, conflicts_with_all = ["plan", "lower"])]
     c: bool,
     #[command(flatten)]
-    choice: GraphChoice,
+    choice: ProgramChoice,
 }
 
 /// The machine that a plan is for.
@@ -45,12 +45,12 @@ enum Target {
 }
 
 impl Target {
-    fn lower(self, graph: &Graph) -> Plan {
+    fn lower(self, program: &Program) -> Plan {
         match self {
-            Target::Cpu => lower::cpu::lower(graph),
-            Target::Metal => lower::gpu::lower(graph, &Machine::metal()),
-            Target::Cuda => lower::gpu::lower(graph, &Machine::cuda()),
-            Target::Webgpu => lower::gpu::lower(graph, &Machine::webgpu()),
+            Target::Cpu => lower::cpu::lower(program),
+            Target::Metal => lower::gpu::lower(program, &Machine::metal()),
+            Target::Cuda => lower::gpu::lower(program, &Machine::cuda()),
+            Target::Webgpu => lower::gpu::lower(program, &Machine::webgpu()),
         }
     }
 }
@@ -64,21 +64,22 @@ impl Dump {
             None if lowered => Stage::All,
             None => Stage::Passes(0),
         };
-        let chosen: Vec<&Graph> = match &self.choice.graph {
-            Some(name) => vec![load::graph(&self.file, &module, Some(name))?],
-            None => module.graphs.iter().collect(),
+        let chosen: Vec<&Program> = match &self.choice.program {
+            Some(name) => vec![load::program(&self.file, &module, Some(name))?],
+            None => module.programs.iter().collect(),
         };
-        let graphs = chosen.into_iter().map(|graph| stage.run(graph)).collect::<anyhow::Result<Vec<Graph>>>()?;
+        let programs =
+            chosen.into_iter().map(|program| stage.run(program)).collect::<anyhow::Result<Vec<Program>>>()?;
         if !lowered {
-            let kernels = if self.choice.graph.is_some() { vec![] } else { module.kernels };
-            write!(out, "{}", text::print_module(&Module { graphs, kernels }))?;
+            let kernels = if self.choice.program.is_some() { vec![] } else { module.kernels };
+            write!(out, "{}", text::print_module(&Module { programs, kernels }))?;
             return Ok(());
         }
-        if graphs.is_empty() {
-            return Err(anyhow!("{}: no graph in the file; kernels have no plan", self.file.display()));
+        if programs.is_empty() {
+            return Err(anyhow!("{}: no program in the file; kernels have no plan", self.file.display()));
         }
-        for (k, graph) in graphs.iter().enumerate() {
-            let plan = self.lower.unwrap_or(Target::Cpu).lower(graph);
+        for (k, program) in programs.iter().enumerate() {
+            let plan = self.lower.unwrap_or(Target::Cpu).lower(program);
             let text = if self.c { back::c::emit(&plan, false)? } else { text::print_plan(&plan) };
             let gap = if k > 0 { "\n" } else { "" };
             write!(out, "{gap}{text}")?;
@@ -87,7 +88,7 @@ impl Dump {
     }
 }
 
-/// How far a graph goes.
+/// How far a program goes.
 #[derive(Clone, Copy)]
 enum Stage {
     /// So many passes of the first round.
@@ -106,33 +107,34 @@ impl Stage {
             Some((name, time)) => (name, time.parse().ok().filter(|&n| n > 0)),
             None => (text, Some(1)),
         };
-        let places = GRAPH_PASSES.iter().enumerate().filter(|(_, pass)| pass.name == name).map(|(k, _)| k + 1);
+        let places = PROGRAM_PASSES.iter().enumerate().filter(|(_, pass)| pass.name == name).map(|(k, _)| k + 1);
         match time.and_then(|time: usize| places.clone().nth(time - 1)) {
             Some(count) => Ok(Stage::Passes(count)),
             None => usage(format!("there is no pass `{text}`; the passes are, in order: {}, all", listed())),
         }
     }
 
-    fn run(self, graph: &Graph) -> anyhow::Result<Graph> {
+    fn run(self, program: &Program) -> anyhow::Result<Program> {
         let count = match self {
             Stage::Passes(count) => count,
-            Stage::All => return Ok(pass::optimize(graph)),
+            Stage::All => return Ok(pass::optimize(program)),
         };
-        let mut graph = graph.clone();
-        for pass in &GRAPH_PASSES[..count] {
-            graph = (pass.run)(graph);
-            verify::graph(&graph).with_context(|| format!("after the pass `{}`; this is a bug in Słyż", pass.name))?;
+        let mut program = program.clone();
+        for pass in &PROGRAM_PASSES[..count] {
+            program = (pass.run)(program);
+            verify::program(&program)
+                .with_context(|| format!("after the pass `{}`; this is a bug in Słyż", pass.name))?;
         }
-        Ok(graph)
+        Ok(program)
     }
 }
 
 /// The passes in order, as `--after` takes them.
 fn listed() -> String {
     let name = |k: usize| {
-        let name = GRAPH_PASSES[k].name;
-        let earlier = GRAPH_PASSES[..k].iter().filter(|pass| pass.name == name).count();
+        let name = PROGRAM_PASSES[k].name;
+        let earlier = PROGRAM_PASSES[..k].iter().filter(|pass| pass.name == name).count();
         if earlier == 0 { name.to_string() } else { format!("{name}:{}", earlier + 1) }
     };
-    (0..GRAPH_PASSES.len()).map(name).collect::<Vec<_>>().join(", ")
+    (0..PROGRAM_PASSES.len()).map(name).collect::<Vec<_>>().join(", ")
 }

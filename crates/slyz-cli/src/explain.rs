@@ -1,9 +1,9 @@
-//! `slyz explain`: what becomes of the graphs of a file, in words and as a picture.
+//! `slyz explain`: what becomes of the programs of a file, in words and as a picture.
 
-use crate::{GraphChoice, SizeValue, load};
+use crate::{ProgramChoice, SizeValue, load};
 use anyhow::Context;
 use slyz_sir::explain::explain;
-use slyz_sir::graph::Graph;
+use slyz_sir::program::Program;
 use slyz_sir::{lower, pass};
 use std::fs;
 use std::io::Write;
@@ -15,8 +15,8 @@ pub struct Explain {
     #[arg(value_name = "FILE.sir")]
     file: PathBuf,
     #[command(flatten)]
-    choice: GraphChoice,
-    /// A size, to see numbers: may be given for each size of the graph.
+    choice: ProgramChoice,
+    /// A size, to see numbers: may be given for each size of the program.
     #[arg(long, short, value_name = "NAME=NUMBER")]
     size: Vec<SizeValue>,
     /// Draw the launches and the memory between them to a file.
@@ -27,17 +27,17 @@ pub struct Explain {
 impl Explain {
     pub fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let (module, _) = load::verified(&self.file)?;
-        // Sizes and pictures belong to one graph.
+        // Sizes and pictures belong to one program.
         let one =
-            self.choice.graph.is_some() || self.svg.is_some() || !self.size.is_empty() || module.graphs.is_empty();
-        let graphs: Vec<&Graph> = match one {
-            true => vec![load::graph(&self.file, &module, self.choice.graph.as_deref())?],
-            false => module.graphs.iter().collect(),
+            self.choice.program.is_some() || self.svg.is_some() || !self.size.is_empty() || module.programs.is_empty();
+        let programs: Vec<&Program> = match one {
+            true => vec![load::program(&self.file, &module, self.choice.program.as_deref())?],
+            false => module.programs.iter().collect(),
         };
-        for (k, graph) in graphs.into_iter().enumerate() {
-            let optimised = pass::optimize(graph);
+        for (k, program) in programs.into_iter().enumerate() {
+            let optimised = pass::optimize(program);
             let plan = lower::cpu::lower(&optimised);
-            let explanation = explain(graph, &optimised, &plan).at(&load::sizes(graph, &self.size)?);
+            let explanation = explain(program, &optimised, &plan).at(&load::sizes(program, &self.size)?);
             write!(out, "{}{explanation}", if k > 0 { "\n" } else { "" })?;
             if let Some(path) = &self.svg {
                 fs::write(path, explanation.svg()).with_context(|| format!("cannot write {}", path.display()))?;

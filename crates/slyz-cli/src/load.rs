@@ -1,8 +1,8 @@
-//! Reading `.sir` files, and choosing a graph of one.
+//! Reading `.sir` files, and choosing a program of one.
 
 use crate::{SizeValue, usage};
 use anyhow::{Context, anyhow};
-use slyz_sir::graph::{Graph, Module};
+use slyz_sir::program::{Module, Program};
 use slyz_sir::size::SizeOrigin;
 use slyz_sir::text::{self, Case};
 use slyz_sir::verify;
@@ -26,32 +26,32 @@ pub fn verified(path: &Path) -> anyhow::Result<(Module, Vec<Case>)> {
     Ok((module, cases))
 }
 
-/// The graph with that name, or the only one.
-pub fn graph<'m>(path: &Path, module: &'m Module, name: Option<&str>) -> anyhow::Result<&'m Graph> {
-    let names = || module.graphs.iter().map(|g| g.name.as_str()).collect::<Vec<_>>().join(", ");
+/// The program with that name, or the only one.
+pub fn program<'m>(path: &Path, module: &'m Module, name: Option<&str>) -> anyhow::Result<&'m Program> {
+    let names = || module.programs.iter().map(|g| g.name.as_str()).collect::<Vec<_>>().join(", ");
     let file = path.display();
-    match (name, &module.graphs[..]) {
-        (_, []) => Err(anyhow!("{file}: no graph in the file")),
-        (Some(name), graphs) => match graphs.iter().find(|g| g.name == name) {
-            Some(graph) => Ok(graph),
-            None => usage(format!("{file}: no graph `{name}`; there is: {}", names())),
+    match (name, &module.programs[..]) {
+        (_, []) => Err(anyhow!("{file}: no program in the file")),
+        (Some(name), programs) => match programs.iter().find(|g| g.name == name) {
+            Some(program) => Ok(program),
+            None => usage(format!("{file}: no program `{name}`; there is: {}", names())),
         },
-        (None, [graph]) => Ok(graph),
-        (None, _) => usage(format!("{file}: several graphs: {}; choose one with --graph NAME", names())),
+        (None, [program]) => Ok(program),
+        (None, _) => usage(format!("{file}: several programs: {}; choose one with --program NAME", names())),
     }
 }
 
-/// One entry per size variable of the graph, those of the command line filled in.
-pub fn sizes(graph: &Graph, given: &[SizeValue]) -> anyhow::Result<Vec<Option<u64>>> {
-    let mut sizes = vec![None; graph.sizes.len()];
+/// One entry per size variable of the program, those of the command line filled in.
+pub fn sizes(program: &Program, given: &[SizeValue]) -> anyhow::Result<Vec<Option<u64>>> {
+    let mut sizes = vec![None; program.sizes.len()];
     for SizeValue { name, value } in given {
-        let Some(place) = graph.sizes.iter().position(|decl| decl.name == *name) else {
-            let names: Vec<&str> = graph.sizes.iter().map(|decl| &decl.name[..]).collect();
+        let Some(place) = program.sizes.iter().position(|decl| decl.name == *name) else {
+            let names: Vec<&str> = program.sizes.iter().map(|decl| &decl.name[..]).collect();
             let there = if names.is_empty() { "it has none".into() } else { format!("it has: {}", names.join(", ")) };
-            return usage(format!("graph {} has no size `{name}`; {there}", graph.name));
+            return usage(format!("program {} has no size `{name}`; {there}", program.name));
         };
-        if graph.sizes[place].origin == SizeOrigin::Counted {
-            return usage(format!("`{name}` is counted while the graph runs; leave out --size {name}={value}"));
+        if program.sizes[place].origin == SizeOrigin::Counted {
+            return usage(format!("`{name}` is counted while the program runs; leave out --size {name}={value}"));
         }
         if sizes[place].replace(*value).is_some_and(|other| other != *value) {
             return usage(format!("--size {name} is given twice, with different values"));

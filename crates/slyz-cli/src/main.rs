@@ -34,13 +34,13 @@ struct Cli {
 enum Command {
     /// Print a file: as it is, after a pass, as a plan, or as C.
     Dump(dump::Dump),
-    /// Run a graph of a .sir file on arrays and numbers, or the program in a .vex file.
+    /// Run a program of a .sir file on arrays and numbers, or the program in a .vex file.
     Run(run::Run),
     /// Parse and verify files, and report everything that is wrong.
     Check(check::Check),
-    /// Say what becomes of a file's graphs: kernels, bytes, flops, temporaries.
+    /// Say what becomes of a file's programs: kernels, bytes, flops, temporaries.
     Explain(explain::Explain),
-    /// Write a file's graphs or graph functions as source files for targets.
+    /// Write a file's programs or graph functions as source files for targets.
     Build(build::Build),
     /// Run the cases that stand in files.
     Test(test::Test),
@@ -48,12 +48,12 @@ enum Command {
     Devices,
 }
 
-/// A graph by name, where a file has several.
+/// A program by name, where a file has several.
 #[derive(clap::Args)]
-struct GraphChoice {
-    /// The graph, where the file has several.
+struct ProgramChoice {
+    /// The program, where the file has several.
     #[arg(long, value_name = "NAME")]
-    graph: Option<String>,
+    program: Option<String>,
 }
 
 /// A size by name.

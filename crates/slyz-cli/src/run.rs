@@ -1,14 +1,14 @@
-//! `slyz run`: a graph called with arrays from files and numbers from the command line.
+//! `slyz run`: a program called with arrays from files and numbers from the command line.
 
 use crate::limits::{self, Limits};
 use crate::npy::{self, Npy};
-use crate::{GraphChoice, SizeValue, literal, load, usage, vex};
+use crate::{ProgramChoice, SizeValue, literal, load, usage, vex};
 use anyhow::Context;
 use slyz_run::{Argument, ArrayData, Output};
 use slyz_sir::code::Type;
-use slyz_sir::graph::Graph;
-use slyz_sir::interp::graph::{InterpError, solve_sizes};
+use slyz_sir::interp::program::{InterpError, solve_sizes};
 use slyz_sir::interp::{Array, Value};
+use slyz_sir::program::Program;
 use slyz_sir::types::{Scalar, Ty};
 use std::fs;
 use std::io::{self, IsTerminal, Write};
@@ -20,8 +20,8 @@ pub struct Run {
     #[arg(value_name = "FILE.sir|FILE.vex")]
     file: PathBuf,
     #[command(flatten)]
-    choice: GraphChoice,
-    /// An argument of the graph, in order: a .npy file for an array, a number for a scalar.
+    choice: ProgramChoice,
+    /// An argument of the program, in order: a .npy file for an array, a number for a scalar.
     #[arg(long, short, value_name = "FILE.npy|NUMBER", allow_hyphen_values = true)]
     input: Vec<String>,
     /// A size that no argument tells.
@@ -69,9 +69,10 @@ impl Run {
     pub fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let _bounded = self.limits.bound(&self.file)?;
         if vex::is_vex(&self.file) {
-            if self.choice.graph.is_some() || !self.input.is_empty() || !self.size.is_empty() || self.output.is_some() {
+            if self.choice.program.is_some() || !self.input.is_empty() || !self.size.is_empty() || self.output.is_some()
+            {
                 return usage(
-                    "a .vex file brings its own arguments; --input, --size, --graph and --output are for .sir files",
+                    "a .vex file brings its own arguments; --input, --size, --program and --output are for .sir files",
                 );
             }
             let wishes = vex::run::Wishes { device: self.device.as_deref(), check_races: self.check_races };
@@ -82,17 +83,17 @@ impl Run {
             return vex::run::run(&self.file, wishes, out);
         }
         if self.check_races {
-            return usage("--check-races is for .vex files: graphs have no threads that could meet");
+            return usage("--check-races is for .vex files: programs have no threads that could meet");
         }
         let (module, _) = load::verified(&self.file)?;
-        let graph = load::graph(&self.file, &module, self.choice.graph.as_deref())?;
-        let given = load::sizes(graph, &self.size)?;
-        let inputs = self.inputs(graph)?;
-        let sizes = solve(graph, &given, &inputs)?;
+        let program = load::program(&self.file, &module, self.choice.program.as_deref())?;
+        let given = load::sizes(program, &self.size)?;
+        let inputs = self.inputs(program)?;
+        let sizes = solve(program, &given, &inputs)?;
         let device = slyz_run::device(self.device.as_deref())?;
-        limits::doing(format!("running graph {} on {}", graph.name, device.name()));
+        limits::doing(format!("running program {} on {}", program.name, device.name()));
         let arguments: Vec<Argument> = inputs.iter().map(Input::argument).collect();
-        let results = device.compile(graph)?.run(&sizes, &arguments)?;
+        let results = device.compile(program)?.run(&sizes, &arguments)?;
         for (k, result) in results.iter().enumerate() {
             match &self.output {
                 Some(folder) => save(out, folder, k, result)?,
@@ -102,17 +103,17 @@ impl Run {
         Ok(())
     }
 
-    fn inputs(&self, graph: &Graph) -> anyhow::Result<Vec<Input>> {
-        let params = &graph.body.params;
+    fn inputs(&self, program: &Program) -> anyhow::Result<Vec<Input>> {
+        let params = &program.body.params;
         if self.input.len() != params.len() {
-            let list: Vec<String> = params.iter().map(|p| type_text(graph, &p.ty)).collect();
+            let list: Vec<String> = params.iter().map(|p| type_text(program, &p.ty)).collect();
             let list = if list.is_empty() { "none".into() } else { list.join(", ") };
-            let (name, found) = (&graph.name, self.input.len());
+            let (name, found) = (&program.name, self.input.len());
             let wants = if params.len() == 1 { "1 argument".into() } else { format!("{} arguments", params.len()) };
-            return usage(format!("graph {name} takes {wants}, given {found}; pass one --input for each of: {list}"));
+            return usage(format!("program {name} takes {wants}, given {found}; pass one --input for each of: {list}"));
         }
         let input = |(k, (param, text)): (usize, (&slyz_sir::code::Var, &String))| {
-            let place = || format!("argument {} of {}, {}", k + 1, graph.name, type_text(graph, &param.ty));
+            let place = || format!("argument {} of {}, {}", k + 1, program.name, type_text(program, &param.ty));
             input(&param.ty, text).with_context(place)
         };
         params.iter().zip(&self.input).enumerate().map(input).collect()
@@ -150,13 +151,13 @@ impl Input {
 }
 
 /// The sizes of the call. Only shapes are asked, so no elements are copied for it.
-fn solve(graph: &Graph, given: &[Option<u64>], inputs: &[Input]) -> anyhow::Result<Vec<Option<u64>>> {
+fn solve(program: &Program, given: &[Option<u64>], inputs: &[Input]) -> anyhow::Result<Vec<Option<u64>>> {
     let shape = |input: &Input| match input {
         Input::Scalar(scalar) => Value::Scalar(*scalar),
         Input::Array(array) => Value::Array(Array { ty: array.ty, shape: array.shape.clone(), data: vec![] }),
     };
     let shapes: Vec<Value> = inputs.iter().map(shape).collect();
-    solve_sizes(graph, given, &shapes).or_else(|error| match error {
+    solve_sizes(program, given, &shapes).or_else(|error| match error {
         InterpError::SizeUnknown(name) => usage(format!("no argument tells the size {name}; add --size {name}=NUMBER")),
         other => Err(other.into()),
     })
@@ -172,8 +173,8 @@ fn save(out: &mut dyn Write, folder: &Path, k: usize, result: &Output) -> anyhow
 }
 
 /// `f32[N, 3]`.
-fn type_text(graph: &Graph, ty: &Type) -> String {
+fn type_text(program: &Program, ty: &Type) -> String {
     let extents: Vec<String> =
-        ty.shape().iter().map(|size| size.display(&|v| graph.size_name(v)).to_string()).collect();
+        ty.shape().iter().map(|size| size.display(&|v| program.size_name(v)).to_string()).collect();
     if extents.is_empty() { ty.elem().to_string() } else { format!("{}[{}]", ty.elem(), extents.join(", ")) }
 }

@@ -1,15 +1,15 @@
 //! `slyz test`: the cases that stand in files, run on a device.
 //!
-//! A .vex file is one case: what it prints is compared with its `//>` lines. Cases of graphs run on the device that was asked for, cases of kernels in the interpreter of kernels.
+//! A .vex file is one case: what it prints is compared with its `//>` lines. Cases of programs run on the device that was asked for, cases of kernels in the interpreter of kernels.
 
 use crate::{Files, literal, load, npy, vex};
 use anyhow::anyhow;
 use slyz_run::{Argument, ArrayData, Device, Output};
-use slyz_sir::graph::{Graph, Module};
-use slyz_sir::interp::graph::solve_sizes;
 use slyz_sir::interp::kernel::{LaunchOptions, launch};
+use slyz_sir::interp::program::solve_sizes;
 use slyz_sir::interp::{Array, Value};
 use slyz_sir::kernel::{Kernel, Space};
+use slyz_sir::program::{Module, Program};
 use slyz_sir::text::{Case, Expect, Subject};
 use slyz_sir::types::{Scalar, Ty};
 use std::io::Write;
@@ -53,9 +53,10 @@ impl Test {
 
 fn run_case(device: &dyn Device, module: &Module, case: &Case) -> anyhow::Result<()> {
     match &case.subject {
-        Subject::Graph(name) => {
-            let graph = module.graphs.iter().find(|g| g.name == *name).ok_or_else(|| anyhow!("no graph {name}"))?;
-            run_graph(device, graph, case)
+        Subject::Program(name) => {
+            let program =
+                module.programs.iter().find(|g| g.name == *name).ok_or_else(|| anyhow!("no program {name}"))?;
+            run_program(device, program, case)
         }
         Subject::Kernel(name) => {
             let kernel = module.kernels.iter().find(|k| k.name == *name).ok_or_else(|| anyhow!("no kernel {name}"))?;
@@ -68,16 +69,16 @@ fn size(case: &Case, name: &str) -> Option<u64> {
     case.sizes.iter().find(|(known, _)| known == name).map(|(_, n)| *n)
 }
 
-fn run_graph(device: &dyn Device, graph: &Graph, case: &Case) -> anyhow::Result<()> {
-    let given: Vec<Option<u64>> = graph.sizes.iter().map(|decl| size(case, &decl.name)).collect();
-    let sizes = solve_sizes(graph, &given, &case.args)?;
+fn run_program(device: &dyn Device, program: &Program, case: &Case) -> anyhow::Result<()> {
+    let given: Vec<Option<u64>> = program.sizes.iter().map(|decl| size(case, &decl.name)).collect();
+    let sizes = solve_sizes(program, &given, &case.args)?;
     let data: Vec<Vec<u8>> = case.args.iter().map(bytes).collect();
     let argument = |(value, data)| match value {
         &Value::Scalar(scalar) => Argument::Scalar(scalar),
         Value::Array(a) => Argument::Array { ty: a.ty, shape: (&a.shape).into(), data: ArrayData::Host(data) },
     };
     let args: Vec<Argument> = case.args.iter().zip(data.iter().map(|d| &d[..])).map(argument).collect();
-    let results = device.compile(graph)?.run(&sizes, &args)?;
+    let results = device.compile(program)?.run(&sizes, &args)?;
     if results.len() != case.expect.len() {
         return Err(anyhow!("{} results, expected {}", results.len(), case.expect.len()));
     }

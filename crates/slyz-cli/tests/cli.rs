@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-const SAXPY: &str = "graph saxpy<N>(%a: f32, %x: f32[N], %y: f32[N]) -> f32[N] {
+const SAXPY: &str = "program saxpy<N>(%a: f32, %x: f32[N], %y: f32[N]) -> f32[N] {
   %z: f32[N] = tabulate [N] |%i: i64| {
     %p: f32 = at %x[%i]  %q: f32 = at %y[%i]  %r: f32 = mul %a, %p  %s: f32 = add %r, %q
     yield %s
@@ -22,11 +22,11 @@ case \"two\" {
 }
 ";
 
-const TWO: &str = "graph iota<N>() -> i64[N] {
+const TWO: &str = "program iota<N>() -> i64[N] {
   %z: i64[N] = tabulate [N] |%i: i64| { yield %i }
   return %z
 }
-graph same(%x: bf16[2], %b: bool) -> (bf16[2], bool) { return %x, %b }
+program same(%x: bf16[2], %b: bool) -> (bf16[2], bool) { return %x, %b }
 ";
 
 /// A folder for one test, with a file of SIR in it. The cache of compiled code is inside.
@@ -109,10 +109,10 @@ fn has(text: &str, parts: &[&str]) {
 fn dump_prints_every_stage() {
     let place = Place::new(&[("f.sir", SAXPY), ("two.sir", TWO)]);
     let parsed = place.ok(&["dump", "f.sir"]);
-    has(&parsed, &["graph saxpy<N>(%0: f32, %1: f32[N], %2: f32[N]) -> f32[N] {"]);
+    has(&parsed, &["program saxpy<N>(%0: f32, %1: f32[N], %2: f32[N]) -> f32[N] {"]);
     assert!(!parsed.contains("case"), "{parsed}");
     for pass in ["simplify", "fuse", "cse:2", "dce", "all"] {
-        has(&place.ok(&["dump", "f.sir", "--after", pass]), &["graph saxpy<N>", "tabulate [N]"]);
+        has(&place.ok(&["dump", "f.sir", "--after", pass]), &["program saxpy<N>", "tabulate [N]"]);
     }
     has(&place.ok(&["dump", "f.sir", "--plan"]), &["plan saxpy<N>", "launch saxpy_map(", "kernel saxpy_map"]);
     for machine in ["metal", "cuda", "webgpu"] {
@@ -122,12 +122,12 @@ fn dump_prints_every_stage() {
     has(&place.ok(&["dump", "f.sir", "--c"]), &["slyz_kernel_0"]);
     has(&place.ok(&["dump", "f.sir", "--after", "simplify", "--plan"]), &["plan saxpy<N>"]);
     let both = place.ok(&["dump", "two.sir"]);
-    has(&both, &["graph iota", "graph same"]);
-    assert!(!place.ok(&["dump", "two.sir", "--graph", "same"]).contains("iota"));
+    has(&both, &["program iota", "program same"]);
+    assert!(!place.ok(&["dump", "two.sir", "--program", "same"]).contains("iota"));
     let unknown = place.fails(2, &["dump", "f.sir", "--after", "frobnicate"]);
     has(&unknown, &["no pass `frobnicate`", "simplify, blend, cse, fuse", "cse:2", "all"]);
     has(&place.fails(2, &["dump", "f.sir", "--after", "fuse:7"]), &["no pass `fuse:7`"]);
-    has(&place.fails(2, &["dump", "two.sir", "--graph", "other"]), &["no graph `other`", "iota, same"]);
+    has(&place.fails(2, &["dump", "two.sir", "--program", "other"]), &["no program `other`", "iota, same"]);
 }
 
 #[test]
@@ -147,13 +147,13 @@ fn run_reads_and_writes_arrays() {
 }
 
 #[test]
-fn run_takes_sizes_graphs_and_rare_types() {
+fn run_takes_sizes_programs_and_rare_types() {
     let place = Place::new(&[("two.sir", TWO)]);
-    let out = place.ok(&["run", "two.sir", "--graph", "iota", "--size", "N=20"]);
+    let out = place.ok(&["run", "two.sir", "--program", "iota", "--size", "N=20"]);
     assert_eq!(out, "i64[20] [0, 1, 2, 3, …, 16, 17, 18, 19]\n");
-    assert_eq!(place.ok(&["run", "two.sir", "--graph", "iota", "--size", "N=0"]), "i64[0] []\n");
+    assert_eq!(place.ok(&["run", "two.sir", "--program", "iota", "--size", "N=0"]), "i64[0] []\n");
     place.npy("b.npy", "<u2", "(2,)", &[0x80, 0x3f, 0, 0xc0]);
-    let call = ["run", "two.sir", "--graph", "same", "-i", "b.npy", "-i", "true", "-d", "interpreter"];
+    let call = ["run", "two.sir", "--program", "same", "-i", "b.npy", "-i", "true", "-d", "interpreter"];
     assert_eq!(place.ok(&call), "bf16[2] [1.0, -2.0]\nbool true\n");
     has(&place.ok(&[&call[..], &["-o", "out"]].concat()), &["stored as uint16"]);
     let written = fs::read(place.path("out/result0.npy")).unwrap();
@@ -186,24 +186,24 @@ fn run_explains_mistakes() {
     fails(1, &["1", "cut.npy", "x.npy"], &["needs 8 bytes of data, the file has 4"]);
     fails(1, &["1", "x.npy", "short.npy"], &["argument 3", "extent 1, but N is 3"]);
     fails(1, &["1", "x.npy", "whole.npy"], &["argument 3", "i32"]);
-    has(&place.fails(2, &["run", "two.sir"]), &["several graphs: iota, same", "--graph"]);
-    has(&place.fails(2, &["run", "two.sir", "--graph", "iota"]), &["--size N=NUMBER"]);
-    has(&place.fails(2, &["run", "two.sir", "--graph", "iota", "--size", "M=1"]), &["no size `M`", "it has: N"]);
-    has(&place.fails(2, &["run", "two.sir", "--graph", "iota", "--size", "N"]), &["NAME=NUMBER"]);
-    has(&place.fails(1, &["run", "two.sir", "--graph", "iota", "-s", "N=1", "-d", "abacus"]), &["abacus"]);
+    has(&place.fails(2, &["run", "two.sir"]), &["several programs: iota, same", "--program"]);
+    has(&place.fails(2, &["run", "two.sir", "--program", "iota"]), &["--size N=NUMBER"]);
+    has(&place.fails(2, &["run", "two.sir", "--program", "iota", "--size", "M=1"]), &["no size `M`", "it has: N"]);
+    has(&place.fails(2, &["run", "two.sir", "--program", "iota", "--size", "N"]), &["NAME=NUMBER"]);
+    has(&place.fails(1, &["run", "two.sir", "--program", "iota", "-s", "N=1", "-d", "abacus"]), &["abacus"]);
 }
 
 #[test]
 fn check_reports_everything() {
-    let wrong = "graph f(%x: f32) -> f32 { %y: f32 = and %x, %x  return %y }\n\
-                 graph g(%x: f32) -> f32 { %y: f32 = not %x  return %y }\n";
-    let unfinished = "graph f(%x: f32) -> f32 {\n  %y: f32 = add %x,\n}";
+    let wrong = "program f(%x: f32) -> f32 { %y: f32 = and %x, %x  return %y }\n\
+                 program g(%x: f32) -> f32 { %y: f32 = not %x  return %y }\n";
+    let unfinished = "program f(%x: f32) -> f32 {\n  %y: f32 = add %x,\n}";
     let place = Place::new(&[("f.sir", SAXPY), ("wrong.sir", wrong), ("unfinished.sir", unfinished)]);
-    has(&place.ok(&["check", "f.sir"]), &["f.sir: right; graphs 1, kernels 0, cases 1"]);
+    has(&place.ok(&["check", "f.sir"]), &["f.sir: right; programs 1, kernels 0, cases 1"]);
     let all = place.fails(1, &["check", "unfinished.sir", "none.sir", "f.sir", "wrong.sir"]);
     has(&all, &["unfinished.sir: line 3, column 1", "3 | }", "none.sir", "f.sir: right", "4 errors"]);
-    has(&all, &["wrong.sir: in graph `f`", "wrong.sir: in graph `g`"]);
-    has(&place.fails(1, &["dump", "wrong.sir"]), &["wrong.sir", "in graph `f`"]);
+    has(&all, &["wrong.sir: in program `f`", "wrong.sir: in program `g`"]);
+    has(&place.fails(1, &["dump", "wrong.sir"]), &["wrong.sir", "in program `f`"]);
     fs::write(place.path("bytes.sir"), [0x67, 0xff]).unwrap();
     has(&place.fails(1, &["check", "bytes.sir"]), &["not text"]);
 }
@@ -324,7 +324,7 @@ fn build_writes_files() {
     has(&place.fails(2, &["build", "f.sir", "--target", "wgsl,spirv"]), &["SPIR-V is no text", "--out"]);
     has(&place.ok(&["build", "f.sir", "--target", "metal"]), &["// kernels.metal", "// harness.swift"]);
     has(&place.fails(1, &["build", "f.sir", "--target", "metal", "--out", "f.sir"]), &["cannot write f.sir"]);
-    has(&place.fails(1, &["build", "k.sir", "--target", "metal", "--out", "made"]), &["no graph in the file"]);
+    has(&place.fails(1, &["build", "k.sir", "--target", "metal", "--out", "made"]), &["no program in the file"]);
     has(&place.fails(2, &["build", "f.sir", "--target", "abacus", "--out", "made"]), &["metal"]);
 }
 

@@ -273,7 +273,7 @@ launch gather(x, Tensor.from([7i32, 6, 5, 4, 3, 2, 1, 0]), &!out) with grid: 1, 
 }
 
 #[test]
-fn one_file_for_metal_is_for_graphs() {
+fn one_file_for_metal_is_for_programs() {
     let ran = Place::new("p.vex", RELU).run("build p.vex --target metal-single-file");
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("--target metal writes the kernels"), "{}", ran.err);

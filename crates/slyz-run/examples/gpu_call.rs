@@ -4,11 +4,11 @@
 
 use slyz_run::wgpu::Wgpu;
 use slyz_run::{Argument, ArrayData, Device};
-use slyz_sir::text::parse_graph;
+use slyz_sir::text::parse_program;
 use slyz_sir::types::{Scalar, Ty};
 use std::time::Instant;
 
-const TEXT: &str = "graph saxpy<N>(%a: f32, %x: f32[N], %y: f32[N]) -> f32[N] {
+const TEXT: &str = "program saxpy<N>(%a: f32, %x: f32[N], %y: f32[N]) -> f32[N] {
   %v: f32[N] = tabulate [N] |%i: i64| { %p: f32 = at %x[%i]  %q: f32 = at %y[%i]  %s: f32 = mul %a, %p  %t: f32 = add %s, %q  yield %t }
   return %v }";
 
@@ -27,7 +27,7 @@ const ROUNDS: usize = 30;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let device = Wgpu::new(std::env::var("SLYZ_ADAPTER").ok().as_deref());
     println!("{}", device.describe());
-    let f = device.compile(&parse_graph(TEXT)?)?;
+    let f = device.compile(&parse_program(TEXT)?)?;
     let x = device.upload(ArrayData::Host(bytemuck::cast_slice(&[1.0f32; 16])))?;
     let array = || Argument::Array { ty: Ty::F32, shape: vec![16].into(), data: ArrayData::Buffer(&x) };
     let ours = || -> Result<(), slyz_run::Error> {

@@ -1,4 +1,4 @@
-//! How long it took until a graph could run.
+//! How long it took until a program could run.
 
 use std::fmt;
 use std::time::Duration;

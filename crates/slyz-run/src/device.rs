@@ -4,12 +4,12 @@
 
 use crate::profile::host_bandwidth;
 use crate::{Argument, ArrayData, Buffer, BuildTime, Error, Interpreter, Launcher, Output};
-use slyz_sir::graph::Graph;
 use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
+use slyz_sir::program::Program;
 use std::sync::{Arc, OnceLock};
 
-/// Something that compiles graphs.
+/// Something that compiles programs.
 pub trait Device: Send + Sync {
     /// The name by which users ask for it.
     fn name(&self) -> &str;
@@ -17,18 +17,18 @@ pub trait Device: Send + Sync {
     /// One line for people: what it is and what it works with.
     fn describe(&self) -> String;
 
-    /// A graph made ready to run, whoever wrote it: it is verified, and positions that are not plainly inside their arrays are tested
+    /// A program made ready to run, whoever wrote it: it is verified, and positions that are not plainly inside their arrays are tested
     /// while it runs ([`confine`](slyz_sir::pass::confine)). A read outside gives zero; the interpreter tells where it is.
-    fn compile(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error>;
+    fn compile(&self, program: &Program) -> Result<Arc<dyn Executable>, Error>;
 
     /// The same without the tests, for front ends whose positions are inside by construction. A device that does not care
     /// about the difference need not implement it.
     ///
     /// # Safety
-    /// In every call that the graph's signature and `requires` allow, with arguments that the caller lets through, the index of
+    /// In every call that the program's signature and `requires` allow, with arguments that the caller lets through, the index of
     /// every `at` that is evaluated is inside its array. Generated code does not look.
-    unsafe fn compile_trusted(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
-        self.compile(graph)
+    unsafe fn compile_trusted(&self, program: &Program) -> Result<Arc<dyn Executable>, Error> {
+        self.compile(program)
     }
 
     /// A kernel that somebody wrote, made ready to be launched. Accesses that have no `check` get one.
@@ -80,15 +80,15 @@ pub fn is_own_device(device: &dyn Device) -> bool {
     device.is_own(Seal)
 }
 
-/// Did one of the devices of this crate compile it? Then its results have the types and shapes of the graph, and are what the graph
+/// Did one of the devices of this crate compile it? Then its results have the types and shapes of the program, and are what the program
 /// means. Whoever implements [`Executable`] elsewhere may return anything.
 pub fn is_own_executable(executable: &dyn Executable) -> bool {
     executable.is_own(Seal)
 }
 
-/// A compiled graph.
+/// A compiled program.
 pub trait Executable: Send + Sync {
-    /// Runs it. `sizes` has one value for each size variable of the graph, `None` for those that are counted. A device
+    /// Runs it. `sizes` has one value for each size variable of the program, `None` for those that are counted. A device
     /// with memory of its own may come back while it still works; reading the results waits.
     fn run(&self, sizes: &[Option<u64>], args: &[Argument<'_>]) -> Result<Vec<Output>, Error>;
 

@@ -1,14 +1,14 @@
-//! What can go wrong between a graph and its results. Every message says what to do about it.
+//! What can go wrong between a program and its results. Every message says what to do about it.
 
 use slyz_sir::back::c::EmitError;
-use slyz_sir::interp::graph::InterpError;
 use slyz_sir::interp::kernel::KernelError;
+use slyz_sir::interp::program::InterpError;
 use slyz_sir::launch::Fault;
 use slyz_sir::types::Ty;
 use slyz_sir::verify::VerifyError;
 use std::path::PathBuf;
 
-/// A failure to find a device, to compile a graph, or to run it.
+/// A failure to find a device, to compile a program, or to run it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -20,11 +20,11 @@ pub enum Error {
         /// What there is.
         available: Vec<String>,
     },
-    /// The graph breaks a rule of the verifier.
-    #[error("the graph is not valid: {0}. Build graphs with a front end or with slyz_sir::build")]
-    Graph(#[from] VerifyError),
-    /// The plan of the graph cannot be written as C.
-    #[error("the graph cannot be compiled for the CPU: {0}")]
+    /// The program breaks a rule of the verifier.
+    #[error("the program is not valid: {0}. Build programs with a front end or with slyz_sir::build")]
+    Program(#[from] VerifyError),
+    /// The plan of the program cannot be written as C.
+    #[error("the program cannot be compiled for the CPU: {0}")]
     Emit(#[from] EmitError),
     /// The C compiler does not exist or cannot be executed.
     #[error(
@@ -148,7 +148,7 @@ pub enum Error {
     },
     /// A kernel cannot be written for the adapter.
     #[cfg(feature = "wgpu")]
-    #[error("the graph cannot be compiled for the GPU: {0}")]
+    #[error("the program cannot be compiled for the GPU: {0}")]
     Shader(#[from] slyz_sir::back::naga::EmitError),
     /// No adapter does what is asked.
     #[cfg(feature = "wgpu")]

@@ -1,23 +1,23 @@
-//! The structural hash of a graph: equal graphs have equal hashes, and nothing else does in practice.
+//! The structural hash of a program: equal programs have equal hashes, and nothing else does in practice.
 //!
 //! It is fed by the derived `Hash`, which covers every field and writes lengths and variants in front of what
-//! they govern, so no two graphs feed it the same bytes. Printed forms will not do: floats print alike whose NaN bits differ.
+//! they govern, so no two programs feed it the same bytes. Printed forms will not do: floats print alike whose NaN bits differ.
 //! The bytes depend on the build of this crate; keep hashes in memory, never on disk.
 
 use sha2::{Digest, Sha256};
-use slyz_sir::graph::Graph;
+use slyz_sir::program::Program;
 use std::hash::{Hash, Hasher};
 
-/// 256 bits that stand for the structure of the graph, names included.
+/// 256 bits that stand for the structure of the program, names included.
 ///
 /// ```
-/// use slyz_sir::graph::Graph;
-/// let (a, b) = (Graph::default(), Graph { name: "f".into(), ..Graph::default() });
+/// use slyz_sir::program::Program;
+/// let (a, b) = (Program::default(), Program { name: "f".into(), ..Program::default() });
 /// assert_eq!(slyz_run::hash::structural(&a), slyz_run::hash::structural(&a.clone()));
 /// assert_ne!(slyz_run::hash::structural(&a), slyz_run::hash::structural(&b));
 /// ```
-pub fn structural(graph: &Graph) -> [u8; 32] {
-    of(graph)
+pub fn structural(program: &Program) -> [u8; 32] {
+    of(program)
 }
 
 /// The same for anything that says what it is made of.
@@ -56,10 +56,10 @@ mod tests {
     use slyz_sir::code::{Body, Id, Op, Stmt, Type, Var};
     use slyz_sir::types::{Scalar, Ty};
 
-    fn constant(bits: u64) -> Graph {
+    fn constant(bits: u64) -> Program {
         let bind = Var { id: Id(1), ty: Type::Scalar(Ty::F32) };
         let stmt = Stmt { binds: vec![bind], op: Op::Const(Scalar::from_bits(Ty::F32, bits)) };
-        Graph { body: Body { params: vec![], stmts: vec![stmt], results: vec![Id(1)] }, ..Graph::default() }
+        Program { body: Body { params: vec![], stmts: vec![stmt], results: vec![Id(1)] }, ..Program::default() }
     }
 
     #[test]

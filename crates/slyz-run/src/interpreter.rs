@@ -3,10 +3,10 @@
 use crate::device::Seal;
 use crate::signature::{Bound, Signature, read_scalars};
 use crate::{Argument, Buffer, Device, Error, Executable, Launcher, Output, launch};
-use slyz_sir::graph::Graph;
 use slyz_sir::interp::{self, Array, Value};
 use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
+use slyz_sir::program::Program;
 use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::verify;
 use std::sync::{Arc, OnceLock};
@@ -29,10 +29,10 @@ impl Device for Interpreter {
         "interpreter: the meaning of SIR, run one element at a time".to_string()
     }
 
-    fn compile(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
-        verify::graph(graph)?;
-        let signature = Signature::of(graph);
-        Ok(Arc::new(Interpreted { graph: graph.clone(), signature, text: OnceLock::new() }))
+    fn compile(&self, program: &Program) -> Result<Arc<dyn Executable>, Error> {
+        verify::program(program)?;
+        let signature = Signature::of(program);
+        Ok(Arc::new(Interpreted { program: program.clone(), signature, text: OnceLock::new() }))
     }
 
     fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error> {
@@ -45,7 +45,7 @@ impl Device for Interpreter {
 }
 
 struct Interpreted {
-    graph: Graph,
+    program: Program,
     signature: Signature,
     text: OnceLock<String>,
 }
@@ -57,11 +57,11 @@ impl Executable for Interpreted {
         for (bound, arg) in bound.iter().zip(args) {
             values.push(value(bound, arg)?);
         }
-        interp::graph::run(&self.graph, sizes.values(), &values)?.into_iter().map(output).collect()
+        interp::program::run(&self.program, sizes.values(), &values)?.into_iter().map(output).collect()
     }
 
     fn source(&self) -> &str {
-        self.text.get_or_init(|| self.graph.to_string())
+        self.text.get_or_init(|| self.program.to_string())
     }
 
     fn plan(&self) -> Option<&Plan> {

@@ -1,6 +1,6 @@
-//! Devices: what compiles a SIR graph and runs it on data.
+//! Devices: what compiles a SIR program and runs it on data.
 //!
-//! A [`Device`] turns a graph into an [`Executable`], which is called with [`Argument`]s and gives [`Output`]s.
+//! A [`Device`] turns a program into an [`Executable`], which is called with [`Argument`]s and gives [`Output`]s.
 //! `cpu` builds the generated C with the system's compiler and keeps what it built in memory and on disk; `wgpu` has the
 //! drivers of GPUs compile naga modules (each is a cargo feature, on by default); `interpreter` runs the meaning of SIR itself, slowly, and is there on every machine.
 //!

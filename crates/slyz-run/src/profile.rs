@@ -46,12 +46,12 @@ thread_local! {
 ///
 /// ```
 /// use slyz_run::{Argument, Device, profile};
-/// use slyz_sir::{text::parse_graph, types::Ty};
-/// let graph = parse_graph("graph double<N>(%x: f32[N]) -> f32[N] {
+/// use slyz_sir::{text::parse_program, types::Ty};
+/// let program = parse_program("program double<N>(%x: f32[N]) -> f32[N] {
 ///     %y: f32[N] = tabulate [N] |%i: i64| { %a: f32 = at %x[%i]  %b: f32 = add %a, %a  yield %b }
 ///     return %y
 /// }")?;
-/// let f = slyz_run::device(None)?.compile(&graph)?;
+/// let f = slyz_run::device(None)?.compile(&program)?;
 /// let (result, launches) = profile(|| f.run(&[Some(2)], &[Argument::host(Ty::F32, &[2], &[1.0f32, 2.0])]));
 /// assert!(result.is_ok());
 /// for launch in launches {

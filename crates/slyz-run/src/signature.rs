@@ -1,19 +1,19 @@
 //! What a call must pass, and the check of a call against it.
 //!
 //! After the check the arguments fit their parameters exactly: element types, shapes, lengths of data, bools that are
-//! 0 or 1. Sizes that are counted while the graph runs come later, through [`Sizes::count`].
+//! 0 or 1. Sizes that are counted while the program runs come later, through [`Sizes::count`].
 //!
 //! Data that is in the device's own memory already is not looked at: kernels wrote it, or an upload whose bytes they
 //! read as they must. All other data is on the host after the check.
 
 use crate::{Argument, ArgumentProblem, ArrayData, Buffer, Error};
 use slyz_sir::code::{Type, Var};
-use slyz_sir::graph::{Graph, Require};
+use slyz_sir::program::{Program, Require};
 use slyz_sir::size::{Size, SizeDecl, SizeError, SizeOrigin, SizeVar};
 use slyz_sir::types::{Scalar, Ty};
 use std::borrow::Cow;
 
-/// The outside of a graph.
+/// The outside of a program.
 pub(crate) struct Signature {
     pub(crate) name: String,
     pub(crate) sizes: Vec<SizeDecl>,
@@ -36,12 +36,12 @@ pub(crate) struct Sizes<'s> {
 }
 
 impl Signature {
-    pub(crate) fn of(graph: &Graph) -> Signature {
+    pub(crate) fn of(program: &Program) -> Signature {
         Signature {
-            name: graph.name.clone(),
-            sizes: graph.sizes.clone(),
-            params: graph.body.params.clone(),
-            requires: graph.requires.clone(),
+            name: program.name.clone(),
+            sizes: program.sizes.clone(),
+            params: program.body.params.clone(),
+            requires: program.requires.clone(),
         }
     }
 
@@ -73,7 +73,7 @@ impl Signature {
         if sizes.len() != self.sizes.len() {
             let (expected, found) = (self.sizes.len(), sizes.len());
             return Err(fail(format!(
-                "the graph has {expected} size variables, the call gives {found}; give one each"
+                "the program has {expected} size variables, the call gives {found}; give one each"
             )));
         }
         let mut values = Cow::Borrowed(sizes);
@@ -196,7 +196,7 @@ pub(crate) fn read_scalars(ty: Ty, bytes: &[u8]) -> impl Iterator<Item = Scalar>
 // Devices that launch use all of it; the interpreter alone does not.
 #[cfg_attr(not(feature = "cpu"), allow(dead_code))]
 impl Sizes<'_> {
-    /// The same with other values, for code that has more sizes than the graph.
+    /// The same with other values, for code that has more sizes than the program.
     #[cfg(feature = "wgpu")]
     pub(crate) fn with_values(&self, values: Vec<Option<u64>>) -> Sizes<'_> {
         Sizes { signature: self.signature, values: values.into() }
@@ -284,7 +284,7 @@ impl Sizes<'_> {
         Error::Requirement { name: self.signature.name.clone(), condition, values }
     }
 
-    /// The size as the graph writes it.
+    /// The size as the program writes it.
     pub(crate) fn spell(&self, size: &Size) -> String {
         let name = |var: SizeVar| {
             self.signature.sizes.get(var.0 as usize).map_or_else(|| format!("size{}", var.0), |decl| decl.name.clone())

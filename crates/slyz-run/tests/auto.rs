@@ -7,11 +7,11 @@ mod devices;
 use slyz_run::auto::{Auto, Measured};
 use slyz_run::wgpu::Wgpu;
 use slyz_run::{Argument, ArrayData, Device, Error, Executable, Output};
-use slyz_sir::text::parse_graph;
+use slyz_sir::text::parse_program;
 use slyz_sir::types::Ty;
 use std::sync::Arc;
 
-const TWICE: &str = "graph twice<N>(%x: f32[N]) -> f32[N] {
+const TWICE: &str = "program twice<N>(%x: f32[N]) -> f32[N] {
   %y: f32[N] = tabulate [N] |%i: i64| { %a: f32 = at %x[%i]  %b: f32 = add %a, %a  yield %b }
   return %y }";
 
@@ -31,7 +31,7 @@ fn auto(gpu: Wgpu, measured: Measured) -> Auto {
 }
 
 fn compile(device: &dyn Device, text: &str) -> Arc<dyn Executable> {
-    device.compile(&parse_graph(text).expect("text of a graph")).expect("it compiles")
+    device.compile(&parse_program(text).expect("text of a program")).expect("it compiles")
 }
 
 fn twice(code: &dyn Executable, n: usize) -> Output {

@@ -29,7 +29,7 @@ impl Place {
         self.folder.path().join("deep/cache")
     }
 
-    /// A new device, as a new process would have it, compiles and runs the graph; gives the compilations so far.
+    /// A new device, as a new process would have it, compiles and runs the program; gives the compilations so far.
     fn compile(&self, cache: &Path, bytes: u64, name: &str) -> usize {
         let config = CpuConfig { cc: self.cc.clone(), cache_dir: Some(cache.into()), cache_bytes: bytes, ..config() };
         let executable = device(config).compile(&twice(name)).unwrap();

@@ -5,7 +5,7 @@ mod toy;
 
 use slyz_run::{Argument, ArgumentProblem, ArrayData, Buffer, Device, Error, Interpreter};
 use slyz_sir::code::Type;
-use slyz_sir::graph::Require;
+use slyz_sir::program::Require;
 use slyz_sir::size::Size;
 use slyz_sir::types::{Scalar, Ty};
 use toy::{compilations, config, counting, device, floats, run};
@@ -81,10 +81,10 @@ fn wide_code_is_built_when_it_is_needed() {
 
 #[test]
 fn arguments_pass_through() {
-    let graph = toy::identity(Ty::I16);
+    let program = toy::identity(Ty::I16);
     let data = [1i16, -2, 3];
     for device in [&device(config()) as &dyn Device, &Interpreter] {
-        let executable = device.compile(&graph).unwrap();
+        let executable = device.compile(&program).unwrap();
         let host = executable.run(&[Some(3), Some(0)], &[Argument::host(Ty::I16, &[3], &data)]).unwrap();
         assert_eq!(host[0].data.as_slice::<i16>(), Some(&data[..]));
         let again = executable.run(&[Some(3), Some(0)], &[host[0].as_argument()]).unwrap();
@@ -167,9 +167,9 @@ fn bools_are_0_or_1() {
 #[test]
 fn requirements_are_checked() {
     let (n, m) = (Size::Var(toy::N), Size::Var(toy::M));
-    let mut graph = toy::twice("twice");
-    graph.requires = vec![Require::NonEmpty(n.clone()), Require::AtMost(n.clone(), m.clone())];
-    let executable = device(config()).compile(&graph).unwrap();
+    let mut program = toy::twice("twice");
+    program.requires = vec![Require::NonEmpty(n.clone()), Require::AtMost(n.clone(), m.clone())];
+    let executable = device(config()).compile(&program).unwrap();
     let call = |n: usize, m| {
         executable.run(&[Some(n as u64), Some(m)], &[Argument::host(Ty::F32, &[n as u64], &vec![0f32; n])])
     };
@@ -178,9 +178,9 @@ fn requirements_are_checked() {
     assert!(call(2, 1).unwrap_err().to_string().contains("N is 2 and M is 1"));
 
     // One that hangs on a count is checked when the count is known.
-    let mut graph = toy::positive();
-    graph.requires = vec![Require::NonEmpty(m)];
-    let executable = device(config()).compile(&graph).unwrap();
+    let mut program = toy::positive();
+    program.requires = vec![Require::NonEmpty(m)];
+    let executable = device(config()).compile(&program).unwrap();
     assert_eq!(run(&*executable, &[1.0], None)[0].shape, [1]);
     let error = executable.run(&[Some(1), None], &[Argument::host(Ty::F32, &[1], &[-1f32])]).unwrap_err();
     assert!(matches!(error, Error::Requirement { .. }), "{error}");
@@ -189,8 +189,8 @@ fn requirements_are_checked() {
 /// A plan whose result is far larger than its argument.
 #[test]
 fn memory_that_cannot_be_had_is_an_error() {
-    fn lower(graph: &slyz_sir::graph::Graph) -> slyz_sir::kernel::Plan {
-        let mut plan = toy::lower(graph);
+    fn lower(program: &slyz_sir::program::Program) -> slyz_sir::kernel::Plan {
+        let mut plan = toy::lower(program);
         let huge = vec![Size::Var(toy::N), Size::Var(toy::M)];
         plan.kernels[0].memories[1].shape = huge.clone();
         plan.buffers[1].shape = huge.clone();
@@ -210,11 +210,11 @@ fn memory_that_cannot_be_had_is_an_error() {
 }
 
 #[test]
-fn broken_graphs_are_refused() {
-    let mut graph = toy::twice("twice");
-    graph.body.results = vec![slyz_sir::code::Id(99)];
+fn broken_programs_are_refused() {
+    let mut program = toy::twice("twice");
+    program.body.results = vec![slyz_sir::code::Id(99)];
     for device in [&device(config()) as &dyn Device, &Interpreter] {
-        assert!(matches!(device.compile(&graph), Err(Error::Graph(_))));
+        assert!(matches!(device.compile(&program), Err(Error::Program(_))));
     }
 }
 
@@ -235,9 +235,9 @@ fn broken_plans_are_refused() {
         |plan| plan.params[0].ty = Type::Scalar(Ty::F32),
     ];
     // Functions that lower cannot carry data, so the case travels in the name.
-    fn lower(graph: &slyz_sir::graph::Graph) -> Plan {
-        let mut plan = toy::lower(graph);
-        let case: usize = graph.name.trim_start_matches("case").parse().unwrap();
+    fn lower(program: &slyz_sir::program::Program) -> Plan {
+        let mut plan = toy::lower(program);
+        let case: usize = program.name.trim_start_matches("case").parse().unwrap();
         CASES.get().unwrap()[case](&mut plan);
         plan
     }

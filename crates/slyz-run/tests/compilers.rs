@@ -121,7 +121,7 @@ fn a_compiler_that_does_not_know_this_processor() {
 }
 
 #[test]
-fn a_graph_is_compiled_once() {
+fn a_program_is_compiled_once() {
     let folder = tempfile::tempdir().unwrap();
     let (cc, log) = counting(folder.path());
     let (device, start) = (device(CpuConfig { cc, ..config() }), Barrier::new(6));

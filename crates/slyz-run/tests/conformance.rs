@@ -12,15 +12,15 @@ mod random;
 
 use slyz_run::Device;
 use slyz_sir::code::{Body, Op};
-use slyz_sir::graph::Graph;
 use slyz_sir::interp::Value;
-use slyz_sir::interp::graph::{InterpError, Options, run_with};
+use slyz_sir::interp::program::{InterpError, Options, run_with};
 use slyz_sir::ops::Operator;
+use slyz_sir::program::Program;
 use slyz_sir::{lower, pass};
 use slyz_trials::trials;
 
 /// Does the program give the same bits whatever the make of its mathematics and, unless `ordered`, the order of its folds?
-fn is_exact(graph: &Graph, ordered: bool) -> bool {
+fn is_exact(program: &Program, ordered: bool) -> bool {
     fn exact(body: &Body, ordered: bool) -> bool {
         body.stmts.iter().all(|stmt| {
             let float = stmt.binds.iter().any(|b| b.ty.elem().is_float());
@@ -34,26 +34,26 @@ fn is_exact(graph: &Graph, ordered: bool) -> bool {
             here && stmt.op.bodies().iter().all(|b| exact(b, ordered))
         })
     }
-    graph.functions.iter().all(|f| exact(&f.body, ordered)) && exact(&graph.body, ordered)
+    program.functions.iter().all(|f| exact(&f.body, ordered)) && exact(&program.body, ordered)
 }
 
 /// Are its bits the same on every device?
-fn is_exact_anywhere(graph: &Graph) -> bool {
-    is_exact(graph, false)
+fn is_exact_anywhere(program: &Program) -> bool {
+    is_exact(program, false)
 }
 
 /// Does the book promise the interpreter's bits on the CPU?
-fn is_promised(graph: &Graph) -> bool {
-    is_exact(graph, true) && lower::cpu::keeps_order(&pass::optimize(graph))
+fn is_promised(program: &Program) -> bool {
+    is_exact(program, true) && lower::cpu::keeps_order(&pass::optimize(program))
 }
 
 /// What the interpreter gives, as arrays; `None` where that takes too long.
 fn expected(case: &random::Case) -> Option<Vec<Value>> {
     let limits = Options { turns: Some(50_000), elements: Some(10_000) };
-    match run_with(&case.graph, &case.sizes, &case.args, &limits) {
+    match run_with(&case.program, &case.sizes, &case.args, &limits) {
         Ok(values) => Some(values),
         Err(InterpError::Budget(_)) => None,
-        Err(error) => panic!("{error}\n{}", case.graph),
+        Err(error) => panic!("{error}\n{}", case.program),
     }
 }
 
@@ -72,16 +72,16 @@ fn agrees(device: &str, seed: u64, case: &random::Case, expected: &[Value], foun
 }
 
 /// The program of a seed, if its bits are promised and it ends soon, with what it gives.
-fn program(seed: u64, is_fit: fn(&Graph) -> bool) -> Option<(random::Case, Vec<Value>)> {
+fn program(seed: u64, is_fit: fn(&Program) -> bool) -> Option<(random::Case, Vec<Value>)> {
     let case = random::case(seed, 10 + (seed % 30) as u32);
-    let expected = is_fit(&case.graph).then(|| expected(&case))??;
+    let expected = is_fit(&case.program).then(|| expected(&case))??;
     Some((case, expected))
 }
 
 fn try_programs(name: &'static str, usual: u64, device: &dyn Device) {
     for seed in trials(name, usual) {
         let Some((case, expected)) = program(seed, is_promised) else { continue };
-        let found = devices::run(device, &case.graph, &case.sizes, &case.args);
+        let found = devices::run(device, &case.program, &case.sizes, &case.args);
         agrees(name, seed, &case, &expected, found);
     }
 }
@@ -103,7 +103,7 @@ fn random_programs_on_gpus() {
     for seed in trials("random_programs_on_gpus", 100) {
         let Some((case, expected)) = program(seed, is_exact_anywhere) else { continue };
         for gpu in &gpus {
-            let found = devices::run(&*gpu.device, &case.graph, &case.sizes, &case.args);
+            let found = devices::run(&*gpu.device, &case.program, &case.sizes, &case.args);
             match found {
                 Err(error) if error.contains("which this adapter does not have") => {}
                 found => agrees(gpu.name, seed, &case, &expected, found),
@@ -135,26 +135,26 @@ fn random_programs_through_metal() {
 }
 
 fn through_metal(seeds: &[u64]) {
-    use slyz_sir::back::harness::{Program, ProgramError};
-    let mut graphs = vec![];
+    use slyz_sir::back::harness::{Project, ProjectError};
+    let mut programs = vec![];
     let mut kept = vec![];
     for &seed in seeds {
         let Some((mut case, expected)) = program(seed, is_exact_anywhere) else { continue };
-        case.graph.name = format!("random_{seed}");
-        match Program::metal(std::slice::from_ref(&case.graph)) {
+        case.program.name = format!("random_{seed}");
+        match Project::metal(std::slice::from_ref(&case.program)) {
             Ok(_) => {}
             // No f64, or more results than Metal passes: the errors say so.
-            Err(ProgramError::Emit(_)) => continue,
+            Err(ProjectError::Emit(_)) => continue,
             Err(error) => panic!("seed {seed}: {error}"),
         }
-        graphs.push(case.graph.clone());
+        programs.push(case.program.clone());
         kept.push((seed, case, expected));
     }
     assert!(kept.len() > seeds.len() / 20, "hardly any program is without f64");
-    let program = Program::metal(&graphs).expect("programs that go one by one go together");
-    let kernels = program.entries.iter().flat_map(|e| &e.kernels);
-    let Some(library) = metal::build(&program.source, kernels) else { return };
-    for ((seed, case, expected), entry) in kept.iter().zip(&program.entries) {
+    let project = Project::metal(&programs).expect("programs that go one by one go together");
+    let kernels = project.entries.iter().flat_map(|e| &e.kernels);
+    let Some(library) = metal::build(&project.source, kernels) else { return };
+    for ((seed, case, expected), entry) in kept.iter().zip(&project.entries) {
         let found = library.run(entry, &case.sizes, &case.args).map_err(|error| error.to_string());
         agrees("Metal", *seed, case, expected, found);
     }
@@ -163,9 +163,9 @@ fn through_metal(seeds: &[u64]) {
 
 #[test]
 fn exactness_is_judged() {
-    let graph = |op: &str| {
-        let text = format!("graph g(%x: f32) -> f32 {{ %y: f32 = {op} %x  return %y }}");
-        slyz_sir::text::parse_graph(&text).expect("a graph")
+    let program = |op: &str| {
+        let text = format!("program g(%x: f32) -> f32 {{ %y: f32 = {op} %x  return %y }}");
+        slyz_sir::text::parse_program(&text).expect("a program")
     };
-    assert!(is_exact(&graph("sqrt"), false) && !is_exact(&graph("exp"), true));
+    assert!(is_exact(&program("sqrt"), false) && !is_exact(&program("exp"), true));
 }

@@ -1,6 +1,6 @@
 //! The corpus: every case of every file in `tests/corpus`, on the interpreter and on every way to run it.
 //!
-//! A case of a graph runs in the interpreter as it is, in the interpreter after the passes, as the plan of the CPU
+//! A case of a program runs in the interpreter as it is, in the interpreter after the passes, as the plan of the CPU
 //! in the interpreter of kernels, as plans for GPUs of several kinds there, and on the CPU with both kinds of code. A case of a kernel runs in the interpreter
 //! of kernels. With the feature `wgpu` the wgpu device is a road too, and a machine without an adapter fails. `SLYZ_ADAPTER`
 //! names another adapter; what it lacks may be an error that says so.
@@ -10,18 +10,18 @@
 mod devices;
 
 use slyz_run::Device;
-use slyz_sir::graph::{Graph, Module};
 use slyz_sir::interp::kernel::{LaunchOptions, launch, run_plan, run_plan_with};
 use slyz_sir::interp::{self, Array, Value};
 use slyz_sir::kernel::Kernel;
 use slyz_sir::lower::gpu::Machine;
 use slyz_sir::pass::spread::Subgroup;
+use slyz_sir::program::{Module, Program};
 use slyz_sir::text::{Case, Subject, parse_file, parse_module, print_module};
 use slyz_sir::{lower, pass, verify};
 use std::path::{Path, PathBuf};
 
-/// Runs a graph with its sizes and arguments.
-type Run<'a> = dyn Fn(&Graph, &[Option<u64>], &[Value]) -> Result<Vec<Value>, String> + 'a;
+/// Runs a program with its sizes and arguments.
+type Run<'a> = dyn Fn(&Program, &[Option<u64>], &[Value]) -> Result<Vec<Value>, String> + 'a;
 
 /// Where a case is run, and how.
 struct Road<'a> {
@@ -62,12 +62,12 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
         Road {
             name: "interpreter",
             lacks: &[],
-            run: Box::new(|g, sizes, args| interp::graph::run(g, sizes, args).map_err(text)),
+            run: Box::new(|g, sizes, args| interp::program::run(g, sizes, args).map_err(text)),
         },
         Road {
             name: "interpreter, optimised",
             lacks: &[],
-            run: Box::new(|g, sizes, args| interp::graph::run(&pass::optimize(g), sizes, args).map_err(text)),
+            run: Box::new(|g, sizes, args| interp::program::run(&pass::optimize(g), sizes, args).map_err(text)),
         },
         Road {
             name: "kernel interpreter, plan for the CPU",
@@ -79,10 +79,10 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
             }),
         },
         Road {
-            name: "kernel interpreter, plan for the CPU of a graph from outside",
+            name: "kernel interpreter, plan for the CPU of a program from outside",
             lacks: &[],
             run: Box::new(|g, sizes, args| {
-                let plan = lower::cpu::lower(&pass::optimize(&pass::confine::graph(g.clone())));
+                let plan = lower::cpu::lower(&pass::optimize(&pass::confine::program(g.clone())));
                 verify::plan(&plan).map_err(text)?;
                 run_plan(&plan, sizes, args).map_err(text)
             }),
@@ -112,9 +112,9 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
 /// What is wrong with a case, one line per road or result.
 fn check(module: &Module, case: &Case, roads: &[Road]) -> Vec<String> {
     match &case.subject {
-        Subject::Graph(name) => match module.graphs.iter().find(|g| g.name == *name) {
-            Some(graph) => check_graph(graph, case, roads),
-            None => vec![format!("there is no graph {name}")],
+        Subject::Program(name) => match module.programs.iter().find(|g| g.name == *name) {
+            Some(program) => check_program(program, case, roads),
+            None => vec![format!("there is no program {name}")],
         },
         Subject::Kernel(name) => match module.kernels.iter().find(|k| k.name == *name) {
             Some(kernel) => {
@@ -127,16 +127,16 @@ fn check(module: &Module, case: &Case, roads: &[Road]) -> Vec<String> {
     }
 }
 
-fn check_graph(graph: &Graph, case: &Case, roads: &[Road]) -> Vec<String> {
+fn check_program(program: &Program, case: &Case, roads: &[Road]) -> Vec<String> {
     let value = |name: &str| case.sizes.iter().find(|(known, _)| known == name).map(|(_, n)| *n);
-    let given: Vec<Option<u64>> = graph.sizes.iter().map(|decl| value(&decl.name)).collect();
-    let sizes = match interp::graph::solve_sizes(graph, &given, &case.args) {
+    let given: Vec<Option<u64>> = program.sizes.iter().map(|decl| value(&decl.name)).collect();
+    let sizes = match interp::program::solve_sizes(program, &given, &case.args) {
         Ok(sizes) => sizes,
         Err(error) => return vec![error.to_string()],
     };
     let mut wrong = vec![];
     for road in roads {
-        match (road.run)(graph, &sizes, &case.args) {
+        match (road.run)(program, &sizes, &case.args) {
             // What a poor GPU lacks it must name.
             Err(error) if road.lacks.iter().any(|lack| error.contains(&format!("(wgpu feature {lack})"))) => {}
             Err(error) => wrong.push(format!("{}: {error}", road.name)),

@@ -6,20 +6,20 @@ mod devices;
 
 use slyz_run::wgpu::Wgpu;
 use slyz_run::{Argument, ArrayData, Buffer, Device, Error, Executable};
-use slyz_sir::text::parse_graph;
+use slyz_sir::text::parse_program;
 use slyz_sir::types::{Scalar, Ty};
 use std::sync::Arc;
 
-const ADD: &str = "graph add<N>(%a: f32, %x: f32[N]) -> f32[N] {
+const ADD: &str = "program add<N>(%a: f32, %x: f32[N]) -> f32[N] {
   %y: f32[N] = tabulate [N] |%i: i64| { %p: f32 = at %x[%i]  %q: f32 = add %p, %a  yield %q }
   return %y }";
 
-const FILL: &str = "graph fill<N>(%a: f32) -> f32[N] {
+const FILL: &str = "program fill<N>(%a: f32) -> f32[N] {
   %y: f32[N] = tabulate [N] |%i: i64| { yield %a }
   return %y }";
 
 fn compile(device: &dyn Device, text: &str) -> Arc<dyn Executable> {
-    device.compile(&parse_graph(text).expect("text of a graph")).expect("it compiles")
+    device.compile(&parse_program(text).expect("text of a program")).expect("it compiles")
 }
 
 fn add(f: &dyn Executable, a: f32, x: &Buffer) -> Result<Buffer, Error> {
@@ -141,16 +141,16 @@ fn a_refused_kernel() {
     let reads: String = (0..count).map(|k| format!("%s{}: f32 = at %x{k}[%i]  ", count + k)).collect();
     let sums: String = (1..count).rev().map(|k| format!("%s{k}: f32 = add %s{}, %s{}  ", 2 * k, 2 * k + 1)).collect();
     let text = format!(
-        "graph many<N>({params}%a: f32) -> f32[N] {{
+        "program many<N>({params}%a: f32) -> f32[N] {{
           %y: f32[N] = tabulate [N] |%i: i64| {{ {reads} {sums} yield %s1 }}
           return %y }}"
     );
-    let graph = parse_graph(&text).expect("text of a graph");
+    let program = parse_program(&text).expect("text of a program");
     let device = Wgpu::plain(None);
     let data = [1.0f32; 3];
     let mut args: Vec<Argument> = (0..count).map(|_| Argument::host(Ty::F32, &[3], &data)).collect();
     args.push(Argument::Scalar(Scalar::f32(0.0)));
-    let result = device.compile(&graph).and_then(|f| f.run(&[Some(3)], &args));
+    let result = device.compile(&program).and_then(|f| f.run(&[Some(3)], &args));
     match result {
         Err(Error::TooLarge { .. } | Error::Driver { .. }) => {}
         Err(other) => panic!("{other}"),

@@ -1,16 +1,16 @@
-//! The corpus through Metal, and kernels by hand: every graph optimized, lowered, written as MSL, compiled against the shim, run, and compared.
+//! The corpus through Metal, and kernels by hand: every program optimized, lowered, written as MSL, compiled against the shim, run, and compared.
 #![cfg(feature = "cpu")]
 
 mod devices;
 mod metal;
 
-use slyz_sir::back::harness::{Program, ProgramError};
+use slyz_sir::back::harness::{Project, ProjectError};
 use slyz_sir::back::msl;
-use slyz_sir::graph::Graph;
 use slyz_sir::interp;
 use slyz_sir::interp::kernel::{LaunchOptions, launch};
 use slyz_sir::interp::{Array, Value};
 use slyz_sir::kernel::Kernel;
+use slyz_sir::program::Program;
 use slyz_sir::text::{Case, Subject, parse_file, parse_kernel};
 use slyz_sir::types::{Scalar, Ty};
 use std::path::{Path, PathBuf};
@@ -26,9 +26,9 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// A graph of the corpus with its cases, under a name that no other has.
+/// A program of the corpus with its cases, under a name that no other has.
 struct Subjects {
-    graph: Graph,
+    program: Program,
     cases: Vec<Case>,
     from: String,
 }
@@ -39,13 +39,13 @@ fn subjects() -> Vec<Subjects> {
         let file = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let text = std::fs::read_to_string(&path).expect("a file of the corpus");
         let (module, cases) = parse_file(&text).expect("a file of the corpus");
-        for graph in module.graphs {
-            let mine = |case: &&Case| case.subject == Subject::Graph(graph.name.clone());
+        for program in module.programs {
+            let mine = |case: &&Case| case.subject == Subject::Program(program.name.clone());
             let cases: Vec<Case> = cases.iter().filter(mine).cloned().collect();
-            let from = format!("{file}: {}", graph.name);
-            let mut graph = graph;
-            graph.name = format!("{file}_{}", graph.name);
-            all.push(Subjects { graph, cases, from });
+            let from = format!("{file}: {}", program.name);
+            let mut program = program;
+            program.name = format!("{file}_{}", program.name);
+            all.push(Subjects { program, cases, from });
         }
     }
     all
@@ -55,23 +55,23 @@ fn subjects() -> Vec<Subjects> {
 fn corpus() {
     let (mut kept, mut lacking) = (vec![], vec![]);
     for subject in subjects() {
-        match Program::metal(std::slice::from_ref(&subject.graph)) {
+        match Project::metal(std::slice::from_ref(&subject.program)) {
             Ok(_) => kept.push(subject),
             // Metal has no f64; the error says so, and the file runs elsewhere.
-            Err(ProgramError::Emit(error)) if error.to_string().contains("no f64") => lacking.push(subject.from),
+            Err(ProjectError::Emit(error)) if error.to_string().contains("no f64") => lacking.push(subject.from),
             Err(error) => panic!("{}: {error}", subject.from),
         }
     }
-    let graphs: Vec<Graph> = kept.iter().map(|s| s.graph.clone()).collect();
-    let program = Program::metal(&graphs).expect("graphs that go one by one go together");
-    let Some(library) = metal::build(&program.source, program.entries.iter().flat_map(|e| &e.kernels)) else { return };
+    let programs: Vec<Program> = kept.iter().map(|s| s.program.clone()).collect();
+    let project = Project::metal(&programs).expect("programs that go one by one go together");
+    let Some(library) = metal::build(&project.source, project.entries.iter().flat_map(|e| &e.kernels)) else { return };
     let (mut wrong, mut count) = (vec![], 0);
-    for (subject, entry) in kept.iter().zip(&program.entries) {
+    for (subject, entry) in kept.iter().zip(&project.entries) {
         for case in &subject.cases {
             count += 1;
             let value = |name: &str| case.sizes.iter().find(|(known, _)| known == name).map(|(_, n)| *n);
-            let given: Vec<Option<u64>> = subject.graph.sizes.iter().map(|decl| value(&decl.name)).collect();
-            let sizes = interp::graph::solve_sizes(&subject.graph, &given, &case.args).expect("sizes of a case");
+            let given: Vec<Option<u64>> = subject.program.sizes.iter().map(|decl| value(&decl.name)).collect();
+            let sizes = interp::program::solve_sizes(&subject.program, &given, &case.args).expect("sizes of a case");
             let complain = |what: String| format!("{}, \"{}\": {what}", subject.from, case.name);
             match library.run(entry, &sizes, &case.args) {
                 Err(error) => wrong.push(complain(error)),

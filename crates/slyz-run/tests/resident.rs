@@ -5,16 +5,16 @@ mod devices;
 
 use slyz_run::wgpu::Wgpu;
 use slyz_run::{Argument, ArrayData, Buffer, Device, Executable, Interpreter, Output};
-use slyz_sir::text::parse_graph;
+use slyz_sir::text::parse_program;
 use slyz_sir::types::{Scalar, Ty};
 use std::sync::Arc;
 
-const STEP: &str = "graph step<N>(%a: f32, %x: f32[N]) -> (f32[N], f32[N]) {
+const STEP: &str = "program step<N>(%a: f32, %x: f32[N]) -> (f32[N], f32[N]) {
   %y: f32[N] = tabulate [N] |%i: i64| { %p: f32 = at %x[%i]  %q: f32 = add %p, %a  yield %q }
   return %y, %x }";
 
 fn compile(device: &dyn Device, text: &str) -> Arc<dyn Executable> {
-    device.compile(&parse_graph(text).expect("text of a graph")).expect("it compiles")
+    device.compile(&parse_program(text).expect("text of a program")).expect("it compiles")
 }
 
 fn array(data: &Buffer) -> Argument<'_> {
@@ -130,7 +130,7 @@ fn bools_scalars_and_nothing() {
     if !devices::has_gpu() {
         return;
     }
-    let text = "graph choose<N>(%x: f32[N], %m: bool[N], %a: f32) -> (f32[N], bool[N], f32) {
+    let text = "program choose<N>(%x: f32[N], %m: bool[N], %a: f32) -> (f32[N], bool[N], f32) {
       %y: f32[N], %n: bool[N] = tabulate [N] |%i: i64| { %p: f32 = at %x[%i]  %q: bool = at %m[%i]  %r: f32 = select %q, %p, %a  %s: bool = not %q  yield %r, %s }
       %zero: f32 = const 0.0
       %t: f32 = fold [N] |%i: i64| { %p: f32 = at %y[%i]  yield %p } with commutative (%zero) |%p: f32, %q: f32| { %r: f32 = add %p, %q  yield %r }

@@ -10,7 +10,7 @@ use slyz_run::Device;
 use slyz_run::cpu::{Backend, Cpu, CpuConfig};
 use slyz_sir::interp::{Array, Value};
 use slyz_sir::kernel::Plan;
-use slyz_sir::text::parse_graph;
+use slyz_sir::text::parse_program;
 use slyz_sir::types::Ty;
 use slyz_sir::{back, lower, pass};
 
@@ -44,14 +44,14 @@ fn access() {
     if !sanitizer::is_on() {
         return;
     }
-    let text = "graph g<N>(%x: u16[N]) -> u16[N] { %y: u16[N] = tabulate [N] |%i: i64| { %a: u16 = at %x[%i]  %b: u16 = add %a, %a  yield %b }  return %y }";
-    let graph = parse_graph(text).expect("a graph");
-    let lower = |graph: &slyz_sir::graph::Graph| lower::cpu::lower(&pass::optimize(graph));
+    let text = "program g<N>(%x: u16[N]) -> u16[N] { %y: u16[N] = tabulate [N] |%i: i64| { %a: u16 = at %x[%i]  %b: u16 = add %a, %a  yield %b }  return %y }";
+    let program = parse_program(text).expect("a program");
+    let lower = |program: &slyz_sir::program::Program| lower::cpu::lower(&pass::optimize(program));
     let config = CpuConfig { cache_dir: None, ..CpuConfig::from_env() };
     // SAFETY: it is not: the sanitizer ends the process where the code goes outside, and this test is not run without it.
     let device: Box<dyn Device> = Box::new(unsafe { Cpu::with_backend(config, Backend { lower, emit }) });
     let x = Value::Array(Array { ty: Ty::U16, shape: vec![5], data: vec![1; 5] });
-    let done = devices::run(&*device, &graph, &[Some(5)], &[x]);
+    let done = devices::run(&*device, &program, &[Some(5)], &[x]);
     done.expect("the code is built and run");
 }
 

@@ -11,23 +11,23 @@ mod devices;
 use devices::{as_array, run};
 use slyz_run::Device;
 use slyz_run::cpu::{Cpu, CpuConfig};
-use slyz_sir::graph::Graph;
-use slyz_sir::interp::{Array, Value, graph};
+use slyz_sir::interp::{Array, Value, program};
 use slyz_sir::lower::cpu::keeps_order;
 use slyz_sir::pass::optimize;
-use slyz_sir::text::parse_graph;
+use slyz_sir::program::Program;
+use slyz_sir::text::parse_program;
 use slyz_sir::types::Ty;
 
 const ADD: &str = "with commutative (%zero) |%p: f32, %q: f32| { %r: f32 = add %p, %q  yield %r }";
 
-fn graph_of(text: &str) -> Graph {
-    parse_graph(&text.replace("ADD", ADD)).unwrap_or_else(|error| panic!("{error}\n{text}"))
+fn program_of(text: &str) -> Program {
+    parse_program(&text.replace("ADD", ADD)).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 /// Sums of a whole array, of rows and of columns.
-fn sums() -> Graph {
-    graph_of(
-        "graph sums<N, M>(%x: f32[N, M]) -> (f32, f32[N], f32[M]) {
+fn sums() -> Program {
+    program_of(
+        "program sums<N, M>(%x: f32[N, M]) -> (f32, f32[N], f32[M]) {
           %zero: f32 = const 0.0
           %all: f32 = fold [N, M] |%i: i64, %j: i64| { %a: f32 = at %x[%i, %j]  yield %a } ADD
           %rows: f32[N] = tabulate [N] |%i: i64| {
@@ -130,10 +130,10 @@ fn is_as_exact_as_numpy(name: &str, sum: impl Fn(&[f32]) -> Vec<(&'static str, f
 
 /// The array whole, as a row and as a column.
 fn by_device(device: &dyn Device, x: &[f32]) -> Vec<(&'static str, f32)> {
-    let graph = sums();
+    let program = sums();
     let n = x.len() as u64;
     let go = |rows: u64, columns: u64| {
-        let found = run(device, &graph, &[Some(rows), Some(columns)], &[matrix(rows, columns, x)]);
+        let found = run(device, &program, &[Some(rows), Some(columns)], &[matrix(rows, columns, x)]);
         found.unwrap_or_else(|error| panic!("{error}")).iter().map(|value| floats(value)[0]).collect::<Vec<f32>>()
     };
     let (line, column) = (go(1, n), go(n, 1));
@@ -155,10 +155,10 @@ fn sums_on_gpus_are_as_exact_as_numpy() {
 
 #[test]
 fn sums_in_the_interpreter_are_as_exact_as_numpy() {
-    let graph = sums();
+    let program = sums();
     is_as_exact_as_numpy("the interpreter", |x| {
         let n = x.len() as u64;
-        let found = graph::run(&graph, &[Some(1), Some(n)], &[matrix(1, n, x)]).unwrap();
+        let found = program::run(&program, &[Some(1), Some(n)], &[matrix(1, n, x)]).unwrap();
         vec![("the sum", floats(&found[0])[0])]
     });
 }
@@ -174,13 +174,13 @@ fn sixteen_million_tenths() {
 }
 
 /// Programs with folds, and whether the interpreter's bits are promised.
-fn programs() -> Vec<(&'static str, bool, Graph)> {
-    let program = |name, promised, text: &str| (name, promised, graph_of(text));
+fn programs() -> Vec<(&'static str, bool, Program)> {
+    let program = |name, promised, text: &str| (name, promised, program_of(text));
     vec![
         program(
             "the sum of a matrix, of products, and of an order of its own",
             true,
-            "graph g<N, M>(%x: f32[N, M]) -> (f32, f32, f32, f32) {
+            "program g<N, M>(%x: f32[N, M]) -> (f32, f32, f32, f32) {
               %zero: f32 = const 0.0
               %one: f32 = const 1.0
               %all: f32 = fold [N, M] |%i: i64, %j: i64| { %a: f32 = at %x[%i, %j]  yield %a } ADD
@@ -196,7 +196,7 @@ fn programs() -> Vec<(&'static str, bool, Graph)> {
         program(
             "rows",
             true,
-            "graph g<N, M>(%x: f32[N, M]) -> (f32[N], f32[N]) {
+            "program g<N, M>(%x: f32[N, M]) -> (f32[N], f32[N]) {
               %zero: f32 = const 0.0
               %sums: f32[N], %dots: f32[N] = tabulate [N] |%i: i64| {
                 %first: i64 = const 0
@@ -212,7 +212,7 @@ fn programs() -> Vec<(&'static str, bool, Graph)> {
         program(
             "columns",
             false,
-            "graph g<N, M>(%x: f32[N, M]) -> f32[M] {
+            "program g<N, M>(%x: f32[N, M]) -> f32[M] {
               %zero: f32 = const 0.0
               %sums: f32[M] = tabulate [M] |%j: i64| {
                 %s: f32 = fold [N] |%i: i64| { %a: f32 = at %x[%i, %j]  yield %a } ADD
@@ -224,7 +224,7 @@ fn programs() -> Vec<(&'static str, bool, Graph)> {
         program(
             "a product of matrices",
             false,
-            "graph g<N, M>(%x: f32[N, M]) -> f32[M, M] {
+            "program g<N, M>(%x: f32[N, M]) -> f32[M, M] {
               %zero: f32 = const 0.0
               %sums: f32[M, M] = tabulate [M, M] |%i: i64, %j: i64| {
                 %s: f32 = fold [N] |%k: i64| {
@@ -238,7 +238,7 @@ fn programs() -> Vec<(&'static str, bool, Graph)> {
         program(
             "lanes with a sum each",
             false,
-            "graph g<N, M>(%x: f32[N, M]) -> f32[M] {
+            "program g<N, M>(%x: f32[N, M]) -> f32[M] {
               %zero: f32 = const 0.0
               %first: i64 = const 0
               %sums: f32[M] = tabulate [M] |%j: i64| {
@@ -268,8 +268,8 @@ fn bits_are_as_promised() {
         if cfg!(target_arch = "x86_64") { &["", "-mno-avx512f", "-mno-avx512f -mno-fma -mno-avx"] } else { &[""] };
     let builds: Vec<Cpu> = machines.iter().zip(&folders).map(|(flags, folder)| without(folder.path(), flags)).collect();
     let mut random = Random(7);
-    for (name, promised, graph) in programs() {
-        assert_eq!(keeps_order(&optimize(&graph)), promised, "{name}");
+    for (name, promised, program) in programs() {
+        assert_eq!(keeps_order(&optimize(&program)), promised, "{name}");
         for (n, m) in [(7, 3), (1, 40_000), (300, 70), (3, 1_100), (2_500, 33)] {
             let x: Vec<f32> = (0..n * m).map(|k| (random.next() - 0.5) * if k % 3 == 0 { 1e6 } else { 1.0 }).collect();
             let (sizes, args) = ([Some(n), Some(m)], [matrix(n, m, &x)]);
@@ -278,13 +278,13 @@ fn bits_are_as_promised() {
             }
             let mut expected: Option<Vec<Value>> = None;
             if promised {
-                let values = graph::run(&graph, &sizes, &args).unwrap();
+                let values = program::run(&program, &sizes, &args).unwrap();
                 expected = Some(values.iter().map(|value| Value::Array(as_array(value))).collect());
             }
             for (build, flags) in builds.iter().zip(machines) {
                 for threads in [1, 3] {
                     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-                    let found = pool.install(|| run(build, &graph, &sizes, &args)).unwrap();
+                    let found = pool.install(|| run(build, &program, &sizes, &args)).unwrap();
                     let expected = expected.get_or_insert_with(|| found.clone());
                     assert_eq!(expected, &found, "{name}, {n} by {m}, {threads} threads, {flags:?}");
                 }

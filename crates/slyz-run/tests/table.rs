@@ -1,6 +1,6 @@
 //! Every operator of the table, every conversion and every bit cast, on every type: the CPU and Metal against the table.
 //!
-//! All operators on a type are one graph with many results, so that few files are compiled. It exists twice: over arrays,
+//! All operators on a type are one program with many results, so that few files are compiled. It exists twice: over arrays,
 //! where values live in vectors, and on scalars, where they do not. Values are the edges of the type, pairs and triples
 //! of them, and random bits. What is not checked: operators on constants, which the passes evaluate with the table itself.
 #![cfg(feature = "cpu")]
@@ -10,13 +10,13 @@ mod metal;
 
 use devices::distance;
 use slyz_run::Device;
-use slyz_sir::graph::Graph;
 use slyz_sir::interp::{Array, Value};
 use slyz_sir::ops::{Operator, Signature, TABLE};
-use slyz_sir::text::parse_graph;
+use slyz_sir::program::Program;
+use slyz_sir::text::parse_program;
 use slyz_sir::types::{Scalar, Ty, int_range};
 
-/// What a result of the graph of a type is.
+/// What a result of the program of a type is.
 #[derive(Clone, Copy, Debug)]
 enum Entry {
     Apply(Operator),
@@ -93,14 +93,14 @@ impl Entry {
 }
 
 /// All entries of a type over arrays, one element after the other.
-fn over_arrays(ty: Ty, entries: &[Entry]) -> Graph {
+fn over_arrays(ty: Ty, entries: &[Entry]) -> Program {
     let results: Vec<Ty> = entries.iter().map(|e| e.result(ty)).collect();
     let list = |f: &dyn Fn(usize) -> String| (0..entries.len()).map(f).collect::<Vec<_>>().join(", ");
     let body: String = (0..entries.len()).map(|k| format!("%v{k}: {} = {}\n", results[k], entries[k].text())).collect();
     let reads = [("a", ty), ("b", ty), ("c", ty), ("k", Ty::I32), ("p", Ty::Bool)]
         .map(|(name, ty)| format!("%{name}: {ty} = at %{name}s[%i]\n"));
     let text = format!(
-        "graph table<N>(%as: {ty}[N], %bs: {ty}[N], %cs: {ty}[N], %ks: i32[N], %ps: bool[N]) -> ({}) {{
+        "program table<N>(%as: {ty}[N], %bs: {ty}[N], %cs: {ty}[N], %ks: i32[N], %ps: bool[N]) -> ({}) {{
          {} = tabulate [N] |%i: i64| {{ {}{body} yield {} }}
          return {} }}",
         list(&|k| format!("{}[N]", results[k])),
@@ -109,20 +109,20 @@ fn over_arrays(ty: Ty, entries: &[Entry]) -> Graph {
         list(&|k| format!("%v{k}")),
         list(&|k| format!("%r{k}")),
     );
-    parse_graph(&text).expect("text of a graph")
+    parse_program(&text).expect("text of a program")
 }
 
 /// All entries of a type on scalars.
-fn on_scalars(ty: Ty, entries: &[Entry]) -> Graph {
+fn on_scalars(ty: Ty, entries: &[Entry]) -> Program {
     let results: Vec<Ty> = entries.iter().map(|e| e.result(ty)).collect();
     let list = |f: &dyn Fn(usize) -> String| (0..entries.len()).map(f).collect::<Vec<_>>().join(", ");
     let body: String = (0..entries.len()).map(|k| format!("%v{k}: {} = {}\n", results[k], entries[k].text())).collect();
     let text = format!(
-        "graph table(%a: {ty}, %b: {ty}, %c: {ty}, %k: i32, %p: bool) -> ({}) {{ {body} return {} }}",
+        "program table(%a: {ty}, %b: {ty}, %c: {ty}, %k: i32, %p: bool) -> ({}) {{ {body} return {} }}",
         list(&|k| results[k].to_string()),
         list(&|k| format!("%v{k}")),
     );
-    parse_graph(&text).expect("text of a graph")
+    parse_program(&text).expect("text of a program")
 }
 
 /// SplitMix64, so that the values are the same in every run.
@@ -373,24 +373,24 @@ fn vectors_in_wide_code() {
     arrays_agree(&devices::wide(), "wide vectors", &[Ty::Bool, Ty::I64, Ty::U64, Ty::F64]);
 }
 
-/// Metal passes few buffers to a kernel, so the entries of a type are several graphs there.
+/// Metal passes few buffers to a kernel, so the entries of a type are several programs there.
 #[test]
 fn metal_kernels() {
-    let (mut graphs, mut parts) = (vec![], vec![]);
+    let (mut programs, mut parts) = (vec![], vec![]);
     for ty in Ty::ALL.into_iter().filter(|&ty| ty != Ty::F64) {
         let entries: Vec<Entry> = Entry::all(ty).into_iter().filter(|e| e.result(ty) != Ty::F64).collect();
         for (k, entries) in entries.chunks(20).enumerate() {
-            let mut graph = over_arrays(ty, entries);
-            graph.name = format!("table_{ty}_{k}");
-            graphs.push(graph);
+            let mut program = over_arrays(ty, entries);
+            program.name = format!("table_{ty}_{k}");
+            programs.push(program);
             parts.push((ty, entries.to_vec()));
         }
     }
-    let program = slyz_sir::back::harness::Program::metal(&graphs).expect("everything but f64 is in Metal");
-    let kernels = program.entries.iter().flat_map(|e| &e.kernels);
-    let Some(library) = metal::build(&program.source, kernels) else { return };
+    let project = slyz_sir::back::harness::Project::metal(&programs).expect("everything but f64 is in Metal");
+    let kernels = project.entries.iter().flat_map(|e| &e.kernels);
+    let Some(library) = metal::build(&project.source, kernels) else { return };
     let mut wrong = vec![];
-    for ((ty, entries), entry) in parts.iter().zip(&program.entries) {
+    for ((ty, entries), entry) in parts.iter().zip(&project.entries) {
         let rows = rows(*ty, 3000);
         let column = |k: usize| {
             let data = rows.iter().map(|row: &Row| row[k].bits).collect();
@@ -444,11 +444,11 @@ fn scalars() {
         // A call for each row: fewer of them will do, in steps that go around all pairs.
         let rows: Vec<Row> =
             rows.into_iter().enumerate().filter(|(n, _)| n.is_multiple_of(5)).map(|(_, row)| row).collect();
-        let graph = on_scalars(ty, &entries);
+        let program = on_scalars(ty, &entries);
         let found: Vec<Vec<u64>> = rows
             .iter()
             .map(|row| {
-                let found = devices::run(&device, &graph, &[], &row.map(Value::Scalar));
+                let found = devices::run(&device, &program, &[], &row.map(Value::Scalar));
                 let found = found.unwrap_or_else(|error| panic!("{ty}, scalars: {error}"));
                 found.iter().map(|value| devices::as_array(value).data[0]).collect()
             })

@@ -5,17 +5,17 @@ mod devices;
 
 use slyz_run::wgpu::Wgpu;
 use slyz_run::{Argument, Device, Error};
-use slyz_sir::text::parse_graph;
+use slyz_sir::text::parse_program;
 use slyz_sir::types::{Scalar, Ty};
 
-const SAXPY: &str = "graph saxpy<N>(%a: f32, %x: f32[N], %y: f32[N]) -> (f32[N], f32) {
+const SAXPY: &str = "program saxpy<N>(%a: f32, %x: f32[N], %y: f32[N]) -> (f32[N], f32) {
   %zero: f32 = const 0.0
   %v: f32[N] = tabulate [N] |%i: i64| { %p: f32 = at %x[%i]  %q: f32 = at %y[%i]  %s: f32 = mul %a, %p  %t: f32 = add %s, %q  yield %t }
   %m: f32 = fold [N] |%i: i64| { %p: f32 = at %x[%i]  yield %p } with commutative (%zero) |%p: f32, %q: f32| { %r: f32 = add %p, %q  yield %r }
   return %v, %m }";
 
 fn saxpy(device: &dyn Device, n: usize, a: f32) -> (Vec<f32>, f32) {
-    let executable = device.compile(&parse_graph(SAXPY).expect("text of a graph")).expect("it compiles");
+    let executable = device.compile(&parse_program(SAXPY).expect("text of a program")).expect("it compiles");
     let (x, y): (Vec<f32>, Vec<f32>) = (0..n).map(|i| ((i % 7) as f32, (i % 5) as f32)).unzip();
     let shape = [n as u64];
     let args =
@@ -77,12 +77,12 @@ fn small_elements_share_words() {
     if !devices::has_gpu() {
         return;
     }
-    let text = "graph small<N>(%x: u8[N]) -> (u8[N], bool[N], i16[N]) {
+    let text = "program small<N>(%x: u8[N]) -> (u8[N], bool[N], i16[N]) {
       %k: u8 = const 100
       %a: u8[N], %b: bool[N], %c: i16[N] = tabulate [N] |%i: i64| { %p: u8 = at %x[%i]  %q: u8 = add %p, %k  %r: bool = gt %p, %k  %s: i16 = cast %p  %t: i16 = neg %s  yield %q, %r, %t }
       return %a, %b, %c }";
     let device = Wgpu::new(None);
-    let executable = device.compile(&parse_graph(text).expect("text of a graph")).expect("it compiles");
+    let executable = device.compile(&parse_program(text).expect("text of a program")).expect("it compiles");
     // The second round finds what the first has left in its buffers.
     for n in [1usize, 2, 3, 5, 255, 1001, 3, 1001] {
         let x: Vec<u8> = (0..n).map(|i| (i * 37 % 256) as u8).collect();
@@ -101,13 +101,13 @@ fn empty_in_every_direction() {
     if !devices::has_gpu() {
         return;
     }
-    let text = "graph outer<N, M>(%x: f32[N], %y: f32[M]) -> (f32[N, M], f32[N]) {
+    let text = "program outer<N, M>(%x: f32[N], %y: f32[M]) -> (f32[N, M], f32[N]) {
       %zero: f32 = const 0.0
       %a: f32[N, M] = tabulate [N, M] |%i: i64, %j: i64| { %p: f32 = at %x[%i]  %q: f32 = at %y[%j]  %r: f32 = mul %p, %q  yield %r }
       %b: f32[N] = tabulate [N] |%i: i64| { %s: f32 = fold [M] |%j: i64| { %q: f32 = at %y[%j]  yield %q } with commutative (%zero) |%p: f32, %q: f32| { %r: f32 = add %p, %q  yield %r }  yield %s }
       return %a, %b }";
     let device = Wgpu::new(None);
-    let executable = device.compile(&parse_graph(text).expect("text of a graph")).expect("it compiles");
+    let executable = device.compile(&parse_program(text).expect("text of a program")).expect("it compiles");
     for (n, m) in [(0, 0), (0, 3), (3, 0), (1, 1), (2, 3)] {
         let (x, y) = (vec![2.0f32; n], vec![3.0f32; m]);
         let args = [Argument::host(Ty::F32, &[n as u64], &x), Argument::host(Ty::F32, &[m as u64], &y)];
@@ -123,7 +123,7 @@ fn loops_that_turn_often() {
     if !devices::has_gpu() {
         return;
     }
-    let text = "graph often<N>(%x: f32[2]) -> (bool[7], u8[7], f32[7], bool[7], i32[7], f32[2], f32[2]) {
+    let text = "program often<N>(%x: f32[2]) -> (bool[7], u8[7], f32[7], bool[7], i32[7], f32[2], f32[2]) {
       %no: bool = const false
       %byte: u8 = const 0
       %one_byte: u8 = const 1
@@ -151,7 +151,7 @@ fn loops_that_turn_often() {
         yield %s }
       return %a, %b, %c, %d, %e, %f, %g }";
     let device = Wgpu::new(None);
-    let executable = device.compile(&parse_graph(text).expect("text of a graph")).expect("it compiles");
+    let executable = device.compile(&parse_program(text).expect("text of a program")).expect("it compiles");
     let run = |n: u64| executable.run(&[Some(n)], &[Argument::host(Ty::F32, &[2], &[0.0f32, 0.5])]);
     let out = run(70_000).expect("results");
     assert_eq!(out[0].data.bytes().unwrap(), [1; 7]);
@@ -174,11 +174,11 @@ fn too_large_is_an_error() {
     if !devices::has_gpu() {
         return;
     }
-    let text = "graph fill<N>() -> f32[N] {
+    let text = "program fill<N>() -> f32[N] {
       %y: f32[N] = tabulate [N] |%i: i64| { %a: f32 = cast %i  yield %a }
       return %y }";
     let device = Wgpu::new(None);
-    let executable = device.compile(&parse_graph(text).expect("text of a graph")).expect("it compiles");
+    let executable = device.compile(&parse_program(text).expect("text of a program")).expect("it compiles");
     for n in [1u64 << 33, 1 << 40, 1 << 60] {
         let error = executable.run(&[Some(n)], &[]).expect_err("too large");
         assert!(matches!(error, Error::TooLarge { .. } | Error::OutOfMemory { .. }), "{error}");
@@ -193,7 +193,7 @@ fn an_adapter_that_is_not_there() {
         return;
     }
     let device = Wgpu::new(Some("an abacus"));
-    let error = device.compile(&parse_graph(SAXPY).expect("text of a graph")).err().expect("no such adapter");
+    let error = device.compile(&parse_program(SAXPY).expect("text of a program")).err().expect("no such adapter");
     assert!(matches!(error, Error::NoAdapter { .. }) && error.to_string().contains("abacus"), "{error}");
     assert!(device.describe().contains("abacus"));
 }
@@ -206,14 +206,14 @@ fn long_chains() {
     }
     let sums: String = (1..4000).map(|k| format!("%{}: f32 = add %{}, %a\n", 10 + k, 9 + k)).collect();
     let text = format!(
-        "graph chain<N>(%x: f32[N]) -> (f32[N]) {{
+        "program chain<N>(%x: f32[N]) -> (f32[N]) {{
            %y: f32[N] = tabulate [N] |%i: i64| {{ %a: f32 = at %x[%i]
              %10: f32 = add %a, %a
              {sums} yield %4009 }}
            return %y }}"
     );
     let device = Wgpu::new(None);
-    let code = device.compile(&parse_graph(&text).expect("text of a graph")).expect("a kernel");
+    let code = device.compile(&parse_program(&text).expect("text of a program")).expect("a kernel");
     let found = code.run(&[Some(2)], &[Argument::host(Ty::F32, &[2], &[1.0f32, 2.0])]).expect("a result");
     assert_eq!(found[0].data.as_slice::<f32>(), Some(&[4001.0, 8002.0][..]));
 }

@@ -7,40 +7,40 @@ mod devices;
 use slyz_run::wgpu::Wgpu;
 use slyz_run::{Argument, ArrayData, Buffer, Device, Error, Output};
 use slyz_sir::interp;
-use slyz_sir::text::{Subject, parse_file, parse_graph};
+use slyz_sir::text::{Subject, parse_file, parse_program};
 use slyz_sir::types::Ty;
 
-const MAP: &str = "graph map<N>(%x: f32[N]) -> f32[N] {
+const MAP: &str = "program map<N>(%x: f32[N]) -> f32[N] {
   %two: f32 = const 2.0
   %y: f32[N] = tabulate [N] |%i: i64| { %a: f32 = at %x[%i]  %b: f32 = mul %a, %two  %c: f32 = add %b, %a  yield %c }
   return %y }";
 /// How many elements are positive, of all and up to each.
-const SUM: &str = "graph sum<N>(%x: f32[N]) -> f32 {
+const SUM: &str = "program sum<N>(%x: f32[N]) -> f32 {
   %zero: f32 = const 0.0
   %s: f32 = fold [N] |%i: i64| { %a: f32 = at %x[%i]  %p: bool = gt %a, %zero  %c: f32 = cast %p  yield %c } with commutative (%zero) |%p: f32, %q: f32| { %r: f32 = add %p, %q  yield %r }
   return %s }";
-const SCAN: &str = "graph scan<N>(%x: f32[N]) -> f32[N] {
+const SCAN: &str = "program scan<N>(%x: f32[N]) -> f32[N] {
   %zero: f32 = const 0.0
   %s: f32[N] = scan [N] |%i: i64| { %a: f32 = at %x[%i]  %p: bool = gt %a, %zero  %c: f32 = cast %p  yield %c } with commutative (%zero) |%p: f32, %q: f32| { %r: f32 = add %p, %q  yield %r }
   return %s }";
-const FILTER: &str = "graph filter<N, counted K>(%x: f32[N]) -> f32[K] {
+const FILTER: &str = "program filter<N, counted K>(%x: f32[N]) -> f32[K] {
   %zero: f32 = const 0.0
   %k: f32[K] = filter N as K |%i: i64| { %a: f32 = at %x[%i]  %p: bool = gt %a, %zero  yield %p, %a }
   return %k }";
-const ROWS: &str = "graph rows<N, M>(%x: f32[N, M]) -> f32[N] {
+const ROWS: &str = "program rows<N, M>(%x: f32[N, M]) -> f32[N] {
   %zero: f32 = const 0.0
   %s: f32[N] = tabulate [N] |%i: i64| {
     %t: f32 = fold [M] |%j: i64| { %a: f32 = at %x[%i, %j]  %p: bool = gt %a, %zero  %c: f32 = cast %p  yield %c } with commutative (%zero) |%p: f32, %q: f32| { %r: f32 = add %p, %q  yield %r }
     yield %t }
   return %s }";
-const PLANE: &str = "graph plane<N, M>(%x: f32[N, M]) -> f32[N, M] {
+const PLANE: &str = "program plane<N, M>(%x: f32[N, M]) -> f32[N, M] {
   %y: f32[N, M] = tabulate [N, M] |%i: i64, %j: i64| { %a: f32 = at %x[%i, %j]  %c: f32 = add %a, %a  yield %c }
   return %y }";
-const BYTES: &str = "graph bytes<N>(%x: u8[N]) -> u8[N] {
+const BYTES: &str = "program bytes<N>(%x: u8[N]) -> u8[N] {
   %k: u8 = const 100
   %y: u8[N] = tabulate [N] |%i: i64| { %a: u8 = at %x[%i]  %c: u8 = add %a, %k  yield %c }
   return %y }";
-const GATHER: &str = "graph gather<N, M>(%x: f32[N], %at: i32[M]) -> f32[M] {
+const GATHER: &str = "program gather<N, M>(%x: f32[N], %at: i32[M]) -> f32[M] {
   %zero: i64 = const 0
   %one: i64 = const 1
   %n: i64 = extent N
@@ -61,7 +61,7 @@ fn run(
     x: &Buffer,
     ty: Ty,
 ) -> Result<Output, Error> {
-    let executable = device.compile(&parse_graph(text).expect("text of a graph")).expect("it compiles");
+    let executable = device.compile(&parse_program(text).expect("text of a program")).expect("it compiles");
     let arg = Argument::Array { ty, shape: shape.to_vec().into(), data: ArrayData::Buffer(x) };
     executable.run(sizes, &[arg]).map(|mut out| out.swap_remove(0))
 }
@@ -130,12 +130,12 @@ fn corpus_in_windows() {
     for path in paths {
         let (module, cases) = parse_file(&std::fs::read_to_string(&path).expect("a file")).expect("text of a file");
         for case in &cases {
-            let Subject::Graph(name) = &case.subject else { continue };
-            let graph = module.graphs.iter().find(|g| g.name == *name).expect("a graph");
+            let Subject::Program(name) = &case.subject else { continue };
+            let program = module.programs.iter().find(|g| g.name == *name).expect("a program");
             let value = |name: &str| case.sizes.iter().find(|(known, _)| known == name).map(|(_, n)| *n);
-            let given: Vec<Option<u64>> = graph.sizes.iter().map(|decl| value(&decl.name)).collect();
-            let sizes = interp::graph::solve_sizes(graph, &given, &case.args).expect("sizes");
-            match devices::run(&device, graph, &sizes, &case.args) {
+            let given: Vec<Option<u64>> = program.sizes.iter().map(|decl| value(&decl.name)).collect();
+            let sizes = interp::program::solve_sizes(program, &given, &case.args).expect("sizes");
+            match devices::run(&device, program, &sizes, &case.args) {
                 Err(error) if error.contains("sees at most 512 at once") => refused += 1,
                 Err(error) => wrong.push(format!("{}, \"{}\": {error}", path.display(), case.name)),
                 Ok(found) => {
@@ -170,7 +170,7 @@ fn past_a_binding() {
     let found = out.data.bytes().expect("bytes");
     assert!(found.iter().zip(&x).all(|(y, x)| *y == x.wrapping_add(100)));
     // Random reads see whole arrays only.
-    let executable = device.compile(&parse_graph(GATHER).expect("text of a graph")).expect("it compiles");
+    let executable = device.compile(&parse_program(GATHER).expect("text of a program")).expect("it compiles");
     let n = 50 << 20;
     let args = [
         Argument::Array { ty: Ty::F32, shape: vec![n].into(), data: ArrayData::Buffer(&here) },

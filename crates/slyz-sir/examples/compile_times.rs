@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let sizes = args.next().unwrap_or("1000,4000,10000".into());
     let wanted: Option<Vec<String>> = args.next().map(|names| names.split(',').map(String::from).collect());
-    let mut passes: Vec<&str> = pass::GRAPH_PASSES.iter().map(|pass| pass.name).collect();
+    let mut passes: Vec<&str> = pass::PROGRAM_PASSES.iter().map(|pass| pass.name).collect();
     passes.sort();
     passes.dedup();
     let columns: Vec<&str> = STAGES.iter().chain(&passes).copied().collect();
@@ -37,11 +37,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for size in sizes.split(',') {
             let operations: usize = size.parse()?;
             let mut times = Times::default();
-            let graph = times.of("build", || (chain.make)(operations))?;
-            times.of("verify", || verify::graph(&graph))?;
-            let optimised = times.of("optimize", || pass::optimize(&graph));
-            let mut by_pass = graph.clone();
-            for pass in pass::GRAPH_PASSES {
+            let program = times.of("build", || (chain.make)(operations))?;
+            times.of("verify", || verify::program(&program))?;
+            let optimised = times.of("optimize", || pass::optimize(&program));
+            let mut by_pass = program.clone();
+            for pass in pass::PROGRAM_PASSES {
                 by_pass = times.of(pass.name, || (pass.run)(by_pass));
             }
             let plan = times.of("lower", || lower::cpu::lower(&optimised));
@@ -49,8 +49,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let code = times.of("C", || back::c::emit(&plan, false))?;
             times.of("gpu", || lower::gpu::lower(&optimised, &Machine::metal()));
             times.of("explain", || {
-                let explanation = explain::explain(&graph, &optimised, &plan);
-                text::print_plan(&plan).len() + explanation.to_string().len() + graph.to_string().len()
+                let explanation = explain::explain(&program, &optimised, &plan);
+                text::print_plan(&plan).len() + explanation.to_string().len() + program.to_string().len()
             });
             let launches = plan.steps.iter().filter(|step| matches!(step, Step::Launch { .. })).count();
             let longest = plan.kernels.iter().map(|kernel| statements(&kernel.body)).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Builds graphs, for a front end that runs its program once.
+//! Builds programs, for a front end that runs its program once.
 //!
 //! Code is written into a stack of open bodies. A statement goes to the outermost open body that binds all its
 //! operands, so what does not depend on a loop is computed before it; but never out of a branch, whose point is
@@ -7,8 +7,8 @@
 //! The builder checks types and scopes as it goes, so what it finishes is verified by construction.
 
 use crate::code::{Body, FnId, Function, Id, Monoid, Op, Stmt, Type, Var};
-use crate::graph::{Graph, Require};
 use crate::ops::Operator;
+use crate::program::{Program, Require};
 use crate::size::{Size, SizeDecl, SizeOrigin, SizeVar};
 use crate::types::{Scalar, Ty};
 use crate::typing::{Context, TypeError, result_types};
@@ -61,9 +61,9 @@ struct Open {
     name: Option<String>,
 }
 
-/// A graph under construction.
+/// A program under construction.
 pub struct Builder {
-    graph: Graph,
+    program: Program,
     open: Vec<Open>,
     infos: Vec<Info>,
     scopes: u32,
@@ -74,10 +74,10 @@ pub struct Builder {
 type Built<T> = Result<T, BuildError>;
 
 impl Builder {
-    /// A graph with nothing in it.
+    /// A program with nothing in it.
     pub fn new(name: &str) -> Builder {
         let mut builder = Builder {
-            graph: Graph { name: name.into(), ..Graph::default() },
+            program: Program { name: name.into(), ..Program::default() },
             open: vec![],
             infos: vec![],
             scopes: 0,
@@ -98,28 +98,28 @@ impl Builder {
     pub fn add_size(&mut self, name: &str, origin: SizeOrigin) -> SizeVar {
         let stem: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         let stem = if stem.starts_with(|c: char| c.is_ascii_alphabetic()) { stem } else { format!("n{stem}") };
-        let taken = |name: &str| self.graph.sizes.iter().any(|s| s.name == name);
+        let taken = |name: &str| self.program.sizes.iter().any(|s| s.name == name);
         let numbered = (2..).map(|k| format!("{stem}_{k}"));
         let name = std::iter::once(stem.clone()).chain(numbered).find(|n| !taken(n)).unwrap_or(stem);
-        self.graph.sizes.push(SizeDecl { name, origin });
-        SizeVar(self.graph.sizes.len() as u32 - 1)
+        self.program.sizes.push(SizeDecl { name, origin });
+        SizeVar(self.program.sizes.len() as u32 - 1)
     }
 
     /// Says that a size variable is counted by a filter.
     pub fn set_counted(&mut self, var: SizeVar) {
-        if let Some(decl) = self.graph.sizes.get_mut(var.0 as usize) {
+        if let Some(decl) = self.program.sizes.get_mut(var.0 as usize) {
             decl.origin = SizeOrigin::Counted;
         }
     }
 
     /// Adds something that a call must satisfy.
     pub fn require(&mut self, require: Require) {
-        if !self.graph.requires.contains(&require) {
-            self.graph.requires.push(require);
+        if !self.program.requires.contains(&require) {
+            self.program.requires.push(require);
         }
     }
 
-    /// Adds a parameter of the graph.
+    /// Adds a parameter of the program.
     pub fn param(&mut self, ty: Type) -> Id {
         let id = self.fresh(ty.clone(), self.open[0].scope);
         self.open[0].body.params.push(Var { id, ty });
@@ -141,17 +141,17 @@ impl Builder {
         self.level_of(id).is_some()
     }
 
-    /// The number of the body that binds the name; bodies are numbered from 0, the graph's own, as they are opened.
+    /// The number of the body that binds the name; bodies are numbered from 0, the program's own, as they are opened.
     pub fn scope(&self, id: Id) -> Option<u32> {
         self.infos.get(id.0 as usize).map(|info| info.scope)
     }
 
-    /// How many bodies are open, the graph's own included.
+    /// How many bodies are open, the program's own included.
     pub fn depth(&self) -> usize {
         self.open.len()
     }
 
-    /// Is a body open inside the graph's own (or a function's)?
+    /// Is a body open inside the program's own (or a function's)?
     pub fn inside_body(&self) -> bool {
         self.open.len() > 1
     }
@@ -217,7 +217,7 @@ impl Builder {
         Ok(open.body)
     }
 
-    /// Closes the function opened last and adds it to the graph under a name like the one asked for.
+    /// Closes the function opened last and adds it to the program under a name like the one asked for.
     pub fn close_function(&mut self, results: &[Id]) -> Built<FnId> {
         for &id in results {
             self.level_of(id).ok_or(BuildError::NotInScope(id))?;
@@ -226,8 +226,8 @@ impl Builder {
             Some(Open { region: Region::Function, name: Some(name), mut body, .. }) if !self.open.is_empty() => {
                 body.results = results.to_vec();
                 let name = self.free_function_name(&name);
-                self.graph.functions.push(Function { name, body });
-                Ok(FnId(self.graph.functions.len() as u32 - 1))
+                self.program.functions.push(Function { name, body });
+                Ok(FnId(self.program.functions.len() as u32 - 1))
             }
             _ => Err(BuildError::Unbalanced),
         }
@@ -236,7 +236,7 @@ impl Builder {
     fn free_function_name(&self, asked: &str) -> String {
         let stem: String = asked.rsplit("::").next().unwrap_or(asked).to_owned();
         let stem: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        let taken = |name: &str| self.graph.functions.iter().any(|f| f.name == name);
+        let taken = |name: &str| self.program.functions.iter().any(|f| f.name == name);
         let numbered = (2..).map(|k| format!("{stem}_{k}"));
         std::iter::once(stem.clone()).chain(numbered).find(|n| !taken(n)).unwrap_or(stem)
     }
@@ -266,7 +266,7 @@ impl Builder {
             return Err(BuildError::TooLarge(self.cap));
         }
         let types = |id: Id| self.ty(id).cloned();
-        let cx = Context { types: &types, functions: &self.graph.functions, memories: &[] };
+        let cx = Context { types: &types, functions: &self.program.functions, memories: &[] };
         let tys = result_types(&op, 1, &cx)?;
         let scope = self.open[sticky].scope;
         let ids: Vec<Id> = tys.iter().map(|ty| self.fresh(ty.clone(), scope)).collect();
@@ -350,8 +350,8 @@ impl Builder {
         self.make(Op::Filter { extent, body, kept })
     }
 
-    /// Checks and gives back the finished graph.
-    pub fn finish(mut self, results: &[Id]) -> Built<Graph> {
+    /// Checks and gives back the finished program.
+    pub fn finish(mut self, results: &[Id]) -> Built<Program> {
         if self.open.len() != 1 {
             return Err(BuildError::Unbalanced);
         }
@@ -359,8 +359,8 @@ impl Builder {
             self.level_of(id).ok_or(BuildError::NotInScope(id))?;
         }
         let open = self.open.pop().ok_or(BuildError::Unbalanced)?;
-        self.graph.body = open.body;
-        self.graph.body.results = results.to_vec();
-        Ok(self.graph)
+        self.program.body = open.body;
+        self.program.body.results = results.to_vec();
+        Ok(self.program)
     }
 }

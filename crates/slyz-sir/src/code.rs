@@ -2,20 +2,20 @@
 //!
 //! A [`Body`] is a list of statements in an order where every name is bound before it is used, with parameters
 //! in front and results behind. Each [`Stmt`] binds the results of one [`Op`]. Names ([`Id`]) are unique in a
-//! whole graph or kernel, so code can be moved between bodies without renaming; only copying needs fresh names.
+//! whole program or kernel, so code can be moved between bodies without renaming; only copying needs fresh names.
 //!
-//! Some operations exist at the graph level only (arrays as values), some at the kernel level only (memory,
+//! Some operations exist at the program level only (arrays as values), some at the kernel level only (memory,
 //! threads); scalars, branches, loops and calls exist at both, so that every pass over them is written once.
 
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
 
-/// A name, unique in its graph or kernel.
+/// A name, unique in its program or kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Id(pub u32);
 
-/// A function in the `functions` of a graph or kernel.
+/// A function in the `functions` of a program or kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FnId(pub u32);
 
@@ -28,7 +28,7 @@ pub struct MemId(pub u32);
 pub enum Type {
     /// One value.
     Scalar(Ty),
-    /// An array, outermost axis first. Rank 1 or more; only at the graph level.
+    /// An array, outermost axis first. Rank 1 or more; only at the program level.
     Array(Ty, Vec<Size>),
 }
 
@@ -97,7 +97,7 @@ pub struct Monoid {
 /// A scalar function that stays a function in generated code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Function {
-    /// An identifier, unique in its graph or kernel.
+    /// An identifier, unique in its program or kernel.
     pub name: String,
     /// Scalar parameters and results; refers to nothing outside.
     pub body: Body,
@@ -224,7 +224,7 @@ pub enum Op {
         body: Body,
     },
 
-    // ---- graph level: arrays as values
+    // ---- program level: arrays as values
     /// The element at a position, one `i64` per axis; always inside.
     At {
         /// The array.

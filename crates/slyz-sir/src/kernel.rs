@@ -86,7 +86,7 @@ impl Kernel {
     /// A source of names that no code of the kernel uses.
     pub fn fresh_ids(&self) -> impl FnMut() -> Id + use<> {
         let bodies = self.functions.iter().map(|f| &f.body).chain([&self.body]);
-        let mut next = bodies.map(crate::graph::largest_id).max().unwrap_or(0);
+        let mut next = bodies.map(crate::program::largest_id).max().unwrap_or(0);
         move || {
             next += 1;
             Id(next)
@@ -101,7 +101,7 @@ pub struct BufferId(pub u32);
 /// Who owns a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BufferUse {
-    /// The array argument at that place among the parameters of the graph.
+    /// The array argument at that place among the parameters of the program.
     Argument(usize),
     /// The result at that place.
     Result(usize),
@@ -123,7 +123,7 @@ pub struct Buffer {
 /// What a launch passes for a scalar parameter of its kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ScalarArg {
-    /// The scalar argument at that place among the parameters of the graph.
+    /// The scalar argument at that place among the parameters of the program.
     Argument(usize),
 }
 
@@ -150,14 +150,14 @@ pub enum Step {
     Free(BufferId),
 }
 
-/// A whole graph as launches.
+/// A whole program as launches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Name of the graph.
+    /// Name of the program.
     pub name: String,
-    /// Size variables of the graph.
+    /// Size variables of the program.
     pub sizes: Vec<SizeDecl>,
-    /// Parameters of the graph, for messages and binding.
+    /// Parameters of the program, for messages and binding.
     pub params: Vec<Var>,
     /// Buffers.
     pub buffers: Vec<Buffer>,

@@ -1,6 +1,6 @@
 //! SIR, the intermediate representation of Słyż, and everything that is done to it.
 //!
-//! One road: a front end builds a [`graph::Graph`], the verifier checks it, passes rewrite it, a lowering turns it
+//! One road: a front end builds a [`program::Program`], the verifier checks it, passes rewrite it, a lowering turns it
 //! into [`kernel::Kernel`]s and a [`kernel::Plan`], a backend writes them out. The interpreter gives both levels their meaning.
 //!
 //! This crate is pure: no I/O, no devices, no `unsafe`. Without the feature `compiler` it is programs alone, their text and their verifier:
@@ -16,7 +16,6 @@ pub mod code;
 pub mod expand;
 #[cfg(feature = "compiler")]
 pub mod explain;
-pub mod graph;
 mod halves;
 pub mod interp;
 pub mod kernel;
@@ -28,6 +27,7 @@ pub mod ops;
 #[cfg(feature = "compiler")]
 pub mod pass;
 pub mod power;
+pub mod program;
 #[cfg(feature = "compiler")]
 mod range;
 #[cfg(feature = "compiler")]

@@ -1,11 +1,11 @@
 //! Symbolic sizes: the extents of axes, known at the call.
 //!
-//! A size is a small expression over the size variables of its graph or kernel. Evaluation never wraps:
+//! A size is a small expression over the size variables of its program or kernel. Evaluation never wraps:
 //! a size past the index type (`i64`) is an error.
 
 use std::fmt;
 
-/// A size variable, counted in the declarations of its graph or kernel.
+/// A size variable, counted in the declarations of its program or kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SizeVar(pub u32);
 
@@ -21,7 +21,7 @@ pub enum SizeOrigin {
 /// A declared size variable.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SizeDecl {
-    /// The name in text and messages; an identifier, unique in its graph.
+    /// The name in text and messages; an identifier, unique in its program.
     pub name: String,
     /// How it gets its value.
     pub origin: SizeOrigin,

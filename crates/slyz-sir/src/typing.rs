@@ -16,11 +16,11 @@ pub struct TypeError(pub String);
 
 /// What names mean around an operation.
 pub struct Context<'a> {
-    /// The type of any name bound in the graph or kernel.
+    /// The type of any name bound in the program or kernel.
     pub types: &'a dyn Fn(Id) -> Option<Type>,
     /// Its functions.
     pub functions: &'a [Function],
-    /// Its memories; none in a graph.
+    /// Its memories; none in a program.
     pub memories: &'a [Memory],
 }
 

@@ -64,11 +64,11 @@ fn random_changes_of_programs() {
         let printed = text::print_module(&module);
         let again = text::parse_module(&printed).map(|again| text::print_module(&again));
         prop_assert_eq!(again, Ok(printed));
-        for graph in module.graphs.iter().filter(|graph| verify::graph(graph).is_ok()) {
-            prop_assert_eq!(verify::graph(&optimize(graph)), Ok(()), "{}", graph);
+        for program in module.programs.iter().filter(|program| verify::program(program).is_ok()) {
+            prop_assert_eq!(verify::program(&optimize(program)), Ok(()), "{}", program);
             for target in targets() {
                 // What a target lacks is told; only a panic is a fault.
-                let _ = emit(std::slice::from_ref(graph), target);
+                let _ = emit(std::slice::from_ref(program), target);
             }
         }
         Ok(())

@@ -2,14 +2,14 @@
 
 use slyz_sir::code::{Body, FnId, Function, Id, Op, Stmt, Type, Var};
 use slyz_sir::expand::{self, Means};
-use slyz_sir::graph::Graph;
-use slyz_sir::interp::{Value, graph::run};
+use slyz_sir::interp::{Value, program::run};
 use slyz_sir::ops::{Operator, Signature, TABLE};
+use slyz_sir::program::Program;
 use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::verify;
 
-/// A graph that calls a function.
-fn calling(function: &Function, result: Ty) -> Graph {
+/// A program that calls a function.
+fn calling(function: &Function, result: Ty) -> Program {
     let params: Vec<Var> = function
         .body
         .params
@@ -22,14 +22,14 @@ fn calling(function: &Function, result: Ty) -> Graph {
         op: Op::Call(FnId(0), params.iter().map(|p| p.id).collect()),
     };
     let body = Body { params, stmts: vec![call], results: vec![Id(99_000)] };
-    let graph = Graph { name: "calling".into(), functions: vec![function.clone()], body, ..Graph::default() };
-    assert_eq!(verify::graph(&graph), Ok(()), "{graph}");
-    graph
+    let program = Program { name: "calling".into(), functions: vec![function.clone()], body, ..Program::default() };
+    assert_eq!(verify::program(&program), Ok(()), "{program}");
+    program
 }
 
-fn eval(graph: &Graph, args: &[Scalar]) -> Scalar {
+fn eval(program: &Program, args: &[Scalar]) -> Scalar {
     let args: Vec<Value> = args.iter().map(|&x| Value::Scalar(x)).collect();
-    match &run(graph, &[], &args).expect("a result")[..] {
+    match &run(program, &[], &args).expect("a result")[..] {
         [Value::Scalar(scalar)] => *scalar,
         other => panic!("one scalar, not {other:?}"),
     }
@@ -191,7 +191,7 @@ fn worst_of_the_table(ty: Ty, values: &[Scalar], means: Means) -> Vec<String> {
             _ => None,
         };
         let Some(function) = exact.or_else(|| expand::operator_by(means, row.operator, ty)) else { continue };
-        let graph = calling(&function, ty);
+        let program = calling(&function, ty);
         let (mut worst, mut example) = (u64::from(row.ulp), String::new());
         for (k, &x) in values.iter().enumerate() {
             let others: Vec<u64> = if row.arity == 1 { vec![0] } else { (0..4).map(|_| random(&mut seed)).collect() };
@@ -206,7 +206,7 @@ fn worst_of_the_table(ty: Ty, values: &[Scalar], means: Means) -> Vec<String> {
                 let mut args = vec![x, second];
                 args.truncate(row.arity);
                 let expected = row.operator.eval(&args).expect("the table is total");
-                let found = eval(&graph, &args);
+                let found = eval(&program, &args);
                 let off = off(expected, found);
                 if off > worst {
                     worst = off;
@@ -259,8 +259,8 @@ fn halves_are_exact() {
     let near = (0..500).map(|_| (random(&mut seed) as f32 / 1e15).recip() * 1e-4);
     for x in values().into_iter().chain(near) {
         let x = Scalar::f32(x);
-        for (graph, ty) in [(&half, Ty::F16), (&brain, Ty::BF16)] {
-            let (expected, found) = (x.cast(ty).cast(Ty::F32), eval(graph, &[x]));
+        for (program, ty) in [(&half, Ty::F16), (&brain, Ty::BF16)] {
+            let (expected, found) = (x.cast(ty).cast(Ty::F32), eval(program, &[x]));
             assert_eq!(distance(expected.as_f64() as f32, found.as_f64() as f32), 0, "{x:?} as {ty}: {found:?}");
         }
     }
@@ -297,8 +297,8 @@ fn products_are_added_before_they_are_rounded() {
         let c = if k.is_multiple_of(3) { -a * b * (1.0 + f32::EPSILON * (k % 5) as f32) } else { pick() };
         let args = [a, b, c].map(Scalar::f32);
         let expected = Scalar::f32(a.mul_add(b, c));
-        for graph in [&by_f64, &by_words] {
-            let found = eval(graph, &args);
+        for program in [&by_f64, &by_words] {
+            let found = eval(program, &args);
             assert_eq!(off(expected, found), 0, "{a:e} * {b:e} + {c:e} = {expected:?}, found {found:?}");
         }
     }

@@ -5,14 +5,14 @@ mod random;
 
 use proptest::prelude::*;
 use random::{Case, agree, case, exact_case};
-use slyz_sir::graph::Graph;
-use slyz_sir::interp::graph::{InterpError, Options, run_with};
 use slyz_sir::interp::kernel::{LaunchOptions, run_plan_with};
+use slyz_sir::interp::program::{InterpError, Options, run_with};
 use slyz_sir::interp::{Array, Value};
 use slyz_sir::kernel::{Memory, Plan, Space};
 use slyz_sir::lower::gpu::{Expected, Machine, lower, lower_for};
 use slyz_sir::pass::optimize;
 use slyz_sir::pass::spread::Subgroup;
+use slyz_sir::program::Program;
 use slyz_sir::size::{Size, SizeOrigin};
 use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::{text, verify};
@@ -48,16 +48,16 @@ fn machines() -> Vec<Machine> {
     ]
 }
 
-fn run(graph: &Graph, case: &Case, machine: &Machine, expected: &Expected) -> Vec<Value> {
-    let plan = lower_for(graph, machine, expected);
-    assert_eq!(verify::plan(&plan), Ok(()), "{machine:?}\n{graph}");
+fn run(program: &Program, case: &Case, machine: &Machine, expected: &Expected) -> Vec<Value> {
+    let plan = lower_for(program, machine, expected);
+    assert_eq!(verify::plan(&plan), Ok(()), "{machine:?}\n{program}");
     let subgroup_size = machine.subgroup.map_or(1, |s| s.size);
     let options = LaunchOptions { subgroup_size, ..LaunchOptions::default() };
     run_plan_with(&plan, &case.sizes, &case.args, &options)
-        .unwrap_or_else(|error| panic!("{error}\n{machine:?}\n{expected:?}\n{graph}\n{}", text::print_plan(&plan)))
+        .unwrap_or_else(|error| panic!("{error}\n{machine:?}\n{expected:?}\n{program}\n{}", text::print_plan(&plan)))
 }
 
-/// An expectation of a graph with these sizes, or none at all: another for every number.
+/// An expectation of a program with these sizes, or none at all: another for every number.
 fn expectation(sizes: &[Option<u64>], number: u64) -> Expected {
     const SIZES: [u64; 8] = [1, 5, 20, 200, 2_000, 10_000, 1 << 20, 1 << 27];
     let of = |(k, _): (usize, &Option<u64>)| Some(SIZES[((number >> (3 * (k % 8))) % 8) as usize]);
@@ -68,28 +68,28 @@ fn expectation(sizes: &[Option<u64>], number: u64) -> Expected {
     }
 }
 
-/// `gpu_plans/NAME.sir` is a graph, `gpu_plans/NAME.plan` its plan for Metal, `NAME.cuda` the one for a machine that likes
+/// `gpu_plans/NAME.sir` is a program, `gpu_plans/NAME.plan` its plan for Metal, `NAME.cuda` the one for a machine that likes
 /// wide accesses, `NAME.webgpu` one without subgroups for sizes of about 10,000. Any difference fails; `BLESS=1` rewrites.
 #[test]
 fn plans_are_golden() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gpu_plans");
     let entries = std::fs::read_dir(&folder).expect("the folder gpu_plans");
     let paths = entries.map(|entry| entry.expect("an entry of gpu_plans").path());
-    let mut graphs: Vec<std::path::PathBuf> = paths.filter(|p| p.extension().is_some_and(|e| e == "sir")).collect();
-    graphs.sort();
+    let mut programs: Vec<std::path::PathBuf> = paths.filter(|p| p.extension().is_some_and(|e| e == "sir")).collect();
+    programs.sort();
     let mut wrong = vec![];
-    for path in graphs {
-        let text = std::fs::read_to_string(&path).expect("a graph");
-        let graph = text::parse_graph(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        assert_eq!(verify::graph(&graph), Ok(()), "{}", path.display());
-        let optimized = optimize(&graph);
+    for path in programs {
+        let text = std::fs::read_to_string(&path).expect("a program");
+        let program = text::parse_program(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert_eq!(verify::program(&program), Ok(()), "{}", path.display());
+        let optimized = optimize(&program);
         for machine in machines().into_iter().chain([Machine::cuda()]) {
             for number in 0..6 {
-                let expected = expectation(&vec![None; graph.sizes.len()], number * 37);
+                let expected = expectation(&vec![None; program.sizes.len()], number * 37);
                 keeps_limits(&lower_for(&optimized, &machine, &expected), &machine);
             }
         }
-        let large = Expected::of(&vec![Some(10_000); graph.sizes.len()]);
+        let large = Expected::of(&vec![Some(10_000); program.sizes.len()]);
         let nothing = Expected::default();
         let goldens = [
             ("plan", Machine::metal(), &nothing),
@@ -133,7 +133,7 @@ fn keeps_limits(plan: &Plan, machine: &Machine) {
 /// Folds, scans and filters of every length around the edges: of a subgroup, a block, a chunk, and many chunks.
 #[test]
 fn lengths() {
-    let text = "graph g<N, counted K>(%x: f32[N]) -> (i64, i32, i32, f32, i64[N], f32[K]) {
+    let text = "program g<N, counted K>(%x: f32[N]) -> (i64, i32, i32, f32, i64[N], f32[K]) {
   %zero: i64 = const 0
   %z: i32 = const 0
   %one: i32 = const 1
@@ -154,9 +154,9 @@ fn lengths() {
   %k: f32[K] = filter N as K |%i: i64| { %a: f32 = at %x[%i]  %p: bool = gt %a, %nil  yield %p, %a }
   return %s, %f, %g, %t, %r, %k
 }";
-    let graph = text::parse_graph(text).unwrap_or_else(|error| panic!("{error}"));
+    let program = text::parse_program(text).unwrap_or_else(|error| panic!("{error}"));
     for machine in machines().into_iter().chain([Machine::cuda()]) {
-        let plan = lower(&graph, &machine);
+        let plan = lower(&program, &machine);
         keeps_limits(&plan, &machine);
         let chunk = 64 * u64::from(machine.max_threads.min(256));
         let lengths = [0, 1, 3, 31, 32, 33, 255, 257, chunk - 1, chunk, chunk + 1, 3 * chunk + 17];
@@ -164,11 +164,11 @@ fn lengths() {
             let data: Vec<f32> = (0..n).map(|i| if i % 3 == 0 { -0.0 } else { 0.1 }).collect();
             let bits = data.iter().map(|x| u64::from(x.to_bits())).collect();
             let case = Case {
-                graph: graph.clone(),
+                program: program.clone(),
                 sizes: vec![Some(n), None],
                 args: vec![Value::Array(Array { ty: Ty::F32, shape: vec![n], data: bits })],
             };
-            let found = run(&graph, &case, &machine, &expectation(&case.sizes, n));
+            let found = run(&program, &case, &machine, &expectation(&case.sizes, n));
             let (mut factor, mut offset) = (1i32, 0i32);
             for i in 0..n as i32 {
                 (factor, offset) = (factor.wrapping_mul(i | 1), offset.wrapping_mul(i | 1).wrapping_add(i));
@@ -194,7 +194,7 @@ fn lengths() {
 /// Folds along rows, columns and middle axes, with code around them, for all kinds of teams and all kinds of sizes.
 #[test]
 fn axes() {
-    let text = "graph g<N, M>(%x: i32[N, M], %y: i32[N, 3, M], %s: i32[N]) -> (i32[N], i32[M], i32[N, M], i32[M], i64[M], i32) {
+    let text = "program g<N, M>(%x: i32[N, M], %y: i32[N, 3, M], %s: i32[N]) -> (i32[N], i32[M], i32[N, M], i32[M], i64[M], i32) {
   %zero: i32 = const 0
   %none: i64 = const -1
   %least: i32 = const -1000000
@@ -235,8 +235,8 @@ fn axes() {
     with commutative (%zero) |%a: i32, %b: i32| { %c: i32 = add %a, %b  yield %c }
   return %rows, %columns, %middle, %best, %where, %all
 }";
-    let graph = text::parse_graph(text).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(verify::graph(&graph), Ok(()));
+    let program = text::parse_program(text).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(verify::program(&program), Ok(()));
     let expected = [
         (10, 10_000_000),
         (10_000_000, 10),
@@ -253,14 +253,14 @@ fn axes() {
     };
     for (n, m) in [(0, 3), (4, 0), (1, 1), (9, 37), (2, 300), (70, 9)] {
         let case = Case {
-            graph: graph.clone(),
+            program: program.clone(),
             sizes: vec![Some(n), Some(m)],
             args: vec![array(&[n, m]), array(&[n, 3, m]), array(&[n])],
         };
-        let wanted = run_with(&graph, &case.sizes, &case.args, &Options::default()).expect("results");
+        let wanted = run_with(&program, &case.sizes, &case.args, &Options::default()).expect("results");
         for machine in machines().into_iter().chain([Machine::cuda()]).filter(|m| m.vector_bytes > 0) {
             for expected in all.iter().chain([&Expected::default()]) {
-                let found = run(&graph, &case, &machine, expected);
+                let found = run(&program, &case, &machine, expected);
                 assert!(agree(&wanted, &found), "{n} x {m} on {machine:?}, {expected:?}");
             }
         }
@@ -297,21 +297,21 @@ fn known_extents() {
         &[4, 70, 252],
     ];
     for (shape, ty) in shapes.into_iter().zip([Ty::U8, Ty::I32, Ty::I64].into_iter().cycle()) {
-        let graph = text::parse_graph(&over_all_axes(ty, shape)).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(verify::graph(&graph), Ok(()));
+        let program = text::parse_program(&over_all_axes(ty, shape)).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(verify::program(&program), Ok(()));
         let data = |count: u64| (0..count).map(|i| i.wrapping_mul(2_654_435_761) >> 7 & 63).collect();
         let last = shape.last().copied().unwrap_or(0);
         let args: Vec<Value> = [shape.to_vec(), vec![last]]
             .map(|shape| Value::Array(Array { ty, data: data(shape.iter().product()), shape }))
             .into();
-        let sizes = vec![None; graph.sizes.len()];
-        let wanted = run_with(&graph, &sizes, &args, &Options::default()).expect("results");
-        let case = Case { graph: graph.clone(), sizes, args };
+        let sizes = vec![None; program.sizes.len()];
+        let wanted = run_with(&program, &sizes, &args, &Options::default()).expect("results");
+        let case = Case { program: program.clone(), sizes, args };
         let many = shape.iter().product::<u64>() >= MANY;
         for machine in if many { vec![Machine::webgpu()] } else { machines() } {
-            let found = run(&optimize(&graph), &case, &machine, &Expected::default());
+            let found = run(&optimize(&program), &case, &machine, &Expected::default());
             assert!(agree(&wanted, &found), "{shape:?} of {ty} on {machine:?}");
-            keeps_limits(&lower(&graph, &machine), &machine);
+            keeps_limits(&lower(&program, &machine), &machine);
         }
     }
 }
@@ -319,7 +319,7 @@ fn known_extents() {
 /// Positions from which on a thread may take several that are apart.
 const MANY: u64 = 1 << 16;
 
-/// A graph with maps and a transpose over axes of these extents and, unless there are many positions, with folds, a scan, a scatter
+/// A program with maps and a transpose over axes of these extents and, unless there are many positions, with folds, a scan, a scatter
 /// and a filter.
 fn over_all_axes(ty: Ty, shape: &[u64]) -> String {
     let list = |items: Vec<String>| items.join(", ");
@@ -370,7 +370,7 @@ fn over_all_axes(ty: Ty, shape: &[u64]) -> String {
     let counts = if code.contains("filter") { "<counted K>" } else { "" };
     let (returns, results) = made.iter().enumerate().map(|(k, (of, _))| (of.clone(), format!("%r{k}"))).unzip();
     format!(
-        "graph g{counts}(%x: {ty}[{axes}], %v: {ty}[{last}]) -> ({}) {{
+        "program g{counts}(%x: {ty}[{axes}], %v: {ty}[{last}]) -> ({}) {{
   %nil: {ty} = const 0
   %one: {ty} = const 1
   %seven: i64 = const 7
@@ -386,16 +386,16 @@ fn over_all_axes(ty: Ty, shape: &[u64]) -> String {
 fn random_programs_mean_the_same() {
     property("random_programs_mean_the_same", 300, (any::<u64>(), 1u32..60), |(seed, budget)| {
         let case = exact_case(seed, budget);
-        let expected = match run_with(&case.graph, &case.sizes, &case.args, &LIMITS) {
+        let expected = match run_with(&case.program, &case.sizes, &case.args, &LIMITS) {
             Ok(values) => values,
             Err(InterpError::Budget(_)) => return Ok(()),
-            Err(error) => panic!("{error}\n{}", case.graph),
+            Err(error) => panic!("{error}\n{}", case.program),
         };
-        let optimized = optimize(&case.graph);
+        let optimized = optimize(&case.program);
         for (k, machine) in machines().into_iter().enumerate() {
-            for graph in [&case.graph, &optimized] {
-                let found = run(graph, &case, &machine, &expectation(&case.sizes, seed >> k));
-                prop_assert!(agree(&expected, &found), "{machine:?}: {expected:?} became {found:?}\n{graph}");
+            for program in [&case.program, &optimized] {
+                let found = run(program, &case, &machine, &expectation(&case.sizes, seed >> k));
+                prop_assert!(agree(&expected, &found), "{machine:?}: {expected:?} became {found:?}\n{program}");
             }
         }
         Ok(())
@@ -407,9 +407,9 @@ fn random_programs_mean_the_same() {
 fn random_programs_run_clean() {
     property("random_programs_run_clean", 300, (any::<u64>(), 1u32..60), |(seed, budget)| {
         let case = case(seed, budget);
-        if run_with(&case.graph, &case.sizes, &case.args, &LIMITS).is_ok() {
+        if run_with(&case.program, &case.sizes, &case.args, &LIMITS).is_ok() {
             for (k, machine) in machines().into_iter().enumerate() {
-                run(&optimize(&case.graph), &case, &machine, &expectation(&case.sizes, seed >> k));
+                run(&optimize(&case.program), &case, &machine, &expectation(&case.sizes, seed >> k));
             }
         }
         Ok(())

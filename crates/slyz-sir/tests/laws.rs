@@ -5,11 +5,11 @@
 
 use slyz_sir::build::Builder;
 use slyz_sir::code::{Id, Op, Type};
-use slyz_sir::graph::Graph;
 use slyz_sir::interp::Value;
-use slyz_sir::interp::graph::run;
+use slyz_sir::interp::program::run;
 use slyz_sir::ops::{Operator, Signature, TABLE};
 use slyz_sir::pass::simplify;
+use slyz_sir::program::Program;
 use slyz_sir::types::{Scalar, Ty, int_range};
 
 /// Values on which laws fail, if they fail.
@@ -35,34 +35,34 @@ fn operands(operator: Operator, ty: Ty) -> Vec<Ty> {
     }
 }
 
-fn built(params: &[Ty], code: impl FnOnce(&mut Builder, &[Id]) -> Id) -> Graph {
+fn built(params: &[Ty], code: impl FnOnce(&mut Builder, &[Id]) -> Id) -> Program {
     let mut b = Builder::new("law");
     let params: Vec<Id> = params.iter().map(|&ty| b.param(Type::Scalar(ty))).collect();
     let result = code(&mut b, &params);
     b.finish(&[result]).expect("well typed")
 }
 
-/// If `simplify` does something to the graph, the results must stay, whatever the arguments; bits, except for which NaN.
-fn check(graph: &Graph) {
-    let simple = simplify::run(graph.clone());
-    if simple == *graph {
+/// If `simplify` does something to the program, the results must stay, whatever the arguments; bits, except for which NaN.
+fn check(program: &Program) {
+    let simple = simplify::run(program.clone());
+    if simple == *program {
         return;
     }
-    let tys: Vec<Ty> = graph.body.params.iter().map(|p| p.ty.elem()).collect();
+    let tys: Vec<Ty> = program.body.params.iter().map(|p| p.ty.elem()).collect();
     let mut rows: Vec<Vec<Value>> = vec![vec![]];
     for ty in tys {
         let longer = |row: &Vec<Value>, x: Scalar| [&row[..], &[Value::Scalar(x)]].concat();
         rows = rows.iter().flat_map(|row| edges(ty).into_iter().map(|x| longer(row, x)).collect::<Vec<_>>()).collect();
     }
     for args in rows {
-        let result = |graph: &Graph| match run(graph, &[], &args).expect("scalars only")[0] {
+        let result = |program: &Program| match run(program, &[], &args).expect("scalars only")[0] {
             Value::Scalar(value) => value,
             Value::Array(_) => panic!("scalars only"),
         };
-        let (before, after) = (result(graph), result(&simple));
+        let (before, after) = (result(program), result(&simple));
         let nan = |x: Scalar| x.ty.is_float() && x.as_f64().is_nan();
         let same = before == after || before.ty == after.ty && nan(before) && nan(after);
-        assert!(same, "{before:?} became {after:?} for {args:?} in\n{graph}which became\n{simple}");
+        assert!(same, "{before:?} became {after:?} for {args:?} in\n{program}which became\n{simple}");
     }
 }
 

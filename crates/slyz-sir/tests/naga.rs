@@ -52,9 +52,9 @@ fn modules_of_the_corpus() {
     for entry in std::fs::read_dir(folder).expect("the folder tests/corpus") {
         let path = entry.expect("an entry of tests/corpus").path();
         let Ok((module, _)) = parse_file(&std::fs::read_to_string(&path).unwrap_or_default()) else { continue };
-        for graph in module.graphs.iter().map(optimize) {
+        for program in module.programs.iter().map(optimize) {
             for (target, machine) in &targets {
-                for kernel in lower(&graph, machine).kernels {
+                for kernel in lower(&program, machine).kernels {
                     let made = match emit(&kernel, target) {
                         Ok(made) => made,
                         // What a target lacks, and what has no form, are answers.
@@ -82,11 +82,11 @@ fn modules_of_the_corpus() {
 
 #[test]
 fn what_a_target_lacks_is_named() {
-    let text = "graph g<N>(%x: f64[N]) -> f64[N] {
+    let text = "program g<N>(%x: f64[N]) -> f64[N] {
       %y: f64[N] = tabulate [N] |%i: i64| { %a: f64 = at %x[%i]  %b: f64 = add %a, %a  yield %b }
       return %y }";
-    let graph = slyz_sir::text::parse_graph(text).expect("text of a graph");
-    let plan = lower(&graph, &Machine::webgpu());
+    let program = slyz_sir::text::parse_program(text).expect("text of a program");
+    let plan = lower(&program, &Machine::webgpu());
     let error = emit(&plan.kernels[0], &Target::default()).expect_err("f64 is not there").to_string();
     assert!(error.contains("SHADER_F64") && error.contains("f32") && error.contains("cpu"), "{error}");
 }

@@ -1,21 +1,21 @@
 //! Each law and each pass on a small program, in SIR text before and after.
 
-use slyz_sir::graph::Graph;
 use slyz_sir::pass::{blend, cse, dce, hoist, simplify};
-use slyz_sir::text::parse_graph;
+use slyz_sir::program::Program;
+use slyz_sir::text::parse_program;
 use slyz_sir::verify;
 
-fn parsed(text: &str) -> Graph {
-    let graph = parse_graph(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    assert_eq!(verify::graph(&graph), Ok(()), "{text}");
-    graph
+fn parsed(text: &str) -> Program {
+    let program = parse_program(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(verify::program(&program), Ok(()), "{text}");
+    program
 }
 
 /// Runs passes over the first text and compares with the second; numbering and layout do not matter.
 #[track_caller]
-fn becomes(passes: &[fn(Graph) -> Graph], before: &str, after: &str) {
-    let rewritten = passes.iter().fold(parsed(before), |graph, pass| pass(graph));
-    assert_eq!(verify::graph(&rewritten), Ok(()), "{rewritten}");
+fn becomes(passes: &[fn(Program) -> Program], before: &str, after: &str) {
+    let rewritten = passes.iter().fold(parsed(before), |program, pass| pass(program));
+    assert_eq!(verify::program(&rewritten), Ok(()), "{rewritten}");
     let want = parsed(after);
     assert_eq!(rewritten.to_string(), want.to_string(), "\nfound:\n{rewritten}wanted:\n{want}");
 }
@@ -23,19 +23,19 @@ fn becomes(passes: &[fn(Graph) -> Graph], before: &str, after: &str) {
 /// The scalar code `before` over `%x %y: ty` and `%p %q: bool` is the same as `after` to `simplify`, and both give `%r`.
 #[track_caller]
 fn law(ty: &str, result: &str, before: &str, after: &str) {
-    let graph =
-        |code: &str| format!("graph g(%x: {ty}, %y: {ty}, %p: bool, %q: bool) -> {result} {{ {code} return %r }}");
-    let (before, after) = (graph(before), graph(after));
+    let program =
+        |code: &str| format!("program g(%x: {ty}, %y: {ty}, %p: bool, %q: bool) -> {result} {{ {code} return %r }}");
+    let (before, after) = (program(before), program(after));
     becomes(&[simplify::run, dce::run], &before, &after);
 }
 
 /// The result is one of the parameters.
 #[track_caller]
 fn is(ty: &str, before: &str, name: &str) {
-    let graph = |code: &str, name: &str| {
-        format!("graph g(%x: {ty}, %y: {ty}, %p: bool, %q: bool) -> {ty} {{ {code} return {name} }}")
+    let program = |code: &str, name: &str| {
+        format!("program g(%x: {ty}, %y: {ty}, %p: bool, %q: bool) -> {ty} {{ {code} return {name} }}")
     };
-    becomes(&[simplify::run, dce::run], &graph(before, "%r"), &graph("", name));
+    becomes(&[simplify::run, dce::run], &program(before, "%r"), &program("", name));
 }
 
 /// Nothing happens.
@@ -176,10 +176,10 @@ fn known_branches_and_loops() {
 fn blend_selects_between_cheap_sides() {
     becomes(
         &[blend::run],
-        "graph g(%p: bool, %x: f32) -> (f32, f32) {
+        "program g(%p: bool, %x: f32) -> (f32, f32) {
            %y: f32, %z: f32 = if %p (%x) |%a: f32| { %b: f32 = neg %a  yield %b, %x } else |%c: f32| { yield %c, %c }
            return %y, %z }",
-        "graph g(%p: bool, %x: f32) -> (f32, f32) {
+        "program g(%p: bool, %x: f32) -> (f32, f32) {
            %b: f32 = neg %x
            %y: f32 = select %p, %b, %x
            %z: f32 = select %p, %x, %x
@@ -191,13 +191,13 @@ fn blend_selects_between_cheap_sides() {
 fn blend_dissolves_nested_branches() {
     becomes(
         &[blend::run],
-        "graph g(%p: bool, %q: bool, %x: f32) -> f32 {
+        "program g(%p: bool, %q: bool, %x: f32) -> f32 {
            %y: f32 = if %p (%x) |%a: f32| {
              %b: f32 = if %q (%a) |%c: f32| { yield %c } else |%d: f32| { %e: f32 = neg %d  yield %e }
              yield %b
            } else |%f: f32| { yield %f }
            return %y }",
-        "graph g(%p: bool, %q: bool, %x: f32) -> f32 {
+        "program g(%p: bool, %q: bool, %x: f32) -> f32 {
            %e: f32 = neg %x
            %b: f32 = select %q, %x, %e
            %y: f32 = select %p, %b, %x
@@ -207,13 +207,13 @@ fn blend_dissolves_nested_branches() {
 
 #[test]
 fn blend_leaves_reads_and_costly_sides() {
-    let read = "graph g<N>(%x: f32[N], %d: f32) -> f32 {
+    let read = "program g<N>(%x: f32[N], %d: f32) -> f32 {
            %n: i64 = extent N  %zero: i64 = const 0
            %some: bool = gt %n, %zero
            %y: f32 = if %some { %a: f32 = at %x[%zero]  yield %a } else { yield %d }
            return %y }";
     becomes(&[blend::run], read, read);
-    let costly = "graph g(%p: bool, %x: f32) -> f32 {
+    let costly = "program g(%p: bool, %x: f32) -> f32 {
            %y: f32 = if %p { %a: f32 = pow %x, %x  yield %a } else { yield %x }
            return %y }";
     becomes(&[blend::run], costly, costly);
@@ -223,15 +223,15 @@ fn blend_leaves_reads_and_costly_sides() {
 fn cse_compares_up_to_names_and_order() {
     becomes(
         &[cse::run],
-        "graph g<N>(%x: i32[N], %k: i32) -> (i32[N], i32[N]) {
+        "program g<N>(%x: i32[N], %k: i32) -> (i32[N], i32[N]) {
            %y: i32[N] = tabulate [N] |%i: i64| { %a: i32 = at %x[%i]  %b: i32 = mul %a, %k  yield %b }
            %z: i32[N] = tabulate [N] |%j: i64| { %c: i32 = at %x[%j]  %d: i32 = mul %k, %c  yield %d }
            return %y, %z }",
-        "graph g<N>(%x: i32[N], %k: i32) -> (i32[N], i32[N]) {
+        "program g<N>(%x: i32[N], %k: i32) -> (i32[N], i32[N]) {
            %y: i32[N] = tabulate [N] |%i: i64| { %a: i32 = at %x[%i]  %b: i32 = mul %a, %k  yield %b }
            return %y, %y }",
     );
-    let zeros = "graph g(%x: f32, %y: f32) -> (f32, f32) {
+    let zeros = "program g(%x: f32, %y: f32) -> (f32, f32) {
            %a: f32 = min %x, %y  %b: f32 = min %y, %x
            return %a, %b }";
     becomes(&[cse::run], zeros, zeros);
@@ -241,12 +241,12 @@ fn cse_compares_up_to_names_and_order() {
 fn cse_reuses_what_is_outside_but_not_what_is_beside() {
     becomes(
         &[cse::run],
-        "graph g(%p: bool, %x: f32) -> (f32, f32) {
+        "program g(%p: bool, %x: f32) -> (f32, f32) {
            %a: f32 = exp %x
            %r: f32 = if %p { %b: f32 = exp %x  %c: f32 = sin %x  %d: f32 = add %b, %c  yield %d }
                      else { %e: f32 = sin %x  yield %e }
            return %a, %r }",
-        "graph g(%p: bool, %x: f32) -> (f32, f32) {
+        "program g(%p: bool, %x: f32) -> (f32, f32) {
            %a: f32 = exp %x
            %r: f32 = if %p { %c: f32 = sin %x  %d: f32 = add %a, %c  yield %d }
                      else { %e: f32 = sin %x  yield %e }
@@ -258,14 +258,14 @@ fn cse_reuses_what_is_outside_but_not_what_is_beside() {
 fn cse_works_in_functions_and_leaves_filters() {
     becomes(
         &[cse::run],
-        "graph g<N, counted A, counted B>(%x: i32[N]) -> (i32[A], i32[B], i32) {
+        "program g<N, counted A, counted B>(%x: i32[N]) -> (i32[A], i32[B], i32) {
            fn f(%a: i32) -> i32 { %b: i32 = neg %a  %c: i32 = neg %a  %d: i32 = mul %b, %c  return %d }
            %t: bool = const true  %one: i32 = const 1
            %y: i32[A] = filter N as A |%i: i64| { %v: i32 = at %x[%i]  yield %t, %v }
            %z: i32[B] = filter N as B |%j: i64| { %w: i32 = at %x[%j]  yield %t, %w }
            %s: i32 = call f(%one)
            return %y, %z, %s }",
-        "graph g<N, counted A, counted B>(%x: i32[N]) -> (i32[A], i32[B], i32) {
+        "program g<N, counted A, counted B>(%x: i32[N]) -> (i32[A], i32[B], i32) {
            fn f(%a: i32) -> i32 { %b: i32 = neg %a  %d: i32 = mul %b, %b  return %d }
            %t: bool = const true  %one: i32 = const 1
            %y: i32[A] = filter N as A |%i: i64| { %v: i32 = at %x[%i]  yield %t, %v }
@@ -279,7 +279,7 @@ fn cse_works_in_functions_and_leaves_filters() {
 fn hoist_moves_scalar_work_but_no_reads() {
     becomes(
         &[hoist::run],
-        "graph g<N, M>(%x: f32[N], %k: f32) -> f32[M, N] requires nonempty N {
+        "program g<N, M>(%x: f32[N], %k: f32) -> f32[M, N] requires nonempty N {
            %y: f32[M, N] = tabulate [M, N] |%i: i64, %j: i64| {
              %zero: i64 = const 0
              %first: f32 = at %x[%zero]
@@ -295,7 +295,7 @@ fn hoist_moves_scalar_work_but_no_reads() {
              yield %t
            }
            return %y }",
-        "graph g<N, M>(%x: f32[N], %k: f32) -> f32[M, N] requires nonempty N {
+        "program g<N, M>(%x: f32[N], %k: f32) -> f32[M, N] requires nonempty N {
            %zero: i64 = const 0
            %e: f32 = exp %k
            %low: f32 = const -0.0
@@ -315,7 +315,7 @@ fn hoist_moves_scalar_work_but_no_reads() {
 
 #[test]
 fn hoist_leaves_branches_and_calls_that_may_not_end() {
-    let text = "graph g<N>(%p: bool, %k: i32) -> i32[N] {
+    let text = "program g<N>(%p: bool, %k: i32) -> i32[N] {
            fn f(%a: i32) -> i32 {
              %b: i32 = while (%a) |%c: i32| { %d: bool = ne %c, %a  yield %d } do |%e: i32| { yield %e }
              return %b
@@ -333,7 +333,7 @@ fn hoist_leaves_branches_and_calls_that_may_not_end() {
 fn dce_drops_leaves_components_and_state() {
     becomes(
         &[dce::run],
-        "graph g<N>(%x: f32[N], %n: i32) -> (f32[N], f32, f32) {
+        "program g<N>(%x: f32[N], %n: i32) -> (f32[N], f32, f32) {
            %zero: i32 = const 0  %one: i32 = const 1  %low: f32 = const -0.0
            %y: f32[N], %unused: i32[N] = tabulate [N] |%i: i64| { %a: f32 = at %x[%i]  %b: i32 = cast %a  yield %a, %b }
            %s: f32, %t: i32 = fold [N] |%j: i64| { %c: f32 = at %y[%j]  %d: i32 = cast %c  yield %c, %d }
@@ -342,7 +342,7 @@ fn dce_drops_leaves_components_and_state() {
            %u: f32, %v: i32 = for %zero to %n step %one (%s, %zero) |%m: i32, %o: f32, %p: i32| {
                %q: f32 = mul %o, %o  %r: i32 = add %p, %m  yield %q, %r }
            return %y, %s, %u }",
-        "graph g<N>(%x: f32[N], %n: i32) -> (f32[N], f32, f32) {
+        "program g<N>(%x: f32[N], %n: i32) -> (f32[N], f32, f32) {
            %zero: i32 = const 0  %one: i32 = const 1  %low: f32 = const -0.0
            %y: f32[N] = tabulate [N] |%i: i64| { %a: f32 = at %x[%i]  yield %a }
            %s: f32 = fold [N] |%j: i64| { %c: f32 = at %y[%j]  yield %c }
@@ -354,7 +354,7 @@ fn dce_drops_leaves_components_and_state() {
 
 #[test]
 fn dce_keeps_what_used_components_depend_on() {
-    let text = "graph g<N>(%x: i32[N]) -> (i32, i32) {
+    let text = "program g<N>(%x: i32[N]) -> (i32, i32) {
            %no: bool = const false  %zero: i32 = const 0
            %there: bool, %last: i32 = fold [N] |%i: i64| {
              %a: i32 = at %x[%i]  %b: bool = gt %a, %zero  yield %b, %a
@@ -370,11 +370,11 @@ fn dce_keeps_what_used_components_depend_on() {
 fn dce_drops_unused_branch_results_and_arguments() {
     becomes(
         &[dce::run],
-        "graph g(%p: bool, %x: f32, %y: f32) -> f32 {
+        "program g(%p: bool, %x: f32, %y: f32) -> f32 {
            %a: f32, %b: f32 = if %p (%x, %y) |%c: f32, %d: f32| { %e: f32 = exp %d  yield %c, %e }
                               else |%f: f32, %h: f32| { yield %f, %h }
            return %a }",
-        "graph g(%p: bool, %x: f32, %y: f32) -> f32 {
+        "program g(%p: bool, %x: f32, %y: f32) -> f32 {
            %a: f32 = if %p (%x) |%c: f32| { yield %c } else |%f: f32| { yield %f }
            return %a }",
     );
@@ -382,9 +382,9 @@ fn dce_drops_unused_branch_results_and_arguments() {
 
 #[test]
 fn dce_keeps_a_filter_for_its_count() {
-    let graph = |used: &str, rest: &str, result: &str| {
+    let program = |used: &str, rest: &str, result: &str| {
         format!(
-            "graph g<N, counted A, counted B>(%x: i32[N]) -> {result} {{
+            "program g<N, counted A, counted B>(%x: i32[N]) -> {result} {{
                %zero: i32 = const 0
                {rest}
                %y: i32[B] = filter N as B |%j: i64| {{ %a: i32 = at %x[%j]  %b: bool = gt %a, %zero  yield %b, %a }}
@@ -394,21 +394,21 @@ fn dce_keeps_a_filter_for_its_count() {
     };
     let other = "%u: i32[A], %w: i32[A] = filter N as A |%i: i64| {
                    %c: i32 = at %x[%i]  %d: bool = lt %c, %zero  yield %d, %c, %c }";
-    becomes(&[dce::run], &graph("%n", other, "i64"), &graph("%n", "", "i64"));
+    becomes(&[dce::run], &program("%n", other, "i64"), &program("%n", "", "i64"));
 }
 
 #[test]
 fn dce_drops_functions_and_renumbers_calls() {
     becomes(
         &[dce::run],
-        "graph g(%x: i32) -> i32 {
+        "program g(%x: i32) -> i32 {
            fn unused(%a: i32) -> i32 { return %a }
            fn inner(%b: i32) -> i32 { %c: i32 = neg %b  return %c }
            fn outer(%d: i32) -> i32 { %e: i32 = call inner(%d)  return %e }
            %y: i32 = call outer(%x)
            %z: i32 = call unused(%x)
            return %y }",
-        "graph g(%x: i32) -> i32 {
+        "program g(%x: i32) -> i32 {
            fn inner(%b: i32) -> i32 { %c: i32 = neg %b  return %c }
            fn outer(%d: i32) -> i32 { %e: i32 = call inner(%d)  return %e }
            %y: i32 = call outer(%x)

@@ -5,13 +5,13 @@ mod random;
 use proptest::prelude::*;
 use random::{Case, agree, case};
 use slyz_sir::code::{Body, Id, Op, Stmt, Type, Var};
-use slyz_sir::graph::Graph;
 use slyz_sir::interp::Value;
-use slyz_sir::interp::graph::{InterpError, Options, run_with};
 use slyz_sir::interp::kernel::{LaunchOptions, run_plan_with};
+use slyz_sir::interp::program::{InterpError, Options, run_with};
 use slyz_sir::lower::cpu;
 use slyz_sir::ops::Operator;
-use slyz_sir::pass::{GRAPH_PASSES, confine, optimize};
+use slyz_sir::pass::{PROGRAM_PASSES, confine, optimize};
+use slyz_sir::program::Program;
 use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::{text, verify};
 use slyz_trials::property;
@@ -20,23 +20,23 @@ use slyz_trials::property;
 const LIMITS: Options = Options { turns: Some(50_000), elements: Some(10_000) };
 
 /// What the interpreter says; `None` if it takes too long.
-fn outcome(graph: &Graph, case: &Case) -> Option<Vec<Value>> {
-    match run_with(graph, &case.sizes, &case.args, &LIMITS) {
+fn outcome(program: &Program, case: &Case) -> Option<Vec<Value>> {
+    match run_with(program, &case.sizes, &case.args, &LIMITS) {
         Ok(values) => Some(values),
         Err(InterpError::Budget(_)) => None,
-        Err(error) => panic!("{error}\n{graph}"),
+        Err(error) => panic!("{error}\n{program}"),
     }
 }
 
-fn same_meaning(name: &str, case: &Case, rewritten: &Graph) {
-    assert_eq!(verify::graph(rewritten), Ok(()), "after {name}");
-    let Some(before) = outcome(&case.graph, case) else { return };
+fn same_meaning(name: &str, case: &Case, rewritten: &Program) {
+    assert_eq!(verify::program(rewritten), Ok(()), "after {name}");
+    let Some(before) = outcome(&case.program, case) else { return };
     let Some(after) = outcome(rewritten, case) else { panic!("{name} makes the program run longer") };
     assert!(agree(&before, &after), "{name}: {before:?} became {after:?}");
 }
 
 /// The same with all positions moved, most of them outside.
-fn displaced(mut graph: Graph, by: i64) -> Graph {
+fn displaced(mut program: Program, by: i64) -> Program {
     fn in_body(body: &mut Body, by: i64, fresh: &mut dyn FnMut() -> Id) {
         let mut out = vec![];
         for mut stmt in std::mem::take(&mut body.stmts) {
@@ -54,26 +54,26 @@ fn displaced(mut graph: Graph, by: i64) -> Graph {
         }
         body.stmts = out;
     }
-    let mut fresh = graph.fresh_ids();
-    graph.functions.iter_mut().for_each(|function| in_body(&mut function.body, by, &mut fresh));
-    in_body(&mut graph.body, by, &mut fresh);
-    graph
+    let mut fresh = program.fresh_ids();
+    program.functions.iter_mut().for_each(|function| in_body(&mut function.body, by, &mut fresh));
+    in_body(&mut program.body, by, &mut fresh);
+    program
 }
 
 #[test]
-fn random_graphs_verify() {
-    property("random_graphs_verify", 1000, (any::<u64>(), 1u32..120), |(seed, budget)| {
-        prop_assert_eq!(verify::graph(&case(seed, budget).graph), Ok(()));
+fn random_programs_verify() {
+    property("random_programs_verify", 1000, (any::<u64>(), 1u32..120), |(seed, budget)| {
+        prop_assert_eq!(verify::program(&case(seed, budget).program), Ok(()));
         Ok(())
     });
 }
 
 #[test]
-fn random_graphs_as_text() {
-    property("random_graphs_as_text", 1000, (any::<u64>(), 1u32..60), |(seed, budget)| {
+fn random_programs_as_text() {
+    property("random_programs_as_text", 1000, (any::<u64>(), 1u32..60), |(seed, budget)| {
         let case = case(seed, budget);
-        let text = case.graph.to_string();
-        let parsed = text::parse_graph(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let text = case.program.to_string();
+        let parsed = text::parse_program(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         prop_assert_eq!(parsed.to_string(), text);
         same_meaning("printing and parsing", &case, &parsed);
         Ok(())
@@ -82,13 +82,13 @@ fn random_graphs_as_text() {
 
 /// What a test of devices writes about a program that fails can be read again.
 #[test]
-fn random_graphs_as_corpus_files() {
-    property("random_graphs_as_corpus_files", 200, (any::<u64>(), 1u32..60), |(seed, budget)| {
+fn random_programs_as_corpus_files() {
+    property("random_programs_as_corpus_files", 200, (any::<u64>(), 1u32..60), |(seed, budget)| {
         let case = case(seed, budget);
-        let Some(expected) = outcome(&case.graph, &case) else { return Ok(()) };
+        let Some(expected) = outcome(&case.program, &case) else { return Ok(()) };
         let text = random::as_corpus_file(&case, &expected, "a program");
         let (module, cases) = text::parse_file(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        prop_assert_eq!(module.graphs[0].to_string(), case.graph.to_string());
+        prop_assert_eq!(module.programs[0].to_string(), case.program.to_string());
         prop_assert_eq!(&cases[0].args, &case.args);
         let found: Vec<Value> = cases[0].expect.iter().map(|expect| expect.value.clone()).collect();
         prop_assert_eq!(found, expected);
@@ -97,34 +97,34 @@ fn random_graphs_as_corpus_files() {
 }
 
 #[test]
-fn random_graphs_after_each_pass() {
-    property("random_graphs_after_each_pass", 1000, (any::<u64>(), 1u32..60), |(seed, budget)| {
+fn random_programs_after_each_pass() {
+    property("random_programs_after_each_pass", 1000, (any::<u64>(), 1u32..60), |(seed, budget)| {
         let case = case(seed, budget);
-        for pass in GRAPH_PASSES {
-            same_meaning(pass.name, &case, &(pass.run)(case.graph.clone()));
+        for pass in PROGRAM_PASSES {
+            same_meaning(pass.name, &case, &(pass.run)(case.program.clone()));
         }
         Ok(())
     });
 }
 
 #[test]
-fn random_graphs_confined() {
-    property("random_graphs_confined", 1000, (any::<u64>(), 1u32..60), |(seed, budget)| {
+fn random_programs_confined() {
+    property("random_programs_confined", 1000, (any::<u64>(), 1u32..60), |(seed, budget)| {
         let case = case(seed, budget);
-        same_meaning("confine", &case, &confine::graph(case.graph.clone()));
+        same_meaning("confine", &case, &confine::program(case.program.clone()));
         Ok(())
     });
 }
 
 #[test]
-fn random_graphs_confined_stay_inside() {
+fn random_programs_confined_stay_inside() {
     let steps = prop::sample::select(&[-1, 1, 2, 1 << 32, i64::MAX][..]);
-    property("random_graphs_confined_stay_inside", 1000, (any::<u64>(), 1u32..60, steps), |(seed, budget, by)| {
+    property("random_programs_confined_stay_inside", 1000, (any::<u64>(), 1u32..60, steps), |(seed, budget, by)| {
         let mut case = case(seed, budget);
-        case.graph = confine::graph(displaced(case.graph.clone(), by));
+        case.program = confine::program(displaced(case.program.clone(), by));
         // `outcome` panics on a read outside.
-        let Some(expected) = outcome(&case.graph, &case) else { return Ok(()) };
-        let optimized = optimize(&case.graph);
+        let Some(expected) = outcome(&case.program, &case) else { return Ok(()) };
+        let optimized = optimize(&case.program);
         same_meaning("optimize", &case, &optimized);
         let plan = cpu::lower(&optimized);
         match run_plan_with(&plan, &case.sizes, &case.args, &LaunchOptions::default()) {
@@ -136,10 +136,10 @@ fn random_graphs_confined_stay_inside() {
 }
 
 #[test]
-fn random_graphs_optimized() {
-    property("random_graphs_optimized", 1000, (any::<u64>(), 1u32..120), |(seed, budget)| {
+fn random_programs_optimized() {
+    property("random_programs_optimized", 1000, (any::<u64>(), 1u32..120), |(seed, budget)| {
         let case = case(seed, budget);
-        let optimized = optimize(&case.graph);
+        let optimized = optimize(&case.program);
         same_meaning("optimize", &case, &optimized);
         prop_assert_eq!(optimize(&optimized), optimized, "a second time finds more");
         Ok(())

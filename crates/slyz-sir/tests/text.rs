@@ -1,17 +1,17 @@
 //! The text form: what is printed parses, to the same value; what is wrong is an error at its place; nothing panics.
 
 use slyz_sir::code::{Id, Op, Type};
-use slyz_sir::graph::Require;
 use slyz_sir::interp::{Array, Value};
 use slyz_sir::kernel::{Buffer, BufferId, BufferUse, Plan, ScalarArg, Step};
 use slyz_sir::ops::TABLE;
+use slyz_sir::program::Require;
 use slyz_sir::size::{Size, SizeOrigin, SizeVar};
 use slyz_sir::text::{self, Subject};
 use slyz_sir::types::{Scalar, Ty};
 
-/// Every operation of the graph level, in the form that printing gives.
-const GRAPH: &str = "\
-graph every<N, M, counted Kept>(%0: f32[N], %1: f32[N, M], %2: f32) -> (f32[N], f32, f32[Kept], i32[16])
+/// Every operation of the program level, in the form that printing gives.
+const PROGRAM: &str = "\
+program every<N, M, counted Kept>(%0: f32[N], %1: f32[N, M], %2: f32) -> (f32[N], f32, f32[Kept], i32[16])
   requires nonempty N, N == (M * 2), M <= (N + tri(M)) {
   fn norm(%3: f32) -> f32 {
     %4: f32 = abs %3
@@ -112,62 +112,62 @@ kernel every<N, M>(%0: f32, %1: u8) grid [ceil(N / 16), M, 1] block [16, 16, 1] 
 
 #[test]
 fn every_operation_survives_the_round_trip() {
-    let graph = text::parse_graph(GRAPH).unwrap();
-    assert_eq!(graph.to_string(), GRAPH);
+    let program = text::parse_program(PROGRAM).unwrap();
+    assert_eq!(program.to_string(), PROGRAM);
     let kernel = text::parse_kernel(KERNEL).unwrap();
     assert_eq!(kernel.to_string(), KERNEL);
-    let both = format!("{GRAPH}\n{KERNEL}");
+    let both = format!("{PROGRAM}\n{KERNEL}");
     let module = text::parse_module(&both).unwrap();
     assert_eq!(text::print_module(&module), both);
-    assert_eq!(module.graphs, [graph]);
+    assert_eq!(module.programs, [program]);
     assert_eq!(module.kernels, [kernel]);
     assert_eq!(text::parse_module("").unwrap().to_string(), "");
 }
 
 #[test]
 fn parsing_gives_the_value_that_is_written() {
-    let graph = text::parse_graph(GRAPH).unwrap();
-    assert_eq!(graph.sizes[2].origin, SizeOrigin::Counted);
+    let program = text::parse_program(PROGRAM).unwrap();
+    assert_eq!(program.sizes[2].origin, SizeOrigin::Counted);
     let (n, m) = (Size::Var(SizeVar(0)), Size::Var(SizeVar(1)));
-    assert_eq!(graph.requires[0], Require::NonEmpty(n.clone()));
-    assert_eq!(graph.requires[1], Require::Equal(n.clone(), Size::Mul(m.clone().into(), Size::Const(2).into())));
-    assert_eq!(graph.body.params[1].ty, Type::Array(Ty::F32, vec![n, m]));
-    assert_eq!(graph.body.stmts[0].op, Op::Const(Scalar::f32(2.5)));
-    assert_eq!(graph.body.stmts[3].op, Op::Cast(Ty::U32, Id(9)));
+    assert_eq!(program.requires[0], Require::NonEmpty(n.clone()));
+    assert_eq!(program.requires[1], Require::Equal(n.clone(), Size::Mul(m.clone().into(), Size::Const(2).into())));
+    assert_eq!(program.body.params[1].ty, Type::Array(Ty::F32, vec![n, m]));
+    assert_eq!(program.body.stmts[0].op, Op::Const(Scalar::f32(2.5)));
+    assert_eq!(program.body.stmts[3].op, Op::Cast(Ty::U32, Id(9)));
 }
 
 #[test]
 fn numbering_is_normal_after_printing() {
-    let mut graph = text::parse_graph(GRAPH).unwrap();
-    let mut fresh = graph.fresh_ids();
-    for function in &mut graph.functions {
+    let mut program = text::parse_program(PROGRAM).unwrap();
+    let mut fresh = program.fresh_ids();
+    for function in &mut program.functions {
         function.body = function.body.freshened(&mut fresh);
     }
-    graph.body = graph.body.freshened(&mut fresh);
-    assert_ne!(graph, text::parse_graph(GRAPH).unwrap());
-    assert_eq!(graph.to_string(), GRAPH);
+    program.body = program.body.freshened(&mut fresh);
+    assert_ne!(program, text::parse_program(PROGRAM).unwrap());
+    assert_eq!(program.to_string(), PROGRAM);
 }
 
 #[test]
 fn names_by_hand_and_comments_and_layout_are_free() {
     let source =
-        "// a comment\ngraph f<min, nonempty>(%x: f32[min]) -> (f32[min]) requires nonempty == min { // another
+        "// a comment\nprogram f<min, nonempty>(%x: f32[min]) -> (f32[min]) requires nonempty == min { // another
         %y: f32[min] = tabulate [min] |%i: i64| { %a: f32 = at %x[%i] %b: f32 = neg %a yield %b }
         %z: f32[min] = tabulate [min] |%i: i64| { %a: f32 = at %y[%i]; yield %a; }
         return %z }";
     // The `;` behind `yield` is not in the grammar.
-    assert_eq!(text::parse_graph(source).unwrap_err().line, 4);
-    let graph = text::parse_graph(&source.replace("%a; }", "%a }")).unwrap();
-    let printed = graph.to_string();
+    assert_eq!(text::parse_program(source).unwrap_err().line, 4);
+    let program = text::parse_program(&source.replace("%a; }", "%a }")).unwrap();
+    let printed = program.to_string();
     assert!(printed.contains("requires nonempty == min"), "{printed}");
-    assert_eq!(text::parse_graph(&printed).unwrap(), graph);
+    assert_eq!(text::parse_program(&printed).unwrap(), program);
 }
 
 #[test]
 fn operators_are_no_keywords() {
     for row in TABLE {
-        let text = format!("graph f(%0: f32) -> f32 {{\n  %1: f32 = {} %0\n  return %1\n}}\n", row.name);
-        assert_eq!(text::parse_graph(&text).unwrap().to_string(), text);
+        let text = format!("program f(%0: f32) -> f32 {{\n  %1: f32 = {} %0\n  return %1\n}}\n", row.name);
+        assert_eq!(text::parse_program(&text).unwrap().to_string(), text);
     }
 }
 
@@ -177,10 +177,10 @@ fn constants_keep_their_bits() {
         let value = Value::Scalar(scalar);
         let printed = text::print_value(&value);
         let (ty, literal) = printed.split_once(' ').unwrap();
-        let source = format!("graph f() -> {ty} {{\n  %0: {ty} = const {literal}\n  return %0\n}}\n");
-        let graph = text::parse_graph(&source).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(graph.body.stmts[0].op, Op::Const(scalar), "{source}");
-        assert_eq!(graph.to_string(), source);
+        let source = format!("program f() -> {ty} {{\n  %0: {ty} = const {literal}\n  return %0\n}}\n");
+        let program = text::parse_program(&source).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(program.body.stmts[0].op, Op::Const(scalar), "{source}");
+        assert_eq!(program.to_string(), source);
     };
     let mut state = 0x9e37_79b9_7f4a_7c15;
     for ty in Ty::ALL {
@@ -202,12 +202,12 @@ fn constants_keep_their_bits() {
 
 #[test]
 fn broken_code_prints() {
-    let mut graph = text::parse_graph("graph f(%0: f32) -> f32 { return %0 }").unwrap();
-    graph.body.results = vec![Id(7)];
-    assert_eq!(graph.to_string(), "graph f(%0: f32) -> unbound7 {\n  return %unbound7\n}\n");
+    let mut program = text::parse_program("program f(%0: f32) -> f32 { return %0 }").unwrap();
+    program.body.results = vec![Id(7)];
+    assert_eq!(program.to_string(), "program f(%0: f32) -> unbound7 {\n  return %unbound7\n}\n");
     // A type that disagrees with the binder is shown, and kept.
-    let source = "graph f() -> f32 {\n  %0: f32 = const f64 1.5\n  %1: f32 = cast u8 %0\n  return %1\n}\n";
-    assert_eq!(text::parse_graph(source).unwrap().to_string(), source);
+    let source = "program f() -> f32 {\n  %0: f32 = const f64 1.5\n  %1: f32 = cast u8 %0\n  return %1\n}\n";
+    assert_eq!(text::parse_program(source).unwrap().to_string(), source);
 }
 
 #[test]
@@ -217,12 +217,12 @@ fn plans_are_readable() {
         "kernel scale<N>(%0: f32) grid [N, 1, 1] block [1, 1, 1] { global read x: f32[N] local t: f32[1] global write y: f32[N] }",
     )
     .unwrap();
-    let graph = text::parse_graph("graph g<N>(%0: f32[N], %1: f32) -> f32 { return %1 }").unwrap();
+    let program = text::parse_program("program g<N>(%0: f32[N], %1: f32) -> f32 { return %1 }").unwrap();
     let buffer = |role| Buffer { ty: Ty::F32, shape: vec![n()], role };
     let plan = Plan {
         name: "g".to_string(),
-        sizes: graph.sizes,
-        params: graph.body.params,
+        sizes: program.sizes,
+        params: program.body.params,
         buffers: [BufferUse::Argument(0), BufferUse::Temporary, BufferUse::Result(0)].map(buffer).to_vec(),
         results: vec![(BufferId(2), vec![n()])],
         kernels: vec![kernel],
@@ -252,7 +252,7 @@ kernel scale<N>(%0: f32) grid [N, 1, 1] block [1, 1, 1] {
 }
 
 const CASES: &str = "\
-graph scale<N>(%x: f32[N], %by: f32) -> (f32[N], f32) { return %x, %by }
+program scale<N>(%x: f32[N], %by: f32) -> (f32[N], f32) { return %x, %by }
 case \"two elements\" N=2 {
   %by = f32 0.5                     // in any order
   %x = f32[2] [1.0, bits 0x7fc00001]
@@ -272,13 +272,13 @@ case \"one\" M=3 { %k = u32 7  t = i32[] [9]  a = i32[1, 3] [1, 2, -3]  expect c
 #[test]
 fn cases() {
     let (module, cases) = text::parse_file(CASES).unwrap();
-    assert_eq!((module.graphs.len(), module.kernels.len(), cases.len()), (1, 1, 3));
+    assert_eq!((module.programs.len(), module.kernels.len(), cases.len()), (1, 1, 3));
     let array =
         |ty, shape: &[u64], data: &[u64]| Value::Array(Array { ty, shape: shape.to_vec(), data: data.to_vec() });
     let bits = |x: f32| x.to_bits() as u64;
     let f = |x| Value::Scalar(Scalar::f32(x));
     let first = &cases[0];
-    assert_eq!((first.name.as_str(), &first.subject), ("two elements", &Subject::Graph("scale".to_string())));
+    assert_eq!((first.name.as_str(), &first.subject), ("two elements", &Subject::Program("scale".to_string())));
     assert_eq!(first.sizes, [("N".to_string(), 2)]);
     assert_eq!(first.args, [array(Ty::F32, &[2], &[bits(1.0), 0x7fc0_0001]), f(0.5)]);
     assert_eq!(first.expect[0].value, array(Ty::F32, &[2], &[bits(3.0), bits(f32::NEG_INFINITY)]));
@@ -298,27 +298,27 @@ fn cases() {
 /// What a wrong text is told: `line:column: expected / found`.
 #[test]
 fn errors_name_the_place_and_the_cure() {
-    let body = |code: &str| format!("graph f<N>(%0: f32, %1: f32[N]) -> f32 {{\n  {code}\n  return %0\n}}");
+    let body = |code: &str| format!("program f<N>(%0: f32, %1: f32[N]) -> f32 {{\n  {code}\n  return %0\n}}");
     let kernel = |code: &str| format!("kernel k<N>() grid [N, 1, 1] block [1, 1, 1] {{\n  {code}\n}}");
     let case =
-        |code: &str| format!("graph f<N>(%0: f32, %1: f32[N]) -> f32 {{ return %0 }}\ncase \"c\" {{\n  {code}\n}}");
+        |code: &str| format!("program f<N>(%0: f32, %1: f32[N]) -> f32 {{ return %0 }}\ncase \"c\" {{\n  {code}\n}}");
     let table = [
-        (String::from("grph f"), "1:1: `graph`, `kernel` or `case` / `grph`"),
-        ("graph f(".into(), "1:9: a name with its type, such as `%0: f32` / the end of the text"),
-        ("graph f(%0: f33)".into(), "1:13: a type, such as `f32` / `f33`"),
-        ("graph f<N, N>".into(), "1:12: a new size variable / `N`, which is declared already"),
-        ("graph f() -> f32[N]".into(), "1:18: a size variable of the heading / `N`"),
+        (String::from("grph f"), "1:1: `program`, `kernel` or `case` / `grph`"),
+        ("program f(".into(), "1:11: a name with its type, such as `%0: f32` / the end of the text"),
+        ("program f(%0: f33)".into(), "1:15: a type, such as `f32` / `f33`"),
+        ("program f<N, N>".into(), "1:14: a new size variable / `N`, which is declared already"),
+        ("program f() -> f32[N]".into(), "1:20: a size variable of the heading / `N`"),
         (
-            "graph f(%0: f32) -> f64 { return %0 }".into(),
-            "1:21: the type that result 0 is bound with / another in the heading",
+            "program f(%0: f32) -> f64 { return %0 }".into(),
+            "1:23: the type that result 0 is bound with / another in the heading",
         ),
-        ("graph f() -> f32 { return }".into(), "1:27: as many results as the heading has, 1 / 0"),
+        ("program f() -> f32 { return }".into(), "1:29: as many results as the heading has, 1 / 0"),
         (
-            "graph f() -> () { return } graph f() -> () { return }".into(),
-            "1:34: a new name for the graph / `f`, which another graph has",
+            "program f() -> () { return } program f() -> () { return }".into(),
+            "1:38: a new name for the program / `f`, which another program has",
         ),
-        ("graph f() -> () { % }".into(), "1:19: a name after `%`, such as `%0` / `% `"),
-        ("graph f() -> () { § }".into(), "1:19: a word, a name, a number or punctuation / `§`"),
+        ("program f() -> () { % }".into(), "1:21: a name after `%`, such as `%0` / `% `"),
+        ("program f() -> () { § }".into(), "1:21: a word, a name, a number or punctuation / `§`"),
         (body("%2: f32 = frob %0"), "2:13: an operation / `frob`"),
         (body("%2: f32 = add %0, %9"), "2:21: a name that is bound here / `%9`"),
         (body("%2: f32 = add %2, %0"), "2:17: a name that is bound here / `%2`"),
@@ -348,7 +348,7 @@ fn errors_name_the_place_and_the_cure() {
             kernel("shared a: f32[1] shared a: f32[1]"),
             "2:27: a new name for the memory / `a`, which another memory has",
         ),
-        ("case \"c\" {}".into(), "1:1: a graph or kernel before its cases / `case`"),
+        ("case \"c\" {}".into(), "1:1: a program or kernel before its cases / `case`"),
         (case("%0 = f32 1.0"), "2:6: a value for `%1` / none in this case"),
         (case("%0 = f64 1.0"), "3:8: one f32 / another type"),
         (case("%1 = f32[2] [1.0]"), "3:11: a shape of 1 elements / one of 2"),
@@ -356,7 +356,7 @@ fn errors_name_the_place_and_the_cure() {
         (case("%0 = f32 1 %1 = f32[0] []"), "4:1: `expect` for result 0 / `}`"),
         (case("%0 = f32 1 %1 = f32[0] [] expect f32 1 expect f32 1"), "3:42: `}` after the last result / `expect`"),
         (
-            "graph f() -> () { return }\ncase \"open {}".into(),
+            "program f() -> () { return }\ncase \"open {}".into(),
             "2:6: a closing `\"` on the same line / the end of the line",
         ),
     ];
@@ -369,7 +369,7 @@ fn errors_name_the_place_and_the_cure() {
 
 #[test]
 fn errors_show_the_line() {
-    let error = text::parse_graph("graph f(%0: f32) -> f32 {\n\t%1: f32 = sine %0\n  return %1\n}").unwrap_err();
+    let error = text::parse_program("program f(%0: f32) -> f32 {\n\t%1: f32 = sine %0\n  return %1\n}").unwrap_err();
     let expected = "\
 line 2, column 12: expected an operation, found `sine`
   |
@@ -380,17 +380,17 @@ line 2, column 12: expected an operation, found `sine`
 
 #[test]
 fn nesting_is_bounded() {
-    let deep = |open: &str, inner: &str| format!("graph f(%c: bool) -> () {{ {}{inner}", open.repeat(100_000));
+    let deep = |open: &str, inner: &str| format!("program f(%c: bool) -> () {{ {}{inner}", open.repeat(100_000));
     for source in [deep("if %c {", ""), deep("%x: i64 = extent (", ""), deep("while {", "")] {
-        assert!(text::parse_graph(&source).is_err());
+        assert!(text::parse_program(&source).is_err());
     }
     let most = ("if %c {".repeat(64), "} else {}".repeat(64));
-    let graph = text::parse_graph(&format!("graph f(%c: bool) -> () {{ {}{} return }}", most.0, most.1)).unwrap();
-    assert_eq!(text::parse_graph(&graph.to_string()).unwrap(), graph);
-    let sizes = format!("graph f() -> () {{ %x: i64 = extent {}1{} return }}", "tri(".repeat(255), ")".repeat(255));
-    assert!(text::parse_graph(&sizes).is_ok());
-    let sizes = format!("graph f() -> () {{ %x: i64 = extent {}1", "tri(".repeat(100_000));
-    assert_eq!(text::parse_graph(&sizes).unwrap_err().expected, "less nesting");
+    let program = text::parse_program(&format!("program f(%c: bool) -> () {{ {}{} return }}", most.0, most.1)).unwrap();
+    assert_eq!(text::parse_program(&program.to_string()).unwrap(), program);
+    let sizes = format!("program f() -> () {{ %x: i64 = extent {}1{} return }}", "tri(".repeat(255), ")".repeat(255));
+    assert!(text::parse_program(&sizes).is_ok());
+    let sizes = format!("program f() -> () {{ %x: i64 = extent {}1", "tri(".repeat(100_000));
+    assert_eq!(text::parse_program(&sizes).unwrap_err().expected, "less nesting");
 }
 
 fn random(state: &mut u64) -> u64 {
@@ -428,7 +428,7 @@ fn mangled_text_never_panics() {
         "expect",
         "bits",
     ];
-    let seeds: Vec<Vec<char>> = [GRAPH, KERNEL, CASES].iter().map(|text| text.chars().collect()).collect();
+    let seeds: Vec<Vec<char>> = [PROGRAM, KERNEL, CASES].iter().map(|text| text.chars().collect()).collect();
     let mut state = 88_172_645_463_325_252;
     let mut parsed = 0;
     for turn in 0..6000 {
@@ -474,7 +474,7 @@ fn mangled_text_never_panics() {
 
 #[test]
 fn every_prefix_is_an_answer() {
-    for source in [GRAPH, KERNEL, CASES] {
+    for source in [PROGRAM, KERNEL, CASES] {
         for (end, _) in source.char_indices() {
             let _ = text::parse_file(&source[..end]);
         }

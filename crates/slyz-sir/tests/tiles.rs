@@ -2,13 +2,13 @@
 //! reads of what nobody wrote: shapes around every edge of the tiles, on machines with much and little of everything.
 
 use slyz_sir::code::Type;
-use slyz_sir::graph::Graph;
-use slyz_sir::interp::graph;
 use slyz_sir::interp::kernel::{LaunchOptions, run_plan_with};
+use slyz_sir::interp::program;
 use slyz_sir::interp::{Array, Value};
 use slyz_sir::kernel::{Memory, Plan, Space};
 use slyz_sir::lower::gpu::{Expected, Machine, lower_for};
 use slyz_sir::pass::optimize;
+use slyz_sir::program::Program;
 use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::{text, verify};
 
@@ -61,24 +61,24 @@ fn is_tiled(plan: &Plan) -> bool {
 }
 
 struct Check {
-    graph: Graph,
+    program: Program,
     expected: Expected,
     special: bool,
 }
 
 impl Check {
     fn new(text: &str) -> Check {
-        let graph = text::parse_graph(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        assert_eq!(verify::graph(&graph), Ok(()), "{text}");
-        Check { graph: optimize(&graph), expected: Expected::default(), special: true }
+        let program = text::parse_program(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert_eq!(verify::program(&program), Ok(()), "{text}");
+        Check { program: optimize(&program), expected: Expected::default(), special: true }
     }
 
     /// Is there a tiled kernel on each of the machines?
     fn tiles(&self) -> Vec<bool> {
-        machines().iter().map(|machine| is_tiled(&lower_for(&self.graph, machine, &self.expected))).collect()
+        machines().iter().map(|machine| is_tiled(&lower_for(&self.program, machine, &self.expected))).collect()
     }
 
-    /// Runs with sizes on machines of several kinds against the interpreter of graphs.
+    /// Runs with sizes on machines of several kinds against the interpreter of programs.
     fn run(&self, sizes: &[u64]) {
         for k in [2, 4, 6] {
             self.run_on(sizes, &machines()[k]);
@@ -88,7 +88,7 @@ impl Check {
     fn run_on(&self, sizes: &[u64], machine: &Machine) {
         let value = |v: slyz_sir::size::SizeVar| sizes.get(v.0 as usize).copied();
         let args: Vec<Value> = self
-            .graph
+            .program
             .body
             .params
             .iter()
@@ -101,8 +101,8 @@ impl Check {
             })
             .collect();
         let sizes: Vec<Option<u64>> = sizes.iter().copied().map(Some).collect();
-        let expected = graph::run(&self.graph, &sizes, &args).unwrap_or_else(|error| panic!("{error}"));
-        let plan = lower_for(&self.graph, machine, &self.expected);
+        let expected = program::run(&self.program, &sizes, &args).unwrap_or_else(|error| panic!("{error}"));
+        let plan = lower_for(&self.program, machine, &self.expected);
         assert_eq!(verify::plan(&plan), Ok(()), "{machine:?}\n{}", text::print_plan(&plan));
         for kernel in &plan.kernels {
             assert!(kernel.block.iter().product::<u32>() <= machine.max_threads, "{machine:?}\n{kernel}");
@@ -128,7 +128,7 @@ const EDGES: [[u64; 2]; 7] = [[0, 5], [5, 0], [1, 1], [1, 70], [31, 33], [32, 64
 fn transposes_of_every_type() {
     for ty in Ty::ALL {
         let check = Check::new(&format!(
-            "graph t<N, M>(%x: {ty}[M, N]) -> {ty}[N, M] {{
+            "program t<N, M>(%x: {ty}[M, N]) -> {ty}[N, M] {{
   %y: {ty}[N, M] = tabulate [N, M] |%i: i64, %j: i64| {{ %a: {ty} = at %x[%j, %i]  yield %a }}
   return %y
 }}"
@@ -144,7 +144,7 @@ fn transposes_of_every_type() {
 fn transposes_with_constant_edges() {
     for (n, m, tiled) in [(64, 32, true), (64, 40, true), (40, 96, true), (3, 100, false), (100, 3, false)] {
         let check = Check::new(&format!(
-            "graph t(%x: f32[{m}, {n}]) -> f32[{n}, {m}] {{
+            "program t(%x: f32[{m}, {n}]) -> f32[{n}, {m}] {{
   %y: f32[{n}, {m}] = tabulate [{n}, {m}] |%i: i64, %j: i64| {{ %a: f32 = at %x[%j, %i]  yield %a }}
   return %y
 }}"
@@ -158,7 +158,7 @@ fn transposes_with_constant_edges() {
 #[test]
 fn transposes_in_larger_code() {
     let check = Check::new(
-        "graph t<N>(%x: f32[N, N], %y: f64[N, N], %z: i32[N], %s: f32) -> (f32[N, N], f64[N, N]) {
+        "program t<N>(%x: f32[N, N], %y: f64[N, N], %z: i32[N], %s: f32) -> (f32[N, N], f64[N, N]) {
   %t: f32[N, N] = tabulate [N, N] |%i: i64, %j: i64| { %a: f32 = at %x[%j, %i]  yield %a }
   %u: f32[N, N], %v: f64[N, N] = tabulate [N, N] |%i: i64, %j: i64| {
     %a: f32 = at %t[%i, %j]
@@ -185,7 +185,7 @@ fn transposes_of_higher_ranks() {
     let turned = [true, true, true, true, true, true, false, false];
     let permuted = |out: &str, read: &str| {
         Check::new(&format!(
-            "graph t<A, B, C>(%x: i32[A, B, C]) -> i32[{}, {}, {}] {{
+            "program t<A, B, C>(%x: i32[A, B, C]) -> i32[{}, {}, {}] {{
   %y: i32[{}, {}, {}] = tabulate [{}, {}, {}] |{}| {{ %v: i32 = at %x[{read}]  yield %v }}
   return %y
 }}",
@@ -208,7 +208,7 @@ fn transposes_of_higher_ranks() {
         check.run(&[33, 2, 35]);
     }
     let check = Check::new(
-        "graph six<A, B>(%x: f32[2, A, 1, 3, B, 2]) -> f32[2, B, 3, 1, 2, A] {
+        "program six<A, B>(%x: f32[2, A, 1, 3, B, 2]) -> f32[2, B, 3, 1, 2, A] {
   %y: f32[2, B, 3, 1, 2, A] = tabulate [2, B, 3, 1, 2, A] |%p: i64, %q: i64, %r: i64, %s: i64, %t: i64, %u: i64| {
     %v: f32 = at %x[%p, %u, %s, %r, %q, %t]
     yield %v
@@ -220,7 +220,7 @@ fn transposes_of_higher_ranks() {
     assert_eq!(check.tiles(), [false; 8]);
     check.run(&[3, 5]);
     let check = Check::new(
-        "graph six<A, B>(%x: f32[2, A, 1, 3, 2, B]) -> f32[2, B, 3, 1, 2, A] {
+        "program six<A, B>(%x: f32[2, A, 1, 3, 2, B]) -> f32[2, B, 3, 1, 2, A] {
   %y: f32[2, B, 3, 1, 2, A] = tabulate [2, B, 3, 1, 2, A] |%p: i64, %q: i64, %r: i64, %s: i64, %t: i64, %u: i64| {
     %v: f32 = at %x[%p, %u, %s, %r, %t, %q]
     yield %v
@@ -236,7 +236,7 @@ fn transposes_of_higher_ranks() {
 #[test]
 fn turned_reads_at_computed_places() {
     let check = Check::new(
-        "graph t<N, M>(%x: i32[2, M, N], %k: i32) -> i32[N, M] {
+        "program t<N, M>(%x: i32[2, M, N], %k: i32) -> i32[N, M] {
   %y: i32[N, M] = tabulate [N, M] |%i: i64, %j: i64| {
     %zero: i64 = const 0
     %one: i64 = const 1
@@ -257,7 +257,7 @@ fn turned_reads_at_computed_places() {
     assert!(check.tiles()[..3].iter().all(|&t| t));
     [[1, 1], [33, 31], [40, 70]].iter().for_each(|sizes| check.run(sizes));
     let check = Check::new(
-        "graph t<N, M>(%x: i32[M, N]) -> i32[N, M] {
+        "program t<N, M>(%x: i32[M, N]) -> i32[N, M] {
   %y: i32[N, M] = tabulate [N, M] |%i: i64, %j: i64| {
     %zero: i64 = const 0
     %one: i64 = const 1
@@ -277,7 +277,7 @@ fn turned_reads_at_computed_places() {
     assert!(check.tiles()[..3].iter().all(|&t| t));
     [[1, 1], [33, 31], [40, 70]].iter().for_each(|sizes| check.run(sizes));
     let check = Check::new(
-        "graph t<N, M>(%x: i32[M, N], %w: bool[N, M]) -> i32[N, M] {
+        "program t<N, M>(%x: i32[M, N], %w: bool[N, M]) -> i32[N, M] {
   %y: i32[N, M] = tabulate [N, M] |%i: i64, %j: i64| {
     %p: bool = at %w[%i, %j]
     %s: i32 = if %p { %a: i32 = at %x[%j, %i]  %b: i32 = div %a, %a  yield %b } else { %c: i32 = const 0  yield %c }
@@ -300,7 +300,7 @@ fn product(ty: Ty, reads: [&str; 2], made: &str, neutral: &str, folded: &str) ->
         ("N, K, M", "N, M", "%i: i64, %j: i64")
     };
     format!(
-        "graph product<{sizes}>(%x: {ty}[{}], %y: {ty}[{}]) -> {ty}[{out}] {{
+        "program product<{sizes}>(%x: {ty}[{}], %y: {ty}[{}]) -> {ty}[{out}] {{
   %zero: {ty} = const {neutral}
   %c: {ty}[{out}] = tabulate [{out}] |{params}| {{
     %s: {ty} = fold [K] |%k: i64| {{
@@ -376,7 +376,7 @@ fn products_of_layers() {
 fn products_in_larger_code() {
     let behind = |dear: &str| {
         format!(
-            "graph layer<N, K, M>(%x: f32[N, K], %y: f32[K, M], %bias: f32[M], %scale: f32[N], %old: f32[N, M]) -> (f32[N, M], bool[N, M]) {{
+            "program layer<N, K, M>(%x: f32[N, K], %y: f32[K, M], %bias: f32[M], %scale: f32[N], %old: f32[N, M]) -> (f32[N, M], bool[N, M]) {{
   %zero: f32 = const 0.0
   %c: f32[N, M], %d: bool[N, M] = tabulate [N, M] |%i: i64, %j: i64| {{
     %u: f32 = at %scale[%i]
@@ -408,7 +408,7 @@ fn products_in_larger_code() {
         check.run(&[3, 0, 4]);
     }
     let check = Check::new(
-        "graph ordered<N, K, M>(%x: i32[N, K], %y: i32[K, M]) -> (i32[N, M], i32[N, M]) {
+        "program ordered<N, K, M>(%x: i32[N, K], %y: i32[K, M]) -> (i32[N, M], i32[N, M]) {
   %one: i32 = const 1
   %zero: i32 = const 0
   %c: i32[N, M], %d: i32[N, M] = tabulate [N, M] |%i: i64, %j: i64| {
@@ -438,8 +438,8 @@ fn products_of_expected_sizes() {
     let expecting = |sizes: [u64; 3]| Check { expected: Expected::of(&sizes.map(Some)), ..Check::new(&text) };
     let large = expecting([4096; 3]);
     assert_eq!(large.tiles(), TILED);
-    let plan = lower_for(&large.graph, &Machine::cuda(), &large.expected);
-    assert_ne!(plan, lower_for(&large.graph, &Machine::cuda(), &Expected::default()));
+    let plan = lower_for(&large.program, &Machine::cuda(), &large.expected);
+    assert_ne!(plan, lower_for(&large.program, &Machine::cuda(), &Expected::default()));
     for sizes in [[1, 1, 1], [129, 17, 130]] {
         large.run_on(&sizes, &Machine::cuda());
         large.run_on(&sizes, &machine(256, 16 << 10));
@@ -456,12 +456,12 @@ fn products_of_expected_sizes() {
 #[test]
 fn long_products_stay_exact() {
     let text = product(Ty::F32, ["%i, %k", "%k, %j"], "%r: f32 = mul %p, %q", "-0.0", "add");
-    let graph = optimize(&text::parse_graph(&text).expect("a graph"));
+    let program = optimize(&text::parse_program(&text).expect("a program"));
     let k = 3_000;
     let fill =
         |shape: Vec<u64>| Value::Array(Array { ty: Ty::F32, data: vec![0.1f32.to_bits().into(); k as usize], shape });
     let args = [fill(vec![1, k]), fill(vec![k, 1])];
-    let plan = lower_for(&graph, &machine(16, 4_000), &Expected::default());
+    let plan = lower_for(&program, &machine(16, 4_000), &Expected::default());
     let sizes = [Some(1), Some(k), Some(1)];
     let options = LaunchOptions { subgroup_size: 1, ..LaunchOptions::default() };
     let found = run_plan_with(&plan, &sizes, &args, &options).unwrap_or_else(|error| panic!("{error}"));

@@ -3,10 +3,10 @@
 use slyz_sir::code::{
     AtomicOp, Body, FnId, Function, Id, MemId, Monoid, Op, Place, Scope, Stmt, SubgroupOp, Type, Var,
 };
-use slyz_sir::graph::{Graph, Module, Require};
 use slyz_sir::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Memory, Plan, ScalarArg, Space, Step};
 use slyz_sir::nesting::MAX_NESTING;
 use slyz_sir::ops::Operator;
+use slyz_sir::program::{Module, Program, Require};
 use slyz_sir::size::{Size, SizeDecl, SizeOrigin, SizeVar};
 use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::verify::{self, MAX_ID, VerifyError};
@@ -63,7 +63,7 @@ fn sum(neutral: u32, first: u32) -> Monoid {
 }
 
 /// Keeps elements that are their own double (zeros), then doubles what is kept and sums it.
-fn good_graph() -> Graph {
+fn good_program() -> Program {
     let test = Stmt { binds: vec![var(4, Type::Scalar(Ty::Bool))], op: Op::Apply(Operator::Eq, ids(&[2, 3])) };
     let look =
         body(vec![int(1)], vec![bind(2, Op::At { array: Id(0), index: ids(&[1]) }), add(3, 2, 2), test], &[4, 2]);
@@ -77,7 +77,7 @@ fn good_graph() -> Graph {
         number(10, 0),
         bind(11, Op::Fold { shape: vec![size(1)], body: read(12, 13, 14), monoid: sum(10, 15) }),
     ];
-    Graph {
+    Program {
         name: "good".into(),
         sizes: vec![decl("N", SizeOrigin::Given), decl("Kept", SizeOrigin::Counted)],
         functions: vec![Function { name: "double".into(), body: body(vec![int(20)], vec![add(21, 20, 20)], &[21]) }],
@@ -157,10 +157,10 @@ fn refused(result: Result<(), VerifyError>, message: &str) {
     assert!(error.contains(message), "`{error}` does not say `{message}`");
 }
 
-fn graph_without(change: impl FnOnce(&mut Graph), message: &str) {
-    let mut graph = good_graph();
-    change(&mut graph);
-    refused(verify::graph(&graph), message);
+fn program_without(change: impl FnOnce(&mut Program), message: &str) {
+    let mut program = good_program();
+    change(&mut program);
+    refused(verify::program(&program), message);
 }
 
 fn kernel_without(change: impl FnOnce(&mut Kernel), message: &str) {
@@ -182,52 +182,52 @@ fn inner(body: &mut Body, stmt: usize) -> Vec<&mut Body> {
 
 #[test]
 fn good_programs_pass() {
-    verify::graph(&good_graph()).unwrap();
+    verify::program(&good_program()).unwrap();
     verify::kernel(&good_kernel()).unwrap();
     verify::plan(&good_plan()).unwrap();
-    verify::module(&Module { graphs: vec![good_graph()], kernels: vec![good_kernel()] }).unwrap();
-    verify::graph(&Graph { name: "empty".into(), ..Graph::default() }).unwrap();
+    verify::module(&Module { programs: vec![good_program()], kernels: vec![good_kernel()] }).unwrap();
+    verify::program(&Program { name: "empty".into(), ..Program::default() }).unwrap();
 }
 
 #[test]
 fn errors_say_where() {
-    let mut graph = good_graph();
-    inner(&mut graph.body, 1)[0].stmts[0] = bind(7, Op::At { array: Id(5), index: ids(&[30]) });
-    let error = verify::graph(&graph).unwrap_err();
-    assert_eq!(error.path, ["graph `good`", "tabulate %9", "at %7"]);
-    assert_eq!(error.to_string(), "in graph `good`, tabulate %9, at %7: %30 is used before it is bound");
+    let mut program = good_program();
+    inner(&mut program.body, 1)[0].stmts[0] = bind(7, Op::At { array: Id(5), index: ids(&[30]) });
+    let error = verify::program(&program).unwrap_err();
+    assert_eq!(error.path, ["program `good`", "tabulate %9", "at %7"]);
+    assert_eq!(error.to_string(), "in program `good`, tabulate %9, at %7: %30 is used before it is bound");
 }
 
 #[test]
 fn names_are_bound_once_and_used_in_scope() {
-    graph_without(|g| g.body.stmts.push(number(10, 1)), "%10 is bound twice");
-    graph_without(|g| g.body.stmts.push(number(20, 1)), "%20 is bound twice");
-    graph_without(|g| g.body.stmts.push(add(30, 31, 10)), "%31 is used before it is bound");
-    graph_without(|g| g.body.stmts.push(add(30, 7, 10)), "%7 is used outside the body that binds it");
-    graph_without(|g| g.body.results = ids(&[8]), "%8 is used outside the body that binds it");
-    graph_without(|g| inner(&mut g.body, 3)[1].results = ids(&[14]), "%14 is used outside");
-    graph_without(|g| g.body.stmts.swap(2, 3), "%10 is used before it is bound");
-    graph_without(|g| g.functions[0].body.stmts[0] = add(21, 20, 10), "%10 is used before it is bound");
-    graph_without(|g| g.body.stmts.push(add(30, 20, 10)), "%20 is used outside");
-    graph_without(|g| g.body.stmts.push(number(MAX_ID + 1, 0)), "past the largest name");
+    program_without(|g| g.body.stmts.push(number(10, 1)), "%10 is bound twice");
+    program_without(|g| g.body.stmts.push(number(20, 1)), "%20 is bound twice");
+    program_without(|g| g.body.stmts.push(add(30, 31, 10)), "%31 is used before it is bound");
+    program_without(|g| g.body.stmts.push(add(30, 7, 10)), "%7 is used outside the body that binds it");
+    program_without(|g| g.body.results = ids(&[8]), "%8 is used outside the body that binds it");
+    program_without(|g| inner(&mut g.body, 3)[1].results = ids(&[14]), "%14 is used outside");
+    program_without(|g| g.body.stmts.swap(2, 3), "%10 is used before it is bound");
+    program_without(|g| g.functions[0].body.stmts[0] = add(21, 20, 10), "%10 is used before it is bound");
+    program_without(|g| g.body.stmts.push(add(30, 20, 10)), "%20 is used outside");
+    program_without(|g| g.body.stmts.push(number(MAX_ID + 1, 0)), "past the largest name");
 }
 
 #[test]
 fn binders_have_the_types_of_their_operations() {
-    graph_without(|g| g.body.stmts[2].binds[0].ty = Type::Scalar(Ty::I32), "%10 is declared");
-    graph_without(|g| g.body.stmts[1].binds[0].ty = array(0), "%9 is declared");
-    graph_without(|g| g.body.stmts[2].binds.clear(), "gives 1 values, but binds 0 names");
-    graph_without(|g| g.body.stmts.push(add(30, 9, 10)), "%9 is an array where a scalar is needed");
-    graph_without(|g| g.body.params.push(var(30, Type::Array(Ty::F32, vec![]))), "an array without axes");
+    program_without(|g| g.body.stmts[2].binds[0].ty = Type::Scalar(Ty::I32), "%10 is declared");
+    program_without(|g| g.body.stmts[1].binds[0].ty = array(0), "%9 is declared");
+    program_without(|g| g.body.stmts[2].binds.clear(), "gives 1 values, but binds 0 names");
+    program_without(|g| g.body.stmts.push(add(30, 9, 10)), "%9 is an array where a scalar is needed");
+    program_without(|g| g.body.params.push(var(30, Type::Array(Ty::F32, vec![]))), "an array without axes");
     let wide = Scalar { ty: Ty::U8, bits: 256 };
     let constant = Stmt { binds: vec![var(30, Type::Scalar(Ty::U8))], op: Op::Const(wide) };
-    graph_without(|g| g.body.stmts.push(constant), "wider than a u8");
+    program_without(|g| g.body.stmts.push(constant), "wider than a u8");
 }
 
 #[test]
 fn operations_belong_to_a_level() {
-    graph_without(|g| g.body.stmts.push(bind(30, Op::Place(Place::Global, 0))), "belongs in kernels");
-    graph_without(|g| g.body.stmts.push(act(Op::Barrier(Scope::Block))), "belongs in kernels");
+    program_without(|g| g.body.stmts.push(bind(30, Op::Place(Place::Global, 0))), "belongs in kernels");
+    program_without(|g| g.body.stmts.push(act(Op::Barrier(Scope::Block))), "belongs in kernels");
     kernel_without(
         |k| {
             let op = Op::Tabulate { shape: vec![size(0)], body: body(vec![int(30)], vec![], &[30]) };
@@ -241,53 +241,53 @@ fn operations_belong_to_a_level() {
 
 #[test]
 fn functions_have_names_and_call_backwards() {
-    graph_without(|g| g.functions[0].name = "two words".into(), "is not an identifier");
-    graph_without(|g| g.functions[0].name = String::new(), "is not an identifier");
+    program_without(|g| g.functions[0].name = "two words".into(), "is not an identifier");
+    program_without(|g| g.functions[0].name = String::new(), "is not an identifier");
     let other =
         |name: &str, op: Op| Function { name: name.into(), body: body(vec![int(30)], vec![bind(31, op)], &[31]) };
-    graph_without(
+    program_without(
         |g| g.functions.push(other("double", Op::Const(Scalar::i64(1)))),
         "two functions are called `double`",
     );
-    graph_without(|g| g.functions.push(other("again", Op::Call(FnId(1), ids(&[30])))), "which is not before it");
-    graph_without(|g| g.functions[0].body.params[0].ty = array(0), "functions take scalars");
-    let cells = |g: &mut Graph| {
+    program_without(|g| g.functions.push(other("again", Op::Call(FnId(1), ids(&[30])))), "which is not before it");
+    program_without(|g| g.functions[0].body.params[0].ty = array(0), "functions take scalars");
+    let cells = |g: &mut Program| {
         let op = Op::Tabulate { shape: vec![size(0)], body: body(vec![int(30)], vec![], &[30]) };
         g.functions[0].body.stmts.push(Stmt { binds: vec![var(31, array(0))], op });
         g.functions[0].body.results = ids(&[31]);
     };
-    graph_without(cells, "functions give scalars");
-    graph_without(|g| g.functions[0].body.stmts.push(bind(30, Op::Extent(size(1)))), "before a filter counts it");
-    graph_without(|g| g.name = "1st".into(), "is not an identifier");
+    program_without(cells, "functions give scalars");
+    program_without(|g| g.functions[0].body.stmts.push(bind(30, Op::Extent(size(1)))), "before a filter counts it");
+    program_without(|g| g.name = "1st".into(), "is not an identifier");
 }
 
 #[test]
 fn sizes_are_declared_and_counted_once() {
-    graph_without(|g| g.body.stmts.push(bind(30, Op::Extent(size(2)))), "number 2 is not declared");
-    graph_without(|g| g.requires.push(Require::NonEmpty(size(9))), "number 9 is not declared");
-    graph_without(|g| g.requires.push(Require::Equal(size(0), Size::CeilDiv(size(0).into(), 0))), "divided by 0");
-    graph_without(|g| g.sizes[1].name = "N".into(), "two sizes are called `N`");
-    let other = |g: &mut Graph| {
+    program_without(|g| g.body.stmts.push(bind(30, Op::Extent(size(2)))), "number 2 is not declared");
+    program_without(|g| g.requires.push(Require::NonEmpty(size(9))), "number 9 is not declared");
+    program_without(|g| g.requires.push(Require::Equal(size(0), Size::CeilDiv(size(0).into(), 0))), "divided by 0");
+    program_without(|g| g.sizes[1].name = "N".into(), "two sizes are called `N`");
+    let other = |g: &mut Program| {
         g.sizes.push(decl("Other", SizeOrigin::Counted));
         g.requires.push(Require::Equal(size(0), size(2)));
     };
-    graph_without(other, "a requirement mentions the size `Other`, which no filter counts");
-    graph_without(|g| g.sizes[1].origin = SizeOrigin::Given, "which is given by the call");
-    graph_without(|g| g.body.stmts.insert(0, bind(30, Op::Extent(size(1)))), "`Kept` is used before");
-    graph_without(|g| g.body.params.push(var(30, array(1))), "`Kept` is used before");
+    program_without(other, "a requirement mentions the size `Other`, which no filter counts");
+    program_without(|g| g.sizes[1].origin = SizeOrigin::Given, "which is given by the call");
+    program_without(|g| g.body.stmts.insert(0, bind(30, Op::Extent(size(1)))), "`Kept` is used before");
+    program_without(|g| g.body.params.push(var(30, array(1))), "`Kept` is used before");
     let filter = |first: u32| {
         let yes = Stmt { binds: vec![var(first + 1, Type::Scalar(Ty::Bool))], op: Op::Const(Scalar::bool(true)) };
         let look = body(vec![int(first)], vec![yes], &[first + 1, first]);
         let op = Op::Filter { extent: size(0), body: look, kept: SizeVar(1) };
         Stmt { binds: vec![var(first + 2, array(1))], op }
     };
-    graph_without(|g| g.body.stmts.push(filter(30)), "another filter has counted");
-    graph_without(|g| inner(&mut g.body, 1)[0].stmts.push(filter(30)), "the graph's own body");
+    program_without(|g| g.body.stmts.push(filter(30)), "another filter has counted");
+    program_without(|g| inner(&mut g.body, 1)[0].stmts.push(filter(30)), "the program's own body");
     let mut deep = size(0);
     for _ in 0..MAX_NESTING + 1 {
         deep = Size::Tri(deep.into());
     }
-    graph_without(|g| g.requires.push(Require::NonEmpty(deep)), "nests deeper");
+    program_without(|g| g.requires.push(Require::NonEmpty(deep)), "nests deeper");
 }
 
 #[test]
@@ -312,13 +312,13 @@ fn nesting_has_a_bound_and_calls_count() {
     refused(with(MAX_NESTING as u32 + 1), "nests deeper");
     refused(with(10_000), "nests deeper");
     let chain = |length: u32| {
-        let mut graph = Graph { name: "chain".into(), ..Graph::default() };
+        let mut program = Program { name: "chain".into(), ..Program::default() };
         for k in 0..length {
             let (p, r) = (2 * k, 2 * k + 1);
             let stmt = if k == 0 { add(r, p, p) } else { bind(r, Op::Call(FnId(k - 1), ids(&[p]))) };
-            graph.functions.push(Function { name: format!("f{k}"), body: body(vec![int(p)], vec![stmt], &[r]) });
+            program.functions.push(Function { name: format!("f{k}"), body: body(vec![int(p)], vec![stmt], &[r]) });
         }
-        verify::graph(&graph)
+        verify::program(&program)
     };
     chain(MAX_NESTING as u32).unwrap();
     refused(chain(MAX_NESTING as u32 + 1), "nests deeper");
@@ -368,9 +368,9 @@ fn kernels_have_blocks_that_fit_and_threads_that_meet() {
 
 #[test]
 fn modules_have_unique_names() {
-    let graphs = Module { graphs: vec![good_graph(), good_graph()], kernels: vec![] };
-    refused(verify::module(&graphs), "two graphs are called `good`");
-    let kernels = Module { graphs: vec![], kernels: vec![good_kernel(), good_kernel()] };
+    let programs = Module { programs: vec![good_program(), good_program()], kernels: vec![] };
+    refused(verify::module(&programs), "two programs are called `good`");
+    let kernels = Module { programs: vec![], kernels: vec![good_kernel(), good_kernel()] };
     refused(verify::module(&kernels), "two kernels are called `copy`");
 }
 

@@ -15,7 +15,7 @@ use crate::tensor::Tensor;
 use crate::trace::{self, Leaf, Loc, Out, Slot};
 use slyz_run::{Device, Executable, Found};
 use slyz_sir::code::Var;
-use slyz_sir::graph::{Graph, Require};
+use slyz_sir::program::{Program, Require};
 use slyz_sir::size::{Size, SizeError, SizeOrigin, SizeVar};
 use std::any::TypeId;
 use std::marker::PhantomData;
@@ -225,7 +225,7 @@ pub trait Types {
 ///
 /// ```
 /// use slyz::prelude::*;
-/// fn name<Sig: slyz::Signature>(f: &Compiled<Sig>) -> &str { &f.graph().name }
+/// fn name<Sig: slyz::Signature>(f: &Compiled<Sig>) -> &str { &f.program().name }
 /// ```
 pub trait Signature: Types {
     #[doc(hidden)]
@@ -237,7 +237,7 @@ pub trait Signature: Types {
 
 /// What all copies of a compiled function share.
 struct Shared {
-    graph: Graph,
+    program: Program,
     sizes: Vec<(TypeId, &'static str)>,
     slots: Vec<Slot>,
     code: Arc<dyn Executable>,
@@ -279,7 +279,7 @@ impl<Sig> Clone for Compiled<Sig> {
 
 impl<Sig> std::fmt::Debug for Compiled<Sig> {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        write!(f, "Compiled {} on {}", self.shared.graph.name, self.device())
+        write!(f, "Compiled {} on {}", self.shared.program.name, self.device())
     }
 }
 
@@ -303,11 +303,11 @@ impl<Sig> Compiled<Sig> {
     /// use slyz::prelude::*;
     /// axis!(N);
     /// fn double(x: Arr<f32, N>) -> Arr<f32, N> { x * 2.0 }
-    /// assert!(compile(double)?.sir().starts_with("graph double<N>(%0: f32[N]) -> f32[N] {"));
+    /// assert!(compile(double)?.sir().starts_with("program double<N>(%0: f32[N]) -> f32[N] {"));
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn sir(&self) -> String {
-        self.shared.graph.to_string()
+        self.shared.program.to_string()
     }
 
     /// The traced function, before any pass.
@@ -316,11 +316,11 @@ impl<Sig> Compiled<Sig> {
     /// use slyz::prelude::*;
     /// axis!(N);
     /// let f = compile(|x: Arr<f32, N>| x * 2.0)?;
-    /// assert_eq!(f.graph().sizes.len(), 1); // the extent of N
+    /// assert_eq!(f.program().sizes.len(), 1); // the extent of N
     /// # Ok::<(), slyz::Error>(())
     /// ```
-    pub fn graph(&self) -> &Graph {
-        &self.shared.graph
+    pub fn program(&self) -> &Program {
+        &self.shared.program
     }
 
     /// The name of the device.
@@ -348,7 +348,7 @@ impl<Sig> Compiled<Sig> {
     pub fn explain(&self) -> Explanation {
         let sizes: Vec<Option<u64>> =
             self.shared.sizes.iter().map(|(id, _)| self.given.sizes.get(id).copied()).collect();
-        Explanation::new(&self.shared.graph, &*self.shared.code, &sizes)
+        Explanation::new(&self.shared.program, &*self.shared.code, &sizes)
     }
 
     /// Runs calls and tells where their time goes, kernel by kernel: a GPU's own clock where it has one, the host's
@@ -394,7 +394,7 @@ impl<Sig> Compiled<Sig> {
 }
 
 impl Shared {
-    /// Is there such an axis, in the graph or in a parameter?
+    /// Is there such an axis, in the program or in a parameter?
     fn has(&self, axis: TypeId) -> bool {
         let mut params = self.slots.iter().flat_map(|slot| &slot.axes);
         self.sizes.iter().any(|(id, _)| *id == axis) || params.any(|extent| extent.mentions(axis))
@@ -419,10 +419,10 @@ impl Shared {
         Ok(Results { outputs: outputs.into_iter(), believed, solved })
     }
 
-    /// The sizes of the graph, which its requirements have been held against.
+    /// The sizes of the program, which its requirements have been held against.
     fn sizes(&self, env: &Env) -> Result<Vec<Option<u64>>, CallError> {
         let mut sizes = vec![];
-        for ((id, name), decl) in self.sizes.iter().zip(&self.graph.sizes) {
+        for ((id, name), decl) in self.sizes.iter().zip(&self.program.sizes) {
             sizes.push(match decl.origin {
                 SizeOrigin::Counted => None,
                 SizeOrigin::Given => {
@@ -430,7 +430,7 @@ impl Shared {
                 }
             });
         }
-        for require in &self.graph.requires {
+        for require in &self.program.requires {
             self.check(require, &sizes)?;
         }
         Ok(sizes)
@@ -439,7 +439,7 @@ impl Shared {
     /// Are the results of somebody's own device what the function says? What positions are in them is looked at when they
     /// are passed on.
     fn check_outputs(&self, outputs: &[slyz_run::Output], sizes: &[Option<u64>]) -> Result<(), CallError> {
-        let body = &self.graph.body;
+        let body = &self.program.body;
         let wrong = |why: String| Err(CallError::Returned { device: self.code.device().to_string(), why });
         if outputs.len() != body.results.len() {
             return wrong(format!("{} results instead of {}", outputs.len(), body.results.len()));
@@ -609,7 +609,7 @@ fn compile_for<Sig: Signature, F: Function<Sig>>(
     Ok(Compiled { shared: Arc::new(shared), given: Given::default(), kept: Arc::default(), signature: PhantomData })
 }
 
-// The graph that is vouched for is traced here.
+// The program that is vouched for is traced here.
 #[allow(unsafe_code)]
 fn build(at: Loc, device: Option<&dyn Device>, path: &str, f: &mut dyn FnMut() -> Vec<Out>) -> Result<Shared, Error> {
     let traced = trace::run(at, &function_name(path), f).map_err(Error::Trace)?;
@@ -623,8 +623,8 @@ fn build(at: Loc, device: Option<&dyn Device>, path: &str, f: &mut dyn FnMut() -
     };
     // SAFETY: arrays are read at positions that are an `Idx` of their axis. Axes make those (`position.rs`, `axis.rs`), handles that
     // are none are refused (`Handle::expect_axis`), and what calls bring in is checked against the extents (`feed.rs`).
-    let code = unsafe { device.compile_trusted(&traced.graph) }?;
-    Ok(Shared { graph: traced.graph, sizes: traced.sizes, slots: traced.slots, code })
+    let code = unsafe { device.compile_trusted(&traced.program) }?;
+    Ok(Shared { program: traced.program, sizes: traced.sizes, slots: traced.slots, code })
 }
 
 /// The last name of a path that is an identifier: a closure is called after the function it stands in.

@@ -2,7 +2,7 @@
 
 use crate::trace::Loc;
 use slyz_run::WriteError;
-use slyz_sir::back::harness::ProgramError;
+use slyz_sir::back::harness::ProjectError;
 use std::fmt;
 
 /// A mistake in a traced function.
@@ -70,7 +70,7 @@ pub enum Error {
     },
     /// The kernels of a module cannot be written for a target.
     #[error(transparent)]
-    Program(#[from] ProgramError),
+    Project(#[from] ProjectError),
     /// The files of a module cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),

@@ -1,8 +1,8 @@
 //! Tells what a function became, for people. The telling itself is `slyz-sir`'s.
 
 use slyz_run::{BuildTime, Executable};
-use slyz_sir::graph::Graph;
 use slyz_sir::kernel::Plan;
+use slyz_sir::program::Program;
 use slyz_sir::{lower, pass};
 use std::fmt;
 
@@ -21,7 +21,7 @@ use std::fmt;
 #[derive(Clone, Debug)]
 pub struct Explanation {
     device: String,
-    /// The device runs the graph itself; the launches are those a CPU would run.
+    /// The device runs the program itself; the launches are those a CPU would run.
     imagined: bool,
     /// Where a call would run and why, where the device chooses.
     choice: Option<String>,
@@ -31,9 +31,9 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    pub(crate) fn new(graph: &Graph, code: &dyn Executable, sizes: &[Option<u64>]) -> Explanation {
-        let optimised = pass::optimize(graph);
-        let explain = |plan: &Plan| slyz_sir::explain::explain(graph, &optimised, plan).at(sizes);
+    pub(crate) fn new(program: &Program, code: &dyn Executable, sizes: &[Option<u64>]) -> Explanation {
+        let optimised = pass::optimize(program);
+        let explain = |plan: &Plan| slyz_sir::explain::explain(program, &optimised, plan).at(sizes);
         let (imagined, inner) = match code.plan() {
             Some(plan) => (false, explain(plan)),
             None => (true, explain(&lower::cpu::lower(&optimised))),
@@ -81,7 +81,7 @@ impl Explanation {
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         if self.imagined {
-            writeln!(f, "on {}, which runs the graph as it is; this is what a CPU would run", self.device)?;
+            writeln!(f, "on {}, which runs the program as it is; this is what a CPU would run", self.device)?;
         } else {
             writeln!(f, "on {}", self.device)?;
         }

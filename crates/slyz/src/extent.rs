@@ -1,6 +1,6 @@
 //! Extents: how many positions an axis has, as an expression over the named axes.
 //!
-//! This is what an [`Axis`](crate::Axis) says about itself. Tracing turns it into a size of the graph, and a call
+//! This is what an [`Axis`](crate::Axis) says about itself. Tracing turns it into a size of the program, and a call
 //! gives the named axes their values.
 
 use std::any::TypeId;

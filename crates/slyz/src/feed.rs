@@ -262,7 +262,7 @@ pub(crate) struct Solved {
     told: Vec<Option<Told>>,
     /// The named axes.
     pub(crate) env: Env,
-    /// Those of the graph, in its order; `None` for what is counted.
+    /// Those of the program, in its order; `None` for what is counted.
     pub(crate) sizes: Vec<Option<u64>>,
     /// The extents of each parameter.
     shapes: Vec<Vec<u64>>,
@@ -271,8 +271,8 @@ pub(crate) struct Solved {
 /// The sizes of calls. Calls repeat them, and working them out takes longer than a small call.
 pub(crate) type KeptSizes = Kept<Solved>;
 
-/// The sizes of a graph, in order; those that are counted while it runs have none.
-type GraphSizes = Vec<Option<u64>>;
+/// The sizes of a program, in order; those that are counted while it runs have none.
+type ProgramSizes = Vec<Option<u64>>;
 
 /// The sizes of a call with these arguments: those of an earlier one, if its arguments said the same.
 pub(crate) fn solved<'k>(
@@ -280,7 +280,7 @@ pub(crate) fn solved<'k>(
     slots: &[Slot],
     args: &[Fed],
     given: &Env,
-    sizes: &dyn Fn(&Env) -> Result<GraphSizes, CallError>,
+    sizes: &dyn Fn(&Env) -> Result<ProgramSizes, CallError>,
 ) -> Result<Found<'k, Solved>, CallError> {
     let said_the_same = |solved: &Solved| solved.told.iter().map(Option::as_ref).eq(args.iter().map(Fed::told));
     kept.get(said_the_same, || {

@@ -154,7 +154,7 @@ pub use slyz_macros::function;
 /// ```
 pub use slyz_macros::graph;
 pub use slyz_run::{BuildTime, Device, WriteError};
-pub use slyz_sir::back::harness::{Contents, File, ProgramError, Target};
+pub use slyz_sir::back::harness::{Contents, File, ProjectError, Target};
 pub use stencil::Border;
 pub use tensor::{Dyn, Tensor, TensorShape};
 pub use trace::{Handle, Leaf, Ty};

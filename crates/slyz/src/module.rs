@@ -3,8 +3,8 @@
 use crate::compile::{Function, Signature};
 use crate::error::Error;
 use crate::trace::{self, Loc};
-use slyz_sir::back::harness::{self, ProgramError, Target, is_name};
-use slyz_sir::graph::Graph;
+use slyz_sir::back::harness::{self, ProjectError, Target, is_name};
+use slyz_sir::program::Program;
 use std::panic::Location;
 use std::path::Path;
 
@@ -21,14 +21,14 @@ use std::path::Path;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Module {
-    graphs: Vec<Graph>,
+    programs: Vec<Program>,
 }
 
 impl Module {
     /// A module without kernels.
     ///
     /// ```
-    /// assert!(slyz::Module::new().graphs().is_empty());
+    /// assert!(slyz::Module::new().programs().is_empty());
     /// ```
     pub fn new() -> Module {
         Module::default()
@@ -53,12 +53,12 @@ impl Module {
 
     fn add(&mut self, at: Loc, name: &str, f: &mut dyn FnMut() -> Vec<trace::Out>) -> Result<(), Error> {
         if !is_name(name) {
-            return Err(ProgramError::Name(name.to_string()).into());
+            return Err(ProjectError::Name(name.to_string()).into());
         }
-        if self.graphs.iter().any(|graph| graph.name == name) {
-            return Err(ProgramError::Twice(name.to_string()).into());
+        if self.programs.iter().any(|program| program.name == name) {
+            return Err(ProjectError::Twice(name.to_string()).into());
         }
-        self.graphs.push(trace::run(at, name, f).map_err(Error::Trace)?.graph);
+        self.programs.push(trace::run(at, name, f).map_err(Error::Trace)?.program);
         Ok(())
     }
 
@@ -68,11 +68,11 @@ impl Module {
     /// use slyz::prelude::*;
     /// let mut program = Module::new();
     /// program.kernel("one", || fill::<f32, Vector<8>>(1.0))?;
-    /// assert_eq!(program.graphs()[0].name, "one");
+    /// assert_eq!(program.programs()[0].name, "one");
     /// # Ok::<(), slyz::Error>(())
     /// ```
-    pub fn graphs(&self) -> &[Graph] {
-        &self.graphs
+    pub fn programs(&self) -> &[Program] {
+        &self.programs
     }
 
     /// Writes the kernels as source files, in memory.
@@ -87,7 +87,7 @@ impl Module {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn emit(&self, target: Target) -> Result<Emitted, Error> {
-        Ok(Emitted(harness::emit(&self.graphs, target)?))
+        Ok(Emitted(harness::emit(&self.programs, target)?))
     }
 }
 

@@ -68,7 +68,7 @@ impl<A: Axis> FunctionArg for Idx<A> {
     fn key(self, _: &mut Vec<u64>) {}
 }
 
-/// A function of the graph takes scalars only, so one with an array is traced in place; `again` is then not called
+/// A function of the program takes scalars only, so one with an array is traced in place; `again` is then not called
 /// with other handles than these.
 impl<T: Elem, S: Shape> FunctionArg for Arr<T, S> {
     fn handles(self, out: &mut Vec<Handle>) {
@@ -224,7 +224,7 @@ impl<V: Value> Ret for V {
     }
 }
 
-/// An array result cannot come out of a function of the graph: the body is traced in place.
+/// An array result cannot come out of a function of the program: the body is traced in place.
 impl<T: Elem, S: Shape> Ret for Arr<T, S> {
     fn share(_: Loc, _: &str, _: (TypeId, Vec<u64>), args: &[Handle], body: &mut dyn FnMut(&[Handle]) -> Self) -> Self {
         body(args)

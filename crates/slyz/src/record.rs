@@ -8,9 +8,9 @@ use crate::position::Spot;
 use crate::trace::{Handle, Key, Loc, Out, State, Trace, here, with};
 use slyz_sir::build::Region;
 use slyz_sir::code::{Body, Id, Monoid, Op, Type};
-use slyz_sir::graph::Require;
 use slyz_sir::ops::Operator;
 use slyz_sir::power;
+use slyz_sir::program::Require;
 use slyz_sir::types::{Scalar, Ty};
 
 /// A traced body: parameters in, results out.
@@ -342,7 +342,7 @@ pub(crate) fn branch(
 }
 
 /// A call of a shared function, which is traced at its first call. A body that is more than scalar code cannot be
-/// a function of the graph; it is traced in place, at every call.
+/// a function of the program; it is traced in place, at every call.
 pub(crate) fn call(at: Loc, name: &str, key: Key, args: &[Handle], count: usize, body: BodyFn) -> Vec<Handle> {
     let at = here(at);
     if args.iter().any(|arg| arg.is_array()) {

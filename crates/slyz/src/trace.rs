@@ -8,7 +8,7 @@ use crate::error::TraceError;
 use crate::extent::Extent;
 use slyz_sir::build::{BuildError, Builder};
 use slyz_sir::code::{FnId, Id, Op, Type};
-use slyz_sir::graph::{Graph, Require};
+use slyz_sir::program::{Program, Require};
 use slyz_sir::size::{Size, SizeOrigin, SizeVar};
 pub use slyz_sir::types::Ty;
 use std::any::TypeId;
@@ -28,7 +28,7 @@ pub type Loc = &'static Location<'static>;
 /// ```
 #[derive(Clone, Copy)]
 pub struct Handle {
-    /// A name of the graph, or for an array the number of its record.
+    /// A name of the program, or for an array the number of its record.
     pub(crate) id: u32,
     /// The trace; 0 is poison.
     pub(crate) trace: u32,
@@ -130,8 +130,8 @@ pub(crate) enum Out {
 
 /// A finished trace.
 pub(crate) struct Traced {
-    pub graph: Graph,
-    /// The axis behind each size variable of the graph.
+    pub program: Program,
+    /// The axis behind each size variable of the program.
     pub sizes: Vec<(TypeId, &'static str)>,
     pub slots: Vec<Slot>,
 }
@@ -143,7 +143,7 @@ pub(crate) type Key = (TypeId, Vec<u64>);
 pub(crate) enum State {
     /// Its body is being traced.
     Open,
-    /// A function of the graph.
+    /// A function of the program.
     Shared(FnId),
     /// Its body is more than scalar code and must be traced at every call.
     Inline,
@@ -362,7 +362,7 @@ impl Trace {
         }
     }
 
-    /// The size of an axis in this graph. Named axes get their size variable here.
+    /// The size of an axis in this program. Named axes get their size variable here.
     pub fn size(&mut self, extent: &Extent) -> Size {
         let pair = |trace: &mut Trace, a: &Extent, b: &Extent| (trace.size(a), trace.size(b));
         match extent {
@@ -507,7 +507,7 @@ pub(crate) fn error(at: Loc, what: &str, help: &str) {
     with(|trace| trace.error(here(at), what, help));
 }
 
-/// Traces `f`, whose results are the results of the graph.
+/// Traces `f`, whose results are the results of the program.
 pub(crate) fn run(at: Loc, name: &str, f: &mut dyn FnMut() -> Vec<Out>) -> Result<Traced, Vec<TraceError>> {
     /// Takes the trace off the stack, also when the user's function panics.
     struct Pop;
@@ -549,7 +549,7 @@ pub(crate) fn run(at: Loc, name: &str, f: &mut dyn FnMut() -> Vec<Out>) -> Resul
     let Some(mut trace) = trace else { return Err(vec![]) };
     match ids.flatten() {
         Some(ids) if trace.errors.is_empty() => match trace.builder.finish(&ids.concat()) {
-            Ok(graph) => Ok(Traced { graph, sizes: trace.sizes, slots: trace.slots }),
+            Ok(program) => Ok(Traced { program, sizes: trace.sizes, slots: trace.slots }),
             Err(error) => {
                 let help = "return a value of this function's own body".to_string();
                 trace.errors.push(TraceError { what: error.to_string(), help, at });

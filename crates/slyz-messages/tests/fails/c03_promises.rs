@@ -2,12 +2,12 @@
 #![allow(unused)]
 use slyz::Device;
 use slyz_run::{Executable, Launch, Launcher};
-use slyz_sir::graph::Graph;
+use slyz_sir::program::Program;
 use std::sync::Arc;
 
 fn main() {}
 
-fn trusted(device: &dyn Device, graph: &Graph) -> Arc<dyn Executable> { device.compile_trusted(graph).unwrap() }
+fn trusted(device: &dyn Device, program: &Program) -> Arc<dyn Executable> { device.compile_trusted(program).unwrap() }
 fn unchecked(launcher: &dyn Launcher, launch: Launch) { launcher.launch_unchecked(launch).unwrap() }
 
 struct Copied;

@@ -3,7 +3,7 @@
 use super::operators;
 use super::policy::Measured;
 use crate::{Argument, CacheConfig, Device, Error, Executable, hash};
-use slyz_sir::text::parse_graph;
+use slyz_sir::text::parse_program;
 use slyz_sir::types::Ty;
 use std::time::Instant;
 
@@ -15,16 +15,16 @@ const COMPUTED: usize = 1 << 18;
 const TIMES: usize = 5;
 
 /// Reads and writes.
-const MAP: &str = "graph map<N>(%x: f32[N]) -> f32[N] {
+const MAP: &str = "program map<N>(%x: f32[N]) -> f32[N] {
   %y: f32[N] = tabulate [N] |%i: i64| { %a: f32 = at %x[%i]  %b: f32 = add %a, %a  yield %b }
   return %y }";
 /// Reads.
-const SUM: &str = "graph sum<N>(%x: f32[N]) -> f32 {
+const SUM: &str = "program sum<N>(%x: f32[N]) -> f32 {
   %zero: f32 = const 0.0
   %s: f32 = fold [N] |%i: i64| { %a: f32 = at %x[%i]  yield %a } with commutative (%zero) |%p: f32, %q: f32| { %r: f32 = add %p, %q  yield %r }
   return %s }";
 /// Computes.
-const LOOP: &str = "graph turns<N>(%x: f32[N]) -> f32 {
+const LOOP: &str = "program turns<N>(%x: f32[N]) -> f32 {
   %zero: f32 = const 0.0  %none: i64 = const 0  %one: i64 = const 1  %many: i64 = const 256  %c: f32 = const 0.25
   %s: f32 = fold [N] |%i: i64| {
     %a: f32 = at %x[%i]
@@ -95,7 +95,7 @@ impl Watch {
     fn new(device: &dyn Device) -> Result<Watch, Error> {
         let compile = |text: &str| {
             let broken = |why: String| Error::Plan { name: "a measurement".into(), why };
-            device.compile(&parse_graph(text).map_err(|error| broken(error.to_string()))?)
+            device.compile(&parse_program(text).map_err(|error| broken(error.to_string()))?)
         };
         Ok(Watch { map: compile(MAP)?, sum: compile(SUM)?, turns: compile(LOOP)? })
     }
@@ -117,8 +117,8 @@ impl Watch {
 
     /// The operators of the loop over so many elements.
     fn operators(&self, n: usize) -> f64 {
-        let Ok(graph) = parse_graph(LOOP) else { return 1.0 };
-        operators(&graph).at(&|_| Some(n as u64)).unwrap_or(1) as f64
+        let Ok(program) = parse_program(LOOP) else { return 1.0 };
+        operators(&program).at(&|_| Some(n as u64)).unwrap_or(1) as f64
     }
 }
 
@@ -145,8 +145,8 @@ mod tests {
 
     #[test]
     fn loops_are_counted() {
-        let graph = parse_graph(LOOP).unwrap();
-        let found = operators(&graph).at(&|_| Some(1000)).unwrap();
+        let program = parse_program(LOOP).unwrap();
+        let found = operators(&program).at(&|_| Some(1000)).unwrap();
         assert!((512_000..600_000).contains(&found), "{found}");
     }
 }

@@ -15,10 +15,10 @@ use crate::device::Seal;
 use crate::{Argument, ArrayData, Buffer, BuildTime, Device, Error, Executable, Launcher, Output, warn};
 use slyz_sir::code::Type;
 use slyz_sir::explain::{Count, explain};
-use slyz_sir::graph::Graph;
 use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
 use slyz_sir::pass::{self, confine};
+use slyz_sir::program::Program;
 use slyz_sir::size::Size;
 use slyz_sir::{lower, verify};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -118,17 +118,17 @@ impl Device for Auto {
         )
     }
 
-    fn compile(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
-        verify::graph(graph)?;
+    fn compile(&self, program: &Program) -> Result<Arc<dyn Executable>, Error> {
+        verify::program(program)?;
         // SAFETY: what is left without a test is inside.
-        unsafe { self.compile_trusted(&confine::graph(graph.clone())) }
+        unsafe { self.compile_trusted(&confine::program(program.clone())) }
     }
 
-    unsafe fn compile_trusted(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
-        verify::graph(graph)?;
+    unsafe fn compile_trusted(&self, program: &Program) -> Result<Arc<dyn Executable>, Error> {
+        verify::program(program)?;
         Ok(Arc::new(AutoExecutable {
             pair: self.pair.clone(),
-            graph: graph.clone(),
+            program: program.clone(),
             operators: OnceLock::new(),
             on_cpu: OnceLock::new(),
             on_gpu: OnceLock::new(),
@@ -167,54 +167,54 @@ impl Device for Auto {
     }
 }
 
-/// A graph, compiled where its calls go.
+/// A program, compiled where its calls go.
 struct AutoExecutable {
     pair: Arc<Pair>,
     /// Its positions are inside: somebody vouched for them, or they are tested.
-    graph: Graph,
+    program: Program,
     /// How many operators a call applies, by its sizes.
     operators: OnceLock<Count>,
     on_cpu: OnceLock<Arc<dyn Executable>>,
     on_gpu: OnceLock<Arc<dyn Executable>>,
-    /// The GPU cannot run this graph.
+    /// The GPU cannot run this program.
     refused: AtomicBool,
 }
 
-/// Operators of a graph, weighed by their costs, as they are left when it is fused for the CPU.
-fn operators(graph: &Graph) -> Count {
-    let optimised = pass::optimize(graph);
-    explain(graph, &optimised, &lower::cpu::lower(&optimised)).work().flops()
+/// Operators of a program, weighed by their costs, as they are left when it is fused for the CPU.
+fn operators(program: &Program) -> Count {
+    let optimised = pass::optimize(program);
+    explain(program, &optimised, &lower::cpu::lower(&optimised)).work().flops()
 }
 
 /// The executable in the slot, compiled if it is the first time.
 fn compiled<'s>(
     slot: &'s OnceLock<Arc<dyn Executable>>,
     device: &dyn Device,
-    graph: &Graph,
+    program: &Program,
 ) -> Result<&'s Arc<dyn Executable>, Error> {
     if let Some(executable) = slot.get() {
         return Ok(executable);
     }
-    // Devices compile a graph once, however many threads ask.
-    // SAFETY: it is the graph of an `AutoExecutable`.
-    let executable = unsafe { device.compile_trusted(graph) }?;
+    // Devices compile a program once, however many threads ask.
+    // SAFETY: it is the program of an `AutoExecutable`.
+    let executable = unsafe { device.compile_trusted(program) }?;
     Ok(slot.get_or_init(|| executable))
 }
 
 impl AutoExecutable {
     fn cpu(&self) -> Result<&Arc<dyn Executable>, Error> {
-        compiled(&self.on_cpu, &*self.pair.cpu, &self.graph)
+        compiled(&self.on_cpu, &*self.pair.cpu, &self.program)
     }
 
     /// What a call moves and computes. Sizes that are counted during the call count as nothing.
     fn load(&self, sizes: &[Option<u64>], mut load: Load) -> Load {
         let value = |var: slyz_sir::size::SizeVar| sizes.get(var.0 as usize).copied().flatten();
-        for stmt in &self.graph.body.stmts {
-            for bind in stmt.binds.iter().filter(|bind| self.graph.body.results.contains(&bind.id)) {
+        for stmt in &self.program.body.stmts {
+            for bind in stmt.binds.iter().filter(|bind| self.program.body.results.contains(&bind.id)) {
                 load.result_bytes += bytes(&bind.ty, &value);
             }
         }
-        let count = self.operators.get_or_init(|| operators(&self.graph));
+        let count = self.operators.get_or_init(|| operators(&self.program));
         load.operators = count.at(&value).unwrap_or(0) as f64;
         load
     }
@@ -251,13 +251,13 @@ fn bytes(ty: &Type, value: &dyn Fn(slyz_sir::size::SizeVar) -> Option<u64>) -> f
 impl Executable for AutoExecutable {
     fn run(&self, sizes: &[Option<u64>], args: &[Argument<'_>]) -> Result<Vec<Output>, Error> {
         if let Some(gpu) = self.gpu_for(sizes, args) {
-            let done = compiled(&self.on_gpu, &*gpu.device, &self.graph).and_then(|code| code.run(sizes, args));
+            let done = compiled(&self.on_gpu, &*gpu.device, &self.program).and_then(|code| code.run(sizes, args));
             match done {
                 Err(error) if falls_back(&error) => {
                     if is_final(&error) {
                         self.refused.store(true, Ordering::Relaxed);
                     }
-                    let (name, cpu) = (&self.graph.name, self.pair.cpu.name());
+                    let (name, cpu) = (&self.program.name, self.pair.cpu.name());
                     let key = format!("auto {name} {error}");
                     warn::warn_once(&key, &format!("\"{name}\" runs on the device \"{cpu}\" instead: {error}"));
                 }
@@ -305,15 +305,15 @@ impl Executable for AutoExecutable {
         let Some(gpu) = self.pair.gpu() else { return Some(format!("calls run on {cpu}: there is no GPU to use")) };
         let name = gpu.device.name();
         let known = |k: usize| sizes.get(k).copied().flatten().is_some();
-        let counted = |k: usize| self.graph.sizes[k].origin == slyz_sir::size::SizeOrigin::Counted;
-        if !(0..self.graph.sizes.len()).all(|k| known(k) || counted(k)) {
+        let counted = |k: usize| self.program.sizes[k].origin == slyz_sir::size::SizeOrigin::Counted;
+        if !(0..self.program.sizes.len()).all(|k| known(k) || counted(k)) {
             return Some(format!(
                 "calls run on {name} if their arguments are there or if that is faster, else on {cpu}; give sizes to see which"
             ));
         }
         let value = |var: slyz_sir::size::SizeVar| sizes.get(var.0 as usize).copied().flatten();
         let host_bytes =
-            self.graph.body.params.iter().filter(|p| !p.ty.shape().is_empty()).map(|p| bytes(&p.ty, &value));
+            self.program.body.params.iter().filter(|p| !p.ty.shape().is_empty()).map(|p| bytes(&p.ty, &value));
         let load = self.load(sizes, Load { host_bytes: host_bytes.sum(), ..Load::default() });
         Some(tell(&load, &decide(&gpu.measured, &load), cpu, name))
     }
@@ -357,7 +357,7 @@ fn falls_back(error: &Error) -> bool {
         #[cfg(feature = "wgpu")]
         Error::Shader(_) | Error::NoAdapter { .. } | Error::DeviceLost { .. } | Error::Driver { .. } => true,
         Error::UnknownDevice { .. }
-        | Error::Graph(_)
+        | Error::Program(_)
         | Error::Emit(_)
         | Error::NoCompiler { .. }
         | Error::CompilerFailed { .. }

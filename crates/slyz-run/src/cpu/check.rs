@@ -10,16 +10,16 @@ use slyz_sir::code::Type;
 use slyz_sir::kernel::{Kernel, Memory, Plan, Space};
 use slyz_sir::verify;
 
-/// Checks a plan against its rules and against the graph it was made from.
+/// Checks a plan against its rules and against the program it was made from.
 pub(super) fn check(plan: &Plan, signature: &Signature) -> Result<(), Error> {
     let broken = |why: String| Error::Plan { name: signature.name.clone(), why };
     verify::plan(plan).map_err(|error| broken(error.to_string()))?;
     if plan.sizes != signature.sizes {
-        return Err(broken("its size variables are not the graph's".to_string()));
+        return Err(broken("its size variables are not the program's".to_string()));
     }
     let types = |params: &[slyz_sir::code::Var]| params.iter().map(|p| p.ty.clone()).collect::<Vec<Type>>();
     if types(&plan.params) != types(&signature.params) {
-        return Err(broken("its parameters are not the graph's".to_string()));
+        return Err(broken("its parameters are not the program's".to_string()));
     }
     Ok(())
 }

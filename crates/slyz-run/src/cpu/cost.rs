@@ -198,8 +198,8 @@ mod tests {
 
     /// Small arrays with much work between them, as the lowering writes them.
     #[test]
-    fn pairs_of_a_lowered_graph_are_seen() {
-        let text = "graph pairs<N>(%x: f32[N]) -> f32[N] {
+    fn pairs_of_a_lowered_program_are_seen() {
+        let text = "program pairs<N>(%x: f32[N]) -> f32[N] {
             %zero: f32 = const 0.0
             %y: f32[N] = tabulate [N] |%i: i64| {
                 %a: f32 = at %x[%i]
@@ -209,7 +209,7 @@ mod tests {
             }
             return %y
         }";
-        let plan = slyz_sir::lower::cpu::lower(&slyz_sir::text::parse_graph(text).unwrap());
+        let plan = slyz_sir::lower::cpu::lower(&slyz_sir::text::parse_program(text).unwrap());
         let of = |n: u64| {
             let blocks = |k: &Kernel| Size::product(&k.grid).eval(&|_| Some(n)).unwrap();
             plan.kernels.iter().map(|k| work(k, blocks(k), &|_| Some(n))).max().unwrap()

@@ -1,10 +1,10 @@
 //! The CPU device: generated C, built by the system's compiler, run by all cores.
 //!
 //! ```text
-//! graph ── optimize, lower ──> plan ── emit ──> C ── toolchain (disk cache) ──> library ── run, launch ──> results
+//! program ── optimize, lower ──> plan ── emit ──> C ── toolchain (disk cache) ──> library ── run, launch ──> results
 //! ```
 //!
-//! Compiled graphs are kept in memory by structural hash, shared objects on disk by content hash.
+//! Compiled programs are kept in memory by structural hash, shared objects on disk by content hash.
 //! Where there is no compiler, or none that comes to an end, the interpreter takes over, and says so once.
 
 mod check;
@@ -29,22 +29,22 @@ use crate::device::Seal;
 use crate::memo::Memo;
 use crate::{Device, Error, Executable, Interpreter, Launcher, hash, warn};
 use slyz_sir::back::c::EmitError;
-use slyz_sir::graph::Graph;
 use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
 use slyz_sir::pass::confine;
+use slyz_sir::program::Program;
 use slyz_sir::verify;
 use std::sync::Arc;
 use toolchain::Toolchain;
 
-/// Compiled graphs that are kept when nobody uses them.
+/// Compiled programs that are kept when nobody uses them.
 const KEPT_GRAPHS: usize = 512;
 
 /// The part of the compiler that a CPU device calls.
 #[derive(Clone, Copy)]
 pub struct Backend {
-    /// A graph as launches.
-    pub lower: fn(&Graph) -> Plan,
+    /// A program as launches.
+    pub lower: fn(&Program) -> Plan,
     /// The kernels of a plan as one C file; `wide` code works for any size. Kernel `k` is the function
     /// `void slyz_kernel_k(void *const *memories, void *const *scratch, const u64 *scalars, const i64 *sizes, i64 begin, i64 end)`,
     /// which runs the blocks `begin..end` of the grid, counted with x fastest.
@@ -68,7 +68,7 @@ impl Cpu {
 
     /// A device with its own caches. Programs share the one of [`crate::device`].
     pub fn new(config: CpuConfig) -> Cpu {
-        let lower = |graph: &Graph| slyz_sir::lower::cpu::lower(&slyz_sir::pass::optimize(graph));
+        let lower = |program: &Program| slyz_sir::lower::cpu::lower(&slyz_sir::pass::optimize(program));
         let backend = Backend { lower, emit: slyz_sir::back::c::emit };
         // SAFETY: the backend of `slyz-sir` writes C that touches the elements of the plan's memories and nothing else.
         unsafe { Cpu::with_backend(config, backend) }
@@ -84,11 +84,11 @@ impl Cpu {
         Cpu { backend, toolchain: Arc::new(Toolchain::new(config)), memo, launchers }
     }
 
-    fn build(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
-        verify::graph(graph)?;
-        match run::CpuExecutable::new(graph, self.backend, self.toolchain.clone()) {
+    fn build(&self, program: &Program) -> Result<Arc<dyn Executable>, Error> {
+        verify::program(program)?;
+        match run::CpuExecutable::new(program, self.backend, self.toolchain.clone()) {
             Ok(executable) => Ok(Arc::new(executable)),
-            Err(error) if interpreter_takes_over(&error) => Interpreter.compile(graph),
+            Err(error) if interpreter_takes_over(&error) => Interpreter.compile(program),
             Err(error) => Err(error),
         }
     }
@@ -103,14 +103,14 @@ impl Device for Cpu {
         format!("cpu: {} threads, {}", threads::count(), self.toolchain.describe())
     }
 
-    fn compile(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
-        verify::graph(graph)?;
+    fn compile(&self, program: &Program) -> Result<Arc<dyn Executable>, Error> {
+        verify::program(program)?;
         // SAFETY: what is left without a test is inside.
-        unsafe { self.compile_trusted(&confine::graph(graph.clone())) }
+        unsafe { self.compile_trusted(&confine::program(program.clone())) }
     }
 
-    unsafe fn compile_trusted(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
-        self.memo.get(hash::structural(graph), || self.build(graph))
+    unsafe fn compile_trusted(&self, program: &Program) -> Result<Arc<dyn Executable>, Error> {
+        self.memo.get(hash::structural(program), || self.build(program))
     }
 
     fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error> {

@@ -14,8 +14,8 @@ use crate::signature::{Bound, Signature, Sizes};
 use crate::{
     Argument, ArrayData, Block, Buffer, BuildTime, Clock, Error, Executable, LaunchTime, Output, Pool, profile,
 };
-use slyz_sir::graph::Graph;
 use slyz_sir::kernel::{BufferId, BufferUse, Plan, ScalarArg, Step};
+use slyz_sir::program::Program;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
@@ -38,10 +38,10 @@ pub(super) struct CpuExecutable {
 }
 
 impl CpuExecutable {
-    pub(super) fn new(graph: &Graph, backend: Backend, toolchain: Arc<Toolchain>) -> Result<CpuExecutable, Error> {
+    pub(super) fn new(program: &Program, backend: Backend, toolchain: Arc<Toolchain>) -> Result<CpuExecutable, Error> {
         let start = Instant::now();
-        let signature = Signature::of(graph);
-        let plan = (backend.lower)(graph);
+        let signature = Signature::of(program);
+        let plan = (backend.lower)(program);
         check(&plan, &signature)?;
         let passes = start.elapsed();
         let (narrow, source, time) = Code::build(&plan, false, backend, &toolchain)?;

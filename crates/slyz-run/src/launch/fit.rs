@@ -1,7 +1,7 @@
 //! What a launch must pass, and the check of a launch against it.
 //!
 //! After the check arrays have the parameters' element types and ranks, their data the length of their shapes, and bools are 0 or
-//! 1. Data in the device's own memory is not looked at, as in calls of graphs.
+//! 1. Data in the device's own memory is not looked at, as in calls of programs.
 
 use super::field::{Field, Nature};
 use super::{Launch, LaunchArray};

@@ -85,7 +85,7 @@ pub(super) struct Opened {
     pub(super) down: Staging,
     /// Bytes a second; see `Device::copy_bandwidth`.
     pub(super) bandwidth: OnceLock<f64>,
-    /// Kernels by structural hash, whatever graphs they come from.
+    /// Kernels by structural hash, whatever programs they come from.
     pub(super) pipelines: Memo<Built>,
     summary: AdapterSummary,
     lost: Arc<OnceLock<String>>,

@@ -48,7 +48,7 @@ pub(super) fn measured(
 }
 
 /// Reads and writes as much as a copy; one that only copied would be no kernel at all.
-const COPY: &str = "graph copy<N>(%x: f32[N]) -> f32[N] {
+const COPY: &str = "program copy<N>(%x: f32[N]) -> f32[N] {
   %one: f32 = const 1.0
   %y: f32[N] = tabulate [N] |%i: i64| { %a: f32 = at %x[%i]  %b: f32 = add %a, %one  yield %b }
   return %y }";
@@ -98,8 +98,8 @@ fn by_driver(opened: &Arc<Opened>, bytes: u64) -> Result<f64, Error> {
 fn by_kernel(opened: &Arc<Opened>, bytes: u64) -> Result<f64, Error> {
     const TURNS: usize = 5;
     let broken = |why: String| Error::Plan { name: "copy".to_string(), why };
-    let graph = slyz_sir::text::parse_graph(COPY).map_err(|error| broken(error.to_string()))?;
-    let executable = WgpuExecutable::new(&graph, opened.clone())?;
+    let program = slyz_sir::text::parse_program(COPY).map_err(|error| broken(error.to_string()))?;
+    let executable = WgpuExecutable::new(&program, opened.clone())?;
     let from = GpuArray::new(opened, bytes, &"a measurement of the memory")?;
     let (data, n) = (Buffer::on_device(Arc::new(from), bytes as usize), bytes / 4);
     let (ty, shape, data) = (Ty::F32, vec![n].into(), ArrayData::Buffer(&data));

@@ -1,10 +1,10 @@
 //! The wgpu device: any GPU behind Vulkan, Metal or DirectX 12.
 //!
 //! ```text
-//! graph ── optimize, lower for the adapter ──> plan ── emit ──> naga modules ── driver ──> pipelines ── run ──> results
+//! program ── optimize, lower for the adapter ──> plan ── emit ──> naga modules ── driver ──> pipelines ── run ──> results
 //! ```
 //!
-//! Compiled graphs are kept in memory by structural hash. Nothing is asked of a driver before the first graph is compiled or
+//! Compiled programs are kept in memory by structural hash. Nothing is asked of a driver before the first program is compiled or
 //! the device is described, and a machine without one gives a typed error then. A call gives commands to the GPU and comes
 //! back; its results stay there until somebody reads them.
 
@@ -30,13 +30,13 @@ use crate::device::Seal;
 use crate::memo::Memo;
 use crate::{ArrayData, Buffer, Device, Error, Executable, Launcher, PoolStats, hash};
 use adapter::Opened;
-use slyz_sir::graph::Graph;
 use slyz_sir::launch::Template;
 use slyz_sir::pass::confine;
+use slyz_sir::program::Program;
 use slyz_sir::verify;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Compiled graphs that are kept when nobody uses them.
+/// Compiled programs that are kept when nobody uses them.
 const KEPT_GRAPHS: usize = 256;
 
 /// An adapter of this machine, for people.
@@ -159,17 +159,17 @@ impl Device for Wgpu {
         }
     }
 
-    fn compile(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
-        verify::graph(graph)?;
+    fn compile(&self, program: &Program) -> Result<Arc<dyn Executable>, Error> {
+        verify::program(program)?;
         // SAFETY: what is left without a test is inside.
-        unsafe { self.compile_trusted(&confine::graph(graph.clone())) }
+        unsafe { self.compile_trusted(&confine::program(program.clone())) }
     }
 
-    unsafe fn compile_trusted(&self, graph: &Graph) -> Result<Arc<dyn Executable>, Error> {
+    unsafe fn compile_trusted(&self, program: &Program) -> Result<Arc<dyn Executable>, Error> {
         let at_work = self.at_work()?;
-        at_work.memo.get(hash::structural(graph), || {
-            verify::graph(graph)?;
-            Ok(Arc::new(run::WgpuExecutable::new(graph, at_work.opened.clone())?))
+        at_work.memo.get(hash::structural(program), || {
+            verify::program(program)?;
+            Ok(Arc::new(run::WgpuExecutable::new(program, at_work.opened.clone())?))
         })
     }
 

@@ -1,6 +1,6 @@
 //! One kernel run once, on bytes: what asks an adapter how it computes, and what tests kernels by themselves.
 //!
-//! What it does not do: keep anything. Calls of graphs are in `run.rs`.
+//! What it does not do: keep anything. Calls of programs are in `run.rs`.
 
 use super::adapter::Opened;
 use super::pipeline::{bound, pipeline};

@@ -13,20 +13,20 @@ use crate::memo::Memo;
 use crate::signature::{Bound, Signature, Sizes};
 use crate::{Argument, ArrayData, Buffer, Clock, DeviceMemory, Error, Executable, LaunchTime, Output, hash, profile};
 use slyz_sir::back::naga;
-use slyz_sir::graph::Graph;
 use slyz_sir::kernel::{BufferId, BufferUse, Plan, ScalarArg, Step};
 use slyz_sir::lower::gpu::{Expected, Machine};
 use slyz_sir::pass;
+use slyz_sir::program::Program;
 use slyz_sir::size::Size;
 use std::sync::Arc;
 
 /// Plans that an executable keeps.
 const KEPT_VARIANTS: usize = 16;
 
-/// A graph, and what it became for the sizes of its calls.
+/// A program, and what it became for the sizes of its calls.
 pub(super) struct WgpuExecutable {
     signature: Signature,
-    graph: Graph,
+    program: Program,
     machine: Machine,
     opened: Arc<Opened>,
     source: String,
@@ -37,14 +37,14 @@ pub(super) struct WgpuExecutable {
 }
 
 impl WgpuExecutable {
-    pub(super) fn new(graph: &Graph, opened: Arc<Opened>) -> Result<WgpuExecutable, Error> {
-        let signature = Signature::of(graph);
-        let graph = pass::optimize(graph);
+    pub(super) fn new(program: &Program, opened: Arc<Opened>) -> Result<WgpuExecutable, Error> {
+        let signature = Signature::of(program);
+        let program = pass::optimize(program);
         if !opened.target.int64 {
-            naga::check_narrow(&graph)?;
+            naga::check_narrow(&program)?;
         }
-        let machine = naga::machine_for(&graph, opened.machine);
-        let usual = Arc::new(Variant::new(&graph, &machine, &Expected::default())?);
+        let machine = naga::machine_for(&program, opened.machine);
+        let usual = Arc::new(Variant::new(&program, &machine, &Expected::default())?);
         // What cannot be written at all is an error now. The driver sees kernels when calls need them.
         let mut source = String::new();
         for kernel in &usual.plan.kernels {
@@ -55,7 +55,7 @@ impl WgpuExecutable {
             );
         }
         let (variants, calls) = (Memo::new(KEPT_VARIANTS), Calls::default());
-        Ok(WgpuExecutable { signature, graph, machine, opened, source, usual, variants, calls })
+        Ok(WgpuExecutable { signature, program, machine, opened, source, usual, variants, calls })
     }
 
     /// The plan for some sizes.
@@ -64,7 +64,7 @@ impl WgpuExecutable {
         let large = window::is_large(&self.opened, &self.usual.plan, sizes);
         self.variants.get(hash::of(&(&expected, large)), || {
             let machine = if large { self.machine.in_pieces() } else { self.machine };
-            let variant = Variant::new(&self.graph, &machine, &expected)?;
+            let variant = Variant::new(&self.program, &machine, &expected)?;
             Ok(if variant.plan == self.usual.plan { self.usual.clone() } else { Arc::new(variant) })
         })
     }

@@ -1,4 +1,4 @@
-//! The forms that a graph has: a plan for each kind of sizes, and its launches with numbers for a call's sizes.
+//! The forms that a program has: a plan for each kind of sizes, and its launches with numbers for a call's sizes.
 //!
 //! Plans differ by what sizes are expected, kernels by whether positions fit 32 bits. Both are made when a call first needs
 //! them. Kernels that come out equal share a pipeline, and calls of equal sizes the numbers of their launches.
@@ -11,9 +11,9 @@ use crate::kernels::{bound_memories, extents};
 use crate::signature::Sizes;
 use crate::{Error, hash};
 use slyz_sir::back::naga;
-use slyz_sir::graph::Graph;
 use slyz_sir::kernel::{BufferId, Kernel, Plan};
 use slyz_sir::lower::gpu::{Expected, Machine, Windowed, lower_for};
+use slyz_sir::program::Program;
 use slyz_sir::size::Size;
 use slyz_sir::verify;
 use std::collections::VecDeque;
@@ -46,9 +46,9 @@ pub(super) struct Variant {
 }
 
 impl Variant {
-    pub(super) fn new(graph: &Graph, machine: &Machine, expected: &Expected) -> Result<Variant, Error> {
-        let plan = lower_for(graph, machine, expected);
-        verify::plan(&plan).map_err(|error| Error::Plan { name: graph.name.clone(), why: error.to_string() })?;
+    pub(super) fn new(program: &Program, machine: &Machine, expected: &Expected) -> Result<Variant, Error> {
+        let plan = lower_for(program, machine, expected);
+        verify::plan(&plan).map_err(|error| Error::Plan { name: program.name.clone(), why: error.to_string() })?;
         let extents = plan.kernels.iter().map(extents).collect();
         let hashes = plan.kernels.iter().map(hash::of).collect();
         let windowed = plan.kernels.iter().map(|_| OnceLock::new()).collect();

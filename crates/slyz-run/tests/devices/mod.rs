@@ -1,4 +1,4 @@
-//! Running graphs on devices in tests: values in and out, and how far two results are apart.
+//! Running programs on devices in tests: values in and out, and how far two results are apart.
 //!
 //! Each test file uses its part of it.
 #![allow(dead_code)]
@@ -7,9 +7,9 @@ pub mod sanitizer;
 
 use slyz_run::cpu::{Backend, Cpu, CpuConfig};
 use slyz_run::{Argument, ArrayData, Device, Output};
-use slyz_sir::graph::Graph;
 use slyz_sir::interp::{Array, Value};
 use slyz_sir::kernel::Plan;
+use slyz_sir::program::Program;
 use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::{back, lower, pass};
 
@@ -24,7 +24,7 @@ pub fn narrow() -> Cpu {
 
 /// The CPU with the code for huge sizes at every size.
 pub fn wide() -> Cpu {
-    let lower = |graph: &Graph| lower::cpu::lower(&pass::optimize(graph));
+    let lower = |program: &Program| lower::cpu::lower(&pass::optimize(program));
     let emit = |plan: &Plan, _| back::c::emit(plan, true);
     // SAFETY: the real backend, which keeps the promise of `Cpu::new`; wide code is right for every size.
     unsafe { Cpu::with_backend(config(), Backend { lower, emit }) }
@@ -77,11 +77,16 @@ pub fn gpus() -> Vec<Gpu> {
     vec![]
 }
 
-/// Compiles and runs a graph; a scalar comes back as an array of no axes.
-pub fn run(device: &dyn Device, graph: &Graph, sizes: &[Option<u64>], args: &[Value]) -> Result<Vec<Value>, String> {
-    sanitizer::note(|| format!("sizes {sizes:?}\n{graph}"));
+/// Compiles and runs a program; a scalar comes back as an array of no axes.
+pub fn run(
+    device: &dyn Device,
+    program: &Program,
+    sizes: &[Option<u64>],
+    args: &[Value],
+) -> Result<Vec<Value>, String> {
+    sanitizer::note(|| format!("sizes {sizes:?}\n{program}"));
     // SAFETY: the corpus and random programs read inside their arrays, which the interpreter has seen.
-    let executable = unsafe { device.compile_trusted(graph) }.map_err(|error| error.to_string())?;
+    let executable = unsafe { device.compile_trusted(program) }.map_err(|error| error.to_string())?;
     if executable.device() != device.name() {
         return Err(format!("runs on the {} instead; a C compiler is needed", executable.device()));
     }

@@ -179,7 +179,7 @@ impl Library {
         if failed != 0 { Err(format!("kernel {}: not all threads reach a barrier", d.name)) } else { Ok(()) }
     }
 
-    /// Runs the plan of a graph, as the Swift harness does.
+    /// Runs the plan of a program, as the Swift harness does.
     pub fn run(&self, entry: &Entry, sizes: &[Option<u64>], args: &[Value]) -> Result<Vec<Value>, String> {
         let plan = &entry.plan;
         let mut sizes = sizes.to_vec();

@@ -1,4 +1,4 @@
-//! Graphs with hand-written plans and C, so that these tests do not hang on the real lowering and backend.
+//! Programs with hand-written plans and C, so that these tests do not hang on the real lowering and backend.
 //!
 //! Each test file uses its part of it.
 #![allow(dead_code)]
@@ -6,8 +6,8 @@
 use slyz_run::cpu::{Backend, Cpu, CpuConfig};
 use slyz_run::{Argument, Executable, Output};
 use slyz_sir::code::{Body, Id, Op, Stmt, Type, Var};
-use slyz_sir::graph::Graph;
 use slyz_sir::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Memory, Plan, ScalarArg, Space, Step};
+use slyz_sir::program::Program;
 use slyz_sir::size::{Size, SizeVar};
 use slyz_sir::types::Ty;
 use std::path::{Path, PathBuf};
@@ -23,16 +23,16 @@ pub fn config() -> CpuConfig {
     CpuConfig { cc: vec!["cc".into()], cc_limit: Duration::from_secs(300), cache_dir: None, cache_bytes: 512 << 20 }
 }
 
-/// A CPU device that compiles the graphs of this file.
+/// A CPU device that compiles the programs of this file.
 pub fn device(config: CpuConfig) -> Cpu {
     // SAFETY: the kernels below stay inside their memories and each block writes its own elements.
     unsafe { Cpu::with_backend(config, Backend { lower, emit }) }
 }
 
-/// `2 x`. Further names make further graphs.
-pub fn twice(name: &str) -> Graph {
-    graph(&format!(
-        "graph {name}<N, M>(%x: f32[N]) -> f32[N] {{
+/// `2 x`. Further names make further programs.
+pub fn twice(name: &str) -> Program {
+    program(&format!(
+        "program {name}<N, M>(%x: f32[N]) -> f32[N] {{
             %y: f32[N] = tabulate [N] |%i: i64| {{ %a: f32 = at %x[%i]  %b: f32 = add %a, %a  yield %b }}
             return %y
         }}"
@@ -40,9 +40,9 @@ pub fn twice(name: &str) -> Graph {
 }
 
 /// `a x`; the CPU goes through scratch memory.
-pub fn scale() -> Graph {
-    graph(
-        "graph scale<N, M>(%x: f32[N], %a: f32) -> f32[N] {
+pub fn scale() -> Program {
+    program(
+        "program scale<N, M>(%x: f32[N], %a: f32) -> f32[N] {
             %y: f32[N] = tabulate [N] |%i: i64| { %b: f32 = at %x[%i]  %c: f32 = mul %a, %b  yield %c }
             return %y
         }",
@@ -50,9 +50,9 @@ pub fn scale() -> Graph {
 }
 
 /// The positive elements, and twice the same; the CPU allocates the second result after the count.
-pub fn positive() -> Graph {
-    graph(
-        "graph positive<N, counted M>(%x: f32[N]) -> (f32[M], f32[M]) {
+pub fn positive() -> Program {
+    program(
+        "program positive<N, counted M>(%x: f32[N]) -> (f32[M], f32[M]) {
             %zero: f32 = const 0.0
             %y: f32[M] = filter N as M |%i: i64| { %a: f32 = at %x[%i]  %p: bool = gt %a, %zero  yield %p, %a }
             %z: f32[M] = tabulate [M] |%k: i64| { %b: f32 = at %y[%k]  %c: f32 = add %b, %b  yield %c }
@@ -62,27 +62,27 @@ pub fn positive() -> Graph {
 }
 
 /// On the CPU it says whether wide code ran; the size `M` is an extent in its code.
-pub fn is_wide() -> Graph {
-    graph("graph is_wide<N, M>(%x: f32[N]) -> f32[N] { return %x }")
+pub fn is_wide() -> Program {
+    program("program is_wide<N, M>(%x: f32[N]) -> f32[N] { return %x }")
 }
 
 /// The argument itself.
-pub fn identity(ty: Ty) -> Graph {
-    graph(&format!("graph identity<N, M>(%x: {ty}[N]) -> {ty}[N] {{ return %x }}"))
+pub fn identity(ty: Ty) -> Program {
+    program(&format!("program identity<N, M>(%x: {ty}[N]) -> {ty}[N] {{ return %x }}"))
 }
 
-fn graph(text: &str) -> Graph {
-    slyz_sir::text::parse_graph(text).unwrap()
+fn program(text: &str) -> Program {
+    slyz_sir::text::parse_program(text).unwrap()
 }
 
 fn memory(name: &str, ty: Ty, space: Space, shape: &[Size]) -> Memory {
     Memory { name: name.into(), ty, space, shape: shape.to_vec() }
 }
 
-fn kernel(graph: &Graph, name: &str, memories: Vec<Memory>, blocks: Size) -> Kernel {
+fn kernel(program: &Program, name: &str, memories: Vec<Memory>, blocks: Size) -> Kernel {
     Kernel {
         name: name.into(),
-        sizes: graph.sizes.clone(),
+        sizes: program.sizes.clone(),
         memories,
         functions: vec![],
         grid: [blocks, Size::Const(1), Size::Const(1)],
@@ -95,9 +95,9 @@ fn chunks(size: Size) -> Size {
     Size::CeilDiv(size.into(), CHUNK)
 }
 
-pub fn lower(graph: &Graph) -> Plan {
+pub fn lower(program: &Program) -> Plan {
     let (n, m) = (Size::Var(N), Size::Var(M));
-    let ty = graph.body.params[0].ty.elem();
+    let ty = program.body.params[0].ty.elem();
     let read = |name: &str, size: &Size| memory(name, ty, Space::Global(Access::Read), from_ref(size));
     let write = |name: &str, size: &Size| memory(name, ty, Space::Global(Access::Write), from_ref(size));
     let buffer = |ty, shape: &[Size], role| Buffer { ty, shape: shape.to_vec(), role };
@@ -107,15 +107,15 @@ pub fn lower(graph: &Graph) -> Plan {
         scalars: vec![],
     };
     let mut plan = Plan {
-        name: graph.name.clone(),
-        sizes: graph.sizes.clone(),
-        params: graph.body.params.clone(),
+        name: program.name.clone(),
+        sizes: program.sizes.clone(),
+        params: program.body.params.clone(),
         buffers: vec![buffer(ty, from_ref(&n), BufferUse::Argument(0)), buffer(ty, from_ref(&n), BufferUse::Result(0))],
         results: vec![(BufferId(1), vec![n.clone()])],
-        kernels: vec![kernel(graph, "main", vec![read("x", &n), write("y", &n)], chunks(n.clone()))],
+        kernels: vec![kernel(program, "main", vec![read("x", &n), write("y", &n)], chunks(n.clone()))],
         steps: vec![launch(0, &[0, 1])],
     };
-    match graph.name.as_str() {
+    match program.name.as_str() {
         "identity" => {
             plan.kernels.clear();
             plan.steps.clear();
@@ -137,8 +137,10 @@ pub fn lower(graph: &Graph) -> Plan {
             let count = memory("count", Ty::I64, Space::Global(Access::Write), &[]);
             let pick = vec![read("x", &n), write("y", &n), count];
             let double = vec![read("y", &m), write("z", &m)];
-            plan.kernels =
-                vec![kernel(graph, "pick", pick, Size::Const(1)), kernel(graph, "double", double, chunks(m.clone()))];
+            plan.kernels = vec![
+                kernel(program, "pick", pick, Size::Const(1)),
+                kernel(program, "double", double, chunks(m.clone())),
+            ];
             plan.buffers.push(buffer(Ty::I64, &[], BufferUse::Temporary));
             plan.buffers.push(buffer(ty, from_ref(&m), BufferUse::Result(1)));
             plan.results = vec![(BufferId(1), vec![m.clone()]), (BufferId(3), vec![m])];
@@ -180,7 +182,7 @@ pub fn emit(plan: &Plan, wide: bool) -> Result<String, slyz_sir::back::c::EmitEr
     Ok(source)
 }
 
-/// Runs a graph of `f32` arrays over `N`; `M` is what is given.
+/// Runs a program of `f32` arrays over `N`; `M` is what is given.
 pub fn run(executable: &dyn Executable, x: &[f32], m: Option<u64>) -> Vec<Output> {
     executable.run(&[Some(x.len() as u64), m], &[Argument::host(Ty::F32, &[x.len() as u64], x)]).unwrap()
 }

@@ -1,4 +1,4 @@
-//! A compiled graph in words and as a picture: what was fused, what was kept and why, and what each launch reads,
+//! A compiled program in words and as a picture: what was fused, what was kept and why, and what each launch reads,
 //! writes and computes.
 //!
 //! Sizes are symbolic, since one compilation serves every call; [`Explanation::at`] adds the numbers of one call.
@@ -16,17 +16,17 @@ pub use count::Count;
 pub use work::Work;
 
 use crate::code::{Body, Type};
-use crate::graph::Graph;
 use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Plan, ScalarArg, Space, Step};
 use crate::pass::fuse;
+use crate::program::Program;
 use crate::size::{Size, SizeDecl, SizeVar};
 use crate::types::Ty;
 use std::collections::HashMap;
 
-/// What became of a graph. `Display` gives the text, [`Explanation::svg`] the picture.
+/// What became of a program. `Display` gives the text, [`Explanation::svg`] the picture.
 #[derive(Clone, Debug)]
 pub struct Explanation {
-    /// The name of the graph.
+    /// The name of the program.
     pub name: String,
     /// What `fuse` did.
     pub fusion: Fusion,
@@ -40,10 +40,10 @@ pub struct Explanation {
     values: Vec<Option<u64>>,
 }
 
-/// What `fuse` did to the arrays of a graph.
+/// What `fuse` did to the arrays of a program.
 #[derive(Clone, Debug)]
 pub struct Fusion {
-    /// Arrays that the graph computes as it was written.
+    /// Arrays that the program computes as it was written.
     pub written: usize,
     /// Arrays that it computes after fusion, those inside a block included.
     pub left: usize,
@@ -78,7 +78,7 @@ pub struct Launch {
     pub blocks: Count,
     /// Global memory, each buffer once.
     pub touches: Vec<Touch>,
-    /// Scalar arguments of the graph that are passed to it.
+    /// Scalar arguments of the program that are passed to it.
     pub scalars: Vec<usize>,
     /// Memory of each thread that works on a block: name, type and shape.
     pub scratch: Vec<(String, Ty, Vec<Size>)>,
@@ -106,23 +106,23 @@ impl Launch {
     }
 }
 
-/// Explains a graph, what the passes made of it, and the plan that runs.
+/// Explains a program, what the passes made of it, and the plan that runs.
 ///
 /// ```
-/// use slyz_sir::{explain::explain, lower, pass, text::parse_graph};
+/// use slyz_sir::{explain::explain, lower, pass, text::parse_program};
 ///
-/// let graph = parse_graph("graph double<N>(%x: f32[N]) -> f32[N] {
+/// let program = parse_program("program double<N>(%x: f32[N]) -> f32[N] {
 ///     %y: f32[N] = tabulate [N] |%i: i64| { %a: f32 = at %x[%i]  %b: f32 = add %a, %a  yield %b }
 ///     return %y
 /// }")?;
-/// let optimised = pass::optimize(&graph);
+/// let optimised = pass::optimize(&program);
 /// let plan = lower::cpu::lower(&optimised);
-/// let explanation = explain(&graph, &optimised, &plan).at(&[Some(1024)]);
+/// let explanation = explain(&program, &optimised, &plan).at(&[Some(1024)]);
 /// assert!(explanation.to_string().contains("8·N bytes = 8 KiB"));
 /// assert!(explanation.svg().starts_with("<svg"));
 /// # Ok::<(), slyz_sir::text::ParseError>(())
 /// ```
-pub fn explain(graph: &Graph, optimised: &Graph, plan: &Plan) -> Explanation {
+pub fn explain(program: &Program, optimised: &Program, plan: &Plan) -> Explanation {
     let stage = |step: &Step| match step {
         Step::Launch { kernel, buffers, scalars } => {
             let kernel = plan.kernels.get(*kernel)?;
@@ -134,8 +134,8 @@ pub fn explain(graph: &Graph, optimised: &Graph, plan: &Plan) -> Explanation {
     let mut stages: Vec<Stage> = plan.steps.iter().filter_map(stage).collect();
     complete(&mut stages, optimised);
     Explanation {
-        name: graph.name.clone(),
-        fusion: fusion(graph, optimised),
+        name: program.name.clone(),
+        fusion: fusion(program, optimised),
         stages,
         buffers: plan.buffers.clone(),
         params: plan.params.iter().map(|p| p.ty.clone()).collect(),
@@ -146,10 +146,10 @@ pub fn explain(graph: &Graph, optimised: &Graph, plan: &Plan) -> Explanation {
 }
 
 /// The loops of a tiled product do not tell how long they are together. If there is one such launch, its work is what the
-/// others leave of the graph's.
-fn complete(stages: &mut [Stage], graph: &Graph) {
+/// others leave of the program's.
+fn complete(stages: &mut [Stage], program: &Program) {
     let mut unknown = None;
-    let mut rest = work::of_graph(graph);
+    let mut rest = work::of_program(program);
     if rest.at_least {
         return;
     }
@@ -210,9 +210,9 @@ fn bytes(ty: Ty, shape: &[Size]) -> Count {
     Count::from(ty.bytes() as u64) * Count::elements(shape)
 }
 
-fn fusion(graph: &Graph, optimised: &Graph) -> Fusion {
+fn fusion(program: &Program, optimised: &Program) -> Fusion {
     let (mut before, mut after) = (vec![], vec![]);
-    arrays(&graph.body, &mut before);
+    arrays(&program.body, &mut before);
     arrays(&optimised.body, &mut after);
     let (written, left) = (before.len(), after.len());
     let mut still: HashMap<&Type, usize> = HashMap::new();
@@ -242,7 +242,7 @@ fn arrays<'g>(body: &'g Body, found: &mut Vec<&'g Type>) {
 }
 
 impl Explanation {
-    /// The same with the numbers of a call: one value per size variable of the graph, `None` where it is not known.
+    /// The same with the numbers of a call: one value per size variable of the program, `None` where it is not known.
     pub fn at(mut self, sizes: &[Option<u64>]) -> Explanation {
         self.values.iter_mut().zip(sizes).for_each(|(value, size)| *value = *size);
         self

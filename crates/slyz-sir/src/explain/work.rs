@@ -7,9 +7,9 @@
 
 use super::count::Count;
 use crate::code::{Body, Function, Id, Op, Stmt, Var};
-use crate::graph::Graph;
 use crate::kernel::Kernel;
 use crate::ops::Operator;
+use crate::program::Program;
 use crate::size::Size;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -73,15 +73,15 @@ impl Work {
     }
 }
 
-/// The work of a whole graph, whatever its launches are.
-pub(super) fn of_graph(graph: &Graph) -> Work {
+/// The work of a whole program, whatever its launches are.
+pub(super) fn of_program(program: &Program) -> Work {
     let mut counter = Counter::default();
-    for function in &graph.functions {
+    for function in &program.functions {
         let work = counter.function(function);
         counter.calls.push(work);
     }
-    counter.data.extend(graph.body.params.iter().filter(|p| p.ty.shape().is_empty()).map(|p| p.id));
-    counter.body(&graph.body, &Count::from(1))
+    counter.data.extend(program.body.params.iter().filter(|p| p.ty.shape().is_empty()).map(|p| p.id));
+    counter.body(&program.body, &Count::from(1))
 }
 
 /// The work of one launch.

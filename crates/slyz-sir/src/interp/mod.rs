@@ -3,9 +3,9 @@
 #[cfg(feature = "compiler")]
 pub mod fold;
 #[cfg(feature = "compiler")]
-pub mod graph;
-#[cfg(feature = "compiler")]
 pub mod kernel;
+#[cfg(feature = "compiler")]
+pub mod program;
 
 use crate::types::{Scalar, Ty};
 

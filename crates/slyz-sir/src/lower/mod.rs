@@ -1,6 +1,6 @@
-//! From graphs to kernels and plans: one strategy per kind of machine.
+//! From programs to kernels and plans: one strategy per kind of machine.
 //!
-//! `planning` and `writer` are what the strategies share: where values of a graph live in a plan, and graph code
+//! `planning` and `writer` are what the strategies share: where values of a program live in a plan, and program code
 //! written out as kernel code. `access` says how code reads arrays, `product` which folds are products of matrices.
 
 mod access;

@@ -1,13 +1,13 @@
-//! What every lowering keeps while it turns a graph into a plan: where values live, and the steps so far.
+//! What every lowering keeps while it turns a program into a plan: where values live, and the steps so far.
 //!
 //! How the work of an array operation is cut into blocks and threads is the strategy's business (`cpu`, `gpu`).
 
 use super::gpu::Expected;
 use super::writer::Writer;
 use crate::code::{Body, FnId, Function, Id, MemId, Op, Stmt, Type};
-use crate::graph::{Graph, largest_id};
 use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Plan, Step};
 use crate::ops::Operator;
+use crate::program::{Program, largest_id};
 use crate::size::Size;
 use crate::types::Ty;
 use std::cell::Cell;
@@ -28,7 +28,7 @@ pub(super) enum Home<'g> {
 
 /// A plan under construction.
 pub(super) struct Lowering<'g> {
-    pub(super) graph: &'g Graph,
+    pub(super) program: &'g Program,
     pub(super) plan: Plan,
     pub(super) buffers: HashMap<Id, BufferId>,
     pub(super) again: HashMap<Id, &'g Stmt>,
@@ -64,40 +64,40 @@ pub(super) fn is_cheap(op: &Op) -> bool {
 }
 
 impl<'g> Lowering<'g> {
-    pub(super) fn new(graph: &'g Graph) -> Self {
+    pub(super) fn new(program: &'g Program) -> Self {
         let mut types = HashMap::new();
-        graph.functions.iter().map(|f| &f.body).chain([&graph.body]).for_each(|b| collect_types(b, &mut types));
+        program.functions.iter().map(|f| &f.body).chain([&program.body]).for_each(|b| collect_types(b, &mut types));
         let plan = Plan {
-            name: graph.name.clone(),
-            sizes: graph.sizes.clone(),
-            params: graph.body.params.clone(),
+            name: program.name.clone(),
+            sizes: program.sizes.clone(),
+            params: program.body.params.clone(),
             buffers: vec![],
             results: vec![],
             kernels: vec![],
             steps: vec![],
         };
         let mut on_arrays: Vec<bool> = vec![];
-        for function in &graph.functions {
+        for function in &program.functions {
             on_arrays.push(works_on_arrays(&function.body, &on_arrays));
         }
         let mut lowering = Lowering {
-            graph,
+            program,
             plan,
             buffers: HashMap::new(),
             again: HashMap::new(),
             types,
             names: HashMap::new(),
-            params: graph.body.params.iter().map(|p| p.id).zip(0..).collect(),
+            params: program.body.params.iter().map(|p| p.id).zip(0..).collect(),
             // The first place of what is given twice.
-            results: graph.body.results.iter().enumerate().rev().map(|(k, &id)| (id, k)).collect(),
+            results: program.body.results.iter().enumerate().rev().map(|(k, &id)| (id, k)).collect(),
             needs: HashMap::new(),
-            largest: graph.functions.iter().map(|f| largest_id(&f.body)).max().unwrap_or(0),
+            largest: program.functions.iter().map(|f| largest_id(&f.body)).max().unwrap_or(0),
             on_arrays,
             fuses: true,
             expected: Expected::default(),
             regroups: Cell::new(false),
         };
-        for (k, param) in graph.body.params.iter().enumerate() {
+        for (k, param) in program.body.params.iter().enumerate() {
             if let Type::Array(ty, shape) = &param.ty {
                 let buffer = lowering.buffer(*ty, shape.clone(), BufferUse::Argument(k));
                 lowering.buffers.insert(param.id, buffer);
@@ -112,7 +112,7 @@ impl<'g> Lowering<'g> {
 
     /// The code of a function that must be written out where it is called.
     pub(super) fn written_out(&self, FnId(function): FnId) -> Option<&'g Body> {
-        let body = &self.graph.functions[function as usize].body;
+        let body = &self.program.functions[function as usize].body;
         self.on_arrays[function as usize].then_some(body)
     }
 
@@ -173,7 +173,7 @@ impl<'g> Lowering<'g> {
     }
 
     pub(super) fn kernel_name(&mut self, what: &str) -> String {
-        let stem = format!("{}_{what}", self.graph.name);
+        let stem = format!("{}_{what}", self.program.name);
         let count = self.names.entry(stem.clone()).or_insert(0);
         *count += 1;
         if *count == 1 { stem } else { format!("{stem}{count}") }
@@ -194,7 +194,7 @@ impl<'g> Lowering<'g> {
     }
 
     pub(super) fn finish(mut self) -> Plan {
-        let results = self.graph.body.results.clone();
+        let results = self.program.body.results.clone();
         let missing: Vec<(usize, Id)> =
             results.iter().copied().enumerate().filter(|(_, id)| !self.buffers.contains_key(id)).collect();
         if !missing.is_empty() {
@@ -264,7 +264,7 @@ pub(super) fn piece(w: &mut Writer, k: Id, length: u64, axis: &Size) -> (Id, Id)
     (lo, hi)
 }
 
-/// Gives a kernel the functions of the graph that it calls.
+/// Gives a kernel the functions of the program that it calls.
 pub(super) fn take_functions(kernel: &mut Kernel, functions: &[Function]) {
     fn calls(body: &Body, used: &mut [bool]) {
         for stmt in &body.stmts {

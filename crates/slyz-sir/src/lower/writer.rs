@@ -1,6 +1,6 @@
 //! Writes the code of one kernel.
 //!
-//! Graph code is written out statement by statement. Arrays of the graph are memories here, or, inside lanes where
+//! Program code is written out statement by statement. Arrays of the program are memories here, or, inside lanes where
 //! nothing can be kept, code that is written again wherever an element is read.
 
 use super::access::needs_block;
@@ -22,7 +22,7 @@ pub(super) enum Mode {
     Lane,
 }
 
-/// What a name of the graph is in the kernel.
+/// What a name of the program is in the kernel.
 #[derive(Clone)]
 enum Value<'g> {
     Scalar(Id),
@@ -80,7 +80,7 @@ impl<'l, 'g> Writer<'l, 'g> {
         let one = || Size::Const(1);
         let kernel = Kernel {
             name,
-            sizes: lowering.graph.sizes.clone(),
+            sizes: lowering.program.sizes.clone(),
             memories: vec![],
             functions: vec![],
             grid: [grid, one(), one()],
@@ -109,7 +109,7 @@ impl<'l, 'g> Writer<'l, 'g> {
         let mut stmts = std::mem::take(&mut self.prologue);
         stmts.extend(self.open.pop().unwrap_or_default());
         self.kernel.body.stmts = stmts;
-        super::planning::take_functions(&mut self.kernel, &self.lowering.graph.functions);
+        super::planning::take_functions(&mut self.kernel, &self.lowering.program.functions);
         self.declare_written();
         (self.kernel, self.buffers, self.scalars)
     }
@@ -436,7 +436,7 @@ impl<'l, 'g> Writer<'l, 'g> {
         self.bind(Op::Barrier(Scope::Block), &[]);
     }
 
-    // ---- values of the graph
+    // ---- values of the program
 
     /// Says that reads at exactly `positions` are reads at the flat position `at`.
     pub(super) fn set_flat(&mut self, positions: Vec<Id>, at: Id) {
@@ -448,7 +448,7 @@ impl<'l, 'g> Writer<'l, 'g> {
         self.flat = Some(Flat { positions, at, loaded });
     }
 
-    /// Gives a name of the graph a value.
+    /// Gives a name of the program a value.
     pub(super) fn set_scalar(&mut self, id: Id, value: Id) {
         self.values.insert(id, Value::Scalar(value));
     }
@@ -461,7 +461,7 @@ impl<'l, 'g> Writer<'l, 'g> {
         if let Some(value) = self.values.get(&id) {
             return value.clone();
         }
-        // Not bound in this kernel yet: it lives at the top level of the graph.
+        // Not bound in this kernel yet: it lives at the top level of the program.
         let value = match self.lowering.home(id) {
             Home::Scalar(param, ty) => {
                 let place = self.scalars.iter().position(|ScalarArg::Argument(k)| *k == param);
@@ -541,7 +541,7 @@ impl<'l, 'g> Writer<'l, 'g> {
         self.all_scalars(&free);
     }
 
-    // ---- code of the graph
+    // ---- code of the program
 
     /// Writes a body whose results are scalars.
     pub(super) fn run(&mut self, body: &'g Body, args: &[Id], mode: Mode) -> Vec<Id> {
@@ -630,7 +630,7 @@ impl<'l, 'g> Writer<'l, 'g> {
             | Op::Barrier(_)
             | Op::Fence(_)
             | Op::Subgroup(..)
-            | Op::Lanes { .. } => unreachable!("the verifier keeps these out of bodies of graphs"),
+            | Op::Lanes { .. } => unreachable!("the verifier keeps these out of bodies of programs"),
         };
         for (bind, id) in stmt.binds.iter().zip(ids) {
             self.values.insert(bind.id, Value::Scalar(id));

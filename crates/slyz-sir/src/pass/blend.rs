@@ -16,16 +16,16 @@
 //! ```
 
 use crate::code::{Body, Id, Op, Stmt};
-use crate::graph::Graph;
 use crate::ops::Operator;
+use crate::program::Program;
 use std::collections::HashMap;
 
 /// The largest cost of both sides together.
 const LIMIT: u32 = 16;
 
-/// Runs the pass on a graph.
-pub fn run(graph: Graph) -> Graph {
-    super::each_root(graph, root)
+/// Runs the pass on a program.
+pub fn run(program: Program) -> Program {
+    super::each_root(program, root)
 }
 
 /// Runs the pass on a body that binds all the names it uses.

@@ -4,7 +4,7 @@
 //! whatever else comes from outside, says anything. Devices run this on it before they compile: a read or write that is
 //! not plainly inside gets the test that a front end would have written. Outside nothing is written, and a read gives zero.
 //!
-//! In a graph plainly inside are positions that a `tabulate` and its kin hand out for an axis that is no longer than the array's,
+//! In a program plainly inside are positions that a `tabulate` and its kin hand out for an axis that is no longer than the array's,
 //! and constants; the position that is tested travels as an argument of the branch, so that nothing moves out of it:
 //!
 //! ```text
@@ -24,34 +24,34 @@
 //! It proves nothing: that is for the pass `bounds`, which finds most of what is added here to be needless.
 
 use crate::code::{Body, Id, MemId, Op, Stmt, Type, Var};
-use crate::graph::{Graph, Require};
 use crate::kernel::{Kernel, Memory};
 use crate::ops::Operator;
+use crate::program::{Program, Require};
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
 use std::collections::HashMap;
 
-/// Tests the positions of a verified graph that are not plainly inside.
+/// Tests the positions of a verified program that are not plainly inside.
 ///
 /// ```
-/// use slyz_sir::{pass::confine, text::parse_graph};
+/// use slyz_sir::{pass::confine, text::parse_program};
 ///
-/// let graph = parse_graph("graph g<N>(%x: f32[N], %i: i64) -> f32 { %v: f32 = at %x[%i]  return %v }")?;
-/// assert!(confine::graph(graph).to_string().contains("if"));
+/// let program = parse_program("program g<N>(%x: f32[N], %i: i64) -> f32 { %v: f32 = at %x[%i]  return %v }")?;
+/// assert!(confine::program(program).to_string().contains("if"));
 /// # Ok::<(), slyz_sir::text::ParseError>(())
 /// ```
-pub fn graph(mut graph: Graph) -> Graph {
-    let mut fresh = graph.fresh_ids();
-    let requires = std::mem::take(&mut graph.requires);
+pub fn program(mut program: Program) -> Program {
+    let mut fresh = program.fresh_ids();
+    let requires = std::mem::take(&mut program.requires);
     let known = Known { types: HashMap::new(), ends: HashMap::new(), requires: &requires };
     let mut writer = Positions { known, fresh: &mut fresh };
-    graph.functions.iter_mut().for_each(|function| writer.body(&mut function.body));
-    writer.body(&mut graph.body);
-    graph.requires = requires;
-    graph
+    program.functions.iter_mut().for_each(|function| writer.body(&mut function.body));
+    writer.body(&mut program.body);
+    program.requires = requires;
+    program
 }
 
-/// What is known of the names of a graph.
+/// What is known of the names of a program.
 struct Known<'g> {
     types: HashMap<Id, Type>,
     /// Sizes that a name is below; it is not negative then.

@@ -5,7 +5,7 @@
 //! monoid or of a loop's state stays if a component that is used depends on it. A `filter` stays if one of its results
 //! or the size it counts is used.
 //!
-//! It does not change parameters or results of the graph, parameters or results of functions, nor the list of size
+//! It does not change parameters or results of the program, parameters or results of functions, nor the list of size
 //! variables: their numbers are a contract with the caller. It does not see that a value is used only by itself
 //! across statements; only components inside one loop or monoid.
 //!
@@ -24,28 +24,28 @@
 //! ```
 
 use crate::code::{Body, FnId, Function, Id, Monoid, Op, Stmt, Var};
-use crate::graph::{Graph, Require};
 use crate::kernel::Kernel;
 use crate::nesting::each_size;
+use crate::program::{Program, Require};
 use crate::size::{Size, SizeVar};
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 
-/// Runs the pass on a graph.
-pub fn run(mut graph: Graph) -> Graph {
+/// Runs the pass on a program.
+pub fn run(mut program: Program) -> Program {
     let mut live = Live::default();
-    for require in &graph.requires {
+    for require in &program.requires {
         match require {
             Require::NonEmpty(size) => live.size(size),
             Require::Equal(a, b) | Require::AtMost(a, b) => [a, b].into_iter().for_each(|size| live.size(size)),
         }
     }
-    live.body(&mut graph.body);
-    for function in &mut graph.functions {
+    live.body(&mut program.body);
+    for function in &mut program.functions {
         live.body(&mut function.body);
     }
-    drop_unused_functions(&mut graph.functions, &mut graph.body);
-    graph
+    drop_unused_functions(&mut program.functions, &mut program.body);
+    program
 }
 
 /// Runs the pass on a kernel. Its memories stay: the launch binds them.

@@ -17,14 +17,14 @@
 //! ```
 
 use crate::code::{Body, FnId, Function, Id, Op, Stmt};
-use crate::graph::Graph;
 use crate::kernel::Kernel;
+use crate::program::Program;
 use std::collections::HashSet;
 
-/// Runs the pass on a graph.
-pub fn run(graph: Graph) -> Graph {
-    let ends = functions_that_end(&graph.functions);
-    super::each_root(graph, |body| hoisted(body, &ends))
+/// Runs the pass on a program.
+pub fn run(program: Program) -> Program {
+    let ends = functions_that_end(&program.functions);
+    super::each_root(program, |body| hoisted(body, &ends))
 }
 
 /// Runs the pass on a kernel.

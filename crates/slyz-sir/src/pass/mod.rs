@@ -1,11 +1,11 @@
 //! Passes: functions from verified SIR to verified SIR that mean the same.
 //!
-//! A pass is a file; its name is the file's name. [`GRAPH_PASSES`] is the order in which [`optimize`] runs them.
+//! A pass is a file; its name is the file's name. [`PROGRAM_PASSES`] is the order in which [`optimize`] runs them.
 //! A pass never looks at another and keeps no state between runs. The interpreter gives the same results before and
 //! after, bit for bit except for which NaN.
 //!
 //! The scalar passes (`simplify`, `blend`, `cse`, `hoist`) also have a `root` function over one [`Body`] that binds
-//! all the names it uses, which is what a graph, a kernel and a function have in common. `join`,
+//! all the names it uses, which is what a program, a kernel and a function have in common. `join`,
 //! `spread` and `weave` work on kernels only; lowerings and launches run them. `confine` is for code from outside, before all others.
 
 pub mod blend;
@@ -23,20 +23,20 @@ pub mod weave;
 pub mod written;
 
 use crate::code::Body;
-use crate::graph::Graph;
 use crate::kernel::Kernel;
+use crate::program::Program;
 use crate::verify;
 
-/// A rewriting of graphs.
+/// A rewriting of programs.
 pub struct Pass {
     /// The name of its file, and of its command-line flag.
     pub name: &'static str,
     /// What it does.
-    pub run: fn(Graph) -> Graph,
+    pub run: fn(Program) -> Program,
 }
 
 /// One round of [`optimize`].
-pub static GRAPH_PASSES: &[Pass] = &[
+pub static PROGRAM_PASSES: &[Pass] = &[
     Pass { name: "simplify", run: simplify::run },
     Pass { name: "blend", run: blend::run },
     Pass { name: "cse", run: cse::run },
@@ -69,28 +69,28 @@ pub static KERNEL_PASSES: &[KernelPass] = &[
 /// Rounds after which [`optimize`] stops even if a pass still finds something.
 const ROUNDS: usize = 8;
 
-/// Runs the passes on a verified graph until nothing changes.
+/// Runs the passes on a verified program until nothing changes.
 ///
 /// ```
-/// use slyz_sir::{pass::optimize, text::parse_graph};
+/// use slyz_sir::{pass::optimize, text::parse_program};
 ///
-/// let graph = parse_graph("graph g(%x: i32) -> i32 { %one: i32 = const 1  %y: i32 = mul %x, %one  return %y }")?;
-/// assert_eq!(optimize(&graph).to_string(), "graph g(%0: i32) -> i32 {\n  return %0\n}\n");
+/// let program = parse_program("program g(%x: i32) -> i32 { %one: i32 = const 1  %y: i32 = mul %x, %one  return %y }")?;
+/// assert_eq!(optimize(&program).to_string(), "program g(%0: i32) -> i32 {\n  return %0\n}\n");
 /// # Ok::<(), slyz_sir::text::ParseError>(())
 /// ```
-pub fn optimize(graph: &Graph) -> Graph {
-    let mut graph = graph.clone();
+pub fn optimize(program: &Program) -> Program {
+    let mut program = program.clone();
     for _ in 0..ROUNDS {
-        let before = graph.clone();
-        for pass in GRAPH_PASSES {
-            graph = (pass.run)(graph);
-            debug_assert_eq!(verify::graph(&graph), Ok(()), "after the pass `{}`", pass.name);
+        let before = program.clone();
+        for pass in PROGRAM_PASSES {
+            program = (pass.run)(program);
+            debug_assert_eq!(verify::program(&program), Ok(()), "after the pass `{}`", pass.name);
         }
-        if graph == before {
+        if program == before {
             break;
         }
     }
-    graph
+    program
 }
 
 /// Runs the passes for kernels on a verified kernel until nothing changes.
@@ -145,11 +145,11 @@ fn each_kernel_root(mut kernel: Kernel, mut rewrite: impl FnMut(Body) -> Body) -
     kernel
 }
 
-/// Rewrites the bodies of the functions and of the graph, each by itself.
-fn each_root(mut graph: Graph, mut rewrite: impl FnMut(Body) -> Body) -> Graph {
-    for function in &mut graph.functions {
+/// Rewrites the bodies of the functions and of the program, each by itself.
+fn each_root(mut program: Program, mut rewrite: impl FnMut(Body) -> Body) -> Program {
+    for function in &mut program.functions {
         function.body = rewrite(std::mem::take(&mut function.body));
     }
-    graph.body = rewrite(graph.body);
-    graph
+    program.body = rewrite(program.body);
+    program
 }

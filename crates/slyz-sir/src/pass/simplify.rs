@@ -18,14 +18,14 @@
 //! ```
 
 use crate::code::{Body, Id, Op, Stmt, Type, Var};
-use crate::graph::Graph;
 use crate::ops::{Operator, Unit};
+use crate::program::Program;
 use crate::types::{Scalar, Ty};
 use std::collections::HashMap;
 
-/// Runs the pass on a graph.
-pub fn run(graph: Graph) -> Graph {
-    super::each_root(graph, root)
+/// Runs the pass on a program.
+pub fn run(program: Program) -> Program {
+    super::each_root(program, root)
 }
 
 /// Runs the pass on a body that binds all the names it uses.

@@ -1,4 +1,4 @@
-//! Cases: arguments and what they must give, behind the graph or kernel they are about.
+//! Cases: arguments and what they must give, behind the program or kernel they are about.
 //!
 //! Checks that every argument is there, once, with the element type and rank it is declared with. Whether the sizes
 //! agree is seen when the case is run.
@@ -6,17 +6,17 @@
 use super::lex::Kind;
 use super::parse::{Parsed, Parser};
 use crate::code::Type;
-use crate::graph::Graph;
 use crate::interp::{Array, Value};
 use crate::kernel::{Access, Kernel, Space};
+use crate::program::Program;
 use crate::size::{Size, SizeDecl, SizeVar};
 use crate::types::{Scalar, Ty};
 
 /// What a case is about, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// A graph of the module.
-    Graph(String),
+    /// A program of the module.
+    Program(String),
     /// A kernel of the module.
     Kernel(String),
 }
@@ -28,13 +28,13 @@ pub struct Case {
     pub name: String,
     /// What is run.
     pub subject: Subject,
-    /// Sizes by name. For a graph those that are written in the case; for a kernel also those that the shapes of its
+    /// Sizes by name. For a program those that are written in the case; for a kernel also those that the shapes of its
     /// memories tell.
     pub sizes: Vec<(String, u64)>,
-    /// For a graph its arguments in order. For a kernel its global and constant memories in order, as arrays, then
+    /// For a program its arguments in order. For a kernel its global and constant memories in order, as arrays, then
     /// its parameters.
     pub args: Vec<Value>,
-    /// For a graph its results in order. For a kernel some of its memories, after the launch.
+    /// For a program its results in order. For a kernel some of its memories, after the launch.
     pub expect: Vec<Expect>,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Slots {
     subject: Subject,
     sizes: Vec<SizeDecl>,
     args: Vec<Slot>,
-    /// Of a graph.
+    /// Of a program.
     results: Vec<Slot>,
 }
 
@@ -104,12 +104,12 @@ impl Slot {
 }
 
 impl<'t> Parser<'t> {
-    /// What cases behind this graph, the last one read, look like.
-    pub fn graph_slots(&self, graph: &Graph) -> Slots {
-        let args = self.param_slots(&graph.body.params);
+    /// What cases behind this program, the last one read, look like.
+    pub fn program_slots(&self, program: &Program) -> Slots {
+        let args = self.param_slots(&program.body.params);
         let result = |id| self.type_of(id).map(|ty| Slot::of(String::new(), ty));
-        let results = graph.body.results.iter().filter_map(|&id| result(id)).collect();
-        Slots { subject: Subject::Graph(graph.name.clone()), sizes: graph.sizes.clone(), args, results }
+        let results = program.body.results.iter().filter_map(|&id| result(id)).collect();
+        Slots { subject: Subject::Program(program.name.clone()), sizes: program.sizes.clone(), args, results }
     }
 
     /// The same for a kernel.
@@ -148,7 +148,8 @@ impl<'t> Parser<'t> {
         }
         let mut expect = Vec::new();
         while self.peek() == Kind::Word("expect") {
-            let expected = if in_kernel { self.kernel_expect(slots)? } else { self.graph_expect(slots, expect.len())? };
+            let expected =
+                if in_kernel { self.kernel_expect(slots)? } else { self.program_expect(slots, expect.len())? };
             expect.push(expected);
         }
         if !in_kernel && expect.len() < slots.results.len() {
@@ -186,7 +187,7 @@ impl<'t> Parser<'t> {
                 Kind::Number(_) | Kind::Text(_) | Kind::Mark(_) | Kind::End => return Ok(given),
             };
             let Some(k) = slots.args.iter().position(|slot| slot.name == name && slot.memory == memory) else {
-                return Err(self.expected("an argument of the graph or kernel, or `expect`"));
+                return Err(self.expected("an argument of the program or kernel, or `expect`"));
             };
             if given[k].is_some() {
                 return Err(self.expected("an argument that has no value yet"));
@@ -197,7 +198,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn graph_expect(&mut self, slots: &Slots, k: usize) -> Parsed<Expect> {
+    fn program_expect(&mut self, slots: &Slots, k: usize) -> Parsed<Expect> {
         let Some(slot) = slots.results.get(k) else {
             return Err(self.expected("`}` after the last result"));
         };
@@ -243,7 +244,7 @@ impl<'t> Parser<'t> {
         Ok(Value::Array(Array { ty, shape, data }))
     }
 
-    /// Parameters are the first names a graph or kernel binds, and are in sight to its end.
+    /// Parameters are the first names a program or kernel binds, and are in sight to its end.
     fn param_slots(&self, params: &[crate::code::Var]) -> Vec<Slot> {
         params.iter().zip(self.names_in_sight()).map(|(var, name)| Slot::of(name.to_string(), &var.ty)).collect()
     }

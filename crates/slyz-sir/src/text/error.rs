@@ -3,7 +3,7 @@
 /// Why a text is not SIR, and where.
 ///
 /// ```
-/// let error = slyz_sir::text::parse_graph("graph f() -> f32 {\n  return %0\n}").unwrap_err();
+/// let error = slyz_sir::text::parse_program("program f() -> f32 {\n  return %0\n}").unwrap_err();
 /// assert_eq!((error.line, error.column), (2, 10));
 /// assert!(error.to_string().ends_with("2 |   return %0\n  |          ^"));
 /// ```

@@ -8,14 +8,14 @@
 //! ```
 //! use slyz_sir::text;
 //!
-//! let source = "graph double<N>(%x: f32[N]) -> f32[N] {
+//! let source = "program double<N>(%x: f32[N]) -> f32[N] {
 //!     %y: f32[N] = tabulate [N] |%i: i64| { %a: f32 = at %x[%i]  %b: f32 = add %a, %a  yield %b }
 //!     return %y
 //! }";
-//! let graph = text::parse_graph(source)?;
-//! let printed = graph.to_string();
-//! assert!(printed.starts_with("graph double<N>(%0: f32[N]) -> f32[N] {"));
-//! assert_eq!(text::parse_graph(&printed)?.to_string(), printed);
+//! let program = text::parse_program(source)?;
+//! let printed = program.to_string();
+//! assert!(printed.starts_with("program double<N>(%0: f32[N]) -> f32[N] {"));
+//! assert_eq!(text::parse_program(&printed)?.to_string(), printed);
 //! # Ok::<(), text::ParseError>(())
 //! ```
 //!
@@ -25,8 +25,8 @@
 //! same with commas between, `x?` is none or one.
 //!
 //! ```text
-//! file      = ((graph | kernel) case*)*
-//! graph     = "graph" WORD sizes? "(" binder,* ")" "->" types ("requires" require,*)?
+//! file      = ((program | kernel) case*)*
+//! program     = "program" WORD sizes? "(" binder,* ")" "->" types ("requires" require,*)?
 //!             "{" function* stmt* "return" NAME,* "}"
 //! kernel    = "kernel" WORD sizes? "(" binder,* ")" "grid" "[" size "," size "," size "]"
 //!             "block" "[" NUMBER "," NUMBER "," NUMBER "]" "{" (memory | function)* stmt* "}"
@@ -84,8 +84,8 @@
 //!
 //! # Cases
 //!
-//! After a graph or kernel may stand cases with arguments and what they must give: the format of the test corpus.
-//! A graph's arguments go by the names of its parameters, a kernel's by the names of its memories and parameters; a
+//! After a program or kernel may stand cases with arguments and what they must give: the format of the test corpus.
+//! A program's arguments go by the names of its parameters, a kernel's by the names of its memories and parameters; a
 //! kernel's memory that is only written may be left out and starts as zeros. Elements are flat and row-major.
 //!
 //! ```text
@@ -111,10 +111,10 @@ pub use error::ParseError;
 pub use literal::print_value;
 pub use plan::print_plan;
 
-use crate::graph::{Graph, Module};
 use crate::kernel::Kernel;
+use crate::program::{Module, Program};
 
-/// The text of a module: its graphs, then its kernels.
+/// The text of a module: its programs, then its kernels.
 pub fn print_module(module: &Module) -> String {
     module.to_string()
 }
@@ -129,9 +129,9 @@ pub fn parse_file(text: &str) -> Result<(Module, Vec<Case>), ParseError> {
     whole(text, parse::Parser::file)
 }
 
-/// Reads one graph and nothing else.
-pub fn parse_graph(text: &str) -> Result<Graph, ParseError> {
-    whole(text, parse::Parser::graph)
+/// Reads one program and nothing else.
+pub fn parse_program(text: &str) -> Result<Program, ParseError> {
+    whole(text, parse::Parser::program)
 }
 
 /// Reads one kernel and nothing else.

@@ -6,8 +6,8 @@ use super::case::{Case, Slots};
 use super::error::ParseError;
 use super::lex::{Kind, Token, tokens};
 use crate::code::{Body, Function, Id, Type, Var};
-use crate::graph::{Graph, Module, Require};
 use crate::kernel::{Access, Kernel, Memory, Space};
+use crate::program::{Module, Program, Require};
 use crate::size::{Size, SizeDecl, SizeOrigin, SizeVar};
 use crate::types::Ty;
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ const BODY: usize = 4;
 /// What reading gives. The error is boxed because results lie on the stack at every level of nesting.
 pub(super) type Parsed<T> = Result<T, Box<ParseError>>;
 
-/// A place in the tokens, and what the graph or kernel being read has declared so far.
+/// A place in the tokens, and what the program or kernel being read has declared so far.
 pub(super) struct Parser<'t> {
     text: &'t str,
     tokens: Vec<Token<'t>>,
@@ -387,12 +387,12 @@ impl<'t> Parser<'t> {
         loop {
             let heading = self.token(1).at;
             match self.peek() {
-                Kind::Word("graph") => {
-                    let graph = self.graph()?;
-                    let taken = module.graphs.iter().any(|g| g.name == graph.name);
-                    slots = Some(self.graph_slots(&graph));
-                    self.unique(taken, heading, &graph.name, "graph")?;
-                    module.graphs.push(graph);
+                Kind::Word("program") => {
+                    let program = self.program()?;
+                    let taken = module.programs.iter().any(|g| g.name == program.name);
+                    slots = Some(self.program_slots(&program));
+                    self.unique(taken, heading, &program.name, "program")?;
+                    module.programs.push(program);
                 }
                 Kind::Word("kernel") => {
                     let kernel = self.kernel()?;
@@ -403,11 +403,11 @@ impl<'t> Parser<'t> {
                 }
                 Kind::Word("case") => match &slots {
                     Some(slots) => cases.push(self.case(slots)?),
-                    None => return Err(self.expected("a graph or kernel before its cases")),
+                    None => return Err(self.expected("a program or kernel before its cases")),
                 },
                 Kind::End => return Ok((module, cases)),
                 Kind::Word(_) | Kind::Name(_) | Kind::Number(_) | Kind::Text(_) | Kind::Mark(_) => {
-                    return Err(self.expected("`graph`, `kernel` or `case`"));
+                    return Err(self.expected("`program`, `kernel` or `case`"));
                 }
             }
         }
@@ -420,7 +420,7 @@ impl<'t> Parser<'t> {
         Err(self.error(at, format!("a new name for the {what}"), format!("`{name}`, which another {what} has")))
     }
 
-    /// Forgets the graph or kernel before.
+    /// Forgets the program or kernel before.
     fn start(&mut self) {
         self.sizes.clear();
         self.memories.clear();
@@ -430,10 +430,10 @@ impl<'t> Parser<'t> {
         self.types.clear();
     }
 
-    pub fn graph(&mut self) -> Parsed<Graph> {
+    pub fn program(&mut self) -> Parsed<Program> {
         self.start();
-        self.keyword("graph")?;
-        let name = self.word("the name of the graph")?.to_string();
+        self.keyword("program")?;
+        let name = self.word("the name of the program")?.to_string();
         self.sizes = self.size_decls()?;
         self.mark("(")?;
         let params = self.params(")")?;
@@ -447,7 +447,7 @@ impl<'t> Parser<'t> {
         }
         let body = self.returning(params, at, &results)?;
         let (sizes, functions) = (self.sizes.clone(), std::mem::take(&mut self.functions));
-        Ok(Graph { name, sizes, functions, requires, body })
+        Ok(Program { name, sizes, functions, requires, body })
     }
 
     pub fn kernel(&mut self) -> Parsed<Kernel> {

@@ -5,8 +5,8 @@
 
 use super::literal::literal;
 use crate::code::{AtomicOp, Body, FnId, Function, Id, MemId, Monoid, Op, Place, Scope, Stmt, SubgroupOp, Type, Var};
-use crate::graph::{Graph, Module, Require};
 use crate::kernel::{Access, Kernel, Memory, Space};
+use crate::program::{Module, Program, Require};
 use crate::size::{Size, SizeDecl, SizeOrigin, SizeVar};
 use crate::types::Ty;
 use std::collections::HashMap;
@@ -14,9 +14,9 @@ use std::fmt;
 
 impl fmt::Display for Module {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let graphs = self.graphs.iter().map(|g| g as &dyn fmt::Display);
+        let programs = self.programs.iter().map(|g| g as &dyn fmt::Display);
         let kernels = self.kernels.iter().map(|k| k as &dyn fmt::Display);
-        for (k, item) in graphs.chain(kernels).enumerate() {
+        for (k, item) in programs.chain(kernels).enumerate() {
             if k > 0 {
                 f.write_str("\n")?;
             }
@@ -26,7 +26,7 @@ impl fmt::Display for Module {
     }
 }
 
-impl fmt::Display for Graph {
+impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let mut writer = Writer::new(&self.sizes, &self.functions, &[]);
         let params = writer.binders(&self.body.params);
@@ -37,7 +37,7 @@ impl fmt::Display for Graph {
             true => String::new(),
             false => format!("\n  requires {}", requires.join(", ")),
         };
-        writer.open(format!("graph {}{sizes}({params}) -> {results}{requires}", self.name));
+        writer.open(format!("program {}{sizes}({params}) -> {results}{requires}", self.name));
         writer.functions();
         writer.statements(&self.body);
         writer.results("return", &self.body);
@@ -88,7 +88,7 @@ pub(super) struct Writer<'a> {
     functions: &'a [Function],
     memories: &'a [Memory],
     names: HashMap<Id, usize>,
-    /// Names given so far; not the size of `names` when a broken graph binds one twice.
+    /// Names given so far; not the size of `names` when a broken program binds one twice.
     named: usize,
     /// What headings say about results, which are bound further down.
     types: HashMap<Id, &'a Type>,

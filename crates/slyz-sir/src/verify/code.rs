@@ -1,10 +1,10 @@
 //! The rules of both levels.
 //!
-//! * Every name is bound once in the whole graph or kernel, its functions included, and used only where it is in
+//! * Every name is bound once in the whole program or kernel, its functions included, and used only where it is in
 //!   scope: after its statement, in the same body or in bodies inside it. A function sees only its own names.
 //! * The names a statement binds have the types [`result_types`] gives.
 //! * Functions have unique names, scalar parameters and results, and call only functions before them.
-//! * Arrays belong in graphs, threads and memory in kernels; a function of a kernel has neither.
+//! * Arrays belong in programs, threads and memory in kernels; a function of a kernel has neither.
 //! * A monoid has no effects.
 
 use super::{Checked, MAX_ID, VerifyError, fail, size, unique};
@@ -18,10 +18,10 @@ use crate::typing::{Context, result_types};
 /// Which code is being checked; it decides which operations may appear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
-    Graph,
+    Program,
     Kernel,
-    /// A function of a graph: arrays may come and go inside it.
-    GraphFunction,
+    /// A function of a program: arrays may come and go inside it.
+    ProgramFunction,
     /// A function of a kernel: scalars only.
     KernelFunction,
 }
@@ -30,7 +30,7 @@ pub(super) enum Level {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Home {
     Anywhere,
-    Graphs,
+    Programs,
     Kernels,
 }
 
@@ -50,7 +50,7 @@ fn home(op: &Op) -> Home {
         | Op::Fold { .. }
         | Op::Scan { .. }
         | Op::Scatter { .. }
-        | Op::Filter { .. } => Home::Graphs,
+        | Op::Filter { .. } => Home::Programs,
         Op::Place(..)
         | Op::Load { .. }
         | Op::Store { .. }
@@ -123,7 +123,7 @@ impl<'a> Checker<'a> {
             functions,
             memories,
             sizes,
-            level: Level::Graph,
+            level: Level::Program,
             types: vec![],
             visible: vec![],
             counted: vec![false; sizes.len()],
@@ -138,7 +138,7 @@ impl<'a> Checker<'a> {
         unique("size", self.sizes.iter().map(|s| &s.name[..]))?;
         unique("function", self.functions.iter().map(|f| &f.name[..]))?;
         let all = self.functions;
-        self.level = if level == Level::Graph { Level::GraphFunction } else { Level::KernelFunction };
+        self.level = if level == Level::Program { Level::ProgramFunction } else { Level::KernelFunction };
         for (k, function) in all.iter().enumerate() {
             // Only what is before it can be called.
             self.functions = &all[..k];
@@ -211,7 +211,7 @@ impl<'a> Checker<'a> {
         let mut early = None;
         s.each_var(&mut |v| {
             let waits = self.sizes[v.0 as usize].origin == SizeOrigin::Counted && !self.counted[v.0 as usize];
-            if waits && matches!(self.level, Level::Graph | Level::GraphFunction) {
+            if waits && matches!(self.level, Level::Program | Level::ProgramFunction) {
                 early = Some(v);
             }
         });
@@ -268,11 +268,11 @@ impl<'a> Checker<'a> {
     fn belongs(&self, op: &Op) -> Checked {
         match (home(op), self.level) {
             (Home::Anywhere, _) => Ok(()),
-            (Home::Graphs, Level::Graph | Level::GraphFunction) | (Home::Kernels, Level::Kernel) => Ok(()),
-            (Home::Graphs, Level::Kernel | Level::KernelFunction) => {
+            (Home::Programs, Level::Program | Level::ProgramFunction) | (Home::Kernels, Level::Kernel) => Ok(()),
+            (Home::Programs, Level::Kernel | Level::KernelFunction) => {
                 fail("works on arrays as values, which kernels do not have")
             }
-            (Home::Kernels, Level::Graph | Level::GraphFunction) => fail("belongs in kernels, not in graphs"),
+            (Home::Kernels, Level::Program | Level::ProgramFunction) => fail("belongs in kernels, not in programs"),
             (Home::Kernels, Level::KernelFunction) => fail("belongs in the body of a kernel, not in its functions"),
         }
     }
@@ -312,8 +312,8 @@ impl<'a> Checker<'a> {
         if decl.origin != SizeOrigin::Counted {
             return fail(format!("counts `{name}`, which is given by the call"));
         }
-        if self.level != Level::Graph || self.depth != 1 {
-            return fail("counts a size of the graph, so it belongs in the graph's own body");
+        if self.level != Level::Program || self.depth != 1 {
+            return fail("counts a size of the program, so it belongs in the program's own body");
         }
         if std::mem::replace(&mut self.counted[kept.0 as usize], true) {
             return fail(format!("counts `{name}`, which another filter has counted"));

@@ -1,20 +1,20 @@
 //! Checks that SIR keeps its rules, so that everything after can trust it.
 //!
 //! The rules, one file each: `code` has those of both levels (names, scopes, types, which operation belongs where),
-//! `graph` those of counted sizes, `kernel` those of memory and threads, `plan` those of buffers. It says nothing about
+//! `program` those of counted sizes, `kernel` those of memory and threads, `plan` those of buffers. It says nothing about
 //! values: reads outside an array, races and divergent barriers are for the interpreter to find.
 
 mod code;
-mod graph;
 mod kernel;
 mod plan;
+mod program;
 
-pub use graph::graph;
 pub use kernel::{MAX_BLOCK, kernel};
 pub use plan::plan;
+pub use program::program;
 
-use crate::graph::Module;
 use crate::nesting::TooDeep;
+use crate::program::Module;
 use crate::size::{Size, SizeDecl};
 use std::collections::HashSet;
 use std::fmt;
@@ -25,7 +25,7 @@ pub const MAX_ID: u32 = 1 << 24;
 /// A rule that is broken, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifyError {
-    /// From the outside in: the graph or kernel, the operations around, the statement, each with the name it binds.
+    /// From the outside in: the program or kernel, the operations around, the statement, each with the name it binds.
     pub path: Vec<String>,
     /// What is wrong.
     pub message: String,
@@ -67,11 +67,11 @@ fn fail<T>(message: impl Into<String>) -> Result<T, VerifyError> {
     Err(VerifyError::new(message))
 }
 
-/// Checks every graph and kernel of a module, and that their names differ.
+/// Checks every program and kernel of a module, and that their names differ.
 pub fn module(module: &Module) -> Checked {
-    unique("graph", module.graphs.iter().map(|g| &g.name[..]))?;
+    unique("program", module.programs.iter().map(|g| &g.name[..]))?;
     unique("kernel", module.kernels.iter().map(|k| &k.name[..]))?;
-    module.graphs.iter().try_for_each(graph)?;
+    module.programs.iter().try_for_each(program)?;
     module.kernels.iter().try_for_each(kernel)
 }
 

@@ -7,16 +7,16 @@ mod programs;
 
 use programs::{CHAINS, Chain};
 use slyz_sir::code::Body;
-use slyz_sir::graph::Graph;
-use slyz_sir::interp::graph::run;
+use slyz_sir::interp::program::run;
 use slyz_sir::interp::{Array, Value};
 use slyz_sir::kernel::{Plan, Step};
 use slyz_sir::lower::gpu::Machine;
 use slyz_sir::pass::{fuse, optimize};
+use slyz_sir::program::Program;
 use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::{back, explain, lower, verify};
 
-fn chain(name: &str, operations: usize) -> Graph {
+fn chain(name: &str, operations: usize) -> Program {
     let chain = CHAINS.iter().find(|chain| chain.name == name).expect("a kind of chain");
     (chain.make)(operations).expect("a program")
 }
@@ -30,10 +30,10 @@ fn statements(body: &Body) -> usize {
 }
 
 /// Optimises, lowers and writes a program; gives the plan for the CPU.
-fn compiled(graph: &Graph) -> Plan {
-    verify::graph(graph).expect("what is built is right");
-    let optimised = optimize(graph);
-    verify::graph(&optimised).expect("what is optimised is right");
+fn compiled(program: &Program) -> Plan {
+    verify::program(program).expect("what is built is right");
+    let optimised = optimize(program);
+    verify::program(&optimised).expect("what is optimised is right");
     let plan = lower::cpu::lower(&optimised);
     verify::plan(&plan).expect("what is lowered is right");
     back::c::emit(&plan, false).expect("the plan is for a CPU");
@@ -82,10 +82,10 @@ fn folds_scalars_and_many_results_are_compiled_too() {
 
 #[test]
 fn explanations_of_long_programs_say_where_kernels_end() {
-    let graph = chain("affine", 3000);
-    let optimised = optimize(&graph);
+    let program = chain("affine", 3000);
+    let optimised = optimize(&program);
     let plan = lower::cpu::lower(&optimised);
-    let text = explain::explain(&graph, &optimised, &plan).to_string();
+    let text = explain::explain(&program, &optimised, &plan).to_string();
     assert!(text.contains("what reads it would grow past 1000 additions"), "{text}");
     assert!(text.lines().count() < 100, "{text}");
 }
@@ -96,13 +96,13 @@ fn long_programs_mean_the_same() {
     for Chain { name, .. } in CHAINS {
         // Folds are not moved into each other, and need not be many.
         let few = ["means", "totals", "rows", "stencil", "sums"].contains(name);
-        let graph = chain(name, if few { 200 } else { 1200 });
+        let program = chain(name, if few { 200 } else { 1200 });
         let elements = |ty: Ty, shape: Vec<u64>, first: u64| {
             let data =
                 (0..shape.iter().product()).map(|k| Scalar::from_int(ty, (7 * k + first) as i128).bits).collect();
             Value::Array(Array { ty, shape, data })
         };
-        let args: Vec<Value> = graph
+        let args: Vec<Value> = program
             .body
             .params
             .iter()
@@ -112,8 +112,8 @@ fn long_programs_mean_the_same() {
                 shape => elements(param.ty.elem(), vec![3; shape.len()], k),
             })
             .collect();
-        let before = run(&graph, &[Some(3)], &args).expect("it runs");
-        let after = run(&optimize(&graph), &[Some(3)], &args).expect("it runs");
+        let before = run(&program, &[Some(3)], &args).expect("it runs");
+        let after = run(&optimize(&program), &[Some(3)], &args).expect("it runs");
         assert!(before == after, "{name}");
     }
 }

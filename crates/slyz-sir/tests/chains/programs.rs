@@ -2,8 +2,8 @@
 
 use slyz_sir::build::{BuildError, Builder, Region};
 use slyz_sir::code::{Id, Monoid, Type};
-use slyz_sir::graph::Graph;
 use slyz_sir::ops::Operator;
+use slyz_sir::program::Program;
 use slyz_sir::size::{Size, SizeOrigin};
 use slyz_sir::types::{Scalar, Ty};
 
@@ -12,7 +12,7 @@ pub struct Chain {
     /// What it is called in tables.
     pub name: &'static str,
     /// The program with about so many operations.
-    pub make: fn(usize) -> Result<Graph, BuildError>,
+    pub make: fn(usize) -> Result<Program, BuildError>,
 }
 
 /// All kinds. Numbers are `i32`, so that results are exact however often they are computed.
@@ -34,16 +34,16 @@ pub const CHAINS: &[Chain] = &[
 
 type Made<T> = Result<T, BuildError>;
 
-struct Program {
+struct Draft {
     builder: Builder,
     n: Size,
 }
 
-impl Program {
-    fn new(name: &str) -> Program {
+impl Draft {
+    fn new(name: &str) -> Draft {
         let mut builder = Builder::new(name);
         let n = Size::Var(builder.add_size("N", SizeOrigin::Given));
-        Program { builder, n }
+        Draft { builder, n }
     }
 
     fn array(&mut self) -> Id {
@@ -94,8 +94,8 @@ impl Program {
 }
 
 /// `y = y * a + b`, again and again.
-fn affine(operations: usize) -> Made<Graph> {
-    let mut p = Program::new("affine");
+fn affine(operations: usize) -> Made<Program> {
+    let mut p = Draft::new("affine");
     let mut y = p.array();
     let (a, b) = (p.builder.param(Type::Scalar(Ty::I32)), p.builder.param(Type::Scalar(Ty::I32)));
     for _ in 0..operations / 2 {
@@ -106,8 +106,8 @@ fn affine(operations: usize) -> Made<Graph> {
 }
 
 /// `y = y * y + y`: everything is used twice.
-fn shared(operations: usize) -> Made<Graph> {
-    let mut p = Program::new("shared");
+fn shared(operations: usize) -> Made<Program> {
+    let mut p = Draft::new("shared");
     let mut y = p.array();
     for _ in 0..operations / 2 {
         let square = p.zip(Operator::Mul, y, y)?;
@@ -117,8 +117,8 @@ fn shared(operations: usize) -> Made<Graph> {
 }
 
 /// The sum of many arrays.
-fn zipped(operations: usize) -> Made<Graph> {
-    let mut p = Program::new("zipped");
+fn zipped(operations: usize) -> Made<Program> {
+    let mut p = Draft::new("zipped");
     let mut y = p.array();
     for _ in 0..operations {
         let x = p.array();
@@ -128,8 +128,8 @@ fn zipped(operations: usize) -> Made<Graph> {
 }
 
 /// Eight chains side by side, which meet at the end.
-fn parallel(operations: usize) -> Made<Graph> {
-    let mut p = Program::new("parallel");
+fn parallel(operations: usize) -> Made<Program> {
+    let mut p = Draft::new("parallel");
     let x = p.array();
     let mut strands = vec![x; 8];
     for round in 0..operations / 8 {
@@ -146,8 +146,8 @@ fn parallel(operations: usize) -> Made<Graph> {
 }
 
 /// A matrix that is transposed and changed in turns.
-fn turned(operations: usize) -> Made<Graph> {
-    let mut p = Program::new("turned");
+fn turned(operations: usize) -> Made<Program> {
+    let mut p = Draft::new("turned");
     let mut y = p.builder.param(Type::Array(Ty::I32, vec![p.n.clone(), p.n.clone()]));
     let one = p.number(1)?;
     for k in 0..operations {
@@ -163,8 +163,8 @@ fn turned(operations: usize) -> Made<Graph> {
 }
 
 /// Each element and the one half way: two reads that differ.
-fn stencil(operations: usize) -> Made<Graph> {
-    let mut p = Program::new("stencil");
+fn stencil(operations: usize) -> Made<Program> {
+    let mut p = Draft::new("stencil");
     let mut y = p.array();
     let two = p.builder.constant(Scalar::i64(2))?;
     for _ in 0..operations {
@@ -178,8 +178,8 @@ fn stencil(operations: usize) -> Made<Graph> {
 }
 
 /// The mean is subtracted, again and again.
-fn means(operations: usize) -> Made<Graph> {
-    let mut p = Program::new("means");
+fn means(operations: usize) -> Made<Program> {
+    let mut p = Draft::new("means");
     let mut y = p.array();
     for _ in 0..operations / 2 {
         let sum = p.sum(y)?;
@@ -192,8 +192,8 @@ fn means(operations: usize) -> Made<Graph> {
 }
 
 /// A scalar that grows by the sum of every array, and goes into the next.
-fn totals(operations: usize) -> Made<Graph> {
-    let mut p = Program::new("totals");
+fn totals(operations: usize) -> Made<Program> {
+    let mut p = Draft::new("totals");
     let mut y = p.array();
     let mut total = p.number(1)?;
     for _ in 0..operations / 2 {
@@ -205,8 +205,8 @@ fn totals(operations: usize) -> Made<Graph> {
 }
 
 /// Rows of a matrix, each with its own sum in between: a long body with arrays of its own.
-fn rows(operations: usize) -> Made<Graph> {
-    let mut p = Program::new("rows");
+fn rows(operations: usize) -> Made<Program> {
+    let mut p = Draft::new("rows");
     let x = p.builder.param(Type::Array(Ty::I32, vec![p.n.clone(), p.n.clone()]));
     let y = p.map(1, |p, row| {
         let mut y = p.map(1, |p, at| Ok(vec![p.builder.at(x, &[row[0], at[0]])?]))?[0];
@@ -220,8 +220,8 @@ fn rows(operations: usize) -> Made<Graph> {
 }
 
 /// One body of very many operators.
-fn deep(operations: usize) -> Made<Graph> {
-    let mut p = Program::new("deep");
+fn deep(operations: usize) -> Made<Program> {
+    let mut p = Draft::new("deep");
     let x = p.array();
     let y = p.map(1, |p, at| {
         let x = p.builder.at(x, at)?;
@@ -236,8 +236,8 @@ fn deep(operations: usize) -> Made<Graph> {
 }
 
 /// Scalars only, without arrays.
-fn scalars(operations: usize) -> Made<Graph> {
-    let mut p = Program::new("scalars");
+fn scalars(operations: usize) -> Made<Program> {
+    let mut p = Draft::new("scalars");
     let mut y = p.builder.param(Type::Scalar(Ty::I32));
     for _ in 0..operations / 2 {
         let square = p.builder.apply(Operator::Mul, &[y, y])?;
@@ -247,8 +247,8 @@ fn scalars(operations: usize) -> Made<Graph> {
 }
 
 /// Very many results, each an array.
-fn wide(operations: usize) -> Made<Graph> {
-    let mut p = Program::new("wide");
+fn wide(operations: usize) -> Made<Program> {
+    let mut p = Draft::new("wide");
     let x = p.array();
     let mut results = vec![];
     for k in 0..operations {
@@ -259,8 +259,8 @@ fn wide(operations: usize) -> Made<Graph> {
 }
 
 /// Very many results, each a sum.
-fn sums(operations: usize) -> Made<Graph> {
-    let mut p = Program::new("sums");
+fn sums(operations: usize) -> Made<Program> {
+    let mut p = Draft::new("sums");
     let x = p.array();
     let mut results = vec![];
     for k in 0..operations / 2 {

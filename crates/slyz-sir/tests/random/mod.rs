@@ -1,6 +1,6 @@
-//! Random well-typed graphs with arguments, the same for the same seed.
+//! Random well-typed programs with arguments, the same for the same seed.
 //!
-//! Covers every element type, every operator of the table, every operation of the graph level, shared functions,
+//! Covers every element type, every operator of the table, every operation of the program level, shared functions,
 //! sharing, repeated code, empty axes, long ones of a known extent, and values that tend to break things. What it
 //! makes follows the rules a front end follows: reads are inside by construction, monoids are monoids, loops end. A
 //! NaN's payload is never looked at, since no device promises one.
@@ -14,19 +14,19 @@ pub use value::{Rng, agree};
 
 use slyz_sir::build::{Builder, Region};
 use slyz_sir::code::{Body, FnId, Id, Monoid, Op, Type};
-use slyz_sir::graph::{Graph, Require};
 use slyz_sir::interp::Value;
 use slyz_sir::ops::{Operator, TABLE};
+use slyz_sir::program::{Program, Require};
 use slyz_sir::size::{Size, SizeOrigin};
 use slyz_sir::types::{Scalar, Ty};
 use std::collections::HashSet;
 use value::{array_value, scalar_value};
 
-/// A graph and a call of it.
+/// A program and a call of it.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// The graph.
-    pub graph: Graph,
+    /// The program.
+    pub program: Program,
     /// A value for every given size, `None` for a counted one.
     pub sizes: Vec<Option<u64>>,
     /// The arguments.
@@ -48,9 +48,9 @@ pub fn exact_case(seed: u64, budget: u32) -> Case {
 /// The case as a file of the corpus, which says what it must give: whoever finds a fault puts it there.
 #[allow(dead_code)] // Some tests show what they find in another way.
 pub fn as_corpus_file(case: &Case, expected: &[Value], what: &str) -> String {
-    let given = case.graph.sizes.iter().zip(&case.sizes).filter_map(|(decl, size)| Some((&decl.name, (*size)?)));
+    let given = case.program.sizes.iter().zip(&case.sizes).filter_map(|(decl, size)| Some((&decl.name, (*size)?)));
     let sizes: String = given.map(|(name, size)| format!(" {name}={size}")).collect();
-    let mut text = format!("// {what}.\n\n{}\ncase \"{what}\"{sizes} {{\n", case.graph);
+    let mut text = format!("// {what}.\n\n{}\ncase \"{what}\"{sizes} {{\n", case.program);
     for (k, value) in case.args.iter().enumerate() {
         text += &format!("  %{k} = {}\n", slyz_sir::text::print_value(value));
     }
@@ -100,7 +100,7 @@ struct Random {
     exact: bool,
     /// How often the code that is being written runs, at most, for the axes around it.
     around: u64,
-    /// Names at the top level that the graph may give back.
+    /// Names at the top level that the program may give back.
     outcomes: Vec<Id>,
 }
 
@@ -142,8 +142,8 @@ impl Random {
                 None => results.push(self.scalar(Ty::F32, 1)),
             }
         }
-        let graph = self.b.finish(&results).expect(BUILT);
-        Case { graph, sizes: self.sizes, args }
+        let program = self.b.finish(&results).expect(BUILT);
+        Case { program, sizes: self.sizes, args }
     }
 
     // ---- the call
@@ -271,7 +271,7 @@ impl Random {
         self.constant(Scalar::from_int(ty, value))
     }
 
-    // ---- statements of the graph
+    // ---- statements of the program
 
     fn function(&mut self, number: u64) {
         let tys: Vec<Ty> = (0..1 + self.rng.below(3)).map(|_| self.rng.ty()).collect();

@@ -1,5 +1,5 @@
 //! Programs in safe Rust that try to reach outside arrays: through traits that users may implement, through what the macros
-//! expand to, and through kernels, graphs and devices of their own. Each is refused, told or harmless. Those that rustc refuses are in
+//! expand to, and through kernels, programs and devices of their own. Each is refused, told or harmless. Those that rustc refuses are in
 //! `fails/c*.rs`.
 #![forbid(unsafe_code)]
 
@@ -8,10 +8,10 @@ use slyz::graph::{InOut, Input, Kernel, Launch};
 use slyz::prelude::*;
 use slyz::{CallError, Device, Elem, Error, Flat, Handle, Leaf, Offset, Place, Traced};
 use slyz_run::{Argument, ArrayData, Buffer, Executable, Launcher, Output};
-use slyz_sir::graph::Graph;
 use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
-use slyz_sir::text::parse_graph;
+use slyz_sir::program::Program;
+use slyz_sir::text::parse_program;
 use slyz_sir::types::{Scalar as Constant, Ty};
 use std::sync::Arc;
 
@@ -251,7 +251,7 @@ fn axes_with_more_positions_than_numbers() -> Result<(), Error> {
     Ok(())
 }
 
-// ---- kernels and graphs from text
+// ---- kernels and programs from text
 
 static PEEK: Kernel = Kernel::new(
     "peek",
@@ -289,8 +289,8 @@ fn kernels_without_checks() -> Result<(), Error> {
 }
 
 #[test]
-fn graphs_from_text() -> Result<(), Error> {
-    let text = "graph peek<N, M>(%x: f32[N], %p: i64[M], %k: i64) -> (f32[M], f32) {
+fn programs_from_text() -> Result<(), Error> {
+    let text = "program peek<N, M>(%x: f32[N], %p: i64[M], %k: i64) -> (f32[M], f32) {
         %y: f32[M] = tabulate [M] |%i: i64| {
           %at: i64 = at %p[%i]
           %v: f32 = at %x[%at]
@@ -299,11 +299,11 @@ fn graphs_from_text() -> Result<(), Error> {
         %one: f32 = at %x[%k]
         return %y, %one
     }";
-    let graph = parse_graph(text).unwrap_or_else(|error| panic!("{error}"));
+    let program = parse_program(text).unwrap_or_else(|error| panic!("{error}"));
     let positions = [0i64, 3, 4, -1, i64::MAX, i64::MIN, 1 << 32];
     // The interpreter tells where a read goes outside.
     for device in crate::devices().into_iter().filter(|device| device.name() != "interpreter") {
-        let (name, code) = (device.name(), device.compile(&graph)?);
+        let (name, code) = (device.name(), device.compile(&program)?);
         let args = [
             Argument::host(Ty::F32, &[4], &OURS[MINE]),
             Argument::host(Ty::I64, &[7], &positions),
@@ -331,7 +331,7 @@ impl Device for Liar {
     fn describe(&self) -> String {
         "liar: positions outside".to_string()
     }
-    fn compile(&self, _: &Graph) -> Result<Arc<dyn Executable>, slyz_run::Error> {
+    fn compile(&self, _: &Program) -> Result<Arc<dyn Executable>, slyz_run::Error> {
         Ok(Arc::new(Liar { shape: self.shape.clone(), words: self.words.clone() }))
     }
     fn prepare(&self, _: &Arc<Template>) -> Result<Arc<dyn Launcher>, slyz_run::Error> {

@@ -127,9 +127,9 @@ fn traced_functions_can_be_read() -> R {
     }
     let f = compile(triple)?;
     let explained = f.explain().to_string();
-    assert!(f.sir().starts_with("graph triple") && explained.contains("triple"), "{explained}");
+    assert!(f.sir().starts_with("program triple") && explained.contains("triple"), "{explained}");
     assert!(!f.device().is_empty());
-    assert_eq!(f.graph().functions.len(), 0);
+    assert_eq!(f.program().functions.len(), 0);
     Ok(())
 }
 
@@ -188,7 +188,7 @@ fn thousands_of_operations_are_a_few_launches() -> R {
     Ok(())
 }
 
-/// What is more than scalar code is traced at each call instead of becoming a function of the graph.
+/// What is more than scalar code is traced at each call instead of becoming a function of the program.
 #[test]
 fn functions_over_sizes_are_inlined() -> R {
     #[slyz::function]
@@ -200,7 +200,7 @@ fn functions_over_sizes_are_inlined() -> R {
         if x > 0.0 { x } else { x * 2.0 }
     }
     let f = compile(|x: Arr<f32, N>| tabulate(|i: Idx<N>| scalar(x.at(next(i))) + scalar(x.at(next(next(i))))))?;
-    assert_eq!(f.graph().functions.len(), 1);
+    assert_eq!(f.program().functions.len(), 1);
     assert_eq!(f.call(&[1f32, -2., 3.])?.to_vec()?, [-1., 4., -3.]);
     Ok(())
 }

@@ -9,9 +9,9 @@ mod essay;
 mod shim;
 
 use slyz::prelude::*;
-use slyz::{Error, ProgramError};
-use slyz_sir::back::harness::{Program, cases};
-use slyz_sir::interp::{Array, Value, graph::run};
+use slyz::{Error, ProjectError};
+use slyz_sir::back::harness::{Project, cases};
+use slyz_sir::interp::{Array, Value, program::run};
 use slyz_sir::types::{Scalar as Bits, Ty};
 use std::path::PathBuf;
 
@@ -35,8 +35,8 @@ fn essay_is_golden() {
     }
 }
 
-fn library(program: &Program) -> Option<shim::Library> {
-    shim::build(&program.source, program.entries.iter().flat_map(|e| &e.kernels))
+fn library(project: &Project) -> Option<shim::Library> {
+    shim::build(&project.source, project.entries.iter().flat_map(|e| &e.kernels))
 }
 
 fn array(value: &Value) -> Array {
@@ -54,12 +54,12 @@ fn close(a: &Array, b: &Array) -> bool {
 
 /// Every kernel of a module on the inputs of its harness.
 fn runs(module: &Module) {
-    let program = Program::metal(module.graphs()).unwrap();
-    let Some(library) = library(&program) else { return };
-    for entry in &program.entries {
-        let case = cases::case(&entry.graph);
+    let project = Project::metal(module.programs()).unwrap();
+    let Some(library) = library(&project) else { return };
+    for entry in &project.entries {
+        let case = cases::case(&entry.program);
         let args: Vec<Value> = entry
-            .graph
+            .program
             .body
             .params
             .iter()
@@ -77,7 +77,7 @@ fn runs(module: &Module) {
             .collect();
         let found = library.run(entry, &case.sizes, &args).unwrap();
         let expected = case.expected.expect("kernels that are small enough to be interpreted");
-        assert!(found.iter().map(array).zip(&expected).all(|(a, b)| close(&a, b)), "{}", entry.graph.name);
+        assert!(found.iter().map(array).zip(&expected).all(|(a, b)| close(&a, b)), "{}", entry.program.name);
     }
 }
 
@@ -151,10 +151,10 @@ fn programs() -> Result<Module, Error> {
 
 #[test]
 fn sums_of_every_length() {
-    let program = Program::metal(programs().unwrap().graphs()).unwrap();
-    let Some(library) = library(&program) else { return };
-    for entry in &program.entries[..7] {
-        let ty = entry.graph.body.params[0].ty.elem();
+    let project = Project::metal(programs().unwrap().programs()).unwrap();
+    let Some(library) = library(&project) else { return };
+    for entry in &project.entries[..7] {
+        let ty = entry.program.body.params[0].ty.elem();
         for n in [0u64, 1, 31, 32, 33, 255, 256, 257, 1000, 65_537, 1_000_000] {
             // The interpreter of a scan or filter over so many is slow, and nothing new.
             if n > 100_000 && ty == Ty::I32 {
@@ -163,15 +163,15 @@ fn sums_of_every_length() {
             let data: Vec<u64> = (0..n).map(|i| Bits::from_int(ty, (i * 5 % 7) as i128).bits).collect();
             let args = [Value::Array(Array { ty, shape: vec![n], data })];
             let sizes: Vec<Option<u64>> = entry
-                .graph
+                .program
                 .sizes
                 .iter()
                 .map(|d| (d.origin == slyz_sir::size::SizeOrigin::Given).then_some(n))
                 .collect();
-            let expected = run(&entry.graph, &sizes, &args).unwrap();
+            let expected = run(&entry.program, &sizes, &args).unwrap();
             let found = library.run(entry, &sizes, &args).unwrap();
             let same = found.iter().map(array).eq(expected.iter().map(array));
-            assert!(same, "{} of {n}", entry.graph.name);
+            assert!(same, "{} of {n}", entry.program.name);
         }
     }
 }
@@ -225,17 +225,17 @@ fn mistakes_have_names() {
     let one = || fill::<f32, Vector<8>>(1.0);
     let refused = |name: &str| Module::new().kernel(name, one).unwrap_err();
     for name in ["", "2nd", "vec-map", "a b", "Słyż", "_hidden"] {
-        assert!(matches!(refused(name), Error::Program(ProgramError::Name(_))), "{name}");
+        assert!(matches!(refused(name), Error::Project(ProjectError::Name(_))), "{name}");
     }
     for name in ["kernel", "float", "uint3", "device", "main", "func", "guard"] {
         let mut program = Module::new();
         program.kernel(name, one).unwrap();
         let error = program.emit(Target::Metal).unwrap_err();
-        assert!(matches!(error, Error::Program(ProgramError::Reserved { .. })), "{name}: {error}");
+        assert!(matches!(error, Error::Project(ProjectError::Reserved { .. })), "{name}: {error}");
     }
     let mut program = Module::new();
     program.kernel("twice", one).unwrap();
-    assert!(matches!(program.kernel("twice", one), Err(Error::Program(ProgramError::Twice(_)))));
+    assert!(matches!(program.kernel("twice", one), Err(Error::Project(ProjectError::Twice(_)))));
     let mut program = Module::new();
     program.kernel("precise", |x: Arr<f64, N>| x * 2.0).unwrap();
     let error = program.emit(Target::Metal).unwrap_err().to_string();

@@ -35,8 +35,8 @@ pub enum EmitError {
     /// The kernel is written for threads of a block.
     #[error("kernel `{0}` is written for a block of threads; lower it for the CPU first")]
     Threads(String),
-    /// The kernel holds operations of the graph level.
-    #[error("kernel `{0}` holds array operations; lower the graph first")]
+    /// The kernel holds operations of the program level.
+    #[error("kernel `{0}` holds array operations; lower the program first")]
     Level(String),
     /// Lanes disagree where they must agree.
     #[error("%{} differs between lanes where one value is needed", .0.0)]

@@ -64,13 +64,13 @@ pub enum EmitError {
         ty: Ty,
     },
     /// `lanes` in a kernel for threads.
-    #[error("kernel `{0}` holds a `lanes` loop; lower the graph for a GPU, which spreads it over threads")]
+    #[error("kernel `{0}` holds a `lanes` loop; lower the program for a GPU, which spreads it over threads")]
     Lanes(String),
     /// The kernel holds checks.
     #[error("kernel `{0}` holds `check`s; make them code with the pass `report` first")]
     Check(String),
     /// Array operations in a kernel.
-    #[error("kernel `{0}` holds array operations; lower the graph first")]
+    #[error("kernel `{0}` holds array operations; lower the program first")]
     Level(String),
     /// More buffers and uniforms than a launch can pass.
     #[error(

@@ -4,9 +4,9 @@
 //! in every type. Where that is no right input (a position past its axis), zeros may be.
 
 use crate::code::Type;
-use crate::graph::Graph;
-use crate::interp::graph::{Options, run_with};
+use crate::interp::program::{Options, run_with};
 use crate::interp::{Array, Value};
+use crate::program::Program;
 use crate::size::{Size, SizeOrigin};
 use crate::types::{Scalar, Ty};
 
@@ -19,7 +19,7 @@ pub enum Fill {
     Zeros,
 }
 
-/// A call of a graph.
+/// A call of a program.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// A value for each given size.
@@ -30,7 +30,7 @@ pub struct Case {
     pub expected: Option<Vec<Array>>,
 }
 
-/// More than this is not computed while a program is written.
+/// More than this is not computed while a project is written.
 const LIMITS: Options = Options { turns: Some(1 << 22), elements: Some(1 << 20) };
 
 /// The number behind element `i` of argument `k`.
@@ -53,7 +53,7 @@ pub fn extents(shape: &[Size], sizes: &[Option<u64>]) -> Option<Vec<u64>> {
     shape.iter().map(|size| size.eval(&known).ok()).collect()
 }
 
-fn arguments(graph: &Graph, sizes: &[Option<u64>], fill: Fill) -> Option<Vec<Value>> {
+fn arguments(program: &Program, sizes: &[Option<u64>], fill: Fill) -> Option<Vec<Value>> {
     let argument = |(k, ty): (usize, &Type)| {
         Some(match ty {
             Type::Scalar(ty) => Value::Scalar(element(*ty, fill, k, 0)),
@@ -65,22 +65,22 @@ fn arguments(graph: &Graph, sizes: &[Option<u64>], fill: Fill) -> Option<Vec<Val
             }
         })
     };
-    graph.body.params.iter().map(|p| &p.ty).enumerate().map(argument).collect()
+    program.body.params.iter().map(|p| &p.ty).enumerate().map(argument).collect()
 }
 
 /// Sizes that differ from each other, or all the same.
-fn sizes(graph: &Graph, of: impl Fn(usize) -> u64) -> Vec<Option<u64>> {
-    let given = graph.sizes.iter().enumerate();
+fn sizes(program: &Program, of: impl Fn(usize) -> u64) -> Vec<Option<u64>> {
+    let given = program.sizes.iter().enumerate();
     given.map(|(k, decl)| (decl.origin == SizeOrigin::Given).then(|| of(k))).collect()
 }
 
 /// A call that the interpreter can make, with its results. Where there is none, a call for measuring at most.
-pub fn case(graph: &Graph) -> Case {
+pub fn case(program: &Program) -> Case {
     let different = |k: usize| [7, 5, 3, 2][k % 4];
-    for sizes in [sizes(graph, different), sizes(graph, |_| 6), sizes(graph, |_| 1)] {
+    for sizes in [sizes(program, different), sizes(program, |_| 6), sizes(program, |_| 1)] {
         for fill in [Fill::Ramp, Fill::Zeros] {
-            let Some(args) = arguments(graph, &sizes, fill) else { continue };
-            let Ok(results) = run_with(graph, &sizes, &args, &LIMITS) else { continue };
+            let Some(args) = arguments(program, &sizes, fill) else { continue };
+            let Ok(results) = run_with(program, &sizes, &args, &LIMITS) else { continue };
             let array = |value| match value {
                 Value::Array(array) => array,
                 Value::Scalar(Scalar { ty, bits }) => Array { ty, shape: vec![], data: vec![bits] },
@@ -88,17 +88,17 @@ pub fn case(graph: &Graph) -> Case {
             return Case { sizes, fill, expected: Some(results.into_iter().map(array).collect()) };
         }
     }
-    Case { sizes: sizes(graph, |_| 6), fill: Fill::Zeros, expected: None }
+    Case { sizes: sizes(program, |_| 6), fill: Fill::Zeros, expected: None }
 }
 
 /// Sizes for measuring: large, as far as the number of axes allows.
-pub fn bench_sizes(graph: &Graph, case: &Case) -> Vec<Option<u64>> {
-    let ranks = graph.body.params.iter().map(|p| p.ty.shape().len());
+pub fn bench_sizes(program: &Program, case: &Case) -> Vec<Option<u64>> {
+    let ranks = program.body.params.iter().map(|p| p.ty.shape().len());
     let large = match ranks.max() {
         Some(0 | 1) => 1 << 22,
         Some(2) => 1 << 10,
         _ => 1 << 6,
     };
     // Sizes that had to be equal for the interpreter stay equal, and inputs of positions stay zeros.
-    if case.expected.is_some() { sizes(graph, |_| large) } else { case.sizes.clone() }
+    if case.expected.is_some() { sizes(program, |_| large) } else { case.sizes.clone() }
 }

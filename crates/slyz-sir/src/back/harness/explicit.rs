@@ -3,7 +3,7 @@
 //! A kernel is written for launches in blocks of one shape, with any number of threads. Accesses that are not proven are checked,
 //! and tell the first fault in the last buffer, `faults` (`pass::report` says how).
 
-use super::{Contents, Emitted, File, ProgramError, Target, check_name, is_name};
+use super::{Contents, Emitted, File, ProjectError, Target, check_name, is_name};
 use crate::back::{c, msl};
 use crate::kernel::Kernel;
 use crate::launch::Template;
@@ -54,17 +54,17 @@ pub fn emit_kernels(
     kernels: &[Explicit],
     target: Target,
     road: &dyn Fn(Destination) -> Road,
-) -> Result<Emitted, ProgramError> {
+) -> Result<Emitted, ProjectError> {
     let mut made: Vec<Kernel> = vec![];
     for explicit in kernels {
         let name = &explicit.template.kernel.name;
         match target {
             Target::Metal | Target::MetalSingleFile => check_name(name)?,
-            _ if !is_name(name) => return Err(ProgramError::Name(name.clone())),
+            _ if !is_name(name) => return Err(ProjectError::Name(name.clone())),
             _ => {}
         }
         if made.iter().any(|other| other.name == *name) {
-            return Err(ProgramError::Twice(name.clone()));
+            return Err(ProjectError::Twice(name.clone()));
         }
         made.push(road(explicit.destination(target)).end(explicit.template)?);
     }

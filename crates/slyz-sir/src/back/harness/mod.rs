@@ -1,7 +1,7 @@
-//! Programs for people: kernels of several graphs in one file, and host text that runs them.
+//! Programs for people: kernels of several programs in one file, and host text that runs them.
 //!
-//! A [`Program`] lowers its graphs for a kind of device, gives kernels and buffers the names that a reader expects, and
-//! keeps for each graph the plan and the descriptions of its launches. Host text is written from those alone, so the two
+//! A [`Project`] lowers its programs for a kind of device, gives kernels and buffers the names that a reader expects, and
+//! keeps for each program the plan and the descriptions of its launches. Host text is written from those alone, so the two
 //! files cannot disagree.
 
 pub mod cases;
@@ -14,23 +14,23 @@ pub use explicit::{Explicit, emit_kernels};
 
 use super::clike::{Description, EmitError};
 use super::msl;
-use crate::graph::Graph;
 use crate::kernel::{BufferUse, Plan, Step};
 use crate::lower::gpu::{Machine, lower};
+use crate::program::Program;
 use crate::verify::VerifyError;
 use crate::{pass, verify};
 use std::collections::BTreeSet;
 
-/// Why a program cannot be written.
+/// Why a project cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ProgramError {
-    /// The name of a kernel is no name in the languages of the program.
+pub enum ProjectError {
+    /// The name of a kernel is no name in the languages of the project.
     #[error(
         "`{0}` cannot be the name of a kernel: a name is letters, digits and `_`, with a letter in front; choose another"
     )]
     Name(String),
-    /// The name of a kernel means something in a language of the program.
+    /// The name of a kernel means something in a language of the project.
     #[error(
         "`{name}` cannot be the name of a kernel: it is a word of {language}; choose another, such as `{name}_kernel`"
     )]
@@ -43,9 +43,9 @@ pub enum ProgramError {
     /// Two kernels have one name.
     #[error("there are two kernels `{0}`; give one of them another name")]
     Twice(String),
-    /// The graph breaks a rule of the verifier.
+    /// The program breaks a rule of the verifier.
     #[error("the kernel `{name}` is not valid: {why}")]
-    Graph {
+    Program {
         /// The kernel.
         name: String,
         /// The rule.
@@ -66,7 +66,7 @@ pub enum ProgramError {
     Shader(#[from] super::naga::EmitError),
 }
 
-/// What a program is written for.
+/// What a project is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Target {
@@ -84,7 +84,7 @@ pub enum Target {
     Spirv,
 }
 
-/// A file of a program.
+/// A file of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
     /// Its name, without a folder.
@@ -129,7 +129,7 @@ impl File {
     }
 }
 
-/// A program as files.
+/// A project as files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Emitted {
     /// The files.
@@ -138,140 +138,140 @@ pub struct Emitted {
     pub build: String,
 }
 
-/// Writes graphs as files for a target.
+/// Writes programs as files for a target.
 ///
 /// ```
-/// use slyz_sir::{back::harness::{Target, emit}, text::parse_graph};
-/// let graph = parse_graph("graph ones() -> f32[8] {
+/// use slyz_sir::{back::harness::{Target, emit}, text::parse_program};
+/// let program = parse_program("program ones() -> f32[8] {
 ///     %y: f32[8] = tabulate [8] |%i: i64| { %a: f32 = const 1.0  yield %a }
 ///     return %y
 /// }")?;
-/// let emitted = emit(&[graph], Target::Metal)?;
+/// let emitted = emit(&[program], Target::Metal)?;
 /// assert_eq!(emitted.files.iter().map(|f| &f.name[..]).collect::<Vec<_>>(), ["kernels.metal", "harness.swift"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn emit(graphs: &[Graph], target: Target) -> Result<Emitted, ProgramError> {
+pub fn emit(programs: &[Program], target: Target) -> Result<Emitted, ProjectError> {
     let file = |name: &str, text: String| File::text(name.to_string(), text);
     Ok(match target {
         Target::Metal => {
-            let program = Program::metal(graphs)?;
-            let harness = swift::emit(&program, swift::Source::File("kernels.metal"));
+            let project = Project::metal(programs)?;
+            let harness = swift::emit(&project, swift::Source::File("kernels.metal"));
             Emitted {
-                files: vec![file("kernels.metal", program.source), file("harness.swift", harness)],
+                files: vec![file("kernels.metal", project.source), file("harness.swift", harness)],
                 build: "swiftc -O -parse-as-library harness.swift -o harness && ./harness".into(),
             }
         }
         Target::MetalSingleFile => Emitted {
-            files: vec![file("kernels.swift", swift::emit(&Program::metal(graphs)?, swift::Source::Embedded))],
+            files: vec![file("kernels.swift", swift::emit(&Project::metal(programs)?, swift::Source::Embedded))],
             build: "swiftc -O -parse-as-library -emit-library kernels.swift".into(),
         },
         Target::C => {
-            checked_names(graphs)?;
+            checked_names(programs)?;
             let mut files = vec![];
-            for graph in graphs {
-                verify::graph(graph).map_err(|why| ProgramError::Graph { name: graph.name.clone(), why })?;
-                let plan = crate::lower::cpu::lower(&pass::optimize(graph));
-                files.push(file(&format!("{}.c", graph.name), super::c::emit(&plan, false)?));
+            for program in programs {
+                verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
+                let plan = crate::lower::cpu::lower(&pass::optimize(program));
+                files.push(file(&format!("{}.c", program.name), super::c::emit(&plan, false)?));
             }
             let list = files.iter().map(|f| &f.name[..]).collect::<Vec<_>>().join(" ");
             Emitted { files, build: format!("for f in {list}; do cc {C_FLAGS} \"$f\" -o \"${{f%.c}}.so\"; done") }
         }
         #[cfg(feature = "naga")]
-        Target::Wgsl => shaders::emit(graphs, shaders::Form::Wgsl)?,
+        Target::Wgsl => shaders::emit(programs, shaders::Form::Wgsl)?,
         #[cfg(feature = "naga")]
-        Target::Spirv => shaders::emit(graphs, shaders::Form::Spirv)?,
+        Target::Spirv => shaders::emit(programs, shaders::Form::Spirv)?,
     })
 }
 
 /// How C is compiled; the code counts on wrapping integers.
 const C_FLAGS: &str = "-O3 -march=native -fwrapv -ffp-contract=off -fno-math-errno -Wno-psabi -fPIC -shared";
 
-/// A graph of a program.
+/// A program of a project.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// The graph, under the name that the user gave it.
-    pub graph: Graph,
+    /// The program, under the name that the user gave it.
+    pub program: Program,
     /// Its launches.
     pub plan: Plan,
     /// Its kernels, one per kernel of the plan.
     pub kernels: Vec<Description>,
 }
 
-/// Kernels of several graphs in one file.
+/// Kernels of several programs in one file.
 #[derive(Clone, Debug)]
-pub struct Program {
-    /// The graphs, in the order they were given.
+pub struct Project {
+    /// The programs, in the order they were given.
     pub entries: Vec<Entry>,
     /// The text of all kernels.
     pub source: String,
 }
 
-/// Is it a name in the languages that programs are written in: letters, digits and `_`, a letter in front?
+/// Is it a name in the languages that projects are written in: letters, digits and `_`, a letter in front?
 pub fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// Checks the name of a kernel for Metal and Swift.
-pub fn check_name(name: &str) -> Result<(), ProgramError> {
+pub fn check_name(name: &str) -> Result<(), ProjectError> {
     use super::clike::Dialect;
-    let reserved = |language| Err(ProgramError::Reserved { name: name.to_string(), language });
+    let reserved = |language| Err(ProjectError::Reserved { name: name.to_string(), language });
     match name {
-        name if !is_name(name) => Err(ProgramError::Name(name.to_string())),
+        name if !is_name(name) => Err(ProjectError::Name(name.to_string())),
         name if msl::Msl.is_reserved(name) => reserved("Metal"),
         name if swift::is_reserved(name) => reserved("Swift"),
         _ => Ok(()),
     }
 }
 
-/// The names of the graphs, which are names and all different.
-fn checked_names(graphs: &[Graph]) -> Result<BTreeSet<String>, ProgramError> {
+/// The names of the programs, which are names and all different.
+fn checked_names(programs: &[Program]) -> Result<BTreeSet<String>, ProjectError> {
     let mut names = BTreeSet::new();
-    for graph in graphs {
-        if !is_name(&graph.name) {
-            return Err(ProgramError::Name(graph.name.clone()));
+    for program in programs {
+        if !is_name(&program.name) {
+            return Err(ProjectError::Name(program.name.clone()));
         }
-        if !names.insert(graph.name.clone()) {
-            return Err(ProgramError::Twice(graph.name.clone()));
+        if !names.insert(program.name.clone()) {
+            return Err(ProjectError::Twice(program.name.clone()));
         }
     }
     Ok(names)
 }
 
-impl Program {
-    /// The graphs as kernels for Metal. Graphs are optimized here; their names must be unique.
+impl Project {
+    /// The programs as kernels for Metal. Programs are optimized here; their names must be unique.
     ///
     /// ```
-    /// use slyz_sir::{back::harness::Program, text::parse_graph};
-    /// let graph = parse_graph("graph twice(%x: f32[8]) -> f32[8] {
+    /// use slyz_sir::{back::harness::Project, text::parse_program};
+    /// let program = parse_program("program twice(%x: f32[8]) -> f32[8] {
     ///     %y: f32[8] = tabulate [8] |%i: i64| { %a: f32 = at %x[%i]  %b: f32 = add %a, %a  yield %b }
     ///     return %y
     /// }")?;
-    /// let program = Program::metal(&[graph])?;
-    /// assert!(program.source.contains("output[idx] = x + x;"));
+    /// let project = Project::metal(&[program])?;
+    /// assert!(project.source.contains("output[idx] = x + x;"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn metal(graphs: &[Graph]) -> Result<Program, ProgramError> {
-        graphs.iter().try_for_each(|graph| check_name(&graph.name))?;
-        let mut names = checked_names(graphs)?;
+    pub fn metal(programs: &[Program]) -> Result<Project, ProjectError> {
+        programs.iter().try_for_each(|program| check_name(&program.name))?;
+        let mut names = checked_names(programs)?;
         let mut plans = vec![];
-        for graph in graphs {
-            verify::graph(graph).map_err(|why| ProgramError::Graph { name: graph.name.clone(), why })?;
-            let mut plan = lower(&pass::optimize(graph), &Machine::metal());
+        for program in programs {
+            verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
+            let mut plan = lower(&pass::optimize(program), &Machine::metal());
             rename(&mut plan, &mut names);
             plans.push(plan);
         }
         let kernels: Vec<_> = plans.iter().flat_map(|p| &p.kernels).collect();
         let (source, descriptions) = msl::emit(&kernels)?;
         let mut descriptions = descriptions.into_iter();
-        let entries = graphs.iter().zip(plans).map(|(graph, plan)| {
+        let entries = programs.iter().zip(plans).map(|(program, plan)| {
             let kernels = descriptions.by_ref().take(plan.kernels.len()).collect();
-            Entry { graph: graph.clone(), plan, kernels }
+            Entry { program: program.clone(), plan, kernels }
         });
-        Ok(Program { entries: entries.collect(), source })
+        Ok(Project { entries: entries.collect(), source })
     }
 }
 
-/// Names for readers: a graph of one launch gives its name to the kernel, and arguments and results are `input` and `output`.
+/// Names for readers: a program of one launch gives its name to the kernel, and arguments and results are `input` and `output`.
 fn rename(plan: &mut Plan, taken: &mut BTreeSet<String>) {
     let alone = plan.kernels.len() == 1;
     for kernel in &mut plan.kernels {

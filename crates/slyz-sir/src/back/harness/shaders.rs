@@ -1,13 +1,13 @@
-//! Graphs as WGSL or SPIR-V: a file per kernel, for hosts that people write themselves.
+//! Programs as WGSL or SPIR-V: a file per kernel, for hosts that people write themselves.
 //!
-//! Kernels use what every WebGPU device has. Where a graph works on 64-bit numbers they ask for those features too, and
+//! Kernels use what every WebGPU device has. Where a program works on 64-bit numbers they ask for those features too, and
 //! say so. WGSL files open with what a host must know: bindings, words of the uniform buffer, and blocks to dispatch.
 
-use super::{Emitted, File, ProgramError, checked_names, rename};
+use super::{Emitted, File, ProjectError, checked_names, rename};
 use crate::back::naga::{self, EmitError};
-use crate::graph::Graph;
 use crate::kernel::{Access, Kernel, Space};
 use crate::lower::gpu::{Machine, lower};
+use crate::program::Program;
 use crate::size::{Size, SizeVar};
 use crate::{pass, verify};
 
@@ -36,16 +36,16 @@ impl Form {
     }
 }
 
-pub(super) fn emit(graphs: &[Graph], form: Form) -> Result<Emitted, ProgramError> {
-    let mut names = checked_names(graphs)?;
+pub(super) fn emit(programs: &[Program], form: Form) -> Result<Emitted, ProjectError> {
+    let mut names = checked_names(programs)?;
     let mut files = vec![];
-    for graph in graphs {
-        verify::graph(graph).map_err(|why| ProgramError::Graph { name: graph.name.clone(), why })?;
-        let graph = pass::optimize(graph);
-        let mut plan = lower(&graph, &naga::machine_for(&graph, MACHINE));
+    for program in programs {
+        verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
+        let program = pass::optimize(program);
+        let mut plan = lower(&program, &naga::machine_for(&program, MACHINE));
         rename(&mut plan, &mut names);
         for kernel in &plan.kernels {
-            let (module, needs) = module(&graph, kernel, form)?;
+            let (module, needs) = module(&program, kernel, form)?;
             files.push(file(kernel, &module, needs, form)?);
         }
     }
@@ -53,7 +53,7 @@ pub(super) fn emit(graphs: &[Graph], form: Form) -> Result<Emitted, ProgramError
 }
 
 /// Kernels that people wrote. Where their integers do not fit 32 bits they need 64-bit ones.
-pub(super) fn emit_kernels(kernels: &[Kernel], form: Form) -> Result<Emitted, ProgramError> {
+pub(super) fn emit_kernels(kernels: &[Kernel], form: Form) -> Result<Emitted, ProjectError> {
     let mut files = vec![];
     for kernel in kernels {
         let target = naga::Target { subgroups: true, narrow: true, ..form.wide() };
@@ -64,7 +64,7 @@ pub(super) fn emit_kernels(kernels: &[Kernel], form: Form) -> Result<Emitted, Pr
     Ok(emitted(files, form))
 }
 
-fn file(kernel: &Kernel, module: &naga::Module, needs: &str, form: Form) -> Result<File, ProgramError> {
+fn file(kernel: &Kernel, module: &naga::Module, needs: &str, form: Form) -> Result<File, ProjectError> {
     Ok(match form {
         Form::Wgsl => {
             let text = format!("{}{}", heading(kernel, module, needs), naga::wgsl(module)?);
@@ -87,8 +87,8 @@ fn emitted(files: Vec<File>, form: Form) -> Emitted {
 }
 
 /// The kernel as portable code, or else as code that needs features, with what it needs.
-fn module(graph: &Graph, kernel: &Kernel, form: Form) -> Result<(naga::Module, &'static str), ProgramError> {
-    if naga::check_narrow(graph).is_ok() {
+fn module(program: &Program, kernel: &Kernel, form: Form) -> Result<(naga::Module, &'static str), ProjectError> {
+    if naga::check_narrow(program).is_ok() {
         match naga::emit(kernel, &form.portable()) {
             Ok(module) => return Ok((module, "")),
             Err(EmitError::Lacks { .. }) => {}

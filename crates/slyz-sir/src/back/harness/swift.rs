@@ -1,16 +1,16 @@
-//! A Swift program that runs the kernels of a [`Program`] on Metal.
+//! A Swift project that runs the kernels of a [`Project`] on Metal.
 //!
-//! One `run_<name>` per graph, `validate` with what the interpreter expects, `bench`. What does not depend on the program
+//! One `run_<name>` per program, `validate` with what the interpreter expects, `bench`. What does not depend on the project
 //! is in `engine.swift` and `main.swift`; everything else is written from plans and descriptions.
 
 use super::cases::{self, Case, Fill};
-use super::{Entry, Program};
+use super::{Entry, Project};
 use crate::back::clike::{Description, Dispatch, UniformSource};
 use crate::code::Type;
-use crate::graph::Require;
 use crate::interp::Array;
 use crate::kernel::{BufferUse, ScalarArg, Step};
 use crate::lower::gpu::Machine;
+use crate::program::Require;
 use crate::size::{Size, SizeOrigin, SizeVar};
 use crate::types::{Scalar, Ty};
 use std::collections::BTreeSet;
@@ -32,17 +32,17 @@ pub fn is_reserved(name: &str) -> bool {
     WORDS.split_whitespace().any(|word| word == name)
 }
 
-/// Where the program finds the Metal source.
+/// Where the project finds the Metal source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source<'a> {
-    /// In a file of that name, in the folder it is run in; the program validates and measures.
+    /// In a file of that name, in the folder it is run in; the project validates and measures.
     File(&'a str),
     /// In the Swift file itself; there is no `main`, so that an app can take it in.
     Embedded,
 }
 
-/// The Swift file of a program.
-pub fn emit(program: &Program, source: Source) -> String {
+/// The Swift file of a project.
+pub fn emit(project: &Project, source: Source) -> String {
     let mut out = String::from("import Foundation\nimport Metal\n\n");
     let _ = writeln!(out, "/// The most positions of an array that kernels count.");
     let _ = writeln!(out, "let maxPositions = {}\n", Machine::metal().max_positions);
@@ -53,19 +53,19 @@ pub fn emit(program: &Program, source: Source) -> String {
         }
         Source::Embedded => {
             let _ = writeln!(out, "func metalSource() throws -> String {{\n    return kernels\n}}\n");
-            let _ = writeln!(out, "private let kernels = #\"\"\"\n{}\"\"\"#\n", program.source);
+            let _ = writeln!(out, "private let kernels = #\"\"\"\n{}\"\"\"#\n", project.source);
         }
     }
     out += ENGINE;
     out += "\n";
-    elements(program, &mut out);
-    let cases: Vec<Case> = program.entries.iter().map(|e| cases::case(&e.graph)).collect();
-    for entry in &program.entries {
+    elements(project, &mut out);
+    let cases: Vec<Case> = project.entries.iter().map(|e| cases::case(&e.program)).collect();
+    for entry in &project.entries {
         out += &Function::new(entry).text();
         out += "\n";
     }
-    validate(program, &cases, &mut out);
-    bench(program, &cases, &mut out);
+    validate(project, &cases, &mut out);
+    bench(project, &cases, &mut out);
     if let Source::File(_) = source {
         out += "\n";
         out += MAIN;
@@ -91,10 +91,10 @@ fn swift_type(ty: Ty) -> &'static str {
     }
 }
 
-/// How elements of the types that the program uses are compared.
-fn elements(program: &Program, out: &mut String) {
-    let buffers = program.entries.iter().flat_map(|e| &e.plan.buffers).map(|b| b.ty);
-    let params = program.entries.iter().flat_map(|e| &e.plan.params).map(|p| p.ty.elem());
+/// How elements of the types that the project uses are compared.
+fn elements(project: &Project, out: &mut String) {
+    let buffers = project.entries.iter().flat_map(|e| &e.plan.buffers).map(|b| b.ty);
+    let params = project.entries.iter().flat_map(|e| &e.plan.params).map(|p| p.ty.elem());
     for ty in buffers.chain(params).collect::<BTreeSet<Ty>>() {
         let (name, tolerance) = match ty {
             Ty::F16 => (swift_type(ty), "4e-3"),
@@ -222,7 +222,7 @@ impl<'p> Function<'p> {
             [one] => one.clone(),
             many => format!("({})", many.join(", ")),
         };
-        format!("func run_{}({}) throws -> {result}", self.entry.graph.name, params.join(", "))
+        format!("func run_{}({}) throws -> {result}", self.entry.program.name, params.join(", "))
     }
 
     /// Sizes that no array tells: they are parameters.
@@ -233,7 +233,7 @@ impl<'p> Function<'p> {
 
     fn text(mut self) -> String {
         let plan = &self.entry.plan;
-        let name = self.entry.graph.name.clone();
+        let name = self.entry.program.name.clone();
         self.out = format!("{} {{\n", self.signature());
         self.line("let engine = try Engine.shared()");
         self.check_sizes(&name);
@@ -300,7 +300,7 @@ impl<'p> Function<'p> {
                 self.line(format!("try expect(\"{name}\", \"{array}\", {array}.count, {count})"));
             }
         }
-        for rule in &self.entry.graph.requires {
+        for rule in &self.entry.program.requires {
             let (holds, text) = match rule {
                 Require::NonEmpty(a) => (format!("{} > 0", self.size(a)), [a].to_vec()),
                 Require::Equal(a, b) => (format!("{} == {}", self.size(a), self.size(b)), [a, b].to_vec()),
@@ -435,14 +435,14 @@ fn call(function: &Function, case: &Case, sizes: &[Option<u64>]) -> Option<(Vec<
     for var in function.asked() {
         args.push(format!("{}: {}", function.sizes[var], sizes.get(var).copied().flatten()?));
     }
-    Some((lines, format!("try run_{}({})", function.entry.graph.name, args.join(", "))))
+    Some((lines, format!("try run_{}({})", function.entry.program.name, args.join(", "))))
 }
 
-fn validate(program: &Program, cases: &[Case], out: &mut String) {
+fn validate(project: &Project, cases: &[Case], out: &mut String) {
     *out += "/// Compares every kernel with what the interpreter of Słyż computed. False where one differs.\n";
     *out += "func validate() throws -> Bool {\n    var right = true\n";
-    for (entry, case) in program.entries.iter().zip(cases) {
-        let (function, name) = (Function::new(entry), &entry.graph.name);
+    for (entry, case) in project.entries.iter().zip(cases) {
+        let (function, name) = (Function::new(entry), &entry.program.name);
         let ready = case.expected.as_ref().zip(call(&function, case, &case.sizes));
         let Some((expected, (lines, call))) = ready else {
             let _ = writeln!(
@@ -488,12 +488,12 @@ fn sampled(array: &Array) -> (String, usize) {
     }
 }
 
-fn bench(program: &Program, cases: &[Case], out: &mut String) {
+fn bench(project: &Project, cases: &[Case], out: &mut String) {
     *out += "/// Prints the best of some times, and the bytes of arguments and results per second.\n";
     *out += "func bench(_ times: Int) throws {\n";
-    for (entry, case) in program.entries.iter().zip(cases) {
-        let (function, name) = (Function::new(entry), &entry.graph.name);
-        let sizes = cases::bench_sizes(&entry.graph, case);
+    for (entry, case) in project.entries.iter().zip(cases) {
+        let (function, name) = (Function::new(entry), &entry.program.name);
+        let sizes = cases::bench_sizes(&entry.program, case);
         let Some((lines, call)) = call(&function, case, &sizes) else { continue };
         let passed = |role: &BufferUse| matches!(role, BufferUse::Argument(_) | BufferUse::Result(_));
         let buffers = entry.plan.buffers.iter().filter(|b| passed(&b.role));

@@ -155,7 +155,7 @@ impl Code<'_, '_> {
     }
 
     fn lacks_subgroups(&self) -> EmitError {
-        self.build.lacks("subgroup operations", "SUBGROUP", "Lower the graph for a machine without subgroups")
+        self.build.lacks("subgroup operations", "SUBGROUP", "Lower the program for a machine without subgroups")
     }
 
     // ---- control

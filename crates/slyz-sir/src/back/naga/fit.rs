@@ -1,20 +1,20 @@
-//! What a graph asks of a GPU before it is lowered for it.
+//! What a program asks of a GPU before it is lowered for it.
 
 use super::EmitError;
 use super::narrow::Narrowing;
 use crate::code::{Body, Op, Stmt, Var};
-use crate::graph::Graph;
 use crate::kernel::{Kernel, Memory};
 use crate::lower::gpu::Machine;
 use crate::ops::Operator;
+use crate::program::Program;
 use crate::size::{Size, SizeVar};
 use crate::types::Ty;
 
-/// An error unless the graph is right where `i64` is a 32-bit number ([`Target::int64`](super::Target::int64)): code may not make larger
+/// An error unless the program is right where `i64` is a 32-bit number ([`Target::int64`](super::Target::int64)): code may not make larger
 /// numbers out of positions, nor work on 64-bit data.
-pub fn check_narrow(graph: &Graph) -> Result<(), EmitError> {
+pub fn check_narrow(program: &Program) -> Result<(), EmitError> {
     let lacks = |what: &str| EmitError::Lacks {
-        kernel: graph.name.clone(),
+        kernel: program.name.clone(),
         what: what.into(),
         feature: "SHADER_INT64",
         remedy: "Use 32-bit integers",
@@ -26,12 +26,13 @@ pub fn check_narrow(graph: &Graph) -> Result<(), EmitError> {
             wide && grows || stmt.op.bodies().into_iter().any(multiplies)
         })
     }
-    let given = graph.body.params.iter().any(|p| p.ty.elem() == Ty::I64);
-    let results = |stmt: &Stmt| stmt.binds.iter().any(|b| graph.body.results.contains(&b.id) && b.ty.elem() == Ty::I64);
-    if given || graph.body.stmts.iter().any(results) {
+    let given = program.body.params.iter().any(|p| p.ty.elem() == Ty::I64);
+    let results =
+        |stmt: &Stmt| stmt.binds.iter().any(|b| program.body.results.contains(&b.id) && b.ty.elem() == Ty::I64);
+    if given || program.body.stmts.iter().any(results) {
         return Err(lacks("64-bit integers (arrays or scalars of i64)"));
     }
-    if graph.functions.iter().map(|f| &f.body).chain([&graph.body]).any(multiplies) {
+    if program.functions.iter().map(|f| &f.body).chain([&program.body]).any(multiplies) {
         return Err(lacks("64-bit integers (products of i64)"));
     }
     Ok(())
@@ -67,11 +68,11 @@ pub fn check_narrow_kernel(kernel: &Kernel, most: u64) -> Result<(), EmitError> 
     }
 }
 
-/// The machine as the graph finds it: a block's memory has a word for every element, however small.
-pub fn machine_for(graph: &Graph, machine: Machine) -> Machine {
+/// The machine as the program finds it: a block's memory has a word for every element, however small.
+pub fn machine_for(program: &Program, machine: Machine) -> Machine {
     fn small(body: &Body) -> bool {
         let vars = body.params.iter().chain(body.stmts.iter().flat_map(|s| &s.binds));
         vars.into_iter().any(|v| v.ty.elem().bits() < 32) || body.stmts.iter().flat_map(|s| s.op.bodies()).any(small)
     }
-    if small(&graph.body) { Machine { shared_bytes: machine.shared_bytes / 4, ..machine } } else { machine }
+    if small(&program.body) { Machine { shared_bytes: machine.shared_bytes / 4, ..machine } } else { machine }
 }

@@ -98,7 +98,7 @@ pub enum EmitError {
         ty: Ty,
     },
     /// The kernel has a form that GPUs do not run.
-    #[error("kernel `{kernel}` has {what}; lower the graph for a GPU first")]
+    #[error("kernel `{kernel}` has {what}; lower the program for a GPU first")]
     Form {
         /// Its name.
         kernel: String,
@@ -153,14 +153,14 @@ impl Module {
 /// ```
 /// use slyz_sir::back::naga::{Target, emit, wgsl};
 /// use slyz_sir::lower::gpu::{Machine, lower};
-/// let graph = slyz_sir::text::parse_graph(
-///     "graph twice<N>(%x: f32[N]) -> (f32[N]) {
+/// let program = slyz_sir::text::parse_program(
+///     "program twice<N>(%x: f32[N]) -> (f32[N]) {
 ///        %y: f32[N] = tabulate [N] |%i: i64| { %a: f32 = at %x[%i]
 ///          %b: f32 = add %a, %a
 ///          yield %b }
 ///        return %y }",
 /// )?;
-/// let plan = lower(&graph, &Machine::webgpu());
+/// let plan = lower(&program, &Machine::webgpu());
 /// let module = emit(&plan.kernels[0], &Target::default())?;
 /// assert!(wgsl(&module)?.contains("@compute @workgroup_size(256, 1, 1)"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

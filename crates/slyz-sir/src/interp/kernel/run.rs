@@ -130,7 +130,7 @@ impl Machine<'_> {
             | Op::Fold { .. }
             | Op::Scan { .. }
             | Op::Scatter { .. }
-            | Op::Filter { .. } => Err(malformed("arrays as values belong to the graph level, not into a kernel")),
+            | Op::Filter { .. } => Err(malformed("arrays as values belong to the program level, not into a kernel")),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Graph → kernels for a machine with few, wide cores.
+//! Program → kernels for a machine with few, wide cores.
 //!
 //! A block is a piece of work for one core: a run of elements, a row, or a chunk of a fold. Code of a block is
 //! uniform; its parallelism is in `lanes` loops, which the C backend packs into vectors. Blocks never wait for

@@ -3,33 +3,33 @@
 use super::product;
 use super::{CHUNK, ROWS_AT_ONCE, RUN, STRIP, STRIP_LEVELS, STRIP_RUN, TILE_COLUMNS, TILE_ROWS};
 use crate::code::{Body, Id, MemId, Monoid, Op, Stmt, Type};
-use crate::graph::Graph;
 use crate::kernel::{Access, BufferId, BufferUse, Plan, Step};
 use crate::lower::access::{far_reads, is_flat, is_plain, needs_block, streams_rows};
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
 use crate::lower::writer::{Mode, Writer};
 use crate::ops::Operator;
+use crate::program::Program;
 use crate::size::Size;
 use crate::types::Ty;
 
 /// Does the plan for the CPU make all folds that round in the canonical order? Then it gives the interpreter's bits, as far as
 /// its operators do. Those of a single axis at the top level and along rows of memory are; what is folded down columns,
 /// by lanes that have a result each, or as a product of matrices is not.
-pub fn keeps_order(graph: &Graph) -> bool {
-    !written(graph).regroups.get()
+pub fn keeps_order(program: &Program) -> bool {
+    !written(program).regroups.get()
 }
 
-fn written(graph: &Graph) -> Lowering<'_> {
-    let mut lowering = Lowering::new(graph);
-    for stmt in &graph.body.stmts {
+fn written(program: &Program) -> Lowering<'_> {
+    let mut lowering = Lowering::new(program);
+    for stmt in &program.body.stmts {
         lowering.stmt(stmt);
     }
     lowering
 }
 
-/// Turns a verified graph into a plan for the CPU.
-pub fn lower(graph: &Graph) -> Plan {
-    let lowering = written(graph);
+/// Turns a verified program into a plan for the CPU.
+pub fn lower(program: &Program) -> Plan {
+    let lowering = written(program);
     let mut plan = lowering.finish();
     plan.kernels.iter_mut().for_each(|kernel| *kernel = crate::pass::join::join(kernel));
     plan

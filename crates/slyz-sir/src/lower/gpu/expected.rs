@@ -5,7 +5,7 @@ use crate::size::{Size, SizeVar};
 /// Sizes up to each of these are taken for it; larger ones for the last.
 const CLASSES: [u64; 13] = [1, 8, 32, 256, 1_024, 4_096, 16_384, 131_072, 1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28];
 
-/// What the size variables of a graph are taken to be. It is never a promise: code that was written for one expectation is
+/// What the size variables of a program are taken to be. It is never a promise: code that was written for one expectation is
 /// right for all sizes, only slower than it could be. Values are classes, so that few plans serve all calls.
 ///
 /// ```

@@ -112,7 +112,7 @@ impl<'g> Gpu<'g> {
             match &stmt.op {
                 Op::If { then, otherwise, .. } => count += self.length(then)? + self.length(otherwise)?,
                 Op::Call(function, _) => {
-                    let inner = self.length(&self.base.graph.functions[function.0 as usize].body)?;
+                    let inner = self.length(&self.base.program.functions[function.0 as usize].body)?;
                     // What stays a function in the kernel is not written again.
                     count += if self.base.written_out(*function).is_some() { inner } else { 0 };
                 }

@@ -1,4 +1,4 @@
-//! Graph → kernels for a machine of many threads: SIMT code and a plan of launches, for every GPU device.
+//! Program → kernels for a machine of many threads: SIMT code and a plan of launches, for every GPU device.
 //!
 //! | construct | block | thread |
 //! |---|---|---|

@@ -3,7 +3,6 @@
 use super::threads::{at_largest, at_most, ceil_div};
 use super::{Expected, FEW_TURNS, Machine, SPILLING_BLOCKS, TURNS};
 use crate::code::{Body, Id, MemId, Monoid, Op, Place, Stmt, Type};
-use crate::graph::Graph;
 use crate::kernel::{Access, BufferId, BufferUse, Kernel, Plan};
 use crate::lower::PIECE;
 use crate::lower::access::{far_reads, is_flat};
@@ -12,20 +11,21 @@ use crate::lower::writer::{Mode, Writer};
 use crate::pass::join::join;
 use crate::pass::spread::{self, has_lanes};
 use crate::pass::{cse, dce, simplify};
+use crate::program::Program;
 use crate::size::Size;
 use crate::types::Ty;
 
-/// Turns a verified graph into a plan for a machine, where nothing is known about sizes.
-pub fn lower(graph: &Graph, machine: &Machine) -> Plan {
-    lower_for(graph, machine, &Expected::default())
+/// Turns a verified program into a plan for a machine, where nothing is known about sizes.
+pub fn lower(program: &Program, machine: &Machine) -> Plan {
+    lower_for(program, machine, &Expected::default())
 }
 
 /// The same, with the strategies that are best for about these sizes. The plan is right for all others too.
-pub fn lower_for(graph: &Graph, machine: &Machine, expected: &Expected) -> Plan {
-    let mut gpu = Gpu { base: Lowering::new(graph), machine: *machine, expected: expected.clone() };
+pub fn lower_for(program: &Program, machine: &Machine, expected: &Expected) -> Plan {
+    let mut gpu = Gpu { base: Lowering::new(program), machine: *machine, expected: expected.clone() };
     gpu.base.fuses = machine.fused;
     gpu.base.expected = expected.clone();
-    for stmt in &graph.body.stmts {
+    for stmt in &program.body.stmts {
         gpu.stmt(stmt);
     }
     let mut plan = gpu.base.finish();
@@ -288,7 +288,7 @@ fn tidy(kernel: &mut Kernel) {
     for _ in 0..2 {
         body = dce::root(cse::root(simplify::root(body)));
     }
-    let mut next = kernel.functions.iter().map(|f| crate::graph::largest_id(&f.body)).max().map_or(0, |n| n + 1);
+    let mut next = kernel.functions.iter().map(|f| crate::program::largest_id(&f.body)).max().map_or(0, |n| n + 1);
     kernel.body = body.freshened(&mut || {
         next += 1;
         Id(next - 1)

@@ -62,14 +62,14 @@ pub struct Piece {
 ///
 /// ```
 /// use slyz_sir::lower::gpu::{Limits, Machine, Windowed, lower};
-/// let graph = slyz_sir::text::parse_graph(
-///     "graph twice<N>(%x: f32[N]) -> (f32[N]) {
+/// let program = slyz_sir::text::parse_program(
+///     "program twice<N>(%x: f32[N]) -> (f32[N]) {
 ///        %y: f32[N] = tabulate [N] |%i: i64| { %a: f32 = at %x[%i]
 ///          %b: f32 = add %a, %a
 ///          yield %b }
 ///        return %y }",
 /// )?;
-/// let plan = lower(&graph, &Machine::metal());
+/// let plan = lower(&program, &Machine::metal());
 /// let windowed = Windowed::new(&plan.kernels[0]);
 /// let limits = Limits { window_bytes: 1 << 20, alignment: 256, blocks: 65_535 };
 /// let pieces = windowed.pieces(&[Some(1 << 20)], &limits)?;

@@ -10,9 +10,9 @@
 
 use super::facts::Facts;
 use crate::code::{Body, FnId, Id, MemId, Op, Stmt, Type, Var};
-use crate::graph::largest_id;
 use crate::kernel::Kernel;
 use crate::ops::{Operator, Signature};
+use crate::program::largest_id;
 use crate::range::{Range, exact};
 use crate::types::Ty;
 

@@ -6,17 +6,17 @@ use super::sites::Sites;
 use crate::code::{Body, Id, Op, Stmt};
 use std::collections::HashMap;
 
-/// A graph does not grow by more than this many additions, or its own length where that is more.
+/// A program does not grow by more than this many additions, or its own length where that is more.
 const MOST: u64 = 50_000;
 /// What is no longer than this goes into a kernel of any length.
 const SHORT: u64 = 16;
 
-/// Copies what is worth it, everywhere in the graph.
+/// Copies what is worth it, everywhere in the program.
 pub(super) fn run(body: &mut Body, fresh: &mut dyn FnMut() -> Id) {
     let room = body_weight(body).max(MOST);
     let copier =
         Copier { fresh, sites: Sites::of(body), producers: HashMap::new(), names: HashMap::new(), room, length: 0 };
-    copier.graph(body);
+    copier.program(body);
 }
 
 /// A tabulate whose elements are computed where they are read.
@@ -35,12 +35,12 @@ struct Copier<'a> {
     names: HashMap<Id, Id>,
     /// How much may still be copied.
     room: u64,
-    /// How long the statement of the graph is that is being rewritten.
+    /// How long the statement of the program is that is being rewritten.
     length: u64,
 }
 
 impl Copier<'_> {
-    fn graph(mut self, body: &mut Body) {
+    fn program(mut self, body: &mut Body) {
         let mut stmts = Vec::with_capacity(body.stmts.len());
         for stmt in std::mem::take(&mut body.stmts) {
             self.length = weight(&stmt.op);

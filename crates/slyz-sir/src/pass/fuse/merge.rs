@@ -4,7 +4,7 @@
 //! nothing need be stored. Nothing is copied either, so chains of any length are fused in one go: from the last array to the
 //! first, it is decided where each goes, and then all code is moved there.
 //!
-//! A statement of the graph is not made longer than [`LONGEST`]: registers end long before, and the C compiler takes its time. What is
+//! A statement of the program is not made longer than [`LONGEST`]: registers end long before, and the C compiler takes its time. What is
 //! past that is stored there, and is the end of another kernel.
 
 use super::LONGEST;
@@ -13,7 +13,7 @@ use super::sites::{Definition, Sites};
 use crate::code::{Body, Id, Op, Stmt};
 use std::collections::{HashMap, HashSet};
 
-/// Moves what can be moved, everywhere in the graph.
+/// Moves what can be moved, everywhere in the program.
 pub(super) fn run(body: &mut Body) {
     let merged = Choice::of(body).merged;
     if !merged.is_empty() {
@@ -31,9 +31,9 @@ struct Choice {
     names: HashMap<Id, Id>,
     /// Where the statements of a body go; itself if they stay.
     homes: Vec<usize>,
-    /// Which statement of the graph a statement of the graph becomes part of; itself if it stays.
+    /// Which statement of the program a statement of the program becomes part of; itself if it stays.
     tops: Vec<usize>,
-    /// How long the statements of the graph become.
+    /// How long the statements of the program become.
     weights: Vec<u64>,
 }
 
@@ -56,7 +56,7 @@ impl Choice {
 
     fn decide(&mut self, definition: &Definition) {
         let Some((home, index)) = self.one_place(definition) else { return };
-        // Inside of one statement of the graph things only change their places.
+        // Inside of one statement of the program things only change their places.
         if definition.home == 0 && home != 0 && !self.make_room(definition, home) {
             return;
         }
@@ -85,7 +85,7 @@ impl Choice {
         place
     }
 
-    /// Makes a statement of the graph part of the one that holds a body, if that does not get too long.
+    /// Makes a statement of the program part of the one that holds a body, if that does not get too long.
     fn make_room(&mut self, definition: &Definition, home: usize) -> bool {
         let from = self.sites.tops[definition.body];
         let to = find(&mut self.tops, self.sites.tops[home]);

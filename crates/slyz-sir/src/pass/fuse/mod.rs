@@ -24,7 +24,7 @@ mod sites;
 pub(crate) use cost::cost;
 
 use crate::code::{Body, Op};
-use crate::graph::Graph;
+use crate::program::Program;
 use crate::size::Size;
 use cost::{LOAD, stmt_cost};
 use sites::Sites;
@@ -33,14 +33,14 @@ use sites::Sites;
 pub const LONGEST: u64 = 1000;
 
 /// Runs the pass.
-pub fn run(mut graph: Graph) -> Graph {
-    flatten(&mut graph.body);
-    merge::run(&mut graph.body);
-    let mut fresh = graph.fresh_ids();
-    copy::run(&mut graph.body, &mut fresh);
-    graph = super::dce::run(graph);
-    neighbours::share(&mut graph.body);
-    graph
+pub fn run(mut program: Program) -> Program {
+    flatten(&mut program.body);
+    merge::run(&mut program.body);
+    let mut fresh = program.fresh_ids();
+    copy::run(&mut program.body, &mut fresh);
+    program = super::dce::run(program);
+    neighbours::share(&mut program.body);
+    program
 }
 
 /// An array that is stored though something reads its elements.
@@ -51,8 +51,8 @@ pub struct Kept {
     pub why: String,
 }
 
-/// The arrays of a fused graph that are stored and read, with the reason.
-pub fn kept(graph: &Graph) -> Vec<Kept> {
+/// The arrays of a fused program that are stored and read, with the reason.
+pub fn kept(program: &Program) -> Vec<Kept> {
     fn walk(body: &Body, sites: &Sites, found: &mut Vec<Kept>) {
         for stmt in &body.stmts {
             stmt.op.bodies().iter().for_each(|b| walk(b, sites, found));
@@ -69,7 +69,7 @@ pub fn kept(graph: &Graph) -> Vec<Kept> {
         }
     }
     let mut found = vec![];
-    walk(&graph.body, &Sites::of(&graph.body), &mut found);
+    walk(&program.body, &Sites::of(&program.body), &mut found);
     found
 }
 

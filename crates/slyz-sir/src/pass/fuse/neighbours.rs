@@ -9,7 +9,7 @@ use std::collections::HashMap;
 /// The most results of a loop that is shared. Each is an array, or part of one, that the kernel writes.
 const MOST_RESULTS: usize = 32;
 
-/// Lets neighbours share, everywhere in the graph.
+/// Lets neighbours share, everywhere in the program.
 pub(super) fn share(body: &mut Body) {
     for stmt in &mut body.stmts {
         stmt.op.bodies_mut().into_iter().for_each(share);

@@ -27,14 +27,14 @@ pub(super) struct Definition {
     pub(super) of_scalars: bool,
 }
 
-/// The reads of every tabulate. Bodies are numbered in the order in which they are met; the graph's own is 0.
+/// The reads of every tabulate. Bodies are numbered in the order in which they are met; the program's own is 0.
 #[derive(Default)]
 pub(super) struct Sites {
     /// In order.
     pub(super) definitions: Vec<Definition>,
-    /// For each body the statement of the graph's own body that it is part of.
+    /// For each body the statement of the program's own body that it is part of.
     pub(super) tops: Vec<usize>,
-    /// For each statement of the graph's own body the arrays that are read in it.
+    /// For each statement of the program's own body the arrays that are read in it.
     pub(super) arrays: Vec<HashSet<Id>>,
     reads: HashMap<Id, Vec<Read>>,
     /// Arrays that are used other than by reading elements.

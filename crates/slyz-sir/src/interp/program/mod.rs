@@ -1,25 +1,25 @@
-//! Runs a graph on the host: the meaning of the graph level.
+//! Runs a program on the host: the meaning of the program level.
 //!
 //! [`run`] checks what a call brings (sizes, arguments, requirements) and hands over to the evaluator. Arrays are
 //! strict: each is computed in full when its statement runs, inside bodies too. It is written to be believed, not to be
-//! fast. It does not verify the graph first; what a verified graph cannot do is answered by [`InterpError::Malformed`].
+//! fast. It does not verify the program first; what a verified program cannot do is answered by [`InterpError::Malformed`].
 
 mod eval;
 
 use super::{Array, Value};
 use crate::code::{Id, Type, Var};
-use crate::graph::{Graph, Require, largest_id};
 use crate::nesting;
+use crate::program::{Program, Require, largest_id};
 use crate::size::{Size, SizeError, SizeOrigin, SizeVar};
 use crate::types::Scalar;
 use crate::verify::MAX_ID;
 use eval::Machine;
 
-/// Why a graph did not run to its end.
+/// Why a program did not run to its end.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InterpError {
     /// The number of sizes passed is not the number declared.
-    #[error("the graph declares {expected} size variables, but {found} sizes were passed; pass `None` to infer one")]
+    #[error("the program declares {expected} size variables, but {found} sizes were passed; pass `None` to infer one")]
     SizeCount {
         /// Declared.
         expected: usize,
@@ -30,7 +30,7 @@ pub enum InterpError {
     #[error("no argument has `{0}` as an axis of its own, so its size must be passed")]
     SizeUnknown(String),
     /// A filter counts this size; the caller cannot say it.
-    #[error("`{0}` is counted while the graph runs; pass `None` for it")]
+    #[error("`{0}` is counted while the program runs; pass `None` for it")]
     SizeCounted(String),
     /// A size has no value, or one past the index type.
     #[error("in the size {size}: {why}")]
@@ -41,7 +41,7 @@ pub enum InterpError {
         why: SizeError,
     },
     /// The number of arguments is wrong.
-    #[error("the graph takes {expected} arguments, but {found} were passed")]
+    #[error("the program takes {expected} arguments, but {found} were passed")]
     ArgumentCount {
         /// Parameters.
         expected: usize,
@@ -56,8 +56,8 @@ pub enum InterpError {
         /// What is wrong with it.
         why: String,
     },
-    /// The call does not satisfy something that the graph asks for.
-    #[error("the graph requires {0}")]
+    /// The call does not satisfy something that the program asks for.
+    #[error("the program requires {0}")]
     Require(String),
     /// A read outside an array. Only code that no front end wrote can do this.
     #[error("%{} of shape {shape:?} is read at {index:?}, which is outside", array.0)]
@@ -78,13 +78,13 @@ pub enum InterpError {
         elements: u64,
     },
     /// The budget of [`Options::turns`] is spent.
-    #[error("the graph ran more than {0} turns of loops and elements of arrays; it may not end")]
+    #[error("the program ran more than {0} turns of loops and elements of arrays; it may not end")]
     Budget(u64),
     /// The code nests too deep to be walked.
     #[error(transparent)]
     TooDeep(#[from] nesting::TooDeep),
     /// The code breaks a rule of the verifier; the text says which.
-    #[error("the graph is malformed: {0}")]
+    #[error("the program is malformed: {0}")]
     Malformed(String),
 }
 
@@ -97,13 +97,13 @@ pub struct Options {
     pub elements: Option<u64>,
 }
 
-/// Runs a graph.
+/// Runs a program.
 ///
 /// `sizes` has one entry per size variable. `None` for a given one means: take it from the first argument that has the
 /// variable as an axis. Counted ones are always `None`.
 ///
 /// ```
-/// use slyz_sir::{build::{Builder, Region}, code::Type, interp::{graph::run, Array, Value}};
+/// use slyz_sir::{build::{Builder, Region}, code::Type, interp::{program::run, Array, Value}};
 /// use slyz_sir::{ops::Operator, size::{Size, SizeOrigin}, types::{Scalar, Ty}};
 ///
 /// let mut b = Builder::new("double");
@@ -114,40 +114,40 @@ pub struct Options {
 /// let twice = b.apply(Operator::Add, &[v, v])?;
 /// let body = b.close(&[twice])?;
 /// let y = b.tabulate(vec![n], body)?;
-/// let graph = b.finish(&y)?;
+/// let program = b.finish(&y)?;
 ///
 /// let x = Array { ty: Ty::I32, shape: vec![3], data: vec![1, 2, 3] };
-/// let y = run(&graph, &[None], &[Value::Array(x)])?;
+/// let y = run(&program, &[None], &[Value::Array(x)])?;
 /// assert_eq!(y, [Value::Array(Array { ty: Ty::I32, shape: vec![3], data: vec![2, 4, 6] })]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn run(graph: &Graph, sizes: &[Option<u64>], args: &[Value]) -> Result<Vec<Value>, InterpError> {
-    run_with(graph, sizes, args, &Options::default())
+pub fn run(program: &Program, sizes: &[Option<u64>], args: &[Value]) -> Result<Vec<Value>, InterpError> {
+    run_with(program, sizes, args, &Options::default())
 }
 
-/// Runs a graph within limits.
+/// Runs a program within limits.
 pub fn run_with(
-    graph: &Graph,
+    program: &Program,
     sizes: &[Option<u64>],
     args: &[Value],
     options: &Options,
 ) -> Result<Vec<Value>, InterpError> {
-    check_code(graph)?;
-    let sizes = solve_sizes(graph, sizes, args)?;
-    let mut machine = Machine::new(graph, sizes, *options)?;
-    for (place, (param, arg)) in graph.body.params.iter().zip(args).enumerate() {
+    check_code(program)?;
+    let sizes = solve_sizes(program, sizes, args)?;
+    let mut machine = Machine::new(program, sizes, *options)?;
+    for (place, (param, arg)) in program.body.params.iter().zip(args).enumerate() {
         machine.check_argument(param, arg).map_err(|why| InterpError::Argument { place, why })?;
         machine.bind_argument(param.id, arg)?;
     }
     machine.check_requires()?;
-    machine.run_body(&graph.body)?;
-    graph.body.results.iter().map(|&id| machine.take_result(id)).collect()
+    machine.run_body(&program.body)?;
+    program.body.results.iter().map(|&id| machine.take_result(id)).collect()
 }
 
 /// What must hold before the code can be walked at all.
-fn check_code(graph: &Graph) -> Result<(), InterpError> {
-    nesting::check(&graph.functions, &graph.body)?;
-    for require in &graph.requires {
+fn check_code(program: &Program) -> Result<(), InterpError> {
+    nesting::check(&program.functions, &program.body)?;
+    for require in &program.requires {
         let (Require::NonEmpty(a) | Require::Equal(a, _) | Require::AtMost(a, _)) = require;
         nesting::check_size(a)?;
         match require {
@@ -155,7 +155,7 @@ fn check_code(graph: &Graph) -> Result<(), InterpError> {
             Require::Equal(_, b) | Require::AtMost(_, b) => nesting::check_size(b)?,
         }
     }
-    let bodies = graph.functions.iter().map(|f| &f.body).chain([&graph.body]);
+    let bodies = program.functions.iter().map(|f| &f.body).chain([&program.body]);
     match bodies.map(largest_id).max() {
         Some(id) if id > MAX_ID => {
             Err(InterpError::Malformed(format!("%{id} is past the largest name, %{MAX_ID}; number names densely")))
@@ -166,8 +166,8 @@ fn check_code(graph: &Graph) -> Result<(), InterpError> {
 
 /// The sizes of a call: those passed, and the rest from axes of arguments that are a variable by themselves.
 /// Every given one has a value then, and no counted one.
-pub fn solve_sizes(graph: &Graph, given: &[Option<u64>], args: &[Value]) -> Result<Vec<Option<u64>>, InterpError> {
-    let (params, decls) = (&graph.body.params, &graph.sizes);
+pub fn solve_sizes(program: &Program, given: &[Option<u64>], args: &[Value]) -> Result<Vec<Option<u64>>, InterpError> {
+    let (params, decls) = (&program.body.params, &program.sizes);
     if given.len() != decls.len() {
         return Err(InterpError::SizeCount { expected: decls.len(), found: given.len() });
     }
@@ -235,13 +235,13 @@ impl Machine<'_> {
 
     /// Checks each requirement once, as soon as all its sizes are known: after the filter that counts the last one.
     fn check_requires(&mut self) -> Result<(), InterpError> {
-        let graph = self.graph;
+        let program = self.program;
         let mut waiting = std::mem::take(&mut self.waiting);
         let mut failed = None;
-        waiting.retain(|&k| match self.holds(&graph.requires[k]) {
+        waiting.retain(|&k| match self.holds(&program.requires[k]) {
             Ok(true) => false,
             Ok(false) => {
-                failed.get_or_insert(InterpError::Require(self.show_require(&graph.requires[k])));
+                failed.get_or_insert(InterpError::Require(self.show_require(&program.requires[k])));
                 false
             }
             Err(InterpError::Size { why: SizeError::Unknown(_), .. }) => true,
@@ -276,7 +276,7 @@ impl Machine<'_> {
 
     /// A size in SIR text.
     fn show(&self, size: &Size) -> String {
-        size.display(&|v| self.graph.size_name(v)).to_string()
+        size.display(&|v| self.program.size_name(v)).to_string()
     }
 
     /// The value of a size.

@@ -1,13 +1,13 @@
-//! Small graphs run on the interpreter, each beside the plain Rust it means.
+//! Small programs run on the interpreter, each beside the plain Rust it means.
 
 use slyz_sir::build::{BuildError, Builder, Region};
 use slyz_sir::code::{Body, Id, Monoid, Op, Stmt, Type, Var};
-use slyz_sir::graph::{Graph, Require};
-use slyz_sir::interp::graph::{InterpError, Options, run, run_with, solve_sizes};
 use slyz_sir::interp::kernel::run_plan;
+use slyz_sir::interp::program::{InterpError, Options, run, run_with, solve_sizes};
 use slyz_sir::interp::{Array, Value};
 use slyz_sir::lower::cpu::lower;
 use slyz_sir::ops::Operator;
+use slyz_sir::program::{Program, Require};
 use slyz_sir::size::{Size, SizeOrigin};
 use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::verify;
@@ -49,19 +49,19 @@ fn monoid(b: &mut Builder, operator: Operator, ty: Ty) -> Built<Monoid> {
     Ok(Monoid { neutral: vec![neutral], combine, commutative: row.commutative })
 }
 
-/// Runs a graph that the verifier likes, and what it is lowered to: both must verify and agree to the bit.
-fn ran(graph: &Graph, sizes: &[Option<u64>], args: &[Value]) -> Vec<Value> {
-    verify::graph(graph).unwrap();
-    let results = run(graph, sizes, args).unwrap();
-    let plan = lower(graph);
+/// Runs a program that the verifier likes, and what it is lowered to: both must verify and agree to the bit.
+fn ran(program: &Program, sizes: &[Option<u64>], args: &[Value]) -> Vec<Value> {
+    verify::program(program).unwrap();
+    let results = run(program, sizes, args).unwrap();
+    let plan = lower(program);
     verify::plan(&plan).unwrap();
-    let sizes = solve_sizes(graph, sizes, args).unwrap();
+    let sizes = solve_sizes(program, sizes, args).unwrap();
     assert_eq!(run_plan(&plan, &sizes, args).as_ref(), Ok(&results), "lowered for the CPU");
     results
 }
 
 /// `y[i] = x[i] * x[i] + c`
-fn square_plus() -> Built<Graph> {
+fn square_plus() -> Built<Program> {
     let mut b = Builder::new("square_plus");
     let n = given(&mut b, "N");
     let x = b.param(Type::Array(Ty::I32, vec![n.clone()]));
@@ -76,10 +76,10 @@ fn square_plus() -> Built<Graph> {
 
 #[test]
 fn map() -> Built<()> {
-    let graph = square_plus()?;
-    let y = ran(&graph, &[None], &[ints(&[3], &[1, 2, -3]), int(10)]);
+    let program = square_plus()?;
+    let y = ran(&program, &[None], &[ints(&[3], &[1, 2, -3]), int(10)]);
     assert_eq!(y, [ints(&[3], &[11, 14, 19])]);
-    assert_eq!(ran(&graph, &[Some(0)], &[ints(&[0], &[]), int(10)]), [ints(&[0], &[])]);
+    assert_eq!(ran(&program, &[Some(0)], &[ints(&[0], &[]), int(10)]), [ints(&[0], &[])]);
     Ok(())
 }
 
@@ -99,16 +99,16 @@ fn matmul() -> Built<()> {
     let dot = b.fold(vec![k], body, add)?;
     let body = b.close(&dot)?;
     let z = b.tabulate(vec![m, n], body)?;
-    let graph = b.finish(&z)?;
+    let program = b.finish(&z)?;
 
     let x = floats(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     let y = floats(&[3, 2], &[1.0, 0.0, 0.0, 1.0, 2.0, 2.0]);
-    assert_eq!(ran(&graph, &[None; 3], &[x, y]), [floats(&[2, 2], &[7.0, 8.0, 16.0, 17.0])]);
+    assert_eq!(ran(&program, &[None; 3], &[x, y]), [floats(&[2, 2], &[7.0, 8.0, 16.0, 17.0])]);
     // An inner axis without positions: every element is the neutral one, the zero that leaves -0.0 alone.
-    let empty = ran(&graph, &[None; 3], &[floats(&[1, 0], &[]), floats(&[0, 2], &[])]);
+    let empty = ran(&program, &[None; 3], &[floats(&[1, 0], &[]), floats(&[0, 2], &[])]);
     assert_eq!(empty, [floats(&[1, 2], &[-0.0, -0.0])]);
     // Axes that do not meet.
-    let wrong = run(&graph, &[None; 3], &[floats(&[1, 2], &[1.0; 2]), floats(&[1, 1], &[1.0])]);
+    let wrong = run(&program, &[None; 3], &[floats(&[1, 2], &[1.0; 2]), floats(&[1, 1], &[1.0])]);
     assert!(matches!(&wrong, Err(InterpError::Argument { place: 1, why }) if why.contains("K is 2")), "{wrong:?}");
     Ok(())
 }
@@ -142,15 +142,15 @@ fn softmax() -> Built<()> {
     let row = b.tabulate(vec![c], body)?;
     let body = b.close(&row)?;
     let rows = b.tabulate(vec![r], body)?;
-    let graph = b.finish(&rows)?;
+    let program = b.finish(&rows)?;
 
-    let y = ran(&graph, &[None; 2], &[floats(&[2, 2], &[0.0, 0.0, 1.0, 1.0 + 3f32.ln()])]);
+    let y = ran(&program, &[None; 2], &[floats(&[2, 2], &[0.0, 0.0, 1.0, 1.0 + 3f32.ln()])]);
     let y = as_floats(&y[0]);
     for (found, want) in y.iter().zip([0.5, 0.5, 0.25, 0.75]) {
         assert!((found - want).abs() < 1e-6, "{y:?}");
     }
-    assert_eq!(ran(&graph, &[None; 2], &[floats(&[0, 5], &[])]), [floats(&[0, 5], &[])]);
-    assert_eq!(ran(&graph, &[None; 2], &[floats(&[3, 0], &[])]), [floats(&[3, 0], &[])]);
+    assert_eq!(ran(&program, &[None; 2], &[floats(&[0, 5], &[])]), [floats(&[0, 5], &[])]);
+    assert_eq!(ran(&program, &[None; 2], &[floats(&[3, 0], &[])]), [floats(&[3, 0], &[])]);
     Ok(())
 }
 
@@ -164,10 +164,10 @@ fn scan_rows() -> Built<()> {
     let v = b.at(x, &ij)?;
     let body = b.close(&[v])?;
     let y = b.scan(vec![r, c], body, add)?;
-    let graph = b.finish(&y)?;
-    let y = ran(&graph, &[None; 2], &[ints(&[2, 3], &[1, 2, 3, 10, 20, 30])]);
+    let program = b.finish(&y)?;
+    let y = ran(&program, &[None; 2], &[ints(&[2, 3], &[1, 2, 3, 10, 20, 30])]);
     assert_eq!(y, [ints(&[2, 3], &[1, 3, 6, 10, 30, 60])]);
-    assert_eq!(ran(&graph, &[None; 2], &[ints(&[2, 0], &[])]), [ints(&[2, 0], &[])]);
+    assert_eq!(ran(&program, &[None; 2], &[ints(&[2, 0], &[])]), [ints(&[2, 0], &[])]);
     Ok(())
 }
 
@@ -183,8 +183,8 @@ fn histogram_drops_what_falls_outside() -> Built<()> {
     let bin = b.cast(Ty::I64, v)?;
     let body = b.close(&[bin, one])?;
     let y = b.scatter(vec![n], body, vec![Size::Const(4)], add)?;
-    let graph = b.finish(&y)?;
-    let y = ran(&graph, &[None], &[ints(&[7], &[0, 3, 3, -1, 4, 1, 3])]);
+    let program = b.finish(&y)?;
+    let y = ran(&program, &[None], &[ints(&[7], &[0, 3, 3, -1, 4, 1, 3])]);
     assert_eq!(y, [ints(&[4], &[1, 1, 0, 3])]);
     Ok(())
 }
@@ -209,20 +209,20 @@ fn filter_counts_its_size() -> Built<()> {
     let v = b.apply(Operator::Neg, &[v])?;
     let body = b.close(&[v])?;
     let negated = b.tabulate(vec![Size::Var(kept)], body)?[0];
-    let graph = b.finish(&[negated, found[1], count])?;
-    let y = ran(&graph, &[None; 2], &[ints(&[5], &[3, -1, 0, 7, 9])]);
+    let program = b.finish(&[negated, found[1], count])?;
+    let y = ran(&program, &[None; 2], &[ints(&[5], &[3, -1, 0, 7, 9])]);
     let at = Array { ty: Ty::I64, shape: vec![3], data: vec![0, 3, 4] };
     assert_eq!(y, [ints(&[3], &[-3, -7, -9]), Value::Array(at), Value::Scalar(Scalar::i64(3))]);
     // The requirement is checked when the filter has counted.
-    let none = run(&graph, &[None; 2], &[ints(&[1], &[-5])]);
+    let none = run(&program, &[None; 2], &[ints(&[1], &[-5])]);
     assert_eq!(none, Err(InterpError::Require("that Kept is not 0".into())));
-    let told = run(&graph, &[None, Some(1)], &[ints(&[1], &[5])]);
+    let told = run(&program, &[None, Some(1)], &[ints(&[1], &[5])]);
     assert_eq!(told, Err(InterpError::SizeCounted("Kept".into())));
     Ok(())
 }
 
 /// Collatz steps per element: `while` with an `if` inside.
-fn collatz() -> Built<Graph> {
+fn collatz() -> Built<Program> {
     let mut b = Builder::new("collatz");
     let int = Type::Scalar(Ty::I32);
     let [zero, one, two, three] = [0, 1, 2, 3].map(|v| b.constant(Scalar::from_int(Ty::I32, v)));
@@ -249,12 +249,12 @@ fn collatz() -> Built<Graph> {
 
 #[test]
 fn loops_branches_and_rank_0() -> Built<()> {
-    let graph = collatz()?;
-    assert_eq!(ran(&graph, &[], &[int(27)]), [int(111)]);
-    assert_eq!(ran(&graph, &[], &[int(1)]), [int(0)]);
+    let program = collatz()?;
+    assert_eq!(ran(&program, &[], &[int(27)]), [int(111)]);
+    assert_eq!(ran(&program, &[], &[int(1)]), [int(0)]);
     // 0 never becomes 1.
     let options = Options { turns: Some(10_000), ..Options::default() };
-    assert_eq!(run_with(&graph, &[], &[int(0)], &options), Err(InterpError::Budget(10_000)));
+    assert_eq!(run_with(&program, &[], &[int(0)], &options), Err(InterpError::Budget(10_000)));
     Ok(())
 }
 
@@ -276,9 +276,9 @@ fn counted_loops_and_functions() -> Built<()> {
     let next = b.call(square_add, &[s[1], s[0]])?;
     let body = b.close(&next)?;
     let sum = b.make(Op::For { lo: zero, hi, step: two, init: vec![zero], body })?;
-    let graph = b.finish(&sum)?;
-    assert_eq!(ran(&graph, &[], &[int(7)]), [int(4 + 16 + 36)]);
-    assert_eq!(ran(&graph, &[], &[int(-7)]), [int(0)]);
+    let program = b.finish(&sum)?;
+    assert_eq!(ran(&program, &[], &[int(7)]), [int(4 + 16 + 36)]);
+    assert_eq!(ran(&program, &[], &[int(-7)]), [int(0)]);
     Ok(())
 }
 
@@ -297,19 +297,19 @@ fn a_fold_of_two_axes_goes_in_row_major_order() -> Built<()> {
     let v = b.at(x, &ij)?;
     let body = b.close(&[v])?;
     let y = b.fold(vec![r, c], body, Monoid { neutral: vec![none], combine, commutative: false })?;
-    let graph = b.finish(&y)?;
-    assert_eq!(ran(&graph, &[None; 2], &[ints(&[2, 3], &[1, 2, 3, 4, 5, -1])]), [int(5)]);
+    let program = b.finish(&y)?;
+    assert_eq!(ran(&program, &[None; 2], &[ints(&[2, 3], &[1, 2, 3, 4, 5, -1])]), [int(5)]);
     let long: Vec<i32> = (0..20_000).collect();
-    assert_eq!(ran(&graph, &[None; 2], &[ints(&[100, 200], &long)]), [int(19_999)]);
-    assert_eq!(ran(&graph, &[None; 2], &[ints(&[0, 3], &[])]), [int(-1)]);
+    assert_eq!(ran(&program, &[None; 2], &[ints(&[100, 200], &long)]), [int(19_999)]);
+    assert_eq!(ran(&program, &[None; 2], &[ints(&[0, 3], &[])]), [int(-1)]);
     Ok(())
 }
 
 #[test]
 fn calls_that_do_not_fit() -> Built<()> {
-    let graph = square_plus()?;
+    let program = square_plus()?;
     let x = || ints(&[2], &[1, 2]);
-    let fails = |sizes: &[Option<u64>], args: &[Value]| run(&graph, sizes, args).unwrap_err();
+    let fails = |sizes: &[Option<u64>], args: &[Value]| run(&program, sizes, args).unwrap_err();
     assert_eq!(fails(&[], &[x(), int(1)]), InterpError::SizeCount { expected: 1, found: 0 });
     assert_eq!(fails(&[None], &[x()]), InterpError::ArgumentCount { expected: 2, found: 1 });
     assert!(matches!(fails(&[None], &[x(), x()]), InterpError::Argument { place: 1, .. }));
@@ -330,13 +330,13 @@ fn requirements_name_their_sizes() -> Built<()> {
     b.require(Require::NonEmpty(n.clone()));
     b.require(Require::Equal(n.clone(), m.clone() * Size::Const(2)));
     b.require(Require::AtMost(m.clone(), Size::Const(4)));
-    let graph = b.finish(&[])?;
-    let at = |n, m| run(&graph, &[Some(n), Some(m)], &[]).map_err(|e| e.to_string());
+    let program = b.finish(&[])?;
+    let at = |n, m| run(&program, &[Some(n), Some(m)], &[]).map_err(|e| e.to_string());
     assert_eq!(at(8, 4), Ok(vec![]));
-    assert_eq!(at(0, 0), Err("the graph requires that N is not 0".into()));
-    assert_eq!(at(8, 3), Err("the graph requires N (here 8) to equal (M * 2) (here 6)".into()));
-    assert_eq!(at(10, 5), Err("the graph requires M (here 5) to be at most 4 (here 4)".into()));
-    let huge = run(&graph, &[Some(u64::MAX), Some(1)], &[]);
+    assert_eq!(at(0, 0), Err("the program requires that N is not 0".into()));
+    assert_eq!(at(8, 3), Err("the program requires N (here 8) to equal (M * 2) (here 6)".into()));
+    assert_eq!(at(10, 5), Err("the program requires M (here 5) to be at most 4 (here 4)".into()));
+    let huge = run(&program, &[Some(u64::MAX), Some(1)], &[]);
     assert!(matches!(huge, Err(InterpError::Size { .. })));
     Ok(())
 }
@@ -348,8 +348,8 @@ fn arrays_past_memory_are_an_error() -> Built<()> {
     let ij = b.open(Region::Loop, &[POSITION, POSITION]);
     let body = b.close(&ij[..1])?;
     let y = b.tabulate(vec![n, m], body)?;
-    let graph = b.finish(&y)?;
-    let fails = |n, m, options: &Options| run_with(&graph, &[Some(n), Some(m)], &[], options).unwrap_err();
+    let program = b.finish(&y)?;
+    let fails = |n, m, options: &Options| run_with(&program, &[Some(n), Some(m)], &[], options).unwrap_err();
     let id = y[0];
     let none = Options::default();
     assert_eq!(fails(1 << 31, 1 << 31, &none), InterpError::OutOfMemory { id, elements: 1 << 62 });
@@ -367,14 +367,14 @@ fn stmt(id: u32, ty: Ty, op: Op) -> Stmt {
     Stmt { binds: vec![var(id, Type::Scalar(ty))], op }
 }
 
-/// A graph by hand, with whatever is wrong in it.
-fn by_hand(params: Vec<Var>, stmts: Vec<Stmt>, result: u32) -> Graph {
-    Graph { name: "by_hand".into(), body: Body { params, stmts, results: vec![Id(result)] }, ..Graph::default() }
+/// A program by hand, with whatever is wrong in it.
+fn by_hand(params: Vec<Var>, stmts: Vec<Stmt>, result: u32) -> Program {
+    Program { name: "by_hand".into(), body: Body { params, stmts, results: vec![Id(result)] }, ..Program::default() }
 }
 
 #[test]
 fn a_read_outside_is_reported() {
-    let graph = by_hand(
+    let program = by_hand(
         vec![var(0, Type::Array(Ty::I32, vec![Size::Const(2)]))],
         vec![
             stmt(1, Ty::I64, Op::Const(Scalar::i64(2))),
@@ -382,13 +382,13 @@ fn a_read_outside_is_reported() {
         ],
         2,
     );
-    let error = run(&graph, &[], &[ints(&[2], &[1, 2])]).unwrap_err();
+    let error = run(&program, &[], &[ints(&[2], &[1, 2])]).unwrap_err();
     assert_eq!(error, InterpError::OutOfBounds { array: Id(0), index: vec![2], shape: vec![2] });
     assert_eq!(error.to_string(), "%0 of shape [2] is read at [2], which is outside");
 }
 
 #[test]
-fn malformed_graphs_are_errors() {
+fn malformed_programs_are_errors() {
     let constant = |id| stmt(id, Ty::I32, Op::Const(Scalar::from_int(Ty::I32, 1)));
     let cases = [
         vec![],
@@ -402,10 +402,10 @@ fn malformed_graphs_are_errors() {
         vec![constant(u32::MAX)],
     ];
     for stmts in cases {
-        let graph = by_hand(vec![], stmts, 1);
-        let error = run(&graph, &[], &[]).unwrap_err();
-        assert!(matches!(error, InterpError::Malformed(_)), "{error} from {graph:?}");
-        assert!(verify::graph(&graph).is_err(), "{graph:?}");
+        let program = by_hand(vec![], stmts, 1);
+        let error = run(&program, &[], &[]).unwrap_err();
+        assert!(matches!(error, InterpError::Malformed(_)), "{error} from {program:?}");
+        assert!(verify::program(&program).is_err(), "{program:?}");
     }
 }
 
@@ -429,11 +429,11 @@ fn deep_code_neither_overflows_nor_runs_forever() {
         }
         body.stmts.insert(0, zero);
         body.params.clear();
-        Graph { name: "deep".into(), body, ..Graph::default() }
+        Program { name: "deep".into(), body, ..Program::default() }
     };
     let deep = nested(slyz_sir::nesting::MAX_NESTING as u32);
     assert_eq!(ran(&deep, &[], &[]), [int(1)]);
     let deeper = nested(slyz_sir::nesting::MAX_NESTING as u32 + 1);
     assert!(matches!(run(&deeper, &[], &[]), Err(InterpError::TooDeep(_))));
-    assert!(verify::graph(&deeper).is_err());
+    assert!(verify::program(&deeper).is_err());
 }

@@ -1,15 +1,15 @@
 //! Evaluates statements.
 //!
-//! Names are unique in a graph, so the environment is one flat list: a body that runs again overwrites what its last
+//! Names are unique in a program, so the environment is one flat list: a body that runs again overwrites what its last
 //! run bound, and nothing is copied. It checks what it needs not to panic, and no more.
 
 use super::{InterpError, Options, copied};
 use crate::code::{Body, FnId, Id, Monoid, Op, Stmt, Var};
-use crate::graph::{Graph, largest_id};
 use crate::interp::fold::fold_in_order;
 use crate::interp::{Array, Value};
 use crate::nesting::{MAX_NESTING, TooDeep};
 use crate::ops::Operator;
+use crate::program::{Program, largest_id};
 use crate::size::{Size, SizeOrigin, SizeVar};
 use crate::types::{Scalar, Ty};
 use std::cell::RefCell;
@@ -24,9 +24,9 @@ enum Bound {
     Array(Rc<Array>),
 }
 
-/// A graph that runs.
+/// A program that runs.
 pub(super) struct Machine<'g> {
-    pub(super) graph: &'g Graph,
+    pub(super) program: &'g Program,
     pub(super) sizes: Vec<Option<u64>>,
     /// Requirements that are not checked yet.
     pub(super) waiting: Vec<usize>,
@@ -68,16 +68,16 @@ fn offset(shape: &[u64], index: impl Iterator<Item = i64>) -> Option<usize> {
 }
 
 impl<'g> Machine<'g> {
-    pub(super) fn new(graph: &'g Graph, sizes: Vec<Option<u64>>, options: Options) -> Ran<Machine<'g>> {
-        let bodies = graph.functions.iter().map(|f| &f.body).chain([&graph.body]);
+    pub(super) fn new(program: &'g Program, sizes: Vec<Option<u64>>, options: Options) -> Ran<Machine<'g>> {
+        let bodies = program.functions.iter().map(|f| &f.body).chain([&program.body]);
         let names = bodies.map(largest_id).max().map_or(0, |id| id as usize + 1);
         let mut slots = vec![];
         if slots.try_reserve_exact(names).is_err() {
             return malformed("there are more names than fit in memory");
         }
         slots.resize_with(names, || None);
-        let waiting = (0..graph.requires.len()).collect();
-        Ok(Machine { graph, sizes, waiting, slots, depth: 0, turns: 0, options })
+        let waiting = (0..program.requires.len()).collect();
+        Ok(Machine { program, sizes, waiting, slots, depth: 0, turns: 0, options })
     }
 
     pub(super) fn bind_argument(&mut self, id: Id, arg: &Value) -> Ran<()> {
@@ -103,7 +103,7 @@ impl<'g> Machine<'g> {
                 *slot = Some(value);
                 Ok(())
             }
-            None => malformed(format!("%{} is not a name of the graph", id.0)),
+            None => malformed(format!("%{} is not a name of the program", id.0)),
         }
     }
 
@@ -243,7 +243,7 @@ impl<'g> Machine<'g> {
             | Op::Barrier(_)
             | Op::Fence(_)
             | Op::Subgroup(..)
-            | Op::Lanes { .. } => return malformed("memory and threads belong in kernels, not in graphs"),
+            | Op::Lanes { .. } => return malformed("memory and threads belong in kernels, not in programs"),
         };
         self.bind_scalars(&stmt.binds, values.into_iter())
     }
@@ -265,8 +265,8 @@ impl<'g> Machine<'g> {
     }
 
     fn call_function(&mut self, function: FnId, args: &[Id]) -> Ran<Vec<Scalar>> {
-        let graph = self.graph;
-        let Some(function) = graph.functions.get(function.0 as usize) else {
+        let program = self.program;
+        let Some(function) = program.functions.get(function.0 as usize) else {
             return malformed(format!("there is no function number {}", function.0));
         };
         let args = self.scalars(args)?;
@@ -423,7 +423,7 @@ impl<'g> Machine<'g> {
     }
 
     fn filter(&mut self, binds: &[Var], extent: &Size, body: &Body, kept: SizeVar) -> Ran<()> {
-        let counted = self.graph.sizes.get(kept.0 as usize).map(|decl| decl.origin);
+        let counted = self.program.sizes.get(kept.0 as usize).map(|decl| decl.origin);
         let Some((&keep, values)) = body.results.split_first() else { return malformed("a filter gives nothing") };
         if counted != Some(SizeOrigin::Counted) || values.len() != binds.len() {
             return malformed("a filter counts a variable that is not declared so, or binds other than its values");

@@ -1,10 +1,10 @@
-//! The graph level: a function over arrays, and the module that holds graphs and kernels.
+//! The program level: a function over arrays, and the module that holds programs and kernels.
 
 use crate::code::{Body, Function, Id};
 use crate::kernel::Kernel;
 use crate::size::{Size, SizeDecl, SizeVar};
 
-/// Something a call must satisfy before the graph runs.
+/// Something a call must satisfy before the program runs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Require {
     /// The axis has a position.
@@ -20,7 +20,7 @@ pub enum Require {
 /// The parameters of the body are the arguments, its results are the results; each is a scalar or an array.
 /// An array parameter's shape is made of sizes of the call; every other name has the type its operation gives it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Graph {
+pub struct Program {
     /// An identifier.
     pub name: String,
     /// The size variables.
@@ -36,19 +36,19 @@ pub struct Graph {
 /// What a `.sir` file holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Module {
-    /// Graphs, by unique names.
-    pub graphs: Vec<Graph>,
+    /// Programs, by unique names.
+    pub programs: Vec<Program>,
     /// Kernels, by unique names.
     pub kernels: Vec<Kernel>,
 }
 
-impl Graph {
+impl Program {
     /// The name of a size variable.
     pub fn size_name(&self, var: SizeVar) -> String {
         self.sizes.get(var.0 as usize).map_or_else(|| format!("size{}", var.0), |s| s.name.clone())
     }
 
-    /// A source of names that no code of the graph uses.
+    /// A source of names that no code of the program uses.
     pub fn fresh_ids(&self) -> impl FnMut() -> Id + use<> {
         let bodies = self.functions.iter().map(|f| &f.body).chain([&self.body]);
         let mut next = bodies.map(largest_id).max().unwrap_or(0);
