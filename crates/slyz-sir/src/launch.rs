@@ -6,9 +6,6 @@
 //!
 //! Where an access is not known to be inside, an [`Op::Check`] stands in front of it: inside or not, and if not, the fault is told.
 
-#[cfg(feature = "compiler")]
-mod shaped;
-
 use crate::code::{Body, Op, Place};
 use crate::kernel::{Access, Kernel, Memory, Space};
 use crate::size::SizeVar;

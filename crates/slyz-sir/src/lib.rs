@@ -37,3 +37,5 @@ pub mod text;
 pub mod types;
 pub mod typing;
 pub mod verify;
+#[cfg(feature = "compiler")]
+pub mod write;

@@ -1,12 +1,11 @@
-//! A kernel without its launch, for blocks of a shape: guards in front of threads that nobody asked for, blocks counted over two axes.
+//! `shape`: gives a kernel by hand the blocks of its launch.
 
-use super::{MOST_FOLDED, Template};
-use crate::code::{Body, Id, Op, Place, Stmt, Type, Var};
+use super::cse;
+use crate::code::{Body, Id, Op, Place};
 use crate::kernel::Kernel;
-use crate::ops::Operator;
-use crate::pass::cse;
+use crate::launch::{MOST_FOLDED, Template};
 use crate::size::{Size, SizeVar};
-use crate::types::{Scalar, Ty};
+use crate::write::{Arithmetic, Formula, Lines, Write as _};
 use std::collections::HashMap;
 
 impl Template {
@@ -33,10 +32,9 @@ impl Template {
     /// ```
     pub fn shaped(&self, block: [u32; 3], exact: bool, folded: bool) -> Kernel {
         let mut kernel = Kernel { block, ..self.kernel.clone() };
-        let mut fresh = kernel.fresh_ids();
-        let mut front = Front { stmts: vec![], fresh: &mut fresh };
+        let mut front = Lines::new(kernel.fresh_ids());
         let folded = folded && self.folds();
-        let folds = folded.then(|| front.folded_index(block[0]));
+        let folds = folded.then(|| folded_index(&mut front, block[0]));
         if let Some(index) = folds {
             replace_index(&mut kernel.body, index);
         }
@@ -46,20 +44,19 @@ impl Template {
         for d in (0..3).filter(|&d| overhangs(d) && (exact && !self.meets() || folded)) {
             let index = match folds {
                 Some(index) if d == 0 => index,
-                _ => front.make(Ty::I64, Op::Place(Place::Global, d as u8)),
+                _ => front.value(Formula::Place(Place::Global, d as u8)),
             };
-            let threads = front.make(Ty::I64, Op::Extent(Size::Var(SizeVar(3 + d as u32))));
-            let below = front.apply(Ty::Bool, Operator::Lt, &[index, threads]);
+            let below = front.value(index.below(&Size::Var(SizeVar(3 + d as u32))));
             inside = Some(match inside {
-                Some(before) => front.apply(Ty::Bool, Operator::And, &[before, below]),
+                Some(before) => front.value(Id::and(before, below)),
                 None => below,
             });
         }
         if let Some(cond) = inside {
             let then = Body { stmts: std::mem::take(&mut kernel.body.stmts), ..Body::default() };
             let op = Op::If { cond, args: vec![], then, otherwise: Body::default() };
-            front.stmts.push(Stmt { binds: vec![], op });
-            kernel.body.stmts = front.stmts;
+            front.act(op);
+            kernel.body.stmts = front.take();
             // The index that the guard asks about has to be the one that the code uses.
             kernel.body = cse::root(kernel.body);
         }
@@ -67,42 +64,15 @@ impl Template {
     }
 }
 
-/// Statements that go in front of a body.
-struct Front<'f> {
-    stmts: Vec<Stmt>,
-    fresh: &'f mut dyn FnMut() -> Id,
-}
-
-impl Front<'_> {
-    fn make(&mut self, ty: Ty, op: Op) -> Id {
-        let id = (self.fresh)();
-        self.stmts.push(Stmt { binds: vec![Var { id, ty: Type::Scalar(ty) }], op });
-        id
-    }
-
-    fn apply(&mut self, ty: Ty, operator: Operator, args: &[Id]) -> Id {
-        self.make(ty, Op::Apply(operator, args.to_vec()))
-    }
-
-    /// The index of a thread whose block is counted over x and y. The smaller of two numbers changes nothing, but
-    /// shows everybody that 32 bits hold what is computed here wherever they hold the number of threads.
-    fn folded_index(&mut self, block: u32) -> Id {
-        let most = self.make(Ty::I64, Op::Const(Scalar::i64(MOST_FOLDED as i64)));
-        let mut place = |place: Place, d: u8| {
-            let place = self.make(Ty::I64, Op::Place(place, d));
-            self.apply(Ty::I64, Operator::Min, &[place, most])
-        };
-        let (y, width, x) = (place(Place::Block, 1), place(Place::GridDim, 0), place(Place::Block, 0));
-        let row = self.apply(Ty::I64, Operator::Mul, &[y, width]);
-        let number = self.apply(Ty::I64, Operator::Add, &[row, x]);
-        let threads = Size::Var(SizeVar(3));
-        let needed = self.make(Ty::I64, Op::Extent(Size::CeilDiv(threads.into(), u64::from(block.max(1)))));
-        let number = self.apply(Ty::I64, Operator::Min, &[number, needed]);
-        let width = self.make(Ty::I64, Op::Const(Scalar::i64(block.into())));
-        let first = self.apply(Ty::I64, Operator::Mul, &[number, width]);
-        let local = self.make(Ty::I64, Op::Place(Place::Local, 0));
-        self.apply(Ty::I64, Operator::Add, &[first, local])
-    }
+/// The index of a thread whose block is counted over x and y. The smaller of two numbers changes nothing, but
+/// shows everybody that 32 bits hold what is computed here wherever they hold the number of threads.
+fn folded_index(front: &mut Lines, block: u32) -> Id {
+    let most = front.number(MOST_FOLDED as i64);
+    let [y, width, x] = [(Place::Block, 1), (Place::GridDim, 0), (Place::Block, 0)]
+        .map(|(place, axis)| front.value(Formula::Place(place, axis).least(most)));
+    let needed = Size::CeilDiv(Size::Var(SizeVar(3)).into(), u64::from(block.max(1)));
+    let number = front.value((y * width + x).least(&needed));
+    front.value(number * i64::from(block) + Formula::Place(Place::Local, 0))
 }
 
 /// Makes `index` the index of the thread in x.
