@@ -26,7 +26,7 @@ pub const MOST_FOLDED: u64 = 65_535;
 pub struct Template {
     /// The code for one thread.
     pub kernel: Kernel,
-    /// The elements of the kernel's constant memories, in the order of the memories; bits as in [`Scalar`].
+    /// The elements of the kernel's constant memories, in the order of the memories; bits as in [`Scalar`](crate::types::Scalar).
     pub constants: Vec<Vec<u64>>,
 }
 
