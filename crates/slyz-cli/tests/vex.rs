@@ -64,17 +64,23 @@ impl Place {
     }
 }
 
+/// The devices of this build and machine.
+fn devices() -> Vec<&'static str> {
+    let mut names = vec!["interpreter"];
+    #[cfg(feature = "cpu")]
+    names.push("cpu");
+    #[cfg(feature = "wgpu")]
+    if slyz_trials::Need::Vulkan.is_met(!slyz_run::wgpu::adapters().is_empty()) {
+        names.push("wgpu");
+    }
+    names
+}
+
 #[test]
 fn runs_on_every_device() {
     for (text, printed) in [(RELU, "[0.0, 2.0, 0.0]\n"), (TILE, "[8, 7, 6, 5, 4, 3, 2, 1]\n")] {
         let place = Place::new("p.vex", text);
-        for device in [
-            "interpreter",
-            #[cfg(feature = "cpu")]
-            "cpu",
-            #[cfg(feature = "wgpu")]
-            "wgpu",
-        ] {
+        for device in devices() {
             let ran = place.run(&format!("run p.vex --device {device}"));
             assert_eq!((ran.code, &ran.out[..]), (0, printed), "{device}: {}", ran.err);
         }
@@ -121,13 +127,7 @@ fn a_fault_is_shown_at_the_launch() {
         "p.vex",
         "graph fn k(out: Tensor<f32>!) {\n    out[thread.x + 1] = 1.0\n}\nlet! out = Tensor.zeros<f32>(4)\nlaunch k(&!out) with threads: 4\n",
     );
-    for device in [
-        "interpreter",
-        #[cfg(feature = "cpu")]
-        "cpu",
-        #[cfg(feature = "wgpu")]
-        "wgpu",
-    ] {
+    for device in devices() {
         let ran = place.run(&format!("run p.vex --device {device}"));
         assert_eq!(ran.code, 1);
         assert!(ran.err.contains("p.vex:5:") && ran.err.contains("`out[4]`"), "{device}: {}", ran.err);

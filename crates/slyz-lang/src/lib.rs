@@ -8,15 +8,20 @@
 //!
 //! Both front ends make the same surface tree ([`syntax`]), so that one checker and one lowering serve both. The host part of a `.vex`
 //! file is run by `host`, over whatever device is handed to it. This crate does no I/O.
+//! Without the feature `vex` it is what `#[graph]` needs: the checker and the lowering.
 #![forbid(unsafe_code)]
 
 pub mod check;
 pub mod diagnostic;
+#[cfg(feature = "vex")]
 pub mod host;
+#[cfg(feature = "vex")]
 mod lex;
 pub mod lower;
+#[cfg(feature = "vex")]
 pub mod parse;
 mod races;
+#[cfg(feature = "vex")]
 pub mod render;
 pub mod span;
 pub mod syntax;

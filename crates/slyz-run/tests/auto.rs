@@ -44,6 +44,9 @@ fn twice(code: &dyn Executable, n: usize) -> Output {
 
 #[test]
 fn size_decides_for_the_hosts_data() {
+    if !devices::has_gpu() {
+        return;
+    }
     let device = auto(Wgpu::new(None), NEAR);
     let code = compile(&device, TWICE);
     for (n, host) in [(0, true), (16, true), (10_000, true), (1 << 20, false), (16, true)] {
@@ -55,6 +58,9 @@ fn size_decides_for_the_hosts_data() {
 
 #[test]
 fn calls_follow_their_arguments() {
+    if !devices::has_gpu() {
+        return;
+    }
     let device = auto(Wgpu::new(None), NEAR);
     let code = compile(&device, TWICE);
     let there = device.upload(ArrayData::Host(&[0; 16])).expect("memory");
@@ -69,6 +75,9 @@ fn calls_follow_their_arguments() {
 /// The GPU has no f64: the CPU computes, even what is on the GPU.
 #[test]
 fn what_the_gpu_lacks_runs_on_the_cpu() {
+    if !devices::has_gpu() {
+        return;
+    }
     let device = auto(Wgpu::plain(None), NEAR);
     let code = compile(&device, &TWICE.replace("f32", "f64"));
     let n = 1 << 20;
@@ -88,6 +97,9 @@ fn what_the_gpu_lacks_runs_on_the_cpu() {
 /// What the caller did wrong is not tried again elsewhere.
 #[test]
 fn mistakes_are_still_mistakes() {
+    if !devices::has_gpu() {
+        return;
+    }
     let device = auto(Wgpu::new(None), NEAR);
     let code = compile(&device, TWICE);
     let x = vec![0f32; 1 << 20];
@@ -98,6 +110,9 @@ fn mistakes_are_still_mistakes() {
 
 #[test]
 fn the_choice_is_explained() {
+    if !devices::has_gpu() {
+        return;
+    }
     let device = auto(Wgpu::new(None), NEAR);
     let code = compile(&device, TWICE);
     let told = |n: Option<u64>| code.choice(&[n]).expect("words");
@@ -118,6 +133,9 @@ fn the_choice_is_explained() {
 
 #[test]
 fn both_devices_can_be_measured() {
+    if !devices::has_gpu() {
+        return;
+    }
     let device = Auto::between(Arc::new(devices::narrow()), Arc::new(Wgpu::new(None)), None).expect("a device");
     let m = device.measured().expect("numbers");
     let all = [m.gpu_call, m.upload, m.download, m.gpu_operators, m.cpu_call, m.cpu_bytes, m.cpu_operators];
@@ -126,6 +144,9 @@ fn both_devices_can_be_measured() {
 
 #[test]
 fn many_threads() {
+    if !devices::has_gpu() {
+        return;
+    }
     let device = auto(Wgpu::new(None), NEAR);
     let code = compile(&device, TWICE);
     std::thread::scope(|scope| {

@@ -1,6 +1,8 @@
 //! The wgpu device when things go wrong: memory runs out, kernels are refused, the GPU is lost, everything is dropped at
 //! once. It needs an adapter; lavapipe will do.
-#![cfg(feature = "wgpu")]
+#![cfg(all(feature = "cpu", feature = "wgpu"))]
+
+mod devices;
 
 use slyz_run::wgpu::Wgpu;
 use slyz_run::{Argument, ArrayData, Buffer, Device, Error, Executable};
@@ -36,6 +38,9 @@ fn floats(data: &[f32]) -> &[u8] {
 
 #[test]
 fn a_lost_gpu_is_told_and_opened_again() {
+    if !devices::has_gpu() {
+        return;
+    }
     let device = Wgpu::new(None);
     let f = compile(&device, ADD);
     let x = device.upload(ArrayData::Host(floats(&[1.0; 100]))).expect("an upload");
@@ -60,6 +65,9 @@ fn a_lost_gpu_is_told_and_opened_again() {
 
 #[test]
 fn lost_while_many_threads_work() {
+    if !devices::has_gpu() {
+        return;
+    }
     let device = Wgpu::new(None);
     let f = compile(&device, ADD);
     let x = device.upload(ArrayData::Host(floats(&vec![1.0; 1 << 16]))).expect("an upload");
@@ -90,6 +98,9 @@ fn lost_while_many_threads_work() {
 /// Results until there is no memory, then one of each kind of too large; the device goes on.
 #[test]
 fn memory_runs_out() {
+    if !devices::has_gpu() {
+        return;
+    }
     let device = Wgpu::new(None);
     let f = compile(&device, FILL);
     for n in [1u64 << 33, 1 << 40, 1 << 60] {
@@ -121,6 +132,9 @@ fn memory_runs_out() {
 /// A kernel with more arrays than a GPU binds.
 #[test]
 fn a_refused_kernel() {
+    if !devices::has_gpu() {
+        return;
+    }
     let count = 1024;
     let params: String = (0..count).map(|k| format!("%x{k}: f32[N], ")).collect();
     // Leaves of a tree of sums are at 1024..2048, its root is at 1.
@@ -149,6 +163,9 @@ fn a_refused_kernel() {
 /// Large arrays travel in pieces of 16 MiB.
 #[test]
 fn large_arrays_travel_in_pieces() {
+    if !devices::has_gpu() {
+        return;
+    }
     let device = Wgpu::new(None);
     let f = compile(&device, ADD);
     for n in [(4 << 20) - 1, 4 << 20, (4 << 20) + 1, (9 << 20) + 3] {
@@ -171,6 +188,9 @@ fn large_arrays_travel_in_pieces() {
 
 #[test]
 fn nothing_leaks() {
+    if !devices::has_gpu() {
+        return;
+    }
     let device = Wgpu::new(None);
     let f = compile(&device, ADD);
     let work = || {
@@ -195,6 +215,9 @@ fn nothing_leaks() {
 /// Many small uploads that nothing follows.
 #[test]
 fn uploads_do_not_pile_up() {
+    if !devices::has_gpu() {
+        return;
+    }
     let device = Wgpu::new(None);
     let data = vec![7u8; 3 << 20];
     let kept: Vec<Buffer> = (0..30).map(|_| device.upload(ArrayData::Host(&data)).expect("an upload")).collect();
@@ -204,6 +227,9 @@ fn uploads_do_not_pile_up() {
 
 #[test]
 fn memory_has_a_speed() {
+    if !devices::has_gpu() {
+        return;
+    }
     for device in [Wgpu::new(None), Wgpu::plain(None)] {
         let first = device.copy_bandwidth().expect("a speed");
         assert!(first > 1e7 && first < 1e14, "{first}");
@@ -215,6 +241,9 @@ fn memory_has_a_speed() {
 /// A program that reads nothing does not run ahead without bound, and memory is used again behind it.
 #[test]
 fn far_ahead_of_the_gpu() {
+    if !devices::has_gpu() {
+        return;
+    }
     let device = Wgpu::new(None);
     let f = compile(&device, ADD);
     let mut y = device.upload(ArrayData::Host(floats(&[0.0; 16]))).expect("an upload");

@@ -655,6 +655,9 @@ mod on_a_gpu {
 
     #[test]
     fn arrays_stay_there() {
+        if !devices::has_gpu() {
+            return;
+        }
         let device = Wgpu::new(std::env::var("SLYZ_ADAPTER").ok().as_deref());
         let (x, mut y) = (device.upload(ArrayData::Buffer(&ones(1000))).expect("an upload"), ones(1000));
         saxpy_on(&device, &x, &mut y).expect("done");
@@ -680,6 +683,9 @@ mod on_a_gpu {
 
     #[test]
     fn arrays_past_a_binding_are_refused() {
+        if !devices::has_gpu() {
+            return;
+        }
         let device = Wgpu::with_window(std::env::var("SLYZ_ADAPTER").ok().as_deref(), 1024);
         let mut y = ones(257);
         let error = saxpy_on(&device, &ones(257), &mut y).expect_err("too large");
@@ -690,6 +696,9 @@ mod on_a_gpu {
 
     #[test]
     fn the_choice_follows_the_arrays() {
+        if !devices::has_gpu() {
+            return;
+        }
         let gpu: Arc<dyn Device> = Arc::new(Wgpu::new(std::env::var("SLYZ_ADAPTER").ok().as_deref()));
         let measured = Measured {
             gpu_call: 1e-4,

@@ -64,7 +64,7 @@ fn corpus() {
     }
     let programs: Vec<Program> = kept.iter().map(|s| s.program.clone()).collect();
     let project = Project::metal(&programs).expect("programs that go one by one go together");
-    let library = metal::build(&project.source, project.entries.iter().flat_map(|e| &e.kernels));
+    let Some(library) = metal::build(&project.source, project.entries.iter().flat_map(|e| &e.kernels)) else { return };
     let (mut wrong, mut count) = (vec![], 0);
     for (subject, entry) in kept.iter().zip(&project.entries) {
         for case in &subject.cases {
@@ -95,7 +95,7 @@ fn agree(kernels: &[Launched]) {
     let list: Vec<&Kernel> = kernels.iter().map(|(kernel, ..)| kernel).collect();
     list.iter().for_each(|kernel| slyz_sir::verify::kernel(kernel).expect("a right kernel"));
     let (source, descriptions) = msl::emit(&list).expect("kernels that Metal can run");
-    let library = metal::build(&source, descriptions.iter());
+    let Some(library) = metal::build(&source, descriptions.iter()) else { return };
     for ((kernel, sizes, memories, scalars), d) in kernels.iter().zip(&descriptions) {
         let mut expected = memories.clone();
         launch(kernel, sizes, &mut expected, scalars, &LaunchOptions::default()).expect("a right launch");

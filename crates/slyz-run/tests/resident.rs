@@ -1,5 +1,7 @@
 //! Arrays that stay on the GPU between calls. It needs an adapter; lavapipe will do.
-#![cfg(feature = "wgpu")]
+#![cfg(all(feature = "cpu", feature = "wgpu"))]
+
+mod devices;
 
 use slyz_run::wgpu::Wgpu;
 use slyz_run::{Argument, ArrayData, Buffer, Device, Executable, Interpreter, Output};
@@ -30,6 +32,9 @@ fn floats(data: &[f32]) -> &[u8] {
 
 #[test]
 fn results_stay_and_are_read_when_asked_for() {
+    if !devices::has_gpu() {
+        return;
+    }
     let device = Wgpu::new(None);
     let f = compile(&device, STEP);
     let start = device.upload(ArrayData::Host(floats(&[1.0, 2.0, 3.0]))).expect("an upload");
@@ -50,6 +55,9 @@ fn results_stay_and_are_read_when_asked_for() {
 /// Two GPUs, the host, and the interpreter: data goes wherever it is needed.
 #[test]
 fn many_devices() {
+    if !devices::has_gpu() {
+        return;
+    }
     let devices: [Box<dyn Device>; 3] = [Box::new(Wgpu::new(None)), Box::new(Wgpu::plain(None)), Box::new(Interpreter)];
     let mut x = Buffer::copy_of(floats(&[0.0; 5])).expect("memory");
     for turn in 0..6 {
@@ -69,6 +77,9 @@ fn many_devices() {
 /// Memory that is dropped while the GPU still works on it goes to other arrays, which are behind that work.
 #[test]
 fn dropped_during_work() {
+    if !devices::has_gpu() {
+        return;
+    }
     let device = Wgpu::new(None);
     let f = compile(&device, STEP);
     let n = 1 << 16;
@@ -91,6 +102,9 @@ fn dropped_during_work() {
 
 #[test]
 fn threads_share_arrays() {
+    if !devices::has_gpu() {
+        return;
+    }
     let device = Wgpu::new(None);
     let f = compile(&device, STEP);
     let data: Vec<f32> = (0..1000).map(|k| k as f32).collect();
@@ -113,6 +127,9 @@ fn threads_share_arrays() {
 
 #[test]
 fn bools_scalars_and_nothing() {
+    if !devices::has_gpu() {
+        return;
+    }
     let text = "program choose<N>(%x: f32[N], %m: bool[N], %a: f32) -> (f32[N], bool[N], f32) {
       %y: f32[N], %n: bool[N] = tabulate [N] |%i: i64| { %p: f32 = at %x[%i]  %q: bool = at %m[%i]  %r: f32 = select %q, %p, %a  %s: bool = not %q  yield %r, %s }
       %zero: f32 = const 0.0

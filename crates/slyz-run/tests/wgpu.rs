@@ -1,5 +1,7 @@
 //! The wgpu device beyond the corpus: edges of sizes, threads, errors. It needs an adapter; lavapipe will do.
-#![cfg(feature = "wgpu")]
+#![cfg(all(feature = "cpu", feature = "wgpu"))]
+
+mod devices;
 
 use slyz_run::wgpu::Wgpu;
 use slyz_run::{Argument, Device, Error};
@@ -29,6 +31,9 @@ fn expected(n: usize, a: f32) -> (Vec<f32>, f32) {
 
 #[test]
 fn lengths_around_every_edge() {
+    if !devices::has_gpu() {
+        return;
+    }
     let device = Wgpu::new(None);
     for n in [0, 1, 2, 3, 4, 5, 31, 32, 33, 255, 256, 257, 16_383, 16_384, 16_385, 100_003] {
         assert_eq!(saxpy(&device, n, 3.0), expected(n, 3.0), "{n}");
@@ -38,6 +43,9 @@ fn lengths_around_every_edge() {
 /// More blocks than a grid has.
 #[test]
 fn past_the_limit_of_a_grid() {
+    if !devices::has_gpu() {
+        return;
+    }
     let n = 65_535 * 256 + 3;
     let device = Wgpu::new(None);
     let (found, _) = saxpy(&device, n, 0.5);
@@ -46,6 +54,9 @@ fn past_the_limit_of_a_grid() {
 
 #[test]
 fn many_threads() {
+    if !devices::has_gpu() {
+        return;
+    }
     let device = Wgpu::new(None);
     std::thread::scope(|scope| {
         for thread in 0..4 {
@@ -63,6 +74,9 @@ fn many_threads() {
 /// Neighbours in a word are written by different threads, and by a last, incomplete word.
 #[test]
 fn small_elements_share_words() {
+    if !devices::has_gpu() {
+        return;
+    }
     let text = "program small<N>(%x: u8[N]) -> (u8[N], bool[N], i16[N]) {
       %k: u8 = const 100
       %a: u8[N], %b: bool[N], %c: i16[N] = tabulate [N] |%i: i64| { %p: u8 = at %x[%i]  %q: u8 = add %p, %k  %r: bool = gt %p, %k  %s: i16 = cast %p  %t: i16 = neg %s  yield %q, %r, %t }
@@ -84,6 +98,9 @@ fn small_elements_share_words() {
 
 #[test]
 fn empty_in_every_direction() {
+    if !devices::has_gpu() {
+        return;
+    }
     let text = "program outer<N, M>(%x: f32[N], %y: f32[M]) -> (f32[N, M], f32[N]) {
       %zero: f32 = const 0.0
       %a: f32[N, M] = tabulate [N, M] |%i: i64, %j: i64| { %p: f32 = at %x[%i]  %q: f32 = at %y[%j]  %r: f32 = mul %p, %q  yield %r }
@@ -103,6 +120,9 @@ fn empty_in_every_direction() {
 /// More turns of a thread than some drivers count. What cannot be done is refused, and nothing is lost without a word.
 #[test]
 fn loops_that_turn_often() {
+    if !devices::has_gpu() {
+        return;
+    }
     let text = "program often<N>(%x: f32[2]) -> (bool[7], u8[7], f32[7], bool[7], i32[7], f32[2], f32[2]) {
       %no: bool = const false
       %byte: u8 = const 0
@@ -151,6 +171,9 @@ fn loops_that_turn_often() {
 /// Too large for a binding or for the memory: an error, and the device goes on.
 #[test]
 fn too_large_is_an_error() {
+    if !devices::has_gpu() {
+        return;
+    }
     let text = "program fill<N>() -> f32[N] {
       %y: f32[N] = tabulate [N] |%i: i64| { %a: f32 = cast %i  yield %a }
       return %y }";
@@ -166,6 +189,9 @@ fn too_large_is_an_error() {
 
 #[test]
 fn an_adapter_that_is_not_there() {
+    if !devices::has_gpu() {
+        return;
+    }
     let device = Wgpu::new(Some("an abacus"));
     let error = device.compile(&parse_program(SAXPY).expect("text of a program")).err().expect("no such adapter");
     assert!(matches!(error, Error::NoAdapter { .. }) && error.to_string().contains("abacus"), "{error}");
@@ -175,6 +201,9 @@ fn an_adapter_that_is_not_there() {
 /// A body of thousands of statements, each of which needs the one before.
 #[test]
 fn long_chains() {
+    if !devices::has_gpu() {
+        return;
+    }
     let sums: String = (1..4000).map(|k| format!("%{}: f32 = add %{}, %a\n", 10 + k, 9 + k)).collect();
     let text = format!(
         "program chain<N>(%x: f32[N]) -> (f32[N]) {{

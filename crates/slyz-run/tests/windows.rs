@@ -99,6 +99,9 @@ fn check(device: &dyn Device, rows: usize, columns: usize) {
 
 #[test]
 fn small_windows() {
+    if !devices::has_gpu() {
+        return;
+    }
     let device = Wgpu::with_window(None, 256 << 10);
     for (rows, columns) in [(1, 1), (3, 40_000), (100, 1001), (70_001, 3), (257, 1024)] {
         check(&device, rows, columns);
@@ -114,6 +117,9 @@ fn small_windows() {
 /// What the corpus expects, in windows as small as they get; an array may be refused that is read anywhere.
 #[test]
 fn corpus_in_windows() {
+    if !devices::has_gpu() {
+        return;
+    }
     let device = Wgpu::with_window(None, 512);
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
     let mut paths: Vec<_> =
@@ -152,6 +158,9 @@ fn corpus_in_windows() {
 /// 256 MiB where a kernel sees 128 (or less, where the adapter has more).
 #[test]
 fn past_a_binding() {
+    if !devices::has_gpu() {
+        return;
+    }
     let device = Wgpu::with_window(None, 128 << 20);
     check(&device, 1 << 10, 1 << 16);
     let n = 200 << 20;

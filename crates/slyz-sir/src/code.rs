@@ -587,3 +587,10 @@ impl Body {
         Body { params, stmts, results }
     }
 }
+
+/// The largest number of any name bound in the body.
+pub(crate) fn largest_id(body: &Body) -> u32 {
+    let own = body.params.iter().chain(body.stmts.iter().flat_map(|s| &s.binds)).map(|v| v.id.0).max().unwrap_or(0);
+    let inner = body.stmts.iter().flat_map(|s| s.op.bodies()).map(largest_id).max().unwrap_or(0);
+    own.max(inner)
+}

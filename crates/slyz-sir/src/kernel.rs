@@ -91,7 +91,7 @@ impl Kernel {
     /// A source of names that no code of the kernel uses.
     pub fn fresh_ids(&self) -> impl FnMut() -> Id + use<> {
         let bodies = self.functions.iter().map(|f| &f.body).chain([&self.body]);
-        let mut next = bodies.map(crate::program::largest_id).max().unwrap_or(0);
+        let mut next = bodies.map(crate::code::largest_id).max().unwrap_or(0);
         move || {
             next += 1;
             Id(next)

@@ -3,25 +3,34 @@
 //! One road: a front end builds a [`program::Program`], the verifier checks it, passes rewrite it, a lowering turns it
 //! into [`kernel::Kernel`]s and a [`kernel::Plan`], a backend writes them out. The interpreter gives both levels their meaning.
 //!
-//! This crate is pure: no I/O, no devices, no `unsafe`.
+//! This crate is pure: no I/O, no devices, no `unsafe`. Without the feature `compiler` it is programs alone, their text and their verifier:
+//! what the macros need, which are built before anything that uses them.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "compiler")]
 pub mod back;
+#[cfg(feature = "compiler")]
 pub mod build;
 pub mod code;
+#[cfg(feature = "compiler")]
 pub mod expand;
+#[cfg(feature = "compiler")]
 pub mod explain;
 mod halves;
 pub mod interp;
 pub mod kernel;
 pub mod launch;
+#[cfg(feature = "compiler")]
 pub mod lower;
 pub mod nesting;
 pub mod ops;
+#[cfg(feature = "compiler")]
 pub mod pass;
 pub mod power;
 pub mod program;
+#[cfg(feature = "compiler")]
 mod range;
+#[cfg(feature = "compiler")]
 pub mod road;
 pub mod size;
 pub mod text;
@@ -29,3 +38,5 @@ pub mod threads;
 pub mod types;
 pub mod typing;
 pub mod verify;
+#[cfg(feature = "compiler")]
+pub mod write;

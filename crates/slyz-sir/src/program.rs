@@ -1,6 +1,6 @@
 //! The program level: a function over arrays, and the module that holds programs and kernels.
 
-use crate::code::{Body, Function, Id};
+use crate::code::{Body, Function, Id, largest_id};
 use crate::kernel::Kernel;
 use crate::size::{Size, SizeDecl, SizeVar};
 
@@ -57,11 +57,4 @@ impl Program {
             Id(next)
         }
     }
-}
-
-/// The largest number of any name bound in the body.
-pub(crate) fn largest_id(body: &Body) -> u32 {
-    let own = body.params.iter().chain(body.stmts.iter().flat_map(|s| &s.binds)).map(|v| v.id.0).max().unwrap_or(0);
-    let inner = body.stmts.iter().flat_map(|s| s.op.bodies()).map(largest_id).max().unwrap_or(0);
-    own.max(inner)
 }

@@ -1,4 +1,5 @@
-//! How every random test of Słyż runs: which seeds it tries, how many, for how long, and what it says when one fails.
+//! How every random test of Słyż runs: which seeds it tries, how many, for how long, and what it says when one fails. And what
+//! tests do where a machine lacks what they need ([`Need`]).
 //!
 //! A run draws new seeds and prints the first, so that each run looks where none looked before and any run can be
 //! repeated. Seeds that failed once stand in `tests/seeds.txt` and are tried first in every run.
@@ -17,6 +18,10 @@
 //! ```
 
 #![forbid(unsafe_code)]
+
+mod needs;
+
+pub use needs::{Need, asan, cxx, has_cxx, has_sanitizer, has_spirv_val};
 
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngSeed, TestCaseResult, TestRunner};

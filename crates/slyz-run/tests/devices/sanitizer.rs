@@ -35,14 +35,10 @@ pub fn again(tests: &[&str], settings: &[(&str, &str)]) {
 
 /// What became of these tests under the sanitizer; `None` where there is none.
 pub fn run(tests: &[&str], settings: &[(&str, &str)]) -> Option<Output> {
-    let library = match library() {
-        Ok(library) => library,
-        Err(why) => {
-            assert!(std::env::var("SLYZ_REQUIRE_SANITIZER").as_deref() != Ok("1"), "no AddressSanitizer: {why}");
-            println!("skipped {tests:?} under AddressSanitizer: {why}");
-            return None;
-        }
-    };
+    if !slyz_trials::has_sanitizer() {
+        return None;
+    }
+    let library = slyz_trials::asan().expect("it was found");
     let own = std::env::current_exe().expect("a test is a program");
     let mut command = Command::new(own);
     command.args(tests).args(["--exact", "--nocapture"]);
@@ -56,17 +52,6 @@ pub fn run(tests: &[&str], settings: &[(&str, &str)]) -> Option<Output> {
 
 fn compiler() -> String {
     std::env::var("CC").unwrap_or_else(|_| "cc".into())
-}
-
-/// The library of the sanitizer, or why there is none.
-fn library() -> Result<PathBuf, String> {
-    let cc = compiler();
-    let said = Command::new(&cc).arg("-print-file-name=libasan.so").output();
-    let said = said.map_err(|error| format!("cannot run `{cc}`: {error}"))?;
-    let path = PathBuf::from(String::from_utf8_lossy(&said.stdout).trim());
-    // The compiler repeats the bare name of a library it does not have.
-    let found = path.is_absolute() && path.exists();
-    if found { Ok(path) } else { Err(format!("`{cc}` has no libasan.so; install gcc and its libasan")) }
 }
 
 /// A compiler that has the sanitizer look at every access. Its own processes are not watched. It does not optimise: these tests

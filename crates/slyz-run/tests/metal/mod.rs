@@ -87,11 +87,12 @@ extern \"C\" int launch_{name}(void* const* buffers, const void* const* uniforms
     )
 }
 
-/// Compiles a `.metal` file as C++.
-pub fn build<'d>(source: &str, kernels: impl Iterator<Item = &'d Description>) -> Library {
-    let compiler = std::env::var("SLYZ_CXX").unwrap_or_else(|_| "c++".into());
-    let found = Command::new(&compiler).arg("--version").output();
-    assert!(found.is_ok(), "no C++ compiler `{compiler}`; install g++, or name one in SLYZ_CXX");
+/// Compiles a `.metal` file as C++; nothing where no compiler does, which is told.
+pub fn build<'d>(source: &str, kernels: impl Iterator<Item = &'d Description>) -> Option<Library> {
+    if !slyz_trials::has_cxx() {
+        return None;
+    }
+    let compiler = slyz_trials::cxx();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("kernels.cpp");
     let glue: String = kernels.map(glue).collect();
@@ -119,7 +120,7 @@ pub fn build<'d>(source: &str, kernels: impl Iterator<Item = &'d Description>) -
     }
     // SAFETY: it was just built from generated code; loading runs nothing.
     let library = unsafe { libloading::Library::new(&library) }.expect("the library loads");
-    Library { library, _folder: folder }
+    Some(Library { library, _folder: folder })
 }
 
 pub fn to_bytes(array: &Array) -> Vec<u8> {

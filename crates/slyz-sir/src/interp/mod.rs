@@ -1,7 +1,10 @@
 //! The meaning of SIR. Every device is held to it.
 
+#[cfg(feature = "compiler")]
 pub mod fold;
+#[cfg(feature = "compiler")]
 pub mod kernel;
+#[cfg(feature = "compiler")]
 pub mod program;
 
 use crate::types::{Scalar, Ty};

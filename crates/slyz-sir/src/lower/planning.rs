@@ -4,12 +4,12 @@
 
 use super::gpu::Expected;
 use super::writer::Writer;
-use crate::code::{Body, FnId, Function, Id, MemId, Op, Stmt, Type};
+use crate::code::{Body, FnId, Function, Id, MemId, Op, Stmt, Type, largest_id};
 use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Plan, Step};
-use crate::ops::Operator;
-use crate::program::{Program, largest_id};
+use crate::program::Program;
 use crate::size::Size;
 use crate::types::Ty;
+use crate::write::{Arithmetic, Write as _};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -246,8 +246,8 @@ pub(super) fn unflatten(w: &mut Writer, number: Id, shape: &[Size]) -> Vec<Id> {
     let mut at = vec![];
     for size in shape[1..].iter().rev() {
         let extent = w.extent(size);
-        at.push(w.index(Operator::Rem, rest, extent));
-        rest = w.index(Operator::Div, rest, extent);
+        at.push(w.value(rest % extent));
+        rest = w.value(rest / extent);
     }
     at.push(rest);
     at.reverse();
@@ -257,10 +257,10 @@ pub(super) fn unflatten(w: &mut Writer, number: Id, shape: &[Size]) -> Vec<Id> {
 /// `lo..hi` of piece number `k` of an axis.
 pub(super) fn piece(w: &mut Writer, k: Id, length: u64, axis: &Size) -> (Id, Id) {
     let length = w.number(length as i64);
-    let lo = w.index(Operator::Mul, k, length);
-    let end = w.index(Operator::Add, lo, length);
+    let lo = w.value(k * length);
+    let end = w.value(lo + length);
     let extent = w.extent(axis);
-    let hi = w.index(Operator::Min, end, extent);
+    let hi = w.value(end.least(extent));
     (lo, hi)
 }
 

@@ -11,6 +11,7 @@ use crate::kernel::{Access, BufferId, Kernel, Memory, ScalarArg, Space};
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
+use crate::write::{Arithmetic, Write};
 use std::collections::{HashMap, HashSet};
 
 /// Who runs the code.
@@ -64,7 +65,8 @@ pub(super) struct Writer<'l, 'g> {
     prologue: Vec<Stmt>,
     /// The prologue is the body being written.
     at_prologue: bool,
-    open: Vec<Vec<Stmt>>,
+    /// The body being written.
+    out: Vec<Stmt>,
     values: HashMap<Id, Value<'g>>,
     /// Where arrays that the enclosing construct gives back are to be written.
     homes: HashMap<Id, (MemId, Vec<Id>)>,
@@ -73,6 +75,17 @@ pub(super) struct Writer<'l, 'g> {
     /// The most turns of a lanes loop that folds floats; longer folds are cut in pieces.
     pub(super) most_turns: Option<i64>,
     next: u32,
+}
+
+impl Write for Writer<'_, '_> {
+    fn fresh(&mut self) -> Id {
+        self.next += 1;
+        Id(self.next)
+    }
+
+    fn out(&mut self) -> &mut Vec<Stmt> {
+        &mut self.out
+    }
 }
 
 impl<'l, 'g> Writer<'l, 'g> {
@@ -94,7 +107,7 @@ impl<'l, 'g> Writer<'l, 'g> {
             scalars: vec![],
             prologue: vec![],
             at_prologue: false,
-            open: vec![vec![]],
+            out: vec![],
             values: HashMap::new(),
             homes: HashMap::new(),
             flat: None,
@@ -107,7 +120,7 @@ impl<'l, 'g> Writer<'l, 'g> {
     /// The finished kernel with what a launch passes to it.
     pub(super) fn finish(mut self) -> (Kernel, Vec<BufferId>, Vec<ScalarArg>) {
         let mut stmts = std::mem::take(&mut self.prologue);
-        stmts.extend(self.open.pop().unwrap_or_default());
+        stmts.append(&mut self.out);
         self.kernel.body.stmts = stmts;
         super::planning::take_functions(&mut self.kernel, &self.lowering.program.functions);
         self.declare_written();
@@ -135,48 +148,10 @@ impl<'l, 'g> Writer<'l, 'g> {
 
     // ---- statements
 
-    pub(super) fn fresh(&mut self) -> Id {
-        self.next += 1;
-        Id(self.next)
-    }
-
-    fn bind(&mut self, op: Op, tys: &[Ty]) -> Vec<Id> {
-        let binds: Vec<Var> = tys.iter().map(|&ty| Var { id: self.fresh(), ty: Type::Scalar(ty) }).collect();
-        let ids = binds.iter().map(|b| b.id).collect();
-        self.open.last_mut().expect("a body is open").push(Stmt { binds, op });
-        ids
-    }
-
-    pub(super) fn push(&mut self, op: Op, ty: Ty) -> Id {
-        self.bind(op, &[ty])[0]
-    }
-
-    pub(super) fn number(&mut self, value: i64) -> Id {
-        self.push(Op::Const(Scalar::i64(value)), Ty::I64)
-    }
-
-    pub(super) fn extent(&mut self, size: &Size) -> Id {
-        self.push(Op::Extent(size.clone()), Ty::I64)
-    }
-
-    pub(super) fn index(&mut self, operator: Operator, a: Id, b: Id) -> Id {
-        self.push(Op::Apply(operator, vec![a, b]), Ty::I64)
-    }
-
     /// A position times a number that is known.
     pub(super) fn scaled(&mut self, position: Id, by: u64) -> Id {
         let by = self.number(by as i64);
-        self.index(Operator::Mul, position, by)
-    }
-
-    /// Writes a body with the given parameter types.
-    fn body(&mut self, params: &[Ty], write: impl FnOnce(&mut Self, &[Id]) -> Vec<Id>) -> Body {
-        let params: Vec<Var> = params.iter().map(|&ty| Var { id: self.fresh(), ty: Type::Scalar(ty) }).collect();
-        let ids: Vec<Id> = params.iter().map(|p| p.id).collect();
-        self.open.push(vec![]);
-        let results = write(self, &ids);
-        let stmts = self.open.pop().unwrap_or_default();
-        Body { params, stmts, results }
+        self.value(position * by)
     }
 
     /// `for i in lo..hi`, carrying state.
@@ -189,21 +164,7 @@ impl<'l, 'g> Writer<'l, 'g> {
         write: impl FnOnce(&mut Self, Id, &[Id]) -> Vec<Id>,
     ) -> Vec<Id> {
         let step = self.number(step);
-        self.for_steps(lo, hi, step, init, write)
-    }
-
-    /// The same with a step that is known at the launch.
-    pub(super) fn for_steps(
-        &mut self,
-        lo: Id,
-        hi: Id,
-        step: Id,
-        init: (Vec<Id>, &[Ty]),
-        write: impl FnOnce(&mut Self, Id, &[Id]) -> Vec<Id>,
-    ) -> Vec<Id> {
-        let params = [&[Ty::I64], init.1].concat();
-        let body = self.body(&params, |w, ids| write(w, ids[0], &ids[1..]));
-        self.bind(Op::For { lo, hi, step, init: init.0, body }, init.1)
+        self.for_steps([lo, hi, step], init, write)
     }
 
     /// Nested loops over all positions of a shape, carrying state.
@@ -223,19 +184,10 @@ impl<'l, 'g> Writer<'l, 'g> {
         })
     }
 
-    /// Statements that only run where the condition holds.
-    pub(super) fn when(&mut self, cond: Id, write: impl FnOnce(&mut Self)) {
-        let then = self.body(&[], |w, _| {
-            write(w);
-            vec![]
-        });
-        self.bind(Op::If { cond, args: vec![], then, otherwise: Body::default() }, &[]);
-    }
-
     /// The same for both cases: `write` is told which one it writes.
     pub(super) fn either(&mut self, cond: Id, write: &mut dyn FnMut(&mut Self, bool)) {
         let [then, otherwise] = [true, false].map(|case| {
-            self.body(&[], |w, _| {
+            self.nested(&[], |w, _| {
                 write(w, case);
                 vec![]
             })
@@ -256,24 +208,11 @@ impl<'l, 'g> Writer<'l, 'g> {
     }
 
     pub(super) fn lanes(&mut self, lo: Id, hi: Id, write: impl FnOnce(&mut Self, Id)) {
-        let body = self.body(&[Ty::I64], |w, ids| {
+        let body = self.nested(&[Ty::I64], |w, ids| {
             write(w, ids[0]);
             vec![]
         });
         self.bind(Op::Lanes { lo, hi, body, monoid: None }, &[]);
-    }
-
-    /// One of two pieces of code, which give values of these types.
-    pub(super) fn branch(
-        &mut self,
-        cond: Id,
-        tys: &[Ty],
-        then: impl FnOnce(&mut Self) -> Vec<Id>,
-        otherwise: impl FnOnce(&mut Self) -> Vec<Id>,
-    ) -> Vec<Id> {
-        let then = self.body(&[], |w, _| then(w));
-        let otherwise = self.body(&[], |w, _| otherwise(w));
-        self.bind(Op::If { cond, args: vec![], then, otherwise }, tys)
     }
 
     /// Folds the lanes.
@@ -286,22 +225,22 @@ impl<'l, 'g> Writer<'l, 'g> {
         write: impl FnOnce(&mut Self, Id) -> Vec<Id>,
     ) -> Vec<Id> {
         let monoid = self.monoid(monoid, tys);
-        let body = self.body(&[Ty::I64], |w, ids| write(w, ids[0]));
+        let body = self.nested(&[Ty::I64], |w, ids| write(w, ids[0]));
         self.bind(Op::Lanes { lo, hi, body, monoid: Some(monoid) }, tys)
     }
 
     /// The sum of a position or count per lane.
     pub(super) fn lanes_sum(&mut self, lo: Id, hi: Id, write: impl FnOnce(&mut Self, Id) -> Id) -> Id {
         let neutral = vec![self.number(0)];
-        let combine = self.body(&[Ty::I64; 2], |w, ids| vec![w.index(Operator::Add, ids[0], ids[1])]);
-        let body = self.body(&[Ty::I64], |w, ids| vec![write(w, ids[0])]);
+        let combine = self.nested(&[Ty::I64; 2], |w, ids| vec![w.value(ids[0] + ids[1])]);
+        let body = self.nested(&[Ty::I64], |w, ids| vec![write(w, ids[0])]);
         let monoid = Some(Monoid { neutral, combine, commutative: true });
         self.push(Op::Lanes { lo, hi, body, monoid }, Ty::I64)
     }
 
     fn monoid(&mut self, monoid: &'g Monoid, tys: &[Ty]) -> Monoid {
         let neutral = self.all_scalars(&monoid.neutral);
-        let combine = self.body(&[tys, tys].concat(), |w, ids| w.run(&monoid.combine, ids, Mode::Lane));
+        let combine = self.nested(&[tys, tys].concat(), |w, ids| w.run(&monoid.combine, ids, Mode::Lane));
         Monoid { neutral, combine, commutative: monoid.commutative }
     }
 
@@ -339,7 +278,7 @@ impl<'l, 'g> Writer<'l, 'g> {
 
     /// `sum + x * y` for a value that is a product of floats and nothing else.
     fn add_product(&mut self, sum: Id, value: Id, all: &[Id]) -> Option<Id> {
-        let here = self.open.last()?;
+        let here = &self.out;
         let place = here.iter().position(|s| s.binds.iter().any(|b| b.id == value))?;
         let Stmt { binds, op: Op::Apply(Operator::Mul, factors) } = &here[place] else { return None };
         let (ty, args) = (binds[0].ty.elem(), vec![factors[0], factors[1], sum]);
@@ -351,7 +290,7 @@ impl<'l, 'g> Writer<'l, 'g> {
         if uses != 1 || !self.lowering.fuses || !matches!(ty, Ty::F32 | Ty::F64) {
             return None;
         }
-        self.open.last_mut()?.remove(place);
+        self.out.remove(place);
         Some(self.push(Op::Apply(Operator::Fma, args), ty))
     }
 
@@ -385,7 +324,7 @@ impl<'l, 'g> Writer<'l, 'g> {
     /// A position that far behind another.
     pub(super) fn offset(&mut self, position: Id, by: i64) -> Id {
         let by = self.number(by);
-        self.index(Operator::Add, position, by)
+        self.value(position + by)
     }
 
     /// A value of each memory of one axis.
@@ -457,7 +396,7 @@ impl<'l, 'g> Writer<'l, 'g> {
         self.homes.insert(array, (memory, prefix));
     }
 
-    fn value(&mut self, id: Id) -> Value<'g> {
+    fn meaning(&mut self, id: Id) -> Value<'g> {
         if let Some(value) = self.values.get(&id) {
             return value.clone();
         }
@@ -492,15 +431,15 @@ impl<'l, 'g> Writer<'l, 'g> {
             return write(self);
         }
         self.at_prologue = true;
-        self.open.push(std::mem::take(&mut self.prologue));
+        let outer = std::mem::replace(&mut self.out, std::mem::take(&mut self.prologue));
         let result = write(self);
-        self.prologue = self.open.pop().unwrap_or_default();
+        self.prologue = std::mem::replace(&mut self.out, outer);
         self.at_prologue = false;
         result
     }
 
     pub(super) fn scalar(&mut self, id: Id) -> Id {
-        match self.value(id) {
+        match self.meaning(id) {
             Value::Scalar(id) => id,
             Value::Memory(..) | Value::Code(..) => unreachable!("the verifier saw a scalar here"),
         }
@@ -516,7 +455,7 @@ impl<'l, 'g> Writer<'l, 'g> {
         op.each_operand(&mut |id| free.push(id));
         op.bodies().iter().for_each(|b| b.each_free(&mut |id| free.push(id)));
         for id in free {
-            self.value(id);
+            self.meaning(id);
         }
     }
 
@@ -529,7 +468,7 @@ impl<'l, 'g> Writer<'l, 'g> {
         }
         let own: HashSet<Id> = body.names().collect();
         for id in free.into_iter().filter(|id| !own.contains(id)) {
-            self.value(id);
+            self.meaning(id);
         }
     }
 
@@ -574,21 +513,21 @@ impl<'l, 'g> Writer<'l, 'g> {
             Op::If { cond, args, then, otherwise } => {
                 let (cond, args) = (self.scalar(*cond), self.all_scalars(args));
                 let params: Vec<Ty> = then.params.iter().map(|p| p.ty.elem()).collect();
-                let then = self.body(&params, |w, ids| w.run(then, ids, mode));
-                let otherwise = self.body(&params, |w, ids| w.run(otherwise, ids, mode));
+                let then = self.nested(&params, |w, ids| w.run(then, ids, mode));
+                let otherwise = self.nested(&params, |w, ids| w.run(otherwise, ids, mode));
                 self.bind(Op::If { cond, args, then, otherwise }, &tys)
             }
             Op::For { lo, hi, step, init, body } => {
                 let bounds = self.all_scalars(&[*lo, *hi, *step]);
                 let init = self.all_scalars(init);
                 let params: Vec<Ty> = body.params.iter().map(|p| p.ty.elem()).collect();
-                let body = self.body(&params, |w, ids| w.run(body, ids, mode));
+                let body = self.nested(&params, |w, ids| w.run(body, ids, mode));
                 self.bind(Op::For { lo: bounds[0], hi: bounds[1], step: bounds[2], init, body }, &tys)
             }
             Op::While { init, cond, body } => {
                 let init = self.all_scalars(init);
-                let cond = self.body(&tys, |w, ids| w.run(cond, ids, mode));
-                let body = self.body(&tys, |w, ids| w.run(body, ids, mode));
+                let cond = self.nested(&tys, |w, ids| w.run(cond, ids, mode));
+                let body = self.nested(&tys, |w, ids| w.run(body, ids, mode));
                 self.bind(Op::While { init, cond, body }, &tys)
             }
             Op::At { array, index } => {
@@ -662,14 +601,14 @@ impl<'l, 'g> Writer<'l, 'g> {
     }
 
     fn home_of(&mut self, id: Id) -> (MemId, Vec<Id>) {
-        match self.value(id) {
+        match self.meaning(id) {
             Value::Memory(memory, prefix) => (memory, prefix),
             Value::Scalar(_) | Value::Code(..) => unreachable!("made a memory just before"),
         }
     }
 
     fn read(&mut self, array: Id, index: Vec<Id>, ty: Ty) -> Id {
-        match self.value(array) {
+        match self.meaning(array) {
             Value::Memory(memory, prefix) => self.push(Op::Load { memory, index: [prefix, index].concat() }, ty),
             Value::Code(op, result) => self.read_code(op, result, index, ty),
             Value::Scalar(_) => unreachable!("the verifier saw an array here"),
@@ -693,7 +632,7 @@ impl<'l, 'g> Writer<'l, 'g> {
                 let tys = self.types_of(&monoid.combine);
                 let (last, outer) = index.split_last().expect("an array has an axis");
                 let (lo, one) = (self.number(0), self.number(1));
-                let hi = self.index(Operator::Add, *last, one);
+                let hi = self.value(*last + one);
                 let neutral = self.all_scalars(&monoid.neutral);
                 let outer = outer.to_vec();
                 self.for_each(lo, hi, 1, (neutral, &tys), |w, i, state| {
@@ -868,7 +807,7 @@ impl<'l, 'g> Writer<'l, 'g> {
         let (to, values) = sent.split_at(target.len());
         let inside = self.is_inside(to, target);
         let tys = self.types_of(&monoid.combine);
-        let then = self.body(&[], |w, _| {
+        let then = self.nested(&[], |w, _| {
             let index = |prefix: &Vec<Id>| [&prefix[..], to].concat();
             let old: Vec<Id> = homes
                 .iter()
@@ -887,7 +826,7 @@ impl<'l, 'g> Writer<'l, 'g> {
         let (lo, hi) = (self.number(0), self.extent(extent));
         let kept = self.for_each(lo, hi, 1, (vec![lo], &[Ty::I64]), |w, i, state| {
             let results = w.run(body, &[i], Mode::Lane);
-            let then = w.body(&[], |w, _| {
+            let then = w.nested(&[], |w, _| {
                 for (&memory, &value) in homes.iter().zip(&results[1..]) {
                     w.store(memory, vec![state[0]], value);
                 }
@@ -895,7 +834,7 @@ impl<'l, 'g> Writer<'l, 'g> {
             });
             w.bind(Op::If { cond: results[0], args: vec![], then, otherwise: Body::default() }, &[]);
             let one = w.push(Op::Cast(Ty::I64, results[0]), Ty::I64);
-            vec![w.index(Operator::Add, state[0], one)]
+            vec![w.value(state[0] + one)]
         });
         self.store(count, vec![], kept[0]);
     }
@@ -966,9 +905,9 @@ impl<'l, 'g> Writer<'l, 'g> {
         let Some(inner) = levels.checked_sub(1) else { return fold(self, [lo, hi]) };
         let neutral = self.all_scalars(&monoid.neutral);
         let step = if inner == 0 { length } else { self.scaled(length, FAN.pow(inner) as u64) };
-        self.for_steps(lo, hi, step, (neutral, tys), |w, start, state| {
-            let end = w.index(Operator::Add, start, step);
-            let end = w.index(Operator::Min, end, hi);
+        self.for_steps([lo, hi, step], (neutral, tys), |w, start, state| {
+            let end = w.value(start + step);
+            let end = w.value(end.least(hi));
             let part = w.fold_pieces([start, end], length, inner, monoid, tys, fold);
             w.combine(monoid, state, &part)
         })
@@ -991,8 +930,8 @@ impl<'l, 'g> Writer<'l, 'g> {
         let neutral = self.all_scalars(&monoid.neutral);
         self.for_each(lo, hi, piece, (neutral, tys), |w, start, state| {
             let piece = w.number(piece);
-            let end = w.index(Operator::Add, start, piece);
-            let end = w.index(Operator::Min, end, hi);
+            let end = w.value(start + piece);
+            let end = w.value(end.least(hi));
             let part = w.lanes_fold(start, end, monoid, tys, write);
             w.combine(monoid, state, &part)
         })

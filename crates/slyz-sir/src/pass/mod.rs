@@ -17,6 +17,7 @@ pub mod fuse;
 pub mod hoist;
 pub mod join;
 pub mod report;
+mod shape;
 pub mod simplify;
 pub mod spread;
 pub mod weave;

@@ -29,6 +29,7 @@ use crate::launch::Fault;
 use crate::ops::Operator;
 use crate::size::{Size, SizeVar};
 use crate::types::{Scalar, Ty};
+use crate::write::{Arithmetic, Formula, Lines, Write};
 
 /// Words of the memory that faults are told in.
 pub const WORDS: usize = 16;
@@ -47,9 +48,9 @@ pub fn run(mut kernel: Kernel) -> Kernel {
     let faults = MemId(kernel.memories.len() as u32);
     let shape = vec![Size::Const(WORDS as u64)];
     kernel.memories.push(Memory { name, ty: Ty::I32, space: Space::Global(Access::ReadWrite), shape });
-    let mut fresh = kernel.fresh_ids();
+    let lines = Lines::new(kernel.fresh_ids());
     let mut body = std::mem::take(&mut kernel.body);
-    Writer { memories: &kernel.memories, faults, fresh: &mut fresh }.body(&mut body);
+    Reporter { memories: &kernel.memories, faults, lines }.body(&mut body);
     kernel.body = body;
     kernel
 }
@@ -78,107 +79,97 @@ pub fn fault(words: &[i32; WORDS], kernel: &Kernel, sizes: &[u64]) -> Option<Fau
     })
 }
 
-struct Writer<'a> {
+struct Reporter<'a> {
     memories: &'a [Memory],
     faults: MemId,
-    fresh: &'a mut dyn FnMut() -> Id,
+    lines: Lines,
 }
 
-impl Writer<'_> {
+impl Write for Reporter<'_> {
+    fn fresh(&mut self) -> Id {
+        self.lines.fresh()
+    }
+
+    fn out(&mut self) -> &mut Vec<Stmt> {
+        self.lines.out()
+    }
+}
+
+impl Reporter<'_> {
     fn body(&mut self, body: &mut Body) {
-        let mut out = Vec::with_capacity(body.stmts.len());
+        let outer = self.lines.take();
         for mut stmt in std::mem::take(&mut body.stmts) {
             match (&stmt.op, &stmt.binds[..]) {
-                (Op::Check { memory, index }, [inside]) => self.check(inside.id, *memory, index, &mut out),
+                (Op::Check { memory, index }, [inside]) => self.check(inside.id, *memory, index),
                 _ => {
                     stmt.op.bodies_mut().into_iter().for_each(|inner| self.body(inner));
-                    out.push(stmt);
+                    self.out().push(stmt);
                 }
             }
         }
-        body.stmts = out;
+        body.stmts = std::mem::replace(self.out(), outer);
     }
 
     /// Binds `inside`, and tells the fault where it does not hold.
-    fn check(&mut self, inside: Id, memory: MemId, index: &[Id], out: &mut Vec<Stmt>) {
+    fn check(&mut self, inside: Id, memory: MemId, index: &[Id]) {
         let truth = Var { id: inside, ty: Type::Scalar(Ty::Bool) };
         let memories = self.memories;
         let shape = &memories[memory.0 as usize].shape;
-        let zero = self.constant(Scalar::i64(0), out);
+        let zero = self.number(0);
         let mut parts = vec![];
         for (&at, extent) in index.iter().zip(shape) {
-            let extent = self.make(Ty::I64, Op::Extent(extent.clone()), out);
-            parts.push(self.apply(Ty::Bool, Operator::Ge, &[at, zero], out));
-            parts.push(self.apply(Ty::Bool, Operator::Lt, &[at, extent], out));
+            let extent = self.extent(extent);
+            parts.push(self.value(at.not_below(zero)));
+            parts.push(self.value(at.below(extent)));
         }
         // The last conjunction takes the name of the check.
         let Some(last) = parts.pop() else {
-            return out.push(Stmt { binds: vec![truth], op: Op::Const(Scalar::bool(true)) });
+            return self.out().push(Stmt { binds: vec![truth], op: Op::Const(Scalar::bool(true)) });
         };
-        let first = parts.into_iter().reduce(|a, b| self.apply(Ty::Bool, Operator::And, &[a, b], out)).unwrap_or(last);
-        out.push(Stmt { binds: vec![truth], op: Op::Apply(Operator::And, vec![first, last]) });
-        let otherwise = self.tell(memory, index);
-        let op = Op::If { cond: inside, args: vec![], then: Body::default(), otherwise };
-        out.push(Stmt { binds: vec![], op });
+        let first = parts.into_iter().reduce(|a, b| self.value(a.and(b))).unwrap_or(last);
+        self.out().push(Stmt { binds: vec![truth], op: Op::Apply(Operator::And, vec![first, last]) });
+        self.unless(inside, |w| w.tell(memory, index));
     }
 
     /// Writes the fault down, unless another is there.
-    fn tell(&mut self, memory: MemId, index: &[Id]) -> Body {
-        let mut stmts = vec![];
-        let place = self.constant(Scalar::i64(0), &mut stmts);
-        let none = self.constant(Scalar::from_int(Ty::I32, 0), &mut stmts);
-        let this = self.constant(Scalar::from_int(Ty::I32, i128::from(memory.0) + 1), &mut stmts);
+    fn tell(&mut self, memory: MemId, index: &[Id]) {
+        let place = self.number(0);
+        let none = self.constant(Scalar::from_int(Ty::I32, 0));
+        let this = self.constant(Scalar::from_int(Ty::I32, i128::from(memory.0) + 1));
         let take = Op::Atomic {
             op: AtomicOp::CompareExchange,
             memory: self.faults,
             index: vec![place],
             args: vec![none, this],
         };
-        let found = self.make(Ty::I32, take, &mut stmts);
-        let cond = self.apply(Ty::Bool, Operator::Eq, &[found, none], &mut stmts);
-        let mut then = vec![];
-        for d in 0..3 {
-            let at = self.make(Ty::I64, Op::Place(Place::Global, d as u8), &mut then);
-            self.words(at, [1 + d, 12 + d], &mut then);
-        }
-        for (k, &at) in index.iter().take(AXES).enumerate() {
-            self.words(at, [4 + 2 * k, 5 + 2 * k], &mut then);
-        }
-        let then = Body { stmts: then, ..Body::default() };
-        stmts.push(Stmt { binds: vec![], op: Op::If { cond, args: vec![], then, otherwise: Body::default() } });
-        Body { stmts, ..Body::default() }
+        let found = self.push(take, Ty::I32);
+        let is_first = self.value(found.equals(none));
+        self.when(is_first, |w| {
+            for d in 0..3 {
+                let at = w.value(Formula::Place(Place::Global, d as u8));
+                w.words(at, [1 + d, 12 + d]);
+            }
+            for (k, &at) in index.iter().take(AXES).enumerate() {
+                w.words(at, [4 + 2 * k, 5 + 2 * k]);
+            }
+        });
     }
 
     /// Stores a number as two words. Without shifts by 32, which mean nothing where the machine computes `i64` in 32 bits: there
     /// nothing is left of a number without its low word, and the high one is all sign.
-    fn words(&mut self, value: Id, [low_at, high_at]: [usize; 2], out: &mut Vec<Stmt>) {
-        let low = self.make(Ty::I32, Op::Cast(Ty::I32, value), out);
-        let back = self.make(Ty::I64, Op::Cast(Ty::I64, low), out);
-        let rest = self.apply(Ty::I64, Operator::Sub, &[value, back], out);
-        let half = self.constant(Scalar::i64(1 << 16), out);
-        let rest = self.apply(Ty::I64, Operator::Div, &[rest, half], out);
-        let rest = self.apply(Ty::I64, Operator::Div, &[rest, half], out);
-        let above = self.make(Ty::I32, Op::Cast(Ty::I32, rest), out);
-        let bits = self.constant(Scalar::from_int(Ty::I32, 31), out);
-        let sign = self.apply(Ty::I32, Operator::Shr, &[low, bits], out);
-        let high = self.apply(Ty::I32, Operator::Add, &[above, sign], out);
+    fn words(&mut self, value: Id, [low_at, high_at]: [usize; 2]) {
+        let low = self.push(Op::Cast(Ty::I32, value), Ty::I32);
+        let back = self.push(Op::Cast(Ty::I64, low), Ty::I64);
+        let rest = self.value(value - back);
+        let half = self.number(1 << 16);
+        let rest = self.value(rest / half / half);
+        let above = self.push(Op::Cast(Ty::I32, rest), Ty::I32);
+        let bits = self.constant(Scalar::from_int(Ty::I32, 31));
+        let sign = self.apply(Operator::Shr, &[low, bits], Ty::I32);
+        let high = self.apply(Operator::Add, &[above, sign], Ty::I32);
         for (at, word) in [(low_at, low), (high_at, high)] {
-            let index = vec![self.constant(Scalar::i64(at as i64), out)];
-            out.push(Stmt { binds: vec![], op: Op::Store { memory: self.faults, index, values: vec![word] } });
+            let index = vec![self.number(at as i64)];
+            self.act(Op::Store { memory: self.faults, index, values: vec![word] });
         }
-    }
-
-    fn constant(&mut self, value: Scalar, out: &mut Vec<Stmt>) -> Id {
-        self.make(value.ty, Op::Const(value), out)
-    }
-
-    fn apply(&mut self, ty: Ty, operator: Operator, args: &[Id], out: &mut Vec<Stmt>) -> Id {
-        self.make(ty, Op::Apply(operator, args.to_vec()), out)
-    }
-
-    fn make(&mut self, ty: Ty, op: Op, out: &mut Vec<Stmt>) -> Id {
-        let id = (self.fresh)();
-        out.push(Stmt { binds: vec![Var { id, ty: Type::Scalar(ty) }], op });
-        id
     }
 }

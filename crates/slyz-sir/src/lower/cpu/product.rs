@@ -15,6 +15,7 @@ use crate::lower::writer::Writer;
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::Ty;
+use crate::write::{Arithmetic, Write as _};
 
 /// Rows whose sums are in registers at once: with four vectors of columns each, and what they are made of, they fill
 /// 32 registers; with two vectors, 16.
@@ -93,11 +94,11 @@ impl<'g> Lowering<'g> {
         }
         let (zero, one, end) = (w.number(0), w.number(1), w.extent(product.extent));
         // A sum of nothing is made too: one turn at least.
-        let turns = w.index(Operator::Max, end, one);
+        let turns = w.value(end.most(one));
         w.for_each(zero, turns, DEPTH, (vec![], &[]), |w, start, _| {
             let length = w.number(DEPTH);
-            let stop = w.index(Operator::Add, start, length);
-            let stop = w.index(Operator::Min, stop, end);
+            let stop = w.value(start + length);
+            let stop = w.value(stop.least(end));
             tile.pack_left(w, &product, start, stop);
             tile.pack_right(w, &product, start, stop);
             tile.multiply(w, &product, start, stop);
@@ -116,33 +117,33 @@ impl<'g> Lowering<'g> {
 fn even_piece(w: &mut Writer, k: Id, pieces: &Size, rows: &Size) -> (Id, Id) {
     let (extent, pieces) = (w.extent(rows), w.extent(pieces));
     let (one, few) = (w.number(1), w.number(ROWS));
-    let least = w.index(Operator::Max, pieces, one);
+    let least = w.value(pieces.most(one));
     // Rounded up twice: to whole groups in all, and to whole groups in a piece.
-    let groups = w.index(Operator::Mul, least, few);
-    let before = w.index(Operator::Sub, groups, one);
-    let padded = w.index(Operator::Add, extent, before);
-    let each = w.index(Operator::Div, padded, groups);
-    let length = w.index(Operator::Mul, each, few);
-    let lo = w.index(Operator::Mul, k, length);
-    let lo = w.index(Operator::Min, lo, extent);
-    let hi = w.index(Operator::Add, lo, length);
-    (lo, w.index(Operator::Min, hi, extent))
+    let groups = w.value(least * few);
+    let before = w.value(groups - one);
+    let padded = w.value(extent + before);
+    let each = w.value(padded / groups);
+    let length = w.value(each * few);
+    let lo = w.value(k * length);
+    let lo = w.value(lo.least(extent));
+    let hi = w.value(lo + length);
+    (lo, w.value(hi.least(extent)))
 }
 
 impl Tile {
     /// One turn per group of columns: its number, its first column and the one past its last.
     fn groups<'l, 'g>(&self, w: &mut Writer<'l, 'g>, write: impl FnOnce(&mut Writer<'l, 'g>, Id, Id, Id)) {
         let (zero, side) = (w.number(0), w.number(COLUMNS as i64));
-        let width = w.index(Operator::Sub, self.columns.1, self.columns.0);
+        let width = w.value(self.columns.1 - self.columns.0);
         let before = w.number(COLUMNS as i64 - 1);
-        let padded = w.index(Operator::Add, width, before);
-        let count = w.index(Operator::Div, padded, side);
+        let padded = w.value(width + before);
+        let count = w.value(padded / side);
         w.for_each(zero, count, 1, (vec![], &[]), |w, group, _| {
             let side = w.number(COLUMNS as i64);
-            let offset = w.index(Operator::Mul, group, side);
-            let lo = w.index(Operator::Add, self.columns.0, offset);
-            let end = w.index(Operator::Add, lo, side);
-            let hi = w.index(Operator::Min, end, self.columns.1);
+            let offset = w.value(group * side);
+            let lo = w.value(self.columns.0 + offset);
+            let end = w.value(lo + side);
+            let hi = w.value(end.least(self.columns.1));
             write(w, group, lo, hi);
             vec![]
         });
@@ -150,12 +151,12 @@ impl Tile {
 
     /// Past the last row, rounded up to whole groups of rows.
     fn padded(&self, w: &mut Writer) -> Id {
-        let height = w.index(Operator::Sub, self.rows.1, self.rows.0);
+        let height = w.value(self.rows.1 - self.rows.0);
         let few = w.number(ROWS);
         let before = w.number(ROWS - 1);
-        let up = w.index(Operator::Add, height, before);
-        let groups = w.index(Operator::Div, up, few);
-        w.index(Operator::Mul, groups, few)
+        let up = w.value(height + before);
+        let groups = w.value(up / few);
+        w.value(groups * few)
     }
 
     /// The values of the rows, along `k`. The last group of rows is filled up with copies of the last row.
@@ -167,7 +168,7 @@ impl Tile {
                 w.set_scalar(row, i);
                 w.set_scalar(product.inner, k);
                 w.lane_stmts(product.slice(&ids, false));
-                let at = vec![w.index(Operator::Sub, i, self.rows.0), w.index(Operator::Sub, k, start)];
+                let at = vec![w.value(i - self.rows.0), w.value(k - start)];
                 for (&memory, &id) in self.left.iter().zip(&ids) {
                     let value = w.scalar(id);
                     w.store(memory, at.clone(), value);
@@ -176,9 +177,9 @@ impl Tile {
             vec![]
         });
         let (zero, one) = (w.number(0), w.number(1));
-        let length = w.index(Operator::Sub, stop, start);
-        let height = w.index(Operator::Sub, self.rows.1, self.rows.0);
-        let last = w.index(Operator::Sub, height, one);
+        let length = w.value(stop - start);
+        let height = w.value(self.rows.1 - self.rows.0);
+        let last = w.value(height - one);
         let padded = self.padded(w);
         w.for_each(height, padded, 1, (vec![], &[]), |w, r, _| {
             w.lanes(zero, length, |w, k| {
@@ -203,7 +204,7 @@ impl Tile {
                 w.set_scalar(column, j);
                 w.set_scalar(product.inner, k);
                 w.lane_stmts(stmts.clone());
-                let (k, j) = (w.index(Operator::Sub, k, start), w.index(Operator::Sub, j, lo));
+                let (k, j) = (w.value(k - start), w.value(j - lo));
                 for (&memory, &id) in self.right.iter().zip(&ids) {
                     let value = w.scalar(id);
                     w.store(memory, vec![group, k, j], value);
@@ -229,19 +230,19 @@ impl Tile {
     fn multiply<'g>(&self, w: &mut Writer<'_, 'g>, product: &Product<'g>, start: Id, stop: Id) {
         let [row, column] = [0, 1].map(|n| product.body.params[self.outer.len() + n].id);
         let mixed = product.slice(&product.item.results, true);
-        let (zero, length) = (w.number(0), w.index(Operator::Sub, stop, start));
+        let (zero, length) = (w.number(0), w.value(stop - start));
         let height = self.padded(w);
         let many = self.tys.len();
         let state: Vec<Ty> = self.tys.repeat(ROWS as usize);
         self.groups(w, |w, group, lo, hi| {
-            let width = w.index(Operator::Sub, hi, lo);
-            let first = w.index(Operator::Sub, lo, self.columns.0);
+            let width = w.value(hi - lo);
+            let first = w.value(lo - self.columns.0);
             w.for_each(zero, height, ROWS, (vec![], &[]), |w, top, _| {
                 w.lanes(zero, width, |w, j| {
                     let rows: Vec<Id> = (0..ROWS)
                         .map(|r| {
                             let r = w.number(r);
-                            w.index(Operator::Add, top, r)
+                            w.value(top + r)
                         })
                         .collect();
                     let init = self.neutral.repeat(ROWS as usize);
@@ -250,9 +251,9 @@ impl Tile {
                             let value = w.push(Op::Load { memory, index: vec![group, k, j] }, ty);
                             w.set_scalar(id, value);
                         }
-                        let here = w.index(Operator::Add, lo, j);
+                        let here = w.value(lo + j);
                         w.set_scalar(column, here);
-                        let here = w.index(Operator::Add, start, k);
+                        let here = w.value(start + k);
                         w.set_scalar(product.inner, here);
                         let mut next = vec![];
                         for (&r, sums) in rows.iter().zip(sums.chunks(many)) {
@@ -268,7 +269,7 @@ impl Tile {
                         }
                         next
                     });
-                    let place = w.index(Operator::Add, first, j);
+                    let place = w.value(first + j);
                     let places: Vec<Vec<Id>> = rows.iter().map(|&r| self.place(w, r, place)).collect();
                     // In the first piece there is nothing to add to. All is read before anything is written, since a row may
                     // stand there twice.
@@ -297,16 +298,16 @@ impl Tile {
             return vec![row, column];
         }
         let row = self.row(w, row);
-        let column = w.index(Operator::Add, self.columns.0, column);
+        let column = w.value(self.columns.0 + column);
         [&self.outer[..], &[row, column]].concat()
     }
 
     /// The position of a row of the tile. Those that fill up the last group stand for the last.
     fn row(&self, w: &mut Writer, row: Id) -> Id {
         let one = w.number(1);
-        let last = w.index(Operator::Sub, self.rows.1, one);
-        let row = w.index(Operator::Add, self.rows.0, row);
-        w.index(Operator::Min, row, last)
+        let last = w.value(self.rows.1 - one);
+        let row = w.value(self.rows.0 + row);
+        w.value(row.least(last))
     }
 
     fn load(&self, w: &mut Writer, index: &[Id]) -> Vec<Id> {
@@ -322,7 +323,7 @@ impl Tile {
             w.lanes(self.columns.0, self.columns.1, |w, j| {
                 w.set_scalar(row, i);
                 w.set_scalar(column, j);
-                let place = vec![w.index(Operator::Sub, i, self.rows.0), w.index(Operator::Sub, j, self.columns.0)];
+                let place = vec![w.value(i - self.rows.0), w.value(j - self.columns.0)];
                 let sums = self.load(w, &place);
                 w.lane_stmts(before);
                 for (bind, value) in product.fold.binds.iter().zip(sums) {

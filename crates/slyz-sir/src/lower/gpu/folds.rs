@@ -22,6 +22,7 @@ use crate::lower::planning::unflatten;
 use crate::lower::writer::{Mode, Writer};
 use crate::size::Size;
 use crate::types::Ty;
+use crate::write::Write as _;
 use std::collections::HashSet;
 
 /// Results from which on a thread for each is enough.

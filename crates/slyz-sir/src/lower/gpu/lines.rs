@@ -10,9 +10,9 @@ use crate::code::{Body, Id, MemId, Monoid, Op, Stmt};
 use crate::kernel::{Access, BufferId, BufferUse, Step};
 use crate::lower::planning::{piece, unflatten};
 use crate::lower::writer::{Mode, Writer};
-use crate::ops::Operator;
 use crate::size::{Size, SizeVar};
 use crate::types::Ty;
+use crate::write::{Arithmetic, Write as _};
 
 /// What runs along lines.
 pub(super) struct Lines<'a, 'g> {
@@ -62,7 +62,7 @@ impl<'g> Lines<'_, 'g> {
     fn combine(&self, w: &mut Writer<'_, 'g>, left: &[Id], right: &[Id]) -> Vec<Id> {
         match self.kind {
             Kind::Scan(monoid) => w.combine(monoid, left, right),
-            Kind::Filter => vec![w.index(Operator::Add, left[0], right[0])],
+            Kind::Filter => vec![w.value(left[0] + right[0])],
         }
     }
 
@@ -116,16 +116,16 @@ impl<'g> Lines<'_, 'g> {
         }
         // A run of neighbouring positions for each thread: first its fold, then, knowing what comes before, the run again.
         let (zero, count) = (w.number(0), w.number(threads.into()));
-        let length = w.index(Operator::Sub, hi, lo);
+        let length = w.value(hi - lo);
         let most = w.number(i64::from(threads) - 1);
-        let up = w.index(Operator::Add, length, most);
-        let run = w.index(Operator::Div, up, count);
+        let up = w.value(length + most);
+        let run = w.value(up / count);
         let sums: Vec<MemId> = tys.iter().map(|&ty| w.scratch("row", ty, vec![Size::Const(threads.into())])).collect();
         let run_of = |w: &mut Writer<'_, 'g>, thread: Id| {
-            let skipped = w.index(Operator::Mul, thread, run);
-            let start = w.index(Operator::Add, lo, skipped);
-            let end = w.index(Operator::Add, start, run);
-            [start, w.index(Operator::Min, end, hi)]
+            let skipped = w.value(thread * run);
+            let start = w.value(lo + skipped);
+            let end = w.value(start + run);
+            [start, w.value(end.least(hi))]
         };
         let neutral = self.neutral(w);
         w.lanes(zero, count, |w, thread| {

@@ -14,6 +14,7 @@ use crate::pass::{cse, dce, simplify};
 use crate::program::Program;
 use crate::size::Size;
 use crate::types::Ty;
+use crate::write::Write as _;
 
 /// Turns a verified program into a plan for a machine, where nothing is known about sizes.
 pub fn lower(program: &Program, machine: &Machine) -> Plan {
@@ -65,7 +66,7 @@ impl Items {
             return write(w, block);
         }
         let (end, step) = (w.extent(&self.count), w.extent(&self.blocks));
-        w.for_steps(block, end, step, (vec![], &[]), |w, item, _| {
+        w.for_steps([block, end, step], (vec![], &[]), |w, item, _| {
             write(w, item);
             vec![]
         });
@@ -288,7 +289,7 @@ fn tidy(kernel: &mut Kernel) {
     for _ in 0..2 {
         body = dce::root(cse::root(simplify::root(body)));
     }
-    let mut next = kernel.functions.iter().map(|f| crate::program::largest_id(&f.body)).max().map_or(0, |n| n + 1);
+    let mut next = kernel.functions.iter().map(|f| crate::code::largest_id(&f.body)).max().map_or(0, |n| n + 1);
     kernel.body = body.freshened(&mut || {
         next += 1;
         Id(next - 1)

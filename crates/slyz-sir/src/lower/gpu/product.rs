@@ -21,6 +21,7 @@ use crate::ops::Operator;
 use crate::pass::fuse::cost;
 use crate::size::Size;
 use crate::types::Ty;
+use crate::write::{Arithmetic, Write as _};
 
 /// Threads of a block at most, and at least: with fewer a tile is too small to pay.
 const THREADS: [u32; 2] = [256, 16];
@@ -192,8 +193,8 @@ impl<'g> Block<'_, 'g> {
         let across = w.number(self.form.across as i64);
         let run = w.number(RUN as i64);
         let [row, column] = [Operator::Div, Operator::Rem].map(|operator| {
-            let place = w.index(operator, thread, across);
-            w.index(Operator::Mul, place, run)
+            let place = w.value(thread.with(operator, across));
+            w.value(place * run)
         });
         let stand = Stand { thread, row, column };
         for (param, &id) in self.product.body.params.iter().zip(&tile.others) {
@@ -225,8 +226,8 @@ impl<'g> Block<'_, 'g> {
         }
         w.for_each(zero, end, PIECE, (init.clone(), &tys), |w, start, sums| {
             let length = w.number(PIECE);
-            let stop = w.index(Operator::Add, start, length);
-            let stop = w.index(Operator::Min, stop, end);
+            let stop = w.value(start + length);
+            let stop = w.value(stop.least(end));
             let parts = slabs(w, [start, stop]);
             let many = self.tys.len();
             let both = sums.chunks(many).zip(parts.chunks(many));
@@ -271,16 +272,15 @@ impl<'g> Block<'_, 'g> {
             let along_turns = far_reads(&code, self.product.inner) < far_reads(&code, side.position);
             let (depth, length) = (self.form.depth, side.cut.length);
             let inner = w.number(if along_turns { depth } else { length } as i64);
-            let (low, high) =
-                (w.index(Operator::Rem, stand.thread, inner), w.index(Operator::Div, stand.thread, inner));
+            let (low, high) = (w.value(stand.thread % inner), w.value(stand.thread / inner));
             let step = self.form.threads() / if along_turns { depth } else { length };
             for n in 0..depth * length / self.form.threads() {
                 let skipped = w.number((n * step) as i64);
-                let high = w.index(Operator::Add, high, skipped);
+                let high = w.value(high + skipped);
                 let (turn, place) = if along_turns { (low, high) } else { (high, low) };
-                let position = w.index(Operator::Add, side.start, place);
+                let position = w.value(side.start + place);
                 let position = side.cut.inside(w, position);
-                let here = w.index(Operator::Add, start, turn);
+                let here = w.value(start + turn);
                 let here = turns.inside(w, here);
                 w.set_scalar(side.position, position);
                 w.set_scalar(self.product.inner, here);
@@ -303,7 +303,7 @@ impl<'g> Block<'_, 'g> {
             w.for_each(zero, count, at_once as i64, (sums.to_vec(), &tys), |w, first, sums| {
                 (0..at_once).fold(sums.to_vec(), |sums, n| {
                     let skipped = w.number(n as i64);
-                    let turn = w.index(Operator::Add, first, skipped);
+                    let turn = w.value(first + skipped);
                     self.turn(w, tile, stand, start, turn, &sums)
                 })
             })
@@ -311,7 +311,7 @@ impl<'g> Block<'_, 'g> {
         if (Cut { extent: self.product.extent, length: self.form.depth }).is_even() {
             return turns(w, depth, AT_ONCE);
         }
-        let left = w.index(Operator::Sub, end, start);
+        let left = w.value(end - start);
         let is_whole = w.push(Op::Apply(Operator::Ge, vec![left, depth]), Ty::Bool);
         w.branch(is_whole, &tys, |w| turns(w, depth, AT_ONCE), |w| turns(w, left, 1))
     }
@@ -320,7 +320,7 @@ impl<'g> Block<'_, 'g> {
     fn turn(&self, w: &mut Writer<'_, 'g>, tile: &Tile, stand: &Stand, start: Id, turn: Id, sums: &[Id]) -> Vec<Id> {
         let [.., row, column] = &self.product.body.params[..] else { unreachable!("a product has rows and columns") };
         let mixed = self.product.slice(&self.product.item.results, true);
-        let here = w.index(Operator::Add, start, turn);
+        let here = w.value(start + turn);
         w.set_scalar(self.product.inner, here);
         let load = |w: &mut Writer<'_, 'g>, memories: &[MemId], values: &[(Id, Ty)], first: Id, step: u64| {
             let all = (0..self.form.each).map(|n| {
@@ -336,13 +336,13 @@ impl<'g> Block<'_, 'g> {
         let mut sums = sums.chunks(self.tys.len());
         let mut next = vec![];
         for (place, values) in &rows {
-            let position = w.index(Operator::Add, tile.y, *place);
+            let position = w.value(tile.y + *place);
             w.set_scalar(row.id, position);
             for (&(id, _), &value) in self.product.left.iter().zip(values) {
                 w.set_scalar(id, value);
             }
             for (place, values) in &columns {
-                let position = w.index(Operator::Add, tile.x, *place);
+                let position = w.value(tile.x + *place);
                 w.set_scalar(column.id, position);
                 for (&(id, _), &value) in self.product.right.iter().zip(values) {
                     w.set_scalar(id, value);
@@ -359,7 +359,7 @@ impl<'g> Block<'_, 'g> {
     /// The place in the tile of a thread's row, or column, number `n`: runs of all threads, then the next run of each.
     fn place(&self, w: &mut Writer<'_, 'g>, first: Id, n: u64, step: u64) -> Id {
         let skipped = w.number((n / RUN * RUN * step + n % RUN) as i64);
-        w.index(Operator::Add, first, skipped)
+        w.value(first + skipped)
     }
 
     /// What becomes of the sums.
@@ -372,10 +372,10 @@ impl<'g> Block<'_, 'g> {
         let mut made = vec![];
         for r in 0..each {
             let row = self.place(w, stand.row, r, self.form.down);
-            let row = w.index(Operator::Add, tile.y, row);
+            let row = w.value(tile.y + row);
             for c in 0..each {
                 let column = self.place(w, stand.column, c, self.form.across);
-                let column = w.index(Operator::Add, tile.x, column);
+                let column = w.value(tile.x + column);
                 let at = [self.grid.y.inside(w, row), self.grid.x.inside(w, column)];
                 let sum = sums.next().unwrap_or_default();
                 made.push(([row, column], self.results(w, at, sum)));
@@ -398,11 +398,11 @@ impl<'g> Block<'_, 'g> {
         let (zero, end) = (w.number(0), w.number(each as i64));
         let place = |w: &mut Writer<'_, 'g>, [start, first, k]: [Id; 3], step: u64| {
             let (run, skip) = (w.number(RUN as i64), w.number((RUN * step) as i64));
-            let (number, inside) = (w.index(Operator::Div, k, run), w.index(Operator::Rem, k, run));
-            let skipped = w.index(Operator::Mul, number, skip);
-            let first = w.index(Operator::Add, first, skipped);
-            let place = w.index(Operator::Add, first, inside);
-            w.index(Operator::Add, start, place)
+            let (number, inside) = (w.value(k / run), w.value(k % run));
+            let skipped = w.value(number * skip);
+            let first = w.value(first + skipped);
+            let place = w.value(first + inside);
+            w.value(start + place)
         };
         w.for_each(zero, end, 1, (vec![], &[]), |w, r, _| {
             let row = place(w, [tile.y, stand.row, r], self.form.down);

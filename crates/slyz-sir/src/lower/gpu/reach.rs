@@ -5,10 +5,10 @@
 //! of loops, which may be anything, and what follows from a condition that some of the blocks meet. So the answer is never too small, and exact for code whose
 //! blocks work on pieces of arrays.
 
-use crate::back::range::{Range, exact};
 use crate::code::{Body, Id, MemId, Op, Place, Type};
 use crate::kernel::Kernel;
 use crate::ops::Operator;
+use crate::range::{Range, exact};
 use crate::size::{Size, SizeError, SizeVar};
 use crate::types::{Ty, int_range};
 use std::collections::HashMap;

@@ -11,6 +11,7 @@ use crate::lower::writer::{Mode, Writer};
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::Ty;
+use crate::write::Write as _;
 
 impl<'g> Gpu<'g> {
     pub(super) fn scatter(

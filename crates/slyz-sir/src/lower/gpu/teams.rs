@@ -9,6 +9,7 @@ use crate::lower::{FAN, RUN};
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
+use crate::write::{Arithmetic, Write as _};
 
 /// Levels of pieces of a long fold in a thread.
 const MOST_LEVELS: u32 = 2;
@@ -83,8 +84,8 @@ impl<'g> Folding<'_, 'g> {
         let neutral = w.all_scalars(&self.monoid.neutral);
         let at_once = copies * self.width;
         let single = |w: &mut Writer<'_, 'g>, start: Id, end: Id, state: Vec<Id>| {
-            let first = w.index(Operator::Add, start, lanes.lane);
-            w.for_steps(first, end, lanes.count, (state, self.tys), |w, k, state| {
+            let first = w.value(start + lanes.lane);
+            w.for_steps([first, end, lanes.count], (state, self.tys), |w, k, state| {
                 let item = (self.elements)(w, result, k, 1).remove(0);
                 w.combine(self.monoid, state, &item)
             })
@@ -96,12 +97,12 @@ impl<'g> Folding<'_, 'g> {
         }
         let together = |w: &mut Writer<'_, 'g>, start: Id, state: &[Id]| {
             let skipped = w.scaled(lanes.lane, self.width);
-            let first = w.index(Operator::Add, start, skipped);
+            let first = w.value(start + skipped);
             let stride = w.scaled(lanes.count, self.width);
             let mut items = vec![];
             for copy in 0..copies {
                 let skipped = w.scaled(stride, copy);
-                let k = w.index(Operator::Add, first, skipped);
+                let k = w.value(first + skipped);
                 items.extend((self.elements)(w, result, k, self.width));
             }
             let joined = w.tree(self.monoid, items);
@@ -113,17 +114,17 @@ impl<'g> Folding<'_, 'g> {
                 return single(w, lo, hi, init);
             }
             if whole.is_some_and(|(turn, n)| n % turn == 0) {
-                return w.for_steps(lo, hi, turn, (init, self.tys), |w, start, state| together(w, start, state));
+                return w.for_steps([lo, hi, turn], (init, self.tys), |w, start, state| together(w, start, state));
             }
             // Whole turns, then what is left.
-            let (length, zero) = (w.index(Operator::Sub, hi, lo), w.number(0));
+            let (length, zero) = (w.value(hi - lo), w.number(0));
             // It is not negative, which backends can see now.
-            let length = w.index(Operator::Max, length, zero);
-            let count = w.index(Operator::Div, length, turn);
-            let covered = w.index(Operator::Mul, count, turn);
-            let end = w.index(Operator::Add, lo, covered);
-            let end = w.index(Operator::Min, end, hi);
-            let sums = w.for_steps(lo, end, turn, (init, self.tys), |w, start, state| together(w, start, state));
+            let length = w.value(length.most(zero));
+            let count = w.value(length / turn);
+            let covered = w.value(count * turn);
+            let end = w.value(lo + covered);
+            let end = w.value(end.least(hi));
+            let sums = w.for_steps([lo, end, turn], (init, self.tys), |w, start, state| together(w, start, state));
             single(w, end, hi, sums)
         };
         // The error of a long sum grows with its longest chain: it is cut, and the parts are summed.
@@ -268,14 +269,14 @@ impl<'g> Join<'_, '_, 'g> {
             false => w.number(per_block as i64),
         };
         let (zero, all) = (w.number(0), w.number(threads as i64));
-        let count = w.index(Operator::Div, all, width);
+        let count = w.value(all / width);
         let known = (!narrow).then_some(threads / per_block);
         let number = |w: &mut Writer<'_, 'g>, own: Id| {
             if per_block == 1 {
                 return (tile, w.push(Op::Const(Scalar::bool(true)), Ty::Bool));
             }
             let before = w.scaled(tile, per_block);
-            let result = w.index(Operator::Add, before, own);
+            let result = w.value(before + own);
             let end = w.extent(&results);
             (result, w.push(Op::Apply(Operator::Lt, vec![result, end]), Ty::Bool))
         };
@@ -283,9 +284,9 @@ impl<'g> Join<'_, '_, 'g> {
             let (own, lane) = if per_block == 1 {
                 (zero, thread)
             } else if folding.along {
-                (w.index(Operator::Div, thread, count), w.index(Operator::Rem, thread, count))
+                (w.value(thread / count), w.value(thread % count))
             } else {
-                (w.index(Operator::Rem, thread, width), w.index(Operator::Div, thread, width))
+                (w.value(thread % width), w.value(thread / width))
             };
             let (result, there) = number(w, own);
             // Threads that are left over where the results do not divide them.
@@ -306,8 +307,8 @@ impl<'g> Join<'_, '_, 'g> {
                 },
                 |_| neutral,
             );
-            let skipped = w.index(Operator::Mul, lane, width);
-            let place = if folding.along { w.index(Operator::Add, skipped, own) } else { thread };
+            let skipped = w.value(lane * width);
+            let place = if folding.along { w.value(skipped + own) } else { thread };
             w.store_each(&self.parts, place, &values);
         });
         // Halves are joined until few are left for each result.
@@ -316,7 +317,7 @@ impl<'g> Join<'_, '_, 'g> {
             left /= 2;
             let half = w.number(left as i64);
             w.lanes(zero, half, |w, place| {
-                let other = w.index(Operator::Add, place, half);
+                let other = w.value(place + half);
                 let (here, there) =
                     (w.load_all(&self.parts, place, folding.tys), w.load_all(&self.parts, other, folding.tys));
                 let joined = w.combine(folding.monoid, &here, &there);
@@ -327,11 +328,11 @@ impl<'g> Join<'_, '_, 'g> {
             let (result, there) = number(w, own);
             w.when(there, |w| {
                 let values = if narrow {
-                    let end = w.index(Operator::Mul, count, width);
+                    let end = w.value(count * width);
                     let neutral = w.all_scalars(&folding.monoid.neutral);
                     let run = w.scaled(width, FAN as u64);
                     w.fold_pieces([own, end], run, 3, folding.monoid, folding.tys, &mut |w, [lo, hi]| {
-                        w.for_steps(lo, hi, width, (neutral.clone(), folding.tys), |w, place, state| {
+                        w.for_steps([lo, hi, width], (neutral.clone(), folding.tys), |w, place, state| {
                             let part = w.load_all(&self.parts, place, folding.tys);
                             w.combine(folding.monoid, state, &part)
                         })
@@ -361,8 +362,8 @@ fn flatten(w: &mut Writer, at: &[Id], shape: &[Size]) -> Id {
     let (mut number, rest) = (at[0], &shape[1..]);
     for (&place, size) in at[1..].iter().zip(rest) {
         let extent = w.extent(size);
-        let rows = w.index(Operator::Mul, number, extent);
-        number = w.index(Operator::Add, rows, place);
+        let rows = w.value(number * extent);
+        number = w.value(rows + place);
     }
     number
 }

@@ -9,6 +9,7 @@ use crate::lower::writer::Writer;
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::Ty;
+use crate::write::Write as _;
 
 /// What a thread takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,7 +152,7 @@ pub(super) fn each_share<'l, 'g>(
         let mut places = vec![first];
         for k in 1..count {
             let skipped = w.scaled(step, k);
-            places.push(w.index(Operator::Add, first, skipped));
+            places.push(w.value(first + skipped));
         }
         let all = |w: &mut Writer<'l, 'g>, write: &mut dyn FnMut(&mut Writer<'l, 'g>, &[Vec<Id>])| {
             let positions: Vec<Vec<Id>> = places.iter().map(|&place| moved(w, place)).collect();
@@ -165,7 +166,7 @@ pub(super) fn each_share<'l, 'g>(
             if whole {
                 return all(w, write);
             }
-            w.for_steps(first, extent, step, (vec![], &[]), |w, place, _| {
+            w.for_steps([first, extent, step], (vec![], &[]), |w, place, _| {
                 let position = moved(w, place);
                 write(w, &[position]);
                 vec![]
@@ -191,8 +192,8 @@ fn nest<'l, 'g>(
     }
     let (lo, hi) = (at[inner.len()], w.extent(&dimension.extent));
     let (blocks, threads) = (w.extent(&dimension.blocks), w.number(dimension.threads.into()));
-    let step = w.index(Operator::Mul, blocks, threads);
-    w.for_steps(lo, hi, step, (vec![], &[]), |w, i, _| {
+    let step = w.value(blocks * threads);
+    w.for_steps([lo, hi, step], (vec![], &[]), |w, i, _| {
         at[inner.len()] = i;
         nest(w, inner, at, write);
         vec![]

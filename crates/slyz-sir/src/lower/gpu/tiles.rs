@@ -8,6 +8,7 @@ use crate::lower::writer::Writer;
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::Ty;
+use crate::write::{Arithmetic, Write as _};
 
 /// An axis that is cut into pieces.
 pub(super) struct Cut<'a> {
@@ -43,9 +44,9 @@ impl Cut<'_> {
             return position;
         }
         let (extent, one) = (w.extent(self.extent), w.number(1));
-        let some = w.index(Operator::Max, extent, one);
-        let last = w.index(Operator::Sub, some, one);
-        w.index(Operator::Min, position, last)
+        let some = w.value(extent.most(one));
+        let last = w.value(some - one);
+        w.value(position.least(last))
     }
 
     /// Is the position on the axis? `None` where every one is.
@@ -89,7 +90,7 @@ impl Tiles<'_> {
         nest(w, &loops, &mut at, !loops.is_empty(), |w, at| {
             let [x, y] = [0, 1].map(|d| {
                 let length = w.number(lengths[d] as i64);
-                w.index(Operator::Mul, at[d], length)
+                w.value(at[d] * length)
             });
             let others = if self.others.is_empty() { vec![] } else { unflatten(w, at[2], self.others) };
             write(w, &Tile { x, y, others });
@@ -113,7 +114,7 @@ fn nest<'l, 'g>(
         return;
     };
     let (hi, step) = (w.extent(count), w.extent(&w.kernel.grid[*d].clone()));
-    w.for_steps(at[*d], hi, step, (vec![], &[]), |w, i, _| {
+    w.for_steps([at[*d], hi, step], (vec![], &[]), |w, i, _| {
         at[*d] = i;
         nest(w, inner, at, again, write);
         vec![]

@@ -15,10 +15,10 @@ use crate::code::{Body, Id, MemId, Op, Place, Stmt};
 use crate::kernel::{Access, Space};
 use crate::lower::access::{Step, is_plain, reads};
 use crate::lower::writer::Writer;
-use crate::ops::Operator;
 use crate::pass::fuse::cost;
 use crate::size::Size;
 use crate::types::Ty;
+use crate::write::Write as _;
 use std::collections::HashSet;
 
 /// Positions of a tile on either axis.
@@ -174,16 +174,16 @@ impl<'g> Square<'_, 'g> {
         let turns = SIDE / self.rows;
         let row_of = |w: &mut Writer<'_, 'g>, turn: u64| {
             let skipped = w.number((turn * self.rows) as i64);
-            w.index(Operator::Add, row, skipped)
+            w.value(row + skipped)
         };
 
         // Along the axis of the reads.
-        let y = w.index(Operator::Add, tile.y, column);
+        let y = w.value(tile.y + column);
         let y = self.grid.y.inside(w, y);
         let mut found = vec![];
         for turn in 0..turns {
             let row = row_of(w, turn);
-            let x = w.index(Operator::Add, tile.x, row);
+            let x = w.value(tile.x + row);
             let x = self.grid.x.inside(w, x);
             for (read, &memory) in self.turn.reads.iter().zip(self.tiles) {
                 self.stand(w, tile, [x, y]);
@@ -197,12 +197,12 @@ impl<'g> Square<'_, 'g> {
         w.barrier();
 
         // Along the results.
-        let x = w.index(Operator::Add, tile.x, column);
+        let x = w.value(tile.x + column);
         let x_inside = self.grid.x.is_inside(w, x);
         if !is_plain(self.body) || cost(self.body) > CHEAP {
             let end = w.number(SIDE as i64);
             w.for_each(row, end, self.rows as i64, (vec![], &[]), |w, row, _| {
-                let y = w.index(Operator::Add, tile.y, row);
+                let y = w.value(tile.y + row);
                 let y_inside = self.grid.y.is_inside(w, y);
                 w.when_all([x_inside, y_inside], |w| {
                     let values = self.results(w, tile, [x, y], [row, column]);
@@ -216,7 +216,7 @@ impl<'g> Square<'_, 'g> {
         let mut made = vec![];
         for turn in 0..turns {
             let row = row_of(w, turn);
-            let y = w.index(Operator::Add, tile.y, row);
+            let y = w.value(tile.y + row);
             let at_y = self.grid.y.inside(w, y);
             made.push((y, self.results(w, tile, [at_x, at_y], [row, column])));
         }

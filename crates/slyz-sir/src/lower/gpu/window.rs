@@ -8,12 +8,12 @@
 //! outside of the window are dropped. What stays an error: reading anywhere in an array that is too large.
 
 use super::reach::{reach, value};
-use crate::code::{Body, Id, MemId, Op, Place, Stmt, Type, Var};
+use crate::code::{Body, Id, MemId, Op, Place, Stmt};
 use crate::kernel::{Access, Kernel, Memory, Space};
 use crate::ops::Operator;
 use crate::pass::{cse, dce, simplify};
 use crate::size::{Size, SizeDecl, SizeError, SizeOrigin, SizeVar};
-use crate::types::{Scalar, Ty};
+use crate::write::{Arithmetic, Formula, Lines, Write as _};
 use std::ops::Range;
 
 /// The most pieces of a launch.
@@ -97,7 +97,8 @@ impl Windowed {
             memory.space.is_bound().then_some(anywhere && memory.space == Space::Global(Access::Write))
         };
         let scattered: Vec<bool> = kernel.memories.iter().enumerate().filter_map(scattered).collect();
-        let mut rewrite = Rewrite { original: kernel, scattered: &scattered, fresh: Box::new(kernel.fresh_ids()) };
+        let lines = Lines::new(kernel.fresh_ids());
+        let mut rewrite = Rewrite { original: kernel, scattered: &scattered, lines };
         let body = rewrite.body(&kernel.body);
         let mut windowed = kernel.clone();
         windowed.body = dce::root(cse::root(simplify::root(body)));
@@ -269,39 +270,24 @@ fn length(kernel: &Kernel, memory: usize) -> Size {
 struct Rewrite<'k> {
     original: &'k Kernel,
     scattered: &'k [bool],
-    fresh: Box<dyn FnMut() -> Id>,
+    lines: Lines,
 }
 
 impl Rewrite<'_> {
-    fn push(&mut self, stmts: &mut Vec<Stmt>, op: Op, ty: Ty) -> Id {
-        let id = (self.fresh)();
-        stmts.push(Stmt { binds: vec![Var { id, ty: Type::Scalar(ty) }], op });
-        id
-    }
-
-    fn extent(&mut self, stmts: &mut Vec<Stmt>, size: Size) -> Id {
-        self.push(stmts, Op::Extent(size), Ty::I64)
-    }
-
-    fn apply(&mut self, stmts: &mut Vec<Stmt>, operator: Operator, args: [Id; 2]) -> Id {
-        let test = matches!(operator, Operator::Lt | Operator::Ge | Operator::And);
-        self.push(stmts, Op::Apply(operator, args.to_vec()), if test { Ty::Bool } else { Ty::I64 })
-    }
-
     fn body(&mut self, body: &Body) -> Body {
-        let mut stmts = vec![];
+        let outer = self.lines.take();
         for stmt in &body.stmts {
             let mut stmt = stmt.clone();
             match &mut stmt.op {
                 Op::Place(place @ (Place::Block | Place::Global | Place::GridDim), d) => {
                     let (place, d) = (*place, *d);
-                    stmt.op = self.place(&mut stmts, place, d);
+                    stmt.op = self.place(place, d);
                 }
                 Op::Load { memory, index } | Op::Store { memory, index, .. } | Op::Atomic { memory, index, .. } => {
                     let memory = *memory;
-                    if let Some(place) = self.in_window(&mut stmts, memory, index) {
+                    if let Some(place) = self.in_window(memory, index) {
                         *index = vec![place];
-                        stmt = self.masked(&mut stmts, memory, place, stmt);
+                        stmt = self.masked(memory, place, stmt);
                     }
                 }
                 op => {
@@ -310,13 +296,14 @@ impl Rewrite<'_> {
                     }
                 }
             }
-            stmts.push(stmt);
+            self.lines.out().push(stmt);
         }
+        let stmts = std::mem::replace(self.lines.out(), outer);
         Body { params: body.params.clone(), stmts, results: body.results.clone() }
     }
 
     /// Where the thread stands in the whole grid.
-    fn place(&mut self, stmts: &mut Vec<Stmt>, place: Place, dimension: u8) -> Op {
+    fn place(&mut self, place: Place, dimension: u8) -> Op {
         let d = usize::from(dimension).min(2);
         let kernel = self.original;
         let first = match place {
@@ -325,7 +312,8 @@ impl Rewrite<'_> {
             Place::Global => first_block(kernel, d) * Size::Const(kernel.block[d].into()),
             _ => first_block(kernel, d),
         };
-        let (own, first) = (self.push(stmts, Op::Place(place, dimension), Ty::I64), self.extent(stmts, first));
+        let own = self.lines.value(Formula::Place(place, dimension));
+        let first = self.lines.extent(&first);
         Op::Apply(Operator::Add, vec![own, first])
     }
 
@@ -335,34 +323,27 @@ impl Rewrite<'_> {
     }
 
     /// The flat position in the window, for a memory that has one.
-    fn in_window(&mut self, stmts: &mut Vec<Stmt>, memory: MemId, index: &[Id]) -> Option<Id> {
+    fn in_window(&mut self, memory: MemId, index: &[Id]) -> Option<Id> {
         let kernel = self.original;
         let declared = &kernel.memories[memory.0 as usize];
         let (&outermost, inner) = index.split_first()?;
         if !declared.space.is_bound() {
             return None;
         }
-        let mut place = outermost;
-        for (&at, extent) in inner.iter().zip(&declared.shape[1..]) {
-            let extent = self.extent(stmts, extent.clone());
-            let rows = self.apply(stmts, Operator::Mul, [place, extent]);
-            place = self.apply(stmts, Operator::Add, [rows, at]);
-        }
-        let first = self.extent(stmts, first(kernel, self.number(memory)));
-        Some(self.apply(stmts, Operator::Sub, [place, first]))
+        let rows = inner.iter().zip(&declared.shape[1..]);
+        let place = rows.fold(Formula::from(outermost), |place, (&at, extent)| place * extent + at);
+        Some(self.lines.value(place - &first(kernel, self.number(memory))))
     }
 
     /// A store that may be meant for another window, under a condition.
-    fn masked(&mut self, stmts: &mut Vec<Stmt>, memory: MemId, place: Id, stmt: Stmt) -> Stmt {
+    fn masked(&mut self, memory: MemId, place: Id, stmt: Stmt) -> Stmt {
         let number = self.number(memory);
         if !self.scattered[number] {
             return stmt;
         }
-        let zero = self.push(stmts, Op::Const(Scalar::i64(0)), Ty::I64);
-        let length = self.extent(stmts, length(self.original, number));
-        let not_before = self.apply(stmts, Operator::Ge, [place, zero]);
-        let not_behind = self.apply(stmts, Operator::Lt, [place, length]);
-        let cond = self.apply(stmts, Operator::And, [not_before, not_behind]);
+        let zero = self.lines.number(0);
+        let length = self.lines.extent(&length(self.original, number));
+        let cond = self.lines.value(place.not_below(zero).and(place.below(length)));
         let then = Body { stmts: vec![stmt], ..Body::default() };
         Stmt { binds: vec![], op: Op::If { cond, args: vec![], then, otherwise: Body::default() } }
     }

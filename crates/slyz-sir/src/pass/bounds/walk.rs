@@ -9,10 +9,10 @@
 //! at the end of its branch, by a list of what it changed.
 
 use super::facts::Facts;
+use crate::code::largest_id;
 use crate::code::{Body, FnId, Id, MemId, Op, Stmt, Type, Var};
 use crate::kernel::Kernel;
 use crate::ops::{Operator, Signature};
-use crate::program::largest_id;
 use crate::range::{Range, exact};
 use crate::types::Ty;
 

@@ -7,6 +7,7 @@ use crate::kernel::{Memory, Space};
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::Ty;
+use crate::write::{Arithmetic, Write as _};
 
 /// Partial results that each thread joins by itself; more are joined in a tree.
 const FEW: u32 = 8;
@@ -114,7 +115,7 @@ impl Spreader {
             return once(self, body);
         }
         if self.threads > 1 && turns.is_some_and(|n| n <= i64::from(self.threads)) {
-            let cond = self.test(Operator::Lt, turn, hi);
+            let cond = self.value(turn.below(hi));
             let then = self.nested(&[], |s, _| once(s, body));
             let otherwise = Body { results: monoid.neutral.clone(), ..Body::default() };
             return self.bind(Op::If { cond, args: vec![], then, otherwise }, tys);
@@ -124,15 +125,15 @@ impl Spreader {
 
     /// A run of turns without gaps, so that the order is kept.
     fn neighbouring(&mut self, [lo, hi]: [Id; 2], body: Body, monoid: &Monoid) -> Vec<Id> {
-        let count = self.index(Operator::Sub, hi, lo);
+        let count = self.value(hi - lo);
         let most = self.number(i64::from(self.threads) - 1);
         let threads = self.number(self.threads.into());
-        let up = self.index(Operator::Add, count, most);
-        let run = self.index(Operator::Div, up, threads);
-        let skipped = self.index(Operator::Mul, self.thread, run);
-        let start = self.index(Operator::Add, lo, skipped);
-        let end = self.index(Operator::Add, start, run);
-        let end = self.index(Operator::Min, end, hi);
+        let up = self.value(count + most);
+        let run = self.value(up / threads);
+        let skipped = self.value(self.thread * run);
+        let start = self.value(lo + skipped);
+        let end = self.value(start + run);
+        let end = self.value(end.least(hi));
         self.accumulate([start, end], None, 1, body, monoid)
     }
 
@@ -146,7 +147,7 @@ impl Spreader {
         let count = if full { None } else { Some(self.lanes_here(size)) };
         let (one, two, end) = (self.number(1), self.number(2), self.number(lanes.into()));
         let state = [&[Ty::I64], tys].concat();
-        let cond = self.nested(&state, |s, ids| vec![s.test(Operator::Lt, ids[0], end)]);
+        let cond = self.nested(&state, |s, ids| vec![s.value(ids[0].below(end))]);
         let body = self.nested(&state, |s, ids| {
             let (distance, mine) = (ids[0], &ids[1..]);
             let take = |s: &mut Self, (&value, &ty): (&Id, &Ty)| {
@@ -155,13 +156,13 @@ impl Spreader {
             let theirs: Vec<Id> = mine.iter().zip(tys).map(|pair| take(s, pair)).collect();
             let mut joined = s.combine(monoid, mine, &theirs);
             if let Some(count) = count {
-                let from = s.index(Operator::Add, lane, distance);
-                let there = s.test(Operator::Lt, from, count);
+                let from = s.value(lane + distance);
+                let there = s.value(from.below(count));
                 for (k, &ty) in tys.iter().enumerate() {
                     joined[k] = s.push(Op::Apply(Operator::Select, vec![there, joined[k], mine[k]]), ty);
                 }
             }
-            let next = s.index(Operator::Mul, distance, two);
+            let next = s.value(distance * two);
             [vec![next], joined].concat()
         });
         let ids = self.bind(Op::While { init: [vec![one], own].concat(), cond, body }, &state);
@@ -171,11 +172,11 @@ impl Spreader {
     /// How many lanes the subgroup of this thread has.
     fn lanes_here(&mut self, size: u32) -> Id {
         let size = self.number(size.into());
-        let group = self.index(Operator::Div, self.thread, size);
-        let before = self.index(Operator::Mul, group, size);
+        let group = self.value(self.thread / size);
+        let before = self.value(group * size);
         let threads = self.number(self.threads.into());
-        let rest = self.index(Operator::Sub, threads, before);
-        self.index(Operator::Min, rest, size)
+        let rest = self.value(threads - before);
+        self.value(rest.least(size))
     }
 
     /// The first lane of each subgroup brings its value; everybody gets the fold of them.
@@ -187,10 +188,10 @@ impl Spreader {
         }
         let memories = self.partial_memories(tys);
         let width = self.number(size.into());
-        let lane = self.index(Operator::Rem, self.thread, width);
-        let group = self.index(Operator::Div, self.thread, width);
+        let lane = self.value(self.thread % width);
+        let group = self.value(self.thread / width);
         let zero = self.number(0);
-        let brings = self.test(Operator::Eq, lane, zero);
+        let brings = self.value(lane.equals(zero));
         self.access(Accesses::write(&memories));
         self.when(brings, |s| s.store_all(&memories, group, &joined));
         if groups > FEW {
@@ -220,16 +221,16 @@ impl Spreader {
     fn tree_over(&mut self, count: u32, memories: &[MemId], monoid: &Monoid, tys: &[Ty]) {
         let (one, two, end) = (self.number(1), self.number(2), self.number(count.into()));
         let zero = self.number(0);
-        let cond = self.nested(&[Ty::I64], |s, ids| vec![s.test(Operator::Lt, ids[0], end)]);
+        let cond = self.nested(&[Ty::I64], |s, ids| vec![s.value(ids[0].below(end))]);
         let body = self.nested(&[Ty::I64], |s, ids| {
             let distance = ids[0];
             s.out.push(crate::code::Stmt { binds: vec![], op: Op::Barrier(Scope::Block) });
-            let next = s.index(Operator::Mul, distance, two);
-            let rest = s.index(Operator::Rem, s.thread, next);
-            let joins = s.test(Operator::Eq, rest, zero);
-            let from = s.index(Operator::Add, s.thread, distance);
-            let there = s.test(Operator::Lt, from, end);
-            let both = s.test(Operator::And, joins, there);
+            let next = s.value(distance * two);
+            let rest = s.value(s.thread % next);
+            let joins = s.value(rest.equals(zero));
+            let from = s.value(s.thread + distance);
+            let there = s.value(from.below(end));
+            let both = s.value(joins.and(there));
             s.when(both, |s| {
                 let thread = s.thread;
                 let (left, right) = (s.load_all(memories, thread, tys), s.load_all(memories, from, tys));

@@ -36,6 +36,7 @@ use crate::kernel::{Access, Kernel, Memory, Space};
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
+use crate::write::{Arithmetic, Write};
 use order::Accesses;
 use std::collections::{HashMap, HashSet};
 
@@ -141,50 +142,18 @@ struct Spreader {
     numbers: HashMap<Id, i64>,
 }
 
+impl Write for Spreader {
+    fn fresh(&mut self) -> Id {
+        (self.fresh)()
+    }
+
+    fn out(&mut self) -> &mut Vec<Stmt> {
+        &mut self.out
+    }
+}
+
 impl Spreader {
     // ---- writing
-
-    fn bind(&mut self, op: Op, tys: &[Ty]) -> Vec<Id> {
-        let binds: Vec<Var> = tys.iter().map(|&ty| Var { id: (self.fresh)(), ty: Type::Scalar(ty) }).collect();
-        let ids = binds.iter().map(|b| b.id).collect();
-        self.out.push(Stmt { binds, op });
-        ids
-    }
-
-    fn push(&mut self, op: Op, ty: Ty) -> Id {
-        self.bind(op, &[ty])[0]
-    }
-
-    fn number(&mut self, value: i64) -> Id {
-        self.push(Op::Const(Scalar::i64(value)), Ty::I64)
-    }
-
-    fn index(&mut self, operator: Operator, a: Id, b: Id) -> Id {
-        self.push(Op::Apply(operator, vec![a, b]), Ty::I64)
-    }
-
-    fn test(&mut self, operator: Operator, a: Id, b: Id) -> Id {
-        self.push(Op::Apply(operator, vec![a, b]), Ty::Bool)
-    }
-
-    /// A body with parameters of these types.
-    fn nested(&mut self, params: &[Ty], write: impl FnOnce(&mut Self, &[Id]) -> Vec<Id>) -> Body {
-        let params: Vec<Var> = params.iter().map(|&ty| Var { id: (self.fresh)(), ty: Type::Scalar(ty) }).collect();
-        let ids: Vec<Id> = params.iter().map(|p| p.id).collect();
-        let outer = std::mem::take(&mut self.out);
-        let results = write(self, &ids);
-        let stmts = std::mem::replace(&mut self.out, outer);
-        Body { params, stmts, results }
-    }
-
-    /// Statements that only run where the condition holds.
-    fn when(&mut self, cond: Id, write: impl FnOnce(&mut Self)) {
-        let then = self.nested(&[], |s, _| {
-            write(s);
-            vec![]
-        });
-        self.out.push(Stmt { binds: vec![], op: Op::If { cond, args: vec![], then, otherwise: Body::default() } });
-    }
 
     /// The statements of a body whose names are final, with its results.
     fn inline(&mut self, body: Body) -> Vec<Id> {
@@ -374,7 +343,7 @@ impl Spreader {
             if turns == Some(i64::from(self.threads)) {
                 return write(self);
             }
-            let inside = self.test(Operator::Lt, turn, hi);
+            let inside = self.value(turn.below(hi));
             return self.when(inside, write);
         }
         self.turns([turn, hi], turns, self.threads, body);
@@ -387,7 +356,7 @@ impl Spreader {
         }
         match self.numbers.get(&lo) {
             Some(0) => self.thread,
-            _ => self.index(Operator::Add, lo, self.thread),
+            _ => self.value(lo + self.thread),
         }
     }
 

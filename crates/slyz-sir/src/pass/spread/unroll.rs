@@ -8,6 +8,7 @@ use super::{FAN, RUN, Spreader, contains};
 use crate::code::{Body, Id, MemId, Monoid, Op, Stmt};
 use crate::ops::Operator;
 use crate::types::Ty;
+use crate::write::{Arithmetic, Write as _};
 
 /// The most statements of a turn that is short.
 const SHORT: usize = 16;
@@ -69,8 +70,8 @@ impl Spreader {
         let tys = types_of(monoid);
         let length = self.number(length * turn);
         let body = self.nested(&[&[Ty::I64], &tys[..]].concat(), |s, ids| {
-            let end = s.index(Operator::Add, ids[0], length);
-            let end = s.index(Operator::Min, end, hi);
+            let end = s.value(ids[0] + length);
+            let end = s.value(end.least(hi));
             let part = s.cut([ids[0], end], (pieces, turn), monoid, fold);
             s.combine(monoid, &ids[1..], &part)
         });
@@ -102,7 +103,7 @@ impl Spreader {
         let turn = self.nested(&params, |s, ids| {
             let (first, state) = (ids[0], ids[1..].to_vec());
             let mut places = vec![first];
-            places.extend(skipped[1..count as usize].iter().map(|&k| s.index(Operator::Add, first, k)));
+            places.extend(skipped[1..count as usize].iter().map(|&k| s.value(first + k)));
             let all = |s: &mut Self| {
                 let items = s.together(&body, &places);
                 monoid.map_or(vec![], |monoid| {
@@ -113,7 +114,7 @@ impl Spreader {
             if always {
                 return all(s);
             }
-            let whole = s.test(Operator::Lt, places[places.len() - 1], hi);
+            let whole = s.value(places[places.len() - 1].below(hi));
             let then = s.nested(&[], |s, _| all(s));
             let rest = body.freshened(&mut s.fresh);
             let otherwise = s.nested(&[], |s, _| s.loop_over([first, hi], ONE, step, state.clone(), rest, monoid));

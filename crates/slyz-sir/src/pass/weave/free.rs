@@ -9,6 +9,7 @@ use crate::kernel::{Kernel, Space};
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::Ty;
+use crate::write::{Arithmetic, Write as _};
 use std::collections::HashMap;
 
 /// How much of the grid a block takes: turns along x, and rows. A block must be worth starting, and a launch should
@@ -34,9 +35,9 @@ pub(super) fn run(kernel: Kernel, threads: [Size; 3]) -> Kernel {
     let mut w = Writer::new(&kernel);
     let ends = |w: &mut Writer, d: u8, count: u32| {
         let (block, count) = (w.push(Op::Place(Place::Block, d), Ty::I64), w.number(count.into()));
-        let lo = w.index(Operator::Mul, block, count);
-        let (past, all) = (w.index(Operator::Add, lo, count), w.extent(&threads[usize::from(d)]));
-        [lo, w.index(Operator::Min, past, all)]
+        let lo = w.value(block * count);
+        let (past, all) = (w.value(lo + count), w.extent(&threads[usize::from(d)]));
+        [lo, w.value(past.least(all))]
     };
     let z = w.push(Op::Place(Place::Block, 2), Ty::I64);
     let [lo, hi] = ends(&mut w, 0, turns);

@@ -8,6 +8,7 @@ use crate::code::{Body, Id, MemId, Op, Place, SubgroupOp, Type, Var};
 use crate::kernel::Memory;
 use crate::ops::Operator;
 use crate::types::{Scalar, Ty};
+use crate::write::{Arithmetic, Write as _};
 
 /// Writes code of the block that fills `to`, an element per thread, from the values in `from`.
 pub(super) fn write(w: &mut Writer, shape: &Shape, op: SubgroupOp, from: MemId, to: MemId, memories: &[Memory]) {
@@ -19,9 +20,9 @@ pub(super) fn write(w: &mut Writer, shape: &Shape, op: SubgroupOp, from: MemId, 
     }
     let groups = w.number((threads + size - 1) / size);
     w.each(zero, groups, |w, number| {
-        let start = w.index(Operator::Mul, number, size_);
-        let past = w.index(Operator::Add, start, size_);
-        let end = w.index(Operator::Min, past, all);
+        let start = w.value(number * size_);
+        let past = w.value(start + size_);
+        let end = w.value(past.least(all));
         one(w, op, ty, [start, end], from, to);
     });
 }
@@ -37,7 +38,7 @@ fn one(w: &mut Writer, op: SubgroupOp, ty: Ty, [start, end]: [Id; 2], from: MemI
             store(w, start, first);
         }
         let one = w.number(1);
-        let second = w.index(Operator::Add, start, one);
+        let second = w.value(start + one);
         turns(w, [second, end], first, ty, |w, at, sum| {
             let value = load(w, at);
             let sum = w.push(Op::Apply(operator, vec![sum, value]), ty);
@@ -60,7 +61,7 @@ fn one(w: &mut Writer, op: SubgroupOp, ty: Ty, [start, end]: [Id; 2], from: MemI
             turns(w, [start, end], none, Ty::U64, |w, at, bits| {
                 let value = load(w, at);
                 let bit = w.push(Op::Cast(Ty::U64, value), Ty::U64);
-                let lane = w.index(Operator::Sub, at, start);
+                let lane = w.value(at - start);
                 let by = w.push(Op::Cast(Ty::U64, lane), Ty::U64);
                 let bit = w.push(Op::Apply(Operator::Shl, vec![bit, by]), Ty::U64);
                 w.push(Op::Apply(Operator::Or, vec![bits, bit]), Ty::U64)
@@ -97,15 +98,15 @@ pub(super) fn source(w: &mut Writer, shape: &Shape, thread: &mut Thread, op: Sub
     let (low, high) = (w.number(-4 * size - 4), w.number(4 * size + 4));
     let by = w.push(Op::Apply(Operator::Clamp, vec![lane, low, high]), Ty::I64);
     let to = match op {
-        SubgroupOp::ShuffleXor => w.index(Operator::Xor, own, by),
-        SubgroupOp::ShuffleUp => w.index(Operator::Sub, own, by),
-        SubgroupOp::ShuffleDown => w.index(Operator::Add, own, by),
+        SubgroupOp::ShuffleXor => w.apply(Operator::Xor, &[own, by], Ty::I64),
+        SubgroupOp::ShuffleUp => w.value(own - by),
+        SubgroupOp::ShuffleDown => w.value(own + by),
         _ => by,
     };
     let (zero, size, threads) = (w.number(0), w.number(size), w.number(threads));
-    let start = w.index(Operator::Sub, number, own);
-    let from = w.index(Operator::Add, start, to);
-    let tests = [w.test(Operator::Ge, to, zero), w.test(Operator::Lt, to, size), w.test(Operator::Lt, from, threads)];
-    let there = tests.into_iter().reduce(|a, b| w.test(Operator::And, a, b)).unwrap_or(tests[0]);
+    let start = w.value(number - own);
+    let from = w.value(start + to);
+    let tests = [w.value(to.not_below(zero)), w.value(to.below(size)), w.value(from.below(threads))];
+    let there = tests.into_iter().reduce(|a, b| w.value(a.and(b))).unwrap_or(tests[0]);
     w.push(Op::Apply(Operator::Select, vec![there, from, number]), Ty::I64)
 }

@@ -11,8 +11,8 @@ use super::trim::{self, Trimmed};
 use super::write::Writer;
 use crate::code::{Body, Id, Op, Stmt, Var};
 use crate::kernel::{Memory, Space};
-use crate::ops::Operator;
 use crate::types::Ty;
+use crate::write::Write as _;
 use std::collections::{HashMap, HashSet};
 
 /// Sums that fit the registers beside what they are made of.
@@ -88,10 +88,10 @@ fn untrimmed(w: &mut Writer, memories: &[Memory], [lo, hi]: [Id; 2], counter: Va
     let mut from = lo;
     if ways > 1 && count.is_none_or(|count| count >= ways.into()) {
         if whole.is_none() {
-            let rows = w.index(Operator::Sub, hi, lo);
-            let steps = w.index(Operator::Div, rows, step);
-            let rows = w.index(Operator::Mul, steps, step);
-            from = w.index(Operator::Add, lo, rows);
+            let rows = w.value(hi - lo);
+            let steps = w.value(rows / step);
+            let rows = w.value(steps * step);
+            from = w.value(lo + rows);
         }
         let end = if whole.is_some() { hi } else { from };
         let first = w.counter();
@@ -99,7 +99,7 @@ fn untrimmed(w: &mut Writer, memories: &[Memory], [lo, hi]: [Id; 2], counter: Va
         let mut copies = vec![HashMap::from([(counter.id, first.id)])];
         for k in 1..ways {
             let by = w.number(k.into());
-            copies.push(HashMap::from([(counter.id, w.index(Operator::Add, first.id, by))]));
+            copies.push(HashMap::from([(counter.id, w.value(first.id + by))]));
         }
         side_by_side(w, &stmts, &mut copies);
         let stmts = std::mem::replace(&mut w.out, outer);

@@ -9,6 +9,7 @@ use crate::code::{Id, Op, Place, Stmt, Var};
 use crate::kernel::Memory;
 use crate::ops::Operator;
 use crate::types::Ty;
+use crate::write::Write as _;
 use std::collections::HashMap;
 
 /// Rows shorter than this are not worth a vector of their own.
@@ -81,15 +82,15 @@ impl Shape {
                 None => counter.id,
                 Some(slower) => {
                     let size = w.number(self.block[d].into());
-                    let start = w.index(Operator::Mul, slower, size);
-                    w.index(Operator::Add, start, counter.id)
+                    let start = w.value(slower * size);
+                    w.value(start + counter.id)
                 }
             });
             thread.rows.push((outer, counter, [zero, end]));
         }
         if let Some(row) = row {
             let size = w.number(self.block[axis].into());
-            let start = w.index(Operator::Mul, row, size);
+            let start = w.value(row * size);
             thread.number = None;
             thread.made.insert((Place::Block, u8::MAX), start);
         }
@@ -112,7 +113,7 @@ impl Thread {
             return number;
         }
         let start = self.made[&(Place::Block, u8::MAX)];
-        *self.number.insert(w.index(Operator::Add, start, self.turn))
+        *self.number.insert(w.value(start + self.turn))
     }
 
     /// Where the thread stands.
@@ -126,19 +127,19 @@ impl Thread {
             Place::Global => {
                 let block = w.push(Op::Place(Place::Block, d), Ty::I64);
                 let size = w.number(shape.block[k].into());
-                let start = w.index(Operator::Mul, block, size);
+                let start = w.value(block * size);
                 let local = self.local(w, shape, k);
-                w.index(Operator::Add, start, local)
+                w.value(start + local)
             }
             Place::Lane => {
                 let number = self.number(w);
                 let size = i64::from(shape.subgroup);
                 if shape.subgroup.is_power_of_two() {
                     let low = w.number(size - 1);
-                    w.index(Operator::And, number, low)
+                    w.apply(Operator::And, &[number, low], Ty::I64)
                 } else {
                     let size = w.number(size);
-                    w.index(Operator::Rem, number, size)
+                    w.value(number % size)
                 }
             }
             Place::Block | Place::BlockDim | Place::GridDim | Place::SubgroupSize => {
@@ -155,8 +156,8 @@ impl Thread {
         }
         let before: i64 = shape.block[..d].iter().map(|&n| i64::from(n)).product();
         let (before, own) = (w.number(before), w.number(shape.block[d].into()));
-        let row = w.index(Operator::Div, self.turn, before);
-        let local = if d == 2 { row } else { w.index(Operator::Rem, row, own) };
+        let row = w.value(self.turn / before);
+        let local = if d == 2 { row } else { w.value(row % own) };
         *self.local[d].insert(local)
     }
 }

@@ -24,6 +24,7 @@ use crate::code::{Body, Id, MemId, Op, Stmt, SubgroupOp, Type, Var};
 use crate::kernel::{Kernel, Memory, Space};
 use crate::size::Size;
 use crate::types::Ty;
+use crate::write::Write as _;
 use std::collections::{HashMap, HashSet};
 
 /// The most that is computed again instead of kept, in the costs of the operator table.

@@ -8,6 +8,7 @@ use super::write::Writer;
 use crate::code::{Body, Id, Op, Place, Stmt, Var};
 use crate::ops::Operator;
 use crate::types::{Scalar, Ty};
+use crate::write::{Arithmetic, Write as _};
 use std::collections::{HashMap, HashSet};
 
 /// Writes lanes over the turns `lo..hi`.
@@ -48,9 +49,9 @@ pub(super) fn trimmed(w: &mut Writer, [mut lo, mut hi]: [Id; 2], turn: Id, mut s
         });
         for bound in &guard.bounds {
             let at = |w: &mut Writer, more: i64| {
-                let by = bound.moved.map_or(bound.end, |by| w.index(Operator::Sub, bound.end, by));
+                let by = bound.moved.map_or(bound.end, |by| w.value(bound.end - by));
                 let one = w.number(more);
-                if more == 0 { by } else { w.index(Operator::Add, by, one) }
+                if more == 0 { by } else { w.value(by + one) }
             };
             match bound.test {
                 Operator::Lt => hi = at(w, 0).min_with(w, hi),
@@ -79,7 +80,7 @@ pub(super) fn trimmed(w: &mut Writer, [mut lo, mut hi]: [Id; 2], turn: Id, mut s
             }
         }
     }
-    let around = around.into_iter().reduce(|a, b| w.test(Operator::And, a, b));
+    let around = around.into_iter().reduce(|a, b| w.value(a.and(b)));
     Trimmed { bounds: [lo, hi], stmts, around }
 }
 
@@ -90,11 +91,11 @@ trait Bounds {
 
 impl Bounds for Id {
     fn min_with(self, w: &mut Writer, other: Id) -> Id {
-        w.index(Operator::Min, other, self)
+        w.value(other.least(self))
     }
 
     fn max_with(self, w: &mut Writer, other: Id) -> Id {
-        w.index(Operator::Max, other, self)
+        w.value(other.most(self))
     }
 }
 
@@ -150,7 +151,7 @@ impl Guard {
         let mut all = None;
         for &(term, holds) in &self.others {
             let term = if holds { term } else { w.push(Op::Apply(Operator::Not, vec![term]), Ty::Bool) };
-            all = Some(all.map_or(term, |a| w.test(Operator::And, a, term)));
+            all = Some(all.map_or(term, |a: Id| w.value(a.and(term))));
         }
         stmts.append(&mut w.out);
         w.out = outer;

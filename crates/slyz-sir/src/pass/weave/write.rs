@@ -2,9 +2,8 @@
 
 use crate::code::{Body, Id, Op, Place, Stmt, Type, Var};
 use crate::kernel::Kernel;
-use crate::ops::Operator;
-use crate::size::Size;
-use crate::types::{Scalar, Ty};
+use crate::types::Ty;
+use crate::write::Write;
 use std::collections::HashMap;
 
 /// The code being written.
@@ -16,6 +15,29 @@ pub(super) struct Writer {
     pub(super) known: HashMap<Id, Op>,
     /// The types of all names.
     pub(super) types: HashMap<Id, Ty>,
+}
+
+impl Write for Writer {
+    fn fresh(&mut self) -> Id {
+        (self.fresh)()
+    }
+
+    fn out(&mut self) -> &mut Vec<Stmt> {
+        &mut self.out
+    }
+
+    fn var(&mut self, ty: Ty) -> Var {
+        let id = (self.fresh)();
+        self.types.insert(id, ty);
+        Var { id, ty: Type::Scalar(ty) }
+    }
+
+    fn push(&mut self, op: Op, ty: Ty) -> Id {
+        let known = op.clone();
+        let id = self.bind(op, &[ty])[0];
+        self.known.insert(id, known);
+        id
+    }
 }
 
 impl Writer {
@@ -49,60 +71,6 @@ impl Writer {
         // It is as large as the number of a block.
         self.known.insert(counter.id, Op::Place(Place::Block, 1));
         counter
-    }
-
-    pub(super) fn var(&mut self, ty: Ty) -> Var {
-        let id = (self.fresh)();
-        self.types.insert(id, ty);
-        Var { id, ty: Type::Scalar(ty) }
-    }
-
-    pub(super) fn push(&mut self, op: Op, ty: Ty) -> Id {
-        let bind = self.var(ty);
-        let id = bind.id;
-        self.known.insert(id, op.clone());
-        self.out.push(Stmt { binds: vec![bind], op });
-        id
-    }
-
-    /// A statement that gives nothing.
-    pub(super) fn act(&mut self, op: Op) {
-        self.out.push(Stmt { binds: vec![], op });
-    }
-
-    pub(super) fn number(&mut self, value: i64) -> Id {
-        self.push(Op::Const(Scalar::i64(value)), Ty::I64)
-    }
-
-    pub(super) fn extent(&mut self, size: &Size) -> Id {
-        self.push(Op::Extent(size.clone()), Ty::I64)
-    }
-
-    pub(super) fn index(&mut self, operator: Operator, a: Id, b: Id) -> Id {
-        self.push(Op::Apply(operator, vec![a, b]), Ty::I64)
-    }
-
-    pub(super) fn test(&mut self, operator: Operator, a: Id, b: Id) -> Id {
-        self.push(Op::Apply(operator, vec![a, b]), Ty::Bool)
-    }
-
-    /// A body with parameters of these types.
-    pub(super) fn nested(&mut self, params: &[Ty], write: impl FnOnce(&mut Self, &[Id]) -> Vec<Id>) -> Body {
-        let params: Vec<Var> = params.iter().map(|&ty| self.var(ty)).collect();
-        let ids: Vec<Id> = params.iter().map(|p| p.id).collect();
-        let outer = std::mem::take(&mut self.out);
-        let results = write(self, &ids);
-        let stmts = std::mem::replace(&mut self.out, outer);
-        Body { params, stmts, results }
-    }
-
-    /// Statements that run where the condition holds.
-    pub(super) fn when(&mut self, cond: Id, write: impl FnOnce(&mut Self)) {
-        let then = self.nested(&[], |w, _| {
-            write(w);
-            vec![]
-        });
-        self.act(Op::If { cond, args: vec![], then, otherwise: Body::default() });
     }
 
     /// A loop by ones without state.

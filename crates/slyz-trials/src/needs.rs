@@ -1,0 +1,119 @@
+//! What tests need that a machine may lack: a test that lacks it says so, passes, and tells what to install.
+//!
+//! `SLYZ_REQUIRE_CXX=1` and its like ([`Need::variable`]) make it fail instead; `./check` installs everything and sets them all.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, OnceLock};
+
+/// Tests and what they were told to lack.
+static TOLD: Mutex<BTreeSet<(String, &str)>> = Mutex::new(BTreeSet::new());
+
+/// Something that is not part of Rust.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// A C++ compiler, in which Metal kernels run.
+    Cxx,
+    /// A GPU, or one in software.
+    Vulkan,
+    /// The validator of SPIR-V.
+    SpirvVal,
+    /// AddressSanitizer, of the C compiler.
+    Sanitizer,
+}
+
+impl Need {
+    /// What it is called, and where it comes from on Debian.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Need::Cxx => ("C++ compiler", "install g++, or name one in SLYZ_CXX"),
+            Need::Vulkan => ("GPU", "install mesa-vulkan-drivers and libvulkan1"),
+            Need::SpirvVal => ("spirv-val", "install spirv-tools"),
+            Need::Sanitizer => ("AddressSanitizer", "install gcc and its libasan"),
+        }
+    }
+
+    /// Set to `1`, it makes tests fail that lack this.
+    pub fn variable(self) -> &'static str {
+        match self {
+            Need::Cxx => "SLYZ_REQUIRE_CXX",
+            Need::Vulkan => "SLYZ_REQUIRE_VULKAN",
+            Need::SpirvVal => "SLYZ_REQUIRE_SPIRV_VAL",
+            Need::Sanitizer => "SLYZ_REQUIRE_SANITIZER",
+        }
+    }
+
+    /// Can the test go on, given whether this was `found`? Where it was not, that is told once, past the harness, which hides what
+    /// tests that pass have printed.
+    ///
+    /// # Panics
+    ///
+    /// Where it is missing and [required](Need::variable).
+    pub fn is_met(self, found: bool) -> bool {
+        if !found {
+            let (name, remedy) = self.words();
+            let required = std::env::var(self.variable()).as_deref() == Ok("1");
+            assert!(!required, "no {name}: {remedy} ({}=1)", self.variable());
+            let thread = std::thread::current();
+            let test = thread.name().unwrap_or("a test").to_string();
+            let line = format!("skipped: {test}, no {name}: {remedy}\n");
+            if TOLD.lock().is_ok_and(|mut told| told.insert((test, self.variable()))) {
+                let _ = std::io::stderr().write_all(line.as_bytes());
+            }
+        }
+        found
+    }
+}
+
+/// The C++ compiler of the tests.
+pub fn cxx() -> String {
+    std::env::var("SLYZ_CXX").unwrap_or_else(|_| "c++".into())
+}
+
+/// Is there a C++ compiler? Else the test has nothing to do.
+pub fn has_cxx() -> bool {
+    static FOUND: OnceLock<bool> = OnceLock::new();
+    Need::Cxx.is_met(*FOUND.get_or_init(|| starts(&cxx())))
+}
+
+/// Is there `spirv-val`? Else the test has nothing to do.
+pub fn has_spirv_val() -> bool {
+    static FOUND: OnceLock<bool> = OnceLock::new();
+    Need::SpirvVal.is_met(*FOUND.get_or_init(|| starts("spirv-val")))
+}
+
+/// Has the C compiler AddressSanitizer? Else the test has nothing to do.
+pub fn has_sanitizer() -> bool {
+    static FOUND: OnceLock<bool> = OnceLock::new();
+    Need::Sanitizer.is_met(*FOUND.get_or_init(|| asan().is_some()))
+}
+
+/// The library of AddressSanitizer.
+pub fn asan() -> Option<std::path::PathBuf> {
+    let cc = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+    let said = Command::new(cc).arg("-print-file-name=libasan.so").output().ok()?;
+    let path = std::path::PathBuf::from(String::from_utf8_lossy(&said.stdout).trim());
+    // The compiler repeats the bare name of a library that it does not have.
+    (path.is_absolute() && path.exists()).then_some(path)
+}
+
+fn starts(program: &str) -> bool {
+    let quiet = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    quiet.is_ok_and(|status| status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_found_is_met() {
+        assert!(Need::Vulkan.is_met(true));
+    }
+
+    #[test]
+    fn programs_that_are_not_there_do_not_start() {
+        assert!(!starts("slyz-no-such-program"));
+    }
+}

@@ -1,6 +1,0 @@
-//! The messages that users see for typical mistakes. `TRYBUILD=overwrite cargo test --test trybuild` blesses them.
-
-#[test]
-fn messages() {
-    trybuild::TestCases::new().compile_fail("tests/fails/*.rs");
-}
