@@ -168,6 +168,18 @@ impl Scalar {
         Scalar { ty: Ty::F32, bits: value.to_bits() as u64 }
     }
 
+    /// Is it a float that is not zero and too small for a full mantissa?
+    pub fn is_denormal(self) -> bool {
+        let smallest = match self.ty {
+            Ty::F16 => 2f64.powi(-14),
+            Ty::BF16 | Ty::F32 => f64::from(f32::MIN_POSITIVE),
+            Ty::F64 => f64::MIN_POSITIVE,
+            Ty::Bool | Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64 | Ty::U8 | Ty::U16 | Ty::U32 | Ty::U64 => return false,
+        };
+        let size = self.as_f64().abs();
+        size > 0.0 && size < smallest
+    }
+
     /// The value of an integer or `bool`, exactly; floats are truncated toward zero.
     pub fn as_int(self) -> i128 {
         match self.ty {

@@ -18,7 +18,7 @@ use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::{text, verify};
 use slyz_trials::property;
 
-const LIMITS: Options = Options { turns: Some(20_000), elements: Some(5_000) };
+const LIMITS: Options = Options { turns: Some(20_000), elements: Some(5_000), refuse_denormals: false };
 
 /// A machine with limits that small programs reach.
 fn small(max_threads: u32, subgroup: Option<u32>, max_blocks: u64) -> Machine {

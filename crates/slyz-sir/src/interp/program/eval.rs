@@ -98,6 +98,12 @@ impl<'g> Machine<'g> {
     // ---- names
 
     fn bind(&mut self, id: Id, value: Bound) -> Ran<()> {
+        if let Bound::Scalar(value) = value
+            && self.options.refuse_denormals
+            && value.is_denormal()
+        {
+            return Err(InterpError::Denormal { id, value });
+        }
         match self.slots.get_mut(id.0 as usize) {
             Some(slot) => {
                 *slot = Some(value);

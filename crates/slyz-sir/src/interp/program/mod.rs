@@ -80,6 +80,14 @@ pub enum InterpError {
     /// The budget of [`Options::turns`] is spent.
     #[error("the program ran more than {0} turns of loops and elements of arrays; it may not end")]
     Budget(u64),
+    /// A number came up that [`Options::refuse_denormals`] refuses.
+    #[error("%{} is {}, a denormal number, which was not allowed", id.0, value.as_f64())]
+    Denormal {
+        /// What would have been bound to it.
+        id: Id,
+        /// The number.
+        value: Scalar,
+    },
     /// The code nests too deep to be walked.
     #[error(transparent)]
     TooDeep(#[from] nesting::TooDeep),
@@ -95,6 +103,8 @@ pub struct Options {
     pub turns: Option<u64>,
     /// The most elements one array may have. What memory holds by default.
     pub elements: Option<u64>,
+    /// Ends at the first denormal number that is computed or read: some GPUs take it for zero.
+    pub refuse_denormals: bool,
 }
 
 /// Runs a program.
