@@ -12,7 +12,7 @@ use slyz_lang::parse::parse;
 use slyz_lang::render::render;
 use slyz_sir::pass::weave::Form;
 use slyz_sir::pass::{PROGRAM_PASSES, optimize};
-use slyz_sir::road::{Destination, Road};
+use slyz_sir::road::{Destination, KernelRoad};
 use slyz_sir::text::parse_program;
 use std::collections::BTreeSet;
 use std::fs;
@@ -59,7 +59,7 @@ fn by_hand(what: &str) -> Result<String> {
     if what == "graph" {
         return Ok(kernel.sir().to_string());
     }
-    let road = Road { trusted: true, ..Road::to(Destination::Cores(Form::Free)) };
+    let road = KernelRoad { trusted: true, ..KernelRoad::to(Destination::Cores(Form::Free)) };
     Ok(kernels(&slyz_sir::back::c::emit_kernels(&[road.end(kernel.template()?)?], false)?, "relu"))
 }
 

@@ -1,5 +1,6 @@
 //! `slyz build`: the programs of a file as source files for targets.
 
+use crate::passes::{Passes, known};
 use crate::{ProgramChoice, load, usage, vex};
 use anyhow::{Context, anyhow};
 use slyz_sir::back::harness::{self, Emitted, Target};
@@ -21,7 +22,9 @@ pub struct Build {
     #[command(flatten)]
     choice: ProgramChoice,
     #[command(flatten)]
-    wishes: vex::build::Wishes,
+    passes: Passes,
+    #[command(flatten)]
+    blocks: vex::Blocks,
 }
 
 /// Targets as the command line names them.
@@ -67,12 +70,10 @@ impl Name {
 impl Build {
     pub fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let vex = vex::is_vex(&self.file);
-        if self.wishes.any() && !vex {
-            return usage(
-                "--dump-after, --disable, --block and --unchecked are for .vex files; `slyz dump` is for .sir",
-            );
+        if self.blocks.any() && !vex {
+            return usage("--block and --unchecked are for .vex files");
         }
-        if self.out.is_none() && self.target.contains(&Name::Spirv) && !self.wishes.dumps() {
+        if self.out.is_none() && self.target.contains(&Name::Spirv) {
             return usage("SPIR-V is no text; name a folder for its files with --out");
         }
         if vex {
@@ -85,10 +86,8 @@ impl Build {
                 );
             }
             let targets = self.target.iter().map(|name| name.target()).collect::<anyhow::Result<Vec<_>>>()?;
-            return match vex::build::build(&self.file, &targets, &self.wishes, out)? {
-                Some(all) => self.put(&all, out),
-                None => Ok(()),
-            };
+            let all = vex::build::build(&self.file, &targets, &self.passes, &self.blocks)?;
+            return self.put(&all, out);
         }
         let (module, _) = load::verified(&self.file)?;
         let programs: Vec<Program> = match &self.choice.program {
@@ -98,9 +97,12 @@ impl Build {
         if programs.is_empty() {
             return Err(anyhow!("{}: no program in the file; there is nothing to build", self.file.display()));
         }
+        let passes = self.passes.selection();
         let mut all = vec![];
         for target in &self.target {
-            let emitted = harness::emit(&programs, target.target()?);
+            let target = target.target()?;
+            known(harness::road(target, &passes).check(None))?;
+            let emitted = harness::emit_with(&programs, target, &passes);
             all.push(emitted.with_context(|| self.file.display().to_string())?);
         }
         self.put(&all, out)

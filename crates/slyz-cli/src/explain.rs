@@ -2,9 +2,9 @@
 
 use crate::{ProgramChoice, SizeValue, load};
 use anyhow::Context;
-use slyz_sir::explain::explain;
+use slyz_sir::explain::explain_on;
 use slyz_sir::program::Program;
-use slyz_sir::{lower, pass};
+use slyz_sir::road::{ProgramRoad, Strategy};
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
@@ -35,9 +35,8 @@ impl Explain {
             false => module.programs.iter().collect(),
         };
         for (k, program) in programs.into_iter().enumerate() {
-            let optimised = pass::optimize(program);
-            let plan = lower::cpu::lower(&optimised);
-            let explanation = explain(program, &optimised, &plan).at(&load::sizes(program, &self.size)?);
+            let explanation =
+                explain_on(program, &ProgramRoad::to(Strategy::Cores)).at(&load::sizes(program, &self.size)?);
             write!(out, "{}{explanation}", if k > 0 { "\n" } else { "" })?;
             if let Some(path) = &self.svg {
                 fs::write(path, explanation.svg()).with_context(|| format!("cannot write {}", path.display()))?;

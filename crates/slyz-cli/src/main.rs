@@ -13,6 +13,7 @@ mod limits;
 mod literal;
 mod load;
 mod npy;
+mod passes;
 mod run;
 mod test;
 mod vex;
@@ -32,7 +33,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Print a file: as it is, after a pass, as a plan, or as C.
+    /// Print a file as SIR: as it is, behind a pass, or as launches for a kind of machine.
     Dump(dump::Dump),
     /// Run a program of a .sir file on arrays and numbers, or the program in a .vex file.
     Run(run::Run),

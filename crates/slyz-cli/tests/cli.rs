@@ -98,6 +98,14 @@ impl Place {
     }
 }
 
+/// Two maps that fuse.
+const CHAIN: &str = "program chain<N>(%x: f32[N]) -> f32[N] {
+  %y: f32[N] = tabulate [N] |%i: i64| { %a: f32 = at %x[%i]  %b: f32 = add %a, %a  yield %b }
+  %z: f32[N] = tabulate [N] |%j: i64| { %c: f32 = at %y[%j]  %d: f32 = mul %c, %c  yield %d }
+  return %z
+}
+";
+
 #[track_caller]
 fn has(text: &str, parts: &[&str]) {
     for part in parts {
@@ -107,26 +115,36 @@ fn has(text: &str, parts: &[&str]) {
 
 #[test]
 fn dump_prints_every_stage() {
-    let place = Place::new(&[("f.sir", SAXPY), ("two.sir", TWO)]);
+    let place = Place::new(&[("f.sir", SAXPY), ("two.sir", TWO), ("chain.sir", CHAIN)]);
     let parsed = place.ok(&["dump", "f.sir"]);
     has(&parsed, &["program saxpy<N>(%0: f32, %1: f32[N], %2: f32[N]) -> f32[N] {"]);
     assert!(!parsed.contains("case"), "{parsed}");
-    for pass in ["simplify", "fuse", "cse:2", "dce", "all"] {
+    for pass in ["simplify", "fuse", "cse:2", "dce", "optimize"] {
         has(&place.ok(&["dump", "f.sir", "--after", pass]), &["program saxpy<N>", "tabulate [N]"]);
     }
-    has(&place.ok(&["dump", "f.sir", "--plan"]), &["plan saxpy<N>", "launch saxpy_map(", "kernel saxpy_map"]);
+    let plan = ["plan saxpy<N>", "launch saxpy_map(", "kernel saxpy_map"];
+    has(&place.ok(&["dump", "f.sir", "--lower", "cpu"]), &plan);
+    has(&place.ok(&["dump", "f.sir", "--lower", "cpu", "--only", "simplify"]), &plan);
+    has(&place.ok(&["dump", "f.sir", "--lower", "cpu", "--only", ""]), &plan);
+    has(&place.ok(&["dump", "f.sir", "--lower", "cpu", "--after", "join"]), &plan);
     for machine in ["metal", "cuda", "webgpu"] {
         has(&place.ok(&["dump", "f.sir", "--lower", machine]), &["plan saxpy<N>", "block [256, 1, 1]", "global.x"]);
     }
-    has(&place.ok(&["dump", "f.sir", "--lower", "cpu"]), &["launch saxpy_map("]);
-    has(&place.ok(&["dump", "f.sir", "--c"]), &["slyz_kernel_0"]);
-    has(&place.ok(&["dump", "f.sir", "--after", "simplify", "--plan"]), &["plan saxpy<N>"]);
+    let apart = place.ok(&["dump", "chain.sir", "--lower", "metal", "--without", "fuse"]);
+    assert_eq!(apart.matches("\n  launch ").count(), 2, "{apart}");
+    let together = place.ok(&["dump", "chain.sir", "--lower", "metal"]);
+    assert_eq!(together.matches("\n  launch ").count(), 1, "{together}");
+    let files = |rest: &[&str]| place.ok(&[&["build", "chain.sir", "--target", "metal,c,wgsl"], rest].concat());
+    assert!(files(&["--without", "fuse"]).len() > files(&[]).len());
     let both = place.ok(&["dump", "two.sir"]);
     has(&both, &["program iota", "program same"]);
     assert!(!place.ok(&["dump", "two.sir", "--program", "same"]).contains("iota"));
     let unknown = place.fails(2, &["dump", "f.sir", "--after", "frobnicate"]);
-    has(&unknown, &["no pass `frobnicate`", "simplify, blend, cse, fuse", "cse:2", "all"]);
-    has(&place.fails(2, &["dump", "f.sir", "--after", "fuse:7"]), &["no pass `fuse:7`"]);
+    has(&unknown, &["no pass `frobnicate`", "simplify, blend, cse, fuse, hoist, dce, optimize, lower, join"]);
+    has(&place.fails(2, &["dump", "f.sir", "--after", "fuse:70"]), &["`fuse:70` is never: `fuse` runs "]);
+    has(&place.fails(2, &["dump", "f.sir", "--after", "fuse", "--without", "fuse"]), &["it is left out"]);
+    has(&place.fails(2, &["dump", "f.sir", "--lower", "cpu", "--without", "lower"]), &["cannot be left out"]);
+    has(&place.fails(2, &["build", "f.sir", "--target", "c", "--without", "fus"]), &["no pass `fus`"]);
     has(&place.fails(2, &["dump", "two.sir", "--program", "other"]), &["no program `other`", "iota, same"]);
 }
 
@@ -292,10 +310,9 @@ fn usage_and_closed_pipes() {
     has(&place.ok(&["--help"]), &["dump", "run", "check", "explain", "test", "devices"]);
     has(&place.fails(2, &[]), &["Usage"]);
     has(&place.fails(2, &["dumb", "f.sir"]), &["dump"]);
-    has(&place.fails(2, &["dump", "f.sir", "--plan", "--c"]), &["cannot be used with"]);
-    has(&place.fails(2, &["dump", "f.sir", "--lower", "metal", "--c"]), &["cannot be used with"]);
+    has(&place.fails(2, &["dump", "f.sir", "--only", "cse", "--without", "cse"]), &["cannot be used with"]);
     has(&place.fails(1, &["dump", "none.sir"]), &["cannot read none.sir"]);
-    for args in [&["dump", "f.sir", "--c"][..], &["--help"], &["devices"], &["dump", "none.sir"]] {
+    for args in [&["dump", "f.sir", "--lower", "cpu"][..], &["--help"], &["devices"], &["dump", "none.sir"]] {
         let mut child = place.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
         let Output { stderr, .. } = child.wait_with_output().unwrap();

@@ -167,25 +167,26 @@ fn builds_files_of_targets() {
 fn dumps_behind_passes_and_leaves_passes_out() {
     let place = Place::new("p.vex", RELU);
     let dump = |rest: &str| {
-        let ran = place.run(&format!("build p.vex --target {rest}"));
+        let ran = place.run(&format!("dump p.vex --lower {rest}"));
         assert_eq!(ran.code, 0, "{}", ran.err);
         ran.out
     };
-    assert!(dump("metal --dump-after shape").contains("check output["));
-    let proven = dump("metal --dump-after bounds");
+    assert!(dump("metal --after shape").contains("check output["));
+    let proven = dump("metal --after bounds");
     assert!(!proven.contains("check output[") && proven.contains("check input["), "{proven}");
-    let reported = dump("metal --dump-after report");
+    let reported = dump("metal --after report");
     assert!(!reported.contains("check ") && reported.contains("faults: i32[16]"), "{reported}");
-    assert!(dump("metal --dump-after report --disable bounds").matches("compare_exchange").count() == 2);
-    assert!(dump("c --dump-after weave").contains("lanes "));
-    assert!(dump("metal,c --dump-after dce").contains("kernel relu"));
+    assert!(dump("metal --after report --without bounds").matches("compare_exchange").count() == 2);
+    assert!(dump("cpu --after weave").contains("lanes "));
+    assert!(dump("cuda --after dce").contains("kernel relu"));
+    assert!(place.run("dump p.vex").out.contains("check input["));
 
     for (line, told) in [
-        ("--target metal --dump-after weave", "there is no pass `weave` on this road"),
-        ("--target metal --disable report", "cannot be left out"),
-        ("--target c --disable fuse", "the passes are, in order: shape, bounds, report, written, weave"),
+        ("dump p.vex --lower metal --after weave", "there is no pass `weave` on this road"),
+        ("build p.vex --target metal --without report", "cannot be left out"),
+        ("build p.vex --target c --without fuse", "the passes are, in order: shape, bounds, report, written, weave"),
     ] {
-        let ran = place.run(&format!("build p.vex {line}"));
+        let ran = place.run(line);
         assert!(ran.code == 2 && ran.err.contains(told), "{}", ran.err);
     }
 }

@@ -1,13 +1,13 @@
-//! The two traits every device implements, and the list of devices.
+//! The two traits every device implements.
 //!
 //! A device is made once per process and shared; both traits are used from many threads at a time.
 
 use crate::profile::host_bandwidth;
-use crate::{Argument, ArrayData, Buffer, BuildTime, Error, Interpreter, Launcher, Output};
+use crate::{Argument, ArrayData, Buffer, BuildTime, Error, Launcher, Output};
 use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
 use slyz_sir::program::Program;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Something that compiles programs.
 pub trait Device: Send + Sync {
@@ -119,69 +119,5 @@ pub trait Executable: Send + Sync {
     #[doc(hidden)]
     fn is_own(&self, _: Seal) -> bool {
         false
-    }
-}
-
-/// Every device of this machine, best first. One that chooses among the others, `auto`, is in front where there may be a GPU.
-pub fn devices() -> Vec<Arc<dyn Device>> {
-    let (best, own) = (crate::auto(), own());
-    let known = own.iter().any(|device| device.name() == best.name());
-    (!known).then_some(best).into_iter().chain(own.iter().cloned()).collect()
-}
-
-/// The devices that choose nothing.
-pub(crate) fn own() -> &'static [Arc<dyn Device>] {
-    static DEVICES: OnceLock<Vec<Arc<dyn Device>>> = OnceLock::new();
-    let make = || -> Vec<Arc<dyn Device>> {
-        vec![
-            #[cfg(feature = "cpu")]
-            Arc::new(crate::cpu::Cpu::new(crate::cpu::CpuConfig::from_env())),
-            // Behind the CPU: it may be one in software. Named, it is used; `auto` knows better.
-            #[cfg(feature = "wgpu")]
-            Arc::new(crate::wgpu::Wgpu::new(std::env::var("SLYZ_ADAPTER").ok().as_deref())),
-            Arc::new(Interpreter),
-        ]
-    };
-    DEVICES.get_or_init(make)
-}
-
-/// The device with that name. Without one: what the environment variable `SLYZ_DEVICE` names, or else the best, which is also
-/// called `auto`.
-pub fn device(name: Option<&str>) -> Result<Arc<dyn Device>, Error> {
-    let wish = std::env::var("SLYZ_DEVICE").ok();
-    select(own(), name.or(wish.as_deref()))
-}
-
-/// Empty names count as none: `SLYZ_DEVICE= program` is how a shell unsets.
-fn select(devices: &[Arc<dyn Device>], name: Option<&str>) -> Result<Arc<dyn Device>, Error> {
-    let name = name.unwrap_or("").trim();
-    if name.is_empty() || name == "auto" {
-        return Ok(crate::auto());
-    }
-    let found = devices.iter().find(|d| d.name() == name).cloned();
-    found.ok_or_else(|| Error::UnknownDevice {
-        name: name.to_string(),
-        available: std::iter::once("auto").chain(devices.iter().map(|d| d.name())).map(String::from).collect(),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn selection() {
-        let all = devices();
-        assert_eq!(select(&all, None).unwrap().name(), all[0].name());
-        assert_eq!(select(&all, Some("")).unwrap().name(), all[0].name());
-        assert_eq!(select(&all, Some("auto")).unwrap().name(), all[0].name());
-        assert_eq!(select(&all, Some("interpreter")).unwrap().name(), "interpreter");
-        let text = select(&all, Some("abacus")).err().unwrap().to_string();
-        assert!(text.contains("abacus") && text.contains("interpreter") && text.contains("SLYZ_DEVICE"), "{text}");
-    }
-
-    #[test]
-    fn one_device_per_process() {
-        assert!(Arc::ptr_eq(&devices()[0], &devices()[0]));
     }
 }

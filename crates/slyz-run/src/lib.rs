@@ -26,6 +26,7 @@ mod cost;
 #[cfg(feature = "cpu")]
 pub mod cpu;
 mod device;
+mod devices;
 mod disk;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
 // Windows and resident scalars are for GPUs.
@@ -51,10 +52,10 @@ mod warn;
 pub mod wgpu;
 
 pub use argument::{Argument, ArrayData, Output};
-pub use auto::auto;
 pub use buffer::{Buffer, DeviceMemory};
 pub use build_time::BuildTime;
-pub use device::{Device, Executable, device, devices, is_own_device, is_own_executable};
+pub use device::{Device, Executable, is_own_device, is_own_executable};
+pub use devices::{auto, device, devices};
 pub use disk::CacheConfig;
 pub use error::{ArgumentProblem, Error};
 pub use files::{WriteError, write_files};

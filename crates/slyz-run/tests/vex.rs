@@ -23,7 +23,7 @@ use slyz_sir::interp::kernel::{LaunchOptions, launch};
 use slyz_sir::interp::{Array, Value};
 use slyz_sir::launch::Template;
 use slyz_sir::pass::{report, weave};
-use slyz_sir::road::{Destination, Road};
+use slyz_sir::road::{Destination, KernelRoad};
 use slyz_sir::types::{Scalar, Ty};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -234,7 +234,7 @@ fn woven() {
     let mut wrong = vec![];
     for made in &recorded() {
         let form = if made.free() { weave::Form::Free } else { weave::Form::Blocks(made.block) };
-        let kernel = match Road::to(Destination::Cores(form)).end(&made.template) {
+        let kernel = match KernelRoad::to(Destination::Cores(form)).end(&made.template) {
             Ok(kernel) => kernel,
             Err(why) => {
                 wrong.push(format!("{}: {why}", made.from));
@@ -257,7 +257,7 @@ fn under_the_metal_shim() {
     let (mut kernels, mut launched, mut refused) = (vec![], vec![], vec![]);
     for made in &record {
         let to = Destination::Threads { block: made.block, exact: made.free(), folded: false };
-        let mut kernel = Road::to(to).end(&made.template).expect("the road of threads has no end");
+        let mut kernel = KernelRoad::to(to).end(&made.template).expect("the road of threads has no end");
         match msl::emit(&[&kernel]) {
             Ok(_) => {
                 kernel.name = format!("{}_{}", kernel.name, kernels.len());

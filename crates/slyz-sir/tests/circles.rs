@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Crates whose modules form no circle.
-const CRATES: [&str; 2] = ["slyz-sir", "slyz-cli"];
+const CRATES: [&str; 4] = ["slyz-sir", "slyz-lang", "slyz-run", "slyz-cli"];
 
 /// Module by module, which others it names.
 type Needs = BTreeMap<String, BTreeSet<String>>;
@@ -54,10 +54,28 @@ fn needs(source: &Path) -> Needs {
         }
     }
     let modules: BTreeSet<String> = needs.keys().cloned().collect();
+    let root = std::fs::read_to_string(source.join("lib.rs")).unwrap_or_default();
+    let homes = homes(&code(&root), &modules);
     for (module, others) in &mut needs {
-        others.retain(|other| other != module && modules.contains(other));
+        let found = others.iter().map(|name| homes.get(name).unwrap_or(name)).cloned();
+        *others = found.filter(|other| other != module && modules.contains(other)).collect();
     }
     needs
+}
+
+/// The modules of names that the root of a crate hands on.
+fn homes(root: &str, modules: &BTreeSet<String>) -> BTreeMap<String, String> {
+    let mut homes = BTreeMap::new();
+    for handed in root.split("use ").skip(1) {
+        let handed = handed.split(';').next().unwrap_or_default();
+        let words: Vec<&str> = handed.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+        let module = words.iter().find(|word| modules.contains(**word));
+        let names = words.iter().filter(|word| !word.is_empty() && !modules.contains(**word));
+        homes.extend(
+            module.into_iter().flat_map(|&module| names.clone().map(move |&name| (name.into(), module.into()))),
+        );
+    }
+    homes
 }
 
 /// A way from a module back to itself.
@@ -100,5 +118,9 @@ fn a_circle_is_seen() {
     assert_eq!(circle(&needs), None);
     needs.insert("c".into(), to(&["a"]));
     assert_eq!(circle(&needs), Some(vec!["a".into(), "b".into(), "c".into()]));
+    let modules = to(&["device", "launch"]);
+    let homes = homes("pub use device::{Device, Error};\npub use launch::Launcher;", &modules);
+    assert_eq!(homes.get("Device"), Some(&"device".to_string()));
+    assert_eq!(homes.get("Launcher"), Some(&"launch".to_string()));
     assert_eq!(named("use crate::{x, y::{z}};\ncrate::w::f()"), to(&["w", "x", "y", "z"]));
 }

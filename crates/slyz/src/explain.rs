@@ -1,9 +1,9 @@
 //! Tells what a function became, for people. The telling itself is `slyz-sir`'s.
 
 use slyz_run::{BuildTime, Executable};
-use slyz_sir::kernel::Plan;
+use slyz_sir::explain::{explain, explain_on};
 use slyz_sir::program::Program;
-use slyz_sir::{lower, pass};
+use slyz_sir::road::{ProgramRoad, Strategy};
 use std::fmt;
 
 /// What a compiled function became: launches, fused and kept arrays, bytes, flops, temporaries.
@@ -32,12 +32,12 @@ pub struct Explanation {
 
 impl Explanation {
     pub(crate) fn new(program: &Program, code: &dyn Executable, sizes: &[Option<u64>]) -> Explanation {
-        let optimised = pass::optimize(program);
-        let explain = |plan: &Plan| slyz_sir::explain::explain(program, &optimised, plan).at(sizes);
+        let road = ProgramRoad::to(Strategy::Cores);
         let (imagined, inner) = match code.plan() {
-            Some(plan) => (false, explain(plan)),
-            None => (true, explain(&lower::cpu::lower(&optimised))),
+            Some(plan) => (false, explain(program, &road.optimize(program), plan)),
+            None => (true, explain_on(program, &road)),
         };
+        let inner = inner.at(sizes);
         let (device, choice, built) = (code.device().to_string(), code.choice(sizes), code.build_time());
         Explanation { device, imagined, choice, built, inner }
     }

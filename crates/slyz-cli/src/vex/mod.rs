@@ -1,10 +1,14 @@
 //! `.vex` files: graph functions, and the host part that launches them.
 
+mod blocks;
 pub mod build;
 pub mod check;
+pub mod dump;
 pub mod machine;
 pub mod run;
 pub mod test;
+
+pub use blocks::Blocks;
 
 use anyhow::{Context, anyhow};
 use slyz_lang::check::{Dialect, check as check_file};

@@ -9,11 +9,11 @@
 //! Counts without copying, so that what is too large is refused before anybody walks through it.
 
 use super::budget::grouped;
-use super::loops::{any_stmt, each_expr, exprs_of};
 use super::rules;
 use crate::diagnostic::Diagnostic;
 use crate::lower::{DEEPEST_CALL, touches_memory};
 use crate::span::Span;
+use crate::typed::inside::{any_stmt, each_expr, exprs_of};
 use crate::typed::{ExprKind, Function, FunctionId};
 use std::cmp::Reverse;
 

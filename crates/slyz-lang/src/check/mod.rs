@@ -12,7 +12,7 @@ pub(crate) mod draft;
 pub(crate) mod echo;
 mod expr;
 mod forbid;
-pub(crate) mod loops;
+mod loops;
 mod meetings;
 pub(crate) mod number;
 mod race;
@@ -32,7 +32,7 @@ mod visit;
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::syntax::{Expr, ExprKind, File, Function, Item, Role, Space, StmtKind};
-use crate::typed::{self, FunctionId, Param, ParamKind, Program};
+use crate::typed::{self, FunctionId, Param, ParamKind, Program, inside};
 use body::{Body, Marks, ParamType, ResultType, Signature};
 use copies::Copies;
 use declare::Let;
@@ -113,7 +113,7 @@ fn check_kernels(reached: &Reached, functions: &[typed::Function], marks: &[Mark
     for (k, function) in functions.iter().enumerate() {
         let mut all = BTreeSet::from([FunctionId(k as u32)]);
         let mut direct = BTreeSet::new();
-        loops::each_call(&function.body, &mut |id| direct.extend([id]));
+        inside::each_call(&function.body, &mut |id| direct.extend([id]));
         all.extend(direct.iter().filter_map(|id| callees.get(id.0 as usize)).flatten());
         callees.push(all);
     }

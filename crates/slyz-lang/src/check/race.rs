@@ -1,11 +1,11 @@
 //! Stores in which threads surely, or likely, write one element.
 
-use super::loops::each_expr;
 use super::rules;
 use super::spread::{Level, Spread};
 use super::uniform::{Shared, Walk};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
+use crate::typed::inside::each_expr;
 use crate::typed::{Arg, Expr, ExprKind, MemoryRef};
 
 /// Looks at a store of `value` at `index`, whose level is `at`.

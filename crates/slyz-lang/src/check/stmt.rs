@@ -10,7 +10,7 @@ use super::{echo, forbid, loops, rules};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::syntax::{self, BinaryOp, Block, Expr, ExprKind, Name, StmtKind};
-use crate::typed::{self, MemoryRef, Stmt};
+use crate::typed::{self, MemoryRef, Stmt, inside};
 use slyz_sir::ops::Operator;
 use slyz_sir::types::{Scalar, Ty};
 
@@ -252,7 +252,7 @@ impl<'a> Body<'_, 'a> {
             let diagnostic = Diagnostic::warning(rules::UNUSED, expr.span, "this value is computed and forgotten");
             self.say(diagnostic.help(help));
         }
-        if loops::has_effect(&expr) { vec![Stmt::Expr(expr)] } else { vec![] }
+        if inside::has_effect(&expr) { vec![Stmt::Expr(expr)] } else { vec![] }
     }
 
     fn assign(&mut self, target: &'a Expr, operator: Option<BinaryOp>, value: &'a Expr) -> Vec<Stmt> {
@@ -400,7 +400,7 @@ impl<'a> Body<'_, 'a> {
             None => self.infer(value),
             Some(op) => {
                 // The index is used twice; what it does is done once.
-                for part in index.iter_mut().filter(|part| loops::has_effect(part)) {
+                for part in index.iter_mut().filter(|part| inside::has_effect(part)) {
                     let kept = self.local("index", Ty::I64);
                     let read = typed::Expr { ty: Ty::I64, kind: typed::ExprKind::Local(kept), span: part.span };
                     made.push(Stmt::Set(kept, std::mem::replace(part, read)));

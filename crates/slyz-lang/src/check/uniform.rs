@@ -7,12 +7,12 @@
 //! an element that all threads read from the same place is taken for the same value.
 
 use super::body::Marks;
-use super::loops::{any_stmt, each_expr, exprs_of};
 use super::race;
 use super::rules;
 use super::spread::{Gate, Level, Spread};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
+use crate::typed::inside::{any_stmt, each_expr, exprs_of};
 use crate::typed::{Arg, Expr, ExprKind, Function, FunctionId, Home, LocalId, MemoryRef, ParamKind, Stmt};
 use slyz_sir::code::{Place, Scope, SubgroupOp};
 use std::collections::{HashMap, HashSet};

@@ -12,7 +12,7 @@
 //! stand in statements only, so that early exits and assignments need not be looked for in expressions.
 
 use super::walk;
-use crate::typed::{Expr, ExprKind, LocalId, Stmt};
+use crate::typed::{Expr, ExprKind, LocalId, Stmt, inside};
 use slyz_sir::types::{Scalar, Ty};
 
 /// The same statements; new locals are added to `locals`.
@@ -30,7 +30,7 @@ fn holds_statements(expr: &Expr) -> bool {
         ExprKind::If { then, otherwise, .. } => !then.0.is_empty() || !otherwise.0.is_empty(),
         _ => false,
     };
-    here || walk::parts(expr).into_iter().any(holds_statements)
+    here || inside::parts(expr).into_iter().any(holds_statements)
 }
 
 impl Flatten<'_> {
@@ -116,7 +116,7 @@ impl Flatten<'_> {
             return walk::local(target, expr.ty);
         }
         let mut flat = expr.clone();
-        let parts = self.exprs(walk::parts(expr).into_iter().cloned().collect(), out);
+        let parts = self.exprs(inside::parts(expr).into_iter().cloned().collect(), out);
         walk::parts_mut(&mut flat).into_iter().zip(parts).for_each(|(place, part)| *place = part);
         flat
     }

@@ -5,7 +5,7 @@
 //! since what a body reads before it sets it is the same in every turn.
 
 use super::walk;
-use crate::typed::{Expr, ExprKind, LocalId, Stmt};
+use crate::typed::{Expr, ExprKind, LocalId, Stmt, inside};
 
 /// A set of locals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,7 +60,7 @@ fn reads(expr: &Expr, into: &mut Locals) {
     if let ExprKind::Local(local) = expr.kind {
         into.insert(local);
     }
-    walk::parts(expr).into_iter().for_each(|part| reads(part, into));
+    inside::parts(expr).into_iter().for_each(|part| reads(part, into));
 }
 
 /// The locals that are read from here on, before a statement that is followed by code that reads `after`.

@@ -26,7 +26,7 @@ mod walk;
 mod writer;
 
 pub(crate) use reach::touches_memory;
-pub(crate) use writer::DEEPEST_CALL;
+pub(crate) use writer::{DEEPEST_CALL, accessed};
 
 use crate::span::Span;
 use crate::typed::{Function, FunctionId, ParamKind, Program};

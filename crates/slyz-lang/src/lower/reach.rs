@@ -4,8 +4,7 @@
 
 use super::exits::{Structured, structured};
 use super::{Excess, TooLarge, walk};
-use crate::check::loops;
-use crate::typed::{ExprKind, Function, FunctionId, ParamKind, Program, Stmt};
+use crate::typed::{ExprKind, Function, FunctionId, ParamKind, Program, Stmt, inside};
 use slyz_sir::nesting::MAX_NESTING;
 use std::collections::BTreeMap;
 
@@ -30,7 +29,7 @@ pub(super) fn reached(program: &Program, root: FunctionId) -> Result<BTreeMap<Fu
             return Err(TooLarge { function: function.name.clone(), what: Excess::Nesting });
         }
         let code = structured(function);
-        loops::each_call(&function.body, &mut |callee| waiting.push(callee));
+        inside::each_call(&function.body, &mut |callee| waiting.push(callee));
         found.insert(id, Reached { code, touches: false });
     }
     let ids: Vec<FunctionId> = found.keys().copied().collect();
@@ -51,9 +50,9 @@ pub(crate) fn touches_memory(function: &Function, touched: &dyn Fn(FunctionId) -
         return true;
     }
     let mut reads = false;
-    loops::any_stmt(&function.body, &mut |stmt| {
-        for expr in loops::exprs_of(stmt) {
-            loops::each_expr(expr, &mut |part| {
+    inside::any_stmt(&function.body, &mut |stmt| {
+        for expr in inside::exprs_of(stmt) {
+            inside::each_expr(expr, &mut |part| {
                 reads |= match part.kind {
                     ExprKind::Place(..) | ExprKind::Extent(..) => true,
                     ExprKind::Load(..) | ExprKind::Atomic { .. } | ExprKind::Subgroup(..) => true,

@@ -192,5 +192,5 @@ fn harmless(expr: &Expr) -> bool {
         ExprKind::AndThen(..) | ExprKind::OrElse(..) | ExprKind::If { .. } => true,
         ExprKind::Load(..) | ExprKind::Atomic { .. } | ExprKind::Subgroup(..) | ExprKind::Call(..) => false,
     };
-    itself && super::walk::parts(expr).into_iter().all(harmless)
+    itself && crate::typed::inside::parts(expr).into_iter().all(harmless)
 }

@@ -1,31 +1,11 @@
 //! Typed trees, walked: the parts of expressions in the order of their evaluation, and expressions made by hand.
 
 use crate::span::Span;
-use crate::typed::{Arg, Expr, ExprKind, LocalId, Stmt};
+use crate::typed::{Arg, Expr, ExprKind, LocalId, Stmt, inside};
 use slyz_sir::ops::Operator;
 use slyz_sir::types::{Scalar, Ty};
 
-/// The expressions right inside an expression, first evaluated first. Not those of statements inside it.
-pub(super) fn parts(expr: &Expr) -> Vec<&Expr> {
-    match &expr.kind {
-        ExprKind::Const(_) | ExprKind::Local(_) | ExprKind::Place(..) | ExprKind::Extent(..) => vec![],
-        ExprKind::Apply(_, args) | ExprKind::Load(_, args) | ExprKind::Subgroup(_, args) => args.iter().collect(),
-        ExprKind::AndThen(a, b) | ExprKind::OrElse(a, b) => vec![a, b],
-        ExprKind::Cast(arg) | ExprKind::Bitcast(arg) => vec![arg],
-        ExprKind::Atomic { index, args, .. } => index.iter().chain(args).collect(),
-        ExprKind::Call(_, args) => args.iter().filter_map(argument).collect(),
-        ExprKind::If { cond, then, otherwise } => vec![cond, &then.1, &otherwise.1],
-    }
-}
-
-fn argument(arg: &Arg) -> Option<&Expr> {
-    match arg {
-        Arg::Value(expr) => Some(expr),
-        Arg::Memory(_) => None,
-    }
-}
-
-/// The same, to change.
+/// The expressions right inside an expression, first evaluated first, to change.
 pub(super) fn parts_mut(expr: &mut Expr) -> Vec<&mut Expr> {
     match &mut expr.kind {
         ExprKind::Const(_) | ExprKind::Local(_) | ExprKind::Place(..) | ExprKind::Extent(..) => vec![],
@@ -125,5 +105,5 @@ fn expr_nests_past(expr: &Expr, most: usize) -> bool {
         }
         _ => most,
     };
-    inner == 0 || parts(expr).into_iter().any(|part| expr_nests_past(part, inner))
+    inner == 0 || inside::parts(expr).into_iter().any(|part| expr_nests_past(part, inner))
 }

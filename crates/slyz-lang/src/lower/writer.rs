@@ -6,7 +6,6 @@
 use super::memories::Memories;
 use super::reach::Reached;
 use super::{Excess, MAX_STATEMENTS, TooLarge};
-use crate::races::accessed;
 use crate::span::Span;
 use crate::typed::{FunctionId, LocalId, Program};
 use slyz_sir::code::{Body, FnId, Id, MemId, Op, Stmt, Type, Var};
@@ -352,4 +351,12 @@ pub(super) fn constant(value: Value) -> Option<Scalar> {
         Value::Const(scalar) => Some(scalar),
         Value::Name(_) => None,
     }
+}
+
+/// The memory that an operation reads or writes.
+pub(crate) fn accessed(op: &Op) -> Option<MemId> {
+    if let Op::Load { memory, .. } | Op::Store { memory, .. } | Op::Atomic { memory, .. } = op {
+        return Some(*memory);
+    }
+    None
 }

@@ -22,7 +22,6 @@ mod value;
 use crate::lower::Placed;
 use crate::span::Span;
 use log::Touched;
-pub(crate) use run::accessed;
 use slyz_sir::code::{Op, Place};
 use slyz_sir::kernel::{Kernel, Space};
 

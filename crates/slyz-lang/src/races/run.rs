@@ -3,6 +3,7 @@
 use super::Touch;
 use super::log::{Found, Index, Log, Mark};
 use super::value::{Fact, Here, Value, position};
+use crate::lower::accessed;
 use slyz_sir::code::{Body, Id, MemId, Op, Place, Stmt};
 use slyz_sir::kernel::{Kernel, Space};
 use slyz_sir::launch::LAUNCH_SIZES;
@@ -57,14 +58,6 @@ fn number(body: &Body, kernel: &Kernel, numbers: &mut HashMap<*const Stmt, usize
         }
         stmt.op.bodies().into_iter().for_each(|body| number(body, kernel, numbers));
     }
-}
-
-/// The memory that an operation reads or writes.
-pub(crate) fn accessed(op: &Op) -> Option<MemId> {
-    if let Op::Load { memory, .. } | Op::Store { memory, .. } | Op::Atomic { memory, .. } = op {
-        return Some(*memory);
-    }
-    None
 }
 
 fn is_shared(kernel: &Kernel, MemId(memory): MemId) -> bool {

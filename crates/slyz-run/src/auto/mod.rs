@@ -14,13 +14,14 @@ pub use policy::{Load, Measured, Side, Verdict, decide};
 use crate::device::Seal;
 use crate::{Argument, ArrayData, Buffer, BuildTime, Device, Error, Executable, Launcher, Output, warn};
 use slyz_sir::code::Type;
-use slyz_sir::explain::{Count, explain};
+use slyz_sir::explain::{Count, explain_on};
 use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
-use slyz_sir::pass::{self, confine};
+use slyz_sir::pass::confine;
 use slyz_sir::program::Program;
+use slyz_sir::road::{ProgramRoad, Strategy};
 use slyz_sir::size::Size;
-use slyz_sir::{lower, verify};
+use slyz_sir::verify;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -182,8 +183,7 @@ struct AutoExecutable {
 
 /// Operators of a program, weighed by their costs, as they are left when it is fused for the CPU.
 fn operators(program: &Program) -> Count {
-    let optimised = pass::optimize(program);
-    explain(program, &optimised, &lower::cpu::lower(&optimised)).work().flops()
+    explain_on(program, &ProgramRoad::to(Strategy::Cores)).work().flops()
 }
 
 /// The executable in the slot, compiled if it is the first time.
@@ -386,58 +386,4 @@ fn is_final(error: &Error) -> bool {
         Error::Shader(_) | Error::NoAdapter { .. } | Error::DeviceLost { .. } => true,
         _ => false,
     }
-}
-
-/// The device that is used when nobody names one. It is the CPU device itself on a machine that shows no GPU.
-///
-/// ```
-/// let device = slyz_run::auto();
-/// println!("{}", device.describe());
-/// ```
-pub fn auto() -> Arc<dyn Device> {
-    static AUTO: OnceLock<Arc<dyn Device>> = OnceLock::new();
-    AUTO.get_or_init(best).clone()
-}
-
-#[cfg(all(feature = "cpu", feature = "wgpu"))]
-fn best() -> Arc<dyn Device> {
-    let cpu = crate::device::own()[0].clone();
-    if shows_gpu() { Arc::new(Auto::new(cpu, hardware)) } else { cpu }
-}
-
-/// Without the CPU device anything that has a driver is better than the interpreter.
-#[cfg(all(not(feature = "cpu"), feature = "wgpu"))]
-fn best() -> Arc<dyn Device> {
-    let own = crate::device::own();
-    let usable = !crate::wgpu::adapters().is_empty();
-    if usable { own[0].clone() } else { own[own.len() - 1].clone() }
-}
-
-#[cfg(not(feature = "wgpu"))]
-fn best() -> Arc<dyn Device> {
-    crate::device::own()[0].clone()
-}
-
-/// The wgpu device, if the adapter that it takes is no software.
-#[cfg(all(feature = "cpu", feature = "wgpu"))]
-fn hardware() -> Option<Arc<dyn Device>> {
-    let wish = std::env::var("SLYZ_ADAPTER").unwrap_or_default().to_lowercase();
-    let taken = crate::wgpu::adapters().into_iter().find(|adapter| adapter.name.to_lowercase().contains(&wish))?;
-    if taken.software {
-        return None;
-    }
-    crate::device::own().iter().find(|device| device.name() == crate::wgpu::Wgpu::NAME).cloned()
-}
-
-/// Does the system show the file of a GPU? Drivers take tens of milliseconds to say so.
-#[cfg(all(feature = "cpu", feature = "wgpu", target_os = "linux"))]
-fn shows_gpu() -> bool {
-    let nodes = std::fs::read_dir("/dev/dri").into_iter().flatten().flatten();
-    nodes.into_iter().any(|node| node.file_name().to_string_lossy().starts_with("renderD"))
-        || ["/dev/nvidiactl", "/dev/kfd", "/dev/dxg"].iter().any(|file| std::path::Path::new(file).exists())
-}
-
-#[cfg(all(feature = "cpu", feature = "wgpu", not(target_os = "linux")))]
-fn shows_gpu() -> bool {
-    true
 }

@@ -3,6 +3,7 @@
 //!
 //! What it does not do: know anything of plans and launches. A device whose language the system's tools compile can share it.
 
+mod config;
 mod folder;
 mod library;
 mod process;
@@ -10,5 +11,6 @@ mod toolchain;
 #[cfg(target_os = "linux")]
 mod whole;
 
+pub use config::CpuConfig;
 pub(crate) use library::{KernelFn, Library};
 pub(crate) use toolchain::{Origin, Toolchain};

@@ -1,9 +1,9 @@
 //! From C to a loaded library: the system's compiler, with the disk cache in front of it.
 
+use super::CpuConfig;
 use super::folder::Folder;
 use super::library::Library;
 use super::process::{self, Ending};
-use crate::cpu::CpuConfig;
 use crate::disk::{CacheConfig, DiskCache};
 use crate::{Error, hash};
 use std::collections::{HashMap, HashSet};

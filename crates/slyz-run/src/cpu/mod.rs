@@ -8,12 +8,11 @@
 //! Where there is no compiler, or none that comes to an end, the interpreter takes over, and says so once.
 
 mod code;
-mod config;
 mod engine;
 mod launch;
 mod threads;
 
-pub use config::CpuConfig;
+pub use crate::cc::CpuConfig;
 
 use crate::cc::Toolchain;
 use crate::device::Seal;
@@ -26,6 +25,7 @@ use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
 use slyz_sir::pass::confine;
 use slyz_sir::program::Program;
+use slyz_sir::road::{ProgramRoad, Strategy};
 use slyz_sir::verify;
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ impl Cpu {
 
     /// A device with its own caches. Programs share the one of [`crate::device`].
     pub fn new(config: CpuConfig) -> Cpu {
-        let lower = |program: &Program| slyz_sir::lower::cpu::lower(&slyz_sir::pass::optimize(program));
+        let lower = |program: &Program| ProgramRoad::to(Strategy::Cores).end(program);
         let backend = Backend { lower, emit: slyz_sir::back::c::emit };
         // SAFETY: the backend of `slyz-sir` writes C that touches the elements of the plan's memories and nothing else.
         unsafe { Cpu::with_backend(config, backend) }

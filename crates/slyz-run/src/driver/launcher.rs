@@ -12,14 +12,15 @@ use super::call::{Call, Slot};
 use super::engine::{Engine, Trouble};
 use super::numbers::Prepared;
 use super::variant::Variant;
-use crate::launch::{Interpreted, Outline, Proofs, constant_bytes, tells};
+use crate::interpreter::InterpretedKernel;
+use crate::launch::{Outline, Proofs, constant_bytes, tells};
 use crate::memo::Memo;
 use crate::signature::{Bound, Sizes};
 use crate::{ArrayData, Buffer, Error, Kept, Launch, LaunchArray, Launcher, hash};
 use slyz_sir::kernel::{Kernel, Space};
 use slyz_sir::launch::{Fault, Template};
 use slyz_sir::pass::report;
-use slyz_sir::road::{Destination, Road};
+use slyz_sir::road::{Destination, KernelRoad};
 use slyz_sir::types::Ty;
 use std::sync::{Arc, OnceLock};
 
@@ -43,7 +44,7 @@ pub(crate) struct KernelLauncher<E: Engine> {
     launches: Kept<(Form, Prepared<E>)>,
     constants: OnceLock<Vec<Buffer>>,
     /// For what the device leaves to it.
-    interpreted: OnceLock<Interpreted>,
+    interpreted: OnceLock<InterpretedKernel>,
 }
 
 impl<E: Engine> KernelLauncher<E> {
@@ -67,7 +68,7 @@ impl<E: Engine> KernelLauncher<E> {
         let mut trouble = None;
         let made = self.forms.get(hash::of(&form), || {
             let end = |trusted: bool| {
-                let road = Road { trusted, ..Road::to(form.destination) };
+                let road = KernelRoad { trusted, ..KernelRoad::to(form.destination) };
                 road.end(template).map_err(Trouble::Unwoven)
             };
             let kernel = self.engine.accept_form(&|| end(true)).and_then(|()| end(form.trusted));
@@ -117,7 +118,7 @@ impl<E: Engine> KernelLauncher<E> {
 
     fn interpret(&self, launch: Launch<'_>) -> Result<(), Error> {
         if self.interpreted.get().is_none() {
-            let made = Interpreted::new(&self.outline.template)?;
+            let made = InterpretedKernel::new(&self.outline.template)?;
             let _ = self.interpreted.set(made);
         }
         self.interpreted.get().map_or(Ok(()), |interpreted| interpreted.launch(launch))

@@ -9,16 +9,15 @@
 mod field;
 #[cfg_attr(not(all(feature = "cpu", feature = "wgpu")), allow(dead_code))]
 mod fit;
-mod interpreted;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
 mod proof;
 
+pub(crate) use field::check_block;
 pub(crate) use fit::{Fitted, Outline};
-pub(crate) use interpreted::Interpreted;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
 pub(crate) use proof::tells;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
-pub(crate) use {field::check_block, fit::constant_bytes, proof::Proofs};
+pub(crate) use {fit::constant_bytes, proof::Proofs};
 
 use crate::{ArrayData, Buffer, Error};
 use slyz_sir::kernel::Kernel;

@@ -10,9 +10,10 @@ use crate::driver::{Engine, Launch, Limits, Narrow, Piece, Trouble, Variant};
 use crate::{ArrayData, Buffer, Clock, DeviceMemory, Error};
 use slyz_sir::back::naga;
 use slyz_sir::kernel::{Kernel, Plan, Space};
-use slyz_sir::lower::gpu::{self, Expected, lower_for};
+use slyz_sir::lower::gpu::{self, Expected};
 use slyz_sir::pass;
 use slyz_sir::program::Program;
+use slyz_sir::road::{ProgramRoad, Strategy};
 use slyz_sir::size::Size;
 use slyz_sir::types::Ty;
 use std::fmt::Display;
@@ -135,7 +136,7 @@ impl Engine for Gpu {
     fn lower(&self, program: &Program, expected: &Expected, in_pieces: bool) -> Plan {
         let machine = naga::machine_for(program, self.0.machine);
         let machine = if in_pieces { machine.in_pieces() } else { machine };
-        lower_for(program, &machine, expected)
+        ProgramRoad::to(Strategy::Threads(machine, expected.clone())).lower(program)
     }
 
     fn source(&self, variant: &Variant<Gpu>) -> Result<String, Error> {

@@ -19,6 +19,7 @@ use crate::code::{Body, Type};
 use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Plan, ScalarArg, Space, Step};
 use crate::pass::fuse;
 use crate::program::Program;
+use crate::road::ProgramRoad;
 use crate::size::{Size, SizeDecl, SizeVar};
 use crate::types::Ty;
 use std::collections::HashMap;
@@ -106,22 +107,26 @@ impl Launch {
     }
 }
 
-/// Explains a program, what the passes made of it, and the plan that runs.
+/// Explains a program that goes a road.
 ///
 /// ```
-/// use slyz_sir::{explain::explain, lower, pass, text::parse_program};
+/// use slyz_sir::{explain::explain_on, road::{ProgramRoad, Strategy}, text::parse_program};
 ///
 /// let program = parse_program("program double<N>(%x: f32[N]) -> f32[N] {
 ///     %y: f32[N] = tabulate [N] |%i: i64| { %a: f32 = at %x[%i]  %b: f32 = add %a, %a  yield %b }
 ///     return %y
 /// }")?;
-/// let optimised = pass::optimize(&program);
-/// let plan = lower::cpu::lower(&optimised);
-/// let explanation = explain(&program, &optimised, &plan).at(&[Some(1024)]);
+/// let explanation = explain_on(&program, &ProgramRoad::to(Strategy::Cores)).at(&[Some(1024)]);
 /// assert!(explanation.to_string().contains("8·N bytes = 8 KiB"));
 /// assert!(explanation.svg().starts_with("<svg"));
 /// # Ok::<(), slyz_sir::text::ParseError>(())
 /// ```
+pub fn explain_on(program: &Program, road: &ProgramRoad) -> Explanation {
+    let optimised = road.optimize(program);
+    explain(program, &optimised, &road.lower(&optimised))
+}
+
+/// Explains a program, what the passes made of it, and the plan that runs.
 pub fn explain(program: &Program, optimised: &Program, plan: &Plan) -> Explanation {
     let stage = |step: &Step| match step {
         Step::Launch { kernel, buffers, scalars } => {

@@ -8,8 +8,7 @@ use crate::kernel::Kernel;
 use std::collections::HashMap;
 
 /// Joins what can be joined, everywhere in the kernel.
-pub fn join(kernel: &Kernel) -> Kernel {
-    let mut kernel = kernel.clone();
+pub fn run(mut kernel: Kernel) -> Kernel {
     body(&mut kernel.body, &mut HashMap::new());
     kernel
 }
@@ -180,7 +179,7 @@ mod tests {
   store y[%zero], %s
 }}"
         );
-        let kernel = super::join(&parse_kernel(&text).expect("a kernel"));
+        let kernel = super::run(parse_kernel(&text).expect("a kernel"));
         crate::verify::kernel(&kernel).expect("joined code is right");
         kernel.body.stmts.iter().filter(|s| matches!(s.op, crate::code::Op::Lanes { .. })).count()
     }

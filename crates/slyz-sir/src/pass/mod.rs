@@ -24,20 +24,20 @@ pub mod weave;
 pub mod written;
 
 use crate::code::Body;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Plan};
 use crate::program::Program;
 use crate::verify;
 
-/// A rewriting of programs.
-pub struct Pass {
-    /// The name of its file, and of its command-line flag.
+/// A rewriting of programs or of kernels.
+pub struct Pass<C> {
+    /// The name of its file, and its name on the command line.
     pub name: &'static str,
     /// What it does.
-    pub run: fn(Program) -> Program,
+    pub run: fn(C) -> C,
 }
 
 /// One round of [`optimize`].
-pub static PROGRAM_PASSES: &[Pass] = &[
+pub static PROGRAM_PASSES: &[Pass<Program>] = &[
     Pass { name: "simplify", run: simplify::run },
     Pass { name: "blend", run: blend::run },
     Pass { name: "cse", run: cse::run },
@@ -48,27 +48,64 @@ pub static PROGRAM_PASSES: &[Pass] = &[
     Pass { name: "dce", run: dce::run },
 ];
 
-/// A rewriting of kernels.
-pub struct KernelPass {
-    /// The name of its file, and of its command-line flag.
-    pub name: &'static str,
-    /// What it does.
-    pub run: fn(Kernel) -> Kernel,
-}
-
 /// One round of [`optimize_kernel`]. None of them moves a read or a write of memory, an atomic, a check or a barrier, or drops one
 /// that somebody could notice.
-pub static KERNEL_PASSES: &[KernelPass] = &[
-    KernelPass { name: "simplify", run: |kernel| each_kernel_root(kernel, simplify::root) },
-    KernelPass { name: "blend", run: |kernel| each_kernel_root(kernel, blend::root) },
-    KernelPass { name: "cse", run: |kernel| each_kernel_root(kernel, cse::root) },
-    KernelPass { name: "hoist", run: hoist::kernel },
-    KernelPass { name: "cse", run: |kernel| each_kernel_root(kernel, cse::root) },
-    KernelPass { name: "dce", run: dce::kernel },
+pub static KERNEL_PASSES: &[Pass<Kernel>] = &[
+    Pass { name: "simplify", run: |kernel| each_kernel_root(kernel, simplify::root) },
+    Pass { name: "blend", run: |kernel| each_kernel_root(kernel, blend::root) },
+    Pass { name: "cse", run: |kernel| each_kernel_root(kernel, cse::root) },
+    Pass { name: "hoist", run: hoist::kernel },
+    Pass { name: "cse", run: |kernel| each_kernel_root(kernel, cse::root) },
+    Pass { name: "dce", run: dce::kernel },
+];
+
+/// What kernels of a program go through for a CPU, once.
+pub static CPU_PASSES: &[Pass<Kernel>] = &[Pass { name: "join", run: join::run }];
+
+/// One round of what kernels of a program go through for a GPU.
+pub static GPU_PASSES: &[Pass<Kernel>] = &[
+    Pass { name: "simplify", run: |kernel| Kernel { body: simplify::root(kernel.body), ..kernel } },
+    Pass { name: "cse", run: |kernel| Kernel { body: cse::root(kernel.body), ..kernel } },
+    Pass { name: "dce", run: |kernel| Kernel { body: dce::root(kernel.body), ..kernel } },
 ];
 
 /// Rounds after which [`optimize`] stops even if a pass still finds something.
 const ROUNDS: usize = 8;
+
+/// Which passes run. Those that later ones build on run anyway.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Selection {
+    /// Every one.
+    #[default]
+    All,
+    /// These, by name.
+    Only(Vec<String>),
+    /// All but these, by name.
+    Without(Vec<String>),
+}
+
+impl Selection {
+    /// Does a pass run that need not?
+    pub fn has(&self, pass: &str) -> bool {
+        let named = |names: &[String]| names.iter().any(|name| name == pass);
+        match self {
+            Selection::All => true,
+            Selection::Only(names) => named(names),
+            Selection::Without(names) => !named(names),
+        }
+    }
+
+    /// The passes that are named.
+    pub fn names(&self) -> &[String] {
+        match self {
+            Selection::All => &[],
+            Selection::Only(names) | Selection::Without(names) => names,
+        }
+    }
+}
+
+/// Sees what a pass leaves.
+pub type After<'w, C> = &'w mut dyn FnMut(&'static str, &C);
 
 /// Runs the passes on a verified program until nothing changes.
 ///
@@ -80,18 +117,16 @@ const ROUNDS: usize = 8;
 /// # Ok::<(), slyz_sir::text::ParseError>(())
 /// ```
 pub fn optimize(program: &Program) -> Program {
-    let mut program = program.clone();
-    for _ in 0..ROUNDS {
-        let before = program.clone();
-        for pass in PROGRAM_PASSES {
-            program = (pass.run)(program);
-            debug_assert_eq!(verify::program(&program), Ok(()), "after the pass `{}`", pass.name);
-        }
-        if program == before {
-            break;
-        }
-    }
-    program
+    optimize_with(program, &Selection::All, &mut |_, _| {})
+}
+
+/// The same with selected passes; `after` sees the program behind every one.
+pub fn optimize_with(program: &Program, selection: &Selection, after: After<'_, Program>) -> Program {
+    let verified = &mut |name: &'static str, program: &Program| {
+        debug_assert_eq!(verify::program(program), Ok(()), "after the pass `{name}`");
+        after(name, program);
+    };
+    rounds(program.clone(), PROGRAM_PASSES, ROUNDS, selection, verified)
 }
 
 /// Runs the passes for kernels on a verified kernel until nothing changes.
@@ -114,27 +149,53 @@ pub fn optimize(program: &Program) -> Program {
 /// # Ok::<(), slyz_sir::text::ParseError>(())
 /// ```
 pub fn optimize_kernel(kernel: Kernel) -> Kernel {
-    optimize_kernel_with(kernel, &|_| true, &mut |_, _| {})
+    optimize_kernel_with(kernel, &Selection::All, &mut |_, _| {})
 }
 
-/// The same with those passes only that are `wanted` by name; `after` sees the kernel behind every one.
-pub(crate) fn optimize_kernel_with(
-    mut kernel: Kernel,
-    wanted: &dyn Fn(&str) -> bool,
-    after: &mut dyn FnMut(&'static str, &Kernel),
-) -> Kernel {
-    for _ in 0..ROUNDS {
-        let before = kernel.clone();
-        for pass in KERNEL_PASSES.iter().filter(|pass| wanted(pass.name)) {
-            kernel = (pass.run)(kernel);
-            debug_assert_eq!(verify::kernel(&kernel), Ok(()), "after the pass `{}`", pass.name);
-            after(pass.name, &kernel);
+/// The same with selected passes; `after` sees the kernel behind every one.
+pub fn optimize_kernel_with(kernel: Kernel, selection: &Selection, after: After<'_, Kernel>) -> Kernel {
+    let verified = &mut |name: &'static str, kernel: &Kernel| {
+        debug_assert_eq!(verify::kernel(kernel), Ok(()), "after the pass `{name}`");
+        after(name, kernel);
+    };
+    rounds(kernel, KERNEL_PASSES, ROUNDS, selection, verified)
+}
+
+/// Runs passes round by round, until nothing changes or there have been so many rounds.
+fn rounds<C: Clone + PartialEq>(
+    mut code: C,
+    passes: &[Pass<C>],
+    most: usize,
+    selection: &Selection,
+    after: After<'_, C>,
+) -> C {
+    for _ in 0..most {
+        let before = code.clone();
+        for pass in passes.iter().filter(|pass| selection.has(pass.name)) {
+            code = (pass.run)(code);
+            after(pass.name, &code);
         }
-        if kernel == before {
+        if code == before {
             break;
         }
     }
-    kernel
+    code
+}
+
+/// Runs passes on every kernel of a plan, pass by pass; `after` sees the plan behind every one.
+pub(crate) fn on_plan(
+    plan: &mut Plan,
+    passes: &[Pass<Kernel>],
+    rounds: usize,
+    selection: &Selection,
+    after: After<'_, Plan>,
+) {
+    for _ in 0..rounds {
+        for pass in passes.iter().filter(|pass| selection.has(pass.name)) {
+            plan.kernels = std::mem::take(&mut plan.kernels).into_iter().map(pass.run).collect();
+            after(pass.name, plan);
+        }
+    }
 }
 
 /// Rewrites the bodies of the functions and of the kernel, each by itself.

@@ -7,8 +7,7 @@ use super::{Contents, Emitted, File, ProjectError, Target, check_name, is_name};
 use crate::back::{c, msl};
 use crate::kernel::Kernel;
 use crate::launch::Template;
-use crate::pass::weave::Form;
-use crate::road::{Destination, Road};
+use crate::road::{Destination, KernelRoad};
 
 /// A kernel with what its files are made for.
 #[derive(Clone, Debug)]
@@ -22,11 +21,9 @@ pub struct Explicit<'a> {
 impl Explicit<'_> {
     /// Where its road goes for a target.
     pub fn destination(&self, target: Target) -> Destination {
-        let free = !self.template.meets() && !self.template.sees_blocks();
         match target {
-            Target::C if free => Destination::Cores(Form::Free),
-            Target::C => Destination::Cores(Form::Blocks(self.block)),
-            _ => Destination::Threads { block: self.block, exact: free, folded: false },
+            Target::C => Destination::cores(self.template, self.block),
+            _ => Destination::threads(self.template, self.block),
         }
     }
 }
@@ -35,7 +32,7 @@ impl Explicit<'_> {
 ///
 /// ```
 /// use slyz_sir::back::harness::{Explicit, Target, emit_kernels};
-/// use slyz_sir::{launch::Template, road::{Destination, Road}, text::parse_kernel};
+/// use slyz_sir::{launch::Template, road::{Destination, KernelRoad}, text::parse_kernel};
 /// let kernel = parse_kernel("kernel iota<grid_x, grid_y, grid_z, threads_x, threads_y, threads_z, out_len>()
 ///     grid [grid_x, grid_y, grid_z] block [1, 1, 1] {
 ///       global readwrite out: i32[out_len]
@@ -46,14 +43,14 @@ impl Explicit<'_> {
 ///     }")?;
 /// let template = Template { kernel, constants: vec![] };
 /// let kernels = [Explicit { template: &template, block: [256, 1, 1] }];
-/// let emitted = emit_kernels(&kernels, Target::Metal, &|to| Road::to(to))?;
+/// let emitted = emit_kernels(&kernels, Target::Metal, &KernelRoad::to)?;
 /// assert!(emitted.files[0].as_text().is_some_and(|text| text.contains("kernel void iota")));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn emit_kernels(
     kernels: &[Explicit],
     target: Target,
-    road: &dyn Fn(Destination) -> Road,
+    road: &dyn Fn(Destination) -> KernelRoad,
 ) -> Result<Emitted, ProjectError> {
     let mut made: Vec<Kernel> = vec![];
     for explicit in kernels {

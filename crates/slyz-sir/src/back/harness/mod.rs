@@ -15,8 +15,9 @@ pub use explicit::{Explicit, emit_kernels};
 use super::clike::{Description, EmitError};
 use super::msl;
 use crate::kernel::{BufferUse, Plan, Step};
-use crate::lower::gpu::{Machine, lower};
+use crate::lower::gpu::{Expected, Machine};
 use crate::program::Program;
+use crate::road::{ProgramRoad, Selection, Strategy};
 use crate::verify::VerifyError;
 use crate::{pass, verify};
 use std::collections::BTreeSet;
@@ -151,10 +152,28 @@ pub struct Emitted {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn emit(programs: &[Program], target: Target) -> Result<Emitted, ProjectError> {
+    emit_with(programs, target, &Selection::All)
+}
+
+/// The road of programs to a target.
+pub fn road(target: Target, passes: &Selection) -> ProgramRoad {
+    let threads = |machine: Machine| Strategy::Threads(machine, Expected::default());
+    let strategy = match target {
+        Target::C => Strategy::Cores,
+        Target::Metal | Target::MetalSingleFile => threads(Machine::metal()),
+        #[cfg(feature = "naga")]
+        Target::Wgsl | Target::Spirv => threads(shaders::MACHINE),
+    };
+    ProgramRoad { strategy, passes: passes.clone() }
+}
+
+/// The same with selected passes.
+pub fn emit_with(programs: &[Program], target: Target, passes: &Selection) -> Result<Emitted, ProjectError> {
+    let road = road(target, passes);
     let file = |name: &str, text: String| File::text(name.to_string(), text);
     Ok(match target {
         Target::Metal => {
-            let project = Project::metal(programs)?;
+            let project = Project::on_road(programs, &road)?;
             let harness = swift::emit(&project, swift::Source::File("kernels.metal"));
             Emitted {
                 files: vec![file("kernels.metal", project.source), file("harness.swift", harness)],
@@ -162,7 +181,10 @@ pub fn emit(programs: &[Program], target: Target) -> Result<Emitted, ProjectErro
             }
         }
         Target::MetalSingleFile => Emitted {
-            files: vec![file("kernels.swift", swift::emit(&Project::metal(programs)?, swift::Source::Embedded))],
+            files: vec![file(
+                "kernels.swift",
+                swift::emit(&Project::on_road(programs, &road)?, swift::Source::Embedded),
+            )],
             build: "swiftc -O -parse-as-library -emit-library kernels.swift".into(),
         },
         Target::C => {
@@ -170,16 +192,16 @@ pub fn emit(programs: &[Program], target: Target) -> Result<Emitted, ProjectErro
             let mut files = vec![];
             for program in programs {
                 verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
-                let plan = crate::lower::cpu::lower(&pass::optimize(program));
+                let plan = road.end(program);
                 files.push(file(&format!("{}.c", program.name), super::c::emit(&plan, false)?));
             }
             let list = files.iter().map(|f| &f.name[..]).collect::<Vec<_>>().join(" ");
             Emitted { files, build: format!("for f in {list}; do cc {C_FLAGS} \"$f\" -o \"${{f%.c}}.so\"; done") }
         }
         #[cfg(feature = "naga")]
-        Target::Wgsl => shaders::emit(programs, shaders::Form::Wgsl)?,
+        Target::Wgsl => shaders::emit(programs, shaders::Form::Wgsl, &road)?,
         #[cfg(feature = "naga")]
-        Target::Spirv => shaders::emit(programs, shaders::Form::Spirv)?,
+        Target::Spirv => shaders::emit(programs, shaders::Form::Spirv, &road)?,
     })
 }
 
@@ -251,12 +273,16 @@ impl Project {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn metal(programs: &[Program]) -> Result<Project, ProjectError> {
+        Project::on_road(programs, &road(Target::Metal, &Selection::All))
+    }
+
+    fn on_road(programs: &[Program], road: &ProgramRoad) -> Result<Project, ProjectError> {
         programs.iter().try_for_each(|program| check_name(&program.name))?;
         let mut names = checked_names(programs)?;
         let mut plans = vec![];
         for program in programs {
             verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
-            let mut plan = lower(&pass::optimize(program), &Machine::metal());
+            let mut plan = road.end(program);
             rename(&mut plan, &mut names);
             plans.push(plan);
         }

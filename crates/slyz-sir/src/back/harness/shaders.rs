@@ -6,13 +6,14 @@
 use super::{Emitted, File, ProjectError, checked_names, rename};
 use crate::back::naga::{self, EmitError};
 use crate::kernel::{Access, Kernel, Space};
-use crate::lower::gpu::{Machine, lower};
+use crate::lower::gpu::{Expected, Machine};
 use crate::program::Program;
+use crate::road::{ProgramRoad, Strategy};
 use crate::size::{Size, SizeVar};
-use crate::{pass, verify};
+use crate::verify;
 
 /// Positions fit 32 bits.
-const MACHINE: Machine = Machine { max_positions: 1 << 30, ..Machine::webgpu() };
+pub(super) const MACHINE: Machine = Machine { max_positions: 1 << 30, ..Machine::webgpu() };
 
 /// What code with 64-bit numbers needs.
 const WIDE_FEATURES: &str = "SHADER_INT64, and SHADER_F64 for f64";
@@ -36,13 +37,14 @@ impl Form {
     }
 }
 
-pub(super) fn emit(programs: &[Program], form: Form) -> Result<Emitted, ProjectError> {
+pub(super) fn emit(programs: &[Program], form: Form, road: &ProgramRoad) -> Result<Emitted, ProjectError> {
     let mut names = checked_names(programs)?;
     let mut files = vec![];
     for program in programs {
         verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
-        let program = pass::optimize(program);
-        let mut plan = lower(&program, &naga::machine_for(&program, MACHINE));
+        let program = road.optimize(program);
+        let strategy = Strategy::Threads(naga::machine_for(&program, MACHINE), Expected::default());
+        let mut plan = ProgramRoad { strategy, ..road.clone() }.lower(&program);
         rename(&mut plan, &mut names);
         for kernel in &plan.kernels {
             let (module, needs) = module(&program, kernel, form)?;

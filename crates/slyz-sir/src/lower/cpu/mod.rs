@@ -21,7 +21,7 @@
 mod plan;
 mod product;
 
-pub use plan::{keeps_order, lower};
+pub use plan::{keeps_order, lower, lower_with};
 
 /// Elements of a run of a flat tabulate.
 const RUN: u64 = 1 << 13;

@@ -8,6 +8,7 @@ use crate::lower::access::{far_reads, is_flat, is_plain, needs_block, streams_ro
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
 use crate::lower::writer::{Mode, Writer};
 use crate::ops::Operator;
+use crate::pass::{After, CPU_PASSES, Selection, on_plan};
 use crate::program::Program;
 use crate::size::Size;
 use crate::types::Ty;
@@ -30,9 +31,14 @@ fn written(program: &Program) -> Lowering<'_> {
 
 /// Turns a verified program into a plan for the CPU.
 pub fn lower(program: &Program) -> Plan {
-    let lowering = written(program);
-    let mut plan = lowering.finish();
-    plan.kernels.iter_mut().for_each(|kernel| *kernel = crate::pass::join::join(kernel));
+    lower_with(program, &Selection::All, &mut |_, _| {})
+}
+
+/// The same with selected passes; `after` sees the plan as it is written, and behind every one.
+pub fn lower_with(program: &Program, selection: &Selection, after: After<'_, Plan>) -> Plan {
+    let mut plan = written(program).finish();
+    after("lower", &plan);
+    on_plan(&mut plan, CPU_PASSES, 1, selection, after);
     plan
 }
 

@@ -37,7 +37,7 @@ mod window;
 
 pub use expected::Expected;
 pub use machine::Machine;
-pub use plan::{lower, lower_for};
+pub use plan::{lower, lower_for, lower_with};
 #[cfg(feature = "naga")]
 pub(crate) use reach::ranges as ranges_of_launch;
 pub use window::{Limits, Piece, Scattered, Windowed};

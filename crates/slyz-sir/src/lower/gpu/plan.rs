@@ -8,13 +8,15 @@ use crate::lower::PIECE;
 use crate::lower::access::{far_reads, is_flat};
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
 use crate::lower::writer::{Mode, Writer};
-use crate::pass::join::join;
 use crate::pass::spread::{self, has_lanes};
-use crate::pass::{cse, dce, simplify};
+use crate::pass::{After, GPU_PASSES, Selection, join, on_plan};
 use crate::program::Program;
 use crate::size::Size;
 use crate::types::Ty;
 use crate::write::Write as _;
+
+/// What lowering writes is as short as the passes make it after so many rounds.
+const GPU_ROUNDS: usize = 2;
 
 /// Turns a verified program into a plan for a machine, where nothing is known about sizes.
 pub fn lower(program: &Program, machine: &Machine) -> Plan {
@@ -23,6 +25,17 @@ pub fn lower(program: &Program, machine: &Machine) -> Plan {
 
 /// The same, with the strategies that are best for about these sizes. The plan is right for all others too.
 pub fn lower_for(program: &Program, machine: &Machine, expected: &Expected) -> Plan {
+    lower_with(program, machine, expected, &Selection::All, &mut |_, _| {})
+}
+
+/// The same with selected passes; `after` sees the plan as it is written, and behind every one.
+pub fn lower_with(
+    program: &Program,
+    machine: &Machine,
+    expected: &Expected,
+    selection: &Selection,
+    after: After<'_, Plan>,
+) -> Plan {
     let mut gpu = Gpu { base: Lowering::new(program), machine: *machine, expected: expected.clone() };
     gpu.base.fuses = machine.fused;
     gpu.base.expected = expected.clone();
@@ -30,7 +43,9 @@ pub fn lower_for(program: &Program, machine: &Machine, expected: &Expected) -> P
         gpu.stmt(stmt);
     }
     let mut plan = gpu.base.finish();
-    plan.kernels.iter_mut().for_each(tidy);
+    after("lower", &plan);
+    on_plan(&mut plan, GPU_PASSES, GPU_ROUNDS, selection, after);
+    plan.kernels.iter_mut().for_each(number);
     if let [only] = &mut plan.kernels[..] {
         only.name = plan.name.clone();
     }
@@ -228,7 +243,7 @@ impl<'g> Gpu<'g> {
                 continue;
             }
             // What a turn of a row has made is at hand for a fold of the row.
-            let kernel = if self.machine.vector_bytes > 0 { join(&kernel) } else { kernel };
+            let kernel = if self.machine.vector_bytes > 0 { join::run(kernel) } else { kernel };
             let spread = spread::run(kernel, &self.machine.resources());
             // Launches in pieces pay for memory rather than loop.
             let fewer = Items::new(count, &self.machine, SPILLING_BLOCKS).loops
@@ -283,12 +298,9 @@ fn wants_block(body: &Body, lane: Option<Id>) -> bool {
     })
 }
 
-/// Scalar code as short as the passes make it, with names in order of appearance.
-fn tidy(kernel: &mut Kernel) {
-    let mut body = std::mem::take(&mut kernel.body);
-    for _ in 0..2 {
-        body = dce::root(cse::root(simplify::root(body)));
-    }
+/// Names in order of appearance.
+fn number(kernel: &mut Kernel) {
+    let body = std::mem::take(&mut kernel.body);
     let mut next = kernel.functions.iter().map(|f| crate::code::largest_id(&f.body)).max().map_or(0, |n| n + 1);
     kernel.body = body.freshened(&mut || {
         next += 1;

@@ -1,8 +1,13 @@
 //! The interpreter as a device: slow, exact, and there on every machine.
 
+mod launch;
+
+#[cfg(any(feature = "cpu", feature = "wgpu"))]
+pub(crate) use launch::InterpretedKernel;
+
 use crate::device::Seal;
 use crate::signature::{Bound, Signature, read_scalars};
-use crate::{Argument, Buffer, Device, Error, Executable, Launcher, Output, launch};
+use crate::{Argument, Buffer, Device, Error, Executable, Launcher, Output};
 use slyz_sir::interp::{self, Array, Value};
 use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
@@ -36,7 +41,7 @@ impl Device for Interpreter {
     }
 
     fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error> {
-        Ok(Arc::new(launch::Interpreted::new(kernel)?))
+        Ok(Arc::new(launch::InterpretedKernel::new(kernel)?))
     }
 
     fn is_own(&self, _: Seal) -> bool {
@@ -105,7 +110,7 @@ fn write(ty: Ty, shape: Vec<u64>, words: &[u64]) -> Result<Output, Error> {
 }
 
 /// An empty list with room for that many, or an error where `Vec` would abort.
-pub(crate) fn room<T>(count: usize) -> Result<Vec<T>, Error> {
+fn room<T>(count: usize) -> Result<Vec<T>, Error> {
     let mut list = vec![];
     let bytes = count.saturating_mul(size_of::<T>()) as u64;
     let what = || "an array in the interpreter".to_string();

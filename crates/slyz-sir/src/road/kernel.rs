@@ -4,15 +4,13 @@
 //! template ── shape ── bounds ── report | trust ── written ──┬──────────── simplify … dce ──> threads (GPUs)
 //!                                                            └── weave ── simplify … dce ──> cores (CPUs)
 //! ```
-//!
-//! Devices and the command line go the same way, so what `--dump-after` prints is what runs. A pass that only makes code better
-//! can be left out.
 
+use super::{RoadError, Stop};
 use crate::kernel::Kernel;
 use crate::launch::Template;
 use crate::pass::bounds::{self, Facts};
 use crate::pass::weave::{self, Form, Unwoven};
-use crate::pass::{KERNEL_PASSES, optimize_kernel_with, report, written};
+use crate::pass::{KERNEL_PASSES, Selection, optimize_kernel_with, report, written};
 use crate::verify;
 
 /// Threads of a subgroup on a CPU.
@@ -34,36 +32,57 @@ pub enum Destination {
     Cores(Form),
 }
 
+impl Destination {
+    /// Cores, for launches in blocks of a shape with any number of threads.
+    pub fn cores(template: &Template, block: [u32; 3]) -> Destination {
+        Destination::Cores(if is_free(template) { Form::Free } else { Form::Blocks(block) })
+    }
+
+    /// Threads, for such launches.
+    pub fn threads(template: &Template, block: [u32; 3]) -> Destination {
+        Destination::Threads { block, exact: is_free(template), folded: false }
+    }
+}
+
+/// Does it not matter which threads form a block?
+fn is_free(template: &Template) -> bool {
+    !template.meets() && !template.sees_blocks()
+}
+
 /// How a kernel goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Road {
+pub struct KernelRoad {
     /// Where to.
     pub destination: Destination,
     /// Accesses are proven, or promised, to be inside: no check is left.
     pub trusted: bool,
-    /// Passes to leave out, by name.
-    pub disabled: Vec<String>,
+    /// The passes that run.
+    pub passes: Selection,
 }
 
-impl Road {
+impl KernelRoad {
     /// The road to a destination with nothing left out.
-    pub fn to(destination: Destination) -> Road {
-        Road { destination, trusted: false, disabled: vec![] }
+    pub fn to(destination: Destination) -> KernelRoad {
+        KernelRoad { destination, trusted: false, passes: Selection::All }
     }
 
-    /// The passes by name, in order, each once. The second is whether it can be left out.
-    pub fn passes(&self) -> Vec<(&'static str, bool)> {
-        let check = if self.trusted { "trust" } else { "report" };
-        let mut passes = vec![("shape", false), ("bounds", true), (check, false), ("written", true)];
+    /// The passes in order, each once.
+    pub fn stops(&self) -> Vec<Stop> {
+        let checked = if self.trusted { "trust" } else { "report" };
+        let mut stops =
+            vec![Stop::needed("shape"), Stop::optional("bounds"), Stop::needed(checked), Stop::optional("written")];
         if let Destination::Cores(_) = self.destination {
-            passes.push(("weave", false));
+            stops.push(Stop::needed("weave"));
         }
-        for pass in KERNEL_PASSES {
-            if !passes.iter().any(|(name, _)| *name == pass.name) {
-                passes.push((pass.name, true));
-            }
-        }
-        passes
+        super::add(&mut stops, KERNEL_PASSES.iter().map(|pass| pass.name));
+        stops
+    }
+
+    /// Are the passes that are selected, and this one, on the road?
+    pub fn check(&self, named: Option<&str>) -> Result<(), RoadError> {
+        let stops = self.stops();
+        named.map_or(Ok(()), |name| super::find(&stops, name).map(drop))?;
+        super::check(&stops, &self.passes)
     }
 
     /// Goes all the way. `after` sees the kernel behind every pass; a pass of several rounds is seen several times.
@@ -78,7 +97,7 @@ impl Road {
             after(name, kernel);
         };
         seen("shape", &kernel);
-        if !self.leaves_out("bounds") {
+        if self.passes.has("bounds") {
             let facts = Facts::unknown(&kernel);
             kernel = bounds::run(kernel, &facts);
             seen("bounds", &kernel);
@@ -90,7 +109,7 @@ impl Road {
             kernel = report::run(kernel);
             seen("report", &kernel);
         }
-        if !self.leaves_out("written") {
+        if self.passes.has("written") {
             kernel = written::run(kernel);
             seen("written", &kernel);
         }
@@ -99,15 +118,11 @@ impl Road {
             kernel = weave::run(&kernel, form, CPU_SUBGROUP)?;
             seen("weave", &kernel);
         }
-        Ok(optimize_kernel_with(kernel, &|pass| !self.leaves_out(pass), after))
+        Ok(optimize_kernel_with(kernel, &self.passes, after))
     }
 
     /// The kernel at the end of the road.
     pub fn end(&self, template: &Template) -> Result<Kernel, Unwoven> {
         self.travel(template, &mut |_, _| {})
-    }
-
-    fn leaves_out(&self, pass: &str) -> bool {
-        self.disabled.iter().any(|name| name == pass)
     }
 }

@@ -1,10 +1,9 @@
 //! Launches in the interpreter: slow, exact, and with every mistake of the trade named.
 
-use super::field::check_block;
-use super::{Fitted, Launch, LaunchArray, Launcher, Outline};
-use crate::interpreter::room;
+use super::{Interpreter, room};
+use crate::launch::{Fitted, Outline, check_block};
 use crate::signature::read_scalars;
-use crate::{Error, Interpreter};
+use crate::{Error, Launch, LaunchArray, Launcher};
 use slyz_sir::interp::Array;
 use slyz_sir::interp::kernel::{KernelError, LaunchOptions, launch};
 use slyz_sir::kernel::Kernel;
@@ -15,13 +14,13 @@ use std::sync::Arc;
 const MOST: u32 = 1024;
 
 /// A kernel, run as it is written.
-pub(crate) struct Interpreted {
+pub(crate) struct InterpretedKernel {
     outline: Outline,
 }
 
-impl Interpreted {
-    pub(crate) fn new(template: &Arc<Template>) -> Result<Interpreted, Error> {
-        Ok(Interpreted { outline: Outline::new(template)? })
+impl InterpretedKernel {
+    pub(crate) fn new(template: &Arc<Template>) -> Result<InterpretedKernel, Error> {
+        Ok(InterpretedKernel { outline: Outline::new(template)? })
     }
 
     /// The bound memories as the interpreter has them.
@@ -46,7 +45,7 @@ impl Interpreted {
     }
 }
 
-impl Launcher for Interpreted {
+impl Launcher for InterpretedKernel {
     fn launch(&self, asked: Launch<'_>) -> Result<(), Error> {
         let mut fitted = self.outline.fit(asked, |_| false)?;
         check_block(&fitted.field, self.outline.name(), [MOST; 3], MOST)?;

@@ -4,6 +4,8 @@
 //! operators want (conversions are written out), positions are `i64`, names are numbers, `break` stands in loops.
 //! What is left for the lowering: one assignment per name, calls of functions that touch memory, early exits.
 
+pub(crate) mod inside;
+
 use crate::span::Span;
 use slyz_sir::code::{AtomicOp, Place, Scope, SubgroupOp};
 use slyz_sir::ops::Operator;

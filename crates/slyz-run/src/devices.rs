@@ -1,0 +1,122 @@
+//! The devices of this machine, by name; which is the best.
+
+use crate::{Device, Error, Interpreter};
+use std::sync::{Arc, OnceLock};
+
+/// Every device of this machine, best first. One that chooses among the others, `auto`, is in front where there may be a GPU.
+pub fn devices() -> Vec<Arc<dyn Device>> {
+    let (best, own) = (auto(), own());
+    let known = own.iter().any(|device| device.name() == best.name());
+    (!known).then_some(best).into_iter().chain(own.iter().cloned()).collect()
+}
+
+/// The devices that choose nothing.
+pub(crate) fn own() -> &'static [Arc<dyn Device>] {
+    static DEVICES: OnceLock<Vec<Arc<dyn Device>>> = OnceLock::new();
+    let make = || -> Vec<Arc<dyn Device>> {
+        vec![
+            #[cfg(feature = "cpu")]
+            Arc::new(crate::cpu::Cpu::new(crate::cpu::CpuConfig::from_env())),
+            // Behind the CPU: it may be one in software. Named, it is used; `auto` knows better.
+            #[cfg(feature = "wgpu")]
+            Arc::new(crate::wgpu::Wgpu::new(std::env::var("SLYZ_ADAPTER").ok().as_deref())),
+            Arc::new(Interpreter),
+        ]
+    };
+    DEVICES.get_or_init(make)
+}
+
+/// The device with that name. Without one: what the environment variable `SLYZ_DEVICE` names, or else the best, which is also
+/// called `auto`.
+pub fn device(name: Option<&str>) -> Result<Arc<dyn Device>, Error> {
+    let wish = std::env::var("SLYZ_DEVICE").ok();
+    select(own(), name.or(wish.as_deref()))
+}
+
+/// Empty names count as none: `SLYZ_DEVICE= program` is how a shell unsets.
+fn select(devices: &[Arc<dyn Device>], name: Option<&str>) -> Result<Arc<dyn Device>, Error> {
+    let name = name.unwrap_or("").trim();
+    if name.is_empty() || name == "auto" {
+        return Ok(auto());
+    }
+    let found = devices.iter().find(|d| d.name() == name).cloned();
+    found.ok_or_else(|| Error::UnknownDevice {
+        name: name.to_string(),
+        available: std::iter::once("auto").chain(devices.iter().map(|d| d.name())).map(String::from).collect(),
+    })
+}
+
+/// The device that is used when nobody names one. It is the CPU device itself on a machine that shows no GPU.
+///
+/// ```
+/// let device = slyz_run::auto();
+/// println!("{}", device.describe());
+/// ```
+pub fn auto() -> Arc<dyn Device> {
+    static AUTO: OnceLock<Arc<dyn Device>> = OnceLock::new();
+    AUTO.get_or_init(best).clone()
+}
+
+#[cfg(all(feature = "cpu", feature = "wgpu"))]
+fn best() -> Arc<dyn Device> {
+    let cpu = own()[0].clone();
+    if shows_gpu() { Arc::new(crate::auto::Auto::new(cpu, hardware)) } else { cpu }
+}
+
+/// Without the CPU device anything that has a driver is better than the interpreter.
+#[cfg(all(not(feature = "cpu"), feature = "wgpu"))]
+fn best() -> Arc<dyn Device> {
+    let own = own();
+    let usable = !crate::wgpu::adapters().is_empty();
+    if usable { own[0].clone() } else { own[own.len() - 1].clone() }
+}
+
+#[cfg(not(feature = "wgpu"))]
+fn best() -> Arc<dyn Device> {
+    own()[0].clone()
+}
+
+/// The wgpu device, if the adapter that it takes is no software.
+#[cfg(all(feature = "cpu", feature = "wgpu"))]
+fn hardware() -> Option<Arc<dyn Device>> {
+    let wish = std::env::var("SLYZ_ADAPTER").unwrap_or_default().to_lowercase();
+    let taken = crate::wgpu::adapters().into_iter().find(|adapter| adapter.name.to_lowercase().contains(&wish))?;
+    if taken.software {
+        return None;
+    }
+    own().iter().find(|device| device.name() == crate::wgpu::Wgpu::NAME).cloned()
+}
+
+/// Does the system show the file of a GPU? Drivers take tens of milliseconds to say so.
+#[cfg(all(feature = "cpu", feature = "wgpu", target_os = "linux"))]
+fn shows_gpu() -> bool {
+    let nodes = std::fs::read_dir("/dev/dri").into_iter().flatten().flatten();
+    nodes.into_iter().any(|node| node.file_name().to_string_lossy().starts_with("renderD"))
+        || ["/dev/nvidiactl", "/dev/kfd", "/dev/dxg"].iter().any(|file| std::path::Path::new(file).exists())
+}
+
+#[cfg(all(feature = "cpu", feature = "wgpu", not(target_os = "linux")))]
+fn shows_gpu() -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selection() {
+        let all = devices();
+        assert_eq!(select(&all, None).unwrap().name(), all[0].name());
+        assert_eq!(select(&all, Some("")).unwrap().name(), all[0].name());
+        assert_eq!(select(&all, Some("auto")).unwrap().name(), all[0].name());
+        assert_eq!(select(&all, Some("interpreter")).unwrap().name(), "interpreter");
+        let text = select(&all, Some("abacus")).err().unwrap().to_string();
+        assert!(text.contains("abacus") && text.contains("interpreter") && text.contains("SLYZ_DEVICE"), "{text}");
+    }
+
+    #[test]
+    fn one_device_per_process() {
+        assert!(Arc::ptr_eq(&devices()[0], &devices()[0]));
+    }
+}
