@@ -3,7 +3,7 @@
 //! ```text
 //! program ── Engine::lower ──> Variant ─┐                        ┌─ allocate, upload, launch, download ─┐
 //!                                     ├─ Prepared (by sizes) ──┤                                      ├──> results
-//! kernel ── Road ──────────> Variant ─┘                        └─ Call: slots, steps, counts, clocks ─┘
+//! kernel ── KernelRoad ────> Variant ─┘                        └─ Call: slots, steps, counts, clocks ─┘
 //! ```
 //!
 //! A device is an [`Engine`]: memory, code, and a queue of launches. Everything else is here, once: arguments are checked against
@@ -18,6 +18,8 @@ mod engine;
 mod launcher;
 mod numbers;
 pub(crate) mod stock;
+#[cfg(test)]
+mod toy;
 mod variant;
 
 pub(crate) use compiled::Compiled;
