@@ -116,7 +116,7 @@ combined! {
     /// ```
     /// use slyz::prelude::*;
     /// axis!(N);
-    /// let f = compile(|x: Arr<f32, (N, N)>| tabulate(|p: Idx<Tri<N>>| x.at((p.row(), p.col()))))?;
+    /// let f = compile(|x: Arr<f32, (N, N)>| tabulate(|p: Idx<Tri<N>>| x.at((p.row(), p.column()))))?;
     /// assert_eq!(f.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.to_vec()?, [1.0, 3.0, 4.0]);
     /// # Ok::<(), slyz::Error>(())
     /// ```
@@ -311,12 +311,12 @@ impl<A: Axis> Idx<Tri<A>> {
     ///
     /// ```
     /// use slyz::prelude::*;
-    /// fn columns() -> Arr<u32, Tri<Fix<2>>> { tabulate(|p: Idx<Tri<Fix<2>>>| p.col().u32()) }
+    /// fn columns() -> Arr<u32, Tri<Fix<2>>> { tabulate(|p: Idx<Tri<Fix<2>>>| p.column().u32()) }
     /// assert_eq!(compile(columns)?.call()?.to_vec()?, [0, 0, 1]);
     /// # Ok::<(), slyz::Error>(())
     /// ```
     #[track_caller]
-    pub fn col(self) -> Idx<A> {
+    pub fn column(self) -> Idx<A> {
         let at: Loc = Location::caller();
         let before = triangle(at, triangle_row(at, self.handle()));
         Idx::new(record::apply(at, Operator::Sub, &[self.handle(), before]))

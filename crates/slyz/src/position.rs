@@ -3,11 +3,11 @@
 //! Whoever holds an `Idx<A>` knows that `A` has a position, so reading needs no check. The operations that would make
 //! one from nothing (`clamp` and `wrap` of a computed number) note that the axis must not be empty.
 
-use crate::along::Turn;
 use crate::axis::Axis;
 use crate::elem::{Elem, Int, Lift, Num, Traced, Value};
 use crate::exp::Exp;
 use crate::extent::{Extent, axis_number};
+use crate::lines::Turn;
 use crate::record;
 use crate::shape::Seal;
 use crate::trace::{Handle, Leaf, Loc, Ty};
@@ -201,7 +201,7 @@ impl<A: Axis> Idx<A> {
     #[track_caller]
     pub fn reversed(self) -> Idx<A> {
         let at: Loc = Location::caller();
-        Idx::new(crate::along::reversed(at, &Extent::of::<A>(), self.handle))
+        Idx::new(crate::lines::reversed(at, &Extent::of::<A>(), self.handle))
     }
 }
 

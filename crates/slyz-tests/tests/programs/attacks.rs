@@ -371,7 +371,7 @@ fn lies(shape: &[u64], words: &[u64]) -> Arc<dyn Device> {
 #[test]
 fn results_of_other_devices() -> Result<(), Error> {
     let interpreter = slyz::device("interpreter")?;
-    let orders = |x: Arr<f32, (M, N)>| x.argmax_inner();
+    let orders = |x: Arr<f32, (M, N)>| x.innermost().argmax();
     let gather = compile_on(&interpreter, |x: Arr<f32, N>, p: Arr<At<N>, M>| p.map(|i| x.at(i)))?;
     let x = [[1f32, 2.0], [4.0, 3.0]];
 
