@@ -211,8 +211,8 @@ methods! {
     ne(other) -> test Ne "Where it differs from `other`; everywhere for NaN.";
 }
 methods! {
-    /// Arithmetic without an infix operator, element by element. `x.max()` and `x.min()` are folds over all elements;
-    /// between two arrays say `maximum` and `minimum`.
+    /// Arithmetic without an infix operator, element by element. `max` and `min` are std's: of a number and another the larger, as
+    /// `f32::max`; of many the largest, as `Iterator::max`. Element by element it is `maximum` and `minimum`.
     ///
     /// ```
     /// use slyz::prelude::*;

@@ -198,9 +198,9 @@ methods! {
     abs() -> same Abs;
     /// -1, 0 or 1.
     sign() -> same Sign;
-    /// The larger; a NaN loses.
+    /// The larger of two; a NaN loses. The largest element of an array is `x.max()`.
     max(other) -> same Max;
-    /// The smaller; a NaN loses.
+    /// The smaller of two; a NaN loses. The smallest element of an array is `x.min()`.
     min(other) -> same Min;
 }
 methods! {
@@ -216,8 +216,6 @@ methods! {
     Int;
     /// The number of bits that are set.
     count_ones() -> same Popcount;
-    /// Another name of `count_ones`.
-    popcount() -> same Popcount;
     /// Zero bits above the highest set bit.
     leading_zeros() -> same LeadingZeros;
     /// Zero bits below the lowest set bit.
@@ -257,8 +255,6 @@ methods! {
     exp2() -> same Exp2;
     /// `e^x - 1`, precise near 0.
     exp_m1() -> same Expm1;
-    /// Another name of `exp_m1`.
-    expm1() -> same Expm1;
     /// The natural logarithm.
     ln() -> same Ln;
     /// The logarithm to base 2.
@@ -269,8 +265,6 @@ methods! {
     ln_1p() -> same Ln1p;
     /// A power; negative bases need whole exponents. The constants 1 to 4, -1, -2, 0.5, 1.5, 2.5 and -0.5 become products and roots.
     powf(exponent) -> same Pow;
-    /// Another name of `powf`.
-    pow(exponent) -> same Pow;
     /// `sqrt(x² + y²)` without early overflow.
     hypot(other) -> same Hypot;
     /// The sine of radians.
@@ -355,17 +349,6 @@ impl<T: Num> Exp<T> {
     pub fn mul_add(self, a: impl Lift<T>, b: impl Lift<T>) -> Exp<T> {
         ternary(Operator::Fma, self, a.lift(), b.lift())
     }
-
-    /// Another name of `mul_add`.
-    ///
-    /// ```
-    /// use slyz::prelude::*;
-    /// fn line(x: Exp<f32>) -> Exp<f32> { x.fma(2.0, 1.0) }
-    /// ```
-    #[track_caller]
-    pub fn fma(self, a: impl Lift<T>, b: impl Lift<T>) -> Exp<T> {
-        self.mul_add(a, b)
-    }
 }
 
 impl<T: Float> Exp<T> {
@@ -398,26 +381,11 @@ impl Exp<bool> {
     where
         A: Traced + Lift<ElemOf<A>>,
     {
-        select(self, a, b)
+        let at: Loc = Location::caller();
+        let yes = handles(a.lift());
+        let no = handles(b.lift());
+        value_of(&record::select(at, self.handle, &yes, &no))
     }
-}
-
-/// `a` where `cond` holds, else `b`.
-///
-/// ```
-/// use slyz::prelude::*;
-/// fn relu(x: Exp<f32>) -> Exp<f32> { select(x.gt(0.0), x, 0.0) }
-/// assert_eq!(compile(relu)?.call(-1.0)?.value()?, 0.0);
-/// # Ok::<(), slyz::Error>(())
-/// ```
-#[track_caller]
-pub fn select<A>(cond: impl Lift<bool>, a: A, b: impl Lift<ElemOf<A>>) -> A::Form
-where
-    A: Traced + Lift<ElemOf<A>>,
-{
-    let at: Loc = Location::caller();
-    let (cond, a, b) = (cond.lift(), handles(a.lift()), handles(b.lift()));
-    value_of(&record::select(at, cond.handle, &a, &b))
 }
 
 /// The polynomial with these coefficients, constant first, by Horner's rule with one rounding per step (`mul_add`).

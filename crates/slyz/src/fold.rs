@@ -89,22 +89,22 @@ folds! {
     /// fn determinant(x: Arr<f32, (N, N)>) -> Exp<f32> { product(|i| x.at((i, i))) } // of a triangle
     /// ```
     product Product;
-    /// The smallest `f(p)`.
+    /// The smallest `f(p)`. The smaller of two is `a.min(b)`.
     ///
     /// ```
     /// use slyz::prelude::*;
     /// axis!(N);
-    /// fn nearest(x: Arr<f32, N>, y: Exp<f32>) -> Exp<f32> { minimum(|i| (x.at(i) - y).abs()) }
+    /// fn nearest(x: Arr<f32, N>, y: Exp<f32>) -> Exp<f32> { min(|i| (x.at(i) - y).abs()) }
     /// ```
-    minimum MinOf;
-    /// The largest `f(p)`.
+    min MinOf;
+    /// The largest `f(p)`. The larger of two is `a.max(b)`.
     ///
     /// ```
     /// use slyz::prelude::*;
     /// axis!(N);
-    /// fn norm(x: Arr<f32, (N, N)>) -> Exp<f32> { maximum(|i: Idx<N>| sum(|j| x.at((i, j)).abs())) }
+    /// fn norm(x: Arr<f32, (N, N)>) -> Exp<f32> { max(|i: Idx<N>| sum(|j| x.at((i, j)).abs())) }
     /// ```
-    maximum MaxOf;
+    max MaxOf;
 }
 
 macro_rules! tests {

@@ -69,19 +69,17 @@ mod tensor;
 mod trace;
 
 pub use along::Along;
-pub use arr::{
-    Arr, InBrackets, Zip, fill, iota, lift1, lift2, stack, tabulate, zip, zip_min, zip2, zip3, zip4, zip5, zip6,
-};
+pub use arr::{Arr, InBrackets, Zip, fill, iota, lift2, stack, tabulate, zip, zip_min};
 pub use axis::{Axis, Either, EnumAxis, Fix, Flat, Min, Tri, fix};
 pub use compile::{Compiled, Function, Output, Param, Signature, Types, auto, compile, compile_on, device, devices};
 pub use elem::{Additive, Bits, Elem, ElemOf, Float, Int, Lift, Num, Scalar, Traced, Value, lit};
 pub use elementwise::{Beside, BesideExp};
 pub use error::{CallError, Error, TensorError, TraceError};
-pub use exp::{Exp, horner, select};
+pub use exp::{Exp, horner};
 pub use explain::Explanation;
 pub use extent::Extent;
 pub use feed::{Fed, Feed};
-pub use fold::{all, any, argmax, argmin, count, fold, maximum, minimum, product, sum};
+pub use fold::{all, any, argmax, argmin, count, fold, max, min, product, sum};
 pub use half::{bf16, f16};
 pub use layout::{Permute2, Permute3, Permute4, concat};
 pub use loops::{LoopState, iterate, repeat_while};

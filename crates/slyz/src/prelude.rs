@@ -1,12 +1,12 @@
 //! What most programs want: `use slyz::prelude::*;`.
 
-pub use crate::arr::{Arr, Zip, fill, iota, lift1, lift2, stack, tabulate, zip, zip_min, zip2, zip3, zip4, zip5, zip6};
+pub use crate::arr::{Arr, fill, iota, lift2, stack, tabulate, zip, zip_min};
 pub use crate::axis::{Either, Fix, Flat, Min, Tri, fix};
 pub use crate::compile::{Compiled, compile, compile_on};
 pub use crate::elem::{Additive, Bits, Float, Int, Lift, Num, Scalar, Value, lit};
-pub use crate::exp::{Exp, horner, select};
+pub use crate::exp::{Exp, horner};
 pub use crate::extent::Extent;
-pub use crate::fold::{all, any, argmax, argmin, count, fold, maximum, minimum, product, sum};
+pub use crate::fold::{all, any, argmax, argmin, count, fold, max, min, product, sum};
 pub use crate::layout::concat;
 pub use crate::loops::{iterate, repeat_while};
 pub use crate::module::Module;

@@ -132,7 +132,7 @@ fn around_matrices() -> R {
 fn constants_to_choose_from() -> R {
     let f = compile(|x: Exp<f32>| {
         let sign = x.gt(0.0).select(3, -3);
-        let wide: Exp<i64> = select(x.gt(0.0), 1, 2);
+        let wide: Exp<i64> = x.gt(0.0).select(1, 2);
         (x * sign.cast::<f32>(), wide, x.lt(0.0).select((0, 0.5), (x.cast::<u8>(), x)).1)
     })?;
     let (product, wide, part) = f.call(-2.0)?;
