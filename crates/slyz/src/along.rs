@@ -149,7 +149,7 @@ impl<T: Elem, S: HasAxis<P>, P> Along<T, S, P> {
     }
 }
 
-/// Folds with a monoid that has a name, of all elements and along an axis.
+/// Folds with a monoid that has a name, of all elements and along an axis. Rustc shows a line of the list beside a wrong argument.
 macro_rules! folds {
     ($($name:ident $E:ident $(: $B:ident)?, $M:ident $what:literal;)*) => {$(
         impl<$($E: $B,)? S: Shape> Arr<$E, S> {
@@ -171,8 +171,8 @@ macro_rules! folds {
 folds! {
     sum T: Additive, Sum "The sum of";
     product T: Num, Product "The product of";
-    min T: Num, MinOf "The smallest of";
-    max T: Num, MaxOf "The largest of";
+    min T: Num, MinOf "The smallest of"; // of two arrays, element by element: `x.minimum(y)`
+    max T: Num, MaxOf "The largest of"; // of two arrays, element by element: `x.maximum(y)`
     any bool, Any "Does it hold for any of";
     all bool, All "Does it hold for all of";
 }

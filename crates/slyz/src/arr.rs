@@ -350,8 +350,9 @@ zips! {
 /// assert_eq!(f.call(&[2.0f32], &[3.0f32])?.to_vec()?, [8.0]);
 /// # Ok::<(), slyz::Error>(())
 /// ```
+#[rustfmt::skip] // See `at`.
 #[track_caller]
-pub fn zip<Z: Zip>(arrays: Z) -> Z::Out {
+pub fn zip<Z: Zip>(arrays: Z) -> Z::Out { // one tuple: `zip((a, b))`
     arrays.zipped()
 }
 

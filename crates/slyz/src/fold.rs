@@ -96,7 +96,7 @@ folds! {
     /// axis!(N);
     /// fn nearest(x: Arr<f32, N>, y: Exp<f32>) -> Exp<f32> { min(|i| (x.at(i) - y).abs()) }
     /// ```
-    min MinOf;
+    min MinOf; // the smaller of two: `a.min(b)`
     /// The largest `f(p)`. The larger of two is `a.max(b)`.
     ///
     /// ```
@@ -104,7 +104,7 @@ folds! {
     /// axis!(N);
     /// fn norm(x: Arr<f32, (N, N)>) -> Exp<f32> { max(|i: Idx<N>| sum(|j| x.at((i, j)).abs())) }
     /// ```
-    max MaxOf;
+    max MaxOf; // the larger of two: `a.max(b)`
 }
 
 macro_rules! tests {

@@ -5,11 +5,11 @@
 #![allow(missing_docs)]
 
 use crate::arr::Arr;
-use crate::axis::{Axis, EnumAxis};
+use crate::axis::Axis;
 pub use crate::compile::Record;
 use crate::elem::{Elem, Lift, Scalar as ScalarElem, Value, handles, lit, parts_of, value_of};
 use crate::exp::{Exp, binary};
-use crate::extent::{Extent, axis_number};
+use crate::extent::axis_number;
 pub use crate::feed::{Fed, Feed};
 use crate::position::Idx;
 use crate::record;
@@ -419,15 +419,4 @@ impl<T: IntoIterator> HostIter for T {
     fn host_iter(self) -> T::IntoIter {
         self.into_iter()
     }
-}
-
-/// The position of a variant of an enum axis.
-#[track_caller]
-pub fn position_of<A: EnumAxis>(number: u32) -> Idx<A> {
-    let at: Loc = Location::caller();
-    if !matches!(Extent::of::<A>(), Extent::Const(n) if (number as u64) < n) {
-        crate::trace::error(at, "a position past the variants of its enum", "make positions with `.pos()` only");
-        return Idx::new(Handle::POISON);
-    }
-    Idx::new(record::constant(at, Scalar::i64(number as i64)))
 }

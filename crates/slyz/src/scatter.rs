@@ -26,7 +26,7 @@ use std::panic::Location;
     message = "`{Self}` is not a place to write to",
     label = "expected `Idx<A>`, `Near<A>`, or a tuple of them"
 )]
-pub trait Place {
+pub trait Destination {
     /// The shape it is a place of.
     type Shape: Shape;
 
@@ -34,14 +34,14 @@ pub trait Place {
     fn numbers(self, out: &mut Vec<Handle>);
 }
 
-impl<A: Axis> Place for Idx<A> {
+impl<A: Axis> Destination for Idx<A> {
     type Shape = A;
     fn numbers(self, out: &mut Vec<Handle>) {
         out.push(self.handle())
     }
 }
 
-impl<A: Axis> Place for Near<A> {
+impl<A: Axis> Destination for Near<A> {
     type Shape = A;
     fn numbers(self, out: &mut Vec<Handle>) {
         out.push(self.handle())
@@ -50,7 +50,7 @@ impl<A: Axis> Place for Near<A> {
 
 macro_rules! places {
     ($($P:ident $A:ident $i:tt),*) => {
-        impl<$($A: Axis, $P: Place<Shape = $A>),*> Place for ($($P,)*) {
+        impl<$($A: Axis, $P: Destination<Shape = $A>),*> Destination for ($($P,)*) {
             type Shape = ($($A,)*);
             fn numbers(self, out: &mut Vec<Handle>) { $(self.$i.numbers(out);)* }
         }
@@ -75,7 +75,7 @@ pub fn scatter<S, P, W, T, V>(m: impl Monoid<T>, f: impl Fn(P) -> (W, V)) -> Arr
 where
     S: Shape<Pos = P>,
     P: Position<Shape = S>,
-    W: Place,
+    W: Destination,
     T: Elem,
     V: Lift<T>,
 {

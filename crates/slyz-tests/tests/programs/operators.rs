@@ -102,7 +102,10 @@ fn folds() -> R {
         (x.min(), x.max(), x.product(), positive.any(), positive.all(), positive.count())
     })?;
     let (least, most, product, some, every, count) = f.call(&[2f32, -3., 4., f32::NAN])?;
-    assert_eq!((least.value()?, most.value()?, some.value()?, every.value()?, count.value()?), (-3., 4., true, false, 2));
+    assert_eq!(
+        (least.value()?, most.value()?, some.value()?, every.value()?, count.value()?),
+        (-3., 4., true, false, 2)
+    );
     assert!(product.value()?.is_nan());
     // The order counts for a monoid that is not commutative.
     let f = compile(|x: Arr<u32, N>| {
