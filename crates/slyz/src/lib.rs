@@ -87,7 +87,7 @@ pub use module::{Emitted, Module};
 pub use monoid::{All, Any, MaxOf, MinOf, Monoid, Product, Sum, UserMonoid, monoid};
 pub use position::{Around, At, Idx, Near, Offset};
 pub use profile::{KernelProfile, Profile};
-pub use scatter::{Destination, scatter};
+pub use scatter::{ScatterTo, scatter};
 pub use shape::{
     Align, AxisNamed, AxisNo, Cube, Flatten, HasAxis, Inner, Innermost, Insert, Matrix, No, OneAxis, Pos, Position,
     Shape, Stack, Vector,

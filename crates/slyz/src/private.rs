@@ -11,6 +11,7 @@ use crate::elem::{Elem, Lift, Scalar as ScalarElem, Value, handles, lit, parts_o
 use crate::exp::{Exp, binary};
 use crate::extent::axis_number;
 pub use crate::feed::{Fed, Feed};
+pub use crate::naperian::axis::{log_number, logs, without_paths};
 use crate::position::Idx;
 use crate::record;
 use crate::shape::Shape;

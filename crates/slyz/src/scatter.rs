@@ -26,7 +26,7 @@ use std::panic::Location;
     message = "`{Self}` is not a place to write to",
     label = "expected `Idx<A>`, `Near<A>`, or a tuple of them"
 )]
-pub trait Destination {
+pub trait ScatterTo {
     /// The shape it is a place of.
     type Shape: Shape;
 
@@ -34,14 +34,14 @@ pub trait Destination {
     fn numbers(self, out: &mut Vec<Handle>);
 }
 
-impl<A: Axis> Destination for Idx<A> {
+impl<A: Axis> ScatterTo for Idx<A> {
     type Shape = A;
     fn numbers(self, out: &mut Vec<Handle>) {
         out.push(self.handle())
     }
 }
 
-impl<A: Axis> Destination for Near<A> {
+impl<A: Axis> ScatterTo for Near<A> {
     type Shape = A;
     fn numbers(self, out: &mut Vec<Handle>) {
         out.push(self.handle())
@@ -50,7 +50,7 @@ impl<A: Axis> Destination for Near<A> {
 
 macro_rules! places {
     ($($P:ident $A:ident $i:tt),*) => {
-        impl<$($A: Axis, $P: Destination<Shape = $A>),*> Destination for ($($P,)*) {
+        impl<$($A: Axis, $P: ScatterTo<Shape = $A>),*> ScatterTo for ($($P,)*) {
             type Shape = ($($A,)*);
             fn numbers(self, out: &mut Vec<Handle>) { $(self.$i.numbers(out);)* }
         }
@@ -75,7 +75,7 @@ pub fn scatter<S, P, W, T, V>(m: impl Monoid<T>, f: impl Fn(P) -> (W, V)) -> Arr
 where
     S: Shape<Pos = P>,
     P: Position<Shape = S>,
-    W: Destination,
+    W: ScatterTo,
     T: Elem,
     V: Lift<T>,
 {

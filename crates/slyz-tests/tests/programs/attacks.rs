@@ -6,7 +6,7 @@
 use slyz::__private::{self as expanded, FunctionArg, Phi};
 use slyz::graph::{EmbeddedKernel, InOut, Input, Launch};
 use slyz::prelude::*;
-use slyz::{CallError, Destination, Device, Elem, Error, Flat, Handle, Leaf, Offset, Traced};
+use slyz::{CallError, Device, Elem, Error, Flat, Handle, Leaf, Offset, ScatterTo, Traced};
 use slyz_run::{Argument, ArrayData, Buffer, Executable, Launcher, Output};
 use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
@@ -102,7 +102,7 @@ fn sums_of_positions() {
 /// A place with one number less than its shape has axes.
 struct Short(Idx<A>);
 
-impl Destination for Short {
+impl ScatterTo for Short {
     type Shape = (A, N);
     fn numbers(self, out: &mut Vec<Handle>) {
         out.extend(handles(self.0));

@@ -4,37 +4,57 @@
 //! [`Arr`](crate::Arr). Its elements lie in the order of the container's, so a position is a number below `SIZE` on the device and a
 //! `Log` on the host. Nothing here computes: positions are taken apart as those of the axes `Flat` and `Either` are.
 
-use super::{Compose, Dimension, Of, Pair};
-use crate::axis::{Axis, Either, EnumAxis, Flat};
+use super::{Array, Compose, Dimension, Id, Of, Pair};
+use crate::axis::{Axis, Either, Flat};
 use crate::elem::{Elem, Lift};
 use crate::error::{Error, TensorError};
-use crate::extent::Extent;
 use crate::position::Idx;
 use crate::tensor::Tensor;
 
-#[diagnostic::do_not_recommend]
-impl<F: Dimension> Axis for F {
-    fn size() -> Extent {
-        Extent::Const(F::SIZE as u64)
-    }
-    fn name() -> String {
-        without_paths(std::any::type_name::<F>())
-    }
+/// Makes a dimension an axis. It is no implementation for all dimensions at once, which rustc would name to whoever forgets that a
+/// type must be an axis.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __dimension_axis {
+    ([$($generics:tt)*] $Family:ty) => {
+        #[automatically_derived]
+        impl<$($generics)*> $crate::Axis for $Family {
+            fn size() -> $crate::Extent {
+                $crate::Extent::Const(<Self as $crate::naperian::Dimension>::SIZE as u64)
+            }
+            fn name() -> ::std::string::String {
+                $crate::__private::without_paths(::core::any::type_name::<Self>())
+            }
+        }
+        #[automatically_derived]
+        impl<$($generics)*> $crate::EnumAxis for $Family {
+            type Case = <Self as $crate::naperian::Naperian>::Log;
+            fn all() -> ::std::vec::Vec<Self::Case> {
+                $crate::__private::logs::<Self>()
+            }
+            fn number(case: &Self::Case) -> usize {
+                $crate::__private::log_number::<Self>(case)
+            }
+        }
+    };
+}
+__dimension_axis!([] Id);
+__dimension_axis!([const N: usize] Array<N>);
+__dimension_axis!([F: Dimension, G: Dimension] Pair<F, G>);
+__dimension_axis!([F: Dimension, G: Dimension] Compose<F, G>);
+
+/// All positions, in order.
+pub fn logs<F: Dimension>() -> Vec<F::Log> {
+    F::to_list::<F::Log>(F::positions())
 }
 
-#[diagnostic::do_not_recommend]
-impl<F: Dimension> EnumAxis for F {
-    type Case = F::Log;
-    fn all() -> Vec<F::Log> {
-        F::to_list::<F::Log>(F::positions())
-    }
-    fn number(case: &F::Log) -> usize {
-        F::all().iter().position(|other| other == case).unwrap_or(usize::MAX)
-    }
+/// Which position it is.
+pub fn log_number<F: Dimension>(log: &F::Log) -> usize {
+    logs::<F>().iter().position(|other| other == log).unwrap_or(usize::MAX)
 }
 
 /// `a::B<c::D>` as `B<D>`.
-fn without_paths(name: &str) -> String {
+pub fn without_paths(name: &str) -> String {
     let of_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     let words = name.split_inclusive(|c| !of_path(c));
     words.map(|word| word.rsplit("::").next().unwrap_or(word)).collect()

@@ -82,7 +82,7 @@
 //! | [`Options`], [`Results<E>`](Results) | `Option<T>`, `Result<T, E>`: effects for [`Traverse`] | none |
 
 mod array;
-mod axis;
+pub(crate) mod axis;
 mod combine;
 mod dimension;
 mod effect;
