@@ -4,10 +4,8 @@
 //! both their methods. What they record is in `lines.rs`.
 
 use crate::arr::Arr;
-use crate::axis::Axis;
-use crate::elem::{Additive, Elem, Float, Num, tys_of};
-use crate::exp::Exp;
-use crate::extent::Extent;
+use crate::elem::{Additive, Elem, Exp, Float, Num, tys_of};
+use crate::extent::{Axis, Extent};
 use crate::fold::fold_at;
 use crate::lines::{self, Lines};
 use crate::monoid::{All, Any, MaxOf, MinOf, Monoid, Product, Sum, with_parts};

@@ -1,9 +1,8 @@
 //! Arrays in traced code: a function from positions to elements, and what follows from that.
 
-use crate::axis::{Axis, Fix, Min};
-use crate::elem::{Elem, Lift, handles, tys_of, value_of};
-use crate::exp::Exp;
-use crate::extent::Extent;
+use crate::axis::{Fix, Min};
+use crate::elem::{Elem, Exp, Lift, handles, tys_of, value_of};
+use crate::extent::{Axis, Extent};
 use crate::position::{Around, Idx};
 use crate::record;
 use crate::shape::{Align, Pos, Position, Shape, Stack};

@@ -4,7 +4,7 @@
 //! axes. What can be done with a position of each is here too.
 
 use crate::elem::{Elem, Lift, Value, handles, tys_of, value_of};
-use crate::extent::Extent;
+use crate::extent::{Axis, Extent};
 use crate::position::Idx;
 use crate::record;
 use crate::trace::{self, Handle, Loc};
@@ -12,30 +12,6 @@ use slyz_sir::ops::Operator;
 use slyz_sir::types::{Scalar, Ty};
 use std::marker::PhantomData;
 use std::panic::Location;
-
-/// A set of positions. Name one with [`axis!`](crate::axis), derive it on an enum, or write your own from others.
-///
-/// ```
-/// use slyz::{Axis, Extent, Fix};
-/// struct Twice<A>(std::marker::PhantomData<A>);
-/// impl<A: Axis> Axis for Twice<A> {
-///     fn size() -> Extent { Extent::of::<A>() + Extent::of::<A>() }
-///     fn name() -> String { format!("Twice<{}>", A::name()) }
-/// }
-/// assert_eq!(Twice::<Fix<3>>::name(), "Twice<3>");
-/// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not an axis",
-    label = "not an axis",
-    note = "name one with `axis!({Self})`, derive `Axis` on an enum or `Naperian` on a struct, or use `Fix<8>`, `Either<A, B>`, `Min<A, B>`, `Tri<A>`, `Flat<A, B>`"
-)]
-pub trait Axis: 'static {
-    /// How many positions there are.
-    fn size() -> Extent;
-
-    /// The name in messages.
-    fn name() -> String;
-}
 
 /// Names axes whose extents are known at the call. Different names are different types, and do not mix.
 ///

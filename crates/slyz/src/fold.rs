@@ -1,9 +1,7 @@
 //! Folds of a function of positions: `sum(|i| ..)` and its kin, at top level or inside a body. Those of arrays are in `along.rs`.
 
-use crate::axis::Axis;
-use crate::elem::{Additive, Elem, Lift, Num, Value, handles, value_of};
-use crate::exp::Exp;
-use crate::extent::Extent;
+use crate::elem::{Additive, Elem, Exp, Lift, Num, Value, handles, value_of};
+use crate::extent::{Axis, Extent};
 use crate::lines;
 use crate::monoid::{All, Any, MaxOf, MinOf, Monoid, Product, Sum, with_parts};
 use crate::position::Idx;

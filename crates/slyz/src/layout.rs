@@ -3,8 +3,9 @@
 //! All of it is `tabulate` and `at`; nothing is copied unless a result is asked for.
 
 use crate::arr::{Arr, tabulate_at};
-use crate::axis::{Axis, Either};
+use crate::axis::Either;
 use crate::elem::{Elem, Num, tys_of};
+use crate::extent::Axis;
 use crate::fold::sum;
 use crate::position::Idx;
 use crate::record;

@@ -20,8 +20,8 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `elem.rs`, `exp.rs` | what arrays hold, and scalars in traced code |
-//! | `axis.rs`, `position.rs`, `shape.rs`, `extent.rs` | axes, positions, shapes and their sizes |
+//! | `elem.rs`, `exp.rs` | what arrays hold, scalars in traced code, and operators on them |
+//! | `extent.rs`, `position.rs`, `axis.rs`, `shape.rs` | what an axis is, positions, the axes that there are, and shapes |
 //! | `arr.rs`, `elementwise.rs`, `layout.rs`, `stencil.rs`, `loops.rs` | arrays and combinators |
 //! | `monoid.rs`, `fold.rs`, `along.rs`, `scatter.rs` | many elements combined: of functions, of arrays, along an axis, at computed places |
 //! | `trace.rs`, `record.rs`, `lines.rs` | the function being traced, and what operations record; nothing there is generic |
@@ -70,14 +70,14 @@ mod trace;
 
 pub use along::Along;
 pub use arr::{Arr, InBrackets, Zip, fill, iota, lift2, stack, tabulate, zip, zip_min};
-pub use axis::{Axis, Either, EnumAxis, Fix, Flat, Min, Tri, fix};
+pub use axis::{Either, EnumAxis, Fix, Flat, Min, Tri, fix};
 pub use compile::{Compiled, Function, Output, Param, Signature, Types, auto, compile, compile_on, device, devices};
-pub use elem::{Additive, Bits, Elem, ElemOf, Float, Int, Lift, Num, Scalar, Traced, Value, lit};
-pub use elementwise::{Beside, BesideExp};
+pub use elem::{Additive, Bits, Elem, ElemOf, Exp, Float, Int, Lift, Num, Scalar, Traced, Value, lit};
+pub use elementwise::Beside;
 pub use error::{CallError, Error, TensorError, TraceError};
-pub use exp::{Exp, horner};
+pub use exp::{BesideExp, horner};
 pub use explain::Explanation;
-pub use extent::Extent;
+pub use extent::{Axis, Extent};
 pub use feed::{Fed, Feed};
 pub use fold::{all, any, argmax, argmin, count, fold, max, min, product, sum};
 pub use half::{bf16, f16};

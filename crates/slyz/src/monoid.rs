@@ -1,7 +1,6 @@
 //! Monoids: what folds, scans and scatters combine with. What they record is in `record.rs`.
 
-use crate::elem::{Additive, Elem, Lift, Num, handles, holds_positions, lit, tys_of, value_of};
-use crate::exp::Exp;
+use crate::elem::{Additive, Elem, Exp, Lift, Num, handles, holds_positions, lit, tys_of, value_of};
 use crate::record::{self, MonoidParts};
 use crate::trace::{Handle, Loc, Ty, on_behalf};
 use slyz_sir::ops::Operator;

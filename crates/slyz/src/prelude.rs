@@ -3,8 +3,8 @@
 pub use crate::arr::{Arr, fill, iota, lift2, stack, tabulate, zip, zip_min};
 pub use crate::axis::{Either, Fix, Flat, Min, Tri, fix};
 pub use crate::compile::{Compiled, compile, compile_on};
-pub use crate::elem::{Additive, Bits, Float, Int, Lift, Num, Scalar, Value, lit};
-pub use crate::exp::{Exp, horner};
+pub use crate::elem::{Additive, Bits, Exp, Float, Int, Lift, Num, Scalar, Value, lit};
+pub use crate::exp::horner;
 pub use crate::extent::Extent;
 pub use crate::fold::{all, any, argmax, argmin, count, fold, max, min, product, sum};
 pub use crate::layout::concat;

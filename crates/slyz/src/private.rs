@@ -5,11 +5,10 @@
 #![allow(missing_docs)]
 
 use crate::arr::Arr;
-use crate::axis::Axis;
 pub use crate::compile::Record;
-use crate::elem::{Elem, Lift, Scalar as ScalarElem, Value, handles, lit, parts_of, value_of};
-use crate::exp::{Exp, binary};
-use crate::extent::axis_number;
+use crate::elem::{Elem, Exp, Lift, Scalar as ScalarElem, Value, handles, lit, parts_of, value_of};
+use crate::exp::binary;
+use crate::extent::{Axis, axis_number};
 pub use crate::feed::{Fed, Feed};
 pub use crate::naperian::axis::{log_number, logs, without_paths};
 use crate::position::Idx;
@@ -306,7 +305,7 @@ impl If<Exp<bool>> {
             let mut out = vec![];
             vars.leaves(&mut out);
             if out.len() != assigned {
-                crate::trace::error(at, "a variable changes its number of parts in a branch", crate::elem::DERIVE);
+                crate::trace::error(at, "a variable changes its number of parts in a branch", crate::trace::DERIVE);
                 out.resize(assigned, Handle::POISON);
             }
             for (known, handle) in axes.borrow_mut().iter_mut().zip(&out) {

@@ -1,10 +1,8 @@
 //! Scatters and filters: arrays whose elements choose their places.
 
 use crate::arr::Arr;
-use crate::axis::Axis;
-use crate::elem::{Elem, Lift, handles, value_of};
-use crate::exp::Exp;
-use crate::extent::Extent;
+use crate::elem::{Elem, Exp, Lift, handles, value_of};
+use crate::extent::{Axis, Extent};
 use crate::monoid::{Monoid, with_parts};
 use crate::position::{Idx, Near};
 use crate::record;

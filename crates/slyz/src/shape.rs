@@ -2,9 +2,9 @@
 //!
 //! Each relation is one trait with one table of implementations. The tables are the only place that knows ranks.
 
-use crate::axis::{Axis, Fix, Flat};
-use crate::elem::{Value, value_of};
-use crate::extent::Extent;
+use crate::axis::{Fix, Flat};
+use crate::elem::{Seal, Value, value_of};
+use crate::extent::{Axis, Extent};
 use crate::position::Idx;
 use crate::record;
 use crate::trace::Loc;
@@ -38,15 +38,6 @@ pub trait Shape: 'static {
 
     #[doc(hidden)]
     fn seal() -> Seal;
-}
-
-/// What only this crate can name, so that nobody else writes the functions that return it: that reads are inside rests on what
-/// shapes say about each other, so shapes and their relations, unlike axes, are not for users to write.
-pub struct Seal(());
-
-impl Seal {
-    /// For the traits of other files.
-    pub(crate) const THIS: Seal = Seal(());
 }
 
 /// A position of a shape. Its type tells the shape, so that annotating a closure parameter is always enough.
@@ -106,7 +97,7 @@ impl<A: Axis> Shape for A {
         vec![off as i64]
     }
     fn seal() -> Seal {
-        Seal(())
+        Seal::THIS
     }
 }
 
@@ -127,7 +118,7 @@ impl Shape for () {
         vec![]
     }
     fn seal() -> Seal {
-        Seal(())
+        Seal::THIS
     }
 }
 
@@ -148,7 +139,7 @@ macro_rules! shapes {
             fn axes() -> Vec<Extent> { vec![$(Extent::of::<$A>()),*] }
             fn names() -> Vec<String> { vec![$($A::name()),*] }
             fn offsets(off: Self::Off) -> Vec<i64> { vec![$(off.$i as i64),*] }
-            fn seal() -> Seal { Seal(()) }
+            fn seal() -> Seal { Seal::THIS }
         }
         impl<$($A: Axis),*> Position for ($(Idx<$A>,)*) {
             type Shape = ($($A,)*);
@@ -200,7 +191,7 @@ impl<S: Shape> Align<S> for S {
         p
     }
     fn align_seal() -> Seal {
-        Seal(())
+        Seal::THIS
     }
 }
 
@@ -212,14 +203,14 @@ macro_rules! align {
             type Out = $L;
             fn left(p: Pos<$L>) -> Pos<$L> { p }
             fn right($p: Pos<$L>) -> Pos<$R> { $e }
-            fn align_seal() -> Seal { Seal(()) }
+            fn align_seal() -> Seal { Seal::THIS }
         }
         #[diagnostic::do_not_recommend]
         impl<$($X: Axis),*> Align<$L> for $R {
             type Out = $L;
             fn left($p: Pos<$L>) -> Pos<$R> { $e }
             fn right(p: Pos<$L>) -> Pos<$L> { p }
-            fn align_seal() -> Seal { Seal(()) }
+            fn align_seal() -> Seal { Seal::THIS }
         }
     )*};
 }
@@ -364,12 +355,12 @@ macro_rules! place {
             type Axis = $A;
             type Rest = $R;
             fn number() -> usize { $i }
-            fn axis_seal() -> Seal { Seal(()) }
+            fn axis_seal() -> Seal { Seal::THIS }
         }
         #[diagnostic::do_not_recommend]
         impl<$($X: Axis),*> Insert<$A, $P> for $R {
             type Out = $L;
-            fn insert_seal() -> Seal { Seal(()) }
+            fn insert_seal() -> Seal { Seal::THIS }
         }
     };
 }
@@ -458,7 +449,7 @@ macro_rules! stacks {
     ($($($A:ident)* [$S:ty] [$Out:ty];)*) => {$(
         impl<R: Axis, $($A: Axis),*> Stack<R> for $S {
             type Out = $Out;
-            fn stack_seal() -> Seal { Seal(()) }
+            fn stack_seal() -> Seal { Seal::THIS }
         }
     )*};
 }
@@ -503,7 +494,7 @@ macro_rules! flatten {
     ($($($A:ident)* [$Flat:ty];)*) => {$(
         impl<$($A: Axis),*> Flatten for ($($A,)*) {
             type Flat = $Flat;
-            fn flatten_seal() -> Seal { Seal(()) }
+            fn flatten_seal() -> Seal { Seal::THIS }
         }
     )*};
 }

@@ -5,9 +5,10 @@
 //! `Log` on the host. Nothing here computes: positions are taken apart as those of the axes `Flat` and `Either` are.
 
 use super::{Array, Compose, Dimension, Id, Of, Pair};
-use crate::axis::{Axis, Either, Flat};
+use crate::axis::{Either, Flat};
 use crate::elem::{Elem, Lift};
 use crate::error::{Error, TensorError};
+use crate::extent::Axis;
 use crate::position::Idx;
 use crate::tensor::Tensor;
 
