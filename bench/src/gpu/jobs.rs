@@ -263,7 +263,7 @@ fn row_sums(rows: u64, columns: u64, by_hand: bool) -> Job {
         output: rows,
         flops: 0,
         hand: if by_hand { vec![("block a row", vec![launch])] } else { vec![] },
-        ours: ours!(|x: Arr<f32, (N, M)>| x.sum_axis::<1>(), |f, x| f.call(&x[0].rename::<(N, M)>()?)),
+        ours: ours!(|x: Arr<f32, (N, M)>| x.axis::<1>().sum(), |f, x| f.call(&x[0].rename::<(N, M)>()?)),
     }
 }
 
@@ -288,7 +288,7 @@ fn column_sums(rows: u64, columns: u64) -> Job {
         } else {
             vec![]
         },
-        ours: ours!(|x: Arr<f32, (N, M)>| x.sum_axis::<0>(), |f, x| f.call(&x[0].rename::<(N, M)>()?)),
+        ours: ours!(|x: Arr<f32, (N, M)>| x.axis::<0>().sum(), |f, x| f.call(&x[0].rename::<(N, M)>()?)),
     }
 }
 

@@ -35,7 +35,7 @@ fn normcdf(x: Exp<f32>) -> Exp<f32> {
 
 /// The prices.
 pub fn black_scholes(s: Arr<f32, N>, x: Arr<f32, N>, t: Arr<f32, N>) -> Arr<f32, N> {
-    zip3(s, x, t).map(|(s, x, t)| {
+    zip((s, x, t)).map(|(s, x, t)| {
         let (r, v) = (RATE, VOLATILITY);
         let d1 = ((s / x).ln() + (r + v * v / 2.0) * t) / (v * t.sqrt());
         let d2 = d1 - v * t.sqrt();

@@ -31,14 +31,14 @@ pub static JOBS: &[Job] = &[
         title: "row sums, 4096²",
         target: Some(0.95),
         run: run_row_sums,
-        source: || Ok(compile(|x: Arr<f32, (N, M)>| x.sum_axis::<1>())?.source().to_string()),
+        source: || Ok(compile(|x: Arr<f32, (N, M)>| x.axis::<1>().sum())?.source().to_string()),
     },
     Job {
         name: "column_sums",
         title: "column sums, 4096²",
         target: Some(0.95),
         run: run_column_sums,
-        source: || Ok(compile(|x: Arr<f32, (N, M)>| x.sum_axis::<0>())?.source().to_string()),
+        source: || Ok(compile(|x: Arr<f32, (N, M)>| x.axis::<0>().sum())?.source().to_string()),
     },
 ];
 
@@ -115,7 +115,7 @@ fn run_row_sums(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
     let x = &Slab::random(&bench.native, n * n, 0.0, 1.0, 1)[..];
     let row = |row: &[f32]| row.iter().map(|&x| f64::from(x)).sum::<f64>() as f32;
     let mut contest = Contest::new(bench, job, Expected::near(x.chunks(n).map(row).collect(), 1e-5));
-    let f = compile(|x: Arr<f32, (N, M)>| x.sum_axis::<1>())?;
+    let f = compile(|x: Arr<f32, (N, M)>| x.axis::<1>().sum())?;
     contest.ours(move || f.call((x, [n, n])), |z| z.to_vec());
     let kernel = bench.native.kernel("row_sums")?;
     contest.fills("C", n, move |z| kernel.run(&[to(z)], &[from(x)], &[n, n], &[], n, 32));
@@ -137,7 +137,7 @@ fn run_column_sums(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
         sums.iter_mut().zip(row).for_each(|(sum, &x)| *sum += f64::from(x));
     }
     let mut contest = Contest::new(bench, job, Expected::near(sums.iter().map(|&sum| sum as f32).collect(), 1e-4));
-    let f = compile(|x: Arr<f32, (N, M)>| x.sum_axis::<0>())?;
+    let f = compile(|x: Arr<f32, (N, M)>| x.axis::<0>().sum())?;
     contest.ours(move || f.call((x, [n, n])), |z| z.to_vec());
     let (kernel, strip) = (bench.native.kernel("column_sums")?, 1024.min(n / 4));
     contest.fills("C", n, move |z| kernel.run(&[to(z)], &[from(x)], &[n, n, strip], &[], n / strip, 1));

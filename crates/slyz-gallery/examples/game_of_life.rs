@@ -27,7 +27,7 @@ fn next(cells: Field<u8>) -> Field<u8> {
 /// A generation, and what is left of the light of all before it.
 fn step(cells: Field<u8>, glow: Field<f32>) -> (Field<u8>, Field<f32>) {
     let cells = next(cells);
-    (cells, zip2(cells, glow).map(|(alive, glow)| alive.eq(1).select(1.0, glow * 0.993)))
+    (cells, zip((cells, glow)).map(|(alive, glow)| alive.eq(1).select(1.0, glow * 0.993)))
 }
 
 /// Living cells bright, old light from teal to night.

@@ -26,8 +26,8 @@ fn step(points: Arr<[f32; 2], N>, centres: Arr<[f32; 2], K>) -> (Arr<[f32; 2], K
         let [x, y] = points.at(i);
         (nearest(centres, [x, y]), (x, y, 1f32))
     });
-    let moved = zip2(totals, centres).map(|((x, y, n), old)| n.gt(0.0).select([x / n, y / n], old));
-    let far = zip2(moved, centres).map(|([x, y], [a, b])| (x - a).abs() + (y - b).abs()).max();
+    let moved = zip((totals, centres)).map(|((x, y, n), old)| n.gt(0.0).select([x / n, y / n], old));
+    let far = zip((moved, centres)).map(|([x, y], [a, b])| (x - a).abs() + (y - b).abs()).max();
     (moved, far)
 }
 

@@ -28,7 +28,7 @@ fn pull(place: Points, mass: Arr<f32, N>) -> Points {
 
 /// A leapfrog step: half a push, a move, half a push.
 fn step(place: Points, speed: Points, force: Points, mass: Arr<f32, N>, dt: Exp<f32>) -> (Points, Points, Points) {
-    let go = |x: Points, v: Points, t: Exp<f32>| zip2(x, v).map(|([x, y], [u, v])| [x + u * t, y + v * t]);
+    let go = |x: Points, v: Points, t: Exp<f32>| zip((x, v)).map(|([x, y], [u, v])| [x + u * t, y + v * t]);
     let half = go(speed, force, dt * 0.5);
     let place = go(place, half, dt);
     let force = pull(place, mass);
@@ -60,7 +60,7 @@ fn expose(film: Arr<[f32; 2], (Rows, Cols)>, place: Points) -> Arr<[f32; 2], (Ro
         let here = (Near::<Rows>::new(row.floor().cast::<i32>()), Near::<Cols>::new(col.floor().cast::<i32>()));
         (here, warm.select([1f32, 0.0], [0f32, 1.0]))
     });
-    zip2(film, light).map(|([a, b], [c, d])| [a * 0.987 + c, b * 0.987 + d])
+    zip((film, light)).map(|([a, b], [c, d])| [a * 0.987 + c, b * 0.987 + d])
 }
 
 /// The film developed: much light saturates slowly, in steps too fine for the eye, which keeps the file small.

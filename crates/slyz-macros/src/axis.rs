@@ -37,7 +37,7 @@ fn implement(input: &DeriveInput) -> syn::Result<TokenStream> {
         }
     }
     let variants: Vec<_> = data.variants.iter().map(|variant| &variant.ident).collect();
-    let numbers = 0..variants.len() as u32;
+    let numbers = 0..variants.len();
     let size = proc_macro2::Literal::usize_unsuffixed(variants.len());
     let text = name.unraw().to_string();
     let pos = quote_spanned! {name.span()=>
@@ -46,7 +46,7 @@ fn implement(input: &DeriveInput) -> syn::Result<TokenStream> {
             /// The position of this variant.
             #[track_caller]
             pub fn pos(self) -> ::slyz::Idx<Self> {
-                ::slyz::__private::position_of(::slyz::EnumAxis::number(&self))
+                ::slyz::Idx::of(self)
             }
         }
     };
@@ -60,9 +60,12 @@ fn implement(input: &DeriveInput) -> syn::Result<TokenStream> {
             }
         }
         impl ::slyz::EnumAxis for #name {
-            const ALL: &'static [fn() -> Self] = &[#(|| #name::#variants),*];
-            fn number(&self) -> u32 {
-                match self { #(#name::#variants => #numbers),* }
+            type Case = Self;
+            fn all() -> ::std::vec::Vec<Self> {
+                ::std::vec![#(#name::#variants),*]
+            }
+            fn number(case: &Self) -> usize {
+                match case { #(#name::#variants => #numbers),* }
             }
         }
         #pos

@@ -21,6 +21,7 @@ mod function;
 #[cfg(test)]
 mod golden;
 mod graph;
+mod host;
 mod naperian;
 mod returns;
 mod rewrite;

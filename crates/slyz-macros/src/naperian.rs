@@ -332,7 +332,12 @@ impl Struct {
     fn dimension(&self) -> TokenStream {
         let sizes =
             self.each(|family, field| quote_spanned!(field.span=> <#family as ::slyz::naperian::Dimension>::SIZE));
-        self.impl_for(quote!(Dimension), quote!(const SIZE: usize = 0 #(+ #sizes)*;))
+        let dimension = self.impl_for(quote!(Dimension), quote!(const SIZE: usize = 0 #(+ #sizes)*;));
+        let (consts, this) = (&self.consts, self.with_consts(&self.family));
+        quote! {
+            #dimension
+            ::slyz::__dimension_axis!([#(#consts),*] #this);
+        }
     }
 }
 

@@ -11,7 +11,7 @@
 //! at most one may go on. A `return` it leaves alone is still a `return`: fine under host control flow, and rejected
 //! in `rewrite.rs` under a traced `if`.
 
-use crate::rewrite::{host_attribute, is_host};
+use crate::host::{host_attribute, is_host};
 use syn::{Block, Expr, ExprBlock, ExprIf, Stmt, Token, parse_quote};
 
 /// Rewrites the body of a function or a closure.

@@ -18,6 +18,7 @@
 //! Note [Spans]: what may fail while tracing is reported with the line of its call, so the calls carry the span of
 //! the user's token. Everything else carries the span of the macro, which keeps lints about it away from the user.
 
+use crate::host::{has_let, host_attribute};
 use crate::{assigned, returns};
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -41,24 +42,6 @@ pub fn body(block: &mut Block, inline: bool) -> Result<(), Error> {
     }) {
         None => Ok(()),
         Some(errors) => Err(errors),
-    }
-}
-
-/// Whether the `if` is decided while tracing: `#[host] if`, `if let`.
-pub fn is_host(it: &ExprIf) -> bool {
-    host_attribute(it).is_some() || has_let(&it.cond)
-}
-
-/// Where the `#[host]` of an `if` is.
-pub fn host_attribute(it: &ExprIf) -> Option<usize> {
-    it.attrs.iter().position(|attr| attr.path().is_ident("host"))
-}
-
-fn has_let(cond: &Expr) -> bool {
-    match cond {
-        Expr::Let(_) => true,
-        Expr::Binary(it) if matches!(it.op, BinOp::And(_)) => has_let(&it.left) || has_let(&it.right),
-        _ => false,
     }
 }
 

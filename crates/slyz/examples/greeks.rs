@@ -24,7 +24,7 @@ fn price(s: Exp<f64>, k: Exp<f64>, t: Exp<f64>, r: Exp<f64>, v: Exp<f64>) -> Exp
 
 /// Price, delta, gamma, vega, theta and rho of each option.
 fn greeks(spot: Arr<f64, N>, strike: Arr<f64, N>, years: Arr<f64, N>) -> Arr<[f64; 6], N> {
-    zip3(spot, strike, years).map(|(s, k, t)| {
+    zip((spot, strike, years)).map(|(s, k, t)| {
         let (r, v) = (lit(RATE), lit(VOLATILITY));
         let (ds, dv, dt, dr) = (s * 1e-3, 1e-4, 1e-4, 1e-4);
         let (down, here, up) = (price(s - ds, k, t, r, v), price(s, k, t, r, v), price(s + ds, k, t, r, v));

@@ -1,215 +1,430 @@
-//! Operations along one axis of an array, as they are recorded: folds, scans, means, best positions, other views, and
-//! steps around.
+//! Arrays combined: of all elements, and along one axis.
 //!
-//! Axes are told by number here, and a position is a list of handles, so one copy of each serves every rank; nothing is
-//! generic over user types.
+//! [`Along`] is an array and one of its axes. It has the same folds as the whole array, by the same names; the lists below give
+//! both their methods. What they record is in `lines.rs`.
 
-use crate::extent::Extent;
-use crate::record::{self, MonoidParts, apply, cast, constant, extent, read, select, shift, tabulate};
-use crate::trace::{Handle, Loc, Ty, here};
-use slyz_sir::ops::{Operator, Unit};
-use slyz_sir::types::Scalar;
+use crate::arr::Arr;
+use crate::elem::{Additive, Elem, Exp, Float, Num, tys_of};
+use crate::extent::{Axis, Extent};
+use crate::fold::fold_at;
+use crate::lines::{self, Lines};
+use crate::monoid::{All, Any, MaxOf, MinOf, Monoid, Product, Sum, with_parts};
+use crate::position::{At, Idx};
+use crate::record;
+use crate::shape::{AxisNamed, AxisNo, HasAxis, Inner, Innermost, Insert, No, OneAxis, Shape};
+use crate::trace::{Handle, Loc};
+use slyz_sir::ops::Operator;
+use std::marker::PhantomData;
+use std::panic::Location;
 
-/// An array whose elements have `count` leaves, and the axis to go along.
-pub(crate) struct Along {
-    pub array: Handle,
-    pub count: usize,
-    pub axes: Vec<Extent>,
-    pub number: usize,
-}
-
-impl Along {
-    /// The axis to go along.
-    fn axis(&self) -> &Extent {
-        &self.axes[self.number]
-    }
-
-    /// The other axes.
-    fn rest(&self) -> Vec<Extent> {
-        without(&self.axes, self.number)
-    }
-
-    /// The element at a place along the axis, and a position on the others.
-    fn read(&self, at: Loc, rest: &[Handle], place: Handle) -> Vec<Handle> {
-        let mut position = rest.to_vec();
-        position.insert(self.number, place);
-        read(at, self.array, self.count, &position)
-    }
-
-    /// The elements combined along the axis.
-    pub fn fold(&self, at: Loc, parts: MonoidParts) -> Handle {
-        let at = here(at);
-        let MonoidParts { neutral, tys, combine, commutative } = parts;
-        tabulate(at, &self.rest(), &mut |rest| {
-            let parts = MonoidParts { neutral: neutral.clone(), tys: tys.clone(), combine: &mut *combine, commutative };
-            let body = &mut |place: &[Handle]| self.read(at, rest, place[0]);
-            record::fold(at, std::slice::from_ref(self.axis()), body, parts)
-        })
-    }
-
-    /// The means along the axis, of floats of that type.
-    pub fn mean(&self, at: Loc, ty: Ty) -> Handle {
-        let at = here(at);
-        tabulate(at, &self.rest(), &mut |rest| {
-            let value = &mut |place: &[Handle]| self.read(at, rest, place[0])[0];
-            vec![mean(at, ty, std::slice::from_ref(self.axis()), value)]
-        })
-    }
-
-    /// The position of the best value along the axis.
-    pub fn best(&self, at: Loc, ty: Ty, better: Operator) -> Handle {
-        let at = here(at);
-        tabulate(at, &self.rest(), &mut |rest| {
-            vec![best(at, self.axis(), ty, better, &mut |place| self.read(at, rest, place)[0])]
-        })
-    }
-
-    /// Prefixes along the axis, with the element itself or, exclusively, without. The SIR scans along the last axis: for
-    /// another one the array is scanned with that axis last, and read back.
-    pub fn scan(&self, at: Loc, parts: MonoidParts, exclusive: bool) -> Handle {
-        let at = here(at);
-        let mut turned = self.rest();
-        turned.push(self.axis().clone());
-        let neutral = parts.neutral.clone();
-        let body = &mut |position: &[Handle]| match position.split_last() {
-            Some((&place, rest)) => self.read(at, rest, place),
-            None => vec![],
-        };
-        let scanned = record::scan(at, &turned, body, parts);
-        if self.number + 1 == self.axes.len() && !exclusive {
-            return scanned;
-        }
-        tabulate(at, &self.axes, &mut |position| {
-            let (mut turned, place) = (without(position, self.number), position[self.number]);
-            if !exclusive {
-                turned.push(place);
-                return read(at, scanned, self.count, &turned);
-            }
-            let zero = constant(at, Scalar::i64(0));
-            turned.push(apply(at, Operator::Max, &[shift(at, place, -1), zero]));
-            let before = read(at, scanned, self.count, &turned);
-            select(at, apply(at, Operator::Eq, &[place, zero]), &neutral, &before)
-        })
-    }
-
-    /// Another view: the axis becomes `onto`, and `from` gives the old place of a new one.
-    pub fn view(&self, at: Loc, onto: &Extent, from: &dyn Fn(Handle) -> Handle) -> Handle {
-        let at = here(at);
-        let mut axes = self.axes.clone();
-        axes[self.number] = onto.clone();
-        tabulate(at, &axes, &mut |position| {
-            let place = from(position[self.number]);
-            self.read(at, &without(position, self.number), place)
-        })
-    }
-
-    /// As many elements as `onto` has positions, from `start` on.
-    pub fn slice(&self, at: Loc, onto: &Extent, start: u64) -> Handle {
-        record::require_inside(at, start, onto, self.axis());
-        let start = start.min(i64::MAX as u64) as i64;
-        self.view(at, onto, &|place| shift(at, place, start))
-    }
-
-    /// The elements from the last to the first.
-    pub fn reverse(&self, at: Loc) -> Handle {
-        self.view(at, self.axis(), &|place| reversed(at, self.axis(), place))
-    }
-}
-
-fn without<T: Clone>(list: &[T], number: usize) -> Vec<T> {
-    let mut rest = list.to_vec();
-    rest.remove(number);
-    rest
-}
-
-/// The place counted from the other end of the axis.
-pub(crate) fn reversed(at: Loc, axis: &Extent, place: Handle) -> Handle {
-    apply(at, Operator::Sub, &[shift(at, extent(at, axis), -1), place])
-}
-
-/// The mean of `value(p)` over all positions, which is NaN when there are none. Halves are added up in `f32`, where
-/// neither the sum nor the count overflows.
-pub(crate) fn mean(at: Loc, ty: Ty, axes: &[Extent], value: &mut dyn FnMut(&[Handle]) -> Handle) -> Handle {
-    let wide = if ty.bytes() < 4 { Ty::F32 } else { ty };
-    let parts = MonoidParts {
-        neutral: vec![constant(at, Scalar::from_f64(wide, 0.0))],
-        tys: vec![wide],
-        combine: &mut |both| vec![apply(at, Operator::Add, both)],
-        commutative: true,
-    };
-    let total = record::fold(at, axes, &mut |position| vec![cast(at, wide, value(position))], parts)[0];
-    cast(at, ty, apply(at, Operator::Div, &[total, cast(at, wide, record::count(at, axes))]))
-}
-
-/// The position of the best value. Ties go to the first position; a NaN wins only against NaNs.
+/// An array along one of its axes: the axis called `M` with `x.over(M)`, axis number 0, the outermost, with `x.axis::<0>()`, and
+/// the last with `x.innermost()`. What combines the elements of a whole array combines those along the axis.
 ///
-/// The order on (value, position) is total, so the monoid is commutative. Its neutral element loses against every
-/// position: a NaN for floats, the worst value for integers, at a position past all others.
-pub(crate) fn best(
-    at: Loc,
-    axis: &Extent,
-    ty: Ty,
-    better: Operator,
-    value: &mut dyn FnMut(Handle) -> Handle,
-) -> Handle {
-    record::require_positions(at, axis);
-    let worst = match better {
-        Operator::Gt => Unit::Lowest,
-        _ => Unit::Highest,
-    };
-    let worst = if ty.is_float() { Some(Scalar::from_f64(ty, f64::NAN)) } else { worst.at(ty) };
-    let neutral = vec![worst.map_or(Handle::POISON, |worst| constant(at, worst)), constant(at, Scalar::i64(i64::MAX))];
-    let of = |operator: Operator, a: Handle, b: Handle| apply(at, operator, &[a, b]);
-    let combine = &mut |both: &[Handle]| {
-        let (a, i, b, j) = (both[0], both[1], both[2], both[3]);
-        let mut wins = of(better, a, b);
-        let mut ties = of(Operator::Eq, a, b);
-        if ty.is_float() {
-            let (a, b) = (apply(at, Operator::IsNan, &[a]), apply(at, Operator::IsNan, &[b]));
-            let number = apply(at, Operator::Not, &[a]);
-            wins = of(Operator::Or, wins, of(Operator::And, number, b));
-            ties = of(Operator::Or, ties, of(Operator::And, a, b));
+/// | method | of the array `x` | of `x.over(M)`, where `x` has the shape `(N, M)` |
+/// |---|---|---|
+/// | `sum()`, `product()`, `min()`, `max()`, `mean()`, `fold(monoid)` | a scalar | one for each `N` |
+/// | `any()`, `all()`, `count()`, of `bool` | a scalar | one for each `N` |
+/// | `argmin()`, `argmax()` | a position, if `x` has one axis | a position on `M` for each `N` |
+/// | `scan(monoid)`, `scan_exclusive(monoid)` | prefixes, if `x` has one axis | prefixes of each row |
+/// | `slice::<K>(start)`, `reverse()` | if `x` has one axis | of each row |
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M);
+/// let f = compile(|x: Arr<f32, (N, M)>| (x.sum(), x.axis::<0>().product(), x.over(M).min(), x.innermost().max()))?;
+/// let (sum, products, least, most) = f.call(&[[1.0f32, 2.0], [3.0, 4.0]])?;
+/// assert_eq!((sum.value()?, products.to_vec()?), (10.0, vec![3.0, 8.0]));
+/// assert_eq!((least.to_vec()?, most.to_vec()?), (vec![1.0, 3.0], vec![2.0, 4.0]));
+/// # Ok::<(), slyz::Error>(())
+/// ```
+pub struct Along<T: Elem, S: Shape, P> {
+    array: Arr<T, S>,
+    place: PhantomData<fn() -> P>,
+}
+
+impl<T: Elem, S: Shape, P> Clone for Along<T, S, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Elem, S: Shape, P> Copy for Along<T, S, P> {}
+
+impl<T: Elem, S: HasAxis<P>, P> std::fmt::Debug for Along<T, S, P> {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "{:?} along axis number {}", self.array, S::number())
+    }
+}
+
+impl<T: Elem, S: Shape> Arr<T, S> {
+    /// The array along the axis of that name.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// fn rows(x: Arr<f32, (N, M)>) -> Arr<f32, N> { x.over(M).sum() }
+    /// ```
+    pub fn over<X: Axis, AxisNumber>(self, _: X) -> Along<T, S, AxisNumber>
+    where
+        S: AxisNamed<X, AxisNumber>, // a shape may name an axis twice: say which by number, as `x.axis::<0>()`
+    {
+        self.along()
+    }
+
+    /// The array along axis number `I`; the outermost is 0.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// fn columns(x: Arr<f32, (N, M)>) -> Arr<f32, M> { x.axis::<0>().sum() }
+    /// ```
+    pub fn axis<const I: usize>(self) -> Along<T, S, No<I>>
+    where
+        S: AxisNo<I>,
+    {
+        self.along()
+    }
+
+    /// The array along its last axis, whatever that is called.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// fn rows<S: Inner>(x: Arr<f32, S>) -> Arr<f32, S::Rest> { x.innermost().sum() }
+    /// assert_eq!(compile(rows::<(N, M)>)?.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.to_vec()?, [3.0, 7.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn innermost(self) -> Along<T, S, Innermost>
+    where
+        S: Inner,
+    {
+        self.along()
+    }
+
+    fn along<P>(self) -> Along<T, S, P> {
+        Along { array: self, place: PhantomData }
+    }
+}
+
+impl<T: Elem, S: HasAxis<P>, P> Along<T, S, P> {
+    /// The array as lines along the axis.
+    fn lines(self) -> Lines {
+        Lines { array: self.array.handle(), count: tys_of::<T>().len(), axes: S::axes(), number: S::number() }
+    }
+}
+
+impl<T: Elem, S: Shape> Arr<T, S> {
+    /// All elements combined.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<u32, N>| x.fold(monoid(0u32, |a, b| a | b)))?;
+    /// assert_eq!(f.call(&[1, 4])?.value()?, 5);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn fold(self, m: impl Monoid<T>) -> T::Exp {
+        let at: Loc = Location::caller();
+        fold_at::<S, T, _>(at, &m, |p| self.get(at, p))
+    }
+}
+
+impl<T: Elem, S: HasAxis<P>, P> Along<T, S, P> {
+    /// The elements along the axis combined.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// let f = compile(|x: Arr<f32, (N, M)>| x.over(M).fold(monoid(0f32, |a, b| a.hypot(b))))?;
+    /// assert_eq!(f.call(&[[3.0f32, 4.0]])?.to_vec()?, [5.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn fold(self, m: impl Monoid<T>) -> Arr<T, S::Rest> {
+        let at: Loc = Location::caller();
+        Arr::new(with_parts(at, &m, |parts| self.lines().fold(at, parts)))
+    }
+}
+
+/// Folds with a monoid that has a name, of all elements and along an axis. Rustc shows a line of the list beside a wrong argument.
+macro_rules! folds {
+    ($($name:ident $E:ident $(: $B:ident)?, $M:ident $what:literal;)*) => {$(
+        impl<$($E: $B,)? S: Shape> Arr<$E, S> {
+            #[doc = concat!($what, " all elements; short for `fold(", stringify!($M), ")`.")]
+            #[track_caller]
+            pub fn $name(self) -> <$E as Elem>::Exp {
+                self.fold($M)
+            }
         }
-        let first = of(Operator::And, ties, of(Operator::Lt, i, j));
-        select(at, of(Operator::Or, wins, first), &[a, i], &[b, j])
-    };
-    let parts = MonoidParts { neutral, tys: vec![ty, Ty::I64], combine, commutative: true };
-    let body = &mut |position: &[Handle]| vec![value(position[0]), position[0]];
-    record::fold(at, std::slice::from_ref(axis), body, parts)[1]
+        impl<$($E: $B,)? S: HasAxis<P>, P> Along<$E, S, P> {
+            #[doc = concat!($what, " the elements along the axis; short for `fold(", stringify!($M), ")`.")]
+            #[track_caller]
+            pub fn $name(self) -> Arr<$E, S::Rest> {
+                self.fold($M)
+            }
+        }
+    )*};
+}
+folds! {
+    sum T: Additive, Sum "The sum of";
+    product T: Num, Product "The product of";
+    min T: Num, MinOf "The smallest of"; // of two arrays, element by element: `x.minimum(y)`
+    max T: Num, MaxOf "The largest of"; // of two arrays, element by element: `x.maximum(y)`
+    any bool, Any "Does it hold for any of";
+    all bool, All "Does it hold for all of";
 }
 
-/// A step around an axis that is a circle. The distance modulo the extent is the same everywhere, so it is computed once,
-/// and what is left is less than one turn: the place is `near`, or one turn away from it.
-pub(crate) struct Turn {
-    near: Handle,
-    /// One turn back from `near` when that is past the end, one turn on when it is before the start.
-    other: Handle,
-    inside: Handle,
+impl<S: Shape> Arr<bool, S> {
+    /// At how many positions it holds.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<i32, N>| x.gt(0).count())?;
+    /// assert_eq!(f.call(&[1, -1, 5])?.value()?, 2);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn count(self) -> Exp<u64> {
+        self.cast::<u64>().sum()
+    }
 }
 
-impl Turn {
-    pub fn of(at: Loc, axis: &Extent, from: Handle, by: i64) -> Turn {
-        let of = |operator: Operator, a: Handle, b: Handle| apply(at, operator, &[a, b]);
-        let extent = extent(at, axis);
-        let step = of(Operator::Rem, constant(at, Scalar::i64(by)), extent);
-        let near = of(Operator::Add, from, step);
-        let (inside, turn) = match by < 0 {
-            true => (of(Operator::Ge, near, constant(at, Scalar::i64(0))), Operator::Add),
-            false => (of(Operator::Lt, near, extent), Operator::Sub),
-        };
-        Turn { near, other: of(turn, near, extent), inside }
+impl<S: HasAxis<P>, P> Along<bool, S, P> {
+    /// At how many positions along the axis it holds.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// let f = compile(|x: Arr<i32, (N, M)>| x.gt(0).over(M).count())?;
+    /// assert_eq!(f.call(&[[1, -1], [5, 6]])?.to_vec()?, [1, 2]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn count(self) -> Arr<u64, S::Rest> {
+        self.array.cast::<u64>().along::<P>().sum()
+    }
+}
+
+impl<T: Float, S: Shape> Arr<T, S> {
+    /// The mean of all elements. The mean of nothing is NaN; `f16` and `bf16` are added up in `f32`.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, N>| (x - x.mean()).abs().mean())?;
+    /// assert_eq!(f.call(&[1.0f32, 2.0, 3.0, 6.0])?.value()?, 1.5);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn mean(self) -> Exp<T> {
+        let at: Loc = Location::caller();
+        let element = &mut |position: &[Handle]| record::read(at, self.handle(), 1, position)[0];
+        Exp::new(lines::mean(at, T::TY, &S::axes(), element))
+    }
+}
+
+impl<T: Float, S: HasAxis<P>, P> Along<T, S, P> {
+    /// The means along the axis. The mean of nothing is NaN; `f16` and `bf16` are added up in `f32`.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// let f = compile(|x: Arr<f32, (N, M)>| x.over(M).mean())?;
+    /// assert_eq!(f.call(&[[1.0f32, 2.0], [3.0, 6.0]])?.to_vec()?, [1.5, 4.5]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn mean(self) -> Arr<T, S::Rest> {
+        Arr::new(self.lines().mean(Location::caller(), T::TY))
+    }
+}
+
+impl<T: Num, S: OneAxis> Arr<T, S> {
+    fn best(self, at: Loc, better: Operator) -> Idx<S> {
+        let value = &mut |i: Handle| record::read(at, self.handle(), 1, &[i])[0];
+        Idx::new(lines::best(at, &Extent::of::<S>(), T::TY, better, value))
+    }
+}
+
+/// Best positions, of an array of one axis and along one of several.
+macro_rules! bests {
+    ($($name:ident $op:ident $what:literal;)*) => {$(
+        impl<T: Num, S: Shape> Arr<T, S> {
+            #[doc = concat!("The position of the ", $what, " element of an array of one axis, which must not be empty; the first of several.")]
+            /// A NaN wins only when all are NaN.
+            ///
+            /// ```
+            /// use slyz::prelude::*;
+            /// axis!(N);
+            #[doc = concat!("fn best(x: Arr<f32, N>) -> Idx<N> { x.", stringify!($name), "() }")]
+            /// ```
+            #[track_caller]
+            pub fn $name(self) -> Idx<S>
+            where
+                S: OneAxis,
+            {
+                self.best(Location::caller(), Operator::$op)
+            }
+        }
+        impl<T: Num, S: HasAxis<P>, P> Along<T, S, P> {
+            #[doc = concat!("The positions of the ", $what, " elements along the axis, which must not be empty; the first of several.")]
+            /// A NaN wins only when all are NaN.
+            ///
+            /// ```
+            /// use slyz::prelude::*;
+            /// axis!(N, M);
+            #[doc = concat!("fn best(x: Arr<f32, (N, M)>) -> Arr<At<M>, N> { x.over(M).", stringify!($name), "() }")]
+            /// ```
+            #[track_caller]
+            pub fn $name(self) -> Arr<At<S::Axis>, S::Rest> {
+                Arr::new(self.lines().best(Location::caller(), T::TY, Operator::$op))
+            }
+        }
+    )*};
+}
+bests! {
+    argmax Gt "largest";
+    argmin Lt "smallest";
+}
+
+impl<T: Elem, S: Shape> Arr<T, S> {
+    /// Inclusive prefixes of an array of one axis.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, N>| x.scan(Sum))?;
+    /// assert_eq!(f.call(&[1.0f32, 2.0, 3.0])?.to_vec()?, [1.0, 3.0, 6.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[doc(alias = "cumsum")]
+    #[track_caller]
+    pub fn scan(self, m: impl Monoid<T>) -> Arr<T, S>
+    where
+        S: OneAxis,
+    {
+        self.along::<Innermost>().scan(m)
     }
 
-    /// The place.
-    pub fn place(&self, at: Loc) -> Handle {
-        apply(at, Operator::Select, &[self.inside, self.near, self.other])
+    /// Exclusive prefixes of an array of one axis: each without its own element, so the first is neutral.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|counts: Arr<u32, N>| counts.scan_exclusive(Sum))?; // where each group starts
+    /// assert_eq!(f.call(&[3, 1, 2])?.to_vec()?, [0, 3, 4]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn scan_exclusive(self, m: impl Monoid<T>) -> Arr<T, S>
+    where
+        S: OneAxis,
+    {
+        self.along::<Innermost>().scan_exclusive(m)
     }
 
-    /// The element there, of an array whose last axis this is. Each side reads neighbours in memory; a selected place would
-    /// be a gather. Both places travel as arguments of the branch: each is inside only on its own side.
-    pub fn read(&self, at: Loc, array: Handle, count: usize, outer: &[Handle]) -> Vec<Handle> {
-        let side = |place: Handle| read(at, array, count, &[outer, &[place]].concat());
-        let (near, other) = (&mut |places: &[Handle]| side(places[0]), &mut |places: &[Handle]| side(places[1]));
-        record::branch(at, self.inside, &[self.near, self.other], &[Ty::I64; 2], count, near, other)
+    /// `K` elements of an array of one axis, from `start` on. That they are there is checked at the call.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, N>| x.slice::<Fix<2>>(1))?;
+    /// assert_eq!(f.call(&[1.0f32, 2.0, 3.0])?.to_vec()?, [2.0, 3.0]);
+    /// assert!(f.call(&[1.0f32, 2.0]).is_err());
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn slice<K: Axis>(self, start: u64) -> Arr<T, K>
+    where
+        S: OneAxis,
+    {
+        self.along::<Innermost>().slice::<K>(start)
+    }
+
+    /// The elements of an array of one axis from the last to the first.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, N>| x.reverse())?;
+    /// assert_eq!(f.call(&[1.0f32, 2.0])?.to_vec()?, [2.0, 1.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn reverse(self) -> Arr<T, S>
+    where
+        S: OneAxis,
+    {
+        self.along::<Innermost>().reverse()
+    }
+}
+
+impl<T: Elem, S: HasAxis<P>, P> Along<T, S, P> {
+    /// Inclusive prefixes along the axis. Along any but the innermost the array is turned and turned back, which costs a
+    /// temporary of its size.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// let f = compile(|x: Arr<f32, (N, M)>| x.over(N).scan(Sum))?;
+    /// assert_eq!(f.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.to_vec()?, [1.0, 2.0, 4.0, 6.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[doc(alias = "cumsum")]
+    #[track_caller]
+    pub fn scan(self, m: impl Monoid<T>) -> Arr<T, S> {
+        self.prefixes(Location::caller(), &m, false)
+    }
+
+    /// Exclusive prefixes along the axis: each without its own element, so the first is neutral.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// let f = compile(|x: Arr<f32, (N, M)>| x.over(N).scan_exclusive(Sum))?;
+    /// assert_eq!(f.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.to_vec()?, [0.0, 0.0, 1.0, 2.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn scan_exclusive(self, m: impl Monoid<T>) -> Arr<T, S> {
+        self.prefixes(Location::caller(), &m, true)
+    }
+
+    fn prefixes(self, at: Loc, m: &impl Monoid<T>, exclusive: bool) -> Arr<T, S> {
+        Arr::new(with_parts(at, m, |parts| self.lines().scan(at, parts, exclusive)))
+    }
+
+    /// `K` elements along the axis, from `start` on. That they are there is checked at the call.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// let f = compile(|x: Arr<f32, (N, M)>| x.over(M).slice::<Fix<2>>(1))?;
+    /// assert_eq!(f.call(&[[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]])?.to_vec()?, [2.0, 3.0, 5.0, 6.0]);
+    /// assert!(f.call(&[[1.0f32, 2.0]]).is_err());
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn slice<K: Axis>(self, start: u64) -> Arr<T, <S::Rest as Insert<K, P>>::Out>
+    where
+        S::Rest: Insert<K, P>,
+    {
+        Arr::new(self.lines().slice(Location::caller(), &Extent::of::<K>(), start))
+    }
+
+    /// The elements along the axis from the last to the first.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// fn mirrored(x: Arr<f32, (N, M)>) -> Arr<f32, (N, M)> { x.over(M).reverse() }
+    /// assert_eq!(compile(mirrored)?.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.to_vec()?, [2.0, 1.0, 4.0, 3.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn reverse(self) -> Arr<T, S> {
+        Arr::new(self.lines().reverse(Location::caller()))
     }
 }

@@ -1,9 +1,8 @@
 //! Arrays in traced code: a function from positions to elements, and what follows from that.
 
-use crate::axis::{Axis, Fix, Min};
-use crate::elem::{Elem, Lift, handles, tys_of, value_of};
-use crate::exp::Exp;
-use crate::extent::Extent;
+use crate::axis::{Fix, Min};
+use crate::elem::{Elem, Exp, Lift, handles, tys_of, value_of};
+use crate::extent::{Axis, Extent};
 use crate::position::{Around, Idx};
 use crate::record;
 use crate::shape::{Align, Pos, Position, Shape, Stack};
@@ -198,7 +197,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
         tabulate_at(at, |p: S::Pos| f(p, self.get(at, p)))
     }
 
-    /// Pairs of elements at the same position.
+    /// Pairs of elements at the same position, as `Iterator::zip`. More than two arrays are zipped with [`zip`].
     ///
     /// ```
     /// use slyz::prelude::*;
@@ -300,23 +299,29 @@ pub fn zip_min<T: Elem, U: Elem, A: Axis, B: Axis>(a: Arr<T, A>, b: Arr<U, B>) -
     tabulate_at(at, |p: Idx<Min<A, B>>| (a.get(at, p.fst()), b.get(at, p.snd())))
 }
 
-/// Arrays of one shape that can be read together.
+/// A tuple of two to six arrays of one shape.
 ///
 /// ```
 /// use slyz::prelude::*;
-/// axis!(N);
-/// fn pairs(x: Arr<f32, N>, y: Arr<u32, N>) -> Arr<(f32, u32), N> { (x, y).zipped() }
+/// fn together<Z: slyz::Zip>(arrays: Z) -> Z::Out { zip(arrays) }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be zipped: it is not a tuple of arrays of one shape",
+    label = "expected two to six arrays of one shape, as in `zip((a, b, c))`",
+    note = "arrays of unequal length are zipped up to the end of the shorter one with `zip_min(a, b)`",
+    note = "arrays of other shapes are read in `tabulate(|(i, j)| (a.at((i, j)), b.at(i)))`"
+)]
 pub trait Zip {
     /// The array of tuples.
     type Out;
 
-    /// The array of tuples.
+    #[doc(hidden)]
     fn zipped(self) -> Self::Out;
 }
 
 macro_rules! zips {
-    ($($(#[$doc:meta])* $name:ident $($T:ident $a:ident $i:tt),*;)*) => {$(
+    ($($($T:ident $i:tt),*;)*) => {$(
+        #[diagnostic::do_not_recommend]
         impl<S: Shape, $($T: Elem),*> Zip for ($(Arr<$T, S>,)*) {
             type Out = Arr<($($T,)*), S>;
             #[track_caller]
@@ -325,84 +330,29 @@ macro_rules! zips {
                 tabulate_at(at, |p: S::Pos| ($(self.$i.get(at, p),)*))
             }
         }
-        $(#[$doc])*
-        #[track_caller]
-        pub fn $name<S: Shape, $($T: Elem),*>($($a: Arr<$T, S>),*) -> Arr<($($T,)*), S> {
-            ($($a,)*).zipped()
-        }
     )*};
 }
 zips! {
-    /// Pairs of elements at the same position.
-    ///
-    /// ```
-    /// use slyz::prelude::*;
-    /// axis!(N);
-    /// fn products(x: Arr<f32, N>, y: Arr<f32, N>) -> Arr<f32, N> { zip2(x, y).map(|(a, b)| a * b) }
-    /// ```
-    zip2 A a 0, B b 1;
-    /// Triples of elements at the same position.
-    ///
-    /// ```
-    /// use slyz::prelude::*;
-    /// axis!(N);
-    /// let f = compile(|x: Arr<f32, N>| zip3(x, x, x).map(|(a, b, c)| a * b + c))?;
-    /// assert_eq!(f.call(&[2.0f32])?.to_vec()?, [6.0]);
-    /// # Ok::<(), slyz::Error>(())
-    /// ```
-    zip3 A a 0, B b 1, C c 2;
-    /// Elements of four arrays at the same position.
-    ///
-    /// ```
-    /// use slyz::prelude::*;
-    /// axis!(N);
-    /// fn sums(x: Arr<f32, N>) -> Arr<f32, N> { zip4(x, x, x, x).map(|(a, b, c, d)| a + b + c + d) }
-    /// ```
-    zip4 A a 0, B b 1, C c 2, D d 3;
-    /// Elements of five arrays at the same position.
-    ///
-    /// ```
-    /// use slyz::prelude::*;
-    /// axis!(N);
-    /// fn sums(x: Arr<f32, N>) -> Arr<f32, N> { zip5(x, x, x, x, x).map(|(a, b, c, d, e)| a + b + c + d + e) }
-    /// ```
-    zip5 A a 0, B b 1, C c 2, D d 3, E e 4;
-    /// Elements of six arrays at the same position.
-    ///
-    /// ```
-    /// use slyz::prelude::*;
-    /// axis!(N);
-    /// fn sums(x: Arr<f32, N>) -> Arr<f32, N> { zip6(x, x, x, x, x, x).map(|(a, b, c, d, e, f)| a + b + c + d + e + f) }
-    /// ```
-    zip6 A a 0, B b 1, C c 2, D d 3, E e 4, F f 5;
+    A 0, B 1;
+    A 0, B 1, C 2;
+    A 0, B 1, C 2, D 3;
+    A 0, B 1, C 2, D 3, E 4;
+    A 0, B 1, C 2, D 3, E 4, F 5;
 }
 
-/// A tuple of arrays as an array of tuples.
+/// A tuple of arrays as an array of tuples: their elements at the same position.
 ///
 /// ```
 /// use slyz::prelude::*;
 /// axis!(N);
-/// let f = compile(|x: Arr<f32, N>, y: Arr<f32, N>| zip((x, y)).map(|(a, b)| a * b))?;
-/// assert_eq!(f.call(&[2.0f32], &[3.0f32])?.to_vec()?, [6.0]);
+/// let f = compile(|x: Arr<f32, N>, y: Arr<f32, N>| zip((x, y, x)).map(|(a, b, c)| a * b + c))?;
+/// assert_eq!(f.call(&[2.0f32], &[3.0f32])?.to_vec()?, [8.0]);
 /// # Ok::<(), slyz::Error>(())
 /// ```
+#[rustfmt::skip] // See `at`.
 #[track_caller]
-pub fn zip<Z: Zip>(arrays: Z) -> Z::Out {
+pub fn zip<Z: Zip>(arrays: Z) -> Z::Out { // one tuple: `zip((a, b))`
     arrays.zipped()
-}
-
-/// A scalar function on whole arrays; the same as [`Arr::map`].
-///
-/// ```
-/// use slyz::prelude::*;
-/// axis!(N);
-/// let f = compile(|x: Arr<f32, N>| lift1(|v: Exp<f32>| v.abs(), x))?;
-/// assert_eq!(f.call(&[-2.0f32])?.to_vec()?, [2.0]);
-/// # Ok::<(), slyz::Error>(())
-/// ```
-#[track_caller]
-pub fn lift1<T: Elem, U: Elem, V: Lift<U>, S: Shape>(f: impl Fn(T::Exp) -> V, x: Arr<T, S>) -> Arr<U, S> {
-    x.map(f)
 }
 
 /// A scalar function of two arguments on whole arrays, whose shapes are aligned from the innermost axis.

@@ -4,38 +4,14 @@
 //! axes. What can be done with a position of each is here too.
 
 use crate::elem::{Elem, Lift, Value, handles, tys_of, value_of};
-use crate::extent::Extent;
+use crate::extent::{Axis, Extent};
 use crate::position::Idx;
 use crate::record;
-use crate::trace::{Handle, Loc};
+use crate::trace::{self, Handle, Loc};
 use slyz_sir::ops::Operator;
 use slyz_sir::types::{Scalar, Ty};
 use std::marker::PhantomData;
 use std::panic::Location;
-
-/// A set of positions. Name one with [`axis!`](crate::axis), derive it on an enum, or write your own from others.
-///
-/// ```
-/// use slyz::{Axis, Extent, Fix};
-/// struct Twice<A>(std::marker::PhantomData<A>);
-/// impl<A: Axis> Axis for Twice<A> {
-///     fn size() -> Extent { Extent::of::<A>() + Extent::of::<A>() }
-///     fn name() -> String { format!("Twice<{}>", A::name()) }
-/// }
-/// assert_eq!(Twice::<Fix<3>>::name(), "Twice<3>");
-/// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not an axis",
-    label = "not an axis",
-    note = "name one with `axis!({Self})`, derive it on an enum, or use `Fix<8>`, `Either<A, B>`, `Min<A, B>`, `Tri<A>`, `Flat<A, B>`"
-)]
-pub trait Axis: 'static {
-    /// How many positions there are.
-    fn size() -> Extent;
-
-    /// The name in messages.
-    fn name() -> String;
-}
 
 /// Names axes whose extents are known at the call. Different names are different types, and do not mix.
 ///
@@ -116,7 +92,7 @@ combined! {
     /// ```
     /// use slyz::prelude::*;
     /// axis!(N);
-    /// let f = compile(|x: Arr<f32, (N, N)>| tabulate(|p: Idx<Tri<N>>| x.at((p.row(), p.col()))))?;
+    /// let f = compile(|x: Arr<f32, (N, N)>| tabulate(|p: Idx<Tri<N>>| x.at((p.row(), p.column()))))?;
     /// assert_eq!(f.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.to_vec()?, [1.0, 3.0, 4.0]);
     /// # Ok::<(), slyz::Error>(())
     /// ```
@@ -311,12 +287,12 @@ impl<A: Axis> Idx<Tri<A>> {
     ///
     /// ```
     /// use slyz::prelude::*;
-    /// fn columns() -> Arr<u32, Tri<Fix<2>>> { tabulate(|p: Idx<Tri<Fix<2>>>| p.col().u32()) }
+    /// fn columns() -> Arr<u32, Tri<Fix<2>>> { tabulate(|p: Idx<Tri<Fix<2>>>| p.column().u32()) }
     /// assert_eq!(compile(columns)?.call()?.to_vec()?, [0, 0, 1]);
     /// # Ok::<(), slyz::Error>(())
     /// ```
     #[track_caller]
-    pub fn col(self) -> Idx<A> {
+    pub fn column(self) -> Idx<A> {
         let at: Loc = Location::caller();
         let before = triangle(at, triangle_row(at, self.handle()));
         Idx::new(record::apply(at, Operator::Sub, &[self.handle(), before]))
@@ -398,7 +374,8 @@ impl<A: Axis, B: Axis> Idx<Flat<A, B>> {
     }
 }
 
-/// An axis made by `#[derive(Axis)]` on an enum: the variants are the positions.
+/// An axis whose positions have names on the host: the variants of an enum with `#[derive(Axis)]`, or the `Log` of a
+/// [`Dimension`](crate::naperian::Dimension).
 ///
 /// ```
 /// use slyz::prelude::*;
@@ -411,16 +388,46 @@ impl<A: Axis, B: Axis> Idx<Flat<A, B>> {
 /// assert_eq!(f.call(&[1.0f32, 1.0, 1.0])?.to_vec()?, [0.5, 2.0, 2.0]);
 /// # Ok::<(), slyz::Error>(())
 /// ```
-pub trait EnumAxis: Axis + Sized {
-    /// Makes each variant, in order.
-    const ALL: &'static [fn() -> Self];
+pub trait EnumAxis: Axis {
+    /// A position on the host.
+    type Case;
 
-    /// The place of the variant.
-    fn number(&self) -> u32;
+    /// All of them, in order.
+    fn all() -> Vec<Self::Case>;
+
+    /// Which one it is, counted from 0.
+    fn number(case: &Self::Case) -> usize;
 }
 
 impl<A: EnumAxis> Idx<A> {
-    /// Case analysis with the host's own exhaustive `match`. The closure is traced once per variant; one of them runs.
+    /// The position of that name.
+    ///
+    /// ```
+    /// use slyz::naperian::Naperian;
+    /// use slyz::prelude::*;
+    /// #[derive(Clone, Copy, Naperian)]
+    /// struct Point<T> { x: T, y: T }
+    /// let f = compile(|p: Arr<f32, PointFamily>| p.at(Idx::of(PointLog::Y)))?;
+    /// assert_eq!(f.call(&[3.0f32, 4.0])?.value()?, 4.0);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn of(case: A::Case) -> Self {
+        let at: Loc = Location::caller();
+        let number = A::number(&case) as u64;
+        // Axes can be written by anyone, and reads are not checked.
+        if !matches!(Extent::of::<A>(), Extent::Const(extent) if number < extent) {
+            trace::error(
+                at,
+                &format!("a position outside of axis {}", A::name()),
+                "its number must be less than the size of the axis",
+            );
+            return Idx::new(Handle::POISON);
+        }
+        Idx::new(record::constant(at, Scalar::i64(number as i64)))
+    }
+
+    /// Case analysis with the host's own exhaustive `match`. The closure is traced once per position; one of them runs.
     ///
     /// ```
     /// use slyz::prelude::*;
@@ -431,10 +438,18 @@ impl<A: EnumAxis> Idx<A> {
     /// }
     /// ```
     #[track_caller]
-    pub fn cases<T: Elem<Exp = V>, V: Value<Elem = T>, L: Lift<T>>(self, f: impl Fn(A) -> L) -> V {
+    pub fn cases<T: Elem<Exp = V>, V: Value<Elem = T>, L: Lift<T>>(self, f: impl Fn(A::Case) -> L) -> V {
         let at: Loc = Location::caller();
-        let case = &mut |number: usize| handles(f(A::ALL[number]()).lift());
-        value_of(&cases(at, self.handle(), 0, A::ALL.len(), tys_of::<T>().len(), case))
+        let all = A::all();
+        let number = all.len();
+        let mut rest = all.into_iter();
+        let count = tys_of::<T>().len();
+        // Each is asked for once, in order.
+        let case = &mut |_: usize| match rest.next() {
+            Some(case) => handles(f(case).lift()),
+            None => vec![Handle::POISON; count],
+        };
+        value_of(&cases(at, self.handle(), 0, number, count, case))
     }
 }
 

@@ -1,12 +1,10 @@
 //! `compile` and `call`: a traced function becomes something that runs.
 
 use crate::arr::Arr;
-use crate::axis::Axis;
-use crate::elem::{Elem, Scalar, Value, handles, parts_of, value_of};
+use crate::elem::{Elem, Exp, Scalar, Value, handles, parts_of, value_of};
 use crate::error::{CallError, Error};
-use crate::exp::Exp;
 use crate::explain::Explanation;
-use crate::extent::{Env, Extent};
+use crate::extent::{Axis, Env, Extent};
 use crate::feed::{Arguments, Fed, Feed, KeptSizes, Solved, arguments, solved};
 use crate::position::Idx;
 use crate::profile::Profile;
@@ -242,6 +240,12 @@ struct Shared {
     slots: Vec<Slot>,
     code: Arc<dyn Executable>,
 }
+
+const _: fn() = || {
+    fn shared_by_threads<T: Send + Sync>() {}
+    shared_by_threads::<Tensor<f32>>();
+    shared_by_threads::<Compiled<fn(Exp<f32>) -> Exp<f32>>>();
+};
 
 /// A compiled function: `Compiled<fn(Arr<f32, N>) -> Exp<f32>>`. It can be cloned, kept in structs and called from many
 /// threads. `call` takes as many arguments as the function has parameters.

@@ -1,18 +1,63 @@
-//! Elements: what arrays hold, how one element looks in traced code, and what may stand for it.
+//! Elements: what arrays hold, how one element looks in traced code ([`Exp`] for a scalar), and what may stand for it.
 //!
 //! An element is a scalar, a position ([`At`](crate::At)), a tuple or `[_; N]` of elements, or a struct with
 //! `#[derive(Elem)]`. Arrays of compound elements are stored as one buffer per scalar leaf.
 
-use crate::exp::Exp;
-use crate::shape::Seal;
 use crate::trace::{self, Handle, Leaf, Loc, Ty};
 use half::{bf16, f16};
 use slyz_sir::types::Scalar as Constant;
 use std::any::TypeId;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::{LazyLock, PoisonError, RwLock};
+
+/// A scalar of the function being traced.
+///
+/// ```
+/// use slyz::prelude::*;
+/// let f = compile(|x: Exp<f32>, y: Exp<f32>| (x * x + y * y).sqrt())?;
+/// assert_eq!(f.call(3.0, 4.0)?.value()?, 5.0);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+pub struct Exp<T> {
+    handle: Handle,
+    elem: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Exp<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Exp<T> {}
+
+impl<T> std::fmt::Debug for Exp<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        self.handle.fmt(f)
+    }
+}
+
+impl<T> Exp<T> {
+    pub(crate) fn new(handle: Handle) -> Self {
+        Exp { handle: handle.on_axis(0), elem: PhantomData }
+    }
+
+    pub(crate) fn handle(self) -> Handle {
+        self.handle
+    }
+}
+
+/// What only this crate can name, so that nobody else writes the functions that return it: that reads are inside rests on what
+/// shapes say about each other, so shapes and their relations, unlike axes, are not for users to write.
+pub struct Seal(());
+
+impl Seal {
+    /// For the traits of the crate.
+    pub(crate) const THIS: Seal = Seal(());
+}
 
 /// What an array may hold. Scalars, positions, tuples and `[_; N]` are elements; a struct of them becomes one with
 /// `#[derive(slyz::Elem)]`. The methods are for the derive, which keeps the host form and the traced form alike.
@@ -178,7 +223,7 @@ pub(crate) fn handles<V: Value>(value: V) -> Vec<Handle> {
     let parts = parts_of::<V::Elem>();
     if out.len() != parts.len() {
         let what = format!("a value of {} leaves stands for an element of {}", out.len(), parts.len());
-        trace::error(Location::caller(), &what, DERIVE);
+        trace::error(Location::caller(), &what, trace::DERIVE);
         return vec![Handle::POISON; parts.len()];
     }
     for (handle, leaf) in out.iter_mut().zip(parts.iter()) {
@@ -186,9 +231,6 @@ pub(crate) fn handles<V: Value>(value: V) -> Vec<Handle> {
     }
     out
 }
-
-/// What to do where the parts of an element are not what it says.
-pub(crate) const DERIVE: &str = "derive `Elem` instead of implementing `Elem` and `Value` by hand";
 
 /// Does the element hold positions?
 pub(crate) fn holds_positions<T: Elem>() -> bool {

@@ -4,8 +4,8 @@
 //! a row of the operator table; what is recorded is in `record::elementwise`, once for all of them.
 
 use crate::arr::Arr;
-use crate::elem::{Bits, Elem, Float, Int, Num, Scalar, tys_of};
-use crate::exp::Exp;
+use crate::elem::{Bits, Elem, Exp, Float, Int, Num, Scalar, tys_of};
+use crate::exp::BesideExp;
 use crate::record::{self, Operand};
 use crate::shape::{Align, Shape};
 use crate::trace::Loc;
@@ -56,43 +56,6 @@ impl<T: Scalar, S: Shape> Beside<T, S> for T {
     type Out = S;
     fn operand(self) -> Operand {
         Operand::Constant(self.scalar())
-    }
-}
-
-/// What may stand beside an `Exp<T>`: another one, a constant, or an array, which makes the result one.
-///
-/// ```
-/// use slyz::prelude::*;
-/// axis!(N);
-/// let f = compile(|a: Exp<f32>, x: Arr<f32, N>| a * 2.0 + x)?;
-/// assert_eq!(f.call(3.0, &[1.0f32, 2.0])?.to_vec()?, [7.0, 8.0]);
-/// # Ok::<(), slyz::Error>(())
-/// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot stand beside an `Exp<{T}>`: constants are `2.0` for floats, `2` for integers; the rest is converted with `.cast::<{T}>()`",
-    label = "expected an `Exp<{T}>`, a constant `{T}` or an `Arr<{T}, _>`"
-)]
-pub trait BesideExp<T: Scalar> {
-    /// An `Exp<T>`, or an array of `T`.
-    type Out;
-
-    #[doc(hidden)]
-    fn after(self, at: Loc, operator: Operator, left: Exp<T>) -> Self::Out;
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: Scalar> BesideExp<T> for Exp<T> {
-    type Out = Exp<T>;
-    fn after(self, at: Loc, operator: Operator, left: Exp<T>) -> Exp<T> {
-        Exp::new(record::apply(at, operator, &[left.handle(), self.handle()]))
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: Scalar> BesideExp<T> for T {
-    type Out = Exp<T>;
-    fn after(self, at: Loc, operator: Operator, left: Exp<T>) -> Exp<T> {
-        Exp::new(record::apply(at, operator, &[left.handle(), record::constant(at, self.scalar())]))
     }
 }
 
@@ -211,8 +174,8 @@ methods! {
     ne(other) -> test Ne "Where it differs from `other`; everywhere for NaN.";
 }
 methods! {
-    /// Arithmetic without an infix operator, element by element. `x.max()` and `x.min()` are folds over all elements;
-    /// between two arrays say `maximum` and `minimum`.
+    /// Arithmetic without an infix operator, element by element. `max` and `min` are std's: of a number and another the larger, as
+    /// `f32::max`; of many the largest, as `Iterator::max`. Element by element it is `maximum` and `minimum`.
     ///
     /// ```
     /// use slyz::prelude::*;

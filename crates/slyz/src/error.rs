@@ -1,9 +1,9 @@
 //! What can go wrong, from tracing to calling. Every message says what, where, and what to do.
 
-use crate::trace::Loc;
 use slyz_run::WriteError;
 use slyz_sir::back::harness::ProjectError;
 use std::fmt;
+use std::panic::Location;
 
 /// A mistake in a traced function.
 ///
@@ -21,7 +21,7 @@ pub struct TraceError {
     /// What to do about it.
     pub help: String,
     /// File, line and column.
-    pub at: Loc,
+    pub at: &'static Location<'static>,
 }
 
 impl fmt::Display for TraceError {

@@ -1,57 +1,18 @@
-//! Scalars in traced code, and every operator on them.
+//! Every operator on scalars in traced code, and what may stand beside them.
 //!
 //! The operators are the rows of the table in `slyz-sir`; here they only get their Rust spelling, from one list per
 //! trait or bound.
 
-use crate::elem::{Bits, ElemOf, Float, Int, Lift, Num, Scalar, Traced, handles, lit, value_of};
-use crate::elementwise::BesideExp;
+use crate::elem::{Bits, ElemOf, Exp, Float, Int, Lift, Num, Scalar, Traced, handles, lit, value_of};
 use crate::record;
-use crate::trace::{Handle, Loc};
+use crate::trace::Loc;
 use half::{bf16, f16};
 use slyz_sir::ops::Operator;
-use std::marker::PhantomData;
 use std::ops::{
     Add, AddAssign, BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, Div, DivAssign, Mul, MulAssign,
     Neg, Not, Rem, RemAssign, Shl, ShlAssign, Shr, ShrAssign, Sub, SubAssign,
 };
 use std::panic::Location;
-
-/// A scalar of the function being traced.
-///
-/// ```
-/// use slyz::prelude::*;
-/// let f = compile(|x: Exp<f32>, y: Exp<f32>| (x * x + y * y).sqrt())?;
-/// assert_eq!(f.call(3.0, 4.0)?.value()?, 5.0);
-/// # Ok::<(), slyz::Error>(())
-/// ```
-pub struct Exp<T> {
-    handle: Handle,
-    elem: PhantomData<fn() -> T>,
-}
-
-impl<T> Clone for Exp<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Exp<T> {}
-
-impl<T> std::fmt::Debug for Exp<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        self.handle.fmt(f)
-    }
-}
-
-impl<T> Exp<T> {
-    pub(crate) fn new(handle: Handle) -> Self {
-        Exp { handle: handle.on_axis(0), elem: PhantomData }
-    }
-
-    pub(crate) fn handle(self) -> Handle {
-        self.handle
-    }
-}
 
 impl<T: Scalar> From<T> for Exp<T> {
     #[track_caller]
@@ -63,19 +24,56 @@ impl<T: Scalar> From<T> for Exp<T> {
 #[track_caller]
 fn unary<T, U>(operator: Operator, a: Exp<T>) -> Exp<U> {
     let at: Loc = Location::caller();
-    Exp::new(record::apply(at, operator, &[a.handle]))
+    Exp::new(record::apply(at, operator, &[a.handle()]))
 }
 
 #[track_caller]
 pub(crate) fn binary<T, U, V>(operator: Operator, a: Exp<T>, b: Exp<U>) -> Exp<V> {
     let at: Loc = Location::caller();
-    Exp::new(record::apply(at, operator, &[a.handle, b.handle]))
+    Exp::new(record::apply(at, operator, &[a.handle(), b.handle()]))
 }
 
 #[track_caller]
 fn ternary<T>(operator: Operator, a: Exp<T>, b: Exp<T>, c: Exp<T>) -> Exp<T> {
     let at: Loc = Location::caller();
-    Exp::new(record::apply(at, operator, &[a.handle, b.handle, c.handle]))
+    Exp::new(record::apply(at, operator, &[a.handle(), b.handle(), c.handle()]))
+}
+
+/// What may stand beside an `Exp<T>`: another one, a constant, or an array, which makes the result one.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// let f = compile(|a: Exp<f32>, x: Arr<f32, N>| a * 2.0 + x)?;
+/// assert_eq!(f.call(3.0, &[1.0f32, 2.0])?.to_vec()?, [7.0, 8.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot stand beside an `Exp<{T}>`: constants are `2.0` for floats, `2` for integers; the rest is converted with `.cast::<{T}>()`",
+    label = "expected an `Exp<{T}>`, a constant `{T}` or an `Arr<{T}, _>`"
+)]
+pub trait BesideExp<T: Scalar> {
+    /// An `Exp<T>`, or an array of `T`.
+    type Out;
+
+    #[doc(hidden)]
+    fn after(self, at: Loc, operator: Operator, left: Exp<T>) -> Self::Out;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Scalar> BesideExp<T> for Exp<T> {
+    type Out = Exp<T>;
+    fn after(self, at: Loc, operator: Operator, left: Exp<T>) -> Exp<T> {
+        Exp::new(record::apply(at, operator, &[left.handle(), self.handle()]))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Scalar> BesideExp<T> for T {
+    type Out = Exp<T>;
+    fn after(self, at: Loc, operator: Operator, left: Exp<T>) -> Exp<T> {
+        Exp::new(record::apply(at, operator, &[left.handle(), record::constant(at, self.scalar())]))
+    }
 }
 
 /// Rust's infix operators: traced with what may stand beside it, constant with traced, and assignment.
@@ -198,9 +196,9 @@ methods! {
     abs() -> same Abs;
     /// -1, 0 or 1.
     sign() -> same Sign;
-    /// The larger; a NaN loses.
+    /// The larger of two; a NaN loses. The largest element of an array is `x.max()`.
     max(other) -> same Max;
-    /// The smaller; a NaN loses.
+    /// The smaller of two; a NaN loses. The smallest element of an array is `x.min()`.
     min(other) -> same Min;
 }
 methods! {
@@ -216,8 +214,6 @@ methods! {
     Int;
     /// The number of bits that are set.
     count_ones() -> same Popcount;
-    /// Another name of `count_ones`.
-    popcount() -> same Popcount;
     /// Zero bits above the highest set bit.
     leading_zeros() -> same LeadingZeros;
     /// Zero bits below the lowest set bit.
@@ -257,8 +253,6 @@ methods! {
     exp2() -> same Exp2;
     /// `e^x - 1`, precise near 0.
     exp_m1() -> same Expm1;
-    /// Another name of `exp_m1`.
-    expm1() -> same Expm1;
     /// The natural logarithm.
     ln() -> same Ln;
     /// The logarithm to base 2.
@@ -269,8 +263,6 @@ methods! {
     ln_1p() -> same Ln1p;
     /// A power; negative bases need whole exponents. The constants 1 to 4, -1, -2, 0.5, 1.5, 2.5 and -0.5 become products and roots.
     powf(exponent) -> same Pow;
-    /// Another name of `powf`.
-    pow(exponent) -> same Pow;
     /// `sqrt(x² + y²)` without early overflow.
     hypot(other) -> same Hypot;
     /// The sine of radians.
@@ -313,7 +305,7 @@ impl<T: Scalar> Exp<T> {
     #[track_caller]
     pub fn cast<U: Scalar>(self) -> Exp<U> {
         let at: Loc = Location::caller();
-        Exp::new(record::cast(at, U::TY, self.handle))
+        Exp::new(record::cast(at, U::TY, self.handle()))
     }
 
     /// The same bits as another type of the same width.
@@ -327,7 +319,7 @@ impl<T: Scalar> Exp<T> {
     #[track_caller]
     pub fn bitcast<U: Scalar>(self) -> Exp<U> {
         let at: Loc = Location::caller();
-        Exp::new(record::bitcast(at, U::TY, self.handle))
+        Exp::new(record::bitcast(at, U::TY, self.handle()))
     }
 }
 
@@ -354,17 +346,6 @@ impl<T: Num> Exp<T> {
     #[track_caller]
     pub fn mul_add(self, a: impl Lift<T>, b: impl Lift<T>) -> Exp<T> {
         ternary(Operator::Fma, self, a.lift(), b.lift())
-    }
-
-    /// Another name of `mul_add`.
-    ///
-    /// ```
-    /// use slyz::prelude::*;
-    /// fn line(x: Exp<f32>) -> Exp<f32> { x.fma(2.0, 1.0) }
-    /// ```
-    #[track_caller]
-    pub fn fma(self, a: impl Lift<T>, b: impl Lift<T>) -> Exp<T> {
-        self.mul_add(a, b)
     }
 }
 
@@ -398,26 +379,11 @@ impl Exp<bool> {
     where
         A: Traced + Lift<ElemOf<A>>,
     {
-        select(self, a, b)
+        let at: Loc = Location::caller();
+        let yes = handles(a.lift());
+        let no = handles(b.lift());
+        value_of(&record::select(at, self.handle(), &yes, &no))
     }
-}
-
-/// `a` where `cond` holds, else `b`.
-///
-/// ```
-/// use slyz::prelude::*;
-/// fn relu(x: Exp<f32>) -> Exp<f32> { select(x.gt(0.0), x, 0.0) }
-/// assert_eq!(compile(relu)?.call(-1.0)?.value()?, 0.0);
-/// # Ok::<(), slyz::Error>(())
-/// ```
-#[track_caller]
-pub fn select<A>(cond: impl Lift<bool>, a: A, b: impl Lift<ElemOf<A>>) -> A::Form
-where
-    A: Traced + Lift<ElemOf<A>>,
-{
-    let at: Loc = Location::caller();
-    let (cond, a, b) = (cond.lift(), handles(a.lift()), handles(b.lift()));
-    value_of(&record::select(at, cond.handle, &a, &b))
 }
 
 /// The polynomial with these coefficients, constant first, by Horner's rule with one rounding per step (`mul_add`).

@@ -1,12 +1,36 @@
-//! Extents: how many positions an axis has, as an expression over the named axes.
+//! What an axis is, and its extent: how many positions it has, as an expression over the named axes.
 //!
-//! This is what an [`Axis`](crate::Axis) says about itself. Tracing turns it into a size of the program, and a call
+//! This is all that an axis says about itself; those that there are stand in `axis.rs`. Tracing turns it into a size of the program, and a call
 //! gives the named axes their values.
 
 use std::any::TypeId;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{LazyLock, PoisonError, RwLock};
+
+/// A set of positions. Name one with [`axis!`](crate::axis), derive it on an enum, or write your own from others.
+///
+/// ```
+/// use slyz::{Axis, Extent, Fix};
+/// struct Twice<A>(std::marker::PhantomData<A>);
+/// impl<A: Axis> Axis for Twice<A> {
+///     fn size() -> Extent { Extent::of::<A>() + Extent::of::<A>() }
+///     fn name() -> String { format!("Twice<{}>", A::name()) }
+/// }
+/// assert_eq!(Twice::<Fix<3>>::name(), "Twice<3>");
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an axis",
+    label = "not an axis",
+    note = "name one with `axis!({Self})`, derive `Axis` on an enum or `Naperian` on a struct, or use `Fix<8>`, `Either<A, B>`, `Min<A, B>`, `Tri<A>`, `Flat<A, B>`"
+)]
+pub trait Axis: 'static {
+    /// How many positions there are.
+    fn size() -> Extent;
+
+    /// The name in messages.
+    fn name() -> String;
+}
 
 /// The number of positions of an axis.
 ///
@@ -52,7 +76,7 @@ pub(crate) enum NoValue {
 }
 
 /// The number and the extent of an axis, the same for the whole program. Numbers start at 1.
-fn axis_entry<A: crate::Axis>() -> (u32, Extent) {
+fn axis_entry<A: Axis>() -> (u32, Extent) {
     static AXES: LazyLock<RwLock<HashMap<TypeId, (u32, Extent)>>> = LazyLock::new(RwLock::default);
     let id = TypeId::of::<A>();
     if let Some(entry) = AXES.read().unwrap_or_else(PoisonError::into_inner).get(&id) {
@@ -66,7 +90,7 @@ fn axis_entry<A: crate::Axis>() -> (u32, Extent) {
 }
 
 /// The number of an axis, which tells handles of its positions from others.
-pub(crate) fn axis_number<A: crate::Axis>() -> u32 {
+pub(crate) fn axis_number<A: Axis>() -> u32 {
     axis_entry::<A>().0
 }
 
@@ -78,7 +102,7 @@ impl Extent {
     /// use slyz::{Extent, Fix};
     /// assert_eq!(Extent::of::<Fix<3>>(), Extent::Const(3));
     /// ```
-    pub fn of<A: crate::Axis>() -> Extent {
+    pub fn of<A: Axis>() -> Extent {
         axis_entry::<A>().1
     }
 

@@ -1,14 +1,11 @@
 //! Arguments of calls: what may be passed for a parameter, and how the sizes of a call follow from all of them.
 
 use crate::arr::Arr;
-use crate::axis::Axis;
-use crate::elem::{Elem, Scalar, Value, tys_of};
+use crate::elem::{Elem, Exp, Scalar, tys_of};
 use crate::error::{CallError, Error};
-use crate::exp::Exp;
-use crate::extent::{Env, Extent, NoValue, count};
+use crate::extent::{Axis, Env, Extent, NoValue, count};
 use crate::position::{At, Idx};
 use crate::shape::Shape;
-use crate::tensor::Tensor;
 use crate::trace::{Leaf, Slot};
 use slyz_run::{ArrayData, Buffer, Found, Kept};
 use slyz_sir::types::Scalar as Constant;
@@ -61,6 +58,15 @@ struct Told {
 impl<'a> Fed<'a> {
     fn value(value: Constant) -> Fed<'a> {
         Fed(Kind::Parts(smallvec![Part::Value(value)]))
+    }
+
+    /// An array on a device: its dimensions, how many elements it has, and for each leaf the buffer and what its positions are below.
+    pub(crate) fn on_device(dims: &[usize], len: usize, buffers: impl Iterator<Item = (&'a Buffer, u64)>) -> Fed<'a> {
+        let dims = dims.iter().map(|&dim| dim as u64).collect();
+        Fed(Kind::Array {
+            told: Told { dims: Some(dims), len: len as u64 },
+            leaves: buffers.map(|(buffer, below)| Data::Tensor(buffer, below)).collect(),
+        })
     }
 
     /// What it says about sizes; nothing without axes.
@@ -233,26 +239,6 @@ nested! {
 impl<T: Elem, S: Shape, D: AsRef<[T]> + ?Sized, const R: usize> Feed<Arr<T, S>> for (&D, [usize; R]) {
     fn feed(&self) -> Fed<'_> {
         flat(self.0.as_ref(), Some(self.1.iter().map(|&dim| dim as u64).collect()))
-    }
-}
-
-fn tensor<T: Elem, S>(tensor: &Tensor<T, S>) -> Fed<'_> {
-    let dims = tensor.dims().iter().map(|&dim| dim as u64).collect();
-    Fed(Kind::Array {
-        told: Told { dims: Some(dims), len: tensor.len() as u64 },
-        leaves: tensor.buffers().map(|(buffer, below)| Data::Tensor(buffer, below)).collect(),
-    })
-}
-
-impl<T: Elem, S: Shape> Feed<Arr<T, S>> for &Tensor<T, S> {
-    fn feed(&self) -> Fed<'_> {
-        tensor(self)
-    }
-}
-
-impl<T: Elem<Exp = V>, V: Value<Elem = T>> Feed<V> for &Tensor<T, ()> {
-    fn feed(&self) -> Fed<'_> {
-        tensor(self)
     }
 }
 

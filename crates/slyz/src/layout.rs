@@ -1,15 +1,15 @@
-//! Other views of the same elements: transposition, slices, reversal, reshaping, rows and columns, concatenation.
+//! Other views of the same elements: transposition, reshaping, rows and columns, concatenation. Slices are in `along.rs`.
 //!
 //! All of it is `tabulate` and `at`; nothing is copied unless a result is asked for.
 
 use crate::arr::{Arr, tabulate_at};
-use crate::axis::{Axis, Either};
+use crate::axis::Either;
 use crate::elem::{Elem, Num, tys_of};
-use crate::extent::Extent;
+use crate::extent::Axis;
 use crate::fold::sum;
 use crate::position::Idx;
 use crate::record;
-use crate::shape::{AxisNamed, AxisNo, Flatten, Insert, OneAxis, Pos, Shape};
+use crate::shape::{Flatten, Pos, Shape};
 use crate::trace::{Loc, on_behalf};
 use std::panic::Location;
 
@@ -76,19 +76,6 @@ impl<T: Elem, A: Axis, B: Axis> Arr<T, (A, B)> {
         let at: Loc = Location::caller();
         tabulate_at(at, |i: Idx<A>| self.get(at, (i, j)))
     }
-
-    /// One column; short for `column`.
-    ///
-    /// ```
-    /// use slyz::prelude::*;
-    /// axis!(N);
-    /// fn last(x: Arr<f32, (N, Fix<2>)>) -> Arr<f32, N> { x.col(fix::<1, 2>()) }
-    /// ```
-    #[rustfmt::skip] // See `at`.
-    #[track_caller]
-    pub fn col(self, j: Idx<B>) -> Arr<T, A> { // a number: `Near::new(k).clamp()`; constants: `fix::<0, 3>()`
-        self.column(j)
-    }
 }
 
 impl<T: Elem, A: Axis, B: Axis, C: Axis> Arr<T, (A, B, C)> {
@@ -110,113 +97,6 @@ impl<T: Elem, A: Axis, B: Axis, C: Axis> Arr<T, (A, B, C)> {
 }
 
 impl<T: Elem, S: Shape> Arr<T, S> {
-    /// `K` elements from `start` on. That they are there is checked at the call.
-    ///
-    /// ```
-    /// use slyz::prelude::*;
-    /// axis!(N);
-    /// let f = compile(|x: Arr<f32, N>| x.slice::<Fix<2>>(1))?;
-    /// assert_eq!(f.call(&[1.0f32, 2.0, 3.0])?.to_vec()?, [2.0, 3.0]);
-    /// assert!(f.call(&[1.0f32, 2.0]).is_err());
-    /// # Ok::<(), slyz::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn slice<K: Axis>(self, start: u64) -> Arr<T, K>
-    where
-        S: OneAxis,
-    {
-        Arr::new(self.along(0).slice(Location::caller(), &Extent::of::<K>(), start))
-    }
-
-    /// The elements from the last to the first.
-    ///
-    /// ```
-    /// use slyz::prelude::*;
-    /// axis!(N);
-    /// let f = compile(|x: Arr<f32, N>| x.reverse())?;
-    /// assert_eq!(f.call(&[1.0f32, 2.0])?.to_vec()?, [2.0, 1.0]);
-    /// # Ok::<(), slyz::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn reverse(self) -> Arr<T, S>
-    where
-        S: OneAxis,
-    {
-        Arr::new(self.along(0).reverse(Location::caller()))
-    }
-
-    /// One axis as several. The sizes must multiply to the same, which is checked at the call.
-    ///
-    /// ```
-    /// use slyz::prelude::*;
-    /// axis!(N, M);
-    /// let f = compile(|x: Arr<f32, N>| x.split::<(M, Fix<2>)>().sum_axis::<0>())?;
-    /// assert_eq!(f.size::<M>(2).call(&[1.0f32, 2.0, 3.0, 4.0])?.to_vec()?, [4.0, 6.0]);
-    /// # Ok::<(), slyz::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn split<R: Shape>(self) -> Arr<T, R>
-    where
-        S: OneAxis,
-    {
-        self.reshape()
-    }
-}
-
-impl<T: Elem, S: Shape> Arr<T, S> {
-    /// `K` elements along axis number `I`, from `start` on; the outermost axis is 0. That they are there is checked at the
-    /// call.
-    ///
-    /// ```
-    /// use slyz::prelude::*;
-    /// axis!(N, M);
-    /// let f = compile(|x: Arr<f32, (N, M)>| x.slice_axis::<1, Fix<2>>(1))?;
-    /// assert_eq!(f.call(&[[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]])?.to_vec()?, [2.0, 3.0, 5.0, 6.0]);
-    /// assert!(f.call(&[[1.0f32, 2.0]]).is_err());
-    /// # Ok::<(), slyz::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn slice_axis<const I: usize, K: Axis>(self, start: u64) -> Arr<T, <S::Rest as Insert<K, I>>::Out>
-    where
-        S: AxisNo<I, Rest: Insert<K, I>>,
-    {
-        Arr::new(self.along(I).slice(Location::caller(), &Extent::of::<K>(), start))
-    }
-
-    /// The elements along axis number `I` from the last to the first; the outermost axis is 0.
-    ///
-    /// ```
-    /// use slyz::prelude::*;
-    /// axis!(N, M);
-    /// let f = compile(|x: Arr<f32, (N, M)>| x.reverse_axis::<0>())?;
-    /// assert_eq!(f.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.to_vec()?, [3.0, 4.0, 1.0, 2.0]);
-    /// # Ok::<(), slyz::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn reverse_axis<const I: usize>(self) -> Arr<T, S>
-    where
-        S: AxisNo<I>,
-    {
-        Arr::new(self.along(I).reverse(Location::caller()))
-    }
-
-    /// The elements along the axis of that name from the last to the first.
-    ///
-    /// ```
-    /// use slyz::prelude::*;
-    /// axis!(N, M);
-    /// fn mirrored(x: Arr<f32, (N, M)>) -> Arr<f32, (N, M)> { x.reverse_over(M) }
-    /// assert_eq!(compile(mirrored)?.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.to_vec()?, [2.0, 1.0, 4.0, 3.0]);
-    /// # Ok::<(), slyz::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn reverse_over<X: Axis, AxisNumber>(self, _: X) -> Arr<T, S>
-    where
-        S: AxisNamed<X, AxisNumber>, // a shape may name an axis twice: say which with `reverse_axis::<0>()`
-    {
-        Arr::new(self.along(S::NUMBER).reverse(Location::caller()))
-    }
-
     /// The same elements, in row-major order, in another shape. The sizes must multiply to the same, which is checked
     /// at the call.
     ///

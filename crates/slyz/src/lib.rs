@@ -20,10 +20,11 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `elem.rs`, `exp.rs` | what arrays hold, and scalars in traced code |
-//! | `axis.rs`, `position.rs`, `shape.rs`, `extent.rs` | axes, positions, shapes and their sizes |
-//! | `arr.rs`, `elementwise.rs`, `fold.rs`, `layout.rs`, `stencil.rs`, `loops.rs` | arrays and combinators |
-//! | `trace.rs`, `record.rs`, `along.rs` | the function being traced, and what operations record; nothing there is generic |
+//! | `elem.rs`, `exp.rs` | what arrays hold, scalars in traced code, and operators on them |
+//! | `extent.rs`, `position.rs`, `axis.rs`, `shape.rs` | what an axis is, positions, the axes that there are, and shapes |
+//! | `arr.rs`, `elementwise.rs`, `layout.rs`, `stencil.rs`, `loops.rs` | arrays and combinators |
+//! | `monoid.rs`, `fold.rs`, `along.rs`, `scatter.rs` | many elements combined: of functions, of arrays, along an axis, at computed places |
+//! | `trace.rs`, `record.rs`, `lines.rs` | the function being traced, and what operations record; nothing there is generic |
 //! | `compile.rs`, `feed.rs`, `tensor.rs`, `explain.rs`, `profile.rs` | compiling, calling, data, and where the time goes |
 //! | `graph/` | kernels by hand, and their launches |
 //! | `module.rs` | kernels as source files for other programs |
@@ -52,42 +53,44 @@ mod feed;
 mod fold;
 pub mod graph;
 mod layout;
+mod lines;
 mod loops;
 mod module;
+mod monoid;
 pub mod naperian;
 mod position;
 pub mod prelude;
 mod profile;
 mod record;
+mod scatter;
 mod shape;
 mod stencil;
 mod tensor;
 mod trace;
 
-pub use arr::{
-    Arr, InBrackets, Zip, fill, iota, lift1, lift2, stack, tabulate, zip, zip_min, zip2, zip3, zip4, zip5, zip6,
-};
-pub use axis::{Axis, Either, EnumAxis, Fix, Flat, Min, Tri, fix};
+pub use along::Along;
+pub use arr::{Arr, InBrackets, Zip, fill, iota, lift2, stack, tabulate, zip, zip_min};
+pub use axis::{Either, EnumAxis, Fix, Flat, Min, Tri, fix};
 pub use compile::{Compiled, Function, Output, Param, Signature, Types, auto, compile, compile_on, device, devices};
-pub use elem::{Additive, Bits, Elem, ElemOf, Float, Int, Lift, Num, Scalar, Traced, Value, lit};
-pub use elementwise::{Beside, BesideExp};
+pub use elem::{Additive, Bits, Elem, ElemOf, Exp, Float, Int, Lift, Num, Scalar, Traced, Value, lit};
+pub use elementwise::Beside;
 pub use error::{CallError, Error, TensorError, TraceError};
-pub use exp::{Exp, horner, select};
+pub use exp::{BesideExp, horner};
 pub use explain::Explanation;
-pub use extent::Extent;
+pub use extent::{Axis, Extent};
 pub use feed::{Fed, Feed};
-pub use fold::{
-    All, Any, MaxOf, MinOf, Monoid, Place, Product, Sum, UserMonoid, all, any, argmax, argmin, count, fold, maximum,
-    minimum, monoid, product, scatter, sum,
-};
+pub use fold::{all, any, argmax, argmin, count, fold, max, min, product, sum};
 pub use half::{bf16, f16};
 pub use layout::{Permute2, Permute3, Permute4, concat};
 pub use loops::{LoopState, iterate, repeat_while};
 pub use module::{Emitted, Module};
+pub use monoid::{All, Any, MaxOf, MinOf, Monoid, Product, Sum, UserMonoid, monoid};
 pub use position::{Around, At, Idx, Near, Offset};
 pub use profile::{KernelProfile, Profile};
+pub use scatter::{ScatterTo, scatter};
 pub use shape::{
-    Align, AxisNamed, AxisNo, Cube, Flatten, Inner, Insert, Matrix, No, OneAxis, Pos, Position, Shape, Stack, Vector,
+    Align, AxisNamed, AxisNo, Cube, Flatten, HasAxis, Inner, Innermost, Insert, Matrix, No, OneAxis, Pos, Position,
+    Shape, Stack, Vector,
 };
 /// Makes a field-less enum an axis.
 ///

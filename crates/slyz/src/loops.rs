@@ -1,7 +1,6 @@
 //! Sequential loops inside bodies.
 
-use crate::elem::{Elem, Lift, handles, tys_of, value_of};
-use crate::exp::Exp;
+use crate::elem::{Elem, Exp, Lift, handles, tys_of, value_of};
 use crate::record;
 use crate::trace::Loc;
 use std::panic::Location;

@@ -3,13 +3,10 @@
 //! Whoever holds an `Idx<A>` knows that `A` has a position, so reading needs no check. The operations that would make
 //! one from nothing (`clamp` and `wrap` of a computed number) note that the axis must not be empty.
 
-use crate::along::Turn;
-use crate::axis::Axis;
-use crate::elem::{Elem, Int, Lift, Num, Traced, Value};
-use crate::exp::Exp;
-use crate::extent::{Extent, axis_number};
-use crate::record;
-use crate::shape::Seal;
+use crate::elem::{Elem, Exp, Int, Lift, Num, Seal, Traced, Value};
+use crate::extent::{Axis, Extent, axis_number};
+use crate::lines::Turn;
+use crate::record::{self, Spot};
 use crate::trace::{Handle, Leaf, Loc, Ty};
 use slyz_sir::ops::Operator;
 use slyz_sir::types::Scalar as Constant;
@@ -201,7 +198,7 @@ impl<A: Axis> Idx<A> {
     #[track_caller]
     pub fn reversed(self) -> Idx<A> {
         let at: Loc = Location::caller();
-        Idx::new(crate::along::reversed(at, &Extent::of::<A>(), self.handle))
+        Idx::new(crate::lines::reversed(at, &Extent::of::<A>(), self.handle))
     }
 }
 
@@ -401,17 +398,6 @@ pub trait Around<S> {
 
     #[doc(hidden)]
     fn around_seal() -> Seal;
-}
-
-/// A place around one axis.
-#[doc(hidden)]
-#[derive(Clone, Copy)]
-pub struct Spot {
-    pub(crate) number: Handle,
-    /// The axis has a position.
-    pub(crate) reached: bool,
-    /// It is a position of the axis.
-    pub(crate) inside: bool,
 }
 
 #[diagnostic::do_not_recommend]

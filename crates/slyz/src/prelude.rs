@@ -1,19 +1,18 @@
 //! What most programs want: `use slyz::prelude::*;`.
 
-pub use crate::arr::{Arr, Zip, fill, iota, lift1, lift2, stack, tabulate, zip, zip_min, zip2, zip3, zip4, zip5, zip6};
+pub use crate::arr::{Arr, fill, iota, lift2, stack, tabulate, zip, zip_min};
 pub use crate::axis::{Either, Fix, Flat, Min, Tri, fix};
 pub use crate::compile::{Compiled, compile, compile_on};
-pub use crate::elem::{Additive, Bits, Float, Int, Lift, Num, Scalar, Value, lit};
-pub use crate::exp::{Exp, horner, select};
+pub use crate::elem::{Additive, Bits, Exp, Float, Int, Lift, Num, Scalar, Value, lit};
+pub use crate::exp::horner;
 pub use crate::extent::Extent;
-pub use crate::fold::{
-    All, Any, MaxOf, MinOf, Monoid, Product, Sum, all, any, argmax, argmin, count, fold, maximum, minimum, monoid,
-    product, scatter, sum,
-};
+pub use crate::fold::{all, any, argmax, argmin, count, fold, max, min, product, sum};
 pub use crate::layout::concat;
 pub use crate::loops::{iterate, repeat_while};
 pub use crate::module::Module;
+pub use crate::monoid::{All, Any, MaxOf, MinOf, Monoid, Product, Sum, monoid};
 pub use crate::position::{At, Idx, Near};
+pub use crate::scatter::scatter;
 pub use crate::shape::{Cube, Inner, Matrix, Pos, Shape, Stack, Vector};
 pub use crate::stencil::Border;
 pub use crate::tensor::Tensor;

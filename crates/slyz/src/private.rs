@@ -5,12 +5,12 @@
 #![allow(missing_docs)]
 
 use crate::arr::Arr;
-use crate::axis::{Axis, EnumAxis};
 pub use crate::compile::Record;
-use crate::elem::{Elem, Lift, Scalar as ScalarElem, Value, handles, lit, parts_of, value_of};
-use crate::exp::{Exp, binary};
-use crate::extent::{Extent, axis_number};
+use crate::elem::{Elem, Exp, Lift, Scalar as ScalarElem, Value, handles, lit, parts_of, value_of};
+use crate::exp::binary;
+use crate::extent::{Axis, axis_number};
 pub use crate::feed::{Fed, Feed};
+pub use crate::naperian::axis::{log_number, logs, without_paths};
 use crate::position::Idx;
 use crate::record;
 use crate::shape::Shape;
@@ -305,7 +305,7 @@ impl If<Exp<bool>> {
             let mut out = vec![];
             vars.leaves(&mut out);
             if out.len() != assigned {
-                crate::trace::error(at, "a variable changes its number of parts in a branch", crate::elem::DERIVE);
+                crate::trace::error(at, "a variable changes its number of parts in a branch", crate::trace::DERIVE);
                 out.resize(assigned, Handle::POISON);
             }
             for (known, handle) in axes.borrow_mut().iter_mut().zip(&out) {
@@ -419,15 +419,4 @@ impl<T: IntoIterator> HostIter for T {
     fn host_iter(self) -> T::IntoIter {
         self.into_iter()
     }
-}
-
-/// The position of a variant of an enum axis.
-#[track_caller]
-pub fn position_of<A: EnumAxis>(number: u32) -> Idx<A> {
-    let at: Loc = Location::caller();
-    if !matches!(Extent::of::<A>(), Extent::Const(n) if (number as u64) < n) {
-        crate::trace::error(at, "a position past the variants of its enum", "make positions with `.pos()` only");
-        return Idx::new(Handle::POISON);
-    }
-    Idx::new(record::constant(at, Scalar::i64(number as i64)))
 }

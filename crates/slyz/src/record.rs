@@ -4,7 +4,6 @@
 //! something is wrong with them; the mistake is then noted in the trace.
 
 use crate::extent::Extent;
-use crate::position::Spot;
 use crate::trace::{Handle, Key, Loc, Out, State, Trace, here, with};
 use slyz_sir::build::Region;
 use slyz_sir::code::{Body, Id, Monoid, Op, Type};
@@ -469,6 +468,17 @@ pub(crate) fn inside(at: Loc, axis: &Extent, position: Handle) -> Handle {
     let low = integer(at, Operator::Ge, position, constant(at, Scalar::i64(0)));
     let high = integer(at, Operator::Lt, position, extent(at, axis));
     integer(at, Operator::And, low, high)
+}
+
+/// A place around one axis.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct Spot {
+    pub(crate) number: Handle,
+    /// The axis has a position.
+    pub(crate) reached: bool,
+    /// It is a position of the axis.
+    pub(crate) inside: bool,
 }
 
 /// The element at a place, or `default` outside.

@@ -2,9 +2,9 @@
 //!
 //! Each relation is one trait with one table of implementations. The tables are the only place that knows ranks.
 
-use crate::axis::{Axis, Fix, Flat};
-use crate::elem::{Value, value_of};
-use crate::extent::Extent;
+use crate::axis::{Fix, Flat};
+use crate::elem::{Seal, Value, value_of};
+use crate::extent::{Axis, Extent};
 use crate::position::Idx;
 use crate::record;
 use crate::trace::Loc;
@@ -38,15 +38,6 @@ pub trait Shape: 'static {
 
     #[doc(hidden)]
     fn seal() -> Seal;
-}
-
-/// What only this crate can name, so that nobody else writes the functions that return it: that reads are inside rests on what
-/// shapes say about each other, so shapes and their relations, unlike axes, are not for users to write.
-pub struct Seal(());
-
-impl Seal {
-    /// For the traits of other files.
-    pub(crate) const THIS: Seal = Seal(());
 }
 
 /// A position of a shape. Its type tells the shape, so that annotating a closure parameter is always enough.
@@ -106,7 +97,7 @@ impl<A: Axis> Shape for A {
         vec![off as i64]
     }
     fn seal() -> Seal {
-        Seal(())
+        Seal::THIS
     }
 }
 
@@ -127,7 +118,7 @@ impl Shape for () {
         vec![]
     }
     fn seal() -> Seal {
-        Seal(())
+        Seal::THIS
     }
 }
 
@@ -148,7 +139,7 @@ macro_rules! shapes {
             fn axes() -> Vec<Extent> { vec![$(Extent::of::<$A>()),*] }
             fn names() -> Vec<String> { vec![$($A::name()),*] }
             fn offsets(off: Self::Off) -> Vec<i64> { vec![$(off.$i as i64),*] }
-            fn seal() -> Seal { Seal(()) }
+            fn seal() -> Seal { Seal::THIS }
         }
         impl<$($A: Axis),*> Position for ($(Idx<$A>,)*) {
             type Shape = ($($A,)*);
@@ -200,7 +191,7 @@ impl<S: Shape> Align<S> for S {
         p
     }
     fn align_seal() -> Seal {
-        Seal(())
+        Seal::THIS
     }
 }
 
@@ -212,14 +203,14 @@ macro_rules! align {
             type Out = $L;
             fn left(p: Pos<$L>) -> Pos<$L> { p }
             fn right($p: Pos<$L>) -> Pos<$R> { $e }
-            fn align_seal() -> Seal { Seal(()) }
+            fn align_seal() -> Seal { Seal::THIS }
         }
         #[diagnostic::do_not_recommend]
         impl<$($X: Axis),*> Align<$L> for $R {
             type Out = $L;
             fn left($p: Pos<$L>) -> Pos<$R> { $e }
             fn right(p: Pos<$L>) -> Pos<$L> { p }
-            fn align_seal() -> Seal { Seal(()) }
+            fn align_seal() -> Seal { Seal::THIS }
         }
     )*};
 }
@@ -247,12 +238,55 @@ align! {
     A B C D E F [(A, B, C, D, E, F)] [(B, C, D, E, F)] |p| (p.1, p.2, p.3, p.4, p.5);
 }
 
-/// A shape with axis number `I` (the outermost is 0) taken out.
+/// A shape with one axis taken out. `P` tells which: [`No<1>`](No) by its number, or [`Innermost`].
+///
+/// ```
+/// use slyz::prelude::*;
+/// use slyz::{Along, HasAxis};
+/// fn rms<S: HasAxis<P>, P>(x: Along<f32, S, P>) -> Arr<f32, S::Rest> { x.fold(monoid(0f32, |a, b| a.hypot(b))) }
+/// axis!(N, M);
+/// let f = compile(|x: Arr<f32, (N, M)>| rms(x.over(M)))?;
+/// assert_eq!(f.call(&[[3.0f32, 4.0]])?.to_vec()?, [5.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(message = "shape `{Self}` has no axis `{P}`")]
+pub trait HasAxis<P>: Shape {
+    /// The axis.
+    type Axis: Axis;
+    /// The other axes.
+    type Rest: Shape;
+
+    /// The number of the axis; the outermost is 0.
+    fn number() -> usize;
+
+    #[doc(hidden)]
+    fn axis_seal() -> Seal;
+}
+
+/// The axis with that number; the outermost is 0. A place for [`HasAxis`].
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(M);
+/// use slyz::{AxisNamed, No};
+/// fn rows<S: AxisNamed<M, No<1>>>(x: Arr<f32, S>) -> Arr<f32, S::Rest> { x.over(M).sum() }
+/// ```
+pub struct No<const I: usize>;
+
+/// The last axis. A place for [`HasAxis`].
+///
+/// ```
+/// use slyz::{Along, Innermost};
+/// fn rows<A: slyz::Axis>(x: Along<f32, (A, A), Innermost>) -> slyz::Arr<f32, A> { x.sum() }
+/// ```
+pub struct Innermost;
+
+/// Shapes with an axis number `I`; the outermost is 0.
 ///
 /// ```
 /// use slyz::prelude::*;
 /// axis!(N, M);
-/// let f = compile(|x: Arr<f32, (N, M)>| x.sum_axis::<0>())?;
+/// let f = compile(|x: Arr<f32, (N, M)>| x.axis::<0>().sum())?;
 /// assert_eq!(f.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.to_vec()?, [4.0, 6.0]);
 /// # Ok::<(), slyz::Error>(())
 /// ```
@@ -260,57 +294,52 @@ align! {
     message = "shape `{Self}` has no axis number {I}",
     label = "axes are counted from 0, the outermost"
 )]
-pub trait AxisNo<const I: usize>: Shape {
-    /// The axis.
-    type Axis: Axis;
-    /// The other axes.
-    type Rest: Shape;
+pub trait AxisNo<const I: usize>: HasAxis<No<I>> {}
 
-    /// A position put together again.
-    fn join(rest: Pos<Self::Rest>, i: Idx<Self::Axis>) -> Pos<Self>;
+#[diagnostic::do_not_recommend]
+impl<S: HasAxis<No<I>>, const I: usize> AxisNo<I> for S {}
 
-    #[doc(hidden)]
-    fn number_seal() -> Seal;
-}
-
-/// A shape with the axis called `X` taken out. `AxisNumber` is found by inference, so the name must occur once; for a shape
-/// such as `(N, N)` there are the methods that take a number, as `sum_axis::<0>()`.
+/// Shapes with an axis called `X`. `AxisNumber` is found by inference, so the name must occur once; of a shape such as `(N, N)` the
+/// axes are told by number, as in `x.axis::<0>()`.
 ///
 /// ```
 /// use slyz::prelude::*;
 /// axis!(N, M);
-/// let f = compile(|x: Arr<f32, (N, M)>| x.sum_over(M))?;
+/// let f = compile(|x: Arr<f32, (N, M)>| x.over(M).sum())?;
 /// assert_eq!(f.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.to_vec()?, [3.0, 7.0]);
 /// # Ok::<(), slyz::Error>(())
 /// ```
 #[diagnostic::on_unimplemented(message = "shape `{Self}` has no axis `{X}`")]
-pub trait AxisNamed<X: Axis, AxisNumber>: Shape {
-    /// The other axes.
-    type Rest: Shape;
+pub trait AxisNamed<X: Axis, AxisNumber>: HasAxis<AxisNumber, Axis = X> {}
 
-    /// The number of the axis; the outermost is 0.
-    const NUMBER: usize;
+/// Shapes with an innermost axis: all but `()`.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M);
+/// fn sums<S: Inner>(x: Arr<f32, S>) -> Arr<f32, S::Rest> { x.innermost().sum() }
+/// assert_eq!(compile(sums::<(N, M)>)?.call(&[[1.0f32, 2.0]])?.to_vec()?, [3.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(message = "shape `{Self}` has no innermost axis", label = "needs rank 1 or more")]
+pub trait Inner: HasAxis<Innermost> {}
 
-    /// A position put together again.
-    fn join(rest: Pos<Self::Rest>, i: Idx<X>) -> Pos<Self>;
+#[diagnostic::do_not_recommend]
+impl<S: HasAxis<Innermost>> Inner for S {}
 
-    #[doc(hidden)]
-    fn name_seal() -> Seal;
-}
-
-/// A shape with the axis `X` put in, to be axis number `I` of the result: [`AxisNo`] backwards.
+/// A shape with the axis `X` put in, at the place `P` of the result: [`HasAxis`] backwards.
 ///
 /// ```
 /// use slyz::prelude::*;
 /// axis!(N, M, K);
-/// use slyz::Insert;
-/// fn same(x: Arr<f32, <(N, K) as Insert<M, 1>>::Out>) -> Arr<f32, (N, M, K)> { x }
+/// use slyz::{Insert, No};
+/// fn same(x: Arr<f32, <(N, K) as Insert<M, No<1>>>::Out>) -> Arr<f32, (N, M, K)> { x }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "shape `{Self}` cannot get an axis number {I}",
+    message = "shape `{Self}` cannot get an axis at `{P}`",
     label = "axes are counted from 0, the outermost; there are at most 6"
 )]
-pub trait Insert<X: Axis, const I: usize>: Shape {
+pub trait Insert<X: Axis, P>: Shape {
     /// The shape with the axis.
     type Out: Shape;
 
@@ -318,62 +347,67 @@ pub trait Insert<X: Axis, const I: usize>: Shape {
     fn insert_seal() -> Seal;
 }
 
-/// Tells the places of an axis apart, for [`AxisNamed`].
-///
-/// ```
-/// use slyz::prelude::*;
-/// axis!(M);
-/// use slyz::{AxisNamed, No};
-/// fn rows<S: AxisNamed<M, No<1>>>(x: Arr<f32, S>) -> Arr<f32, S::Rest> { x.sum_over(M) }
-/// ```
-pub struct No<const I: usize>;
-
-/// One line per axis of each rank: the shape, the place, the axis, the rest, and how a position is put together.
-macro_rules! take {
-    ($($($X:ident)* [$L:ty] $i:literal $A:ident [$R:ty] |$r:pat_param, $k:ident| $e:expr;)*) => {$(
+/// A shape, the place of one of its axes, and the shape without.
+macro_rules! place {
+    ($($X:ident)* [$L:ty] [$P:ty] $i:literal $A:ident [$R:ty]) => {
         #[diagnostic::do_not_recommend]
-        impl<$($X: Axis),*> AxisNo<$i> for $L {
+        impl<$($X: Axis),*> HasAxis<$P> for $L {
             type Axis = $A;
             type Rest = $R;
-            fn join($r: Pos<$R>, $k: Idx<$A>) -> Pos<$L> { $e }
-            fn number_seal() -> Seal { Seal(()) }
+            fn number() -> usize { $i }
+            fn axis_seal() -> Seal { Seal::THIS }
         }
         #[diagnostic::do_not_recommend]
-        impl<$($X: Axis),*> AxisNamed<$A, No<$i>> for $L {
-            type Rest = $R;
-            const NUMBER: usize = $i;
-            fn join($r: Pos<$R>, $k: Idx<$A>) -> Pos<$L> { $e }
-            fn name_seal() -> Seal { Seal(()) }
-        }
-        #[diagnostic::do_not_recommend]
-        impl<$($X: Axis),*> Insert<$A, $i> for $R {
+        impl<$($X: Axis),*> Insert<$A, $P> for $R {
             type Out = $L;
-            fn insert_seal() -> Seal { Seal(()) }
+            fn insert_seal() -> Seal { Seal::THIS }
         }
+    };
+}
+/// One line per axis of each rank: the shape, the number of the axis, its name, and the rest.
+macro_rules! take {
+    ($($($X:ident)* [$L:ty] $i:literal $A:ident [$R:ty];)*) => {$(
+        place!($($X)* [$L] [No<$i>] $i $A [$R]);
+        #[diagnostic::do_not_recommend]
+        impl<$($X: Axis),*> AxisNamed<$A, No<$i>> for $L {}
+    )*};
+}
+/// The last axis of each rank, likewise.
+macro_rules! inner {
+    ($($($X:ident)* [$L:ty] $i:literal $A:ident [$R:ty];)*) => {$(
+        place!($($X)* [$L] [Innermost] $i $A [$R]);
     )*};
 }
 take! {
-    A [A] 0 A [()] |_, k| k;
-    A B [(A, B)] 0 A [B] |r, k| (k, r);
-    A B [(A, B)] 1 B [A] |r, k| (r, k);
-    A B C [(A, B, C)] 0 A [(B, C)] |(b, c), k| (k, b, c);
-    A B C [(A, B, C)] 1 B [(A, C)] |(a, c), k| (a, k, c);
-    A B C [(A, B, C)] 2 C [(A, B)] |(a, b), k| (a, b, k);
-    A B C D [(A, B, C, D)] 0 A [(B, C, D)] |(b, c, d), k| (k, b, c, d);
-    A B C D [(A, B, C, D)] 1 B [(A, C, D)] |(a, c, d), k| (a, k, c, d);
-    A B C D [(A, B, C, D)] 2 C [(A, B, D)] |(a, b, d), k| (a, b, k, d);
-    A B C D [(A, B, C, D)] 3 D [(A, B, C)] |(a, b, c), k| (a, b, c, k);
-    A B C D E [(A, B, C, D, E)] 0 A [(B, C, D, E)] |(b, c, d, e), k| (k, b, c, d, e);
-    A B C D E [(A, B, C, D, E)] 1 B [(A, C, D, E)] |(a, c, d, e), k| (a, k, c, d, e);
-    A B C D E [(A, B, C, D, E)] 2 C [(A, B, D, E)] |(a, b, d, e), k| (a, b, k, d, e);
-    A B C D E [(A, B, C, D, E)] 3 D [(A, B, C, E)] |(a, b, c, e), k| (a, b, c, k, e);
-    A B C D E [(A, B, C, D, E)] 4 E [(A, B, C, D)] |(a, b, c, d), k| (a, b, c, d, k);
-    A B C D E F [(A, B, C, D, E, F)] 0 A [(B, C, D, E, F)] |(b, c, d, e, f), k| (k, b, c, d, e, f);
-    A B C D E F [(A, B, C, D, E, F)] 1 B [(A, C, D, E, F)] |(a, c, d, e, f), k| (a, k, c, d, e, f);
-    A B C D E F [(A, B, C, D, E, F)] 2 C [(A, B, D, E, F)] |(a, b, d, e, f), k| (a, b, k, d, e, f);
-    A B C D E F [(A, B, C, D, E, F)] 3 D [(A, B, C, E, F)] |(a, b, c, e, f), k| (a, b, c, k, e, f);
-    A B C D E F [(A, B, C, D, E, F)] 4 E [(A, B, C, D, F)] |(a, b, c, d, f), k| (a, b, c, d, k, f);
-    A B C D E F [(A, B, C, D, E, F)] 5 F [(A, B, C, D, E)] |(a, b, c, d, e), k| (a, b, c, d, e, k);
+    A [A] 0 A [()];
+    A B [(A, B)] 0 A [B];
+    A B [(A, B)] 1 B [A];
+    A B C [(A, B, C)] 0 A [(B, C)];
+    A B C [(A, B, C)] 1 B [(A, C)];
+    A B C [(A, B, C)] 2 C [(A, B)];
+    A B C D [(A, B, C, D)] 0 A [(B, C, D)];
+    A B C D [(A, B, C, D)] 1 B [(A, C, D)];
+    A B C D [(A, B, C, D)] 2 C [(A, B, D)];
+    A B C D [(A, B, C, D)] 3 D [(A, B, C)];
+    A B C D E [(A, B, C, D, E)] 0 A [(B, C, D, E)];
+    A B C D E [(A, B, C, D, E)] 1 B [(A, C, D, E)];
+    A B C D E [(A, B, C, D, E)] 2 C [(A, B, D, E)];
+    A B C D E [(A, B, C, D, E)] 3 D [(A, B, C, E)];
+    A B C D E [(A, B, C, D, E)] 4 E [(A, B, C, D)];
+    A B C D E F [(A, B, C, D, E, F)] 0 A [(B, C, D, E, F)];
+    A B C D E F [(A, B, C, D, E, F)] 1 B [(A, C, D, E, F)];
+    A B C D E F [(A, B, C, D, E, F)] 2 C [(A, B, D, E, F)];
+    A B C D E F [(A, B, C, D, E, F)] 3 D [(A, B, C, E, F)];
+    A B C D E F [(A, B, C, D, E, F)] 4 E [(A, B, C, D, F)];
+    A B C D E F [(A, B, C, D, E, F)] 5 F [(A, B, C, D, E)];
+}
+inner! {
+    A [A] 0 A [()];
+    A B [(A, B)] 1 B [A];
+    A B C [(A, B, C)] 2 C [(A, B)];
+    A B C D [(A, B, C, D)] 3 D [(A, B, C)];
+    A B C D E [(A, B, C, D, E)] 4 E [(A, B, C, D)];
+    A B C D E F [(A, B, C, D, E, F)] 5 F [(A, B, C, D, E)];
 }
 
 /// Shapes of one axis, which are those axes.
@@ -384,53 +418,14 @@ take! {
 /// fn best<A: OneAxis>(x: Arr<f32, A>) -> Exp<f32> { x.at(x.argmax()) }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "shape `{Self}` is not one axis: say which, as in `argmax_inner()` or `argmax_axis::<0>()`, or make it one with `flatten()`",
+    message = "shape `{Self}` is not one axis: say which, as in `x.axis::<0>()`, `x.over(N)` or `x.innermost()`, or make it one with `flatten()`",
     label = "this is for arrays of one axis",
-    note = "`argmax`, `argmin`, `reverse` and `slice` have forms for one axis of several; `x.flatten()` makes one axis of all"
+    note = "`x.axis::<0>().argmax()` goes along the outermost axis; so do `argmin`, `scan`, `reverse` and `slice`"
 )]
 pub trait OneAxis: Axis {}
 
 #[diagnostic::do_not_recommend]
 impl<A: Axis> OneAxis for A {}
-
-/// Shapes with an innermost axis: all but `()`.
-///
-/// ```
-/// use slyz::prelude::*;
-/// axis!(N, M);
-/// fn centered<S: Inner>(x: Arr<f32, S>) -> Arr<f32, S::Outer> { x.max_inner() }
-/// assert_eq!(compile(centered::<(N, M)>)?.call(&[[1.0f32, 2.0]])?.to_vec()?, [2.0]);
-/// # Ok::<(), slyz::Error>(())
-/// ```
-#[diagnostic::on_unimplemented(message = "shape `{Self}` has no innermost axis", label = "needs rank 1 or more")]
-pub trait Inner: Shape {
-    /// The innermost axis.
-    type Inner: Axis;
-    /// The other axes.
-    type Outer: Shape;
-
-    /// A position put together again.
-    fn snoc(outer: Pos<Self::Outer>, i: Idx<Self::Inner>) -> Pos<Self>;
-}
-
-macro_rules! inner {
-    ($($($X:ident)* [$L:ty] $A:ident [$R:ty] |$r:pat_param, $k:ident| $e:expr;)*) => {$(
-        #[diagnostic::do_not_recommend]
-        impl<$($X: Axis),*> Inner for $L {
-            type Inner = $A;
-            type Outer = $R;
-            fn snoc($r: Pos<$R>, $k: Idx<$A>) -> Pos<$L> { $e }
-        }
-    )*};
-}
-inner! {
-    A [A] A [()] |_, k| k;
-    A B [(A, B)] B [A] |a, k| (a, k);
-    A B C [(A, B, C)] C [(A, B)] |(a, b), k| (a, b, k);
-    A B C D [(A, B, C, D)] D [(A, B, C)] |(a, b, c), k| (a, b, c, k);
-    A B C D E [(A, B, C, D, E)] E [(A, B, C, D)] |(a, b, c, d), k| (a, b, c, d, k);
-    A B C D E F [(A, B, C, D, E, F)] F [(A, B, C, D, E)] |(a, b, c, d, e), k| (a, b, c, d, e, k);
-}
 
 /// `R` put in front of a shape: the shape of a stack of arrays.
 ///
@@ -454,7 +449,7 @@ macro_rules! stacks {
     ($($($A:ident)* [$S:ty] [$Out:ty];)*) => {$(
         impl<R: Axis, $($A: Axis),*> Stack<R> for $S {
             type Out = $Out;
-            fn stack_seal() -> Seal { Seal(()) }
+            fn stack_seal() -> Seal { Seal::THIS }
         }
     )*};
 }
@@ -499,7 +494,7 @@ macro_rules! flatten {
     ($($($A:ident)* [$Flat:ty];)*) => {$(
         impl<$($A: Axis),*> Flatten for ($($A,)*) {
             type Flat = $Flat;
-            fn flatten_seal() -> Seal { Seal(()) }
+            fn flatten_seal() -> Seal { Seal::THIS }
         }
     )*};
 }

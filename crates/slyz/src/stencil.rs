@@ -1,9 +1,9 @@
 //! Stencils: each element from its neighbours, with a rule for the border.
 
-use crate::along::Turn;
 use crate::arr::{Arr, tabulate_at};
 use crate::elem::{Elem, Lift, handles, tys_of, value_of};
 use crate::extent::Extent;
+use crate::lines::Turn;
 use crate::record;
 use crate::shape::Shape;
 use crate::trace::{Handle, Loc};

@@ -1,9 +1,10 @@
 //! Tensors: data on a device, with a shape in its type.
 
-use crate::elem::{Elem, Num, parts_of, tys_of};
+use crate::arr::Arr;
+use crate::elem::{Elem, Num, Value, parts_of, tys_of};
 use crate::error::{Error, TensorError};
 use crate::extent::count;
-use crate::feed::{scalar_at, solve_dims, split};
+use crate::feed::{Fed, Feed, scalar_at, solve_dims, split};
 use crate::shape::Shape;
 use crate::trace::Slot;
 use slyz_run::{ArrayData, Buffer, Device};
@@ -91,16 +92,22 @@ pub struct Tensor<T, S = Dyn> {
 /// The buffers of a tensor: one, unless its elements are compound.
 pub(crate) type Leaves = SmallVec<[Buffer; 1]>;
 
-const _: fn() = || {
-    fn shared_by_threads<T: Send + Sync>() {}
-    shared_by_threads::<Tensor<f32>>();
-    shared_by_threads::<crate::Compiled<fn(crate::Exp<f32>) -> crate::Exp<f32>>>();
-};
-
 impl<T, S> Clone for Tensor<T, S> {
     fn clone(&self) -> Self {
         let (dims, leaves, below) = (self.dims.clone(), self.leaves.clone(), self.below.clone());
         Tensor { dims, leaves, below, kind: PhantomData }
+    }
+}
+
+impl<T: Elem, S: Shape> Feed<Arr<T, S>> for &Tensor<T, S> {
+    fn feed(&self) -> Fed<'_> {
+        Fed::on_device(self.dims(), self.len(), self.buffers())
+    }
+}
+
+impl<T: Elem<Exp = V>, V: Value<Elem = T>> Feed<V> for &Tensor<T, ()> {
+    fn feed(&self) -> Fed<'_> {
+        Fed::on_device(self.dims(), self.len(), self.buffers())
     }
 }
 

@@ -5,7 +5,7 @@
 //! returns all of them. What operations record is in `record.rs`; nothing here is generic over user types.
 
 use crate::error::TraceError;
-use crate::extent::Extent;
+use crate::extent::{Axis, Extent, axis_number};
 use slyz_sir::build::{BuildError, Builder};
 use slyz_sir::code::{FnId, Id, Op, Type};
 use slyz_sir::program::{Program, Require};
@@ -20,6 +20,9 @@ use std::panic::Location;
 /// A place in the user's source.
 #[doc(hidden)]
 pub type Loc = &'static Location<'static>;
+
+/// What to do where the parts of an element are not what it says.
+pub(crate) const DERIVE: &str = "derive `Elem` instead of implementing `Elem` and `Value` by hand";
 
 /// What every traced value holds: 12 bytes, `Copy`, and bound to its thread, as the trace is.
 ///
@@ -59,7 +62,7 @@ impl Handle {
         if axis == 0 || self.axis == axis || self.trace == 0 {
             return self;
         }
-        error(Location::caller(), "a number stands where a position of another axis must be", crate::elem::DERIVE);
+        error(Location::caller(), "a number stands where a position of another axis must be", DERIVE);
         Handle::POISON
     }
 
@@ -107,9 +110,9 @@ impl Leaf {
     /// use slyz::{At, Elem, Fix, Leaf};
     /// assert_eq!(At::<Fix<3>>::parts(), [Leaf::positions::<Fix<3>>()]);
     /// ```
-    pub fn positions<A: crate::Axis>() -> Leaf {
+    pub fn positions<A: Axis>() -> Leaf {
         let axis = Some((Extent::of::<A>(), A::name()));
-        Leaf { ty: Ty::I64, axis, number: crate::extent::axis_number::<A>() }
+        Leaf { ty: Ty::I64, axis, number: axis_number::<A>() }
     }
 }
 

@@ -5,7 +5,7 @@
 //! fn relu(input: &Tensor<f32>, output: &mut Tensor<f32>) { .. }
 //!
 //! fn relu<'slyz>(input: impl Input<'slyz, f32>, output: impl InOut<'slyz, f32>) -> Launch<'slyz> {
-//!     static KERNEL: Kernel = Kernel::new("relu", "kernel relu<..>() .. { .. }", &[]);
+//!     static KERNEL: EmbeddedKernel = EmbeddedKernel::new("relu", "kernel relu<..>() .. { .. }", &[]);
 //!     Launch::new(&KERNEL).read(input).write(output)
 //! }
 //! ```
@@ -210,7 +210,7 @@ fn launcher(function: &ItemFn, kernel: Option<(&Function, &Template)>, unchecked
         #(#attrs)*
         #[allow(clippy::too_many_arguments)]
         #vis fn #name<'slyz>(#(#params),*) -> #result {
-            static KERNEL: ::slyz::graph::Kernel = ::slyz::graph::Kernel::new(#name_text, #text, &[#(#constants),*]);
+            static KERNEL: ::slyz::graph::EmbeddedKernel = ::slyz::graph::EmbeddedKernel::new(#name_text, #text, &[#(#constants),*]);
             ::slyz::graph::Launch::new(&KERNEL) #(#passed)* #end
         }
     }

@@ -4,9 +4,9 @@
 #![forbid(unsafe_code)]
 
 use slyz::__private::{self as expanded, FunctionArg, Phi};
-use slyz::graph::{InOut, Input, Kernel, Launch};
+use slyz::graph::{EmbeddedKernel, InOut, Input, Launch};
 use slyz::prelude::*;
-use slyz::{CallError, Device, Elem, Error, Flat, Handle, Leaf, Offset, Place, Traced};
+use slyz::{CallError, Device, Elem, Error, Flat, Handle, Leaf, Offset, ScatterTo, Traced};
 use slyz_run::{Argument, ArrayData, Buffer, Executable, Launcher, Output};
 use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
@@ -102,7 +102,7 @@ fn sums_of_positions() {
 /// A place with one number less than its shape has axes.
 struct Short(Idx<A>);
 
-impl Place for Short {
+impl ScatterTo for Short {
     type Shape = (A, N);
     fn numbers(self, out: &mut Vec<Handle>) {
         out.extend(handles(self.0));
@@ -253,7 +253,7 @@ fn axes_with_more_positions_than_numbers() -> Result<(), Error> {
 
 // ---- kernels and programs from text
 
-static PEEK: Kernel = Kernel::new(
+static PEEK: EmbeddedKernel = EmbeddedKernel::new(
     "peek",
     "kernel peek<grid_x, grid_y, grid_z, threads_x, threads_y, threads_z, x_len, y_len>(%far: i64)
      grid [grid_x, grid_y, grid_z] block [1, 1, 1] {
@@ -371,7 +371,7 @@ fn lies(shape: &[u64], words: &[u64]) -> Arc<dyn Device> {
 #[test]
 fn results_of_other_devices() -> Result<(), Error> {
     let interpreter = slyz::device("interpreter")?;
-    let orders = |x: Arr<f32, (M, N)>| x.argmax_inner();
+    let orders = |x: Arr<f32, (M, N)>| x.innermost().argmax();
     let gather = compile_on(&interpreter, |x: Arr<f32, N>, p: Arr<At<N>, M>| p.map(|i| x.at(i)))?;
     let x = [[1f32, 2.0], [4.0, 3.0]];
 

@@ -32,7 +32,7 @@ fn nothing_at_all() -> R {
     assert!(y.to_vec()?.is_empty() && scan.to_vec()?.is_empty());
     assert_eq!((sum.value()?, max.value()?, product.value()?), (0.0, f32::NEG_INFINITY, 1.0));
     assert!(sum.value()?.is_sign_positive(), "an empty sum is +0");
-    let rows = compile(|x: Arr<f32, (N, M)>| x.sum_axis::<1>())?;
+    let rows = compile(|x: Arr<f32, (N, M)>| x.axis::<1>().sum())?;
     assert_eq!(rows.call((&e, [3, 0]))?.to_vec()?, [0.0; 3]);
     assert!(rows.call((&e, [0, 3]))?.to_vec()?.is_empty());
     let heat = compile(|u: Arr<f32, (N, M)>| u.stencil(Border::Clamp, |u| u((0, -1)) + u((1, 0))))?;

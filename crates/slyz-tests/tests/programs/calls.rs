@@ -14,7 +14,7 @@ fn text<T>(result: Result<T, Error>) -> String {
 #[test]
 fn sizes_follow_from_arguments() -> R {
     // The flat slice of the first argument waits for what the second and third tell.
-    let f = compile(|a: Arr<f32, (N, M, K)>, _b: Arr<f32, (M, N)>, _c: Arr<f32, M>| a.sum_axis::<0>())?;
+    let f = compile(|a: Arr<f32, (N, M, K)>, _b: Arr<f32, (M, N)>, _c: Arr<f32, M>| a.axis::<0>().sum())?;
     let y = f.call(&[1f32; 24], &[0f32; 6], &[0f32; 2])?;
     assert_eq!((y.dims(), y.to_vec()?), (&[2, 4][..], vec![3.; 8]));
     let f = compile(|t: Arr<f32, Tri<N>>| tabulate(|i: Idx<N>| t.at(Idx::tri(i, i))))?;
@@ -22,7 +22,7 @@ fn sizes_follow_from_arguments() -> R {
     let f = compile(|x: Arr<f32, Min<N, M>>, y: Arr<f32, N>| x.sum() + y.sum())?.size::<M>(2);
     assert_eq!(f.call(&[1f32, 2.], &[1f32, 1., 1.])?.value()?, 6.);
     assert!(text(f.call(&[1f32], &[1f32, 1., 1.])).contains("argument 1 has 1 where its type says Min<N, M> = 2"));
-    let f = compile(|x: Arr<f32, (N, M)>| x.sum_inner())?;
+    let f = compile(|x: Arr<f32, (N, M)>| x.innermost().sum())?;
     assert_eq!(f.call((&[0f32; 0], [3, 0]))?.to_vec()?, [0.; 3]);
     Ok(())
 }

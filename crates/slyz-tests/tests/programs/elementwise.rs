@@ -98,8 +98,8 @@ fn sums_of_parts() -> R {
     on_both!(
         |p: Arr<Point<f32>, N>, q: Arr<([u32; 2], f64), (N, M)>| (
             p.sum(),
-            q.sum_axis::<0>(),
-            q.sum_over(M),
+            q.axis::<0>().sum(),
+            q.over(M).sum(),
             p.scan(Sum)
         ),
         |f| {
@@ -125,7 +125,7 @@ fn sums_of_parts() -> R {
 
 #[test]
 fn means() -> R {
-    on_both!(|x: Arr<f32, (N, M)>| (x.mean(), x.mean_axis::<0>(), x.mean_over(M), x.mean_inner()), |f| {
+    on_both!(|x: Arr<f32, (N, M)>| (x.mean(), x.axis::<0>().mean(), x.over(M).mean(), x.innermost().mean()), |f| {
         let (all, columns, rows, inner) = f.call(&[[1f32, 2., 6.], [3., 4., 8.]])?;
         assert_eq!((all.value()?, columns.to_vec()?), (4.0, vec![2., 3., 7.]));
         assert_eq!((rows.to_vec()?, inner.to_vec()?), (vec![3., 5.], vec![3., 5.]));
@@ -144,7 +144,7 @@ fn means() -> R {
 
 #[test]
 fn best_along_an_axis() -> R {
-    on_both!(|x: Arr<i32, (N, M, K)>| (x.argmax_axis::<1>(), x.argmin_over(N), x.argmax_inner()), |f| {
+    on_both!(|x: Arr<i32, (N, M, K)>| (x.axis::<1>().argmax(), x.over(N).argmin(), x.innermost().argmax()), |f| {
         let x = [[[1, 9], [3, 9]], [[0, 2], [7, 1]], [[5, 5], [5, 5]]];
         let (a, b, c) = f.call(&x)?;
         let places = |at: Vec<u64>| at;
@@ -166,11 +166,15 @@ fn scans_along_every_axis() -> R {
             let x = x.map(|d| (d, 10u64));
             let first = |y: Arr<(u64, u64), (N, M, K)>| y.map(|(a, _)| a);
             (
-                [first(x.scan_axis::<0>(digits())), first(x.scan_over(M, digits())), first(x.scan(digits()))],
                 [
-                    first(x.scan_exclusive_axis::<0>(digits())),
-                    first(x.scan_exclusive_over(M, digits())),
-                    first(x.scan_exclusive(digits())),
+                    first(x.axis::<0>().scan(digits())),
+                    first(x.over(M).scan(digits())),
+                    first(x.innermost().scan(digits())),
+                ],
+                [
+                    first(x.axis::<0>().scan_exclusive(digits())),
+                    first(x.over(M).scan_exclusive(digits())),
+                    first(x.innermost().scan_exclusive(digits())),
                 ],
             )
         },
@@ -199,10 +203,10 @@ fn scans_along_every_axis() -> R {
 fn slices_and_reversals_along_an_axis() -> R {
     on_both!(
         |x: Arr<f32, (N, M)>| (
-            x.slice_axis::<0, Fix<1>>(1),
-            x.slice_axis::<1, K>(0),
-            x.reverse_axis::<1>(),
-            x.reverse_over(N)
+            x.axis::<0>().slice::<Fix<1>>(1),
+            x.axis::<1>().slice::<K>(0),
+            x.axis::<1>().reverse(),
+            x.over(N).reverse()
         ),
         |f| {
             let f = f.size::<K>(2);
@@ -215,7 +219,7 @@ fn slices_and_reversals_along_an_axis() -> R {
             assert!(f.call(&[[1f32], [2.]]).is_err());
         }
     );
-    on_both!(|x: Arr<f32, (N, M)>| x.reverse_axis::<0>(), |f| {
+    on_both!(|x: Arr<f32, (N, M)>| x.axis::<0>().reverse(), |f| {
         assert_eq!(f.call((&[0f32; 0], [0, 3]))?.dims(), [0, 3]);
         assert_eq!(f.call((&[0f32; 0], [3, 0]))?.dims(), [3, 0]);
     });
@@ -247,12 +251,12 @@ fn compound_arguments_and_results() -> R {
 
 #[test]
 fn rows_as_arguments() -> R {
-    let f = compile(|x: Arr<f32, (N, M)>| x.sum_over(N))?;
+    let f = compile(|x: Arr<f32, (N, M)>| x.over(N).sum())?;
     let rows = vec![[1f32, 2., 3.], [4., 5., 6.]];
     assert_eq!(f.call(&rows)?.to_vec()?, [5., 7., 9.]);
     assert_eq!(f.call(&rows[..1])?.to_vec()?, [1., 2., 3.]);
     assert_eq!(f.call(&rows[..0])?.to_vec()?, [0., 0., 0.]);
-    let f = compile(|x: Arr<f32, (N, M, K)>| x.sum_axis::<0>())?;
+    let f = compile(|x: Arr<f32, (N, M, K)>| x.axis::<0>().sum())?;
     assert_eq!(f.call(&vec![[[1f32, 2.]], [[3., 4.]]])?.dims(), [1, 2]);
     // The same data as an array of small arrays.
     let f = compile(|x: Arr<[f32; 3], N>| x.map(|[a, b, c]| a + b * c))?;

@@ -17,7 +17,7 @@ fn normcdf(x: Exp<f32>) -> Exp<f32> {
     x.lt(0.0).select(1.0 - w, w)
 }
 fn black_scholes(s: Arr<f32, N>, x: Arr<f32, N>, t: Arr<f32, N>) -> Arr<f32, N> {
-    zip3(s, x, t).map(|(s, x, t)| {
+    zip((s, x, t)).map(|(s, x, t)| {
         let (r, v) = (0.02, 0.30);
         let d1 = ((s / x).ln() + (r + v * v / 2.0) * t) / (v * t.sqrt());
         let d2 = d1 - v * t.sqrt();
@@ -94,9 +94,9 @@ fn generic_code() -> R {
         stack(|r| softmax1(x.row(r)))
     }
     fn softmax_b<R: Axis, C: Axis>(x: Arr<f32, (R, C)>) -> Arr<f32, (R, C)> {
-        let m = x.max_inner();
+        let m = x.innermost().max();
         let e: Arr<f32, (R, C)> = tabulate(|(r, c)| (x.at((r, c)) - m.at(r)).exp());
-        let s = e.sum_inner();
+        let s = e.innermost().sum();
         tabulate(|(r, c)| e.at((r, c)) / s.at(r))
     }
     fn norm<S: Shape>(x: Arr<f32, S>) -> Exp<f32> {
@@ -134,13 +134,15 @@ fn folds() -> R {
     let (mean, variance) = compile(moments)?.call(&[1f32, 2., 3., 4.])?;
     assert_eq!((mean.value()?, variance.value()?), (2.5, 1.25));
     // along an axis
-    let f = compile(|a: Arr<f32, (N, M)>| (a.sum_axis::<0>(), a.sum_axis::<1>(), a.sum_inner(), a.sum_over(N)))?;
+    let f = compile(|a: Arr<f32, (N, M)>| {
+        (a.axis::<0>().sum(), a.axis::<1>().sum(), a.innermost().sum(), a.over(N).sum())
+    })?;
     let (c, r, r2, c2) = f.call(&[[1f32, 2.], [3., 4.]])?;
     assert_eq!(
         (c.to_vec()?, r.to_vec()?, r2.to_vec()?, c2.to_vec()?),
         (vec![4., 6.], vec![3., 7.], vec![3., 7.], vec![4., 6.])
     );
-    let f = compile(|a: Arr<f32, (N, N)>| a.sum_axis::<0>())?;
+    let f = compile(|a: Arr<f32, (N, N)>| a.axis::<0>().sum())?;
     assert_eq!(f.call(&[[1f32, 2.], [3., 4.]])?.to_vec()?, [4., 6.]);
     // position as a value: argmax, gather
     let f = compile(|x: Arr<f32, N>, y: Arr<i32, N>| y.at(x.argmax()))?;
@@ -177,7 +179,7 @@ fn positions() -> R {
     assert_eq!(f.call(&[1f32], &[2f32, 3.])?.to_vec()?, [2., 4., 6.]);
     let f = compile(|x: Arr<f32, N>, y: Arr<f32, M>| zip_min(x, y).map(|(a, b)| a * b))?;
     assert_eq!(f.call(&[1f32], &[2f32, 3.])?.to_vec()?, [2.]);
-    let f = compile(|x: Arr<f32, (N, N)>| tabulate(|p: Idx<Tri<N>>| x.at((p.row(), p.col()))))?;
+    let f = compile(|x: Arr<f32, (N, N)>| tabulate(|p: Idx<Tri<N>>| x.at((p.row(), p.column()))))?;
     assert_eq!(f.call(&[[1f32, 2.], [3., 4.]])?.to_vec()?, [1., 3., 4.]);
     let f = compile(|t: Arr<f32, Tri<N>>, x: Arr<f32, N>| tabulate(|i| sum(|j| t.at(Idx::tri(i, j)) * x.at(j))))?;
     assert_eq!(f.call(&[1f32, 3., 4.], &[1f32, 1.])?.to_vec()?, [4., 7.]);

@@ -1,23 +1,23 @@
 //! More programs: generic code, own elements and axes, many parameters.
 #![allow(clippy::type_complexity)] // the types of whole functions are what is shown here
 
-use slyz::Align;
 use slyz::prelude::*;
+use slyz::{Align, HasAxis, Innermost};
 type R<T = ()> = Result<T, slyz::Error>;
 axis!(N, M, B);
 
 fn bias2<R: Axis, C: Axis>(x: Arr<f32, (R, C)>, b: Arr<f32, C>) -> Arr<f32, (R, C)> {
     x * x + b
 }
-fn bias<S>(x: Arr<f32, S>, b: Arr<f32, S::Inner>) -> Arr<f32, S>
+fn bias<S>(x: Arr<f32, S>, b: Arr<f32, S::Axis>) -> Arr<f32, S>
 where
-    S: Inner + Align<<S as Inner>::Inner, Out = S>,
+    S: Inner + Align<<S as HasAxis<Innermost>>::Axis, Out = S>,
 {
     x * 2.0 + b
 }
 fn layer_norm<S: Inner>(x: Arr<f32, S>) -> Arr<f32, S> {
     // any rank, along the innermost axis
-    let mean = x.sum_inner();
+    let mean = x.innermost().sum();
     tabulate(|p: Pos<S>| x.at(p)) + fill(0.0) * mean.sum()
 }
 fn twice<T: Num, S: Shape>(x: Arr<T, S>) -> Arr<T, S> {
@@ -105,7 +105,7 @@ fn more() -> R {
 /// Words of other libraries that are a line of ours.
 #[test]
 fn words() -> R {
-    let f = compile(|a: Arr<f32, (N, M)>, b: Arr<f32, (M, B)>| (a.matmul(b), a.cumsum(), a.len()))?;
+    let f = compile(|a: Arr<f32, (N, M)>, b: Arr<f32, (M, B)>| (a.matmul(b), a.innermost().scan(Sum), a.len()))?;
     let (product, sums, count) = f.call(&[[1f32, 2.], [3., 4.]], &[[5f32], [6.]])?;
     assert_eq!((product.dims(), product.to_vec()?), (&[2, 1][..], vec![17., 39.]));
     assert_eq!((sums.to_vec()?, count.value()?), (vec![1., 3., 3., 7.], 4));
@@ -132,7 +132,7 @@ fn around_matrices() -> R {
 fn constants_to_choose_from() -> R {
     let f = compile(|x: Exp<f32>| {
         let sign = x.gt(0.0).select(3, -3);
-        let wide: Exp<i64> = select(x.gt(0.0), 1, 2);
+        let wide: Exp<i64> = x.gt(0.0).select(1, 2);
         (x * sign.cast::<f32>(), wide, x.lt(0.0).select((0, 0.5), (x.cast::<u8>(), x)).1)
     })?;
     let (product, wide, part) = f.call(-2.0)?;

@@ -1,24 +1,24 @@
 //! Corners where rustc's inference or our traces could go wrong.
 
-use slyz::Align;
 use slyz::prelude::*;
+use slyz::{Align, HasAxis, Innermost};
 
 type Result<T = ()> = std::result::Result<T, slyz::Error>;
 
 axis!(N, M);
 
 /// A where-clause on `Align` must not hide the reflexive implementation.
-fn both<S>(x: Arr<f32, S>, b: Arr<f32, S::Inner>) -> Arr<f32, S>
+fn both<S>(x: Arr<f32, S>, b: Arr<f32, S::Axis>) -> Arr<f32, S>
 where
-    S: Inner + Align<<S as Inner>::Inner, Out = S>,
+    S: Inner + Align<<S as HasAxis<Innermost>>::Axis, Out = S>,
 {
     tabulate(|p: Pos<S>| x.at(p) * x.at(p)) + b
 }
 
 /// The same, where the product itself needs the reflexive implementation.
-fn both_aligned<S>(x: Arr<f32, S>, b: Arr<f32, S::Inner>) -> Arr<f32, S>
+fn both_aligned<S>(x: Arr<f32, S>, b: Arr<f32, S::Axis>) -> Arr<f32, S>
 where
-    S: Inner + Align<<S as Inner>::Inner, Out = S>,
+    S: Inner + Align<<S as HasAxis<Innermost>>::Axis, Out = S>,
 {
     x * x + b
 }

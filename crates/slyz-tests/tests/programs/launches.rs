@@ -1,9 +1,9 @@
 //! Kernels by hand as programs launch them, with the text that `#[graph]` would write.
 
-use slyz::graph::{InOut, Input, Kernel, Launch, UncheckedLaunch};
+use slyz::graph::{EmbeddedKernel, InOut, Input, Launch, UncheckedLaunch};
 use slyz::prelude::*;
 
-static SCALE: Kernel = Kernel::new(
+static SCALE: EmbeddedKernel = EmbeddedKernel::new(
     "scale",
     "kernel scale<grid_x, grid_y, grid_z, threads_x, threads_y, threads_z, x_len, y_len>(%n: i32, %a: f32)
      grid [grid_x, grid_y, grid_z] block [1, 1, 1] {
@@ -34,7 +34,7 @@ fn scale_unchecked<'a>(x: impl Input<'a, f32>, y: impl InOut<'a, f32>, n: i32, a
 }
 
 static WEIGHTS: &[&[u64]] = &[&[1, 10, 100]];
-static COLUMNS: Kernel = Kernel::new(
+static COLUMNS: EmbeddedKernel = EmbeddedKernel::new(
     "columns",
     "kernel columns<grid_x, grid_y, grid_z, threads_x, threads_y, threads_z, m_0, m_1>()
      grid [grid_x, grid_y, grid_z] block [1, 1, 1] {
@@ -60,7 +60,7 @@ fn columns<'a>(m: impl InOut<'a, i32, 2>) -> Launch<'a> {
     Launch::new(&COLUMNS).write(m)
 }
 
-static FLAGS: Kernel = Kernel::new(
+static FLAGS: EmbeddedKernel = EmbeddedKernel::new(
     "flags",
     "kernel flags<grid_x, grid_y, grid_z, threads_x, threads_y, threads_z, b_len>()
      grid [grid_x, grid_y, grid_z] block [1, 1, 1] {
@@ -156,7 +156,7 @@ fn mistakes() {
     let mut short = vec![1; 5];
     let error = columns((&mut short, [2, 3])).run().expect_err("a mistake").to_string();
     assert!(error.contains("`m`") && error.contains("24 bytes"), "{error}");
-    static BROKEN: Kernel = Kernel::new("broken", "kernel broken", &[]);
+    static BROKEN: EmbeddedKernel = EmbeddedKernel::new("broken", "kernel broken", &[]);
     let error = Launch::new(&BROKEN).run().expect_err("no kernel").to_string();
     assert!(error.contains("`broken`"), "{error}");
     assert!(Tensor::<u8>::zeros([usize::MAX, 2]).is_err());

@@ -54,10 +54,10 @@ fn other_shapes() -> R {
     assert!(e.contains("(N * M) = 9 and (K * 2) = 12 must be equal"), "{e}");
     let e = compile(|x: Arr<f32, Fix<6>>| x.reshape::<(Fix<2>, Fix<2>)>()).unwrap_err().to_string();
     assert!(e.contains("6 elements cannot become 4") && e.contains("layout.rs"), "{e}");
-    let f = compile(|x: Arr<f32, Fix<6>>| x.split::<(Fix<2>, Fix<3>)>().transpose())?;
+    let f = compile(|x: Arr<f32, Fix<6>>| x.reshape::<(Fix<2>, Fix<3>)>().transpose())?;
     assert_eq!(f.call(&[0f32, 1., 2., 3., 4., 5.])?.to_vec()?, [0., 3., 1., 4., 2., 5.]);
     // The flat axis as a parameter tells what is left.
-    let f = compile(|x: Arr<f32, Flat<N, Fix<3>>>| tabulate(|(i, j)| x.at(Idx::flat(i, j))).sum_axis::<1>())?;
+    let f = compile(|x: Arr<f32, Flat<N, Fix<3>>>| tabulate(|(i, j)| x.at(Idx::flat(i, j))).axis::<1>().sum())?;
     assert_eq!(f.call(&x)?.to_vec()?, [3., 12., 21., 30.]);
     Ok(())
 }
@@ -168,7 +168,7 @@ fn sums_of_axes() -> R {
 
 #[test]
 fn triangles() -> R {
-    let f = compile(|x: Arr<u32, Tri<N>>| x.map_at(|p, v| (p.row().u32(), p.col().u32(), v)))?;
+    let f = compile(|x: Arr<u32, Tri<N>>| x.map_at(|p, v| (p.row().u32(), p.column().u32(), v)))?;
     let cells: Vec<u32> = (0..15).collect();
     let expected: Vec<(u32, u32)> = (0..5).flat_map(|r| (0..=r).map(move |c| (r, c))).collect();
     let found = f.call(&cells)?.to_vec()?;

@@ -99,9 +99,9 @@ fn constructs() -> Result<Module, Error> {
     type Five = (Fix<2>, Fix<3>, N, Fix<2>, M);
     let mut program = programs()?;
     program.kernel("rank_five", |x: Arr<f32, Five>| x * 2.0)?;
-    program.kernel("rank_four_sum", |x: Arr<f32, (N, Fix<2>, M, Fix<3>)>| x.sum_axis::<3>())?;
+    program.kernel("rank_four_sum", |x: Arr<f32, (N, Fix<2>, M, Fix<3>)>| x.axis::<3>().sum())?;
     program
-        .kernel("shared", |x: Arr<f32, N>, y: Arr<f32, N>| zip2(x, y).map(|(x, y)| normcdf(x - 5.0) * normcdf(y)))?;
+        .kernel("shared", |x: Arr<f32, N>, y: Arr<f32, N>| zip((x, y)).map(|(x, y)| normcdf(x - 5.0) * normcdf(y)))?;
     program.kernel("looped", |x: Arr<f32, N>| x.map(|x| iterate(5u32, x, |_, s| (s + x / s) / 2.0)))?;
     program.kernel("collatz", |x: Arr<u32, N>| {
         x.map(|x| repeat_while((x, 0u32), |(x, _)| x.gt(1), |(x, n)| ((x & 1).eq(0).select(x / 2, x * 3 + 1), n + 1)).1)
@@ -141,9 +141,9 @@ fn programs() -> Result<Module, Error> {
     })?;
     program.kernel("kept", |x: Arr<i32, N>| x.filter::<Kept>(|x| x.gt(3)))?;
     program.kernel("running", |x: Arr<i32, N>| x.scan(Sum))?;
-    program.kernel("row_sums", |x: Arr<f32, (N, M)>| x.sum_axis::<1>())?;
+    program.kernel("row_sums", |x: Arr<f32, (N, M)>| x.axis::<1>().sum())?;
     program.kernel("halves", |x: Arr<f16, N>, y: Arr<bf16, N>, p: Arr<bool, N>| {
-        zip3(x, y, p).map(|(x, y, p)| (p.select(x + x, x), y * y, !p))
+        zip((x, y, p)).map(|(x, y, p)| (p.select(x + x, x), y * y, !p))
     })?;
     program.kernel("scaled", |a: Exp<f32>, x: Arr<f32, (N, M)>| x * a)?;
     Ok(program)

@@ -7,7 +7,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use slyz::naperian::*;
-use slyz::{Tensor, axis};
+use slyz::{Arr, Idx, Tensor, axis, compile, device};
 use std::fmt::Debug;
 
 #[derive(Clone, Copy, Debug, PartialEq, Naperian)]
@@ -426,4 +426,65 @@ fn tensors_of_other_sizes_are_rejected() {
     let empty: Tensor<f32> = hyper([[0f32; 0]; 3]).to_tensor().unwrap();
     assert_eq!(empty.dims(), [3, 0]);
     assert_eq!(Hyper::<dims![Array<3>, Array<0>], f32>::from_tensor(&empty).unwrap(), hyper([[0f32; 0]; 3]));
+}
+
+/// On a device a dimension is an axis, and says there what it says on the host: the laws of `Foldable` and `Naperian`.
+fn is_an_axis<F: Dimension>() -> Result<(), slyz::Error> {
+    let interpreter = device("interpreter")?;
+    let numbers: Vec<i64> = (0..F::SIZE as i64).map(|k| 3 * k + 1).collect();
+    let host = F::from_list(numbers.clone()).expect("as many as positions");
+    let on = Tensor::<i64, F>::from_container(host)?;
+
+    let sum = slyz::compile_on(&interpreter, |x: Arr<i64, F>| x.sum())?.call(&on)?.value()?;
+    let folded = F::foldl(F::from_list(numbers.clone()).expect("as many"), 0, |sum, x: i64| sum + x);
+    assert_eq!(sum, folded);
+
+    let doubled = slyz::compile_on(&interpreter, |x: Arr<i64, F>| x * 2)?.call(&on)?.to_container()?;
+    assert_eq!(F::to_list::<i64>(doubled), numbers.iter().map(|x| x * 2).collect::<Vec<i64>>());
+    if F::SIZE == 0 {
+        return Ok(());
+    }
+    // Positions go to the device and back: `tabulate` there is `tabulate` here.
+    let place =
+        |log: F::Log| F::to_list::<F::Log>(F::positions()).iter().position(|&p| p == log).expect("one of them") as i64;
+    let there = slyz::compile_on(&interpreter, || slyz::tabulate(|p: Idx<F>| p.cases(|log| 7 * place(log))))?;
+    let here = F::tabulate(|log| 7 * place(log));
+    assert_eq!(there.call()?.to_vec()?, F::to_list::<i64>(here));
+    for log in F::to_list::<F::Log>(F::positions()) {
+        let read = slyz::compile_on(&interpreter, |x: Arr<i64, F>| x.at(Idx::of(log)))?;
+        assert_eq!(read.call(&on)?.value()?, numbers[place(log) as usize]);
+    }
+    Ok(())
+}
+
+#[test]
+fn dimensions_are_axes() -> Result<(), slyz::Error> {
+    is_an_axis::<Id>()?;
+    is_an_axis::<Array<4>>()?;
+    is_an_axis::<Array<0>>()?;
+    is_an_axis::<RgbFamily>()?;
+    is_an_axis::<BodyFamily>()?;
+    is_an_axis::<MixedFamily<2>>()?;
+    is_an_axis::<Pair<RgbFamily, Id>>()?;
+    is_an_axis::<Compose<Pair<Array<1>, Id>, Pair<Id, RgbFamily>>>()?;
+    is_an_axis::<dims![Array<2>, RgbFamily, Array<3>]>()
+}
+
+#[test]
+fn dimensions_beside_other_axes() -> Result<(), slyz::Error> {
+    axis!(Many);
+    type Bodies = Arr<f32, (Many, BodyFamily)>;
+    let body =
+        Body { position: [1.0, 2.0, 3.0], spin_axis: Rgb { r: 4.0, g: 5.0, b: 6.0 }, range: (7.0, 8.0), mass: 9.0 };
+    let bodies = Tensor::from_containers([body, body.map(|x: f32| -x)])?;
+    assert_eq!(bodies.dims(), [2, 9]);
+    let f = compile(|x: Bodies| (x.innermost().sum(), x.axis::<0>().sum(), x.column(Idx::of(BodyLog::Mass)), x + 1.0))?;
+    let (sums, nothing, masses, more) = f.call(&bodies)?;
+    assert_eq!(sums.to_vec()?, [45.0, -45.0]);
+    assert_eq!(nothing.to_container()?, BodyFamily::pure(0.0));
+    assert_eq!(masses.to_vec()?, [9.0, -9.0]);
+    assert_eq!(more.to_containers()?, [body.map(|x: f32| x + 1.0), body.map(|x: f32| 1.0 - x)]);
+    assert_eq!(<BodyFamily as slyz::Axis>::name(), "BodyFamily");
+    assert_eq!(<Pair<Array<2>, RgbFamily> as slyz::Axis>::name(), "Pair<Array<2>, RgbFamily>");
+    Ok(())
 }

@@ -101,8 +101,11 @@ fn folds() -> R {
         let positive = x.map(|v| v.gt(0.0));
         (x.min(), x.max(), x.product(), positive.any(), positive.all(), positive.count())
     })?;
-    let (min, max, product, some, every, count) = f.call(&[2f32, -3., 4., f32::NAN])?;
-    assert_eq!((min.value()?, max.value()?, some.value()?, every.value()?, count.value()?), (-3., 4., true, false, 2));
+    let (least, most, product, some, every, count) = f.call(&[2f32, -3., 4., f32::NAN])?;
+    assert_eq!(
+        (least.value()?, most.value()?, some.value()?, every.value()?, count.value()?),
+        (-3., 4., true, false, 2)
+    );
     assert!(product.value()?.is_nan());
     // The order counts for a monoid that is not commutative.
     let f = compile(|x: Arr<u32, N>| {
@@ -113,7 +116,7 @@ fn folds() -> R {
     let f = compile(|x: Arr<f32, N>| x.fold(monoid(0f32, |a, b| a.max(b)).commutative()))?;
     assert_eq!(f.call(&[1f32, 5., 2.])?.value()?, 5.);
     let f = compile(|x: Arr<f32, N>| {
-        (minimum(|i: Idx<N>| x.at(i)), any(|i: Idx<N>| x.at(i).lt(0.0)), argmax(|i: Idx<N>| -x.at(i)))
+        (min(|i: Idx<N>| x.at(i)), any(|i: Idx<N>| x.at(i).lt(0.0)), argmax(|i: Idx<N>| -x.at(i)))
     })?;
     let (min, negative, at) = f.call(&[3f32, -1., 2.])?;
     assert_eq!((min.value()?, negative.value()?, at.value()?.get()), (-1., true, 1));

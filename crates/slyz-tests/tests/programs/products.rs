@@ -112,7 +112,7 @@ fn positions_take_part() -> Result<(), Error> {
         tabulate(|(i, j): (Idx<N>, Idx<M>)| {
             sum(|k: Idx<K>| {
                 let product = a.at((i, k)) * b.at((k, j));
-                select(i.i64().lt(j.i64()), lit(0.0), product)
+                i.i64().lt(j.i64()).select(lit(0.0), product)
             })
         })
     })?;

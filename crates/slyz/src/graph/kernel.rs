@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 const KEPT: usize = 16;
 
 /// A kernel that `#[graph]` embeds in the program: its text, read at the first launch, and what devices made of it.
-pub struct Kernel {
+pub struct EmbeddedKernel {
     name: &'static str,
     text: &'static str,
     constants: &'static [&'static [u64]],
@@ -22,14 +22,14 @@ pub struct Kernel {
 /// A device, and what it made of the kernel.
 type Ready = (Weak<dyn Device>, Arc<dyn Launcher>);
 
-impl Kernel {
+impl EmbeddedKernel {
     /// A kernel with that name, from its SIR text and the bits of the elements of its constant memories. It is not looked at before
     /// the first launch.
     ///
     /// For `#[graph]`, which writes a `check` before every access that is not known to be inside. In other text an access that has none
     /// gets one.
-    pub const fn new(name: &'static str, text: &'static str, constants: &'static [&'static [u64]]) -> Kernel {
-        Kernel { name, text, constants, template: OnceLock::new(), ready: Mutex::new(vec![]) }
+    pub const fn new(name: &'static str, text: &'static str, constants: &'static [&'static [u64]]) -> EmbeddedKernel {
+        EmbeddedKernel { name, text, constants, template: OnceLock::new(), ready: Mutex::new(vec![]) }
     }
 
     /// Its name.
@@ -85,7 +85,7 @@ impl Kernel {
     }
 }
 
-impl std::fmt::Debug for Kernel {
+impl std::fmt::Debug for EmbeddedKernel {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         write!(f, "Kernel {}", self.name)
     }

@@ -1,7 +1,7 @@
 //! A launch under construction.
 
 use super::argument::{InOut, Input, Reading, Writing};
-use super::kernel::Kernel;
+use super::kernel::EmbeddedKernel;
 use crate::elem::Scalar;
 use crate::error::Error;
 use slyz_run::{Device, Launcher, Threads};
@@ -49,7 +49,7 @@ enum Argument<'a> {
 /// A launch of a kernel: what calling a `#[graph]` function gives. Nothing happens before [`Launch::run`].
 #[must_use = "a launch does nothing before `.run()`"]
 pub struct Launch<'a> {
-    kernel: &'static Kernel,
+    kernel: &'static EmbeddedKernel,
     arguments: Vec<Argument<'a>>,
     scalars: Vec<Constant>,
     threads: Option<[u64; 3]>,
@@ -64,7 +64,7 @@ pub struct UncheckedLaunch<'a>(Launch<'a>);
 
 impl<'a> Launch<'a> {
     /// A launch without arguments. Tensors and scalars follow in the order of the parameters.
-    pub fn new(kernel: &'static Kernel) -> Launch<'a> {
+    pub fn new(kernel: &'static EmbeddedKernel) -> Launch<'a> {
         let (arguments, scalars) = (vec![], vec![]);
         Launch { kernel, arguments, scalars, threads: None, grid: None, block: None, device: None }
     }
@@ -93,7 +93,7 @@ impl<'a> Launch<'a> {
     }
 
     /// The kernel: its text, and what devices make of it.
-    pub fn kernel(&self) -> &'static Kernel {
+    pub fn kernel(&self) -> &'static EmbeddedKernel {
         self.kernel
     }
 

@@ -1,14 +1,14 @@
 //! Kernels by hand: what `#[graph]` makes of a function over threads, and how it is launched.
 //!
-//! A [`Kernel`] is a `static` with the checked text of the kernel in it. Calling the function makes a [`Launch`], which is told how many
+//! A [`EmbeddedKernel`] is a `static` with the checked text of the kernel in it. Calling the function makes a [`Launch`], which is told how many
 //! threads it has, and where to run; [`Launch::run`] runs it.
 //!
 //! ```
-//! use slyz::graph::{InOut, Input, Kernel, Launch};
+//! use slyz::graph::{InOut, Input, EmbeddedKernel, Launch};
 //! use slyz::prelude::*;
 //!
 //! // What the attribute writes for `fn axpy(a: f32, x: &Tensor<f32>, y: &mut Tensor<f32>)`.
-//! static AXPY: Kernel = Kernel::new("axpy", "
+//! static AXPY: EmbeddedKernel = EmbeddedKernel::new("axpy", "
 //!     kernel axpy<grid_x, grid_y, grid_z, threads_x, threads_y, threads_z, x_len, y_len>(%a: f32)
 //!     grid [grid_x, grid_y, grid_z] block [1, 1, 1] {
 //!       global read x: f32[x_len]
@@ -45,6 +45,6 @@ mod kernel;
 mod launch;
 
 pub use argument::{InOut, Input, Reading, Writing};
-pub use kernel::Kernel;
+pub use kernel::EmbeddedKernel;
 pub use launch::{Counts, Launch, UncheckedLaunch};
 pub use slyz_sir::launch::{Fault, Template};

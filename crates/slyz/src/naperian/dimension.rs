@@ -1,10 +1,12 @@
 //! [`Dimension`], the top of the tower, and what can be said of any two of them: transposition and products.
 
 use super::{Applicative, Container, Foldable, Naperian, Of, Options, Traverse};
+use crate::axis::EnumAxis;
 use std::iter::Sum;
 use std::ops::Mul;
 
-/// Everything an axis of data-parallel code needs: positions, and elements that are combined and folded.
+/// Everything an axis of data-parallel code needs: positions, and elements that are combined and folded. So it is an [`Axis`](crate::Axis) of
+/// arrays on devices, too.
 ///
 /// Law: there are [`SIZE`](Dimension::SIZE) positions.
 ///
@@ -16,7 +18,7 @@ use std::ops::Mul;
 /// assert_eq!(norm::<Array<2>>(&[3.0, 4.0]), 5.0);
 /// assert_eq!(norm::<Array2<2, 2>>(&[[1.0, 1.0], [1.0, 1.0]]), 2.0);
 /// ```
-pub trait Dimension: Naperian + Applicative + Foldable + Traverse {
+pub trait Dimension: Naperian + Applicative + Foldable + Traverse + EnumAxis<Case = <Self as Naperian>::Log> {
     /// How many positions there are.
     ///
     /// ```

@@ -1,6 +1,6 @@
 //! The Naperian classes on the host: containers of every shape as functions from their positions.
 //!
-//! This module needs no tracing and no device. It is the idea behind the rest of the crate in its plainest form: the Słyż
+//! This module needs no tracing and no device; only its files `axis.rs` and `tensor.rs` know of them. It is the idea behind the rest of the crate in its plainest form: the Słyż
 //! essay's tower of type classes, after Gibbons, *APLicative Programming with Naperian Functors* (2017), for ordinary
 //! Rust arrays and structs. Names do not clash with those of [`prelude`](crate::prelude): both can be imported whole.
 //!
@@ -48,6 +48,9 @@
 //! [`Hyper::lift2`], which aligns the dimensions of two values from the innermost outwards, and [`Hyper::reduce_by`]. A
 //! `Hyper` goes to a device as a [`Tensor`](crate::Tensor) and comes back from it.
 //!
+//! *Devices.* A dimension is an [`Axis`](crate::Axis): `Arr<f32, (N, RgbFamily)>` has a thread for each pixel and channel, and
+//! [`Idx::cases`](crate::Idx::cases) and [`Idx::of`](crate::Idx::of) go between positions of the device and the `Log` of the host.
+//!
 //! ```text
 //!            Family     Of<T>
 //!           /      \
@@ -79,6 +82,7 @@
 //! | [`Options`], [`Results<E>`](Results) | `Option<T>`, `Result<T, E>`: effects for [`Traverse`] | none |
 
 mod array;
+pub(crate) mod axis;
 mod combine;
 mod dimension;
 mod effect;

@@ -1,0 +1,116 @@
+//! Scatters and filters: arrays whose elements choose their places.
+
+use crate::arr::Arr;
+use crate::elem::{Elem, Exp, Lift, handles, value_of};
+use crate::extent::{Axis, Extent};
+use crate::monoid::{Monoid, with_parts};
+use crate::position::{Idx, Near};
+use crate::record;
+use crate::shape::{OneAxis, Position, Shape};
+use crate::trace::{Handle, Loc};
+use std::panic::Location;
+
+/// A place to write to: `Near` or `Idx`, or a tuple of them for several axes.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M);
+/// // Transposition by writing: each element chooses its place.
+/// fn turned(x: Arr<f32, (N, M)>) -> Arr<f32, (M, N)> {
+///     scatter(Sum, |(i, j): Pos<(N, M)>| ((j, i), x.at((i, j))))
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a place to write to",
+    label = "expected `Idx<A>`, `Near<A>`, or a tuple of them"
+)]
+pub trait ScatterTo {
+    /// The shape it is a place of.
+    type Shape: Shape;
+
+    #[doc(hidden)]
+    fn numbers(self, out: &mut Vec<Handle>);
+}
+
+impl<A: Axis> ScatterTo for Idx<A> {
+    type Shape = A;
+    fn numbers(self, out: &mut Vec<Handle>) {
+        out.push(self.handle())
+    }
+}
+
+impl<A: Axis> ScatterTo for Near<A> {
+    type Shape = A;
+    fn numbers(self, out: &mut Vec<Handle>) {
+        out.push(self.handle())
+    }
+}
+
+macro_rules! places {
+    ($($P:ident $A:ident $i:tt),*) => {
+        impl<$($A: Axis, $P: ScatterTo<Shape = $A>),*> ScatterTo for ($($P,)*) {
+            type Shape = ($($A,)*);
+            fn numbers(self, out: &mut Vec<Handle>) { $(self.$i.numbers(out);)* }
+        }
+    };
+}
+places!(P A 0, Q B 1);
+places!(P A 0, Q B 1, R C 2);
+places!(P A 0, Q B 1, R C 2, S D 3);
+
+/// For each position, combines a value into a computed place, in order; what falls outside is dropped.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// // A histogram of three bins.
+/// let f = compile(|x: Arr<i32, N>| scatter(Sum, |i: Idx<N>| (Near::<Fix<3>>::new(x.at(i)), 1u32)))?;
+/// assert_eq!(f.call(&[0, 2, 2, 7])?.to_vec()?, [1, 0, 2]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[track_caller]
+pub fn scatter<S, P, W, T, V>(m: impl Monoid<T>, f: impl Fn(P) -> (W, V)) -> Arr<T, W::Shape>
+where
+    S: Shape<Pos = P>,
+    P: Position<Shape = S>,
+    W: ScatterTo,
+    T: Elem,
+    V: Lift<T>,
+{
+    let at: Loc = Location::caller();
+    let body = &mut |position: &[Handle]| {
+        let (place, value) = f(value_of(position));
+        let mut out = vec![];
+        place.numbers(&mut out);
+        out.extend(handles(value.lift()));
+        out
+    };
+    let target = <W::Shape as Shape>::axes();
+    Arr::new(with_parts(at, &m, |parts| record::scatter(at, &S::axes(), &target, body, parts)))
+}
+
+impl<T: Elem, S: Shape> Arr<T, S> {
+    /// The elements for which `keep` holds, in order, on the axis `K`, whose extent is counted while the function runs.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, Kept);
+    /// let f = compile(|x: Arr<f32, N>| x.filter::<Kept>(|v| v.gt(0.0)))?;
+    /// assert_eq!(f.call(&[1.0f32, -1.0, 3.0])?.to_vec()?, [1.0, 3.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn filter<K: Axis>(self, keep: impl Fn(T::Exp) -> Exp<bool>) -> Arr<T, K>
+    where
+        S: OneAxis,
+    {
+        let at: Loc = Location::caller();
+        let body = &mut |position: &[Handle]| {
+            let element = self.get(at, value_of(position));
+            let mut out = vec![keep(element).handle()];
+            out.extend(handles(element));
+            out
+        };
+        Arr::new(record::filter(at, &Extent::of::<S>(), &Extent::of::<K>(), body))
+    }
+}
