@@ -295,20 +295,8 @@ impl<'k> Walk<'k> {
                 monoid.iter().for_each(|monoid| self.anything(&monoid.combine));
                 ALL
             }
-            Op::Const(_)
-            | Op::Bitcast(..)
-            | Op::Load { .. }
-            | Op::Store { .. }
-            | Op::Atomic { .. }
-            | Op::Barrier(_)
-            | Op::Fence(_)
-            | Op::Subgroup(..)
-            | Op::At { .. }
-            | Op::Tabulate { .. }
-            | Op::Fold { .. }
-            | Op::Scan { .. }
-            | Op::Scatter { .. }
-            | Op::Filter { .. } => ALL,
+            // Data.
+            _ => ALL,
         };
         stmt.binds.iter().for_each(|bind| self.define(bind.id, range));
         true
