@@ -339,7 +339,31 @@ pub enum Op {
     },
 }
 
+/// Operations that most code treats alike. A new one is put into its class here, and passes that look at classes know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Scalars of scalars, wherever and however often they are computed: `const`, `extent`, operators, conversions.
+    Scalar,
+    /// Where a thread stands.
+    Place,
+    /// A function.
+    Call,
+    /// Branches and loops.
+    Control,
+    /// Arrays as values, at the program level.
+    Array,
+    /// Memory, read, written or asked about.
+    Memory,
+    /// What threads do together.
+    Meeting,
+}
+
 impl Monoid {
+    /// A copy whose operation is what `f` makes of it.
+    fn with_combine(&self, f: &mut dyn FnMut(&Body) -> Body) -> Monoid {
+        Monoid { neutral: self.neutral.clone(), combine: f(&self.combine), commutative: self.commutative }
+    }
+
     /// The operator, when the monoid is a single one of the table with its operands in order.
     pub fn operator(&self) -> Option<Operator> {
         match (&self.combine.params[..], &self.combine.stmts[..], &self.combine.results[..]) {
@@ -390,6 +414,82 @@ macro_rules! operands {
 }
 
 impl Op {
+    /// What it is treated as.
+    pub fn class(&self) -> Class {
+        match self {
+            Op::Const(_) | Op::Extent(_) | Op::Apply(..) | Op::Cast(..) | Op::Bitcast(..) => Class::Scalar,
+            Op::Place(..) => Class::Place,
+            Op::Call(..) => Class::Call,
+            Op::If { .. } | Op::For { .. } | Op::While { .. } => Class::Control,
+            Op::At { .. } | Op::Tabulate { .. } | Op::Fold { .. } => Class::Array,
+            Op::Scan { .. } | Op::Scatter { .. } | Op::Filter { .. } => Class::Array,
+            Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } | Op::Check { .. } => Class::Memory,
+            Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | Op::Lanes { .. } => Class::Meeting,
+        }
+    }
+
+    /// The memory it is about, and where in it.
+    pub fn access(&self) -> Option<(MemId, &[Id])> {
+        match self {
+            Op::Load { memory, index }
+            | Op::Store { memory, index, .. }
+            | Op::Atomic { memory, index, .. }
+            | Op::Check { memory, index } => Some((*memory, index)),
+            Op::Const(_) | Op::Extent(_) | Op::Apply(..) | Op::Cast(..) | Op::Bitcast(..) => None,
+            Op::Place(..) | Op::Call(..) | Op::If { .. } | Op::For { .. } | Op::While { .. } => None,
+            Op::At { .. } | Op::Tabulate { .. } | Op::Fold { .. } => None,
+            Op::Scan { .. } | Op::Scatter { .. } | Op::Filter { .. } => None,
+            Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | Op::Lanes { .. } => None,
+        }
+    }
+
+    /// Every size written in the operation itself, not those inside its bodies.
+    pub fn sizes(&self) -> Vec<&Size> {
+        match self {
+            Op::Extent(size) | Op::Filter { extent: size, .. } => vec![size],
+            Op::Tabulate { shape, .. } | Op::Fold { shape, .. } | Op::Scan { shape, .. } => shape.iter().collect(),
+            Op::Scatter { shape, target, .. } => shape.iter().chain(target).collect(),
+            Op::Const(_) | Op::Apply(..) | Op::Cast(..) | Op::Bitcast(..) | Op::Place(..) | Op::Call(..) => vec![],
+            Op::If { .. } | Op::For { .. } | Op::While { .. } | Op::At { .. } => vec![],
+            Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } | Op::Check { .. } => vec![],
+            Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | Op::Lanes { .. } => vec![],
+        }
+    }
+
+    /// A copy whose bodies are what `f` makes of them, in the order they are written. Nothing inside them is copied before.
+    pub fn with_bodies(&self, f: &mut dyn FnMut(&Body) -> Body) -> Op {
+        match self {
+            Op::If { cond, args, then, otherwise } => {
+                Op::If { cond: *cond, args: args.clone(), then: f(then), otherwise: f(otherwise) }
+            }
+            Op::For { lo, hi, step, init, body } => {
+                Op::For { lo: *lo, hi: *hi, step: *step, init: init.clone(), body: f(body) }
+            }
+            Op::While { init, cond, body } => Op::While { init: init.clone(), cond: f(cond), body: f(body) },
+            Op::Tabulate { shape, body } => Op::Tabulate { shape: shape.clone(), body: f(body) },
+            Op::Fold { shape, body, monoid } => {
+                Op::Fold { shape: shape.clone(), body: f(body), monoid: monoid.with_combine(f) }
+            }
+            Op::Scan { shape, body, monoid } => {
+                Op::Scan { shape: shape.clone(), body: f(body), monoid: monoid.with_combine(f) }
+            }
+            Op::Scatter { shape, body, target, monoid } => {
+                let (shape, target) = (shape.clone(), target.clone());
+                Op::Scatter { shape, body: f(body), target, monoid: monoid.with_combine(f) }
+            }
+            Op::Filter { extent, body, kept } => Op::Filter { extent: extent.clone(), body: f(body), kept: *kept },
+            Op::Lanes { lo, hi, body, monoid } => {
+                let body = f(body);
+                let monoid = monoid.as_ref().map(|monoid| monoid.with_combine(f));
+                Op::Lanes { lo: *lo, hi: *hi, body, monoid }
+            }
+            Op::Const(_) | Op::Extent(_) | Op::Apply(..) | Op::Cast(..) | Op::Bitcast(..) => self.clone(),
+            Op::Place(..) | Op::Call(..) | Op::At { .. } => self.clone(),
+            Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } | Op::Check { .. } => self.clone(),
+            Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) => self.clone(),
+        }
+    }
+
     /// Every name the operation uses directly, not those inside its bodies.
     pub fn each_operand(&self, f: &mut dyn FnMut(Id)) {
         let f: &mut dyn FnMut(&Id) = &mut |id| f(*id);
@@ -572,12 +672,11 @@ impl Body {
         let params = self.params.iter().map(|p| Var { id: names[&p.id], ty: p.ty.clone() }).collect();
         let mut stmts = Vec::with_capacity(self.stmts.len());
         for stmt in &self.stmts {
-            let mut op = stmt.op.clone();
-            op.each_operand_mut(&mut |id| rename(names, id));
-            for body in op.bodies_mut() {
+            let mut op = stmt.op.with_bodies(&mut |body| {
                 names.extend(body.params.iter().map(|p| (p.id, fresh())));
-                *body = body.copied(names, fresh);
-            }
+                body.copied(names, fresh)
+            });
+            op.each_operand_mut(&mut |id| rename(names, id));
             names.extend(stmt.binds.iter().map(|b| (b.id, fresh())));
             let binds = stmt.binds.iter().map(|b| Var { id: names[&b.id], ty: b.ty.clone() }).collect();
             stmts.push(Stmt { binds, op });

@@ -20,6 +20,9 @@ pub const MOST_THREADS: u64 = 1 << 48;
 /// The most blocks along an axis of a grid over which blocks are folded ([`Template::shaped`]): what every GPU has.
 pub const MOST_FOLDED: u64 = 65_535;
 
+/// The most threads of a subgroup on any device: what WGSL allows, and as many bits as a ballot of Vulkan has.
+pub const LARGEST_SUBGROUP: u32 = 128;
+
 /// A kernel without its launch.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Template {

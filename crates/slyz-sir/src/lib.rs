@@ -29,7 +29,7 @@ pub mod pass;
 pub mod power;
 pub mod program;
 #[cfg(feature = "compiler")]
-mod range;
+mod ranges;
 #[cfg(feature = "compiler")]
 pub mod road;
 pub mod size;

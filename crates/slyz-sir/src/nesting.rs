@@ -39,7 +39,7 @@ fn depth_of(body: &Body, level: usize, known: &[usize]) -> Result<usize, TooDeep
     let mut depth = 1;
     for stmt in &body.stmts {
         stmt.binds.iter().try_for_each(typed)?;
-        each_size(&stmt.op, &mut |size| sized(size, 0))?;
+        stmt.op.sizes().into_iter().try_for_each(|size| sized(size, 0))?;
         if let Op::Call(function, _) = &stmt.op {
             depth = depth.max(1 + known.get(function.0 as usize).copied().unwrap_or(0));
         }
@@ -68,32 +68,5 @@ fn sized(size: &Size, level: usize) -> Result<(), TooDeep> {
             sized(b, level + 1)
         }
         Size::CeilDiv(a, _) | Size::Tri(a) => sized(a, level + 1),
-    }
-}
-
-/// Calls `f` for every size written in the operation itself, not those inside its bodies.
-pub(crate) fn each_size<E>(op: &Op, f: &mut dyn FnMut(&Size) -> Result<(), E>) -> Result<(), E> {
-    match op {
-        Op::Extent(size) | Op::Filter { extent: size, .. } => f(size),
-        Op::Tabulate { shape, .. } | Op::Fold { shape, .. } | Op::Scan { shape, .. } => shape.iter().try_for_each(f),
-        Op::Scatter { shape, target, .. } => shape.iter().chain(target).try_for_each(f),
-        Op::Const(_)
-        | Op::Apply(..)
-        | Op::Cast(..)
-        | Op::Bitcast(..)
-        | Op::Call(..)
-        | Op::If { .. }
-        | Op::For { .. }
-        | Op::While { .. }
-        | Op::At { .. }
-        | Op::Place(..)
-        | Op::Load { .. }
-        | Op::Store { .. }
-        | Op::Atomic { .. }
-        | Op::Check { .. }
-        | Op::Barrier(_)
-        | Op::Fence(_)
-        | Op::Subgroup(..)
-        | Op::Lanes { .. } => Ok(()),
     }
 }

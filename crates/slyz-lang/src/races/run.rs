@@ -164,14 +164,7 @@ impl<'k> Run<'k> {
             }
             Op::Fence(_) => vec![],
             // The graph level, and what passes make of kernels.
-            Op::Subgroup(..)
-            | Op::Lanes { .. }
-            | Op::At { .. }
-            | Op::Tabulate { .. }
-            | Op::Fold { .. }
-            | Op::Scan { .. }
-            | Op::Scatter { .. }
-            | Op::Filter { .. } => vec![Value::unknown(threads); stmt.binds.len()],
+            _ => vec![Value::unknown(threads); stmt.binds.len()],
         })
     }
 

@@ -3,8 +3,6 @@
 pub mod c;
 pub mod clike;
 pub mod harness;
-mod low;
 pub mod msl;
 #[cfg(feature = "naga")]
 pub mod naga;
-pub(crate) mod range;

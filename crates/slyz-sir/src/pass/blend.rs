@@ -15,7 +15,7 @@
 //! } else |%5: f32| { yield %5 }
 //! ```
 
-use crate::code::{Body, Id, Op, Stmt};
+use crate::code::{Body, Class, Id, Op, Stmt};
 use crate::ops::Operator;
 use crate::program::Program;
 use std::collections::HashMap;
@@ -73,28 +73,10 @@ fn is_small(then: &Body, otherwise: &Body) -> bool {
 
 /// The cost of a scalar operation that may run without need; `None` for everything else.
 fn cost(op: &Op) -> Option<u32> {
-    match op {
-        Op::Const(_) | Op::Extent(_) | Op::Bitcast(..) => Some(0),
-        Op::Cast(..) => Some(1),
-        Op::Apply(operator, _) => Some(operator.row().cost),
-        Op::Call(..)
-        | Op::If { .. }
-        | Op::For { .. }
-        | Op::While { .. }
-        | Op::At { .. }
-        | Op::Tabulate { .. }
-        | Op::Fold { .. }
-        | Op::Scan { .. }
-        | Op::Scatter { .. }
-        | Op::Filter { .. }
-        | Op::Place(..)
-        | Op::Load { .. }
-        | Op::Store { .. }
-        | Op::Atomic { .. }
-        | Op::Check { .. }
-        | Op::Barrier(_)
-        | Op::Fence(_)
-        | Op::Subgroup(..)
-        | Op::Lanes { .. } => None,
+    match (op, op.class()) {
+        (Op::Cast(..), _) => Some(1),
+        (Op::Apply(operator, _), _) => Some(operator.row().cost),
+        (_, Class::Scalar) => Some(0),
+        (_, Class::Place | Class::Call | Class::Control | Class::Array | Class::Memory | Class::Meeting) => None,
     }
 }

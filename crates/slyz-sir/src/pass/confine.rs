@@ -103,24 +103,8 @@ impl Known<'_> {
                 }
                 return;
             }
-            Op::Const(_)
-            | Op::Extent(_)
-            | Op::Apply(..)
-            | Op::Cast(..)
-            | Op::Bitcast(..)
-            | Op::Call(..)
-            | Op::For { .. }
-            | Op::While { .. }
-            | Op::At { .. }
-            | Op::Place(..)
-            | Op::Load { .. }
-            | Op::Store { .. }
-            | Op::Atomic { .. }
-            | Op::Check { .. }
-            | Op::Barrier(_)
-            | Op::Fence(_)
-            | Op::Subgroup(..)
-            | Op::Lanes { .. } => return,
+            // Nothing is known of what other bodies are given.
+            _ => return,
         };
         self.ends.extend(body.params.iter().map(|param| param.id).zip(shape.iter().cloned()));
     }
@@ -321,30 +305,5 @@ impl Accesses<'_> {
 
 /// The memory and the index that an operation touches.
 fn access(op: &Op) -> Option<(MemId, &[Id])> {
-    match op {
-        Op::Load { memory, index } | Op::Store { memory, index, .. } | Op::Atomic { memory, index, .. } => {
-            Some((*memory, index))
-        }
-        Op::Const(_)
-        | Op::Extent(_)
-        | Op::Apply(..)
-        | Op::Cast(..)
-        | Op::Bitcast(..)
-        | Op::Call(..)
-        | Op::If { .. }
-        | Op::For { .. }
-        | Op::While { .. }
-        | Op::At { .. }
-        | Op::Tabulate { .. }
-        | Op::Fold { .. }
-        | Op::Scan { .. }
-        | Op::Scatter { .. }
-        | Op::Filter { .. }
-        | Op::Place(..)
-        | Op::Check { .. }
-        | Op::Barrier(_)
-        | Op::Fence(_)
-        | Op::Subgroup(..)
-        | Op::Lanes { .. } => None,
-    }
+    op.access().filter(|_| !matches!(op, Op::Check { .. }))
 }

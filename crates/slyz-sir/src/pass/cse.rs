@@ -15,7 +15,7 @@
 //! %4: f32 = add %2, %3                     %4: f32 = add %2, %2
 //! ```
 
-use crate::code::{Body, Id, Op, Type, Var};
+use crate::code::{Body, Class, Id, Op, Type, Var};
 use crate::ops::Operator;
 use crate::program::Program;
 use std::collections::HashMap;
@@ -71,46 +71,27 @@ impl Sharing {
 
 /// Does the operation give the same results wherever its operands do?
 fn is_shareable(op: &Op) -> bool {
-    match op {
-        Op::Const(_)
-        | Op::Extent(_)
-        | Op::Apply(..)
-        | Op::Cast(..)
-        | Op::Bitcast(..)
-        | Op::Call(..)
-        | Op::At { .. }
-        | Op::Check { .. }
-        | Op::Place(..) => true,
-        Op::If { .. }
-        | Op::For { .. }
-        | Op::While { .. }
-        | Op::Tabulate { .. }
-        | Op::Fold { .. }
-        | Op::Scan { .. }
-        | Op::Scatter { .. } => op.bodies().iter().all(|body| body.stmts.iter().all(|stmt| is_shareable(&stmt.op))),
-        Op::Filter { .. }
-        | Op::Load { .. }
-        | Op::Store { .. }
-        | Op::Atomic { .. }
-        | Op::Barrier(_)
-        | Op::Fence(_)
-        | Op::Subgroup(..)
-        | Op::Lanes { .. } => false,
+    match (op, op.class()) {
+        (Op::Check { .. }, _) => true,
+        // It counts a size.
+        (Op::Filter { .. }, _) => false,
+        (_, Class::Scalar | Class::Place | Class::Call) => true,
+        (_, Class::Control | Class::Array) => {
+            op.bodies().iter().all(|body| body.stmts.iter().all(|stmt| is_shareable(&stmt.op)))
+        }
+        (_, Class::Memory | Class::Meeting) => false,
     }
 }
 
 /// The operation with bound names numbered in order of appearance and the operands of commutative operators sorted.
 fn canonical(op: &Op, binds: &[Var]) -> Op {
-    let mut op = op.clone();
     // Counted down from the top, where no name of the program is.
     let mut next = u32::MAX;
     let mut fresh = || {
         next -= 1;
         Id(next)
     };
-    for body in op.bodies_mut() {
-        *body = body.freshened(&mut fresh);
-    }
+    let mut op = op.with_bodies(&mut |body| body.freshened(&mut fresh));
     sort_operands(&mut op, binds);
     op
 }

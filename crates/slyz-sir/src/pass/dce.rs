@@ -25,11 +25,9 @@
 
 use crate::code::{Body, FnId, Function, Id, Monoid, Op, Stmt, Var};
 use crate::kernel::Kernel;
-use crate::nesting::each_size;
 use crate::program::{Program, Require};
 use crate::size::{Size, SizeVar};
 use std::collections::{HashMap, HashSet};
-use std::convert::Infallible;
 
 /// Runs the pass on a program.
 pub fn run(mut program: Program) -> Program {
@@ -118,10 +116,7 @@ impl Live {
         }
         self.drop_branch_args(&mut stmt.op);
         self.vars(&stmt.binds);
-        let Ok(()) = each_size(&stmt.op, &mut |size| {
-            self.size(size);
-            Ok::<(), Infallible>(())
-        });
+        stmt.op.sizes().into_iter().for_each(|size| self.size(size));
         stmt.op.each_operand(&mut |id| {
             self.names.insert(id);
         });
@@ -183,22 +178,8 @@ impl Live {
                 retain(&mut body.results, &keep);
                 keep
             }
-            Op::Const(_)
-            | Op::Extent(_)
-            | Op::Apply(..)
-            | Op::Cast(..)
-            | Op::Bitcast(..)
-            | Op::Call(..)
-            | Op::At { .. }
-            | Op::Place(..)
-            | Op::Load { .. }
-            | Op::Store { .. }
-            | Op::Atomic { .. }
-            | Op::Check { .. }
-            | Op::Barrier(_)
-            | Op::Fence(_)
-            | Op::Subgroup(..)
-            | Op::Lanes { monoid: None, .. } => return,
+            // The others give all of their results or none.
+            _ => return,
         };
         retain(&mut stmt.binds, &keep);
     }

@@ -16,7 +16,7 @@
 //! }                                              }
 //! ```
 
-use crate::code::{Body, FnId, Function, Id, Op, Stmt};
+use crate::code::{Body, Class, FnId, Function, Id, Op, Stmt};
 use crate::kernel::Kernel;
 use crate::program::Program;
 use std::collections::HashSet;
@@ -90,26 +90,9 @@ fn lift(body: &mut Body, ends: &[bool], out: &mut Vec<Stmt>) {
 
 /// Is it an operation that may be computed where it was not asked for?
 fn moves(op: &Op, ends: &[bool]) -> bool {
-    match op {
-        Op::Const(_) | Op::Extent(_) | Op::Apply(..) | Op::Cast(..) | Op::Bitcast(..) => true,
-        Op::Call(FnId(callee), _) => ends.get(*callee as usize).copied().unwrap_or(false),
-        Op::If { .. }
-        | Op::For { .. }
-        | Op::While { .. }
-        | Op::At { .. }
-        | Op::Tabulate { .. }
-        | Op::Fold { .. }
-        | Op::Scan { .. }
-        | Op::Scatter { .. }
-        | Op::Filter { .. }
-        | Op::Place(..)
-        | Op::Load { .. }
-        | Op::Store { .. }
-        | Op::Atomic { .. }
-        | Op::Check { .. }
-        | Op::Barrier(_)
-        | Op::Fence(_)
-        | Op::Subgroup(..)
-        | Op::Lanes { .. } => false,
+    match (op, op.class()) {
+        (Op::Call(FnId(callee), _), _) => ends.get(*callee as usize).copied().unwrap_or(false),
+        (_, Class::Scalar) => true,
+        (_, Class::Place | Class::Call | Class::Control | Class::Array | Class::Memory | Class::Meeting) => false,
     }
 }

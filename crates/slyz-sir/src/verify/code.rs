@@ -247,7 +247,7 @@ impl<'a> Checker<'a> {
             }
         });
         operands?;
-        nesting::each_size(op, &mut |s| self.size(s))?;
+        op.sizes().into_iter().try_for_each(|size| self.size(size))?;
         self.constant_or_call(op)?;
         self.kernel_rules(op)?;
         let outer = self.in_lanes;

@@ -8,7 +8,6 @@
 use super::{Checked, VerifyError, fail, identifier, kernel, size, unique};
 use crate::code::{Body, Type};
 use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Memory, Plan, ScalarArg, Space, Step};
-use crate::nesting;
 use crate::size::{Size, SizeOrigin, SizeVar};
 use crate::types::Ty;
 
@@ -233,7 +232,7 @@ fn each_kernel_size(kernel: &Kernel, f: &mut dyn FnMut(&Size) -> Checked) -> Che
 
 fn each_size(body: &Body, f: &mut dyn FnMut(&Size) -> Checked) -> Checked {
     for stmt in &body.stmts {
-        nesting::each_size(&stmt.op, f)?;
+        stmt.op.sizes().into_iter().try_for_each(&mut *f)?;
         stmt.op.bodies().into_iter().try_for_each(|b| each_size(b, f))?;
     }
     Ok(())

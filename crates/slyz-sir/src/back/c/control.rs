@@ -7,7 +7,7 @@
 use super::steady::{self, Kind};
 use super::value::{Bind, Expr, Form, Lane, Value, scalar_type};
 use super::writer::{Live, Writer, tokens};
-use super::{EmitError, expr, serial, state};
+use super::{EmitError, expr, serial};
 use crate::code::{Body, Id, Stmt, Var};
 use crate::types::Ty;
 use std::collections::HashMap;
@@ -15,19 +15,22 @@ use std::collections::HashMap;
 /// The name of a slot that nobody reads, and that is therefore not there.
 const NOBODYS: &str = "";
 
-/// What the counter of a loop can be, where its bounds are known.
-fn counted([lo, hi, _]: [Value; 3]) -> Option<(i128, i128)> {
-    let (lo, hi) = (lo.range?, hi.range?);
-    Some((lo.0, (hi.1 - 1).max(lo.0)))
-}
-
 impl Writer<'_> {
-    /// A variable for each result of control flow, declared now and set in its bodies.
-    fn slots(&mut self, stmt: &Stmt, start: &[Value], ranges: &[Option<state::Bounds>], kinds: &[Kind]) -> Vec<Value> {
+    /// What a slot can be that has these names, where 32 bits hold it.
+    fn small(&self, names: &[Id]) -> Option<(i128, i128)> {
+        let ranges: Option<Vec<(i128, i128)>> = names.iter().map(|&id| self.range(id)).collect();
+        let all = ranges?.into_iter().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
+        (all.0 >= i32::MIN.into() && all.1 <= i32::MAX.into()).then_some(all)
+    }
+
+    /// A variable for each result of control flow, declared now and set in its bodies. Those of a loop have the names of
+    /// its state, too.
+    fn slots(&mut self, stmt: &Stmt, start: &[Value], state: &[Var], kinds: &[Kind]) -> Vec<Value> {
         let mut slots: Vec<Value> = vec![];
         for (k, bind) in stmt.binds.iter().enumerate() {
             let (name, ty) = (self.fresh("s"), bind.ty.elem());
-            let range = ranges.get(k).and_then(|bounds| bounds.as_ref()).map(|bounds| bounds.ever);
+            let names: Vec<Id> = std::iter::once(bind).chain(state.get(k)).map(|var| var.id).collect();
+            let range = self.small(&names);
             let lane = if range.is_some() { Lane::I32 } else { Lane::of(ty) };
             let kind = match kinds.get(k).copied().unwrap_or(Kind::Vector) {
                 Kind::Uniform | Kind::Affine | Kind::Vector if self.live == Live::Block => Kind::Uniform,
@@ -166,13 +169,11 @@ impl Writer<'_> {
     }
 
     pub(super) fn enter(&mut self, body: &Body, args: &[Value]) {
-        for (param, arg) in body.params.iter().zip(args) {
-            self.values.insert(param.id, arg.clone());
-        }
+        self.set_values(&body.params, args);
     }
 
     fn finish(&mut self, stmt: &Stmt, slots: Vec<Value>) {
-        self.values.extend(stmt.binds.iter().map(|b| b.id).zip(slots));
+        self.set_values(&stmt.binds, &slots);
     }
 
     pub(super) fn branch(
@@ -254,16 +255,14 @@ impl Writer<'_> {
         let [lo, hi, step] = bounds.map(|b| self.get(b));
         // One step past the end is still inside the type.
         let fits = by_one || hi.range.zip(step.range).is_some_and(|(hi, step)| hi.1 + step.1 <= i64::MAX.into());
-        let ranges = state::counted(self, [&lo, &hi, &step], &start, body);
         let together = [&lo, &hi, &step].into_iter().all(|bound| bound.is_uniform()).then_some(body.params[0].id);
         let kinds = self.kinds(stmt, &start, &[(&body.params[1..], body)], together);
-        let slots = self.slots(stmt, &start, &ranges, &kinds);
-        let inside = state::inside(&slots, &ranges);
+        let slots = self.slots(stmt, &start, &body.params[1..], &kinds);
         let counter_ty = body.params[0].ty.elem();
         let name = self.fresh("k");
         if let (Form::Uniform(lo), Form::Uniform(_), Form::Uniform(step)) = (&lo.form, &hi.form, &step.form) {
             let end = self.bound(bounds[1])?;
-            let counter = Value::uniform(counter_ty, Expr::atom(&name)).within(counted(bounds.map(|b| self.get(b))));
+            let counter = Value::uniform(counter_ty, Expr::atom(&name));
             let advance = if by_one {
                 format!("{name}++")
             } else if fits {
@@ -279,7 +278,7 @@ impl Writer<'_> {
             if self.live == Live::Block {
                 self.declare(&name, format!("{ty} {name}"));
             }
-            self.enter(body, &[&[counter], &inside[..]].concat());
+            self.enter(body, &[&[counter], &slots[..]].concat());
             self.block(&head, |w| {
                 w.stmts(body)?;
                 w.assign(&slots, &body.results, None);
@@ -292,10 +291,9 @@ impl Writer<'_> {
             self.set("vi32", &on, &mask);
             let live = self.each(&on);
             let at = Expr::infix(base, "+", &Expr::atom(&name), Bind::Sum);
-            let range = counted([lo.clone(), hi.clone(), lo.clone()]);
-            let counter = Value { ty: counter_ty, form: Form::Affine(at.clone()), range };
+            let counter = Value { ty: counter_ty, form: Form::Affine(at.clone()), range: None };
             let before = std::mem::replace(&mut self.live, Live::Mask(on.clone()));
-            self.enter(body, &[&[counter], &inside[..]].concat());
+            self.enter(body, &[&[counter], &slots[..]].concat());
             self.block(&format!("for (i64 {name} = 0;; {name} += {})", step.text), |w| {
                 let left = Expr::infix(&end, "-", &at, Bind::Sum).text;
                 w.act(&format!("{live} &= first_lanes(lanes_before({left}));"));
@@ -307,7 +305,6 @@ impl Writer<'_> {
             self.live = before;
         } else {
             // Also the number past the end must fit.
-            let range = counted([lo.clone(), hi.clone(), step.clone()]);
             let most = hi.range.zip(step.range).map_or(i128::MAX, |(hi, step)| hi.1.saturating_add(step.1));
             let least = lo.range.map_or(i128::MIN, |lo| lo.0);
             let small = counter_ty == Ty::I64 && least >= i32::MIN.into() && most <= i32::MAX.into();
@@ -321,8 +318,8 @@ impl Writer<'_> {
             self.set("vi32", &on, &mask);
             let (counter, live) = (self.each(&name), self.each(&on));
             let before = std::mem::replace(&mut self.live, Live::Mask(on.clone()));
-            let value = Value::vector(counter_ty, lane, Expr::atom(&counter)).within(range.filter(|_| small));
-            self.enter(body, &[&[value], &inside[..]].concat());
+            let value = Value::vector(counter_ty, lane, Expr::atom(&counter));
+            self.enter(body, &[&[value], &slots[..]].concat());
             self.block("for (;;)", |w| {
                 w.act(&format!("{live} &= lt_{}({counter}, {end});", lane.name()));
                 w.line(&format!("if (!{}) break;", w.any(&on)));
@@ -352,11 +349,10 @@ impl Writer<'_> {
 
     pub(super) fn while_loop(&mut self, stmt: &Stmt, init: &[Id], cond: &Body, body: &Body) -> Result<(), EmitError> {
         let start = self.all(init);
-        let ranges = state::asked(self, &start, cond, body);
         let kinds = self.kinds(stmt, &start, &[(&cond.params, cond), (&body.params, body)], None);
-        let slots = self.slots(stmt, &start, &ranges, &kinds);
+        let slots = self.slots(stmt, &start, &cond.params, &kinds);
         self.enter(cond, &slots);
-        self.enter(body, &state::inside(&slots, &ranges));
+        self.enter(body, &slots);
         if self.live == Live::Block {
             self.block("for (;;)", |w| {
                 w.stmts(cond)?;

@@ -4,8 +4,9 @@
 //! symbol where C means the same as we do, otherwise the prelude's function `name_type`, or `s_name_type` on scalars.
 
 use super::value::{Bind, Expr, Form, Lane, Value, is_number, scalar_type};
-use crate::back::low::is_closed;
 use crate::ops::{Operator, Signature};
+use crate::ranges::low::is_closed;
+use crate::ranges::{Range, counts_width};
 use crate::types::{Scalar, Ty};
 
 /// A constant.
@@ -83,46 +84,6 @@ fn is_typed(text: &str, lane: Lane) -> bool {
     !literal || lane == Lane::I32
 }
 
-fn known(values: &[&Value]) -> Option<Vec<(i128, i128)>> {
-    values.iter().map(|v| v.range).collect()
-}
-
-/// Bounds of the result of an operator on `i64`.
-fn bounds(operator: Operator, args: &[&Value]) -> Option<(i128, i128)> {
-    let r = known(if operator == Operator::Select { &args[1..] } else { args })?;
-    // Past 64 bits the value has wrapped around.
-    let inside = |(low, high): (i128, i128)| low >= i64::MIN.into() && high <= i64::MAX.into();
-    if !r.iter().all(|&r| inside(r)) {
-        return None;
-    }
-    let all = |x: &[i128]| (x.iter().copied().min().unwrap_or(0), x.iter().copied().max().unwrap_or(0));
-    let found = match operator {
-        Operator::Add => (r[0].0 + r[1].0, r[0].1 + r[1].1),
-        Operator::Sub => (r[0].0 - r[1].1, r[0].1 - r[1].0),
-        Operator::Mul => all(&[r[0].0 * r[1].0, r[0].0 * r[1].1, r[0].1 * r[1].0, r[0].1 * r[1].1]),
-        Operator::Neg => (-r[0].1, -r[0].0),
-        Operator::Min => (r[0].0.min(r[1].0), r[0].1.min(r[1].1)),
-        Operator::Max => (r[0].0.max(r[1].0), r[0].1.max(r[1].1)),
-        Operator::Clamp => (r[0].0.max(r[1].0).min(r[2].0), r[0].1.max(r[1].1).min(r[2].1)),
-        Operator::Select => (r[0].0.min(r[1].0), r[0].1.max(r[1].1)),
-        Operator::Abs => all(&[r[0].0.abs(), r[0].1.abs(), 0]),
-        // |x / y| <= |x|, and x / 0 is x; |x % y| <= |x|.
-        Operator::Div | Operator::Rem => {
-            let m = r[0].0.abs().max(r[0].1.abs());
-            (if r[0].0 < 0 || r[1].0 < 0 { -m } else { 0 }, m)
-        }
-        Operator::And if r[0].0 >= 0 && r[1].0 >= 0 => (0, r[0].1.min(r[1].1)),
-        Operator::And if r[0].0 >= 0 || r[1].0 >= 0 => (0, if r[0].0 >= 0 { r[0].1 } else { r[1].1 }),
-        // No bit is set above the highest of both.
-        Operator::Or | Operator::Xor if r[0].0 >= 0 && r[1].0 >= 0 => {
-            (0, ((r[0].1.max(r[1].1) + 1) as u128).next_power_of_two() as i128 - 1)
-        }
-        Operator::Shr if r[1].0 == r[1].1 && (0..64).contains(&r[1].0) => (r[0].0 >> r[1].0, r[0].1 >> r[1].0),
-        _ => return None,
-    };
-    inside(found).then_some(found)
-}
-
 fn level(symbol: &str) -> Bind {
     match symbol {
         "*" | "/" => Bind::Product,
@@ -155,9 +116,11 @@ fn narrowed(operator: Operator, ty: Ty, expr: Expr) -> Expr {
     }
 }
 
-/// An operator of the table. `low` says that nobody asks for more than the low word of the result.
-pub(super) fn apply(operator: Operator, args: &[&Value], result: Ty, low: bool) -> Value {
-    let range = if result == Ty::I64 { bounds(operator, args) } else { None };
+/// What an `i64` can be, where that is known.
+type Known = Option<(i128, i128)>;
+
+/// An operator of the table. `range` is what its result can be; `low` says that nobody asks for more than the low word of it.
+pub(super) fn apply(operator: Operator, args: &[&Value], result: Ty, range: Known, low: bool) -> Value {
     let value = if args.iter().all(|a| a.is_uniform()) {
         Value::uniform(result, scalar_apply(operator, args))
     } else if let Some(moved) = moved(operator, args) {
@@ -208,9 +171,10 @@ fn edge(operator: Operator, args: &[&Value]) -> Option<Value> {
         }
         _ => return None,
     };
-    // A position that wraps around in some lane is not next to that before it.
+    // A position that wraps around in some lane is not next to that before it. The range is that of lanes that are on.
     let moving = if matches!(a.form, Form::Affine(_)) { a } else { b };
-    if moving.range.is_none_or(|(_, high)| high > i128::from(i64::MAX) - 64) {
+    let (first, last) = (i128::from(i64::MIN) + 64, i128::from(i64::MAX) - 64);
+    if moving.range.is_none_or(|(low, high)| low < first || high > last) {
         return None;
     }
     let args = [base.text.clone(), end.text.clone()];
@@ -226,13 +190,21 @@ fn edge(operator: Operator, args: &[&Value]) -> Option<Value> {
     Some(Value::vector(Ty::Bool, Lane::Mask, mask))
 }
 
-fn vector_apply(operator: Operator, args: &[&Value], result: Ty, range: Option<(i128, i128)>, low: bool) -> Value {
+fn known(values: &[&Value]) -> Vec<Range> {
+    values.iter().map(|value| value.range.map_or(Range::FULL, |(low, high)| Range::new(low, high))).collect()
+}
+
+fn vector_apply(operator: Operator, args: &[&Value], result: Ty, range: Known, low: bool) -> Value {
     let row = operator.row();
     let data = if row.signature == Signature::Select { &args[1..] } else { args };
     let ty = data[0].ty;
     let mut lane = Lane::of(ty);
-    let fits = |r: Option<(i128, i128)>| r.is_some_and(|(a, b)| a >= i32::MIN as i128 && b <= i32::MAX as i128);
-    if ty == Ty::I64 && data.iter().all(|v| v.is_small()) && (row.signature == Signature::Test || fits(range)) {
+    let by = data.get(1).and_then(|by| by.range).filter(|(low, high)| low == high && (0..64).contains(low));
+    let shifts = by.filter(|_| operator == Operator::Shr).map(|(by, _)| by.min(31));
+    let fits = |r: Known| r.is_some_and(|(a, b)| a >= i32::MIN as i128 && b <= i32::MAX as i128);
+    let narrow = shifts.is_some() || !counts_width(operator, &known(data));
+    if ty == Ty::I64 && data.iter().all(|v| v.is_small()) && (row.signature == Signature::Test || fits(range) && narrow)
+    {
         lane = Lane::I32;
     }
     if low && ty == Ty::I64 && is_closed(operator) {
@@ -264,8 +236,8 @@ fn vector_apply(operator: Operator, args: &[&Value], result: Ty, range: Option<(
             Expr::call(&format!("select_{}", lane.name()), &[mask, a, b])
         }
         // Past the lanes there is nothing but the sign.
-        (Operator::Shr, None) if ty == Ty::I64 && lane == Lane::I32 => {
-            let by = data[1].range.map_or(0, |(by, _)| by.min(31));
+        (Operator::Shr, None) if ty == Ty::I64 && lane == Lane::I32 && shifts.is_some() => {
+            let by = shifts.unwrap_or_default();
             Expr::call("shr_i32", &[spread(data[0], lane).text, format!("all_i32({by})")])
         }
         (Operator::Powi, None) => {
@@ -395,18 +367,9 @@ fn is_cheap_on_scalars(operator: Operator) -> bool {
     )
 }
 
-/// A conversion.
-pub(super) fn cast(to: Ty, value: &Value) -> Value {
+/// A conversion. `range` is what its result can be.
+pub(super) fn cast(to: Ty, value: &Value, range: Known) -> Value {
     let from = value.ty;
-    let range = if to != Ty::I64 {
-        None
-    } else if from.is_int() && from.bits() < 64 {
-        Some(crate::types::int_range(from))
-    } else if from == Ty::Bool {
-        Some((0, 1))
-    } else {
-        value.range.filter(|_| from == Ty::I64)
-    };
     if from == to {
         return value.clone();
     }

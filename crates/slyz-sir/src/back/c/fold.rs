@@ -45,7 +45,7 @@ impl Fold {
         match &self.join {
             Join::Operator(operator, ty) => {
                 let [x, y] = [&a[0], &b[0]].map(|e| Value::vector(*ty, self.lanes[0], Expr::atom(e.clone())));
-                let Form::Vector(_, e) = expr::apply(*operator, &[&x, &y], *ty, false).form else {
+                let Form::Vector(_, e) = expr::apply(*operator, &[&x, &y], *ty, None, false).form else {
                     return String::new();
                 };
                 format!("{} = {};", a[0], e.text)
@@ -211,8 +211,7 @@ fn value_function(w: &mut Writer, fold: &Fold, body: &Body, tys: &[Ty]) -> Resul
     let at = fold.turns(w);
     let (turn, live) = if fold.ordered {
         w.file.lanes_64 |= at.is_wide();
-        let range = (!w.wide).then_some((0, 1 << 30));
-        (Value::vector(Ty::I64, at, Expr::atom("at")).within(range), Live::Mask("live".into()))
+        (Value::vector(Ty::I64, at, Expr::atom("at")), Live::Mask("live".into()))
     } else {
         (w.first_turn("i"), Live::Count)
     };

@@ -16,7 +16,6 @@ mod local;
 pub mod prelude;
 mod serial;
 mod share;
-mod state;
 mod steady;
 mod tile;
 mod value;

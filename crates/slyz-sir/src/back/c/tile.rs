@@ -57,8 +57,7 @@ pub(super) fn write(w: &mut Writer, lo: Id, hi: Id, body: &Body) -> Result<bool,
     };
     w.stmts(&outer)?;
     let (top, bottom, left, right) = (w.scalar(lo)?, w.bound(hi)?, w.scalar(left)?, w.bound(right)?);
-    let range = (!w.wide).then_some((0, 1 << 30));
-    w.values.insert(row, Value::uniform(Ty::I64, Expr::atom("r")).within(range));
+    w.set_values(&body.params, &[Value::uniform(Ty::I64, Expr::atom("r"))]);
     let turn = w.first_turn("i");
     w.set_values(&lanes.params, &[turn]);
     w.tile = Some(Tile { row, loads: vec![] });

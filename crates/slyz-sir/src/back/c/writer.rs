@@ -7,8 +7,9 @@
 use super::expr;
 use super::value::{Bind, Expr, Form, Lane, Value, memory_type, scalar_type};
 use super::{EmitError, File};
-use crate::code::{AtomicOp, Body, Id, MemId, Op, Place, Scope, Stmt, Type};
+use crate::code::{AtomicOp, Body, Id, MemId, Op, Place, Scope, Stmt, Type, Var};
 use crate::kernel::{Access, Kernel, Space};
+use crate::ranges::{self, Facts, Ranges};
 use crate::size::Size;
 use crate::types::Ty;
 use std::collections::{HashMap, HashSet};
@@ -47,6 +48,7 @@ pub(super) struct Writer<'a> {
     depth: usize,
     pub(super) live: Live,
     pub(super) values: HashMap<Id, Value>,
+    ranges: Ranges,
     pub(super) uses: HashMap<Id, Uses>,
     /// Uniform names of the C function around, with their C declarations, in order.
     names: Vec<(String, String)>,
@@ -81,6 +83,7 @@ impl<'a> Writer<'a> {
             depth: 1,
             live: Live::Block,
             values: HashMap::new(),
+            ranges: ranges::of_kernel(kernel, &facts(kernel, wide)),
             uses,
             names: vec![],
             places: HashMap::new(),
@@ -180,8 +183,13 @@ impl<'a> Writer<'a> {
     /// Gives a value a variable, unless it is used once, right here, and short.
     pub(super) fn bind(&mut self, id: Id, value: Value, load: bool) {
         let uses = self.uses.get(&id).copied().unwrap_or_default();
-        let value = self.kept(value, uses, load);
+        let value = self.kept(value.within(self.range(id)), uses, load);
         self.values.insert(id, value);
+    }
+
+    /// What an `i64` can be, where that is less than anything.
+    pub(super) fn range(&self, id: Id) -> Option<(i128, i128)> {
+        self.ranges.known(id).map(|range| (range.lo, range.hi))
     }
 
     fn kept(&mut self, mut value: Value, uses: Uses, load: bool) -> Value {
@@ -407,19 +415,18 @@ impl<'a> Writer<'a> {
             Op::Const(value) => self.bind(stmt.binds[0].id, expr::constant(*value), false),
             Op::Extent(size) => {
                 let expr = self.size(size);
-                let range = if self.wide { None } else { Some((0, 1 << 30)) };
-                let range = size.constant().map(|n| (n as i128, n as i128)).or(range);
-                self.bind(stmt.binds[0].id, Value::uniform(Ty::I64, expr).within(range), false)
+                self.bind(stmt.binds[0].id, Value::uniform(Ty::I64, expr), false)
             }
             Op::Apply(operator, args) => {
                 let args = self.all(args);
                 let refs: Vec<&Value> = args.iter().collect();
                 let low = self.low.contains(&stmt.binds[0].id);
-                let value = expr::apply(*operator, &refs, stmt.binds[0].ty.elem(), low);
+                let range = self.range(stmt.binds[0].id);
+                let value = expr::apply(*operator, &refs, stmt.binds[0].ty.elem(), range, low);
                 self.bind(stmt.binds[0].id, value, false);
             }
             Op::Cast(to, arg) => {
-                let value = expr::cast(*to, &self.get(*arg));
+                let value = expr::cast(*to, &self.get(*arg), self.range(stmt.binds[0].id));
                 self.bind(stmt.binds[0].id, value, false);
             }
             Op::Bitcast(to, arg) => {
@@ -427,9 +434,8 @@ impl<'a> Writer<'a> {
                 self.bind(stmt.binds[0].id, value, false);
             }
             Op::Place(Place::Block, d) => {
-                let range = if self.wide { None } else { Some((0, 1 << 30)) };
                 let name = self.block_names()[usize::from(*d).min(2)].clone();
-                self.bind(stmt.binds[0].id, Value::uniform(Ty::I64, Expr::atom(name)).within(range), false)
+                self.bind(stmt.binds[0].id, Value::uniform(Ty::I64, Expr::atom(name)), false)
             }
             Op::Atomic { op, memory, index, args } if self.live != Live::Block => {
                 super::atomic::write(self, &stmt.binds[0], *op, *memory, index, args)
@@ -555,9 +561,8 @@ impl<'a> Writer<'a> {
 
     /// A position of lanes: `i`, `i + 1`, ….
     pub(super) fn first_turn(&self, name: &str) -> Value {
-        let range = (!self.wide).then_some((0, 1 << 30));
         let bind = if name.contains(' ') { Bind::Sum } else { Bind::Atom };
-        Value { ty: Ty::I64, form: Form::Affine(Expr::new(name.into(), bind)), range }
+        Value { ty: Ty::I64, form: Form::Affine(Expr::new(name.into(), bind)), range: None }
     }
 
     fn lanes(&mut self, lo: Id, hi: Id, body: &Body) -> Result<(), EmitError> {
@@ -602,8 +607,11 @@ impl<'a> Writer<'a> {
         Ok(Expr::atom(name))
     }
 
-    pub(super) fn set_values(&mut self, params: &[crate::code::Var], values: &[Value]) {
-        self.values.extend(params.iter().map(|p| p.id).zip(values.iter().cloned()));
+    /// Binds names to values that are there already.
+    pub(super) fn set_values(&mut self, names: &[Var], values: &[Value]) {
+        for (name, value) in names.iter().zip(values) {
+            self.values.insert(name.id, value.clone().within(self.range(name.id)));
+        }
     }
 
     // ---- the kernel
@@ -743,9 +751,20 @@ fn pin(mut value: Value) -> Value {
     value
 }
 
+/// No axis, no size that the code mentions and no place of a block is larger where code is narrow.
+const NARROW: u64 = 1 << 30;
+
+/// What is known of every call that the code is for.
+fn facts(kernel: &Kernel, wide: bool) -> Facts {
+    if wide {
+        return Facts::with_axes(kernel, i64::MAX as u64);
+    }
+    Facts::with_axes(kernel, NARROW).with_extents(NARROW).with_places(NARROW)
+}
+
 /// The `i64`s of which only the low word matters: memories of narrow code have fewer elements than that counts.
 fn low(kernel: &Kernel) -> HashSet<Id> {
-    let mut uses = crate::back::low::Uses::default();
+    let mut uses = ranges::low::Uses::default();
     uses.body(&kernel.body);
     let full = uses.full();
     uses.types.iter().filter(|(id, ty)| **ty == Ty::I64 && !full.contains(id)).map(|(id, _)| *id).collect()

@@ -6,8 +6,8 @@
 
 use super::helpers::{self, Helpers, Spell, unsigned};
 use super::{Dialect, EmitError};
-use crate::back::range::{self, Range};
 use crate::ops::{Operator, Signature};
+use crate::ranges::{self, Range};
 use crate::types::{Scalar, Ty};
 
 /// Names, literals, calls, elements.
@@ -204,13 +204,13 @@ impl Ops<'_> {
             Ty::Bool => self.on_bools(operator, args),
             ty if ty.is_float() => self.on_floats(operator, args, ty),
             Ty::I64 => {
-                let exact = range::exact(operator, ranges);
+                let exact = ranges::exact(operator, ranges);
                 let operands = ranges.iter().copied().reduce(Range::union).unwrap_or(Range::FULL);
                 let all = exact.map_or(Range::FULL, |exact| exact.union(operands));
                 let test = operator.row().signature == Signature::Test;
                 let wide = match test {
                     true => operands.ty(),
-                    false if range::counts_width(operator, ranges) => Ty::I64,
+                    false if ranges::counts_width(operator, ranges) => Ty::I64,
                     false => all.ty(),
                 };
                 let wraps = !test && !all.within(Range::FULL);

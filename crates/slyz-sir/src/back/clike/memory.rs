@@ -339,7 +339,7 @@ impl Writer<'_> {
         let t = self.ops().ty(ty)?;
         let shuffled = self.subgroup_text(SubgroupOp::Shuffle, ty, &["x".into(), "lane".into()])?;
         let (total, other) = (Expr::atom("total", ty), Expr::atom("other", ty));
-        let range = crate::back::range::Range::FULL;
+        let range = crate::ranges::Range::FULL;
         let both = self.ops().apply(operator, &[total, other], ty, &[range, range])?;
         let both = self.ops().to(&both, ty)?.text;
         let name = format!("subgroup_{}_{}_{ty}", if scan { "scan" } else { "reduce" }, operator.name());

@@ -1,13 +1,12 @@
 //! Kernels as text for the C-like languages of GPUs: one writer, and a [`Dialect`] per language.
 //!
 //! A kernel is written for one thread (SIMT): scalars, loops, memories, barriers. The writer decides everything that the
-//! languages share: which values get names, how wide positions are ([`range`](self)), how operators of the table are
+//! languages share: which values get names, how wide positions are (`ranges`), how operators of the table are
 //! spelled, and which small functions the file needs where a plain spelling would mean something else. A dialect only
 //! spells: types, literals, places of threads, barriers, atomics, what subgroups do.
 //!
 //! ```text
 //! describe   kernel → Description: buffers, uniforms, threads; the host's text is written from the same
-//! range      which positions fit 32 bits
 //! expr       operators, conversions, literals, with the parentheses they need
 //! helpers    functions where a plain spelling would be wrong
 //! writer     statements, branches, loops

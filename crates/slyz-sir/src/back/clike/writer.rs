@@ -8,10 +8,10 @@ use super::expr::{ATOM, Expr, Ops};
 use super::helpers::unsigned;
 use super::names::Names;
 use super::{Dialect, Dispatch, EmitError, File, PlaceName, is_taken};
-use crate::back::range::{self, Range};
-use crate::code::{Body, Function, Id, Op, Place, Type};
+use crate::code::{Body, Function, Id, Op, Place, Type, Var};
 use crate::kernel::{Kernel, Space};
 use crate::ops::{Operator, Signature};
+use crate::ranges::{self, Facts, Range, Ranges};
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
 use std::collections::HashMap;
@@ -32,7 +32,8 @@ pub(super) struct Writer<'f> {
     pub helpers: &'f mut super::Helpers,
     pub description: &'f Description,
     pub kernel: &'f Kernel,
-    pub ranges: HashMap<Id, Range>,
+    pub facts: Facts,
+    pub ranges: Ranges,
     pub types: HashMap<Id, Ty>,
     pub places: HashMap<Id, (Place, u8)>,
     /// The flat position of the thread, where it has a name, and the shape that it is in.
@@ -60,8 +61,7 @@ pub(super) fn kernel(file: &mut File, description: &Description, names: Names) -
     check_memories(dialect, kernel)?;
     let functions = functions(file, description)?;
     let mut w = Writer::new(dialect, &mut file.helpers, description, names, functions);
-    let most = range::Most { axis: dialect.machine().max_positions, extent: u64::MAX };
-    w.ranges = range::of_kernel(kernel, &description.threads(), most, &w.types);
+    w.ranges = ranges::of_kernel(kernel, &w.facts);
     w.usage_of(&kernel.body, 0, &mut HashMap::new());
     for uniform in &description.uniforms {
         w.ops().ty(uniform.ty)?;
@@ -75,6 +75,12 @@ pub(super) fn kernel(file: &mut File, description: &Description, names: Names) -
     w.body(&kernel.body)?;
     let body = w.lines.join("\n");
     Ok(format!("{} {{\n{body}\n}}\n", dialect.signature(description)))
+}
+
+/// What is known of every launch. GPUs count threads in words.
+fn facts(dialect: &dyn Dialect, description: &Description) -> Facts {
+    let facts = Facts::with_axes(&description.kernel, dialect.machine().max_positions);
+    facts.with_places(u32::MAX.into()).with_threads(&description.threads())
 }
 
 fn check_memories(dialect: &dyn Dialect, kernel: &Kernel) -> Result<(), EmitError> {
@@ -178,7 +184,8 @@ impl<'f> Writer<'f> {
             helpers,
             description,
             kernel,
-            ranges: HashMap::new(),
+            facts: facts(dialect, description),
+            ranges: Ranges::default(),
             types,
             places,
             own: None,
@@ -222,7 +229,7 @@ impl<'f> Writer<'f> {
     }
 
     pub fn range(&self, id: Id) -> Range {
-        self.ranges.get(&id).copied().unwrap_or(Range::FULL)
+        self.ranges.known(id).unwrap_or(Range::FULL)
     }
 
     fn usage_of(&mut self, body: &Body, loops: usize, defined: &mut HashMap<Id, usize>) {
@@ -455,7 +462,6 @@ impl<'f> Writer<'f> {
         if let Some(n) = size.constant() {
             return Ok(number(self, n));
         }
-        let most = self.dialect.machine().max_positions;
         let (operator, a, b) = match size {
             Size::Const(n) => return Ok(number(self, *n)),
             Size::Var(var) => {
@@ -469,20 +475,20 @@ impl<'f> Writer<'f> {
             Size::Min(a, b) => (Operator::Min, &**a, (**b).clone()),
             Size::CeilDiv(a, n) => {
                 let up = Size::Add(a.clone(), Size::Const(n - 1).into());
-                return self.operate(Operator::Div, &up, &Size::Const(*n), most);
+                return self.operate(Operator::Div, &up, &Size::Const(*n));
             }
             Size::Tri(a) => {
                 let next = Size::Add(a.clone(), Size::Const(1).into());
                 let twice = Size::Mul(a.clone(), next.into());
-                return self.operate(Operator::Div, &twice, &Size::Const(2), most);
+                return self.operate(Operator::Div, &twice, &Size::Const(2));
             }
         };
-        self.operate(operator, a, &b, most)
+        self.operate(operator, a, &b)
     }
 
-    fn operate(&mut self, operator: Operator, a: &Size, b: &Size, most: u64) -> Result<Expr, EmitError> {
+    fn operate(&mut self, operator: Operator, a: &Size, b: &Size) -> Result<Expr, EmitError> {
         let args = [self.size(a)?, self.size(b)?];
-        let ranges = [range::of_size(a, most), range::of_size(b, most)];
+        let ranges = [self.facts.size(a), self.facts.size(b)];
         let value = self.ops().apply(operator, &args, Ty::I64, &ranges)?;
         // What might be past 64 bits is not: sizes never are.
         if value.rep == Ty::U64 { self.ops().to(&value, Ty::I64) } else { Ok(value) }
@@ -571,11 +577,15 @@ impl<'f> Writer<'f> {
         }
     }
 
-    /// Declares the state of a loop; gives names and types.
-    fn state(&mut self, ids: &[Id], init: &[Id], stem: &str) -> Result<Vec<(String, Ty)>, EmitError> {
+    /// Declares the state of a loop, which is `params` in a turn; gives names and types.
+    fn state(&mut self, ids: &[Id], init: &[Id], params: &[Var], stem: &str) -> Result<Vec<(String, Ty)>, EmitError> {
         let mut state = vec![];
-        for (&id, &from) in ids.iter().zip(init) {
-            let (rep, value) = (self.types[&id], self.get(from));
+        for ((&id, &from), param) in ids.iter().zip(init).zip(params) {
+            let rep = match self.types[&id] {
+                Ty::I64 => self.range(id).union(self.range(from)).union(self.range(param.id)).ty(),
+                ty => ty,
+            };
+            let value = self.get(from);
             let name = self.fresh(stem);
             self.declare_as(&name, rep, &value)?;
             state.push((name, rep));
@@ -610,15 +620,24 @@ impl<'f> Writer<'f> {
         }
     }
 
+    /// What the counter of a loop is held in. It is compared with the end, where that may be below zero it must not be unsigned, and it
+    /// goes one step past it.
+    fn counter(&self, bounds: [Id; 3]) -> Ty {
+        let [lo, hi, step] = bounds.map(|id| self.range(id));
+        let inside = Range::new(lo.lo, (hi.hi - 1).max(lo.lo));
+        let past = Range::new(lo.lo, (hi.hi - 1 + step.hi).max(lo.hi)).or_full();
+        let counted = if past.ty() == inside.ty() { inside } else { past };
+        counted.union(lo).union(hi).ty()
+    }
+
     fn count(&mut self, ids: &[Id], bounds: [Id; 3], init: &[Id], body: &Body) -> Result<(), EmitError> {
         let counter = &body.params[0];
         let [lo, hi, step] = bounds;
-        // The end is compared with: where it may be below zero, the counter must not be unsigned.
         let rep = match counter.ty {
-            Type::Scalar(Ty::I64) => self.range(counter.id).union(self.range(lo)).union(self.range(hi)).ty(),
+            Type::Scalar(Ty::I64) => self.counter(bounds),
             _ => self.rep(counter.id),
         };
-        let state = self.state(ids, init, "acc")?;
+        let state = self.state(ids, init, &body.params[1..], "acc")?;
         let (lo, end, by) = (self.get(lo), self.atom(hi, "end")?, self.atom(step, "stride")?);
         let ty = self.ops().ty(rep)?;
         let name = self.fresh_counter();
@@ -669,7 +688,7 @@ impl<'f> Writer<'f> {
     }
 
     fn repeat(&mut self, ids: &[Id], init: &[Id], cond: &Body, body: &Body) -> Result<(), EmitError> {
-        let state = self.state(ids, init, "s")?;
+        let state = self.state(ids, init, &cond.params, "s")?;
         self.enter(cond, 0, &state);
         self.enter(body, 0, &state);
         let mut test = Expr::atom("true", Ty::Bool);

@@ -218,8 +218,18 @@ impl Code<'_, '_> {
         Ok(())
     }
 
+    /// What the states of a loop are held in.
+    fn carried(&self, binds: &[Var], init: &[Id], params: &[Var]) -> Vec<Ty> {
+        let held = |((bind, &init), param): ((&Var, &Id), &Var)| match bind.ty.elem() {
+            Ty::I64 => self.narrowing.carried(&[init, param.id, bind.id]),
+            ty => ty,
+        };
+        binds.iter().zip(init).zip(params).map(held).collect()
+    }
+
     fn counted(&mut self, binds: &[Var], range: [Id; 3], init: &[Id], body: &Body) -> Result<(), EmitError> {
-        let variables = self.variables(&Self::bound_tys(binds))?;
+        let held = self.carried(binds, init, body.params.get(1..).unwrap_or_default());
+        let variables = self.variables(&held)?;
         self.store_all(&variables, init)?;
         let ty = self.named(range[0])?.ty;
         let held = if ty == Ty::I64 { self.narrowing.counted(&range) } else { ty };
@@ -272,7 +282,7 @@ impl Code<'_, '_> {
     }
 
     fn repeated(&mut self, binds: &[Var], init: &[Id], cond: &Body, body: &Body) -> Result<(), EmitError> {
-        let variables = self.variables(&Self::bound_tys(binds))?;
+        let variables = self.variables(&self.carried(binds, init, &cond.params))?;
         self.store_all(&variables, init)?;
         let copies = self.copies(body).min(self.copies(cond));
         let block = self.block(|code| {

@@ -1,16 +1,16 @@
 //! Which `i64`s of a kernel are computed in 32 bits.
 //!
-//! There are two reasons to. What a number can be fits (`range.rs`): places of threads, counters, extents where the target says
+//! There are two reasons to. What a number can be fits (`ranges`): places of threads, counters, extents where the target says
 //! that arrays are small. Or nobody asks for more than the low word: a sum of products that is an index into memory, where the
 //! higher words never matter, since products, sums and differences carry only upwards.
 //!
-//! What it does not do: narrow states of loops, parameters, or data.
+//! What it does not do: narrow parameters or data.
 
-use crate::back::low::{Uses, is_closed};
-use crate::back::range::{self, Most, Range};
 use crate::code::{Body, Id, Op, Type, Var};
 use crate::kernel::Kernel;
 use crate::ops::{Operator, Signature};
+use crate::ranges::low::{Uses, is_closed};
+use crate::ranges::{self, Facts, Range, Ranges};
 use crate::size::Size;
 use crate::types::Ty;
 use std::collections::{HashMap, HashSet};
@@ -18,7 +18,7 @@ use std::collections::{HashMap, HashSet};
 /// The register types of a kernel's `i64`s.
 #[derive(Default)]
 pub(super) struct Narrowing {
-    ranges: HashMap<Id, Range>,
+    ranges: Ranges,
     types: HashMap<Id, Ty>,
     /// Names whose higher words somebody asks for.
     full: HashSet<Id>,
@@ -27,26 +27,30 @@ pub(super) struct Narrowing {
 impl Narrowing {
     /// For the body of a kernel. `most` is what sizes do not exceed.
     pub(super) fn of(kernel: &Kernel, most: u64) -> Narrowing {
-        let threads = [0, 1, 2].map(|k| {
-            let block = Size::Const(kernel.block[k].into());
-            Size::Mul(kernel.grid[k].clone().into(), block.into())
-        });
-        Narrowing::of_threads(kernel, &threads, most)
+        Narrowing::by(kernel, &Narrowing::facts(kernel, most))
     }
 
     /// The same for so many threads.
     pub(super) fn of_threads(kernel: &Kernel, threads: &[Size; 3], most: u64) -> Narrowing {
+        Narrowing::by(kernel, &Narrowing::facts(kernel, most).with_threads(threads))
+    }
+
+    /// GPUs count threads in words.
+    fn facts(kernel: &Kernel, most: u64) -> Facts {
+        Facts::with_axes(kernel, most).with_extents(most).with_places(u32::MAX.into())
+    }
+
+    fn by(kernel: &Kernel, facts: &Facts) -> Narrowing {
         let mut uses = Uses::default();
         uses.vars(&kernel.body.params);
         uses.body(&kernel.body);
-        let ranges = range::of_kernel(kernel, threads, Most { axis: most, extent: most }, &uses.types);
         let full = uses.full();
-        Narrowing { ranges, types: uses.types, full }
+        Narrowing { ranges: ranges::of_kernel(kernel, facts), types: uses.types, full }
     }
 
     /// What a name of type `i64` is held in: `u32`, `i32` or `i64`.
     pub(super) fn held(&self, id: Id, op: &Op) -> Ty {
-        match self.ranges.get(&id).map_or(Ty::I64, |range| range.ty()) {
+        match self.range(id).ty() {
             Ty::I64 if self.is_low(id) && self.keeps_low(op) => Ty::U32,
             ty => ty,
         }
@@ -62,14 +66,19 @@ impl Narrowing {
         let operands = ranges.iter().copied().reduce(Range::union).unwrap_or(Range::FULL);
         let all = match operator.row().signature {
             Signature::Test | Signature::Select => operands,
-            _ => range::exact(operator, &ranges).map_or(Range::FULL, |exact| exact.union(operands)),
+            _ => ranges::exact(operator, &ranges).map_or(Range::FULL, |exact| exact.union(operands)),
         };
-        if range::counts_width(operator, &ranges) { Ty::I64 } else { all.ty() }
+        if ranges::counts_width(operator, &ranges) { Ty::I64 } else { all.ty() }
+    }
+
+    /// What the state of a loop is held in, by all of its names: what it starts as, is in a turn, and is behind the loop.
+    pub(super) fn carried(&self, names: &[Id]) -> Ty {
+        names.iter().map(|&id| self.range(id)).reduce(Range::union).unwrap_or(Range::FULL).ty()
     }
 
     /// What the bounds of a loop are compared in.
     pub(super) fn counted(&self, bounds: &[Id; 3]) -> Ty {
-        bounds.iter().map(|&id| self.range(id)).reduce(Range::union).unwrap_or(Range::FULL).ty()
+        self.carried(bounds)
     }
 
     /// Does a type hold the counter of a loop one step past its end?
@@ -81,7 +90,7 @@ impl Narrowing {
     /// Is every `i64` that the body binds a number of 32 bits, or one of which only the low word counts?
     pub(super) fn fits_words(&self, body: &Body) -> bool {
         let wide = |var: &&Var| var.ty == Type::Scalar(Ty::I64);
-        let fits = |id: Id| self.range(id).within(Range::of(Ty::I32));
+        let fits = |id: Id| !self.ranges.is_reached(id) || self.range(id).within(Range::of(Ty::I32));
         body.params.iter().filter(wide).all(|param| fits(param.id))
             && body.stmts.iter().all(|stmt| {
                 let low = |id: Id| self.is_low(id) && self.keeps_low(&stmt.op);
@@ -91,8 +100,7 @@ impl Narrowing {
     }
 
     fn range(&self, id: Id) -> Range {
-        let by_type = || self.types.get(&id).filter(|ty| !ty.is_float()).map_or(Range::FULL, |&ty| Range::of(ty));
-        self.ranges.get(&id).copied().unwrap_or_else(by_type)
+        self.ranges.get(id)
     }
 
     fn is_low(&self, id: Id) -> bool {

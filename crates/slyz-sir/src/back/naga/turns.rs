@@ -8,10 +8,9 @@
 //! [`Target::long_loops`]: super::Target::long_loops
 
 use super::ends::{find_constants, grows_to_an_end};
-use crate::back::range::Range;
 use crate::code::{Body, Id, Op};
 use crate::kernel::Kernel;
-use crate::lower::gpu::ranges_of_launch;
+use crate::ranges::{self, Facts, Range, Ranges};
 use std::collections::HashMap;
 
 /// Turns of all loops of a thread together, after which such a driver ends them.
@@ -52,7 +51,7 @@ pub fn certain_turns(kernel: &Kernel, sizes: &[Option<u64>]) -> Option<u64> {
 }
 
 fn count(kernel: &Kernel, sizes: &[Option<u64>], loops: Loops) -> Option<u64> {
-    let ranges = ranges_of_launch(kernel, sizes).ok()?;
+    let ranges = ranges::of_kernel(kernel, &Facts::of_call(sizes));
     let mut constants = HashMap::new();
     find_constants(&kernel.body, &mut constants);
     Count { kernel, ranges, constants, loops }.body(&kernel.body)
@@ -69,7 +68,7 @@ enum Loops {
 
 struct Count<'k> {
     kernel: &'k Kernel,
-    ranges: HashMap<Id, Range>,
+    ranges: Ranges,
     constants: HashMap<Id, i128>,
     loops: Loops,
 }
@@ -83,13 +82,19 @@ impl Count<'_> {
         let known_only = self.loops == Loops::Known;
         match op {
             Op::For { lo, hi, step, body, .. } => {
-                let bounds = [lo, hi].map(|id| self.ranges.get(id).copied());
-                if known_only && bounds.iter().any(|range| range.is_none_or(|range| range.lo != range.hi)) {
+                // What no thread comes to turns never.
+                if body.params.first().is_some_and(|counter| !self.ranges.is_reached(counter.id)) {
+                    return Some(1);
+                }
+                let [lo, hi] = [lo, hi].map(|id| self.ranges.get(*id));
+                if known_only && [lo, hi].iter().any(|range| range.single().is_none()) {
                     return Some(0);
                 }
-                let [lo, hi] = bounds;
-                let step = self.ranges.get(step).map_or(1, |step| step.lo).max(1);
-                let span = (hi?.hi - lo?.lo).max(0);
+                if [lo, hi].contains(&Range::FULL) {
+                    return None;
+                }
+                let step = self.ranges.get(*step).lo.max(1);
+                let span = (hi.hi - lo.lo).max(0);
                 let turns = u64::try_from(span.checked_add(step - 1)? / step).ok()?;
                 self.repeated(turns, self.body(body)?, body)
             }

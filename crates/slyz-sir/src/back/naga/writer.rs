@@ -3,7 +3,7 @@
 use super::memory::Home;
 use super::narrow::Narrowing;
 use super::{EmitError, Target};
-use crate::code::{Body, Function, Id, Op, Stmt, Type};
+use crate::code::{Body, Function, Id, Op, Stmt};
 use crate::kernel::{Kernel, Space};
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
@@ -513,15 +513,5 @@ impl<'b, 'k> Code<'b, 'k> {
         let value = self.append(Expression::FunctionArgument(number));
         self.builtins.insert(builtin, value);
         value
-    }
-
-    /// Types of the names that a statement binds.
-    pub(super) fn bound_tys(binds: &[crate::code::Var]) -> Vec<Ty> {
-        binds
-            .iter()
-            .map(|b| match &b.ty {
-                Type::Scalar(ty) | Type::Array(ty, _) => *ty,
-            })
-            .collect()
     }
 }

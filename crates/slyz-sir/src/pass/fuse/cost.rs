@@ -1,6 +1,6 @@
 //! What code costs: to run, and to be compiled.
 
-use crate::code::{Body, Op};
+use crate::code::{Body, Class, Op};
 use crate::size::Size;
 
 /// Cost of reading an element that is stored; a store costs twice that.
@@ -39,30 +39,11 @@ const CALL: u64 = 40;
 
 /// How much code a statement becomes, in additions: loops are written once, however often they run.
 pub(super) fn weight(op: &Op) -> u64 {
-    let own = match op {
-        Op::Const(_) | Op::Extent(_) => 0,
-        Op::Apply(operator, _) => u64::from(operator.row().cost.max(1)),
-        Op::Call(..) => CALL,
-        Op::Cast(..)
-        | Op::Bitcast(..)
-        | Op::If { .. }
-        | Op::For { .. }
-        | Op::While { .. }
-        | Op::At { .. }
-        | Op::Tabulate { .. }
-        | Op::Fold { .. }
-        | Op::Scan { .. }
-        | Op::Scatter { .. }
-        | Op::Filter { .. }
-        | Op::Place(..)
-        | Op::Load { .. }
-        | Op::Store { .. }
-        | Op::Atomic { .. }
-        | Op::Check { .. }
-        | Op::Barrier(_)
-        | Op::Fence(_)
-        | Op::Subgroup(..)
-        | Op::Lanes { .. } => 1,
+    let own = match (op, op.class()) {
+        (Op::Const(_) | Op::Extent(_), _) => 0,
+        (Op::Apply(operator, _), _) => u64::from(operator.row().cost.max(1)),
+        (_, Class::Call) => CALL,
+        (_, Class::Scalar | Class::Place | Class::Control | Class::Array | Class::Memory | Class::Meeting) => 1,
     };
     own + op.bodies().into_iter().map(body_weight).sum::<u64>()
 }

@@ -6,7 +6,9 @@
 
 use super::write::Writer;
 use crate::code::{Body, Id, Op, Place, Stmt, Var};
+use crate::launch::MOST_THREADS;
 use crate::ops::Operator;
+use crate::ranges::{Range, exact};
 use crate::types::{Scalar, Ty};
 use crate::write::{Arithmetic, Write as _};
 use std::collections::{HashMap, HashSet};
@@ -223,11 +225,11 @@ impl Scope<'_> {
         };
         // The arithmetic on the bound must not wrap around where the comparison does not.
         let plain = moved.is_none() && matches!(test, Lt | Ge);
-        let far = |id: Option<Id>| id.map_or(Some((0, 0)), |id| self.range(id, 16));
+        let far = |id: Option<Id>| id.map_or(Some(Range::new(0, 0)), |id| self.range(id, 16));
         let safe = || {
             let (end, by) = (self.range(end, 16)?, far(moved)?);
             let inside = |x: i128| (i128::from(i64::MIN) + 1 < x && x < i128::from(i64::MAX)).then_some(());
-            inside(end.0 - by.1).and(inside(end.1 - by.0))
+            inside(end.lo - by.hi).and(inside(end.hi - by.lo))
         };
         (plain || safe().is_some()).then_some(Bound { test, moved, end })
     }
@@ -247,37 +249,26 @@ impl Scope<'_> {
         }
     }
 
-    /// What a value can be, if that is less than anything.
-    fn range(&self, id: Id, depth: usize) -> Option<(i128, i128)> {
+    /// What a value can be, if that is less than anything. The kernel is being made, so its definitions are all that there is to ask.
+    fn range(&self, id: Id, depth: usize) -> Option<Range> {
         let depth = depth.checked_sub(1)?;
-        let both = |args: &[Id]| Some((self.range(args[0], depth)?, self.range(args[1], depth)?));
         let range = match self.w.known.get(&id)? {
-            Op::Const(c) if c.ty == Ty::I64 => (c.as_int(), c.as_int()),
-            Op::Extent(size) => size.constant().map_or((0, 1 << 62), |n| (n.into(), n.into())),
-            // Nobody launches more threads than this.
-            Op::Place(Place::Block | Place::GridDim, _) => (0, 1 << 48),
+            Op::Const(c) if c.ty == Ty::I64 => Range::new(c.as_int(), c.as_int()),
+            Op::Extent(size) => size.constant().map_or(Range::new(0, 1 << 62), |n| Range::new(n.into(), n.into())),
+            Op::Place(Place::Block | Place::GridDim, _) => Range::new(0, MOST_THREADS.into()),
             Op::Cast(Ty::I64, arg) => {
                 let ty = *self.w.types.get(arg)?;
                 if ty.is_float() || ty.bits() > 32 {
                     return None;
                 }
-                (i128::from(i32::MIN), u32::MAX.into())
+                Range::of(ty)
             }
-            Op::Apply(Operator::Add, args) => {
-                let (a, b) = both(args)?;
-                (a.0 + b.0, a.1 + b.1)
-            }
-            Op::Apply(Operator::Sub, args) => {
-                let (a, b) = both(args)?;
-                (a.0 - b.1, a.1 - b.0)
-            }
-            Op::Apply(Operator::Mul, args) => {
-                let (a, b) = both(args)?;
-                let products = [a.0 * b.0, a.0 * b.1, a.1 * b.0, a.1 * b.1];
-                (products.into_iter().min()?, products.into_iter().max()?)
+            Op::Apply(operator @ (Operator::Add | Operator::Sub | Operator::Mul), args) => {
+                let args: Option<Vec<Range>> = args.iter().map(|&arg| self.range(arg, depth)).collect();
+                exact(*operator, &args?)?
             }
             _ => return None,
         };
-        (range.0 >= i64::MIN.into() && range.1 <= i64::MAX.into()).then_some(range)
+        range.within(Range::FULL).then_some(range)
     }
 }

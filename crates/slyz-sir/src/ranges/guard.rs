@@ -4,10 +4,10 @@
 //! not wrap around. It also is a [`Relation`] between the two, for when numbers alone do not tell. `and`, `or` and `not` are taken
 //! apart, and so are truth values that came out of branches: `if c { false } else { d }` holds only if `c` does not and `d` does.
 
+use super::range::Range;
 use super::walk::{Bound, Relation, Walk};
 use crate::code::{Id, Op};
 use crate::ops::Operator;
-use crate::range::Range;
 use crate::types::Ty;
 
 /// How far conditions and sums are taken apart.
@@ -16,7 +16,11 @@ const DEPTH: u32 = 8;
 impl Walk<'_> {
     /// Takes a condition to hold or not; `false` if it cannot.
     pub(super) fn assume(&mut self, cond: Id, truth: bool) -> bool {
-        self.suppose(cond, truth, DEPTH)
+        if self.facts.guards {
+            self.suppose(cond, truth, DEPTH)
+        } else {
+            self.refined(cond).meet(Range::new(truth.into(), truth.into())).is_some()
+        }
     }
 
     fn suppose(&mut self, cond: Id, truth: bool, depth: u32) -> bool {
@@ -58,7 +62,7 @@ impl Walk<'_> {
                 let kernel = self.kernel;
                 let shape = &kernel.memories[memory.0 as usize].shape;
                 index.iter().zip(shape).enumerate().all(|(axis, (&small, size))| {
-                    let extent = self.facts.size(size);
+                    let extent = self.facts.extent(size);
                     self.relations.push(Relation { small, large: Bound::Extent(*memory, axis), gap: 1 });
                     self.narrow(small, Range::new(0, extent.hi - 1), DEPTH)
                 })
@@ -133,10 +137,7 @@ impl Walk<'_> {
         if self.unwrapped(operator, ty, args, depth).is_none() {
             return true;
         }
-        let known = |walk: &Self, id: Id| {
-            let range = walk.refined(id);
-            (range.lo == range.hi).then_some(range.lo)
-        };
+        let known = |walk: &Self, id: Id| walk.refined(id).single();
         match (operator, args) {
             (Operator::Add, &[a, b]) => {
                 let (x, y) = (self.refined(a), self.refined(b));

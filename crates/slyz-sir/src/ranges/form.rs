@@ -5,10 +5,10 @@
 //! taken away is not. A quotient by a number is a name of its own, and the remainder a sum with it, so that
 //! `i / 8 * 8 + i % 8` is `i`.
 
-use super::walk::{Bound, Relation, Walk, of_type};
+use super::range::{Range, of_type};
+use super::walk::{Bound, Relation, Walk};
 use crate::code::{Id, MemId, Op};
 use crate::ops::Operator;
-use crate::range::Range;
 use crate::size::Size;
 use crate::types::Ty;
 
@@ -65,10 +65,10 @@ impl<'k> Form<'k> {
 
 impl<'k> Walk<'k> {
     /// Is the element inside the memory?
-    pub(super) fn inside(&self, memory: MemId, index: &[Id]) -> bool {
+    pub(crate) fn inside(&self, memory: MemId, index: &[Id]) -> bool {
         let shape = &self.kernel.memories[memory.0 as usize].shape;
         index.iter().zip(shape).all(|(&at, size)| {
-            let (range, extent) = (self.refined(at), self.facts.size(size));
+            let (range, extent) = (self.refined(at), self.facts.extent(size));
             let place = || self.form(at, DEPTH);
             let from_zero = range.lo >= 0 || place().is_some_and(|place| self.holds(place));
             let room = || Form::constant(-1).plus(&self.size_form(size)?, 1)?.plus(&place()?, -1);
@@ -102,10 +102,7 @@ impl<'k> Walk<'k> {
 
     /// The form of an operator that did not wrap around, if it is one of sums.
     fn applied_form(&self, operator: Operator, args: &[Id], depth: u32) -> Option<Form<'k>> {
-        let known = |id: Id| {
-            let range = self.refined(id);
-            (range.lo == range.hi).then_some(range.lo)
-        };
+        let known = |id: Id| self.refined(id).single();
         let form = |id: Id| self.form(id, depth);
         match (operator, args) {
             (Operator::Add, &[a, b]) => form(a)?.plus(&form(b)?, 1),
@@ -135,7 +132,7 @@ impl<'k> Walk<'k> {
     }
 
     fn size_form(&self, size: &'k Size) -> Option<Form<'k>> {
-        let range = self.facts.size(size);
+        let range = self.facts.extent(size);
         if range.lo == range.hi {
             return Some(Form::constant(range.lo));
         }
@@ -154,7 +151,7 @@ impl<'k> Walk<'k> {
                 let range = self.refined(id);
                 Range::new(range.lo / by, range.hi / by)
             }
-            Term::Size(size) => self.facts.size(size),
+            Term::Size(size) => self.facts.extent(size),
         }
     }
 

@@ -9,7 +9,7 @@ use crate::types::Ty;
 use std::collections::{HashMap, HashSet};
 
 /// Does the low word of the result depend on low words of the operands only?
-pub(super) fn is_closed(operator: Operator) -> bool {
+pub(crate) fn is_closed(operator: Operator) -> bool {
     matches!(
         operator,
         Operator::Add
@@ -27,8 +27,8 @@ pub(super) fn is_closed(operator: Operator) -> bool {
 
 /// Who uses what for what.
 #[derive(Default)]
-pub(super) struct Uses {
-    pub(super) types: HashMap<Id, Ty>,
+pub(crate) struct Uses {
+    pub(crate) types: HashMap<Id, Ty>,
     /// Used whole.
     whole: Vec<Id>,
     /// Used as far as the first name is.
@@ -37,7 +37,7 @@ pub(super) struct Uses {
 
 impl Uses {
     /// Notes the types of names.
-    pub(super) fn vars(&mut self, vars: &[Var]) {
+    pub(crate) fn vars(&mut self, vars: &[Var]) {
         for var in vars {
             if let Type::Scalar(ty) = var.ty {
                 self.types.insert(var.id, ty);
@@ -46,7 +46,7 @@ impl Uses {
     }
 
     /// Notes who uses what in a body.
-    pub(super) fn body(&mut self, body: &Body) {
+    pub(crate) fn body(&mut self, body: &Body) {
         for stmt in &body.stmts {
             self.vars(&stmt.binds);
             match &stmt.op {
@@ -84,7 +84,7 @@ impl Uses {
     }
 
     /// Names that are used whole, directly or through others.
-    pub(super) fn full(&self) -> HashSet<Id> {
+    pub(crate) fn full(&self) -> HashSet<Id> {
         let mut sources: HashMap<Id, Vec<Id>> = HashMap::new();
         for &(user, used) in &self.through {
             sources.entry(user).or_default().push(used);

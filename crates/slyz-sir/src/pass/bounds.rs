@@ -17,50 +17,46 @@
 //!   …                                        …
 //! ```
 //!
-//! Parts: `facts` is what is known before, `walk` goes through the code, `guard` takes conditions apart, `form` proves sums.
+//! All of that is the analysis `ranges`; this pass asks it at every check.
 
-mod facts;
-mod form;
-mod guard;
-mod walk;
+pub use crate::ranges::Facts;
 
-pub use facts::Facts;
-
-use crate::code::{Body, Id, Op};
+use crate::code::{Body, Id, Op, Stmt};
 use crate::kernel::Kernel;
-use crate::range::Range;
-use crate::size::Size;
-use crate::types::{Scalar, Ty};
+use crate::ranges::{self, Ask, Walk};
+use crate::types::Scalar;
 use std::collections::HashSet;
-use walk::{Question, Stop, Walk};
+
+/// The names of the checks that may fail.
+#[derive(Default)]
+struct Failing(HashSet<Id>);
+
+impl Ask for Failing {
+    fn at(&mut self, walk: &Walk, stmt: &Stmt) {
+        if let Op::Check { memory, index } = &stmt.op
+            && !walk.inside(*memory, index)
+        {
+            self.0.extend(stmt.binds.iter().map(|bind| bind.id));
+        }
+    }
+}
+
+fn failing(kernel: &Kernel, facts: &Facts) -> HashSet<Id> {
+    let mut failing = Failing::default();
+    ranges::walk(kernel, facts, &mut failing);
+    failing.0
+}
 
 /// Turns the checks that always hold into `const true`. Those that never hold stay: somebody has to tell.
 pub fn run(mut kernel: Kernel, facts: &Facts) -> Kernel {
-    let mut walk = Walk::new(&kernel, facts, Question::Which);
-    match walk.run() {
-        Ok(()) => {
-            let failed: HashSet<Id> = walk.failed.into_iter().collect();
-            hold(&mut kernel.body, &|id| !failed.contains(&id));
-        }
-        Err(Stop::Tired | Stop::Answered) => {}
-    }
+    let failing = failing(&kernel, facts);
+    hold(&mut kernel.body, &|id| !failing.contains(&id));
     kernel
 }
 
 /// Do all checks of the kernel hold?
 pub fn proves(kernel: &Kernel, facts: &Facts) -> bool {
-    Walk::new(kernel, facts, Question::Whether).run().is_ok()
-}
-
-/// Does every `i64` of the kernel, and every position in its memories, fit 32 bits? Then code that computes them in 32 bits is
-/// right, too.
-pub fn fits(kernel: &Kernel, facts: &Facts) -> bool {
-    let narrow = Range::of(Ty::I32);
-    let small = |sizes: &[Size]| facts.size(&Size::product(sizes)).within(narrow);
-    let memories =
-        kernel.memories.iter().all(|m| small(&m.shape) && m.shape.iter().all(|s| small(std::slice::from_ref(s))));
-    let mut walk = Walk::new(kernel, facts, Question::Wide);
-    memories && walk.run().is_ok() && !walk.wide
+    failing(kernel, facts).is_empty()
 }
 
 /// Takes every check to hold: for launches that are proven, and for people who ask for it.

@@ -1,6 +1,4 @@
-//! Ranges of integers: everything between two numbers, and what operators make of them.
-//!
-//! Shared by `bounds`, which proves that accesses are inside, and by the backends, which hold positions in the narrowest registers.
+//! Ranges of integers: everything between two numbers, what operators make of them, and what comparisons say.
 
 use crate::ops::Operator;
 use crate::types::{Ty, int_range};
@@ -48,6 +46,11 @@ impl Range {
         if self.within(Range::FULL) { self } else { Range::FULL }
     }
 
+    /// The number, if it is only one.
+    pub fn single(self) -> Option<i128> {
+        (self.lo == self.hi).then_some(self.lo)
+    }
+
     fn corners(self, other: Range, f: impl Fn(i128, i128) -> i128) -> Range {
         let at = [f(self.lo, other.lo), f(self.lo, other.hi), f(self.hi, other.lo), f(self.hi, other.hi)];
         Range { lo: at.into_iter().fold(at[0], i128::min), hi: at.into_iter().fold(at[0], i128::max) }
@@ -81,7 +84,10 @@ pub(crate) fn exact(operator: Operator, args: &[Range]) -> Option<Range> {
         (Operator::Clamp, [x, low, high]) => Range::new(x.lo.max(low.lo).min(high.lo), x.hi.max(low.hi).min(high.hi)),
         // By zero it is the dividend, by anything else it is no further from zero.
         (Operator::Div, [a, b]) if b.lo > 0 => a.corners(*b, |a, b| a / b),
-        (Operator::Div, [a, b]) if a.lo >= 0 && b.lo >= 0 => Range::new(0, a.hi),
+        (Operator::Div, [a, b]) => {
+            let most = a.lo.abs().max(a.hi.abs());
+            Range::new(if a.lo < 0 || b.lo < 0 { -most } else { 0 }, most)
+        }
         // Between two multiples of a number remainders only grow.
         (Operator::Rem, [a, b]) if a.lo >= 0 && b.lo > 0 && b.lo == b.hi && a.lo / b.lo == a.hi / b.lo => {
             Range::new(a.lo % b.lo, a.hi % b.lo)
@@ -95,17 +101,45 @@ pub(crate) fn exact(operator: Operator, args: &[Range]) -> Option<Range> {
         (Operator::Abs, [a]) if a.lo >= 0 => *a,
         (Operator::Abs, [a]) => Range::new((-a.hi).max(0), a.hi.max(-a.lo)),
         (Operator::Sign, [a]) => Range::new(a.lo.signum(), a.hi.signum()),
+        // Of truth values both ends are known.
+        (Operator::And, [a, b]) if a.within(TRUTH) && b.within(TRUTH) => Range::new(a.lo * b.lo, a.hi * b.hi),
         // What is not negative has no sign bit to leave.
         (Operator::And, [a, b]) if a.lo >= 0 && b.lo >= 0 => Range::new(0, a.hi.min(b.hi)),
         (Operator::And, [a, b]) if a.lo >= 0 || b.lo >= 0 => Range::new(0, if a.lo >= 0 { a.hi } else { b.hi }),
         (Operator::Or, [a, b]) if a.lo >= 0 && b.lo >= 0 => Range::new(a.lo.max(b.lo), ones(a.hi.max(b.hi))),
         (Operator::Xor, [a, b]) if a.lo >= 0 && b.lo >= 0 => Range::new(0, ones(a.hi.max(b.hi))),
-        (Operator::Shr, [a, b]) if b.within(Range::new(0, 62)) => a.corners(*b, |a, b| a >> b),
-        (Operator::Shl, [a, b]) if b.within(Range::new(0, 62)) => a.corners(*b, |a, b| a << b),
+        (Operator::Shr, [a, b]) if b.within(Range::new(0, 63)) => a.corners(*b, |a, b| a >> b),
+        (Operator::Shl, [a, b]) if b.within(Range::new(0, 63)) => a.corners(*b, |a, b| a << b),
         (Operator::Popcount | Operator::LeadingZeros | Operator::TrailingZeros, _) => Range::new(0, 64),
         _ => return None,
     })
 }
+
+/// Is a comparison decided? 0 is no, 1 is yes.
+pub(crate) fn compared(operator: Operator, args: &[Range]) -> Range {
+    let [a, b] = args else { return TRUTH };
+    let (below, not_above) = (a.hi < b.lo, a.hi <= b.lo);
+    let (above, not_below) = (a.lo > b.hi, a.lo >= b.hi);
+    let same = a.lo == a.hi && a == b;
+    let (yes, no) = match operator {
+        Operator::Lt => (below, not_below),
+        Operator::Le => (not_above, above),
+        Operator::Gt => (above, not_above),
+        Operator::Ge => (not_below, below),
+        Operator::Eq => (same, below || above),
+        Operator::Ne => (below || above, same),
+        _ => (false, false),
+    };
+    Range::new(yes.into(), (!no).into())
+}
+
+/// Everything of a type; for a float, which nobody asks about, whatever.
+pub(crate) fn of_type(ty: Ty) -> Range {
+    if ty.is_float() { Range::FULL } else { Range::of(ty) }
+}
+
+/// No or yes.
+const TRUTH: Range = Range { lo: 0, hi: 1 };
 
 /// The largest number with as many bits.
 fn ones(n: i128) -> i128 {
