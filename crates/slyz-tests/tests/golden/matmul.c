@@ -167,7 +167,7 @@ void slyz_kernel_0(void *const *memories, void *const *scratch, const u64 *scala
                 i64 v30 = v2 + k28 * 64;
                 i64 v31 = s_min_i64(v30 + 64, v3) - v30;
                 i64 v32 = v30 - v2;
-                for (i64 k33 = 0; k33 < v27; k33 = (i64)v27 - (i64)k33 > (i64)6 ? (i64)k33 + 6 : v27) {
+                for (i64 k33 = 0; k33 < v27; k33 += 6) {
                     i64 j79 = 0;
                     for (; j79 + ROOM * W <= v31; j79 += ROOM * W) matmul_product_lanes4(out0, left3, right4, M, v2, v6, v7, k8, v26, k28, v32, k33, j79, ROOM * W);
                     if (j79 < v31) matmul_product_lanes4(out0, left3, right4, M, v2, v6, v7, k8, v26, k28, v32, k33, j79, (int)(v31 - j79));
