@@ -5,6 +5,8 @@ pub mod clike;
 pub mod harness;
 mod low;
 pub mod msl;
+mod msl_math;
 #[cfg(feature = "naga")]
 pub mod naga;
 pub(crate) mod range;
+pub mod tree;
