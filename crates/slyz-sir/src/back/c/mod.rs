@@ -12,6 +12,7 @@ mod control;
 mod expr;
 mod fold;
 mod function;
+mod lines;
 mod local;
 pub mod prelude;
 mod serial;
@@ -172,6 +173,5 @@ pub fn emit_kernels(kernels: &[Kernel], wide: bool) -> Result<String, EmitError>
         file.items.push(text);
     }
     let code = file.items.join("\n");
-    let used = writer::tokens(&code).filter(|name| prelude::defines(name)).map(String::from).collect();
-    Ok(format!("{}\n{code}", prelude::emit(&used, file.lanes_64)))
+    Ok(format!("{}\n{code}", prelude::emit_for(&code, file.lanes_64)))
 }
