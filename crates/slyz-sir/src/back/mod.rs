@@ -2,6 +2,7 @@
 
 pub mod c;
 pub mod clike;
+mod error;
 pub mod harness;
 mod low;
 pub mod msl;
@@ -10,3 +11,5 @@ mod msl_math;
 pub mod naga;
 pub(crate) mod range;
 pub mod tree;
+
+pub use error::EmitError;

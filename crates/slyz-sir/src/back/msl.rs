@@ -2,7 +2,8 @@
 //!
 //! The file asks for safe mathematics: NaN and infinity mean what they mean in the table, and products and sums are not fused.
 
-use super::clike::{Description, Dialect, EmitError, Helpers, PlaceName};
+use super::EmitError;
+use super::clike::{Description, Dialect, Helpers, PlaceName};
 use super::msl_math;
 use super::tree::{Prefix, Tree};
 use crate::code::{AtomicOp, Scope, SubgroupOp};
@@ -207,6 +208,10 @@ impl Dialect for Msl {
 
     fn lanes_below(&self) -> &'static str {
         "simd_prefix_exclusive_sum(1u)"
+    }
+
+    fn is_place(&self, name: &str) -> bool {
+        PLACES.iter().any(|(place, _)| *place == name)
     }
 
     fn is_reserved(&self, name: &str) -> bool {

@@ -27,6 +27,7 @@ mod writer;
 pub use describe::{BufferSlot, Description, Dispatch, PlaceName, SharedSlot, Uniform, UniformSource};
 pub use helpers::Helpers;
 
+use super::EmitError;
 use super::tree::Tree;
 use crate::code::{AtomicOp, Scope, SubgroupOp};
 use crate::kernel::{Kernel, Space};
@@ -34,74 +35,6 @@ use crate::lower::gpu::Machine;
 use crate::ops::Operator;
 use crate::types::{Scalar, Ty};
 use names::Names;
-
-/// Why a kernel cannot be written in a language.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum EmitError {
-    /// The language has no such type.
-    #[error("kernel `{kernel}`: {language} has no {ty}; {remedy}")]
-    Type {
-        /// The kernel.
-        kernel: String,
-        /// The language.
-        language: &'static str,
-        /// The type.
-        ty: Ty,
-        /// What to do.
-        remedy: &'static str,
-    },
-    /// The language has no such atomic.
-    #[error(
-        "kernel `{kernel}`: {language} has no atomic `{what}` on {ty}; use i32 or u32, or combine in another way than by atomics"
-    )]
-    Atomic {
-        /// The kernel.
-        kernel: String,
-        /// The language.
-        language: &'static str,
-        /// The operation.
-        what: String,
-        /// The type.
-        ty: Ty,
-    },
-    /// `lanes` in a kernel for threads.
-    #[error("kernel `{0}` holds a `lanes` loop; lower the program for a GPU, which spreads it over threads")]
-    Lanes(String),
-    /// The kernel holds checks.
-    #[error("kernel `{0}` holds `check`s; make them code with the pass `report` first")]
-    Check(String),
-    /// Array operations in a kernel.
-    #[error("kernel `{0}` holds array operations; lower the program first")]
-    Level(String),
-    /// More buffers and uniforms than a launch can pass.
-    #[error(
-        "kernel `{kernel}`: {count} buffers and run-time values are passed, {language} allows {limit}; give back fewer results at once"
-    )]
-    Buffers {
-        /// The kernel.
-        kernel: String,
-        /// The language.
-        language: &'static str,
-        /// What it wants.
-        count: usize,
-        /// What there is.
-        limit: usize,
-    },
-    /// More memory than a block has.
-    #[error(
-        "kernel `{kernel}`: a block wants {bytes} bytes of shared memory, {language} has {limit}; make blocks smaller"
-    )]
-    SharedMemory {
-        /// The kernel.
-        kernel: String,
-        /// The language.
-        language: &'static str,
-        /// What it wants.
-        bytes: u64,
-        /// What there is.
-        limit: u64,
-    },
-}
 
 /// How a language spells things.
 pub trait Dialect {
@@ -157,6 +90,8 @@ pub trait Dialect {
     fn active_lanes(&self) -> &'static str;
     /// How many active lanes are below this one.
     fn lanes_below(&self) -> &'static str;
+    /// Is it how a place begins?
+    fn is_place(&self, name: &str) -> bool;
     /// Names that mean something.
     fn is_reserved(&self, name: &str) -> bool;
     /// What the devices have. Hosts refuse calls with arrays of more positions than the machine's.
@@ -230,7 +165,7 @@ impl<'d> File<'d> {
 
 /// Words of the language, and names that the writer gives: places, positions, and helpers, which end with a type.
 fn is_taken(dialect: &dyn Dialect, name: &str) -> bool {
-    const OURS: [&str; 9] = ["tid", "lid", "gid", "groups", "lane", "width", "idx", "iidx", "oidx"];
+    const OURS: [&str; 3] = ["idx", "iidx", "oidx"];
     let helper = name.rsplit_once('_').is_some_and(|(_, end)| Ty::from_name(end).is_some());
-    dialect.is_reserved(name) || OURS.contains(&name) || helper || name.starts_with("atomic_")
+    dialect.is_reserved(name) || dialect.is_place(name) || OURS.contains(&name) || helper || name.starts_with("atomic_")
 }
