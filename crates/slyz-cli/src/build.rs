@@ -80,11 +80,6 @@ impl Build {
             if self.choice.program.is_some() {
                 return usage("--program is for .sir files; all graph functions of a .vex file are built");
             }
-            if self.target.contains(&Name::MetalSingleFile) {
-                return usage(
-                    "--target metal-single-file is for .sir files; --target metal writes the kernels of a .vex file",
-                );
-            }
             let targets = self.target.iter().map(|name| name.target()).collect::<anyhow::Result<Vec<_>>>()?;
             let all = vex::build::build(&self.file, &targets, &self.passes, &self.blocks)?;
             return self.put(&all, out);

@@ -274,10 +274,16 @@ launch gather(x, Tensor.from([7i32, 6, 5, 4, 3, 2, 1, 0]), &!out) with grid: 1, 
 }
 
 #[test]
-fn one_file_for_metal_is_for_programs() {
-    let ran = Place::new("p.vex", RELU).run("build p.vex --target metal-single-file");
-    assert_eq!(ran.code, 2);
-    assert!(ran.err.contains("--target metal writes the kernels"), "{}", ran.err);
+fn one_file_for_metal_holds_the_kernels() {
+    let place = Place::new("p.vex", RELU);
+    let one = place.run("build p.vex --target metal-single-file");
+    let kernels = place.run("build p.vex --target metal");
+    assert_eq!((one.code, kernels.code), (0, 0), "{}{}", one.err, kernels.err);
+    assert!(one.out.starts_with("func metalSource() throws -> String {"), "{}", one.out);
+    assert!(kernels.out.contains("kernel void relu(") && one.out.contains(&kernels.out), "{}", one.out);
+    let ran = place.run("build p.vex --target metal-single-file --out made");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.contains("kernels.swift") && !ran.out.contains("kernels.metal"), "{}", ran.out);
 }
 
 /// A run that is ended leaves no folders behind.

@@ -1,6 +1,6 @@
 //! What can go wrong between a program and its results. Every message says what to do about it.
 
-use slyz_sir::back::c::EmitError;
+use slyz_sir::back::EmitError;
 use slyz_sir::interp::kernel::KernelError;
 use slyz_sir::interp::program::InterpError;
 use slyz_sir::launch::Fault;
@@ -25,7 +25,7 @@ pub enum Error {
     Program(#[from] VerifyError),
     /// The plan of the program cannot be written as C.
     #[error("the program cannot be compiled for the CPU: {0}")]
-    Emit(#[from] EmitError),
+    Emit(#[source] EmitError),
     /// The C compiler does not exist or cannot be executed.
     #[error(
         "no C compiler: \"{command}\" cannot be run ({why}). Install gcc or clang, or name one in SLYZ_CC; the device \"interpreter\" needs none"
@@ -149,7 +149,7 @@ pub enum Error {
     /// A kernel cannot be written for the adapter.
     #[cfg(feature = "wgpu")]
     #[error("the program cannot be compiled for the GPU: {0}")]
-    Shader(#[from] slyz_sir::back::naga::EmitError),
+    Shader(#[source] EmitError),
     /// No adapter does what is asked.
     #[cfg(feature = "wgpu")]
     #[error(

@@ -29,7 +29,7 @@ const ACCESSES: [(&str, bool); 8] = [
 /// The access that the process under the sanitizer makes.
 const ACCESS: &str = "SLYZ_SANITIZED_ACCESS";
 
-fn emit(_: &Plan, _: bool) -> Result<String, back::c::EmitError> {
+fn emit(_: &Plan, _: bool) -> Result<String, back::EmitError> {
     let asked = std::env::var(ACCESS).ok().and_then(|k| k.parse::<usize>().ok()).unwrap_or(0);
     let access = ACCESSES[asked].0;
     let used = access.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').chain(["FN"]).map(String::from).collect();

@@ -1,7 +1,8 @@
 //! Modules of every plan of the corpus: naga's validator and `spirv-val` accept them.
 #![cfg(feature = "naga")]
 
-use slyz_sir::back::naga::{self, EmitError, FloatControls, Target, emit, spirv, wgsl};
+use slyz_sir::back::EmitError;
+use slyz_sir::back::naga::{self, FloatControls, Target, emit, spirv, wgsl};
 use slyz_sir::lower::gpu::{Machine, lower};
 use slyz_sir::pass::optimize;
 use slyz_sir::pass::spread::Subgroup;

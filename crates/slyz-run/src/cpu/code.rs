@@ -73,7 +73,7 @@ impl PlanCode {
     pub(super) fn source(&self, plan: &Plan, cores: &Cores) -> Result<String, Error> {
         match self.narrow.get() {
             Some(built) => Ok(built.source.clone()),
-            None => Ok((cores.backend.emit)(plan, false)?),
+            None => Ok((cores.backend.emit)(plan, false).map_err(Error::Emit)?),
         }
     }
 
@@ -97,7 +97,7 @@ impl Built {
     fn new(plan: &Plan, wide: bool, cores: &Cores) -> Result<Built, Error> {
         let Cores { backend, toolchain } = cores;
         let start = Instant::now();
-        let source = (backend.emit)(plan, wide)?;
+        let source = (backend.emit)(plan, wide).map_err(Error::Emit)?;
         let files = files(plan, wide, *backend, &source)?;
         let text = start.elapsed();
         let start = Instant::now();
@@ -144,7 +144,7 @@ fn files(plan: &Plan, wide: bool, backend: Backend, source: &str) -> Result<Vec<
     let mut part = Plan { name, sizes, params, buffers, results, kernels: vec![], steps };
     let text = |kernels: Vec<usize>| {
         part.kernels = kernels.iter().map(|&k| plan.kernels[k].clone()).collect();
-        Ok(File { text: (backend.emit)(&part, wide)?, kernels })
+        Ok(File { text: (backend.emit)(&part, wide).map_err(Error::Emit)?, kernels })
     };
     dealt.into_iter().map(text).collect()
 }

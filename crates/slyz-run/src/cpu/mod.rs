@@ -20,7 +20,7 @@ use crate::driver::{Compiled, KernelLauncher};
 use crate::memo::Memo;
 use crate::{Device, Error, Executable, Interpreter, Launcher, hash, warn};
 use engine::Cores;
-use slyz_sir::back::c::EmitError;
+use slyz_sir::back::EmitError;
 use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
 use slyz_sir::pass::confine;

@@ -128,7 +128,7 @@ impl Engine for Gpu {
     fn begin(&self, program: &Program) -> Result<Program, Error> {
         let program = pass::optimize(program);
         if !self.0.target.int64 {
-            naga::check_narrow(&program)?;
+            naga::check_narrow(&program).map_err(Error::Shader)?;
         }
         Ok(program)
     }
@@ -143,7 +143,7 @@ impl Engine for Gpu {
         let mut texts = vec![];
         for kernel in &variant.plan.kernels {
             let module = module(&self.0, kernel, Needs { narrow: true, long: false })?;
-            texts.push((&kernel.name, naga::wgsl(&module)?));
+            texts.push((&kernel.name, naga::wgsl(&module).map_err(Error::Shader)?));
         }
         if let (Some(_), [(_, text)]) = (&variant.template, &texts[..]) {
             return Ok(text.clone());
@@ -207,7 +207,7 @@ impl Engine for Gpu {
     fn accept_form(&self, trusted: &dyn Fn() -> Result<Kernel, Trouble>) -> Result<(), Trouble> {
         if !self.0.target.int64 {
             // The code that tells knows how to do without; what somebody wrote may not.
-            naga::check_narrow_kernel(&trusted()?, WIDE).map_err(Error::from)?;
+            naga::check_narrow_kernel(&trusted()?, WIDE).map_err(Error::Shader)?;
         }
         Ok(())
     }

@@ -60,7 +60,7 @@ pub(super) fn module(opened: &Opened, kernel: &Kernel, needs: Needs) -> Result<n
     // Without 64-bit integers all code is narrow; what is too large for it is refused.
     let narrow = needs.narrow || !opened.target.int64;
     let target = naga::Target { narrow, long_loops: needs.long, ..opened.target };
-    Ok(naga::emit(kernel, &target)?)
+    naga::emit(kernel, &target).map_err(Error::Shader)
 }
 
 fn built(opened: &Opened, kernel: &Kernel, hash: &[u8; 32], needs: Needs) -> Result<Arc<Built>, Error> {

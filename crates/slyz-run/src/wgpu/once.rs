@@ -27,7 +27,7 @@ pub(super) fn once(
     if kernel.bound_memories().count() != memories.len() || !kernel.body.params.is_empty() {
         return Err(broken("it wants other arguments".into()));
     }
-    let pipeline = pipeline(opened, kernel, naga::emit(kernel, target)?)?;
+    let pipeline = pipeline(opened, kernel, naga::emit(kernel, target).map_err(Error::Shader)?)?;
     let mut uniform = vec![];
     for extent in &pipeline.extents {
         uniform.extend_from_slice(&value(extent)?.to_le_bytes());

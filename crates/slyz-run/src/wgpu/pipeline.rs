@@ -38,7 +38,7 @@ pub(super) fn pipeline(opened: &Opened, kernel: &Kernel, module: naga::Module) -
     });
     let entries: Vec<wgpu::BindGroupLayoutEntry> =
         storage.chain([entry(count, wgpu::BufferBindingType::Uniform)]).collect();
-    let words = if opened.passthrough { Some(naga::spirv(&module)?) } else { None };
+    let words = if opened.passthrough { Some(naga::spirv(&module).map_err(Error::Shader)?) } else { None };
     let naga::Module { module, extents, uniform_bytes, ends, .. } = module;
     let label = Some(&kernel.name[..]);
     let made = opened.guarded(&format!("the kernel {}", kernel.name), 0, || {

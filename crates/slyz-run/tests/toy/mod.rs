@@ -152,7 +152,7 @@ pub fn lower(program: &Program) -> Plan {
     plan
 }
 
-pub fn emit(plan: &Plan, wide: bool) -> Result<String, slyz_sir::back::c::EmitError> {
+pub fn emit(plan: &Plan, wide: bool) -> Result<String, slyz_sir::back::EmitError> {
     let each = |value: &str, n: &str| format!("for (long i = b * 1024; i < e * 1024 && i < {n}; i++) y[i] = {value};");
     let codes = match plan.name.as_str() {
         "scale" => vec![

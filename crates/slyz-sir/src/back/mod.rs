@@ -2,7 +2,12 @@
 
 pub mod c;
 pub mod clike;
+mod error;
 pub mod harness;
 pub mod msl;
+mod msl_math;
 #[cfg(feature = "naga")]
 pub mod naga;
+pub mod tree;
+
+pub use error::EmitError;

@@ -2,7 +2,10 @@
 //!
 //! The file asks for safe mathematics: NaN and infinity mean what they mean in the table, and products and sums are not fused.
 
-use super::clike::{Description, Dialect, EmitError, Helpers, PlaceName};
+use super::EmitError;
+use super::clike::{Description, Dialect, Helpers, PlaceName};
+use super::msl_math;
+use super::tree::{Prefix, Tree};
 use crate::code::{AtomicOp, Scope, SubgroupOp};
 use crate::kernel::{Kernel, Space};
 use crate::lower::gpu::Machine;
@@ -59,31 +62,27 @@ impl Dialect for Msl {
         "use f32, or run this kernel on the CPU"
     }
 
-    fn literal(&self, ty: Ty, digits: &str) -> String {
-        match ty {
-            Ty::F32 => format!("{digits}f"),
-            Ty::F16 => format!("{digits}h"),
-            Ty::BF16 => format!("(bfloat){digits}f"),
-            Ty::U32 => format!("{digits}u"),
-            Ty::I64 => format!("{digits}L"),
-            Ty::U64 => format!("{digits}UL"),
-            _ => digits.to_string(),
-        }
+    fn literal(&self, value: Scalar, negative: bool, digits: &str) -> Tree {
+        let suffix = match value.ty {
+            Ty::F32 | Ty::BF16 => "f",
+            Ty::F16 => "h",
+            Ty::U32 => "u",
+            Ty::I64 => "L",
+            Ty::U64 => "UL",
+            _ => "",
+        };
+        let number = Tree::literal(value, negative, format!("{digits}{suffix}"));
+        if value.ty == Ty::BF16 { Tree::cast("bfloat", number) } else { number }
     }
 
-    fn special(&self, value: Scalar) -> String {
-        let cast = if value.ty == Ty::F32 { String::new() } else { format!("({})", TYPES[value.ty as usize]) };
+    fn special(&self, value: Scalar) -> Tree {
         let x = value.as_f64();
-        let name = if x.is_nan() { "NAN" } else { "INFINITY" };
-        format!("{cast}{}{name}", if x < 0.0 { "-" } else { "" })
+        let number = Tree::literal(value, x < 0.0, if x.is_nan() { "NAN" } else { "INFINITY" });
+        if value.ty == Ty::F32 { number } else { Tree::cast(TYPES[value.ty as usize], number) }
     }
 
-    fn bits(&self, to: &str, x: &str) -> String {
-        format!("as_type<{to}>({x})")
-    }
-
-    fn pair(&self) -> &'static str {
-        "uint2"
+    fn bits(&self, to: Ty, x: Tree) -> Tree {
+        bits(TYPES[to as usize], x)
     }
 
     fn space(&self, space: Space) -> &'static str {
@@ -115,10 +114,10 @@ impl Dialect for Msl {
         format!("kernel void {}(\n    {}\n)", d.name, params.join(",\n    "))
     }
 
-    fn place(&self, place: PlaceName, dimension: u8, rank: usize) -> String {
-        let name = PLACES[place as usize].0;
+    fn place(&self, place: PlaceName, dimension: u8, rank: usize) -> Tree {
+        let name = Tree::name(PLACES[place as usize].0);
         let axis = ["x", "y", "z"][dimension.min(2) as usize];
-        if rank == 1 || !is_vector(place) { name.into() } else { format!("{name}.{axis}") }
+        if rank == 1 || !is_vector(place) { name } else { Tree::member(name, axis) }
     }
 
     fn barrier(&self, scope: Scope, global: bool) -> String {
@@ -133,30 +132,36 @@ impl Dialect for Msl {
         format!("atomic_thread_fence({flags}, memory_order_seq_cst, thread_scope_{scope});")
     }
 
-    fn function(&self, operator: Operator) -> Option<&'static str> {
-        use Operator::{Abs, Cbrt, Erf, Expm1, Hypot, LeadingZeros, Ln, Ln1p, Powi, Rem, TrailingZeros};
-        match operator {
-            Ln => Some("log"),
-            Abs => Some("fabs"),
-            Rem => Some("fmod"),
-            LeadingZeros => Some("clz"),
-            TrailingZeros => Some("ctz"),
-            Cbrt | Expm1 | Ln1p | Hypot | Erf | Powi => None,
-            other => Some(other.name()),
-        }
+    fn function(&self, operator: Operator, _: Ty, helpers: &mut Helpers) -> String {
+        use Operator::{
+            Abs, Cbrt, Erf, Expm1, Hypot, IsFinite, IsNan, LeadingZeros, Ln, Ln1p, Powi, Rem, TrailingZeros,
+        };
+        let name = match operator {
+            Ln => "log",
+            Abs => "fabs",
+            Rem => "fmod",
+            LeadingZeros => "clz",
+            TrailingZeros => "ctz",
+            IsNan => "isnan",
+            IsFinite => "isfinite",
+            Cbrt | Expm1 | Ln1p | Hypot | Erf | Powi => return msl_math::function(operator, helpers),
+            other => other.name(),
+        };
+        name.to_string()
     }
 
     fn has_atomic(&self, op: AtomicOp, ty: Ty) -> bool {
         matches!(ty, Ty::I32 | Ty::U32) || ty == Ty::F32 && op == AtomicOp::Update(Operator::Add)
     }
 
-    fn atomic(&self, name: &str, space: Space, ty: Ty, element: &str, value: Option<&str>) -> String {
-        let value = value.map_or(String::new(), |value| format!(", {value}"));
-        let pointer = format!("({} atomic_{}*)&{element}", self.space(space), TYPES[ty as usize]);
-        format!("atomic_{name}_explicit({pointer}{value}, memory_order_relaxed)")
+    fn atomic(&self, name: &str, space: Space, ty: Ty, element: Tree, value: Option<Tree>) -> Tree {
+        let pointer = self.atomic_pointer(space, ty, element);
+        let args = [pointer].into_iter().chain(value).chain([Tree::name("memory_order_relaxed")]);
+        Tree::call(format!("atomic_{name}_explicit"), args)
     }
 
-    fn compare_exchange(&self, space: Space, ty: Ty, element: &str, args: [&str; 2], helpers: &mut Helpers) -> String {
+    fn compare_exchange(&self, space: Space, ty: Ty, element: Tree, args: [Tree; 2], helpers: &mut Helpers) -> Tree {
+        let pointer = self.atomic_pointer(space, ty, element);
         let (space, t) = (self.space(space), TYPES[ty as usize]);
         let name = format!("atomic_swap_{t}_{space}");
         let exchange =
@@ -174,42 +179,39 @@ impl Dialect for Msl {
 "
             )
         });
-        format!("{name}(({space} atomic_{t}*)&{element}, {}, {})", args[0], args[1])
+        Tree::call(name, [pointer].into_iter().chain(args))
     }
 
-    fn together(&self, op: SubgroupOp, ty: Ty) -> Option<&'static str> {
-        let votes = matches!(op, SubgroupOp::Any | SubgroupOp::All | SubgroupOp::Ballot);
-        if !votes && matches!(ty, Ty::Bool | Ty::I64 | Ty::U64 | Ty::BF16) {
-            return None;
-        }
-        Some(match op {
-            SubgroupOp::Any => "simd_any",
-            SubgroupOp::All => "simd_all",
-            SubgroupOp::Ballot => "simd_ballot",
-            SubgroupOp::Reduce(Operator::Add) => "simd_sum",
-            SubgroupOp::Reduce(Operator::Mul) => "simd_product",
-            SubgroupOp::Reduce(Operator::Min) => "simd_min",
-            SubgroupOp::Reduce(Operator::Max) => "simd_max",
-            SubgroupOp::Reduce(Operator::And) => "simd_and",
-            SubgroupOp::Reduce(Operator::Or) => "simd_or",
-            SubgroupOp::Reduce(Operator::Xor) => "simd_xor",
-            SubgroupOp::Scan(Operator::Add) => "simd_prefix_inclusive_sum",
-            SubgroupOp::Scan(Operator::Mul) => "simd_prefix_inclusive_product",
-            SubgroupOp::Reduce(_) | SubgroupOp::Scan(_) => return None,
-            SubgroupOp::Shuffle => "simd_shuffle",
-            SubgroupOp::ShuffleXor => "simd_shuffle_xor",
-            SubgroupOp::ShuffleUp => "simd_shuffle_up",
-            SubgroupOp::ShuffleDown => "simd_shuffle_down",
-            SubgroupOp::Broadcast => "simd_broadcast_first",
+    fn subgroup(&self, op: SubgroupOp, ty: Ty, args: &[Tree]) -> Option<Tree> {
+        let name = function_of_simdgroup(op)?;
+        let call = |first: Tree| Tree::call(name, [first].into_iter().chain(args[1..].iter().cloned()));
+        let own = TYPES[ty as usize];
+        let x = args[0].clone();
+        Some(match (op, ty) {
+            (SubgroupOp::Any | SubgroupOp::All, _) => call(x),
+            (SubgroupOp::Ballot, _) => Tree::cast("ulong", call(x)),
+            (SubgroupOp::Reduce(_) | SubgroupOp::Scan(_), Ty::Bool | Ty::I64 | Ty::U64 | Ty::BF16) => return None,
+            // As something that lanes do exchange.
+            (_, Ty::Bool) => Tree::cast(own, call(Tree::cast("ushort", x))),
+            (_, Ty::I64 | Ty::U64) => bits(own, call(bits("uint2", x))),
+            (_, Ty::BF16) => bits(own, call(bits("ushort", x))),
+            _ => call(x),
         })
     }
 
+    fn lane_number(&self) -> Ty {
+        Ty::U16
+    }
     fn active_lanes(&self) -> &'static str {
         "(ulong)simd_active_threads_mask()"
     }
 
     fn lanes_below(&self) -> &'static str {
         "simd_prefix_exclusive_sum(1u)"
+    }
+
+    fn is_place(&self, name: &str) -> bool {
+        PLACES.iter().any(|(place, _)| *place == name)
     }
 
     fn is_reserved(&self, name: &str) -> bool {
@@ -226,4 +228,38 @@ impl Dialect for Msl {
     fn max_buffers(&self) -> usize {
         31
     }
+}
+
+impl Msl {
+    fn atomic_pointer(&self, space: Space, ty: Ty, element: Tree) -> Tree {
+        let pointer = format!("{} atomic_{}*", self.space(space), TYPES[ty as usize]);
+        Tree::cast(pointer, Tree::prefix(Prefix::Address, element))
+    }
+}
+
+fn bits(to: &str, x: Tree) -> Tree {
+    Tree::call(format!("as_type<{to}>"), [x])
+}
+
+fn function_of_simdgroup(op: SubgroupOp) -> Option<&'static str> {
+    Some(match op {
+        SubgroupOp::Any => "simd_any",
+        SubgroupOp::All => "simd_all",
+        SubgroupOp::Ballot => "simd_ballot",
+        SubgroupOp::Reduce(Operator::Add) => "simd_sum",
+        SubgroupOp::Reduce(Operator::Mul) => "simd_product",
+        SubgroupOp::Reduce(Operator::Min) => "simd_min",
+        SubgroupOp::Reduce(Operator::Max) => "simd_max",
+        SubgroupOp::Reduce(Operator::And) => "simd_and",
+        SubgroupOp::Reduce(Operator::Or) => "simd_or",
+        SubgroupOp::Reduce(Operator::Xor) => "simd_xor",
+        SubgroupOp::Scan(Operator::Add) => "simd_prefix_inclusive_sum",
+        SubgroupOp::Scan(Operator::Mul) => "simd_prefix_inclusive_product",
+        SubgroupOp::Reduce(_) | SubgroupOp::Scan(_) => return None,
+        SubgroupOp::Shuffle => "simd_shuffle",
+        SubgroupOp::ShuffleXor => "simd_shuffle_xor",
+        SubgroupOp::ShuffleUp => "simd_shuffle_up",
+        SubgroupOp::ShuffleDown => "simd_shuffle_down",
+        SubgroupOp::Broadcast => "simd_broadcast_first",
+    })
 }

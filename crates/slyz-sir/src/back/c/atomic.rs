@@ -1,8 +1,10 @@
 //! Atomics: lane after lane. Memory of the block is this core's alone, and needs no more than that order.
 
-use super::value::{Expr, Form, Lane, Value};
+use super::lines::line;
+use super::value::{Form, Lane, Value};
 use super::writer::Writer;
 use super::{EmitError, expr};
+use crate::back::tree::Tree;
 use crate::code::{AtomicOp, Id, MemId, Var};
 use crate::kernel::Space;
 use crate::types::Ty;
@@ -21,26 +23,26 @@ pub(super) fn write(w: &mut Writer, bind: &Var, op: AtomicOp, memory: MemId, ind
         AtomicOp::CompareExchange => "compare_exchange",
         AtomicOp::Load => "load",
     };
-    let args: Vec<String> = args.iter().map(|&a| expr::spread(&w.get(a), lane).text).collect();
+    let args: Vec<Tree> = args.iter().map(|&a| expr::spread(&w.get(a), lane)).collect();
     let unused = !w.uses.contains_key(&bind.id);
-    let mask = w.mask();
+    let (pointer, mask) = (address.pointer(), w.mask());
     let whole = ty.is_int() && matches!(op, AtomicOp::Update(_));
     if unused && whole && moving.is_none() {
         // All lanes meet at one element: they go there together.
-        let call = format!("{kind}_{name}_all_{ty}({address}, {}, {mask});", args[0]);
-        return w.act(&call);
+        let call = Tree::call(format!("{kind}_{name}_all_{ty}"), [pointer, args[0].clone(), mask]);
+        return w.act(line![call, ";"]);
     }
-    let zero = Value::uniform(Ty::I64, Expr::atom("0"));
+    let zero = Value::uniform(Ty::I64, Tree::int(0));
     let offset = match moving {
         // The address has where the lanes begin already.
-        Some(Value { form: Form::Affine(_), .. }) => format!("iota_{}()", at.name()),
-        moving => expr::spread(&moving.unwrap_or(zero), at).text,
+        Some(Value { form: Form::Affine(_), .. }) => Tree::call(format!("iota_{}", at.name()), []),
+        moving => expr::spread(&moving.unwrap_or(zero), at),
     };
     let wide = if at.is_wide() { "_wide" } else { "" };
-    let texts = [&[address, offset], &args[..], &[mask]].concat();
-    let call = Expr::call(&format!("{kind}_{name}_{ty}{wide}"), &texts);
+    let passed = [pointer, offset].into_iter().chain(args).chain([mask]);
+    let call = Tree::call(format!("{kind}_{name}_{ty}{wide}"), passed);
     if unused {
-        w.act(&format!("{};", call.text));
+        w.act(line![call, ";"]);
     } else {
         w.bind(bind.id, Value::vector(ty, lane, call), true);
     }
@@ -49,12 +51,12 @@ pub(super) fn write(w: &mut Writer, bind: &Var, op: AtomicOp, memory: MemId, ind
 /// Writes a compare-and-exchange where one lane runs, on 32-bit integers, and binds the old value.
 pub(super) fn write_one(w: &mut Writer, bind: &Var, memory: MemId, index: &[Id], args: &[Id]) -> Result<(), EmitError> {
     let (address, _) = w.address(memory, index);
-    let args = [address, w.scalar(args[0])?.text, w.scalar(args[1])?.text];
-    let call = Expr::call("atomic_one_compare_exchange_i32", &args);
+    let args = [address.pointer(), w.scalar(args[0])?, w.scalar(args[1])?];
+    let call = Tree::call("atomic_one_compare_exchange_i32", args);
     if w.uses.contains_key(&bind.id) {
         w.bind(bind.id, Value::uniform(Ty::I32, call), true);
     } else {
-        w.line(&format!("{};", call.text));
+        w.line(line![call, ";"]);
     }
     Ok(())
 }

@@ -4,16 +4,34 @@
 //! that some lane takes, and a loop runs until the last lane is done; lanes that are off keep their slots. The state of a loop
 //! that stays the same in all lanes is a scalar, and one that stays a position of neighbours is the first of them (`steady`).
 
+use super::lines::{Line, line};
 use super::steady::{self, Kind};
-use super::value::{Bind, Expr, Form, Lane, Value, scalar_type};
-use super::writer::{Live, Writer, tokens};
+use super::value::{Form, Lane, Value, scalar_type};
+use super::writer::{Live, Writer};
 use super::{EmitError, expr, serial};
+use crate::back::tree::{Infix, Prefix, Tree};
 use crate::code::{Body, Id, Stmt, Var};
 use crate::types::Ty;
 use std::collections::HashMap;
 
 /// The name of a slot that nobody reads, and that is therefore not there.
 const NOBODYS: &str = "";
+
+/// A slot that gets a value.
+struct Assignment {
+    slot: Tree,
+    uniform: bool,
+    declared: String,
+    value: Tree,
+}
+
+impl Assignment {
+    /// The variable that the slot is, or is a vector of.
+    fn variable(&self) -> Option<&str> {
+        let (of, _) = self.slot.as_element().unwrap_or((&self.slot, &self.slot));
+        of.as_name()
+    }
+}
 
 impl Writer<'_> {
     /// What a slot can be that has these names, where 32 bits hold it.
@@ -38,23 +56,23 @@ impl Writer<'_> {
             };
             let (declared, form, zero) = match kind {
                 Kind::Nobodys => {
-                    slots.push(Value::uniform(ty, Expr::atom(NOBODYS)));
+                    slots.push(Value::uniform(ty, Tree::name(NOBODYS)));
                     continue;
                 }
-                Kind::Uniform => (scalar_type(ty).to_string(), Form::Uniform(Expr::atom(&name)), "0".to_string()),
-                Kind::Affine => ("i64".to_string(), Form::Affine(Expr::atom(self.each(&name))), "0".to_string()),
+                Kind::Uniform => (scalar_type(ty).to_string(), Form::Uniform(Tree::name(&name)), Line::from("0")),
+                Kind::Affine => ("i64".to_string(), Form::Affine(self.each(&name)), Line::from("0")),
                 Kind::Vector => {
                     let declared = self.vector_type(lane);
-                    let zero = if self.ways.is_some() { format!("({declared}){{0}}") } else { "{0}".to_string() };
-                    (declared, Form::Vector(lane, Expr::atom(self.each(&name))), zero)
+                    let zero = if self.ways.is_some() { line!["(", declared, "){0}"] } else { Line::from("{0}") };
+                    (declared, Form::Vector(lane, self.each(&name)), zero)
                 }
             };
             let value = Value { ty, form, range };
-            let text = start.get(k).map_or(zero, |v| self.as_slot(v, &value));
+            let first = start.get(k).map_or(zero, |v| Self::as_slot(v, &value).into());
             if kind == Kind::Uniform {
-                self.line(&format!("{declared} {name} = {text};"));
+                self.line(line![declared, " ", name, " = ", first, ";"]);
             } else {
-                self.set(&declared, &name, &text);
+                self.set(&declared, &name, first);
             }
             if self.live == Live::Block {
                 self.declare(&name, format!("{declared} {name}"));
@@ -83,11 +101,11 @@ impl Writer<'_> {
         kinds
     }
 
-    /// The text of a value that is assigned to a slot.
-    fn as_slot(&mut self, value: &Value, slot: &Value) -> String {
+    /// A value as it is assigned to a slot.
+    fn as_slot(value: &Value, slot: &Value) -> Tree {
         match (&slot.form, &value.form) {
-            (Form::Uniform(_), Form::Uniform(e)) | (Form::Affine(_), Form::Affine(e)) => e.text.clone(),
-            _ => expr::spread(value, Self::lane_of(slot)).text,
+            (Form::Uniform(_), Form::Uniform(e)) | (Form::Affine(_), Form::Affine(e)) => e.clone(),
+            _ => expr::spread(value, Self::lane_of(slot)),
         }
     }
 
@@ -99,9 +117,9 @@ impl Writer<'_> {
         }
     }
 
-    fn name_of(value: &Value) -> String {
-        match &value.form {
-            Form::Uniform(e) | Form::Affine(e) | Form::Clamped(e, ..) | Form::Vector(_, e) => e.text.clone(),
+    fn place_of(slot: &Value) -> &Tree {
+        match &slot.form {
+            Form::Uniform(e) | Form::Affine(e) | Form::Clamped(e, ..) | Form::Vector(_, e) => e,
         }
     }
 
@@ -118,54 +136,60 @@ impl Writer<'_> {
     }
 
     fn assign_some(&mut self, slots: &[Value], results: &[Id], mask: Option<&str>, masked: &[bool]) {
-        let mut lines = vec![];
+        let mut assignments: Vec<Assignment> = vec![];
         for ((slot, &result), masked) in slots.iter().zip(results).zip(masked) {
-            let name = Self::name_of(slot);
-            if name == NOBODYS {
+            let place = Self::place_of(slot).clone();
+            let value = Self::as_slot(&self.get(result), slot);
+            if place.as_name() == Some(NOBODYS) || value == place {
                 continue;
             }
-            let value = self.get(result);
-            let text = self.as_slot(&value, slot);
-            if text == name {
-                continue;
-            }
-            let (declared, text) = match (&slot.form, mask.filter(|_| *masked)) {
+            let declared = match &slot.form {
+                Form::Vector(lane, _) => self.vector_type(*lane),
+                Form::Affine(_) | Form::Clamped(..) => "i64".to_string(),
+                Form::Uniform(_) => scalar_type(slot.ty).to_string(),
+            };
+            let value = match (&slot.form, mask.filter(|_| *masked)) {
                 (Form::Vector(lane, _), Some(mask)) => {
-                    let kept = format!("select_{}({}, {text}, {name})", lane.name(), self.each(mask));
-                    (self.vector_type(*lane), kept)
+                    Tree::call(format!("select_{}", lane.name()), [self.each(mask), value, place.clone()])
                 }
-                (Form::Vector(lane, _), None) => (self.vector_type(*lane), text),
-                (Form::Affine(_) | Form::Clamped(..), _) => ("i64".to_string(), text),
-                (Form::Uniform(_), _) => (scalar_type(slot.ty).to_string(), text),
+                _ => value,
             };
-            lines.push((name, slot.is_uniform(), declared, text));
+            assignments.push(Assignment { slot: place, uniform: slot.is_uniform(), declared, value });
         }
-        // The last line that mentions a name.
-        let last: HashMap<&str, usize> =
-            lines.iter().enumerate().flat_map(|(k, l)| tokens(&l.3).map(move |t| (t, k))).collect();
-        let clash = |own: usize, name: &str| last.get(name).is_some_and(|&last| last > own);
-        let clashes: Vec<bool> = lines.iter().enumerate().map(|(k, l)| clash(k, l.0.trim_end_matches("[u]"))).collect();
-        // What a later line still reads is set at the very end.
+        // The last assignment that mentions a name.
+        let mut last: HashMap<String, usize> = HashMap::new();
+        for (k, assignment) in assignments.iter().enumerate() {
+            assignment.value.each_name(&mut |name| _ = last.insert(name.to_string(), k));
+        }
+        let read_later = |k: usize, assignment: &Assignment| {
+            let last = assignment.variable().and_then(|name| last.get(name));
+            last.is_some_and(|&last| last > k)
+        };
+        // What a later one still reads is set at the very end.
         let mut late = vec![];
-        for ((name, uniform, declared, text), clash) in lines.clone().into_iter().zip(clashes) {
-            let line = if !clash {
-                format!("{name} = {text};")
-            } else {
-                let next = self.fresh("t");
-                if uniform {
-                    self.line(&format!("{declared} {next} = {text};"));
-                    late.push((format!("{name} = {next};"), uniform));
-                } else {
-                    self.set(&declared, &next, &text);
-                    late.push((format!("{name} = {};", self.each(&next)), uniform));
-                }
+        for (k, assignment) in assignments.iter().enumerate() {
+            let Assignment { slot, uniform, declared, value } = assignment;
+            if !read_later(k, assignment) {
+                self.assign_one(slot, *uniform, value);
                 continue;
-            };
-            if uniform { self.line(&line) } else { self.act(&line) }
+            }
+            let next = self.fresh("t");
+            if *uniform {
+                self.line(line![declared, " ", next, " = ", value, ";"]);
+                late.push((slot, *uniform, Tree::name(next)));
+            } else {
+                self.set(declared, &next, value);
+                late.push((slot, *uniform, self.each(&next)));
+            }
         }
-        for (line, uniform) in late {
-            if uniform { self.line(&line) } else { self.act(&line) }
+        for (slot, uniform, next) in late {
+            self.assign_one(slot, uniform, &next);
         }
+    }
+
+    fn assign_one(&mut self, slot: &Tree, uniform: bool, value: &Tree) {
+        let statement = line![slot, " = ", value, ";"];
+        if uniform { self.line(statement) } else { self.act(statement) }
     }
 
     pub(super) fn enter(&mut self, body: &Body, args: &[Value]) {
@@ -195,21 +219,22 @@ impl Writer<'_> {
         let kinds: Vec<Kind> = stmt.binds.iter().map(wanted).collect();
         let slots = self.slots(stmt, &start, &[], &kinds);
         if let Form::Uniform(test) = &cond.form {
-            self.block(&format!("if ({})", test.text), |w| w.side(then, &slots, None))?;
+            self.block(line!["if (", test, ")"], |w| w.side(then, &slots, None))?;
             if !otherwise.stmts.is_empty() || !slots.is_empty() {
                 self.block("else", |w| w.side(otherwise, &slots, None))?;
             }
         } else {
             let test = expr::spread(&cond, Lane::Mask);
-            for (body, symbol) in [(then, ""), (otherwise, "~")] {
+            let not = Tree::prefix(Prefix::Complement, test.clone());
+            for (body, test) in [(then, test), (otherwise, not)] {
                 if body.stmts.is_empty() && (slots.is_empty() || quiet.is_some_and(|side| std::ptr::eq(side, body))) {
                     continue;
                 }
                 let mask = self.fresh("m");
-                let text = format!("{} & {symbol}{}", self.mask(), test.under(Bind::Atom));
-                self.set("vi32", &mask, &text);
+                let on = Tree::infix(Infix::And, self.mask(), test);
+                self.set("vi32", &mask, on);
                 let before = std::mem::replace(&mut self.live, Live::Mask(mask.clone()));
-                self.block(&format!("if ({})", self.any(&mask)), |w| w.side(body, &slots, Some(&mask)))?;
+                self.block(line!["if (", self.any(&mask), ")"], |w| w.side(body, &slots, Some(&mask)))?;
                 self.live = before;
             }
         }
@@ -223,8 +248,8 @@ impl Writer<'_> {
             let live = match &self.live {
                 Live::Mask(name) => name.clone(),
                 Live::Block | Live::Count | Live::All => {
-                    let (name, text) = (self.fresh("m"), self.mask());
-                    self.set("vi32", &name, &text);
+                    let (name, mask) = (self.fresh("m"), self.mask());
+                    self.set("vi32", &name, mask);
                     name
                 }
             };
@@ -242,8 +267,7 @@ impl Writer<'_> {
         init: &[Id],
         body: &Body,
     ) -> Result<(), EmitError> {
-        let one = |text: &str| text.trim_end_matches(['u', 'U', 'L']) == "1";
-        let by_one = matches!(&self.get(bounds[2]).form, Form::Uniform(e) if one(&e.text));
+        let by_one = matches!(&self.get(bounds[2]).form, Form::Uniform(e) if e.is_int(1));
         if self.live == Live::Block
             && init.is_empty()
             && by_one
@@ -262,24 +286,28 @@ impl Writer<'_> {
         let name = self.fresh("k");
         if let (Form::Uniform(lo), Form::Uniform(_), Form::Uniform(step)) = (&lo.form, &hi.form, &step.form) {
             let end = self.bound(bounds[1])?;
-            let counter = Value::uniform(counter_ty, Expr::atom(&name));
+            let counted_to = Tree::name(&name);
+            let counter = Value::uniform(counter_ty, counted_to.clone());
+            let ty = scalar_type(counter_ty);
             let advance = if by_one {
-                format!("{name}++")
+                line![name, "++"]
             } else if fits {
-                format!("{name} += {}", step.text)
+                line![name, " += ", step]
             } else {
                 // Past the end the counter might wrap around.
-                let left = format!("(i64){} - (i64){name}", end.under(Bind::Unary));
-                let next = format!("({}){name} + {}", scalar_type(counter_ty), step.right_of(Bind::Sum));
-                format!("{name} = {left} > (i64){} ? {next} : {}", step.under(Bind::Unary), end.right_of(Bind::Choice))
+                let wide = |tree: &Tree| Tree::cast("i64", tree.clone());
+                let left = Tree::infix(Infix::Sub, wide(&end), wide(&counted_to));
+                let goes_on = Tree::infix(Infix::Gt, left, wide(step));
+                let next = Tree::infix(Infix::Add, Tree::cast(ty, counted_to.clone()), step.clone());
+                line![name, " = ", Tree::choice(goes_on, next, end.clone())]
             };
-            let ty = scalar_type(counter_ty);
-            let head = format!("for ({ty} {name} = {}; {name} < {}; {advance})", lo.text, end.right_of(Bind::Compare));
+            let below = Tree::infix(Infix::Lt, counted_to, end);
+            let head = line!["for (", ty, " ", name, " = ", lo, "; ", below, "; ", advance, ")"];
             if self.live == Live::Block {
                 self.declare(&name, format!("{ty} {name}"));
             }
             self.enter(body, &[&[counter], &slots[..]].concat());
-            self.block(&head, |w| {
+            self.block(head, |w| {
                 w.stmts(body)?;
                 w.assign(&slots, &body.results, None);
                 Ok(())
@@ -288,16 +316,16 @@ impl Writer<'_> {
             // Neighbouring lanes stay neighbours, and the last of them end first.
             let end = self.bound(bounds[1])?;
             let (on, mask) = (self.fresh("on"), self.mask());
-            self.set("vi32", &on, &mask);
+            self.set("vi32", &on, mask);
             let live = self.each(&on);
-            let at = Expr::infix(base, "+", &Expr::atom(&name), Bind::Sum);
+            let at = Tree::infix(Infix::Add, base.clone(), Tree::name(&name));
             let counter = Value { ty: counter_ty, form: Form::Affine(at.clone()), range: None };
             let before = std::mem::replace(&mut self.live, Live::Mask(on.clone()));
             self.enter(body, &[&[counter], &slots[..]].concat());
-            self.block(&format!("for (i64 {name} = 0;; {name} += {})", step.text), |w| {
-                let left = Expr::infix(&end, "-", &at, Bind::Sum).text;
-                w.act(&format!("{live} &= first_lanes(lanes_before({left}));"));
-                w.line(&format!("if (!{}) break;", w.any(&on)));
+            self.block(line!["for (i64 ", name, " = 0;; ", name, " += ", step, ")"], |w| {
+                let left = Tree::call("lanes_before", [Tree::infix(Infix::Sub, end, at)]);
+                w.act(line![live, " &= ", Tree::call("first_lanes", [left]), ";"]);
+                w.leave_unless(w.any(&on));
                 w.stmts(body)?;
                 w.advance(stmt, &slots, &body.results, &on);
                 Ok(())
@@ -311,40 +339,43 @@ impl Writer<'_> {
             let small = small && [&lo, &hi, &step].into_iter().all(|v| v.is_small());
             let lane = if small { Lane::I32 } else { Lane::of(counter_ty) };
             let (counter_type, on) = (self.vector_type(lane), self.fresh("on"));
-            let (first, end) = (expr::spread(&lo, lane).text, expr::spread(&hi, lane).text);
-            let by = expr::spread(&step, lane).text;
+            let [first, end, by] = [&lo, &hi, &step].map(|bound| expr::spread(bound, lane));
             let mask = self.mask();
-            self.set(&counter_type, &name, &first);
-            self.set("vi32", &on, &mask);
+            self.set(&counter_type, &name, first);
+            self.set("vi32", &on, mask);
             let (counter, live) = (self.each(&name), self.each(&on));
             let before = std::mem::replace(&mut self.live, Live::Mask(on.clone()));
-            let value = Value::vector(counter_ty, lane, Expr::atom(&counter));
+            let value = Value::vector(counter_ty, lane, counter.clone());
             self.enter(body, &[&[value], &slots[..]].concat());
             self.block("for (;;)", |w| {
-                w.act(&format!("{live} &= lt_{}({counter}, {end});", lane.name()));
-                w.line(&format!("if (!{}) break;", w.any(&on)));
+                let below = Tree::call(format!("lt_{}", lane.name()), [counter.clone(), end.clone()]);
+                w.act(line![live, " &= ", below, ";"]);
+                w.leave_unless(w.any(&on));
                 w.stmts(body)?;
                 w.advance(stmt, &slots, &body.results, &on);
                 if !fits && matches!(counter_ty, Ty::I32 | Ty::U32 | Ty::I64 | Ty::U64) {
                     // A lane that would pass its end is done; the distance to it is right without its sign.
                     let unsigned = if lane.is_wide() { "u64" } else { "u32" };
-                    let far = |text: &str| {
-                        if lane.name() == unsigned {
-                            text.to_string()
-                        } else {
-                            format!("bits_{}_{unsigned}({text})", lane.name())
-                        }
+                    let far = |tree: Tree| match lane.name() == unsigned {
+                        true => tree,
+                        false => Tree::call(format!("bits_{}_{unsigned}", lane.name()), [tree]),
                     };
-                    let left = far(&format!("{end} - {counter}"));
-                    w.act(&format!("{live} &= gt_{unsigned}({left}, {});", far(&by)));
+                    let left = far(Tree::infix(Infix::Sub, end, counter.clone()));
+                    let goes_on = Tree::call(format!("gt_{unsigned}"), [left, far(by.clone())]);
+                    w.act(line![live, " &= ", goes_on, ";"]);
                 }
-                w.act(&format!("{counter} += {by};"));
+                w.act(line![counter, " += ", by, ";"]);
                 Ok(())
             })?;
             self.live = before;
         }
         self.finish(stmt, slots);
         Ok(())
+    }
+
+    /// Leaves the loop where a condition does not hold.
+    fn leave_unless(&mut self, condition: Tree) {
+        self.line(line!["if (", Tree::prefix(Prefix::Not, condition), ") break;"]);
     }
 
     pub(super) fn while_loop(&mut self, stmt: &Stmt, init: &[Id], cond: &Body, body: &Body) -> Result<(), EmitError> {
@@ -357,21 +388,21 @@ impl Writer<'_> {
             self.block("for (;;)", |w| {
                 w.stmts(cond)?;
                 let test = w.scalar(cond.results[0])?;
-                w.line(&format!("if (!{}) break;", test.under(Bind::Atom)));
+                w.leave_unless(test);
                 w.stmts(body)?;
                 w.assign(&slots, &body.results, None);
                 Ok(())
             })?;
         } else {
             let (on, mask) = (self.fresh("on"), self.mask());
-            self.set("vi32", &on, &mask);
+            self.set("vi32", &on, mask);
             let live = self.each(&on);
             let before = std::mem::replace(&mut self.live, Live::Mask(on.clone()));
             self.block("for (;;)", |w| {
                 w.stmts(cond)?;
                 let test = expr::spread(&w.get(cond.results[0]), Lane::Mask);
-                w.act(&format!("{live} &= {};", test.text));
-                w.line(&format!("if (!{}) break;", w.any(&on)));
+                w.act(line![live, " &= ", test, ";"]);
+                w.leave_unless(w.any(&on));
                 w.stmts(body)?;
                 w.advance(stmt, &slots, &body.results, &on);
                 Ok(())

@@ -3,7 +3,8 @@
 //! Everything here is a function of values; nothing is written out. Spellings come from the operator table: an infix
 //! symbol where C means the same as we do, otherwise the prelude's function `name_type`, or `s_name_type` on scalars.
 
-use super::value::{Bind, Expr, Form, Lane, Value, is_number, scalar_type};
+use super::value::{Form, Lane, Value, scalar_type};
+use crate::back::tree::{Binding, Infix, Prefix, Tree};
 use crate::ops::{Operator, Signature};
 use crate::ranges::low::is_closed;
 use crate::ranges::{Range, counts_width};
@@ -11,86 +12,108 @@ use crate::types::{Scalar, Ty};
 
 /// A constant.
 pub(super) fn constant(value: Scalar) -> Value {
-    let text = match value.ty {
-        Ty::Bool => (value.bits != 0).to_string().replace("true", "1").replace("false", "0"),
-        Ty::F16 | Ty::BF16 | Ty::F32 => float_text(value.as_f64() as f32 as f64, "f"),
-        Ty::F64 => float_text(value.as_f64(), ""),
-        Ty::I64 if value.as_int() == i64::MIN as i128 => "(-9223372036854775807LL - 1)".into(),
-        Ty::I64 if value.as_int().abs() > i32::MAX as i128 => format!("{}LL", value.as_int()),
-        Ty::U64 => format!("{}ULL", value.as_int()),
-        Ty::U32 => format!("{}u", value.as_int()),
-        Ty::I32 if value.as_int() == i32::MIN as i128 => "(-2147483647 - 1)".into(),
-        _ => value.as_int().to_string(),
-    };
-    let bind = if text.starts_with('-') { Bind::Unary } else { Bind::Atom };
     let range = (value.ty == Ty::I64).then(|| (value.as_int(), value.as_int()));
-    Value::uniform(value.ty, Expr::new(text, bind)).within(range)
+    Value::uniform(value.ty, literal(value)).within(range)
 }
 
-fn float_text(x: f64, suffix: &str) -> String {
+fn literal(value: Scalar) -> Tree {
+    // The digits of the smallest number are past the largest.
+    let smallest = |text: &str| Tree::literal(value, false, text);
+    match value.ty {
+        Ty::F16 | Ty::BF16 | Ty::F32 => float(value, "f"),
+        Ty::F64 => float(value, ""),
+        Ty::Bool => Tree::literal(value, false, if value.is_true() { "1" } else { "0" }),
+        Ty::I64 if value.as_int() == i64::MIN as i128 => smallest("(-9223372036854775807LL - 1)"),
+        Ty::I32 if value.as_int() == i32::MIN as i128 => smallest("(-2147483647 - 1)"),
+        ty => {
+            let number = value.as_int();
+            let suffix = match ty {
+                Ty::I64 if number.abs() > i32::MAX as i128 => "LL",
+                Ty::U64 => "ULL",
+                Ty::U32 => "u",
+                _ => "",
+            };
+            Tree::literal(value, number < 0, format!("{}{suffix}", number.unsigned_abs()))
+        }
+    }
+}
+
+fn float(value: Scalar, suffix: &str) -> Tree {
+    let x = value.as_f64();
     if x.is_nan() {
-        return format!("__builtin_nan{suffix}(\"\")");
+        return Tree::literal(value, false, format!("__builtin_nan{suffix}(\"\")"));
     }
     if x.is_infinite() {
-        return format!("{}__builtin_inf{suffix}()", if x < 0.0 { "-" } else { "" });
+        return Tree::literal(value, x < 0.0, format!("__builtin_inf{suffix}()"));
     }
-    let text = if suffix == "f" { format!("{:?}", x as f32) } else { format!("{x:?}") };
-    format!("{text}{suffix}")
+    let size = x.abs();
+    let digits = if value.ty == Ty::F64 { format!("{size:?}") } else { format!("{:?}", size as f32) };
+    Tree::literal(value, x.is_sign_negative(), format!("{digits}{suffix}"))
+}
+
+/// A number of elements.
+pub(super) fn count(n: u64) -> Tree {
+    Tree::literal(Scalar::from_int(Ty::I64, n.into()), false, n.to_string())
 }
 
 /// The value as a vector of that lane type.
-pub(super) fn spread(value: &Value, lane: Lane) -> Expr {
+pub(super) fn spread(value: &Value, lane: Lane) -> Tree {
     match &value.form {
-        Form::Uniform(e) if lane == Lane::Mask => Expr::call("all_i32", &[format!("-{}", e.under(Bind::Unary))]),
-        Form::Uniform(e) if lane == Lane::I32 && value.ty == Ty::I64 && !is_number(&e.text) => {
-            Expr::call("all_i32", &[format!("(i32){}", e.under(Bind::Unary))])
+        Form::Uniform(e) if lane == Lane::Mask => Tree::call("all_i32", [Tree::prefix(Prefix::Minus, e.clone())]),
+        Form::Uniform(e) if lane == Lane::I32 && value.ty == Ty::I64 && !is_number(e) => {
+            Tree::call("all_i32", [Tree::cast("i32", e.clone())])
         }
-        Form::Uniform(e) => Expr::call(&format!("all_{}", lane.name()), std::slice::from_ref(&e.text)),
+        Form::Uniform(e) => Tree::call(format!("all_{}", lane.name()), [e.clone()]),
         Form::Affine(base) if lane == Lane::I32 => {
-            Expr::new(format!("iota_i32() + (i32){}", base.under(Bind::Atom)), Bind::Sum)
+            Tree::infix(Infix::Add, Tree::call("iota_i32", []), Tree::cast("i32", base.clone()))
         }
-        Form::Affine(base) => Expr::new(format!("iota_i64() + {}", base.right_of(Bind::Sum)), Bind::Sum),
+        Form::Affine(base) => Tree::infix(Infix::Add, Tree::call("iota_i64", []), base.clone()),
         Form::Clamped(base, low, high) => {
             let moving = Value { form: Form::Affine(base.clone()), ..value.clone() };
-            let bounds = [low, high].map(|e| spread(&Value::uniform(Ty::I64, e.clone()), lane).text);
-            let args = [&[spread(&moving, lane).text], &bounds[..]].concat();
-            Expr::call(&format!("clamp_{}", lane.name()), &args)
+            let [low, high] = [low, high].map(|e| spread(&Value::uniform(Ty::I64, e.clone()), lane));
+            Tree::call(format!("clamp_{}", lane.name()), [spread(&moving, lane), low, high])
         }
         Form::Vector(own, e) if *own == lane => e.clone(),
-        Form::Vector(own, e) => {
-            Expr::call(&format!("cast_{}_{}", own.name(), lane.name()), std::slice::from_ref(&e.text))
-        }
+        Form::Vector(own, e) => Tree::call(format!("cast_{}_{}", own.name(), lane.name()), [e.clone()]),
     }
 }
 
+/// A literal without a sign.
+fn is_number(tree: &Tree) -> bool {
+    tree.value().is_some_and(|value| value.as_int() >= 0)
+}
+
 /// As an operand of an infix operator: a scalar may stand beside a vector as it is.
-fn operand(value: &Value, lane: Lane) -> Expr {
+fn operand(value: &Value, lane: Lane) -> Tree {
     match &value.form {
         Form::Uniform(e) if lane != Lane::Mask && (value.ty != Ty::I64 || lane == Lane::I64) => {
             // The scalar must have the lane's type, or C would convert the wrong side.
-            if scalar_type(value.ty) == lane.scalar() && is_typed(&e.text, lane) {
+            if scalar_type(value.ty) == lane.scalar() && (lane == Lane::I32 || !is_bare(e)) {
                 e.clone()
             } else {
-                Expr::new(format!("({}){}", lane.scalar(), e.under(Bind::Unary)), Bind::Unary)
+                Tree::cast(lane.scalar(), e.clone())
             }
         }
         _ => spread(value, lane),
     }
 }
 
-/// Bare integer literals are `int`, which only fits `i32` lanes.
-fn is_typed(text: &str, lane: Lane) -> bool {
-    let literal = text.trim_start_matches('-').bytes().all(|b| b.is_ascii_digit());
-    !literal || lane == Lane::I32
+/// A bare integer literal is an `int` to C, which only fits `i32` lanes.
+fn is_bare(tree: &Tree) -> bool {
+    tree.value().is_some_and(|value| match value.ty {
+        Ty::Bool | Ty::I8 | Ty::I16 | Ty::I32 | Ty::U8 | Ty::U16 => true,
+        Ty::I64 => value.as_int().abs() <= i32::MAX as i128,
+        Ty::U32 | Ty::U64 | Ty::F16 | Ty::BF16 | Ty::F32 | Ty::F64 => false,
+    })
 }
 
-fn level(symbol: &str) -> Bind {
-    match symbol {
-        "*" | "/" => Bind::Product,
-        "+" | "-" => Bind::Sum,
-        "&" | "|" | "^" => Bind::Bits,
-        _ => Bind::Compare,
-    }
+/// The infix operator that the table spells an operator with, where C means the same.
+fn spelled(operator: Operator) -> Option<Infix> {
+    operator.row().infix.and_then(Infix::spelled)
+}
+
+fn is_comparison(infix: Infix) -> bool {
+    matches!(infix.binding(), Binding::Relation | Binding::Equality)
 }
 
 /// Operators whose meaning depends on the width of a narrow type, not only on that of its lanes.
@@ -100,7 +123,7 @@ fn knows_width(operator: Operator) -> bool {
 }
 
 /// Brings the result of an operator computed in wider lanes back to a narrow type.
-fn narrowed(operator: Operator, ty: Ty, expr: Expr) -> Expr {
+fn narrowed(operator: Operator, ty: Ty, tree: Tree) -> Tree {
     use Operator::{Abs, Add, Clamp, Div, Fma, Max, Min, Mul, Neg, Not, Select, Sign, Sub};
     let exact = matches!(operator, Min | Max | Clamp | Select | Sign);
     let overflows = matches!(operator, Add | Sub | Mul | Neg | Not | Abs | Div | Fma);
@@ -110,9 +133,9 @@ fn narrowed(operator: Operator, ty: Ty, expr: Expr) -> Expr {
         _ => false,
     };
     match (wrap, ty.is_float()) {
-        (false, _) => expr,
-        (true, true) => Expr::call(&format!("round_{ty}"), &[expr.text]),
-        (true, false) => Expr::call(&format!("wrap_{ty}"), &[expr.text]),
+        (false, _) => tree,
+        (true, true) => Tree::call(format!("round_{ty}"), [tree]),
+        (true, false) => Tree::call(format!("wrap_{ty}"), [tree]),
     }
 }
 
@@ -141,13 +164,14 @@ fn moved(operator: Operator, args: &[&Value]) -> Option<Value> {
     {
         return Some(Value { ty: Ty::I64, form: Form::Clamped(base.clone(), low.clone(), high.clone()), range: None });
     }
-    let (symbol, base, by) = match (operator, &args.first()?.form, args.get(1).map(|a| &a.form)) {
-        (Operator::Add, Form::Affine(base), Some(Form::Uniform(by))) => ("+", base, by),
-        (Operator::Add, Form::Uniform(by), Some(Form::Affine(base))) => ("+", base, by),
-        (Operator::Sub, Form::Affine(base), Some(Form::Uniform(by))) => ("-", base, by),
+    let (infix, base, by) = match (operator, &args.first()?.form, args.get(1).map(|a| &a.form)) {
+        (Operator::Add, Form::Affine(base), Some(Form::Uniform(by))) => (Infix::Add, base, by),
+        (Operator::Add, Form::Uniform(by), Some(Form::Affine(base))) => (Infix::Add, base, by),
+        (Operator::Sub, Form::Affine(base), Some(Form::Uniform(by))) => (Infix::Sub, base, by),
         _ => return None,
     };
-    Some(Value { ty: Ty::I64, form: Form::Affine(Expr::infix(base, symbol, by, Bind::Sum)), range: None })
+    let moved = Tree::infix(infix, base.clone(), by.clone());
+    Some(Value { ty: Ty::I64, form: Form::Affine(moved), range: None })
 }
 
 /// Neighbouring positions on one side of an end are the first lanes or the last, which takes no 64-bit lanes to find out.
@@ -177,9 +201,8 @@ fn edge(operator: Operator, args: &[&Value]) -> Option<Value> {
     if moving.range.is_none_or(|(low, high)| low < first || high > last) {
         return None;
     }
-    let args = [base.text.clone(), end.text.clone()];
-    let below = |name: &str| Expr::call(name, &args);
-    let above = |name: &str| Expr::new(format!("~{}", below(name).text), Bind::Unary);
+    let below = |name: &str| Tree::call(name, [base.clone(), end.clone()]);
+    let above = |name: &str| Tree::prefix(Prefix::Complement, below(name));
     let mask = match operator {
         Lt => below("next_lt"),
         Le => below("next_le"),
@@ -211,38 +234,38 @@ fn vector_apply(operator: Operator, args: &[&Value], result: Ty, range: Known, l
         lane = Lane::I32;
     }
     let result_lane = if result == Ty::Bool { Lane::Mask } else { lane };
-    let infix = row.infix.filter(|s| match level(s) {
-        Bind::Compare => !lane.is_wide() && lane != Lane::Mask,
-        Bind::Bits => true,
+    let infix = spelled(operator).filter(|infix| match infix.binding() {
+        Binding::Relation | Binding::Equality => !lane.is_wide() && lane != Lane::Mask,
+        Binding::Bits => true,
         _ => lane != Lane::Mask,
     });
-    let expr = match (operator, infix) {
-        (_, Some(symbol)) => Expr::infix(&pair(data, lane).0, symbol, &pair(data, lane).1, level(symbol)),
+    let all = |data: &[&Value]| data.iter().map(|v| spread(v, lane)).collect::<Vec<Tree>>();
+    let tree = match (operator, infix) {
+        (_, Some(infix)) => Tree::infix(infix, operand(data[0], lane), operand(data[1], lane)),
         (Operator::Div, None) if ty == Ty::F32 && is_costly_divisor(data[1]) => {
-            Expr::call("div_all_f32", &[spread(data[0], lane).text, scalar_text(data[1]).text])
+            Tree::call("div_all_f32", [spread(data[0], lane), scalar(data[1])])
         }
         (Operator::Div, None) if matches!(lane, Lane::F32 | Lane::F64) => {
-            Expr::infix(&pair(data, lane).0, "/", &pair(data, lane).1, Bind::Product)
+            Tree::infix(Infix::Div, operand(data[0], lane), operand(data[1], lane))
         }
-        (Operator::Neg, None) => Expr::new(format!("-{}", spread(data[0], lane).under(Bind::Atom)), Bind::Unary),
-        (Operator::Not, None) => Expr::new(format!("~{}", spread(data[0], lane).under(Bind::Atom)), Bind::Unary),
+        (Operator::Neg, None) => Tree::prefix(Prefix::Minus, spread(data[0], lane)),
+        (Operator::Not, None) => Tree::prefix(Prefix::Complement, spread(data[0], lane)),
         (Operator::Fma, None) if !ty.is_float() => {
-            let product = Expr::infix(&spread(data[0], lane), "*", &spread(data[1], lane), Bind::Product);
-            Expr::infix(&product, "+", &spread(data[2], lane), Bind::Sum)
+            let product = Tree::infix(Infix::Mul, spread(data[0], lane), spread(data[1], lane));
+            Tree::infix(Infix::Add, product, spread(data[2], lane))
         }
         (Operator::Select, None) => {
-            let mask = spread(args[0], Lane::Mask).text;
-            let [a, b] = [data[0], data[1]].map(|v| spread(v, lane).text);
-            Expr::call(&format!("select_{}", lane.name()), &[mask, a, b])
+            let mask = spread(args[0], Lane::Mask);
+            Tree::call(format!("select_{}", lane.name()), [mask].into_iter().chain(all(data)))
         }
         // Past the lanes there is nothing but the sign.
         (Operator::Shr, None) if ty == Ty::I64 && lane == Lane::I32 && shifts.is_some() => {
-            let by = shifts.unwrap_or_default();
-            Expr::call("shr_i32", &[spread(data[0], lane).text, format!("all_i32({by})")])
+            let by = Tree::call("all_i32", [Tree::int(shifts.unwrap_or_default() as i64)]);
+            Tree::call("shr_i32", [spread(data[0], lane), by])
         }
         (Operator::Powi, None) => {
-            let args = [spread(data[0], lane).text, spread(data[1], Lane::I32).text];
-            Expr::call(&format!("powi_{}", lane.name()), &args)
+            let args = [spread(data[0], lane), spread(data[1], Lane::I32)];
+            Tree::call(format!("powi_{}", lane.name()), args)
         }
         (_, None) => {
             let suffix = if knows_width(operator) && lane != Lane::I32 || ty != Ty::I64 && knows_width(operator) {
@@ -250,98 +273,96 @@ fn vector_apply(operator: Operator, args: &[&Value], result: Ty, range: Known, l
             } else {
                 lane.name()
             };
-            let args: Vec<String> = data.iter().map(|v| spread(v, lane).text).collect();
-            Expr::call(&format!("{}_{suffix}", row.name), &args)
+            Tree::call(format!("{}_{suffix}", row.name), all(data))
         }
     };
-    let expr = if result == Ty::Bool { expr } else { narrowed(operator, ty, expr) };
-    Value::vector(result, result_lane, expr)
+    let tree = if result == Ty::Bool { tree } else { narrowed(operator, ty, tree) };
+    Value::vector(result, result_lane, tree)
 }
 
 /// Is the divisor the same in all lanes, and not a power of two, which compilers turn into a product?
 fn is_costly_divisor(value: &Value) -> bool {
     let Form::Uniform(e) = &value.form else { return false };
-    let literal = e.text.trim_end_matches('f').parse::<f32>();
-    literal.map_or(true, |d| d.to_bits() & 0x007f_ffff != 0)
+    let finite = e.value().map(Scalar::as_f64).filter(|d| d.is_finite());
+    finite.is_none_or(|d| (d as f32).to_bits() & 0x007f_ffff != 0)
 }
 
-/// Two operands of an infix operator, at least one of them a vector.
-fn pair(args: &[&Value], lane: Lane) -> (Expr, Expr) {
-    (operand(args[0], lane), operand(args[1], lane))
-}
-
-fn scalar_text(value: &Value) -> Expr {
+fn scalar(value: &Value) -> Tree {
     match &value.form {
         Form::Uniform(e) => e.clone(),
         Form::Affine(_) | Form::Clamped(..) | Form::Vector(..) => unreachable!("only uniform values are scalars"),
     }
 }
 
-/// Takes lane 0 of what a vector function says about scalars.
-fn through_lanes(lane: Lane, expr: Expr) -> Expr {
-    let taken = Expr::call(&format!("lane_{}", lane.scalar()), &[expr.text, "0".into()]);
-    if lane == Lane::Mask { Expr::new(format!("-{}", taken.text), Bind::Unary) } else { taken }
+/// One lane of a vector, as a scalar.
+pub(super) fn taken(lane: Lane, vector: Tree, number: Tree) -> Tree {
+    let taken = Tree::call(format!("lane_{}", lane.scalar()), [vector, number]);
+    if lane == Lane::Mask { Tree::prefix(Prefix::Minus, taken) } else { taken }
 }
 
-fn scalar_apply(operator: Operator, args: &[&Value]) -> Expr {
+/// Takes lane 0 of what a vector function says about scalars.
+pub(super) fn through_lanes(lane: Lane, vector: Tree) -> Tree {
+    taken(lane, vector, Tree::int(0))
+}
+
+fn scalar_apply(operator: Operator, args: &[&Value]) -> Tree {
     use Operator as O;
     let row = operator.row();
     let data = if row.signature == Signature::Select { &args[1..] } else { args };
     let ty = data[0].ty;
-    let mut e: Vec<Expr> = args.iter().map(|a| scalar_text(a)).collect();
+    let mut e: Vec<Tree> = args.iter().map(|a| scalar(a)).collect();
     // Two bare literals are `int` to C, and so would be what is made of them.
     let first = args.len() - data.len();
-    let bare = ty == Ty::I64 && e[first..].iter().take(2).all(|x| !is_typed(&x.text, Lane::I64));
+    let bare = ty == Ty::I64 && e[first..].iter().take(2).all(is_bare);
     if bare && matches!(operator, O::Add | O::Sub | O::Mul | O::Fma | O::Select) {
-        e[first] = Expr::new(format!("(i64){}", e[first].under(Bind::Unary)), Bind::Unary);
+        e[first] = Tree::cast("i64", e[first].clone());
     }
-    let cast = |expr: Expr| match ty {
-        Ty::I8 | Ty::I16 | Ty::U8 | Ty::U16 => Expr::new(format!("({ty}){}", expr.under(Bind::Unary)), Bind::Unary),
+    let cast = |tree: Tree| match ty {
+        Ty::I8 | Ty::I16 | Ty::U8 | Ty::U16 => Tree::cast(ty.name(), tree),
         Ty::F16 | Ty::BF16 => {
-            through_lanes(Lane::F32, Expr::call(&format!("round_{ty}"), &[format!("all_f32({})", expr.text)]))
+            through_lanes(Lane::F32, Tree::call(format!("round_{ty}"), [Tree::call("all_f32", [tree])]))
         }
-        _ => expr,
+        _ => tree,
     };
+    let between = |infix: Infix| Tree::infix(infix, e[0].clone(), e[1].clone());
     match operator {
         // gcc makes `-x` of `0.0 - x` where `x` is a converted integer, and a negative zero of 0 then. An argument it leaves alone.
-        O::Sub if ty.is_float() && matches!(e[0].text.as_str(), "0.0" | "0.0f") => {
+        O::Sub if ty.is_float() && is_zero(&e[0]) => {
             let suffix = if ty == Ty::F64 { "f64" } else { "f32" };
-            cast(Expr::call(&format!("s_sub_{suffix}"), &[e[0].text.clone(), e[1].text.clone()]))
+            cast(Tree::call(format!("s_sub_{suffix}"), e))
         }
-        _ if row.infix.is_some() => {
-            let symbol = row.infix.unwrap_or("+");
-            let bind = level(symbol);
-            let expr = Expr::infix(&e[0], symbol, &e[1], bind);
-            if matches!(bind, Bind::Sum | Bind::Product) { cast(expr) } else { expr }
+        _ if let Some(infix) = spelled(operator) => {
+            let tree = between(infix);
+            if is_comparison(infix) || infix.binding() == Binding::Bits { tree } else { cast(tree) }
         }
-        O::Div if ty.is_float() => cast(Expr::infix(&e[0], "/", &e[1], Bind::Product)),
-        O::Neg => cast(Expr::new(format!("-{}", e[0].under(Bind::Atom)), Bind::Unary)),
-        O::Not if ty == Ty::Bool => Expr::new(format!("!{}", e[0].under(Bind::Atom)), Bind::Unary),
-        O::Not => cast(Expr::new(format!("~{}", e[0].under(Bind::Atom)), Bind::Unary)),
-        O::Select => {
-            let [c, a, b] = [&e[0], &e[1], &e[2]].map(|x| x.right_of(Bind::Choice));
-            Expr::new(format!("{c} ? {a} : {b}"), Bind::Choice)
-        }
-        O::Fma if !ty.is_float() => {
-            cast(Expr::infix(&Expr::infix(&e[0], "*", &e[1], Bind::Product), "+", &e[2], Bind::Sum))
-        }
+        O::Div if ty.is_float() => cast(between(Infix::Div)),
+        O::Neg => cast(Tree::prefix(Prefix::Minus, e[0].clone())),
+        O::Not if ty == Ty::Bool => Tree::prefix(Prefix::Not, e[0].clone()),
+        O::Not => cast(Tree::prefix(Prefix::Complement, e[0].clone())),
+        O::Select => Tree::choice(e[0].clone(), e[1].clone(), e[2].clone()),
+        O::Fma if !ty.is_float() => cast(Tree::infix(Infix::Add, between(Infix::Mul), e[2].clone())),
         _ if ty.is_int() || is_cheap_on_scalars(operator) => {
             let suffix = if matches!(ty, Ty::F16 | Ty::BF16) { "f32" } else { ty.name() };
-            let texts: Vec<String> = e.iter().map(|x| x.text.clone()).collect();
-            let expr = Expr::call(&format!("s_{}_{suffix}", row.name), &texts);
-            if ty.is_float() && !matches!(operator, O::IsNan | O::IsFinite) { cast(expr) } else { expr }
+            let tree = Tree::call(format!("s_{}_{suffix}", row.name), e);
+            if ty.is_float() && !matches!(operator, O::IsNan | O::IsFinite) { cast(tree) } else { tree }
         }
         _ => {
             let result = if row.signature == Signature::Test { Ty::Bool } else { ty };
             let spread_args: Vec<Value> =
                 data.iter().map(|v| Value::vector(v.ty, Lane::of(v.ty), spread(v, Lane::of(v.ty)))).collect();
             let refs: Vec<&Value> = spread_args.iter().collect();
-            let Form::Vector(lane, expr) = vector_apply(operator, &refs, result, None, false).form else {
+            let Form::Vector(lane, tree) = vector_apply(operator, &refs, result, None, false).form else {
                 unreachable!("an operator on vectors gives a vector")
             };
-            through_lanes(lane, expr)
+            through_lanes(lane, tree)
         }
     }
+}
+
+/// Is it the literal `0.0`?
+fn is_zero(tree: &Tree) -> bool {
+    let value = tree.value().filter(|value| value.ty.is_float()).map(Scalar::as_f64);
+    value.is_some_and(|x| x == 0.0 && x.is_sign_positive())
 }
 
 /// Float operators that the prelude has a scalar form of.
@@ -385,32 +406,32 @@ pub(super) fn cast(to: Ty, value: &Value, range: Known) -> Value {
             let x = spread(value, own);
             // Small integers become positions without leaving their lanes.
             let stays = to == Ty::I64 && range.is_some_and(|r| r.1 <= i32::MAX as i128);
-            let (lane, expr) = match (own, to) {
+            let (lane, tree) = match (own, to) {
                 (Lane::I32, Ty::I64) => (Lane::I32, x),
-                (Lane::U32, Ty::I64) if stays => (Lane::I32, Expr::call("bits_u32_i32", &[x.text])),
-                (Lane::Mask, Ty::I64) => (Lane::I32, Expr::infix(&x, "&", &Expr::atom("1"), Bind::Bits)),
+                (Lane::U32, Ty::I64) if stays => (Lane::I32, Tree::call("bits_u32_i32", [x])),
+                (Lane::Mask, Ty::I64) => (Lane::I32, Tree::infix(Infix::And, x, Tree::int(1))),
                 (Lane::I32, Ty::I32) if narrow => (Lane::I32, x),
-                (own, to) => (Lane::of(to), Expr::call(&format!("cast_{}_{to}", own.name()), &[x.text])),
+                (own, to) => (Lane::of(to), Tree::call(format!("cast_{}_{to}", own.name()), [x])),
             };
-            Value::vector(to, lane, expr).within(range)
+            Value::vector(to, lane, tree).within(range)
         }
     }
 }
 
-fn scalar_cast(to: Ty, from: Ty, e: &Expr) -> Expr {
-    let plain = |ty: &str| Expr::new(format!("({ty}){}", e.under(Bind::Unary)), Bind::Unary);
+fn scalar_cast(to: Ty, from: Ty, e: &Tree) -> Tree {
+    let plain = |ty: &str| Tree::cast(ty, e.clone());
     match to {
-        Ty::Bool => Expr::new(format!("{} != 0", e.right_of(Bind::Compare)), Bind::Compare),
+        Ty::Bool => Tree::infix(Infix::Ne, e.clone(), Tree::int(0)),
         Ty::F16 | Ty::BF16 => {
             let lane = Lane::of(from);
             let wide = spread(&Value::uniform(from, e.clone()), lane);
-            through_lanes(Lane::F32, Expr::call(&format!("cast_{}_{to}", lane.name()), &[wide.text]))
+            through_lanes(Lane::F32, Tree::call(format!("cast_{}_{to}", lane.name()), [wide]))
         }
         Ty::F32 if matches!(from, Ty::F16 | Ty::BF16) => e.clone(),
         Ty::F32 | Ty::F64 => plain(to.name()),
         _ if from.is_float() => {
             let from = if from == Ty::F64 { "f64" } else { "f32" };
-            Expr::call(&format!("s_cast_{from}_{to}"), std::slice::from_ref(&e.text))
+            Tree::call(format!("s_cast_{from}_{to}"), [e.clone()])
         }
         _ => plain(to.name()),
     }
@@ -424,39 +445,40 @@ pub(super) fn bitcast(to: Ty, value: &Value) -> Value {
     }
     let lane = Lane::of(from);
     let x = spread(value, lane);
-    let expr = Expr::call(&format!("bits_{from}_{to}"), &[x.text]);
+    let tree = Tree::call(format!("bits_{from}_{to}"), [x]);
     match &value.form {
-        Form::Uniform(_) => Value::uniform(to, through_lanes(Lane::of(to), expr)),
-        Form::Affine(_) | Form::Clamped(..) | Form::Vector(..) => Value::vector(to, Lane::of(to), expr),
+        Form::Uniform(_) => Value::uniform(to, through_lanes(Lane::of(to), tree)),
+        Form::Affine(_) | Form::Clamped(..) | Form::Vector(..) => Value::vector(to, Lane::of(to), tree),
     }
 }
 
 /// The linear index of a position, as a uniform start and a moving rest.
 ///
 /// Lanes may wrap on the way: what comes out is inside the memory, so its low 32 bits are enough where memories are small.
-pub(super) fn linear(index: &[Value], strides: &[Expr], wide: bool) -> (Option<Expr>, Option<Value>) {
-    let mut start: Option<Expr> = None;
+pub(super) fn linear(index: &[Value], strides: &[Tree], wide: bool) -> (Option<Tree>, Option<Value>) {
+    let mut start: Option<Tree> = None;
     let mut moving: Option<Value> = None;
     let lane = if wide { Lane::I64 } else { Lane::I32 };
+    let plus = |sum: Option<Tree>, term: Tree| match sum {
+        Some(sum) => Tree::infix(Infix::Add, sum, term),
+        None => term,
+    };
     for (value, stride) in index.iter().zip(strides) {
-        let scaled = |e: &Expr| {
-            if stride.text == "1" { e.clone() } else { Expr::infix(e, "*", stride, Bind::Product) }
-        };
+        let times = |tree: Tree, stride: Tree| Tree::infix(Infix::Mul, tree, stride);
+        let one = stride.is_int(1);
         match &value.form {
-            Form::Uniform(e) if e.text == "0" => {}
-            Form::Uniform(e) => start = Some(start.map_or(scaled(e), |s| Expr::infix(&s, "+", &scaled(e), Bind::Sum))),
-            Form::Affine(_) | Form::Clamped(..) if stride.text == "1" && moving.is_none() => {
-                moving = Some(value.clone())
+            Form::Uniform(e) if e.is_int(0) => {}
+            Form::Uniform(e) => {
+                let term = if one { e.clone() } else { times(e.clone(), stride.clone()) };
+                start = Some(plus(start, term));
             }
+            Form::Affine(_) | Form::Clamped(..) if one && moving.is_none() => moving = Some(value.clone()),
             _ => {
-                let stride_value = Value::uniform(Ty::I64, stride.clone());
-                let mut term = spread(value, lane);
-                if stride.text != "1" {
-                    term = Expr::infix(&term, "*", &spread(&stride_value, lane), Bind::Product);
-                }
+                let term = spread(value, lane);
+                let stride = spread(&Value::uniform(Ty::I64, stride.clone()), lane);
+                let term = if one { term } else { times(term, stride) };
                 let before = moving.take().map(|m| spread(&m, lane));
-                let sum = before.map_or(term.clone(), |b| Expr::infix(&b, "+", &term, Bind::Sum));
-                moving = Some(Value::vector(Ty::I64, lane, sum));
+                moving = Some(Value::vector(Ty::I64, lane, plus(before, term)));
             }
         }
     }

@@ -7,9 +7,11 @@
 //! same rule. So the result depends neither on the width of vectors nor on the number of threads, and the error of a long
 //! sum stays small. Places without an element hold the neutral one.
 
-use super::value::{Bind, Expr, Form, Lane, Value};
+use super::lines::{Code, Line, line};
+use super::value::{Lane, Value};
 use super::writer::{Live, Writer};
 use super::{EmitError, expr};
+use crate::back::tree::{Infix, Prefix, Tree};
 use crate::code::{Body, Id, Monoid, Op, Stmt};
 use crate::types::Ty;
 
@@ -41,33 +43,36 @@ enum Join {
 
 impl Fold {
     /// A statement for `a = a ∘ b`.
-    fn join(&self, a: &[String], b: &[String]) -> String {
+    fn join(&self, a: &[Tree], b: &[Tree]) -> Line {
         match &self.join {
             Join::Operator(operator, ty) => {
-                let [x, y] = [&a[0], &b[0]].map(|e| Value::vector(*ty, self.lanes[0], Expr::atom(e.clone())));
-                let Form::Vector(_, e) = expr::apply(*operator, &[&x, &y], *ty, None, false).form else {
-                    return String::new();
-                };
-                format!("{} = {};", a[0], e.text)
+                let [x, y] = [&a[0], &b[0]].map(|e| Value::vector(*ty, self.lanes[0], e.clone()));
+                let joined = expr::apply(*operator, &[&x, &y], *ty, None, false);
+                line![a[0], " = ", expr::spread(&joined, self.lanes[0]), ";"]
             }
             Join::Function(function) => {
-                let pointers = a.iter().map(|a| format!("&{a}"));
-                function.call(&pointers.chain(b.iter().cloned()).collect::<Vec<_>>()) + ";"
+                let rest = a.iter().map(address_of).chain(b.iter().cloned());
+                line![function.call(rest), ";"]
             }
         }
     }
 
-    fn each(&self, text: impl Fn(usize, Lane) -> String) -> Vec<String> {
-        self.lanes.iter().enumerate().map(|(k, &lane)| text(k, lane)).collect()
+    fn each<T>(&self, one: impl Fn(usize, Lane) -> T) -> Vec<T> {
+        self.lanes.iter().enumerate().map(|(k, &lane)| one(k, lane)).collect()
     }
 
-    /// One name per component: `@` is its number.
-    fn named(&self, pattern: &str) -> Vec<String> {
-        self.each(|k, _| pattern.replace('@', &k.to_string()))
+    /// One name per component: a stem and its number.
+    fn named(&self, stem: &str) -> Vec<Tree> {
+        self.each(|k, _| Tree::name(format!("{stem}{k}")))
     }
 
-    fn neutral(&self, k: usize) -> String {
-        expr::spread(&self.neutral[k], self.lanes[k]).text
+    /// An element of one array per component.
+    fn elements(&self, stem: &str, at: &str) -> Vec<Tree> {
+        self.named(stem).into_iter().map(|array| Tree::index(array, Tree::name(at))).collect()
+    }
+
+    fn neutral(&self, k: usize) -> Tree {
+        expr::spread(&self.neutral[k], self.lanes[k])
     }
 
     /// The lanes that hold turns where each lane has its own.
@@ -84,45 +89,35 @@ impl Fold {
     }
 
     /// The statement that gives back component `k`.
-    fn give(&self, k: usize, text: &str) -> String {
-        if self.lanes.len() == 1 { format!("return {text};") } else { format!("*y{k} = {text};") }
+    fn give(&self, k: usize, value: Tree) -> Line {
+        if self.lanes.len() == 1 { line!["return ", value, ";"] } else { line![format!("*y{k} = "), value, ";"] }
     }
 
     /// The statements that declare names and set them to what a function gives back.
-    fn call(&self, function: &Captured, args: &[String], names: &[String], ty: impl Fn(Lane) -> String) -> Vec<String> {
+    fn call(&self, function: &Captured, args: &[Tree], names: &[Tree], ty: impl Fn(Lane) -> String) -> Vec<Line> {
         if let [lane] = self.lanes[..] {
-            return vec![format!("{} {} = {};", ty(lane), names[0], function.call(args))];
+            return vec![line![ty(lane), " ", names[0], " = ", function.call(args.iter().cloned()), ";"]];
         }
-        let mut lines = self.each(|k, lane| format!("{} {};", ty(lane), names[k]));
-        let pointers: Vec<String> = names.iter().map(|n| format!("&{n}")).collect();
-        lines.push(function.call(&[args, &pointers[..]].concat()) + ";");
+        let mut lines = self.each(|k, lane| line![ty(lane), " ", names[k], ";"]);
+        let rest = args.iter().cloned().chain(names.iter().map(address_of));
+        lines.push(line![function.call(rest), ";"]);
         lines
     }
+}
+
+fn address_of(place: &Tree) -> Tree {
+    Tree::prefix(Prefix::Address, place.clone())
 }
 
 /// A C function with the names of the block it captures; callers pass them on.
 struct Captured {
     name: String,
-    arguments: Vec<String>,
+    arguments: Vec<Tree>,
 }
 
 impl Captured {
-    fn call(&self, rest: &[String]) -> String {
-        format!("{}({})", self.name, [&self.arguments[..], rest].concat().join(", "))
-    }
-}
-
-/// Lines of a C function.
-#[derive(Default)]
-struct Lines(String);
-
-impl Lines {
-    fn add(&mut self, indent: usize, line: impl AsRef<str>) {
-        self.0 += &format!("{:width$}{}\n", "", line.as_ref(), width = indent * 4);
-    }
-
-    fn all(&mut self, indent: usize, lines: Vec<String>) {
-        lines.iter().for_each(|l| self.add(indent, l));
+    fn call(&self, rest: impl IntoIterator<Item = Tree>) -> Tree {
+        Tree::call(&self.name, self.arguments.iter().cloned().chain(rest))
     }
 }
 
@@ -158,13 +153,15 @@ pub(super) fn write(
 
     let (lo, hi) = (w.scalar(lo)?, w.scalar(hi)?);
     let names: Vec<String> = fold.lanes.iter().map(|_| w.fresh("fold")).collect();
-    let lines = fold.call(&whole, &[lo.text, hi.text], &names, |lane| lane.scalar().into());
-    lines.iter().for_each(|l| w.line(l));
+    let results: Vec<Tree> = names.iter().map(Tree::name).collect();
+    let lines = fold.call(&whole, &[lo, hi], &results, |lane| lane.scalar().into());
+    lines.into_iter().for_each(|line| w.line(line));
     for ((bind, name), lane) in stmt.binds.iter().zip(names).zip(&fold.lanes) {
         w.declare(&name, format!("{} {name}", lane.scalar()));
-        let mask = *lane == Lane::Mask;
-        let expr = if mask { Expr::new(format!("{name} != 0"), Bind::Compare) } else { Expr::atom(name) };
-        w.values.insert(bind.id, Value::uniform(bind.ty.elem(), expr));
+        let result = Tree::name(name);
+        let is_mask = *lane == Lane::Mask;
+        let tree = if is_mask { Tree::infix(Infix::Ne, result, Tree::int(0)) } else { result };
+        w.values.insert(bind.id, Value::uniform(bind.ty.elem(), tree));
     }
     Ok(())
 }
@@ -178,31 +175,31 @@ fn combine_function(
 ) -> Result<Join, EmitError> {
     let k = lanes.len();
     let value = |j: usize| {
-        let text = if j < k { format!("a{j}") } else { format!("b{}", j - k) };
-        Value::vector(tys[j % k], lanes[j % k], Expr::atom(text))
+        let name = if j < k { format!("a{j}") } else { format!("b{}", j - k) };
+        Value::vector(tys[j % k], lanes[j % k], Tree::name(name))
     };
     w.set_values(&monoid.combine.params, &(0..2 * k).map(value).collect::<Vec<_>>());
-    let text = w.aside(Live::All, |w| {
+    let code = w.aside(Live::All, |w| {
         for (j, lane) in lanes.iter().enumerate() {
-            w.line(&format!("{} a{j} = *left{j};", lane.vector()));
+            w.line(format!("{} a{j} = *left{j};", lane.vector()));
         }
         w.stmts(&monoid.combine)?;
         for (j, &id) in monoid.combine.results.iter().enumerate() {
-            let text = expr::spread(&w.get(id), lanes[j]).text;
-            w.line(&format!("*left{j} = {text};"));
+            let joined = expr::spread(&w.get(id), lanes[j]);
+            w.line(line![format!("*left{j} = "), joined, ";"]);
         }
         Ok(())
     })?;
     let left = lanes.iter().enumerate().map(|(j, l)| format!("{} *left{j}", l.vector()));
     let right = lanes.iter().enumerate().map(|(j, l)| format!("{} b{j}", l.vector()));
     let parameters: Vec<String> = left.chain(right).collect();
-    Ok(Join::Function(add_function(w, "FN void", format!("{stem}_join"), &text, &parameters)))
+    Ok(Join::Function(add_function(w, "FN void", format!("{stem}_join"), &code, &parameters)))
 }
 
-fn add_function(w: &mut Writer, kind: &str, name: String, text: &str, parameters: &[String]) -> Captured {
-    let (declarations, arguments) = w.captured(text);
+fn add_function(w: &mut Writer, kind: &str, name: String, code: &Code, parameters: &[String]) -> Captured {
+    let (declarations, arguments) = w.captured(code);
     let parameters = [&declarations[..], parameters].concat().join(", ");
-    w.file.items.push(format!("{kind} {name}({parameters}) {{\n{text}}}\n"));
+    w.file.items.push(format!("{kind} {name}({parameters}) {{\n{code}}}\n"));
     Captured { name, arguments }
 }
 
@@ -211,16 +208,16 @@ fn value_function(w: &mut Writer, fold: &Fold, body: &Body, tys: &[Ty]) -> Resul
     let at = fold.turns(w);
     let (turn, live) = if fold.ordered {
         w.file.lanes_64 |= at.is_wide();
-        (Value::vector(Ty::I64, at, Expr::atom("at")), Live::Mask("live".into()))
+        (Value::vector(Ty::I64, at, Tree::name("at")), Live::Mask("live".into()))
     } else {
-        (w.first_turn("i"), Live::Count)
+        (w.first_turn(Tree::name("i")), Live::Count)
     };
     w.set_values(&body.params, &[turn]);
-    let text = w.aside(live, |w| {
+    let code = w.aside(live, |w| {
         w.stmts(body)?;
         for (j, &id) in body.results.iter().enumerate() {
-            let text = expr::spread(&w.get(id), Lane::of(tys[j])).text;
-            w.line(&fold.give(j, &text));
+            let value = expr::spread(&w.get(id), Lane::of(tys[j]));
+            w.line(fold.give(j, value));
         }
         Ok(())
     })?;
@@ -230,35 +227,32 @@ fn value_function(w: &mut Writer, fold: &Fold, body: &Body, tys: &[Ty]) -> Resul
         ["i64 i".into(), "int n".into()]
     };
     let (kind, outs) = fold.signature("FN", |lane| lane.vector());
-    Ok(add_function(w, &kind, format!("{}_value", fold.stem), &text, &[&turns[..], &outs[..]].concat()))
+    Ok(add_function(w, &kind, format!("{}_value", fold.stem), &code, &[&turns[..], &outs[..]].concat()))
 }
 
 /// Joins 64 accumulators into the first.
 fn tree_function(w: &mut Writer, fold: &Fold) -> Captured {
-    let load = |side: &str, from: &str| {
-        let one = |j: usize, l: Lane| {
-            format!("{} {side}{j} = load_{}({}, m);", l.vector(), l.scalar(), from.replace('@', &j.to_string()))
-        };
-        fold.each(one)
+    let load = |side: &str, from: &str, past: &str| {
+        fold.each(|j, l| line![format!("{} {side}{j} = load_{}({from}{j} + {past}, m);", l.vector(), l.scalar())])
     };
-    let mut text = Lines::default();
+    let mut text = Code::default();
     text.add(1, "for (int w = 32; w > 0; w /= 2) {");
     if fold.ordered {
         // Neighbours are joined, so that the order stays.
-        text.all(2, fold.each(|j, lane| format!("{} next{j}[32];", lane.scalar())));
+        text.all(2, fold.each(|j, lane| format!("{} next{j}[32];", lane.scalar()).into()));
         let split = |j: usize, _| format!("next{j}[j] = part{j}[2 * j + 1], part{j}[j] = part{j}[2 * j];");
         text.add(2, format!("for (int j = 0; j < w; j++) {{ {} }}", fold.each(split).join(" ")));
     }
     text.add(2, "for (int j = 0; j < w; j += W) {");
     text.add(3, "int m = w - j < W ? w - j : W;");
-    text.all(3, load("p", "part@ + j"));
-    text.all(3, load("q", if fold.ordered { "next@ + j" } else { "part@ + w + j" }));
-    text.add(3, fold.join(&fold.named("p@"), &fold.named("q@")));
-    text.all(3, fold.each(|j, l| format!("store_{}(part{j} + j, p{j}, m);", l.scalar())));
+    text.all(3, load("p", "part", "j"));
+    text.all(3, if fold.ordered { load("q", "next", "j") } else { load("q", "part", "w + j") });
+    text.add(3, fold.join(&fold.named("p"), &fold.named("q")));
+    text.all(3, fold.each(|j, l| format!("store_{}(part{j} + j, p{j}, m);", l.scalar()).into()));
     text.add(2, "}");
     text.add(1, "}");
     let parameters = fold.each(|j, lane| format!("{} *part{j}", lane.scalar()));
-    add_function(w, "static inline void", format!("{}_tree", fold.stem), &text.0, &parameters)
+    add_function(w, "static inline void", format!("{}_tree", fold.stem), &text, &parameters)
 }
 
 /// How many turns the code of one can be repeated for.
@@ -280,8 +274,8 @@ fn turns_at_once(body: &Body, monoid: &Monoid) -> usize {
 }
 
 impl Fold {
-    fn levels(&self) -> Vec<String> {
-        self.each(|j, lane| format!("{} level{j}[9][64 / W];", lane.vector()))
+    fn levels(&self) -> Vec<Line> {
+        self.each(|j, lane| format!("{} level{j}[9][64 / W];", lane.vector()).into())
     }
 
     /// Parameters of a function that works on the levels.
@@ -290,72 +284,78 @@ impl Fold {
     }
 
     /// The statements for `x[u] = level[l][u] ∘ x[u]`.
-    fn join_level(&self) -> Vec<String> {
-        let mut lines = self.each(|j, lane| format!("{} p{j} = level{j}[l][u];", lane.vector()));
-        lines.push(self.join(&self.named("p@"), &self.named("x@[u]")));
-        lines.extend(self.each(|j, _| format!("x{j}[u] = p{j};")));
+    fn join_level(&self) -> Vec<Line> {
+        let mut lines = self.each(|j, lane| format!("{} p{j} = level{j}[l][u];", lane.vector()).into());
+        lines.push(self.join(&self.named("p"), &self.elements("x", "u")));
+        lines.extend(self.each(|j, _| format!("x{j}[u] = p{j};").into()));
         lines
     }
 
     /// A turn, vector by vector.
-    fn turn(&self) -> Vec<String> {
-        self.each(|j, lane| format!("{} x{j}[64 / W];", lane.vector()))
+    fn turn(&self) -> Vec<Line> {
+        self.each(|j, lane| format!("{} x{j}[64 / W];", lane.vector()).into())
     }
 
-    fn set_neutral(&self) -> Vec<String> {
-        self.each(|j, _| format!("x{j}[u] = {};", self.neutral(j)))
+    fn set_neutral(&self) -> Vec<Line> {
+        self.each(|j, _| line![format!("x{j}[u] = "), self.neutral(j), ";"])
     }
 
     /// The call that brings a turn, or what 2^`level` of them gave, to the levels.
-    fn carry(&self, parts: &Parts, level: u32) -> String {
-        let given = [self.named("level@"), vec!["turns".into(), level.to_string()], self.named("x@")];
-        parts.carry.call(&given.concat()) + ";"
+    fn carry(&self, parts: &Parts, level: u32) -> Line {
+        let given = [self.named("level"), vec![Tree::name("turns"), Tree::int(level.into())], self.named("x")];
+        line![parts.carry.call(given.concat()), ";"]
     }
 
-    /// The statements that give back what the levels hold.
-    fn give_all(&self, parts: &Parts) -> Vec<String> {
-        let given = [self.named("level@"), vec!["turns".into()]].concat();
+    /// The statement that gives back what the levels hold.
+    fn give_all(&self, parts: &Parts) -> Line {
+        let given = [self.named("level"), vec![Tree::name("turns")]].concat();
         if self.lanes.len() == 1 {
-            return vec![format!("return {};", parts.close.call(&given))];
+            return line!["return ", parts.close.call(given), ";"];
         }
-        vec![parts.close.call(&[given, self.named("y@")].concat()) + ";"]
+        line![parts.close.call([given, self.named("y")].concat()), ";"]
     }
 
     /// The fold of some turns from `i` on, for the vector `u`: their tree, in registers, ends in `x[u]`.
-    fn whole_turns(&self, parts: &Parts, count: usize) -> Vec<String> {
+    fn whole_turns(&self, parts: &Parts, count: usize) -> Vec<Line> {
         let mut lines = vec![];
-        let named = |t: usize| self.named(&format!("x@_{t}"));
+        let named = |t: usize| self.each(|j, _| Tree::name(format!("x{j}_{t}")));
+        let width = Tree::name("W");
+        let vector = Tree::infix(Infix::Mul, Tree::name("u"), width.clone());
         for t in 0..count {
-            let at = if t == 0 { "i + u * W".into() } else { format!("i + {} + u * W", 64 * t) };
-            lines.extend(self.call(&parts.value, &[at, "W".into()], &named(t), |lane| lane.vector()));
+            let from = match t {
+                0 => Tree::name("i"),
+                _ => Tree::infix(Infix::Add, Tree::name("i"), Tree::int(64 * t as i64)),
+            };
+            let at = Tree::infix(Infix::Add, from, vector.clone());
+            lines.extend(self.call(&parts.value, &[at, width.clone()], &named(t), |lane| lane.vector()));
             // Whatever has a neighbour now is joined with it.
             for level in 0..(t + 1).trailing_zeros() {
                 lines.push(self.join(&named(t + 1 - (2 << level)), &named(t + 1 - (1 << level))));
             }
         }
-        lines.extend(self.each(|j, _| format!("x{j}[u] = x{j}_0;")));
+        lines.extend(self.each(|j, _| format!("x{j}[u] = x{j}_0;").into()));
         lines
     }
 }
 
 /// A turn meets the levels, from `l` on.
 fn carry_function(w: &mut Writer, fold: &Fold) -> Captured {
-    let mut text = Lines::default();
+    let mut text = Code::default();
     text.add(1, "for (; turns >> l & 1; l++) {");
     text.add(2, "WAYS(u, 64 / W) {");
     text.all(3, fold.join_level());
     text.add(2, "}");
     text.add(1, "}");
-    text.all(1, fold.each(|j, _| format!("WAYS(u, 64 / W) level{j}[l][u] = x{j}[u];")));
+    text.all(1, fold.each(|j, _| format!("WAYS(u, 64 / W) level{j}[l][u] = x{j}[u];").into()));
     let counters = ["int turns".into(), "int l".into()];
     let values = fold.each(|j, lane| format!("{} *x{j}", lane.vector()));
     let parameters = [&fold.level_parameters()[..], &counters, &values].concat();
-    add_function(w, "FN void", format!("{}_carry", fold.stem), &text.0, &parameters)
+    add_function(w, "FN void", format!("{}_carry", fold.stem), &text, &parameters)
 }
 
 /// The fold of all levels and accumulators.
 fn close_function(w: &mut Writer, fold: &Fold, tree: &Captured) -> Captured {
-    let mut text = Lines::default();
+    let mut text = Code::default();
     text.all(1, fold.turn());
     text.add(1, "WAYS(u, 64 / W) {");
     text.all(2, fold.set_neutral());
@@ -370,23 +370,24 @@ fn close_function(w: &mut Writer, fold: &Fold, tree: &Captured) -> Captured {
         text.add(1, format!("{} part{j}[64];", lane.scalar()));
         text.add(1, format!("WAYS(u, 64 / W) store_{}(part{j} + u * W, x{j}[u], W);", lane.scalar()));
     }
-    text.add(1, tree.call(&fold.named("part@")) + ";");
-    text.all(1, fold.each(|j, _| fold.give(j, &format!("part{j}[0]"))));
+    text.add(1, line![tree.call(fold.named("part")), ";"]);
+    let first = |part: Tree| Tree::index(part, Tree::int(0));
+    text.all(1, fold.named("part").into_iter().enumerate().map(|(j, part)| fold.give(j, first(part))));
     let (kind, outs) = fold.signature("static inline", |lane| lane.scalar().into());
     let parameters = [&fold.level_parameters()[..], &["int turns".into()], &outs].concat();
-    add_function(w, &kind, format!("{}_close", fold.stem), &text.0, &parameters)
+    add_function(w, &kind, format!("{}_close", fold.stem), &text, &parameters)
 }
 
 /// The turns `lo..hi` of the loop, at most a chunk.
 fn chunk_function(w: &mut Writer, fold: &Fold, parts: &Parts) -> Captured {
-    let mut text = Lines::default();
+    let mut text = Code::default();
     text.all(1, fold.levels());
     text.all(1, fold.turn());
     text.add(1, "int turns = 0;");
     let values =
-        |a: &str, b: &str| fold.call(&parts.value, &[a.into(), b.into()], &fold.named("z@"), |lane| lane.vector());
+        |args: [&str; 2]| fold.call(&parts.value, &args.map(Tree::name), &fold.named("z"), |lane| lane.vector());
     // A lane past the end has the neutral element.
-    let keep = |mask: &str| fold.each(|j, l| format!("x{j}[u] = select_{}({mask}, z{j}, x{j}[u]);", l.name()));
+    let keep = |mask: &str| fold.each(|j, l| format!("x{j}[u] = select_{}({mask}, z{j}, x{j}[u]);", l.name()).into());
     if fold.ordered {
         let at = fold.turns(w);
         let (v, t) = (at.vector(), at.name());
@@ -396,7 +397,7 @@ fn chunk_function(w: &mut Writer, fold: &Fold, parts: &Parts) -> Captured {
         text.add(3, format!("{v} first = all_{t}(({t})lo) + (iota_{t}() + ({t})(u * W)) * ({t})run;"));
         text.add(3, format!("{v} at = first + ({t})turns, end = min_{t}(first + ({t})run, all_{t}(({t})hi));"));
         text.add(3, format!("vi32 live = lt_{t}(at, end);"));
-        text.all(3, values("at", "live"));
+        text.all(3, values(["at", "live"]));
         text.all(3, fold.set_neutral());
         text.all(3, keep("live"));
         text.add(2, "}");
@@ -405,7 +406,7 @@ fn chunk_function(w: &mut Writer, fold: &Fold, parts: &Parts) -> Captured {
     } else {
         text.add(1, "i64 i = lo;");
         let mut count = fold.at_once;
-        let whole = |text: &mut Lines, count: usize| {
+        let whole = |text: &mut Code, count: usize| {
             text.add(2, "WAYS(u, 64 / W) {");
             text.all(3, fold.whole_turns(parts, count));
             text.add(2, "}");
@@ -420,7 +421,7 @@ fn chunk_function(w: &mut Writer, fold: &Fold, parts: &Parts) -> Captured {
             text.add(1, format!("if (i + {} <= hi) {{", 64 * count));
             text.add(2, "WAYS(u, 64 / W) {");
             text.all(3, fold.whole_turns(parts, count));
-            text.all(3, fold.each(|j, _| format!("level{j}[{}][u] = x{j}[u];", count.trailing_zeros())));
+            text.all(3, fold.each(|j, _| format!("level{j}[{}][u] = x{j}[u];", count.trailing_zeros()).into()));
             text.add(2, "}");
             text.add(2, format!("turns += {count};"));
             text.add(2, format!("i += {};", 64 * count));
@@ -431,83 +432,92 @@ fn chunk_function(w: &mut Writer, fold: &Fold, parts: &Parts) -> Captured {
         text.all(3, fold.set_neutral());
         text.add(3, "if (i >= hi) continue;");
         text.add(3, "int n = hi - i < W ? (int)(hi - i) : W;");
-        text.all(3, values("i", "n"));
+        text.all(3, values(["i", "n"]));
         text.all(3, keep("first_lanes(n)"));
         text.add(2, "}");
         text.add(2, fold.carry(parts, 0));
         text.add(2, "turns++;");
         text.add(1, "}");
     }
-    text.all(1, fold.give_all(parts));
+    text.add(1, fold.give_all(parts));
     let (kind, outs) = fold.signature("static inline", |lane| lane.scalar().into());
     let parameters = [&["i64 lo".into(), "i64 hi".into()], &outs[..]].concat();
-    add_function(w, &kind, format!("{}_chunk", fold.stem), &text.0, &parameters)
+    add_function(w, &kind, format!("{}_chunk", fold.stem), &text, &parameters)
 }
 
 /// Any number of turns: the results of chunks are folded as elements are, and if these are too many for a chunk, so are
 /// the results of chunks of chunks. `unit` elements make one result.
 fn chunks_function(w: &mut Writer, fold: &Fold, chunk: &Captured, parts: &Parts) -> Captured {
-    let mut text = Lines::default();
-    text.all(1, fold.levels());
-    text.all(1, fold.turn());
-    text.all(1, fold.each(|j, lane| format!("{} part{j}[64];", lane.scalar())));
-    text.add(1, "i64 count = (hi - lo + unit - 1) / unit, run = (count + 63) / 64;");
-    text.add(1, "int turns = 0;");
-    text.add(1, "for (; turns < run; turns++) {");
-    for (j, lane) in fold.lanes.iter().enumerate() {
-        let (scalar, neutral) = (lane.scalar(), fold.neutral(j));
-        text.add(2, format!("for (int u = 0; u < 64 / W; u++) store_{scalar}(part{j} + u * W, {neutral}, W);"));
-    }
-    text.add(2, "for (int j = 0; j < 64; j++) {");
-    text.add(3, if fold.ordered { "i64 k = j * run + turns;" } else { "i64 k = turns * (i64)64 + j;" });
-    text.add(3, "if (k >= count) break;");
-    text.add(3, "i64 from = lo + k * unit, to = hi - from < unit ? hi : from + unit;");
-    if fold.lanes.len() == 1 {
-        let one = chunk.call(&["from".into(), "to".into()]);
-        text.add(3, format!("part0[j] = unit == 16384 ? {one} : AGAIN;"));
-    } else {
-        let places = fold.named("&part@[j]");
-        text.add(
-            3,
-            format!("if (unit == 16384) {};", chunk.call(&[vec!["from".into(), "to".into()], places].concat())),
-        );
-        text.add(3, "else AGAIN;");
-    }
-    text.add(2, "}");
-    let load = |j: usize, lane: Lane| format!("x{j}[u] = load_{}(part{j} + u * W, W);", lane.scalar());
-    text.add(2, "for (int u = 0; u < 64 / W; u++) {");
-    text.all(3, fold.each(load));
-    text.add(2, "}");
-    text.add(2, fold.carry(parts, 0));
-    text.add(1, "}");
-    text.all(1, fold.give_all(parts));
-    // It calls itself with what it captures.
-    let far = Captured { name: format!("{}_chunks", fold.stem), arguments: w.captured(&text.0).1 };
-    let places = if fold.lanes.len() == 1 { vec![] } else { fold.named("&part@[j]") };
-    let again = far.call(&[vec!["from".into(), "to".into(), "unit / 16384".into()], places].concat());
+    // It calls itself with what it captures, which is what all the rest of it mentions.
+    let (_, arguments) = w.captured(&chunks_body(fold, chunk, parts, &Tree::int(0)));
+    let far = Captured { name: format!("{}_chunks", fold.stem), arguments };
+    let unit = Tree::infix(Infix::Div, Tree::name("unit"), Tree::int(16384));
+    let again = far.call([Tree::name("from"), Tree::name("to"), unit].into_iter().chain(places(fold)));
+    let body = chunks_body(fold, chunk, parts, &again);
     let (kind, outs) = fold.signature("static", |lane| lane.scalar().into());
     let bounds = ["i64 lo".into(), "i64 hi".into(), "i64 unit".into()];
-    let far = add_function(w, &kind, far.name, &text.0.replace("AGAIN", &again), &[&bounds[..], &outs].concat());
+    let far = add_function(w, &kind, far.name, &body, &[&bounds[..], &outs].concat());
 
-    let mut text = Lines::default();
-    let (one, many) = (["lo", "hi"].map(String::from), ["lo", "hi", "unit"].map(String::from));
+    let mut text = Code::default();
+    let [lo, hi, unit] = ["lo", "hi", "unit"].map(Tree::name);
+    let (one, many) = ([lo.clone(), hi.clone()], [lo, hi, unit]);
     if fold.lanes.len() == 1 {
-        text.add(1, format!("if (hi - lo <= 16384) return {};", chunk.call(&one)));
+        text.add(1, line!["if (hi - lo <= 16384) return ", chunk.call(one), ";"]);
     } else {
         text.add(1, "if (hi - lo <= 16384) {");
-        text.add(2, chunk.call(&[&one[..], &fold.named("y@")].concat()) + ";");
+        text.add(2, line![chunk.call(one.into_iter().chain(fold.named("y"))), ";"]);
         text.add(2, "return;");
         text.add(1, "}");
     }
     text.add(1, "i64 unit = 16384;");
     text.add(1, "while ((hi - lo - 1) / unit >= 16384) unit *= 16384;");
     if fold.lanes.len() == 1 {
-        text.add(1, format!("return {};", far.call(&many)));
+        text.add(1, line!["return ", far.call(many), ";"]);
     } else {
-        text.add(1, far.call(&[&many[..], &fold.named("y@")].concat()) + ";");
+        text.add(1, line![far.call(many.into_iter().chain(fold.named("y"))), ";"]);
     }
     let (kind, outs) = fold.signature("static inline", |lane| lane.scalar().into());
-    add_function(w, &kind, fold.stem.clone(), &text.0, &[&["i64 lo".into(), "i64 hi".into()], &outs[..]].concat())
+    add_function(w, &kind, fold.stem.clone(), &text, &[&["i64 lo".into(), "i64 hi".into()], &outs[..]].concat())
+}
+
+/// Where a chunk leaves its results, if they are several.
+fn places(fold: &Fold) -> Vec<Tree> {
+    if fold.lanes.len() == 1 { vec![] } else { fold.elements("part", "j").iter().map(address_of).collect() }
+}
+
+/// The body of the function of chunks, which calls itself so.
+fn chunks_body(fold: &Fold, chunk: &Captured, parts: &Parts, again: &Tree) -> Code {
+    let mut text = Code::default();
+    text.all(1, fold.levels());
+    text.all(1, fold.turn());
+    text.all(1, fold.each(|j, lane| format!("{} part{j}[64];", lane.scalar()).into()));
+    text.add(1, "i64 count = (hi - lo + unit - 1) / unit, run = (count + 63) / 64;");
+    text.add(1, "int turns = 0;");
+    text.add(1, "for (; turns < run; turns++) {");
+    for (j, lane) in fold.lanes.iter().enumerate() {
+        let store = format!("for (int u = 0; u < 64 / W; u++) store_{}(part{j} + u * W, ", lane.scalar());
+        text.add(2, line![store, fold.neutral(j), ", W);"]);
+    }
+    text.add(2, "for (int j = 0; j < 64; j++) {");
+    text.add(3, if fold.ordered { "i64 k = j * run + turns;" } else { "i64 k = turns * (i64)64 + j;" });
+    text.add(3, "if (k >= count) break;");
+    text.add(3, "i64 from = lo + k * unit, to = hi - from < unit ? hi : from + unit;");
+    let one = chunk.call([Tree::name("from"), Tree::name("to")].into_iter().chain(places(fold)));
+    if fold.lanes.len() == 1 {
+        text.add(3, line!["part0[j] = unit == 16384 ? ", one, " : ", again, ";"]);
+    } else {
+        text.add(3, line!["if (unit == 16384) ", one, ";"]);
+        text.add(3, line!["else ", again, ";"]);
+    }
+    text.add(2, "}");
+    let load = |j: usize, lane: Lane| format!("x{j}[u] = load_{}(part{j} + u * W, W);", lane.scalar()).into();
+    text.add(2, "for (int u = 0; u < 64 / W; u++) {");
+    text.all(3, fold.each(load));
+    text.add(2, "}");
+    text.add(2, fold.carry(parts, 0));
+    text.add(1, "}");
+    text.add(1, fold.give_all(parts));
+    text
 }
 
 /// Is the loop cut to a chunk already: `hi = min(lo + c, …)` with `c` at most a chunk?

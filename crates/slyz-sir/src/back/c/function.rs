@@ -3,9 +3,11 @@
 //! Short ones are inlined by the C compiler, since a call costs about as much as a few operators. The others stay functions: what is
 //! inlined into what is inlined doubles with every helper that calls the one before it twice.
 
-use super::value::{Expr, Lane, Value};
+use super::lines::line;
+use super::value::{Lane, Value};
 use super::writer::{Live, Writer};
 use super::{EmitError, expr};
+use crate::back::tree::Tree;
 use crate::code::{Body, Op};
 use crate::kernel::Kernel;
 
@@ -91,7 +93,7 @@ pub(super) fn write(w: &mut Writer, number: usize) -> Result<String, EmitError> 
         w.file.lanes_64 |= lane.is_wide();
         let parameter = format!("x{k}");
         parameters.push(format!("{} {parameter}", lane.vector()));
-        values.push(Value::vector(param.ty.elem(), lane, Expr::atom(parameter)));
+        values.push(Value::vector(param.ty.elem(), lane, Tree::name(parameter)));
     }
     w.set_values(&function.body.params, &values);
     let one = function.body.results.len() == 1;
@@ -105,8 +107,8 @@ pub(super) fn write(w: &mut Writer, number: usize) -> Result<String, EmitError> 
             let lane = Lane::of(value.ty);
             w.file.lanes_64 |= lane.is_wide();
             results.push(lane);
-            let text = expr::spread(&value, lane).text;
-            w.line(&if one { format!("return {text};") } else { format!("*y{k} = {text};") });
+            let result = expr::spread(&value, lane);
+            w.line(if one { line!["return ", result, ";"] } else { line![format!("*y{k} = "), result, ";"] });
         }
         Ok(())
     })?;

@@ -3,8 +3,10 @@
 //! An element whose index is the same in all lanes is one vector; where lanes differ, it is gathered.
 
 use super::expr;
-use super::value::{Bind, Expr, Form, Lane, Value, memory_type};
-use super::writer::{Live, Writer};
+use super::lines::{Code, line};
+use super::value::{Form, Lane, Value, memory_type};
+use super::writer::{Address, Live, Writer};
+use crate::back::tree::{Infix, Tree};
 use crate::code::{Body, MemId, Op};
 use crate::kernel::{Kernel, Space};
 use crate::size::Size;
@@ -29,43 +31,46 @@ pub(super) fn used(kernel: &Kernel, body: &Body) -> Vec<MemId> {
 }
 
 /// Their arrays.
-pub(super) fn declarations(w: &Writer, memories: &[MemId]) -> String {
-    let one = |id: &MemId| {
+pub(super) fn declarations(w: &Writer, memories: &[MemId]) -> Code {
+    let mut code = Code::default();
+    for id in memories {
         let memory = &w.kernel.memories[id.0 as usize];
         let elements = Size::product(&memory.shape).constant().unwrap_or(0).max(1);
-        format!("    {} {}[{elements} * W];\n", memory_type(memory.ty), w.memory_name(*id))
-    };
-    memories.iter().map(one).collect()
+        code.add(1, line![memory_type(memory.ty), " ", w.memory_name(*id), "[", expr::count(elements), " * W];"]);
+    }
+    code
 }
 
 /// Where an element of all lanes lies: next to each other, or at offsets.
 pub(super) fn address(
     w: &Writer,
     memory: MemId,
-    start: Option<Expr>,
+    start: Option<Tree>,
     moving: Option<Value>,
-) -> (String, Option<Value>) {
-    let name = w.memory_name(memory);
-    let address = start.map_or(name.to_string(), |s| format!("{name} + {} * W", s.under(Bind::Atom)));
+) -> (Address, Option<Value>) {
+    let width = Tree::name("W");
+    let offset = start.map(|start| Tree::infix(Infix::Mul, start, width.clone()));
     let at = if w.wide { Lane::I64 } else { Lane::I32 };
-    let iota = Expr::atom(format!("iota_{}()", at.name()));
+    let iota = Tree::call(format!("iota_{}", at.name()), []);
     let moving = match moving {
-        None => Value { ty: Ty::I64, form: Form::Affine(Expr::atom("0")), range: None },
+        None => Value { ty: Ty::I64, form: Form::Affine(Tree::int(0)), range: None },
         Some(moving) => {
-            let whole = Expr::infix(&expr::spread(&moving, at), "*", &Expr::atom("W"), Bind::Product);
-            Value::vector(Ty::I64, at, Expr::infix(&whole, "+", &iota, Bind::Sum))
+            let whole = Tree::infix(Infix::Mul, expr::spread(&moving, at), width);
+            Value::vector(Ty::I64, at, Tree::infix(Infix::Add, whole, iota))
         }
     };
-    (address, Some(moving))
+    (Address { memory: Tree::name(w.memory_name(memory)), offset }, Some(moving))
 }
 
 /// Sets an element of the live lanes.
-pub(super) fn store(w: &Writer, ty: Ty, address: &str, value: &str) -> String {
-    match &w.live {
+pub(super) fn store(w: &Writer, ty: Ty, pointer: Tree, value: Tree) -> Tree {
+    let width = Tree::name("W");
+    let kept = match &w.live {
         Live::Mask(_) => {
-            let kept = format!("select_{}({}, {value}, load_{ty}({address}, W))", Lane::of(ty).name(), w.mask());
-            format!("store_{ty}({address}, {kept}, W);")
+            let before = Tree::call(format!("load_{ty}"), [pointer.clone(), width.clone()]);
+            Tree::call(format!("select_{}", Lane::of(ty).name()), [w.mask(), value, before])
         }
-        Live::Block | Live::Count | Live::All => format!("store_{ty}({address}, {value}, W);"),
-    }
+        Live::Block | Live::Count | Live::All => value,
+    };
+    Tree::call(format!("store_{ty}"), [pointer, kept, width])
 }

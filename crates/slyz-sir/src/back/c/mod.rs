@@ -12,6 +12,7 @@ mod control;
 mod expr;
 mod fold;
 mod function;
+mod lines;
 mod local;
 pub mod prelude;
 mod serial;
@@ -23,24 +24,10 @@ mod writer;
 
 pub use share::files;
 
-use crate::code::Id;
+use super::EmitError;
 use crate::kernel::{Kernel, Plan};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::LazyLock;
-
-/// Why a plan cannot be written as C.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum EmitError {
-    /// The kernel is written for threads of a block.
-    #[error("kernel `{0}` is written for a block of threads; lower it for the CPU first")]
-    Threads(String),
-    /// The kernel holds operations of the program level.
-    #[error("kernel `{0}` holds array operations; lower the program first")]
-    Level(String),
-    /// Lanes disagree where they must agree.
-    #[error("%{} differs between lanes where one value is needed", .0.0)]
-    Varying(Id),
-}
 
 /// A C file under construction.
 #[derive(Default)]
@@ -171,6 +158,5 @@ pub fn emit_kernels(kernels: &[Kernel], wide: bool) -> Result<String, EmitError>
         file.items.push(text);
     }
     let code = file.items.join("\n");
-    let used = writer::tokens(&code).filter(|name| prelude::defines(name)).map(String::from).collect();
-    Ok(format!("{}\n{code}", prelude::emit(&used, file.lanes_64)))
+    Ok(format!("{}\n{code}", prelude::emit_for(&code, file.lanes_64)))
 }

@@ -95,6 +95,12 @@ pub fn emit(used: &BTreeSet<String>, lanes64: bool) -> String {
     text
 }
 
+/// The prelude for a C file: what it names is looked up as what the prelude's own functions name.
+pub(super) fn emit_for(code: &str, lanes64: bool) -> String {
+    let used = identifiers(code).filter(|name| defines(name)).map(String::from).collect();
+    emit(&used, lanes64)
+}
+
 /// The names of all functions that the prelude defines, in source order.
 pub fn names() -> impl Iterator<Item = &'static str> {
     PRELUDE.functions.iter().map(String::as_str)

@@ -5,8 +5,10 @@
 
 use super::EmitError;
 use super::expr;
-use super::value::{Bind, Expr, Form, Lane, Value, scalar_type};
+use super::lines::{Line, line};
+use super::value::{Form, Lane, Value, scalar_type};
 use super::writer::{Live, Writer};
+use crate::back::tree::{Infix, Tree};
 use crate::code::{AtomicOp, Body, Op};
 use crate::kernel::{Kernel, Space};
 use crate::types::Ty;
@@ -37,38 +39,38 @@ fn is_scalar(kernel: &Kernel, body: &Body) -> bool {
 /// Writes the body for each lane of a mask.
 pub(super) fn write(w: &mut Writer, mask: &str, body: &Body) -> Result<(), EmitError> {
     let lane = w.fresh("l");
-    let each = w.ways.map_or(String::new(), |ways| format!("WAYS(u, {ways}) "));
-    let head = format!("{each}for (int {lane} = 0; {lane} < W; {lane}++) if ({}[{lane}])", w.each(mask));
+    let each = w.ways.as_ref().map_or(Line::default(), |ways| line!["WAYS(u, ", ways, ") "]);
+    let number = Tree::name(&lane);
+    let on = Tree::index(w.each(mask), number.clone());
+    let head = line![each, "for (int ", lane, " = 0; ", lane, " < W; ", lane, "++) if (", on, ")"];
     let mut used = vec![];
     body.each_free(&mut |id| used.push(id));
     used.extend(body.params.iter().map(|p| p.id));
     let before: Vec<_> = used.into_iter().filter_map(|id| Some((id, w.values.get(&id)?.clone()))).collect();
     for (id, value) in &before {
-        let one = one(w, value, &lane);
+        let one = one(w, value, &number);
         w.values.insert(*id, one);
     }
     let (live, ways) = (std::mem::replace(&mut w.live, Live::Block), w.ways.take());
-    let result = w.with_own_names(|w| w.block(&head, |w| w.stmts(body)));
+    let result = w.with_own_names(|w| w.block(head, |w| w.stmts(body)));
     (w.live, w.ways) = (live, ways);
     w.values.extend(before);
     result
 }
 
 /// What a value is in one lane.
-fn one(w: &mut Writer, value: &Value, number: &str) -> Value {
+fn one(w: &Writer, value: &Value, number: &Tree) -> Value {
     let form = match &value.form {
         Form::Uniform(e) => Form::Uniform(e.clone()),
-        Form::Affine(base) => Form::Uniform(Expr::infix(base, "+", &Expr::atom(number), Bind::Sum)),
+        Form::Affine(base) => Form::Uniform(Tree::infix(Infix::Add, base.clone(), number.clone())),
         Form::Clamped(..) | Form::Vector(..) => {
             let lane = match &value.form {
                 Form::Vector(lane, _) => *lane,
                 _ if w.wide => Lane::I64,
                 _ => Lane::I32,
             };
-            let taken =
-                Expr::call(&format!("lane_{}", lane.scalar()), &[expr::spread(value, lane).text, number.into()]);
-            let sign = if lane == Lane::Mask { "-" } else { "" };
-            Form::Uniform(Expr::new(format!("({}){sign}{}", scalar_type(value.ty), taken.text), Bind::Unary))
+            let taken = expr::taken(lane, expr::spread(value, lane), number.clone());
+            Form::Uniform(Tree::cast(scalar_type(value.ty), taken))
         }
     };
     Value { ty: value.ty, form, range: value.range }

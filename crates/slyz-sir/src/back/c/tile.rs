@@ -4,9 +4,11 @@
 //! lanes read `W` elements of each of `W` rows of `x`: these are loaded along `x`, as vectors, and the square of elements is
 //! turned around in registers. Each row of lanes then takes its vector.
 
-use super::value::{Expr, Form, Lane, Value};
-use super::writer::{Live, Writer};
+use super::lines::{Code, line};
+use super::value::{Form, Lane, Value};
+use super::writer::{Address, Live, Writer};
 use super::{EmitError, expr};
+use crate::back::tree::{Infix, Tree};
 use crate::code::{Body, Id, MemId, Op};
 use crate::types::Ty;
 
@@ -20,8 +22,8 @@ pub(super) struct Tile {
 struct TileLoad {
     name: String,
     ty: Ty,
-    address: String,
-    stride: String,
+    pointer: Tree,
+    stride: Tree,
 }
 
 /// The lanes loop, when it is all that the body of a `for` does besides naming constants.
@@ -57,56 +59,70 @@ pub(super) fn write(w: &mut Writer, lo: Id, hi: Id, body: &Body) -> Result<bool,
     };
     w.stmts(&outer)?;
     let (top, bottom, left, right) = (w.scalar(lo)?, w.bound(hi)?, w.scalar(left)?, w.bound(right)?);
-    w.set_values(&body.params, &[Value::uniform(Ty::I64, Expr::atom("r"))]);
-    let turn = w.first_turn("i");
+    w.set_values(&body.params, &[Value::uniform(Ty::I64, Tree::name("r"))]);
+    let turn = w.first_turn(Tree::name("i"));
     w.set_values(&lanes.params, &[turn]);
     w.tile = Some(Tile { row, loads: vec![] });
-    let text = w.aside(Live::Count, |w| w.stmts(lanes))?;
+    let code = w.aside(Live::Count, |w| w.stmts(lanes))?;
     let tile = w.tile.take().map_or(vec![], |t| t.loads);
 
     let name = w.file.function_name(&w.kernel.name, "lanes");
-    let (declarations, arguments) = w.captured(&text);
+    let (declarations, arguments) = w.captured(&code);
     let places = ["i64 r", "i64 i", "int n"].map(String::from);
     let vectors = tile.iter().map(|l| format!("{} {}", Lane::of(l.ty).vector(), l.name));
     let parameters: Vec<String> = declarations.into_iter().chain(places).chain(vectors).collect();
-    w.file.items.push(format!("FN void {name}({}) {{\n{text}}}\n", parameters.join(", ")));
+    w.file.items.push(format!("FN void {name}({}) {{\n{code}}}\n", parameters.join(", ")));
 
-    let mut square = String::new();
+    let mut square = Code::default();
+    let [r, i, n, m, u] = ["r", "i", "n", "m", "u"].map(Tree::name);
     for load in &tile {
-        square += &format!("    {} {}[W];\n", Lane::of(load.ty).vector(), load.name);
-        square += &format!("    load_turned_{}({}, {}, {}, n, m);\n", load.ty, load.name, load.address, load.stride);
+        square.add(1, format!("{} {}[W];", Lane::of(load.ty).vector(), load.name));
+        let args = [Tree::name(&load.name), load.pointer.clone(), load.stride.clone(), n.clone(), m.clone()];
+        square.add(1, line![Tree::call(format!("load_turned_{}", load.ty), args), ";"]);
     }
-    let vectors = tile.iter().map(|l| format!("{}[u]", l.name));
-    let all: Vec<String> =
-        arguments.iter().cloned().chain(["r + u", "i", "n"].map(String::from)).chain(vectors).collect();
-    square += &format!("    EACH(u) if (u < m) {name}({});\n", all.join(", "));
+    let vectors = tile.iter().map(|l| Tree::index(Tree::name(&l.name), u.clone()));
+    let row_of_lanes = [Tree::infix(Infix::Add, r, u.clone()), i, n];
+    let passed = arguments.into_iter().chain(row_of_lanes).chain(vectors);
+    square.add(1, line!["EACH(u) if (u < m) ", Tree::call(&name, passed), ";"]);
     let square_name = w.file.function_name(&w.kernel.name, "tile");
     let (declarations, arguments) = w.captured(&square);
     let places = ["i64 r", "i64 i", "int m", "int n"].map(String::from);
     let parameters: Vec<String> = declarations.into_iter().chain(places).collect();
     w.file.items.push(format!("FN void {square_name}({}) {{\n{square}}}\n", parameters.join(", ")));
 
-    let (r, i, m) = (w.fresh("r"), w.fresh("j"), w.fresh("m"));
-    let call = |m: &str, n: &str| {
-        let places = [&r, &i, m, n].map(String::from);
-        format!("{square_name}({});", arguments.iter().cloned().chain(places).collect::<Vec<_>>().join(", "))
+    let [r, i, m] = ["r", "j", "m"].map(|stem| w.fresh(stem));
+    let [row, column, rows, width] = [&r[..], &i, &m, "W"].map(Tree::name);
+    let call = |m: &Tree, n: Tree| {
+        let places = [row.clone(), column.clone(), m.clone(), n];
+        line![Tree::call(&square_name, arguments.iter().cloned().chain(places)), ";"]
     };
-    w.block(&format!("for (i64 {r} = {}; {r} < {}; {r} += W)", top.text, bottom.text), |w| {
-        w.line(&format!("int {m} = {0} - {r} < W ? (int)({0} - {r}) : W;", bottom.text));
-        w.line(&format!("i64 {i} = {};", left.text));
-        w.line(&format!("if ({m} == W) for (; {i} + W <= {}; {i} += W) {}", right.text, call("W", "W")));
-        let rest = format!("{0} - {i} < W ? (int)({0} - {i}) : W", right.text);
-        w.line(&format!("for (; {i} < {}; {i} += W) {}", right.text, call(&m, &rest)));
+    let below = |at: &Tree, end: &Tree| Tree::infix(Infix::Lt, at.clone(), end.clone());
+    w.block(line!["for (i64 ", r, " = ", top, "; ", below(&row, &bottom), "; ", r, " += W)"], |w| {
+        w.line(line!["int ", m, " = ", left_over(&bottom, &row), ";"]);
+        w.line(line!["i64 ", i, " = ", left, ";"]);
+        let whole = Tree::infix(Infix::Le, Tree::infix(Infix::Add, column.clone(), width.clone()), right.clone());
+        let full = call(&width, width.clone());
+        w.line(line!["if (", m, " == W) for (; ", whole, "; ", i, " += W) ", full]);
+        let rest = call(&rows, left_over(&right, &column));
+        w.line(line!["for (; ", below(&column, &right), "; ", i, " += W) ", rest]);
         Ok(())
     })?;
     Ok(true)
+}
+
+/// How many of a vector's lanes are left before an end.
+fn left_over(end: &Tree, at: &Tree) -> Tree {
+    let (left, width) = (Tree::infix(Infix::Sub, end.clone(), at.clone()), Tree::name("W"));
+    let few = Tree::infix(Infix::Lt, left.clone(), width.clone());
+    Tree::choice(few, Tree::cast("int", left), width)
 }
 
 /// The value of a read that a tile holds already, or `None` if it is not of that kind.
 pub(super) fn load(w: &mut Writer, memory: MemId, index: &[Id]) -> Option<Value> {
     let tile = w.tile.as_ref()?;
     let ty = w.kernel.memories[memory.0 as usize].ty;
-    let lane = index.iter().position(|i| matches!(w.values[i].form, Form::Affine(ref e) if e.text == "i"))?;
+    let lane =
+        index.iter().position(|i| matches!(w.values[i].form, Form::Affine(ref e) if e.as_name() == Some("i")))?;
     let op = Op::Load { memory, index: index.to_vec() };
     let square = matches!(ty, Ty::F32 | Ty::I32 | Ty::U32);
     if !square || w.live != Live::Count || !is_turned(&op, tile.row, index[lane]) {
@@ -114,12 +130,12 @@ pub(super) fn load(w: &mut Writer, memory: MemId, index: &[Id]) -> Option<Value>
     }
     let strides = w.strides(memory);
     let places: Vec<Value> = index.iter().map(|i| w.get(*i)).collect();
-    let uniform = |k: usize| if k == lane { Value::uniform(Ty::I64, Expr::atom("i")) } else { places[k].clone() };
+    let uniform = |k: usize| if k == lane { Value::uniform(Ty::I64, Tree::name("i")) } else { places[k].clone() };
     let places: Vec<Value> = (0..index.len()).map(uniform).collect();
     let (Some(start), None) = expr::linear(&places, &strides, w.wide) else { return None };
     let name = w.fresh("tile");
-    let address = format!("{} + {}", w.memory_name(memory), start.text);
-    let load = TileLoad { name: name.clone(), ty, address, stride: strides[lane].text.clone() };
+    let address = Address { memory: Tree::name(w.memory_name(memory)), offset: Some(start) };
+    let load = TileLoad { name: name.clone(), ty, pointer: address.pointer(), stride: strides[lane].clone() };
     w.tile.as_mut()?.loads.push(load);
-    Some(Value::vector(ty, Lane::of(ty), Expr::atom(name)))
+    Some(Value::vector(ty, Lane::of(ty), Tree::name(name)))
 }

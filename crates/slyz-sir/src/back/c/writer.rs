@@ -5,19 +5,26 @@
 //! compiles to full vectors, and once more for the rest of the loop with as many lanes as are left.
 
 use super::expr;
-use super::value::{Bind, Expr, Form, Lane, Value, memory_type, scalar_type};
+use super::lines::{Code, Line, line};
+use super::value::{Form, Lane, Value, memory_type, scalar_type};
 use super::{EmitError, File};
+use crate::back::tree::{Binding, Infix, Prefix, Tree};
 use crate::code::{AtomicOp, Body, Id, MemId, Op, Place, Scope, Stmt, Type, Var};
 use crate::kernel::{Access, Kernel, Space};
 use crate::ranges::{self, Facts, Ranges};
 use crate::size::Size;
 use crate::types::Ty;
 use std::collections::{HashMap, HashSet};
-use std::fmt::Write;
 
 /// The parameters of the function of a kernel.
 pub(super) const PARAMETERS: &str =
     "void *const *memories, void *const *scratch, const u64 *scalars, const i64 *sizes, i64 begin, i64 end";
+
+/// The number of the vector, where there are several.
+const TURN: &str = "u";
+
+/// Whether results should go past the caches.
+const PAST: &str = "past";
 
 /// Which lanes take part.
 #[derive(Clone, PartialEq, Eq)]
@@ -39,12 +46,35 @@ pub(super) struct Uses {
     nested: bool,
 }
 
+/// Where elements of a memory begin.
+pub(super) struct Address {
+    pub(super) memory: Tree,
+    pub(super) offset: Option<Tree>,
+}
+
+impl Address {
+    pub(super) fn pointer(&self) -> Tree {
+        self.offset.iter().fold(self.memory.clone(), Tree::sum_from)
+    }
+
+    /// The element that lies there.
+    pub(super) fn element(&self) -> Tree {
+        Tree::index(self.memory.clone(), self.offset.clone().unwrap_or(Tree::int(0)))
+    }
+}
+
+/// A variable at the head of a function, which is dropped where nothing mentions it.
+struct Declared {
+    name: String,
+    line: Line,
+}
+
 /// Writes one C function at a time.
 pub(super) struct Writer<'a> {
     pub(super) file: &'a mut File,
     pub(super) kernel: &'a Kernel,
     pub(super) wide: bool,
-    pub(super) out: String,
+    pub(super) out: Code,
     depth: usize,
     pub(super) live: Live,
     pub(super) values: HashMap<Id, Value>,
@@ -56,7 +86,7 @@ pub(super) struct Writer<'a> {
     places: HashMap<String, usize>,
     counter: usize,
     /// How many vectors the code of lanes works on at once, if not one: each value is an array of them indexed by `u`.
-    pub(super) ways: Option<&'static str>,
+    pub(super) ways: Option<Tree>,
     /// Set while the lanes of a tile are written.
     pub(super) tile: Option<super::tile::Tile>,
     /// The C names of the memories.
@@ -79,7 +109,7 @@ impl<'a> Writer<'a> {
             file,
             kernel,
             wide,
-            out: String::new(),
+            out: Code::default(),
             depth: 1,
             live: Live::Block,
             values: HashMap::new(),
@@ -99,16 +129,16 @@ impl<'a> Writer<'a> {
 
     // ---- lines and names
 
-    pub(super) fn line(&mut self, text: &str) {
-        let _ = writeln!(self.out, "{:width$}{text}", "", width = self.depth * 4);
+    pub(super) fn line(&mut self, line: impl Into<Line>) {
+        self.out.add(self.depth, line);
     }
 
     pub(super) fn block(
         &mut self,
-        head: &str,
+        head: impl Into<Line>,
         write: impl FnOnce(&mut Self) -> Result<(), EmitError>,
     ) -> Result<(), EmitError> {
-        self.line(&format!("{head} {{"));
+        self.line(line![head.into(), " {"]);
         self.depth += 1;
         let result = write(self);
         self.depth -= 1;
@@ -121,40 +151,42 @@ impl<'a> Writer<'a> {
         format!("{stem}{}", self.counter)
     }
 
-    /// The name of a vector variable, where one vector is meant.
-    pub(super) fn each(&self, name: &str) -> String {
-        if self.ways.is_some() { format!("{name}[u]") } else { name.to_string() }
+    /// A vector variable, where one vector is meant.
+    pub(super) fn each(&self, name: &str) -> Tree {
+        let variable = Tree::name(name);
+        if self.ways.is_some() { Tree::index(variable, Tree::name(TURN)) } else { variable }
     }
 
     /// A statement on one vector, for all of them.
-    pub(super) fn act(&mut self, text: &str) {
-        match self.ways {
-            Some(ways) => self.line(&format!("WAYS(u, {ways}) {text}")),
-            None => self.line(text),
+    pub(super) fn act(&mut self, statement: impl Into<Line>) {
+        match &self.ways {
+            Some(ways) => self.line(line!["WAYS(u, ", ways, ") ", statement.into()]),
+            None => self.line(statement),
         }
     }
 
     /// Declares a vector variable.
-    pub(super) fn set(&mut self, ty: &str, name: &str, text: &str) {
-        if let Some(ways) = self.ways {
-            self.line(&format!("{ty} {name}[{ways}];"));
-            self.act(&format!("{name}[u] = {text};"));
+    pub(super) fn set(&mut self, ty: &str, name: &str, value: impl Into<Line>) {
+        if let Some(ways) = &self.ways {
+            self.line(line![ty, " ", name, "[", ways, "];"]);
+            self.act(line![self.each(name), " = ", value.into(), ";"]);
         } else {
-            self.line(&format!("{ty} {name} = {text};"));
+            self.line(line![ty, " ", name, " = ", value.into(), ";"]);
         }
     }
 
     /// Is a lane of any vector on?
-    pub(super) fn any(&self, mask: &str) -> String {
-        match self.ways {
-            Some(ways) => format!("any_of({mask}, {ways})"),
-            None => format!("any({mask})"),
+    pub(super) fn any(&self, mask: &str) -> Tree {
+        match &self.ways {
+            Some(ways) => Tree::call("any_of", [Tree::name(mask), ways.clone()]),
+            None => Tree::call("any", [Tree::name(mask)]),
         }
     }
 
     /// The number of live lanes.
-    fn count(&self) -> String {
-        if self.ways.is_some() { "lanes_left(n, u)".into() } else { "n".into() }
+    fn count(&self) -> Tree {
+        let live = Tree::name("n");
+        if self.ways.is_some() { Tree::call("lanes_left", [live, Tree::name(TURN)]) } else { live }
     }
 
     pub(super) fn vector_type(&mut self, lane: Lane) -> String {
@@ -194,13 +226,12 @@ impl<'a> Writer<'a> {
 
     fn kept(&mut self, mut value: Value, uses: Uses, load: bool) -> Value {
         let once = uses.count <= 1 && !uses.nested && !load;
-        let expr = match &value.form {
+        let tree = match &value.form {
             Form::Uniform(e) | Form::Affine(e) | Form::Vector(_, e) => e.clone(),
             Form::Clamped(..) => return value,
         };
-        let literal = matches!(value.form, Form::Uniform(_)) && is_literal(&expr.text);
-        let name_already = expr.bind == Bind::Atom && !expr.text.trim_end_matches("[u]").contains(['(', ' ', '[']);
-        if literal || name_already || (once && expr.text.len() <= 80) {
+        let literal = matches!(value.form, Form::Uniform(_)) && tree.value().is_some();
+        if literal || is_named(&tree) || (once && tree.width() <= 80) {
             if let Form::Vector(lane, _) = value.form {
                 self.file.lanes_64 |= lane.is_wide();
             }
@@ -213,18 +244,17 @@ impl<'a> Writer<'a> {
             Form::Vector(lane, _) => self.vector_type(*lane),
         };
         if matches!(value.form, Form::Uniform(_)) {
-            self.line(&format!("{ty} {name} = {};", expr.text));
+            self.line(line![ty, " ", name, " = ", tree, ";"]);
         } else {
-            self.set(&ty, &name, &expr.text);
+            self.set(&ty, &name, tree);
         }
         if !matches!(value.form, Form::Vector(..)) && self.live == Live::Block {
             self.declare(&name, format!("{ty} {name}"));
         }
-        let atom = if matches!(value.form, Form::Uniform(_)) { Expr::atom(name) } else { Expr::atom(self.each(&name)) };
         value.form = match value.form {
-            Form::Uniform(_) => Form::Uniform(atom),
-            Form::Affine(_) | Form::Clamped(..) => Form::Affine(atom),
-            Form::Vector(lane, _) => Form::Vector(lane, atom),
+            Form::Uniform(_) => Form::Uniform(Tree::name(name)),
+            Form::Affine(_) | Form::Clamped(..) => Form::Affine(self.each(&name)),
+            Form::Vector(lane, _) => Form::Vector(lane, self.each(&name)),
         };
         value
     }
@@ -237,8 +267,8 @@ impl<'a> Writer<'a> {
         ids.iter().map(|&id| self.get(id)).collect()
     }
 
-    /// The text of a uniform value.
-    pub(super) fn scalar(&self, id: Id) -> Result<Expr, EmitError> {
+    /// A uniform value.
+    pub(super) fn scalar(&self, id: Id) -> Result<Tree, EmitError> {
         match &self.values[&id].form {
             Form::Uniform(e) => Ok(e.clone()),
             Form::Affine(_) | Form::Clamped(..) | Form::Vector(..) => Err(EmitError::Varying(id)),
@@ -247,36 +277,37 @@ impl<'a> Writer<'a> {
 
     // ---- sizes and memories
 
-    pub(super) fn size(&mut self, size: &Size) -> Expr {
+    pub(super) fn size(&mut self, size: &Size) -> Tree {
         match size {
-            Size::Const(n) => Expr::atom(n.to_string()),
-            Size::Var(v) => Expr::atom(super::size_name(&self.kernel.size_name(*v))),
-            Size::Add(a, b) => Expr::infix(&self.size(a), "+", &self.size(b), Bind::Sum),
-            Size::Mul(a, b) => Expr::infix(&self.size(a), "*", &self.size(b), Bind::Product),
-            Size::Min(a, b) => Expr::call("s_min_i64", &[self.size(a).text, self.size(b).text]),
+            Size::Const(n) => expr::count(*n),
+            Size::Var(v) => Tree::name(super::size_name(&self.kernel.size_name(*v))),
+            Size::Add(a, b) => Tree::infix(Infix::Add, self.size(a), self.size(b)),
+            Size::Mul(a, b) => Tree::infix(Infix::Mul, self.size(a), self.size(b)),
+            Size::Min(a, b) => Tree::call("s_min_i64", [self.size(a), self.size(b)]),
             Size::CeilDiv(a, n) => {
-                let text = format!("({} + {}) / {n}", self.size(a).under(Bind::Sum), n - 1);
-                Expr::new(text, Bind::Product)
+                let up = Tree::infix(Infix::Add, self.size(a), expr::count(n - 1));
+                Tree::infix(Infix::Div, up, expr::count(*n))
             }
             Size::Tri(a) => {
                 let n = self.size(a);
-                Expr::new(format!("{0} * ({0} + 1) / 2", n.tight()), Bind::Product)
+                let next = Tree::infix(Infix::Add, n.clone(), Tree::int(1));
+                Tree::infix(Infix::Div, Tree::infix(Infix::Mul, n, next), Tree::int(2))
             }
         }
     }
 
     /// What one step along each axis of a memory moves, in elements.
-    pub(super) fn strides(&mut self, memory: MemId) -> Vec<Expr> {
+    pub(super) fn strides(&mut self, memory: MemId) -> Vec<Tree> {
         let shape = &self.kernel.memories[memory.0 as usize].shape;
         let strides: Vec<Size> = (0..shape.len()).map(|k| Size::product(&shape[k + 1..])).collect();
         strides.iter().map(|s| self.size(s)).collect()
     }
 
-    pub(super) fn mask(&self) -> String {
+    pub(super) fn mask(&self) -> Tree {
         match &self.live {
-            Live::Count => format!("first_lanes({})", self.count()),
+            Live::Count => Tree::call("first_lanes", [self.count()]),
             Live::Mask(name) => self.each(name),
-            Live::Block | Live::All => "first_lanes(W)".into(),
+            Live::Block | Live::All => Tree::call("first_lanes", [Tree::name("W")]),
         }
     }
 
@@ -285,22 +316,28 @@ impl<'a> Writer<'a> {
         &self.memories[memory.0 as usize]
     }
 
-    pub(super) fn address(&mut self, memory: MemId, index: &[Id]) -> (String, Option<Value>) {
+    pub(super) fn address(&mut self, memory: MemId, index: &[Id]) -> (Address, Option<Value>) {
         let strides = self.strides(memory);
         let (start, moving) = expr::linear(&self.all(index), &strides, self.wide);
         if self.kernel.memories[memory.0 as usize].space == Space::Local {
             return super::local::address(self, memory, start, moving);
         }
-        let name = self.memory_name(memory);
-        let address = match (&start, &moving) {
-            (start, Some(Value { form: Form::Affine(base), .. })) => {
-                let at = start.iter().fold(base.clone(), |b, s| Expr::infix(s, "+", &b, Bind::Sum));
-                format!("{name} + {}", at.under(Bind::Sum))
+        let offset = match (start, &moving) {
+            (Some(start), Some(Value { form: Form::Affine(base), .. })) => {
+                Some(Tree::infix(Infix::Add, start, base.clone()))
             }
-            (Some(start), _) => format!("{name} + {}", start.under(Bind::Sum)),
-            (None, _) => name.to_string(),
+            (None, Some(Value { form: Form::Affine(base), .. })) => Some(base.clone()),
+            (start, _) => start,
         };
-        (address, moving)
+        (Address { memory: Tree::name(self.memory_name(memory)), offset }, moving)
+    }
+
+    /// The offsets of lanes that are not neighbours, and what functions that take them end with.
+    fn offsets(&mut self, form: Form) -> (Tree, &'static str) {
+        let at = if self.wide { Lane::I64 } else { Lane::I32 };
+        self.file.lanes_64 |= at.is_wide();
+        let offset = expr::spread(&Value { ty: Ty::I64, form, range: None }, at);
+        (offset, if at.is_wide() { "_wide" } else { "" })
     }
 
     fn load(&mut self, id: Id, memory: MemId, index: &[Id]) {
@@ -313,32 +350,33 @@ impl<'a> Writer<'a> {
         let lane = Lane::of(ty);
         let value = match moving.map(|m| m.form) {
             None => {
-                let expr = match ty {
-                    Ty::F16 | Ty::BF16 => Expr::atom(format!("lane_f32(load_{ty}({address}, 1), 0)")),
-                    Ty::Bool => Expr::new(format!("{} != 0", element(&address)), Bind::Compare),
-                    _ => Expr::atom(element(&address)),
+                let tree = match ty {
+                    Ty::F16 | Ty::BF16 => {
+                        let one = Tree::call(format!("load_{ty}"), [address.pointer(), Tree::int(1)]);
+                        expr::through_lanes(Lane::F32, one)
+                    }
+                    Ty::Bool => Tree::infix(Infix::Ne, address.element(), Tree::int(0)),
+                    _ => address.element(),
                 };
-                Value::uniform(ty, expr)
+                Value::uniform(ty, tree)
             }
             Some(Form::Affine(_)) => {
-                let expr = match &self.live {
-                    _ if self.is_local(memory) => Expr::call(&format!("load_{ty}"), &[address, "W".into()]),
-                    Live::Mask(_) => Expr::call(&format!("load_masked_{ty}"), &[address, self.mask()]),
-                    _ => Expr::call(&format!("load_{ty}"), &[address, self.count()]),
+                let pointer = address.pointer();
+                let tree = match &self.live {
+                    _ if self.is_local(memory) => Tree::call(format!("load_{ty}"), [pointer, Tree::name("W")]),
+                    Live::Mask(_) => Tree::call(format!("load_masked_{ty}"), [pointer, self.mask()]),
+                    _ => Tree::call(format!("load_{ty}"), [pointer, self.count()]),
                 };
-                Value::vector(ty, lane, expr)
+                Value::vector(ty, lane, tree)
             }
             Some(Form::Clamped(at, low, high)) if self.live == Live::Count && !self.wide => {
-                let args = [address, at.text, low.text, high.text, self.count()];
-                Value::vector(ty, lane, Expr::call(&format!("load_clamped_{ty}"), &args))
+                let args = [address.pointer(), at, low, high, self.count()];
+                Value::vector(ty, lane, Tree::call(format!("load_clamped_{ty}"), args))
             }
             Some(form @ (Form::Clamped(..) | Form::Vector(..))) => {
-                let at = if self.wide { Lane::I64 } else { Lane::I32 };
-                let offset = expr::spread(&Value { ty: Ty::I64, form, range: None }, at);
-                self.file.lanes_64 |= at.is_wide();
-                let wide = if at.is_wide() { "_wide" } else { "" };
-                let args = [address, offset.text, self.mask()];
-                Value::vector(ty, lane, Expr::call(&format!("gather_{ty}{wide}"), &args))
+                let (offset, wide) = self.offsets(form);
+                let args = [address.pointer(), offset, self.mask()];
+                Value::vector(ty, lane, Tree::call(format!("gather_{ty}{wide}"), args))
             }
             Some(Form::Uniform(_)) => unreachable!("a uniform index does not move"),
         };
@@ -356,48 +394,60 @@ impl<'a> Writer<'a> {
         let ty = self.kernel.memories[memory.0 as usize].ty;
         let (address, moving) = self.address(memory, index);
         let value = self.get(value);
+        let pointer = address.pointer();
         let spread = |w: &mut Self| {
             let lane = Lane::of(ty);
             w.file.lanes_64 |= lane.is_wide();
-            expr::spread(&value, lane).text
+            expr::spread(&value, lane)
         };
-        // Of several vectors only the first is sure to have a lane that is on.
-        let first = if self.ways.is_some() && self.live != Live::Block { "u == 0" } else { "1" };
-        let text = match moving.map(|m| m.form) {
+        let stored = match moving.map(|m| m.form) {
             // One lane writes, and it need not be the first.
             None if matches!(self.live, Live::Mask(_)) && !value.is_uniform() => {
-                format!("scatter_{ty}({address}, all_i32(0), {}, {});", spread(self), self.mask())
+                let nowhere = Tree::call("all_i32", [Tree::int(0)]);
+                Tree::call(format!("scatter_{ty}"), [pointer, nowhere, spread(self), self.mask()])
             }
             None => match (ty, &value.form) {
-                (Ty::F16 | Ty::BF16, _) => format!("store_{ty}({address}, {}, {first});", spread(self)),
-                (_, Form::Uniform(e)) => format!("{} = {};", element(&address), e.text),
+                (_, Form::Uniform(e)) if !matches!(ty, Ty::F16 | Ty::BF16) => {
+                    return self.act_or_line(line![address.element(), " = ", e, ";"]);
+                }
                 // All lanes meet in one element; the verifier's races aside, the first lane stands for them.
-                (_, Form::Affine(_) | Form::Clamped(..) | Form::Vector(..)) => {
-                    format!("store_{ty}({address}, {}, {first});", spread(self))
+                (_, Form::Uniform(_) | Form::Affine(_) | Form::Clamped(..) | Form::Vector(..)) => {
+                    Tree::call(format!("store_{ty}"), [pointer, spread(self), self.first_only()])
                 }
             },
             Some(Form::Affine(_)) => {
                 let value = spread(self);
                 let written = self.kernel.memories[memory.0 as usize].space == Space::Global(Access::Write);
                 match &self.live {
-                    _ if self.is_local(memory) => super::local::store(self, ty, &address, &value),
-                    Live::Mask(_) => format!("store_masked_{ty}({address}, {value}, {});", self.mask()),
+                    _ if self.is_local(memory) => super::local::store(self, ty, pointer, value),
+                    Live::Mask(_) => Tree::call(format!("store_masked_{ty}"), [pointer, value, self.mask()]),
                     _ if written && ty.bytes() >= 4 => {
-                        format!("stream_{ty}({address}, {value}, {}, past);", self.count())
+                        Tree::call(format!("stream_{ty}"), [pointer, value, self.count(), Tree::name(PAST)])
                     }
-                    _ => format!("store_{ty}({address}, {value}, {});", self.count()),
+                    _ => Tree::call(format!("store_{ty}"), [pointer, value, self.count()]),
                 }
             }
             Some(form @ (Form::Clamped(..) | Form::Vector(..))) => {
-                let at = if self.wide { Lane::I64 } else { Lane::I32 };
-                let offset = expr::spread(&Value { ty: Ty::I64, form, range: None }, at);
-                self.file.lanes_64 |= at.is_wide();
-                let wide = if at.is_wide() { "_wide" } else { "" };
-                format!("scatter_{ty}{wide}({address}, {}, {}, {});", offset.text, spread(self), self.mask())
+                let (offset, wide) = self.offsets(form);
+                Tree::call(format!("scatter_{ty}{wide}"), [pointer, offset, spread(self), self.mask()])
             }
             Some(Form::Uniform(_)) => unreachable!("a uniform index does not move"),
         };
-        if self.live == Live::Block { self.line(&text) } else { self.act(&text) }
+        self.act_or_line(line![stored, ";"]);
+    }
+
+    /// How many elements are stored where only the first lane stores: of several vectors only the first is sure to have a lane
+    /// that is on.
+    fn first_only(&self) -> Tree {
+        match self.ways.is_some() && self.live != Live::Block {
+            true => Tree::infix(Infix::Eq, Tree::name(TURN), Tree::int(0)),
+            false => Tree::int(1),
+        }
+    }
+
+    /// A statement of the block, or of each vector.
+    fn act_or_line(&mut self, statement: Line) {
+        if self.live == Live::Block { self.line(statement) } else { self.act(statement) }
     }
 
     // ---- statements
@@ -434,8 +484,8 @@ impl<'a> Writer<'a> {
                 self.bind(stmt.binds[0].id, value, false);
             }
             Op::Place(Place::Block, d) => {
-                let name = self.block_names()[usize::from(*d).min(2)].clone();
-                self.bind(stmt.binds[0].id, Value::uniform(Ty::I64, Expr::atom(name)), false)
+                let place = self.block_names()[usize::from(*d).min(2)].clone();
+                self.bind(stmt.binds[0].id, Value::uniform(Ty::I64, place), false)
             }
             Op::Atomic { op, memory, index, args } if self.live != Live::Block => {
                 super::atomic::write(self, &stmt.binds[0], *op, *memory, index, args)
@@ -483,52 +533,41 @@ impl<'a> Writer<'a> {
         let kernel = self.kernel;
         let function = &kernel.functions[number];
         let lane = |ty: &Type| Lane::of(ty.elem());
-        let mut texts: Vec<String> = args
-            .iter()
-            .zip(&function.body.params)
-            .map(|(&a, p)| expr::spread(&self.get(a), lane(&p.ty)).text)
-            .collect();
+        let mut passed: Vec<Tree> =
+            args.iter().zip(&function.body.params).map(|(&a, p)| expr::spread(&self.get(a), lane(&p.ty))).collect();
         if super::function::needs_mask(&function.body) {
-            texts.push(self.mask());
+            passed.push(self.mask());
         }
         if let [bind] = &stmt.binds[..] {
-            let expr = Expr::call(&name, &texts);
-            let value = self.called(bind.ty.elem(), expr);
+            let value = self.called(bind.ty.elem(), Tree::call(name, passed));
             self.bind(bind.id, value, false);
             return Ok(());
         }
         let mut names = vec![];
         for bind in &stmt.binds {
             let (result, ty) = (self.fresh("r"), self.vector_type(lane(&bind.ty)));
-            let many = self.ways.map_or(String::new(), |ways| format!("[{ways}]"));
-            self.line(&format!("{ty} {result}{many};"));
+            let many = self.ways.as_ref().map_or(Line::default(), |ways| line!["[", ways, "]"]);
+            self.line(line![ty, " ", result, many, ";"]);
             let result = self.each(&result);
-            texts.push(format!("&{result}"));
+            passed.push(Tree::prefix(Prefix::Address, result.clone()));
             names.push(result);
         }
-        let text = format!("{name}({});", texts.join(", "));
-        if self.live == Live::Block {
-            self.line(&text)
-        } else {
-            self.act(&text)
-        }
+        self.act_or_line(line![Tree::call(name, passed), ";"]);
         for (bind, result) in stmt.binds.iter().zip(names) {
-            let value = self.called(bind.ty.elem(), Expr::atom(result));
+            let value = self.called(bind.ty.elem(), result);
             self.bind(bind.id, value, false);
         }
         Ok(())
     }
 
     /// What a function of vectors gave, for whoever called it.
-    fn called(&mut self, ty: Ty, expr: Expr) -> Value {
+    fn called(&mut self, ty: Ty, result: Tree) -> Value {
         let lane = Lane::of(ty);
         self.file.lanes_64 |= lane.is_wide();
         if self.live != Live::Block {
-            return Value::vector(ty, lane, expr);
+            return Value::vector(ty, lane, result);
         }
-        let taken = format!("lane_{}({}, 0)", lane.scalar(), expr.text);
-        let expr = if lane == Lane::Mask { Expr::new(format!("-{taken}"), Bind::Unary) } else { Expr::atom(taken) };
-        Value::uniform(ty, expr)
+        Value::uniform(ty, expr::through_lanes(lane, result))
     }
 
     /// Writes code of lanes into a text of its own, with only the uniform names of the block in sight.
@@ -536,33 +575,32 @@ impl<'a> Writer<'a> {
         &mut self,
         live: Live,
         write: impl FnOnce(&mut Self) -> Result<(), EmitError>,
-    ) -> Result<String, EmitError> {
+    ) -> Result<Code, EmitError> {
         let out = std::mem::take(&mut self.out);
         let depth = std::mem::replace(&mut self.depth, 1);
         let before = std::mem::replace(&mut self.live, live);
         let result = write(self);
         self.live = before;
         self.depth = depth;
-        let text = std::mem::replace(&mut self.out, out);
-        result.map(|()| text)
+        let code = std::mem::replace(&mut self.out, out);
+        result.map(|()| code)
     }
 
-    /// The names of the block that a text mentions: declarations and arguments.
-    pub(super) fn captured(&self, text: &str) -> (Vec<String>, Vec<String>) {
-        let mut mentioned: Vec<usize> = tokens(text).filter_map(|name| self.places.get(name).copied()).collect();
+    /// The names of the block that code mentions: declarations and arguments.
+    pub(super) fn captured(&self, code: &Code) -> (Vec<String>, Vec<Tree>) {
+        let mut mentioned: Vec<usize> = code.names().filter_map(|name| self.places.get(name).copied()).collect();
         mentioned.sort();
         mentioned.dedup();
         mentioned
             .into_iter()
             .map(|place| self.names[place].clone())
-            .map(|(name, declaration)| (declaration, name))
+            .map(|(name, declaration)| (declaration, Tree::name(name)))
             .unzip()
     }
 
     /// A position of lanes: `i`, `i + 1`, ….
-    pub(super) fn first_turn(&self, name: &str) -> Value {
-        let bind = if name.contains(' ') { Bind::Sum } else { Bind::Atom };
-        Value { ty: Ty::I64, form: Form::Affine(Expr::new(name.into(), bind)), range: None }
+    pub(super) fn first_turn(&self, first: Tree) -> Value {
+        Value { ty: Ty::I64, form: Form::Affine(first), range: None }
     }
 
     fn lanes(&mut self, lo: Id, hi: Id, body: &Body) -> Result<(), EmitError> {
@@ -571,40 +609,49 @@ impl<'a> Writer<'a> {
         let turns = |id| self.values[&id].range.filter(|(low, high)| low == high).map(|(low, _)| low);
         let short = turns(lo).zip(turns(hi)).is_some_and(|(lo, hi)| hi - lo <= 16);
         self.ways = if locals.is_empty() && !short { ways(body) } else { None };
-        let turn = self.first_turn(if self.ways.is_some() { "i + u * W" } else { "i" });
-        let text = self.aside(Live::Count, |w| {
+        let (i, width) = (Tree::name("i"), Tree::name("W"));
+        let further = Tree::infix(Infix::Mul, Tree::name(TURN), width.clone());
+        let turn = self.first_turn(if self.ways.is_some() { Tree::infix(Infix::Add, i, further) } else { i });
+        let inside = self.aside(Live::Count, |w| {
             w.enter(body, &[turn]);
             w.stmts(body)
         })?;
-        let text = super::local::declarations(self, &locals) + &text;
-        let step = self.ways.take().map_or("W".into(), |ways| format!("{ways} * W"));
-        let (declarations, arguments) = self.captured(&text);
+        let mut code = super::local::declarations(self, &locals);
+        code.append(&inside);
+        let step = match self.ways.take() {
+            Some(ways) => Tree::infix(Infix::Mul, ways, width),
+            None => width,
+        };
+        let (declarations, arguments) = self.captured(&code);
         let parameters = [&declarations[..], &["i64 i".to_string(), "int n".to_string()]].concat().join(", ");
-        self.file.items.push(format!("FN void {name}({parameters}) {{\n{text}}}\n"));
+        self.file.items.push(format!("FN void {name}({parameters}) {{\n{code}}}\n"));
         let lo = self.scalar(lo)?;
         let hi = self.bound(hi)?;
-        let i = self.fresh("j");
-        let call = |n: &str| format!("{name}({});", [&arguments[..], &[i.clone(), n.to_string()]].concat().join(", "));
-        self.line(&format!("i64 {i} = {};", lo.text));
-        self.line(&format!("for (; {i} + {step} <= {}; {i} += {step}) {}", hi.right_of(Bind::Compare), call(&step)));
-        let rest = format!("(int)({} - {i})", hi.under(Bind::Sum));
-        self.line(&format!("if ({i} < {}) {}", hi.right_of(Bind::Compare), call(&rest)));
+        let at = self.fresh("j");
+        let i = Tree::name(&at);
+        let call = |n: Tree| Tree::call(&name, arguments.iter().cloned().chain([i.clone(), n]));
+        self.line(line!["i64 ", at, " = ", lo, ";"]);
+        let whole = Tree::infix(Infix::Le, Tree::infix(Infix::Add, i.clone(), step.clone()), hi.clone());
+        self.line(line!["for (; ", whole, "; ", at, " += ", step, ") ", call(step.clone()), ";"]);
+        let rest = Tree::cast("int", Tree::infix(Infix::Sub, hi.clone(), i.clone()));
+        let left = Tree::infix(Infix::Lt, i.clone(), hi);
+        self.line(line!["if (", left, ") ", call(rest), ";"]);
         Ok(())
     }
 
     /// The end of a loop, in a variable if it would be computed again each turn.
-    pub(super) fn bound(&mut self, id: Id) -> Result<Expr, EmitError> {
+    pub(super) fn bound(&mut self, id: Id) -> Result<Tree, EmitError> {
         let end = self.scalar(id)?;
-        if end.bind == Bind::Atom && !end.text.contains('(') {
+        if end.binding() == Binding::Atom && end.is_flat() {
             return Ok(end);
         }
         let name = self.fresh("end");
         let ty = scalar_type(self.values[&id].ty);
-        self.line(&format!("{ty} {name} = {};", end.text));
+        self.line(line![ty, " ", name, " = ", end, ";"]);
         if self.live == Live::Block {
             self.declare(&name, format!("{ty} {name}"));
         }
-        Ok(Expr::atom(name))
+        Ok(Tree::name(name))
     }
 
     /// Binds names to values that are there already.
@@ -622,18 +669,17 @@ impl<'a> Writer<'a> {
     }
 
     /// The place of the block along each axis.
-    fn block_names(&self) -> [String; 3] {
-        let names = if self.is_row() { ["block", "0", "0"] } else { ["block_x", "block_y", "block_z"] };
-        names.map(String::from)
+    fn block_names(&self) -> [Tree; 3] {
+        if self.is_row() {
+            [Tree::name("block"), Tree::int(0), Tree::int(0)]
+        } else {
+            ["block_x", "block_y", "block_z"].map(Tree::name)
+        }
     }
 
-    /// The function of the kernel, with that beginning.
-    pub(super) fn kernel(mut self, function: &str) -> Result<(), EmitError> {
+    /// The pointers to the memories of the kernel.
+    fn pointers(&mut self, head: &mut Vec<Declared>) -> Result<(), EmitError> {
         let kernel = self.kernel;
-        let mut head = String::new();
-        let mut add = |text: String| {
-            let _ = writeln!(head, "    {text}");
-        };
         let (mut globals, mut scratches) = (0, 0);
         for (k, memory) in kernel.memories.iter().enumerate() {
             let (ty, name) = (memory_type(memory.ty), self.memories[k].clone());
@@ -654,64 +700,99 @@ impl<'a> Writer<'a> {
                 Space::Local => continue,
                 Space::Shared => return Err(EmitError::Threads(kernel.name.clone())),
             };
-            add(format!("{pointer} = {from};"));
-            self.declare(&name, pointer);
+            self.declare_at_head(head, name, pointer, from);
         }
+        Ok(())
+    }
+
+    /// A variable at the head of the function: the line and the name, for code of lanes.
+    fn declare_at_head(&mut self, head: &mut Vec<Declared>, name: String, declaration: String, value: impl Into<Line>) {
+        self.declare(&name, declaration.clone());
+        head.push(Declared { name, line: line![declaration, " = ", value.into(), ";"] });
+    }
+
+    /// The sizes and scalars of the kernel.
+    fn parameters(&mut self, head: &mut Vec<Declared>) {
+        let kernel = self.kernel;
         for (k, size) in kernel.sizes.iter().enumerate() {
             let name = super::size_name(&size.name);
-            add(format!("i64 {name} = sizes[{k}];"));
-            self.declare(&name, format!("i64 {name}"));
+            let declaration = format!("i64 {name}");
+            self.declare_at_head(head, name, declaration, format!("sizes[{k}]"));
         }
         for (k, param) in kernel.body.params.iter().enumerate() {
             let (name, ty) = (format!("arg{k}"), param.ty.elem());
             let bits = format!("scalars[{k}]");
-            let text = match ty {
+            let value = match ty {
                 Ty::F32 => format!("lane_f32(bits_u32_f32(all_u32((u32){bits})), 0)"),
                 Ty::F64 => format!("*(const f64 *)&{bits}"),
                 Ty::F16 | Ty::BF16 => format!("lane_f32(load_{ty}((const {ty} *)&{bits}, 1), 0)"),
                 ty => format!("({}){bits}", scalar_type(ty)),
             };
-            add(format!("{} {name} = {text};", scalar_type(ty)));
-            self.declare(&name, format!("{} {name}", scalar_type(ty)));
-            self.values.insert(param.id, Value::uniform(ty, Expr::atom(name)));
+            self.values.insert(param.id, Value::uniform(ty, Tree::name(&name)));
+            let declaration = format!("{} {name}", scalar_type(ty));
+            self.declare_at_head(head, name, declaration, value);
         }
-        add(format!("int past = (int)sizes[{}];", kernel.sizes.len()));
-        self.declare("past", "int past".into());
+        self.declare_at_head(head, PAST.into(), format!("int {PAST}"), format!("(int)sizes[{}]", kernel.sizes.len()));
+    }
+
+    /// The function of the kernel, with that beginning.
+    pub(super) fn kernel(mut self, function: &str) -> Result<(), EmitError> {
+        let kernel = self.kernel;
+        let mut head = vec![];
+        self.pointers(&mut head)?;
+        self.parameters(&mut head);
         let places = self.block_names();
-        for place in places.iter().filter(|place| *place != "0") {
+        for place in places.iter().filter_map(Tree::as_name) {
             self.declare(place, format!("i64 {place}"));
         }
         if kernel.block != [1, 1, 1] {
             return Err(EmitError::Threads(kernel.name.clone()));
         }
-        let mut sides = String::new();
+        let mut sides = vec![];
         if !self.is_row() {
-            let [x, y, _] = kernel.grid.each_ref().map(|size| self.size(size).text);
-            add(format!("i64 grid_x = {x};"));
-            add(format!("i64 grid_y = {y};"));
-            let texts = ["block % grid_x", "block / grid_x % grid_y", "block / grid_x / grid_y"];
-            for (place, text) in places.iter().zip(texts) {
-                let _ = writeln!(sides, "        i64 {place} = {text};");
+            let [x, y, _] = kernel.grid.each_ref().map(|size| self.size(size));
+            head.push(Declared { name: "grid_x".into(), line: line!["i64 grid_x = ", x, ";"] });
+            head.push(Declared { name: "grid_y".into(), line: line!["i64 grid_y = ", y, ";"] });
+            let [block, x, y] = ["block", "grid_x", "grid_y"].map(Tree::name);
+            let rows = Tree::infix(Infix::Div, block.clone(), x.clone());
+            let along = [
+                Tree::infix(Infix::Rem, block, x),
+                Tree::infix(Infix::Rem, rows.clone(), y.clone()),
+                Tree::infix(Infix::Div, rows, y),
+            ];
+            for (place, value) in places.iter().filter_map(Tree::as_name).zip(along) {
+                sides.push(Declared { name: place.into(), line: line!["i64 ", place, " = ", value, ";"] });
             }
         }
         self.depth = 2;
         self.stmts(&kernel.body)?;
-        let sides = head_without_unused(&sides, &self.out);
-        let unused = head_without_unused(&head, &(sides.clone() + &self.out));
+        let mut mentioned: HashSet<String> = self.out.names().map(String::from).collect();
+        let sides = mentioned_lines(2, sides, &mut mentioned);
+        let head = mentioned_lines(1, head, &mut mentioned);
         let mut text = format!("// {}\n{function}({PARAMETERS}) {{\n", kernel.name);
         text += "    (void)memories, (void)scratch, (void)scalars, (void)sizes;\n";
-        text += &unused;
-        text += "    for (i64 block = begin; block < end; block++) {\n";
-        text += &sides;
-        text += &self.out;
-        text += "    }\n";
-        if tokens(&self.out).any(|t| t == "past") {
+        text += &format!("{head}    for (i64 block = begin; block < end; block++) {{\n{sides}{}    }}\n", self.out);
+        if self.out.mentions(PAST) {
             text += "    stream_end(past);\n";
         }
         text += "}\n";
         self.file.items.push(text);
         Ok(())
     }
+}
+
+/// The variables that something mentions, or the line of another that is mentioned.
+fn mentioned_lines(depth: usize, declared: Vec<Declared>, mentioned: &mut HashSet<String>) -> Code {
+    let mut kept = vec![];
+    for Declared { name, line } in declared.into_iter().rev() {
+        if mentioned.contains(&name) {
+            line.each_name(&mut |name| _ = mentioned.insert(name.to_string()));
+            kept.push(line);
+        }
+    }
+    let mut code = Code::default();
+    code.all(depth, kept.into_iter().rev());
+    code
 }
 
 /// Reads that positions in memory hang on, of memory that other cores may write meanwhile. A compiler that read it twice, once for
@@ -744,8 +825,8 @@ fn pinned(kernel: &Kernel) -> HashSet<Id> {
 /// The value, opaque to the compiler.
 fn pin(mut value: Value) -> Value {
     value.form = match value.form {
-        Form::Uniform(e) => Form::Uniform(Expr::call(&format!("s_pin_{}", scalar_type(value.ty)), &[e.text])),
-        Form::Vector(lane, e) => Form::Vector(lane, Expr::call(&format!("pin_{}", lane.scalar()), &[e.text])),
+        Form::Uniform(e) => Form::Uniform(Tree::call(format!("s_pin_{}", scalar_type(value.ty)), [e])),
+        Form::Vector(lane, e) => Form::Vector(lane, Tree::call(format!("pin_{}", lane.scalar()), [e])),
         form @ (Form::Affine(_) | Form::Clamped(..)) => form,
     };
     value
@@ -773,7 +854,7 @@ fn low(kernel: &Kernel) -> HashSet<Id> {
 /// How many vectors to work on at once, if more than one. A loop waits for its own results each turn; with several vectors
 /// there is something to do meanwhile. Straight code has enough of that, and more vectors would only need more
 /// registers. A loop with much state is a square of sums, made to fill the registers.
-fn ways(body: &Body) -> Option<&'static str> {
+fn ways(body: &Body) -> Option<Tree> {
     #[derive(Default)]
     struct Loops {
         counted: bool,
@@ -799,10 +880,12 @@ fn ways(body: &Body) -> Option<&'static str> {
     find(body, &mut loops);
     match (loops, count_all(body)) {
         (Loops { counted: false, open: false, .. }, _) => None,
-        (Loops { open: false, state: 6.., wide: false, .. }, 0..120) => Some("ROOM"),
-        (Loops { open: false, state: 6.., wide: true, .. }, 0..120) => Some("ROOM / 2"),
-        (Loops { open: false, .. }, 0..24) => Some("4"),
-        (_, 0..80) => Some("2"),
+        (Loops { open: false, state: 6.., wide: false, .. }, 0..120) => Some(Tree::name("ROOM")),
+        (Loops { open: false, state: 6.., wide: true, .. }, 0..120) => {
+            Some(Tree::infix(Infix::Div, Tree::name("ROOM"), Tree::int(2)))
+        }
+        (Loops { open: false, .. }, 0..24) => Some(Tree::int(4)),
+        (_, 0..80) => Some(Tree::int(2)),
         _ => None,
     }
 }
@@ -811,36 +894,12 @@ fn count_all(body: &Body) -> usize {
     body.stmts.iter().map(|s| 1 + s.op.bodies().into_iter().map(count_all).sum::<usize>()).sum()
 }
 
-/// Drops declarations that nothing mentions.
-fn head_without_unused(head: &str, body: &str) -> String {
-    let mut kept: Vec<&str> = vec![];
-    let mut mentioned: HashSet<&str> = tokens(body).collect();
-    for line in head.lines().rev() {
-        let name = line.split(" = ").next().and_then(|left| left.rsplit([' ', '*']).next()).unwrap_or_default();
-        if mentioned.contains(name) {
-            mentioned.extend(tokens(line));
-            kept.push(line);
-        }
-    }
-    kept.iter().rev().map(|l| format!("{l}\n")).collect()
-}
-
-/// The identifiers and numbers of a C text.
-pub(super) fn tokens(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|t| !t.is_empty())
-}
-
-fn is_literal(text: &str) -> bool {
-    let digits = text.trim_start_matches('-');
-    digits.starts_with(|c: char| c.is_ascii_digit()) && !digits.contains([' ', '('])
-        || digits.starts_with("__builtin_")
-        || text.starts_with("(-") && text.ends_with(" - 1)")
-}
-
-fn element(address: &str) -> String {
-    match address.split_once(" + ") {
-        Some((name, index)) => format!("{name}[{index}]"),
-        None => format!("{address}[0]"),
+/// Is it a variable, one vector of several, or a literal without a sign?
+fn is_named(tree: &Tree) -> bool {
+    let one_of_several = |(of, at): (&Tree, &Tree)| of.as_name().is_some() && at.as_name() == Some(TURN);
+    match tree.value() {
+        Some(_) => tree.binding() == Binding::Atom,
+        None => tree.as_name().is_some() || tree.as_element().is_some_and(one_of_several),
     }
 }
 

@@ -1,34 +1,20 @@
-//! Expressions: operators of the table as text.
+//! Expressions: operators of the table as trees.
 //!
 //! A value of SIR type `T` may be held in another type of the language: a position in `uint` or `int`, where its range
 //! fits, and a signed integer that wraps around in the unsigned type of its width, since signed overflow means nothing
 //! in C. [`Expr::rep`] says which; [`Ops::to`] brings it into another.
 
-use super::helpers::{self, Helpers, Spell, unsigned};
+use super::helpers::{self, Helpers, unsigned};
 use super::{Dialect, EmitError};
+use crate::back::tree::{Infix, Prefix, Tree};
 use crate::ops::{Operator, Signature};
 use crate::ranges::{self, Range};
 use crate::types::{Scalar, Ty};
 
-/// Names, literals, calls, elements.
-pub(super) const ATOM: u8 = 16;
-const UNARY: u8 = 15;
-const TIMES: u8 = 13;
-const PLUS: u8 = 12;
-const SHIFT: u8 = 11;
-const RELATION: u8 = 10;
-const EQUALITY: u8 = 9;
-const BITS: u8 = 8;
-const BOTH: u8 = 5;
-const EITHER: u8 = 4;
-const CHOICE: u8 = 3;
-
-/// Text with what is known of it.
+/// A tree with what is known of it.
 #[derive(Clone, Debug)]
 pub(super) struct Expr {
-    pub text: String,
-    /// How tightly it binds; C's own order.
-    pub prec: u8,
+    pub tree: Tree,
     /// The type of the language that it has.
     pub rep: Ty,
     /// The value, where it is a constant.
@@ -38,23 +24,17 @@ pub(super) struct Expr {
 }
 
 impl Expr {
-    pub fn atom(text: impl Into<String>, rep: Ty) -> Expr {
-        Expr { text: text.into(), prec: ATOM, rep, literal: None, reads: false }
+    pub fn new(tree: Tree, rep: Ty) -> Expr {
+        Expr { tree, rep, literal: None, reads: false }
     }
 
-    pub fn call(name: &str, args: &[Expr], rep: Ty) -> Expr {
-        let texts: Vec<&str> = args.iter().map(|a| &a.text[..]).collect();
-        let text = format!("{name}({})", texts.join(", "));
-        Expr { text, prec: ATOM, rep, literal: None, reads: args.iter().any(|a| a.reads) }
+    pub fn name(name: impl Into<String>, rep: Ty) -> Expr {
+        Expr::new(Tree::name(name), rep)
     }
 
-    fn at_least(&self, prec: u8) -> String {
-        if self.prec >= prec { self.text.clone() } else { format!("({})", self.text) }
-    }
-
-    /// The text as an operand of anything.
-    pub fn operand(&self) -> String {
-        self.at_least(UNARY)
+    pub fn call(name: impl Into<String>, args: &[Expr], rep: Ty) -> Expr {
+        let tree = Tree::call(name, args.iter().map(|a| a.tree.clone()));
+        Expr { reads: args.iter().any(|a| a.reads), ..Expr::new(tree, rep) }
     }
 }
 
@@ -65,44 +45,28 @@ pub(super) struct Ops<'a> {
     pub kernel: &'a str,
 }
 
-struct Speller<'a>(&'a dyn Dialect);
-
-impl Spell for Speller<'_> {
-    fn ty(&self, ty: Ty) -> &'static str {
-        self.0.scalar(ty).unwrap_or("void")
-    }
-    fn int(&self, ty: Ty, value: i128) -> String {
-        literal(self.0, Scalar::from_int(ty, value)).text
-    }
-    fn function(&self, operator: Operator) -> Option<&'static str> {
-        self.0.function(operator)
-    }
-}
-
 /// A constant.
-pub(super) fn literal(dialect: &dyn Dialect, value: Scalar) -> Expr {
-    let (text, prec) = match value.ty {
-        Ty::Bool => ((if value.is_true() { "true" } else { "false" }).to_string(), ATOM),
-        ty if ty.is_float() && !value.as_f64().is_finite() => (dialect.special(value), UNARY),
+pub(super) fn literal(dialect: &dyn Dialect, value: Scalar) -> Tree {
+    match value.ty {
+        Ty::Bool => Tree::literal(value, false, if value.is_true() { "true" } else { "false" }),
+        ty if ty.is_float() && !value.as_f64().is_finite() => dialect.special(value),
         ty if ty.is_float() => {
             let x = value.as_f64();
-            let digits = if ty == Ty::F64 { format!("{x:?}") } else { format!("{:?}", x as f32) };
-            let text = dialect.literal(ty, &digits);
-            let plain = text.starts_with(|c: char| c.is_ascii_digit());
-            (text, if plain { ATOM } else { UNARY })
+            let size = x.abs();
+            let digits = if ty == Ty::F64 { format!("{size:?}") } else { format!("{:?}", size as f32) };
+            dialect.literal(value, x.is_sign_negative(), &digits)
         }
         ty => {
             let x = value.as_int();
+            let plain = |x: i128| dialect.literal(Scalar::from_int(ty, x), x < 0, &x.unsigned_abs().to_string());
             // The digits of the smallest number are past the largest: `-x` is the negation of a literal.
             if ty.bits() >= 32 && x == int_min(ty) && ty.is_signed() {
-                let text = format!("({} - {})", dialect.literal(ty, &(x + 1).to_string()), dialect.literal(ty, "1"));
-                (text, ATOM)
+                Tree::literal(value, false, format!("({})", Tree::infix(Infix::Sub, plain(x + 1), plain(1))))
             } else {
-                (dialect.literal(ty, &x.to_string()), if x < 0 { UNARY } else { ATOM })
+                plain(x)
             }
         }
-    };
-    Expr { text, prec, rep: value.ty, literal: Some(value), reads: false }
+    }
 }
 
 fn int_min(ty: Ty) -> i128 {
@@ -111,7 +75,7 @@ fn int_min(ty: Ty) -> i128 {
 
 impl Ops<'_> {
     pub fn literal(&self, value: Scalar) -> Expr {
-        literal(self.dialect, value)
+        Expr { literal: Some(value), ..Expr::new(literal(self.dialect, value), value.ty) }
     }
 
     pub fn ty(&self, ty: Ty) -> Result<&'static str, EmitError> {
@@ -131,14 +95,13 @@ impl Ops<'_> {
         if let Some(value) = x.literal.filter(|v| !v.ty.is_float() && !ty.is_float()) {
             return Ok(self.literal(value.cast(ty)));
         }
-        let text = format!("({}){}", self.ty(ty)?, x.operand());
-        Ok(Expr { text, prec: UNARY, rep: ty, literal: None, reads: x.reads })
+        Ok(Expr { reads: x.reads, ..Expr::new(Tree::cast(self.ty(ty)?, x.tree.clone()), ty) })
     }
 
-    /// The text where C converts between integers by itself: stores, initial values, assignments.
-    pub fn assigned(&self, x: &Expr, ty: Ty) -> Result<String, EmitError> {
+    /// The tree where C converts between integers by itself: stores, initial values, assignments.
+    pub fn assigned(&self, x: &Expr, ty: Ty) -> Result<Tree, EmitError> {
         let both_ints = !x.rep.is_float() && !ty.is_float() && x.rep != Ty::Bool && ty != Ty::Bool;
-        if both_ints && x.literal.is_none() { Ok(x.text.clone()) } else { Ok(self.to(x, ty)?.text) }
+        if both_ints && x.literal.is_none() { Ok(x.tree.clone()) } else { Ok(self.to(x, ty)?.tree) }
     }
 
     /// Operands of one type for an infix operator; a `long` makes C convert what stands beside it.
@@ -152,45 +115,28 @@ impl Ops<'_> {
             .collect()
     }
 
-    fn infix(&self, sign: &str, prec: u8, a: &Expr, b: &Expr, rep: Ty) -> Expr {
-        // C's order of bits, shifts and comparisons surprises people and compilers: these get parentheses.
-        let (left, right) = match prec {
-            BITS | SHIFT => (UNARY, UNARY),
-            RELATION | EQUALITY => (PLUS, PLUS),
-            BOTH | EITHER => (EQUALITY, EQUALITY),
-            _ => (prec, prec + 1),
-        };
-        let same = |x: &Expr| matches!(prec, BOTH | EITHER) && x.prec == prec;
-        let left = if same(a) { a.text.clone() } else { a.at_least(left) };
-        let right = if same(b) { b.text.clone() } else { b.at_least(right) };
-        let text = format!("{left} {sign} {right}");
-        Expr { text, prec, rep, literal: None, reads: a.reads || b.reads }
+    fn infix(&self, operator: Infix, a: &Expr, b: &Expr, rep: Ty) -> Expr {
+        let tree = Tree::infix(operator, a.tree.clone(), b.tree.clone());
+        Expr { reads: a.reads || b.reads, ..Expr::new(tree, rep) }
     }
 
-    fn negated(&self, x: &Expr, rep: Ty) -> Expr {
-        let text = x.operand();
-        let text = if text.starts_with('-') { format!("-({text})") } else { format!("-{text}") };
-        Expr { text, prec: UNARY, rep, literal: None, reads: x.reads }
+    fn prefix(&self, operator: Prefix, x: &Expr, rep: Ty) -> Expr {
+        Expr { reads: x.reads, ..Expr::new(Tree::prefix(operator, x.tree.clone()), rep) }
     }
 
     /// `condition ? a : b` of one type.
     pub fn choice(&self, condition: &Expr, a: &Expr, b: &Expr) -> Expr {
-        let text = format!(
-            "{} ? {} : {}",
-            condition.at_least(CHOICE + 1),
-            a.at_least(CHOICE + 1),
-            if b.prec == CHOICE { b.text.clone() } else { b.at_least(CHOICE) }
-        );
-        Expr { text, prec: CHOICE, rep: a.rep, literal: None, reads: condition.reads || a.reads || b.reads }
+        let tree = Tree::choice(condition.tree.clone(), a.tree.clone(), b.tree.clone());
+        Expr { reads: condition.reads || a.reads || b.reads, ..Expr::new(tree, a.rep) }
     }
 
     /// Adds to an index: both are inside, so C's own conversions do not hurt.
     pub fn plus(&self, a: &Expr, b: &Expr) -> Expr {
-        self.infix("+", PLUS, a, b, a.rep)
+        self.infix(Infix::Add, a, b, a.rep)
     }
 
     pub fn times(&self, a: &Expr, b: &Expr) -> Expr {
-        self.infix("*", TIMES, a, b, a.rep)
+        self.infix(Infix::Mul, a, b, a.rep)
     }
 
     /// An operator of the table. `ty` is the type it is on, `ranges` those of its operands.
@@ -225,20 +171,16 @@ impl Ops<'_> {
     fn on_bools(&mut self, operator: Operator, args: &[Expr]) -> Result<Expr, EmitError> {
         let args: Vec<Expr> = args.iter().map(|a| self.to(a, Ty::Bool)).collect::<Result<_, _>>()?;
         Ok(match operator {
-            Operator::And => self.infix("&&", BOTH, &args[0], &args[1], Ty::Bool),
-            Operator::Or => self.infix("||", EITHER, &args[0], &args[1], Ty::Bool),
-            Operator::Xor => self.infix("!=", EQUALITY, &args[0], &args[1], Ty::Bool),
-            Operator::Not => {
-                let text = format!("!{}", args[0].operand());
-                Expr { text, prec: UNARY, rep: Ty::Bool, literal: None, reads: args[0].reads }
-            }
+            Operator::And => self.infix(Infix::Both, &args[0], &args[1], Ty::Bool),
+            Operator::Or => self.infix(Infix::Either, &args[0], &args[1], Ty::Bool),
+            Operator::Xor => self.infix(Infix::Ne, &args[0], &args[1], Ty::Bool),
+            Operator::Not => self.prefix(Prefix::Not, &args[0], Ty::Bool),
             _ => self.comparison(operator, &args[0], &args[1]),
         })
     }
 
     fn comparison(&self, operator: Operator, a: &Expr, b: &Expr) -> Expr {
-        let prec = if matches!(operator, Operator::Eq | Operator::Ne) { EQUALITY } else { RELATION };
-        self.infix(operator.row().infix.unwrap_or("=="), prec, a, b, Ty::Bool)
+        self.infix(spelled(operator).unwrap_or(Infix::Eq), a, b, Ty::Bool)
     }
 
     /// On integers held in `ty`. `wraps` says that the result may be past the type, `last` what the last operand can be.
@@ -251,7 +193,7 @@ impl Ops<'_> {
         last: Option<Range>,
     ) -> Result<Expr, EmitError> {
         let small = ty.bits() < 32;
-        let speller = Speller(self.dialect);
+        let dialect = self.dialect;
         let fits = |x: Expr, this: &Self| -> Result<Expr, EmitError> {
             if small { this.to(&Expr { rep: Ty::I32, ..x }, ty) } else { Ok(x) }
         };
@@ -259,10 +201,10 @@ impl Ops<'_> {
         let constant = args.last().and_then(|a| a.literal).map(Scalar::as_int);
         Ok(match operator {
             Operator::Add | Operator::Sub | Operator::Mul => {
-                let (sign, prec) = match operator {
-                    Operator::Add => ("+", PLUS),
-                    Operator::Sub => ("-", PLUS),
-                    _ => ("*", TIMES),
+                let sign = match operator {
+                    Operator::Add => Infix::Add,
+                    Operator::Sub => Infix::Sub,
+                    _ => Infix::Mul,
                 };
                 // Small integers are computed in int, and two of u16 may be past that.
                 let rep = match ty {
@@ -272,7 +214,7 @@ impl Ops<'_> {
                     _ => ty,
                 };
                 let args = self.together(args, rep)?;
-                fits(self.infix(sign, prec, &args[0], &args[1], rep), self)?
+                fits(self.infix(sign, &args[0], &args[1], rep), self)?
             }
             Operator::Fma => {
                 let product = self.on_ints(Operator::Mul, &args[..2], ty, wraps, None)?;
@@ -280,7 +222,7 @@ impl Ops<'_> {
             }
             Operator::Neg => {
                 let rep = if wraps && !small { unsigned(ty) } else { ty };
-                fits(self.negated(&self.to(&args[0], rep)?, rep), self)?
+                fits(self.prefix(Prefix::Minus, &self.to(&args[0], rep)?, rep), self)?
             }
             Operator::Div | Operator::Rem => {
                 let safe = match (constant, last) {
@@ -290,24 +232,24 @@ impl Ops<'_> {
                 };
                 if safe {
                     let args = self.together(args, ty)?;
-                    let sign = if operator == Operator::Div { "/" } else { "%" };
-                    fits(self.infix(sign, TIMES, &args[0], &args[1], ty), self)?
+                    let sign = if operator == Operator::Div { Infix::Div } else { Infix::Rem };
+                    fits(self.infix(sign, &args[0], &args[1], ty), self)?
                 } else {
-                    let name = helpers::divide(&speller, operator, ty, self.helpers);
-                    Expr::call(&name, &strict(self)?, ty)
+                    let name = helpers::divide(dialect, operator, ty, self.helpers);
+                    Expr::call(name, &strict(self)?, ty)
                 }
             }
             Operator::Abs if !ty.is_signed() => self.to(&args[0], ty)?,
-            Operator::Abs => Expr::call(&helpers::absolute(&speller, ty, self.helpers), &strict(self)?, ty),
-            Operator::Sign => Expr::call(&helpers::sign(&speller, ty, self.helpers), &strict(self)?, ty),
+            Operator::Abs => Expr::call(helpers::absolute(dialect, ty, self.helpers), &strict(self)?, ty),
+            Operator::Sign => Expr::call(helpers::sign(dialect, ty, self.helpers), &strict(self)?, ty),
             Operator::Min | Operator::Max if ty.bits() == 64 => {
-                let name = helpers::extreme(&speller, operator, ty, self.helpers);
-                Expr::call(&name, &strict(self)?, ty)
+                let name = helpers::extreme(dialect, operator, ty, self.helpers);
+                Expr::call(name, &strict(self)?, ty)
             }
             Operator::Min | Operator::Max => {
                 let rep = if small { Ty::I32 } else { ty };
                 let args: Vec<Expr> = args.iter().map(|a| self.to(a, rep)).collect::<Result<_, _>>()?;
-                fits(Expr::call(operator.name(), &args, rep), self)?
+                fits(Expr::call(dialect.function(operator, rep, self.helpers), &args, rep), self)?
             }
             Operator::Clamp => {
                 let low = self.on_ints(Operator::Max, &args[..2], ty, wraps, None)?;
@@ -315,11 +257,11 @@ impl Ops<'_> {
             }
             Operator::And | Operator::Or | Operator::Xor => {
                 let args = strict(self)?;
-                fits(self.infix(operator.row().infix.unwrap_or("&"), BITS, &args[0], &args[1], ty), self)?
+                fits(self.infix(spelled(operator).unwrap_or(Infix::And), &args[0], &args[1], ty), self)?
             }
             Operator::Not => {
                 let x = self.to(&args[0], ty)?;
-                fits(Expr { text: format!("~{}", x.operand()), prec: UNARY, literal: None, ..x }, self)?
+                fits(self.prefix(Prefix::Complement, &x, x.rep), self)?
             }
             Operator::Shl | Operator::Shr => self.shift(operator, args, ty, fits)?,
             Operator::Popcount | Operator::LeadingZeros | Operator::TrailingZeros => {
@@ -344,97 +286,94 @@ impl Ops<'_> {
             Some(n) => self.literal(Scalar::from_int(Ty::I32, n.as_int().rem_euclid(bits))),
             None => {
                 let mask = self.literal(Scalar::from_int(ty, bits - 1));
-                let amount = self.infix("&", BITS, &self.to(&args[1], ty)?, &mask, ty);
+                let amount = self.infix(Infix::And, &self.to(&args[1], ty)?, &mask, ty);
                 self.to(&amount, Ty::I32)?
             }
         };
         if operator == Operator::Shr {
-            return fits(self.infix(">>", SHIFT, &self.to(&args[0], ty)?, &amount, ty), self);
+            return fits(self.infix(Infix::Shr, &self.to(&args[0], ty)?, &amount, ty), self);
         }
         let rep = if ty.bits() < 32 { Ty::U32 } else { unsigned(ty) };
         let value = self.to(&self.to(&args[0], ty)?, rep)?;
-        fits(self.infix("<<", SHIFT, &value, &amount, rep), self)
+        fits(self.infix(Infix::Shl, &value, &amount, rep), self)
     }
 
     fn bit_count(&mut self, operator: Operator, x: &Expr, ty: Ty) -> Result<Expr, EmitError> {
         let bits = ty.bits();
         if bits == 64 {
-            let name = helpers::count_bits(&Speller(self.dialect), operator, self.helpers);
+            let name = helpers::count_bits(self.dialect, operator, self.helpers);
             let x = self.to(&self.to(x, ty)?, Ty::U64)?;
-            return Ok(Expr::call(&name, &[x], Ty::U64));
+            return Ok(Expr::call(name, &[x], Ty::U64));
         }
-        let name = self.dialect.function(operator).unwrap_or_default();
+        let name = self.dialect.function(operator, Ty::U32, self.helpers);
         let x = self.to(&self.to(&self.to(x, ty)?, unsigned(ty))?, Ty::U32)?;
         let number = |n: u32| self.literal(Scalar::from_int(Ty::U32, n.into()));
         Ok(match operator {
             // A bit past the top ends the search in a small integer.
             Operator::TrailingZeros if bits < 32 => {
-                let x = self.infix("|", BITS, &x, &number(1 << bits), Ty::U32);
+                let x = self.infix(Infix::Or, &x, &number(1 << bits), Ty::U32);
                 Expr::call(name, &[x], Ty::U32)
             }
             Operator::LeadingZeros if bits < 32 => {
-                self.infix("-", PLUS, &Expr::call(name, &[x], Ty::U32), &number(32 - bits), Ty::U32)
+                self.infix(Infix::Sub, &Expr::call(name, &[x], Ty::U32), &number(32 - bits), Ty::U32)
             }
             _ => Expr::call(name, &[x], Ty::U32),
         })
     }
 
     fn on_floats(&mut self, operator: Operator, args: &[Expr], ty: Ty) -> Result<Expr, EmitError> {
-        let plain = |this: &Self, sign: &str, prec| this.infix(sign, prec, &args[0], &args[1], ty);
+        let plain = |this: &Self, sign: Infix| this.infix(sign, &args[0], &args[1], ty);
         Ok(match operator {
-            Operator::Add => plain(self, "+", PLUS),
-            Operator::Sub => plain(self, "-", PLUS),
-            Operator::Mul => plain(self, "*", TIMES),
-            Operator::Div => plain(self, "/", TIMES),
-            Operator::Neg => self.negated(&args[0], ty),
-            Operator::Recip => self.infix("/", TIMES, &self.literal(Scalar::from_f64(ty, 1.0)), &args[0], ty),
+            Operator::Add => plain(self, Infix::Add),
+            Operator::Sub => plain(self, Infix::Sub),
+            Operator::Mul => plain(self, Infix::Mul),
+            Operator::Div => plain(self, Infix::Div),
+            Operator::Neg => self.prefix(Prefix::Minus, &args[0], ty),
+            Operator::Recip => self.infix(Infix::Div, &self.literal(Scalar::from_f64(ty, 1.0)), &args[0], ty),
             Operator::Lt | Operator::Le | Operator::Gt | Operator::Ge | Operator::Eq | Operator::Ne => {
                 self.comparison(operator, &args[0], &args[1])
             }
             // Half precision is computed in single precision and rounded.
             _ => {
-                let wide: Vec<Expr> = args
+                let wide = widened(ty);
+                let args: Vec<Expr> = args
                     .iter()
-                    .map(|a| if a.rep.is_float() { self.to_float(a) } else { Ok(a.clone()) })
+                    .map(|a| if a.rep.is_float() { self.to_float(a, wide) } else { Ok(a.clone()) })
                     .collect::<Result<_, _>>()?;
-                let value = self.on_f32(operator, &wide)?;
-                if value.rep == Ty::F32 { self.to(&value, ty)? } else { value }
+                let value = self.mathematics(operator, &args, wide)?;
+                if value.rep == wide { self.to(&value, ty)? } else { value }
             }
         })
     }
 
-    fn to_float(&self, x: &Expr) -> Result<Expr, EmitError> {
+    fn to_float(&self, x: &Expr, ty: Ty) -> Result<Expr, EmitError> {
         match x.literal {
-            Some(value) => Ok(self.literal(value.cast(Ty::F32))),
-            None => self.to(x, Ty::F32),
+            Some(value) => Ok(self.literal(value.cast(ty))),
+            None => self.to(x, ty),
         }
     }
 
-    fn on_f32(&mut self, operator: Operator, args: &[Expr]) -> Result<Expr, EmitError> {
-        let speller = Speller(self.dialect);
-        let ty = Ty::F32;
+    /// In single or double precision.
+    fn mathematics(&mut self, operator: Operator, args: &[Expr], ty: Ty) -> Result<Expr, EmitError> {
+        let dialect = self.dialect;
         Ok(match operator {
             Operator::Min | Operator::Max => {
-                Expr::call(&helpers::extreme(&speller, operator, ty, self.helpers), args, ty)
+                Expr::call(helpers::extreme(dialect, operator, ty, self.helpers), args, ty)
             }
             Operator::Clamp => {
-                let max = helpers::extreme(&speller, Operator::Max, ty, self.helpers);
-                let min = helpers::extreme(&speller, Operator::Min, ty, self.helpers);
-                Expr::call(&min, &[Expr::call(&max, &args[..2], ty), args[2].clone()], ty)
+                let max = helpers::extreme(dialect, Operator::Max, ty, self.helpers);
+                let min = helpers::extreme(dialect, Operator::Min, ty, self.helpers);
+                Expr::call(min, &[Expr::call(max, &args[..2], ty), args[2].clone()], ty)
             }
-            Operator::Sign => Expr::call(&helpers::sign(&speller, ty, self.helpers), args, ty),
-            Operator::IsNan => Expr::call("isnan", args, Ty::Bool),
-            Operator::IsFinite => Expr::call("isfinite", args, Ty::Bool),
-            _ => match self.dialect.function(operator) {
-                Some(name) => Expr::call(name, args, ty),
-                None => {
-                    let mut args = args.to_vec();
-                    if operator == Operator::Powi {
-                        args[1] = self.to(&args[1], Ty::I32)?;
-                    }
-                    Expr::call(&helpers::mathematics(&speller, operator, self.helpers), &args, ty)
-                }
-            },
+            Operator::Sign => Expr::call(helpers::sign(dialect, ty, self.helpers), args, ty),
+            Operator::IsNan | Operator::IsFinite => {
+                Expr::call(dialect.function(operator, ty, self.helpers), args, Ty::Bool)
+            }
+            Operator::Powi => {
+                let args = [args[0].clone(), self.to(&args[1], Ty::I32)?];
+                Expr::call(dialect.function(operator, ty, self.helpers), &args, ty)
+            }
+            _ => Expr::call(dialect.function(operator, ty, self.helpers), args, ty),
         })
     }
 
@@ -450,12 +389,13 @@ impl Ops<'_> {
             _ if from == to => x,
             Ty::Bool => {
                 let zero = if from.is_float() { Scalar::from_f64(from, 0.0) } else { Scalar::from_int(x.rep, 0) };
-                self.infix("!=", EQUALITY, &x, &self.literal(zero), Ty::Bool)
+                self.infix(Infix::Ne, &x, &self.literal(zero), Ty::Bool)
             }
-            _ if from.is_float() && to.is_float() => self.to(&self.to_float(&x)?, to)?,
+            _ if from.is_float() && to.is_float() => self.to(&self.to_float(&x, widened(from))?, to)?,
             _ if from.is_float() => {
-                let name = helpers::to_int(&Speller(self.dialect), to, self.helpers);
-                Expr::call(&name, &[self.to_float(&x)?], to)
+                let wide = widened(from);
+                let name = helpers::to_int(self.dialect, wide, to, self.helpers);
+                Expr::call(name, &[self.to_float(&x, wide)?], to)
             }
             Ty::I64 => match Range::of(from) {
                 // A position that came from data of 32 bits is as good as it is.
@@ -473,17 +413,22 @@ impl Ops<'_> {
             return Ok(x.clone());
         }
         let x = self.to(x, from)?;
-        let text = if from.is_float() || to.is_float() {
-            // A bare literal of 8 or 16 bits is an int in C.
-            let x = if x.literal.is_some() && from.bits() < 32 && !from.is_float() {
-                format!("({}){}", self.ty(from)?, x.operand())
-            } else {
-                x.text.clone()
-            };
-            self.dialect.bits(self.ty(to)?, &x)
-        } else {
+        if !from.is_float() && !to.is_float() {
             return self.to(&x, to);
-        };
-        Ok(Expr { text, prec: ATOM, rep: to, literal: None, reads: x.reads })
+        }
+        // A bare literal of 8 or 16 bits is an int in C.
+        let bare = x.literal.is_some() && from.bits() < 32 && !from.is_float();
+        let tree = if bare { Tree::cast(self.ty(from)?, x.tree) } else { x.tree };
+        Ok(Expr { reads: x.reads, ..Expr::new(self.dialect.bits(to, tree), to) })
     }
+}
+
+/// The infix operator that the table spells an operator with.
+fn spelled(operator: Operator) -> Option<Infix> {
+    operator.row().infix.and_then(Infix::spelled)
+}
+
+/// The precision that mathematics is done in.
+fn widened(ty: Ty) -> Ty {
+    if ty == Ty::F64 { Ty::F64 } else { Ty::F32 }
 }

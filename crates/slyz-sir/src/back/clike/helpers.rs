@@ -3,8 +3,11 @@
 //! Each is written once per file, before what uses it, and only when something does. The meanings are those of the
 //! operator table; what is plain in every C-like language is not here.
 
+use super::Dialect;
+use super::expr::literal;
+use crate::back::tree::Tree;
 use crate::ops::Operator;
-use crate::types::{Ty, int_range};
+use crate::types::{Scalar, Ty, int_range};
 
 /// The functions of a file, in the order they must stand.
 #[derive(Default)]
@@ -27,31 +30,33 @@ impl Helpers {
     }
 }
 
-/// How types and constants are spelled.
-pub(super) trait Spell {
-    fn ty(&self, ty: Ty) -> &'static str;
-    fn int(&self, ty: Ty, value: i128) -> String;
-    fn function(&self, operator: Operator) -> Option<&'static str>;
+/// The name of a type that the language has; whoever asks has looked.
+fn name_of(dialect: &dyn Dialect, ty: Ty) -> &'static str {
+    dialect.scalar(ty).unwrap_or("void")
+}
+
+fn int(dialect: &dyn Dialect, ty: Ty, value: i128) -> Tree {
+    literal(dialect, Scalar::from_int(ty, value))
 }
 
 /// Integer division and remainder, total.
-pub(super) fn divide(s: &dyn Spell, operator: Operator, ty: Ty, helpers: &mut Helpers) -> String {
+pub(super) fn divide(dialect: &dyn Dialect, operator: Operator, ty: Ty, helpers: &mut Helpers) -> String {
     let name = format!("{}_{ty}", operator.name());
-    let t = s.ty(ty);
-    let (sign, by_zero) = if operator == Operator::Div { ("/", "a".to_string()) } else { ("%", s.int(ty, 0)) };
-    let zero = s.int(ty, 0);
+    let (t, inline) = (name_of(dialect, ty), dialect.inline());
+    let [zero, minus_one] = [0, -1].map(|n| int(dialect, ty, n));
+    let (sign, by_zero) = if operator == Operator::Div { ("/", Tree::name("a")) } else { ("%", zero.clone()) };
     // The smallest number by -1 does not fit: it stays itself, and leaves nothing.
     let by_minus_one = match (operator, ty.is_signed()) {
         (_, false) => String::new(),
         (Operator::Div, true) => {
-            let u = s.ty(unsigned(ty));
-            format!("    if (b == {}) return ({t})(0 - ({u})a);\n", s.int(ty, -1))
+            let u = name_of(dialect, unsigned(ty));
+            format!("    if (b == {minus_one}) return ({t})(0 - ({u})a);\n")
         }
-        (_, true) => format!("    if (b == {}) return {zero};\n", s.int(ty, -1)),
+        (_, true) => format!("    if (b == {minus_one}) return {zero};\n"),
     };
     helpers.add(&name, || {
         format!(
-            "inline {t} {name}({t} a, {t} b) {{\n{by_minus_one}    return b == {zero} ? {by_zero} : ({t})(a {sign} b);\n}}\n"
+            "{inline} {t} {name}({t} a, {t} b) {{\n{by_minus_one}    return b == {zero} ? {by_zero} : ({t})(a {sign} b);\n}}\n"
         )
     })
 }
@@ -68,143 +73,66 @@ pub(super) fn unsigned(ty: Ty) -> Ty {
 }
 
 /// The smaller or larger: a NaN loses, and of two zeros the second wins; 64-bit integers have no function everywhere.
-pub(super) fn extreme(s: &dyn Spell, operator: Operator, ty: Ty, helpers: &mut Helpers) -> String {
+pub(super) fn extreme(dialect: &dyn Dialect, operator: Operator, ty: Ty, helpers: &mut Helpers) -> String {
     let name = format!("{}_{ty}", operator.name());
-    let (t, sign) = (s.ty(ty), if operator == Operator::Min { "<" } else { ">" });
-    let nan = if ty.is_float() { " || isnan(b)" } else { "" };
-    helpers.add(&name, || format!("inline {t} {name}({t} a, {t} b) {{ return a {sign} b{nan} ? a : b; }}\n"))
+    let (t, inline) = (name_of(dialect, ty), dialect.inline());
+    let sign = if operator == Operator::Min { "<" } else { ">" };
+    let nan = if ty.is_float() {
+        format!(" || {}(b)", dialect.function(Operator::IsNan, ty, helpers))
+    } else {
+        String::new()
+    };
+    helpers.add(&name, || format!("{inline} {t} {name}({t} a, {t} b) {{ return a {sign} b{nan} ? a : b; }}\n"))
 }
 
-/// A float as an integer: saturating, 0 for NaN.
-pub(super) fn to_int(s: &dyn Spell, to: Ty, helpers: &mut Helpers) -> String {
-    let name = format!("to_{to}");
+/// A float of single or double precision as an integer: saturating, 0 for NaN.
+pub(super) fn to_int(dialect: &dyn Dialect, from: Ty, to: Ty, helpers: &mut Helpers) -> String {
+    let name = if from == Ty::F32 { format!("to_{to}") } else { format!("{from}_to_{to}") };
     let (low, high) = int_range(to);
-    let t = s.ty(to);
+    let (t, f, inline) = (name_of(dialect, to), name_of(dialect, from), dialect.inline());
+    let is_nan = dialect.function(Operator::IsNan, from, helpers);
     // The smallest number of the type is a power of two or zero, and so is the first one past it: both are exact.
-    let (bottom, top) = (format!("{low}.0f"), format!("{}.0f", high + 1));
+    let exact = |n: i128| {
+        let value = Scalar::from_f64(from, n as f64);
+        dialect.literal(value, n < 0, &format!("{}.0", n.unsigned_abs()))
+    };
+    let (bottom, top) = (exact(low), exact(high + 1));
+    let (least, most) = (int(dialect, to, low), int(dialect, to, high));
     helpers.add(&name, || {
         format!(
-            "inline {t} {name}(float x) {{\n    if (isnan(x)) return 0;\n    if (x <= {bottom}) return {};\n    \
-             if (x >= {top}) return {};\n    return ({t})x;\n}}\n",
-            s.int(to, low),
-            s.int(to, high),
+            "{inline} {t} {name}({f} x) {{\n    if ({is_nan}(x)) return 0;\n    if (x <= {bottom}) return {least};\n    \
+             if (x >= {top}) return {most};\n    return ({t})x;\n}}\n"
         )
     })
 }
 
-pub(super) fn absolute(s: &dyn Spell, ty: Ty, helpers: &mut Helpers) -> String {
-    let (t, u) = (s.ty(ty), s.ty(unsigned(ty)));
+pub(super) fn absolute(dialect: &dyn Dialect, ty: Ty, helpers: &mut Helpers) -> String {
+    let (t, u, inline) = (name_of(dialect, ty), name_of(dialect, unsigned(ty)), dialect.inline());
     let name = format!("abs_{ty}");
-    helpers.add(&name, || format!("inline {t} {name}({t} x) {{ return x < 0 ? ({t})(0 - ({u})x) : x; }}\n"))
+    helpers.add(&name, || format!("{inline} {t} {name}({t} x) {{ return x < 0 ? ({t})(0 - ({u})x) : x; }}\n"))
 }
 
-pub(super) fn sign(s: &dyn Spell, ty: Ty, helpers: &mut Helpers) -> String {
-    let t = s.ty(ty);
+pub(super) fn sign(dialect: &dyn Dialect, ty: Ty, helpers: &mut Helpers) -> String {
+    let (t, inline) = (name_of(dialect, ty), dialect.inline());
     let name = format!("sign_{ty}");
-    let (one, rest) = if ty.is_float() { ("1.0f", "x") } else { ("1", "0") };
+    let (one, rest) = match ty.is_float() {
+        true => (literal(dialect, Scalar::from_f64(ty, 1.0)), "x"),
+        false => (Tree::int(1), "0"),
+    };
     let below = if ty.is_signed() || ty.is_float() { format!("x < 0 ? -{one} : ") } else { String::new() };
-    helpers.add(&name, || format!("inline {t} {name}({t} x) {{ return x > 0 ? {one} : {below}{rest}; }}\n"))
+    helpers.add(&name, || format!("{inline} {t} {name}({t} x) {{ return x > 0 ? {one} : {below}{rest}; }}\n"))
 }
 
 /// Bits of 64-bit integers, by halves.
-pub(super) fn count_bits(s: &dyn Spell, operator: Operator, helpers: &mut Helpers) -> String {
-    let (u64, u32) = (s.ty(Ty::U64), s.ty(Ty::U32));
+pub(super) fn count_bits(dialect: &dyn Dialect, operator: Operator, helpers: &mut Helpers) -> String {
+    let (u64, u32, inline) = (name_of(dialect, Ty::U64), name_of(dialect, Ty::U32), dialect.inline());
     let name = format!("{}_u64", operator.name());
-    let f = s.function(operator).unwrap_or_default();
+    let f = dialect.function(operator, Ty::U32, helpers);
     let halves = format!("{u32} low = ({u32})x, high = ({u32})(x >> 32);");
     let value = match operator {
         Operator::LeadingZeros => format!("high != 0 ? {f}(high) : 32 + {f}(low)"),
         Operator::TrailingZeros => format!("low != 0 ? {f}(low) : 32 + {f}(high)"),
         _ => format!("{f}(low) + {f}(high)"),
     };
-    helpers.add(&name, || format!("inline {u64} {name}({u64} x) {{\n    {halves}\n    return {value};\n}}\n"))
-}
-
-/// Mathematics on `f32` that a language may lack.
-pub(super) fn mathematics(s: &dyn Spell, operator: Operator, helpers: &mut Helpers) -> String {
-    let name = format!("{}_f32", operator.name());
-    let f = |operator| s.function(operator).unwrap_or("?");
-    let (exp, log, uint) = (f(Operator::Exp), f(Operator::Ln), s.ty(Ty::U32));
-    let (exp2, log2, sqrt, fma) = (f(Operator::Exp2), f(Operator::Log2), f(Operator::Sqrt), f(Operator::Fma));
-    let text = match operator {
-        Operator::Cbrt => format!(
-            "inline float {name}(float x) {{
-    if (x == 0.0f || !isfinite(x)) return x;
-    float a = fabs(x), y = {exp2}({log2}(a) / 3.0f);
-    y = y - (y - a / (y * y)) / 3.0f;
-    y = y - (y - a / (y * y)) / 3.0f;
-    return x < 0.0f ? -y : y;
-}}
-"
-        ),
-        // Below, the series: the difference cancels there.
-        Operator::Expm1 => format!(
-            "inline float {name}(float x) {{
-    if (fabs(x) >= 0.5f) return {exp}(x) - 1.0f;
-    float p = {fma}(x, 1.9841270e-4f, 1.3888889e-3f);
-    p = {fma}(p, x, 8.3333333e-3f);
-    p = {fma}(p, x, 4.1666667e-2f);
-    p = {fma}(p, x, 0.16666667f);
-    p = {fma}(p, x, 0.5f);
-    return {fma}(p * x, x, x);
-}}
-"
-        ),
-        // What rounding took from 1 + x is put back by the quotient.
-        Operator::Ln1p => format!(
-            "inline float {name}(float x) {{
-    float u = 1.0f + x;
-    if (u == 1.0f) return x;
-    return u > 0.0f && isfinite(u) ? {log}(u) * (x / (u - 1.0f)) : {log}(u);
-}}
-"
-        ),
-        // Scaled by powers of two, so that squares neither overflow nor vanish.
-        Operator::Hypot => format!(
-            "inline float {name}(float a, float b) {{
-    a = fabs(a);
-    b = fabs(b);
-    if (isinf(a) || isinf(b)) return INFINITY;
-    float m = a > b ? a : b, scale = m > 1e18f ? 8.4703295e-22f : m < 1e-18f ? 1.2676506e30f : 1.0f;
-    a = a * scale;
-    b = b * scale;
-    return {sqrt}({fma}(a, a, b * b)) / scale;
-}}
-"
-        ),
-        Operator::Powi => format!(
-            "inline float {name}(float x, int n) {{
-    float r = 1.0f;
-    for ({uint} left = n < 0 ? -({uint})n : ({uint})n; left != 0; left >>= 1) {{
-        if ((left & 1) != 0) r *= x;
-        x *= x;
-    }}
-    return n < 0 ? 1.0f / r : r;
-}}
-"
-        ),
-        // Near zero a polynomial in x², further out 1 - exp of one in |x|.
-        Operator::Erf => format!(
-            "inline float {name}(float x) {{
-    float a = fabs(x), z = x * x, t = a > 4.0f ? 4.0f : a;
-    float p = -0.000595998077f, q = -1.12309463e-05f;
-    p = {fma}(p, z, 0.0049874275f);
-    p = {fma}(p, z, -0.0267630108f);
-    p = {fma}(p, z, 0.112817317f);
-    p = {fma}(p, z, -0.376124889f);
-    p = {fma}(p, z, 0.128379151f);
-    q = {fma}(q, t, 0.000322802982f);
-    q = {fma}(q, t, -0.00364246615f);
-    q = {fma}(q, t, 0.0237620994f);
-    q = {fma}(q, t, -0.106236942f);
-    q = {fma}(q, t, -0.635151267f);
-    q = {fma}(q, t, -0.128648505f);
-    float y = a < 0.925f ? {fma}(p, a, a) : 1.0f - {exp}({fma}(q, t, -t));
-    return copysign(y, x);
-}}
-"
-        ),
-        _ => format!("#error {name}\n"),
-    };
-    helpers.add(&name, || text)
+    helpers.add(&name, || format!("{inline} {u64} {name}({u64} x) {{\n    {halves}\n    return {value};\n}}\n"))
 }

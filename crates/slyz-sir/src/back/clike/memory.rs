@@ -1,8 +1,9 @@
 //! Loads, stores, atomics, and what subgroups do.
 
-use super::expr::{ATOM, Expr};
+use super::expr::Expr;
 use super::writer::Writer;
 use super::{EmitError, PlaceName};
+use crate::back::tree::{Binding, Infix, Prefix, Tree};
 use crate::code::{AtomicOp, Id, MemId, SubgroupOp};
 use crate::kernel::{Access, Space};
 use crate::ops::Operator;
@@ -94,16 +95,16 @@ impl Writer<'_> {
         self.ops().to(&value, rep)
     }
 
-    /// The text of an element, `offset` past the index.
-    fn element(&mut self, memory: MemId, flat: &Expr, offset: u64) -> String {
+    /// An element, `offset` past the index.
+    fn element(&mut self, memory: MemId, flat: &Expr, offset: u64) -> Tree {
         let declared = &self.kernel.memories[memory.0 as usize];
-        let name = self.memory_name(memory);
+        let name = Tree::name(self.memory_name(memory));
         match (declared.space, offset) {
             (Space::Local, 0) if declared.shape.is_empty() => name,
-            (_, 0) => format!("{name}[{}]", flat.text),
+            (_, 0) => Tree::index(name, flat.tree.clone()),
             (_, offset) => {
                 let offset = self.ops().literal(Scalar::from_int(flat.rep, offset.into()));
-                format!("{name}[{}]", self.ops().plus(flat, &offset).text)
+                Tree::index(name, self.ops().plus(flat, &offset).tree)
             }
         }
     }
@@ -121,7 +122,7 @@ impl Writer<'_> {
             if let Some(name) = self.swapped.take_if(|_| other) {
                 let flat = self.flat(memory, index)?;
                 self.declare_as(&name, flat.rep, &flat)?;
-                return Ok(Expr::atom(name, flat.rep));
+                return Ok(Expr::name(name, flat.rep));
             }
         }
         self.flat(memory, index)
@@ -135,8 +136,8 @@ impl Writer<'_> {
         };
         let flat = self.several(ids.len(), memory, index, true)?;
         for (k, &id) in ids.iter().enumerate() {
-            let text = self.element(memory, &flat, k as u64);
-            self.bind(id, Expr { text, prec: ATOM, rep: ty, literal: None, reads }, "x")?;
+            let element = self.element(memory, &flat, k as u64);
+            self.bind(id, Expr { reads, ..Expr::new(element, ty) }, "x")?;
         }
         Ok(())
     }
@@ -144,26 +145,26 @@ impl Writer<'_> {
     /// A position that may be written `count` times.
     fn several(&mut self, count: usize, memory: MemId, index: &[Id], load: bool) -> Result<Expr, EmitError> {
         let flat = self.position(memory, index, load)?;
-        if count == 1 || flat.prec == ATOM {
+        if count == 1 || flat.tree.binding() == Binding::Atom {
             return Ok(flat);
         }
         let name = self.fresh("at");
         self.declare_as(&name, flat.rep, &flat)?;
-        Ok(Expr::atom(name, flat.rep))
+        Ok(Expr::name(name, flat.rep))
     }
 
     pub fn store(&mut self, memory: MemId, index: &[Id], values: &[Id]) -> Result<(), EmitError> {
         let ty = self.kernel.memories[memory.0 as usize].ty;
         let flat = self.several(values.len(), memory, index, false)?;
-        let mut texts = vec![];
+        let mut assigned = vec![];
         for &value in values {
             let value = self.get(value);
-            texts.push(self.ops().assigned(&value, ty)?);
+            assigned.push(self.ops().assigned(&value, ty)?);
         }
         self.settle()?;
-        for (k, text) in texts.into_iter().enumerate() {
+        for (k, value) in assigned.into_iter().enumerate() {
             let element = self.element(memory, &flat, k as u64);
-            self.line(format!("{element} = {text};"));
+            self.line(format!("{element} = {value};"));
         }
         Ok(())
     }
@@ -182,81 +183,94 @@ impl Writer<'_> {
         let mut values = vec![];
         for arg in args {
             let value = self.get(*arg);
-            values.push(self.ops().to(&value, ty)?.text);
+            values.push(self.ops().to(&value, ty)?.tree);
         }
         self.settle()?;
         let element = self.element(memory, &flat, 0);
-        let text = self.atomic_text(op, space, ty, &element, &values)?;
+        let tree = self.atomic_tree(op, space, ty, element, &values)?;
         match id.filter(|&id| self.is_used(id)) {
-            Some(id) => self.name_now(id, Expr::atom(text, ty), "old"),
+            Some(id) => self.name_now(id, Expr::new(tree, ty), "old"),
             None => {
-                self.line(format!("{text};"));
+                self.line(format!("{tree};"));
                 Ok(())
             }
         }
     }
 
-    fn atomic_text(
+    fn atomic_tree(
         &mut self,
         op: AtomicOp,
         space: Space,
         ty: Ty,
-        element: &str,
-        args: &[String],
-    ) -> Result<String, EmitError> {
-        let name = match op {
-            AtomicOp::Update(operator) => format!("fetch_{}", operator.name()),
+        element: Tree,
+        args: &[Tree],
+    ) -> Result<Tree, EmitError> {
+        let what = match op {
+            AtomicOp::Update(operator) => operator.name(),
             // It gives the old value, as an exchange does.
-            AtomicOp::Exchange | AtomicOp::Store => "exchange".into(),
-            AtomicOp::CompareExchange => "compare_exchange".into(),
-            AtomicOp::Load => "load".into(),
+            AtomicOp::Exchange | AtomicOp::Store => "exchange",
+            AtomicOp::CompareExchange => "compare_exchange",
+            AtomicOp::Load => "load",
         };
         let dialect = self.dialect;
         if dialect.has_atomic(op, ty) {
             return Ok(match (op, args) {
                 (AtomicOp::CompareExchange, [expected, value]) => {
-                    dialect.compare_exchange(space, ty, element, [expected, value], self.helpers)
+                    let args = [expected.clone(), value.clone()];
+                    dialect.compare_exchange(space, ty, element, args, self.helpers)
                 }
-                _ => dialect.atomic(&name, space, ty, element, args.first().map(|a| &a[..])),
+                (AtomicOp::Update(_), _) => {
+                    dialect.atomic(&format!("fetch_{what}"), space, ty, element, args.first().cloned())
+                }
+                _ => dialect.atomic(what, space, ty, element, args.first().cloned()),
             });
         }
         // A float is exchanged by its bits, and updated by exchanging it until nobody was in between.
-        let exchanges = ty == Ty::F32 && dialect.has_atomic(AtomicOp::CompareExchange, Ty::U32);
-        match op {
-            AtomicOp::Update(operator) if exchanges => {
-                let call = self.float_update(operator, space)?;
-                let pointer = format!("({} {}*)&{element}", dialect.space(space), self.ops().ty(Ty::U32)?);
-                Ok(format!("{call}({pointer}, {})", args[0]))
+        let bits = carrier(ty).filter(|&bits| dialect.has_atomic(AtomicOp::CompareExchange, bits));
+        match (op, bits) {
+            (AtomicOp::Update(operator), Some(bits)) => {
+                let function = self.float_update(operator, space, ty, bits)?;
+                let pointer = Tree::cast(self.pointer(space, bits)?, Tree::prefix(Prefix::Address, element));
+                Ok(Tree::call(function, [pointer, args[0].clone()]))
             }
-            _ if exchanges => {
-                let (uint, float) = (self.ops().ty(Ty::U32)?, self.ops().ty(Ty::F32)?);
-                let bits: Vec<String> = args.iter().map(|a| dialect.bits(uint, a)).collect();
-                Ok(dialect.bits(float, &self.atomic_text(op, space, Ty::U32, element, &bits)?))
+            (_, Some(bits)) => {
+                let args: Vec<Tree> = args.iter().map(|a| dialect.bits(bits, a.clone())).collect();
+                Ok(dialect.bits(ty, self.atomic_tree(op, space, bits, element, &args)?))
             }
-            _ => {
+            (_, None) => {
                 let (kernel, language) = (self.kernel.name.clone(), dialect.language());
-                Err(EmitError::Atomic { kernel, language, what: name.replace("fetch_", ""), ty })
+                Err(EmitError::Atomic { kernel, language, what: what.to_string(), ty })
             }
         }
     }
 
-    /// A function that combines a float into memory.
-    fn float_update(&mut self, operator: Operator, space: Space) -> Result<String, EmitError> {
-        let (uint, float, qualifier) = (self.ops().ty(Ty::U32)?, self.ops().ty(Ty::F32)?, self.dialect.space(space));
-        let (old, x) = (Expr::atom("old", Ty::F32), Expr::atom("x", Ty::F32));
-        let next = self.ops().apply(operator, &[old, x], Ty::F32, &[])?.text;
-        let seen = self.atomic_text(AtomicOp::Load, space, Ty::U32, "at[0]", &[])?;
-        let swapped = self.dialect.compare_exchange(space, Ty::U32, "at[0]", ["seen", "next"], self.helpers);
-        let (as_float, as_bits) = (self.dialect.bits(float, "seen"), self.dialect.bits(uint, &next));
-        let name = format!("atomic_{}_f32_{qualifier}", operator.name());
+    /// The type of pointers to elements.
+    fn pointer(&mut self, space: Space, ty: Ty) -> Result<String, EmitError> {
+        let words = [self.dialect.space(space), self.ops().ty(ty)?];
+        let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        Ok(words.join(" ") + "*")
+    }
+
+    /// A function that combines a float into memory, whose bits are exchanged.
+    fn float_update(&mut self, operator: Operator, space: Space, ty: Ty, bits: Ty) -> Result<String, EmitError> {
+        let (carrier, float, qualifier) = (self.ops().ty(bits)?, self.ops().ty(ty)?, self.dialect.space(space));
+        let (pointer, inline) = (self.pointer(space, bits)?, self.dialect.inline());
+        let (old, x) = (Expr::name("old", ty), Expr::name("x", ty));
+        let next = self.ops().apply(operator, &[old, x], ty, &[])?.tree;
+        let at = Tree::index(Tree::name("at"), Tree::int(0));
+        let seen = self.atomic_tree(AtomicOp::Load, space, bits, at.clone(), &[])?;
+        let exchanged = ["seen", "next"].map(Tree::name);
+        let swapped = self.dialect.compare_exchange(space, bits, at, exchanged, self.helpers);
+        let (as_float, as_bits) = (self.dialect.bits(ty, Tree::name("seen")), self.dialect.bits(bits, next));
+        let name = format!("atomic_{}_{ty}_{qualifier}", operator.name());
         Ok(self.helpers.add(&name, || {
             format!(
-                "inline {float} {name}({qualifier} {uint}* at, {float} x) {{
-    {uint} seen = {seen};
+                "{inline} {float} {name}({pointer} at, {float} x) {{
+    {carrier} seen = {seen};
     while (true) {{
         {float} old = {as_float};
-        {uint} next = {as_bits};
-        {uint} now = {swapped};
+        {carrier} next = {as_bits};
+        {carrier} now = {swapped};
         if (now == seen) return old;
         seen = now;
     }}
@@ -269,90 +283,89 @@ impl Writer<'_> {
     pub fn subgroup(&mut self, id: Id, op: SubgroupOp, args: &[Id]) -> Result<(), EmitError> {
         let ty = self.types[&args[0]];
         let value = self.get(args[0]);
-        let mut texts = vec![self.ops().to(&value, ty)?.text];
+        let mut trees = vec![self.ops().to(&value, ty)?.tree];
         for &lane in &args[1..] {
             let lane = self.get(lane);
-            texts.push(self.ops().to(&lane, Ty::U16)?.text);
+            let number = self.dialect.lane_number();
+            trees.push(self.ops().to(&lane, number)?.tree);
         }
         self.settle()?;
-        let text = self.subgroup_text(op, ty, &texts)?;
+        let tree = self.subgroup_tree(op, ty, &trees)?;
         let (rep, stem) = (self.types[&id], stem(op));
         if op == SubgroupOp::ShuffleDown && self.description.last_subgroup_is_partial {
-            return self.shuffle_inside(id, text, ty, &texts);
+            return self.shuffle_inside(id, tree, ty, &trees);
         }
         if self.is_used(id) {
-            self.name_now(id, Expr::atom(text, rep), stem)
+            self.name_now(id, Expr::new(tree, rep), stem)
         } else {
-            self.line(format!("{text};"));
+            self.line(format!("{tree};"));
             Ok(())
         }
     }
 
     /// A shuffle from further up, in a block whose last subgroup is partial: lanes keep their own value where the other
     /// is not there. All lanes take part before any chooses.
-    fn shuffle_inside(&mut self, id: Id, text: String, ty: Ty, args: &[String]) -> Result<(), EmitError> {
-        let (rank, [x, y, z]) = (self.description.rank, self.description.block);
-        let place = |d: u8| self.dialect.place(PlaceName::Local, d, rank);
-        let thread = match rank {
-            1 => place(0),
-            2 => format!("{} + {x}u * {}", place(0), place(1)),
-            _ => format!("{} + {x}u * ({} + {y}u * {})", place(0), place(1), place(2)),
-        };
+    fn shuffle_inside(&mut self, id: Id, shuffled: Tree, ty: Ty, args: &[Tree]) -> Result<(), EmitError> {
+        let (rank, block) = (self.description.rank, self.description.block);
+        let number = |w: &mut Self, n: u32| w.ops().literal(Scalar::from_int(Ty::U32, n.into())).tree;
+        // The number of the thread in its block: x + nx * (y + ny * z).
+        let last = rank.clamp(1, 3) as u8 - 1;
+        let mut thread = self.dialect.place(PlaceName::Local, last, rank);
+        for d in (0..last).rev() {
+            let extent = number(self, block[usize::from(d)]);
+            let further = Tree::infix(Infix::Mul, extent, thread);
+            thread = Tree::infix(Infix::Add, self.dialect.place(PlaceName::Local, d, rank), further);
+        }
         let other = self.fresh("other");
-        self.declare_as(&other, ty, &Expr::atom(text, ty))?;
-        let chosen = format!("({thread} + {} < {}u ? {other} : {})", args[1], x * y * z, args[0]);
-        self.name_now(id, Expr::atom(chosen, ty), "other")
+        self.declare_as(&other, ty, &Expr::new(shuffled, ty))?;
+        let from = Tree::infix(Infix::Add, thread, args[1].clone());
+        let is_there = Tree::infix(Infix::Lt, from, number(self, block.iter().product()));
+        let chosen = Tree::choice(is_there, Tree::name(other), args[0].clone());
+        self.name_now(id, Expr::new(chosen, ty), "other")
     }
 
-    fn subgroup_text(&mut self, op: SubgroupOp, ty: Ty, args: &[String]) -> Result<String, EmitError> {
-        let dialect = self.dialect;
+    fn subgroup_tree(&mut self, op: SubgroupOp, ty: Ty, args: &[Tree]) -> Result<Tree, EmitError> {
         let op = match (op, ty) {
             (SubgroupOp::Reduce(Operator::And), Ty::Bool) => SubgroupOp::All,
             (SubgroupOp::Reduce(Operator::Or), Ty::Bool) => SubgroupOp::Any,
             (op, _) => op,
         };
-        if let Some(name) = dialect.together(op, ty) {
-            let votes = if op == SubgroupOp::Ballot { format!("({})", self.ops().ty(Ty::U64)?) } else { String::new() };
-            return Ok(format!("{votes}{name}({})", args.join(", ")));
+        match (self.dialect.subgroup(op, ty, args), op) {
+            (Some(tree), _) => Ok(tree),
+            (None, SubgroupOp::Reduce(operator)) => {
+                Ok(Tree::call(self.lane_loop(operator, false, ty)?, args.first().cloned()))
+            }
+            (None, SubgroupOp::Scan(operator)) => {
+                Ok(Tree::call(self.lane_loop(operator, true, ty)?, args.first().cloned()))
+            }
+            (None, _) => {
+                let (language, remedy) = (self.dialect.language(), self.dialect.remedy(ty));
+                Err(EmitError::Type { kernel: self.kernel.name.clone(), language, ty, remedy })
+            }
         }
-        if matches!(op, SubgroupOp::Reduce(_) | SubgroupOp::Scan(_)) {
-            return Ok(format!("{}({})", self.lane_loop(op, ty)?, args[0]));
-        }
-        // As something that lanes do exchange.
-        let (own, short) = (self.ops().ty(ty)?, self.ops().ty(Ty::U16)?);
-        let name = dialect.together(op, Ty::U32).unwrap_or_default();
-        let call = |x: String| [&[x][..], &args[1..]].concat().join(", ");
-        Ok(match ty.bits() {
-            1 => format!("({own}){name}({})", call(format!("({short})({})", args[0]))),
-            64 => dialect.bits(own, &format!("{name}({})", call(dialect.bits(dialect.pair(), &args[0])))),
-            _ => dialect.bits(own, &format!("{name}({})", call(dialect.bits(short, &args[0])))),
-        })
     }
 
     /// A function that goes through the active lanes one by one, for what the language has no word for.
-    fn lane_loop(&mut self, op: SubgroupOp, ty: Ty) -> Result<String, EmitError> {
-        let (operator, scan) = match op {
-            SubgroupOp::Scan(operator) => (operator, true),
-            SubgroupOp::Reduce(operator) => (operator, false),
-            _ => return Ok(format!("unknown_{op:?}")),
-        };
-        let t = self.ops().ty(ty)?;
-        let shuffled = self.subgroup_text(SubgroupOp::Shuffle, ty, &["x".into(), "lane".into()])?;
-        let (total, other) = (Expr::atom("total", ty), Expr::atom("other", ty));
+    fn lane_loop(&mut self, operator: Operator, scan: bool, ty: Ty) -> Result<String, EmitError> {
+        let (t, uint, inline) = (self.ops().ty(ty)?, self.ops().ty(Ty::U32)?, self.dialect.inline());
+        let number = self.dialect.lane_number();
+        let lane = self.ops().ty(number)?;
+        let shuffled = self.subgroup_tree(SubgroupOp::Shuffle, ty, &["x", "lane"].map(Tree::name))?;
+        let (total, other) = (Expr::name("total", ty), Expr::name("other", ty));
         let range = crate::ranges::Range::FULL;
         let both = self.ops().apply(operator, &[total, other], ty, &[range, range])?;
-        let both = self.ops().to(&both, ty)?.text;
+        let both = self.ops().to(&both, ty)?.tree;
         let name = format!("subgroup_{}_{}_{ty}", if scan { "scan" } else { "reduce" }, operator.name());
         let (long, active, below) = (self.ops().ty(Ty::U64)?, self.dialect.active_lanes(), self.dialect.lanes_below());
-        let head = if scan { format!("    uint own = {below};\n") } else { String::new() };
+        let head = if scan { format!("    {uint} own = {below};\n") } else { String::new() };
         let stop = if scan { "seen <= own" } else { "true" };
         Ok(self.helpers.add(&name, || {
             format!(
-                "inline {t} {name}({t} x) {{
+                "{inline} {t} {name}({t} x) {{
     {long} active = {active};
 {head}    {t} total = x;
-    uint seen = 0;
-    for (ushort lane = 0; lane < 64; ++lane) {{
+    {uint} seen = 0;
+    for ({lane} lane = 0; lane < 64; ++lane) {{
         if (((active >> lane) & 1) == 0) continue;
         {t} other = {shuffled};
         if (seen == 0) total = other;
@@ -364,6 +377,15 @@ impl Writer<'_> {
 "
             )
         }))
+    }
+}
+
+/// The integer that holds the bits of a float.
+fn carrier(ty: Ty) -> Option<Ty> {
+    match ty {
+        Ty::F32 => Some(Ty::U32),
+        Ty::F64 => Some(Ty::U64),
+        _ => None,
     }
 }
 

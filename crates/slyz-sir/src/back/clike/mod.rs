@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! describe   kernel → Description: buffers, uniforms, threads; the host's text is written from the same
-//! expr       operators, conversions, literals, with the parentheses they need
+//! expr       operators, conversions, literals, as trees (`back/tree.rs`)
 //! helpers    functions where a plain spelling would be wrong
 //! writer     statements, branches, loops
 //! memory     loads, stores, atomics, barriers, subgroups
@@ -26,6 +26,8 @@ mod writer;
 pub use describe::{BufferSlot, Description, Dispatch, PlaceName, SharedSlot, Uniform, UniformSource};
 pub use helpers::Helpers;
 
+use super::EmitError;
+use super::tree::Tree;
 use crate::code::{AtomicOp, Scope, SubgroupOp};
 use crate::kernel::{Kernel, Space};
 use crate::lower::gpu::Machine;
@@ -33,75 +35,7 @@ use crate::ops::Operator;
 use crate::types::{Scalar, Ty};
 use names::Names;
 
-/// Why a kernel cannot be written in a language.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum EmitError {
-    /// The language has no such type.
-    #[error("kernel `{kernel}`: {language} has no {ty}; {remedy}")]
-    Type {
-        /// The kernel.
-        kernel: String,
-        /// The language.
-        language: &'static str,
-        /// The type.
-        ty: Ty,
-        /// What to do.
-        remedy: &'static str,
-    },
-    /// The language has no such atomic.
-    #[error(
-        "kernel `{kernel}`: {language} has no atomic `{what}` on {ty}; use i32 or u32, or combine in another way than by atomics"
-    )]
-    Atomic {
-        /// The kernel.
-        kernel: String,
-        /// The language.
-        language: &'static str,
-        /// The operation.
-        what: String,
-        /// The type.
-        ty: Ty,
-    },
-    /// `lanes` in a kernel for threads.
-    #[error("kernel `{0}` holds a `lanes` loop; lower the program for a GPU, which spreads it over threads")]
-    Lanes(String),
-    /// The kernel holds checks.
-    #[error("kernel `{0}` holds `check`s; make them code with the pass `report` first")]
-    Check(String),
-    /// Array operations in a kernel.
-    #[error("kernel `{0}` holds array operations; lower the program first")]
-    Level(String),
-    /// More buffers and uniforms than a launch can pass.
-    #[error(
-        "kernel `{kernel}`: {count} buffers and run-time values are passed, {language} allows {limit}; give back fewer results at once"
-    )]
-    Buffers {
-        /// The kernel.
-        kernel: String,
-        /// The language.
-        language: &'static str,
-        /// What it wants.
-        count: usize,
-        /// What there is.
-        limit: usize,
-    },
-    /// More memory than a block has.
-    #[error(
-        "kernel `{kernel}`: a block wants {bytes} bytes of shared memory, {language} has {limit}; make blocks smaller"
-    )]
-    SharedMemory {
-        /// The kernel.
-        kernel: String,
-        /// The language.
-        language: &'static str,
-        /// What it wants.
-        bytes: u64,
-        /// What there is.
-        limit: u64,
-    },
-}
-
-/// How a language spells things. Texts of operands are atoms: names, literals, or in parentheses.
+/// How a language spells things.
 pub trait Dialect {
     /// For messages.
     fn language(&self) -> &'static str;
@@ -111,38 +45,52 @@ pub trait Dialect {
     fn scalar(&self, ty: Ty) -> Option<&'static str>;
     /// What to do about a type that is missing.
     fn remedy(&self, ty: Ty) -> &'static str;
-    /// Digits of a number as a literal of a type. 8- and 16-bit integers are bare digits.
-    fn literal(&self, ty: Ty, digits: &str) -> String;
+    /// A finite number as a literal of its type, from its sign and digits. 8- and 16-bit integers are bare digits.
+    fn literal(&self, value: Scalar, negative: bool, digits: &str) -> Tree;
     /// A float that is not finite.
-    fn special(&self, value: Scalar) -> String;
-    /// The bits of `x` as another type of that width, by its name.
-    fn bits(&self, to: &str, x: &str) -> String;
-    /// Qualifier of memory.
+    fn special(&self, value: Scalar) -> Tree;
+    /// The bits of `x` as another type of that width.
+    fn bits(&self, to: Ty, x: Tree) -> Tree;
+    /// Qualifier of memory; empty where pointers are the same for all.
     fn space(&self, space: Space) -> &'static str;
+    /// What stands before functions that kernels call.
+    fn inline(&self) -> &'static str {
+        "inline"
+    }
+    /// The declaration of a type with several fields.
+    fn record(&self, name: &str, fields: &[String]) -> String {
+        format!("struct {name} {{ {} }};\n", fields.join(" "))
+    }
+    /// A value of such a type, where a function gives it back.
+    fn record_value(&self, _name: &str, values: &[String]) -> String {
+        format!("{{ {} }}", values.join(", "))
+    }
     /// Everything before the body of a kernel.
     fn signature(&self, description: &Description) -> String;
     /// Where a thread stands.
-    fn place(&self, place: PlaceName, dimension: u8, rank: usize) -> String;
+    fn place(&self, place: PlaceName, dimension: u8, rank: usize) -> Tree;
     /// Threads wait; `global` when they also see each other's writes to global memory.
     fn barrier(&self, scope: Scope, global: bool) -> String;
     /// Writes become visible.
     fn fence(&self, scope: Scope) -> String;
-    /// The function for an operator on `f32`, where the language has it under another name, or under none.
-    fn function(&self, operator: Operator) -> Option<&'static str>;
+    /// The function for an operator on a type. Where the language has none, the dialect adds one to the helpers.
+    fn function(&self, operator: Operator, ty: Ty, helpers: &mut Helpers) -> String;
     /// Is there such an atomic on that type?
     fn has_atomic(&self, op: AtomicOp, ty: Ty) -> bool;
     /// An atomic that there is, on an element of a memory: `fetch_add`, `exchange`, `load`, …
-    fn atomic(&self, name: &str, space: Space, ty: Ty, element: &str, value: Option<&str>) -> String;
-    /// Replaces an element that is `expected`, and gives what it was.
-    fn compare_exchange(&self, space: Space, ty: Ty, element: &str, args: [&str; 2], helpers: &mut Helpers) -> String;
-    /// The function for what a subgroup does, where the language has it on that type.
-    fn together(&self, op: SubgroupOp, ty: Ty) -> Option<&'static str>;
-    /// Two numbers of 32 bits, which lanes exchange where they do not exchange one of 64.
-    fn pair(&self) -> &'static str;
+    fn atomic(&self, name: &str, space: Space, ty: Ty, element: Tree, value: Option<Tree>) -> Tree;
+    /// Replaces an element that is the first of `args` by the second, and gives what it was.
+    fn compare_exchange(&self, space: Space, ty: Ty, element: Tree, args: [Tree; 2], helpers: &mut Helpers) -> Tree;
+    /// What a subgroup does, of a value and the number of a lane. `None` for reductions and scans that the language lacks.
+    fn subgroup(&self, op: SubgroupOp, ty: Ty, args: &[Tree]) -> Option<Tree>;
+    /// The type of numbers of lanes.
+    fn lane_number(&self) -> Ty;
     /// One bit per active lane of the subgroup, 64 bits.
     fn active_lanes(&self) -> &'static str;
     /// How many active lanes are below this one.
     fn lanes_below(&self) -> &'static str;
+    /// Is it how a place begins?
+    fn is_place(&self, name: &str) -> bool;
     /// Names that mean something.
     fn is_reserved(&self, name: &str) -> bool;
     /// What the devices have. Hosts refuse calls with arrays of more positions than the machine's.
@@ -216,7 +164,7 @@ impl<'d> File<'d> {
 
 /// Words of the language, and names that the writer gives: places, positions, and helpers, which end with a type.
 fn is_taken(dialect: &dyn Dialect, name: &str) -> bool {
-    const OURS: [&str; 9] = ["tid", "lid", "gid", "groups", "lane", "width", "idx", "iidx", "oidx"];
+    const OURS: [&str; 3] = ["idx", "iidx", "oidx"];
     let helper = name.rsplit_once('_').is_some_and(|(_, end)| Ty::from_name(end).is_some());
-    dialect.is_reserved(name) || OURS.contains(&name) || helper || name.starts_with("atomic_")
+    dialect.is_reserved(name) || dialect.is_place(name) || OURS.contains(&name) || helper || name.starts_with("atomic_")
 }

@@ -4,10 +4,11 @@
 //! given a name before anything writes. Everything else gets a name after what it is.
 
 use super::describe::{Description, UniformSource};
-use super::expr::{ATOM, Expr, Ops};
+use super::expr::{Expr, Ops};
 use super::helpers::unsigned;
 use super::names::Names;
 use super::{Dialect, Dispatch, EmitError, File, PlaceName, is_taken};
+use crate::back::tree::{Infix, Tree};
 use crate::code::{Body, Function, Id, Op, Place, Type, Var};
 use crate::kernel::{Kernel, Space};
 use crate::ops::{Operator, Signature};
@@ -50,8 +51,27 @@ pub(super) struct Writer<'f> {
     functions: Vec<String>,
     /// Memories of the thread: SIR name and name in the text.
     pub locals: Vec<(String, String)>,
-    lines: Vec<String>,
+    lines: Vec<Line>,
     depth: usize,
+}
+
+/// A line of the text.
+#[derive(Clone)]
+struct Line {
+    depth: usize,
+    text: String,
+    /// A whole statement, which may also stand behind the head of a branch or loop.
+    whole: bool,
+}
+
+impl std::fmt::Display for Line {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{}", "    ".repeat(self.depth), self.text)
+    }
+}
+
+fn joined(lines: &[Line]) -> String {
+    lines.iter().map(Line::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// The text of a kernel. `names` are those its parameters have.
@@ -66,14 +86,14 @@ pub(super) fn kernel(file: &mut File, description: &Description, names: Names) -
     for uniform in &description.uniforms {
         w.ops().ty(uniform.ty)?;
         if let UniformSource::Scalar(k) = uniform.source {
-            w.values.insert(kernel.body.params[k].id, Expr::atom(uniform.name.clone(), uniform.ty));
+            w.values.insert(kernel.body.params[k].id, Expr::name(uniform.name.clone(), uniform.ty));
         }
     }
     w.depth = 1;
     w.local_memories()?;
     w.name_own_position()?;
     w.body(&kernel.body)?;
-    let body = w.lines.join("\n");
+    let body = joined(&w.lines);
     Ok(format!("{} {{\n{body}\n}}\n", dialect.signature(description)))
 }
 
@@ -111,13 +131,15 @@ fn check_memories(dialect: &dyn Dialect, kernel: &Kernel) -> Result<(), EmitErro
 fn functions(file: &mut File, description: &Description) -> Result<Vec<String>, EmitError> {
     let mut names: Vec<String> = vec![];
     for function in &description.kernel.functions {
-        let text = function_text(file.dialect, &mut file.helpers, description, function, names.clone())?;
-        let known = file.functions.iter().find(|(known, _)| *known == text).map(|(_, name)| name.clone());
+        let written = Written::new(file.dialect, &mut file.helpers, description, function, names.clone())?;
+        // It does not call itself, so what it is does not depend on its name.
+        let key = written.text(file.dialect, "");
+        let known = file.functions.iter().find(|(known, _)| *known == key).map(|(_, name)| name.clone());
         let name = known.unwrap_or_else(|| {
             let dialect = file.dialect;
             let name = file.taken.free(&function.name, &|n| is_taken(dialect, n));
-            file.items.push(text.replace('@', &name));
-            file.functions.push((text, name.clone()));
+            file.items.push(written.text(dialect, &name));
+            file.functions.push((key, name.clone()));
             name
         });
         names.push(name);
@@ -125,47 +147,64 @@ fn functions(file: &mut File, description: &Description) -> Result<Vec<String>, 
     Ok(names)
 }
 
-/// A function whose name is `@`.
-fn function_text(
-    dialect: &dyn Dialect,
-    helpers: &mut super::Helpers,
-    description: &Description,
-    function: &Function,
-    callees: Vec<String>,
-) -> Result<String, EmitError> {
-    let mut w = Writer::new(dialect, helpers, description, Names::default(), callees);
-    let body = &function.body;
-    w.usage_of(body, 0, &mut HashMap::new());
-    let mut params = vec![];
-    for param in &body.params {
-        let (ty, name) = (param.ty.elem(), w.fresh("x"));
-        params.push(format!("{} {name}", w.ops().ty(ty)?));
-        w.values.insert(param.id, Expr::atom(name, ty));
-    }
-    w.depth = 1;
-    w.body(body)?;
-    let tys: Vec<Ty> = body.results.iter().map(|r| w.types[r]).collect();
-    let mut results = vec![];
-    for (id, &ty) in body.results.iter().zip(&tys) {
-        let value = w.get(*id);
-        results.push(w.ops().to(&value, ty)?.text);
-    }
-    let (head, ty, value) = match (&results[..], &tys[..]) {
-        ([value], [ty]) => (String::new(), w.ops().ty(*ty)?.to_string(), value.clone()),
-        _ => {
-            let mut fields = String::new();
-            for (k, ty) in tys.iter().enumerate() {
-                fields += &format!(" {} r{k};", w.ops().ty(*ty)?);
-            }
-            (
-                format!("struct @_results {{{fields} }};\n\n"),
-                "@_results".into(),
-                format!("{{ {} }}", results.join(", ")),
-            )
+/// The name of the type that a function of several results gives back.
+fn record_of(function: &str) -> String {
+    format!("{function}_results")
+}
+
+/// A function that still has no name.
+struct Written {
+    parameters: Vec<String>,
+    body: String,
+    /// Types and values.
+    results: Vec<(&'static str, String)>,
+}
+
+impl Written {
+    fn new(
+        dialect: &dyn Dialect,
+        helpers: &mut super::Helpers,
+        description: &Description,
+        function: &Function,
+        callees: Vec<String>,
+    ) -> Result<Written, EmitError> {
+        let mut w = Writer::new(dialect, helpers, description, Names::default(), callees);
+        let body = &function.body;
+        w.usage_of(body, 0, &mut HashMap::new());
+        let mut parameters = vec![];
+        for param in &body.params {
+            let ty = param.ty.elem();
+            let name = w.fresh("x");
+            parameters.push(format!("{} {name}", w.ops().ty(ty)?));
+            w.values.insert(param.id, Expr::name(name, ty));
         }
-    };
-    w.line(format!("return {value};"));
-    Ok(format!("{head}inline {ty} @({}) {{\n{}\n}}\n", params.join(", "), w.lines.join("\n")))
+        w.depth = 1;
+        w.body(body)?;
+        let mut results = vec![];
+        for id in &body.results {
+            let ty = w.types[id];
+            let value = w.get(*id);
+            results.push((w.ops().ty(ty)?, w.ops().to(&value, ty)?.tree.to_string()));
+        }
+        let body = w.lines.iter().map(|line| format!("{line}\n")).collect();
+        Ok(Written { parameters, body, results })
+    }
+
+    fn text(&self, dialect: &dyn Dialect, name: &str) -> String {
+        let (head, ty, value) = match &self.results[..] {
+            [(ty, value)] => (String::new(), ty.to_string(), value.clone()),
+            results => {
+                let record = record_of(name);
+                let fields: Vec<String> =
+                    results.iter().enumerate().map(|(k, (ty, _))| format!("{ty} r{k};")).collect();
+                let values: Vec<String> = results.iter().map(|(_, value)| value.clone()).collect();
+                let value = dialect.record_value(&record, &values);
+                (dialect.record(&record, &fields) + "\n", record, value)
+            }
+        };
+        let (inline, parameters) = (dialect.inline(), self.parameters.join(", "));
+        format!("{head}{inline} {ty} {name}({parameters}) {{\n{}    return {value};\n}}\n", self.body)
+    }
 }
 
 impl<'f> Writer<'f> {
@@ -206,8 +245,14 @@ impl<'f> Writer<'f> {
         Ops { dialect: self.dialect, helpers: self.helpers, kernel: &self.kernel.name }
     }
 
-    pub fn line(&mut self, text: impl AsRef<str>) {
-        self.lines.push(format!("{}{}", "    ".repeat(self.depth), text.as_ref()));
+    /// A statement.
+    pub fn line(&mut self, text: impl Into<String>) {
+        self.lines.push(Line { depth: self.depth, text: text.into(), whole: true });
+    }
+
+    /// The head or the end of a block.
+    fn edge(&mut self, text: impl Into<String>) {
+        self.lines.push(Line { depth: self.depth, text: text.into(), whole: false });
     }
 
     pub fn fresh(&mut self, stem: &str) -> String {
@@ -253,7 +298,7 @@ impl<'f> Writer<'f> {
     /// The value of a name.
     pub fn get(&mut self, id: Id) -> Expr {
         self.pending.retain(|p| *p != id);
-        let unbound = || Expr::atom(format!("v{}", id.0), self.rep(id));
+        let unbound = || Expr::name(format!("v{}", id.0), self.rep(id));
         self.values.get(&id).cloned().unwrap_or_else(unbound)
     }
 
@@ -271,7 +316,7 @@ impl<'f> Writer<'f> {
         let rep = self.rep(id);
         let name = self.fresh(stem);
         self.declare_as(&name, rep, value)?;
-        self.values.insert(id, Expr::atom(name, rep));
+        self.values.insert(id, Expr::name(name, rep));
         Ok(())
     }
 
@@ -286,7 +331,7 @@ impl<'f> Writer<'f> {
         let usage = self.usage.get(&id).copied().unwrap_or_default();
         if is_simple(&value) || usage.count == 0 {
             self.values.insert(id, value);
-        } else if usage.count == 1 && !usage.in_loop && value.text.len() <= LONG {
+        } else if usage.count == 1 && !usage.in_loop && value.tree.width() <= LONG {
             if value.reads {
                 self.pending.push(id);
             }
@@ -439,16 +484,17 @@ impl<'f> Writer<'f> {
         }
         let value = Expr::call(&name, &values, Ty::Bool);
         let all = self.fresh("r");
-        self.line(format!("{name}_results {all} = {};", value.text));
+        self.line(format!("{} {all} = {};", record_of(&name), value.tree));
         for (k, &id) in ids.iter().enumerate() {
-            self.values.insert(id, Expr::atom(format!("{all}.r{k}"), self.types[&id]));
+            let field = Tree::member(Tree::name(&all), format!("r{k}"));
+            self.values.insert(id, Expr::new(field, self.types[&id]));
         }
         Ok(())
     }
 
     fn place(&mut self, place: Place, d: u8) -> Expr {
         match PlaceName::of(place) {
-            Some(name) => Expr::atom(self.dialect.place(name, d, self.description.rank), Ty::U32),
+            Some(name) => Expr::new(self.dialect.place(name, d, self.description.rank), Ty::U32),
             None => {
                 let n = self.description.block.get(d as usize).copied().unwrap_or(1);
                 self.ops().literal(Scalar::i64(n.into()))
@@ -468,7 +514,7 @@ impl<'f> Writer<'f> {
                 let known = |u: &&super::Uniform| u.source == UniformSource::Size(*var);
                 let uniform = self.description.uniforms.iter().find(known);
                 let (name, ty) = uniform.map_or((self.kernel.size_name(*var), Ty::I64), |u| (u.name.clone(), u.ty));
-                return Ok(Expr::atom(name, ty));
+                return Ok(Expr::name(name, ty));
             }
             Size::Add(a, b) => (Operator::Add, &**a, (**b).clone()),
             Size::Mul(a, b) => (Operator::Mul, &**a, (**b).clone()),
@@ -495,7 +541,7 @@ impl<'f> Writer<'f> {
     }
 
     /// Runs `f` one level deeper and gives the lines that it wrote.
-    fn inside(&mut self, f: impl FnOnce(&mut Self) -> Result<(), EmitError>) -> Result<Vec<String>, EmitError> {
+    fn inside(&mut self, f: impl FnOnce(&mut Self) -> Result<(), EmitError>) -> Result<Vec<Line>, EmitError> {
         let outer = std::mem::take(&mut self.lines);
         self.depth += 1;
         let done = f(self);
@@ -523,7 +569,7 @@ impl<'f> Writer<'f> {
             })?;
             written.push((lines, results));
         }
-        let [(then, mut yes), (otherwise, mut no)]: [(Vec<String>, Vec<Expr>); 2] =
+        let [(then, mut yes), (otherwise, mut no)]: [(Vec<Line>, Vec<Expr>); 2] =
             written.try_into().unwrap_or_default();
         let reps: Vec<Ty> = ids.iter().map(|&id| self.rep(id)).collect();
         for (k, &rep) in reps.iter().enumerate() {
@@ -531,7 +577,7 @@ impl<'f> Writer<'f> {
         }
         if let ([id], true) = (ids, then.is_empty() && otherwise.is_empty()) {
             let value = self.ops().choice(&condition, &yes[0], &no[0]);
-            if value.text.len() <= LONG + 30 {
+            if value.tree.width() <= LONG + 30 {
                 return self.bind(*id, value, "v");
             }
         }
@@ -539,42 +585,42 @@ impl<'f> Writer<'f> {
         for (&id, &rep) in ids.iter().zip(&reps) {
             let (name, ty) = (self.fresh("v"), self.ops().ty(rep)?);
             self.line(format!("{ty} {name};"));
-            self.values.insert(id, Expr::atom(name.clone(), rep));
+            self.values.insert(id, Expr::name(name.clone(), rep));
             names.push(name);
         }
-        let assigned = |values: &[Expr], depth: usize| -> Vec<String> {
-            let tab = "    ".repeat(depth + 1);
-            names.iter().zip(values).map(|(name, value)| format!("{tab}{name} = {};", value.text)).collect()
+        let assigned = |values: &[Expr], depth: usize| -> Vec<Line> {
+            let text = |(name, value): (&String, &Expr)| format!("{name} = {};", value.tree);
+            names.iter().zip(values).map(|pair| Line { depth: depth + 1, text: text(pair), whole: true }).collect()
         };
         let then = [then, assigned(&yes, self.depth)].concat();
         let otherwise = [otherwise, assigned(&no, self.depth)].concat();
         let not = self.ops().apply(Operator::Not, std::slice::from_ref(&condition), Ty::Bool, &[])?;
         match (then.is_empty(), otherwise.is_empty()) {
             (true, true) => {}
-            (false, true) => self.block(&format!("if ({})", condition.text), then),
-            (true, false) => self.block(&format!("if ({})", not.text), otherwise),
+            (false, true) => self.block(&format!("if ({})", condition.tree), then),
+            (true, false) => self.block(&format!("if ({})", not.tree), otherwise),
             (false, false) => {
-                self.line(format!("if ({}) {{", condition.text));
+                self.edge(format!("if ({}) {{", condition.tree));
                 self.lines.extend(then);
-                self.line("} else {");
+                self.edge("} else {");
                 self.lines.extend(otherwise);
-                self.line("}");
+                self.edge("}");
             }
         }
         Ok(())
     }
 
-    fn block(&mut self, head: &str, lines: Vec<String>) {
+    fn block(&mut self, head: &str, lines: Vec<Line>) {
         match &lines[..] {
-            [only] if only.trim_end().ends_with(';') && head.len() + only.trim().len() < 90 => {
-                self.line(format!("{head} {}", only.trim()))
-            }
-            _ => {
-                self.line(format!("{head} {{"));
-                self.lines.extend(lines);
-                self.line("}");
-            }
+            [only] if only.whole && head.len() + only.text.len() < 90 => self.line(format!("{head} {}", only.text)),
+            _ => self.braced(head, lines),
         }
+    }
+
+    fn braced(&mut self, head: &str, lines: Vec<Line>) {
+        self.edge(format!("{head} {{"));
+        self.lines.extend(lines);
+        self.edge("}");
     }
 
     /// Declares the state of a loop, which is `params` in a turn; gives names and types.
@@ -595,20 +641,23 @@ impl<'f> Writer<'f> {
 
     /// Assigns the next state; all of it is computed before any of it changes.
     fn advance(&mut self, state: &[(String, Ty)], results: &[Id]) -> Result<(), EmitError> {
-        let mut values: Vec<String> = vec![];
+        let mut values: Vec<Tree> = vec![];
         for (&id, (_, rep)) in results.iter().zip(state) {
             let value = self.get(id);
             values.push(self.ops().assigned(&value, *rep)?);
         }
+        let stays = |name: &str, value: &Tree| value.as_name() == Some(name);
         for k in 0..values.len() {
-            if state[..k].iter().zip(&values).any(|((name, _), to)| name != to && mentions(&values[k], name)) {
-                let (next, ty) = (self.fresh("next"), self.ops().ty(state[k].1)?);
+            let mut before = state[..k].iter().zip(&values);
+            if before.any(|((name, _), to)| !stays(name, to) && values[k].mentions(name)) {
+                let next = self.fresh("next");
+                let ty = self.ops().ty(state[k].1)?;
                 // Declared before the first assignment, which is further down.
                 self.line(format!("{ty} {next} = {};", values[k]));
-                values[k] = next;
+                values[k] = Tree::name(next);
             }
         }
-        for ((name, _), value) in state.iter().zip(&values).filter(|((name, _), value)| name != *value) {
+        for ((name, _), value) in state.iter().zip(&values).filter(|((name, _), value)| !stays(name, value)) {
             self.line(format!("{name} = {value};"));
         }
         Ok(())
@@ -616,7 +665,7 @@ impl<'f> Writer<'f> {
 
     fn enter(&mut self, body: &Body, from: usize, state: &[(String, Ty)]) {
         for (param, (name, rep)) in body.params[from..].iter().zip(state) {
-            self.values.insert(param.id, Expr::atom(name.clone(), *rep));
+            self.values.insert(param.id, Expr::name(name.clone(), *rep));
         }
     }
 
@@ -641,7 +690,7 @@ impl<'f> Writer<'f> {
         let (lo, end, by) = (self.get(lo), self.atom(hi, "end")?, self.atom(step, "stride")?);
         let ty = self.ops().ty(rep)?;
         let name = self.fresh_counter();
-        self.values.insert(counter.id, Expr::atom(name.clone(), rep));
+        self.values.insert(counter.id, Expr::name(name.clone(), rep));
         self.enter(body, 1, &state);
         let first = self.ops().assigned(&lo, rep)?;
         let one = by.literal.is_some_and(|n| n.as_int() == 1);
@@ -659,30 +708,26 @@ impl<'f> Writer<'f> {
             w.advance(&state, &body.results)?;
             if !plain {
                 let u = w.ops().ty(unsigned(rep))?;
-                let (end, by) = (w.ops().to(&end, rep)?.operand(), w.ops().to(&by, rep)?.operand());
-                w.line(format!("if (({u})(({u}){end} - ({u}){name}) <= ({u}){by}) break;"));
+                let (end, by) = (w.ops().to(&end, rep)?.tree, w.ops().to(&by, rep)?.tree);
+                let left = Tree::infix(Infix::Sub, Tree::cast(u, end), Tree::cast(u, Tree::name(&name)));
+                let last = Tree::infix(Infix::Le, Tree::cast(u, left), Tree::cast(u, by));
+                w.line(format!("if ({last}) break;"));
             }
             Ok(())
         })?;
-        let compared = {
-            let (a, b) = (
-                Expr::atom(name.clone(), rep),
-                self.ops().to(&end, if rep == Ty::I64 && end.literal.is_none() { end.rep } else { rep })?,
-            );
-            format!("{} < {}", a.text, b.operand())
-        };
-        let by_text = self.ops().to(&by, if by.literal.is_some() { rep } else { by.rep })?.operand();
-        let next = if one { format!("++{name}") } else { format!("{name} += {by_text}") };
+        let end = self.ops().to(&end, if rep == Ty::I64 && end.literal.is_none() { end.rep } else { rep })?;
+        let compared = Tree::infix(Infix::Lt, Tree::name(&name), end.tree);
+        let by = self.ops().to(&by, if by.literal.is_some() { rep } else { by.rep })?.tree;
+        let next = if one { format!("++{name}") } else { format!("{name} += {by}") };
+        let head = format!("for ({ty} {name} = {first}; {compared}; {next})");
         if plain {
-            self.block(&format!("for ({ty} {name} = {first}; {compared}; {next})"), lines);
+            self.block(&head, lines);
         } else {
-            self.line(format!("for ({ty} {name} = {first}; {compared}; {next}) {{"));
-            self.lines.extend(lines);
-            self.line("}");
+            self.braced(&head, lines);
         }
         self.names.release(&name);
         for (&id, (name, rep)) in ids.iter().zip(&state) {
-            self.values.insert(id, Expr::atom(name.clone(), *rep));
+            self.values.insert(id, Expr::name(name.clone(), *rep));
         }
         Ok(())
     }
@@ -691,7 +736,7 @@ impl<'f> Writer<'f> {
         let state = self.state(ids, init, &cond.params, "s")?;
         self.enter(cond, 0, &state);
         self.enter(body, 0, &state);
-        let mut test = Expr::atom("true", Ty::Bool);
+        let mut test = Expr::name("true", Ty::Bool);
         let before = self.inside(|w| {
             w.body(cond)?;
             test = w.get(cond.results[0]);
@@ -702,19 +747,19 @@ impl<'f> Writer<'f> {
             w.advance(&state, &body.results)
         })?;
         if before.is_empty() {
-            self.line(format!("while ({}) {{", test.text));
+            self.edge(format!("while ({}) {{", test.tree));
         } else {
             let not = self.ops().apply(Operator::Not, &[test], Ty::Bool, &[])?;
-            self.line("while (true) {");
+            self.edge("while (true) {");
             self.lines.extend(before);
             self.depth += 1;
-            self.line(format!("if ({}) break;", not.text));
+            self.line(format!("if ({}) break;", not.tree));
             self.depth -= 1;
         }
         self.lines.extend(lines);
-        self.line("}");
+        self.edge("}");
         for (&id, (name, rep)) in ids.iter().zip(&state) {
-            self.values.insert(id, Expr::atom(name.clone(), *rep));
+            self.values.insert(id, Expr::name(name.clone(), *rep));
         }
         Ok(())
     }
@@ -749,7 +794,7 @@ impl<'f> Writer<'f> {
         let name = if swaps { "oidx" } else { "idx" };
         let rep = if flat.rep == Ty::U32 { Ty::U32 } else { Ty::I64 };
         self.declare_as(name, rep, &flat)?;
-        self.own = Some((Expr::atom(name, rep), self.kernel.memories[memory.0 as usize].shape.clone()));
+        self.own = Some((Expr::name(name, rep), self.kernel.memories[memory.0 as usize].shape.clone()));
         self.swapped = swaps.then(|| "iidx".to_string());
         self.spell_own = own_loads == 1;
         Ok(())
@@ -781,11 +826,5 @@ fn survey(body: &Body, types: &mut HashMap<Id, Ty>, places: &mut HashMap<Id, (Pl
 
 /// A name, a literal, or a field of one: as short as a name could be.
 fn is_simple(value: &Expr) -> bool {
-    value.literal.is_some()
-        || value.prec == ATOM && value.text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
-}
-
-/// Does the text hold the name as a word?
-fn mentions(text: &str, name: &str) -> bool {
-    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == name)
+    value.literal.is_some() || value.tree.is_simple()
 }

@@ -3,7 +3,7 @@
 //! A kernel is written for launches in blocks of one shape, with any number of threads. Accesses that are not proven are checked,
 //! and tell the first fault in the last buffer, `faults` (`pass::report` says how).
 
-use super::{Contents, Emitted, File, ProjectError, Target, check_name, is_name};
+use super::{Contents, Emitted, File, ProjectError, Target, check_name, is_name, swift};
 use crate::back::{c, msl};
 use crate::kernel::Kernel;
 use crate::launch::Template;
@@ -67,10 +67,15 @@ pub fn emit_kernels(
     }
     let text = |name: &str, text: String| File { name: name.to_string(), contents: Contents::Text(text) };
     Ok(match target {
-        Target::Metal | Target::MetalSingleFile => {
+        Target::Metal => {
             let (source, _) = msl::emit(&made.iter().collect::<Vec<_>>())?;
             let build = "xcrun -sdk macosx metal kernels.metal -o kernels.metallib".to_string();
             Emitted { files: vec![text("kernels.metal", source)], build }
+        }
+        Target::MetalSingleFile => {
+            let (source, _) = msl::emit(&made.iter().collect::<Vec<_>>())?;
+            let build = super::SINGLE_FILE.to_string();
+            Emitted { files: vec![text("kernels.swift", swift::embedded(&source))], build }
         }
         Target::C => {
             let source = c::emit_kernels(&made, false)?;

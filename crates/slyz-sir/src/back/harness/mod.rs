@@ -12,8 +12,8 @@ pub mod swift;
 
 pub use explicit::{Explicit, emit_kernels};
 
-use super::clike::{Description, EmitError};
-use super::msl;
+use super::clike::Description;
+use super::{EmitError, msl};
 use crate::kernel::{BufferUse, Plan, Step};
 use crate::lower::gpu::{Expected, Machine};
 use crate::program::Program;
@@ -52,19 +52,12 @@ pub enum ProjectError {
         /// The rule.
         why: VerifyError,
     },
-    /// The language of the device cannot say it.
+    /// The language of the target cannot say it.
     #[error(transparent)]
     Emit(#[from] EmitError),
-    /// C cannot say it.
-    #[error(transparent)]
-    C(#[from] super::c::EmitError),
     /// The threads of a kernel cannot become loops.
     #[error(transparent)]
     Unwoven(#[from] pass::weave::Unwoven),
-    /// WGSL or SPIR-V cannot say it.
-    #[cfg(feature = "naga")]
-    #[error(transparent)]
-    Shader(#[from] super::naga::EmitError),
 }
 
 /// What a project is written for.
@@ -185,7 +178,7 @@ pub fn emit_with(programs: &[Program], target: Target, passes: &Selection) -> Re
                 "kernels.swift",
                 swift::emit(&Project::on_road(programs, &road)?, swift::Source::Embedded),
             )],
-            build: "swiftc -O -parse-as-library -emit-library kernels.swift".into(),
+            build: SINGLE_FILE.into(),
         },
         Target::C => {
             checked_names(programs)?;
@@ -204,6 +197,9 @@ pub fn emit_with(programs: &[Program], target: Target, passes: &Selection) -> Re
         Target::Spirv => shaders::emit(programs, shaders::Form::Spirv, &road)?,
     })
 }
+
+/// How the one file of [`Target::MetalSingleFile`] is compiled.
+const SINGLE_FILE: &str = "swiftc -O -parse-as-library -emit-library kernels.swift";
 
 /// How C is compiled; the code counts on wrapping integers.
 const C_FLAGS: &str = "-O3 -march=native -fwrapv -ffp-contract=off -fno-math-errno -Wno-psabi -fPIC -shared";

@@ -4,7 +4,8 @@
 //! say so. WGSL files open with what a host must know: bindings, words of the uniform buffer, and blocks to dispatch.
 
 use super::{Emitted, File, ProjectError, checked_names, rename};
-use crate::back::naga::{self, EmitError};
+use crate::back::EmitError;
+use crate::back::naga;
 use crate::kernel::{Access, Kernel, Space};
 use crate::lower::gpu::{Expected, Machine};
 use crate::program::Program;

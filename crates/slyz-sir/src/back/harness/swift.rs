@@ -41,6 +41,12 @@ pub enum Source<'a> {
     Embedded,
 }
 
+/// A function that gives the Metal source, which stands behind it.
+pub fn embedded(source: &str) -> String {
+    let function = "func metalSource() throws -> String {\n    return kernels\n}";
+    format!("{function}\n\nprivate let kernels = #\"\"\"\n{source}\"\"\"#\n")
+}
+
 /// The Swift file of a project.
 pub fn emit(project: &Project, source: Source) -> String {
     let mut out = String::from("import Foundation\nimport Metal\n\n");
@@ -52,8 +58,8 @@ pub fn emit(project: &Project, source: Source) -> String {
             let _ = writeln!(out, "    return try String(contentsOfFile: \"{name}\", encoding: .utf8)\n}}\n");
         }
         Source::Embedded => {
-            let _ = writeln!(out, "func metalSource() throws -> String {{\n    return kernels\n}}\n");
-            let _ = writeln!(out, "private let kernels = #\"\"\"\n{}\"\"\"#\n", project.source);
+            out += &embedded(&project.source);
+            out += "\n";
         }
     }
     out += ENGINE;

@@ -33,10 +33,9 @@ pub use fit::{check_narrow, check_narrow_kernel, machine_for};
 pub use floats::FloatControls;
 pub use turns::{MOST_TURNS, certain_turns, most_turns};
 
+use super::EmitError;
 use crate::kernel::Kernel;
-use crate::ops::Operator;
 use crate::size::Size;
-use crate::types::Ty;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 
 /// What the device that runs the module can do.
@@ -68,51 +67,6 @@ pub struct Target {
     pub long_loops: bool,
     /// What SPIR-V may ask of float arithmetic.
     pub floats: FloatControls,
-}
-
-/// Why a kernel cannot be written for a target.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum EmitError {
-    /// The target lacks a feature.
-    #[error(
-        "kernel `{kernel}` needs {what}, which this adapter does not have (wgpu feature {feature}). {remedy}, or run on the device \"cpu\""
-    )]
-    Lacks {
-        /// Its name.
-        kernel: String,
-        /// In words.
-        what: String,
-        /// The feature's name in wgpu.
-        feature: &'static str,
-        /// What to do instead.
-        remedy: &'static str,
-    },
-    /// The operator has no expansion for the type yet.
-    #[error("kernel `{kernel}`: `{}` on {ty} has no form on GPUs yet. Compute it in f32, or run on the device \"cpu\"", .operator.name())]
-    Operator {
-        /// The kernel's name.
-        kernel: String,
-        /// Which.
-        operator: Operator,
-        /// On what.
-        ty: Ty,
-    },
-    /// The kernel has a form that GPUs do not run.
-    #[error("kernel `{kernel}` has {what}; lower the program for a GPU first")]
-    Form {
-        /// Its name.
-        kernel: String,
-        /// In words.
-        what: String,
-    },
-    /// The verifier or naga's validator refuse what was made. The backend is wrong, not the caller.
-    #[error("the module of kernel `{kernel}` is not valid: {why}. This is a bug in Słyż")]
-    Invalid {
-        /// Its name.
-        kernel: String,
-        /// What naga says.
-        why: String,
-    },
 }
 
 /// A kernel as a module with one entry point, named `main`.
