@@ -1,4 +1,4 @@
-//! What the book quotes is what the compilers print.
+//! What the book and ARCHITECTURE.md quote is what the compilers print.
 //!
 //! A listing in a chapter is a comment that names it, and a block of text: `<!-- sir: norm -->`. This test makes the text
 //! again and compares; `BLESS=1` rewrites the chapters. It does not run the code blocks: those are doctests. The gallery
@@ -10,17 +10,17 @@ use slyz_lang::diagnostic::Diagnostic;
 use slyz_lang::host;
 use slyz_lang::parse::parse;
 use slyz_lang::render::render;
-use slyz_sir::pass::weave::Form;
+use slyz_sir::pass::weave::Blocking;
 use slyz_sir::pass::{PROGRAM_PASSES, optimize};
-use slyz_sir::road::{Destination, KernelRoad};
-use slyz_sir::text::parse_program;
+use slyz_sir::road::{Destination, KernelRoad, ProgramRoad, Strategy};
+use slyz_sir::text::{self, parse_program};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-axis!(N);
+axis!(N, M);
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src")
@@ -43,6 +43,14 @@ fn smooth(x: Arr<f32, N>) -> Arr<f32, N> {
     tabulate(|i: Idx<N>| y.at((i - 1).clamp()) + y.at(i) + y.at((i + 1).clamp()))
 }
 
+fn softmax(x: Arr<f32, (N, M)>) -> Arr<f32, (N, M)> {
+    stack(|i| {
+        let row = x.row(i);
+        let e = (row - row.max()).exp();
+        e / e.sum()
+    })
+}
+
 #[graph]
 fn relu(input: &Tensor<f32>, output: &mut Tensor<f32>) {
     let idx = thread.x;
@@ -59,7 +67,7 @@ fn by_hand(what: &str) -> Result<String> {
     if what == "graph" {
         return Ok(kernel.sir().to_string());
     }
-    let road = KernelRoad { trusted: true, ..KernelRoad::to(Destination::Cores(Form::Free)) };
+    let road = KernelRoad { trusted: true, ..KernelRoad::to(Destination::Cores(Blocking::Free)) };
     Ok(kernels(&slyz_sir::back::c::emit_kernels(&[road.end(kernel.template()?)?], false)?, "relu"))
 }
 
@@ -72,13 +80,23 @@ fn rules() -> String {
     slyz_lang::check::rules::RULES.iter().map(line).collect()
 }
 
-/// One of the programs above, as the chapter's readers see it: `what` is `sir`, `optimized`, `explain`, `metal` or `c`.
+/// One of the functions above, as it stands there.
+fn quoted(name: &str) -> Result<String> {
+    let (_, rest) =
+        include_str!("listings.rs").split_once(&format!("fn {name}(")).ok_or(format!("no function {name}"))?;
+    let (body, _) = rest.split_once("\n}\n").ok_or("a function without an end")?;
+    Ok(format!("fn {name}({body}\n}}"))
+}
+
+/// One of the programs above, as the chapter's readers see it: `what` is `sir`, `optimized`, `plan`, `explain`, `metal`, `c`, or `c-end`, its last
+/// two functions.
 fn program(what: &str, name: &str) -> Result<String> {
     let cpu = slyz::device("cpu")?;
     let (program, explain, source) = match name {
         "norm" => parts(&compile_on(&cpu, norm)?),
         "scaled" => parts(&compile_on(&cpu, scaled)?),
         "smooth" => parts(&compile_on(&cpu, smooth)?),
+        "softmax" => parts(&compile_on(&cpu, softmax)?),
         other => return Err(format!("there is no program {other}").into()),
     };
     Ok(match what {
@@ -86,6 +104,8 @@ fn program(what: &str, name: &str) -> Result<String> {
         "optimized" => optimize(&program).to_string(),
         "metal" => metal(&program)?,
         "explain" => explain,
+        "plan" => text::print_plan(&ProgramRoad::to(Strategy::Cores).end(&program)),
+        "c-end" => last_functions(&source, 2),
         _ => kernels(&source, name),
     })
 }
@@ -101,6 +121,12 @@ fn parts<Sig>(f: &Compiled<Sig>) -> (slyz_sir::program::Program, String, String)
 fn kernels(source: &str, name: &str) -> String {
     let start = source.find(&format!("\nFN void {name}_")).map_or(0, |newline| newline + 1);
     source[start..].to_string()
+}
+
+/// The last functions of a C file.
+fn last_functions(source: &str, count: usize) -> String {
+    let functions: Vec<&str> = source.trim_end().split("\n}\n").collect();
+    functions[functions.len().saturating_sub(count)..].join("\n}\n").trim_start().to_string()
 }
 
 /// The kernels for Metal, without the first lines of the file.
@@ -138,7 +164,7 @@ fn renewed(chapter: &str) -> Result<String> {
         let (what, words) = words.split_once(": ").ok_or(format!("what is {line}?"))?;
         let words: Vec<&str> = words.split(' ').collect();
         let fence = lines.next().unwrap_or_default();
-        if fence != "```text" && fence != "```c" {
+        if !["```text", "```c", "```rust,ignore"].contains(&fence) {
             return Err(format!("no block of text after {line}").into());
         }
         let old: String = lines.by_ref().take_while(|line| *line != "```").map(|line| format!("{line}\n")).collect();
@@ -148,7 +174,8 @@ fn renewed(chapter: &str) -> Result<String> {
             "message" => message(&words)?,
             "graph" | "graph-c" => by_hand(what)?,
             "rules" => rules(),
-            "sir" | "optimized" | "explain" | "c" | "metal" => program(what, words[0])?,
+            "source" => quoted(words[0])?,
+            "sir" | "optimized" | "plan" | "explain" | "c" | "c-end" | "metal" => program(what, words[0])?,
             other => return Err(format!("there is no listing {other}").into()),
         };
         out += &format!("{fence}\n{}\n```\n", new.trim_end());
@@ -159,8 +186,9 @@ fn renewed(chapter: &str) -> Result<String> {
 
 #[test]
 fn listings_are_what_is_printed() -> Result {
-    for entry in fs::read_dir(docs())? {
-        let path = entry?.path();
+    let chapters = fs::read_dir(docs())?.map(|entry| entry.map(|entry| entry.path()));
+    for path in chapters.chain([Ok(docs().join("../../ARCHITECTURE.md"))]) {
+        let path = path?;
         let chapter = fs::read_to_string(&path)?;
         let renewed = renewed(&chapter).map_err(|error| format!("{}: {error}", path.display()))?;
         if std::env::var_os("BLESS").is_some() {

@@ -32,7 +32,8 @@ impl Check {
                     }
                     wrong += errors.len();
                     if errors.is_empty() {
-                        let (programs, kernels) = (module.programs.len(), module.kernels.len());
+                        let programs = module.programs.len();
+                        let kernels = module.kernels.len();
                         writeln!(out, "{file}: right; programs {programs}, kernels {kernels}, cases {}", cases.len())?;
                     }
                 }

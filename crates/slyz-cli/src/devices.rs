@@ -8,7 +8,8 @@ pub fn run(out: &mut dyn Write) -> anyhow::Result<()> {
     let chosen = slyz_run::device(None)?;
     let width = devices.iter().map(|device| device.name().len()).max().unwrap_or(0);
     for device in &devices {
-        let (name, text) = (device.name(), device.describe());
+        let name = device.name();
+        let text = device.describe();
         let text = text.strip_prefix(&format!("{name}: ")).unwrap_or(&text);
         let mark = if name == chosen.name() { '*' } else { ' ' };
         writeln!(out, "{mark} {name:<width$}  {text}")?;
@@ -19,7 +20,8 @@ pub fn run(out: &mut dyn Write) -> anyhow::Result<()> {
     compiler(out)?;
     cache(out)?;
     let pool = slyz_run::pool_stats();
-    let (kept, live) = (size(pool.kept_bytes as u64), size(pool.live_bytes as u64));
+    let kept = size(pool.kept_bytes as u64);
+    let live = size(pool.live_bytes as u64);
     writeln!(out, "pool      {kept} kept, {live} in use by this process; SLYZ_POOL_MB bounds what is kept")?;
     writeln!(out, "memory    copies: {}", bandwidth(&slyz_run::Interpreter))?;
     Ok(())
@@ -56,8 +58,10 @@ fn describe(adapter: &slyz_run::wgpu::AdapterSummary) -> [String; 4] {
         Some((least, most)) if least == most => format!("subgroups of {least}"),
         Some((least, most)) => format!("subgroups of {least} to {most}"),
     };
-    let (binding, buffer) = (size(adapter.binding_bytes), size(adapter.buffer_bytes));
-    let (threads, shared) = (adapter.threads, size(adapter.shared_bytes.into()));
+    let binding = size(adapter.binding_bytes);
+    let buffer = size(adapter.buffer_bytes);
+    let threads = adapter.threads;
+    let shared = size(adapter.shared_bytes.into());
     let times = if adapter.timestamps { "timestamps" } else { "no timestamps" };
     let types = if adapter.types.is_empty() { "32-bit types only".into() } else { adapter.types.join(", ") };
     [
@@ -104,7 +108,8 @@ fn cache(out: &mut dyn Write) -> anyhow::Result<()> {
         return Ok(());
     };
     let (entries, used) = contents(&folder);
-    let (used, bound) = (size(used), size(bound));
+    let used = size(used);
+    let bound = size(bound);
     let folder = folder.display();
     writeln!(out, "cache     {folder}: {entries} entries, {used} of {bound}; SLYZ_CACHE_DIR, SLYZ_CACHE_MB")?;
     Ok(())

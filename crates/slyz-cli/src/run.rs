@@ -108,7 +108,8 @@ impl Run {
         if self.input.len() != params.len() {
             let list: Vec<String> = params.iter().map(|p| type_text(program, &p.ty)).collect();
             let list = if list.is_empty() { "none".into() } else { list.join(", ") };
-            let (name, found) = (&program.name, self.input.len());
+            let name = &program.name;
+            let found = self.input.len();
             let wants = if params.len() == 1 { "1 argument".into() } else { format!("{} arguments", params.len()) };
             return usage(format!("program {name} takes {wants}, given {found}; pass one --input for each of: {list}"));
         }

@@ -45,7 +45,8 @@ impl Test {
                 }
             }
         }
-        let (name, plural) = (device.name(), if count == 1 { "" } else { "s" });
+        let name = device.name();
+        let plural = if count == 1 { "" } else { "s" };
         writeln!(out, "{count} case{plural} on {name}, {failed} failed")?;
         if failed > 0 { Err(anyhow!("{failed} of {count} cases failed")) } else { Ok(()) }
     }
@@ -91,7 +92,8 @@ fn run_program(device: &dyn Device, program: &Program, case: &Case) -> anyhow::R
 fn run_kernel(kernel: &Kernel, case: &Case) -> anyhow::Result<()> {
     let known = |name: &str| size(case, name).ok_or_else(|| anyhow!("no value for the size {name}"));
     let sizes = kernel.sizes.iter().map(|decl| known(&decl.name)).collect::<anyhow::Result<Vec<u64>>>()?;
-    let (mut memories, mut scalars) = (vec![], vec![]);
+    let mut memories = vec![];
+    let mut scalars = vec![];
     for arg in &case.args {
         match arg {
             Value::Array(array) => memories.push(array.clone()),

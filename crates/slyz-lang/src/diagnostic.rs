@@ -35,7 +35,8 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// An error at a place.
     pub fn error(rule: &'static str, span: Span, message: impl Into<String>) -> Diagnostic {
-        let (message, label) = (message.into(), String::new());
+        let message = message.into();
+        let label = String::new();
         Diagnostic { severity: Severity::Error, rule, message, span, label, related: vec![], help: None }
     }
 

@@ -129,7 +129,8 @@ impl<'t> Source<'t> {
     fn underline<'d>(&self, lines: &mut BTreeMap<usize, Vec<Underline<'d>>>, span: Span, mark: char, remark: &'d str) {
         let start = self.place(span.start);
         let end = self.place(span.end).max(start);
-        let (first, last) = (self.line_of(start), self.line_of(end));
+        let first = self.line_of(start);
+        let last = self.line_of(end);
         let from = self.column(first, start);
         if first == last {
             let to = self.column(last, end).max(from + 1);

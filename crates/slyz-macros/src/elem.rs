@@ -31,7 +31,7 @@ pub fn expand(item: TokenStream) -> TokenStream {
 
 /// What the parameters of an implementation stand for. Whatever form the struct gets from it must be `Copy`.
 #[derive(Clone, Copy)]
-enum Form {
+enum ParamForm {
     /// Elements, which have a traced form.
     Host,
     /// Traced values, which have a host form.
@@ -96,12 +96,12 @@ impl Struct {
     }
 
     /// `impl<T: Class> ::slyz::Class for Name<T> { items }`
-    fn impl_for(&self, class: TokenStream, form: Form, items: TokenStream) -> TokenStream {
+    fn impl_for(&self, class: TokenStream, form: ParamForm, items: TokenStream) -> TokenStream {
         self.impl_where(class.clone(), class, form, items)
     }
 
     /// `impl<T: Bound> ::slyz::Class for Name<T> where Name<T>: Copy { items }`
-    fn impl_where(&self, class: TokenStream, bound: TokenStream, form: Form, items: TokenStream) -> TokenStream {
+    fn impl_where(&self, class: TokenStream, bound: TokenStream, form: ParamForm, items: TokenStream) -> TokenStream {
         let mut generics = self.bounded(&bound);
         self.require_copy(&mut generics, form);
         let name = &self.name;
@@ -120,16 +120,16 @@ impl Struct {
 
     /// That the struct is `Copy` is told once, by [`Struct::copy`]. The implementations ask for it, so that each is well formed
     /// where it is not.
-    fn require_copy(&self, generics: &mut Generics, form: Form) {
+    fn require_copy(&self, generics: &mut Generics, form: ParamForm) {
         let this = self.with(|param| quote!(#param));
         let forms = match form {
-            Form::Host => vec![this, self.with(|param| quote!(<#param as ::slyz::Elem>::Exp))],
-            Form::Traced => vec![this, self.with(|param| quote!(<#param as ::slyz::Value>::Elem))],
-            Form::Mixed => vec![
+            ParamForm::Host => vec![this, self.with(|param| quote!(<#param as ::slyz::Elem>::Exp))],
+            ParamForm::Traced => vec![this, self.with(|param| quote!(<#param as ::slyz::Value>::Elem))],
+            ParamForm::Mixed => vec![
                 self.with(|param| quote!(<#param as ::slyz::Traced>::Form)),
                 self.with(|param| quote!(::slyz::ElemOf<#param>)),
             ],
-            Form::Either => vec![this],
+            ParamForm::Either => vec![this],
         };
         let clause = generics.make_where_clause();
         clause
@@ -194,7 +194,7 @@ impl Struct {
             fn store(self, __slyz_out: &mut ::std::vec::Vec<::slyz::__private::Scalar>) { #store }
             fn load(__slyz_next: &mut dyn ::core::ops::FnMut() -> ::slyz::__private::Scalar) -> Self { #load }
         };
-        self.impl_for(quote!(::slyz::Elem), Form::Host, items)
+        self.impl_for(quote!(::slyz::Elem), ParamForm::Host, items)
     }
 
     fn value(&self) -> TokenStream {
@@ -207,12 +207,12 @@ impl Struct {
             fn leaves(self, __slyz_out: &mut ::std::vec::Vec<::slyz::__private::Handle>) { #leaves }
             fn build(__slyz_next: &mut dyn ::core::ops::FnMut() -> ::slyz::__private::Handle) -> Self { #build }
         };
-        self.impl_for(quote!(::slyz::Value), Form::Traced, items)
+        self.impl_for(quote!(::slyz::Value), ParamForm::Traced, items)
     }
 
     fn traced(&self) -> TokenStream {
         let form = self.with(|param| quote!(<#param as ::slyz::Traced>::Form));
-        self.impl_for(quote!(::slyz::Traced), Form::Mixed, quote!(type Form = #form;))
+        self.impl_for(quote!(::slyz::Traced), ParamForm::Mixed, quote!(type Form = #form;))
     }
 
     fn lift(&self) -> TokenStream {
@@ -226,7 +226,7 @@ impl Struct {
             #[track_caller]
             fn lift(self) -> <#name #target as ::slyz::Elem>::Exp { #name { #(#lift),* } }
         };
-        self.impl_between(quote!(::slyz::Lift), quote!(::slyz::Elem), Form::Host, items)
+        self.impl_between(quote!(::slyz::Lift), quote!(::slyz::Elem), ParamForm::Host, items)
     }
 
     fn feed(&self) -> TokenStream {
@@ -236,15 +236,15 @@ impl Struct {
         let items = quote! {
             fn feed(&self) -> ::slyz::__private::Fed<'_> { ::slyz::__private::Fed::together([#(#feed),*]) }
         };
-        self.impl_between(class, quote!(::slyz::Value), Form::Traced, items)
+        self.impl_between(class, quote!(::slyz::Value), ParamForm::Traced, items)
     }
 
     fn additive(&self) -> TokenStream {
-        self.impl_for(quote!(::slyz::Additive), Form::Host, quote!())
+        self.impl_for(quote!(::slyz::Additive), ParamForm::Host, quote!())
     }
 
     fn record(&self) -> TokenStream {
-        self.impl_where(quote!(::slyz::__private::Record), quote!(::slyz::Value), Form::Traced, quote!())
+        self.impl_where(quote!(::slyz::__private::Record), quote!(::slyz::Value), ParamForm::Traced, quote!())
     }
 
     /// The parameter of what stands for a value, beside the one of the value.
@@ -264,12 +264,13 @@ impl Struct {
 
     /// `impl<T: Bound, V: Class<T>> Class<Name<T>> for Name<V> { items }`: its own parameters stand for the result, fresh
     /// ones for what is made into it.
-    fn impl_between(&self, class: TokenStream, bound: TokenStream, form: Form, items: TokenStream) -> TokenStream {
+    fn impl_between(&self, class: TokenStream, bound: TokenStream, form: ParamForm, items: TokenStream) -> TokenStream {
         let name = &self.name;
         let mut generics = self.bounded(&bound);
         self.require_copy(&mut generics, form);
         for param in self.generics.type_params() {
-            let (from, to) = (Self::fresh(&param.ident), &param.ident);
+            let from = Self::fresh(&param.ident);
+            let to = &param.ident;
             let bounds = param.bounds.iter();
             generics.params.push(parse_quote!(#from: #class<#to> #(+ #bounds)*));
         }
@@ -297,7 +298,7 @@ impl Struct {
                 __slyz_next: &mut dyn ::core::ops::FnMut() -> ::slyz::__private::Handle,
             ) -> Self { #build }
         };
-        self.impl_for(class, Form::Either, items)
+        self.impl_for(class, ParamForm::Either, items)
     }
 
     fn arg(&self) -> TokenStream {
@@ -312,7 +313,7 @@ impl Struct {
             fn again(self, __slyz_next: &mut dyn ::core::ops::FnMut() -> ::slyz::__private::Handle) -> Self { #again }
             fn key(self, __slyz_out: &mut ::std::vec::Vec<u64>) { #key }
         };
-        self.impl_for(class, Form::Either, items)
+        self.impl_for(class, ParamForm::Either, items)
     }
 }
 
@@ -383,7 +384,8 @@ fn text(tokens: impl quote::ToTokens) -> String {
 }
 
 fn fixed_field(member: &Member, ty: &Type) -> String {
-    let (member, ty) = (text(member), text(ty));
+    let member = text(member);
+    let ty = text(ty);
     format!(
         "field `{member}` has the fixed type `{ty}`, but in traced code it must be the traced form of `{ty}`\n\
          help: give it a type parameter: `struct Name<.., A> {{ .., {member}: A }}`, and write `{ty}` where the struct \
@@ -411,7 +413,8 @@ fn not_generic(input: &DeriveInput, fields: &Fields) -> String {
         return "an element needs a field: it would store nothing".to_owned();
     }
     let params = (0..types.len()).map(letter).collect::<Vec<_>>().join(", ");
-    let (written, types) = (written.join(", "), types.join(", "));
+    let written = written.join(", ");
+    let types = types.join(", ");
     let body = match fields {
         Fields::Named(_) => format!(" {{ {written} }}"),
         Fields::Unnamed(_) | Fields::Unit => format!("({written});"),

@@ -123,7 +123,8 @@ fn impl_trait(ty: &syn::Type) -> Option<Span> {
 /// Wraps the rewritten body of a function that stays a function.
 fn shared(function: ItemFn) -> TokenStream {
     let ItemFn { attrs, vis, mut sig, block } = function;
-    let (mut patterns, mut args) = (Vec::new(), Vec::new());
+    let mut patterns = Vec::new();
+    let mut args = Vec::new();
     for (at, input) in sig.inputs.iter_mut().enumerate() {
         let FnArg::Typed(input) = input else { continue };
         let name = format_ident!("__slyz_arg{at}", span = input.pat.span());

@@ -61,7 +61,9 @@ impl Struct {
         if let Some(clause) = &input.generics.where_clause {
             return Err(Error::new_spanned(clause, BOUNDS));
         }
-        let (mut element, mut args, mut consts) = (None, vec![], vec![]);
+        let mut element = None;
+        let mut args = vec![];
+        let mut consts = vec![];
         for param in &input.generics.params {
             match param {
                 GenericParam::Type(param) => {
@@ -95,7 +97,8 @@ impl Struct {
                 None => (Member::Unnamed(Index::from(at)), format_ident!("At{at}", span = field.ty.span())),
             };
             if let Some(other) = fields.iter().find(|other| other.variant == variant) {
-                let (this, other) = (quote!(#member), &other.member);
+                let this = quote!(#member);
+                let other = &other.member;
                 let message = format!(
                     "fields `{}` and `{this}` would both be the position `{variant}`: rename one of them",
                     quote!(#other)
@@ -141,7 +144,8 @@ impl Struct {
 
     /// `impl<const N: usize> ::slyz::naperian::Class for NameFamily<N> { items }`
     fn impl_for(&self, class: TokenStream, items: TokenStream) -> TokenStream {
-        let (consts, this) = (&self.consts, self.with_consts(&self.family));
+        let consts = &self.consts;
+        let this = self.with_consts(&self.family);
         quote! {
             #[automatically_derived]
             impl<#(#consts),*> ::slyz::naperian::#class for #this { #items }
@@ -163,7 +167,8 @@ impl Struct {
     fn literal(&self, value: impl Fn(TokenStream, &Field) -> TokenStream) -> TokenStream {
         let name = &self.name;
         let fields = self.each(|family, field| {
-            let (value, member) = (value(family, field), &field.member);
+            let value = value(family, field);
+            let member = &field.member;
             quote!(#member: #value)
         });
         quote!(#name { #(#fields),* })
@@ -187,8 +192,12 @@ impl Struct {
     }
 
     fn family(&self) -> TokenStream {
-        let (element, consts, visibility, name) = (&self.element, &self.consts, &self.visibility, &self.family);
-        let (member, family) = (self.of(quote!(#element)), self.with_consts(name));
+        let element = &self.element;
+        let consts = &self.consts;
+        let visibility = &self.visibility;
+        let name = &self.family;
+        let member = self.of(quote!(#element));
+        let family = self.with_consts(name);
         let text = format!("The family of [`{}`].", self.name);
         let implemented = self.impl_for(quote!(Family), quote!(type Of<#element> = #member;));
         quote! {
@@ -205,7 +214,8 @@ impl Struct {
     }
 
     fn functor(&self) -> TokenStream {
-        let (from, to) = (self.of(quote!(__SlyzA)), self.of(quote!(__SlyzB)));
+        let from = self.of(quote!(__SlyzA));
+        let to = self.of(quote!(__SlyzB));
         let body = self.literal(|family, Field { member, span, .. }| {
             quote_spanned!(*span=> <#family as ::slyz::naperian::Functor>::map(__slyz_fa.#member, &mut __slyz_f))
         });
@@ -267,7 +277,8 @@ impl Struct {
 
     /// The effects are zipped field by field into nested pairs, `((r, g), b)`, which the last step takes apart.
     fn traverse(&self) -> TokenStream {
-        let (from, to) = (self.of(quote!(__SlyzA)), self.of(quote!(__SlyzB)));
+        let from = self.of(quote!(__SlyzA));
+        let to = self.of(quote!(__SlyzB));
         let mut walked = self.each(|family, Field { member, span, .. }| {
             quote_spanned! {*span=>
                 <#family as ::slyz::naperian::Traverse>::traverse::<__SlyzG, __SlyzA, __SlyzB>(
@@ -281,10 +292,12 @@ impl Struct {
         };
         // Every struct with a parameter has a field, or rustc has rejected it.
         let (Some(first), Some(start)) = (walked.next(), self.fields.first()) else { return TokenStream::new() };
-        let (mut ty, mut pattern) = (member(start), start.local.to_token_stream());
+        let mut ty = member(start);
+        let mut pattern = start.local.to_token_stream();
         let mut steps = quote!(let __slyz_all = #first;);
         for (walked, field) in walked.zip(&self.fields[1..]) {
-            let (next, local) = (member(field), &field.local);
+            let next = member(field);
+            let local = &field.local;
             steps.extend(quote! {
                 let __slyz_next = #walked;
                 let __slyz_all = <__SlyzG as ::slyz::naperian::Applicative>::zip::<#ty, #next>(__slyz_all, __slyz_next);
@@ -305,7 +318,9 @@ impl Struct {
     }
 
     fn naperian(&self) -> TokenStream {
-        let (member, positions, log) = (self.of(quote!(__SlyzA)), self.with_consts(&self.log), &self.log);
+        let member = self.of(quote!(__SlyzA));
+        let positions = self.with_consts(&self.log);
+        let log = &self.log;
         let tabulate = self.literal(|family, Field { variant, family: nested, span, .. }| match nested {
             None => quote_spanned!(*span=> __slyz_f(#log::#variant)),
             Some(_) => quote_spanned! {*span=>
@@ -333,7 +348,8 @@ impl Struct {
         let sizes =
             self.each(|family, field| quote_spanned!(field.span=> <#family as ::slyz::naperian::Dimension>::SIZE));
         let dimension = self.impl_for(quote!(Dimension), quote!(const SIZE: usize = 0 #(+ #sizes)*;));
-        let (consts, this) = (&self.consts, self.with_consts(&self.family));
+        let consts = &self.consts;
+        let this = self.with_consts(&self.family);
         quote! {
             #dimension
             ::slyz::__dimension_axis!([#(#consts),*] #this);
@@ -348,7 +364,8 @@ fn family(ty: &Type, element: &Ident) -> syn::Result<Option<TokenStream>> {
     match ty {
         Type::Path(path) if path.path.is_ident(element) => Ok(None),
         Type::Array(array) => {
-            let (inner, len) = (family(&array.elem, element)?, &array.len);
+            let inner = family(&array.elem, element)?;
+            let len = &array.len;
             // Not `Array<{ #len }>`: rustc warns of the braces, and a length that is an expression needs them.
             let outer = quote_spanned!(span=> <[(); #len] as ::slyz::naperian::Container>::Family);
             Ok(Some(match inner {
@@ -357,7 +374,8 @@ fn family(ty: &Type, element: &Ident) -> syn::Result<Option<TokenStream>> {
             }))
         }
         Type::Tuple(tuple) if tuple.elems.len() == 2 => {
-            let (first, second) = (part(&tuple.elems[0])?, part(&tuple.elems[1])?);
+            let first = part(&tuple.elems[0])?;
+            let second = part(&tuple.elems[1])?;
             Ok(Some(quote_spanned!(span=> ::slyz::naperian::Pair<#first, #second>)))
         }
         Type::Paren(inner) => family(&inner.elem, element),

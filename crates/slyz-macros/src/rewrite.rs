@@ -181,8 +181,10 @@ impl Rewrite {
                 let vars = vars.values();
                 if vars.len() == 0 { value } else { quote!({ #(let mut #vars = #vars;)* #value }) }
             };
-            let (then, other) = (copies(&in_then, quote!(#then)), copies(&in_else, quote!(#other)));
-            let (then, other) = (quote!(|()| ((), #then)), quote!(|()| ((), #other)));
+            let then = copies(&in_then, quote!(#then));
+            let other = copies(&in_else, quote!(#other));
+            let then = quote!(|()| ((), #then));
+            let other = quote!(|()| ((), #other));
             return parse_quote_spanned!(span=> ::slyz::__private::cond(#cond).branch((), #then, #other).1);
         }
         let names = tuple(vars.values().map(|name| quote!(#name)).collect());
@@ -194,7 +196,8 @@ impl Rewrite {
             let params = tuple(params.collect());
             quote!(|#params| { let __slyz_value = #value; (#names, __slyz_value) })
         };
-        let (then, other) = (closure(&in_then, quote!(#then)), closure(&in_else, quote!(#other)));
+        let then = closure(&in_then, quote!(#then));
+        let other = closure(&in_else, quote!(#other));
         let branch = quote_spanned!(span=> ::slyz::__private::cond(#cond).branch(#names, #then, #other));
         parse_quote!({ let (__slyz_vars, __slyz_value) = #branch; #names = __slyz_vars; __slyz_value })
     }
@@ -266,7 +269,8 @@ impl Rewrite {
             BinOp::Ne(_) => ("Ne", "ne"),
             _ => return,
         };
-        let (class, method) = (Ident::new(class, span), Ident::new(method, span));
+        let class = Ident::new(class, span);
+        let method = Ident::new(method, span);
         let (left, right) = (&it.left, &it.right);
         *expr = parse_quote_spanned!(span=> ::slyz::__private::#class::#method(&(#left), &(#right)));
     }

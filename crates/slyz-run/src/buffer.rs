@@ -246,7 +246,8 @@ mod tests {
         let start = buffer.bytes().unwrap().as_ptr();
         buffer.bytes_mut().unwrap()[0] = 9;
         assert_eq!(buffer.bytes().unwrap().as_ptr(), start, "alone it is written in place");
-        let (clone, part) = (buffer.clone(), buffer.prefix(1));
+        let clone = buffer.clone();
+        let part = buffer.prefix(1);
         buffer.bytes_mut().unwrap()[0] = 8;
         assert_eq!((clone.bytes().unwrap(), part.bytes().unwrap()), (&[9, 2, 3][..], &[9][..]));
         assert_eq!(buffer.bytes().unwrap(), [8, 2, 3]);
@@ -256,7 +257,8 @@ mod tests {
     fn memory_of_a_device_is_written_by_its_only_owner() {
         let mut buffer = Buffer::on_device(Arc::new(Counting(AtomicUsize::new(1))), 2);
         assert_eq!(buffer.bytes().unwrap(), [1, 2]);
-        let (clone, part) = (buffer.clone(), buffer.prefix(1));
+        let clone = buffer.clone();
+        let part = buffer.prefix(1);
         assert!(buffer.own_device_memory::<Counting>().is_none(), "a clone sees it");
         drop(clone);
         assert!(buffer.own_device_memory::<Counting>().is_none(), "so does a part of it");
@@ -276,7 +278,8 @@ mod tests {
         let buffer = Buffer::on_device(memory.clone(), 4);
         assert!(buffer.bytes().is_err(), "a failure is told");
         assert_eq!(buffer.bytes().unwrap(), [1, 2, 3, 4], "and not kept");
-        let (clone, host) = (buffer.clone(), buffer.to_host().unwrap());
+        let clone = buffer.clone();
+        let host = buffer.to_host().unwrap();
         assert_eq!(clone.bytes().unwrap(), host.bytes().unwrap());
         assert_eq!(memory.0.load(Ordering::SeqCst), 2);
         assert_eq!((buffer.device(), host.device(), host.is_host()), (Some("test"), None, true));

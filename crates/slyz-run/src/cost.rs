@@ -108,7 +108,8 @@ impl Walk<'_> {
             Op::Cast(_, arg) => self.known.get(arg).copied(),
             Op::Apply(operator, args) => {
                 let &[a, b] = &args[..] else { return None };
-                let (a, b) = (*self.known.get(&a)?, *self.known.get(&b)?);
+                let a = *self.known.get(&a)?;
+                let b = *self.known.get(&b)?;
                 if *operator == Operator::Add {
                     a.checked_add(b)
                 } else if *operator == Operator::Sub {

@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 /// Every device of this machine, best first. One that chooses among the others, `auto`, is in front where there may be a GPU.
 pub fn devices() -> Vec<Arc<dyn Device>> {
-    let (best, own) = (auto(), own());
+    let best = auto();
+    let own = own();
     let known = own.iter().any(|device| device.name() == best.name());
     (!known).then_some(best).into_iter().chain(own.iter().cloned()).collect()
 }

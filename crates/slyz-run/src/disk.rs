@@ -128,7 +128,8 @@ impl DiskCache {
         let mut entries = vec![];
         for file in listing.flatten() {
             let Ok(meta) = file.metadata() else { continue };
-            let (path, time) = (file.path(), meta.modified().unwrap_or(SystemTime::UNIX_EPOCH));
+            let path = file.path();
+            let time = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
             if file.file_name().to_string_lossy().starts_with(UNFINISHED) {
                 if time.elapsed().is_ok_and(|age| age > ABANDONED) {
                     let _ = fs::remove_file(&path);

@@ -56,7 +56,8 @@ fn replace(folder: &Path, files: &[(&str, impl AsRef<[u8]>)]) -> Result<(), Writ
         })
         .and_then(|()| {
             files.iter().try_for_each(|(name, _)| {
-                let (place, old) = (folder.join(name), beside(name, "old"));
+                let place = folder.join(name);
+                let old = beside(name, "old");
                 if place.exists() {
                     fs::rename(&place, &old).map_err(failed(&place))?;
                 }

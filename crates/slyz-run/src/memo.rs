@@ -61,7 +61,9 @@ mod tests {
 
     #[test]
     fn many_threads_make_one() {
-        let (memo, made, start) = (Memo::<usize>::new(4), AtomicUsize::new(0), Barrier::new(8));
+        let memo = Memo::<usize>::new(4);
+        let made = AtomicUsize::new(0);
+        let start = Barrier::new(8);
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {

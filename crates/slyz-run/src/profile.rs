@@ -112,7 +112,8 @@ pub(crate) fn host_bandwidth() -> Result<f64, Error> {
     const BYTES: usize = 128 << 20;
     const TURNS: usize = 5;
     let what = &"a measurement of the memory";
-    let (from, mut to) = (crate::Pool::global().take(BYTES, what)?, crate::Pool::global().take(BYTES, what)?);
+    let from = crate::Pool::global().take(BYTES, what)?;
+    let mut to = crate::Pool::global().take(BYTES, what)?;
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
     let piece = BYTES.div_ceil(threads);
     let mut best = f64::MAX;
@@ -142,7 +143,8 @@ mod tests {
     use super::*;
 
     fn launch(name: &str) -> LaunchTime {
-        let (kernel, device) = (name.to_string(), "test".to_string());
+        let kernel = name.to_string();
+        let device = "test".to_string();
         LaunchTime { kernel, device, seconds: 0.0, clock: Clock::Host, read: 1, written: 2 }
     }
 

@@ -61,7 +61,9 @@ impl Signature {
     ) -> Result<(Sizes<'s>, Vec<Bound<'a>>), Error> {
         let sizes = self.check_sizes(sizes)?;
         if args.len() != self.params.len() {
-            let (name, expected, found) = (self.name.clone(), self.params.len(), args.len());
+            let name = self.name.clone();
+            let expected = self.params.len();
+            let found = args.len();
             return Err(Error::ArgumentCount { name, expected, found });
         }
         let mut bound = Vec::with_capacity(args.len());
@@ -78,7 +80,8 @@ impl Signature {
     fn check_sizes<'s>(&'s self, sizes: &'s [Option<u64>]) -> Result<Sizes<'s>, Error> {
         let fail = |why: String| Error::Sizes { name: self.name.clone(), why };
         if sizes.len() != self.sizes.len() {
-            let (expected, found) = (self.sizes.len(), sizes.len());
+            let expected = self.sizes.len();
+            let found = sizes.len();
             return Err(fail(format!(
                 "the program has {expected} size variables, the call gives {found}; give one each"
             )));

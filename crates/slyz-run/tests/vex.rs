@@ -233,7 +233,7 @@ impl Recorded {
 fn woven() {
     let mut wrong = vec![];
     for made in &recorded() {
-        let form = if made.free() { weave::Form::Free } else { weave::Form::Blocks(made.block) };
+        let form = if made.free() { weave::Blocking::Free } else { weave::Blocking::Blocks(made.block) };
         let kernel = match KernelRoad::to(Destination::Cores(form)).end(&made.template) {
             Ok(kernel) => kernel,
             Err(why) => {

@@ -474,7 +474,8 @@ impl Op {
                 Op::Scan { shape: shape.clone(), body: f(body), monoid: monoid.with_combine(f) }
             }
             Op::Scatter { shape, body, target, monoid } => {
-                let (shape, target) = (shape.clone(), target.clone());
+                let shape = shape.clone();
+                let target = target.clone();
                 Op::Scatter { shape, body: f(body), target, monoid: monoid.with_combine(f) }
             }
             Op::Filter { extent, body, kept } => Op::Filter { extent: extent.clone(), body: f(body), kept: *kept },

@@ -21,7 +21,8 @@ pub(crate) fn f16_from_f32(x: f32) -> u16 {
 }
 
 pub(crate) fn f16_to_f64(bits: u16) -> f64 {
-    let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff));
+    let exponent = i32::from(bits >> 10 & 0x1f);
+    let fraction = f64::from(bits & 0x3ff);
     let size = match exponent {
         0 => fraction * 2f64.powi(-24),
         31 if fraction == 0.0 => f64::INFINITY,
@@ -68,9 +69,11 @@ mod tests {
         for high in 0..=u16::MAX {
             for low in [0u32, 1, 0x0fff, 0x1000, 0x1001, 0x2fff, 0x3000, 0x3001, 0x7fff, 0x8000, 0x8001, 0xffff] {
                 let x = f32::from_bits(u32::from(high) << 16 | low);
-                let (ours, theirs) = (f16_from_f32(x), f16::from_f32(x).to_bits());
+                let ours = f16_from_f32(x);
+                let theirs = f16::from_f32(x).to_bits();
                 assert!(ours == theirs || x.is_nan() && f16_to_f64(ours).is_nan(), "{x:e}: {ours:#x}, not {theirs:#x}");
-                let (ours, theirs) = (bf16_from_f32(x), bf16::from_f32(x).to_bits());
+                let ours = bf16_from_f32(x);
+                let theirs = bf16::from_f32(x).to_bits();
                 assert!(
                     ours == theirs || x.is_nan() && bf16_to_f64(ours).is_nan(),
                     "{x:e}: {ours:#x}, not {theirs:#x}"

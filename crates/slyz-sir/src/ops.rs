@@ -474,7 +474,9 @@ trait Squaring: Copy + std::ops::Mul<Output = Self> + std::ops::Div<Output = Sel
     const ONE: Self;
 
     fn by_squaring(self, exponent: i32) -> Self {
-        let (mut power, mut square, mut left) = (Self::ONE, self, exponent.unsigned_abs());
+        let mut power = Self::ONE;
+        let mut square = self;
+        let mut left = exponent.unsigned_abs();
         while left != 0 {
             if left & 1 != 0 {
                 power = power * square;

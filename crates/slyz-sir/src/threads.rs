@@ -161,7 +161,9 @@ impl Field {
             return Err(too_many(&field.threads));
         }
         if !nature.free && !field.is_whole() {
-            let (kernel, threads, block) = (kernel.to_string(), field.threads, field.block);
+            let kernel = kernel.to_string();
+            let threads = field.threads;
+            let block = field.block;
             return Err(Unlaid::Part { kernel, threads, block });
         }
         Ok(field)
@@ -227,7 +229,8 @@ fn inferred(kernel: &str, nature: Nature, written: Option<(&str, &[u64])>) -> Re
         (2, &[y, x]) => Ok([x, y, 1]),
         (3, &[z, y, x]) => Ok([x, y, z]),
         (axes, shape) => {
-            let (memory, shape) = (name.to_string(), shape.to_vec());
+            let memory = name.to_string();
+            let shape = shape.to_vec();
             Err(Unlaid::Axes { kernel: kernel(), memory, shape, axes })
         }
     }

@@ -296,7 +296,8 @@ mod tests {
     #[test]
     fn operands_come_first_from_left_to_right() {
         let mut lines = Lines::above(9);
-        let (lo, lane) = (Id(1), Id(2));
+        let lo = Id(1);
+        let lane = Id(2);
         let end = lines.value((lo + lane * 4).least(&Size::Const(7)));
         let ops: Vec<Op> = lines.take().into_iter().map(|stmt| stmt.op).collect();
         let apply = |operator, a, b| Op::Apply(operator, vec![a, b]);

@@ -276,7 +276,9 @@ struct Given {
 
 impl<Sig> Clone for Compiled<Sig> {
     fn clone(&self) -> Self {
-        let (shared, given, kept) = (self.shared.clone(), self.given.clone(), self.kept.clone());
+        let shared = self.shared.clone();
+        let given = self.given.clone();
+        let kept = self.kept.clone();
         Compiled { shared, given, kept, signature: PhantomData }
     }
 }

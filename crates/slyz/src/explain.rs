@@ -38,7 +38,9 @@ impl Explanation {
             None => (true, explain_on(program, &road)),
         };
         let inner = inner.at(sizes);
-        let (device, choice, built) = (code.device().to_string(), code.choice(sizes), code.build_time());
+        let device = code.device().to_string();
+        let choice = code.choice(sizes);
+        let built = code.build_time();
         Explanation { device, imagined, choice, built, inner }
     }
 

@@ -320,13 +320,15 @@ pub(crate) fn solve(slots: &[Slot], args: &[Fed], given: &Env) -> Result<Env, Ca
 /// The sizes of one array with these dimensions; for tensors.
 pub(crate) fn solve_dims(slot: &Slot, dims: &[u64]) -> Result<Env, CallError> {
     let len = count(dims.iter().copied()).unwrap_or(u64::MAX);
-    let (told, leaves) = (Told { dims: Some(dims.into()), len }, Leaves::new());
+    let told = Told { dims: Some(dims.into()), len };
+    let leaves = Leaves::new();
     solve(std::slice::from_ref(slot), &[Fed(Kind::Array { told, leaves })], &Env::new())
 }
 
 fn check_dims(argument: usize, slot: &Slot, dims: &[u64], len: u64) -> Result<(), CallError> {
     if dims.len() != slot.axes.len() {
-        let (expected, found) = (slot.axes.len(), dims.len());
+        let expected = slot.axes.len();
+        let found = dims.len();
         return Err(CallError::Rank { argument, expected, found, shape: shape_text(&slot.names) });
     }
     let product = count(dims.iter().copied());

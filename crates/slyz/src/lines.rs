@@ -80,7 +80,8 @@ impl Lines {
             return scanned;
         }
         tabulate(at, &self.axes, &mut |position| {
-            let (mut turned, place) = (without(position, self.number), position[self.number]);
+            let mut turned = without(position, self.number);
+            let place = position[self.number];
             if !exclusive {
                 turned.push(place);
                 return read(at, scanned, self.count, &turned);
@@ -161,11 +162,15 @@ pub(crate) fn best(
     let neutral = vec![worst.map_or(Handle::POISON, |worst| constant(at, worst)), constant(at, Scalar::i64(i64::MAX))];
     let of = |operator: Operator, a: Handle, b: Handle| apply(at, operator, &[a, b]);
     let combine = &mut |both: &[Handle]| {
-        let (a, i, b, j) = (both[0], both[1], both[2], both[3]);
+        let a = both[0];
+        let i = both[1];
+        let b = both[2];
+        let j = both[3];
         let mut wins = of(better, a, b);
         let mut ties = of(Operator::Eq, a, b);
         if ty.is_float() {
-            let (a, b) = (apply(at, Operator::IsNan, &[a]), apply(at, Operator::IsNan, &[b]));
+            let a = apply(at, Operator::IsNan, &[a]);
+            let b = apply(at, Operator::IsNan, &[b]);
             let number = apply(at, Operator::Not, &[a]);
             wins = of(Operator::Or, wins, of(Operator::And, number, b));
             ties = of(Operator::Or, ties, of(Operator::And, a, b));
@@ -209,7 +214,8 @@ impl Turn {
     /// be a gather. Both places travel as arguments of the branch: each is inside only on its own side.
     pub fn read(&self, at: Loc, array: Handle, count: usize, outer: &[Handle]) -> Vec<Handle> {
         let side = |place: Handle| read(at, array, count, &[outer, &[place]].concat());
-        let (near, other) = (&mut |places: &[Handle]| side(places[0]), &mut |places: &[Handle]| side(places[1]));
+        let near = &mut |places: &[Handle]| side(places[0]);
+        let other = &mut |places: &[Handle]| side(places[1]);
         record::branch(at, self.inside, &[self.near, self.other], &[Ty::I64; 2], count, near, other)
     }
 }

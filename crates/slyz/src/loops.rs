@@ -40,7 +40,8 @@ pub fn iterate<T: Elem>(
     step: impl Fn(Exp<u32>, T::Exp) -> T::Exp,
 ) -> T::Exp {
     let at: Loc = Location::caller();
-    let (count, init) = (count.lift().handle(), handles(init.lift()));
+    let count = count.lift().handle();
+    let init = handles(init.lift());
     let step = &mut |params: &[crate::trace::Handle]| handles(step(Exp::new(params[0]), value_of(&params[1..])));
     value_of(&record::iterate(at, count, &init, &tys_of::<T>(), step))
 }

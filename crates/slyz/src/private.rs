@@ -240,7 +240,8 @@ pub fn arg<A: FunctionArg>(arg: A) -> A {
 #[track_caller]
 pub fn call<A: FunctionArg, R: Ret, F: Fn(A) -> R + 'static>(name: &'static str, args: A, body: F) -> R {
     let at: Loc = Location::caller();
-    let (mut handles, mut key) = (vec![], vec![]);
+    let mut handles = vec![];
+    let mut key = vec![];
     args.handles(&mut handles);
     // What is a position here is one in the body, and the body is for calls with such arguments only.
     let axes: Vec<u32> = handles.iter().map(|handle| handle.axis()).collect();
@@ -298,7 +299,8 @@ impl If<Exp<bool>> {
         let at: Loc = Location::caller();
         let mut outer = vec![];
         vars.leaves(&mut outer);
-        let (assigned, count) = (outer.len(), outer.len() + parts_of::<T>().len());
+        let assigned = outer.len();
+        let count = outer.len() + parts_of::<T>().len();
         // The axes that both sides leave positions of in the variables.
         let axes: RefCell<Vec<Option<u32>>> = RefCell::new(vec![None; assigned]);
         let flat = |vars: S, value: V| {

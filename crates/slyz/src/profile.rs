@@ -63,7 +63,8 @@ pub struct KernelProfile {
 
 impl KernelProfile {
     fn new(launch: &LaunchTime) -> KernelProfile {
-        let (name, device) = (launch.kernel.clone(), launch.device.clone());
+        let name = launch.kernel.clone();
+        let device = launch.device.clone();
         KernelProfile { name, device, launches: 0, seconds: 0.0, by_device: true, read: 0, written: 0, share: None }
     }
 
@@ -83,7 +84,8 @@ impl KernelProfile {
 
 impl Profile {
     pub(crate) fn new(code: &dyn Executable, seconds: f64, launches: Vec<LaunchTime>) -> Profile {
-        let (mut kernels, mut bandwidths) = (Vec::<KernelProfile>::new(), Vec::<(String, Option<f64>)>::new());
+        let mut kernels = Vec::<KernelProfile>::new();
+        let mut bandwidths = Vec::<(String, Option<f64>)>::new();
         for launch in launches {
             if !bandwidths.iter().any(|(device, _)| *device == launch.device) {
                 bandwidths.push((launch.device.clone(), code.copy_bandwidth(&launch.device).ok()));

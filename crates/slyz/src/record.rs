@@ -142,7 +142,8 @@ pub(crate) fn read(at: Loc, array: Handle, count: usize, position: &[Handle]) ->
     let read = with(|trace| {
         let leaves = trace.leaves(array, at);
         let index = trace.ids(position, at);
-        let (leaves, index) = (leaves?, index?);
+        let leaves = leaves?;
+        let index = index?;
         let one = |trace: &mut Trace, leaf: Id| match index.is_empty() {
             true => Some(leaf),
             false => trace.make(at, Op::At { array: leaf, index: index.clone() })?.first().copied(),
@@ -299,11 +300,14 @@ pub(crate) fn iterate(at: Loc, count: Handle, init: &[Handle], tys: &[Ty], step:
     let at = here(at);
     let params = [&[Ty::U32], tys].concat();
     let body = scalar_body(at, "iterate", Region::Loop, &params, step);
-    let (lo, one) = (constant(at, Scalar::from_int(Ty::U32, 0)), constant(at, Scalar::from_int(Ty::U32, 1)));
+    let lo = constant(at, Scalar::from_int(Ty::U32, 0));
+    let one = constant(at, Scalar::from_int(Ty::U32, 1));
     let Some(body) = body else { return poison(tys.len()) };
     scalars(at, tys.len(), |trace| {
-        let (bounds, init) = (trace.ids(&[lo, count, one], at), trace.ids(init, at));
-        let (bounds, init) = (bounds?, init?);
+        let bounds = trace.ids(&[lo, count, one], at);
+        let init = trace.ids(init, at);
+        let bounds = bounds?;
+        let init = init?;
         Some(Op::For { lo: bounds[0], hi: bounds[1], step: bounds[2], init, body })
     })
 }
@@ -335,7 +339,8 @@ pub(crate) fn branch(
         return vec![];
     }
     scalars(at, count, |trace| {
-        let (cond, args) = (trace.id(cond, at), trace.ids(args, at));
+        let cond = trace.id(cond, at);
+        let args = trace.ids(args, at);
         Some(Op::If { cond: cond?, args: args?, then, otherwise })
     })
 }
@@ -450,7 +455,8 @@ fn integer(at: Loc, operator: Operator, a: Handle, b: Handle) -> Handle {
 
 /// A position anywhere, moved to the nearest one on the axis.
 pub(crate) fn clamp(at: Loc, axis: &Extent, position: Handle) -> Handle {
-    let (zero, one) = (constant(at, Scalar::i64(0)), constant(at, Scalar::i64(1)));
+    let zero = constant(at, Scalar::i64(0));
+    let one = constant(at, Scalar::i64(1));
     let last = integer(at, Operator::Sub, extent(at, axis), one);
     apply(at, Operator::Clamp, &[position, zero, last])
 }
@@ -540,7 +546,8 @@ pub(crate) fn unravel(at: Loc, axes: &[Extent], number: Handle) -> Vec<Handle> {
 /// An array with the same elements in row-major order and another shape of the same size.
 pub(crate) fn reshape(at: Loc, array: Handle, count: usize, from: &[Extent], to: &[Extent]) -> Handle {
     let at = here(at);
-    let (before, after) = (Extent::product(from), Extent::product(to));
+    let before = Extent::product(from);
+    let after = Extent::product(to);
     if before != after {
         with(|trace| {
             let sizes = (trace.size(&before), trace.size(&after));

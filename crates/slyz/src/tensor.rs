@@ -94,7 +94,9 @@ pub(crate) type Leaves = SmallVec<[Buffer; 1]>;
 
 impl<T, S> Clone for Tensor<T, S> {
     fn clone(&self) -> Self {
-        let (dims, leaves, below) = (self.dims.clone(), self.leaves.clone(), self.below.clone());
+        let dims = self.dims.clone();
+        let leaves = self.leaves.clone();
+        let below = self.below.clone();
         Tensor { dims, leaves, below, kind: PhantomData }
     }
 }
@@ -180,7 +182,8 @@ impl<T: Elem, S> Tensor<T, S> {
         for leaf in &self.leaves {
             let moved = device.upload(ArrayData::Buffer(leaf))?;
             if moved.len() != leaf.len() {
-                let (expected, found) = (leaf.len() as u64, moved.len() as u64);
+                let expected = leaf.len() as u64;
+                let found = moved.len() as u64;
                 return Err(TensorError::Moved { device: device.name().to_string(), expected, found }.into());
             }
             leaves.push(moved);

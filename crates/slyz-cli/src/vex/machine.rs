@@ -73,7 +73,9 @@ impl Machine for OnDevice {
             }
             Argument::Write { ty, shape, tensor } => LaunchArray::Write { ty, shape: shape.to_vec(), data: tensor },
         });
-        let (threads, memories, scalars) = (launch.threads, memories.collect(), launch.scalars);
+        let threads = launch.threads;
+        let memories = memories.collect();
+        let scalars = launch.scalars;
         let launcher = self.launcher(kernel).map_err(failure)?;
         let done = launcher.launch(slyz_run::Launch { threads, memories, scalars }).map_err(failure);
         (self.doing)("running statements of the host".to_string());

@@ -183,128 +183,127 @@ fn main(@builtin(local_invocation_id) param: vec3<u32>) {
             let _e30 = local_2;
             let _e32 = (_e28 + 32768u);
             let _e35 = select(_e25, _e32, (_e32 < _e25));
-            let _e39 = (bitcast<i32>(_e35) - bitcast<i32>(_e28));
-            let _e40 = bitcast<i32>(0u);
-            let _e50 = (_e28 + ((bitcast<u32>(select(_e40, _e39, (_e39 > _e40))) / 2048u) * 2048u));
-            let _e53 = select(_e35, _e50, (_e50 < _e35));
+            let _e37 = (_e35 - _e28);
+            let _e46 = (_e28 + ((select(0u, _e37, (_e37 > 0u)) / 2048u) * 2048u));
+            let _e49 = select(_e35, _e46, (_e46 < _e35));
             local_4 = 0f;
             local_5 = _e28;
             loop {
-                let _e56 = local_5;
-                if (_e56 >= _e53) {
+                let _e52 = local_5;
+                if (_e52 >= _e49) {
                     break;
                 }
-                let _e58 = local_4;
-                let _e60 = (_e56 + param.x);
-                let _e63 = tmp2_[_e60];
-                let _e68 = tmp2_[(_e60 + 256u)];
-                let _e74 = tmp2_[(_e60 + 512u)];
-                let _e80 = tmp2_[(_e60 + 768u)];
-                let _e86 = tmp2_[(_e60 + 1024u)];
-                let _e92 = tmp2_[(_e60 + 1280u)];
-                let _e98 = tmp2_[(_e60 + 1536u)];
-                let _e104 = tmp2_[(_e60 + 1792u)];
-                let _e110 = slyz_call[0].z;
-                let _e118 = slyz_call[0].z;
-                let _e126 = slyz_call[0].z;
-                let _e134 = slyz_call[0].z;
-                let _e142 = slyz_call[0].z;
-                let _e150 = slyz_call[0].z;
-                let _e158 = slyz_call[0].z;
-                let _e166 = slyz_call[0].z;
-                local_4 = bitcast<f32>((bitcast<u32>((_e58 + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e63 + _e68)) ^ _e110)) + bitcast<f32>((bitcast<u32>((_e74 + _e80)) ^ _e118)))) ^ _e142)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e86 + _e92)) ^ _e126)) + bitcast<f32>((bitcast<u32>((_e98 + _e104)) ^ _e134)))) ^ _e150)))) ^ _e158)))) ^ _e166));
+                let _e54 = local_4;
+                let _e56 = (_e52 + param.x);
+                let _e59 = tmp2_[_e56];
+                let _e64 = tmp2_[(_e56 + 256u)];
+                let _e70 = tmp2_[(_e56 + 512u)];
+                let _e76 = tmp2_[(_e56 + 768u)];
+                let _e82 = tmp2_[(_e56 + 1024u)];
+                let _e88 = tmp2_[(_e56 + 1280u)];
+                let _e94 = tmp2_[(_e56 + 1536u)];
+                let _e100 = tmp2_[(_e56 + 1792u)];
+                let _e106 = slyz_call[0].z;
+                let _e114 = slyz_call[0].z;
+                let _e122 = slyz_call[0].z;
+                let _e130 = slyz_call[0].z;
+                let _e138 = slyz_call[0].z;
+                let _e146 = slyz_call[0].z;
+                let _e154 = slyz_call[0].z;
+                let _e162 = slyz_call[0].z;
+                local_4 = bitcast<f32>((bitcast<u32>((_e54 + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e59 + _e64)) ^ _e106)) + bitcast<f32>((bitcast<u32>((_e70 + _e76)) ^ _e114)))) ^ _e138)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e82 + _e88)) ^ _e122)) + bitcast<f32>((bitcast<u32>((_e94 + _e100)) ^ _e130)))) ^ _e146)))) ^ _e154)))) ^ _e162));
                 continuing {
-                    let _e169 = local_5;
-                    local_5 = (_e169 + 2048u);
+                    let _e165 = local_5;
+                    local_5 = (_e165 + 2048u);
                 }
             }
-            let _e171 = local_4;
-            local_6 = _e171;
-            local_7 = (_e53 + param.x);
+            let _e167 = local_4;
+            local_6 = _e167;
+            local_7 = (_e49 + param.x);
             loop {
-                let _e176 = local_7;
-                if (_e176 >= _e35) {
+                let _e172 = local_7;
+                if (_e172 >= _e35) {
                     break;
                 }
-                let _e178 = local_6;
-                let _e181 = tmp2_[_e176];
-                let _e187 = slyz_call[0].z;
-                local_6 = bitcast<f32>((bitcast<u32>((_e178 + _e181)) ^ _e187));
+                let _e174 = local_6;
+                let _e177 = tmp2_[_e172];
+                let _e183 = slyz_call[0].z;
+                local_6 = bitcast<f32>((bitcast<u32>((_e174 + _e177)) ^ _e183));
                 continuing {
-                    let _e190 = local_7;
-                    local_7 = (_e190 + 256u);
+                    let _e186 = local_7;
+                    local_7 = (_e186 + 256u);
                 }
             }
-            let _e192 = local_6;
-            let _e198 = slyz_call[0].z;
-            local_2 = bitcast<f32>((bitcast<u32>((_e30 + _e192)) ^ _e198));
+            let _e188 = local_6;
+            let _e194 = slyz_call[0].z;
+            local_2 = bitcast<f32>((bitcast<u32>((_e30 + _e188)) ^ _e194));
             continuing {
-                let _e201 = local_3;
-                local_3 = (_e201 + 32768u);
+                let _e197 = local_3;
+                local_3 = (_e197 + 32768u);
             }
         }
-        let _e203 = local_2;
-        let _e209 = slyz_call[0].z;
-        local = bitcast<f32>((bitcast<u32>((_e20 + _e203)) ^ _e209));
+        let _e199 = local_2;
+        let _e205 = slyz_call[0].z;
+        local = bitcast<f32>((bitcast<u32>((_e20 + _e199)) ^ _e205));
         continuing {
-            let _e212 = local_1;
-            local_1 = (_e212 + 131072u);
+            let _e208 = local_1;
+            local_1 = (_e208 + 131072u);
         }
     }
-    let _e214 = local;
-    part2_[param.x] = _e214;
+    let _e210 = local;
+    part2_[param.x] = _e210;
     workgroupBarrier();
     if (param.x < 128u) {
-        let _e224 = part2_[param.x];
-        let _e227 = part2_[(param.x + 128u)];
-        let _e233 = slyz_call[0].z;
-        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e224 + _e227)) ^ _e233));
+        let _e220 = part2_[param.x];
+        let _e223 = part2_[(param.x + 128u)];
+        let _e229 = slyz_call[0].z;
+        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e220 + _e223)) ^ _e229));
     }
     workgroupBarrier();
     if (param.x < 64u) {
-        let _e245 = part2_[param.x];
-        let _e248 = part2_[(param.x + 64u)];
-        let _e254 = slyz_call[0].z;
-        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e245 + _e248)) ^ _e254));
+        let _e241 = part2_[param.x];
+        let _e244 = part2_[(param.x + 64u)];
+        let _e250 = slyz_call[0].z;
+        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e241 + _e244)) ^ _e250));
     }
     workgroupBarrier();
     if (param.x < 32u) {
-        let _e266 = part2_[param.x];
-        let _e269 = part2_[(param.x + 32u)];
-        let _e275 = slyz_call[0].z;
-        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e266 + _e269)) ^ _e275));
+        let _e262 = part2_[param.x];
+        let _e265 = part2_[(param.x + 32u)];
+        let _e271 = slyz_call[0].z;
+        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e262 + _e265)) ^ _e271));
     }
     workgroupBarrier();
     if (param.x < 16u) {
-        let _e286 = part2_[param.x];
-        let _e289 = part2_[(param.x + 16u)];
-        let _e295 = slyz_call[0].z;
-        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e286 + _e289)) ^ _e295));
+        let _e282 = part2_[param.x];
+        let _e285 = part2_[(param.x + 16u)];
+        let _e291 = slyz_call[0].z;
+        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e282 + _e285)) ^ _e291));
     }
     workgroupBarrier();
     if (param.x < 8u) {
-        let _e306 = part2_[param.x];
-        let _e309 = part2_[(param.x + 8u)];
-        let _e315 = slyz_call[0].z;
-        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e306 + _e309)) ^ _e315));
+        let _e302 = part2_[param.x];
+        let _e305 = part2_[(param.x + 8u)];
+        let _e311 = slyz_call[0].z;
+        part2_[param.x] = bitcast<f32>((bitcast<u32>((_e302 + _e305)) ^ _e311));
     }
     workgroupBarrier();
     if (param.x < 1u) {
-        let _e324 = part2_[param.x];
-        let _e329 = part2_[(param.x + 1u)];
-        let _e335 = part2_[(param.x + 2u)];
-        let _e341 = part2_[(param.x + 3u)];
-        let _e346 = part2_[(param.x + 4u)];
-        let _e352 = part2_[(param.x + 5u)];
-        let _e358 = part2_[(param.x + 6u)];
-        let _e364 = part2_[(param.x + 7u)];
-        let _e370 = slyz_call[0].z;
-        let _e378 = slyz_call[0].z;
-        let _e386 = slyz_call[0].z;
-        let _e394 = slyz_call[0].z;
-        let _e402 = slyz_call[0].z;
-        let _e410 = slyz_call[0].z;
-        let _e418 = slyz_call[0].z;
-        output[0u] = bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e324 + _e329)) ^ _e370)) + bitcast<f32>((bitcast<u32>((_e335 + _e341)) ^ _e378)))) ^ _e402)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e346 + _e352)) ^ _e386)) + bitcast<f32>((bitcast<u32>((_e358 + _e364)) ^ _e394)))) ^ _e410)))) ^ _e418));
+        let _e320 = part2_[param.x];
+        let _e325 = part2_[(param.x + 1u)];
+        let _e331 = part2_[(param.x + 2u)];
+        let _e337 = part2_[(param.x + 3u)];
+        let _e342 = part2_[(param.x + 4u)];
+        let _e348 = part2_[(param.x + 5u)];
+        let _e354 = part2_[(param.x + 6u)];
+        let _e360 = part2_[(param.x + 7u)];
+        let _e366 = slyz_call[0].z;
+        let _e374 = slyz_call[0].z;
+        let _e382 = slyz_call[0].z;
+        let _e390 = slyz_call[0].z;
+        let _e398 = slyz_call[0].z;
+        let _e406 = slyz_call[0].z;
+        let _e414 = slyz_call[0].z;
+        output[0u] = bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e320 + _e325)) ^ _e366)) + bitcast<f32>((bitcast<u32>((_e331 + _e337)) ^ _e374)))) ^ _e398)) + bitcast<f32>((bitcast<u32>((bitcast<f32>((bitcast<u32>((_e342 + _e348)) ^ _e382)) + bitcast<f32>((bitcast<u32>((_e354 + _e360)) ^ _e390)))) ^ _e406)))) ^ _e414));
     }
 }

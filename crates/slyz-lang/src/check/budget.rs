@@ -39,7 +39,8 @@ pub(super) fn kernel(
     let kernel = &functions[id.0 as usize].name;
     let of = |wanted: fn(&Home) -> bool| -> Vec<(&Array, Span)> {
         let all = reached.iter().flat_map(|f| {
-            let (function, marks) = (&functions[f.0 as usize], &marks[f.0 as usize]);
+            let function = &functions[f.0 as usize];
+            let marks = &marks[f.0 as usize];
             function.arrays.iter().zip(marks.arrays.iter().copied())
         });
         all.filter(|(array, _)| wanted(&array.home)).collect()

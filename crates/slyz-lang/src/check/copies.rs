@@ -126,7 +126,8 @@ impl<'p> Copies<'p> {
         let share = |k: &usize| counts[*k].saturating_mul(self.weights[*k].own);
         let most = (0..counts.len()).max_by_key(share).unwrap_or(id.0 as usize);
         let road = self.road(id, |weight| weight.all);
-        let (total, limit) = (number(self.of(id).all), grouped(MAX_PARTS));
+        let total = number(self.of(id).all);
+        let limit = grouped(MAX_PARTS);
         let Some(&(first, span)) = road.first() else {
             let message = format!("`{kernel}` has {total} statements and expressions; a kernel has up to {limit}");
             return Diagnostic::error(rules::SIZE, Span::default(), message).help("cut it into several kernels");

@@ -174,7 +174,8 @@ mod tests {
 
     #[test]
     fn parameters_read_as_i64_unless_their_type_is_wanted() {
-        let (param, place) = (Class::Param(Ty::I32), Class::Fixed(Ty::I64));
+        let param = Class::Param(Ty::I32);
+        let place = Class::Fixed(Ty::I64);
         assert_eq!(param.join(place), Some(place));
         assert_eq!(param.join(Class::Int).map(Class::natural), Some(Ty::I64));
         assert_eq!(param.join(Class::Fixed(Ty::I32)), Some(Class::Fixed(Ty::I32)));

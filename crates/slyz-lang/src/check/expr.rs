@@ -581,7 +581,8 @@ impl<'a> Body<'_, 'a> {
 
 /// Two operands that no type holds together.
 pub(super) fn unlike(x: &Draft, x_class: Class, y: &Draft, of: &str, span: Span) -> Diagnostic {
-    let (a, b) = (x_class.natural(), y.class.natural());
+    let a = x_class.natural();
+    let b = y.class.natural();
     let message = format!("{of} of {x_class} and {}: no conversion between them is made by itself", y.class);
     let cast = |draft: &Draft, to: Ty| match draft.kind {
         DraftKind::Int(value) if to.is_float() => format!("write `{value}.0`"),

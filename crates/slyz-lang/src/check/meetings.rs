@@ -15,10 +15,10 @@ pub(super) fn races(program: &Program) -> Vec<Diagnostic> {
     let kernels = program.functions.iter().enumerate().filter(|(_, function)| function.launches);
     // What is too large to be lowered is told by whoever lowers it.
     let placed = kernels.filter_map(|(k, _)| lower_placed(program, FunctionId(k as u32)).ok());
-    placed.flat_map(|placed| races::find(&placed)).map(|race| told(&race)).collect()
+    placed.flat_map(|placed| races::find(&placed)).map(|race| diagnostic_of(&race)).collect()
 }
 
-fn told(race: &Race) -> Diagnostic {
+fn diagnostic_of(race: &Race) -> Diagnostic {
     let (first, second) = (race.first, race.second);
     let once = first.span == second.span;
     // In a loop the code that runs first may stand last.

@@ -172,7 +172,9 @@ fn collect<'a>(file: &'a File, diagnostics: &mut Vec<Diagnostic>) -> Names<'a> {
             Item::Foreign(name) => drop(names.foreign.insert(&name.text, name.span)),
             Item::Stmt(stmt) => {
                 let StmtKind::Let { name, space, mutable, ty, value } = &stmt.kind else { continue };
-                let (ty, value, span) = (ty.as_ref(), value.as_ref(), stmt.span);
+                let ty = ty.as_ref();
+                let value = value.as_ref();
+                let span = stmt.span;
                 match space {
                     Space::Constant => {
                         names.constants.push(Let { space: *space, mutable: *mutable, name, ty, value, span })
@@ -264,7 +266,8 @@ fn declare_params(body: &mut Body) -> Vec<Param> {
             ParamType::Tensor { elem, rank, flat, mutable } => {
                 let memory = typed::MemoryRef::Param(number as u32);
                 let origin = Origin::Tensor { flat };
-                let (text, span) = (name.text.clone(), name.span);
+                let text = name.text.clone();
+                let span = name.span;
                 let entity = Memory { name: text, memory, elem, rank, shape: None, mutable, origin, span };
                 body.scopes.declare(&name.text, Entity::Memory(entity));
                 ParamKind::Tensor { elem, rank, flat, mutable }

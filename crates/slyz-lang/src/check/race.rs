@@ -21,23 +21,23 @@ pub(super) fn store(walk: &mut Walk, memory: MemoryRef, index: &[Expr], at: Leve
     match (shared, reach) {
         (Shared::Launch, Spread::Grid) => {
             let message = format!("all threads write the same element of `{name}`");
-            told(walk, Diagnostic::error(rules::RACE, span, message).help(one));
+            report(walk, Diagnostic::error(rules::RACE, span, message).help(one));
         }
         (Shared::Block, Spread::Grid | Spread::Block) => {
             let message = format!("all threads of a block write the same element of `{name}`");
-            told(walk, Diagnostic::error(rules::RACE, span, message).help(one));
+            report(walk, Diagnostic::error(rules::RACE, span, message).help(one));
         }
         (Shared::Launch, Spread::Block) => {
             let message = format!("all threads of a block write the same element of `{name}`");
             let help = "let one thread of the block do it: `if local.x == 0 { .. }`";
-            told(walk, Diagnostic::warning(rules::BLOCK_RACE, span, message).help(help));
+            report(walk, Diagnostic::warning(rules::BLOCK_RACE, span, message).help(help));
         }
         _ => update(walk, memory, index, at, value, span),
     }
 }
 
 /// In a function, the call that makes it so is shown.
-fn told(walk: &mut Walk, diagnostic: Diagnostic) {
+fn report(walk: &mut Walk, diagnostic: Diagnostic) {
     let diagnostic = match walk.called_from {
         Some(call) => diagnostic.related(call, "as it is called here"),
         None => diagnostic,

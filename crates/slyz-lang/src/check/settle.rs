@@ -81,7 +81,8 @@ impl<'a> Body<'_, 'a> {
         if draft.class.fits(want) {
             return self.push_down(draft, want);
         }
-        let (span, found) = (draft.span(), draft.class);
+        let span = draft.span();
+        let found = draft.class;
         let mut diagnostic =
             Diagnostic::error(rules::MISMATCH, span, format!("{}, but this is {found}", why.wish(want)))
                 .label(found.to_string());
@@ -189,7 +190,8 @@ impl<'a> Body<'_, 'a> {
                 at(want, ExprKind::Apply(Operator::Select, args))
             }
             DraftKind::If { cond, then, otherwise } => {
-                let (then, otherwise) = (self.branch(then, want, span), self.branch(otherwise, want, span));
+                let then = self.branch(then, want, span);
+                let otherwise = self.branch(otherwise, want, span);
                 at(want, ExprKind::If { cond, then, otherwise })
             }
         }

@@ -148,7 +148,8 @@ impl<'a> Body<'_, 'a> {
         let span = stmt.span;
         match &stmt.kind {
             StmtKind::Let { space, mutable, name, ty, value } => {
-                let (ty, value) = (ty.as_ref(), value.as_ref());
+                let ty = ty.as_ref();
+                let value = value.as_ref();
                 let item = Let { space: *space, mutable: *mutable, name, ty, value, span };
                 (self.declaration(item), false)
             }
@@ -371,7 +372,8 @@ impl<'a> Body<'_, 'a> {
                 let draft = self.infer(value);
                 let value = self.settle(draft, Ty::Bool, Why::Operand(&sign));
                 let old = self.settle(old, Ty::Bool, Why::Operand(&sign));
-                let (old, value) = (Box::new(old), Box::new(value));
+                let old = Box::new(old);
+                let value = Box::new(value);
                 let both = op == BinaryOp::AndThen;
                 let kind =
                     if both { typed::ExprKind::AndThen(old, value) } else { typed::ExprKind::OrElse(old, value) };

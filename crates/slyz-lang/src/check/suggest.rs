@@ -13,7 +13,8 @@ pub(crate) fn nearest<'n>(name: &str, candidates: impl IntoIterator<Item = &'n s
 /// Letters to insert, delete, replace, or swap with a neighbour; past `most` any number above it. Case costs nothing.
 fn distance(a: &str, b: &str, most: usize) -> usize {
     let letters = |s: &str| s.chars().flat_map(char::to_lowercase).collect::<Vec<char>>();
-    let (a, b) = (letters(a), letters(b));
+    let a = letters(a);
+    let b = letters(b);
     if a.len().abs_diff(b.len()) > most || a.len() > 64 {
         return most + 1;
     }

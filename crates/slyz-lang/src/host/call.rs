@@ -196,7 +196,8 @@ impl<'a, M: Machine> Host<'a, M> {
         let lenders: Vec<Option<&str>> = passed.iter().map(|passed| passed.lender).collect();
         let before = self.scopes.enter_function();
         for (param, passed) in function.params.iter().zip(passed) {
-            let (name, mutable) = (param.name.text.clone(), param.ty.mutable);
+            let name = param.name.text.clone();
+            let mutable = param.ty.mutable;
             self.scopes.declare(Binding { name, value: passed.value, mutable, param: true, span: param.name.span });
         }
         let flow = self.block(&function.body)?;

@@ -156,7 +156,8 @@ impl<'a, M: Machine> Host<'a, M> {
     /// `[f32; 8]` without a value: zeros.
     fn empty_array(&mut self, ty: Option<&'a TypeExpr>) -> Outcome<Value<M::Tensor>> {
         let mut shape = vec![];
-        let (mut ty, mut span) = (ty, Span::default());
+        let mut ty = ty;
+        let mut span = Span::default();
         while let Some(TypeExpr { kind: TypeKind::Array { elem, len }, span: at, .. }) = ty {
             shape.push(self.extent(len, "the length of an array is")?);
             (ty, span) = (Some(&**elem), *at);
@@ -297,7 +298,8 @@ impl<'a, M: Machine> Host<'a, M> {
         step: Option<&'a Expr>,
         body: &'a Block,
     ) -> Outcome<Flow<M::Tensor>> {
-        let (low, high) = (self.number(lo)?, self.number(hi)?);
+        let low = self.number(lo)?;
+        let high = self.number(hi)?;
         // The sum has the type that both bounds have together.
         let ty =
             apply(slyz_sir::ops::Operator::Add, "..", lo.span.to(hi.span), vec![low.clone(), high.clone()], hi.span)?;
@@ -309,7 +311,8 @@ impl<'a, M: Machine> Host<'a, M> {
                 .into());
         }
         let bound = |number: &Number| number.want(ty, || "the bounds of a loop are".to_string()).map(Scalar::as_int);
-        let (low, mut high) = (bound(&low)?, bound(&high)?);
+        let low = bound(&low)?;
+        let mut high = bound(&high)?;
         if inclusive {
             high += 1;
         }

@@ -33,7 +33,8 @@ impl<'a, M: Machine> Host<'a, M> {
         }
         passed_twice(args, kernel)?;
         let threads = config.map_or(Ok(Threads::Inferred), |config| self.threads_of(config))?;
-        let (mut bound, mut scalars) = (vec![], vec![]);
+        let mut bound = vec![];
+        let mut scalars = vec![];
         for ((arg, param), name) in args.iter().zip(&kernel.params).zip(declared.params.iter().map(|param| &param.name))
         {
             match param.kind {
@@ -163,7 +164,8 @@ impl<'a, M: Machine> Host<'a, M> {
         let mut read = vec![];
         let mut written = vec![];
         for Bound { tensor, lender } in bound {
-            let (ty, shape) = (tensor.ty, tensor.shape.clone());
+            let ty = tensor.ty;
+            let shape = tensor.shape.clone();
             match lender {
                 None => read.push(tensor),
                 Some(name) => {
@@ -172,7 +174,8 @@ impl<'a, M: Machine> Host<'a, M> {
                 }
             }
         }
-        let (mut reads, mut writes) = (read.iter(), written.iter_mut());
+        let mut reads = read.iter();
+        let mut writes = written.iter_mut();
         let argument = |param: &crate::typed::Param| match param.kind {
             ParamKind::Scalar(..) => None,
             ParamKind::Tensor { mutable: true, .. } => {

@@ -59,7 +59,8 @@ pub fn kernels(program: &Program) -> Result<Vec<Kernel>, TooLarge> {
     let launched = program.functions.iter().enumerate().filter(|(_, function)| function.launches);
     let kernel = |(k, function): (usize, &crate::typed::Function)| {
         let template = Arc::new(lower(program, FunctionId(k as u32))?);
-        let (name, params) = (function.name.clone(), function.params.clone());
+        let name = function.name.clone();
+        let params = function.params.clone();
         Ok(Kernel { name, params, template, unchecked: function.unchecked })
     };
     launched.map(kernel).collect()

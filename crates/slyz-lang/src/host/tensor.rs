@@ -203,7 +203,8 @@ impl<'a, M: Machine> Host<'a, M> {
 
 /// Floats are summed in `f64` and rounded once; integers exactly.
 fn sum<T>(tensor: &Elements<T>, bytes: &[u8], span: Span) -> Outcome<Number> {
-    let (ty, count) = (tensor.ty, tensor.len() as usize);
+    let ty = tensor.ty;
+    let count = tensor.len() as usize;
     let elements = (0..count).filter_map(|place| element(ty, bytes, place));
     if ty.is_float() {
         // Nothing is 0.0 to people, though -0.0 is what changes no sum.

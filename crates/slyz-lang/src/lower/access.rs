@@ -1,6 +1,6 @@
 //! Elements of memories: loads, stores, atomics, and the checks in front of them.
 
-use super::writer::{Lowered, Value, Writer, constant};
+use super::writer::{Lowered, TemplateWriter, Value, constant};
 use crate::typed::{ArrayId, Expr, MemoryRef};
 use slyz_sir::code::{AtomicOp, MemId, Op};
 use slyz_sir::kernel::{Access, Memory, Space};
@@ -11,7 +11,7 @@ use slyz_sir::types::{Scalar, Ty};
 /// Arrays of more elements are filled by a loop.
 const FILLED_ONE_BY_ONE: u64 = 4;
 
-impl Writer<'_> {
+impl TemplateWriter<'_> {
     pub(super) fn memory(&self, memory: MemoryRef) -> MemId {
         let frame = self.frame();
         let found = match memory {
@@ -107,7 +107,8 @@ impl Writer<'_> {
     /// Writes an element; outside it does nothing.
     pub(super) fn store(&mut self, memory: MemId, index: &[Value], value: Value) -> Lowered<()> {
         let inside = self.inside(memory, index)?;
-        let (index, values) = (self.names(index)?, self.names(&[value])?);
+        let index = self.names(index)?;
+        let values = self.names(&[value])?;
         let store = |w: &mut Self| {
             w.emit(Op::Store { memory, index, values }, &[])?;
             Ok(vec![])
@@ -203,7 +204,9 @@ impl Writer<'_> {
     fn fill_axes(&mut self, memory: MemId, shape: &[u64], index: &mut Vec<Value>, value: Value) -> Lowered<()> {
         let Some((&extent, inner)) = shape.split_first() else { return self.put(memory, index, value) };
         let [lo, hi, step] = [0, extent as i64, 1].map(|bound| self.name(Value::Const(Scalar::i64(bound))));
-        let (lo, hi, step) = (lo?, hi?, step?);
+        let lo = lo?;
+        let hi = hi?;
+        let step = step?;
         let counter = self.fresh(Ty::I64);
         index.push(Value::Name(counter.id));
         let body = self.body(vec![counter], |w| {
@@ -216,7 +219,8 @@ impl Writer<'_> {
 
     /// A store that is known to be inside.
     fn put(&mut self, memory: MemId, index: &[Value], value: Value) -> Lowered<()> {
-        let (index, values) = (self.names(index)?, self.names(&[value])?);
+        let index = self.names(index)?;
+        let values = self.names(&[value])?;
         self.emit(Op::Store { memory, index, values }, &[]).map(drop)
     }
 }

@@ -1,13 +1,13 @@
 //! Statements: branches that give the locals they set, loops that carry theirs.
 
 use super::live::{self, Locals};
-use super::writer::{Lowered, Value, Writer, constant};
+use super::writer::{Lowered, TemplateWriter, Value, constant};
 use crate::typed::{Expr, LocalId, Stmt};
 use slyz_sir::code::{Body, Op, Var};
 use slyz_sir::ops::Operator;
 use slyz_sir::types::{Scalar, Ty};
 
-impl Writer<'_> {
+impl TemplateWriter<'_> {
     /// Statements in order, followed by code that reads the locals `after`.
     pub(super) fn stmts(&mut self, stmts: &[Stmt], after: &Locals) -> Lowered<()> {
         let lists = live::after_each(stmts, after);
@@ -99,7 +99,9 @@ impl Writer<'_> {
     fn count(&mut self, counter: LocalId, bounds: [&Expr; 3], body: &[Stmt], carried: Carried) -> Lowered<()> {
         let ty = self.local_ty(counter);
         let [lo, hi, step] = bounds.map(|bound| self.expr(bound));
-        let (lo, hi, step) = (lo?, hi?, step?);
+        let lo = lo?;
+        let hi = hi?;
+        let step = step?;
         let one = Value::Const(Scalar::from_int(ty, 1));
         let step = match constant(step) {
             Some(step) if step.as_int() > 1 => Value::Const(step),

@@ -147,7 +147,8 @@ impl Exits {
                     return out;
                 }
                 Stmt::If { cond, then, otherwise } => {
-                    let (then, otherwise) = (self.list(then, None, depth + 1), self.list(otherwise, None, depth + 1));
+                    let then = self.list(then, None, depth + 1);
+                    let otherwise = self.list(otherwise, None, depth + 1);
                     out.push(Stmt::If { cond: cond.clone(), then, otherwise });
                 }
                 Stmt::For { .. } | Stmt::While { .. } => {
@@ -223,13 +224,16 @@ impl Exits {
         let [a, b] = [ways_of(then), ways_of(otherwise)];
         let cond = cond.clone();
         if rest.is_empty() || !(a.on || b.on) {
-            let (then, otherwise) = (self.list(then, on, depth + 1), self.list(otherwise, on, depth + 1));
+            let then = self.list(then, on, depth + 1);
+            let otherwise = self.list(otherwise, on, depth + 1);
             return out.push(Stmt::If { cond, then, otherwise });
         }
         if depth < DEEPEST && !(a.on && b.on) {
             let follow = |side: &[Stmt], goes_on: bool| if goes_on { [side, rest].concat() } else { side.to_vec() };
-            let (then, otherwise) = (follow(then, a.on), follow(otherwise, b.on));
-            let (then, otherwise) = (self.list(&then, on, depth + 1), self.list(&otherwise, on, depth + 1));
+            let then = follow(then, a.on);
+            let otherwise = follow(otherwise, b.on);
+            let then = self.list(&then, on, depth + 1);
+            let otherwise = self.list(&otherwise, on, depth + 1);
             return out.push(Stmt::If { cond, then, otherwise });
         }
         let on = match on.or(self.teller(a.or(b).or(ways_of(rest)))) {
@@ -240,7 +244,8 @@ impl Exits {
                 fresh
             }
         };
-        let (then, otherwise) = (self.list(then, Some(on), depth + 1), self.list(otherwise, Some(on), depth + 1));
+        let then = self.list(then, Some(on), depth + 1);
+        let otherwise = self.list(otherwise, Some(on), depth + 1);
         out.push(Stmt::If { cond, then, otherwise });
         self.guarded(rest, on, depth, out);
     }
@@ -280,7 +285,10 @@ impl Exits {
         let goes_on = own.or(self.inside.filter(|_| returns));
         match (stmt, goes_on) {
             (Stmt::For { counter, lo, hi, step, .. }, None) => {
-                let (counter, lo, hi, step) = (*counter, lo.clone(), hi.clone(), step.clone());
+                let counter = *counter;
+                let lo = lo.clone();
+                let hi = hi.clone();
+                let step = step.clone();
                 out.push(Stmt::For { counter, lo, hi, step, body: turn });
             }
             (Stmt::For { counter, lo, hi, step, .. }, Some(on)) => {

@@ -96,7 +96,8 @@ impl Flatten<'_> {
             stmts.push(Stmt::Set(target, *value));
             self.stmts(&stmts)
         };
-        let (then, otherwise) = (side(then), side(otherwise));
+        let then = side(then);
+        let otherwise = side(otherwise);
         out.push(Stmt::If { cond, then, otherwise });
     }
 

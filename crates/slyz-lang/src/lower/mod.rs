@@ -38,7 +38,7 @@ use slyz_sir::nesting;
 use slyz_sir::size::{Size, SizeVar};
 use std::collections::HashMap;
 use std::fmt;
-use writer::{Frame, Lowered, Value, Writer};
+use writer::{Frame, Lowered, TemplateWriter, Value};
 
 /// The most statements of a kernel, with all that it calls.
 pub const MAX_STATEMENTS: usize = 200_000;
@@ -102,7 +102,7 @@ pub(crate) fn lower_placed(program: &Program, function: FunctionId) -> Result<Pl
     let kept = reached.iter().filter(|(id, reached)| !reached.touches && **id != function);
     let functions: HashMap<FunctionId, FnId> = kept.map(|(&id, _)| id).zip((0..).map(FnId)).collect();
     // Accesses are checked in all that a kernel calls, or in nothing: a launch is safe as a whole.
-    let mut writer = Writer::new(program, &reached, &memories, &functions, !root.unchecked);
+    let mut writer = TemplateWriter::new(program, &reached, &memories, &functions, !root.unchecked);
     let mut names = memories::Names::default();
     let mut lowered = vec![];
     for (&id, reached) in &reached {
@@ -134,7 +134,7 @@ pub(crate) fn lower_placed(program: &Program, function: FunctionId) -> Result<Pl
 
 /// The body of a function or of the kernel: scalar parameters, and the result, if there is one.
 fn body<'p>(
-    writer: &mut Writer<'p>,
+    writer: &mut TemplateWriter<'p>,
     id: FunctionId,
     function: &Function,
     code: &'p exits::Structured,

@@ -1,14 +1,14 @@
 //! Expressions, evaluated from left to right. Loads stand where they are written, between the stores around them.
 
 use super::live::Locals;
-use super::writer::{Frame, Lowered, Value, Writer, constant};
+use super::writer::{Frame, Lowered, TemplateWriter, Value, constant};
 use crate::span::Span;
 use crate::typed::{Arg, Expr, ExprKind, FunctionId, MemoryRef, ParamKind};
 use slyz_sir::code::{Op, SubgroupOp};
 use slyz_sir::ops::Operator;
 use slyz_sir::types::{Scalar, Ty, int_range};
 
-impl Writer<'_> {
+impl TemplateWriter<'_> {
     pub(super) fn exprs(&mut self, exprs: &[Expr]) -> Lowered<Vec<Value>> {
         let mut values = Vec::with_capacity(exprs.len());
         for expr in exprs {

@@ -53,7 +53,7 @@ pub(super) struct Open {
     known: HashMap<Op, Id>,
 }
 
-pub(super) struct Writer<'p> {
+pub(super) struct TemplateWriter<'p> {
     pub(super) program: &'p Program,
     pub(super) reached: &'p BTreeMap<FunctionId, Reached>,
     pub(super) memories: &'p Memories,
@@ -76,16 +76,17 @@ pub(super) struct Writer<'p> {
     pub(super) accesses: Vec<Span>,
 }
 
-impl<'p> Writer<'p> {
+impl<'p> TemplateWriter<'p> {
     pub(super) fn new(
         program: &'p Program,
         reached: &'p BTreeMap<FunctionId, Reached>,
         memories: &'p Memories,
         functions: &'p HashMap<FunctionId, FnId>,
         checked: bool,
-    ) -> Writer<'p> {
-        let (frames, open) = (vec![], vec![]);
-        Writer {
+    ) -> TemplateWriter<'p> {
+        let frames = vec![];
+        let open = vec![];
+        TemplateWriter {
             program,
             reached,
             memories,
@@ -329,7 +330,7 @@ impl<'p> Writer<'p> {
     }
 }
 
-impl power::Pen for Writer<'_> {
+impl power::Pen for TemplateWriter<'_> {
     type Value = Value;
     type Error = TooLarge;
 
@@ -338,11 +339,11 @@ impl power::Pen for Writer<'_> {
     }
 
     fn apply(&mut self, operator: Operator, args: &[Value], ty: Ty) -> Lowered<Value> {
-        Writer::apply(self, operator, args, ty)
+        TemplateWriter::apply(self, operator, args, ty)
     }
 
     fn cast(&mut self, value: Value, from: Ty, to: Ty) -> Lowered<Value> {
-        Writer::cast(self, value, from, to)
+        TemplateWriter::cast(self, value, from, to)
     }
 }
 

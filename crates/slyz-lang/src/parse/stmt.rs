@@ -93,7 +93,8 @@ impl<'t> Parser<'t> {
 
     /// A statement, or `Wrong` and the place where the next one begins.
     fn stmt_or_wrong(&mut self) -> (Stmt, Ended) {
-        let (start, span) = (self.at, self.span());
+        let start = self.at;
+        let span = self.span();
         self.stmt().unwrap_or_else(|Reported| {
             self.synchronise(start);
             (Stmt { kind: StmtKind::Wrong, span }, Ended::Line)
@@ -254,7 +255,8 @@ impl<'t> Parser<'t> {
 
     /// The condition of `if` or `while`. If it is wrong, its block is read all the same.
     pub(super) fn condition(&mut self) -> Parsed<Expr> {
-        let (start, span) = (self.at, self.span());
+        let start = self.at;
+        let span = self.span();
         let found = self.expr().and_then(|cond| {
             if self.at("=") {
                 return Err(self.error("syntax", "`=` in a condition", "`==` compares"));

@@ -84,9 +84,11 @@ pub(crate) fn find(placed: &Placed) -> Vec<Race> {
             Side { touch, thread: value::position(block, thread), span }
         };
         let declared = &kernel.memories[touched.memory.0 as usize];
-        let (memory, rank) = (declared.name.clone(), declared.shape.len());
+        let memory = declared.name.clone();
+        let rank = declared.shape.len();
         let index = touched.index.map(|index| index.into_iter().take(rank).collect());
-        let (first, second) = (side(touched.first), side(touched.second));
+        let first = side(touched.first);
+        let second = side(touched.second);
         Race { memory, index, first, second, sure: touched.sure, axes }
     };
     found.into_values().map(race).collect()

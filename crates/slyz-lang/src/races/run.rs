@@ -150,7 +150,8 @@ impl<'k> Run<'k> {
                 vec![]
             }
             Op::If { cond, args, then, otherwise } => {
-                let (cond, args) = (self.value(*cond), self.values_of(args));
+                let cond = self.value(*cond);
+                let args = self.values_of(args);
                 self.branch(&cond, args, then, otherwise)?
             }
             Op::For { lo, hi, step, init, body } => {

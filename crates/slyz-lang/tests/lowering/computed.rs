@@ -5,7 +5,7 @@ use crate::reference::{Outside, Store};
 use crate::run::{launched, lowered};
 use slyz_lang::typed::{FunctionId, Program};
 use slyz_sir::launch::Template;
-use slyz_sir::pass::weave::{self, Form};
+use slyz_sir::pass::weave::{self, Blocking};
 use slyz_sir::types::{Scalar, Ty};
 
 /// A tensor of whole numbers.
@@ -44,7 +44,7 @@ impl Launch {
         scalars: &[i64],
     ) -> (Vec<f64>, Option<Outside>) {
         let Template { kernel, constants } = lowered(&self.program, self.kernel);
-        let kernel = weave::run(&kernel, Form::Blocks(block), 4).unwrap();
+        let kernel = weave::run(&kernel, Blocking::Blocks(block), 4).unwrap();
         self.run_template(&Template { kernel, constants }, (grid, [1; 3]), tensors, scalars)
     }
 

@@ -15,7 +15,7 @@ use slyz_sir::launch::Template;
 use slyz_sir::ops::Operator;
 use slyz_sir::pass::bounds::{self, Facts};
 use slyz_sir::pass::optimize_kernel;
-use slyz_sir::pass::weave::{self, Form};
+use slyz_sir::pass::weave::{self, Blocking};
 use slyz_sir::types::{Scalar, Ty};
 use slyz_trials::property;
 
@@ -497,7 +497,7 @@ fn random_programs_after_passes() {
                 if bounds::proves(&template.kernel, &exact) {
                     case.agrees_after(&template, "trusted", bounds::trust);
                 }
-                case.agrees_after(&template, "woven", |kernel| weave::run(&kernel, Form::Free, 8).unwrap());
+                case.agrees_after(&template, "woven", |kernel| weave::run(&kernel, Blocking::Free, 8).unwrap());
             }
             Ok(())
         },

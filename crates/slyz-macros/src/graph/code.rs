@@ -15,7 +15,8 @@ use syn::{BinOp, GenericArgument, Lit, Pat, PathArguments, RangeLimits, UnOp};
 /// Statements in braces. Functions inside are helpers, and were taken out before.
 pub fn block(block: &syn::Block, spans: &mut Spans) -> Block {
     let span = spans.between(block.brace_token.span.open(), block.brace_token.span.close());
-    let (mut stmts, mut value) = (vec![], None);
+    let mut stmts = vec![];
+    let mut value = None;
     for (k, stmt) in block.stmts.iter().enumerate() {
         match stmt {
             syn::Stmt::Local(local) => stmts.extend(binding(local, spans)),
@@ -120,11 +121,13 @@ fn statement(it: &syn::Expr, spans: &mut Spans) -> Stmt {
     let span = spans.of(it);
     let kind = match it {
         syn::Expr::Assign(assign) => {
-            let (target, value) = (expr(&assign.left, spans), expr(&assign.right, spans));
+            let target = expr(&assign.left, spans);
+            let value = expr(&assign.right, spans);
             StmtKind::Assign { target, operator: None, value }
         }
         syn::Expr::Binary(binary) if assigning(&binary.op).is_some() => {
-            let (target, value) = (expr(&binary.left, spans), expr(&binary.right, spans));
+            let target = expr(&binary.left, spans);
+            let value = expr(&binary.right, spans);
             StmtKind::Assign { target, operator: assigning(&binary.op).map(BinaryOp::Table), value }
         }
         syn::Expr::ForLoop(it) => return for_loop(it, span, spans),
@@ -163,7 +166,8 @@ fn for_loop(it: &syn::ExprForLoop, span: Span, spans: &mut Spans) -> Stmt {
         return refused(unsupported(Forbidden::Unsupported, &it.expr, "`for` over anything but `a..b`", spans));
     };
     let inclusive = matches!(limits, RangeLimits::Closed(_));
-    let (lo, hi) = (expr(lo, spans), expr(hi, spans));
+    let lo = expr(lo, spans);
+    let hi = expr(hi, spans);
     let step = step.map(|step| expr(step, spans));
     Stmt { kind: StmtKind::For { name: counter, lo, hi, inclusive, step, body: block(&it.body, spans) }, span }
 }
@@ -230,7 +234,8 @@ pub fn expr(it: &syn::Expr, spans: &mut Spans) -> Expr {
             if let syn::Expr::Let(condition) = &*branch.cond {
                 return unsupported(Forbidden::Unsupported, condition, "`if let`", spans);
             }
-            let (cond, then) = (boxed(&branch.cond, spans), block(&branch.then_branch, spans));
+            let cond = boxed(&branch.cond, spans);
+            let then = block(&branch.then_branch, spans);
             let otherwise = branch.else_branch.as_ref().map(|(_, other)| match &**other {
                 syn::Expr::Block(other) => block(&other.block, spans),
                 // An `else if` is a value only where the whole `if` is one.

@@ -83,7 +83,9 @@ fn unchecked(input: ParseStream) -> syn::Result<bool> {
 
 /// Launchers for those functions that can be launched, or all that is wrong.
 fn kernels(functions: &[&ItemFn], launched: &[&ItemFn], unchecked: bool) -> TokenStream {
-    let (mut spans, mut items, mut errors) = (Spans::default(), vec![], TokenStream::new());
+    let mut spans = Spans::default();
+    let mut items = vec![];
+    let mut errors = TokenStream::new();
     for function in functions {
         match items::function(function, &mut spans) {
             Ok(function) => items.push(Item::Function(function)),
@@ -173,7 +175,8 @@ fn tensor(ty: &Type) -> Option<(&Type, bool)> {
 /// The function that users call: it gathers the arguments, and gives a launch. Without a kernel there is an error beside it.
 fn launcher(function: &ItemFn, kernel: Option<(&Function, &Template)>, unchecked: bool) -> TokenStream {
     let (attrs, vis, name) = (&function.attrs, &function.vis, &function.sig.ident);
-    let (mut params, mut passed) = (vec![], vec![]);
+    let mut params = vec![];
+    let mut passed = vec![];
     for (k, input) in function.sig.inputs.iter().enumerate() {
         let FnArg::Typed(input) = input else { continue };
         let param = match &*input.pat {

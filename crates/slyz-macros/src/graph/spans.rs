@@ -39,7 +39,8 @@ impl Spans {
     /// Two tokens that stand where the span begins and ends: what an error is reported at.
     pub fn tokens(&self, span: Span) -> TokenStream {
         let (first, last) = self.ends(span);
-        let (first, last) = (Ident::new("first", first), Ident::new("last", last));
+        let first = Ident::new("first", first);
+        let last = Ident::new("last", last);
         quote!(#first #last)
     }
 }

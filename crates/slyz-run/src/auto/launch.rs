@@ -25,7 +25,9 @@ pub(super) struct AutoLauncher {
 impl AutoLauncher {
     pub(super) fn new(pair: Arc<Pair>, template: &Arc<Template>) -> Result<AutoLauncher, Error> {
         let on_cpu = pair.cpu.prepare(template)?;
-        let (outline, on_gpu, refused) = (Outline::new(template)?, OnceLock::new(), AtomicBool::new(false));
+        let outline = Outline::new(template)?;
+        let on_gpu = OnceLock::new();
+        let refused = AtomicBool::new(false);
         Ok(AutoLauncher { pair, outline, on_cpu, on_gpu, refused })
     }
 

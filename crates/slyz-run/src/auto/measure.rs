@@ -67,12 +67,15 @@ fn unpack(bytes: &[u8]) -> Option<Measured> {
 /// Measures both devices.
 pub(super) fn measure(cpu: &dyn Device, gpu: &dyn Device) -> Result<Measured, Error> {
     let x = vec![1.0f32; STREAM];
-    let (cpu, gpu) = (Watch::new(cpu)?, Watch::new(gpu)?);
+    let cpu = Watch::new(cpu)?;
+    let gpu = Watch::new(gpu)?;
     let stream = (STREAM * 4) as f64;
     let turns = cpu.operators(COMPUTED);
     let rate = |work: f64, seconds: f64, call: f64| work / (seconds - call).max(1e-9);
-    let (gpu_call, cpu_call) = (gpu.seconds(&gpu.map, &x[..16])?, cpu.seconds(&cpu.map, &x[..16])?);
-    let (up, both) = (gpu.seconds(&gpu.sum, &x)?, gpu.seconds(&gpu.map, &x)?);
+    let gpu_call = gpu.seconds(&gpu.map, &x[..16])?;
+    let cpu_call = cpu.seconds(&cpu.map, &x[..16])?;
+    let up = gpu.seconds(&gpu.sum, &x)?;
+    let both = gpu.seconds(&gpu.map, &x)?;
     Ok(Measured {
         gpu_call,
         upload: rate(stream, up, gpu_call),

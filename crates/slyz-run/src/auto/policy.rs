@@ -81,7 +81,8 @@ pub fn decide(measured: &Measured, load: &Load) -> Verdict {
     let cpu_work = (bytes / m.cpu_bytes).max(operators / m.cpu_operators);
     let gpu_work = host_bytes / m.upload + result_bytes / m.download + operators / m.gpu_operators;
     let fetch = if gpu_bytes > 0.0 { m.gpu_call + gpu_bytes / m.download } else { 0.0 };
-    let (cpu, gpu) = (m.cpu_call + fetch + cpu_work, m.gpu_call + gpu_work);
+    let cpu = m.cpu_call + fetch + cpu_work;
+    let gpu = m.gpu_call + gpu_work;
     let resident = gpu_bytes > 0.0 && host_bytes == 0.0;
     let side = if resident || gpu < cpu { Side::Gpu } else { Side::Cpu };
     // Both grow with the bytes; where the lines meet is the threshold.

@@ -128,7 +128,8 @@ mod tests {
 
     fn compile(source: &str) -> Vec<u8> {
         let folder = tempfile::tempdir().unwrap();
-        let (input, output) = (folder.path().join("a.c"), folder.path().join("a.so"));
+        let input = folder.path().join("a.c");
+        let output = folder.path().join("a.so");
         std::fs::write(&input, source).unwrap();
         let mut cc = std::process::Command::new("cc");
         assert!(cc.args(["-shared", "-fPIC", "-nostdlib", "-o"]).arg(&output).arg(&input).status().unwrap().success());
@@ -157,7 +158,8 @@ mod tests {
         let objects = [1, 2, 3].map(answer);
         // SAFETY: the objects have no initialisers, and their kernel has the right type.
         let load = |k: usize| unsafe { Library::load(&objects[k], 1) }.unwrap();
-        let (a, b) = (load(0), load(1));
+        let a = load(0);
+        let b = load(1);
         assert_eq!((call(&a), call(&b)), (1, 2));
         drop(a);
         let c = load(2);

@@ -25,7 +25,8 @@ pub(super) fn run(command: &mut Command, limit: Duration) -> io::Result<Ending> 
     let deadline = Instant::now().checked_add(limit);
     let piped = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.process_group(0).spawn()?;
-    let (mut stdout, mut stderr) = (vec![], vec![]);
+    let mut stdout = vec![];
+    let mut stderr = vec![];
     let mut pipes = [
         child.stdout.take().map(|pipe| Pipe { file: Box::new(pipe), text: &mut stdout }),
         child.stderr.take().map(|pipe| Pipe { file: Box::new(pipe), text: &mut stderr }),

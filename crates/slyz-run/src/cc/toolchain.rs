@@ -119,7 +119,8 @@ impl Toolchain {
         native: Option<&str>,
     ) -> Result<(Library, Origin), Error> {
         let flags: Vec<&str> = native.into_iter().chain(FLAGS.iter().copied()).collect();
-        let (cc, options) = (self.cc.join("\0"), flags.join("\0"));
+        let cc = self.cc.join("\0");
+        let options = flags.join("\0");
         let pieces = [source, &options, &cc, version, processor(), env!("CARGO_PKG_VERSION")];
         let key = hash::of_pieces(&pieces.map(str::as_bytes));
         if let Some(cache) = &self.cache
@@ -143,7 +144,8 @@ impl Toolchain {
     /// The shared object of a source. Files live in a private folder that is gone afterwards.
     fn compile(&self, source: &str, flags: &[&str]) -> Result<Vec<u8>, Error> {
         let folder = Folder::new()?;
-        let (input, output) = (folder.file("kernels.c"), folder.file("kernels.so"));
+        let input = folder.file("kernels.c");
+        let output = folder.file("kernels.so");
         std::fs::write(&input, source).map_err(|error| Folder::trouble(&input, &error))?;
 
         let mut command = self.command()?;
@@ -170,7 +172,8 @@ impl Toolchain {
     fn ask(&self, command: &mut Command, about: &str) -> Result<Output, Trouble> {
         let key = hash::of_pieces(&[about.as_bytes()]);
         let hangs = || {
-            let (command, seconds) = (self.cc.join(" "), self.limit.as_secs_f64());
+            let command = self.cc.join(" ");
+            let seconds = self.limit.as_secs_f64();
             Err(Trouble::Hangs(Error::CompilerHangs { command, seconds }))
         };
         if locked(&self.hanging, |hanging| hanging.contains(&key)) {

@@ -109,7 +109,8 @@ impl Built {
             files => threads::install(|| files.par_iter().with_max_len(1).map(build).collect()),
         };
         let mut kernels = vec![None; plan.kernels.len()];
-        let (mut libraries, mut cached) = (vec![], 0);
+        let mut libraries = vec![];
+        let mut cached = 0;
         for (file, built) in files.iter().zip(built) {
             let (library, origin) = built?;
             for (place, &kernel) in file.kernels.iter().enumerate() {
@@ -118,7 +119,8 @@ impl Built {
             cached += usize::from(origin == Origin::Cache);
             libraries.push(library);
         }
-        let (compiler, files) = (start.elapsed(), libraries.len());
+        let compiler = start.elapsed();
+        let files = libraries.len();
         let time = BuildTime { passes: Duration::ZERO, text, compiler, files, cached };
         Ok(Built { kernels, _libraries: libraries, source, time })
     }
@@ -139,8 +141,12 @@ fn files(plan: &Plan, wide: bool, backend: Backend, source: &str) -> Result<Vec<
         return Ok(vec![File { kernels: kernels.clone(), text: source.to_string() }]);
     }
     // Texts are written from the kernels of a plan and its name.
-    let (params, buffers, results, steps) = (vec![], vec![], vec![], vec![]);
-    let (name, sizes) = (plan.name.clone(), plan.sizes.clone());
+    let params = vec![];
+    let buffers = vec![];
+    let results = vec![];
+    let steps = vec![];
+    let name = plan.name.clone();
+    let sizes = plan.sizes.clone();
     let mut part = Plan { name, sizes, params, buffers, results, kernels: vec![], steps };
     let text = |kernels: Vec<usize>| {
         part.kernels = kernels.iter().map(|&k| plan.kernels[k].clone()).collect();

@@ -93,7 +93,9 @@ impl Launch<'_> {
             Scratch::Apart(blocks) => blocks[k].start().cast(),
         };
         let starts: Few<*mut c_void> = self.scratch.offsets.iter().enumerate().map(start).collect();
-        let (memories, sizes, scalars) = (self.memories.as_ptr(), self.sizes.as_ptr(), self.scalars.as_ptr());
+        let memories = self.memories.as_ptr();
+        let sizes = self.sizes.as_ptr();
+        let scalars = self.scalars.as_ptr();
         // SAFETY: the caller's promise; all lists outlive the call.
         unsafe { (self.kernel)(memories, starts.as_ptr(), scalars, sizes, begin, end) }
     }
@@ -126,7 +128,8 @@ impl Layout {
             what: "the scratch memory of a block".to_string(),
             why: "it has more bytes than the address space".to_string(),
         };
-        let (mut offsets, mut total) = (vec![], 0usize);
+        let mut offsets = vec![];
+        let mut total = 0usize;
         for &bytes in memories {
             offsets.push(total);
             let room = bytes.checked_next_multiple_of(LINE).and_then(|room| total.checked_add(room));

@@ -68,7 +68,8 @@ impl Cpu {
     /// The code that the backend emits is loaded and run. For sizes within the plan it must touch the elements of
     /// its memories only, write only those it may write, and give two blocks of a grid nothing to race for.
     pub unsafe fn with_backend(config: CpuConfig, backend: Backend) -> Cpu {
-        let (memo, launchers) = (Memo::new(KEPT_GRAPHS), Memo::new(KEPT_GRAPHS));
+        let memo = Memo::new(KEPT_GRAPHS);
+        let launchers = Memo::new(KEPT_GRAPHS);
         let cores = Cores { backend, toolchain: Arc::new(Toolchain::new(config)) };
         Cpu { cores, memo, launchers }
     }

@@ -41,7 +41,8 @@ fn pool() -> Option<&'static ThreadPool> {
 /// How many threads to ask for.
 fn wanted(asked: Option<&str>, cores: usize) -> usize {
     let asked = asked.and_then(|text| text.trim().parse::<usize>().ok()).filter(|&n| n > 0);
-    let (asked, most) = (asked.unwrap_or(cores), PER_CORE * cores);
+    let asked = asked.unwrap_or(cores);
+    let most = PER_CORE * cores;
     if asked > most {
         let message = format!(
             "RAYON_NUM_THREADS={asked} is more than {PER_CORE} threads for each of {cores} cores; {most} are used. Ask for fewer"

@@ -20,8 +20,8 @@ pub(super) fn usual(outline: &Outline, limits: Option<&Limits>) -> Destination {
     let free = outline.nature.free;
     match limits {
         Some(_) => Destination::Threads { block, exact: free, folded: false },
-        None if free => Destination::Cores(weave::Form::Free),
-        None => Destination::Cores(weave::Form::Blocks(block)),
+        None if free => Destination::Cores(weave::Blocking::Free),
+        None => Destination::Cores(weave::Blocking::Blocks(block)),
     }
 }
 
@@ -31,7 +31,7 @@ pub(super) fn lay_out(outline: &Outline, fitted: &mut Fitted, limits: Option<&Li
     check_block(&fitted.field, outline.name(), most, together)?;
     let Some(limits) = limits else {
         let block = fitted.field.block;
-        let form = if outline.nature.free { weave::Form::Free } else { weave::Form::Blocks(block) };
+        let form = if outline.nature.free { weave::Blocking::Free } else { weave::Blocking::Blocks(block) };
         return Ok(Destination::Cores(form));
     };
     let folded = fold(outline, fitted, limits.launch.blocks)?;

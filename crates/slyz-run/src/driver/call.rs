@@ -156,7 +156,8 @@ impl<'e, E: Engine> Call<'e, '_, E> {
             let kernel = &self.plan().kernels[index];
             let traffic = || profile::traffic(self.plan(), kernel, buffers, self.sizes.values());
             let (read, written) = self.traffic.unwrap_or_else(traffic);
-            let (kernel, device) = (kernel.name.clone(), E::NAME.to_string());
+            let kernel = kernel.name.clone();
+            let device = E::NAME.to_string();
             profile::tell(LaunchTime { kernel, device, seconds, clock, read, written });
         }
         Ok(())

@@ -81,7 +81,8 @@ impl<E: Engine> Executable for Compiled<E> {
         let prepare = || Prepared::new(engine, self.variant(&sizes)?, &sizes, 0);
         let prepared = self.calls.get(|prepared| prepared.is_for(&sizes), prepare)?;
         let slots = prepared.variant.plan.buffers.iter().map(|_| Slot::Empty).collect();
-        let (queue, traffic) = (E::Queue::default(), None);
+        let queue = E::Queue::default();
+        let traffic = None;
         let mut call = Call { engine, prepared: &prepared, sizes, args, slots, queue, traffic };
         // SAFETY: the slots are empty. Accesses are inside: the promise of `Compiled::new`.
         unsafe { call.walk() }?;

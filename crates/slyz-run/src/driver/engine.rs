@@ -230,7 +230,7 @@ impl From<Error> for Trouble {
 
 impl Trouble {
     /// The error for the caller.
-    pub(crate) fn told(self, template: &Template) -> Error {
+    pub(crate) fn into_error(self, template: &Template) -> Error {
         match self {
             Trouble::Unwoven(why) => Error::Plan { name: template.kernel.name.clone(), why: why.to_string() },
             Trouble::Other(error) => error,

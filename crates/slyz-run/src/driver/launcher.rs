@@ -29,7 +29,7 @@ const KEPT_FORMS: usize = 32;
 
 /// What distinguishes the code of two launches.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Form {
+struct KernelVersion {
     destination: Destination,
     /// Accesses are not looked at.
     trusted: bool,
@@ -41,7 +41,7 @@ pub(crate) struct KernelLauncher<E: Engine> {
     outline: Outline,
     proofs: Proofs,
     forms: Memo<Variant<E>>,
-    launches: Kept<(Form, Prepared<E>)>,
+    launches: Kept<(KernelVersion, Prepared<E>)>,
     constants: OnceLock<Vec<Buffer>>,
     /// For what the device leaves to it.
     interpreted: OnceLock<InterpretedKernel>,
@@ -63,7 +63,7 @@ impl<E: Engine> KernelLauncher<E> {
     }
 
     /// The kernel in a form.
-    fn variant(&self, form: Form) -> Result<Arc<Variant<E>>, Trouble> {
+    fn variant(&self, form: KernelVersion) -> Result<Arc<Variant<E>>, Trouble> {
         let template = &self.outline.template;
         let mut trouble = None;
         let made = self.forms.get(hash::of(&form), || {
@@ -89,7 +89,8 @@ impl<E: Engine> KernelLauncher<E> {
     /// The form for launches with any number of threads.
     fn usual(&self) -> Result<Arc<Variant<E>>, Error> {
         let destination = usual(&self.outline, self.engine.limits().as_ref());
-        self.variant(Form { destination, trusted: false }).map_err(|trouble| trouble.told(&self.outline.template))
+        self.variant(KernelVersion { destination, trusted: false })
+            .map_err(|trouble| trouble.into_error(&self.outline.template))
     }
 
     /// The constant memories, where the device works on them.
@@ -112,7 +113,7 @@ impl<E: Engine> KernelLauncher<E> {
         match self.run(launch.again(), unchecked) {
             Ok(()) => Ok(()),
             Err(trouble) if self.engine.interprets(self.outline.name(), &trouble) => self.interpret(launch),
-            Err(trouble) => Err(trouble.told(&self.outline.template)),
+            Err(trouble) => Err(trouble.into_error(&self.outline.template)),
         }
     }
 
@@ -133,7 +134,7 @@ impl<E: Engine> KernelLauncher<E> {
             return Ok(());
         }
         let trusted = unchecked || self.proofs.hold(&self.outline, &fitted);
-        let form = Form { destination, trusted };
+        let form = KernelVersion { destination, trusted };
         let sizes = Sizes::all_known(&self.outline.signature, &fitted.sizes);
         let prepared = self.launches.get(
             |(known, prepared)| *known == form && prepared.is_for(&sizes),
@@ -157,7 +158,8 @@ impl<E: Engine> KernelLauncher<E> {
         // Where the device did not write in place, what takes the places of the arrays.
         let mut moved = vec![];
         for (place, array) in fitted.arrays.iter_mut().enumerate() {
-            let (name, at) = (self.outline.name(), E::PLACE);
+            let name = self.outline.name();
+            let at = E::PLACE;
             slots.push(match array {
                 LaunchArray::Read { ty, data, .. } => {
                     let what = format_args!("an array that kernel `{name}` reads{at}");
@@ -203,7 +205,13 @@ impl<E: Engine> KernelLauncher<E> {
     }
 
     /// The fault that the code has told, if any.
-    fn fault(&self, told: &Buffer, kernel: &Kernel, sizes: &[u64], form: Form) -> Result<Option<Fault>, Error> {
+    fn fault(
+        &self,
+        told: &Buffer,
+        kernel: &Kernel,
+        sizes: &[u64],
+        form: KernelVersion,
+    ) -> Result<Option<Fault>, Error> {
         let bytes = told.bytes()?;
         let word = |k: usize| i32::from_ne_bytes([0, 1, 2, 3].map(|byte| bytes[4 * k + byte]));
         let fault = report::fault(&std::array::from_fn(word), kernel, sizes);

@@ -176,7 +176,8 @@ fn in_windows<E: Engine>(
     limits: &Limits,
 ) -> Result<SmallVec<[E::Numbers; 1]>, Error> {
     let (windowed, _) = variant.windowed(index);
-    let (name, most) = (&variant.plan.kernels[index].name, limits.launch.window_bytes);
+    let name = &variant.plan.kernels[index].name;
+    let most = limits.launch.window_bytes;
     let pieces = windowed.pieces(sizes.values(), &limits.launch).map_err(|why| match why {
         Scattered::Array { memory, bytes } => Error::TooLarge {
             what: format!("the array {memory} of {name}"),

@@ -53,7 +53,9 @@ impl<E: Engine> Variant<E> {
     /// Of a kernel: a plan with one launch, whose buffers are passed by the launcher.
     pub(super) fn of_kernel(kernel: Kernel, template: Arc<Template>) -> Variant<E> {
         let buffer = |memory: &slyz_sir::kernel::Memory| {
-            let (ty, shape, role) = (memory.ty, memory.shape.clone(), BufferUse::Temporary);
+            let ty = memory.ty;
+            let shape = memory.shape.clone();
+            let role = BufferUse::Temporary;
             Buffer { ty, shape, role }
         };
         let buffers: Vec<Buffer> = kernel.bound_memories().map(buffer).collect();

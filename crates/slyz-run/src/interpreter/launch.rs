@@ -26,7 +26,8 @@ impl InterpretedKernel {
     /// The bound memories as the interpreter has them.
     fn arrays(&self, fitted: &Fitted) -> Result<Vec<Array>, Error> {
         let template = &self.outline.template;
-        let (mut given, mut constants) = (fitted.arrays.iter(), template.constants.iter());
+        let mut given = fitted.arrays.iter();
+        let mut constants = template.constants.iter();
         let mut arrays = vec![];
         for memory in template.kernel.memories.iter().filter(|memory| memory.space.is_bound()) {
             let shape = memory.shape.iter().map(|size| fitted.size(size).unwrap_or(0)).collect();

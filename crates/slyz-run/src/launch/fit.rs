@@ -57,7 +57,8 @@ impl Outline {
         if kernel.sizes.len() < LAUNCH_SIZES {
             return Err(broken("a kernel to be launched has the sizes of its grid and of its threads in front"));
         }
-        let (mut params, mut constants) = (vec![], vec![]);
+        let mut params = vec![];
+        let mut constants = vec![];
         for memory in &kernel.memories {
             match memory.space {
                 Space::Global(access) if constants.is_empty() => {

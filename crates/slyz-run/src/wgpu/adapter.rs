@@ -48,7 +48,9 @@ fn rank(kind: DeviceType) -> u8 {
 }
 
 pub(super) fn summary(adapter: &Adapter) -> AdapterSummary {
-    let (info, limits, features) = (adapter.get_info(), adapter.limits(), adapter.features());
+    let info = adapter.get_info();
+    let limits = adapter.limits();
+    let features = adapter.features();
     let has = [(Features::SHADER_INT64, "i64"), (Features::SHADER_F64, "f64"), (Features::SHADER_F16, "f16")];
     AdapterSummary {
         name: info.name,
@@ -117,7 +119,8 @@ impl Opened {
                 | Features::SUBGROUP
                 | Features::SUBGROUP_BARRIER
         };
-        let (features, limits) = (adapter.features() & wanted, adapter.limits());
+        let features = adapter.features() & wanted;
+        let limits = adapter.limits();
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("slyz"),
             required_features: features,
@@ -177,9 +180,12 @@ impl Opened {
         let memory = Memory::new(&limits, driver::memory_bytes(adapter), software);
         let window_bytes = limits.max_storage_buffer_binding_size;
         let cache = PipelineCache::open(&device, &adapter.get_info(), CacheConfig::from_env());
-        let (groups, pace, pipelines) = (Groups::default(), Pace::default(), Memo::new(KEPT_PIPELINES));
+        let groups = Groups::default();
+        let pace = Pace::default();
+        let pipelines = Memo::new(KEPT_PIPELINES);
         let summary = summary(adapter);
-        let (up, down) = (Staging::up(), Staging::down());
+        let up = Staging::up();
+        let down = Staging::down();
         let mut opened = Opened {
             device,
             queue,

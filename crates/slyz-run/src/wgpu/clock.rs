@@ -32,7 +32,8 @@ pub(super) fn measured(
     opened.guarded(what, 0, || {
         let ty = wgpu::QueryType::Timestamp;
         let query_set = &opened.device.create_query_set(&wgpu::QuerySetDescriptor { label: None, ty, count: 2 });
-        let (beginning_of_pass_write_index, end_of_pass_write_index) = (Some(0), Some(1));
+        let beginning_of_pass_write_index = Some(0);
+        let end_of_pass_write_index = Some(1);
         let writes =
             wgpu::ComputePassTimestampWrites { query_set, beginning_of_pass_write_index, end_of_pass_write_index };
         let mut encoder = opened.device.create_command_encoder(&Default::default());
@@ -71,7 +72,8 @@ fn by_driver(opened: &Arc<Opened>, bytes: u64) -> Result<f64, Error> {
     const TURNS: usize = 3;
     const COPIES: usize = 8;
     let what = &"a measurement of the memory";
-    let (a, b) = (GpuArray::new(opened, bytes, what)?, GpuArray::new(opened, bytes, what)?);
+    let a = GpuArray::new(opened, bytes, what)?;
+    let b = GpuArray::new(opened, bytes, what)?;
     let copy = |count: usize| -> Result<f64, Error> {
         let mut encoder = opened.guarded(what, 0, || opened.device.create_command_encoder(&Default::default()))?;
         opened.guarded(what, 0, || {
@@ -103,8 +105,11 @@ fn by_kernel(opened: &Arc<Opened>, bytes: u64) -> Result<f64, Error> {
     // SAFETY: the program reads and writes each position of arrays that are all as long as each other.
     let executable = unsafe { Compiled::new(Gpu(opened.clone()), &program) }?;
     let from = GpuArray::new(opened, bytes, &"a measurement of the memory")?;
-    let (data, n) = (Buffer::on_device(Arc::new(from), bytes as usize), bytes / 4);
-    let (ty, shape, data) = (Ty::F32, vec![n].into(), ArrayData::Buffer(&data));
+    let data = Buffer::on_device(Arc::new(from), bytes as usize);
+    let n = bytes / 4;
+    let ty = Ty::F32;
+    let shape = vec![n].into();
+    let data = ArrayData::Buffer(&data);
     let argument = [Argument::Array { ty, shape, data }];
     let mut best = f64::MAX;
     for _ in 0..TURNS {

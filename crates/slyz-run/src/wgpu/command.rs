@@ -128,7 +128,8 @@ impl Command {
                     wgpu::BindGroupEntry { binding, resource }
                 })
                 .collect();
-            let (layout, entries) = (&pipeline.layout, &entries[..]);
+            let layout = &pipeline.layout;
+            let entries = &entries[..];
             opened.device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries })
         });
         pass.set_pipeline(&pipeline.pipeline);

@@ -144,7 +144,8 @@ impl Wgpu {
         let mut opened = Opened::new(self.wish.as_deref(), self.plain)?;
         opened.window_bytes = opened.window_bytes.min(self.window.unwrap_or(u64::MAX));
         let opened = Arc::new(opened);
-        let (memo, launchers) = (Memo::new(KEPT_GRAPHS), Memo::new(KEPT_GRAPHS));
+        let memo = Memo::new(KEPT_GRAPHS);
+        let launchers = Memo::new(KEPT_GRAPHS);
         Ok(slot.insert(Arc::new(AtWork { opened, memo, launchers })).clone())
     }
 }

@@ -76,13 +76,17 @@ fn operands() -> (Vec<f32>, Vec<f32>, Vec<f32>) {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (seed >> 33) as u32
     };
-    let (mut all_a, mut all_b, mut all_c) = (vec![], vec![], vec![]);
+    let mut all_a = vec![];
+    let mut all_b = vec![];
+    let mut all_c = vec![];
     for k in 0..COUNT {
         let mut ordinary = || {
             let bits = random();
             f32::from_bits((bits & 0x807f_ffff) | ((97 + (bits >> 23) % 60) << 23))
         };
-        let (mut a, mut b, other) = (ordinary(), ordinary(), ordinary());
+        let mut a = ordinary();
+        let mut b = ordinary();
+        let other = ordinary();
         if k < edges.len() * edges.len() {
             (a, b) = (edges[k / edges.len()], edges[k % edges.len()]);
         } else if k % 7 == 0 {
@@ -124,7 +128,8 @@ mod tests {
             .collect();
         let same = |x: f32, y: f32| x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan();
         for k in 0..COUNT {
-            let (q, r) = (a[k] / b[k], a[k].abs().sqrt());
+            let q = a[k] / b[k];
+            let r = a[k].abs().sqrt();
             assert!(same(found[4][k], q), "{} / {} = {q}, not {}", a[k], b[k], found[4][k]);
             assert!(same(found[5][k], r), "root of {} = {r}, not {}", a[k].abs(), found[5][k]);
         }

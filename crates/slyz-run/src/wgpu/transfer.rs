@@ -79,7 +79,8 @@ impl Staging {
         let pieces = state.free.split_off(keep);
         drop(state);
         let mut taken = Pieces { staging: self, pieces, lent, whole: false };
-        let (size, usage) = (PIECE as u64, self.usage);
+        let size = PIECE as u64;
+        let usage = self.usage;
         let descriptor = wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
         let make = || opened.guarded(&"room for a transfer", size, || opened.device.create_buffer(&descriptor));
         while taken.pieces.len() < lent {
@@ -199,7 +200,8 @@ pub(super) fn read(opened: &Arc<Opened>, from: &wgpu::Buffer, into: &mut [u8]) -
     }
     let mut taken = opened.down.take(opened)?;
     let mut parts: VecDeque<&mut [u8]> = into.chunks_mut(PIECE).collect();
-    let (mut sent, mut k) = (VecDeque::new(), 0);
+    let mut sent = VecDeque::new();
+    let mut k = 0;
     // As many pieces as there are buffers are on their way, the host takes the first, and so on.
     while !parts.is_empty() || !sent.is_empty() {
         while sent.len() < taken.pieces.len()

@@ -162,7 +162,8 @@ impl Dialect for Msl {
 
     fn compare_exchange(&self, space: Space, ty: Ty, element: Tree, args: [Tree; 2], helpers: &mut Helpers) -> Tree {
         let pointer = self.atomic_pointer(space, ty, element);
-        let (space, t) = (self.space(space), TYPES[ty as usize]);
+        let space = self.space(space);
+        let t = TYPES[ty as usize];
         let name = format!("atomic_swap_{t}_{space}");
         let exchange =
             "atomic_compare_exchange_weak_explicit(at, &old, value, memory_order_relaxed, memory_order_relaxed)";

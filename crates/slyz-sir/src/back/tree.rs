@@ -456,7 +456,9 @@ mod tests {
     #[test]
     fn parentheses_where_needed() {
         use Infix::{Add, And, Both, Either, Lt, Mul, Ne, Shl, Sub};
-        let (a, b, c) = (name("a"), name("b"), name("c"));
+        let a = name("a");
+        let b = name("b");
+        let c = name("c");
         let cases = [
             (infix(Mul, &infix(Add, &a, &b), &c), "(a + b) * c"),
             (infix(Add, &infix(Mul, &a, &b), &c), "a * b + c"),
@@ -526,7 +528,8 @@ mod tests {
 
     #[test]
     fn what_is_asked_of_trees() {
-        let (x, one) = (name("x"), Tree::literal(Scalar::from_int(Ty::U32, 1), false, "1u"));
+        let x = name("x");
+        let one = Tree::literal(Scalar::from_int(Ty::U32, 1), false, "1u");
         assert!(one.is_int(1) && !one.is_int(2) && !x.is_int(1));
         let element = Tree::index(x.clone(), infix(Infix::Add, &one, &x));
         assert!(element.is_flat() && !element.is_simple());

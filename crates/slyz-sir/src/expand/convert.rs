@@ -66,7 +66,8 @@ pub fn odd_f32_of_words() -> Function {
 fn normalized<'a>(high: E<'a>, low: E<'a>) -> (E<'a>, E<'a>, E<'a>) {
     let none = high.eq(0);
     let shift = high.replaced(none, low).op1(Operator::LeadingZeros);
-    let (first, second) = (high.replaced(none, low), low.replaced(none, 0));
+    let first = high.replaced(none, low);
+    let second = low.replaced(none, 0);
     // A number of no bits has a shift of 32, which is one of 0: it stays 0.
     let by = shift & 31;
     let top = (first << by) | ((second >> 1) >> (31 - by));
@@ -86,7 +87,8 @@ fn pack(x: E<'_>) -> E<'_> {
     let exponent = size >> 23;
     let shift = (126 - exponent).op2(Operator::Min, 26);
     let mantissa = (size & 0x7f_ffff) | 0x80_0000;
-    let (whole, half) = (mantissa >> shift, x.bits(Ty::U32).number(1) << (shift - 1));
+    let whole = mantissa >> shift;
+    let half = x.bits(Ty::U32).number(1) << (shift - 1);
     let rest = mantissa & ((half << 1) - 1);
     let up = rest.gt(half) | (rest.eq(half) & (whole & 1).ne(0));
     let subnormal = whole + whole.number(0).replaced(up, 1);
@@ -100,7 +102,8 @@ fn pack(x: E<'_>) -> E<'_> {
 }
 
 fn unpack(word: E<'_>) -> E<'_> {
-    let (exponent, mantissa) = (word >> 10 & 31, word & 0x3ff);
+    let exponent = word >> 10 & 31;
+    let mantissa = word & 0x3ff;
     let normal = ((exponent + 112) << 23) | (mantissa << 13);
     let small = (mantissa.cast(Ty::U16).cast(Ty::F32) * (1.0 / 16_777_216.0)).bits(Ty::U32);
     let large = (mantissa << 13) | 0x7f80_0000;

@@ -177,7 +177,8 @@ pub(super) fn tanh(x: E<'_>) -> E<'_> {
     } else {
         let z = x * x;
         let p = z.polynomial(&[-0.005_696_119_7, 0.020_630_477, -0.053_736_854, 0.133_314_06, -0.333_332_8]);
-        let (near, far) = ((p * z).mla(a, a), 1.0 - 2.0 / (exp(a + a) + 1.0));
+        let near = (p * z).mla(a, a);
+        let far = 1.0 - 2.0 / (exp(a + a) + 1.0);
         far.replaced(a.lt(0.625), near)
     };
     y.with_sign_of(x)
@@ -191,7 +192,8 @@ pub(super) fn erf(x: E<'_>) -> E<'_> {
 
 /// Far from 0, the complement is exp(-t + t q(t)).
 fn erf_by_exp(a: E<'_>) -> E<'_> {
-    let (z, t) = (a * a, a.replaced(a.gt(4.0), 4.0));
+    let z = a * a;
+    let t = a.replaced(a.gt(4.0), 4.0);
     let p = z.polynomial(&[-0.000_595_998_1, 0.004_987_427_5, -0.026_763_01, 0.112_817_32, -0.376_124_9, 0.128_379_15]);
     let q = t.polynomial(&[
         -1.123_094_6e-5,
@@ -202,7 +204,8 @@ fn erf_by_exp(a: E<'_>) -> E<'_> {
         -0.635_151_27,
         -0.128_648_5,
     ]);
-    let (near, far) = (p.mla(a, a), 1.0 - exp(q.mla(t, -t)));
+    let near = p.mla(a, a);
+    let far = 1.0 - exp(q.mla(t, -t));
     far.replaced(a.lt(0.925), near)
 }
 
@@ -259,7 +262,8 @@ fn erf_near_1(a: E<'_>) -> E<'_> {
 /// Two ranges that part at 1/0.35, in one walk over pairs of coefficients.
 fn erf_far(a: E<'_>) -> E<'_> {
     let a = a.replaced(a.gt(6.0), 6.0);
-    let (near, s) = (a.lt(2.857_142_857_142_857), 1.0 / (a * a));
+    let near = a.lt(2.857_142_857_142_857);
+    let s = 1.0 / (a * a);
     let either = |pair: &(f64, f64)| s.number(pair.1).replaced(near, pair.0);
     let polynomial = |pairs: &[(f64, f64)]| pairs.iter().fold(s.number(0.0), |sum, pair| sum.mla(s, either(pair)));
     let p = polynomial(&[

@@ -34,7 +34,8 @@ fn split_ln(x: E<'_>) -> (E<'_>, E<'_>) {
 
 /// The bits of `x` 2^k for a normal number, and k: 0, or for subnormal `x` whatever makes it normal.
 pub(super) fn normal_bits(x: E<'_>) -> (E<'_>, E<'_>) {
-    let (bits, layout) = (x.signed(), x.layout());
+    let bits = x.signed();
+    let layout = x.layout();
     // As integers: a GPU may take subnormal numbers for zeros.
     let shift = (bits | 1).op1(Operator::LeadingZeros) - layout.spare();
     let tiny = bits.gt(0) & bits.lt(layout.normal());
@@ -45,7 +46,8 @@ pub(super) fn normal_bits(x: E<'_>) -> (E<'_>, E<'_>) {
 /// ln(1 + f) + `low`. `f64`: with s = f / (2 + f) it is f - f^2/2 + s (f^2/2 + P(s^2)).
 fn ln_near_1<'a>(f: E<'a>, low: Option<E<'a>>) -> E<'a> {
     if f.ty() == Ty::F64 {
-        let (s, h) = (f / (f + 2.0), f * 0.5 * f);
+        let s = f / (f + 2.0);
+        let h = f * 0.5 * f;
         let z = s * s;
         let p = z.polynomial(&[
             0.147_957_321_534_568_4,
@@ -169,7 +171,8 @@ pub(super) fn ln_1p(x: E<'_>) -> E<'_> {
 fn log2_words(x: E<'_>) -> (E<'_>, E<'_>) {
     let (f, k) = split_ln(x);
     let d = f + 2.0;
-    let (dl, r) = (f - (d - 2.0), 1.0 / d);
+    let dl = f - (d - 2.0);
+    let r = 1.0 / d;
     let s = f * r;
     let sl = r * (-s).fma(dl, (-s).fma(d, f));
     let z = s * s;
@@ -208,7 +211,8 @@ fn pow_positive<'a>(x: E<'a>, y: E<'a>) -> E<'a> {
     let el = y.fma(h, -e) + y * hl;
     let el = el.number(0.0).replaced(e.abs().lt(x.either(200.0, 2000.0)), el);
     let r = exp2_words(e, el);
-    let (zero, infinity) = (x.number(0.0), x.number(INFINITY));
+    let zero = x.number(0.0);
+    let infinity = x.number(INFINITY);
     let r = r.replaced(x.signed().eq(0), zero.replaced(y.lt(0.0), INFINITY));
     r.replaced(x.eq(INFINITY), infinity.replaced(y.lt(0.0), 0.0))
 }
@@ -219,12 +223,14 @@ fn signed_if<'a>(r: E<'a>, cond: E<'a>, x: E<'a>) -> E<'a> {
 }
 
 pub(super) fn pow<'a>(x: E<'a>, y: E<'a>) -> E<'a> {
-    let (ax, ay) = (x.abs(), y.abs());
+    let ax = x.abs();
+    let ay = y.abs();
     // Past it even the neighbours of 1 overflow.
     let most = x.either(1_099_511_627_776.0, 1_180_591_620_717_411_303_424.0);
     let near = y.replaced(ay.gt(most), y.number(most).with_sign_of(y));
     let r = pow_positive(ax, near);
-    let (whole, half) = (y.op1(Operator::Trunc).eq(y), y * 0.5);
+    let whole = y.op1(Operator::Trunc).eq(y);
+    let half = y * 0.5;
     let odd = whole & half.op1(Operator::Trunc).ne(half);
     let r = signed_if(r, odd, x);
     let r = r.replaced(x.size().ne(0) & x.signed().lt(0) & !whole & ax.lt(INFINITY), f64::NAN);

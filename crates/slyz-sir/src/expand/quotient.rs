@@ -80,16 +80,20 @@ fn near_quotient<'a>(a: E<'a>, b: E<'a>) -> E<'a> {
 /// The root and half its reciprocal are improved together, then the root by what is left.
 fn near_root(x: E<'_>) -> E<'_> {
     let y = x.op1(Operator::Rsqrt);
-    let (g, h) = (x * y, y * 0.5);
+    let g = x * y;
+    let h = y * 0.5;
     let e = (-h).fma(g, 0.5);
-    let (g, h) = (g.fma(e, g), h.fma(e, h));
+    let g = g.fma(e, g);
+    let h = h.fma(e, h);
     (-g).fma(g, x).fma(h, g)
 }
 
 /// The quotient of the mantissas, which are of ordinary size, and the sign of what is left say enough to round once wherever the
 /// result ends up. Zeros, infinities and NaNs are the target's.
 fn by_mantissas<'a>(a: E<'a>, b: E<'a>) -> E<'a> {
-    let (sa, sb, layout) = (a.size(), b.size(), a.layout());
+    let sa = a.size();
+    let sb = b.size();
+    let layout = a.layout();
     let special = sa.eq(0) | sb.eq(0) | sa.ge(layout.infinity) | sb.ge(layout.infinity);
     let quotient = special.branch(
         || vec![a / b],
@@ -97,16 +101,20 @@ fn by_mantissas<'a>(a: E<'a>, b: E<'a>) -> E<'a> {
             let ((ma, ea), (mb, eb)) = (split(sa), split(sb));
             // From 1 up to 2: the leading one of a mantissa is the last bit of the exponent of 1.
             let one = (layout.bias - 1) << layout.mantissa;
-            let (ma, mb) = ((ma + one).float(), (mb + one).float());
+            let ma = (ma + one).float();
+            let mb = (mb + one).float();
             let q = near_quotient(ma, mb);
-            let (rest, bits) = ((-mb).fma(q, ma), q.word());
+            let rest = (-mb).fma(q, ma);
+            let bits = q.word();
             let exponent = ea - eb + (bits >> layout.mantissa).signed();
             let top = ((bits & layout.fraction) | layout.normal()) << layout.spare();
-            let (above, below) = (rest.gt(0.0), rest.lt(0.0));
+            let above = rest.gt(0.0);
+            let below = rest.lt(0.0);
             let top = (top | top.number(0).replaced(above, 1)) - top.number(0).replaced(below, 1);
             // Below a power of two is the top of the numbers with the exponent before.
             let slipped = top.signed().ge(0);
-            let (top, exponent) = (top.replaced(slipped, -1), exponent.replaced(slipped, exponent - 1));
+            let top = top.replaced(slipped, -1);
+            let exponent = exponent.replaced(slipped, exponent - 1);
             let sign = (a.word() ^ b.word()) & !layout.size;
             vec![(nearest(top, exponent) | sign).float()]
         },

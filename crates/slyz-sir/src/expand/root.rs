@@ -8,20 +8,25 @@ const INFINITY: f64 = f64::INFINITY;
 
 /// Far from 1 the operands are scaled by powers of two, so that the squares stay in range.
 pub(super) fn hypot<'a>(x: E<'a>, y: E<'a>) -> E<'a> {
-    let (a, b) = (x.abs(), y.abs());
+    let a = x.abs();
+    let b = y.abs();
     let m = b.replaced(a.gt(b), a);
     let power = |n: i32| 2f64.powi(n);
-    let (large, small) = (m.gt(power(x.either(60, 500))), m.lt(power(x.either(-60, -450))));
-    let (down, up) = (power(x.either(-70, -600)), power(x.either(90, 600)));
+    let large = m.gt(power(x.either(60, 500)));
+    let small = m.lt(power(x.either(-60, -450)));
+    let down = power(x.either(-70, -600));
+    let up = power(x.either(90, 600));
     let s = m.number(1.0).replaced(small, up).replaced(large, down);
     let back = m.number(1.0).replaced(small, 1.0 / up).replaced(large, 1.0 / down);
-    let (a, b) = (a * s, b * s);
+    let a = a * s;
+    let b = b * s;
     let r = a.mla(a, b * b).sqrt() * back;
     r.replaced(a.eq(INFINITY) | b.eq(INFINITY), INFINITY)
 }
 
 pub(super) fn cbrt(x: E<'_>) -> E<'_> {
-    let (a, layout) = (x.abs(), x.layout());
+    let a = x.abs();
+    let layout = x.layout();
     let (bits, less) = normal_bits(a);
     // As much more as makes the exponent of a subnormal number positive, and that of 1 a multiple of 3.
     let more = x.either(32, 54);

@@ -113,9 +113,11 @@ impl Swapper<'_> {
         let load = Op::Atomic { op: AtomicOp::Load, memory, index: index.clone(), args: vec![] };
         let first = self.make(Ty::U32, load, out);
         let more = self.make(Ty::Bool, Op::Const(Scalar::bool(true)), out);
-        let (ignored, again) = (self.var(Ty::U32), self.var(Ty::Bool));
+        let ignored = self.var(Ty::U32);
+        let again = self.var(Ty::Bool);
         let cond = Body { results: vec![again.id], params: vec![ignored, again], stmts: vec![] };
-        let (seen, fails) = (self.var(Ty::U32), self.var(Ty::Bool));
+        let seen = self.var(Ty::U32);
+        let fails = self.var(Ty::Bool);
         let mut turn = vec![];
         let old = self.make(Ty::F32, Op::Bitcast(Ty::F32, seen.id), &mut turn);
         let new = self.make(Ty::F32, Op::Apply(operator, vec![old, by]), &mut turn);
@@ -124,7 +126,8 @@ impl Swapper<'_> {
         let now = self.make(Ty::U32, swap, &mut turn);
         let failed = self.make(Ty::Bool, Op::Apply(Operator::Ne, vec![now, seen.id]), &mut turn);
         let body = Body { params: vec![seen, fails], stmts: turn, results: vec![now, failed] };
-        let (found, end) = (self.var(Ty::U32), self.var(Ty::Bool));
+        let found = self.var(Ty::U32);
+        let end = self.var(Ty::Bool);
         let id = found.id;
         out.push(Stmt { binds: vec![found, end], op: Op::While { init: vec![first, more], cond, body } });
         id

@@ -66,17 +66,20 @@ fn reduce(x: E<'_>) -> (E<'_>, E<'_>) {
 /// `x` modulo pi/2 for large |`x`|, in exact integer arithmetic (Payne and Hanek): with x = m 2^e, the quadrant and the
 /// rest are 4 times the fraction of m (2^(e-2) 2/pi). Words are as wide as the float.
 fn reduce_large(x: E<'_>) -> (E<'_>, E<'_>) {
-    let (bits, layout) = (x.word(), x.layout());
+    let bits = x.word();
+    let layout = x.layout();
     let width = layout.width;
     let exponent = x.size() >> layout.mantissa;
     let m = (bits & layout.fraction) | layout.normal();
     // Where the bits that count begin: behind this many of the table, which starts with as many zeros that none is before it.
     let zeros = x.either(16, 64);
     let shift = exponent - (layout.bias + layout.mantissa + 2 - zeros);
-    let (first, b) = (shift >> x.either(5, 6), shift & (width - 1));
+    let first = shift >> x.either(5, 6);
+    let b = shift & (width - 1);
     let table = |k: usize| {
         let at = 64 - zeros as usize + k * width as usize;
-        let (n, b) = (at / 64, at % 64);
+        let n = at / 64;
+        let b = at % 64;
         let next = TWO_OVER_PI.get(n + 1).copied().unwrap_or(0);
         let wide = TWO_OVER_PI[n] << b | (next >> 1) >> (63 - b);
         let word = wide >> (64 - width);
@@ -96,11 +99,14 @@ fn reduce_large(x: E<'_>) -> (E<'_>, E<'_>) {
     // What is left, as a signed number of two words.
     let high = high - (n << (width - 2));
     let negative = high.signed().lt(0);
-    let (nl, borrow) = (0 - low, high.number(0).replaced(low.eq(0), 1));
-    let (low, high) = (low.replaced(negative, nl), high.replaced(negative, !high + borrow));
+    let nl = 0 - low;
+    let borrow = high.number(0).replaced(low.eq(0), 1);
+    let low = low.replaced(negative, nl);
+    let high = high.replaced(negative, !high + borrow);
     // The highest word of bits that count, and their place.
     let none = high.eq(0);
-    let (top, next) = (high.replaced(none, low), low.replaced(none, 0));
+    let top = high.replaced(none, low);
+    let next = low.replaced(none, 0);
     let by = (top | 1).op1(Operator::LeadingZeros);
     let top = (top << by) | ((next >> 1) >> ((width - 1) - by));
     let place = by.replaced(none, by + width);
@@ -115,7 +121,8 @@ fn reduce_large(x: E<'_>) -> (E<'_>, E<'_>) {
     let r = r.replaced(high.eq(0) & low.eq(0), 0.0);
     let r = r.replaced(negative, -r);
     let positive = x.signed().ge(0);
-    let (r, q) = ((-r).replaced(positive, r), (0 - n).replaced(positive, n));
+    let r = (-r).replaced(positive, r);
+    let q = (0 - n).replaced(positive, n);
     let infinite = x.size().ge(layout.infinity);
     (r.replaced(infinite, f64::NAN), q.signed())
 }
@@ -174,7 +181,8 @@ pub(super) fn tan(x: E<'_>) -> E<'_> {
     let (r, q) = reduce(x);
     let turned = (q & 1).ne(0);
     if x.ty() == Ty::F64 {
-        let (s, c) = (sin_near_0(r), cos_near_0(r));
+        let s = sin_near_0(r);
+        let c = cos_near_0(r);
         return s.replaced(turned, -c) / c.replaced(turned, s);
     }
     let z = r * r;
@@ -265,7 +273,8 @@ fn atan_by_halves<'a>(y: E<'a>, x: E<'a>) -> E<'a> {
 
 /// One division, of (y - x) / (y + x) and pi/4 more in the middle, of -x / y and pi/2 more above.
 fn atan_by_thirds<'a>(y: E<'a>, x: E<'a>) -> E<'a> {
-    let (above, below) = (y.gt(x * 2.4375), y.lt(x * 0.4375));
+    let above = y.gt(x * 2.4375);
+    let below = y.lt(x * 0.4375);
     let z = (y - x).replaced(below, y).replaced(above, -x) / (y + x).replaced(below, x).replaced(above, y);
     let s = z * z;
     let p = s.polynomial(&[
@@ -291,7 +300,8 @@ pub(super) fn atan(x: E<'_>) -> E<'_> {
 }
 
 pub(super) fn atan2<'a>(y: E<'a>, x: E<'a>) -> E<'a> {
-    let (ay, ax) = (y.abs(), x.abs());
+    let ay = y.abs();
+    let ax = x.abs();
     let (mut num, mut den) = (ay, ax);
     if x.ty() == Ty::F64 {
         // Sums of huge numbers and quotients of tiny ones stay in range.

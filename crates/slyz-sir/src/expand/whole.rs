@@ -16,7 +16,9 @@ pub(super) fn round(x: E<'_>) -> E<'_> {
 
 /// The remainder with the sign of the dividend, by long division of the mantissas.
 pub(super) fn rem<'a>(x: E<'a>, y: E<'a>) -> E<'a> {
-    let (xs, ys, layout) = (x.size(), y.size(), x.layout());
+    let xs = x.size();
+    let ys = y.size();
+    let layout = x.layout();
     let undefined = xs.ge(layout.infinity) | ys.gt(layout.infinity) | ys.eq(0);
     let small = xs.lt(ys);
     let nan = x.number(f64::NAN);
@@ -47,7 +49,8 @@ pub(super) fn nearest<'a>(top: E<'a>, exponent: E<'a>) -> E<'a> {
     // Subnormal numbers lose more bits.
     let shift = (1 - exponent).op2(Operator::Max, 0).op2(Operator::Min, layout.width - 1).word();
     let kept = (top >> shift) | top.number(0).replaced(tail(shift), 1);
-    let (half, rest) = (1 << (layout.spare() - 1), kept & ((1 << layout.spare()) - 1));
+    let half = 1 << (layout.spare() - 1);
+    let rest = kept & ((1 << layout.spare()) - 1);
     let mantissa = kept >> layout.spare();
     let up = rest.gt(half) | (rest.eq(half) & (mantissa & 1).ne(0));
     let mantissa = mantissa + mantissa.number(0).replaced(up, 1);
@@ -59,7 +62,8 @@ pub(super) fn nearest<'a>(top: E<'a>, exponent: E<'a>) -> E<'a> {
 /// A mantissa with its leading one and the exponent that belongs to it, from the bits of a positive number.
 pub(super) fn split(bits: E<'_>) -> (E<'_>, E<'_>) {
     let layout = bits.layout();
-    let (exponent, fraction) = (bits >> layout.mantissa, bits & layout.fraction);
+    let exponent = bits >> layout.mantissa;
+    let fraction = bits & layout.fraction;
     let shift = (fraction | 1).op1(Operator::LeadingZeros) - layout.spare();
     let tiny = exponent.eq(0);
     let mantissa = (fraction | layout.normal()).replaced(tiny, fraction << shift);
@@ -77,7 +81,9 @@ pub fn fma_by_f64() -> Function {
         let t = s - p;
         let lost = (p - (s - t)) + (z - t);
         let bits = s.bits(Ty::I64);
-        let (more, less, below) = (lost.gt(0.0), lost.lt(0.0), s.lt(0.0));
+        let more = lost.gt(0.0);
+        let less = lost.lt(0.0);
+        let below = s.lt(0.0);
         let away = (more & !below) | (less & below);
         let even = (bits & 1).eq(0) & (more | less);
         let by = bits.number(0).replaced(even, bits.number(-1).replaced(away, 1));
@@ -118,13 +124,15 @@ fn fma_of_words<'a>(a: E<'a>, b: E<'a>, c: E<'a>) -> E<'a> {
 /// `a * b + c` of finite numbers, the product not 0, in integers of two words.
 fn fma_of_mantissas<'a>(a: E<'a>, b: E<'a>, c: E<'a>) -> E<'a> {
     let layout = a.layout();
-    let (spare, width) = (layout.spare(), layout.width);
+    let spare = layout.spare();
+    let width = layout.width;
     let [(ma, ea), (mb, eb), (mc, ec)] = [a, b, c].map(|x| split(x.size()));
     // Both with the leading one in the second bit from above, or in the third, so that the sum has room.
     let (ph, pl) = wide_product(ma << spare, mb << spare);
     let (ph, pl) = (ph >> 1, (pl >> 1) | (ph << (width - 1)));
     let ep = ea + eb - (layout.bias - 1);
-    let (ch, cl) = (mc << (spare - 1), mc.number(0));
+    let ch = mc << (spare - 1);
+    let cl = mc.number(0);
     let ec = ec.replaced(mc.eq(0), -4 * layout.bias);
     let [product_sign, c_sign] = [a.word() ^ b.word(), c.word()].map(|bits| bits & !layout.size);
     // The one with the smaller exponent is moved down and negated if the signs differ.
@@ -134,16 +142,19 @@ fn fma_of_mantissas<'a>(a: E<'a>, b: E<'a>, c: E<'a>) -> E<'a> {
     let (yh, yl) = moved_down(yh, yl, (exponent - least).op2(Operator::Min, 2 * width - 1).word());
     let differ = product_sign.ne(c_sign);
     let (nh, nl) = minus(yh, yl);
-    let (yh, yl) = (yh.replaced(differ, nh), yl.replaced(differ, nl));
+    let yh = yh.replaced(differ, nh);
+    let yl = yl.replaced(differ, nl);
     let low = xl + yl;
     let high = xh + yh + low.number(0).replaced(low.lt(xl), 1);
     let turned = differ & high.signed().lt(0);
     let (nh, nl) = minus(high, low);
-    let (high, low) = (high.replaced(turned, nh), low.replaced(turned, nl));
+    let high = high.replaced(turned, nh);
+    let low = low.replaced(turned, nl);
     let sign = c_sign.replaced(first, product_sign) ^ high.number(0).replaced(turned, !layout.size);
     // The leading one goes to the first bit.
     let none = high.eq(0);
-    let (top, next) = (high.replaced(none, low), low.replaced(none, 0));
+    let top = high.replaced(none, low);
+    let next = low.replaced(none, 0);
     let by = (top | 1).op1(Operator::LeadingZeros);
     let lost = (next << by).ne(0);
     let top = (top << by) | ((next >> 1) >> ((width - 1) - by));
@@ -171,8 +182,13 @@ fn minus<'a>(high: E<'a>, low: E<'a>) -> (E<'a>, E<'a>) {
 /// The product of two words as a high and a low word.
 pub(super) fn wide_product<'a>(a: E<'a>, b: E<'a>) -> (E<'a>, E<'a>) {
     let (half, mask) = a.either((16, 0xffff), (32, 0xffff_ffff));
-    let (ah, al, bh, bl) = (a >> half, a & mask, b >> half, b & mask);
-    let (low, left, right) = (al * bl, ah * bl, al * bh);
+    let ah = a >> half;
+    let al = a & mask;
+    let bh = b >> half;
+    let bl = b & mask;
+    let low = al * bl;
+    let left = ah * bl;
+    let right = al * bh;
     let middle = (low >> half) + (left & mask) + (right & mask);
     (ah * bh + (left >> half) + (right >> half) + (middle >> half), a * b)
 }

@@ -216,10 +216,12 @@ fn bytes(ty: Ty, shape: &[Size]) -> Count {
 }
 
 fn fusion(program: &Program, optimised: &Program) -> Fusion {
-    let (mut before, mut after) = (vec![], vec![]);
+    let mut before = vec![];
+    let mut after = vec![];
     arrays(&program.body, &mut before);
     arrays(&optimised.body, &mut after);
-    let (written, left) = (before.len(), after.len());
+    let written = before.len();
+    let left = after.len();
     let mut still: HashMap<&Type, usize> = HashMap::new();
     after.into_iter().for_each(|ty| *still.entry(ty).or_default() += 1);
     let (mut gone, mut places): (Vec<(Type, usize)>, HashMap<&Type, usize>) = (vec![], HashMap::new());
@@ -283,7 +285,9 @@ impl Explanation {
             let buffer = self.buffers.get(id.0 as usize).filter(|b| b.role == BufferUse::Temporary);
             buffer.map_or(Some(0), |b| self.value(&bytes(b.ty, &b.shape)))
         };
-        let (mut alive, mut now, mut peak) = (std::collections::HashSet::new(), 0u128, 0);
+        let mut alive = std::collections::HashSet::new();
+        let mut now = 0u128;
+        let mut peak = 0;
         for stage in &self.stages {
             match stage {
                 Stage::Launch(launch) => {

@@ -168,7 +168,8 @@ impl Drawing {
             return node;
         }
         let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
-        let (width, height) = (longest as f64 * CHARACTER + 24.0, lines.len() as f64 * LINE + 14.0);
+        let width = longest as f64 * CHARACTER + 24.0;
+        let height = lines.len() as f64 * LINE + 14.0;
         let bend = thing == Thing::Bend;
         let (width, height) = if bend { (40.0, 0.0) } else { (width.max(80.0), height) };
         self.nodes.push(Node { class, lines, layer, x: 0.0, y: 0.0, width, height });
@@ -274,7 +275,8 @@ impl Drawing {
 
     /// Where each arrow leaves and meets boxes: spread over the side, in the order of the other ends.
     fn ports(&self) -> (Vec<f64>, Vec<f64>) {
-        let (mut starts, mut ends) = (vec![0.0; self.arrows.len()], vec![0.0; self.arrows.len()]);
+        let mut starts = vec![0.0; self.arrows.len()];
+        let mut ends = vec![0.0; self.arrows.len()];
         for node in 0..self.nodes.len() {
             let leaving = |arrow: &Arrow| (arrow.path[0] == node).then(|| arrow.path[1]);
             let meeting = |arrow: &Arrow| {
@@ -327,7 +329,8 @@ impl Drawing {
         for (k, arrow) in self.arrows.iter().enumerate() {
             let mut points: Vec<(f64, f64)> =
                 arrow.path.iter().map(|&node| (self.center(node), self.nodes[node].y)).collect();
-            let (first, last) = (&self.nodes[arrow.path[0]], points.len() - 1);
+            let first = &self.nodes[arrow.path[0]];
+            let last = points.len() - 1;
             points[0] = (starts[k], first.y + first.height);
             points[last] = (ends[k], points[last].1 - 6.0);
             let mut path = format!("M{:.1} {:.1}", points[0].0, points[0].1);
@@ -351,7 +354,8 @@ impl Drawing {
 /// A point of the curve between two points that leaves and arrives upright.
 fn curve((a, b): (f64, f64), (c, d): (f64, f64), t: f64) -> (f64, f64) {
     let s = 1.0 - t;
-    let (near, far) = (s * s * s + 3.0 * s * s * t, 3.0 * s * t * t + t * t * t);
+    let near = s * s * s + 3.0 * s * s * t;
+    let far = 3.0 * s * t * t + t * t * t;
     let middle = (b + d) / 2.0;
     (near * a + far * c, s * s * s * b + 3.0 * s * t * middle + t * t * t * d)
 }
@@ -378,7 +382,8 @@ fn write_node(out: &mut String, node: &Node) {
     );
     for (k, line) in node.lines.iter().enumerate() {
         let class = if k == 0 { "head" } else { "soft" };
-        let (x, y) = (node.x + node.width / 2.0, node.y + 19.0 + k as f64 * LINE);
+        let x = node.x + node.width / 2.0;
+        let y = node.y + 19.0 + k as f64 * LINE;
         let _ = writeln!(
             out,
             "<text class=\"{class}\" text-anchor=\"middle\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",

@@ -38,7 +38,8 @@ impl Explanation {
     fn heading(&self, f: &mut Formatter) -> fmt::Result {
         let sizes: Vec<&str> = self.sizes.iter().map(|decl| &decl.name[..]).collect();
         let sizes = if sizes.is_empty() { String::new() } else { format!("<{}>", sizes.join(", ")) };
-        let (arguments, results) = (counted(self.params.len(), "argument"), counted(self.results.len(), "result"));
+        let arguments = counted(self.params.len(), "argument");
+        let results = counted(self.results.len(), "result");
         let launches = counted(self.launches().count(), "launch");
         writeln!(f, "{}{sizes}: {arguments}, {results}, {launches}", self.name)?;
         let known = self.sizes.iter().zip(&self.values);
@@ -238,7 +239,8 @@ impl Explanation {
 /// A verb, a name, a type and a size in each row; names and types line up.
 fn write_rows(f: &mut Formatter, rows: &[[String; 4]]) -> fmt::Result {
     let width = |k: usize| rows.iter().map(|row| row[k].chars().count()).max().unwrap_or(0);
-    let (names, types) = (width(1), width(2));
+    let names = width(1);
+    let types = width(2);
     for [verb, name, ty, size] in rows {
         writeln!(f, "  {verb:<8} {name:<names$}  {ty:<types$}  {size}")?;
     }

@@ -288,7 +288,8 @@ impl Counter {
                 Some(Count::from(&Size::CeilDiv(hi.clone().into(), step)))
             }
             (Some(Number::Size(lo)), Number::Size(hi)) => {
-                let (lo, hi) = (lo.constant()?, hi.constant()?);
+                let lo = lo.constant()?;
+                let hi = hi.constant()?;
                 Some(Count::from(hi.saturating_sub(lo).div_ceil(step)))
             }
             _ => None,

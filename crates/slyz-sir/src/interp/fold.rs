@@ -93,7 +93,8 @@ fn fold_chunk<E>(
     while w > 0 {
         for j in 0..w {
             let (left, right) = if commutative { (j, j + w) } else { (2 * j, 2 * j + 1) };
-            let (left, right) = (acc[left].take(), acc[right].take());
+            let left = acc[left].take();
+            let right = acc[right].take();
             acc[j] = match (left, right) {
                 (Some(left), Some(right)) => Some(combine(&left, &right)?),
                 (one, None) | (None, one) => one,

@@ -3,7 +3,7 @@
 //! How the work of an array operation is cut into blocks and threads is the strategy's business (`cpu`, `gpu`).
 
 use super::gpu::Expected;
-use super::writer::Writer;
+use super::writer::KernelWriter;
 use crate::code::{Body, FnId, Function, Id, MemId, Op, Stmt, Type, largest_id};
 use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Plan, Step};
 use crate::program::Program;
@@ -204,7 +204,7 @@ impl<'g> Lowering<'g> {
                 made.entry(id).or_insert_with(|| self.buffer(ty, vec![], BufferUse::Result(k)));
             }
             let name = self.kernel_name("scalar");
-            let mut w = Writer::new(&self, name, Size::Const(1));
+            let mut w = KernelWriter::new(&self, name, Size::Const(1));
             let mut ids: Vec<(&Id, &BufferId)> = made.iter().collect();
             ids.sort();
             let homes: Vec<MemId> = ids.iter().map(|(_, b)| w.global(**b, Access::Write, vec![])).collect();
@@ -241,7 +241,7 @@ fn collect_types(body: &Body, types: &mut HashMap<Id, Type>) {
 }
 
 /// The positions on the axes of `shape` of a row-major number.
-pub(super) fn unflatten(w: &mut Writer, number: Id, shape: &[Size]) -> Vec<Id> {
+pub(super) fn unflatten(w: &mut KernelWriter, number: Id, shape: &[Size]) -> Vec<Id> {
     let mut rest = number;
     let mut at = vec![];
     for size in shape[1..].iter().rev() {
@@ -255,7 +255,7 @@ pub(super) fn unflatten(w: &mut Writer, number: Id, shape: &[Size]) -> Vec<Id> {
 }
 
 /// `lo..hi` of piece number `k` of an axis.
-pub(super) fn piece(w: &mut Writer, k: Id, length: u64, axis: &Size) -> (Id, Id) {
+pub(super) fn piece(w: &mut KernelWriter, k: Id, length: u64, axis: &Size) -> (Id, Id) {
     let length = w.number(length as i64);
     let lo = w.value(k * length);
     let end = w.value(lo + length);

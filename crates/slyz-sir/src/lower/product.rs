@@ -59,7 +59,8 @@ impl<'g> Product<'g> {
     pub(super) fn of(body: &'g Body) -> Option<Product<'g>> {
         let [.., row, column] = &body.params[..] else { return None };
         let place = body.stmts.iter().position(|s| matches!(s.op, Op::Fold { .. }))?;
-        let (before, after) = (&body.stmts[..place], &body.stmts[place + 1..]);
+        let before = &body.stmts[..place];
+        let after = &body.stmts[place + 1..];
         let fold = &body.stmts[place];
         let Op::Fold { shape: axes, body: item, monoid } = &fold.op else { return None };
         let ([extent], [inner]) = (&axes[..], &item.params[..]) else { return None };

@@ -56,7 +56,7 @@ struct Flat {
 type Turn<'a, W> = dyn FnMut(&mut W, &[Id], Vec<Id>) -> Vec<Id> + 'a;
 
 /// A kernel under construction.
-pub(super) struct Writer<'l, 'g> {
+pub(super) struct KernelWriter<'l, 'g> {
     lowering: &'l Lowering<'g>,
     pub(super) kernel: Kernel,
     pub(super) buffers: Vec<BufferId>,
@@ -77,7 +77,7 @@ pub(super) struct Writer<'l, 'g> {
     next: u32,
 }
 
-impl Write for Writer<'_, '_> {
+impl Write for KernelWriter<'_, '_> {
     fn fresh(&mut self) -> Id {
         self.next += 1;
         Id(self.next)
@@ -88,7 +88,7 @@ impl Write for Writer<'_, '_> {
     }
 }
 
-impl<'l, 'g> Writer<'l, 'g> {
+impl<'l, 'g> KernelWriter<'l, 'g> {
     pub(super) fn new(lowering: &'l Lowering<'g>, name: String, grid: Size) -> Self {
         let one = || Size::Const(1);
         let kernel = Kernel {
@@ -100,7 +100,7 @@ impl<'l, 'g> Writer<'l, 'g> {
             block: [1, 1, 1],
             body: Body::default(),
         };
-        Writer {
+        KernelWriter {
             lowering,
             kernel,
             buffers: vec![],
@@ -176,7 +176,8 @@ impl<'l, 'g> Writer<'l, 'g> {
         write: &mut Turn<'_, Self>,
     ) -> Vec<Id> {
         let Some((first, rest)) = shape.split_first() else { return write(self, &at, init.0) };
-        let (lo, hi) = (self.number(0), self.extent(first));
+        let lo = self.number(0);
+        let hi = self.extent(first);
         let tys = init.1;
         self.for_each(lo, hi, 1, init, |w, i, state| {
             let at = [at, vec![i]].concat();
@@ -281,7 +282,8 @@ impl<'l, 'g> Writer<'l, 'g> {
         let here = &self.out;
         let place = here.iter().position(|s| s.binds.iter().any(|b| b.id == value))?;
         let Stmt { binds, op: Op::Apply(Operator::Mul, factors) } = &here[place] else { return None };
-        let (ty, args) = (binds[0].ty.elem(), vec![factors[0], factors[1], sum]);
+        let ty = binds[0].ty.elem();
+        let args = vec![factors[0], factors[1], sum];
         let mut uses = all.iter().filter(|id| **id == value).count();
         for stmt in &here[place + 1..] {
             stmt.op.each_operand(&mut |id| uses += (id == value) as usize);
@@ -511,7 +513,8 @@ impl<'l, 'g> Writer<'l, 'g> {
                 self.bind(op, &tys)
             }
             Op::If { cond, args, then, otherwise } => {
-                let (cond, args) = (self.scalar(*cond), self.all_scalars(args));
+                let cond = self.scalar(*cond);
+                let args = self.all_scalars(args);
                 let params: Vec<Ty> = then.params.iter().map(|p| p.ty.elem()).collect();
                 let then = self.nested(&params, |w, ids| w.run(then, ids, mode));
                 let otherwise = self.nested(&params, |w, ids| w.run(otherwise, ids, mode));
@@ -631,7 +634,8 @@ impl<'l, 'g> Writer<'l, 'g> {
                 // The fold of everything up to the position.
                 let tys = self.types_of(&monoid.combine);
                 let (last, outer) = index.split_last().expect("an array has an axis");
-                let (lo, one) = (self.number(0), self.number(1));
+                let lo = self.number(0);
+                let one = self.number(1);
                 let hi = self.value(*last + one);
                 let neutral = self.all_scalars(&monoid.neutral);
                 let outer = outer.to_vec();
@@ -675,7 +679,8 @@ impl<'l, 'g> Writer<'l, 'g> {
                 let (last, outer) = shape.split_last().expect("a scan has an axis");
                 let tys = self.types_of(&monoid.combine);
                 self.for_shape(outer, vec![], (vec![], &[]), &mut |w, at, _| {
-                    let (lo, hi) = (w.number(0), w.extent(last));
+                    let lo = w.number(0);
+                    let hi = w.extent(last);
                     let neutral = w.all_scalars(&monoid.neutral);
                     w.for_each(lo, hi, 1, (neutral, &tys), |w, i, state| {
                         let at = [at, &[i]].concat();
@@ -691,7 +696,8 @@ impl<'l, 'g> Writer<'l, 'g> {
                 let neutral = self.all_scalars(&monoid.neutral);
                 let (last, outer) = target.split_last().expect("a scatter has an axis");
                 self.for_shape(outer, vec![], (vec![], &[]), &mut |w, at, _| {
-                    let (lo, hi) = (w.number(0), w.extent(last));
+                    let lo = w.number(0);
+                    let hi = w.extent(last);
                     w.lanes(lo, hi, |w, i| w.store_all(&homes, &[at, &[i]].concat(), &neutral));
                     vec![]
                 });
@@ -712,7 +718,8 @@ impl<'l, 'g> Writer<'l, 'g> {
         let scalars = self.gives_scalars(body);
         let in_lanes = scalars && !needs_block(body, body.params.last().map(|p| p.id));
         self.for_shape(outer, vec![], (vec![], &[]), &mut |w, at, _| {
-            let (lo, hi) = (w.number(0), w.extent(last));
+            let lo = w.number(0);
+            let hi = w.extent(last);
             if in_lanes {
                 w.lanes(lo, hi, |w, i| {
                     let at = [at, &[i]].concat();
@@ -744,7 +751,8 @@ impl<'l, 'g> Writer<'l, 'g> {
         self.enter(body, at, Mode::Block);
         for (k, &result) in body.results.iter().enumerate() {
             // What was not written in place (an array from outside, or one given back twice) is copied.
-            let (memory, prefix) = (homes[k].0, [&homes[k].1[..], at].concat());
+            let memory = homes[k].0;
+            let prefix = [&homes[k].1[..], at].concat();
             if self.homes.get(&result) != Some(&(memory, prefix.clone())) {
                 self.copy(result, memory, prefix);
             }
@@ -758,7 +766,8 @@ impl<'l, 'g> Writer<'l, 'g> {
         let Type::Array(ty, shape) = self.lowering.type_of(array) else { return };
         let (last, outer) = shape.split_last().expect("an array has an axis");
         self.for_shape(outer, vec![], (vec![], &[]), &mut |w, at, _| {
-            let (lo, hi) = (w.number(0), w.extent(last));
+            let lo = w.number(0);
+            let hi = w.extent(last);
             w.lanes(lo, hi, |w, i| {
                 let at = [at, &[i]].concat();
                 let value = w.read(array, at.clone(), ty);
@@ -823,7 +832,8 @@ impl<'l, 'g> Writer<'l, 'g> {
 
     /// The turns of a filter: writes what is kept behind what was kept before, then the count.
     pub(super) fn keep(&mut self, extent: &Size, body: &'g Body, homes: &[MemId], count: MemId) {
-        let (lo, hi) = (self.number(0), self.extent(extent));
+        let lo = self.number(0);
+        let hi = self.extent(extent);
         let kept = self.for_each(lo, hi, 1, (vec![lo], &[Ty::I64]), |w, i, state| {
             let results = w.run(body, &[i], Mode::Lane);
             let then = w.nested(&[], |w, _| {
@@ -863,7 +873,8 @@ impl<'l, 'g> Writer<'l, 'g> {
         outer: Vec<Id>,
         mode: Mode,
     ) -> Vec<Id> {
-        let (lo, hi) = (self.number(0), self.extent(extent));
+        let lo = self.number(0);
+        let hi = self.extent(extent);
         if mode == Mode::Block && !needs_block(body, body.params.last().map(|p| p.id)) {
             return self.block_fold([lo, hi], extent, monoid, tys, |w, k| {
                 w.run(body, &[&outer[..], &[k]].concat(), Mode::Lane)

@@ -198,7 +198,8 @@ fn side(id: Id, ty: Ty, params: Vec<Var>, op: Op) -> Body {
 pub fn kernel(mut kernel: Kernel) -> Kernel {
     let mut fresh = kernel.fresh_ids();
     let mut body = std::mem::take(&mut kernel.body);
-    let (defs, held) = (HashMap::new(), vec![]);
+    let defs = HashMap::new();
+    let held = vec![];
     Accesses { memories: &kernel.memories, defs, held, fresh: &mut fresh }.body(&mut body);
     kernel.body = body;
     kernel
@@ -288,10 +289,13 @@ impl Accesses<'_> {
         let cond = (self.fresh)();
         let op = Op::Check { memory, index: index.to_vec() };
         out.push(Stmt { binds: vec![Var { id: cond, ty: Type::Scalar(Ty::Bool) }], op });
-        let (mut then, mut otherwise) = (Body::default(), Body::default());
+        let mut then = Body::default();
+        let mut otherwise = Body::default();
         let mut inner = vec![];
         for bind in &stmt.binds {
-            let (id, zero, ty) = ((self.fresh)(), (self.fresh)(), bind.ty.elem());
+            let id = (self.fresh)();
+            let zero = (self.fresh)();
+            let ty = bind.ty.elem();
             inner.push(Var { id, ty: bind.ty.clone() });
             let op = Op::Const(Scalar::from_bits(ty, 0));
             otherwise.stmts.push(Stmt { binds: vec![Var { id: zero, ty: bind.ty.clone() }], op });

@@ -60,7 +60,8 @@ fn joined(stmts: &[Stmt], first: usize, second: usize, known: &Known) -> Option<
         return None;
     }
     let stored = stores(body1)?;
-    let (mut reads1, mut writes2) = (vec![], vec![]);
+    let mut reads1 = vec![];
+    let mut writes2 = vec![];
     touched(body1, &mut |memory, is_store| {
         if !is_store {
             reads1.push(memory)

@@ -147,7 +147,9 @@ impl Simplifier {
     /// How often a loop with constant bounds turns.
     fn turns(&self, lo: Id, hi: Id, step: Id) -> Option<i128> {
         let [lo, hi, step] = [lo, hi, step].map(|id| self.constant(id));
-        let (lo, hi, step) = (lo?.as_int(), hi?.as_int(), step?.as_int());
+        let lo = lo?.as_int();
+        let hi = hi?.as_int();
+        let step = step?.as_int();
         (step > 0).then(|| if lo < hi { (hi - lo + step - 1) / step } else { 0 })
     }
 
@@ -298,7 +300,8 @@ impl Simplifier {
             return Some(Rewrite::Op(Op::Apply(Operator::Select, vec![cond, b, a])));
         }
         // select-bool
-        let (yes, no) = (Some(Scalar::bool(true)), Some(Scalar::bool(false)));
+        let yes = Some(Scalar::bool(true));
+        let no = Some(Scalar::bool(false));
         match (self.constant(a), self.constant(b)) {
             (a, b) if a == yes && b == no => Some(Rewrite::Same(vec![cond])),
             (a, b) if a == no && b == yes => Some(Rewrite::Op(Op::Apply(Operator::Not, vec![cond]))),

@@ -110,19 +110,23 @@ impl Facts {
                 Range::new(lo, hi)
             }
             Size::Add(a, b) => {
-                let (a, b) = (self.size(a), self.size(b));
+                let a = self.size(a);
+                let b = self.size(b);
                 Range::new(a.lo + b.lo, a.hi + b.hi)
             }
             Size::Mul(a, b) => {
-                let (a, b) = (self.size(a), self.size(b));
+                let a = self.size(a);
+                let b = self.size(b);
                 Range::new(a.lo.saturating_mul(b.lo), a.hi.saturating_mul(b.hi))
             }
             Size::Min(a, b) => {
-                let (a, b) = (self.size(a), self.size(b));
+                let a = self.size(a);
+                let b = self.size(b);
                 Range::new(a.lo.min(b.lo), a.hi.min(b.hi))
             }
             Size::CeilDiv(a, n) => {
-                let (a, n) = (self.size(a), i128::from((*n).max(1)));
+                let a = self.size(a);
+                let n = i128::from((*n).max(1));
                 Range::new((a.lo + n - 1) / n, (a.hi + n - 1) / n)
             }
             Size::Tri(a) => {

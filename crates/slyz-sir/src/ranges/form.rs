@@ -1,6 +1,6 @@
 //! Sums of names: for what ranges alone cannot tell.
 //!
-//! `i < n` and an array of `n` elements: whatever `n` is, `n - 1 - i` is not negative. A [`Form`] is such a sum with whole
+//! `i < n` and an array of `n` elements: whatever `n` is, `n - 1 - i` is not negative. A [`LinearForm`] is such a sum with whole
 //! coefficients. It is not negative if the smallest that its names can be makes it so, or if what is left when a known relation is
 //! taken away is not. A quotient by a number is a name of its own, and the remainder a sum with it, so that
 //! `i / 8 * 8 + i % 8` is `i`.
@@ -29,22 +29,22 @@ enum Term<'k> {
 
 /// A sum of names times numbers, and a number.
 #[derive(Clone, Default)]
-struct Form<'k> {
+struct LinearForm<'k> {
     terms: Vec<(Term<'k>, i128)>,
     constant: i128,
 }
 
-impl<'k> Form<'k> {
-    fn constant(constant: i128) -> Form<'k> {
-        Form { terms: vec![], constant }
+impl<'k> LinearForm<'k> {
+    fn constant(constant: i128) -> LinearForm<'k> {
+        LinearForm { terms: vec![], constant }
     }
 
-    fn term(term: Term<'k>) -> Form<'k> {
-        Form { terms: vec![(term, 1)], constant: 0 }
+    fn term(term: Term<'k>) -> LinearForm<'k> {
+        LinearForm { terms: vec![(term, 1)], constant: 0 }
     }
 
     /// Adds another one `times` times; `None` where numbers get too large to think about.
-    fn plus(mut self, other: &Form<'k>, times: i128) -> Option<Form<'k>> {
+    fn plus(mut self, other: &LinearForm<'k>, times: i128) -> Option<LinearForm<'k>> {
         self.constant = self.constant.checked_add(other.constant.checked_mul(times)?)?;
         for (term, by) in &other.terms {
             let by = by.checked_mul(times)?;
@@ -68,21 +68,23 @@ impl<'k> Walk<'k> {
     pub(crate) fn inside(&self, memory: MemId, index: &[Id]) -> bool {
         let shape = &self.kernel.memories[memory.0 as usize].shape;
         index.iter().zip(shape).all(|(&at, size)| {
-            let (range, extent) = (self.refined(at), self.facts.extent(size));
+            let range = self.refined(at);
+            let extent = self.facts.extent(size);
             let place = || self.form(at, DEPTH);
             let from_zero = range.lo >= 0 || place().is_some_and(|place| self.holds(place));
-            let room = || Form::constant(-1).plus(&self.size_form(size)?, 1)?.plus(&place()?, -1);
+            let room = || LinearForm::constant(-1).plus(&self.size_form(size)?, 1)?.plus(&place()?, -1);
             from_zero && (range.hi < extent.lo || room().is_some_and(|room| self.holds(room)))
         })
     }
 
-    fn form(&self, id: Id, depth: u32) -> Option<Form<'k>> {
+    fn form(&self, id: Id, depth: u32) -> Option<LinearForm<'k>> {
         let id = self.canonical(id);
-        let (name, range) = (self.name(id), self.refined(id));
+        let name = self.name(id);
+        let range = self.refined(id);
         if range.lo == range.hi {
-            return Some(Form::constant(range.lo));
+            return Some(LinearForm::constant(range.lo));
         }
-        let itself = || Some(Form::term(Term::Name(id)));
+        let itself = || Some(LinearForm::term(Term::Name(id)));
         let Some(depth) = depth.checked_sub(1) else { return itself() };
         match name.def {
             Some((Op::Extent(size), _)) => self.size_form(size),
@@ -101,16 +103,16 @@ impl<'k> Walk<'k> {
     }
 
     /// The form of an operator that did not wrap around, if it is one of sums.
-    fn applied_form(&self, operator: Operator, args: &[Id], depth: u32) -> Option<Form<'k>> {
+    fn applied_form(&self, operator: Operator, args: &[Id], depth: u32) -> Option<LinearForm<'k>> {
         let known = |id: Id| self.refined(id).single();
         let form = |id: Id| self.form(id, depth);
         match (operator, args) {
             (Operator::Add, &[a, b]) => form(a)?.plus(&form(b)?, 1),
             (Operator::Sub, &[a, b]) => form(a)?.plus(&form(b)?, -1),
-            (Operator::Neg, &[a]) => Form::default().plus(&form(a)?, -1),
+            (Operator::Neg, &[a]) => LinearForm::default().plus(&form(a)?, -1),
             (Operator::Mul, &[a, b]) => match (known(a), known(b)) {
-                (_, Some(times)) => Form::default().plus(&form(a)?, times),
-                (Some(times), _) => Form::default().plus(&form(b)?, times),
+                (_, Some(times)) => LinearForm::default().plus(&form(a)?, times),
+                (Some(times), _) => LinearForm::default().plus(&form(b)?, times),
                 _ => None,
             },
             (Operator::Fma, &[a, b, c]) => match (known(a), known(b)) {
@@ -118,28 +120,28 @@ impl<'k> Walk<'k> {
                 (Some(times), _) => form(c)?.plus(&form(b)?, times),
                 _ => None,
             },
-            (Operator::Shl, &[a, b]) => Form::default().plus(&form(a)?, 1 << known(b)?.clamp(0, 63)),
+            (Operator::Shl, &[a, b]) => LinearForm::default().plus(&form(a)?, 1 << known(b)?.clamp(0, 63)),
             (Operator::Div, &[a, b]) => {
                 let by = known(b).filter(|&by| by > 0)?;
-                Some(Form::term(Term::Quotient(self.canonical(a), by)))
+                Some(LinearForm::term(Term::Quotient(self.canonical(a), by)))
             }
             (Operator::Rem, &[a, b]) => {
                 let by = known(b).filter(|&by| by > 0)?;
-                form(a)?.plus(&Form::term(Term::Quotient(self.canonical(a), by)), -by)
+                form(a)?.plus(&LinearForm::term(Term::Quotient(self.canonical(a), by)), -by)
             }
             _ => None,
         }
     }
 
-    fn size_form(&self, size: &'k Size) -> Option<Form<'k>> {
+    fn size_form(&self, size: &'k Size) -> Option<LinearForm<'k>> {
         let range = self.facts.extent(size);
         if range.lo == range.hi {
-            return Some(Form::constant(range.lo));
+            return Some(LinearForm::constant(range.lo));
         }
         match size {
             Size::Add(a, b) => self.size_form(a)?.plus(&self.size_form(b)?, 1),
             Size::Const(_) | Size::Var(_) | Size::Mul(..) | Size::Min(..) | Size::CeilDiv(..) | Size::Tri(_) => {
-                Some(Form::term(Term::Size(size)))
+                Some(LinearForm::term(Term::Size(size)))
             }
         }
     }
@@ -156,22 +158,23 @@ impl<'k> Walk<'k> {
     }
 
     /// Is it never negative?
-    fn holds(&self, form: Form<'k>) -> bool {
-        let relations: Vec<Form> = self.relations.iter().filter_map(|relation| self.relation_form(relation)).collect();
+    fn holds(&self, form: LinearForm<'k>) -> bool {
+        let relations: Vec<LinearForm> =
+            self.relations.iter().filter_map(|relation| self.relation_form(relation)).collect();
         self.holds_by(form, &relations, RELATIONS, &mut { STEPS })
     }
 
-    fn relation_form(&self, relation: &Relation) -> Option<Form<'k>> {
+    fn relation_form(&self, relation: &Relation) -> Option<LinearForm<'k>> {
         let large = match relation.large {
             Bound::Name(id) => self.form(id, DEPTH)?,
             Bound::Extent(memory, axis) => {
                 self.size_form(self.kernel.memories.get(memory.0 as usize)?.shape.get(axis)?)?
             }
         };
-        large.plus(&self.form(relation.small, DEPTH)?, -1)?.plus(&Form::constant(-relation.gap), 1)
+        large.plus(&self.form(relation.small, DEPTH)?, -1)?.plus(&LinearForm::constant(-relation.gap), 1)
     }
 
-    fn holds_by(&self, form: Form<'k>, relations: &[Form<'k>], depth: u32, steps: &mut u32) -> bool {
+    fn holds_by(&self, form: LinearForm<'k>, relations: &[LinearForm<'k>], depth: u32, steps: &mut u32) -> bool {
         let least = form.terms.iter().try_fold(form.constant, |sum, &(term, by)| {
             let range = self.term_range(term);
             sum.checked_add(by.checked_mul(if by > 0 { range.lo } else { range.hi })?)
@@ -181,7 +184,7 @@ impl<'k> Walk<'k> {
         }
         let (Some(depth), Some(left)) = (depth.checked_sub(1), steps.checked_sub(1)) else { return false };
         *steps = left;
-        let own: Vec<Form> = form.terms.iter().flat_map(|&(term, by)| self.laws_of(term, by > 0)).collect();
+        let own: Vec<LinearForm> = form.terms.iter().flat_map(|&(term, by)| self.laws_of(term, by > 0)).collect();
         let by_relation = relations.iter().chain(&own).any(|known| {
             known.terms.iter().any(|(term, known_by)| {
                 let by = form.terms.iter().find(|(own, _)| own == term).map_or(0, |(_, by)| *by);
@@ -194,7 +197,7 @@ impl<'k> Walk<'k> {
     }
 
     /// The larger of two is bounded from above where both are, the smaller from below.
-    fn holds_for_both(&self, form: &Form<'k>, relations: &[Form<'k>], depth: u32, steps: &mut u32) -> bool {
+    fn holds_for_both(&self, form: &LinearForm<'k>, relations: &[LinearForm<'k>], depth: u32, steps: &mut u32) -> bool {
         form.terms.iter().any(|&(term, by)| {
             let Term::Name(id) = term else { return false };
             let Some((Op::Apply(operator, args), _)) = self.name(id).def else { return false };
@@ -205,7 +208,7 @@ impl<'k> Walk<'k> {
             };
             either
                 && args.iter().all(|&arg| {
-                    let arg = self.form(arg, DEPTH).and_then(|arg| arg.plus(&Form::term(term), -1));
+                    let arg = self.form(arg, DEPTH).and_then(|arg| arg.plus(&LinearForm::term(term), -1));
                     let instead = arg.and_then(|change| form.clone().plus(&change, by));
                     instead.is_some_and(|instead| self.holds_by(instead, relations, depth, steps))
                 })
@@ -213,12 +216,12 @@ impl<'k> Walk<'k> {
     }
 
     /// What a name is made of bounds it: from below where it counts, from above where it is taken away.
-    fn laws_of(&self, term: Term<'k>, from_below: bool) -> Vec<Form<'k>> {
+    fn laws_of(&self, term: Term<'k>, from_below: bool) -> Vec<LinearForm<'k>> {
         let Term::Name(id) = term else { return vec![] };
         let Some((Op::Apply(operator, args), _)) = self.name(id).def else { return vec![] };
-        let itself = Form::term(term);
+        let itself = LinearForm::term(term);
         let above = |other: Id, less: i128| {
-            self.form(other, DEPTH).and_then(|form| form.plus(&itself, -1)?.plus(&Form::constant(-less), 1))
+            self.form(other, DEPTH).and_then(|form| form.plus(&itself, -1)?.plus(&LinearForm::constant(-less), 1))
         };
         let below = |other: Id| itself.clone().plus(&self.form(other, DEPTH)?, -1);
         let least = |id: Id| self.refined(id).lo;

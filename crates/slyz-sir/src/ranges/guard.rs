@@ -97,7 +97,8 @@ impl Walk<'_> {
 
     /// `small + gap <= large`.
     fn ordered(&mut self, small: Id, large: Id, gap: i128) -> bool {
-        let (below, above) = (self.refined(small), self.refined(large));
+        let below = self.refined(small);
+        let above = self.refined(large);
         self.relations.push(Relation { small, large: Bound::Name(large), gap });
         self.narrow(small, Range::new(i128::MIN, above.hi - gap), DEPTH)
             && self.narrow(large, Range::new(below.lo + gap, i128::MAX), DEPTH)
@@ -105,7 +106,8 @@ impl Walk<'_> {
 
     /// They differ, which says something where one is known and an end of the other.
     fn apart(&mut self, a: Id, b: Id) -> bool {
-        let (a_range, b_range) = (self.refined(a), self.refined(b));
+        let a_range = self.refined(a);
+        let b_range = self.refined(b);
         match b_range.lo == b_range.hi {
             true if a_range == b_range => false,
             true if a_range.lo == b_range.lo => self.narrow(a, Range::new(a_range.lo + 1, a_range.hi), DEPTH),
@@ -140,12 +142,14 @@ impl Walk<'_> {
         let known = |walk: &Self, id: Id| walk.refined(id).single();
         match (operator, args) {
             (Operator::Add, &[a, b]) => {
-                let (x, y) = (self.refined(a), self.refined(b));
+                let x = self.refined(a);
+                let y = self.refined(b);
                 self.narrow(a, Range::new(new.lo - y.hi, new.hi - y.lo), depth)
                     && self.narrow(b, Range::new(new.lo - x.hi, new.hi - x.lo), depth)
             }
             (Operator::Sub, &[a, b]) => {
-                let (x, y) = (self.refined(a), self.refined(b));
+                let x = self.refined(a);
+                let y = self.refined(b);
                 self.narrow(a, Range::new(new.lo + y.lo, new.hi + y.hi), depth)
                     && self.narrow(b, Range::new(x.lo - new.hi, x.hi - new.lo), depth)
             }
@@ -156,7 +160,8 @@ impl Walk<'_> {
             },
             (Operator::Div, &[a, b]) => match known(self, b) {
                 Some(by) if by > 0 && self.refined(a).lo >= 0 => {
-                    let (lo, hi) = (new.lo.saturating_mul(by), new.hi.saturating_mul(by).saturating_add(by - 1));
+                    let lo = new.lo.saturating_mul(by);
+                    let hi = new.hi.saturating_mul(by).saturating_add(by - 1);
                     self.narrow(a, Range::new(lo, hi), depth)
                 }
                 _ => true,

@@ -40,7 +40,8 @@ struct Carried {
 
 impl<'k> Walk<'k> {
     pub(super) fn count(&mut self, stmt: &'k Stmt, [lo, hi, step]: [Id; 3], init: &[Id], body: &'k Body) -> bool {
-        let (first, end) = (self.refined(lo), self.refined(hi));
+        let first = self.refined(lo);
+        let end = self.refined(hi);
         let by = self.refined(step);
         let by = Range::new(by.lo.max(1), by.hi.max(1));
         let start: Vec<Range> = init.iter().map(|&id| self.refined(id)).collect();
@@ -90,7 +91,8 @@ impl<'k> Walk<'k> {
             Loop::Counted { counter, bounds: [lo, hi], body } => {
                 if let Some(param) = body.params.first() {
                     self.define(param.id, counter);
-                    let (lo, at) = (self.canonical(lo), param.id);
+                    let lo = self.canonical(lo);
+                    let at = param.id;
                     self.relations.push(Relation { small: lo, large: Bound::Name(at), gap: 0 });
                     self.relations.push(Relation { small: at, large: Bound::Name(hi), gap: 1 });
                 }
@@ -189,7 +191,8 @@ impl<'k> Walk<'k> {
             }
             let Some(by) = self.added(result, param.id, DEPTH) else { continue };
             let after = |turns: i128| {
-                let (down, up) = (by.lo.min(0).checked_mul(turns)?, by.hi.max(0).checked_mul(turns)?);
+                let down = by.lo.min(0).checked_mul(turns)?;
+                let up = by.hi.max(0).checked_mul(turns)?;
                 Some(Range::new(start[k].lo.checked_add(down)?, start[k].hi.checked_add(up)?))
             };
             let (Some(inside), Some(behind)) = (after(turns - 1), after(turns)) else { continue };

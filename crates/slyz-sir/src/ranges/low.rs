@@ -89,7 +89,8 @@ impl Uses {
         for &(user, used) in &self.through {
             sources.entry(user).or_default().push(used);
         }
-        let (mut full, mut left) = (HashSet::new(), self.whole.clone());
+        let mut full = HashSet::new();
+        let mut left = self.whole.clone();
         while let Some(id) = left.pop() {
             if full.insert(id) {
                 left.extend(sources.get(&id).into_iter().flatten());

@@ -118,8 +118,10 @@ pub(crate) fn exact(operator: Operator, args: &[Range]) -> Option<Range> {
 /// Is a comparison decided? 0 is no, 1 is yes.
 pub(crate) fn compared(operator: Operator, args: &[Range]) -> Range {
     let [a, b] = args else { return TRUTH };
-    let (below, not_above) = (a.hi < b.lo, a.hi <= b.lo);
-    let (above, not_below) = (a.lo > b.hi, a.lo >= b.hi);
+    let below = a.hi < b.lo;
+    let not_above = a.hi <= b.lo;
+    let above = a.lo > b.hi;
+    let not_below = a.lo >= b.hi;
     let same = a.lo == a.hi && a == b;
     let (yes, no) = match operator {
         Operator::Lt => (below, not_below),

@@ -287,7 +287,8 @@ impl<'k> Walk<'k> {
             Op::While { init, cond, body } => return self.repeat(stmt, init, cond, body),
             Op::Call(FnId(callee), args) => return self.call(stmt, *callee, args),
             Op::Lanes { lo, hi, body, monoid } => {
-                let (lo, hi) = (self.refined(*lo), self.refined(*hi));
+                let lo = self.refined(*lo);
+                let hi = self.refined(*hi);
                 if let (Some(turn), true) = (body.params.first(), lo.lo < hi.hi) {
                     self.define(turn.id, Range::new(lo.lo, hi.hi - 1));
                     self.body(body);

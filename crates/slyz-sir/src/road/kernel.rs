@@ -9,7 +9,7 @@ use super::{RoadError, Stop};
 use crate::kernel::Kernel;
 use crate::launch::Template;
 use crate::pass::bounds::{self, Facts};
-use crate::pass::weave::{self, Form, Unwoven};
+use crate::pass::weave::{self, Blocking, Unwoven};
 use crate::pass::{KERNEL_PASSES, Selection, optimize_kernel_with, report, written};
 use crate::verify;
 
@@ -29,13 +29,13 @@ pub enum Destination {
         folded: bool,
     },
     /// Cores of a CPU.
-    Cores(Form),
+    Cores(Blocking),
 }
 
 impl Destination {
     /// Cores, for launches in blocks of a shape with any number of threads.
     pub fn cores(template: &Template, block: [u32; 3]) -> Destination {
-        Destination::Cores(if is_free(template) { Form::Free } else { Form::Blocks(block) })
+        Destination::Cores(if is_free(template) { Blocking::Free } else { Blocking::Blocks(block) })
     }
 
     /// Threads, for such launches.
@@ -89,8 +89,8 @@ impl KernelRoad {
     pub fn travel(&self, template: &Template, after: &mut dyn FnMut(&'static str, &Kernel)) -> Result<Kernel, Unwoven> {
         let mut kernel = match self.destination {
             Destination::Threads { block, exact, folded } => template.shaped(block, exact, folded),
-            Destination::Cores(Form::Blocks(block)) => template.shaped(block, false, false),
-            Destination::Cores(Form::Free) => template.kernel.clone(),
+            Destination::Cores(Blocking::Blocks(block)) => template.shaped(block, false, false),
+            Destination::Cores(Blocking::Free) => template.kernel.clone(),
         };
         let mut seen = |name: &'static str, kernel: &Kernel| {
             debug_assert_eq!(verify::kernel(kernel), Ok(()), "after `{name}`");

@@ -121,7 +121,8 @@ impl<'t> Parser<'t> {
                 Space::Global(Access::Read | Access::ReadWrite) | Space::Constant => false,
                 Space::Shared | Space::Scratch | Space::Local => continue,
             };
-            let (name, shape) = (memory.name.clone(), Some(memory.shape.clone()));
+            let name = memory.name.clone();
+            let shape = Some(memory.shape.clone());
             args.push(Slot { name, ty: memory.ty, shape, memory: true, written });
         }
         args.extend(self.param_slots(&kernel.body.params));

@@ -145,7 +145,9 @@ impl<'t> Parser<'t> {
     // Each in its own function, so that nested code pays the stack of what it uses.
 
     fn if_op(&mut self, _: &str, _: &[Binder]) -> Parsed<Op> {
-        let (cond, args, then) = (self.name()?, self.args()?, self.body()?);
+        let cond = self.name()?;
+        let args = self.args()?;
+        let then = self.body()?;
         self.keyword("else")?;
         Ok(Op::If { cond, args, then, otherwise: self.body()? })
     }
@@ -159,7 +161,8 @@ impl<'t> Parser<'t> {
     }
 
     fn while_op(&mut self, _: &str, _: &[Binder]) -> Parsed<Op> {
-        let (init, cond) = (self.args()?, self.body()?);
+        let init = self.args()?;
+        let cond = self.body()?;
         self.keyword("do")?;
         Ok(Op::While { init, cond, body: self.body()? })
     }
@@ -167,7 +170,8 @@ impl<'t> Parser<'t> {
     fn lanes_op(&mut self, _: &str, _: &[Binder]) -> Parsed<Op> {
         let lo = self.name()?;
         self.keyword("to")?;
-        let (hi, body) = (self.name()?, self.body()?);
+        let hi = self.name()?;
+        let body = self.body()?;
         let monoid = if self.peek() == Kind::Word("with") { Some(self.monoid()?) } else { None };
         Ok(Op::Lanes { lo, hi, body, monoid })
     }
@@ -186,7 +190,8 @@ impl<'t> Parser<'t> {
     }
 
     fn array_op(&mut self, word: &str, _: &[Binder]) -> Parsed<Op> {
-        let (shape, body) = (self.shape()?, self.body()?);
+        let shape = self.shape()?;
+        let body = self.body()?;
         if word == "tabulate" {
             return Ok(Op::Tabulate { shape, body });
         }

@@ -382,7 +382,8 @@ impl<'t> Parser<'t> {
 
 impl<'t> Parser<'t> {
     pub fn file(&mut self) -> Parsed<(Module, Vec<Case>)> {
-        let (mut module, mut cases) = (Module::default(), Vec::new());
+        let mut module = Module::default();
+        let mut cases = Vec::new();
         let mut slots: Option<Slots> = None;
         loop {
             let heading = self.token(1).at;
@@ -446,7 +447,8 @@ impl<'t> Parser<'t> {
             self.function()?;
         }
         let body = self.returning(params, at, &results)?;
-        let (sizes, functions) = (self.sizes.clone(), std::mem::take(&mut self.functions));
+        let sizes = self.sizes.clone();
+        let functions = std::mem::take(&mut self.functions);
         Ok(Program { name, sizes, functions, requires, body })
     }
 
@@ -477,7 +479,8 @@ impl<'t> Parser<'t> {
         let stmts = self.stmts()?;
         self.mark("}")?;
         let body = Body { params, stmts, results: Vec::new() };
-        let (sizes, memories) = (self.sizes.clone(), std::mem::take(&mut self.memories));
+        let sizes = self.sizes.clone();
+        let memories = std::mem::take(&mut self.memories);
         Ok(Kernel { name, sizes, memories, functions: std::mem::take(&mut self.functions), grid, block, body })
     }
 
@@ -519,7 +522,8 @@ impl<'t> Parser<'t> {
         let name = self.word("the name of the function")?.to_string();
         self.unique(self.functions.iter().any(|f| f.name == name), at, &name, "function")?;
         // A function sees nothing outside.
-        let (names, bound) = (std::mem::take(&mut self.names), std::mem::take(&mut self.bound));
+        let names = std::mem::take(&mut self.names);
+        let bound = std::mem::take(&mut self.bound);
         self.mark("(")?;
         let params = self.params(")")?;
         self.mark("->")?;

@@ -1,6 +1,6 @@
 //! Plans for people: buffers, then steps, then the kernels they launch. Not parsed.
 
-use super::print::Writer;
+use super::print::Printer;
 use crate::kernel::{BufferId, BufferUse, Kernel, Plan, ScalarArg, Step};
 use crate::size::Size;
 
@@ -15,7 +15,7 @@ use crate::size::Size;
 /// ```
 /// followed by the kernels.
 pub fn print_plan(plan: &Plan) -> String {
-    let mut writer = Writer::new(&plan.sizes, &[], &[]);
+    let mut writer = Printer::new(&plan.sizes, &[], &[]);
     let params = writer.binders(&plan.params);
     let result = |(buffer, shape): &(BufferId, Vec<Size>)| {
         let ty = plan.buffers.get(buffer.0 as usize).map_or("unknown", |b| b.ty.name());

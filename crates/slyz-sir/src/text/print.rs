@@ -28,10 +28,11 @@ impl fmt::Display for Module {
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let mut writer = Writer::new(&self.sizes, &self.functions, &[]);
+        let mut writer = Printer::new(&self.sizes, &self.functions, &[]);
         let params = writer.binders(&self.body.params);
         writer.see_types(&self.body);
-        let (sizes, results) = (writer.size_decls(), writer.result_types(&self.body));
+        let sizes = writer.size_decls();
+        let results = writer.result_types(&self.body);
         let requires: Vec<String> = self.requires.iter().map(|r| writer.require(r)).collect();
         let requires = match requires.is_empty() {
             true => String::new(),
@@ -48,9 +49,10 @@ impl fmt::Display for Program {
 
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let mut writer = Writer::new(&self.sizes, &self.functions, &self.memories);
+        let mut writer = Printer::new(&self.sizes, &self.functions, &self.memories);
         let params = writer.binders(&self.body.params);
-        let (sizes, grid) = (writer.size_decls(), writer.shape(&self.grid));
+        let sizes = writer.size_decls();
+        let grid = writer.shape(&self.grid);
         let block = self.block.map(|n| n.to_string()).join(", ");
         writer.open(format!("kernel {}{sizes}({params}) grid {grid} block [{block}]", self.name));
         for memory in &self.memories {
@@ -81,7 +83,7 @@ pub(super) fn space(space: Space) -> &'static str {
 }
 
 /// The text so far and the names in it.
-pub(super) struct Writer<'a> {
+pub(super) struct Printer<'a> {
     pub out: String,
     depth: usize,
     sizes: &'a [SizeDecl],
@@ -94,9 +96,9 @@ pub(super) struct Writer<'a> {
     types: HashMap<Id, &'a Type>,
 }
 
-impl<'a> Writer<'a> {
-    pub fn new(sizes: &'a [SizeDecl], functions: &'a [Function], memories: &'a [Memory]) -> Writer<'a> {
-        Writer {
+impl<'a> Printer<'a> {
+    pub fn new(sizes: &'a [SizeDecl], functions: &'a [Function], memories: &'a [Memory]) -> Printer<'a> {
+        Printer {
             out: String::new(),
             depth: 0,
             sizes,
@@ -346,7 +348,9 @@ impl<'a> Writer<'a> {
             Op::Call(function, args) => format!("call {}({})", self.function(*function), self.list(args)),
             Op::If { cond, args, .. } => format!("if {}{}", self.name(*cond), self.args(args)),
             Op::For { lo, hi, step, init, .. } => {
-                let (lo, hi, step) = (self.name(*lo), self.name(*hi), self.name(*step));
+                let lo = self.name(*lo);
+                let hi = self.name(*hi);
+                let step = self.name(*step);
                 format!("for {lo} to {hi} step {step}{}", self.args(init))
             }
             Op::While { init, .. } => format!("while{}", self.args(init)),
@@ -364,7 +368,8 @@ impl<'a> Writer<'a> {
                 format!("store {}[{}]{}", self.memory(*memory), self.list(index), self.tail(values))
             }
             Op::Atomic { op, memory, index, args } => {
-                let (memory, index) = (self.memory(*memory), self.list(index));
+                let memory = self.memory(*memory);
+                let index = self.list(index);
                 format!("atomic {} {memory}[{index}]{}", atomic_name(*op), self.tail(args))
             }
             Op::Check { memory, index } => format!("check {}[{}]", self.memory(*memory), self.list(index)),

@@ -172,7 +172,8 @@ impl Walk<'_> {
             return fail(format!("holds {}, but buffer {} holds {}", memory.ty, id.0, buffer.ty));
         }
         buffer.shape.iter().try_for_each(|s| self.known(s))?;
-        let (seen, there) = (Size::product(&memory.shape).constant(), Size::product(&buffer.shape).constant());
+        let seen = Size::product(&memory.shape).constant();
+        let there = Size::product(&buffer.shape).constant();
         if let (Some(seen), Some(there)) = (seen, there)
             && seen > there
         {

@@ -13,7 +13,7 @@ mod random;
 use slyz_sir::interp::Array;
 use slyz_sir::interp::kernel::{LaunchOptions, launch};
 use slyz_sir::kernel::Kernel;
-use slyz_sir::pass::weave::{self, Form};
+use slyz_sir::pass::weave::{self, Blocking};
 use slyz_sir::text::parse_kernel;
 use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::verify;
@@ -87,12 +87,12 @@ impl Case {
 
     /// Does the pass say that threads may part on the way to a meeting?
     pub fn is_refused(&self) -> bool {
-        let form = self.block.map_or(Form::Free, Form::Blocks);
+        let form = self.block.map_or(Blocking::Free, Blocking::Blocks);
         matches!(weave::run(&self.kernel, form, SUBGROUP), Err(weave::Unwoven::Divergent { .. }))
     }
 
     pub fn woven(&self) -> Kernel {
-        let form = self.block.map_or(Form::Free, Form::Blocks);
+        let form = self.block.map_or(Blocking::Free, Blocking::Blocks);
         let woven = weave::run(&self.kernel, form, SUBGROUP).unwrap_or_else(|error| panic!("{}: {error}", self.name));
         verify::kernel(&woven).unwrap_or_else(|error| panic!("{}: {error}\n{woven}", self.name));
         assert_eq!(woven.block, [1, 1, 1]);

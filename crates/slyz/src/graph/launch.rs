@@ -65,7 +65,8 @@ pub struct UncheckedLaunch<'a>(Launch<'a>);
 impl<'a> Launch<'a> {
     /// A launch without arguments. Tensors and scalars follow in the order of the parameters.
     pub fn new(kernel: &'static EmbeddedKernel) -> Launch<'a> {
-        let (arguments, scalars) = (vec![], vec![]);
+        let arguments = vec![];
+        let scalars = vec![];
         Launch { kernel, arguments, scalars, threads: None, grid: None, block: None, device: None }
     }
 
@@ -135,7 +136,8 @@ impl<'a> Launch<'a> {
             None => slyz_run::device(None)?,
         };
         let launcher = self.kernel.ready_on(&device)?;
-        let (mut reads, mut writes) = (vec![], vec![]);
+        let mut reads = vec![];
+        let mut writes = vec![];
         // Reads keep their places; what is written is copied here if it is the host's.
         for argument in self.arguments {
             match argument {
@@ -164,7 +166,8 @@ impl<'a> Launch<'a> {
 
     fn layout(&self) -> Result<Threads, Error> {
         let wrong = |why: &str| {
-            let (kernel, why) = (self.kernel.name().to_string(), why.to_string());
+            let kernel = self.kernel.name().to_string();
+            let why = why.to_string();
             Err(slyz_run::Error::Threads { kernel, why }.into())
         };
         let block = match self.block.map(|block| block.map(u32::try_from)) {

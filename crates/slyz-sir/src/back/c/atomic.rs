@@ -1,8 +1,8 @@
 //! Atomics: lane after lane. Memory of the block is this core's alone, and needs no more than that order.
 
 use super::lines::line;
-use super::value::{Form, Lane, Value};
-use super::writer::Writer;
+use super::value::{Lane, LaneForm, Value};
+use super::writer::CWriter;
 use super::{EmitError, expr};
 use crate::back::tree::Tree;
 use crate::code::{AtomicOp, Id, MemId, Var};
@@ -10,9 +10,10 @@ use crate::kernel::Space;
 use crate::types::Ty;
 
 /// Writes an atomic operation of the live lanes and binds the old values.
-pub(super) fn write(w: &mut Writer, bind: &Var, op: AtomicOp, memory: MemId, index: &[Id], args: &[Id]) {
+pub(super) fn write(w: &mut CWriter, bind: &Var, op: AtomicOp, memory: MemId, index: &[Id], args: &[Id]) {
     let declared = &w.kernel.memories[memory.0 as usize];
-    let (ty, kind) = (declared.ty, if declared.space == Space::Scratch { "own" } else { "atomic" });
+    let ty = declared.ty;
+    let kind = if declared.space == Space::Scratch { "own" } else { "atomic" };
     let (address, moving) = w.address(memory, index);
     let at = if w.wide { Lane::I64 } else { Lane::I32 };
     let lane = Lane::of(ty);
@@ -25,7 +26,8 @@ pub(super) fn write(w: &mut Writer, bind: &Var, op: AtomicOp, memory: MemId, ind
     };
     let args: Vec<Tree> = args.iter().map(|&a| expr::spread(&w.get(a), lane)).collect();
     let unused = !w.uses.contains_key(&bind.id);
-    let (pointer, mask) = (address.pointer(), w.mask());
+    let pointer = address.pointer();
+    let mask = w.mask();
     let whole = ty.is_int() && matches!(op, AtomicOp::Update(_));
     if unused && whole && moving.is_none() {
         // All lanes meet at one element: they go there together.
@@ -35,7 +37,7 @@ pub(super) fn write(w: &mut Writer, bind: &Var, op: AtomicOp, memory: MemId, ind
     let zero = Value::uniform(Ty::I64, Tree::int(0));
     let offset = match moving {
         // The address has where the lanes begin already.
-        Some(Value { form: Form::Affine(_), .. }) => Tree::call(format!("iota_{}", at.name()), []),
+        Some(Value { form: LaneForm::Affine(_), .. }) => Tree::call(format!("iota_{}", at.name()), []),
         moving => expr::spread(&moving.unwrap_or(zero), at),
     };
     let wide = if at.is_wide() { "_wide" } else { "" };
@@ -49,7 +51,13 @@ pub(super) fn write(w: &mut Writer, bind: &Var, op: AtomicOp, memory: MemId, ind
 }
 
 /// Writes a compare-and-exchange where one lane runs, on 32-bit integers, and binds the old value.
-pub(super) fn write_one(w: &mut Writer, bind: &Var, memory: MemId, index: &[Id], args: &[Id]) -> Result<(), EmitError> {
+pub(super) fn write_one(
+    w: &mut CWriter,
+    bind: &Var,
+    memory: MemId,
+    index: &[Id],
+    args: &[Id],
+) -> Result<(), EmitError> {
     let (address, _) = w.address(memory, index);
     let args = [address.pointer(), w.scalar(args[0])?, w.scalar(args[1])?];
     let call = Tree::call("atomic_one_compare_exchange_i32", args);

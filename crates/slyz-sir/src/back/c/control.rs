@@ -6,8 +6,8 @@
 
 use super::lines::{Line, line};
 use super::steady::{self, Kind};
-use super::value::{Form, Lane, Value, scalar_type};
-use super::writer::{Live, Writer};
+use super::value::{Lane, LaneForm, Value, scalar_type};
+use super::writer::{CWriter, Live};
 use super::{EmitError, expr, serial};
 use crate::back::tree::{Infix, Prefix, Tree};
 use crate::code::{Body, Id, Stmt, Var};
@@ -33,7 +33,7 @@ impl Assignment {
     }
 }
 
-impl Writer<'_> {
+impl CWriter<'_> {
     /// What a slot can be that has these names, where 32 bits hold it.
     fn small(&self, names: &[Id]) -> Option<(i128, i128)> {
         let ranges: Option<Vec<(i128, i128)>> = names.iter().map(|&id| self.range(id)).collect();
@@ -46,7 +46,8 @@ impl Writer<'_> {
     fn slots(&mut self, stmt: &Stmt, start: &[Value], state: &[Var], kinds: &[Kind]) -> Vec<Value> {
         let mut slots: Vec<Value> = vec![];
         for (k, bind) in stmt.binds.iter().enumerate() {
-            let (name, ty) = (self.fresh("s"), bind.ty.elem());
+            let name = self.fresh("s");
+            let ty = bind.ty.elem();
             let names: Vec<Id> = std::iter::once(bind).chain(state.get(k)).map(|var| var.id).collect();
             let range = self.small(&names);
             let lane = if range.is_some() { Lane::I32 } else { Lane::of(ty) };
@@ -59,12 +60,12 @@ impl Writer<'_> {
                     slots.push(Value::uniform(ty, Tree::name(NOBODYS)));
                     continue;
                 }
-                Kind::Uniform => (scalar_type(ty).to_string(), Form::Uniform(Tree::name(&name)), Line::from("0")),
-                Kind::Affine => ("i64".to_string(), Form::Affine(self.each(&name)), Line::from("0")),
+                Kind::Uniform => (scalar_type(ty).to_string(), LaneForm::Uniform(Tree::name(&name)), Line::from("0")),
+                Kind::Affine => ("i64".to_string(), LaneForm::Affine(self.each(&name)), Line::from("0")),
                 Kind::Vector => {
                     let declared = self.vector_type(lane);
                     let zero = if self.ways.is_some() { line!["(", declared, "){0}"] } else { Line::from("{0}") };
-                    (declared, Form::Vector(lane, self.each(&name)), zero)
+                    (declared, LaneForm::Vector(lane, self.each(&name)), zero)
                 }
             };
             let value = Value { ty, form, range };
@@ -104,7 +105,7 @@ impl Writer<'_> {
     /// A value as it is assigned to a slot.
     fn as_slot(value: &Value, slot: &Value) -> Tree {
         match (&slot.form, &value.form) {
-            (Form::Uniform(_), Form::Uniform(e)) | (Form::Affine(_), Form::Affine(e)) => e.clone(),
+            (LaneForm::Uniform(_), LaneForm::Uniform(e)) | (LaneForm::Affine(_), LaneForm::Affine(e)) => e.clone(),
             _ => expr::spread(value, Self::lane_of(slot)),
         }
     }
@@ -112,14 +113,14 @@ impl Writer<'_> {
     /// What the lanes of a slot hold.
     fn lane_of(slot: &Value) -> Lane {
         match slot.form {
-            Form::Vector(lane, _) => lane,
-            Form::Uniform(_) | Form::Affine(_) | Form::Clamped(..) => Lane::of(slot.ty),
+            LaneForm::Vector(lane, _) => lane,
+            LaneForm::Uniform(_) | LaneForm::Affine(_) | LaneForm::Clamped(..) => Lane::of(slot.ty),
         }
     }
 
     fn place_of(slot: &Value) -> &Tree {
         match &slot.form {
-            Form::Uniform(e) | Form::Affine(e) | Form::Clamped(e, ..) | Form::Vector(_, e) => e,
+            LaneForm::Uniform(e) | LaneForm::Affine(e) | LaneForm::Clamped(e, ..) | LaneForm::Vector(_, e) => e,
         }
     }
 
@@ -144,12 +145,12 @@ impl Writer<'_> {
                 continue;
             }
             let declared = match &slot.form {
-                Form::Vector(lane, _) => self.vector_type(*lane),
-                Form::Affine(_) | Form::Clamped(..) => "i64".to_string(),
-                Form::Uniform(_) => scalar_type(slot.ty).to_string(),
+                LaneForm::Vector(lane, _) => self.vector_type(*lane),
+                LaneForm::Affine(_) | LaneForm::Clamped(..) => "i64".to_string(),
+                LaneForm::Uniform(_) => scalar_type(slot.ty).to_string(),
             };
             let value = match (&slot.form, mask.filter(|_| *masked)) {
-                (Form::Vector(lane, _), Some(mask)) => {
+                (LaneForm::Vector(lane, _), Some(mask)) => {
                     Tree::call(format!("select_{}", lane.name()), [self.each(mask), value, place.clone()])
                 }
                 _ => value,
@@ -218,7 +219,7 @@ impl Writer<'_> {
         let wanted = |bind: &Var| if self.uses.contains_key(&bind.id) { Kind::Vector } else { Kind::Nobodys };
         let kinds: Vec<Kind> = stmt.binds.iter().map(wanted).collect();
         let slots = self.slots(stmt, &start, &[], &kinds);
-        if let Form::Uniform(test) = &cond.form {
+        if let LaneForm::Uniform(test) = &cond.form {
             self.block(line!["if (", test, ")"], |w| w.side(then, &slots, None))?;
             if !otherwise.stmts.is_empty() || !slots.is_empty() {
                 self.block("else", |w| w.side(otherwise, &slots, None))?;
@@ -248,7 +249,8 @@ impl Writer<'_> {
             let live = match &self.live {
                 Live::Mask(name) => name.clone(),
                 Live::Block | Live::Count | Live::All => {
-                    let (name, mask) = (self.fresh("m"), self.mask());
+                    let name = self.fresh("m");
+                    let mask = self.mask();
                     self.set("vi32", &name, mask);
                     name
                 }
@@ -267,7 +269,7 @@ impl Writer<'_> {
         init: &[Id],
         body: &Body,
     ) -> Result<(), EmitError> {
-        let by_one = matches!(&self.get(bounds[2]).form, Form::Uniform(e) if e.is_int(1));
+        let by_one = matches!(&self.get(bounds[2]).form, LaneForm::Uniform(e) if e.is_int(1));
         if self.live == Live::Block
             && init.is_empty()
             && by_one
@@ -284,7 +286,8 @@ impl Writer<'_> {
         let slots = self.slots(stmt, &start, &body.params[1..], &kinds);
         let counter_ty = body.params[0].ty.elem();
         let name = self.fresh("k");
-        if let (Form::Uniform(lo), Form::Uniform(_), Form::Uniform(step)) = (&lo.form, &hi.form, &step.form) {
+        if let (LaneForm::Uniform(lo), LaneForm::Uniform(_), LaneForm::Uniform(step)) = (&lo.form, &hi.form, &step.form)
+        {
             let end = self.bound(bounds[1])?;
             let counted_to = Tree::name(&name);
             let counter = Value::uniform(counter_ty, counted_to.clone());
@@ -312,14 +315,17 @@ impl Writer<'_> {
                 w.assign(&slots, &body.results, None);
                 Ok(())
             })?;
-        } else if let (Form::Affine(base), Form::Uniform(_), Form::Uniform(step)) = (&lo.form, &hi.form, &step.form) {
+        } else if let (LaneForm::Affine(base), LaneForm::Uniform(_), LaneForm::Uniform(step)) =
+            (&lo.form, &hi.form, &step.form)
+        {
             // Neighbouring lanes stay neighbours, and the last of them end first.
             let end = self.bound(bounds[1])?;
-            let (on, mask) = (self.fresh("on"), self.mask());
+            let on = self.fresh("on");
+            let mask = self.mask();
             self.set("vi32", &on, mask);
             let live = self.each(&on);
             let at = Tree::infix(Infix::Add, base.clone(), Tree::name(&name));
-            let counter = Value { ty: counter_ty, form: Form::Affine(at.clone()), range: None };
+            let counter = Value { ty: counter_ty, form: LaneForm::Affine(at.clone()), range: None };
             let before = std::mem::replace(&mut self.live, Live::Mask(on.clone()));
             self.enter(body, &[&[counter], &slots[..]].concat());
             self.block(line!["for (i64 ", name, " = 0;; ", name, " += ", step, ")"], |w| {
@@ -338,12 +344,14 @@ impl Writer<'_> {
             let small = counter_ty == Ty::I64 && least >= i32::MIN.into() && most <= i32::MAX.into();
             let small = small && [&lo, &hi, &step].into_iter().all(|v| v.is_small());
             let lane = if small { Lane::I32 } else { Lane::of(counter_ty) };
-            let (counter_type, on) = (self.vector_type(lane), self.fresh("on"));
+            let counter_type = self.vector_type(lane);
+            let on = self.fresh("on");
             let [first, end, by] = [&lo, &hi, &step].map(|bound| expr::spread(bound, lane));
             let mask = self.mask();
             self.set(&counter_type, &name, first);
             self.set("vi32", &on, mask);
-            let (counter, live) = (self.each(&name), self.each(&on));
+            let counter = self.each(&name);
+            let live = self.each(&on);
             let before = std::mem::replace(&mut self.live, Live::Mask(on.clone()));
             let value = Value::vector(counter_ty, lane, counter.clone());
             self.enter(body, &[&[value], &slots[..]].concat());
@@ -394,7 +402,8 @@ impl Writer<'_> {
                 Ok(())
             })?;
         } else {
-            let (on, mask) = (self.fresh("on"), self.mask());
+            let on = self.fresh("on");
+            let mask = self.mask();
             self.set("vi32", &on, mask);
             let live = self.each(&on);
             let before = std::mem::replace(&mut self.live, Live::Mask(on.clone()));

@@ -3,7 +3,7 @@
 //! Everything here is a function of values; nothing is written out. Spellings come from the operator table: an infix
 //! symbol where C means the same as we do, otherwise the prelude's function `name_type`, or `s_name_type` on scalars.
 
-use super::value::{Form, Lane, Value, scalar_type};
+use super::value::{Lane, LaneForm, Value, scalar_type};
 use crate::back::tree::{Binding, Infix, Prefix, Tree};
 use crate::ops::{Operator, Signature};
 use crate::ranges::low::is_closed;
@@ -59,22 +59,22 @@ pub(super) fn count(n: u64) -> Tree {
 /// The value as a vector of that lane type.
 pub(super) fn spread(value: &Value, lane: Lane) -> Tree {
     match &value.form {
-        Form::Uniform(e) if lane == Lane::Mask => Tree::call("all_i32", [Tree::prefix(Prefix::Minus, e.clone())]),
-        Form::Uniform(e) if lane == Lane::I32 && value.ty == Ty::I64 && !is_number(e) => {
+        LaneForm::Uniform(e) if lane == Lane::Mask => Tree::call("all_i32", [Tree::prefix(Prefix::Minus, e.clone())]),
+        LaneForm::Uniform(e) if lane == Lane::I32 && value.ty == Ty::I64 && !is_number(e) => {
             Tree::call("all_i32", [Tree::cast("i32", e.clone())])
         }
-        Form::Uniform(e) => Tree::call(format!("all_{}", lane.name()), [e.clone()]),
-        Form::Affine(base) if lane == Lane::I32 => {
+        LaneForm::Uniform(e) => Tree::call(format!("all_{}", lane.name()), [e.clone()]),
+        LaneForm::Affine(base) if lane == Lane::I32 => {
             Tree::infix(Infix::Add, Tree::call("iota_i32", []), Tree::cast("i32", base.clone()))
         }
-        Form::Affine(base) => Tree::infix(Infix::Add, Tree::call("iota_i64", []), base.clone()),
-        Form::Clamped(base, low, high) => {
-            let moving = Value { form: Form::Affine(base.clone()), ..value.clone() };
+        LaneForm::Affine(base) => Tree::infix(Infix::Add, Tree::call("iota_i64", []), base.clone()),
+        LaneForm::Clamped(base, low, high) => {
+            let moving = Value { form: LaneForm::Affine(base.clone()), ..value.clone() };
             let [low, high] = [low, high].map(|e| spread(&Value::uniform(Ty::I64, e.clone()), lane));
             Tree::call(format!("clamp_{}", lane.name()), [spread(&moving, lane), low, high])
         }
-        Form::Vector(own, e) if *own == lane => e.clone(),
-        Form::Vector(own, e) => Tree::call(format!("cast_{}_{}", own.name(), lane.name()), [e.clone()]),
+        LaneForm::Vector(own, e) if *own == lane => e.clone(),
+        LaneForm::Vector(own, e) => Tree::call(format!("cast_{}_{}", own.name(), lane.name()), [e.clone()]),
     }
 }
 
@@ -86,7 +86,7 @@ fn is_number(tree: &Tree) -> bool {
 /// As an operand of an infix operator: a scalar may stand beside a vector as it is.
 fn operand(value: &Value, lane: Lane) -> Tree {
     match &value.form {
-        Form::Uniform(e) if lane != Lane::Mask && (value.ty != Ty::I64 || lane == Lane::I64) => {
+        LaneForm::Uniform(e) if lane != Lane::Mask && (value.ty != Ty::I64 || lane == Lane::I64) => {
             // The scalar must have the lane's type, or C would convert the wrong side.
             if scalar_type(value.ty) == lane.scalar() && (lane == Lane::I32 || !is_bare(e)) {
                 e.clone()
@@ -158,20 +158,24 @@ pub(super) fn apply(operator: Operator, args: &[&Value], result: Ty, range: Know
 
 /// A position moved by the same distance in all lanes stays affine, and one that is clamped is so but for the edges.
 fn moved(operator: Operator, args: &[&Value]) -> Option<Value> {
-    if let (Operator::Clamp, [Value { form: Form::Affine(base), .. }, low, high]) = (operator, args)
+    if let (Operator::Clamp, [Value { form: LaneForm::Affine(base), .. }, low, high]) = (operator, args)
         && args.iter().all(|a| a.is_small())
-        && let (Form::Uniform(low), Form::Uniform(high)) = (&low.form, &high.form)
+        && let (LaneForm::Uniform(low), LaneForm::Uniform(high)) = (&low.form, &high.form)
     {
-        return Some(Value { ty: Ty::I64, form: Form::Clamped(base.clone(), low.clone(), high.clone()), range: None });
+        return Some(Value {
+            ty: Ty::I64,
+            form: LaneForm::Clamped(base.clone(), low.clone(), high.clone()),
+            range: None,
+        });
     }
     let (infix, base, by) = match (operator, &args.first()?.form, args.get(1).map(|a| &a.form)) {
-        (Operator::Add, Form::Affine(base), Some(Form::Uniform(by))) => (Infix::Add, base, by),
-        (Operator::Add, Form::Uniform(by), Some(Form::Affine(base))) => (Infix::Add, base, by),
-        (Operator::Sub, Form::Affine(base), Some(Form::Uniform(by))) => (Infix::Sub, base, by),
+        (Operator::Add, LaneForm::Affine(base), Some(LaneForm::Uniform(by))) => (Infix::Add, base, by),
+        (Operator::Add, LaneForm::Uniform(by), Some(LaneForm::Affine(base))) => (Infix::Add, base, by),
+        (Operator::Sub, LaneForm::Affine(base), Some(LaneForm::Uniform(by))) => (Infix::Sub, base, by),
         _ => return None,
     };
     let moved = Tree::infix(infix, base.clone(), by.clone());
-    Some(Value { ty: Ty::I64, form: Form::Affine(moved), range: None })
+    Some(Value { ty: Ty::I64, form: LaneForm::Affine(moved), range: None })
 }
 
 /// Neighbouring positions on one side of an end are the first lanes or the last, which takes no 64-bit lanes to find out.
@@ -182,8 +186,8 @@ fn edge(operator: Operator, args: &[&Value]) -> Option<Value> {
         return None;
     }
     let (operator, base, end) = match (&a.form, &b.form) {
-        (Form::Affine(base), Form::Uniform(end)) => (operator, base, end),
-        (Form::Uniform(end), Form::Affine(base)) => {
+        (LaneForm::Affine(base), LaneForm::Uniform(end)) => (operator, base, end),
+        (LaneForm::Uniform(end), LaneForm::Affine(base)) => {
             let turned = match operator {
                 Lt => Gt,
                 Le => Ge,
@@ -196,8 +200,9 @@ fn edge(operator: Operator, args: &[&Value]) -> Option<Value> {
         _ => return None,
     };
     // A position that wraps around in some lane is not next to that before it. The range is that of lanes that are on.
-    let moving = if matches!(a.form, Form::Affine(_)) { a } else { b };
-    let (first, last) = (i128::from(i64::MIN) + 64, i128::from(i64::MAX) - 64);
+    let moving = if matches!(a.form, LaneForm::Affine(_)) { a } else { b };
+    let first = i128::from(i64::MIN) + 64;
+    let last = i128::from(i64::MAX) - 64;
     if moving.range.is_none_or(|(low, high)| low < first || high > last) {
         return None;
     }
@@ -282,15 +287,17 @@ fn vector_apply(operator: Operator, args: &[&Value], result: Ty, range: Known, l
 
 /// Is the divisor the same in all lanes, and not a power of two, which compilers turn into a product?
 fn is_costly_divisor(value: &Value) -> bool {
-    let Form::Uniform(e) = &value.form else { return false };
+    let LaneForm::Uniform(e) = &value.form else { return false };
     let finite = e.value().map(Scalar::as_f64).filter(|d| d.is_finite());
     finite.is_none_or(|d| (d as f32).to_bits() & 0x007f_ffff != 0)
 }
 
 fn scalar(value: &Value) -> Tree {
     match &value.form {
-        Form::Uniform(e) => e.clone(),
-        Form::Affine(_) | Form::Clamped(..) | Form::Vector(..) => unreachable!("only uniform values are scalars"),
+        LaneForm::Uniform(e) => e.clone(),
+        LaneForm::Affine(_) | LaneForm::Clamped(..) | LaneForm::Vector(..) => {
+            unreachable!("only uniform values are scalars")
+        }
     }
 }
 
@@ -351,7 +358,7 @@ fn scalar_apply(operator: Operator, args: &[&Value]) -> Tree {
             let spread_args: Vec<Value> =
                 data.iter().map(|v| Value::vector(v.ty, Lane::of(v.ty), spread(v, Lane::of(v.ty)))).collect();
             let refs: Vec<&Value> = spread_args.iter().collect();
-            let Form::Vector(lane, tree) = vector_apply(operator, &refs, result, None, false).form else {
+            let LaneForm::Vector(lane, tree) = vector_apply(operator, &refs, result, None, false).form else {
                 unreachable!("an operator on vectors gives a vector")
             };
             through_lanes(lane, tree)
@@ -395,11 +402,11 @@ pub(super) fn cast(to: Ty, value: &Value, range: Known) -> Value {
         return value.clone();
     }
     match &value.form {
-        Form::Uniform(e) => Value::uniform(to, scalar_cast(to, from, e)).within(range),
-        Form::Affine(_) | Form::Clamped(..) | Form::Vector(..) => {
+        LaneForm::Uniform(e) => Value::uniform(to, scalar_cast(to, from, e)).within(range),
+        LaneForm::Affine(_) | LaneForm::Clamped(..) | LaneForm::Vector(..) => {
             let narrow = value.ty == Ty::I64 && value.is_small();
             let own = match &value.form {
-                Form::Vector(lane, _) => *lane,
+                LaneForm::Vector(lane, _) => *lane,
                 _ if narrow => Lane::I32,
                 _ => Lane::I64,
             };
@@ -447,8 +454,8 @@ pub(super) fn bitcast(to: Ty, value: &Value) -> Value {
     let x = spread(value, lane);
     let tree = Tree::call(format!("bits_{from}_{to}"), [x]);
     match &value.form {
-        Form::Uniform(_) => Value::uniform(to, through_lanes(Lane::of(to), tree)),
-        Form::Affine(_) | Form::Clamped(..) | Form::Vector(..) => Value::vector(to, Lane::of(to), tree),
+        LaneForm::Uniform(_) => Value::uniform(to, through_lanes(Lane::of(to), tree)),
+        LaneForm::Affine(_) | LaneForm::Clamped(..) | LaneForm::Vector(..) => Value::vector(to, Lane::of(to), tree),
     }
 }
 
@@ -467,12 +474,12 @@ pub(super) fn linear(index: &[Value], strides: &[Tree], wide: bool) -> (Option<T
         let times = |tree: Tree, stride: Tree| Tree::infix(Infix::Mul, tree, stride);
         let one = stride.is_int(1);
         match &value.form {
-            Form::Uniform(e) if e.is_int(0) => {}
-            Form::Uniform(e) => {
+            LaneForm::Uniform(e) if e.is_int(0) => {}
+            LaneForm::Uniform(e) => {
                 let term = if one { e.clone() } else { times(e.clone(), stride.clone()) };
                 start = Some(plus(start, term));
             }
-            Form::Affine(_) | Form::Clamped(..) if one && moving.is_none() => moving = Some(value.clone()),
+            LaneForm::Affine(_) | LaneForm::Clamped(..) if one && moving.is_none() => moving = Some(value.clone()),
             _ => {
                 let term = spread(value, lane);
                 let stride = spread(&Value::uniform(Ty::I64, stride.clone()), lane);

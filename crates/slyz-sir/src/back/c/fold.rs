@@ -9,7 +9,7 @@
 
 use super::lines::{Code, Line, line};
 use super::value::{Lane, Value};
-use super::writer::{Live, Writer};
+use super::writer::{CWriter, Live};
 use super::{EmitError, expr};
 use crate::back::tree::{Infix, Prefix, Tree};
 use crate::code::{Body, Id, Monoid, Op, Stmt};
@@ -76,7 +76,7 @@ impl Fold {
     }
 
     /// The lanes that hold turns where each lane has its own.
-    fn turns(&self, w: &Writer) -> Lane {
+    fn turns(&self, w: &CWriter) -> Lane {
         if w.wide { Lane::I64 } else { Lane::I32 }
     }
 
@@ -123,7 +123,7 @@ impl Captured {
 
 /// Writes the fold of the turns `lo..hi` and binds its results.
 pub(super) fn write(
-    w: &mut Writer,
+    w: &mut CWriter,
     stmt: &Stmt,
     lo: Id,
     hi: Id,
@@ -151,7 +151,8 @@ pub(super) fn write(
     let chunk = chunk_function(w, &fold, &parts);
     let whole = if is_short(w, lo, hi) { chunk } else { chunks_function(w, &fold, &chunk, &parts) };
 
-    let (lo, hi) = (w.scalar(lo)?, w.scalar(hi)?);
+    let lo = w.scalar(lo)?;
+    let hi = w.scalar(hi)?;
     let names: Vec<String> = fold.lanes.iter().map(|_| w.fresh("fold")).collect();
     let results: Vec<Tree> = names.iter().map(Tree::name).collect();
     let lines = fold.call(&whole, &[lo, hi], &results, |lane| lane.scalar().into());
@@ -167,7 +168,7 @@ pub(super) fn write(
 }
 
 fn combine_function(
-    w: &mut Writer,
+    w: &mut CWriter,
     stem: &str,
     monoid: &Monoid,
     lanes: &[Lane],
@@ -196,7 +197,7 @@ fn combine_function(
     Ok(Join::Function(add_function(w, "FN void", format!("{stem}_join"), &code, &parameters)))
 }
 
-fn add_function(w: &mut Writer, kind: &str, name: String, code: &Code, parameters: &[String]) -> Captured {
+fn add_function(w: &mut CWriter, kind: &str, name: String, code: &Code, parameters: &[String]) -> Captured {
     let (declarations, arguments) = w.captured(code);
     let parameters = [&declarations[..], parameters].concat().join(", ");
     w.file.items.push(format!("{kind} {name}({parameters}) {{\n{code}}}\n"));
@@ -204,7 +205,7 @@ fn add_function(w: &mut Writer, kind: &str, name: String, code: &Code, parameter
 }
 
 /// The values of the turns `i..i + n`, or of the turns in a vector `at` where lanes take runs of their own.
-fn value_function(w: &mut Writer, fold: &Fold, body: &Body, tys: &[Ty]) -> Result<Captured, EmitError> {
+fn value_function(w: &mut CWriter, fold: &Fold, body: &Body, tys: &[Ty]) -> Result<Captured, EmitError> {
     let at = fold.turns(w);
     let (turn, live) = if fold.ordered {
         w.file.lanes_64 |= at.is_wide();
@@ -231,7 +232,7 @@ fn value_function(w: &mut Writer, fold: &Fold, body: &Body, tys: &[Ty]) -> Resul
 }
 
 /// Joins 64 accumulators into the first.
-fn tree_function(w: &mut Writer, fold: &Fold) -> Captured {
+fn tree_function(w: &mut CWriter, fold: &Fold) -> Captured {
     let load = |side: &str, from: &str, past: &str| {
         fold.each(|j, l| line![format!("{} {side}{j} = load_{}({from}{j} + {past}, m);", l.vector(), l.scalar())])
     };
@@ -339,7 +340,7 @@ impl Fold {
 }
 
 /// A turn meets the levels, from `l` on.
-fn carry_function(w: &mut Writer, fold: &Fold) -> Captured {
+fn carry_function(w: &mut CWriter, fold: &Fold) -> Captured {
     let mut text = Code::default();
     text.add(1, "for (; turns >> l & 1; l++) {");
     text.add(2, "WAYS(u, 64 / W) {");
@@ -354,7 +355,7 @@ fn carry_function(w: &mut Writer, fold: &Fold) -> Captured {
 }
 
 /// The fold of all levels and accumulators.
-fn close_function(w: &mut Writer, fold: &Fold, tree: &Captured) -> Captured {
+fn close_function(w: &mut CWriter, fold: &Fold, tree: &Captured) -> Captured {
     let mut text = Code::default();
     text.all(1, fold.turn());
     text.add(1, "WAYS(u, 64 / W) {");
@@ -379,7 +380,7 @@ fn close_function(w: &mut Writer, fold: &Fold, tree: &Captured) -> Captured {
 }
 
 /// The turns `lo..hi` of the loop, at most a chunk.
-fn chunk_function(w: &mut Writer, fold: &Fold, parts: &Parts) -> Captured {
+fn chunk_function(w: &mut CWriter, fold: &Fold, parts: &Parts) -> Captured {
     let mut text = Code::default();
     text.all(1, fold.levels());
     text.all(1, fold.turn());
@@ -390,7 +391,8 @@ fn chunk_function(w: &mut Writer, fold: &Fold, parts: &Parts) -> Captured {
     let keep = |mask: &str| fold.each(|j, l| format!("x{j}[u] = select_{}({mask}, z{j}, x{j}[u]);", l.name()).into());
     if fold.ordered {
         let at = fold.turns(w);
-        let (v, t) = (at.vector(), at.name());
+        let v = at.vector();
+        let t = at.name();
         text.add(1, "i64 run = (hi - lo + 63) / 64;");
         text.add(1, "for (; turns < run; turns++) {");
         text.add(2, "for (int u = 0; u < 64 / W; u++) {");
@@ -447,7 +449,7 @@ fn chunk_function(w: &mut Writer, fold: &Fold, parts: &Parts) -> Captured {
 
 /// Any number of turns: the results of chunks are folded as elements are, and if these are too many for a chunk, so are
 /// the results of chunks of chunks. `unit` elements make one result.
-fn chunks_function(w: &mut Writer, fold: &Fold, chunk: &Captured, parts: &Parts) -> Captured {
+fn chunks_function(w: &mut CWriter, fold: &Fold, chunk: &Captured, parts: &Parts) -> Captured {
     // It calls itself with what it captures, which is what all the rest of it mentions.
     let (_, arguments) = w.captured(&chunks_body(fold, chunk, parts, &Tree::int(0)));
     let far = Captured { name: format!("{}_chunks", fold.stem), arguments };
@@ -460,7 +462,8 @@ fn chunks_function(w: &mut Writer, fold: &Fold, chunk: &Captured, parts: &Parts)
 
     let mut text = Code::default();
     let [lo, hi, unit] = ["lo", "hi", "unit"].map(Tree::name);
-    let (one, many) = ([lo.clone(), hi.clone()], [lo, hi, unit]);
+    let one = [lo.clone(), hi.clone()];
+    let many = [lo, hi, unit];
     if fold.lanes.len() == 1 {
         text.add(1, line!["if (hi - lo <= 16384) return ", chunk.call(one), ";"]);
     } else {
@@ -521,7 +524,7 @@ fn chunks_body(fold: &Fold, chunk: &Captured, parts: &Parts, again: &Tree) -> Co
 }
 
 /// Is the loop cut to a chunk already: `hi = min(lo + c, …)` with `c` at most a chunk?
-fn is_short(w: &Writer, lo: Id, hi: Id) -> bool {
+fn is_short(w: &CWriter, lo: Id, hi: Id) -> bool {
     fn find(body: &Body, id: Id) -> Option<&Op> {
         body.stmts.iter().find(|s| s.binds.iter().any(|b| b.id == id)).map(|s| &s.op)
     }

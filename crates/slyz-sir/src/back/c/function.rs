@@ -5,7 +5,7 @@
 
 use super::lines::line;
 use super::value::{Lane, Value};
-use super::writer::{Live, Writer};
+use super::writer::{CWriter, Live};
 use super::{EmitError, expr};
 use crate::back::tree::Tree;
 use crate::code::{Body, Op};
@@ -76,7 +76,7 @@ pub(super) fn needs_mask(body: &Body) -> bool {
 }
 
 /// Writes the function if it is not there yet; gives its C name.
-pub(super) fn write(w: &mut Writer, number: usize) -> Result<String, EmitError> {
+pub(super) fn write(w: &mut CWriter, number: usize) -> Result<String, EmitError> {
     let kernel = w.kernel;
     let function = &kernel.functions[number];
     if let Some(name) = w.file.functions.get(&function.name) {

@@ -4,8 +4,8 @@
 
 use super::expr;
 use super::lines::{Code, line};
-use super::value::{Form, Lane, Value, memory_type};
-use super::writer::{Address, Live, Writer};
+use super::value::{Lane, LaneForm, Value, memory_type};
+use super::writer::{Address, CWriter, Live};
 use crate::back::tree::{Infix, Tree};
 use crate::code::{Body, MemId, Op};
 use crate::kernel::{Kernel, Space};
@@ -31,7 +31,7 @@ pub(super) fn used(kernel: &Kernel, body: &Body) -> Vec<MemId> {
 }
 
 /// Their arrays.
-pub(super) fn declarations(w: &Writer, memories: &[MemId]) -> Code {
+pub(super) fn declarations(w: &CWriter, memories: &[MemId]) -> Code {
     let mut code = Code::default();
     for id in memories {
         let memory = &w.kernel.memories[id.0 as usize];
@@ -43,7 +43,7 @@ pub(super) fn declarations(w: &Writer, memories: &[MemId]) -> Code {
 
 /// Where an element of all lanes lies: next to each other, or at offsets.
 pub(super) fn address(
-    w: &Writer,
+    w: &CWriter,
     memory: MemId,
     start: Option<Tree>,
     moving: Option<Value>,
@@ -53,7 +53,7 @@ pub(super) fn address(
     let at = if w.wide { Lane::I64 } else { Lane::I32 };
     let iota = Tree::call(format!("iota_{}", at.name()), []);
     let moving = match moving {
-        None => Value { ty: Ty::I64, form: Form::Affine(Tree::int(0)), range: None },
+        None => Value { ty: Ty::I64, form: LaneForm::Affine(Tree::int(0)), range: None },
         Some(moving) => {
             let whole = Tree::infix(Infix::Mul, expr::spread(&moving, at), width);
             Value::vector(Ty::I64, at, Tree::infix(Infix::Add, whole, iota))
@@ -63,7 +63,7 @@ pub(super) fn address(
 }
 
 /// Sets an element of the live lanes.
-pub(super) fn store(w: &Writer, ty: Ty, pointer: Tree, value: Tree) -> Tree {
+pub(super) fn store(w: &CWriter, ty: Ty, pointer: Tree, value: Tree) -> Tree {
     let width = Tree::name("W");
     let kept = match &w.live {
         Live::Mask(_) => {

@@ -96,7 +96,7 @@ fn is_reserved(name: &str) -> bool {
     looks_local || is_word(name)
 }
 
-/// Names that the writer gives by itself: `Writer::fresh`, and those of the first turn and of counts of lanes.
+/// Names that the writer gives by itself: `CWriter::fresh`, and those of the first turn and of counts of lanes.
 fn is_local(name: &str) -> bool {
     const STEMS: [&str; 13] = ["end", "fold", "j", "k", "l", "m", "on", "r", "s", "t", "tile", "v", "x"];
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -145,14 +145,14 @@ pub fn emit_kernels(kernels: &[Kernel], wide: bool) -> Result<String, EmitError>
         let exported = format!("void slyz_kernel_{number}");
         let copies = alike.iter().filter(|other| other.first == first).count();
         if copies == 1 {
-            writer::Writer::new(&mut file, kernel, wide).kernel(&exported)?;
+            writer::CWriter::new(&mut file, kernel, wide).kernel(&exported)?;
             continue;
         }
         if first == number {
             let name = file.function_name(&kernel.name, "blocks");
             let head = format!("static __attribute__((noinline)) void {name}");
             shared.insert(number, name);
-            writer::Writer::new(&mut file, kernel, wide).kernel(&head)?;
+            writer::CWriter::new(&mut file, kernel, wide).kernel(&head)?;
         }
         let text = share::call(kernel, &exported, &shared[&first], &alike[number], &kernels[first]);
         file.items.push(text);

@@ -116,7 +116,9 @@ impl Prelude {
         let paragraphs = sources.iter().flat_map(|source| source.split("\n\n"));
         let mut prelude = Prelude { items: vec![], paragraphs: vec![], defined: HashMap::new(), functions: vec![] };
         for (paragraph, text) in paragraphs.enumerate() {
-            let (mut comment, mut template, mut choices) = (String::new(), String::new(), vec![Vec::new()]);
+            let mut comment = String::new();
+            let mut template = String::new();
+            let mut choices = vec![Vec::new()];
             for line in text.lines() {
                 if let Some(rule) = line.strip_prefix("//:") {
                     choices = multiply(&choices, rule);

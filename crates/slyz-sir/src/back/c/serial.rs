@@ -6,8 +6,8 @@
 use super::EmitError;
 use super::expr;
 use super::lines::{Line, line};
-use super::value::{Form, Lane, Value, scalar_type};
-use super::writer::{Live, Writer};
+use super::value::{Lane, LaneForm, Value, scalar_type};
+use super::writer::{CWriter, Live};
 use crate::back::tree::{Infix, Tree};
 use crate::code::{AtomicOp, Body, Op};
 use crate::kernel::{Kernel, Space};
@@ -37,7 +37,7 @@ fn is_scalar(kernel: &Kernel, body: &Body) -> bool {
 }
 
 /// Writes the body for each lane of a mask.
-pub(super) fn write(w: &mut Writer, mask: &str, body: &Body) -> Result<(), EmitError> {
+pub(super) fn write(w: &mut CWriter, mask: &str, body: &Body) -> Result<(), EmitError> {
     let lane = w.fresh("l");
     let each = w.ways.as_ref().map_or(Line::default(), |ways| line!["WAYS(u, ", ways, ") "]);
     let number = Tree::name(&lane);
@@ -51,7 +51,8 @@ pub(super) fn write(w: &mut Writer, mask: &str, body: &Body) -> Result<(), EmitE
         let one = one(w, value, &number);
         w.values.insert(*id, one);
     }
-    let (live, ways) = (std::mem::replace(&mut w.live, Live::Block), w.ways.take());
+    let live = std::mem::replace(&mut w.live, Live::Block);
+    let ways = w.ways.take();
     let result = w.with_own_names(|w| w.block(head, |w| w.stmts(body)));
     (w.live, w.ways) = (live, ways);
     w.values.extend(before);
@@ -59,18 +60,18 @@ pub(super) fn write(w: &mut Writer, mask: &str, body: &Body) -> Result<(), EmitE
 }
 
 /// What a value is in one lane.
-fn one(w: &Writer, value: &Value, number: &Tree) -> Value {
+fn one(w: &CWriter, value: &Value, number: &Tree) -> Value {
     let form = match &value.form {
-        Form::Uniform(e) => Form::Uniform(e.clone()),
-        Form::Affine(base) => Form::Uniform(Tree::infix(Infix::Add, base.clone(), number.clone())),
-        Form::Clamped(..) | Form::Vector(..) => {
+        LaneForm::Uniform(e) => LaneForm::Uniform(e.clone()),
+        LaneForm::Affine(base) => LaneForm::Uniform(Tree::infix(Infix::Add, base.clone(), number.clone())),
+        LaneForm::Clamped(..) | LaneForm::Vector(..) => {
             let lane = match &value.form {
-                Form::Vector(lane, _) => *lane,
+                LaneForm::Vector(lane, _) => *lane,
                 _ if w.wide => Lane::I64,
                 _ => Lane::I32,
             };
             let taken = expr::taken(lane, expr::spread(value, lane), number.clone());
-            Form::Uniform(Tree::cast(scalar_type(value.ty), taken))
+            LaneForm::Uniform(Tree::cast(scalar_type(value.ty), taken))
         }
     };
     Value { ty: value.ty, form, range: value.range }

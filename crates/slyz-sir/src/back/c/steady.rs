@@ -7,8 +7,8 @@
 //!
 //! As a scalar, `%at` keeps the read contiguous. It does not look into branches and loops: what they give is a vector.
 
-use super::value::{Form, Value};
-use super::writer::Writer;
+use super::value::{LaneForm, Value};
+use super::writer::CWriter;
 use crate::code::{Body, Id, Op, Var};
 use crate::kernel::Space;
 use crate::ops::Operator;
@@ -30,7 +30,7 @@ pub(super) enum Kind {
 
 /// What the states of a loop stay that start as these; its bodies call them by these names, and the last gives the next
 /// ones. The counter, if it is given, is the same in all lanes.
-pub(super) fn kinds(w: &Writer, start: Vec<Kind>, bodies: &[(&[Var], &Body)], counter: Option<Id>) -> Vec<Kind> {
+pub(super) fn kinds(w: &CWriter, start: Vec<Kind>, bodies: &[(&[Var], &Body)], counter: Option<Id>) -> Vec<Kind> {
     let mut kinds = start;
     let Some((_, last)) = bodies.last() else { return kinds };
     loop {
@@ -52,14 +52,14 @@ pub(super) fn kinds(w: &Writer, start: Vec<Kind>, bodies: &[(&[Var], &Body)], co
 /// What a value is at first.
 pub(super) fn kind_of(value: &Value) -> Kind {
     match value.form {
-        Form::Uniform(_) => Kind::Uniform,
-        Form::Affine(_) => Kind::Affine,
-        Form::Clamped(..) | Form::Vector(..) => Kind::Vector,
+        LaneForm::Uniform(_) => Kind::Uniform,
+        LaneForm::Affine(_) => Kind::Affine,
+        LaneForm::Clamped(..) | LaneForm::Vector(..) => Kind::Vector,
     }
 }
 
 struct Look<'l, 'a> {
-    w: &'l Writer<'a>,
+    w: &'l CWriter<'a>,
     body: &'l Body,
     known: HashMap<Id, Kind>,
 }

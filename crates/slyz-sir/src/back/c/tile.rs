@@ -5,8 +5,8 @@
 //! turned around in registers. Each row of lanes then takes its vector.
 
 use super::lines::{Code, line};
-use super::value::{Form, Lane, Value};
-use super::writer::{Address, Live, Writer};
+use super::value::{Lane, LaneForm, Value};
+use super::writer::{Address, CWriter, Live};
 use super::{EmitError, expr};
 use crate::back::tree::{Infix, Tree};
 use crate::code::{Body, Id, MemId, Op};
@@ -43,7 +43,7 @@ fn is_turned(op: &Op, row: Id, lane: Id) -> bool {
 }
 
 /// Writes the loop in tiles, if there is something to turn around.
-pub(super) fn write(w: &mut Writer, lo: Id, hi: Id, body: &Body) -> Result<bool, EmitError> {
+pub(super) fn write(w: &mut CWriter, lo: Id, hi: Id, body: &Body) -> Result<bool, EmitError> {
     let (row, Some((left, right, lanes))) = (body.params[0].id, only_lanes(body)) else { return Ok(false) };
     let lane = lanes.params[0].id;
     let turned = |s: &crate::code::Stmt| {
@@ -58,7 +58,10 @@ pub(super) fn write(w: &mut Writer, lo: Id, hi: Id, body: &Body) -> Result<bool,
         ..Body::default()
     };
     w.stmts(&outer)?;
-    let (top, bottom, left, right) = (w.scalar(lo)?, w.bound(hi)?, w.scalar(left)?, w.bound(right)?);
+    let top = w.scalar(lo)?;
+    let bottom = w.bound(hi)?;
+    let left = w.scalar(left)?;
+    let right = w.bound(right)?;
     w.set_values(&body.params, &[Value::uniform(Ty::I64, Tree::name("r"))]);
     let turn = w.first_turn(Tree::name("i"));
     w.set_values(&lanes.params, &[turn]);
@@ -112,17 +115,18 @@ pub(super) fn write(w: &mut Writer, lo: Id, hi: Id, body: &Body) -> Result<bool,
 
 /// How many of a vector's lanes are left before an end.
 fn left_over(end: &Tree, at: &Tree) -> Tree {
-    let (left, width) = (Tree::infix(Infix::Sub, end.clone(), at.clone()), Tree::name("W"));
+    let left = Tree::infix(Infix::Sub, end.clone(), at.clone());
+    let width = Tree::name("W");
     let few = Tree::infix(Infix::Lt, left.clone(), width.clone());
     Tree::choice(few, Tree::cast("int", left), width)
 }
 
 /// The value of a read that a tile holds already, or `None` if it is not of that kind.
-pub(super) fn load(w: &mut Writer, memory: MemId, index: &[Id]) -> Option<Value> {
+pub(super) fn load(w: &mut CWriter, memory: MemId, index: &[Id]) -> Option<Value> {
     let tile = w.tile.as_ref()?;
     let ty = w.kernel.memories[memory.0 as usize].ty;
     let lane =
-        index.iter().position(|i| matches!(w.values[i].form, Form::Affine(ref e) if e.as_name() == Some("i")))?;
+        index.iter().position(|i| matches!(w.values[i].form, LaneForm::Affine(ref e) if e.as_name() == Some("i")))?;
     let op = Op::Load { memory, index: index.to_vec() };
     let square = matches!(ty, Ty::F32 | Ty::I32 | Ty::U32);
     if !square || w.live != Live::Count || !is_turned(&op, tile.row, index[lane]) {

@@ -75,7 +75,7 @@ pub(super) fn memory_type(ty: Ty) -> &'static str {
 
 /// Where a value is the same in all lanes, and where not.
 #[derive(Clone, Debug)]
-pub(super) enum Form {
+pub(super) enum LaneForm {
     /// A scalar expression.
     Uniform(Tree),
     /// An `i64`: this plus the number of the lane.
@@ -90,18 +90,18 @@ pub(super) enum Form {
 #[derive(Clone, Debug)]
 pub(super) struct Value {
     pub(super) ty: Ty,
-    pub(super) form: Form,
+    pub(super) form: LaneForm,
     /// For `i64`: bounds that are known. Positions are small unless the code is wide.
     pub(super) range: Option<(i128, i128)>,
 }
 
 impl Value {
     pub(super) fn uniform(ty: Ty, tree: Tree) -> Value {
-        Value { ty, form: Form::Uniform(tree), range: None }
+        Value { ty, form: LaneForm::Uniform(tree), range: None }
     }
 
     pub(super) fn vector(ty: Ty, lane: Lane, tree: Tree) -> Value {
-        Value { ty, form: Form::Vector(lane, tree), range: None }
+        Value { ty, form: LaneForm::Vector(lane, tree), range: None }
     }
 
     pub(super) fn within(mut self, range: Option<(i128, i128)>) -> Value {
@@ -110,7 +110,7 @@ impl Value {
     }
 
     pub(super) fn is_uniform(&self) -> bool {
-        matches!(self.form, Form::Uniform(_))
+        matches!(self.form, LaneForm::Uniform(_))
     }
 
     /// Can it be held in 32-bit lanes?

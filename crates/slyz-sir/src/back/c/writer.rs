@@ -6,7 +6,7 @@
 
 use super::expr;
 use super::lines::{Code, Line, line};
-use super::value::{Form, Lane, Value, memory_type, scalar_type};
+use super::value::{Lane, LaneForm, Value, memory_type, scalar_type};
 use super::{EmitError, File};
 use crate::back::tree::{Binding, Infix, Prefix, Tree};
 use crate::code::{AtomicOp, Body, Id, MemId, Op, Place, Scope, Stmt, Type, Var};
@@ -70,7 +70,7 @@ struct Declared {
 }
 
 /// Writes one C function at a time.
-pub(super) struct Writer<'a> {
+pub(super) struct CWriter<'a> {
     pub(super) file: &'a mut File,
     pub(super) kernel: &'a Kernel,
     pub(super) wide: bool,
@@ -99,13 +99,13 @@ pub(super) struct Writer<'a> {
     pub(super) inlined: Vec<bool>,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> CWriter<'a> {
     pub(super) fn new(file: &'a mut File, kernel: &'a Kernel, wide: bool) -> Self {
         let mut uses = HashMap::new();
         count_uses(&kernel.body, &mut uses);
         kernel.functions.iter().for_each(|f| count_uses(&f.body, &mut uses));
         let memories = file.memory_names(kernel);
-        Writer {
+        CWriter {
             file,
             kernel,
             wide,
@@ -227,34 +227,34 @@ impl<'a> Writer<'a> {
     fn kept(&mut self, mut value: Value, uses: Uses, load: bool) -> Value {
         let once = uses.count <= 1 && !uses.nested && !load;
         let tree = match &value.form {
-            Form::Uniform(e) | Form::Affine(e) | Form::Vector(_, e) => e.clone(),
-            Form::Clamped(..) => return value,
+            LaneForm::Uniform(e) | LaneForm::Affine(e) | LaneForm::Vector(_, e) => e.clone(),
+            LaneForm::Clamped(..) => return value,
         };
-        let literal = matches!(value.form, Form::Uniform(_)) && tree.value().is_some();
+        let literal = matches!(value.form, LaneForm::Uniform(_)) && tree.value().is_some();
         if literal || is_named(&tree) || (once && tree.width() <= 80) {
-            if let Form::Vector(lane, _) = value.form {
+            if let LaneForm::Vector(lane, _) = value.form {
                 self.file.lanes_64 |= lane.is_wide();
             }
             return value;
         }
         let name = self.fresh("v");
         let ty = match &value.form {
-            Form::Uniform(_) => scalar_type(value.ty).to_string(),
-            Form::Affine(_) | Form::Clamped(..) => "i64".to_string(),
-            Form::Vector(lane, _) => self.vector_type(*lane),
+            LaneForm::Uniform(_) => scalar_type(value.ty).to_string(),
+            LaneForm::Affine(_) | LaneForm::Clamped(..) => "i64".to_string(),
+            LaneForm::Vector(lane, _) => self.vector_type(*lane),
         };
-        if matches!(value.form, Form::Uniform(_)) {
+        if matches!(value.form, LaneForm::Uniform(_)) {
             self.line(line![ty, " ", name, " = ", tree, ";"]);
         } else {
             self.set(&ty, &name, tree);
         }
-        if !matches!(value.form, Form::Vector(..)) && self.live == Live::Block {
+        if !matches!(value.form, LaneForm::Vector(..)) && self.live == Live::Block {
             self.declare(&name, format!("{ty} {name}"));
         }
         value.form = match value.form {
-            Form::Uniform(_) => Form::Uniform(Tree::name(name)),
-            Form::Affine(_) | Form::Clamped(..) => Form::Affine(self.each(&name)),
-            Form::Vector(lane, _) => Form::Vector(lane, self.each(&name)),
+            LaneForm::Uniform(_) => LaneForm::Uniform(Tree::name(name)),
+            LaneForm::Affine(_) | LaneForm::Clamped(..) => LaneForm::Affine(self.each(&name)),
+            LaneForm::Vector(lane, _) => LaneForm::Vector(lane, self.each(&name)),
         };
         value
     }
@@ -270,8 +270,8 @@ impl<'a> Writer<'a> {
     /// A uniform value.
     pub(super) fn scalar(&self, id: Id) -> Result<Tree, EmitError> {
         match &self.values[&id].form {
-            Form::Uniform(e) => Ok(e.clone()),
-            Form::Affine(_) | Form::Clamped(..) | Form::Vector(..) => Err(EmitError::Varying(id)),
+            LaneForm::Uniform(e) => Ok(e.clone()),
+            LaneForm::Affine(_) | LaneForm::Clamped(..) | LaneForm::Vector(..) => Err(EmitError::Varying(id)),
         }
     }
 
@@ -323,17 +323,17 @@ impl<'a> Writer<'a> {
             return super::local::address(self, memory, start, moving);
         }
         let offset = match (start, &moving) {
-            (Some(start), Some(Value { form: Form::Affine(base), .. })) => {
+            (Some(start), Some(Value { form: LaneForm::Affine(base), .. })) => {
                 Some(Tree::infix(Infix::Add, start, base.clone()))
             }
-            (None, Some(Value { form: Form::Affine(base), .. })) => Some(base.clone()),
+            (None, Some(Value { form: LaneForm::Affine(base), .. })) => Some(base.clone()),
             (start, _) => start,
         };
         (Address { memory: Tree::name(self.memory_name(memory)), offset }, moving)
     }
 
     /// The offsets of lanes that are not neighbours, and what functions that take them end with.
-    fn offsets(&mut self, form: Form) -> (Tree, &'static str) {
+    fn offsets(&mut self, form: LaneForm) -> (Tree, &'static str) {
         let at = if self.wide { Lane::I64 } else { Lane::I32 };
         self.file.lanes_64 |= at.is_wide();
         let offset = expr::spread(&Value { ty: Ty::I64, form, range: None }, at);
@@ -360,7 +360,7 @@ impl<'a> Writer<'a> {
                 };
                 Value::uniform(ty, tree)
             }
-            Some(Form::Affine(_)) => {
+            Some(LaneForm::Affine(_)) => {
                 let pointer = address.pointer();
                 let tree = match &self.live {
                     _ if self.is_local(memory) => Tree::call(format!("load_{ty}"), [pointer, Tree::name("W")]),
@@ -369,16 +369,16 @@ impl<'a> Writer<'a> {
                 };
                 Value::vector(ty, lane, tree)
             }
-            Some(Form::Clamped(at, low, high)) if self.live == Live::Count && !self.wide => {
+            Some(LaneForm::Clamped(at, low, high)) if self.live == Live::Count && !self.wide => {
                 let args = [address.pointer(), at, low, high, self.count()];
                 Value::vector(ty, lane, Tree::call(format!("load_clamped_{ty}"), args))
             }
-            Some(form @ (Form::Clamped(..) | Form::Vector(..))) => {
+            Some(form @ (LaneForm::Clamped(..) | LaneForm::Vector(..))) => {
                 let (offset, wide) = self.offsets(form);
                 let args = [address.pointer(), offset, self.mask()];
                 Value::vector(ty, lane, Tree::call(format!("gather_{ty}{wide}"), args))
             }
-            Some(Form::Uniform(_)) => unreachable!("a uniform index does not move"),
+            Some(LaneForm::Uniform(_)) => unreachable!("a uniform index does not move"),
         };
         let value = if self.pinned.contains(&id) { pin(value) } else { value };
         // What nobody writes meanwhile may be read where it is used.
@@ -407,15 +407,15 @@ impl<'a> Writer<'a> {
                 Tree::call(format!("scatter_{ty}"), [pointer, nowhere, spread(self), self.mask()])
             }
             None => match (ty, &value.form) {
-                (_, Form::Uniform(e)) if !matches!(ty, Ty::F16 | Ty::BF16) => {
+                (_, LaneForm::Uniform(e)) if !matches!(ty, Ty::F16 | Ty::BF16) => {
                     return self.act_or_line(line![address.element(), " = ", e, ";"]);
                 }
                 // All lanes meet in one element; the verifier's races aside, the first lane stands for them.
-                (_, Form::Uniform(_) | Form::Affine(_) | Form::Clamped(..) | Form::Vector(..)) => {
+                (_, LaneForm::Uniform(_) | LaneForm::Affine(_) | LaneForm::Clamped(..) | LaneForm::Vector(..)) => {
                     Tree::call(format!("store_{ty}"), [pointer, spread(self), self.first_only()])
                 }
             },
-            Some(Form::Affine(_)) => {
+            Some(LaneForm::Affine(_)) => {
                 let value = spread(self);
                 let written = self.kernel.memories[memory.0 as usize].space == Space::Global(Access::Write);
                 match &self.live {
@@ -427,11 +427,11 @@ impl<'a> Writer<'a> {
                     _ => Tree::call(format!("store_{ty}"), [pointer, value, self.count()]),
                 }
             }
-            Some(form @ (Form::Clamped(..) | Form::Vector(..))) => {
+            Some(form @ (LaneForm::Clamped(..) | LaneForm::Vector(..))) => {
                 let (offset, wide) = self.offsets(form);
                 Tree::call(format!("scatter_{ty}{wide}"), [pointer, offset, spread(self), self.mask()])
             }
-            Some(Form::Uniform(_)) => unreachable!("a uniform index does not move"),
+            Some(LaneForm::Uniform(_)) => unreachable!("a uniform index does not move"),
         };
         self.act_or_line(line![stored, ";"]);
     }
@@ -545,7 +545,8 @@ impl<'a> Writer<'a> {
         }
         let mut names = vec![];
         for bind in &stmt.binds {
-            let (result, ty) = (self.fresh("r"), self.vector_type(lane(&bind.ty)));
+            let result = self.fresh("r");
+            let ty = self.vector_type(lane(&bind.ty));
             let many = self.ways.as_ref().map_or(Line::default(), |ways| line!["[", ways, "]"]);
             self.line(line![ty, " ", result, many, ";"]);
             let result = self.each(&result);
@@ -600,7 +601,7 @@ impl<'a> Writer<'a> {
 
     /// A position of lanes: `i`, `i + 1`, ….
     pub(super) fn first_turn(&self, first: Tree) -> Value {
-        Value { ty: Ty::I64, form: Form::Affine(first), range: None }
+        Value { ty: Ty::I64, form: LaneForm::Affine(first), range: None }
     }
 
     fn lanes(&mut self, lo: Id, hi: Id, body: &Body) -> Result<(), EmitError> {
@@ -609,7 +610,8 @@ impl<'a> Writer<'a> {
         let turns = |id| self.values[&id].range.filter(|(low, high)| low == high).map(|(low, _)| low);
         let short = turns(lo).zip(turns(hi)).is_some_and(|(lo, hi)| hi - lo <= 16);
         self.ways = if locals.is_empty() && !short { ways(body) } else { None };
-        let (i, width) = (Tree::name("i"), Tree::name("W"));
+        let i = Tree::name("i");
+        let width = Tree::name("W");
         let further = Tree::infix(Infix::Mul, Tree::name(TURN), width.clone());
         let turn = self.first_turn(if self.ways.is_some() { Tree::infix(Infix::Add, i, further) } else { i });
         let inside = self.aside(Live::Count, |w| {
@@ -682,7 +684,8 @@ impl<'a> Writer<'a> {
         let kernel = self.kernel;
         let (mut globals, mut scratches) = (0, 0);
         for (k, memory) in kernel.memories.iter().enumerate() {
-            let (ty, name) = (memory_type(memory.ty), self.memories[k].clone());
+            let ty = memory_type(memory.ty);
+            let name = self.memories[k].clone();
             let (pointer, from) = match memory.space {
                 Space::Global(Access::Read) | Space::Constant => {
                     globals += 1;
@@ -720,7 +723,8 @@ impl<'a> Writer<'a> {
             self.declare_at_head(head, name, declaration, format!("sizes[{k}]"));
         }
         for (k, param) in kernel.body.params.iter().enumerate() {
-            let (name, ty) = (format!("arg{k}"), param.ty.elem());
+            let name = format!("arg{k}");
+            let ty = param.ty.elem();
             let bits = format!("scalars[{k}]");
             let value = match ty {
                 Ty::F32 => format!("lane_f32(bits_u32_f32(all_u32((u32){bits})), 0)"),
@@ -813,7 +817,8 @@ fn pinned(kernel: &Kernel) -> HashSet<Id> {
             }
         }
     }
-    let (mut places, mut reads) = (vec![], vec![]);
+    let mut places = vec![];
+    let mut reads = vec![];
     look(&kernel.body, &shared, &mut places, &mut reads);
     if reads.is_empty() {
         return HashSet::new();
@@ -825,9 +830,9 @@ fn pinned(kernel: &Kernel) -> HashSet<Id> {
 /// The value, opaque to the compiler.
 fn pin(mut value: Value) -> Value {
     value.form = match value.form {
-        Form::Uniform(e) => Form::Uniform(Tree::call(format!("s_pin_{}", scalar_type(value.ty)), [e])),
-        Form::Vector(lane, e) => Form::Vector(lane, Tree::call(format!("pin_{}", lane.scalar()), [e])),
-        form @ (Form::Affine(_) | Form::Clamped(..)) => form,
+        LaneForm::Uniform(e) => LaneForm::Uniform(Tree::call(format!("s_pin_{}", scalar_type(value.ty)), [e])),
+        LaneForm::Vector(lane, e) => LaneForm::Vector(lane, Tree::call(format!("pin_{}", lane.scalar()), [e])),
+        form @ (LaneForm::Affine(_) | LaneForm::Clamped(..)) => form,
     };
     value
 }

@@ -42,7 +42,8 @@ fn int(dialect: &dyn Dialect, ty: Ty, value: i128) -> Tree {
 /// Integer division and remainder, total.
 pub(super) fn divide(dialect: &dyn Dialect, operator: Operator, ty: Ty, helpers: &mut Helpers) -> String {
     let name = format!("{}_{ty}", operator.name());
-    let (t, inline) = (name_of(dialect, ty), dialect.inline());
+    let t = name_of(dialect, ty);
+    let inline = dialect.inline();
     let [zero, minus_one] = [0, -1].map(|n| int(dialect, ty, n));
     let (sign, by_zero) = if operator == Operator::Div { ("/", Tree::name("a")) } else { ("%", zero.clone()) };
     // The smallest number by -1 does not fit: it stays itself, and leaves nothing.
@@ -75,7 +76,8 @@ pub(super) fn unsigned(ty: Ty) -> Ty {
 /// The smaller or larger: a NaN loses, and of two zeros the second wins; 64-bit integers have no function everywhere.
 pub(super) fn extreme(dialect: &dyn Dialect, operator: Operator, ty: Ty, helpers: &mut Helpers) -> String {
     let name = format!("{}_{ty}", operator.name());
-    let (t, inline) = (name_of(dialect, ty), dialect.inline());
+    let t = name_of(dialect, ty);
+    let inline = dialect.inline();
     let sign = if operator == Operator::Min { "<" } else { ">" };
     let nan = if ty.is_float() {
         format!(" || {}(b)", dialect.function(Operator::IsNan, ty, helpers))
@@ -89,15 +91,19 @@ pub(super) fn extreme(dialect: &dyn Dialect, operator: Operator, ty: Ty, helpers
 pub(super) fn to_int(dialect: &dyn Dialect, from: Ty, to: Ty, helpers: &mut Helpers) -> String {
     let name = if from == Ty::F32 { format!("to_{to}") } else { format!("{from}_to_{to}") };
     let (low, high) = int_range(to);
-    let (t, f, inline) = (name_of(dialect, to), name_of(dialect, from), dialect.inline());
+    let t = name_of(dialect, to);
+    let f = name_of(dialect, from);
+    let inline = dialect.inline();
     let is_nan = dialect.function(Operator::IsNan, from, helpers);
     // The smallest number of the type is a power of two or zero, and so is the first one past it: both are exact.
     let exact = |n: i128| {
         let value = Scalar::from_f64(from, n as f64);
         dialect.literal(value, n < 0, &format!("{}.0", n.unsigned_abs()))
     };
-    let (bottom, top) = (exact(low), exact(high + 1));
-    let (least, most) = (int(dialect, to, low), int(dialect, to, high));
+    let bottom = exact(low);
+    let top = exact(high + 1);
+    let least = int(dialect, to, low);
+    let most = int(dialect, to, high);
     helpers.add(&name, || {
         format!(
             "{inline} {t} {name}({f} x) {{\n    if ({is_nan}(x)) return 0;\n    if (x <= {bottom}) return {least};\n    \
@@ -107,13 +113,16 @@ pub(super) fn to_int(dialect: &dyn Dialect, from: Ty, to: Ty, helpers: &mut Help
 }
 
 pub(super) fn absolute(dialect: &dyn Dialect, ty: Ty, helpers: &mut Helpers) -> String {
-    let (t, u, inline) = (name_of(dialect, ty), name_of(dialect, unsigned(ty)), dialect.inline());
+    let t = name_of(dialect, ty);
+    let u = name_of(dialect, unsigned(ty));
+    let inline = dialect.inline();
     let name = format!("abs_{ty}");
     helpers.add(&name, || format!("{inline} {t} {name}({t} x) {{ return x < 0 ? ({t})(0 - ({u})x) : x; }}\n"))
 }
 
 pub(super) fn sign(dialect: &dyn Dialect, ty: Ty, helpers: &mut Helpers) -> String {
-    let (t, inline) = (name_of(dialect, ty), dialect.inline());
+    let t = name_of(dialect, ty);
+    let inline = dialect.inline();
     let name = format!("sign_{ty}");
     let (one, rest) = match ty.is_float() {
         true => (literal(dialect, Scalar::from_f64(ty, 1.0)), "x"),
@@ -125,7 +134,9 @@ pub(super) fn sign(dialect: &dyn Dialect, ty: Ty, helpers: &mut Helpers) -> Stri
 
 /// Bits of 64-bit integers, by halves.
 pub(super) fn count_bits(dialect: &dyn Dialect, operator: Operator, helpers: &mut Helpers) -> String {
-    let (u64, u32, inline) = (name_of(dialect, Ty::U64), name_of(dialect, Ty::U32), dialect.inline());
+    let u64 = name_of(dialect, Ty::U64);
+    let u32 = name_of(dialect, Ty::U32);
+    let inline = dialect.inline();
     let name = format!("{}_u64", operator.name());
     let f = dialect.function(operator, Ty::U32, helpers);
     let halves = format!("{u32} low = ({u32})x, high = ({u32})(x >> 32);");

@@ -1,7 +1,7 @@
 //! Loads, stores, atomics, and what subgroups do.
 
 use super::expr::Expr;
-use super::writer::Writer;
+use super::writer::ClikeWriter;
 use super::{EmitError, PlaceName};
 use crate::back::tree::{Binding, Infix, Prefix, Tree};
 use crate::code::{AtomicOp, Id, MemId, SubgroupOp};
@@ -10,14 +10,15 @@ use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
 
-impl Writer<'_> {
+impl ClikeWriter<'_> {
     /// Memories of a thread.
     pub fn local_memories(&mut self) -> Result<(), EmitError> {
         for memory in &self.kernel.memories {
             if memory.space != Space::Local {
                 continue;
             }
-            let (ty, name) = (self.ops().ty(memory.ty)?, self.fresh(&memory.name));
+            let ty = self.ops().ty(memory.ty)?;
+            let name = self.fresh(&memory.name);
             let elements = Size::product(&memory.shape).constant().unwrap_or(1).max(1);
             let axes = if memory.shape.is_empty() { String::new() } else { format!("[{elements}]") };
             self.line(format!("{ty} {name}{axes};"));
@@ -87,7 +88,8 @@ impl Writer<'_> {
     fn stride(&mut self, size: &Size, rep: Ty) -> Result<Expr, EmitError> {
         let value = match size {
             Size::Mul(a, b) => {
-                let (a, b) = (self.stride(a, rep)?, self.stride(b, rep)?);
+                let a = self.stride(a, rep)?;
+                let b = self.stride(b, rep)?;
                 return Ok(self.ops().times(&a, &b));
             }
             size => self.size(size)?,
@@ -238,7 +240,8 @@ impl Writer<'_> {
                 Ok(dialect.bits(ty, self.atomic_tree(op, space, bits, element, &args)?))
             }
             (_, None) => {
-                let (kernel, language) = (self.kernel.name.clone(), dialect.language());
+                let kernel = self.kernel.name.clone();
+                let language = dialect.language();
                 Err(EmitError::Atomic { kernel, language, what: what.to_string(), ty })
             }
         }
@@ -253,15 +256,20 @@ impl Writer<'_> {
 
     /// A function that combines a float into memory, whose bits are exchanged.
     fn float_update(&mut self, operator: Operator, space: Space, ty: Ty, bits: Ty) -> Result<String, EmitError> {
-        let (carrier, float, qualifier) = (self.ops().ty(bits)?, self.ops().ty(ty)?, self.dialect.space(space));
-        let (pointer, inline) = (self.pointer(space, bits)?, self.dialect.inline());
-        let (old, x) = (Expr::name("old", ty), Expr::name("x", ty));
+        let carrier = self.ops().ty(bits)?;
+        let float = self.ops().ty(ty)?;
+        let qualifier = self.dialect.space(space);
+        let pointer = self.pointer(space, bits)?;
+        let inline = self.dialect.inline();
+        let old = Expr::name("old", ty);
+        let x = Expr::name("x", ty);
         let next = self.ops().apply(operator, &[old, x], ty, &[])?.tree;
         let at = Tree::index(Tree::name("at"), Tree::int(0));
         let seen = self.atomic_tree(AtomicOp::Load, space, bits, at.clone(), &[])?;
         let exchanged = ["seen", "next"].map(Tree::name);
         let swapped = self.dialect.compare_exchange(space, bits, at, exchanged, self.helpers);
-        let (as_float, as_bits) = (self.dialect.bits(ty, Tree::name("seen")), self.dialect.bits(bits, next));
+        let as_float = self.dialect.bits(ty, Tree::name("seen"));
+        let as_bits = self.dialect.bits(bits, next);
         let name = format!("atomic_{}_{ty}_{qualifier}", operator.name());
         Ok(self.helpers.add(&name, || {
             format!(
@@ -291,7 +299,8 @@ impl Writer<'_> {
         }
         self.settle()?;
         let tree = self.subgroup_tree(op, ty, &trees)?;
-        let (rep, stem) = (self.types[&id], stem(op));
+        let rep = self.types[&id];
+        let stem = stem(op);
         if op == SubgroupOp::ShuffleDown && self.description.last_subgroup_is_partial {
             return self.shuffle_inside(id, tree, ty, &trees);
         }
@@ -339,7 +348,8 @@ impl Writer<'_> {
                 Ok(Tree::call(self.lane_loop(operator, true, ty)?, args.first().cloned()))
             }
             (None, _) => {
-                let (language, remedy) = (self.dialect.language(), self.dialect.remedy(ty));
+                let language = self.dialect.language();
+                let remedy = self.dialect.remedy(ty);
                 Err(EmitError::Type { kernel: self.kernel.name.clone(), language, ty, remedy })
             }
         }
@@ -347,16 +357,21 @@ impl Writer<'_> {
 
     /// A function that goes through the active lanes one by one, for what the language has no word for.
     fn lane_loop(&mut self, operator: Operator, scan: bool, ty: Ty) -> Result<String, EmitError> {
-        let (t, uint, inline) = (self.ops().ty(ty)?, self.ops().ty(Ty::U32)?, self.dialect.inline());
+        let t = self.ops().ty(ty)?;
+        let uint = self.ops().ty(Ty::U32)?;
+        let inline = self.dialect.inline();
         let number = self.dialect.lane_number();
         let lane = self.ops().ty(number)?;
         let shuffled = self.subgroup_tree(SubgroupOp::Shuffle, ty, &["x", "lane"].map(Tree::name))?;
-        let (total, other) = (Expr::name("total", ty), Expr::name("other", ty));
+        let total = Expr::name("total", ty);
+        let other = Expr::name("other", ty);
         let range = crate::ranges::Range::FULL;
         let both = self.ops().apply(operator, &[total, other], ty, &[range, range])?;
         let both = self.ops().to(&both, ty)?.tree;
         let name = format!("subgroup_{}_{}_{ty}", if scan { "scan" } else { "reduce" }, operator.name());
-        let (long, active, below) = (self.ops().ty(Ty::U64)?, self.dialect.active_lanes(), self.dialect.lanes_below());
+        let long = self.ops().ty(Ty::U64)?;
+        let active = self.dialect.active_lanes();
+        let below = self.dialect.lanes_below();
         let head = if scan { format!("    {uint} own = {below};\n") } else { String::new() };
         let stop = if scan { "seen <= own" } else { "true" };
         Ok(self.helpers.add(&name, || {

@@ -142,7 +142,8 @@ impl<'d> File<'d> {
         let mut local = Names::default();
         let mut free_name = |asked: &str| local.free(asked, &|name| is_taken(dialect, name));
         let description = Description::new(kernel, &dialect.machine(), &mut free_name);
-        let (count, limit) = (description.buffers.len() + description.uniforms.len(), dialect.max_buffers());
+        let count = description.buffers.len() + description.uniforms.len();
+        let limit = dialect.max_buffers();
         if count > limit {
             return Err(EmitError::Buffers { kernel: kernel.name.clone(), language: dialect.language(), count, limit });
         }

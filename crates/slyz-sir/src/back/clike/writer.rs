@@ -28,7 +28,7 @@ struct Usage {
     in_loop: bool,
 }
 
-pub(super) struct Writer<'f> {
+pub(super) struct ClikeWriter<'f> {
     pub dialect: &'f dyn Dialect,
     pub helpers: &'f mut super::Helpers,
     pub description: &'f Description,
@@ -80,7 +80,7 @@ pub(super) fn kernel(file: &mut File, description: &Description, names: Names) -
     let kernel = &description.kernel;
     check_memories(dialect, kernel)?;
     let functions = functions(file, description)?;
-    let mut w = Writer::new(dialect, &mut file.helpers, description, names, functions);
+    let mut w = ClikeWriter::new(dialect, &mut file.helpers, description, names, functions);
     w.ranges = ranges::of_kernel(kernel, &w.facts);
     w.usage_of(&kernel.body, 0, &mut HashMap::new());
     for uniform in &description.uniforms {
@@ -107,7 +107,8 @@ fn check_memories(dialect: &dyn Dialect, kernel: &Kernel) -> Result<(), EmitErro
     let mut bytes = 0u64;
     for memory in &kernel.memories {
         if dialect.scalar(memory.ty).is_none() {
-            let (language, ty) = (dialect.language(), memory.ty);
+            let language = dialect.language();
+            let ty = memory.ty;
             return Err(EmitError::Type { kernel: kernel.name.clone(), language, ty, remedy: dialect.remedy(ty) });
         }
         let block = matches!(memory.space, Space::Shared | Space::Scratch);
@@ -168,7 +169,7 @@ impl Written {
         function: &Function,
         callees: Vec<String>,
     ) -> Result<Written, EmitError> {
-        let mut w = Writer::new(dialect, helpers, description, Names::default(), callees);
+        let mut w = ClikeWriter::new(dialect, helpers, description, Names::default(), callees);
         let body = &function.body;
         w.usage_of(body, 0, &mut HashMap::new());
         let mut parameters = vec![];
@@ -202,23 +203,25 @@ impl Written {
                 (dialect.record(&record, &fields) + "\n", record, value)
             }
         };
-        let (inline, parameters) = (dialect.inline(), self.parameters.join(", "));
+        let inline = dialect.inline();
+        let parameters = self.parameters.join(", ");
         format!("{head}{inline} {ty} {name}({parameters}) {{\n{}    return {value};\n}}\n", self.body)
     }
 }
 
-impl<'f> Writer<'f> {
+impl<'f> ClikeWriter<'f> {
     fn new(
         dialect: &'f dyn Dialect,
         helpers: &'f mut super::Helpers,
         description: &'f Description,
         names: Names,
         functions: Vec<String>,
-    ) -> Writer<'f> {
+    ) -> ClikeWriter<'f> {
         let kernel = &description.kernel;
-        let (mut types, mut places) = (HashMap::new(), HashMap::new());
+        let mut types = HashMap::new();
+        let mut places = HashMap::new();
         kernel.functions.iter().map(|f| &f.body).chain([&kernel.body]).for_each(|b| survey(b, &mut types, &mut places));
-        Writer {
+        ClikeWriter {
             dialect,
             helpers,
             description,
@@ -321,7 +324,8 @@ impl<'f> Writer<'f> {
     }
 
     pub fn declare_as(&mut self, name: &str, rep: Ty, value: &Expr) -> Result<(), EmitError> {
-        let (ty, text) = (self.ops().ty(rep)?, self.ops().assigned(value, rep)?);
+        let ty = self.ops().ty(rep)?;
+        let text = self.ops().assigned(value, rep)?;
         self.line(format!("{ty} {name} = {text};"));
         Ok(())
     }
@@ -383,7 +387,8 @@ impl<'f> Writer<'f> {
             Op::Apply(operator, args) => self.apply(ids[0], *operator, args),
             Op::Cast(to, arg) => self.cast(ids[0], *to, *arg),
             Op::Bitcast(to, arg) => {
-                let (value, from) = (self.get(*arg), self.types[arg]);
+                let value = self.get(*arg);
+                let from = self.types[arg];
                 let value = self.ops().bitcast(&value, from, *to)?;
                 self.bind(ids[0], value, "bits")
             }
@@ -466,7 +471,8 @@ impl<'f> Writer<'f> {
             let value = self.ops().cast(&own, Ty::I64, to)?;
             return self.declare(id, &value, "v_pos");
         }
-        let (value, from) = (self.get(arg), self.types[&arg]);
+        let value = self.get(arg);
+        let from = self.types[&arg];
         let value = self.ops().cast(&value, from, to)?;
         self.bind(id, value, "v")
     }
@@ -474,7 +480,8 @@ impl<'f> Writer<'f> {
     fn call(&mut self, ids: &[Id], function: usize, args: &[Id]) -> Result<(), EmitError> {
         let mut values = vec![];
         for arg in args {
-            let (value, ty) = (self.get(*arg), self.types[arg]);
+            let value = self.get(*arg);
+            let ty = self.types[arg];
             values.push(self.ops().to(&value, ty)?);
         }
         let name = self.functions.get(function).cloned().unwrap_or_default();
@@ -583,7 +590,8 @@ impl<'f> Writer<'f> {
         }
         let mut names = vec![];
         for (&id, &rep) in ids.iter().zip(&reps) {
-            let (name, ty) = (self.fresh("v"), self.ops().ty(rep)?);
+            let name = self.fresh("v");
+            let ty = self.ops().ty(rep)?;
             self.line(format!("{ty} {name};"));
             self.values.insert(id, Expr::name(name.clone(), rep));
             names.push(name);
@@ -687,7 +695,9 @@ impl<'f> Writer<'f> {
             _ => self.rep(counter.id),
         };
         let state = self.state(ids, init, &body.params[1..], "acc")?;
-        let (lo, end, by) = (self.get(lo), self.atom(hi, "end")?, self.atom(step, "stride")?);
+        let lo = self.get(lo);
+        let end = self.atom(hi, "end")?;
+        let by = self.atom(step, "stride")?;
         let ty = self.ops().ty(rep)?;
         let name = self.fresh_counter();
         self.values.insert(counter.id, Expr::name(name.clone(), rep));
@@ -697,7 +707,8 @@ impl<'f> Writer<'f> {
         // Stepping past the end must not wrap around: by one it cannot, and ranges of positions leave room.
         let past = match counter.ty {
             Type::Scalar(Ty::I64) => {
-                let (hi, step) = (self.range(hi_of(bounds)), self.range(bounds[2]));
+                let hi = self.range(hi_of(bounds));
+                let step = self.range(bounds[2]);
                 Some(hi.hi - 1 + step.hi)
             }
             _ => end.literal.zip(by.literal).map(|(end, by)| end.as_int() - 1 + by.as_int()),
@@ -708,7 +719,8 @@ impl<'f> Writer<'f> {
             w.advance(&state, &body.results)?;
             if !plain {
                 let u = w.ops().ty(unsigned(rep))?;
-                let (end, by) = (w.ops().to(&end, rep)?.tree, w.ops().to(&by, rep)?.tree);
+                let end = w.ops().to(&end, rep)?.tree;
+                let by = w.ops().to(&by, rep)?.tree;
                 let left = Tree::infix(Infix::Sub, Tree::cast(u, end), Tree::cast(u, Tree::name(&name)));
                 let last = Tree::infix(Infix::Le, Tree::cast(u, left), Tree::cast(u, by));
                 w.line(format!("if ({last}) break;"));

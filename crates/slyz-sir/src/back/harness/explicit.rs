@@ -88,8 +88,8 @@ pub fn emit_kernels(
             Emitted { files: vec![text("kernels.c", format!("{}{source}", names.concat()))], build }
         }
         #[cfg(feature = "naga")]
-        Target::Wgsl => super::shaders::emit_kernels(&made, super::shaders::Form::Wgsl)?,
+        Target::Wgsl => super::shaders::emit_kernels(&made, super::shaders::ShaderLanguage::Wgsl)?,
         #[cfg(feature = "naga")]
-        Target::Spirv => super::shaders::emit_kernels(&made, super::shaders::Form::Spirv)?,
+        Target::Spirv => super::shaders::emit_kernels(&made, super::shaders::ShaderLanguage::Spirv)?,
     })
 }

@@ -192,9 +192,9 @@ pub fn emit_with(programs: &[Program], target: Target, passes: &Selection) -> Re
             Emitted { files, build: format!("for f in {list}; do cc {C_FLAGS} \"$f\" -o \"${{f%.c}}.so\"; done") }
         }
         #[cfg(feature = "naga")]
-        Target::Wgsl => shaders::emit(programs, shaders::Form::Wgsl, &road)?,
+        Target::Wgsl => shaders::emit(programs, shaders::ShaderLanguage::Wgsl, &road)?,
         #[cfg(feature = "naga")]
-        Target::Spirv => shaders::emit(programs, shaders::Form::Spirv, &road)?,
+        Target::Spirv => shaders::emit(programs, shaders::ShaderLanguage::Spirv, &road)?,
     })
 }
 

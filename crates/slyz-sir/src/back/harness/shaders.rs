@@ -21,15 +21,15 @@ const WIDE_FEATURES: &str = "SHADER_INT64, and SHADER_F64 for f64";
 
 /// The form of the files.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum ShaderLanguage {
     Wgsl,
     Spirv,
 }
 
-impl Form {
+impl ShaderLanguage {
     /// Positions are 32-bit numbers, and arithmetic in WGSL is hidden from drivers; in SPIR-V it is marked as exact.
     fn portable(self) -> naga::Target {
-        naga::Target { reassociates: self == Form::Wgsl, narrow: true, ..naga::Target::default() }
+        naga::Target { reassociates: self == ShaderLanguage::Wgsl, narrow: true, ..naga::Target::default() }
     }
 
     /// The same with 64-bit numbers.
@@ -38,7 +38,7 @@ impl Form {
     }
 }
 
-pub(super) fn emit(programs: &[Program], form: Form, road: &ProgramRoad) -> Result<Emitted, ProjectError> {
+pub(super) fn emit(programs: &[Program], form: ShaderLanguage, road: &ProgramRoad) -> Result<Emitted, ProjectError> {
     let mut names = checked_names(programs)?;
     let mut files = vec![];
     for program in programs {
@@ -56,7 +56,7 @@ pub(super) fn emit(programs: &[Program], form: Form, road: &ProgramRoad) -> Resu
 }
 
 /// Kernels that people wrote. Where their integers do not fit 32 bits they need 64-bit ones.
-pub(super) fn emit_kernels(kernels: &[Kernel], form: Form) -> Result<Emitted, ProjectError> {
+pub(super) fn emit_kernels(kernels: &[Kernel], form: ShaderLanguage) -> Result<Emitted, ProjectError> {
     let mut files = vec![];
     for kernel in kernels {
         let target = naga::Target { subgroups: true, narrow: true, ..form.wide() };
@@ -67,30 +67,34 @@ pub(super) fn emit_kernels(kernels: &[Kernel], form: Form) -> Result<Emitted, Pr
     Ok(emitted(files, form))
 }
 
-fn file(kernel: &Kernel, module: &naga::Module, needs: &str, form: Form) -> Result<File, ProjectError> {
+fn file(kernel: &Kernel, module: &naga::Module, needs: &str, form: ShaderLanguage) -> Result<File, ProjectError> {
     Ok(match form {
-        Form::Wgsl => {
+        ShaderLanguage::Wgsl => {
             let text = format!("{}{}", heading(kernel, module, needs), naga::wgsl(module)?);
             File::text(format!("{}.wgsl", kernel.name), text)
         }
-        Form::Spirv => {
+        ShaderLanguage::Spirv => {
             let bytes = naga::spirv(module)?.into_iter().flat_map(u32::to_le_bytes).collect();
             File::binary(format!("{}.spv", kernel.name), bytes)
         }
     })
 }
 
-fn emitted(files: Vec<File>, form: Form) -> Emitted {
+fn emitted(files: Vec<File>, form: ShaderLanguage) -> Emitted {
     let list = files.iter().map(|f| &f.name[..]).collect::<Vec<_>>().join(" ");
     let build = match form {
-        Form::Wgsl => format!("for f in {list}; do naga \"$f\"; done"),
-        Form::Spirv => format!("for f in {list}; do spirv-val --target-env vulkan1.1 \"$f\"; done"),
+        ShaderLanguage::Wgsl => format!("for f in {list}; do naga \"$f\"; done"),
+        ShaderLanguage::Spirv => format!("for f in {list}; do spirv-val --target-env vulkan1.1 \"$f\"; done"),
     };
     Emitted { files, build }
 }
 
 /// The kernel as portable code, or else as code that needs features, with what it needs.
-fn module(program: &Program, kernel: &Kernel, form: Form) -> Result<(naga::Module, &'static str), ProjectError> {
+fn module(
+    program: &Program,
+    kernel: &Kernel,
+    form: ShaderLanguage,
+) -> Result<(naga::Module, &'static str), ProjectError> {
     if naga::check_narrow(program).is_ok() {
         match naga::emit(kernel, &form.portable()) {
             Ok(module) => return Ok((module, "")),

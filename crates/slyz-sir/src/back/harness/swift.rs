@@ -302,7 +302,8 @@ impl<'p> Function<'p> {
         }
         for (k, param) in plan.params.iter().enumerate() {
             if let Type::Array(_, shape) = &param.ty {
-                let (array, count) = (&self.params[k], self.count(shape, &self.params[k], name));
+                let array = &self.params[k];
+                let count = self.count(shape, &self.params[k], name);
                 self.line(format!("try expect(\"{name}\", \"{array}\", {array}.count, {count})"));
             }
         }
@@ -411,7 +412,8 @@ fn literal(value: Scalar) -> String {
 
 /// The lines that make the arguments of a call, and the call.
 fn call(function: &Function, case: &Case, sizes: &[Option<u64>]) -> Option<(Vec<String>, String)> {
-    let (mut lines, mut args) = (vec![], vec![]);
+    let mut lines = vec![];
+    let mut args = vec![];
     for (k, (param, name)) in function.entry.plan.params.iter().zip(&function.params).enumerate() {
         let ty = param.ty.elem();
         match &param.ty {
@@ -448,7 +450,8 @@ fn validate(project: &Project, cases: &[Case], out: &mut String) {
     *out += "/// Compares every kernel with what the interpreter of Słyż computed. False where one differs.\n";
     *out += "func validate() throws -> Bool {\n    var right = true\n";
     for (entry, case) in project.entries.iter().zip(cases) {
-        let (function, name) = (Function::new(entry), &entry.program.name);
+        let function = Function::new(entry);
+        let name = &entry.program.name;
         let ready = case.expected.as_ref().zip(call(&function, case, &case.sizes));
         let Some((expected, (lines, call))) = ready else {
             let _ = writeln!(
@@ -461,7 +464,8 @@ fn validate(project: &Project, cases: &[Case], out: &mut String) {
         lines.iter().for_each(|line| *out += &format!("        {line}\n"));
         let _ = writeln!(out, "        let found = {call}");
         for (k, array) in expected.iter().enumerate() {
-            let (mut found, mut label) = ("found".to_string(), name.clone());
+            let mut found = "found".to_string();
+            let mut label = name.clone();
             if expected.len() > 1 {
                 (found, label) = (format!("found.{k}"), format!("{name}, result {k}"));
             }
@@ -498,7 +502,8 @@ fn bench(project: &Project, cases: &[Case], out: &mut String) {
     *out += "/// Prints the best of some times, and the bytes of arguments and results per second.\n";
     *out += "func bench(_ times: Int) throws {\n";
     for (entry, case) in project.entries.iter().zip(cases) {
-        let (function, name) = (Function::new(entry), &entry.program.name);
+        let function = Function::new(entry);
+        let name = &entry.program.name;
         let sizes = cases::bench_sizes(&entry.program, case);
         let Some((lines, call)) = call(&function, case, &sizes) else { continue };
         let passed = |role: &BufferUse| matches!(role, BufferUse::Argument(_) | BufferUse::Result(_));

@@ -13,7 +13,8 @@ impl Code<'_, '_> {
         Ok(match ty {
             Ty::Bool => {
                 let mask = self.u32(0xff);
-                let (byte, zero) = (self.binary(Binary::And, word, mask), self.u32(0));
+                let byte = self.binary(Binary::And, word, mask);
+                let zero = self.u32(0);
                 self.binary(Binary::NotEqual, byte, zero)
             }
             Ty::I8 | Ty::I16 => {
@@ -39,12 +40,14 @@ impl Code<'_, '_> {
     pub(super) fn packed(&mut self, ty: Ty, value: Value) -> Result<Value, EmitError> {
         Ok(match ty {
             Ty::Bool => {
-                let (one, zero) = (self.u32(1), self.u32(0));
+                let one = self.u32(1);
+                let zero = self.u32(0);
                 self.select(value, one, zero)
             }
             Ty::F16 => self.helper(&expand::pack_f16(), &[value])?,
             Ty::BF16 => {
-                let (bits, by) = (self.bits(value, ScalarKind::Uint), self.u32(16));
+                let bits = self.bits(value, ScalarKind::Uint);
+                let by = self.u32(16);
                 self.binary(Binary::ShiftRight, bits, by)
             }
             Ty::I8 | Ty::I16 | Ty::I32 | Ty::F32 => self.bits(value, ScalarKind::Uint),
@@ -81,7 +84,8 @@ impl Code<'_, '_> {
                 Ok(self.not(none))
             }
             (Ty::Bool, _) => {
-                let (one, zero) = (self.constant(Scalar::from_int(to, 1))?, self.constant(Scalar::from_int(to, 0))?);
+                let one = self.constant(Scalar::from_int(to, 1))?;
+                let zero = self.constant(Scalar::from_int(to, 0))?;
                 Ok(self.select(value, one, zero))
             }
             _ => match (from.is_float(), to.is_float()) {
@@ -94,7 +98,8 @@ impl Code<'_, '_> {
     }
 
     fn float_to_float(&mut self, from: Ty, to: Ty, value: Value) -> Result<Value, EmitError> {
-        let (source, target) = (self.build.scalar(from)?, self.build.scalar(to)?);
+        let source = self.build.scalar(from)?;
+        let target = self.build.scalar(to)?;
         if (source.width, target.width) == (8, 4) && to != Ty::F32 {
             if !self.build.target.int64 {
                 return Err(self.build.lacks_int64("64-bit integers (rounding f64)"));
@@ -117,13 +122,16 @@ impl Code<'_, '_> {
         let past = self.constant(Scalar::from_f64(computed, (high + 1) as f64))?;
         let least = self.constant(Scalar::from_f64(computed, low as f64))?;
         let zero = self.constant(Scalar::from_f64(computed, 0.0))?;
-        let (not_low, not_high) = (self.binary(Binary::Greater, value, least), self.binary(Binary::Less, value, past));
+        let not_low = self.binary(Binary::Greater, value, least);
+        let not_high = self.binary(Binary::Less, value, past);
         let inside = self.binary(Binary::LogicalAnd, not_low, not_high);
         let tame = self.select(inside, value, zero);
         let converted = self.convert(tame, target);
-        let (low, high, none) = (self.integer(to, low)?, self.integer(to, high)?, self.integer(to, 0)?);
-        let (above, below) =
-            (self.binary(Binary::GreaterEqual, value, past), self.binary(Binary::LessEqual, value, least));
+        let low = self.integer(to, low)?;
+        let high = self.integer(to, high)?;
+        let none = self.integer(to, 0)?;
+        let above = self.binary(Binary::GreaterEqual, value, past);
+        let below = self.binary(Binary::LessEqual, value, least);
         let result = self.select(above, high, converted);
         let result = self.select(below, low, result);
         let nan = self.is_nan(from, value)?;
@@ -131,7 +139,8 @@ impl Code<'_, '_> {
     }
 
     fn int_to_float(&mut self, from: Ty, to: Ty, value: Value) -> Result<Value, EmitError> {
-        let (source, target) = (self.build.scalar(from)?, self.build.scalar(to)?);
+        let source = self.build.scalar(from)?;
+        let target = self.build.scalar(to)?;
         let exact = from.bits() <= 16 || to == Ty::F64 && from.bits() <= 32;
         if exact || to == Ty::F64 {
             let converted = self.convert(value, target);
@@ -141,7 +150,8 @@ impl Code<'_, '_> {
         let zero = self.integer(from, 0)?;
         let unsigned = naga::Scalar { kind: ScalarKind::Uint, width: source.width };
         let (size, negative) = if from.is_signed() {
-            let (minus, less) = (self.binary(Binary::Subtract, zero, value), self.binary(Binary::Less, value, zero));
+            let minus = self.binary(Binary::Subtract, zero, value);
+            let less = self.binary(Binary::Less, value, zero);
             let size = self.select(less, minus, value);
             (self.convert(size, unsigned), Some(less))
         } else {
@@ -167,7 +177,8 @@ impl Code<'_, '_> {
     }
 
     fn int_to_int(&mut self, from: Ty, to: Ty, value: Value) -> Result<Value, EmitError> {
-        let (source, target) = (self.build.scalar(from)?, self.build.scalar(to)?);
+        let source = self.build.scalar(from)?;
+        let target = self.build.scalar(to)?;
         if !self.build.target.int64 && to == Ty::I64 && from == Ty::U32 {
             return Err(self.build.lacks_int64("64-bit integers (u32 to i64)"));
         }
@@ -188,7 +199,8 @@ impl Code<'_, '_> {
         if from == to {
             return Ok(value);
         }
-        let (source, target) = (self.build.scalar(from)?, self.build.scalar(to)?);
+        let source = self.build.scalar(from)?;
+        let target = self.build.scalar(to)?;
         if source.width == 4 && target.width == 8 {
             let wide = self.widened(source, value);
             return Ok(self.bits(wide, target.kind));
@@ -211,7 +223,8 @@ impl Code<'_, '_> {
             let high = self.unknown_zero();
             return self.join(value, high);
         }
-        let (by, low) = (self.u32(31), self.bits(value, ScalarKind::Uint));
+        let by = self.u32(31);
+        let low = self.bits(value, ScalarKind::Uint);
         let high = self.binary(Binary::ShiftRight, value, by);
         let high = self.bits(high, ScalarKind::Uint);
         self.join(low, high)

@@ -203,7 +203,8 @@ impl Code<'_, '_> {
                 code.store_all(&variables, &body.results)
             })
         };
-        let (accept, reject) = (side(sides[0])?, side(sides[1])?);
+        let accept = side(sides[0])?;
+        let reject = side(sides[1])?;
         self.push(Statement::If { condition, accept, reject });
         self.bind_variables(binds, &variables);
         Ok(())
@@ -258,7 +259,8 @@ impl Code<'_, '_> {
                     // The next value may be past the type's largest.
                     let unsigned = naga::Scalar { kind: ScalarKind::Uint, width: scalar.width };
                     let left = code.binary(BinaryOperator::Subtract, hi, i);
-                    let (left, by) = (code.convert(left, unsigned), code.convert(step, unsigned));
+                    let left = code.convert(left, unsigned);
+                    let by = code.convert(step, unsigned);
                     let last = code.binary(BinaryOperator::LessEqual, left, by);
                     code.break_if(last)?;
                 }
@@ -396,15 +398,15 @@ impl Code<'_, '_> {
             SubgroupOp::ShuffleXor => gather(self, GatherMode::ShuffleXor(lane()?)),
             SubgroupOp::ShuffleUp => {
                 let delta = lane()?;
-                let (there, own) =
-                    (gather(self, GatherMode::ShuffleUp(delta)), self.builtin(BuiltIn::SubgroupInvocationId));
+                let there = gather(self, GatherMode::ShuffleUp(delta));
+                let own = self.builtin(BuiltIn::SubgroupInvocationId);
                 let inside = self.binary(BinaryOperator::GreaterEqual, own, delta);
                 self.select(inside, there, argument)
             }
             SubgroupOp::ShuffleDown => {
                 let delta = lane()?;
-                let (there, own) =
-                    (gather(self, GatherMode::ShuffleDown(delta)), self.builtin(BuiltIn::SubgroupInvocationId));
+                let there = gather(self, GatherMode::ShuffleDown(delta));
+                let own = self.builtin(BuiltIn::SubgroupInvocationId);
                 let size = self.builtin(BuiltIn::SubgroupSize);
                 let left = self.binary(BinaryOperator::Subtract, size, own);
                 let inside = self.binary(BinaryOperator::Less, delta, left);

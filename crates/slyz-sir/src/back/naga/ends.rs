@@ -49,7 +49,8 @@ pub(super) fn grows_to_an_end(init: &[Id], cond: &Body, body: &Body, constants: 
     };
     let (Operator::Lt, test) = defined(cond, *cond.results.first()?)? else { return None };
     let place = cond.params.iter().position(|param| param.id == test[0])?;
-    let (first, end) = (constants.get(init.get(place)?)?, constants.get(&test[1])?);
+    let first = constants.get(init.get(place)?)?;
+    let end = constants.get(&test[1])?;
     let (operator, args) = defined(body, *body.results.get(place)?)?;
     let by = constants.get(args.get(1)?)?;
     let grows = match operator {

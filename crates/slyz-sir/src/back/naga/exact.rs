@@ -36,9 +36,12 @@ fn is_arithmetic(opcode: u32, operands: &[u32]) -> bool {
 
 /// The module with every arithmetic result decorated.
 pub(super) fn decorated(words: &[u32]) -> Vec<u32> {
-    let (mut at, mut preamble, mut results) = (HEADER, HEADER, vec![]);
+    let mut at = HEADER;
+    let mut preamble = HEADER;
+    let mut results = vec![];
     while let Some(&first) = words.get(at) {
-        let (opcode, count) = (first & 0xffff, (first >> 16).max(1) as usize);
+        let opcode = first & 0xffff;
+        let count = (first >> 16).max(1) as usize;
         let operands = words.get(at + 1..at + count).unwrap_or_default();
         if is_preamble(opcode) {
             preamble = at + count;

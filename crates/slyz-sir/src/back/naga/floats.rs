@@ -39,7 +39,8 @@ pub(super) fn controlled(words: &[u32], controls: FloatControls) -> Vec<u32> {
     }
     let opcode = |instruction: &[u32]| instruction[0] & 0xffff;
     let uses = |width: u32| instructions.iter().any(|i| opcode(i) == OP_TYPE_FLOAT && i.get(2) == Some(&width));
-    let (mut capabilities, mut modes) = (vec![], vec![]);
+    let mut capabilities = vec![];
+    let mut modes = vec![];
     let asked = [
         (DENORM_PRESERVE, controls.denormals),
         (SIGNED_ZERO_INF_NAN_PRESERVE, controls.specials),

@@ -18,14 +18,14 @@ use std::num::NonZeroU32;
 pub(super) struct Home {
     /// `None` for memories of one thread, which are variables of the entry point.
     variable: Option<Handle<GlobalVariable>>,
-    form: Form,
+    form: AccessForm,
     /// Scalars or words that one access can move: the memory is an array of vectors of so many, unless this is 1.
     lanes: u32,
 }
 
 /// How an element lies in memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum AccessForm {
     /// As it is in registers.
     Plain(naga::Scalar),
     /// The same, every access atomic.
@@ -71,7 +71,7 @@ impl Build<'_> {
         Ok(())
     }
 
-    fn form_of(&self, ty: Ty, space: Space, uses: &Uses) -> Result<Form, EmitError> {
+    fn form_of(&self, ty: Ty, space: Space, uses: &Uses) -> Result<AccessForm, EmitError> {
         let scalar = self.scalar(ty)?;
         let outside = matches!(space, Space::Global(_) | Space::Constant);
         let updated = uses.updated;
@@ -82,27 +82,27 @@ impl Build<'_> {
             Ty::Bool | Ty::I8 | Ty::U8 | Ty::I16 | Ty::U16 | Ty::F16 | Ty::BF16 if outside => {
                 let bits = ty.bytes() as u32 * 8;
                 // Whole words are nobody else's.
-                Form::Packed {
+                AccessForm::Packed {
                     bits,
                     atomic: uses.stores.iter().any(|&count| !(count as u32 * bits).is_multiple_of(32)),
                 }
             }
-            Ty::I64 if outside && scalar.width == 4 => Form::Pair,
+            Ty::I64 if outside && scalar.width == 4 => AccessForm::Pair,
             Ty::I64 | Ty::U64 if updated && !self.target.atomic64 => {
                 return Err(self.lacks("64-bit atomics", "SHADER_INT64_ATOMIC_ALL_OPS", "Scatter 32-bit integers"));
             }
-            Ty::Bool => Form::Word,
-            _ if updated => Form::Atomic(scalar),
-            _ => Form::Plain(scalar),
+            Ty::Bool => AccessForm::Word,
+            _ if updated => AccessForm::Atomic(scalar),
+            _ => AccessForm::Plain(scalar),
         })
     }
 
-    fn array_ty(&mut self, form: Form, lanes: u32, size: ArraySize) -> Handle<naga::Type> {
+    fn array_ty(&mut self, form: AccessForm, lanes: u32, size: ArraySize) -> Handle<naga::Type> {
         let (base, stride) = match form {
-            Form::Atomic(scalar) => (TypeInner::Atomic(scalar), u32::from(scalar.width)),
-            Form::Packed { atomic: true, .. } => (TypeInner::Atomic(naga::Scalar::U32), 4),
-            Form::Pair => (TypeInner::Vector { size: VectorSize::Bi, scalar: naga::Scalar::I32 }, 8),
-            Form::Plain(_) | Form::Packed { atomic: false, .. } | Form::Word => {
+            AccessForm::Atomic(scalar) => (TypeInner::Atomic(scalar), u32::from(scalar.width)),
+            AccessForm::Packed { atomic: true, .. } => (TypeInner::Atomic(naga::Scalar::U32), 4),
+            AccessForm::Pair => (TypeInner::Vector { size: VectorSize::Bi, scalar: naga::Scalar::I32 }, 8),
+            AccessForm::Plain(_) | AccessForm::Packed { atomic: false, .. } | AccessForm::Word => {
                 let scalar = form.moved();
                 let base = vector_size(lanes).map(|size| TypeInner::Vector { size, scalar });
                 (base.unwrap_or(TypeInner::Scalar(scalar)), u32::from(scalar.width).max(4) * lanes)
@@ -119,13 +119,13 @@ impl Build<'_> {
     }
 }
 
-impl Form {
+impl AccessForm {
     /// What an access moves one or several of.
     fn moved(self) -> naga::Scalar {
         match self {
-            Form::Plain(scalar) | Form::Atomic(scalar) => scalar,
-            Form::Packed { .. } | Form::Word => naga::Scalar::U32,
-            Form::Pair => naga::Scalar::I32,
+            AccessForm::Plain(scalar) | AccessForm::Atomic(scalar) => scalar,
+            AccessForm::Packed { .. } | AccessForm::Word => naga::Scalar::U32,
+            AccessForm::Pair => naga::Scalar::I32,
         }
     }
 
@@ -133,12 +133,14 @@ impl Form {
     fn lanes(self, uses: &Uses) -> u32 {
         let counts = uses.loads.iter().chain(&uses.stores).map(|&count| count as u32);
         let moved = match self {
-            Form::Plain(scalar) => {
+            AccessForm::Plain(scalar) => {
                 let most = 16 / u32::from(scalar.width).max(4);
                 counts.map(|count| count.min(most)).max()
             }
-            Form::Packed { bits, atomic: false } => counts.map(|count| (count * bits / 32).min(4)).max(),
-            Form::Packed { atomic: true, .. } | Form::Atomic(_) | Form::Pair | Form::Word => None,
+            AccessForm::Packed { bits, atomic: false } => counts.map(|count| (count * bits / 32).min(4)).max(),
+            AccessForm::Packed { atomic: true, .. } | AccessForm::Atomic(_) | AccessForm::Pair | AccessForm::Word => {
+                None
+            }
         };
         moved.filter(|&lanes| vector_size(lanes).is_some()).unwrap_or(1)
     }
@@ -197,7 +199,8 @@ impl Code<'_, '_> {
     }
 
     fn home(&self, memory: MemId) -> Result<(Ty, Home), EmitError> {
-        let (kernel, k) = (self.build.kernel, memory.0 as usize);
+        let kernel = self.build.kernel;
+        let k = memory.0 as usize;
         match (kernel.memories.get(k), self.build.homes.get(k)) {
             (Some(memory), Some(home)) => Ok((memory.ty, *home)),
             _ => Err(self.build.form("an access to no memory")),
@@ -221,7 +224,8 @@ impl Code<'_, '_> {
         if lanes == 1 {
             return self.cell(memory, number);
         }
-        let (log, last) = (self.u32(lanes.ilog2()), self.u32(lanes - 1));
+        let log = self.u32(lanes.ilog2());
+        let last = self.u32(lanes - 1);
         let whole = self.binary(BinaryOperator::ShiftRight, number, log);
         let base = self.cell(memory, whole)?;
         let index = self.binary(BinaryOperator::And, number, last);
@@ -325,12 +329,13 @@ impl Code<'_, '_> {
         let place = self.place_of(memory, index)?;
         let count = count as u32;
         match form {
-            Form::Plain(_) | Form::Atomic(_) => self.load_words(memory, place, count),
-            Form::Word => {
-                let (words, zero) = (self.load_words(memory, place, count)?, self.u32(0));
+            AccessForm::Plain(_) | AccessForm::Atomic(_) => self.load_words(memory, place, count),
+            AccessForm::Word => {
+                let words = self.load_words(memory, place, count)?;
+                let zero = self.u32(0);
                 Ok(words.into_iter().map(|word| self.binary(BinaryOperator::NotEqual, word, zero)).collect())
             }
-            Form::Pair => {
+            AccessForm::Pair => {
                 let mut values = vec![];
                 for k in 0..count {
                     let place = self.further(place, k);
@@ -340,7 +345,7 @@ impl Code<'_, '_> {
                 }
                 Ok(values)
             }
-            Form::Packed { bits, .. } => {
+            AccessForm::Packed { bits, .. } => {
                 let (number, shift) = self.word_of(bits, place);
                 if (count * bits).is_multiple_of(32) {
                     let words = self.load_words(memory, number, count * bits / 32)?;
@@ -373,7 +378,9 @@ impl Code<'_, '_> {
     /// The number of a packed element's word, and how far up the element is in it.
     fn word_of(&mut self, bits: u32, place: Value) -> (Value, Value) {
         let per_word = 32 / bits;
-        let (log, last, width) = (self.u32(per_word.ilog2()), self.u32(per_word - 1), self.u32(bits.ilog2()));
+        let log = self.u32(per_word.ilog2());
+        let last = self.u32(per_word - 1);
+        let width = self.u32(bits.ilog2());
         let number = self.binary(BinaryOperator::ShiftRight, place, log);
         let inside = self.binary(BinaryOperator::And, place, last);
         (number, self.binary(BinaryOperator::ShiftLeft, inside, width))
@@ -384,13 +391,14 @@ impl Code<'_, '_> {
         let place = self.place_of(memory, index)?;
         let values: Vec<Value> = self.all(values)?.into_iter().map(|(_, value)| value).collect();
         match form {
-            Form::Plain(_) | Form::Atomic(_) => self.store_words(memory, place, &values),
-            Form::Word => {
-                let (one, zero) = (self.u32(1), self.u32(0));
+            AccessForm::Plain(_) | AccessForm::Atomic(_) => self.store_words(memory, place, &values),
+            AccessForm::Word => {
+                let one = self.u32(1);
+                let zero = self.u32(0);
                 let words: Vec<Value> = values.into_iter().map(|value| self.select(value, one, zero)).collect();
                 self.store_words(memory, place, &words)
             }
-            Form::Pair => {
+            AccessForm::Pair => {
                 let scalar = naga::Scalar::I32;
                 let ty = self.build.ty(TypeInner::Vector { size: VectorSize::Bi, scalar });
                 for (k, value) in values.into_iter().enumerate() {
@@ -403,7 +411,7 @@ impl Code<'_, '_> {
                 }
                 Ok(())
             }
-            Form::Packed { bits, .. } if (values.len() as u32 * bits).is_multiple_of(32) => {
+            AccessForm::Packed { bits, .. } if (values.len() as u32 * bits).is_multiple_of(32) => {
                 let mut words = vec![];
                 for elements in values.chunks(32 / bits as usize) {
                     words.push(self.word_from(ty, bits, elements)?);
@@ -411,7 +419,7 @@ impl Code<'_, '_> {
                 let (number, _) = self.word_of(bits, place);
                 self.store_words(memory, number, &words)
             }
-            Form::Packed { bits, .. } => {
+            AccessForm::Packed { bits, .. } => {
                 let (number, shift) = self.word_of(bits, place);
                 let word = self.word_from(ty, bits, &values)?;
                 let word = self.binary(BinaryOperator::ShiftLeft, word, shift);
@@ -454,8 +462,8 @@ impl Code<'_, '_> {
     ) -> Result<Value, EmitError> {
         let (ty, Home { form, .. }) = self.home(memory)?;
         let scalar = match form {
-            Form::Atomic(scalar) => scalar,
-            Form::Plain(_) | Form::Packed { .. } | Form::Pair | Form::Word => {
+            AccessForm::Atomic(scalar) => scalar,
+            AccessForm::Plain(_) | AccessForm::Packed { .. } | AccessForm::Pair | AccessForm::Word => {
                 return Err(self.build.form(&format!("atomics on {ty}")));
             }
         };

@@ -83,7 +83,8 @@ impl Narrowing {
 
     /// Does a type hold the counter of a loop one step past its end?
     pub(super) fn holds_past(&self, [_, hi, step]: &[Id; 3], held: Ty) -> bool {
-        let (hi, step) = (self.range(*hi), self.range(*step));
+        let hi = self.range(*hi);
+        let step = self.range(*step);
         Range::new(hi.lo.min(step.lo), hi.hi - 1 + step.hi).within(Range::of(held))
     }
 

@@ -180,8 +180,8 @@ impl Code<'_, '_> {
             }
             Operator::Neg => self.binary(Binary::Subtract, zero, x[0]),
             Operator::Abs if ty.is_signed() => {
-                let (negative, less) =
-                    (self.binary(Binary::Subtract, zero, x[0]), self.binary(Binary::Less, x[0], zero));
+                let negative = self.binary(Binary::Subtract, zero, x[0]);
+                let less = self.binary(Binary::Less, x[0], zero);
                 self.select(less, negative, x[0])
             }
             Operator::Abs => x[0],
@@ -268,13 +268,16 @@ impl Code<'_, '_> {
         if nothing_special {
             return Ok(x[1]);
         }
-        let (zero, one) = (self.integer(ty, 0)?, self.integer(ty, 1)?);
+        let zero = self.integer(ty, 0)?;
+        let one = self.integer(ty, 1)?;
         let mut bad = self.binary(Binary::Equal, x[1], zero);
         if ty.is_signed() && ty.bits() >= 32 {
             let narrow = ty == Ty::I64 && !self.build.target.int64;
             let smallest = crate::types::int_range(if narrow { Ty::I32 } else { ty }).0;
-            let (smallest, minus) = (self.integer(ty, smallest)?, self.integer(ty, -1)?);
-            let (low, turns) = (self.binary(Binary::Equal, x[0], smallest), self.binary(Binary::Equal, x[1], minus));
+            let smallest = self.integer(ty, smallest)?;
+            let minus = self.integer(ty, -1)?;
+            let low = self.binary(Binary::Equal, x[0], smallest);
+            let turns = self.binary(Binary::Equal, x[1], minus);
             let over = self.binary(Binary::LogicalAnd, low, turns);
             bad = self.binary(Binary::LogicalOr, bad, over);
         }
@@ -296,15 +299,18 @@ impl Code<'_, '_> {
             let x = self.bits(x, ScalarKind::Uint);
             let (low, high) = self.halves(x);
             let [of_low, of_high] = [low, high].map(|half| self.counted_in_word(operator, half));
-            let (zero, word) = (self.u32(0), self.u32(32));
+            let zero = self.u32(0);
+            let word = self.u32(32);
             return Ok(match operator {
                 Operator::Popcount => self.binary(Binary::Add, of_low, of_high),
                 Operator::LeadingZeros => {
-                    let (more, none) = (self.binary(Binary::Add, of_low, word), self.binary(Binary::Equal, high, zero));
+                    let more = self.binary(Binary::Add, of_low, word);
+                    let none = self.binary(Binary::Equal, high, zero);
                     self.select(none, more, of_high)
                 }
                 _ => {
-                    let (more, none) = (self.binary(Binary::Add, of_high, word), self.binary(Binary::Equal, low, zero));
+                    let more = self.binary(Binary::Add, of_high, word);
+                    let none = self.binary(Binary::Equal, low, zero);
                     self.select(none, more, of_low)
                 }
             });
@@ -353,7 +359,8 @@ impl Code<'_, '_> {
         } else {
             (Literal::U32(u32::MAX >> 1), Literal::U32(f32::INFINITY.to_bits()))
         };
-        let (mask, infinity) = (self.literal(mask), self.literal(infinity));
+        let mask = self.literal(mask);
+        let infinity = self.literal(infinity);
         let bits = self.bits(x, ScalarKind::Uint);
         Ok((self.binary(Binary::And, bits, mask), infinity))
     }
@@ -394,8 +401,11 @@ impl Code<'_, '_> {
             Operator::Neg => return Ok(self.unary(UnaryOperator::Negate, x[0])),
             Operator::Abs => return Ok(self.math(MathFunction::Abs, x)),
             Operator::Sign => {
-                let (zero, one, minus) = (self.float(ty, 0.0)?, self.float(ty, 1.0)?, self.float(ty, -1.0)?);
-                let (more, less) = (self.binary(Binary::Greater, x[0], zero), self.binary(Binary::Less, x[0], zero));
+                let zero = self.float(ty, 0.0)?;
+                let one = self.float(ty, 1.0)?;
+                let minus = self.float(ty, -1.0)?;
+                let more = self.binary(Binary::Greater, x[0], zero);
+                let less = self.binary(Binary::Less, x[0], zero);
                 let value = self.select(less, minus, x[0]);
                 return Ok(self.select(more, one, value));
             }
@@ -556,7 +566,8 @@ impl Code<'_, '_> {
     /// A NaN loses; of two zeros the second is taken.
     fn float_extreme(&mut self, operator: Operator, ty: Ty, a: Value, b: Value) -> Result<Value, EmitError> {
         let op = if operator == Operator::Min { Binary::Less } else { Binary::Greater };
-        let (first, nan) = (self.binary(op, a, b), self.is_nan(ty, b)?);
+        let first = self.binary(op, a, b);
+        let nan = self.is_nan(ty, b)?;
         let first = self.binary(Binary::LogicalOr, first, nan);
         Ok(self.select(first, a, b))
     }

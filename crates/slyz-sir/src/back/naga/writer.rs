@@ -218,7 +218,8 @@ impl Build<'_> {
             [] => None,
             [only] => Some(self.scalar_ty(only)),
             _ => {
-                let (mut members, mut span) = (vec![], 0u32);
+                let mut members = vec![];
+                let mut span = 0u32;
                 for (k, &scalar) in scalars.iter().enumerate() {
                     let width = u32::from(scalar.width).max(4);
                     span = span.next_multiple_of(width);
@@ -432,13 +433,15 @@ impl<'b, 'k> Code<'b, 'k> {
 
     /// A word of the uniform buffer as 64 bits.
     fn long_word(&mut self, number: usize) -> Value {
-        let (low, high) = (self.word(number, 0), self.word(number, 1));
+        let low = self.word(number, 0);
+        let high = self.word(number, 1);
         self.join(low, high)
     }
 
     /// A `u64` of its halves.
     pub(super) fn join(&mut self, low: Value, high: Value) -> Value {
-        let (low, high) = (self.convert(low, naga::Scalar::U64), self.convert(high, naga::Scalar::U64));
+        let low = self.convert(low, naga::Scalar::U64);
+        let high = self.convert(high, naga::Scalar::U64);
         let by = self.u32(32);
         let high = self.binary(BinaryOperator::ShiftLeft, high, by);
         self.binary(BinaryOperator::InclusiveOr, high, low)
@@ -448,7 +451,8 @@ impl<'b, 'k> Code<'b, 'k> {
         let scalar = self.build.scalar(ty)?;
         Ok(match ty {
             Ty::Bool => {
-                let (word, zero) = (self.word(number, 0), self.u32(0));
+                let word = self.word(number, 0);
+                let zero = self.u32(0);
                 self.binary(BinaryOperator::NotEqual, word, zero)
             }
             Ty::I8 | Ty::I16 | Ty::U8 | Ty::U16 | Ty::F16 | Ty::BF16 => {

@@ -138,7 +138,9 @@ impl Machine<'_> {
             let at: Vec<i64> = index.iter().map(|column| column.bits[p] as i64).collect();
             inside.bits[p] = bank.place(&at, 1).is_some() as u64;
             if inside.bits[p] == 0 && self.fault.is_none() {
-                let (kernel, memory, shape) = (self.kernel.name.clone(), bank.name.clone(), bank.shape.clone());
+                let kernel = self.kernel.name.clone();
+                let memory = bank.name.clone();
+                let shape = bank.shape.clone();
                 let thread = match self.here(wave, p) {
                     Position { block, agent: Agent::Thread(local) } => {
                         std::array::from_fn(|d| block[d] * self.kernel.block[d] as u64 + local[d] as u64)

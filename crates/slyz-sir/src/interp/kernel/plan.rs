@@ -249,7 +249,8 @@ impl Run<'_> {
                         let mut data = vec![];
                         let len = count(&shape).filter(|&len| data.try_reserve_exact(len).is_ok());
                         let Some(len) = len else {
-                            let (name, memory) = (self.plan.name.clone(), format!("buffer {}", id.0));
+                            let name = self.plan.name.clone();
+                            let memory = format!("buffer {}", id.0);
                             return Err(KernelError::TooLarge { name, memory, shape });
                         };
                         data.resize(len, Scalar::from_bits(ty, u64::MAX).bits);

@@ -185,12 +185,14 @@ impl Machine<'_> {
                 return Err(malformed(format!("lanes count in i64, not {}", bound.ty)));
             }
             if let Some(p) = (0..wave.width).find(|&p| bound.bits[p] != bound.bits[0]) {
-                let (a, b) = (bound.at(0), bound.at(p));
+                let a = bound.at(0);
+                let b = bound.at(p);
                 let thread = self.thread_place(p);
                 return Err(diverge(format!("the bound is {a:?} in the first thread and {b:?} in thread {thread:?}")));
             }
         }
-        let (lo, hi) = (bounds[0].bits[0] as i64, bounds[1].bits[0] as i64);
+        let lo = bounds[0].bits[0] as i64;
+        let hi = bounds[1].bits[0] as i64;
         let n = (hi as i128 - lo as i128).clamp(0, u64::MAX as i128) as u64;
         self.count_turns(n)?;
         if n > u64::from(u32::MAX) - self.threads as u64 {

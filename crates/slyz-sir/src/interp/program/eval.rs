@@ -280,7 +280,9 @@ impl<'g> Machine<'g> {
     }
 
     fn count(&mut self, lo: Id, hi: Id, step: Id, init: &[Id], body: &Body) -> Ran<Vec<Scalar>> {
-        let (lo, hi, step) = (self.scalar(lo)?, self.scalar(hi)?, self.scalar(step)?);
+        let lo = self.scalar(lo)?;
+        let hi = self.scalar(hi)?;
+        let step = self.scalar(step)?;
         if !lo.ty.is_int() || step.as_int() <= 0 {
             return malformed(format!("a loop counts from {lo:?} in steps of {step:?}"));
         }

@@ -6,7 +6,7 @@ use crate::code::{Body, Id, MemId, Monoid, Op, Stmt, Type};
 use crate::kernel::{Access, BufferId, BufferUse, Plan, Step};
 use crate::lower::access::{far_reads, is_flat, is_plain, needs_block, streams_rows};
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
-use crate::lower::writer::{Mode, Writer};
+use crate::lower::writer::{KernelWriter, Mode};
 use crate::ops::Operator;
 use crate::pass::{After, CPU_PASSES, Selection, on_plan};
 use crate::program::Program;
@@ -78,8 +78,8 @@ impl<'g> Lowering<'g> {
         let outer: &[Size] = if flat { &[] } else { outer };
         let run = run_length(body);
         let runs = Size::CeilDiv(row.clone().into(), run);
-        let mut w = Writer::new(self, name, Size::product(outer) * runs.clone());
-        let home = |(buffer, shape): &(BufferId, Vec<Size>), w: &mut Writer| {
+        let mut w = KernelWriter::new(self, name, Size::product(outer) * runs.clone());
+        let home = |(buffer, shape): &(BufferId, Vec<Size>), w: &mut KernelWriter| {
             let shape = if flat { vec![row.clone()] } else { shape.clone() };
             (w.global(*buffer, Access::Write, shape), vec![])
         };
@@ -119,14 +119,15 @@ impl<'g> Lowering<'g> {
         let (rows, before) = outer.split_last().expect("a tile has rows");
         let down = Size::CeilDiv(rows.clone().into(), TILE_ROWS);
         let across = Size::CeilDiv(last.clone().into(), TILE_COLUMNS);
-        let mut w = Writer::new(self, name, Size::product(before) * down.clone() * across.clone());
+        let mut w = KernelWriter::new(self, name, Size::product(before) * down.clone() * across.clone());
         let homes: Vec<MemId> = outputs.into_iter().map(|(b, shape)| w.global(b, Access::Write, shape)).collect();
         w.bind_globals(&stmt.op);
         let block = w.push(Op::Place(crate::code::Place::Block, 0), Ty::I64);
         // Down first: neighbouring tiles then read neighbouring elements.
         let grid = [before, &[across, down]].concat();
         let mut at = unflatten(&mut w, block, &grid);
-        let (row, column) = (at.pop().expect("a row"), at.pop().expect("a column"));
+        let row = at.pop().expect("a row");
+        let column = at.pop().expect("a column");
         let (top, bottom) = piece(&mut w, row, TILE_ROWS, rows);
         let (lo, hi) = piece(&mut w, column, TILE_COLUMNS, last);
         w.for_each(top, bottom, 1, (vec![], &[]), |w, r, _| {
@@ -152,17 +153,18 @@ impl<'g> Lowering<'g> {
         fold: usize,
         outputs: Vec<(BufferId, Vec<Size>)>,
     ) {
-        let (before, after) = (&body.stmts[..fold], &body.stmts[fold + 1..]);
+        let before = &body.stmts[..fold];
+        let after = &body.stmts[fold + 1..];
         let fold = &body.stmts[fold];
         let Op::Fold { shape, body: item, monoid } = &fold.op else { unreachable!("`row_fold` found a fold") };
         let name = self.kernel_name("columns");
         let strips = Size::CeilDiv(last.clone().into(), STRIP);
-        let mut w = Writer::new(self, name, Size::product(outer) * strips.clone());
+        let mut w = KernelWriter::new(self, name, Size::product(outer) * strips.clone());
         let homes: Vec<MemId> = outputs.into_iter().map(|(b, shape)| w.global(b, Access::Write, shape)).collect();
         w.bind_globals(&stmt.op);
         let tys = w.types_of(&monoid.combine);
         w.regroups(monoid, &tys);
-        let strip = |w: &mut Writer<'_, 'g>, what: &str, shape: &[u64]| -> Vec<MemId> {
+        let strip = |w: &mut KernelWriter<'_, 'g>, what: &str, shape: &[u64]| -> Vec<MemId> {
             let shape: Vec<Size> = shape.iter().map(|&n| Size::Const(n)).collect();
             tys.iter().map(|&ty| w.scratch(what, ty, shape.clone())).collect()
         };
@@ -174,7 +176,7 @@ impl<'g> Lowering<'g> {
         let strip = at.pop().expect("a strip");
         let (lo, hi) = piece(&mut w, strip, STRIP, last);
         // One loop over the strip; `write` gets the lane's place in the accumulators and its position.
-        let each = |w: &mut Writer<'_, 'g>, write: &mut dyn FnMut(&mut Writer<'_, 'g>, Id)| {
+        let each = |w: &mut KernelWriter<'_, 'g>, write: &mut dyn FnMut(&mut KernelWriter<'_, 'g>, Id)| {
             w.lanes(lo, hi, |w, j| {
                 for (param, &id) in body.params.iter().zip(at.iter().chain([&j])) {
                     w.set_scalar(param.id, id);
@@ -183,24 +185,27 @@ impl<'g> Lowering<'g> {
                 write(w, place);
             });
         };
-        let load = |w: &mut Writer<'_, 'g>, from: &[MemId], index: &[Id]| -> Vec<Id> {
+        let load = |w: &mut KernelWriter<'_, 'g>, from: &[MemId], index: &[Id]| -> Vec<Id> {
             let one = |(&memory, &ty)| w.push(Op::Load { memory, index: index.to_vec() }, ty);
             from.iter().zip(&tys).map(one).collect()
         };
-        let store = |w: &mut Writer<'_, 'g>, to: &[MemId], index: &[Id], values: &[Id]| {
+        let store = |w: &mut KernelWriter<'_, 'g>, to: &[MemId], index: &[Id], values: &[Id]| {
             to.iter().zip(values).for_each(|(&memory, &value)| w.store(memory, index.to_vec(), value));
         };
-        let clear = |w: &mut Writer<'_, 'g>| each(w, &mut |w, place| store(w, &sums, &[place], &neutral));
-        let join_level = |w: &mut Writer<'_, 'g>, level: Id| {
+        let clear = |w: &mut KernelWriter<'_, 'g>| each(w, &mut |w, place| store(w, &sums, &[place], &neutral));
+        let join_level = |w: &mut KernelWriter<'_, 'g>, level: Id| {
             each(w, &mut |w, place| {
-                let (left, sum) = (load(w, &levels, &[level, place]), load(w, &sums, &[place]));
+                let left = load(w, &levels, &[level, place]);
+                let sum = load(w, &sums, &[place]);
                 let new = w.combine(monoid, &left, &sum);
                 store(w, &sums, &[place], &new);
             });
         };
         // Runs of rows are joined as a tree while they come: a level has the sum of twice as many runs as the one below it,
         // or nothing, as a binary counter says.
-        let (zero, one, end) = (w.number(0), w.number(1), w.extent(&shape[0]));
+        let zero = w.number(0);
+        let one = w.number(1);
+        let end = w.extent(&shape[0]);
         let count = w.for_each(zero, end, STRIP_RUN, (vec![zero], &[Ty::I64]), |w, start, count| {
             let stop = w.offset(start, STRIP_RUN);
             let stop = w.value(stop.least(end));
@@ -274,7 +279,7 @@ impl<'g> Lowering<'g> {
         outputs: Vec<(BufferId, Vec<Size>)>,
     ) {
         let name = self.kernel_name("rows");
-        let mut w = Writer::new(self, name, Size::product(shape));
+        let mut w = KernelWriter::new(self, name, Size::product(shape));
         let homes: Vec<(MemId, Vec<Id>)> =
             outputs.into_iter().map(|(b, shape)| (w.global(b, Access::Write, shape), vec![])).collect();
         w.bind_globals(&stmt.op);
@@ -301,7 +306,7 @@ impl<'g> Lowering<'g> {
             tys.iter().map(|&ty| self.buffer(ty, vec![parts.clone()], BufferUse::Temporary)).collect();
 
         let name = self.kernel_name("fold");
-        let mut w = Writer::new(self, name, parts.clone());
+        let mut w = KernelWriter::new(self, name, parts.clone());
         let homes: Vec<MemId> = partials.iter().map(|&b| w.global(b, Access::Write, vec![parts.clone()])).collect();
         w.bind_globals(&stmt.op);
         if !outer.is_empty() {
@@ -332,11 +337,12 @@ impl<'g> Lowering<'g> {
 
         let outputs: Vec<BufferId> = stmt.binds.iter().map(|b| self.buffer_for(b.id, vec![])).collect();
         let name = self.kernel_name("fold_parts");
-        let mut w = Writer::new(self, name, Size::Const(1));
+        let mut w = KernelWriter::new(self, name, Size::Const(1));
         let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, vec![])).collect();
         let parts_in: Vec<MemId> = partials.iter().map(|&b| w.global(b, Access::Read, vec![parts.clone()])).collect();
         w.bind_monoid(monoid);
-        let (lo, hi) = (w.number(0), w.extent(&parts));
+        let lo = w.number(0);
+        let hi = w.extent(&parts);
         let values = w.lanes_fold(lo, hi, monoid, &tys, |w, k| {
             parts_in.iter().zip(&tys).map(|(&memory, &ty)| w.push(Op::Load { memory, index: vec![k] }, ty)).collect()
         });
@@ -352,7 +358,7 @@ impl<'g> Lowering<'g> {
         let what = if matches!(stmt.op, Op::Scan { .. }) { "scan" } else { "scatter" };
         let name = self.kernel_name(what);
         let outputs = self.outputs(stmt);
-        let mut w = Writer::new(self, name, Size::Const(1));
+        let mut w = KernelWriter::new(self, name, Size::Const(1));
         let homes: Vec<(MemId, Vec<Id>)> =
             outputs.into_iter().map(|(b, shape)| (w.global(b, Access::Write, shape), vec![])).collect();
         w.bind_globals(&stmt.op);
@@ -366,7 +372,7 @@ impl<'g> Lowering<'g> {
         let name = self.kernel_name("filter");
         let outputs: Vec<BufferId> = stmt.binds.iter().map(|b| self.buffer_for(b.id, vec![extent.clone()])).collect();
         let count = self.buffer(Ty::I64, vec![], BufferUse::Temporary);
-        let mut w = Writer::new(self, name, Size::Const(1));
+        let mut w = KernelWriter::new(self, name, Size::Const(1));
         let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, vec![extent.clone()])).collect();
         let counter = w.global(count, Access::Write, vec![]);
         w.bind_globals(&stmt.op);
@@ -380,7 +386,7 @@ impl<'g> Lowering<'g> {
     fn scalars(&mut self, stmt: &'g Stmt) {
         let outputs: Vec<BufferId> = stmt.binds.iter().map(|b| self.buffer_for(b.id, vec![])).collect();
         let name = self.kernel_name("scalar");
-        let mut w = Writer::new(self, name, Size::Const(1));
+        let mut w = KernelWriter::new(self, name, Size::Const(1));
         let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, vec![])).collect();
         w.bind_globals(&stmt.op);
         w.top_stmt(stmt);
@@ -413,7 +419,7 @@ fn run_length(body: &Body) -> u64 {
 }
 
 /// The outer position and the run of the innermost axis that this block works on.
-fn run_of_row(w: &mut Writer, outer: &[Size], row: &Size, run: u64) -> (Vec<Id>, Id, Id) {
+fn run_of_row(w: &mut KernelWriter, outer: &[Size], row: &Size, run: u64) -> (Vec<Id>, Id, Id) {
     let block = w.push(Op::Place(crate::code::Place::Block, 0), Ty::I64);
     if outer.is_empty() {
         let (lo, hi) = piece(w, block, run, row);
@@ -424,7 +430,8 @@ fn run_of_row(w: &mut Writer, outer: &[Size], row: &Size, run: u64) -> (Vec<Id>,
         return (at, w.number(0), w.extent(row));
     }
     let runs = w.extent(&Size::CeilDiv(row.clone().into(), run));
-    let (line, number) = (w.value(block / runs), w.value(block % runs));
+    let line = w.value(block / runs);
+    let number = w.value(block % runs);
     let at = unflatten(w, line, outer);
     let (lo, hi) = piece(w, number, run, row);
     (at, lo, hi)

@@ -11,7 +11,7 @@ use crate::kernel::{Access, BufferId};
 use crate::lower::access::far_reads;
 use crate::lower::planning::{Lowering, piece, unflatten};
 use crate::lower::product::Product;
-use crate::lower::writer::Writer;
+use crate::lower::writer::KernelWriter;
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::Ty;
@@ -65,7 +65,7 @@ impl<'g> Lowering<'g> {
         let [outer @ .., rows, columns] = shape else { unreachable!("a product has rows and columns") };
         let down = Size::CeilDiv(rows.clone().into(), TILE_ROWS);
         let across = Size::CeilDiv(columns.clone().into(), TILE_COLUMNS);
-        let mut w = Writer::new(self, name, Size::product(outer) * down.clone() * across.clone());
+        let mut w = KernelWriter::new(self, name, Size::product(outer) * down.clone() * across.clone());
         let homes: Vec<MemId> = outputs.into_iter().map(|(b, shape)| w.global(b, Access::Write, shape)).collect();
         w.bind_globals(&stmt.op);
         let tys = w.types_of(&product.monoid.combine);
@@ -85,14 +85,17 @@ impl<'g> Lowering<'g> {
 
         let block = w.push(Op::Place(crate::code::Place::Block, 0), Ty::I64);
         let mut at = unflatten(&mut w, block, &[outer, &[down.clone(), across]].concat());
-        let (column, row) = (at.pop().expect("a column"), at.pop().expect("a row"));
+        let column = at.pop().expect("a column");
+        let row = at.pop().expect("a row");
         let columns = piece(&mut w, column, TILE_COLUMNS, columns);
         let rows = even_piece(&mut w, row, &down, rows);
         let tile = Tile { outer: at, rows, columns, left, right, sums, direct, tys, neutral };
         for (param, &id) in product.body.params.iter().zip(&tile.outer) {
             w.set_scalar(param.id, id);
         }
-        let (zero, one, end) = (w.number(0), w.number(1), w.extent(product.extent));
+        let zero = w.number(0);
+        let one = w.number(1);
+        let end = w.extent(product.extent);
         // A sum of nothing is made too: one turn at least.
         let turns = w.value(end.most(one));
         w.for_each(zero, turns, DEPTH, (vec![], &[]), |w, start, _| {
@@ -114,9 +117,10 @@ impl<'g> Lowering<'g> {
 
 /// `lo..hi` of piece number `k` of the rows, all pieces about as long, so that threads end together. The length is a
 /// multiple of `ROWS`.
-fn even_piece(w: &mut Writer, k: Id, pieces: &Size, rows: &Size) -> (Id, Id) {
+fn even_piece(w: &mut KernelWriter, k: Id, pieces: &Size, rows: &Size) -> (Id, Id) {
     let (extent, pieces) = (w.extent(rows), w.extent(pieces));
-    let (one, few) = (w.number(1), w.number(ROWS));
+    let one = w.number(1);
+    let few = w.number(ROWS);
     let least = w.value(pieces.most(one));
     // Rounded up twice: to whole groups in all, and to whole groups in a piece.
     let groups = w.value(least * few);
@@ -132,8 +136,9 @@ fn even_piece(w: &mut Writer, k: Id, pieces: &Size, rows: &Size) -> (Id, Id) {
 
 impl Tile {
     /// One turn per group of columns: its number, its first column and the one past its last.
-    fn groups<'l, 'g>(&self, w: &mut Writer<'l, 'g>, write: impl FnOnce(&mut Writer<'l, 'g>, Id, Id, Id)) {
-        let (zero, side) = (w.number(0), w.number(COLUMNS as i64));
+    fn groups<'l, 'g>(&self, w: &mut KernelWriter<'l, 'g>, write: impl FnOnce(&mut KernelWriter<'l, 'g>, Id, Id, Id)) {
+        let zero = w.number(0);
+        let side = w.number(COLUMNS as i64);
         let width = w.value(self.columns.1 - self.columns.0);
         let before = w.number(COLUMNS as i64 - 1);
         let padded = w.value(width + before);
@@ -150,7 +155,7 @@ impl Tile {
     }
 
     /// Past the last row, rounded up to whole groups of rows.
-    fn padded(&self, w: &mut Writer) -> Id {
+    fn padded(&self, w: &mut KernelWriter) -> Id {
         let height = w.value(self.rows.1 - self.rows.0);
         let few = w.number(ROWS);
         let before = w.number(ROWS - 1);
@@ -160,7 +165,7 @@ impl Tile {
     }
 
     /// The values of the rows, along `k`. The last group of rows is filled up with copies of the last row.
-    fn pack_left<'g>(&self, w: &mut Writer<'_, 'g>, product: &Product<'g>, start: Id, stop: Id) {
+    fn pack_left<'g>(&self, w: &mut KernelWriter<'_, 'g>, product: &Product<'g>, start: Id, stop: Id) {
         let (ids, _): (Vec<Id>, Vec<Ty>) = product.left.iter().copied().unzip();
         let row = product.body.params[self.outer.len()].id;
         w.for_each(self.rows.0, self.rows.1, 1, (vec![], &[]), |w, i, _| {
@@ -176,7 +181,8 @@ impl Tile {
             });
             vec![]
         });
-        let (zero, one) = (w.number(0), w.number(1));
+        let zero = w.number(0);
+        let one = w.number(1);
         let length = w.value(stop - start);
         let height = w.value(self.rows.1 - self.rows.0);
         let last = w.value(height - one);
@@ -194,17 +200,18 @@ impl Tile {
 
     /// The values of the columns: for each group of columns, along them, then along `k`. Memory is read in its own order: a
     /// row of all groups after the other, or, where that goes down columns of memory, a group after the other.
-    fn pack_right<'g>(&self, w: &mut Writer<'_, 'g>, product: &Product<'g>, start: Id, stop: Id) {
+    fn pack_right<'g>(&self, w: &mut KernelWriter<'_, 'g>, product: &Product<'g>, start: Id, stop: Id) {
         let ids: Vec<Id> = product.right.iter().map(|(id, _)| *id).collect();
         let column = product.body.params[self.outer.len() + 1].id;
         let stmts = product.slice(&ids, false);
         let code = Body { stmts: stmts.iter().map(|s| (*s).clone()).collect(), ..Body::default() };
-        let row = |w: &mut Writer<'_, 'g>, group: Id, (lo, hi): (Id, Id), k: Id| {
+        let row = |w: &mut KernelWriter<'_, 'g>, group: Id, (lo, hi): (Id, Id), k: Id| {
             w.lanes(lo, hi, |w, j| {
                 w.set_scalar(column, j);
                 w.set_scalar(product.inner, k);
                 w.lane_stmts(stmts.clone());
-                let (k, j) = (w.value(k - start), w.value(j - lo));
+                let k = w.value(k - start);
+                let j = w.value(j - lo);
                 for (&memory, &id) in self.right.iter().zip(&ids) {
                     let value = w.scalar(id);
                     w.store(memory, vec![group, k, j], value);
@@ -227,10 +234,11 @@ impl Tile {
     }
 
     /// Adds what this piece of `k` gives to the sums.
-    fn multiply<'g>(&self, w: &mut Writer<'_, 'g>, product: &Product<'g>, start: Id, stop: Id) {
+    fn multiply<'g>(&self, w: &mut KernelWriter<'_, 'g>, product: &Product<'g>, start: Id, stop: Id) {
         let [row, column] = [0, 1].map(|n| product.body.params[self.outer.len() + n].id);
         let mixed = product.slice(&product.item.results, true);
-        let (zero, length) = (w.number(0), w.value(stop - start));
+        let zero = w.number(0);
+        let length = w.value(stop - start);
         let height = self.padded(w);
         let many = self.tys.len();
         let state: Vec<Ty> = self.tys.repeat(ROWS as usize);
@@ -293,7 +301,7 @@ impl Tile {
     }
 
     /// Where the sum of a row and a column of the tile is kept.
-    fn place(&self, w: &mut Writer, row: Id, column: Id) -> Vec<Id> {
+    fn place(&self, w: &mut KernelWriter, row: Id, column: Id) -> Vec<Id> {
         if !self.direct {
             return vec![row, column];
         }
@@ -303,20 +311,20 @@ impl Tile {
     }
 
     /// The position of a row of the tile. Those that fill up the last group stand for the last.
-    fn row(&self, w: &mut Writer, row: Id) -> Id {
+    fn row(&self, w: &mut KernelWriter, row: Id) -> Id {
         let one = w.number(1);
         let last = w.value(self.rows.1 - one);
         let row = w.value(self.rows.0 + row);
         w.value(row.least(last))
     }
 
-    fn load(&self, w: &mut Writer, index: &[Id]) -> Vec<Id> {
+    fn load(&self, w: &mut KernelWriter, index: &[Id]) -> Vec<Id> {
         let load = |(&memory, &ty): (&MemId, &Ty)| w.push(Op::Load { memory, index: index.to_vec() }, ty);
         self.sums.iter().zip(&self.tys).map(load).collect()
     }
 
     /// What becomes of the sums.
-    fn finish<'g>(&self, w: &mut Writer<'_, 'g>, product: &Product<'g>, homes: &[MemId]) {
+    fn finish<'g>(&self, w: &mut KernelWriter<'_, 'g>, product: &Product<'g>, homes: &[MemId]) {
         let [row, column] = [0, 1].map(|n| product.body.params[self.outer.len() + n].id);
         let before = product.before_results();
         w.for_each(self.rows.0, self.rows.1, 1, (vec![], &[]), |w, i, _| {

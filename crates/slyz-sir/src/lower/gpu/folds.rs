@@ -19,7 +19,7 @@ use crate::code::{Body, Id, MemId, Monoid, Op, Stmt, Type};
 use crate::kernel::{Access, BufferId, BufferUse};
 use crate::lower::access::{far_reads, is_flat};
 use crate::lower::planning::unflatten;
-use crate::lower::writer::{Mode, Writer};
+use crate::lower::writer::{KernelWriter, Mode};
 use crate::size::Size;
 use crate::types::Ty;
 use crate::write::Write as _;
@@ -85,7 +85,7 @@ impl<'g> Gpu<'g> {
                 }
             },
         };
-        let bind_homes = |w: &mut Writer<'_, 'g>| -> Vec<MemId> {
+        let bind_homes = |w: &mut KernelWriter<'_, 'g>| -> Vec<MemId> {
             outputs.iter().map(|&b| w.global(b, Access::Write, vec![])).collect()
         };
         self.fold_out(&folding, &|w| drop(bind_homes(w)), &|w, _, _, values| {
@@ -128,7 +128,7 @@ impl<'g> Gpu<'g> {
         let before = needed(body, own, &free);
         let after = needed(body, own, &body.results);
         let name = self.base.kernel_name("fold");
-        let set_position = |w: &mut Writer<'_, 'g>, at: &[Id]| {
+        let set_position = |w: &mut KernelWriter<'_, 'g>, at: &[Id]| {
             body.params.iter().zip(at).for_each(|(param, &at)| w.set_scalar(param.id, at));
         };
         let reads = [&before[..], &[own]].concat();
@@ -151,7 +151,7 @@ impl<'g> Gpu<'g> {
                 vec![w.run(inner, &at, Mode::Lane)]
             },
         };
-        let bind_homes = |w: &mut Writer<'_, 'g>| -> Vec<MemId> {
+        let bind_homes = |w: &mut KernelWriter<'_, 'g>| -> Vec<MemId> {
             w.bind_stmts(&after, body);
             outputs.iter().map(|(b, shape)| w.global(*b, Access::Write, shape.clone())).collect()
         };
@@ -180,18 +180,19 @@ impl<'g> Gpu<'g> {
     fn fold_out(
         &mut self,
         folding: &Folding<'_, 'g>,
-        bind_homes: &dyn Fn(&mut Writer<'_, 'g>),
+        bind_homes: &dyn Fn(&mut KernelWriter<'_, 'g>),
         finish: &Finish<'_, 'g>,
     ) {
         let (team, piece) = self.team(folding, true);
         let Some(piece) = piece else { return self.fold_launch(folding, team, None, bind_homes, finish) };
-        let (results, pieces) = (Size::product(folding.shape), ceil_div(&folding.extent, piece));
+        let results = Size::product(folding.shape);
+        let pieces = ceil_div(&folding.extent, piece);
         let single = folding.shape.is_empty();
         let shape = if single { vec![pieces.clone()] } else { vec![pieces.clone(), results] };
         let part = |&ty: &Ty| self.base.buffer(ty, shape.clone(), BufferUse::Temporary);
         let parts: Vec<BufferId> = folding.tys.iter().map(part).collect();
         let index = |part: Id, result: Id| if single { vec![part] } else { vec![part, result] };
-        let memories = |w: &mut Writer<'_, 'g>, access: Access| -> Vec<MemId> {
+        let memories = |w: &mut KernelWriter<'_, 'g>, access: Access| -> Vec<MemId> {
             parts.iter().map(|&b| w.global(b, access, shape.clone())).collect()
         };
         self.fold_launch(
@@ -229,7 +230,8 @@ impl<'g> Gpu<'g> {
 
     /// Who works on a result, and the length of the pieces if the elements are cut.
     fn team(&self, folding: &Folding<'_, 'g>, may_cut: bool) -> (Team, Option<u64>) {
-        let (results, busy) = (Size::product(folding.shape), self.machine.busy_blocks.max(1));
+        let results = Size::product(folding.shape);
+        let busy = self.machine.busy_blocks.max(1);
         let (about, turns) = (self.expected.about(&results), self.expected.about(&folding.extent));
         let team = match (folding.along, turns, about) {
             _ if folding.shape.is_empty() => Team::Block,

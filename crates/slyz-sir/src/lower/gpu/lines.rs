@@ -9,7 +9,7 @@ use super::threads::ceil_div;
 use crate::code::{Body, Id, MemId, Monoid, Op, Stmt};
 use crate::kernel::{Access, BufferId, BufferUse, Step};
 use crate::lower::planning::{piece, unflatten};
-use crate::lower::writer::{Mode, Writer};
+use crate::lower::writer::{KernelWriter, Mode};
 use crate::size::{Size, SizeVar};
 use crate::types::Ty;
 use crate::write::{Arithmetic, Write as _};
@@ -42,24 +42,24 @@ struct Item {
 }
 
 /// Writes one position of a line: the position, the prefixes before and after it, and the item.
-type Write<'a, 'g> = dyn Fn(&mut Writer<'_, 'g>, Id, [&[Id]; 2], &Item) + 'a;
+type Write<'a, 'g> = dyn Fn(&mut KernelWriter<'_, 'g>, Id, [&[Id]; 2], &Item) + 'a;
 
 impl<'g> Lines<'_, 'g> {
-    fn tys(&self, w: &Writer<'_, 'g>) -> Vec<Ty> {
+    fn tys(&self, w: &KernelWriter<'_, 'g>) -> Vec<Ty> {
         match self.kind {
             Kind::Scan(monoid) => w.types_of(&monoid.combine),
             Kind::Filter => vec![Ty::I64],
         }
     }
 
-    fn neutral(&self, w: &mut Writer<'_, 'g>) -> Vec<Id> {
+    fn neutral(&self, w: &mut KernelWriter<'_, 'g>) -> Vec<Id> {
         match self.kind {
             Kind::Scan(monoid) => w.all_scalars(&monoid.neutral),
             Kind::Filter => vec![w.number(0)],
         }
     }
 
-    fn combine(&self, w: &mut Writer<'_, 'g>, left: &[Id], right: &[Id]) -> Vec<Id> {
+    fn combine(&self, w: &mut KernelWriter<'_, 'g>, left: &[Id], right: &[Id]) -> Vec<Id> {
         match self.kind {
             Kind::Scan(monoid) => w.combine(monoid, left, right),
             Kind::Filter => vec![w.value(left[0] + right[0])],
@@ -69,10 +69,10 @@ impl<'g> Lines<'_, 'g> {
     /// The fold of what the positions of a range bring.
     fn fold(
         &self,
-        w: &mut Writer<'_, 'g>,
+        w: &mut KernelWriter<'_, 'g>,
         [lo, hi]: [Id; 2],
         most: &Size,
-        item: &dyn Fn(&mut Writer<'_, 'g>, Id) -> Item,
+        item: &dyn Fn(&mut KernelWriter<'_, 'g>, Id) -> Item,
     ) -> Vec<Id> {
         match self.kind {
             Kind::Scan(monoid) => {
@@ -83,7 +83,7 @@ impl<'g> Lines<'_, 'g> {
         }
     }
 
-    fn item(&self, w: &mut Writer<'_, 'g>, at: &[Id], k: Id) -> Item {
+    fn item(&self, w: &mut KernelWriter<'_, 'g>, at: &[Id], k: Id) -> Item {
         let results = w.run(self.body, &[at, &[k]].concat(), Mode::Lane);
         let joins = match self.kind {
             Kind::Scan(_) => results.clone(),
@@ -95,14 +95,14 @@ impl<'g> Lines<'_, 'g> {
     /// Goes through `lo..hi` with the whole block.
     fn prefixes(
         &self,
-        w: &mut Writer<'_, 'g>,
+        w: &mut KernelWriter<'_, 'g>,
         [lo, hi]: [Id; 2],
         carry: Vec<Id>,
-        item: &dyn Fn(&mut Writer<'_, 'g>, Id) -> Item,
+        item: &dyn Fn(&mut KernelWriter<'_, 'g>, Id) -> Item,
         write: &Write<'_, 'g>,
     ) {
         let tys = self.tys(w);
-        let through = |w: &mut Writer<'_, 'g>, [start, end]: [Id; 2], carry: Vec<Id>| {
+        let through = |w: &mut KernelWriter<'_, 'g>, [start, end]: [Id; 2], carry: Vec<Id>| {
             w.for_each(start, end, 1, (carry, &tys), |w, k, before| {
                 let item = item(w, k);
                 let after = self.combine(w, before, &item.joins);
@@ -115,13 +115,14 @@ impl<'g> Lines<'_, 'g> {
             return through(w, [lo, hi], carry);
         }
         // A run of neighbouring positions for each thread: first its fold, then, knowing what comes before, the run again.
-        let (zero, count) = (w.number(0), w.number(threads.into()));
+        let zero = w.number(0);
+        let count = w.number(threads.into());
         let length = w.value(hi - lo);
         let most = w.number(i64::from(threads) - 1);
         let up = w.value(length + most);
         let run = w.value(up / count);
         let sums: Vec<MemId> = tys.iter().map(|&ty| w.scratch("row", ty, vec![Size::Const(threads.into())])).collect();
-        let run_of = |w: &mut Writer<'_, 'g>, thread: Id| {
+        let run_of = |w: &mut KernelWriter<'_, 'g>, thread: Id| {
             let skipped = w.value(thread * run);
             let start = w.value(lo + skipped);
             let end = w.value(start + run);
@@ -203,7 +204,8 @@ impl<'g> Gpu<'g> {
         let mut buffers = || -> Vec<BufferId> {
             tys.iter().map(|&ty| self.base.buffer(ty, grid.clone(), BufferUse::Temporary)).collect()
         };
-        let (sums, before) = (buffers(), buffers());
+        let sums = buffers();
+        let before = buffers();
         let threads = self.machine.threads();
 
         let name = self.base.kernel_name(&format!("{what}_sums"));
@@ -212,7 +214,8 @@ impl<'g> Gpu<'g> {
             let homes: Vec<MemId> = sums.iter().map(|&b| w.global(b, Access::Write, grid.clone())).collect();
             items.each(w, |w, number| {
                 let at = unflatten(w, number, &grid);
-                let (line, c) = (&at[..at.len() - 1], at[at.len() - 1]);
+                let line = &at[..at.len() - 1];
+                let c = at[at.len() - 1];
                 let (lo, hi) = piece(w, c, chunk, lines.last);
                 let sum = lines.fold(w, [lo, hi], &Size::Const(chunk), &|w, k| lines.item(w, line, k));
                 for (&memory, value) in homes.iter().zip(sum) {
@@ -231,8 +234,9 @@ impl<'g> Gpu<'g> {
             let counter = count.map(|count| w.global(count, Access::Write, vec![]));
             items.each(w, |w, number| {
                 let line = if lines.outer.is_empty() { vec![] } else { unflatten(w, number, lines.outer) };
-                let (lo, hi) = (w.number(0), w.extent(&chunks));
-                let item = |w: &mut Writer<'_, 'g>, k: Id| {
+                let lo = w.number(0);
+                let hi = w.extent(&chunks);
+                let item = |w: &mut KernelWriter<'_, 'g>, k: Id| {
                     let at = [&line[..], &[k]].concat();
                     let load = |(&memory, &ty): (&MemId, &Ty)| w.push(Op::Load { memory, index: at.clone() }, ty);
                     Item { joins: sums.iter().zip(tys).map(load).collect(), results: vec![] }
@@ -259,7 +263,7 @@ impl<'g> Gpu<'g> {
         name: &str,
         lines: &Lines<'_, 'g>,
         carries: Option<&[BufferId]>,
-        homes: &dyn Fn(&mut Writer<'_, 'g>) -> Vec<MemId>,
+        homes: &dyn Fn(&mut KernelWriter<'_, 'g>) -> Vec<MemId>,
     ) {
         let chunk = self.chunk();
         let chunks = ceil_div(lines.last, chunk);
@@ -290,7 +294,7 @@ impl<'g> Gpu<'g> {
                     }
                     None => (w.number(0), w.extent(lines.last), lines.neutral(w)),
                 };
-                let item = |w: &mut Writer<'_, 'g>, k: Id| lines.item(w, &at, k);
+                let item = |w: &mut KernelWriter<'_, 'g>, k: Id| lines.item(w, &at, k);
                 lines.prefixes(w, [lo, hi], carry, &item, &|w, k, [before, after], item| match lines.kind {
                     Kind::Scan(_) => {
                         for (&memory, &value) in homes.iter().zip(after) {

@@ -10,7 +10,7 @@ use super::threads::{Share, each_share};
 use crate::code::{Body, Id, MemId, Op, Stmt, Type};
 use crate::kernel::{Access, BufferId};
 use crate::lower::access::is_flat;
-use crate::lower::writer::{Mode, Writer};
+use crate::lower::writer::{KernelWriter, Mode};
 use crate::size::Size;
 use std::collections::HashSet;
 
@@ -40,7 +40,7 @@ impl<'g> Gpu<'g> {
         let positions: Vec<Id> = body.params.iter().map(|p| p.id).collect();
         let (share, flat) = self.share(shape, body, &positions);
         let name = self.base.kernel_name("map");
-        let mut w = Writer::new(&self.base, name, Size::Const(1));
+        let mut w = KernelWriter::new(&self.base, name, Size::Const(1));
         w.bind_globals(&stmt.op);
         let homes: Vec<MemId> = outputs.into_iter().map(|(b, shape)| w.global(b, Access::Write, shape)).collect();
         let line = [Size::product(shape)];
@@ -141,7 +141,7 @@ impl<'g> Neighbours<'g> {
     }
 
     /// What the body gives at each of `count` neighbours, the first at a multiple of their number.
-    pub(super) fn run(&self, w: &mut Writer<'_, 'g>, first: Id, count: u64) -> Vec<Vec<Id>> {
+    pub(super) fn run(&self, w: &mut KernelWriter<'_, 'g>, first: Id, count: u64) -> Vec<Vec<Id>> {
         let load = |&array: &Id| (array, w.load_neighbours(array, first, count, self.bytes));
         let loaded: Vec<(Id, Vec<Id>)> = if count > 1 { self.arrays.iter().map(load).collect() } else { vec![] };
         let mut all = vec![];

@@ -7,7 +7,7 @@ use crate::kernel::{Access, BufferId, BufferUse, Kernel, Plan};
 use crate::lower::PIECE;
 use crate::lower::access::{far_reads, is_flat};
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
-use crate::lower::writer::{Mode, Writer};
+use crate::lower::writer::{KernelWriter, Mode};
 use crate::pass::spread::{self, has_lanes};
 use crate::pass::{After, GPU_PASSES, Selection, join, on_plan};
 use crate::program::Program;
@@ -75,12 +75,13 @@ impl Items {
     }
 
     /// Writes code for the items of this block.
-    pub(super) fn each<'l, 'g>(&self, w: &mut Writer<'l, 'g>, write: impl FnOnce(&mut Writer<'l, 'g>, Id)) {
+    pub(super) fn each<'l, 'g>(&self, w: &mut KernelWriter<'l, 'g>, write: impl FnOnce(&mut KernelWriter<'l, 'g>, Id)) {
         let block = w.push(Op::Place(Place::Block, 0), Ty::I64);
         if !self.loops {
             return write(w, block);
         }
-        let (end, step) = (w.extent(&self.count), w.extent(&self.blocks));
+        let end = w.extent(&self.count);
+        let step = w.extent(&self.blocks);
         w.for_steps([block, end, step], (vec![], &[]), |w, item, _| {
             write(w, item);
             vec![]
@@ -162,7 +163,7 @@ impl<'g> Gpu<'g> {
                 w.flatten_memories(shape, &count);
             }
             let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, shape_out.clone())).collect();
-            let fold = |w: &mut Writer<'_, 'g>, [lo, hi]: [Id; 2]| {
+            let fold = |w: &mut KernelWriter<'_, 'g>, [lo, hi]: [Id; 2]| {
                 w.lanes_fold(lo, hi, monoid, &tys, |w, k| {
                     if flat {
                         w.set_flat(positions.clone(), k);
@@ -174,7 +175,8 @@ impl<'g> Gpu<'g> {
                 })
             };
             if one_block {
-                let (lo, hi) = (w.number(0), w.extent(&count));
+                let lo = w.number(0);
+                let hi = w.extent(&count);
                 let values = fold(w, [lo, hi]);
                 return homes.iter().zip(values).for_each(|(&memory, value)| w.store(memory, vec![], value));
             }
@@ -197,7 +199,8 @@ impl<'g> Gpu<'g> {
                 partials.iter().map(|&b| w.global(b, Access::Read, vec![parts.clone()])).collect();
             w.bind_monoid(monoid);
             let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, vec![])).collect();
-            let (lo, hi) = (w.number(0), w.extent(parts));
+            let lo = w.number(0);
+            let hi = w.extent(parts);
             let values = w.block_fold([lo, hi], parts, monoid, tys, |w, k| {
                 let load = |(&memory, &ty): (&MemId, &Ty)| w.push(Op::Load { memory, index: vec![k] }, ty);
                 parts_in.iter().zip(tys).map(load).collect()
@@ -228,12 +231,12 @@ impl<'g> Gpu<'g> {
         name: &str,
         count: &Size,
         threads: u32,
-        write: &dyn Fn(&mut Writer<'_, 'g>, &Items),
+        write: &dyn Fn(&mut KernelWriter<'_, 'g>, &Items),
     ) {
         let (mut threads, mut most) = (threads, self.machine.max_blocks[0]);
         let (spread, mut buffers, scalars) = loop {
             let items = Items::new(count, &self.machine, most);
-            let mut w = Writer::new(&self.base, name.into(), items.blocks.clone());
+            let mut w = KernelWriter::new(&self.base, name.into(), items.blocks.clone());
             w.kernel.block = [threads, 1, 1];
             w.most_turns = Some(i64::from(threads) * PIECE);
             write(&mut w, &items);

@@ -16,7 +16,7 @@ use crate::kernel::{Access, Space};
 use crate::lower::PIECE;
 use crate::lower::access::far_reads;
 use crate::lower::product::Product;
-use crate::lower::writer::{Writer, is_exact};
+use crate::lower::writer::{KernelWriter, is_exact};
 use crate::ops::Operator;
 use crate::pass::fuse::cost;
 use crate::size::Size;
@@ -42,7 +42,7 @@ const CHEAP: u64 = 16;
 
 /// How a block goes about its tile.
 #[derive(Clone, Copy)]
-struct Form {
+struct TileShape {
     /// Threads across the tile (along columns of the result), and down.
     across: u64,
     down: u64,
@@ -52,18 +52,19 @@ struct Form {
     depth: u64,
 }
 
-impl Form {
+impl TileShape {
     /// The largest that the machine has room for.
-    fn fit(product: &Product, threads: u32, large: bool, shared_bytes: u64) -> Option<Form> {
+    fn fit(product: &Product, threads: u32, large: bool, shared_bytes: u64) -> Option<TileShape> {
         let [most, least] = THREADS;
         let threads = threads.min(most);
         if threads < least {
             return None;
         }
         let log = threads.ilog2();
-        let (across, down) = (1 << log.div_ceil(2), 1 << (log / 2));
+        let across = 1 << log.div_ceil(2);
+        let down = 1 << (log / 2);
         let each = if large && threads == most { [8, 4] } else { [4, 4] };
-        let forms = each.into_iter().flat_map(|each| [16, 8, 4].map(|depth| Form { across, down, each, depth }));
+        let forms = each.into_iter().flat_map(|each| [16, 8, 4].map(|depth| TileShape { across, down, each, depth }));
         forms.into_iter().find(|form| form.bytes(product) <= shared_bytes)
     }
 
@@ -118,12 +119,12 @@ impl<'g> Gpu<'g> {
         let large = short && [rows, columns].into_iter().all(|size| about(size).is_some_and(|n| n >= LARGE));
         let word = |tys: &[(Id, Ty)]| tys.len() == 1 && tys[0].1.bytes() <= 4;
         let slim = word(&product.left) && word(&product.right) && product.fold.binds.len() == 1;
-        let form = Form::fit(&product, self.machine.threads(), large && slim, self.machine.shared_bytes);
+        let form = TileShape::fit(&product, self.machine.threads(), large && slim, self.machine.shared_bytes);
         let Some(form) = form else { return false };
 
         let outputs = self.base.outputs(stmt);
         let name = self.base.kernel_name("product");
-        let mut w = Writer::new(&self.base, name, Size::Const(1));
+        let mut w = KernelWriter::new(&self.base, name, Size::Const(1));
         w.bind_globals(&stmt.op);
         let homes: Vec<MemId> = outputs.into_iter().map(|(b, shape)| w.global(b, Access::Write, shape)).collect();
         w.kernel.block = [form.threads() as u32, 1, 1];
@@ -157,7 +158,7 @@ impl<'g> Gpu<'g> {
 /// How a block makes a tile of results.
 struct Block<'a, 'g> {
     product: &'a Product<'g>,
-    form: Form,
+    form: TileShape,
     grid: &'a Tiles<'a>,
     /// The slabs.
     left: Vec<MemId>,
@@ -188,7 +189,7 @@ struct Side<'a, 'g> {
 }
 
 impl<'g> Block<'_, 'g> {
-    fn write(&self, w: &mut Writer<'_, 'g>, tile: &Tile) {
+    fn write(&self, w: &mut KernelWriter<'_, 'g>, tile: &Tile) {
         let thread = w.push(Op::Place(Place::Local, 0), Ty::I64);
         let across = w.number(self.form.across as i64);
         let run = w.number(RUN as i64);
@@ -205,13 +206,15 @@ impl<'g> Block<'_, 'g> {
     }
 
     /// All sums of a thread. Long sums of floats are made in pieces: the error grows with the piece, not the whole.
-    fn fold(&self, w: &mut Writer<'_, 'g>, tile: &Tile, stand: &Stand) -> Vec<Id> {
+    fn fold(&self, w: &mut KernelWriter<'_, 'g>, tile: &Tile, stand: &Stand) -> Vec<Id> {
         let many = (self.form.each * self.form.each) as usize;
-        let (tys, init) = (self.tys.repeat(many), self.neutral.repeat(many));
+        let tys = self.tys.repeat(many);
+        let init = self.neutral.repeat(many);
         let sides = self.sides(tile);
-        let (zero, end) = (w.number(0), w.extent(self.product.extent));
+        let zero = w.number(0);
+        let end = w.extent(self.product.extent);
         let depth = self.form.depth as i64;
-        let slabs = |w: &mut Writer<'_, 'g>, [lo, hi]: [Id; 2]| {
+        let slabs = |w: &mut KernelWriter<'_, 'g>, [lo, hi]: [Id; 2]| {
             w.for_each(lo, hi, depth, (init.clone(), &tys), |w, start, sums| {
                 self.fill(w, stand, &sides, start);
                 w.barrier();
@@ -241,7 +244,8 @@ impl<'g> Block<'_, 'g> {
             let ids: Vec<Id> = values.iter().map(|(id, _)| *id).collect();
             self.product.slice(&ids, false)
         };
-        let (left, right) = (&self.product.left[..], &self.product.right[..]);
+        let left = &self.product.left[..];
+        let right = &self.product.right[..];
         [
             Side {
                 memories: &self.left,
@@ -263,7 +267,7 @@ impl<'g> Block<'_, 'g> {
     }
 
     /// Fills the slabs from turn `start` on. Everything is read before anything is kept.
-    fn fill(&self, w: &mut Writer<'_, 'g>, stand: &Stand, sides: &[Side<'_, 'g>; 2], start: Id) {
+    fn fill(&self, w: &mut KernelWriter<'_, 'g>, stand: &Stand, sides: &[Side<'_, 'g>; 2], start: Id) {
         let mut found = vec![];
         let turns = Cut { extent: self.product.extent, length: self.form.depth };
         for side in sides {
@@ -272,7 +276,8 @@ impl<'g> Block<'_, 'g> {
             let along_turns = far_reads(&code, self.product.inner) < far_reads(&code, side.position);
             let (depth, length) = (self.form.depth, side.cut.length);
             let inner = w.number(if along_turns { depth } else { length } as i64);
-            let (low, high) = (w.value(stand.thread % inner), w.value(stand.thread / inner));
+            let low = w.value(stand.thread % inner);
+            let high = w.value(stand.thread / inner);
             let step = self.form.threads() / if along_turns { depth } else { length };
             for n in 0..depth * length / self.form.threads() {
                 let skipped = w.number((n * step) as i64);
@@ -296,10 +301,18 @@ impl<'g> Block<'_, 'g> {
     }
 
     /// Folds a slab into the sums: all of it, or what there is of it at the end.
-    fn slab(&self, w: &mut Writer<'_, 'g>, tile: &Tile, stand: &Stand, [start, end]: [Id; 2], sums: &[Id]) -> Vec<Id> {
-        let (zero, depth) = (w.number(0), w.number(self.form.depth as i64));
+    fn slab(
+        &self,
+        w: &mut KernelWriter<'_, 'g>,
+        tile: &Tile,
+        stand: &Stand,
+        [start, end]: [Id; 2],
+        sums: &[Id],
+    ) -> Vec<Id> {
+        let zero = w.number(0);
+        let depth = w.number(self.form.depth as i64);
         let tys = self.tys.repeat(sums.len() / self.tys.len());
-        let turns = |w: &mut Writer<'_, 'g>, count: Id, at_once: u64| {
+        let turns = |w: &mut KernelWriter<'_, 'g>, count: Id, at_once: u64| {
             w.for_each(zero, count, at_once as i64, (sums.to_vec(), &tys), |w, first, sums| {
                 (0..at_once).fold(sums.to_vec(), |sums, n| {
                     let skipped = w.number(n as i64);
@@ -317,12 +330,20 @@ impl<'g> Block<'_, 'g> {
     }
 
     /// One turn of the fold, for all sums of a thread.
-    fn turn(&self, w: &mut Writer<'_, 'g>, tile: &Tile, stand: &Stand, start: Id, turn: Id, sums: &[Id]) -> Vec<Id> {
+    fn turn(
+        &self,
+        w: &mut KernelWriter<'_, 'g>,
+        tile: &Tile,
+        stand: &Stand,
+        start: Id,
+        turn: Id,
+        sums: &[Id],
+    ) -> Vec<Id> {
         let [.., row, column] = &self.product.body.params[..] else { unreachable!("a product has rows and columns") };
         let mixed = self.product.slice(&self.product.item.results, true);
         let here = w.value(start + turn);
         w.set_scalar(self.product.inner, here);
-        let load = |w: &mut Writer<'_, 'g>, memories: &[MemId], values: &[(Id, Ty)], first: Id, step: u64| {
+        let load = |w: &mut KernelWriter<'_, 'g>, memories: &[MemId], values: &[(Id, Ty)], first: Id, step: u64| {
             let all = (0..self.form.each).map(|n| {
                 let at = self.place(w, first, n, step);
                 let load =
@@ -357,13 +378,13 @@ impl<'g> Block<'_, 'g> {
     }
 
     /// The place in the tile of a thread's row, or column, number `n`: runs of all threads, then the next run of each.
-    fn place(&self, w: &mut Writer<'_, 'g>, first: Id, n: u64, step: u64) -> Id {
+    fn place(&self, w: &mut KernelWriter<'_, 'g>, first: Id, n: u64, step: u64) -> Id {
         let skipped = w.number((n / RUN * RUN * step + n % RUN) as i64);
         w.value(first + skipped)
     }
 
     /// What becomes of the sums.
-    fn finish(&self, w: &mut Writer<'_, 'g>, tile: &Tile, stand: &Stand, sums: &[Id]) {
+    fn finish(&self, w: &mut KernelWriter<'_, 'g>, tile: &Tile, stand: &Stand, sums: &[Id]) {
         let each = self.form.each;
         if !self.sums.is_empty() {
             return self.finish_in_loops(w, tile, stand, sums);
@@ -387,7 +408,7 @@ impl<'g> Block<'_, 'g> {
     }
 
     /// The same for code that is too long to be written out for each of them.
-    fn finish_in_loops(&self, w: &mut Writer<'_, 'g>, tile: &Tile, stand: &Stand, sums: &[Id]) {
+    fn finish_in_loops(&self, w: &mut KernelWriter<'_, 'g>, tile: &Tile, stand: &Stand, sums: &[Id]) {
         let each = self.form.each;
         for (n, sum) in (0..).zip(sums.chunks(self.tys.len())) {
             let at = [n / each, n % each].map(|k| w.number(k as i64));
@@ -395,10 +416,13 @@ impl<'g> Block<'_, 'g> {
                 w.store(memory, at.to_vec(), value);
             }
         }
-        let (zero, end) = (w.number(0), w.number(each as i64));
-        let place = |w: &mut Writer<'_, 'g>, [start, first, k]: [Id; 3], step: u64| {
-            let (run, skip) = (w.number(RUN as i64), w.number((RUN * step) as i64));
-            let (number, inside) = (w.value(k / run), w.value(k % run));
+        let zero = w.number(0);
+        let end = w.number(each as i64);
+        let place = |w: &mut KernelWriter<'_, 'g>, [start, first, k]: [Id; 3], step: u64| {
+            let run = w.number(RUN as i64);
+            let skip = w.number((RUN * step) as i64);
+            let number = w.value(k / run);
+            let inside = w.value(k % run);
             let skipped = w.value(number * skip);
             let first = w.value(first + skipped);
             let place = w.value(first + inside);
@@ -422,7 +446,7 @@ impl<'g> Block<'_, 'g> {
     }
 
     /// The results at a position.
-    fn results(&self, w: &mut Writer<'_, 'g>, at: [Id; 2], sum: &[Id]) -> Vec<Id> {
+    fn results(&self, w: &mut KernelWriter<'_, 'g>, at: [Id; 2], sum: &[Id]) -> Vec<Id> {
         let product = self.product;
         for (param, id) in product.body.params.iter().rev().zip([at[1], at[0]]) {
             w.set_scalar(param.id, id);
@@ -435,13 +459,18 @@ impl<'g> Block<'_, 'g> {
         w.all_scalars(&product.body.results)
     }
 
-    fn store(&self, w: &mut Writer<'_, 'g>, tile: &Tile, at: [Id; 2], values: &[Id]) {
+    fn store(&self, w: &mut KernelWriter<'_, 'g>, tile: &Tile, at: [Id; 2], values: &[Id]) {
         for (&memory, &value) in self.homes.iter().zip(values) {
             w.store(memory, [&tile.others[..], &at].concat(), value);
         }
     }
 
-    fn when_inside(&self, w: &mut Writer<'_, 'g>, [row, column]: [Id; 2], write: impl FnOnce(&mut Writer<'_, 'g>)) {
+    fn when_inside(
+        &self,
+        w: &mut KernelWriter<'_, 'g>,
+        [row, column]: [Id; 2],
+        write: impl FnOnce(&mut KernelWriter<'_, 'g>),
+    ) {
         let inside = [self.grid.y.is_inside(w, row), self.grid.x.is_inside(w, column)];
         w.when_all(inside, write);
     }

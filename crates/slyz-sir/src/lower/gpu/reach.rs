@@ -64,7 +64,8 @@ impl Touches<'_> {
     fn touch(&mut self, walk: &Walk, MemId(memory): MemId, index: &[Id], count: usize) -> Result<(), SizeError> {
         let (mut first, mut last, mut known) = (0u64, 0u64, true);
         for (axis, &id) in self.kernel.memories[memory as usize].shape.iter().zip(index) {
-            let (extent, range) = (value(axis, self.sizes)?, walk.refined(id));
+            let extent = value(axis, self.sizes)?;
+            let range = walk.refined(id);
             let Some(most) = extent.checked_sub(1) else { return Ok(()) };
             known &= range.within(POSITIONS);
             let inside = |n: i128| n.clamp(0, most.into()) as u64;

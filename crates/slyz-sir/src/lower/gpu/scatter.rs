@@ -7,7 +7,7 @@ use super::plan::Gpu;
 use super::threads::each_position;
 use crate::code::{AtomicOp, Body, Id, MemId, Monoid, Op, Stmt};
 use crate::kernel::{Access, BufferId};
-use crate::lower::writer::{Mode, Writer};
+use crate::lower::writer::{KernelWriter, Mode};
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::Ty;
@@ -26,7 +26,7 @@ impl<'g> Gpu<'g> {
         self.fill_neutral(&outputs, target, monoid);
         let atomic = self.atomic(monoid);
         let name = self.base.kernel_name("scatter");
-        let bind = |w: &mut Writer<'_, 'g>| -> Vec<(MemId, Vec<Id>)> {
+        let bind = |w: &mut KernelWriter<'_, 'g>| -> Vec<(MemId, Vec<Id>)> {
             w.bind_globals(&stmt.op);
             outputs.iter().map(|&b| (w.global(b, Access::ReadWrite, target.to_vec()), vec![])).collect()
         };
@@ -36,7 +36,7 @@ impl<'g> Gpu<'g> {
                 w.send_all(shape, body, target, monoid, &homes);
             });
         };
-        let mut w = Writer::new(&self.base, name, Size::Const(1));
+        let mut w = KernelWriter::new(&self.base, name, Size::Const(1));
         let homes = bind(&mut w);
         each_position(&mut w, &self.machine, shape, &mut |w, at| {
             let sent = w.run(body, at, Mode::Lane);
@@ -44,7 +44,8 @@ impl<'g> Gpu<'g> {
             let inside = w.is_inside(to, target);
             w.when(inside, |w| {
                 let op = AtomicOp::Update(operator);
-                let (memory, ty) = (homes[0].0, w.types_of(&monoid.combine)[0]);
+                let memory = homes[0].0;
+                let ty = w.types_of(&monoid.combine)[0];
                 w.push(Op::Atomic { op, memory, index: to.to_vec(), args: vec![values[0]] }, ty);
             });
         });
@@ -54,7 +55,7 @@ impl<'g> Gpu<'g> {
 
     fn fill_neutral(&mut self, outputs: &[BufferId], target: &[Size], monoid: &'g Monoid) {
         let name = self.base.kernel_name("neutral");
-        let mut w = Writer::new(&self.base, name, Size::Const(1));
+        let mut w = KernelWriter::new(&self.base, name, Size::Const(1));
         let neutral = w.all_scalars(&monoid.neutral);
         let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, target.to_vec())).collect();
         each_position(&mut w, &self.machine, target, &mut |w, at| {
@@ -68,7 +69,8 @@ impl<'g> Gpu<'g> {
 
     /// The atomic that does what the monoid does, whatever the order.
     fn atomic(&self, monoid: &Monoid) -> Option<Operator> {
-        let (operator, ty) = (monoid.operator()?, monoid.combine.params.first()?.ty.elem());
+        let operator = monoid.operator()?;
+        let ty = monoid.combine.params.first()?.ty.elem();
         let has = match operator {
             Operator::Add | Operator::Min | Operator::Max | Operator::And | Operator::Or | Operator::Xor => {
                 matches!(ty, Ty::I32 | Ty::U32 | Ty::I64 | Ty::U64) && ty.bits() <= self.machine.atomic_bits

@@ -4,7 +4,7 @@ use super::plan::Gpu;
 use super::threads::{ceil_div, each_position};
 use crate::code::{Id, MemId, Monoid, Op};
 use crate::lower::planning::{piece, unflatten};
-use crate::lower::writer::{Writer, is_exact, levels};
+use crate::lower::writer::{KernelWriter, is_exact, levels};
 use crate::lower::{FAN, RUN};
 use crate::ops::Operator;
 use crate::size::Size;
@@ -19,11 +19,11 @@ pub(super) const COLUMNS: u64 = 32;
 const FEW_PARTS: u64 = 8;
 
 /// Writes something at a result: its position, and its number.
-pub(super) type AtResult<'a, 'g> = dyn Fn(&mut Writer<'_, 'g>, &[Id], Id) + 'a;
+pub(super) type AtResult<'a, 'g> = dyn Fn(&mut KernelWriter<'_, 'g>, &[Id], Id) + 'a;
 /// Elements of a result that are neighbours: the result's position and number, the first element and how many.
-pub(super) type Elements<'a, 'g> = dyn Fn(&mut Writer<'_, 'g>, (&[Id], Id), Id, u64) -> Vec<Vec<Id>> + 'a;
+pub(super) type Elements<'a, 'g> = dyn Fn(&mut KernelWriter<'_, 'g>, (&[Id], Id), Id, u64) -> Vec<Vec<Id>> + 'a;
 /// What is done with the value of a result, or of a piece of one.
-pub(super) type Finish<'a, 'g> = dyn Fn(&mut Writer<'_, 'g>, (&[Id], Id), Id, &[Id]) + 'a;
+pub(super) type Finish<'a, 'g> = dyn Fn(&mut KernelWriter<'_, 'g>, (&[Id], Id), Id, &[Id]) + 'a;
 
 /// Something to fold.
 pub(super) struct Folding<'a, 'g> {
@@ -41,7 +41,7 @@ pub(super) struct Folding<'a, 'g> {
     /// Statements for an element, unless it takes long.
     pub(super) length: Option<u64>,
     /// Binds what is read.
-    pub(super) bind: &'a dyn Fn(&mut Writer<'_, 'g>),
+    pub(super) bind: &'a dyn Fn(&mut KernelWriter<'_, 'g>),
     /// Computes what the elements of a result share.
     pub(super) prepare: &'a AtResult<'a, 'g>,
     pub(super) elements: &'a Elements<'a, 'g>,
@@ -74,7 +74,7 @@ impl<'g> Folding<'_, 'g> {
     /// The fold of the elements `lo..hi` that are this thread's.
     fn own(
         &self,
-        w: &mut Writer<'_, 'g>,
+        w: &mut KernelWriter<'_, 'g>,
         result: (&[Id], Id),
         [lo, hi]: [Id; 2],
         lanes: Lanes,
@@ -83,7 +83,7 @@ impl<'g> Folding<'_, 'g> {
     ) -> Vec<Id> {
         let neutral = w.all_scalars(&self.monoid.neutral);
         let at_once = copies * self.width;
-        let single = |w: &mut Writer<'_, 'g>, start: Id, end: Id, state: Vec<Id>| {
+        let single = |w: &mut KernelWriter<'_, 'g>, start: Id, end: Id, state: Vec<Id>| {
             let first = w.value(start + lanes.lane);
             w.for_steps([first, end, lanes.count], (state, self.tys), |w, k, state| {
                 let item = (self.elements)(w, result, k, 1).remove(0);
@@ -95,7 +95,7 @@ impl<'g> Folding<'_, 'g> {
         if whole.is_some_and(|(turn, n)| n < turn) {
             return single(w, lo, hi, neutral);
         }
-        let together = |w: &mut Writer<'_, 'g>, start: Id, state: &[Id]| {
+        let together = |w: &mut KernelWriter<'_, 'g>, start: Id, state: &[Id]| {
             let skipped = w.scaled(lanes.lane, self.width);
             let first = w.value(start + skipped);
             let stride = w.scaled(lanes.count, self.width);
@@ -109,7 +109,7 @@ impl<'g> Folding<'_, 'g> {
             w.combine(self.monoid, state, &joined)
         };
         let turn = w.scaled(lanes.count, at_once);
-        let turns = |w: &mut Writer<'_, 'g>, [lo, hi]: [Id; 2], init: Vec<Id>| {
+        let turns = |w: &mut KernelWriter<'_, 'g>, [lo, hi]: [Id; 2], init: Vec<Id>| {
             if at_once == 1 {
                 return single(w, lo, hi, init);
             }
@@ -117,7 +117,8 @@ impl<'g> Folding<'_, 'g> {
                 return w.for_steps([lo, hi, turn], (init, self.tys), |w, start, state| together(w, start, state));
             }
             // Whole turns, then what is left.
-            let (length, zero) = (w.value(hi - lo), w.number(0));
+            let length = w.value(hi - lo);
+            let zero = w.number(0);
             // It is not negative, which backends can see now.
             let length = w.value(length.most(zero));
             let count = w.value(length / turn);
@@ -142,23 +143,24 @@ impl<'g> Gpu<'g> {
         folding: &Folding<'_, 'g>,
         team: Team,
         cut: Option<u64>,
-        bind_homes: &dyn Fn(&mut Writer<'_, 'g>),
+        bind_homes: &dyn Fn(&mut KernelWriter<'_, 'g>),
         finish: &Finish<'_, 'g>,
     ) {
         let bytes: u64 = folding.tys.iter().map(|ty| ty.bytes() as u64).sum();
         let room = (self.machine.shared_bytes / bytes.max(1)).clamp(1, self.machine.threads().into());
-        let (results, extent) = (Size::product(folding.shape), &folding.extent);
+        let results = Size::product(folding.shape);
+        let extent = &folding.extent;
         let most = match (team, self.expected.about(extent)) {
             (Team::Block, Some(turns)) => room.min(turns.max(1).next_power_of_two()),
             (Team::Block | Team::Columns | Team::Thread | Team::Threads(_), _) => room,
         };
         // Halves of a power of two are whole.
         let threads = 1 << most.ilog2();
-        let bind = |w: &mut Writer<'_, 'g>| {
+        let bind = |w: &mut KernelWriter<'_, 'g>| {
             (folding.bind)(w);
             bind_homes(w);
         };
-        let range = |w: &mut Writer<'_, 'g>, part: Id| match cut {
+        let range = |w: &mut KernelWriter<'_, 'g>, part: Id| match cut {
             Some(length) => piece(w, part, length, extent).into(),
             None => [w.number(0), w.extent(extent)],
         };
@@ -202,7 +204,8 @@ impl<'g> Gpu<'g> {
                     None => {
                         let at = position(w, tile, folding.shape);
                         (folding.prepare)(w, &at, tile);
-                        let (zero, count) = (w.number(0), w.number(threads.into()));
+                        let zero = w.number(0);
+                        let count = w.number(threads.into());
                         let values = w.lanes_fold(zero, count, folding.monoid, folding.tys, |w, lane| {
                             let lanes = Lanes { lane, count, known: Some(threads.into()) };
                             folding.own(w, (&at, tile), range, lanes, cut, copies)
@@ -219,17 +222,19 @@ impl<'g> Gpu<'g> {
     fn fold_by_threads(
         &mut self,
         folding: &Folding<'_, 'g>,
-        bind: &dyn Fn(&mut Writer<'_, 'g>),
+        bind: &dyn Fn(&mut KernelWriter<'_, 'g>),
         finish: &Finish<'_, 'g>,
     ) {
         let copies = self.copies(folding, 1);
-        let mut w = Writer::new(&self.base, folding.name.into(), Size::Const(1));
+        let mut w = KernelWriter::new(&self.base, folding.name.into(), Size::Const(1));
         bind(&mut w);
         each_position(&mut w, &self.machine, folding.shape, &mut |w, at| {
             // Only pieces are found by the number of their result.
             let number = flatten(w, at, folding.shape);
             (folding.prepare)(w, at, number);
-            let (lo, hi, one) = (w.number(0), w.extent(&folding.extent), w.number(1));
+            let lo = w.number(0);
+            let hi = w.extent(&folding.extent);
+            let one = w.number(1);
             let lanes = Lanes { lane: lo, count: one, known: Some(1) };
             let values = folding.own(w, (at, number), [lo, hi], lanes, None, copies);
             finish(w, (at, number), lo, &values);
@@ -256,7 +261,7 @@ impl<'g> Join<'_, '_, 'g> {
     /// The results of a tile, over a range of elements that is piece `part`.
     fn write(
         &self,
-        w: &mut Writer<'_, 'g>,
+        w: &mut KernelWriter<'_, 'g>,
         (tile, part): (Id, Id),
         range: [Id; 2],
         cut: Option<u64>,
@@ -268,10 +273,11 @@ impl<'g> Join<'_, '_, 'g> {
             true => w.extent(&Size::Min(results.clone().into(), Size::Const(per_block).into())),
             false => w.number(per_block as i64),
         };
-        let (zero, all) = (w.number(0), w.number(threads as i64));
+        let zero = w.number(0);
+        let all = w.number(threads as i64);
         let count = w.value(all / width);
         let known = (!narrow).then_some(threads / per_block);
-        let number = |w: &mut Writer<'_, 'g>, own: Id| {
+        let number = |w: &mut KernelWriter<'_, 'g>, own: Id| {
             if per_block == 1 {
                 return (tile, w.push(Op::Const(Scalar::bool(true)), Ty::Bool));
             }
@@ -318,8 +324,8 @@ impl<'g> Join<'_, '_, 'g> {
             let half = w.number(left as i64);
             w.lanes(zero, half, |w, place| {
                 let other = w.value(place + half);
-                let (here, there) =
-                    (w.load_all(&self.parts, place, folding.tys), w.load_all(&self.parts, other, folding.tys));
+                let here = w.load_all(&self.parts, place, folding.tys);
+                let there = w.load_all(&self.parts, other, folding.tys);
                 let joined = w.combine(folding.monoid, &here, &there);
                 w.store_each(&self.parts, place, &joined);
             });
@@ -353,13 +359,14 @@ impl<'g> Join<'_, '_, 'g> {
 }
 
 /// The position of a result with that number.
-fn position(w: &mut Writer, number: Id, shape: &[Size]) -> Vec<Id> {
+fn position(w: &mut KernelWriter, number: Id, shape: &[Size]) -> Vec<Id> {
     if shape.is_empty() { vec![] } else { unflatten(w, number, shape) }
 }
 
 /// The row-major number of a position.
-fn flatten(w: &mut Writer, at: &[Id], shape: &[Size]) -> Id {
-    let (mut number, rest) = (at[0], &shape[1..]);
+fn flatten(w: &mut KernelWriter, at: &[Id], shape: &[Size]) -> Id {
+    let mut number = at[0];
+    let rest = &shape[1..];
     for (&place, size) in at[1..].iter().zip(rest) {
         let extent = w.extent(size);
         let rows = w.value(number * extent);

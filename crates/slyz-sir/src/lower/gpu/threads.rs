@@ -5,7 +5,7 @@
 use super::Machine;
 use crate::code::{Id, Op, Place};
 use crate::lower::planning::unflatten;
-use crate::lower::writer::Writer;
+use crate::lower::writer::KernelWriter;
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::Ty;
@@ -86,21 +86,21 @@ impl Dimension {
 
 /// Writes code for every position of a shape, each in a thread of its own, and sets the grid for it.
 pub(super) fn each_position<'l, 'g>(
-    w: &mut Writer<'l, 'g>,
+    w: &mut KernelWriter<'l, 'g>,
     machine: &Machine,
     shape: &[Size],
-    write: &mut dyn FnMut(&mut Writer<'l, 'g>, &[Id]),
+    write: &mut dyn FnMut(&mut KernelWriter<'l, 'g>, &[Id]),
 ) {
     each_share(w, machine, shape, Share::One, &mut |w, positions| write(w, &positions[0]));
 }
 
 /// The same with several positions a thread. `write` is given a whole share or, for what is left over, one position.
 pub(super) fn each_share<'l, 'g>(
-    w: &mut Writer<'l, 'g>,
+    w: &mut KernelWriter<'l, 'g>,
     machine: &Machine,
     shape: &[Size],
     share: Share,
-    write: &mut dyn FnMut(&mut Writer<'l, 'g>, &[Vec<Id>]),
+    write: &mut dyn FnMut(&mut KernelWriter<'l, 'g>, &[Vec<Id>]),
 ) {
     let kept = shape.len().min(3);
     let (outer, inner) = shape.split_at(shape.len() - kept + 1);
@@ -126,11 +126,11 @@ pub(super) fn each_share<'l, 'g>(
             guard = Some(both.unwrap_or(inside));
         }
     }
-    let position = |w: &mut Writer<'l, 'g>, at: &[Id]| -> Vec<Id> {
+    let position = |w: &mut KernelWriter<'l, 'g>, at: &[Id]| -> Vec<Id> {
         let outermost = unflatten(w, at[kept - 1], outer);
         outermost.into_iter().chain(at[..kept - 1].iter().rev().copied()).collect()
     };
-    let mut at_thread = |w: &mut Writer<'l, 'g>, at: &[Id]| {
+    let mut at_thread = |w: &mut KernelWriter<'l, 'g>, at: &[Id]| {
         let own = match share {
             Share::One => {
                 let position = position(w, at);
@@ -139,12 +139,13 @@ pub(super) fn each_share<'l, 'g>(
             Share::Neighbours(_) => 0,
             Share::Apart(own, _) => own,
         };
-        let moved = |w: &mut Writer<'l, 'g>, to: Id| {
+        let moved = |w: &mut KernelWriter<'l, 'g>, to: Id| {
             let mut at = at.to_vec();
             at[own] = to;
             position(w, &at)
         };
-        let (count, extent) = (share.along(own), w.extent(&extents[own]));
+        let count = share.along(own);
+        let extent = w.extent(&extents[own]);
         let (first, step) = match share {
             Share::Neighbours(_) => (w.scaled(at[own], count), w.number(1)),
             Share::One | Share::Apart(..) => (at[own], w.extent(&threads[own])),
@@ -154,7 +155,7 @@ pub(super) fn each_share<'l, 'g>(
             let skipped = w.scaled(step, k);
             places.push(w.value(first + skipped));
         }
-        let all = |w: &mut Writer<'l, 'g>, write: &mut dyn FnMut(&mut Writer<'l, 'g>, &[Vec<Id>])| {
+        let all = |w: &mut KernelWriter<'l, 'g>, write: &mut dyn FnMut(&mut KernelWriter<'l, 'g>, &[Vec<Id>])| {
             let positions: Vec<Vec<Id>> = places.iter().map(|&place| moved(w, place)).collect();
             write(w, &positions);
         };
@@ -181,17 +182,19 @@ pub(super) fn each_share<'l, 'g>(
 
 /// Loops over what the grid does not reach, outermost first.
 fn nest<'l, 'g>(
-    w: &mut Writer<'l, 'g>,
+    w: &mut KernelWriter<'l, 'g>,
     dims: &[Dimension],
     at: &mut Vec<Id>,
-    write: &mut dyn FnMut(&mut Writer<'l, 'g>, &[Id]),
+    write: &mut dyn FnMut(&mut KernelWriter<'l, 'g>, &[Id]),
 ) {
     let Some((dimension, inner)) = dims.split_last() else { return write(w, at) };
     if !dimension.loops {
         return nest(w, inner, at, write);
     }
-    let (lo, hi) = (at[inner.len()], w.extent(&dimension.extent));
-    let (blocks, threads) = (w.extent(&dimension.blocks), w.number(dimension.threads.into()));
+    let lo = at[inner.len()];
+    let hi = w.extent(&dimension.extent);
+    let blocks = w.extent(&dimension.blocks);
+    let threads = w.number(dimension.threads.into());
     let step = w.value(blocks * threads);
     w.for_steps([lo, hi, step], (vec![], &[]), |w, i, _| {
         at[inner.len()] = i;

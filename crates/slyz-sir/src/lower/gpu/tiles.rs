@@ -4,7 +4,7 @@ use super::threads::{at_most, ceil_div};
 use super::{Expected, Machine};
 use crate::code::{Id, Op, Place};
 use crate::lower::planning::unflatten;
-use crate::lower::writer::Writer;
+use crate::lower::writer::KernelWriter;
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::Ty;
@@ -39,18 +39,19 @@ impl Cut<'_> {
 
     /// The position, or the last one where it is past the end. Threads past an edge do what the last inside does, and keep
     /// it for themselves. (The axis has a position where there is a tile; that the last is not negative is said for backends.)
-    pub(super) fn inside(&self, w: &mut Writer, position: Id) -> Id {
+    pub(super) fn inside(&self, w: &mut KernelWriter, position: Id) -> Id {
         if self.is_even() {
             return position;
         }
-        let (extent, one) = (w.extent(self.extent), w.number(1));
+        let extent = w.extent(self.extent);
+        let one = w.number(1);
         let some = w.value(extent.most(one));
         let last = w.value(some - one);
         w.value(position.least(last))
     }
 
     /// Is the position on the axis? `None` where every one is.
-    pub(super) fn is_inside(&self, w: &mut Writer, position: Id) -> Option<Id> {
+    pub(super) fn is_inside(&self, w: &mut KernelWriter, position: Id) -> Option<Id> {
         if self.is_even() {
             return None;
         }
@@ -64,16 +65,17 @@ impl Tiles<'_> {
     /// blocks, a block goes on to the next of its tiles when all its threads are done with the one before.
     pub(super) fn each<'l, 'g>(
         &self,
-        w: &mut Writer<'l, 'g>,
+        w: &mut KernelWriter<'l, 'g>,
         machine: &Machine,
         expected: &Expected,
-        write: impl FnOnce(&mut Writer<'l, 'g>, &Tile),
+        write: impl FnOnce(&mut KernelWriter<'l, 'g>, &Tile),
     ) {
         let axes = [(self.x.extent, self.x.length), (self.y.extent, self.y.length), (&Size::product(self.others), 1)];
         let mut at = vec![];
         let mut loops = vec![];
         for (d, (extent, length)) in axes.into_iter().enumerate() {
-            let (count, most) = (ceil_div(extent, length), machine.max_blocks[d]);
+            let count = ceil_div(extent, length);
+            let most = machine.max_blocks[d];
             let expected = expected.about(&count).filter(|_| machine.splits);
             let likely = count.constant().or(expected);
             let may_loop = likely.unwrap_or_else(|| machine.max_positions.div_ceil(length)) > most;
@@ -100,11 +102,11 @@ impl Tiles<'_> {
 
 /// Loops over what the grid does not reach, outermost last in the list.
 fn nest<'l, 'g>(
-    w: &mut Writer<'l, 'g>,
+    w: &mut KernelWriter<'l, 'g>,
     loops: &[(usize, Size)],
     at: &mut Vec<Id>,
     again: bool,
-    write: impl FnOnce(&mut Writer<'l, 'g>, &[Id]),
+    write: impl FnOnce(&mut KernelWriter<'l, 'g>, &[Id]),
 ) {
     let Some(((d, count), inner)) = loops.split_last() else {
         write(w, at);
@@ -113,7 +115,8 @@ fn nest<'l, 'g>(
         }
         return;
     };
-    let (hi, step) = (w.extent(count), w.extent(&w.kernel.grid[*d].clone()));
+    let hi = w.extent(count);
+    let step = w.extent(&w.kernel.grid[*d].clone());
     w.for_steps([at[*d], hi, step], (vec![], &[]), |w, i, _| {
         at[*d] = i;
         nest(w, inner, at, again, write);

@@ -14,7 +14,7 @@ use super::tiles::{Cut, Tile, Tiles};
 use crate::code::{Body, Id, MemId, Op, Place, Stmt};
 use crate::kernel::{Access, Space};
 use crate::lower::access::{Step, is_plain, reads};
-use crate::lower::writer::Writer;
+use crate::lower::writer::KernelWriter;
 use crate::pass::fuse::cost;
 use crate::size::Size;
 use crate::types::Ty;
@@ -138,14 +138,15 @@ impl<'g> Gpu<'g> {
         let rows = [ROWS, 4, 2, 1].into_iter().find(|rows| rows * SIDE <= threads).unwrap_or(1);
         let outputs = self.base.outputs(stmt);
         let name = self.base.kernel_name("turn");
-        let mut w = Writer::new(&self.base, name, Size::Const(1));
+        let mut w = KernelWriter::new(&self.base, name, Size::Const(1));
         w.bind_globals(&stmt.op);
         let homes: Vec<MemId> = outputs.into_iter().map(|(b, shape)| w.global(b, Access::Write, shape)).collect();
         w.kernel.block = [SIDE as u32, rows as u32, 1];
         let places = [SIDE, SIDE + 1];
         let tiles: Vec<MemId> =
             turn.reads.iter().map(|read| w.near_memory("tile", read.ty, Space::Shared, &places)).collect();
-        let (last, axis) = (shape.len() - 1, turn.axis);
+        let last = shape.len() - 1;
+        let axis = turn.axis;
         let others: Vec<Size> = (0..last).filter(|&k| k != axis).map(|k| shape[k].clone()).collect();
         let cut = |extent| Cut { extent, length: SIDE };
         let grid = Tiles { x: cut(&shape[last]), y: cut(&shape[axis]), others: &others };
@@ -169,10 +170,10 @@ struct Square<'a, 'g> {
 }
 
 impl<'g> Square<'_, 'g> {
-    fn write(&self, w: &mut Writer<'_, 'g>, tile: &Tile) {
+    fn write(&self, w: &mut KernelWriter<'_, 'g>, tile: &Tile) {
         let [column, row] = [0, 1].map(|d| w.push(Op::Place(Place::Local, d), Ty::I64));
         let turns = SIDE / self.rows;
-        let row_of = |w: &mut Writer<'_, 'g>, turn: u64| {
+        let row_of = |w: &mut KernelWriter<'_, 'g>, turn: u64| {
             let skipped = w.number((turn * self.rows) as i64);
             w.value(row + skipped)
         };
@@ -230,7 +231,7 @@ impl<'g> Square<'_, 'g> {
     }
 
     /// Gives the parameters of the body the position of a thread.
-    fn stand(&self, w: &mut Writer<'_, 'g>, tile: &Tile, [x, y]: [Id; 2]) {
+    fn stand(&self, w: &mut KernelWriter<'_, 'g>, tile: &Tile, [x, y]: [Id; 2]) {
         let (last, outer) = self.body.params.split_last().expect("a tabulate has an axis");
         let mut others = tile.others.iter();
         for (axis, param) in outer.iter().enumerate() {
@@ -243,7 +244,7 @@ impl<'g> Square<'_, 'g> {
     }
 
     /// The results at a position, with what was read for it from its place in the tiles.
-    fn results(&self, w: &mut Writer<'_, 'g>, tile: &Tile, [x, y]: [Id; 2], [row, column]: [Id; 2]) -> Vec<Id> {
+    fn results(&self, w: &mut KernelWriter<'_, 'g>, tile: &Tile, [x, y]: [Id; 2], [row, column]: [Id; 2]) -> Vec<Id> {
         self.stand(w, tile, [x, y]);
         for (read, &memory) in self.turn.reads.iter().zip(self.tiles) {
             let value = w.push(Op::Load { memory, index: vec![column, row] }, read.ty);
@@ -253,7 +254,7 @@ impl<'g> Square<'_, 'g> {
         w.all_scalars(&self.body.results)
     }
 
-    fn store(&self, w: &mut Writer<'_, 'g>, values: &[Id]) {
+    fn store(&self, w: &mut KernelWriter<'_, 'g>, values: &[Id]) {
         let at = w.all_scalars(&self.body.params.iter().map(|p| p.id).collect::<Vec<_>>());
         for (&memory, &value) in self.homes.iter().zip(values) {
             w.store(memory, at.clone(), value);

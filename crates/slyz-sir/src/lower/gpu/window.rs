@@ -145,7 +145,8 @@ impl Windowed {
         // An array that is read anywhere is found at once.
         let first = grid.clone().map(|blocks| blocks.start..blocks.start + 1);
         self.windows(sizes, limits, &first)??;
-        let (mut pieces, mut left) = (vec![], vec![grid]);
+        let mut pieces = vec![];
+        let mut left = vec![grid];
         while let Some(blocks) = left.pop() {
             if pieces.len() + left.len() > MOST_PIECES {
                 return Err(Scattered::Pieces);
@@ -163,7 +164,8 @@ impl Windowed {
                 },
             };
             let middle = blocks[cut].start + (blocks[cut].end - blocks[cut].start) / 2;
-            let (mut before, mut behind) = (blocks.clone(), blocks);
+            let mut before = blocks.clone();
+            let mut behind = blocks;
             (before[cut].end, behind[cut].start) = (middle, middle);
             left.extend([behind, before]);
         }
@@ -175,7 +177,8 @@ impl Windowed {
         let (mut longest, mut span) = (0, u64::MAX);
         let mut large = None;
         for (memory, _) in self.original.bound_memories().zip(&self.scattered).filter(|(_, scattered)| **scattered) {
-            let (length, each) = (value(&Size::product(&memory.shape), sizes)?, memory.ty.bytes() as u64);
+            let length = value(&Size::product(&memory.shape), sizes)?;
+            let each = memory.ty.bytes() as u64;
             if length.saturating_mul(each) > limits.window_bytes {
                 large = Some((memory, length.saturating_mul(each)));
             }
@@ -214,7 +217,8 @@ impl Windowed {
         let touched = touched.iter().zip(&self.original.memories).filter(|(_, memory)| memory.space.is_bound());
         let mut windows = vec![];
         for ((touched, memory), &scattered) in touched.zip(&self.scattered) {
-            let (length, each) = (value(&Size::product(&memory.shape), sizes)?, memory.ty.bytes() as u64);
+            let length = value(&Size::product(&memory.shape), sizes)?;
+            let each = memory.ty.bytes() as u64;
             let bytes = length.saturating_mul(each);
             if bytes <= limits.window_bytes || scattered {
                 windows.push((0..length, length));

@@ -17,7 +17,9 @@ use std::collections::{HashMap, HashSet};
 pub(super) fn run(body: &mut Body) {
     let merged = Choice::of(body).merged;
     if !merged.is_empty() {
-        let (arrays, waiting, names) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let arrays = HashMap::new();
+        let waiting = HashMap::new();
+        let names = HashMap::new();
         Mover { merged, arrays, waiting, names }.body(body);
     }
 }
@@ -121,7 +123,8 @@ fn find(goes: &mut [usize], start: usize) -> usize {
 /// What names stand for.
 fn resolved(names: &mut HashMap<Id, Id>, ids: &[Id]) -> Vec<Id> {
     let one = |id: &Id| {
-        let (mut end, mut way) = (*id, vec![]);
+        let mut end = *id;
+        let mut way = vec![];
         while let Some(&next) = names.get(&end) {
             way.push(end);
             end = next;

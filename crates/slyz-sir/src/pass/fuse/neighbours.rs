@@ -125,7 +125,8 @@ fn append(body: &mut Body, mut other: Body) {
 
 /// The product of two monoids.
 fn join_monoids(a: &Monoid, b: &Monoid) -> Monoid {
-    let (k, n) = (a.neutral.len(), b.neutral.len());
+    let k = a.neutral.len();
+    let n = b.neutral.len();
     let (x, y) = (&a.combine, &b.combine);
     let combine = Body {
         params: [&x.params[..k], &y.params[..n], &x.params[k..], &y.params[n..]].concat(),

@@ -145,11 +145,14 @@ impl Spreader {
         let full = lanes.is_power_of_two() && self.threads.is_multiple_of(lanes);
         let lane = self.push(Op::Place(Place::Lane, 0), Ty::I64);
         let count = if full { None } else { Some(self.lanes_here(size)) };
-        let (one, two, end) = (self.number(1), self.number(2), self.number(lanes.into()));
+        let one = self.number(1);
+        let two = self.number(2);
+        let end = self.number(lanes.into());
         let state = [&[Ty::I64], tys].concat();
         let cond = self.nested(&state, |s, ids| vec![s.value(ids[0].below(end))]);
         let body = self.nested(&state, |s, ids| {
-            let (distance, mine) = (ids[0], &ids[1..]);
+            let distance = ids[0];
+            let mine = &ids[1..];
             let take = |s: &mut Self, (&value, &ty): (&Id, &Ty)| {
                 s.push(Op::Subgroup(SubgroupOp::ShuffleDown, vec![value, distance]), ty)
             };
@@ -219,7 +222,9 @@ impl Spreader {
 
     /// After the step of distance `d`, place `i`, a multiple of `2d`, holds the fold of places `i .. i + 2d`.
     fn tree_over(&mut self, count: u32, memories: &[MemId], monoid: &Monoid, tys: &[Ty]) {
-        let (one, two, end) = (self.number(1), self.number(2), self.number(count.into()));
+        let one = self.number(1);
+        let two = self.number(2);
+        let end = self.number(count.into());
         let zero = self.number(0);
         let cond = self.nested(&[Ty::I64], |s, ids| vec![s.value(ids[0].below(end))]);
         let body = self.nested(&[Ty::I64], |s, ids| {
@@ -233,7 +238,8 @@ impl Spreader {
             let both = s.value(joins.and(there));
             s.when(both, |s| {
                 let thread = s.thread;
-                let (left, right) = (s.load_all(memories, thread, tys), s.load_all(memories, from, tys));
+                let left = s.load_all(memories, thread, tys);
+                let right = s.load_all(memories, from, tys);
                 let joined = s.combine(monoid, &left, &right);
                 s.store_all(memories, thread, &joined);
             });

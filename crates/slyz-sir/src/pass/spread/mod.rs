@@ -82,7 +82,8 @@ pub struct Spread {
 pub fn run(kernel: Kernel, resources: &Resources) -> Spread {
     let threads = kernel.block.iter().product::<u32>();
     let mut fresh = kernel.fresh_ids();
-    let (thread, first) = (fresh(), fresh());
+    let thread = fresh();
+    let first = fresh();
     let mut used = HashSet::new();
     collect_uses(&kernel.body, &mut used);
     let kernel_numbers = numbers(&kernel.body);

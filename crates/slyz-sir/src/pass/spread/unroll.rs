@@ -101,7 +101,8 @@ impl Spreader {
         }
         let skipped: Vec<Id> = (0..=count).map(|k| self.number(i64::from(k) * i64::from(step))).collect();
         let turn = self.nested(&params, |s, ids| {
-            let (first, state) = (ids[0], ids[1..].to_vec());
+            let first = ids[0];
+            let state = ids[1..].to_vec();
             let mut places = vec![first];
             places.extend(skipped[1..count as usize].iter().map(|&k| s.value(first + k)));
             let all = |s: &mut Self| {
@@ -125,7 +126,8 @@ impl Spreader {
 
     /// A copy of the body for each place, stores behind everything else.
     fn together(&mut self, body: &Body, places: &[Id]) -> Vec<Vec<Id>> {
-        let (mut items, mut last) = (vec![], vec![]);
+        let mut items = vec![];
+        let mut last = vec![];
         for &place in places {
             let copy = body.instantiate(&[place], &mut self.fresh);
             let (stores, others): (Vec<Stmt>, Vec<Stmt>) =

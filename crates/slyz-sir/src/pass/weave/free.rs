@@ -2,7 +2,7 @@
 
 use super::jam;
 use super::trim;
-use super::write::Writer;
+use super::write::WeaveWriter;
 use super::{any_op, tidied};
 use crate::code::{Body, Id, MemId, Op, Place, Stmt};
 use crate::kernel::{Kernel, Space};
@@ -32,16 +32,18 @@ const FEW: u32 = 64;
 pub(super) fn run(kernel: Kernel, threads: [Size; 3]) -> Kernel {
     let large: Vec<MemId> = super::large_locals(&kernel.memories);
     let (turns, rows) = if large.is_empty() { piece(&kernel.body) } else { (FEW, 1) };
-    let mut w = Writer::new(&kernel);
-    let ends = |w: &mut Writer, d: u8, count: u32| {
-        let (block, count) = (w.push(Op::Place(Place::Block, d), Ty::I64), w.number(count.into()));
+    let mut w = WeaveWriter::new(&kernel);
+    let ends = |w: &mut WeaveWriter, d: u8, count: u32| {
+        let block = w.push(Op::Place(Place::Block, d), Ty::I64);
+        let count = w.number(count.into());
         let lo = w.value(block * count);
-        let (past, all) = (w.value(lo + count), w.extent(&threads[usize::from(d)]));
+        let past = w.value(lo + count);
+        let all = w.extent(&threads[usize::from(d)]);
         [lo, w.value(past.least(all))]
     };
     let z = w.push(Op::Place(Place::Block, 2), Ty::I64);
     let [lo, hi] = ends(&mut w, 0, turns);
-    let lanes = |w: &mut Writer, y: Id| {
+    let lanes = |w: &mut WeaveWriter, y: Id| {
         let turn = w.var(Ty::I64);
         let mut body = placed(kernel.body.clone(), [turn.id, y, z]);
         if !large.is_empty() {

@@ -3,7 +3,7 @@
 //! Reductions and scans go through the threads in order, as the interpreter does: results do not depend on how wide vectors are.
 
 use super::shape::{Shape, Thread};
-use super::write::Writer;
+use super::write::WeaveWriter;
 use crate::code::{Body, Id, MemId, Op, Place, SubgroupOp, Type, Var};
 use crate::kernel::Memory;
 use crate::ops::Operator;
@@ -11,10 +11,13 @@ use crate::types::{Scalar, Ty};
 use crate::write::{Arithmetic, Write as _};
 
 /// Writes code of the block that fills `to`, an element per thread, from the values in `from`.
-pub(super) fn write(w: &mut Writer, shape: &Shape, op: SubgroupOp, from: MemId, to: MemId, memories: &[Memory]) {
-    let (threads, size) = (shape.threads() as i64, i64::from(shape.subgroup));
+pub(super) fn write(w: &mut WeaveWriter, shape: &Shape, op: SubgroupOp, from: MemId, to: MemId, memories: &[Memory]) {
+    let threads = shape.threads() as i64;
+    let size = i64::from(shape.subgroup);
     let ty = memories[from.0 as usize].ty;
-    let (zero, all, size_) = (w.number(0), w.number(threads), w.number(size));
+    let zero = w.number(0);
+    let all = w.number(threads);
+    let size_ = w.number(size);
     if threads <= size {
         return one(w, op, ty, [zero, all], from, to);
     }
@@ -28,11 +31,11 @@ pub(super) fn write(w: &mut Writer, shape: &Shape, op: SubgroupOp, from: MemId, 
 }
 
 /// The same for one subgroup.
-fn one(w: &mut Writer, op: SubgroupOp, ty: Ty, [start, end]: [Id; 2], from: MemId, to: MemId) {
-    let load = |w: &mut Writer, at: Id| w.push(Op::Load { memory: from, index: vec![at] }, ty);
+fn one(w: &mut WeaveWriter, op: SubgroupOp, ty: Ty, [start, end]: [Id; 2], from: MemId, to: MemId) {
+    let load = |w: &mut WeaveWriter, at: Id| w.push(Op::Load { memory: from, index: vec![at] }, ty);
     let store =
-        |w: &mut Writer, at: Id, value: Id| w.act(Op::Store { memory: to, index: vec![at], values: vec![value] });
-    let fold = |w: &mut Writer, operator: Operator, each: bool| {
+        |w: &mut WeaveWriter, at: Id, value: Id| w.act(Op::Store { memory: to, index: vec![at], values: vec![value] });
+    let fold = |w: &mut WeaveWriter, operator: Operator, each: bool| {
         let first = load(w, start);
         if each {
             store(w, start, first);
@@ -80,7 +83,13 @@ fn one(w: &mut Writer, op: SubgroupOp, ty: Ty, [start, end]: [Id; 2], from: MemI
 }
 
 /// A loop with one state.
-fn turns(w: &mut Writer, [lo, hi]: [Id; 2], init: Id, ty: Ty, write: impl FnOnce(&mut Writer, Id, Id) -> Id) -> Id {
+fn turns(
+    w: &mut WeaveWriter,
+    [lo, hi]: [Id; 2],
+    init: Id,
+    ty: Ty,
+    write: impl FnOnce(&mut WeaveWriter, Id, Id) -> Id,
+) -> Id {
     let step = w.number(1);
     let body: Body = w.nested(&[Ty::I64, ty], |w, params| vec![write(w, params[0], params[1])]);
     let id = w.var(ty).id;
@@ -90,12 +99,14 @@ fn turns(w: &mut Writer, [lo, hi]: [Id; 2], init: Id, ty: Ty, write: impl FnOnce
 }
 
 /// From which thread a thread takes its value in a shuffle; its own number where there is no such thread.
-pub(super) fn source(w: &mut Writer, shape: &Shape, thread: &mut Thread, op: SubgroupOp, lane: Id) -> Id {
+pub(super) fn source(w: &mut WeaveWriter, shape: &Shape, thread: &mut Thread, op: SubgroupOp, lane: Id) -> Id {
     let own = thread.place(w, shape, Place::Lane, 0);
     let number = thread.number(w);
-    let (size, threads) = (i64::from(shape.subgroup), shape.threads() as i64);
+    let size = i64::from(shape.subgroup);
+    let threads = shape.threads() as i64;
     // Far from the subgroup is far enough, and does not wrap around.
-    let (low, high) = (w.number(-4 * size - 4), w.number(4 * size + 4));
+    let low = w.number(-4 * size - 4);
+    let high = w.number(4 * size + 4);
     let by = w.push(Op::Apply(Operator::Clamp, vec![lane, low, high]), Ty::I64);
     let to = match op {
         SubgroupOp::ShuffleXor => w.apply(Operator::Xor, &[own, by], Ty::I64),
@@ -103,7 +114,9 @@ pub(super) fn source(w: &mut Writer, shape: &Shape, thread: &mut Thread, op: Sub
         SubgroupOp::ShuffleDown => w.value(own + by),
         _ => by,
     };
-    let (zero, size, threads) = (w.number(0), w.number(size), w.number(threads));
+    let zero = w.number(0);
+    let size = w.number(size);
+    let threads = w.number(threads);
     let start = w.value(number - own);
     let from = w.value(start + to);
     let tests = [w.value(to.not_below(zero)), w.value(to.below(size)), w.value(from.below(threads))];

@@ -8,7 +8,7 @@
 //! Only for threads that do nothing but compute, load, store and count.
 
 use super::trim::{self, Trimmed};
-use super::write::Writer;
+use super::write::WeaveWriter;
 use crate::code::{Body, Id, Op, Stmt, Var};
 use crate::kernel::{Memory, Space};
 use crate::types::Ty;
@@ -63,7 +63,7 @@ fn ways(row: Id, stmts: &[Stmt], memories: &[Memory]) -> u32 {
 }
 
 /// The loop over rows.
-pub(super) fn rows(w: &mut Writer, memories: &[Memory], bounds: [Id; 2], counter: Var, stmts: Vec<Stmt>) {
+pub(super) fn rows(w: &mut WeaveWriter, memories: &[Memory], bounds: [Id; 2], counter: Var, stmts: Vec<Stmt>) {
     if !stmts.iter().any(|s| s.op.has_effect()) {
         return;
     }
@@ -74,7 +74,7 @@ pub(super) fn rows(w: &mut Writer, memories: &[Memory], bounds: [Id; 2], counter
     }
 }
 
-fn untrimmed(w: &mut Writer, memories: &[Memory], [lo, hi]: [Id; 2], counter: Var, stmts: Vec<Stmt>) {
+fn untrimmed(w: &mut WeaveWriter, memories: &[Memory], [lo, hi]: [Id; 2], counter: Var, stmts: Vec<Stmt>) {
     let number = |id: Id| match w.known.get(&id) {
         Some(Op::Const(value)) => Some(value.as_int()),
         _ => None,
@@ -84,7 +84,8 @@ fn untrimmed(w: &mut Writer, memories: &[Memory], [lo, hi]: [Id; 2], counter: Va
     // All rows by whole steps, or four at a time and the rest one by one.
     let whole = [8, 4, 2].into_iter().find(|&n| n <= most && count.is_some_and(|count| count % i128::from(n) == 0));
     let ways = whole.unwrap_or(most.min(4));
-    let (one, step) = (w.number(1), w.number(ways.into()));
+    let one = w.number(1);
+    let step = w.number(ways.into());
     let mut from = lo;
     if ways > 1 && count.is_none_or(|count| count >= ways.into()) {
         if whole.is_none() {
@@ -120,7 +121,7 @@ fn named(names: &Names, id: Id) -> Id {
 }
 
 /// Writes statements once for each copy, or once for all where copies would not differ.
-fn side_by_side(w: &mut Writer, stmts: &[Stmt], copies: &mut [Names]) {
+fn side_by_side(w: &mut WeaveWriter, stmts: &[Stmt], copies: &mut [Names]) {
     for stmt in stmts {
         let renamed = |names: &Names| {
             let mut op = stmt.op.clone();
@@ -139,7 +140,8 @@ fn side_by_side(w: &mut Writer, stmts: &[Stmt], copies: &mut [Names]) {
                 w.act(Op::Lanes { lo, hi, body, monoid: monoid.clone() });
             }
             Op::For { lo, hi, step, init, body } if agree(&[*lo, *hi, *step], copies) => {
-                let (counter, state) = (w.var(body.params[0].ty.elem()), &body.params[1..]);
+                let counter = w.var(body.params[0].ty.elem());
+                let state = &body.params[1..];
                 copies.iter_mut().for_each(|names| _ = names.insert(body.params[0].id, counter.id));
                 let mut params = vec![counter];
                 let mut start = vec![];
@@ -199,7 +201,7 @@ fn side_by_side(w: &mut Writer, stmts: &[Stmt], copies: &mut [Names]) {
 }
 
 /// A loop whose turns differ between copies.
-fn side_by_side_alone(w: &mut Writer, stmt: &Stmt, names: &mut Names) {
+fn side_by_side_alone(w: &mut WeaveWriter, stmt: &Stmt, names: &mut Names) {
     let binds: Vec<Var> = stmt.binds.iter().map(|b| w.var(b.ty.elem())).collect();
     let mut op = stmt.op.clone();
     op.each_operand_mut(&mut |id| *id = named(names, *id));

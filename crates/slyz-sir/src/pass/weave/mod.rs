@@ -4,8 +4,8 @@
 //! of the threads in `lanes`, which the C backend packs into vectors. The inverse of `spread`; no thread of the machine
 //! ever stands for a thread of the kernel.
 //!
-//! * [`Form::Free`]: threads that neither meet nor see their block are cut into pieces of the axis x, and rows of it.
-//! * [`Form::Blocks`]: a block is a block. `split` cuts the code where threads meet.
+//! * [`Blocking::Free`]: threads that neither meet nor see their block are cut into pieces of the axis x, and rows of it.
+//! * [`Blocking::Blocks`]: a block is a block. `split` cuts the code where threads meet.
 //!
 //! In both, guards around the code become bounds of the loops (`trim`), and memory that is only written is said to be so.
 //!
@@ -35,7 +35,7 @@ use std::collections::HashMap;
 
 /// How the threads of a kernel are given to blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Form {
+pub enum Blocking {
     /// As is best: the threads neither meet nor see their blocks.
     Free,
     /// Blocks of that many threads.
@@ -74,7 +74,7 @@ fn threads() -> [Size; 3] {
 /// Runs the pass on the kernel of a [`Template`](crate::launch::Template), with subgroups of that many threads.
 ///
 /// ```
-/// use slyz_sir::pass::weave::{self, Form};
+/// use slyz_sir::pass::weave::{self, Blocking};
 /// let kernel = slyz_sir::text::parse_kernel(
 ///     "kernel iota<grid_x, grid_y, grid_z, threads_x, threads_y, threads_z, out_len>() grid [grid_x, grid_y, grid_z] block [1, 1, 1] {
 ///        global readwrite out: i64[out_len]
@@ -82,11 +82,11 @@ fn threads() -> [Size; 3] {
 ///        store out[%i], %i
 ///      }",
 /// )?;
-/// let woven = weave::run(&kernel, Form::Free, 16)?;
+/// let woven = weave::run(&kernel, Blocking::Free, 16)?;
 /// assert!(woven.to_string().contains("lanes"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn run(kernel: &Kernel, form: Form, subgroup: u32) -> Result<Kernel, Unwoven> {
+pub fn run(kernel: &Kernel, form: Blocking, subgroup: u32) -> Result<Kernel, Unwoven> {
     let mut kernel = kernel.clone();
     kernel.body = tidied(kernel.body);
     let ballot = |op: &Op| matches!(op, Op::Subgroup(SubgroupOp::Ballot, _));
@@ -94,9 +94,9 @@ pub fn run(kernel: &Kernel, form: Form, subgroup: u32) -> Result<Kernel, Unwoven
         return Err(Unwoven::Ballot(kernel.name));
     }
     let woven = match form {
-        Form::Free if sees_blocks(&kernel) => return Err(Unwoven::SeesBlocks(kernel.name)),
-        Form::Free => free::run(kernel, threads()),
-        Form::Blocks(block) => {
+        Blocking::Free if sees_blocks(&kernel) => return Err(Unwoven::SeesBlocks(kernel.name)),
+        Blocking::Free => free::run(kernel, threads()),
+        Blocking::Blocks(block) => {
             let kernel = settled(kernel, block, subgroup);
             // Blocks that nobody sees need not be kept. A block of one thread along an axis is a thread of that axis.
             let mut free = kernel.clone();

@@ -4,7 +4,7 @@
 //! Where rows are much shorter than vectors, lanes run over all threads of the block, and find their places by division.
 
 use super::jam;
-use super::write::Writer;
+use super::write::WeaveWriter;
 use crate::code::{Id, Op, Place, Stmt, Var};
 use crate::kernel::Memory;
 use crate::ops::Operator;
@@ -54,7 +54,7 @@ impl Shape {
     }
 
     /// Opens the loops over rows; what is written next is run for each thread, in lanes over `turn`.
-    pub(super) fn open(&self, w: &mut Writer) -> Thread {
+    pub(super) fn open(&self, w: &mut WeaveWriter) -> Thread {
         let zero = w.number(0);
         let turn = w.var(Ty::I64).id;
         let mut thread = Thread {
@@ -98,7 +98,7 @@ impl Shape {
     }
 
     /// Closes the loops over rows.
-    pub(super) fn close(&self, w: &mut Writer, memories: &[Memory], thread: Thread) {
+    pub(super) fn close(&self, w: &mut WeaveWriter, memories: &[Memory], thread: Thread) {
         for (outer, counter, bounds) in thread.rows.into_iter().rev() {
             let stmts = std::mem::replace(&mut w.out, outer);
             jam::rows(w, memories, bounds, counter, stmts);
@@ -108,7 +108,7 @@ impl Shape {
 
 impl Thread {
     /// The number of the thread in its block, x fastest.
-    pub(super) fn number(&mut self, w: &mut Writer) -> Id {
+    pub(super) fn number(&mut self, w: &mut WeaveWriter) -> Id {
         if let Some(number) = self.number {
             return number;
         }
@@ -117,7 +117,7 @@ impl Thread {
     }
 
     /// Where the thread stands.
-    pub(super) fn place(&mut self, w: &mut Writer, shape: &Shape, place: Place, d: u8) -> Id {
+    pub(super) fn place(&mut self, w: &mut WeaveWriter, shape: &Shape, place: Place, d: u8) -> Id {
         if let Some(made) = self.made.get(&(place, d)) {
             return *made;
         }
@@ -150,12 +150,13 @@ impl Thread {
         id
     }
 
-    fn local(&mut self, w: &mut Writer, shape: &Shape, d: usize) -> Id {
+    fn local(&mut self, w: &mut WeaveWriter, shape: &Shape, d: usize) -> Id {
         if let Some(local) = self.local[d] {
             return local;
         }
         let before: i64 = shape.block[..d].iter().map(|&n| i64::from(n)).product();
-        let (before, own) = (w.number(before), w.number(shape.block[d].into()));
+        let before = w.number(before);
+        let own = w.number(shape.block[d].into());
         let row = w.value(self.turn / before);
         let local = if d == 2 { row } else { w.value(row % own) };
         *self.local[d].insert(local)

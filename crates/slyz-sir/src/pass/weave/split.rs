@@ -18,7 +18,7 @@
 
 use super::shape::{Shape, Thread};
 use super::uniform::{self, is_live_read};
-use super::write::Writer;
+use super::write::WeaveWriter;
 use super::{Unwoven, group, meets, tidied, trim};
 use crate::code::{Body, Id, MemId, Op, Stmt, SubgroupOp, Type, Var};
 use crate::kernel::{Kernel, Memory, Space};
@@ -35,7 +35,7 @@ pub(super) fn run(kernel: Kernel, block: [u32; 3], subgroup: u32) -> Result<Kern
     let uniform = uniform::find(&kernel)?;
     let shape = Shape::new(block, subgroup);
     let mut split = Split {
-        w: Writer::new(&kernel),
+        w: WeaveWriter::new(&kernel),
         memories: kernel.memories.clone(),
         uniform,
         shape,
@@ -101,7 +101,7 @@ struct End {
 }
 
 struct Split {
-    w: Writer,
+    w: WeaveWriter,
     memories: Vec<Memory>,
     uniform: HashSet<Id>,
     shape: Shape,
@@ -180,7 +180,8 @@ impl Split {
         for bind in &stmt.binds {
             self.home_piece.insert(bind.id, self.pieces);
         }
-        let (piece, looped) = (self.pieces, self.loops > 0);
+        let piece = self.pieces;
+        let looped = self.loops > 0;
         let locals: Vec<MemId> = local_memories(stmt, &self.memories);
         for memory in locals {
             let entry = self.local_uses.entry(memory).or_default();
@@ -232,7 +233,8 @@ impl Split {
             Op::While { init, cond, body } => {
                 let homes = self.state_homes(stmt, init, &[&cond.params, &body.params]);
                 self.close(nodes);
-                let (mut asked, mut inner) = (vec![], vec![]);
+                let mut asked = vec![];
+                let mut inner = vec![];
                 self.loops += 1;
                 self.cut(cond, &mut asked)?;
                 self.close(&mut asked);
@@ -446,7 +448,8 @@ impl Split {
     fn piece(&mut self, piece: usize, items: Vec<Item>) {
         let saves = self.saves.remove(&piece).unwrap_or_default();
         let thread = self.shape.open(&mut self.w);
-        let (turn, bounds) = (Var { id: thread.turn, ty: Type::Scalar(Ty::I64) }, thread.bounds);
+        let turn = Var { id: thread.turn, ty: Type::Scalar(Ty::I64) };
+        let bounds = thread.bounds;
         let outer = std::mem::take(&mut self.w.out);
         let mut inside = Inside { piece, thread, names: HashMap::new() };
         for item in items {

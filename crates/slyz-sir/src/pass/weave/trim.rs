@@ -4,7 +4,7 @@
 //! condition may compare the turn, or the turn moved by a distance, with anything that is the same in all turns; conditions that
 //! are the same in all turns stand around the loop. What is neither stays a branch inside.
 
-use super::write::Writer;
+use super::write::WeaveWriter;
 use crate::code::{Body, Id, Op, Place, Stmt, Var};
 use crate::launch::MOST_THREADS;
 use crate::ops::Operator;
@@ -14,7 +14,7 @@ use crate::write::{Arithmetic, Write as _};
 use std::collections::{HashMap, HashSet};
 
 /// Writes lanes over the turns `lo..hi`.
-pub(super) fn lanes(w: &mut Writer, bounds: [Id; 2], turn: Var, stmts: Vec<Stmt>) {
+pub(super) fn lanes(w: &mut WeaveWriter, bounds: [Id; 2], turn: Var, stmts: Vec<Stmt>) {
     if !stmts.iter().any(|s| s.op.has_effect()) {
         return;
     }
@@ -35,7 +35,7 @@ pub(super) struct Trimmed {
 }
 
 /// Makes bounds of the guard around the statements of a loop.
-pub(super) fn trimmed(w: &mut Writer, [mut lo, mut hi]: [Id; 2], turn: Id, mut stmts: Vec<Stmt>) -> Trimmed {
+pub(super) fn trimmed(w: &mut WeaveWriter, [mut lo, mut hi]: [Id; 2], turn: Id, mut stmts: Vec<Stmt>) -> Trimmed {
     let mut around = vec![];
     while let Some(guard) = Guard::of(&stmts, turn, w) {
         let Some(Stmt { op: Op::If { args, then, otherwise, .. }, .. }) = stmts.pop() else {
@@ -50,7 +50,7 @@ pub(super) fn trimmed(w: &mut Writer, [mut lo, mut hi]: [Id; 2], turn: Id, mut s
             !moves
         });
         for bound in &guard.bounds {
-            let at = |w: &mut Writer, more: i64| {
+            let at = |w: &mut WeaveWriter, more: i64| {
                 let by = bound.moved.map_or(bound.end, |by| w.value(bound.end - by));
                 let one = w.number(more);
                 if more == 0 { by } else { w.value(by + one) }
@@ -87,16 +87,16 @@ pub(super) fn trimmed(w: &mut Writer, [mut lo, mut hi]: [Id; 2], turn: Id, mut s
 }
 
 trait Bounds {
-    fn min_with(self, w: &mut Writer, other: Id) -> Id;
-    fn max_with(self, w: &mut Writer, other: Id) -> Id;
+    fn min_with(self, w: &mut WeaveWriter, other: Id) -> Id;
+    fn max_with(self, w: &mut WeaveWriter, other: Id) -> Id;
 }
 
 impl Bounds for Id {
-    fn min_with(self, w: &mut Writer, other: Id) -> Id {
+    fn min_with(self, w: &mut WeaveWriter, other: Id) -> Id {
         w.value(other.least(self))
     }
 
-    fn max_with(self, w: &mut Writer, other: Id) -> Id {
+    fn max_with(self, w: &mut WeaveWriter, other: Id) -> Id {
         w.value(other.most(self))
     }
 }
@@ -122,7 +122,7 @@ struct Guard {
 }
 
 impl Guard {
-    fn of(stmts: &[Stmt], turn: Id, w: &Writer) -> Option<Guard> {
+    fn of(stmts: &[Stmt], turn: Id, w: &WeaveWriter) -> Option<Guard> {
         let (last, prefix) = stmts.split_last()?;
         let Op::If { cond, then, otherwise, .. } = &last.op else { return None };
         let holds = otherwise.stmts.is_empty();
@@ -148,7 +148,7 @@ impl Guard {
     }
 
     /// What is still to be asked in each turn.
-    fn rest(&self, w: &mut Writer, stmts: &mut Vec<Stmt>) -> Option<Id> {
+    fn rest(&self, w: &mut WeaveWriter, stmts: &mut Vec<Stmt>) -> Option<Id> {
         let outer = std::mem::take(&mut w.out);
         let mut all = None;
         for &(term, holds) in &self.others {
@@ -164,7 +164,7 @@ impl Guard {
 /// What the statements before a guard say.
 struct Scope<'s> {
     turn: Id,
-    w: &'s Writer,
+    w: &'s WeaveWriter,
     varies: HashSet<Id>,
 }
 
@@ -227,7 +227,8 @@ impl Scope<'_> {
         let plain = moved.is_none() && matches!(test, Lt | Ge);
         let far = |id: Option<Id>| id.map_or(Some(Range::new(0, 0)), |id| self.range(id, 16));
         let safe = || {
-            let (end, by) = (self.range(end, 16)?, far(moved)?);
+            let end = self.range(end, 16)?;
+            let by = far(moved)?;
             let inside = |x: i128| (i128::from(i64::MIN) + 1 < x && x < i128::from(i64::MAX)).then_some(());
             inside(end.lo - by.hi).and(inside(end.hi - by.lo))
         };

@@ -7,7 +7,7 @@ use crate::write::Write;
 use std::collections::HashMap;
 
 /// The code being written.
-pub(super) struct Writer {
+pub(super) struct WeaveWriter {
     fresh: Box<dyn FnMut() -> Id>,
     /// The body being written.
     pub(super) out: Vec<Stmt>,
@@ -17,7 +17,7 @@ pub(super) struct Writer {
     pub(super) types: HashMap<Id, Ty>,
 }
 
-impl Write for Writer {
+impl Write for WeaveWriter {
     fn fresh(&mut self) -> Id {
         (self.fresh)()
     }
@@ -40,11 +40,15 @@ impl Write for Writer {
     }
 }
 
-impl Writer {
+impl WeaveWriter {
     /// For the code of a kernel.
-    pub(super) fn new(kernel: &Kernel) -> Writer {
-        let mut writer =
-            Writer { fresh: Box::new(kernel.fresh_ids()), out: vec![], known: HashMap::new(), types: HashMap::new() };
+    pub(super) fn new(kernel: &Kernel) -> WeaveWriter {
+        let mut writer = WeaveWriter {
+            fresh: Box::new(kernel.fresh_ids()),
+            out: vec![],
+            known: HashMap::new(),
+            types: HashMap::new(),
+        };
         writer.note(&kernel.body);
         writer
     }
@@ -75,7 +79,8 @@ impl Writer {
 
     /// A loop by ones without state.
     pub(super) fn each(&mut self, lo: Id, hi: Id, write: impl FnOnce(&mut Self, Id)) {
-        let (step, counter) = (self.number(1), self.counter());
+        let step = self.number(1);
+        let counter = self.counter();
         let outer = std::mem::take(&mut self.out);
         write(self, counter.id);
         let stmts = std::mem::replace(&mut self.out, outer);
