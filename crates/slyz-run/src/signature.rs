@@ -261,35 +261,28 @@ impl<'s> Sizes<'s> {
     }
 
     fn check_require(&self, require: &Require) -> Result<(), Error> {
-        let value = |size: &Size| match size.eval(&|var| self.value(var)) {
-            Ok(value) => Ok(Some(value)),
+        let value = |size: &Size| size.eval(&|var| self.value(var)).map_err(|error| (size.clone(), error));
+        match require.holds(value) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(self.unmet(require)),
             // It is looked at again when it is counted.
-            Err(SizeError::Unknown(_)) => Ok(None),
-            Err(error @ SizeError::Overflow) => Err(self.explain(size, error)),
-        };
-        let (left, right) = match require {
-            Require::NonEmpty(a) => (value(a)?, Some(1)),
-            Require::Equal(a, b) | Require::AtMost(a, b) => (value(a)?, value(b)?),
-        };
-        let (Some(left), Some(right)) = (left, right) else { return Ok(()) };
-        let holds = match require {
-            Require::NonEmpty(_) => left >= right,
-            Require::Equal(..) => left == right,
-            Require::AtMost(..) => left <= right,
-        };
-        if holds { Ok(()) } else { Err(self.unmet(require, left, right)) }
+            Err((_, SizeError::Unknown(_))) => Ok(()),
+            Err((size, error @ SizeError::Overflow)) => Err(self.explain(&size, error)),
+        }
     }
 
-    /// The error of a requirement that these values of its sides do not meet.
-    fn unmet(&self, require: &Require, left: u64, right: u64) -> Error {
-        let both = |a: &Size, b: &Size| format!("{} is {left} and {} is {right}", self.spell(a), self.spell(b));
-        let (condition, values) = match require {
-            Require::NonEmpty(a) => {
-                (format!("{} to be at least 1", self.spell(a)), format!("{} is {left}", self.spell(a)))
-            }
-            Require::Equal(a, b) => (format!("{} = {}", self.spell(a), self.spell(b)), both(a, b)),
-            Require::AtMost(a, b) => (format!("{} <= {}", self.spell(a), self.spell(b)), both(a, b)),
+    /// The error of a requirement that the values of its sizes do not meet.
+    fn unmet(&self, require: &Require) -> Error {
+        let condition = match require {
+            Require::NonEmpty(a) => format!("{} to be at least 1", self.spell(a)),
+            Require::Equal(a, b) => format!("{} = {}", self.spell(a), self.spell(b)),
+            Require::AtMost(a, b) => format!("{} <= {}", self.spell(a), self.spell(b)),
         };
+        let valued = |size: &Size| {
+            let value = size.eval(&|var| self.value(var)).unwrap_or_default();
+            format!("{} is {value}", self.spell(size))
+        };
+        let values = require.sizes().map(valued).collect::<Vec<String>>().join(" and ");
         Error::Requirement { name: self.signature.name.clone(), condition, values }
     }
 

@@ -15,6 +15,26 @@ pub enum Require {
     AtMost(Size, Size),
 }
 
+impl Require {
+    /// The sizes that it is about.
+    pub fn sizes(&self) -> impl Iterator<Item = &Size> + Clone {
+        let (first, second) = match self {
+            Require::NonEmpty(a) => (a, None),
+            Require::Equal(a, b) | Require::AtMost(a, b) => (a, Some(b)),
+        };
+        std::iter::once(first).chain(second)
+    }
+
+    /// Is it satisfied where sizes have these values?
+    pub fn holds<E>(&self, value: impl Fn(&Size) -> Result<u64, E>) -> Result<bool, E> {
+        Ok(match self {
+            Require::NonEmpty(a) => value(a)? > 0,
+            Require::Equal(a, b) => value(a)? == value(b)?,
+            Require::AtMost(a, b) => value(a)? <= value(b)?,
+        })
+    }
+}
+
 /// A function over arrays and scalars.
 ///
 /// The parameters of the body are the arguments, its results are the results; each is a scalar or an array.

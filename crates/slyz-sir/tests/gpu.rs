@@ -5,6 +5,7 @@ mod random;
 
 use proptest::prelude::*;
 use random::{Case, agree, case, exact_case};
+use slyz_sir::code::{Body, Op};
 use slyz_sir::interp::kernel::{LaunchOptions, run_plan_with};
 use slyz_sir::interp::program::{InterpError, Options, run_with};
 use slyz_sir::interp::{Array, Value};
@@ -68,10 +69,88 @@ fn expectation(sizes: &[Option<u64>], number: u64) -> Expected {
     }
 }
 
-/// `gpu_plans/NAME.sir` is a program, `gpu_plans/NAME.plan` its plan for Metal, `NAME.cuda` the one for a machine that likes
-/// wide accesses, `NAME.webgpu` one without subgroups for sizes of about 10,000. Any difference fails; `BLESS=1` rewrites.
+/// What a kernel does, counted in its code.
+#[derive(Default)]
+struct Counts {
+    loads: usize,
+    stores: usize,
+    /// Loads and stores of several elements.
+    wide: usize,
+    atomics: usize,
+    barriers: usize,
+    subgroups: usize,
+    loops: usize,
+    deepest: usize,
+    branches: usize,
+}
+
+impl Counts {
+    fn add(&mut self, body: &Body, depth: usize) {
+        for stmt in &body.stmts {
+            let mut inner = depth;
+            match &stmt.op {
+                Op::Load { .. } => {
+                    self.loads += 1;
+                    self.wide += usize::from(stmt.binds.len() > 1);
+                }
+                Op::Store { values, .. } => {
+                    self.stores += 1;
+                    self.wide += usize::from(values.len() > 1);
+                }
+                Op::Atomic { .. } => self.atomics += 1,
+                Op::Barrier(_) => self.barriers += 1,
+                Op::Subgroup(..) => self.subgroups += 1,
+                Op::If { .. } => self.branches += 1,
+                Op::For { .. } | Op::While { .. } => {
+                    self.loops += 1;
+                    inner += 1;
+                    self.deepest = self.deepest.max(inner);
+                }
+                _ => {}
+            }
+            stmt.op.bodies().into_iter().for_each(|body| self.add(body, inner));
+        }
+    }
+}
+
+impl std::fmt::Display for Counts {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let Counts { loads, stores, wide, atomics, barriers, subgroups, loops, deepest, branches } = self;
+        write!(
+            f,
+            "  {loads} loads, {stores} stores, {wide} of them wide; {loops} loops, {deepest} deep; {branches} branches"
+        )?;
+        write!(f, "; {barriers} barriers; {subgroups} subgroup operations; {atomics} atomics")
+    }
+}
+
+/// What a plan launches: buffers, launches, the threads and memories of each kernel, and what stands in its code.
+fn summary(plan: &Plan) -> String {
+    let mut out = String::new();
+    let mut kernels = plan.kernels.iter();
+    let memories = ["global ", "shared ", "scratch ", "local ", "constant "];
+    let mut in_kernel = false;
+    for line in text::print_plan(plan).lines() {
+        let is_memory = line.strip_prefix("  ").is_some_and(|line| memories.iter().any(|word| line.starts_with(word)));
+        let is_head = line.starts_with("kernel ");
+        in_kernel |= is_head;
+        if is_head || is_memory || !in_kernel && !line.is_empty() {
+            out += &format!("{}\n", line.trim_end_matches(" {"));
+        }
+        if let ("}", Some(kernel)) = (line, kernels.clone().next().filter(|_| in_kernel)) {
+            kernels.next();
+            let mut counts = Counts::default();
+            counts.add(&kernel.body, 0);
+            out += &format!("{counts}\n");
+        }
+    }
+    out
+}
+
+/// `gpu_plans/NAME.sir` is a program, `gpu_plans/NAME.launches` what is launched of it: for Metal, for a machine that likes wide
+/// accesses, and for one without subgroups at sizes of about 10,000. Any difference fails; `BLESS=1` rewrites.
 #[test]
-fn plans_are_golden() {
+fn launches_are_golden() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gpu_plans");
     let entries = std::fs::read_dir(&folder).expect("the folder gpu_plans");
     let paths = entries.map(|entry| entry.expect("an entry of gpu_plans").path());
@@ -91,20 +170,22 @@ fn plans_are_golden() {
         }
         let large = Expected::of(&vec![Some(10_000); program.sizes.len()]);
         let nothing = Expected::default();
-        let goldens = [
-            ("plan", Machine::metal(), &nothing),
-            ("cuda", Machine::cuda(), &nothing),
-            ("webgpu", Machine::webgpu(), &large),
+        let targets = [
+            ("Metal", Machine::metal(), &nothing),
+            ("CUDA", Machine::cuda(), &nothing),
+            ("WebGPU, about 10,000", Machine::webgpu(), &large),
         ];
-        for (extension, machine, expected) in goldens {
+        let mut found = String::new();
+        for (name, machine, expected) in targets {
             let plan = lower_for(&optimized, &machine, expected);
             assert_eq!(verify::plan(&plan), Ok(()), "{}", path.display());
-            let (golden, found) = (path.with_extension(extension), text::print_plan(&plan));
-            if std::env::var_os("BLESS").is_some() {
-                std::fs::write(&golden, found).expect("a golden");
-            } else if std::fs::read_to_string(&golden).ok().as_ref() != Some(&found) {
-                wrong.push(format!("{} differs; BLESS=1 rewrites it. Now it is\n{found}", golden.display()));
-            }
+            found += &format!("--- {name}\n{}", summary(&plan));
+        }
+        let golden = path.with_extension("launches");
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&golden, found).expect("a golden");
+        } else if std::fs::read_to_string(&golden).ok().as_ref() != Some(&found) {
+            wrong.push(format!("{} differs; BLESS=1 rewrites it. Now it is\n{found}", golden.display()));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

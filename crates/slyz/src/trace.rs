@@ -440,11 +440,7 @@ impl Trace {
     /// Adds something that a call must satisfy. It is checked before anything runs, so counted axes cannot be part of it.
     pub fn require(&mut self, at: Loc, require: Require) {
         let mut late = None;
-        let sizes: Vec<&Size> = match &require {
-            Require::NonEmpty(a) => vec![a],
-            Require::Equal(a, b) | Require::AtMost(a, b) => vec![a, b],
-        };
-        for size in &sizes {
+        for size in require.sizes() {
             size.each_var(&mut |var| {
                 let (id, name) = self.sizes[var.0 as usize];
                 if self.counted.contains_key(&id) {
@@ -457,18 +453,22 @@ impl Trace {
             self.error(at, format!("axis {name} is counted while the function runs, and may be too small here"), help);
             return;
         }
-        let constants: Option<Vec<u64>> = sizes.iter().map(|size| size.constant()).collect();
-        let wrong = match (&require, constants.as_deref()) {
-            (Require::NonEmpty(_), Some([0])) => Some("the axis has no positions at all".to_string()),
-            (Require::Equal(..), Some([a, b])) if a != b => Some(format!("{a} elements cannot become {b}")),
-            (Require::AtMost(..), Some([a, b])) if a > b => Some(format!("the slice ends at {a}, the axis at {b}")),
-            (_, Some(_)) => return,
-            (_, None) => None,
-        };
-        match wrong {
-            Some(what) => self.error(at, what, "change the axes so that the sizes fit"),
-            None => self.builder.require(require),
+        match require.holds(|size| size.constant().ok_or(())) {
+            Ok(true) => {}
+            Ok(false) => self.error(at, never(&require), "change the axes so that the sizes fit"),
+            // The call tells.
+            Err(()) => self.builder.require(require),
         }
+    }
+}
+
+/// Why constant sizes never satisfy a requirement.
+fn never(require: &Require) -> String {
+    let number = |size: &Size| size.constant().unwrap_or_default();
+    match require {
+        Require::NonEmpty(_) => "the axis has no positions at all".to_string(),
+        Require::Equal(a, b) => format!("{} elements cannot become {}", number(a), number(b)),
+        Require::AtMost(a, b) => format!("the slice ends at {}, the axis at {}", number(a), number(b)),
     }
 }
 

@@ -32,12 +32,7 @@ use std::collections::{HashMap, HashSet};
 /// Runs the pass on a program.
 pub fn run(mut program: Program) -> Program {
     let mut live = Live::default();
-    for require in &program.requires {
-        match require {
-            Require::NonEmpty(size) => live.size(size),
-            Require::Equal(a, b) | Require::AtMost(a, b) => [a, b].into_iter().for_each(|size| live.size(size)),
-        }
-    }
+    program.requires.iter().flat_map(Require::sizes).for_each(|size| live.size(size));
     live.body(&mut program.body);
     for function in &mut program.functions {
         live.body(&mut function.body);

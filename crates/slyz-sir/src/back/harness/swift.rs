@@ -308,14 +308,14 @@ impl<'p> Function<'p> {
             }
         }
         for rule in &self.entry.program.requires {
-            let (holds, text) = match rule {
-                Require::NonEmpty(a) => (format!("{} > 0", self.size(a)), [a].to_vec()),
-                Require::Equal(a, b) => (format!("{} == {}", self.size(a), self.size(b)), [a, b].to_vec()),
-                Require::AtMost(a, b) => (format!("{} <= {}", self.size(a), self.size(b)), [a, b].to_vec()),
+            let holds = match rule {
+                Require::NonEmpty(a) => format!("{} > 0", self.size(a)),
+                Require::Equal(a, b) => format!("{} == {}", self.size(a), self.size(b)),
+                Require::AtMost(a, b) => format!("{} <= {}", self.size(a), self.size(b)),
             };
             // What is counted on the way is not known yet.
             let mut counted = false;
-            text.iter().for_each(|size| {
+            rule.sizes().for_each(|size| {
                 size.each_var(&mut |v| counted |= plan.sizes[v.0 as usize].origin == SizeOrigin::Counted)
             });
             if !counted {

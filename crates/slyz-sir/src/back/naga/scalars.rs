@@ -234,7 +234,7 @@ impl Code<'_, '_> {
                 let register = self.build.scalar(ty)?;
                 return Ok(self.convert(count, register));
             }
-            Operator::Select => return Ok(self.select(x[0], x[1], x[2])),
+            Operator::Select => return self.chosen(ty, x),
             other => return Err(self.build.form(&format!("`{}` on {ty}", other.name()))),
         };
         Ok(self.wrapped(ty, value))
@@ -437,7 +437,7 @@ impl Code<'_, '_> {
                 let equal = self.binary(Binary::Equal, x[0], x[1]);
                 return Ok(self.not(equal));
             }
-            Operator::Select => return Ok(self.select(x[0], x[1], x[2])),
+            Operator::Select => return self.chosen(ty, x),
             Operator::IsNan => return self.is_nan(ty, x[0]),
             Operator::IsFinite => {
                 let (size, infinity) = self.size_bits(ty, x[0])?;
@@ -525,6 +525,38 @@ impl Code<'_, '_> {
             Binary::Subtract | Binary::Divide => !is_literal(a) && !is_literal(b),
             Binary::Add => is_negated(a) || is_negated(b),
             _ => false,
+        }
+    }
+
+    /// One of two values. Mesa makes `-f32(condition)` of a choice between -1 and 0, whose 0 is negative, and sees -1 in integers
+    /// with the same bits, too.
+    fn chosen(&mut self, ty: Ty, x: &[Value]) -> Result<Value, EmitError> {
+        let bits = [x[1], x[2]].map(|value| self.literal_bits(value));
+        let minus_one = [Some(u64::from((-1f32).to_bits())), Some((-1f64).to_bits())];
+        let is_pair = |[a, b]: [Option<u64>; 2]| minus_one.contains(&a) && b == Some(0);
+        if !is_pair(bits) && !is_pair([bits[1], bits[0]]) {
+            return Ok(self.select(x[0], x[1], x[2]));
+        }
+        let first = if ty.is_float() {
+            self.unforeseen(ty, x[1])?
+        } else {
+            let zero = self.unknown_zero();
+            let zero = self.convert(zero, self.build.scalar(ty)?);
+            self.binary(Binary::InclusiveOr, x[1], zero)
+        };
+        Ok(self.select(x[0], first, x[2]))
+    }
+
+    /// The bits of a literal number, without those of its sign past its width.
+    fn literal_bits(&self, value: Value) -> Option<u64> {
+        match self.function.expressions[value] {
+            Expression::Literal(Literal::F32(number)) => Some(number.to_bits().into()),
+            Expression::Literal(Literal::F64(number)) => Some(number.to_bits()),
+            Expression::Literal(Literal::I32(number)) => Some((number as u32).into()),
+            Expression::Literal(Literal::U32(number)) => Some(number.into()),
+            Expression::Literal(Literal::I64(number)) => Some(number as u64),
+            Expression::Literal(Literal::U64(number)) => Some(number),
+            _ => None,
         }
     }
 

@@ -158,12 +158,7 @@ pub fn run_with(
 fn check_code(program: &Program) -> Result<(), InterpError> {
     nesting::check(&program.functions, &program.body)?;
     for require in &program.requires {
-        let (Require::NonEmpty(a) | Require::Equal(a, _) | Require::AtMost(a, _)) = require;
-        nesting::check_size(a)?;
-        match require {
-            Require::NonEmpty(_) => {}
-            Require::Equal(_, b) | Require::AtMost(_, b) => nesting::check_size(b)?,
-        }
+        require.sizes().try_for_each(nesting::check_size)?;
     }
     let bodies = program.functions.iter().map(|f| &f.body).chain([&program.body]);
     match bodies.map(largest_id).max() {
@@ -248,7 +243,7 @@ impl Machine<'_> {
         let program = self.program;
         let mut waiting = std::mem::take(&mut self.waiting);
         let mut failed = None;
-        waiting.retain(|&k| match self.holds(&program.requires[k]) {
+        waiting.retain(|&k| match program.requires[k].holds(|size| self.size(size)) {
             Ok(true) => false,
             Ok(false) => {
                 failed.get_or_insert(InterpError::Require(self.show_require(&program.requires[k])));
@@ -262,14 +257,6 @@ impl Machine<'_> {
         });
         self.waiting = waiting;
         failed.map_or(Ok(()), Err)
-    }
-
-    fn holds(&self, require: &Require) -> Result<bool, InterpError> {
-        Ok(match require {
-            Require::NonEmpty(a) => self.size(a)? > 0,
-            Require::Equal(a, b) => self.size(a)? == self.size(b)?,
-            Require::AtMost(a, b) => self.size(a)? <= self.size(b)?,
-        })
     }
 
     fn show_require(&self, require: &Require) -> String {
