@@ -323,6 +323,14 @@ impl Tree {
         }
     }
 
+    /// Is it an `int` in C where its type has fewer bits? Literals are, and what operators give.
+    pub fn is_promoted(&self) -> bool {
+        match &*self.0 {
+            Node::Literal { .. } | Node::Infix(..) | Node::Prefix(..) | Node::Choice(..) => true,
+            Node::Name(_) | Node::Call(..) | Node::Cast(..) | Node::Index(..) | Node::Member(..) => false,
+        }
+    }
+
     /// Is it as short as a name: one, a literal, or a member of one?
     pub fn is_simple(&self) -> bool {
         match &*self.0 {

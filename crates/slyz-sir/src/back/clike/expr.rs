@@ -416,9 +416,8 @@ impl Ops<'_> {
         if !from.is_float() && !to.is_float() {
             return self.to(&x, to);
         }
-        // A bare literal of 8 or 16 bits is an int in C.
-        let bare = x.literal.is_some() && from.bits() < 32 && !from.is_float();
-        let tree = if bare { Tree::cast(self.ty(from)?, x.tree) } else { x.tree };
+        let is_int = from.bits() < 32 && !from.is_float() && x.tree.is_promoted();
+        let tree = if is_int { Tree::cast(self.ty(from)?, x.tree) } else { x.tree };
         Ok(Expr { reads: x.reads, ..Expr::new(self.dialect.bits(to, tree), to) })
     }
 }

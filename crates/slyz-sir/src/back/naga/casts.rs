@@ -86,6 +86,8 @@ impl Code<'_, '_> {
             (Ty::Bool, _) => {
                 let one = self.constant(Scalar::from_int(to, 1))?;
                 let zero = self.constant(Scalar::from_int(to, 0))?;
+                // NVIDIA's compiler makes a negated condition of what is less 1, whose 0 is negative.
+                let one = if to.is_float() { self.unforeseen(to, one)? } else { one };
                 Ok(self.select(value, one, zero))
             }
             _ => match (from.is_float(), to.is_float()) {

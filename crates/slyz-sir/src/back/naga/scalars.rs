@@ -575,7 +575,7 @@ impl Code<'_, '_> {
     }
 
     /// An operand, of which the driver's compiler knows nothing.
-    fn unforeseen(&mut self, ty: Ty, value: Value) -> Result<Value, EmitError> {
+    pub(super) fn unforeseen(&mut self, ty: Ty, value: Value) -> Result<Value, EmitError> {
         // Not as results are hidden: doing that twice would undo it.
         self.veiled(Binary::InclusiveOr, ty, value)
     }
