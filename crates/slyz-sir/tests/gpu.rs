@@ -134,7 +134,7 @@ fn summary(plan: &Plan) -> String {
         let is_memory = line.strip_prefix("  ").is_some_and(|line| memories.iter().any(|word| line.starts_with(word)));
         let is_head = line.starts_with("kernel ");
         in_kernel |= is_head;
-        if is_head || is_memory || !in_kernel && !line.is_empty() {
+        if is_head || is_memory || !in_kernel && !line.is_empty() && line != "}" {
             out += &format!("{}\n", line.trim_end_matches(" {"));
         }
         if let ("}", Some(kernel)) = (line, kernels.clone().next().filter(|_| in_kernel)) {

@@ -258,6 +258,27 @@ fn loops_branches_and_rank_0() -> Built<()> {
     Ok(())
 }
 
+/// Where they are refused, a denormal number ends the run where it comes up: as an argument's element or as a result.
+#[test]
+fn denormals_are_refused() {
+    let text = "program halves<N>(%x: f32[N]) -> f32[N] {
+        %half: f32 = const 0.5
+        %y: f32[N] = tabulate [N] |%i: i64| { %a: f32 = at %x[%i]  %b: f32 = mul %a, %half  yield %b }
+        return %y }";
+    let program = slyz_sir::text::parse_program(text).expect("a program");
+    let options = Options { refuse_denormals: true, ..Options::default() };
+    let outcome = |x: f32| {
+        let x = Value::Array(Array { ty: Ty::F32, shape: vec![1], data: vec![x.to_bits().into()] });
+        run_with(&program, &[None], &[x], &options)
+    };
+    for fine in [0.0, -0.0, 1.0, 2.0 * f32::MIN_POSITIVE, f32::INFINITY, f32::NAN] {
+        assert!(outcome(fine).is_ok(), "{fine}");
+    }
+    for refused in [f32::MIN_POSITIVE, -f32::MIN_POSITIVE, f32::MIN_POSITIVE / 2.0, f32::from_bits(1)] {
+        assert!(matches!(outcome(refused), Err(InterpError::Denormal { .. })), "{refused}");
+    }
+}
+
 #[test]
 fn counted_loops_and_functions() -> Built<()> {
     let mut b = Builder::new("triangle");

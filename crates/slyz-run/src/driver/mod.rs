@@ -18,8 +18,6 @@ mod engine;
 mod launcher;
 mod numbers;
 pub(crate) mod stock;
-#[cfg(test)]
-mod toy;
 mod variant;
 
 pub(crate) use compiled::Compiled;
@@ -41,3 +39,6 @@ pub(crate) fn resident<E: Engine>(engine: &E, ty: Ty, data: ArrayData<'_>) -> Re
         }
     }
 }
+
+#[cfg(test)]
+mod toy;

@@ -4,7 +4,6 @@ use super::range::Range;
 use crate::code::Place;
 use crate::kernel::Kernel;
 use crate::launch::{LARGEST_SUBGROUP, LAUNCH_SIZES, MOST_THREADS};
-
 use crate::size::{Size, SizeVar};
 use crate::types::Scalar;
 
