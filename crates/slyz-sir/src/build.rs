@@ -342,7 +342,7 @@ impl Builder {
 
     /// Values at computed positions.
     pub fn scatter(&mut self, shape: Vec<Size>, body: Body, target: Vec<Size>, monoid: Monoid) -> Built<Vec<Id>> {
-        self.make(Op::Scatter { shape, body, target, monoid })
+        self.make(Op::Scatter { shape, body, target, onto: vec![], monoid })
     }
 
     /// The values that are kept; counts them into `kept`.

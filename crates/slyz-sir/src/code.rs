@@ -201,7 +201,8 @@ pub enum Op {
         /// When not.
         otherwise: Body,
     },
-    /// `for i in (lo..hi).step_by(step)`, carrying scalars. `lo`, `hi`, `step` share an integer type; `step` is positive.
+    /// `for i in (lo..hi).step_by(step)`, carrying scalars and, at the program level, arrays. `lo`, `hi`, `step` share an integer
+    /// type; `step` is positive.
     For {
         /// First value of the counter.
         lo: Id,
@@ -214,7 +215,7 @@ pub enum Op {
         /// Parameters: counter, then state. Results: the next state.
         body: Body,
     },
-    /// `while cond(state) { state = body(state) }`.
+    /// `while cond(state) { state = body(state) }`, carrying the same.
     While {
         /// State before the first turn.
         init: Vec<Id>,
@@ -257,8 +258,8 @@ pub enum Op {
         /// How to combine.
         monoid: Monoid,
     },
-    /// An array of `target` shape: the neutral element, with `body(p)`'s values combined into `body(p)`'s position in
-    /// row-major order of `p`. What falls outside is dropped.
+    /// An array of `target` shape: the neutral element, or the elements of `onto`, with `body(p)`'s values combined into
+    /// `body(p)`'s position in row-major order of `p`. What falls outside is dropped.
     Scatter {
         /// Positions to visit.
         shape: Vec<Size>,
@@ -266,6 +267,8 @@ pub enum Op {
         body: Body,
         /// Shape of the result.
         target: Vec<Size>,
+        /// The arrays it starts from, one per value; none where it starts from the neutral element.
+        onto: Vec<Id>,
         /// How values that meet combine.
         monoid: Monoid,
     },
@@ -398,9 +401,8 @@ macro_rules! operands {
                 $f(array);
                 index.$iter().for_each($f);
             }
-            Op::Fold { monoid, .. } | Op::Scan { monoid, .. } | Op::Scatter { monoid, .. } => {
-                monoid.neutral.$iter().for_each($f)
-            }
+            Op::Fold { monoid, .. } | Op::Scan { monoid, .. } => monoid.neutral.$iter().for_each($f),
+            Op::Scatter { monoid, onto, .. } => monoid.neutral.$iter().chain(onto).for_each($f),
             Op::Load { index, .. } | Op::Check { index, .. } => index.$iter().for_each($f),
             Op::Store { index, values, .. } => index.$iter().chain(values).for_each($f),
             Op::Atomic { index, args, .. } => index.$iter().chain(args).for_each($f),
@@ -473,10 +475,11 @@ impl Op {
             Op::Scan { shape, body, monoid } => {
                 Op::Scan { shape: shape.clone(), body: f(body), monoid: monoid.with_combine(f) }
             }
-            Op::Scatter { shape, body, target, monoid } => {
+            Op::Scatter { shape, body, target, onto, monoid } => {
                 let shape = shape.clone();
                 let target = target.clone();
-                Op::Scatter { shape, body: f(body), target, monoid: monoid.with_combine(f) }
+                let onto = onto.clone();
+                Op::Scatter { shape, body: f(body), target, onto, monoid: monoid.with_combine(f) }
             }
             Op::Filter { extent, body, kept } => Op::Filter { extent: extent.clone(), body: f(body), kept: *kept },
             Op::Lanes { lo, hi, body, monoid } => {
@@ -573,7 +576,19 @@ impl Op {
     }
 }
 
+impl Stmt {
+    /// Does the operation carry arrays from turn to turn?
+    pub fn carries_arrays(&self) -> bool {
+        matches!(self.op, Op::For { .. } | Op::While { .. }) && self.binds.iter().any(|b| !b.ty.shape().is_empty())
+    }
+}
+
 impl Body {
+    /// Is there a loop in the body, or in one inside it, that carries arrays?
+    pub fn has_array_loop(&self) -> bool {
+        self.stmts.iter().any(|s| s.carries_arrays() || s.op.bodies().into_iter().any(Body::has_array_loop))
+    }
+
     /// Calls `f` for every name used in the body and bound outside it.
     pub fn each_free(&self, f: &mut dyn FnMut(Id)) {
         let mut bound = std::collections::HashSet::new();

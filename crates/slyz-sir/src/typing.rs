@@ -52,9 +52,21 @@ impl Context<'_> {
     }
 
     fn params(&self, body: &Body, want: &[Ty], what: &str) -> Result<(), TypeError> {
+        self.takes(body, &scalars(want), what)
+    }
+
+    fn takes(&self, body: &Body, want: &[Type], what: &str) -> Result<(), TypeError> {
         let found: Vec<Type> = body.params.iter().map(|p| p.ty.clone()).collect();
-        let want: Vec<Type> = want.iter().map(|&ty| Type::Scalar(ty)).collect();
         if found == want { Ok(()) } else { fail(format!("the {what} takes {found:?}, but {want:?} is needed")) }
+    }
+
+    fn gives(&self, body: &Body, want: &[Type], what: &str) -> Result<(), TypeError> {
+        let found = self.all(&body.results)?;
+        if found == want { Ok(()) } else { fail(format!("the {what} gives {found:?}, but {want:?} is needed")) }
+    }
+
+    fn all(&self, ids: &[Id]) -> Result<Vec<Type>, TypeError> {
+        ids.iter().map(|&id| self.of(id)).collect()
     }
 
     fn results(&self, body: &Body, want: &[Ty], what: &str) -> Result<(), TypeError> {
@@ -144,18 +156,18 @@ pub fn result_types(op: &Op, width: usize, cx: &Context) -> Result<Vec<Type>, Ty
             }
             cx.expect(*hi, counter, "the end of a loop")?;
             cx.expect(*step, counter, "the step of a loop")?;
-            let state = cx.scalars(init)?;
-            cx.params(body, &[&[counter], &state[..]].concat(), "loop body")?;
-            cx.results(body, &state, "loop body")?;
-            scalars(&state)
+            let state = cx.all(init)?;
+            cx.takes(body, &[&[Type::Scalar(counter)], &state[..]].concat(), "loop body")?;
+            cx.gives(body, &state, "loop body")?;
+            state
         }
         Op::While { init, cond, body } => {
-            let state = cx.scalars(init)?;
-            cx.params(cond, &state, "loop condition")?;
+            let state = cx.all(init)?;
+            cx.takes(cond, &state, "loop condition")?;
             cx.results(cond, &[Ty::Bool], "loop condition")?;
-            cx.params(body, &state, "loop body")?;
-            cx.results(body, &state, "loop body")?;
-            scalars(&state)
+            cx.takes(body, &state, "loop body")?;
+            cx.gives(body, &state, "loop body")?;
+            state
         }
         Op::At { array, index } => {
             let Type::Array(ty, shape) = cx.of(*array)? else {
@@ -185,15 +197,20 @@ pub fn result_types(op: &Op, width: usize, cx: &Context) -> Result<Vec<Type>, Ty
             cx.monoid(monoid, &tys)?;
             arrays(&tys, shape)
         }
-        Op::Scatter { shape, body, target, monoid } => {
+        Op::Scatter { shape, body, target, onto, monoid } => {
             cx.positions(body, shape.len(), "scatter")?;
             let tys = cx.scalars(&body.results)?;
             let rank = target.len();
             if rank == 0 || tys.len() <= rank || tys[..rank].iter().any(|&ty| ty != Ty::I64) {
                 return fail(format!("a scatter into {rank} axes must give that many i64 positions, then values"));
             }
+            let values = arrays(&tys[rank..], target);
             cx.monoid(monoid, &tys[rank..])?;
-            arrays(&tys[rank..], target)
+            let start = cx.all(onto)?;
+            if !start.is_empty() && start != values {
+                return fail(format!("a scatter onto {start:?} gives {values:?}"));
+            }
+            values
         }
         Op::Filter { body, kept, .. } => {
             cx.positions(body, 1, "filter")?;

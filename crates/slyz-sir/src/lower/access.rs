@@ -122,6 +122,7 @@ pub(super) fn is_plain_stmt(stmt: &Stmt) -> bool {
 pub(super) fn needs_block(body: &Body, lane: Option<Id>) -> bool {
     body.stmts.iter().any(|stmt| match &stmt.op {
         Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. } => true,
+        Op::For { .. } | Op::While { .. } if stmt.carries_arrays() => true,
         Op::Fold { body: inner, .. } => {
             let own = inner.params.last().map_or(0, |k| far_reads(inner, k.id));
             let across = lane.map_or(usize::MAX, |lane| far_reads(inner, lane));

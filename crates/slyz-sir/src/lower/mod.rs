@@ -1,13 +1,16 @@
 //! From programs to kernels and plans: one strategy per kind of machine.
 //!
 //! `planning` and `writer` are what the strategies share: where values of a program live in a plan, and program code
-//! written out as kernel code. `access` says how code reads arrays, `product` which folds are products of matrices.
+//! written out as kernel code. `access` says how code reads arrays, `product` which folds are products of matrices,
+//! `reuse` which arrays are written over others, `stage` what is made before it is used.
 
 mod access;
 pub mod cpu;
 pub mod gpu;
 mod planning;
 mod product;
+pub(crate) mod reuse;
+mod stage;
 mod writer;
 
 use crate::pass::spread::{FAN, RUN};

@@ -3,6 +3,7 @@
 //! How the work of an array operation is cut into blocks and threads is the strategy's business (`cpu`, `gpu`).
 
 use super::gpu::Expected;
+use super::reuse::{self, Reuse};
 use super::writer::KernelWriter;
 use crate::code::{Body, FnId, Function, Id, MemId, Op, Stmt, Type, largest_id};
 use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Plan, Step};
@@ -49,6 +50,10 @@ pub(super) struct Lowering<'g> {
     pub(super) expected: Expected,
     /// Some fold that rounds is not made in the canonical order.
     pub(super) regroups: Cell<bool>,
+    /// Which arrays take over the memory of others.
+    pub(super) reuse: Reuse,
+    /// The other way round.
+    heirs: HashMap<Id, Id>,
 }
 
 /// The most scalars that are computed again for one: all of them would be in every kernel that wants it.
@@ -96,7 +101,10 @@ impl<'g> Lowering<'g> {
             fuses: true,
             expected: Expected::default(),
             regroups: Cell::new(false),
+            heirs: HashMap::new(),
+            reuse: reuse::of(program),
         };
+        lowering.heirs = lowering.reuse.iter().map(|(&heir, over)| (over.of, heir)).collect();
         for (k, param) in program.body.params.iter().enumerate() {
             if let Type::Array(ty, shape) = &param.ty {
                 let buffer = lowering.buffer(*ty, shape.clone(), BufferUse::Argument(k));
@@ -135,6 +143,29 @@ impl<'g> Lowering<'g> {
         true
     }
 
+    /// The first of the arrays whose memory an array has.
+    pub(super) fn root(&self, array: Id) -> Id {
+        let mut root = array;
+        while let Some(over) = self.reuse.get(&root) {
+            root = over.of;
+        }
+        root
+    }
+
+    /// The last of the arrays that have the memory of an array.
+    fn last(&self, array: Id) -> Id {
+        let mut last = array;
+        while let Some(&next) = self.heirs.get(&last) {
+            last = next;
+        }
+        last
+    }
+
+    /// Does an array have the memory of that one?
+    pub(super) fn is_written_over(&self, array: Id, old: Id) -> bool {
+        self.root(array) == self.root(old)
+    }
+
     pub(super) fn home(&self, id: Id) -> Home<'g> {
         if let Some(stmt) = self.again.get(&id) {
             return Home::Again(stmt);
@@ -165,7 +196,13 @@ impl<'g> Lowering<'g> {
 
     /// A buffer for a value that a statement of the top level gives.
     pub(super) fn buffer_for(&mut self, id: Id, shape: Vec<Size>) -> BufferId {
-        let result = self.results.get(&id).copied();
+        if let Some(over) = self.reuse.get(&id)
+            && let Some(&buffer) = self.buffers.get(&over.of)
+        {
+            self.buffers.insert(id, buffer);
+            return buffer;
+        }
+        let result = self.results.get(&self.last(id)).copied();
         let role = result.map_or(BufferUse::Temporary, BufferUse::Result);
         let buffer = self.buffer(self.types[&id].elem(), shape, role);
         self.buffers.insert(id, buffer);
@@ -232,7 +269,7 @@ fn works_on_arrays(body: &Body, functions: &[bool]) -> bool {
     })
 }
 
-fn collect_types(body: &Body, types: &mut HashMap<Id, Type>) {
+pub(super) fn collect_types(body: &Body, types: &mut HashMap<Id, Type>) {
     types.extend(body.params.iter().map(|p| (p.id, p.ty.clone())));
     for stmt in &body.stmts {
         stmt.op.bodies().iter().for_each(|b| collect_types(b, types));

@@ -5,6 +5,7 @@
 
 use super::access::needs_block;
 use super::planning::{Home, Lowering};
+use super::reuse::Takeover;
 use super::{FAN, RUN};
 use crate::code::{Body, Id, MemId, Monoid, Op, Scope, Stmt, Type, Var};
 use crate::kernel::{Access, BufferId, Kernel, Memory, ScalarArg, Space};
@@ -42,6 +43,22 @@ fn adds(monoid: &Monoid) -> bool {
         matches!(made, Some(Stmt { op: Op::Apply(Operator::Add, args), .. }) if args[..] == [left[k].id, right[k].id])
     };
     results.iter().enumerate().all(is_sum)
+}
+
+/// An element to be stored.
+#[derive(Clone, Copy)]
+pub(super) struct Element {
+    value: Id,
+    /// Only where this holds: elsewhere it is there already.
+    only: Option<Id>,
+}
+
+/// An array that a loop carries.
+struct Carried {
+    memory: MemId,
+    prefix: Vec<Id>,
+    /// It has two halves, the first axis of the memory: turns read one and write the other.
+    halves: bool,
 }
 
 /// Where reads at exactly some positions go.
@@ -345,6 +362,11 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
     /// The memory bound to a buffer of the plan.
     pub(super) fn global(&mut self, buffer: BufferId, access: Access, shape: Vec<Size>) -> MemId {
         if let Some(k) = self.buffers.iter().position(|&b| b == buffer) {
+            // What is written over is read and written.
+            let space = &mut self.kernel.memories[k].space;
+            if *space != Space::Global(access) {
+                *space = Space::Global(Access::ReadWrite);
+            }
             return MemId(k as u32);
         }
         // Globals stand in front of scratch memories, so that their numbers are the launch's.
@@ -520,6 +542,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
                 let otherwise = self.nested(&params, |w, ids| w.run(otherwise, ids, mode));
                 self.bind(Op::If { cond, args, then, otherwise }, &tys)
             }
+            Op::For { .. } | Op::While { .. } if stmt.carries_arrays() => return self.array_loop(stmt),
             Op::For { lo, hi, step, init, body } => {
                 let bounds = self.all_scalars(&[*lo, *hi, *step]);
                 let init = self.all_scalars(init);
@@ -548,18 +571,14 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
                     let value = match mode {
                         Mode::Lane => Value::Code(op, k),
                         Mode::Block => {
-                            let home = self.homes.get(&bind.id).cloned();
-                            let shape = bind.ty.shape().to_vec();
-                            let (memory, prefix) =
-                                home.unwrap_or_else(|| (self.scratch("row", bind.ty.elem(), shape), vec![]));
+                            let (memory, prefix) = self.place_for(bind);
                             Value::Memory(memory, prefix)
                         }
                     };
                     self.values.insert(bind.id, value);
                 }
                 if mode == Mode::Block {
-                    let homes = stmt.binds.iter().map(|b| self.home_of(b.id)).collect();
-                    self.fill(op, homes);
+                    self.fill(op, &stmt.binds);
                 }
                 return;
             }
@@ -577,6 +596,171 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         for (bind, id) in stmt.binds.iter().zip(ids) {
             self.values.insert(bind.id, Value::Scalar(id));
         }
+    }
+
+    /// The memory of an array that the block makes: where it is wanted, in the place of another, or its own.
+    fn place_for(&mut self, bind: &Var) -> (MemId, Vec<Id>) {
+        if let Some(home) = self.homes.get(&bind.id) {
+            return home.clone();
+        }
+        if let Some(over) = self.takeover(bind.id) {
+            return self.home_of(over.of);
+        }
+        (self.scratch("row", bind.ty.elem(), bind.ty.shape().to_vec()), vec![])
+    }
+
+    /// Is an array in that memory?
+    fn is_at(&mut self, array: Id, memory: MemId, prefix: &[Id]) -> bool {
+        matches!(self.meaning(array), Value::Memory(home, at) if home == memory && at == prefix)
+    }
+
+    /// The array that another one is written over, if it is in memory here.
+    fn takeover(&self, array: Id) -> Option<Takeover> {
+        let over = self.lowering.reuse.get(&array)?;
+        let here = match self.values.get(&over.of) {
+            Some(Value::Memory(memory, _)) => self.is_writable(*memory),
+            Some(Value::Scalar(_) | Value::Code(..)) | None => false,
+        };
+        (here && !self.homes.contains_key(&array)).then_some(*over)
+    }
+
+    fn is_writable(&self, memory: MemId) -> bool {
+        self.kernel.memories[memory.0 as usize].space != Space::Global(Access::Read)
+    }
+
+    /// A loop whose state has arrays, run by the block: they are in memory.
+    fn array_loop(&mut self, stmt: &'g Stmt) {
+        let (init, turn, params) = match &stmt.op {
+            Op::For { init, body, .. } => (init, body, &body.params[1..]),
+            Op::While { init, body, .. } => (init, body, &body.params[..]),
+            other => unreachable!("not a loop: {other:?}"),
+        };
+        let zero = self.number(0);
+        let mut arrays: Vec<Option<Carried>> = vec![];
+        for (k, bind) in stmt.binds.iter().enumerate() {
+            let in_place = self.lowering.is_written_over(turn.results[k], params[k].id);
+            arrays.push((!bind.ty.shape().is_empty()).then(|| self.carried(bind, init[k], in_place, zero)));
+        }
+        let halves = arrays.iter().flatten().any(|array| array.halves);
+        let is_scalar = |k: &usize| arrays[*k].is_none();
+        let scalars: Vec<usize> = (0..stmt.binds.len()).filter(is_scalar).collect();
+        let mut state: Vec<Id> = scalars.iter().map(|&k| self.scalar(init[k])).collect();
+        let mut tys: Vec<Ty> = scalars.iter().map(|&k| stmt.binds[k].ty.elem()).collect();
+        if halves {
+            state.push(zero);
+            tys.push(Ty::I64);
+        }
+        let enter = |w: &mut Self, params: &[Var], ids: &[Id]| {
+            for (&k, &id) in scalars.iter().zip(ids) {
+                w.set_scalar(params[k].id, id);
+            }
+            w.set_carried(&arrays, params, ids.last().copied());
+        };
+        let results = match &stmt.op {
+            Op::For { lo, hi, step, .. } => {
+                let bounds = self.all_scalars(&[*lo, *hi, *step]);
+                let counter = turn.params[0].ty.elem();
+                let body = self.nested(&[&[counter], &tys[..]].concat(), |w, ids| {
+                    w.set_scalar(turn.params[0].id, ids[0]);
+                    enter(w, params, &ids[1..]);
+                    w.turn(turn, &scalars, &arrays, ids.last().copied().filter(|_| halves))
+                });
+                self.bind(Op::For { lo: bounds[0], hi: bounds[1], step: bounds[2], init: state, body }, &tys)
+            }
+            Op::While { cond, .. } => {
+                let test = self.nested(&tys, |w, ids| {
+                    enter(w, &cond.params, ids);
+                    w.enter(cond, &[], Mode::Block);
+                    w.all_scalars(&cond.results)
+                });
+                let body = self.nested(&tys, |w, ids| {
+                    enter(w, params, ids);
+                    w.turn(turn, &scalars, &arrays, ids.last().copied().filter(|_| halves))
+                });
+                self.bind(Op::While { init: state, cond: test, body }, &tys)
+            }
+            other => unreachable!("not a loop: {other:?}"),
+        };
+        for (&k, &id) in scalars.iter().zip(&results) {
+            self.set_scalar(stmt.binds[k].id, id);
+        }
+        self.set_carried(&arrays, &stmt.binds, results.last().copied());
+        for bind in stmt.binds.iter().filter(|b| !b.ty.shape().is_empty()) {
+            let Some((memory, prefix)) = self.homes.get(&bind.id).cloned() else { continue };
+            if !self.is_at(bind.id, memory, &prefix) {
+                self.copy(bind.id, memory, prefix.clone());
+                self.values.insert(bind.id, Value::Memory(memory, prefix));
+            }
+        }
+    }
+
+    /// Memory for an array of the state, with what it starts from in it.
+    fn carried(&mut self, bind: &Var, init: Id, in_place: bool, zero: Id) -> Carried {
+        if !in_place {
+            let shape = [&[Size::Const(2)], bind.ty.shape()].concat();
+            let memory = self.scratch("state", bind.ty.elem(), shape);
+            self.copy(init, memory, vec![zero]);
+            return Carried { memory, prefix: vec![], halves: true };
+        }
+        let (memory, prefix) = self.place_for(bind);
+        if !self.is_at(init, memory, &prefix) {
+            self.copy(init, memory, prefix.clone());
+        }
+        Carried { memory, prefix, halves: false }
+    }
+
+    /// Says where the arrays of the state are, given the half that is read.
+    fn set_carried(&mut self, arrays: &[Option<Carried>], vars: &[Var], half: Option<Id>) {
+        for (array, var) in arrays.iter().zip(vars) {
+            let Some(Carried { memory, prefix, halves }) = array else { continue };
+            let prefix = if *halves { half.into_iter().collect() } else { prefix.clone() };
+            self.values.insert(var.id, Value::Memory(*memory, prefix));
+        }
+    }
+
+    /// One turn: its arrays go to where the next one reads. Gives the scalars of the next state, and the half it reads.
+    fn turn(
+        &mut self,
+        body: &'g Body,
+        scalars: &[usize],
+        arrays: &[Option<Carried>],
+        half: Option<Id>,
+    ) -> Vec<Id> {
+        let next = half.map(|half| {
+            let one = self.number(1);
+            self.value(one - half)
+        });
+        let target = |array: &Carried| match (array.halves, next) {
+            (true, Some(next)) => (array.memory, vec![next]),
+            _ => (array.memory, array.prefix.clone()),
+        };
+        let made_here: HashSet<Id> = body.stmts.iter().flat_map(|s| &s.binds).map(|b| b.id).collect();
+        let mut homes = vec![];
+        for (array, &result) in arrays.iter().zip(&body.results) {
+            let root = self.lowering.root(result);
+            if let Some(array @ Carried { halves: true, .. }) = array
+                && made_here.contains(&root)
+                && !self.homes.contains_key(&root)
+            {
+                let (memory, prefix) = target(array);
+                self.set_home(root, memory, prefix);
+                homes.push(root);
+            }
+        }
+        self.enter(body, &[], Mode::Block);
+        for (array, &result) in arrays.iter().zip(&body.results) {
+            let Some(array) = array else { continue };
+            let (memory, prefix) = target(array);
+            if !self.is_at(result, memory, &prefix) {
+                self.copy(result, memory, prefix);
+            }
+        }
+        homes.iter().for_each(|root| {
+            self.homes.remove(root);
+        });
+        let mut state: Vec<Id> = scalars.iter().map(|&k| self.scalar(body.results[k])).collect();
+        state.extend(next);
+        state
     }
 
     /// A statement of the top level, computed here.
@@ -610,7 +794,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         }
     }
 
-    fn read(&mut self, array: Id, index: Vec<Id>, ty: Ty) -> Id {
+    pub(super) fn read(&mut self, array: Id, index: Vec<Id>, ty: Ty) -> Id {
         match self.meaning(array) {
             Value::Memory(memory, prefix) => self.push(Op::Load { memory, index: [prefix, index].concat() }, ty),
             Value::Code(op, result) => self.read_code(op, result, index, ty),
@@ -644,11 +828,14 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
                     w.combine(monoid, state, &item)
                 })[result]
             }
-            Op::Scatter { shape, body, monoid, .. } => {
+            Op::Scatter { shape, body, onto, monoid, .. } => {
                 // Everything that was sent to the position, in order.
                 let tys = self.types_of(&monoid.combine);
-                let neutral = self.all_scalars(&monoid.neutral);
-                self.for_shape(shape, vec![], (neutral, &tys), &mut |w, at, state| {
+                let start = match &onto[..] {
+                    [] => self.all_scalars(&monoid.neutral),
+                    onto => onto.iter().zip(&tys).map(|(&old, &ty)| self.read(old, index.clone(), ty)).collect(),
+                };
+                self.for_shape(shape, vec![], (start, &tys), &mut |w, at, state| {
                     let sent = w.run(body, at, Mode::Lane);
                     let (to, values) = sent.split_at(index.len());
                     let mut here = w.push(Op::Const(Scalar::bool(true)), Ty::Bool);
@@ -671,10 +858,11 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         combine.params[..combine.params.len() / 2].iter().map(|p| p.ty.elem()).collect()
     }
 
-    /// Writes all elements of an array to its homes, one per result.
-    pub(super) fn fill(&mut self, op: &'g Op, homes: Vec<(MemId, Vec<Id>)>) {
+    /// Writes all elements of arrays to their homes.
+    pub(super) fn fill(&mut self, op: &'g Op, binds: &'g [Var]) {
+        let homes: Vec<(MemId, Vec<Id>)> = binds.iter().map(|b| self.home_of(b.id)).collect();
         match op {
-            Op::Tabulate { shape, body } => self.fill_tabulate(shape, body, &homes),
+            Op::Tabulate { shape, body } => self.fill_tabulate(shape, body, binds, &homes),
             Op::Scan { shape, body, monoid } => {
                 let (last, outer) = shape.split_last().expect("a scan has an axis");
                 let tys = self.types_of(&monoid.combine);
@@ -692,7 +880,15 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
                     vec![]
                 });
             }
-            Op::Scatter { shape, body, target, monoid } => {
+            Op::Scatter { shape, body, target, onto, monoid } if !onto.is_empty() => {
+                for (&old, (memory, prefix)) in onto.iter().zip(&homes) {
+                    if !self.is_at(old, *memory, prefix) {
+                        self.copy(old, *memory, prefix.clone());
+                    }
+                }
+                self.send_all(shape, body, target, monoid, &homes);
+            }
+            Op::Scatter { shape, body, target, monoid, .. } => {
                 let neutral = self.all_scalars(&monoid.neutral);
                 let (last, outer) = target.split_last().expect("a scatter has an axis");
                 self.for_shape(outer, vec![], (vec![], &[]), &mut |w, at, _| {
@@ -707,13 +903,33 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         }
     }
 
+    /// What a tabulate gives at a position, computed in a lane.
+    pub(super) fn elements(&mut self, binds: &[Var], body: &'g Body, at: &[Id]) -> Vec<Element> {
+        let values = self.run(body, at, Mode::Lane);
+        let element = |(bind, value): (&Var, Id)| match self.takeover(bind.id).and_then(|over| over.only) {
+            Some((cond, new)) => {
+                let only = Some(self.scalar(cond));
+                Element { value: self.scalar(new), only }
+            }
+            None => Element { value, only: None },
+        };
+        binds.iter().zip(values).map(element).collect()
+    }
+
+    pub(super) fn put(&mut self, memory: MemId, index: Vec<Id>, element: Element) {
+        match element.only {
+            Some(cond) => self.when(cond, |w| w.store(memory, index, element.value)),
+            None => self.store(memory, index, element.value),
+        }
+    }
+
     fn store_all(&mut self, homes: &[(MemId, Vec<Id>)], at: &[Id], values: &[Id]) {
         for ((memory, prefix), &value) in homes.iter().zip(values) {
             self.store(*memory, [prefix, at].concat(), value);
         }
     }
 
-    fn fill_tabulate(&mut self, shape: &[Size], body: &'g Body, homes: &[(MemId, Vec<Id>)]) {
+    fn fill_tabulate(&mut self, shape: &[Size], body: &'g Body, binds: &'g [Var], homes: &[(MemId, Vec<Id>)]) {
         let (last, outer) = shape.split_last().expect("a tabulate has an axis");
         let scalars = self.gives_scalars(body);
         let in_lanes = scalars && !needs_block(body, body.params.last().map(|p| p.id));
@@ -723,8 +939,10 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
             if in_lanes {
                 w.lanes(lo, hi, |w, i| {
                     let at = [at, &[i]].concat();
-                    let values = w.run(body, &at, Mode::Lane);
-                    w.store_all(homes, &at, &values);
+                    let elements = w.elements(binds, body, &at);
+                    for ((memory, prefix), element) in homes.iter().zip(elements) {
+                        w.put(*memory, [prefix, &at[..]].concat(), element);
+                    }
                 });
             } else {
                 w.for_each(lo, hi, 1, (vec![], &[]), |w, i, _| {
@@ -743,9 +961,12 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
             return self.store_all(homes, at, &values);
         }
         let made_here = |id: &Id| body.stmts.iter().any(|s| s.binds.iter().any(|b| b.id == *id));
+        let mut set = vec![];
         for (&result, (memory, prefix)) in body.results.iter().zip(homes) {
-            if made_here(&result) && !self.homes.contains_key(&result) {
-                self.set_home(result, *memory, [&prefix[..], at].concat());
+            let root = self.lowering.root(result);
+            if made_here(&root) && !self.homes.contains_key(&root) {
+                self.set_home(root, *memory, [&prefix[..], at].concat());
+                set.push(root);
             }
         }
         self.enter(body, at, Mode::Block);
@@ -753,16 +974,16 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
             // What was not written in place (an array from outside, or one given back twice) is copied.
             let memory = homes[k].0;
             let prefix = [&homes[k].1[..], at].concat();
-            if self.homes.get(&result) != Some(&(memory, prefix.clone())) {
+            if !self.is_at(result, memory, &prefix) {
                 self.copy(result, memory, prefix);
             }
         }
-        for result in &body.results {
-            self.homes.remove(result);
+        for root in &set {
+            self.homes.remove(root);
         }
     }
 
-    fn copy(&mut self, array: Id, memory: MemId, prefix: Vec<Id>) {
+    pub(super) fn copy(&mut self, array: Id, memory: MemId, prefix: Vec<Id>) {
         let Type::Array(ty, shape) = self.lowering.type_of(array) else { return };
         let (last, outer) = shape.split_last().expect("an array has an axis");
         self.for_shape(outer, vec![], (vec![], &[]), &mut |w, at, _| {

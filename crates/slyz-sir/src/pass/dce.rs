@@ -160,8 +160,9 @@ impl Live {
                 retain(&mut body.results, &keep);
                 keep
             }
-            Op::Scatter { body, monoid, target, .. } => {
+            Op::Scatter { body, monoid, target, onto, .. } => {
                 let keep = drop_components(monoid, used);
+                retain(onto, &keep);
                 retain(&mut body.results, &[&vec![true; target.len()], &keep[..]].concat());
                 keep
             }

@@ -186,7 +186,9 @@ impl<'t> Parser<'t> {
     fn scatter_op(&mut self, _: &str, _: &[Binder]) -> Parsed<Op> {
         let shape = self.shape()?;
         self.keyword("into")?;
-        Ok(Op::Scatter { shape, target: self.shape()?, body: self.body()?, monoid: self.monoid()? })
+        let target = self.shape()?;
+        let onto = if self.eat_word("onto") { self.args()? } else { vec![] };
+        Ok(Op::Scatter { shape, target, onto, body: self.body()?, monoid: self.monoid()? })
     }
 
     fn array_op(&mut self, word: &str, _: &[Binder]) -> Parsed<Op> {

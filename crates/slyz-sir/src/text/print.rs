@@ -358,8 +358,9 @@ impl<'a> Printer<'a> {
             Op::Tabulate { shape, .. } => format!("tabulate {}", self.shape(shape)),
             Op::Fold { shape, .. } => format!("fold {}", self.shape(shape)),
             Op::Scan { shape, .. } => format!("scan {}", self.shape(shape)),
-            Op::Scatter { shape, target, .. } => {
-                format!("scatter {} into {}", self.shape(shape), self.shape(target))
+            Op::Scatter { shape, target, onto, .. } => {
+                let start = if onto.is_empty() { String::new() } else { format!(" onto{}", self.args(onto)) };
+                format!("scatter {} into {}{start}", self.shape(shape), self.shape(target))
             }
             Op::Filter { extent, kept, .. } => format!("filter {} as {}", self.size(extent), self.size_var(*kept)),
             Op::Place(place, dimension) => place_name(*place, *dimension),

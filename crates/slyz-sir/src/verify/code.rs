@@ -159,6 +159,9 @@ impl<'a> Checker<'a> {
         if let Some(var) = function.body.params.iter().find(|p| matches!(p.ty, Type::Array(..))) {
             return fail(format!("the parameter %{} is an array; functions take scalars", var.id.0));
         }
+        if function.body.has_array_loop() {
+            return fail("a loop carries arrays, which belongs in the program: functions work on scalars");
+        }
         self.body(&function.body)?;
         let array = |id: &&Id| matches!(self.ty(**id), Some(Type::Array(..)));
         match function.body.results.iter().find(array) {
@@ -258,6 +261,9 @@ impl<'a> Checker<'a> {
             && monoid.combine.stmts.iter().any(|s| s.op.has_effect())
         {
             return fail("the combining body of a monoid has an effect");
+        }
+        if monoid(op).is_some_and(|monoid| monoid.combine.has_array_loop()) {
+            return fail("the combining body of a monoid has a loop that carries arrays");
         }
         if let Op::Filter { kept, .. } = op {
             self.count(*kept)?;

@@ -388,7 +388,7 @@ impl Random {
         }
         results.extend(self.elements(&monoid, &tys, depth));
         let body = self.close_positions(&axes, &results);
-        self.made(Op::Scatter { shape: sizes_of(&axes), body, target: sizes_of(&target), monoid })
+        self.made(Op::Scatter { shape: sizes_of(&axes), body, target: sizes_of(&target), onto: vec![], monoid })
     }
 
     fn filter(&mut self, depth: u32) -> Vec<Id> {

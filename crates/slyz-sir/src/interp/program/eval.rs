@@ -231,15 +231,13 @@ impl<'g> Machine<'g> {
                 let args = self.scalars(args)?;
                 self.call(taken, args.into_iter())?
             }
-            Op::For { lo, hi, step, init, body } => self.count(*lo, *hi, *step, init, body)?,
-            Op::While { init, cond, body } => self.repeat(init, cond, body)?,
+            Op::For { lo, hi, step, init, body } => return self.count(&stmt.binds, [*lo, *hi, *step], init, body),
+            Op::While { init, cond, body } => return self.repeat(&stmt.binds, init, cond, body),
             Op::At { array, index } => vec![self.at(*array, index)?],
             Op::Fold { shape, body, monoid } => self.fold(shape, body, monoid)?,
             Op::Tabulate { shape, body } => return self.tabulate(&stmt.binds, shape, body),
             Op::Scan { shape, body, monoid } => return self.scan(&stmt.binds, shape, body, monoid),
-            Op::Scatter { shape, body, target, monoid } => {
-                return self.scatter(&stmt.binds, shape, body, target, monoid);
-            }
+            Op::Scatter { .. } => return self.scatter(&stmt.binds, &stmt.op),
             Op::Filter { extent, body, kept } => return self.filter(&stmt.binds, extent, body, *kept),
             Op::Place(..)
             | Op::Load { .. }
@@ -279,36 +277,55 @@ impl<'g> Machine<'g> {
         self.call(&function.body, args.into_iter())
     }
 
-    fn count(&mut self, lo: Id, hi: Id, step: Id, init: &[Id], body: &Body) -> Ran<Vec<Scalar>> {
+    fn count(&mut self, binds: &[Var], [lo, hi, step]: [Id; 3], init: &[Id], body: &Body) -> Ran<()> {
         let lo = self.scalar(lo)?;
         let hi = self.scalar(hi)?;
         let step = self.scalar(step)?;
         if !lo.ty.is_int() || step.as_int() <= 0 {
             return malformed(format!("a loop counts from {lo:?} in steps of {step:?}"));
         }
-        let mut state = self.scalars(init)?;
+        let Some((counter, params)) = body.params.split_first() else { return malformed("a loop without a counter") };
+        let mut state = self.state(init)?;
         let mut turn = lo.as_int();
         while turn < hi.as_int() {
-            let counter = Scalar::from_int(lo.ty, turn);
-            state = self.call(body, Both(&[counter], &state).iter())?;
+            self.bind(counter.id, Bound::Scalar(Scalar::from_int(lo.ty, turn)))?;
+            state = self.turn(body, params, state)?;
             turn += step.as_int();
         }
-        Ok(state)
+        self.bind_state(binds, state)
     }
 
-    fn repeat(&mut self, init: &[Id], cond: &Body, body: &Body) -> Ran<Vec<Scalar>> {
+    fn repeat(&mut self, binds: &[Var], init: &[Id], cond: &Body, body: &Body) -> Ran<()> {
         let &[condition] = &cond.results[..] else {
             return malformed("the condition of a loop gives one bool");
         };
-        let mut state = self.scalars(init)?;
+        let mut state = self.state(init)?;
         loop {
-            self.bind_scalars(&cond.params, state.iter().copied())?;
+            self.bind_state(&cond.params, state.clone())?;
             self.run_body(cond)?;
             if !self.truth(condition)? {
-                return Ok(state);
+                return self.bind_state(binds, state);
             }
-            state = self.call(body, state.iter().copied())?;
+            state = self.turn(body, &body.params, state)?;
         }
+    }
+
+    /// What a loop carries: scalars, and arrays, which are shared and not copied.
+    fn state(&self, ids: &[Id]) -> Ran<Vec<Bound>> {
+        ids.iter().map(|&id| self.bound(id).cloned()).collect()
+    }
+
+    fn bind_state(&mut self, vars: &[Var], state: Vec<Bound>) -> Ran<()> {
+        if vars.len() != state.len() {
+            return malformed(format!("{} names for a state of {}", vars.len(), state.len()));
+        }
+        vars.iter().zip(state).try_for_each(|(var, value)| self.bind(var.id, value))
+    }
+
+    fn turn(&mut self, body: &Body, params: &[Var], state: Vec<Bound>) -> Ran<Vec<Bound>> {
+        self.bind_state(params, state)?;
+        self.run_body(body)?;
+        self.state(&body.results)
     }
 
     fn at(&self, id: Id, index: &[Id]) -> Ran<Scalar> {
@@ -405,13 +422,20 @@ impl<'g> Machine<'g> {
         self.bind_arrays(binds, &extents, columns)
     }
 
-    fn scatter(&mut self, binds: &[Var], shape: &[Size], body: &Body, target: &[Size], monoid: &Monoid) -> Ran<()> {
+    fn scatter(&mut self, binds: &[Var], op: &Op) -> Ran<()> {
+        let Op::Scatter { shape, body, target, onto, monoid } = op else { return malformed("not a scatter") };
         let Some(first) = binds.first() else { return malformed("a scatter binds nothing") };
         let (extents, n) = self.space(shape, first.id)?;
         let (goal, cells) = self.space(target, first.id)?;
         let neutral = self.scalars(&monoid.neutral)?;
         let mut columns = self.columns(binds, cells)?;
-        for _ in 0..cells {
+        for (column, &id) in columns.iter_mut().zip(onto) {
+            match self.bound(id)? {
+                Bound::Array(array) if array.shape == goal => column.extend_from_slice(&array.data),
+                Bound::Array(_) | Bound::Scalar(_) => return malformed(format!("%{} is no array to start from", id.0)),
+            }
+        }
+        for _ in 0..if onto.is_empty() { cells } else { 0 } {
             Self::push(binds, &mut columns, &neutral)?;
         }
         for number in 0..n {

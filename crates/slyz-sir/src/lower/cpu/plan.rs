@@ -5,6 +5,7 @@ use super::{CHUNK, ROWS_AT_ONCE, RUN, STRIP, STRIP_LEVELS, STRIP_RUN, TILE_COLUM
 use crate::code::{Body, Id, MemId, Monoid, Op, Stmt, Type};
 use crate::kernel::{Access, BufferId, BufferUse, Plan, Step};
 use crate::lower::access::{far_reads, is_flat, is_plain, needs_block, streams_rows};
+use crate::lower::stage::staged;
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
 use crate::lower::writer::{KernelWriter, Mode};
 use crate::ops::Operator;
@@ -18,7 +19,7 @@ use crate::write::{Arithmetic, Write as _};
 /// its operators do. Those of a single axis at the top level and along rows of memory are; what is folded down columns,
 /// by lanes that have a result each, or as a product of matrices is not.
 pub fn keeps_order(program: &Program) -> bool {
-    !written(program).regroups.get()
+    !written(&staged(program)).regroups.get()
 }
 
 fn written(program: &Program) -> Lowering<'_> {
@@ -36,7 +37,7 @@ pub fn lower(program: &Program) -> Plan {
 
 /// The same with selected passes; `after` sees the plan as it is written, and behind every one.
 pub fn lower_with(program: &Program, selection: &Selection, after: After<'_, Plan>) -> Plan {
-    let mut plan = written(program).finish();
+    let mut plan = written(&staged(program)).finish();
     after("lower", &plan);
     on_plan(&mut plan, CPU_PASSES, 1, selection, after);
     plan
@@ -48,6 +49,7 @@ impl<'g> Lowering<'g> {
             Op::Tabulate { shape, body } => self.tabulate(stmt, shape, body),
             Op::Fold { shape, body, monoid } => self.fold(stmt, shape, body, monoid),
             Op::Scan { .. } | Op::Scatter { .. } => self.whole(stmt),
+            Op::For { .. } | Op::While { .. } if stmt.carries_arrays() => self.whole(stmt),
             Op::Filter { extent, body, kept } => self.filter(stmt, extent, body, *kept),
             op if is_cheap(op) && self.leave(stmt) => {}
             _ => self.scalars(stmt),
@@ -91,15 +93,15 @@ impl<'g> Lowering<'g> {
         let (at, lo, hi) = run_of_row(&mut w, outer, &row, run);
         w.lanes(lo, hi, |w, i| {
             let at: Vec<Id> = [at, vec![i]].concat();
-            let values = if flat {
+            let elements = if flat {
                 w.set_flat(positions.clone(), i);
                 // The positions themselves are never used: any value will do.
-                w.run(body, &vec![i; positions.len()], Mode::Lane)
+                w.elements(&stmt.binds, body, &vec![i; positions.len()])
             } else {
-                w.run(body, &at, Mode::Lane)
+                w.elements(&stmt.binds, body, &at)
             };
-            for (&(memory, _), value) in homes.iter().zip(values) {
-                w.store(memory, at.clone(), value);
+            for (&(memory, _), element) in homes.iter().zip(elements) {
+                w.put(memory, at.clone(), element);
             }
         });
         let kernel = w.finish();
@@ -133,9 +135,9 @@ impl<'g> Lowering<'g> {
         w.for_each(top, bottom, 1, (vec![], &[]), |w, r, _| {
             w.lanes(lo, hi, |w, i| {
                 let at: Vec<Id> = [&at[..], &[r, i]].concat();
-                let values = w.run(body, &at, Mode::Lane);
-                for (&memory, value) in homes.iter().zip(values) {
-                    w.store(memory, at.clone(), value);
+                let elements = w.elements(&stmt.binds, body, &at);
+                for (&memory, element) in homes.iter().zip(elements) {
+                    w.put(memory, at.clone(), element);
                 }
             });
             vec![]
@@ -355,15 +357,25 @@ impl<'g> Lowering<'g> {
 
     /// One block for everything.
     fn whole(&mut self, stmt: &'g Stmt) {
-        let what = if matches!(stmt.op, Op::Scan { .. }) { "scan" } else { "scatter" };
+        let what = match &stmt.op {
+            Op::Scan { .. } => "scan",
+            Op::Scatter { .. } => "scatter",
+            _ => "loop",
+        };
         let name = self.kernel_name(what);
         let outputs = self.outputs(stmt);
         let mut w = KernelWriter::new(self, name, Size::Const(1));
-        let homes: Vec<(MemId, Vec<Id>)> =
-            outputs.into_iter().map(|(b, shape)| (w.global(b, Access::Write, shape), vec![])).collect();
+        let homes: Vec<MemId> = outputs.into_iter().map(|(b, shape)| w.global(b, Access::Write, shape)).collect();
         w.bind_globals(&stmt.op);
-        w.make_readable(homes.iter().map(|(memory, _)| memory));
-        w.fill(&stmt.op, homes);
+        w.make_readable(&homes);
+        for (bind, &memory) in stmt.binds.iter().zip(&homes) {
+            w.set_home(bind.id, memory, vec![]);
+        }
+        w.top_stmt(stmt);
+        for (bind, &memory) in stmt.binds.iter().zip(&homes).filter(|(bind, _)| bind.ty.shape().is_empty()) {
+            let value = w.scalar(bind.id);
+            w.store(memory, vec![], value);
+        }
         let kernel = w.finish();
         self.launch(kernel);
     }

@@ -10,7 +10,7 @@ use super::threads::{Share, each_share};
 use crate::code::{Body, Id, MemId, Op, Stmt, Type};
 use crate::kernel::{Access, BufferId};
 use crate::lower::access::is_flat;
-use crate::lower::writer::{KernelWriter, Mode};
+use crate::lower::writer::{Element, KernelWriter, Mode};
 use crate::size::Size;
 use std::collections::HashSet;
 
@@ -50,16 +50,18 @@ impl<'g> Gpu<'g> {
         let neighbours = Neighbours::new(body, self.machine.vector_bytes);
         let shape = if flat { &line } else { shape };
         each_share(&mut w, &self.machine, shape, share, &mut |w, places| {
-            let values: Vec<Vec<Id>> = match flat {
-                true => neighbours.run(w, places[0][0], places.len() as u64),
-                false => places.iter().map(|at| w.run(body, at, Mode::Lane)).collect(),
-            };
+            if !flat {
+                let elements: Vec<Vec<Element>> =
+                    places.iter().map(|at| w.elements(&stmt.binds, body, at)).collect();
+                for (k, &memory) in homes.iter().enumerate() {
+                    places.iter().zip(&elements).for_each(|(at, all)| w.put(memory, at.clone(), all[k]));
+                }
+                return;
+            }
+            let values = neighbours.run(w, places[0][0], places.len() as u64);
             for (k, &memory) in homes.iter().enumerate() {
                 let values: Vec<Id> = values.iter().map(|v| v[k]).collect();
-                match flat {
-                    true => w.store_neighbours(memory, places[0][0], &values, self.machine.vector_bytes),
-                    false => places.iter().zip(values).for_each(|(at, value)| w.store(memory, at.clone(), value)),
-                }
+                w.store_neighbours(memory, places[0][0], &values, self.machine.vector_bytes);
             }
         });
         let kernel = w.finish();

@@ -6,6 +6,7 @@ use crate::code::{Body, Id, MemId, Monoid, Op, Place, Stmt, Type};
 use crate::kernel::{Access, BufferId, BufferUse, Kernel, Plan};
 use crate::lower::PIECE;
 use crate::lower::access::{far_reads, is_flat};
+use crate::lower::stage::staged;
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
 use crate::lower::writer::{KernelWriter, Mode};
 use crate::pass::spread::{self, has_lanes};
@@ -36,6 +37,7 @@ pub fn lower_with(
     selection: &Selection,
     after: After<'_, Plan>,
 ) -> Plan {
+    let program = &*staged(program);
     let mut gpu = Gpu { base: Lowering::new(program), machine: *machine, expected: expected.clone() };
     gpu.base.fuses = machine.fused;
     gpu.base.expected = expected.clone();
@@ -95,7 +97,8 @@ impl<'g> Gpu<'g> {
             Op::Tabulate { shape, body } => self.tabulate(stmt, shape, body),
             Op::Fold { shape, body, monoid } => self.fold(stmt, shape, body, monoid),
             Op::Scan { shape, body, monoid } => self.scan(stmt, shape, body, monoid),
-            Op::Scatter { shape, body, target, monoid } => self.scatter(stmt, shape, body, target, monoid),
+            Op::Scatter { .. } => self.scatter(stmt),
+            Op::For { .. } | Op::While { .. } if stmt.carries_arrays() => self.turns(stmt),
             Op::Filter { extent, body, kept } => self.filter(stmt, extent, body, *kept),
             op if is_cheap(op) && self.base.leave(stmt) => {}
             _ => self.scalars(stmt),
@@ -103,12 +106,17 @@ impl<'g> Gpu<'g> {
     }
 
     fn tabulate(&mut self, stmt: &'g Stmt, shape: &'g [Size], body: &'g Body) {
-        if self.turned(stmt, shape, body) || self.product(stmt, shape, body) {
+        let gives_arrays = stmt.binds[0].ty.shape().len() > shape.len();
+        if stmt.binds.iter().any(|b| self.base.reuse.get(&b.id).is_some_and(|over| over.only.is_some())) {
+            // What is written in part is written element by element.
+            let outputs = self.base.outputs(stmt);
+            return self.map(stmt, shape, body, outputs);
+        }
+        if !body.has_array_loop() && (self.turned(stmt, shape, body) || self.product(stmt, shape, body)) {
             return;
         }
-        let gives_arrays = stmt.binds[0].ty.shape().len() > shape.len();
         let outputs = self.base.outputs(stmt);
-        if !gives_arrays && self.fold_axes(shape, body, &outputs) {
+        if !gives_arrays && !body.has_array_loop() && self.fold_axes(shape, body, &outputs) {
             return;
         }
         if gives_arrays || wants_block(body, body.params.last().map(|p| p.id)) {
@@ -209,6 +217,27 @@ impl<'g> Gpu<'g> {
         });
     }
 
+    /// A loop whose state has arrays, by one block.
+    fn turns(&mut self, stmt: &'g Stmt) {
+        let outputs = self.base.outputs(stmt);
+        let name = self.base.kernel_name("loop");
+        let threads = stmt.op.bodies().into_iter().map(|body| self.threads_for(body)).max().unwrap_or(1);
+        self.blocks(&name, &Size::Const(1), threads, &|w, _| {
+            w.bind_globals(&stmt.op);
+            let homes: Vec<MemId> =
+                outputs.iter().map(|(b, shape)| w.global(*b, Access::Write, shape.clone())).collect();
+            w.make_readable(&homes);
+            for (bind, &memory) in stmt.binds.iter().zip(&homes) {
+                w.set_home(bind.id, memory, vec![]);
+            }
+            w.top_stmt(stmt);
+            for (bind, &memory) in stmt.binds.iter().zip(&homes).filter(|(bind, _)| bind.ty.shape().is_empty()) {
+                let value = w.scalar(bind.id);
+                w.store(memory, vec![], value);
+            }
+        });
+    }
+
     /// Scalars that are worth keeping: a kernel of one block.
     fn scalars(&mut self, stmt: &'g Stmt) {
         let outputs: Vec<BufferId> = stmt.binds.iter().map(|b| self.base.buffer_for(b.id, vec![])).collect();
@@ -291,6 +320,7 @@ fn longest_axis(body: &Body, expected: &Expected) -> Option<u64> {
 fn wants_block(body: &Body, lane: Option<Id>) -> bool {
     body.stmts.iter().any(|stmt| match &stmt.op {
         Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. } => true,
+        Op::For { .. } | Op::While { .. } if stmt.carries_arrays() => true,
         Op::Fold { shape, body: inner, .. } => {
             let long = Size::product(shape).constant().is_none_or(|n| n > FEW_TURNS);
             let own = inner.params.last().map_or(0, |k| far_reads(inner, k.id));

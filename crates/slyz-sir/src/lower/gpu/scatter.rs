@@ -5,7 +5,7 @@
 
 use super::plan::Gpu;
 use super::threads::each_position;
-use crate::code::{AtomicOp, Body, Id, MemId, Monoid, Op, Stmt};
+use crate::code::{AtomicOp, Id, MemId, Monoid, Op, Stmt};
 use crate::kernel::{Access, BufferId};
 use crate::lower::writer::{KernelWriter, Mode};
 use crate::ops::Operator;
@@ -14,16 +14,17 @@ use crate::types::Ty;
 use crate::write::Write as _;
 
 impl<'g> Gpu<'g> {
-    pub(super) fn scatter(
-        &mut self,
-        stmt: &'g Stmt,
-        shape: &'g [Size],
-        body: &'g Body,
-        target: &'g [Size],
-        monoid: &'g Monoid,
-    ) {
+    pub(super) fn scatter(&mut self, stmt: &'g Stmt) {
+        let Op::Scatter { shape, body, target, onto, monoid } = &stmt.op else {
+            unreachable!("asked for a scatter")
+        };
         let outputs: Vec<BufferId> = self.base.outputs(stmt).into_iter().map(|(buffer, _)| buffer).collect();
-        self.fill_neutral(&outputs, target, monoid);
+        if onto.is_empty() {
+            self.fill_neutral(&outputs, target, monoid);
+        }
+        for (&old, &buffer) in onto.iter().zip(&outputs) {
+            self.copy(old, buffer, target);
+        }
         let atomic = self.atomic(monoid);
         let name = self.base.kernel_name("scatter");
         let bind = |w: &mut KernelWriter<'_, 'g>| -> Vec<(MemId, Vec<Id>)> {
@@ -48,6 +49,23 @@ impl<'g> Gpu<'g> {
                 let ty = w.types_of(&monoid.combine)[0];
                 w.push(Op::Atomic { op, memory, index: to.to_vec(), args: vec![values[0]] }, ty);
             });
+        });
+        let kernel = w.finish();
+        self.base.launch(kernel);
+    }
+
+    /// Copies an array of the top level to a buffer, unless it is there.
+    fn copy(&mut self, array: Id, to: BufferId, shape: &[Size]) {
+        if self.base.buffers.get(&array) == Some(&to) {
+            return;
+        }
+        let name = self.base.kernel_name("copy");
+        let ty = self.base.type_of(array).elem();
+        let mut w = KernelWriter::new(&self.base, name, Size::Const(1));
+        let home = w.global(to, Access::Write, shape.to_vec());
+        each_position(&mut w, &self.machine, shape, &mut |w, at| {
+            let value = w.read(array, at.to_vec(), ty);
+            w.store(home, at.to_vec(), value);
         });
         let kernel = w.finish();
         self.base.launch(kernel);

@@ -1,0 +1,184 @@
+//! Which arrays take over the memory of another one.
+//!
+//! An update is pure: the old array stays what it was. Where nobody reads it afterwards, the new one is written in its place.
+//! That is so for an array that a statement of the same body made, or that a loop carries, and whose last use is the statement
+//! that makes the new one, if each element is read before its place is written, and only by whoever writes it:
+//!
+//! | statement | the old array is |
+//! |---|---|
+//! | `scatter … onto (x)` | `x`, unless the values that are sent read it (the pass `stage` sees to that) |
+//! | `tabulate` | read only at the position that is written, or only where nothing is written |
+//! | `for`, `while` | what the state starts from |
+//!
+//! A tabulate whose elements are `select(c, v, x[p])` writes only where `c` holds. There it may also read elements that are not
+//! written: those at a position `u` of an axis along which `c` says that the position is not `u`.
+//!
+//! Arguments of a call are not ours to write to.
+
+use super::access::is_plain;
+use crate::code::{Body, Id, Op, Stmt, Type};
+use crate::ops::Operator;
+use crate::program::Program;
+use std::collections::{HashMap, HashSet};
+
+/// How an array takes over the memory of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Takeover {
+    /// The array whose memory it is.
+    pub(super) of: Id,
+    /// Elements are written only where this holds, and are this value there; both are names of the tabulate's body.
+    pub(super) only: Option<(Id, Id)>,
+}
+
+/// By the array that takes over.
+pub(super) type Reuse = HashMap<Id, Takeover>;
+
+/// All takeovers of a program.
+pub(super) fn of(program: &Program) -> Reuse {
+    let mut reuse = Reuse::new();
+    walk(&program.body, &[], &mut reuse);
+    reuse
+}
+
+/// A body, some of whose parameters are arrays of its own.
+fn walk(body: &Body, params: &[Id], reuse: &mut Reuse) {
+    let last = last_uses(body);
+    let mut own: HashMap<Id, &Type> =
+        body.params.iter().filter(|p| params.contains(&p.id)).map(|p| (p.id, &p.ty)).collect();
+    for (place, stmt) in body.stmts.iter().enumerate() {
+        let dies = |id: Id| own.contains_key(&id) && last.get(&id) == Some(&place);
+        let mut taken = HashSet::new();
+        match &stmt.op {
+            Op::Scatter { onto, body: sent, .. } => {
+                let mut reads = HashSet::new();
+                sent.each_free(&mut |id| {
+                    reads.insert(id);
+                });
+                for (bind, &old) in stmt.binds.iter().zip(onto) {
+                    let once = onto.iter().filter(|id| **id == old).count() == 1;
+                    if once && dies(old) && !reads.contains(&old) {
+                        reuse.insert(bind.id, Takeover { of: old, only: None });
+                    }
+                }
+            }
+            Op::Tabulate { body: item, .. } if is_plain(item) => {
+                for (bind, &result) in stmt.binds.iter().zip(&item.results) {
+                    let fits = |(&id, &ty): (&Id, &&Type)| (*ty == bind.ty && dies(id)).then_some(id);
+                    let mut old: Vec<Id> = own.iter().filter_map(fits).filter(|id| !taken.contains(id)).collect();
+                    old.sort();
+                    // One that it reads, if there is a choice: that is in the cache.
+                    if let Some((id, only)) = old.into_iter().find_map(|id| Some((id, overwrites(item, result, id)?))) {
+                        taken.insert(id);
+                        reuse.insert(bind.id, Takeover { of: id, only });
+                    }
+                }
+            }
+            Op::For { init, .. } | Op::While { init, .. } => {
+                let mut inside = HashSet::new();
+                stmt.op.bodies().into_iter().for_each(|b| {
+                    b.each_free(&mut |id| {
+                        inside.insert(id);
+                    })
+                });
+                for (bind, &old) in stmt.binds.iter().zip(init) {
+                    let once = init.iter().filter(|id| **id == old).count() == 1;
+                    if once && dies(old) && !inside.contains(&old) && !bind.ty.shape().is_empty() {
+                        reuse.insert(bind.id, Takeover { of: old, only: None });
+                    }
+                }
+            }
+            _ => {}
+        }
+        let carried: Vec<Id> = match &stmt.op {
+            Op::For { body, .. } | Op::While { body, .. } => body.params.iter().map(|p| p.id).collect(),
+            _ => vec![],
+        };
+        stmt.op.bodies().into_iter().for_each(|inner| walk(inner, &carried, reuse));
+        let makes = matches!(stmt.op, Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. })
+            || matches!(stmt.op, Op::For { .. } | Op::While { .. });
+        if makes {
+            own.extend(stmt.binds.iter().filter(|b| !b.ty.shape().is_empty()).map(|b| (b.id, &b.ty)));
+        }
+    }
+}
+
+/// The last statement of the body that uses each name, bodies inside included; past the end for what the body gives back.
+fn last_uses(body: &Body) -> HashMap<Id, usize> {
+    let mut last = HashMap::new();
+    for (place, stmt) in body.stmts.iter().enumerate() {
+        stmt.op.each_operand(&mut |id| {
+            last.insert(id, place);
+        });
+        for inner in stmt.op.bodies() {
+            inner.each_free(&mut |id| {
+                last.insert(id, place);
+            });
+        }
+    }
+    last.extend(body.results.iter().map(|&id| (id, usize::MAX)));
+    last
+}
+
+/// May a tabulate write this result over that array? Then where, if not everywhere.
+fn overwrites(item: &Body, result: Id, old: Id) -> Option<Option<(Id, Id)>> {
+    let own: Vec<Id> = item.params.iter().map(|p| p.id).collect();
+    let defs: HashMap<Id, &Op> =
+        item.stmts.iter().flat_map(|s| s.binds.iter().map(move |b| (b.id, &s.op))).collect();
+    let only = only_where(&defs, result, old, &own);
+    let excluded = only.map_or(vec![], |(cond, _)| differences(&defs, cond, &own));
+    let mut reads = vec![];
+    if !collect_reads(item, old, &mut reads) {
+        return None;
+    }
+    let bound: HashSet<Id> = item.names().collect();
+    let safe = |index: &Vec<Id>| {
+        let unwritten = |(axis, at): (usize, &Id)| !bound.contains(at) && excluded.contains(&(axis, *at));
+        *index == own || index.iter().enumerate().any(unwritten)
+    };
+    reads.iter().all(safe).then_some(only)
+}
+
+/// `select(c, v, x[p])` at the own position: `c` and `v`.
+fn only_where(defs: &HashMap<Id, &Op>, result: Id, old: Id, own: &[Id]) -> Option<(Id, Id)> {
+    let Op::Apply(Operator::Select, args) = defs.get(&result)? else { return None };
+    let &[cond, value, otherwise] = &args[..] else { return None };
+    match defs.get(&otherwise)? {
+        Op::At { array, index } if *array == old && index == own => Some((cond, value)),
+        _ => None,
+    }
+}
+
+/// The axes along which a condition says that the position is another than some name: `i > u`, `i < u`, `i != u`.
+fn differences(defs: &HashMap<Id, &Op>, cond: Id, own: &[Id]) -> Vec<(usize, Id)> {
+    let mut found = vec![];
+    let mut open = vec![cond];
+    while let Some(id) = open.pop() {
+        let Some(Op::Apply(operator, args)) = defs.get(&id) else { continue };
+        match (operator, &args[..]) {
+            (Operator::And, _) => open.extend(args),
+            (Operator::Gt | Operator::Lt | Operator::Ne, &[a, b]) => {
+                for (position, other) in [(a, b), (b, a)] {
+                    found.extend(own.iter().position(|&p| p == position).map(|axis| (axis, other)));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Where the body reads an array; `false` if it uses it in another way.
+fn collect_reads(body: &Body, array: Id, reads: &mut Vec<Vec<Id>>) -> bool {
+    let only_reads = |stmt: &Stmt, reads: &mut Vec<Vec<Id>>| {
+        if let Op::At { array: from, index } = &stmt.op {
+            if *from == array {
+                reads.push(index.clone());
+            }
+            return true;
+        }
+        let mut used = false;
+        stmt.op.each_operand(&mut |id| used |= id == array);
+        !used && stmt.op.bodies().into_iter().all(|inner| collect_reads(inner, array, reads))
+    };
+    !body.results.contains(&array) && body.stmts.iter().all(|stmt| only_reads(stmt, reads))
+}
