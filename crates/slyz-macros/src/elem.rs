@@ -3,6 +3,8 @@
 //! ```text
 //! struct Rgb<T> { r: T, .. }     Elem for Rgb<T>            where T: Elem      the host form
 //!                                Value for Rgb<T>           where T: Value     the traced form
+//!                                State for Rgb<T>           where T: State     carried by loops
+//!                                LoopState<Rgb<T>> for Rgb<V>  where V: LoopState<T>  what those start with
 //!                                Traced for Rgb<T>          where T: Traced    tells that from constants
 //!                                Lift<Rgb<T>> for Rgb<V>    where V: Lift<T>   either, or mixed, to the traced form
 //!                                Phi, FunctionArg for Rgb<T>        where T: Phi, FunctionArg  in `#[function]`s
@@ -84,6 +86,8 @@ impl Struct {
             self.copy(),
             self.elem(),
             self.value(),
+            self.state(),
+            self.loop_state(),
             self.traced(),
             self.lift(),
             self.phi(),
@@ -208,6 +212,33 @@ impl Struct {
             fn build(__slyz_next: &mut dyn ::core::ops::FnMut() -> ::slyz::__private::Handle) -> Self { #build }
         };
         self.impl_for(quote!(::slyz::Value), ParamForm::Traced, items)
+    }
+
+    fn state(&self) -> TokenStream {
+        let class = quote!(::slyz::State);
+        let save =
+            self.each(|ty, member, span| quote_spanned!(span=> <#ty as #class>::save(self.#member, __slyz_out);));
+        let restore = self.literal(|ty, _, span| quote_spanned!(span=> <#ty as #class>::restore(__slyz_next)));
+        let items = quote! {
+            fn save(self, __slyz_out: &mut ::std::vec::Vec<::slyz::__private::Part>) { #save }
+            fn restore(__slyz_next: &mut dyn ::core::ops::FnMut() -> ::slyz::__private::Part) -> Self { #restore }
+        };
+        self.impl_for(class, ParamForm::Either, items)
+    }
+
+    fn loop_state(&self) -> TokenStream {
+        let class = quote!(::slyz::LoopState);
+        let (name, (_, target, _)) = (&self.name, self.generics.split_for_impl());
+        let fields = |from: &Type, to: &Type, member: &Member, span| {
+            let value = quote_spanned!(span=> <#from as #class<#to>>::start(self.#member));
+            quote!(#member: #value)
+        };
+        let start = self.between(fields);
+        let items = quote! {
+            #[track_caller]
+            fn start(self) -> #name #target { #name { #(#start),* } }
+        };
+        self.impl_between(class, quote!(::slyz::State), ParamForm::Either, items)
     }
 
     fn traced(&self) -> TokenStream {

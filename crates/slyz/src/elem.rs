@@ -3,6 +3,7 @@
 //! An element is a scalar, a position ([`At`](crate::At)), a tuple or `[_; N]` of elements, or a struct with
 //! `#[derive(Elem)]`. Arrays of compound elements are stored as one buffer per scalar leaf.
 
+use crate::state::State;
 use crate::trace::{self, Handle, Leaf, Loc, Ty};
 use half::{bf16, f16};
 use slyz_sir::types::Scalar as Constant;
@@ -114,7 +115,7 @@ pub trait Elem: Copy + 'static {
     message = "`{Self}` is not a traced value",
     label = "expected an `Exp`, an `Idx`, or a tuple of them"
 )]
-pub trait Value: Copy + Lift<<Self as Value>::Elem> {
+pub trait Value: State + Lift<<Self as Value>::Elem> {
     /// The element it stands for.
     type Elem: Elem<Exp = Self>;
 

@@ -8,12 +8,13 @@ pub use crate::exp::horner;
 pub use crate::extent::Extent;
 pub use crate::fold::{all, any, argmax, argmin, count, fold, max, min, product, sum};
 pub use crate::layout::concat;
-pub use crate::loops::{iterate, repeat_while};
+pub use crate::loops::{for_each, iterate, repeat_while};
 pub use crate::module::Module;
 pub use crate::monoid::{All, Any, MaxOf, MinOf, Monoid, Product, Sum, monoid};
 pub use crate::position::{At, Idx, Near};
 pub use crate::scatter::scatter;
 pub use crate::shape::{Cube, Inner, Matrix, Pos, Shape, Stack, Vector};
+pub use crate::state::State;
 pub use crate::stencil::Border;
 pub use crate::tensor::Tensor;
 // Traits and derives of one name: `#[derive(Axis)]`, `#[derive(Elem)]`.

@@ -15,6 +15,7 @@ use crate::position::Idx;
 use crate::record;
 use crate::shape::Shape;
 use crate::trace::Loc;
+pub use crate::state::Part;
 pub use crate::trace::{Handle, Leaf};
 use half::{bf16, f16};
 use slyz_sir::ops::Operator;

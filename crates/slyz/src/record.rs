@@ -4,6 +4,7 @@
 //! something is wrong with them; the mistake is then noted in the trace.
 
 use crate::extent::Extent;
+use crate::state::Part;
 use crate::trace::{Handle, Key, Loc, Out, State, Trace, here, with};
 use slyz_sir::build::Region;
 use slyz_sir::code::{Body, Id, Monoid, Op, Type};
@@ -154,13 +155,27 @@ pub(crate) fn read(at: Loc, array: Handle, count: usize, position: &[Handle]) ->
     read.flatten().unwrap_or_else(|| poison(count))
 }
 
-/// Opens a body, runs `f` in it, and closes it. The body is thrown away when `f` panics or its results are wrong.
 fn body(
     at: Loc,
     what: &'static str,
     region: Region,
     params: &[Ty],
     f: &mut dyn FnMut(&[Handle]) -> Vec<Out>,
+) -> Option<Body> {
+    let params: Vec<Type> = params.iter().map(|&ty| Type::Scalar(ty)).collect();
+    body_of(at, what, region, &params, &mut |ids| {
+        let handles = with(|trace| ids.iter().map(|&id| trace.scalar(id)).collect::<Vec<_>>());
+        f(&handles.unwrap_or_default())
+    })
+}
+
+/// Opens a body, runs `f` in it, and closes it. The body is thrown away when `f` panics or its results are wrong.
+fn body_of(
+    at: Loc,
+    what: &'static str,
+    region: Region,
+    params: &[Type],
+    f: &mut dyn FnMut(&[Id]) -> Vec<Out>,
 ) -> Option<Body> {
     struct Unwind(usize);
     impl Drop for Unwind {
@@ -171,11 +186,10 @@ fn body(
     }
     let (depth, params) = with(|trace| {
         let depth = trace.builder.depth();
-        let tys: Vec<Type> = params.iter().map(|&ty| Type::Scalar(ty)).collect();
         trace.note_body(what, at);
-        let ids = trace.builder.open(region, &tys);
+        let ids = trace.builder.open(region, params);
         trace.note(&ids, at);
-        (depth, ids.into_iter().map(|id| trace.scalar(id)).collect::<Vec<_>>())
+        (depth, ids)
     })?;
     let unwind = Unwind(depth);
     let results = f(&params);
@@ -287,6 +301,22 @@ pub(crate) fn scatter(at: Loc, axes: &[Extent], target: &[Extent], f: BodyFn, pa
     array(at, |trace| Some(Op::Scatter { shape: trace.shape(axes), body, target: trace.shape(target), onto: vec![], monoid }))
 }
 
+/// The same, starting from an array.
+pub(crate) fn scatter_onto(at: Loc, axes: &[Extent], onto: Handle, f: BodyFn, parts: MonoidParts) -> Handle {
+    let at = here(at);
+    if axes.is_empty() {
+        crate::trace::error(at, "a scatter without axes", "go over at least one axis");
+        return Handle::POISON;
+    }
+    let body = position_body(at, "scatter", axes.len(), f);
+    let (Some(body), Some(monoid)) = (body, monoid(at, parts)) else { return Handle::POISON };
+    array(at, |trace| {
+        let onto = trace.leaves(onto, at)?;
+        let target = onto.first().and_then(|&id| trace.builder.ty(id)).map_or(vec![], |ty| ty.shape().to_vec());
+        Some(Op::Scatter { shape: trace.shape(axes), body, target, onto, monoid })
+    })
+}
+
 /// The values at the positions that are kept. `f` gives a `bool`, then the values.
 pub(crate) fn filter(at: Loc, axis: &Extent, kept: &Extent, f: BodyFn) -> Handle {
     let at = here(at);
@@ -295,30 +325,96 @@ pub(crate) fn filter(at: Loc, axis: &Extent, kept: &Extent, f: BodyFn) -> Handle
     array(at, |trace| Some(Op::Filter { extent: trace.size(axis), body, kept }))
 }
 
-/// `count` turns; the body gets the turn, `u32`, then the state.
-pub(crate) fn iterate(at: Loc, count: Handle, init: &[Handle], tys: &[Ty], step: BodyFn) -> Vec<Handle> {
+/// How often a counted loop turns.
+pub(crate) enum Turns {
+    /// So many times, `u32`.
+    Count(Handle),
+    /// Once for each position.
+    Axis(Extent),
+}
+
+/// A traced turn: the parts of the state in and out.
+pub(crate) type StateFn<'a> = &'a mut dyn FnMut(&[Part]) -> Vec<Part>;
+
+/// A counted loop; the body gets the turn, then the state.
+pub(crate) fn count_turns(
+    at: Loc,
+    what: &'static str,
+    turns: Turns,
+    init: &[Part],
+    step: &mut dyn FnMut(Handle, &[Part]) -> Vec<Part>,
+) -> Vec<Part> {
     let at = here(at);
-    let params = [&[Ty::U32], tys].concat();
-    let body = scalar_body(at, "iterate", Region::Loop, &params, step);
-    let lo = constant(at, Scalar::from_int(Ty::U32, 0));
-    let one = constant(at, Scalar::from_int(Ty::U32, 1));
-    let Some(body) = body else { return poison(tys.len()) };
-    scalars(at, tys.len(), |trace| {
-        let bounds = trace.ids(&[lo, count, one], at);
-        let init = trace.ids(init, at);
+    let (counter, hi) = match turns {
+        Turns::Count(count) => (Ty::U32, count),
+        Turns::Axis(axis) => (Ty::I64, extent(at, &axis)),
+    };
+    let lo = constant(at, Scalar::from_int(counter, 0));
+    let one = constant(at, Scalar::from_int(counter, 1));
+    let body = state_body(at, what, Some(counter), init, init, &mut |turn, state| step(turn, state));
+    let Some(body) = body else { return poisoned(init) };
+    let made = with(|trace| {
+        let bounds = trace.ids(&[lo, hi, one], at);
+        let init = trace.parts(init, at);
         let bounds = bounds?;
-        let init = init?;
-        Some(Op::For { lo: bounds[0], hi: bounds[1], step: bounds[2], init, body })
-    })
+        trace.make(at, Op::For { lo: bounds[0], hi: bounds[1], step: bounds[2], init: init?, body })
+    });
+    given(made.flatten(), init)
 }
 
 /// Turns while `cond` holds of the state.
-pub(crate) fn repeat_while(at: Loc, init: &[Handle], tys: &[Ty], cond: BodyFn, step: BodyFn) -> Vec<Handle> {
+pub(crate) fn repeat_while(at: Loc, init: &[Part], cond: StateFn, step: StateFn) -> Vec<Part> {
     let at = here(at);
-    let cond = scalar_body(at, "repeat_while", Region::Loop, tys, cond);
-    let body = scalar_body(at, "repeat_while", Region::Loop, tys, step);
-    let (Some(cond), Some(body)) = (cond, body) else { return poison(tys.len()) };
-    scalars(at, tys.len(), |trace| Some(Op::While { init: trace.ids(init, at)?, cond, body }))
+    let one = [Part::scalar(Handle::NUMBER)];
+    let cond = state_body(at, "repeat_while", None, init, &one, &mut |_, state| cond(state));
+    let body = state_body(at, "repeat_while", None, init, init, &mut |_, state| step(state));
+    let (Some(cond), Some(body)) = (cond, body) else { return poisoned(init) };
+    let made = with(|trace| {
+        let init = trace.parts(init, at)?;
+        trace.make(at, Op::While { init, cond, body })
+    });
+    given(made.flatten(), init)
+}
+
+fn poisoned(parts: &[Part]) -> Vec<Part> {
+    parts.iter().map(|part| part.like(Handle::POISON)).collect()
+}
+
+/// The parts that a loop gives, by the names of its results.
+fn given(made: Option<Vec<Id>>, init: &[Part]) -> Vec<Part> {
+    let parts = made.and_then(|ids| with(|trace| trace.parts_of(&ids, init)));
+    parts.unwrap_or_else(|| poisoned(init))
+}
+
+/// A body of a loop: perhaps the turn, then the state; what it gives must be like `results`.
+fn state_body(
+    at: Loc,
+    what: &'static str,
+    counter: Option<Ty>,
+    state: &[Part],
+    results: &[Part],
+    f: &mut dyn FnMut(Handle, &[Part]) -> Vec<Part>,
+) -> Option<Body> {
+    let params = with(|trace| {
+        let ids = trace.parts(state, at)?;
+        let types: Option<Vec<Type>> = ids.iter().map(|&id| trace.builder.ty(id).cloned()).collect();
+        Some(counter.map(Type::Scalar).into_iter().chain(types?).collect::<Vec<Type>>())
+    })??;
+    let mut like = true;
+    let body = body_of(at, what, Region::Loop, &params, &mut |ids| {
+        let turn = with(|trace| counter.and(ids.first()).map(|&id| trace.scalar(id))).flatten();
+        let ids = &ids[usize::from(counter.is_some())..];
+        let state = with(|trace| trace.parts_of(ids, state)).unwrap_or_default();
+        let given = f(turn.unwrap_or(Handle::POISON), &state);
+        like = given.len() == results.len() && given.iter().zip(results).all(|(part, result)| part.is_like(*result));
+        given.iter().map(|part| part.out()).collect()
+    });
+    if !like {
+        let help = "derive the struct's traits instead of implementing `State` by hand";
+        crate::trace::error(at, "a turn gives a state of other types than it gets", help);
+        return None;
+    }
+    body
 }
 
 /// One of two bodies. Both get `args`; each gives `count` scalars.

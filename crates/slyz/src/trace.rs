@@ -6,6 +6,7 @@
 
 use crate::error::TraceError;
 use crate::extent::{Axis, Extent, axis_number};
+use crate::state::Part;
 use slyz_sir::build::{BuildError, Builder};
 use slyz_sir::code::{FnId, Id, Op, Type};
 use slyz_sir::program::{Program, Require};
@@ -43,6 +44,9 @@ pub struct Handle {
 impl Handle {
     /// Stands for a value that could not be made; someone has already complained.
     pub(crate) const POISON: Handle = Handle { id: 0, trace: 0, axis: 0, _here: PhantomData };
+
+    /// A number that is none: for asking what kind of value something is.
+    pub(crate) const NUMBER: Handle = Handle { id: 0, trace: u32::MAX - 1, axis: 0, _here: PhantomData };
 
     /// Stands for an array among the arguments of a shared function.
     pub(crate) const ARRAY: Handle = Handle { id: 0, trace: u32::MAX, axis: 0, _here: PhantomData };
@@ -332,6 +336,32 @@ impl Trace {
             Out::Scalar(handle) => self.id(*handle, at).map(|id| vec![id]),
             Out::Array(handle) => self.leaves(*handle, at),
         }
+    }
+
+    /// The names behind the parts of a state.
+    pub fn parts(&mut self, parts: &[Part], at: Loc) -> Option<Vec<Id>> {
+        let ids: Vec<Option<Vec<Id>>> = parts.iter().map(|part| self.out(&part.out(), at)).collect();
+        Some(ids.into_iter().collect::<Option<Vec<Vec<Id>>>>()?.concat())
+    }
+
+    /// The parts of a state with these names, of the same kinds as others.
+    pub fn parts_of(&mut self, ids: &[Id], like: &[Part]) -> Vec<Part> {
+        let mut rest = ids;
+        let mut part = |kind: &Part| {
+            let leaves = match kind.array {
+                Some(_) => self.arrays.get(kind.handle.id as usize).map_or(0, Vec::len),
+                None => 1,
+            };
+            let (own, behind) = rest.split_at_checked(leaves).unwrap_or_default();
+            rest = behind;
+            let handle = match (kind.array, own.first()) {
+                (Some(_), _) => self.array(own.to_vec()),
+                (None, Some(&id)) => self.scalar(id),
+                (None, None) => Handle::POISON,
+            };
+            kind.like(handle)
+        };
+        like.iter().map(&mut part).collect()
     }
 
     pub fn note(&mut self, ids: &[Id], at: Loc) {
