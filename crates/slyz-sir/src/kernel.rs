@@ -130,6 +130,35 @@ pub struct Buffer {
 pub enum ScalarArg {
     /// The scalar argument at that place among the parameters of the program.
     Argument(usize),
+    /// The number of the turn, `i64`, of the loop around the launch with so many loops around it.
+    Turn(u32),
+}
+
+/// How often the steps of a loop are taken.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Turns {
+    /// As often as a size says.
+    Size(Size),
+    /// As often as an `i64` of shape `[]` says, which is read back before the first turn.
+    Read(BufferId),
+    /// While it holds: steps before each turn write a `bool` of shape `[]`, which is read back.
+    While {
+        /// The steps.
+        steps: Vec<Step>,
+        /// What they write.
+        holds: BufferId,
+    },
+}
+
+/// Steps that are taken again and again. Its buffers are made once.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Loop {
+    /// How often.
+    pub turns: Turns,
+    /// One turn.
+    pub steps: Vec<Step>,
+    /// Buffers of one type and shape that change places after each turn: what it wrote is what the next one reads.
+    pub swaps: Vec<(BufferId, BufferId)>,
 }
 
 /// One step of a plan.
@@ -151,8 +180,77 @@ pub enum Step {
         /// Where the count is.
         from: BufferId,
     },
-    /// The temporary is not used any more.
+    /// The temporary is not used any more. Not inside of loops and choices.
     Free(BufferId),
+    /// Takes steps again and again.
+    Loop(Loop),
+    /// Two ways to the same results.
+    Choose {
+        /// The work that decides.
+        work: Size,
+        /// The most of it that the first way is taken for.
+        most: u64,
+        /// Taken when there is little.
+        small: Vec<Step>,
+        /// Taken when there is more.
+        large: Vec<Step>,
+    },
+}
+
+impl Step {
+    /// The lists of steps inside it, in order.
+    pub fn inside(&self) -> Vec<&[Step]> {
+        match self {
+            Step::Launch { .. } | Step::Count { .. } | Step::Free(_) => vec![],
+            Step::Loop(Loop { turns: Turns::While { steps: test, .. }, steps, .. }) => vec![test, steps],
+            Step::Loop(Loop { steps, .. }) => vec![steps],
+            Step::Choose { small, large, .. } => vec![small, large],
+        }
+    }
+
+    /// The step and all steps inside it, as many as there are.
+    pub fn len(&self) -> usize {
+        1 + self.inside().into_iter().flatten().map(Step::len).sum::<usize>()
+    }
+
+    /// Never: for the sake of `len`.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Calls `f` for the step, and then for every step inside it, in order.
+    pub fn each<'s>(&'s self, f: &mut dyn FnMut(&'s Step)) {
+        f(self);
+        self.inside().into_iter().flatten().for_each(|step| step.each(f));
+    }
+
+    /// Every buffer that it or a step inside it uses.
+    pub fn buffers(&self) -> Vec<BufferId> {
+        let mut found = vec![];
+        self.each(&mut |step| match step {
+            Step::Launch { buffers, .. } => found.extend(buffers),
+            Step::Count { from, .. } => found.push(*from),
+            Step::Free(id) => found.push(*id),
+            Step::Loop(Loop { turns, swaps, .. }) => {
+                found.extend(swaps.iter().flat_map(|&(a, b)| [a, b]));
+                match turns {
+                    Turns::Size(_) => {}
+                    Turns::Read(from) | Turns::While { holds: from, .. } => found.push(*from),
+                }
+            }
+            Step::Choose { .. } => {}
+        });
+        found
+    }
+}
+
+impl Plan {
+    /// All steps, those inside of others behind them.
+    pub fn all_steps(&self) -> Vec<&Step> {
+        let mut found = vec![];
+        self.steps.iter().for_each(|step| step.each(&mut |step| found.push(step)));
+        found
+    }
 }
 
 /// A whole program as launches.

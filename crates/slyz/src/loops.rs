@@ -27,11 +27,7 @@ use std::panic::Location;
 /// # Ok::<(), slyz::Error>(())
 /// ```
 #[track_caller]
-pub fn iterate<S: State>(
-    count: impl Lift<u32>,
-    init: impl LoopState<S>,
-    step: impl Fn(Exp<u32>, S) -> S,
-) -> S {
+pub fn iterate<S: State>(count: impl Lift<u32>, init: impl LoopState<S>, step: impl Fn(Exp<u32>, S) -> S) -> S {
     let at: Loc = Location::caller();
     let turns = Turns::Count(count.lift().handle());
     let init = saved(init.start());
@@ -68,11 +64,7 @@ pub fn for_each<A: Axis, S: State>(init: impl LoopState<S>, step: impl Fn(Idx<A>
 /// # Ok::<(), slyz::Error>(())
 /// ```
 #[track_caller]
-pub fn repeat_while<S: State>(
-    init: impl LoopState<S>,
-    cond: impl Fn(S) -> Exp<bool>,
-    step: impl Fn(S) -> S,
-) -> S {
+pub fn repeat_while<S: State>(init: impl LoopState<S>, cond: impl Fn(S) -> Exp<bool>, step: impl Fn(S) -> S) -> S {
     let at: Loc = Location::caller();
     let init = saved(init.start());
     let cond = &mut |state: &[Part]| vec![Part::scalar(cond(restored(state)).handle())];

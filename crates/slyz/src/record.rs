@@ -298,7 +298,9 @@ pub(crate) fn scatter(at: Loc, axes: &[Extent], target: &[Extent], f: BodyFn, pa
     }
     let body = position_body(at, "scatter", axes.len(), f);
     let (Some(body), Some(monoid)) = (body, monoid(at, parts)) else { return Handle::POISON };
-    array(at, |trace| Some(Op::Scatter { shape: trace.shape(axes), body, target: trace.shape(target), onto: vec![], monoid }))
+    array(at, |trace| {
+        Some(Op::Scatter { shape: trace.shape(axes), body, target: trace.shape(target), onto: vec![], monoid })
+    })
 }
 
 /// The same, starting from an array.

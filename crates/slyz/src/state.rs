@@ -217,4 +217,3 @@ tuples!(A P 0, B Q 1, C R 2);
 tuples!(A P 0, B Q 1, C R 2, D S 3);
 tuples!(A P 0, B Q 1, C R 2, D S 3, E T 4);
 tuples!(A P 0, B Q 1, C R 2, D S 3, E T 4, F U 5);
-

@@ -8,8 +8,16 @@ use super::numbers::{LaunchNumbers, Prepared, result};
 use super::variant::Variant;
 use crate::signature::{Bound, Sizes};
 use crate::{ArrayData, Buffer, Error, LaunchTime, Output, profile};
-use slyz_sir::kernel::{BufferId, BufferUse, Plan, ScalarArg, Step};
+use slyz_sir::kernel::{BufferId, BufferUse, Loop, Plan, ScalarArg, Step, Turns};
 use slyz_sir::size::SizeVar;
+
+/// Turns after which a device gets what there is to do.
+const TURNS_AT_ONCE: u64 = 64;
+
+/// How many steps there are, those inside of others included.
+fn length(steps: &[Step]) -> usize {
+    steps.iter().map(Step::len).sum()
+}
 
 /// Bytes of a count.
 const COUNT: usize = size_of::<i64>();
@@ -22,6 +30,8 @@ pub(super) struct Call<'e, 'a, E: Engine> {
     pub(super) args: Vec<Bound<'a>>,
     pub(super) slots: Vec<Slot<'a, E>>,
     pub(super) queue: E::Queue,
+    /// The turns of the loops around the step.
+    pub(super) turn: Few<i64>,
     /// Bytes that each launch reads and writes, where the plan does not tell.
     pub(super) traffic: Option<(u64, u64)>,
 }
@@ -57,7 +67,17 @@ impl<'e, E: Engine> Call<'e, '_, E> {
     /// Where the slots were filled before, the arrays that a launch writes are nobody else's. Accesses of all launches are inside
     /// their memories, or looked at by the code.
     pub(super) unsafe fn walk(&mut self) -> Result<(), Error> {
-        for (place, step) in self.plan().steps.iter().enumerate() {
+        // SAFETY: the caller's promise.
+        unsafe { self.steps(&self.plan().steps, 0) }?;
+        self.submit()
+    }
+
+    /// Takes some steps; `place` is the number of the first among all of the plan.
+    ///
+    /// # Safety
+    /// As [`Call::walk`].
+    unsafe fn steps(&mut self, steps: &'e [Step], mut place: usize) -> Result<(), Error> {
+        for step in steps {
             match step {
                 Step::Launch { kernel, buffers, scalars } => {
                     // SAFETY: the caller's promise.
@@ -65,9 +85,70 @@ impl<'e, E: Engine> Call<'e, '_, E> {
                 }
                 Step::Count { size, from } => self.count(*size, *from)?,
                 Step::Free(id) => self.free(*id),
+                Step::Loop(turns) => {
+                    // SAFETY: the caller's promise.
+                    unsafe { self.turns(turns, place + 1) }?;
+                }
+                Step::Choose { work, most, small, large } => {
+                    let is_small = self.sizes.eval(work).is_ok_and(|work| work <= *most);
+                    let (way, first) = if is_small { (small, place + 1) } else { (large, place + 1 + length(small)) };
+                    // SAFETY: the caller's promise.
+                    unsafe { self.steps(way, first) }?;
+                }
+            }
+            place += step.len();
+        }
+        Ok(())
+    }
+
+    /// Takes the steps of a loop, turn by turn.
+    ///
+    /// # Safety
+    /// As [`Call::walk`].
+    unsafe fn turns(&mut self, Loop { turns, steps, swaps }: &'e Loop, place: usize) -> Result<(), Error> {
+        let known = match turns {
+            Turns::Size(size) => Some(self.sizes.eval(size)?),
+            Turns::Read(from) => Some(u64::try_from(i64::from_ne_bytes(self.read_back(*from)?)).unwrap_or(0)),
+            Turns::While { .. } => None,
+        };
+        let mut turn = 0;
+        while known.is_none_or(|known| turn < known) {
+            self.turn.push(turn as i64);
+            let mut first = place;
+            if let Turns::While { steps: test, holds } = turns {
+                // SAFETY: the caller's promise.
+                unsafe { self.steps(test, first) }?;
+                first += length(test);
+                if self.read_back::<1>(*holds)? == [0] {
+                    self.turn.pop();
+                    break;
+                }
+            }
+            // SAFETY: the caller's promise.
+            unsafe { self.steps(steps, first) }?;
+            for (a, b) in swaps {
+                self.slots.swap(a.0 as usize, b.0 as usize);
+            }
+            self.turn.pop();
+            turn += 1;
+            if turn % TURNS_AT_ONCE == 0 {
+                self.submit()?;
             }
         }
-        self.submit()
+        Ok(())
+    }
+
+    /// Waits for what was launched, and reads the one element of a buffer.
+    fn read_back<const N: usize>(&mut self, from: BufferId) -> Result<[u8; N], Error> {
+        self.submit()?;
+        let mut bytes = [0; N];
+        match &self.slots[from.0 as usize] {
+            Slot::Here(array, len) if *len == N => self.engine.download(array, &mut bytes)?,
+            Slot::Here(..) | Slot::Empty | Slot::Given(_) | Slot::Freed => {
+                return Err(self.broken(format!("what is read back of buffer {} was not made", from.0)));
+            }
+        }
+        Ok(bytes)
     }
 
     fn submit(&mut self) -> Result<(), Error> {
@@ -83,15 +164,10 @@ impl<'e, E: Engine> Call<'e, '_, E> {
 
     /// Reads a size back.
     fn count(&mut self, size: SizeVar, from: BufferId) -> Result<(), Error> {
-        self.submit()?;
-        let role = self.plan().buffers[from.0 as usize].role;
-        let mut bytes = [0; COUNT];
-        match &self.slots[from.0 as usize] {
-            Slot::Here(array, COUNT) if role == BufferUse::Temporary => self.engine.download(array, &mut bytes)?,
-            Slot::Here(..) | Slot::Empty | Slot::Given(_) | Slot::Freed => {
-                return Err(self.broken(format!("the count in buffer {} was not made", from.0)));
-            }
+        if self.plan().buffers[from.0 as usize].role != BufferUse::Temporary {
+            return Err(self.broken(format!("the count in buffer {} is not a temporary", from.0)));
         }
+        let bytes = self.read_back::<COUNT>(from)?;
         let count = u64::try_from(i64::from_ne_bytes(bytes));
         let count = count.map_err(|_| self.broken("a count is negative".to_string()))?;
         self.sizes.count(size, count)
@@ -131,7 +207,17 @@ impl<'e, E: Engine> Call<'e, '_, E> {
         }
         let mut words: Few<u64> = Few::new();
         let mut resident = vec![];
-        for (k, &ScalarArg::Argument(place)) in scalars.iter().enumerate() {
+        for (k, scalar) in scalars.iter().enumerate() {
+            let place = match *scalar {
+                ScalarArg::Argument(place) => place,
+                ScalarArg::Turn(depth) => {
+                    let Some(&turn) = self.turn.get(depth as usize) else {
+                        return Err(self.broken(format!("there is no loop {depth} around a launch")));
+                    };
+                    words.push(turn as u64);
+                    continue;
+                }
+            };
             words.push(match self.args.get(place) {
                 Some(Bound::Scalar(scalar)) => scalar.bits,
                 Some(Bound::Array(ArrayData::Buffer(buffer))) => {

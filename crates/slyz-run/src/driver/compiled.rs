@@ -1,7 +1,7 @@
 //! A program that a device has compiled: its plans by classes of sizes, and the numbers of its latest calls.
 
 use super::call::{Call, Slot};
-use super::engine::Engine;
+use super::engine::{Engine, Few};
 use super::numbers::Prepared;
 use super::variant::Variant;
 use crate::device::Seal;
@@ -83,7 +83,7 @@ impl<E: Engine> Executable for Compiled<E> {
         let slots = prepared.variant.plan.buffers.iter().map(|_| Slot::Empty).collect();
         let queue = E::Queue::default();
         let traffic = None;
-        let mut call = Call { engine, prepared: &prepared, sizes, args, slots, queue, traffic };
+        let mut call = Call { engine, prepared: &prepared, sizes, args, slots, queue, turn: Few::new(), traffic };
         // SAFETY: the slots are empty. Accesses are inside: the promise of `Compiled::new`.
         unsafe { call.walk() }?;
         call.outputs()

@@ -20,7 +20,7 @@ pub(super) struct Prepared<E: Engine> {
     pub(super) variant: Arc<Variant<E>>,
     /// Bytes, by buffer; nothing where sizes are counted.
     pub(super) buffers: Vec<usize>,
-    /// By step; `None` behind a count.
+    /// By step, those inside of others behind them; `None` behind a count.
     pub(super) launches: Vec<Option<LaunchNumbers<E>>>,
     /// Shapes and bytes; nothing where sizes are counted.
     pub(super) results: Vec<(Vec<u64>, usize)>,
@@ -50,13 +50,14 @@ impl<E: Engine> Prepared<E> {
         }
         let mut launches = vec![];
         let mut counted = false;
-        for step in &plan.steps {
+        for step in plan.all_steps() {
             counted |= matches!(step, Step::Count { .. });
             launches.push(match step {
                 Step::Launch { kernel, buffers, .. } if !counted => {
                     Some(LaunchNumbers::new(engine, &variant, *kernel, buffers, sizes, reach)?)
                 }
                 Step::Launch { .. } | Step::Count { .. } | Step::Free(_) => None,
+                Step::Loop(_) | Step::Choose { .. } => None,
             });
         }
         let sizes = sizes.values().to_vec();

@@ -4,7 +4,7 @@
 use slyz_sir::back::clike::{Description, Dispatch, PlaceName, UniformSource};
 use slyz_sir::back::harness::Entry;
 use slyz_sir::interp::{Array, Value};
-use slyz_sir::kernel::{BufferId, BufferUse, Plan, ScalarArg, Step};
+use slyz_sir::kernel::{BufferId, BufferUse, Loop, Plan, ScalarArg, Step, Turns};
 use slyz_sir::size::{Size, SizeVar};
 use slyz_sir::types::{Scalar, Ty};
 use std::ffi::c_void;
@@ -184,32 +184,7 @@ impl Library {
         let plan = &entry.plan;
         let mut sizes = sizes.to_vec();
         let mut memory: Vec<Option<Vec<u64>>> = vec![None; plan.buffers.len()];
-        for step in &plan.steps {
-            match step {
-                Step::Launch { kernel, buffers, scalars } => {
-                    for &id in buffers {
-                        allocate(plan, id, &sizes, args, &mut memory)?;
-                    }
-                    let pointers: Vec<*mut c_void> = buffers
-                        .iter()
-                        .map(|id| {
-                            memory[id.0 as usize].as_mut().map_or(std::ptr::null_mut(), |m| m.as_mut_ptr().cast())
-                        })
-                        .collect();
-                    let scalar = |ScalarArg::Argument(k): &ScalarArg| match &args[*k] {
-                        Value::Scalar(value) => *value,
-                        Value::Array(_) => Scalar::bool(false),
-                    };
-                    let scalars: Vec<Scalar> = scalars.iter().map(scalar).collect();
-                    self.launch(&entry.kernels[*kernel], &sizes, &pointers, &scalars)?;
-                }
-                Step::Count { size, from } => {
-                    let count = memory[from.0 as usize].as_ref().map(|m| m[0]);
-                    sizes[size.0 as usize] = count;
-                }
-                Step::Free(id) => memory[id.0 as usize] = None,
-            }
-        }
+        self.steps(entry, &plan.steps, &mut sizes, args, &mut memory, &mut vec![])?;
         let mut results = vec![];
         for (id, shape) in &plan.results {
             allocate(plan, *id, &sizes, args, &mut memory)?;
@@ -218,6 +193,75 @@ impl Library {
             results.push(Value::Array(from_bytes(plan.buffers[id.0 as usize].ty, shape, &bytes)));
         }
         Ok(results)
+    }
+
+    fn steps(
+        &self,
+        entry: &Entry,
+        steps: &[Step],
+        sizes: &mut Vec<Option<u64>>,
+        args: &[Value],
+        memory: &mut Vec<Option<Vec<u64>>>,
+        turns: &mut Vec<i64>,
+    ) -> Result<(), String> {
+        let plan = &entry.plan;
+        let first = |memory: &[Option<Vec<u64>>], id: BufferId| memory[id.0 as usize].as_ref().map_or(0, |m| m[0]);
+        for step in steps {
+            match step {
+                Step::Launch { kernel, buffers, scalars } => {
+                    for &id in buffers {
+                        allocate(plan, id, sizes, args, memory)?;
+                    }
+                    let pointers: Vec<*mut c_void> = buffers
+                        .iter()
+                        .map(|id| {
+                            memory[id.0 as usize].as_mut().map_or(std::ptr::null_mut(), |m| m.as_mut_ptr().cast())
+                        })
+                        .collect();
+                    let scalar = |scalar: &ScalarArg| match scalar {
+                        ScalarArg::Argument(k) => match &args[*k] {
+                            Value::Scalar(value) => *value,
+                            Value::Array(_) => Scalar::bool(false),
+                        },
+                        ScalarArg::Turn(depth) => Scalar::i64(turns[*depth as usize]),
+                    };
+                    let scalars: Vec<Scalar> = scalars.iter().map(scalar).collect();
+                    self.launch(&entry.kernels[*kernel], sizes, &pointers, &scalars)?;
+                }
+                Step::Loop(Loop { turns: count, steps, swaps }) => {
+                    let known = match count {
+                        Turns::Size(size) => Some(value(size, sizes)? as i64),
+                        Turns::Read(from) => Some(first(memory, *from) as i64),
+                        Turns::While { .. } => None,
+                    };
+                    let mut turn = 0;
+                    while known.is_none_or(|known| turn < known) {
+                        turns.push(turn);
+                        if let Turns::While { steps: test, holds } = count {
+                            self.steps(entry, test, sizes, args, memory, turns)?;
+                            if first(memory, *holds) as u8 == 0 {
+                                turns.pop();
+                                break;
+                            }
+                        }
+                        self.steps(entry, steps, sizes, args, memory, turns)?;
+                        swaps.iter().for_each(|(a, b)| memory.swap(a.0 as usize, b.0 as usize));
+                        turns.pop();
+                        turn += 1;
+                    }
+                }
+                Step::Choose { work, most, small, large } => {
+                    let way = if value(work, sizes)? <= *most { small } else { large };
+                    self.steps(entry, way, sizes, args, memory, turns)?;
+                }
+                Step::Count { size, from } => {
+                    let count = memory[from.0 as usize].as_ref().map(|m| m[0]);
+                    sizes[size.0 as usize] = count;
+                }
+                Step::Free(id) => memory[id.0 as usize] = None,
+            }
+        }
+        Ok(())
     }
 }
 

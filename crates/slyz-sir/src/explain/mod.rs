@@ -16,7 +16,7 @@ pub use count::Count;
 pub use work::Work;
 
 use crate::code::{Body, Type};
-use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Plan, ScalarArg, Space, Step};
+use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Loop, Plan, ScalarArg, Space, Step, Turns};
 use crate::pass::fuse;
 use crate::program::Program;
 use crate::road::ProgramRoad;
@@ -68,6 +68,10 @@ pub enum Stage {
     },
     /// A temporary is not used any more.
     Free(BufferId),
+    /// A loop begins, or a choice between two ways: in words, and how many turns there are if that is known.
+    Enter(String),
+    /// The loop ends.
+    Leave,
 }
 
 /// One run of a kernel.
@@ -75,6 +79,8 @@ pub enum Stage {
 pub struct Launch {
     /// The name of the kernel.
     pub kernel: String,
+    /// How often it runs, as far as that is known: the turns of the loops around it.
+    pub times: Count,
     /// Pieces of work that threads share.
     pub blocks: Count,
     /// Global memory, each buffer once.
@@ -107,6 +113,53 @@ impl Launch {
     }
 }
 
+/// The stages of steps that are taken so many times.
+fn add_stages(plan: &Plan, steps: &[Step], times: &Count, stages: &mut Vec<Stage>) {
+    let size = |size: &Size| {
+        let name = |SizeVar(v): SizeVar| plan.sizes.get(v as usize).map_or_else(String::new, |d| d.name.clone());
+        size.display(&name).to_string()
+    };
+    for step in steps {
+        match step {
+            Step::Launch { kernel, buffers, scalars } => {
+                let Some(kernel) = plan.kernels.get(*kernel) else { continue };
+                let launch = launch(plan, kernel, buffers, scalars);
+                stages.push(Stage::Launch(Launch { times: times.clone(), ..launch }));
+            }
+            Step::Count { size, from } => stages.push(Stage::Count { size: *size, from: *from }),
+            Step::Free(buffer) => stages.push(Stage::Free(*buffer)),
+            Step::Loop(Loop { turns, steps, swaps }) => {
+                let swapped = match swaps.len() {
+                    0 => "its arrays are changed in place".to_string(),
+                    n => format!("{n} of its arrays and numbers in two buffers each, which change places"),
+                };
+                let (words, inner) = match turns {
+                    Turns::Size(n) => (format!("loop, {} turns", size(n)), times.clone() * Count::from(n)),
+                    Turns::Read(_) => ("loop, as many turns as is computed".to_string(), times.clone()),
+                    Turns::While { steps: test, .. } => {
+                        add_stages(plan, test, times, stages);
+                        ("loop, while that holds, which is read back at each turn".to_string(), times.clone())
+                    }
+                };
+                stages.push(Stage::Enter(format!("{words}; {swapped}")));
+                add_stages(plan, steps, &inner, stages);
+                stages.push(Stage::Leave);
+            }
+            Step::Choose { work, most, small, large } => {
+                let kernel = small.iter().find_map(|step| match step {
+                    Step::Launch { kernel, .. } => plan.kernels.get(*kernel),
+                    Step::Count { .. } | Step::Free(_) | Step::Loop(_) | Step::Choose { .. } => None,
+                });
+                let name = kernel.map_or("", |kernel| &kernel.name);
+                let words = format!("where {} is at most {most}, all turns are one launch, {name}; else", size(work));
+                stages.push(Stage::Enter(words));
+                add_stages(plan, large, times, stages);
+                stages.push(Stage::Leave);
+            }
+        }
+    }
+}
+
 /// Explains a program that goes a road.
 ///
 /// ```
@@ -128,15 +181,8 @@ pub fn explain_on(program: &Program, road: &ProgramRoad) -> Explanation {
 
 /// Explains a program, what the passes made of it, and the plan that runs.
 pub fn explain(program: &Program, optimised: &Program, plan: &Plan) -> Explanation {
-    let stage = |step: &Step| match step {
-        Step::Launch { kernel, buffers, scalars } => {
-            let kernel = plan.kernels.get(*kernel)?;
-            Some(Stage::Launch(launch(plan, kernel, buffers, scalars)))
-        }
-        Step::Count { size, from } => Some(Stage::Count { size: *size, from: *from }),
-        Step::Free(buffer) => Some(Stage::Free(*buffer)),
-    };
-    let mut stages: Vec<Stage> = plan.steps.iter().filter_map(stage).collect();
+    let mut stages = vec![];
+    add_stages(plan, &plan.steps, &Count::from(1), &mut stages);
     complete(&mut stages, optimised);
     Explanation {
         name: program.name.clone(),
@@ -166,6 +212,8 @@ fn complete(stages: &mut [Stage], program: &Program) {
                 Some(_) => return,
             },
             Stage::Count { .. } | Stage::Free(_) => {}
+            // What loops do is not told by what is left.
+            Stage::Enter(_) | Stage::Leave => return,
         }
     }
     if let Some(launch) = unknown {
@@ -199,13 +247,15 @@ fn launch(plan: &Plan, kernel: &Kernel, buffers: &[BufferId], scalars: &[ScalarA
     });
     let scratch = scratch.map(|memory| (memory.name.clone(), memory.ty, memory.shape.clone())).collect();
     let argument = |scalar: &ScalarArg| match scalar {
-        ScalarArg::Argument(k) => *k,
+        ScalarArg::Argument(k) => Some(*k),
+        ScalarArg::Turn(_) => None,
     };
     Launch {
         kernel: kernel.name.clone(),
+        times: Count::from(1),
         blocks: Count::elements(&kernel.grid),
         touches: touches(plan, kernel, buffers),
-        scalars: scalars.iter().map(argument).collect(),
+        scalars: scalars.iter().filter_map(argument).collect(),
         scratch,
         work: work::of_kernel(kernel),
     }
@@ -259,18 +309,18 @@ impl Explanation {
     pub fn launches(&self) -> impl Iterator<Item = &Launch> {
         self.stages.iter().filter_map(|stage| match stage {
             Stage::Launch(launch) => Some(launch),
-            Stage::Count { .. } | Stage::Free(_) => None,
+            Stage::Count { .. } | Stage::Free(_) | Stage::Enter(_) | Stage::Leave => None,
         })
     }
 
     /// All work.
     pub fn work(&self) -> Work {
-        self.launches().fold(Work::default(), |all, launch| all.and(&launch.work))
+        self.launches().fold(Work::default(), |all, launch| all.and(&launch.work.clone().times(&launch.times)))
     }
 
     /// The bytes that all launches move at least.
     pub fn bytes(&self) -> Count {
-        self.launches().fold(Count::default(), |sum, launch| sum + launch.bytes())
+        self.launches().fold(Count::default(), |sum, launch| sum + launch.bytes() * launch.times.clone())
     }
 
     /// Memory that a call needs beside its arguments and results.
@@ -297,7 +347,7 @@ impl Explanation {
                     peak = now.max(peak);
                 }
                 Stage::Free(buffer) => now = now.saturating_sub(size(buffer)?),
-                Stage::Count { .. } => {}
+                Stage::Count { .. } | Stage::Enter(_) | Stage::Leave => {}
             }
         }
         Some(peak)

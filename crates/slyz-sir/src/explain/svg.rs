@@ -103,7 +103,7 @@ impl Explanation {
                     let node = drawing.node(Thing::Step(k), "host", lines, layer);
                     drawing.arrow(above, node, String::new(), true);
                 }
-                Stage::Free(_) => {}
+                Stage::Free(_) | Stage::Enter(_) | Stage::Leave => {}
             }
         }
         for result in &self.results {

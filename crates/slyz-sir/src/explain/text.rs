@@ -27,6 +27,8 @@ impl Display for Explanation {
                 Stage::Count { size, .. } => {
                     writeln!(f, "\nthen {} is read back: later sizes depend on it", self.size_name(*size))?;
                 }
+                Stage::Enter(words) => writeln!(f, "\n{words}:")?,
+                Stage::Leave => writeln!(f, "\nend")?,
                 Stage::Free(_) => {}
             }
         }

@@ -65,7 +65,7 @@ impl Work {
         self
     }
 
-    fn times(mut self, count: &Count) -> Work {
+    pub(super) fn times(mut self, count: &Count) -> Work {
         for entry in self.operators.values_mut() {
             *entry = std::mem::take(entry) * count.clone();
         }

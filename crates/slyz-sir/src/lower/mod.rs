@@ -11,6 +11,7 @@ mod planning;
 mod product;
 pub(crate) mod reuse;
 mod stage;
+mod turns;
 mod writer;
 
 use crate::pass::spread::{FAN, RUN};

@@ -25,6 +25,18 @@ pub(super) enum Home<'g> {
     Kept(BufferId, Ty),
     /// A scalar that is cheaper to compute again.
     Again(&'g Stmt),
+    /// The counter of a loop of the plan.
+    Counter(Counter),
+}
+
+/// The counter of a loop of the plan.
+#[derive(Clone, Copy)]
+pub(super) struct Counter {
+    /// Loops around it.
+    pub(super) depth: u32,
+    pub(super) ty: Ty,
+    /// The first value and the step, unless it counts turns.
+    pub(super) from: Option<(Id, Id)>,
 }
 
 /// A plan under construction.
@@ -54,6 +66,11 @@ pub(super) struct Lowering<'g> {
     pub(super) reuse: Reuse,
     /// The other way round.
     heirs: HashMap<Id, Id>,
+    /// Counters of the loops of the plan around what is being planned, and how many loops there are.
+    pub(super) counters: HashMap<Id, Counter>,
+    pub(super) depth: u32,
+    /// Buffers that values must be in.
+    pub(super) wanted: HashMap<Id, BufferId>,
 }
 
 /// The most scalars that are computed again for one: all of them would be in every kernel that wants it.
@@ -102,6 +119,9 @@ impl<'g> Lowering<'g> {
             expected: Expected::default(),
             regroups: Cell::new(false),
             heirs: HashMap::new(),
+            counters: HashMap::new(),
+            depth: 0,
+            wanted: HashMap::new(),
             reuse: reuse::of(program),
         };
         lowering.heirs = lowering.reuse.iter().map(|(&heir, over)| (over.of, heir)).collect();
@@ -161,6 +181,11 @@ impl<'g> Lowering<'g> {
         last
     }
 
+    /// Is a scalar of the top level that number?
+    pub(super) fn is_constant(&self, id: Id, number: i128) -> bool {
+        matches!(self.again.get(&id).map(|stmt| &stmt.op), Some(Op::Const(value)) if value.as_int() == number)
+    }
+
     /// Does an array have the memory of that one?
     pub(super) fn is_written_over(&self, array: Id, old: Id) -> bool {
         self.root(array) == self.root(old)
@@ -169,6 +194,9 @@ impl<'g> Lowering<'g> {
     pub(super) fn home(&self, id: Id) -> Home<'g> {
         if let Some(stmt) = self.again.get(&id) {
             return Home::Again(stmt);
+        }
+        if let Some(counter) = self.counters.get(&id) {
+            return Home::Counter(*counter);
         }
         match (self.buffers.get(&id), self.type_of(id)) {
             (Some(&buffer), Type::Array(_, shape)) => Home::Array(buffer, shape),
@@ -196,6 +224,10 @@ impl<'g> Lowering<'g> {
 
     /// A buffer for a value that a statement of the top level gives.
     pub(super) fn buffer_for(&mut self, id: Id, shape: Vec<Size>) -> BufferId {
+        if let Some(&buffer) = self.wanted.get(&id) {
+            self.buffers.insert(id, buffer);
+            return buffer;
+        }
         if let Some(over) = self.reuse.get(&id)
             && let Some(&buffer) = self.buffers.get(&over.of)
         {
@@ -339,11 +371,7 @@ fn free_temporaries(plan: &mut Plan) {
     let mut freed = vec![false; plan.buffers.len()];
     let mut backwards = vec![];
     for step in steps.into_iter().rev() {
-        let mut used = match &step {
-            Step::Launch { buffers, .. } => buffers.clone(),
-            Step::Count { from, .. } => vec![*from],
-            Step::Free(_) => vec![],
-        };
+        let mut used = step.buffers();
         used.retain(|b| plan.buffers[b.0 as usize].role == BufferUse::Temporary && !freed[b.0 as usize]);
         used.sort();
         used.dedup();

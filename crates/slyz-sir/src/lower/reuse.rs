@@ -122,8 +122,7 @@ fn last_uses(body: &Body) -> HashMap<Id, usize> {
 /// May a tabulate write this result over that array? Then where, if not everywhere.
 fn overwrites(item: &Body, result: Id, old: Id) -> Option<Option<(Id, Id)>> {
     let own: Vec<Id> = item.params.iter().map(|p| p.id).collect();
-    let defs: HashMap<Id, &Op> =
-        item.stmts.iter().flat_map(|s| s.binds.iter().map(move |b| (b.id, &s.op))).collect();
+    let defs: HashMap<Id, &Op> = item.stmts.iter().flat_map(|s| s.binds.iter().map(move |b| (b.id, &s.op))).collect();
     let only = only_where(&defs, result, old, &own);
     let excluded = only.map_or(vec![], |(cond, _)| differences(&defs, cond, &own));
     let mut reads = vec![];

@@ -73,8 +73,7 @@ fn take_apart(op: &mut Op, types: &HashMap<Id, Type>, fresh: &mut dyn FnMut() ->
     let positions: Vec<Var> = shape.iter().map(|_| Var { id: fresh(), ty: Type::Scalar(Ty::I64) }).collect();
     let index: Vec<Id> = positions.iter().map(|p| p.id).collect();
     let tys: Vec<Ty> = op.bodies()[0].results.iter().map(|id| types[id].elem()).collect();
-    let arrays: Vec<Var> =
-        tys.iter().map(|&ty| Var { id: fresh(), ty: Type::Array(ty, shape.clone()) }).collect();
+    let arrays: Vec<Var> = tys.iter().map(|&ty| Var { id: fresh(), ty: Type::Array(ty, shape.clone()) }).collect();
     let elements: Vec<Var> = tys.iter().map(|&ty| Var { id: fresh(), ty: Type::Scalar(ty) }).collect();
     let read = |(array, element): (&Var, &Var)| {
         let op = Op::At { array: array.id, index: index.clone() };

@@ -4,7 +4,7 @@
 //! nothing can be kept, code that is written again wherever an element is read.
 
 use super::access::needs_block;
-use super::planning::{Home, Lowering};
+use super::planning::{Counter, Home, Lowering};
 use super::reuse::Takeover;
 use super::{FAN, RUN};
 use crate::code::{Body, Id, MemId, Monoid, Op, Scope, Stmt, Type, Var};
@@ -426,15 +426,16 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         }
         // Not bound in this kernel yet: it lives at the top level of the program.
         let value = match self.lowering.home(id) {
-            Home::Scalar(param, ty) => {
-                let place = self.scalars.iter().position(|ScalarArg::Argument(k)| *k == param);
-                let place = place.unwrap_or_else(|| {
-                    let var = Var { id: self.fresh(), ty: Type::Scalar(ty) };
-                    self.kernel.body.params.push(var);
-                    self.scalars.push(ScalarArg::Argument(param));
-                    self.scalars.len() - 1
-                });
-                Value::Scalar(self.kernel.body.params[place].id)
+            Home::Scalar(param, ty) => Value::Scalar(self.parameter(ScalarArg::Argument(param), ty)),
+            Home::Counter(Counter { depth, ty, from }) => {
+                let turn = self.parameter(ScalarArg::Turn(depth), Ty::I64);
+                self.in_prologue(|w| {
+                    let turn = if ty == Ty::I64 { turn } else { w.push(Op::Cast(ty, turn), ty) };
+                    let Some((lo, step)) = from else { return Value::Scalar(turn) };
+                    let [lo, step] = [lo, step].map(|id| w.scalar(id));
+                    let past = w.apply(Operator::Mul, &[turn, step], ty);
+                    Value::Scalar(w.apply(Operator::Add, &[lo, past], ty))
+                })
             }
             Home::Array(buffer, shape) => Value::Memory(self.global(buffer, Access::Read, shape), vec![]),
             Home::Kept(buffer, ty) => {
@@ -448,6 +449,17 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         };
         self.values.insert(id, value.clone());
         value
+    }
+
+    /// The parameter of the kernel that the launch passes that scalar for.
+    fn parameter(&mut self, scalar: ScalarArg, ty: Ty) -> Id {
+        if let Some(place) = self.scalars.iter().position(|known| *known == scalar) {
+            return self.kernel.body.params[place].id;
+        }
+        let id = self.fresh();
+        self.kernel.body.params.push(Var { id, ty: Type::Scalar(ty) });
+        self.scalars.push(scalar);
+        id
     }
 
     fn in_prologue<R>(&mut self, write: impl FnOnce(&mut Self) -> R) -> R {
@@ -471,6 +483,11 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
 
     pub(super) fn all_scalars(&mut self, ids: &[Id]) -> Vec<Id> {
         ids.iter().map(|&id| self.scalar(id)).collect()
+    }
+
+    /// Binds the memory of an array of the top level.
+    pub(super) fn bind_array(&mut self, array: Id) {
+        self.meaning(array);
     }
 
     /// Binds every global memory that the code reads, before scratch is made and before loops are opened.
@@ -719,13 +736,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
     }
 
     /// One turn: its arrays go to where the next one reads. Gives the scalars of the next state, and the half it reads.
-    fn turn(
-        &mut self,
-        body: &'g Body,
-        scalars: &[usize],
-        arrays: &[Option<Carried>],
-        half: Option<Id>,
-    ) -> Vec<Id> {
+    fn turn(&mut self, body: &'g Body, scalars: &[usize], arrays: &[Option<Carried>], half: Option<Id>) -> Vec<Id> {
         let next = half.map(|half| {
             let one = self.number(1);
             self.value(one - half)

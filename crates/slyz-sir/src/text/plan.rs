@@ -1,7 +1,7 @@
 //! Plans for people: buffers, then steps, then the kernels they launch. Not parsed.
 
 use super::print::Printer;
-use crate::kernel::{BufferId, BufferUse, Kernel, Plan, ScalarArg, Step};
+use crate::kernel::{BufferId, BufferUse, Kernel, Loop, Plan, ScalarArg, Step, Turns};
 use crate::size::Size;
 
 /// The text of a plan.
@@ -32,20 +32,49 @@ pub fn print_plan(plan: &Plan) -> String {
         };
         writer.line(&format!("b{k}: {}{} {role}", buffer.ty, writer.shape(&buffer.shape)));
     }
-    for step in &plan.steps {
-        let text = match step {
-            Step::Launch { kernel, buffers, scalars } => launch(plan, *kernel, buffers, scalars),
-            Step::Count { size, from } => format!("count {} from b{}", writer.size_var(*size), from.0),
-            Step::Free(buffer) => format!("free b{}", buffer.0),
-        };
-        writer.line(&text);
-    }
+    steps(plan, &mut writer, &plan.steps);
     writer.close();
     for kernel in &plan.kernels {
         writer.out.push('\n');
         writer.out.push_str(&kernel.to_string());
     }
     writer.out
+}
+
+fn steps(plan: &Plan, writer: &mut Printer, list: &[Step]) {
+    for step in list {
+        let text = match step {
+            Step::Launch { kernel, buffers, scalars } => launch(plan, *kernel, buffers, scalars),
+            Step::Count { size, from } => format!("count {} from b{}", writer.size_var(*size), from.0),
+            Step::Free(buffer) => format!("free b{}", buffer.0),
+            Step::Loop(Loop { turns, steps: turn, swaps }) => {
+                match turns {
+                    Turns::Size(size) => writer.open(format!("loop {} times", writer.size(size))),
+                    Turns::Read(from) => writer.open(format!("loop b{} times", from.0)),
+                    Turns::While { steps: test, holds } => {
+                        writer.open(format!("loop while b{}", holds.0));
+                        steps(plan, writer, test);
+                        writer.close();
+                        writer.open("do".to_string());
+                    }
+                }
+                steps(plan, writer, turn);
+                swaps.iter().for_each(|(a, b)| writer.line(&format!("swap b{}, b{}", a.0, b.0)));
+                writer.close();
+                continue;
+            }
+            Step::Choose { work, most, small, large } => {
+                writer.open(format!("if {} <= {most}", writer.size(work)));
+                steps(plan, writer, small);
+                writer.close();
+                writer.open("else".to_string());
+                steps(plan, writer, large);
+                writer.close();
+                continue;
+            }
+        };
+        writer.line(&text);
+    }
 }
 
 fn launch(plan: &Plan, kernel: usize, buffers: &[BufferId], scalars: &[ScalarArg]) -> String {
@@ -58,6 +87,7 @@ fn launch(plan: &Plan, kernel: usize, buffers: &[BufferId], scalars: &[ScalarArg
     });
     let scalars = scalars.iter().enumerate().map(|(k, scalar)| match scalar {
         ScalarArg::Argument(argument) => format!("%{k} = argument %{argument}"),
+        ScalarArg::Turn(depth) => format!("%{k} = turn {depth}"),
     });
     let args: Vec<String> = buffers.chain(scalars).collect();
     format!("launch {name}({})", args.join(", "))

@@ -3,11 +3,12 @@
 //! * The size variables of a kernel are those of the plan; a launch uses only sizes that are known by then.
 //! * A launch binds one buffer per global and constant memory and one scalar per parameter, of the same types.
 //! * Arguments are not written. A buffer that a launch writes is bound once in it.
+//! * What both ways of a choice have written is written; what only the turns of a loop have written is not, there may be none.
 //! * Temporaries and results are read only after something has written to them, and not after they are freed.
 
 use super::{Checked, VerifyError, fail, identifier, kernel, size, unique};
 use crate::code::{Body, Type};
-use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Memory, Plan, ScalarArg, Space, Step};
+use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Loop, Memory, Plan, ScalarArg, Space, Step, Turns};
 use crate::size::{Size, SizeOrigin, SizeVar};
 use crate::types::Ty;
 
@@ -29,6 +30,10 @@ struct Walk<'a> {
     states: Vec<State>,
     /// Which size variables have a value.
     known: Vec<bool>,
+    /// Loops around the step.
+    depth: u32,
+    /// Loops and choices around it.
+    nested: bool,
 }
 
 fn check(plan: &Plan) -> Checked {
@@ -56,6 +61,8 @@ fn check(plan: &Plan) -> Checked {
         plan,
         states: plan.buffers.iter().map(state).collect(),
         known: plan.sizes.iter().map(|s| s.origin == SizeOrigin::Given).collect(),
+        depth: 0,
+        nested: false,
     };
     for (k, step) in plan.steps.iter().enumerate() {
         walk.step(step).map_err(|e| e.within(format!("step {k}")))?;
@@ -126,6 +133,20 @@ impl Walk<'_> {
                 self.launch(kernel, buffers, scalars).map_err(|e| e.within(format!("launch of `{}`", kernel.name)))
             }
             Step::Count { size, from } => self.count(*size, *from),
+            Step::Loop(turns) => self.turns(turns).map_err(|e| e.within("loop")),
+            Step::Choose { work, small, large, .. } => {
+                self.known(work)?;
+                let before = self.states.clone();
+                self.inside(small).map_err(|e| e.within("the first way"))?;
+                let after = std::mem::replace(&mut self.states, before);
+                self.inside(large).map_err(|e| e.within("the second way"))?;
+                // Only what both ways have written is written.
+                for (state, other) in self.states.iter_mut().zip(after) {
+                    *state = if *state == other { other } else { State::Undefined };
+                }
+                Ok(())
+            }
+            Step::Free(_) if self.nested => fail("frees a buffer inside of a loop or choice, which may use it again"),
             Step::Free(id) => {
                 self.alive(*id)?;
                 if self.buffer(*id)?.role != BufferUse::Temporary {
@@ -138,6 +159,53 @@ impl Walk<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// Steps inside of another.
+    fn inside(&mut self, steps: &[Step]) -> Checked {
+        let outer = std::mem::replace(&mut self.nested, true);
+        for (k, step) in steps.iter().enumerate() {
+            self.step(step).map_err(|e| e.within(format!("step {k}")))?;
+        }
+        self.nested = outer;
+        Ok(())
+    }
+
+    fn turns(&mut self, turns: &Loop) -> Checked {
+        match &turns.turns {
+            Turns::Size(size) => self.known(size)?,
+            Turns::Read(from) => self.single(*from, Ty::I64)?,
+            Turns::While { .. } => {}
+        }
+        self.depth += 1;
+        if let Turns::While { steps, holds } = &turns.turns {
+            self.inside(steps)?;
+            self.single(*holds, Ty::Bool)?;
+        }
+        // There may be no turn.
+        let before = self.states.clone();
+        self.inside(&turns.steps)?;
+        for &(a, b) in &turns.swaps {
+            self.written(a)?;
+            self.written(b)?;
+            let alike = |id| self.buffer(id).map(|buffer| (buffer.ty, buffer.shape.clone()));
+            let owned = |id| self.buffer(id).map(|buffer| !matches!(buffer.role, BufferUse::Argument(_)));
+            if a == b || alike(a)? != alike(b)? || !owned(a)? || !owned(b)? {
+                return fail(format!("buffers {} and {} change places, but are not alike", a.0, b.0));
+            }
+        }
+        self.states = before;
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// A value of shape `[]` that is read back.
+    fn single(&self, id: BufferId, ty: Ty) -> Checked {
+        let buffer = self.buffer(id)?;
+        if buffer.ty != ty || !buffer.shape.is_empty() {
+            return fail(format!("what is read back is a single {ty}, but buffer {} is not", id.0));
+        }
+        self.written(id)
     }
 
     fn launch(&mut self, kernel: &Kernel, buffers: &[BufferId], scalars: &[ScalarArg]) -> Checked {
@@ -158,9 +226,15 @@ impl Walk<'_> {
         if kernel.body.params.len() != scalars.len() {
             return fail(format!("{} parameters get {} scalars", kernel.body.params.len(), scalars.len()));
         }
-        for (param, ScalarArg::Argument(k)) in kernel.body.params.iter().zip(scalars) {
-            if self.plan.params.get(*k).map(|p| &p.ty) != Some(&param.ty) {
-                return fail(format!("argument {k} is not what the parameter %{} takes", param.id.0));
+        for (param, scalar) in kernel.body.params.iter().zip(scalars) {
+            match scalar {
+                ScalarArg::Argument(k) if self.plan.params.get(*k).map(|p| &p.ty) != Some(&param.ty) => {
+                    return fail(format!("argument {k} is not what the parameter %{} takes", param.id.0));
+                }
+                ScalarArg::Turn(depth) if *depth >= self.depth || param.ty != Type::Scalar(Ty::I64) => {
+                    return fail(format!("turn {depth} is not what the parameter %{} takes", param.id.0));
+                }
+                ScalarArg::Argument(_) | ScalarArg::Turn(_) => {}
             }
         }
         Ok(())

@@ -311,7 +311,8 @@ fn rename(plan: &mut Plan, taken: &mut BTreeSet<String>) {
     let outputs = of(|role| matches!(role, BufferUse::Result(_)));
     let numbered =
         |stem: &str, count: usize, k: usize| if count == 1 { stem.to_string() } else { format!("{stem}{k}") };
-    for step in &plan.steps {
+    let steps: Vec<Step> = plan.all_steps().into_iter().cloned().collect();
+    for step in &steps {
         let Step::Launch { kernel, buffers, .. } = step else { continue };
         let memories = plan.kernels[*kernel].memories.iter_mut().filter(|m| m.space.is_bound());
         for (memory, buffer) in memories.zip(buffers) {

@@ -8,7 +8,7 @@ use super::{Entry, Project};
 use crate::back::clike::{Description, Dispatch, UniformSource};
 use crate::code::Type;
 use crate::interp::Array;
-use crate::kernel::{BufferUse, ScalarArg, Step};
+use crate::kernel::{BufferId, BufferUse, Loop, ScalarArg, Step, Turns};
 use crate::lower::gpu::Machine;
 use crate::program::Require;
 use crate::size::{Size, SizeOrigin, SizeVar};
@@ -246,20 +246,10 @@ impl<'p> Function<'p> {
         self.line("let session = Session(engine)");
         let mut made: BTreeSet<u32> = BTreeSet::new();
         for step in &plan.steps {
-            match step {
-                Step::Launch { kernel, buffers, scalars } => {
-                    buffers.iter().for_each(|id| self.buffer(&name, id.0, &mut made));
-                    let text = self.launch(&self.entry.kernels[*kernel], buffers, scalars);
-                    self.line(text);
-                }
-                Step::Count { size, from } => {
-                    self.buffer(&name, from.0, &mut made);
-                    self.line("try session.finish()");
-                    let size = &self.sizes[size.0 as usize];
-                    self.line(format!("let {size} = Int((engine.read(buffer{}, 1) as [Int64])[0])", from.0));
-                }
-                Step::Free(_) => {}
+            if !matches!(step, Step::Free(_)) {
+                step.buffers().iter().for_each(|id| self.buffer(&name, id.0, &mut made));
             }
+            self.step(step, 0);
         }
         for (id, _) in &plan.results {
             self.buffer(&name, id.0, &mut made);
@@ -279,6 +269,64 @@ impl<'p> Function<'p> {
         });
         self.out += "}\n";
         self.out
+    }
+
+    /// One step, with so many loops around it.
+    fn step(&mut self, step: &Step, depth: u32) {
+        match step {
+            Step::Launch { kernel, buffers, scalars } => {
+                let text = self.launch(&self.entry.kernels[*kernel], buffers, scalars);
+                self.line(text);
+            }
+            Step::Count { size, from } => {
+                let count = self.read_back(*from, "Int64");
+                let size = &self.sizes[size.0 as usize];
+                self.line(format!("let {size} = Int({count})"));
+            }
+            Step::Free(_) => {}
+            Step::Loop(Loop { turns, steps, swaps }) => {
+                let turn = format!("turn{depth}");
+                match turns {
+                    Turns::Size(size) => self.line(format!("for {turn} in 0..<{} {{", self.size(size))),
+                    Turns::Read(from) => {
+                        let count = self.read_back(*from, "Int64");
+                        self.line(format!("for {turn} in 0..<max(0, Int({count})) {{"));
+                    }
+                    Turns::While { steps: test, holds } => {
+                        self.line(format!("for {turn} in 0... {{"));
+                        test.iter().for_each(|step| self.step(step, depth + 1));
+                        let holds = self.read_back(*holds, swift_type(crate::types::Ty::Bool));
+                        self.line(format!("if !{holds} {{ break }}"));
+                    }
+                }
+                self.line(format!("_ = {turn}"));
+                steps.iter().for_each(|step| self.step(step, depth + 1));
+                swaps.iter().for_each(|(a, b)| self.line(format!("swap(&buffer{}, &buffer{})", a.0, b.0)));
+                self.line("}");
+            }
+            Step::Choose { work, most, small, large } => {
+                self.line(format!("if {} <= {most} {{", self.size(work)));
+                small.iter().for_each(|step| self.step(step, depth));
+                self.line("} else {");
+                large.iter().for_each(|step| self.step(step, depth));
+                self.line("}");
+            }
+        }
+    }
+
+    /// Waits, and reads the one element of a buffer.
+    fn read_back(&mut self, from: BufferId, ty: &str) -> String {
+        self.line("try session.finish()");
+        format!("(engine.read(buffer{}, 1) as [{ty}])[0]", from.0)
+    }
+
+    /// Does a buffer change places with another?
+    fn is_swapped(&self, id: u32) -> bool {
+        let swaps = |step: &Step| match step {
+            Step::Loop(Loop { swaps, .. }) => swaps.iter().any(|(a, b)| a.0 == id || b.0 == id),
+            Step::Launch { .. } | Step::Count { .. } | Step::Free(_) | Step::Choose { .. } => false,
+        };
+        self.entry.plan.all_steps().into_iter().any(swaps)
     }
 
     fn count(&self, shape: &[Size], what: &str, name: &str) -> String {
@@ -335,7 +383,8 @@ impl<'p> Function<'p> {
             BufferUse::Result(_) | BufferUse::Temporary => {
                 let what = if buffer.role == BufferUse::Temporary { "a temporary array" } else { "the result" };
                 let count = self.count(&buffer.shape, what, name);
-                format!("let buffer{id} = try engine.buffer(bytes: {count} * {})", buffer.ty.bytes())
+                let word = if self.is_swapped(id) { "var" } else { "let" };
+                format!("{word} buffer{id} = try engine.buffer(bytes: {count} * {})", buffer.ty.bytes())
             }
         };
         self.line(text);
@@ -359,10 +408,10 @@ impl<'p> Function<'p> {
                     UniformSource::Size(var) => {
                         format!("uniform({}({}))", swift_type(u.ty), self.sizes[var.0 as usize])
                     }
-                    UniformSource::Scalar(k) => {
-                        let ScalarArg::Argument(k) = scalars[k];
-                        format!("uniform({})", self.params[k])
-                    }
+                    UniformSource::Scalar(k) => match scalars[k] {
+                        ScalarArg::Argument(k) => format!("uniform({})", self.params[k]),
+                        ScalarArg::Turn(depth) => format!("uniform({}(turn{depth}))", swift_type(u.ty)),
+                    },
                 })
                 .collect();
             let _ = write!(text, ", uniforms: [{}]", uniforms.join(", "));

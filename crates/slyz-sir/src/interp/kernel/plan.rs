@@ -8,7 +8,7 @@ use super::wave::malformed;
 use super::{LaunchOptions, argument, count, launch_on, shape};
 use crate::code::Type;
 use crate::interp::{Array, Value};
-use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Plan, ScalarArg, Space, Step};
+use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Loop, Plan, ScalarArg, Space, Step, Turns};
 use crate::lower::gpu::{Limits, Windowed};
 use crate::size::{Size, SizeOrigin, SizeVar};
 use crate::types::{Scalar, Ty};
@@ -30,6 +30,8 @@ struct Run<'a> {
     options: LaunchOptions,
     limits: Option<Limits>,
     states: Vec<State>,
+    /// The turns of the loops around the step.
+    turns: Vec<i64>,
 }
 
 /// Runs a plan with default [`LaunchOptions`]. `sizes` are the values of its size variables in order, `None` for those
@@ -66,25 +68,74 @@ fn run_plan_within(
     options: &LaunchOptions,
     limits: Option<Limits>,
 ) -> Result<Vec<Value>, KernelError> {
-    let mut run = Run { plan, sizes: sizes.to_vec(), args, options: *options, limits, states: vec![] };
+    let (states, turns) = (vec![], vec![]);
+    let mut run = Run { plan, sizes: sizes.to_vec(), args, options: *options, limits, states, turns };
     run.states.resize_with(plan.buffers.len(), || State::Fresh);
     run.check_arguments()?;
-    for step in &plan.steps {
-        match step {
-            Step::Launch { kernel, buffers, scalars } => run.launch(*kernel, buffers, scalars)?,
-            Step::Count { size, from } => run.count(*size, *from)?,
-            Step::Free(id) => {
-                let BufferUse::Temporary = run.buffer(*id)?.role else {
-                    return Err(malformed(format!("buffer {} is freed, but is not a temporary", id.0)));
-                };
-                run.states[id.0 as usize] = State::Freed;
-            }
-        }
-    }
+    run.steps(&plan.steps)?;
     plan.results.iter().map(|(id, shape)| run.result(*id, shape)).collect()
 }
 
 impl Run<'_> {
+    fn steps(&mut self, steps: &[Step]) -> Result<(), KernelError> {
+        steps.iter().try_for_each(|step| self.step(step))
+    }
+
+    fn step(&mut self, step: &Step) -> Result<(), KernelError> {
+        match step {
+            Step::Launch { kernel, buffers, scalars } => self.launch(*kernel, buffers, scalars)?,
+            Step::Count { size, from } => self.count(*size, *from)?,
+            Step::Free(id) => {
+                let BufferUse::Temporary = self.buffer(*id)?.role else {
+                    return Err(malformed(format!("buffer {} is freed, but is not a temporary", id.0)));
+                };
+                self.states[id.0 as usize] = State::Freed;
+            }
+            Step::Loop(turns) => self.repeat(turns)?,
+            Step::Choose { work, most, small, large } => {
+                let work = work.eval(&|SizeVar(v)| self.sizes.get(v as usize).copied().flatten());
+                self.steps(if work.is_ok_and(|work| work <= *most) { small } else { large })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn repeat(&mut self, Loop { turns, steps, swaps }: &Loop) -> Result<(), KernelError> {
+        let known = match turns {
+            Turns::Size(size) => Some(shape(&self.plan.name, std::slice::from_ref(size), &self.sizes)?[0] as i64),
+            Turns::Read(from) => Some(self.read_back(*from)?.as_int() as i64),
+            Turns::While { .. } => None,
+        };
+        let depth = self.turns.len();
+        for turn in 0.. {
+            if known.is_some_and(|known| turn >= known) {
+                break;
+            }
+            self.turns.push(turn);
+            if let Turns::While { steps: test, holds } = turns {
+                self.steps(test)?;
+                if !self.read_back(*holds)?.is_true() {
+                    self.turns.truncate(depth);
+                    break;
+                }
+            }
+            self.steps(steps)?;
+            swaps.iter().for_each(|(a, b)| self.states.swap(a.0 as usize, b.0 as usize));
+            self.turns.truncate(depth);
+        }
+        Ok(())
+    }
+
+    /// The one element of a buffer.
+    fn read_back(&mut self, from: BufferId) -> Result<Scalar, KernelError> {
+        let ty = self.buffer(from)?.ty;
+        let data = self.take(from)?;
+        let first = data.first().copied();
+        self.states[from.0 as usize] = State::Held(data);
+        let bits = first.ok_or_else(|| malformed(format!("buffer {} is read back, but has no element", from.0)))?;
+        Ok(Scalar::from_bits(ty, bits))
+    }
+
     fn check_arguments(&self) -> Result<(), KernelError> {
         let Plan { sizes, params, .. } = self.plan;
         let numbers = [("sizes", sizes.len(), self.sizes.len()), ("arguments", params.len(), self.args.len())];
@@ -187,7 +238,14 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn scalar(&self, ScalarArg::Argument(k): ScalarArg) -> Result<Scalar, KernelError> {
+    fn scalar(&self, arg: ScalarArg) -> Result<Scalar, KernelError> {
+        let k = match arg {
+            ScalarArg::Argument(k) => k,
+            ScalarArg::Turn(depth) => {
+                let turn = self.turns.get(depth as usize).copied().map(Scalar::i64);
+                return turn.ok_or_else(|| malformed(format!("there is no loop {depth} around a launch")));
+            }
+        };
         match self.args.get(k) {
             Some(Value::Scalar(value)) => Ok(*value),
             Some(Value::Array(_)) | None => Err(malformed(format!("argument {k} is not a scalar"))),
@@ -202,11 +260,9 @@ impl Run<'_> {
         if self.buffer(from)?.ty != Ty::I64 {
             return Err(malformed(format!("the count of {} is not an i64", decl.name)));
         }
-        let data = self.take(from)?;
-        let count = data.first().map(|&bits| bits as i64);
-        self.states[from.0 as usize] = State::Held(data);
-        let value = count.and_then(|n| u64::try_from(n).ok());
-        let value = value.ok_or_else(|| self.wrong(format!("the count of {} is {count:?}", decl.name)))?;
+        let count = self.read_back(from)?.as_int();
+        let value = u64::try_from(count);
+        let value = value.map_err(|_| self.wrong(format!("the count of {} is {count}", decl.name)))?;
         self.sizes[var as usize] = Some(value);
         Ok(())
     }

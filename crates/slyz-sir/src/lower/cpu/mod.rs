@@ -23,6 +23,8 @@ mod product;
 
 pub use plan::{keeps_order, lower, lower_with};
 
+/// The work of a turn, in additions, that more cores than one are not worth being woken for.
+const MOST_IN_ONE_KERNEL: u64 = 1 << 16;
 /// Elements of a run of a flat tabulate.
 const RUN: u64 = 1 << 13;
 /// Elements of a chunk of a fold; part of the canonical order of folds.

@@ -1,12 +1,13 @@
 //! One kernel, or a few, per array operation of the top level, strung together in a plan.
 
 use super::product;
-use super::{CHUNK, ROWS_AT_ONCE, RUN, STRIP, STRIP_LEVELS, STRIP_RUN, TILE_COLUMNS, TILE_ROWS};
+use super::{CHUNK, MOST_IN_ONE_KERNEL, ROWS_AT_ONCE, RUN, STRIP, STRIP_LEVELS, STRIP_RUN, TILE_COLUMNS, TILE_ROWS};
 use crate::code::{Body, Id, MemId, Monoid, Op, Stmt, Type};
 use crate::kernel::{Access, BufferId, BufferUse, Plan, Step};
 use crate::lower::access::{far_reads, is_flat, is_plain, needs_block, streams_rows};
-use crate::lower::stage::staged;
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
+use crate::lower::stage::staged;
+use crate::lower::turns::{self, Strategy, Values};
 use crate::lower::writer::{KernelWriter, Mode};
 use crate::ops::Operator;
 use crate::pass::{After, CPU_PASSES, Selection, on_plan};
@@ -49,7 +50,7 @@ impl<'g> Lowering<'g> {
             Op::Tabulate { shape, body } => self.tabulate(stmt, shape, body),
             Op::Fold { shape, body, monoid } => self.fold(stmt, shape, body, monoid),
             Op::Scan { .. } | Op::Scatter { .. } => self.whole(stmt),
-            Op::For { .. } | Op::While { .. } if stmt.carries_arrays() => self.whole(stmt),
+            Op::For { .. } | Op::While { .. } if stmt.carries_arrays() => turns::plan_loop(self, stmt),
             Op::Filter { extent, body, kept } => self.filter(stmt, extent, body, *kept),
             op if is_cheap(op) && self.leave(stmt) => {}
             _ => self.scalars(stmt),
@@ -357,15 +358,20 @@ impl<'g> Lowering<'g> {
 
     /// One block for everything.
     fn whole(&mut self, stmt: &'g Stmt) {
+        let outputs: Vec<BufferId> = self.outputs(stmt).into_iter().map(|(buffer, _)| buffer).collect();
+        self.in_one_block(stmt, &outputs);
+    }
+
+    fn in_one_block(&mut self, stmt: &'g Stmt, outputs: &[BufferId]) {
         let what = match &stmt.op {
             Op::Scan { .. } => "scan",
             Op::Scatter { .. } => "scatter",
             _ => "loop",
         };
         let name = self.kernel_name(what);
-        let outputs = self.outputs(stmt);
         let mut w = KernelWriter::new(self, name, Size::Const(1));
-        let homes: Vec<MemId> = outputs.into_iter().map(|(b, shape)| w.global(b, Access::Write, shape)).collect();
+        let homes = outputs.iter().zip(&stmt.binds);
+        let homes: Vec<MemId> = homes.map(|(&b, bind)| w.global(b, Access::Write, bind.ty.shape().to_vec())).collect();
         w.bind_globals(&stmt.op);
         w.make_readable(&homes);
         for (bind, &memory) in stmt.binds.iter().zip(&homes) {
@@ -408,6 +414,51 @@ impl<'g> Lowering<'g> {
         }
         let kernel = w.finish();
         self.launch(kernel);
+    }
+}
+
+impl<'g> Strategy<'g> for Lowering<'g> {
+    fn base(&mut self) -> &mut Lowering<'g> {
+        self
+    }
+
+    fn plan_stmt(&mut self, stmt: &'g Stmt) {
+        self.stmt(stmt);
+    }
+
+    fn in_one_kernel(&mut self, stmt: &'g Stmt, outputs: &[BufferId]) {
+        self.in_one_block(stmt, outputs);
+    }
+
+    fn copy_array(&mut self, array: Id, to: BufferId) {
+        let name = self.kernel_name("copy");
+        let Type::Array(ty, shape) = self.type_of(array) else { return };
+        let line = Size::product(&shape);
+        let mut w = KernelWriter::new(self, name, Size::CeilDiv(line.clone().into(), RUN));
+        let home = w.global(to, Access::Write, shape.clone());
+        w.bind_array(array);
+        w.flatten_memories(&shape, &line);
+        let (_, lo, hi) = run_of_row(&mut w, &[], &line, RUN);
+        w.lanes(lo, hi, |w, i| {
+            let value = w.read(array, vec![i], ty);
+            w.store(home, vec![i], value);
+        });
+        let kernel = w.finish();
+        self.launch(kernel);
+    }
+
+    fn store_scalars(&mut self, to: &[BufferId], values: &Values<'_, 'g>) {
+        let name = self.kernel_name("scalar");
+        let mut w = KernelWriter::new(self, name, Size::Const(1));
+        let homes: Vec<MemId> = to.iter().map(|&b| w.global(b, Access::Write, vec![])).collect();
+        let values = values(&mut w);
+        homes.iter().zip(values).for_each(|(&memory, value)| w.store(memory, vec![], value));
+        let kernel = w.finish();
+        self.launch(kernel);
+    }
+
+    fn most_work(&self) -> u64 {
+        MOST_IN_ONE_KERNEL
     }
 }
 

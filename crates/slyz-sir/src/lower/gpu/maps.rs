@@ -51,8 +51,7 @@ impl<'g> Gpu<'g> {
         let shape = if flat { &line } else { shape };
         each_share(&mut w, &self.machine, shape, share, &mut |w, places| {
             if !flat {
-                let elements: Vec<Vec<Element>> =
-                    places.iter().map(|at| w.elements(&stmt.binds, body, at)).collect();
+                let elements: Vec<Vec<Element>> = places.iter().map(|at| w.elements(&stmt.binds, body, at)).collect();
                 for (k, &memory) in homes.iter().enumerate() {
                     places.iter().zip(&elements).for_each(|(at, all)| w.put(memory, at.clone(), all[k]));
                 }

@@ -6,8 +6,9 @@ use crate::code::{Body, Id, MemId, Monoid, Op, Place, Stmt, Type};
 use crate::kernel::{Access, BufferId, BufferUse, Kernel, Plan};
 use crate::lower::PIECE;
 use crate::lower::access::{far_reads, is_flat};
-use crate::lower::stage::staged;
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
+use crate::lower::stage::staged;
+use crate::lower::turns::{self, Strategy, Values};
 use crate::lower::writer::{KernelWriter, Mode};
 use crate::pass::spread::{self, has_lanes};
 use crate::pass::{After, GPU_PASSES, Selection, join, on_plan};
@@ -98,7 +99,7 @@ impl<'g> Gpu<'g> {
             Op::Fold { shape, body, monoid } => self.fold(stmt, shape, body, monoid),
             Op::Scan { shape, body, monoid } => self.scan(stmt, shape, body, monoid),
             Op::Scatter { .. } => self.scatter(stmt),
-            Op::For { .. } | Op::While { .. } if stmt.carries_arrays() => self.turns(stmt),
+            Op::For { .. } | Op::While { .. } if stmt.carries_arrays() => turns::plan_loop(self, stmt),
             Op::Filter { extent, body, kept } => self.filter(stmt, extent, body, *kept),
             op if is_cheap(op) && self.base.leave(stmt) => {}
             _ => self.scalars(stmt),
@@ -218,14 +219,14 @@ impl<'g> Gpu<'g> {
     }
 
     /// A loop whose state has arrays, by one block.
-    fn turns(&mut self, stmt: &'g Stmt) {
-        let outputs = self.base.outputs(stmt);
+    fn in_one_block(&mut self, stmt: &'g Stmt, outputs: &[BufferId]) {
         let name = self.base.kernel_name("loop");
         let threads = stmt.op.bodies().into_iter().map(|body| self.threads_for(body)).max().unwrap_or(1);
         self.blocks(&name, &Size::Const(1), threads, &|w, _| {
             w.bind_globals(&stmt.op);
+            let homes = outputs.iter().zip(&stmt.binds);
             let homes: Vec<MemId> =
-                outputs.iter().map(|(b, shape)| w.global(*b, Access::Write, shape.clone())).collect();
+                homes.map(|(&b, bind)| w.global(b, Access::Write, bind.ty.shape().to_vec())).collect();
             w.make_readable(&homes);
             for (bind, &memory) in stmt.binds.iter().zip(&homes) {
                 w.set_home(bind.id, memory, vec![]);
@@ -303,6 +304,41 @@ impl<'g> Gpu<'g> {
         u32::try_from(longest.max(1)).map_or(most, |n| n.checked_next_power_of_two().unwrap_or(most).min(most))
     }
 }
+
+impl<'g> Strategy<'g> for Gpu<'g> {
+    fn base(&mut self) -> &mut Lowering<'g> {
+        &mut self.base
+    }
+
+    fn plan_stmt(&mut self, stmt: &'g Stmt) {
+        self.stmt(stmt);
+    }
+
+    fn in_one_kernel(&mut self, stmt: &'g Stmt, outputs: &[BufferId]) {
+        self.in_one_block(stmt, outputs);
+    }
+
+    fn copy_array(&mut self, array: Id, to: BufferId) {
+        let shape = self.base.type_of(array).shape().to_vec();
+        self.copy(array, to, &shape);
+    }
+
+    fn store_scalars(&mut self, to: &[BufferId], values: &Values<'_, 'g>) {
+        let name = self.base.kernel_name("scalar");
+        self.blocks(&name, &Size::Const(1), 1, &|w, _| {
+            let values = values(w);
+            let homes: Vec<MemId> = to.iter().map(|&b| w.global(b, Access::Write, vec![])).collect();
+            homes.iter().zip(values).for_each(|(&memory, value)| w.store(memory, vec![], value));
+        });
+    }
+
+    fn most_work(&self) -> u64 {
+        MOST_IN_ONE_BLOCK
+    }
+}
+
+/// The work of a turn, in additions, that a block does faster than a launch of many is made.
+const MOST_IN_ONE_BLOCK: u64 = 1 << 15;
 
 /// About the extent of the longest axis that lanes may run over, if it is known.
 fn longest_axis(body: &Body, expected: &Expected) -> Option<u64> {

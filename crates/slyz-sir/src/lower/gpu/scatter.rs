@@ -15,9 +15,7 @@ use crate::write::Write as _;
 
 impl<'g> Gpu<'g> {
     pub(super) fn scatter(&mut self, stmt: &'g Stmt) {
-        let Op::Scatter { shape, body, target, onto, monoid } = &stmt.op else {
-            unreachable!("asked for a scatter")
-        };
+        let Op::Scatter { shape, body, target, onto, monoid } = &stmt.op else { unreachable!("asked for a scatter") };
         let outputs: Vec<BufferId> = self.base.outputs(stmt).into_iter().map(|(buffer, _)| buffer).collect();
         if onto.is_empty() {
             self.fill_neutral(&outputs, target, monoid);
@@ -55,7 +53,7 @@ impl<'g> Gpu<'g> {
     }
 
     /// Copies an array of the top level to a buffer, unless it is there.
-    fn copy(&mut self, array: Id, to: BufferId, shape: &[Size]) {
+    pub(super) fn copy(&mut self, array: Id, to: BufferId, shape: &[Size]) {
         if self.base.buffers.get(&array) == Some(&to) {
             return;
         }

@@ -1,0 +1,230 @@
+//! Loops of the top level whose state has arrays.
+//!
+//! Where a turn is short, the whole loop is one kernel, run by one block. Otherwise it is a loop of the plan, whose turns are
+//! launches. Which way is taken is decided by the sizes of a call: work beyond some measure is worth all cores, or a whole GPU.
+//!
+//! A loop of the plan keeps each part of the state in a buffer that a turn reads, and what it gives for the next turn in another;
+//! the two change places. Where a turn writes an array over the old one (`reuse`), there is one buffer.
+
+use super::planning::{Counter, Lowering};
+use super::writer::KernelWriter;
+use crate::code::{Body, Id, Op, Stmt, Var};
+use crate::kernel::{BufferId, BufferUse, Loop, Step, Turns};
+use crate::ops::Operator;
+use crate::size::Size;
+use crate::types::{Scalar, Ty};
+use crate::write::Write as _;
+use std::collections::HashSet;
+
+/// Values that a kernel stores, one per buffer.
+pub(super) type Values<'v, 'g> = dyn Fn(&mut KernelWriter<'_, 'g>) -> Vec<Id> + 'v;
+
+/// What a strategy does in turns.
+pub(super) trait Strategy<'g> {
+    /// The plan under construction.
+    fn base(&mut self) -> &mut Lowering<'g>;
+
+    /// Plans a statement of a turn.
+    fn plan_stmt(&mut self, stmt: &'g Stmt);
+
+    /// A kernel that runs a whole loop, and writes to the buffers of what it binds.
+    fn in_one_kernel(&mut self, stmt: &'g Stmt, outputs: &[BufferId]);
+
+    /// Copies an array to a buffer.
+    fn copy_array(&mut self, array: Id, to: BufferId);
+
+    /// A kernel of one block that stores scalars.
+    fn store_scalars(&mut self, to: &[BufferId], values: &Values<'_, 'g>);
+
+    /// The most work of a turn, in additions, for which a loop is one kernel.
+    fn most_work(&self) -> u64;
+}
+
+/// Plans a loop both ways.
+pub(super) fn plan_loop<'g>(strategy: &mut impl Strategy<'g>, stmt: &'g Stmt) {
+    let outputs: Vec<BufferId> = strategy.base().outputs(stmt).into_iter().map(|(buffer, _)| buffer).collect();
+    let before = std::mem::take(&mut strategy.base().plan.steps);
+    let work = stmt.op.bodies().into_iter().fold(Size::Const(0), |sum, body| sum + work_of(body));
+    let most = strategy.most_work();
+    let known = work.constant();
+    let mut small = vec![];
+    if known.is_none_or(|work| work <= most) {
+        strategy.in_one_kernel(stmt, &outputs);
+        small = std::mem::take(&mut strategy.base().plan.steps);
+    }
+    let mut large = vec![];
+    if known.is_none_or(|work| work > most) {
+        turns(strategy, stmt, &outputs);
+        large = std::mem::take(&mut strategy.base().plan.steps);
+    }
+    let mut steps = before;
+    match known {
+        Some(_) => steps.extend(small.into_iter().chain(large)),
+        None => steps.push(Step::Choose { work, most, small, large }),
+    }
+    strategy.base().plan.steps = steps;
+}
+
+/// About what one run of the body costs, in additions.
+fn work_of(body: &Body) -> Size {
+    body.stmts.iter().fold(Size::Const(0), |sum, stmt| sum + work_of_stmt(stmt))
+}
+
+fn work_of_stmt(stmt: &Stmt) -> Size {
+    let inside = || stmt.op.bodies().into_iter().fold(Size::Const(1), |sum, body| sum + work_of(body));
+    match &stmt.op {
+        Op::Tabulate { shape, .. } | Op::Fold { shape, .. } | Op::Scan { shape, .. } | Op::Scatter { shape, .. } => {
+            Size::product(shape) * inside()
+        }
+        Op::Apply(operator, _) => Size::Const(operator.row().cost.into()),
+        Op::At { .. } => Size::Const(2),
+        Op::Call(..) => Size::Const(40),
+        Op::For { .. } | Op::While { .. } => Size::Const(16) * inside(),
+        Op::If { .. } => inside(),
+        _ => Size::Const(0),
+    }
+}
+
+/// One part of the state.
+struct Carried {
+    /// What a turn reads.
+    now: BufferId,
+    /// What it gives to the next one.
+    next: BufferId,
+}
+
+/// A loop of the plan.
+fn turns<'g>(strategy: &mut impl Strategy<'g>, stmt: &'g Stmt, outputs: &[BufferId]) {
+    let (init, body, params) = match &stmt.op {
+        Op::For { init, body, .. } => (init, body, &body.params[1..]),
+        Op::While { init, body, .. } => (init, body, &body.params[..]),
+        other => unreachable!("not a loop: {other:?}"),
+    };
+    start(strategy, init, &stmt.binds, outputs);
+    let mut before = std::mem::take(&mut strategy.base().plan.steps);
+    let turns = match &stmt.op {
+        Op::For { lo, hi, step, .. } => {
+            let turns = count(strategy, [*lo, *hi, *step], body.params[0].ty.elem());
+            before.append(&mut strategy.base().plan.steps);
+            let base = strategy.base();
+            let plain = base.is_constant(*lo, 0) && base.is_constant(*step, 1);
+            let (lo, step) = (*lo, *step);
+            let counter =
+                Counter { depth: base.depth, ty: body.params[0].ty.elem(), from: (!plain).then_some((lo, step)) };
+            base.counters.insert(body.params[0].id, counter);
+            turns
+        }
+        Op::While { cond, .. } => {
+            strategy.base().depth += 1;
+            set_homes(strategy.base(), &cond.params, outputs);
+            let holds = strategy.base().buffer(Ty::Bool, vec![], BufferUse::Temporary);
+            run(strategy, cond, &[holds]);
+            strategy.base().depth -= 1;
+            Turns::While { steps: std::mem::take(&mut strategy.base().plan.steps), holds }
+        }
+        other => unreachable!("not a loop: {other:?}"),
+    };
+    strategy.base().depth += 1;
+    set_homes(strategy.base(), params, outputs);
+    let carried: Vec<Carried> =
+        (0..outputs.len()).map(|k| carried(strategy.base(), &params[k], body.results[k], outputs[k])).collect();
+    let next: Vec<BufferId> = carried.iter().map(|part| part.next).collect();
+    run(strategy, body, &next);
+    strategy.base().depth -= 1;
+    let steps = std::mem::replace(&mut strategy.base().plan.steps, before);
+    let swaps = carried.iter().filter(|part| part.now != part.next).map(|part| (part.now, part.next)).collect();
+    strategy.base().plan.steps.push(Step::Loop(Loop { turns, steps, swaps }));
+}
+
+/// Puts what the state starts from into its buffers.
+fn start<'g>(strategy: &mut impl Strategy<'g>, init: &[Id], binds: &[Var], outputs: &[BufferId]) {
+    let mut scalars = vec![];
+    for ((&id, bind), &to) in init.iter().zip(binds).zip(outputs) {
+        if bind.ty.shape().is_empty() {
+            scalars.push((id, to));
+        } else if strategy.base().buffers.get(&id) != Some(&to) {
+            strategy.copy_array(id, to);
+        }
+    }
+    store(strategy, &scalars);
+}
+
+fn store<'g>(strategy: &mut impl Strategy<'g>, scalars: &[(Id, BufferId)]) {
+    if scalars.is_empty() {
+        return;
+    }
+    let to: Vec<BufferId> = scalars.iter().map(|(_, to)| *to).collect();
+    strategy.store_scalars(&to, &|w| scalars.iter().map(|(id, _)| w.scalar(*id)).collect());
+}
+
+/// Says in which buffers the parameters of a turn are.
+fn set_homes(base: &mut Lowering, params: &[Var], buffers: &[BufferId]) {
+    base.buffers.extend(params.iter().map(|p| p.id).zip(buffers.iter().copied()));
+}
+
+/// The buffers of a part of the state.
+fn carried(base: &mut Lowering, param: &Var, result: Id, now: BufferId) -> Carried {
+    let is_array = !param.ty.shape().is_empty();
+    if is_array && base.is_written_over(result, param.id) {
+        return Carried { now, next: now };
+    }
+    let next = base.buffer(param.ty.elem(), param.ty.shape().to_vec(), BufferUse::Temporary);
+    Carried { now, next }
+}
+
+/// Plans a body whose results are wanted in these buffers.
+fn run<'g>(strategy: &mut impl Strategy<'g>, body: &'g Body, wanted: &[BufferId]) {
+    let made_here: HashSet<Id> = body.stmts.iter().flat_map(|s| &s.binds).map(|b| b.id).collect();
+    let base = strategy.base();
+    for (&result, &buffer) in body.results.iter().zip(wanted) {
+        let root = base.root(result);
+        if made_here.contains(&root) {
+            base.wanted.entry(root).or_insert(buffer);
+        }
+    }
+    body.stmts.iter().for_each(|stmt| strategy.plan_stmt(stmt));
+    let mut scalars = vec![];
+    for (&result, &buffer) in body.results.iter().zip(wanted) {
+        if strategy.base().buffers.get(&result) == Some(&buffer) {
+            continue;
+        }
+        if strategy.base().type_of(result).shape().is_empty() {
+            scalars.push((result, buffer));
+        } else {
+            strategy.copy_array(result, buffer);
+        }
+    }
+    store(strategy, &scalars);
+}
+
+/// How many turns a counted loop has.
+fn count<'g>(strategy: &mut impl Strategy<'g>, [lo, hi, step]: [Id; 3], ty: Ty) -> Turns {
+    let base = strategy.base();
+    if base.is_constant(lo, 0) && base.is_constant(step, 1) {
+        match base.again.get(&hi).map(|stmt| &stmt.op) {
+            Some(Op::Const(value)) => return Turns::Size(Size::Const(u64::try_from(value.as_int()).unwrap_or(0))),
+            Some(Op::Extent(size)) => return Turns::Size(size.clone()),
+            _ => {}
+        }
+    }
+    let to = base.buffer(Ty::I64, vec![], BufferUse::Temporary);
+    strategy.store_scalars(&[to], &|w| {
+        let [lo, hi, step] = [lo, hi, step].map(|id| w.scalar(id));
+        // The distance of two integers fits their width without a sign.
+        let wide = match ty.bits() {
+            64 => Ty::U64,
+            _ => Ty::U32,
+        };
+        let some = w.apply(Operator::Lt, &[lo, hi], Ty::Bool);
+        let [lo, hi, step] = [lo, hi, step].map(|id| w.push(Op::Cast(wide, id), wide));
+        let one = w.constant(Scalar::from_int(wide, 1));
+        let none = w.constant(Scalar::from_int(wide, 0));
+        let distance = w.apply(Operator::Sub, &[hi, lo], wide);
+        let last = w.apply(Operator::Sub, &[distance, one], wide);
+        let whole = w.apply(Operator::Div, &[last, step], wide);
+        let turns = w.apply(Operator::Add, &[whole, one], wide);
+        let turns = w.apply(Operator::Select, &[some, turns, none], wide);
+        vec![w.push(Op::Cast(Ty::I64, turns), Ty::I64)]
+    });
+    Turns::Read(to)
+}
