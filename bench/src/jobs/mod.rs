@@ -15,6 +15,7 @@ mod scan;
 mod softmax;
 mod stream;
 mod transpose;
+mod turns;
 
 use crate::job::Job;
 
@@ -44,7 +45,7 @@ pub fn all() -> impl Iterator<Item = &'static Job> {
         blocks::JOBS,
         call::JOBS,
     ];
-    families.into_iter().flatten()
+    families.into_iter().flatten().chain(turns::jobs())
 }
 
 /// The job of that name.

@@ -84,7 +84,7 @@ pub use feed::{Fed, Feed};
 pub use fold::{all, any, argmax, argmin, count, fold, max, min, product, sum};
 pub use half::{bf16, f16};
 pub use layout::{Permute2, Permute3, Permute4, concat};
-pub use loops::{for_each, iterate, repeat_while};
+pub use loops::{Stacking, for_each, iterate, repeat_while, scan_over};
 pub use module::{Emitted, Module};
 pub use monoid::{All, Any, MaxOf, MinOf, Monoid, Product, Sum, UserMonoid, monoid};
 pub use position::{Around, At, Idx, Near, Offset};

@@ -1,11 +1,13 @@
 //! Sequential loops, at the top of a function and inside bodies.
 
-use crate::elem::{Exp, Lift};
+use crate::arr::Arr;
+use crate::elem::{Elem, Exp, Lift, Scalar, tys_of};
 use crate::extent::{Axis, Extent};
 use crate::position::Idx;
 use crate::record::{self, Turns};
+use crate::shape::{Shape, Stack};
 use crate::state::{LoopState, Part, State, restored, saved};
-use crate::trace::{Handle, Loc};
+use crate::trace::{Handle, Loc, on_behalf};
 use std::panic::Location;
 
 /// `count` turns of `step`, which gets the number of the turn and the state.
@@ -70,4 +72,99 @@ pub fn repeat_while<S: State>(init: impl LoopState<S>, cond: impl Fn(S) -> Exp<b
     let cond = &mut |state: &[Part]| vec![Part::scalar(cond(restored(state)).handle())];
     let step = &mut |state: &[Part]| saved(step(restored(state)));
     restored(&record::repeat_while(at, &init, cond, step))
+}
+
+/// A turn for each position of an axis, in order, whose outputs are stacked: JAX's `lax.scan`. A turn gets the state, and
+/// gives the next one and an output: an `Exp`, an `Arr`, or a tuple of them.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// // A filter with a memory.
+/// fn smooth(x: Arr<f32, N>) -> Arr<f32, N> {
+///     let (_, y) = scan_over(0.0, |y: Exp<f32>, i: Idx<N>| {
+///         let y = 0.5 * y + 0.5 * x.at(i);
+///         (y, y)
+///     });
+///     y
+/// }
+/// assert_eq!(compile(smooth)?.call(&[4.0f32, 0.0, 2.0])?.to_vec()?, [2.0, 1.0, 1.5]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[track_caller]
+pub fn scan_over<A: Axis, S: State, O: Stacking<A>>(
+    init: impl LoopState<S>,
+    step: impl Fn(S, Idx<A>) -> (S, O),
+) -> (S, O::Stacked) {
+    let at: Loc = Location::caller();
+    let start = (init.start(), O::empty(at));
+    for_each(start, |i: Idx<A>, (state, stacked): (S, O::Stacked)| {
+        let (state, output) = step(state, i);
+        (state, output.put(at, stacked, i))
+    })
+}
+
+/// What a turn of [`scan_over`] may give out: `Exp`, `Arr`, and tuples of them.
+///
+/// ```
+/// use slyz::prelude::*;
+/// use slyz::Stacking;
+/// axis!(N);
+/// fn each<O: Stacking<N>>(f: impl Fn(Idx<N>) -> O) -> O::Stacked { scan_over((), |(), i| ((), f(i))).1 }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be stacked turn by turn",
+    label = "a turn gives out an `Exp`, an `Arr` of rank 5 or less, or a tuple of them"
+)]
+pub trait Stacking<A: Axis> {
+    /// All outputs, by turn.
+    type Stacked: State;
+
+    #[doc(hidden)]
+    fn empty(at: Loc) -> Self::Stacked;
+
+    #[doc(hidden)]
+    fn put(self, at: Loc, stacked: Self::Stacked, i: Idx<A>) -> Self::Stacked;
+}
+
+impl<A: Axis, T: Scalar> Stacking<A> for Exp<T> {
+    type Stacked = Arr<T, A>;
+    fn empty(at: Loc) -> Arr<T, A> {
+        nothing(at)
+    }
+    fn put(self, at: Loc, stacked: Arr<T, A>, i: Idx<A>) -> Arr<T, A> {
+        on_behalf(at, || stacked.with(i, self))
+    }
+}
+
+impl<A: Axis, T: Elem, S: Stack<A>> Stacking<A> for Arr<T, S> {
+    type Stacked = Arr<T, S::Out>;
+    fn empty(at: Loc) -> Arr<T, S::Out> {
+        nothing(at)
+    }
+    fn put(self, at: Loc, stacked: Arr<T, S::Out>, i: Idx<A>) -> Arr<T, S::Out> {
+        on_behalf(at, || stacked.with_row(i, self))
+    }
+}
+
+macro_rules! stackings {
+    ($($O:ident $i:tt),*) => {
+        impl<A: Axis, $($O: Stacking<A>),*> Stacking<A> for ($($O,)*) {
+            type Stacked = ($($O::Stacked,)*);
+            fn empty(at: Loc) -> Self::Stacked { ($($O::empty(at),)*) }
+            fn put(self, at: Loc, stacked: Self::Stacked, i: Idx<A>) -> Self::Stacked {
+                ($(self.$i.put(at, stacked.$i, i),)*)
+            }
+        }
+    };
+}
+stackings!(O 0, P 1);
+stackings!(O 0, P 1, Q 2);
+stackings!(O 0, P 1, Q 2, R 3);
+
+/// An array whose elements are all written before anybody reads one.
+fn nothing<T: Elem, S: Shape>(at: Loc) -> Arr<T, S> {
+    let zero = |&ty: &crate::Ty| record::constant(at, slyz_sir::types::Scalar::from_bits(ty, 0));
+    let zeros: Vec<Handle> = tys_of::<T>().iter().map(zero).collect();
+    Arr::new(record::tabulate(at, &S::axes(), &mut |_| zeros.clone()))
 }

@@ -8,7 +8,7 @@ pub use crate::exp::horner;
 pub use crate::extent::Extent;
 pub use crate::fold::{all, any, argmax, argmin, count, fold, max, min, product, sum};
 pub use crate::layout::concat;
-pub use crate::loops::{for_each, iterate, repeat_while};
+pub use crate::loops::{for_each, iterate, repeat_while, scan_over};
 pub use crate::module::Module;
 pub use crate::monoid::{All, Any, MaxOf, MinOf, Monoid, Product, Sum, monoid};
 pub use crate::position::{At, Idx, Near};

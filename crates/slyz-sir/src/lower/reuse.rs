@@ -166,6 +166,58 @@ fn differences(defs: &HashMap<Id, &Op>, cond: Id, own: &[Id]) -> Vec<(usize, Id)
     found
 }
 
+/// The part of an array that a tabulate writes, as far as it is a box: tests of single positions.
+pub(super) struct Region {
+    pub(super) tests: Vec<Test>,
+    /// The condition says no more than the tests.
+    pub(super) is_whole: bool,
+}
+
+/// A test of the position on one axis.
+#[derive(Clone, Copy)]
+pub(super) struct Test {
+    pub(super) axis: usize,
+    /// `Gt`, `Ge`, `Lt` or `Le`: the position is that to the bound.
+    pub(super) operator: Operator,
+    /// A name from outside of the body, or the position on an axis before it.
+    pub(super) bound: Id,
+}
+
+/// The region where a condition of a tabulate's body holds.
+pub(super) fn region(body: &Body, cond: Id) -> Region {
+    let own: Vec<Id> = body.params.iter().map(|p| p.id).collect();
+    let bound: HashSet<Id> = body.names().collect();
+    let defs: HashMap<Id, &Op> = body.stmts.iter().flat_map(|s| s.binds.iter().map(move |b| (b.id, &s.op))).collect();
+    let mut region = Region { tests: vec![], is_whole: true };
+    let mut open = vec![cond];
+    while let Some(id) = open.pop() {
+        match defs.get(&id) {
+            Some(Op::Apply(Operator::And, args)) => open.extend(args),
+            Some(Op::Apply(operator, args)) if let Some(test) = test(*operator, args, &own, &bound) => {
+                region.tests.push(test);
+            }
+            _ => region.is_whole = false,
+        }
+    }
+    region
+}
+
+fn test(operator: Operator, args: &[Id], own: &[Id], inside: &HashSet<Id>) -> Option<Test> {
+    let turned = match operator {
+        Operator::Gt => Operator::Lt,
+        Operator::Ge => Operator::Le,
+        Operator::Lt => Operator::Gt,
+        Operator::Le => Operator::Ge,
+        _ => return None,
+    };
+    let &[a, b] = args else { return None };
+    [(a, b, operator), (b, a, turned)].into_iter().find_map(|(position, bound, operator)| {
+        let axis = own.iter().position(|&p| p == position)?;
+        let before = own[..axis].contains(&bound);
+        (before || !inside.contains(&bound)).then_some(Test { axis, operator, bound })
+    })
+}
+
 /// Where the body reads an array; `false` if it uses it in another way.
 fn collect_reads(body: &Body, array: Id, reads: &mut Vec<Vec<Id>>) -> bool {
     let only_reads = |stmt: &Stmt, reads: &mut Vec<Vec<Id>>| {

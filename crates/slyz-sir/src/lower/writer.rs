@@ -5,7 +5,7 @@
 
 use super::access::needs_block;
 use super::planning::{Counter, Home, Lowering};
-use super::reuse::Takeover;
+use super::reuse::{self, Region, Takeover, Test};
 use super::{FAN, RUN};
 use crate::code::{Body, Id, MemId, Monoid, Op, Scope, Stmt, Type, Var};
 use crate::kernel::{Access, BufferId, Kernel, Memory, ScalarArg, Space};
@@ -914,6 +914,74 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         }
     }
 
+    /// The lanes of a row of a tabulate, at these positions of its outer axes: what it gives is written to the homes. Lanes
+    /// that write nothing, as can be told beforehand, are left out.
+    pub(super) fn write_row(
+        &mut self,
+        binds: &[Var],
+        body: &'g Body,
+        at: &[Id],
+        [lo, hi]: [Id; 2],
+        homes: &[(MemId, Vec<Id>)],
+    ) {
+        let region = self.region(binds, body);
+        let Some(region) = region.filter(|region| !region.tests.is_empty()) else {
+            return self.lanes(lo, hi, |w, i| w.write_elements(binds, body, &[at, &[i]].concat(), homes, false));
+        };
+        let mut range = [lo, hi];
+        let mut here = None;
+        for Test { axis, operator, bound } in region.tests {
+            let own = body.params.iter().position(|p| p.id == bound);
+            let bound = own.map_or_else(|| self.scalar(bound), |axis| at[axis]);
+            if axis < at.len() {
+                let holds = self.apply(operator, &[at[axis], bound], Ty::Bool);
+                here = Some(match here {
+                    Some(all) => self.apply(Operator::And, &[all, holds], Ty::Bool),
+                    None => holds,
+                });
+                continue;
+            }
+            let past = matches!(operator, Operator::Gt | Operator::Le);
+            let end = if past { self.offset(bound, 1) } else { bound };
+            range = match operator {
+                Operator::Gt | Operator::Ge => [self.value(range[0].most(end)), range[1]],
+                _ => [range[0], self.value(range[1].least(end))],
+            };
+        }
+        let whole = region.is_whole;
+        let row = |w: &mut Self| {
+            w.lanes(range[0], range[1], |w, i| {
+                w.write_elements(binds, body, &[at, &[i]].concat(), homes, whole);
+            });
+        };
+        match here {
+            Some(cond) => self.when(cond, row),
+            None => row(self),
+        }
+    }
+
+    /// Where a tabulate writes, if all of its results are written where one condition holds.
+    fn region(&self, binds: &[Var], body: &Body) -> Option<Region> {
+        let mut conds = binds.iter().map(|bind| self.takeover(bind.id)?.only.map(|(cond, _)| cond));
+        let first = conds.next()??;
+        conds.all(|cond| cond == Some(first)).then(|| reuse::region(body, first))
+    }
+
+    fn write_elements(
+        &mut self,
+        binds: &[Var],
+        body: &'g Body,
+        at: &[Id],
+        homes: &[(MemId, Vec<Id>)],
+        everywhere: bool,
+    ) {
+        let elements = self.elements(binds, body, at);
+        for ((memory, prefix), element) in homes.iter().zip(elements) {
+            let only = element.only.filter(|_| !everywhere);
+            self.put(*memory, [&prefix[..], at].concat(), Element { only, ..element });
+        }
+    }
+
     /// What a tabulate gives at a position, computed in a lane.
     pub(super) fn elements(&mut self, binds: &[Var], body: &'g Body, at: &[Id]) -> Vec<Element> {
         let values = self.run(body, at, Mode::Lane);
@@ -948,13 +1016,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
             let lo = w.number(0);
             let hi = w.extent(last);
             if in_lanes {
-                w.lanes(lo, hi, |w, i| {
-                    let at = [at, &[i]].concat();
-                    let elements = w.elements(binds, body, &at);
-                    for ((memory, prefix), element) in homes.iter().zip(elements) {
-                        w.put(*memory, [prefix, &at[..]].concat(), element);
-                    }
-                });
+                w.write_row(binds, body, at, [lo, hi], homes);
             } else {
                 w.for_each(lo, hi, 1, (vec![], &[]), |w, i, _| {
                     w.position(body, &[at, &[i]].concat(), homes);

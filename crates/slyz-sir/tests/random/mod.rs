@@ -7,6 +7,7 @@
 //!
 //! It is a module of tests, included with `mod random;` or `#[path = …]`.
 
+mod loops;
 mod scalar;
 mod value;
 
@@ -301,10 +302,18 @@ impl Random {
     }
 
     fn top_level_statement(&mut self) -> Vec<Id> {
-        match self.rng.below(10) {
+        match self.rng.below(13) {
             0 => {
                 let ty = self.rng.ty();
                 vec![self.scalar(ty, 3)]
+            }
+            10 | 11 => self.array_loop(2),
+            12 => {
+                let array = self.rng.pick(&self.arrays).copied();
+                match array.and_then(|array| self.updated(array, 2)) {
+                    Some(new) => vec![new],
+                    None => self.tabulate(3),
+                }
             }
             1..=4 => self.tabulate(3),
             5 => self.fold(2),

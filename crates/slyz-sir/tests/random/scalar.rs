@@ -33,6 +33,10 @@ impl Random {
                 let ids = self.fold(depth.min(1));
                 self.cast(ty, ids[0])
             }
+            15 if !self.in_function && depth > 0 => {
+                self.array_loop(depth - 1);
+                self.read(ty).unwrap_or_else(|| self.operator(ty, depth))
+            }
             _ => self.operator(ty, depth),
         }
     }

@@ -92,15 +92,16 @@ impl<'g> Lowering<'g> {
             w.flatten_memories(shape, &row);
         }
         let (at, lo, hi) = run_of_row(&mut w, outer, &row, run);
+        if !flat {
+            w.write_row(&stmt.binds, body, &at, [lo, hi], &homes);
+            let kernel = w.finish();
+            return self.launch(kernel);
+        }
         w.lanes(lo, hi, |w, i| {
             let at: Vec<Id> = [at, vec![i]].concat();
-            let elements = if flat {
-                w.set_flat(positions.clone(), i);
-                // The positions themselves are never used: any value will do.
-                w.elements(&stmt.binds, body, &vec![i; positions.len()])
-            } else {
-                w.elements(&stmt.binds, body, &at)
-            };
+            w.set_flat(positions.clone(), i);
+            // The positions themselves are never used: any value will do.
+            let elements = w.elements(&stmt.binds, body, &vec![i; positions.len()]);
             for (&(memory, _), element) in homes.iter().zip(elements) {
                 w.put(memory, at.clone(), element);
             }

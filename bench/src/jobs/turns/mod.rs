@@ -1,0 +1,12 @@
+//! Programs whose loops carry arrays, beside plain Rust.
+
+mod dense;
+mod grid;
+mod tables;
+
+use crate::job::Job;
+
+/// All of them.
+pub fn jobs() -> impl Iterator<Item = &'static Job> {
+    [grid::JOBS, dense::JOBS, tables::JOBS].into_iter().flatten()
+}
