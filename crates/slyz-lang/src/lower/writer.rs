@@ -8,6 +8,7 @@ use super::reach::Reached;
 use super::{Excess, MAX_STATEMENTS, TooLarge};
 use crate::span::Span;
 use crate::typed::{FunctionId, LocalId, Program};
+use slyz_sir::class;
 use slyz_sir::code::{Body, FnId, Id, MemId, Op, Stmt, Var};
 use slyz_sir::kernel::Space;
 use slyz_sir::nesting::MAX_NESTING;
@@ -192,7 +193,8 @@ impl<'p> TemplateWriter<'p> {
         let free = match op {
             Op::Const(_) | Op::Extent(_) | Op::Place(..) => true,
             Op::Cast(_, Id(arg)) => self.given.contains(&arg),
-            _ => false,
+            Op::Apply(..) | Op::Bitcast(..) | class!(Call) | class!(Control) => false,
+            class!(Array) | class!(Memory) | class!(Meeting) => false,
         };
         let inner = if free { self.open.split_off(1) } else { vec![] };
         let emitted = self.emit(op.clone(), &[ty]);

@@ -23,6 +23,7 @@
 //!
 //! It proves nothing: that is for the pass `bounds`, which finds most of what is added here to be needless.
 
+use crate::class;
 use crate::code::{Body, Id, MemId, Op, Stmt, Type, Var};
 use crate::kernel::{Kernel, Memory};
 use crate::ops::Operator;
@@ -104,8 +105,9 @@ impl Known<'_> {
                 }
                 return;
             }
-            // Nothing is known of what other bodies are given.
-            _ => return,
+            // Nothing is known of what loops are given; the others have no bodies, or none with positions of arrays.
+            Op::For { .. } | Op::While { .. } | Op::At { .. } => return,
+            class!(Scalar) | class!(Place) | class!(Call) | class!(Memory) | class!(Meeting) => return,
         };
         self.ends.extend(body.params.iter().map(|param| param.id).zip(shape.iter().cloned()));
     }
@@ -211,7 +213,8 @@ fn is_wide(stmt: &Stmt) -> bool {
     match &stmt.op {
         Op::Load { .. } => stmt.binds.len() > 1,
         Op::Store { values, .. } => values.len() > 1,
-        _ => false,
+        Op::Atomic { .. } | Op::Check { .. } => false,
+        class!(Scalar) | class!(Place) | class!(Call) | class!(Control) | class!(Array) | class!(Meeting) => false,
     }
 }
 
