@@ -225,7 +225,8 @@ fn atomics() {
     agree(&kernels);
 }
 
-/// A launch of a case, as a kernel for the blocks that it is laid out in; nothing where there are no threads.
+/// A launch of a case, as a kernel for the blocks that it is laid out in; nothing where there are no threads, or sizes
+/// that Metal does not take.
 fn shaped(kernel: &Kernel, threads: Threads, case: &Case) -> Option<Launched> {
     let (template, mut memories, scalars) = devices::launched(kernel, &case.args);
     let globals = kernel.memories.iter().filter(|memory| matches!(memory.space, Space::Global(_)));
@@ -240,7 +241,11 @@ fn shaped(kernel: &Kernel, threads: Threads, case: &Case) -> Option<Launched> {
     let made = KernelRoad::to(to).end(&template).expect("the road of threads has no end");
     let value = |name: &str| case.sizes.iter().find(|(known, _)| known == name).map_or(0, |(_, n)| *n);
     let extents = kernel.sizes[LAUNCH_SIZES..].iter().map(|decl| value(&decl.name));
-    let sizes = field.grid.into_iter().chain(field.threads).chain(extents).collect();
+    let sizes: Vec<u64> = field.grid.into_iter().chain(field.threads).chain(extents).collect();
+    // Metal is given sizes in 32 bits.
+    if sizes.iter().any(|&size| size > i32::MAX as u64) {
+        return None;
+    }
     // Constants in their places, and behind all a memory for faults, if the kernel tells them.
     let all = made.memories.iter().filter(|memory| memory.space.is_bound()).count();
     let bound = kernel.memories.iter().filter(|memory| memory.space.is_bound());
