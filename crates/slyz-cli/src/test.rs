@@ -1,18 +1,22 @@
 //! `slyz test`: the cases that stand in files, run on a device.
 //!
-//! A .vex file is one case: what it prints is compared with its `//>` lines. Cases of programs run on the device that was asked for, cases of kernels in the interpreter of kernels.
+//! A .vex file is one case: what it prints is compared with its `//>` lines. Cases of programs and launches run on the device that was asked for, other cases of kernels
+//! in the interpreter of kernels.
 
 use crate::{Files, literal, load, npy, vex};
 use anyhow::anyhow;
-use slyz_run::{Argument, ArrayData, Device, Output};
+use slyz_run::{Argument, ArrayData, Buffer, Device, Launch, LaunchArray, Output};
 use slyz_sir::interp::kernel::{LaunchOptions, launch};
 use slyz_sir::interp::program::solve_sizes;
 use slyz_sir::interp::{Array, Value};
-use slyz_sir::kernel::{Kernel, Space};
+use slyz_sir::kernel::{Access, Kernel, Space};
+use slyz_sir::launch::Template;
 use slyz_sir::program::{Module, Program};
 use slyz_sir::text::{Case, Expect, Subject};
+use slyz_sir::threads::Threads;
 use slyz_sir::types::{Scalar, Ty};
 use std::io::Write;
+use std::sync::Arc;
 
 #[derive(clap::Args)]
 pub struct Test {
@@ -61,7 +65,10 @@ fn run_case(device: &dyn Device, module: &Module, case: &Case) -> anyhow::Result
         }
         Subject::Kernel(name) => {
             let kernel = module.kernels.iter().find(|k| k.name == *name).ok_or_else(|| anyhow!("no kernel {name}"))?;
-            run_kernel(kernel, case)
+            match case.launch {
+                Some(threads) => run_launch(device, kernel, threads, case),
+                None => run_kernel(kernel, case),
+            }
         }
     }
 }
@@ -110,6 +117,50 @@ fn run_kernel(kernel: &Kernel, case: &Case) -> anyhow::Result<()> {
         let name = expect.memory.as_deref().unwrap_or_default();
         let (_, array) = found.iter().find(|(n, _)| *n == name).ok_or_else(|| anyhow!("no memory {name}"))?;
         difference(expect, array).map_err(|why| anyhow!("{name}: {why}"))?;
+    }
+    Ok(())
+}
+
+fn run_launch(device: &dyn Device, kernel: &Kernel, threads: Threads, case: &Case) -> anyhow::Result<()> {
+    let mut constants = vec![];
+    let mut names = vec![];
+    let mut before = vec![];
+    let mut buffers = vec![];
+    for (memory, arg) in kernel.memories.iter().filter(|memory| memory.space.is_bound()).zip(&case.args) {
+        let Value::Array(array) = arg else { continue };
+        if memory.space == Space::Constant {
+            constants.push(array.data.clone());
+            continue;
+        }
+        names.push(memory);
+        before.push(array);
+        buffers.push(Buffer::copy_of(&bytes(arg))?);
+    }
+    let passed = names.iter().zip(&before).zip(&mut buffers).map(|((memory, array), data)| {
+        let ty = array.ty;
+        let shape = array.shape.clone();
+        match memory.space == Space::Global(Access::Read) {
+            true => LaunchArray::Read { ty, shape, data: ArrayData::Buffer(data) },
+            false => LaunchArray::Write { ty, shape, data },
+        }
+    });
+    let scalars = case.args.iter().filter_map(|arg| if let Value::Scalar(scalar) = arg { Some(*scalar) } else { None });
+    let launch = Launch { threads, memories: passed.collect(), scalars: scalars.collect() };
+    let template = Arc::new(Template { kernel: kernel.clone(), constants });
+    let done = device.prepare(&template).and_then(|launcher| launcher.launch(launch));
+    match (done, &case.fails) {
+        (Ok(()), None) => {}
+        (Err(error), Some(part)) if error.to_string().contains(part) => {}
+        (Err(error), _) => return Err(error.into()),
+        (Ok(()), Some(part)) => return Err(anyhow!("no error, expected \"{part}\"")),
+    }
+    for expect in &case.expect {
+        let name = expect.memory.as_deref().unwrap_or_default();
+        let place = names.iter().position(|memory| memory.name == name).ok_or_else(|| anyhow!("no memory {name}"))?;
+        let Array { ty, shape, .. } = before[place].clone();
+        let data =
+            buffers[place].bytes()?.chunks(ty.bytes()).map(|element| literal::scalar(ty, element).bits).collect();
+        difference(expect, &Array { ty, shape, data }).map_err(|why| anyhow!("{name}: {why}"))?;
     }
     Ok(())
 }

@@ -53,7 +53,7 @@ fn implement(input: &DeriveInput) -> syn::Result<TokenStream> {
     Ok(quote! {
         impl ::slyz::Axis for #name {
             fn size() -> ::slyz::Extent {
-                ::slyz::Extent::Const(#size)
+                ::slyz::Extent::fixed(#size)
             }
             fn name() -> ::std::string::String {
                 ::std::string::String::from(#text)

@@ -5,6 +5,7 @@
 //! them. Bounds of loops are followed through sizes and simple arithmetic, for the first block and the first turn of
 //! each loop around; what cannot be followed is guessed. Nothing but speed depends on it.
 
+use slyz_sir::class;
 use slyz_sir::code::{Body, Id, Op};
 use slyz_sir::kernel::Kernel;
 use slyz_sir::ops::Operator;
@@ -79,8 +80,10 @@ impl Walk<'_> {
             }
             Op::While { cond, body, .. } => UNKNOWN_TURNS * (self.body(cond) + self.body(body)),
             Op::If { then, otherwise, .. } => self.body(then).max(self.body(otherwise)),
-            // Reads, writes, meetings. Arrays as values do not occur in kernels.
-            _ => 1.0,
+            Op::Cast(..) | Op::Bitcast(..) => 1.0,
+            Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | class!(Memory) => 1.0,
+            // Arrays as values do not occur in kernels.
+            class!(Array) => 1.0,
         }
     }
 
@@ -126,7 +129,7 @@ impl Walk<'_> {
                     None
                 }
             }
-            _ => None,
+            Op::Bitcast(..) | class!(Call) | class!(Control) | class!(Array) | class!(Memory) | class!(Meeting) => None,
         }
     }
 }

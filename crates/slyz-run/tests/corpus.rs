@@ -2,14 +2,14 @@
 //!
 //! A case of a program runs in the interpreter as it is, in the interpreter after the passes, as the plan of the CPU
 //! in the interpreter of kernels, as plans for GPUs of several kinds there, and on the CPU with both kinds of code. A case of a kernel runs in the interpreter
-//! of kernels. With the feature `wgpu` the wgpu device is a road too, and a machine without an adapter fails. `SLYZ_ADAPTER`
+//! of kernels; if it says how the kernel is launched, on every device. With the feature `wgpu` the wgpu device is a road too, and a machine without an adapter fails. `SLYZ_ADAPTER`
 //! names another adapter; what it lacks may be an error that says so.
 //! All must give what the file expects. The text of every file also makes a round trip.
 #![cfg(feature = "cpu")]
 
 mod devices;
 
-use slyz_run::Device;
+use slyz_run::{Device, Interpreter};
 use slyz_sir::interp::kernel::{LaunchOptions, launch, run_plan, run_plan_with};
 use slyz_sir::interp::{self, Array, Value};
 use slyz_sir::kernel::Kernel;
@@ -17,11 +17,15 @@ use slyz_sir::lower::gpu::Machine;
 use slyz_sir::pass::spread::Subgroup;
 use slyz_sir::program::{Module, Program};
 use slyz_sir::text::{Case, Subject, parse_file, parse_module, print_module};
+use slyz_sir::threads::Threads;
 use slyz_sir::{lower, pass, verify};
 use std::path::{Path, PathBuf};
 
 /// Runs a program with its sizes and arguments.
 type Run<'a> = dyn Fn(&Program, &[Option<u64>], &[Value]) -> Result<Vec<Value>, String> + 'a;
+
+/// What a GPU without optional features may say.
+const LACKING: &str = "which this adapter does not have";
 
 /// Where a case is run, and how.
 struct Road<'a> {
@@ -29,6 +33,8 @@ struct Road<'a> {
     /// Features of wgpu that the device does not have. Cases may fail for the want of them.
     lacks: &'a [&'static str],
     run: Box<Run<'a>>,
+    /// Where kernels are launched.
+    device: Option<&'a dyn Device>,
 }
 
 fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::Gpu]) -> Vec<Road<'a>> {
@@ -45,6 +51,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
             let options = LaunchOptions { subgroup_size, ..LaunchOptions::default() };
             run_plan_with(&plan, sizes, args, &options).map_err(text)
         }),
+        device: None,
     };
     let small = |max_threads: u32, subgroup: Option<u32>| Machine {
         max_threads,
@@ -63,11 +70,13 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
             name: "interpreter",
             lacks: &[],
             run: Box::new(|g, sizes, args| interp::program::run(g, sizes, args).map_err(text)),
+            device: Some(&Interpreter),
         },
         Road {
             name: "interpreter, optimised",
             lacks: &[],
             run: Box::new(|g, sizes, args| interp::program::run(&pass::optimize(g), sizes, args).map_err(text)),
+            device: None,
         },
         Road {
             name: "kernel interpreter, plan for the CPU",
@@ -77,6 +86,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
                 verify::plan(&plan).map_err(text)?;
                 run_plan(&plan, sizes, args).map_err(text)
             }),
+            device: None,
         },
         Road {
             name: "kernel interpreter, plan for the CPU of a program from outside",
@@ -86,6 +96,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
                 verify::plan(&plan).map_err(text)?;
                 run_plan(&plan, sizes, args).map_err(text)
             }),
+            device: None,
         },
         gpu("kernel interpreter, plan for Metal", Machine::metal()),
         gpu("kernel interpreter, plan for CUDA", Machine::cuda()),
@@ -95,13 +106,24 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
         gpu("kernel interpreter, GPU with blocks of 100 and subgroups of 4", small(100, Some(4))),
         gpu("kernel interpreter, GPU with blocks of 12 and no subgroups", small(12, None)),
         gpu("kernel interpreter, GPU with blocks of one thread", small(1, None)),
-        Road { name: "cpu", lacks: &[], run: Box::new(|g, sizes, args| devices::run(narrow, g, sizes, args)) },
-        Road { name: "cpu, wide code", lacks: &[], run: Box::new(|g, sizes, args| devices::run(wide, g, sizes, args)) },
+        Road {
+            name: "cpu",
+            lacks: &[],
+            run: Box::new(|g, sizes, args| devices::run(narrow, g, sizes, args)),
+            device: Some(narrow),
+        },
+        Road {
+            name: "cpu, wide code",
+            lacks: &[],
+            run: Box::new(|g, sizes, args| devices::run(wide, g, sizes, args)),
+            device: Some(wide),
+        },
     ];
     roads.extend(gpus.iter().map(|gpu| Road {
         name: gpu.name,
         lacks: &gpu.lacks,
         run: Box::new(|g, sizes, args| devices::run(&*gpu.device, g, sizes, args)),
+        device: Some(&*gpu.device),
     }));
     // `SLYZ_ROAD=name` keeps the roads with that in their name.
     let part = std::env::var("SLYZ_ROAD").unwrap_or_default();
@@ -117,6 +139,7 @@ fn check(module: &Module, case: &Case, roads: &[Road]) -> Vec<String> {
             None => vec![format!("there is no program {name}")],
         },
         Subject::Kernel(name) => match module.kernels.iter().find(|k| k.name == *name) {
+            Some(kernel) if case.launch.is_some() => check_launch(kernel, case, roads),
             Some(kernel) => {
                 // From outside it gets checks, and means the same.
                 let confined = pass::confine::kernel(kernel.clone());
@@ -148,6 +171,37 @@ fn check_program(program: &Program, case: &Case, roads: &[Road]) -> Vec<String> 
                     let difference = devices::difference(&expect.value, found, expect.ulp);
                     wrong.extend(difference.map(|text| format!("{}: result {k}, {text}", road.name)));
                 }
+            }
+        }
+    }
+    wrong
+}
+
+/// Launches a kernel wherever it can be, checked and, if the case does not fail, unchecked.
+fn check_launch(kernel: &Kernel, case: &Case, roads: &[Road]) -> Vec<String> {
+    let threads = case.launch.unwrap_or(Threads::Inferred);
+    let mut wrong = vec![];
+    for (road, device) in roads.iter().filter_map(|road| Some((road, road.device?))) {
+        for unchecked in [false, true] {
+            if unchecked && case.fails.is_some() {
+                continue;
+            }
+            let (done, after) = devices::launch(device, kernel, threads, &case.args, unchecked);
+            match (done, &case.fails) {
+                (Err(error), _) if !road.lacks.is_empty() && error.to_string().contains(LACKING) => continue,
+                (Ok(()), None) => {}
+                (Err(error), Some(part)) if error.to_string().contains(part) => {}
+                (Err(error), _) => wrong.push(format!("{}: {error}", road.name)),
+                (Ok(()), Some(part)) => wrong.push(format!("{}: no error, expected \"{part}\"", road.name)),
+            }
+            for expect in &case.expect {
+                let memory = expect.memory.as_deref().unwrap_or_default();
+                let found = after.iter().find(|(name, _)| name == memory).map(|(_, array)| Value::Array(array.clone()));
+                let difference = match found {
+                    Some(found) => devices::difference(&expect.value, &found, expect.ulp),
+                    None => Some("is not passed".into()),
+                };
+                wrong.extend(difference.map(|text| format!("{}: {memory}, {text}", road.name)));
             }
         }
     }

@@ -9,9 +9,13 @@ use slyz_sir::back::msl;
 use slyz_sir::interp;
 use slyz_sir::interp::kernel::{LaunchOptions, launch};
 use slyz_sir::interp::{Array, Value};
-use slyz_sir::kernel::Kernel;
+use slyz_sir::kernel::{Access, Kernel, Space};
+use slyz_sir::launch::LAUNCH_SIZES;
+use slyz_sir::pass::report;
 use slyz_sir::program::Program;
+use slyz_sir::road::{Destination, KernelRoad};
 use slyz_sir::text::{Case, Subject, parse_file, parse_kernel};
+use slyz_sir::threads::{Field, Threads};
 use slyz_sir::types::{Scalar, Ty};
 use std::path::{Path, PathBuf};
 
@@ -221,16 +225,53 @@ fn atomics() {
     agree(&kernels);
 }
 
+/// A launch of a case, as a kernel for the blocks that it is laid out in; nothing where there are no threads, or sizes
+/// that Metal does not take.
+fn shaped(kernel: &Kernel, threads: Threads, case: &Case) -> Option<Launched> {
+    let (template, mut memories, scalars) = devices::launched(kernel, &case.args);
+    let globals = kernel.memories.iter().filter(|memory| matches!(memory.space, Space::Global(_)));
+    let mut written = globals.zip(&memories).filter(|(memory, _)| memory.space != Space::Global(Access::Read));
+    let written = written.next().map(|(memory, array)| (&memory.name[..], &array.shape[..]));
+    let nature = template.nature();
+    let field = Field::new(&kernel.name, nature, threads, written).expect("threads that can be laid out");
+    if field.is_empty() {
+        return None;
+    }
+    let to = Destination::Threads { block: field.block, exact: nature.free, folded: false };
+    let made = KernelRoad::to(to).end(&template).expect("the road of threads has no end");
+    let value = |name: &str| case.sizes.iter().find(|(known, _)| known == name).map_or(0, |(_, n)| *n);
+    let extents = kernel.sizes[LAUNCH_SIZES..].iter().map(|decl| value(&decl.name));
+    let sizes: Vec<u64> = field.grid.into_iter().chain(field.threads).chain(extents).collect();
+    // Metal is given sizes in 32 bits.
+    if sizes.iter().any(|&size| size > i32::MAX as u64) {
+        return None;
+    }
+    // Constants in their places, and behind all a memory for faults, if the kernel tells them.
+    let all = made.memories.iter().filter(|memory| memory.space.is_bound()).count();
+    let bound = kernel.memories.iter().filter(|memory| memory.space.is_bound());
+    memories = bound.zip(&case.args).map(|(_, arg)| devices::as_array(arg)).collect();
+    if all > memories.len() {
+        memories.push(array(Ty::I32, &[report::WORDS as u64], |_| 0));
+    }
+    Some((made, sizes, memories, scalars))
+}
+
 /// The kernels of the corpus, where Metal has what they ask for.
 #[test]
 fn kernels_of_the_corpus() {
-    let (mut kernels, mut refused) = (vec![], vec![]);
+    let (mut kernels, mut refused, mut launches) = (vec![], vec![], vec![]);
     for path in files() {
         let text = std::fs::read_to_string(&path).expect("a file of the corpus");
         let (module, cases) = parse_file(&text).expect("a file of the corpus");
         for case in &cases {
             let Subject::Kernel(name) = &case.subject else { continue };
             let mut kernel = module.kernels.iter().find(|k| k.name == *name).expect("the case's kernel").clone();
+            if let Some(threads) = case.launch {
+                if case.fails.is_none() {
+                    launches.extend(shaped(&kernel, threads, case));
+                }
+                continue;
+            }
             if let Err(error) = msl::emit(&[&kernel]) {
                 refused.push(error.to_string());
                 continue;
@@ -248,8 +289,17 @@ fn kernels_of_the_corpus() {
             kernels.push((kernel, sizes, memories, scalars));
         }
     }
+    for (mut kernel, sizes, memories, scalars) in launches {
+        match msl::emit(&[&kernel]) {
+            Ok(_) => {
+                kernel.name = format!("{}_{}", kernel.name, kernels.len());
+                kernels.push((kernel, sizes, memories, scalars));
+            }
+            Err(error) => refused.push(error.to_string()),
+        }
+    }
     refused.dedup();
-    let known = ["no atomic `add` on i64", "no atomic `exchange` on i64", "holds a `lanes` loop"];
+    let known = ["no atomic `add` on i64", "no atomic `exchange` on i64", "holds a `lanes` loop", "no f64"];
     assert!(refused.iter().all(|error| known.iter().any(|k| error.contains(k))), "{refused:?}");
     agree(&kernels);
 }

@@ -361,6 +361,60 @@ pub enum Class {
     Meeting,
 }
 
+/// The operations of a [`Class`], as a pattern, for a match that treats them alike. One that names every operation of the classes it tells
+/// apart, and takes the others as a whole, does not compile when there is an operation that it has no answer for.
+///
+/// ```
+/// use slyz_sir::{class, code::Op};
+///
+/// fn is_element(op: &Op) -> bool {
+///     match op {
+///         Op::Load { .. } => true,
+///         Op::Store { .. } | Op::Atomic { .. } | Op::Check { .. } => false,
+///         class!(Scalar) | class!(Place) | class!(Call) | class!(Control) | class!(Array) | class!(Meeting) => false,
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! class {
+    (Scalar) => {
+        $crate::code::Op::Const(_)
+            | $crate::code::Op::Extent(_)
+            | $crate::code::Op::Apply(..)
+            | $crate::code::Op::Cast(..)
+            | $crate::code::Op::Bitcast(..)
+    };
+    (Place) => {
+        $crate::code::Op::Place(..)
+    };
+    (Call) => {
+        $crate::code::Op::Call(..)
+    };
+    (Control) => {
+        $crate::code::Op::If { .. } | $crate::code::Op::For { .. } | $crate::code::Op::While { .. }
+    };
+    (Array) => {
+        $crate::code::Op::At { .. }
+            | $crate::code::Op::Tabulate { .. }
+            | $crate::code::Op::Fold { .. }
+            | $crate::code::Op::Scan { .. }
+            | $crate::code::Op::Scatter { .. }
+            | $crate::code::Op::Filter { .. }
+    };
+    (Memory) => {
+        $crate::code::Op::Load { .. }
+            | $crate::code::Op::Store { .. }
+            | $crate::code::Op::Atomic { .. }
+            | $crate::code::Op::Check { .. }
+    };
+    (Meeting) => {
+        $crate::code::Op::Barrier(_)
+            | $crate::code::Op::Fence(_)
+            | $crate::code::Op::Subgroup(..)
+            | $crate::code::Op::Lanes { .. }
+    };
+}
+
 impl Monoid {
     /// A copy whose operation is what `f` makes of it.
     fn with_combine(&self, f: &mut dyn FnMut(&Body) -> Body) -> Monoid {
@@ -419,14 +473,13 @@ impl Op {
     /// What it is treated as.
     pub fn class(&self) -> Class {
         match self {
-            Op::Const(_) | Op::Extent(_) | Op::Apply(..) | Op::Cast(..) | Op::Bitcast(..) => Class::Scalar,
-            Op::Place(..) => Class::Place,
-            Op::Call(..) => Class::Call,
-            Op::If { .. } | Op::For { .. } | Op::While { .. } => Class::Control,
-            Op::At { .. } | Op::Tabulate { .. } | Op::Fold { .. } => Class::Array,
-            Op::Scan { .. } | Op::Scatter { .. } | Op::Filter { .. } => Class::Array,
-            Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } | Op::Check { .. } => Class::Memory,
-            Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | Op::Lanes { .. } => Class::Meeting,
+            class!(Scalar) => Class::Scalar,
+            class!(Place) => Class::Place,
+            class!(Call) => Class::Call,
+            class!(Control) => Class::Control,
+            class!(Array) => Class::Array,
+            class!(Memory) => Class::Memory,
+            class!(Meeting) => Class::Meeting,
         }
     }
 
@@ -437,11 +490,7 @@ impl Op {
             | Op::Store { memory, index, .. }
             | Op::Atomic { memory, index, .. }
             | Op::Check { memory, index } => Some((*memory, index)),
-            Op::Const(_) | Op::Extent(_) | Op::Apply(..) | Op::Cast(..) | Op::Bitcast(..) => None,
-            Op::Place(..) | Op::Call(..) | Op::If { .. } | Op::For { .. } | Op::While { .. } => None,
-            Op::At { .. } | Op::Tabulate { .. } | Op::Fold { .. } => None,
-            Op::Scan { .. } | Op::Scatter { .. } | Op::Filter { .. } => None,
-            Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | Op::Lanes { .. } => None,
+            class!(Scalar) | class!(Place) | class!(Call) | class!(Control) | class!(Array) | class!(Meeting) => None,
         }
     }
 
@@ -451,10 +500,8 @@ impl Op {
             Op::Extent(size) | Op::Filter { extent: size, .. } => vec![size],
             Op::Tabulate { shape, .. } | Op::Fold { shape, .. } | Op::Scan { shape, .. } => shape.iter().collect(),
             Op::Scatter { shape, target, .. } => shape.iter().chain(target).collect(),
-            Op::Const(_) | Op::Apply(..) | Op::Cast(..) | Op::Bitcast(..) | Op::Place(..) | Op::Call(..) => vec![],
-            Op::If { .. } | Op::For { .. } | Op::While { .. } | Op::At { .. } => vec![],
-            Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } | Op::Check { .. } => vec![],
-            Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | Op::Lanes { .. } => vec![],
+            Op::Const(_) | Op::Apply(..) | Op::Cast(..) | Op::Bitcast(..) | Op::At { .. } => vec![],
+            class!(Place) | class!(Call) | class!(Control) | class!(Memory) | class!(Meeting) => vec![],
         }
     }
 
@@ -487,10 +534,8 @@ impl Op {
                 let monoid = monoid.as_ref().map(|monoid| monoid.with_combine(f));
                 Op::Lanes { lo: *lo, hi: *hi, body, monoid }
             }
-            Op::Const(_) | Op::Extent(_) | Op::Apply(..) | Op::Cast(..) | Op::Bitcast(..) => self.clone(),
-            Op::Place(..) | Op::Call(..) | Op::At { .. } => self.clone(),
-            Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } | Op::Check { .. } => self.clone(),
-            Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) => self.clone(),
+            class!(Scalar) | class!(Place) | class!(Call) | class!(Memory) => self.clone(),
+            Op::At { .. } | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) => self.clone(),
         }
     }
 
@@ -517,21 +562,8 @@ impl Op {
             Op::Lanes { body, monoid, .. } => {
                 std::iter::once(body).chain(monoid.as_ref().map(|m| &m.combine)).collect()
             }
-            Op::Const(_)
-            | Op::Extent(_)
-            | Op::Apply(..)
-            | Op::Cast(..)
-            | Op::Bitcast(..)
-            | Op::Call(..)
-            | Op::At { .. }
-            | Op::Place(..)
-            | Op::Load { .. }
-            | Op::Store { .. }
-            | Op::Atomic { .. }
-            | Op::Check { .. }
-            | Op::Barrier(_)
-            | Op::Fence(_)
-            | Op::Subgroup(..) => vec![],
+            class!(Scalar) | class!(Place) | class!(Call) | class!(Memory) => vec![],
+            Op::At { .. } | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) => vec![],
         }
     }
 
@@ -547,21 +579,8 @@ impl Op {
             Op::Lanes { body, monoid, .. } => {
                 std::iter::once(body).chain(monoid.as_mut().map(|m| &mut m.combine)).collect()
             }
-            Op::Const(_)
-            | Op::Extent(_)
-            | Op::Apply(..)
-            | Op::Cast(..)
-            | Op::Bitcast(..)
-            | Op::Call(..)
-            | Op::At { .. }
-            | Op::Place(..)
-            | Op::Load { .. }
-            | Op::Store { .. }
-            | Op::Atomic { .. }
-            | Op::Check { .. }
-            | Op::Barrier(_)
-            | Op::Fence(_)
-            | Op::Subgroup(..) => vec![],
+            class!(Scalar) | class!(Place) | class!(Call) | class!(Memory) => vec![],
+            Op::At { .. } | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) => vec![],
         }
     }
 

@@ -38,5 +38,4 @@ pub mod threads;
 pub mod types;
 pub mod typing;
 pub mod verify;
-#[cfg(feature = "compiler")]
 pub mod write;

@@ -2,12 +2,20 @@
 //!
 //! A size is a small expression over the size variables of its program or kernel. Evaluation never wraps:
 //! a size past the index type (`i64`) is an error.
+//!
+//! The variables are a type parameter, so that the front end's axes, which know no program yet, are sizes as well.
 
 use std::fmt;
 
 /// A size variable, counted in the declarations of its program or kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SizeVar(pub u32);
+
+impl fmt::Display for SizeVar {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "number {}", self.0)
+    }
+}
 
 /// How a size variable gets its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,58 +35,52 @@ pub struct SizeDecl {
     pub origin: SizeOrigin,
 }
 
-/// The extent of an axis.
+/// The extent of an axis, an expression over variables `V`: those of a program or kernel, unless said otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Size {
+pub enum Size<V = SizeVar> {
     /// A fixed extent.
     Const(u64),
     /// A variable.
-    Var(SizeVar),
+    Var(V),
     /// The sum of two sizes.
-    Add(Box<Size>, Box<Size>),
+    Add(Box<Size<V>>, Box<Size<V>>),
     /// The product of two sizes.
-    Mul(Box<Size>, Box<Size>),
+    Mul(Box<Size<V>>, Box<Size<V>>),
     /// The smaller of two sizes.
-    Min(Box<Size>, Box<Size>),
+    Min(Box<Size<V>>, Box<Size<V>>),
     /// The number of parts of at most that many elements: rounds up. The divisor is at least 1.
-    CeilDiv(Box<Size>, u64),
+    CeilDiv(Box<Size<V>>, u64),
     /// The cells of a packed triangle with that many rows: `n(n+1)/2`.
-    Tri(Box<Size>),
+    Tri(Box<Size<V>>),
 }
 
 /// Why a size has no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SizeError {
+pub enum SizeError<V = SizeVar> {
     /// A variable has no value yet.
-    #[error("the size variable number {} has no value", .0.0)]
-    Unknown(SizeVar),
+    #[error("the size variable {0} has no value")]
+    Unknown(V),
     /// The value does not fit the index type.
     #[error("a size is larger than the index type, 2^63 - 1")]
     Overflow,
 }
 
-impl Size {
+impl<V: Copy> Size<V> {
     /// The product of many sizes; `1` for none. Constants are multiplied out.
-    pub fn product(sizes: &[Size]) -> Size {
+    pub fn product(sizes: &[Size<V>]) -> Size<V> {
         sizes.iter().cloned().reduce(|a, b| a * b).unwrap_or(Size::Const(1))
     }
 
     /// The value under an assignment of the variables.
-    pub fn eval(&self, env: &dyn Fn(SizeVar) -> Option<u64>) -> Result<u64, SizeError> {
+    pub fn eval(&self, env: &dyn Fn(V) -> Option<u64>) -> Result<u64, SizeError<V>> {
         let value = match self {
             Size::Const(n) => Some(*n),
             Size::Var(v) => Some(env(*v).ok_or(SizeError::Unknown(*v))?),
             Size::Add(a, b) => a.eval(env)?.checked_add(b.eval(env)?),
-            Size::Mul(a, b) => match (a.eval(env)?, b.eval(env)?) {
-                (0, _) | (_, 0) => Some(0),
-                (a, b) => a.checked_mul(b),
-            },
+            Size::Mul(a, b) => a.eval(env)?.checked_mul(b.eval(env)?),
             Size::Min(a, b) => Some(a.eval(env)?.min(b.eval(env)?)),
             Size::CeilDiv(a, n) => Some(a.eval(env)?.div_ceil((*n).max(1))),
-            Size::Tri(a) => {
-                let n = a.eval(env)? as u128;
-                u64::try_from(n * (n + 1) / 2).ok()
-            }
+            Size::Tri(a) => u64::try_from(triangle(a.eval(env)?)).ok(),
         };
         value.filter(|&n| n <= i64::MAX as u64).ok_or(SizeError::Overflow)
     }
@@ -88,8 +90,33 @@ impl Size {
         self.eval(&|_| None).ok()
     }
 
+    /// The value of the single unknown variable that makes the size `total`, where that can be told. Roots are rounded, so whoever
+    /// asks evaluates the size once more.
+    pub fn solve(&self, env: &dyn Fn(V) -> Option<u64>, total: u64) -> Option<(V, u64)> {
+        match self {
+            Size::Const(_) => None,
+            Size::Var(v) => Some((*v, total)),
+            Size::Add(a, b) => {
+                let (known, unknown) = known_and_unknown(a, b, env)?;
+                unknown.solve(env, total.checked_sub(known)?)
+            }
+            Size::Mul(a, b) => {
+                let (known, unknown) = known_and_unknown(a, b, env)?;
+                let divides = known > 0 && total.is_multiple_of(known);
+                if divides { unknown.solve(env, total / known) } else { None }
+            }
+            Size::Tri(a) => {
+                let rows = ((8.0 * total as f64 + 1.0).sqrt() as u64 / 2).saturating_sub(2);
+                let rows = (rows..rows + 5).find(|&n| triangle(n) == total.into())?;
+                a.solve(env, rows)
+            }
+            // Many values give the same minimum, and the same number of parts.
+            Size::Min(..) | Size::CeilDiv(..) => None,
+        }
+    }
+
     /// Calls `f` for every variable in the expression.
-    pub fn each_var(&self, f: &mut dyn FnMut(SizeVar)) {
+    pub fn each_var(&self, f: &mut dyn FnMut(V)) {
         match self {
             Size::Const(_) => {}
             Size::Var(v) => f(*v),
@@ -102,7 +129,7 @@ impl Size {
     }
 
     /// The same expression over other variables.
-    pub fn renamed(&self, f: &mut dyn FnMut(SizeVar) -> SizeVar) -> Size {
+    pub fn renamed<W>(&self, f: &mut dyn FnMut(V) -> W) -> Size<W> {
         match self {
             Size::Const(n) => Size::Const(*n),
             Size::Var(v) => Size::Var(f(*v)),
@@ -115,14 +142,33 @@ impl Size {
     }
 
     /// The expression in SIR text, with variables spelled by `name`.
-    pub fn display<'a>(&'a self, name: &'a dyn Fn(SizeVar) -> String) -> impl fmt::Display + 'a {
+    pub fn display<'a>(&'a self, name: &'a dyn Fn(V) -> String) -> impl fmt::Display + 'a {
         Shown { size: self, name }
     }
 }
 
-impl std::ops::Add for Size {
-    type Output = Size;
-    fn add(self, other: Size) -> Size {
+/// The cells of a triangle with that many rows.
+fn triangle(rows: u64) -> u128 {
+    let rows = u128::from(rows);
+    rows * (rows + 1) / 2
+}
+
+/// Of two sizes the value of the one that has one, and the other.
+fn known_and_unknown<'a, V: Copy>(
+    a: &'a Size<V>,
+    b: &'a Size<V>,
+    env: &dyn Fn(V) -> Option<u64>,
+) -> Option<(u64, &'a Size<V>)> {
+    match (a.eval(env), b.eval(env)) {
+        (Ok(known), Err(_)) => Some((known, b)),
+        (Err(_), Ok(known)) => Some((known, a)),
+        (Ok(_), Ok(_)) | (Err(_), Err(_)) => None,
+    }
+}
+
+impl<V> std::ops::Add for Size<V> {
+    type Output = Size<V>;
+    fn add(self, other: Size<V>) -> Size<V> {
         match (&self, &other) {
             (Size::Const(0), _) => other,
             (_, Size::Const(0)) => self,
@@ -132,9 +178,9 @@ impl std::ops::Add for Size {
     }
 }
 
-impl std::ops::Mul for Size {
-    type Output = Size;
-    fn mul(self, other: Size) -> Size {
+impl<V> std::ops::Mul for Size<V> {
+    type Output = Size<V>;
+    fn mul(self, other: Size<V>) -> Size<V> {
         match (&self, &other) {
             (Size::Const(1), _) => other,
             (_, Size::Const(1)) => self,
@@ -144,12 +190,12 @@ impl std::ops::Mul for Size {
     }
 }
 
-struct Shown<'a> {
-    size: &'a Size,
-    name: &'a dyn Fn(SizeVar) -> String,
+struct Shown<'a, V> {
+    size: &'a Size<V>,
+    name: &'a dyn Fn(V) -> String,
 }
 
-impl fmt::Display for Shown<'_> {
+impl<V: Copy> fmt::Display for Shown<'_, V> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let name = self.name;
         match self.size {

@@ -92,6 +92,16 @@ pub trait Write {
         }
     }
 
+    /// Begins a body: what was written so far waits until it ends. [`Write::nested`] does both, where a closure can.
+    fn begin(&mut self) -> Around {
+        Around(std::mem::take(self.out()))
+    }
+
+    /// The statements since then; from here on code goes where it went before.
+    fn end(&mut self, Around(outer): Around) -> Vec<Stmt> {
+        std::mem::replace(self.out(), outer)
+    }
+
     /// A body with parameters of these types.
     fn nested(&mut self, params: &[Ty], write: impl FnOnce(&mut Self, &[Id]) -> Vec<Id>) -> Body
     where
@@ -99,10 +109,21 @@ pub trait Write {
     {
         let params: Vec<Var> = params.iter().map(|&ty| self.var(ty)).collect();
         let ids: Vec<Id> = params.iter().map(|param| param.id).collect();
-        let outer = std::mem::take(self.out());
+        let around = self.begin();
         let results = write(self, &ids);
-        let stmts = std::mem::replace(self.out(), outer);
-        Body { params, stmts, results }
+        Body { params, stmts: self.end(around), results }
+    }
+
+    /// The statements of a body once more, each as `write` says.
+    fn rewrite(&mut self, body: &mut Body, mut write: impl FnMut(&mut Self, Stmt))
+    where
+        Self: Sized,
+    {
+        let around = self.begin();
+        for stmt in std::mem::take(&mut body.stmts) {
+            write(self, stmt);
+        }
+        body.stmts = self.end(around);
     }
 
     /// Statements that run where the condition holds.
@@ -162,6 +183,10 @@ pub trait Write {
     }
 }
 
+/// What stands around a body that is being written.
+#[must_use = "the body has to end"]
+pub struct Around(Vec<Stmt>);
+
 /// Statements on their own, for whoever needs no more state than that.
 pub struct Lines {
     out: Vec<Stmt>,
@@ -176,11 +201,13 @@ impl Lines {
 
     /// With names above a number.
     pub fn above(largest: u32) -> Lines {
-        let mut next = largest;
-        Lines::new(move || {
-            next += 1;
-            Id(next)
-        })
+        Lines::from(largest + 1)
+    }
+
+    /// With names from a number on.
+    pub fn from(first: u32) -> Lines {
+        let mut names = (first..).map(Id);
+        Lines::new(move || names.next().expect("fewer names than numbers"))
     }
 
     /// What was written.

@@ -7,6 +7,7 @@ use slyz_sir::ops::TABLE;
 use slyz_sir::program::Require;
 use slyz_sir::size::{Size, SizeOrigin, SizeVar};
 use slyz_sir::text::{self, Subject};
+use slyz_sir::threads::Threads;
 use slyz_sir::types::{Scalar, Ty};
 
 /// Every operation of the program level, in the form that printing gives.
@@ -293,6 +294,33 @@ fn cases() {
     assert_eq!(kernel.args[2..], [array(Ty::I32, &[], &[9]), Value::Scalar(Scalar::from_int(Ty::U32, 7))]);
     assert_eq!(kernel.expect[1].memory.as_deref(), Some("t"));
     assert_eq!(text::print_value(&kernel.args[0]), "i32[1, 3] [1, 2, -3]");
+}
+
+#[test]
+fn launches() {
+    let kernel = "kernel k<grid_x, grid_y, grid_z, threads_x, threads_y, threads_z, n>() grid [grid_x, grid_y, grid_z] block [1, 1, 1] {
+        global readwrite x: i32[n]
+    }";
+    let launch = |text: &str| {
+        let file = format!("{kernel} case \"c\" {text} {{ x = i32[1] [7] expect error \"no\" expect x = i32[1] [7] }}");
+        text::parse_file(&file).map(|(_, mut cases)| cases.remove(0)).map_err(|error| error.to_string())
+    };
+    assert_eq!(launch("launch").unwrap().launch, Some(Threads::Inferred));
+    assert_eq!(launch("launch threads [5, 6, 7]").unwrap().launch, Some(Threads::Exact([5, 6, 7])));
+    let blocks = launch("n=1 launch grid [2, 1, 1] block [3, 1, 1]").unwrap();
+    assert_eq!(blocks.launch, Some(Threads::Blocks { grid: [2, 1, 1], block: [3, 1, 1] }));
+    assert_eq!((blocks.fails.as_deref(), blocks.expect.len()), (Some("no"), 1));
+    let cut = launch("launch threads [5, 1, 1] block [3, 1, 1]").unwrap();
+    assert_eq!(cut.launch, Some(Threads::InBlocks { threads: [5, 1, 1], block: [3, 1, 1] }));
+    for (wrong, why) in [
+        ("launch grid [1, 1, 1]", "how many threads each has"),
+        ("launch block [1, 1, 1]", "in front of `block`"),
+        ("launch threads [1, 1]", "`,`"),
+        ("", "a global memory of the kernel"),
+    ] {
+        let error = launch(wrong).unwrap_err();
+        assert!(error.contains(why), "{wrong}: {error}");
+    }
 }
 
 /// What a wrong text is told: `line:column: expected / found`.

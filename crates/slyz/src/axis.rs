@@ -48,7 +48,7 @@ pub struct Fix<const L: usize>;
 
 impl<const L: usize> Axis for Fix<L> {
     fn size() -> Extent {
-        Extent::Const(L as u64)
+        Extent::fixed(L as u64)
     }
     fn name() -> String {
         L.to_string()
@@ -416,7 +416,7 @@ impl<A: EnumAxis> Idx<A> {
         let at: Loc = Location::caller();
         let number = A::number(&case) as u64;
         // Axes can be written by anyone, and reads are not checked.
-        if !matches!(Extent::of::<A>(), Extent::Const(extent) if number < extent) {
+        if Extent::of::<A>().size().constant().is_none_or(|extent| number >= extent) {
             trace::error(
                 at,
                 &format!("a position outside of axis {}", A::name()),

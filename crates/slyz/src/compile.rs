@@ -4,7 +4,7 @@ use crate::arr::Arr;
 use crate::elem::{Elem, Exp, Scalar, Value, handles, parts_of, value_of};
 use crate::error::{CallError, Error};
 use crate::explain::Explanation;
-use crate::extent::{Axis, Env, Extent};
+use crate::extent::{Axis, Env, Extent, NamedAxis};
 use crate::feed::{Arguments, Fed, Feed, KeptSizes, Solved, arguments, solved};
 use crate::position::Idx;
 use crate::profile::Profile;
@@ -236,7 +236,7 @@ pub trait Signature: Types {
 /// What all copies of a compiled function share.
 struct Shared {
     program: Program,
-    sizes: Vec<(TypeId, &'static str)>,
+    sizes: Vec<NamedAxis>,
     slots: Vec<Slot>,
     code: Arc<dyn Executable>,
 }
@@ -353,7 +353,7 @@ impl<Sig> Compiled<Sig> {
     /// ```
     pub fn explain(&self) -> Explanation {
         let sizes: Vec<Option<u64>> =
-            self.shared.sizes.iter().map(|(id, _)| self.given.sizes.get(id).copied()).collect();
+            self.shared.sizes.iter().map(|axis| self.given.sizes.get(&axis.id).copied()).collect();
         Explanation::new(&self.shared.program, &*self.shared.code, &sizes)
     }
 
@@ -388,9 +388,9 @@ impl<Sig> Compiled<Sig> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn size<A: Axis>(mut self, n: usize) -> Self {
-        match Extent::of::<A>() {
-            Extent::Var(id, _) if self.shared.has(id) => {
-                self.given.sizes.insert(id, n as u64);
+        match Extent::of::<A>().as_named() {
+            Some(axis) if self.shared.has(axis.id) => {
+                self.given.sizes.insert(axis.id, n as u64);
                 self.kept = Arc::default();
             }
             _ => drop(self.given.stranger.get_or_insert_with(A::name)),
@@ -403,12 +403,12 @@ impl Shared {
     /// Is there such an axis, in the program or in a parameter?
     fn has(&self, axis: TypeId) -> bool {
         let mut params = self.slots.iter().flat_map(|slot| &slot.axes);
-        self.sizes.iter().any(|(id, _)| *id == axis) || params.any(|extent| extent.mentions(axis))
+        self.sizes.iter().any(|known| known.id == axis) || params.any(|extent| extent.mentions(axis))
     }
 
     fn call<'k>(&self, given: &Given, kept: &'k KeptSizes, args: &[Fed]) -> Result<Results<'k>, Error> {
         if let Some(axis) = &given.stranger {
-            let axes = self.sizes.iter().map(|(_, name)| *name).collect::<Vec<&str>>().join(", ");
+            let axes = self.sizes.iter().map(|axis| axis.name).collect::<Vec<&str>>().join(", ");
             let axes = if axes.is_empty() { "none".to_string() } else { axes };
             return Err(CallError::Stranger { axis: axis.clone(), axes }.into());
         }
@@ -428,11 +428,11 @@ impl Shared {
     /// The sizes of the program, which its requirements have been held against.
     fn sizes(&self, env: &Env) -> Result<Vec<Option<u64>>, CallError> {
         let mut sizes = vec![];
-        for ((id, name), decl) in self.sizes.iter().zip(&self.program.sizes) {
+        for (axis, decl) in self.sizes.iter().zip(&self.program.sizes) {
             sizes.push(match decl.origin {
                 SizeOrigin::Counted => None,
                 SizeOrigin::Given => {
-                    Some(*env.get(id).ok_or_else(|| CallError::Unknown { axis: (*name).to_string() })?)
+                    Some(*env.get(&axis.id).ok_or_else(|| CallError::Unknown { axis: axis.to_string() })?)
                 }
             });
         }
@@ -470,7 +470,7 @@ impl Shared {
     }
 
     fn check(&self, require: &Require, sizes: &[Option<u64>]) -> Result<(), CallError> {
-        let name = |var: SizeVar| self.sizes.get(var.0 as usize).map_or(String::new(), |(_, name)| name.to_string());
+        let name = |var: SizeVar| self.sizes.get(var.0 as usize).map_or(String::new(), NamedAxis::to_string);
         let text = |size: &Size| size.display(&name).to_string();
         let eval = |size: &Size| size.eval(&|var| sizes.get(var.0 as usize).copied().flatten());
         let value = |size: &Size| eval(size).map_err(|_| CallError::Overflow { size: text(size) });

@@ -3,11 +3,12 @@
 use crate::arr::Arr;
 use crate::elem::{Elem, Exp, Scalar, tys_of};
 use crate::error::{CallError, Error};
-use crate::extent::{Axis, Env, Extent, NoValue, count};
+use crate::extent::{Axis, Env, Extent, count};
 use crate::position::{At, Idx};
 use crate::shape::Shape;
 use crate::trace::{Leaf, Slot};
 use slyz_run::{ArrayData, Buffer, Found, Kept};
+use slyz_sir::size::SizeError;
 use slyz_sir::types::Scalar as Constant;
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
@@ -346,7 +347,7 @@ fn shape_text(names: &[String]) -> String {
 fn solve_facts(mut facts: Vec<Fact>, given: &Env) -> Result<Env, CallError> {
     let mut env = given.clone();
     // Plain names first: what they say needs no other facts, and their messages are the clearest.
-    facts.sort_by_key(|fact| fact.flat || !matches!(fact.axes, [Extent::Var(..)]));
+    facts.sort_by_key(|fact| fact.flat || !is_name(fact.axes));
     loop {
         let before = facts.len();
         let mut open = vec![];
@@ -371,8 +372,8 @@ fn learn(fact: &Fact, env: &mut Env) -> Result<bool, CallError> {
     for axis in fact.axes {
         match axis.eval(env) {
             Ok(extent) => known = known.checked_mul(extent).ok_or_else(|| overflow(axis))?,
-            Err(NoValue::Unknown(_)) => unknown.push(axis),
-            Err(NoValue::Overflow) => return Err(overflow(axis)),
+            Err(SizeError::Unknown(_)) => unknown.push(axis),
+            Err(SizeError::Overflow) => return Err(overflow(axis)),
         }
     }
     let axis = || fact.names.join(", ");
@@ -381,9 +382,7 @@ fn learn(fact: &Fact, env: &mut Env) -> Result<bool, CallError> {
         [] if fact.flat && fact.axes.len() != 1 => {
             Err(CallError::Length { argument, expected: known, found: total, shape: shape_text(&fact.slot.names) })
         }
-        [] if matches!(fact.axes, [Extent::Var(..)]) => {
-            Err(CallError::Disagree { argument, axis: axis(), known, found: total })
-        }
+        [] if is_name(fact.axes) => Err(CallError::Disagree { argument, axis: axis(), known, found: total }),
         [] => Err(CallError::Wrong { argument, axis: axis(), known, found: total }),
         [one] if known > 0 && total.is_multiple_of(known) => match one.solve(env, total / known) {
             Some((id, extent)) => {
@@ -393,11 +392,16 @@ fn learn(fact: &Fact, env: &mut Env) -> Result<bool, CallError> {
             }
             None => Ok(false),
         },
-        [Extent::Var(..)] if known > 0 => {
+        [one] if known > 0 && one.as_named().is_some() => {
             Err(CallError::Divide { argument, found: total, known, shape: shape_text(&fact.slot.names) })
         }
         _ => Ok(false),
     }
+}
+
+/// A single axis that is a name by itself.
+fn is_name(axes: &[Extent]) -> bool {
+    matches!(axes, [axis] if axis.as_named().is_some())
 }
 
 fn overflow(size: &Extent) -> CallError {
@@ -413,8 +417,8 @@ fn not_told(fact: &Fact, env: &Env) -> CallError {
         return CallError::Open { argument: fact.argument, found: fact.total, axes: open.join(" and "), dims };
     }
     let axis = fact.axes.iter().find_map(|axis| match axis.eval(env) {
-        Err(NoValue::Unknown(name)) => Some(name.to_string()),
-        Ok(_) | Err(NoValue::Overflow) => None,
+        Err(SizeError::Unknown(axis)) => Some(axis.to_string()),
+        Ok(_) | Err(SizeError::Overflow) => None,
     });
     CallError::Unknown { axis: axis.unwrap_or_else(|| open.join(", ")) }
 }

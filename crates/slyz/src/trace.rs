@@ -5,7 +5,7 @@
 //! returns all of them. What operations record is in `record.rs`; nothing here is generic over user types.
 
 use crate::error::TraceError;
-use crate::extent::{Axis, Extent, axis_number};
+use crate::extent::{Axis, Extent, NamedAxis, axis_number};
 use crate::state::Part;
 use slyz_sir::build::{BuildError, Builder};
 use slyz_sir::code::{FnId, Id, Op, Type};
@@ -139,7 +139,7 @@ pub(crate) enum Out {
 pub(crate) struct Traced {
     pub program: Program,
     /// The axis behind each size variable of the program.
-    pub sizes: Vec<(TypeId, &'static str)>,
+    pub sizes: Vec<NamedAxis>,
     pub slots: Vec<Slot>,
 }
 
@@ -180,7 +180,7 @@ pub(crate) struct Trace {
     pub functions: HashMap<Key, State>,
     /// The shared functions whose bodies are open, innermost last: have they left scalar code?
     pub open_functions: Vec<bool>,
-    sizes: Vec<(TypeId, &'static str)>,
+    sizes: Vec<NamedAxis>,
     /// Axes that a filter counts, and where.
     counted: HashMap<TypeId, Loc>,
     slots: Vec<Slot>,
@@ -397,64 +397,47 @@ impl Trace {
 
     /// The size of an axis in this program. Named axes get their size variable here.
     pub fn size(&mut self, extent: &Extent) -> Size {
-        let pair = |trace: &mut Trace, a: &Extent, b: &Extent| (trace.size(a), trace.size(b));
-        match extent {
-            Extent::Const(n) => Size::Const(*n),
-            Extent::Var(id, name) => Size::Var(self.size_var(*id, name)),
-            Extent::Add(a, b) => {
-                let (a, b) = pair(self, a, b);
-                a + b
-            }
-            Extent::Mul(a, b) => {
-                let (a, b) = pair(self, a, b);
-                a * b
-            }
-            Extent::Min(a, b) => {
-                let (a, b) = pair(self, a, b);
-                Size::Min(a.into(), b.into())
-            }
-            Extent::CeilDiv(a, n) => Size::CeilDiv(self.size(a).into(), (*n).max(1)),
-            Extent::Tri(a) => Size::Tri(self.size(a).into()),
-        }
+        extent.size().renamed(&mut |axis| self.size_var(axis))
     }
 
     pub fn shape(&mut self, axes: &[Extent]) -> Vec<Size> {
         axes.iter().map(|axis| self.size(axis)).collect()
     }
 
-    fn size_var(&mut self, id: TypeId, name: &'static str) -> SizeVar {
-        match self.sizes.iter().position(|(known, _)| *known == id) {
+    fn size_var(&mut self, axis: NamedAxis) -> SizeVar {
+        match self.sizes.iter().position(|known| known.id == axis.id) {
             Some(place) => SizeVar(place as u32),
             None => {
-                self.sizes.push((id, name));
-                self.builder.add_size(name, SizeOrigin::Given)
+                self.sizes.push(axis);
+                self.builder.add_size(axis.name, SizeOrigin::Given)
             }
         }
     }
 
     /// Makes a filter the source of a named axis: once per function, outside of bodies, and before any other use.
     pub fn count(&mut self, at: Loc, axis: &Extent) -> Option<SizeVar> {
-        let Extent::Var(id, name) = *axis else {
+        let Some(named) = axis.as_named() else {
             let help = "name a fresh axis with `axis!(..)` for the result of `filter`";
             self.error(at, format!("the extent {axis} is fixed, and a filter counts its own"), help);
             return None;
         };
+        let name = named.name;
         if self.builder.inside_body() {
             let help = "filter outside of bodies; inside, use `fold` with a condition";
             self.error(at, format!("axis {name} would have a different extent at each position"), help);
             return None;
         }
-        if let Some(first) = self.counted.insert(id, at) {
+        if let Some(first) = self.counted.insert(named.id, at) {
             let help = "two filters keep different numbers of elements: give each result its own axis";
             self.error(at, format!("axis {name} already has its extent from {first}"), help);
             return None;
         }
-        if self.sizes.iter().any(|(known, _)| *known == id) {
+        if self.sizes.iter().any(|known| known.id == named.id) {
             let help = "give the result of `filter` its own axis, and filter before the axis is used";
             self.error(at, format!("axis {name} already has its extent from a parameter or an earlier use"), help);
             return None;
         }
-        let var = self.size_var(id, name);
+        let var = self.size_var(named);
         self.builder.set_counted(var);
         Some(var)
     }
@@ -472,7 +455,7 @@ impl Trace {
         let mut late = None;
         for size in require.sizes() {
             size.each_var(&mut |var| {
-                let (id, name) = self.sizes[var.0 as usize];
+                let NamedAxis { id, name } = self.sizes[var.0 as usize];
                 if self.counted.contains_key(&id) {
                     late = Some(name);
                 }

@@ -35,7 +35,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
             return Arr::new(trace::array_of(at, &sent));
         }
         self.last(at, &mut |at, parts| {
-            record::scatter_onto(at, &[crate::Extent::Const(1)], self.handle(), &mut |_| sent.clone(), parts)
+            record::scatter_onto(at, &[crate::Extent::fixed(1)], self.handle(), &mut |_| sent.clone(), parts)
         })
     }
 
@@ -160,7 +160,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
         if axes.is_empty() {
             let only = f(&[]);
             return self.last(at, &mut |at, parts| {
-                record::scatter_onto(at, &[crate::Extent::Const(1)], self.handle(), &mut |_| only.clone(), parts)
+                record::scatter_onto(at, &[crate::Extent::fixed(1)], self.handle(), &mut |_| only.clone(), parts)
             });
         }
         self.last(at, &mut |at, parts| record::scatter_onto(at, axes, self.handle(), &mut |inner| f(inner), parts))

@@ -7,6 +7,7 @@ use slyz_sir::kernel::{Access, Memory, Space};
 use slyz_sir::ops::Operator;
 use slyz_sir::size::Size;
 use slyz_sir::types::{Scalar, Ty};
+use slyz_sir::write::Write as _;
 
 /// Arrays of more elements are filled by a loop.
 const FILLED_ONE_BY_ONE: u64 = 4;
@@ -207,7 +208,7 @@ impl TemplateWriter<'_> {
         let lo = lo?;
         let hi = hi?;
         let step = step?;
-        let counter = self.fresh(Ty::I64);
+        let counter = self.var(Ty::I64);
         index.push(Value::Name(counter.id));
         let body = self.body(vec![counter], |w| {
             w.fill_axes(memory, inner, index, value)?;

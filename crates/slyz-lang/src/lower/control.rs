@@ -6,6 +6,7 @@ use crate::typed::{Expr, LocalId, Stmt};
 use slyz_sir::code::{Body, Op, Var};
 use slyz_sir::ops::Operator;
 use slyz_sir::types::{Scalar, Ty};
+use slyz_sir::write::Write as _;
 
 impl TemplateWriter<'_> {
     /// Statements in order, followed by code that reads the locals `after`.
@@ -68,7 +69,7 @@ impl TemplateWriter<'_> {
     /// Parameters for the locals that a loop carries, which hold their values inside.
     fn parameters(&mut self, state: &[LocalId]) -> Vec<Var> {
         let tys: Vec<Ty> = state.iter().map(|&local| self.local_ty(local)).collect();
-        tys.into_iter().map(|ty| self.fresh(ty)).collect()
+        tys.into_iter().map(|ty| self.var(ty)).collect()
     }
 
     fn initial(&mut self, state: &[LocalId]) -> Lowered<Vec<slyz_sir::code::Id>> {
@@ -110,7 +111,7 @@ impl TemplateWriter<'_> {
         };
         let bounds = self.names(&[lo, hi, step])?;
         let init = self.initial(&carried.state)?;
-        let mut params = vec![self.fresh(ty)];
+        let mut params = vec![self.var(ty)];
         params.extend(self.parameters(&carried.state));
         let held = [&[counter], &carried.state[..]].concat();
         let body = self.turn(params, &held, body, &carried)?;

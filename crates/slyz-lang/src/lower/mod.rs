@@ -36,6 +36,7 @@ use slyz_sir::kernel::Kernel;
 use slyz_sir::launch::Template;
 use slyz_sir::nesting;
 use slyz_sir::size::{Size, SizeVar};
+use slyz_sir::write::Write as _;
 use std::collections::HashMap;
 use std::fmt;
 use writer::{Frame, Lowered, TemplateWriter, Value};
@@ -145,7 +146,7 @@ fn body<'p>(
     for param in &function.params {
         tensors.push(match param.kind {
             ParamKind::Scalar(local, ty) => {
-                let var = writer.fresh(ty);
+                let var = writer.var(ty);
                 locals[local.0 as usize] = Some(Value::Name(var.id));
                 params.push(var);
                 None

@@ -8,12 +8,14 @@ use super::reach::Reached;
 use super::{Excess, MAX_STATEMENTS, TooLarge};
 use crate::span::Span;
 use crate::typed::{FunctionId, LocalId, Program};
-use slyz_sir::code::{Body, FnId, Id, MemId, Op, Stmt, Type, Var};
+use slyz_sir::class;
+use slyz_sir::code::{Body, FnId, Id, MemId, Op, Stmt, Var};
 use slyz_sir::kernel::Space;
 use slyz_sir::nesting::MAX_NESTING;
 use slyz_sir::ops::Operator;
 use slyz_sir::power;
 use slyz_sir::types::{Scalar, Ty};
+use slyz_sir::write::Write;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
@@ -161,11 +163,6 @@ impl<'p> TemplateWriter<'p> {
 
     // ---- names and statements
 
-    pub(super) fn fresh(&mut self, ty: Ty) -> Var {
-        self.next += 1;
-        Var { id: Id(self.next - 1), ty: Type::Scalar(ty) }
-    }
-
     fn top(&mut self) -> &mut Open {
         self.open.last_mut().expect("code is written into a body")
     }
@@ -184,10 +181,7 @@ impl<'p> TemplateWriter<'p> {
         if accessed(&op).is_some_and(|MemId(memory)| self.memories.memories[memory as usize].space == Space::Shared) {
             self.accesses.push(self.at);
         }
-        let binds: Vec<Var> = tys.iter().map(|&ty| self.fresh(ty)).collect();
-        let ids = binds.iter().map(|bind| bind.id).collect();
-        self.top().stmts.push(Stmt { binds, op });
-        Ok(ids)
+        Ok(self.bind(op, tys))
     }
 
     /// The name of something that is the same wherever it is computed.
@@ -199,7 +193,8 @@ impl<'p> TemplateWriter<'p> {
         let free = match op {
             Op::Const(_) | Op::Extent(_) | Op::Place(..) => true,
             Op::Cast(_, Id(arg)) => self.given.contains(&arg),
-            _ => false,
+            Op::Apply(..) | Op::Bitcast(..) | class!(Call) | class!(Control) => false,
+            class!(Array) | class!(Memory) | class!(Meeting) => false,
         };
         let inner = if free { self.open.split_off(1) } else { vec![] };
         let emitted = self.emit(op.clone(), &[ty]);
@@ -327,6 +322,19 @@ impl<'p> TemplateWriter<'p> {
         let open: Vec<Ty> = tys.iter().zip(&merged).filter(|(_, merged)| merged.is_none()).map(|(&ty, _)| ty).collect();
         let mut results = self.emit(op, &open)?.into_iter().map(Value::Name);
         Ok(merged.into_iter().filter_map(|merged| merged.or_else(|| results.next())).collect())
+    }
+}
+
+/// Names and statements, without their bounds: code is written by [`TemplateWriter::emit`], and bodies by [`TemplateWriter::body`],
+/// which knows what has a name in them.
+impl Write for TemplateWriter<'_> {
+    fn fresh(&mut self) -> Id {
+        self.next += 1;
+        Id(self.next - 1)
+    }
+
+    fn out(&mut self) -> &mut Vec<Stmt> {
+        &mut self.top().stmts
     }
 }
 

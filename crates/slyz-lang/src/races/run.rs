@@ -4,6 +4,7 @@ use super::Touch;
 use super::log::{Found, Index, Log, Mark};
 use super::value::{Fact, Here, Value, position};
 use crate::lower::accessed;
+use slyz_sir::class;
 use slyz_sir::code::{Body, Id, MemId, Op, Place, Stmt};
 use slyz_sir::kernel::{Kernel, Space};
 use slyz_sir::launch::LAUNCH_SIZES;
@@ -165,7 +166,7 @@ impl<'k> Run<'k> {
             }
             Op::Fence(_) => vec![],
             // The graph level, and what passes make of kernels.
-            _ => vec![Value::unknown(threads); stmt.binds.len()],
+            Op::Subgroup(..) | Op::Lanes { .. } | class!(Array) => vec![Value::unknown(threads); stmt.binds.len()],
         })
     }
 

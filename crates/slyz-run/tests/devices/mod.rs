@@ -6,12 +6,15 @@
 pub mod sanitizer;
 
 use slyz_run::cpu::{Backend, Cpu, CpuConfig};
-use slyz_run::{Argument, ArrayData, Device, Output};
+use slyz_run::{Argument, ArrayData, Buffer, Device, Error, Launch, LaunchArray, Output};
 use slyz_sir::interp::{Array, Value};
-use slyz_sir::kernel::Plan;
+use slyz_sir::kernel::{Access, Kernel, Plan, Space};
+use slyz_sir::launch::Template;
 use slyz_sir::program::Program;
+use slyz_sir::threads::Threads;
 use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::{back, lower, pass};
+use std::sync::Arc;
 
 fn config() -> CpuConfig {
     CpuConfig { cache_dir: None, ..CpuConfig::from_env() }
@@ -105,15 +108,66 @@ pub fn run(
     results.iter().map(value).collect()
 }
 
+/// A kernel that leaves its threads open, with the constants of a case, and the other arguments of that: arrays, then scalars.
+pub fn launched(kernel: &Kernel, args: &[Value]) -> (Template, Vec<Array>, Vec<Scalar>) {
+    let bound = kernel.memories.iter().filter(|memory| memory.space.is_bound());
+    let mut arrays = vec![];
+    let mut constants = vec![];
+    for (memory, arg) in bound.zip(args) {
+        match memory.space {
+            Space::Constant => constants.push(as_array(arg).data),
+            Space::Global(_) | Space::Shared | Space::Scratch | Space::Local => arrays.push(as_array(arg)),
+        }
+    }
+    let scalars = args.iter().filter_map(|arg| if let Value::Scalar(scalar) = arg { Some(*scalar) } else { None });
+    (Template { kernel: kernel.clone(), constants }, arrays, scalars.collect())
+}
+
+/// Launches a kernel; gives what came of it, and its global memories by name afterwards.
+pub fn launch(
+    device: &dyn Device,
+    kernel: &Kernel,
+    threads: Threads,
+    args: &[Value],
+    unchecked: bool,
+) -> (Result<(), Error>, Vec<(String, Array)>) {
+    sanitizer::note(|| format!("{threads:?}\n{kernel}"));
+    let (template, arrays, scalars) = launched(kernel, args);
+    let globals: Vec<_> = kernel.memories.iter().filter(|memory| matches!(memory.space, Space::Global(_))).collect();
+    let mut buffers: Vec<Buffer> = arrays.iter().map(|a| Buffer::copy_of(&bytes(a)).expect("memory")).collect();
+    let passed = globals.iter().zip(&mut buffers).zip(&arrays).map(|((memory, data), array)| {
+        let ty = array.ty;
+        let shape = array.shape.clone();
+        match memory.space == Space::Global(Access::Read) {
+            true => LaunchArray::Read { ty, shape, data: ArrayData::Buffer(data) },
+            false => LaunchArray::Write { ty, shape, data },
+        }
+    });
+    let launch = Launch { threads, memories: passed.collect(), scalars };
+    let done = device.prepare(&Arc::new(template)).and_then(|launcher| match unchecked {
+        false => launcher.launch(launch),
+        // SAFETY: kernels of the corpus stay inside their memories, but for cases that fail, which are not launched like this.
+        true => unsafe { launcher.launch_unchecked(launch) },
+    });
+    let after = buffers.iter().zip(arrays).map(|(buffer, array)| {
+        let data = elements(array.ty, buffer.bytes().expect("the data"));
+        Array { data, ..array }
+    });
+    (done, globals.iter().map(|memory| memory.name.clone()).zip(after).collect())
+}
+
+fn elements(ty: Ty, bytes: &[u8]) -> Vec<u64> {
+    let word = |chunk: &[u8]| chunk.iter().rev().fold(0u64, |bits, &b| bits << 8 | b as u64);
+    bytes.chunks(ty.bytes()).map(word).collect()
+}
+
 fn bytes(array: &Array) -> Vec<u8> {
     let width = array.ty.bytes();
     array.data.iter().flat_map(|bits| bits.to_le_bytes().into_iter().take(width)).collect()
 }
 
 fn value(output: &Output) -> Result<Value, String> {
-    let width = output.ty.bytes();
-    let word = |chunk: &[u8]| chunk.iter().rev().fold(0u64, |bits, &b| bits << 8 | b as u64);
-    let data: Vec<u64> = output.data.bytes().map_err(|error| error.to_string())?.chunks(width).map(word).collect();
+    let data = elements(output.ty, output.data.bytes().map_err(|error| error.to_string())?);
     Ok(Value::Array(Array { ty: output.ty, shape: output.shape.clone(), data }))
 }
 

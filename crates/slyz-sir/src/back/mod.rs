@@ -6,6 +6,7 @@ mod error;
 pub mod harness;
 pub mod msl;
 mod msl_math;
+mod msl_names;
 #[cfg(feature = "naga")]
 pub mod naga;
 pub mod tree;

@@ -4,8 +4,8 @@
 
 use super::EmitError;
 use super::clike::{Description, Dialect, Helpers, PlaceName};
-use super::msl_math;
 use super::tree::{Prefix, Tree};
+use super::{msl_math, msl_names};
 use crate::code::{AtomicOp, Scope, SubgroupOp};
 use crate::kernel::{Kernel, Space};
 use crate::lower::gpu::Machine;
@@ -14,9 +14,6 @@ use crate::types::{Scalar, Ty};
 
 /// Lanes of a simd-group.
 pub const SUBGROUP: u32 = 32;
-
-/// Words of the language, names of its types and of the functions that generated code calls.
-const RESERVED: &str = include_str!("msl_words.txt");
 
 /// In the order of [`Ty`].
 const TYPES: [&str; 13] =
@@ -216,10 +213,7 @@ impl Dialect for Msl {
     }
 
     fn is_reserved(&self, name: &str) -> bool {
-        // Vectors: float2, uint3, …
-        let vector = name.strip_suffix(['2', '3', '4']).is_some_and(|element| TYPES.contains(&element));
-        let word = RESERVED.split_whitespace().any(|word| word == name);
-        vector || word || name.contains("__") || name.starts_with("simd_")
+        msl_names::is_reserved(name, &TYPES)
     }
 
     fn machine(&self) -> Machine {

@@ -3,8 +3,20 @@
 #![allow(clippy::approx_constant)]
 
 use super::sheet::E;
+use super::{Expansion, Table};
 use crate::ops::Operator;
 use crate::types::Ty;
+
+/// The operators that are expanded here.
+pub(super) const TABLE: Table = &[
+    (Operator::Exp, Expansion::Unary(exp)),
+    (Operator::Exp2, Expansion::Unary(exp2)),
+    (Operator::Expm1, Expansion::Unary(expm1)),
+    (Operator::Sinh, Expansion::Unary(sinh)),
+    (Operator::Cosh, Expansion::Unary(cosh)),
+    (Operator::Tanh, Expansion::Unary(tanh)),
+    (Operator::Erf, Expansion::Unary(erf)),
+];
 
 /// 2^n for n in the range of normal exponents, from an integer as wide as the float.
 pub(super) fn power_of_two(n: E<'_>) -> E<'_> {

@@ -4,8 +4,19 @@
 
 use super::exponential::exp2_words;
 use super::sheet::{E, repeat};
+use super::{Expansion, Table};
 use crate::ops::Operator;
 use crate::types::Ty;
+
+/// The operators that are expanded here.
+pub(super) const TABLE: Table = &[
+    (Operator::Ln, Expansion::Unary(ln)),
+    (Operator::Log2, Expansion::Unary(log2)),
+    (Operator::Log10, Expansion::Unary(log10)),
+    (Operator::Ln1p, Expansion::Unary(ln_1p)),
+    (Operator::Pow, Expansion::Binary(pow)),
+    (Operator::Powi, Expansion::WholePower(powi)),
+];
 
 const INFINITY: f64 = f64::INFINITY;
 

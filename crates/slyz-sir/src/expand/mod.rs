@@ -49,41 +49,32 @@ pub struct Means {
 /// The same, by the means of a target.
 pub fn operator_by(means: Means, operator: Operator, ty: Ty) -> Option<Function> {
     let name = name(operator, ty);
-    let unary = |f: fn(E<'_>) -> E<'_>| Some(function_by(means, &name, &[ty], |x| vec![f(x[0])]));
-    let binary =
-        |f: for<'a> fn(E<'a>, E<'a>) -> E<'a>| Some(function_by(means, &name, &[ty, ty], |x| vec![f(x[0], x[1])]));
     if !matches!(ty, Ty::F32 | Ty::F64) {
         return None;
     }
-    match operator {
-        Operator::Rem => binary(whole::rem),
-        Operator::Round => unary(whole::round),
-        Operator::Rsqrt => unary(|x| 1.0 / x.sqrt()),
-        Operator::Exp => unary(exponential::exp),
-        Operator::Exp2 => unary(exponential::exp2),
-        Operator::Expm1 => unary(exponential::expm1),
-        Operator::Sinh => unary(exponential::sinh),
-        Operator::Cosh => unary(exponential::cosh),
-        Operator::Tanh => unary(exponential::tanh),
-        Operator::Erf => unary(exponential::erf),
-        Operator::Ln => unary(logarithm::ln),
-        Operator::Log2 => unary(logarithm::log2),
-        Operator::Log10 => unary(logarithm::log10),
-        Operator::Ln1p => unary(logarithm::ln_1p),
-        Operator::Pow => binary(logarithm::pow),
-        Operator::Powi => Some(function_by(means, &name, &[ty, Ty::I32], |x| vec![logarithm::powi(x[0], x[1])])),
-        Operator::Cbrt => unary(root::cbrt),
-        Operator::Hypot => binary(root::hypot),
-        Operator::Sin => unary(trigonometry::sin),
-        Operator::Cos => unary(trigonometry::cos),
-        Operator::Tan => unary(trigonometry::tan),
-        Operator::Asin => unary(trigonometry::asin),
-        Operator::Acos => unary(trigonometry::acos),
-        Operator::Atan => unary(trigonometry::atan),
-        Operator::Atan2 => binary(trigonometry::atan2),
-        _ => None,
-    }
+    let rows = TABLES.iter().copied().flatten();
+    let (_, expansion) = rows.copied().find(|(expanded, _)| *expanded == operator)?;
+    Some(match expansion {
+        Expansion::Unary(f) => function_by(means, &name, &[ty], |x| vec![f(x[0])]),
+        Expansion::Binary(f) => function_by(means, &name, &[ty, ty], |x| vec![f(x[0], x[1])]),
+        Expansion::WholePower(f) => function_by(means, &name, &[ty, Ty::I32], |x| vec![f(x[0], x[1])]),
+    })
 }
+
+/// An algorithm, by the operands it takes.
+#[derive(Clone, Copy)]
+enum Expansion {
+    Unary(for<'a> fn(E<'a>) -> E<'a>),
+    Binary(for<'a> fn(E<'a>, E<'a>) -> E<'a>),
+    /// The second operand is an `i32`.
+    WholePower(for<'a> fn(E<'a>, E<'a>) -> E<'a>),
+}
+
+/// The operators of a file with their algorithms.
+type Table = &'static [(Operator, Expansion)];
+
+/// Each file lists its own.
+const TABLES: [Table; 5] = [exponential::TABLE, logarithm::TABLE, root::TABLE, trigonometry::TABLE, whole::TABLE];
 
 fn name(operator: Operator, ty: Ty) -> String {
     format!("{}_{ty}", operator.name())

@@ -3,6 +3,15 @@
 use super::exponential::power_of_two;
 use super::logarithm::normal_bits;
 use super::sheet::E;
+use super::{Expansion, Table};
+use crate::ops::Operator;
+
+/// The operators that are expanded here.
+pub(super) const TABLE: Table = &[
+    (Operator::Rsqrt, Expansion::Unary(|x| 1.0 / x.sqrt())),
+    (Operator::Cbrt, Expansion::Unary(cbrt)),
+    (Operator::Hypot, Expansion::Binary(hypot)),
+];
 
 const INFINITY: f64 = f64::INFINITY;
 

@@ -1,15 +1,18 @@
 //! A function of SIR written as Rust arithmetic.
+//!
+//! Values are copied freely and know the sheet that they stand on, so that formulas read as in a book; what they write goes through
+//! [`crate::write`].
 
 use super::Means;
-use crate::code::{Body, Function, Id, Op, Stmt, Type, Var};
+use crate::code::{Body, Function, Id, Op, Var};
 use crate::ops::Operator;
 use crate::types::{Scalar, Ty};
-use std::cell::{Cell, RefCell};
+use crate::write::{Lines, Write as _};
+use std::cell::RefCell;
 
 /// Code under construction.
 pub(super) struct Sheet {
-    stmts: RefCell<Vec<Stmt>>,
-    next: Cell<u32>,
+    lines: RefCell<Lines>,
     means: Means,
 }
 
@@ -68,13 +71,13 @@ impl<'a> Like<'a> for E<'a> {
 
 impl<'a> Like<'a> for f64 {
     fn like(self, other: E<'a>) -> E<'a> {
-        other.sheet.push(Op::Const(Scalar::from_f64(other.ty, self)), other.ty)
+        other.constant(Scalar::from_f64(other.ty, self))
     }
 }
 
 impl<'a> Like<'a> for i64 {
     fn like(self, other: E<'a>) -> E<'a> {
-        other.sheet.push(Op::Const(Scalar::from_int(other.ty, self.into())), other.ty)
+        other.constant(Scalar::from_int(other.ty, self.into()))
     }
 }
 
@@ -90,37 +93,28 @@ pub(super) fn function_by(
     params: &[Ty],
     write: impl for<'a> FnOnce(&[E<'a>]) -> Vec<E<'a>>,
 ) -> Function {
-    let sheet = Sheet { stmts: RefCell::default(), next: Cell::new(0), means };
-    let vars: Vec<Var> = params.iter().map(|&ty| Var { id: sheet.fresh(), ty: Type::Scalar(ty) }).collect();
-    let args: Vec<E> = vars.iter().zip(params).map(|(var, &ty)| E { sheet: &sheet, id: var.id, ty }).collect();
-    let results = write(&args).iter().map(|e| e.id).collect();
-    Function { name: name.into(), body: Body { params: vars, stmts: sheet.stmts.take(), results } }
+    let sheet = Sheet { lines: RefCell::new(Lines::from(0)), means };
+    Function { name: name.into(), body: sheet.body(params, write) }
 }
 
 impl Sheet {
-    fn fresh(&self) -> Id {
-        let id = self.next.get();
-        self.next.set(id + 1);
-        Id(id)
-    }
-
     fn push(&self, op: Op, ty: Ty) -> E<'_> {
-        self.push_many(op, &[ty])[0]
+        let id = self.lines.borrow_mut().push(op, ty);
+        E { sheet: self, id, ty }
     }
 
     fn push_many(&self, op: Op, tys: &[Ty]) -> Vec<E<'_>> {
-        let binds: Vec<Var> = tys.iter().map(|&ty| Var { id: self.fresh(), ty: Type::Scalar(ty) }).collect();
-        let values = binds.iter().zip(tys).map(|(bind, &ty)| E { sheet: self, id: bind.id, ty }).collect();
-        self.stmts.borrow_mut().push(Stmt { binds, op });
-        values
+        let ids = self.lines.borrow_mut().bind(op, tys);
+        ids.into_iter().zip(tys).map(|(id, &ty)| E { sheet: self, id, ty }).collect()
     }
 
+    /// A body. The lines are free while `write` runs, which reaches them through its values.
     fn body<'a>(&'a self, tys: &[Ty], write: impl FnOnce(&[E<'a>]) -> Vec<E<'a>>) -> Body {
-        let outer = self.stmts.take();
-        let params: Vec<Var> = tys.iter().map(|&ty| Var { id: self.fresh(), ty: Type::Scalar(ty) }).collect();
-        let args: Vec<E> = params.iter().zip(tys).map(|(p, &ty)| E { sheet: self, id: p.id, ty }).collect();
+        let around = self.lines.borrow_mut().begin();
+        let params: Vec<Var> = tys.iter().map(|&ty| self.lines.borrow_mut().var(ty)).collect();
+        let args: Vec<E> = params.iter().zip(tys).map(|(param, &ty)| E { sheet: self, id: param.id, ty }).collect();
         let results = write(&args).iter().map(|e| e.id).collect();
-        Body { params, stmts: self.stmts.replace(outer), results }
+        Body { params, stmts: self.lines.borrow_mut().end(around), results }
     }
 }
 

@@ -18,10 +18,11 @@
 //!
 //! Every turn that fails is one in which another thread got its update done, so the loop ends.
 
-use crate::code::{AtomicOp, Body, Id, MemId, Op, Stmt, Type, Var};
+use crate::code::{AtomicOp, Body, Id, MemId, Op, Stmt};
 use crate::kernel::Kernel;
 use crate::ops::Operator;
 use crate::types::{Scalar, Ty};
+use crate::write::{Lines, Write};
 
 /// The kernel with atomics on integers only, if it has any on `f32`.
 ///
@@ -45,10 +46,10 @@ pub fn float_atomics(kernel: &Kernel) -> Option<Kernel> {
     if !swapped.contains(&true) {
         return None;
     }
-    let mut fresh = kernel.fresh_ids();
+    let lines = Lines::new(kernel.fresh_ids());
     let mut kernel = kernel.clone();
     kernel.memories.iter_mut().zip(&swapped).filter(|(_, swapped)| **swapped).for_each(|(m, _)| m.ty = Ty::U32);
-    Swapper { swapped, fresh: &mut fresh }.body(&mut kernel.body);
+    Swapper { swapped, lines }.body(&mut kernel.body);
     Some(kernel)
 }
 
@@ -64,87 +65,79 @@ fn mark(body: &Body, found: &mut [bool]) {
     }
 }
 
-struct Swapper<'f> {
+struct Swapper {
     swapped: Vec<bool>,
-    fresh: &'f mut dyn FnMut() -> Id,
+    lines: Lines,
 }
 
-impl Swapper<'_> {
+impl Write for Swapper {
+    fn fresh(&mut self) -> Id {
+        self.lines.fresh()
+    }
+
+    fn out(&mut self) -> &mut Vec<Stmt> {
+        self.lines.out()
+    }
+}
+
+impl Swapper {
     fn is_swapped(&self, memory: MemId) -> bool {
         self.swapped.get(memory.0 as usize) == Some(&true)
     }
 
     fn body(&mut self, body: &mut Body) {
-        let mut out = Vec::with_capacity(body.stmts.len());
-        for mut stmt in std::mem::take(&mut body.stmts) {
-            stmt.op.bodies_mut().into_iter().for_each(|inner| self.body(inner));
-            match stmt.op {
-                Op::Load { memory, index } if self.is_swapped(memory) => {
-                    let words: Vec<Var> = stmt.binds.iter().map(|_| self.var(Ty::U32)).collect();
-                    out.push(Stmt { binds: words.clone(), op: Op::Load { memory, index } });
-                    let floats = stmt.binds.into_iter().zip(words);
-                    out.extend(
-                        floats.map(|(bind, word)| Stmt { binds: vec![bind], op: Op::Bitcast(Ty::F32, word.id) }),
-                    );
-                }
-                Op::Store { memory, index, values } if self.is_swapped(memory) => {
-                    let values = values.into_iter().map(|value| self.bits(value, &mut out)).collect();
-                    out.push(Stmt { binds: vec![], op: Op::Store { memory, index, values } });
-                }
-                Op::Atomic { op, memory, index, args } if self.is_swapped(memory) => {
-                    let old = match (op, &args[..]) {
-                        (AtomicOp::Update(operator), &[by]) => self.update(operator, memory, &index, by, &mut out),
-                        _ => {
-                            let args = args.into_iter().map(|arg| self.bits(arg, &mut out)).collect();
-                            self.make(Ty::U32, Op::Atomic { op, memory, index, args }, &mut out)
-                        }
-                    };
-                    out.push(Stmt { binds: stmt.binds, op: Op::Bitcast(Ty::F32, old) });
-                }
-                op => out.push(Stmt { binds: stmt.binds, op }),
+        self.rewrite(body, |w, mut stmt| {
+            stmt.op.bodies_mut().into_iter().for_each(|inner| w.body(inner));
+            w.stmt(stmt);
+        });
+    }
+
+    fn stmt(&mut self, Stmt { binds, op }: Stmt) {
+        match op {
+            Op::Load { memory, index } if self.is_swapped(memory) => {
+                let words = self.bind(Op::Load { memory, index }, &vec![Ty::U32; binds.len()]);
+                let floats = binds.into_iter().zip(words);
+                self.out()
+                    .extend(floats.map(|(bind, word)| Stmt { binds: vec![bind], op: Op::Bitcast(Ty::F32, word) }));
             }
+            Op::Store { memory, index, values } if self.is_swapped(memory) => {
+                let values = values.into_iter().map(|value| self.bits(value)).collect();
+                self.act(Op::Store { memory, index, values });
+            }
+            Op::Atomic { op, memory, index, args } if self.is_swapped(memory) => {
+                let old = match (op, &args[..]) {
+                    (AtomicOp::Update(operator), &[by]) => self.update(operator, memory, index, by),
+                    _ => {
+                        let args = args.into_iter().map(|arg| self.bits(arg)).collect();
+                        self.push(Op::Atomic { op, memory, index, args }, Ty::U32)
+                    }
+                };
+                self.out().push(Stmt { binds, op: Op::Bitcast(Ty::F32, old) });
+            }
+            op => self.out().push(Stmt { binds, op }),
         }
-        body.stmts = out;
     }
 
     /// The loop; gives the bits that were there before.
-    fn update(&mut self, operator: Operator, memory: MemId, index: &[Id], by: Id, out: &mut Vec<Stmt>) -> Id {
-        let index = index.to_vec();
+    fn update(&mut self, operator: Operator, memory: MemId, index: Vec<Id>, by: Id) -> Id {
         let load = Op::Atomic { op: AtomicOp::Load, memory, index: index.clone(), args: vec![] };
-        let first = self.make(Ty::U32, load, out);
-        let more = self.make(Ty::Bool, Op::Const(Scalar::bool(true)), out);
-        let ignored = self.var(Ty::U32);
-        let again = self.var(Ty::Bool);
-        let cond = Body { results: vec![again.id], params: vec![ignored, again], stmts: vec![] };
-        let seen = self.var(Ty::U32);
-        let fails = self.var(Ty::Bool);
-        let mut turn = vec![];
-        let old = self.make(Ty::F32, Op::Bitcast(Ty::F32, seen.id), &mut turn);
-        let new = self.make(Ty::F32, Op::Apply(operator, vec![old, by]), &mut turn);
-        let args = vec![seen.id, self.bits(new, &mut turn)];
-        let swap = Op::Atomic { op: AtomicOp::CompareExchange, memory, index, args };
-        let now = self.make(Ty::U32, swap, &mut turn);
-        let failed = self.make(Ty::Bool, Op::Apply(Operator::Ne, vec![now, seen.id]), &mut turn);
-        let body = Body { params: vec![seen, fails], stmts: turn, results: vec![now, failed] };
-        let found = self.var(Ty::U32);
-        let end = self.var(Ty::Bool);
-        let id = found.id;
-        out.push(Stmt { binds: vec![found, end], op: Op::While { init: vec![first, more], cond, body } });
-        id
+        let first = self.push(load, Ty::U32);
+        let more = self.constant(Scalar::bool(true));
+        let state = [Ty::U32, Ty::Bool];
+        let cond = self.nested(&state, |_, params| vec![params[1]]);
+        let body = self.nested(&state, |w, params| {
+            let seen = params[0];
+            let old = w.push(Op::Bitcast(Ty::F32, seen), Ty::F32);
+            let new = w.apply(operator, &[old, by], Ty::F32);
+            let args = vec![seen, w.bits(new)];
+            let now = w.push(Op::Atomic { op: AtomicOp::CompareExchange, memory, index, args }, Ty::U32);
+            let failed = w.apply(Operator::Ne, &[now, seen], Ty::Bool);
+            vec![now, failed]
+        });
+        self.bind(Op::While { init: vec![first, more], cond, body }, &state)[0]
     }
 
-    fn bits(&mut self, value: Id, out: &mut Vec<Stmt>) -> Id {
-        self.make(Ty::U32, Op::Bitcast(Ty::U32, value), out)
-    }
-
-    fn make(&mut self, ty: Ty, op: Op, out: &mut Vec<Stmt>) -> Id {
-        let var = self.var(ty);
-        let id = var.id;
-        out.push(Stmt { binds: vec![var], op });
-        id
-    }
-
-    fn var(&mut self, ty: Ty) -> Var {
-        Var { id: (self.fresh)(), ty: Type::Scalar(ty) }
+    fn bits(&mut self, value: Id) -> Id {
+        self.push(Op::Bitcast(Ty::U32, value), Ty::U32)
     }
 }

@@ -5,8 +5,20 @@
 
 use super::sheet::E;
 use super::whole::wide_product;
+use super::{Expansion, Table};
 use crate::ops::Operator;
 use crate::types::{Scalar, Ty};
+
+/// The operators that are expanded here.
+pub(super) const TABLE: Table = &[
+    (Operator::Sin, Expansion::Unary(sin)),
+    (Operator::Cos, Expansion::Unary(cos)),
+    (Operator::Tan, Expansion::Unary(tan)),
+    (Operator::Asin, Expansion::Unary(asin)),
+    (Operator::Acos, Expansion::Unary(acos)),
+    (Operator::Atan, Expansion::Unary(atan)),
+    (Operator::Atan2, Expansion::Binary(atan2)),
+];
 
 const HALF_PI: f64 = 1.570_796_326_794_896_6;
 const PI: f64 = 3.141_592_653_589_793;

@@ -1,9 +1,13 @@
 //! Exact arithmetic: rounding to whole numbers, remainders, and products that are added before they are rounded.
 
 use super::sheet::{E, function, repeat};
+use super::{Expansion, Table};
 use crate::code::Function;
 use crate::ops::Operator;
 use crate::types::Ty;
+
+/// The operators that are expanded here.
+pub(super) const TABLE: Table = &[(Operator::Rem, Expansion::Binary(rem)), (Operator::Round, Expansion::Unary(round))];
 
 /// The nearest whole number, ties away from zero.
 pub(super) fn round(x: E<'_>) -> E<'_> {

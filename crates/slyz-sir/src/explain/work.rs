@@ -6,6 +6,7 @@
 //! as a lower bound.
 
 use super::count::Count;
+use crate::class;
 use crate::code::{Body, Function, Id, Op, Stmt, Var};
 use crate::kernel::Kernel;
 use crate::ops::Operator;
@@ -208,8 +209,10 @@ impl Counter {
                 self.repeated(&[body, &monoid.combine], threads, Some(Count::elements(shape)))
             }
             Op::Filter { extent, body, .. } => self.body(body, threads).times(&Count::from(extent)),
+            // Numbers that no loop is counted by, and conversions, which cost nothing.
+            Op::Const(_) | Op::Cast(..) | Op::Bitcast(..) | class!(Place) => Work::default(),
             // Reads, writes and meetings are counted elsewhere.
-            _ => Work::default(),
+            Op::At { .. } | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | class!(Memory) => Work::default(),
         }
     }
 

@@ -23,12 +23,14 @@
 //!
 //! It proves nothing: that is for the pass `bounds`, which finds most of what is added here to be needless.
 
+use crate::class;
 use crate::code::{Body, Id, MemId, Op, Stmt, Type, Var};
 use crate::kernel::{Kernel, Memory};
 use crate::ops::Operator;
 use crate::program::{Program, Require};
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
+use crate::write::{Arithmetic, Lines, Write};
 use std::collections::HashMap;
 
 /// Tests the positions of a verified program that are not plainly inside.
@@ -41,10 +43,10 @@ use std::collections::HashMap;
 /// # Ok::<(), slyz_sir::text::ParseError>(())
 /// ```
 pub fn program(mut program: Program) -> Program {
-    let mut fresh = program.fresh_ids();
+    let lines = Lines::new(program.fresh_ids());
     let requires = std::mem::take(&mut program.requires);
     let known = Known { types: HashMap::new(), ends: HashMap::new(), requires: &requires };
-    let mut writer = Positions { known, fresh: &mut fresh };
+    let mut writer = Positions { known, lines };
     program.functions.iter_mut().for_each(|function| writer.body(&mut function.body));
     writer.body(&mut program.body);
     program.requires = requires;
@@ -103,8 +105,9 @@ impl Known<'_> {
                 }
                 return;
             }
-            // Nothing is known of what other bodies are given.
-            _ => return,
+            // Nothing is known of what loops are given; the others have no bodies, or none with positions of arrays.
+            Op::For { .. } | Op::While { .. } | Op::At { .. } => return,
+            class!(Scalar) | class!(Place) | class!(Call) | class!(Memory) | class!(Meeting) => return,
         };
         self.ends.extend(body.params.iter().map(|param| param.id).zip(shape.iter().cloned()));
     }
@@ -123,63 +126,56 @@ impl Known<'_> {
 }
 
 /// Writes tests around reads of arrays.
-struct Positions<'g, 'f> {
+struct Positions<'g> {
     known: Known<'g>,
-    fresh: &'f mut dyn FnMut() -> Id,
+    lines: Lines,
 }
 
-impl Positions<'_, '_> {
-    fn body(&mut self, body: &mut Body) {
-        self.known.bind(&body.params);
-        let mut out = Vec::with_capacity(body.stmts.len());
-        for mut stmt in std::mem::take(&mut body.stmts) {
-            self.known.enter(&stmt.op);
-            stmt.op.bodies_mut().into_iter().for_each(|inner| self.body(inner));
-            self.known.leave(&stmt);
-            match stmt {
-                Stmt { binds, op: Op::At { array, index } } => self.read(binds, array, index, &mut out),
-                stmt => out.push(stmt),
-            }
-        }
-        body.stmts = out;
+impl Write for Positions<'_> {
+    fn fresh(&mut self) -> Id {
+        self.lines.fresh()
     }
 
-    fn read(&mut self, binds: Vec<Var>, array: Id, index: Vec<Id>, out: &mut Vec<Stmt>) {
+    fn out(&mut self) -> &mut Vec<Stmt> {
+        self.lines.out()
+    }
+}
+
+impl Positions<'_> {
+    fn body(&mut self, body: &mut Body) {
+        self.known.bind(&body.params);
+        self.rewrite(body, |w, mut stmt| {
+            w.known.enter(&stmt.op);
+            stmt.op.bodies_mut().into_iter().for_each(|inner| w.body(inner));
+            w.known.leave(&stmt);
+            match stmt {
+                Stmt { binds, op: Op::At { array, index } } => w.read(binds, array, index),
+                stmt => w.out().push(stmt),
+            }
+        });
+    }
+
+    fn read(&mut self, binds: Vec<Var>, array: Id, index: Vec<Id>) {
         let shape = self.known.shape(array);
         let open = |(at, extent): &(&Id, &Size)| !self.known.inside(**at, extent);
         let tested: Vec<(Id, Size)> = index.iter().zip(&shape).filter(open).map(|(at, s)| (*at, s.clone())).collect();
         let (false, [bind]) = (tested.is_empty(), &binds[..]) else {
-            return out.push(Stmt { binds, op: Op::At { array, index } });
+            return self.out().push(Stmt { binds, op: Op::At { array, index } });
         };
-        let fresh = &mut *self.fresh;
-        let mut make = |ty: Ty, op: Op| {
-            let id = fresh();
-            out.push(Stmt { binds: vec![Var { id, ty: Type::Scalar(ty) }], op });
-            id
-        };
-        let zero = make(Ty::I64, Op::Const(Scalar::i64(0)));
+        let zero = self.number(0);
         let mut inside = None;
         for (at, size) in tested {
-            let extent = make(Ty::I64, Op::Extent(size));
-            let low = make(Ty::Bool, Op::Apply(Operator::Ge, vec![at, zero]));
-            let high = make(Ty::Bool, Op::Apply(Operator::Lt, vec![at, extent]));
-            let both = make(Ty::Bool, Op::Apply(Operator::And, vec![low, high]));
-            inside = Some(inside.map_or(both, |all| make(Ty::Bool, Op::Apply(Operator::And, vec![all, both]))));
+            let extent = self.extent(&size);
+            let both = self.value(at.not_below(zero).and(at.below(extent)));
+            inside = Some(inside.map_or(both, |all: Id| self.value(all.and(both))));
         }
         let Some(cond) = inside else { return };
         let ty = bind.ty.elem();
-        let mut params = || index.iter().map(|_| Var { id: (self.fresh)(), ty: Type::Scalar(Ty::I64) }).collect();
-        let (there, elsewhere): (Vec<Var>, Vec<Var>) = (params(), params());
-        let position = there.iter().map(|param| param.id).collect();
-        let then = side((self.fresh)(), ty, there, Op::At { array, index: position });
-        let otherwise = side((self.fresh)(), ty, elsewhere, Op::Const(Scalar::from_bits(ty, 0)));
-        out.push(Stmt { binds, op: Op::If { cond, args: index, then, otherwise } });
+        let positions = vec![Ty::I64; index.len()];
+        let then = self.nested(&positions, |w, index| vec![w.push(Op::At { array, index: index.to_vec() }, ty)]);
+        let otherwise = self.nested(&positions, |w, _| vec![w.constant(Scalar::from_bits(ty, 0))]);
+        self.out().push(Stmt { binds, op: Op::If { cond, args: index, then, otherwise } });
     }
-}
-
-/// A body of one operation, which gives one scalar.
-fn side(id: Id, ty: Ty, params: Vec<Var>, op: Op) -> Body {
-    Body { params, stmts: vec![Stmt { binds: vec![Var { id, ty: Type::Scalar(ty) }], op }], results: vec![id] }
 }
 
 /// Checks the accesses of a verified kernel that have no check; those of several elements at once it leaves alone
@@ -196,11 +192,11 @@ fn side(id: Id, ty: Ty, params: Vec<Var>, op: Op) -> Body {
 /// # Ok::<(), slyz_sir::text::ParseError>(())
 /// ```
 pub fn kernel(mut kernel: Kernel) -> Kernel {
-    let mut fresh = kernel.fresh_ids();
+    let lines = Lines::new(kernel.fresh_ids());
     let mut body = std::mem::take(&mut kernel.body);
     let defs = HashMap::new();
     let held = vec![];
-    Accesses { memories: &kernel.memories, defs, held, fresh: &mut fresh }.body(&mut body);
+    Accesses { memories: &kernel.memories, defs, held, lines }.body(&mut body);
     kernel.body = body;
     kernel
 }
@@ -217,7 +213,8 @@ fn is_wide(stmt: &Stmt) -> bool {
     match &stmt.op {
         Op::Load { .. } => stmt.binds.len() > 1,
         Op::Store { values, .. } => values.len() > 1,
-        _ => false,
+        Op::Atomic { .. } | Op::Check { .. } => false,
+        class!(Scalar) | class!(Place) | class!(Call) | class!(Control) | class!(Array) | class!(Meeting) => false,
     }
 }
 
@@ -228,26 +225,32 @@ struct Accesses<'k> {
     defs: HashMap<Id, Op>,
     /// Elements that are inside here, by the conditions around.
     held: Vec<(MemId, Vec<Id>)>,
-    fresh: &'k mut dyn FnMut() -> Id,
+    lines: Lines,
+}
+
+impl Write for Accesses<'_> {
+    fn fresh(&mut self) -> Id {
+        self.lines.fresh()
+    }
+
+    fn out(&mut self) -> &mut Vec<Stmt> {
+        self.lines.out()
+    }
 }
 
 impl Accesses<'_> {
     fn body(&mut self, body: &mut Body) {
-        let mut out = Vec::with_capacity(body.stmts.len());
-        for mut stmt in std::mem::take(&mut body.stmts) {
-            self.inner(&mut stmt.op);
+        self.rewrite(body, |w, mut stmt| {
+            w.inner(&mut stmt.op);
             if let ([bind], Op::Check { .. } | Op::Const(_) | Op::Apply(Operator::And, _)) = (&stmt.binds[..], &stmt.op)
             {
-                self.defs.insert(bind.id, stmt.op.clone());
+                w.defs.insert(bind.id, stmt.op.clone());
             }
             match access(&stmt.op) {
-                Some((memory, index)) if !is_wide(&stmt) && !self.is_inside(memory, index) => {
-                    self.guard(stmt, &mut out)
-                }
-                Some(_) | None => out.push(stmt),
+                Some((memory, index)) if !is_wide(&stmt) && !w.is_inside(memory, index) => w.guard(stmt),
+                Some(_) | None => w.out().push(stmt),
             }
-        }
-        body.stmts = out;
+        });
     }
 
     fn inner(&mut self, op: &mut Op) {
@@ -284,26 +287,14 @@ impl Accesses<'_> {
     }
 
     /// The access, where it is inside; what it would have given is zero elsewhere.
-    fn guard(&mut self, stmt: Stmt, out: &mut Vec<Stmt>) {
-        let Some((memory, index)) = access(&stmt.op) else { return out.push(stmt) };
-        let cond = (self.fresh)();
-        let op = Op::Check { memory, index: index.to_vec() };
-        out.push(Stmt { binds: vec![Var { id: cond, ty: Type::Scalar(Ty::Bool) }], op });
-        let mut then = Body::default();
-        let mut otherwise = Body::default();
-        let mut inner = vec![];
-        for bind in &stmt.binds {
-            let id = (self.fresh)();
-            let zero = (self.fresh)();
-            let ty = bind.ty.elem();
-            inner.push(Var { id, ty: bind.ty.clone() });
-            let op = Op::Const(Scalar::from_bits(ty, 0));
-            otherwise.stmts.push(Stmt { binds: vec![Var { id: zero, ty: bind.ty.clone() }], op });
-            otherwise.results.push(zero);
-            then.results.push(id);
-        }
-        then.stmts.push(Stmt { binds: inner, op: stmt.op });
-        out.push(Stmt { binds: stmt.binds, op: Op::If { cond, args: vec![], then, otherwise } });
+    fn guard(&mut self, stmt: Stmt) {
+        let Some((memory, index)) = access(&stmt.op) else { return self.out().push(stmt) };
+        let cond = self.push(Op::Check { memory, index: index.to_vec() }, Ty::Bool);
+        let tys: Vec<Ty> = stmt.binds.iter().map(|bind| bind.ty.elem()).collect();
+        let then = self.nested(&[], |w, _| w.bind(stmt.op, &tys));
+        let zeros = |w: &mut Self| tys.iter().map(|&ty| w.constant(Scalar::from_bits(ty, 0))).collect();
+        let otherwise = self.nested(&[], |w, _| zeros(w));
+        self.out().push(Stmt { binds: stmt.binds, op: Op::If { cond, args: vec![], then, otherwise } });
     }
 }
 

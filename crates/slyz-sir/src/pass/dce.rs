@@ -23,6 +23,7 @@
 //! return %5
 //! ```
 
+use crate::class;
 use crate::code::{Body, FnId, Function, Id, Monoid, Op, Stmt, Var};
 use crate::kernel::Kernel;
 use crate::program::{Program, Require};
@@ -175,7 +176,8 @@ impl Live {
                 keep
             }
             // The others give all of their results or none.
-            _ => return,
+            Op::At { .. } | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | Op::Lanes { monoid: None, .. } => return,
+            class!(Scalar) | class!(Place) | class!(Call) | class!(Memory) => return,
         };
         retain(&mut stmt.binds, &keep);
     }

@@ -97,17 +97,13 @@ impl Write for Reporter<'_> {
 
 impl Reporter<'_> {
     fn body(&mut self, body: &mut Body) {
-        let outer = self.lines.take();
-        for mut stmt in std::mem::take(&mut body.stmts) {
-            match (&stmt.op, &stmt.binds[..]) {
-                (Op::Check { memory, index }, [inside]) => self.check(inside.id, *memory, index),
-                _ => {
-                    stmt.op.bodies_mut().into_iter().for_each(|inner| self.body(inner));
-                    self.out().push(stmt);
-                }
+        self.rewrite(body, |w, mut stmt| match (&stmt.op, &stmt.binds[..]) {
+            (Op::Check { memory, index }, [inside]) => w.check(inside.id, *memory, index),
+            _ => {
+                stmt.op.bodies_mut().into_iter().for_each(|inner| w.body(inner));
+                w.out().push(stmt);
             }
-        }
-        body.stmts = std::mem::replace(self.out(), outer);
+        });
     }
 
     /// Binds `inside`, and tells the fault where it does not hold.

@@ -17,6 +17,7 @@
 //! %6: i64 = add %5, %4                     %6: i64 = add %0, %4
 //! ```
 
+use crate::class;
 use crate::code::{Body, Id, Op, Stmt, Type, Var};
 use crate::ops::{Operator, Unit};
 use crate::program::Program;
@@ -184,7 +185,9 @@ impl Simplifier {
                 empty.then(|| Rewrite::Same(monoid.neutral.clone()))
             }
             // The others have no laws.
-            _ => None,
+            Op::Const(_) | Op::If { .. } | Op::For { .. } => None,
+            Op::At { .. } | Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. } | Op::Filter { .. } => None,
+            class!(Place) | class!(Call) | class!(Memory) | class!(Meeting) => None,
         }
     }
 

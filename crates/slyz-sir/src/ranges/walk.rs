@@ -10,6 +10,7 @@
 use super::Ranges;
 use super::facts::Facts;
 use super::range::{Range, compared, exact, of_type};
+use crate::class;
 use crate::code::largest_id;
 use crate::code::{Body, FnId, Id, MemId, Op, Stmt, Type, Var};
 use crate::kernel::Kernel;
@@ -297,7 +298,8 @@ impl<'k> Walk<'k> {
                 ALL
             }
             // Data.
-            _ => ALL,
+            Op::Const(_) | Op::Bitcast(..) | Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } => ALL,
+            Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | class!(Array) => ALL,
         };
         stmt.binds.iter().for_each(|bind| self.define(bind.id, range));
         true

@@ -2,6 +2,14 @@
 //!
 //! Checks that every argument is there, once, with the element type and rank it is declared with. Whether the sizes
 //! agree is seen when the case is run.
+//!
+//! A case of a kernel that leaves its threads open ([`crate::launch`]) says how it is launched, and may say that this fails:
+//!
+//! ```text
+//! case "every element" launch { … }
+//! case "the first five" launch threads [5, 1, 1] { … }
+//! case "in blocks" launch grid [2, 1, 1] block [32, 1, 1] { … expect error "`x[3]`" }
+//! ```
 
 use super::lex::Kind;
 use super::parse::{Parsed, Parser};
@@ -10,6 +18,7 @@ use crate::interp::{Array, Value};
 use crate::kernel::{Access, Kernel, Space};
 use crate::program::Program;
 use crate::size::{Size, SizeDecl, SizeVar};
+use crate::threads::Threads;
 use crate::types::{Scalar, Ty};
 
 /// What a case is about, by name.
@@ -31,11 +40,15 @@ pub struct Case {
     /// Sizes by name. For a program those that are written in the case; for a kernel also those that the shapes of its
     /// memories tell.
     pub sizes: Vec<(String, u64)>,
+    /// The threads of a kernel that leaves them open.
+    pub launch: Option<Threads>,
     /// For a program its arguments in order. For a kernel its global and constant memories in order, as arrays, then
     /// its parameters.
     pub args: Vec<Value>,
     /// For a program its results in order. For a kernel some of its memories, after the launch.
     pub expect: Vec<Expect>,
+    /// The launch fails, and that is part of what is said.
+    pub fails: Option<String>,
 }
 
 /// A value that must come out.
@@ -135,9 +148,10 @@ impl<'t> Parser<'t> {
         let place = self.at();
         self.bump();
         let mut sizes = self.case_sizes(slots)?;
+        let in_kernel = matches!(slots.subject, Subject::Kernel(_));
+        let launch = if in_kernel && self.eat_word("launch") { Some(self.threads()?) } else { None };
         self.mark("{")?;
         let given = self.case_args(slots)?;
-        let in_kernel = matches!(slots.subject, Subject::Kernel(_));
         if in_kernel {
             solve(slots, &given, &mut sizes);
         }
@@ -148,7 +162,12 @@ impl<'t> Parser<'t> {
             args.push(value.ok_or_else(missing)?);
         }
         let mut expect = Vec::new();
+        let mut fails = None;
         while self.peek() == Kind::Word("expect") {
+            if launch.is_some() && self.peek_past() == Kind::Word("error") {
+                fails = Some(self.expected_error()?);
+                continue;
+            }
             let expected =
                 if in_kernel { self.kernel_expect(slots)? } else { self.program_expect(slots, expect.len())? };
             expect.push(expected);
@@ -159,13 +178,42 @@ impl<'t> Parser<'t> {
         if !self.eat("}") {
             return Err(self.expected("an argument, `expect` or `}`"));
         }
-        Ok(Case { name: name.to_string(), subject: slots.subject.clone(), sizes, args, expect })
+        Ok(Case { name: name.to_string(), subject: slots.subject.clone(), sizes, launch, args, expect, fails })
+    }
+
+    /// `threads [5, 1, 1] block [32, 1, 1]`, or `grid` in place of `threads`, or less.
+    fn threads(&mut self) -> Parsed<Threads> {
+        let threads =
+            if self.eat_word("threads") { Some(self.three(|p| p.number("a number of threads"))?) } else { None };
+        let counts_blocks = threads.is_none() && self.eat_word("grid");
+        let grid = if counts_blocks { Some(self.three(|p| p.number("a number of blocks"))?) } else { None };
+        let block = if self.eat_word("block") { Some(self.three(|p| p.number("threads of a block"))?) } else { None };
+        match (threads, grid, block) {
+            (None, None, None) => Ok(Threads::Inferred),
+            (Some(threads), _, None) => Ok(Threads::Exact(threads)),
+            (Some(threads), _, Some(block)) => Ok(Threads::InBlocks { threads, block }),
+            (None, Some(grid), Some(block)) => Ok(Threads::Blocks { grid, block }),
+            (None, Some(_), None) => Err(self.expected("`block`, and how many threads each has")),
+            (None, None, Some(_)) => Err(self.expected("`threads` or `grid` in front of `block`")),
+        }
+    }
+
+    /// `expect error "outside"`
+    fn expected_error(&mut self) -> Parsed<String> {
+        self.keyword("expect")?;
+        self.keyword("error")?;
+        let Kind::Text(text) = self.peek() else { return Err(self.expected("a part of the message in quotes")) };
+        self.bump();
+        Ok(text.to_string())
     }
 
     /// `N=2 M=3`
     fn case_sizes(&mut self, slots: &Slots) -> Parsed<Vec<(String, u64)>> {
         let mut sizes: Vec<(String, u64)> = Vec::new();
         while let Kind::Word(name) = self.peek() {
+            if name == "launch" && self.peek_past() != Kind::Mark("=") {
+                break;
+            }
             let declared = slots.sizes.iter().any(|decl| decl.name == name);
             if !declared || sizes.iter().any(|(known, _)| known == name) {
                 return Err(self.expected("a size variable of the heading that has no value yet, or `{`"));

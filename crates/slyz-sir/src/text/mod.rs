@@ -71,9 +71,11 @@
 //!           | "broadcast" | "ballot" | "any" | "all"
 //! literal   = "-"? NUMBER | "-"? "inf" | "nan" | "true" | "false" | "bits" HEX
 //!
-//! case      = "case" STRING (WORD "=" NUMBER)* "{" given* expect* "}"
+//! case      = "case" STRING (WORD "=" NUMBER)* launch? "{" given* expect* "}"
+//! launch    = "launch" (("threads" | "grid") three)? ("block" three)?
+//! three     = "[" NUMBER "," NUMBER "," NUMBER "]"
 //! given     = (NAME | WORD) "=" value
-//! expect    = "expect" (WORD "=")? value ("within" NUMBER)?
+//! expect    = "expect" ((WORD "=")? value ("within" NUMBER)? | "error" STRING)
 //! value     = SCALAR literal | SCALAR "[" NUMBER,* "]" "[" literal,* "]"
 //! ```
 //!

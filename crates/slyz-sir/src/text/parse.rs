@@ -484,7 +484,7 @@ impl<'t> Parser<'t> {
         Ok(Kernel { name, sizes, memories, functions: std::mem::take(&mut self.functions), grid, block, body })
     }
 
-    fn three<T>(&mut self, mut item: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<[T; 3]> {
+    pub fn three<T>(&mut self, mut item: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<[T; 3]> {
         self.mark("[")?;
         let x = item(self)?;
         self.mark(",")?;

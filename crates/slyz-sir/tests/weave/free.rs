@@ -37,34 +37,6 @@ fn guards_become_bounds() {
     check("relu-edges", &[relu(40, 33), relu(33, 40), relu(20_000, 17_000), relu(64, 0)]);
 }
 
-const SAXPY: &str = "
-  global read x: f32[x_len]
-  global readwrite y: f32[y_len]
-  %i: i64 = global.x
-  %n: i64 = extent y_len
-  %c: bool = ge %i, %n
-  if %c {} else {
-    %xi: f32 = load x[%i]
-    %yi: f32 = load y[%i]
-    %p: f32 = mul %a, %xi
-    %s: f32 = add %p, %yi
-    store y[%i], %s
-  }";
-
-#[test]
-fn saxpy_by_a_thread_per_element() {
-    let case = |n: u64| Case {
-        name: format!("saxpy of {n}"),
-        kernel: kernel("saxpy", "x_len, y_len", "%a: f32", SAXPY),
-        grid: [n, 1, 1],
-        block: None,
-        extents: vec![n, n],
-        memories: vec![floats(numbers(n)), floats(numbers(n).map(|x| x * 0.5))],
-        scalars: vec![Scalar::f32(1.5)],
-    };
-    check("saxpy", &[1, 33, 1000].map(case));
-}
-
 const MATMUL: &str = "
   global read A: f32[A_len]
   global read B: f32[B_len]

@@ -38,7 +38,7 @@ struct Rgb<T> {
 struct Half<A>(std::marker::PhantomData<A>);
 impl<A: Axis> Axis for Half<A> {
     fn size() -> slyz::Extent {
-        slyz::Extent::Const(2)
+        slyz::Extent::fixed(2)
     }
     fn name() -> String {
         "half".into()

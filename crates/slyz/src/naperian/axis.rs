@@ -21,7 +21,7 @@ macro_rules! __dimension_axis {
         #[automatically_derived]
         impl<$($generics)*> $crate::Axis for $Family {
             fn size() -> $crate::Extent {
-                $crate::Extent::Const(<Self as $crate::naperian::Dimension>::SIZE as u64)
+                $crate::Extent::fixed(<Self as $crate::naperian::Dimension>::SIZE as u64)
             }
             fn name() -> ::std::string::String {
                 $crate::__private::without_paths(::core::any::type_name::<Self>())

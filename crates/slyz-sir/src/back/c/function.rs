@@ -3,13 +3,14 @@
 //! Short ones are inlined by the C compiler, since a call costs about as much as a few operators. The others stay functions: what is
 //! inlined into what is inlined doubles with every helper that calls the one before it twice.
 
-use super::lines::line;
+use super::lines::{Line, line};
 use super::value::{Lane, Value};
 use super::writer::{CWriter, Live};
 use super::{EmitError, expr};
-use crate::back::tree::Tree;
-use crate::code::{Body, Op};
+use crate::back::tree::{Prefix, Tree};
+use crate::code::{Body, Id, Op, Stmt, Type};
 use crate::kernel::Kernel;
+use crate::types::Ty;
 
 /// The most that all inlined copies of a function may come to, in the costs of the operator table.
 const INLINED: u64 = 600;
@@ -123,4 +124,49 @@ pub(super) fn write(w: &mut CWriter, number: usize) -> Result<String, EmitError>
     let kind = if w.inlined[number] { "FN" } else { "KEPT" };
     w.file.items.push(format!("{kind} {returned} {name}({}) {{\n{text}}}\n", parameters.join(", ")));
     Ok(name)
+}
+
+impl CWriter<'_> {
+    pub(super) fn call(&mut self, stmt: &Stmt, number: usize, args: &[Id]) -> Result<(), EmitError> {
+        let name = super::function::write(self, number)?;
+        let kernel = self.kernel;
+        let function = &kernel.functions[number];
+        let lane = |ty: &Type| Lane::of(ty.elem());
+        let mut passed: Vec<Tree> =
+            args.iter().zip(&function.body.params).map(|(&a, p)| expr::spread(&self.get(a), lane(&p.ty))).collect();
+        if super::function::needs_mask(&function.body) {
+            passed.push(self.mask());
+        }
+        if let [bind] = &stmt.binds[..] {
+            let value = self.called(bind.ty.elem(), Tree::call(name, passed));
+            self.bind(bind.id, value, false);
+            return Ok(());
+        }
+        let mut names = vec![];
+        for bind in &stmt.binds {
+            let result = self.fresh("r");
+            let ty = self.vector_type(lane(&bind.ty));
+            let many = self.ways.as_ref().map_or(Line::default(), |ways| line!["[", ways, "]"]);
+            self.line(line![ty, " ", result, many, ";"]);
+            let result = self.each(&result);
+            passed.push(Tree::prefix(Prefix::Address, result.clone()));
+            names.push(result);
+        }
+        self.act_or_line(line![Tree::call(name, passed), ";"]);
+        for (bind, result) in stmt.binds.iter().zip(names) {
+            let value = self.called(bind.ty.elem(), result);
+            self.bind(bind.id, value, false);
+        }
+        Ok(())
+    }
+
+    /// What a function of vectors gave, for whoever called it.
+    fn called(&mut self, ty: Ty, result: Tree) -> Value {
+        let lane = Lane::of(ty);
+        self.file.lanes_64 |= lane.is_wide();
+        if self.live != Live::Block {
+            return Value::vector(ty, lane, result);
+        }
+        Value::uniform(ty, expr::through_lanes(lane, result))
+    }
 }

@@ -4,8 +4,9 @@
 
 use super::expr;
 use super::lines::{Code, line};
+use super::memory::Address;
 use super::value::{Lane, LaneForm, Value, memory_type};
-use super::writer::{Address, CWriter, Live};
+use super::writer::{CWriter, Live};
 use crate::back::tree::{Infix, Tree};
 use crate::code::{Body, MemId, Op};
 use crate::kernel::{Kernel, Space};

@@ -6,7 +6,7 @@
 //!
 //! What it does not do: find kernels that are equal after some rewriting (memories in another order, say).
 
-use super::writer::PARAMETERS;
+use super::kernel::PARAMETERS;
 use crate::code::{Body, Function, Id, Op};
 use crate::kernel::{Kernel, Memory};
 use crate::size::{SizeDecl, SizeOrigin, SizeVar};

@@ -5,8 +5,9 @@
 //! turned around in registers. Each row of lanes then takes its vector.
 
 use super::lines::{Code, line};
+use super::memory::Address;
 use super::value::{Lane, LaneForm, Value};
-use super::writer::{Address, CWriter, Live};
+use super::writer::{CWriter, Live};
 use super::{EmitError, expr};
 use crate::back::tree::{Infix, Tree};
 use crate::code::{Body, Id, MemId, Op};

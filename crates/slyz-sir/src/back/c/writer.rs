@@ -6,25 +6,20 @@
 
 use super::expr;
 use super::lines::{Code, Line, line};
-use super::value::{Lane, LaneForm, Value, memory_type, scalar_type};
+use super::value::{Lane, LaneForm, Value, scalar_type};
 use super::{EmitError, File};
-use crate::back::tree::{Binding, Infix, Prefix, Tree};
-use crate::code::{AtomicOp, Body, Id, MemId, Op, Place, Scope, Stmt, Type, Var};
-use crate::kernel::{Access, Kernel, Space};
+use crate::back::tree::{Binding, Tree};
+use crate::code::{AtomicOp, Body, Id, Op, Place, Scope, Stmt, Var};
+use crate::kernel::Kernel;
 use crate::ranges::{self, Facts, Ranges};
-use crate::size::Size;
 use crate::types::Ty;
 use std::collections::{HashMap, HashSet};
 
-/// The parameters of the function of a kernel.
-pub(super) const PARAMETERS: &str =
-    "void *const *memories, void *const *scratch, const u64 *scalars, const i64 *sizes, i64 begin, i64 end";
-
 /// The number of the vector, where there are several.
-const TURN: &str = "u";
+pub(super) const TURN: &str = "u";
 
 /// Whether results should go past the caches.
-const PAST: &str = "past";
+pub(super) const PAST: &str = "past";
 
 /// Which lanes take part.
 #[derive(Clone, PartialEq, Eq)]
@@ -46,36 +41,13 @@ pub(super) struct Uses {
     nested: bool,
 }
 
-/// Where elements of a memory begin.
-pub(super) struct Address {
-    pub(super) memory: Tree,
-    pub(super) offset: Option<Tree>,
-}
-
-impl Address {
-    pub(super) fn pointer(&self) -> Tree {
-        self.offset.iter().fold(self.memory.clone(), Tree::sum_from)
-    }
-
-    /// The element that lies there.
-    pub(super) fn element(&self) -> Tree {
-        Tree::index(self.memory.clone(), self.offset.clone().unwrap_or(Tree::int(0)))
-    }
-}
-
-/// A variable at the head of a function, which is dropped where nothing mentions it.
-struct Declared {
-    name: String,
-    line: Line,
-}
-
 /// Writes one C function at a time.
 pub(super) struct CWriter<'a> {
     pub(super) file: &'a mut File,
     pub(super) kernel: &'a Kernel,
     pub(super) wide: bool,
     pub(super) out: Code,
-    depth: usize,
+    pub(super) depth: usize,
     pub(super) live: Live,
     pub(super) values: HashMap<Id, Value>,
     ranges: Ranges,
@@ -90,11 +62,11 @@ pub(super) struct CWriter<'a> {
     /// Set while the lanes of a tile are written.
     pub(super) tile: Option<super::tile::Tile>,
     /// The C names of the memories.
-    memories: Vec<String>,
+    pub(super) memories: Vec<String>,
     /// Positions of which only the low word matters.
     low: HashSet<Id>,
     /// Reads that must be made once.
-    pinned: HashSet<Id>,
+    pub(super) pinned: HashSet<Id>,
     /// By function of the kernel: is it inlined where it is called?
     pub(super) inlined: Vec<bool>,
 }
@@ -122,7 +94,7 @@ impl<'a> CWriter<'a> {
             tile: None,
             memories,
             low: if wide { HashSet::new() } else { low(kernel) },
-            pinned: pinned(kernel),
+            pinned: super::memory::pinned(kernel),
             inlined: super::function::inlined(kernel),
         }
     }
@@ -184,7 +156,7 @@ impl<'a> CWriter<'a> {
     }
 
     /// The number of live lanes.
-    fn count(&self) -> Tree {
+    pub(super) fn count(&self) -> Tree {
         let live = Tree::name("n");
         if self.ways.is_some() { Tree::call("lanes_left", [live, Tree::name(TURN)]) } else { live }
     }
@@ -275,34 +247,6 @@ impl<'a> CWriter<'a> {
         }
     }
 
-    // ---- sizes and memories
-
-    pub(super) fn size(&mut self, size: &Size) -> Tree {
-        match size {
-            Size::Const(n) => expr::count(*n),
-            Size::Var(v) => Tree::name(super::size_name(&self.kernel.size_name(*v))),
-            Size::Add(a, b) => Tree::infix(Infix::Add, self.size(a), self.size(b)),
-            Size::Mul(a, b) => Tree::infix(Infix::Mul, self.size(a), self.size(b)),
-            Size::Min(a, b) => Tree::call("s_min_i64", [self.size(a), self.size(b)]),
-            Size::CeilDiv(a, n) => {
-                let up = Tree::infix(Infix::Add, self.size(a), expr::count(n - 1));
-                Tree::infix(Infix::Div, up, expr::count(*n))
-            }
-            Size::Tri(a) => {
-                let n = self.size(a);
-                let next = Tree::infix(Infix::Add, n.clone(), Tree::int(1));
-                Tree::infix(Infix::Div, Tree::infix(Infix::Mul, n, next), Tree::int(2))
-            }
-        }
-    }
-
-    /// What one step along each axis of a memory moves, in elements.
-    pub(super) fn strides(&mut self, memory: MemId) -> Vec<Tree> {
-        let shape = &self.kernel.memories[memory.0 as usize].shape;
-        let strides: Vec<Size> = (0..shape.len()).map(|k| Size::product(&shape[k + 1..])).collect();
-        strides.iter().map(|s| self.size(s)).collect()
-    }
-
     pub(super) fn mask(&self) -> Tree {
         match &self.live {
             Live::Count => Tree::call("first_lanes", [self.count()]),
@@ -311,142 +255,8 @@ impl<'a> CWriter<'a> {
         }
     }
 
-    /// The C name of a memory.
-    pub(super) fn memory_name(&self, memory: MemId) -> &str {
-        &self.memories[memory.0 as usize]
-    }
-
-    pub(super) fn address(&mut self, memory: MemId, index: &[Id]) -> (Address, Option<Value>) {
-        let strides = self.strides(memory);
-        let (start, moving) = expr::linear(&self.all(index), &strides, self.wide);
-        if self.kernel.memories[memory.0 as usize].space == Space::Local {
-            return super::local::address(self, memory, start, moving);
-        }
-        let offset = match (start, &moving) {
-            (Some(start), Some(Value { form: LaneForm::Affine(base), .. })) => {
-                Some(Tree::infix(Infix::Add, start, base.clone()))
-            }
-            (None, Some(Value { form: LaneForm::Affine(base), .. })) => Some(base.clone()),
-            (start, _) => start,
-        };
-        (Address { memory: Tree::name(self.memory_name(memory)), offset }, moving)
-    }
-
-    /// The offsets of lanes that are not neighbours, and what functions that take them end with.
-    fn offsets(&mut self, form: LaneForm) -> (Tree, &'static str) {
-        let at = if self.wide { Lane::I64 } else { Lane::I32 };
-        self.file.lanes_64 |= at.is_wide();
-        let offset = expr::spread(&Value { ty: Ty::I64, form, range: None }, at);
-        (offset, if at.is_wide() { "_wide" } else { "" })
-    }
-
-    fn load(&mut self, id: Id, memory: MemId, index: &[Id]) {
-        if let Some(value) = super::tile::load(self, memory, index) {
-            self.values.insert(id, value);
-            return;
-        }
-        let ty = self.kernel.memories[memory.0 as usize].ty;
-        let (address, moving) = self.address(memory, index);
-        let lane = Lane::of(ty);
-        let value = match moving.map(|m| m.form) {
-            None => {
-                let tree = match ty {
-                    Ty::F16 | Ty::BF16 => {
-                        let one = Tree::call(format!("load_{ty}"), [address.pointer(), Tree::int(1)]);
-                        expr::through_lanes(Lane::F32, one)
-                    }
-                    Ty::Bool => Tree::infix(Infix::Ne, address.element(), Tree::int(0)),
-                    _ => address.element(),
-                };
-                Value::uniform(ty, tree)
-            }
-            Some(LaneForm::Affine(_)) => {
-                let pointer = address.pointer();
-                let tree = match &self.live {
-                    _ if self.is_local(memory) => Tree::call(format!("load_{ty}"), [pointer, Tree::name("W")]),
-                    Live::Mask(_) => Tree::call(format!("load_masked_{ty}"), [pointer, self.mask()]),
-                    _ => Tree::call(format!("load_{ty}"), [pointer, self.count()]),
-                };
-                Value::vector(ty, lane, tree)
-            }
-            Some(LaneForm::Clamped(at, low, high)) if self.live == Live::Count && !self.wide => {
-                let args = [address.pointer(), at, low, high, self.count()];
-                Value::vector(ty, lane, Tree::call(format!("load_clamped_{ty}"), args))
-            }
-            Some(form @ (LaneForm::Clamped(..) | LaneForm::Vector(..))) => {
-                let (offset, wide) = self.offsets(form);
-                let args = [address.pointer(), offset, self.mask()];
-                Value::vector(ty, lane, Tree::call(format!("gather_{ty}{wide}"), args))
-            }
-            Some(LaneForm::Uniform(_)) => unreachable!("a uniform index does not move"),
-        };
-        let value = if self.pinned.contains(&id) { pin(value) } else { value };
-        // What nobody writes meanwhile may be read where it is used.
-        let space = self.kernel.memories[memory.0 as usize].space;
-        self.bind(id, value, !matches!(space, Space::Global(Access::Read) | Space::Constant));
-    }
-
-    fn is_local(&self, memory: MemId) -> bool {
-        self.kernel.memories[memory.0 as usize].space == Space::Local
-    }
-
-    fn store(&mut self, memory: MemId, index: &[Id], value: Id) {
-        let ty = self.kernel.memories[memory.0 as usize].ty;
-        let (address, moving) = self.address(memory, index);
-        let value = self.get(value);
-        let pointer = address.pointer();
-        let spread = |w: &mut Self| {
-            let lane = Lane::of(ty);
-            w.file.lanes_64 |= lane.is_wide();
-            expr::spread(&value, lane)
-        };
-        let stored = match moving.map(|m| m.form) {
-            // One lane writes, and it need not be the first.
-            None if matches!(self.live, Live::Mask(_)) && !value.is_uniform() => {
-                let nowhere = Tree::call("all_i32", [Tree::int(0)]);
-                Tree::call(format!("scatter_{ty}"), [pointer, nowhere, spread(self), self.mask()])
-            }
-            None => match (ty, &value.form) {
-                (_, LaneForm::Uniform(e)) if !matches!(ty, Ty::F16 | Ty::BF16) => {
-                    return self.act_or_line(line![address.element(), " = ", e, ";"]);
-                }
-                // All lanes meet in one element; the verifier's races aside, the first lane stands for them.
-                (_, LaneForm::Uniform(_) | LaneForm::Affine(_) | LaneForm::Clamped(..) | LaneForm::Vector(..)) => {
-                    Tree::call(format!("store_{ty}"), [pointer, spread(self), self.first_only()])
-                }
-            },
-            Some(LaneForm::Affine(_)) => {
-                let value = spread(self);
-                let written = self.kernel.memories[memory.0 as usize].space == Space::Global(Access::Write);
-                match &self.live {
-                    _ if self.is_local(memory) => super::local::store(self, ty, pointer, value),
-                    Live::Mask(_) => Tree::call(format!("store_masked_{ty}"), [pointer, value, self.mask()]),
-                    _ if written && ty.bytes() >= 4 => {
-                        Tree::call(format!("stream_{ty}"), [pointer, value, self.count(), Tree::name(PAST)])
-                    }
-                    _ => Tree::call(format!("store_{ty}"), [pointer, value, self.count()]),
-                }
-            }
-            Some(form @ (LaneForm::Clamped(..) | LaneForm::Vector(..))) => {
-                let (offset, wide) = self.offsets(form);
-                Tree::call(format!("scatter_{ty}{wide}"), [pointer, offset, spread(self), self.mask()])
-            }
-            Some(LaneForm::Uniform(_)) => unreachable!("a uniform index does not move"),
-        };
-        self.act_or_line(line![stored, ";"]);
-    }
-
-    /// How many elements are stored where only the first lane stores: of several vectors only the first is sure to have a lane
-    /// that is on.
-    fn first_only(&self) -> Tree {
-        match self.ways.is_some() && self.live != Live::Block {
-            true => Tree::infix(Infix::Eq, Tree::name(TURN), Tree::int(0)),
-            false => Tree::int(1),
-        }
-    }
-
     /// A statement of the block, or of each vector.
-    fn act_or_line(&mut self, statement: Line) {
+    pub(super) fn act_or_line(&mut self, statement: Line) {
         if self.live == Live::Block { self.line(statement) } else { self.act(statement) }
     }
 
@@ -526,51 +336,6 @@ impl<'a> CWriter<'a> {
         Ok(())
     }
 
-    // ---- functions
-
-    fn call(&mut self, stmt: &Stmt, number: usize, args: &[Id]) -> Result<(), EmitError> {
-        let name = super::function::write(self, number)?;
-        let kernel = self.kernel;
-        let function = &kernel.functions[number];
-        let lane = |ty: &Type| Lane::of(ty.elem());
-        let mut passed: Vec<Tree> =
-            args.iter().zip(&function.body.params).map(|(&a, p)| expr::spread(&self.get(a), lane(&p.ty))).collect();
-        if super::function::needs_mask(&function.body) {
-            passed.push(self.mask());
-        }
-        if let [bind] = &stmt.binds[..] {
-            let value = self.called(bind.ty.elem(), Tree::call(name, passed));
-            self.bind(bind.id, value, false);
-            return Ok(());
-        }
-        let mut names = vec![];
-        for bind in &stmt.binds {
-            let result = self.fresh("r");
-            let ty = self.vector_type(lane(&bind.ty));
-            let many = self.ways.as_ref().map_or(Line::default(), |ways| line!["[", ways, "]"]);
-            self.line(line![ty, " ", result, many, ";"]);
-            let result = self.each(&result);
-            passed.push(Tree::prefix(Prefix::Address, result.clone()));
-            names.push(result);
-        }
-        self.act_or_line(line![Tree::call(name, passed), ";"]);
-        for (bind, result) in stmt.binds.iter().zip(names) {
-            let value = self.called(bind.ty.elem(), result);
-            self.bind(bind.id, value, false);
-        }
-        Ok(())
-    }
-
-    /// What a function of vectors gave, for whoever called it.
-    fn called(&mut self, ty: Ty, result: Tree) -> Value {
-        let lane = Lane::of(ty);
-        self.file.lanes_64 |= lane.is_wide();
-        if self.live != Live::Block {
-            return Value::vector(ty, lane, result);
-        }
-        Value::uniform(ty, expr::through_lanes(lane, result))
-    }
-
     /// Writes code of lanes into a text of its own, with only the uniform names of the block in sight.
     pub(super) fn aside(
         &mut self,
@@ -599,242 +364,12 @@ impl<'a> CWriter<'a> {
             .unzip()
     }
 
-    /// A position of lanes: `i`, `i + 1`, ….
-    pub(super) fn first_turn(&self, first: Tree) -> Value {
-        Value { ty: Ty::I64, form: LaneForm::Affine(first), range: None }
-    }
-
-    fn lanes(&mut self, lo: Id, hi: Id, body: &Body) -> Result<(), EmitError> {
-        let name = self.file.function_name(&self.kernel.name, "lanes");
-        let locals = super::local::used(self.kernel, body);
-        let turns = |id| self.values[&id].range.filter(|(low, high)| low == high).map(|(low, _)| low);
-        let short = turns(lo).zip(turns(hi)).is_some_and(|(lo, hi)| hi - lo <= 16);
-        self.ways = if locals.is_empty() && !short { ways(body) } else { None };
-        let i = Tree::name("i");
-        let width = Tree::name("W");
-        let further = Tree::infix(Infix::Mul, Tree::name(TURN), width.clone());
-        let turn = self.first_turn(if self.ways.is_some() { Tree::infix(Infix::Add, i, further) } else { i });
-        let inside = self.aside(Live::Count, |w| {
-            w.enter(body, &[turn]);
-            w.stmts(body)
-        })?;
-        let mut code = super::local::declarations(self, &locals);
-        code.append(&inside);
-        let step = match self.ways.take() {
-            Some(ways) => Tree::infix(Infix::Mul, ways, width),
-            None => width,
-        };
-        let (declarations, arguments) = self.captured(&code);
-        let parameters = [&declarations[..], &["i64 i".to_string(), "int n".to_string()]].concat().join(", ");
-        self.file.items.push(format!("FN void {name}({parameters}) {{\n{code}}}\n"));
-        let lo = self.scalar(lo)?;
-        let hi = self.bound(hi)?;
-        let at = self.fresh("j");
-        let i = Tree::name(&at);
-        let call = |n: Tree| Tree::call(&name, arguments.iter().cloned().chain([i.clone(), n]));
-        self.line(line!["i64 ", at, " = ", lo, ";"]);
-        let whole = Tree::infix(Infix::Le, Tree::infix(Infix::Add, i.clone(), step.clone()), hi.clone());
-        self.line(line!["for (; ", whole, "; ", at, " += ", step, ") ", call(step.clone()), ";"]);
-        let rest = Tree::cast("int", Tree::infix(Infix::Sub, hi.clone(), i.clone()));
-        let left = Tree::infix(Infix::Lt, i.clone(), hi);
-        self.line(line!["if (", left, ") ", call(rest), ";"]);
-        Ok(())
-    }
-
-    /// The end of a loop, in a variable if it would be computed again each turn.
-    pub(super) fn bound(&mut self, id: Id) -> Result<Tree, EmitError> {
-        let end = self.scalar(id)?;
-        if end.binding() == Binding::Atom && end.is_flat() {
-            return Ok(end);
-        }
-        let name = self.fresh("end");
-        let ty = scalar_type(self.values[&id].ty);
-        self.line(line![ty, " ", name, " = ", end, ";"]);
-        if self.live == Live::Block {
-            self.declare(&name, format!("{ty} {name}"));
-        }
-        Ok(Tree::name(name))
-    }
-
     /// Binds names to values that are there already.
     pub(super) fn set_values(&mut self, names: &[Var], values: &[Value]) {
         for (name, value) in names.iter().zip(values) {
             self.values.insert(name.id, value.clone().within(self.range(name.id)));
         }
     }
-
-    // ---- the kernel
-
-    /// Do the blocks lie along one axis?
-    fn is_row(&self) -> bool {
-        self.kernel.grid[1..].iter().all(|size| *size == Size::Const(1))
-    }
-
-    /// The place of the block along each axis.
-    fn block_names(&self) -> [Tree; 3] {
-        if self.is_row() {
-            [Tree::name("block"), Tree::int(0), Tree::int(0)]
-        } else {
-            ["block_x", "block_y", "block_z"].map(Tree::name)
-        }
-    }
-
-    /// The pointers to the memories of the kernel.
-    fn pointers(&mut self, head: &mut Vec<Declared>) -> Result<(), EmitError> {
-        let kernel = self.kernel;
-        let (mut globals, mut scratches) = (0, 0);
-        for (k, memory) in kernel.memories.iter().enumerate() {
-            let ty = memory_type(memory.ty);
-            let name = self.memories[k].clone();
-            let (pointer, from) = match memory.space {
-                Space::Global(Access::Read) | Space::Constant => {
-                    globals += 1;
-                    (format!("const {ty} *restrict {name}"), format!("memories[{}]", globals - 1))
-                }
-                Space::Global(_) => {
-                    globals += 1;
-                    (format!("{ty} *restrict {name}"), format!("memories[{}]", globals - 1))
-                }
-                Space::Scratch => {
-                    scratches += 1;
-                    (format!("{ty} *restrict {name}"), format!("scratch[{}]", scratches - 1))
-                }
-                // An array of each lane, where it is used.
-                Space::Local => continue,
-                Space::Shared => return Err(EmitError::Threads(kernel.name.clone())),
-            };
-            self.declare_at_head(head, name, pointer, from);
-        }
-        Ok(())
-    }
-
-    /// A variable at the head of the function: the line and the name, for code of lanes.
-    fn declare_at_head(&mut self, head: &mut Vec<Declared>, name: String, declaration: String, value: impl Into<Line>) {
-        self.declare(&name, declaration.clone());
-        head.push(Declared { name, line: line![declaration, " = ", value.into(), ";"] });
-    }
-
-    /// The sizes and scalars of the kernel.
-    fn parameters(&mut self, head: &mut Vec<Declared>) {
-        let kernel = self.kernel;
-        for (k, size) in kernel.sizes.iter().enumerate() {
-            let name = super::size_name(&size.name);
-            let declaration = format!("i64 {name}");
-            self.declare_at_head(head, name, declaration, format!("sizes[{k}]"));
-        }
-        for (k, param) in kernel.body.params.iter().enumerate() {
-            let name = format!("arg{k}");
-            let ty = param.ty.elem();
-            let bits = format!("scalars[{k}]");
-            let value = match ty {
-                Ty::F32 => format!("lane_f32(bits_u32_f32(all_u32((u32){bits})), 0)"),
-                Ty::F64 => format!("*(const f64 *)&{bits}"),
-                Ty::F16 | Ty::BF16 => format!("lane_f32(load_{ty}((const {ty} *)&{bits}, 1), 0)"),
-                ty => format!("({}){bits}", scalar_type(ty)),
-            };
-            self.values.insert(param.id, Value::uniform(ty, Tree::name(&name)));
-            let declaration = format!("{} {name}", scalar_type(ty));
-            self.declare_at_head(head, name, declaration, value);
-        }
-        self.declare_at_head(head, PAST.into(), format!("int {PAST}"), format!("(int)sizes[{}]", kernel.sizes.len()));
-    }
-
-    /// The function of the kernel, with that beginning.
-    pub(super) fn kernel(mut self, function: &str) -> Result<(), EmitError> {
-        let kernel = self.kernel;
-        let mut head = vec![];
-        self.pointers(&mut head)?;
-        self.parameters(&mut head);
-        let places = self.block_names();
-        for place in places.iter().filter_map(Tree::as_name) {
-            self.declare(place, format!("i64 {place}"));
-        }
-        if kernel.block != [1, 1, 1] {
-            return Err(EmitError::Threads(kernel.name.clone()));
-        }
-        let mut sides = vec![];
-        if !self.is_row() {
-            let [x, y, _] = kernel.grid.each_ref().map(|size| self.size(size));
-            head.push(Declared { name: "grid_x".into(), line: line!["i64 grid_x = ", x, ";"] });
-            head.push(Declared { name: "grid_y".into(), line: line!["i64 grid_y = ", y, ";"] });
-            let [block, x, y] = ["block", "grid_x", "grid_y"].map(Tree::name);
-            let rows = Tree::infix(Infix::Div, block.clone(), x.clone());
-            let along = [
-                Tree::infix(Infix::Rem, block, x),
-                Tree::infix(Infix::Rem, rows.clone(), y.clone()),
-                Tree::infix(Infix::Div, rows, y),
-            ];
-            for (place, value) in places.iter().filter_map(Tree::as_name).zip(along) {
-                sides.push(Declared { name: place.into(), line: line!["i64 ", place, " = ", value, ";"] });
-            }
-        }
-        self.depth = 2;
-        self.stmts(&kernel.body)?;
-        let mut mentioned: HashSet<String> = self.out.names().map(String::from).collect();
-        let sides = mentioned_lines(2, sides, &mut mentioned);
-        let head = mentioned_lines(1, head, &mut mentioned);
-        let mut text = format!("// {}\n{function}({PARAMETERS}) {{\n", kernel.name);
-        text += "    (void)memories, (void)scratch, (void)scalars, (void)sizes;\n";
-        text += &format!("{head}    for (i64 block = begin; block < end; block++) {{\n{sides}{}    }}\n", self.out);
-        if self.out.mentions(PAST) {
-            text += "    stream_end(past);\n";
-        }
-        text += "}\n";
-        self.file.items.push(text);
-        Ok(())
-    }
-}
-
-/// The variables that something mentions, or the line of another that is mentioned.
-fn mentioned_lines(depth: usize, declared: Vec<Declared>, mentioned: &mut HashSet<String>) -> Code {
-    let mut kept = vec![];
-    for Declared { name, line } in declared.into_iter().rev() {
-        if mentioned.contains(&name) {
-            line.each_name(&mut |name| _ = mentioned.insert(name.to_string()));
-            kept.push(line);
-        }
-    }
-    let mut code = Code::default();
-    code.all(depth, kept.into_iter().rev());
-    code
-}
-
-/// Reads that positions in memory hang on, of memory that other cores may write meanwhile. A compiler that read it twice, once for
-/// the check of a position and once for the access, would let a data race out of bounds.
-fn pinned(kernel: &Kernel) -> HashSet<Id> {
-    let shared = |memory: &MemId| kernel.memories[memory.0 as usize].space == Space::Global(Access::ReadWrite);
-    fn look(body: &Body, shared: &dyn Fn(&MemId) -> bool, places: &mut Vec<Id>, reads: &mut Vec<Id>) {
-        for stmt in &body.stmts {
-            match &stmt.op {
-                Op::Load { memory, index } => {
-                    places.extend(index);
-                    if shared(memory) {
-                        reads.extend(stmt.binds.iter().map(|b| b.id));
-                    }
-                }
-                Op::Store { index, .. } | Op::Atomic { index, .. } => places.extend(index),
-                op => op.bodies().into_iter().for_each(|inner| look(inner, shared, places, reads)),
-            }
-        }
-    }
-    let mut places = vec![];
-    let mut reads = vec![];
-    look(&kernel.body, &shared, &mut places, &mut reads);
-    if reads.is_empty() {
-        return HashSet::new();
-    }
-    let sources = kernel.body.sources(&places);
-    reads.into_iter().filter(|id| sources.contains(id)).collect()
-}
-
-/// The value, opaque to the compiler.
-fn pin(mut value: Value) -> Value {
-    value.form = match value.form {
-        LaneForm::Uniform(e) => LaneForm::Uniform(Tree::call(format!("s_pin_{}", scalar_type(value.ty)), [e])),
-        LaneForm::Vector(lane, e) => LaneForm::Vector(lane, Tree::call(format!("pin_{}", lane.scalar()), [e])),
-        form @ (LaneForm::Affine(_) | LaneForm::Clamped(..)) => form,
-    };
-    value
 }
 
 /// No axis, no size that the code mentions and no place of a block is larger where code is narrow.
@@ -854,49 +389,6 @@ fn low(kernel: &Kernel) -> HashSet<Id> {
     uses.body(&kernel.body);
     let full = uses.full();
     uses.types.iter().filter(|(id, ty)| **ty == Ty::I64 && !full.contains(id)).map(|(id, _)| *id).collect()
-}
-
-/// How many vectors to work on at once, if more than one. A loop waits for its own results each turn; with several vectors
-/// there is something to do meanwhile. Straight code has enough of that, and more vectors would only need more
-/// registers. A loop with much state is a square of sums, made to fill the registers.
-fn ways(body: &Body) -> Option<Tree> {
-    #[derive(Default)]
-    struct Loops {
-        counted: bool,
-        open: bool,
-        state: usize,
-        wide: bool,
-    }
-    fn find(body: &Body, found: &mut Loops) {
-        for stmt in &body.stmts {
-            match &stmt.op {
-                Op::While { .. } => found.open = true,
-                Op::For { init, .. } => {
-                    found.counted = true;
-                    found.state = found.state.max(init.len());
-                    found.wide |= stmt.binds.iter().any(|b| b.ty.elem().bits() == 64);
-                }
-                _ => {}
-            }
-            stmt.op.bodies().into_iter().for_each(|b| find(b, found));
-        }
-    }
-    let mut loops = Loops::default();
-    find(body, &mut loops);
-    match (loops, count_all(body)) {
-        (Loops { counted: false, open: false, .. }, _) => None,
-        (Loops { open: false, state: 6.., wide: false, .. }, 0..120) => Some(Tree::name("ROOM")),
-        (Loops { open: false, state: 6.., wide: true, .. }, 0..120) => {
-            Some(Tree::infix(Infix::Div, Tree::name("ROOM"), Tree::int(2)))
-        }
-        (Loops { open: false, .. }, 0..24) => Some(Tree::int(4)),
-        (_, 0..80) => Some(Tree::int(2)),
-        _ => None,
-    }
-}
-
-fn count_all(body: &Body) -> usize {
-    body.stmts.iter().map(|s| 1 + s.op.bodies().into_iter().map(count_all).sum::<usize>()).sum()
 }
 
 /// Is it a variable, one vector of several, or a literal without a sign?

@@ -452,31 +452,8 @@ impl Code<'_, '_> {
             | Operator::Popcount
             | Operator::LeadingZeros
             | Operator::TrailingZeros => return Err(self.build.form(&format!("`{}` on {ty}", operator.name()))),
-            Operator::Rem
-            | Operator::Round
-            | Operator::Rsqrt
-            | Operator::Cbrt
-            | Operator::Exp
-            | Operator::Exp2
-            | Operator::Expm1
-            | Operator::Ln
-            | Operator::Log2
-            | Operator::Log10
-            | Operator::Ln1p
-            | Operator::Pow
-            | Operator::Powi
-            | Operator::Hypot
-            | Operator::Sin
-            | Operator::Cos
-            | Operator::Tan
-            | Operator::Asin
-            | Operator::Acos
-            | Operator::Atan
-            | Operator::Atan2
-            | Operator::Sinh
-            | Operator::Cosh
-            | Operator::Tanh
-            | Operator::Erf => {
+            // What is made of simpler operators; whoever has no expansion either is refused.
+            operator => {
                 let computed = if ty == Ty::F64 { Ty::F64 } else { Ty::F32 };
                 let means = expand::Means { fused: self.build.target.fused && computed == Ty::F32 };
                 let Some(function) = expand::operator_by(means, operator, computed) else {

@@ -239,14 +239,10 @@ impl Spreader {
 
     // ---- code of the block
 
-    fn body(&mut self, body: Body) -> Body {
-        let outer = std::mem::take(&mut self.out);
-        for stmt in body.stmts {
-            self.stmt(stmt);
-        }
-        let stmts = std::mem::replace(&mut self.out, outer);
-        let results = body.results.iter().map(|id| *self.renamed.get(id).unwrap_or(id)).collect();
-        Body { params: body.params, stmts, results }
+    fn body(&mut self, mut body: Body) -> Body {
+        self.rewrite(&mut body, Self::stmt);
+        body.results.iter_mut().for_each(|id| *id = *self.renamed.get(id).unwrap_or(id));
+        body
     }
 
     fn stmt(&mut self, stmt: Stmt) {

@@ -61,9 +61,9 @@ pub(super) fn run(kernel: Kernel, threads: [Size; 3]) -> Kernel {
     } else {
         let [top, bottom] = ends(&mut w, 1, rows);
         let counter = w.counter();
-        let outer = std::mem::take(&mut w.out);
+        let around = w.begin();
         lanes(&mut w, counter.id);
-        let stmts = std::mem::replace(&mut w.out, outer);
+        let stmts = w.end(around);
         jam::rows(&mut w, &kernel.memories, [top, bottom], counter, stmts);
     }
     let ceil = |size: &Size, count: u32| {

@@ -4,7 +4,7 @@
 
 use super::shape::{Shape, Thread};
 use super::write::WeaveWriter;
-use crate::code::{Body, Id, MemId, Op, Place, SubgroupOp, Type, Var};
+use crate::code::{Id, MemId, Op, Place, SubgroupOp};
 use crate::kernel::Memory;
 use crate::ops::Operator;
 use crate::types::{Scalar, Ty};
@@ -91,11 +91,7 @@ fn turns(
     write: impl FnOnce(&mut WeaveWriter, Id, Id) -> Id,
 ) -> Id {
     let step = w.number(1);
-    let body: Body = w.nested(&[Ty::I64, ty], |w, params| vec![write(w, params[0], params[1])]);
-    let id = w.var(ty).id;
-    let binds = vec![Var { id, ty: Type::Scalar(ty) }];
-    w.out.push(crate::code::Stmt { binds, op: Op::For { lo, hi, step, init: vec![init], body } });
-    id
+    w.for_steps([lo, hi, step], (vec![init], &[ty]), |w, turn, state| vec![write(w, turn, state[0])])[0]
 }
 
 /// From which thread a thread takes its value in a shuffle; its own number where there is no such thread.

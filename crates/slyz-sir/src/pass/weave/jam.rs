@@ -96,14 +96,14 @@ fn untrimmed(w: &mut WeaveWriter, memories: &[Memory], [lo, hi]: [Id; 2], counte
         }
         let end = if whole.is_some() { hi } else { from };
         let first = w.counter();
-        let outer = std::mem::take(&mut w.out);
+        let around = w.begin();
         let mut copies = vec![HashMap::from([(counter.id, first.id)])];
         for k in 1..ways {
             let by = w.number(k.into());
             copies.push(HashMap::from([(counter.id, w.value(first.id + by))]));
         }
         side_by_side(w, &stmts, &mut copies);
-        let stmts = std::mem::replace(&mut w.out, outer);
+        let stmts = w.end(around);
         let body = Body { params: vec![first], stmts, results: vec![] };
         w.act(Op::For { lo, hi: end, step, init: vec![], body });
         if whole.is_some() {
@@ -132,9 +132,9 @@ fn side_by_side(w: &mut WeaveWriter, stmts: &[Stmt], copies: &mut [Names]) {
             Op::Lanes { lo, hi, body, monoid } => {
                 let turn = w.var(Ty::I64);
                 copies.iter_mut().for_each(|names| _ = names.insert(body.params[0].id, turn.id));
-                let outer = std::mem::take(&mut w.out);
+                let around = w.begin();
                 side_by_side(w, &body.stmts, copies);
-                let stmts = std::mem::replace(&mut w.out, outer);
+                let stmts = w.end(around);
                 let body = Body { params: vec![turn], stmts, results: vec![] };
                 let [lo, hi] = [lo, hi].map(|id| named(&copies[0], *id));
                 w.act(Op::Lanes { lo, hi, body, monoid: monoid.clone() });
@@ -153,9 +153,9 @@ fn side_by_side(w: &mut WeaveWriter, stmts: &[Stmt], copies: &mut [Names]) {
                         params.push(own);
                     }
                 }
-                let outer = std::mem::take(&mut w.out);
+                let around = w.begin();
                 side_by_side(w, &body.stmts, copies);
-                let stmts = std::mem::replace(&mut w.out, outer);
+                let stmts = w.end(around);
                 let results = copies.iter().flat_map(|names| body.results.iter().map(|&id| named(names, id))).collect();
                 let body = Body { params, stmts, results };
                 let [lo, hi, step] = [lo, hi, step].map(|id| named(&copies[0], *id));

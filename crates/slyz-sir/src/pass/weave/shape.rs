@@ -5,11 +5,11 @@
 
 use super::jam;
 use super::write::WeaveWriter;
-use crate::code::{Id, Op, Place, Stmt, Var};
+use crate::code::{Id, Op, Place, Var};
 use crate::kernel::Memory;
 use crate::ops::Operator;
 use crate::types::Ty;
-use crate::write::Write as _;
+use crate::write::{Around, Write as _};
 use std::collections::HashMap;
 
 /// Rows shorter than this are not worth a vector of their own.
@@ -35,7 +35,7 @@ pub(super) struct Thread {
     made: HashMap<(Place, u8), Id>,
     number: Option<Id>,
     /// The loops over rows around it, outermost first: the code before, the counter, and its bounds.
-    rows: Vec<(Vec<Stmt>, Var, [Id; 2])>,
+    rows: Vec<(Around, Var, [Id; 2])>,
 }
 
 impl Shape {
@@ -77,7 +77,7 @@ impl Shape {
             let end = w.number(self.block[d].into());
             let counter = w.counter();
             thread.local[d] = Some(counter.id);
-            let outer = std::mem::take(&mut w.out);
+            let around = w.begin();
             row = Some(match row {
                 None => counter.id,
                 Some(slower) => {
@@ -86,7 +86,7 @@ impl Shape {
                     w.value(start + counter.id)
                 }
             });
-            thread.rows.push((outer, counter, [zero, end]));
+            thread.rows.push((around, counter, [zero, end]));
         }
         if let Some(row) = row {
             let size = w.number(self.block[axis].into());
@@ -99,8 +99,8 @@ impl Shape {
 
     /// Closes the loops over rows.
     pub(super) fn close(&self, w: &mut WeaveWriter, memories: &[Memory], thread: Thread) {
-        for (outer, counter, bounds) in thread.rows.into_iter().rev() {
-            let stmts = std::mem::replace(&mut w.out, outer);
+        for (around, counter, bounds) in thread.rows.into_iter().rev() {
+            let stmts = w.end(around);
             jam::rows(w, memories, bounds, counter, stmts);
         }
     }

@@ -434,9 +434,9 @@ impl Split {
         }
         let asks = matches!(stmt.op, Op::While { .. });
         for (k, (body, nodes)) in stmt.op.bodies_mut().into_iter().zip(bodies).enumerate() {
-            let outer = std::mem::take(&mut self.w.out);
+            let around = self.w.begin();
             self.emit(nodes);
-            body.stmts = std::mem::replace(&mut self.w.out, outer);
+            body.stmts = self.w.end(around);
             if !(asks && k == 0) {
                 retain(&mut body.results, &mut kept);
             }
@@ -450,7 +450,7 @@ impl Split {
         let thread = self.shape.open(&mut self.w);
         let turn = Var { id: thread.turn, ty: Type::Scalar(Ty::I64) };
         let bounds = thread.bounds;
-        let outer = std::mem::take(&mut self.w.out);
+        let around = self.w.begin();
         let mut inside = Inside { piece, thread, names: HashMap::new() };
         for item in items {
             self.item(&mut inside, item);
@@ -458,7 +458,7 @@ impl Split {
         if !saves.is_empty() {
             self.item(&mut inside, Item::Save(saves));
         }
-        let stmts = std::mem::replace(&mut self.w.out, outer);
+        let stmts = self.w.end(around);
         trim::lanes(&mut self.w, bounds, turn, stmts);
         self.shape.close(&mut self.w, &self.memories, inside.thread);
     }

@@ -149,14 +149,13 @@ impl Guard {
 
     /// What is still to be asked in each turn.
     fn rest(&self, w: &mut WeaveWriter, stmts: &mut Vec<Stmt>) -> Option<Id> {
-        let outer = std::mem::take(&mut w.out);
+        let around = w.begin();
         let mut all = None;
         for &(term, holds) in &self.others {
             let term = if holds { term } else { w.push(Op::Apply(Operator::Not, vec![term]), Ty::Bool) };
             all = Some(all.map_or(term, |a: Id| w.value(a.and(term))));
         }
-        stmts.append(&mut w.out);
-        w.out = outer;
+        stmts.append(&mut w.end(around));
         all
     }
 }

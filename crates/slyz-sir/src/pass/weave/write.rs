@@ -81,9 +81,9 @@ impl WeaveWriter {
     pub(super) fn each(&mut self, lo: Id, hi: Id, write: impl FnOnce(&mut Self, Id)) {
         let step = self.number(1);
         let counter = self.counter();
-        let outer = std::mem::take(&mut self.out);
+        let around = self.begin();
         write(self, counter.id);
-        let stmts = std::mem::replace(&mut self.out, outer);
+        let stmts = self.end(around);
         let body = Body { params: vec![counter], stmts, results: vec![] };
         self.act(Op::For { lo, hi, step, init: vec![], body });
     }

@@ -1,0 +1,111 @@
+//! Loops over lanes in C: a function of one step, called for whole vectors and once more for the rest.
+
+use super::EmitError;
+use super::lines::line;
+use super::value::{LaneForm, Value, scalar_type};
+use super::writer::{CWriter, Live, TURN};
+use crate::back::tree::{Binding, Infix, Tree};
+use crate::code::{Body, Id, Op};
+use crate::types::Ty;
+
+impl CWriter<'_> {
+    pub(super) fn lanes(&mut self, lo: Id, hi: Id, body: &Body) -> Result<(), EmitError> {
+        let name = self.file.function_name(&self.kernel.name, "lanes");
+        let locals = super::local::used(self.kernel, body);
+        let turns = |id| self.values[&id].range.filter(|(low, high)| low == high).map(|(low, _)| low);
+        let short = turns(lo).zip(turns(hi)).is_some_and(|(lo, hi)| hi - lo <= 16);
+        self.ways = if locals.is_empty() && !short { ways(body) } else { None };
+        let i = Tree::name("i");
+        let width = Tree::name("W");
+        let further = Tree::infix(Infix::Mul, Tree::name(TURN), width.clone());
+        let turn = self.first_turn(if self.ways.is_some() { Tree::infix(Infix::Add, i, further) } else { i });
+        let inside = self.aside(Live::Count, |w| {
+            w.enter(body, &[turn]);
+            w.stmts(body)
+        })?;
+        let mut code = super::local::declarations(self, &locals);
+        code.append(&inside);
+        let step = match self.ways.take() {
+            Some(ways) => Tree::infix(Infix::Mul, ways, width),
+            None => width,
+        };
+        let (declarations, arguments) = self.captured(&code);
+        let parameters = [&declarations[..], &["i64 i".to_string(), "int n".to_string()]].concat().join(", ");
+        self.file.items.push(format!("FN void {name}({parameters}) {{\n{code}}}\n"));
+        let lo = self.scalar(lo)?;
+        let hi = self.bound(hi)?;
+        let at = self.fresh("j");
+        let i = Tree::name(&at);
+        let call = |n: Tree| Tree::call(&name, arguments.iter().cloned().chain([i.clone(), n]));
+        self.line(line!["i64 ", at, " = ", lo, ";"]);
+        let whole = Tree::infix(Infix::Le, Tree::infix(Infix::Add, i.clone(), step.clone()), hi.clone());
+        self.line(line!["for (; ", whole, "; ", at, " += ", step, ") ", call(step.clone()), ";"]);
+        let rest = Tree::cast("int", Tree::infix(Infix::Sub, hi.clone(), i.clone()));
+        let left = Tree::infix(Infix::Lt, i.clone(), hi);
+        self.line(line!["if (", left, ") ", call(rest), ";"]);
+        Ok(())
+    }
+
+    /// A position of lanes: `i`, `i + 1`, ….
+    pub(super) fn first_turn(&self, first: Tree) -> Value {
+        Value { ty: Ty::I64, form: LaneForm::Affine(first), range: None }
+    }
+
+    /// The end of a loop, in a variable if it would be computed again each turn.
+    pub(super) fn bound(&mut self, id: Id) -> Result<Tree, EmitError> {
+        let end = self.scalar(id)?;
+        if end.binding() == Binding::Atom && end.is_flat() {
+            return Ok(end);
+        }
+        let name = self.fresh("end");
+        let ty = scalar_type(self.values[&id].ty);
+        self.line(line![ty, " ", name, " = ", end, ";"]);
+        if self.live == Live::Block {
+            self.declare(&name, format!("{ty} {name}"));
+        }
+        Ok(Tree::name(name))
+    }
+}
+
+/// How many vectors to work on at once, if more than one. A loop waits for its own results each turn; with several vectors
+/// there is something to do meanwhile. Straight code has enough of that, and more vectors would only need more
+/// registers. A loop with much state is a square of sums, made to fill the registers.
+fn ways(body: &Body) -> Option<Tree> {
+    #[derive(Default)]
+    struct Loops {
+        counted: bool,
+        open: bool,
+        state: usize,
+        wide: bool,
+    }
+    fn find(body: &Body, found: &mut Loops) {
+        for stmt in &body.stmts {
+            match &stmt.op {
+                Op::While { .. } => found.open = true,
+                Op::For { init, .. } => {
+                    found.counted = true;
+                    found.state = found.state.max(init.len());
+                    found.wide |= stmt.binds.iter().any(|b| b.ty.elem().bits() == 64);
+                }
+                _ => {}
+            }
+            stmt.op.bodies().into_iter().for_each(|b| find(b, found));
+        }
+    }
+    let mut loops = Loops::default();
+    find(body, &mut loops);
+    match (loops, count_all(body)) {
+        (Loops { counted: false, open: false, .. }, _) => None,
+        (Loops { open: false, state: 6.., wide: false, .. }, 0..120) => Some(Tree::name("ROOM")),
+        (Loops { open: false, state: 6.., wide: true, .. }, 0..120) => {
+            Some(Tree::infix(Infix::Div, Tree::name("ROOM"), Tree::int(2)))
+        }
+        (Loops { open: false, .. }, 0..24) => Some(Tree::int(4)),
+        (_, 0..80) => Some(Tree::int(2)),
+        _ => None,
+    }
+}
+
+fn count_all(body: &Body) -> usize {
+    body.stmts.iter().map(|s| 1 + s.op.bodies().into_iter().map(count_all).sum::<usize>()).sum()
+}
