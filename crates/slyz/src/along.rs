@@ -26,7 +26,8 @@ use std::panic::Location;
 /// | `any()`, `all()`, `count()`, of `bool` | a scalar | one for each `N` |
 /// | `argmin()`, `argmax()` | a position, if `x` has one axis | a position on `M` for each `N` |
 /// | `scan(monoid)`, `scan_exclusive(monoid)` | prefixes, if `x` has one axis | prefixes of each row |
-/// | `slice::<K>(start)`, `reverse()` | if `x` has one axis | of each row |
+/// | `slice::<K>(start)`, `slice_by`, `step_by`, `window` | a part, if `x` has one axis | of each row |
+/// | `pad`, `roll(k)`, `repeat`, `tile`, `concat`, `reverse()` | if `x` has one axis | of each row |
 ///
 /// ```
 /// use slyz::prelude::*;
@@ -101,14 +102,14 @@ impl<T: Elem, S: Shape> Arr<T, S> {
         self.along()
     }
 
-    fn along<P>(self) -> Along<T, S, P> {
+    pub(crate) fn along<P>(self) -> Along<T, S, P> {
         Along { array: self, place: PhantomData }
     }
 }
 
 impl<T: Elem, S: HasAxis<P>, P> Along<T, S, P> {
     /// The array as lines along the axis.
-    fn lines(self) -> Lines {
+    pub(crate) fn lines(self) -> Lines {
         Lines { array: self.array.handle(), count: tys_of::<T>().len(), axes: S::axes(), number: S::number() }
     }
 }
@@ -126,7 +127,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     #[track_caller]
     pub fn fold(self, m: impl Monoid<T>) -> T::Exp {
         let at: Loc = Location::caller();
-        fold_at::<S, T, _>(at, &m, |p| self.get(at, p))
+        fold_at::<S, T, _>(at, &m, |p| self.element(at, p))
     }
 }
 
@@ -344,6 +345,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     }
 
     /// The elements of an array of one axis from the last to the first.
+    #[doc(alias = "flip")]
     ///
     /// ```
     /// use slyz::prelude::*;
@@ -415,6 +417,7 @@ impl<T: Elem, S: HasAxis<P>, P> Along<T, S, P> {
     }
 
     /// The elements along the axis from the last to the first.
+    #[doc(alias = "flip")]
     ///
     /// ```
     /// use slyz::prelude::*;

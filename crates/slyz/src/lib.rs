@@ -22,7 +22,8 @@
 //! |---|---|
 //! | `elem.rs`, `exp.rs` | what arrays hold, scalars in traced code, and operators on them |
 //! | `extent.rs`, `position.rs`, `axis.rs`, `shape.rs` | what an axis is, positions, the axes that there are, and shapes |
-//! | `arr.rs`, `elementwise.rs`, `layout.rs`, `stencil.rs`, `loops.rs` | arrays and combinators |
+//! | `arr.rs`, `elementwise.rs`, `stencil.rs`, `loops.rs` | arrays and combinators |
+//! | `layout.rs`, `view.rs`, `diagonal.rs`, `lookup.rs` | other views: shapes, parts, triangles, elements by number |
 //! | `monoid.rs`, `fold.rs`, `along.rs`, `scatter.rs` | many elements combined: of functions, of arrays, along an axis, at computed places |
 //! | `trace.rs`, `record.rs`, `lines.rs` | the function being traced, and what operations record; nothing there is generic |
 //! | `compile.rs`, `feed.rs`, `tensor.rs`, `explain.rs`, `profile.rs` | compiling, calling, data, and where the time goes |
@@ -43,6 +44,7 @@ mod along;
 mod arr;
 mod axis;
 mod compile;
+mod diagonal;
 mod elem;
 mod elementwise;
 mod error;
@@ -54,6 +56,7 @@ mod fold;
 pub mod graph;
 mod layout;
 mod lines;
+mod lookup;
 mod loops;
 mod module;
 mod monoid;
@@ -67,10 +70,11 @@ mod shape;
 mod stencil;
 mod tensor;
 mod trace;
+mod view;
 
 pub use along::Along;
 pub use arr::{Arr, InBrackets, Zip, fill, iota, lift2, stack, tabulate, zip, zip_min};
-pub use axis::{Either, EnumAxis, Fix, Flat, Min, Tri, fix};
+pub use axis::{Either, EnumAxis, Fix, Flat, Min, Padded, Stride, Tri, fix};
 pub use compile::{Compiled, Function, Output, Param, Signature, Types, auto, compile, compile_on, device, devices};
 pub use elem::{Additive, Bits, Elem, ElemOf, Exp, Float, Int, Lift, Num, Scalar, Traced, Value, lit};
 pub use elementwise::Beside;
@@ -82,6 +86,7 @@ pub use feed::{Fed, Feed};
 pub use fold::{all, any, argmax, argmin, count, fold, max, min, product, sum};
 pub use half::{bf16, f16};
 pub use layout::{Permute2, Permute3, Permute4, concat};
+pub use lookup::Lookup;
 pub use loops::{LoopState, iterate, repeat_while};
 pub use module::{Emitted, Module};
 pub use monoid::{All, Any, MaxOf, MinOf, Monoid, Product, Sum, UserMonoid, monoid};

@@ -1,11 +1,11 @@
-//! An array as lines along one of its axes, and what is recorded for them: folds, scans, means, best positions, other views, and
-//! steps around.
+//! An array as lines along one of its axes, and what is recorded for them: folds, scans, means, best positions, other views, lines
+//! one after another, and steps around.
 //!
 //! Axes are told by number here, and a position is a list of handles, so one copy of each serves every rank; nothing is
 //! generic over user types.
 
 use crate::extent::Extent;
-use crate::record::{self, MonoidParts, apply, cast, constant, extent, read, select, shift, tabulate};
+use crate::record::{self, MonoidParts, Spot, apply, cast, constant, extent, read, select, shift, tabulate};
 use crate::trace::{Handle, Loc, Ty, here};
 use slyz_sir::ops::{Operator, Unit};
 use slyz_sir::types::Scalar;
@@ -93,15 +93,105 @@ impl Lines {
         })
     }
 
+    /// The axes with another one to go along.
+    fn onto(&self, axis: &Extent) -> Vec<Extent> {
+        let mut axes = self.axes.clone();
+        axes[self.number] = axis.clone();
+        axes
+    }
+
     /// Another view: the axis becomes `onto`, and `from` gives the old place of a new one.
     pub fn view(&self, at: Loc, onto: &Extent, from: &dyn Fn(Handle) -> Handle) -> Handle {
         let at = here(at);
-        let mut axes = self.axes.clone();
-        axes[self.number] = onto.clone();
-        tabulate(at, &axes, &mut |position| {
+        tabulate(at, &self.onto(onto), &mut |position| {
             let place = from(position[self.number]);
             self.read(at, &without(position, self.number), place)
         })
+    }
+
+    /// So many places before and after, where the element is `default`.
+    pub fn pad(&self, at: Loc, before: &Extent, after: &Extent, default: &[Handle]) -> Handle {
+        let at = here(at);
+        let onto = before.clone() + (self.axis().clone() + after.clone());
+        tabulate(at, &self.onto(&onto), &mut |position| {
+            let mut spots: Vec<Spot> = position.iter().map(|&number| Spot::inside(number)).collect();
+            let place = apply(at, Operator::Sub, &[position[self.number], extent(at, before)]);
+            spots[self.number] = Spot::anywhere(place);
+            record::read_or(at, self.array, &self.axes, &spots, default)
+        })
+    }
+
+    /// As many elements as `onto` has positions, from `start` on, or from the nearest place from which they are all there.
+    pub fn window(&self, at: Loc, onto: &Extent, start: Handle) -> Handle {
+        record::require_inside(at, 0, onto, self.axis());
+        let zero = constant(at, Scalar::i64(0));
+        let last = apply(at, Operator::Sub, &[extent(at, self.axis()), extent(at, onto)]);
+        let start = apply(at, Operator::Clamp, &[start, zero, last]);
+        self.view(at, onto, &|place| apply(at, Operator::Add, &[place, start]))
+    }
+
+    /// As many elements as `onto` has positions, each `step` after the one before, from `start` on.
+    pub fn strided(&self, at: Loc, onto: &Extent, start: u64, step: u64) -> Handle {
+        record::require_strided(at, start, step, onto, self.axis());
+        let start = start.min(i64::MAX as u64) as i64;
+        self.view(at, onto, &|place| shift(at, times(at, place, step), start))
+    }
+
+    /// The first of each `step` elements.
+    pub fn every(&self, at: Loc, step: u64) -> Handle {
+        self.view(at, &self.axis().clone().ceil_div(step), &|place| times(at, place, step))
+    }
+
+    /// The elements moved on around the axis, as far as `by` says.
+    pub fn roll(&self, at: Loc, by: Roll) -> Handle {
+        let at = here(at);
+        let back = match by {
+            Roll::Constant(by) => by.checked_neg().ok_or_else(|| constant(at, Scalar::i64(by))),
+            Roll::Computed(by) => Err(by),
+        };
+        // Less than one turn, and the same everywhere.
+        let back = back.map_err(|by| record::wrap(at, self.axis(), by));
+        tabulate(at, &self.axes, &mut |position| {
+            let place = position[self.number];
+            let rest = without(position, self.number);
+            let turn = match back {
+                Ok(back) => Turn::of(at, self.axis(), place, back),
+                Err(step) => Turn::back(at, self.axis(), place, step),
+            };
+            if self.number + 1 == self.axes.len() {
+                return turn.read(at, self.array, self.count, &rest);
+            }
+            self.read(at, &rest, turn.place(at))
+        })
+    }
+
+    /// Each element as many times as `times` has positions.
+    pub fn repeat(&self, at: Loc, times: &Extent) -> Handle {
+        let onto = self.axis().clone() * times.clone();
+        self.view(at, &onto, &|place| apply(at, Operator::Div, &[place, extent(at, times)]))
+    }
+
+    /// All elements, as many times as `times` has positions.
+    pub fn tile(&self, at: Loc, times: &Extent) -> Handle {
+        let onto = times.clone() * self.axis().clone();
+        self.view(at, &onto, &|place| apply(at, Operator::Rem, &[place, extent(at, self.axis())]))
+    }
+
+    /// The elements of these lines, then those of others, whose other axes are the same.
+    pub fn concat(&self, at: Loc, other: &Lines) -> Handle {
+        let at = here(at);
+        let onto = self.axis().clone() + other.axis().clone();
+        tabulate(at, &self.onto(&onto), &mut |position| {
+            let rest = without(position, self.number);
+            let first = &mut |place| self.read(at, &rest, place);
+            let second = &mut |place| other.read(at, &rest, place);
+            either(at, position[self.number], self.axis(), self.count, first, second)
+        })
+    }
+
+    /// The elements from the end of `before` on, on the axis `onto`, where the axis is one after the other.
+    pub fn after(&self, at: Loc, before: &Extent, onto: &Extent) -> Handle {
+        self.view(at, onto, &|place| apply(at, Operator::Add, &[place, extent(at, before)]))
     }
 
     /// As many elements as `onto` has positions, from `start` on.
@@ -115,6 +205,36 @@ impl Lines {
     pub fn reverse(&self, at: Loc) -> Handle {
         self.view(at, self.axis(), &|place| reversed(at, self.axis(), place))
     }
+}
+
+/// How far elements are moved.
+pub(crate) enum Roll {
+    Constant(i64),
+    Computed(Handle),
+}
+
+/// A place times a constant.
+fn times(at: Loc, place: Handle, by: u64) -> Handle {
+    let by = Scalar::i64(by.min(i64::MAX as u64) as i64);
+    apply(at, Operator::Mul, &[place, constant(at, by)])
+}
+
+/// Case analysis of a position on one axis after another. Both positions travel as arguments of the branches: each is inside only
+/// on its own side, so nothing that depends on one may be computed outside of that side.
+pub(crate) fn either(
+    at: Loc,
+    position: Handle,
+    first: &Extent,
+    count: usize,
+    left: &mut dyn FnMut(Handle) -> Vec<Handle>,
+    right: &mut dyn FnMut(Handle) -> Vec<Handle>,
+) -> Vec<Handle> {
+    let extent = extent(at, first);
+    let is_left = apply(at, Operator::Lt, &[position, extent]);
+    let rest = apply(at, Operator::Sub, &[position, extent]);
+    let then = &mut |positions: &[Handle]| left(positions[0]);
+    let otherwise = &mut |positions: &[Handle]| right(positions[1]);
+    record::branch(at, is_left, &[position, rest], &[Ty::I64; 2], count, then, otherwise)
 }
 
 fn without<T: Clone>(list: &[T], number: usize) -> Vec<T> {
@@ -203,6 +323,14 @@ impl Turn {
             false => (of(Operator::Lt, near, extent), Operator::Sub),
         };
         Turn { near, other: of(turn, near, extent), inside }
+    }
+
+    /// A step back that is computed, and less than one turn.
+    pub fn back(at: Loc, axis: &Extent, from: Handle, step: Handle) -> Turn {
+        let of = |operator: Operator, a: Handle, b: Handle| apply(at, operator, &[a, b]);
+        let near = of(Operator::Sub, from, step);
+        let inside = of(Operator::Ge, near, constant(at, Scalar::i64(0)));
+        Turn { near, other: of(Operator::Add, near, extent(at, axis)), inside }
     }
 
     /// The place.

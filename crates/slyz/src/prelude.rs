@@ -1,7 +1,7 @@
 //! What most programs want: `use slyz::prelude::*;`.
 
 pub use crate::arr::{Arr, fill, iota, lift2, stack, tabulate, zip, zip_min};
-pub use crate::axis::{Either, Fix, Flat, Min, Tri, fix};
+pub use crate::axis::{Either, Fix, Flat, Min, Padded, Stride, Tri, fix};
 pub use crate::compile::{Compiled, compile, compile_on};
 pub use crate::elem::{Additive, Bits, Exp, Float, Int, Lift, Num, Scalar, Value, lit};
 pub use crate::exp::horner;

@@ -1,0 +1,7 @@
+//! The words of the library against plain Rust, on every device. A test program of its own: each word is small, and so is this.
+
+#[path = "../programs/here.rs"]
+mod here;
+mod views;
+
+use here::devices;
