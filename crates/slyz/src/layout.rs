@@ -1,12 +1,12 @@
-//! Other views of the same elements: transposition, reshaping, rows and columns, concatenation. Slices are in `along.rs`.
+//! Other views of the same elements: transposition, reshaping, rows and columns, concatenation. Parts along an axis are in
+//! `along.rs` and `view.rs`.
 //!
 //! All of it is `tabulate` and `at`; nothing is copied unless a result is asked for.
 
 use crate::arr::{Arr, tabulate_at};
 use crate::axis::Either;
-use crate::elem::{Elem, Num, tys_of};
+use crate::elem::{Elem, tys_of};
 use crate::extent::Axis;
-use crate::fold::sum;
 use crate::position::Idx;
 use crate::record;
 use crate::shape::{Flatten, Pos, Shape};
@@ -27,26 +27,6 @@ impl<T: Elem, A: Axis, B: Axis> Arr<T, (A, B)> {
     pub fn transpose(self) -> Arr<T, (B, A)> {
         let at: Loc = Location::caller();
         tabulate_at(at, |(j, i): Pos<(B, A)>| self.element(at, (i, j)))
-    }
-
-    /// The product of two matrices.
-    ///
-    /// ```
-    /// use slyz::prelude::*;
-    /// axis!(N, M, K);
-    /// let f = compile(|a: Arr<f32, (N, K)>, b: Arr<f32, (K, M)>| a.matmul(b))?;
-    /// assert_eq!(f.call(&[[1.0f32, 2.0]], &[[3.0f32], [4.0]])?.to_vec()?, [11.0]);
-    /// # Ok::<(), slyz::Error>(())
-    /// ```
-    #[doc(alias = "dot")]
-    #[track_caller]
-    pub fn matmul<C: Axis>(self, other: Arr<T, (B, C)>) -> Arr<T, (A, C)>
-    where
-        T: Num,
-    {
-        let at: Loc = Location::caller();
-        let product = |i, j, k| self.element(at, (i, k)) * other.element(at, (k, j));
-        on_behalf(at, || tabulate_at(at, |(i, j): Pos<(A, C)>| sum(|k: Idx<B>| product(i, j, k))))
     }
 
     /// One row.

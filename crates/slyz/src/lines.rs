@@ -1,14 +1,17 @@
-//! An array as lines along one of its axes, and what is recorded for them: folds, scans, means, best positions, other views, lines
+//! An array as lines along one of its axes, and what is recorded for them: folds, scans, best positions, other views, lines
 //! one after another, and steps around.
 //!
 //! Axes are told by number here, and a position is a list of handles, so one copy of each serves every rank; nothing is
 //! generic over user types.
 
 use crate::extent::Extent;
-use crate::record::{self, MonoidParts, Spot, apply, cast, constant, extent, read, select, shift, tabulate};
+use crate::record::{self, MonoidParts, Spot, apply, constant, extent, read, select, shift, tabulate};
 use crate::trace::{Handle, Loc, Ty, here};
 use slyz_sir::ops::{Operator, Unit};
 use slyz_sir::types::Scalar;
+
+/// A number at each position.
+pub(crate) type ScalarAt<'a> = &'a mut dyn FnMut(&[Handle]) -> Handle;
 
 /// An array whose elements have `count` leaves, and the axis to go along.
 pub(crate) struct Lines {
@@ -47,12 +50,12 @@ impl Lines {
         })
     }
 
-    /// The means along the axis, of floats of that type.
-    pub fn mean(&self, at: Loc, ty: Ty) -> Handle {
+    /// One number for each line: `f` gets the axis to go along, and the elements of the line.
+    pub fn each(&self, at: Loc, f: &dyn Fn(&[Extent], ScalarAt) -> Handle) -> Handle {
         let at = here(at);
         tabulate(at, &self.rest(), &mut |rest| {
             let value = &mut |place: &[Handle]| self.read(at, rest, place[0])[0];
-            vec![mean(at, ty, std::slice::from_ref(self.axis()), value)]
+            vec![f(std::slice::from_ref(self.axis()), value)]
         })
     }
 
@@ -60,7 +63,8 @@ impl Lines {
     pub fn best(&self, at: Loc, ty: Ty, better: Operator) -> Handle {
         let at = here(at);
         tabulate(at, &self.rest(), &mut |rest| {
-            vec![best(at, self.axis(), ty, better, &mut |place| self.read(at, rest, place)[0])]
+            let value = &mut |place: &[Handle]| self.read(at, rest, place[0])[0];
+            best(at, std::slice::from_ref(self.axis()), ty, better, value)
         })
     }
 
@@ -189,6 +193,19 @@ impl Lines {
         })
     }
 
+    /// Each element less the one before, on an axis that is one shorter.
+    pub fn differences(&self, at: Loc, onto: &Extent) -> Handle {
+        let at = here(at);
+        record::require_equal(at, &(onto.clone() + Extent::Const(1)), self.axis());
+        tabulate(at, &self.onto(onto), &mut |position| {
+            let rest = without(position, self.number);
+            let place = position[self.number];
+            let before = self.read(at, &rest, place);
+            let after = self.read(at, &rest, shift(at, place, 1));
+            after.iter().zip(before).map(|(&after, before)| apply(at, Operator::Sub, &[after, before])).collect()
+        })
+    }
+
     /// The elements from the end of `before` on, on the axis `onto`, where the axis is one after the other.
     pub fn after(&self, at: Loc, before: &Extent, onto: &Extent) -> Handle {
         self.view(at, onto, &|place| apply(at, Operator::Add, &[place, extent(at, before)]))
@@ -248,32 +265,15 @@ pub(crate) fn reversed(at: Loc, axis: &Extent, place: Handle) -> Handle {
     apply(at, Operator::Sub, &[shift(at, extent(at, axis), -1), place])
 }
 
-/// The mean of `value(p)` over all positions, which is NaN when there are none. Halves are added up in `f32`, where
-/// neither the sum nor the count overflows.
-pub(crate) fn mean(at: Loc, ty: Ty, axes: &[Extent], value: &mut dyn FnMut(&[Handle]) -> Handle) -> Handle {
-    let wide = if ty.bytes() < 4 { Ty::F32 } else { ty };
-    let parts = MonoidParts {
-        neutral: vec![constant(at, Scalar::from_f64(wide, 0.0))],
-        tys: vec![wide],
-        combine: &mut |both| vec![apply(at, Operator::Add, both)],
-        commutative: true,
-    };
-    let total = record::fold(at, axes, &mut |position| vec![cast(at, wide, value(position))], parts)[0];
-    cast(at, ty, apply(at, Operator::Div, &[total, cast(at, wide, record::count(at, axes))]))
-}
-
-/// The position of the best value. Ties go to the first position; a NaN wins only against NaNs.
+/// The position of the best value. Ties go to the first position, in row-major order; a NaN wins only against NaNs.
 ///
 /// The order on (value, position) is total, so the monoid is commutative. Its neutral element loses against every
 /// position: a NaN for floats, the worst value for integers, at a position past all others.
-pub(crate) fn best(
-    at: Loc,
-    axis: &Extent,
-    ty: Ty,
-    better: Operator,
-    value: &mut dyn FnMut(Handle) -> Handle,
-) -> Handle {
-    record::require_positions(at, axis);
+pub(crate) fn best(at: Loc, axes: &[Extent], ty: Ty, better: Operator, value: ScalarAt) -> Vec<Handle> {
+    axes.iter().for_each(|axis| record::require_positions(at, axis));
+    if axes.len() > 1 {
+        record::require_countable(&Extent::product(axes));
+    }
     let worst = match better {
         Operator::Gt => Unit::Lowest,
         _ => Unit::Highest,
@@ -299,8 +299,9 @@ pub(crate) fn best(
         select(at, of(Operator::Or, wins, first), &[a, i], &[b, j])
     };
     let parts = MonoidParts { neutral, tys: vec![ty, Ty::I64], combine, commutative: true };
-    let body = &mut |position: &[Handle]| vec![value(position[0]), position[0]];
-    record::fold(at, std::slice::from_ref(axis), body, parts)[1]
+    let body = &mut |position: &[Handle]| vec![value(position), record::ravel(at, axes, position)];
+    let number = record::fold(at, axes, body, parts)[1];
+    record::unravel(at, axes, number)
 }
 
 /// A step around an axis that is a circle. The distance modulo the extent is the same everywhere, so it is computed once,

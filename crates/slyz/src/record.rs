@@ -449,6 +449,15 @@ pub(crate) fn require_inside(at: Loc, start: u64, length: &Extent, axis: &Extent
     });
 }
 
+/// Says that two extents must be equal. A named axis that no argument tells gets its extent from it.
+pub(crate) fn require_equal(at: Loc, one: &Extent, other: &Extent) {
+    with(|trace| {
+        let one = trace.size(one);
+        let other = trace.size(other);
+        trace.require(here(at), Require::Equal(one, other));
+    });
+}
+
 /// Says that `length` places, each `step` after the one before, must lie on the axis, from `start` on.
 pub(crate) fn require_strided(at: Loc, start: u64, step: u64, length: &Extent, axis: &Extent) {
     use slyz_sir::size::Size;

@@ -1,6 +1,7 @@
 //! Parts and repetitions along an axis: windows, strides, margins, circles, copies, one after another.
 //!
 //! All of it is a place computed from a place, so nothing is copied unless a result is asked for; what is recorded is in `lines.rs`.
+#![allow(clippy::type_complexity)] // what becomes of an axis is what these types tell
 
 use crate::along::Along;
 use crate::arr::Arr;
