@@ -5,10 +5,8 @@
 
 use crate::arr::{Arr, tabulate_at};
 use crate::elem::{Exp, Float, Lift, lit};
-use crate::exp::BesideExp;
 use crate::shape::{Align, Pos, Shape};
 use crate::trace::{Loc, on_behalf};
-use slyz_sir::ops::Operator;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 use std::panic::Location;
 
@@ -124,11 +122,11 @@ impl<T: Float> Complex<Exp<T>> {
     /// The root whose real part is not negative. Nothing is subtracted, so nothing cancels.
     #[track_caller]
     pub fn sqrt(self) -> Self {
-        let large = ((self.abs() + self.re.abs()) * T::of(0.5)).sqrt();
-        let small = large.eq(T::ZERO).select(large, self.im.abs() / (large * T::of(2.0)));
-        let right = self.re.ge(T::ZERO);
+        let large = ((self.abs() + self.re.abs()) * 0.5).sqrt();
+        let small = large.eq(0.0).select(large, self.im.abs() / (large * 2.0));
+        let right = self.re.ge(0.0);
         let height = right.select(small, large);
-        Complex { re: right.select(large, small), im: self.im.lt(T::ZERO).select(-height, height) }
+        Complex { re: right.select(large, small), im: self.im.lt(0.0).select(-height, height) }
     }
 
     /// A real power: of the length, and as many times the angle.
@@ -182,21 +180,25 @@ impl<T: Float> BesideComplex<T> for T {
     }
 }
 
-/// One of the four operations, for the caller at `at`. What is 0 or 1 in a real number beside a complex one is left to the compiler.
-fn apply<T: Float>(at: Loc, operator: Operator, a: Complex<Exp<T>>, b: Complex<Exp<T>>) -> Complex<Exp<T>> {
+/// The operations with an operator of Rust's.
+#[derive(Clone, Copy)]
+enum Four {
+    Add,
+    Sub,
+    Mul,
+    Div,
+}
+
+/// One of them, for the caller at `at`. What is 0 in a real number beside a complex one is left to the compiler.
+fn apply<T: Float>(at: Loc, operator: Four, a: Complex<Exp<T>>, b: Complex<Exp<T>>) -> Complex<Exp<T>> {
     on_behalf(at, || match operator {
-        Operator::Add => Complex { re: a.re + b.re, im: a.im + b.im },
-        Operator::Sub => Complex { re: a.re - b.re, im: a.im - b.im },
-        Operator::Mul => Complex { re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re },
-        Operator::Div => {
+        Four::Add => Complex { re: a.re + b.re, im: a.im + b.im },
+        Four::Sub => Complex { re: a.re - b.re, im: a.im - b.im },
+        Four::Mul => Complex { re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re },
+        Four::Div => {
             let square = b.norm_sqr();
-            let product = apply(at, Operator::Mul, a, b.conj());
+            let product = apply(at, Four::Mul, a, b.conj());
             Complex { re: product.re / square, im: product.im / square }
-        }
-        _ => {
-            let help = "there are `+ - * /` and the methods of `Complex`";
-            crate::trace::error(at, "complex numbers have no such operation", help);
-            a
         }
     })
 }
@@ -255,7 +257,7 @@ everywhere! {
 }
 
 /// One operation at each position.
-fn each<T: Float, S: Shape, R>(at: Loc, operator: Operator, a: Arr<Complex<T>, S>, b: R) -> Arr<Complex<T>, R::Out>
+fn each<T: Float, S: Shape, R>(at: Loc, operator: Four, a: Arr<Complex<T>, S>, b: R) -> Arr<Complex<T>, R::Out>
 where
     R: BesideComplexes<T, S> + Copy,
 {
@@ -268,7 +270,7 @@ where
 /// The other way round: what stands before an array.
 fn each_after<T: Float, S: Shape>(
     at: Loc,
-    operator: Operator,
+    operator: Four,
     a: Complex<Exp<T>>,
     b: Arr<Complex<T>, S>,
 ) -> Arr<Complex<T>, S> {
@@ -282,14 +284,32 @@ macro_rules! infix {
             #[track_caller]
             fn $m(self, other: R) -> Complex<Exp<T>> {
                 let at: Loc = Location::caller();
-                apply(at, Operator::$Tr, self, other.complex(at))
+                apply(at, Four::$Tr, self, other.complex(at))
             }
         }
         impl<T: Float, S: Shape, R: BesideComplexes<T, S> + Copy> $Tr<R> for Arr<Complex<T>, S> {
             type Output = Arr<Complex<T>, R::Out>;
             #[track_caller]
             fn $m(self, other: R) -> Arr<Complex<T>, R::Out> {
-                each(Location::caller(), Operator::$Tr, self, other)
+                each(Location::caller(), Four::$Tr, self, other)
+            }
+        }
+        #[diagnostic::do_not_recommend]
+        impl<T: Float> $Tr<Complex<Exp<T>>> for Exp<T> {
+            type Output = Complex<Exp<T>>;
+            #[track_caller]
+            fn $m(self, other: Complex<Exp<T>>) -> Complex<Exp<T>> {
+                let at: Loc = Location::caller();
+                apply(at, Four::$Tr, self.complex(at), other)
+            }
+        }
+        #[diagnostic::do_not_recommend]
+        impl<T: Float, S: Shape> $Tr<Arr<Complex<T>, S>> for Exp<T> {
+            type Output = Arr<Complex<T>, S>;
+            #[track_caller]
+            fn $m(self, other: Arr<Complex<T>, S>) -> Arr<Complex<T>, S> {
+                let at: Loc = Location::caller();
+                each_after(at, Four::$Tr, self.complex(at), other)
             }
         }
         infix!(@ $Tr $m f32 f64);
@@ -301,7 +321,7 @@ macro_rules! infix {
             #[track_caller]
             fn $m(self, other: Complex<Exp<$t>>) -> Complex<Exp<$t>> {
                 let at: Loc = Location::caller();
-                apply(at, Operator::$Tr, BesideComplex::<$t>::complex(self, at), other)
+                apply(at, Four::$Tr, BesideComplex::<$t>::complex(self, at), other)
             }
         }
         #[diagnostic::do_not_recommend]
@@ -310,28 +330,12 @@ macro_rules! infix {
             #[track_caller]
             fn $m(self, other: Arr<Complex<$t>, S>) -> Arr<Complex<$t>, S> {
                 let at: Loc = Location::caller();
-                each_after(at, Operator::$Tr, BesideComplex::<$t>::complex(self, at), other)
+                each_after(at, Four::$Tr, BesideComplex::<$t>::complex(self, at), other)
             }
         }
     )*};
 }
 infix!(Add add, Sub sub, Mul mul, Div div);
-
-#[diagnostic::do_not_recommend]
-impl<T: Float> BesideExp<T> for Complex<Exp<T>> {
-    type Out = Complex<Exp<T>>;
-    fn after(self, at: Loc, operator: Operator, left: Exp<T>) -> Complex<Exp<T>> {
-        apply(at, operator, left.complex(at), self)
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: Float, S: Shape> BesideExp<T> for Arr<Complex<T>, S> {
-    type Out = Arr<Complex<T>, S>;
-    fn after(self, at: Loc, operator: Operator, left: Exp<T>) -> Arr<Complex<T>, S> {
-        each_after(at, operator, left.complex(at), self)
-    }
-}
 
 impl<T: Float> Neg for Complex<Exp<T>> {
     type Output = Self;
