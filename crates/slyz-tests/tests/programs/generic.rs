@@ -18,7 +18,7 @@ where
 fn layer_norm<S: Inner>(x: Arr<f32, S>) -> Arr<f32, S> {
     // any rank, along the innermost axis
     let mean = x.innermost().sum();
-    tabulate(|p: Pos<S>| x.at(p)) + fill(0.0) * mean.sum()
+    tabulate(|p: Pos<S>| x.at(p)) + fill::<f32, S>(0.0) * mean.sum()
 }
 fn twice<T: Num, S: Shape>(x: Arr<T, S>) -> Arr<T, S> {
     x + x

@@ -1,4 +1,5 @@
 //! Products, running sums, moments and best positions against plain Rust, with axes of all lengths.
+#![allow(clippy::type_complexity)] // the types of whole functions are what is shown here
 
 use slyz::prelude::*;
 
