@@ -1,4 +1,4 @@
-//! The macros of Słyż: `#[function]`, `#[graph]`, `#[derive(Axis)]`, `#[derive(Elem)]` and `#[derive(Naperian)]`.
+//! The macros of Słyż: `#[function]`, `#[graph]`, `einsum!`, `#[derive(Axis)]`, `#[derive(Elem)]` and `#[derive(Naperian)]`.
 //!
 //! Apart from `#[graph]`, whose checker and compiler are those of `slyz-lang`, this crate only rewrites syntax; it knows no types and does no tracing. What the output calls lives in
 //! `::slyz::__private`, and `README.md` beside this crate's manifest is the contract between the two.
@@ -11,11 +11,13 @@
 //! | `assigned.rs` | finds the outer locals that a branch assigns |
 //! | `rewrite.rs` | rewrites `if`, comparisons, `&&`, `||`; rejects what cannot be carried |
 //! | `graph/` | reads `#[graph]` into the tree of `slyz-lang`, and writes the launcher |
+//! | `einsum.rs` | reads the letters of `einsum!`, and writes the function over the axes that they name |
 //! | `axis.rs`, `elem.rs`, `naperian.rs` | the derives |
 #![forbid(unsafe_code)]
 
 mod assigned;
 mod axis;
+mod einsum;
 mod elem;
 mod function;
 #[cfg(test)]
@@ -140,4 +142,14 @@ pub fn elem(item: TokenStream) -> TokenStream {
 #[proc_macro_derive(Naperian)]
 pub fn naperian(item: TokenStream) -> TokenStream {
     naperian::expand(item.into()).into()
+}
+
+/// Einstein's sums over arrays, by the letters of their axes.
+///
+/// ```text
+/// let c = einsum!("ij,jk->ik", a, b);
+/// ```
+#[proc_macro]
+pub fn einsum(item: TokenStream) -> TokenStream {
+    einsum::expand(item.into()).into()
 }

@@ -4,12 +4,13 @@
 //! both their methods. What they record is in `lines.rs`.
 
 use crate::arr::Arr;
-use crate::elem::{Additive, Elem, Exp, Float, Num, tys_of};
+use crate::elem::{Additive, Elem, Exp, Float, Num, tys_of, value_of};
 use crate::extent::{Axis, Extent};
 use crate::fold::fold_at;
 use crate::lines::{self, Lines};
+use crate::moment::{Moment, moment};
 use crate::monoid::{All, Any, MaxOf, MinOf, Monoid, Product, Sum, with_parts};
-use crate::position::{At, Idx};
+use crate::position::At;
 use crate::record;
 use crate::shape::{AxisNamed, AxisNo, HasAxis, Inner, Innermost, Insert, No, OneAxis, Shape};
 use crate::trace::{Handle, Loc};
@@ -22,11 +23,13 @@ use std::panic::Location;
 ///
 /// | method | of the array `x` | of `x.over(M)`, where `x` has the shape `(N, M)` |
 /// |---|---|---|
-/// | `sum()`, `product()`, `min()`, `max()`, `mean()`, `fold(monoid)` | a scalar | one for each `N` |
+/// | `sum()`, `product()`, `min()`, `max()`, `fold(monoid)` | a scalar | one for each `N` |
+/// | `mean()`, `var()`, `std()`, `sample_var()`, `sample_std()`, `norm()`, of floats | a scalar | one for each `N` |
 /// | `any()`, `all()`, `count()`, of `bool` | a scalar | one for each `N` |
-/// | `argmin()`, `argmax()` | a position, if `x` has one axis | a position on `M` for each `N` |
-/// | `scan(monoid)`, `scan_exclusive(monoid)` | prefixes, if `x` has one axis | prefixes of each row |
-/// | `slice::<K>(start)`, `reverse()` | if `x` has one axis | of each row |
+/// | `argmin()`, `argmax()` | a position of `x` | a position on `M` for each `N` |
+/// | `scan(monoid)`, `scan_exclusive(monoid)`, `cumsum()`, `cumprod()` | prefixes, if `x` has one axis | prefixes of each row |
+/// | `slice::<K>(start)`, `slice_by`, `step_by`, `window` | a part, if `x` has one axis | of each row |
+/// | `pad`, `roll(k)`, `repeat`, `tile`, `concat`, `reverse()` | if `x` has one axis | of each row |
 ///
 /// ```
 /// use slyz::prelude::*;
@@ -101,14 +104,14 @@ impl<T: Elem, S: Shape> Arr<T, S> {
         self.along()
     }
 
-    fn along<P>(self) -> Along<T, S, P> {
+    pub(crate) fn along<P>(self) -> Along<T, S, P> {
         Along { array: self, place: PhantomData }
     }
 }
 
 impl<T: Elem, S: HasAxis<P>, P> Along<T, S, P> {
     /// The array as lines along the axis.
-    fn lines(self) -> Lines {
+    pub(crate) fn lines(self) -> Lines {
         Lines { array: self.array.handle(), count: tys_of::<T>().len(), axes: S::axes(), number: S::number() }
     }
 }
@@ -126,7 +129,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     #[track_caller]
     pub fn fold(self, m: impl Monoid<T>) -> T::Exp {
         let at: Loc = Location::caller();
-        fold_at::<S, T, _>(at, &m, |p| self.get(at, p))
+        fold_at::<S, T, _>(at, &m, |p| self.element(at, p))
     }
 }
 
@@ -207,65 +210,70 @@ impl<S: HasAxis<P>, P> Along<bool, S, P> {
     }
 }
 
-impl<T: Float, S: Shape> Arr<T, S> {
-    /// The mean of all elements. The mean of nothing is NaN; `f16` and `bf16` are added up in `f32`.
-    ///
-    /// ```
-    /// use slyz::prelude::*;
-    /// axis!(N);
-    /// let f = compile(|x: Arr<f32, N>| (x - x.mean()).abs().mean())?;
-    /// assert_eq!(f.call(&[1.0f32, 2.0, 3.0, 6.0])?.value()?, 1.5);
-    /// # Ok::<(), slyz::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn mean(self) -> Exp<T> {
-        let at: Loc = Location::caller();
-        let element = &mut |position: &[Handle]| record::read(at, self.handle(), 1, position)[0];
-        Exp::new(lines::mean(at, T::TY, &S::axes(), element))
-    }
-}
-
-impl<T: Float, S: HasAxis<P>, P> Along<T, S, P> {
-    /// The means along the axis. The mean of nothing is NaN; `f16` and `bf16` are added up in `f32`.
-    ///
-    /// ```
-    /// use slyz::prelude::*;
-    /// axis!(N, M);
-    /// let f = compile(|x: Arr<f32, (N, M)>| x.over(M).mean())?;
-    /// assert_eq!(f.call(&[[1.0f32, 2.0], [3.0, 6.0]])?.to_vec()?, [1.5, 4.5]);
-    /// # Ok::<(), slyz::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn mean(self) -> Arr<T, S::Rest> {
-        Arr::new(self.lines().mean(Location::caller(), T::TY))
-    }
-}
-
-impl<T: Num, S: OneAxis> Arr<T, S> {
-    fn best(self, at: Loc, better: Operator) -> Idx<S> {
-        let value = &mut |i: Handle| record::read(at, self.handle(), 1, &[i])[0];
-        Idx::new(lines::best(at, &Extent::of::<S>(), T::TY, better, value))
-    }
-}
-
-/// Best positions, of an array of one axis and along one of several.
-macro_rules! bests {
-    ($($name:ident $op:ident $what:literal;)*) => {$(
-        impl<T: Num, S: Shape> Arr<T, S> {
-            #[doc = concat!("The position of the ", $what, " element of an array of one axis, which must not be empty; the first of several.")]
-            /// A NaN wins only when all are NaN.
+/// Moments of floats, of all elements and along an axis. `$of_two` is what [3, 5] and [6, 8] give, rounded.
+macro_rules! moments {
+    ($($name:ident $moment:expr, $what:literal, $empty:literal, $of_two:literal;)*) => {$(
+        impl<T: Float, S: Shape> Arr<T, S> {
+            #[doc = concat!($what, " of all elements; of nothing it is ", $empty, ". `f16` and `bf16` are added up in `f32`.")]
             ///
             /// ```
             /// use slyz::prelude::*;
             /// axis!(N);
-            #[doc = concat!("fn best(x: Arr<f32, N>) -> Idx<N> { x.", stringify!($name), "() }")]
+            #[doc = concat!("fn of_all(x: Arr<f32, N>) -> Exp<f32> { x.", stringify!($name), "() }")]
             /// ```
             #[track_caller]
-            pub fn $name(self) -> Idx<S>
-            where
-                S: OneAxis,
-            {
-                self.best(Location::caller(), Operator::$op)
+            pub fn $name(self) -> Exp<T> {
+                let at: Loc = Location::caller();
+                let element = &mut |position: &[Handle]| record::read(at, self.handle(), 1, position)[0];
+                Exp::new(moment(at, T::TY, &S::axes(), $moment, element))
+            }
+        }
+        impl<T: Float, S: HasAxis<P>, P> Along<T, S, P> {
+            #[doc = concat!($what, " of the elements along the axis; of nothing it is ", $empty, ".")]
+            /// `f16` and `bf16` are added up in `f32`.
+            ///
+            /// ```
+            /// use slyz::prelude::*;
+            /// axis!(N, M);
+            #[doc = concat!("let f = compile(|x: Arr<f32, (N, M)>| x.over(M).", stringify!($name), "().round())?;")]
+            #[doc = concat!("assert_eq!(f.call(&[[3.0f32, 5.0], [6.0, 8.0]])?.to_vec()?, ", $of_two, ");")]
+            /// # Ok::<(), slyz::Error>(())
+            /// ```
+            #[track_caller]
+            pub fn $name(self) -> Arr<T, S::Rest> {
+                let at: Loc = Location::caller();
+                Arr::new(self.lines().each(at, &|axes, value| moment(at, T::TY, axes, $moment, value)))
+            }
+        }
+    )*};
+}
+moments! {
+    mean Moment::Mean, "The mean", "NaN", "[4.0, 7.0]";
+    var Moment::Variance(0), "The variance, the mean square distance from the mean,", "NaN", "[1.0, 1.0]";
+    std Moment::Deviation(0), "The standard deviation, the root of the variance,", "NaN", "[1.0, 1.0]";
+    sample_var Moment::Variance(1), "The variance, estimated from a sample: divided by one less than there are,", "NaN", "[2.0, 2.0]";
+    sample_std Moment::Deviation(1), "The standard deviation, estimated from a sample,", "NaN", "[1.0, 1.0]";
+    norm Moment::Norm, "The length as a vector, the root of the sum of squares,", "0", "[6.0, 10.0]";
+}
+
+/// Best positions, of all and along an axis.
+macro_rules! bests {
+    ($($name:ident $op:ident $what:literal;)*) => {$(
+        impl<T: Num, S: Shape> Arr<T, S> {
+            #[doc = concat!("The position of the ", $what, " element, of which there must be one; the first of several.")]
+            /// A NaN wins only when all are NaN.
+            ///
+            /// ```
+            /// use slyz::prelude::*;
+            /// axis!(N, M);
+            #[doc = concat!("fn best(x: Arr<f32, N>) -> Idx<N> { x.", stringify!($name), "() }")]
+            #[doc = concat!("fn cell(x: Arr<f32, (N, M)>) -> (Idx<N>, Idx<M>) { x.", stringify!($name), "() }")]
+            /// ```
+            #[track_caller]
+            pub fn $name(self) -> S::Pos {
+                let at: Loc = Location::caller();
+                let element = &mut |position: &[Handle]| record::read(at, self.handle(), 1, position)[0];
+                value_of(&lines::best(at, &S::axes(), T::TY, Operator::$op, element))
             }
         }
         impl<T: Num, S: HasAxis<P>, P> Along<T, S, P> {
@@ -299,7 +307,6 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     /// assert_eq!(f.call(&[1.0f32, 2.0, 3.0])?.to_vec()?, [1.0, 3.0, 6.0]);
     /// # Ok::<(), slyz::Error>(())
     /// ```
-    #[doc(alias = "cumsum")]
     #[track_caller]
     pub fn scan(self, m: impl Monoid<T>) -> Arr<T, S>
     where
@@ -344,6 +351,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     }
 
     /// The elements of an array of one axis from the last to the first.
+    #[doc(alias = "flip")]
     ///
     /// ```
     /// use slyz::prelude::*;
@@ -372,7 +380,6 @@ impl<T: Elem, S: HasAxis<P>, P> Along<T, S, P> {
     /// assert_eq!(f.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.to_vec()?, [1.0, 2.0, 4.0, 6.0]);
     /// # Ok::<(), slyz::Error>(())
     /// ```
-    #[doc(alias = "cumsum")]
     #[track_caller]
     pub fn scan(self, m: impl Monoid<T>) -> Arr<T, S> {
         self.prefixes(Location::caller(), &m, false)
@@ -415,6 +422,7 @@ impl<T: Elem, S: HasAxis<P>, P> Along<T, S, P> {
     }
 
     /// The elements along the axis from the last to the first.
+    #[doc(alias = "flip")]
     ///
     /// ```
     /// use slyz::prelude::*;

@@ -50,7 +50,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     }
 
     /// The element at a position, read for the caller at `at`.
-    pub(crate) fn get(self, at: Loc, p: S::Pos) -> T::Exp {
+    pub(crate) fn element(self, at: Loc, p: S::Pos) -> T::Exp {
         value_of(&record::read(at, self.handle, tys_of::<T>().len(), &handles(p)))
     }
 }
@@ -164,7 +164,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     #[rustfmt::skip]
     #[track_caller]
     pub fn at(self, p: S::Pos) -> T::Exp { // a number: `Near::new(k).clamp()`; `i + 1`: `(i + 1).clamp()`; constants: `fix::<0, 3>()`
-        self.get(Location::caller(), p)
+        self.element(Location::caller(), p)
     }
 
     /// `f` of each element.
@@ -179,7 +179,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     #[track_caller]
     pub fn map<U: Elem, V: Lift<U>>(self, f: impl Fn(T::Exp) -> V) -> Arr<U, S> {
         let at: Loc = Location::caller();
-        tabulate_at(at, |p: S::Pos| f(self.get(at, p)))
+        tabulate_at(at, |p: S::Pos| f(self.element(at, p)))
     }
 
     /// `f` of each position and element. The type of the position is known, so the closure needs no annotation.
@@ -194,7 +194,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     #[track_caller]
     pub fn map_at<U: Elem, V: Lift<U>>(self, f: impl Fn(S::Pos, T::Exp) -> V) -> Arr<U, S> {
         let at: Loc = Location::caller();
-        tabulate_at(at, |p: S::Pos| f(p, self.get(at, p)))
+        tabulate_at(at, |p: S::Pos| f(p, self.element(at, p)))
     }
 
     /// Pairs of elements at the same position, as `Iterator::zip`. More than two arrays are zipped with [`zip`].
@@ -207,7 +207,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     #[track_caller]
     pub fn zip<U: Elem>(self, other: Arr<U, S>) -> Arr<(T, U), S> {
         let at: Loc = Location::caller();
-        tabulate_at(at, |p: S::Pos| (self.get(at, p), other.get(at, p)))
+        tabulate_at(at, |p: S::Pos| (self.element(at, p), other.element(at, p)))
     }
 }
 
@@ -225,11 +225,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     /// ```
     #[track_caller]
     pub fn at_or(self, p: impl Around<S>, default: impl Lift<T>) -> T::Exp {
-        let at: Loc = Location::caller();
-        let mut spots = vec![];
-        p.spots(&mut spots);
-        let default = handles(default.lift());
-        value_of(&record::read_or(at, self.handle, &S::axes(), &spots, &default))
+        self.get(p).or(default)
     }
 
     /// How many elements there are; of a matrix, in all rows together. How many positions an axis has is
@@ -280,7 +276,7 @@ impl<T: Elem, const L: usize> Arr<T, Fix<L>> {
     #[track_caller]
     pub fn unpack(self) -> [T::Exp; L] {
         let at: Loc = Location::caller();
-        on_behalf(at, || Fix::<L>::positions().map(|p| self.get(at, p)))
+        on_behalf(at, || Fix::<L>::positions().map(|p| self.element(at, p)))
     }
 }
 
@@ -296,7 +292,7 @@ impl<T: Elem, const L: usize> Arr<T, Fix<L>> {
 #[track_caller]
 pub fn zip_min<T: Elem, U: Elem, A: Axis, B: Axis>(a: Arr<T, A>, b: Arr<U, B>) -> Arr<(T, U), Min<A, B>> {
     let at: Loc = Location::caller();
-    tabulate_at(at, |p: Idx<Min<A, B>>| (a.get(at, p.fst()), b.get(at, p.snd())))
+    tabulate_at(at, |p: Idx<Min<A, B>>| (a.element(at, p.fst()), b.element(at, p.snd())))
 }
 
 /// A tuple of two to six arrays of one shape.
@@ -327,7 +323,7 @@ macro_rules! zips {
             #[track_caller]
             fn zipped(self) -> Self::Out {
                 let at: Loc = Location::caller();
-                tabulate_at(at, |p: S::Pos| ($(self.$i.get(at, p),)*))
+                tabulate_at(at, |p: S::Pos| ($(self.$i.element(at, p),)*))
             }
         }
     )*};
@@ -371,5 +367,5 @@ pub fn lift2<A: Elem, B: Elem, U: Elem, V: Lift<U>, S: Align<R>, R: Shape>(
     b: Arr<B, R>,
 ) -> Arr<U, S::Out> {
     let at: Loc = Location::caller();
-    tabulate_at(at, |p: Pos<S::Out>| f(a.get(at, S::left(p)), b.get(at, S::right(p))))
+    tabulate_at(at, |p: Pos<S::Out>| f(a.element(at, S::left(p)), b.element(at, S::right(p))))
 }

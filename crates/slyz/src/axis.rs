@@ -5,6 +5,7 @@
 
 use crate::elem::{Elem, Lift, Value, handles, tys_of, value_of};
 use crate::extent::{Axis, Extent};
+use crate::lines;
 use crate::position::Idx;
 use crate::record;
 use crate::trace::{self, Handle, Loc};
@@ -108,6 +109,38 @@ combined! {
     /// ```
     Flat<A, B> = Extent::of::<A>() * Extent::of::<B>();
 }
+
+/// One position of `A` for each `STEP` that it has, rounded up: what [`step_by`](crate::Along::step_by) gives.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// fn even(x: Arr<f32, N>) -> Arr<f32, Stride<N, 2>> { x.step_by::<2>() }
+/// assert_eq!(compile(even)?.call(&[1.0f32, 2.0, 3.0])?.to_vec()?, [1.0, 3.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+pub struct Stride<A, const STEP: usize>(PhantomData<A>);
+
+impl<A: Axis, const STEP: usize> Axis for Stride<A, STEP> {
+    fn size() -> Extent {
+        const { assert!(STEP > 0, "a step of 0 never ends") };
+        Extent::of::<A>().ceil_div(STEP as u64)
+    }
+    fn name() -> String {
+        format!("Stride<{}, {STEP}>", A::name())
+    }
+}
+
+/// An axis between two others: what [`pad`](crate::Along::pad) gives.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// fn framed(x: Arr<f32, N>) -> Arr<f32, Padded<Fix<1>, N, Fix<1>>> { x.pad::<Fix<1>, Fix<1>>(0.0) }
+/// assert_eq!(compile(framed)?.call(&[7.0f32])?.to_vec()?, [0.0, 7.0, 0.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+pub type Padded<Before, A, After> = Either<Before, Either<A, After>>;
 
 impl<const L: usize> Fix<L> {
     /// All positions.
@@ -214,7 +247,7 @@ impl<A: Axis, B: Axis> Idx<Either<A, B>> {
         right: impl Fn(Idx<B>) -> R,
     ) -> T::Exp {
         let at: Loc = Location::caller();
-        value_of(&either(
+        value_of(&lines::either(
             at,
             self.handle(),
             &Extent::of::<A>(),
@@ -223,30 +256,6 @@ impl<A: Axis, B: Axis> Idx<Either<A, B>> {
             &mut |i| handles(right(Idx::new(i)).lift()),
         ))
     }
-}
-
-/// Both positions travel as arguments of the branches: each is inside only on its own side, so nothing that depends on
-/// one may be computed outside of that side.
-fn either(
-    at: Loc,
-    position: Handle,
-    first: &Extent,
-    count: usize,
-    left: &mut dyn FnMut(Handle) -> Vec<Handle>,
-    right: &mut dyn FnMut(Handle) -> Vec<Handle>,
-) -> Vec<Handle> {
-    let extent = record::extent(at, first);
-    let is_left = record::apply(at, Operator::Lt, &[position, extent]);
-    let rest = record::apply(at, Operator::Sub, &[position, extent]);
-    record::branch(
-        at,
-        is_left,
-        &[position, rest],
-        &[Ty::I64; 2],
-        count,
-        &mut |positions| left(positions[0]),
-        &mut |positions| right(positions[1]),
-    )
 }
 
 impl<A: Axis> Idx<Tri<A>> {

@@ -399,6 +399,25 @@ impl<Sig> Compiled<Sig> {
     }
 }
 
+/// The value of the single unknown variable that makes the size `total`, where that can be told.
+fn solve_size(size: &Size, value: &dyn Fn(SizeVar) -> Option<u64>, total: u64) -> Option<(SizeVar, u64)> {
+    match size {
+        Size::Var(var) => value(*var).is_none().then_some((*var, total)),
+        Size::Add(a, b) => match (a.eval(value), b.eval(value)) {
+            (Ok(known), Err(_)) => solve_size(b, value, total.checked_sub(known)?),
+            (Err(_), Ok(known)) => solve_size(a, value, total.checked_sub(known)?),
+            (Ok(_), Ok(_)) | (Err(_), Err(_)) => None,
+        },
+        Size::Mul(a, b) => match (a.eval(value), b.eval(value)) {
+            (Ok(known), Err(_)) if known > 0 && total.is_multiple_of(known) => solve_size(b, value, total / known),
+            (Err(_), Ok(known)) if known > 0 && total.is_multiple_of(known) => solve_size(a, value, total / known),
+            (Ok(_) | Err(_), Ok(_) | Err(_)) => None,
+        },
+        // Many values give the same.
+        Size::Const(_) | Size::Min(..) | Size::CeilDiv(..) | Size::Tri(_) => None,
+    }
+}
+
 impl Shared {
     /// Is there such an axis, in the program or in a parameter?
     fn has(&self, axis: TypeId) -> bool {
@@ -425,8 +444,28 @@ impl Shared {
         Ok(Results { outputs: outputs.into_iter(), believed, solved })
     }
 
+    /// Adds the sizes that no argument tells, and that follow from others which must be equal.
+    fn learn(&self, env: &mut Env) {
+        let unknown = |var: SizeVar, env: &Env| {
+            let decl = self.program.sizes.get(var.0 as usize)?;
+            let axis = self.sizes.get(var.0 as usize)?;
+            (decl.origin == SizeOrigin::Given && !env.contains_key(&axis.id)).then_some(axis.id)
+        };
+        let follows = |require: &Require, env: &Env| {
+            let Require::Equal(a, b) = require else { return None };
+            let value = |var: SizeVar| self.sizes.get(var.0 as usize).and_then(|axis| env.get(&axis.id).copied());
+            let one_tells = |known: &Size, other: &Size| solve_size(other, &value, known.eval(&value).ok()?);
+            let (var, extent) = one_tells(a, b).or_else(|| one_tells(b, a))?;
+            Some((unknown(var, env)?, extent))
+        };
+        while let Some((axis, extent)) = self.program.requires.iter().find_map(|require| follows(require, env)) {
+            env.insert(axis, extent);
+        }
+    }
+
     /// The sizes of the program, which its requirements have been held against.
-    fn sizes(&self, env: &Env) -> Result<Vec<Option<u64>>, CallError> {
+    fn sizes(&self, env: &mut Env) -> Result<Vec<Option<u64>>, CallError> {
+        self.learn(env);
         let mut sizes = vec![];
         for (axis, decl) in self.sizes.iter().zip(&self.program.sizes) {
             sizes.push(match decl.origin {

@@ -3,6 +3,7 @@
 //! An element is a scalar, a position ([`At`](crate::At)), a tuple or `[_; N]` of elements, or a struct with
 //! `#[derive(Elem)]`. Arrays of compound elements are stored as one buffer per scalar leaf.
 
+use crate::exp::BesideExp;
 use crate::state::State;
 use crate::trace::{self, Handle, Leaf, Loc, Ty};
 use half::{bf16, f16};
@@ -256,7 +257,7 @@ pub(crate) fn value_of<V: Value>(handles: &[Handle]) -> V {
     message = "`{Self}` is not a scalar element type",
     note = "scalars are `f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool`"
 )]
-pub trait Scalar: Elem<Exp = Exp<Self>> + Lift<Self> + std::fmt::Debug + PartialEq {
+pub trait Scalar: Elem<Exp = Exp<Self>> + Lift<Self> + BesideExp<Self> + std::fmt::Debug + PartialEq {
     /// The type on devices.
     const TY: Ty;
 
@@ -315,7 +316,7 @@ impl<T: Additive, const N: usize> Additive for [T; N] {}
 ///
 /// ```
 /// use slyz::{Exp, Float};
-/// fn gelu<T: Float>(x: Exp<T>) -> Exp<T> { x * T::of(0.5) * (x * T::of(0.7071067811865476)).erf() }
+/// fn gelu<T: Float>(x: Exp<T>) -> Exp<T> { x * 0.5 * ((x * 0.7071067811865476).erf() + 1.0) }
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a floating-point type",

@@ -5,7 +5,6 @@
 
 use crate::arr::Arr;
 use crate::elem::{Bits, Elem, Exp, Float, Int, Num, Scalar, tys_of};
-use crate::exp::BesideExp;
 use crate::record::{self, Operand};
 use crate::shape::{Align, Shape};
 use crate::trace::Loc;
@@ -59,14 +58,6 @@ impl<T: Scalar, S: Shape> Beside<T, S> for T {
     }
 }
 
-#[diagnostic::do_not_recommend]
-impl<T: Scalar, S: Shape> BesideExp<T> for Arr<T, S> {
-    type Out = Arr<T, S>;
-    fn after(self, at: Loc, operator: Operator, left: Exp<T>) -> Arr<T, S> {
-        apply(at, operator, &[Operand::Scalar(left.handle()), whole(self)])
-    }
-}
-
 /// The operand of an array beside itself.
 fn whole<T: Elem, S: Shape>(x: Arr<T, S>) -> Operand {
     Beside::<T, S>::operand(x)
@@ -88,6 +79,14 @@ macro_rules! infix {
             #[track_caller]
             fn $m(self, other: R) -> Self::Output {
                 apply(Location::caller(), Operator::$op, &[whole(self), other.operand()])
+            }
+        }
+        #[diagnostic::do_not_recommend]
+        impl<T: $B, S: Shape> $Tr<Arr<T, S>> for Exp<T> {
+            type Output = Arr<T, S>;
+            #[track_caller]
+            fn $m(self, other: Arr<T, S>) -> Arr<T, S> {
+                apply(Location::caller(), Operator::$op, &[Operand::Scalar(self.handle()), whole(other)])
             }
         }
         $(#[diagnostic::do_not_recommend]

@@ -39,57 +39,96 @@ fn ternary<T>(operator: Operator, a: Exp<T>, b: Exp<T>, c: Exp<T>) -> Exp<T> {
     Exp::new(record::apply(at, operator, &[a.handle(), b.handle(), c.handle()]))
 }
 
-/// What may stand beside an `Exp<T>`: another one, a constant, or an array, which makes the result one.
+/// What may stand beside an `Exp<T>`: another one, or a constant. An array may too, which makes the result one.
+///
+/// Beside floats a constant may be an `f64`, and is rounded: so `x * 0.5` means the same for every type of floats, and in functions that
+/// are generic over it.
 ///
 /// ```
 /// use slyz::prelude::*;
 /// axis!(N);
 /// let f = compile(|a: Exp<f32>, x: Arr<f32, N>| a * 2.0 + x)?;
 /// assert_eq!(f.call(3.0, &[1.0f32, 2.0])?.to_vec()?, [7.0, 8.0]);
+/// fn gelu<T: Float>(x: Exp<T>) -> Exp<T> { x * 0.5 * ((x * 0.7071067811865476).erf() + 1.0) }
 /// # Ok::<(), slyz::Error>(())
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot stand beside an `Exp<{T}>`: constants are `2.0` for floats, `2` for integers; the rest is converted with `.cast::<{T}>()`",
     label = "expected an `Exp<{T}>`, a constant `{T}` or an `Arr<{T}, _>`"
 )]
-pub trait BesideExp<T: Scalar> {
-    /// An `Exp<T>`, or an array of `T`.
-    type Out;
-
+pub trait BesideExp<T>: OneNumber {
     #[doc(hidden)]
-    fn after(self, at: Loc, operator: Operator, left: Exp<T>) -> Self::Out;
+    #[track_caller]
+    fn number(self) -> Exp<T>;
 }
+
+/// A scalar or a constant, and no array. It says nothing about types, so that rustc can tell the two apart for all of them: the result
+/// of `x * 0.5` is then known before the type of the constant is.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(message = "`{Self}` is no scalar", label = "expected an `Exp`, a constant or an `Arr`")]
+pub trait OneNumber: Sized {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Scalar> OneNumber for Exp<T> {}
 
 #[diagnostic::do_not_recommend]
 impl<T: Scalar> BesideExp<T> for Exp<T> {
-    type Out = Exp<T>;
-    fn after(self, at: Loc, operator: Operator, left: Exp<T>) -> Exp<T> {
-        Exp::new(record::apply(at, operator, &[left.handle(), self.handle()]))
+    fn number(self) -> Exp<T> {
+        self
     }
 }
 
+macro_rules! constants {
+    ($($t:ident)*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl OneNumber for $t {}
+        #[diagnostic::do_not_recommend]
+        impl BesideExp<$t> for $t {
+            #[track_caller]
+            fn number(self) -> Exp<$t> { lit(self) }
+        }
+    )*};
+}
+constants!(f32 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool);
+
 #[diagnostic::do_not_recommend]
-impl<T: Scalar> BesideExp<T> for T {
-    type Out = Exp<T>;
-    fn after(self, at: Loc, operator: Operator, left: Exp<T>) -> Exp<T> {
-        Exp::new(record::apply(at, operator, &[left.handle(), record::constant(at, self.scalar())]))
+impl OneNumber for f64 {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Float> BesideExp<T> for f64 {
+    #[track_caller]
+    fn number(self) -> Exp<T> {
+        lit(T::of(self))
     }
 }
+
+/// A constant that may stand before an `Exp<T>`. Rust looks at it first: with two types of constants for one `T` it would not know which
+/// `2.0` is, and so not what comes out.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot stand before an `Exp<{T}>`: write the constant behind it, as in `x * 2.0`",
+    label = "expected a constant `{T}`",
+    note = "where the order matters: `-x + 1.0`, `x.recip() * 2.0`, or `lit(T::of(1.0)) - x`"
+)]
+#[doc(hidden)]
+pub trait BeforeExp<T> {}
+
+#[diagnostic::do_not_recommend]
+impl BeforeExp<f64> for f64 {}
 
 /// Rust's infix operators: traced with what may stand beside it, constant with traced, and assignment.
 macro_rules! infix {
     ($B:ident; $ts:tt $any:tt; $($Tr:ident $m:ident $TrA:ident $ma:ident $op:ident),*) => {
         $(infix!(@ $B; $ts $any; $Tr $m $TrA $ma $op);)*
     };
-    (@ $B:ident; ($($t:ident)*) ($($any:ident)*); $Tr:ident $m:ident $TrA:ident $ma:ident $op:ident) => {
-        impl<T: $B, R: BesideExp<T>> $Tr<R> for Exp<T> {
-            type Output = R::Out;
+    (@ $B:ident; ($($t:ident)*) ($($any:ident $Bound:ident),*); $Tr:ident $m:ident $TrA:ident $ma:ident $op:ident) => {
+        impl<T: $B, R: OneNumber + BesideExp<T>> $Tr<R> for Exp<T> {
+            type Output = Exp<T>;
             #[track_caller]
-            fn $m(self, other: R) -> R::Out { other.after(Location::caller(), Operator::$op, self) }
+            fn $m(self, other: R) -> Exp<T> { binary(Operator::$op, self, other.number()) }
         }
-        impl<T: $B, R: Lift<T>> $TrA<R> for Exp<T> {
+        impl<T: $B, R: BesideExp<T>> $TrA<R> for Exp<T> {
             #[track_caller]
-            fn $ma(&mut self, other: R) { *self = binary(Operator::$op, *self, other.lift()) }
+            fn $ma(&mut self, other: R) { *self = binary(Operator::$op, *self, other.number()) }
         }
         $(#[diagnostic::do_not_recommend]
         impl $Tr<Exp<$t>> for $t {
@@ -100,7 +139,7 @@ macro_rules! infix {
         // Bounded afterwards, for the message; see `elementwise.rs`.
         $(impl<T: $B> $Tr<Exp<T>> for $any
         where
-            $any: BesideExp<T>,
+            $any: $Bound<T>,
         {
             type Output = Exp<T>;
             #[track_caller]
@@ -108,13 +147,13 @@ macro_rules! infix {
         })*
     };
 }
-infix!(Num; (f32 f16 bf16 i8 i16 i64 u8 u16 u32 u64) (i32 f64);
+infix!(Num; (f32 f16 bf16 i8 i16 i64 u8 u16 u32 u64) (i32 BesideExp, f64 BeforeExp);
     Add add AddAssign add_assign Add, Sub sub SubAssign sub_assign Sub, Mul mul MulAssign mul_assign Mul,
     Div div DivAssign div_assign Div, Rem rem RemAssign rem_assign Rem);
-infix!(Bits; (i8 i16 i64 u8 u16 u32 u64 bool) (i32);
+infix!(Bits; (i8 i16 i64 u8 u16 u32 u64 bool) (i32 BesideExp);
     BitAnd bitand BitAndAssign bitand_assign And, BitOr bitor BitOrAssign bitor_assign Or,
     BitXor bitxor BitXorAssign bitxor_assign Xor);
-infix!(Int; (i8 i16 i64 u8 u16 u32 u64) (i32); Shl shl ShlAssign shl_assign Shl, Shr shr ShrAssign shr_assign Shr);
+infix!(Int; (i8 i16 i64 u8 u16 u32 u64) (i32 BesideExp); Shl shl ShlAssign shl_assign Shl, Shr shr ShrAssign shr_assign Shr);
 
 impl<T: Num> Neg for Exp<T> {
     type Output = Exp<T>;
@@ -151,12 +190,12 @@ macro_rules! methods {
     (@ $(#[$doc:meta])* $m:ident ($arg:ident) same $op:ident) => {
         $(#[$doc])*
         #[track_caller]
-        pub fn $m(self, $arg: impl Lift<T>) -> Exp<T> { binary(Operator::$op, self, $arg.lift()) }
+        pub fn $m(self, $arg: impl BesideExp<T>) -> Exp<T> { binary(Operator::$op, self, $arg.number()) }
     };
     (@ $(#[$doc:meta])* $m:ident ($arg:ident) test $op:ident) => {
         $(#[$doc])*
         #[track_caller]
-        pub fn $m(self, $arg: impl Lift<T>) -> Exp<bool> { binary(Operator::$op, self, $arg.lift()) }
+        pub fn $m(self, $arg: impl BesideExp<T>) -> Exp<bool> { binary(Operator::$op, self, $arg.number()) }
     };
 }
 methods! {
@@ -331,8 +370,8 @@ impl<T: Num> Exp<T> {
     /// fn unit(x: Exp<f32>) -> Exp<f32> { x.clamp(0.0, 1.0) }
     /// ```
     #[track_caller]
-    pub fn clamp(self, low: impl Lift<T>, high: impl Lift<T>) -> Exp<T> {
-        ternary(Operator::Clamp, self, low.lift(), high.lift())
+    pub fn clamp(self, low: impl BesideExp<T>, high: impl BesideExp<T>) -> Exp<T> {
+        ternary(Operator::Clamp, self, low.number(), high.number())
     }
 
     /// `self * a + b` with one rounding.
@@ -344,8 +383,8 @@ impl<T: Num> Exp<T> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     #[track_caller]
-    pub fn mul_add(self, a: impl Lift<T>, b: impl Lift<T>) -> Exp<T> {
-        ternary(Operator::Fma, self, a.lift(), b.lift())
+    pub fn mul_add(self, a: impl BesideExp<T>, b: impl BesideExp<T>) -> Exp<T> {
+        ternary(Operator::Fma, self, a.number(), b.number())
     }
 }
 

@@ -267,12 +267,12 @@ pub(crate) fn solved<'k>(
     slots: &[Slot],
     args: &[Fed],
     given: &Env,
-    sizes: &dyn Fn(&Env) -> Result<ProgramSizes, CallError>,
+    sizes: &dyn Fn(&mut Env) -> Result<ProgramSizes, CallError>,
 ) -> Result<Found<'k, Solved>, CallError> {
     let said_the_same = |solved: &Solved| solved.told.iter().map(Option::as_ref).eq(args.iter().map(Fed::told));
     kept.get(said_the_same, || {
-        let env = solve(slots, args, given)?;
-        let sizes = sizes(&env)?;
+        let mut env = solve(slots, args, given)?;
+        let sizes = sizes(&mut env)?;
         let extent = |axis: &Extent| axis.eval(&env).map_err(|_| overflow(axis));
         let shape = |slot: &Slot| slot.axes.iter().map(extent).collect::<Result<Vec<u64>, CallError>>();
         let shapes = slots.iter().map(shape).collect::<Result<_, _>>()?;

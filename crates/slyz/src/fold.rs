@@ -1,10 +1,8 @@
 //! Folds of a function of positions: `sum(|i| ..)` and its kin, at top level or inside a body. Those of arrays are in `along.rs`.
 
 use crate::elem::{Additive, Elem, Exp, Lift, Num, Value, handles, value_of};
-use crate::extent::{Axis, Extent};
 use crate::lines;
 use crate::monoid::{All, Any, MaxOf, MinOf, Monoid, Product, Sum, with_parts};
-use crate::position::Idx;
 use crate::record;
 use crate::shape::{Position, Shape};
 use crate::trace::{Handle, Loc, on_behalf};
@@ -167,15 +165,21 @@ macro_rules! bests {
     ($($(#[$doc:meta])* $name:ident $op:ident;)*) => {$(
         $(#[$doc])*
         #[track_caller]
-        pub fn $name<A: Axis, T: Num, V: Lift<T>>(f: impl Fn(Idx<A>) -> V) -> Idx<A> {
+        pub fn $name<S, P, T, V>(f: impl Fn(P) -> V) -> P
+        where
+            S: Shape<Pos = P>,
+            P: Position<Shape = S>,
+            T: Num,
+            V: Lift<T>,
+        {
             let at: Loc = Location::caller();
-            let value = &mut |i: Handle| f(Idx::new(i)).lift().handle();
-            Idx::new(lines::best(at, &Extent::of::<A>(), T::TY, Operator::$op, value))
+            let value = &mut |position: &[Handle]| f(value_of(position)).lift().handle();
+            value_of(&lines::best(at, &S::axes(), T::TY, Operator::$op, value))
         }
     )*};
 }
 bests! {
-    /// The position of the largest `f(i)`; the first of several. A NaN wins only when all are NaN.
+    /// The position of the largest `f(p)`; the first of several. A NaN wins only when all are NaN.
     ///
     /// ```
     /// use slyz::prelude::*;
@@ -183,7 +187,7 @@ bests! {
     /// fn farthest(x: Arr<f32, N>, y: Exp<f32>) -> Idx<N> { argmax(|i| (x.at(i) - y).abs()) }
     /// ```
     argmax Gt;
-    /// The position of the smallest `f(i)`; the first of several. A NaN wins only when all are NaN.
+    /// The position of the smallest `f(p)`; the first of several. A NaN wins only when all are NaN.
     ///
     /// ```
     /// use slyz::prelude::*;

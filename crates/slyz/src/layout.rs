@@ -1,12 +1,12 @@
-//! Other views of the same elements: transposition, reshaping, rows and columns, concatenation. Slices are in `along.rs`.
+//! Other views of the same elements: transposition, reshaping, rows and columns, concatenation. Parts along an axis are in
+//! `along.rs` and `view.rs`.
 //!
 //! All of it is `tabulate` and `at`; nothing is copied unless a result is asked for.
 
 use crate::arr::{Arr, tabulate_at};
 use crate::axis::Either;
-use crate::elem::{Elem, Num, tys_of};
+use crate::elem::{Elem, tys_of};
 use crate::extent::Axis;
-use crate::fold::sum;
 use crate::position::Idx;
 use crate::record;
 use crate::shape::{Flatten, Pos, Shape};
@@ -26,27 +26,7 @@ impl<T: Elem, A: Axis, B: Axis> Arr<T, (A, B)> {
     #[track_caller]
     pub fn transpose(self) -> Arr<T, (B, A)> {
         let at: Loc = Location::caller();
-        tabulate_at(at, |(j, i): Pos<(B, A)>| self.get(at, (i, j)))
-    }
-
-    /// The product of two matrices.
-    ///
-    /// ```
-    /// use slyz::prelude::*;
-    /// axis!(N, M, K);
-    /// let f = compile(|a: Arr<f32, (N, K)>, b: Arr<f32, (K, M)>| a.matmul(b))?;
-    /// assert_eq!(f.call(&[[1.0f32, 2.0]], &[[3.0f32], [4.0]])?.to_vec()?, [11.0]);
-    /// # Ok::<(), slyz::Error>(())
-    /// ```
-    #[doc(alias = "dot")]
-    #[track_caller]
-    pub fn matmul<C: Axis>(self, other: Arr<T, (B, C)>) -> Arr<T, (A, C)>
-    where
-        T: Num,
-    {
-        let at: Loc = Location::caller();
-        let product = |i, j, k| self.get(at, (i, k)) * other.get(at, (k, j));
-        on_behalf(at, || tabulate_at(at, |(i, j): Pos<(A, C)>| sum(|k: Idx<B>| product(i, j, k))))
+        tabulate_at(at, |(j, i): Pos<(B, A)>| self.element(at, (i, j)))
     }
 
     /// One row.
@@ -60,7 +40,7 @@ impl<T: Elem, A: Axis, B: Axis> Arr<T, (A, B)> {
     #[track_caller]
     pub fn row(self, i: Idx<A>) -> Arr<T, B> { // a number: `Near::new(k).clamp()`; constants: `fix::<0, 3>()`
         let at: Loc = Location::caller();
-        tabulate_at(at, |j: Idx<B>| self.get(at, (i, j)))
+        tabulate_at(at, |j: Idx<B>| self.element(at, (i, j)))
     }
 
     /// One column.
@@ -74,7 +54,7 @@ impl<T: Elem, A: Axis, B: Axis> Arr<T, (A, B)> {
     #[track_caller]
     pub fn column(self, j: Idx<B>) -> Arr<T, A> { // a number: `Near::new(k).clamp()`; constants: `fix::<0, 3>()`
         let at: Loc = Location::caller();
-        tabulate_at(at, |i: Idx<A>| self.get(at, (i, j)))
+        tabulate_at(at, |i: Idx<A>| self.element(at, (i, j)))
     }
 }
 
@@ -92,7 +72,7 @@ impl<T: Elem, A: Axis, B: Axis, C: Axis> Arr<T, (A, B, C)> {
     #[track_caller]
     pub fn layer(self, i: Idx<A>) -> Arr<T, (B, C)> { // a number: `Near::new(k).clamp()`; constants: `fix::<0, 3>()`
         let at: Loc = Location::caller();
-        tabulate_at(at, |(j, k): Pos<(B, C)>| self.get(at, (i, j, k)))
+        tabulate_at(at, |(j, k): Pos<(B, C)>| self.element(at, (i, j, k)))
     }
 }
 
@@ -128,7 +108,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
         S: Flatten,
     {
         let at: Loc = Location::caller();
-        tabulate_at(at, |p: Idx<S::Flat>| on_behalf(at, || self.get(at, S::unflatten(p))))
+        tabulate_at(at, |p: Idx<S::Flat>| on_behalf(at, || self.element(at, S::unflatten(p))))
     }
 }
 
@@ -144,7 +124,9 @@ impl<T: Elem, S: Shape> Arr<T, S> {
 #[track_caller]
 pub fn concat<T: Elem, A: Axis, B: Axis>(a: Arr<T, A>, b: Arr<T, B>) -> Arr<T, Either<A, B>> {
     let at: Loc = Location::caller();
-    tabulate_at(at, |p: Idx<Either<A, B>>| on_behalf(at, || p.either::<T, _, _>(|i| a.get(at, i), |j| b.get(at, j))))
+    tabulate_at(at, |p: Idx<Either<A, B>>| {
+        on_behalf(at, || p.either::<T, _, _>(|i| a.element(at, i), |j| b.element(at, j)))
+    })
 }
 
 /// Axes of a shape of rank 2 in another order.
@@ -271,7 +253,7 @@ impl<T: Elem, A: Axis, B: Axis> Arr<T, (A, B)> {
         (A, B): Permute2<P0, P1>,
     {
         let at: Loc = Location::caller();
-        tabulate_at(at, |p| self.get(at, <(A, B) as Permute2<P0, P1>>::back(p)))
+        tabulate_at(at, |p| self.element(at, <(A, B) as Permute2<P0, P1>>::back(p)))
     }
 }
 
@@ -293,7 +275,7 @@ impl<T: Elem, A: Axis, B: Axis, C: Axis> Arr<T, (A, B, C)> {
         (A, B, C): Permute3<P0, P1, P2>,
     {
         let at: Loc = Location::caller();
-        tabulate_at(at, |p| self.get(at, <(A, B, C) as Permute3<P0, P1, P2>>::back(p)))
+        tabulate_at(at, |p| self.element(at, <(A, B, C) as Permute3<P0, P1, P2>>::back(p)))
     }
 }
 
@@ -313,6 +295,6 @@ impl<T: Elem, A: Axis, B: Axis, C: Axis, D: Axis> Arr<T, (A, B, C, D)> {
         (A, B, C, D): Permute4<P0, P1, P2, P3>,
     {
         let at: Loc = Location::caller();
-        tabulate_at(at, |p| self.get(at, <(A, B, C, D) as Permute4<P0, P1, P2, P3>>::back(p)))
+        tabulate_at(at, |p| self.element(at, <(A, B, C, D) as Permute4<P0, P1, P2, P3>>::back(p)))
     }
 }

@@ -20,11 +20,13 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `elem.rs`, `exp.rs` | what arrays hold, scalars in traced code, and operators on them |
+//! | `elem.rs`, `exp.rs`, `complex.rs` | what arrays hold, scalars in traced code, and operators on them |
 //! | `extent.rs`, `position.rs`, `axis.rs`, `shape.rs` | what an axis is, positions, the axes that there are, and shapes |
-//! | `arr.rs`, `elementwise.rs`, `layout.rs`, `stencil.rs`, `loops.rs` | arrays and combinators |
+//! | `arr.rs`, `elementwise.rs`, `stencil.rs`, `loops.rs` | arrays and combinators |
+//! | `layout.rs`, `view.rs`, `diagonal.rs`, `lookup.rs` | other views: shapes, parts, triangles, elements by number |
 //! | `monoid.rs`, `fold.rs`, `along.rs`, `scatter.rs` | many elements combined: of functions, of arrays, along an axis, at computed places |
-//! | `trace.rs`, `record.rs`, `lines.rs` | the function being traced, and what operations record; nothing there is generic |
+//! | `linalg.rs`, `conv.rs`, `prefix.rs` | products of vectors and matrices; convolutions; running sums, and differences, which undo them |
+//! | `trace.rs`, `record.rs`, `lines.rs`, `moment.rs` | the function being traced, and what operations record; nothing there is generic |
 //! | `compile.rs`, `feed.rs`, `tensor.rs`, `explain.rs`, `profile.rs` | compiling, calling, data, and where the time goes |
 //! | `graph/` | kernels by hand, and their launches |
 //! | `module.rs` | kernels as source files for other programs |
@@ -43,6 +45,9 @@ mod along;
 mod arr;
 mod axis;
 mod compile;
+mod complex;
+mod conv;
+mod diagonal;
 mod elem;
 mod elementwise;
 mod error;
@@ -53,12 +58,16 @@ mod feed;
 mod fold;
 pub mod graph;
 mod layout;
+mod linalg;
 mod lines;
+mod lookup;
 mod loops;
 mod module;
+mod moment;
 mod monoid;
 pub mod naperian;
 mod position;
+mod prefix;
 pub mod prelude;
 mod profile;
 mod record;
@@ -69,11 +78,14 @@ mod stencil;
 mod tensor;
 mod trace;
 mod update;
+mod view;
 
 pub use along::Along;
 pub use arr::{Arr, InBrackets, Zip, fill, iota, lift2, stack, tabulate, zip, zip_min};
-pub use axis::{Either, EnumAxis, Fix, Flat, Min, Tri, fix};
+pub use axis::{Either, EnumAxis, Fix, Flat, Min, Padded, Stride, Tri, fix};
 pub use compile::{Compiled, Function, Output, Param, Signature, Types, auto, compile, compile_on, device, devices};
+pub use complex::{BesideComplex, BesideComplexes, Complex};
+pub use conv::Conv;
 pub use elem::{Additive, Bits, Elem, ElemOf, Exp, Float, Int, Lift, Num, Scalar, Traced, Value, lit};
 pub use elementwise::Beside;
 pub use error::{CallError, Error, TensorError, TraceError};
@@ -84,6 +96,8 @@ pub use feed::{Fed, Feed};
 pub use fold::{all, any, argmax, argmin, count, fold, max, min, product, sum};
 pub use half::{bf16, f16};
 pub use layout::{Permute2, Permute3, Permute4, concat};
+pub use linalg::{MatMul, dot, matmul, outer};
+pub use lookup::Lookup;
 pub use loops::{Stacking, for_each, iterate, repeat_while, scan_over};
 pub use module::{Emitted, Module};
 pub use monoid::{All, Any, MaxOf, MinOf, Monoid, Product, Sum, UserMonoid, monoid};
@@ -127,6 +141,27 @@ pub use slyz_macros::Elem;
 /// assert_eq!([Pixel { r: 1, g: 2, b: 3 }].transpose(), Pixel { r: [1], g: [2], b: [3] });
 /// ```
 pub use slyz_macros::Naperian;
+/// Einstein's sums: a letter for each axis of each array, and of the result. Letters that the result does not have are summed over.
+///
+/// A letter is an axis, so the letters are checked as axes are: where one stands for two different ones, the call does not compile.
+/// Without `->` the result has the letters that occur once, in alphabetical order.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M, K);
+/// fn product(a: Arr<f32, (N, K)>, b: Arr<f32, (K, M)>) -> Arr<f32, (N, M)> { einsum!("ij,jk->ik", a, b) }
+/// assert_eq!(compile(product)?.call(&[[1.0f32, 2.0]], &[[3.0f32], [4.0]])?.to_vec()?, [11.0]);
+/// let trace = compile(|x: Arr<f32, (N, N)>| einsum!("ii->", x))?;
+/// assert_eq!(trace.call(&[[1.0f32, 2.0], [3.0, 4.0]])?.value()?, 5.0);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+///
+/// ```compile_fail
+/// use slyz::prelude::*;
+/// axis!(N, M, K);
+/// fn swapped(a: Arr<f32, (N, K)>, b: Arr<f32, (K, M)>) -> Arr<f32, (N, M)> { einsum!("ij,kj->ik", a, b) }
+/// ```
+pub use slyz_macros::einsum;
 /// Plain Rust control flow over traced values, and a function that stays one.
 ///
 /// ```

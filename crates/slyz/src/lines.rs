@@ -1,14 +1,17 @@
-//! An array as lines along one of its axes, and what is recorded for them: folds, scans, means, best positions, other views, and
-//! steps around.
+//! An array as lines along one of its axes, and what is recorded for them: folds, scans, best positions, other views, lines
+//! one after another, and steps around.
 //!
 //! Axes are told by number here, and a position is a list of handles, so one copy of each serves every rank; nothing is
 //! generic over user types.
 
 use crate::extent::Extent;
-use crate::record::{self, MonoidParts, apply, cast, constant, extent, read, select, shift, tabulate};
+use crate::record::{self, MonoidParts, Spot, apply, constant, extent, read, select, shift, tabulate};
 use crate::trace::{Handle, Loc, Ty, here};
 use slyz_sir::ops::{Operator, Unit};
 use slyz_sir::types::Scalar;
+
+/// A number at each position.
+pub(crate) type ScalarAt<'a> = &'a mut dyn FnMut(&[Handle]) -> Handle;
 
 /// An array whose elements have `count` leaves, and the axis to go along.
 pub(crate) struct Lines {
@@ -47,12 +50,12 @@ impl Lines {
         })
     }
 
-    /// The means along the axis, of floats of that type.
-    pub fn mean(&self, at: Loc, ty: Ty) -> Handle {
+    /// One number for each line: `f` gets the axis to go along, and the elements of the line.
+    pub fn each(&self, at: Loc, f: &dyn Fn(&[Extent], ScalarAt) -> Handle) -> Handle {
         let at = here(at);
         tabulate(at, &self.rest(), &mut |rest| {
             let value = &mut |place: &[Handle]| self.read(at, rest, place[0])[0];
-            vec![mean(at, ty, std::slice::from_ref(self.axis()), value)]
+            vec![f(std::slice::from_ref(self.axis()), value)]
         })
     }
 
@@ -60,7 +63,8 @@ impl Lines {
     pub fn best(&self, at: Loc, ty: Ty, better: Operator) -> Handle {
         let at = here(at);
         tabulate(at, &self.rest(), &mut |rest| {
-            vec![best(at, self.axis(), ty, better, &mut |place| self.read(at, rest, place)[0])]
+            let value = &mut |place: &[Handle]| self.read(at, rest, place[0])[0];
+            best(at, std::slice::from_ref(self.axis()), ty, better, value)
         })
     }
 
@@ -93,15 +97,118 @@ impl Lines {
         })
     }
 
+    /// The axes with another one to go along.
+    fn onto(&self, axis: &Extent) -> Vec<Extent> {
+        let mut axes = self.axes.clone();
+        axes[self.number] = axis.clone();
+        axes
+    }
+
     /// Another view: the axis becomes `onto`, and `from` gives the old place of a new one.
     pub fn view(&self, at: Loc, onto: &Extent, from: &dyn Fn(Handle) -> Handle) -> Handle {
         let at = here(at);
-        let mut axes = self.axes.clone();
-        axes[self.number] = onto.clone();
-        tabulate(at, &axes, &mut |position| {
+        tabulate(at, &self.onto(onto), &mut |position| {
             let place = from(position[self.number]);
             self.read(at, &without(position, self.number), place)
         })
+    }
+
+    /// So many places before and after, where the element is `default`.
+    pub fn pad(&self, at: Loc, before: &Extent, after: &Extent, default: &[Handle]) -> Handle {
+        let at = here(at);
+        let onto = before.clone() + (self.axis().clone() + after.clone());
+        tabulate(at, &self.onto(&onto), &mut |position| {
+            let mut spots: Vec<Spot> = position.iter().map(|&number| Spot::inside(number)).collect();
+            let place = apply(at, Operator::Sub, &[position[self.number], extent(at, before)]);
+            spots[self.number] = Spot::anywhere(place);
+            record::read_or(at, self.array, &self.axes, &spots, default)
+        })
+    }
+
+    /// As many elements as `onto` has positions, from `start` on, or from the nearest place from which they are all there.
+    pub fn window(&self, at: Loc, onto: &Extent, start: Handle) -> Handle {
+        record::require_inside(at, 0, onto, self.axis());
+        let zero = constant(at, Scalar::i64(0));
+        let last = apply(at, Operator::Sub, &[extent(at, self.axis()), extent(at, onto)]);
+        let start = apply(at, Operator::Clamp, &[start, zero, last]);
+        self.view(at, onto, &|place| apply(at, Operator::Add, &[place, start]))
+    }
+
+    /// As many elements as `onto` has positions, each `step` after the one before, from `start` on.
+    pub fn strided(&self, at: Loc, onto: &Extent, start: u64, step: u64) -> Handle {
+        record::require_strided(at, start, step, onto, self.axis());
+        let start = start.min(i64::MAX as u64) as i64;
+        self.view(at, onto, &|place| shift(at, times(at, place, step), start))
+    }
+
+    /// The first of each `step` elements.
+    pub fn every(&self, at: Loc, step: u64) -> Handle {
+        self.view(at, &self.axis().clone().ceil_div(step), &|place| times(at, place, step))
+    }
+
+    /// The elements moved on around the axis, as far as `by` says.
+    pub fn roll(&self, at: Loc, by: Roll) -> Handle {
+        let at = here(at);
+        let back = match by {
+            Roll::Constant(by) => by.checked_neg().ok_or_else(|| constant(at, Scalar::i64(by))),
+            Roll::Computed(by) => Err(by),
+        };
+        // Less than one turn, and the same everywhere.
+        let back = back.map_err(|by| record::wrap(at, self.axis(), by));
+        tabulate(at, &self.axes, &mut |position| {
+            let place = position[self.number];
+            let rest = without(position, self.number);
+            let turn = match back {
+                Ok(back) => Turn::of(at, self.axis(), place, back),
+                Err(step) => Turn::back(at, self.axis(), place, step),
+            };
+            if self.number + 1 == self.axes.len() {
+                return turn.read(at, self.array, self.count, &rest);
+            }
+            self.read(at, &rest, turn.place(at))
+        })
+    }
+
+    /// Each element as many times as `times` has positions.
+    pub fn repeat(&self, at: Loc, times: &Extent) -> Handle {
+        let onto = self.axis().clone() * times.clone();
+        self.view(at, &onto, &|place| apply(at, Operator::Div, &[place, extent(at, times)]))
+    }
+
+    /// All elements, as many times as `times` has positions.
+    pub fn tile(&self, at: Loc, times: &Extent) -> Handle {
+        let onto = times.clone() * self.axis().clone();
+        self.view(at, &onto, &|place| apply(at, Operator::Rem, &[place, extent(at, self.axis())]))
+    }
+
+    /// The elements of these lines, then those of others, whose other axes are the same.
+    pub fn concat(&self, at: Loc, other: &Lines) -> Handle {
+        let at = here(at);
+        let onto = self.axis().clone() + other.axis().clone();
+        tabulate(at, &self.onto(&onto), &mut |position| {
+            let rest = without(position, self.number);
+            let first = &mut |place| self.read(at, &rest, place);
+            let second = &mut |place| other.read(at, &rest, place);
+            either(at, position[self.number], self.axis(), self.count, first, second)
+        })
+    }
+
+    /// Each element less the one before, on an axis that is one shorter.
+    pub fn differences(&self, at: Loc, onto: &Extent) -> Handle {
+        let at = here(at);
+        record::require_equal(at, &(onto.clone() + Extent::fixed(1)), self.axis());
+        tabulate(at, &self.onto(onto), &mut |position| {
+            let rest = without(position, self.number);
+            let place = position[self.number];
+            let before = self.read(at, &rest, place);
+            let after = self.read(at, &rest, shift(at, place, 1));
+            after.iter().zip(before).map(|(&after, before)| apply(at, Operator::Sub, &[after, before])).collect()
+        })
+    }
+
+    /// The elements from the end of `before` on, on the axis `onto`, where the axis is one after the other.
+    pub fn after(&self, at: Loc, before: &Extent, onto: &Extent) -> Handle {
+        self.view(at, onto, &|place| apply(at, Operator::Add, &[place, extent(at, before)]))
     }
 
     /// As many elements as `onto` has positions, from `start` on.
@@ -117,6 +224,36 @@ impl Lines {
     }
 }
 
+/// How far elements are moved.
+pub(crate) enum Roll {
+    Constant(i64),
+    Computed(Handle),
+}
+
+/// A place times a constant.
+fn times(at: Loc, place: Handle, by: u64) -> Handle {
+    let by = Scalar::i64(by.min(i64::MAX as u64) as i64);
+    apply(at, Operator::Mul, &[place, constant(at, by)])
+}
+
+/// Case analysis of a position on one axis after another. Both positions travel as arguments of the branches: each is inside only
+/// on its own side, so nothing that depends on one may be computed outside of that side.
+pub(crate) fn either(
+    at: Loc,
+    position: Handle,
+    first: &Extent,
+    count: usize,
+    left: &mut dyn FnMut(Handle) -> Vec<Handle>,
+    right: &mut dyn FnMut(Handle) -> Vec<Handle>,
+) -> Vec<Handle> {
+    let extent = extent(at, first);
+    let is_left = apply(at, Operator::Lt, &[position, extent]);
+    let rest = apply(at, Operator::Sub, &[position, extent]);
+    let then = &mut |positions: &[Handle]| left(positions[0]);
+    let otherwise = &mut |positions: &[Handle]| right(positions[1]);
+    record::branch(at, is_left, &[position, rest], &[Ty::I64; 2], count, then, otherwise)
+}
+
 fn without<T: Clone>(list: &[T], number: usize) -> Vec<T> {
     let mut rest = list.to_vec();
     rest.remove(number);
@@ -128,32 +265,15 @@ pub(crate) fn reversed(at: Loc, axis: &Extent, place: Handle) -> Handle {
     apply(at, Operator::Sub, &[shift(at, extent(at, axis), -1), place])
 }
 
-/// The mean of `value(p)` over all positions, which is NaN when there are none. Halves are added up in `f32`, where
-/// neither the sum nor the count overflows.
-pub(crate) fn mean(at: Loc, ty: Ty, axes: &[Extent], value: &mut dyn FnMut(&[Handle]) -> Handle) -> Handle {
-    let wide = if ty.bytes() < 4 { Ty::F32 } else { ty };
-    let parts = MonoidParts {
-        neutral: vec![constant(at, Scalar::from_f64(wide, 0.0))],
-        tys: vec![wide],
-        combine: &mut |both| vec![apply(at, Operator::Add, both)],
-        commutative: true,
-    };
-    let total = record::fold(at, axes, &mut |position| vec![cast(at, wide, value(position))], parts)[0];
-    cast(at, ty, apply(at, Operator::Div, &[total, cast(at, wide, record::count(at, axes))]))
-}
-
-/// The position of the best value. Ties go to the first position; a NaN wins only against NaNs.
+/// The position of the best value. Ties go to the first position, in row-major order; a NaN wins only against NaNs.
 ///
 /// The order on (value, position) is total, so the monoid is commutative. Its neutral element loses against every
 /// position: a NaN for floats, the worst value for integers, at a position past all others.
-pub(crate) fn best(
-    at: Loc,
-    axis: &Extent,
-    ty: Ty,
-    better: Operator,
-    value: &mut dyn FnMut(Handle) -> Handle,
-) -> Handle {
-    record::require_positions(at, axis);
+pub(crate) fn best(at: Loc, axes: &[Extent], ty: Ty, better: Operator, value: ScalarAt) -> Vec<Handle> {
+    axes.iter().for_each(|axis| record::require_positions(at, axis));
+    if axes.len() > 1 {
+        record::require_countable(&Extent::product(axes));
+    }
     let worst = match better {
         Operator::Gt => Unit::Lowest,
         _ => Unit::Highest,
@@ -179,8 +299,9 @@ pub(crate) fn best(
         select(at, of(Operator::Or, wins, first), &[a, i], &[b, j])
     };
     let parts = MonoidParts { neutral, tys: vec![ty, Ty::I64], combine, commutative: true };
-    let body = &mut |position: &[Handle]| vec![value(position[0]), position[0]];
-    record::fold(at, std::slice::from_ref(axis), body, parts)[1]
+    let body = &mut |position: &[Handle]| vec![value(position), record::ravel(at, axes, position)];
+    let number = record::fold(at, axes, body, parts)[1];
+    record::unravel(at, axes, number)
 }
 
 /// A step around an axis that is a circle. The distance modulo the extent is the same everywhere, so it is computed once,
@@ -203,6 +324,14 @@ impl Turn {
             false => (of(Operator::Lt, near, extent), Operator::Sub),
         };
         Turn { near, other: of(turn, near, extent), inside }
+    }
+
+    /// A step back that is computed, and less than one turn.
+    pub fn back(at: Loc, axis: &Extent, from: Handle, step: Handle) -> Turn {
+        let of = |operator: Operator, a: Handle, b: Handle| apply(at, operator, &[a, b]);
+        let near = of(Operator::Sub, from, step);
+        let inside = of(Operator::Ge, near, constant(at, Scalar::i64(0)));
+        Turn { near, other: of(Operator::Add, near, extent(at, axis)), inside }
     }
 
     /// The place.

@@ -380,7 +380,7 @@ impl<A: Axis> From<Idx<A>> for Near<A> {
     }
 }
 
-/// A place around an array of shape `S`, perhaps outside: `Near` or `Idx`, or a tuple of them for several axes.
+/// A place around an array of shape `S`, perhaps outside: `Near`, `Idx` or an integer, or a tuple of them for several axes.
 ///
 /// ```
 /// use slyz::prelude::*;
@@ -389,11 +389,12 @@ impl<A: Axis> From<Idx<A>> for Near<A> {
 /// fn lookup(x: Arr<f32, (N, M)>, p: impl Around<(N, M)>) -> Exp<f32> { x.at_or(p, 0.0) }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a place around an array of shape `{S}`: write `i + 1`, or `Near::new(k)` for a number, one for each axis",
-    label = "expected a `Near` or an `Idx` for each axis of `{S}`"
+    message = "`{Self}` is not a place around an array of shape `{S}`: write `i`, `i + 1` or a number, one for each axis",
+    label = "expected an `Idx`, a `Near` or an integer for each axis of `{S}`"
 )]
 pub trait Around<S> {
     #[doc(hidden)]
+    #[track_caller]
     fn spots(self, out: &mut Vec<Spot>);
 
     #[doc(hidden)]
@@ -401,9 +402,31 @@ pub trait Around<S> {
 }
 
 #[diagnostic::do_not_recommend]
+impl<A: Axis, T: Int> Around<A> for T {
+    #[track_caller]
+    fn spots(self, out: &mut Vec<Spot>) {
+        out.push(Spot::anywhere(self.steps().handle()))
+    }
+    fn around_seal() -> Seal {
+        Seal::THIS
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<A: Axis, T: Int> Around<A> for Exp<T> {
+    #[track_caller]
+    fn spots(self, out: &mut Vec<Spot>) {
+        out.push(Spot::anywhere(self.steps().handle()))
+    }
+    fn around_seal() -> Seal {
+        Seal::THIS
+    }
+}
+
+#[diagnostic::do_not_recommend]
 impl<A: Axis> Around<A> for Idx<A> {
     fn spots(self, out: &mut Vec<Spot>) {
-        out.push(Spot { number: self.handle, reached: true, inside: true })
+        out.push(Spot::inside(self.handle))
     }
     fn around_seal() -> Seal {
         Seal::THIS
@@ -424,6 +447,7 @@ macro_rules! around {
     ($($P:ident $A:ident $i:tt),*) => {
         #[diagnostic::do_not_recommend]
         impl<$($A: Axis, $P: Around<$A>),*> Around<($($A,)*)> for ($($P,)*) {
+            #[track_caller]
             fn spots(self, out: &mut Vec<Spot>) { $(self.$i.spots(out);)* }
             fn around_seal() -> Seal { Seal::THIS }
         }

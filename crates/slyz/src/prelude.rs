@@ -1,13 +1,15 @@
 //! What most programs want: `use slyz::prelude::*;`.
 
 pub use crate::arr::{Arr, fill, iota, lift2, stack, tabulate, zip, zip_min};
-pub use crate::axis::{Either, Fix, Flat, Min, Tri, fix};
+pub use crate::axis::{Either, Fix, Flat, Min, Padded, Stride, Tri, fix};
 pub use crate::compile::{Compiled, compile, compile_on};
+pub use crate::complex::Complex;
 pub use crate::elem::{Additive, Bits, Exp, Float, Int, Lift, Num, Scalar, Value, lit};
 pub use crate::exp::horner;
 pub use crate::extent::Extent;
 pub use crate::fold::{all, any, argmax, argmin, count, fold, max, min, product, sum};
 pub use crate::layout::concat;
+pub use crate::linalg::{dot, matmul, outer};
 pub use crate::loops::{for_each, iterate, repeat_while, scan_over};
 pub use crate::module::Module;
 pub use crate::monoid::{All, Any, MaxOf, MinOf, Monoid, Product, Sum, monoid};
@@ -19,5 +21,5 @@ pub use crate::stencil::Border;
 pub use crate::tensor::Tensor;
 // Traits and derives of one name: `#[derive(Axis)]`, `#[derive(Elem)]`.
 pub use crate::{Axis, Elem, Target, axis, bf16, f16};
-// The attribute alone: the module of the same name is `slyz::graph`.
-pub use slyz_macros::graph;
+// Of `graph` the attribute alone: the module of the same name is `slyz::graph`.
+pub use slyz_macros::{einsum, graph};

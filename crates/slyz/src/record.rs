@@ -547,6 +547,29 @@ pub(crate) fn require_inside(at: Loc, start: u64, length: &Extent, axis: &Extent
     });
 }
 
+/// Says that two extents must be equal. A named axis that no argument tells gets its extent from it.
+pub(crate) fn require_equal(at: Loc, one: &Extent, other: &Extent) {
+    with(|trace| {
+        let one = trace.size(one);
+        let other = trace.size(other);
+        trace.require(here(at), Require::Equal(one, other));
+    });
+}
+
+/// Says that `length` places, each `step` after the one before, must lie on the axis, from `start` on.
+pub(crate) fn require_strided(at: Loc, start: u64, step: u64, length: &Extent, axis: &Extent) {
+    use slyz_sir::size::Size;
+    if step == 0 {
+        crate::trace::error(at, "a slice with a step of 0", "step by at least 1, or `repeat` an element");
+    }
+    with(|trace| {
+        // The last place is `step - 1` before the end of the last step.
+        let end = Size::Const(start) + trace.size(length) * Size::Const(step);
+        let size = trace.size(axis) + Size::Const(step.saturating_sub(1));
+        trace.require(here(at), Require::AtMost(end, size));
+    });
+}
+
 fn integer(at: Loc, operator: Operator, a: Handle, b: Handle) -> Handle {
     apply(at, operator, &[a, b])
 }
@@ -585,13 +608,41 @@ pub struct Spot {
     pub(crate) inside: bool,
 }
 
+impl Spot {
+    /// A position of the axis.
+    pub(crate) fn inside(number: Handle) -> Spot {
+        Spot { number, reached: true, inside: true }
+    }
+
+    /// A number, of which nothing is known.
+    pub(crate) fn anywhere(number: Handle) -> Spot {
+        Spot { number, reached: false, inside: false }
+    }
+
+    /// The position of the axis that `rule` makes of it. The axis must have one.
+    pub(crate) fn moved(&self, at: Loc, axis: &Extent, rule: fn(Loc, &Extent, Handle) -> Handle) -> Handle {
+        if self.inside {
+            return self.number;
+        }
+        if !self.reached {
+            require_positions(at, axis);
+        }
+        rule(at, axis, self.number)
+    }
+}
+
+/// Are all places inside?
+pub(crate) fn all_inside(at: Loc, axes: &[Extent], spots: &[Spot]) -> Option<Handle> {
+    let uncertain = axes.iter().zip(spots).filter(|(_, spot)| !spot.inside);
+    let tests = uncertain.map(|(axis, spot)| inside(at, axis, spot.number));
+    tests.reduce(|a, b| integer(at, Operator::And, a, b))
+}
+
 /// The element at a place, or `default` outside.
 pub(crate) fn read_or(at: Loc, array: Handle, axes: &[Extent], spots: &[Spot], default: &[Handle]) -> Vec<Handle> {
     let count = default.len();
     let numbers: Vec<Handle> = spots.iter().map(|spot| spot.number).collect();
-    let uncertain = axes.iter().zip(spots).filter(|(_, spot)| !spot.inside);
-    let tests = uncertain.map(|(axis, spot)| inside(at, axis, spot.number));
-    let Some(all_inside) = tests.reduce(|a, b| integer(at, Operator::And, a, b)) else {
+    let Some(all_inside) = all_inside(at, axes, spots) else {
         return read(at, array, count, &numbers);
     };
     if spots.iter().all(|spot| spot.reached) {

@@ -106,7 +106,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     {
         let at: Loc = Location::caller();
         let body = &mut |position: &[Handle]| {
-            let element = self.get(at, value_of(position));
+            let element = self.element(at, value_of(position));
             let mut out = vec![keep(element).handle()];
             out.extend(handles(element));
             out

@@ -420,7 +420,7 @@ inner! {
 #[diagnostic::on_unimplemented(
     message = "shape `{Self}` is not one axis: say which, as in `x.axis::<0>()`, `x.over(N)` or `x.innermost()`, or make it one with `flatten()`",
     label = "this is for arrays of one axis",
-    note = "`x.axis::<0>().argmax()` goes along the outermost axis; so do `argmin`, `scan`, `reverse` and `slice`"
+    note = "`x.axis::<0>().scan(Sum)` goes along the outermost axis; so do `reverse`, `slice`, `window`, `roll` and `pad`"
 )]
 pub trait OneAxis: Axis {}
 

@@ -18,7 +18,7 @@ where
 fn layer_norm<S: Inner>(x: Arr<f32, S>) -> Arr<f32, S> {
     // any rank, along the innermost axis
     let mean = x.innermost().sum();
-    tabulate(|p: Pos<S>| x.at(p)) + fill(0.0) * mean.sum()
+    tabulate(|p: Pos<S>| x.at(p)) + fill::<f32, S>(0.0) * mean.sum()
 }
 fn twice<T: Num, S: Shape>(x: Arr<T, S>) -> Arr<T, S> {
     x + x
@@ -137,5 +137,35 @@ fn constants_to_choose_from() -> R {
     })?;
     let (product, wide, part) = f.call(-2.0)?;
     assert_eq!((product.value()?, wide.value()?, part.value()?), (6., 2, 0.5));
+    Ok(())
+}
+
+/// Literals beside scalars of any floating-point type, and of one that is not known yet.
+#[test]
+fn literals_in_generic_code() -> R {
+    fn swish<T: Float>(x: Exp<T>) -> Exp<T> {
+        let mut y = (-x).exp() + 1.0;
+        y *= 2.0;
+        let bounded = (x * 2.0 / y).max(-1.0).clamp(-1.0, 100.0).mul_add(1.0, 0.25);
+        (x.gt(0.5) & x.ne(3.0)).select(bounded * T::of(1.0), lit(T::of(0.1)))
+    }
+    fn both<T: Float>(x: Arr<T, N>) -> Arr<T, N> {
+        x.map(swish)
+    }
+    let expected = |x: f64| if x > 0.5 && x != 3.0 { (x / ((-x).exp() + 1.0)).max(-1.0) + 0.25 } else { 0.1 };
+    let points = [-2.0, 0.0, 0.75, 2.0, 3.0];
+    let wide = compile(both::<f64>)?.call(&points)?.to_vec()?;
+    let narrow = compile(both::<f32>)?.call(&points.map(|x| x as f32))?.to_vec()?;
+    let half = compile(both::<f16>)?.call(&points.map(f16::from_f64))?.to_vec()?;
+    for (k, x) in points.into_iter().enumerate() {
+        assert!((wide[k] - expected(x)).abs() < 1e-12);
+        assert!((f64::from(narrow[k]) - expected(x)).abs() < 1e-6);
+        assert!((half[k].to_f64() - expected(x)).abs() < 1e-2);
+    }
+    // A literal is what the type would make of it.
+    let f = compile(|x: Exp<f32>| (x * 0.1, 0.1 * x, x + 16777217.0, x.max(1e-45)))?;
+    let (after, before, large, small) = f.call(1.0)?;
+    assert_eq!((after.value()?, before.value()?), (0.1f32, 0.1f32));
+    assert_eq!((large.value()?, small.value()?), (1.0 + 16777217.0f32, 1.0));
     Ok(())
 }
