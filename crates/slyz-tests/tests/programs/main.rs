@@ -20,6 +20,7 @@ mod powers;
 mod products;
 mod source;
 mod twins;
+mod vex;
 
 use std::sync::Arc;
 
