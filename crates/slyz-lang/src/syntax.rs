@@ -103,10 +103,63 @@ pub enum TypeKind {
         /// A constant.
         len: Box<Expr>,
     },
+    /// `(A, B)`: what stands behind a tuple of names, and nowhere else.
+    Tuple(Vec<TypeExpr>),
     /// Anything else: `String`, `Box<f32>`, a misspelt name.
     Other(String),
     /// The parser complained already.
     Wrong,
+}
+
+impl TypeExpr {
+    /// The types of the parts of a tuple, as far as they are said; nothing where this is no tuple of so many.
+    pub fn parts(&self, count: usize) -> Option<Vec<Option<&TypeExpr>>> {
+        match &self.kind {
+            TypeKind::Tuple(parts) if parts.len() == count => Some(parts.iter().map(TypeExpr::said).collect()),
+            _ => None,
+        }
+    }
+
+    /// `_` says nothing.
+    pub fn said(&self) -> Option<&TypeExpr> {
+        let silent = matches!(&self.kind, TypeKind::Other(text) if text == "_");
+        (!silent).then_some(self)
+    }
+}
+
+/// What `let` gives values to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pattern {
+    /// A name.
+    Name {
+        /// The name.
+        name: Name,
+        /// May it change?
+        mutable: bool,
+    },
+    /// `_`: the value is computed and forgotten.
+    Ignored(Span),
+    /// `(a, b)`.
+    Tuple(Vec<Pattern>, Span),
+}
+
+impl Pattern {
+    /// Where it stands.
+    pub fn span(&self) -> Span {
+        match self {
+            Pattern::Name { name, .. } => name.span,
+            Pattern::Ignored(span) | Pattern::Tuple(_, span) => *span,
+        }
+    }
+
+    /// The names in it, in order, and whether they may change.
+    pub fn names(&self) -> Vec<(&Name, bool)> {
+        match self {
+            Pattern::Name { name, mutable } => vec![(name, *mutable)],
+            Pattern::Ignored(_) => vec![],
+            Pattern::Tuple(parts, _) => parts.iter().flat_map(Pattern::names).collect(),
+        }
+    }
 }
 
 /// Statements in braces. In Rust the last may be an expression that is the block's value.
@@ -156,9 +209,18 @@ pub enum StmtKind {
         /// Its value, if written.
         value: Option<Expr>,
     },
+    /// `let (a, b) = (x, y)`. All values are computed before a name is declared.
+    LetTuple {
+        /// The names.
+        pattern: Pattern,
+        /// Their types, if written: a tuple of as many.
+        ty: Option<TypeExpr>,
+        /// The values.
+        value: Expr,
+    },
     /// `target = value`, `target += value`.
     Assign {
-        /// A name or an element.
+        /// A name, an element, or a tuple of them.
         target: Expr,
         /// The operator of `+=` and its like.
         operator: Option<BinaryOp>,
@@ -334,7 +396,7 @@ pub enum Forbidden {
     Panic,
     /// `vec![..]`, `format!(..)`: makes something on the heap.
     Heap,
-    /// `let (a, b) = ..`: a value is one number, so there is nothing to take apart.
+    /// `let [a, b] = ..`: patterns other than names and tuples of them.
     Pattern,
     /// Anything else of Rust or Vex that is no part of the language: closures, `match`, `?`, `unsafe`, other macros.
     Unsupported,

@@ -15,7 +15,7 @@ const PAGE: [&str; 7] = [
 ];
 
 const WORDS: &str = "let let! fn graph extern if else for in while loop break continue return true false as launch with threads grid \
-    block step print go await async throw match unsafe new threadgroup constant x y Tensor f32 i64 Tensor<f32>! [f32;4] \
+    block step print go await async throw match unsafe new threadgroup constant x y _ Tensor f32 i64 Tensor<f32>! [f32;4] \
     ( ) [ ] { } < > + - * / % & | ^ ! = == != <= >= && || << >> += <<= >>= *+ .. ..= ... -> => :: : , ; . ? @ # \" ' \\ \
     1 0x 0xffu8 1.5 1e 1e9 2. .5 99999999999999999999999999999999999999999 1u7 \"a\" \"\\q\" // /* */ \u{feff} ü → “ \t \r \n";
 

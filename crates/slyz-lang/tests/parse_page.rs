@@ -30,6 +30,7 @@ fn ty(t: &TypeExpr) -> String {
         TypeKind::Tensor { elem, rank: None } => format!("Tensor<{}>", ty(elem)),
         TypeKind::Tensor { elem, rank: Some(rank) } => format!("Tensor<{}, {}>", ty(elem), expr(rank)),
         TypeKind::Array { elem, len } => format!("[{}; {}]", ty(elem), expr(len)),
+        TypeKind::Tuple(parts) => format!("({})", parts.iter().map(ty).collect::<Vec<_>>().join(", ")),
         TypeKind::Other(text) => format!("other {text}"),
         TypeKind::Wrong => "wrong".to_string(),
     };
@@ -54,6 +55,7 @@ fn stmt(s: &Stmt) -> String {
             let value = value.as_ref().map(|v| format!(" = {}", expr(v))).unwrap_or_default();
             format!("{space}{mark} {}{declared}{value}", name.text)
         }
+        StmtKind::LetTuple { .. } => "let a tuple".to_string(),
         StmtKind::Assign { target, operator, value } => {
             let operator = match operator {
                 Some(BinaryOp::Table(operator)) => operator.name(),

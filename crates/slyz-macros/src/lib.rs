@@ -1,6 +1,6 @@
-//! The macros of Słyż: `#[function]`, `#[graph]`, `einsum!`, `#[derive(Axis)]`, `#[derive(Elem)]` and `#[derive(Naperian)]`.
+//! The macros of Słyż: `#[function]`, `#[graph]`, `vex!`, `einsum!`, `#[derive(Axis)]`, `#[derive(Elem)]` and `#[derive(Naperian)]`.
 //!
-//! Apart from `#[graph]`, whose checker and compiler are those of `slyz-lang`, this crate only rewrites syntax; it knows no types and does no tracing. What the output calls lives in
+//! Apart from `#[graph]` and `vex!`, whose checker and compiler are those of `slyz-lang`, this crate only rewrites syntax; it knows no types and does no tracing. What the output calls lives in
 //! `::slyz::__private`, and `README.md` beside this crate's manifest is the contract between the two.
 //! Use the macros through crate `slyz`, which exports them.
 //!
@@ -12,6 +12,7 @@
 //! | `rewrite.rs` | rewrites `if`, comparisons, `&&`, `||`; rejects what cannot be carried |
 //! | `graph/` | reads `#[graph]` into the tree of `slyz-lang`, and writes the launcher |
 //! | `einsum.rs` | reads the letters of `einsum!`, and writes the function over the axes that they name |
+//! | `vex.rs` | reads a `.vex` file, and writes the launchers of its kernels |
 //! | `axis.rs`, `elem.rs`, `naperian.rs` | the derives |
 #![forbid(unsafe_code)]
 
@@ -27,6 +28,7 @@ mod host;
 mod naperian;
 mod returns;
 mod rewrite;
+mod vex;
 
 use proc_macro::TokenStream;
 
@@ -88,6 +90,24 @@ pub fn function(options: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn graph(options: TokenStream, item: TokenStream) -> TokenStream {
     graph::expand(options.into(), item.into()).into()
+}
+
+/// The kernels of a `.vex` file as functions, each with the launcher that `#[graph]` gives.
+///
+/// ```text
+/// slyz::vex!("kernels/relu.vex");                  // fn relu(..), for this module
+/// slyz::vex!(pub "kernels/relu.vex");              // pub fn relu(..)
+/// slyz::vex!(pub mod relu = "kernels/relu.vex");   // pub mod relu { pub fn relu(..) }
+///
+/// relu(&x, &mut y).threads(x.len()).run()?;
+/// ```
+///
+/// Names of files begin in the directory of the package's `Cargo.toml`. Every `graph fn` without a result becomes a function; the
+/// comment above it becomes its documentation. Plain functions are there for the kernels that call them, and the host part of the
+/// file is left alone. Mistakes in the file are errors of rustc's that show its lines, and cargo builds anew when it changes.
+#[proc_macro]
+pub fn vex(input: TokenStream) -> TokenStream {
+    vex::expand(input.into()).into()
 }
 
 /// Makes a field-less enum an axis: its variants, in order, are the positions.

@@ -68,6 +68,10 @@ pub enum Error {
         /// What the parser says.
         why: String,
     },
+    /// A `.vex` file, or an argument for one of its kernels, is wrong.
+    #[cfg(feature = "vex")]
+    #[error(transparent)]
+    Vex(#[from] crate::graph::VexError),
     /// The kernels of a module cannot be written for a target.
     #[error(transparent)]
     Project(#[from] ProjectError),

@@ -193,6 +193,18 @@ pub use slyz_macros::function;
 /// # Ok::<(), slyz::Error>(())
 /// ```
 pub use slyz_macros::graph;
+/// The kernels of a `.vex` file as functions, checked while the program is compiled.
+///
+/// ```
+/// use slyz::prelude::*;
+/// slyz::vex!("examples/kernels/relu.vex"); // beside this crate's Cargo.toml
+///
+/// let mut y = vec![0.0; 3];
+/// relu(&[-1.0, 2.0, -3.0], &mut y).threads(3).run()?;
+/// assert_eq!(y, [0.0, 2.0, 0.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+pub use slyz_macros::vex;
 pub use slyz_run::{BuildTime, Device, WriteError};
 pub use slyz_sir::back::harness::{Contents, File, ProjectError, Target};
 pub use state::{LoopState, State};

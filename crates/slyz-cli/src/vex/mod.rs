@@ -11,10 +11,8 @@ pub mod test;
 pub use blocks::Blocks;
 
 use anyhow::{Context, anyhow};
-use slyz_lang::check::{Dialect, check as check_file};
 use slyz_lang::diagnostic::Diagnostic;
-use slyz_lang::host::{self, Kernel};
-use slyz_lang::parse::parse;
+use slyz_lang::kernels::{self, Kernel};
 use slyz_lang::render::render;
 use slyz_lang::syntax::File;
 use std::fs;
@@ -45,14 +43,7 @@ impl Source {
             let at = error.utf8_error().valid_up_to();
             anyhow!("{}: not text: the byte at {at} is not UTF-8", path.display())
         })?;
-        let (file, mut diagnostics) = parse(&text);
-        let mut kernels = vec![];
-        // What the parser could not read would only be misunderstood.
-        if !diagnostics.iter().any(Diagnostic::is_error) {
-            let checked = check_file(&file, Dialect::Vex);
-            diagnostics.extend(checked.diagnostics);
-            kernels = host::kernels(&checked.program)?;
-        }
+        let kernels::Source { file, kernels, diagnostics } = kernels::read(&text)?;
         Ok(Source { name: path.display().to_string(), text, file, kernels, diagnostics })
     }
 

@@ -290,7 +290,7 @@ impl<'a> Body<'_, 'a> {
                 Some(vec![])
             }
             Some(ty) => {
-                if let TypeKind::Other(_) | TypeKind::Wrong = ty.kind {
+                if let TypeKind::Tuple(_) | TypeKind::Other(_) | TypeKind::Wrong = ty.kind {
                     self.scalar_type(ty);
                     return None;
                 }
@@ -407,7 +407,7 @@ pub(super) fn is_array(item: &Let) -> bool {
 }
 
 /// Does the value itself say its type, so that the declaration need not?
-fn says_its_type(draft: &Draft) -> bool {
+pub(super) fn says_its_type(draft: &Draft) -> bool {
     matches!(draft.source.kind, ExprKind::Int(_, Some(_)) | ExprKind::Float(_, Some(_)) | ExprKind::Cast(..))
 }
 

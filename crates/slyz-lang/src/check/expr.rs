@@ -90,9 +90,9 @@ impl<'a> Body<'_, 'a> {
                 self.refuse(expr, Diagnostic::error(rules::NOT_A_VALUE, expr.span, message).help(help))
             }
             ExprKind::Tuple(_) => {
-                let message = "kernels have no tuples, except as indices";
-                let help = "use a name for each part";
-                self.refuse(expr, Diagnostic::error(rules::UNSUPPORTED, expr.span, message).help(help))
+                let message = "a tuple is not one value";
+                let help = "take it apart where it stands: `let (a, b) = (x, y)`";
+                self.refuse(expr, Diagnostic::error(rules::TUPLE, expr.span, message).help(help))
             }
             ExprKind::Borrow(_, inner) => match self.memory_named(inner) {
                 Some(_) => self.whole_memory(inner, expr),
@@ -511,17 +511,12 @@ impl<'a> Body<'_, 'a> {
         let cond = self.condition(cond, "`if`");
         let (then, then_ended) = self.value_block(then);
         let Some(otherwise) = otherwise else {
-            let message = "this `if` has no `else`, so it has no value";
-            let diagnostic =
-                Diagnostic::error(rules::NOT_A_VALUE, expr.span, message).help("add an `else` with a value");
-            return self.refuse(expr, diagnostic);
+            return self.refuse(expr, no_else(expr.span));
         };
         let (otherwise, otherwise_ended) = self.value_block(otherwise);
         for (branch, ended) in [(&then, then_ended), (&otherwise, otherwise_ended)] {
             if branch.value.is_none() && !ended {
-                let message = "a branch of this `if` has no value";
-                let help = "let both branches end in a value, or assign to a variable in each";
-                return self.refuse(expr, Diagnostic::error(rules::NOT_A_VALUE, expr.span, message).help(help));
+                return self.refuse(expr, branch_without_value(expr.span));
             }
         }
         let class = match (&then.value, &otherwise.value) {
@@ -534,9 +529,7 @@ impl<'a> Body<'_, 'a> {
             },
             (Some(value), None) | (None, Some(value)) => value.class,
             (None, None) => {
-                let message = "both branches leave, so this has no value";
-                let help = "write the `if` as a statement";
-                return self.refuse(expr, Diagnostic::error(rules::NOT_A_VALUE, expr.span, message).help(help));
+                return self.refuse(expr, both_leave(expr.span));
             }
         };
         if class == Class::Wrong {
@@ -545,15 +538,10 @@ impl<'a> Body<'_, 'a> {
         Draft { class, kind: DraftKind::If { cond: Box::new(cond), then, otherwise }, source: expr }
     }
 
-    /// Statements and the value behind them; whether the statements leave. A last expression is the value, however
-    /// it is written: in .vex files nothing tells the two apart.
+    /// Statements and the value behind them; whether the statements leave.
     fn value_block(&mut self, block: &'a Block) -> (Branch<'a>, bool) {
         self.scopes.open();
-        let (stmts, value) = match (&block.value, block.stmts.split_last()) {
-            (Some(value), _) => (&block.stmts[..], Some(&**value)),
-            (None, Some((Stmt { kind: StmtKind::Expr(value), .. }, stmts))) => (stmts, Some(value)),
-            (None, _) => (&block.stmts[..], None),
-        };
+        let (stmts, value) = with_value(block);
         let (stmts, ended) = self.statements(stmts);
         let value = value.map(|value| Box::new(self.infer(value)));
         self.scopes.close();
@@ -577,6 +565,32 @@ impl<'a> Body<'_, 'a> {
             (None, _) => typed::ExprKind::Extent(memory.memory, axis.map(|a| a as u8)),
         }
     }
+}
+
+/// The statements of a block and its value. A last expression is the value, however it is written: in .vex files nothing tells
+/// the two apart.
+pub(super) fn with_value(block: &Block) -> (&[Stmt], Option<&Expr>) {
+    match (&block.value, block.stmts.split_last()) {
+        (Some(value), _) => (&block.stmts[..], Some(&**value)),
+        (None, Some((Stmt { kind: StmtKind::Expr(value), .. }, stmts))) => (stmts, Some(value)),
+        (None, _) => (&block.stmts[..], None),
+    }
+}
+
+pub(super) fn no_else(span: Span) -> Diagnostic {
+    let message = "this `if` has no `else`, so it has no value";
+    Diagnostic::error(rules::NOT_A_VALUE, span, message).help("add an `else` with a value")
+}
+
+pub(super) fn branch_without_value(span: Span) -> Diagnostic {
+    let message = "a branch of this `if` has no value";
+    let help = "let both branches end in a value, or assign to a variable in each";
+    Diagnostic::error(rules::NOT_A_VALUE, span, message).help(help)
+}
+
+pub(super) fn both_leave(span: Span) -> Diagnostic {
+    let message = "both branches leave, so this has no value";
+    Diagnostic::error(rules::NOT_A_VALUE, span, message).help("write the `if` as a statement")
 }
 
 /// Two operands that no type holds together.

@@ -60,7 +60,7 @@ pub(super) fn construct(what: Forbidden, text: &str, span: Span) -> Diagnostic {
         Forbidden::Pattern => {
             let message = format!("write one `let` for each name: kernels have no room for {text}");
             Diagnostic::error(rules::UNSUPPORTED, span, message).help(
-                "a value is one number: `let a = ..; let b = ..;`; several of one type are an array, `let v = [a, b];`",
+                "`let` takes a name or a tuple of names: `let (a, b) = (x, y);`; several of one type are an array, `let v = [a, b];`",
             )
         }
         Forbidden::Unsupported => {

@@ -25,6 +25,7 @@ mod spread;
 mod stmt;
 pub(crate) mod suggest;
 mod together;
+mod tuple;
 mod types;
 mod uniform;
 mod visit;
@@ -171,6 +172,9 @@ fn collect<'a>(file: &'a File, diagnostics: &mut Vec<Diagnostic>) -> Names<'a> {
             }
             Item::Foreign(name) => drop(names.foreign.insert(&name.text, name.span)),
             Item::Stmt(stmt) => {
+                if let StmtKind::LetTuple { pattern, .. } = &stmt.kind {
+                    names.host.extend(pattern.names().into_iter().map(|(name, _)| (&name.text[..], name.span)));
+                }
                 let StmtKind::Let { name, space, mutable, ty, value } = &stmt.kind else { continue };
                 let ty = ty.as_ref();
                 let value = value.as_ref();

@@ -114,6 +114,7 @@ fn look(number: usize, function: &Function, by_name: &HashMap<&str, usize>, reac
                 Node::Stmt(stmt) => stmt.span,
                 Node::Expr(expr) => expr.span,
                 Node::Type(ty) => ty.span,
+                Node::Pattern(pattern) => pattern.span(),
             });
             return false;
         }

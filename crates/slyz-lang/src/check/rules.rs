@@ -51,6 +51,7 @@ rules! {
     UNREACHABLE "unreachable" Warning "Code that no thread gets to.";
     UNUSED "unused-result" Warning "A value that is computed and forgotten.";
     NOT_A_VALUE "not-a-value" Error "Tensors and arrays are read element by element; calls without a result have no value.";
+    TUPLE "tuple" Error "A tuple is taken apart where it stands, by as many names as it has values.";
     ASSIGN "not-assignable" Error "Only names and elements can be assigned to.";
     OUTSIDE_LOOP "outside-loop" Error "`break` and `continue` belong to a loop.";
     STEP "loop-step" Error "A loop counts upward, by one or more.";

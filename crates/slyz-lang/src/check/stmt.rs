@@ -4,7 +4,8 @@ use super::body::{Body, LoopSeen, ParamType, ResultType};
 use super::call::Called;
 use super::declare::Let;
 use super::draft::{Class, Draft};
-use super::scope::{Entity, Kind, Memory};
+use super::expr::Element;
+use super::scope::{Entity, Kind, Memory, Variable};
 use super::settle::{Why, nothing};
 use super::{echo, forbid, loops, rules};
 use crate::diagnostic::Diagnostic;
@@ -115,8 +116,9 @@ impl<'a> Body<'_, 'a> {
     }
 
     fn return_value(&mut self, value: &'a Expr) -> Vec<Stmt> {
-        // A tensor for a result was refused in the signature.
-        if self.signature.result == ResultType::Wrong && self.memory_named(value).is_some() {
+        // Tensors and tuples for results were refused in the signature.
+        let whole = matches!(value.kind, ExprKind::Tuple(_)) || self.memory_named(value).is_some();
+        if self.signature.result == ResultType::Wrong && whole {
             return vec![Stmt::Return(None)];
         }
         let draft = self.infer(value);
@@ -153,6 +155,7 @@ impl<'a> Body<'_, 'a> {
                 let item = Let { space: *space, mutable: *mutable, name, ty, value, span };
                 (self.declaration(item), false)
             }
+            StmtKind::LetTuple { pattern, ty, value } => (self.tuple_let(pattern, ty.as_ref(), value), false),
             StmtKind::Assign { target, operator, value } => (self.assign(target, *operator, value), false),
             StmtKind::Expr(expr) => self.expression(expr),
             StmtKind::For { name, lo, hi, inclusive, step, body } => {
@@ -256,17 +259,21 @@ impl<'a> Body<'_, 'a> {
         if inside::has_effect(&expr) { vec![Stmt::Expr(expr)] } else { vec![] }
     }
 
+    /// A value that nobody is to take.
+    pub(super) fn forgotten_on_purpose(&mut self, draft: Draft<'a>) -> Vec<Stmt> {
+        let expr = self.settle_naturally(draft);
+        if inside::has_effect(&expr) { vec![Stmt::Expr(expr)] } else { vec![] }
+    }
+
     fn assign(&mut self, target: &'a Expr, operator: Option<BinaryOp>, value: &'a Expr) -> Vec<Stmt> {
         let made = match &target.kind {
+            ExprKind::Name(name) if name == "_" => self.ignore(operator, target, value),
             ExprKind::Name(name) => self.assign_name(name, target, operator, value),
+            ExprKind::Tuple(_) => self.tuple_assign(target, operator, value),
             ExprKind::Index(..) => self.assign_element(target, operator, value),
             ExprKind::Wrong => None,
             _ => {
-                let message = "this cannot be assigned to";
-                let help = "names and elements can, as in `x = ..` and `out[i] = ..`";
-                let read = matches!(&target.kind, ExprKind::Field(..));
-                let message = if read { "places are given by the launch; they cannot be assigned to" } else { message };
-                self.say(Diagnostic::error(rules::ASSIGN, target.span, message).help(help));
+                self.say(not_assignable(target));
                 self.infer(value);
                 return vec![];
             }
@@ -284,42 +291,10 @@ impl<'a> Body<'_, 'a> {
         operator: Option<BinaryOp>,
         value: &'a Expr,
     ) -> Option<Vec<Stmt>> {
-        let variable = match self.scopes.find(name) {
-            Some(Entity::Variable(variable)) => *variable,
-            Some(Entity::Wrong) => {
-                self.infer(value);
-                return None;
-            }
-            Some(Entity::Memory(memory)) => {
-                let message = format!("`{name}` is written element by element");
-                let diagnostic = Diagnostic::error(rules::ASSIGN, target.span, message);
-                let diagnostic =
-                    diagnostic.related(memory.span, "declared here").help(format!("write `{name}[i] = ..`"));
-                self.say(diagnostic);
-                self.infer(value);
-                return None;
-            }
-            Some(Entity::Constant(_, span)) => {
-                let diagnostic = Diagnostic::error(rules::READ_ONLY, target.span, format!("`{name}` is a constant"));
-                let help = format!("declare it as `{}`", self.dialect.mutable_let(name));
-                let diagnostic = diagnostic.related(*span, "declared here").help(help);
-                self.say(diagnostic);
-                self.infer(value);
-                return None;
-            }
-            None => {
-                let diagnostic = self.unknown_name(name, target.span);
-                self.say(diagnostic);
-                self.infer(value);
-                return None;
-            }
-        };
-        if variable.kind != (Kind::Let { mutable: true }) {
-            let diagnostic = self.read_only(name, variable.kind, target.span).related(variable.span, "declared here");
-            self.say(diagnostic);
+        let Some(variable) = self.variable_target(name, target) else {
             self.infer(value);
             return None;
-        }
+        };
         let draft = match operator {
             None => self.infer(value),
             Some(op) => {
@@ -332,6 +307,59 @@ impl<'a> Body<'_, 'a> {
         }
         let value = self.settle(draft, variable.ty, Why::Assigned(name, variable.span));
         Some(vec![Stmt::Set(variable.local, value)])
+    }
+
+    /// `_ = value`: computed for what it does.
+    fn ignore(&mut self, operator: Option<BinaryOp>, target: &'a Expr, value: &'a Expr) -> Option<Vec<Stmt>> {
+        let draft = self.infer(value);
+        if operator.is_some() {
+            self.say(not_assignable(target));
+            return None;
+        }
+        if draft.class == Class::Wrong {
+            return None;
+        }
+        Some(self.forgotten_on_purpose(draft))
+    }
+
+    /// The variable that a name stands for, if it may be assigned to.
+    pub(super) fn variable_target(&mut self, name: &str, target: &Expr) -> Option<Variable> {
+        let diagnostic = match self.scopes.find(name) {
+            Some(Entity::Variable(variable)) if variable.kind == (Kind::Let { mutable: true }) => {
+                return Some(*variable);
+            }
+            Some(Entity::Variable(variable)) => {
+                self.read_only(name, variable.kind, target.span).related(variable.span, "declared here")
+            }
+            Some(Entity::Wrong) => return None,
+            Some(Entity::Memory(memory)) => {
+                let message = format!("`{name}` is written element by element");
+                let diagnostic = Diagnostic::error(rules::ASSIGN, target.span, message);
+                diagnostic.related(memory.span, "declared here").help(format!("write `{name}[i] = ..`"))
+            }
+            Some(Entity::Constant(_, span)) => {
+                let diagnostic = Diagnostic::error(rules::READ_ONLY, target.span, format!("`{name}` is a constant"));
+                let help = format!("declare it as `{}`", self.dialect.mutable_let(name));
+                diagnostic.related(*span, "declared here").help(help)
+            }
+            None => self.unknown_name(name, target.span),
+        };
+        self.say(diagnostic);
+        None
+    }
+
+    /// The element that an expression stands for, if it may be assigned to.
+    pub(super) fn element_target(&mut self, target: &'a Expr) -> Option<Element> {
+        let element = self.element(target)?;
+        if element.memory.mutable {
+            return Some(element);
+        }
+        let Memory { ref name, span, .. } = element.memory;
+        let diagnostic = Diagnostic::error(rules::READ_ONLY, target.span, format!("`{name}` is read-only"))
+            .related(span, "declared here")
+            .help(self.mutable_memory(&element.memory));
+        self.say(diagnostic);
+        None
     }
 
     fn read_only(&self, name: &str, kind: Kind, span: Span) -> Diagnostic {
@@ -383,19 +411,11 @@ impl<'a> Body<'_, 'a> {
     }
 
     fn assign_element(&mut self, target: &'a Expr, operator: Option<BinaryOp>, value: &'a Expr) -> Option<Vec<Stmt>> {
-        let Some(element) = self.element(target) else {
+        let Some(element) = self.element_target(target) else {
             self.infer(value);
             return None;
         };
-        let Memory { memory, elem, mutable, span, ref name, .. } = element.memory;
-        if !mutable {
-            let diagnostic = Diagnostic::error(rules::READ_ONLY, target.span, format!("`{name}` is read-only"))
-                .related(span, "declared here")
-                .help(self.mutable_memory(&element.memory));
-            self.say(diagnostic);
-            self.infer(value);
-            return None;
-        }
+        let Memory { memory, elem, span, ref name, .. } = element.memory;
         let mut made = vec![];
         let mut index = element.index;
         let draft = match operator {
@@ -491,4 +511,13 @@ impl<'a> Body<'_, 'a> {
         }
         (made, ended)
     }
+}
+
+/// Something that is neither a name nor an element.
+pub(super) fn not_assignable(target: &Expr) -> Diagnostic {
+    let read = matches!(&target.kind, ExprKind::Field(..));
+    let message =
+        if read { "places are given by the launch; they cannot be assigned to" } else { "this cannot be assigned to" };
+    let help = "names and elements can, as in `x = ..` and `out[i] = ..`";
+    Diagnostic::error(rules::ASSIGN, target.span, message).help(help)
 }

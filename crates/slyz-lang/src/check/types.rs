@@ -26,7 +26,7 @@ pub(super) fn signature(function: &Function, dialect: Dialect, say: &mut dyn FnM
         Some(ty) => match &ty.kind {
             TypeKind::Scalar(ty) => ResultType::Scalar(*ty),
             TypeKind::Wrong => ResultType::Wrong,
-            TypeKind::Tensor { .. } | TypeKind::Array { .. } => {
+            TypeKind::Tensor { .. } | TypeKind::Array { .. } | TypeKind::Tuple(_) => {
                 let message = "functions of a kernel give one number or bool";
                 let help = "take a mutable tensor as a parameter, and write the results to it";
                 say(Diagnostic::error(rules::TENSOR_TYPE, ty.span, message).help(help));
@@ -61,6 +61,12 @@ fn param_type(ty: &TypeExpr, name: &Name, dialect: Dialect, say: &mut dyn FnMut(
             say(Diagnostic::error(rules::ARGUMENT, ty.span, message).help(help));
             ParamType::Wrong
         }
+        TypeKind::Tuple(_) => {
+            let message = "parameters are numbers, bool and tensors";
+            let help = "take a parameter for each part";
+            say(Diagnostic::error(rules::ARGUMENT, ty.span, message).help(help));
+            ParamType::Wrong
+        }
         TypeKind::Other(name) => {
             say(unknown(name, ty));
             ParamType::Wrong
@@ -77,6 +83,11 @@ fn tensor_type(elem: &TypeExpr, rank: Option<&Expr>, mutable: bool, say: &mut dy
             let message = "the elements of a tensor are numbers or bool";
             let help = "give it more axes instead: `Tensor<f32, 2>`";
             say(Diagnostic::error(rules::TENSOR_TYPE, elem.span, message).help(help));
+            return ParamType::Wrong;
+        }
+        TypeKind::Tuple(_) => {
+            let message = "the elements of a tensor are numbers or bool";
+            say(Diagnostic::error(rules::TENSOR_TYPE, elem.span, message).help("take a tensor for each part"));
             return ParamType::Wrong;
         }
         TypeKind::Other(name) => {
@@ -131,6 +142,11 @@ impl<'a> Body<'_, 'a> {
             TypeKind::Scalar(ty) => return Some(*ty),
             TypeKind::Wrong => {}
             TypeKind::Other(name) => self.say(unknown(name, ty)),
+            TypeKind::Tuple(_) => {
+                let message = "a tuple is not the type of one value";
+                let help = "give each part a name: `let (a, b): (f32, i64) = ..`";
+                self.say(Diagnostic::error(rules::TYPE, ty.span, message).help(help));
+            }
             TypeKind::Tensor { .. } | TypeKind::Array { .. } => {
                 let message = "values are converted to numbers and bool only";
                 let help = "convert element by element";

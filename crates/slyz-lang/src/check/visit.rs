@@ -1,7 +1,7 @@
 //! Visits all of a function's syntax in the order it is written, without recursion: this is the one walk that may be
 //! handed trees of any depth.
 
-use crate::syntax::{BinaryOp, Block, Expr, ExprKind, Stmt, StmtKind, TypeExpr, TypeKind};
+use crate::syntax::{BinaryOp, Block, Expr, ExprKind, Pattern, Stmt, StmtKind, TypeExpr, TypeKind};
 
 /// A part of a function.
 #[derive(Clone, Copy)]
@@ -10,6 +10,7 @@ pub(super) enum Node<'a> {
     Stmt(&'a Stmt),
     Expr(&'a Expr),
     Type(&'a TypeExpr),
+    Pattern(&'a Pattern),
 }
 
 /// How deep a part is.
@@ -31,7 +32,7 @@ pub(super) fn visit<'a>(root: Node<'a>, f: &mut dyn FnMut(Node<'a>, Depth) -> bo
         }
         parts(node, &mut inner);
         let leans = matches!(node, Node::Expr(Expr { kind: ExprKind::Binary(BinaryOp::Table(_), ..), .. }));
-        let nests = matches!(node, Node::Expr(_) | Node::Block(_) | Node::Type(_));
+        let nests = matches!(node, Node::Expr(_) | Node::Block(_) | Node::Type(_) | Node::Pattern(_));
         let below = inner.drain(..).enumerate().map(|(k, part)| {
             let nested = depth.nested + usize::from(nests && !(leans && k == 0));
             (part, Depth { all: depth.all + 1, nested })
@@ -57,7 +58,10 @@ fn parts<'a>(node: Node<'a>, out: &mut Vec<Node<'a>>) {
                 out.extend(rank.iter().map(|e| Node::Expr(e)));
             }
             TypeKind::Array { elem, len } => out.extend([Node::Type(elem), Node::Expr(len)]),
+            TypeKind::Tuple(parts) => out.extend(parts.iter().map(Node::Type)),
         },
+        Node::Pattern(Pattern::Tuple(parts, _)) => out.extend(parts.iter().map(Node::Pattern)),
+        Node::Pattern(Pattern::Name { .. } | Pattern::Ignored(_)) => {}
     }
 }
 
@@ -66,6 +70,11 @@ fn of_stmt<'a>(stmt: &'a Stmt, out: &mut Vec<Node<'a>>) {
         StmtKind::Let { ty, value, .. } => {
             out.extend(ty.iter().map(Node::Type));
             out.extend(value.iter().map(Node::Expr));
+        }
+        StmtKind::LetTuple { pattern, ty, value } => {
+            out.push(Node::Pattern(pattern));
+            out.extend(ty.iter().map(Node::Type));
+            out.push(Node::Expr(value));
         }
         StmtKind::Assign { target, value, .. } => out.extend([Node::Expr(target), Node::Expr(value)]),
         StmtKind::Expr(expr) => out.push(Node::Expr(expr)),

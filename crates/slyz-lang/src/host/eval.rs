@@ -282,8 +282,9 @@ fn refused(expr: &Expr) -> Box<Diagnostic> {
             error("borrow", expr.span, message).help("leave the `&!` out").into()
         }
         ExprKind::Tuple(_) => {
-            let message = "there are no tuples, except as the sizes of launches";
-            error(rules::NOT_A_VALUE, expr.span, message).help("use a name for each part").into()
+            let message = "a tuple is not one value";
+            let help = "take it apart where it stands: `let (a, b) = (x, y)`";
+            error(rules::TUPLE, expr.span, message).help(help).into()
         }
         ExprKind::Foreign { what, text } => foreign(*what, text, expr.span).into(),
         _ => not_read(expr.span),
@@ -296,7 +297,7 @@ fn foreign(what: Forbidden, text: &str, span: Span) -> Diagnostic {
         Forbidden::Go | Forbidden::Await => (rules::GO, "launches wait for each other by themselves; leave it out"),
         Forbidden::Panic => (rules::PANIC, "print a message and `return`"),
         Forbidden::Heap => (rules::HEAP, "use a tensor: `Tensor.from([..])`"),
-        Forbidden::Pattern => (rules::UNSUPPORTED, "write one `let` for each name"),
+        Forbidden::Pattern => (rules::UNSUPPORTED, "`let` takes a name or a tuple of names"),
         Forbidden::Unsupported => (rules::UNSUPPORTED, "write it with `if`, loops and functions"),
     };
     error(rule, span, format!("`{text}` is not part of the language")).help(help)

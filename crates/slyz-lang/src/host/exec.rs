@@ -8,7 +8,7 @@ use super::value::Value;
 use super::{Host, Machine, Outcome, error};
 use crate::check::{echo, rules};
 use crate::span::Span;
-use crate::syntax::{BinaryOp, Block, Expr, ExprKind, Name, Space, Stmt, StmtKind, TypeExpr, TypeKind};
+use crate::syntax::{BinaryOp, Block, Expr, ExprKind, Name, Pattern, Space, Stmt, StmtKind, TypeExpr, TypeKind};
 use slyz_sir::types::{Scalar, Ty, int_range};
 
 /// Where to go on after a statement.
@@ -80,6 +80,13 @@ impl<'a, M: Machine> Host<'a, M> {
             StmtKind::Let { space, mutable, name, ty, value } => {
                 self.declare(*space, *mutable, name, ty.as_ref(), value.as_ref())?;
             }
+            StmtKind::LetTuple { pattern, ty, value } => {
+                let mut found = vec![];
+                self.taken_apart(pattern, ty.as_ref().and_then(TypeExpr::said), value, &mut found)?;
+                for ((name, mutable), value) in pattern.names().into_iter().zip(found) {
+                    self.name_value(name, mutable, value);
+                }
+            }
             StmtKind::Assign { target, operator, value } => self.assign(target, *operator, value, stmt.span)?,
             StmtKind::Expr(expr) => return self.value_or_flow(expr),
             StmtKind::For { name, lo, hi, inclusive, step, body } => {
@@ -124,14 +131,7 @@ impl<'a, M: Machine> Host<'a, M> {
             return Err(error("host-memory", name.span, message).help("declare it inside a graph function").into());
         }
         let value = match (value, ty) {
-            (Some(value), Some(ty)) => {
-                let found = self.eval_wanting(value, element_type(ty))?;
-                self.typed(found, ty, value.span, &format!("`{}` is", name.text))?
-            }
-            (Some(value), None) => {
-                let found = self.eval(value)?;
-                self.settled(found, value.span)?
-            }
+            (Some(value), ty) => self.declared(name, ty, value)?,
             (None, Some(TypeExpr { kind: TypeKind::Array { .. }, .. })) => self.empty_array(ty)?,
             (None, _) => {
                 let message = format!("`{}` has no value", name.text);
@@ -139,9 +139,54 @@ impl<'a, M: Machine> Host<'a, M> {
                 return Err(error("missing-value", name.span, message).help(help).into());
             }
         };
-        let name_text = name.text.clone();
-        self.scopes.declare(Binding { name: name_text, value, mutable, param: false, span: name.span });
+        self.name_value(name, mutable, value);
         Ok(())
+    }
+
+    fn name_value(&mut self, name: &Name, mutable: bool, value: Value<M::Tensor>) {
+        let span = name.span;
+        self.scopes.declare(Binding { name: name.text.clone(), value, mutable, param: false, span });
+    }
+
+    /// The values for the names of a pattern, in order.
+    fn taken_apart(
+        &mut self,
+        pattern: &Pattern,
+        ty: Option<&'a TypeExpr>,
+        value: &'a Expr,
+        found: &mut Vec<Value<M::Tensor>>,
+    ) -> Outcome<()> {
+        match (pattern, &value.kind) {
+            (Pattern::Ignored(_), _) => self.eval(value).map(drop),
+            (Pattern::Name { name, .. }, _) => {
+                found.push(self.declared(name, ty, value)?);
+                Ok(())
+            }
+            (Pattern::Tuple(parts, _), ExprKind::Tuple(items)) if parts.len() == items.len() => {
+                let types = match ty.map(|ty| (ty, ty.parts(parts.len()))) {
+                    None => vec![None; parts.len()],
+                    Some((_, Some(types))) => types,
+                    Some((ty, None)) => return Err(no_tuple(ty.span, pattern.span(), parts.len())),
+                };
+                let mut each = parts.iter().zip(types).zip(items);
+                each.try_for_each(|((part, ty), item)| self.taken_apart(part, ty, item, found))
+            }
+            (Pattern::Tuple(parts, span), _) => Err(no_tuple(value.span, *span, parts.len())),
+        }
+    }
+
+    /// The value of a `let`.
+    fn declared(&mut self, name: &Name, ty: Option<&'a TypeExpr>, value: &'a Expr) -> Outcome<Value<M::Tensor>> {
+        match ty {
+            Some(ty) => {
+                let found = self.eval_wanting(value, element_type(ty))?;
+                self.typed(found, ty, value.span, &format!("`{}` is", name.text))
+            }
+            None => {
+                let found = self.eval(value)?;
+                self.settled(found, value.span)
+            }
+        }
     }
 
     /// A value that is kept: its type is settled.
@@ -207,6 +252,11 @@ impl<'a, M: Machine> Host<'a, M> {
                 }
                 format!("an array of {} with the lengths {:?}", wanted.ty, wanted.shape)
             }
+            (TypeKind::Tuple(_), _) => {
+                let message = "a tuple is not the type of one value";
+                let help = "give each part a name: `let (a, b): (f32, i64) = ..`";
+                return Err(error(rules::TYPE, ty.span, message).help(help).into());
+            }
             (TypeKind::Other(text), _) => {
                 let message = format!("there is no type `{text}`");
                 let help = "the host has numbers, bool and tensors: `f32`, `Tensor<f32>`";
@@ -223,6 +273,14 @@ impl<'a, M: Machine> Host<'a, M> {
 
     fn assign(&mut self, target: &'a Expr, operator: Option<BinaryOp>, value: &'a Expr, span: Span) -> Outcome<()> {
         match &target.kind {
+            ExprKind::Tuple(_) if operator.is_none() => {
+                let mut pairs = vec![];
+                side_by_side(target, value, &mut pairs)?;
+                let values = pairs.iter().map(|(target, value)| self.value_for(target, value));
+                let values = values.collect::<Outcome<Vec<_>>>()?;
+                pairs.iter().zip(values).try_for_each(|((target, _), value)| self.put(target, value))
+            }
+            ExprKind::Name(name) if name == "_" && operator.is_none() => self.eval(value).map(drop),
             ExprKind::Name(name) => {
                 self.writable(name, target.span)?;
                 let value = match operator {
@@ -241,10 +299,33 @@ impl<'a, M: Machine> Host<'a, M> {
                 };
                 self.store(target, &value)
             }
-            _ => {
-                let message = "only names and elements can be assigned to";
-                Err(error(rules::ASSIGN, target.span, message).help("write `x = ..` or `t[i] = ..`").into())
+            _ => Err(not_assignable(target.span)),
+        }
+    }
+
+    /// A value of the type that what is assigned to has.
+    fn value_for(&mut self, target: &Expr, value: &'a Expr) -> Outcome<Value<M::Tensor>> {
+        let wanted = match &target.kind {
+            ExprKind::Name(name) => self.scopes.find(name).and_then(|binding| elements_of(&binding.value)),
+            _ => None,
+        };
+        self.eval_wanting(value, wanted)
+    }
+
+    /// Gives a name or an element a value.
+    fn put(&mut self, target: &'a Expr, value: Value<M::Tensor>) -> Outcome<()> {
+        match (&target.kind, value) {
+            (ExprKind::Name(name), _) if name == "_" => Ok(()),
+            (ExprKind::Name(name), value) => {
+                self.writable(name, target.span)?;
+                self.replace(name, value, target.span)
             }
+            (ExprKind::Index(..), Value::Number(number)) => self.store(target, &number),
+            (ExprKind::Index(..), _) => {
+                let message = "an element is a number";
+                Err(error(rules::MISMATCH, target.span, message).help("write elements one by one").into())
+            }
+            _ => Err(not_assignable(target.span)),
         }
     }
 
@@ -347,6 +428,33 @@ impl<'a, M: Machine> Host<'a, M> {
     }
 }
 
+/// What the parts of a tuple are given, part by part.
+fn side_by_side<'a>(target: &'a Expr, value: &'a Expr, pairs: &mut Vec<(&'a Expr, &'a Expr)>) -> Outcome<()> {
+    match (&target.kind, &value.kind) {
+        (ExprKind::Tuple(parts), ExprKind::Tuple(items)) if parts.len() == items.len() => {
+            parts.iter().zip(items).try_for_each(|(part, item)| side_by_side(part, item, pairs))
+        }
+        (ExprKind::Tuple(parts), _) => Err(no_tuple(value.span, target.span, parts.len())),
+        _ => {
+            pairs.push((target, value));
+            Ok(())
+        }
+    }
+}
+
+/// Something else than a tuple of so many.
+fn no_tuple(at: Span, left: Span, wanted: usize) -> Box<crate::diagnostic::Diagnostic> {
+    error(rules::TUPLE, at, format!("a tuple of {wanted} is wanted here"))
+        .related(left, "taken apart here")
+        .help("write `(x, y)` with as many parts as there are on the left")
+        .into()
+}
+
+fn not_assignable(span: Span) -> Box<crate::diagnostic::Diagnostic> {
+    let message = "only names and elements can be assigned to";
+    error(rules::ASSIGN, span, message).help("write `x = ..` or `t[i] = ..`").into()
+}
+
 /// `break` or `continue` that no loop takes.
 pub(super) fn outside_loop(span: Span) -> Box<crate::diagnostic::Diagnostic> {
     error(rules::OUTSIDE_LOOP, span, "this stands in no loop")
@@ -364,7 +472,7 @@ pub(super) fn element_type(ty: &TypeExpr) -> Option<Ty> {
     match &ty.kind {
         TypeKind::Scalar(ty) => Some(*ty),
         TypeKind::Tensor { elem, .. } | TypeKind::Array { elem, .. } => element_type(elem),
-        TypeKind::Other(_) | TypeKind::Wrong => None,
+        TypeKind::Tuple(_) | TypeKind::Other(_) | TypeKind::Wrong => None,
     }
 }
 

@@ -22,49 +22,22 @@ mod scope;
 mod tensor;
 mod value;
 
+pub use crate::kernels::{Kernel, kernels};
 pub use interpreter::{Arranged, Interpreter, arrange};
 pub use rehearsal::rehearse;
 pub use slyz_sir::threads::Threads;
 
 use crate::diagnostic::Diagnostic;
-use crate::lower::{TooLarge, lower};
 use crate::span::Span;
 use crate::syntax::{self, File, Item, Role};
-use crate::typed::{FunctionId, Param, Program};
 use scope::Scopes;
-use slyz_sir::launch::{Fault, Template};
+use slyz_sir::launch::Fault;
 use slyz_sir::types::{Scalar, Ty};
 use std::collections::HashMap;
 use std::io::Write;
-use std::sync::Arc;
 
 /// The most calls, blocks and operators inside each other: about a hundred recursive calls, and a stack of 2 MB in debug builds.
 const MAX_DEPTH: u32 = 300;
-
-/// A graph function that can be launched.
-#[derive(Clone, Debug)]
-pub struct Kernel {
-    /// Its name.
-    pub name: String,
-    /// Its parameters.
-    pub params: Vec<Param>,
-    /// Its code.
-    pub template: Arc<Template>,
-    /// Nobody checks its accesses.
-    pub unchecked: bool,
-}
-
-/// The kernels of a program.
-pub fn kernels(program: &Program) -> Result<Vec<Kernel>, TooLarge> {
-    let launched = program.functions.iter().enumerate().filter(|(_, function)| function.launches);
-    let kernel = |(k, function): (usize, &crate::typed::Function)| {
-        let template = Arc::new(lower(program, FunctionId(k as u32))?);
-        let name = function.name.clone();
-        let params = function.params.clone();
-        Ok(Kernel { name, params, template, unchecked: function.unchecked })
-    };
-    launched.map(kernel).collect()
-}
 
 /// A tensor that a launch passes.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use super::{Parsed, Parser, Reported};
 use crate::diagnostic::Diagnostic;
 use crate::lex::Kind;
 use crate::span::Span;
-use crate::syntax::{BinaryOp, Block, Expr, ExprKind, LaunchConfig, Space, Stmt, StmtKind, UnaryOp};
+use crate::syntax::{BinaryOp, Block, Expr, ExprKind, LaunchConfig, Pattern, Space, Stmt, StmtKind, UnaryOp};
 use slyz_sir::ops::Operator;
 
 /// Marks of assignments with an operator.
@@ -230,6 +230,9 @@ impl<'t> Parser<'t> {
             self.bump();
             mutable = true;
         }
+        if self.at("(") && space == Space::Thread {
+            return self.tuple_let(mutable);
+        }
         if self.at("(") || self.at("[") {
             return Err(self.error("syntax", "a `let` has one name", "write one `let` for each"));
         }
@@ -245,6 +248,50 @@ impl<'t> Parser<'t> {
             value = Some(found);
         }
         Ok(StmtKind::Let { space, mutable, name, ty, value })
+    }
+
+    /// `let (a, b): (f32, i64) = (x, y)`, from the names on.
+    fn tuple_let(&mut self, mutable: bool) -> Parsed<StmtKind> {
+        let pattern = self.pattern(mutable)?;
+        let ty = if self.eat(":") { Some(self.type_expr()?) } else { None };
+        if !self.same_line() || !self.at("=") {
+            return Err(self.expected("`=` and a value for each name"));
+        }
+        self.bump();
+        let value = match self.expr() {
+            Ok(value) => value,
+            // The names are known all the same.
+            Err(Reported) => Expr { kind: ExprKind::Wrong, span: pattern.span() },
+        };
+        Ok(match pattern {
+            Pattern::Name { name, mutable } => {
+                StmtKind::Let { space: Space::Thread, mutable, name, ty, value: Some(value) }
+            }
+            Pattern::Ignored(_) | Pattern::Tuple(..) => StmtKind::LetTuple { pattern, ty, value },
+        })
+    }
+
+    /// A name, `_`, or a tuple of them.
+    fn pattern(&mut self, mutable: bool) -> Parsed<Pattern> {
+        if self.at("(") {
+            let start = self.span();
+            let mut parts = self.list(")", "the name", |p| p.pattern(mutable))?;
+            let comma = matches!(self.tokens[self.at - 2].kind, Kind::Mark(","));
+            return Ok(match parts.pop() {
+                Some(only) if parts.is_empty() && !comma => only,
+                last => {
+                    parts.extend(last);
+                    Pattern::Tuple(parts, self.since(start))
+                }
+            });
+        }
+        if self.at_word("_") {
+            return Ok(Pattern::Ignored(self.bump()));
+        }
+        if self.at_word("mut") && matches!(self.ahead(1).kind, Kind::Word(_)) {
+            return Err(self.error("syntax", "what will change is declared with `let!`", "write `let! (a, b)`"));
+        }
+        Ok(Pattern::Name { name: self.name("a value")?, mutable })
     }
 
     fn half_a_let(&mut self, start: usize, space: Space, mutable: bool, name: crate::syntax::Name) -> StmtKind {
@@ -421,6 +468,7 @@ fn ends_in_block(stmt: &StmtKind) -> bool {
         StmtKind::For { .. } | StmtKind::While { .. } | StmtKind::Wrong => true,
         StmtKind::Expr(expr) => matches!(expr.kind, ExprKind::If { .. }),
         StmtKind::Let { .. }
+        | StmtKind::LetTuple { .. }
         | StmtKind::Assign { .. }
         | StmtKind::Break
         | StmtKind::Continue

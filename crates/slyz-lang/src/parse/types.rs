@@ -41,8 +41,8 @@ impl<'t> Parser<'t> {
             }
             Kind::Mark("[") => self.array(),
             Kind::Mark("(") => {
-                self.list(")", "the types", Self::type_expr)?;
-                Ok(TypeKind::Other(self.written(start)))
+                let parts = self.list(")", "the types", Self::type_expr)?;
+                Ok(TypeKind::Tuple(parts))
             }
             _ => Err(self.expected("a type, such as `f32` or `Tensor<f32>`")),
         }

@@ -6,7 +6,9 @@
 use super::items::{name, type_expr, unsupported};
 use super::spans::Spans;
 use slyz_lang::span::Span;
-use slyz_lang::syntax::{BinaryOp, Block, Expr, ExprKind, Forbidden, Name, Space, Stmt, StmtKind, TypeExpr, UnaryOp};
+use slyz_lang::syntax::{
+    BinaryOp, Block, Expr, ExprKind, Forbidden, Name, Pattern, Space, Stmt, StmtKind, TypeExpr, UnaryOp,
+};
 use slyz_sir::ops::Operator;
 use slyz_sir::types::Ty;
 use syn::visit::{self, Visit};
@@ -82,24 +84,49 @@ fn binding(local: &syn::Local, spans: &mut Spans) -> Vec<Stmt> {
         let wrong = names_of(pattern).into_iter().map(|ident| {
             let name = name(ident, spans);
             let value = Some(Expr { kind: ExprKind::Wrong, span: name.span });
-            Stmt { span: name.span, kind: StmtKind::Let { space, mutable: true, name, ty: None, value } }
+            Stmt { span: name.span, kind: StmtKind::Let { space: Space::Thread, mutable: true, name, ty: None, value } }
         });
         [refusal].into_iter().chain(wrong).collect()
     };
-    let plain = match pattern {
-        Pat::Ident(plain) if plain.by_ref.is_none() && plain.subpat.is_none() => plain,
-        Pat::Tuple(_) => return refused(unsupported(Forbidden::Pattern, pattern, "a tuple in `let`", spans), spans),
-        _ => return refused(unsupported(Forbidden::Pattern, pattern, "a pattern in `let`", spans), spans),
+    let found = match names_or_refusal(pattern, spans) {
+        Ok(found) => found,
+        Err(refusal) => return refused(*refusal, spans),
     };
-    let mutable = plain.mutability.is_some();
-    let name = name(&plain.ident, spans);
     let value = match &local.init {
         Some(syn::LocalInit { diverge: Some((token, _)), .. }) => {
             return refused(unsupported(Forbidden::Unsupported, token, "`let … else`", spans), spans);
         }
         init => init.as_ref().map(|init| expr(&init.expr, spans)),
     };
-    vec![Stmt { kind: StmtKind::Let { space, mutable, name, ty, value }, span }]
+    let kind = match (found, value) {
+        (Pattern::Name { name, mutable }, value) => StmtKind::Let { space, mutable, name, ty, value },
+        (pattern, Some(value)) if space == Space::Thread => StmtKind::LetTuple { pattern, ty, value },
+        (_, Some(_)) => {
+            let what = "a tuple in shared or constant memory";
+            return refused(unsupported(Forbidden::Pattern, pattern, what, spans), spans);
+        }
+        (_, None) => {
+            let what = "a tuple of names without values";
+            return refused(unsupported(Forbidden::Pattern, pattern, what, spans), spans);
+        }
+    };
+    vec![Stmt { kind, span }]
+}
+
+/// A name, `_`, or a tuple of them; or what else it is, to be refused.
+fn names_or_refusal(pattern: &Pat, spans: &mut Spans) -> Result<Pattern, Box<Expr>> {
+    match pattern {
+        Pat::Ident(plain) if plain.by_ref.is_none() && plain.subpat.is_none() => {
+            Ok(Pattern::Name { name: name(&plain.ident, spans), mutable: plain.mutability.is_some() })
+        }
+        Pat::Wild(underscore) => Ok(Pattern::Ignored(spans.of(underscore))),
+        Pat::Paren(inner) => names_or_refusal(&inner.pat, spans),
+        Pat::Tuple(tuple) => {
+            let parts = tuple.elems.iter().map(|part| names_or_refusal(part, spans)).collect::<Result<Vec<_>, _>>()?;
+            Ok(Pattern::Tuple(parts, spans.of(tuple)))
+        }
+        other => Err(unsupported(Forbidden::Pattern, other, "a pattern in `let`", spans).into()),
+    }
 }
 
 /// The names that a pattern binds.
@@ -250,6 +277,8 @@ pub fn expr(it: &syn::Expr, spans: &mut Spans) -> Expr {
             });
             ExprKind::If { cond, then, otherwise }
         }
+        // `_ = value`.
+        syn::Expr::Infer(_) => ExprKind::Name("_".into()),
         syn::Expr::Array(array) => ExprKind::Array(array.elems.iter().map(|item| expr(item, spans)).collect()),
         syn::Expr::Repeat(repeat) => ExprKind::Repeat(boxed(&repeat.expr, spans), boxed(&repeat.len, spans)),
         syn::Expr::Tuple(tuple) => ExprKind::Tuple(tuple.elems.iter().map(|item| expr(item, spans)).collect()),

@@ -70,6 +70,7 @@ pub fn type_expr(ty: &Type, spans: &mut Spans) -> TypeExpr {
         Type::Array(array) => {
             TypeKind::Array { elem: Box::new(type_expr(&array.elem, spans)), len: Box::new(expr(&array.len, spans)) }
         }
+        Type::Tuple(tuple) => TypeKind::Tuple(tuple.elems.iter().map(|part| type_expr(part, spans)).collect()),
         Type::Path(path) => match path.path.segments.last() {
             Some(last) if last.ident == "Tensor" => tensor(last, spans).unwrap_or_else(|| other(ty)),
             Some(last) if last.arguments.is_none() => match Ty::from_name(&last.ident.to_string()) {

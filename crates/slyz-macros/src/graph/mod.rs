@@ -15,10 +15,12 @@
 
 mod code;
 mod items;
+pub mod launcher;
 mod spans;
 
+use launcher::{Launcher, Passed};
 use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use slyz_lang::check::{Dialect, check};
 use slyz_lang::diagnostic::{Diagnostic, Severity};
 use slyz_lang::lower::lower;
@@ -121,8 +123,7 @@ fn kernels(functions: &[&ItemFn], launched: &[&ItemFn], unchecked: bool) -> Toke
     quote!(#errors #launchers)
 }
 
-/// An error of rustc's at the tokens. A warning is the use of something deprecated: macros have no other means. A note is
-/// for the command line.
+/// An error or a warning of rustc's at the tokens. A note is for the command line.
 fn report(diagnostic: &Diagnostic, spans: &Spans) -> TokenStream {
     let mut message = diagnostic.message.clone();
     // rustc shows one place; of the others the line is told.
@@ -134,19 +135,21 @@ fn report(diagnostic: &Diagnostic, spans: &Spans) -> TokenStream {
     }
     match diagnostic.severity {
         Severity::Error => Error::new_spanned(spans.tokens(diagnostic.span), message).into_compile_error(),
-        Severity::Warning => {
-            let rule = format_ident!("{}", diagnostic.rule.replace('-', "_"), span = spans.ends(diagnostic.span).0);
-            let span = spans.ends(diagnostic.span).0;
-            quote_spanned! {span=>
-                const _: () = {
-                    #[deprecated(note = #message)]
-                    #[allow(non_upper_case_globals)]
-                    const #rule: () = ();
-                    #rule
-                };
-            }
-        }
+        Severity::Warning => warning(diagnostic.rule, &message, spans.ends(diagnostic.span).0),
         Severity::Note => TokenStream::new(),
+    }
+}
+
+/// A warning of rustc's: the use of something deprecated, for macros have no other means.
+pub fn warning(rule: &str, message: &str, span: proc_macro2::Span) -> TokenStream {
+    let rule = format_ident!("{}", rule.replace('-', "_"), span = span);
+    quote_spanned! {span=>
+        const _: () = {
+            #[deprecated(note = #message)]
+            #[allow(non_upper_case_globals)]
+            const #rule: () = ();
+            #rule
+        };
     }
 }
 
@@ -172,11 +175,9 @@ fn tensor(ty: &Type) -> Option<(&Type, bool)> {
     }
 }
 
-/// The function that users call: it gathers the arguments, and gives a launch. Without a kernel there is an error beside it.
+/// The function that users call. Without a kernel there is an error beside it.
 fn launcher(function: &ItemFn, kernel: Option<(&Function, &Template)>, unchecked: bool) -> TokenStream {
-    let (attrs, vis, name) = (&function.attrs, &function.vis, &function.sig.ident);
     let mut params = vec![];
-    let mut passed = vec![];
     for (k, input) in function.sig.inputs.iter().enumerate() {
         let FnArg::Typed(input) = input else { continue };
         let param = match &*input.pat {
@@ -187,34 +188,15 @@ fn launcher(function: &ItemFn, kernel: Option<(&Function, &Template)>, unchecked
             Some(ParamKind::Tensor { rank, .. }) => *rank,
             Some(ParamKind::Scalar(..)) | None => 1,
         };
-        match tensor(&input.ty) {
-            Some((elem, true)) => {
-                params.push(quote!(#param: impl ::slyz::graph::InOut<'slyz, #elem, #rank>));
-                passed.push(quote!(.write(#param)));
-            }
-            Some((elem, false)) => {
-                params.push(quote!(#param: impl ::slyz::graph::Input<'slyz, #elem, #rank>));
-                passed.push(quote!(.read(#param)));
-            }
-            None => {
-                let ty = &input.ty;
-                params.push(quote!(#param: #ty));
-                passed.push(quote!(.scalar(#param)));
-            }
-        }
+        let passed = match tensor(&input.ty) {
+            Some((elem, true)) => Passed::Write(quote!(#elem), rank),
+            Some((elem, false)) => Passed::Read(quote!(#elem), rank),
+            None => Passed::Scalar(input.ty.to_token_stream()),
+        };
+        params.push((param, passed));
     }
-    let text = kernel.map(|(_, template)| template.kernel.to_string()).unwrap_or_default();
-    let constants = kernel.iter().flat_map(|(_, template)| &template.constants).map(|bits| quote!(&[#(#bits),*]));
-    let (launch, end) =
-        if unchecked { (quote!(UncheckedLaunch), quote!(.unchecked())) } else { (quote!(Launch), quote!()) };
-    let name_text = name.unraw().to_string();
-    let result = quote_spanned!(name.span()=> ::slyz::graph::#launch<'slyz>);
-    quote! {
-        #(#attrs)*
-        #[allow(clippy::too_many_arguments)]
-        #vis fn #name<'slyz>(#(#params),*) -> #result {
-            static KERNEL: ::slyz::graph::EmbeddedKernel = ::slyz::graph::EmbeddedKernel::new(#name_text, #text, &[#(#constants),*]);
-            ::slyz::graph::Launch::new(&KERNEL) #(#passed)* #end
-        }
-    }
+    let attrs = &function.attrs;
+    let attrs = quote!(#(#attrs)*);
+    let template = kernel.map(|(_, template)| template);
+    Launcher { attrs, vis: &function.vis, name: &function.sig.ident, params, template, unchecked }.write()
 }

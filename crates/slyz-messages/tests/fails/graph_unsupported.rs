@@ -9,7 +9,7 @@ fn kernel(x: &Tensor<f32>, out: &mut Tensor<f32>) {
         _ => out[i] = f(x[i]),
     }
     unsafe { out[i] = 2.0; }
-    let (a, b) = (1.0, 2.0);
+    let Point { a, b } = point;
 }
 
 #[graph]

@@ -6,7 +6,7 @@
 use slyz::__private::{self as expanded, FunctionArg, Phi};
 use slyz::graph::{EmbeddedKernel, InOut, Input, Launch};
 use slyz::prelude::*;
-use slyz::{CallError, Device, Elem, Error, Flat, Handle, Leaf, Offset, ScatterTo, Traced};
+use slyz::{CallError, Device, Elem, Error, Flat, Handle, Leaf, LoopState, Offset, ScatterTo, Traced};
 use slyz_run::{Argument, ArrayData, Buffer, Executable, Launcher, Output};
 use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
@@ -75,6 +75,21 @@ impl Value for OwnTraced {
     }
 }
 
+impl State for OwnTraced {
+    fn save(self, out: &mut Vec<expanded::Part>) {
+        self.position.save(out);
+    }
+    fn restore(next: &mut dyn FnMut() -> expanded::Part) -> Self {
+        OwnTraced { position: State::restore(next), more: None }
+    }
+}
+
+impl LoopState<OwnTraced> for OwnTraced {
+    fn start(self) -> OwnTraced {
+        self
+    }
+}
+
 impl Traced for OwnTraced {
     type Form = OwnTraced;
 }
@@ -119,6 +134,42 @@ fn leaves_in_the_place_of_others() {
         written.map(|own| x.at(own.position))
     });
     is_refused(scattered, "a value of 2 leaves stands for an element of 1");
+}
+
+/// A state whose parts come back in another order.
+#[derive(Clone, Copy)]
+struct Turned<P, Q>(P, Q);
+
+impl<P: State, Q: State> State for Turned<P, Q> {
+    fn save(self, out: &mut Vec<expanded::Part>) {
+        self.0.save(out);
+        self.1.save(out);
+    }
+    fn restore(next: &mut dyn FnMut() -> expanded::Part) -> Self {
+        let (first, second) = (next(), next());
+        Turned(P::restore(&mut || second), Q::restore(&mut || first))
+    }
+}
+
+impl<P, Q> LoopState<Turned<P, Q>> for Turned<P, Q> {
+    fn start(self) -> Turned<P, Q> {
+        self
+    }
+}
+
+#[test]
+fn states_in_another_order() {
+    let why = "a part of a state stands where one of another type must be";
+    let number = compile(|x: Arr<f32, N>, i: Idx<N>, far: Exp<i64>| {
+        iterate(1, Turned(i, far), |_, s: Turned<Idx<N>, Exp<i64>>| Turned(s.0, s.1)).0;
+        x.at(iterate(1, Turned(i, far), |_, s: Turned<Idx<N>, Exp<i64>>| s).0)
+    });
+    is_refused(number, why);
+    let array = compile(|x: Arr<f32, N>, p: Arr<At<N>, M>, far: Arr<i64, M>| {
+        let forged = iterate(1, Turned(p, far), |_, s: Turned<Arr<At<N>, M>, Arr<i64, M>>| s).0;
+        forged.map(|i| x.at(i))
+    });
+    is_refused(array, why);
 }
 
 // ---- what the macros expand to

@@ -21,5 +21,6 @@ mod powers;
 mod products;
 mod source;
 mod twins;
+mod vex;
 
 use here::devices;

@@ -153,6 +153,22 @@ host! {
     [] Vec<T>, Vec<[T; M]>;
 }
 
+#[cfg(feature = "vex")]
+impl Reading<'_> {
+    /// The type of the elements, and how many axes there are.
+    pub(super) fn elements(&self) -> (Ty, usize) {
+        (self.ty, self.shape.len())
+    }
+}
+
+#[cfg(feature = "vex")]
+impl Writing<'_> {
+    /// The type of the elements, and how many axes there are.
+    pub(super) fn elements(&self) -> (Ty, usize) {
+        (self.ty, self.shape.len())
+    }
+}
+
 impl<'a> Reading<'a> {
     pub(super) fn array(&self) -> LaunchArray<'a> {
         LaunchArray::Read { ty: self.ty, shape: self.shape.clone(), data: self.data }

@@ -1,4 +1,4 @@
-//! A kernel in a `static`.
+//! A kernel in a `static`, and what devices make of kernels.
 
 use crate::error::Error;
 use slyz_run::{Device, Launcher};
@@ -15,9 +15,28 @@ pub struct EmbeddedKernel {
     text: &'static str,
     constants: &'static [&'static [u64]],
     template: OnceLock<Arc<Template>>,
-    /// The latest last.
-    ready: Mutex<Vec<Ready>>,
+    prepared: Prepared,
 }
+
+/// What a launch asks of a kernel, wherever that comes from.
+pub trait Launched {
+    /// Its name.
+    fn name(&self) -> &str;
+
+    /// The kernel, made ready for a device once.
+    fn ready_on(&self, device: &Arc<dyn Device>) -> Result<Arc<dyn Launcher>, Error>;
+
+    /// Has it made ready anew at the next launch: a GPU that was lost may be back then.
+    fn forget(&self);
+
+    /// Why so many arguments are not enough. rustc counts those of functions.
+    fn missing(&self, _given: usize) -> Option<Error> {
+        None
+    }
+}
+
+/// What devices made of a kernel, the latest last.
+pub(super) struct Prepared(Mutex<Vec<Ready>>);
 
 /// A device, and what it made of the kernel.
 type Ready = (Weak<dyn Device>, Arc<dyn Launcher>);
@@ -29,7 +48,7 @@ impl EmbeddedKernel {
     /// For `#[graph]`, which writes a `check` before every access that is not known to be inside. In other text an access that has none
     /// gets one.
     pub const fn new(name: &'static str, text: &'static str, constants: &'static [&'static [u64]]) -> EmbeddedKernel {
-        EmbeddedKernel { name, text, constants, template: OnceLock::new(), ready: Mutex::new(vec![]) }
+        EmbeddedKernel { name, text, constants, template: OnceLock::new(), prepared: Prepared::new() }
     }
 
     /// Its name.
@@ -57,15 +76,39 @@ impl EmbeddedKernel {
     pub fn source_on(&self, device: &Arc<dyn Device>) -> Result<String, Error> {
         Ok(self.ready_on(device)?.source()?)
     }
+}
 
-    /// The kernel, made ready for a device once.
-    pub(super) fn ready_on(&self, device: &Arc<dyn Device>) -> Result<Arc<dyn Launcher>, Error> {
+impl Launched for EmbeddedKernel {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn ready_on(&self, device: &Arc<dyn Device>) -> Result<Arc<dyn Launcher>, Error> {
+        self.prepared.on(device, || self.template())
+    }
+
+    fn forget(&self) {
+        self.prepared.forget();
+    }
+}
+
+impl Prepared {
+    pub(super) const fn new() -> Prepared {
+        Prepared(Mutex::new(vec![]))
+    }
+
+    /// What the device made of the kernel, or makes of it now.
+    pub(super) fn on<'t>(
+        &self,
+        device: &Arc<dyn Device>,
+        template: impl FnOnce() -> Result<&'t Arc<Template>, Error>,
+    ) -> Result<Arc<dyn Launcher>, Error> {
         let same = |other: &Weak<dyn Device>| std::ptr::addr_eq(other.as_ptr(), Arc::as_ptr(device));
         if let Some((_, launcher)) = self.kept().iter().find(|(other, _)| same(other)) {
             return Ok(launcher.clone());
         }
         // Devices build a kernel once, however many threads ask.
-        let launcher = device.prepare(self.template()?)?;
+        let launcher = device.prepare(template()?)?;
         let mut kept = self.kept();
         kept.retain(|(other, _)| !same(other) && other.strong_count() > 0);
         if kept.len() >= KEPT {
@@ -75,13 +118,12 @@ impl EmbeddedKernel {
         Ok(launcher)
     }
 
-    /// Has it made ready anew at the next launch: a GPU that was lost may be back then.
     pub(super) fn forget(&self) {
         self.kept().clear();
     }
 
     fn kept(&self) -> std::sync::MutexGuard<'_, Vec<Ready>> {
-        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,7 +1,7 @@
 //! A launch under construction.
 
 use super::argument::{InOut, Input, Reading, Writing};
-use super::kernel::EmbeddedKernel;
+use super::kernel::{EmbeddedKernel, Launched};
 use crate::elem::Scalar;
 use crate::error::Error;
 use slyz_run::{Device, Launcher, Threads};
@@ -41,21 +41,25 @@ impl Counts for (usize, usize, usize) {
 type Start<'s> = &'s dyn Fn(&dyn Launcher, slyz_run::Launch<'_>) -> Result<(), slyz_run::Error>;
 
 /// A tensor for the kernel.
-enum Argument<'a> {
+pub(super) enum Argument<'a> {
     Read(Reading<'a>),
     Write(Writing<'a>),
 }
 
 /// A launch of a kernel: what calling a `#[graph]` function gives. Nothing happens before [`Launch::run`].
 #[must_use = "a launch does nothing before `.run()`"]
-pub struct Launch<'a> {
-    kernel: &'static EmbeddedKernel,
+pub struct Launch<'a, K = EmbeddedKernel> {
+    kernel: &'a K,
     arguments: Vec<Argument<'a>>,
     scalars: Vec<Constant>,
     threads: Option<[u64; 3]>,
     grid: Option<[u64; 3]>,
     block: Option<[u64; 3]>,
     device: Option<Arc<dyn Device>>,
+    /// How many arguments came.
+    given: usize,
+    /// The first that does not fit.
+    wrong: Option<Error>,
 }
 
 /// A launch of a `#[graph(unchecked)]` function, whose accesses nobody looks at.
@@ -65,36 +69,80 @@ pub struct UncheckedLaunch<'a>(Launch<'a>);
 impl<'a> Launch<'a> {
     /// A launch without arguments. Tensors and scalars follow in the order of the parameters.
     pub fn new(kernel: &'static EmbeddedKernel) -> Launch<'a> {
-        let arguments = vec![];
-        let scalars = vec![];
-        Launch { kernel, arguments, scalars, threads: None, grid: None, block: None, device: None }
+        Launch::of(kernel)
     }
 
     /// Passes a tensor that is read.
-    pub fn read<T: Scalar, const RANK: usize>(mut self, tensor: impl Input<'a, T, RANK>) -> Self {
-        self.arguments.push(Argument::Read(tensor.input()));
-        self
+    pub fn read<T: Scalar, const RANK: usize>(self, tensor: impl Input<'a, T, RANK>) -> Self {
+        self.push(Argument::Read(tensor.input()))
     }
 
     /// Passes a tensor that is written.
-    pub fn write<T: Scalar, const RANK: usize>(mut self, tensor: impl InOut<'a, T, RANK>) -> Self {
-        self.arguments.push(Argument::Write(tensor.in_out()));
-        self
+    pub fn write<T: Scalar, const RANK: usize>(self, tensor: impl InOut<'a, T, RANK>) -> Self {
+        self.push(Argument::Write(tensor.in_out()))
     }
 
     /// Passes a scalar.
-    pub fn scalar<T: Scalar>(mut self, value: T) -> Self {
-        self.scalars.push(value.scalar());
-        self
+    pub fn scalar<T: Scalar>(self, value: T) -> Self {
+        self.push_scalar(value.scalar())
     }
 
     /// The same, without looking at accesses.
     pub fn unchecked(self) -> UncheckedLaunch<'a> {
         UncheckedLaunch(self)
     }
+}
 
+/// Arguments, from whoever knows that they fit.
+impl<'a, K> Launch<'a, K> {
+    pub(super) fn of(kernel: &'a K) -> Launch<'a, K> {
+        let arguments = vec![];
+        let scalars = vec![];
+        Launch {
+            kernel,
+            arguments,
+            scalars,
+            threads: None,
+            grid: None,
+            block: None,
+            device: None,
+            given: 0,
+            wrong: None,
+        }
+    }
+
+    pub(super) fn push(mut self, tensor: Argument<'a>) -> Self {
+        self.given += 1;
+        self.arguments.push(tensor);
+        self
+    }
+
+    pub(super) fn push_scalar(mut self, value: Constant) -> Self {
+        self.given += 1;
+        self.scalars.push(value);
+        self
+    }
+}
+
+/// Arguments of kernels that are known while the program runs.
+#[cfg(feature = "vex")]
+impl<K> Launch<'_, K> {
+    /// How many arguments came so far.
+    pub(super) fn given(&self) -> usize {
+        self.given
+    }
+
+    /// An argument that does not fit. The first is told.
+    pub(super) fn refuse(mut self, why: Error) -> Self {
+        self.given += 1;
+        self.wrong.get_or_insert(why);
+        self
+    }
+}
+
+impl<'a, K: Launched> Launch<'a, K> {
     /// The kernel: its text, and what devices make of it.
-    pub fn kernel(&self) -> &'static EmbeddedKernel {
+    pub fn kernel(&self) -> &'a K {
         self.kernel
     }
 
@@ -129,7 +177,10 @@ impl<'a> Launch<'a> {
         self.run_with(&|launcher, launch| launcher.launch(launch))
     }
 
-    fn run_with(self, start: Start) -> Result<(), Error> {
+    fn run_with(mut self, start: Start) -> Result<(), Error> {
+        if let Some(wrong) = self.wrong.take().or_else(|| self.kernel.missing(self.given)) {
+            return Err(wrong);
+        }
         let threads = self.layout()?;
         let device = match &self.device {
             Some(device) => device.clone(),

@@ -1,7 +1,8 @@
 //! Kernels by hand: what `#[graph]` makes of a function over threads, and how it is launched.
 //!
 //! A [`EmbeddedKernel`] is a `static` with the checked text of the kernel in it. Calling the function makes a [`Launch`], which is told how many
-//! threads it has, and where to run; [`Launch::run`] runs it.
+//! threads it has, and where to run; [`Launch::run`] runs it. [`vex!`](crate::vex) makes the same of a `.vex` file, and with the feature
+//! `vex` there is `Kernels`, which reads one while the program runs.
 //!
 //! ```
 //! use slyz::graph::{InOut, Input, EmbeddedKernel, Launch};
@@ -41,10 +42,19 @@
 //! ```
 
 mod argument;
+#[cfg(feature = "vex")]
+mod given;
 mod kernel;
 mod launch;
+#[cfg(feature = "vex")]
+mod loaded;
 
 pub use argument::{InOut, Input, Reading, Writing};
 pub use kernel::EmbeddedKernel;
 pub use launch::{Counts, Launch, UncheckedLaunch};
 pub use slyz_sir::launch::{Fault, Template};
+#[cfg(feature = "vex")]
+pub use {
+    given::{Given, Passed},
+    loaded::{Kernels, LoadedKernel, VexError},
+};

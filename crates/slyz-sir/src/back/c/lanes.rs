@@ -6,6 +6,7 @@ use super::value::{LaneForm, Value, scalar_type};
 use super::writer::{CWriter, Live, TURN};
 use crate::back::tree::{Binding, Infix, Tree};
 use crate::code::{Body, Id, Op};
+use crate::kernel::{Kernel, Space};
 use crate::types::Ty;
 
 impl CWriter<'_> {
@@ -13,8 +14,14 @@ impl CWriter<'_> {
         let name = self.file.function_name(&self.kernel.name, "lanes");
         let locals = super::local::used(self.kernel, body);
         let turns = |id| self.values[&id].range.filter(|(low, high)| low == high).map(|(low, _)| low);
-        let short = turns(lo).zip(turns(hi)).is_some_and(|(lo, hi)| hi - lo <= 16);
-        self.ways = if locals.is_empty() && !short { ways(body) } else { None };
+        let count = turns(lo).zip(turns(hi)).map(|(lo, hi)| hi - lo);
+        let short = count.is_some_and(|count| count <= 16);
+        let many = count.is_some_and(|count| count >= 128);
+        self.ways = match locals.is_empty() && !short {
+            true if many && streams(self.kernel, body) => Some(Tree::int(8)),
+            true => ways(body),
+            false => None,
+        };
         let i = Tree::name("i");
         let width = Tree::name("W");
         let further = Tree::infix(Infix::Mul, Tree::name(TURN), width.clone());
@@ -104,6 +111,24 @@ fn ways(body: &Body) -> Option<Tree> {
         (_, 0..80) => Some(Tree::int(2)),
         _ => None,
     }
+}
+
+/// Does a short open loop go through global memory, as loops over a grid do? Threads lie side by side there and turns far apart, so
+/// that a turn should read as much as it can before it goes on: with one or two vectors it is a line here and there.
+fn streams(kernel: &Kernel, body: &Body) -> bool {
+    fn reads(kernel: &Kernel, body: &Body) -> bool {
+        body.stmts.iter().any(|stmt| match &stmt.op {
+            Op::Load { memory, .. } => matches!(kernel.memories[memory.0 as usize].space, Space::Global(_)),
+            op => op.bodies().into_iter().any(|inner| reads(kernel, inner)),
+        })
+    }
+    fn open(kernel: &Kernel, body: &Body) -> bool {
+        body.stmts.iter().any(|stmt| match &stmt.op {
+            op @ Op::While { .. } => op.bodies().into_iter().any(|inner| reads(kernel, inner)),
+            op => op.bodies().into_iter().any(|inner| open(kernel, inner)),
+        })
+    }
+    count_all(body) < 80 && open(kernel, body)
 }
 
 fn count_all(body: &Body) -> usize {
