@@ -133,6 +133,14 @@ impl Rewrite {
     fn leaf(&mut self, expr: &mut Expr) {
         match expr {
             Expr::Binary(_) => self.binary(expr),
+            Expr::Assign(it) if matches!(*it.left, Expr::Index(_)) => {
+                visit_mut::visit_expr_assign_mut(self, it);
+                let Expr::Index(place) = &*it.left else { return };
+                let (array, index, value) = (&place.expr, &place.index, &it.right);
+                let span = it.eq_token.span();
+                // An array of the host, or one of the device: then it is another array from here on.
+                *expr = parse_quote_spanned!(span=> ::slyz::__private::SetElement::set_element(&mut #array, #index, #value));
+            }
             Expr::While(it) => {
                 self.host_condition(&mut it.cond);
                 self.in_target(it.label.as_ref(), true, &mut it.body);

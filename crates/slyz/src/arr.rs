@@ -6,7 +6,9 @@ use crate::extent::{Axis, Extent};
 use crate::position::{Around, Idx};
 use crate::record;
 use crate::shape::{Align, Pos, Position, Shape, Stack};
-use crate::trace::{Handle, Loc, on_behalf};
+use crate::state::{LoopState, State};
+use crate::trace::{Handle, Loc, Part, on_behalf};
+use std::any::TypeId;
 use std::marker::PhantomData;
 use std::ops::Index;
 use std::panic::Location;
@@ -71,6 +73,23 @@ impl<T: Elem, S: Shape, I: InBrackets> Index<I> for Arr<T, S> {
     type Output = T::Exp;
     fn index(&self, place: I) -> &T::Exp {
         place.never()
+    }
+}
+
+impl<T: Elem, S: Shape> State for Arr<T, S> {
+    fn save(self, out: &mut Vec<Part>) {
+        out.push(Part { handle: self.handle(), array: Some(TypeId::of::<(T, S)>()) });
+    }
+    fn restore(next: &mut dyn FnMut() -> Part) -> Self {
+        let kind = Part { handle: Handle::NUMBER, array: Some(TypeId::of::<(T, S)>()) };
+        Arr::new(next().expect(kind))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Elem, S: Shape> LoopState<Arr<T, S>> for Arr<T, S> {
+    fn start(self) -> Arr<T, S> {
+        self
     }
 }
 

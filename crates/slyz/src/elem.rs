@@ -4,8 +4,8 @@
 //! `#[derive(Elem)]`. Arrays of compound elements are stored as one buffer per scalar leaf.
 
 use crate::exp::BesideExp;
-use crate::state::State;
-use crate::trace::{self, Handle, Leaf, Loc, Ty};
+use crate::state::{LoopState, State};
+use crate::trace::{self, Handle, Leaf, Loc, Part, Ty};
 use half::{bf16, f16};
 use slyz_sir::types::Scalar as Constant;
 use std::any::TypeId;
@@ -503,6 +503,33 @@ macro_rules! constants {
     )*};
 }
 constants!(f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool);
+
+impl<T: Scalar> State for Exp<T> {
+    fn save(self, out: &mut Vec<Part>) {
+        out.push(Part::scalar(self.handle()));
+    }
+    fn restore(next: &mut dyn FnMut() -> Part) -> Self {
+        Exp::new(next().expect(Part::scalar(Handle::NUMBER)))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Scalar> LoopState<Exp<T>> for Exp<T> {
+    fn start(self) -> Exp<T> {
+        self
+    }
+}
+
+macro_rules! starting_constants {
+    ($($t:ident)*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl LoopState<Exp<$t>> for $t {
+            #[track_caller]
+            fn start(self) -> Exp<$t> { lit(self) }
+        }
+    )*};
+}
+starting_constants!(f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool);
 
 /// A constant in traced code. Most operations take plain Rust constants, so this is seldom needed.
 ///

@@ -71,7 +71,7 @@ pub enum Error {
     /// A `.vex` file, or an argument for one of its kernels, is wrong.
     #[cfg(feature = "vex")]
     #[error(transparent)]
-    Vex(#[from] crate::graph::VexError),
+    Vex(#[from] VexError),
     /// The kernels of a module cannot be written for a target.
     #[error(transparent)]
     Project(#[from] ProjectError),
@@ -325,4 +325,60 @@ pub enum TensorError {
         /// Where they differ.
         why: String,
     },
+}
+
+#[cfg(feature = "vex")]
+/// What is wrong with a `.vex` file, or with the arguments for one of its kernels.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum VexError {
+    /// The file cannot be read.
+    #[error("cannot read `{file}`: {why}; pass the path of a `.vex` file")]
+    Unreadable {
+        /// Its name.
+        file: String,
+        /// What the system says.
+        why: String,
+    },
+    /// The text is wrong: all of its mistakes, drawn.
+    #[error("{0}")]
+    Wrong(String),
+    /// No kernel has that name.
+    #[error("there is no kernel `{name}`; {}", listed(.known))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The kernels there are, with their parameters.
+        known: Vec<String>,
+    },
+    /// Too few or too many arguments.
+    #[error("`{signature}` takes {wanted} arguments, found {found}; pass one for each parameter, in order")]
+    Count {
+        /// The kernel.
+        signature: String,
+        /// How many it has.
+        wanted: usize,
+        /// How many were passed.
+        found: usize,
+    },
+    /// An argument of another kind than its parameter.
+    #[error("argument {argument} of `{signature}`: {why}")]
+    Argument {
+        /// The kernel.
+        signature: String,
+        /// Which one, from 1.
+        argument: usize,
+        /// What does not fit, and what would.
+        why: String,
+    },
+}
+
+#[cfg(feature = "vex")]
+fn listed(known: &[String]) -> String {
+    let quoted: Vec<String> = known.iter().map(|signature| format!("`{signature}`")).collect();
+    match quoted.len() {
+        0 => "there are none: a kernel is a `graph fn` without a result".to_string(),
+        1 => format!("there is {}", quoted[0]),
+        _ => format!("there are {}", quoted.join(", ")),
+    }
 }

@@ -6,8 +6,8 @@ use crate::extent::{Axis, Extent};
 use crate::position::Idx;
 use crate::record::{self, Turns};
 use crate::shape::{Shape, Stack};
-use crate::state::{LoopState, Part, State, restored, saved};
-use crate::trace::{Handle, Loc, on_behalf};
+use crate::state::{LoopState, State, restored, saved};
+use crate::trace::{Handle, Loc, Part, on_behalf};
 use std::panic::Location;
 
 /// `count` turns of `step`, which gets the number of the turn and the state.

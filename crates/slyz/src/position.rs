@@ -7,7 +7,8 @@ use crate::elem::{Elem, Exp, Int, Lift, Num, Seal, Traced, Value};
 use crate::extent::{Axis, Extent, axis_number};
 use crate::lines::Turn;
 use crate::record::{self, Spot};
-use crate::trace::{Handle, Leaf, Loc, Ty};
+use crate::state::{LoopState, State};
+use crate::trace::{Handle, Leaf, Loc, Part, Ty};
 use slyz_sir::ops::Operator;
 use slyz_sir::types::Scalar as Constant;
 use std::fmt;
@@ -554,6 +555,22 @@ impl<A: Axis> Elem for At<A> {
     }
     fn load(next: &mut dyn FnMut() -> Constant) -> Self {
         At::new(next().bits)
+    }
+}
+
+impl<A: Axis> State for Idx<A> {
+    fn save(self, out: &mut Vec<Part>) {
+        out.push(Part::scalar(self.handle()));
+    }
+    fn restore(next: &mut dyn FnMut() -> Part) -> Self {
+        Idx::new(next().expect(Part::scalar(Handle::NUMBER.on_axis(axis_number::<A>()))))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<A: Axis> LoopState<Idx<A>> for Idx<A> {
+    fn start(self) -> Idx<A> {
+        self
     }
 }
 

@@ -14,9 +14,8 @@ pub use crate::naperian::axis::{log_number, logs, without_paths};
 use crate::position::Idx;
 use crate::record;
 use crate::shape::Shape;
-pub use crate::state::Part;
 use crate::trace::Loc;
-pub use crate::trace::{Handle, Leaf};
+pub use crate::trace::{Handle, Leaf, Part};
 use half::{bf16, f16};
 use slyz_sir::ops::Operator;
 pub use slyz_sir::types::Scalar;
@@ -137,6 +136,43 @@ impl<X: FunctionArg, const N: usize> FunctionArg for [X; N] {
 pub trait Phi: Copy {
     fn leaves(self, out: &mut Vec<Handle>);
     fn build(like: Self, next: &mut dyn FnMut() -> Handle) -> Self;
+}
+
+/// `x[p] = v` in a `#[function]`: of an array of the device it is [`Arr::with`](crate::Arr::with).
+#[diagnostic::on_unimplemented(
+    message = "an element of `{Self}` at `{P}` cannot be set",
+    label = "`x[p] = v` is for an `Arr` at an `Idx` or a `Near`, or tuples of them, and for host arrays at a `usize`"
+)]
+pub trait SetElement<P, V> {
+    fn set_element(&mut self, place: P, value: V);
+}
+
+impl<T: Elem, S: Shape, P: crate::ScatterTo<Shape = S>, V: Lift<T>> SetElement<P, V> for Arr<T, S> {
+    #[track_caller]
+    fn set_element(&mut self, place: P, value: V) {
+        *self = self.with(place, value);
+    }
+}
+
+impl<T, const N: usize> SetElement<usize, T> for [T; N] {
+    #[track_caller]
+    fn set_element(&mut self, place: usize, value: T) {
+        self[place] = value;
+    }
+}
+
+impl<T> SetElement<usize, T> for Vec<T> {
+    #[track_caller]
+    fn set_element(&mut self, place: usize, value: T) {
+        self[place] = value;
+    }
+}
+
+impl<T> SetElement<usize, T> for [T] {
+    #[track_caller]
+    fn set_element(&mut self, place: usize, value: T) {
+        self[place] = value;
+    }
 }
 
 impl<T: ScalarElem> Phi for Exp<T> {

@@ -4,8 +4,7 @@
 //! something is wrong with them; the mistake is then noted in the trace.
 
 use crate::extent::Extent;
-use crate::state::Part;
-use crate::trace::{Handle, Key, Loc, Out, State, Trace, here, with};
+use crate::trace::{Handle, Key, Loc, Out, Part, State, Trace, here, with};
 use slyz_sir::build::Region;
 use slyz_sir::code::{Body, Id, Monoid, Op, Type};
 use slyz_sir::ops::Operator;

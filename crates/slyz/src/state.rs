@@ -1,58 +1,6 @@
 //! What loops carry from turn to turn: scalars, positions, arrays, and tuples, `[_; N]` and structs of them.
 
-use crate::arr::Arr;
-use crate::elem::{Elem, Exp, Scalar, lit};
-use crate::extent::{Axis, axis_number};
-use crate::position::Idx;
-use crate::shape::Shape;
-use crate::trace::{self, Handle, Out};
-use half::{bf16, f16};
-use std::any::TypeId;
-use std::panic::Location;
-
-/// One scalar or array of a state.
-#[doc(hidden)]
-#[derive(Clone, Copy)]
-pub struct Part {
-    pub(crate) handle: Handle,
-    /// The type of an array; `None` for a scalar.
-    pub(crate) array: Option<TypeId>,
-}
-
-impl Part {
-    pub(crate) fn scalar(handle: Handle) -> Part {
-        Part { handle, array: None }
-    }
-
-    pub(crate) fn out(self) -> Out {
-        match self.array {
-            Some(_) => Out::Array(self.handle),
-            None => Out::Scalar(self.handle),
-        }
-    }
-
-    /// The same kind of part with another value.
-    pub(crate) fn like(self, handle: Handle) -> Part {
-        Part { handle: handle.on_axis(self.handle.axis()), array: self.array }
-    }
-
-    /// Is the other one of the same kind? That arrays of positions, and positions, are what they say rests on it.
-    pub(crate) fn is_like(self, other: Part) -> bool {
-        let poisoned = self.handle.trace == 0 || other.handle.trace == 0;
-        poisoned || (self.array == other.array && self.handle.axis() == other.handle.axis())
-    }
-
-    /// The handle of a part that should be of that kind.
-    #[track_caller]
-    fn expect(self, kind: Part) -> Handle {
-        if self.is_like(kind) {
-            return self.handle;
-        }
-        let help = "derive the struct's traits instead of implementing `State` by hand";
-        trace::error(Location::caller(), "a part of a state stands where one of another type must be", help);
-        Handle::POISON
-    }
-}
+use crate::trace::{Handle, Part};
 
 /// What a loop may carry: `Exp`, `Idx`, `Arr`, and tuples, `[_; N]` and derived structs of them.
 ///
@@ -67,7 +15,7 @@ impl Part {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the state of a loop",
     label = "a loop carries `Exp`, `Idx`, `Arr`, and tuples, `[_; N]` and derived structs of them",
-    note = "a struct of arrays becomes a state with `#[derive(slyz::Arrays)]`, one of elements with `#[derive(slyz::Elem)]`"
+    note = "a struct becomes one with `#[derive(slyz::Elem)]`"
 )]
 pub trait State: LoopState<Self> + Copy {
     #[doc(hidden)]
@@ -109,66 +57,6 @@ pub(crate) fn saved<S: State>(state: S) -> Vec<Part> {
     let mut out = vec![];
     state.save(&mut out);
     out
-}
-
-impl<T: Scalar> State for Exp<T> {
-    fn save(self, out: &mut Vec<Part>) {
-        out.push(Part::scalar(self.handle()));
-    }
-    fn restore(next: &mut dyn FnMut() -> Part) -> Self {
-        Exp::new(next().expect(Part::scalar(Handle::NUMBER)))
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: Scalar> LoopState<Exp<T>> for Exp<T> {
-    fn start(self) -> Exp<T> {
-        self
-    }
-}
-
-macro_rules! constants {
-    ($($t:ident)*) => {$(
-        #[diagnostic::do_not_recommend]
-        impl LoopState<Exp<$t>> for $t {
-            #[track_caller]
-            fn start(self) -> Exp<$t> { lit(self) }
-        }
-    )*};
-}
-constants!(f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool);
-
-impl<A: Axis> State for Idx<A> {
-    fn save(self, out: &mut Vec<Part>) {
-        out.push(Part::scalar(self.handle()));
-    }
-    fn restore(next: &mut dyn FnMut() -> Part) -> Self {
-        Idx::new(next().expect(Part::scalar(Handle::NUMBER.on_axis(axis_number::<A>()))))
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl<A: Axis> LoopState<Idx<A>> for Idx<A> {
-    fn start(self) -> Idx<A> {
-        self
-    }
-}
-
-impl<T: Elem, S: Shape> State for Arr<T, S> {
-    fn save(self, out: &mut Vec<Part>) {
-        out.push(Part { handle: self.handle(), array: Some(TypeId::of::<(T, S)>()) });
-    }
-    fn restore(next: &mut dyn FnMut() -> Part) -> Self {
-        let kind = Part { handle: Handle::NUMBER, array: Some(TypeId::of::<(T, S)>()) };
-        Arr::new(next().expect(kind))
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: Elem, S: Shape> LoopState<Arr<T, S>> for Arr<T, S> {
-    fn start(self) -> Arr<T, S> {
-        self
-    }
 }
 
 impl State for () {

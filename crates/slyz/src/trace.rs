@@ -6,7 +6,6 @@
 
 use crate::error::TraceError;
 use crate::extent::{Axis, Extent, NamedAxis, axis_number};
-use crate::state::Part;
 use slyz_sir::build::{BuildError, Builder};
 use slyz_sir::code::{FnId, Id, Op, Type};
 use slyz_sir::program::{Program, Require};
@@ -133,6 +132,50 @@ pub(crate) struct Slot {
 pub(crate) enum Out {
     Scalar(Handle),
     Array(Handle),
+}
+
+/// One scalar or array of a state.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct Part {
+    pub(crate) handle: Handle,
+    /// The type of an array; `None` for a scalar.
+    pub(crate) array: Option<TypeId>,
+}
+
+impl Part {
+    pub(crate) fn scalar(handle: Handle) -> Part {
+        Part { handle, array: None }
+    }
+
+    pub(crate) fn out(self) -> Out {
+        match self.array {
+            Some(_) => Out::Array(self.handle),
+            None => Out::Scalar(self.handle),
+        }
+    }
+
+    /// The same kind of part with another value.
+    pub(crate) fn like(self, handle: Handle) -> Part {
+        Part { handle: handle.on_axis(self.handle.axis()), array: self.array }
+    }
+
+    /// Is the other one of the same kind? That arrays of positions, and positions, are what they say rests on it.
+    pub(crate) fn is_like(self, other: Part) -> bool {
+        let poisoned = self.handle.trace == 0 || other.handle.trace == 0;
+        poisoned || (self.array == other.array && self.handle.axis() == other.handle.axis())
+    }
+
+    /// The handle of a part that should be of that kind.
+    #[track_caller]
+    pub(crate) fn expect(self, kind: Part) -> Handle {
+        if self.is_like(kind) {
+            return self.handle;
+        }
+        let help = "derive the struct's traits instead of implementing `State` by hand";
+        error(Location::caller(), "a part of a state stands where one of another type must be", help);
+        Handle::POISON
+    }
 }
 
 /// A finished trace.

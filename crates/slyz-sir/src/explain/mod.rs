@@ -17,6 +17,7 @@ pub use work::Work;
 
 use crate::code::{Body, Type};
 use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Loop, Plan, ScalarArg, Space, Step, Turns};
+use crate::lower::reuse::{self, Update};
 use crate::pass::fuse;
 use crate::program::Program;
 use crate::road::ProgramRoad;
@@ -31,6 +32,8 @@ pub struct Explanation {
     pub name: String,
     /// What `fuse` did.
     pub fusion: Fusion,
+    /// What became of updates, and of arrays that loops carry.
+    pub updates: Vec<Update>,
     /// What runs, in order.
     pub stages: Vec<Stage>,
     /// The arrays and scalars in memory, as the plan numbers them.
@@ -187,6 +190,7 @@ pub fn explain(program: &Program, optimised: &Program, plan: &Plan) -> Explanati
     Explanation {
         name: program.name.clone(),
         fusion: fusion(program, optimised),
+        updates: reuse::updates(optimised),
         stages,
         buffers: plan.buffers.clone(),
         params: plan.params.iter().map(|p| p.ty.clone()).collect(),

@@ -17,6 +17,7 @@ impl Display for Explanation {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         self.heading(f)?;
         self.fused(f)?;
+        self.updated(f)?;
         let mut number = 0;
         for stage in &self.stages {
             match stage {
@@ -65,6 +66,18 @@ impl Explanation {
         }
         for (shape, why) in &fusion.kept {
             writeln!(f, "  kept    {}: {why}", self.shape_text(shape))?;
+        }
+        Ok(())
+    }
+
+    fn updated(&self, f: &mut Formatter) -> fmt::Result {
+        if self.updates.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "\nupdates")?;
+        for update in &self.updates {
+            let how = if update.in_place { "in place" } else { "copied  " };
+            writeln!(f, "  {how} {}: {}", self.type_text(&update.ty), update.why)?;
         }
         Ok(())
     }

@@ -186,6 +186,15 @@ impl<'g> Lowering<'g> {
         matches!(self.again.get(&id).map(|stmt| &stmt.op), Some(Op::Const(value)) if value.as_int() == number)
     }
 
+    /// The first of the arrays that an array is made of by changes in place.
+    pub(super) fn updated(&self, array: Id) -> Id {
+        let mut root = array;
+        while let Some(over) = self.reuse.get(&root).filter(|over| over.keeps) {
+            root = over.of;
+        }
+        root
+    }
+
     /// Does an array have the memory of that one?
     pub(super) fn is_written_over(&self, array: Id, old: Id) -> bool {
         self.root(array) == self.root(old)

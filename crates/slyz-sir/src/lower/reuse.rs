@@ -28,6 +28,8 @@ pub(super) struct Takeover {
     pub(super) of: Id,
     /// Elements are written only where this holds, and are this value there; both are names of the tabulate's body.
     pub(super) only: Option<(Id, Id)>,
+    /// Elements stay that would have to be copied otherwise.
+    pub(super) keeps: bool,
 }
 
 /// By the array that takes over.
@@ -57,7 +59,7 @@ fn walk(body: &Body, params: &[Id], reuse: &mut Reuse) {
                 for (bind, &old) in stmt.binds.iter().zip(onto) {
                     let once = onto.iter().filter(|id| **id == old).count() == 1;
                     if once && dies(old) && !reads.contains(&old) {
-                        reuse.insert(bind.id, Takeover { of: old, only: None });
+                        reuse.insert(bind.id, Takeover { of: old, only: None, keeps: true });
                     }
                 }
             }
@@ -69,7 +71,7 @@ fn walk(body: &Body, params: &[Id], reuse: &mut Reuse) {
                     // One that it reads, if there is a choice: that is in the cache.
                     if let Some((id, only)) = old.into_iter().find_map(|id| Some((id, overwrites(item, result, id)?))) {
                         taken.insert(id);
-                        reuse.insert(bind.id, Takeover { of: id, only });
+                        reuse.insert(bind.id, Takeover { of: id, only, keeps: only.is_some() });
                     }
                 }
             }
@@ -83,7 +85,7 @@ fn walk(body: &Body, params: &[Id], reuse: &mut Reuse) {
                 for (bind, &old) in stmt.binds.iter().zip(init) {
                     let once = init.iter().filter(|id| **id == old).count() == 1;
                     if once && dies(old) && !inside.contains(&old) && !bind.ty.shape().is_empty() {
-                        reuse.insert(bind.id, Takeover { of: old, only: None });
+                        reuse.insert(bind.id, Takeover { of: old, only: None, keeps: true });
                     }
                 }
             }
@@ -164,6 +166,68 @@ fn differences(defs: &HashMap<Id, &Op>, cond: Id, own: &[Id]) -> Vec<(usize, Id)
         }
     }
     found
+}
+
+/// What became of an update, or of an array that a loop carries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Update {
+    /// The type of the array.
+    pub ty: Type,
+    /// Is it changed in place?
+    pub in_place: bool,
+    /// Why, or why not.
+    pub why: &'static str,
+}
+
+/// All updates of a program, and all arrays that its loops carry.
+pub fn updates(program: &Program) -> Vec<Update> {
+    let program = &*super::stage::staged(program);
+    let reuse = of(program);
+    let mut found = vec![];
+    let arguments: HashSet<Id> = program.body.params.iter().map(|p| p.id).collect();
+    collect_updates(&program.body, &reuse, &arguments, &mut found);
+    found
+}
+
+fn collect_updates(body: &Body, reuse: &Reuse, arguments: &HashSet<Id>, found: &mut Vec<Update>) {
+    let root = |array: Id| {
+        let mut root = array;
+        while let Some(over) = reuse.get(&root) {
+            root = over.of;
+        }
+        root
+    };
+    for stmt in &body.stmts {
+        match &stmt.op {
+            Op::Scatter { onto, .. } => {
+                for (bind, old) in stmt.binds.iter().zip(onto) {
+                    let in_place = reuse.contains_key(&bind.id);
+                    let why = match in_place {
+                        true => "nobody reads the old array afterwards",
+                        false if arguments.contains(old) => "the old array is an argument of the call",
+                        false => "the old array is read afterwards, or was not made here",
+                    };
+                    found.push(Update { ty: bind.ty.clone(), in_place, why });
+                }
+            }
+            Op::For { body: turn, .. } | Op::While { body: turn, .. } => {
+                let first = turn.params.len() - turn.results.len();
+                for (bind, (param, &result)) in stmt.binds.iter().zip(turn.params[first..].iter().zip(&turn.results)) {
+                    if bind.ty.shape().is_empty() {
+                        continue;
+                    }
+                    let in_place = root(result) == param.id;
+                    let why = match in_place {
+                        true => "a turn writes over what it has read",
+                        false => "a turn reads what it would have written over",
+                    };
+                    found.push(Update { ty: bind.ty.clone(), in_place, why });
+                }
+            }
+            _ => {}
+        }
+        stmt.op.bodies().into_iter().for_each(|inner| collect_updates(inner, reuse, arguments, found));
+    }
 }
 
 /// The part of an array that a tabulate writes, as far as it is a box: tests of single positions.

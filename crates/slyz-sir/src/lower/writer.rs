@@ -942,7 +942,8 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
                 continue;
             }
             let past = matches!(operator, Operator::Gt | Operator::Le);
-            let end = if past { self.offset(bound, 1) } else { bound };
+            // No position is past the last number, and no number is.
+            let end = if past { self.value(bound.least(i64::MAX - 1) + 1) } else { bound };
             range = match operator {
                 Operator::Gt | Operator::Ge => [self.value(range[0].most(end)), range[1]],
                 _ => [range[0], self.value(range[1].least(end))],
@@ -1036,7 +1037,8 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         let made_here = |id: &Id| body.stmts.iter().any(|s| s.binds.iter().any(|b| b.id == *id));
         let mut set = vec![];
         for (&result, (memory, prefix)) in body.results.iter().zip(homes) {
-            let root = self.lowering.root(result);
+            // Not the root: what is made anew is better written to the result at once, and only there.
+            let root = self.lowering.updated(result);
             if made_here(&root) && !self.homes.contains_key(&root) {
                 self.set_home(root, *memory, [&prefix[..], at].concat());
                 set.push(root);

@@ -5,6 +5,7 @@ mod conv;
 mod einsum;
 #[path = "../programs/here.rs"]
 mod here;
+mod loops;
 mod numbers;
 mod views;
 

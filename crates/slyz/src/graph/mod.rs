@@ -55,6 +55,7 @@ pub use launch::{Counts, Launch, UncheckedLaunch};
 pub use slyz_sir::launch::{Fault, Template};
 #[cfg(feature = "vex")]
 pub use {
+    crate::error::VexError,
     given::{Given, Passed},
-    loaded::{Kernels, LoadedKernel, VexError},
+    loaded::{Kernels, LoadedKernel},
 };
