@@ -60,9 +60,7 @@ fn run_alignment(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
         |seed| -> Vec<f32> { Slab::random(&bench.native, n, 0.0, 4.0, seed).iter().map(|x| x.floor()).collect() };
     let (a, b) = (&letters(1)[..], &letters(2)[..]);
     let plain = move |z: &mut [f32]| {
-        for j in 0..n {
-            z[j] = -GAP * j as f32;
-        }
+        z[..n].iter_mut().enumerate().for_each(|(j, z)| *z = -GAP * j as f32);
         for i in 1..n {
             let (top, bottom) = z.split_at_mut(i * n);
             let up = &top[(i - 1) * n..];

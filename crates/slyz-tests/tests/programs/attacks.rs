@@ -161,7 +161,6 @@ impl<P, Q> LoopState<Turned<P, Q>> for Turned<P, Q> {
 fn states_in_another_order() {
     let why = "a part of a state stands where one of another type must be";
     let number = compile(|x: Arr<f32, N>, i: Idx<N>, far: Exp<i64>| {
-        iterate(1, Turned(i, far), |_, s: Turned<Idx<N>, Exp<i64>>| Turned(s.0, s.1)).0;
         x.at(iterate(1, Turned(i, far), |_, s: Turned<Idx<N>, Exp<i64>>| s).0)
     });
     is_refused(number, why);

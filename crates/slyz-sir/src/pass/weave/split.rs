@@ -68,6 +68,7 @@ pub(super) fn run(kernel: Kernel, block: [u32; 3], subgroup: u32) -> Result<Kern
 }
 
 /// Part of a piece.
+#[expect(clippy::large_enum_variant, reason = "nearly all of them are the large one")]
 enum Item {
     Stmt(Stmt),
     /// Values into their homes, all at once.
