@@ -3,7 +3,6 @@
 //! An element is a scalar, a position ([`At`](crate::At)), a tuple or `[_; N]` of elements, or a struct with
 //! `#[derive(Elem)]`. Arrays of compound elements are stored as one buffer per scalar leaf.
 
-use crate::exp::BesideExp;
 use crate::state::{LoopState, State};
 use crate::trace::{self, Handle, Leaf, Loc, Part, Ty};
 use half::{bf16, f16};
@@ -245,6 +244,35 @@ pub(crate) fn value_of<V: Value>(handles: &[Handle]) -> V {
     let mut handles = handles.iter().zip(parts.iter());
     V::build(&mut || handles.next().map_or(Handle::POISON, |(handle, leaf)| handle.on_axis(leaf.number)))
 }
+
+/// What may stand beside an `Exp<T>`: another one, or a constant. An array may too, which makes the result one.
+///
+/// Beside floats a constant may be an `f64`, and is rounded: so `x * 0.5` means the same for every type of floats, and in functions that
+/// are generic over it.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// let f = compile(|a: Exp<f32>, x: Arr<f32, N>| a * 2.0 + x)?;
+/// assert_eq!(f.call(3.0, &[1.0f32, 2.0])?.to_vec()?, [7.0, 8.0]);
+/// fn gelu<T: Float>(x: Exp<T>) -> Exp<T> { x * 0.5 * ((x * 0.7071067811865476).erf() + 1.0) }
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot stand beside an `Exp<{T}>`: constants are `2.0` for floats, `2` for integers; the rest is converted with `.cast::<{T}>()`",
+    label = "expected an `Exp<{T}>`, a constant `{T}` or an `Arr<{T}, _>`"
+)]
+pub trait BesideExp<T>: OneNumber {
+    #[doc(hidden)]
+    #[track_caller]
+    fn number(self) -> Exp<T>;
+}
+
+/// A scalar or a constant, and no array. It says nothing about types, so that rustc can tell the two apart for all of them: the result
+/// of `x * 0.5` is then known before the type of the constant is.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(message = "`{Self}` is no scalar", label = "expected an `Exp`, a constant or an `Arr`")]
+pub trait OneNumber: Sized {}
 
 /// A scalar element. There are those of the devices and no others: structs of them are made by `#[derive(slyz::Elem)]`.
 ///

@@ -3,7 +3,9 @@
 //! The operators are the rows of the table in `slyz-sir`; here they only get their Rust spelling, from one list per
 //! trait or bound.
 
-use crate::elem::{Bits, ElemOf, Exp, Float, Int, Lift, Num, Scalar, Traced, handles, lit, value_of};
+use crate::elem::{
+    BesideExp, Bits, ElemOf, Exp, Float, Int, Lift, Num, OneNumber, Scalar, Traced, handles, lit, value_of,
+};
 use crate::record;
 use crate::trace::Loc;
 use half::{bf16, f16};
@@ -38,35 +40,6 @@ fn ternary<T>(operator: Operator, a: Exp<T>, b: Exp<T>, c: Exp<T>) -> Exp<T> {
     let at: Loc = Location::caller();
     Exp::new(record::apply(at, operator, &[a.handle(), b.handle(), c.handle()]))
 }
-
-/// What may stand beside an `Exp<T>`: another one, or a constant. An array may too, which makes the result one.
-///
-/// Beside floats a constant may be an `f64`, and is rounded: so `x * 0.5` means the same for every type of floats, and in functions that
-/// are generic over it.
-///
-/// ```
-/// use slyz::prelude::*;
-/// axis!(N);
-/// let f = compile(|a: Exp<f32>, x: Arr<f32, N>| a * 2.0 + x)?;
-/// assert_eq!(f.call(3.0, &[1.0f32, 2.0])?.to_vec()?, [7.0, 8.0]);
-/// fn gelu<T: Float>(x: Exp<T>) -> Exp<T> { x * 0.5 * ((x * 0.7071067811865476).erf() + 1.0) }
-/// # Ok::<(), slyz::Error>(())
-/// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot stand beside an `Exp<{T}>`: constants are `2.0` for floats, `2` for integers; the rest is converted with `.cast::<{T}>()`",
-    label = "expected an `Exp<{T}>`, a constant `{T}` or an `Arr<{T}, _>`"
-)]
-pub trait BesideExp<T>: OneNumber {
-    #[doc(hidden)]
-    #[track_caller]
-    fn number(self) -> Exp<T>;
-}
-
-/// A scalar or a constant, and no array. It says nothing about types, so that rustc can tell the two apart for all of them: the result
-/// of `x * 0.5` is then known before the type of the constant is.
-#[doc(hidden)]
-#[diagnostic::on_unimplemented(message = "`{Self}` is no scalar", label = "expected an `Exp`, a constant or an `Arr`")]
-pub trait OneNumber: Sized {}
 
 #[diagnostic::do_not_recommend]
 impl<T: Scalar> OneNumber for Exp<T> {}

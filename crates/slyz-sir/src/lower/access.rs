@@ -4,7 +4,7 @@
 //! occur in its position (all lanes read one element) or moves the last index by one per step; otherwise the lanes
 //! gather from far apart. Clamped neighbours count as neighbours.
 
-use crate::code::{Body, Id, Op, Stmt};
+use crate::code::{Body, Id, Monoid, Op, Stmt};
 use crate::ops::Operator;
 use std::collections::HashMap;
 
@@ -116,6 +116,36 @@ pub(super) fn is_plain_stmt(stmt: &Stmt) -> bool {
         Op::For { .. } | Op::While { .. } => false,
         op => op.bodies().iter().all(|b| is_plain(b)),
     }
+}
+
+/// Does a scatter write, and never combine: does the last of several values for one place stay?
+pub(super) fn last_one_stays(monoid: &Monoid) -> bool {
+    let params = &monoid.combine.params;
+    let right = params[params.len() / 2..].iter().map(|p| p.id);
+    right.eq(monoid.combine.results.iter().copied())
+}
+
+/// The axis of the target along which the turns of a scatter's last axis go one by one, if all else of the place is the same
+/// for all of them: then no two of these turns write to one place.
+pub(super) fn row_of_turns(body: &Body, rank: usize) -> Option<usize> {
+    let last = body.params.last()?.id;
+    let place = &body.results[..rank];
+    let axis = place.iter().position(|&id| id == last)?;
+    let moved = reads_and_values(body, last);
+    let others = place.iter().enumerate().filter(|(k, _)| *k != axis);
+    others.into_iter().all(|(_, id)| moved.get(id).is_none_or(|&step| step == Step::Still)).then_some(axis)
+}
+
+/// Does every turn of a scatter write to a place of its own?
+pub(super) fn is_one_to_one(body: &Body, rank: usize) -> bool {
+    body.params.iter().all(|param| body.results[..rank].contains(&param.id))
+}
+
+/// How each name of the body moves with `lane`.
+fn reads_and_values(body: &Body, lane: Id) -> HashMap<Id, Step> {
+    let mut steps = HashMap::from([(lane, Step::Unit)]);
+    walk(body, &mut steps, &mut HashMap::new());
+    steps
 }
 
 /// Must the body be run by a whole block: does it make arrays that are kept, or fold along an axis that its reads follow?

@@ -3,7 +3,7 @@
 //! Program code is written out statement by statement. Arrays of the program are memories here, or, inside lanes where
 //! nothing can be kept, code that is written again wherever an element is read.
 
-use super::access::needs_block;
+use super::access::{last_one_stays, needs_block, row_of_turns};
 use super::planning::{Counter, Home, Lowering};
 use super::reuse::{self, Region, Takeover, Test};
 use super::{FAN, RUN};
@@ -1100,8 +1100,37 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         monoid: &'g Monoid,
         homes: &[(MemId, Vec<Id>)],
     ) {
+        let row = row_of_turns(body, target.len()).filter(|_| last_one_stays(monoid));
+        if let Some(axis) = row.filter(|_| !needs_block(body, body.params.last().map(|p| p.id))) {
+            return self.send_rows(shape, body, target, axis, homes);
+        }
         self.for_shape(shape, vec![], (vec![], &[]), &mut |w, at, _| {
             w.send(body, at, target, monoid, homes);
+            vec![]
+        });
+    }
+
+    /// The same where turns along the last axis write one by one along an axis of the target: by lanes.
+    fn send_rows(&mut self, shape: &[Size], body: &'g Body, target: &[Size], axis: usize, homes: &[(MemId, Vec<Id>)]) {
+        let (last, outer) = shape.split_last().expect("a scatter has an axis");
+        self.for_shape(outer, vec![], (vec![], &[]), &mut |w, at, _| {
+            let lo = w.number(0);
+            let hi = w.extent(last);
+            let end = w.extent(&target[axis]);
+            let hi = if *last == target[axis] { hi } else { w.value(hi.least(end)) };
+            w.lanes(lo, hi, |w, j| {
+                let sent = w.run(body, &[at, &[j]].concat(), Mode::Lane);
+                let (to, values) = sent.split_at(target.len());
+                // Along its own axis it is inside.
+                let others = |k: &usize| *k != axis;
+                let place: Vec<Id> = (0..to.len()).filter(others).map(|k| to[k]).collect();
+                let sizes: Vec<Size> = (0..to.len()).filter(others).map(|k| target[k].clone()).collect();
+                if place.is_empty() {
+                    return w.store_all(homes, to, values);
+                }
+                let inside = w.is_inside(&place, &sizes);
+                w.when(inside, |w| w.store_all(homes, to, values));
+            });
             vec![]
         });
     }

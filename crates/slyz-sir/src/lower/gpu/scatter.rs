@@ -1,12 +1,13 @@
 //! Scatters: the neutral element everywhere, then values sent to their places.
 //!
 //! Where the monoid is an operator on integers that the machine has as an atomic, every position sends by a thread of its own:
-//! integers do not care about the order. Otherwise one thread sends everything, in order.
+//! integers do not care about the order. So it is where values are written, never combined, and each to a place of its own. Otherwise one thread sends everything, in order.
 
 use super::plan::Gpu;
 use super::threads::each_position;
 use crate::code::{AtomicOp, Id, MemId, Monoid, Op, Stmt};
 use crate::kernel::{Access, BufferId};
+use crate::lower::access::{is_one_to_one, last_one_stays};
 use crate::lower::writer::{KernelWriter, Mode};
 use crate::ops::Operator;
 use crate::size::Size;
@@ -29,6 +30,22 @@ impl<'g> Gpu<'g> {
             w.bind_globals(&stmt.op);
             outputs.iter().map(|&b| (w.global(b, Access::ReadWrite, target.to_vec()), vec![])).collect()
         };
+        if last_one_stays(monoid) && is_one_to_one(body, target.len()) && !body.has_array_loop() {
+            let mut w = KernelWriter::new(&self.base, name, Size::Const(1));
+            let homes = bind(&mut w);
+            each_position(&mut w, &self.machine, shape, &mut |w, at| {
+                let sent = w.run(body, at, Mode::Lane);
+                let (to, values) = sent.split_at(target.len());
+                let inside = w.is_inside(to, target);
+                w.when(inside, |w| {
+                    for ((memory, _), &value) in homes.iter().zip(values) {
+                        w.store(*memory, to.to_vec(), value);
+                    }
+                });
+            });
+            let kernel = w.finish();
+            return self.base.launch(kernel);
+        }
         let Some(operator) = atomic else {
             return self.blocks(&name, &Size::Const(1), 1, &|w, _| {
                 let homes = bind(w);
