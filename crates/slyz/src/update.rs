@@ -116,7 +116,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     /// use slyz::prelude::*;
     /// axis!(N, M);
     /// let f = compile(|x: Arr<f32, M>, to: Arr<At<M>, N>| x.scatter_add(|i: Idx<N>| (to.at(i), 1.0)))?;
-    /// assert_eq!(f.call(&[0.0f32, 5.0], &[1i64, 1, 0])?.to_vec()?, [1.0, 7.0]);
+    /// assert_eq!(f.call(&[0.0f32, 5.0], &[1, 1, 0].map(At::new))?.to_vec()?, [1.0, 7.0]);
     /// # Ok::<(), slyz::Error>(())
     /// ```
     #[track_caller]

@@ -945,7 +945,8 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
             // No position is past the last number, and no number is.
             let end = if past { self.value(bound.least(i64::MAX - 1) + 1) } else { bound };
             range = match operator {
-                Operator::Gt | Operator::Ge => [self.value(range[0].most(end)), range[1]],
+                // Not past the end of the row: lanes count on from here.
+                Operator::Gt | Operator::Ge => [self.value(range[0].most(end).least(hi)), range[1]],
                 _ => [range[0], self.value(range[1].least(end))],
             };
         }
