@@ -23,7 +23,7 @@ fn heat(u: Arr<f32, (N, M)>) -> Arr<f32, (N, M)> {
 }
 
 /// Row `i` in plain Rust.
-fn row(z: &mut [f32], x: &[f32], i: usize, n: usize) {
+pub fn row(z: &mut [f32], x: &[f32], i: usize, n: usize) {
     let (up, down) = (&x[i.saturating_sub(1) * n..][..n], &x[(i + 1).min(n - 1) * n..][..n]);
     let here = &x[i * n..][..n];
     let edge = |l: usize, j: usize, r: usize| here[j] + 0.1 * (up[j] + down[j] + here[l] + here[r] - 4.0 * here[j]);

@@ -3,6 +3,7 @@
 use crate::contest::{Contest, Expected, Failure};
 use crate::data::Slab;
 use crate::job::{Bench, Job, Row};
+use crate::jobs::heat::row;
 use crate::native::{from, to};
 use rayon::prelude::*;
 use slyz::prelude::*;
@@ -41,17 +42,6 @@ fn heat(u: Arr<f32, (N, M)>, turns: Exp<u32>) -> Arr<f32, (N, M)> {
     })
 }
 
-/// A row of a turn of heat in plain Rust.
-fn heat_row(z: &mut [f32], x: &[f32], i: usize, n: usize) {
-    let (up, down) = (&x[i.saturating_sub(1) * n..][..n], &x[(i + 1).min(n - 1) * n..][..n]);
-    let here = &x[i * n..][..n];
-    let edge = |l: usize, j: usize, r: usize| here[j] + 0.1 * (up[j] + down[j] + here[l] + here[r] - 4.0 * here[j]);
-    z[0] = edge(0, 0, 1);
-    z[n - 1] = edge(n - 2, n - 1, n - 1);
-    let inner = z[1..n - 1].iter_mut().zip(here.windows(3)).zip(up[1..].iter().zip(&down[1..]));
-    inner.for_each(|((z, c), (up, down))| *z = c[1] + 0.1 * (up + down + c[0] + c[2] - 4.0 * c[1]));
-}
-
 fn run_heat(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
     let n = bench.side(512);
     let turns = if bench.quick { 20 } else { 1000 };
@@ -60,7 +50,7 @@ fn run_heat(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
         let mut now = x.to_vec();
         let mut next = vec![0f32; n * n];
         for _ in 0..turns {
-            next.chunks_mut(n).enumerate().for_each(|(i, z)| heat_row(z, &now, i, n));
+            next.chunks_mut(n).enumerate().for_each(|(i, z)| row(z, &now, i, n));
             std::mem::swap(&mut now, &mut next);
         }
         z.copy_from_slice(&now);
@@ -76,7 +66,7 @@ fn run_heat(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
         let mut next = vec![0f32; n * n];
         for _ in 0..turns {
             next.par_chunks_mut(8 * n).enumerate().for_each(|(k, z)| {
-                z.chunks_mut(n).enumerate().for_each(|(i, z)| heat_row(z, &now, 8 * k + i, n));
+                z.chunks_mut(n).enumerate().for_each(|(i, z)| row(z, &now, 8 * k + i, n));
             });
             std::mem::swap(&mut now, &mut next);
         }

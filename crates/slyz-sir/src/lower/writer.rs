@@ -3,9 +3,13 @@
 //! Program code is written out statement by statement. Arrays of the program are memories here, or, inside lanes where
 //! nothing can be kept, code that is written again wherever an element is read.
 
+mod carry;
+mod folds;
+mod rows;
+
 use super::access::{last_one_stays, needs_block, row_of_turns};
 use super::planning::{Counter, Home, Lowering};
-use super::reuse::{self, Region, Takeover, Test};
+use super::reuse::Takeover;
 use super::{FAN, RUN};
 use crate::code::{Body, Id, MemId, Monoid, Op, Scope, Stmt, Type, Var};
 use crate::kernel::{Access, BufferId, Kernel, Memory, ScalarArg, Space};
@@ -51,14 +55,6 @@ pub(super) struct Element {
     value: Id,
     /// Only where this holds: elsewhere it is there already.
     only: Option<Id>,
-}
-
-/// An array that a loop carries.
-struct Carried {
-    memory: MemId,
-    prefix: Vec<Id>,
-    /// It has two halves, the first axis of the memory: turns read one and write the other.
-    halves: bool,
 }
 
 /// Where reads at exactly some positions go.
@@ -645,135 +641,6 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         self.kernel.memories[memory.0 as usize].space != Space::Global(Access::Read)
     }
 
-    /// A loop whose state has arrays, run by the block: they are in memory.
-    fn array_loop(&mut self, stmt: &'g Stmt) {
-        let (init, turn, params) = match &stmt.op {
-            Op::For { init, body, .. } => (init, body, &body.params[1..]),
-            Op::While { init, body, .. } => (init, body, &body.params[..]),
-            other => unreachable!("not a loop: {other:?}"),
-        };
-        let zero = self.number(0);
-        let mut arrays: Vec<Option<Carried>> = vec![];
-        for (k, bind) in stmt.binds.iter().enumerate() {
-            let in_place = self.lowering.is_written_over(turn.results[k], params[k].id);
-            arrays.push((!bind.ty.shape().is_empty()).then(|| self.carried(bind, init[k], in_place, zero)));
-        }
-        let halves = arrays.iter().flatten().any(|array| array.halves);
-        let is_scalar = |k: &usize| arrays[*k].is_none();
-        let scalars: Vec<usize> = (0..stmt.binds.len()).filter(is_scalar).collect();
-        let mut state: Vec<Id> = scalars.iter().map(|&k| self.scalar(init[k])).collect();
-        let mut tys: Vec<Ty> = scalars.iter().map(|&k| stmt.binds[k].ty.elem()).collect();
-        if halves {
-            state.push(zero);
-            tys.push(Ty::I64);
-        }
-        let enter = |w: &mut Self, params: &[Var], ids: &[Id]| {
-            for (&k, &id) in scalars.iter().zip(ids) {
-                w.set_scalar(params[k].id, id);
-            }
-            w.set_carried(&arrays, params, ids.last().copied());
-        };
-        let results = match &stmt.op {
-            Op::For { lo, hi, step, .. } => {
-                let bounds = self.all_scalars(&[*lo, *hi, *step]);
-                let counter = turn.params[0].ty.elem();
-                let body = self.nested(&[&[counter], &tys[..]].concat(), |w, ids| {
-                    w.set_scalar(turn.params[0].id, ids[0]);
-                    enter(w, params, &ids[1..]);
-                    w.turn(turn, &scalars, &arrays, ids.last().copied().filter(|_| halves))
-                });
-                self.bind(Op::For { lo: bounds[0], hi: bounds[1], step: bounds[2], init: state, body }, &tys)
-            }
-            Op::While { cond, .. } => {
-                let test = self.nested(&tys, |w, ids| {
-                    enter(w, &cond.params, ids);
-                    w.enter(cond, &[], Mode::Block);
-                    w.all_scalars(&cond.results)
-                });
-                let body = self.nested(&tys, |w, ids| {
-                    enter(w, params, ids);
-                    w.turn(turn, &scalars, &arrays, ids.last().copied().filter(|_| halves))
-                });
-                self.bind(Op::While { init: state, cond: test, body }, &tys)
-            }
-            other => unreachable!("not a loop: {other:?}"),
-        };
-        for (&k, &id) in scalars.iter().zip(&results) {
-            self.set_scalar(stmt.binds[k].id, id);
-        }
-        self.set_carried(&arrays, &stmt.binds, results.last().copied());
-        for bind in stmt.binds.iter().filter(|b| !b.ty.shape().is_empty()) {
-            let Some((memory, prefix)) = self.homes.get(&bind.id).cloned() else { continue };
-            if !self.is_at(bind.id, memory, &prefix) {
-                self.copy(bind.id, memory, prefix.clone());
-                self.values.insert(bind.id, Value::Memory(memory, prefix));
-            }
-        }
-    }
-
-    /// Memory for an array of the state, with what it starts from in it.
-    fn carried(&mut self, bind: &Var, init: Id, in_place: bool, zero: Id) -> Carried {
-        if !in_place {
-            let shape = [&[Size::Const(2)], bind.ty.shape()].concat();
-            let memory = self.scratch("state", bind.ty.elem(), shape);
-            self.copy(init, memory, vec![zero]);
-            return Carried { memory, prefix: vec![], halves: true };
-        }
-        let (memory, prefix) = self.place_for(bind);
-        if !self.is_at(init, memory, &prefix) {
-            self.copy(init, memory, prefix.clone());
-        }
-        Carried { memory, prefix, halves: false }
-    }
-
-    /// Says where the arrays of the state are, given the half that is read.
-    fn set_carried(&mut self, arrays: &[Option<Carried>], vars: &[Var], half: Option<Id>) {
-        for (array, var) in arrays.iter().zip(vars) {
-            let Some(Carried { memory, prefix, halves }) = array else { continue };
-            let prefix = if *halves { half.into_iter().collect() } else { prefix.clone() };
-            self.values.insert(var.id, Value::Memory(*memory, prefix));
-        }
-    }
-
-    /// One turn: its arrays go to where the next one reads. Gives the scalars of the next state, and the half it reads.
-    fn turn(&mut self, body: &'g Body, scalars: &[usize], arrays: &[Option<Carried>], half: Option<Id>) -> Vec<Id> {
-        let next = half.map(|half| {
-            let one = self.number(1);
-            self.value(one - half)
-        });
-        let target = |array: &Carried| match (array.halves, next) {
-            (true, Some(next)) => (array.memory, vec![next]),
-            _ => (array.memory, array.prefix.clone()),
-        };
-        let made_here: HashSet<Id> = body.stmts.iter().flat_map(|s| &s.binds).map(|b| b.id).collect();
-        let mut homes = vec![];
-        for (array, &result) in arrays.iter().zip(&body.results) {
-            let root = self.lowering.root(result);
-            if let Some(array @ Carried { halves: true, .. }) = array
-                && made_here.contains(&root)
-                && !self.homes.contains_key(&root)
-            {
-                let (memory, prefix) = target(array);
-                self.set_home(root, memory, prefix);
-                homes.push(root);
-            }
-        }
-        self.enter(body, &[], Mode::Block);
-        for (array, &result) in arrays.iter().zip(&body.results) {
-            let Some(array) = array else { continue };
-            let (memory, prefix) = target(array);
-            if !self.is_at(result, memory, &prefix) {
-                self.copy(result, memory, prefix);
-            }
-        }
-        homes.iter().for_each(|root| {
-            self.homes.remove(root);
-        });
-        let mut state: Vec<Id> = scalars.iter().map(|&k| self.scalar(body.results[k])).collect();
-        state.extend(next);
-        state
-    }
-
     /// A statement of the top level, computed here.
     pub(super) fn top_stmt(&mut self, stmt: &'g Stmt) {
         self.stmt(stmt, Mode::Block);
@@ -911,96 +778,6 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
                 self.send_all(shape, body, target, monoid, &homes);
             }
             _ => unreachable!("only arrays are filled"),
-        }
-    }
-
-    /// The lanes of a row of a tabulate, at these positions of its outer axes: what it gives is written to the homes. Lanes
-    /// that write nothing, as can be told beforehand, are left out.
-    pub(super) fn write_row(
-        &mut self,
-        binds: &[Var],
-        body: &'g Body,
-        at: &[Id],
-        [lo, hi]: [Id; 2],
-        homes: &[(MemId, Vec<Id>)],
-    ) {
-        let region = self.region(binds, body);
-        let Some(region) = region.filter(|region| !region.tests.is_empty()) else {
-            return self.lanes(lo, hi, |w, i| w.write_elements(binds, body, &[at, &[i]].concat(), homes, false));
-        };
-        let mut range = [lo, hi];
-        let mut here = None;
-        for Test { axis, operator, bound } in region.tests {
-            let own = body.params.iter().position(|p| p.id == bound);
-            let bound = own.map_or_else(|| self.scalar(bound), |axis| at[axis]);
-            if axis < at.len() {
-                let holds = self.apply(operator, &[at[axis], bound], Ty::Bool);
-                here = Some(match here {
-                    Some(all) => self.apply(Operator::And, &[all, holds], Ty::Bool),
-                    None => holds,
-                });
-                continue;
-            }
-            let past = matches!(operator, Operator::Gt | Operator::Le);
-            // No position is past the last number, and no number is.
-            let end = if past { self.value(bound.least(i64::MAX - 1) + 1) } else { bound };
-            range = match operator {
-                // Not past the end of the row: lanes count on from here.
-                Operator::Gt | Operator::Ge => [self.value(range[0].most(end).least(hi)), range[1]],
-                _ => [range[0], self.value(range[1].least(end))],
-            };
-        }
-        let whole = region.is_whole;
-        let row = |w: &mut Self| {
-            w.lanes(range[0], range[1], |w, i| {
-                w.write_elements(binds, body, &[at, &[i]].concat(), homes, whole);
-            });
-        };
-        match here {
-            Some(cond) => self.when(cond, row),
-            None => row(self),
-        }
-    }
-
-    /// Where a tabulate writes, if all of its results are written where one condition holds.
-    fn region(&self, binds: &[Var], body: &Body) -> Option<Region> {
-        let mut conds = binds.iter().map(|bind| self.takeover(bind.id)?.only.map(|(cond, _)| cond));
-        let first = conds.next()??;
-        conds.all(|cond| cond == Some(first)).then(|| reuse::region(body, first))
-    }
-
-    fn write_elements(
-        &mut self,
-        binds: &[Var],
-        body: &'g Body,
-        at: &[Id],
-        homes: &[(MemId, Vec<Id>)],
-        everywhere: bool,
-    ) {
-        let elements = self.elements(binds, body, at);
-        for ((memory, prefix), element) in homes.iter().zip(elements) {
-            let only = element.only.filter(|_| !everywhere);
-            self.put(*memory, [&prefix[..], at].concat(), Element { only, ..element });
-        }
-    }
-
-    /// What a tabulate gives at a position, computed in a lane.
-    pub(super) fn elements(&mut self, binds: &[Var], body: &'g Body, at: &[Id]) -> Vec<Element> {
-        let values = self.run(body, at, Mode::Lane);
-        let element = |(bind, value): (&Var, Id)| match self.takeover(bind.id).and_then(|over| over.only) {
-            Some((cond, new)) => {
-                let only = Some(self.scalar(cond));
-                Element { value: self.scalar(new), only }
-            }
-            None => Element { value, only: None },
-        };
-        binds.iter().zip(values).map(element).collect()
-    }
-
-    pub(super) fn put(&mut self, memory: MemId, index: Vec<Id>, element: Element) {
-        match element.only {
-            Some(cond) => self.when(cond, |w| w.store(memory, index, element.value)),
-            None => self.store(memory, index, element.value),
         }
     }
 
@@ -1173,105 +950,6 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
             vec![w.value(state[0] + one)]
         });
         self.store(count, vec![], kept[0]);
-    }
-
-    // ---- folds
-
-    fn fold(&mut self, shape: &'g [Size], body: &'g Body, monoid: &'g Monoid, tys: &[Ty], mode: Mode) -> Vec<Id> {
-        let (last, outer) = shape.split_last().expect("a fold has an axis");
-        if outer.is_empty() {
-            return self.fold_axis(last, body, monoid, tys, vec![], mode);
-        }
-        self.regroups(monoid, tys);
-        let neutral = self.all_scalars(&monoid.neutral);
-        self.for_shape(outer, vec![], (neutral, tys), &mut |w, at, state| {
-            let row = w.fold_axis(last, body, monoid, tys, at.to_vec(), mode);
-            w.combine(monoid, &state, &row)
-        })
-    }
-
-    fn fold_axis(
-        &mut self,
-        extent: &Size,
-        body: &'g Body,
-        monoid: &'g Monoid,
-        tys: &[Ty],
-        outer: Vec<Id>,
-        mode: Mode,
-    ) -> Vec<Id> {
-        let lo = self.number(0);
-        let hi = self.extent(extent);
-        if mode == Mode::Block && !needs_block(body, body.params.last().map(|p| p.id)) {
-            return self.block_fold([lo, hi], extent, monoid, tys, |w, k| {
-                w.run(body, &[&outer[..], &[k]].concat(), Mode::Lane)
-            });
-        }
-        let neutral = self.all_scalars(&monoid.neutral);
-        let most = extent.constant().or(self.lowering.expected.about(extent));
-        let levels = if is_exact(monoid, tys) { 0 } else { levels(most, MOST_LEVELS) };
-        self.regroups(monoid, tys);
-        let turn = |w: &mut Self, k: Id, state: &[Id]| {
-            let item = w.run(body, &[&outer[..], &[k]].concat(), mode);
-            w.accumulate(monoid, state, &item)
-        };
-        let run = self.number(RUN);
-        self.fold_pieces([lo, hi], run, levels, monoid, tys, &mut |w, [lo, hi]| {
-            w.for_each(lo, hi, 1, (neutral.clone(), tys), turn)
-        })
-    }
-
-    /// Notes that a fold is not made in the canonical order.
-    pub(super) fn regroups(&self, monoid: &Monoid, tys: &[Ty]) {
-        if !is_exact(monoid, tys) {
-            self.lowering.regroups.set(true);
-        }
-    }
-
-    /// A fold by one lane or thread, in pieces of a given length which `fold` knows how to fold: [`FAN`] of them are joined one
-    /// after the other, then as many of those, and so on, so many levels of them. The error of a sum grows with the number of
-    /// levels, not with that of the turns.
-    pub(super) fn fold_pieces(
-        &mut self,
-        [lo, hi]: [Id; 2],
-        length: Id,
-        levels: u32,
-        monoid: &'g Monoid,
-        tys: &[Ty],
-        fold: &mut dyn FnMut(&mut Self, [Id; 2]) -> Vec<Id>,
-    ) -> Vec<Id> {
-        let Some(inner) = levels.checked_sub(1) else { return fold(self, [lo, hi]) };
-        let neutral = self.all_scalars(&monoid.neutral);
-        let step = if inner == 0 { length } else { self.scaled(length, FAN.pow(inner) as u64) };
-        self.for_steps([lo, hi, step], (neutral, tys), |w, start, state| {
-            let end = w.value(start + step);
-            let end = w.value(end.least(hi));
-            let part = w.fold_pieces([start, end], length, inner, monoid, tys, fold);
-            w.combine(monoid, state, &part)
-        })
-    }
-
-    /// A fold by the lanes of the block. Long sums of floats are cut in pieces, whose sums are summed: the error grows
-    /// with the piece, not the whole. `most` is the most turns there can be.
-    pub(super) fn block_fold(
-        &mut self,
-        [lo, hi]: [Id; 2],
-        most: &Size,
-        monoid: &'g Monoid,
-        tys: &[Ty],
-        write: impl FnOnce(&mut Self, Id) -> Vec<Id>,
-    ) -> Vec<Id> {
-        let short = |turns: i64| most.constant().is_some_and(|n| n <= turns as u64);
-        let Some(piece) = self.most_turns.filter(|&turns| !is_exact(monoid, tys) && !short(turns)) else {
-            return self.lanes_fold(lo, hi, monoid, tys, write);
-        };
-        let neutral = self.all_scalars(&monoid.neutral);
-        self.for_each(lo, hi, piece, (neutral, tys), |w, start, state| {
-            let piece = w.number(piece);
-            let end = w.value(start + piece);
-            let end = w.value(end.least(hi));
-            let part = w.lanes_fold(start, end, monoid, tys, write);
-            w.combine(monoid, state, &part)
-        })
     }
 }
 

@@ -30,39 +30,27 @@ impl<'g> Gpu<'g> {
             w.bind_globals(&stmt.op);
             outputs.iter().map(|&b| (w.global(b, Access::ReadWrite, target.to_vec()), vec![])).collect()
         };
-        if last_one_stays(monoid) && is_one_to_one(body, target.len()) && !body.has_array_loop() {
-            let mut w = KernelWriter::new(&self.base, name, Size::Const(1));
-            let homes = bind(&mut w);
-            each_position(&mut w, &self.machine, shape, &mut |w, at| {
-                let sent = w.run(body, at, Mode::Lane);
-                let (to, values) = sent.split_at(target.len());
-                let inside = w.is_inside(to, target);
-                w.when(inside, |w| {
-                    for ((memory, _), &value) in homes.iter().zip(values) {
-                        w.store(*memory, to.to_vec(), value);
-                    }
-                });
-            });
-            let kernel = w.finish();
-            return self.base.launch(kernel);
-        }
-        let Some(operator) = atomic else {
+        let alone = last_one_stays(monoid) && is_one_to_one(body, target.len()) && !body.has_array_loop();
+        if atomic.is_none() && !alone {
             return self.blocks(&name, &Size::Const(1), 1, &|w, _| {
                 let homes = bind(w);
                 w.send_all(shape, body, target, monoid, &homes);
             });
-        };
+        }
         let mut w = KernelWriter::new(&self.base, name, Size::Const(1));
         let homes = bind(&mut w);
         each_position(&mut w, &self.machine, shape, &mut |w, at| {
             let sent = w.run(body, at, Mode::Lane);
             let (to, values) = sent.split_at(target.len());
             let inside = w.is_inside(to, target);
-            w.when(inside, |w| {
-                let op = AtomicOp::Update(operator);
-                let memory = homes[0].0;
-                let ty = w.types_of(&monoid.combine)[0];
-                w.push(Op::Atomic { op, memory, index: to.to_vec(), args: vec![values[0]] }, ty);
+            w.when(inside, |w| match atomic {
+                Some(operator) => {
+                    let op = AtomicOp::Update(operator);
+                    let memory = homes[0].0;
+                    let ty = w.types_of(&monoid.combine)[0];
+                    w.push(Op::Atomic { op, memory, index: to.to_vec(), args: vec![values[0]] }, ty);
+                }
+                None => homes.iter().zip(values).for_each(|((memory, _), &value)| w.store(*memory, to.to_vec(), value)),
             });
         });
         let kernel = w.finish();
