@@ -46,9 +46,11 @@ fn lu(a: Square) -> Square {
     for_each::<N, _>(a, |k, a: Square| {
         let below = tabulate(|i: Idx<N>| i.ge(k).select(a.at((i, k)).abs(), -1.0));
         let a = swap_rows(a, k, below.argmax());
-        let column: Arr<f32, N> = tabulate(|i: Idx<N>| i.gt(k).select(a.at((i, k)) / a.at((k, k)), a.at((i, k))));
-        let a = a.scatter_last(|i: Idx<N>| ((i, k), column.at(i)));
-        tabulate(|(i, j)| (i.gt(k) & j.gt(k)).select(a.at((i, j)) - column.at(i) * a.at((k, j)), a.at((i, j))))
+        let column: Arr<f32, N> = tabulate(|i: Idx<N>| i.gt(k).select(a.at((i, k)) / a.at((k, k)), 0.0));
+        tabulate(|(i, j)| {
+            let new = j.eq(k).select(column.at(i), a.at((i, j)) - column.at(i) * a.at((k, j)));
+            (i.gt(k) & j.ge(k)).select(new, a.at((i, j)))
+        })
     })
 }
 
@@ -89,13 +91,12 @@ fn cholesky(a: Square) -> Square {
     for_each::<N, _>(a, |k, a: Square| {
         let root = a.at((k, k)).sqrt();
         let column: Arr<f32, N> = tabulate(|i: Idx<N>| {
-            let below = i.gt(k).select(a.at((i, k)) / root, a.at((i, k)));
+            let below = i.gt(k).select(a.at((i, k)) / root, 0.0);
             i.eq(k).select(root, below)
         });
-        let a = a.scatter_last(|i: Idx<N>| ((i, k), column.at(i)));
         tabulate(|(i, j)| {
-            let inside = i.gt(k) & j.gt(k) & j.le(i);
-            inside.select(a.at((i, j)) - column.at(i) * column.at(j), a.at((i, j)))
+            let new = j.eq(k).select(column.at(i), a.at((i, j)) - column.at(i) * column.at(j));
+            (i.ge(k) & j.ge(k) & j.le(i)).select(new, a.at((i, j)))
         })
     })
 }

@@ -7,7 +7,6 @@ use super::{Backend, threads};
 use crate::cc::{KernelFn, Library, Origin};
 use crate::cost;
 use crate::{BuildTime, Error};
-use rayon::prelude::*;
 use slyz_sir::back::c;
 use slyz_sir::kernel::{Kernel, Plan};
 use slyz_sir::size::SizeVar;
@@ -106,7 +105,7 @@ impl Built {
         let built: Vec<Result<(Library, Origin), Error>> = match &files[..] {
             [] => vec![],
             [file] => vec![build(file)],
-            files => threads::install(|| files.par_iter().with_max_len(1).map(build).collect()),
+            files => side_by_side(files, &build),
         };
         let mut kernels = vec![None; plan.kernels.len()];
         let mut libraries = vec![];
@@ -129,6 +128,20 @@ impl Built {
     pub(super) fn kernel(&self, index: usize) -> Option<KernelFn> {
         self.kernels.get(index).copied().flatten()
     }
+}
+
+/// Does it with each of them, several at a time.
+fn side_by_side<T: Sync, R: Send>(all: &[T], act: &(dyn Fn(&T) -> R + Sync)) -> Vec<R> {
+    let done = Mutex::new(vec![]);
+    threads::share(all.len() as u64, threads::count().min(all.len()), &|_, own| {
+        for place in own {
+            let result = act(&all[place as usize]);
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((place, result));
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// The C files of a plan; none for a plan without kernels.

@@ -7,14 +7,12 @@ use super::threads;
 use crate::cc::KernelFn;
 use crate::driver::Few;
 use crate::{Block, Error, Pool};
-use rayon::prelude::*;
 use std::ffi::c_void;
-use std::sync::{Mutex, PoisonError};
 
 /// Below this much work, in elements streamed, a launch stays on the calling thread.
-const ALONE: u64 = 1 << 17;
+const ALONE: u64 = 1 << 16;
 /// What a task should have at least, where it can.
-const GRAIN: u64 = 1 << 16;
+const GRAIN: u64 = 1 << 14;
 /// Many more tasks than threads, so that nobody waits long for the slowest: a core may be taken away for a while.
 const TASKS_PER_THREAD: u64 = 64;
 /// As many elements as this keep the threads of any machine busy.
@@ -69,18 +67,16 @@ impl Launch<'_> {
             unsafe { self.run_blocks(0, self.blocks as i64, &own) };
             return Ok(());
         }
-        // All memory is taken before anything runs, so that there is one place to fail. A task borrows what the task before
-        // it on some thread gave back: it is in the cache still.
-        let scratch = (0..tasks.min(threads)).map(|_| self.take_scratch(pool)).collect::<Result<Vec<_>, _>>()?;
-        let scratch = Mutex::new(scratch);
-        let task = |task: u64| {
-            let border = |k: u64| (self.blocks as u128 * k as u128 / tasks as u128) as i64;
-            let own = borrow(&scratch);
-            // SAFETY: the caller's promise; the scratch is this task's alone until it is given back.
-            unsafe { self.run_blocks(border(task), border(task + 1), &own) };
-            scratch.lock().unwrap_or_else(PoisonError::into_inner).push(own);
-        };
-        threads::install(|| (0..tasks as usize).into_par_iter().with_max_len(1).for_each(|k| task(k as u64)));
+        // All memory is taken before anything runs, so that there is one place to fail.
+        let seats = tasks.min(threads) as usize;
+        let scratch = (0..seats).map(|_| self.take_scratch(pool)).collect::<Result<Vec<_>, _>>()?;
+        let border = |k: u64| (self.blocks as u128 * k as u128 / tasks as u128) as i64;
+        threads::share(tasks, seats, &|seat, own| {
+            for task in own {
+                // SAFETY: the caller's promise; the scratch is this seat's alone.
+                unsafe { self.run_blocks(border(task), border(task + 1), &scratch[seat]) };
+            }
+        });
         Ok(())
     }
 
@@ -149,16 +145,6 @@ enum Scratch {
     Apart(Vec<Block>),
 }
 
-/// Takes one of the scratches. There are as many as threads, so somebody who waits here waits for a task that runs.
-fn borrow(scratch: &Mutex<Vec<Scratch>>) -> Scratch {
-    loop {
-        if let Some(own) = scratch.lock().unwrap_or_else(PoisonError::into_inner).pop() {
-            return own;
-        }
-        std::thread::yield_now();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::tasks;
@@ -168,9 +154,9 @@ mod tests {
         assert_eq!(tasks(100, 100, 8), 1);
         assert_eq!(tasks(1 << 30, 100, 1), 1);
         assert_eq!(tasks(1 << 30, 1, 8), 1);
-        assert_eq!(tasks(1 << 16, 100, 8), 1);
-        assert_eq!(tasks(1 << 17, 100, 8), 2);
-        assert_eq!(tasks(1 << 19, 100, 8), 8);
+        assert_eq!(tasks(1 << 15, 100, 8), 1);
+        assert_eq!(tasks(1 << 16, 100, 8), 4);
+        assert_eq!(tasks(1 << 17, 100, 8), 8);
         assert_eq!(tasks(1 << 30, 1000, 8), 512);
         assert_eq!(tasks(1 << 30, 20, 8), 20);
     }

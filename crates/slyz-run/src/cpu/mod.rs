@@ -10,6 +10,7 @@
 mod code;
 mod engine;
 mod launch;
+mod team;
 mod threads;
 
 pub use crate::cc::CpuConfig;

@@ -1,12 +1,14 @@
 //! The threads that share launches.
 //!
-//! A call from inside a thread pool of rayon's stays in that pool, which is the caller's business. All others share a pool of
+//! A call from inside a thread pool of rayon's stays in that pool, which is the caller's business. All others share a team of
 //! ours: as many threads as cores, or as `RAYON_NUM_THREADS` says, within reason, or as the system gives. Where it gives none,
 //! launches run on the calling thread.
 
+use super::team::Team;
 use crate::warn;
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::prelude::*;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// More threads than this for a core only wait for each other.
 const PER_CORE: usize = 4;
@@ -15,27 +17,59 @@ const PER_CORE: usize = 4;
 pub(super) fn count() -> usize {
     match rayon::current_thread_index() {
         Some(_) => rayon::current_num_threads(),
-        None => pool().map_or(1, ThreadPool::current_num_threads),
+        None => team().size(),
     }
 }
 
-/// Does it where `rayon` finds the threads that [`count`] counts.
-pub(super) fn install<R: Send>(act: impl FnOnce() -> R + Send) -> R {
-    let inside = rayon::current_thread_index().is_some();
-    match pool() {
-        Some(pool) if !inside => pool.install(act),
-        Some(_) | None => act(),
+/// Shares tasks among so many seats. Each seat that a thread takes gets its tasks one by one, and the caller waits until all are
+/// done.
+pub(super) fn share(tasks: u64, seats: usize, act: &(dyn Fn(usize, &mut dyn Iterator<Item = u64>) + Sync)) {
+    let deal = Deal { taken: (0..seats).map(|_| Taken::default()).collect(), tasks };
+    let sit = |seat: usize| act(seat, &mut deal.of(seat));
+    match rayon::current_thread_index() {
+        Some(_) => (0..seats).into_par_iter().with_max_len(1).for_each(sit),
+        None => team().together(seats, &sit),
     }
 }
 
-/// Our own pool; `None` where a single thread is all there is.
-fn pool() -> Option<&'static ThreadPool> {
-    static POOL: OnceLock<Option<ThreadPool>> = OnceLock::new();
-    POOL.get_or_init(|| {
+/// Tasks that are dealt like cards. A seat takes its own first, always the same ones, whose data its cache may still have,
+/// and then what others have not come to.
+struct Deal {
+    taken: Vec<Taken>,
+    tasks: u64,
+}
+
+/// How many of a seat's tasks are taken, in a cache line of its own.
+#[derive(Default)]
+#[repr(align(128))]
+struct Taken(AtomicU64);
+
+impl Deal {
+    fn of(&self, seat: usize) -> impl Iterator<Item = u64> {
+        let seats = self.taken.len();
+        let mut away = 0;
+        std::iter::from_fn(move || {
+            while away < seats {
+                let whose = (seat + away) % seats;
+                let round = self.taken[whose].0.fetch_add(1, Ordering::Relaxed);
+                let task = whose as u64 + round * seats as u64;
+                if task < self.tasks {
+                    return Some(task);
+                }
+                away += 1;
+            }
+            None
+        })
+    }
+}
+
+/// Our own team.
+fn team() -> &'static Team {
+    static TEAM: OnceLock<Team> = OnceLock::new();
+    TEAM.get_or_init(|| {
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
         build(wanted(std::env::var("RAYON_NUM_THREADS").ok().as_deref(), cores))
     })
-    .as_ref()
 }
 
 /// How many threads to ask for.
@@ -52,37 +86,24 @@ fn wanted(asked: Option<&str>, cores: usize) -> usize {
     asked.min(most)
 }
 
-/// That many threads, or half as many, and so on.
-fn build(wanted: usize) -> Option<ThreadPool> {
-    let mut threads = wanted;
-    let mut why = None;
-    while threads > 1 {
-        match ThreadPoolBuilder::new().num_threads(threads).thread_name(|k| format!("slyz-{k}")).build() {
-            Ok(pool) => {
-                tell(why, wanted, threads);
-                return Some(pool);
-            }
-            Err(error) => why = Some(error.to_string()),
-        }
-        threads /= 2;
-    }
-    tell(why, wanted, 1);
-    None
-}
-
-fn tell(why: Option<String>, wanted: usize, had: usize) {
-    if let Some(why) = why {
+/// A team of that many threads, or of as many as the system gives.
+fn build(wanted: usize) -> Team {
+    let (team, trouble) = Team::new(wanted);
+    if let Some(why) = trouble {
+        let had = team.size();
         let message = format!(
             "{wanted} threads cannot be had ({why}); calls run on {had}. Raise the limit of processes (ulimit -u) or of memory, \
              or set RAYON_NUM_THREADS to fewer"
         );
         warn::warn_once("threads", &message);
     }
+    team
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Mutex;
 
     #[test]
     fn reason() {
@@ -95,8 +116,21 @@ mod tests {
 
     #[test]
     fn a_pool_of_the_caller_is_used() {
-        let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-        assert_eq!(pool.install(|| (count(), install(rayon::current_num_threads))), (3, 3));
-        assert_eq!(install(rayon::current_num_threads).max(1), count());
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        let name = || std::thread::current().name().map(str::to_string);
+        let outside = Mutex::new(vec![]);
+        pool.install(|| share(3, count(), &|_, _| outside.lock().unwrap().push(name())));
+        assert_eq!(*outside.lock().unwrap(), [None, None, None]);
+    }
+
+    #[test]
+    fn every_task_is_done_once() {
+        for (tasks, seats) in [(0, 1), (1, 1), (1, 7), (100, 3), (64, 64)] {
+            let done: Vec<AtomicU64> = (0..tasks).map(|_| AtomicU64::new(0)).collect();
+            share(tasks, seats, &|_, own| {
+                own.for_each(|task| _ = done[task as usize].fetch_add(1, Ordering::Relaxed));
+            });
+            assert!(done.iter().all(|times| times.load(Ordering::Relaxed) == 1), "{tasks} tasks, {seats} seats");
+        }
     }
 }

@@ -6,11 +6,14 @@
 //! * of a scatter onto an array that it reads, since the array may be changed in place.
 //!
 //! ```text
-//! %y = scatter [N] into [M] onto (%x) |%i| { … at %x[%j] … yield %p, %v } with …
+//! %y = scatter [N] into [M] onto (%x) |%i| { %p = …  %v = at %x[%j]  yield %p, %v } with …
 //!   ⇒
-//! %s, %t = tabulate [N] |%i| { … at %x[%j] … yield %p, %v }
-//! %y = scatter [N] into [M] onto (%x) |%k| { %p' = at %s[%k]  %v' = at %t[%k]  yield %p', %v' } with …
+//! %t = tabulate [N] |%i| { %v = at %x[%j]  yield %v }
+//! %y = scatter [N] into [M] onto (%x) |%k| { %p' = …  %v' = at %t[%k]  yield %p', %v' } with …
 //! ```
+//!
+//! Places that a scatter can work out without the array that it changes stay where they are: how they move with the position says
+//! which turns may be taken together.
 
 use crate::code::{Body, Id, Op, Stmt, Type, Var};
 use crate::program::Program;
@@ -56,36 +59,69 @@ fn stage(body: &mut Body, types: &HashMap<Id, Type>, fresh: &mut dyn FnMut() -> 
             stage(inner, types, fresh);
         }
         if stands_apart(&stmt.op) {
-            out.push(take_apart(&mut stmt.op, types, fresh));
+            out.extend(take_apart(&mut stmt.op, types, fresh));
         }
         out.push(stmt);
     }
     body.stmts = out;
 }
 
-/// The tabulate of the operation's body, which reads it from here on.
-fn take_apart(op: &mut Op, types: &HashMap<Id, Type>, fresh: &mut dyn FnMut() -> Id) -> Stmt {
+/// The tabulate of what the operation's body gives, which reads it from here on; nothing where all of it may stay, without what
+/// it did for nobody.
+fn take_apart(op: &mut Op, types: &HashMap<Id, Type>, fresh: &mut dyn FnMut() -> Id) -> Option<Stmt> {
     let shape: Vec<Size> = match op {
         Op::Fold { shape, .. } | Op::Scan { shape, .. } | Op::Scatter { shape, .. } => shape.clone(),
         Op::Filter { extent, .. } => vec![extent.clone()],
         other => unreachable!("has no body over positions: {other:?}"),
     };
-    let positions: Vec<Var> = shape.iter().map(|_| Var { id: fresh(), ty: Type::Scalar(Ty::I64) }).collect();
-    let index: Vec<Id> = positions.iter().map(|p| p.id).collect();
-    let tys: Vec<Ty> = op.bodies()[0].results.iter().map(|id| types[id].elem()).collect();
-    let arrays: Vec<Var> = tys.iter().map(|&ty| Var { id: fresh(), ty: Type::Array(ty, shape.clone()) }).collect();
-    let elements: Vec<Var> = tys.iter().map(|&ty| Var { id: fresh(), ty: Type::Scalar(ty) }).collect();
-    let read = |(array, element): (&Var, &Var)| {
-        let op = Op::At { array: array.id, index: index.clone() };
-        Stmt { binds: vec![element.clone()], op }
-    };
-    let stmts = arrays.iter().zip(&elements).map(read).collect();
-    let results = elements.iter().map(|e| e.id).collect();
-    let reader = Body { params: positions, stmts, results };
+    let stays = stays(op);
     let body = match op {
         Op::Fold { body, .. } | Op::Scan { body, .. } | Op::Scatter { body, .. } | Op::Filter { body, .. } => body,
         other => unreachable!("has no body over positions: {other:?}"),
     };
-    let body = std::mem::replace(body, reader);
-    Stmt { binds: arrays, op: Op::Tabulate { shape, body } }
+    let positions: Vec<Var> = shape.iter().map(|_| Var { id: fresh(), ty: Type::Scalar(Ty::I64) }).collect();
+    let index: Vec<Id> = positions.iter().map(|p| p.id).collect();
+    let kept = part(body, &stays, true).instantiate(&index, fresh);
+    let made = part(body, &stays, false);
+    let mut reader = Body { params: positions, stmts: kept.stmts, results: vec![] };
+    let mut arrays = vec![];
+    let mut still = kept.results.into_iter();
+    for (result, stays) in body.results.iter().zip(&stays) {
+        if *stays {
+            reader.results.extend(still.next());
+            continue;
+        }
+        let ty = types[result].elem();
+        let array = Var { id: fresh(), ty: Type::Array(ty, shape.clone()) };
+        let element = Var { id: fresh(), ty: Type::Scalar(ty) };
+        reader.results.push(element.id);
+        reader.stmts.push(Stmt { binds: vec![element], op: Op::At { array: array.id, index: index.clone() } });
+        arrays.push(array);
+    }
+    *body = reader;
+    (!arrays.is_empty()).then_some(Stmt { binds: arrays, op: Op::Tabulate { shape, body: made } })
+}
+
+/// Which results of the operation's body need not be made first: straight code of a scatter that does not read what is changed.
+fn stays(op: &Op) -> Vec<bool> {
+    let body = op.bodies()[0];
+    let onto: &[Id] = match op {
+        Op::Scatter { onto, .. } => onto,
+        _ => return vec![false; body.results.len()],
+    };
+    let stays = |result: &Id| {
+        let sources = body.sources(&[*result]);
+        let used = |stmt: &Stmt| stmt.binds.iter().any(|bind| sources.contains(&bind.id));
+        let straight = body.stmts.iter().all(|stmt| !used(stmt) || stmt.op.bodies().is_empty());
+        straight && !onto.iter().any(|array| sources.contains(array))
+    };
+    body.results.iter().map(stays).collect()
+}
+
+/// The part of a body that gives some of its results.
+fn part(body: &Body, stays: &[bool], wanted: bool) -> Body {
+    let results: Vec<Id> = body.results.iter().zip(stays).filter(|(_, s)| **s == wanted).map(|(id, _)| *id).collect();
+    let sources = body.sources(&results);
+    let used = |stmt: &&Stmt| stmt.binds.iter().any(|bind| sources.contains(&bind.id));
+    Body { params: body.params.clone(), stmts: body.stmts.iter().filter(used).cloned().collect(), results }
 }

@@ -85,6 +85,8 @@ pub(super) struct KernelWriter<'l, 'g> {
     homes: HashMap<Id, (MemId, Vec<Id>)>,
     /// Reads of arrays at exactly these positions go to one flat position.
     flat: Option<Flat>,
+    /// Tests whose outcome is known where code is being written.
+    decided: HashMap<Id, bool>,
     /// The most turns of a lanes loop that folds floats; longer folds are cut in pieces.
     pub(super) most_turns: Option<i64>,
     next: u32,
@@ -124,6 +126,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
             values: HashMap::new(),
             homes: HashMap::new(),
             flat: None,
+            decided: HashMap::new(),
             most_turns: None,
             // Names of functions stay; ours start above them.
             next: lowering.largest,
@@ -537,7 +540,12 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
 
     fn stmt(&mut self, stmt: &'g Stmt, mode: Mode) {
         let tys: Vec<Ty> = stmt.binds.iter().map(|b| b.ty.elem()).collect();
+        let decided = stmt.binds.first().and_then(|bind| self.decided.get(&bind.id).copied());
         let ids = match &stmt.op {
+            _ if let Some(decided) = decided => self.bind(Op::Const(Scalar::bool(decided)), &tys),
+            Op::Apply(Operator::Select, args) if let Some(holds) = self.decided.get(&args[0]) => {
+                vec![self.scalar(if *holds { args[1] } else { args[2] })]
+            }
             Op::Call(function, args) if let Some(body) = self.lowering.written_out(*function) => {
                 let args = self.all_scalars(args);
                 self.run(body, &args, mode)

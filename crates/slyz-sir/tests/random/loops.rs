@@ -123,13 +123,24 @@ impl Random {
             }
             _ => {
                 let pivot = self.scalar(Ty::I64, 0);
-                let test = [Operator::Gt, Operator::Lt, Operator::Ne][self.rng.below(3) as usize];
-                let cond = self.apply(test, &[own[0], pivot]);
+                let at = own[self.rng.below(own.len() as u64) as usize];
+                let value = if self.rng.chance(50) { self.apart_at(at, pivot, value, ty) } else { value };
+                let tests = [Operator::Gt, Operator::Lt, Operator::Ne, Operator::Ge, Operator::Le];
+                let test = tests[self.rng.below(5) as usize];
+                let cond = self.apply(test, &[at, pivot]);
                 self.apply(Operator::Select, &[cond, value, old])
             }
         };
         let body = self.close_positions(&axes, &[value]);
         Some(self.made(Op::Tabulate { shape: super::sizes_of(&axes), body })[0])
+    }
+
+    /// The value, but another where the position is just the pivot, or is not.
+    fn apart_at(&mut self, at: Id, pivot: Id, value: Id, ty: Ty) -> Id {
+        let test = if self.rng.chance(70) { Operator::Eq } else { Operator::Ne };
+        let cond = self.apply(test, &[pivot, at]);
+        let other = self.scalar(ty, 1);
+        self.apply(Operator::Select, &[cond, other, value])
     }
 
     /// A scatter that starts from the array.

@@ -178,9 +178,10 @@ fn moved(operator: Operator, args: &[&Value]) -> Option<Value> {
     Some(Value { ty: Ty::I64, form: LaneForm::Affine(moved), range: None })
 }
 
-/// Neighbouring positions on one side of an end are the first lanes or the last, which takes no 64-bit lanes to find out.
+/// Neighbouring positions on one side of an end are the first lanes or the last, and the end is one of them at most, which takes no
+/// 64-bit lanes to find out.
 fn edge(operator: Operator, args: &[&Value]) -> Option<Value> {
-    use Operator::{Ge, Gt, Le, Lt};
+    use Operator::{Eq, Ge, Gt, Le, Lt, Ne};
     let [a, b] = args else { return None };
     if a.is_small() && b.is_small() {
         return None;
@@ -193,6 +194,7 @@ fn edge(operator: Operator, args: &[&Value]) -> Option<Value> {
                 Le => Ge,
                 Gt => Lt,
                 Ge => Le,
+                Eq | Ne => operator,
                 _ => return None,
             };
             (turned, base, end)
@@ -213,6 +215,8 @@ fn edge(operator: Operator, args: &[&Value]) -> Option<Value> {
         Le => below("next_le"),
         Ge => above("next_lt"),
         Gt => above("next_le"),
+        Eq => below("next_eq"),
+        Ne => above("next_eq"),
         _ => return None,
     };
     Some(Value::vector(Ty::Bool, Lane::Mask, mask))

@@ -7,6 +7,7 @@ use super::writer::{CWriter, Live, TURN};
 use crate::back::tree::{Binding, Infix, Tree};
 use crate::code::{Body, Id, Op};
 use crate::kernel::{Kernel, Space};
+use crate::ops::Operator;
 use crate::types::Ty;
 
 impl CWriter<'_> {
@@ -39,12 +40,20 @@ impl CWriter<'_> {
         let (declarations, arguments) = self.captured(&code);
         let parameters = [&declarations[..], &["i64 i".to_string(), "int n".to_string()]].concat().join(", ");
         self.file.items.push(format!("FN void {name}({parameters}) {{\n{code}}}\n"));
+        let anywhere = starts_anywhere(&self.kernel.body, lo);
         let lo = self.scalar(lo)?;
         let hi = self.bound(hi)?;
         let at = self.fresh("j");
         let i = Tree::name(&at);
         let call = |n: Tree| Tree::call(&name, arguments.iter().cloned().chain([i.clone(), n]));
         self.line(line!["i64 ", at, " = ", lo, ";"]);
+        if anywhere {
+            let head = self.fresh("head");
+            let lanes = Tree::call("lanes_to_edge", [i.clone(), hi.clone()]);
+            self.line(line!["int ", head, " = ", lanes, ";"]);
+            self.line(line!["if (", head, ") ", call(Tree::name(&head)), ";"]);
+            self.line(line![at, " += ", head, ";"]);
+        }
         let whole = Tree::infix(Infix::Le, Tree::infix(Infix::Add, i.clone(), step.clone()), hi.clone());
         self.line(line!["for (; ", whole, "; ", at, " += ", step, ") ", call(step.clone()), ";"]);
         let rest = Tree::cast("int", Tree::infix(Infix::Sub, hi.clone(), i.clone()));
@@ -72,6 +81,15 @@ impl CWriter<'_> {
         }
         Ok(Tree::name(name))
     }
+}
+
+/// Does a loop start where a row was cut off? Whole vectors from there on would all lie across the lines of the cache, so that a first
+/// short one goes up to where they lie within.
+fn starts_anywhere(body: &Body, lo: Id) -> bool {
+    body.stmts.iter().any(|stmt| match &stmt.op {
+        Op::Apply(Operator::Min | Operator::Max, _) => stmt.binds.iter().any(|bind| bind.id == lo),
+        op => op.bodies().into_iter().any(|inner| starts_anywhere(inner, lo)),
+    })
 }
 
 /// How many vectors to work on at once, if more than one. A loop waits for its own results each turn; with several vectors

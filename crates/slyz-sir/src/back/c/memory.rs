@@ -4,7 +4,7 @@ use super::expr;
 use super::lines::line;
 use super::value::{Lane, LaneForm, Value, scalar_type};
 use super::writer::{CWriter, Live, PAST, TURN};
-use crate::back::tree::{Infix, Tree};
+use crate::back::tree::{Infix, Prefix, Tree};
 use crate::code::{Body, Id, MemId, Op};
 use crate::kernel::{Access, Kernel, Space};
 use crate::size::Size;
@@ -119,7 +119,7 @@ impl CWriter<'_> {
             }
             Some(form @ (LaneForm::Clamped(..) | LaneForm::Vector(..))) => {
                 let (offset, wide) = self.offsets(form);
-                let args = [address.pointer(), offset, self.mask()];
+                let args = [address.pointer(), offset, self.mask_of(id)];
                 Value::vector(ty, lane, Tree::call(format!("gather_{ty}{wide}"), args))
             }
             Some(LaneForm::Uniform(_)) => unreachable!("a uniform index does not move"),
@@ -128,6 +128,20 @@ impl CWriter<'_> {
         // What nobody writes meanwhile may be read where it is used.
         let space = self.kernel.memories[memory.0 as usize].space;
         self.bind(id, value, !matches!(space, Space::Global(Access::Read) | Space::Constant));
+    }
+
+    /// The lanes whose read is looked at.
+    fn mask_of(&self, read: Id) -> Tree {
+        let live = self.mask();
+        let Some((cond, holds)) = self.wanted.get(&read) else { return live };
+        match self.values.get(cond) {
+            Some(cond) if !cond.is_uniform() => {
+                let test = expr::spread(cond, Lane::Mask);
+                let test = if *holds { test } else { Tree::prefix(Prefix::Complement, test) };
+                Tree::infix(Infix::And, live, test)
+            }
+            Some(_) | None => live,
+        }
     }
 
     fn is_local(&self, memory: MemId) -> bool {

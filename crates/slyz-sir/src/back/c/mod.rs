@@ -23,6 +23,7 @@ mod share;
 mod steady;
 mod tile;
 mod value;
+mod wanted;
 mod writer;
 
 pub use share::files;

@@ -67,6 +67,8 @@ pub(super) struct CWriter<'a> {
     low: HashSet<Id>,
     /// Reads that must be made once.
     pub(super) pinned: HashSet<Id>,
+    /// Reads that are looked at only where a condition is so.
+    pub(super) wanted: HashMap<Id, (Id, bool)>,
     /// By function of the kernel: is it inlined where it is called?
     pub(super) inlined: Vec<bool>,
 }
@@ -95,6 +97,7 @@ impl<'a> CWriter<'a> {
             memories,
             low: if wide { HashSet::new() } else { low(kernel) },
             pinned: super::memory::pinned(kernel),
+            wanted: super::wanted::wanted(kernel),
             inlined: super::function::inlined(kernel),
         }
     }

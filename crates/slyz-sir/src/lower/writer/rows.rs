@@ -1,7 +1,7 @@
 //! What a tabulate gives, written to memory: all of a row, or the part that an update changes.
 
 use super::{Element, KernelWriter, Mode};
-use crate::code::{Body, Id, MemId, Var};
+use crate::code::{Body, Id, MemId, Op, Stmt, Var};
 use crate::lower::reuse::{self, Region, Test};
 use crate::ops::Operator;
 use crate::types::Ty;
@@ -22,6 +22,7 @@ impl<'g> KernelWriter<'_, 'g> {
         let Some(region) = region.filter(|region| !region.tests.is_empty()) else {
             return self.lanes(lo, hi, |w, i| w.write_elements(binds, body, &[at, &[i]].concat(), homes, false));
         };
+        let first_only = first_only(body, &region);
         let mut range = [lo, hi];
         let mut here = None;
         for Test { axis, operator, bound } in region.tests {
@@ -45,10 +46,18 @@ impl<'g> KernelWriter<'_, 'g> {
             };
         }
         let whole = region.is_whole;
+        let part = |w: &mut Self, [lo, hi]: [Id; 2]| {
+            w.lanes(lo, hi, |w, i| w.write_elements(binds, body, &[at, &[i]].concat(), homes, whole));
+        };
         let row = |w: &mut Self| {
-            w.lanes(range[0], range[1], |w, i| {
-                w.write_elements(binds, body, &[at, &[i]].concat(), homes, whole);
-            });
+            if first_only.is_empty() {
+                return part(w, range);
+            }
+            let second = w.value((range[0] + 1).least(range[1]));
+            part(w, [range[0], second]);
+            w.decided.extend(first_only.iter().copied());
+            part(w, [second, range[1]]);
+            first_only.iter().for_each(|(test, _)| _ = w.decided.remove(test));
         };
         match here {
             Some(cond) => self.when(cond, row),
@@ -97,4 +106,20 @@ impl<'g> KernelWriter<'_, 'g> {
             None => self.store(memory, index, element.value),
         }
     }
+}
+
+/// Tests of the lane that can hold only where the row begins that an update writes, as `j == k` does for `j >= k`, or can fail
+/// only there; with what they are behind it.
+fn first_only(body: &Body, region: &Region) -> Vec<(Id, bool)> {
+    let Some(lane) = body.params.last().map(|p| p.id) else { return vec![] };
+    let begins = |test: &&Test| test.axis + 1 == body.params.len() && test.operator == Operator::Ge;
+    let begins: Vec<Id> = region.tests.iter().filter(begins).map(|test| test.bound).collect();
+    let decided = |stmt: &Stmt| {
+        let Op::Apply(operator @ (Operator::Eq | Operator::Ne), args) = &stmt.op else { return None };
+        let &[a, b] = &args[..] else { return None };
+        let meets = |at: Id, bound: Id| at == lane && begins.contains(&bound);
+        let bind = stmt.binds.first().filter(|_| meets(a, b) || meets(b, a))?;
+        Some((bind.id, *operator == Operator::Ne))
+    };
+    body.stmts.iter().filter_map(decided).collect()
 }

@@ -22,6 +22,12 @@ FN vi64 iota_i64(void) { return __builtin_convertvector(iota_i32(), vi64); }
 // Of the lanes that follow each other, those before an end that is so far away.
 FN int lanes_before(i64 left) { return left <= 0 ? 0 : left < W ? (int)left : W; }
 
+// The lanes from a position up to where whole vectors start, or to the end.
+FN int lanes_to_edge(i64 i, i64 end) {
+    i64 edge = i + (-i & (W - 1));
+    return lanes_before((edge < end ? edge : end) - i);
+}
+
 // Of n lanes in several vectors, those of vector u: none where the lanes end before it.
 FN int lanes_left(int n, int u) { return lanes_before(n - u * W); }
 
@@ -35,6 +41,10 @@ FN vi32 next_lt(i64 base, i64 end) {
 
 FN vi32 next_le(i64 base, i64 end) {
     return first_lanes(base > end ? 0 : (u64)end - (u64)base < W ? (int)(end - base) + 1 : W);
+}
+
+FN vi32 next_eq(i64 base, i64 end) {
+    return iota_i32() == ((u64)end - (u64)base < W ? (int)(end - base) : -1);
 }
 
 // Masks of 64-bit lanes, inside functions only.
