@@ -79,7 +79,7 @@ fn plain(spot: f32, years: f32, steps: usize) -> f64 {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let steps = 128;
+    let steps = 80;
     let puts = slyz::compile(puts)?.size::<N>(steps + 1);
     if asked_about(&puts) {
         return Ok(());
