@@ -45,7 +45,7 @@ fn mul_add(sum: Number, a: Number, b: Number) -> Number {
 fn stage(x: Strip, roots: Arr<Complex<f32>, Side>, done: i64) -> Strip {
     tabulate(|(row, lane): Pos<(Side, Wide)>| {
         let row = row.i64();
-        let k = row / done & 3;
+        let k = (row / done) & 3;
         let block = row / (4 * done) * done;
         let root = |turns: Exp<i64>| roots.get(turns & (SIDE as i64 - 1)).clamp();
         let value = |quarter: i64| x.get((block + (row & (done - 1)) + quarter * (SIDE as i64 / 4), lane)).clamp();
