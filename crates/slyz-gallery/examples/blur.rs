@@ -4,10 +4,8 @@
 //! `cargo run --release --example blur -- --out blur.png`
 
 use slyz::prelude::*;
+use slyz_gallery::{asked_about, save};
 use std::error::Error;
-use std::fs::File;
-use std::io::BufWriter;
-use std::path::PathBuf;
 
 axis!(Rows, Cols, Taps);
 
@@ -108,16 +106,8 @@ fn photo() -> Picture {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let both = slyz::compile(both)?;
-    match std::env::args().nth(1).as_deref() {
-        Some("--source") => {
-            println!("{}", both.source());
-            return Ok(());
-        }
-        Some("--explain") => {
-            println!("{}", both.explain());
-            return Ok(());
-        }
-        _ => {}
+    if asked_about(&both) {
+        return Ok(());
     }
     let (height, width) = (320, 520);
     let photo = slyz::compile(photo)?.size::<Rows>(height).size::<Cols>(width).call()?;
@@ -155,17 +145,5 @@ fn check(photo: &Tensor<[f32; 3], (Rows, Cols)>, [h, w]: [usize; 2], weights: &V
     }
     println!("{} taps, separable, against plain Rust: off by at most {worst:e}", weights.len());
     assert!(worst < 1e-5, "the blur is off by {worst}");
-    Ok(())
-}
-
-/// Writes the picture to `--out FILE`, or else to the temporary directory.
-fn save(name: &str, [height, width]: [usize; 2], rgb: &[[u8; 3]]) -> Result<(), Box<dyn Error>> {
-    let out = std::env::args().skip_while(|arg| arg != "--out").nth(1);
-    let file = out.map_or_else(|| std::env::temp_dir().join(format!("slyz-{name}.png")), PathBuf::from);
-    let mut png = png::Encoder::new(BufWriter::new(File::create(&file)?), width as u32, height as u32);
-    png.set_color(png::ColorType::Rgb);
-    png.set_compression(png::Compression::High);
-    png.write_header()?.write_image_data(rgb.as_flattened())?;
-    println!("wrote {}", file.display());
     Ok(())
 }

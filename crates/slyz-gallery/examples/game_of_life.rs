@@ -2,16 +2,14 @@
 //!
 //! `cargo run --release --example game_of_life -- --out life.png`
 
-use indicatif::ProgressBar;
 use slyz::prelude::*;
+use slyz_gallery::{asked_about, save_flat};
 use std::error::Error;
-use std::fs::File;
-use std::io::BufWriter;
-use std::path::PathBuf;
 
 axis!(Rows, Cols);
 
 type Field<T> = Arr<T, (Rows, Cols)>;
+type Life = fn(Field<u8>, Exp<u32>) -> (Field<u8>, Field<f32>);
 /// Each cell is 3 × 3 pixels.
 type Pixels = (Flat<Rows, Fix<3>>, Flat<Cols, Fix<3>>);
 
@@ -24,10 +22,13 @@ fn next(cells: Field<u8>) -> Field<u8> {
     })
 }
 
-/// A generation, and what is left of the light of all before it.
-fn step(cells: Field<u8>, glow: Field<f32>) -> (Field<u8>, Field<f32>) {
-    let cells = next(cells);
-    (cells, zip((cells, glow)).map(|(alive, glow)| alive.eq(1).select(1.0, glow * 0.993)))
+/// Many generations: the last one, and what is left of the light of all before it.
+fn live(cells: Field<u8>, generations: Exp<u32>) -> (Field<u8>, Field<f32>) {
+    let dark: Field<f32> = fill(0.0);
+    iterate(generations, (cells, dark), |_, (cells, glow): (Field<u8>, Field<f32>)| {
+        let cells = next(cells);
+        (cells, zip((cells, glow)).map(|(alive, glow)| alive.eq(1).select(1.0, glow * 0.993)))
+    })
 }
 
 /// Living cells bright, old light from teal to night.
@@ -43,19 +44,11 @@ fn picture(cells: Field<u8>, glow: Field<f32>) -> Arr<[u8; 3], Pixels> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let step = slyz::compile(step)?;
-    match std::env::args().nth(1).as_deref() {
-        Some("--source") => {
-            println!("{}", step.source());
-            return Ok(());
-        }
-        Some("--explain") => {
-            println!("{}", step.explain());
-            return Ok(());
-        }
-        _ => {}
+    let live = slyz::compile(live)?;
+    if asked_about(&live) {
+        return Ok(());
     }
-    check()?;
+    check(&live)?;
     let (height, width) = (140, 240);
     let mut cells = vec![0u8; height * width];
     // Three acorns: seven cells each, of which one alone would need 5206 generations to settle.
@@ -64,23 +57,15 @@ fn main() -> Result<(), Box<dyn Error>> {
             cells[(top + i) * width + left + j] = 1;
         }
     }
-    let glow = vec![0f32; height * width];
-    let (mut cells, mut glow) = step.call((&cells, [height, width]), (&glow, [height, width]))?;
-    let generations = ProgressBar::new(1200);
-    for _ in 1..1200 {
-        (cells, glow) = step.call(&cells, &glow)?;
-        generations.inc(1);
-    }
-    generations.finish_and_clear();
+    let (cells, glow) = live.call((&cells, [height, width]), 1200)?;
     let alive = cells.to_vec()?.iter().filter(|&&cell| cell == 1).count();
     println!("three acorns have grown from 21 to {alive} cells in 1200 generations");
     let rgb = slyz::compile(picture)?.call(&cells, &glow)?;
-    save("game_of_life", [3 * height, 3 * width], &rgb.to_vec()?)
+    save_flat("game_of_life", [3 * height, 3 * width], &rgb.to_vec()?)
 }
 
 /// A soup agrees with plain Rust, and a glider that crosses the border comes back where it started.
-fn check() -> Result<(), slyz::Error> {
-    let next = slyz::compile(next)?;
+fn check(live: &Compiled<Life>) -> Result<(), slyz::Error> {
     let (height, width) = (50usize, 70usize);
     let soup: Vec<u8> = (0..height * width).map(|p| (p * p / 7 % 3 == 0) as u8).collect();
     let plain: Vec<u8> = (0..height * width)
@@ -92,29 +77,13 @@ fn check() -> Result<(), slyz::Error> {
             (around == 3 || around == 2 && cell(0, 0) == 1) as u8
         })
         .collect();
-    assert_eq!(next.call((&soup, [height, width]))?.to_vec()?, plain);
+    assert_eq!(live.call((&soup, [height, width]), 1)?.0.to_vec()?, plain);
 
     let mut glider = vec![0u8; 16 * 16];
     for p in [1, 18, 32, 33, 34] {
         glider[p] = 1;
     }
-    let mut cells = next.call((&glider, [16, 16]))?;
-    for _ in 1..4 * 16 {
-        cells = next.call(&cells)?;
-    }
+    let (cells, _) = live.call((&glider, [16, 16]), 4 * 16)?;
     assert_eq!(cells.to_vec()?, glider, "a glider goes one cell down and right in four generations");
-    Ok(())
-}
-
-/// Writes the picture to `--out FILE`, or else to the temporary directory.
-fn save(name: &str, [height, width]: [usize; 2], rgb: &[[u8; 3]]) -> Result<(), Box<dyn Error>> {
-    let out = std::env::args().skip_while(|arg| arg != "--out").nth(1);
-    let file = out.map_or_else(|| std::env::temp_dir().join(format!("slyz-{name}.png")), PathBuf::from);
-    let mut png = png::Encoder::new(BufWriter::new(File::create(&file)?), width as u32, height as u32);
-    png.set_color(png::ColorType::Rgb);
-    png.set_compression(png::Compression::High);
-    png.set_filter(png::Filter::NoFilter); // few colours: rows compress best as they are
-    png.write_header()?.write_image_data(rgb.as_flattened())?;
-    println!("wrote {}", file.display());
     Ok(())
 }

@@ -1,14 +1,11 @@
 //! k-means: every point finds its nearest centre (a fold in each body), every centre moves to the mean of its points
-//! (a scatter). Both in one function, called until nothing moves.
+//! (a scatter), until nothing moves. All of it is one function.
 //!
 //! `cargo run --release --example kmeans -- --out kmeans.png`
 
-use indicatif::ProgressBar;
 use slyz::prelude::*;
+use slyz_gallery::{asked_about, save_flat};
 use std::error::Error;
-use std::fs::File;
-use std::io::BufWriter;
-use std::path::PathBuf;
 
 axis!(N, K, Rows, Cols);
 
@@ -29,6 +26,19 @@ fn step(points: Arr<[f32; 2], N>, centres: Arr<[f32; 2], K>) -> (Arr<[f32; 2], K
     let moved = zip((totals, centres)).map(|((x, y, n), old)| n.gt(0.0).select([x / n, y / n], old));
     let far = zip((moved, centres)).map(|([x, y], [a, b])| (x - a).abs() + (y - b).abs()).max();
     (moved, far)
+}
+
+/// Steps until no centre moves: the centres, and how many steps it took.
+fn kmeans(points: Arr<[f32; 2], N>, start: Arr<[f32; 2], K>) -> (Arr<[f32; 2], K>, Exp<u32>) {
+    let (centres, _, steps) = repeat_while(
+        (start, f32::INFINITY, 0u32),
+        |(_, far, steps)| far.gt(0.0) & steps.lt(200),
+        |(centres, _, steps): (Arr<[f32; 2], K>, Exp<f32>, Exp<u32>)| {
+            let (centres, far) = step(points, centres);
+            (centres, far, steps + 1)
+        },
+    );
+    (centres, steps)
 }
 
 /// Which centre each point belongs to.
@@ -68,32 +78,17 @@ fn picture(points: Arr<[f32; 2], N>, centres: Arr<[f32; 2], K>) -> Arr<[u8; 3], 
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let step = slyz::compile(step)?;
-    match std::env::args().nth(1).as_deref() {
-        Some("--source") => {
-            println!("{}", step.source());
-            return Ok(());
-        }
-        Some("--explain") => {
-            println!("{}", step.explain());
-            return Ok(());
-        }
-        _ => {}
+    let kmeans = slyz::compile(kmeans)?;
+    if asked_about(&kmeans) {
+        return Ok(());
     }
     let (height, width) = (400, 640);
     let points = clouds(6000);
     let start: Vec<[f32; 2]> = points.iter().step_by(points.len() / 7).take(7).copied().collect();
+    let (centres, steps) = kmeans.call(&points, &start)?;
+    let steps = steps.value()?;
     let mut plain = start.clone();
-    let (mut centres, mut far) = step.call(&points, &start)?;
-    lloyd(&points, &mut plain);
-    let (bar, mut steps) = (ProgressBar::new_spinner(), 1);
-    while far.value()? > 0.0 && steps < 200 {
-        (centres, far) = step.call(&points, &centres)?;
-        lloyd(&points, &mut plain);
-        steps += 1;
-        bar.tick();
-    }
-    bar.finish_and_clear();
+    (0..steps).for_each(|_| lloyd(&points, &mut plain));
     println!("{} points found their {} centres after {steps} steps", points.len(), start.len());
     for (ours, theirs) in centres.to_vec()?.iter().zip(&plain) {
         let off = (ours[0] - theirs[0]).abs() + (ours[1] - theirs[1]).abs();
@@ -104,7 +99,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("centre {k} has {} points", owner.iter().filter(|at| at.get() == k as u64).count());
     }
     let draw = slyz::compile(picture)?.size::<Rows>(height).size::<Cols>(width);
-    save("kmeans", [height, width], &draw.call(&points, &centres)?.to_vec()?)
+    save_flat("kmeans", [height, width], &draw.call(&points, &centres)?.to_vec()?)
 }
 
 /// Points around seven places, as many as asked for; the height of the picture is 1.
@@ -137,17 +132,4 @@ fn lloyd(points: &[[f32; 2]], centres: &mut [[f32; 2]]) {
             *centre = [(x / n) as f32, (y / n) as f32];
         }
     }
-}
-
-/// Writes the picture to `--out FILE`, or else to the temporary directory.
-fn save(name: &str, [height, width]: [usize; 2], rgb: &[[u8; 3]]) -> Result<(), Box<dyn Error>> {
-    let out = std::env::args().skip_while(|arg| arg != "--out").nth(1);
-    let file = out.map_or_else(|| std::env::temp_dir().join(format!("slyz-{name}.png")), PathBuf::from);
-    let mut png = png::Encoder::new(BufWriter::new(File::create(&file)?), width as u32, height as u32);
-    png.set_color(png::ColorType::Rgb);
-    png.set_compression(png::Compression::High);
-    png.set_filter(png::Filter::NoFilter); // few colours: rows compress best as they are
-    png.write_header()?.write_image_data(rgb.as_flattened())?;
-    println!("wrote {}", file.display());
-    Ok(())
 }

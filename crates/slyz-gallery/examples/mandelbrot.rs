@@ -3,10 +3,8 @@
 //! `cargo run --release --example mandelbrot -- --out mandelbrot.png`
 
 use slyz::prelude::*;
+use slyz_gallery::{asked_about, save_flat};
 use std::error::Error;
-use std::fs::File;
-use std::io::BufWriter;
-use std::path::PathBuf;
 
 axis!(Rows, Cols);
 
@@ -47,21 +45,13 @@ fn steps(x: Arr<f32, Cols>, y: Arr<f32, Rows>) -> Arr<u32, (Rows, Cols)> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let draw = slyz::compile(picture)?;
-    match std::env::args().nth(1).as_deref() {
-        Some("--source") => {
-            println!("{}", draw.source());
-            return Ok(());
-        }
-        Some("--explain") => {
-            println!("{}", draw.explain());
-            return Ok(());
-        }
-        _ => {}
+    if asked_about(&draw) {
+        return Ok(());
     }
     check()?;
     let (height, width) = (280, 448);
     let rgb = draw.size::<Rows>(height).size::<Cols>(width).call(-0.746_1, 0.124_35, 0.0086 / width as f32)?;
-    save("mandelbrot", [height, width], &rgb.to_vec()?)
+    save_flat("mandelbrot", [height, width], &rgb.to_vec()?)
 }
 
 /// The same numbers as plain Rust, and the area of the set that the books give.
@@ -83,18 +73,5 @@ fn check() -> Result<(), slyz::Error> {
     let area = inside / (height * width) as f32 * 3.0 * 2.5;
     println!("{differ} of {} pixels differ from plain Rust by rounding; the area is about {area:.3}", height * width);
     assert!((area - 1.5066).abs() < 0.03, "the area of the set is 1.5066, not {area}");
-    Ok(())
-}
-
-/// Writes the picture to `--out FILE`, or else to the temporary directory.
-fn save(name: &str, [height, width]: [usize; 2], rgb: &[[u8; 3]]) -> Result<(), Box<dyn Error>> {
-    let out = std::env::args().skip_while(|arg| arg != "--out").nth(1);
-    let file = out.map_or_else(|| std::env::temp_dir().join(format!("slyz-{name}.png")), PathBuf::from);
-    let mut png = png::Encoder::new(BufWriter::new(File::create(&file)?), width as u32, height as u32);
-    png.set_color(png::ColorType::Rgb);
-    png.set_compression(png::Compression::High);
-    png.set_filter(png::Filter::NoFilter); // few colours: rows compress best as they are
-    png.write_header()?.write_image_data(rgb.as_flattened())?;
-    println!("wrote {}", file.display());
     Ok(())
 }

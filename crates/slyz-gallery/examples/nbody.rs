@@ -2,16 +2,14 @@
 //!
 //! `cargo run --release --example nbody -- --out nbody.png`
 
-use indicatif::ProgressBar;
 use slyz::prelude::*;
+use slyz_gallery::{asked_about, save_flat};
 use std::error::Error;
-use std::fs::File;
-use std::io::BufWriter;
-use std::path::PathBuf;
 
 axis!(N, Rows, Cols);
 
 type Points = Arr<[f32; 2], N>;
+type Film = Arr<[f32; 2], (Rows, Cols)>;
 
 /// What all others do to each body. The softening keeps close meetings tame.
 fn pull(place: Points, mass: Arr<f32, N>) -> Points {
@@ -51,20 +49,31 @@ fn energy(place: Points, speed: Points, mass: Arr<f32, N>) -> (Exp<f32>, Exp<f32
 }
 
 /// The film: old light fades, and each body adds some where it is now; half of the bodies are warm, the others cold.
-fn expose(film: Arr<[f32; 2], (Rows, Cols)>, place: Points) -> Arr<[f32; 2], (Rows, Cols)> {
+fn expose(film: Film, place: Points) -> Film {
     let (rows, cols) = (Idx::<Rows>::extent().cast::<f32>(), Idx::<Cols>::extent().cast::<f32>());
-    let light = scatter(Sum, |i: Idx<N>| {
+    let faded = film.map(|light| light.map(|l| l * 0.987));
+    faded.scatter_add(|i: Idx<N>| {
         let [x, y] = place.at(i);
         let (row, col) = ((y * 0.17 + 0.5) * rows, x * 0.17 * rows + cols * 0.5);
         let warm = (i.i64() * 2).lt(Idx::<N>::extent());
         let here = (Near::<Rows>::new(row.floor().cast::<i32>()), Near::<Cols>::new(col.floor().cast::<i32>()));
         (here, warm.select([1f32, 0.0], [0f32, 1.0]))
-    });
-    zip((film, light)).map(|([a, b], [c, d])| [a * 0.987 + c, b * 0.987 + d])
+    })
+}
+
+/// Many steps, and the film after them.
+fn fly(place: Points, speed: Points, mass: Arr<f32, N>, dt: Exp<f32>, steps: Exp<u32>) -> (Points, Points, Film) {
+    let start = (place, speed, pull(place, mass), fill::<[f32; 2], (Rows, Cols)>([0.0, 0.0]));
+    let (place, speed, _, film) =
+        iterate(steps, start, |_, (place, speed, force, film): (Points, Points, Points, Film)| {
+            let (place, speed, force) = step(place, speed, force, mass, dt);
+            (place, speed, force, expose(film, place))
+        });
+    (place, speed, film)
 }
 
 /// The film developed: much light saturates slowly, in steps too fine for the eye, which keeps the file small.
-fn develop(film: Arr<[f32; 2], (Rows, Cols)>, brightness: Exp<f32>) -> Arr<[u8; 3], (Rows, Cols)> {
+fn develop(film: Film, brightness: Exp<f32>) -> Arr<[u8; 3], (Rows, Cols)> {
     film.map(|light| {
         let [warm, cold] = light.map(|l| ((l * brightness).ln_1p() * 8.0).round() / 8.0);
         let ([r, g, b], [s, h, c]) = ([0.42f32, 0.21, 0.08], [0.07f32, 0.22, 0.46]);
@@ -74,42 +83,25 @@ fn develop(film: Arr<[f32; 2], (Rows, Cols)>, brightness: Exp<f32>) -> Arr<[u8; 
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let step = slyz::compile(step)?;
-    match std::env::args().nth(1).as_deref() {
-        Some("--source") => {
-            println!("{}", step.source());
-            return Ok(());
-        }
-        Some("--explain") => {
-            println!("{}", step.explain());
-            return Ok(());
-        }
-        _ => {}
+    let (height, width, steps) = (360, 600, 960);
+    let fly = slyz::compile(fly)?.size::<Rows>(height).size::<Cols>(width);
+    if asked_about(&fly) {
+        return Ok(());
     }
-    let (height, width, steps, dt) = (360, 600, 960, 0.005);
     let (place, speed, mass) = galaxies(400);
-    let pull = slyz::compile(pull)?;
-    check(&place, &mass, &pull.call(&place, &mass)?.to_vec()?);
+    check(&place, &mass, &slyz::compile(pull)?.call(&place, &mass)?.to_vec()?);
 
-    let (energy, expose) = (slyz::compile(energy)?, slyz::compile(expose)?);
+    let energy = slyz::compile(energy)?;
     let (before, px, py) = energy.call(&place, &speed, &mass)?;
-    let mut bodies = step.call(&place, &speed, &pull.call(&place, &mass)?, &mass, dt)?;
-    let mut film = expose.call((&vec![[0f32; 2]; height * width], [height, width]), &bodies.0)?;
-    let bar = ProgressBar::new(steps);
-    for _ in 1..steps {
-        bodies = step.call(&bodies.0, &bodies.1, &bodies.2, &mass, dt)?;
-        film = expose.call(&film, &bodies.0)?;
-        bar.inc(1);
-    }
-    bar.finish_and_clear();
-    let (after, qx, qy) = energy.call(&bodies.0, &bodies.1, &mass)?;
+    let (place, speed, film) = fly.call(&place, &speed, &mass, 0.005, steps)?;
+    let (after, qx, qy) = energy.call(&place, &speed, &mass)?;
     let (before, after) = (before.value()?, after.value()?);
     println!("{} bodies, {steps} steps: energy {before:.4} before, {after:.4} after", mass.len());
     assert!((after - before).abs() < 0.01 * before.abs(), "energy is kept to a hundredth");
     let pushed = (px.value()? - qx.value()?).abs() + (py.value()? - qy.value()?).abs();
     assert!(pushed < 1e-3, "momentum is kept, but changed by {pushed}");
     let rgb = slyz::compile(develop)?.call(&film, 2.5)?;
-    save("nbody", [height, width], &rgb.to_vec()?)
+    save_flat("nbody", [height, width], &rgb.to_vec()?)
 }
 
 /// Two discs of light bodies, each around a heavy one and turning as they will pass each other: that pulls out long tails.
@@ -146,17 +138,4 @@ fn check(place: &[[f32; 2]], mass: &[f32], force: &[[f32; 2]]) {
         let off = (0..2).map(|c| (expected[c] - f64::from(force[i][c])).abs()).sum::<f64>();
         assert!(off < 1e-3 * (1.0 + expected[0].abs() + expected[1].abs()), "body {i}: {:?}", force[i]);
     }
-}
-
-/// Writes the picture to `--out FILE`, or else to the temporary directory.
-fn save(name: &str, [height, width]: [usize; 2], rgb: &[[u8; 3]]) -> Result<(), Box<dyn Error>> {
-    let out = std::env::args().skip_while(|arg| arg != "--out").nth(1);
-    let file = out.map_or_else(|| std::env::temp_dir().join(format!("slyz-{name}.png")), PathBuf::from);
-    let mut png = png::Encoder::new(BufWriter::new(File::create(&file)?), width as u32, height as u32);
-    png.set_color(png::ColorType::Rgb);
-    png.set_compression(png::Compression::High);
-    png.set_filter(png::Filter::NoFilter); // few colours: rows compress best as they are
-    png.write_header()?.write_image_data(rgb.as_flattened())?;
-    println!("wrote {}", file.display());
-    Ok(())
 }

@@ -3,10 +3,8 @@
 //! `cargo run --release --example primes -- --out primes.png`
 
 use slyz::prelude::*;
+use slyz_gallery::{asked_about, save_flat};
 use std::error::Error;
-use std::fs::File;
-use std::io::BufWriter;
-use std::path::PathBuf;
 
 axis!(N, Primes, Rows, Cols);
 
@@ -68,23 +66,15 @@ fn picture(primes: Arr<u32, Primes>) -> Arr<[u8; 3], Pixels> {
 fn main() -> Result<(), Box<dyn Error>> {
     let (height, width) = (84, 128);
     let find = slyz::compile(primes)?.size::<N>(140 * 140);
-    match std::env::args().nth(1).as_deref() {
-        Some("--source") => {
-            println!("{}", find.source());
-            return Ok(());
-        }
-        Some("--explain") => {
-            println!("{}", find.explain());
-            return Ok(());
-        }
-        _ => {}
+    if asked_about(&find) {
+        return Ok(());
     }
     let primes = find.call()?;
     println!("{} primes below {}", primes.len(), 140 * 140);
     check(&primes.to_vec()?, 140 * 140);
     assert_eq!(find.size::<N>(100_000).call()?.len(), 9592, "the primes below 100 000 have been counted before");
     let draw = slyz::compile(picture)?.size::<Rows>(height).size::<Cols>(width);
-    save("primes", [5 * height, 5 * width], &draw.call(&primes)?.to_vec()?)
+    save_flat("primes", [5 * height, 5 * width], &draw.call(&primes)?.to_vec()?)
 }
 
 /// The sieve of Eratosthenes.
@@ -98,17 +88,4 @@ fn check(primes: &[u32], below: usize) {
         }
     }
     assert_eq!(primes, plain);
-}
-
-/// Writes the picture to `--out FILE`, or else to the temporary directory.
-fn save(name: &str, [height, width]: [usize; 2], rgb: &[[u8; 3]]) -> Result<(), Box<dyn Error>> {
-    let out = std::env::args().skip_while(|arg| arg != "--out").nth(1);
-    let file = out.map_or_else(|| std::env::temp_dir().join(format!("slyz-{name}.png")), PathBuf::from);
-    let mut png = png::Encoder::new(BufWriter::new(File::create(&file)?), width as u32, height as u32);
-    png.set_color(png::ColorType::Rgb);
-    png.set_compression(png::Compression::High);
-    png.set_filter(png::Filter::NoFilter); // few colours: rows compress best as they are
-    png.write_header()?.write_image_data(rgb.as_flattened())?;
-    println!("wrote {}", file.display());
-    Ok(())
 }

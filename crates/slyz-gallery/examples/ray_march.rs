@@ -4,11 +4,9 @@
 //! `cargo run --release --example ray_march -- --out scene.png`
 
 use slyz::prelude::*;
+use slyz_gallery::{asked_about, save};
 use std::error::Error;
-use std::fs::File;
-use std::io::BufWriter;
 use std::ops::{Add, Mul};
-use std::path::PathBuf;
 
 axis!(Rows, Cols);
 
@@ -182,16 +180,8 @@ fn depth() -> Arr<f32, (Rows, Cols)> {
 fn main() -> Result<(), Box<dyn Error>> {
     let (height, width) = (360, 640);
     let draw = slyz::compile(picture)?.size::<Rows>(height).size::<Cols>(width);
-    match std::env::args().nth(1).as_deref() {
-        Some("--source") => {
-            println!("{}", draw.source());
-            return Ok(());
-        }
-        Some("--explain") => {
-            println!("{}", draw.explain());
-            return Ok(());
-        }
-        _ => {}
+    if asked_about(&draw) {
+        return Ok(());
     }
     check(height, width)?;
     save("ray_march", [height, width], &draw.call()?.to_vec()?)
@@ -225,17 +215,5 @@ fn check(height: usize, width: usize) -> Result<(), slyz::Error> {
         depth.len() - checked - early
     );
     assert!(checked > 100_000 && early * 100 < checked, "{early} of {checked} rays stop early");
-    Ok(())
-}
-
-/// Writes the picture to `--out FILE`, or else to the temporary directory.
-fn save(name: &str, [height, width]: [usize; 2], rgb: &[[u8; 3]]) -> Result<(), Box<dyn Error>> {
-    let out = std::env::args().skip_while(|arg| arg != "--out").nth(1);
-    let file = out.map_or_else(|| std::env::temp_dir().join(format!("slyz-{name}.png")), PathBuf::from);
-    let mut png = png::Encoder::new(BufWriter::new(File::create(&file)?), width as u32, height as u32);
-    png.set_color(png::ColorType::Rgb);
-    png.set_compression(png::Compression::High);
-    png.write_header()?.write_image_data(rgb.as_flattened())?;
-    println!("wrote {}", file.display());
     Ok(())
 }

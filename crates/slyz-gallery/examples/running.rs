@@ -3,10 +3,8 @@
 //! `cargo run --release --example running -- --out running.png`
 
 use slyz::prelude::*;
+use slyz_gallery::{asked_about, save};
 use std::error::Error;
-use std::fs::File;
-use std::io::BufWriter;
-use std::path::PathBuf;
 
 axis!(N, Rows, Cols);
 
@@ -57,16 +55,8 @@ fn chart(x: Arr<f32, N>, stats: Arr<(f32, f32, f32), N>) -> Arr<[u8; 3], (Rows, 
 
 fn main() -> Result<(), Box<dyn Error>> {
     let f = slyz::compile(running)?;
-    match std::env::args().nth(1).as_deref() {
-        Some("--source") => {
-            println!("{}", f.source());
-            return Ok(());
-        }
-        Some("--explain") => {
-            println!("{}", f.explain());
-            return Ok(());
-        }
-        _ => {}
+    if asked_about(&f) {
+        return Ok(());
     }
     let x = walk(200_000);
     let stats = f.call(&x)?;
@@ -99,16 +89,4 @@ fn check(x: &[f32], stats: &[(f32, f32, f32)]) {
         assert!(off < 0.01 && high == top, "after {i}: {mean} ± {deviation}, at most {high}; exactly {exact:?}, {top}");
     }
     println!("{} prefixes agree with their definitions", x.len());
-}
-
-/// Writes the picture to `--out FILE`, or else to the temporary directory.
-fn save(name: &str, [height, width]: [usize; 2], rgb: &[[u8; 3]]) -> Result<(), Box<dyn Error>> {
-    let out = std::env::args().skip_while(|arg| arg != "--out").nth(1);
-    let file = out.map_or_else(|| std::env::temp_dir().join(format!("slyz-{name}.png")), PathBuf::from);
-    let mut png = png::Encoder::new(BufWriter::new(File::create(&file)?), width as u32, height as u32);
-    png.set_color(png::ColorType::Rgb);
-    png.set_compression(png::Compression::High);
-    png.write_header()?.write_image_data(rgb.as_flattened())?;
-    println!("wrote {}", file.display());
-    Ok(())
 }

@@ -402,7 +402,7 @@ macro_rules! plain {
             const TY: Ty = Ty::$ty;
             fn scalar(self) -> Constant {
                 let $x = self;
-                Constant::from_bits(Ty::$ty, $to)
+                Constant { ty: Ty::$ty, bits: $to }
             }
             fn from_scalar(value: Constant) -> $t {
                 let $bits = if value.ty == Ty::$ty { value.bits } else { value.cast(Ty::$ty).bits };
@@ -422,9 +422,9 @@ plain! {
     f64 F64 |x| x.to_bits(), |b| f64::from_bits(b);
     f16 F16 |x| x.to_bits() as u64, |b| f16::from_bits(b as u16);
     bf16 BF16 |x| x.to_bits() as u64, |b| bf16::from_bits(b as u16);
-    i8 I8 |x| x as u64, |b| b as i8;
-    i16 I16 |x| x as u64, |b| b as i16;
-    i32 I32 |x| x as u64, |b| b as i32;
+    i8 I8 |x| x as u8 as u64, |b| b as i8;
+    i16 I16 |x| x as u16 as u64, |b| b as i16;
+    i32 I32 |x| x as u32 as u64, |b| b as i32;
     i64 I64 |x| x as u64, |b| b as i64;
     u8 U8 |x| x as u64, |b| b as u8;
     u16 U16 |x| x as u64, |b| b as u16;

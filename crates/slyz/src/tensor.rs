@@ -8,7 +8,7 @@ use crate::feed::{Fed, Feed, scalar_at, solve_dims, split};
 use crate::shape::Shape;
 use crate::trace::Slot;
 use slyz_run::{ArrayData, Buffer, Device};
-use slyz_sir::types::Scalar;
+use slyz_sir::types::{Scalar, Ty};
 use smallvec::{SmallVec, smallvec};
 use std::fmt;
 use std::marker::PhantomData;
@@ -220,15 +220,7 @@ impl<T: Elem, S> Tensor<T, S> {
         }
         let tys = tys_of::<T>();
         let bytes = self.leaves.iter().map(Buffer::bytes).collect::<Result<Vec<&[u8]>, _>>()?;
-        Ok((0..self.len())
-            .map(|place| {
-                let mut leaves = tys.iter().zip(&bytes);
-                T::load(&mut || {
-                    let scalar = leaves.next().and_then(|(&ty, bytes)| scalar_at(ty, bytes, place));
-                    scalar.unwrap_or(Scalar::bool(false))
-                })
-            })
-            .collect())
+        Ok(join(&tys, &bytes, self.len()))
     }
 
     /// The same data without the names of its axes.
@@ -352,5 +344,42 @@ impl<T: Elem + fmt::Debug, S> fmt::Debug for Tensor<T, S> {
             Ok(data) => write!(f, "{:?} and {} more", &data[..32], data.len() - 32),
             Err(error) => write!(f, "({error})"),
         }
+    }
+}
+
+/// Elements whose leaves are stored apart. Some are read at a time, leaf by leaf, so that what a leaf is need not be asked for each.
+fn join<T: Elem>(tys: &[Ty], leaves: &[&[u8]], len: usize) -> Vec<T> {
+    const SOME: usize = 256;
+    let nothing = Scalar::bool(false);
+    let mut scalars = vec![nothing; SOME * tys.len()];
+    let mut elements = Vec::with_capacity(len);
+    for start in (0..len).step_by(SOME) {
+        for (leaf, (&ty, bytes)) in tys.iter().zip(leaves).enumerate() {
+            let bytes = bytes.get(start * ty.bytes()..).unwrap_or_default();
+            read_scalars(ty, bytes, scalars[leaf..].iter_mut().step_by(tys.len()));
+        }
+        let mut next = scalars.iter().copied();
+        let load = |_| T::load(&mut || next.next().unwrap_or(nothing));
+        elements.extend((0..SOME.min(len - start)).map(load));
+    }
+    elements
+}
+
+/// As many scalars as there are, or as there is room for.
+fn read_scalars<'a>(ty: Ty, bytes: &[u8], out: impl Iterator<Item = &'a mut Scalar>) {
+    fn each<'a, const WIDTH: usize>(
+        ty: Ty,
+        bytes: &[u8],
+        out: impl Iterator<Item = &'a mut Scalar>,
+        bits: impl Fn([u8; WIDTH]) -> u64,
+    ) {
+        let (words, _) = bytes.as_chunks::<WIDTH>();
+        words.iter().zip(out).for_each(|(&word, out)| *out = Scalar { ty, bits: bits(word) });
+    }
+    match ty.bytes() {
+        1 => each(ty, bytes, out, |[byte]| u64::from(byte)),
+        2 => each(ty, bytes, out, |word| u64::from(u16::from_ne_bytes(word))),
+        4 => each(ty, bytes, out, |word| u64::from(u32::from_ne_bytes(word))),
+        _ => each(ty, bytes, out, u64::from_ne_bytes),
     }
 }

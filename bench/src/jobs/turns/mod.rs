@@ -1,6 +1,7 @@
 //! Programs whose loops carry arrays, beside plain Rust.
 
 mod dense;
+mod fft;
 mod grid;
 mod tables;
 
@@ -8,5 +9,5 @@ use crate::job::Job;
 
 /// All of them.
 pub fn jobs() -> impl Iterator<Item = &'static Job> {
-    [grid::JOBS, dense::JOBS, tables::JOBS].into_iter().flatten()
+    [grid::JOBS, dense::JOBS, tables::JOBS, fft::JOBS].into_iter().flatten()
 }

@@ -117,3 +117,19 @@ fn functions() -> R {
     }
     Ok(())
 }
+
+/// Elements whose parts have all widths go to a tensor and come back, however many.
+#[test]
+fn elements_come_back() -> R {
+    type Mixed = (i8, f64, [i16; 2], (bool, f32));
+    let some = |i: usize| -> Mixed {
+        let small = i as i16 - 300;
+        (small as i8, i as f64 / 3.0, [small, -small], (i.is_multiple_of(3), -(i as f32)))
+    };
+    for count in [0, 1, 255, 256, 257, 700] {
+        let data: Vec<Mixed> = (0..count).map(some).collect();
+        let tensor = Tensor::<Mixed, N>::from_vec([count], data.clone())?;
+        assert_eq!(tensor.to_vec()?, data);
+    }
+    Ok(())
+}
