@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! struct Net { w: Arr<..>, .. }  struct NetTensors { w: HostOf<Arr<..>>, .. }     what calls take and give
-//!                                Param, Output, State, LoopState<Net> for Net
+//!                                Param, Output, State, LoopState<Net>, Arrays for Net
 //!                                FunctionArg, Ret for Net                         in `#[function]`s
 //!                                Feed<Net> for NetTensors and &NetTensors
 //!                                Clone, Debug, PartialEq for NetTensors           where its fields have them
@@ -13,7 +13,7 @@
 //! something else has one error, where `NetTensors` asks for its tensors, and not one for each trait.
 
 use crate::fields::{Fields, member_name};
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{
@@ -83,6 +83,7 @@ impl Struct {
             self.output(),
             self.impl_for(&self.name, quote!(::slyz::State), &self.fields.state(&self.name)),
             self.loop_state(),
+            self.arrays(),
             self.impl_for(&self.name, quote!(::slyz::__private::FunctionArg), &self.fields.function_arg(&self.name)),
             self.ret(),
             self.feed(),
@@ -148,7 +149,7 @@ impl Struct {
             syn::Fields::Unnamed(fields) => quote!(#visibility struct #host #declared #fields #clause;),
             syn::Fields::Unit => quote!(#visibility struct #host #declared #clause;),
         };
-        quote!(#[doc = #doc] #declaration)
+        quote!(#[doc = #doc] #[allow(clippy::type_complexity)] #declaration)
     }
 
     /// The one error of a struct that is not `Copy`.
@@ -158,8 +159,11 @@ impl Struct {
             param.bounds.push(parse_quote!(::core::marker::Copy));
         }
         let (header, _, clause) = generics.split_for_impl();
-        let this = self.this(&self.name);
-        let check = quote_spanned!(self.name.span()=> ::slyz::__private::copied_arrays::<#this>());
+        // The place is the derive's: at the struct's own rustc would suggest to borrow it.
+        let mut name = self.name.clone();
+        name.set_span(Span::call_site());
+        let this = self.this(&name);
+        let check = quote!(::slyz::__private::copied_arrays::<#this>());
         quote!(const _: () = { #[allow(dead_code)] fn __slyz_copied #header () #clause { #check } };)
     }
 
@@ -182,6 +186,11 @@ impl Struct {
     fn loop_state(&self) -> TokenStream {
         let this = self.this(&self.name);
         self.impl_for(&self.name, quote!(::slyz::LoopState<#this>), &quote!(fn start(self) -> #this { self }))
+    }
+
+    fn arrays(&self) -> TokenStream {
+        let host = self.this(&self.host);
+        self.impl_for(&self.name, quote!(::slyz::Arrays), &quote!(type Tensors = #host;))
     }
 
     /// A struct of arrays cannot come out of a function of the program: the body is traced in place.

@@ -11,6 +11,7 @@
 //!                                Additive for Rgb<T>        where T: Additive  sums, part by part
 //!                                Param for Rgb<T>           where T: Param     a parameter of compiled functions
 //!                                Record for Rgb<T>          where T: Value     a result of them
+//!                                Arrays for Rgb<T>          where T: Value, Arrays   a field of structs of arrays
 //!                                Feed<Rgb<T>> for Rgb<V>    where V: Feed<T>   an argument of them
 //! ```
 //!
@@ -87,6 +88,7 @@ impl Struct {
             self.additive(),
             self.param(),
             self.record(),
+            self.arrays(),
             self.feed(),
         ];
         quote!(#(#parts)*)
@@ -257,6 +259,12 @@ impl Struct {
 
     fn record(&self) -> TokenStream {
         self.impl_where(quote!(::slyz::__private::Record), quote!(::slyz::Value), ParamForm::Traced, quote!())
+    }
+
+    fn arrays(&self) -> TokenStream {
+        let elem = self.with(|param| quote!(<#param as ::slyz::Value>::Elem));
+        let items = quote!(type Tensors = ::slyz::Tensor<#elem, ()>;);
+        self.impl_where(quote!(::slyz::Arrays), quote!(::slyz::__private::ArraysValue), ParamForm::Traced, items)
     }
 
     /// The parameter of what stands for a value, beside the one of the value.

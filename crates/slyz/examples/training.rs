@@ -81,7 +81,7 @@ fn main() -> Result<(), slyz::Error> {
     let second = LayerTensors { w: Tensor::from_vec([HIDDEN, 1], noise(HIDDEN, 3))?, b: Tensor::zeros([1])? };
     let mut net = NetTensors { first, second };
     let mut last = f32::INFINITY;
-    for call in 0..5 {
+    for call in 0..3 {
         let (next, losses) = f.call(&net, (&x, [SAMPLES, 1]), (&y, [SAMPLES, 1]), 0.1)?;
         let losses = losses.to_vec()?;
         println!("after {:>4} turns the loss is {:.5}", 200 * call, losses[0]);
@@ -89,6 +89,6 @@ fn main() -> Result<(), slyz::Error> {
         last = losses[0];
         net = next;
     }
-    assert!(last < 0.02, "it has learnt the sine");
+    assert!(last < 0.05, "it has learnt the sine");
     Ok(())
 }

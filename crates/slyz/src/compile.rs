@@ -7,7 +7,7 @@ use crate::error::{CallError, Error};
 use crate::explain::Explanation;
 use crate::extent::{Axis, Env, Extent, NamedAxis};
 use crate::feed::{Arguments, Fed, Feed, KeptSizes, Solved, arguments, solved};
-use crate::position::Idx;
+use crate::position::{At, Idx};
 use crate::profile::Profile;
 use crate::shape::Shape;
 use crate::state::State;
@@ -161,10 +161,39 @@ params!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
     label = "expected `Arr<T, S>`, `Exp<T>`, `Idx<A>`, or a tuple, `[_; N]` or derived struct of them",
     note = "a struct of arrays becomes one with `#[derive(slyz::Arrays)]`"
 )]
-pub trait Arrays: Param + Output<Host: Feed<Self>> + State + FunctionArg {}
+pub trait Arrays: Param + Output<Host = Self::Tensors> + State + FunctionArg {
+    /// What a call takes and gives for it.
+    type Tensors: Feed<Self>;
+}
 
-#[diagnostic::do_not_recommend]
-impl<P: Param + Output<Host: Feed<P>> + State + FunctionArg> Arrays for P {}
+impl<T: Elem, S: Shape> Arrays for Arr<T, S> {
+    type Tensors = Tensor<T, S>;
+}
+
+impl<T: Scalar> Arrays for Exp<T> {
+    type Tensors = Tensor<T, ()>;
+}
+
+impl<A: Axis> Arrays for Idx<A> {
+    type Tensors = Tensor<At<A>, ()>;
+}
+
+impl<P: Arrays, const N: usize> Arrays for [P; N] {
+    type Tensors = [P::Tensors; N];
+}
+
+macro_rules! arrays {
+    ($($A:ident),*) => {
+        impl<$($A: Arrays),*> Arrays for ($($A,)*) {
+            type Tensors = ($($A::Tensors,)*);
+        }
+    };
+}
+arrays!(A, B);
+arrays!(A, B, C);
+arrays!(A, B, C, D);
+arrays!(A, B, C, D, E);
+arrays!(A, B, C, D, E, F);
 
 /// What a call gives for a `P`, and takes: a `Tensor<T, S>` for an `Arr<T, S>`, a struct of tensors for a struct of arrays.
 ///
@@ -174,7 +203,7 @@ impl<P: Param + Output<Host: Feed<P>> + State + FunctionArg> Arrays for P {}
 /// axis!(N);
 /// fn same(x: HostOf<(Arr<f32, N>, Exp<u32>)>) -> (Tensor<f32, N>, Tensor<u32, ()>) { x }
 /// ```
-pub type HostOf<P> = <P as Output>::Host;
+pub type HostOf<P> = <P as Arrays>::Tensors;
 
 /// The results of a call, to be handed out in order.
 #[doc(hidden)]

@@ -188,6 +188,7 @@ impl<P, A: Feed<P>, const N: usize> Feed<[P; N]> for [A; N] {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<P, A: Feed<P>, const N: usize> Feed<[P; N]> for &[A; N] {
     fn feed<'a>(&'a self, out: &mut Fed<'a>) {
         self.iter().for_each(|part| part.feed(out))
@@ -199,6 +200,7 @@ macro_rules! tuples {
         impl<$($P, $A: Feed<$P>),*> Feed<($($P,)*)> for ($($A,)*) {
             fn feed<'a>(&'a self, out: &mut Fed<'a>) { $(self.$i.feed(out);)* }
         }
+        #[diagnostic::do_not_recommend]
         impl<$($P, $A: Feed<$P>),*> Feed<($($P,)*)> for &($($A,)*) {
             fn feed<'a>(&'a self, out: &mut Fed<'a>) { $(self.$i.feed(out);)* }
         }

@@ -46,6 +46,10 @@ impl<T: Copy> CopiedArrays for T {}
 
 pub const fn copied_arrays<T: CopiedArrays>() {}
 
+/// What the parameters of an element struct are where that is of arrays.
+pub trait ArraysValue: Value + Arrays {}
+impl<V: Value + Arrays> ArraysValue for V {}
+
 /// Conditions of derived implementations. One that cannot hold is an error at once for a type without parameters, unless it speaks of
 /// a lifetime of its own; so these have one, and what is wrong with a field is told once, not by each implementation.
 macro_rules! conditions {
