@@ -9,21 +9,23 @@
 //!                                Lift<Rgb<T>> for Rgb<V>    where V: Lift<T>   either, or mixed, to the traced form
 //!                                Phi, FunctionArg for Rgb<T>        where T: Phi, FunctionArg  in `#[function]`s
 //!                                Additive for Rgb<T>        where T: Additive  sums, part by part
-//!                                Record for Rgb<T>          where T: Value     a result of compiled functions
-//!                                Feed<Rgb<T>> for Rgb<V>    where V: Feed<T>   an argument of compiled functions
+//!                                Param for Rgb<T>           where T: Param     a parameter of compiled functions
+//!                                Record for Rgb<T>          where T: Value     a result of them
+//!                                Arrays for Rgb<T>          where T: Value, Arrays   a field of structs of arrays
+//!                                Feed<Rgb<T>> for Rgb<V>    where V: Feed<T>   an argument of them
 //! ```
 //!
 //! Every trait goes through the fields in order, by the same trait of the field's type; so a field may be a parameter,
 //! or an array, a tuple or another such struct of them. A field of a fixed type has no traced form and is rejected.
 
+use crate::fields::{Field, Fields};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    Data, DeriveInput, Error, Fields, GenericParam, Generics, Index, Member, Type, TypeParamBound, WherePredicate,
-    parse_quote,
+    Data, DeriveInput, Error, GenericParam, Generics, Member, Type, TypeParamBound, WherePredicate, parse_quote,
 };
 
 /// The whole macro.
@@ -44,17 +46,12 @@ enum ParamForm {
     Either,
 }
 
-struct Field {
-    member: Member,
-    ty: Type,
-}
-
 struct Struct {
     name: Ident,
     /// The declared parameters, with their bounds, without defaults.
     generics: Generics,
     params: Vec<Ident>,
-    fields: Vec<Field>,
+    fields: Fields,
 }
 
 impl Struct {
@@ -70,13 +67,9 @@ impl Struct {
             Data::Union(_) => return Err(Error::new(name.span(), "`Elem` can be derived for a struct")),
         };
         let (generics, params) = parameters(input, &data.fields)?;
-        let mut fields = Vec::new();
-        for (at, field) in data.fields.iter().enumerate() {
-            let member = field.ident.clone().map_or_else(|| Member::Unnamed(Index::from(at)), Member::Named);
-            if !mentions(&field.ty, &params) {
-                return Err(Error::new(field.ty.span(), fixed_field(&member, &field.ty)));
-            }
-            fields.push(Field { member, ty: field.ty.clone() });
+        let fields = Fields::read(&data.fields);
+        if let Some(Field { member, ty }) = fields.0.iter().find(|field| !mentions(&field.ty, &params)) {
+            return Err(Error::new(ty.span(), fixed_field(member, ty)));
         }
         Ok(Struct { name, generics, params, fields })
     }
@@ -93,7 +86,9 @@ impl Struct {
             self.phi(),
             self.arg(),
             self.additive(),
+            self.param(),
             self.record(),
+            self.arrays(),
             self.feed(),
         ];
         quote!(#(#parts)*)
@@ -167,27 +162,16 @@ impl Struct {
         quote!(#name<#(#args),*>)
     }
 
-    /// One statement per field.
-    fn each(&self, statement: impl Fn(&Type, &Member, Span) -> TokenStream) -> TokenStream {
-        self.fields.iter().map(|Field { member, ty }| statement(ty, member, ty.span())).collect()
-    }
-
-    /// A literal of the struct with one expression per field.
-    fn literal(&self, value: impl Fn(&Type, &Member, Span) -> TokenStream) -> TokenStream {
-        let name = &self.name;
-        let fields = self.fields.iter().map(|Field { member, ty }| {
-            let value = value(ty, member, ty.span());
-            quote!(#member: #value)
-        });
-        quote!(#name { #(#fields),* })
-    }
-
     fn elem(&self) -> TokenStream {
         let exp = self.with(|param| quote!(<#param as ::slyz::Elem>::Exp));
-        let parts = self.each(|ty, _, span| quote_spanned!(span=> __slyz_out.extend(<#ty as ::slyz::Elem>::parts());));
+        let parts =
+            self.fields.each(|ty, _, span| quote_spanned!(span=> __slyz_out.extend(<#ty as ::slyz::Elem>::parts());));
         let store = self
+            .fields
             .each(|ty, member, span| quote_spanned!(span=> <#ty as ::slyz::Elem>::store(self.#member, __slyz_out);));
-        let load = self.literal(|ty, _, span| quote_spanned!(span=> <#ty as ::slyz::Elem>::load(__slyz_next)));
+        let load = self
+            .fields
+            .literal(&self.name, |ty, _, span| quote_spanned!(span=> <#ty as ::slyz::Elem>::load(__slyz_next)));
         let items = quote! {
             type Exp = #exp;
             fn parts() -> ::std::vec::Vec<::slyz::__private::Leaf> {
@@ -204,8 +188,11 @@ impl Struct {
     fn value(&self) -> TokenStream {
         let elem = self.with(|param| quote!(<#param as ::slyz::Value>::Elem));
         let leaves = self
+            .fields
             .each(|ty, member, span| quote_spanned!(span=> <#ty as ::slyz::Value>::leaves(self.#member, __slyz_out);));
-        let build = self.literal(|ty, _, span| quote_spanned!(span=> <#ty as ::slyz::Value>::build(__slyz_next)));
+        let build = self
+            .fields
+            .literal(&self.name, |ty, _, span| quote_spanned!(span=> <#ty as ::slyz::Value>::build(__slyz_next)));
         let items = quote! {
             type Elem = #elem;
             fn leaves(self, __slyz_out: &mut ::std::vec::Vec<::slyz::__private::Handle>) { #leaves }
@@ -215,15 +202,11 @@ impl Struct {
     }
 
     fn state(&self) -> TokenStream {
-        let class = quote!(::slyz::State);
-        let save =
-            self.each(|ty, member, span| quote_spanned!(span=> <#ty as #class>::save(self.#member, __slyz_out);));
-        let restore = self.literal(|ty, _, span| quote_spanned!(span=> <#ty as #class>::restore(__slyz_next)));
-        let items = quote! {
-            fn save(self, __slyz_out: &mut ::std::vec::Vec<::slyz::__private::Part>) { #save }
-            fn restore(__slyz_next: &mut dyn ::core::ops::FnMut() -> ::slyz::__private::Part) -> Self { #restore }
-        };
-        self.impl_for(class, ParamForm::Either, items)
+        self.impl_for(quote!(::slyz::State), ParamForm::Either, self.fields.state(&self.name))
+    }
+
+    fn param(&self) -> TokenStream {
+        self.impl_for(quote!(::slyz::Param), ParamForm::Either, self.fields.param(&self.name))
     }
 
     fn loop_state(&self) -> TokenStream {
@@ -262,12 +245,12 @@ impl Struct {
 
     fn feed(&self) -> TokenStream {
         let class = quote!(::slyz::__private::Feed);
-        let fields = |from: &Type, to: &Type, member: &Member, span| quote_spanned!(span=> <#from as #class<#to>>::feed(&self.#member));
+        let fields = |from: &Type, to: &Type, member: &Member, span| quote_spanned!(span=> <#from as #class<#to>>::feed(&self.#member, __slyz_out););
         let feed = self.between(fields);
         let items = quote! {
-            fn feed(&self) -> ::slyz::__private::Fed<'_> { ::slyz::__private::Fed::together([#(#feed),*]) }
+            fn feed<'__slyz>(&'__slyz self, __slyz_out: &mut ::slyz::__private::Fed<'__slyz>) { #(#feed)* }
         };
-        self.impl_between(class, quote!(::slyz::Value), ParamForm::Traced, items)
+        self.impl_between(class, quote!(::slyz::Param), ParamForm::Either, items)
     }
 
     fn additive(&self) -> TokenStream {
@@ -276,6 +259,12 @@ impl Struct {
 
     fn record(&self) -> TokenStream {
         self.impl_where(quote!(::slyz::__private::Record), quote!(::slyz::Value), ParamForm::Traced, quote!())
+    }
+
+    fn arrays(&self) -> TokenStream {
+        let elem = self.with(|param| quote!(<#param as ::slyz::Value>::Elem));
+        let items = quote!(type Tensors = ::slyz::Tensor<#elem, ()>;);
+        self.impl_where(quote!(::slyz::Arrays), quote!(::slyz::__private::ArraysValue), ParamForm::Traced, items)
     }
 
     /// The parameter of what stands for a value, beside the one of the value.
@@ -290,7 +279,7 @@ impl Struct {
             Rename { params: &self.params, fresh: &Self::fresh }.visit_type_mut(&mut from);
             field(&from, ty, member, ty.span())
         };
-        self.fields.iter().map(one).collect()
+        self.fields.0.iter().map(one).collect()
     }
 
     /// `impl<T: Bound, V: Class<T>> Class<Name<T>> for Name<V> { items }`: its own parameters stand for the result, fresh
@@ -317,9 +306,11 @@ impl Struct {
 
     fn phi(&self) -> TokenStream {
         let class = quote!(::slyz::__private::Phi);
-        let leaves =
-            self.each(|ty, member, span| quote_spanned!(span=> <#ty as #class>::leaves(self.#member, __slyz_out);));
-        let build = self.literal(
+        let leaves = self
+            .fields
+            .each(|ty, member, span| quote_spanned!(span=> <#ty as #class>::leaves(self.#member, __slyz_out);));
+        let build = self.fields.literal(
+            &self.name,
             |ty, member, span| quote_spanned!(span=> <#ty as #class>::build(__slyz_like.#member, __slyz_next)),
         );
         let items = quote! {
@@ -333,23 +324,12 @@ impl Struct {
     }
 
     fn arg(&self) -> TokenStream {
-        let class = quote!(::slyz::__private::FunctionArg);
-        let handles =
-            self.each(|ty, member, span| quote_spanned!(span=> <#ty as #class>::handles(self.#member, __slyz_out);));
-        let again =
-            self.literal(|ty, member, span| quote_spanned!(span=> <#ty as #class>::again(self.#member, __slyz_next)));
-        let key = self.each(|ty, member, span| quote_spanned!(span=> <#ty as #class>::key(self.#member, __slyz_out);));
-        let items = quote! {
-            fn handles(self, __slyz_out: &mut ::std::vec::Vec<::slyz::__private::Handle>) { #handles }
-            fn again(self, __slyz_next: &mut dyn ::core::ops::FnMut() -> ::slyz::__private::Handle) -> Self { #again }
-            fn key(self, __slyz_out: &mut ::std::vec::Vec<u64>) { #key }
-        };
-        self.impl_for(class, ParamForm::Either, items)
+        self.impl_for(quote!(::slyz::__private::FunctionArg), ParamForm::Either, self.fields.function_arg(&self.name))
     }
 }
 
 /// Checks the parameters; gives them without defaults, and the names of the type parameters.
-fn parameters(input: &DeriveInput, fields: &Fields) -> syn::Result<(Generics, Vec<Ident>)> {
+fn parameters(input: &DeriveInput, fields: &syn::Fields) -> syn::Result<(Generics, Vec<Ident>)> {
     let mut generics = input.generics.clone();
     if let Some(clause) = &generics.where_clause {
         return Err(Error::new_spanned(clause, BOUNDS));
@@ -425,7 +405,7 @@ fn fixed_field(member: &Member, ty: &Type) -> String {
 }
 
 /// Says how the very struct would be written.
-fn not_generic(input: &DeriveInput, fields: &Fields) -> String {
+fn not_generic(input: &DeriveInput, fields: &syn::Fields) -> String {
     let name = &input.ident;
     let mut types: Vec<String> = Vec::new();
     let written: Vec<String> = fields
@@ -447,8 +427,8 @@ fn not_generic(input: &DeriveInput, fields: &Fields) -> String {
     let written = written.join(", ");
     let types = types.join(", ");
     let body = match fields {
-        Fields::Named(_) => format!(" {{ {written} }}"),
-        Fields::Unnamed(_) | Fields::Unit => format!("({written});"),
+        syn::Fields::Named(_) => format!(" {{ {written} }}"),
+        syn::Fields::Unnamed(_) | syn::Fields::Unit => format!("({written});"),
     };
     format!(
         "an element struct must be generic in its field types: its traced form has other fields than its host form\n\

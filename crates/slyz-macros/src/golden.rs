@@ -3,7 +3,7 @@
 //! An input holds items under `#[function]` or one of our derives; each is expanded alone. The output is the formatted
 //! expansion, or the errors with line and column in the input. Any difference fails; `BLESS=1` rewrites the outputs.
 
-use crate::{axis, elem, function, naperian};
+use crate::{arrays, axis, elem, function, naperian};
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use std::fmt::Write as _;
@@ -68,6 +68,7 @@ fn expand_item(mut item: Item) -> TokenStream {
     };
     match list.tokens.to_string().as_str() {
         "Axis" => axis::expand(item.into_token_stream()),
+        "Arrays" => arrays::expand(item.into_token_stream()),
         "Elem" => elem::expand(item.into_token_stream()),
         "Naperian" => naperian::expand(item.into_token_stream()),
         _ => function::expand(list.tokens, item.into_token_stream()),

@@ -1,4 +1,5 @@
-//! The macros of Słyż: `#[function]`, `#[graph]`, `vex!`, `einsum!`, `#[derive(Axis)]`, `#[derive(Elem)]` and `#[derive(Naperian)]`.
+//! The macros of Słyż: `#[function]`, `#[graph]`, `vex!`, `einsum!`, `#[derive(Axis)]`, `#[derive(Elem)]`,
+//! `#[derive(Arrays)]` and `#[derive(Naperian)]`.
 //!
 //! Apart from `#[graph]` and `vex!`, whose checker and compiler are those of `slyz-lang`, this crate only rewrites syntax; it knows no types and does no tracing. What the output calls lives in
 //! `::slyz::__private`, and `README.md` beside this crate's manifest is the contract between the two.
@@ -13,13 +14,16 @@
 //! | `graph/` | reads `#[graph]` into the tree of `slyz-lang`, and writes the launcher |
 //! | `einsum.rs` | reads the letters of `einsum!`, and writes the function over the axes that they name |
 //! | `vex.rs` | reads a `.vex` file, and writes the launchers of its kernels |
-//! | `axis.rs`, `elem.rs`, `naperian.rs` | the derives |
+//! | `axis.rs`, `elem.rs`, `arrays.rs`, `naperian.rs` | the derives |
+//! | `fields.rs` | what derives do with each field of a struct |
 #![forbid(unsafe_code)]
 
+mod arrays;
 mod assigned;
 mod axis;
 mod einsum;
 mod elem;
+mod fields;
 mod function;
 #[cfg(test)]
 mod golden;
@@ -140,6 +144,24 @@ pub fn axis(item: TokenStream) -> TokenStream {
 #[proc_macro_derive(Elem)]
 pub fn elem(item: TokenStream) -> TokenStream {
     elem::expand(item.into()).into()
+}
+
+/// Makes a struct of arrays a parameter and a result of compiled functions, and the state of loops.
+///
+/// Fields are `Arr`, `Exp`, `Idx`, tuples and `[_; N]` of them, structs with `#[derive(Elem)]` of `Exp`s, and other structs of arrays.
+/// A struct of tensors is made beside it, as visible, with the same fields and their comments: `NetTensors` for `Net`, or the name in
+/// `#[arrays(host = "Name")]`. It is what a call takes, owned or borrowed, and what it gives.
+///
+/// ```text
+/// #[derive(Clone, Copy, Arrays)]
+/// struct Layer { w: Arr<f32, (N, M)>, b: Arr<f32, M> }     // struct LayerTensors { w: Tensor<f32, (N, M)>, b: Tensor<f32, M> }
+///
+/// let f = compile(|layer: Layer, x: Arr<f32, N>| -> Layer { .. })?;
+/// let next: LayerTensors = f.call(&layer, &x)?;
+/// ```
+#[proc_macro_derive(Arrays, attributes(arrays))]
+pub fn arrays(item: TokenStream) -> TokenStream {
+    arrays::expand(item.into()).into()
 }
 
 /// Makes a struct of elements a container, with the whole tower of classes of `slyz::naperian`, up to `Dimension`.

@@ -45,6 +45,7 @@ macro_rules! axis {
 /// assert_eq!(f.call(&[1.0f32, 2.0, 3.0])?.value()?, 7.0);
 /// # Ok::<(), slyz::Error>(())
 /// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fix<const L: usize>;
 
 impl<const L: usize> Axis for Fix<L> {

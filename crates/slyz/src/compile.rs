@@ -1,16 +1,18 @@
 //! `compile` and `call`: a traced function becomes something that runs.
 
+use crate::__private::FunctionArg;
 use crate::arr::Arr;
 use crate::elem::{Elem, Exp, Scalar, Value, handles, parts_of, value_of};
 use crate::error::{CallError, Error};
 use crate::explain::Explanation;
 use crate::extent::{Axis, Env, Extent, NamedAxis};
 use crate::feed::{Arguments, Fed, Feed, KeptSizes, Solved, arguments, solved};
-use crate::position::Idx;
+use crate::position::{At, Idx};
 use crate::profile::Profile;
 use crate::shape::Shape;
+use crate::state::State;
 use crate::tensor::Tensor;
-use crate::trace::{self, Leaf, Loc, Out, Slot};
+use crate::trace::{self, Handle, Leaf, Loc, Out, Slot};
 use slyz_run::{Device, Executable, Found};
 use slyz_sir::code::Var;
 use slyz_sir::program::{Program, Require};
@@ -21,7 +23,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A parameter of a compiled function: `Arr`, `Exp`, `Idx`, or tuples, `[_; N]` and derived structs of `Exp` and `Idx`.
+/// A parameter of a compiled function: `Arr`, `Exp`, `Idx`, or tuples, `[_; N]` and derived structs of them.
 ///
 /// ```
 /// use slyz::prelude::*;
@@ -40,27 +42,168 @@ use std::time::Instant;
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a compiled function",
-    label = "expected `Arr<T, S>`, `Exp<T>`, or a tuple or derived struct of `Exp`s"
+    label = "expected `Arr<T, S>`, `Exp<T>`, or a tuple or derived struct of them",
+    note = "a struct of arrays becomes one with `#[derive(slyz::Arrays)]`"
 )]
 pub trait Param: Copy {
     #[doc(hidden)]
-    fn make(at: Loc) -> Self;
+    fn make(from: &mut Parameters) -> Self;
+}
+
+/// Where parameters come from: each scalar and each array among them is a [`Slot`], in the order in which they are made. A call
+/// fills the slots in the same order ([`Feed`]), and checks what it finds against them, so nothing depends on who implements
+/// [`Param`] and how.
+#[doc(hidden)]
+pub struct Parameters {
+    at: Loc,
+    /// The argument whose parts are made, from 1.
+    argument: usize,
+    /// The names of the fields on the way to the part that is made, with dots.
+    field: String,
+}
+
+impl Parameters {
+    fn new(at: Loc) -> Parameters {
+        Parameters { at, argument: 0, field: String::new() }
+    }
+
+    fn argument<P: Param>(&mut self) -> P {
+        self.argument += 1;
+        P::make(self)
+    }
+
+    /// A part of the parameter that is being made.
+    pub fn field<P: Param>(&mut self, name: &str) -> P {
+        let outer = self.field.len();
+        if outer > 0 {
+            self.field.push('.');
+        }
+        self.field.push_str(name);
+        let made = P::make(self);
+        self.field.truncate(outer);
+        made
+    }
+
+    fn slot(&self, axes: Vec<Extent>, names: Vec<String>, leaves: Vec<Leaf>) -> Vec<Handle> {
+        let slot = Slot { argument: self.argument, field: self.field.clone(), axes, names, leaves };
+        trace::parameter(self.at, slot)
+    }
+
+    /// A scalar or a position: a slot for its one leaf.
+    pub(crate) fn value<V: Value>(&self) -> V {
+        let slot = |leaf: &Leaf| self.slot(vec![], vec![], vec![leaf.clone()]);
+        value_of(&parts_of::<V::Elem>().iter().flat_map(slot).collect::<Vec<Handle>>())
+    }
 }
 
 impl<T: Elem, S: Shape> Param for Arr<T, S> {
-    fn make(at: Loc) -> Self {
-        let slot = Slot { axes: S::axes(), names: S::names(), leaves: parts_of::<T>().to_vec() };
-        Arr::new(trace::array_of(at, &trace::parameter(at, slot)))
+    fn make(from: &mut Parameters) -> Self {
+        let leaves = from.slot(S::axes(), S::names(), parts_of::<T>().to_vec());
+        Arr::new(trace::array_of(from.at, &leaves))
     }
 }
 
-#[diagnostic::do_not_recommend]
-impl<V: Value> Param for V {
-    fn make(at: Loc) -> Self {
-        let leaves = parts_of::<V::Elem>().to_vec();
-        value_of(&trace::parameter(at, Slot { axes: vec![], names: vec![], leaves }))
+impl<T: Scalar> Param for Exp<T> {
+    fn make(from: &mut Parameters) -> Self {
+        from.value()
     }
 }
+
+impl<A: Axis> Param for Idx<A> {
+    fn make(from: &mut Parameters) -> Self {
+        from.value()
+    }
+}
+
+impl<P: Param, const N: usize> Param for [P; N] {
+    fn make(from: &mut Parameters) -> Self {
+        std::array::from_fn(|k| from.field(&k.to_string()))
+    }
+}
+
+macro_rules! params {
+    ($($A:ident $i:tt),*) => {
+        impl<$($A: Param),*> Param for ($($A,)*) {
+            fn make(from: &mut Parameters) -> Self { ($(from.field::<$A>(stringify!($i)),)*) }
+        }
+    };
+}
+params!(A 0, B 1);
+params!(A 0, B 1, C 2);
+params!(A 0, B 1, C 2, D 3);
+params!(A 0, B 1, C 2, D 3, E 4);
+params!(A 0, B 1, C 2, D 3, E 4, F 5);
+params!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
+params!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
+
+/// What compiled functions take and give back, and loops carry: `Arr`, `Exp`, `Idx`, tuples and `[_; N]` of them, and structs
+/// with `#[derive(slyz::Arrays)]`. What a call gives for one is what a call takes for it.
+///
+/// ```
+/// use slyz::prelude::*;
+/// use slyz::Arrays;
+/// axis!(N);
+/// #[derive(Clone, Copy, slyz::Arrays)]
+/// struct Body { place: Arr<f32, N>, speed: Arr<f32, N> }
+///
+/// /// Turns of any step, over any state.
+/// fn turns<S: Arrays>(step: fn(S) -> S) -> Result<Compiled<fn(S, Exp<u32>) -> S>, slyz::Error> {
+///     compile(move |state: S, count: Exp<u32>| iterate(count, state, |_, state: S| step(state)))
+/// }
+/// let f = turns(|b: Body| Body { place: b.place + b.speed, speed: b.speed })?;
+/// let start = BodyTensors { place: Tensor::zeros([2])?, speed: Tensor::from_vec([2], vec![1.0, -1.0])? };
+/// let end = f.call(&f.call(&start, 3)?, 1)?;
+/// assert_eq!(end.place.to_vec()?, [4.0, -4.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not made of arrays",
+    label = "expected `Arr<T, S>`, `Exp<T>`, `Idx<A>`, or a tuple, `[_; N]` or derived struct of them",
+    note = "a struct of arrays becomes one with `#[derive(slyz::Arrays)]`"
+)]
+pub trait Arrays: Param + Output<Host = Self::Tensors> + State + FunctionArg {
+    /// What a call takes and gives for it.
+    type Tensors: Feed<Self>;
+}
+
+impl<T: Elem, S: Shape> Arrays for Arr<T, S> {
+    type Tensors = Tensor<T, S>;
+}
+
+impl<T: Scalar> Arrays for Exp<T> {
+    type Tensors = Tensor<T, ()>;
+}
+
+impl<A: Axis> Arrays for Idx<A> {
+    type Tensors = Tensor<At<A>, ()>;
+}
+
+impl<P: Arrays, const N: usize> Arrays for [P; N] {
+    type Tensors = [P::Tensors; N];
+}
+
+macro_rules! arrays {
+    ($($A:ident),*) => {
+        impl<$($A: Arrays),*> Arrays for ($($A,)*) {
+            type Tensors = ($($A::Tensors,)*);
+        }
+    };
+}
+arrays!(A, B);
+arrays!(A, B, C);
+arrays!(A, B, C, D);
+arrays!(A, B, C, D, E);
+arrays!(A, B, C, D, E, F);
+
+/// What a call gives for a `P`, and takes: a `Tensor<T, S>` for an `Arr<T, S>`, a struct of tensors for a struct of arrays.
+///
+/// ```
+/// use slyz::prelude::*;
+/// use slyz::HostOf;
+/// axis!(N);
+/// fn same(x: HostOf<(Arr<f32, N>, Exp<u32>)>) -> (Tensor<f32, N>, Tensor<u32, ()>) { x }
+/// ```
+pub type HostOf<P> = <P as Arrays>::Tensors;
 
 /// The results of a call, to be handed out in order.
 #[doc(hidden)]
@@ -68,6 +211,9 @@ pub struct Results<'k> {
     outputs: std::vec::IntoIter<slyz_run::Output>,
     /// They are what the function means: positions among them are inside.
     believed: bool,
+    /// What they are, by the types of what was returned. Who reads them may ask for something else, but does not get the promise that
+    /// numbers are positions.
+    leaves: std::slice::Iter<'k, Leaf>,
     solved: Found<'k, Solved>,
 }
 
@@ -82,18 +228,26 @@ impl Results<'_> {
         let leaves = self.outputs.by_ref().take(parts.len()).map(leaf).collect();
         // In the memory of the shape.
         let dims = dims.unwrap_or_default().into_iter().map(|dim| dim as usize).collect();
-        let below = |part: &Leaf| match &part.axis {
-            Some((axis, _)) => axis.eval(&self.solved.env).unwrap_or(u64::MAX),
-            None => u64::MAX,
+        let env = &self.solved.env;
+        let below = |(part, given): (&Leaf, &Leaf)| match &given.axis {
+            Some((axis, _)) if part == given => axis.eval(env).unwrap_or(u64::MAX),
+            Some(_) | None => u64::MAX,
         };
+        let given = self.leaves.by_ref().take(parts.len());
         let positions = self.believed && parts.iter().any(|part| part.axis.is_some());
-        let below = if positions { parts.iter().map(below).collect() } else { vec![] };
+        let below = if positions {
+            parts.iter().zip(given).map(below).collect()
+        } else {
+            given.for_each(drop);
+            vec![]
+        };
         Tensor::from_leaves(dims, leaves, below)
     }
 }
 
-/// What a compiled function gives back: `Arr`, `Exp`, `Idx`, derived structs of scalars, or tuples and `[_; N]` of all
-/// these. A call gives tensors; a struct comes as one.
+/// What a compiled function gives back: `Arr`, `Exp`, `Idx`, derived structs, or tuples and `[_; N]` of all these. A call gives its
+/// `Host`: a tensor for an array, a struct of tensors for a struct with `#[derive(slyz::Arrays)]`. A struct with
+/// `#[derive(slyz::Elem)]` is one element, and comes as one tensor.
 ///
 /// ```
 /// use slyz::prelude::*;
@@ -104,7 +258,8 @@ impl Results<'_> {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "a compiled function cannot return `{Self}`",
-    label = "expected `Arr<T, S>`, `Exp<T>`, a derived struct of `Exp`s, or a tuple of them"
+    label = "expected `Arr<T, S>`, `Exp<T>`, or a tuple or derived struct of them",
+    note = "a struct of arrays becomes one with `#[derive(slyz::Arrays)]`"
 )]
 pub trait Output {
     /// What a call gives.
@@ -120,18 +275,17 @@ pub trait Output {
 /// The results of a traced function, collected.
 #[doc(hidden)]
 #[derive(Default)]
-pub struct Outs(Vec<Out>);
-
-impl Outs {
-    pub(crate) fn into_inner(self) -> Vec<Out> {
-        self.0
-    }
+pub struct Outs {
+    pub(crate) outs: Vec<Out>,
+    /// What they are, one by one.
+    leaves: Vec<Leaf>,
 }
 
 impl<T: Elem, S: Shape> Output for Arr<T, S> {
     type Host = Tensor<T, S>;
     fn outs(self, out: &mut Outs) {
-        out.0.push(Out::Array(self.handle()))
+        out.outs.push(Out::Array(self.handle()));
+        out.leaves.extend_from_slice(parts_of::<T>());
     }
     fn read(results: &mut Results) -> Tensor<T, S> {
         results.tensor()
@@ -149,7 +303,8 @@ impl<A: Axis> Record for Idx<A> {}
 impl<V: Record> Output for V {
     type Host = Tensor<V::Elem, ()>;
     fn outs(self, out: &mut Outs) {
-        out.0.extend(handles(self).into_iter().map(Out::Scalar))
+        out.outs.extend(handles(self).into_iter().map(Out::Scalar));
+        out.leaves.extend_from_slice(parts_of::<V::Elem>());
     }
     fn read(results: &mut Results) -> Tensor<V::Elem, ()> {
         results.tensor()
@@ -198,7 +353,7 @@ outputs!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
     message = "this cannot be compiled",
     label = "not a function of `Arr`s and `Exp`s",
     note = "give closure parameters their types: `|x: Arr<f32, N>, a: Exp<f32>| ..`",
-    note = "at most 12 parameters; results are `Arr`, `Exp` or tuples of them"
+    note = "at most 12 parameters, or structs of more with `#[derive(slyz::Arrays)]`; results are `Arr`, `Exp`, or tuples or structs of them"
 )]
 pub trait Function<Sig: Types> {
     #[doc(hidden)]
@@ -238,6 +393,8 @@ struct Shared {
     program: Program,
     sizes: Vec<NamedAxis>,
     slots: Vec<Slot>,
+    /// Of the results, one by one.
+    leaves: Vec<Leaf>,
     code: Arc<dyn Executable>,
 }
 
@@ -354,7 +511,7 @@ impl<Sig> Compiled<Sig> {
     pub fn explain(&self) -> Explanation {
         let sizes: Vec<Option<u64>> =
             self.shared.sizes.iter().map(|axis| self.given.sizes.get(&axis.id).copied()).collect();
-        Explanation::new(&self.shared.program, &*self.shared.code, &sizes)
+        Explanation::new(&self.shared.program, &self.shared.slots, &*self.shared.code, &sizes)
     }
 
     /// Runs calls and tells where their time goes, kernel by kernel: a GPU's own clock where it has one, the host's
@@ -425,7 +582,7 @@ impl Shared {
         self.sizes.iter().any(|known| known.id == axis) || params.any(|extent| extent.mentions(axis))
     }
 
-    fn call<'k>(&self, given: &Given, kept: &'k KeptSizes, args: &[Fed]) -> Result<Results<'k>, Error> {
+    fn call<'k>(&'k self, given: &Given, kept: &'k KeptSizes, args: &Fed) -> Result<Results<'k>, Error> {
         if let Some(axis) = &given.stranger {
             let axes = self.sizes.iter().map(|axis| axis.name).collect::<Vec<&str>>().join(", ");
             let axes = if axes.is_empty() { "none".to_string() } else { axes };
@@ -441,7 +598,7 @@ impl Shared {
         if !believed {
             self.check_outputs(&outputs, &solved.sizes)?;
         }
-        Ok(Results { outputs: outputs.into_iter(), believed, solved })
+        Ok(Results { outputs: outputs.into_iter(), believed, leaves: self.leaves.iter(), solved })
     }
 
     /// Adds the sizes that no argument tells, and that follow from others which must be equal.
@@ -537,7 +694,10 @@ macro_rules! arity {
     ($($A:ident $a:ident),*) => {
         impl<R: Output, $($A: Param),*> Signature for fn($($A),*) -> R {
             #[allow(clippy::unused_unit)]
-            fn params(_at: Loc) -> ($($A,)*) { ($($A::make(_at),)*) }
+            fn params(at: Loc) -> ($($A,)*) {
+                let mut _from = Parameters::new(at);
+                ($(_from.argument::<$A>(),)*)
+            }
             fn outs(out: R) -> Outs {
                 let mut outs = Outs::default();
                 out.outs(&mut outs);
@@ -555,7 +715,9 @@ macro_rules! arity {
             /// Runs the function. Sizes follow from the arguments; what may be passed is said at [`Feed`].
             #[allow(clippy::too_many_arguments)]
             pub fn call(&self, $($a: impl Feed<$A>),*) -> Result<R::Host, Error> {
-                let mut results = self.shared.call(&self.given, &self.kept, &[$($a.feed()),*])?;
+                let mut _fed = Fed::new();
+                $($a.feed(&mut _fed);)*
+                let mut results = self.shared.call(&self.given, &self.kept, &_fed)?;
                 Ok(R::read(&mut results))
             }
         }
@@ -649,15 +811,21 @@ fn compile_for<Sig: Signature, F: Function<Sig>>(
     device: Option<&dyn Device>,
     f: F,
 ) -> Result<Compiled<Sig>, Error> {
-    let trace = &mut || Sig::outs(f.run(Sig::params(at))).0;
+    let trace = &mut || Sig::outs(f.run(Sig::params(at)));
     let shared = build(at, device, std::any::type_name::<F>(), trace)?;
     Ok(Compiled { shared: Arc::new(shared), given: Given::default(), kept: Arc::default(), signature: PhantomData })
 }
 
 // The program that is vouched for is traced here.
 #[allow(unsafe_code)]
-fn build(at: Loc, device: Option<&dyn Device>, path: &str, f: &mut dyn FnMut() -> Vec<Out>) -> Result<Shared, Error> {
-    let traced = trace::run(at, &function_name(path), f).map_err(Error::Trace)?;
+fn build(at: Loc, device: Option<&dyn Device>, path: &str, f: &mut dyn FnMut() -> Outs) -> Result<Shared, Error> {
+    let mut leaves = vec![];
+    let outs = &mut || {
+        let outs = f();
+        leaves = outs.leaves;
+        outs.outs
+    };
+    let traced = trace::run(at, &function_name(path), outs).map_err(Error::Trace)?;
     let best;
     let device = match device {
         Some(device) => device,
@@ -669,7 +837,7 @@ fn build(at: Loc, device: Option<&dyn Device>, path: &str, f: &mut dyn FnMut() -
     // SAFETY: arrays are read at positions that are an `Idx` of their axis. Axes make those (`position.rs`, `axis.rs`), handles that
     // are none are refused (`Handle::expect_axis`), and what calls bring in is checked against the extents (`feed.rs`).
     let code = unsafe { device.compile_trusted(&traced.program) }?;
-    Ok(Shared { program: traced.program, sizes: traced.sizes, slots: traced.slots, code })
+    Ok(Shared { program: traced.program, sizes: traced.sizes, slots: traced.slots, leaves, code })
 }
 
 /// The last name of a path that is an identifier: a closure is called after the function it stands in.

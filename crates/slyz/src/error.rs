@@ -98,7 +98,7 @@ impl Error {
     }
 }
 
-/// Why a call does not fit its function. Arguments are counted from 1.
+/// Why a call does not fit its function. Arguments are counted from 1; in structs and tuples the field is told.
 ///
 /// ```
 /// use slyz::prelude::*;
@@ -113,22 +113,31 @@ impl Error {
 #[non_exhaustive]
 pub enum CallError {
     /// An axis already has another extent.
-    #[error("axis {axis} is {known}, but argument {argument} has {found} there; pass arrays whose sizes agree")]
+    #[error(
+        "axis {axis} is {known}{}, but {} has {found} there; pass arrays whose sizes agree",
+        known_by.as_ref().map_or(String::new(), |place| format!(" in {place}")), place(*argument, field)
+    )]
     Disagree {
         /// Which argument.
         argument: usize,
+        /// Which field of it, `first.w`; empty for the whole argument.
+        field: String,
         /// The axis.
         axis: String,
         /// Its extent so far.
         known: u64,
+        /// The argument or field that says so first; `None` where it was given or follows from others.
+        known_by: Option<String>,
         /// The argument's.
         found: u64,
     },
     /// An axis whose extent follows from its type has another one.
-    #[error("argument {argument} has {found} where its type says {}; pass an array of that size", sized(axis, *known))]
+    #[error("{} has {found} where its type says {}; pass an array of that size", place(*argument, field), sized(axis, *known))]
     Wrong {
         /// Which argument.
         argument: usize,
+        /// Which field of it, `first.w`; empty for the whole argument.
+        field: String,
         /// The axis.
         axis: String,
         /// What its type says.
@@ -137,10 +146,12 @@ pub enum CallError {
         found: u64,
     },
     /// Another number of axes.
-    #[error("argument {argument} has {found} axes, its type has {expected}: {shape}")]
+    #[error("{} has {found} axes, its type has {expected}: {shape}", place(*argument, field))]
     Rank {
         /// Which argument.
         argument: usize,
+        /// Which field of it, `first.w`; empty for the whole argument.
+        field: String,
         /// By its type.
         expected: usize,
         /// By its data.
@@ -149,10 +160,12 @@ pub enum CallError {
         shape: String,
     },
     /// The number of elements is not that of the shape.
-    #[error("argument {argument} has {found} elements, its shape {shape} needs {expected}; pass that many")]
+    #[error("{} has {found} elements, its shape {shape} needs {expected}; pass that many", place(*argument, field))]
     Length {
         /// Which argument.
         argument: usize,
+        /// Which field of it, `first.w`; empty for the whole argument.
+        field: String,
         /// By its shape.
         expected: u64,
         /// In its data.
@@ -162,11 +175,14 @@ pub enum CallError {
     },
     /// The number of elements is no multiple of what is known.
     #[error(
-        "argument {argument}: {found} elements do not divide into shape {shape}, of which {known} are known; pass a multiple"
+        "{}: {found} elements do not divide into shape {shape}, of which {known} are known; pass a multiple",
+        place(*argument, field)
     )]
     Divide {
         /// Which argument.
         argument: usize,
+        /// Which field of it, `first.w`; empty for the whole argument.
+        field: String,
         /// In its data.
         found: u64,
         /// Product of the known extents.
@@ -176,11 +192,14 @@ pub enum CallError {
     },
     /// A flat slice leaves more than one extent open.
     #[error(
-        "argument {argument}: a flat slice of {found} elements does not tell {axes} apart; pass `(&data, [{dims}])` or a `Tensor`"
+        "{}: a flat slice of {found} elements does not tell {axes} apart; pass `(&data, [{dims}])` or a `Tensor`",
+        place(*argument, field)
     )]
     Open {
         /// Which argument.
         argument: usize,
+        /// Which field of it, `first.w`; empty for the whole argument.
+        field: String,
         /// In its data.
         found: u64,
         /// The axes that are not known.
@@ -254,13 +273,36 @@ pub enum CallError {
         /// Its value.
         right_value: u64,
     },
+    /// A `Feed` of somebody's own passes another number of scalars and arrays than the parameters have.
+    #[error("{found} scalars and arrays are passed, the parameters have {expected}; derive what is passed")]
+    Pieces {
+        /// Of the parameters.
+        expected: usize,
+        /// Of the arguments.
+        found: usize,
+    },
+    /// A `Feed` of somebody's own passes elements of another kind than the parameter has.
+    #[error("{} has elements of {found} parts, its type has {expected}; derive what is passed", place(*argument, field))]
+    Parts {
+        /// Which argument.
+        argument: usize,
+        /// Which field of it, `first.w`; empty for the whole argument.
+        field: String,
+        /// By its type.
+        expected: usize,
+        /// In what is passed.
+        found: usize,
+    },
     /// A position in an argument is outside its axis.
     #[error(
-        "argument {argument}: element {element} is position {position}, but axis {axis} has {extent}; positions go from 0"
+        "{}: element {element} is position {position}, but axis {axis} has {extent}; positions go from 0",
+        place(*argument, field)
     )]
     Outside {
         /// Which argument.
         argument: usize,
+        /// Which field of it, `first.w`; empty for the whole argument.
+        field: String,
         /// Row-major.
         element: usize,
         /// The position.
@@ -270,6 +312,11 @@ pub enum CallError {
         /// Its extent.
         extent: u64,
     },
+}
+
+/// How messages call an argument, or a field of one.
+pub(crate) fn place(argument: usize, field: &str) -> String {
+    if field.is_empty() { format!("argument {argument}") } else { format!("field {field} of argument {argument}") }
 }
 
 /// A size and its value; a size that is a number speaks for itself.

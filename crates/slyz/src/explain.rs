@@ -1,5 +1,7 @@
 //! Tells what a function became, for people. The telling itself is `slyz-sir`'s.
 
+use crate::error::place;
+use crate::trace::Slot;
 use slyz_run::{BuildTime, Executable};
 use slyz_sir::explain::{explain, explain_on};
 use slyz_sir::program::Program;
@@ -27,11 +29,13 @@ pub struct Explanation {
     choice: Option<String>,
     /// How long it took to get there, where the device knows.
     built: Option<BuildTime>,
+    /// The fields among the parameters, and the argument of the program that each is.
+    fields: Vec<String>,
     inner: slyz_sir::explain::Explanation,
 }
 
 impl Explanation {
-    pub(crate) fn new(program: &Program, code: &dyn Executable, sizes: &[Option<u64>]) -> Explanation {
+    pub(crate) fn new(program: &Program, slots: &[Slot], code: &dyn Executable, sizes: &[Option<u64>]) -> Explanation {
         let road = ProgramRoad::to(Strategy::Cores);
         let (imagined, inner) = match code.plan() {
             Some(plan) => (false, explain(program, &road.optimize(program), plan)),
@@ -41,7 +45,7 @@ impl Explanation {
         let device = code.device().to_string();
         let choice = code.choice(sizes);
         let built = code.build_time();
-        Explanation { device, imagined, choice, built, inner }
+        Explanation { device, imagined, choice, built, fields: fields(slots), inner }
     }
 
     /// A picture: arguments above, launches and temporaries between, results below, bytes on the arrows. It is a whole
@@ -93,6 +97,25 @@ impl fmt::Display for Explanation {
         if let Some(built) = &self.built {
             writeln!(f, "{built}")?;
         }
-        self.inner.fmt(f)
+        self.inner.fmt(f)?;
+        if !self.fields.is_empty() {
+            writeln!(f, "\nfields of arguments, as the program has them")?;
+        }
+        self.fields.iter().try_for_each(|field| writeln!(f, "  {field}"))
     }
+}
+
+/// `%2  field first.w of argument 1: f32[N, M]` for each slot that is not a whole argument.
+fn fields(slots: &[Slot]) -> Vec<String> {
+    let mut lines = vec![];
+    let mut first = 0;
+    for slot in slots {
+        let kinds: Vec<&str> = slot.leaves.iter().map(|leaf| leaf.ty.name()).collect();
+        if !slot.field.is_empty() {
+            let shape = if slot.names.is_empty() { String::new() } else { format!("[{}]", slot.names.join(", ")) };
+            lines.push(format!("%{first}  {}: {}{shape}", place(slot.argument, &slot.field), kinds.join(" and ")));
+        }
+        first += slot.leaves.len();
+    }
+    lines
 }

@@ -2,7 +2,7 @@
 
 use crate::arr::Arr;
 use crate::elem::{Elem, Exp, Scalar, tys_of};
-use crate::error::{CallError, Error};
+use crate::error::{CallError, Error, place};
 use crate::extent::{Axis, Env, Extent, count};
 use crate::position::{At, Idx};
 use crate::shape::Shape;
@@ -21,31 +21,37 @@ enum Data<'a> {
     Tensor(&'a Buffer, u64),
 }
 
-/// One leaf of an argument without axes.
-enum Part<'a> {
-    Value(Constant),
-    Data(Data<'a>),
-}
-
-/// An argument, taken apart into buffers: what [`Feed`] makes of it, and nothing to use on its own.
+/// Arguments, taken apart into scalars and arrays: what [`Feed`] makes of them, and nothing to use on its own.
 ///
 /// ```
 /// use slyz::{Arr, Fed, Feed, Fix};
-/// fn argument<'a>(data: &'a &'a [f32]) -> Fed<'a> { Feed::<Arr<f32, Fix<2>>>::feed(data) }
+/// fn argument<'a, F: Feed<Arr<f32, Fix<2>>>>(data: &'a F, out: &mut Fed<'a>) { data.feed(out) }
 /// ```
-pub struct Fed<'a>(Kind<'a>);
+pub struct Fed<'a>(SmallVec<[Piece<'a>; 4]>);
 
 // A small call asks for no memory to describe its arguments: elements have one leaf as a rule, and arrays few axes.
 type Leaves<T> = SmallVec<[T; 1]>;
 type Dims = SmallVec<[u64; 4]>;
 
-enum Kind<'a> {
-    /// One part per leaf of a scalar, tuple or struct.
-    Parts(Leaves<Part<'a>>),
+/// What fills one [`Slot`].
+enum Piece<'a> {
+    Value(Constant),
+    /// A scalar that stays where it is.
+    Scalar(Data<'a>),
     Array {
         told: Told,
         leaves: Leaves<Data<'a>>,
     },
+}
+
+impl Piece<'_> {
+    /// What it says about sizes; nothing without axes.
+    fn told(&self) -> Option<&Told> {
+        match self {
+            Piece::Value(_) | Piece::Scalar(_) => None,
+            Piece::Array { told, .. } => Some(told),
+        }
+    }
 }
 
 /// What an array says about its sizes.
@@ -57,38 +63,49 @@ struct Told {
 }
 
 impl<'a> Fed<'a> {
-    fn value(value: Constant) -> Fed<'a> {
-        Fed(Kind::Parts(smallvec![Part::Value(value)]))
+    pub(crate) fn new() -> Fed<'a> {
+        Fed(SmallVec::new())
+    }
+
+    fn value(&mut self, value: Constant) {
+        self.0.push(Piece::Value(value));
     }
 
     /// An array on a device: its dimensions, how many elements it has, and for each leaf the buffer and what its positions are below.
-    pub(crate) fn on_device(dims: &[usize], len: usize, buffers: impl Iterator<Item = (&'a Buffer, u64)>) -> Fed<'a> {
+    pub(crate) fn array_on_device(
+        &mut self,
+        dims: &[usize],
+        len: usize,
+        buffers: impl Iterator<Item = (&'a Buffer, u64)>,
+    ) {
         let dims = dims.iter().map(|&dim| dim as u64).collect();
-        Fed(Kind::Array {
+        self.0.push(Piece::Array {
             told: Told { dims: Some(dims), len: len as u64 },
             leaves: buffers.map(|(buffer, below)| Data::Tensor(buffer, below)).collect(),
-        })
+        });
     }
 
-    /// What it says about sizes; nothing without axes.
-    fn told(&self) -> Option<&Told> {
-        match &self.0 {
-            Kind::Parts(_) => None,
-            Kind::Array { told, .. } => Some(told),
-        }
+    /// The leaves of one element on a device, which are scalars of their own.
+    pub(crate) fn scalars_on_device(&mut self, buffers: impl Iterator<Item = (&'a Buffer, u64)>) {
+        self.0.extend(buffers.map(|(buffer, below)| Piece::Scalar(Data::Tensor(buffer, below))));
     }
 
-    /// Arguments without axes as one; for tuples, `[_; N]` and derived structs.
-    #[doc(hidden)]
-    pub fn together(parts: impl IntoIterator<Item = Fed<'a>>) -> Fed<'a> {
-        let mut all = Leaves::new();
-        for Fed(kind) in parts {
-            match kind {
-                Kind::Parts(parts) => all.extend(parts),
-                Kind::Array { leaves, .. } => all.extend(leaves.into_iter().map(Part::Data)),
-            }
-        }
-        Fed(Kind::Parts(all))
+    /// The host's bytes where the elements are stored alike, else one buffer per leaf.
+    fn flat<T: Elem>(&mut self, data: &'a [T], dims: Option<Dims>) {
+        let leaves = match T::view(data) {
+            Some(bytes) => smallvec![Data::Host(bytes)],
+            None => split(data).into_iter().map(Data::Split).collect(),
+        };
+        self.0.push(Piece::Array { told: Told { dims, len: data.len() as u64 }, leaves });
+    }
+
+    fn rows<T: Elem, const M: usize>(&mut self, data: &'a [[T; M]]) {
+        self.flat(data.as_flattened(), Some(smallvec![data.len() as u64, M as u64]))
+    }
+
+    fn layers<T: Elem, const M: usize, const K: usize>(&mut self, data: &'a [[[T; K]; M]]) {
+        let dims = smallvec![data.len() as u64, M as u64, K as u64];
+        self.flat(data.as_flattened().as_flattened(), Some(dims))
     }
 }
 
@@ -110,20 +127,12 @@ impl<'a> Fed<'a> {
     label = "wrong argument",
     note = "an `Arr<T, S>` takes `&[T]`, `&Vec<T>`, `&[T; N]`, `(&[T], [rows, cols])` or `&Tensor<T, S>`; an `Exp<T>` takes a `T`",
     note = "for a matrix also `&[[T; M]]`, `&Vec<[T; M]>` and `&[[T; M]; N]`",
+    note = "a struct of arrays `Net` takes the struct of tensors that its derive makes, `NetTensors`, or a reference to one",
     note = "a `Tensor` whose axes have other names is renamed with `.rename::<S>()?`, which checks the sizes"
 )]
 pub trait Feed<P> {
     #[doc(hidden)]
-    fn feed(&self) -> Fed<'_>;
-}
-
-/// The host's bytes where the elements are stored alike, else one buffer per leaf.
-fn flat<T: Elem>(data: &[T], dims: Option<Dims>) -> Fed<'_> {
-    let leaves = match T::view(data) {
-        Some(bytes) => smallvec![Data::Host(bytes)],
-        None => split(data).into_iter().map(Data::Split).collect(),
-    };
-    Fed(Kind::Array { told: Told { dims, len: data.len() as u64 }, leaves })
+    fn feed<'a>(&'a self, out: &mut Fed<'a>);
 }
 
 /// One buffer per leaf.
@@ -162,27 +171,38 @@ pub(crate) fn scalar_at(ty: slyz_sir::types::Ty, bytes: &[u8], place: usize) -> 
 }
 
 impl<T: Scalar> Feed<Exp<T>> for T {
-    fn feed(&self) -> Fed<'_> {
-        Fed::value(self.scalar())
+    fn feed<'a>(&'a self, out: &mut Fed<'a>) {
+        out.value(self.scalar())
     }
 }
 
 impl<A: Axis> Feed<Idx<A>> for At<A> {
-    fn feed(&self) -> Fed<'_> {
-        Fed::value(Constant::i64(self.get() as i64))
+    fn feed<'a>(&'a self, out: &mut Fed<'a>) {
+        out.value(Constant::i64(self.get() as i64))
     }
 }
 
 impl<P, A: Feed<P>, const N: usize> Feed<[P; N]> for [A; N] {
-    fn feed(&self) -> Fed<'_> {
-        Fed::together(self.iter().map(A::feed))
+    fn feed<'a>(&'a self, out: &mut Fed<'a>) {
+        self.iter().for_each(|part| part.feed(out))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<P, A: Feed<P>, const N: usize> Feed<[P; N]> for &[A; N] {
+    fn feed<'a>(&'a self, out: &mut Fed<'a>) {
+        self.iter().for_each(|part| part.feed(out))
     }
 }
 
 macro_rules! tuples {
     ($($P:ident $A:ident $i:tt),*) => {
         impl<$($P, $A: Feed<$P>),*> Feed<($($P,)*)> for ($($A,)*) {
-            fn feed(&self) -> Fed<'_> { Fed::together([$(self.$i.feed()),*]) }
+            fn feed<'a>(&'a self, out: &mut Fed<'a>) { $(self.$i.feed(out);)* }
+        }
+        #[diagnostic::do_not_recommend]
+        impl<$($P, $A: Feed<$P>),*> Feed<($($P,)*)> for &($($A,)*) {
+            fn feed<'a>(&'a self, out: &mut Fed<'a>) { $(self.$i.feed(out);)* }
         }
     };
 }
@@ -191,43 +211,37 @@ tuples!(P A 0, Q B 1, R C 2);
 tuples!(P A 0, Q B 1, R C 2, S D 3);
 tuples!(P A 0, Q B 1, R C 2, S D 3, T E 4);
 tuples!(P A 0, Q B 1, R C 2, S D 3, T E 4, U F 5);
+tuples!(P A 0, Q B 1, R C 2, S D 3, T E 4, U F 5, V G 6);
+tuples!(P A 0, Q B 1, R C 2, S D 3, T E 4, U F 5, V G 6, W H 7);
 
 impl<T: Elem, S: Shape> Feed<Arr<T, S>> for &[T] {
-    fn feed(&self) -> Fed<'_> {
-        flat(self, None)
+    fn feed<'a>(&'a self, out: &mut Fed<'a>) {
+        out.flat(self, None)
     }
 }
 
 impl<T: Elem, S: Shape> Feed<Arr<T, S>> for &Vec<T> {
-    fn feed(&self) -> Fed<'_> {
-        flat(self, None)
+    fn feed<'a>(&'a self, out: &mut Fed<'a>) {
+        out.flat(self, None)
     }
 }
 
 impl<T: Elem, S: Shape, const N: usize> Feed<Arr<T, S>> for &[T; N] {
-    fn feed(&self) -> Fed<'_> {
-        flat(*self, None)
+    fn feed<'a>(&'a self, out: &mut Fed<'a>) {
+        out.flat(*self, None)
     }
-}
-
-fn rows<T: Elem, const M: usize>(data: &[[T; M]]) -> Fed<'_> {
-    flat(data.as_flattened(), Some(smallvec![data.len() as u64, M as u64]))
-}
-
-fn layers<T: Elem, const M: usize, const K: usize>(data: &[[[T; K]; M]]) -> Fed<'_> {
-    flat(data.as_flattened().as_flattened(), Some(smallvec![data.len() as u64, M as u64, K as u64]))
 }
 
 /// Nested arrays tell the sizes of matrices and cubes.
 macro_rules! nested {
     ($([$($N:ident)?] $Rows:ty, $Layers:ty;)*) => {$(
         impl<T: Elem, A: Axis, B: Axis, $(const $N: usize,)? const M: usize> Feed<Arr<T, (A, B)>> for $Rows {
-            fn feed(&self) -> Fed<'_> { rows(&self[..]) }
+            fn feed<'a>(&'a self, out: &mut Fed<'a>) { out.rows(&self[..]) }
         }
         impl<T: Elem, A: Axis, B: Axis, C: Axis, $(const $N: usize,)? const M: usize, const K: usize>
             Feed<Arr<T, (A, B, C)>> for $Layers
         {
-            fn feed(&self) -> Fed<'_> { layers(&self[..]) }
+            fn feed<'a>(&'a self, out: &mut Fed<'a>) { out.layers(&self[..]) }
         }
     )*};
 }
@@ -238,20 +252,20 @@ nested! {
 }
 
 impl<T: Elem, S: Shape, D: AsRef<[T]> + ?Sized, const R: usize> Feed<Arr<T, S>> for (&D, [usize; R]) {
-    fn feed(&self) -> Fed<'_> {
-        flat(self.0.as_ref(), Some(self.1.iter().map(|&dim| dim as u64).collect()))
+    fn feed<'a>(&'a self, out: &mut Fed<'a>) {
+        out.flat(self.0.as_ref(), Some(self.1.iter().map(|&dim| dim as u64).collect()))
     }
 }
 
 /// What the arguments of a call say about its sizes, worked out.
 pub(crate) struct Solved {
-    /// What each argument said; `None` for one without axes.
+    /// What each piece of the arguments said; `None` for one without axes.
     told: Vec<Option<Told>>,
     /// The named axes.
     pub(crate) env: Env,
     /// Those of the program, in its order; `None` for what is counted.
     pub(crate) sizes: Vec<Option<u64>>,
-    /// The extents of each parameter.
+    /// The extents of each slot.
     shapes: Vec<Vec<u64>>,
 }
 
@@ -265,11 +279,12 @@ type ProgramSizes = Vec<Option<u64>>;
 pub(crate) fn solved<'k>(
     kept: &'k KeptSizes,
     slots: &[Slot],
-    args: &[Fed],
+    Fed(args): &Fed,
     given: &Env,
     sizes: &dyn Fn(&mut Env) -> Result<ProgramSizes, CallError>,
 ) -> Result<Found<'k, Solved>, CallError> {
-    let said_the_same = |solved: &Solved| solved.told.iter().map(Option::as_ref).eq(args.iter().map(Fed::told));
+    let said_the_same = |solved: &Solved| solved.told.iter().map(Option::as_ref).eq(args.iter().map(Piece::told));
+    all_fit(slots, args)?;
     kept.get(said_the_same, || {
         let mut env = solve(slots, args, given)?;
         let sizes = sizes(&mut env)?;
@@ -283,7 +298,6 @@ pub(crate) fn solved<'k>(
 
 /// One thing that the arguments say about sizes.
 struct Fact<'a> {
-    argument: usize,
     slot: &'a Slot,
     /// The extents whose product is known, all of the slot's or one of them.
     axes: &'a [Extent],
@@ -295,16 +309,39 @@ struct Fact<'a> {
 
 /// The extents of the named axes, from what is given and what the arguments say. Facts that need what others tell are
 /// tried again until nothing new is learnt.
-pub(crate) fn solve(slots: &[Slot], args: &[Fed], given: &Env) -> Result<Env, CallError> {
+fn solve(slots: &[Slot], args: &[Piece], given: &Env) -> Result<Env, CallError> {
+    let facts = facts(slots, args)?;
+    solve_facts(facts, given).map_err(|error| match error {
+        CallError::Disagree { argument, field, axis, known, found, known_by: None } => {
+            let known_by = who_said(slots, args, &axis, known);
+            CallError::Disagree { argument, field, axis, known, found, known_by }
+        }
+        other => other,
+    })
+}
+
+/// The first part of an argument that says so much of an axis.
+fn who_said(slots: &[Slot], args: &[Piece], axis: &str, extent: u64) -> Option<String> {
+    let said = |slot: &Slot, arg: &Piece| {
+        let Told { dims, len } = arg.told()?;
+        let mut axes = slot.names.iter();
+        let says = match dims {
+            Some(dims) => axes.zip(dims).any(|(name, &dim)| name == axis && dim == extent),
+            None => axes.len() == 1 && axes.any(|name| name == axis && *len == extent),
+        };
+        says.then(|| place(slot.argument, &slot.field))
+    };
+    slots.iter().zip(args).find_map(|(slot, arg)| said(slot, arg))
+}
+
+fn facts<'a>(slots: &'a [Slot], args: &[Piece]) -> Result<Vec<Fact<'a>>, CallError> {
     let mut facts = vec![];
-    for (k, (slot, arg)) in slots.iter().zip(args).enumerate() {
+    for (slot, arg) in slots.iter().zip(args) {
         let Some(Told { dims, len }) = arg.told() else { continue };
-        let argument = k + 1;
         match dims {
             Some(dims) => {
-                check_dims(argument, slot, dims, *len)?;
+                check_dims(slot, dims, *len)?;
                 facts.extend(dims.iter().enumerate().map(|(i, &total)| Fact {
-                    argument,
                     slot,
                     axes: &slot.axes[i..=i],
                     names: &slot.names[i..=i],
@@ -312,10 +349,10 @@ pub(crate) fn solve(slots: &[Slot], args: &[Fed], given: &Env) -> Result<Env, Ca
                     flat: false,
                 }));
             }
-            None => facts.push(Fact { argument, slot, axes: &slot.axes, names: &slot.names, total: *len, flat: true }),
+            None => facts.push(Fact { slot, axes: &slot.axes, names: &slot.names, total: *len, flat: true }),
         }
     }
-    solve_facts(facts, given)
+    Ok(facts)
 }
 
 /// The sizes of one array with these dimensions; for tensors.
@@ -323,19 +360,21 @@ pub(crate) fn solve_dims(slot: &Slot, dims: &[u64]) -> Result<Env, CallError> {
     let len = count(dims.iter().copied()).unwrap_or(u64::MAX);
     let told = Told { dims: Some(dims.into()), len };
     let leaves = Leaves::new();
-    solve(std::slice::from_ref(slot), &[Fed(Kind::Array { told, leaves })], &Env::new())
+    solve(std::slice::from_ref(slot), &[Piece::Array { told, leaves }], &Env::new())
 }
 
-fn check_dims(argument: usize, slot: &Slot, dims: &[u64], len: u64) -> Result<(), CallError> {
+fn check_dims(slot: &Slot, dims: &[u64], len: u64) -> Result<(), CallError> {
+    let argument = slot.argument;
+    let field = slot.field.clone();
     if dims.len() != slot.axes.len() {
         let expected = slot.axes.len();
         let found = dims.len();
-        return Err(CallError::Rank { argument, expected, found, shape: shape_text(&slot.names) });
+        return Err(CallError::Rank { argument, field, expected, found, shape: shape_text(&slot.names) });
     }
     let product = count(dims.iter().copied());
     match product {
         Some(product) if product == len => Ok(()),
-        Some(expected) => Err(CallError::Length { argument, expected, found: len, shape: format!("{dims:?}") }),
+        Some(expected) => Err(CallError::Length { argument, field, expected, found: len, shape: format!("{dims:?}") }),
         None => Err(CallError::Overflow { size: format!("{dims:?}") }),
     }
 }
@@ -366,7 +405,7 @@ fn solve_facts(mut facts: Vec<Fact>, given: &Env) -> Result<Env, CallError> {
 
 /// Checks the fact or learns from it; false when too little is known yet.
 fn learn(fact: &Fact, env: &mut Env) -> Result<bool, CallError> {
-    let Fact { argument, total, .. } = *fact;
+    let Fact { slot, total, .. } = *fact;
     let mut known = 1u64;
     let mut unknown = vec![];
     for axis in fact.axes {
@@ -376,14 +415,19 @@ fn learn(fact: &Fact, env: &mut Env) -> Result<bool, CallError> {
             Err(SizeError::Overflow) => return Err(overflow(axis)),
         }
     }
+    let argument = slot.argument;
+    let field = || slot.field.clone();
     let axis = || fact.names.join(", ");
     match unknown[..] {
         [] if known == total => Ok(true),
         [] if fact.flat && fact.axes.len() != 1 => {
-            Err(CallError::Length { argument, expected: known, found: total, shape: shape_text(&fact.slot.names) })
+            let shape = shape_text(&slot.names);
+            Err(CallError::Length { argument, field: field(), expected: known, found: total, shape })
         }
-        [] if is_name(fact.axes) => Err(CallError::Disagree { argument, axis: axis(), known, found: total }),
-        [] => Err(CallError::Wrong { argument, axis: axis(), known, found: total }),
+        [] if is_name(fact.axes) => {
+            Err(CallError::Disagree { argument, field: field(), axis: axis(), known, known_by: None, found: total })
+        }
+        [] => Err(CallError::Wrong { argument, field: field(), axis: axis(), known, found: total }),
         [one] if known > 0 && total.is_multiple_of(known) => match one.solve(env, total / known) {
             Some((id, extent)) => {
                 env.insert(id, extent);
@@ -393,7 +437,7 @@ fn learn(fact: &Fact, env: &mut Env) -> Result<bool, CallError> {
             None => Ok(false),
         },
         [one] if known > 0 && one.as_named().is_some() => {
-            Err(CallError::Divide { argument, found: total, known, shape: shape_text(&fact.slot.names) })
+            Err(CallError::Divide { argument, field: field(), found: total, known, shape: shape_text(&slot.names) })
         }
         _ => Ok(false),
     }
@@ -414,7 +458,9 @@ fn not_told(fact: &Fact, env: &Env) -> CallError {
     let open = names(fact.axes.iter().filter(unknown).collect());
     if fact.flat && fact.axes.len() > 1 {
         let dims = fact.names.iter().map(|name| name.to_lowercase()).collect::<Vec<_>>().join(", ");
-        return CallError::Open { argument: fact.argument, found: fact.total, axes: open.join(" and "), dims };
+        let argument = fact.slot.argument;
+        let field = fact.slot.field.clone();
+        return CallError::Open { argument, field, found: fact.total, axes: open.join(" and "), dims };
     }
     let axis = fact.axes.iter().find_map(|axis| match axis.eval(env) {
         Err(SizeError::Unknown(axis)) => Some(axis.to_string()),
@@ -426,40 +472,55 @@ fn not_told(fact: &Fact, env: &Env) -> CallError {
 /// What a device takes. The list is filled where it stands: moving it would cost more than asking for memory.
 pub(crate) type Arguments<'a> = SmallVec<[slyz_run::Argument<'a>; 4]>;
 
-/// The arguments as the device takes them, one per leaf. Positions are checked to be on their axes.
+/// The arguments as the device takes them, one per leaf. Whoever wrote the [`Feed`]s of a call, a slot gets what it has leaves for,
+/// and positions are checked to be on their axes.
 pub(crate) fn arguments<'a>(
     slots: &[Slot],
-    args: &'a [Fed],
+    Fed(args): &'a Fed,
     Solved { env, shapes, .. }: &'a Solved,
     out: &mut Arguments<'a>,
 ) -> Result<(), Error> {
-    for (k, ((slot, Fed(kind)), shape)) in slots.iter().zip(args).zip(shapes).enumerate() {
-        match kind {
-            Kind::Parts(parts) => {
-                for (leaf, part) in slot.leaves.iter().zip(parts) {
-                    out.push(match part {
-                        Part::Value(value) => {
-                            if let Some((axis, name)) = &leaf.axis {
-                                check_position(k + 1, 0, value.bits, axis, name, env)?;
-                            }
-                            slyz_run::Argument::Scalar(*value)
-                        }
-                        Part::Data(data) => array_argument(k + 1, leaf, shape, data, env)?,
-                    });
+    for ((slot, piece), shape) in slots.iter().zip(args).zip(shapes) {
+        let data = match piece {
+            Piece::Value(value) => {
+                fits(slot, 1)?;
+                if let Some((axis, name)) = &slot.leaves[0].axis {
+                    check_position(slot, 0, value.bits, axis, name, env)?;
                 }
+                out.push(slyz_run::Argument::Scalar(*value));
+                continue;
             }
-            Kind::Array { leaves, .. } => {
-                for (leaf, data) in slot.leaves.iter().zip(leaves) {
-                    out.push(array_argument(k + 1, leaf, shape, data, env)?);
-                }
-            }
+            Piece::Scalar(data) => std::slice::from_ref(data),
+            Piece::Array { leaves, .. } => &leaves[..],
+        };
+        fits(slot, data.len())?;
+        for (leaf, data) in slot.leaves.iter().zip(data) {
+            out.push(array_argument(slot, leaf, shape, data, env)?);
         }
     }
     Ok(())
 }
 
+/// Has the slot so many leaves?
+fn fits(slot: &Slot, found: usize) -> Result<(), CallError> {
+    let expected = slot.leaves.len();
+    let argument = slot.argument;
+    if found == expected {
+        Ok(())
+    } else {
+        Err(CallError::Parts { argument, field: slot.field.clone(), expected, found })
+    }
+}
+
+/// Is there a piece for each slot? Those who derive what they pass need not ask.
+fn all_fit(slots: &[Slot], args: &[Piece]) -> Result<(), CallError> {
+    let expected = slots.len();
+    let found = args.len();
+    if found == expected { Ok(()) } else { Err(CallError::Pieces { expected, found }) }
+}
+
 fn array_argument<'a>(
-    argument: usize,
+    slot: &Slot,
     leaf: &Leaf,
     shape: &'a [u64],
     data: &'a Data,
@@ -476,14 +537,14 @@ fn array_argument<'a>(
     {
         for (element, bytes) in data.bytes()?.chunks_exact(8).enumerate() {
             let place = bytes.try_into().map_or(u64::MAX, u64::from_ne_bytes);
-            check_position(argument, element, place, axis, name, env)?;
+            check_position(slot, element, place, axis, name, env)?;
         }
     }
     Ok(slyz_run::Argument::Array { ty: leaf.ty, shape: Cow::Borrowed(shape), data })
 }
 
 fn check_position(
-    argument: usize,
+    slot: &Slot,
     element: usize,
     position: u64,
     axis: &Extent,
@@ -494,5 +555,7 @@ fn check_position(
     if position < extent {
         return Ok(());
     }
-    Err(CallError::Outside { argument, element, position, axis: name.to_string(), extent })
+    let argument = slot.argument;
+    let field = slot.field.clone();
+    Err(CallError::Outside { argument, field, element, position, axis: name.to_string(), extent })
 }

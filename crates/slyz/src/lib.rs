@@ -83,7 +83,9 @@ mod view;
 pub use along::Along;
 pub use arr::{Arr, InBrackets, Zip, fill, iota, lift2, stack, tabulate, zip, zip_min};
 pub use axis::{Either, EnumAxis, Fix, Flat, Min, Padded, Stride, Tri, fix};
-pub use compile::{Compiled, Function, Output, Param, Signature, Types, auto, compile, compile_on, device, devices};
+pub use compile::{
+    Arrays, Compiled, Function, HostOf, Output, Param, Signature, Types, auto, compile, compile_on, device, devices,
+};
 pub use complex::{BesideComplex, BesideComplexes, Complex};
 pub use conv::Conv;
 pub use elem::{Additive, BesideExp, Bits, Elem, ElemOf, Exp, Float, Int, Lift, Num, Scalar, Traced, Value, lit};
@@ -108,6 +110,32 @@ pub use shape::{
     Align, AxisNamed, AxisNo, Cube, Flatten, HasAxis, Inner, Innermost, Insert, Matrix, No, OneAxis, Pos, Position,
     Shape, Stack, Vector,
 };
+/// Makes a struct of arrays a parameter and a result of compiled functions, and the state of loops. On the host it is a struct of
+/// tensors of the same fields, which the derive makes: `NetTensors` for `Net`, or the name in `#[arrays(host = "Name")]`.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, M);
+/// #[derive(Clone, Copy, slyz::Arrays)]
+/// struct Layer { w: Arr<f32, (N, M)>, b: Arr<f32, M> }
+/// #[derive(Clone, Copy, slyz::Arrays)]
+/// #[arrays(host = "Trained")]
+/// struct Net { first: Layer, rate: Exp<f32> }
+///
+/// fn step(net: Net, x: Arr<f32, N>) -> Net {
+///     let Layer { w, b } = net.first;
+///     let y: Arr<f32, M> = w.transpose().matmul(x) + b;
+///     Net { first: Layer { w: w - outer(x, y) * net.rate, b: b - y * net.rate }, ..net }
+/// }
+/// let f = compile(step)?;
+/// let first = LayerTensors { w: Tensor::zeros([2, 1])?, b: Tensor::from_vec([1], vec![2.0])? };
+/// let net = Trained { first, rate: Tensor::from_value(0.5)? };
+/// let next: Trained = f.call(&net, &[1.0f32, 3.0])?; // tensors go in and come out
+/// assert_eq!(next.first.w.to_vec()?, [-1.0, -3.0]);
+/// assert_eq!(f.call(&next, &[0.0f32, 0.0])?.first.b.to_vec()?, [0.5]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+pub use slyz_macros::Arrays;
 /// Makes a field-less enum an axis.
 ///
 /// ```

@@ -48,7 +48,7 @@ impl Module {
     #[track_caller]
     pub fn kernel<Sig: Signature, F: Function<Sig>>(&mut self, name: &str, f: F) -> Result<(), Error> {
         let at: Loc = Location::caller();
-        self.add(at, name, &mut || Sig::outs(f.run(Sig::params(at))).into_inner())
+        self.add(at, name, &mut || Sig::outs(f.run(Sig::params(at))).outs)
     }
 
     fn add(&mut self, at: Loc, name: &str, f: &mut dyn FnMut() -> Vec<trace::Out>) -> Result<(), Error> {

@@ -19,7 +19,7 @@ pub use crate::shape::{Cube, Inner, Matrix, Pos, Shape, Stack, Vector};
 pub use crate::state::State;
 pub use crate::stencil::Border;
 pub use crate::tensor::Tensor;
-// Traits and derives of one name: `#[derive(Axis)]`, `#[derive(Elem)]`.
-pub use crate::{Axis, Elem, Target, axis, bf16, f16};
+// Traits and derives of one name: `#[derive(Axis)]`, `#[derive(Elem)]`, `#[derive(Arrays)]`.
+pub use crate::{Arrays, Axis, Elem, Target, axis, bf16, f16};
 // Of `graph` the attribute alone: the module of the same name is `slyz::graph`.
 pub use slyz_macros::{einsum, graph};

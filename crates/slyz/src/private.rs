@@ -5,7 +5,7 @@
 #![allow(missing_docs)]
 
 use crate::arr::Arr;
-pub use crate::compile::Record;
+pub use crate::compile::{Arrays, Outs, Parameters, Record, Results};
 use crate::elem::{Elem, Exp, Lift, Scalar as ScalarElem, Value, handles, lit, parts_of, value_of};
 use crate::exp::binary;
 use crate::extent::{Axis, axis_number};
@@ -14,8 +14,7 @@ pub use crate::naperian::axis::{log_number, logs, without_paths};
 use crate::position::Idx;
 use crate::record;
 use crate::shape::Shape;
-use crate::trace::Loc;
-pub use crate::trace::{Handle, Leaf, Part};
+pub use crate::trace::{Handle, Key as FunctionKey, Leaf, Loc, Part};
 use half::{bf16, f16};
 use slyz_sir::ops::Operator;
 pub use slyz_sir::types::Scalar;
@@ -34,6 +33,39 @@ pub trait Copied {}
 impl<T: Copy> Copied for T {}
 
 pub const fn copied<T: Copied>() {}
+
+/// What `#[derive(Arrays)]` asks of its struct, before anything else.
+#[diagnostic::on_unimplemented(
+    message = "a struct of arrays is `Copy`: write `#[derive(Clone, Copy, Arrays)]`",
+    label = "`{Self}` is not `Copy`"
+)]
+pub trait CopiedArrays {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Copy> CopiedArrays for T {}
+
+pub const fn copied_arrays<T: CopiedArrays>() {}
+
+/// What the parameters of an element struct are where that is of arrays.
+pub trait ArraysValue: Value + Arrays {}
+impl<V: Value + Arrays> ArraysValue for V {}
+
+/// Conditions of derived implementations. One that cannot hold is an error at once for a type without parameters, unless it speaks of
+/// a lifetime of its own; so these have one, and what is wrong with a field is told once, not by each implementation.
+macro_rules! conditions {
+    ($($Name:ident: $Class:path;)*) => {$(
+        pub trait $Name<'a>: $Class {}
+        #[diagnostic::do_not_recommend]
+        impl<'a, T: $Class> $Name<'a> for T {}
+    )*};
+}
+conditions! {
+    IfArrays: Arrays;
+    IfCopy: Copy;
+    IfClone: Clone;
+    IfDebug: std::fmt::Debug;
+    IfEqual: PartialEq;
+}
 
 /// A parameter of a shared function: a traced value or array, or a host constant, on which it is specialised.
 #[diagnostic::on_unimplemented(
@@ -239,23 +271,11 @@ tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11);
     note = "it returns an `Exp`, an `Idx`, a tuple of them, or an `Arr`"
 )]
 pub trait Ret: Sized {
-    fn share(
-        at: Loc,
-        name: &str,
-        key: (TypeId, Vec<u64>),
-        args: &[Handle],
-        body: &mut dyn FnMut(&[Handle]) -> Self,
-    ) -> Self;
+    fn share(at: Loc, name: &str, key: FunctionKey, args: &[Handle], body: &mut dyn FnMut(&[Handle]) -> Self) -> Self;
 }
 
 impl<V: Value> Ret for V {
-    fn share(
-        at: Loc,
-        name: &str,
-        key: (TypeId, Vec<u64>),
-        args: &[Handle],
-        body: &mut dyn FnMut(&[Handle]) -> Self,
-    ) -> Self {
+    fn share(at: Loc, name: &str, key: FunctionKey, args: &[Handle], body: &mut dyn FnMut(&[Handle]) -> Self) -> Self {
         let count = parts_of::<V::Elem>().len();
         value_of(&record::call(at, name, key, args, count, &mut |args| handles(body(args))))
     }
@@ -263,7 +283,7 @@ impl<V: Value> Ret for V {
 
 /// An array result cannot come out of a function of the program: the body is traced in place.
 impl<T: Elem, S: Shape> Ret for Arr<T, S> {
-    fn share(_: Loc, _: &str, _: (TypeId, Vec<u64>), args: &[Handle], body: &mut dyn FnMut(&[Handle]) -> Self) -> Self {
+    fn share(_: Loc, _: &str, _: FunctionKey, args: &[Handle], body: &mut dyn FnMut(&[Handle]) -> Self) -> Self {
         body(args)
     }
 }

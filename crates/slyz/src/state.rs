@@ -15,7 +15,7 @@ use crate::trace::{Handle, Part};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the state of a loop",
     label = "a loop carries `Exp`, `Idx`, `Arr`, and tuples, `[_; N]` and derived structs of them",
-    note = "a struct becomes one with `#[derive(slyz::Elem)]`"
+    note = "a struct of arrays becomes one with `#[derive(slyz::Arrays)]`, a struct of scalars with `#[derive(slyz::Elem)]`"
 )]
 pub trait State: LoopState<Self> + Copy {
     #[doc(hidden)]

@@ -39,7 +39,8 @@ pub trait TensorShape: 'static {
 
 impl<S: Shape> TensorShape for S {
     fn check(dims: &[usize]) -> Result<(), TensorError> {
-        check_dims(Slot { axes: S::axes(), names: S::names(), leaves: vec![] }, dims)
+        let slot = Slot { argument: 1, field: String::new(), axes: S::axes(), names: S::names(), leaves: vec![] };
+        check_dims(slot, dims)
     }
 }
 
@@ -101,15 +102,27 @@ impl<T, S> Clone for Tensor<T, S> {
     }
 }
 
+impl<T: Elem, S: Shape> Feed<Arr<T, S>> for Tensor<T, S> {
+    fn feed<'a>(&'a self, out: &mut Fed<'a>) {
+        out.array_on_device(self.dims(), self.len(), self.buffers())
+    }
+}
+
 impl<T: Elem, S: Shape> Feed<Arr<T, S>> for &Tensor<T, S> {
-    fn feed(&self) -> Fed<'_> {
-        Fed::on_device(self.dims(), self.len(), self.buffers())
+    fn feed<'a>(&'a self, out: &mut Fed<'a>) {
+        Feed::<Arr<T, S>>::feed(*self, out)
+    }
+}
+
+impl<T: Elem<Exp = V>, V: Value<Elem = T>> Feed<V> for Tensor<T, ()> {
+    fn feed<'a>(&'a self, out: &mut Fed<'a>) {
+        out.scalars_on_device(self.buffers())
     }
 }
 
 impl<T: Elem<Exp = V>, V: Value<Elem = T>> Feed<V> for &Tensor<T, ()> {
-    fn feed(&self) -> Fed<'_> {
-        Fed::on_device(self.dims(), self.len(), self.buffers())
+    fn feed<'a>(&'a self, out: &mut Fed<'a>) {
+        Feed::<V>::feed(*self, out)
     }
 }
 
@@ -310,6 +323,17 @@ impl<T: Num, S: TensorShape> Tensor<T, S> {
 }
 
 impl<T: Elem> Tensor<T, ()> {
+    /// A tensor without axes, of one element.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// assert_eq!(Tensor::from_value(0.5f32)?.value()?, 0.5);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn from_value(value: T) -> Result<Self, Error> {
+        Tensor::from_vec([], vec![value])
+    }
+
     /// The one element.
     ///
     /// ```

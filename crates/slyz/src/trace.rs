@@ -119,9 +119,13 @@ impl Leaf {
     }
 }
 
-/// What a call must pass for one parameter.
+/// What a call must pass for one scalar or array of its parameters.
 #[derive(Clone, Debug)]
 pub(crate) struct Slot {
+    /// The argument it is in, from 1.
+    pub argument: usize,
+    /// The fields that lead to it, with dots; empty for a whole argument.
+    pub field: String,
     pub axes: Vec<Extent>,
     /// The names of the axes, as the type spells them.
     pub names: Vec<String>,
@@ -187,7 +191,8 @@ pub(crate) struct Traced {
 }
 
 /// What tells shared functions apart: the type of the closure, and the host constants among the arguments.
-pub(crate) type Key = (TypeId, Vec<u64>);
+#[doc(hidden)]
+pub type Key = (TypeId, Vec<u64>);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {

@@ -78,3 +78,16 @@ struct Borrowed<'a, T> { x: &'a T }
 enum Variants<T> { A(T), B(T) }
 #[derive(Elem)]
 union Overlay<T> { a: T }
+#[derive(Arrays)]
+enum Layers { Dense(Arr<f32, N>), None }
+#[derive(Arrays)]
+union Either { a: Arr<f32, N>, b: Exp<f32> }
+#[derive(Arrays)]
+#[arrays(name = "Tensors")]
+struct Options { a: Arr<f32, N> }
+#[derive(Arrays)]
+#[arrays(host = "two words")]
+struct TwoWords { a: Arr<f32, N> }
+#[derive(Arrays)]
+#[arrays(host = "Same")]
+struct Same { a: Arr<f32, N> }

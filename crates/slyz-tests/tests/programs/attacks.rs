@@ -6,7 +6,9 @@
 use slyz::__private::{self as expanded, FunctionArg, Phi};
 use slyz::graph::{EmbeddedKernel, InOut, Input, Launch};
 use slyz::prelude::*;
-use slyz::{CallError, Device, Elem, Error, Flat, Handle, Leaf, LoopState, Offset, ScatterTo, Traced};
+use slyz::{
+    CallError, Device, Elem, Error, Fed, Feed, Flat, Handle, Leaf, LoopState, Offset, Param, ScatterTo, Traced,
+};
 use slyz_run::{Argument, ArrayData, Buffer, Executable, Launcher, Output};
 use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
@@ -169,6 +171,135 @@ fn states_in_another_order() {
         forged.map(|i| x.at(i))
     });
     is_refused(array, why);
+}
+
+// ---- parameters and results by hand
+
+/// A number that comes back as a position.
+#[derive(Clone, Copy)]
+struct Posing(Exp<i64>);
+
+impl slyz::Output for Posing {
+    type Host = Tensor<At<N>, ()>;
+    fn outs(self, out: &mut expanded::Outs) {
+        self.0.outs(out);
+    }
+    fn read(results: &mut expanded::Results) -> Self::Host {
+        <Idx<N> as slyz::Output>::read(results)
+    }
+}
+
+/// An array of numbers that comes back as one of positions, in another order than the results are in.
+#[derive(Clone, Copy)]
+struct Posed(Arr<At<N>, M>, Arr<i64, M>);
+
+impl slyz::Output for Posed {
+    type Host = (Tensor<i64, M>, Tensor<At<N>, M>);
+    fn outs(self, out: &mut expanded::Outs) {
+        self.0.outs(out);
+        self.1.outs(out);
+    }
+    fn read(results: &mut expanded::Results) -> Self::Host {
+        (<Arr<i64, M> as slyz::Output>::read(results), <Arr<At<N>, M> as slyz::Output>::read(results))
+    }
+}
+
+fn is_outside<T: std::fmt::Debug>(result: Result<T, Error>) {
+    match result {
+        Err(Error::Call(CallError::Outside { position: 4, extent: 4, .. })) => {}
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn results_that_are_read_as_others() -> Result<(), Error> {
+    let number = compile(|x: Arr<f32, N>, far: Exp<i64>| (x.sum(), Posing(far)))?.call(&OURS[MINE], 4)?.1;
+    is_outside(compile(|x: Arr<f32, N>, i: Idx<N>| x.at(i))?.call(&OURS[MINE], &number));
+    let f = compile(|x: Arr<f32, N>, inside: Arr<At<N>, M>, far: Arr<i64, M>| (x.sum(), Posed(inside, far)))?;
+    let numbers = f.call(&OURS[MINE], &[At::new(0)], &[4i64])?.1.1;
+    is_outside(compile(|x: Arr<f32, N>, p: Arr<At<N>, M>| p.map(|i| x.at(i)))?.call(&OURS[MINE], &numbers));
+    Ok(())
+}
+
+/// A parameter by hand.
+#[derive(Clone, Copy)]
+struct Row(Arr<f32, N>, Idx<N>);
+
+impl Param for Row {
+    fn make(from: &mut expanded::Parameters) -> Self {
+        Row(from.field("x"), from.field("i"))
+    }
+}
+
+/// What stands for its position, after the array.
+enum Misfit {
+    Nothing,
+    Twice,
+    Number(i64),
+    Bits(&'static [f64]),
+    Half(&'static [f32]),
+    Pairs(&'static [(f32, f32)]),
+    Line(&'static [i64]),
+}
+
+impl Feed<Row> for Misfit {
+    fn feed<'a>(&'a self, out: &mut Fed<'a>) {
+        const X: &[f32] = &[1.0, 2.0, 3.0, 4.0];
+        Feed::<Arr<f32, N>>::feed(&X, out);
+        match self {
+            Misfit::Nothing => {}
+            Misfit::Twice => [1, 2].iter().for_each(|_| Feed::<Exp<i64>>::feed(&0, out)),
+            Misfit::Number(far) => Feed::<Exp<i64>>::feed(far, out),
+            Misfit::Bits(far) => Feed::<Arr<f64, N>>::feed(far, out),
+            Misfit::Half(far) => Feed::<Arr<f32, N>>::feed(far, out),
+            Misfit::Pairs(far) => Feed::<Arr<(f32, f32), N>>::feed(far, out),
+            Misfit::Line(far) => Feed::<Arr<i64, N>>::feed(far, out),
+        }
+    }
+}
+
+#[test]
+fn arguments_by_hand() -> Result<(), Error> {
+    for device in crate::devices() {
+        let f = compile_on(&device, |row: Row| row.0.at(row.1))?;
+        assert_eq!(f.call(Misfit::Number(3))?.value()?, 4.0);
+        is_outside(f.call(Misfit::Number(4)));
+        assert!(matches!(f.call(Misfit::Number(-1)), Err(Error::Call(CallError::Outside { .. }))));
+        assert!(matches!(f.call(Misfit::Bits(&[1.0])), Err(Error::Call(CallError::Outside { .. }))));
+        assert!(matches!(f.call(Misfit::Half(&[1.0])), Err(Error::Run(_))));
+        let parts = f.call(Misfit::Pairs(&[(1.0, 1.0)]));
+        assert!(matches!(parts, Err(Error::Call(CallError::Parts { argument: 1, expected: 1, found: 2, .. }))));
+        assert!(matches!(f.call(Misfit::Line(&[0, 1])), Err(Error::Call(CallError::Length { .. }))));
+        for (misfit, found) in [(Misfit::Nothing, 1), (Misfit::Twice, 3)] {
+            let pieces = f.call(misfit);
+            assert!(matches!(pieces, Err(Error::Call(CallError::Pieces { expected: 2, found: n })) if n == found));
+        }
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy, slyz::Arrays)]
+struct Places {
+    x: Arr<f32, N>,
+    i: Idx<N>,
+}
+
+/// A struct of another function, or of none, is as good as its handles.
+#[test]
+fn structs_of_others() -> Result<(), Error> {
+    let kept = std::cell::Cell::new(None);
+    compile(|places: Places| {
+        kept.set(Some(places));
+        places.x.sum()
+    })?;
+    let stolen = kept.get().expect("it was traced");
+    is_refused(compile(|x: Arr<f32, N>| x.at(stolen.i)), "a value of another traced function is used here");
+    is_refused(compile(|i: Idx<N>| Places { i, ..stolen }), "a value of another traced function is used here");
+    is_refused(
+        compile(|now: Places| iterate(2, now, |_, _: Places| stolen)),
+        "a value of another traced function is used here",
+    );
+    Ok(())
 }
 
 // ---- what the macros expand to

@@ -33,7 +33,7 @@ fn wrong_sizes() -> R {
     let (y, z) = ([1f32; 2], [1f32; 2]);
     assert!(f.call((&[1f32; 6], [2, 3]), &y, &z).is_ok());
     let e = text(f.call((&[1f32; 6], [3, 2]), &y, &z));
-    assert!(e.contains("axis N is 3, but argument 2 has 2 there"), "{e}");
+    assert!(e.contains("axis N is 3 in argument 1, but argument 2 has 2 there"), "{e}");
     let e = text(f.call((&[1f32; 6], [2, 2]), &y, &z));
     assert!(e.contains("argument 1 has 6 elements, its shape [2, 2] needs 4"), "{e}");
     let e = text(f.call((&[1f32; 6], [6]), &y, &z));

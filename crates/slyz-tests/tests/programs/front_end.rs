@@ -54,7 +54,7 @@ fn mm() -> R {
     let c = f.call((&b, [2, 3]), (&b, [3, 2]))?;
     assert_eq!(c.dims(), [2, 2]);
     let e = f.call((&b, [2, 3]), (&b, [2, 3])).unwrap_err().to_string();
-    assert!(e.contains("axis K is 3, but argument 2 has 2 there"), "{e}");
+    assert!(e.contains("axis K is 3 in argument 1, but argument 2 has 2 there"), "{e}");
     // generic: turbofish, or typed tensors decide later
     let _ = compile(matmul_g::<N, K, M>)?;
     let _ = compile(|a: Arr<f32, (N, K)>, b: Arr<f32, (K, M)>| matmul_g(a, b))?;

@@ -1,5 +1,6 @@
 //! The words of the library against plain Rust, on every device. A test program of its own: each word is small, and so is this.
 
+mod arrays;
 mod complex;
 mod conv;
 mod einsum;
