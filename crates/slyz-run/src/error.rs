@@ -98,6 +98,17 @@ pub enum Error {
         /// Which limit.
         why: String,
     },
+    /// A loop went on past the bound that was set.
+    #[error(
+        "the loop {name} did not end within {most} turns, the bound that SLYZ_MAX_TURNS sets. Its condition may hold for ever; \
+         if not, set a larger bound or none"
+    )]
+    Turns {
+        /// The loop.
+        name: String,
+        /// The bound.
+        most: u64,
+    },
     /// Too many or too few arguments.
     #[error("the function \"{name}\" takes {expected} arguments, not {found}")]
     ArgumentCount {

@@ -153,6 +153,8 @@ pub enum Turns {
 /// Steps that are taken again and again. Its buffers are made once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Loop {
+    /// What it is called where somebody is told about it.
+    pub name: String,
     /// How often.
     pub turns: Turns,
     /// One turn.
@@ -198,6 +200,12 @@ pub enum Step {
 }
 
 impl Step {
+    /// Is it a loop whose turns data decide, or is one in it?
+    pub fn is_open_loop(&self) -> bool {
+        matches!(self, Step::Loop(Loop { turns: Turns::While { .. }, .. }))
+            || self.inside().into_iter().flatten().any(Step::is_open_loop)
+    }
+
     /// The lists of steps inside it, in order.
     pub fn inside(&self) -> Vec<&[Step]> {
         match self {

@@ -33,6 +33,8 @@ fn small(max_threads: u32, subgroup: Option<u32>, max_blocks: u64) -> Machine {
         vector_bytes: 16,
         fused: true,
         splits: false,
+        // Some turn loops by launches, whatever a turn is.
+        turn_work: if max_threads % 2 == 0 { 1 << 15 } else { 0 },
         busy_blocks: 2_048,
     }
 }

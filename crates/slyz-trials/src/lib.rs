@@ -112,11 +112,15 @@ impl Iterator for Trials {
 impl Drop for Trials {
     fn drop(&mut self) {
         match (std::thread::panicking(), self.current) {
-            (true, Some(seed)) => eprintln!(
-                "{name}: seed {seed} failed. SLYZ_RANDOM_SEED={seed} repeats it; once mended, the line \
-                 `{name} {seed}` in tests/seeds.txt (or, better, the program in tests/corpus) keeps it so.",
-                name = self.name
-            ),
+            (true, Some(seed)) => {
+                // A property tries many values from one seed.
+                let cases = number("SLYZ_RANDOM_CASES").map_or(String::new(), |n| format!("SLYZ_RANDOM_CASES={n} "));
+                eprintln!(
+                    "{name}: seed {seed} failed. {cases}SLYZ_RANDOM_SEED={seed} repeats it; once mended, the line \
+                     `{name} {seed}` in tests/seeds.txt (or, better, the program in tests/corpus) keeps it so.",
+                    name = self.name
+                )
+            }
             (true, None) | (false, _) => {
                 if matches!(self.end, End::Time(_)) {
                     println!("{}: tried {} seeds", self.name, self.tried);

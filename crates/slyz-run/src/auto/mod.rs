@@ -374,6 +374,7 @@ fn falls_back(error: &Error) -> bool {
         | Error::Fault(_)
         | Error::Kernel(_)
         | Error::Stopped(_)
+        | Error::Turns { .. }
         | Error::Interpreter(_) => false,
     }
 }

@@ -7,9 +7,10 @@ use super::engine::{Engine, Few, Launch};
 use super::numbers::{LaunchNumbers, Prepared, result};
 use super::variant::Variant;
 use crate::signature::{Bound, Sizes};
-use crate::{ArrayData, Buffer, Error, LaunchTime, Output, profile};
+use crate::{ArrayData, Buffer, Error, LaunchTime, Output, profile, warn};
 use slyz_sir::kernel::{BufferId, BufferUse, Loop, Plan, ScalarArg, Step, Turns};
 use slyz_sir::size::SizeVar;
+use std::sync::OnceLock;
 
 /// Turns after which a device gets what there is to do.
 const TURNS_AT_ONCE: u64 = 64;
@@ -17,6 +18,19 @@ const TURNS_AT_ONCE: u64 = 64;
 /// How many steps there are, those inside of others included.
 fn length(steps: &[Step]) -> usize {
     steps.iter().map(Step::len).sum()
+}
+
+/// The bound of loops whose turns data decide, from `SLYZ_MAX_TURNS`.
+fn most_turns() -> Option<u64> {
+    static MOST: OnceLock<Option<u64>> = OnceLock::new();
+    *MOST.get_or_init(|| {
+        let text = std::env::var("SLYZ_MAX_TURNS").ok()?;
+        let most = text.trim().parse().ok();
+        if most.is_none() {
+            warn::warn_once("turns", &format!("SLYZ_MAX_TURNS={text} is not a number; loops have no bound"));
+        }
+        most
+    })
 }
 
 /// Bytes of a count.
@@ -90,7 +104,9 @@ impl<'e, E: Engine> Call<'e, '_, E> {
                     unsafe { self.turns(turns, place + 1) }?;
                 }
                 Step::Choose { work, most, small, large } => {
-                    let is_small = self.sizes.eval(work).is_ok_and(|work| work <= *most);
+                    // Whoever bounds loops wants their turns to be counted.
+                    let counts = most_turns().is_some() && large.iter().any(Step::is_open_loop);
+                    let is_small = !counts && self.sizes.eval(work).is_ok_and(|work| work <= *most);
                     let (way, first) = if is_small { (small, place + 1) } else { (large, place + 1 + length(small)) };
                     // SAFETY: the caller's promise.
                     unsafe { self.steps(way, first) }?;
@@ -105,7 +121,7 @@ impl<'e, E: Engine> Call<'e, '_, E> {
     ///
     /// # Safety
     /// As [`Call::walk`].
-    unsafe fn turns(&mut self, Loop { turns, steps, swaps }: &'e Loop, place: usize) -> Result<(), Error> {
+    unsafe fn turns(&mut self, Loop { name, turns, steps, swaps }: &'e Loop, place: usize) -> Result<(), Error> {
         let known = match turns {
             Turns::Size(size) => Some(self.sizes.eval(size)?),
             Turns::Read(from) => Some(u64::try_from(i64::from_ne_bytes(self.read_back(*from)?)).unwrap_or(0)),
@@ -122,6 +138,9 @@ impl<'e, E: Engine> Call<'e, '_, E> {
                 if self.read_back::<1>(*holds)? == [0] {
                     self.turn.pop();
                     break;
+                }
+                if let Some(most) = most_turns().filter(|&most| turn >= most) {
+                    return Err(Error::Turns { name: name.clone(), most });
                 }
             }
             // SAFETY: the caller's promise.

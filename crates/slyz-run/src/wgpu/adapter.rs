@@ -165,6 +165,8 @@ impl Opened {
             floats: if passthrough { driver::controls(adapter) } else { Default::default() },
         };
         let software = adapter.get_info().device_type == DeviceType::Cpu;
+        // Mesa's own name for its GPU in software.
+        let ends_loops = info.driver == "llvmpipe" || info.name.starts_with("llvmpipe");
         let machine = Machine {
             max_threads: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
             subgroup,
@@ -175,6 +177,8 @@ impl Opened {
             vector_bytes: 16,
             fused: false,
             splits: true,
+            // Each launch has its own count of turns there.
+            turn_work: if ends_loops { 0 } else { Machine::webgpu().turn_work },
             busy_blocks: if software { 64 } else { 2_048 },
         };
         let memory = Memory::new(&limits, driver::memory_bytes(adapter), software);
@@ -192,8 +196,7 @@ impl Opened {
             limits,
             window_bytes,
             target,
-            // Mesa's own name for its GPU in software.
-            ends_loops: info.driver == "llvmpipe" || info.name.starts_with("llvmpipe"),
+            ends_loops,
             machine,
             memory,
             passthrough,

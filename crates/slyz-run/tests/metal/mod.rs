@@ -228,7 +228,7 @@ impl Library {
                     let scalars: Vec<Scalar> = scalars.iter().map(scalar).collect();
                     self.launch(&entry.kernels[*kernel], sizes, &pointers, &scalars)?;
                 }
-                Step::Loop(Loop { turns: count, steps, swaps }) => {
+                Step::Loop(Loop { turns: count, steps, swaps, .. }) => {
                     let known = match count {
                         Turns::Size(size) => Some(value(size, sizes)? as i64),
                         Turns::Read(from) => Some(first(memory, *from) as i64),

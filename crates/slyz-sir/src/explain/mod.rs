@@ -131,7 +131,7 @@ fn add_stages(plan: &Plan, steps: &[Step], times: &Count, stages: &mut Vec<Stage
             }
             Step::Count { size, from } => stages.push(Stage::Count { size: *size, from: *from }),
             Step::Free(buffer) => stages.push(Stage::Free(*buffer)),
-            Step::Loop(Loop { turns, steps, swaps }) => {
+            Step::Loop(Loop { turns, steps, swaps, .. }) => {
                 let swapped = match swaps.len() {
                     0 => "its arrays are changed in place".to_string(),
                     n => format!("{n} of its arrays and numbers in two buffers each, which change places"),

@@ -20,7 +20,7 @@ use crate::program::Program;
 use crate::size::Size;
 use crate::types::Ty;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The program with all such bodies apart.
 pub(super) fn staged(program: &Program) -> Cow<'_, Program> {
@@ -121,7 +121,16 @@ fn stays(op: &Op) -> Vec<bool> {
 /// The part of a body that gives some of its results.
 fn part(body: &Body, stays: &[bool], wanted: bool) -> Body {
     let results: Vec<Id> = body.results.iter().zip(stays).filter(|(_, s)| **s == wanted).map(|(id, _)| *id).collect();
-    let sources = body.sources(&results);
-    let used = |stmt: &&Stmt| stmt.binds.iter().any(|bind| sources.contains(&bind.id));
-    Body { params: body.params.clone(), stmts: body.stmts.iter().filter(used).cloned().collect(), results }
+    let mut used: HashSet<Id> = results.iter().copied().collect();
+    let mut stmts = vec![];
+    for stmt in body.stmts.iter().rev() {
+        if stmt.binds.iter().any(|bind| used.contains(&bind.id)) {
+            // Also what is used for nothing: it is still there.
+            stmt.op.each_operand(&mut |id| _ = used.insert(id));
+            stmt.op.bodies().into_iter().for_each(|inner| inner.each_free(&mut |id| _ = used.insert(id)));
+            stmts.push(stmt.clone());
+        }
+    }
+    stmts.reverse();
+    Body { params: body.params.clone(), stmts, results }
 }

@@ -36,7 +36,7 @@ pub(super) trait Strategy<'g> {
     /// A kernel of one block that stores scalars.
     fn store_scalars(&mut self, to: &[BufferId], values: &Values<'_, 'g>);
 
-    /// The most work of a turn, in additions, for which a loop is one kernel.
+    /// The most work of a turn, in additions, for which a loop is one kernel; 0 for none.
     fn most_work(&self) -> u64;
 }
 
@@ -46,7 +46,8 @@ pub(super) fn plan_loop<'g>(strategy: &mut impl Strategy<'g>, stmt: &'g Stmt) {
     let before = std::mem::take(&mut strategy.base().plan.steps);
     let work = stmt.op.bodies().into_iter().fold(Size::Const(0), |sum, body| sum + work_of(body));
     let most = strategy.most_work();
-    let known = work.constant();
+    // Where data decide how often, somebody may want to count the turns: both ways must be there.
+    let known = work.constant().filter(|_| matches!(stmt.op, Op::For { .. })).or((most == 0).then_some(u64::MAX));
     let mut small = vec![];
     if known.is_none_or(|work| work <= most) {
         strategy.in_one_kernel(stmt, &outputs);
@@ -133,7 +134,8 @@ fn turns<'g>(strategy: &mut impl Strategy<'g>, stmt: &'g Stmt, outputs: &[Buffer
     strategy.base().depth -= 1;
     let steps = std::mem::replace(&mut strategy.base().plan.steps, before);
     let swaps = carried.iter().filter(|part| part.now != part.next).map(|part| (part.now, part.next)).collect();
-    strategy.base().plan.steps.push(Step::Loop(Loop { turns, steps, swaps }));
+    let name = strategy.base().kernel_name("turns");
+    strategy.base().plan.steps.push(Step::Loop(Loop { name, turns, steps, swaps }));
 }
 
 /// Puts what the state starts from into its buffers.

@@ -47,7 +47,7 @@ fn steps(plan: &Plan, writer: &mut Printer, list: &[Step]) {
             Step::Launch { kernel, buffers, scalars } => launch(plan, *kernel, buffers, scalars),
             Step::Count { size, from } => format!("count {} from b{}", writer.size_var(*size), from.0),
             Step::Free(buffer) => format!("free b{}", buffer.0),
-            Step::Loop(Loop { turns, steps: turn, swaps }) => {
+            Step::Loop(Loop { turns, steps: turn, swaps, .. }) => {
                 match turns {
                     Turns::Size(size) => writer.open(format!("loop {} times", writer.size(size))),
                     Turns::Read(from) => writer.open(format!("loop b{} times", from.0)),

@@ -284,7 +284,7 @@ impl<'p> Function<'p> {
                 self.line(format!("let {size} = Int({count})"));
             }
             Step::Free(_) => {}
-            Step::Loop(Loop { turns, steps, swaps }) => {
+            Step::Loop(Loop { turns, steps, swaps, .. }) => {
                 let turn = format!("turn{depth}");
                 match turns {
                     Turns::Size(size) => self.line(format!("for {turn} in 0..<{} {{", self.size(size))),

@@ -100,7 +100,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn repeat(&mut self, Loop { turns, steps, swaps }: &Loop) -> Result<(), KernelError> {
+    fn repeat(&mut self, Loop { turns, steps, swaps, .. }: &Loop) -> Result<(), KernelError> {
         let known = match turns {
             Turns::Size(size) => Some(shape(&self.plan.name, std::slice::from_ref(size), &self.sizes)?[0] as i64),
             Turns::Read(from) => Some(self.read_back(*from)?.as_int() as i64),

@@ -2,6 +2,9 @@
 
 use crate::pass::spread::{Resources, Subgroup};
 
+/// What a block adds while a launch is made.
+const TURN_WORK: u64 = 1 << 15;
+
 /// A machine of many threads in blocks.
 ///
 /// The limits are those that every device of the kind keeps; a device that allows more may say so.
@@ -27,6 +30,9 @@ pub struct Machine {
     /// The device runs a launch whose grid is past its limits in pieces. Then kernels need no loops for sizes that are not
     /// expected.
     pub splits: bool,
+    /// The work of a turn, in additions, that a block does faster than a launch of many is made: loops with such turns are one
+    /// kernel. 0 where loops had better be short.
+    pub turn_work: u64,
     /// Blocks that keep it busy: work is cut into about so many where it can be.
     pub busy_blocks: u64,
 }
@@ -45,6 +51,7 @@ impl Machine {
             vector_bytes: 0,
             fused: true,
             splits: false,
+            turn_work: TURN_WORK,
             busy_blocks: 2_048,
         }
     }
@@ -62,6 +69,7 @@ impl Machine {
             vector_bytes: 16,
             fused: true,
             splits: false,
+            turn_work: TURN_WORK,
             busy_blocks: 2_048,
         }
     }
@@ -78,6 +86,7 @@ impl Machine {
             vector_bytes: 16,
             fused: false,
             splits: false,
+            turn_work: TURN_WORK,
             busy_blocks: 2_048,
         }
     }

@@ -333,12 +333,9 @@ impl<'g> Strategy<'g> for Gpu<'g> {
     }
 
     fn most_work(&self) -> u64 {
-        MOST_IN_ONE_BLOCK
+        self.machine.turn_work
     }
 }
-
-/// The work of a turn, in additions, that a block does faster than a launch of many is made.
-const MOST_IN_ONE_BLOCK: u64 = 1 << 15;
 
 /// About the extent of the longest axis that lanes may run over, if it is known.
 fn longest_axis(body: &Body, expected: &Expected) -> Option<u64> {
