@@ -12,6 +12,14 @@
 //! %y = scatter [N] into [M] onto (%x) |%k| { %p' = …  %v' = at %t[%k]  yield %p', %v' } with …
 //! ```
 //!
+//! What reads an array after an update of it is moved before the update where it can be, so that the update may be made in place:
+//!
+//! ```text
+//! %y = scatter … onto (%x) …   %v = at %x[%k]   %z = scatter … onto (%y) … %v …
+//!   ⇒
+//! %v = at %x[%k]   %y = scatter … onto (%x) …   %z = scatter … onto (%y) … %v …
+//! ```
+//!
 //! Places that a scatter can work out without the array that it changes stay where they are: how they move with the position says
 //! which turns may be taken together.
 
@@ -31,12 +39,14 @@ pub(super) fn staged(program: &Program) -> Cow<'_, Program> {
     let mut fresh = program.fresh_ids();
     let mut types = HashMap::new();
     super::planning::collect_types(&program.body, &mut types);
-    stage(&mut staged.body, &types, &mut fresh);
+    stage(&mut staged.body, &mut types, &mut fresh);
     Cow::Owned(staged)
 }
 
 fn needs_stage(body: &Body) -> bool {
-    body.stmts.iter().any(|stmt| stands_apart(&stmt.op) || stmt.op.bodies().into_iter().any(needs_stage))
+    let updates = |op: &Op| matches!(op, Op::Scatter { onto, .. } if !onto.is_empty());
+    let here = |stmt: &Stmt| stands_apart(&stmt.op) || updates(&stmt.op);
+    body.stmts.iter().any(|stmt| here(stmt) || stmt.op.bodies().into_iter().any(needs_stage))
 }
 
 /// Must the body of the operation be made first?
@@ -52,48 +62,114 @@ fn stands_apart(op: &Op) -> bool {
     }
 }
 
-fn stage(body: &mut Body, types: &HashMap<Id, Type>, fresh: &mut dyn FnMut() -> Id) {
+fn stage(body: &mut Body, types: &mut HashMap<Id, Type>, fresh: &mut dyn FnMut() -> Id) {
     let mut out = Vec::with_capacity(body.stmts.len());
     for mut stmt in std::mem::take(&mut body.stmts) {
         for inner in stmt.op.bodies_mut() {
             stage(inner, types, fresh);
         }
         if stands_apart(&stmt.op) {
-            out.extend(take_apart(&mut stmt.op, types, fresh));
+            let stays = stays(&stmt.op, onto(&stmt.op));
+            out.extend(take_apart(&mut stmt.op, &stays, types, fresh));
         }
         out.push(stmt);
     }
     body.stmts = out;
+    read_first(body, types, fresh);
+}
+
+/// The arrays that an update starts from.
+fn onto(op: &Op) -> &[Id] {
+    match op {
+        Op::Scatter { onto, .. } => onto,
+        _ => &[],
+    }
+}
+
+/// Every name that a statement uses, inside of its bodies too.
+fn each_use(stmt: &Stmt, f: &mut dyn FnMut(Id)) {
+    stmt.op.each_operand(f);
+    stmt.op.bodies().into_iter().for_each(|inner| inner.each_free(f));
+}
+
+/// Moves what reads an array after an update of it before the update.
+fn read_first(body: &mut Body, types: &mut HashMap<Id, Type>, fresh: &mut dyn FnMut() -> Id) {
+    let mut uses: HashMap<Id, usize> = HashMap::new();
+    body.stmts.iter().for_each(|stmt| each_use(stmt, &mut |id| *uses.entry(id).or_default() += 1));
+    let mut place = 0;
+    while place < body.stmts.len() {
+        let old: Vec<Id> = onto(&body.stmts[place].op).iter().copied().filter(|id| uses[id] > 1).collect();
+        if old.is_empty() {
+            place += 1;
+            continue;
+        }
+        let mut early = vec![];
+        let mut late: HashSet<Id> = body.stmts[place].binds.iter().map(|bind| bind.id).collect();
+        let mut rest = vec![];
+        for mut stmt in body.stmts.drain(place + 1..) {
+            let mut reads = false;
+            let mut waits = false;
+            each_use(&stmt, &mut |id| {
+                reads |= old.contains(&id);
+                waits |= late.contains(&id);
+            });
+            if reads && !waits {
+                early.push(stmt);
+                continue;
+            }
+            // An update of what came of the array, by what was in it: that can be read before.
+            if reads && matches!(stmt.op, Op::Scatter { .. }) && !onto(&stmt.op).iter().any(|id| old.contains(id)) {
+                let stays = stays(&stmt.op, &old);
+                let mut waits = false;
+                part(stmt.op.bodies()[0], &stays, false).each_free(&mut |id| waits |= late.contains(&id));
+                if !waits {
+                    early.extend(take_apart(&mut stmt.op, &stays, types, fresh));
+                }
+            }
+            late.extend(stmt.binds.iter().map(|bind| bind.id));
+            rest.push(stmt);
+        }
+        place += early.len() + 1;
+        let update = body.stmts.pop();
+        body.stmts.extend(early.into_iter().chain(update).chain(rest));
+    }
 }
 
 /// The tabulate of what the operation's body gives, which reads it from here on; nothing where all of it may stay, without what
 /// it did for nobody.
-fn take_apart(op: &mut Op, types: &HashMap<Id, Type>, fresh: &mut dyn FnMut() -> Id) -> Option<Stmt> {
+fn take_apart(
+    op: &mut Op,
+    stays: &[bool],
+    types: &mut HashMap<Id, Type>,
+    fresh: &mut dyn FnMut() -> Id,
+) -> Option<Stmt> {
     let shape: Vec<Size> = match op {
         Op::Fold { shape, .. } | Op::Scan { shape, .. } | Op::Scatter { shape, .. } => shape.clone(),
         Op::Filter { extent, .. } => vec![extent.clone()],
         other => unreachable!("has no body over positions: {other:?}"),
     };
-    let stays = stays(op);
     let body = match op {
         Op::Fold { body, .. } | Op::Scan { body, .. } | Op::Scatter { body, .. } | Op::Filter { body, .. } => body,
         other => unreachable!("has no body over positions: {other:?}"),
     };
     let positions: Vec<Var> = shape.iter().map(|_| Var { id: fresh(), ty: Type::Scalar(Ty::I64) }).collect();
     let index: Vec<Id> = positions.iter().map(|p| p.id).collect();
-    let kept = part(body, &stays, true).instantiate(&index, fresh);
-    let made = part(body, &stays, false);
+    let kept = part(body, stays, true).instantiate(&index, fresh);
+    let made = part(body, stays, false);
     let mut reader = Body { params: positions, stmts: kept.stmts, results: vec![] };
     let mut arrays = vec![];
     let mut still = kept.results.into_iter();
-    for (result, stays) in body.results.iter().zip(&stays) {
+    for (result, stays) in body.results.iter().zip(stays) {
+        let ty = types[result].elem();
         if *stays {
-            reader.results.extend(still.next());
+            let again = still.next().unwrap_or(*result);
+            types.insert(again, Type::Scalar(ty));
+            reader.results.push(again);
             continue;
         }
-        let ty = types[result].elem();
         let array = Var { id: fresh(), ty: Type::Array(ty, shape.clone()) };
         let element = Var { id: fresh(), ty: Type::Scalar(ty) };
+        types.insert(element.id, element.ty.clone());
         reader.results.push(element.id);
         reader.stmts.push(Stmt { binds: vec![element], op: Op::At { array: array.id, index: index.clone() } });
         arrays.push(array);
@@ -103,17 +179,16 @@ fn take_apart(op: &mut Op, types: &HashMap<Id, Type>, fresh: &mut dyn FnMut() ->
 }
 
 /// Which results of the operation's body need not be made first: straight code of a scatter that does not read what is changed.
-fn stays(op: &Op) -> Vec<bool> {
+fn stays(op: &Op, changed: &[Id]) -> Vec<bool> {
     let body = op.bodies()[0];
-    let onto: &[Id] = match op {
-        Op::Scatter { onto, .. } => onto,
-        _ => return vec![false; body.results.len()],
-    };
+    if !matches!(op, Op::Scatter { .. }) {
+        return vec![false; body.results.len()];
+    }
     let stays = |result: &Id| {
         let sources = body.sources(&[*result]);
         let used = |stmt: &Stmt| stmt.binds.iter().any(|bind| sources.contains(&bind.id));
         let straight = body.stmts.iter().all(|stmt| !used(stmt) || stmt.op.bodies().is_empty());
-        straight && !onto.iter().any(|array| sources.contains(array))
+        straight && !changed.iter().any(|array| sources.contains(array))
     };
     body.results.iter().map(stays).collect()
 }

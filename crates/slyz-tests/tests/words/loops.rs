@@ -144,6 +144,25 @@ fn updates_are_pure() -> Result<(), Error> {
     Ok(())
 }
 
+/// What reads the old array behind an update is read before it, so that nothing is copied.
+#[test]
+fn swaps_in_place() -> Result<(), Error> {
+    type Square = Arr<i32, (N, N)>;
+    for device in devices() {
+        let f = compile_on(&device, |x: Arr<i32, N>, a: Square, k: Idx<N>| {
+            let x = for_each(x, |i: Idx<N>, x: Arr<i32, N>| swapped(x, i, k));
+            let a = for_each(a, |i: Idx<N>, a: Square| a.with_row(i, a.row(k)).with_row(k, a.row(i)));
+            (x, a)
+        })?;
+        let (x, a) = f.call(&[1, 2, 3, 4], &[[1, 2, 3, 4], [5, 6, 7, 8], [9, 9, 9, 9], [0, 0, 0, 0]], At::new(1))?;
+        assert_eq!(x.to_vec()?, [2, 4, 1, 3]);
+        assert_eq!(a.to_vec()?, [5, 6, 7, 8, 0, 0, 0, 0, 1, 2, 3, 4, 9, 9, 9, 9]);
+        let text = f.explain().to_string();
+        assert!(!text.contains("copied"), "{text}");
+    }
+    Ok(())
+}
+
 #[derive(Clone, Copy, Elem)]
 struct Body<T> {
     place: T,
