@@ -3,7 +3,7 @@
 
 mod toy;
 
-use slyz_run::cpu::CpuConfig;
+use slyz_run::cpu::{Cpu, CpuConfig};
 use slyz_run::{Argument, Device};
 use slyz_sir::types::{Scalar, Ty};
 use std::fs::File;
@@ -60,6 +60,44 @@ fn far_too_many_threads_are_not_made() {
     let output = child("child_with_a_large_launch").env("RAYON_NUM_THREADS", "100000").output().unwrap();
     let text = said(&output);
     assert!(text.contains("RAYON_NUM_THREADS=100000") && text.contains("4 threads for each"), "{text}");
+}
+
+/// A loop of arrays that ends after five turns, or never.
+#[test]
+fn child_with_a_loop() {
+    if !is_child("child_with_a_loop") {
+        return;
+    }
+    let text = "program grow<N>(%x: f32[N], %most: f32) -> f32[N] {
+        %two: f32 = const 2.0
+        %first: i64 = const 0
+        %y: f32[N] = while (%x) |%a: f32[N]| {
+            %v: f32 = at %a[%first]
+            %go: bool = lt %v, %most
+            yield %go
+        } do |%b: f32[N]| {
+            %twice: f32[N] = tabulate [N] |%i: i64| { %u: f32 = at %b[%i]; %w: f32 = mul %u, %two; yield %w }
+            yield %twice
+        }
+        return %y
+    }";
+    let executable = Cpu::new(config()).compile(&slyz_sir::text::parse_program(text).unwrap()).unwrap();
+    let grow = |most: f32| {
+        let args = [Argument::host(Ty::F32, &[2], &[1.0f32, 3.0]), Argument::Scalar(Scalar::f32(most))];
+        executable.run(&[Some(2)], &args)
+    };
+    assert_eq!(floats(&grow(32.0).unwrap()[0]), [32.0, 96.0]);
+    println!("{}", grow(f32::INFINITY).map_or_else(|error| error.to_string(), |_| "infinity was reached".to_string()));
+    println!("{}", grow(f32::NAN).map_or_else(|error| error.to_string(), |_| "no turn".to_string()));
+}
+
+#[test]
+fn loops_end_at_a_bound() {
+    let text = said(&child("child_with_a_loop").env("SLYZ_MAX_TURNS", "5").output().unwrap());
+    assert!(text.contains("the loop grow_turns did not end within 5 turns"), "{text}");
+    assert!(text.contains("no turn"), "{text}");
+    let text = said(&child("child_with_a_loop").env("SLYZ_MAX_TURNS", "many").output().unwrap());
+    assert!(text.contains("SLYZ_MAX_TURNS=many is not a number") && text.contains("infinity was reached"), "{text}");
 }
 
 /// Compiles, with the compiler that a variable names.
