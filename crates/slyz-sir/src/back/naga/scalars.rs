@@ -506,11 +506,18 @@ impl Code<'_, '_> {
     }
 
     /// One of two values. Mesa makes `-f32(condition)` of a choice between -1 and 0, whose 0 is negative, and sees -1 in integers
-    /// with the same bits, too.
+    /// with the same bits, too. NVIDIA's compiler loses the high word of some choices between 64-bit numbers of which one is 0, in
+    /// loops that it unrolls.
     fn chosen(&mut self, ty: Ty, x: &[Value]) -> Result<Value, EmitError> {
         let bits = [x[1], x[2]].map(|value| self.literal_bits(value));
         let minus_one = [Some(u64::from((-1f32).to_bits())), Some((-1f64).to_bits())];
         let is_pair = |[a, b]: [Option<u64>; 2]| minus_one.contains(&a) && b == Some(0);
+        if !ty.is_float() && self.build.scalar(ty)?.width == 8 {
+            let zero = self.unknown_zero();
+            let zero = self.convert(zero, self.build.scalar(ty)?);
+            let [first, second] = [x[1], x[2]].map(|value| self.binary(Binary::InclusiveOr, value, zero));
+            return Ok(self.select(x[0], first, second));
+        }
         if !is_pair(bits) && !is_pair([bits[1], bits[0]]) {
             return Ok(self.select(x[0], x[1], x[2]));
         }

@@ -466,7 +466,11 @@ impl<'g> Strategy<'g> for Lowering<'g> {
 /// The place of the one fold of a body, if it goes down columns of memory that only it reads, and costs little.
 fn row_fold(body: &Body, positions: &[Id]) -> Option<usize> {
     let place = body.stmts.iter().position(|s| matches!(s.op, Op::Fold { .. }))?;
-    let Op::Fold { shape, body: item, .. } = &body.stmts[place].op else { return None };
+    let Op::Fold { shape, body: item, monoid } = &body.stmts[place].op else { return None };
+    // Accumulators start before there are positions.
+    if body.names().any(|name| monoid.neutral.contains(&name)) {
+        return None;
+    }
     let (lane, outer) = positions.split_last()?;
     let rest_is_cheap = body.stmts.iter().enumerate().all(|(k, s)| k == place || is_cheap(&s.op));
     let good = shape.len() == 1 && rest_is_cheap && is_plain(item) && streams_rows(item, *lane, outer);
