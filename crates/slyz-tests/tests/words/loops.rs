@@ -62,8 +62,10 @@ fn while_a_sum_is_small() -> Result<(), Error> {
     Ok(())
 }
 
-fn lu(a: Arr<f64, (N, N)>) -> Arr<f64, (N, N)> {
-    for_each(a, |k: Idx<N>, a: Arr<f64, (N, N)>| {
+type Square = Arr<f64, (N, N)>;
+
+fn lu(a: Square) -> Square {
+    for_each(a, |k: Idx<N>, a: Square| {
         let column: Arr<f64, N> = tabulate(|i: Idx<N>| i.gt(k).select(a.at((i, k)) / a.at((k, k)), a.at((i, k))));
         let a = a.scatter_last(|i: Idx<N>| ((i, k), column.at(i)));
         tabulate(|(i, j): Pos<(N, N)>| {
@@ -73,8 +75,8 @@ fn lu(a: Arr<f64, (N, N)>) -> Arr<f64, (N, N)> {
 }
 
 /// The same with one update a turn, whose first column is another than the rest.
-fn lu_at_once(a: Arr<f64, (N, N)>) -> Arr<f64, (N, N)> {
-    for_each(a, |k: Idx<N>, a: Arr<f64, (N, N)>| {
+fn lu_at_once(a: Square) -> Square {
+    for_each(a, |k: Idx<N>, a: Square| {
         let column: Arr<f64, N> = tabulate(|i: Idx<N>| i.gt(k).select(a.at((i, k)) / a.at((k, k)), 0.0));
         tabulate(|(i, j): Pos<(N, N)>| {
             let new = j.eq(k).select(column.at(i), a.at((i, j)) - column.at(i) * a.at((k, j)));
@@ -85,7 +87,7 @@ fn lu_at_once(a: Arr<f64, (N, N)>) -> Arr<f64, (N, N)> {
 
 #[test]
 fn elimination_in_place() -> Result<(), Error> {
-    let programs: [fn(Arr<f64, (N, N)>) -> Arr<f64, (N, N)>; 2] = [lu, lu_at_once];
+    let programs: [fn(Square) -> Square; 2] = [lu, lu_at_once];
     for (device, program) in devices().into_iter().flat_map(|device| programs.map(|program| (device.clone(), program)))
     {
         let f = compile_on(&device, program)?;
