@@ -16,6 +16,9 @@ use crate::types::{Scalar, Ty};
 use crate::write::Write as _;
 use std::collections::HashSet;
 
+/// A loop in a loop with less work than this in a turn is one kernel on every machine: it would be launches for each of its turns.
+const NEST: u64 = 1 << 15;
+
 /// Values that a kernel stores, one per buffer.
 pub(super) type Values<'v, 'g> = dyn Fn(&mut KernelWriter<'_, 'g>) -> Vec<Id> + 'v;
 
@@ -45,7 +48,8 @@ pub(super) fn plan_loop<'g>(strategy: &mut impl Strategy<'g>, stmt: &'g Stmt) {
     let outputs: Vec<BufferId> = strategy.base().outputs(stmt).into_iter().map(|(buffer, _)| buffer).collect();
     let before = std::mem::take(&mut strategy.base().plan.steps);
     let work = stmt.op.bodies().into_iter().fold(Size::Const(0), |sum, body| sum + work_of(body));
-    let most = strategy.most_work();
+    let is_nest = stmt.op.bodies().into_iter().any(Body::has_array_loop);
+    let most = if is_nest { strategy.most_work().max(NEST) } else { strategy.most_work() };
     // Where data decide how often, somebody may want to count the turns: both ways must be there.
     let known = work.constant().filter(|_| matches!(stmt.op, Op::For { .. })).or((most == 0).then_some(u64::MAX));
     let mut small = vec![];
