@@ -34,7 +34,7 @@ fn small(max_threads: u32, subgroup: Option<u32>, max_blocks: u64) -> Machine {
         fused: true,
         splits: false,
         // Some turn loops by launches, whatever a turn is.
-        turn_work: if max_threads % 2 == 0 { 1 << 15 } else { 0 },
+        turn_work: if max_threads.is_multiple_of(2) { 1 << 15 } else { 0 },
         busy_blocks: 2_048,
     }
 }
