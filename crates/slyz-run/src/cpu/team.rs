@@ -7,7 +7,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
@@ -47,9 +47,35 @@ struct Job<'a> {
     seats: usize,
     /// Workers that joined and did not leave yet.
     inside: AtomicUsize,
-    caller: Thread,
+    /// Where the caller waits.
+    gate: Arc<Gate>,
     /// What a worker panicked with.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+/// Where a caller waits for those who are inside. Not by parking: a wake-up that was meant for the caller's own code would be lost.
+#[derive(Default)]
+struct Gate {
+    lock: Mutex<()>,
+    left: Condvar,
+}
+
+thread_local! {
+    static GATE: Arc<Gate> = Arc::default();
+}
+
+impl Gate {
+    fn wait_until(&self, holds: &dyn Fn() -> bool) {
+        let mut guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        while !holds() {
+            guard = self.left.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn tell(&self) {
+        let _guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        self.left.notify_all();
+    }
 }
 
 impl Team {
@@ -77,8 +103,8 @@ impl Team {
     /// has the same seat, so that what it worked on before is in its cache.
     pub(super) fn together(&self, seats: usize, act: &(dyn Fn(usize) + Sync)) {
         let seats = seats.min(self.size());
-        let caller = thread::current();
-        let job = Job { act, seats, inside: AtomicUsize::new(0), caller, panic: Mutex::new(None) };
+        let gate = GATE.try_with(Arc::clone).unwrap_or_default();
+        let job = Job { act, seats, inside: AtomicUsize::new(0), gate, panic: Mutex::new(None) };
         let posted = Ended { board: &self.board, number: self.board.post(&job), job: &job };
         self.workers.iter().take(seats.saturating_sub(1)).for_each(Thread::unpark);
         act(0);
@@ -102,9 +128,7 @@ impl Drop for Ended<'_, '_, '_> {
         self.board.jobs().retain(|posted| posted.number != self.number);
         let empty = || self.job.inside.load(Ordering::Acquire) == 0;
         if !awake_until(&empty) {
-            while !empty() {
-                thread::park();
-            }
+            self.job.gate.wait_until(&empty);
         }
     }
 }
@@ -168,10 +192,10 @@ unsafe fn work(job: *const Job<'static>, seat: usize) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| (job.act)(seat))) {
         *job.panic.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic);
     }
-    let caller = job.caller.clone();
+    let gate = job.gate.clone();
     // Behind this the job may be gone.
     if job.inside.fetch_sub(1, Ordering::AcqRel) == 1 {
-        caller.unpark();
+        gate.tell();
     }
 }
 
@@ -230,6 +254,26 @@ mod tests {
             }
         };
         thread::scope(|scope| (0..4).for_each(|_| _ = scope.spawn(call)));
+    }
+
+    /// The caller waits long enough to fall asleep, and what was meant for its own code is still there afterwards.
+    #[test]
+    fn the_callers_own_wake_up_is_not_taken() {
+        let (team, _) = Team::new(2);
+        thread::current().unpark();
+        let came = AtomicBool::new(false);
+        team.together(2, &|seat| match seat {
+            0 => {
+                while !came.load(Ordering::Acquire) {
+                    thread::yield_now();
+                }
+            }
+            _ => {
+                came.store(true, Ordering::Release);
+                thread::sleep(20 * AWAKE);
+            }
+        });
+        thread::park();
     }
 
     #[test]
