@@ -3,11 +3,12 @@
 mod dense;
 mod fft;
 mod grid;
+mod small;
 mod tables;
 
 use crate::job::Job;
 
 /// All of them.
 pub fn jobs() -> impl Iterator<Item = &'static Job> {
-    [grid::JOBS, dense::JOBS, tables::JOBS, fft::JOBS].into_iter().flatten()
+    [grid::JOBS, dense::JOBS, tables::JOBS, fft::JOBS, small::JOBS].into_iter().flatten()
 }

@@ -273,7 +273,10 @@ mod tests {
                 thread::sleep(20 * AWAKE);
             }
         });
-        thread::park();
+        let long = Duration::from_secs(60);
+        let start = Instant::now();
+        thread::park_timeout(long);
+        assert!(start.elapsed() < long, "the wake-up is gone");
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub(super) fn plan_loop<'g>(strategy: &mut impl Strategy<'g>, stmt: &'g Stmt) {
     let is_nest = stmt.op.bodies().into_iter().any(Body::has_array_loop);
     let most = if is_nest { strategy.most_work().max(NEST) } else { strategy.most_work() };
     // Where data decide how often, somebody may want to count the turns: both ways must be there.
-    let known = work.constant().filter(|_| matches!(stmt.op, Op::For { .. })).or((most == 0).then_some(u64::MAX));
+    let known = work.constant().filter(|_| !is_open(stmt)).or((most == 0).then_some(u64::MAX));
     let mut small = vec![];
     if known.is_none_or(|work| work <= most) {
         strategy.in_one_kernel(stmt, &outputs);
@@ -68,6 +68,12 @@ pub(super) fn plan_loop<'g>(strategy: &mut impl Strategy<'g>, stmt: &'g Stmt) {
         None => steps.push(Step::Choose { work, most, small, large }),
     }
     strategy.base().plan.steps = steps;
+}
+
+/// Is it a loop of arrays whose turns data decide, or is one in it?
+fn is_open(stmt: &Stmt) -> bool {
+    let inside = |body: &Body| body.stmts.iter().any(is_open);
+    stmt.carries_arrays() && matches!(stmt.op, Op::While { .. }) || stmt.op.bodies().into_iter().any(inside)
 }
 
 /// About what one run of the body costs, in additions.
