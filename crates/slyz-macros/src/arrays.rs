@@ -12,13 +12,11 @@
 //! is of arrays, and of the struct that it is `Copy`, in a condition that rustc does not judge on its own: so a field that is of
 //! something else has one error, where `NetTensors` asks for its tensors, and not one for each trait.
 
-use crate::fields::{Fields, member_name};
+use crate::fields::{Fields, member_name, struct_of};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{
-    Attribute, Data, DeriveInput, Error, GenericParam, Generics, LitStr, Visibility, WherePredicate, parse_quote,
-};
+use syn::{Attribute, DeriveInput, Error, GenericParam, Generics, LitStr, Visibility, WherePredicate, parse_quote};
 
 /// The whole macro.
 pub fn expand(item: TokenStream) -> TokenStream {
@@ -42,15 +40,7 @@ struct Struct {
 impl Struct {
     fn read(input: &DeriveInput) -> syn::Result<Struct> {
         let name = input.ident.clone();
-        let data = match &input.data {
-            Data::Struct(data) => data,
-            Data::Enum(_) => {
-                let message = "`Arrays` can be derived for a struct: which variant an enum has is not a traced value\n\
-                               help: store a number and compare it, or write a struct for each variant";
-                return Err(Error::new(name.span(), message));
-            }
-            Data::Union(_) => return Err(Error::new(name.span(), "`Arrays` can be derived for a struct")),
-        };
+        let data = struct_of(input, "Arrays", "write a struct for each variant")?;
         let host = host_name(&input.attrs)?.unwrap_or_else(|| format_ident!("{name}Tensors"));
         if host == name {
             let message = "the struct of tensors needs another name than the struct of arrays";

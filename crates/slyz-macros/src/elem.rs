@@ -18,15 +18,13 @@
 //! Every trait goes through the fields in order, by the same trait of the field's type; so a field may be a parameter,
 //! or an array, a tuple or another such struct of them. A field of a fixed type has no traced form and is rejected.
 
-use crate::fields::{Field, Fields};
+use crate::fields::{Field, Fields, struct_of};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
-use syn::{
-    Data, DeriveInput, Error, GenericParam, Generics, Member, Type, TypeParamBound, WherePredicate, parse_quote,
-};
+use syn::{DeriveInput, Error, GenericParam, Generics, Member, Type, TypeParamBound, WherePredicate, parse_quote};
 
 /// The whole macro.
 pub fn expand(item: TokenStream) -> TokenStream {
@@ -57,15 +55,7 @@ struct Struct {
 impl Struct {
     fn read(input: &DeriveInput) -> syn::Result<Struct> {
         let name = input.ident.clone();
-        let data = match &input.data {
-            Data::Struct(data) => data,
-            Data::Enum(_) => {
-                let message = "`Elem` can be derived for a struct: which variant an enum has is not a traced value\n\
-                               help: store a number and compare it, or make the enum an axis with `#[derive(Axis)]`";
-                return Err(Error::new(name.span(), message));
-            }
-            Data::Union(_) => return Err(Error::new(name.span(), "`Elem` can be derived for a struct")),
-        };
+        let data = struct_of(input, "Elem", "make the enum an axis with `#[derive(Axis)]`")?;
         let (generics, params) = parameters(input, &data.fields)?;
         let fields = Fields::read(&data.fields);
         if let Some(Field { member, ty }) = fields.0.iter().find(|field| !mentions(&field.ty, &params)) {

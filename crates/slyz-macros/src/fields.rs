@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Index, Member, Type};
+use syn::{Data, DataStruct, DeriveInput, Index, Member, Type};
 
 pub struct Field {
     pub member: Member,
@@ -81,4 +81,17 @@ pub fn member_name(member: &Member) -> String {
         Member::Named(name) => syn::ext::IdentExt::unraw(name).to_string(),
         Member::Unnamed(index) => index.index.to_string(),
     }
+}
+
+/// What a derive reads: a struct. `instead` is what somebody with an enum may do.
+pub(crate) fn struct_of<'i>(input: &'i DeriveInput, derived: &str, instead: &str) -> syn::Result<&'i DataStruct> {
+    let message = match &input.data {
+        Data::Struct(data) => return Ok(data),
+        Data::Enum(_) => format!(
+            "`{derived}` can be derived for a struct: which variant an enum has is not a traced value\n\
+             help: store a number and compare it, or {instead}"
+        ),
+        Data::Union(_) => format!("`{derived}` can be derived for a struct"),
+    };
+    Err(syn::Error::new(input.ident.span(), message))
 }
