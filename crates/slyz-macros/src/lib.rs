@@ -27,11 +27,13 @@ mod fields;
 mod function;
 #[cfg(test)]
 mod golden;
+#[cfg(feature = "graph")]
 mod graph;
 mod host;
 mod naperian;
 mod returns;
 mod rewrite;
+#[cfg(feature = "graph")]
 mod vex;
 
 use proc_macro::TokenStream;
@@ -91,6 +93,7 @@ pub fn function(options: TokenStream, item: TokenStream) -> TokenStream {
 /// and whatever a kernel cannot do is an error at its token. Parameters are tensors (`&Tensor<f32>`, `&mut Tensor<f32, 2>`) and numbers; calling the
 /// function gives a `slyz::graph::Launch`. Accesses are checked where they are not proven; `#[graph(unchecked)]` leaves that out and makes `run` unsafe.
 /// The book's chapter "Kernels by hand" has all of it.
+#[cfg(feature = "graph")]
 #[proc_macro_attribute]
 pub fn graph(options: TokenStream, item: TokenStream) -> TokenStream {
     graph::expand(options.into(), item.into()).into()
@@ -109,6 +112,7 @@ pub fn graph(options: TokenStream, item: TokenStream) -> TokenStream {
 /// Names of files begin in the directory of the package's `Cargo.toml`. Every `graph fn` without a result becomes a function; the
 /// comment above it becomes its documentation. Plain functions are there for the kernels that call them, and the host part of the
 /// file is left alone. Mistakes in the file are errors of rustc's that show its lines, and cargo builds anew when it changes.
+#[cfg(feature = "graph")]
 #[proc_macro]
 pub fn vex(input: TokenStream) -> TokenStream {
     vex::expand(input.into()).into()

@@ -220,6 +220,7 @@ pub use slyz_macros::function;
 /// assert_eq!(y, [0.0, 2.0, 0.0]);
 /// # Ok::<(), slyz::Error>(())
 /// ```
+#[cfg(feature = "graph")]
 pub use slyz_macros::graph;
 /// The kernels of a `.vex` file as functions, checked while the program is compiled.
 ///
@@ -232,6 +233,7 @@ pub use slyz_macros::graph;
 /// assert_eq!(y, [0.0, 2.0, 0.0]);
 /// # Ok::<(), slyz::Error>(())
 /// ```
+#[cfg(feature = "graph")]
 pub use slyz_macros::vex;
 pub use slyz_run::{BuildTime, Device, WriteError};
 pub use slyz_sir::back::harness::{Contents, File, ProjectError, Target};

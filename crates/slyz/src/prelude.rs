@@ -21,5 +21,7 @@ pub use crate::stencil::Border;
 pub use crate::tensor::Tensor;
 // Traits and derives of one name: `#[derive(Axis)]`, `#[derive(Elem)]`, `#[derive(Arrays)]`.
 pub use crate::{Arrays, Axis, Elem, Target, axis, bf16, f16};
+pub use slyz_macros::einsum;
 // Of `graph` the attribute alone: the module of the same name is `slyz::graph`.
-pub use slyz_macros::{einsum, graph};
+#[cfg(feature = "graph")]
+pub use slyz_macros::graph;

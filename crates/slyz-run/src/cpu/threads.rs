@@ -6,7 +6,6 @@
 
 use super::team::Team;
 use crate::warn;
-use rayon::prelude::*;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,10 +14,7 @@ const PER_CORE: usize = 4;
 
 /// How many threads share a launch of the caller.
 pub(super) fn count() -> usize {
-    match rayon::current_thread_index() {
-        Some(_) => rayon::current_num_threads(),
-        None => team().size(),
-    }
+    foreign::count().unwrap_or_else(|| team().size())
 }
 
 /// Shares tasks among so many seats. Each seat that a thread takes gets its tasks one by one, and the caller waits until all are
@@ -26,9 +22,36 @@ pub(super) fn count() -> usize {
 pub(super) fn share(tasks: u64, seats: usize, act: &(dyn Fn(usize, &mut dyn Iterator<Item = u64>) + Sync)) {
     let deal = Deal { taken: (0..seats).map(|_| Taken::default()).collect(), tasks };
     let sit = |seat: usize| act(seat, &mut deal.of(seat));
-    match rayon::current_thread_index() {
-        Some(_) => (0..seats).into_par_iter().with_max_len(1).for_each(sit),
-        None => team().together(seats, &sit),
+    if foreign::count().is_some() {
+        foreign::together(seats, &sit);
+    } else {
+        team().together(seats, &sit);
+    }
+}
+
+/// The pool of rayon's that the caller is in.
+#[cfg(feature = "rayon")]
+mod foreign {
+    use rayon::prelude::*;
+
+    pub(super) fn count() -> Option<usize> {
+        rayon::current_thread_index().map(|_| rayon::current_num_threads())
+    }
+
+    pub(super) fn together(seats: usize, sit: &(dyn Fn(usize) + Sync)) {
+        (0..seats).into_par_iter().with_max_len(1).for_each(sit);
+    }
+}
+
+/// Without rayon nobody calls from inside its pools.
+#[cfg(not(feature = "rayon"))]
+mod foreign {
+    pub(super) fn count() -> Option<usize> {
+        None
+    }
+
+    pub(super) fn together(seats: usize, sit: &(dyn Fn(usize) + Sync)) {
+        (0..seats).for_each(sit);
     }
 }
 

@@ -244,8 +244,8 @@ impl Simplifier {
             Sub if right == Some(Scalar::from_int(ty, 0)) => Some(Rewrite::Same(vec![a])),
             // sub-self, xor-self
             Sub | Xor if exact && a == b => whole(0),
-            // rem-one
-            Rem if exact && right == Some(Scalar::from_int(ty, 1)) => whole(0),
+            // rem-one, rem-self: also by zero, `0 % 0` is 0
+            Rem if exact && (a == b || right == Some(Scalar::from_int(ty, 1))) => whole(0),
             // shift-nothing
             Shl | Shr if right.is_some_and(|n| n.as_int().rem_euclid(ty.bits() as i128) == 0) => {
                 Some(Rewrite::Same(vec![a]))

@@ -192,12 +192,11 @@ impl Code<'_, '_> {
                 if !ty.is_signed() {
                     return Ok(positive);
                 }
-                // NVIDIA's compiler breaks down over some signs of 64 bits that it recognises as such.
-                if self.build.scalar(ty)?.width == 8 {
-                    let word = self.unknown_zero();
-                    let nothing = self.convert(word, naga::Scalar::I64);
-                    positive = self.binary(Binary::InclusiveOr, positive, nothing);
-                }
+                // NVIDIA's compiler breaks down over some uses of signs that it recognises as such.
+                let word = self.unknown_zero();
+                let register = self.build.scalar(ty)?;
+                let nothing = self.convert(word, register);
+                positive = self.binary(Binary::InclusiveOr, positive, nothing);
                 let minus = self.integer(ty, -1)?;
                 let less = self.binary(Binary::Less, x[0], zero);
                 self.select(less, minus, positive)
