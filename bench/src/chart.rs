@@ -1,6 +1,6 @@
 //! Results as pictures: SVG, written by hand, readable on light and dark pages.
 
-use crate::growth::Curve;
+use crate::growth::{Curve, FIRST};
 use crate::job::{OURS, Row};
 use std::fmt::Write;
 
@@ -65,13 +65,14 @@ pub fn bars(rows: &[Row]) -> String {
 }
 
 /// Time per element against size, both logarithmic.
-pub fn growth(curves: &[Curve]) -> String {
-    let (left, top, width, height) = (70.0, 50.0, 620.0, 340.0);
+pub fn growth(title: &str, curves: &[Curve]) -> String {
+    let (left, top, width, height) = (70.0, 75.0, 620.0, 340.0);
     let points = || curves.iter().flat_map(|curve| &curve.points);
     let (low, high) = points().fold((f64::INFINITY, 0f64), |(low, high), &(_, t)| (low.min(t), high.max(t)));
     let (low, high) = (low.log10().floor(), high.log10().ceil());
     let last = points().map(|&(n, _)| n.ilog2()).max().unwrap_or(26);
-    let x = |n: usize| left + (n.ilog2() as f64 - 4.0) / (f64::from(last) - 4.0) * width;
+    let first = f64::from(FIRST);
+    let x = |n: usize| left + (f64::from(n.ilog2()) - first) / (f64::from(last) - first) * width;
     let y = |t: f64| top + (high - t.log10()) / (high - low) * height;
     let mut body = String::new();
     for decade in low as i32..=high as i32 {
@@ -84,7 +85,7 @@ pub fn growth(curves: &[Curve]) -> String {
             t * 1e9
         );
     }
-    for exponent in (4..=last).step_by(2) {
+    for exponent in (FIRST..=last).step_by(2) {
         let place = x(1 << exponent);
         let _ = writeln!(
             body,
@@ -92,19 +93,23 @@ pub fn growth(curves: &[Curve]) -> String {
             top + height + 20.0
         );
     }
-    let looks = [("#d1495b", ""), ("#30638e", ""), ("#d1495b", "5 4"), ("#30638e", "5 4")];
+    let looks =
+        [("#d1495b", ""), ("#30638e", ""), ("#d1495b", "5 4"), ("#30638e", "5 4"), ("#3a7d44", ""), ("#3a7d44", "5 4")];
     for (k, (curve, (colour, dashes))) in curves.iter().zip(looks).enumerate() {
         let line: Vec<String> = curve.points.iter().map(|&(n, t)| format!("{:.1},{:.1}", x(n), y(t))).collect();
         let style = format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" stroke-dasharray=\"{dashes}\"");
-        let (place, name) = (left + 150.0 * k as f64, &curve.name);
+        let name = &curve.name;
+        let place = left + 210.0 * (k % 3) as f64;
+        let line_of_names = 35.0 + 16.0 * (k / 3) as f64;
         let _ = writeln!(
             body,
-            "<polyline points=\"{}\" {style}/><path d=\"M{place} 35h24\" {style}/><text x=\"{}\" y=\"39\">{name}</text>",
+            "<polyline points=\"{}\" {style}/><path d=\"M{place} {line_of_names}h24\" {style}/><text x=\"{}\" y=\"{}\">{name}</text>",
             line.join(" "),
-            place + 30.0
+            place + 30.0,
+            line_of_names + 4.0
         );
     }
-    frame(left + width + 30.0, top + height + 35.0, "Time per element against the number of elements", &body)
+    frame(left + width + 30.0, top + height + 35.0, title, &body)
 }
 
 fn frame(width: f64, height: f64, title: &str, body: &str) -> String {

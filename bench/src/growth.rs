@@ -18,37 +18,44 @@ pub struct Curve {
     pub points: Vec<(usize, f64)>,
 }
 
-/// Sizes are powers of two.
-const EXPONENTS: std::ops::RangeInclusive<u32> = 4..=26;
+/// Who is measured at all sizes.
+pub struct Grower<'a> {
+    /// What the curve is called.
+    pub name: &'static str,
+    /// Does the work for so many elements.
+    pub run: Box<dyn FnMut(usize) -> Result<(), Failure> + 'a>,
+}
 
-/// Saxpy and sum, ours and in C.
-pub fn measure(bench: &Bench) -> Result<Vec<Curve>, Failure> {
-    let last = if bench.quick { 16 } else { *EXPONENTS.end() };
-    let most = 1usize << last;
-    let (x, y) = (Slab::random(&bench.native, most, 0.0, 1.0, 1), Slab::random(&bench.native, most, 0.0, 1.0, 2));
-    let mut z = Slab::zeros(&bench.native, most);
-    let (ours_saxpy, ours_sum) = (compile(saxpy)?, compile(|x: Arr<f32, N>| x.sum())?);
-    let (c_saxpy, c_sum) = (bench.native.kernel("saxpy")?, bench.native.kernel("sum")?);
-    let names = ["saxpy, ours", "saxpy, C", "sum, ours", "sum, C"];
-    let mut curves = names.map(|name| Curve { name: name.to_string(), points: vec![] });
-    for exponent in *EXPONENTS.start()..=last {
+impl<'a> Grower<'a> {
+    /// Under a name.
+    pub fn new(name: &'static str, run: impl FnMut(usize) -> Result<(), Failure> + 'a) -> Grower<'a> {
+        Grower { name, run: Box::new(run) }
+    }
+}
+
+/// Sizes are powers of two.
+pub const FIRST: u32 = 4;
+
+/// The largest, of those that are wanted.
+pub fn last(bench: &Bench, wanted: u32) -> u32 {
+    if bench.quick { wanted.min(16) } else { wanted }
+}
+
+/// Their times at all sizes up to 2^`last`, taken in turns.
+pub fn curves(bench: &Bench, last: u32, growers: &mut [Grower]) -> Result<Vec<Curve>, Failure> {
+    let curve = |grower: &Grower| Curve { name: grower.name.to_string(), points: vec![] };
+    let mut curves: Vec<Curve> = growers.iter().map(curve).collect();
+    for exponent in FIRST..=last {
         let n = 1usize << exponent;
-        let (x, y, z) = (&x[..n], &y[..n], &mut z[..n]);
-        let mut c_total = chunked_sum(c_sum, vec![x], n);
-        let sink = |failed: bool| assert!(!failed, "what runs for one size runs for all");
-        let mut runs: [Box<dyn FnMut() + '_>; 4] = [
-            Box::new(|| sink(ours_saxpy.call(1.5, x, y).is_err())),
-            Box::new(|| c_saxpy.run(&[to(z)], &[from(x), from(y)], &[n], &[1.5], n, GRAIN)),
-            Box::new(|| sink(ours_sum.call(x).is_err())),
-            Box::new(|| sink(c_total().is_nan())),
-        ];
         // Enough runs in a row for the clock; enough repetitions for the noise.
-        let (batch, repetitions) = ((1 << 14 >> exponent.min(14)).max(1), if bench.quick { 1 } else { 15 });
-        let mut times = [const { vec![] }; 4];
+        let batch = (1 << 14 >> exponent.min(14)).max(1);
+        let repetitions = if bench.quick { 1 } else { 15 };
+        let mut times = vec![vec![]; growers.len()];
         for _ in 0..=repetitions {
-            for (run, times) in runs.iter_mut().zip(&mut times) {
-                run();
-                let (time, ()) = seconds(|| (0..batch).for_each(|_| run()));
+            for (grower, times) in growers.iter_mut().zip(&mut times) {
+                (grower.run)(n)?;
+                let (time, done) = seconds(|| (0..batch).try_for_each(|_| (grower.run)(n)));
+                done?;
                 times.push(time / batch as f64 / n as f64);
             }
         }
@@ -56,5 +63,30 @@ pub fn measure(bench: &Bench) -> Result<Vec<Curve>, Failure> {
             curve.points.push((n, Timing::of(&curve.name, times).median));
         }
     }
-    Ok(curves.into())
+    Ok(curves)
+}
+
+/// Saxpy and sum, ours and in C.
+pub fn measure(bench: &Bench) -> Result<Vec<Curve>, Failure> {
+    let last = last(bench, 26);
+    let x = &Slab::random(&bench.native, 1 << last, 0.0, 1.0, 1)[..];
+    let y = &Slab::random(&bench.native, 1 << last, 0.0, 1.0, 2)[..];
+    let mut z = Slab::zeros(&bench.native, 1 << last);
+    let ours_saxpy = compile(saxpy)?;
+    let ours_sum = compile(|x: Arr<f32, N>| x.sum())?;
+    let c_saxpy = bench.native.kernel("saxpy")?;
+    let c_sum = bench.native.kernel("sum")?;
+    let mut growers = [
+        Grower::new("saxpy, ours", |n| Ok(drop(ours_saxpy.call(1.5, &x[..n], &y[..n])?))),
+        Grower::new("saxpy, C", |n| {
+            c_saxpy.run(&[to(&mut z[..n])], &[from(&x[..n]), from(&y[..n])], &[n], &[1.5], n, GRAIN);
+            Ok(())
+        }),
+        Grower::new("sum, ours", |n| Ok(drop(ours_sum.call(&x[..n])?))),
+        Grower::new("sum, C", |n| {
+            std::hint::black_box(chunked_sum(c_sum, vec![&x[..n]], n)());
+            Ok(())
+        }),
+    ];
+    curves(bench, last, &mut growers)
 }

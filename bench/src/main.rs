@@ -5,6 +5,7 @@
 //! cargo run --release -p bench -- --jobs saxpy,dot    some jobs only (no files are written)
 //! cargo run --release -p bench -- --quick             small sizes, few repetitions: builds, and checks results
 //! cargo run --release -p bench -- --growth            time per element against size, results/growth.svg
+//! cargo run --release -p bench -- nikola              the figures of the Nikola paper, results/nikola_*.svg
 //! cargo run --release -p bench -- --cpu-time          one thread, time on the processor: ratios on a busy machine
 //! cargo run --release -p bench -- --source softmax    the C that ours becomes, by job
 //! cargo run --release -p bench -- --quick --python    Python's contestants too, which a whole run has anyway
@@ -17,7 +18,7 @@
 //! | `job.rs`, `jobs/` | what is measured |
 //! | `contest.rs`, `timing.rs` | contestants of a job, their answers checked and their times taken in turns |
 //! | `data.rs`, `native.rs` | deterministic inputs, and the C kernels of `kernels/` |
-//! | `growth.rs`, `latency.rs`, `gpu/` | measurements of other kinds |
+//! | `growth.rs`, `nikola.rs`, `latency.rs`, `gpu/` | measurements of other kinds |
 //! | `candle.rs`, `python.rs` | contestants that are not always there |
 //! | `table.rs`, `chart.rs`, `machine.rs` | what is printed and written |
 //!
@@ -35,6 +36,7 @@ mod jobs;
 mod latency;
 mod machine;
 mod native;
+mod nikola;
 mod python;
 mod table;
 mod timing;
@@ -50,6 +52,7 @@ struct Wishes {
     jobs: Vec<String>,
     quick: bool,
     growth: bool,
+    nikola: bool,
     cpu_time: bool,
     source: Option<String>,
     seconds: Option<f64>,
@@ -61,7 +64,7 @@ struct Wishes {
     log: Option<u32>,
 }
 
-const USAGE: &str = "options: --jobs NAME,NAME  --quick  --growth  --cpu-time  --python  --source JOB  --seconds PER_JOB  --date YYYY-MM-DD  --gpu  --log SIZE_AS_A_POWER_OF_TWO";
+const USAGE: &str = "options: --jobs NAME,NAME  --quick  --growth  nikola  --cpu-time  --python  --source JOB  --seconds PER_JOB  --date YYYY-MM-DD  --gpu  --log SIZE_AS_A_POWER_OF_TWO";
 
 fn wishes(mut args: impl Iterator<Item = String>) -> Result<Wishes, Failure> {
     let mut wishes = Wishes::default();
@@ -71,6 +74,7 @@ fn wishes(mut args: impl Iterator<Item = String>) -> Result<Wishes, Failure> {
             "--jobs" => wishes.jobs = value()?.split(',').map(String::from).collect(),
             "--quick" => wishes.quick = true,
             "--growth" => wishes.growth = true,
+            "nikola" | "--nikola" => wishes.nikola = true,
             "--cpu-time" => wishes.cpu_time = true,
             "--gpu" => wishes.gpu = true,
             "--log" => wishes.log = Some(value()?.parse()?),
@@ -83,6 +87,13 @@ fn wishes(mut args: impl Iterator<Item = String>) -> Result<Wishes, Failure> {
         }
     }
     Ok(wishes)
+}
+
+/// A figure, and its numbers on the terminal.
+fn draw(results: &Path, name: &str, title: &str, curves: &[growth::Curve]) -> Result<(), Failure> {
+    std::fs::write(results.join(format!("{name}.svg")), chart::growth(title, curves))?;
+    print!("{}", table::growth(curves));
+    Ok(())
 }
 
 fn main() -> Result<(), Failure> {
@@ -114,9 +125,12 @@ fn main() -> Result<(), Failure> {
     let bench = Bench { native, quick: wishes.quick, seconds, cpu_time: wishes.cpu_time, start: Instant::now() };
     let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("results");
     if wishes.growth {
-        let curves = growth::measure(&bench)?;
-        std::fs::write(results.join("growth.svg"), chart::growth(&curves))?;
-        print!("{}", table::growth(&curves));
+        let title = "Time per element against the number of elements";
+        return draw(&results, "growth", title, &growth::measure(&bench)?);
+    }
+    if wishes.nikola {
+        let title = "Black-Scholes: time per option against their number";
+        draw(&results, "nikola_black_scholes", title, &nikola::options(&bench)?)?;
         return Ok(());
     }
     let mut rows = if wishes.cpu_time {

@@ -44,7 +44,7 @@ pub fn black_scholes(s: Arr<f32, N>, x: Arr<f32, N>, t: Arr<f32, N>) -> Arr<f32,
 }
 
 /// Spots, strikes and years.
-fn options(native: &Native, n: usize) -> [Slab; 3] {
+pub fn options(native: &Native, n: usize) -> [Slab; 3] {
     let slab = |low, high, seed| Slab::random(native, n, low, high, seed);
     [slab(10.0, 100.0, 1), slab(10.0, 100.0, 2), slab(0.2, 2.0, 3)]
 }
@@ -67,13 +67,23 @@ macro_rules! price {
     }};
 }
 
+/// One price, in plain Rust.
 #[allow(clippy::excessive_precision)]
-fn price(s: f32, x: f32, t: f32) -> f32 {
+pub fn price(s: f32, x: f32, t: f32) -> f32 {
     price!(f32, s, x, t)
 }
 
 fn exact(s: f32, x: f32, t: f32) -> f32 {
     price!(f64, f64::from(s), f64::from(x), f64::from(t)) as f32
+}
+
+/// The prices in vector C, on all cores.
+pub fn in_c(bench: &Bench) -> Result<impl Fn(&mut [f32], [&[f32]; 3]) + use<'_>, Failure> {
+    let kernel = bench.native.kernel("black_scholes")?;
+    Ok(move |z: &mut [f32], [s, x, t]: [&[f32]; 3]| {
+        let n = z.len();
+        kernel.run(&[to(z)], &[from(s), from(x), from(t)], &[n], &[RATE, VOLATILITY], n, GRAIN);
+    })
 }
 
 fn run(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {

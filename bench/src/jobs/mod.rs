@@ -12,6 +12,7 @@ mod matmul;
 mod nbody;
 mod reduce;
 mod scan;
+mod short;
 mod softmax;
 mod stream;
 mod transpose;
@@ -19,7 +20,9 @@ mod turns;
 
 use crate::job::Job;
 
-pub use black_scholes::black_scholes;
+pub use black_scholes::{
+    N as OptionNumber, black_scholes, in_c as black_scholes_in_c, options, price as black_scholes_price,
+};
 pub use reduce::chunked_sum;
 pub use stream::{GRAIN, saxpy};
 
@@ -40,6 +43,7 @@ pub fn all() -> impl Iterator<Item = &'static Job> {
         scan::JOBS,
         filter::JOBS,
         histogram::JOBS,
+        short::JOBS,
         matmul::JOBS,
         graph::JOBS,
         blocks::JOBS,

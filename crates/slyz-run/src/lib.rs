@@ -47,6 +47,7 @@ mod pool;
 #[cfg_attr(not(any(feature = "cpu", feature = "wgpu")), allow(dead_code))]
 mod profile;
 mod signature;
+mod turns;
 mod warn;
 #[cfg(feature = "wgpu")]
 pub mod wgpu;

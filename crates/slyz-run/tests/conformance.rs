@@ -49,7 +49,8 @@ fn is_promised(program: &Program) -> bool {
 }
 
 /// How far the interpreter goes with a random program.
-const LIMITS: Options = Options { turns: Some(50_000), elements: Some(10_000), refuse_denormals: false };
+const LIMITS: Options =
+    Options { turns: Some(50_000), loop_turns: None, elements: Some(10_000), refuse_denormals: false };
 
 /// What the interpreter gives, as arrays; `None` where that takes too long.
 fn expected(case: &random::Case) -> Option<Vec<Value>> {

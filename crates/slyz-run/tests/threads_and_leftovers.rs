@@ -4,7 +4,7 @@
 mod toy;
 
 use slyz_run::cpu::{Cpu, CpuConfig};
-use slyz_run::{Argument, Device};
+use slyz_run::{Argument, Device, Interpreter};
 use slyz_sir::types::{Scalar, Ty};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -81,7 +81,10 @@ fn child_with_a_loop() {
         }
         return %y
     }";
-    let executable = Cpu::new(config()).compile(&slyz_sir::text::parse_program(text).unwrap()).unwrap();
+    let program = slyz_sir::text::parse_program(text).unwrap();
+    let device: &dyn Device =
+        if std::env::var_os("INTERPRETED").is_some() { &Interpreter } else { &Cpu::new(config()) };
+    let executable = device.compile(&program).unwrap();
     let grow = |most: f32| {
         let args = [Argument::host(Ty::F32, &[2], &[1.0f32, 3.0]), Argument::Scalar(Scalar::f32(most))];
         executable.run(&[Some(2)], &args)
@@ -96,6 +99,9 @@ fn loops_end_at_a_bound() {
     let text = said(&child("child_with_a_loop").env("SLYZ_MAX_TURNS", "5").output().unwrap());
     assert!(text.contains("the loop grow_turns did not end within 5 turns"), "{text}");
     assert!(text.contains("no turn"), "{text}");
+    let mut interpreted = child("child_with_a_loop");
+    let text = said(&interpreted.env("SLYZ_MAX_TURNS", "5").env("INTERPRETED", "1").output().unwrap());
+    assert!(text.contains("the loop grow_turns did not end within 5 turns"), "{text}");
     let text = said(&child("child_with_a_loop").env("SLYZ_MAX_TURNS", "many").output().unwrap());
     assert!(text.contains("SLYZ_MAX_TURNS=many is not a number") && text.contains("infinity was reached"), "{text}");
 }

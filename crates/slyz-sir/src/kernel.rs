@@ -141,12 +141,15 @@ pub enum Turns {
     Size(Size),
     /// As often as an `i64` of shape `[]` says, which is read back before the first turn.
     Read(BufferId),
-    /// While it holds: steps before each turn write a `bool` of shape `[]`, which is read back.
+    /// While it holds: steps before each turn write a `bool` of shape `[]`, which is read back, at each turn or later.
     While {
         /// The steps.
         steps: Vec<Step>,
         /// What they write.
         holds: BufferId,
+        /// An `i64` of shape `[]` with the number of turns for which it held. Where there is one, the launches of a turn
+        /// for which it does not hold do nothing, nor does it hold again: turns may be taken before that is known.
+        done: Option<BufferId>,
     },
 }
 
@@ -243,7 +246,8 @@ impl Step {
                 found.extend(swaps.iter().flat_map(|&(a, b)| [a, b]));
                 match turns {
                     Turns::Size(_) => {}
-                    Turns::Read(from) | Turns::While { holds: from, .. } => found.push(*from),
+                    Turns::Read(from) => found.push(*from),
+                    Turns::While { holds, done, .. } => found.extend([*holds].into_iter().chain(*done)),
                 }
             }
             Step::Choose { .. } => {}

@@ -19,7 +19,8 @@ use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::{text, verify};
 use slyz_trials::property;
 
-const LIMITS: Options = Options { turns: Some(20_000), elements: Some(5_000), refuse_denormals: false };
+const LIMITS: Options =
+    Options { turns: Some(20_000), loop_turns: None, elements: Some(5_000), refuse_denormals: false };
 
 /// A machine with limits that small programs reach.
 fn small(max_threads: u32, subgroup: Option<u32>, max_blocks: u64) -> Machine {
@@ -35,6 +36,7 @@ fn small(max_threads: u32, subgroup: Option<u32>, max_blocks: u64) -> Machine {
         splits: false,
         // Some turn loops by launches, whatever a turn is.
         turn_work: if max_threads.is_multiple_of(2) { 1 << 15 } else { 0 },
+        runs_ahead: max_threads % 4 < 2,
         busy_blocks: 2_048,
     }
 }

@@ -17,7 +17,8 @@ use slyz_sir::{text, verify};
 use slyz_trials::property;
 
 /// Some random program runs very long; those say nothing more than short ones.
-const LIMITS: Options = Options { turns: Some(50_000), elements: Some(10_000), refuse_denormals: false };
+const LIMITS: Options =
+    Options { turns: Some(50_000), loop_turns: None, elements: Some(10_000), refuse_denormals: false };
 
 /// What the interpreter says; `None` if it takes too long.
 fn outcome(program: &Program, case: &Case) -> Option<Vec<Value>> {

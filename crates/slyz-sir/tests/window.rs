@@ -220,7 +220,7 @@ fn random_programs_in_windows() {
             &case.program,
             &case.sizes,
             &case.args,
-            &Options { turns: Some(20_000), elements: Some(5_000), refuse_denormals: false },
+            &Options { turns: Some(20_000), loop_turns: None, elements: Some(5_000), refuse_denormals: false },
         ) {
             Ok(values) => values,
             Err(InterpError::Budget(_)) => return Ok(()),

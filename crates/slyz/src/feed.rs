@@ -1,6 +1,7 @@
 //! Arguments of calls: what may be passed for a parameter, and how the sizes of a call follow from all of them.
 
 use crate::arr::Arr;
+use crate::below::{Known, first_outside};
 use crate::elem::{Elem, Exp, Scalar, tys_of};
 use crate::error::{CallError, Error, place};
 use crate::extent::{Axis, Env, Extent, count};
@@ -17,8 +18,8 @@ use std::borrow::Cow;
 enum Data<'a> {
     Host(&'a [u8]),
     Split(Vec<u8>),
-    /// Of a tensor; its positions are known to be below the number.
-    Tensor(&'a Buffer, u64),
+    /// Of a tensor, and what is known about its positions.
+    Tensor(&'a Buffer, Known<'a>),
 }
 
 /// Arguments, taken apart into scalars and arrays: what [`Feed`] makes of them, and nothing to use on its own.
@@ -71,23 +72,23 @@ impl<'a> Fed<'a> {
         self.0.push(Piece::Value(value));
     }
 
-    /// An array on a device: its dimensions, how many elements it has, and for each leaf the buffer and what its positions are below.
+    /// An array on a device: its dimensions, how many elements it has, and for each leaf the buffer and what is known about its positions.
     pub(crate) fn array_on_device(
         &mut self,
         dims: &[usize],
         len: usize,
-        buffers: impl Iterator<Item = (&'a Buffer, u64)>,
+        buffers: impl Iterator<Item = (&'a Buffer, Known<'a>)>,
     ) {
         let dims = dims.iter().map(|&dim| dim as u64).collect();
         self.0.push(Piece::Array {
             told: Told { dims: Some(dims), len: len as u64 },
-            leaves: buffers.map(|(buffer, below)| Data::Tensor(buffer, below)).collect(),
+            leaves: buffers.map(|(buffer, known)| Data::Tensor(buffer, known)).collect(),
         });
     }
 
     /// The leaves of one element on a device, which are scalars of their own.
-    pub(crate) fn scalars_on_device(&mut self, buffers: impl Iterator<Item = (&'a Buffer, u64)>) {
-        self.0.extend(buffers.map(|(buffer, below)| Piece::Scalar(Data::Tensor(buffer, below))));
+    pub(crate) fn scalars_on_device(&mut self, buffers: impl Iterator<Item = (&'a Buffer, Known<'a>)>) {
+        self.0.extend(buffers.map(|(buffer, known)| Piece::Scalar(Data::Tensor(buffer, known))));
     }
 
     /// The host's bytes where the elements are stored alike, else one buffer per leaf.
@@ -485,7 +486,10 @@ pub(crate) fn arguments<'a>(
             Piece::Value(value) => {
                 fits(slot, 1)?;
                 if let Some((axis, name)) = &slot.leaves[0].axis {
-                    check_position(slot, 0, value.bits, axis, name, env)?;
+                    let extent = axis.eval(env).map_err(|_| CallError::Unknown { axis: name.to_string() })?;
+                    if value.bits >= extent {
+                        return Err(outside(slot, 0, value.bits, name, extent).into());
+                    }
                 }
                 out.push(slyz_run::Argument::Scalar(*value));
                 continue;
@@ -526,36 +530,30 @@ fn array_argument<'a>(
     data: &'a Data,
     env: &Env,
 ) -> Result<slyz_run::Argument<'a>, Error> {
-    let (data, below) = match data {
-        Data::Host(bytes) => (ArrayData::Host(bytes), u64::MAX),
-        Data::Split(bytes) => (ArrayData::Host(bytes), u64::MAX),
-        Data::Tensor(buffer, below) => (ArrayData::Buffer(buffer), *below),
+    let (data, known) = match data {
+        Data::Host(bytes) => (ArrayData::Host(bytes), None),
+        Data::Split(bytes) => (ArrayData::Host(bytes), None),
+        Data::Tensor(buffer, known) => (ArrayData::Buffer(buffer), Some(known)),
     };
-    // Positions that a call gave are inside an axis that was so long then. If it is no shorter now, they stay where they are.
-    if let Some((axis, name)) = &leaf.axis
-        && axis.eval(env).map_or(true, |extent| below > extent)
-    {
-        for (element, bytes) in data.bytes()?.chunks_exact(8).enumerate() {
-            let place = bytes.try_into().map_or(u64::MAX, u64::from_ne_bytes);
-            check_position(slot, element, place, axis, name, env)?;
+    if let Some((axis, name)) = &leaf.axis {
+        let extent = match axis.eval(env) {
+            Ok(extent) => extent,
+            Err(_) if data.is_empty() => u64::MAX,
+            Err(_) => return Err(CallError::Unknown { axis: name.to_string() }.into()),
+        };
+        // Positions that a call gave, or that were looked at, are inside an axis that was so long then. If it is no shorter now,
+        // they stay where they are.
+        if known.is_none_or(|known| known.bound() > extent) {
+            if let Some((element, position)) = first_outside(data.bytes()?, extent) {
+                return Err(outside(slot, element, position, name, extent).into());
+            }
+            known.inspect(|known| known.learn(extent));
         }
     }
     Ok(slyz_run::Argument::Array { ty: leaf.ty, shape: Cow::Borrowed(shape), data })
 }
 
-fn check_position(
-    slot: &Slot,
-    element: usize,
-    position: u64,
-    axis: &Extent,
-    name: &str,
-    env: &Env,
-) -> Result<(), CallError> {
-    let extent = axis.eval(env).map_err(|_| CallError::Unknown { axis: name.to_string() })?;
-    if position < extent {
-        return Ok(());
-    }
-    let argument = slot.argument;
+fn outside(slot: &Slot, element: usize, position: u64, axis: &str, extent: u64) -> CallError {
     let field = slot.field.clone();
-    Err(CallError::Outside { argument, field, element, position, axis: name.to_string(), extent })
+    CallError::Outside { argument: slot.argument, field, element, position, axis: axis.to_string(), extent }
 }

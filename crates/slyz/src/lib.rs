@@ -44,6 +44,7 @@ pub mod __private;
 mod along;
 mod arr;
 mod axis;
+mod below;
 mod compile;
 mod complex;
 mod conv;

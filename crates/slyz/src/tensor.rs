@@ -1,6 +1,7 @@
 //! Tensors: data on a device, with a shape in its type.
 
 use crate::arr::Arr;
+use crate::below::{Below, Known};
 use crate::elem::{Elem, Num, Value, parts_of, tys_of};
 use crate::error::{Error, TensorError};
 use crate::extent::count;
@@ -85,8 +86,8 @@ fn check_dims(slot: Slot, dims: &[usize]) -> Result<(), TensorError> {
 pub struct Tensor<T, S = Dyn> {
     dims: Vec<usize>,
     leaves: Leaves,
-    /// For each leaf what all its positions are known to be below; empty where nothing is known.
-    below: Vec<u64>,
+    /// What its positions are known to be below.
+    below: Below,
     kind: PhantomData<fn() -> (T, S)>,
 }
 
@@ -129,17 +130,19 @@ impl<T: Elem<Exp = V>, V: Value<Elem = T>> Feed<V> for &Tensor<T, ()> {
 impl<T: Elem, S> Tensor<T, S> {
     /// From what a call gave back. `below` has a bound of the positions in each leaf, or is empty.
     pub(crate) fn from_leaves(dims: Vec<usize>, leaves: Leaves, below: Vec<u64>) -> Self {
-        Tensor { dims, leaves, below, kind: PhantomData }
+        Tensor { dims, leaves, below: Below::new(below), kind: PhantomData }
     }
 
     /// The leaves, and what their positions are known to be below.
-    pub(crate) fn buffers(&self) -> impl Iterator<Item = (&Buffer, u64)> {
-        self.leaves.iter().zip(self.below.iter().copied().chain(std::iter::repeat(u64::MAX)))
+    pub(crate) fn buffers(&self) -> impl Iterator<Item = (&Buffer, Known<'_>)> {
+        let leaves = self.leaves.len();
+        let known = (0..leaves).map(move |leaf| Known { below: &self.below, leaf, leaves });
+        self.leaves.iter().zip(known)
     }
 
     /// The leaves, to be written. Nothing is known of the positions in them from here on.
     pub(crate) fn buffers_mut(&mut self) -> &mut [Buffer] {
-        self.below = vec![];
+        self.below = Below::default();
         &mut self.leaves
     }
 
@@ -202,8 +205,8 @@ impl<T: Elem, S> Tensor<T, S> {
             leaves.push(moved);
         }
         // A device of somebody's own may give back other data than it was given.
-        let below = if slyz_run::is_own_device(&**device) { self.below.clone() } else { vec![] };
-        Ok(Tensor::from_leaves(self.dims.clone(), leaves, below))
+        let below = if slyz_run::is_own_device(&**device) { self.below.clone() } else { Below::default() };
+        Ok(Tensor { dims: self.dims.clone(), leaves, below, kind: PhantomData })
     }
 
     /// The name of the device whose memory it is: `host` for that of the devices `cpu` and `interpreter`.
@@ -305,7 +308,8 @@ impl<T: Elem, S: TensorShape> Tensor<T, S> {
     /// ```
     pub fn rename<R: TensorShape>(&self) -> Result<Tensor<T, R>, Error> {
         R::check(&self.dims)?;
-        Ok(Tensor::from_leaves(self.dims.clone(), self.leaves.clone(), self.below.clone()))
+        let leaves = self.leaves.clone();
+        Ok(Tensor { dims: self.dims.clone(), leaves, below: self.below.clone(), kind: PhantomData })
     }
 }
 

@@ -76,7 +76,7 @@ fn run_lu(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
     let x = &Slab::random(&bench.native, n * n, -1.0, 1.0, 1)[..];
     let mut expected = x.to_vec();
     plain_lu(&mut expected, n);
-    let mut contest = Contest::new(bench, job, Expected::near(expected, 0.05).or_within(0.05).except(0.01));
+    let mut contest = Contest::new(bench, job, Expected::near(expected, 1e-3).or_within(1e-3));
     let f = compile(lu)?;
     contest.ours(move || f.call((x, [n, n])), |z| z.to_vec());
     contest.fills("plain", n * n, move |z| {

@@ -7,30 +7,20 @@ use super::engine::{Engine, Few, Launch};
 use super::numbers::{LaunchNumbers, Prepared, result};
 use super::variant::Variant;
 use crate::signature::{Bound, Sizes};
-use crate::{ArrayData, Buffer, Error, LaunchTime, Output, profile, warn};
+use crate::turns::most_turns;
+use crate::{ArrayData, Buffer, Error, LaunchTime, Output, profile};
 use slyz_sir::kernel::{BufferId, BufferUse, Loop, Plan, ScalarArg, Step, Turns};
 use slyz_sir::size::SizeVar;
-use std::sync::OnceLock;
 
 /// Turns after which a device gets what there is to do.
 const TURNS_AT_ONCE: u64 = 64;
 
+/// The most turns that are taken before it is known whether they were to be taken.
+const MOST_AHEAD: u64 = 32;
+
 /// How many steps there are, those inside of others included.
 fn length(steps: &[Step]) -> usize {
     steps.iter().map(Step::len).sum()
-}
-
-/// The bound of loops whose turns data decide, from `SLYZ_MAX_TURNS`.
-fn most_turns() -> Option<u64> {
-    static MOST: OnceLock<Option<u64>> = OnceLock::new();
-    *MOST.get_or_init(|| {
-        let text = std::env::var("SLYZ_MAX_TURNS").ok()?;
-        let most = text.trim().parse().ok();
-        if most.is_none() {
-            warn::warn_once("turns", &format!("SLYZ_MAX_TURNS={text} is not a number; loops have no bound"));
-        }
-        most
-    })
 }
 
 /// Bytes of a count.
@@ -128,33 +118,55 @@ impl<'e, E: Engine> Call<'e, '_, E> {
             Turns::While { .. } => None,
         };
         let mut turn = 0;
+        let mut asked = 0;
         while known.is_none_or(|known| turn < known) {
             self.turn.push(turn as i64);
             let mut first = place;
-            if let Turns::While { steps: test, holds } = turns {
+            if let Turns::While { steps: test, holds, done } = turns {
                 // SAFETY: the caller's promise.
                 unsafe { self.steps(test, first) }?;
                 first += length(test);
-                if self.read_back::<1>(*holds)? == [0] {
+                if done.is_none() && self.read_back::<1>(*holds)? == [0] {
                     self.turn.pop();
                     break;
-                }
-                if let Some(most) = most_turns().filter(|&most| turn >= most) {
-                    return Err(Error::Turns { name: name.clone(), most });
                 }
             }
             // SAFETY: the caller's promise.
             unsafe { self.steps(steps, first) }?;
-            for (a, b) in swaps {
-                self.slots.swap(a.0 as usize, b.0 as usize);
-            }
+            self.swap(swaps);
             self.turn.pop();
             turn += 1;
+            if let Turns::While { done, .. } = turns {
+                // Twice as long as it took so far: it is asked seldom, and little is launched in vain.
+                let asks =
+                    turn >= asked + (asked / 2).clamp(1, MOST_AHEAD) || most_turns().is_some_and(|most| turn > most);
+                if let Some(done) = done.filter(|_| asks) {
+                    asked = turn;
+                    let taken = u64::try_from(i64::from_ne_bytes(self.read_back(done)?)).unwrap_or(0);
+                    if taken < turn {
+                        // Turns that did nothing have their buffers swapped all the same.
+                        if (turn - taken) % 2 == 1 {
+                            self.swap(swaps);
+                        }
+                        break;
+                    }
+                }
+                if let Some(most) = most_turns().filter(|&most| turn > most) {
+                    return Err(Error::Turns { name: name.clone(), most });
+                }
+            }
             if turn % TURNS_AT_ONCE == 0 {
                 self.submit()?;
             }
         }
         Ok(())
+    }
+
+    /// Lets buffers change places.
+    fn swap(&mut self, swaps: &[(BufferId, BufferId)]) {
+        for (a, b) in swaps {
+            self.slots.swap(a.0 as usize, b.0 as usize);
+        }
     }
 
     /// Waits for what was launched, and reads the one element of a buffer.

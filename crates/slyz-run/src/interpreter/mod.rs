@@ -7,7 +7,9 @@ pub(crate) use launch::InterpretedKernel;
 
 use crate::device::Seal;
 use crate::signature::{Bound, Signature, read_scalars};
+use crate::turns::most_turns;
 use crate::{Argument, Buffer, Device, Error, Executable, Launcher, Output};
+use slyz_sir::interp::program::{InterpError, Options};
 use slyz_sir::interp::{self, Array, Value};
 use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
@@ -62,7 +64,14 @@ impl Executable for Interpreted {
         for (bound, arg) in bound.iter().zip(args) {
             values.push(value(bound, arg)?);
         }
-        interp::program::run(&self.program, sizes.values(), &values)?.into_iter().map(output).collect()
+        let most = most_turns();
+        let options = Options { loop_turns: most, ..Options::default() };
+        let results = interp::program::run_with(&self.program, sizes.values(), &values, &options);
+        let results = results.map_err(|error| match error {
+            InterpError::Endless(most) => Error::Turns { name: format!("{}_turns", self.program.name), most },
+            other => other.into(),
+        })?;
+        results.into_iter().map(output).collect()
     }
 
     fn source(&self) -> &str {

@@ -178,6 +178,7 @@ impl Opened {
             fused: false,
             splits: true,
             // Each launch has its own count of turns there.
+            runs_ahead: true,
             turn_work: if ends_loops { 0 } else { Machine::webgpu().turn_work },
             busy_blocks: if software { 64 } else { 2_048 },
         };

@@ -237,7 +237,7 @@ impl Library {
                     let mut turn = 0;
                     while known.is_none_or(|known| turn < known) {
                         turns.push(turn);
-                        if let Turns::While { steps: test, holds } = count {
+                        if let Turns::While { steps: test, holds, .. } = count {
                             self.steps(entry, test, sizes, args, memory, turns)?;
                             if first(memory, *holds) as u8 == 0 {
                                 turns.pop();

@@ -139,9 +139,10 @@ fn add_stages(plan: &Plan, steps: &[Step], times: &Count, stages: &mut Vec<Stage
                 let (words, inner) = match turns {
                     Turns::Size(n) => (format!("loop, {} turns", size(n)), times.clone() * Count::from(n)),
                     Turns::Read(_) => ("loop, as many turns as is computed".to_string(), times.clone()),
-                    Turns::While { steps: test, .. } => {
+                    Turns::While { steps: test, done, .. } => {
                         add_stages(plan, test, times, stages);
-                        ("loop, while that holds, which is read back at each turn".to_string(), times.clone())
+                        let when = if done.is_some() { "after some turns" } else { "at each turn" };
+                        (format!("loop, while that holds, which is read back {when}"), times.clone())
                     }
                 };
                 stages.push(Stage::Enter(format!("{words}; {swapped}")));

@@ -6,6 +6,7 @@
 
 use crate::code::{Body, Id, Monoid, Op, Stmt};
 use crate::ops::Operator;
+use crate::size::Size;
 use std::collections::HashMap;
 
 /// How a value, or the place of a read, moves when the variable moves by one.
@@ -148,16 +149,18 @@ fn reads_and_values(body: &Body, lane: Id) -> HashMap<Id, Step> {
     steps
 }
 
-/// Must the body be run by a whole block: does it make arrays that are kept, or fold along an axis that its reads follow?
-pub(super) fn needs_block(body: &Body, lane: Option<Id>) -> bool {
+/// Must the body be run by a whole block: does it make arrays that are kept, or fold along an axis that its reads follow? Lanes
+/// that have a fold of a short axis each are not better off with neighbours.
+pub(super) fn needs_block(body: &Body, lane: Option<Id>, is_short: &dyn Fn(&[Size]) -> bool) -> bool {
     body.stmts.iter().any(|stmt| match &stmt.op {
         Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. } => true,
         Op::For { .. } | Op::While { .. } if stmt.carries_arrays() => true,
-        Op::Fold { body: inner, .. } => {
+        Op::Fold { shape, body: inner, .. } => {
             let own = inner.params.last().map_or(0, |k| far_reads(inner, k.id));
             let across = lane.map_or(usize::MAX, |lane| far_reads(inner, lane));
-            own < across || needs_block(inner, lane)
+            let follows = own < across && !(lane.is_some() && is_short(shape));
+            follows || needs_block(inner, lane, is_short)
         }
-        op => op.bodies().iter().any(|b| needs_block(b, lane)),
+        op => op.bodies().iter().any(|b| needs_block(b, lane, is_short)),
     })
 }

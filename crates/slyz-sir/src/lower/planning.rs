@@ -6,11 +6,11 @@ use super::gpu::Expected;
 use super::reuse::{self, Reuse};
 use super::writer::KernelWriter;
 use crate::code::{Body, FnId, Function, Id, MemId, Op, Stmt, Type, largest_id};
-use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Plan, Step};
+use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Memory, Plan, Space, Step};
 use crate::program::Program;
 use crate::size::Size;
 use crate::types::Ty;
-use crate::write::{Arithmetic, Write as _};
+use crate::write::{Arithmetic, Lines, Write as _};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -71,6 +71,26 @@ pub(super) struct Lowering<'g> {
     pub(super) depth: u32,
     /// Buffers that values must be in.
     pub(super) wanted: HashMap<Id, BufferId>,
+    /// The longest axis whose folds are made by a lane each, in the canonical order; 0 where all are made by blocks.
+    pub(super) short: u64,
+    /// Extents that are as short in what is being planned.
+    pub(super) short_here: Vec<Size>,
+    /// Where it says whether the launches that are being planned do anything at all.
+    pub(super) guard: Option<BufferId>,
+}
+
+/// The kernel that does nothing where a `bool`, bound behind its other memories, does not hold.
+fn guarded(mut kernel: Kernel) -> Kernel {
+    let memory = MemId(kernel.memories.len() as u32);
+    let space = Space::Global(Access::Read);
+    kernel.memories.push(Memory { name: "holds".to_string(), ty: Ty::Bool, space, shape: vec![] });
+    let mut lines = Lines::new(kernel.fresh_ids());
+    let holds = lines.push(Op::Load { memory, index: vec![] }, Ty::Bool);
+    let nothing = Body { params: vec![], stmts: vec![], results: vec![] };
+    let then = Body { stmts: std::mem::take(&mut kernel.body.stmts), ..nothing.clone() };
+    lines.act(Op::If { cond: holds, args: vec![], then, otherwise: nothing });
+    kernel.body.stmts = lines.take();
+    kernel
 }
 
 /// The most scalars that are computed again for one: all of them would be in every kernel that wants it.
@@ -122,6 +142,9 @@ impl<'g> Lowering<'g> {
             counters: HashMap::new(),
             depth: 0,
             wanted: HashMap::new(),
+            short: 0,
+            short_here: vec![],
+            guard: None,
             reuse: reuse::of(program),
         };
         lowering.heirs = lowering.reuse.iter().map(|(&heir, over)| (over.of, heir)).collect();
@@ -257,10 +280,20 @@ impl<'g> Lowering<'g> {
         if *count == 1 { stem } else { format!("{stem}{count}") }
     }
 
+    /// Is it one short axis?
+    pub(super) fn is_short(&self, shape: &[Size]) -> bool {
+        let [extent] = shape else { return false };
+        extent.constant().map_or_else(|| self.short_here.contains(extent), |n| n <= self.short)
+    }
+
     pub(super) fn launch(
         &mut self,
-        (kernel, buffers, scalars): (Kernel, Vec<BufferId>, Vec<crate::kernel::ScalarArg>),
+        (mut kernel, mut buffers, scalars): (Kernel, Vec<BufferId>, Vec<crate::kernel::ScalarArg>),
     ) {
+        if let Some(guard) = self.guard {
+            kernel = guarded(kernel);
+            buffers.push(guard);
+        }
         self.plan.kernels.push(kernel);
         let kernel = self.plan.kernels.len() - 1;
         self.plan.steps.push(Step::Launch { kernel, buffers, scalars });

@@ -9,7 +9,7 @@
 use super::planning::{Counter, Lowering};
 use super::writer::KernelWriter;
 use crate::code::{Body, Id, Op, Stmt, Var};
-use crate::kernel::{BufferId, BufferUse, Loop, Step, Turns};
+use crate::kernel::{Access, BufferId, BufferUse, Loop, Step, Turns};
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
@@ -41,6 +41,11 @@ pub(super) trait Strategy<'g> {
 
     /// The most work of a turn, in additions, for which a loop is one kernel; 0 for none.
     fn most_work(&self) -> u64;
+
+    /// Does the host learn late what the device has computed? Then it does not wait for the condition of each turn.
+    fn runs_ahead(&self) -> bool {
+        false
+    }
 }
 
 /// Plans a loop both ways.
@@ -129,9 +134,16 @@ fn turns<'g>(strategy: &mut impl Strategy<'g>, stmt: &'g Stmt, outputs: &[Buffer
             strategy.base().depth += 1;
             set_homes(strategy.base(), &cond.params, outputs);
             let holds = strategy.base().buffer(Ty::Bool, vec![], BufferUse::Temporary);
-            run(strategy, cond, &[holds]);
+            let ahead = strategy.runs_ahead() && !body.has_array_loop();
+            let done = ahead.then(|| start_count(strategy, holds));
+            before.append(&mut strategy.base().plan.steps);
+            match done {
+                Some(done) => test_and_count(strategy, cond, holds, done),
+                None => run(strategy, cond, &[holds]),
+            }
             strategy.base().depth -= 1;
-            Turns::While { steps: std::mem::take(&mut strategy.base().plan.steps), holds }
+            strategy.base().guard = done.map(|_| holds);
+            Turns::While { steps: std::mem::take(&mut strategy.base().plan.steps), holds, done }
         }
         other => unreachable!("not a loop: {other:?}"),
     };
@@ -141,11 +153,37 @@ fn turns<'g>(strategy: &mut impl Strategy<'g>, stmt: &'g Stmt, outputs: &[Buffer
         (0..outputs.len()).map(|k| carried(strategy.base(), &params[k], body.results[k], outputs[k])).collect();
     let next: Vec<BufferId> = carried.iter().map(|part| part.next).collect();
     run(strategy, body, &next);
+    strategy.base().guard = None;
     strategy.base().depth -= 1;
     let steps = std::mem::replace(&mut strategy.base().plan.steps, before);
     let swaps = carried.iter().filter(|part| part.now != part.next).map(|part| (part.now, part.next)).collect();
     let name = strategy.base().kernel_name("turns");
     strategy.base().plan.steps.push(Step::Loop(Loop { name, turns, steps, swaps }));
+}
+
+/// Before the first turn the condition holds, and none was taken. Gives the buffer in which they are counted.
+fn start_count<'g>(strategy: &mut impl Strategy<'g>, holds: BufferId) -> BufferId {
+    let done = strategy.base().buffer(Ty::I64, vec![], BufferUse::Temporary);
+    strategy.store_scalars(&[holds, done], &|w| vec![w.constant(Scalar::bool(true)), w.number(0)]);
+    done
+}
+
+/// The condition of a turn, which never holds again once it did not, and the count of those for which it did.
+fn test_and_count<'g>(strategy: &mut impl Strategy<'g>, cond: &'g Body, holds: BufferId, done: BufferId) {
+    let found = strategy.base().buffer(Ty::Bool, vec![], BufferUse::Temporary);
+    run(strategy, cond, &[found]);
+    strategy.store_scalars(&[holds, done], &|w| {
+        let load = |w: &mut KernelWriter, from: BufferId, ty: Ty| {
+            let memory = w.global(from, Access::Read, vec![]);
+            w.push(Op::Load { memory, index: vec![] }, ty)
+        };
+        let found = load(w, found, Ty::Bool);
+        let held = load(w, holds, Ty::Bool);
+        let done = load(w, done, Ty::I64);
+        let now = w.apply(Operator::And, &[held, found], Ty::Bool);
+        let one_more = w.push(Op::Cast(Ty::I64, now), Ty::I64);
+        vec![now, w.apply(Operator::Add, &[done, one_more], Ty::I64)]
+    });
 }
 
 /// Puts what the state starts from into its buffers.

@@ -265,6 +265,11 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         self.run(&monoid.combine, &[left, right].concat(), Mode::Lane)
     }
 
+    /// Must the body be run by a whole block?
+    fn needs_block(&self, body: &Body) -> bool {
+        needs_block(body, body.params.last().map(|p| p.id), &|shape| self.lowering.is_short(shape))
+    }
+
     /// Neighbours are joined, then neighbouring pairs, and so on.
     pub(super) fn tree(&mut self, monoid: &'g Monoid, mut items: Vec<Vec<Id>>) -> Vec<Id> {
         while items.len() > 1 {
@@ -798,7 +803,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
     fn fill_tabulate(&mut self, shape: &[Size], body: &'g Body, binds: &'g [Var], homes: &[(MemId, Vec<Id>)]) {
         let (last, outer) = shape.split_last().expect("a tabulate has an axis");
         let scalars = self.gives_scalars(body);
-        let in_lanes = scalars && !needs_block(body, body.params.last().map(|p| p.id));
+        let in_lanes = scalars && !self.needs_block(body);
         self.for_shape(outer, vec![], (vec![], &[]), &mut |w, at, _| {
             let lo = w.number(0);
             let hi = w.extent(last);
@@ -887,7 +892,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         homes: &[(MemId, Vec<Id>)],
     ) {
         let row = row_of_turns(body, target.len()).filter(|_| last_one_stays(monoid));
-        if let Some(axis) = row.filter(|_| !needs_block(body, body.params.last().map(|p| p.id))) {
+        if let Some(axis) = row.filter(|_| !self.needs_block(body)) {
             return self.send_rows(shape, body, target, axis, homes);
         }
         self.for_shape(shape, vec![], (vec![], &[]), &mut |w, at, _| {

@@ -51,8 +51,9 @@ fn steps(plan: &Plan, writer: &mut Printer, list: &[Step]) {
                 match turns {
                     Turns::Size(size) => writer.open(format!("loop {} times", writer.size(size))),
                     Turns::Read(from) => writer.open(format!("loop b{} times", from.0)),
-                    Turns::While { steps: test, holds } => {
-                        writer.open(format!("loop while b{}", holds.0));
+                    Turns::While { steps: test, holds, done } => {
+                        let counted = done.map_or_else(String::new, |done| format!(" counted in b{}", done.0));
+                        writer.open(format!("loop while b{}{counted}", holds.0));
                         steps(plan, writer, test);
                         writer.close();
                         writer.open("do".to_string());

@@ -178,7 +178,10 @@ impl Walk<'_> {
             Turns::While { .. } => {}
         }
         self.depth += 1;
-        if let Turns::While { steps, holds } = &turns.turns {
+        if let Turns::While { steps, holds, done } = &turns.turns {
+            if let Some(done) = done {
+                self.single(*done, Ty::I64)?;
+            }
             self.inside(steps)?;
             self.single(*holds, Ty::Bool)?;
         }

@@ -31,7 +31,8 @@ pub struct Case {
 }
 
 /// More than this is not computed while a project is written.
-const LIMITS: Options = Options { turns: Some(1 << 22), elements: Some(1 << 20), refuse_denormals: false };
+const LIMITS: Options =
+    Options { turns: Some(1 << 22), loop_turns: None, elements: Some(1 << 20), refuse_denormals: false };
 
 /// The number behind element `i` of argument `k`.
 pub fn ramp(k: usize, i: u64) -> u64 {

@@ -292,7 +292,7 @@ impl<'p> Function<'p> {
                         let count = self.read_back(*from, "Int64");
                         self.line(format!("for {turn} in 0..<max(0, Int({count})) {{"));
                     }
-                    Turns::While { steps: test, holds } => {
+                    Turns::While { steps: test, holds, .. } => {
                         self.line(format!("for {turn} in 0... {{"));
                         test.iter().for_each(|step| self.step(step, depth + 1));
                         let holds = self.read_back(*holds, swift_type(crate::types::Ty::Bool));

@@ -112,16 +112,25 @@ impl Run<'_> {
                 break;
             }
             self.turns.push(turn);
-            if let Turns::While { steps: test, holds } = turns {
+            let mut over = false;
+            if let Turns::While { steps: test, holds, done } = turns {
                 self.steps(test)?;
-                if !self.read_back(*holds)?.is_true() {
+                over = !self.read_back(*holds)?.is_true();
+                if over && done.is_none() {
                     self.turns.truncate(depth);
                     break;
                 }
             }
-            self.steps(steps)?;
-            swaps.iter().for_each(|(a, b)| self.states.swap(a.0 as usize, b.0 as usize));
+            // Where turns are counted, two that do nothing show that they do nothing: the buffers are as they were.
+            let times = if over { 2 } else { 1 };
+            for _ in 0..times {
+                self.steps(steps)?;
+                swaps.iter().for_each(|(a, b)| self.states.swap(a.0 as usize, b.0 as usize));
+            }
             self.turns.truncate(depth);
+            if over {
+                break;
+            }
         }
         Ok(())
     }

@@ -300,12 +300,17 @@ impl<'g> Machine<'g> {
             return malformed("the condition of a loop gives one bool");
         };
         let mut state = self.state(init)?;
+        let mut turns = 0;
         loop {
             self.bind_state(&cond.params, state.clone())?;
             self.run_body(cond)?;
             if !self.truth(condition)? {
                 return self.bind_state(binds, state);
             }
+            if let Some(most) = self.options.loop_turns.filter(|&most| turns >= most) {
+                return Err(InterpError::Endless(most));
+            }
+            turns += 1;
             state = self.turn(body, &body.params, state)?;
         }
     }

@@ -80,6 +80,9 @@ pub enum InterpError {
     /// The budget of [`Options::turns`] is spent.
     #[error("the program ran more than {0} turns of loops and elements of arrays; it may not end")]
     Budget(u64),
+    /// A loop goes on past [`Options::loop_turns`].
+    #[error("a loop did not end within {0} turns")]
+    Endless(u64),
     /// A number came up that [`Options::refuse_denormals`] refuses.
     #[error("%{} is {}, a denormal number, which was not allowed", id.0, value.as_f64())]
     Denormal {
@@ -101,6 +104,8 @@ pub enum InterpError {
 pub struct Options {
     /// The most bodies that are run: turns of loops, elements of array operations, calls. No limit by default.
     pub turns: Option<u64>,
+    /// The most turns of a loop that data end. No limit by default.
+    pub loop_turns: Option<u64>,
     /// The most elements one array may have. What memory holds by default.
     pub elements: Option<u64>,
     /// Ends at the first denormal number that is computed or read: some GPUs take it for zero.

@@ -8,6 +8,7 @@
 //! |---|---|---|
 //! | tabulate | 8,192 elements, or as many of one row | positions of the innermost axis |
 //! | tabulate whose folds read along their own axis, or whose elements are arrays | one position | the fold's, or the inner array's, positions |
+//! | tabulate whose folds have at most 64 elements | 8,192 elements | positions of the innermost axis, with a fold each |
 //! | tabulate with reads far apart for neighbouring lanes (transpose) | a tile of 512 × 32 | positions of the innermost axis |
 //! | tabulate of folds down columns | a strip of 1,024 columns, accumulators in scratch | columns |
 //! | tabulate of sums of products (matrices) | a tile of 252 × 512, factors packed in scratch | columns |
@@ -29,6 +30,8 @@ const MOST_IN_ONE_KERNEL: u64 = 1 << 16;
 const RUN: u64 = 1 << 13;
 /// Elements of a chunk of a fold; part of the canonical order of folds.
 const CHUNK: u64 = 1 << 14;
+/// Elements of a fold that is short work for one lane; in the canonical order each is an accumulator.
+const SHORT: u64 = 1 << 6;
 /// Columns of a strip whose accumulators stay in the first-level cache.
 const STRIP: u64 = 1 << 10;
 /// Rows of a strip that are added one group after the other, and levels of sums of such runs: more than any memory has.

@@ -1,7 +1,9 @@
 //! One kernel, or a few, per array operation of the top level, strung together in a plan.
 
 use super::product;
-use super::{CHUNK, MOST_IN_ONE_KERNEL, ROWS_AT_ONCE, RUN, STRIP, STRIP_LEVELS, STRIP_RUN, TILE_COLUMNS, TILE_ROWS};
+use super::{
+    CHUNK, MOST_IN_ONE_KERNEL, ROWS_AT_ONCE, RUN, SHORT, STRIP, STRIP_LEVELS, STRIP_RUN, TILE_COLUMNS, TILE_ROWS,
+};
 use crate::code::{Body, Id, MemId, Monoid, Op, Stmt, Type};
 use crate::kernel::{Access, BufferId, BufferUse, Plan, Step};
 use crate::lower::access::{far_reads, is_flat, is_plain, needs_block, streams_rows};
@@ -25,6 +27,7 @@ pub fn keeps_order(program: &Program) -> bool {
 
 fn written(program: &Program) -> Lowering<'_> {
     let mut lowering = Lowering::new(program);
+    lowering.short = SHORT;
     for stmt in &program.body.stmts {
         lowering.stmt(stmt);
     }
@@ -64,9 +67,47 @@ impl<'g> Lowering<'g> {
         if !gives_arrays && let Some(product) = product::of(shape, body) {
             return self.tabulate_product(stmt, shape, product, outputs);
         }
-        if gives_arrays || needs_block(body, positions.last().copied()) {
-            return self.tabulate_blocks(stmt, shape, body, outputs);
+        let lane = positions.last().copied();
+        if gives_arrays || needs_block(body, lane, &|shape| self.is_short(shape)) {
+            let open = if gives_arrays { vec![] } else { open_folds(body) };
+            let short = |shape: &[Size]| self.is_short(shape) || matches!(shape, [extent] if open.contains(extent));
+            if open.is_empty() || needs_block(body, lane, &short) {
+                return self.tabulate_blocks(stmt, shape, body, outputs);
+            }
+            return self.tabulate_either_way(stmt, shape, body, open, outputs);
         }
+        self.tabulate_lanes(stmt, shape, body, outputs);
+    }
+
+    /// A block for each position, or a lane where that is short work: sizes decide.
+    fn tabulate_either_way(
+        &mut self,
+        stmt: &'g Stmt,
+        shape: &'g [Size],
+        body: &'g Body,
+        open: Vec<Size>,
+        outputs: Vec<(BufferId, Vec<Size>)>,
+    ) {
+        let before = std::mem::take(&mut self.plan.steps);
+        let work = open.iter().fold(Size::Const(0), |sum, extent| sum + extent.clone());
+        self.short_here = open;
+        self.tabulate_lanes(stmt, shape, body, outputs.clone());
+        self.short_here = vec![];
+        let small = std::mem::replace(&mut self.plan.steps, vec![]);
+        self.tabulate_blocks(stmt, shape, body, outputs);
+        let large = std::mem::replace(&mut self.plan.steps, before);
+        self.plan.steps.push(Step::Choose { work, most: self.short, small, large });
+    }
+
+    /// A lane for each position.
+    fn tabulate_lanes(
+        &mut self,
+        stmt: &'g Stmt,
+        shape: &'g [Size],
+        body: &'g Body,
+        outputs: Vec<(BufferId, Vec<Size>)>,
+    ) {
+        let positions: Vec<Id> = body.params.iter().map(|p| p.id).collect();
         let (last, outer) = shape.split_last().expect("a tabulate has an axis");
         if let Some(fold) = row_fold(body, &positions) {
             return self.tabulate_strips(stmt, (outer, last), body, fold, outputs);
@@ -461,6 +502,25 @@ impl<'g> Strategy<'g> for Lowering<'g> {
     fn most_work(&self) -> u64 {
         MOST_IN_ONE_KERNEL
     }
+}
+
+/// The extents of folds of one axis that calls decide.
+fn open_folds(body: &Body) -> Vec<Size> {
+    fn find(body: &Body, found: &mut Vec<Size>) {
+        for stmt in &body.stmts {
+            if let Op::Fold { shape, .. } = &stmt.op
+                && let [extent] = &shape[..]
+                && extent.constant().is_none()
+                && !found.contains(extent)
+            {
+                found.push(extent.clone());
+            }
+            stmt.op.bodies().into_iter().for_each(|inner| find(inner, found));
+        }
+    }
+    let mut found = vec![];
+    find(body, &mut found);
+    found
 }
 
 /// The place of the one fold of a body, if it goes down columns of memory that only it reads, and costs little.

@@ -33,6 +33,8 @@ pub struct Machine {
     /// The work of a turn, in additions, that a block does faster than a launch of many is made: loops with such turns are one
     /// kernel. 0 where loops had better be short.
     pub turn_work: u64,
+    /// The host hears late of what the device has computed, and launches the next turns of a loop meanwhile.
+    pub runs_ahead: bool,
     /// Blocks that keep it busy: work is cut into about so many where it can be.
     pub busy_blocks: u64,
 }
@@ -52,6 +54,7 @@ impl Machine {
             fused: true,
             splits: false,
             turn_work: TURN_WORK,
+            runs_ahead: false,
             busy_blocks: 2_048,
         }
     }
@@ -70,6 +73,7 @@ impl Machine {
             fused: true,
             splits: false,
             turn_work: TURN_WORK,
+            runs_ahead: false,
             busy_blocks: 2_048,
         }
     }
@@ -87,6 +91,7 @@ impl Machine {
             fused: false,
             splits: false,
             turn_work: TURN_WORK,
+            runs_ahead: true,
             busy_blocks: 2_048,
         }
     }

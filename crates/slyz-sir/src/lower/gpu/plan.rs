@@ -335,6 +335,10 @@ impl<'g> Strategy<'g> for Gpu<'g> {
     fn most_work(&self) -> u64 {
         self.machine.turn_work
     }
+
+    fn runs_ahead(&self) -> bool {
+        self.machine.runs_ahead
+    }
 }
 
 /// About the extent of the longest axis that lanes may run over, if it is known.

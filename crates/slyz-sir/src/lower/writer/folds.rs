@@ -1,12 +1,21 @@
 //! Folds inside of bodies: by the lanes of a block, or by one lane in pieces.
 
-use super::{FAN, KernelWriter, MOST_LEVELS, Mode, RUN, is_exact, levels, needs_block};
-use crate::code::{Body, Id, Monoid};
+use super::{FAN, KernelWriter, MOST_LEVELS, Mode, RUN, is_exact, levels};
+use crate::code::{Body, Id, MemId, Monoid};
+use crate::kernel::Space;
+use crate::ops::Operator;
+use crate::pass::fuse::cost;
 use crate::size::Size;
 use crate::types::Ty;
 use crate::write::{Arithmetic, Write};
 
-impl<'g> KernelWriter<'_, 'g> {
+/// What the elements of a fold may cost together to be written out one by one.
+const MOST_WRITTEN_OUT: u64 = 256;
+
+/// Writes the element at a place.
+type Item<'i, 'w, 'g> = dyn FnMut(&mut KernelWriter<'w, 'g>, Id) -> Vec<Id> + 'i;
+
+impl<'w, 'g> KernelWriter<'w, 'g> {
     pub(super) fn fold(
         &mut self,
         shape: &'g [Size],
@@ -38,10 +47,17 @@ impl<'g> KernelWriter<'_, 'g> {
     ) -> Vec<Id> {
         let lo = self.number(0);
         let hi = self.extent(extent);
-        if mode == Mode::Block && !needs_block(body, body.params.last().map(|p| p.id)) {
+        if mode == Mode::Block && !self.needs_block(body) {
             return self.block_fold([lo, hi], extent, monoid, tys, |w, k| {
                 w.run(body, &[&outer[..], &[k]].concat(), Mode::Lane)
             });
+        }
+        if self.lowering.is_short(std::slice::from_ref(extent)) && !is_exact(monoid, tys) {
+            let mut item = |w: &mut Self, k: Id| w.run(body, &[&outer[..], &[k]].concat(), mode);
+            return match extent.constant() {
+                Some(n) if n * cost(body) <= MOST_WRITTEN_OUT => self.short_fold(n, monoid, &mut item),
+                _ => self.short_fold_in_memory([lo, hi], monoid, tys, &mut item),
+            };
         }
         let neutral = self.all_scalars(&monoid.neutral);
         let most = extent.constant().or(self.lowering.expected.about(extent));
@@ -55,6 +71,112 @@ impl<'g> KernelWriter<'_, 'g> {
         self.fold_pieces([lo, hi], run, levels, monoid, tys, &mut |w, [lo, hi]| {
             w.for_each(lo, hi, 1, (neutral.clone(), tys), turn)
         })
+    }
+
+    /// A fold of few elements by one lane, in the canonical order: each is an accumulator.
+    fn short_fold(&mut self, n: u64, monoid: &'g Monoid, item: &mut Item<'_, 'w, 'g>) -> Vec<Id> {
+        let mut parts: Vec<Vec<Id>> = vec![];
+        for k in 0..n {
+            let k = self.number(k as i64);
+            parts.push(item(self, k));
+        }
+        let neutral = self.all_scalars(&monoid.neutral);
+        if parts.is_empty() {
+            return neutral;
+        }
+        let whole = if monoid.commutative { self.by_halves(monoid, parts) } else { self.tree(monoid, parts) };
+        self.combine(monoid, &neutral, &whole)
+    }
+
+    /// Each of the first half is joined with one of the second, and so on.
+    fn by_halves(&mut self, monoid: &'g Monoid, mut parts: Vec<Vec<Id>>) -> Vec<Id> {
+        while parts.len() > 1 {
+            let half = parts.len().next_power_of_two() / 2;
+            let second = parts.split_off(half);
+            for (left, right) in parts.iter_mut().zip(second) {
+                *left = self.combine(monoid, left, &right);
+            }
+        }
+        parts.remove(0)
+    }
+
+    /// The same where the number of elements is known at the call, with the accumulators in memory of the lane.
+    fn short_fold_in_memory(
+        &mut self,
+        [lo, hi]: [Id; 2],
+        monoid: &'g Monoid,
+        tys: &[Ty],
+        item: &mut Item<'_, 'w, 'g>,
+    ) -> Vec<Id> {
+        let most = self.lowering.short;
+        let parts: Vec<MemId> = tys.iter().map(|&ty| self.near_memory("part", ty, Space::Local, &[most])).collect();
+        let neutral = self.all_scalars(&monoid.neutral);
+        let zero = self.number(0);
+        self.store_each(&parts, zero, &neutral);
+        self.for_each(lo, hi, 1, (vec![], &[]), |w, k, _| {
+            let values = item(w, k);
+            w.store_each(&parts, k, &values);
+            vec![]
+        });
+        if monoid.commutative {
+            self.halve(hi, monoid, tys, &parts);
+        } else {
+            self.pair(hi, monoid, tys, &parts);
+        }
+        let whole = self.load_all(&parts, zero, tys);
+        let value = self.combine(monoid, &neutral, &whole);
+        let some = self.value(zero.below(hi));
+        let choose =
+            |((&value, &neutral), &ty): ((&Id, &Id), &Ty)| self.apply(Operator::Select, &[some, value, neutral], ty);
+        value.iter().zip(&neutral).zip(tys).map(choose).collect()
+    }
+
+    /// Joins the first `n` of the parts by halves.
+    fn halve(&mut self, n: Id, monoid: &'g Monoid, tys: &[Ty], parts: &[MemId]) {
+        let zero = self.number(0);
+        let mut half = (self.lowering.short.next_power_of_two() / 2) as i64;
+        while half > 0 {
+            let left = self.number(2 * half);
+            let present = self.value(n.least(left));
+            let joined = self.offset(present, -half);
+            self.for_each(zero, joined, 1, (vec![], &[]), |w, j, _| {
+                let other = w.offset(j, half);
+                let left = w.load_all(parts, j, tys);
+                let right = w.load_all(parts, other, tys);
+                let both = w.combine(monoid, &left, &right);
+                w.store_each(parts, j, &both);
+                vec![]
+            });
+            half /= 2;
+        }
+    }
+
+    /// Joins the first `n` of the parts by neighbours.
+    fn pair(&mut self, n: Id, monoid: &'g Monoid, tys: &[Ty], parts: &[MemId]) {
+        let zero = self.number(0);
+        let mut count = n;
+        for _ in 0..self.lowering.short.next_power_of_two().trailing_zeros() {
+            let pairs = self.value(count / 2);
+            self.for_each(zero, pairs, 1, (vec![], &[]), |w, j, _| {
+                let first = w.value(j * 2);
+                let second = w.offset(first, 1);
+                let left = w.load_all(parts, first, tys);
+                let right = w.load_all(parts, second, tys);
+                let both = w.combine(monoid, &left, &right);
+                w.store_each(parts, j, &both);
+                vec![]
+            });
+            let next = self.offset(count, 1);
+            let next = self.value(next / 2);
+            // One without a neighbour goes up as it is.
+            self.for_each(pairs, next, 1, (vec![], &[]), |w, j, _| {
+                let last = w.offset(count, -1);
+                let alone = w.load_all(parts, last, tys);
+                w.store_each(parts, j, &alone);
+                vec![]
+            });
+            count = next;
+        }
     }
 
     /// Notes that a fold is not made in the canonical order.

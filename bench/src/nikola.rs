@@ -1,0 +1,46 @@
+//! The two figures of the Nikola paper: Black-Scholes and a radix sort, time against size.
+
+use crate::contest::Failure;
+use crate::data::Slab;
+use crate::growth::{Curve, Grower, curves, last};
+use crate::job::Bench;
+use crate::jobs::{OptionNumber, black_scholes, black_scholes_in_c, black_scholes_price};
+use slyz::prelude::*;
+
+/// The paper's figure 4: data that stays where it is, data that comes and goes, a function that is compiled at every call (its code is
+/// kept, so that is tracing and finding it), and what one would write without us.
+pub fn options(bench: &Bench) -> Result<Vec<Curve>, Failure> {
+    let last = last(bench, 22);
+    let most = 1 << last;
+    let [s, x, t] = &crate::jobs::options(&bench.native, most);
+    let f = compile(black_scholes)?;
+    let tensor = |data: &[f32]| Tensor::<f32, OptionNumber>::from_vec([data.len()], data.to_vec());
+    let mut resident = vec![];
+    for exponent in 0..=last {
+        let n = 1 << exponent;
+        resident.push([tensor(&s[..n])?, tensor(&x[..n])?, tensor(&t[..n])?]);
+    }
+    let mut by_hand = Slab::zeros(&bench.native, most);
+    let mut plain = Slab::zeros(&bench.native, most);
+    let c = black_scholes_in_c(bench)?;
+    let mut growers = [
+        Grower::new("ours, resident", |n| {
+            let [s, x, t] = &resident[n.ilog2() as usize];
+            Ok(drop(f.call(s, x, t)?))
+        }),
+        Grower::new("ours, with transfers", |n| Ok(drop(f.call(&s[..n], &x[..n], &t[..n])?.to_vec()?))),
+        Grower::new("ours, compiled at every call", |n| {
+            Ok(drop(compile(black_scholes)?.call(&s[..n], &x[..n], &t[..n])?.to_vec()?))
+        }),
+        Grower::new("vector C by hand", |n| {
+            c(&mut by_hand[..n], [&s[..n], &x[..n], &t[..n]]);
+            Ok(())
+        }),
+        Grower::new("plain Rust", |n| {
+            let inputs = s[..n].iter().zip(&x[..n]).zip(&t[..n]);
+            plain[..n].iter_mut().zip(inputs).for_each(|(z, ((&s, &x), &t))| *z = black_scholes_price(s, x, t));
+            Ok(())
+        }),
+    ];
+    curves(bench, last, &mut growers)
+}
