@@ -25,6 +25,7 @@
 //! | `arr.rs`, `elementwise.rs`, `stencil.rs`, `loops.rs` | arrays and combinators |
 //! | `layout.rs`, `view.rs`, `diagonal.rs`, `lookup.rs` | other views: shapes, parts, triangles, elements by number |
 //! | `monoid.rs`, `fold.rs`, `along.rs`, `scatter.rs` | many elements combined: of functions, of arrays, along an axis, at computed places |
+//! | `compact.rs`, `segment.rs` | elements that are kept: partitions, compaction, runs; scans and folds of segments |
 //! | `linalg.rs`, `conv.rs`, `prefix.rs` | products of vectors and matrices; convolutions; running sums, and differences, which undo them |
 //! | `trace.rs`, `record.rs`, `lines.rs`, `moment.rs` | the function being traced, and what operations record; nothing there is generic |
 //! | `compile.rs`, `feed.rs`, `tensor.rs`, `explain.rs`, `profile.rs` | compiling, calling, data, and where the time goes |
@@ -44,6 +45,7 @@ pub mod __private;
 mod along;
 mod arr;
 mod axis;
+mod compact;
 mod compile;
 mod complex;
 mod conv;
@@ -72,6 +74,7 @@ pub mod prelude;
 mod profile;
 mod record;
 mod scatter;
+mod segment;
 mod shape;
 mod state;
 mod stencil;
@@ -106,6 +109,7 @@ pub use monoid::{All, Any, MaxOf, MinOf, Monoid, Product, Sum, UserMonoid, monoi
 pub use position::{Around, At, Idx, Near, Offset};
 pub use profile::{KernelProfile, Profile};
 pub use scatter::{ScatterTo, scatter};
+pub use segment::{Heads, Segmented, Segments};
 pub use shape::{
     Align, AxisNamed, AxisNo, Cube, Flatten, HasAxis, Inner, Innermost, Insert, Matrix, No, OneAxis, Pos, Position,
     Shape, Stack, Vector,
