@@ -262,25 +262,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
         let at: Loc = Location::caller();
         Exp::new(record::count(at, &S::axes()))
     }
-
-    /// There is none yet; the bound says so, and what to do instead.
-    #[doc(hidden)]
-    pub fn sort(self) -> Self
-    where
-        T: Sorted,
-    {
-        self
-    }
 }
-
-/// No element is: arrays are not sorted on devices yet.
-#[diagnostic::on_unimplemented(
-    message = "there is no `sort` yet: sort on the host, before the call or after `.to_vec()?`",
-    label = "arrays are not sorted on devices",
-    note = "for the largest or smallest alone there are `max()`, `min()`, `argmax()` and `argmin()`"
-)]
-#[doc(hidden)]
-pub trait Sorted {}
 
 impl<T: Elem, const L: usize> Arr<T, Fix<L>> {
     /// All elements of a fixed axis: `let [x, y, z] = v.unpack();`. A wrong count is a type error.

@@ -25,6 +25,9 @@
 //! | `arr.rs`, `elementwise.rs`, `stencil.rs`, `loops.rs` | arrays and combinators |
 //! | `layout.rs`, `view.rs`, `diagonal.rs`, `lookup.rs` | other views: shapes, parts, triangles, elements by number |
 //! | `monoid.rs`, `fold.rs`, `along.rs`, `scatter.rs` | many elements combined: of functions, of arrays, along an axis, at computed places |
+//! | `compact.rs`, `segment.rs` | elements that are kept: partitions, compaction, runs; scans and folds of segments |
+//! | `key.rs`, `sort.rs`, `search.rs` | what elements are sorted by; sorts; places in sorted arrays, and two of them as one |
+//! | `random.rs` | random numbers, made from their place |
 //! | `linalg.rs`, `conv.rs`, `prefix.rs` | products of vectors and matrices; convolutions; running sums, and differences, which undo them |
 //! | `trace.rs`, `record.rs`, `lines.rs`, `moment.rs` | the function being traced, and what operations record; nothing there is generic |
 //! | `compile.rs`, `feed.rs`, `tensor.rs`, `explain.rs`, `profile.rs` | compiling, calling, data, and where the time goes |
@@ -45,6 +48,7 @@ mod along;
 mod arr;
 mod axis;
 mod below;
+mod compact;
 mod compile;
 mod complex;
 mod conv;
@@ -58,6 +62,7 @@ mod extent;
 mod feed;
 mod fold;
 pub mod graph;
+mod key;
 mod layout;
 mod linalg;
 mod lines;
@@ -71,9 +76,13 @@ mod position;
 mod prefix;
 pub mod prelude;
 mod profile;
+pub mod random;
 mod record;
 mod scatter;
+mod search;
+mod segment;
 mod shape;
+mod sort;
 mod state;
 mod stencil;
 mod tensor;
@@ -98,6 +107,7 @@ pub use extent::{Axis, Extent};
 pub use feed::{Fed, Feed};
 pub use fold::{all, any, argmax, argmin, count, fold, max, min, product, sum};
 pub use half::{bf16, f16};
+pub use key::{Descending, Key, Then, Word};
 pub use layout::{Permute2, Permute3, Permute4, concat};
 pub use linalg::{MatMul, dot, matmul, outer};
 pub use lookup::Lookup;
@@ -107,6 +117,8 @@ pub use monoid::{All, Any, MaxOf, MinOf, Monoid, Product, Sum, UserMonoid, monoi
 pub use position::{Around, At, Idx, Near, Offset};
 pub use profile::{KernelProfile, Profile};
 pub use scatter::{ScatterTo, scatter};
+pub use search::{Side, merge};
+pub use segment::{Heads, Segmented, Segments};
 pub use shape::{
     Align, AxisNamed, AxisNo, Cube, Flatten, HasAxis, Inner, Innermost, Insert, Matrix, No, OneAxis, Pos, Position,
     Shape, Stack, Vector,
@@ -238,6 +250,7 @@ pub use slyz_macros::graph;
 pub use slyz_macros::vex;
 pub use slyz_run::{BuildTime, Device, WriteError};
 pub use slyz_sir::back::harness::{Contents, File, ProjectError, Target};
+pub use sort::lexsort;
 pub use state::{LoopState, State};
 pub use stencil::Border;
 pub use tensor::{Dyn, Tensor, TensorShape};

@@ -169,6 +169,17 @@ impl Lines {
         })
     }
 
+    /// The elements moved on `by` places, with `default` where none comes from.
+    pub fn shift(&self, at: Loc, by: Handle, default: &[Handle]) -> Handle {
+        let at = here(at);
+        tabulate(at, &self.axes, &mut |position| {
+            let mut spots: Vec<Spot> = position.iter().map(|&number| Spot::inside(number)).collect();
+            let from = apply(at, Operator::Sub, &[position[self.number], by]);
+            spots[self.number] = Spot { number: from, reached: true, inside: false };
+            record::read_or(at, self.array, &self.axes, &spots, default)
+        })
+    }
+
     /// Each element as many times as `times` has positions.
     pub fn repeat(&self, at: Loc, times: &Extent) -> Handle {
         let onto = self.axis().clone() * times.clone();

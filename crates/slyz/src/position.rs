@@ -301,6 +301,12 @@ impl<A: Axis> Near<A> {
         Near { handle: number.steps().handle(), reached: false, steps: None, axis: PhantomData }
     }
 
+    /// The place with that number on an axis that has a position: the one that is there.
+    #[track_caller]
+    pub(crate) fn beside(_there: Idx<A>, number: impl Offset) -> Near<A> {
+        Near { reached: true, ..Near::new(number) }
+    }
+
     /// The number of the place.
     ///
     /// ```

@@ -1,10 +1,10 @@
 //! Scatters and filters: arrays whose elements choose their places.
 
-use crate::arr::Arr;
+use crate::arr::{Arr, tabulate};
 use crate::elem::{Elem, Exp, Lift, handles, value_of};
 use crate::extent::{Axis, Extent};
-use crate::monoid::{Monoid, with_parts};
-use crate::position::{Idx, Near};
+use crate::monoid::{MaxOf, Monoid, with_parts};
+use crate::position::{At, Idx, Near};
 use crate::record;
 use crate::shape::{OneAxis, Position, Shape};
 use crate::trace::{Handle, Loc};
@@ -104,13 +104,39 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     where
         S: OneAxis,
     {
+        self.filter_at::<K>(|_, element| keep(element))
+    }
+
+    /// The elements for whose position and value `keep` holds, in order, on the axis `K`.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, Kept);
+    /// let peaks = compile(|x: Arr<f32, N>| x.filter_at::<Kept>(|i, v| v.gt(x.at_or(i - 1, 0.0)) & v.gt(x.at_or(i + 1, 0.0))))?;
+    /// assert_eq!(peaks.call(&[1.0f32, 3.0, 2.0, 4.0])?.to_vec()?, [3.0, 4.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn filter_at<K: Axis>(self, keep: impl Fn(Idx<S>, T::Exp) -> Exp<bool>) -> Arr<T, K>
+    where
+        S: OneAxis,
+    {
         let at: Loc = Location::caller();
         let body = &mut |position: &[Handle]| {
             let element = self.element(at, value_of(position));
-            let mut out = vec![keep(element).handle()];
+            let mut out = vec![keep(value_of(position), element).handle()];
             out.extend(handles(element));
             out
         };
         Arr::new(record::filter(at, &Extent::of::<S>(), &Extent::of::<K>(), body))
     }
+}
+
+/// The position that is sent to each place, where each is sent to a place of its own. Of several the last one comes, and the first
+/// position where none comes, so that whatever the places are there is an element to read.
+///
+/// Positions are sent rather than elements: they are integers, of which machines have atomics, whatever an element is.
+pub(crate) fn sent_from<A: Axis>(place: impl Fn(Idx<A>) -> Near<A>) -> Arr<At<A>, A> {
+    let from: Arr<u32, A> = scatter(MaxOf, |i: Idx<A>| (place(i), i.u32()));
+    tabulate(|to: Idx<A>| Near::beside(to, from.at(to)).clamp())
 }

@@ -114,6 +114,7 @@ impl<T: Elem, S: HasAxis<P>, P> Along<T, S, P> {
     /// assert_eq!((on.to_vec()?, back.to_vec()?), (vec![3.0, 1.0, 2.0], vec![2.0, 3.0, 1.0]));
     /// # Ok::<(), slyz::Error>(())
     /// ```
+    #[doc(alias = "rotate")]
     #[track_caller]
     pub fn roll(self, by: impl Offset) -> Arr<T, S> {
         let by = match by.constant() {
@@ -121,6 +122,24 @@ impl<T: Elem, S: HasAxis<P>, P> Along<T, S, P> {
             None => Roll::Computed(by.steps().handle()),
         };
         Arr::new(self.lines().roll(Location::caller(), by))
+    }
+
+    /// The elements moved `by` places on along the axis; those that leave at the end are gone, and `fill` stands where none comes from. Around
+    /// the end they go with [`roll`](Along::roll).
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// let f = compile(|x: Arr<f32, (N, M)>, k: Exp<i32>| (x.over(M).shift(1, 0.0), x.over(M).shift(k, 9.0)))?;
+    /// let (on, back) = f.call(&[[1.0f32, 2.0, 3.0]], -1)?;
+    /// assert_eq!((on.to_vec()?, back.to_vec()?), (vec![0.0, 1.0, 2.0], vec![2.0, 3.0, 9.0]));
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn shift(self, by: impl Offset, fill: impl Lift<T>) -> Arr<T, S> {
+        let by = by.steps().handle();
+        let fill = handles(fill.lift());
+        Arr::new(self.lines().shift(Location::caller(), by, &fill))
     }
 
     /// Each element along the axis as many times as `K` has positions, one beside the other.
@@ -278,12 +297,30 @@ impl<T: Elem, S: Shape> Arr<T, S> {
     /// assert_eq!(f.call(&[1.0f32, 2.0, 3.0])?.to_vec()?, [2.0, 3.0, 1.0]);
     /// # Ok::<(), slyz::Error>(())
     /// ```
+    #[doc(alias = "rotate")]
     #[track_caller]
     pub fn roll(self, by: impl Offset) -> Arr<T, S>
     where
         S: OneAxis,
     {
         self.along::<Innermost>().roll(by)
+    }
+
+    /// The elements of an array of one axis moved `by` places on, with `fill` where none comes from.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, N>| x - x.shift(1, 0.0))?;
+    /// assert_eq!(f.call(&[1.0f32, 3.0, 6.0])?.to_vec()?, [1.0, 2.0, 3.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn shift(self, by: impl Offset, fill: impl Lift<T>) -> Arr<T, S>
+    where
+        S: OneAxis,
+    {
+        self.along::<Innermost>().shift(by, fill)
     }
 
     /// Each element of an array of one axis as many times as `K` has positions.
