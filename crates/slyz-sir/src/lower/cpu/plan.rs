@@ -3,7 +3,7 @@
 use super::product;
 use super::{CHUNK, MOST_IN_ONE_KERNEL, ROWS_AT_ONCE, RUN, STRIP, STRIP_LEVELS, STRIP_RUN, TILE_COLUMNS, TILE_ROWS};
 use crate::code::{Body, Id, MemId, Monoid, Op, Stmt, Type};
-use crate::kernel::{Access, BufferId, BufferUse, Plan, Step};
+use crate::kernel::{Access, BufferId, BufferUse, Plan};
 use crate::lower::access::{far_reads, is_flat, is_plain, needs_block, streams_rows};
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
 use crate::lower::stage::staged;
@@ -385,20 +385,6 @@ impl<'g> Lowering<'g> {
         }
         let kernel = w.finish();
         self.launch(kernel);
-    }
-
-    fn filter(&mut self, stmt: &'g Stmt, extent: &'g Size, body: &'g Body, kept: crate::size::SizeVar) {
-        let name = self.kernel_name("filter");
-        let outputs: Vec<BufferId> = stmt.binds.iter().map(|b| self.buffer_for(b.id, vec![extent.clone()])).collect();
-        let count = self.buffer(Ty::I64, vec![], BufferUse::Temporary);
-        let mut w = KernelWriter::new(self, name, Size::Const(1));
-        let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, vec![extent.clone()])).collect();
-        let counter = w.global(count, Access::Write, vec![]);
-        w.bind_globals(&stmt.op);
-        w.keep(extent, body, &homes, counter);
-        let kernel = w.finish();
-        self.launch(kernel);
-        self.plan.steps.push(Step::Count { size: kept, from: count });
     }
 
     /// Scalars that are worth keeping: a kernel of one block.
