@@ -1,4 +1,4 @@
-//! Filters whose elements are cut into chunks, each for whatever core is free: every element type, lengths around the edges of
+//! Filters, scans and histograms, whose elements are cut into chunks for whatever core is free: every element type, lengths around the edges of
 //! vectors and chunks, machines with short and long vectors, any number of threads, against the interpreter.
 
 #![cfg(feature = "cpu")]
@@ -114,4 +114,81 @@ fn filters_with_loops_and_far_reads() {
       return %kept, %where
     }";
     on_all_machines(|builds| holds("filter with loops", text, true, builds));
+}
+
+/// Types whose sums do not depend on the grouping.
+const WHOLE: [&str; 8] = ["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"];
+
+#[test]
+fn scans_of_every_type() {
+    on_all_machines(|builds| {
+        for ty in WHOLE {
+            let text = format!(
+                "program g<N>(%x: i32[N]) -> ({ty}[N], {ty}[N]) {{
+                  %zero: {ty} = const 0
+                  %sums: {ty}[N] = scan [N] |%i: i64| {{ %a: i32 = at %x[%i]  %b: {ty} = cast %a  yield %b }}
+                    with commutative (%zero) |%p: {ty}, %q: {ty}| {{ %r: {ty} = add %p, %q  yield %r }}
+                  %highest: {ty}[N] = scan [N] |%i: i64| {{ %a: i32 = at %x[%i]  %b: {ty} = cast %a  yield %b }}
+                    with (%zero) |%p: {ty}, %q: {ty}| {{ %r: {ty} = max %p, %q  yield %r }}
+                  return %sums, %highest
+                }}"
+            );
+            holds(ty, &text, false, builds);
+        }
+    });
+}
+
+/// Sums of whole numbers are exact in floats that can hold them.
+#[test]
+fn scans_of_floats() {
+    on_all_machines(|builds| {
+        for ty in ["f32", "f64"] {
+            let text = format!(
+                "program g<N>(%x: i32[N]) -> ({ty}[N], {ty}[N], bool[N]) {{
+                  %zero: {ty} = const 0.0
+                  %no: bool = const false
+                  %edge: i32 = const 90
+                  %sums: {ty}[N] = scan [N] |%i: i64| {{ %a: i32 = at %x[%i]  %b: {ty} = cast %a  yield %b }}
+                    with commutative (%zero) |%p: {ty}, %q: {ty}| {{ %r: {ty} = add %p, %q  yield %r }}
+                  %from: {ty}[N], %starts: bool[N] = scan [N] |%i: i64| {{
+                    %a: i32 = at %x[%i]
+                    %b: {ty} = cast %a
+                    %start: bool = gt %a, %edge
+                    yield %b, %start
+                  }} with (%zero, %no) |%p: {ty}, %f: bool, %q: {ty}, %g: bool| {{
+                    %sum: {ty} = add %p, %q
+                    %r: {ty} = select %g, %q, %sum
+                    %h: bool = or %f, %g
+                    yield %r, %h
+                  }}
+                  return %sums, %from, %starts
+                }}"
+            );
+            holds(ty, &text, false, builds);
+        }
+    });
+}
+
+#[test]
+fn histograms_of_every_type() {
+    on_all_machines(|builds| {
+        for ty in WHOLE {
+            let text = format!(
+                "program g<N>(%x: i32[N]) -> ({ty}[150], {ty}[150]) {{
+                  %zero: {ty} = const 0
+                  %one: {ty} = const 1
+                  %counts: {ty}[150] = scatter [N] into [150] |%i: i64| {{ %a: i32 = at %x[%i]  %k: i64 = cast %a  yield %k, %one }}
+                    with commutative (%zero) |%p: {ty}, %q: {ty}| {{ %r: {ty} = add %p, %q  yield %r }}
+                  %sums: {ty}[150] = scatter [N] into [150] |%i: i64| {{
+                    %a: i32 = at %x[%i]
+                    %k: i64 = cast %a
+                    %v: {ty} = cast %i
+                    yield %k, %v
+                  }} with (%zero) |%p: {ty}, %q: {ty}| {{ %r: {ty} = add %p, %q  yield %r }}
+                  return %counts, %sums
+                }}"
+            );
+            holds(ty, &text, false, builds);
+        }
+    });
 }

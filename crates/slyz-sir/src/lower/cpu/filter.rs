@@ -8,10 +8,11 @@
 //!
 //! Elements are computed twice and read twice; nothing else is moved. Where there is little to do, one block does all of it.
 
+use super::plan::own_chunk;
 use super::{CHUNK, MOST_IN_ONE_KERNEL};
-use crate::code::{Body, Id, MemId, Op, Place, Stmt};
+use crate::code::{Body, MemId, Op, Stmt};
 use crate::kernel::{Access, BufferId, BufferUse, Step};
-use crate::lower::planning::{Lowering, piece};
+use crate::lower::planning::Lowering;
 use crate::lower::writer::{KernelWriter, Mode};
 use crate::pass::{dce, fuse};
 use crate::size::{Size, SizeVar};
@@ -33,13 +34,6 @@ impl<'g> Filter<'g> {
         let shape = vec![self.extent.clone()];
         self.outputs.iter().map(|&buffer| w.global(buffer, Access::Write, shape.clone())).collect()
     }
-}
-
-/// The block, and the positions of its chunk.
-fn own_chunk(w: &mut KernelWriter, extent: &Size) -> (Id, [Id; 2]) {
-    let block = w.push(Op::Place(Place::Block, 0), Ty::I64);
-    let (lo, hi) = piece(w, block, CHUNK, extent);
-    (block, [lo, hi])
 }
 
 impl<'g> Lowering<'g> {

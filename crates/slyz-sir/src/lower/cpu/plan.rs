@@ -49,7 +49,8 @@ impl<'g> Lowering<'g> {
         match &stmt.op {
             Op::Tabulate { shape, body } => self.tabulate(stmt, shape, body),
             Op::Fold { shape, body, monoid } => self.fold(stmt, shape, body, monoid),
-            Op::Scan { .. } | Op::Scatter { .. } => self.whole(stmt),
+            Op::Scan { shape, body, monoid } => self.scan(stmt, shape, body, monoid),
+            Op::Scatter { .. } => self.scatter(stmt),
             Op::For { .. } | Op::While { .. } if stmt.carries_arrays() => turns::plan_loop(self, stmt),
             Op::Filter { extent, body, kept } => self.filter(stmt, extent, body, *kept),
             op if is_cheap(op) && self.leave(stmt) => {}
@@ -358,12 +359,7 @@ impl<'g> Lowering<'g> {
     }
 
     /// One block for everything.
-    fn whole(&mut self, stmt: &'g Stmt) {
-        let outputs: Vec<BufferId> = self.outputs(stmt).into_iter().map(|(buffer, _)| buffer).collect();
-        self.in_one_block(stmt, &outputs);
-    }
-
-    fn in_one_block(&mut self, stmt: &'g Stmt, outputs: &[BufferId]) {
+    pub(super) fn in_one_block(&mut self, stmt: &'g Stmt, outputs: &[BufferId]) {
         let what = match &stmt.op {
             Op::Scan { .. } => "scan",
             Op::Scatter { .. } => "scatter",
@@ -470,6 +466,13 @@ fn run_length(body: &Body) -> u64 {
         256..4096 => RUN / 8,
         _ => RUN / 64,
     }
+}
+
+/// The block, and the positions of its chunk.
+pub(super) fn own_chunk(w: &mut KernelWriter, extent: &Size) -> (Id, [Id; 2]) {
+    let block = w.push(Op::Place(crate::code::Place::Block, 0), Ty::I64);
+    let (lo, hi) = piece(w, block, CHUNK, extent);
+    (block, [lo, hi])
 }
 
 /// The outer position and the run of the innermost axis that this block works on.
