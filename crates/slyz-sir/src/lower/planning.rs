@@ -299,6 +299,27 @@ impl<'g> Lowering<'g> {
         self.plan.steps.push(Step::Launch { kernel, buffers, scalars });
     }
 
+    /// Two ways to the same results: the second one where there is more work than that, in additions.
+    pub(super) fn choose(
+        &mut self,
+        work: Size,
+        most: u64,
+        small: impl FnOnce(&mut Self),
+        large: impl FnOnce(&mut Self),
+    ) {
+        match work.constant() {
+            Some(known) if known <= most => return small(self),
+            Some(_) => return large(self),
+            None => {}
+        }
+        let before = std::mem::take(&mut self.plan.steps);
+        small(self);
+        let small = std::mem::take(&mut self.plan.steps);
+        large(self);
+        let large = std::mem::replace(&mut self.plan.steps, before);
+        self.plan.steps.push(Step::Choose { work, most, small, large });
+    }
+
     /// Binds output memories; they are the first of the kernel.
     pub(super) fn outputs(&mut self, stmt: &Stmt) -> Vec<(BufferId, Vec<Size>)> {
         stmt.binds.iter().map(|b| (self.buffer_for(b.id, b.ty.shape().to_vec()), b.ty.shape().to_vec())).collect()

@@ -246,6 +246,19 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         self.bind(Op::Lanes { lo, hi, body, monoid: Some(monoid) }, tys)
     }
 
+    /// In how many lanes something holds; fewer than 32 bits count.
+    pub(super) fn lanes_count(&mut self, lo: Id, hi: Id, write: impl FnOnce(&mut Self, Id) -> Id) -> Id {
+        let neutral = vec![self.constant(Scalar::from_int(Ty::I32, 0))];
+        let combine = self.nested(&[Ty::I32; 2], |w, ids| vec![w.apply(Operator::Add, ids, Ty::I32)]);
+        let body = self.nested(&[Ty::I64], |w, ids| {
+            let holds = write(w, ids[0]);
+            vec![w.push(Op::Cast(Ty::I32, holds), Ty::I32)]
+        });
+        let monoid = Some(Monoid { neutral, combine, commutative: true });
+        let count = self.push(Op::Lanes { lo, hi, body, monoid }, Ty::I32);
+        self.push(Op::Cast(Ty::I64, count), Ty::I64)
+    }
+
     /// The sum of a position or count per lane.
     pub(super) fn lanes_sum(&mut self, lo: Id, hi: Id, write: impl FnOnce(&mut Self, Id) -> Id) -> Id {
         let neutral = vec![self.number(0)];
@@ -946,23 +959,19 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         self.bind(Op::If { cond: inside, args: vec![], then, otherwise: Body::default() }, &[]);
     }
 
-    /// The turns of a filter: writes what is kept behind what was kept before, then the count.
-    pub(super) fn keep(&mut self, extent: &Size, body: &'g Body, homes: &[MemId], count: MemId) {
-        let lo = self.number(0);
-        let hi = self.extent(extent);
-        let kept = self.for_each(lo, hi, 1, (vec![lo], &[Ty::I64]), |w, i, state| {
+    /// The turns `lo..hi` of a filter: writes what is kept from the place `from` on, and gives the place behind it.
+    pub(super) fn keep(&mut self, [lo, hi]: [Id; 2], from: Id, body: &'g Body, homes: &[MemId]) -> Id {
+        let kept = self.for_each(lo, hi, 1, (vec![from], &[Ty::I64]), |w, i, state| {
             let results = w.run(body, &[i], Mode::Lane);
-            let then = w.nested(&[], |w, _| {
+            w.when(results[0], |w| {
                 for (&memory, &value) in homes.iter().zip(&results[1..]) {
                     w.store(memory, vec![state[0]], value);
                 }
-                vec![]
             });
-            w.bind(Op::If { cond: results[0], args: vec![], then, otherwise: Body::default() }, &[]);
             let one = w.push(Op::Cast(Ty::I64, results[0]), Ty::I64);
             vec![w.value(state[0] + one)]
         });
-        self.store(count, vec![], kept[0]);
+        kept[0]
     }
 }
 

@@ -277,6 +277,11 @@ impl CWriter<'_> {
         {
             return Ok(());
         }
+        if let (Live::Block, [start], true) = (&self.live, init, by_one)
+            && super::pack::write(self, stmt, [bounds[0], bounds[1]], *start, body)?
+        {
+            return Ok(());
+        }
         let start = self.all(init);
         let [lo, hi, step] = bounds.map(|b| self.get(b));
         // One step past the end is still inside the type.

@@ -17,6 +17,7 @@ mod lanes;
 mod lines;
 mod local;
 mod memory;
+mod pack;
 pub mod prelude;
 mod serial;
 mod share;

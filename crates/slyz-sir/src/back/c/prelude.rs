@@ -20,6 +20,7 @@
 //! | `load_T(p, n)`, `store_T(p, v, n)` | the first `n` lanes, contiguous; `bool` is `u8` in memory |
 //! | `load_masked_T(p, m)`, `store_masked_T(p, v, m)` | contiguous, under a mask |
 //! | `gather_T(p, index, m)`, `scatter_T(p, index, v, m)` | by element index; `_wide` takes 64-bit indices |
+//! | `pack_T(v, m)`, `lanes_on(m)` | the lanes of a mask, moved to the front, and their number |
 //! | `atomic_add_T(p, index, v, m)`, `own_add_T(…)`, … | lane after lane, the old values; `own` where no other core looks on |
 //! | `all_T(x)`, `lane_T(v, i)`, `iota_i32()`, `first_lanes(n)`, `any(m)`, `all(m)` | between scalars and lanes |
 //! | `s_div_i64(a, b)`, `s_cast_f32_i8(x)` | the same on scalars, for the operators whose C spelling means something else |

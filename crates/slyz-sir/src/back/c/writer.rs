@@ -269,7 +269,7 @@ impl<'a> CWriter<'a> {
         body.stmts.iter().try_for_each(|s| self.stmt(s))
     }
 
-    fn stmt(&mut self, stmt: &Stmt) -> Result<(), EmitError> {
+    pub(super) fn stmt(&mut self, stmt: &Stmt) -> Result<(), EmitError> {
         let unused = stmt.binds.iter().all(|b| !self.uses.contains_key(&b.id));
         if unused && !stmt.op.has_effect() {
             return Ok(());

@@ -13,14 +13,21 @@
 //! | tabulate of folds down columns | a strip of 1,024 columns, accumulators in scratch | columns |
 //! | tabulate of sums of products (matrices) | a tile of 252 × 512, factors packed in scratch | columns |
 //! | fold | a chunk of 16,384 elements, or one row; then one block over the partial results | positions |
-//! | scan, scatter, filter | everything (a plain right form) | – |
+//! | filter | a chunk of 16,384 elements, counted, then written; everything where there is little | positions |
+//! | scan of one axis | a chunk of 16,384 elements, folded, then scanned by rows of 16; everything where there is little | a row |
+//! | scatter of many values into few places | four runs of turns, with a table each; then one block or more over the places | positions |
+//! | scan of several axes | one line; everything where there is little | – |
+//! | other scatters | everything (a plain right form) | – |
 //!
 //! Scalars at the top level that cost nothing are computed again in every kernel that wants them.
 //!
 //! What it does not do: fuse (the `fuse` pass has done that).
 
+mod filter;
 mod plan;
 mod product;
+mod scan;
+mod scatter;
 
 pub use plan::{keeps_order, lower, lower_with};
 

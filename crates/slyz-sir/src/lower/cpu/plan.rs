@@ -5,7 +5,7 @@ use super::{
     CHUNK, MOST_IN_ONE_KERNEL, ROWS_AT_ONCE, RUN, SHORT, STRIP, STRIP_LEVELS, STRIP_RUN, TILE_COLUMNS, TILE_ROWS,
 };
 use crate::code::{Body, Id, MemId, Monoid, Op, Stmt, Type};
-use crate::kernel::{Access, BufferId, BufferUse, Plan, Step};
+use crate::kernel::{Access, BufferId, BufferUse, Plan};
 use crate::lower::access::{far_reads, is_flat, is_plain, needs_block, streams_rows};
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
 use crate::lower::stage::staged;
@@ -52,7 +52,8 @@ impl<'g> Lowering<'g> {
         match &stmt.op {
             Op::Tabulate { shape, body } => self.tabulate(stmt, shape, body),
             Op::Fold { shape, body, monoid } => self.fold(stmt, shape, body, monoid),
-            Op::Scan { .. } | Op::Scatter { .. } => self.whole(stmt),
+            Op::Scan { shape, body, monoid } => self.scan(stmt, shape, body, monoid),
+            Op::Scatter { .. } => self.scatter(stmt),
             Op::For { .. } | Op::While { .. } if stmt.carries_arrays() => turns::plan_loop(self, stmt),
             Op::Filter { extent, body, kept } => self.filter(stmt, extent, body, *kept),
             op if is_cheap(op) && self.leave(stmt) => {}
@@ -399,12 +400,7 @@ impl<'g> Lowering<'g> {
     }
 
     /// One block for everything.
-    fn whole(&mut self, stmt: &'g Stmt) {
-        let outputs: Vec<BufferId> = self.outputs(stmt).into_iter().map(|(buffer, _)| buffer).collect();
-        self.in_one_block(stmt, &outputs);
-    }
-
-    fn in_one_block(&mut self, stmt: &'g Stmt, outputs: &[BufferId]) {
+    pub(super) fn in_one_block(&mut self, stmt: &'g Stmt, outputs: &[BufferId]) {
         let what = match &stmt.op {
             Op::Scan { .. } => "scan",
             Op::Scatter { .. } => "scatter",
@@ -426,20 +422,6 @@ impl<'g> Lowering<'g> {
         }
         let kernel = w.finish();
         self.launch(kernel);
-    }
-
-    fn filter(&mut self, stmt: &'g Stmt, extent: &'g Size, body: &'g Body, kept: crate::size::SizeVar) {
-        let name = self.kernel_name("filter");
-        let outputs: Vec<BufferId> = stmt.binds.iter().map(|b| self.buffer_for(b.id, vec![extent.clone()])).collect();
-        let count = self.buffer(Ty::I64, vec![], BufferUse::Temporary);
-        let mut w = KernelWriter::new(self, name, Size::Const(1));
-        let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, vec![extent.clone()])).collect();
-        let counter = w.global(count, Access::Write, vec![]);
-        w.bind_globals(&stmt.op);
-        w.keep(extent, body, &homes, counter);
-        let kernel = w.finish();
-        self.launch(kernel);
-        self.plan.steps.push(Step::Count { size: kept, from: count });
     }
 
     /// Scalars that are worth keeping: a kernel of one block.
@@ -544,6 +526,13 @@ fn run_length(body: &Body) -> u64 {
         256..4096 => RUN / 8,
         _ => RUN / 64,
     }
+}
+
+/// The block, and the positions of its chunk.
+pub(super) fn own_chunk(w: &mut KernelWriter, extent: &Size) -> (Id, [Id; 2]) {
+    let block = w.push(Op::Place(crate::code::Place::Block, 0), Ty::I64);
+    let (lo, hi) = piece(w, block, CHUNK, extent);
+    (block, [lo, hi])
 }
 
 /// The outer position and the run of the innermost axis that this block works on.

@@ -259,6 +259,53 @@ FN void scatter_$T$WIDE($T *base, v$I index, vf32 v, vi32 m) { scatter_u16$WIDE(
 //: WIDE I = ^ i32, _wide i64
 FN void scatter_bool$WIDE(u8 *base, v$I index, vi32 v, vi32 m) { scatter_u8$WIDE(base, index, (vu32)(v & 1), m); }
 
+// How many lanes are on.
+FN int lanes_on(vi32 m) {
+#if AVX512 && W == 16 && KNOWS(__builtin_ia32_cvtd2mask512)
+    return __builtin_popcount((u16)__builtin_ia32_cvtd2mask512(m));
+#elif AVX512 && W == 8 && KNOWS(__builtin_ia32_cvtd2mask256)
+    return __builtin_popcount((u8)__builtin_ia32_cvtd2mask256(m));
+#elif defined __AVX__ && defined __POPCNT__ && W == 8 && KNOWS(__builtin_ia32_movmskps256)
+    return __builtin_popcount((u8)__builtin_ia32_movmskps256((vf32)m));
+#else
+    int on = 0;
+    EACH(i) on -= m[i];
+    return on;
+#endif
+}
+
+// The lanes that are on, moved to the front in order; the lanes behind them hold anything.
+FN vi32 pack_i32(vi32 v, vi32 m) {
+#if AVX512 && W == 16 && KNOWS(__builtin_ia32_compresssi512_mask) && KNOWS(__builtin_ia32_cvtd2mask512)
+    return __builtin_ia32_compresssi512_mask(v, (vi32){0}, __builtin_ia32_cvtd2mask512(m));
+#elif AVX512 && W == 8 && KNOWS(__builtin_ia32_compresssi256_mask) && KNOWS(__builtin_ia32_cvtd2mask256)
+    return __builtin_ia32_compresssi256_mask(v, (vi32){0}, __builtin_ia32_cvtd2mask256(m));
+#else
+    i32 front[W] = {0};
+    int k = 0;
+    EACH(i) front[k] = v[i], k -= m[i];
+    __builtin_memcpy(&v, front, sizeof v);
+    return v;
+#endif
+}
+
+FN vi64 pack_i64(vi64 v, vi32 m) {
+#if AVX512 && W == 8 && KNOWS(__builtin_ia32_compressdi512_mask) && KNOWS(__builtin_ia32_cvtd2mask256)
+    return (vi64)__builtin_ia32_compressdi512_mask((vlong)v, (vlong){0}, __builtin_ia32_cvtd2mask256(m));
+#else
+    i64 front[W] = {0};
+    int k = 0;
+    EACH(i) front[k] = v[i], k -= m[i];
+    __builtin_memcpy(&v, front, sizeof v);
+    return v;
+#endif
+}
+
+//: T B = f32 i32, u32 i32, f64 i64, u64 i64
+FN v$T pack_$T(v$T v, vi32 m) { return (v$T)pack_$B((v$B)v, m); }
+
+FN vi32 pack_bool(vi32 v, vi32 m) { return pack_i32(v, m); }
+
 // Stores a full vector around the caches, for results too large to be found there again. The machine's instruction takes
 // a whole register of floats; a copy turns any vector into one.
 //: T = f32, i32, u32, f64, i64, u64
