@@ -2,6 +2,7 @@
 //!
 //! How the work of an array operation is cut into blocks and threads is the strategy's business (`cpu`, `gpu`).
 
+use super::access::needs_block;
 use super::gpu::Expected;
 use super::reuse::{self, Reuse};
 use super::writer::KernelWriter;
@@ -284,6 +285,11 @@ impl<'g> Lowering<'g> {
     pub(super) fn is_short(&self, shape: &[Size]) -> bool {
         let [extent] = shape else { return false };
         extent.constant().map_or_else(|| self.short_here.contains(extent), |n| n <= self.short)
+    }
+
+    /// Must the body be run by a whole block?
+    pub(super) fn needs_block(&self, body: &Body) -> bool {
+        needs_block(body, body.params.last().map(|p| p.id), &|shape| self.is_short(shape))
     }
 
     pub(super) fn launch(

@@ -7,7 +7,7 @@ mod carry;
 mod folds;
 mod rows;
 
-use super::access::{last_one_stays, needs_block, row_of_turns};
+use super::access::{last_one_stays, row_of_turns};
 use super::planning::{Counter, Home, Lowering};
 use super::reuse::Takeover;
 use super::{FAN, RUN};
@@ -280,7 +280,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
 
     /// Must the body be run by a whole block?
     fn needs_block(&self, body: &Body) -> bool {
-        needs_block(body, body.params.last().map(|p| p.id), &|shape| self.lowering.is_short(shape))
+        self.lowering.needs_block(body)
     }
 
     /// Neighbours are joined, then neighbouring pairs, and so on.

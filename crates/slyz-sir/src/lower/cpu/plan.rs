@@ -5,7 +5,7 @@ use super::{
     CHUNK, MOST_IN_ONE_KERNEL, ROWS_AT_ONCE, RUN, SHORT, STRIP, STRIP_LEVELS, STRIP_RUN, TILE_COLUMNS, TILE_ROWS,
 };
 use crate::code::{Body, Id, MemId, Monoid, Op, Stmt, Type};
-use crate::kernel::{Access, BufferId, BufferUse, Plan};
+use crate::kernel::{Access, BufferId, BufferUse, Plan, Step};
 use crate::lower::access::{far_reads, is_flat, is_plain, needs_block, streams_rows};
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
 use crate::lower::stage::staged;
@@ -69,7 +69,7 @@ impl<'g> Lowering<'g> {
             return self.tabulate_product(stmt, shape, product, outputs);
         }
         let lane = positions.last().copied();
-        if gives_arrays || needs_block(body, lane, &|shape| self.is_short(shape)) {
+        if gives_arrays || self.needs_block(body) {
             let open = if gives_arrays { vec![] } else { open_folds(body) };
             let short = |shape: &[Size]| self.is_short(shape) || matches!(shape, [extent] if open.contains(extent));
             if open.is_empty() || needs_block(body, lane, &short) {

@@ -16,7 +16,6 @@ use super::plan::own_chunk;
 use super::{CHUNK, MOST_IN_ONE_KERNEL};
 use crate::code::{Body, Id, MemId, Monoid, Op, Place, Stmt};
 use crate::kernel::{Access, BufferId, BufferUse};
-use crate::lower::access::needs_block;
 use crate::lower::planning::{Lowering, unflatten};
 use crate::lower::writer::{KernelWriter, Mode};
 use crate::pass::fuse;
@@ -61,7 +60,7 @@ impl<'g> Lowering<'g> {
         if !outer.is_empty() {
             return self.choose(work, MOST_IN_ONE_KERNEL, whole, |l| l.scan_lines(&scan, shape, outer));
         }
-        if needs_block(body, body.params.last().map(|p| p.id)) {
+        if self.needs_block(body) {
             return whole(self);
         }
         self.choose(work, MOST_IN_ONE_KERNEL, whole, |l| l.scan_chunks(&scan));

@@ -12,7 +12,7 @@
 use super::RUN;
 use crate::code::{Body, Id, MemId, Monoid, Op, Place, Stmt};
 use crate::kernel::{Access, BufferId, BufferUse};
-use crate::lower::access::{is_flat, last_one_stays, needs_block};
+use crate::lower::access::{is_flat, last_one_stays};
 use crate::lower::planning::{Lowering, piece};
 use crate::lower::writer::{KernelWriter, Mode};
 use crate::ops::Operator;
@@ -65,7 +65,7 @@ impl<'g> Lowering<'g> {
         let places = Size::product(target);
         let scatter = Scatter { body, onto, monoid, shape, target, tys, outputs, turns, places };
         let is_line = shape.len() == 1 || self.is_flat_scatter(&scatter);
-        let in_lanes = !needs_block(body, body.params.last().map(|p| p.id));
+        let in_lanes = !self.needs_block(body);
         if !is_line || !in_lanes || last_one_stays(monoid) {
             return self.in_one_block(stmt, &scatter.outputs);
         }
