@@ -515,3 +515,27 @@ fn random_orders() -> R {
     assert!(orders.chunks(5).all(|device| device == &orders[..5]));
     Ok(())
 }
+
+/// The same in bodies: each row on its own.
+#[test]
+fn rows() -> R {
+    for device in devices() {
+        let f = compile_on(&device, |x: Arr<f32, (M, N)>| {
+            let sorted = stack(|i: Idx<M>| x.row(i).sort());
+            let parted = stack(|i: Idx<M>| x.row(i).partition(|v| v.lt(0.0)).0);
+            (sorted, parted)
+        })?;
+        for n in [0, 1, 33, 1500] {
+            let x = Dice(n as u64).many(3 * n, |dice| dice.below(100) as f32 - 50.0);
+            let (rows, parts) = f.call((&x, [3, n]))?;
+            let lines = || x.chunks(n.max(1));
+            assert_eq!(rows.to_vec()?, lines().flat_map(sorted).collect::<Vec<_>>(), "{n}");
+            let parted = |row: &[f32]| {
+                let (first, rest): (Vec<f32>, Vec<f32>) = row.iter().partition(|v| **v < 0.0);
+                [first, rest].concat()
+            };
+            assert_eq!(parts.to_vec()?, lines().flat_map(parted).collect::<Vec<_>>(), "{n}");
+        }
+    }
+    Ok(())
+}

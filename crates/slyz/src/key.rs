@@ -9,6 +9,21 @@ use crate::trace::{Handle, Loc, Ty, on_behalf};
 use std::panic::Location;
 
 /// An unsigned number of `width` bits, at most 32: a part of a [`Key`].
+///
+/// ```
+/// use slyz::prelude::*;
+/// use slyz::Word;
+/// axis!(N);
+/// /// The day of the week.
+/// #[derive(Clone, Copy)]
+/// struct Weekday(Exp<u32>);
+/// impl Key for Weekday {
+///     fn words(self) -> Vec<Word> { vec![Word::new(self.0 % 7, 3)] }
+/// }
+/// let f = compile(|days: Arr<u32, N>| days.sort_by_key(Weekday))?;
+/// assert_eq!(f.call(&[13, 8, 5, 1])?.to_vec()?, [8, 1, 5, 13]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Word {
     bits: Exp<u32>,
@@ -105,7 +120,7 @@ fn mask(width: u32) -> u32 {
     note = "keys one after another, of which some descend: `a.descending().then(b)`"
 )]
 pub trait Key: Copy {
-    /// The words to compare, the most significant first. For all elements there are as many, and as wide.
+    /// The words to compare, the most significant first. For all elements there are as many, and as wide; see [`Word`] for a key of one's own.
     fn words(self) -> Vec<Word>;
 
     /// The opposite order. Equal elements stay in theirs.
@@ -146,6 +161,11 @@ impl<V: Value> Key for V {
 }
 
 /// A key in the opposite order; see [`Key::descending`].
+///
+/// ```
+/// use slyz::prelude::*;
+/// fn longest_first(length: Exp<f32>) -> slyz::Descending<Exp<f32>> { length.descending() }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Descending<K>(K);
 
@@ -158,6 +178,11 @@ impl<K: Key> Key for Descending<K> {
 }
 
 /// One key, then another; see [`Key::then`].
+///
+/// ```
+/// use slyz::prelude::*;
+/// fn by_both(a: Exp<f32>, b: Exp<u8>) -> slyz::Then<Exp<f32>, Exp<u8>> { a.then(b) }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Then<K, L>(K, L);
 

@@ -20,7 +20,8 @@ use std::panic::Location;
 const VALUES: usize = 256;
 const DIGIT_BITS: u32 = VALUES.trailing_zeros();
 
-/// Elements that are counted together: more make the table of counts smaller, fewer the search for equal digits shorter.
+/// Elements that are counted together, and dealt out one after another: more make the table of counts smaller, fewer can be dealt out
+/// by more threads.
 const CHUNK: usize = 1024;
 
 impl<T: Elem, A: Axis> Arr<T, A> {
