@@ -28,7 +28,11 @@ pub struct Grower<'a> {
 
 impl<'a> Grower<'a> {
     /// Under a name.
-    pub fn new(name: &'static str, run: impl FnMut(usize) -> Result<(), Failure> + 'a) -> Grower<'a> {
+    pub fn new<T>(name: &'static str, mut run: impl FnMut(usize) -> Result<T, Failure> + 'a) -> Grower<'a> {
+        let run = move |n| {
+            std::hint::black_box(run(n)?);
+            Ok(())
+        };
         Grower { name, run: Box::new(run) }
     }
 }
@@ -77,16 +81,13 @@ pub fn measure(bench: &Bench) -> Result<Vec<Curve>, Failure> {
     let c_saxpy = bench.native.kernel("saxpy")?;
     let c_sum = bench.native.kernel("sum")?;
     let mut growers = [
-        Grower::new("saxpy, ours", |n| Ok(drop(ours_saxpy.call(1.5, &x[..n], &y[..n])?))),
+        Grower::new("saxpy, ours", |n| Ok(ours_saxpy.call(1.5, &x[..n], &y[..n])?)),
         Grower::new("saxpy, C", |n| {
             c_saxpy.run(&[to(&mut z[..n])], &[from(&x[..n]), from(&y[..n])], &[n], &[1.5], n, GRAIN);
             Ok(())
         }),
-        Grower::new("sum, ours", |n| Ok(drop(ours_sum.call(&x[..n])?))),
-        Grower::new("sum, C", |n| {
-            std::hint::black_box(chunked_sum(c_sum, vec![&x[..n]], n)());
-            Ok(())
-        }),
+        Grower::new("sum, ours", |n| Ok(ours_sum.call(&x[..n])?)),
+        Grower::new("sum, C", |n| Ok(chunked_sum(c_sum, vec![&x[..n]], n)())),
     ];
     curves(bench, last, &mut growers)
 }

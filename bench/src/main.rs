@@ -131,7 +131,8 @@ fn main() -> Result<(), Failure> {
     if wishes.nikola {
         let title = "Black-Scholes: time per option against their number";
         draw(&results, "nikola_black_scholes", title, &nikola::options(&bench)?)?;
-        return Ok(());
+        let title = "Radix sort of u32: time per element against their number";
+        return draw(&results, "nikola_radix_sort", title, &nikola::sort(&bench)?);
     }
     let mut rows = if wishes.cpu_time {
         // Inside the only thread of a pool, whose work is then all on this thread.

@@ -5,7 +5,11 @@ use crate::data::Slab;
 use crate::growth::{Curve, Grower, curves, last};
 use crate::job::Bench;
 use crate::jobs::{OptionNumber, black_scholes, black_scholes_in_c, black_scholes_price};
+use rayon::slice::ParallelSliceMut;
 use slyz::prelude::*;
+use voracious_radix_sort::RadixSort;
+
+axis!(N);
 
 /// The paper's figure 4: data that stays where it is, data that comes and goes, a function that is compiled at every call (its code is
 /// kept, so that is tracing and finding it), and what one would write without us.
@@ -22,24 +26,53 @@ pub fn options(bench: &Bench) -> Result<Vec<Curve>, Failure> {
     }
     let mut by_hand = Slab::zeros(&bench.native, most);
     let mut plain = Slab::zeros(&bench.native, most);
-    let c = black_scholes_in_c(bench)?;
     let mut growers = [
         Grower::new("ours, resident", |n| {
             let [s, x, t] = &resident[n.ilog2() as usize];
-            Ok(drop(f.call(s, x, t)?))
+            Ok(f.call(s, x, t)?)
         }),
-        Grower::new("ours, with transfers", |n| Ok(drop(f.call(&s[..n], &x[..n], &t[..n])?.to_vec()?))),
+        Grower::new("ours, with transfers", |n| Ok(f.call(&s[..n], &x[..n], &t[..n])?.to_vec()?)),
         Grower::new("ours, compiled at every call", |n| {
-            Ok(drop(compile(black_scholes)?.call(&s[..n], &x[..n], &t[..n])?.to_vec()?))
+            Ok(compile(black_scholes)?.call(&s[..n], &x[..n], &t[..n])?.to_vec()?)
         }),
-        Grower::new("vector C by hand", |n| {
-            c(&mut by_hand[..n], [&s[..n], &x[..n], &t[..n]]);
-            Ok(())
-        }),
+        Grower::new("vector C by hand", |n| black_scholes_in_c(bench, &mut by_hand[..n], [&s[..n], &x[..n], &t[..n]])),
         Grower::new("plain Rust", |n| {
             let inputs = s[..n].iter().zip(&x[..n]).zip(&t[..n]);
             plain[..n].iter_mut().zip(inputs).for_each(|(z, ((&s, &x), &t))| *z = black_scholes_price(s, x, t));
             Ok(())
+        }),
+    ];
+    curves(bench, last, &mut growers)
+}
+
+/// The paper's figure 5: a radix sort of unsigned integers.
+pub fn sort(bench: &Bench) -> Result<Vec<Curve>, Failure> {
+    let last = last(bench, 20);
+    let mut state = 1u32;
+    let mut random = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state ^ state >> 15
+    };
+    let x: Vec<u32> = (0..1 << last).map(|_| random()).collect();
+    let x = &x[..];
+    let f = compile(|x: Arr<u32, N>| x.sort())?;
+    let threads = rayon::current_num_threads();
+    let mut growers = [
+        Grower::new("ours", |n| Ok(f.call(&x[..n])?.to_vec()?)),
+        Grower::new("sort_unstable", |n| {
+            let mut x = x[..n].to_vec();
+            x.sort_unstable();
+            Ok(x)
+        }),
+        Grower::new("rayon", |n| {
+            let mut x = x[..n].to_vec();
+            x.par_sort_unstable();
+            Ok(x)
+        }),
+        Grower::new("voracious_radix_sort", |n| {
+            let mut x = x[..n].to_vec();
+            x.voracious_mt_sort(threads);
+            Ok(x)
         }),
     ];
     curves(bench, last, &mut growers)

@@ -94,7 +94,7 @@ impl<'g> Lowering<'g> {
         self.short_here = open;
         self.tabulate_lanes(stmt, shape, body, outputs.clone());
         self.short_here = vec![];
-        let small = std::mem::replace(&mut self.plan.steps, vec![]);
+        let small = std::mem::take(&mut self.plan.steps);
         self.tabulate_blocks(stmt, shape, body, outputs);
         let large = std::mem::replace(&mut self.plan.steps, before);
         self.plan.steps.push(Step::Choose { work, most: self.short, small, large });
