@@ -129,6 +129,23 @@ impl<'g> Lowering<'g> {
     }
 }
 
+/// The tables of a block, and the batch that is sent to them next.
+struct Runs<'a, 'g> {
+    scatter: &'a Scatter<'g>,
+    tables: &'a [MemId],
+    /// Where the turns of the batch send.
+    places: MemId,
+    /// What they send.
+    sent: Vec<Sent>,
+    neutral: Vec<Id>,
+    /// The first run of the block, the length of a run, and the end of all.
+    first: Id,
+    length: Id,
+    end: Id,
+    /// The place of what falls outside.
+    outside: Id,
+}
+
 /// Fills the tables of the runs of a block.
 fn write_runs<'g>(w: &mut KernelWriter<'_, 'g>, scatter: &Scatter<'g>, places: &Size, tables: &[MemId]) {
     let batch = vec![Size::Const(AT_ONCE), Size::Const(BATCH)];
@@ -137,67 +154,86 @@ fn write_runs<'g>(w: &mut KernelWriter<'_, 'g>, scatter: &Scatter<'g>, places: &
     let sent: Vec<Sent> = values.iter().zip(&scatter.tys).map(|(&id, &ty)| sent(w, scatter, id, ty, &batch)).collect();
     let neutral = w.all_scalars(&scatter.monoid.neutral);
     let block = w.push(Op::Place(Place::Block, 0), Ty::I64);
-    let zero = w.number(0);
-    let at_once = w.number(AT_ONCE as i64);
-    let first = w.value(block * at_once);
+    let first = w.scaled(block, AT_ONCE);
     let outside = w.extent(places);
-    let end_of_table = w.offset(outside, 1);
     let length = w.extent(&Size::CeilDiv(scatter.turns.clone().into(), RUNS));
     let end = w.extent(&scatter.turns);
+    let runs = Runs { scatter, tables, places: kept_places, sent, neutral, first, length, end, outside };
+    let zero = w.number(0);
+    let at_once = w.number(AT_ONCE as i64);
+    let full = w.number(BATCH as i64);
     w.for_each(zero, at_once, 1, (vec![], &[]), |w, k, _| {
-        let run = w.value(first + k);
-        w.lanes(zero, end_of_table, |w, place| {
-            tables.iter().zip(&neutral).for_each(|(&table, &value)| w.store(table, vec![run, place], value));
-        });
+        runs.clear(w, k);
         vec![]
     });
     w.for_each(zero, length, BATCH as i64, (vec![], &[]), |w, turn, _| {
         w.for_each(zero, at_once, 1, (vec![], &[]), |w, k, _| {
-            let run = w.value(first + k);
-            let from = w.value(run * length);
-            let stop = w.value((from + length).least(end));
-            let start = w.value(from + turn);
-            let stop = w.value((start + BATCH as i64).least(stop));
-            let count = w.value((stop - start).most(zero));
-            w.lanes(start, stop, |w, i| {
-                let place = w.value(i - start);
-                let (to, values) = item(w, scatter, i, outside);
-                w.store(kept_places, vec![k, place], to);
-                keep(w, &sent, &[k, place], &values);
-            });
-            let full = w.number(BATCH as i64);
-            w.lanes(count, full, |w, place| {
-                let nowhere = w.push(Op::Cast(Ty::I32, outside), Ty::I32);
-                w.store(kept_places, vec![k, place], nowhere);
-                keep(w, &sent, &[k, place], &neutral);
-            });
+            runs.compute(w, k, turn);
             vec![]
         });
-        let full = w.number(BATCH as i64);
-        w.for_each(zero, full, 1, (vec![], &[]), |w, k, _| {
-            for number in 0..AT_ONCE {
-                let number = w.number(number as i64);
-                let run = w.value(first + number);
-                let place = w.push(Op::Load { memory: kept_places, index: vec![number, k] }, Ty::I32);
-                let place = w.push(Op::Cast(Ty::I64, place), Ty::I64);
-                let index = vec![run, place];
-                let mut load = |memory, index: Vec<Id>, ty| w.push(Op::Load { memory, index }, ty);
-                let mut old = vec![];
-                let mut new = vec![];
-                for ((&table, sent), &ty) in tables.iter().zip(&sent).zip(&scatter.tys) {
-                    old.push(load(table, index.clone(), ty));
-                    new.push(match sent {
-                        Sent::Same(value) => *value,
-                        Sent::Kept(memory) => load(*memory, vec![number, k], ty),
-                    });
-                }
-                let joined = w.combine(scatter.monoid, &old, &new);
-                tables.iter().zip(joined).for_each(|(&table, value)| w.store(table, index.clone(), value));
-            }
+        w.for_each(zero, full, 1, (vec![], &[]), |w, turn, _| {
+            (0..AT_ONCE as i64).for_each(|k| runs.send(w, k, turn));
             vec![]
         });
         vec![]
     });
+}
+
+impl<'g> Runs<'_, 'g> {
+    /// Makes the table of run `k` of the block neutral.
+    fn clear(&self, w: &mut KernelWriter<'_, 'g>, k: Id) {
+        let run = w.value(self.first + k);
+        let zero = w.number(0);
+        let end = w.offset(self.outside, 1);
+        w.lanes(zero, end, |w, place| {
+            let tables = self.tables.iter().zip(&self.neutral);
+            tables.for_each(|(&table, &value)| w.store(table, vec![run, place], value));
+        });
+    }
+
+    /// Computes what run `k` sends from a turn on. Where it ends within the batch, the rest goes outside.
+    fn compute(&self, w: &mut KernelWriter<'_, 'g>, k: Id, turn: Id) {
+        let run = w.value(self.first + k);
+        let from = w.value(run * self.length);
+        let stop = w.value((from + self.length).least(self.end));
+        let start = w.value(from + turn);
+        let stop = w.value((start + BATCH as i64).least(stop));
+        w.lanes(start, stop, |w, i| {
+            let place = w.value(i - start);
+            let (to, values) = item(w, self.scatter, i, self.outside);
+            w.store(self.places, vec![k, place], to);
+            keep(w, &self.sent, &[k, place], &values);
+        });
+        let zero = w.number(0);
+        let count = w.value((stop - start).most(zero));
+        let full = w.number(BATCH as i64);
+        w.lanes(count, full, |w, place| {
+            let nowhere = w.push(Op::Cast(Ty::I32, self.outside), Ty::I32);
+            w.store(self.places, vec![k, place], nowhere);
+            keep(w, &self.sent, &[k, place], &self.neutral);
+        });
+    }
+
+    /// Sends one turn of run `k`.
+    fn send(&self, w: &mut KernelWriter<'_, 'g>, k: i64, turn: Id) {
+        let run = w.offset(self.first, k);
+        let k = w.number(k);
+        let batch = vec![k, turn];
+        let place = w.push(Op::Load { memory: self.places, index: batch.clone() }, Ty::I32);
+        let place = w.push(Op::Cast(Ty::I64, place), Ty::I64);
+        let index = vec![run, place];
+        let mut old = vec![];
+        let mut new = vec![];
+        for ((&table, sent), &ty) in self.tables.iter().zip(&self.sent).zip(&self.scatter.tys) {
+            old.push(w.push(Op::Load { memory: table, index: index.clone() }, ty));
+            new.push(match sent {
+                Sent::Same(value) => *value,
+                Sent::Kept(memory) => w.push(Op::Load { memory: *memory, index: batch.clone() }, ty),
+            });
+        }
+        let joined = w.combine(self.scatter.monoid, &old, &new);
+        self.tables.iter().zip(joined).for_each(|(&table, value)| w.store(table, index.clone(), value));
+    }
 }
 
 /// Where the values of a batch are.
