@@ -5,7 +5,7 @@ use super::{
     CHUNK, MOST_IN_ONE_KERNEL, ROWS_AT_ONCE, RUN, SHORT, STRIP, STRIP_LEVELS, STRIP_RUN, TILE_COLUMNS, TILE_ROWS,
 };
 use crate::code::{Body, Id, MemId, Monoid, Op, Stmt, Type};
-use crate::kernel::{Access, BufferId, BufferUse, Plan, Step};
+use crate::kernel::{Access, BufferId, BufferUse, Plan};
 use crate::lower::access::{far_reads, is_flat, is_plain, needs_block, streams_rows};
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
 use crate::lower::stage::staged;
@@ -89,15 +89,13 @@ impl<'g> Lowering<'g> {
         open: Vec<Size>,
         outputs: Vec<(BufferId, Vec<Size>)>,
     ) {
-        let before = std::mem::take(&mut self.plan.steps);
         let work = open.iter().fold(Size::Const(0), |sum, extent| sum + extent.clone());
-        self.short_here = open;
-        self.tabulate_lanes(stmt, shape, body, outputs.clone());
-        self.short_here = vec![];
-        let small = std::mem::take(&mut self.plan.steps);
-        self.tabulate_blocks(stmt, shape, body, outputs);
-        let large = std::mem::replace(&mut self.plan.steps, before);
-        self.plan.steps.push(Step::Choose { work, most: self.short, small, large });
+        let lanes = |l: &mut Self| {
+            l.short_here = open;
+            l.tabulate_lanes(stmt, shape, body, outputs.clone());
+            l.short_here = vec![];
+        };
+        self.choose(work, SHORT, lanes, |l| l.tabulate_blocks(stmt, shape, body, outputs.clone()));
     }
 
     /// A lane for each position.
