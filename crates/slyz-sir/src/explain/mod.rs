@@ -155,7 +155,7 @@ fn add_stages(plan: &Plan, steps: &[Step], times: &Count, stages: &mut Vec<Stage
                     Step::Count { .. } | Step::Free(_) | Step::Loop(_) | Step::Choose { .. } => None,
                 });
                 let name = kernel.map_or("", |kernel| &kernel.name);
-                let words = format!("where {} is at most {most}, all turns are one launch, {name}; else", size(work));
+                let words = format!("where {} is at most {most}, all of it is one launch, {name}; else", size(work));
                 stages.push(Stage::Enter(words));
                 add_stages(plan, large, times, stages);
                 stages.push(Stage::Leave);
