@@ -41,12 +41,10 @@ impl Needs {
     pub(super) fn new(opened: &Opened, kernel: &Kernel, sizes: &[Option<u64>], narrow: bool) -> Result<Needs, Error> {
         let is_past = |turns: u64| turns > naga::MOST_TURNS;
         let long = opened.ends_loops && naga::most_turns(kernel, sizes).is_none_or(is_past);
-        // A single thread turns as often as the sizes say; others perhaps less.
-        let alone = kernel.block == [1; 3] && kernel.grid.iter().all(|blocks| blocks.constant() == Some(1));
-        if long && alone && naga::certain_turns(kernel, sizes).is_some_and(is_past) {
+        if long && naga::certain_turns(kernel, sizes).is_some_and(is_past) {
             return Err(Error::TooLarge {
                 what: format!("the launch of {}", kernel.name),
-                why: "one thread does all of it, and this driver (Mesa's llvmpipe) ends loops that turn so often; \
+                why: "a thread of it turns loops too often for this driver (Mesa's llvmpipe), which ends them without a word; \
                       run it on the device \"cpu\""
                     .to_string(),
             });

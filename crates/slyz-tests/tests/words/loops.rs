@@ -223,11 +223,9 @@ fn states_of_all_kinds() -> Result<(), Error> {
 fn explanations_tell_loops() -> Result<(), Error> {
     let f = compile(|x: Arr<f32, N>| iterate(1000, x, |_, x: Arr<f32, N>| x.stencil(Border::Clamp, |x| x(-1) + x(1))))?;
     let text = f.explain().to_string();
-    for words in [
-        "all of it is one launch",
-        "loop, 1000 turns",
-        "copied   f32[N]: a turn reads what it would have written over",
-    ] {
+    for words in
+        ["all of it is one launch", "loop, 1000 turns", "copied   f32[N]: a turn reads what it would have written over"]
+    {
         assert!(text.contains(words), "{words} is not in\n{text}");
     }
     Ok(())

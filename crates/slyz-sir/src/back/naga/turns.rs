@@ -108,6 +108,8 @@ impl Count<'_> {
                 let body = &self.kernel.functions.get(function.0 as usize)?.body;
                 has_no_loops(body).then_some(0)
             }
+            // A thread goes one way.
+            Op::If { then, otherwise, .. } => Some(self.body(then)?.max(self.body(otherwise)?)),
             // Some are made of a loop that tries until nobody else was there.
             Op::Atomic { .. } => Some(1),
             op => op.bodies().into_iter().try_fold(0, |sum: u64, body| Some(sum.saturating_add(self.body(body)?))),
