@@ -86,11 +86,12 @@ pub fn page(machine: &Machine, rows: &[Row], latencies: &[Timing], python: Optio
 /// Growth, in nanoseconds per element.
 pub fn growth(curves: &[Curve]) -> String {
     let mut text = String::from("      elements");
-    text.extend(curves.iter().map(|curve| format!("{:>14}", curve.name)));
+    let width = |curve: &Curve| curve.name.len().max(12) + 2;
+    text.extend(curves.iter().map(|curve| format!("{:>1$}", curve.name, width(curve))));
     let sizes = curves.first().map_or(&[][..], |curve| &curve.points);
     for (k, (n, _)) in sizes.iter().enumerate() {
         let _ = write!(text, "\n{n:>14}");
-        text.extend(curves.iter().map(|curve| format!("{:>14.3}", curve.points[k].1 * 1e9)));
+        text.extend(curves.iter().map(|curve| format!("{:>1$.3}", curve.points[k].1 * 1e9, width(curve))));
     }
     text + "\n"
 }

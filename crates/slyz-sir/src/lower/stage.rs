@@ -25,7 +25,7 @@
 
 use crate::code::{Body, Id, Op, Stmt, Type, Var};
 use crate::program::Program;
-use crate::size::Size;
+use crate::size::{Size, SizeVar};
 use crate::types::Ty;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -92,6 +92,13 @@ fn each_use(stmt: &Stmt, f: &mut dyn FnMut(Id)) {
     stmt.op.bodies().into_iter().for_each(|inner| inner.each_free(f));
 }
 
+/// Is there a size in the operation, or inside of it, that is one of these counts?
+fn hangs_on(op: &Op, counts: &HashSet<SizeVar>) -> bool {
+    let mut found = false;
+    op.sizes().into_iter().for_each(|size| size.each_var(&mut |var| found |= counts.contains(&var)));
+    found || op.bodies().into_iter().any(|body| body.stmts.iter().any(|stmt| hangs_on(&stmt.op, counts)))
+}
+
 /// Moves what reads an array after an update of it before the update.
 fn read_first(body: &mut Body, types: &mut HashMap<Id, Type>, fresh: &mut dyn FnMut() -> Id) {
     let mut uses: HashMap<Id, usize> = HashMap::new();
@@ -106,9 +113,10 @@ fn read_first(body: &mut Body, types: &mut HashMap<Id, Type>, fresh: &mut dyn Fn
         let mut early = vec![];
         let mut late: HashSet<Id> = body.stmts[place].binds.iter().map(|bind| bind.id).collect();
         let mut rest = vec![];
+        let mut late_counts = HashSet::new();
         for mut stmt in body.stmts.drain(place + 1..) {
             let mut reads = false;
-            let mut waits = false;
+            let mut waits = hangs_on(&stmt.op, &late_counts);
             each_use(&stmt, &mut |id| {
                 reads |= old.contains(&id);
                 waits |= late.contains(&id);
@@ -118,7 +126,15 @@ fn read_first(body: &mut Body, types: &mut HashMap<Id, Type>, fresh: &mut dyn Fn
                 continue;
             }
             // An update of what came of the array, by what was in it: that can be read before.
-            if reads && matches!(stmt.op, Op::Scatter { .. }) && !onto(&stmt.op).iter().any(|id| old.contains(id)) {
+            if let Op::Filter { kept, .. } = stmt.op {
+                late_counts.insert(kept);
+            }
+            let counted = hangs_on(&stmt.op, &late_counts);
+            if reads
+                && !counted
+                && matches!(stmt.op, Op::Scatter { .. })
+                && !onto(&stmt.op).iter().any(|id| old.contains(id))
+            {
                 let stays = stays(&stmt.op, &old);
                 let mut waits = false;
                 part(stmt.op.bodies()[0], &stays, false).each_free(&mut |id| waits |= late.contains(&id));
