@@ -55,7 +55,7 @@ fn main() -> Result<(), slyz::Error> {
 
 /// Where rows start, and where the last one ends: every third row is empty, and a few are very long.
 fn offsets(rows: usize) -> Vec<u32> {
-    let length = |r: usize| if r % 3 == 0 { 0 } else { 40_000 / (r as u32 + 1) + r as u32 % 7 };
+    let length = |r: usize| if r.is_multiple_of(3) { 0 } else { 40_000 / (r as u32 + 1) + r as u32 % 7 };
     let mut starts = vec![0];
     let mut end = 0;
     for r in 0..rows {
