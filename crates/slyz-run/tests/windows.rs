@@ -152,7 +152,8 @@ fn corpus_in_windows() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(right > 10 * refused, "{right} right, {refused} refused");
+    // Scans, scatters and filters of more than a window go through all of it.
+    assert!(right > 8 * refused, "{right} right, {refused} refused");
 }
 
 /// 256 MiB where a kernel sees 128 (or less, where the adapter has more).
