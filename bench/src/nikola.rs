@@ -12,7 +12,8 @@ use voracious_radix_sort::RadixSort;
 axis!(N);
 
 /// The paper's figure 4: data that stays where it is, data that comes and goes, a function that is compiled at every call (its code is
-/// kept, so that is tracing and finding it), and what one would write without us.
+/// kept, so that is tracing and finding it), and what one would write without us: plain Rust on one thread, and vector C, whose second thread
+/// helps from about a million options on.
 pub fn options(bench: &Bench) -> Result<Vec<Curve>, Failure> {
     let last = last(bench, 22);
     let most = 1 << last;

@@ -114,6 +114,12 @@ fn small_windows() {
     }
 }
 
+/// Is the file about scans, scatters and filters of many elements, which go through all of an array?
+fn is_long(path: &std::path::Path) -> bool {
+    let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+    ["filter_chunks", "scan_chunks", "scatter_runs"].contains(&name)
+}
+
 /// What the corpus expects, in windows as small as they get; an array may be refused that is read anywhere.
 #[test]
 fn corpus_in_windows() {
@@ -136,7 +142,7 @@ fn corpus_in_windows() {
             let given: Vec<Option<u64>> = program.sizes.iter().map(|decl| value(&decl.name)).collect();
             let sizes = interp::program::solve_sizes(program, &given, &case.args).expect("sizes");
             match devices::run(&device, program, &sizes, &case.args) {
-                Err(error) if error.contains("sees at most 512 at once") => refused += 1,
+                Err(error) if error.contains("sees at most 512 at once") => refused += usize::from(!is_long(&path)),
                 Err(error) => wrong.push(format!("{}, \"{}\": {error}", path.display(), case.name)),
                 Ok(found) => {
                     let differences = case
@@ -152,8 +158,7 @@ fn corpus_in_windows() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // Scans, scatters and filters of more than a window go through all of it.
-    assert!(right > 8 * refused, "{right} right, {refused} refused");
+    assert!(right > 10 * refused, "{right} right, {refused} refused");
 }
 
 /// 256 MiB where a kernel sees 128 (or less, where the adapter has more).
