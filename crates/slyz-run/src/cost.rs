@@ -78,6 +78,11 @@ impl Walk<'_> {
                 let combine = monoid.as_ref().map_or(0.0, |monoid| self.body(&monoid.combine));
                 self.turns(*lo, *hi, None) * (self.body(body) + combine)
             }
+            Op::Prefixes { lo, hi, body, monoid, put, .. } => {
+                self.first_turn(*lo, body);
+                let each = self.body(body) + self.body(&monoid.combine) + self.body(put);
+                self.turns(*lo, *hi, None) * each
+            }
             Op::While { cond, body, .. } => UNKNOWN_TURNS * (self.body(cond) + self.body(body)),
             Op::If { then, otherwise, .. } => self.body(then).max(self.body(otherwise)),
             Op::Cast(..) | Op::Bitcast(..) => 1.0,

@@ -340,7 +340,30 @@ pub enum Op {
         /// How to fold, if anything.
         monoid: Option<Monoid>,
     },
+    /// The turns `lo..hi` bring items, and each turn is told the fold of all items up to its own, behind `from`; the result is
+    /// what is behind the last. For one thread, whose turns are vectors.
+    ///
+    /// Items are combined in order, in rows of [`PREFIX_ROW`] turns: within a row an item meets the one before it, what came
+    /// of that meets what came of two before, then 4 and 8, where there is nothing the neutral element; last, what is before
+    /// the row meets all of it.
+    Prefixes {
+        /// First turn.
+        lo: Id,
+        /// Past the last.
+        hi: Id,
+        /// What is before the first turn.
+        from: Vec<Id>,
+        /// Parameter: the turn, `i64`. Results: the item.
+        body: Body,
+        /// How items are combined.
+        monoid: Monoid,
+        /// Parameters: the turn, and the fold of all up to it. It has no results.
+        put: Body,
+    },
 }
+
+/// Turns of a row of [`Op::Prefixes`].
+pub const PREFIX_ROW: usize = 16;
 
 /// Operations that most code treats alike. A new one is put into its class here, and passes that look at classes know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -412,6 +435,7 @@ macro_rules! class {
             | $crate::code::Op::Fence(_)
             | $crate::code::Op::Subgroup(..)
             | $crate::code::Op::Lanes { .. }
+            | $crate::code::Op::Prefixes { .. }
     };
 }
 
@@ -464,6 +488,11 @@ macro_rules! operands {
                 $f(lo);
                 $f(hi);
                 monoid.$iter().flat_map(|monoid| monoid.neutral.$iter()).for_each($f);
+            }
+            Op::Prefixes { lo, hi, from, monoid, .. } => {
+                $f(lo);
+                $f(hi);
+                from.$iter().chain(monoid.neutral.$iter()).for_each($f);
             }
         }
     };
@@ -534,6 +563,11 @@ impl Op {
                 let monoid = monoid.as_ref().map(|monoid| monoid.with_combine(f));
                 Op::Lanes { lo: *lo, hi: *hi, body, monoid }
             }
+            Op::Prefixes { lo, hi, from, body, monoid, put } => {
+                let body = f(body);
+                let monoid = monoid.with_combine(f);
+                Op::Prefixes { lo: *lo, hi: *hi, from: from.clone(), body, monoid, put: f(put) }
+            }
             class!(Scalar) | class!(Place) | class!(Call) | class!(Memory) => self.clone(),
             Op::At { .. } | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) => self.clone(),
         }
@@ -562,6 +596,7 @@ impl Op {
             Op::Lanes { body, monoid, .. } => {
                 std::iter::once(body).chain(monoid.as_ref().map(|m| &m.combine)).collect()
             }
+            Op::Prefixes { body, monoid, put, .. } => vec![body, &monoid.combine, put],
             class!(Scalar) | class!(Place) | class!(Call) | class!(Memory) => vec![],
             Op::At { .. } | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) => vec![],
         }
@@ -579,6 +614,7 @@ impl Op {
             Op::Lanes { body, monoid, .. } => {
                 std::iter::once(body).chain(monoid.as_mut().map(|m| &mut m.combine)).collect()
             }
+            Op::Prefixes { body, monoid, put, .. } => vec![body, &mut monoid.combine, put],
             class!(Scalar) | class!(Place) | class!(Call) | class!(Memory) => vec![],
             Op::At { .. } | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) => vec![],
         }
@@ -589,7 +625,7 @@ impl Op {
         match self {
             Op::Store { .. } | Op::Atomic { .. } | Op::Check { .. } => true,
             Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) => true,
-            Op::Filter { .. } | Op::Lanes { monoid: None, .. } => true,
+            Op::Filter { .. } | Op::Lanes { monoid: None, .. } | Op::Prefixes { .. } => true,
             _ => self.bodies().iter().any(|b| b.stmts.iter().any(|s| s.op.has_effect())),
         }
     }

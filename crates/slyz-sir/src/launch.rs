@@ -35,7 +35,9 @@ pub struct Template {
 impl Template {
     /// Do its threads meet: at barriers, or in what a subgroup does together?
     pub fn meets(&self) -> bool {
-        holds(&self.kernel.body, &|op| matches!(op, Op::Barrier(_) | Op::Subgroup(..) | Op::Lanes { .. }))
+        holds(&self.kernel.body, &|op| {
+            matches!(op, Op::Barrier(_) | Op::Subgroup(..) | Op::Lanes { .. } | Op::Prefixes { .. })
+        })
     }
 
     /// Does it see how its threads are grouped: by where they stand in a block or subgroup, or by memory that a block shares?

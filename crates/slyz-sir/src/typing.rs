@@ -298,5 +298,23 @@ pub fn result_types(op: &Op, width: usize, cx: &Context) -> Result<Vec<Type>, Ty
             }
             scalars(&tys)
         }
+        Op::Prefixes { lo, hi, from, body, monoid, put } => {
+            cx.expect(*lo, Ty::I64, "the first turn")?;
+            cx.expect(*hi, Ty::I64, "the last turn")?;
+            cx.positions(body, 1, "prefixes loop")?;
+            let tys = cx.scalars(&body.results)?;
+            cx.monoid(monoid, &tys)?;
+            let before = cx.scalars(from)?;
+            let told: Vec<Type> = put.params.iter().map(|p| p.ty.clone()).collect();
+            let turn = std::iter::once(&Ty::I64);
+            let wanted: Vec<Type> = turn.chain(&tys).map(|&ty| Type::Scalar(ty)).collect();
+            if before != tys {
+                return fail(format!("prefixes of {tys:?} start from {before:?}"));
+            }
+            if told != wanted || !put.results.is_empty() {
+                return fail("what is done with a prefix takes the turn and the prefix, and gives nothing");
+            }
+            scalars(&tys)
+        }
     })
 }

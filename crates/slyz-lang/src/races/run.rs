@@ -166,7 +166,9 @@ impl<'k> Run<'k> {
             }
             Op::Fence(_) => vec![],
             // The graph level, and what passes make of kernels.
-            Op::Subgroup(..) | Op::Lanes { .. } | class!(Array) => vec![Value::unknown(threads); stmt.binds.len()],
+            Op::Subgroup(..) | Op::Lanes { .. } | Op::Prefixes { .. } | class!(Array) => {
+                vec![Value::unknown(threads); stmt.binds.len()]
+            }
         })
     }
 

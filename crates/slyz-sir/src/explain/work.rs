@@ -199,6 +199,13 @@ impl Counter {
                 let rest = self.repeated(&bodies[1..], &once, turns.clone());
                 scaled(first, turns).and(&rest)
             }
+            Op::Prefixes { lo, hi, body, monoid, put, .. } => {
+                let turns = self.turns(*lo, *hi, None);
+                let sides = monoid.combine.params.iter().map(|p| p.id);
+                self.pass(&body.results.repeat(2), sides);
+                self.pass(&body.results, put.params.iter().skip(1).map(|p| p.id));
+                self.repeated(&[body, &monoid.combine, put], threads, turns)
+            }
             Op::Tabulate { shape, body } => self.body(body, threads).times(&Count::elements(shape)),
             Op::Fold { shape, body, monoid }
             | Op::Scan { shape, body, monoid }

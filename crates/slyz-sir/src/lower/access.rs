@@ -6,6 +6,7 @@
 
 use crate::code::{Body, Id, Monoid, Op, Stmt};
 use crate::ops::Operator;
+use crate::pass::fuse;
 use crate::size::Size;
 use std::collections::HashMap;
 
@@ -147,6 +148,36 @@ fn reads_and_values(body: &Body, lane: Id) -> HashMap<Id, Step> {
     let mut steps = HashMap::from([(lane, Step::Unit)]);
     walk(body, &mut steps, &mut HashMap::new());
     steps
+}
+
+/// Arithmetic for each read, in additions, from which on it pays that lanes do it together though they read apart.
+const WORTH_GATHERING: u64 = 12;
+
+/// Does every lane go through memory on a way of its own, for as long as data say, and computes little of what it reads there? Together
+/// they would wait for the longest way, and each read would fetch as many elements one by one as there are lanes.
+pub(super) fn go_apart(body: &Body, lane: Id) -> bool {
+    let moved = reads_and_values(body, lane);
+    let is_far = |id: &Id| moved.get(id) == Some(&Step::Far);
+    body.stmts.iter().any(|stmt| {
+        let ends_apart = match &stmt.op {
+            Op::For { lo, hi, .. } => is_far(lo) || is_far(hi),
+            Op::While { cond, .. } => {
+                let mut far = false;
+                cond.each_free(&mut |id| far |= is_far(&id));
+                far
+            }
+            _ => false,
+        };
+        let bodies = stmt.op.bodies();
+        let reads: u64 = bodies.iter().map(|body| count_reads(body)).sum();
+        let cost = bodies.iter().fold(0u64, |sum, body| sum.saturating_add(fuse::cost(body)));
+        ends_apart && !stmt.carries_arrays() && reads > 0 && cost <= reads.saturating_mul(WORTH_GATHERING)
+    })
+}
+
+fn count_reads(body: &Body) -> u64 {
+    let own = |stmt: &Stmt| u64::from(matches!(stmt.op, Op::At { .. }));
+    body.stmts.iter().map(|s| own(s) + s.op.bodies().into_iter().map(count_reads).sum::<u64>()).sum()
 }
 
 /// Must the body be run by a whole block: does it make arrays that are kept, or fold along an axis that its reads follow? Lanes

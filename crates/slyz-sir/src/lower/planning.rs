@@ -74,6 +74,8 @@ pub(super) struct Lowering<'g> {
     pub(super) wanted: HashMap<Id, BufferId>,
     /// The longest axis whose folds are made by a lane each, in the canonical order; 0 where all are made by blocks.
     pub(super) short: u64,
+    /// Does a block go along a line with vectors ([`Op::Prefixes`]), or one element after the other?
+    pub(super) has_prefixes: bool,
     /// Extents that are as short in what is being planned.
     pub(super) short_here: Vec<Size>,
     /// Where it says whether the launches that are being planned do anything at all.
@@ -144,6 +146,7 @@ impl<'g> Lowering<'g> {
             depth: 0,
             wanted: HashMap::new(),
             short: 0,
+            has_prefixes: false,
             short_here: vec![],
             guard: None,
             reuse: reuse::of(program),

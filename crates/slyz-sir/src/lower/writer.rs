@@ -6,6 +6,7 @@
 mod carry;
 mod folds;
 mod rows;
+mod scans;
 
 use super::access::{last_one_stays, row_of_turns};
 use super::planning::{Counter, Home, Lowering};
@@ -630,7 +631,8 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
             | Op::Barrier(_)
             | Op::Fence(_)
             | Op::Subgroup(..)
-            | Op::Lanes { .. } => unreachable!("the verifier keeps these out of bodies of programs"),
+            | Op::Lanes { .. }
+            | Op::Prefixes { .. } => unreachable!("the verifier keeps these out of bodies of programs"),
         };
         for (bind, id) in stmt.binds.iter().zip(ids) {
             self.values.insert(bind.id, Value::Scalar(id));
@@ -768,19 +770,9 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         match op {
             Op::Tabulate { shape, body } => self.fill_tabulate(shape, body, binds, &homes),
             Op::Scan { shape, body, monoid } => {
-                let (last, outer) = shape.split_last().expect("a scan has an axis");
-                let tys = self.types_of(&monoid.combine);
+                let outer = &shape[..shape.len() - 1];
                 self.for_shape(outer, vec![], (vec![], &[]), &mut |w, at, _| {
-                    let lo = w.number(0);
-                    let hi = w.extent(last);
-                    let neutral = w.all_scalars(&monoid.neutral);
-                    w.for_each(lo, hi, 1, (neutral, &tys), |w, i, state| {
-                        let at = [at, &[i]].concat();
-                        let item = w.run(body, &at, Mode::Lane);
-                        let next = w.combine(monoid, state, &item);
-                        w.store_all(&homes, &at, &next);
-                        next
-                    });
+                    w.scan_line((shape, body, monoid), at, &homes);
                     vec![]
                 });
             }
@@ -807,7 +799,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         }
     }
 
-    fn store_all(&mut self, homes: &[(MemId, Vec<Id>)], at: &[Id], values: &[Id]) {
+    pub(super) fn store_all(&mut self, homes: &[(MemId, Vec<Id>)], at: &[Id], values: &[Id]) {
         for ((memory, prefix), &value) in homes.iter().zip(values) {
             self.store(*memory, [prefix, at].concat(), value);
         }

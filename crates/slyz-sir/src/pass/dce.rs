@@ -176,7 +176,8 @@ impl Live {
                 keep
             }
             // The others give all of their results or none.
-            Op::At { .. } | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | Op::Lanes { monoid: None, .. } => return,
+            Op::At { .. } | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) => return,
+            Op::Lanes { monoid: None, .. } | Op::Prefixes { .. } => return,
             class!(Scalar) | class!(Place) | class!(Call) | class!(Memory) => return,
         };
         retain(&mut stmt.binds, &keep);

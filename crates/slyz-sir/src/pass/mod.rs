@@ -6,7 +6,7 @@
 //!
 //! The scalar passes (`simplify`, `blend`, `cse`, `hoist`) also have a `root` function over one [`Body`] that binds
 //! all the names it uses, which is what a program, a kernel and a function have in common. `join`,
-//! `spread` and `weave` work on kernels only; lowerings and launches run them. `confine` is for code from outside, before all others.
+//! `spread`, `unswitch` and `weave` work on kernels only; lowerings and launches run them. `confine` is for code from outside, before all others.
 
 pub mod blend;
 pub mod bounds;
@@ -20,6 +20,7 @@ pub mod report;
 mod shape;
 pub mod simplify;
 pub mod spread;
+pub mod unswitch;
 pub mod weave;
 pub mod written;
 
@@ -60,7 +61,8 @@ pub static KERNEL_PASSES: &[Pass<Kernel>] = &[
 ];
 
 /// What kernels of a program go through for a CPU, once.
-pub static CPU_PASSES: &[Pass<Kernel>] = &[Pass { name: "join", run: join::run }];
+pub static CPU_PASSES: &[Pass<Kernel>] =
+    &[Pass { name: "join", run: join::run }, Pass { name: "unswitch", run: unswitch::run }];
 
 /// One round of what kernels of a program go through for a GPU.
 pub static GPU_PASSES: &[Pass<Kernel>] = &[

@@ -297,6 +297,19 @@ impl<'k> Walk<'k> {
                 monoid.iter().for_each(|monoid| self.anything(&monoid.combine));
                 ALL
             }
+            Op::Prefixes { lo, hi, body, monoid, put, .. } => {
+                let lo = self.refined(*lo);
+                let hi = self.refined(*hi);
+                if lo.lo < hi.hi {
+                    let turn = Range::new(lo.lo, hi.hi - 1);
+                    body.params.first().into_iter().for_each(|param| self.define(param.id, turn));
+                    self.body(body);
+                    self.define_all(&put.params, std::iter::once(turn).chain(std::iter::repeat(ALL)));
+                    self.body(put);
+                }
+                self.anything(&monoid.combine);
+                ALL
+            }
             // Data.
             Op::Const(_) | Op::Bitcast(..) | Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } => ALL,
             Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | class!(Array) => ALL,

@@ -109,6 +109,7 @@ impl<'t> Parser<'t> {
             "for" => Self::for_op,
             "while" => Self::while_op,
             "lanes" => Self::lanes_op,
+            "prefixes" => Self::prefixes_op,
             "filter" => Self::filter_op,
             "scatter" => Self::scatter_op,
             "tabulate" | "fold" | "scan" => Self::array_op,
@@ -174,6 +175,18 @@ impl<'t> Parser<'t> {
         let body = self.body()?;
         let monoid = if self.peek() == Kind::Word("with") { Some(self.monoid()?) } else { None };
         Ok(Op::Lanes { lo, hi, body, monoid })
+    }
+
+    fn prefixes_op(&mut self, _: &str, _: &[Binder]) -> Parsed<Op> {
+        let lo = self.name()?;
+        self.keyword("to")?;
+        let hi = self.name()?;
+        self.keyword("from")?;
+        let from = self.args()?;
+        let body = self.body()?;
+        let monoid = self.monoid()?;
+        self.keyword("put")?;
+        Ok(Op::Prefixes { lo, hi, from, body, monoid, put: self.body()? })
     }
 
     fn filter_op(&mut self, _: &str, _: &[Binder]) -> Parsed<Op> {

@@ -65,6 +65,7 @@
 //!           | "barrier" scope | "fence" scope
 //!           | "subgroup" together NAME,*
 //!           | "lanes" NAME "to" NAME body monoid?
+//!           | "prefixes" NAME "to" NAME "from" "(" NAMES ")" body monoid "put" body
 //! shape     = "[" size,* "]"
 //! scope     = "subgroup" | "block" | "device"
 //! together  = ("reduce" | "scan") OPERATOR | "shuffle" | "shuffle_xor" | "shuffle_up" | "shuffle_down"

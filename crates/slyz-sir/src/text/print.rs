@@ -319,6 +319,12 @@ impl<'a> Printer<'a> {
                     self.monoid(monoid);
                 }
             }
+            Op::Prefixes { body, monoid, put, .. } => {
+                self.body(body);
+                self.monoid(monoid);
+                self.out.push_str(" put");
+                self.body(put);
+            }
             Op::Const(_)
             | Op::Extent(_)
             | Op::Apply(..)
@@ -378,6 +384,9 @@ impl<'a> Printer<'a> {
             Op::Fence(scope) => format!("fence {}", scope_name(*scope)),
             Op::Subgroup(op, args) => spaced(&format!("subgroup {}", subgroup_name(*op)), self.list(args)),
             Op::Lanes { lo, hi, .. } => format!("lanes {} to {}", self.name(*lo), self.name(*hi)),
+            Op::Prefixes { lo, hi, from, .. } => {
+                format!("prefixes {} to {} from ({})", self.name(*lo), self.name(*hi), self.list(from))
+            }
         }
     }
 

@@ -59,7 +59,8 @@ fn home(op: &Op) -> Home {
         | Op::Barrier(_)
         | Op::Fence(_)
         | Op::Subgroup(..)
-        | Op::Lanes { .. } => Home::Kernels,
+        | Op::Lanes { .. }
+        | Op::Prefixes { .. } => Home::Kernels,
     }
 }
 
@@ -90,6 +91,7 @@ fn name(op: &Op) -> &'static str {
         Op::Fence(_) => "fence",
         Op::Subgroup(..) => "subgroup",
         Op::Lanes { .. } => "lanes",
+        Op::Prefixes { .. } => "prefixes",
     }
 }
 
@@ -254,7 +256,7 @@ impl<'a> Checker<'a> {
         self.constant_or_call(op)?;
         self.kernel_rules(op)?;
         let outer = self.in_lanes;
-        self.in_lanes |= matches!(op, Op::Lanes { .. });
+        self.in_lanes |= matches!(op, Op::Lanes { .. } | Op::Prefixes { .. });
         op.bodies().into_iter().try_for_each(|body| self.body(body))?;
         self.in_lanes = outer;
         if let Some(monoid) = monoid(op)
@@ -333,7 +335,7 @@ impl<'a> Checker<'a> {
             Op::Barrier(_) | Op::Subgroup(..) if self.in_lanes => {
                 fail("needs converged threads, but the turns of a lanes loop are spread over them")
             }
-            Op::Lanes { .. } if self.in_lanes => {
+            Op::Lanes { .. } | Op::Prefixes { .. } if self.in_lanes => {
                 fail("stands inside another lanes loop, whose turns already use the threads of the block")
             }
             op => super::kernel::access(op, self.memories),
@@ -344,6 +346,7 @@ impl<'a> Checker<'a> {
 fn monoid(op: &Op) -> Option<&Monoid> {
     match op {
         Op::Fold { monoid, .. } | Op::Scan { monoid, .. } | Op::Scatter { monoid, .. } => Some(monoid),
+        Op::Prefixes { monoid, .. } => Some(monoid),
         Op::Lanes { monoid, .. } => monoid.as_ref(),
         Op::Const(_)
         | Op::Extent(_)

@@ -93,6 +93,7 @@ pub(super) fn access(op: &Op, memories: &[Memory]) -> Checked {
         | Op::Barrier(_)
         | Op::Fence(_)
         | Op::Subgroup(..)
-        | Op::Lanes { .. } => Ok(()),
+        | Op::Lanes { .. }
+        | Op::Prefixes { .. } => Ok(()),
     }
 }

@@ -16,9 +16,9 @@ use crate::code::{Body, Id, Monoid, Op, Stmt};
 use crate::types::Ty;
 
 /// What every part of a fold is made of.
-struct Fold {
+pub(super) struct Fold {
     /// The stem of the names of its C functions.
-    stem: String,
+    pub(super) stem: String,
     lanes: Vec<Lane>,
     join: Join,
     neutral: Vec<Value>,
@@ -42,8 +42,21 @@ enum Join {
 }
 
 impl Fold {
+    /// What combines items in order, for code that goes along them itself.
+    pub(super) fn in_order(w: &mut CWriter, part: &str, monoid: &Monoid, tys: &[Ty]) -> Result<Fold, EmitError> {
+        let stem = w.file.function_name(&w.kernel.name, part);
+        let lanes: Vec<Lane> = tys.iter().map(|&ty| Lane::of(ty)).collect();
+        w.file.lanes_64 |= lanes.iter().any(|lane| lane.is_wide());
+        let neutral: Vec<Value> = monoid.neutral.iter().map(|&id| w.get(id)).collect();
+        let join = match monoid.operator() {
+            Some(operator) => Join::Operator(operator, tys[0]),
+            None => combine_function(w, &stem, monoid, &lanes, tys)?,
+        };
+        Ok(Fold { stem, lanes, join, neutral, ordered: false, at_once: 1 })
+    }
+
     /// A statement for `a = a ∘ b`.
-    fn join(&self, a: &[Tree], b: &[Tree]) -> Line {
+    pub(super) fn join(&self, a: &[Tree], b: &[Tree]) -> Line {
         match &self.join {
             Join::Operator(operator, ty) => {
                 let [x, y] = [&a[0], &b[0]].map(|e| Value::vector(*ty, self.lanes[0], e.clone()));
@@ -57,21 +70,21 @@ impl Fold {
         }
     }
 
-    fn each<T>(&self, one: impl Fn(usize, Lane) -> T) -> Vec<T> {
+    pub(super) fn each<T>(&self, one: impl Fn(usize, Lane) -> T) -> Vec<T> {
         self.lanes.iter().enumerate().map(|(k, &lane)| one(k, lane)).collect()
     }
 
     /// One name per component: a stem and its number.
-    fn named(&self, stem: &str) -> Vec<Tree> {
+    pub(super) fn named(&self, stem: &str) -> Vec<Tree> {
         self.each(|k, _| Tree::name(format!("{stem}{k}")))
     }
 
     /// An element of one array per component.
-    fn elements(&self, stem: &str, at: &str) -> Vec<Tree> {
+    pub(super) fn elements(&self, stem: &str, at: &str) -> Vec<Tree> {
         self.named(stem).into_iter().map(|array| Tree::index(array, Tree::name(at))).collect()
     }
 
-    fn neutral(&self, k: usize) -> Tree {
+    pub(super) fn neutral(&self, k: usize) -> Tree {
         expr::spread(&self.neutral[k], self.lanes[k])
     }
 
@@ -94,7 +107,13 @@ impl Fold {
     }
 
     /// The statements that declare names and set them to what a function gives back.
-    fn call(&self, function: &Captured, args: &[Tree], names: &[Tree], ty: impl Fn(Lane) -> String) -> Vec<Line> {
+    pub(super) fn call(
+        &self,
+        function: &Captured,
+        args: &[Tree],
+        names: &[Tree],
+        ty: impl Fn(Lane) -> String,
+    ) -> Vec<Line> {
         if let [lane] = self.lanes[..] {
             return vec![line![ty(lane), " ", names[0], " = ", function.call(args.iter().cloned()), ";"]];
         }
@@ -105,18 +124,18 @@ impl Fold {
     }
 }
 
-fn address_of(place: &Tree) -> Tree {
+pub(super) fn address_of(place: &Tree) -> Tree {
     Tree::prefix(Prefix::Address, place.clone())
 }
 
 /// A C function with the names of the block it captures; callers pass them on.
-struct Captured {
+pub(super) struct Captured {
     name: String,
     arguments: Vec<Tree>,
 }
 
 impl Captured {
-    fn call(&self, rest: impl IntoIterator<Item = Tree>) -> Tree {
+    pub(super) fn call(&self, rest: impl IntoIterator<Item = Tree>) -> Tree {
         Tree::call(&self.name, self.arguments.iter().cloned().chain(rest))
     }
 }
@@ -131,17 +150,9 @@ pub(super) fn write(
     monoid: &Monoid,
 ) -> Result<(), EmitError> {
     let tys: Vec<Ty> = stmt.binds.iter().map(|b| b.ty.elem()).collect();
-    let lanes: Vec<Lane> = tys.iter().map(|&ty| Lane::of(ty)).collect();
-    w.file.lanes_64 |= lanes.iter().any(|l| l.is_wide());
-    let neutral: Vec<Value> = monoid.neutral.iter().map(|&id| w.get(id)).collect();
-    let stem = w.file.function_name(&w.kernel.name, "fold");
-    let join = match monoid.operator() {
-        Some(operator) => Join::Operator(operator, tys[0]),
-        None => combine_function(w, &stem, monoid, &lanes, &tys)?,
-    };
     let ordered = !monoid.commutative;
     let at_once = if ordered { 1 } else { turns_at_once(body, monoid) };
-    let fold = Fold { stem, lanes, join, neutral, ordered, at_once };
+    let fold = Fold { ordered, at_once, ..Fold::in_order(w, "fold", monoid, &tys)? };
 
     let value = value_function(w, &fold, body, &tys)?;
     let carry = carry_function(w, &fold);
@@ -197,7 +208,7 @@ fn combine_function(
     Ok(Join::Function(add_function(w, "FN void", format!("{stem}_join"), &code, &parameters)))
 }
 
-fn add_function(w: &mut CWriter, kind: &str, name: String, code: &Code, parameters: &[String]) -> Captured {
+pub(super) fn add_function(w: &mut CWriter, kind: &str, name: String, code: &Code, parameters: &[String]) -> Captured {
     let (declarations, arguments) = w.captured(code);
     let parameters = [&declarations[..], parameters].concat().join(", ");
     w.file.items.push(format!("{kind} {name}({parameters}) {{\n{code}}}\n"));
@@ -205,7 +216,7 @@ fn add_function(w: &mut CWriter, kind: &str, name: String, code: &Code, paramete
 }
 
 /// The values of the turns `i..i + n`, or of the turns in a vector `at` where lanes take runs of their own.
-fn value_function(w: &mut CWriter, fold: &Fold, body: &Body, tys: &[Ty]) -> Result<Captured, EmitError> {
+pub(super) fn value_function(w: &mut CWriter, fold: &Fold, body: &Body, tys: &[Ty]) -> Result<Captured, EmitError> {
     let at = fold.turns(w);
     let (turn, live) = if fold.ordered {
         w.file.lanes_64 |= at.is_wide();

@@ -18,6 +18,7 @@ mod lines;
 mod local;
 mod memory;
 mod pack;
+mod prefixes;
 pub mod prelude;
 mod serial;
 mod share;

@@ -22,6 +22,7 @@
 //! | `gather_T(p, index, m)`, `scatter_T(p, index, v, m)` | by element index; `_wide` takes 64-bit indices |
 //! | `pack_T(v, m)`, `lanes_on(m)` | the lanes of a mask, moved to the front, and their number |
 //! | `atomic_add_T(p, index, v, m)`, `own_add_T(…)`, … | lane after lane, the old values; `own` where no other core looks on |
+//! | `up_T(below, v, by)` | lanes moved up, and into their place the last ones of another vector |
 //! | `all_T(x)`, `lane_T(v, i)`, `iota_i32()`, `first_lanes(n)`, `any(m)`, `all(m)` | between scalars and lanes |
 //! | `s_div_i64(a, b)`, `s_cast_f32_i8(x)` | the same on scalars, for the operators whose C spelling means something else |
 

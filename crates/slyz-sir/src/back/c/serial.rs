@@ -29,7 +29,7 @@ fn is_scalar(kernel: &Kernel, body: &Body) -> bool {
             Op::Load { memory, .. } | Op::Store { memory, .. } => {
                 kernel.memories[memory.0 as usize].space != Space::Local
             }
-            Op::Lanes { .. } => false,
+            Op::Lanes { .. } | Op::Prefixes { .. } => false,
             _ => true,
         };
         here && stmt.op.bodies().into_iter().all(|inner| is_scalar(kernel, inner))

@@ -321,10 +321,12 @@ impl<'a> CWriter<'a> {
                 None => self.lanes(*lo, *hi, body)?,
                 Some(monoid) => super::fold::write(self, stmt, *lo, *hi, body, monoid)?,
             },
+            Op::Prefixes { .. } if self.live == Live::Block => super::prefixes::write(self, stmt)?,
             Op::Load { .. }
             | Op::Store { .. }
             | Op::Place(..)
             | Op::Lanes { .. }
+            | Op::Prefixes { .. }
             | Op::Atomic { .. }
             | Op::Check { .. }
             | Op::Barrier(_)

@@ -180,7 +180,7 @@ impl Uses {
                     self.shuffles_down |= *op == SubgroupOp::ShuffleDown;
                 }
                 Op::Barrier(Scope::Subgroup) => (self.subgroups, self.meets) = (true, true),
-                Op::Barrier(_) | Op::Lanes { .. } => self.meets = true,
+                Op::Barrier(_) | Op::Lanes { .. } | Op::Prefixes { .. } => self.meets = true,
                 _ => {}
             }
             stmt.op.bodies().into_iter().for_each(|body| self.body(body, kernel));

@@ -431,7 +431,7 @@ impl<'f> ClikeWriter<'f> {
                 Ok(())
             }
             Op::Subgroup(op, args) => self.subgroup(ids[0], *op, args),
-            Op::Lanes { .. } => Err(EmitError::Lanes(self.kernel.name.clone())),
+            Op::Lanes { .. } | Op::Prefixes { .. } => Err(EmitError::Lanes(self.kernel.name.clone())),
             Op::Check { .. } => Err(EmitError::Check(self.kernel.name.clone())),
             Op::At { .. }
             | Op::Tabulate { .. }

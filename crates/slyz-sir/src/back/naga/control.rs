@@ -126,7 +126,7 @@ impl Code<'_, '_> {
                 let value = self.subgroup(*op, args)?;
                 self.bind_one(binds, value);
             }
-            Op::Lanes { .. } => return Err(self.build.form("lanes")),
+            Op::Lanes { .. } | Op::Prefixes { .. } => return Err(self.build.form("lanes")),
             Op::Check { .. } => return Err(self.build.form("checks (the pass `report` makes code of them)")),
             Op::At { .. }
             | Op::Tabulate { .. }

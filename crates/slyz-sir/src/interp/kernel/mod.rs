@@ -7,7 +7,7 @@
 //! threads reach, and loops that do not end.
 //!
 //! Parts: `error` names what goes wrong, `memory` holds elements, `race` orders accesses, `wave` holds values of
-//! agents in step, `run` executes statements, `access` those on memory, `together` those that threads do together, `plan` strings launches.
+//! agents in step, `run` executes statements, `access` those on memory, `together` those that threads do together, `prefixes` goes along turns, `plan` strings launches.
 //!
 //! What this does not model: threads that run ahead of each other (a spin on a flag of the same block never ends and
 //! is reported as too many turns), and weak memory beyond the rules of `race`.
@@ -16,6 +16,7 @@ mod access;
 mod error;
 mod memory;
 mod plan;
+mod prefixes;
 mod race;
 mod run;
 mod together;

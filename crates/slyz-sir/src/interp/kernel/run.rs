@@ -112,6 +112,7 @@ impl Machine<'_> {
             | Op::Fence(_)
             | Op::Subgroup(..)
             | Op::Lanes { .. }
+            | Op::Prefixes { .. }
                 if wave.kind == Kind::Pure =>
             {
                 Err(malformed("functions and monoids only compute; this one touches memory or threads"))
@@ -125,6 +126,7 @@ impl Machine<'_> {
             Op::Fence(scope) => self.fence(wave, *scope, mask),
             Op::Subgroup(op, args) => one(self.subgroup(wave, *op, args, mask)?),
             Op::Lanes { lo, hi, body, monoid } => self.lanes(wave, [*lo, *hi], body, monoid.as_ref(), mask),
+            Op::Prefixes { .. } => self.prefixes(wave, op, mask),
             Op::At { .. }
             | Op::Tabulate { .. }
             | Op::Fold { .. }

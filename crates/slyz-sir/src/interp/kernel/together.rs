@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 /// How many turns run in step.
-const BATCH: u64 = 256;
+pub(super) const BATCH: u64 = 256;
 
 impl Machine<'_> {
     pub(super) fn barrier(&mut self, wave: &Wave, scope: Scope, mask: &[bool]) -> Result<Columns, KernelError> {
@@ -259,7 +259,7 @@ impl Machine<'_> {
         fold_in_order(n, monoid.commutative, &mut item, &mut combine, &neutral)
     }
 
-    fn combine(
+    pub(super) fn combine(
         &mut self,
         outer: &Wave,
         monoid: &Monoid,
@@ -276,21 +276,33 @@ impl Machine<'_> {
 
     /// Runs some turns in step.
     fn batch(&mut self, outer: &Wave, lo: i64, first: u64, count: u64, body: &Body) -> Result<Columns, KernelError> {
+        self.batch_with(outer, (lo, first, count), vec![], body)
+    }
+
+    /// The same, where the body takes more than the turn.
+    pub(super) fn batch_with(
+        &mut self,
+        outer: &Wave,
+        (lo, first, count): (i64, u64, u64),
+        more: Columns,
+        body: &Body,
+    ) -> Result<Columns, KernelError> {
         self.banks.iter_mut().for_each(Bank::enter_turns);
         let width = count as usize;
         let kind = Kind::Turns { first: first as u32 };
         let callable = outer.callable;
         let mut wave = Wave { kind, width, names: HashMap::new(), outer: Some(self.around(outer)), callable };
         let bits = (first..first + count).map(|k| (lo + k as i64) as u64).collect();
-        self.run_body(&mut wave, body, vec![Rc::new(Column { ty: Ty::I64, bits })], &vec![true; width])
+        let turns = Rc::new(Column { ty: Ty::I64, bits });
+        self.run_body(&mut wave, body, [vec![turns], more].concat(), &vec![true; width])
     }
 
     /// The threads around the turns, as the turns see them.
-    fn around<'o>(&self, threads: &'o Wave) -> Outer<'o> {
+    pub(super) fn around<'o>(&self, threads: &'o Wave) -> Outer<'o> {
         Outer { names: &threads.names, kernel: self.kernel.name.clone(), block: self.block }
     }
 
-    fn only_threads(&self, wave: &Wave, what: &str) -> Result<(), KernelError> {
+    pub(super) fn only_threads(&self, wave: &Wave, what: &str) -> Result<(), KernelError> {
         match wave.kind {
             Kind::Threads => Ok(()),
             Kind::Turns { .. } | Kind::Pure => Err(malformed(format!(

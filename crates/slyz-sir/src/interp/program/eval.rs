@@ -247,7 +247,8 @@ impl<'g> Machine<'g> {
             | Op::Barrier(_)
             | Op::Fence(_)
             | Op::Subgroup(..)
-            | Op::Lanes { .. } => return malformed("memory and threads belong in kernels, not in programs"),
+            | Op::Lanes { .. }
+            | Op::Prefixes { .. } => return malformed("memory and threads belong in kernels, not in programs"),
         };
         self.bind_scalars(&stmt.binds, values.into_iter())
     }

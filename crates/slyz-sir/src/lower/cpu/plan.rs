@@ -6,7 +6,7 @@ use super::{
 };
 use crate::code::{Body, Id, MemId, Monoid, Op, Stmt, Type};
 use crate::kernel::{Access, BufferId, BufferUse, Plan};
-use crate::lower::access::{far_reads, is_flat, is_plain, needs_block, streams_rows};
+use crate::lower::access::{far_reads, go_apart, is_flat, is_plain, needs_block, streams_rows};
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
 use crate::lower::stage::staged;
 use crate::lower::turns::{self, Strategy, Values};
@@ -28,6 +28,7 @@ pub fn keeps_order(program: &Program) -> bool {
 fn written(program: &Program) -> Lowering<'_> {
     let mut lowering = Lowering::new(program);
     lowering.short = SHORT;
+    lowering.has_prefixes = true;
     for stmt in &program.body.stmts {
         lowering.stmt(stmt);
     }
@@ -132,6 +133,14 @@ impl<'g> Lowering<'g> {
             w.flatten_memories(shape, &row);
         }
         let (at, lo, hi) = run_of_row(&mut w, outer, &row, run);
+        if !flat && go_apart(body, positions[positions.len() - 1]) {
+            w.for_each(lo, hi, 1, (vec![], &[]), |w, i, _| {
+                w.write_elements(&stmt.binds, body, &[&at[..], &[i]].concat(), &homes, false);
+                vec![]
+            });
+            let kernel = w.finish();
+            return self.launch(kernel);
+        }
         if !flat {
             w.write_row(&stmt.binds, body, &at, [lo, hi], &homes);
             let kernel = w.finish();

@@ -26,6 +26,8 @@ const RUNS: u64 = 64;
 const AT_ONCE: u64 = 4;
 /// Turns of a run that are computed before they are sent.
 const BATCH: u64 = 256;
+/// Places that fill a cache line, or several.
+const IN_A_LINE: u64 = 16;
 /// The fewest turns that are worth all cores.
 const FEWEST: u64 = 1 << 15;
 /// Turns for each place of each table, so that filling and combining tables is little of the work.
@@ -95,7 +97,9 @@ impl<'g> Lowering<'g> {
             Some(known) => Size::Const(known),
             None => Size::Min(scatter.places.clone().into(), Size::Const(MOST_OPEN_PLACES).into()),
         };
-        let table = vec![Size::Const(RUNS), places.clone() + Size::Const(1)];
+        // Whole cache lines for each, so that cores do not wait for each other's.
+        let row = Size::CeilDiv((places.clone() + Size::Const(1)).into(), IN_A_LINE) * Size::Const(IN_A_LINE);
+        let table = vec![Size::Const(RUNS), row];
         let tables: Vec<BufferId> =
             scatter.tys.iter().map(|&ty| self.buffer(ty, table.clone(), BufferUse::Temporary)).collect();
 

@@ -72,7 +72,8 @@ impl<'g> KernelWriter<'_, 'g> {
         conds.all(|cond| cond == Some(first)).then(|| reuse::region(body, first))
     }
 
-    fn write_elements(
+    /// What a tabulate gives at one position, written to the homes.
+    pub(in crate::lower) fn write_elements(
         &mut self,
         binds: &[Var],
         body: &'g Body,

@@ -233,7 +233,7 @@ fn meets(op: &Op) -> bool {
 fn sees_blocks(kernel: &Kernel) -> bool {
     let sees = |op: &Op| match op {
         Op::Place(place, _) => *place != Place::Global,
-        Op::Barrier(_) | Op::Subgroup(..) | Op::Lanes { .. } => true,
+        Op::Barrier(_) | Op::Subgroup(..) | Op::Lanes { .. } | Op::Prefixes { .. } => true,
         _ => false,
     };
     any_op(&kernel.body, &sees) || kernel.memories.iter().any(|m| matches!(m.space, Space::Shared | Space::Scratch))

@@ -5,6 +5,40 @@ FN v$T all_$T($T x) { return x - (v$T){0}; }
 //: T = f32, f64, i32, u32, i64, u64
 FN $T lane_$T(v$T v, int i) { return v[i]; }
 
+// As many numbers as there are lanes, from one on.
+#if W == 16
+# define LANES_FROM(k) k, k + 1, k + 2, k + 3, k + 4, k + 5, k + 6, k + 7, k + 8, k + 9, k + 10, k + 11, k + 12, k + 13, k + 14, k + 15
+#elif W == 8
+# define LANES_FROM(k) k, k + 1, k + 2, k + 3, k + 4, k + 5, k + 6, k + 7
+#elif W == 4
+# define LANES_FROM(k) k, k + 1, k + 2, k + 3
+#else
+# define LANES_FROM(k) k, k + 1
+#endif
+
+// Lanes moved up by so many places, 0, 1, 2, 4 or 8; what comes in are the last ones of the vector below.
+//: T = f32, f64, i32, u32, i64, u64
+FN v$T up_$T(v$T below, v$T v, int by) {
+#if HAS(__builtin_shufflevector)
+    switch (by) {
+    case 0: return v;
+    case 1: return __builtin_shufflevector(below, v, LANES_FROM(W - 1));
+# if W > 2
+    case 2: return __builtin_shufflevector(below, v, LANES_FROM(W - 2));
+# endif
+# if W > 4
+    case 4: return __builtin_shufflevector(below, v, LANES_FROM(W - 4));
+# endif
+# if W > 8
+    case 8: return __builtin_shufflevector(below, v, LANES_FROM(W - 8));
+# endif
+    }
+#endif
+    v$T up;
+    for (int i = 0; i < W; i++) up[i] = i >= by ? v[i - by] : below[W + i - by];
+    return up;
+}
+
 FN vi32 iota_i32(void) {
 #if W == 16
     return (vi32){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
