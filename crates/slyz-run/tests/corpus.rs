@@ -33,9 +33,14 @@ struct Road<'a> {
     /// Features of wgpu that the device does not have. Cases may fail for the want of them.
     lacks: &'a [&'static str],
     run: Box<Run<'a>>,
+    /// Cases with a larger size take too long here.
+    most: u64,
     /// Where kernels are launched.
     device: Option<&'a dyn Device>,
 }
+
+/// What interpreters take.
+const LARGE: u64 = 1_000_000;
 
 fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::Gpu]) -> Vec<Road<'a>> {
     fn text(error: impl ToString) -> String {
@@ -44,6 +49,8 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
     let gpu = |name: &'static str, machine: Machine| Road {
         name,
         lacks: &[],
+        // Small machines have their edges at small sizes.
+        most: if machine.max_threads < 128 { 20_000 } else { LARGE },
         run: Box::new(move |g, sizes, args| {
             let plan = lower::gpu::lower(&pass::optimize(g), &machine);
             verify::plan(&plan).map_err(text)?;
@@ -69,18 +76,21 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
         Road {
             name: "interpreter",
             lacks: &[],
+            most: LARGE,
             run: Box::new(|g, sizes, args| interp::program::run(g, sizes, args).map_err(text)),
             device: Some(&Interpreter),
         },
         Road {
             name: "interpreter, optimised",
             lacks: &[],
+            most: LARGE,
             run: Box::new(|g, sizes, args| interp::program::run(&pass::optimize(g), sizes, args).map_err(text)),
             device: None,
         },
         Road {
             name: "kernel interpreter, plan for the CPU",
             lacks: &[],
+            most: LARGE,
             run: Box::new(|g, sizes, args| {
                 let plan = lower::cpu::lower(&pass::optimize(g));
                 verify::plan(&plan).map_err(text)?;
@@ -91,6 +101,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
         Road {
             name: "kernel interpreter, plan for the CPU of a program from outside",
             lacks: &[],
+            most: LARGE,
             run: Box::new(|g, sizes, args| {
                 let plan = lower::cpu::lower(&pass::optimize(&pass::confine::program(g.clone())));
                 verify::plan(&plan).map_err(text)?;
@@ -109,12 +120,14 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
         Road {
             name: "cpu",
             lacks: &[],
+            most: u64::MAX,
             run: Box::new(|g, sizes, args| devices::run(narrow, g, sizes, args)),
             device: Some(narrow),
         },
         Road {
             name: "cpu, wide code",
             lacks: &[],
+            most: u64::MAX,
             run: Box::new(|g, sizes, args| devices::run(wide, g, sizes, args)),
             device: Some(wide),
         },
@@ -122,6 +135,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
     roads.extend(gpus.iter().map(|gpu| Road {
         name: gpu.name,
         lacks: &gpu.lacks,
+        most: u64::MAX,
         run: Box::new(|g, sizes, args| devices::run(&*gpu.device, g, sizes, args)),
         device: Some(&*gpu.device),
     }));
@@ -157,8 +171,9 @@ fn check_program(program: &Program, case: &Case, roads: &[Road]) -> Vec<String> 
         Ok(sizes) => sizes,
         Err(error) => return vec![error.to_string()],
     };
+    let largest = sizes.iter().flatten().max().copied().unwrap_or(0);
     let mut wrong = vec![];
-    for road in roads {
+    for road in roads.iter().filter(|road| largest <= road.most) {
         match (road.run)(program, &sizes, &case.args) {
             // What a poor GPU lacks it must name.
             Err(error) if road.lacks.iter().any(|lack| error.contains(&format!("(wgpu feature {lack})"))) => {}
