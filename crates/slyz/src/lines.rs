@@ -5,7 +5,7 @@
 //! generic over user types.
 
 use crate::extent::Extent;
-use crate::record::{self, MonoidParts, Spot, apply, constant, extent, read, select, shift, tabulate};
+use crate::record::{self, MonoidParts, Sorted, Spot, apply, constant, extent, read, select, shift, tabulate};
 use crate::trace::{Handle, Loc, Ty, here};
 use slyz_sir::ops::{Operator, Unit};
 use slyz_sir::types::Scalar;
@@ -94,6 +94,43 @@ impl Lines {
             turned.push(apply(at, Operator::Max, &[shift(at, place, -1), zero]));
             let before = read(at, scanned, self.count, &turned);
             select(at, apply(at, Operator::Eq, &[place, zero]), &neutral, &before)
+        })
+    }
+
+    /// The values that `f` gives of each place and element, in the order of its words along the axis. The SIR sorts along the last
+    /// axis: for another one the array is sorted with that axis last, and read back. `f` is told a place and the element there;
+    /// `after` is what becomes of the `count` values, if anything.
+    pub fn sort(
+        &self,
+        at: Loc,
+        f: &mut dyn FnMut(Handle, Vec<Handle>) -> Sorted,
+        count: usize,
+        after: Option<&dyn Fn(Vec<Handle>) -> Vec<Handle>>,
+    ) -> Handle {
+        let at = here(at);
+        let mut turned = self.rest();
+        turned.push(self.axis().clone());
+        let sorted = record::sort(at, &turned, &mut |position| match position.split_last() {
+            Some((&place, rest)) => f(place, self.read(at, rest, place)),
+            None => (vec![], vec![]),
+        });
+        if self.number + 1 == self.axes.len() && after.is_none() {
+            return sorted;
+        }
+        tabulate(at, &self.axes, &mut |position| {
+            let mut turned = without(position, self.number);
+            turned.push(position[self.number]);
+            let values = read(at, sorted, count, &turned);
+            after.map_or(values.clone(), |after| after(values))
+        })
+    }
+
+    /// The elements at the places that an array of the same shape has.
+    pub fn gather(&self, at: Loc, places: Handle) -> Handle {
+        let at = here(at);
+        tabulate(at, &self.axes, &mut |position| {
+            let place = read(at, places, 1, position)[0];
+            self.read(at, &without(position, self.number), place)
         })
     }
 

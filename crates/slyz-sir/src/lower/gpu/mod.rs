@@ -29,6 +29,7 @@ mod plan;
 mod product;
 mod reach;
 mod scatter;
+mod sort;
 mod teams;
 mod threads;
 mod tiles;

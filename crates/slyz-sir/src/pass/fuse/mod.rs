@@ -62,6 +62,7 @@ pub fn kept(program: &Program) -> Vec<Kept> {
                 Op::Tabulate { shape, body } => site.why(cost(body), first.ty.shape().len() > shape.len()),
                 Op::Scan { .. } => "a scan is made as a whole".into(),
                 Op::Scatter { .. } => "a scatter is made as a whole".into(),
+                Op::Sort { .. } => "a sort is made as a whole".into(),
                 Op::Filter { .. } => "its length is known only when it is made".into(),
                 _ => continue,
             };
