@@ -93,7 +93,7 @@ impl Word {
     }
 
     /// The number of `ty` that has these words in order, the other way round than [`in_order`](Word::in_order).
-    pub(crate) fn number(at: Loc, ty: Ty, words: &[Exp<u32>]) -> Handle {
+    fn number(at: Loc, ty: Ty, words: &[Exp<u32>]) -> Handle {
         let width = ty.bits().min(32);
         let Some((&first, rest)) = words.split_first() else { return Handle::POISON };
         let sign = 1 << (width - 1);
@@ -133,24 +133,49 @@ impl Word {
         on_behalf(at, || leaves.flat_map(|(leaf, &number)| Word::in_order(at, leaf.ty, number)).collect())
     }
 
-    /// The numbers that have these words.
-    pub(crate) fn numbers(at: Loc, leaves: &[Leaf], words: &[Handle]) -> Vec<Handle> {
-        let mut words = words.iter().map(|&word| Exp::new(word));
-        let number = |leaf: &Leaf| {
-            let own: Vec<Exp<u32>> = words.by_ref().take(Word::count(leaf.ty)).collect();
-            Word::number(at, leaf.ty, &own)
+    /// Where among the words of a key those of a number are, and whether backwards: then they tell the number.
+    pub(crate) fn told_by(at: Loc, ty: Ty, number: Handle, key: &[(Handle, u32)]) -> Option<Told> {
+        let own = Word::in_order(at, ty, number);
+        let find = |words: Vec<Word>, backwards: bool| {
+            let same = |(word, (bits, width)): (&Word, &(Handle, u32))| {
+                word.bits.handle().is_same(*bits) && word.width == *width
+            };
+            let first = key.windows(words.len()).position(|some| words.iter().zip(some).all(same))?;
+            Some(Told { ty, first, backwards })
         };
-        on_behalf(at, || leaves.iter().map(number).collect())
-    }
-
-    /// How many words a number of `ty` has.
-    pub(crate) fn count(ty: Ty) -> usize {
-        if ty.bits() > 32 { 2 } else { 1 }
+        find(own.clone(), false).or_else(|| find(own.into_iter().map(Word::backwards).collect(), true))
     }
 
     /// The same word in the opposite order.
     fn backwards(self) -> Word {
         Word { bits: self.bits ^ mask(self.width), ..self }
+    }
+}
+
+/// A number whose words are among those of a key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told {
+    ty: Ty,
+    first: usize,
+    backwards: bool,
+}
+
+impl Told {
+    /// Which words of the key they are.
+    pub(crate) fn words(self) -> std::ops::Range<usize> {
+        self.first..self.first + if self.ty.bits() > 32 { 2 } else { 1 }
+    }
+
+    /// Is the number the word itself?
+    pub(crate) fn is_word(self) -> bool {
+        self.ty == Ty::U32 && !self.backwards
+    }
+
+    /// The number that has these words.
+    pub(crate) fn number(self, at: Loc, words: &[Handle]) -> Handle {
+        let width = self.ty.bits().min(32);
+        let forwards = |&word: &Handle| if self.backwards { Exp::new(word) ^ mask(width) } else { Exp::new(word) };
+        on_behalf(at, || Word::number(at, self.ty, &words.iter().map(forwards).collect::<Vec<_>>()))
     }
 }
 

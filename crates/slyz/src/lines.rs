@@ -97,38 +97,43 @@ impl Lines {
         })
     }
 
-    /// The values that `f` gives of each place and element, in the order of its words along the axis. The SIR sorts along the last
-    /// axis: for another one the array is sorted with that axis last, and read back. `f` is told a place and the element there;
-    /// `after` is what becomes of the `count` values, if anything.
-    pub fn sort(
-        &self,
-        at: Loc,
-        f: &mut dyn FnMut(Handle, Vec<Handle>) -> Sorted,
-        count: usize,
-        after: Option<&dyn Fn(Vec<Handle>) -> Vec<Handle>>,
-    ) -> Handle {
+    /// The values that `f` gives of each place and element along the axis, in the order of its words. The SIR sorts along the last
+    /// axis: here it is the last one, whichever it was.
+    pub fn sorted(&self, at: Loc, f: &mut dyn FnMut(Handle, Vec<Handle>) -> Sorted) -> Handle {
         let at = here(at);
         let mut turned = self.rest();
         turned.push(self.axis().clone());
-        let sorted = record::sort(at, &turned, &mut |position| match position.split_last() {
+        record::sort(at, &turned, &mut |position| match position.split_last() {
             Some((&place, rest)) => f(place, self.read(at, rest, place)),
             None => (vec![], vec![]),
-        });
-        if self.number + 1 == self.axes.len() && after.is_none() {
-            return sorted;
-        }
-        tabulate(at, &self.axes, &mut |position| {
-            let mut turned = without(position, self.number);
-            turned.push(position[self.number]);
-            let values = read(at, sorted, count, &turned);
-            after.map_or(values.clone(), |after| after(values))
         })
     }
 
-    /// The elements at the places that an array of the same shape has.
-    pub fn gather(&self, at: Loc, places: Handle) -> Handle {
+    /// Is what [`sorted`](Lines::sorted) gives in the order of our axes?
+    pub fn are_last(&self) -> bool {
+        self.number + 1 == self.axes.len()
+    }
+
+    /// What becomes of the `count` values that were sorted, with the axis where it was. `f` may ask for the element at a place.
+    pub fn unsorted(
+        &self,
+        at: Loc,
+        sorted: Handle,
+        count: usize,
+        f: &dyn Fn(Vec<Handle>, &dyn Fn(Handle) -> Vec<Handle>) -> Vec<Handle>,
+    ) -> Handle {
         let at = here(at);
         tabulate(at, &self.axes, &mut |position| {
+            let rest = without(position, self.number);
+            let turned = [&rest[..], &[position[self.number]]].concat();
+            f(read(at, sorted, count, &turned), &|place| self.read(at, &rest, place))
+        })
+    }
+
+    /// The elements at the places that an array has, whose axis is another one.
+    pub fn gather(&self, at: Loc, onto: &Extent, places: Handle) -> Handle {
+        let at = here(at);
+        tabulate(at, &self.onto(onto), &mut |position| {
             let place = read(at, places, 1, position)[0];
             self.read(at, &without(position, self.number), place)
         })

@@ -1,16 +1,16 @@
 //! Sorts: elements in the order of their keys, along an axis.
 //!
-//! What is recorded is a `sort` of SIR, by the words of a [`Key`]. Where the key is the element, only its words are sorted, and made into elements
-//! again behind that; small elements are moved with their keys, and of large ones the positions are.
+//! What is recorded is a `sort` of SIR, by the words of a [`Key`]. Parts of elements that are part of the key are made of its words again behind
+//! that; others are moved with it where they are small, and where they are not, positions are.
 
 use crate::along::Along;
 use crate::arr::{Arr, Zip, zip};
-use crate::elem::{Elem, handles, parts_of, tys_of, value_of};
-use crate::extent::Axis;
-use crate::key::{Key, Word};
+use crate::elem::{Elem, handles, parts_of, value_of};
+use crate::extent::{Axis, Extent};
+use crate::key::{Key, Told, Word};
 use crate::position::{At, Idx};
 use crate::shape::{HasAxis, Innermost, Insert};
-use crate::trace::{Handle, Loc, Ty, on_behalf};
+use crate::trace::{Handle, Leaf, Loc, on_behalf};
 use std::panic::Location;
 
 /// The most bytes of an element that is moved with its key.
@@ -18,7 +18,7 @@ const MOST_MOVED: usize = 8;
 
 impl<T: Elem, A: Axis> Arr<T, A> {
     /// The elements in order: integers and `bool` in theirs, floats in that of `f32::total_cmp` (-NaN first, NaN last, -0 before 0), tuples and
-    /// structs by their first part, then by the next. There may be up to 2³² of them.
+    /// structs by their first part, then by the next.
     ///
     /// ```
     /// use slyz::prelude::*;
@@ -104,17 +104,7 @@ impl<T: Elem, S: HasAxis<P>, P> Along<T, S, P> {
     /// ```
     #[track_caller]
     pub fn sort(self) -> Arr<T, S> {
-        let at: Loc = Location::caller();
-        let leaves = parts_of::<T>();
-        let count = leaves.iter().map(|leaf| Word::count(leaf.ty)).sum();
-        let by = &mut |_: Handle, element: Vec<Handle>| {
-            let words = widths(Word::all_in_order(at, &leaves, &element));
-            let values = words.iter().map(|(word, _)| *word).collect();
-            (words, values)
-        };
-        let numbers = |words: Vec<Handle>| Word::numbers(at, &leaves, &words);
-        let is_word = leaves.iter().all(|leaf| leaf.ty == Ty::U32);
-        Arr::new(self.lines().sort(at, by, count, (!is_word).then_some(&numbers)))
+        self.sort_by_key(|element| element)
     }
 
     /// The elements along the axis in the order of a [`Key`] of each; those whose keys are equal stay in their order.
@@ -130,12 +120,17 @@ impl<T: Elem, S: HasAxis<P>, P> Along<T, S, P> {
     pub fn sort_by_key<K: Key>(self, key: impl Fn(T::Exp) -> K) -> Arr<T, S> {
         let at: Loc = Location::caller();
         let lines = self.lines();
-        if tys_of::<T>().iter().map(|ty| ty.bytes()).sum::<usize>() > MOST_MOVED {
-            let order = self.argsort_by_key(key);
-            return Arr::new(lines.gather(at, order.handle()));
+        let mut moved = Moved::default();
+        let sorted = lines.sorted(at, &mut |place, element| {
+            let words = words_of(at, &key, &element);
+            moved = Moved::of(at, &parts_of::<T>(), &element, &words);
+            let values = moved.values(place, &element, &words);
+            (words, values)
+        });
+        if moved.are_elements() && lines.are_last() {
+            return Arr::new(sorted);
         }
-        let by = &mut |_: Handle, element: Vec<Handle>| (words_of(at, &key, &element), element);
-        Arr::new(lines.sort(at, by, lines.count, None))
+        Arr::new(lines.unsorted(at, sorted, moved.count, &|values, read| moved.element(at, &values, read)))
     }
 
     /// The positions along the axis in the order of their elements; see [`Arr::argsort`].
@@ -168,7 +163,9 @@ impl<T: Elem, S: HasAxis<P>, P> Along<T, S, P> {
             let place: Idx<S::Axis> = value_of(&[place]);
             (words_of(at, &key, &element), handles(place))
         };
-        Arr::new(self.lines().sort(at, by, 1, None))
+        let lines = self.lines();
+        let sorted = lines.sorted(at, by);
+        Arr::new(if lines.are_last() { sorted } else { lines.unsorted(at, sorted, 1, &|places, _| places) })
     }
 
     /// The largest elements along the axis, as many as `K` has positions, and where they are; see [`Arr::top_k`].
@@ -188,13 +185,71 @@ impl<T: Elem, S: HasAxis<P>, P> Along<T, S, P> {
     {
         let at: Loc = Location::caller();
         let order = self.argsort_by_key(|element| element.descending());
-        let best = Arr::<T, S>::new(self.lines().gather(at, order.handle()));
-        on_behalf(at, || (best.along::<P>().slice::<K>(0), order.along::<P>().slice::<K>(0)))
+        let lines = self.lines();
+        on_behalf(at, || {
+            let places = order.along::<P>().slice::<K>(0);
+            let best = lines.gather(at, &Extent::of::<K>(), places.handle());
+            (Arr::new(best), places)
+        })
     }
 }
 
 /// An array with `K` instead of the axis at `P`.
 type Best<T, S, P, K> = Arr<T, <<S as HasAxis<P>>::Rest as Insert<K, P>>::Out>;
+
+/// How an element comes out of what was moved with its key.
+#[derive(Default)]
+struct Moved {
+    /// Of each part whether the key tells it; moved are its words then.
+    parts: Vec<Option<Told>>,
+    /// Is the position moved instead?
+    by_place: bool,
+    /// Values that are moved.
+    count: usize,
+}
+
+impl Moved {
+    fn of(at: Loc, leaves: &[Leaf], element: &[Handle], words: &[(Handle, u32)]) -> Moved {
+        // A position stays one.
+        let is_plain = |leaf: &Leaf| *leaf == Leaf::of(leaf.ty);
+        let told = |(leaf, &number): (&Leaf, &Handle)| {
+            is_plain(leaf).then(|| Word::told_by(at, leaf.ty, number, words)).flatten()
+        };
+        let parts: Vec<Option<Told>> = on_behalf(at, || leaves.iter().zip(element).map(told).collect());
+        let untold = leaves.iter().zip(&parts).filter(|(_, told)| told.is_none());
+        let by_place = untold.map(|(leaf, _)| leaf.ty.bytes()).sum::<usize>() > MOST_MOVED;
+        let count = if by_place { 1 } else { parts.iter().map(|told| told.map_or(1, |told| told.words().len())).sum() };
+        Moved { parts, by_place, count }
+    }
+
+    fn values(&self, place: Handle, element: &[Handle], words: &[(Handle, u32)]) -> Vec<Handle> {
+        if self.by_place {
+            return vec![place];
+        }
+        let values = |(told, &number): (&Option<Told>, &Handle)| match told {
+            Some(told) => words[told.words()].iter().map(|(word, _)| *word).collect(),
+            None => vec![number],
+        };
+        self.parts.iter().zip(element).flat_map(values).collect()
+    }
+
+    /// Is nothing to be done to what was moved?
+    fn are_elements(&self) -> bool {
+        !self.by_place && self.parts.iter().all(|told| told.is_none_or(Told::is_word))
+    }
+
+    fn element(&self, at: Loc, values: &[Handle], read: &dyn Fn(Handle) -> Vec<Handle>) -> Vec<Handle> {
+        if let (true, &[place]) = (self.by_place, values) {
+            return read(place);
+        }
+        let mut values = values.iter().copied();
+        let part = |told: &Option<Told>| match told {
+            Some(told) => told.number(at, &values.by_ref().take(told.words().len()).collect::<Vec<_>>()),
+            None => values.next().unwrap_or(Handle::POISON),
+        };
+        self.parts.iter().map(part).collect()
+    }
+}
 
 fn widths(words: Vec<Word>) -> Vec<(Handle, u32)> {
     words.into_iter().map(|word| (word.bits().handle(), word.width())).collect()

@@ -67,18 +67,26 @@ impl<'g> KernelWriter<'_, 'g> {
         let end = self.extent(sort.extent());
         let start = self.constant(Scalar::from_bits(ty, 0));
         let found = self.for_each(zero, end, 1, (vec![start], &[ty]), |w, i, found| {
-            let own = w.run(sort.body, &[outer, &[i]].concat(), Mode::Lane);
-            let before = w.for_each(zero, end, 1, (vec![zero], &[Ty::I64]), |w, j, count| {
-                let other = w.run(sort.body, &[outer, &[j]].concat(), Mode::Lane);
-                let earlier = w.value(j.below(i));
-                let is_before = w.is_before(&sort, &other, &own, earlier);
-                let one = w.push(Op::Cast(Ty::I64, is_before), Ty::I64);
-                vec![w.value(count[0] + one)]
-            });
-            let here = w.value(before[0].equals(place));
-            vec![w.apply(Operator::Select, &[here, own[sort.widths.len() + result], found[0]], ty)]
+            let (values, before) = w.ranked(&sort, outer, i);
+            let here = w.value(before.equals(place));
+            vec![w.apply(Operator::Select, &[here, values[result], found[0]], ty)]
         });
         found[0]
+    }
+
+    /// The values of an element, and how many others of its line come before it.
+    pub(in crate::lower) fn ranked(&mut self, sort: &Sort<'g>, outer: &[Id], i: Id) -> (Vec<Id>, Id) {
+        let zero = self.number(0);
+        let end = self.extent(sort.extent());
+        let own = self.run(sort.body, &[outer, &[i]].concat(), Mode::Lane);
+        let before = self.for_each(zero, end, 1, (vec![zero], &[Ty::I64]), |w, j, count| {
+            let other = w.run(sort.body, &[outer, &[j]].concat(), Mode::Lane);
+            let earlier = w.value(j.below(i));
+            let is_before = w.is_before(sort, &other, &own, earlier);
+            let one = w.push(Op::Cast(Ty::I64, is_before), Ty::I64);
+            vec![w.value(count[0] + one)]
+        });
+        (own[sort.widths.len()..].to_vec(), before[0])
     }
 
     /// Is one key smaller than another? Where they are equal, as `equal` says.

@@ -1,4 +1,4 @@
-//! Sorts. A line that fits a tile is sorted by one block, in shared memory. Longer ones are sorted by digits of 8 bits, the least
+//! Sorts. In a short line every element counts those before it. One that fits a tile is sorted by a block, in shared memory. Longer ones are sorted by digits of 8 bits, the least
 //! significant first, and cut into tiles:
 //!
 //! ```text
@@ -15,9 +15,9 @@
 mod tile;
 
 use super::plan::{Gpu, Items};
-use super::threads::ceil_div;
+use super::threads::{ceil_div, each_position};
 use crate::code::{AtomicOp, Id, MemId, Op, Stmt};
-use crate::kernel::{Access, BufferId, BufferUse, Space};
+use crate::kernel::{Access, BufferId, BufferUse, Space, Step};
 use crate::lower::planning::unflatten;
 use crate::lower::sorting::{Columns, Digit, Sort, digits};
 use crate::lower::writer::{KernelWriter, Mode};
@@ -30,6 +30,8 @@ use tile::{Form, Order, ROUND_BITS, Tile};
 /// The most bits of a digit, and its values.
 const DIGIT_BITS: u32 = 8;
 const VALUES: u64 = 1 << DIGIT_BITS;
+/// The longest line whose elements are compared each with each.
+const FEW: u64 = 32;
 /// Tiles whose counts are added up by one block.
 const GROUP: u64 = 256;
 
@@ -41,24 +43,42 @@ impl<'g> Gpu<'g> {
         let Some(form) = Form::of(&self.machine, VALUES * (4 + place.bytes() as u64)) else {
             return self.sort_lines(stmt, &sort, &outputs);
         };
-        let extent = sort.extent().clone();
-        let mut steps = std::mem::take(&mut self.base.plan.steps);
-        let known = extent.constant().map(|n| n <= form.elements());
-        if known != Some(false) {
-            self.sort_tiles(stmt, &sort, form, &outputs);
+        let long = |gpu: &mut Self| gpu.sort_passes(stmt, sort, form, place, &outputs);
+        let some = |gpu: &mut Self| gpu.sort_tiles(stmt, &sort, form, &outputs);
+        let more = |gpu: &mut Self| gpu.choose(sort.extent(), form.elements(), some, long);
+        self.choose(sort.extent(), FEW, |gpu| gpu.sort_by_ranks(stmt, &sort, &outputs), more);
+    }
+
+    /// The first way for lines of at most so many elements, the second for others.
+    fn choose(&mut self, extent: &Size, most: u64, short: impl FnOnce(&mut Self), long: impl FnOnce(&mut Self)) {
+        match extent.constant() {
+            Some(known) if known <= most => return short(self),
+            Some(_) => return long(self),
+            None => {}
         }
+        let before = std::mem::take(&mut self.base.plan.steps);
+        short(self);
         let small = std::mem::take(&mut self.base.plan.steps);
-        if known != Some(true) {
-            self.sort_passes(stmt, sort, form, place, &outputs);
-        }
-        let large = std::mem::take(&mut self.base.plan.steps);
-        match known {
-            Some(_) => steps.extend(small.into_iter().chain(large)),
-            None => {
-                steps.push(crate::kernel::Step::Choose { work: extent, most: form.elements(), small, large });
-            }
-        }
-        self.base.plan.steps = steps;
+        long(self);
+        let large = std::mem::replace(&mut self.base.plan.steps, before);
+        self.base.plan.steps.push(Step::Choose { work: extent.clone(), most, small, large });
+    }
+
+    /// A thread for each element, which counts those before it.
+    fn sort_by_ranks(&mut self, stmt: &'g Stmt, sort: &Sort<'g>, outputs: &[BufferId]) {
+        let name = self.base.kernel_name("sort_ranks");
+        let mut w = KernelWriter::new(&self.base, name, Size::Const(1));
+        let shape = || sort.shape.to_vec();
+        let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, shape())).collect();
+        w.bind_globals(&stmt.op);
+        each_position(&mut w, &self.machine, sort.shape, &mut |w, at| {
+            let (&i, line) = at.split_last().expect("a sort has an axis");
+            let (values, place) = w.ranked(sort, line, i);
+            let to = [line, &[place]].concat();
+            homes.iter().zip(values).for_each(|(&home, value)| w.store(home, to.clone(), value));
+        });
+        let kernel = w.finish();
+        self.base.launch(kernel);
     }
 
     /// A block for each line.

@@ -44,7 +44,9 @@ impl Form {
         let subgroup = machine.subgroup.filter(|subgroup| subgroup.bits >= 32).map(|subgroup| u64::from(subgroup.size));
         let subgroup = subgroup.filter(|&size| size > 1 && threads % size == 0);
         let fits = |form: &Form| form.bytes() + others <= machine.shared_bytes;
-        let forms = [16, 8].into_iter().map(|each| Form { threads, each, subgroup });
+        // Where threads cost time, code that is soon compiled is worth more than few tiles.
+        let sizes = if machine.is_small() { &[8][..] } else { &[16, 8] };
+        let forms = sizes.iter().map(|&each| Form { threads, each, subgroup });
         forms.into_iter().find(fits).filter(|_| threads >= FEWEST && machine.atomic_bits >= 32)
     }
 
