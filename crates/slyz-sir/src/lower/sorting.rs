@@ -44,13 +44,14 @@ impl Digit {
     }
 }
 
-/// All digits of a key, of at most so many bits each, the least significant first.
+/// All digits of a key, of at most so many bits each, the least significant first. The digits of a word have as many; the last of them may
+/// reach past the bits that count.
 pub(super) fn digits(widths: &[u32], most: u32) -> Vec<Digit> {
     let mut digits = vec![];
     for (word, &width) in widths.iter().enumerate().rev() {
         let count = width.div_ceil(most);
         let bits = width.div_ceil(count);
-        let of = |k: u32| Digit { word, shift: k * bits, bits: bits.min(width - k * bits) };
+        let of = |k: u32| Digit { word, shift: k * bits, bits };
         digits.extend((0..count).map(of));
     }
     digits
@@ -139,7 +140,8 @@ mod tests {
                     seen[digit.word] += (digit.values() - 1) << digit.shift;
                 }
                 let all: Vec<u64> = widths.iter().map(|&width| (1 << width) - 1).collect();
-                assert_eq!(seen, all, "{widths:?} by {most}");
+                let counting: Vec<u64> = seen.iter().zip(&all).map(|(seen, all)| seen & all).collect();
+                assert_eq!(counting, all, "{widths:?} by {most}");
             }
         }
     }

@@ -471,7 +471,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
     }
 
     /// The parameter of the kernel that the launch passes that scalar for.
-    fn parameter(&mut self, scalar: ScalarArg, ty: Ty) -> Id {
+    pub(super) fn parameter(&mut self, scalar: ScalarArg, ty: Ty) -> Id {
         if let Some(place) = self.scalars.iter().position(|known| *known == scalar) {
             return self.kernel.body.params[place].id;
         }

@@ -113,7 +113,12 @@ impl<'g> Passes<'_, 'g> {
     }
 
     /// Binds what a pass reads; the first one computes it.
-    fn source(&self, w: &mut KernelWriter<'_, 'g>, number: usize, wanted: impl Iterator<Item = usize>) -> Vec<(usize, MemId)> {
+    fn source(
+        &self,
+        w: &mut KernelWriter<'_, 'g>,
+        number: usize,
+        wanted: impl Iterator<Item = usize>,
+    ) -> Vec<(usize, MemId)> {
         if number == 0 {
             w.bind_globals(&self.stmt.op);
             return vec![];
@@ -129,9 +134,8 @@ impl<'g> Passes<'_, 'g> {
             return self.columns.pick(&results).into_iter().enumerate().collect();
         }
         let tys = &self.columns.tys;
-        let load = |&(column, memory): &(usize, MemId)| {
-            (column, w.push(Op::Load { memory, index: vec![i] }, tys[column]))
-        };
+        let load =
+            |&(column, memory): &(usize, MemId)| (column, w.push(Op::Load { memory, index: vec![i] }, tys[column]));
         from.iter().map(load).collect()
     }
 
@@ -140,7 +144,8 @@ impl<'g> Passes<'_, 'g> {
         let column = self.columns.of_word(digit.word);
         let (_, word) = element.iter().find(|(own, _)| *own == column).expect("the word of a pass is read");
         let shift = w.constant(Scalar::from_int(Ty::U32, digit.shift.into()));
-        w.digit(*word, shift, digit.bits)
+        let word = w.low_bits(*word, self.sort.widths[digit.word]);
+        w.digit(word, shift, digit.bits)
     }
 
     fn run_of_block(&self, w: &mut KernelWriter<'_, 'g>) -> (Id, [Id; 2]) {

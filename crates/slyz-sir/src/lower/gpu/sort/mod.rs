@@ -17,7 +17,7 @@ mod tile;
 use super::plan::{Gpu, Items};
 use super::threads::{ceil_div, each_position};
 use crate::code::{AtomicOp, Id, MemId, Op, Stmt};
-use crate::kernel::{Access, BufferId, BufferUse, Space, Step};
+use crate::kernel::{Access, BufferId, BufferUse, Loop, ScalarArg, Space, Step, Turns};
 use crate::lower::planning::unflatten;
 use crate::lower::sorting::{Columns, Digit, Sort, digits};
 use crate::lower::writer::{KernelWriter, Mode};
@@ -121,22 +121,57 @@ impl<'g> Gpu<'g> {
         let digits = digits(sort.widths, DIGIT_BITS);
         let mut buffer = |ty: Ty, shape: &[Size]| self.base.buffer(ty, shape.to_vec(), BufferUse::Temporary);
         let words = columns.tys[columns.values()..].iter();
-        let last = outputs.iter().copied().chain(words.map(|&ty| buffer(ty, sort.shape))).collect();
-        let other = columns.tys.iter().map(|&ty| buffer(ty, sort.shape)).collect();
+        let now = outputs.iter().copied().chain(words.map(|&ty| buffer(ty, sort.shape))).collect();
+        let next = columns.tys.iter().map(|&ty| buffer(ty, sort.shape)).collect();
         let tiles = ceil_div(sort.extent(), form.elements());
         let groups = ceil_div(&tiles, GROUP);
         let table = |count: &Size| [&outer[..], &[count.clone(), Size::Const(VALUES)]].concat();
         let counts = (buffer(place, &table(&tiles)), table(&tiles));
         let sums = (buffer(place, &table(&groups)), table(&groups));
-        let sort = Passes { stmt, sort, form, place, columns, digits, last, other, outer, tiles, groups, counts, sums };
-        for number in 0..sort.digits.len() {
-            sort.count(self, number);
+        let passes = passes(&columns, &digits);
+        let sort = Passes { stmt, sort, form, place, columns, now, next, outer, tiles, groups, counts, sums };
+        for pass in &passes {
+            let before = std::mem::take(&mut self.base.plan.steps);
+            let depth = self.base.depth;
+            sort.count(self, pass, depth);
             sort.add_groups(self);
             sort.start(self);
             sort.place_tiles(self);
-            sort.send(self, number);
+            sort.send(self, pass, depth);
+            let steps = std::mem::replace(&mut self.base.plan.steps, before);
+            if pass.is_first {
+                self.base.plan.steps.extend(steps);
+                continue;
+            }
+            let name = self.base.kernel_name("sort_turns");
+            let turns = Turns::Size(Size::Const(pass.turns.into()));
+            let swaps = pass.moved.iter().map(|&column| (sort.now[column], sort.next[column])).collect();
+            self.base.plan.steps.push(Step::Loop(Loop { name, turns, steps, swaps }));
         }
     }
+}
+
+/// Passes that are made by the same kernels: they look at neighbouring digits of a word, and move the same columns.
+struct Pass {
+    /// It computes the elements.
+    is_first: bool,
+    /// The lowest digit.
+    digit: Digit,
+    turns: u32,
+    moved: Vec<usize>,
+}
+
+fn passes(columns: &Columns, digits: &[Digit]) -> Vec<Pass> {
+    let mut passes: Vec<Pass> = vec![];
+    for (number, &digit) in digits.iter().enumerate() {
+        let later = &digits[number + 1..];
+        let moved: Vec<usize> = (0..columns.count()).filter(|&column| columns.is_wanted(column, later)).collect();
+        match passes.last_mut() {
+            Some(pass) if !pass.is_first && pass.digit.word == digit.word && pass.moved == moved => pass.turns += 1,
+            _ => passes.push(Pass { is_first: number == 0, digit, turns: 1, moved }),
+        }
+    }
+    passes
 }
 
 /// Sorts a line that fits a tile.
@@ -159,11 +194,14 @@ fn sort_tile<'g>(w: &mut KernelWriter<'_, 'g>, tile: &Tile, sort: &Sort<'g>, lin
         let state = w.for_each(zero, stop, ROUND_BITS.into(), (state, &vec![Ty::U32; 2 * each]), |w, shift, state| {
             let (words, from) = state.split_at(each);
             let shift = w.push(Op::Cast(Ty::U32, shift), Ty::U32);
-            let bits: Vec<Id> = words.iter().map(|&word| {
-                let word = w.low_bits(word, width);
-                let shifted = w.apply(Operator::Shr, &[word, shift], Ty::U32);
-                w.low_bits(shifted, ROUND_BITS)
-            }).collect();
+            let bits: Vec<Id> = words
+                .iter()
+                .map(|&word| {
+                    let word = w.low_bits(word, width);
+                    let shifted = w.apply(Operator::Shr, &[word, shift], Ty::U32);
+                    w.low_bits(shifted, ROUND_BITS)
+                })
+                .collect();
             let places = tile.places_by(w, &bits);
             let words = tile.exchange(w, &places, words, Order::Neighbours);
             let from = tile.exchange(w, &places, from, Order::Neighbours);
@@ -205,10 +243,9 @@ struct Passes<'g> {
     /// The type that numbers of elements are kept in.
     place: Ty,
     columns: Columns,
-    digits: Vec<Digit>,
-    /// The columns where the last pass writes them, and the one before.
-    last: Vec<BufferId>,
-    other: Vec<BufferId>,
+    /// The columns, and where a pass moves them; the two change places.
+    now: Vec<BufferId>,
+    next: Vec<BufferId>,
     outer: Vec<Size>,
     tiles: Size,
     groups: Size,
@@ -217,35 +254,29 @@ struct Passes<'g> {
 }
 
 impl<'g> Passes<'g> {
-    /// Where a pass writes.
-    fn goal(&self, number: usize) -> &[BufferId] {
-        if (self.digits.len() - number) % 2 == 1 { &self.last } else { &self.other }
-    }
-
     fn bind(&self, w: &mut KernelWriter<'_, 'g>, table: &Table, access: Access) -> MemId {
         w.global(table.0, access, table.1.clone())
     }
 
     /// Binds columns that a pass reads; the first one computes them.
-    fn source(&self, w: &mut KernelWriter<'_, 'g>, number: usize, columns: &[usize]) -> Vec<MemId> {
-        if number == 0 {
+    fn source(&self, w: &mut KernelWriter<'_, 'g>, pass: &Pass, columns: &[usize]) -> Vec<MemId> {
+        if pass.is_first {
             w.bind_globals(&self.stmt.op);
             return vec![];
         }
-        let from = self.goal(number - 1);
-        columns.iter().map(|&column| w.global(from[column], Access::Read, self.sort.shape.to_vec())).collect()
+        columns.iter().map(|&column| w.global(self.now[column], Access::Read, self.sort.shape.to_vec())).collect()
     }
 
     /// Some columns of an element.
     fn element(
         &self,
         w: &mut KernelWriter<'_, 'g>,
+        pass: &Pass,
         from: &[MemId],
         columns: &[usize],
-        number: usize,
         at: &[Id],
     ) -> Vec<Id> {
-        if number == 0 {
+        if pass.is_first {
             let results = w.run(self.sort.body, at, Mode::Lane);
             let all = self.columns.pick(&results);
             return columns.iter().map(|&column| all[column]).collect();
@@ -256,15 +287,27 @@ impl<'g> Passes<'g> {
         from.iter().zip(columns).map(load).collect()
     }
 
-    /// The column of the word that a pass looks at.
-    fn word(&self, number: usize) -> usize {
-        self.columns.of_word(self.digits[number].word)
+    /// The first bit of the digit that a pass looks at.
+    fn shift(&self, w: &mut KernelWriter<'_, 'g>, pass: &Pass, depth: u32) -> Id {
+        let first = w.constant(Scalar::from_int(Ty::U32, pass.digit.shift.into()));
+        if pass.turns == 1 {
+            return first;
+        }
+        let turn = w.parameter(ScalarArg::Turn(depth), Ty::I64);
+        let turn = w.push(Op::Cast(Ty::U32, turn), Ty::U32);
+        let bits = w.constant(Scalar::from_int(Ty::U32, pass.digit.bits.into()));
+        let skipped = w.apply(Operator::Mul, &[turn, bits], Ty::U32);
+        w.apply(Operator::Add, &[first, skipped], Ty::U32)
     }
 
-    fn digit(&self, w: &mut KernelWriter<'_, 'g>, number: usize, word: Id) -> Id {
-        let digit = self.digits[number];
-        let shift = w.constant(Scalar::from_int(Ty::U32, digit.shift.into()));
-        w.digit(word, shift, digit.bits)
+    /// The bits of a word that count.
+    fn counting(&self, w: &mut KernelWriter<'_, 'g>, pass: &Pass, word: Id) -> Id {
+        w.low_bits(word, self.sort.widths[pass.digit.word])
+    }
+
+    fn digit(&self, w: &mut KernelWriter<'_, 'g>, pass: &Pass, shift: Id, word: Id) -> Id {
+        let word = self.counting(w, pass, word);
+        w.digit(word, shift, pass.digit.bits)
     }
 
     /// The line and the number of a tile or a group of a line.
@@ -301,11 +344,12 @@ impl<'g> Passes<'g> {
     }
 
     /// How many elements of each tile have each digit.
-    fn count(&self, gpu: &mut Gpu<'g>, number: usize) {
-        let word = [self.word(number)];
+    fn count(&self, gpu: &mut Gpu<'g>, pass: &Pass, depth: u32) {
+        let word = [self.columns.of_word(pass.digit.word)];
         let (mut w, items) = self.begin(gpu, "sort_counts", &self.tiles);
         let counts = self.bind(&mut w, &self.counts, Access::Write);
-        let from = self.source(&mut w, number, &word);
+        let from = self.source(&mut w, pass, &word);
+        let shift = self.shift(&mut w, pass, depth);
         let own = w.near_memory("own", Ty::U32, Space::Shared, &[VALUES]);
         items.each(&mut w, |w, item| {
             let (line, tile) = self.part(w, item, &self.tiles);
@@ -320,15 +364,16 @@ impl<'g> Passes<'g> {
                 let i = w.offset(start, (k * self.form.threads) as i64);
                 let inside = w.value(i.below(end));
                 w.when(inside, |w| {
-                    let element = self.element(w, &from, &word, number, &[&line[..], &[i]].concat());
-                    let index = vec![self.digit(w, number, element[0])];
+                    let element = self.element(w, pass, &from, &word, &[&line[..], &[i]].concat());
+                    let index = vec![self.digit(w, pass, shift, element[0])];
                     let op = AtomicOp::Update(Operator::Add);
                     w.push(Op::Atomic { op, memory: own, index, args: vec![one] }, Ty::U32);
                 });
             }
             w.barrier();
             self.each_value(w, thread, |w, value| {
-                let count = w.push(Op::Atomic { op: AtomicOp::Load, memory: own, index: vec![value], args: vec![] }, Ty::U32);
+                let count =
+                    w.push(Op::Atomic { op: AtomicOp::Load, memory: own, index: vec![value], args: vec![] }, Ty::U32);
                 let count = self.as_place(w, count);
                 w.store(counts, [&line[..], &[tile, value]].concat(), count);
             });
@@ -441,25 +486,37 @@ impl<'g> Passes<'g> {
     }
 
     /// Each tile moves its elements.
-    fn send(&self, gpu: &mut Gpu<'g>, number: usize) {
-        let later = &self.digits[number + 1..];
-        let moved: Vec<usize> =
-            (0..self.columns.count()).filter(|&column| self.columns.is_wanted(column, later)).collect();
-        let word = [self.word(number)];
-        let others: Vec<usize> = moved.iter().copied().filter(|&column| column != word[0]).collect();
+    fn send(&self, gpu: &mut Gpu<'g>, pass: &Pass, depth: u32) {
+        let word = [self.columns.of_word(pass.digit.word)];
+        let others: Vec<usize> = pass.moved.iter().copied().filter(|&column| column != word[0]).collect();
         let (mut w, items) = self.begin(gpu, "sort", &self.tiles);
-        let goal = self.goal(number);
+        let goal = if pass.is_first { &self.now } else { &self.next };
         let shape = || self.sort.shape.to_vec();
         let to = |column: usize, w: &mut KernelWriter<'_, 'g>| w.global(goal[column], Access::Write, shape());
-        let home = moved.contains(&word[0]).then(|| to(word[0], &mut w));
+        let home = pass.moved.contains(&word[0]).then(|| to(word[0], &mut w));
         let homes: Vec<MemId> = others.iter().map(|&column| to(column, &mut w)).collect();
         let counts = self.bind(&mut w, &self.counts, Access::Read);
-        let words = self.source(&mut w, number, &word);
-        let from = self.source(&mut w, number, &others);
+        let words = self.source(&mut w, pass, &word);
+        let from = self.source(&mut w, pass, &others);
+        let shift = self.shift(&mut w, pass, depth);
         let tile = Tile::new(&mut w, self.form);
         let first = w.near_memory("first", Ty::U32, Space::Shared, &[VALUES]);
         let offsets = w.near_memory("offsets", self.place, Space::Shared, &[VALUES]);
-        let send = Send { passes: self, number, word, others: &others, home, homes, counts, words, from, tile, first, offsets };
+        let send = Send {
+            passes: self,
+            pass,
+            shift,
+            word,
+            others: &others,
+            home,
+            homes,
+            counts,
+            words,
+            from,
+            tile,
+            first,
+            offsets,
+        };
         items.each(&mut w, |w, item| {
             let (line, part) = self.part(w, item, &self.tiles);
             send.write(w, &line, part);
@@ -472,7 +529,9 @@ impl<'g> Passes<'g> {
 /// How a tile is moved.
 struct Send<'a, 'g> {
     passes: &'a Passes<'g>,
-    number: usize,
+    pass: &'a Pass,
+    /// The first bit of the digit.
+    shift: Id,
     /// The column that the pass looks at, and the others that it moves.
     word: [usize; 1],
     others: &'a [usize],
@@ -490,7 +549,7 @@ struct Send<'a, 'g> {
 
 impl<'g> Send<'_, 'g> {
     fn write(&self, w: &mut KernelWriter<'_, 'g>, line: &[Id], part: Id) {
-        let Send { passes, number, tile, .. } = self;
+        let Send { passes, pass, shift, tile, .. } = self;
         let start = w.scaled(part, tile.form.elements());
         let end = w.extent(passes.sort.extent());
         let own = tile.places(w, Order::Apart);
@@ -500,18 +559,17 @@ impl<'g> Send<'_, 'g> {
         let word = |&place: &Id| {
             let i = w.value(start + place);
             let inside = w.value(i.below(end));
-            let word = |w: &mut KernelWriter<'_, 'g>| {
-                passes.element(w, &self.words, &self.word, *number, &[line, &[i]].concat())
-            };
+            let word =
+                |w: &mut KernelWriter<'_, 'g>| passes.element(w, pass, &self.words, &self.word, &[line, &[i]].concat());
             w.branch(inside, &[Ty::U32], word, |w| vec![behind_all(w)])[0]
         };
         let words: Vec<Id> = own.iter().map(word).collect();
         let words = tile.exchange(w, &own, &words, Order::Neighbours);
         let (words, from) = self.in_order(w, words);
         for (&place, &word) in own.iter().zip(&words) {
-            let digit = passes.digit(w, *number, word);
+            let digit = passes.digit(w, pass, *shift, word);
             let before = tile.before(w, place);
-            let before = passes.digit(w, *number, before);
+            let before = passes.digit(w, pass, *shift, before);
             let differs = w.push(Op::Apply(Operator::Ne, vec![digit, before]), Ty::Bool);
             w.when(differs, |w| {
                 let place = w.push(Op::Cast(Ty::U32, place), Ty::U32);
@@ -532,7 +590,7 @@ impl<'g> Send<'_, 'g> {
             let i = w.value(start + place);
             let inside = w.value(i.below(end));
             w.when(inside, |w| {
-                let digit = passes.digit(w, *number, word);
+                let digit = passes.digit(w, pass, *shift, word);
                 let offset = w.push(Op::Load { memory: self.offsets, index: vec![digit] }, passes.place);
                 let place = w.push(Op::Cast(passes.place, place), passes.place);
                 let goal = w.apply(Operator::Add, &[place, offset], passes.place);
@@ -545,7 +603,7 @@ impl<'g> Send<'_, 'g> {
                     let from = position(w, from, tile);
                     let from = w.value(start + from);
                     let at = [line, &[from]].concat();
-                    let values = passes.element(w, &self.from, self.others, *number, &at);
+                    let values = passes.element(w, pass, &self.from, self.others, &at);
                     self.homes.iter().zip(values).for_each(|(&home, value)| w.store(home, to.clone(), value));
                 }
             });
@@ -555,7 +613,7 @@ impl<'g> Send<'_, 'g> {
     /// The words in the order of the digit, and where in the tile each was, if anybody asks.
     fn in_order(&self, w: &mut KernelWriter<'_, 'g>, mut words: Vec<Id>) -> (Vec<Id>, Vec<Id>) {
         let tile = &self.tile;
-        let digit = self.passes.digits[self.number];
+        let digit = self.pass.digit;
         let mut from = vec![];
         if !self.others.is_empty() {
             let places = tile.places(w, Order::Neighbours);
@@ -564,8 +622,10 @@ impl<'g> Send<'_, 'g> {
         let mut done = 0;
         while done < digit.bits {
             let bits = ROUND_BITS.min(digit.bits - done);
-            let shift = w.constant(Scalar::from_int(Ty::U32, (digit.shift + done).into()));
+            let skipped = w.constant(Scalar::from_int(Ty::U32, done.into()));
+            let shift = w.apply(Operator::Add, &[self.shift, skipped], Ty::U32);
             let part = |&word: &Id| {
+                let word = self.passes.counting(w, self.pass, word);
                 let shifted = w.apply(Operator::Shr, &[word, shift], Ty::U32);
                 w.low_bits(shifted, bits)
             };
