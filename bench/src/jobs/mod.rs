@@ -14,6 +14,7 @@ mod reduce;
 mod scan;
 mod short;
 mod softmax;
+mod sort;
 mod stream;
 mod transpose;
 mod turns;
@@ -42,6 +43,7 @@ pub fn all() -> impl Iterator<Item = &'static Job> {
         nbody::JOBS,
         scan::JOBS,
         filter::JOBS,
+        sort::JOBS,
         histogram::JOBS,
         short::JOBS,
         matmul::JOBS,

@@ -282,6 +282,17 @@ pub enum Op {
         kept: crate::size::SizeVar,
     },
 
+    /// The values of every line along the last axis of `shape` in the order of their keys, which are unsigned words, compared one
+    /// after another; where keys are equal, in the order of positions.
+    Sort {
+        /// Rank 1 or more.
+        shape: Vec<Size>,
+        /// How many of the low bits of each word count, 1 to 32.
+        widths: Vec<u32>,
+        /// One `i64` parameter per axis. Results: a `u32` per width, the most significant first, then the values.
+        body: Body,
+    },
+
     // ---- kernel level: threads and memory
     /// Where this thread stands.
     Place(Place, u8),
@@ -423,6 +434,7 @@ macro_rules! class {
             | $crate::code::Op::Scan { .. }
             | $crate::code::Op::Scatter { .. }
             | $crate::code::Op::Filter { .. }
+            | $crate::code::Op::Sort { .. }
     };
     (Memory) => {
         $crate::code::Op::Load { .. }
@@ -463,7 +475,7 @@ macro_rules! operands {
     ($op:expr, $f:ident, $iter:ident) => {
         match $op {
             Op::Const(_) | Op::Extent(_) | Op::Place(..) | Op::Barrier(_) | Op::Fence(_) => {}
-            Op::Tabulate { .. } | Op::Filter { .. } => {}
+            Op::Tabulate { .. } | Op::Filter { .. } | Op::Sort { .. } => {}
             Op::Apply(_, args) | Op::Call(_, args) | Op::Subgroup(_, args) => args.$iter().for_each($f),
             Op::Cast(_, arg) | Op::Bitcast(_, arg) => $f(arg),
             Op::If { cond, args, .. } => {
@@ -528,6 +540,7 @@ impl Op {
         match self {
             Op::Extent(size) | Op::Filter { extent: size, .. } => vec![size],
             Op::Tabulate { shape, .. } | Op::Fold { shape, .. } | Op::Scan { shape, .. } => shape.iter().collect(),
+            Op::Sort { shape, .. } => shape.iter().collect(),
             Op::Scatter { shape, target, .. } => shape.iter().chain(target).collect(),
             Op::Const(_) | Op::Apply(..) | Op::Cast(..) | Op::Bitcast(..) | Op::At { .. } => vec![],
             class!(Place) | class!(Call) | class!(Control) | class!(Memory) | class!(Meeting) => vec![],
@@ -558,6 +571,9 @@ impl Op {
                 Op::Scatter { shape, body: f(body), target, onto, monoid: monoid.with_combine(f) }
             }
             Op::Filter { extent, body, kept } => Op::Filter { extent: extent.clone(), body: f(body), kept: *kept },
+            Op::Sort { shape, widths, body } => {
+                Op::Sort { shape: shape.clone(), widths: widths.clone(), body: f(body) }
+            }
             Op::Lanes { lo, hi, body, monoid } => {
                 let body = f(body);
                 let monoid = monoid.as_ref().map(|monoid| monoid.with_combine(f));
@@ -590,6 +606,7 @@ impl Op {
             Op::If { then, otherwise, .. } => vec![then, otherwise],
             Op::While { cond, body, .. } => vec![cond, body],
             Op::For { body, .. } | Op::Tabulate { body, .. } | Op::Filter { body, .. } => vec![body],
+            Op::Sort { body, .. } => vec![body],
             Op::Fold { body, monoid, .. } | Op::Scan { body, monoid, .. } | Op::Scatter { body, monoid, .. } => {
                 vec![body, &monoid.combine]
             }
@@ -608,6 +625,7 @@ impl Op {
             Op::If { then, otherwise, .. } => vec![then, otherwise],
             Op::While { cond, body, .. } => vec![cond, body],
             Op::For { body, .. } | Op::Tabulate { body, .. } | Op::Filter { body, .. } => vec![body],
+            Op::Sort { body, .. } => vec![body],
             Op::Fold { body, monoid, .. } | Op::Scan { body, monoid, .. } | Op::Scatter { body, monoid, .. } => {
                 vec![body, &mut monoid.combine]
             }

@@ -220,6 +220,18 @@ pub fn result_types(op: &Op, width: usize, cx: &Context) -> Result<Vec<Type>, Ty
             }
             arrays(&tys[1..], &[Size::Var(*kept)])
         }
+        Op::Sort { shape, widths, body } => {
+            cx.positions(body, shape.len(), "sort")?;
+            let tys = cx.scalars(&body.results)?;
+            let words = widths.len();
+            if words == 0 || widths.iter().any(|width| !(1..=32).contains(width)) {
+                return fail("a sort goes by one word or more, of 1 to 32 bits each");
+            }
+            if tys.len() <= words || tys[..words].iter().any(|&ty| ty != Ty::U32) {
+                return fail(format!("a sort by {words} words must give that many u32, then values"));
+            }
+            arrays(&tys[words..], shape)
+        }
         Op::Place(..) => scalars(&[Ty::I64]),
         Op::Load { memory, index } => {
             let memory = cx.memory(*memory)?;

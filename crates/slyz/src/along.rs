@@ -29,6 +29,7 @@ use std::panic::Location;
 /// | `argmin()`, `argmax()` | a position of `x` | a position on `M` for each `N` |
 /// | `scan(monoid)`, `scan_exclusive(monoid)`, `cumsum()`, `cumprod()` | prefixes, if `x` has one axis | prefixes of each row |
 /// | `slice::<K>(start)`, `slice_by`, `step_by`, `window` | a part, if `x` has one axis | of each row |
+/// | `sort()`, `sort_by_key(key)`, `argsort()`, `argsort_by_key(key)`, `top_k::<K>()` | in order, if `x` has one axis | each row |
 /// | `pad`, `roll(k)`, `shift(k, fill)`, `repeat`, `tile`, `concat`, `reverse()` | if `x` has one axis | of each row |
 ///
 /// ```

@@ -331,24 +331,6 @@ fn triangle_row(at: Loc, cell: Handle) -> Handle {
     record::apply(at, Operator::Select, &[high, up, down])
 }
 
-impl<A: Axis> Idx<A> {
-    /// Which of the parts of `STEP` positions holds it.
-    #[track_caller]
-    pub(crate) fn part<const STEP: usize>(self) -> Idx<Stride<A, STEP>> {
-        let at: Loc = Location::caller();
-        let step = record::constant(at, Scalar::i64(STEP as i64));
-        Idx::new(record::apply(at, Operator::Div, &[self.handle(), step]))
-    }
-
-    /// Its place within that part.
-    #[track_caller]
-    pub(crate) fn within_part<const STEP: usize>(self) -> Idx<Fix<STEP>> {
-        let at: Loc = Location::caller();
-        let step = record::constant(at, Scalar::i64(STEP as i64));
-        Idx::new(record::apply(at, Operator::Rem, &[self.handle(), step]))
-    }
-}
-
 impl<A: Axis, B: Axis> Idx<Flat<A, B>> {
     /// The position made of an outer and an inner one.
     ///

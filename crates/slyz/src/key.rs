@@ -5,7 +5,7 @@
 
 use crate::elem::{Exp, Value, handles, lit, parts_of};
 use crate::record;
-use crate::trace::{Handle, Loc, Ty, on_behalf};
+use crate::trace::{Handle, Leaf, Loc, Ty, on_behalf};
 use std::panic::Location;
 
 /// An unsigned number of `width` bits, at most 32: a part of a [`Key`].
@@ -92,9 +92,90 @@ impl Word {
         }
     }
 
+    /// The number of `ty` that has these words in order, the other way round than [`in_order`](Word::in_order).
+    fn number(at: Loc, ty: Ty, words: &[Exp<u32>]) -> Handle {
+        let width = ty.bits().min(32);
+        let Some((&first, rest)) = words.split_first() else { return Handle::POISON };
+        let sign = 1 << (width - 1);
+        let turned = [&[first ^ sign], rest].concat();
+        match ty {
+            Ty::Bool | Ty::U8 | Ty::U16 | Ty::U32 | Ty::U64 => Word::from_bits(at, ty, words),
+            Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64 => Word::from_bits(at, ty, &turned),
+            Ty::F16 | Ty::BF16 | Ty::F32 | Ty::F64 => {
+                let positive = (first & sign).ne(0);
+                let choose = |(&turned, &word)| positive.select(turned, word ^ mask(width));
+                let bits: Vec<Exp<u32>> = turned.iter().zip(words).map(choose).collect();
+                Word::from_bits(at, ty, &bits)
+            }
+        }
+    }
+
+    /// The number of `ty` with these bits, the other way round than [`of_bits`](Word::of_bits).
+    fn from_bits(at: Loc, ty: Ty, bits: &[Exp<u32>]) -> Handle {
+        let cast = |ty| record::cast(at, ty, bits[0].handle());
+        match ty {
+            Ty::Bool => bits[0].ne(0).handle(),
+            Ty::U8 | Ty::U16 | Ty::U32 => cast(ty),
+            Ty::I8 => record::bitcast(at, ty, cast(Ty::U8)),
+            Ty::I16 | Ty::F16 | Ty::BF16 => record::bitcast(at, ty, cast(Ty::U16)),
+            Ty::I32 | Ty::F32 => record::bitcast(at, ty, cast(Ty::U32)),
+            Ty::I64 | Ty::F64 => record::bitcast(at, ty, Word::from_bits(at, Ty::U64, bits)),
+            Ty::U64 => {
+                let low = bits.get(1).map_or(Handle::POISON, |low| record::cast(at, Ty::U64, low.handle()));
+                (Exp::<u64>::new(cast(Ty::U64)) << 32 | Exp::<u64>::new(low)).handle()
+            }
+        }
+    }
+
+    /// The words in order of all parts of an element.
+    pub(crate) fn all_in_order(at: Loc, leaves: &[Leaf], numbers: &[Handle]) -> Vec<Word> {
+        let leaves = leaves.iter().zip(numbers);
+        on_behalf(at, || leaves.flat_map(|(leaf, &number)| Word::in_order(at, leaf.ty, number)).collect())
+    }
+
+    /// Where among the words of a key those of a number are, and whether backwards: then they tell the number.
+    pub(crate) fn told_by(at: Loc, ty: Ty, number: Handle, key: &[(Handle, u32)]) -> Option<Told> {
+        let own = Word::in_order(at, ty, number);
+        let find = |words: Vec<Word>, backwards: bool| {
+            let same = |(word, (bits, width)): (&Word, &(Handle, u32))| {
+                word.bits.handle().is_same(*bits) && word.width == *width
+            };
+            let first = key.windows(words.len()).position(|some| words.iter().zip(some).all(same))?;
+            Some(Told { ty, first, backwards })
+        };
+        find(own.clone(), false).or_else(|| find(own.into_iter().map(Word::backwards).collect(), true))
+    }
+
     /// The same word in the opposite order.
     fn backwards(self) -> Word {
         Word { bits: self.bits ^ mask(self.width), ..self }
+    }
+}
+
+/// A number whose words are among those of a key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told {
+    ty: Ty,
+    first: usize,
+    backwards: bool,
+}
+
+impl Told {
+    /// Which words of the key they are.
+    pub(crate) fn words(self) -> std::ops::Range<usize> {
+        self.first..self.first + if self.ty.bits() > 32 { 2 } else { 1 }
+    }
+
+    /// Is the number the word itself?
+    pub(crate) fn is_word(self) -> bool {
+        self.ty == Ty::U32 && !self.backwards
+    }
+
+    /// The number that has these words.
+    pub(crate) fn number(self, at: Loc, words: &[Handle]) -> Handle {
+        let width = self.ty.bits().min(32);
+        let forwards = |&word: &Handle| if self.backwards { Exp::new(word) ^ mask(width) } else { Exp::new(word) };
+        on_behalf(at, || Word::number(at, self.ty, &words.iter().map(forwards).collect::<Vec<_>>()))
     }
 }
 
@@ -155,8 +236,7 @@ impl<V: Value> Key for V {
     #[track_caller]
     fn words(self) -> Vec<Word> {
         let at: Loc = Location::caller();
-        let leaves = parts_of::<V::Elem>().iter().zip(handles(self));
-        on_behalf(at, || leaves.flat_map(|(leaf, number)| Word::in_order(at, leaf.ty, number)).collect())
+        Word::all_in_order(at, &parts_of::<V::Elem>(), &handles(self))
     }
 }
 

@@ -5,7 +5,7 @@
 //! generic over user types.
 
 use crate::extent::Extent;
-use crate::record::{self, MonoidParts, Spot, apply, constant, extent, read, select, shift, tabulate};
+use crate::record::{self, MonoidParts, Sorted, Spot, apply, constant, extent, read, select, shift, tabulate};
 use crate::trace::{Handle, Loc, Ty, here};
 use slyz_sir::ops::{Operator, Unit};
 use slyz_sir::types::Scalar;
@@ -94,6 +94,48 @@ impl Lines {
             turned.push(apply(at, Operator::Max, &[shift(at, place, -1), zero]));
             let before = read(at, scanned, self.count, &turned);
             select(at, apply(at, Operator::Eq, &[place, zero]), &neutral, &before)
+        })
+    }
+
+    /// The values that `f` gives of each place and element along the axis, in the order of its words. The SIR sorts along the last
+    /// axis: here it is the last one, whichever it was.
+    pub fn sorted(&self, at: Loc, f: &mut dyn FnMut(Handle, Vec<Handle>) -> Sorted) -> Handle {
+        let at = here(at);
+        let mut turned = self.rest();
+        turned.push(self.axis().clone());
+        record::sort(at, &turned, &mut |position| match position.split_last() {
+            Some((&place, rest)) => f(place, self.read(at, rest, place)),
+            None => (vec![], vec![]),
+        })
+    }
+
+    /// Is what [`sorted`](Lines::sorted) gives in the order of our axes?
+    pub fn are_last(&self) -> bool {
+        self.number + 1 == self.axes.len()
+    }
+
+    /// What becomes of the `count` values that were sorted, with the axis where it was. `f` may ask for the element at a place.
+    pub fn unsorted(
+        &self,
+        at: Loc,
+        sorted: Handle,
+        count: usize,
+        f: &dyn Fn(Vec<Handle>, &dyn Fn(Handle) -> Vec<Handle>) -> Vec<Handle>,
+    ) -> Handle {
+        let at = here(at);
+        tabulate(at, &self.axes, &mut |position| {
+            let rest = without(position, self.number);
+            let turned = [&rest[..], &[position[self.number]]].concat();
+            f(read(at, sorted, count, &turned), &|place| self.read(at, &rest, place))
+        })
+    }
+
+    /// The elements at the places that an array has, whose axis is another one.
+    pub fn gather(&self, at: Loc, onto: &Extent, places: Handle) -> Handle {
+        let at = here(at);
+        tabulate(at, &self.onto(onto), &mut |position| {
+            let place = read(at, places, 1, position)[0];
+            self.read(at, &without(position, self.number), place)
         })
     }
 

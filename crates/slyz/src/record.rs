@@ -326,6 +326,26 @@ pub(crate) fn filter(at: Loc, axis: &Extent, kept: &Extent, f: BodyFn) -> Handle
     array(at, |trace| Some(Op::Filter { extent: trace.size(axis), body, kept }))
 }
 
+/// What the elements of a line are sorted by: words, with the number of bits that count; and what is put in that order.
+pub(crate) type Sorted = (Vec<(Handle, u32)>, Vec<Handle>);
+
+/// The values at all positions, each line along the last axis in the order of its words.
+pub(crate) fn sort(at: Loc, axes: &[Extent], f: &mut dyn FnMut(&[Handle]) -> Sorted) -> Handle {
+    let at = here(at);
+    let mut widths = vec![];
+    let body = position_body(at, "sort", axes.len(), &mut |position| {
+        let (mut words, values) = f(position);
+        if words.is_empty() {
+            // Without a key all elements are equal.
+            words.push((constant(at, Scalar::from_int(Ty::U32, 0)), 1));
+        }
+        widths = words.iter().map(|(_, width)| *width).collect();
+        words.into_iter().map(|(word, _)| word).chain(values).collect()
+    });
+    let Some(body) = body else { return Handle::POISON };
+    array(at, |trace| Some(Op::Sort { shape: trace.shape(axes), widths, body }))
+}
+
 /// How often a counted loop turns.
 pub(crate) enum Turns {
     /// So many times, `u32`.

@@ -1,32 +1,24 @@
-//! Sorts: the order of an array by its keys, and what follows from that.
+//! Sorts: elements in the order of their keys, along an axis.
 //!
-//! All of them ask one function for positions in order, [`sorted_positions`]: a stable sort by digits, the least significant first. It is written in
-//! the words of this crate, and sees of keys nothing but their words.
+//! What is recorded is a `sort` of SIR, by the words of a [`Key`]. Parts of elements that are part of the key are made of its words again behind
+//! that; others are moved with it where they are small, and where they are not, positions are.
 
-use crate::arr::{Arr, Zip, stack, tabulate, zip};
-use crate::axis::{Fix, Stride};
-use crate::elem::{Elem, Exp, value_of};
+use crate::along::Along;
+use crate::arr::{Arr, Zip, zip};
+use crate::elem::{Elem, handles, parts_of, value_of};
 use crate::extent::{Axis, Extent};
-use crate::key::Key;
-use crate::loops::{iterate, scan_over};
-use crate::monoid::Sum;
-use crate::position::{At, Idx, Near};
-use crate::record;
-use crate::scatter::{scatter, sent_from};
-use crate::trace::{Handle, Loc, here, on_behalf};
+use crate::key::{Key, Told, Word};
+use crate::position::{At, Idx};
+use crate::shape::{HasAxis, Innermost, Insert};
+use crate::trace::{Handle, Leaf, Loc, on_behalf};
 use std::panic::Location;
 
-/// Values of a digit, which has 8 bits.
-const VALUES: usize = 256;
-const DIGIT_BITS: u32 = VALUES.trailing_zeros();
-
-/// Elements that are counted together, and dealt out one after another: more make the table of counts smaller, fewer can be dealt out
-/// by more threads.
-const CHUNK: usize = 1024;
+/// The most bytes of an element that is moved with its key.
+const MOST_MOVED: usize = 8;
 
 impl<T: Elem, A: Axis> Arr<T, A> {
     /// The elements in order: integers and `bool` in theirs, floats in that of `f32::total_cmp` (-NaN first, NaN last, -0 before 0), tuples and
-    /// structs by their first part, then by the next. There may be up to 2³² of them.
+    /// structs by their first part, then by the next.
     ///
     /// ```
     /// use slyz::prelude::*;
@@ -37,7 +29,7 @@ impl<T: Elem, A: Axis> Arr<T, A> {
     /// ```
     #[track_caller]
     pub fn sort(self) -> Arr<T, A> {
-        self.sort_by_key(|element| element)
+        self.along::<Innermost>().sort()
     }
 
     /// The elements in the order of a [`Key`] of each; those whose keys are equal stay in their order.
@@ -51,8 +43,7 @@ impl<T: Elem, A: Axis> Arr<T, A> {
     /// ```
     #[track_caller]
     pub fn sort_by_key<K: Key>(self, key: impl Fn(T::Exp) -> K) -> Arr<T, A> {
-        let order = self.argsort_by_key(key);
-        on_behalf(Location::caller(), || order.map(|i| self.at(i)))
+        self.along::<Innermost>().sort_by_key(key)
     }
 
     /// The positions of the elements in order: the first is that of the smallest. Of equal elements the first comes first.
@@ -66,7 +57,7 @@ impl<T: Elem, A: Axis> Arr<T, A> {
     /// ```
     #[track_caller]
     pub fn argsort(self) -> Arr<At<A>, A> {
-        self.argsort_by_key(|element| element)
+        self.along::<Innermost>().argsort()
     }
 
     /// The positions of the elements in the order of a [`Key`] of each.
@@ -80,8 +71,7 @@ impl<T: Elem, A: Axis> Arr<T, A> {
     /// ```
     #[track_caller]
     pub fn argsort_by_key<K: Key>(self, key: impl Fn(T::Exp) -> K) -> Arr<At<A>, A> {
-        let at: Loc = Location::caller();
-        sorted_positions(at, |i| key(self.element(at, i)))
+        self.along::<Innermost>().argsort_by_key(key)
     }
 
     /// The largest elements, as many as `K` has positions, and where they are: the largest first, of equal ones the first. That there are so
@@ -97,9 +87,177 @@ impl<T: Elem, A: Axis> Arr<T, A> {
     /// ```
     #[track_caller]
     pub fn top_k<K: Axis>(self) -> (Arr<T, K>, Arr<At<A>, K>) {
-        let best = self.argsort_by_key(|element| element.descending()).slice::<K>(0);
-        on_behalf(Location::caller(), || (best.map(|i| self.at(i)), best))
+        self.along::<Innermost>().top_k::<K>()
     }
+}
+
+impl<T: Elem, S: HasAxis<P>, P> Along<T, S, P> {
+    /// The elements along the axis in order; see [`Arr::sort`].
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// let f = compile(|x: Arr<f32, (N, M)>| (x.over(M).sort(), x.over(N).sort()))?;
+    /// let (rows, columns) = f.call(&[[2.0f32, 1.0], [0.0, 3.0]])?;
+    /// assert_eq!((rows.to_vec()?, columns.to_vec()?), (vec![1.0, 2.0, 0.0, 3.0], vec![0.0, 1.0, 2.0, 3.0]));
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn sort(self) -> Arr<T, S> {
+        self.sort_by_key(|element| element)
+    }
+
+    /// The elements along the axis in the order of a [`Key`] of each; those whose keys are equal stay in their order.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// let f = compile(|x: Arr<i32, (N, M)>| x.over(M).sort_by_key(|v| v.abs().descending()))?;
+    /// assert_eq!(f.call(&[[1, -3, 2], [0, 5, -6]])?.to_vec()?, [-3, 2, 1, -6, 5, 0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn sort_by_key<K: Key>(self, key: impl Fn(T::Exp) -> K) -> Arr<T, S> {
+        let at: Loc = Location::caller();
+        let lines = self.lines();
+        let mut moved = Moved::default();
+        let sorted = lines.sorted(at, &mut |place, element| {
+            let words = words_of(at, &key, &element);
+            moved = Moved::of(at, &parts_of::<T>(), &element, &words);
+            let values = moved.values(place, &element, &words);
+            (words, values)
+        });
+        if moved.are_elements() && lines.are_last() {
+            return Arr::new(sorted);
+        }
+        Arr::new(lines.unsorted(at, sorted, moved.count, &|values, read| moved.element(at, &values, read)))
+    }
+
+    /// The positions along the axis in the order of their elements; see [`Arr::argsort`].
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// let f = compile(|x: Arr<f32, (N, M)>| x.over(M).argsort())?;
+    /// assert_eq!(f.call(&[[0.3f32, 0.1], [1.0, 2.0]])?.to_vec()?, [1, 0, 0, 1].map(At::new));
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn argsort(self) -> Arr<At<S::Axis>, S> {
+        self.argsort_by_key(|element| element)
+    }
+
+    /// The positions along the axis in the order of a [`Key`] of each element.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// let f = compile(|x: Arr<f32, (N, M)>| x.over(N).argsort_by_key(|v| v.descending()))?;
+    /// assert_eq!(f.call(&[[0.3f32, 0.1], [1.0, 0.0]])?.to_vec()?, [1, 0, 0, 1].map(At::new));
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn argsort_by_key<K: Key>(self, key: impl Fn(T::Exp) -> K) -> Arr<At<S::Axis>, S> {
+        let at: Loc = Location::caller();
+        let by = &mut |place: Handle, element: Vec<Handle>| {
+            let place: Idx<S::Axis> = value_of(&[place]);
+            (words_of(at, &key, &element), handles(place))
+        };
+        let lines = self.lines();
+        let sorted = lines.sorted(at, by);
+        Arr::new(if lines.are_last() { sorted } else { lines.unsorted(at, sorted, 1, &|places, _| places) })
+    }
+
+    /// The largest elements along the axis, as many as `K` has positions, and where they are; see [`Arr::top_k`].
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// let f = compile(|x: Arr<f32, (N, M)>| x.over(M).top_k::<Fix<1>>())?;
+    /// let (best, places) = f.call(&[[1.0f32, 9.0], [5.0, 2.0]])?;
+    /// assert_eq!((best.to_vec()?, places.to_vec()?), (vec![9.0, 5.0], vec![At::new(1), At::new(0)]));
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn top_k<K: Axis>(self) -> (Best<T, S, P, K>, Best<At<S::Axis>, S, P, K>)
+    where
+        S::Rest: Insert<K, P>,
+    {
+        let at: Loc = Location::caller();
+        let order = self.argsort_by_key(|element| element.descending());
+        let lines = self.lines();
+        on_behalf(at, || {
+            let places = order.along::<P>().slice::<K>(0);
+            let best = lines.gather(at, &Extent::of::<K>(), places.handle());
+            (Arr::new(best), places)
+        })
+    }
+}
+
+/// An array with `K` instead of the axis at `P`.
+type Best<T, S, P, K> = Arr<T, <<S as HasAxis<P>>::Rest as Insert<K, P>>::Out>;
+
+/// How an element comes out of what was moved with its key.
+#[derive(Default)]
+struct Moved {
+    /// Of each part whether the key tells it; moved are its words then.
+    parts: Vec<Option<Told>>,
+    /// Is the position moved instead?
+    by_place: bool,
+    /// Values that are moved.
+    count: usize,
+}
+
+impl Moved {
+    fn of(at: Loc, leaves: &[Leaf], element: &[Handle], words: &[(Handle, u32)]) -> Moved {
+        // A position stays one.
+        let is_plain = |leaf: &Leaf| *leaf == Leaf::of(leaf.ty);
+        let told = |(leaf, &number): (&Leaf, &Handle)| {
+            is_plain(leaf).then(|| Word::told_by(at, leaf.ty, number, words)).flatten()
+        };
+        let parts: Vec<Option<Told>> = on_behalf(at, || leaves.iter().zip(element).map(told).collect());
+        let untold = leaves.iter().zip(&parts).filter(|(_, told)| told.is_none());
+        let by_place = untold.map(|(leaf, _)| leaf.ty.bytes()).sum::<usize>() > MOST_MOVED;
+        let count = if by_place { 1 } else { parts.iter().map(|told| told.map_or(1, |told| told.words().len())).sum() };
+        Moved { parts, by_place, count }
+    }
+
+    fn values(&self, place: Handle, element: &[Handle], words: &[(Handle, u32)]) -> Vec<Handle> {
+        if self.by_place {
+            return vec![place];
+        }
+        let values = |(told, &number): (&Option<Told>, &Handle)| match told {
+            Some(told) => words[told.words()].iter().map(|(word, _)| *word).collect(),
+            None => vec![number],
+        };
+        self.parts.iter().zip(element).flat_map(values).collect()
+    }
+
+    /// Is nothing to be done to what was moved?
+    fn are_elements(&self) -> bool {
+        !self.by_place && self.parts.iter().all(|told| told.is_none_or(Told::is_word))
+    }
+
+    fn element(&self, at: Loc, values: &[Handle], read: &dyn Fn(Handle) -> Vec<Handle>) -> Vec<Handle> {
+        if let (true, &[place]) = (self.by_place, values) {
+            return read(place);
+        }
+        let mut values = values.iter().copied();
+        let part = |told: &Option<Told>| match told {
+            Some(told) => told.number(at, &values.by_ref().take(told.words().len()).collect::<Vec<_>>()),
+            None => values.next().unwrap_or(Handle::POISON),
+        };
+        self.parts.iter().map(part).collect()
+    }
+}
+
+fn widths(words: Vec<Word>) -> Vec<(Handle, u32)> {
+    words.into_iter().map(|word| (word.bits().handle(), word.width())).collect()
+}
+
+/// The words of the key of an element.
+fn words_of<V: crate::elem::Value, K: Key>(at: Loc, key: impl Fn(V) -> K, element: &[Handle]) -> Vec<(Handle, u32)> {
+    on_behalf(at, || widths(key(value_of(element)).words()))
 }
 
 /// The positions in the order of several arrays: by the first, where that is equal by the second, and so on.
@@ -114,59 +272,4 @@ impl<T: Elem, A: Axis> Arr<T, A> {
 #[track_caller]
 pub fn lexsort<T: Elem, A: Axis>(arrays: impl Zip<Out = Arr<T, A>>) -> Arr<At<A>, A> {
     zip(arrays).argsort()
-}
-
-/// The positions of an axis in the order of their keys; where keys are equal, in their own.
-fn sorted_positions<A: Axis, K: Key>(at: Loc, key: impl Fn(Idx<A>) -> K) -> Arr<At<A>, A> {
-    let at = here(at);
-    let mut widths = vec![];
-    let words = record::tabulate(at, &[Extent::of::<A>()], &mut |position| {
-        let words = key(value_of(position)).words();
-        widths = words.iter().map(|word| word.width()).collect();
-        words.iter().map(|word| word.bits().handle()).collect()
-    });
-    on_behalf(at, || {
-        let unsorted = tabulate(|i: Idx<A>| i);
-        widths.iter().enumerate().rev().fold(unsorted, |order, (number, &width)| {
-            let word = |i: Idx<A>| Exp::new(leaf(at, words, widths.len(), number, i));
-            by_word(order, word, width)
-        })
-    })
-}
-
-/// One part of an element.
-fn leaf<A: Axis>(at: Loc, array: Handle, count: usize, number: usize, i: Idx<A>) -> Handle {
-    record::read(at, array, count, &[i.handle()]).get(number).copied().unwrap_or(Handle::POISON)
-}
-
-/// An order, sorted by words of so many bits, a digit each turn.
-fn by_word<A: Axis>(order: Arr<At<A>, A>, word: impl Fn(Idx<A>) -> Exp<u32>, width: u32) -> Arr<At<A>, A> {
-    type State<A> = (Arr<u32, A>, Arr<At<A>, A>);
-    let words: Arr<u32, A> = order.map(word);
-    let sorted = iterate(width.div_ceil(DIGIT_BITS), (words, order), |turn, (words, order): State<A>| {
-        let digits = words.map(|word| word >> (turn * DIGIT_BITS) & (VALUES as u32 - 1));
-        let from = by_digit(digits);
-        (from.map(|i| words.at(i)), from.map(|i| order.at(i)))
-    });
-    sorted.1
-}
-
-/// The positions in the order of digits. In a table of how many elements of each chunk have each digit, a sum over all entries before
-/// one is where the chunk's elements of that digit go, one behind the other.
-fn by_digit<A: Axis>(digits: Arr<u32, A>) -> Arr<At<A>, A> {
-    type Digits = Fix<VALUES>;
-    type Chunks<A> = Stride<A, CHUNK>;
-    let counts: Arr<u32, (Digits, Chunks<A>)> =
-        scatter(Sum, |i: Idx<A>| ((Near::new(digits.at(i)), i.part::<CHUNK>()), 1u32));
-    let starts = counts.flatten().scan_exclusive(Sum);
-    let places: Arr<u32, (Chunks<A>, Fix<CHUNK>)> = stack(|chunk: Idx<Chunks<A>>| {
-        let next: Arr<u32, Digits> = tabulate(|digit| starts.at(Idx::flat(digit, chunk)));
-        let deal = |next: Arr<u32, Digits>, k: Idx<Fix<CHUNK>>| {
-            let digit = Near::<Digits>::new(digits.get(chunk.i64() * CHUNK as i64 + k.i64()).or(VALUES as u32));
-            let place = next.at(digit.clamp());
-            (next.with(digit, place + 1), place)
-        };
-        scan_over(next, deal).1
-    });
-    sent_from(|i: Idx<A>| Near::new(places.at((i.part(), i.within_part()))))
 }

@@ -41,6 +41,11 @@ pub struct Handle {
 }
 
 impl Handle {
+    /// Do both stand for one value?
+    pub(crate) fn is_same(self, other: Handle) -> bool {
+        (self.id, self.trace) == (other.id, other.trace)
+    }
+
     /// Stands for a value that could not be made; someone has already complained.
     pub(crate) const POISON: Handle = Handle { id: 0, trace: 0, axis: 0, _here: PhantomData };
 

@@ -215,6 +215,7 @@ impl Counter {
                 self.pass(&values.repeat(2), sides);
                 self.repeated(&[body, &monoid.combine], threads, Some(Count::elements(shape)))
             }
+            Op::Sort { shape, body, .. } => self.body(body, threads).times(&Count::elements(shape)),
             Op::Filter { extent, body, .. } => self.body(body, threads).times(&Count::from(extent)),
             // Numbers that no loop is counted by, and conversions, which cost nothing.
             Op::Const(_) | Op::Cast(..) | Op::Bitcast(..) | class!(Place) => Work::default(),

@@ -114,7 +114,7 @@ pub(super) fn is_plain(body: &Body) -> bool {
 
 pub(super) fn is_plain_stmt(stmt: &Stmt) -> bool {
     match &stmt.op {
-        Op::Fold { .. } | Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. } => false,
+        Op::Fold { .. } | Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. } | Op::Sort { .. } => false,
         Op::For { .. } | Op::While { .. } => false,
         op => op.bodies().iter().all(|b| is_plain(b)),
     }
@@ -184,7 +184,7 @@ fn count_reads(body: &Body) -> u64 {
 /// that have a fold of a short axis each are not better off with neighbours.
 pub(super) fn needs_block(body: &Body, lane: Option<Id>, is_short: &dyn Fn(&[Size]) -> bool) -> bool {
     body.stmts.iter().any(|stmt| match &stmt.op {
-        Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. } => true,
+        Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. } | Op::Sort { .. } => true,
         Op::For { .. } | Op::While { .. } if stmt.carries_arrays() => true,
         Op::Fold { shape, body: inner, .. } => {
             let own = inner.params.last().map_or(0, |k| far_reads(inner, k.id));

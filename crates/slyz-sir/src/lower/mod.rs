@@ -2,7 +2,7 @@
 //!
 //! `planning` and `writer` are what the strategies share: where values of a program live in a plan, and program code
 //! written out as kernel code. `access` says how code reads arrays, `product` which folds are products of matrices,
-//! `reuse` which arrays are written over others, `stage` what is made before it is used.
+//! `reuse` which arrays are written over others, `sorting` what a sort moves, `stage` what is made before it is used.
 
 mod access;
 pub mod cpu;
@@ -10,6 +10,7 @@ pub mod gpu;
 mod planning;
 mod product;
 pub(crate) mod reuse;
+mod sorting;
 mod stage;
 mod turns;
 mod writer;

@@ -96,7 +96,7 @@ fn walk(body: &Body, params: &[Id], reuse: &mut Reuse) {
             _ => vec![],
         };
         stmt.op.bodies().into_iter().for_each(|inner| walk(inner, &carried, reuse));
-        let makes = matches!(stmt.op, Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. })
+        let makes = matches!(stmt.op, Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. } | Op::Sort { .. })
             || matches!(stmt.op, Op::For { .. } | Op::While { .. });
         if makes {
             own.extend(stmt.binds.iter().filter(|b| !b.ty.shape().is_empty()).map(|b| (b.id, &b.ty)));

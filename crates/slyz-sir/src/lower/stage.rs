@@ -2,7 +2,8 @@
 //!
 //! Some bodies cannot be run where they stand, and are made into an array of their own first, which they then read:
 //!
-//! * of a fold, scan, scatter or filter, if a loop inside carries arrays: lanes and turns have no memory for those;
+//! * of a fold, scan, scatter, filter or sort, if a loop inside carries arrays: lanes and turns have no memory for those;
+//! * of a sort, if it costs more than a few operators: elements are asked for more than once, and one by one;
 //! * of a scatter onto an array that it reads, since the array may be changed in place.
 //!
 //! ```text
@@ -24,11 +25,15 @@
 //! which turns may be taken together.
 
 use crate::code::{Body, Id, Op, Stmt, Type, Var};
+use crate::pass::fuse;
 use crate::program::Program;
 use crate::size::{Size, SizeVar};
 use crate::types::Ty;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+
+/// The most that the body of a sort may cost, in additions, to stay where it is.
+const CHEAP: u64 = 16;
 
 /// The program with all such bodies apart.
 pub(super) fn staged(program: &Program) -> Cow<'_, Program> {
@@ -53,6 +58,7 @@ fn needs_stage(body: &Body) -> bool {
 fn stands_apart(op: &Op) -> bool {
     match op {
         Op::Fold { body, .. } | Op::Scan { body, .. } | Op::Filter { body, .. } => body.has_array_loop(),
+        Op::Sort { body, .. } => body.has_array_loop() || fuse::cost(body) > CHEAP,
         Op::Scatter { body, onto, .. } => {
             let mut reads = false;
             body.each_free(&mut |id| reads |= onto.contains(&id));
@@ -161,11 +167,13 @@ fn take_apart(
 ) -> Option<Stmt> {
     let shape: Vec<Size> = match op {
         Op::Fold { shape, .. } | Op::Scan { shape, .. } | Op::Scatter { shape, .. } => shape.clone(),
+        Op::Sort { shape, .. } => shape.clone(),
         Op::Filter { extent, .. } => vec![extent.clone()],
         other => unreachable!("has no body over positions: {other:?}"),
     };
     let body = match op {
         Op::Fold { body, .. } | Op::Scan { body, .. } | Op::Scatter { body, .. } | Op::Filter { body, .. } => body,
+        Op::Sort { body, .. } => body,
         other => unreachable!("has no body over positions: {other:?}"),
     };
     let positions: Vec<Var> = shape.iter().map(|_| Var { id: fresh(), ty: Type::Scalar(Ty::I64) }).collect();

@@ -19,6 +19,9 @@ use std::collections::HashSet;
 /// A loop in a loop with less work than this in a turn is one kernel on every machine: it would be launches for each of its turns.
 const NEST: u64 = 1 << 15;
 
+/// What it costs to find the place of an element in an order, in additions.
+const SORTED: u64 = 64;
+
 /// Values that a kernel stores, one per buffer.
 pub(super) type Values<'v, 'g> = dyn Fn(&mut KernelWriter<'_, 'g>) -> Vec<Id> + 'v;
 
@@ -92,6 +95,7 @@ fn work_of_stmt(stmt: &Stmt) -> Size {
         Op::Tabulate { shape, .. } | Op::Fold { shape, .. } | Op::Scan { shape, .. } | Op::Scatter { shape, .. } => {
             Size::product(shape) * inside()
         }
+        Op::Sort { shape, .. } => Size::product(shape) * (Size::Const(SORTED) + inside()),
         Op::Apply(operator, _) => Size::Const(operator.row().cost.into()),
         Op::At { .. } => Size::Const(2),
         Op::Call(..) => Size::Const(40),

@@ -7,6 +7,7 @@ mod carry;
 mod folds;
 mod rows;
 mod scans;
+mod sorts;
 
 use super::access::{last_one_stays, row_of_turns};
 use super::planning::{Counter, Home, Lowering};
@@ -470,7 +471,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
     }
 
     /// The parameter of the kernel that the launch passes that scalar for.
-    fn parameter(&mut self, scalar: ScalarArg, ty: Ty) -> Id {
+    pub(super) fn parameter(&mut self, scalar: ScalarArg, ty: Ty) -> Id {
         if let Some(place) = self.scalars.iter().position(|known| *known == scalar) {
             return self.kernel.body.params[place].id;
         }
@@ -606,7 +607,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
                 }
             }
             Op::Fold { shape, body, monoid } => self.fold(shape, body, monoid, &tys, mode),
-            op @ (Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. }) => {
+            op @ (Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. } | Op::Sort { .. }) => {
                 for (k, bind) in stmt.binds.iter().enumerate() {
                     let value = match mode {
                         Mode::Lane => Value::Code(op, k),
@@ -756,6 +757,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
                     tys.iter().enumerate().map(pick).collect()
                 })[result]
             }
+            Op::Sort { .. } => self.read_sorted(op, result, &index, ty),
             _ => unreachable!("only arrays are kept as code"),
         }
     }
@@ -795,6 +797,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
                 });
                 self.send_all(shape, body, target, monoid, &homes);
             }
+            Op::Sort { .. } => self.fill_sort(op, &homes),
             _ => unreachable!("only arrays are filled"),
         }
     }

@@ -95,7 +95,8 @@ impl Known<'_> {
             Op::Tabulate { shape, body }
             | Op::Fold { shape, body, .. }
             | Op::Scan { shape, body, .. }
-            | Op::Scatter { shape, body, .. } => (&shape[..], body),
+            | Op::Scatter { shape, body, .. }
+            | Op::Sort { shape, body, .. } => (&shape[..], body),
             Op::Filter { extent, body, .. } => (std::slice::from_ref(extent), body),
             Op::If { args, then, otherwise, .. } => {
                 for (k, arg) in args.iter().enumerate() {

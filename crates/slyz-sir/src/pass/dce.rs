@@ -140,6 +140,10 @@ impl Live {
                 retain(&mut body.results, &[&[true], &keep[..]].concat());
                 keep
             }
+            Op::Sort { widths, body, .. } => {
+                retain(&mut body.results, &[&vec![true; widths.len()], &used[..]].concat());
+                used
+            }
             Op::For { init, body, .. } => {
                 let keep = closure(used, |keep| needed_params(body, keep)[1..].to_vec());
                 retain(init, &keep);

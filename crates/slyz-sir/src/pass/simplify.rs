@@ -187,7 +187,8 @@ impl Simplifier {
             }
             // The others have no laws.
             Op::Const(_) | Op::If { .. } | Op::For { .. } => None,
-            Op::At { .. } | Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. } | Op::Filter { .. } => None,
+            Op::At { .. } | Op::Tabulate { .. } | Op::Scan { .. } => None,
+            Op::Scatter { .. } | Op::Filter { .. } | Op::Sort { .. } => None,
             class!(Place) | class!(Call) | class!(Memory) | class!(Meeting) => None,
         }
     }

@@ -111,6 +111,7 @@ impl<'t> Parser<'t> {
             "lanes" => Self::lanes_op,
             "prefixes" => Self::prefixes_op,
             "filter" => Self::filter_op,
+            "sort" => Self::sort_op,
             "scatter" => Self::scatter_op,
             "tabulate" | "fold" | "scan" => Self::array_op,
             "global" | "local" | "block" | "block_dim" | "grid_dim" | "lane" | "subgroup_size" => Self::place_op,
@@ -194,6 +195,14 @@ impl<'t> Parser<'t> {
         self.keyword("as")?;
         let kept = self.size_var()?;
         Ok(Op::Filter { extent, body: self.body()?, kept })
+    }
+
+    fn sort_op(&mut self, _: &str, _: &[Binder]) -> Parsed<Op> {
+        let shape = self.shape()?;
+        self.keyword("by")?;
+        self.mark("[")?;
+        let widths = self.list("]", |p| p.number("a number of bits"))?;
+        Ok(Op::Sort { shape, widths, body: self.body()? })
     }
 
     fn scatter_op(&mut self, _: &str, _: &[Binder]) -> Parsed<Op> {

@@ -309,6 +309,7 @@ impl<'a> Printer<'a> {
                 self.body(body);
             }
             Op::For { body, .. } | Op::Tabulate { body, .. } | Op::Filter { body, .. } => self.body(body),
+            Op::Sort { body, .. } => self.body(body),
             Op::Fold { body, monoid, .. } | Op::Scan { body, monoid, .. } | Op::Scatter { body, monoid, .. } => {
                 self.body(body);
                 self.monoid(monoid);
@@ -369,6 +370,10 @@ impl<'a> Printer<'a> {
                 format!("scatter {} into {}{start}", self.shape(shape), self.shape(target))
             }
             Op::Filter { extent, kept, .. } => format!("filter {} as {}", self.size(extent), self.size_var(*kept)),
+            Op::Sort { shape, widths, .. } => {
+                let widths: Vec<String> = widths.iter().map(u32::to_string).collect();
+                format!("sort {} by [{}]", self.shape(shape), widths.join(", "))
+            }
             Op::Place(place, dimension) => place_name(*place, *dimension),
             Op::Load { memory, index } => format!("load {}[{}]", self.memory(*memory), self.list(index)),
             Op::Store { memory, index, values } => {

@@ -50,7 +50,8 @@ fn home(op: &Op) -> Home {
         | Op::Fold { .. }
         | Op::Scan { .. }
         | Op::Scatter { .. }
-        | Op::Filter { .. } => Home::Programs,
+        | Op::Filter { .. }
+        | Op::Sort { .. } => Home::Programs,
         Op::Place(..)
         | Op::Load { .. }
         | Op::Store { .. }
@@ -82,6 +83,7 @@ fn name(op: &Op) -> &'static str {
         Op::Scan { .. } => "scan",
         Op::Scatter { .. } => "scatter",
         Op::Filter { .. } => "filter",
+        Op::Sort { .. } => "sort",
         Op::Place(..) => "place",
         Op::Load { .. } => "load",
         Op::Store { .. } => "store",
@@ -360,6 +362,7 @@ fn monoid(op: &Op) -> Option<&Monoid> {
         | Op::At { .. }
         | Op::Tabulate { .. }
         | Op::Filter { .. }
+        | Op::Sort { .. }
         | Op::Place(..)
         | Op::Load { .. }
         | Op::Store { .. }

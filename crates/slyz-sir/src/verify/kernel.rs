@@ -90,6 +90,7 @@ pub(super) fn access(op: &Op, memories: &[Memory]) -> Checked {
         | Op::Scan { .. }
         | Op::Scatter { .. }
         | Op::Filter { .. }
+        | Op::Sort { .. }
         | Op::Barrier(_)
         | Op::Fence(_)
         | Op::Subgroup(..)

@@ -336,7 +336,8 @@ impl<'a> CWriter<'a> {
             | Op::Fold { .. }
             | Op::Scan { .. }
             | Op::Scatter { .. }
-            | Op::Filter { .. } => return Err(EmitError::Level(self.kernel.name.clone())),
+            | Op::Filter { .. }
+            | Op::Sort { .. } => return Err(EmitError::Level(self.kernel.name.clone())),
         }
         Ok(())
     }

@@ -438,7 +438,8 @@ impl<'f> ClikeWriter<'f> {
             | Op::Fold { .. }
             | Op::Scan { .. }
             | Op::Scatter { .. }
-            | Op::Filter { .. } => Err(level()),
+            | Op::Filter { .. }
+            | Op::Sort { .. } => Err(level()),
         }
     }
 

@@ -133,7 +133,8 @@ impl Code<'_, '_> {
             | Op::Fold { .. }
             | Op::Scan { .. }
             | Op::Scatter { .. }
-            | Op::Filter { .. } => return Err(self.build.form("array operations")),
+            | Op::Filter { .. }
+            | Op::Sort { .. } => return Err(self.build.form("array operations")),
         }
         Ok(())
     }

@@ -132,7 +132,8 @@ impl Machine<'_> {
             | Op::Fold { .. }
             | Op::Scan { .. }
             | Op::Scatter { .. }
-            | Op::Filter { .. } => Err(malformed("arrays as values belong to the program level, not into a kernel")),
+            | Op::Filter { .. }
+            | Op::Sort { .. } => Err(malformed("arrays as values belong to the program level, not into a kernel")),
         }
     }
 

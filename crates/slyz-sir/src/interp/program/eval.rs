@@ -239,6 +239,7 @@ impl<'g> Machine<'g> {
             Op::Scan { shape, body, monoid } => return self.scan(&stmt.binds, shape, body, monoid),
             Op::Scatter { .. } => return self.scatter(&stmt.binds, &stmt.op),
             Op::Filter { extent, body, kept } => return self.filter(&stmt.binds, extent, body, *kept),
+            Op::Sort { shape, widths, body } => return self.sort(&stmt.binds, shape, widths, body),
             Op::Place(..)
             | Op::Load { .. }
             | Op::Store { .. }
@@ -458,6 +459,29 @@ impl<'g> Machine<'g> {
             columns.iter_mut().zip(met).for_each(|(column, value)| column[at] = value.bits);
         }
         self.bind_arrays(binds, &goal, columns)
+    }
+
+    fn sort(&mut self, binds: &[Var], shape: &[Size], widths: &[u32], body: &Body) -> Ran<()> {
+        let Some(first) = binds.first() else { return malformed("a sort binds nothing") };
+        let (extents, n) = self.space(shape, first.id)?;
+        let Some(&row) = extents.last() else { return malformed("a sort needs an axis") };
+        let Some((words, values)) = body.results.split_at_checked(widths.len()) else {
+            return malformed("a sort gives fewer words than it goes by");
+        };
+        let mut columns = self.columns(binds, n)?;
+        let mut line: Vec<(Vec<u64>, Vec<Scalar>)> = vec![];
+        for number in 0..n {
+            self.run_at(body, &extents, number)?;
+            let words = self.scalars(words)?.into_iter().zip(widths);
+            let key = words.map(|(word, &width)| word.bits & (u64::from(u32::MAX) >> (32 - width.clamp(1, 32))));
+            line.push((key.collect(), self.scalars(values)?));
+            if line.len() as u64 == row {
+                line.sort_by(|(a, _), (b, _)| a.cmp(b));
+                line.iter().try_for_each(|(_, values)| Self::push(binds, &mut columns, values))?;
+                line.clear();
+            }
+        }
+        self.bind_arrays(binds, &extents, columns)
     }
 
     fn filter(&mut self, binds: &[Var], extent: &Size, body: &Body, kept: SizeVar) -> Ran<()> {

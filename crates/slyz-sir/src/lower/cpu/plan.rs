@@ -55,6 +55,7 @@ impl<'g> Lowering<'g> {
             Op::Fold { shape, body, monoid } => self.fold(stmt, shape, body, monoid),
             Op::Scan { shape, body, monoid } => self.scan(stmt, shape, body, monoid),
             Op::Scatter { .. } => self.scatter(stmt),
+            Op::Sort { .. } => self.sort(stmt),
             Op::For { .. } | Op::While { .. } if stmt.carries_arrays() => turns::plan_loop(self, stmt),
             Op::Filter { extent, body, kept } => self.filter(stmt, extent, body, *kept),
             op if is_cheap(op) && self.leave(stmt) => {}
@@ -411,6 +412,7 @@ impl<'g> Lowering<'g> {
         let what = match &stmt.op {
             Op::Scan { .. } => "scan",
             Op::Scatter { .. } => "scatter",
+            Op::Sort { .. } => "sort",
             _ => "loop",
         };
         let name = self.kernel_name(what);

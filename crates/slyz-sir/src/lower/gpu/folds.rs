@@ -170,7 +170,8 @@ impl<'g> Gpu<'g> {
     fn is_plain(&self, op: &Op) -> bool {
         let plain = |body: &Body| body.stmts.iter().all(|s| self.is_plain(&s.op));
         match op {
-            Op::Fold { .. } | Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. } | Op::Filter { .. } => false,
+            Op::Fold { .. } | Op::Tabulate { .. } | Op::Scan { .. } => false,
+            Op::Scatter { .. } | Op::Filter { .. } | Op::Sort { .. } => false,
             Op::Call(function, _) => self.base.written_out(*function).is_none_or(plain),
             op => op.bodies().into_iter().all(plain),
         }

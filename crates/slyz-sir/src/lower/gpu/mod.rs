@@ -11,6 +11,8 @@
 //! | fold, whole, on other machines or where the order counts | 16,384 elements; then one block over the partial results | every 256th element, or neighbours |
 //! | scan, filter | 16,384 elements of a line; before that, what comes before each chunk | a run of neighbouring elements |
 //! | scatter by an operator on integers that has an atomic | 256 positions | one position |
+//! | sort of lines that fit a tile | one line | 8 or 16 neighbouring elements |
+//! | sort of longer lines, by digits | a tile of 2,048 or 4,096 elements: counted, then moved | 8 or 16 neighbouring elements |
 //! | other scatters | one, of one thread | everything, in order |
 //! | scalars that a fold is part of | one | the fold's turns |
 //!
@@ -29,6 +31,7 @@ mod plan;
 mod product;
 mod reach;
 mod scatter;
+mod sort;
 mod teams;
 mod threads;
 mod tiles;

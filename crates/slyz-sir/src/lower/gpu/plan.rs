@@ -65,13 +65,13 @@ pub(super) struct Gpu<'g> {
 /// Work that is handed out block by block.
 pub(super) struct Items {
     count: Size,
-    blocks: Size,
+    pub(super) blocks: Size,
     /// There may be more work than blocks.
-    loops: bool,
+    pub(super) loops: bool,
 }
 
 impl Items {
-    fn new(count: &Size, machine: &Machine, most: u64) -> Items {
+    pub(super) fn new(count: &Size, machine: &Machine, most: u64) -> Items {
         let loops = at_largest(count, machine.max_positions) > most;
         let blocks = if loops { at_most(count.clone(), most) } else { count.clone() };
         Items { count: count.clone(), blocks, loops }
@@ -99,6 +99,7 @@ impl<'g> Gpu<'g> {
             Op::Fold { shape, body, monoid } => self.fold(stmt, shape, body, monoid),
             Op::Scan { shape, body, monoid } => self.scan(stmt, shape, body, monoid),
             Op::Scatter { .. } => self.scatter(stmt),
+            Op::Sort { .. } => self.sort(stmt),
             Op::For { .. } | Op::While { .. } if stmt.carries_arrays() => turns::plan_loop(self, stmt),
             Op::Filter { extent, body, kept } => self.filter(stmt, extent, body, *kept),
             op if is_cheap(op) && self.base.leave(stmt) => {}
@@ -345,6 +346,7 @@ impl<'g> Strategy<'g> for Gpu<'g> {
 fn longest_axis(body: &Body, expected: &Expected) -> Option<u64> {
     let own = |op: &Op| match op {
         Op::Tabulate { shape, .. } | Op::Fold { shape, .. } | Op::Scan { shape, .. } => expected.about(shape.last()?),
+        Op::Sort { shape, .. } => expected.about(shape.last()?),
         Op::Scatter { target, .. } => expected.about(target.last()?),
         _ => Some(1),
     };
@@ -356,7 +358,7 @@ fn longest_axis(body: &Body, expected: &Expected) -> Option<u64> {
 /// Must the body be run by a whole block: does it make arrays that are kept, or fold along a long axis that its reads follow?
 fn wants_block(body: &Body, lane: Option<Id>) -> bool {
     body.stmts.iter().any(|stmt| match &stmt.op {
-        Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. } => true,
+        Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. } | Op::Sort { .. } => true,
         Op::For { .. } | Op::While { .. } if stmt.carries_arrays() => true,
         Op::Fold { shape, body: inner, .. } => {
             let long = Size::product(shape).constant().is_none_or(|n| n > FEW_TURNS);

@@ -92,7 +92,8 @@ impl<'g> Turn<'g> {
 /// Code that works on scalars, loops included.
 fn is_scalar(op: &Op) -> bool {
     let inside = || op.bodies().iter().all(|b| b.stmts.iter().all(|s| is_scalar(&s.op)));
-    !matches!(op, Op::Tabulate { .. } | Op::Fold { .. } | Op::Scan { .. } | Op::Scatter { .. }) && inside()
+    let makes = matches!(op, Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. } | Op::Sort { .. });
+    !makes && !matches!(op, Op::Fold { .. }) && inside()
 }
 
 /// The statements that compute where something is read, if they are plain arithmetic.

@@ -30,10 +30,13 @@ pub(super) fn stmt_cost(op: &Op) -> u64 {
         Op::Fold { shape, body, monoid }
         | Op::Scan { shape, body, monoid }
         | Op::Scatter { shape, body, monoid, .. } => times(shape, cost(body) + cost(&monoid.combine)),
+        Op::Sort { shape, body, .. } => times(shape, cost(body) + PLACE),
         _ => MANY,
     }
 }
 
+/// The cost of finding the place of an element in an order.
+const PLACE: u64 = 64;
 /// The cost of a call.
 const CALL: u64 = 40;
 

@@ -3,7 +3,8 @@
 //! `tabulate(f).at(p)` *is* `f(p)`: a read of a tabulate is replaced by its body, in maps, folds, scans and scatters alike.
 //! A tabulate that is read at one place is moved there (`merge`). Another is copied to all places that read it only when the cost
 //! model says that computing elements again is cheaper than storing and loading them (`copy`, and `Site` in `sites`).
-//! A tabulate of tabulates becomes one over all axes, and neighbours of one shape share one loop (`neighbours`).
+//! A tabulate of tabulates becomes one over all axes, neighbours of one shape share one loop (`neighbours`), and sorts inside of a tabulate
+//! become one sort of all lines (`lift`).
 //!
 //! ```text
 //! %1: f32[N] = tabulate [N] |%2: i64| { %3: f32 = at %0[%2]; %4: f32 = mul %3, %3; yield %4 }
@@ -17,6 +18,7 @@
 
 mod copy;
 mod cost;
+mod lift;
 mod merge;
 mod neighbours;
 mod sites;
@@ -37,6 +39,7 @@ pub fn run(mut program: Program) -> Program {
     flatten(&mut program.body);
     merge::run(&mut program.body);
     let mut fresh = program.fresh_ids();
+    lift::run(&mut program.body, &mut fresh);
     copy::run(&mut program.body, &mut fresh);
     program = super::dce::run(program);
     neighbours::share(&mut program.body);
@@ -62,6 +65,7 @@ pub fn kept(program: &Program) -> Vec<Kept> {
                 Op::Tabulate { shape, body } => site.why(cost(body), first.ty.shape().len() > shape.len()),
                 Op::Scan { .. } => "a scan is made as a whole".into(),
                 Op::Scatter { .. } => "a scatter is made as a whole".into(),
+                Op::Sort { .. } => "a sort is made as a whole".into(),
                 Op::Filter { .. } => "its length is known only when it is made".into(),
                 _ => continue,
             };
@@ -73,13 +77,16 @@ pub fn kept(program: &Program) -> Vec<Kept> {
     found
 }
 
-/// `tabulate(|i| tabulate(|j| …))` is `tabulate(|(i, j)| …)`, when nothing dear is computed per `i` only.
+/// `tabulate(|i| tabulate(|j| …))` is `tabulate(|(i, j)| …)`, when nothing dear is computed per `i` only; so it is with a sort.
 fn flatten(body: &mut Body) {
     for stmt in &mut body.stmts {
         stmt.op.bodies_mut().into_iter().for_each(flatten);
         let Op::Tabulate { shape, body: outer } = &mut stmt.op else { continue };
         let Some((last, before)) = outer.stmts.split_last() else { continue };
-        let Op::Tabulate { shape: inner_shape, body: inner } = &last.op else { continue };
+        let (inner_shape, inner) = match &last.op {
+            Op::Tabulate { shape, body } | Op::Sort { shape, body, .. } => (shape, body),
+            _ => continue,
+        };
         let whole = last.binds.iter().map(|b| b.id).eq(outer.results.iter().copied());
         let mut reads_itself = false;
         inner.each_free(&mut |id| reads_itself |= last.binds.iter().any(|b| b.id == id));
@@ -93,7 +100,10 @@ fn flatten(body: &mut Body) {
             stmts: [before, &inner.stmts[..]].concat(),
             results: inner.results.clone(),
         };
-        *shape = [&shape[..], &inner_shape[..]].concat();
-        *outer = joined;
+        let whole = [&shape[..], &inner_shape[..]].concat();
+        stmt.op = match &last.op {
+            Op::Sort { widths, .. } => Op::Sort { shape: whole, widths: widths.clone(), body: joined },
+            _ => Op::Tabulate { shape: whole, body: joined },
+        };
     }
 }

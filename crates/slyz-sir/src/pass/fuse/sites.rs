@@ -108,7 +108,8 @@ impl Sites {
             Op::Tabulate { shape, .. }
             | Op::Fold { shape, .. }
             | Op::Scan { shape, .. }
-            | Op::Scatter { shape, .. } => loops.extend(shape.iter().cloned().map(Some)),
+            | Op::Scatter { shape, .. }
+            | Op::Sort { shape, .. } => loops.extend(shape.iter().cloned().map(Some)),
             Op::Filter { extent, .. } => loops.push(Some(extent.clone())),
             Op::For { .. } | Op::While { .. } => loops.push(None),
             _ => {}

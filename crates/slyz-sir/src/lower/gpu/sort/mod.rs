@@ -1,0 +1,643 @@
+//! Sorts. In a short line every element counts those before it. One that fits a tile is sorted by a block, in shared memory. Longer ones are sorted by digits of 8 bits, the least
+//! significant first, and cut into tiles:
+//!
+//! ```text
+//! launch order_sort_counts    how many elements of each tile have each digit?
+//! launch order_sort_sums      how many of 256 tiles?
+//! launch order_sort_starts    how many elements of the line have a smaller digit, or stand in tiles before those?
+//! launch order_sort_places    the same for each tile: where its elements go
+//! launch order_sort           each tile puts its elements in order, so that neighbours are written by neighbours
+//! ```
+//!
+//! A pass reads words twice and all columns once, and writes all columns once. Nothing depends on the order of blocks or threads, and
+//! no block waits for another. Machines with too few threads or too little shared memory sort each line by one thread.
+
+mod tile;
+
+use super::plan::{Gpu, Items};
+use super::threads::{ceil_div, each_position};
+use crate::code::{AtomicOp, Id, MemId, Op, Stmt};
+use crate::kernel::{Access, BufferId, BufferUse, Loop, ScalarArg, Space, Step, Turns};
+use crate::lower::planning::unflatten;
+use crate::lower::sorting::{Columns, Digit, Sort, digits};
+use crate::lower::writer::{KernelWriter, Mode};
+use crate::ops::Operator;
+use crate::size::Size;
+use crate::types::{Scalar, Ty};
+use crate::write::{Arithmetic, Write as _};
+use tile::{Form, Order, ROUND_BITS, Tile};
+
+/// The most bits of a digit, and its values.
+const DIGIT_BITS: u32 = 8;
+const VALUES: u64 = 1 << DIGIT_BITS;
+/// The longest line whose elements are compared each with each.
+const FEW: u64 = 32;
+/// Tiles whose counts are added up by one block.
+const GROUP: u64 = 256;
+
+impl<'g> Gpu<'g> {
+    pub(super) fn sort(&mut self, stmt: &'g Stmt) {
+        let sort = Sort::of(&stmt.op);
+        let outputs: Vec<BufferId> = self.base.outputs(stmt).into_iter().map(|(buffer, _)| buffer).collect();
+        let place = if self.machine.max_positions > 1 << 32 { Ty::I64 } else { Ty::U32 };
+        let Some(form) = Form::of(&self.machine, VALUES * (4 + place.bytes() as u64)) else {
+            return self.sort_lines(stmt, &sort, &outputs);
+        };
+        let long = |gpu: &mut Self| gpu.sort_passes(stmt, sort, form, place, &outputs);
+        let some = |gpu: &mut Self| gpu.sort_tiles(stmt, &sort, form, &outputs);
+        let more = |gpu: &mut Self| gpu.choose(sort.extent(), form.elements(), some, long);
+        self.choose(sort.extent(), FEW, |gpu| gpu.sort_by_ranks(stmt, &sort, &outputs), more);
+    }
+
+    /// The first way for lines of at most so many elements, the second for others.
+    fn choose(&mut self, extent: &Size, most: u64, short: impl FnOnce(&mut Self), long: impl FnOnce(&mut Self)) {
+        match extent.constant() {
+            Some(known) if known <= most => return short(self),
+            Some(_) => return long(self),
+            None => {}
+        }
+        let before = std::mem::take(&mut self.base.plan.steps);
+        short(self);
+        let small = std::mem::take(&mut self.base.plan.steps);
+        long(self);
+        let large = std::mem::replace(&mut self.base.plan.steps, before);
+        self.base.plan.steps.push(Step::Choose { work: extent.clone(), most, small, large });
+    }
+
+    /// A thread for each element, which counts those before it.
+    fn sort_by_ranks(&mut self, stmt: &'g Stmt, sort: &Sort<'g>, outputs: &[BufferId]) {
+        let name = self.base.kernel_name("sort_ranks");
+        let mut w = KernelWriter::new(&self.base, name, Size::Const(1));
+        let shape = || sort.shape.to_vec();
+        let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, shape())).collect();
+        w.bind_globals(&stmt.op);
+        each_position(&mut w, &self.machine, sort.shape, &mut |w, at| {
+            let (&i, line) = at.split_last().expect("a sort has an axis");
+            let (values, place) = w.ranked(sort, line, i);
+            let to = [line, &[place]].concat();
+            homes.iter().zip(values).for_each(|(&home, value)| w.store(home, to.clone(), value));
+        });
+        let kernel = w.finish();
+        self.base.launch(kernel);
+    }
+
+    /// A block for each line.
+    fn sort_lines(&mut self, stmt: &'g Stmt, sort: &Sort<'g>, outputs: &[BufferId]) {
+        let outer = &sort.shape[..sort.shape.len() - 1];
+        let name = self.base.kernel_name("sort");
+        let threads = self.machine.threads();
+        self.blocks(&name, &Size::product(outer), threads, &|w, items| {
+            w.bind_globals(&stmt.op);
+            let homes: Vec<(MemId, Vec<Id>)> =
+                outputs.iter().map(|&b| (w.global(b, Access::ReadWrite, sort.shape.to_vec()), vec![])).collect();
+            items.each(w, |w, number| {
+                let at = if outer.is_empty() { vec![] } else { unflatten(w, number, outer) };
+                w.sort_line(sort, &at, &homes);
+            });
+        });
+    }
+
+    /// The same in shared memory.
+    fn sort_tiles(&mut self, stmt: &'g Stmt, sort: &Sort<'g>, form: Form, outputs: &[BufferId]) {
+        let outer = &sort.shape[..sort.shape.len() - 1];
+        let items = Items::new(&Size::product(outer), &self.machine, self.machine.max_blocks[0]);
+        let name = self.base.kernel_name("sort_tiles");
+        let mut w = KernelWriter::new(&self.base, name, items.blocks.clone());
+        let shape = || sort.shape.to_vec();
+        let homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, shape())).collect();
+        w.bind_globals(&stmt.op);
+        let tile = Tile::new(&mut w, form);
+        items.each(&mut w, |w, number| {
+            let line = if outer.is_empty() { vec![] } else { unflatten(w, number, outer) };
+            sort_tile(w, &tile, sort, &line, &homes);
+        });
+        let kernel = w.finish();
+        self.base.launch(kernel);
+    }
+
+    fn sort_passes(&mut self, stmt: &'g Stmt, sort: Sort<'g>, form: Form, place: Ty, outputs: &[BufferId]) {
+        let outer = sort.shape[..sort.shape.len() - 1].to_vec();
+        let columns = Columns::of(&sort, |id| self.base.type_of(id));
+        let digits = digits(sort.widths, DIGIT_BITS);
+        let mut buffer = |ty: Ty, shape: &[Size]| self.base.buffer(ty, shape.to_vec(), BufferUse::Temporary);
+        let words = columns.tys[columns.values()..].iter();
+        let now = outputs.iter().copied().chain(words.map(|&ty| buffer(ty, sort.shape))).collect();
+        let next = columns.tys.iter().map(|&ty| buffer(ty, sort.shape)).collect();
+        let tiles = ceil_div(sort.extent(), form.elements());
+        let groups = ceil_div(&tiles, GROUP);
+        let table = |count: &Size| [&outer[..], &[count.clone(), Size::Const(VALUES)]].concat();
+        let counts = (buffer(place, &table(&tiles)), table(&tiles));
+        let sums = (buffer(place, &table(&groups)), table(&groups));
+        let passes = passes(&columns, &digits);
+        let sort = Passes { stmt, sort, form, place, columns, now, next, outer, tiles, groups, counts, sums };
+        for pass in &passes {
+            let before = std::mem::take(&mut self.base.plan.steps);
+            let depth = self.base.depth;
+            sort.count(self, pass, depth);
+            sort.add_groups(self);
+            sort.start(self);
+            sort.place_tiles(self);
+            sort.send(self, pass, depth);
+            let steps = std::mem::replace(&mut self.base.plan.steps, before);
+            if pass.is_first {
+                self.base.plan.steps.extend(steps);
+                continue;
+            }
+            let name = self.base.kernel_name("sort_turns");
+            let turns = Turns::Size(Size::Const(pass.turns.into()));
+            let swaps = pass.moved.iter().map(|&column| (sort.now[column], sort.next[column])).collect();
+            self.base.plan.steps.push(Step::Loop(Loop { name, turns, steps, swaps }));
+        }
+    }
+}
+
+/// Passes that are made by the same kernels: they look at neighbouring digits of a word, and move the same columns.
+struct Pass {
+    /// It computes the elements.
+    is_first: bool,
+    /// The lowest digit.
+    digit: Digit,
+    turns: u32,
+    moved: Vec<usize>,
+}
+
+fn passes(columns: &Columns, digits: &[Digit]) -> Vec<Pass> {
+    let mut passes: Vec<Pass> = vec![];
+    for (number, &digit) in digits.iter().enumerate() {
+        let later = &digits[number + 1..];
+        let moved: Vec<usize> = (0..columns.count()).filter(|&column| columns.is_wanted(column, later)).collect();
+        match passes.last_mut() {
+            Some(pass) if !pass.is_first && pass.digit.word == digit.word && pass.moved == moved => pass.turns += 1,
+            _ => passes.push(Pass { is_first: number == 0, digit, turns: 1, moved }),
+        }
+    }
+    passes
+}
+
+/// Sorts a line that fits a tile.
+fn sort_tile<'g>(w: &mut KernelWriter<'_, 'g>, tile: &Tile, sort: &Sort<'g>, line: &[Id], homes: &[MemId]) {
+    let end = w.extent(sort.extent());
+    let each = tile.form.each as usize;
+    let results = |w: &mut KernelWriter<'_, 'g>, i: Id| w.run(sort.body, &[line, &[i]].concat(), Mode::Lane);
+    let places = tile.places(w, Order::Neighbours);
+    let mut from: Vec<Id> = places.iter().map(|&place| w.push(Op::Cast(Ty::U32, place), Ty::U32)).collect();
+    for (number, &width) in sort.widths.iter().enumerate().rev() {
+        let word = |&i: &Id| {
+            let i = position(w, i, tile);
+            let inside = w.value(i.below(end));
+            w.branch(inside, &[Ty::U32], |w| vec![results(w, i)[number]], |w| vec![behind_all(w)])[0]
+        };
+        let words: Vec<Id> = from.iter().map(word).collect();
+        let zero = w.number(0);
+        let stop = w.number(width.into());
+        let state = [&words[..], &from].concat();
+        let state = w.for_each(zero, stop, ROUND_BITS.into(), (state, &vec![Ty::U32; 2 * each]), |w, shift, state| {
+            let (words, from) = state.split_at(each);
+            let shift = w.push(Op::Cast(Ty::U32, shift), Ty::U32);
+            let bits: Vec<Id> = words
+                .iter()
+                .map(|&word| {
+                    let word = w.low_bits(word, width);
+                    let shifted = w.apply(Operator::Shr, &[word, shift], Ty::U32);
+                    w.low_bits(shifted, ROUND_BITS)
+                })
+                .collect();
+            let places = tile.places_by(w, &bits);
+            let words = tile.exchange(w, &places, words, Order::Neighbours);
+            let from = tile.exchange(w, &places, from, Order::Neighbours);
+            [words, from].concat()
+        });
+        from = state[each..].to_vec();
+    }
+    let from = tile.exchange(w, &places, &from, Order::Apart);
+    for (place, from) in tile.places(w, Order::Apart).into_iter().zip(from) {
+        let inside = w.value(place.below(end));
+        w.when(inside, |w| {
+            let i = position(w, from, tile);
+            let values = results(w, i);
+            let at = [line, &[place]].concat();
+            homes.iter().zip(&values[sort.widths.len()..]).for_each(|(&home, &value)| w.store(home, at.clone(), value));
+        });
+    }
+}
+
+/// A place of a tile that was kept as a word.
+fn position(w: &mut KernelWriter, place: Id, tile: &Tile) -> Id {
+    let low = w.low_bits(place, tile.form.elements().ilog2());
+    w.push(Op::Cast(Ty::I64, low), Ty::I64)
+}
+
+/// A word that comes behind all words.
+fn behind_all(w: &mut KernelWriter) -> Id {
+    w.constant(Scalar::from_int(Ty::U32, u32::MAX.into()))
+}
+
+/// A table of counts by digits.
+type Table = (BufferId, Vec<Size>);
+
+/// A sort of long lines.
+struct Passes<'g> {
+    stmt: &'g Stmt,
+    sort: Sort<'g>,
+    form: Form,
+    /// The type that numbers of elements are kept in.
+    place: Ty,
+    columns: Columns,
+    /// The columns, and where a pass moves them; the two change places.
+    now: Vec<BufferId>,
+    next: Vec<BufferId>,
+    outer: Vec<Size>,
+    tiles: Size,
+    groups: Size,
+    counts: Table,
+    sums: Table,
+}
+
+impl<'g> Passes<'g> {
+    fn bind(&self, w: &mut KernelWriter<'_, 'g>, table: &Table, access: Access) -> MemId {
+        w.global(table.0, access, table.1.clone())
+    }
+
+    /// Binds columns that a pass reads; the first one computes them.
+    fn source(&self, w: &mut KernelWriter<'_, 'g>, pass: &Pass, columns: &[usize]) -> Vec<MemId> {
+        if pass.is_first {
+            w.bind_globals(&self.stmt.op);
+            return vec![];
+        }
+        columns.iter().map(|&column| w.global(self.now[column], Access::Read, self.sort.shape.to_vec())).collect()
+    }
+
+    /// Some columns of an element.
+    fn element(
+        &self,
+        w: &mut KernelWriter<'_, 'g>,
+        pass: &Pass,
+        from: &[MemId],
+        columns: &[usize],
+        at: &[Id],
+    ) -> Vec<Id> {
+        if pass.is_first {
+            let results = w.run(self.sort.body, at, Mode::Lane);
+            let all = self.columns.pick(&results);
+            return columns.iter().map(|&column| all[column]).collect();
+        }
+        let load = |(&memory, &column): (&MemId, &usize)| {
+            w.push(Op::Load { memory, index: at.to_vec() }, self.columns.tys[column])
+        };
+        from.iter().zip(columns).map(load).collect()
+    }
+
+    /// The first bit of the digit that a pass looks at.
+    fn shift(&self, w: &mut KernelWriter<'_, 'g>, pass: &Pass, depth: u32) -> Id {
+        let first = w.constant(Scalar::from_int(Ty::U32, pass.digit.shift.into()));
+        if pass.turns == 1 {
+            return first;
+        }
+        let turn = w.parameter(ScalarArg::Turn(depth), Ty::I64);
+        let turn = w.push(Op::Cast(Ty::U32, turn), Ty::U32);
+        let bits = w.constant(Scalar::from_int(Ty::U32, pass.digit.bits.into()));
+        let skipped = w.apply(Operator::Mul, &[turn, bits], Ty::U32);
+        w.apply(Operator::Add, &[first, skipped], Ty::U32)
+    }
+
+    /// The bits of a word that count.
+    fn counting(&self, w: &mut KernelWriter<'_, 'g>, pass: &Pass, word: Id) -> Id {
+        w.low_bits(word, self.sort.widths[pass.digit.word])
+    }
+
+    fn digit(&self, w: &mut KernelWriter<'_, 'g>, pass: &Pass, shift: Id, word: Id) -> Id {
+        let word = self.counting(w, pass, word);
+        w.digit(word, shift, pass.digit.bits)
+    }
+
+    /// The line and the number of a tile or a group of a line.
+    fn part(&self, w: &mut KernelWriter<'_, 'g>, item: Id, count: &Size) -> (Vec<Id>, Id) {
+        let mut at = unflatten(w, item, &[&self.outer[..], &[count.clone()]].concat());
+        let part = at.pop().expect("a part");
+        (at, part)
+    }
+
+    /// A kernel with blocks for all parts of all lines.
+    fn begin<'l>(&self, gpu: &'l mut Gpu<'g>, what: &str, count: &Size) -> (KernelWriter<'l, 'g>, Items) {
+        let name = gpu.base.kernel_name(what);
+        let all = Size::product(&self.outer) * count.clone();
+        let items = Items::new(&all, &gpu.machine, gpu.machine.max_blocks[0]);
+        let mut w = KernelWriter::new(&gpu.base, name, items.blocks.clone());
+        w.kernel.block = [self.form.threads as u32, 1, 1];
+        (w, items)
+    }
+
+    /// Every value of a digit, by the threads of a block.
+    fn each_value(&self, w: &mut KernelWriter<'_, 'g>, thread: Id, write: impl FnOnce(&mut KernelWriter<'_, 'g>, Id)) {
+        if self.form.threads == VALUES {
+            return write(w, thread);
+        }
+        let end = w.number(VALUES as i64);
+        w.for_each(thread, end, self.form.threads as i64, (vec![], &[]), |w, value, _| {
+            write(w, value);
+            vec![]
+        });
+    }
+
+    fn thread(&self, w: &mut KernelWriter<'_, 'g>) -> Id {
+        w.push(Op::Place(crate::code::Place::Local, 0), Ty::I64)
+    }
+
+    /// How many elements of each tile have each digit.
+    fn count(&self, gpu: &mut Gpu<'g>, pass: &Pass, depth: u32) {
+        let word = [self.columns.of_word(pass.digit.word)];
+        let (mut w, items) = self.begin(gpu, "sort_counts", &self.tiles);
+        let counts = self.bind(&mut w, &self.counts, Access::Write);
+        let from = self.source(&mut w, pass, &word);
+        let shift = self.shift(&mut w, pass, depth);
+        let own = w.near_memory("own", Ty::U32, Space::Shared, &[VALUES]);
+        items.each(&mut w, |w, item| {
+            let (line, tile) = self.part(w, item, &self.tiles);
+            let thread = self.thread(w);
+            let none = w.constant(Scalar::from_int(Ty::U32, 0));
+            let one = w.constant(Scalar::from_int(Ty::U32, 1));
+            let end = w.extent(self.sort.extent());
+            self.each_value(w, thread, |w, value| w.store(own, vec![value], none));
+            w.barrier();
+            let start = w.value(tile * self.form.elements() as i64 + thread);
+            for k in 0..self.form.each {
+                let i = w.offset(start, (k * self.form.threads) as i64);
+                let inside = w.value(i.below(end));
+                w.when(inside, |w| {
+                    let element = self.element(w, pass, &from, &word, &[&line[..], &[i]].concat());
+                    let index = vec![self.digit(w, pass, shift, element[0])];
+                    let op = AtomicOp::Update(Operator::Add);
+                    w.push(Op::Atomic { op, memory: own, index, args: vec![one] }, Ty::U32);
+                });
+            }
+            w.barrier();
+            self.each_value(w, thread, |w, value| {
+                let count =
+                    w.push(Op::Atomic { op: AtomicOp::Load, memory: own, index: vec![value], args: vec![] }, Ty::U32);
+                let count = self.as_place(w, count);
+                w.store(counts, [&line[..], &[tile, value]].concat(), count);
+            });
+            if items.loops {
+                w.barrier();
+            }
+        });
+        let (mut kernel, buffers, scalars) = w.finish();
+        // What only moves is not computed here.
+        kernel.body = crate::pass::dce::root(kernel.body);
+        gpu.base.launch((kernel, buffers, scalars));
+    }
+
+    fn as_place(&self, w: &mut KernelWriter<'_, 'g>, word: Id) -> Id {
+        if self.place == Ty::U32 { word } else { w.push(Op::Cast(self.place, word), self.place) }
+    }
+
+    /// `lo..hi` of the tiles of a group.
+    fn group(&self, w: &mut KernelWriter<'_, 'g>, group: Id) -> [Id; 2] {
+        let (lo, hi) = crate::lower::planning::piece(w, group, GROUP, &self.tiles);
+        [lo, hi]
+    }
+
+    /// How many elements of each group of tiles have each digit.
+    fn add_groups(&self, gpu: &mut Gpu<'g>) {
+        let (mut w, items) = self.begin(gpu, "sort_sums", &self.groups);
+        let sums = self.bind(&mut w, &self.sums, Access::Write);
+        let counts = self.bind(&mut w, &self.counts, Access::Read);
+        items.each(&mut w, |w, item| {
+            let (line, group) = self.part(w, item, &self.groups);
+            let thread = self.thread(w);
+            let [lo, hi] = self.group(w, group);
+            let none = w.constant(Scalar::from_int(self.place, 0));
+            self.each_value(w, thread, |w, value| {
+                let sum = w.for_each(lo, hi, 1, (vec![none], &[self.place]), |w, tile, sum| {
+                    let index = [&line[..], &[tile, value]].concat();
+                    let own = w.push(Op::Load { memory: counts, index }, self.place);
+                    vec![w.apply(Operator::Add, &[sum[0], own], self.place)]
+                });
+                w.store(sums, [&line[..], &[group, value]].concat(), sum[0]);
+            });
+        });
+        let kernel = w.finish();
+        gpu.base.launch(kernel);
+    }
+
+    /// Where the elements of each group of tiles with each digit go.
+    fn start(&self, gpu: &mut Gpu<'g>) {
+        let (mut w, items) = self.begin(gpu, "sort_starts", &Size::Const(1));
+        let sums = self.bind(&mut w, &self.sums, Access::ReadWrite);
+        let all = w.near_memory("all", self.place, Space::Shared, &[VALUES]);
+        items.each(&mut w, |w, item| {
+            let line = if self.outer.is_empty() { vec![] } else { unflatten(w, item, &self.outer) };
+            let thread = self.thread(w);
+            let none = w.constant(Scalar::from_int(self.place, 0));
+            let zero = w.number(0);
+            let groups = w.extent(&self.groups);
+            let add = |w: &mut KernelWriter<'_, 'g>, a: Id, b: Id| w.apply(Operator::Add, &[a, b], self.place);
+            self.each_value(w, thread, |w, value| {
+                let sum = w.for_each(zero, groups, 1, (vec![none], &[self.place]), |w, group, sum| {
+                    let index = [&line[..], &[group, value]].concat();
+                    let own = w.push(Op::Load { memory: sums, index }, self.place);
+                    vec![add(w, sum[0], own)]
+                });
+                w.store(all, vec![value], sum[0]);
+            });
+            w.barrier();
+            self.each_value(w, thread, |w, value| {
+                let before = w.for_each(zero, value, 1, (vec![none], &[self.place]), |w, other, sum| {
+                    let own = w.push(Op::Load { memory: all, index: vec![other] }, self.place);
+                    vec![add(w, sum[0], own)]
+                });
+                w.for_each(zero, groups, 1, (before, &[self.place]), |w, group, sum| {
+                    let index = [&line[..], &[group, value]].concat();
+                    let own = w.push(Op::Load { memory: sums, index: index.clone() }, self.place);
+                    w.store(sums, index, sum[0]);
+                    vec![add(w, sum[0], own)]
+                });
+            });
+            if items.loops {
+                w.barrier();
+            }
+        });
+        let kernel = w.finish();
+        gpu.base.launch(kernel);
+    }
+
+    /// Where the elements of each tile with each digit go.
+    fn place_tiles(&self, gpu: &mut Gpu<'g>) {
+        let (mut w, items) = self.begin(gpu, "sort_places", &self.groups);
+        let counts = self.bind(&mut w, &self.counts, Access::ReadWrite);
+        let sums = self.bind(&mut w, &self.sums, Access::Read);
+        items.each(&mut w, |w, item| {
+            let (line, group) = self.part(w, item, &self.groups);
+            let thread = self.thread(w);
+            let [lo, hi] = self.group(w, group);
+            self.each_value(w, thread, |w, value| {
+                let index = [&line[..], &[group, value]].concat();
+                let start = w.push(Op::Load { memory: sums, index }, self.place);
+                w.for_each(lo, hi, 1, (vec![start], &[self.place]), |w, tile, sum| {
+                    let index = [&line[..], &[tile, value]].concat();
+                    let own = w.push(Op::Load { memory: counts, index: index.clone() }, self.place);
+                    w.store(counts, index, sum[0]);
+                    vec![w.apply(Operator::Add, &[sum[0], own], self.place)]
+                });
+            });
+        });
+        let kernel = w.finish();
+        gpu.base.launch(kernel);
+    }
+
+    /// Each tile moves its elements.
+    fn send(&self, gpu: &mut Gpu<'g>, pass: &Pass, depth: u32) {
+        let word = [self.columns.of_word(pass.digit.word)];
+        let others: Vec<usize> = pass.moved.iter().copied().filter(|&column| column != word[0]).collect();
+        let (mut w, items) = self.begin(gpu, "sort", &self.tiles);
+        let goal = if pass.is_first { &self.now } else { &self.next };
+        let shape = || self.sort.shape.to_vec();
+        let to = |column: usize, w: &mut KernelWriter<'_, 'g>| w.global(goal[column], Access::Write, shape());
+        let home = pass.moved.contains(&word[0]).then(|| to(word[0], &mut w));
+        let homes: Vec<MemId> = others.iter().map(|&column| to(column, &mut w)).collect();
+        let counts = self.bind(&mut w, &self.counts, Access::Read);
+        let words = self.source(&mut w, pass, &word);
+        let from = self.source(&mut w, pass, &others);
+        let shift = self.shift(&mut w, pass, depth);
+        let tile = Tile::new(&mut w, self.form);
+        let first = w.near_memory("first", Ty::U32, Space::Shared, &[VALUES]);
+        let offsets = w.near_memory("offsets", self.place, Space::Shared, &[VALUES]);
+        let send = Send {
+            passes: self,
+            pass,
+            shift,
+            word,
+            others: &others,
+            home,
+            homes,
+            counts,
+            words,
+            from,
+            tile,
+            first,
+            offsets,
+        };
+        items.each(&mut w, |w, item| {
+            let (line, part) = self.part(w, item, &self.tiles);
+            send.write(w, &line, part);
+        });
+        let kernel = w.finish();
+        gpu.base.launch(kernel);
+    }
+}
+
+/// How a tile is moved.
+struct Send<'a, 'g> {
+    passes: &'a Passes<'g>,
+    pass: &'a Pass,
+    /// The first bit of the digit.
+    shift: Id,
+    /// The column that the pass looks at, and the others that it moves.
+    word: [usize; 1],
+    others: &'a [usize],
+    /// Where the former goes, if anybody wants it, and the latter.
+    home: Option<MemId>,
+    homes: Vec<MemId>,
+    counts: MemId,
+    words: Vec<MemId>,
+    from: Vec<MemId>,
+    tile: Tile,
+    /// The first place in the tile of each digit, and how much farther its elements go.
+    first: MemId,
+    offsets: MemId,
+}
+
+impl<'g> Send<'_, 'g> {
+    fn write(&self, w: &mut KernelWriter<'_, 'g>, line: &[Id], part: Id) {
+        let Send { passes, pass, shift, tile, .. } = self;
+        let start = w.scaled(part, tile.form.elements());
+        let end = w.extent(passes.sort.extent());
+        let own = tile.places(w, Order::Apart);
+        let none = w.constant(Scalar::from_int(Ty::U32, 0));
+        w.barrier();
+        passes.each_value(w, tile.thread, |w, value| w.store(self.first, vec![value], none));
+        let word = |&place: &Id| {
+            let i = w.value(start + place);
+            let inside = w.value(i.below(end));
+            let word =
+                |w: &mut KernelWriter<'_, 'g>| passes.element(w, pass, &self.words, &self.word, &[line, &[i]].concat());
+            w.branch(inside, &[Ty::U32], word, |w| vec![behind_all(w)])[0]
+        };
+        let words: Vec<Id> = own.iter().map(word).collect();
+        let words = tile.exchange(w, &own, &words, Order::Neighbours);
+        let (words, from) = self.in_order(w, words);
+        for (&place, &word) in own.iter().zip(&words) {
+            let digit = passes.digit(w, pass, *shift, word);
+            let before = tile.before(w, place);
+            let before = passes.digit(w, pass, *shift, before);
+            let differs = w.push(Op::Apply(Operator::Ne, vec![digit, before]), Ty::Bool);
+            w.when(differs, |w| {
+                let place = w.push(Op::Cast(Ty::U32, place), Ty::U32);
+                w.store(self.first, vec![digit], place);
+            });
+        }
+        w.barrier();
+        passes.each_value(w, tile.thread, |w, value| {
+            let index = [line, &[part, value]].concat();
+            let place = w.push(Op::Load { memory: self.counts, index }, passes.place);
+            let first = w.push(Op::Load { memory: self.first, index: vec![value] }, Ty::U32);
+            let first = passes.as_place(w, first);
+            let offset = w.apply(Operator::Sub, &[place, first], passes.place);
+            w.store(self.offsets, vec![value], offset);
+        });
+        w.barrier();
+        for (k, (&place, &word)) in own.iter().zip(&words).enumerate() {
+            let i = w.value(start + place);
+            let inside = w.value(i.below(end));
+            w.when(inside, |w| {
+                let digit = passes.digit(w, pass, *shift, word);
+                let offset = w.push(Op::Load { memory: self.offsets, index: vec![digit] }, passes.place);
+                let place = w.push(Op::Cast(passes.place, place), passes.place);
+                let goal = w.apply(Operator::Add, &[place, offset], passes.place);
+                let goal = w.push(Op::Cast(Ty::I64, goal), Ty::I64);
+                let to = [line, &[goal]].concat();
+                if let Some(home) = self.home {
+                    w.store(home, to.clone(), word);
+                }
+                if let Some(&from) = from.get(k) {
+                    let from = position(w, from, tile);
+                    let from = w.value(start + from);
+                    let at = [line, &[from]].concat();
+                    let values = passes.element(w, pass, &self.from, self.others, &at);
+                    self.homes.iter().zip(values).for_each(|(&home, value)| w.store(home, to.clone(), value));
+                }
+            });
+        }
+    }
+
+    /// The words in the order of the digit, and where in the tile each was, if anybody asks.
+    fn in_order(&self, w: &mut KernelWriter<'_, 'g>, mut words: Vec<Id>) -> (Vec<Id>, Vec<Id>) {
+        let tile = &self.tile;
+        let digit = self.pass.digit;
+        let mut from = vec![];
+        if !self.others.is_empty() {
+            let places = tile.places(w, Order::Neighbours);
+            from = places.into_iter().map(|place| w.push(Op::Cast(Ty::U32, place), Ty::U32)).collect();
+        }
+        let mut done = 0;
+        while done < digit.bits {
+            let bits = ROUND_BITS.min(digit.bits - done);
+            let skipped = w.constant(Scalar::from_int(Ty::U32, done.into()));
+            let shift = w.apply(Operator::Add, &[self.shift, skipped], Ty::U32);
+            let part = |&word: &Id| {
+                let word = self.passes.counting(w, self.pass, word);
+                let shifted = w.apply(Operator::Shr, &[word, shift], Ty::U32);
+                w.low_bits(shifted, bits)
+            };
+            let parts: Vec<Id> = words.iter().map(part).collect();
+            let places = tile.places_by(w, &parts);
+            done += bits;
+            let order = if done < digit.bits { Order::Neighbours } else { Order::Apart };
+            if !from.is_empty() {
+                from = tile.exchange(w, &places, &from, order);
+            }
+            words = tile.exchange(w, &places, &words, order);
+        }
+        (words, from)
+    }
+}
