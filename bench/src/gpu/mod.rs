@@ -49,7 +49,38 @@ pub struct Job {
 /// Ours, compiled and bound to arguments.
 pub struct Ours {
     launches: usize,
-    run: Box<dyn FnMut() -> Result<Tensor<f32>, Error>>,
+    run: Box<dyn FnMut() -> Result<Answer, Error>>,
+}
+
+/// A result that stays on the GPU.
+pub enum Answer {
+    Floats(Tensor<f32>),
+    Counts(Tensor<u32>),
+}
+
+impl From<Tensor<f32>> for Answer {
+    fn from(floats: Tensor<f32>) -> Answer {
+        Answer::Floats(floats)
+    }
+}
+
+impl From<Tensor<u32>> for Answer {
+    fn from(counts: Tensor<u32>) -> Answer {
+        Answer::Counts(counts)
+    }
+}
+
+impl Answer {
+    /// Its numbers, and those of the result by hand, whose words were read as floats.
+    fn beside(&self, hand: Vec<f32>) -> Result<[Vec<f32>; 2], Error> {
+        Ok(match self {
+            Answer::Floats(floats) => [floats.to_vec()?, hand],
+            Answer::Counts(counts) => {
+                let ours = counts.to_vec()?.into_iter().map(|count| count as f32).collect();
+                [ours, hand.into_iter().map(|word| word.to_bits() as f32).collect()]
+            }
+        })
+    }
 }
 
 /// What came out of a job.
@@ -69,13 +100,13 @@ impl Job {
 }
 
 /// Numbers that look random and are the same in every run.
-fn numbers(len: u64, (low, high): (f32, f32), seed: u32) -> Vec<f32> {
-    let number = |k: u64| {
+fn numbers(len: u64, (low, high): (f32, f32), seed: u32) -> impl IndexedParallelIterator<Item = f32> {
+    let number = move |k: u64| {
         let mixed = (k as u32 ^ seed.wrapping_mul(0x9e37_79b9)).wrapping_mul(0x85eb_ca6b);
         let mixed = (mixed ^ (mixed >> 13)).wrapping_mul(0xc2b2_ae35);
         low + (high - low) * ((mixed >> 8) as f32 / (1 << 24) as f32)
     };
-    (0..len).into_par_iter().map(number).collect()
+    (0..len as usize).into_par_iter().map(move |k| number(k as u64))
 }
 
 /// A name, and so many calls that are waited for together.
@@ -125,7 +156,7 @@ fn compare(ours: &[f32], hand: &[f32]) -> Option<String> {
 fn measure(job: &Job, gpu: &Gpu, device: &Arc<dyn Device>, budget: f64) -> Result<Row, Failure> {
     let (mut buffers, mut tensors) = (vec![], vec![]);
     for (k, (shape, range)) in job.inputs.iter().enumerate() {
-        let data = numbers(shape.iter().product(), *range, k as u32 + 1);
+        let data: Vec<f32> = numbers(shape.iter().product(), *range, k as u32 + 1).collect();
         if !job.hand.is_empty() {
             buffers.push(gpu.upload(&data)?);
         }
@@ -150,7 +181,8 @@ fn measure(job: &Job, gpu: &Gpu, device: &Arc<dyn Device>, budget: f64) -> Resul
     if let Some((_, ready)) = ready.last() {
         gpu.launch(ready);
         let hand = gpu.download(&buffers[job.inputs.len()], job.output as usize)?;
-        wrong = compare(&(ours.run)()?.to_vec()?, &hand);
+        let [answer, hand] = (ours.run)()?.beside(hand)?;
+        wrong = compare(&answer, &hand);
     }
     let mut contestants: Vec<Contestant> = vec![(
         crate::job::OURS.to_string(),
@@ -200,7 +232,7 @@ fn copy(gpu: &Gpu, bytes: u64, budget: f64) -> Result<Timing, Failure> {
 /// A launch by hand, then a call of ours, on 16 elements.
 fn small(gpu: &Gpu, device: &Arc<dyn Device>, budget: f64) -> Result<[Timing; 2], Failure> {
     let (job, launch) = jobs::small();
-    let tensor = Tensor::<f32>::from_vec([16], numbers(16, (0.0, 1.0), 1))?.to(device)?;
+    let tensor = Tensor::<f32>::from_vec([16], numbers(16, (0.0, 1.0), 1).collect())?.to(device)?;
     let mut ours = (job.ours)(device, &[tensor])?;
     let buffers: Vec<wgpu::Buffer> = (0..3).map(|_| gpu.buffer(16)).collect();
     let ready = gpu.ready(&[launch], &buffers);
