@@ -11,6 +11,7 @@
 //! | fold, whole, on other machines or where the order counts | 16,384 elements; then one block over the partial results | every 256th element, or neighbours |
 //! | scan, filter | 16,384 elements of a line, tile by tile, or a whole line; before that, what comes before each chunk | some neighbours in each row of a tile |
 //! | scatter by an operator on integers that has an atomic | 256 positions | one position |
+//! | the same of many positions into few places | a table in shared memory, for a run of positions | some neighbours at a time |
 //! | other scatters | one, of one thread | everything, in order |
 //! | scalars that a fold is part of | one | the fold's turns |
 //!
@@ -30,6 +31,7 @@ mod prefix;
 mod product;
 mod reach;
 mod scatter;
+mod tables;
 mod teams;
 mod threads;
 mod tiles;
