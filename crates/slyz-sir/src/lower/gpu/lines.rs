@@ -10,7 +10,7 @@ use super::plan::{Gpu, Items};
 use super::prefix::{Along, Prefixer, Tile};
 use super::threads::ceil_div;
 use crate::code::{Body, Id, MemId, Monoid, Op, Place, Stmt};
-use crate::kernel::{Access, BufferId, BufferUse, Step};
+use crate::kernel::{Access, BufferId, BufferUse, Space, Step};
 use crate::lower::planning::{piece, unflatten};
 use crate::lower::writer::{KernelWriter, Mode};
 use crate::ops::Operator;
@@ -97,6 +97,8 @@ struct OfLine<'a, 'g> {
     neighbours: Option<Neighbours<'g>>,
     /// Where results go; nowhere while sums are made.
     homes: &'a [MemId],
+    /// Where a tile puts together what it keeps, so that threads write neighbours; empty where they write at once.
+    stage: &'a [MemId],
     /// The most bytes of an access.
     bytes: u32,
 }
@@ -104,7 +106,7 @@ struct OfLine<'a, 'g> {
 impl<'a, 'g> OfLine<'a, 'g> {
     fn new(lines: &'a Lines<'a, 'g>, at: &'a [Id], homes: &'a [MemId], bytes: u32) -> Self {
         let neighbours = lines.flat.then(|| Neighbours::new(lines.body, bytes));
-        OfLine { lines, at, neighbours, homes, bytes }
+        OfLine { lines, at, neighbours, homes, stage: &[], bytes }
     }
 
     fn joins(&self, w: &mut KernelWriter<'_, 'g>, results: &[Id]) -> Vec<Id> {
@@ -164,7 +166,7 @@ impl<'g> Along<'g> for OfLine<'_, 'g> {
         (self.joins(w, &results), results)
     }
 
-    fn write(&self, w: &mut KernelWriter<'_, 'g>, first: Id, prefixes: &[Vec<Id>], items: &[Vec<Id>]) {
+    fn write(&self, w: &mut KernelWriter<'_, 'g>, carry: &[Id], first: Id, prefixes: &[Vec<Id>], items: &[Vec<Id>]) {
         match self.lines.kind {
             Kind::Scan(_) => {
                 for (k, &memory) in self.homes.iter().enumerate() {
@@ -181,10 +183,31 @@ impl<'g> Along<'g> for OfLine<'_, 'g> {
             }
             Kind::Filter => {
                 for (before, results) in prefixes.iter().zip(items) {
-                    w.when(results[0], |w| w.store_each(self.homes, before[0], &results[1..]));
+                    w.when(results[0], |w| {
+                        if self.stage.is_empty() {
+                            return w.store_each(self.homes, before[0], &results[1..]);
+                        }
+                        let place = w.value(before[0] - carry[0]);
+                        w.store_each(self.stage, place, &results[1..]);
+                    });
                 }
             }
         }
+    }
+
+    fn finish(&self, w: &mut KernelWriter<'_, 'g>, thread: Id, threads: u32, [carry, next]: [&[Id]; 2]) {
+        if self.stage.is_empty() {
+            return;
+        }
+        w.barrier();
+        let first = w.value(carry[0] + thread);
+        let step = w.number(threads.into());
+        w.for_steps([first, next[0], step], (vec![], &[]), |w, to, _| {
+            let place = w.value(to - carry[0]);
+            let values = w.load_all(self.stage, place, &self.lines.results[1..]);
+            w.store_each(self.homes, to, &values);
+            vec![]
+        });
     }
 }
 
@@ -236,7 +259,7 @@ impl<'g> Along<'g> for OfChunks<'_, 'g> {
         (w.branch(inside, self.tys(), |w| self.items(w, at, 1).remove(0).0, |_| neutral), ())
     }
 
-    fn write(&self, w: &mut KernelWriter<'_, 'g>, first: Id, prefixes: &[Vec<Id>], items: &[()]) {
+    fn write(&self, w: &mut KernelWriter<'_, 'g>, _: &[Id], first: Id, prefixes: &[Vec<Id>], items: &[()]) {
         for (k, &memory) in self.homes.iter().enumerate() {
             let values: Vec<Id> = prefixes[..items.len()].iter().map(|prefix| prefix[k]).collect();
             match values[..] {
@@ -314,6 +337,17 @@ impl<'g> Gpu<'g> {
         Tile::new(&self.machine, about, length, lines.flat, &lines.sums.own)
     }
 
+    /// Is what a tile keeps put together in shared memory before it is written?
+    fn is_staged(&self, lines: &Lines<'_, 'g>, tile: Tile) -> bool {
+        let Kind::Filter = lines.kind else { return false };
+        let tys = &lines.results[1..];
+        let each: u64 = tys.iter().map(|ty| ty.bytes() as u64).sum();
+        let bytes = tile.shared_bytes(&lines.sums.own) + each * tile.elements();
+        let whole_words = tys.iter().all(|ty| ty.bytes() >= 4);
+        // Half of it, so that several blocks share a core.
+        tile.threads > 1 && whole_words && bytes <= self.machine.shared_bytes / 2 && !self.machine.is_small()
+    }
+
     /// Buffers with what comes before each chunk of each line, unless a block goes along a whole line. `count` gets the whole of
     /// the only line.
     fn carries(&mut self, lines: &Lines<'_, 'g>, what: &str, count: Option<BufferId>) -> Option<Vec<BufferId>> {
@@ -357,42 +391,24 @@ impl<'g> Gpu<'g> {
     /// The fold of every chunk.
     fn sums_of_chunks(&mut self, name: &str, lines: &Lines<'_, 'g>, grid: &[Size], sums: &[BufferId]) {
         let chunk = self.chunk();
-        let bytes = self.machine.vector_bytes;
-        let bind = |w: &mut KernelWriter<'_, 'g>| -> Vec<MemId> {
-            w.bind_globals(lines.op);
-            sums.iter().map(|&b| w.global(b, Access::Write, grid.to_vec())).collect()
-        };
+        let tile = self.tile(lines, Some(chunk));
+        let machine = self.machine;
         let in_order = matches!(lines.kind, Kind::Scan(monoid) if !monoid.commutative);
-        if in_order {
-            let tile = self.tile(lines, Some(chunk));
-            let machine = self.machine;
-            return self.by_threads(name, &Size::product(grid), tile.threads, &|w, items| {
-                let homes = bind(w);
-                items.each(w, |w, number| {
-                    let at = unflatten(w, number, grid);
-                    let (c, line) = at.split_last().expect("a chunk");
-                    let (lo, hi) = piece(w, *c, chunk, lines.last);
-                    let start = lines.kind.start(w);
-                    let along = OfLine::new(lines, line, &[], bytes);
-                    let sum = Prefixer::new(w, &machine, tile, &along).write(w, [lo, hi], start);
-                    store_by_first(w, &homes, &at, &sum);
-                });
-            });
-        }
-        self.blocks(name, &Size::product(grid), self.machine.threads(), &|w, items| {
-            let homes = bind(w);
+        self.by_threads(name, &Size::product(grid), tile.threads, &|w, items| {
+            w.bind_globals(lines.op);
+            let homes: Vec<MemId> = sums.iter().map(|&b| w.global(b, Access::Write, grid.to_vec())).collect();
             items.each(w, |w, number| {
                 let at = unflatten(w, number, grid);
                 let (c, line) = at.split_last().expect("a chunk");
                 let (lo, hi) = piece(w, *c, chunk, lines.last);
-                let run = |w: &mut KernelWriter<'_, 'g>, k: Id| w.run(lines.body, &[line, &[k]].concat(), Mode::Lane);
-                let sum = match lines.kind {
-                    Kind::Scan(monoid) => {
-                        w.block_fold([lo, hi], &Size::Const(chunk), monoid, &lines.sums.own, |w, k| run(w, k))
-                    }
-                    Kind::Filter => vec![w.lanes_count(lo, hi, |w, k| run(w, k)[0])],
+                let along = OfLine::new(lines, line, &[], machine.vector_bytes);
+                let sum = if in_order {
+                    let start = lines.kind.neutral(w);
+                    Prefixer::new(w, &machine, tile, &along).write(w, [lo, hi], start)
+                } else {
+                    Prefixer::folding(w, &machine, tile, &along).fold(w, [lo, hi])
                 };
-                homes.iter().zip(sum).for_each(|(&memory, value)| w.store(memory, at.clone(), value));
+                store_by_first(w, &homes, &at, &sum);
             });
         });
     }
@@ -413,6 +429,7 @@ impl<'g> Gpu<'g> {
             None => lines.outer.to_vec(),
         };
         let tile = self.tile(lines, carries.map(|_| chunk));
+        let staged = if self.is_staged(lines, tile) { &lines.results[1..] } else { &[] };
         let machine = self.machine;
         self.by_threads(name, &Size::product(&grid), tile.threads, &|w, items: &Items| {
             w.bind_globals(lines.op);
@@ -420,6 +437,8 @@ impl<'g> Gpu<'g> {
                 carries.map(|c| c.iter().map(|&b| w.global(b, Access::Read, grid.clone())).collect());
             let homes = homes(w);
             let counter = count.map(|count| w.global(count, Access::Write, vec![]));
+            let memory = |&ty: &Ty| w.near_memory("kept", ty, Space::Shared, &[tile.elements()]);
+            let stage: Vec<MemId> = staged.iter().map(memory).collect();
             items.each(w, |w, number| {
                 let mut at = if grid.is_empty() { vec![] } else { unflatten(w, number, &grid) };
                 let (lo, hi, carry) = match &carries {
@@ -432,7 +451,8 @@ impl<'g> Gpu<'g> {
                     }
                     None => (w.number(0), w.extent(lines.last), lines.kind.start(w)),
                 };
-                let along = OfLine::new(lines, &at, &homes, machine.vector_bytes);
+                let mut along = OfLine::new(lines, &at, &homes, machine.vector_bytes);
+                along.stage = &stage;
                 let all = Prefixer::new(w, &machine, tile, &along).write(w, [lo, hi], carry);
                 if let Some(counter) = counter {
                     store_by_first(w, &[counter], &[], &all);

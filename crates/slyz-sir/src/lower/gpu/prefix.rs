@@ -77,7 +77,7 @@ impl Tile {
         if self.rows > 1 { runs + runs / BANKS } else { 0 }
     }
 
-    fn shared_bytes(&self, tys: &[Ty]) -> u64 {
+    pub(super) fn shared_bytes(&self, tys: &[Ty]) -> u64 {
         let each: u64 = tys.iter().map(|ty| ty.bytes() as u64).sum();
         if self.threads == 1 { 0 } else { each * (self.run_places() + 2 * u64::from(self.threads)) }
     }
@@ -99,9 +99,16 @@ pub(super) trait Along<'g> {
     fn items(&self, w: &mut KernelWriter<'_, 'g>, first: Id, count: u64) -> Vec<(Vec<Id>, Self::Item)>;
     /// The same for one element that may be past the end: then it joins with the neutral element.
     fn item_inside(&self, w: &mut KernelWriter<'_, 'g>, at: Id, inside: Id) -> (Vec<Id>, Self::Item);
-    /// Writes neighbours: what is before the first, behind it and before the second, and so on, and their items.
-    fn write(&self, w: &mut KernelWriter<'_, 'g>, first: Id, prefixes: &[Vec<Id>], items: &[Self::Item]);
+    /// Writes neighbours in a tile behind `carry`: what is before the first, behind it and before the second, and so on, and their items.
+    fn write(&self, w: &mut KernelWriter<'_, 'g>, carry: &[Id], first: Id, prefixes: &[Vec<Id>], items: &[Self::Item]);
+    /// Writes what the threads have put together, between what is before the tile and what is behind it.
+    fn finish(&self, _w: &mut KernelWriter<'_, 'g>, _thread: Id, _threads: u32, _ends: [&[Id]; 2]) {}
 }
+
+/// What neighbours of a thread join with, and what else they bring.
+type Row<Item> = (Vec<Vec<Id>>, Vec<Item>);
+/// Writes a tile: its form, where it starts, where what is inside ends unless that is all of it, and the state before it.
+type AtTile<'a, 'g> = dyn Fn(&mut KernelWriter<'_, 'g>, Tile, Id, Option<Id>, &[Id]) -> Vec<Id> + 'a;
 
 /// A block that goes along a line.
 pub(super) struct Prefixer<'a, A> {
@@ -118,6 +125,17 @@ pub(super) struct Prefixer<'a, A> {
 
 impl<'a, 'g, A: Along<'g>> Prefixer<'a, A> {
     pub(super) fn new(w: &mut KernelWriter<'_, 'g>, machine: &Machine, tile: Tile, along: &'a A) -> Self {
+        let mut prefixer = Self::folding(w, machine, tile, along);
+        let places = tile.run_places();
+        if places > 0 && tile.threads > 1 {
+            let memory = |&ty: &Ty| w.near_memory("run", ty, Space::Shared, &[places]);
+            prefixer.runs = along.tys().iter().map(memory).collect();
+        }
+        prefixer
+    }
+
+    /// The same for one that only folds.
+    pub(super) fn folding(w: &mut KernelWriter<'_, 'g>, machine: &Machine, tile: Tile, along: &'a A) -> Self {
         let tys = along.tys();
         let exchanges = |size: u32, bits: u32| size > 1 && tys.iter().all(|ty| ty.bits() <= bits);
         let few = |size: u32| tile.threads.div_ceil(size) <= FEW_GROUPS;
@@ -127,22 +145,44 @@ impl<'a, 'g, A: Along<'g>> Prefixer<'a, A> {
             None => 2 * u64::from(tile.threads),
         };
         let alone = tile.threads == 1;
-        let mut memories = |what: &str, places: u64| -> Vec<MemId> {
-            let tys = if alone || places == 0 { &[] } else { tys };
-            tys.iter().map(|&ty| w.near_memory(what, ty, Space::Shared, &[places])).collect()
-        };
-        let runs = memories("run", tile.run_places());
-        let parts = memories("part", places);
+        let tys = if alone { &[] } else { tys };
+        let parts = tys.iter().map(|&ty| w.near_memory("part", ty, Space::Shared, &[places])).collect();
         let thread = if alone { w.number(0) } else { w.push(Op::Place(Place::Local, 0), Ty::I64) };
-        Prefixer { along, tile, subgroup, thread, runs, parts }
+        Prefixer { along, tile, subgroup, thread, runs: vec![], parts }
     }
 
     /// Goes along `lo..hi` with what is before it, and gives what is behind. `lo` is a multiple of what a thread takes at once.
-    pub(super) fn write(&self, w: &mut KernelWriter<'_, 'g>, [lo, hi]: [Id; 2], carry: Vec<Id>) -> Vec<Id> {
+    pub(super) fn write(&self, w: &mut KernelWriter<'_, 'g>, range: [Id; 2], carry: Vec<Id>) -> Vec<Id> {
         let tys = self.along.carry_tys().to_vec();
+        self.tiles(w, range, (carry, &tys), &|w, tile, start, end, carry| self.tile(w, tile, start, end, carry))
+    }
+
+    /// The fold of `lo..hi`, where the order does not count: threads meet once, at the end.
+    pub(super) fn fold(&self, w: &mut KernelWriter<'_, 'g>, range: [Id; 2]) -> Vec<Id> {
+        let tys = self.along.tys().to_vec();
+        let neutral = self.along.neutral(w);
+        let own = self.tiles(w, range, (neutral, &tys), &|w, tile, start, end, state| {
+            let (_, rows, _) = self.rows(w, tile, start, end);
+            let items = rows.into_iter().flat_map(|(joins, _)| joins).collect();
+            let joined = self.tree(w, items);
+            self.along.combine(w, state, &joined)
+        });
+        let (_, all) = self.across_threads(w, own);
+        self.meet(w);
+        all
+    }
+
+    /// Whole tiles, then what is left, carrying state.
+    fn tiles(
+        &self,
+        w: &mut KernelWriter<'_, 'g>,
+        [lo, hi]: [Id; 2],
+        (state, tys): (Vec<Id>, &[Ty]),
+        write: &AtTile<'_, 'g>,
+    ) -> Vec<Id> {
         let one = w.number(self.tile.threads.into());
         let mut from = lo;
-        let mut carry = carry;
+        let mut state = state;
         if !self.tile.is_single() {
             let length = w.value(hi - lo);
             let zero = w.number(0);
@@ -153,38 +193,38 @@ impl<'a, 'g, A: Along<'g>> Prefixer<'a, A> {
             let covered = w.value(count * tile);
             let end = w.value(lo + covered);
             from = w.value(end.least(hi));
-            carry = w.for_steps([lo, from, tile], (carry, &tys), |w, start, carry| {
-                self.tile(w, self.tile, start, None, carry)
-            });
+            state =
+                w.for_steps([lo, from, tile], (state, tys), |w, start, state| write(w, self.tile, start, None, state));
         }
-        w.for_steps([from, hi, one], (carry, &tys), |w, start, carry| {
-            self.tile(w, self.tile.single(), start, Some(hi), carry)
-        })
+        let single = self.tile.single();
+        w.for_steps([from, hi, one], (state, tys), |w, start, state| write(w, single, start, Some(hi), state))
     }
 
-    /// One tile; gives what is behind it. Without an end, all of it is inside.
-    fn tile(
+    /// What the thread has of a tile: where its rows begin, what is in them, and whether that is inside, unless all of the tile is.
+    fn rows(
         &self,
         w: &mut KernelWriter<'_, 'g>,
         tile: Tile,
         start: Id,
         end: Option<Id>,
-        carry: &[Id],
-    ) -> Vec<Id> {
-        let along = self.along;
+    ) -> (Vec<Id>, Vec<Row<A::Item>>, Option<Id>) {
         let skipped = w.scaled(self.thread, tile.width);
         let own = w.value(start + skipped);
-        let firsts: Vec<Id> =
-            (0..tile.rows).map(|row| w.offset(own, (row * u64::from(tile.threads) * tile.width) as i64)).collect();
+        let row = u64::from(tile.threads) * tile.width;
+        let firsts: Vec<Id> = (0..tile.rows).map(|k| w.offset(own, (k * row) as i64)).collect();
         let inside = end.map(|end| w.value(own.below(end)));
-        let rows: Vec<(Vec<Vec<Id>>, Vec<A::Item>)> = firsts
-            .iter()
-            .map(|&first| match inside {
-                Some(inside) => vec![along.item_inside(w, first, inside)],
-                None => along.items(w, first, tile.width),
-            })
-            .map(|row| row.into_iter().unzip())
-            .collect();
+        let rows = firsts.iter().map(|&first| match inside {
+            Some(inside) => vec![self.along.item_inside(w, first, inside)],
+            None => self.along.items(w, first, tile.width),
+        });
+        let rows = rows.map(|row| row.into_iter().unzip()).collect();
+        (firsts, rows, inside)
+    }
+
+    /// One tile; gives what is behind it. Without an end, all of it is inside.
+    fn tile(&self, w: &mut KernelWriter<'_, 'g>, tile: Tile, start: Id, end: Option<Id>, carry: &[Id]) -> Vec<Id> {
+        let along = self.along;
+        let (firsts, rows, inside) = self.rows(w, tile, start, end);
         // Inclusive prefixes of every row of the thread.
         let mut prefixes: Vec<Vec<Vec<Id>>> = vec![];
         for (joins, _) in &rows {
@@ -198,22 +238,40 @@ impl<'a, 'g, A: Along<'g>> Prefixer<'a, A> {
         let runs: Vec<Vec<Id>> = prefixes.iter().map(|row| row[row.len() - 1].clone()).collect();
         let (before, all) = self.across(w, runs);
         for (((before, prefixes), (_, items)), &first) in before.iter().zip(&prefixes).zip(&rows).zip(&firsts) {
-            let before = along.behind(w, carry, before);
-            let mut here = vec![before.clone()];
+            let mut here = vec![along.behind(w, carry, before)];
             for prefix in prefixes {
-                here.push(along.behind(w, &before, prefix));
+                let next = along.behind(w, &here[0], prefix);
+                here.push(next);
             }
             match inside {
-                Some(inside) => w.when(inside, |w| along.write(w, first, &here, items)),
-                None => along.write(w, first, &here, items),
+                Some(inside) => w.when(inside, |w| along.write(w, carry, first, &here, items)),
+                None => along.write(w, carry, first, &here, items),
             }
         }
         let next = along.behind(w, carry, &all);
+        along.finish(w, self.thread, tile.threads, [carry, &next]);
+        self.meet(w);
+        next
+    }
+
+    /// Threads wait for each other before shared memory is written again.
+    fn meet(&self, w: &mut KernelWriter<'_, 'g>) {
         if !self.parts.is_empty() {
-            // The next tile writes where somebody may still read.
             w.barrier();
         }
-        next
+    }
+
+    /// Neighbours are joined, then neighbouring pairs, and so on.
+    fn tree(&self, w: &mut KernelWriter<'_, 'g>, mut items: Vec<Vec<Id>>) -> Vec<Id> {
+        while items.len() > 1 {
+            let pairs = items.chunks(2);
+            let joined = pairs.map(|pair| match pair {
+                [left, right] => self.along.combine(w, left, right),
+                single => single.concat(),
+            });
+            items = joined.collect();
+        }
+        items.concat()
     }
 
     /// What comes before each run of the thread in the tile, and all of the tile.
