@@ -4,6 +4,7 @@ use super::hand::Launch;
 use super::{Job, Ours};
 use crate::jobs::black_scholes::black_scholes;
 use crate::jobs::graph;
+use rayon::iter::ParallelIterator as _;
 use slyz::prelude::*;
 use slyz::{Device, Error, compile_on};
 use std::sync::Arc;
@@ -36,7 +37,7 @@ macro_rules! ours {
             let $x = $x.to_vec();
             Ok(Ours {
                 launches: $call.explain().details().launches().count(),
-                run: Box::new(move || Ok($body?.into_dyn())),
+                run: Box::new(move || Ok($body?.into_dyn().into())),
             })
         })
     };
@@ -61,6 +62,9 @@ pub fn all(n: u64, side: u64) -> Vec<Job> {
                 .call(&x[0].rename::<N>()?, &x[1].rename::<N>()?)),
         },
         sum(n),
+        scan(n),
+        filter(n),
+        histogram(n),
         row_sums(root, root, true),
         column_sums(root, root),
         Job {
@@ -142,7 +146,7 @@ fn by_threads(n: u64, side: u64) -> [Job; 4] {
                 let (device, x, mut out) = (device.clone(), x.to_vec(), zeros(device, n)?);
                 let run = move || {
                     graph::saxpy(2.5, &x[0], &x[1], &mut out).threads(n as usize).on(&device).run()?;
-                    Ok(out.clone())
+                    Ok(out.clone().into())
                 };
                 Ok(Ours { launches: 1, run: Box::new(run) })
             }),
@@ -157,7 +161,7 @@ fn by_threads(n: u64, side: u64) -> [Job; 4] {
                 let (device, x, mut out) = (device.clone(), x.to_vec(), zeros(device, n)?);
                 let run = move || {
                     graph::relu(&x[0], &mut out).threads(n as usize).on(&device).run()?;
-                    Ok(out.clone())
+                    Ok(out.clone().into())
                 };
                 Ok(Ours { launches: 1, run: Box::new(run) })
             }),
@@ -183,7 +187,7 @@ fn by_threads(n: u64, side: u64) -> [Job; 4] {
                 let run = move || {
                     let launch = graph::tiled_matmul(&x[0], &x[1], &mut out, extent, extent, extent);
                     launch.grid((blocks_of_16, blocks_of_16)).block((16, 16)).on(&device).run()?;
-                    Ok(out.clone())
+                    Ok(out.clone().into())
                 };
                 Ok(Ours { launches: 1, run: Box::new(run) })
             }),
@@ -209,7 +213,7 @@ fn by_threads(n: u64, side: u64) -> [Job; 4] {
                 let run = move || {
                     let launch = graph::fused_matmul(&x[0], &x[1], &mut out, extent, extent, extent);
                     launch.grid((blocks_of_16, blocks_of_16)).block((16, 16)).on(&device).run()?;
-                    Ok(out.clone())
+                    Ok(out.clone().into())
                 };
                 Ok(Ours { launches: 1, run: Box::new(run) })
             }),
@@ -246,6 +250,58 @@ fn sum(n: u64) -> Job {
         flops: 0,
         hand: vec![("two launches", vec![Launch { buffers: vec![0, 2], grid, ..parts }, all])],
         ours: ours!(|x: Arr<f32, N>| x.sum(), |f, x| f.call(&x[0].rename::<N>()?)),
+    }
+}
+
+/// Three launches by hand over blocks of 4096 elements.
+fn in_blocks(source: &'static str, entries: [&'static str; 3], n: u64) -> Vec<Launch> {
+    let blocks = n.div_ceil(4_096);
+    let rows = blocks.div_ceil(BLOCKS);
+    let grid = [blocks.div_ceil(rows) as u32, rows as u32, 1];
+    let constants = vec![("BLOCKS", blocks as f64)];
+    let launch = |(entry, buffers, grid)| Launch { source, entry, constants: constants.clone(), buffers, grid };
+    let [first, second, third] = entries;
+    [(first, vec![0, 2], grid), (second, vec![2], [1, 1, 1]), (third, vec![0, 1, 2], grid)].map(launch).into()
+}
+
+fn scan(n: u64) -> Job {
+    Job {
+        title: format!("scan, {n}"),
+        inputs: vec![(vec![n], (0.0, 1.0))],
+        output: n,
+        flops: 0,
+        hand: vec![("three launches", in_blocks(wgsl!("prefix"), ["sums", "before", "scan"], n))],
+        ours: ours!(|x: Arr<f32, N>| x.scan(Sum), |f, x| f.call(&x[0].rename::<N>()?)),
+    }
+}
+
+fn filter(n: u64) -> Job {
+    Job {
+        title: format!("filter, {n}"),
+        inputs: vec![(vec![n], (0.0, 1.0))],
+        output: super::numbers(n, (0.0, 1.0), 1).filter(|&x| x > 0.5).count() as u64,
+        flops: 0,
+        hand: vec![("three launches", in_blocks(wgsl!("filter"), ["counts", "before", "write"], n))],
+        ours: ours!(|x: Arr<f32, N>| x.filter::<M>(|v| v.gt(0.5)), |f, x| f.call(&x[0].rename::<N>()?)),
+    }
+}
+
+fn histogram(n: u64) -> Job {
+    let launch = |entry, buffers, grid| Launch { buffers, grid, ..stride(wgsl!("histogram"), entry, n, 4, 0) };
+    let zero = launch("zero", vec![1], [1, 1, 1]);
+    let count = launch("count", vec![0, 1], blocks((n / 4).min(1 << 19)));
+    Job {
+        title: format!("histogram of 256, {n}"),
+        inputs: vec![(vec![n], (0.0, 256.0))],
+        output: 256,
+        flops: 0,
+        hand: vec![("shared tables", vec![zero, count])],
+        ours: ours!(
+            |x: Arr<f32, N>| -> Arr<u32, Fix<256>> {
+                scatter(Sum, |i: Idx<N>| (Near::<Fix<256>>::new(x.at(i).cast::<i32>()), 1u32))
+            },
+            |f, x| f.call(&x[0].rename::<N>()?)
+        ),
     }
 }
 

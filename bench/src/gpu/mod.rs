@@ -15,6 +15,9 @@ use slyz::{Device, Error, Tensor};
 use std::sync::Arc;
 use std::time::Instant;
 
+/// Calls whose launches are clocked one by one.
+const PROFILED: usize = 5;
+
 /// What the command line asks for.
 #[derive(Clone, Debug)]
 pub struct Wishes {
@@ -49,7 +52,38 @@ pub struct Job {
 /// Ours, compiled and bound to arguments.
 pub struct Ours {
     launches: usize,
-    run: Box<dyn FnMut() -> Result<Tensor<f32>, Error>>,
+    run: Box<dyn FnMut() -> Result<Answer, Error>>,
+}
+
+/// A result that stays on the GPU.
+pub enum Answer {
+    Floats(Tensor<f32>),
+    Counts(Tensor<u32>),
+}
+
+impl From<Tensor<f32>> for Answer {
+    fn from(floats: Tensor<f32>) -> Answer {
+        Answer::Floats(floats)
+    }
+}
+
+impl From<Tensor<u32>> for Answer {
+    fn from(counts: Tensor<u32>) -> Answer {
+        Answer::Counts(counts)
+    }
+}
+
+impl Answer {
+    /// Its numbers, and those of the result by hand, whose words were read as floats.
+    fn beside(&self, hand: Vec<f32>) -> Result<[Vec<f32>; 2], Error> {
+        Ok(match self {
+            Answer::Floats(floats) => [floats.to_vec()?, hand],
+            Answer::Counts(counts) => {
+                let ours = counts.to_vec()?.into_iter().map(|count| count as f32).collect();
+                [ours, hand.into_iter().map(|word| word.to_bits() as f32).collect()]
+            }
+        })
+    }
 }
 
 /// What came out of a job.
@@ -60,6 +94,8 @@ pub struct Row {
     launches: usize,
     ours: Timing,
     hand: Vec<Timing>,
+    /// The launches of ours, with the seconds of the fastest of a few calls.
+    parts: Vec<(String, f64)>,
 }
 
 impl Job {
@@ -69,13 +105,13 @@ impl Job {
 }
 
 /// Numbers that look random and are the same in every run.
-fn numbers(len: u64, (low, high): (f32, f32), seed: u32) -> Vec<f32> {
-    let number = |k: u64| {
+fn numbers(len: u64, (low, high): (f32, f32), seed: u32) -> impl IndexedParallelIterator<Item = f32> {
+    let number = move |k: u64| {
         let mixed = (k as u32 ^ seed.wrapping_mul(0x9e37_79b9)).wrapping_mul(0x85eb_ca6b);
         let mixed = (mixed ^ (mixed >> 13)).wrapping_mul(0xc2b2_ae35);
         low + (high - low) * ((mixed >> 8) as f32 / (1 << 24) as f32)
     };
-    (0..len).into_par_iter().map(number).collect()
+    (0..len as usize).into_par_iter().map(move |k| number(k as u64))
 }
 
 /// A name, and so many calls that are waited for together.
@@ -125,7 +161,7 @@ fn compare(ours: &[f32], hand: &[f32]) -> Option<String> {
 fn measure(job: &Job, gpu: &Gpu, device: &Arc<dyn Device>, budget: f64) -> Result<Row, Failure> {
     let (mut buffers, mut tensors) = (vec![], vec![]);
     for (k, (shape, range)) in job.inputs.iter().enumerate() {
-        let data = numbers(shape.iter().product(), *range, k as u32 + 1);
+        let data: Vec<f32> = numbers(shape.iter().product(), *range, k as u32 + 1).collect();
         if !job.hand.is_empty() {
             buffers.push(gpu.upload(&data)?);
         }
@@ -150,7 +186,8 @@ fn measure(job: &Job, gpu: &Gpu, device: &Arc<dyn Device>, budget: f64) -> Resul
     if let Some((_, ready)) = ready.last() {
         gpu.launch(ready);
         let hand = gpu.download(&buffers[job.inputs.len()], job.output as usize)?;
-        wrong = compare(&(ours.run)()?.to_vec()?, &hand);
+        let [answer, hand] = (ours.run)()?.beside(hand)?;
+        wrong = compare(&answer, &hand);
     }
     let mut contestants: Vec<Contestant> = vec![(
         crate::job::OURS.to_string(),
@@ -171,9 +208,25 @@ fn measure(job: &Job, gpu: &Gpu, device: &Arc<dyn Device>, budget: f64) -> Resul
         ));
     }
     let mut timings = contest(budget, &mut contestants)?.into_iter();
-    let ours = timings.next().ok_or("ours was not measured")?;
+    drop(contestants);
+    let timed = timings.next().ok_or("ours was not measured")?;
     let (title, hand) = (job.title.clone(), timings.collect());
-    Ok(Row { title, bytes: job.bytes(), flops: job.flops, launches, ours: Timing { wrong, ..ours }, hand })
+    let parts = parts(&mut ours)?;
+    Ok(Row { title, bytes: job.bytes(), flops: job.flops, launches, ours: Timing { wrong, ..timed }, hand, parts })
+}
+
+/// What each launch of ours takes, by the device's clock where it has one.
+fn parts(ours: &mut Ours) -> Result<Vec<(String, f64)>, Failure> {
+    let mut fastest: Vec<(String, f64)> = vec![];
+    for _ in 0..PROFILED {
+        let (done, launches) = slyz_run::profile(|| (ours.run)());
+        done?;
+        if fastest.is_empty() {
+            fastest = launches.iter().map(|launch| (launch.kernel.clone(), launch.seconds)).collect();
+        }
+        fastest.iter_mut().zip(&launches).for_each(|(part, launch)| part.1 = part.1.min(launch.seconds));
+    }
+    Ok(fastest)
 }
 
 /// Seconds for a copy of so many bytes on the device, by the faster of two ways.
@@ -200,7 +253,7 @@ fn copy(gpu: &Gpu, bytes: u64, budget: f64) -> Result<Timing, Failure> {
 /// A launch by hand, then a call of ours, on 16 elements.
 fn small(gpu: &Gpu, device: &Arc<dyn Device>, budget: f64) -> Result<[Timing; 2], Failure> {
     let (job, launch) = jobs::small();
-    let tensor = Tensor::<f32>::from_vec([16], numbers(16, (0.0, 1.0), 1))?.to(device)?;
+    let tensor = Tensor::<f32>::from_vec([16], numbers(16, (0.0, 1.0), 1).collect())?.to(device)?;
     let mut ours = (job.ours)(device, &[tensor])?;
     let buffers: Vec<wgpu::Buffer> = (0..3).map(|_| gpu.buffer(16)).collect();
     let ready = gpu.ready(&[launch], &buffers);

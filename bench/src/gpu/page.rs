@@ -35,6 +35,9 @@ pub fn line(row: &Row, copy_rate: f64) -> String {
     for hand in &row.hand {
         let _ = write!(text, "; {} {} ({})", hand.name, ms(hand.median), ms(hand.least));
     }
+    for (kernel, seconds) in row.parts.iter().filter(|_| row.parts.len() > 1) {
+        let _ = write!(text, "\n    {kernel} {}", ms(*seconds));
+    }
     if let Some(why) = &row.ours.wrong {
         let _ = write!(text, "\n    WRONG: {why}");
     }

@@ -248,7 +248,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         self.bind(Op::Lanes { lo, hi, body, monoid: Some(monoid) }, tys)
     }
 
-    /// In how many lanes something holds; fewer than 32 bits count.
+    /// In how many lanes something holds, as an `i32`.
     pub(super) fn lanes_count(&mut self, lo: Id, hi: Id, write: impl FnOnce(&mut Self, Id) -> Id) -> Id {
         let neutral = vec![self.constant(Scalar::from_int(Ty::I32, 0))];
         let combine = self.nested(&[Ty::I32; 2], |w, ids| vec![w.apply(Operator::Add, ids, Ty::I32)]);
@@ -257,17 +257,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
             vec![w.push(Op::Cast(Ty::I32, holds), Ty::I32)]
         });
         let monoid = Some(Monoid { neutral, combine, commutative: true });
-        let count = self.push(Op::Lanes { lo, hi, body, monoid }, Ty::I32);
-        self.push(Op::Cast(Ty::I64, count), Ty::I64)
-    }
-
-    /// The sum of a position or count per lane.
-    pub(super) fn lanes_sum(&mut self, lo: Id, hi: Id, write: impl FnOnce(&mut Self, Id) -> Id) -> Id {
-        let neutral = vec![self.number(0)];
-        let combine = self.nested(&[Ty::I64; 2], |w, ids| vec![w.value(ids[0] + ids[1])]);
-        let body = self.nested(&[Ty::I64], |w, ids| vec![write(w, ids[0])]);
-        let monoid = Some(Monoid { neutral, combine, commutative: true });
-        self.push(Op::Lanes { lo, hi, body, monoid }, Ty::I64)
+        self.push(Op::Lanes { lo, hi, body, monoid }, Ty::I32)
     }
 
     fn monoid(&mut self, monoid: &'g Monoid, tys: &[Ty]) -> Monoid {
@@ -340,6 +330,11 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
     /// that many bytes.
     pub(super) fn load_neighbours(&mut self, array: Id, first: Id, count: u64, bytes: u32) -> Vec<Id> {
         let (memory, _) = self.home_of(array);
+        self.load_from(memory, first, count, bytes)
+    }
+
+    /// The same, of a memory.
+    pub(super) fn load_from(&mut self, memory: MemId, first: Id, count: u64, bytes: u32) -> Vec<Id> {
         let ty = self.kernel.memories[memory.0 as usize].ty;
         let width = width(ty, count, bytes);
         let mut values = vec![];

@@ -72,6 +72,7 @@ impl<'g> Lowering<'g> {
         w.bind_globals(&filter.stmt.op);
         let (block, [lo, hi]) = own_chunk(&mut w, filter.extent);
         let count = w.lanes_count(lo, hi, |w, i| w.run(filter.body, &[i], Mode::Lane)[0]);
+        let count = w.push(Op::Cast(Ty::I64, count), Ty::I64);
         w.store(home, vec![block], count);
         let (mut kernel, buffers, scalars) = w.finish();
         // What is not looked at to decide is not computed here.

@@ -1,152 +1,272 @@
 //! Prefixes along lines: scans, and filters, which are scans of how many were kept.
 //!
 //! A line is cut into chunks, a block each: the first launch folds every chunk, the second turns the results into what comes
-//! before each chunk, the third goes through the chunks again and writes. A line that is known to be no longer than a chunk
-//! needs the third launch only. Inside a block each thread does the same with a run of neighbouring elements.
+//! before each chunk, the third goes through the chunks again and writes. Where lines are no longer than a chunk, or there are
+//! enough of them to keep the machine busy, a block goes along a whole line, and the third launch is the only one. How a block
+//! goes along elements is in `prefix`.
 
+use super::maps::{Neighbours, is_line};
 use super::plan::{Gpu, Items};
+use super::prefix::{Along, Prefixer, Tile};
 use super::threads::ceil_div;
-use crate::code::{Body, Id, MemId, Monoid, Op, Stmt};
-use crate::kernel::{Access, BufferId, BufferUse, Step};
+use crate::code::{Body, Id, MemId, Monoid, Op, Place, Stmt};
+use crate::kernel::{Access, BufferId, BufferUse, Space, Step};
 use crate::lower::planning::{piece, unflatten};
 use crate::lower::writer::{KernelWriter, Mode};
+use crate::ops::Operator;
 use crate::size::{Size, SizeVar};
-use crate::types::Ty;
+use crate::types::{Scalar, Ty};
 use crate::write::{Arithmetic, Write as _};
 
 /// What runs along lines.
-pub(super) struct Lines<'a, 'g> {
-    pub(super) op: &'g Op,
+struct Lines<'a, 'g> {
+    op: &'g Op,
     /// The axes around the line, and the line itself.
-    pub(super) outer: &'a [Size],
-    pub(super) last: &'a Size,
-    pub(super) body: &'g Body,
-    pub(super) kind: Kind<'g>,
+    outer: &'a [Size],
+    last: &'a Size,
+    body: &'g Body,
+    kind: Kind<'g>,
+    /// Types of what the body gives.
+    results: Vec<Ty>,
+    sums: Sums,
+    /// Is the line all there is, and every read at the position itself?
+    flat: bool,
 }
 
 /// What is done with the prefixes.
 #[derive(Clone, Copy)]
-pub(super) enum Kind<'g> {
+enum Kind<'g> {
     /// They are the result.
     Scan(&'g Monoid),
     /// They are counts: where the element goes if it is kept.
     Filter,
 }
 
-/// What a position of a line brings along.
-struct Item {
-    /// What joins the prefix.
-    joins: Vec<Id>,
-    /// All that the body gives.
-    results: Vec<Id>,
+/// Types of what is combined in a chunk, and of what comes before one.
+struct Sums {
+    own: Vec<Ty>,
+    before: Vec<Ty>,
 }
 
-/// Writes one position of a line: the position, the prefixes before and after it, and the item.
-type Write<'a, 'g> = dyn Fn(&mut KernelWriter<'_, 'g>, Id, [&[Id]; 2], &Item) + 'a;
-
-impl<'g> Lines<'_, 'g> {
-    fn tys(&self, w: &KernelWriter<'_, 'g>) -> Vec<Ty> {
-        match self.kind {
-            Kind::Scan(monoid) => w.types_of(&monoid.combine),
-            Kind::Filter => vec![Ty::I64],
+impl<'g> Kind<'g> {
+    fn neutral(self, w: &mut KernelWriter<'_, 'g>) -> Vec<Id> {
+        match self {
+            Kind::Scan(monoid) => w.all_scalars(&monoid.neutral),
+            Kind::Filter => vec![w.constant(Scalar::from_int(Ty::I32, 0))],
         }
     }
 
-    fn neutral(&self, w: &mut KernelWriter<'_, 'g>) -> Vec<Id> {
-        match self.kind {
-            Kind::Scan(monoid) => w.all_scalars(&monoid.neutral),
+    /// What comes before everything.
+    fn start(self, w: &mut KernelWriter<'_, 'g>) -> Vec<Id> {
+        match self {
+            Kind::Scan(_) => self.neutral(w),
             Kind::Filter => vec![w.number(0)],
         }
     }
 
-    fn combine(&self, w: &mut KernelWriter<'_, 'g>, left: &[Id], right: &[Id]) -> Vec<Id> {
-        match self.kind {
+    fn combine(self, w: &mut KernelWriter<'_, 'g>, left: &[Id], right: &[Id]) -> Vec<Id> {
+        match self {
             Kind::Scan(monoid) => w.combine(monoid, left, right),
-            Kind::Filter => vec![w.value(left[0] + right[0])],
+            Kind::Filter => vec![w.apply(Operator::Add, &[left[0], right[0]], Ty::I32)],
         }
     }
 
-    /// The fold of what the positions of a range bring.
-    fn fold(
-        &self,
-        w: &mut KernelWriter<'_, 'g>,
-        [lo, hi]: [Id; 2],
-        most: &Size,
-        item: &dyn Fn(&mut KernelWriter<'_, 'g>, Id) -> Item,
-    ) -> Vec<Id> {
-        match self.kind {
-            Kind::Scan(monoid) => {
-                let tys = self.tys(w);
-                w.block_fold([lo, hi], most, monoid, &tys, |w, k| item(w, k).joins)
+    /// What comes before a chunk, and a fold of some of it.
+    fn behind(self, w: &mut KernelWriter<'_, 'g>, before: &[Id], own: &[Id]) -> Vec<Id> {
+        match self {
+            Kind::Scan(_) => self.combine(w, before, own),
+            Kind::Filter => {
+                let own = w.push(Op::Cast(Ty::I64, own[0]), Ty::I64);
+                vec![w.value(before[0] + own)]
             }
-            Kind::Filter => vec![w.lanes_sum(lo, hi, |w, k| item(w, k).joins[0])],
         }
     }
 
-    fn item(&self, w: &mut KernelWriter<'_, 'g>, at: &[Id], k: Id) -> Item {
-        let results = w.run(self.body, &[at, &[k]].concat(), Mode::Lane);
-        let joins = match self.kind {
-            Kind::Scan(_) => results.clone(),
-            Kind::Filter => vec![w.push(Op::Cast(Ty::I64, results[0]), Ty::I64)],
-        };
-        Item { joins, results }
+    fn bind(self, w: &mut KernelWriter<'_, 'g>) {
+        if let Kind::Scan(monoid) = self {
+            w.bind_monoid(monoid);
+        }
+    }
+}
+
+/// The elements of a line.
+struct OfLine<'a, 'g> {
+    lines: &'a Lines<'a, 'g>,
+    /// The line.
+    at: &'a [Id],
+    neighbours: Option<Neighbours<'g>>,
+    /// Where results go; nowhere while sums are made.
+    homes: &'a [MemId],
+    /// Where a tile puts together what it keeps, so that threads write neighbours; empty where they write at once.
+    stage: &'a [MemId],
+    /// The most bytes of an access.
+    bytes: u32,
+}
+
+impl<'a, 'g> OfLine<'a, 'g> {
+    fn new(lines: &'a Lines<'a, 'g>, at: &'a [Id], homes: &'a [MemId], bytes: u32) -> Self {
+        let neighbours = lines.flat.then(|| Neighbours::new(lines.body, bytes));
+        OfLine { lines, at, neighbours, homes, stage: &[], bytes }
     }
 
-    /// Goes through `lo..hi` with the whole block.
-    fn prefixes(
-        &self,
-        w: &mut KernelWriter<'_, 'g>,
-        [lo, hi]: [Id; 2],
-        carry: Vec<Id>,
-        item: &dyn Fn(&mut KernelWriter<'_, 'g>, Id) -> Item,
-        write: &Write<'_, 'g>,
-    ) {
-        let tys = self.tys(w);
-        let through = |w: &mut KernelWriter<'_, 'g>, [start, end]: [Id; 2], carry: Vec<Id>| {
-            w.for_each(start, end, 1, (carry, &tys), |w, k, before| {
-                let item = item(w, k);
-                let after = self.combine(w, before, &item.joins);
-                write(w, k, [before, &after], &item);
-                after
-            });
-        };
-        let threads = w.kernel.block[0];
-        if threads == 1 {
-            return through(w, [lo, hi], carry);
+    fn joins(&self, w: &mut KernelWriter<'_, 'g>, results: &[Id]) -> Vec<Id> {
+        match self.lines.kind {
+            Kind::Scan(_) => results.to_vec(),
+            Kind::Filter => vec![w.push(Op::Cast(Ty::I32, results[0]), Ty::I32)],
         }
-        // A run of neighbouring positions for each thread: first its fold, then, knowing what comes before, the run again.
-        let zero = w.number(0);
-        let count = w.number(threads.into());
-        let length = w.value(hi - lo);
-        let most = w.number(i64::from(threads) - 1);
-        let up = w.value(length + most);
-        let run = w.value(up / count);
-        let sums: Vec<MemId> = tys.iter().map(|&ty| w.scratch("row", ty, vec![Size::Const(threads.into())])).collect();
-        let run_of = |w: &mut KernelWriter<'_, 'g>, thread: Id| {
-            let skipped = w.value(thread * run);
-            let start = w.value(lo + skipped);
-            let end = w.value(start + run);
-            [start, w.value(end.least(hi))]
+    }
+
+    fn results(&self, w: &mut KernelWriter<'_, 'g>, first: Id, count: u64) -> Vec<Vec<Id>> {
+        if let Some(neighbours) = &self.neighbours {
+            return neighbours.run(w, first, count);
+        }
+        let place = |k: u64| {
+            let at = w.offset(first, k as i64);
+            w.run(self.lines.body, &[self.at, &[at]].concat(), Mode::Lane)
         };
+        (0..count).map(place).collect()
+    }
+}
+
+impl<'g> Along<'g> for OfLine<'_, 'g> {
+    type Item = Vec<Id>;
+
+    fn tys(&self) -> &[Ty] {
+        &self.lines.sums.own
+    }
+
+    fn carry_tys(&self) -> &[Ty] {
+        &self.lines.sums.before
+    }
+
+    fn neutral(&self, w: &mut KernelWriter<'_, 'g>) -> Vec<Id> {
+        self.lines.kind.neutral(w)
+    }
+
+    fn combine(&self, w: &mut KernelWriter<'_, 'g>, left: &[Id], right: &[Id]) -> Vec<Id> {
+        self.lines.kind.combine(w, left, right)
+    }
+
+    fn behind(&self, w: &mut KernelWriter<'_, 'g>, carry: &[Id], own: &[Id]) -> Vec<Id> {
+        self.lines.kind.behind(w, carry, own)
+    }
+
+    fn items(&self, w: &mut KernelWriter<'_, 'g>, first: Id, count: u64) -> Vec<(Vec<Id>, Vec<Id>)> {
+        let results = self.results(w, first, count);
+        results.into_iter().map(|results| (self.joins(w, &results), results)).collect()
+    }
+
+    fn item_inside(&self, w: &mut KernelWriter<'_, 'g>, at: Id, inside: Id) -> (Vec<Id>, Vec<Id>) {
+        let tys = &self.lines.results;
+        let nothing: Vec<Id> = match self.lines.kind {
+            Kind::Scan(_) => self.neutral(w),
+            Kind::Filter => tys.iter().map(|&ty| w.constant(Scalar { ty, bits: 0 })).collect(),
+        };
+        let results = w.branch(inside, tys, |w| self.results(w, at, 1).concat(), |_| nothing);
+        (self.joins(w, &results), results)
+    }
+
+    fn write(&self, w: &mut KernelWriter<'_, 'g>, carry: &[Id], first: Id, prefixes: &[Vec<Id>], items: &[Vec<Id>]) {
+        match self.lines.kind {
+            Kind::Scan(_) => {
+                for (k, &memory) in self.homes.iter().enumerate() {
+                    let values: Vec<Id> = prefixes[1..].iter().map(|prefix| prefix[k]).collect();
+                    if self.lines.flat {
+                        w.store_neighbours(memory, first, &values, self.bytes);
+                        continue;
+                    }
+                    for (k, value) in values.into_iter().enumerate() {
+                        let at = w.offset(first, k as i64);
+                        w.store(memory, [self.at, &[at]].concat(), value);
+                    }
+                }
+            }
+            Kind::Filter => {
+                for (before, results) in prefixes.iter().zip(items) {
+                    w.when(results[0], |w| {
+                        if self.stage.is_empty() {
+                            return w.store_each(self.homes, before[0], &results[1..]);
+                        }
+                        let place = w.value(before[0] - carry[0]);
+                        w.store_each(self.stage, place, &results[1..]);
+                    });
+                }
+            }
+        }
+    }
+
+    fn finish(&self, w: &mut KernelWriter<'_, 'g>, thread: Id, threads: u32, [carry, next]: [&[Id]; 2]) {
+        if self.stage.is_empty() {
+            return;
+        }
+        w.barrier();
+        let first = w.value(carry[0] + thread);
+        let step = w.number(threads.into());
+        w.for_steps([first, next[0], step], (vec![], &[]), |w, to, _| {
+            let place = w.value(to - carry[0]);
+            let values = w.load_all(self.stage, place, &self.lines.results[1..]);
+            w.store_each(self.homes, to, &values);
+            vec![]
+        });
+    }
+}
+
+/// The sums of the chunks of a line.
+struct OfChunks<'a, 'g> {
+    lines: &'a Lines<'a, 'g>,
+    at: &'a [Id],
+    sums: &'a [MemId],
+    homes: &'a [MemId],
+    bytes: u32,
+}
+
+impl<'g> Along<'g> for OfChunks<'_, 'g> {
+    type Item = ();
+
+    fn tys(&self) -> &[Ty] {
+        &self.lines.sums.own
+    }
+
+    fn carry_tys(&self) -> &[Ty] {
+        &self.lines.sums.before
+    }
+
+    fn neutral(&self, w: &mut KernelWriter<'_, 'g>) -> Vec<Id> {
+        self.lines.kind.neutral(w)
+    }
+
+    fn combine(&self, w: &mut KernelWriter<'_, 'g>, left: &[Id], right: &[Id]) -> Vec<Id> {
+        self.lines.kind.combine(w, left, right)
+    }
+
+    fn behind(&self, w: &mut KernelWriter<'_, 'g>, carry: &[Id], own: &[Id]) -> Vec<Id> {
+        self.lines.kind.behind(w, carry, own)
+    }
+
+    fn items(&self, w: &mut KernelWriter<'_, 'g>, first: Id, count: u64) -> Vec<(Vec<Id>, ())> {
+        if count == 1 {
+            let index = [self.at, &[first]].concat();
+            let load = |(&memory, &ty)| w.push(Op::Load { memory, index: index.clone() }, ty);
+            return vec![(self.sums.iter().zip(self.tys()).map(load).collect(), ())];
+        }
+        let load = |&memory| w.load_from(memory, first, count, self.bytes);
+        let columns: Vec<Vec<Id>> = self.sums.iter().map(load).collect();
+        (0..count as usize).map(|k| (columns.iter().map(|column| column[k]).collect(), ())).collect()
+    }
+
+    fn item_inside(&self, w: &mut KernelWriter<'_, 'g>, at: Id, inside: Id) -> (Vec<Id>, ()) {
         let neutral = self.neutral(w);
-        w.lanes(zero, count, |w, thread| {
-            let [start, end] = run_of(w, thread);
-            let sum = w.for_each(start, end, 1, (neutral, &tys), |w, k, state| {
-                let item = item(w, k);
-                self.combine(w, state, &item.joins)
-            });
-            w.store_each(&sums, thread, &sum);
-        });
-        w.for_each(zero, count, 1, (carry, &tys), |w, thread, before| {
-            let own = w.load_all(&sums, thread, &tys);
-            w.store_each(&sums, thread, before);
-            self.combine(w, before, &own)
-        });
-        w.lanes(zero, count, |w, thread| {
-            let range = run_of(w, thread);
-            let before = w.load_all(&sums, thread, &tys);
-            through(w, range, before);
-        });
+        (w.branch(inside, self.tys(), |w| self.items(w, at, 1).remove(0).0, |_| neutral), ())
+    }
+
+    fn write(&self, w: &mut KernelWriter<'_, 'g>, _: &[Id], first: Id, prefixes: &[Vec<Id>], items: &[()]) {
+        for (k, &memory) in self.homes.iter().enumerate() {
+            let values: Vec<Id> = prefixes[..items.len()].iter().map(|prefix| prefix[k]).collect();
+            match values[..] {
+                [value] => w.store(memory, [self.at, &[first]].concat(), value),
+                _ => w.store_neighbours(memory, first, &values, self.bytes),
+            }
+        }
     }
 }
 
@@ -154,11 +274,14 @@ impl<'g> Gpu<'g> {
     pub(super) fn scan(&mut self, stmt: &'g Stmt, shape: &'g [Size], body: &'g Body, monoid: &'g Monoid) {
         let outputs: Vec<BufferId> = self.base.outputs(stmt).into_iter().map(|(buffer, _)| buffer).collect();
         let (last, outer) = shape.split_last().expect("a scan has an axis");
-        let lines = Lines { op: &stmt.op, outer, last, body, kind: Kind::Scan(monoid) };
         let tys: Vec<Ty> = stmt.binds.iter().map(|b| b.ty.elem()).collect();
-        let carries = self.carries(&lines, "scan", &tys, None);
+        let sums = Sums { own: tys.clone(), before: tys };
+        let flat = self.is_flat_line(outer, body);
+        let results = self.result_types(body);
+        let lines = Lines { op: &stmt.op, outer, last, body, kind: Kind::Scan(monoid), results, sums, flat };
+        let carries = self.carries(&lines, "scan", None);
         let name = self.base.kernel_name("scan");
-        self.lines(&name, &lines, carries.as_deref(), &|w| {
+        self.lines(&name, &lines, carries.as_deref(), None, &|w| {
             outputs.iter().map(|&b| w.global(b, Access::Write, shape.to_vec())).collect()
         });
     }
@@ -167,102 +290,136 @@ impl<'g> Gpu<'g> {
         let outputs: Vec<BufferId> =
             stmt.binds.iter().map(|b| self.base.buffer_for(b.id, vec![extent.clone()])).collect();
         let count = self.base.buffer(Ty::I64, vec![], BufferUse::Temporary);
-        let lines = Lines { op: &stmt.op, outer: &[], last: extent, body, kind: Kind::Filter };
-        let carries = self.carries(&lines, "filter", &[Ty::I64], Some(count));
+        let sums = Sums { own: vec![Ty::I32], before: vec![Ty::I64] };
+        let flat = self.is_flat_line(&[], body);
+        let results = self.result_types(body);
+        let lines = Lines { op: &stmt.op, outer: &[], last: extent, body, kind: Kind::Filter, results, sums, flat };
+        let carries = self.carries(&lines, "filter", Some(count));
         let name = self.base.kernel_name("filter");
-        let short = carries.is_none();
-        self.lines(&name, &lines, carries.as_deref(), &|w| {
-            let shape = vec![extent.clone()];
-            let mut homes: Vec<MemId> = outputs.iter().map(|&b| w.global(b, Access::Write, shape.clone())).collect();
-            if short {
-                homes.push(w.global(count, Access::Write, vec![]));
-            }
-            homes
+        let counted = carries.is_none().then_some(count);
+        self.lines(&name, &lines, carries.as_deref(), counted, &|w| {
+            outputs.iter().map(|&b| w.global(b, Access::Write, vec![extent.clone()])).collect()
         });
         self.base.plan.steps.push(Step::Count { size: kept, from: count });
+    }
+
+    fn is_flat_line(&self, outer: &[Size], body: &Body) -> bool {
+        self.machine.vector_bytes > 0 && outer.is_empty() && body.params.last().is_some_and(|k| is_line(body, k.id))
+    }
+
+    fn result_types(&self, body: &Body) -> Vec<Ty> {
+        body.results.iter().map(|&id| self.base.type_of(id).elem()).collect()
     }
 
     fn chunk(&self) -> u64 {
         u64::from(self.machine.threads()) * super::TURNS
     }
 
-    /// Buffers with what comes before each chunk of each line, unless a line is one chunk. `count` gets the whole of the
-    /// only line.
-    fn carries(
-        &mut self,
-        lines: &Lines<'_, 'g>,
-        what: &str,
-        tys: &[Ty],
-        count: Option<BufferId>,
-    ) -> Option<Vec<BufferId>> {
-        let chunk = self.chunk();
-        if lines.last.constant().is_some_and(|n| n <= chunk) {
+    /// Is a block enough for a line?
+    fn is_one_block(&self, lines: &Lines<'_, 'g>) -> bool {
+        if lines.last.constant().is_some_and(|n| n <= self.chunk()) {
+            return true;
+        }
+        let short = self.expected.about(lines.last).is_some_and(|n| n <= self.chunk());
+        let busy = self.expected.at_least(&Size::product(lines.outer)).is_some_and(|n| n >= self.machine.busy_blocks);
+        // A block of a launch that is cut into pieces must not go far.
+        (short || busy) && !self.machine.cuts_launches()
+    }
+
+    /// A tile for a line, or for a chunk of it.
+    fn tile(&self, lines: &Lines<'_, 'g>, most: Option<u64>) -> Tile {
+        let about = lines.last.constant().or_else(|| self.expected.about(lines.last));
+        let about = match (about, most) {
+            (Some(about), Some(most)) => Some(about.min(most)),
+            (about, most) => about.or(most),
+        };
+        let length = self.length(lines.body).map(|n| n as u64);
+        Tile::new(&self.machine, about, length, lines.flat, &lines.sums.own)
+    }
+
+    /// Is what a tile keeps put together in shared memory before it is written?
+    fn is_staged(&self, lines: &Lines<'_, 'g>, tile: Tile) -> bool {
+        let Kind::Filter = lines.kind else { return false };
+        let tys = &lines.results[1..];
+        let each: u64 = tys.iter().map(|ty| ty.bytes() as u64).sum();
+        let bytes = tile.shared_bytes(&lines.sums.own) + each * tile.elements();
+        let whole_words = tys.iter().all(|ty| ty.bytes() >= 4);
+        // Half of it, so that several blocks share a core.
+        tile.threads > 1 && whole_words && bytes <= self.machine.shared_bytes / 2 && !self.machine.is_small()
+    }
+
+    /// Buffers with what comes before each chunk of each line, unless a block goes along a whole line. `count` gets the whole of
+    /// the only line.
+    fn carries(&mut self, lines: &Lines<'_, 'g>, what: &str, count: Option<BufferId>) -> Option<Vec<BufferId>> {
+        if self.is_one_block(lines) {
             return None;
         }
-        let chunks = ceil_div(lines.last, chunk);
+        let chunks = ceil_div(lines.last, self.chunk());
         let grid = [lines.outer, std::slice::from_ref(&chunks)].concat();
-        let mut buffers = || -> Vec<BufferId> {
+        let mut buffers = |tys: &[Ty]| -> Vec<BufferId> {
             tys.iter().map(|&ty| self.base.buffer(ty, grid.clone(), BufferUse::Temporary)).collect()
         };
-        let sums = buffers();
-        let before = buffers();
-        let threads = self.machine.threads();
-
+        let sums = buffers(&lines.sums.own);
+        let before = buffers(&lines.sums.before);
         let name = self.base.kernel_name(&format!("{what}_sums"));
-        self.blocks(&name, &Size::product(&grid), threads, &|w, items| {
-            w.bind_globals(lines.op);
-            let homes: Vec<MemId> = sums.iter().map(|&b| w.global(b, Access::Write, grid.clone())).collect();
-            items.each(w, |w, number| {
-                let at = unflatten(w, number, &grid);
-                let line = &at[..at.len() - 1];
-                let c = at[at.len() - 1];
-                let (lo, hi) = piece(w, c, chunk, lines.last);
-                let sum = lines.fold(w, [lo, hi], &Size::Const(chunk), &|w, k| lines.item(w, line, k));
-                for (&memory, value) in homes.iter().zip(sum) {
-                    w.store(memory, at.clone(), value);
-                }
-            });
-        });
-
+        self.sums_of_chunks(&name, lines, &grid, &sums);
         let name = self.base.kernel_name(&format!("{what}_before"));
-        self.blocks(&name, &Size::product(lines.outer), threads, &|w, items| {
-            if let Kind::Scan(monoid) = lines.kind {
-                w.bind_monoid(monoid);
-            }
+        let wide = lines.outer.is_empty() && self.machine.vector_bytes > 0;
+        let about = chunks.constant().or_else(|| self.expected.about(&chunks));
+        let tile = Tile::new(&self.machine, about, Some(1), wide, &lines.sums.own);
+        let machine = self.machine;
+        self.by_threads(&name, &Size::product(lines.outer), tile.threads, &|w, items| {
+            lines.kind.bind(w);
             let sums: Vec<MemId> = sums.iter().map(|&b| w.global(b, Access::Read, grid.clone())).collect();
             let homes: Vec<MemId> = before.iter().map(|&b| w.global(b, Access::Write, grid.clone())).collect();
             let counter = count.map(|count| w.global(count, Access::Write, vec![]));
             items.each(w, |w, number| {
-                let line = if lines.outer.is_empty() { vec![] } else { unflatten(w, number, lines.outer) };
+                let at = if lines.outer.is_empty() { vec![] } else { unflatten(w, number, lines.outer) };
                 let lo = w.number(0);
                 let hi = w.extent(&chunks);
-                let item = |w: &mut KernelWriter<'_, 'g>, k: Id| {
-                    let at = [&line[..], &[k]].concat();
-                    let load = |(&memory, &ty): (&MemId, &Ty)| w.push(Op::Load { memory, index: at.clone() }, ty);
-                    Item { joins: sums.iter().zip(tys).map(load).collect(), results: vec![] }
-                };
-                let neutral = lines.neutral(w);
-                lines.prefixes(w, [lo, hi], neutral, &item, &|w, k, [before, _], _| {
-                    for (&memory, &value) in homes.iter().zip(before) {
-                        w.store(memory, [&line[..], &[k]].concat(), value);
-                    }
-                });
+                let along = OfChunks { lines, at: &at, sums: &sums, homes: &homes, bytes: machine.vector_bytes };
+                let start = lines.kind.start(w);
+                let all = Prefixer::new(w, &machine, tile, &along).write(w, [lo, hi], start);
                 if let Some(counter) = counter {
-                    let all = lines.fold(w, [lo, hi], &chunks, &item);
-                    w.store(counter, vec![], all[0]);
+                    store_by_first(w, &[counter], &[], &all);
                 }
             });
         });
         Some(before)
     }
 
-    /// Goes through every chunk and writes. `homes` binds the results, and behind them, where a filter does not know it yet,
-    /// the count.
+    /// The fold of every chunk.
+    fn sums_of_chunks(&mut self, name: &str, lines: &Lines<'_, 'g>, grid: &[Size], sums: &[BufferId]) {
+        let chunk = self.chunk();
+        let tile = self.tile(lines, Some(chunk));
+        let machine = self.machine;
+        let in_order = matches!(lines.kind, Kind::Scan(monoid) if !monoid.commutative);
+        self.by_threads(name, &Size::product(grid), tile.threads, &|w, items| {
+            w.bind_globals(lines.op);
+            let homes: Vec<MemId> = sums.iter().map(|&b| w.global(b, Access::Write, grid.to_vec())).collect();
+            items.each(w, |w, number| {
+                let at = unflatten(w, number, grid);
+                let (c, line) = at.split_last().expect("a chunk");
+                let (lo, hi) = piece(w, *c, chunk, lines.last);
+                let along = OfLine::new(lines, line, &[], machine.vector_bytes);
+                let sum = if in_order {
+                    let start = lines.kind.neutral(w);
+                    Prefixer::new(w, &machine, tile, &along).write(w, [lo, hi], start)
+                } else {
+                    Prefixer::folding(w, &machine, tile, &along).fold(w, [lo, hi])
+                };
+                store_by_first(w, &homes, &at, &sum);
+            });
+        });
+    }
+
+    /// Goes through every chunk and writes. `homes` binds the results; a filter counts what it keeps, if nobody did yet.
     fn lines(
         &mut self,
         name: &str,
         lines: &Lines<'_, 'g>,
         carries: Option<&[BufferId]>,
+        count: Option<BufferId>,
         homes: &dyn Fn(&mut KernelWriter<'_, 'g>) -> Vec<MemId>,
     ) {
         let chunk = self.chunk();
@@ -271,48 +428,44 @@ impl<'g> Gpu<'g> {
             Some(_) => [lines.outer, std::slice::from_ref(&chunks)].concat(),
             None => lines.outer.to_vec(),
         };
-        let threads = match lines.last.constant() {
-            Some(n) => (n.clamp(1, self.machine.threads().into()) as u32).next_power_of_two(),
-            None => self.machine.threads(),
-        };
-        let threads = threads.min(self.machine.threads());
-        self.blocks(name, &Size::product(&grid), threads, &|w, items: &Items| {
+        let tile = self.tile(lines, carries.map(|_| chunk));
+        let staged = if self.is_staged(lines, tile) { &lines.results[1..] } else { &[] };
+        let machine = self.machine;
+        self.by_threads(name, &Size::product(&grid), tile.threads, &|w, items: &Items| {
             w.bind_globals(lines.op);
             let carries: Option<Vec<MemId>> =
                 carries.map(|c| c.iter().map(|&b| w.global(b, Access::Read, grid.clone())).collect());
             let homes = homes(w);
+            let counter = count.map(|count| w.global(count, Access::Write, vec![]));
+            let memory = |&ty: &Ty| w.near_memory("kept", ty, Space::Shared, &[tile.elements()]);
+            let stage: Vec<MemId> = staged.iter().map(memory).collect();
             items.each(w, |w, number| {
                 let mut at = if grid.is_empty() { vec![] } else { unflatten(w, number, &grid) };
                 let (lo, hi, carry) = match &carries {
                     Some(memories) => {
-                        let tys = lines.tys(w);
-                        let load = |(&memory, &ty): (&MemId, &Ty)| w.push(Op::Load { memory, index: at.clone() }, ty);
-                        let carry = memories.iter().zip(&tys).map(load).collect();
+                        let load = |(&memory, &ty)| w.push(Op::Load { memory, index: at.clone() }, ty);
+                        let carry = memories.iter().zip(&lines.sums.before).map(load).collect();
                         let c = at.pop().expect("a chunk");
                         let (lo, hi) = piece(w, c, chunk, lines.last);
                         (lo, hi, carry)
                     }
-                    None => (w.number(0), w.extent(lines.last), lines.neutral(w)),
+                    None => (w.number(0), w.extent(lines.last), lines.kind.start(w)),
                 };
-                let item = |w: &mut KernelWriter<'_, 'g>, k: Id| lines.item(w, &at, k);
-                lines.prefixes(w, [lo, hi], carry, &item, &|w, k, [before, after], item| match lines.kind {
-                    Kind::Scan(_) => {
-                        for (&memory, &value) in homes.iter().zip(after) {
-                            w.store(memory, [&at[..], &[k]].concat(), value);
-                        }
-                    }
-                    Kind::Filter => w.when(item.results[0], |w| {
-                        for (&memory, &value) in homes.iter().zip(&item.results[1..]) {
-                            w.store(memory, vec![before[0]], value);
-                        }
-                    }),
-                });
-                if let (Kind::Filter, None) = (lines.kind, &carries) {
-                    let all = lines.fold(w, [lo, hi], lines.last, &item);
-                    let counter = *homes.last().expect("the count is behind the results");
-                    w.store(counter, vec![], all[0]);
+                let mut along = OfLine::new(lines, &at, &homes, machine.vector_bytes);
+                along.stage = &stage;
+                let all = Prefixer::new(w, &machine, tile, &along).write(w, [lo, hi], carry);
+                if let Some(counter) = counter {
+                    store_by_first(w, &[counter], &[], &all);
                 }
             });
         });
     }
+}
+
+/// Stores what all threads of a block know.
+fn store_by_first(w: &mut KernelWriter<'_, '_>, homes: &[MemId], at: &[Id], values: &[Id]) {
+    let thread = w.push(Op::Place(Place::Local, 0), Ty::I64);
+    let zero = w.number(0);
+    let first = w.value(thread.equals(zero));
+    w.when(first, |w| homes.iter().zip(values).for_each(|(&memory, &value)| w.store(memory, at.to_vec(), value)));
 }

@@ -9,10 +9,11 @@
 //! | tabulate whose folds read along their own axis, or whose elements are arrays | one position | every 256th turn of the fold, or element of the inner array |
 //! | fold, whole, or along axes inside of a tabulate, on those machines | what `folds` chooses for about these sizes, perhaps in two launches | several elements at a time, every so-many-th |
 //! | fold, whole, on other machines or where the order counts | 16,384 elements; then one block over the partial results | every 256th element, or neighbours |
-//! | scan, filter | 16,384 elements of a line; before that, what comes before each chunk | a run of neighbouring elements |
+//! | scan, filter | 16,384 elements of a line, tile by tile, or a whole line; before that, what comes before each chunk | some neighbours in each row of a tile |
 //! | scatter by an operator on integers that has an atomic | 256 positions | one position |
 //! | sort of lines that fit a tile | one line | 8 or 16 neighbouring elements |
 //! | sort of longer lines, by digits | a tile of 2,048 or 4,096 elements: counted, then moved | 8 or 16 neighbouring elements |
+//! | the same of many positions into few places | a table in shared memory, for a run of positions | some neighbours at a time |
 //! | other scatters | one, of one thread | everything, in order |
 //! | scalars that a fold is part of | one | the fold's turns |
 //!
@@ -28,10 +29,12 @@ mod lines;
 mod machine;
 mod maps;
 mod plan;
+mod prefix;
 mod product;
 mod reach;
 mod scatter;
 mod sort;
+mod tables;
 mod teams;
 mod threads;
 mod tiles;

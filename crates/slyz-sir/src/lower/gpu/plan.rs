@@ -298,6 +298,28 @@ impl<'g> Gpu<'g> {
         self.base.launch((spread.kernel, buffers, scalars));
     }
 
+    /// A kernel of blocks whose threads are told what to do one by one. What a block does with one item must end, where its
+    /// threads share memory, when all are done.
+    pub(super) fn by_threads(
+        &mut self,
+        name: &str,
+        count: &Size,
+        threads: u32,
+        write: &dyn Fn(&mut KernelWriter<'_, 'g>, &Items),
+    ) {
+        let expected = self.expected.about(count).filter(|_| self.machine.splits);
+        let most = self.machine.max_blocks[0];
+        let items = match count.constant().or(expected) {
+            Some(likely) if likely <= most => Items { count: count.clone(), blocks: count.clone(), loops: false },
+            _ => Items::new(count, &self.machine, most),
+        };
+        let mut w = KernelWriter::new(&self.base, name.into(), items.blocks.clone());
+        w.kernel.block = [threads, 1, 1];
+        write(&mut w, &items);
+        let kernel = w.finish();
+        self.base.launch(kernel);
+    }
+
     /// Threads for a block that runs the body: no more than its longest axis has positions.
     fn threads_for(&self, body: &Body) -> u32 {
         let most = self.machine.threads();

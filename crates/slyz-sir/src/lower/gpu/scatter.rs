@@ -1,7 +1,10 @@
 //! Scatters: the neutral element everywhere, then values sent to their places.
 //!
 //! Where the monoid is an operator on integers that the machine has as an atomic, every position sends by a thread of its own:
-//! integers do not care about the order. So it is where values are written, never combined, and each to a place of its own. Otherwise one thread sends everything, in order.
+//! integers do not care about the order. So it is where values are written, never combined, and each to a place of its own. Otherwise
+//! one thread sends everything, in order.
+//!
+//! Where many positions send to few places by an atomic, as in histograms, blocks have tables of their own (`tables`).
 
 use super::plan::Gpu;
 use super::threads::each_position;
@@ -26,6 +29,11 @@ impl<'g> Gpu<'g> {
         }
         let atomic = self.atomic(monoid);
         let name = self.base.kernel_name("scatter");
+        if let (Some(operator), [output]) = (atomic, &outputs[..])
+            && self.scatter_tables(&name, stmt, operator, *output)
+        {
+            return;
+        }
         let bind = |w: &mut KernelWriter<'_, 'g>| -> Vec<(MemId, Vec<Id>)> {
             w.bind_globals(&stmt.op);
             outputs.iter().map(|&b| (w.global(b, Access::ReadWrite, target.to_vec()), vec![])).collect()

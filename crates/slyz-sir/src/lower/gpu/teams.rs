@@ -364,7 +364,7 @@ fn position(w: &mut KernelWriter, number: Id, shape: &[Size]) -> Vec<Id> {
 }
 
 /// The row-major number of a position.
-fn flatten(w: &mut KernelWriter, at: &[Id], shape: &[Size]) -> Id {
+pub(super) fn flatten(w: &mut KernelWriter, at: &[Id], shape: &[Size]) -> Id {
     let mut number = at[0];
     let rest = &shape[1..];
     for (&place, size) in at[1..].iter().zip(rest) {

@@ -1,0 +1,450 @@
+//! Prefixes along a line by the threads of a block, tile by tile.
+//!
+//! ```text
+//! tile     row 0: thread 0, 0, 0, 0, 1, 1, 1, 1, 2, …    neighbours of a thread are one wide access
+//!          row 1: thread 0, 0, 0, 0, 1, 1, 1, 1, 2, …
+//! thread   the prefixes of its neighbours in each row, in registers
+//! block    what comes before each of them: all of a tile meet once, by shuffles in a subgroup, else in shared memory
+//! ```
+//!
+//! Neighbouring threads read and write neighbouring elements. Everything is combined in order. What is left behind the last whole
+//! tile is done in tiles of one element a thread, and so is everything where an element takes long.
+
+use super::Machine;
+use crate::code::{Id, MemId, Op, Place, SubgroupOp};
+use crate::kernel::Space;
+use crate::lower::writer::KernelWriter;
+use crate::ops::Operator;
+use crate::types::Ty;
+use crate::write::{Arithmetic, Write as _};
+
+/// The most subgroups whose folds every thread joins by itself; where there are more, threads meet in memory alone.
+const FEW_GROUPS: u32 = 16;
+/// Places of shared memory between two that are left out, so that threads which go along runs do not meet in a bank.
+const BANKS: u64 = 32;
+/// Elements of a thread in a tile.
+const ELEMENTS: u64 = 16;
+/// Rows of a tile of single elements.
+const ROWS: u64 = 8;
+/// Statements that the copies of a body may have together.
+const COPIED: u64 = 160;
+
+/// What the threads of a block take of a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Tile {
+    pub(super) threads: u32,
+    rows: u64,
+    /// Neighbours of a thread in a row.
+    width: u64,
+}
+
+impl Tile {
+    /// A tile for about so many elements, each of so many statements, in a body that is short; `wide` where neighbours are one access.
+    pub(super) fn new(machine: &Machine, about: Option<u64>, length: Option<u64>, wide: bool, tys: &[Ty]) -> Tile {
+        let most = u64::from(machine.threads().min(if machine.is_small() { 64 } else { u32::MAX }));
+        let threads = about.map_or(most, |n| n.clamp(1, most).next_power_of_two().min(most)) as u32;
+        let single = Tile { threads, rows: 1, width: 1 };
+        let fits = |tile: &Tile| tile.shared_bytes(tys) <= machine.shared_bytes;
+        let large = length.and_then(|length| {
+            let width = if wide { 4 } else { 1 };
+            let most_rows = if wide { ELEMENTS / width } else { ROWS };
+            let rows = std::iter::successors(Some(most_rows), |rows| Some(rows / 2)).take_while(|&rows| rows > 0);
+            let short = |tile: &Tile| tile.rows * tile.width * length.max(1) <= COPIED;
+            let tiles = rows.map(|rows| Tile { rows, width, ..single });
+            tiles.filter(short).find(|tile| fits(tile) && about.is_none_or(|n| tile.elements() <= n))
+        });
+        let halves = std::iter::successors(Some(threads), |threads| Some(threads / 2)).take_while(|&n| n > 0);
+        let smaller = || halves.map(|threads| Tile { threads, ..single }).find(fits);
+        large.or_else(smaller).unwrap_or(Tile { threads: 1, ..single })
+    }
+
+    pub(super) fn elements(&self) -> u64 {
+        u64::from(self.threads) * self.rows * self.width
+    }
+
+    /// A tile of one element a thread.
+    fn single(self) -> Tile {
+        Tile { rows: 1, width: 1, ..self }
+    }
+
+    fn is_single(&self) -> bool {
+        self.rows * self.width == 1
+    }
+
+    /// Places for the folds of all runs.
+    fn run_places(&self) -> u64 {
+        let runs = self.rows * u64::from(self.threads);
+        if self.rows > 1 { runs + runs / BANKS } else { 0 }
+    }
+
+    pub(super) fn shared_bytes(&self, tys: &[Ty]) -> u64 {
+        let each: u64 = tys.iter().map(|ty| ty.bytes() as u64).sum();
+        if self.threads == 1 { 0 } else { each * (self.run_places() + 2 * u64::from(self.threads)) }
+    }
+}
+
+/// What is combined.
+pub(super) trait Along<'g> {
+    /// What an element brings besides what is combined.
+    type Item;
+    /// Types that are combined in a tile.
+    fn tys(&self) -> &[Ty];
+    /// Types of what comes before a tile.
+    fn carry_tys(&self) -> &[Ty];
+    fn neutral(&self, w: &mut KernelWriter<'_, 'g>) -> Vec<Id>;
+    fn combine(&self, w: &mut KernelWriter<'_, 'g>, left: &[Id], right: &[Id]) -> Vec<Id>;
+    /// What comes before a tile, and a fold of some of it.
+    fn behind(&self, w: &mut KernelWriter<'_, 'g>, carry: &[Id], own: &[Id]) -> Vec<Id>;
+    /// `count` neighbouring elements, the first at a multiple of their number: what each joins with, and all of it.
+    fn items(&self, w: &mut KernelWriter<'_, 'g>, first: Id, count: u64) -> Vec<(Vec<Id>, Self::Item)>;
+    /// The same for one element that may be past the end: then it joins with the neutral element.
+    fn item_inside(&self, w: &mut KernelWriter<'_, 'g>, at: Id, inside: Id) -> (Vec<Id>, Self::Item);
+    /// Writes neighbours in a tile behind `carry`: what is before the first, behind it and before the second, and so on, and their items.
+    fn write(&self, w: &mut KernelWriter<'_, 'g>, carry: &[Id], first: Id, prefixes: &[Vec<Id>], items: &[Self::Item]);
+    /// Writes what the threads have put together, between what is before the tile and what is behind it.
+    fn finish(&self, _w: &mut KernelWriter<'_, 'g>, _thread: Id, _threads: u32, _ends: [&[Id]; 2]) {}
+}
+
+/// What neighbours of a thread join with, and what else they bring.
+type Row<Item> = (Vec<Vec<Id>>, Vec<Item>);
+/// Writes a tile: its form, where it starts, where what is inside ends unless that is all of it, and the state before it.
+type AtTile<'a, 'g> = dyn Fn(&mut KernelWriter<'_, 'g>, Tile, Id, Option<Id>, &[Id]) -> Vec<Id> + 'a;
+
+/// A block that goes along a line.
+pub(super) struct Prefixer<'a, A> {
+    along: &'a A,
+    tile: Tile,
+    /// The lanes of a subgroup, where those can exchange what is combined.
+    subgroup: Option<u32>,
+    /// The number of a thread.
+    thread: Id,
+    /// Folds of runs, and of threads or subgroups.
+    runs: Vec<MemId>,
+    parts: Vec<MemId>,
+}
+
+impl<'a, 'g, A: Along<'g>> Prefixer<'a, A> {
+    pub(super) fn new(w: &mut KernelWriter<'_, 'g>, machine: &Machine, tile: Tile, along: &'a A) -> Self {
+        let mut prefixer = Self::folding(w, machine, tile, along);
+        let places = tile.run_places();
+        if places > 0 && tile.threads > 1 {
+            let memory = |&ty: &Ty| w.near_memory("run", ty, Space::Shared, &[places]);
+            prefixer.runs = along.tys().iter().map(memory).collect();
+        }
+        prefixer
+    }
+
+    /// The same for one that only folds.
+    pub(super) fn folding(w: &mut KernelWriter<'_, 'g>, machine: &Machine, tile: Tile, along: &'a A) -> Self {
+        let tys = along.tys();
+        let exchanges = |size: u32, bits: u32| size > 1 && tys.iter().all(|ty| ty.bits() <= bits);
+        let few = |size: u32| tile.threads.div_ceil(size) <= FEW_GROUPS;
+        let subgroup = machine.subgroup.filter(|s| exchanges(s.size, s.bits) && few(s.size)).map(|s| s.size);
+        let places = match subgroup {
+            Some(size) => u64::from(tile.threads.div_ceil(size)),
+            None => 2 * u64::from(tile.threads),
+        };
+        let alone = tile.threads == 1;
+        let tys = if alone { &[] } else { tys };
+        let parts = tys.iter().map(|&ty| w.near_memory("part", ty, Space::Shared, &[places])).collect();
+        let thread = if alone { w.number(0) } else { w.push(Op::Place(Place::Local, 0), Ty::I64) };
+        Prefixer { along, tile, subgroup, thread, runs: vec![], parts }
+    }
+
+    /// Goes along `lo..hi` with what is before it, and gives what is behind. `lo` is a multiple of what a thread takes at once.
+    pub(super) fn write(&self, w: &mut KernelWriter<'_, 'g>, range: [Id; 2], carry: Vec<Id>) -> Vec<Id> {
+        let tys = self.along.carry_tys().to_vec();
+        self.tiles(w, range, (carry, &tys), &|w, tile, start, end, carry| self.tile(w, tile, start, end, carry))
+    }
+
+    /// The fold of `lo..hi`, where the order does not count: threads meet once, at the end.
+    pub(super) fn fold(&self, w: &mut KernelWriter<'_, 'g>, range: [Id; 2]) -> Vec<Id> {
+        let tys = self.along.tys().to_vec();
+        let neutral = self.along.neutral(w);
+        let own = self.tiles(w, range, (neutral, &tys), &|w, tile, start, end, state| {
+            let (_, rows, _) = self.rows(w, tile, start, end);
+            let items = rows.into_iter().flat_map(|(joins, _)| joins).collect();
+            let joined = self.tree(w, items);
+            self.along.combine(w, state, &joined)
+        });
+        let (_, all) = self.across_threads(w, own);
+        self.meet(w);
+        all
+    }
+
+    /// Whole tiles, then what is left, carrying state.
+    fn tiles(
+        &self,
+        w: &mut KernelWriter<'_, 'g>,
+        [lo, hi]: [Id; 2],
+        (state, tys): (Vec<Id>, &[Ty]),
+        write: &AtTile<'_, 'g>,
+    ) -> Vec<Id> {
+        let one = w.number(self.tile.threads.into());
+        let mut from = lo;
+        let mut state = state;
+        if !self.tile.is_single() {
+            let length = w.value(hi - lo);
+            let zero = w.number(0);
+            // It is not negative, which backends can see now.
+            let length = w.value(length.most(zero));
+            let tile = w.number(self.tile.elements() as i64);
+            let count = w.value(length / tile);
+            let covered = w.value(count * tile);
+            let end = w.value(lo + covered);
+            from = w.value(end.least(hi));
+            state =
+                w.for_steps([lo, from, tile], (state, tys), |w, start, state| write(w, self.tile, start, None, state));
+        }
+        let single = self.tile.single();
+        w.for_steps([from, hi, one], (state, tys), |w, start, state| write(w, single, start, Some(hi), state))
+    }
+
+    /// What the thread has of a tile: where its rows begin, what is in them, and whether that is inside, unless all of the tile is.
+    fn rows(
+        &self,
+        w: &mut KernelWriter<'_, 'g>,
+        tile: Tile,
+        start: Id,
+        end: Option<Id>,
+    ) -> (Vec<Id>, Vec<Row<A::Item>>, Option<Id>) {
+        let skipped = w.scaled(self.thread, tile.width);
+        let own = w.value(start + skipped);
+        let row = u64::from(tile.threads) * tile.width;
+        let firsts: Vec<Id> = (0..tile.rows).map(|k| w.offset(own, (k * row) as i64)).collect();
+        let inside = end.map(|end| w.value(own.below(end)));
+        let rows = firsts.iter().map(|&first| match inside {
+            Some(inside) => vec![self.along.item_inside(w, first, inside)],
+            None => self.along.items(w, first, tile.width),
+        });
+        let rows = rows.map(|row| row.into_iter().unzip()).collect();
+        (firsts, rows, inside)
+    }
+
+    /// One tile; gives what is behind it. Without an end, all of it is inside.
+    fn tile(&self, w: &mut KernelWriter<'_, 'g>, tile: Tile, start: Id, end: Option<Id>, carry: &[Id]) -> Vec<Id> {
+        let along = self.along;
+        let (firsts, rows, inside) = self.rows(w, tile, start, end);
+        // Inclusive prefixes of every row of the thread.
+        let mut prefixes: Vec<Vec<Vec<Id>>> = vec![];
+        for (joins, _) in &rows {
+            let mut own: Vec<Vec<Id>> = vec![joins[0].clone()];
+            for item in &joins[1..] {
+                let next = along.combine(w, &own[own.len() - 1], item);
+                own.push(next);
+            }
+            prefixes.push(own);
+        }
+        let runs: Vec<Vec<Id>> = prefixes.iter().map(|row| row[row.len() - 1].clone()).collect();
+        let (before, all) = self.across(w, runs);
+        for (((before, prefixes), (_, items)), &first) in before.iter().zip(&prefixes).zip(&rows).zip(&firsts) {
+            let mut here = vec![along.behind(w, carry, before)];
+            for prefix in prefixes {
+                let next = along.behind(w, &here[0], prefix);
+                here.push(next);
+            }
+            match inside {
+                Some(inside) => w.when(inside, |w| along.write(w, carry, first, &here, items)),
+                None => along.write(w, carry, first, &here, items),
+            }
+        }
+        let next = along.behind(w, carry, &all);
+        along.finish(w, self.thread, tile.threads, [carry, &next]);
+        self.meet(w);
+        next
+    }
+
+    /// Threads wait for each other before shared memory is written again.
+    fn meet(&self, w: &mut KernelWriter<'_, 'g>) {
+        if !self.parts.is_empty() {
+            w.barrier();
+        }
+    }
+
+    /// Neighbours are joined, then neighbouring pairs, and so on.
+    fn tree(&self, w: &mut KernelWriter<'_, 'g>, mut items: Vec<Vec<Id>>) -> Vec<Id> {
+        while items.len() > 1 {
+            let pairs = items.chunks(2);
+            let joined = pairs.map(|pair| match pair {
+                [left, right] => self.along.combine(w, left, right),
+                single => single.concat(),
+            });
+            items = joined.collect();
+        }
+        items.concat()
+    }
+
+    /// What comes before each run of the thread in the tile, and all of the tile.
+    fn across(&self, w: &mut KernelWriter<'_, 'g>, runs: Vec<Vec<Id>>) -> (Vec<Vec<Id>>, Vec<Id>) {
+        let tys = self.along.tys();
+        let rows = runs.len();
+        if rows == 1 {
+            let (before, all) = self.across_threads(w, runs.concat());
+            return (vec![before], all);
+        }
+        if self.tile.threads == 1 {
+            let neutral = self.along.neutral(w);
+            return self.in_order(w, neutral, runs);
+        }
+        // Rows lie one behind the other, and every thread takes as many neighbouring runs as there are rows.
+        let threads = i64::from(self.tile.threads);
+        let in_row: Vec<Id> = (0..rows as i64).map(|row| self.place(w, self.thread, row * threads)).collect();
+        let first = w.scaled(self.thread, rows as u64);
+        let behind: Vec<Id> = (0..rows as i64).map(|k| self.place(w, first, k)).collect();
+        for (&place, run) in in_row.iter().zip(&runs) {
+            w.store_each(&self.runs, place, run);
+        }
+        w.barrier();
+        let mut own: Vec<Vec<Id>> = vec![];
+        for &place in &behind {
+            let next = w.load_all(&self.runs, place, tys);
+            let next = match own.last() {
+                Some(last) => self.along.combine(w, last, &next),
+                None => next,
+            };
+            own.push(next);
+        }
+        let last = own.pop().unwrap_or_default();
+        let (before, all) = self.across_threads(w, last);
+        let mut values = vec![before.clone()];
+        for prefix in &own {
+            values.push(self.along.combine(w, &before, prefix));
+        }
+        for (&place, value) in behind.iter().zip(&values) {
+            w.store_each(&self.runs, place, value);
+        }
+        w.barrier();
+        (in_row.iter().map(|&place| w.load_all(&self.runs, place, tys)).collect(), all)
+    }
+
+    /// Where a run is in shared memory.
+    fn place(&self, w: &mut KernelWriter<'_, 'g>, run: Id, by: i64) -> Id {
+        let run = w.offset(run, by);
+        let banks = w.number(BANKS as i64);
+        let skipped = w.value(run / banks);
+        w.value(run + skipped)
+    }
+
+    /// What comes before each, and all of it.
+    fn in_order(&self, w: &mut KernelWriter<'_, 'g>, from: Vec<Id>, items: Vec<Vec<Id>>) -> (Vec<Vec<Id>>, Vec<Id>) {
+        let mut before = vec![];
+        let mut all = from;
+        for item in items {
+            let next = self.along.combine(w, &all, &item);
+            before.push(std::mem::replace(&mut all, next));
+        }
+        (before, all)
+    }
+
+    /// What the threads before this one bring, and what all do.
+    fn across_threads(&self, w: &mut KernelWriter<'_, 'g>, own: Vec<Id>) -> (Vec<Id>, Vec<Id>) {
+        match self.subgroup {
+            _ if self.tile.threads == 1 => (self.along.neutral(w), own),
+            Some(size) => self.across_subgroups(w, own, size),
+            None => self.across_memory(w, own),
+        }
+    }
+
+    /// Lanes take from ever further below; then every thread goes through the folds of the subgroups.
+    fn across_subgroups(&self, w: &mut KernelWriter<'_, 'g>, own: Vec<Id>, size: u32) -> (Vec<Id>, Vec<Id>) {
+        let tys = self.along.tys();
+        let threads = self.tile.threads;
+        let lane = w.push(Op::Place(Place::Lane, 0), Ty::I64);
+        let mut all = own;
+        let mut distance = 1;
+        while distance < size.min(threads) {
+            let by = w.number(distance.into());
+            let there = w.value(lane.not_below(by));
+            let below = self.lanes_below(w, &all, by);
+            let joined = self.along.combine(w, &below, &all);
+            all = self.select(w, there, &joined, &all);
+            distance *= 2;
+        }
+        let one = w.number(1);
+        let neutral = self.along.neutral(w);
+        let there = w.value(lane.not_below(one));
+        let below = self.lanes_below(w, &all, one);
+        let before = self.select(w, there, &below, &neutral);
+        let width = w.number(size.into());
+        let group = w.value(self.thread / width);
+        let next = w.offset(self.thread, 1);
+        let behind = w.value(next % width);
+        let zero = w.number(0);
+        let mut brings = w.value(behind.equals(zero));
+        if !threads.is_multiple_of(size) {
+            let end = w.number(threads.into());
+            let last = w.value(next.equals(end));
+            brings = w.push(Op::Apply(Operator::Or, vec![brings, last]), Ty::Bool);
+        }
+        w.when(brings, |w| w.store_each(&self.parts, group, &all));
+        w.barrier();
+        let groups = (0..threads.div_ceil(size)).map(|group| {
+            let place = w.number(group.into());
+            w.load_all(&self.parts, place, tys)
+        });
+        let groups = groups.collect();
+        let (before_groups, all) = self.in_order(w, neutral, groups);
+        let mut before_group = before_groups[0].clone();
+        for (number, value) in before_groups.iter().enumerate().skip(1) {
+            let number = w.number(number as i64);
+            let here = w.value(group.not_below(number));
+            before_group = self.select(w, here, value, &before_group);
+        }
+        (self.along.combine(w, &before_group, &before), all)
+    }
+
+    fn lanes_below(&self, w: &mut KernelWriter<'_, 'g>, values: &[Id], by: Id) -> Vec<Id> {
+        let take = |(&value, &ty): (&Id, &Ty)| w.push(Op::Subgroup(SubgroupOp::ShuffleUp, vec![value, by]), ty);
+        values.iter().zip(self.along.tys()).map(take).collect()
+    }
+
+    fn select(&self, w: &mut KernelWriter<'_, 'g>, cond: Id, yes: &[Id], no: &[Id]) -> Vec<Id> {
+        let both = yes.iter().zip(no).zip(self.along.tys());
+        both.map(|((&yes, &no), &ty)| w.apply(Operator::Select, &[cond, yes, no], ty)).collect()
+    }
+
+    /// Threads take from ever further below, in turns between two halves of the memory.
+    fn across_memory(&self, w: &mut KernelWriter<'_, 'g>, own: Vec<Id>) -> (Vec<Id>, Vec<Id>) {
+        let tys = self.along.tys();
+        let threads = self.tile.threads;
+        let half = |k: u32| i64::from((k % 2) * threads);
+        w.store_each(&self.parts, self.thread, &own);
+        let mut all = own;
+        let mut turn = 0;
+        while 1 << turn < threads {
+            w.barrier();
+            let by = w.number(1 << turn);
+            let there = w.value(self.thread.not_below(by));
+            let old = all.clone();
+            all = w.branch(
+                there,
+                tys,
+                |w| {
+                    let place = w.offset(self.thread, half(turn) - (1 << turn));
+                    let below = w.load_all(&self.parts, place, tys);
+                    self.along.combine(w, &below, &all)
+                },
+                |_| old,
+            );
+            turn += 1;
+            let place = w.offset(self.thread, half(turn));
+            w.store_each(&self.parts, place, &all);
+        }
+        w.barrier();
+        let zero = w.number(0);
+        let first = w.value(self.thread.equals(zero));
+        let neutral = self.along.neutral(w);
+        let before = w.branch(
+            first,
+            tys,
+            |_| neutral,
+            |w| {
+                let place = w.offset(self.thread, half(turn) - 1);
+                w.load_all(&self.parts, place, tys)
+            },
+        );
+        let last = w.number(half(turn) + i64::from(threads) - 1);
+        let all = w.load_all(&self.parts, last, tys);
+        (before, all)
+    }
+}
