@@ -113,7 +113,12 @@ impl<'g> Passes<'_, 'g> {
     }
 
     /// Binds what a pass reads; the first one computes it.
-    fn source(&self, w: &mut KernelWriter<'_, 'g>, number: usize, wanted: impl Iterator<Item = usize>) -> Vec<(usize, MemId)> {
+    fn source(
+        &self,
+        w: &mut KernelWriter<'_, 'g>,
+        number: usize,
+        wanted: impl Iterator<Item = usize>,
+    ) -> Vec<(usize, MemId)> {
         if number == 0 {
             w.bind_globals(&self.stmt.op);
             return vec![];
@@ -129,9 +134,8 @@ impl<'g> Passes<'_, 'g> {
             return self.columns.pick(&results).into_iter().enumerate().collect();
         }
         let tys = &self.columns.tys;
-        let load = |&(column, memory): &(usize, MemId)| {
-            (column, w.push(Op::Load { memory, index: vec![i] }, tys[column]))
-        };
+        let load =
+            |&(column, memory): &(usize, MemId)| (column, w.push(Op::Load { memory, index: vec![i] }, tys[column]));
         from.iter().map(load).collect()
     }
 

@@ -11,7 +11,8 @@
 //! | fold, whole, on other machines or where the order counts | 16,384 elements; then one block over the partial results | every 256th element, or neighbours |
 //! | scan, filter | 16,384 elements of a line; before that, what comes before each chunk | a run of neighbouring elements |
 //! | scatter by an operator on integers that has an atomic | 256 positions | one position |
-//! | other scatters | one, of one thread | everything, in order |
+//! | other scatters of many values | a sort by places, a scan, and for each place a search (`sends`) | |
+//! | other scatters of few values | one, of one thread | everything, in order |
 //! | scalars that a fold is part of | one | the fold's turns |
 //!
 //! Block-wide work is written as `lanes` and scratch memory, as for the CPU; the pass `spread` then turns it into code for
@@ -29,6 +30,7 @@ mod plan;
 mod product;
 mod reach;
 mod scatter;
+mod sends;
 mod sort;
 mod teams;
 mod threads;

@@ -145,8 +145,7 @@ impl<'g> Line<'_, 'g> {
     /// Pairs of passes, there and back, so that elements end where they started.
     fn by_digits(&self, w: &mut KernelWriter<'_, 'g>) {
         let extent = || vec![self.sort.extent().clone()];
-        let apart: Vec<Place> =
-            self.columns.tys.iter().map(|&ty| (w.scratch("apart", ty, extent()), vec![])).collect();
+        let apart: Vec<Place> = self.columns.tys.iter().map(|&ty| (w.scratch("apart", ty, extent()), vec![])).collect();
         let counts = w.scratch("counts", Ty::I64, vec![crate::size::Size::Const(1 << DIGIT_BITS)]);
         let zero = w.number(0);
         for (word, &width) in self.sort.widths.iter().enumerate().rev() {

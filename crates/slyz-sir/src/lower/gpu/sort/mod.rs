@@ -139,11 +139,14 @@ fn sort_tile<'g>(w: &mut KernelWriter<'_, 'g>, tile: &Tile, sort: &Sort<'g>, lin
         let state = w.for_each(zero, stop, ROUND_BITS.into(), (state, &vec![Ty::U32; 2 * each]), |w, shift, state| {
             let (words, from) = state.split_at(each);
             let shift = w.push(Op::Cast(Ty::U32, shift), Ty::U32);
-            let bits: Vec<Id> = words.iter().map(|&word| {
-                let word = w.low_bits(word, width);
-                let shifted = w.apply(Operator::Shr, &[word, shift], Ty::U32);
-                w.low_bits(shifted, ROUND_BITS)
-            }).collect();
+            let bits: Vec<Id> = words
+                .iter()
+                .map(|&word| {
+                    let word = w.low_bits(word, width);
+                    let shifted = w.apply(Operator::Shr, &[word, shift], Ty::U32);
+                    w.low_bits(shifted, ROUND_BITS)
+                })
+                .collect();
             let places = tile.places_by(w, &bits);
             let words = tile.exchange(w, &places, words, Order::Neighbours);
             let from = tile.exchange(w, &places, from, Order::Neighbours);
@@ -308,7 +311,8 @@ impl<'g> Passes<'g> {
             }
             w.barrier();
             self.each_value(w, thread, |w, value| {
-                let count = w.push(Op::Atomic { op: AtomicOp::Load, memory: own, index: vec![value], args: vec![] }, Ty::U32);
+                let count =
+                    w.push(Op::Atomic { op: AtomicOp::Load, memory: own, index: vec![value], args: vec![] }, Ty::U32);
                 let count = self.as_place(w, count);
                 w.store(counts, [&line[..], &[tile, value]].concat(), count);
             });
@@ -439,7 +443,20 @@ impl<'g> Passes<'g> {
         let tile = Tile::new(&mut w, self.form);
         let first = w.near_memory("first", Ty::U32, Space::Shared, &[VALUES]);
         let offsets = w.near_memory("offsets", self.place, Space::Shared, &[VALUES]);
-        let send = Send { passes: self, number, word, others: &others, home, homes, counts, words, from, tile, first, offsets };
+        let send = Send {
+            passes: self,
+            number,
+            word,
+            others: &others,
+            home,
+            homes,
+            counts,
+            words,
+            from,
+            tile,
+            first,
+            offsets,
+        };
         items.each(&mut w, |w, item| {
             let (line, part) = self.part(w, item, &self.tiles);
             send.write(w, &line, part);
