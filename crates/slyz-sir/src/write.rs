@@ -73,6 +73,20 @@ pub trait Write {
         self.push(Op::Apply(operator, args.to_vec()), ty)
     }
 
+    /// Is the position inside of the shape?
+    fn within(&mut self, position: &[Id], shape: &[Size]) -> Id {
+        let zero = self.number(0);
+        let mut inside = self.constant(Scalar::bool(true));
+        for (&place, size) in position.iter().zip(shape) {
+            let extent = self.extent(size);
+            for (operator, bound) in [(Operator::Ge, zero), (Operator::Lt, extent)] {
+                let holds = self.apply(operator, &[place, bound], Ty::Bool);
+                inside = self.apply(Operator::And, &[inside, holds], Ty::Bool);
+            }
+        }
+        inside
+    }
+
     /// What a formula says, operands first, from left to right.
     fn value(&mut self, formula: impl Into<Formula>) -> Id
     where

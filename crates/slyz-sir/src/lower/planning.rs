@@ -11,7 +11,7 @@ use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Memory, Plan, S
 use crate::program::Program;
 use crate::size::Size;
 use crate::types::Ty;
-use crate::write::{Arithmetic, Lines, Write as _};
+use crate::write::{Arithmetic, Lines, Write};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -382,7 +382,7 @@ pub(super) fn collect_types(body: &Body, types: &mut HashMap<Id, Type>) {
 }
 
 /// The positions on the axes of `shape` of a row-major number.
-pub(super) fn unflatten(w: &mut KernelWriter, number: Id, shape: &[Size]) -> Vec<Id> {
+pub(super) fn unflatten(w: &mut impl Write, number: Id, shape: &[Size]) -> Vec<Id> {
     let mut rest = number;
     let mut at = vec![];
     for size in shape[1..].iter().rev() {

@@ -871,20 +871,6 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         body.results.iter().all(|&id| matches!(self.lowering.type_of(id), Type::Scalar(_)))
     }
 
-    /// Is the position inside the shape?
-    pub(super) fn is_inside(&mut self, position: &[Id], shape: &[Size]) -> Id {
-        let zero = self.number(0);
-        let mut inside = self.push(Op::Const(Scalar::bool(true)), Ty::Bool);
-        for (&place, size) in position.iter().zip(shape) {
-            let extent = self.extent(size);
-            for test in [Op::Apply(Operator::Ge, vec![place, zero]), Op::Apply(Operator::Lt, vec![place, extent])] {
-                let holds = self.push(test, Ty::Bool);
-                inside = self.push(Op::Apply(Operator::And, vec![inside, holds]), Ty::Bool);
-            }
-        }
-        inside
-    }
-
     /// All turns of a scatter, in order.
     pub(super) fn send_all(
         &mut self,
@@ -922,7 +908,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
                 if place.is_empty() {
                     return w.store_all(homes, to, values);
                 }
-                let inside = w.is_inside(&place, &sizes);
+                let inside = w.within(&place, &sizes);
                 w.when(inside, |w| w.store_all(homes, to, values));
             });
             vec![]
@@ -933,7 +919,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
     fn send(&mut self, body: &'g Body, at: &[Id], target: &[Size], monoid: &'g Monoid, homes: &[(MemId, Vec<Id>)]) {
         let sent = self.run(body, at, Mode::Lane);
         let (to, values) = sent.split_at(target.len());
-        let inside = self.is_inside(to, target);
+        let inside = self.within(to, target);
         let tys = self.types_of(&monoid.combine);
         let then = self.nested(&[], |w, _| {
             let index = |prefix: &Vec<Id>| [&prefix[..], to].concat();

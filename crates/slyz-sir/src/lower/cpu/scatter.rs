@@ -268,7 +268,7 @@ fn item<'g>(w: &mut KernelWriter<'_, 'g>, scatter: &Scatter<'g>, i: Id, outside:
     }
     let results = w.run(scatter.body, &vec![i; positions.len()], Mode::Lane);
     let (to, values) = results.split_at(scatter.target.len());
-    let inside = w.is_inside(to, scatter.target);
+    let inside = w.within(to, scatter.target);
     let mut place = to[0];
     for (&next, size) in to[1..].iter().zip(&scatter.target[1..]) {
         let extent = w.extent(size);

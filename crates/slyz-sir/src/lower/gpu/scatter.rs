@@ -1,14 +1,15 @@
 //! Scatters: the neutral element everywhere, then values sent to their places.
 //!
 //! Where the monoid is an operator on integers that the machine has as an atomic, every position sends by a thread of its own:
-//! integers do not care about the order. So it is where values are written, never combined, and each to a place of its own. Otherwise
-//! one thread sends everything, in order.
+//! integers do not care about the order. So it is where values are written, never combined, and each to a place of its own. Of the rest,
+//! `sends` has left those with few values only: one thread sends them, in order.
 //!
 //! Where many positions send to few places by an atomic, as in histograms, blocks have tables of their own (`tables`).
 
+use super::Machine;
 use super::plan::Gpu;
 use super::threads::each_position;
-use crate::code::{AtomicOp, Id, MemId, Monoid, Op, Stmt};
+use crate::code::{AtomicOp, Body, Id, MemId, Monoid, Op, Stmt};
 use crate::kernel::{Access, BufferId};
 use crate::lower::access::{is_one_to_one, last_one_stays};
 use crate::lower::writer::{KernelWriter, Mode};
@@ -27,7 +28,7 @@ impl<'g> Gpu<'g> {
         for (&old, &buffer) in onto.iter().zip(&outputs) {
             self.copy(old, buffer, target);
         }
-        let atomic = self.atomic(monoid);
+        let atomic = atomic(&self.machine, monoid);
         let name = self.base.kernel_name("scatter");
         if let (Some(operator), [output]) = (atomic, &outputs[..])
             && self.scatter_tables(&name, stmt, operator, *output)
@@ -38,8 +39,7 @@ impl<'g> Gpu<'g> {
             w.bind_globals(&stmt.op);
             outputs.iter().map(|&b| (w.global(b, Access::ReadWrite, target.to_vec()), vec![])).collect()
         };
-        let alone = last_one_stays(monoid) && is_one_to_one(body, target.len()) && !body.has_array_loop();
-        if atomic.is_none() && !alone {
+        if atomic.is_none() && !writes_apart(monoid, body, target) {
             return self.blocks(&name, &Size::Const(1), 1, &|w, _| {
                 let homes = bind(w);
                 w.send_all(shape, body, target, monoid, &homes);
@@ -50,7 +50,7 @@ impl<'g> Gpu<'g> {
         each_position(&mut w, &self.machine, shape, &mut |w, at| {
             let sent = w.run(body, at, Mode::Lane);
             let (to, values) = sent.split_at(target.len());
-            let inside = w.is_inside(to, target);
+            let inside = w.within(to, target);
             w.when(inside, |w| match atomic {
                 Some(operator) => {
                     let op = AtomicOp::Update(operator);
@@ -95,17 +95,22 @@ impl<'g> Gpu<'g> {
         let kernel = w.finish();
         self.base.launch(kernel);
     }
+}
 
-    /// The atomic that does what the monoid does, whatever the order.
-    fn atomic(&self, monoid: &Monoid) -> Option<Operator> {
-        let operator = monoid.operator()?;
-        let ty = monoid.combine.params.first()?.ty.elem();
-        let has = match operator {
-            Operator::Add | Operator::Min | Operator::Max | Operator::And | Operator::Or | Operator::Xor => {
-                matches!(ty, Ty::I32 | Ty::U32 | Ty::I64 | Ty::U64) && ty.bits() <= self.machine.atomic_bits
-            }
-            _ => false,
-        };
-        has.then_some(operator)
-    }
+/// Are values written, never combined, and each to a place of its own?
+pub(super) fn writes_apart(monoid: &Monoid, body: &Body, target: &[Size]) -> bool {
+    last_one_stays(monoid) && is_one_to_one(body, target.len()) && !body.has_array_loop()
+}
+
+/// The atomic that does what the monoid does, whatever the order.
+pub(super) fn atomic(machine: &Machine, monoid: &Monoid) -> Option<Operator> {
+    let operator = monoid.operator()?;
+    let ty = monoid.combine.params.first()?.ty.elem();
+    let has = match operator {
+        Operator::Add | Operator::Min | Operator::Max | Operator::And | Operator::Or | Operator::Xor => {
+            matches!(ty, Ty::I32 | Ty::U32 | Ty::I64 | Ty::U64) && ty.bits() <= machine.atomic_bits
+        }
+        _ => false,
+    };
+    has.then_some(operator)
 }

@@ -187,7 +187,7 @@ impl<'g> Tables<'_, 'g> {
 
     fn put(&self, w: &mut KernelWriter<'_, 'g>, sent: &[Id]) {
         let (to, values) = sent.split_at(self.target.len());
-        let inside = w.is_inside(to, self.target);
+        let inside = w.within(to, self.target);
         w.when(inside, |w| {
             let place = flatten(w, to, self.target);
             self.update(w, self.table, vec![place], values[0]);
