@@ -65,6 +65,8 @@ pub fn all(n: u64, side: u64) -> Vec<Job> {
         scan(n),
         filter(n),
         histogram(n),
+        sort(n),
+        sums_of_groups(n),
         row_sums(root, root, true),
         column_sums(root, root),
         Job {
@@ -299,6 +301,35 @@ fn histogram(n: u64) -> Job {
         ours: ours!(
             |x: Arr<f32, N>| -> Arr<u32, Fix<256>> {
                 scatter(Sum, |i: Idx<N>| (Near::<Fix<256>>::new(x.at(i).cast::<i32>()), 1u32))
+            },
+            |f, x| f.call(&x[0].rename::<N>()?)
+        ),
+    }
+}
+
+/// By all 32 bits of a total order, so as integers are sorted.
+fn sort(n: u64) -> Job {
+    Job {
+        title: format!("sort, {n}"),
+        inputs: vec![(vec![n], (-1.0, 1.0))],
+        output: n,
+        flops: 0,
+        hand: vec![],
+        ours: ours!(|x: Arr<f32, N>| x.sort(), |f, x| f.call(&x[0].rename::<N>()?)),
+    }
+}
+
+/// A histogram whose sums are floats, for which there are no atomics.
+fn sums_of_groups(n: u64) -> Job {
+    Job {
+        title: format!("float sums of 256 groups, {n}"),
+        inputs: vec![(vec![n], (0.0, 256.0))],
+        output: 256,
+        flops: 0,
+        hand: vec![],
+        ours: ours!(
+            |x: Arr<f32, N>| -> Arr<f32, Fix<256>> {
+                scatter(Sum, |i: Idx<N>| (Near::<Fix<256>>::new(x.at(i).cast::<i32>()), x.at(i)))
             },
             |f, x| f.call(&x[0].rename::<N>()?)
         ),
