@@ -13,14 +13,14 @@ pub static JOBS: &[Job] = &[
     Job {
         name: "sort",
         title: "sort u32, 2^24",
-        target: None,
+        target: Some(1.0),
         run: run_sort,
         source: || Ok(compile(sort)?.source().to_string()),
     },
     Job {
         name: "sort_pairs",
         title: "sort (f32, u32) by the first, 2^24",
-        target: None,
+        target: Some(1.0),
         run: run_pairs,
         source: || Ok(compile(sort_pairs)?.source().to_string()),
     },

@@ -539,3 +539,32 @@ fn rows() -> R {
     }
     Ok(())
 }
+
+/// Along either axis: elements that are larger than what is moved with a key, positions, and lines that are longer than a block sorts.
+#[test]
+fn lines() -> R {
+    type Large = (i32, i64, f32);
+    for device in devices() {
+        let f = compile_on(&device, |x: Arr<Large, (M, N)>| {
+            (x.over(M).sort_by_key(|(a, _, _)| a), x.over(N).argsort_by_key(|(a, _, _)| a.descending()))
+        })?;
+        let positions = compile_on(&device, |x: Arr<At<N>, M>| x.sort())?;
+        for n in [0, 1, 40, 5000] {
+            let dice = &mut Dice(n as u64);
+            let x: Vec<Large> = dice.many(3 * n, |dice| (dice.below(9) as i32, dice.word() as i64, 0.5));
+            let (columns, order) = f.call((&x, [3, n]))?;
+            let column = |j: usize| by(&[x[j], x[n + j], x[2 * n + j]], |a, b| a.0.cmp(&b.0));
+            let expected: Vec<Large> = (0..3).flat_map(|i| (0..n).map(move |j| column(j)[i])).collect();
+            assert_eq!(columns.to_vec()?, expected, "{n}");
+            let numbers: Vec<usize> = (0..n).collect();
+            let line = |row: &[Large]| by(&numbers, |&a, &b| row[b].0.cmp(&row[a].0));
+            let expected: Vec<usize> = x.chunks(n.max(1)).flat_map(line).collect();
+            let found: Vec<usize> = order.to_vec()?.iter().map(|i| i.get() as usize).collect();
+            assert_eq!(found, expected, "{n}");
+        }
+        let places = [3, 0, 2].map(At::new);
+        let sorted = positions.size::<N>(4).call(&places)?;
+        assert_eq!(sorted.to_vec()?, [0, 2, 3].map(At::new));
+    }
+    Ok(())
+}

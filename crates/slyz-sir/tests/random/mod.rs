@@ -302,7 +302,8 @@ impl Random {
     }
 
     fn top_level_statement(&mut self) -> Vec<Id> {
-        match self.rng.below(13) {
+        match self.rng.below(14) {
+            13 => self.sort(2),
             0 => {
                 let ty = self.rng.ty();
                 vec![self.scalar(ty, 3)]
@@ -340,6 +341,11 @@ impl Random {
         self.open_positions(&axes);
         let room = POSITIONS / positions_of(&axes);
         let results = match self.rng.below(8) {
+            // A line in order as the element.
+            1 if room >= 8 && depth > 0 && axes.len() < 3 => {
+                let inner = Axis { size: Size::Const(3), extent: 3 };
+                self.sort_over(std::slice::from_ref(&inner), depth - 1)
+            }
             // An array as the element.
             0 if room >= 8 && depth > 0 && axes.len() < 3 => {
                 let inner = Axis { size: Size::Const(2), extent: 2 };
@@ -398,6 +404,25 @@ impl Random {
         results.extend(self.elements(&monoid, &tys, depth));
         let body = self.close_positions(&axes, &results);
         self.made(Op::Scatter { shape: sizes_of(&axes), body, target: sizes_of(&target), onto: vec![], monoid })
+    }
+
+    fn sort(&mut self, depth: u32) -> Vec<Id> {
+        let axes = self.shape();
+        self.sort_over(&axes, depth)
+    }
+
+    fn sort_over(&mut self, axes: &[Axis], depth: u32) -> Vec<Id> {
+        self.open_positions(axes);
+        let widths: Vec<u32> =
+            (0..1 + self.rng.below(2)).map(|_| [1, 3, 8, 17, 32][self.rng.below(5) as usize]).collect();
+        let mut results: Vec<Id> = widths.iter().map(|_| self.scalar(Ty::U32, depth)).collect();
+        if self.rng.chance(50) {
+            results.push(results[0]);
+        }
+        let ty = self.rng.ty();
+        results.push(self.scalar(ty, depth));
+        let body = self.close_positions(axes, &results);
+        self.made(Op::Sort { shape: sizes_of(axes), widths, body })
     }
 
     fn filter(&mut self, depth: u32) -> Vec<Id> {

@@ -45,8 +45,16 @@ impl<'g> Gpu<'g> {
         };
         let long = |gpu: &mut Self| gpu.sort_passes(stmt, sort, form, place, &outputs);
         let some = |gpu: &mut Self| gpu.sort_tiles(stmt, &sort, form, &outputs);
-        let more = |gpu: &mut Self| gpu.choose(sort.extent(), form.elements(), some, long);
-        self.choose(sort.extent(), FEW, |gpu| gpu.sort_by_ranks(stmt, &sort, &outputs), more);
+        let extent = sort.extent();
+        // The first and the last way are right for all lines, so there need not be others where their length is known, about.
+        if self.expected.about(extent).is_some_and(|n| n <= FEW) {
+            return self.sort_by_ranks(stmt, &sort, &outputs);
+        }
+        if self.expected.at_least(extent).is_some_and(|n| n > form.elements()) {
+            return long(self);
+        }
+        let more = |gpu: &mut Self| gpu.choose(extent, form.elements(), some, long);
+        self.choose(extent, FEW, |gpu| gpu.sort_by_ranks(stmt, &sort, &outputs), more);
     }
 
     /// The first way for lines of at most so many elements, the second for others.
