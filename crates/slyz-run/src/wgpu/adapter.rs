@@ -171,6 +171,7 @@ impl Opened {
             max_threads: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
             subgroup,
             shared_bytes: limits.max_compute_workgroup_storage_size.into(),
+            least_bytes: Machine::webgpu().least_bytes,
             max_blocks: [limits.max_compute_workgroups_per_dimension.into(); 3],
             atomic_bits: if atomic64 { 64 } else { 32 },
             max_positions: if int64 { 1 << 39 } else { 1 << 30 },

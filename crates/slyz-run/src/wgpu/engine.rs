@@ -134,7 +134,7 @@ impl Engine for Gpu {
     }
 
     fn lower(&self, program: &Program, expected: &Expected, in_pieces: bool) -> Plan {
-        let machine = naga::machine_for(program, self.0.machine);
+        let machine = self.0.machine;
         let machine = if in_pieces { machine.in_pieces() } else { machine };
         ProgramRoad::to(Strategy::Threads(machine, expected.clone())).lower(program)
     }

@@ -44,7 +44,7 @@ pub(super) fn emit(programs: &[Program], form: ShaderLanguage, road: &ProgramRoa
     for program in programs {
         verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
         let program = road.optimize(program);
-        let strategy = Strategy::Threads(naga::machine_for(&program, MACHINE), Expected::default());
+        let strategy = Strategy::Threads(MACHINE, Expected::default());
         let mut plan = ProgramRoad { strategy, ..road.clone() }.lower(&program);
         rename(&mut plan, &mut names);
         for kernel in &plan.kernels {

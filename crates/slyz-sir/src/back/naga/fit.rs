@@ -67,12 +67,3 @@ pub fn check_narrow_kernel(kernel: &Kernel, most: u64) -> Result<(), EmitError> 
         Err(lacks("64-bit integers (numbers that may not fit 32 bits)"))
     }
 }
-
-/// The machine as the program finds it: a block's memory has a word for every element, however small.
-pub fn machine_for(program: &Program, machine: Machine) -> Machine {
-    fn small(body: &Body) -> bool {
-        let vars = body.params.iter().chain(body.stmts.iter().flat_map(|s| &s.binds));
-        vars.into_iter().any(|v| v.ty.elem().bits() < 32) || body.stmts.iter().flat_map(|s| s.op.bodies()).any(small)
-    }
-    if small(&program.body) { Machine { shared_bytes: machine.shared_bytes / 4, ..machine } } else { machine }
-}

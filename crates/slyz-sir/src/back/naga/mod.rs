@@ -29,7 +29,7 @@ mod scalars;
 mod turns;
 mod writer;
 
-pub use fit::{check_narrow, check_narrow_kernel, machine_for};
+pub use fit::{check_narrow, check_narrow_kernel};
 pub use floats::FloatControls;
 pub use turns::{MOST_TURNS, certain_turns, most_turns};
 

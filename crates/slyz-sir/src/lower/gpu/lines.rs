@@ -342,7 +342,7 @@ impl<'g> Gpu<'g> {
         let Kind::Filter = lines.kind else { return false };
         let tys = &lines.results[1..];
         let each: u64 = tys.iter().map(|ty| ty.bytes() as u64).sum();
-        let bytes = tile.shared_bytes(&lines.sums.own) + each * tile.elements();
+        let bytes = tile.shared_bytes(&self.machine, &lines.sums.own) + each * tile.elements();
         let whole_words = tys.iter().all(|ty| ty.bytes() >= 4);
         // Half of it, so that several blocks share a core.
         tile.threads > 1 && whole_words && bytes <= self.machine.shared_bytes / 2 && !self.machine.is_small()

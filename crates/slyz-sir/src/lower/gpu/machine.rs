@@ -1,6 +1,7 @@
 //! What the lowering must know about a device.
 
 use crate::pass::spread::{Resources, Subgroup};
+use crate::types::Ty;
 
 /// What a block adds while a launch is made.
 const TURN_WORK: u64 = 1 << 15;
@@ -16,6 +17,8 @@ pub struct Machine {
     pub subgroup: Option<Subgroup>,
     /// Shared memory of a block.
     pub shared_bytes: u64,
+    /// What an element of it takes at least.
+    pub least_bytes: u64,
     /// The most blocks of a grid in x, y, z.
     pub max_blocks: [u64; 3],
     /// The widest integers with atomics.
@@ -46,6 +49,7 @@ impl Machine {
             max_threads: 1024,
             subgroup: Some(Subgroup { size: 32, bits: 32 }),
             shared_bytes: 32 << 10,
+            least_bytes: 1,
             max_blocks: [u32::MAX as u64; 3],
             atomic_bits: 32,
             // Whole blocks of threads, the last one included, have 32-bit numbers.
@@ -65,6 +69,7 @@ impl Machine {
             max_threads: 1024,
             subgroup: Some(Subgroup { size: 32, bits: 64 }),
             shared_bytes: 48 << 10,
+            least_bytes: 1,
             max_blocks: [(1 << 31) - 1, 65_535, 65_535],
             atomic_bits: 64,
             // More bytes than any of them has.
@@ -84,6 +89,7 @@ impl Machine {
             max_threads: 256,
             subgroup: None,
             shared_bytes: 16 << 10,
+            least_bytes: 4,
             max_blocks: [65_535; 3],
             atomic_bits: 32,
             max_positions: 1 << 32,
@@ -112,10 +118,20 @@ impl Machine {
         self.busy_blocks < 512
     }
 
+    /// Shared memory that a value of each of the types takes.
+    pub(super) fn shared_size(&self, tys: &[Ty]) -> u64 {
+        tys.iter().map(|ty| (ty.bytes() as u64).max(self.least_bytes)).sum()
+    }
+
     /// What one block may use.
     pub(super) fn resources(&self) -> Resources {
         let turns_at_once = if self.vector_bytes > 0 { 4 } else { 1 };
-        Resources { subgroup: self.subgroup, shared_bytes: self.shared_bytes, turns_at_once }
+        Resources {
+            subgroup: self.subgroup,
+            shared_bytes: self.shared_bytes,
+            least_bytes: self.least_bytes,
+            turns_at_once,
+        }
     }
 
     /// Threads of a block when nothing asks for another number.

@@ -44,7 +44,7 @@ impl Tile {
         let most = u64::from(machine.threads().min(if machine.is_small() { 64 } else { u32::MAX }));
         let threads = about.map_or(most, |n| n.clamp(1, most).next_power_of_two().min(most)) as u32;
         let single = Tile { threads, rows: 1, width: 1 };
-        let fits = |tile: &Tile| tile.shared_bytes(tys) <= machine.shared_bytes;
+        let fits = |tile: &Tile| tile.shared_bytes(machine, tys) <= machine.shared_bytes;
         let large = length.and_then(|length| {
             let width = if wide { 4 } else { 1 };
             let most_rows = if wide { ELEMENTS / width } else { ROWS };
@@ -77,8 +77,8 @@ impl Tile {
         if self.rows > 1 { runs + runs / BANKS } else { 0 }
     }
 
-    pub(super) fn shared_bytes(&self, tys: &[Ty]) -> u64 {
-        let each: u64 = tys.iter().map(|ty| ty.bytes() as u64).sum();
+    pub(super) fn shared_bytes(&self, machine: &Machine, tys: &[Ty]) -> u64 {
+        let each = machine.shared_size(tys);
         if self.threads == 1 { 0 } else { each * (self.run_places() + 2 * u64::from(self.threads)) }
     }
 }

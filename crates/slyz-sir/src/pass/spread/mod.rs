@@ -63,6 +63,8 @@ pub struct Resources {
     pub subgroup: Option<Subgroup>,
     /// Shared memory of a block.
     pub shared_bytes: u64,
+    /// What an element of it takes at least.
+    pub least_bytes: u64,
     /// Turns of a loop that a thread has under way at once, where they are short.
     pub turns_at_once: u32,
 }
@@ -106,7 +108,7 @@ pub fn run(kernel: Kernel, resources: &Resources) -> Spread {
         numbers: kernel_numbers,
     };
     spreader.fold_memories(&kernel.body);
-    let shared_bytes = spreader.place_scratch(&kernel, resources.shared_bytes);
+    let shared_bytes = spreader.place_scratch(&kernel, resources);
     let mut body = spreader.body(kernel.body);
     let mut start = spreader.thread_names();
     start.append(&mut body.stmts);
@@ -181,10 +183,10 @@ impl Spreader {
     // ---- memory
 
     /// Makes shared memory out of scratch while there is room, and slices of global memory out of the rest.
-    fn place_scratch(&mut self, kernel: &Kernel, room: u64) -> u64 {
+    fn place_scratch(&mut self, kernel: &Kernel, resources: &Resources) -> u64 {
         let bytes = |memory: &Memory| {
             let count = Size::product(&memory.shape).constant()?;
-            count.checked_mul(memory.ty.bytes() as u64)
+            count.checked_mul((memory.ty.bytes() as u64).max(resources.least_bytes))
         };
         let shared = |m: &&Memory| m.space == Space::Shared;
         let mut taken: u64 = self.memories.iter().filter(shared).filter_map(bytes).sum();
@@ -192,7 +194,7 @@ impl Spreader {
             if memory.space != Space::Scratch {
                 continue;
             }
-            match bytes(memory).filter(|&bytes| taken.saturating_add(bytes) <= room) {
+            match bytes(memory).filter(|&bytes| taken.saturating_add(bytes) <= resources.shared_bytes) {
                 Some(bytes) => {
                     taken += bytes;
                     self.memories[k].space = Space::Shared;
