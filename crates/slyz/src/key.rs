@@ -236,7 +236,7 @@ impl<V: Value> Key for V {
     #[track_caller]
     fn words(self) -> Vec<Word> {
         let at: Loc = Location::caller();
-        Word::all_in_order(at, &parts_of::<V::Elem>(), &handles(self))
+        Word::all_in_order(at, parts_of::<V::Elem>(), &handles(self))
     }
 }
 

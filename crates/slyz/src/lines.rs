@@ -13,6 +13,9 @@ use slyz_sir::types::Scalar;
 /// A number at each position.
 pub(crate) type ScalarAt<'a> = &'a mut dyn FnMut(&[Handle]) -> Handle;
 
+/// The element made of values that were sorted; it may ask for the element at a place.
+pub(crate) type Unsorted<'a> = &'a dyn Fn(Vec<Handle>, &dyn Fn(Handle) -> Vec<Handle>) -> Vec<Handle>;
+
 /// An array whose elements have `count` leaves, and the axis to go along.
 pub(crate) struct Lines {
     pub array: Handle,
@@ -115,13 +118,7 @@ impl Lines {
     }
 
     /// What becomes of the `count` values that were sorted, with the axis where it was. `f` may ask for the element at a place.
-    pub fn unsorted(
-        &self,
-        at: Loc,
-        sorted: Handle,
-        count: usize,
-        f: &dyn Fn(Vec<Handle>, &dyn Fn(Handle) -> Vec<Handle>) -> Vec<Handle>,
-    ) -> Handle {
+    pub fn unsorted(&self, at: Loc, sorted: Handle, count: usize, f: Unsorted) -> Handle {
         let at = here(at);
         tabulate(at, &self.axes, &mut |position| {
             let rest = without(position, self.number);

@@ -123,7 +123,7 @@ impl<T: Elem, S: HasAxis<P>, P> Along<T, S, P> {
         let mut moved = Moved::default();
         let sorted = lines.sorted(at, &mut |place, element| {
             let words = words_of(at, &key, &element);
-            moved = Moved::of(at, &parts_of::<T>(), &element, &words);
+            moved = Moved::of(at, parts_of::<T>(), &element, &words);
             let values = moved.values(place, &element, &words);
             (words, values)
         });
@@ -179,6 +179,7 @@ impl<T: Elem, S: HasAxis<P>, P> Along<T, S, P> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     #[track_caller]
+    #[allow(clippy::type_complexity)] // two arrays of one shape, which has no shorter name
     pub fn top_k<K: Axis>(self) -> (Best<T, S, P, K>, Best<At<S::Axis>, S, P, K>)
     where
         S::Rest: Insert<K, P>,

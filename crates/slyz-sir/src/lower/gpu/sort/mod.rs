@@ -320,7 +320,7 @@ impl<'g> Passes<'g> {
 
     /// The line and the number of a tile or a group of a line.
     fn part(&self, w: &mut KernelWriter<'_, 'g>, item: Id, count: &Size) -> (Vec<Id>, Id) {
-        let mut at = unflatten(w, item, &[&self.outer[..], &[count.clone()]].concat());
+        let mut at = unflatten(w, item, &[&self.outer[..], std::slice::from_ref(count)].concat());
         let part = at.pop().expect("a part");
         (at, part)
     }
