@@ -34,6 +34,8 @@ const VALUES: u64 = 1 << DIGIT_BITS;
 const FEW: u64 = 32;
 /// Tiles whose counts are added up by one block.
 const GROUP: u64 = 256;
+/// Counts that a thread reads at once.
+const AT_ONCE: i64 = 8;
 
 impl<'g> Gpu<'g> {
     pub(super) fn sort(&mut self, stmt: &'g Stmt) {
@@ -137,7 +139,8 @@ impl<'g> Gpu<'g> {
         let counts = (buffer(place, &table(&tiles)), table(&tiles));
         let sums = (buffer(place, &table(&groups)), table(&groups));
         let passes = passes(&columns, &digits);
-        let sort = Passes { stmt, sort, form, place, columns, now, next, outer, tiles, groups, counts, sums };
+        let at_once = if self.machine.is_small() { 1 } else { AT_ONCE };
+        let sort = Passes { stmt, sort, form, place, columns, now, next, outer, tiles, groups, counts, sums, at_once };
         for pass in &passes {
             let before = std::mem::take(&mut self.base.plan.steps);
             let depth = self.base.depth;
@@ -259,6 +262,8 @@ struct Passes<'g> {
     groups: Size,
     counts: Table,
     sums: Table,
+    /// Counts that a thread reads at once.
+    at_once: i64,
 }
 
 impl<'g> Passes<'g> {
@@ -454,12 +459,8 @@ impl<'g> Passes<'g> {
                     let own = w.push(Op::Load { memory: all, index: vec![other] }, self.place);
                     vec![add(w, sum[0], own)]
                 });
-                w.for_each(zero, groups, 1, (before, &[self.place]), |w, group, sum| {
-                    let index = [&line[..], &[group, value]].concat();
-                    let own = w.push(Op::Load { memory: sums, index: index.clone() }, self.place);
-                    w.store(sums, index, sum[0]);
-                    vec![add(w, sum[0], own)]
-                });
+                let index = |group: Id| [&line[..], &[group, value]].concat();
+                self.run_up(w, sums, &index, [zero, groups], before[0]);
             });
             if items.loops {
                 w.barrier();
@@ -467,6 +468,34 @@ impl<'g> Passes<'g> {
         });
         let kernel = w.finish();
         gpu.base.launch(kernel);
+    }
+
+    /// Replaces counts by what is before them. Several are read before any is written, since each read takes long.
+    fn run_up(
+        &self,
+        w: &mut KernelWriter<'_, 'g>,
+        memory: MemId,
+        index: &dyn Fn(Id) -> Vec<Id>,
+        [lo, hi]: [Id; 2],
+        start: Id,
+    ) {
+        let none = w.constant(Scalar::from_int(self.place, 0));
+        w.for_each(lo, hi, self.at_once, (vec![start], &[self.place]), |w, first, sum| {
+            let mut read = vec![];
+            for number in 0..self.at_once {
+                let place = w.value(first + number);
+                let inside = w.value(place.below(hi));
+                let load = Op::Load { memory, index: index(place) };
+                let own = w.branch(inside, &[self.place], |w| vec![w.push(load, self.place)], |_| vec![none])[0];
+                read.push((place, inside, own));
+            }
+            let mut sum = sum[0];
+            for (place, inside, own) in read {
+                w.when(inside, |w| w.store(memory, index(place), sum));
+                sum = w.apply(Operator::Add, &[sum, own], self.place);
+            }
+            vec![sum]
+        });
     }
 
     /// Where the elements of each tile with each digit go.
@@ -481,12 +510,8 @@ impl<'g> Passes<'g> {
             self.each_value(w, thread, |w, value| {
                 let index = [&line[..], &[group, value]].concat();
                 let start = w.push(Op::Load { memory: sums, index }, self.place);
-                w.for_each(lo, hi, 1, (vec![start], &[self.place]), |w, tile, sum| {
-                    let index = [&line[..], &[tile, value]].concat();
-                    let own = w.push(Op::Load { memory: counts, index: index.clone() }, self.place);
-                    w.store(counts, index, sum[0]);
-                    vec![w.apply(Operator::Add, &[sum[0], own], self.place)]
-                });
+                let index = |tile: Id| [&line[..], &[tile, value]].concat();
+                self.run_up(w, counts, &index, [lo, hi], start);
             });
         });
         let kernel = w.finish();
