@@ -39,8 +39,9 @@ struct Road<'a> {
     device: Option<&'a dyn Device>,
 }
 
-/// What interpreters take.
+/// What the interpreter takes, and what the interpreter of kernels does: lines longer than chunks and tiles.
 const LARGE: u64 = 1_000_000;
+const SOME: u64 = 20_000;
 
 fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::Gpu]) -> Vec<Road<'a>> {
     fn text(error: impl ToString) -> String {
@@ -49,8 +50,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
     let gpu = |name: &'static str, machine: Machine| Road {
         name,
         lacks: &[],
-        // Small machines have their edges at small sizes.
-        most: if machine.max_threads < 128 { 20_000 } else { LARGE },
+        most: SOME,
         run: Box::new(move |g, sizes, args| {
             let plan = lower::gpu::lower(&pass::optimize(g), &machine);
             verify::plan(&plan).map_err(text)?;
@@ -90,7 +90,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
         Road {
             name: "kernel interpreter, plan for the CPU",
             lacks: &[],
-            most: LARGE,
+            most: SOME,
             run: Box::new(|g, sizes, args| {
                 let plan = lower::cpu::lower(&pass::optimize(g));
                 verify::plan(&plan).map_err(text)?;
@@ -101,7 +101,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
         Road {
             name: "kernel interpreter, plan for the CPU of a program from outside",
             lacks: &[],
-            most: LARGE,
+            most: SOME,
             run: Box::new(|g, sizes, args| {
                 let plan = lower::cpu::lower(&pass::optimize(&pass::confine::program(g.clone())));
                 verify::plan(&plan).map_err(text)?;

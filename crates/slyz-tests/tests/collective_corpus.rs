@@ -178,30 +178,24 @@ fn hold(file: &str, what: &str, many: usize, programs: &[Program]) -> R {
     Ok(())
 }
 
-macro_rules! each_type {
-    ($f:ident) => {
-        [
-            traced(concat!(stringify!($f), "_i32"), $f::<i32>)?,
-            traced(concat!(stringify!($f), "_u8"), $f::<u8>)?,
-            traced(concat!(stringify!($f), "_i16"), $f::<i16>)?,
-            traced(concat!(stringify!($f), "_u64"), $f::<u64>)?,
-            traced(concat!(stringify!($f), "_f16"), $f::<f16>)?,
-            traced(concat!(stringify!($f), "_f32"), $f::<f32>)?,
-            traced(concat!(stringify!($f), "_f64"), $f::<f64>)?,
-        ]
+macro_rules! types {
+    ($f:ident: $($t:ident)*) => {
+        vec![$(traced(concat!(stringify!($f), "_", stringify!($t)), $f::<$t>)?),*]
     };
 }
 
 #[test]
 fn files() -> R {
-    hold("scans", "Scans", 0, &each_type!(scans))?;
+    hold("scans", "Scans", 0, &types!(scans: i32 u8 i16 u64 f16 f32 f64))?;
     hold("sums", "Scans with sums, and one whose order matters", 0, &[traced("sums", sums)?])?;
-    hold("scatters", "Scatters", 0, &each_type!(scatters))?;
+    hold("scatters", "Scatters", 0, &types!(scatters: i32 u8 f32))?;
     hold("scatters_by_user", "Scatters without atomics", 9, &[traced("scatters_by_user", scatters_by_user)?])?;
-    hold("kept", "Filters, partitions and runs", 0, &each_type!(kept))?;
-    hold("segments", "Segments", 0, &each_type!(segments))?;
-    hold("sorts", "Sorts", 0, &each_type!(sorts))?;
-    hold("searches", "Searches, merges and shifts", 0, &each_type!(searches))?;
+    hold("kept", "Filters, partitions and runs", 0, &types!(kept: i32 u8 f32))?;
+    hold("segments", "Segments", 0, &types!(segments: i32 u8 f32))?;
+    let mut programs = types!(sorts: i32 u8 u64 f32);
+    programs.push(traced("sort_many", || digest(data::<u32>(1).map(|v| v * 1_000_003).sort()))?);
+    hold("sorts", "Sorts", 4, &programs)?;
+    hold("searches", "Searches, merges and shifts", 0, &types!(searches: i32 u8 f32))?;
     hold("randoms", "Random numbers", 9, &[traced("randoms", randoms)?])?;
     Ok(())
 }
