@@ -28,6 +28,7 @@ fn small(max_threads: u32, subgroup: Option<u32>, max_blocks: u64) -> Machine {
         max_threads,
         subgroup: subgroup.map(|size| Subgroup { size, bits: 32 }),
         shared_bytes: 256,
+        least_bytes: 1,
         max_blocks: [max_blocks, 2, 1],
         atomic_bits: 64,
         max_positions: 1 << 20,
