@@ -114,10 +114,11 @@ fn small_windows() {
     }
 }
 
-/// Is the file about scans, scatters and filters of many elements, which go through all of an array?
+/// Is the file about scans, scatters, filters and sorts of many elements, which go through all of an array?
 fn is_long(path: &std::path::Path) -> bool {
     let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
-    ["filter_chunks", "scan_chunks", "scatter_runs"].contains(&name)
+    let long = ["filter_chunks", "scan_chunks", "scatter_runs", "scatter_sorted", "sort", "tiles"];
+    long.contains(&name) || name.starts_with("collective_")
 }
 
 /// What the corpus expects, in windows as small as they get; an array may be refused that is read anywhere.
