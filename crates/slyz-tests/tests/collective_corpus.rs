@@ -180,7 +180,7 @@ fn hold(file: &str, what: &str, many: usize, programs: &[Program]) -> R {
 
 macro_rules! types {
     ($f:ident: $($t:ident)*) => {
-        vec![$(traced(concat!(stringify!($f), "_", stringify!($t)), $f::<$t>)?),*]
+        [$(traced(concat!(stringify!($f), "_", stringify!($t)), $f::<$t>)?),*]
     };
 }
 
@@ -192,7 +192,7 @@ fn files() -> R {
     hold("scatters_by_user", "Scatters without atomics", 9, &[traced("scatters_by_user", scatters_by_user)?])?;
     hold("kept", "Filters, partitions and runs", 0, &types!(kept: i32 u8 f32))?;
     hold("segments", "Segments", 0, &types!(segments: i32 u8 f32))?;
-    let mut programs = types!(sorts: i32 u8 u64 f32);
+    let mut programs = types!(sorts: i32 u8 u64 f32).to_vec();
     programs.push(traced("sort_many", || digest(data::<u32>(1).map(|v| v * 1_000_003).sort()))?);
     hold("sorts", "Sorts", 4, &programs)?;
     hold("searches", "Searches, merges and shifts", 0, &types!(searches: i32 u8 f32))?;

@@ -4,7 +4,6 @@ use super::EmitError;
 use super::narrow::Narrowing;
 use crate::code::{Body, Op, Stmt, Var};
 use crate::kernel::{Kernel, Memory};
-use crate::lower::gpu::Machine;
 use crate::ops::Operator;
 use crate::program::Program;
 use crate::size::{Size, SizeVar};

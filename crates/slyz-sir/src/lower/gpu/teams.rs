@@ -146,7 +146,7 @@ impl<'g> Gpu<'g> {
         bind_homes: &dyn Fn(&mut KernelWriter<'_, 'g>),
         finish: &Finish<'_, 'g>,
     ) {
-        let bytes = self.machine.shared_size(&folding.tys);
+        let bytes = self.machine.shared_size(folding.tys);
         let room = (self.machine.shared_bytes / bytes.max(1)).clamp(1, self.machine.threads().into());
         let results = Size::product(folding.shape);
         let extent = &folding.extent;
