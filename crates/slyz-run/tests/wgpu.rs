@@ -163,8 +163,9 @@ fn loops_that_turn_often() {
     assert_eq!(out[5].data.as_slice::<f32>(), Some(&[100_000.0, 100_000.5][..]));
     assert_eq!(out[6].data.as_slice::<f32>(), Some(&[90_000.0, 90_000.5][..]));
     if device.describe().contains("llvmpipe") {
-        let Err(Error::TooLarge { why, .. }) = run(1 << 30) else { panic!("nobody waits for so many turns") };
-        assert!(why.contains("llvmpipe") && why.contains("\"cpu\""), "{why}");
+        let Err(Error::TooLarge { why, .. }) = run(1 << 30) else { panic!("nobody has so much room") };
+        // Sorts by place need memory of that size.
+        assert!(why.contains("a buffer of this GPU has at most"), "{why}");
     }
 }
 
