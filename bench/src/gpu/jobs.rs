@@ -255,12 +255,13 @@ fn sum(n: u64) -> Job {
     }
 }
 
-/// Three launches by hand over blocks of 4096 elements.
+/// Three launches by hand over blocks of some tiles of 4096 elements: of more where there are enough blocks.
 fn in_blocks(source: &'static str, entries: [&'static str; 3], n: u64) -> Vec<Launch> {
-    let blocks = n.div_ceil(4_096);
+    let tiles = if n >= 1 << 26 { 8 } else { 1 };
+    let blocks = n.div_ceil(4_096 * tiles);
     let rows = blocks.div_ceil(BLOCKS);
     let grid = [blocks.div_ceil(rows) as u32, rows as u32, 1];
-    let constants = vec![("BLOCKS", blocks as f64)];
+    let constants = vec![("BLOCKS", blocks as f64), ("TILES", tiles as f64)];
     let launch = |(entry, buffers, grid)| Launch { source, entry, constants: constants.clone(), buffers, grid };
     let [first, second, third] = entries;
     [(first, vec![0, 2], grid), (second, vec![2], [1, 1, 1]), (third, vec![0, 1, 2], grid)].map(launch).into()
