@@ -71,7 +71,7 @@ impl Build {
     pub fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let vex = vex::is_vex(&self.file);
         if self.blocks.any() && !vex {
-            return usage("--block and --unchecked are for .vex files");
+            return usage("--block and --checks are for .vex files");
         }
         if self.out.is_none() && self.target.contains(&Name::Spirv) {
             return usage("SPIR-V is no text; name a folder for its files with --out");

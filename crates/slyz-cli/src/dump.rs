@@ -64,7 +64,7 @@ impl Dump {
             return vex::dump::dump(&self.file, is_cpu, &self.passes, self.after.as_ref(), &self.blocks, out);
         }
         if self.blocks.any() {
-            return usage("--block and --unchecked are for .vex files");
+            return usage("--block and --checks are for .vex files");
         }
         let (module, _) = load::verified(&self.file)?;
         match kind {

@@ -157,7 +157,7 @@ fn builds_files_of_targets() {
         }
     }
     let place = Place::new("p.vex", RELU);
-    let ran = place.run("build p.vex --target metal --block 8 --unchecked");
+    let ran = place.run("build p.vex --target metal --block 8 --checks trust");
     assert!(ran.code == 0 && !ran.out.contains("faults"), "{}{}", ran.out, ran.err);
     let ran = place.run("build p.vex --target metal --block 4096");
     assert!(ran.code == 2 && ran.err.contains("1 to 1024"), "{}", ran.err);
@@ -183,8 +183,8 @@ fn dumps_behind_passes_and_leaves_passes_out() {
 
     for (line, told) in [
         ("dump p.vex --lower metal --after weave", "there is no pass `weave` on this road"),
-        ("build p.vex --target metal --without report", "cannot be left out"),
-        ("build p.vex --target c --without fuse", "the passes are, in order: shape, bounds, report, written, weave"),
+        ("build p.vex --target metal --without guard", "cannot be left out"),
+        ("build p.vex --target c --without fuse", "the passes are, in order: shape, bounds, guard, written, weave"),
     ] {
         let ran = place.run(line);
         assert!(ran.code == 2 && ran.err.contains(told), "{}", ran.err);

@@ -11,6 +11,7 @@
 pub mod back;
 #[cfg(feature = "compiler")]
 pub mod build;
+pub mod choices;
 pub mod code;
 #[cfg(feature = "compiler")]
 pub mod expand;

@@ -4,6 +4,7 @@ use super::Source;
 use crate::usage;
 use slyz_lang::host::Kernel;
 use slyz_lang::syntax::{Block, Expr, ExprKind, Item, LaunchConfig, Stmt, StmtKind};
+use slyz_sir::choices::Checks;
 
 /// What the command line says about them.
 #[derive(clap::Args)]
@@ -11,15 +12,21 @@ pub struct Blocks {
     /// Threads of a block (.vex files). Without it: what a launch in the file says in numbers, else 256, 16,16 or 8,8,4.
     #[arg(long, value_name = "X[,Y[,Z]]", value_delimiter = ',')]
     block: Vec<u32>,
-    /// Leave out the checks of accesses (.vex files): only for launches that stay inside their tensors.
-    #[arg(long)]
-    pub unchecked: bool,
+    /// What becomes of accesses that are not proven to be inside (.vex files): `report` tells the first in a buffer `faults`,
+    /// `guard` reads zero and writes nothing, `trust` leaves them as they are.
+    #[arg(long, value_name = "report|guard|trust")]
+    checks: Option<Checks>,
 }
 
 impl Blocks {
     /// Is anything asked for that only kernels by hand have?
     pub fn any(&self) -> bool {
-        !self.block.is_empty() || self.unchecked
+        !self.block.is_empty() || self.checks.is_some()
+    }
+
+    /// What was asked for, or else this.
+    pub fn checks(&self, otherwise: Checks) -> Checks {
+        self.checks.unwrap_or(otherwise)
     }
 
     /// Threads of a block: asked for, or as the file launches it, or the usual ones.

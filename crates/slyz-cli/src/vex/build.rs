@@ -4,6 +4,7 @@ use super::{Blocks, Source};
 use crate::passes::{Passes, known};
 use anyhow::{Context, anyhow};
 use slyz_sir::back::harness::{Emitted, Explicit, Target, emit_kernels};
+use slyz_sir::choices::Checks;
 use slyz_sir::road::{Destination, KernelRoad};
 use std::path::Path;
 
@@ -18,8 +19,11 @@ pub fn build(path: &Path, targets: &[Target], passes: &Passes, blocks: &Blocks) 
         let block = blocks.of(kernel, &source)?;
         kernels.push(Explicit { template: &kernel.template, block });
     }
-    let road =
-        |destination: Destination| KernelRoad { destination, trusted: blocks.unchecked, passes: passes.selection() };
+    let road = |destination: Destination| KernelRoad {
+        destination,
+        checks: blocks.checks(Checks::Guard),
+        passes: passes.selection(),
+    };
     let mut all = vec![];
     for &target in targets {
         for kernel in &kernels {

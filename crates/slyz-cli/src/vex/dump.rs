@@ -2,6 +2,7 @@
 
 use super::{Blocks, Source};
 use crate::passes::{Camera, Moment, Passes, known};
+use slyz_sir::choices::Checks;
 use slyz_sir::road::{Destination, KernelRoad};
 use std::io::Write;
 use std::path::Path;
@@ -26,7 +27,7 @@ pub fn dump(
             true => Destination::cores(&kernel.template, block),
             false => Destination::threads(&kernel.template, block),
         };
-        let road = KernelRoad { destination, trusted: blocks.unchecked, passes: passes.selection() };
+        let road = KernelRoad { destination, checks: blocks.checks(Checks::Report), passes: passes.selection() };
         known(road.check(after.map(|moment| &moment.pass[..])))?;
         let text = match after {
             None => road.end(&kernel.template)?.to_string(),

@@ -17,6 +17,7 @@ use crate::launch::{Outline, Proofs, constant_bytes, tells};
 use crate::memo::Memo;
 use crate::signature::{Bound, Sizes};
 use crate::{ArrayData, Buffer, Error, Kept, Launch, LaunchArray, Launcher, hash};
+use slyz_sir::choices::Checks;
 use slyz_sir::kernel::{Kernel, Space};
 use slyz_sir::launch::{Fault, Template};
 use slyz_sir::pass::report;
@@ -68,7 +69,8 @@ impl<E: Engine> KernelLauncher<E> {
         let mut trouble = None;
         let made = self.forms.get(hash::of(&form), || {
             let end = |trusted: bool| {
-                let road = KernelRoad { trusted, ..KernelRoad::to(form.destination) };
+                let checks = if trusted { Checks::Trust } else { Checks::Report };
+                let road = KernelRoad { checks, ..KernelRoad::to(form.destination) };
                 road.end(template).map_err(Trouble::Unwoven)
             };
             let kernel = self.engine.accept_form(&|| end(true)).and_then(|()| end(form.trusted));

@@ -1,4 +1,4 @@
-//! `report`: makes code of the checks that are left.
+//! `report` and `guard`: make code of the checks that are left.
 //!
 //! A [`check`](Op::Check) becomes comparisons, and a branch for the case that they fail, which tells the fault in one more memory
 //! of the kernel, its last: `global readwrite faults: i32[16]`, all zeros before the launch. The first fault to get there is the one
@@ -11,7 +11,9 @@
 //! | 4 to 11 | the index, low and high word of its first four axes |
 //! | 12 to 14 | the thread: high words |
 //!
-//! It asks threads where they stand, so it runs before threads become turns of [`lanes`](Op::Lanes). Kernels without checks stay
+//! `guard` makes the comparisons only, and tells nothing.
+//!
+//! `report` asks threads where they stand, so it runs before threads become turns of [`lanes`](Op::Lanes). Kernels without checks stay
 //! as they are.
 //!
 //! ```text
@@ -50,7 +52,19 @@ pub fn run(mut kernel: Kernel) -> Kernel {
     kernel.memories.push(Memory { name, ty: Ty::I32, space: Space::Global(Access::ReadWrite), shape });
     let lines = Lines::new(kernel.fresh_ids());
     let mut body = std::mem::take(&mut kernel.body);
-    Reporter { memories: &kernel.memories, faults, lines }.body(&mut body);
+    Reporter { memories: &kernel.memories, faults: Some(faults), lines }.body(&mut body);
+    kernel.body = body;
+    kernel
+}
+
+/// Accesses outside read zero or write nothing, and nobody hears of them.
+pub fn guard(mut kernel: Kernel) -> Kernel {
+    if !has_checks(&kernel) {
+        return kernel;
+    }
+    let lines = Lines::new(kernel.fresh_ids());
+    let mut body = std::mem::take(&mut kernel.body);
+    Reporter { memories: &kernel.memories, faults: None, lines }.body(&mut body);
     kernel.body = body;
     kernel
 }
@@ -81,7 +95,8 @@ pub fn fault(words: &[i32; WORDS], kernel: &Kernel, sizes: &[u64]) -> Option<Fau
 
 struct Reporter<'a> {
     memories: &'a [Memory],
-    faults: MemId,
+    /// Where faults are told, if they are.
+    faults: Option<MemId>,
     lines: Lines,
 }
 
@@ -124,36 +139,35 @@ impl Reporter<'_> {
         };
         let first = parts.into_iter().reduce(|a, b| self.value(a.and(b))).unwrap_or(last);
         self.out().push(Stmt { binds: vec![truth], op: Op::Apply(Operator::And, vec![first, last]) });
-        self.unless(inside, |w| w.tell(memory, index));
+        if let Some(faults) = self.faults {
+            self.unless(inside, |w| w.tell(faults, memory, index));
+        }
     }
 
     /// Writes the fault down, unless another is there.
-    fn tell(&mut self, memory: MemId, index: &[Id]) {
+    fn tell(&mut self, faults: MemId, memory: MemId, index: &[Id]) {
         let place = self.number(0);
         let none = self.constant(Scalar::from_int(Ty::I32, 0));
         let this = self.constant(Scalar::from_int(Ty::I32, i128::from(memory.0) + 1));
-        let take = Op::Atomic {
-            op: AtomicOp::CompareExchange,
-            memory: self.faults,
-            index: vec![place],
-            args: vec![none, this],
-        };
+        let index_of_first = vec![place];
+        let args = vec![none, this];
+        let take = Op::Atomic { op: AtomicOp::CompareExchange, memory: faults, index: index_of_first, args };
         let found = self.push(take, Ty::I32);
         let is_first = self.value(found.equals(none));
         self.when(is_first, |w| {
             for d in 0..3 {
                 let at = w.value(Formula::Place(Place::Global, d as u8));
-                w.words(at, [1 + d, 12 + d]);
+                w.words(faults, at, [1 + d, 12 + d]);
             }
             for (k, &at) in index.iter().take(AXES).enumerate() {
-                w.words(at, [4 + 2 * k, 5 + 2 * k]);
+                w.words(faults, at, [4 + 2 * k, 5 + 2 * k]);
             }
         });
     }
 
     /// Stores a number as two words. Without shifts by 32, which mean nothing where the machine computes `i64` in 32 bits: there
     /// nothing is left of a number without its low word, and the high one is all sign.
-    fn words(&mut self, value: Id, [low_at, high_at]: [usize; 2]) {
+    fn words(&mut self, faults: MemId, value: Id, [low_at, high_at]: [usize; 2]) {
         let low = self.push(Op::Cast(Ty::I32, value), Ty::I32);
         let back = self.push(Op::Cast(Ty::I64, low), Ty::I64);
         let rest = self.value(value - back);
@@ -165,7 +179,7 @@ impl Reporter<'_> {
         let high = self.apply(Operator::Add, &[above, sign], Ty::I32);
         for (at, word) in [(low_at, low), (high_at, high)] {
             let index = vec![self.number(at as i64)];
-            self.act(Op::Store { memory: self.faults, index, values: vec![word] });
+            self.act(Op::Store { memory: faults, index, values: vec![word] });
         }
     }
 }

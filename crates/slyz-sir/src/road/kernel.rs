@@ -1,11 +1,12 @@
 //! The road of a kernel that a person wrote: from its template to code that a backend can write, pass by pass.
 //!
 //! ```text
-//! template ── shape ── bounds ── report | trust ── written ──┬──────────── simplify … dce ──> threads (GPUs)
+//! template ── shape ── bounds ── report | guard | trust ── written ──┬──────────── simplify … dce ──> threads (GPUs)
 //!                                                            └── weave ── simplify … dce ──> cores (CPUs)
 //! ```
 
 use super::{RoadError, Stop};
+use crate::choices::Checks;
 use crate::kernel::Kernel;
 use crate::launch::Template;
 use crate::pass::bounds::{self, Facts};
@@ -54,8 +55,8 @@ fn is_free(template: &Template) -> bool {
 pub struct KernelRoad {
     /// Where to.
     pub destination: Destination,
-    /// Accesses are proven, or promised, to be inside: no check is left.
-    pub trusted: bool,
+    /// What becomes of accesses that are not proven to be inside.
+    pub checks: Checks,
     /// The passes that run.
     pub passes: Selection,
 }
@@ -63,12 +64,12 @@ pub struct KernelRoad {
 impl KernelRoad {
     /// The road to a destination with nothing left out.
     pub fn to(destination: Destination) -> KernelRoad {
-        KernelRoad { destination, trusted: false, passes: Selection::All }
+        KernelRoad { destination, checks: Checks::Report, passes: Selection::All }
     }
 
     /// The passes in order, each once.
     pub fn stops(&self) -> Vec<Stop> {
-        let checked = if self.trusted { "trust" } else { "report" };
+        let checked = self.checked();
         let mut stops =
             vec![Stop::needed("shape"), Stop::optional("bounds"), Stop::needed(checked), Stop::optional("written")];
         if let Destination::Cores(_) = self.destination {
@@ -76,6 +77,15 @@ impl KernelRoad {
         }
         super::add(&mut stops, KERNEL_PASSES.iter().map(|pass| pass.name));
         stops
+    }
+
+    /// The pass that makes code of the checks that are left.
+    fn checked(&self) -> &'static str {
+        match self.checks {
+            Checks::Report => "report",
+            Checks::Guard => "guard",
+            Checks::Trust => "trust",
+        }
     }
 
     /// Are the passes that are selected, and this one, on the road?
@@ -102,13 +112,12 @@ impl KernelRoad {
             kernel = bounds::run(kernel, &facts);
             seen("bounds", &kernel);
         }
-        if self.trusted {
-            kernel = bounds::trust(kernel);
-            seen("trust", &kernel);
-        } else {
-            kernel = report::run(kernel);
-            seen("report", &kernel);
-        }
+        kernel = match self.checks {
+            Checks::Report => report::run(kernel),
+            Checks::Guard => report::guard(kernel),
+            Checks::Trust => bounds::trust(kernel),
+        };
+        seen(self.checked(), &kernel);
         if self.passes.has("written") {
             kernel = written::run(kernel);
             seen("written", &kernel);
