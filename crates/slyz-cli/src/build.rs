@@ -3,7 +3,8 @@
 use crate::passes::{Passes, known};
 use crate::{ProgramChoice, load, usage, vex};
 use anyhow::{Context, anyhow};
-use slyz_sir::back::harness::{self, Emitted, Target};
+use slyz_sir::back::harness::{self, Emitted, Options, Target};
+use slyz_sir::choices::{Extension, Precision};
 use slyz_sir::program::Program;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,13 @@ pub struct Build {
     choice: ProgramChoice,
     #[command(flatten)]
     passes: Passes,
+    /// How close float results are to the operator table: `native` writes the target's own functions, `table` keeps every operator
+    /// within its units in the last place.
+    #[arg(long, value_name = "native|table|exact", default_value = "native")]
+    precision: Precision,
+    /// What the target's standard does not have, with commas between them: `int64`, `float64`.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    extensions: Vec<Extension>,
     #[command(flatten)]
     blocks: vex::Blocks,
 }
@@ -43,27 +51,17 @@ enum Name {
 }
 
 impl Name {
-    #[cfg(feature = "wgpu")]
     fn target(self) -> anyhow::Result<Target> {
         Ok(match self {
             Name::Metal => Target::Metal,
             Name::MetalSingleFile => Target::MetalSingleFile,
             Name::C => Target::C,
             Name::Wgsl => Target::Wgsl,
+            #[cfg(feature = "wgpu")]
             Name::Spirv => Target::Spirv,
+            #[cfg(not(feature = "wgpu"))]
+            Name::Spirv => return Err(anyhow!("this slyz writes no SPIR-V; build it with the cargo feature `wgpu`")),
         })
-    }
-
-    #[cfg(not(feature = "wgpu"))]
-    fn target(self) -> anyhow::Result<Target> {
-        match self {
-            Name::Metal => Ok(Target::Metal),
-            Name::MetalSingleFile => Ok(Target::MetalSingleFile),
-            Name::C => Ok(Target::C),
-            Name::Wgsl | Name::Spirv => {
-                Err(anyhow!("this slyz writes neither WGSL nor SPIR-V; build it with the cargo feature `wgpu`"))
-            }
-        }
     }
 }
 
@@ -81,7 +79,7 @@ impl Build {
                 return usage("--program is for .sir files; all graph functions of a .vex file are built");
             }
             let targets = self.target.iter().map(|name| name.target()).collect::<anyhow::Result<Vec<_>>>()?;
-            let all = vex::build::build(&self.file, &targets, &self.passes, &self.blocks)?;
+            let all = vex::build::build(&self.file, &targets, &self.options(), &self.blocks)?;
             return self.put(&all, out);
         }
         let (module, _) = load::verified(&self.file)?;
@@ -92,15 +90,19 @@ impl Build {
         if programs.is_empty() {
             return Err(anyhow!("{}: no program in the file; there is nothing to build", self.file.display()));
         }
-        let passes = self.passes.selection();
+        let options = self.options();
         let mut all = vec![];
         for target in &self.target {
             let target = target.target()?;
-            known(harness::road(target, &passes).check(None))?;
-            let emitted = harness::emit_with(&programs, target, &passes);
+            known(harness::road(target, &options.passes).check(None))?;
+            let emitted = harness::emit_with(&programs, target, &options);
             all.push(emitted.with_context(|| self.file.display().to_string())?);
         }
         self.put(&all, out)
+    }
+
+    fn options(&self) -> Options {
+        Options { passes: self.passes.selection(), precision: self.precision, extensions: self.extensions.clone() }
     }
 
     fn put(&self, all: &[Emitted], out: &mut dyn Write) -> anyhow::Result<()> {

@@ -27,6 +27,15 @@ pub enum Checks {
     Trust,
 }
 
+/// What a language has beside its standard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Extension {
+    /// `i64` and `u64`.
+    Int64,
+    /// `f64`.
+    Float64,
+}
+
 /// A choice was named that there is not.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no {what} `{name}`; there are {known}")]
@@ -69,6 +78,19 @@ impl FromStr for Precision {
     /// ```
     fn from_str(name: &str) -> Result<Precision, UnknownChoice> {
         named("precision", &Precision::NAMES, name)
+    }
+}
+
+impl Extension {
+    /// All, by their names.
+    pub const NAMES: [(&'static str, Extension); 2] = [("int64", Extension::Int64), ("float64", Extension::Float64)];
+}
+
+impl FromStr for Extension {
+    type Err = UnknownChoice;
+
+    fn from_str(name: &str) -> Result<Extension, UnknownChoice> {
+        named("extension", &Extension::NAMES, name)
     }
 }
 

@@ -8,7 +8,7 @@ use super::command::{Command, Copy, Queue, uniform_buffer};
 use super::geometry::{Geometry, Needs, WIDE, module};
 use crate::driver::{Engine, Launch, Limits, Narrow, Piece, Trouble, Variant};
 use crate::{ArrayData, Buffer, Clock, DeviceMemory, Error};
-use slyz_sir::back::naga;
+use slyz_sir::back::{naga, words};
 use slyz_sir::kernel::{Kernel, Plan, Space};
 use slyz_sir::lower::gpu::{self, Expected};
 use slyz_sir::pass;
@@ -128,7 +128,7 @@ impl Engine for Gpu {
     fn begin(&self, program: &Program) -> Result<Program, Error> {
         let program = pass::optimize(program);
         if !self.0.target.int64 {
-            naga::check_narrow(&program).map_err(Error::Shader)?;
+            words::check_narrow(&program).map_err(Error::Shader)?;
         }
         Ok(program)
     }
@@ -207,7 +207,7 @@ impl Engine for Gpu {
     fn accept_form(&self, trusted: &dyn Fn() -> Result<Kernel, Trouble>) -> Result<(), Trouble> {
         if !self.0.target.int64 {
             // The code that tells knows how to do without; what somebody wrote may not.
-            naga::check_narrow_kernel(&trusted()?, WIDE).map_err(Error::Shader)?;
+            words::check_narrow_kernel(&trusted()?, WIDE).map_err(Error::Shader)?;
         }
         Ok(())
     }

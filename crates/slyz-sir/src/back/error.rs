@@ -90,6 +90,21 @@ pub enum EmitError {
         /// What to do instead.
         remedy: &'static str,
     },
+    /// The language has it only as an extension.
+    #[error(
+        "kernel `{kernel}` needs {what}, which {language} does not have. Use 32-bit numbers, ask for the extension {extension}, which Vulkan \
+         devices have and browsers have not, or build for the target c"
+    )]
+    Extension {
+        /// Its name.
+        kernel: String,
+        /// The language.
+        language: &'static str,
+        /// In words.
+        what: String,
+        /// What to ask for.
+        extension: &'static str,
+    },
     /// The operator has no expansion for the type yet.
     #[error("kernel `{kernel}`: `{}` on {ty} has no form on GPUs yet. Compute it in f32, or run on the device \"cpu\"", .operator.name())]
     Operator {

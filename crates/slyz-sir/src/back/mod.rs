@@ -5,10 +5,11 @@ pub mod clike;
 mod error;
 pub mod harness;
 pub mod msl;
-mod msl_math;
 mod msl_names;
 #[cfg(feature = "naga")]
 pub mod naga;
 pub mod tree;
+pub mod wgsl;
+pub mod words;
 
 pub use error::EmitError;

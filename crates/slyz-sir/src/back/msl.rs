@@ -3,9 +3,9 @@
 //! The file asks for safe mathematics: NaN and infinity mean what they mean in the table, and products and sums are not fused.
 
 use super::EmitError;
-use super::clike::{Description, Dialect, Helpers, PlaceName};
+use super::clike::{Description, Dialect, Helpers, PlaceName, helpers as in_c};
+use super::msl_names;
 use super::tree::{Prefix, Tree};
-use super::{msl_math, msl_names};
 use crate::code::{AtomicOp, Scope, SubgroupOp};
 use crate::kernel::{Kernel, Space};
 use crate::lower::gpu::Machine;
@@ -72,13 +72,13 @@ impl Dialect for Msl {
         if value.ty == Ty::BF16 { Tree::cast("bfloat", number) } else { number }
     }
 
-    fn special(&self, value: Scalar) -> Tree {
+    fn special(&self, value: Scalar, _: &Helpers) -> Tree {
         let x = value.as_f64();
         let number = Tree::literal(value, x < 0.0, if x.is_nan() { "NAN" } else { "INFINITY" });
         if value.ty == Ty::F32 { number } else { Tree::cast(TYPES[value.ty as usize], number) }
     }
 
-    fn bits(&self, to: Ty, x: Tree) -> Tree {
+    fn bits(&self, _: Ty, to: Ty, x: Tree) -> Tree {
         bits(TYPES[to as usize], x)
     }
 
@@ -117,10 +117,10 @@ impl Dialect for Msl {
         if rank == 1 || !is_vector(place) { name } else { Tree::member(name, axis) }
     }
 
-    fn barrier(&self, scope: Scope, global: bool) -> String {
+    fn barrier(&self, scope: Scope, global: bool) -> Vec<String> {
         let who = if scope == Scope::Subgroup { "simdgroup" } else { "threadgroup" };
         let device = if global { "mem_flags::mem_device | " } else { "" };
-        format!("{who}_barrier({device}mem_flags::mem_threadgroup);")
+        vec![format!("{who}_barrier({device}mem_flags::mem_threadgroup);")]
     }
 
     fn fence(&self, scope: Scope) -> String {
@@ -129,10 +129,33 @@ impl Dialect for Msl {
         format!("atomic_thread_fence({flags}, memory_order_seq_cst, thread_scope_{scope});")
     }
 
-    fn function(&self, operator: Operator, _: Ty, helpers: &mut Helpers) -> String {
-        use Operator::{
-            Abs, Cbrt, Erf, Expm1, Hypot, IsFinite, IsNan, LeadingZeros, Ln, Ln1p, Powi, Rem, TrailingZeros,
-        };
+    fn lacks(&self, operator: Operator, _: Ty) -> bool {
+        use Operator::{Cbrt, Erf, Expm1, Hypot, Ln1p, Powi};
+        matches!(operator, Cbrt | Expm1 | Ln1p | Hypot | Erf | Powi)
+    }
+
+    fn divide(&self, operator: Operator, ty: Ty, helpers: &Helpers) -> String {
+        in_c::divide(self, operator, ty, helpers)
+    }
+
+    fn extreme(&self, operator: Operator, ty: Ty, helpers: &Helpers) -> String {
+        in_c::extreme(self, operator, ty, helpers)
+    }
+
+    fn to_int(&self, from: Ty, to: Ty, helpers: &Helpers) -> String {
+        in_c::to_int(self, from, to, helpers)
+    }
+
+    fn absolute(&self, ty: Ty, helpers: &Helpers) -> String {
+        in_c::absolute(self, ty, helpers)
+    }
+
+    fn sign(&self, ty: Ty, helpers: &Helpers) -> String {
+        in_c::sign(self, ty, helpers)
+    }
+
+    fn function(&self, operator: Operator, _: Ty, _: &Helpers) -> String {
+        use Operator::{Abs, IsFinite, IsNan, LeadingZeros, Ln, Rem, TrailingZeros};
         let name = match operator {
             Ln => "log",
             Abs => "fabs",
@@ -141,7 +164,6 @@ impl Dialect for Msl {
             TrailingZeros => "ctz",
             IsNan => "isnan",
             IsFinite => "isfinite",
-            Cbrt | Expm1 | Ln1p | Hypot | Erf | Powi => return msl_math::function(operator, helpers),
             other => other.name(),
         };
         name.to_string()
@@ -157,7 +179,7 @@ impl Dialect for Msl {
         Tree::call(format!("atomic_{name}_explicit"), args)
     }
 
-    fn compare_exchange(&self, space: Space, ty: Ty, element: Tree, args: [Tree; 2], helpers: &mut Helpers) -> Tree {
+    fn compare_exchange(&self, space: Space, ty: Ty, element: Tree, args: [Tree; 2], helpers: &Helpers) -> Tree {
         let pointer = self.atomic_pointer(space, ty, element);
         let space = self.space(space);
         let t = TYPES[ty as usize];

@@ -189,6 +189,11 @@ impl Infix {
         }
     }
 
+    /// May it stand before `=`?
+    fn updates(self) -> bool {
+        !matches!(self.binding(), Binding::Relation | Binding::Equality | Binding::Both | Binding::Either)
+    }
+
     /// How tightly its operands must bind to stand without parentheses, left and right.
     fn operands(self) -> [Binding; 2] {
         match self.binding() {
@@ -305,6 +310,24 @@ impl Tree {
     /// Is it that whole number, as a literal of any type?
     pub fn is_int(&self, number: i128) -> bool {
         self.value().is_some_and(|value| !value.ty.is_float() && value.as_int() == number)
+    }
+
+    /// The statement that assigns a value: `a += b` where the value is `a + b`.
+    pub fn assignment(&self, value: &Tree) -> String {
+        match &*value.0 {
+            Node::Infix(operator, left, right) if left == self && operator.updates() => {
+                format!("{self} {}= {right};", operator.symbol())
+            }
+            _ => format!("{self} = {value};"),
+        }
+    }
+
+    /// The function that it calls.
+    pub fn function(&self) -> Option<&str> {
+        match &*self.0 {
+            Node::Call(function, _) => Some(function),
+            _ => None,
+        }
     }
 
     /// The name that it is.

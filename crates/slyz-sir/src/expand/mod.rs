@@ -6,6 +6,7 @@
 //!
 //! Where `f32` and `f64` have the same algorithm it is written once: `E::either` picks the constants, `E::layout` knows the bits.
 
+mod calls;
 mod convert;
 mod exponential;
 mod logarithm;
@@ -21,6 +22,7 @@ use crate::ops::Operator;
 use crate::types::Ty;
 use sheet::{E, function_by};
 
+pub use calls::as_calls;
 pub use convert::{nearest_f32, odd_f32, odd_f32_of_words, pack_f16, round_bf16, round_f16, unpack_f16};
 pub use quotient::{exact_quotient, exact_reciprocal, exact_root};
 pub use swap::float_atomics;

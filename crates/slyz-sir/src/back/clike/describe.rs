@@ -94,6 +94,8 @@ pub struct Description {
     pub block: [u32; 3],
     /// Dimensions of positions, 1 to 3.
     pub rank: usize,
+    /// Memories with atomics on them.
+    pub atomics: BTreeSet<MemId>,
     /// Places that the code asks for.
     pub places: BTreeSet<PlaceName>,
     /// Does it count on the size of a subgroup?
@@ -148,6 +150,7 @@ struct Uses {
     meets: bool,
     block_dim: bool,
     shuffles_down: bool,
+    atomics: BTreeSet<MemId>,
 }
 
 impl Uses {
@@ -160,6 +163,9 @@ impl Uses {
 
     fn body(&mut self, body: &Body, kernel: &Kernel) {
         for stmt in &body.stmts {
+            if let Op::Atomic { memory, .. } = &stmt.op {
+                self.atomics.insert(*memory);
+            }
             match &stmt.op {
                 Op::Place(place, d) => {
                     self.block_dim |= *place == Place::BlockDim;
@@ -197,9 +203,15 @@ fn is_written(memory: &Memory) -> bool {
 }
 
 impl Description {
-    /// Describes a kernel. `free_name` makes names that the target has not taken.
-    pub(super) fn new(kernel: &Kernel, machine: &Machine, free_name: &mut dyn FnMut(&str) -> String) -> Description {
-        let unguarded = exact_threads(kernel);
+    /// Describes a kernel. `exact` says that a host can launch any number of threads; `free_name` makes names that the target has
+    /// not taken.
+    pub(super) fn new(
+        kernel: &Kernel,
+        machine: &Machine,
+        exact: bool,
+        free_name: &mut dyn FnMut(&str) -> String,
+    ) -> Description {
+        let unguarded = if exact { exact_threads(kernel) } else { None };
         let (kernel, dispatch) = match unguarded {
             Some((kernel, threads)) => (kernel, Dispatch::Threads(threads)),
             None => (kernel.clone(), Dispatch::Blocks(kernel.grid.clone())),
@@ -262,6 +274,7 @@ impl Description {
             uniforms,
             rank,
             places: uses.places,
+            atomics: uses.atomics,
             uses_subgroups: uses.subgroups,
             last_subgroup_is_partial,
             meets: uses.meets || !shared.is_empty(),

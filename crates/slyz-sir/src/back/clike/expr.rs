@@ -41,15 +41,15 @@ impl Expr {
 /// Spells operators for one kernel.
 pub(super) struct Ops<'a> {
     pub dialect: &'a dyn Dialect,
-    pub helpers: &'a mut Helpers,
+    pub helpers: &'a Helpers,
     pub kernel: &'a str,
 }
 
 /// A constant.
-pub(super) fn literal(dialect: &dyn Dialect, value: Scalar) -> Tree {
+pub(super) fn literal(dialect: &dyn Dialect, value: Scalar, helpers: &Helpers) -> Tree {
     match value.ty {
         Ty::Bool => Tree::literal(value, false, if value.is_true() { "true" } else { "false" }),
-        ty if ty.is_float() && !value.as_f64().is_finite() => dialect.special(value),
+        ty if ty.is_float() && !value.as_f64().is_finite() => dialect.special(value, helpers),
         ty if ty.is_float() => {
             let x = value.as_f64();
             let size = x.abs();
@@ -75,11 +75,23 @@ fn int_min(ty: Ty) -> i128 {
 
 impl Ops<'_> {
     pub fn literal(&self, value: Scalar) -> Expr {
-        Expr { literal: Some(value), ..Expr::new(literal(self.dialect, value), value.ty) }
+        let narrow = value.ty == Ty::I64 && self.dialect.positions() != Ty::I64;
+        let fits = || i32::try_from(value.as_int()).is_ok();
+        let value = match narrow {
+            true if fits() => value.cast(Ty::I32),
+            true => value.cast(Ty::U32),
+            false => value,
+        };
+        Expr { literal: Some(value), ..Expr::new(literal(self.dialect, value, self.helpers), value.ty) }
+    }
+
+    /// The type that values of a type are held in.
+    pub fn held(&self, ty: Ty) -> Ty {
+        if ty == Ty::I64 { self.dialect.positions() } else { ty }
     }
 
     pub fn ty(&self, ty: Ty) -> Result<&'static str, EmitError> {
-        self.dialect.scalar(ty).ok_or_else(|| EmitError::Type {
+        self.dialect.scalar(self.held(ty)).ok_or_else(|| EmitError::Type {
             kernel: self.kernel.to_string(),
             language: self.dialect.language(),
             ty,
@@ -89,24 +101,32 @@ impl Ops<'_> {
 
     /// The same number as another type: with a cast where C would not do it by itself.
     pub fn to(&self, x: &Expr, ty: Ty) -> Result<Expr, EmitError> {
+        let ty = self.held(ty);
         if x.rep == ty {
             return Ok(x.clone());
         }
         if let Some(value) = x.literal.filter(|v| !v.ty.is_float() && !ty.is_float()) {
             return Ok(self.literal(value.cast(ty)));
         }
-        Ok(Expr { reads: x.reads, ..Expr::new(Tree::cast(self.ty(ty)?, x.tree.clone()), ty) })
+        self.ty(ty)?;
+        let tree = self.dialect.cast(x.rep, ty, x.tree.clone(), self.helpers);
+        Ok(Expr { reads: x.reads, ..Expr::new(tree, ty) })
     }
 
     /// The tree where C converts between integers by itself: stores, initial values, assignments.
     pub fn assigned(&self, x: &Expr, ty: Ty) -> Result<Tree, EmitError> {
         let both_ints = !x.rep.is_float() && !ty.is_float() && x.rep != Ty::Bool && ty != Ty::Bool;
-        if both_ints && x.literal.is_none() { Ok(x.tree.clone()) } else { Ok(self.to(x, ty)?.tree) }
+        if both_ints && x.literal.is_none() && self.dialect.converts() {
+            Ok(x.tree.clone())
+        } else {
+            Ok(self.to(x, ty)?.tree)
+        }
     }
 
     /// Operands of one type for an infix operator; a `long` makes C convert what stands beside it.
     fn together(&self, args: &[Expr], ty: Ty) -> Result<Vec<Expr>, EmitError> {
-        let widened = ty == Ty::I64 && args.iter().any(|a| a.rep == Ty::I64 || a.literal.is_some());
+        let widened =
+            ty == Ty::I64 && self.dialect.converts() && args.iter().any(|a| a.rep == Ty::I64 || a.literal.is_some());
         args.iter()
             .map(|a| match a.rep {
                 Ty::U32 | Ty::I32 if widened && a.literal.is_none() => Ok(a.clone()),
@@ -126,7 +146,7 @@ impl Ops<'_> {
 
     /// `condition ? a : b` of one type.
     pub fn choice(&self, condition: &Expr, a: &Expr, b: &Expr) -> Expr {
-        let tree = Tree::choice(condition.tree.clone(), a.tree.clone(), b.tree.clone());
+        let tree = self.dialect.choice(condition.tree.clone(), a.tree.clone(), b.tree.clone());
         Expr { reads: condition.reads || a.reads || b.reads, ..Expr::new(tree, a.rep) }
     }
 
@@ -143,7 +163,7 @@ impl Ops<'_> {
     pub fn apply(&mut self, operator: Operator, args: &[Expr], ty: Ty, ranges: &[Range]) -> Result<Expr, EmitError> {
         self.ty(ty)?;
         if operator.row().signature == Signature::Select {
-            let rep = if ty == Ty::I64 { ranges[1].union(ranges[2]).ty() } else { ty };
+            let rep = if ty == Ty::I64 { self.held(ranges[1].union(ranges[2]).ty()) } else { ty };
             return Ok(self.choice(&args[0], &self.to(&args[1], rep)?, &self.to(&args[2], rep)?));
         }
         match ty {
@@ -154,12 +174,16 @@ impl Ops<'_> {
                 let operands = ranges.iter().copied().reduce(Range::union).unwrap_or(Range::FULL);
                 let all = exact.map_or(Range::FULL, |exact| exact.union(operands));
                 let test = operator.row().signature == Signature::Test;
+                if let Some(known) = decided(operator, ranges) {
+                    return Ok(self.literal(Scalar::bool(known)));
+                }
                 let wide = match test {
                     true => operands.ty(),
                     false if ranges::counts_width(operator, ranges) => Ty::I64,
                     false => all.ty(),
                 };
                 let wraps = !test && !all.within(Range::FULL);
+                let wide = self.held(wide);
                 let value = self.on_ints(operator, args, wide, wraps, ranges.last().copied())?;
                 // Bits are shifted left as those of an unsigned number; a negative one must widen as such.
                 if operator == Operator::Shl { self.to(&value, wide) } else { Ok(value) }
@@ -170,6 +194,24 @@ impl Ops<'_> {
 
     fn on_bools(&mut self, operator: Operator, args: &[Expr]) -> Result<Expr, EmitError> {
         let args: Vec<Expr> = args.iter().map(|a| self.to(a, Ty::Bool)).collect::<Result<_, _>>()?;
+        let truth = |x: &Expr| x.literal.map(Scalar::is_true);
+        let [a, b] = [&args[0], args.last().unwrap_or(&args[0])];
+        match (operator, truth(a), truth(b)) {
+            (Operator::And, Some(true), _) => return Ok(b.clone()),
+            (Operator::And, _, Some(true)) => return Ok(a.clone()),
+            (Operator::Not, Some(known), _) => return Ok(self.literal(Scalar::bool(!known))),
+            _ => {}
+        }
+        if !self.dialect.converts() {
+            let not = |x: &Expr| self.prefix(Prefix::Not, x, Ty::Bool);
+            match operator {
+                Operator::Lt => return Ok(self.infix(Infix::Both, &not(a), b, Ty::Bool)),
+                Operator::Gt => return Ok(self.infix(Infix::Both, a, &not(b), Ty::Bool)),
+                Operator::Le => return Ok(self.infix(Infix::Either, &not(a), b, Ty::Bool)),
+                Operator::Ge => return Ok(self.infix(Infix::Either, a, &not(b), Ty::Bool)),
+                _ => {}
+            }
+        }
         Ok(match operator {
             Operator::And => self.infix(Infix::Both, &args[0], &args[1], Ty::Bool),
             Operator::Or => self.infix(Infix::Either, &args[0], &args[1], Ty::Bool),
@@ -195,7 +237,7 @@ impl Ops<'_> {
         let small = ty.bits() < 32;
         let dialect = self.dialect;
         let fits = |x: Expr, this: &Self| -> Result<Expr, EmitError> {
-            if small { this.to(&Expr { rep: Ty::I32, ..x }, ty) } else { Ok(x) }
+            if small { this.to(&Expr { rep: dialect.promoted(ty), ..x }, ty) } else { Ok(x) }
         };
         let strict = |this: &Self| args.iter().map(|a| this.to(a, ty)).collect::<Result<Vec<_>, _>>();
         let constant = args.last().and_then(|a| a.literal).map(Scalar::as_int);
@@ -210,7 +252,7 @@ impl Ops<'_> {
                 let rep = match ty {
                     Ty::U16 if operator == Operator::Mul => Ty::U32,
                     _ if small => ty,
-                    _ if wraps => unsigned(ty),
+                    _ if wraps && !dialect.wraps() => unsigned(ty),
                     _ => ty,
                 };
                 let args = self.together(args, rep)?;
@@ -221,33 +263,39 @@ impl Ops<'_> {
                 self.on_ints(Operator::Add, &[product, args[2].clone()], ty, wraps, None)?
             }
             Operator::Neg => {
-                let rep = if wraps && !small { unsigned(ty) } else { ty };
+                let rep = if wraps && !small && !dialect.wraps() { unsigned(ty) } else { ty };
+                if !dialect.converts() && !rep.is_signed() {
+                    let zero = self.literal(Scalar::from_int(rep, 0));
+                    return fits(self.infix(Infix::Sub, &zero, &self.to(&args[0], rep)?, rep), self);
+                }
                 fits(self.prefix(Prefix::Minus, &self.to(&args[0], rep)?, rep), self)?
             }
+            Operator::Div if constant == Some(0) => self.to(&args[0], ty)?,
+            Operator::Rem if constant == Some(0) => self.literal(Scalar::from_int(ty, 0)),
             Operator::Div | Operator::Rem => {
                 let safe = match (constant, last) {
                     (Some(n), _) => n != 0 && n != -1,
                     (None, Some(range)) => range.lo > 0,
                     (None, None) => false,
                 };
-                if safe {
+                if safe || dialect.divides() {
                     let args = self.together(args, ty)?;
                     let sign = if operator == Operator::Div { Infix::Div } else { Infix::Rem };
                     fits(self.infix(sign, &args[0], &args[1], ty), self)?
                 } else {
-                    let name = helpers::divide(dialect, operator, ty, self.helpers);
+                    let name = dialect.divide(operator, ty, self.helpers);
                     Expr::call(name, &strict(self)?, ty)
                 }
             }
             Operator::Abs if !ty.is_signed() => self.to(&args[0], ty)?,
-            Operator::Abs => Expr::call(helpers::absolute(dialect, ty, self.helpers), &strict(self)?, ty),
-            Operator::Sign => Expr::call(helpers::sign(dialect, ty, self.helpers), &strict(self)?, ty),
+            Operator::Abs => Expr::call(dialect.absolute(ty, self.helpers), &strict(self)?, ty),
+            Operator::Sign => Expr::call(dialect.sign(ty, self.helpers), &strict(self)?, ty),
             Operator::Min | Operator::Max if ty.bits() == 64 => {
-                let name = helpers::extreme(dialect, operator, ty, self.helpers);
+                let name = dialect.extreme(operator, ty, self.helpers);
                 Expr::call(name, &strict(self)?, ty)
             }
             Operator::Min | Operator::Max => {
-                let rep = if small { Ty::I32 } else { ty };
+                let rep = if small { dialect.promoted(ty) } else { ty };
                 let args: Vec<Expr> = args.iter().map(|a| self.to(a, rep)).collect::<Result<_, _>>()?;
                 fits(Expr::call(dialect.function(operator, rep, self.helpers), &args, rep), self)?
             }
@@ -283,17 +331,22 @@ impl Ops<'_> {
     ) -> Result<Expr, EmitError> {
         let bits = ty.bits() as i128;
         let amount = match args[1].literal {
-            Some(n) => self.literal(Scalar::from_int(Ty::I32, n.as_int().rem_euclid(bits))),
+            Some(n) => self.literal(Scalar::from_int(self.dialect.shift_amount(), n.as_int().rem_euclid(bits))),
             None => {
                 let mask = self.literal(Scalar::from_int(ty, bits - 1));
                 let amount = self.infix(Infix::And, &self.to(&args[1], ty)?, &mask, ty);
-                self.to(&amount, Ty::I32)?
+                self.to(&amount, self.dialect.shift_amount())?
             }
         };
         if operator == Operator::Shr {
             return fits(self.infix(Infix::Shr, &self.to(&args[0], ty)?, &amount, ty), self);
         }
-        let rep = if ty.bits() < 32 { Ty::U32 } else { unsigned(ty) };
+        let rep = match ty.bits() < 32 {
+            true => self.dialect.promoted(ty),
+            false if self.dialect.wraps() => ty,
+            false => unsigned(ty),
+        };
+        let rep = if self.dialect.converts() && ty.bits() < 32 { Ty::U32 } else { rep };
         let value = self.to(&self.to(&args[0], ty)?, rep)?;
         fits(self.infix(Infix::Shl, &value, &amount, rep), self)
     }
@@ -322,6 +375,12 @@ impl Ops<'_> {
     }
 
     fn on_floats(&mut self, operator: Operator, args: &[Expr], ty: Ty) -> Result<Expr, EmitError> {
+        let value = self.on_floats_unrounded(operator, args, ty)?;
+        let held = self.dialect.rounds(ty) && value.rep == ty;
+        if held { self.to(&Expr { rep: widened(ty), ..value }, ty) } else { Ok(value) }
+    }
+
+    fn on_floats_unrounded(&mut self, operator: Operator, args: &[Expr], ty: Ty) -> Result<Expr, EmitError> {
         let plain = |this: &Self, sign: Infix| this.infix(sign, &args[0], &args[1], ty);
         Ok(match operator {
             Operator::Add => plain(self, Infix::Add),
@@ -341,7 +400,11 @@ impl Ops<'_> {
                     .map(|a| if a.rep.is_float() { self.to_float(a, wide) } else { Ok(a.clone()) })
                     .collect::<Result<_, _>>()?;
                 let value = self.mathematics(operator, &args, wide)?;
-                if value.rep == wide { self.to(&value, ty)? } else { value }
+                match value.rep == wide {
+                    true if self.dialect.rounds(ty) => Expr { rep: ty, ..value },
+                    true => self.to(&value, ty)?,
+                    false => value,
+                }
             }
         })
     }
@@ -357,15 +420,13 @@ impl Ops<'_> {
     fn mathematics(&mut self, operator: Operator, args: &[Expr], ty: Ty) -> Result<Expr, EmitError> {
         let dialect = self.dialect;
         Ok(match operator {
-            Operator::Min | Operator::Max => {
-                Expr::call(helpers::extreme(dialect, operator, ty, self.helpers), args, ty)
-            }
+            Operator::Min | Operator::Max => Expr::call(dialect.extreme(operator, ty, self.helpers), args, ty),
             Operator::Clamp => {
-                let max = helpers::extreme(dialect, Operator::Max, ty, self.helpers);
-                let min = helpers::extreme(dialect, Operator::Min, ty, self.helpers);
+                let max = dialect.extreme(Operator::Max, ty, self.helpers);
+                let min = dialect.extreme(Operator::Min, ty, self.helpers);
                 Expr::call(min, &[Expr::call(max, &args[..2], ty), args[2].clone()], ty)
             }
-            Operator::Sign => Expr::call(helpers::sign(dialect, ty, self.helpers), args, ty),
+            Operator::Sign => Expr::call(dialect.sign(ty, self.helpers), args, ty),
             Operator::IsNan | Operator::IsFinite => {
                 Expr::call(dialect.function(operator, ty, self.helpers), args, Ty::Bool)
             }
@@ -394,7 +455,7 @@ impl Ops<'_> {
             _ if from.is_float() && to.is_float() => self.to(&self.to_float(&x, widened(from))?, to)?,
             _ if from.is_float() => {
                 let wide = widened(from);
-                let name = helpers::to_int(self.dialect, wide, to, self.helpers);
+                let name = self.dialect.to_int(wide, self.held(to), self.helpers);
                 Expr::call(name, &[self.to_float(&x, wide)?], to)
             }
             Ty::I64 => match Range::of(from) {
@@ -416,9 +477,21 @@ impl Ops<'_> {
         if !from.is_float() && !to.is_float() {
             return self.to(&x, to);
         }
-        let is_int = from.bits() < 32 && !from.is_float() && x.tree.is_promoted();
+        let is_int = self.dialect.converts() && from.bits() < 32 && !from.is_float() && x.tree.is_promoted();
         let tree = if is_int { Tree::cast(self.ty(from)?, x.tree) } else { x.tree };
-        Ok(Expr { reads: x.reads, ..Expr::new(self.dialect.bits(to, tree), to) })
+        Ok(Expr { reads: x.reads, ..Expr::new(self.dialect.bits(from, to, tree), to) })
+    }
+}
+
+/// What a comparison of numbers in ranges gives, where that is known.
+fn decided(operator: Operator, ranges: &[Range]) -> Option<bool> {
+    let [a, b] = ranges else { return None };
+    match operator {
+        Operator::Ge if a.lo >= b.hi => Some(true),
+        Operator::Gt if a.lo > b.hi => Some(true),
+        Operator::Le if a.hi <= b.lo => Some(true),
+        Operator::Lt if a.hi < b.lo => Some(true),
+        _ => None,
     }
 }
 

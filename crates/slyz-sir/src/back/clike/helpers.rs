@@ -8,25 +8,28 @@ use super::expr::literal;
 use crate::back::tree::Tree;
 use crate::ops::Operator;
 use crate::types::{Scalar, Ty, int_range};
+use std::cell::RefCell;
 
 /// The functions of a file, in the order they must stand.
+///
+/// Whoever spells an expression may add one.
 #[derive(Default)]
 pub struct Helpers {
-    list: Vec<(String, String)>,
+    list: RefCell<Vec<(String, String)>>,
 }
 
 impl Helpers {
     /// Adds a function unless it is there, and gives its name.
-    pub fn add(&mut self, name: &str, text: impl FnOnce() -> String) -> String {
-        if !self.list.iter().any(|(known, _)| known == name) {
+    pub fn add(&self, name: &str, text: impl FnOnce() -> String) -> String {
+        if !self.list.borrow().iter().any(|(known, _)| known == name) {
             let text = text();
-            self.list.push((name.to_string(), text));
+            self.list.borrow_mut().push((name.to_string(), text));
         }
         name.to_string()
     }
 
-    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
-        self.list.iter().map(|(_, text)| &text[..])
+    pub(super) fn texts(&self) -> Vec<String> {
+        self.list.borrow().iter().map(|(_, text)| text.clone()).collect()
     }
 }
 
@@ -35,16 +38,16 @@ fn name_of(dialect: &dyn Dialect, ty: Ty) -> &'static str {
     dialect.scalar(ty).unwrap_or("void")
 }
 
-fn int(dialect: &dyn Dialect, ty: Ty, value: i128) -> Tree {
-    literal(dialect, Scalar::from_int(ty, value))
+fn int(dialect: &dyn Dialect, ty: Ty, value: i128, helpers: &Helpers) -> Tree {
+    literal(dialect, Scalar::from_int(ty, value), helpers)
 }
 
 /// Integer division and remainder, total.
-pub(super) fn divide(dialect: &dyn Dialect, operator: Operator, ty: Ty, helpers: &mut Helpers) -> String {
+pub fn divide(dialect: &dyn Dialect, operator: Operator, ty: Ty, helpers: &Helpers) -> String {
     let name = format!("{}_{ty}", operator.name());
     let t = name_of(dialect, ty);
     let inline = dialect.inline();
-    let [zero, minus_one] = [0, -1].map(|n| int(dialect, ty, n));
+    let [zero, minus_one] = [0, -1].map(|n| int(dialect, ty, n, helpers));
     let (sign, by_zero) = if operator == Operator::Div { ("/", Tree::name("a")) } else { ("%", zero.clone()) };
     // The smallest number by -1 does not fit: it stays itself, and leaves nothing.
     let by_minus_one = match (operator, ty.is_signed()) {
@@ -74,7 +77,7 @@ pub(super) fn unsigned(ty: Ty) -> Ty {
 }
 
 /// The smaller or larger: a NaN loses, and of two zeros the second wins; 64-bit integers have no function everywhere.
-pub(super) fn extreme(dialect: &dyn Dialect, operator: Operator, ty: Ty, helpers: &mut Helpers) -> String {
+pub fn extreme(dialect: &dyn Dialect, operator: Operator, ty: Ty, helpers: &Helpers) -> String {
     let name = format!("{}_{ty}", operator.name());
     let t = name_of(dialect, ty);
     let inline = dialect.inline();
@@ -88,7 +91,7 @@ pub(super) fn extreme(dialect: &dyn Dialect, operator: Operator, ty: Ty, helpers
 }
 
 /// A float of single or double precision as an integer: saturating, 0 for NaN.
-pub(super) fn to_int(dialect: &dyn Dialect, from: Ty, to: Ty, helpers: &mut Helpers) -> String {
+pub fn to_int(dialect: &dyn Dialect, from: Ty, to: Ty, helpers: &Helpers) -> String {
     let name = if from == Ty::F32 { format!("to_{to}") } else { format!("{from}_to_{to}") };
     let (low, high) = int_range(to);
     let t = name_of(dialect, to);
@@ -102,8 +105,8 @@ pub(super) fn to_int(dialect: &dyn Dialect, from: Ty, to: Ty, helpers: &mut Help
     };
     let bottom = exact(low);
     let top = exact(high + 1);
-    let least = int(dialect, to, low);
-    let most = int(dialect, to, high);
+    let least = int(dialect, to, low, helpers);
+    let most = int(dialect, to, high, helpers);
     helpers.add(&name, || {
         format!(
             "{inline} {t} {name}({f} x) {{\n    if ({is_nan}(x)) return 0;\n    if (x <= {bottom}) return {least};\n    \
@@ -112,7 +115,8 @@ pub(super) fn to_int(dialect: &dyn Dialect, from: Ty, to: Ty, helpers: &mut Help
     })
 }
 
-pub(super) fn absolute(dialect: &dyn Dialect, ty: Ty, helpers: &mut Helpers) -> String {
+/// The size of a signed integer; that of the smallest is itself.
+pub fn absolute(dialect: &dyn Dialect, ty: Ty, helpers: &Helpers) -> String {
     let t = name_of(dialect, ty);
     let u = name_of(dialect, unsigned(ty));
     let inline = dialect.inline();
@@ -120,12 +124,13 @@ pub(super) fn absolute(dialect: &dyn Dialect, ty: Ty, helpers: &mut Helpers) -> 
     helpers.add(&name, || format!("{inline} {t} {name}({t} x) {{ return x < 0 ? ({t})(0 - ({u})x) : x; }}\n"))
 }
 
-pub(super) fn sign(dialect: &dyn Dialect, ty: Ty, helpers: &mut Helpers) -> String {
+/// -1, 0 or 1; a zero or NaN is itself.
+pub fn sign(dialect: &dyn Dialect, ty: Ty, helpers: &Helpers) -> String {
     let t = name_of(dialect, ty);
     let inline = dialect.inline();
     let name = format!("sign_{ty}");
     let (one, rest) = match ty.is_float() {
-        true => (literal(dialect, Scalar::from_f64(ty, 1.0)), "x"),
+        true => (literal(dialect, Scalar::from_f64(ty, 1.0), helpers), "x"),
         false => (Tree::int(1), "0"),
     };
     let below = if ty.is_signed() || ty.is_float() { format!("x < 0 ? -{one} : ") } else { String::new() };
@@ -133,7 +138,7 @@ pub(super) fn sign(dialect: &dyn Dialect, ty: Ty, helpers: &mut Helpers) -> Stri
 }
 
 /// Bits of 64-bit integers, by halves.
-pub(super) fn count_bits(dialect: &dyn Dialect, operator: Operator, helpers: &mut Helpers) -> String {
+pub(super) fn count_bits(dialect: &dyn Dialect, operator: Operator, helpers: &Helpers) -> String {
     let u64 = name_of(dialect, Ty::U64);
     let u32 = name_of(dialect, Ty::U32);
     let inline = dialect.inline();

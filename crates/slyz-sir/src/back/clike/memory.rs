@@ -2,7 +2,7 @@
 
 use super::expr::Expr;
 use super::writer::ClikeWriter;
-use super::{EmitError, PlaceName};
+use super::{Cell, EmitError, PlaceName};
 use crate::back::tree::{Binding, Infix, Prefix, Tree};
 use crate::code::{AtomicOp, Id, MemId, SubgroupOp};
 use crate::kernel::{Access, Space};
@@ -20,8 +20,8 @@ impl ClikeWriter<'_> {
             let ty = self.ops().ty(memory.ty)?;
             let name = self.fresh(&memory.name);
             let elements = Size::product(&memory.shape).constant().unwrap_or(1).max(1);
-            let axes = if memory.shape.is_empty() { String::new() } else { format!("[{elements}]") };
-            self.line(format!("{ty} {name}{axes};"));
+            let elements = if memory.shape.is_empty() { None } else { Some(elements) };
+            self.line(self.dialect.local_array(ty, &name, elements));
             self.locals.push((memory.name.clone(), name));
         }
         Ok(())
@@ -34,6 +34,11 @@ impl ClikeWriter<'_> {
         let declared = &self.kernel.memories[memory.0 as usize].name;
         let local = || self.locals.iter().find(|(known, _)| known == declared).map(|(_, name)| name.clone());
         named.map(|(_, name)| name.clone()).or_else(local).unwrap_or_else(|| declared.clone())
+    }
+
+    fn cell<'a>(&'a self, memory: MemId, name: &'a str) -> Cell<'a> {
+        let atomic = self.description.atomics.contains(&memory);
+        Cell { name, memory: &self.kernel.memories[memory.0 as usize], atomic }
     }
 
     /// The number of an element. Positions are inside, so a sum that fits its type in the end is right whatever its
@@ -50,7 +55,7 @@ impl ClikeWriter<'_> {
             if at.rep == Ty::U64 {
                 at = self.ops().to(&at, Ty::I64)?;
             }
-            if at.literal.is_some() {
+            if at.literal.is_some() || !self.dialect.converts() {
                 at = self.ops().to(&at, rep)?;
             }
             let stride = Size::product(&shape[d + 1..]);
@@ -139,7 +144,8 @@ impl ClikeWriter<'_> {
         let flat = self.several(ids.len(), memory, index, true)?;
         for (k, &id) in ids.iter().enumerate() {
             let element = self.element(memory, &flat, k as u64);
-            self.bind(id, Expr { reads, ..Expr::new(element, ty) }, "x")?;
+            let value = self.dialect.read(&self.cell(memory, &self.memory_name(memory)), element, self.helpers);
+            self.bind(id, Expr { reads, ..Expr::new(value, ty) }, "x")?;
         }
         Ok(())
     }
@@ -166,7 +172,8 @@ impl ClikeWriter<'_> {
         self.settle()?;
         for (k, value) in assigned.into_iter().enumerate() {
             let element = self.element(memory, &flat, k as u64);
-            self.line(format!("{element} = {value};"));
+            let cell = self.memory_name(memory);
+            self.line(self.dialect.write(&self.cell(memory, &cell), element, value, self.helpers));
         }
         Ok(())
     }
@@ -193,7 +200,7 @@ impl ClikeWriter<'_> {
         match id.filter(|&id| self.is_used(id)) {
             Some(id) => self.name_now(id, Expr::new(tree, ty), "old"),
             None => {
-                self.line(format!("{tree};"));
+                self.line(self.dialect.unused(&tree));
                 Ok(())
             }
         }
@@ -236,8 +243,8 @@ impl ClikeWriter<'_> {
                 Ok(Tree::call(function, [pointer, args[0].clone()]))
             }
             (_, Some(bits)) => {
-                let args: Vec<Tree> = args.iter().map(|a| dialect.bits(bits, a.clone())).collect();
-                Ok(dialect.bits(ty, self.atomic_tree(op, space, bits, element, &args)?))
+                let args: Vec<Tree> = args.iter().map(|a| dialect.bits(ty, bits, a.clone())).collect();
+                Ok(dialect.bits(bits, ty, self.atomic_tree(op, space, bits, element, &args)?))
             }
             (_, None) => {
                 let kernel = self.kernel.name.clone();
@@ -268,8 +275,8 @@ impl ClikeWriter<'_> {
         let seen = self.atomic_tree(AtomicOp::Load, space, bits, at.clone(), &[])?;
         let exchanged = ["seen", "next"].map(Tree::name);
         let swapped = self.dialect.compare_exchange(space, bits, at, exchanged, self.helpers);
-        let as_float = self.dialect.bits(ty, Tree::name("seen"));
-        let as_bits = self.dialect.bits(bits, next);
+        let as_float = self.dialect.bits(bits, ty, Tree::name("seen"));
+        let as_bits = self.dialect.bits(ty, bits, next);
         let name = format!("atomic_{}_{ty}_{qualifier}", operator.name());
         Ok(self.helpers.add(&name, || {
             format!(
@@ -307,7 +314,7 @@ impl ClikeWriter<'_> {
         if self.is_used(id) {
             self.name_now(id, Expr::new(tree, rep), stem)
         } else {
-            self.line(format!("{tree};"));
+            self.line(self.dialect.unused(&tree));
             Ok(())
         }
     }
@@ -329,7 +336,7 @@ impl ClikeWriter<'_> {
         self.declare_as(&other, ty, &Expr::new(shuffled, ty))?;
         let from = Tree::infix(Infix::Add, thread, args[1].clone());
         let is_there = Tree::infix(Infix::Lt, from, number(self, block.iter().product()));
-        let chosen = Tree::choice(is_there, Tree::name(other), args[0].clone());
+        let chosen = self.dialect.choice(is_there, Tree::name(other), args[0].clone());
         self.name_now(id, Expr::new(chosen, ty), "other")
     }
 
@@ -341,10 +348,10 @@ impl ClikeWriter<'_> {
         };
         match (self.dialect.subgroup(op, ty, args), op) {
             (Some(tree), _) => Ok(tree),
-            (None, SubgroupOp::Reduce(operator)) => {
+            (None, SubgroupOp::Reduce(operator)) if self.dialect.walks_lanes() => {
                 Ok(Tree::call(self.lane_loop(operator, false, ty)?, args.first().cloned()))
             }
-            (None, SubgroupOp::Scan(operator)) => {
+            (None, SubgroupOp::Scan(operator)) if self.dialect.walks_lanes() => {
                 Ok(Tree::call(self.lane_loop(operator, true, ty)?, args.first().cloned()))
             }
             (None, _) => {

@@ -18,7 +18,7 @@
 
 mod describe;
 mod expr;
-mod helpers;
+pub mod helpers;
 mod memory;
 mod names;
 mod writer;
@@ -29,7 +29,8 @@ pub use helpers::Helpers;
 use super::EmitError;
 use super::tree::Tree;
 use crate::code::{AtomicOp, Scope, SubgroupOp};
-use crate::kernel::{Kernel, Space};
+use crate::expand::{Means, as_calls};
+use crate::kernel::{Kernel, Memory, Space};
 use crate::lower::gpu::Machine;
 use crate::ops::Operator;
 use crate::types::{Scalar, Ty};
@@ -48,17 +49,95 @@ pub trait Dialect {
     /// A finite number as a literal of its type, from its sign and digits. 8- and 16-bit integers are bare digits.
     fn literal(&self, value: Scalar, negative: bool, digits: &str) -> Tree;
     /// A float that is not finite.
-    fn special(&self, value: Scalar) -> Tree;
+    fn special(&self, value: Scalar, helpers: &Helpers) -> Tree;
+    /// What `i64` is held in: `i32` where the language has no more and arrays are small enough.
+    fn positions(&self) -> Ty {
+        Ty::I64
+    }
+    /// Does the language convert between integers by itself, as C does?
+    fn converts(&self) -> bool {
+        true
+    }
+    /// Do signed integers wrap around? In C their overflow means nothing.
+    fn wraps(&self) -> bool {
+        false
+    }
+    /// Do integers divide as the table says, by zero too?
+    fn divides(&self) -> bool {
+        false
+    }
+    /// What operators on integers of fewer than 32 bits give.
+    fn promoted(&self, _ty: Ty) -> Ty {
+        Ty::I32
+    }
+    /// Are floats of that type held in a wider one, and rounded after every operator?
+    fn rounds(&self, _ty: Ty) -> bool {
+        false
+    }
+    /// The type of the number of bits that a shift goes.
+    fn shift_amount(&self) -> Ty {
+        Ty::I32
+    }
+    /// A number as another type, by the language's own conversion.
+    fn cast(&self, _from: Ty, to: Ty, x: Tree, _helpers: &Helpers) -> Tree {
+        Tree::cast(self.scalar(to).unwrap_or_default(), x)
+    }
+    /// One of two values.
+    fn choice(&self, condition: Tree, a: Tree, b: Tree) -> Tree {
+        Tree::choice(condition, a, b)
+    }
     /// The bits of `x` as another type of that width.
-    fn bits(&self, to: Ty, x: Tree) -> Tree;
+    fn bits(&self, from: Ty, to: Ty, x: Tree) -> Tree;
     /// Qualifier of memory; empty where pointers are the same for all.
     fn space(&self, space: Space) -> &'static str;
     /// What stands before functions that kernels call.
     fn inline(&self) -> &'static str {
         "inline"
     }
-    /// The declaration of a type with several fields.
-    fn record(&self, name: &str, fields: &[String]) -> String {
+    /// Everything before the body of a function that kernels call; parameters as types and names.
+    fn function_head(&self, name: &str, parameters: &[(String, String)], result: &str) -> String {
+        let parameters: Vec<String> = parameters.iter().map(|(ty, name)| format!("{ty} {name}")).collect();
+        format!("{} {result} {name}({})", self.inline(), parameters.join(", "))
+    }
+    /// A name for a value. Without a value it is assigned later.
+    fn declare(&self, declared: Declared, ty: &str, name: &str, value: Option<&Tree>) -> String {
+        let _ = declared;
+        match value {
+            Some(value) => format!("{ty} {name} = {value};"),
+            None => format!("{ty} {name};"),
+        }
+    }
+    /// The memory of a thread.
+    fn local_array(&self, ty: &str, name: &str, elements: Option<u64>) -> String {
+        match elements {
+            Some(elements) => format!("{ty} {name}[{elements}];"),
+            None => format!("{ty} {name};"),
+        }
+    }
+    /// `if`, before its block.
+    fn if_head(&self, condition: &Tree) -> String {
+        format!("if ({condition})")
+    }
+    /// A loop, before its block; without a condition it is left by `break`.
+    fn while_head(&self, condition: Option<&Tree>) -> String {
+        condition.map_or("while (true)".to_string(), |condition| format!("while ({condition})"))
+    }
+    /// A loop with a counter, before its block. It counts by one where nothing else is said.
+    fn for_head(&self, [ty, name]: [&str; 2], first: &Tree, compared: &Tree, by: Option<&Tree>) -> String {
+        let next = by.map_or(format!("++{name}"), |by| format!("{name} += {by}"));
+        format!("for ({ty} {name} = {first}; {compared}; {next})")
+    }
+    /// May a single statement stand without braces?
+    fn goes_without_braces(&self) -> bool {
+        true
+    }
+    /// A call whose result nobody wants.
+    fn unused(&self, call: &Tree) -> String {
+        format!("{call};")
+    }
+    /// The declaration of a type with several fields, as types and names.
+    fn record(&self, name: &str, fields: &[(String, String)]) -> String {
+        let fields: Vec<String> = fields.iter().map(|(ty, name)| format!("{ty} {name};")).collect();
         format!("struct {name} {{ {} }};\n", fields.join(" "))
     }
     /// A value of such a type, where a function gives it back.
@@ -70,17 +149,43 @@ pub trait Dialect {
     /// Where a thread stands.
     fn place(&self, place: PlaceName, dimension: u8, rank: usize) -> Tree;
     /// Threads wait; `global` when they also see each other's writes to global memory.
-    fn barrier(&self, scope: Scope, global: bool) -> String;
+    fn barrier(&self, scope: Scope, global: bool) -> Vec<String>;
     /// Writes become visible.
     fn fence(&self, scope: Scope) -> String;
+    /// A value that is the same in all threads.
+    fn uniform(&self, uniform: &Uniform) -> Tree {
+        Tree::name(&uniform.name)
+    }
+    /// What is read from an element.
+    fn read(&self, _cell: &Cell, element: Tree, _helpers: &Helpers) -> Tree {
+        element
+    }
+    /// A value into an element.
+    fn write(&self, _cell: &Cell, element: Tree, value: Tree, _helpers: &Helpers) -> String {
+        element.assignment(&value)
+    }
+    /// Has the language no function for a float operator? Then the table's own is written out.
+    fn lacks(&self, _operator: Operator, _ty: Ty) -> bool {
+        false
+    }
+    /// Total division or remainder of integers, where plain ones are not.
+    fn divide(&self, operator: Operator, ty: Ty, helpers: &Helpers) -> String;
+    /// The smaller or larger of two numbers.
+    fn extreme(&self, operator: Operator, ty: Ty, helpers: &Helpers) -> String;
+    /// A float as an integer: saturating, 0 for NaN.
+    fn to_int(&self, from: Ty, to: Ty, helpers: &Helpers) -> String;
+    /// The size of a signed integer.
+    fn absolute(&self, ty: Ty, helpers: &Helpers) -> String;
+    /// -1, 0 or 1.
+    fn sign(&self, ty: Ty, helpers: &Helpers) -> String;
     /// The function for an operator on a type. Where the language has none, the dialect adds one to the helpers.
-    fn function(&self, operator: Operator, ty: Ty, helpers: &mut Helpers) -> String;
+    fn function(&self, operator: Operator, ty: Ty, helpers: &Helpers) -> String;
     /// Is there such an atomic on that type?
     fn has_atomic(&self, op: AtomicOp, ty: Ty) -> bool;
     /// An atomic that there is, on an element of a memory: `fetch_add`, `exchange`, `load`, …
     fn atomic(&self, name: &str, space: Space, ty: Ty, element: Tree, value: Option<Tree>) -> Tree;
     /// Replaces an element that is the first of `args` by the second, and gives what it was.
-    fn compare_exchange(&self, space: Space, ty: Ty, element: Tree, args: [Tree; 2], helpers: &mut Helpers) -> Tree;
+    fn compare_exchange(&self, space: Space, ty: Ty, element: Tree, args: [Tree; 2], helpers: &Helpers) -> Tree;
     /// What a subgroup does, of a value and the number of a lane. `None` for reductions and scans that the language lacks.
     fn subgroup(&self, op: SubgroupOp, ty: Ty, args: &[Tree]) -> Option<Tree>;
     /// The type of numbers of lanes.
@@ -93,10 +198,38 @@ pub trait Dialect {
     fn is_place(&self, name: &str) -> bool;
     /// Names that mean something.
     fn is_reserved(&self, name: &str) -> bool;
+    /// Can a host launch any number of threads? Otherwise it launches whole blocks, and those past the end do nothing.
+    fn counts_threads(&self) -> bool {
+        true
+    }
+    /// Are there loops over lanes for what subgroups do not do by themselves?
+    fn walks_lanes(&self) -> bool {
+        true
+    }
     /// What the devices have. Hosts refuse calls with arrays of more positions than the machine's.
     fn machine(&self) -> Machine;
     /// Buffers and uniforms of a launch.
     fn max_buffers(&self) -> usize;
+}
+
+/// How a name is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Declared {
+    /// It keeps its value.
+    Once,
+    /// It is assigned again.
+    Changing,
+}
+
+/// A memory as its elements are read and written.
+#[derive(Clone, Copy, Debug)]
+pub struct Cell<'a> {
+    /// In the text.
+    pub name: &'a str,
+    /// What was declared.
+    pub memory: &'a Memory,
+    /// There are atomics on it.
+    pub atomic: bool,
 }
 
 /// The file of some kernels in a language, and what a launch of each needs to know. Their names are the kernels' own.
@@ -141,7 +274,13 @@ impl<'d> File<'d> {
         let dialect = self.dialect;
         let mut local = Names::default();
         let mut free_name = |asked: &str| local.free(asked, &|name| is_taken(dialect, name));
-        let description = Description::new(kernel, &dialect.machine(), &mut free_name);
+        let means = Means { fused: dialect.machine().fused };
+        let calling = as_calls(kernel, means, &|operator, ty| dialect.lacks(operator, ty));
+        let kernel = calling.as_ref().unwrap_or(kernel);
+        let mut description = Description::new(kernel, &dialect.machine(), dialect.counts_threads(), &mut free_name);
+        if dialect.is_reserved(&description.name) {
+            description.name += "_kernel";
+        }
         let count = description.buffers.len() + description.uniforms.len();
         let limit = dialect.max_buffers();
         if count > limit {
@@ -156,7 +295,8 @@ impl<'d> File<'d> {
     pub fn text(&self) -> String {
         let parts = std::iter::once(self.dialect.head().to_string());
         parts
-            .chain(self.helpers.texts().map(String::from))
+            .filter(|head| !head.is_empty())
+            .chain(self.helpers.texts())
             .chain(self.items.iter().cloned())
             .collect::<Vec<_>>()
             .join("\n")

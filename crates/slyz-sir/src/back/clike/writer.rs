@@ -7,7 +7,7 @@ use super::describe::{Description, UniformSource};
 use super::expr::{Expr, Ops};
 use super::helpers::unsigned;
 use super::names::Names;
-use super::{Dialect, Dispatch, EmitError, File, PlaceName, is_taken};
+use super::{Declared, Dialect, Dispatch, EmitError, File, PlaceName, is_taken};
 use crate::back::tree::{Infix, Tree};
 use crate::code::{Body, Function, Id, Op, Place, Type, Var};
 use crate::kernel::{Kernel, Space};
@@ -30,7 +30,7 @@ struct Usage {
 
 pub(super) struct ClikeWriter<'f> {
     pub dialect: &'f dyn Dialect,
-    pub helpers: &'f mut super::Helpers,
+    pub helpers: &'f super::Helpers,
     pub description: &'f Description,
     pub kernel: &'f Kernel,
     pub facts: Facts,
@@ -80,13 +80,14 @@ pub(super) fn kernel(file: &mut File, description: &Description, names: Names) -
     let kernel = &description.kernel;
     check_memories(dialect, kernel)?;
     let functions = functions(file, description)?;
-    let mut w = ClikeWriter::new(dialect, &mut file.helpers, description, names, functions);
+    let mut w = ClikeWriter::new(dialect, &file.helpers, description, names, functions);
     w.ranges = ranges::of_kernel(kernel, &w.facts);
     w.usage_of(&kernel.body, 0, &mut HashMap::new());
     for uniform in &description.uniforms {
         w.ops().ty(uniform.ty)?;
         if let UniformSource::Scalar(k) = uniform.source {
-            w.values.insert(kernel.body.params[k].id, Expr::name(uniform.name.clone(), uniform.ty));
+            let value = Expr::new(dialect.uniform(uniform), uniform.ty);
+            w.values.insert(kernel.body.params[k].id, value);
         }
     }
     w.depth = 1;
@@ -132,7 +133,7 @@ fn check_memories(dialect: &dyn Dialect, kernel: &Kernel) -> Result<(), EmitErro
 fn functions(file: &mut File, description: &Description) -> Result<Vec<String>, EmitError> {
     let mut names: Vec<String> = vec![];
     for function in &description.kernel.functions {
-        let written = Written::new(file.dialect, &mut file.helpers, description, function, names.clone())?;
+        let written = Written::new(file.dialect, &file.helpers, description, function, names.clone())?;
         // It does not call itself, so what it is does not depend on its name.
         let key = written.text(file.dialect, "");
         let known = file.functions.iter().find(|(known, _)| *known == key).map(|(_, name)| name.clone());
@@ -155,7 +156,8 @@ fn record_of(function: &str) -> String {
 
 /// A function that still has no name.
 struct Written {
-    parameters: Vec<String>,
+    /// Types and names.
+    parameters: Vec<(String, String)>,
     body: String,
     /// Types and values.
     results: Vec<(&'static str, String)>,
@@ -164,7 +166,7 @@ struct Written {
 impl Written {
     fn new(
         dialect: &dyn Dialect,
-        helpers: &mut super::Helpers,
+        helpers: &super::Helpers,
         description: &Description,
         function: &Function,
         callees: Vec<String>,
@@ -176,7 +178,7 @@ impl Written {
         for param in &body.params {
             let ty = param.ty.elem();
             let name = w.fresh("x");
-            parameters.push(format!("{} {name}", w.ops().ty(ty)?));
+            parameters.push((w.ops().ty(ty)?.to_string(), name.clone()));
             w.values.insert(param.id, Expr::name(name, ty));
         }
         w.depth = 1;
@@ -196,23 +198,22 @@ impl Written {
             [(ty, value)] => (String::new(), ty.to_string(), value.clone()),
             results => {
                 let record = record_of(name);
-                let fields: Vec<String> =
-                    results.iter().enumerate().map(|(k, (ty, _))| format!("{ty} r{k};")).collect();
+                let fields: Vec<(String, String)> =
+                    results.iter().enumerate().map(|(k, (ty, _))| (ty.to_string(), format!("r{k}"))).collect();
                 let values: Vec<String> = results.iter().map(|(_, value)| value.clone()).collect();
                 let value = dialect.record_value(&record, &values);
                 (dialect.record(&record, &fields) + "\n", record, value)
             }
         };
-        let inline = dialect.inline();
-        let parameters = self.parameters.join(", ");
-        format!("{head}{inline} {ty} {name}({parameters}) {{\n{}    return {value};\n}}\n", self.body)
+        let function = dialect.function_head(name, &self.parameters, &ty);
+        format!("{head}{function} {{\n{}    return {value};\n}}\n", self.body)
     }
 }
 
 impl<'f> ClikeWriter<'f> {
     fn new(
         dialect: &'f dyn Dialect,
-        helpers: &'f mut super::Helpers,
+        helpers: &'f super::Helpers,
         description: &'f Description,
         names: Names,
         functions: Vec<String>,
@@ -271,7 +272,10 @@ impl<'f> ClikeWriter<'f> {
     /// The type of the language in which a name is held.
     fn rep(&self, id: Id) -> Ty {
         match self.types.get(&id) {
-            Some(Ty::I64) | None => self.range(id).ty(),
+            Some(Ty::I64) | None => match self.range(id).ty() {
+                Ty::I64 => self.dialect.positions(),
+                ty => ty,
+            },
             Some(ty) => *ty,
         }
     }
@@ -324,9 +328,13 @@ impl<'f> ClikeWriter<'f> {
     }
 
     pub fn declare_as(&mut self, name: &str, rep: Ty, value: &Expr) -> Result<(), EmitError> {
+        self.declare_so(Declared::Once, name, rep, value)
+    }
+
+    fn declare_so(&mut self, declared: Declared, name: &str, rep: Ty, value: &Expr) -> Result<(), EmitError> {
         let ty = self.ops().ty(rep)?;
-        let text = self.ops().assigned(value, rep)?;
-        self.line(format!("{ty} {name} = {text};"));
+        let value = self.ops().assigned(value, rep)?;
+        self.line(self.dialect.declare(declared, ty, name, Some(&value)));
         Ok(())
     }
 
@@ -377,6 +385,7 @@ impl<'f> ClikeWriter<'f> {
         match &stmt.op {
             Op::Const(value) => {
                 self.ops().ty(value.ty)?;
+                self.fits_positions(*value)?;
                 let value = self.ops().literal(*value);
                 self.bind(ids[0], value, "c")
             }
@@ -420,8 +429,7 @@ impl<'f> ClikeWriter<'f> {
                     .memories
                     .iter()
                     .any(|m| matches!(m.space, Space::Global(crate::kernel::Access::ReadWrite)));
-                let text = self.dialect.barrier(*scope, global);
-                self.line(text);
+                self.dialect.barrier(*scope, global).into_iter().for_each(|line| self.line(line));
                 Ok(())
             }
             Op::Fence(scope) => {
@@ -441,6 +449,20 @@ impl<'f> ClikeWriter<'f> {
             | Op::Filter { .. }
             | Op::Sort { .. } => Err(level()),
         }
+    }
+
+    /// An error for a number that is past those that `i64` is held in.
+    fn fits_positions(&self, value: Scalar) -> Result<(), EmitError> {
+        let held = Range::of(self.dialect.positions());
+        let number = Range::new(value.as_int(), value.as_int());
+        let fits = value.ty != Ty::I64 || number.within(Range::of(Ty::U32).union(held));
+        let error = || EmitError::Extension {
+            kernel: self.kernel.name.clone(),
+            language: self.dialect.language(),
+            what: format!("64-bit integers (the number {})", value.as_int()),
+            extension: "int64",
+        };
+        if fits { Ok(()) } else { Err(error()) }
     }
 
     fn apply(&mut self, id: Id, operator: Operator, args: &[Id]) -> Result<(), EmitError> {
@@ -492,7 +514,7 @@ impl<'f> ClikeWriter<'f> {
         }
         let value = Expr::call(&name, &values, Ty::Bool);
         let all = self.fresh("r");
-        self.line(format!("{} {all} = {};", record_of(&name), value.tree));
+        self.line(self.dialect.declare(Declared::Once, &record_of(&name), &all, Some(&value.tree)));
         for (k, &id) in ids.iter().enumerate() {
             let field = Tree::member(Tree::name(&all), format!("r{k}"));
             self.values.insert(id, Expr::new(field, self.types[&id]));
@@ -521,8 +543,8 @@ impl<'f> ClikeWriter<'f> {
             Size::Var(var) => {
                 let known = |u: &&super::Uniform| u.source == UniformSource::Size(*var);
                 let uniform = self.description.uniforms.iter().find(known);
-                let (name, ty) = uniform.map_or((self.kernel.size_name(*var), Ty::I64), |u| (u.name.clone(), u.ty));
-                return Ok(Expr::name(name, ty));
+                let unknown = || Expr::name(self.kernel.size_name(*var), Ty::I64);
+                return Ok(uniform.map_or_else(unknown, |u| Expr::new(self.dialect.uniform(u), u.ty)));
             }
             Size::Add(a, b) => (Operator::Add, &**a, (**b).clone()),
             Size::Mul(a, b) => (Operator::Mul, &**a, (**b).clone()),
@@ -593,12 +615,12 @@ impl<'f> ClikeWriter<'f> {
         for (&id, &rep) in ids.iter().zip(&reps) {
             let name = self.fresh("v");
             let ty = self.ops().ty(rep)?;
-            self.line(format!("{ty} {name};"));
+            self.line(self.dialect.declare(Declared::Changing, ty, &name, None));
             self.values.insert(id, Expr::name(name.clone(), rep));
             names.push(name);
         }
         let assigned = |values: &[Expr], depth: usize| -> Vec<Line> {
-            let text = |(name, value): (&String, &Expr)| format!("{name} = {};", value.tree);
+            let text = |(name, value): (&String, &Expr)| Tree::name(name).assignment(&value.tree);
             names.iter().zip(values).map(|pair| Line { depth: depth + 1, text: text(pair), whole: true }).collect()
         };
         let then = [then, assigned(&yes, self.depth)].concat();
@@ -606,10 +628,10 @@ impl<'f> ClikeWriter<'f> {
         let not = self.ops().apply(Operator::Not, std::slice::from_ref(&condition), Ty::Bool, &[])?;
         match (then.is_empty(), otherwise.is_empty()) {
             (true, true) => {}
-            (false, true) => self.block(&format!("if ({})", condition.tree), then),
-            (true, false) => self.block(&format!("if ({})", not.tree), otherwise),
+            (false, true) => self.block(&self.dialect.if_head(&condition.tree), then),
+            (true, false) => self.block(&self.dialect.if_head(&not.tree), otherwise),
             (false, false) => {
-                self.edge(format!("if ({}) {{", condition.tree));
+                self.edge(format!("{} {{", self.dialect.if_head(&condition.tree)));
                 self.lines.extend(then);
                 self.edge("} else {");
                 self.lines.extend(otherwise);
@@ -621,7 +643,9 @@ impl<'f> ClikeWriter<'f> {
 
     fn block(&mut self, head: &str, lines: Vec<Line>) {
         match &lines[..] {
-            [only] if only.whole && head.len() + only.text.len() < 90 => self.line(format!("{head} {}", only.text)),
+            [only] if self.dialect.goes_without_braces() && only.whole && head.len() + only.text.len() < 90 => {
+                self.line(format!("{head} {}", only.text))
+            }
             _ => self.braced(head, lines),
         }
     }
@@ -640,9 +664,10 @@ impl<'f> ClikeWriter<'f> {
                 Ty::I64 => self.range(id).union(self.range(from)).union(self.range(param.id)).ty(),
                 ty => ty,
             };
+            let rep = self.ops().held(rep);
             let value = self.get(from);
             let name = self.fresh(stem);
-            self.declare_as(&name, rep, &value)?;
+            self.declare_so(Declared::Changing, &name, rep, &value)?;
             state.push((name, rep));
         }
         Ok(state)
@@ -662,12 +687,12 @@ impl<'f> ClikeWriter<'f> {
                 let next = self.fresh("next");
                 let ty = self.ops().ty(state[k].1)?;
                 // Declared before the first assignment, which is further down.
-                self.line(format!("{ty} {next} = {};", values[k]));
+                self.line(self.dialect.declare(Declared::Once, ty, &next, Some(&values[k])));
                 values[k] = Tree::name(next);
             }
         }
         for ((name, _), value) in state.iter().zip(&values).filter(|((name, _), value)| !stays(name, value)) {
-            self.line(format!("{name} = {value};"));
+            self.line(Tree::name(name).assignment(value));
         }
         Ok(())
     }
@@ -695,6 +720,7 @@ impl<'f> ClikeWriter<'f> {
             Type::Scalar(Ty::I64) => self.counter(bounds),
             _ => self.rep(counter.id),
         };
+        let rep = self.ops().held(rep);
         let state = self.state(ids, init, &body.params[1..], "acc")?;
         let lo = self.get(lo);
         let end = self.atom(hi, "end")?;
@@ -719,20 +745,24 @@ impl<'f> ClikeWriter<'f> {
             w.body(body)?;
             w.advance(&state, &body.results)?;
             if !plain {
-                let u = w.ops().ty(unsigned(rep))?;
-                let end = w.ops().to(&end, rep)?.tree;
-                let by = w.ops().to(&by, rep)?.tree;
-                let left = Tree::infix(Infix::Sub, Tree::cast(u, end), Tree::cast(u, Tree::name(&name)));
-                let last = Tree::infix(Infix::Le, Tree::cast(u, left), Tree::cast(u, by));
-                w.line(format!("if ({last}) break;"));
+                let end = w.ops().to(&end, rep)?;
+                let by = w.ops().to(&by, rep)?;
+                let [end, at, by] = w.unsigned([end, Expr::name(&name, rep), by])?;
+                let left = Expr { rep, ..Expr::new(Tree::infix(Infix::Sub, end, at), rep) };
+                let [left] = w.unsigned([left])?;
+                let last = Tree::infix(Infix::Le, left, by);
+                let leave = Line { depth: w.depth + 1, text: "break;".into(), whole: true };
+                w.block(&w.dialect.if_head(&last), vec![leave]);
             }
             Ok(())
         })?;
-        let end = self.ops().to(&end, if rep == Ty::I64 && end.literal.is_none() { end.rep } else { rep })?;
+        let as_it_is = rep == Ty::I64 && end.literal.is_none() && self.dialect.converts();
+        let end = self.ops().to(&end, if as_it_is { end.rep } else { rep })?;
         let compared = Tree::infix(Infix::Lt, Tree::name(&name), end.tree);
-        let by = self.ops().to(&by, if by.literal.is_some() { rep } else { by.rep })?.tree;
-        let next = if one { format!("++{name}") } else { format!("{name} += {by}") };
-        let head = format!("for ({ty} {name} = {first}; {compared}; {next})");
+        let as_it_is = by.literal.is_none() && self.dialect.converts();
+        let by = self.ops().to(&by, if as_it_is { by.rep } else { rep })?.tree;
+        let by = if one { None } else { Some(&by) };
+        let head = self.dialect.for_head([ty, &name], &first, &compared, by);
         if plain {
             self.block(&head, lines);
         } else {
@@ -760,13 +790,14 @@ impl<'f> ClikeWriter<'f> {
             w.advance(&state, &body.results)
         })?;
         if before.is_empty() {
-            self.edge(format!("while ({}) {{", test.tree));
+            self.edge(format!("{} {{", self.dialect.while_head(Some(&test.tree))));
         } else {
             let not = self.ops().apply(Operator::Not, &[test], Ty::Bool, &[])?;
-            self.edge("while (true) {");
+            self.edge(format!("{} {{", self.dialect.while_head(None)));
             self.lines.extend(before);
             self.depth += 1;
-            self.line(format!("if ({}) break;", not.tree));
+            let leave = Line { depth: self.depth + 1, text: "break;".into(), whole: true };
+            self.block(&self.dialect.if_head(&not.tree), vec![leave]);
             self.depth -= 1;
         }
         self.lines.extend(lines);
@@ -775,6 +806,20 @@ impl<'f> ClikeWriter<'f> {
             self.values.insert(id, Expr::name(name.clone(), *rep));
         }
         Ok(())
+    }
+
+    /// The same bits as unsigned numbers.
+    fn unsigned<const N: usize>(&mut self, values: [Expr; N]) -> Result<[Tree; N], EmitError> {
+        let mut trees = vec![];
+        for value in values {
+            let ty = unsigned(value.rep);
+            let value = Expr { literal: None, ..value };
+            let same = value.rep == ty && !self.dialect.converts();
+            let tree = if same { value.tree } else { self.dialect.cast(value.rep, ty, value.tree, self.helpers) };
+            trees.push(tree);
+        }
+        let unknown = || std::array::from_fn(|_| Tree::int(0));
+        Ok(trees.try_into().unwrap_or_else(|_| unknown()))
     }
 
     /// `uint idx = …`, where a kernel of one thread per element stores at its own position; and, as people write

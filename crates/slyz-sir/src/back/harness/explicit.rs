@@ -3,7 +3,7 @@
 //! A kernel is written for launches in blocks of one shape, with any number of threads. Accesses that are not proven are checked,
 //! and tell the first fault in the last buffer, `faults` (`pass::report` says how).
 
-use super::{Contents, Emitted, File, ProjectError, Target, check_name, is_name, swift};
+use super::{Contents, Emitted, File, Options, ProjectError, Target, check_name, is_name, swift};
 use crate::back::{c, msl};
 use crate::kernel::Kernel;
 use crate::launch::Template;
@@ -31,7 +31,7 @@ impl Explicit<'_> {
 /// The kernels as files of a target, made with `road` (of which only the destination is not looked at).
 ///
 /// ```
-/// use slyz_sir::back::harness::{Explicit, Target, emit_kernels};
+/// use slyz_sir::back::harness::{Explicit, Options, Target, emit_kernels};
 /// use slyz_sir::{launch::Template, road::{Destination, KernelRoad}, text::parse_kernel};
 /// let kernel = parse_kernel("kernel iota<grid_x, grid_y, grid_z, threads_x, threads_y, threads_z, out_len>()
 ///     grid [grid_x, grid_y, grid_z] block [1, 1, 1] {
@@ -43,7 +43,7 @@ impl Explicit<'_> {
 ///     }")?;
 /// let template = Template { kernel, constants: vec![] };
 /// let kernels = [Explicit { template: &template, block: [256, 1, 1] }];
-/// let emitted = emit_kernels(&kernels, Target::Metal, &KernelRoad::to)?;
+/// let emitted = emit_kernels(&kernels, Target::Metal, &KernelRoad::to, &Options::default())?;
 /// assert!(emitted.files[0].as_text().is_some_and(|text| text.contains("kernel void iota")));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -51,6 +51,7 @@ pub fn emit_kernels(
     kernels: &[Explicit],
     target: Target,
     road: &dyn Fn(Destination) -> KernelRoad,
+    options: &Options,
 ) -> Result<Emitted, ProjectError> {
     let mut made: Vec<Kernel> = vec![];
     for explicit in kernels {
@@ -87,9 +88,8 @@ pub fn emit_kernels(
             let build = format!("cc {} kernels.c -o kernels.so", super::C_FLAGS);
             Emitted { files: vec![text("kernels.c", format!("{}{source}", names.concat()))], build }
         }
+        Target::Wgsl => super::wgsl::emit_kernels(&made, options)?,
         #[cfg(feature = "naga")]
-        Target::Wgsl => super::shaders::emit_kernels(&made, super::shaders::ShaderLanguage::Wgsl)?,
-        #[cfg(feature = "naga")]
-        Target::Spirv => super::shaders::emit_kernels(&made, super::shaders::ShaderLanguage::Spirv)?,
+        Target::Spirv => super::spirv::emit_kernels(&made)?,
     })
 }

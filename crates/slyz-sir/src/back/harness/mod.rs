@@ -7,13 +7,15 @@
 pub mod cases;
 mod explicit;
 #[cfg(feature = "naga")]
-mod shaders;
+mod spirv;
 pub mod swift;
+mod wgsl;
 
 pub use explicit::{Explicit, emit_kernels};
 
 use super::clike::Description;
 use super::{EmitError, msl};
+use crate::choices::{Extension, Precision};
 use crate::kernel::{BufferUse, Plan, Step};
 use crate::lower::gpu::{Expected, Machine};
 use crate::program::Program;
@@ -70,8 +72,7 @@ pub enum Target {
     MetalSingleFile,
     /// CPUs: C with vectors, a function per kernel.
     C,
-    /// WebGPU: a `.wgsl` file per kernel. Group 0 binds its arrays in order, then sizes and scalars, as the file says.
-    #[cfg(feature = "naga")]
+    /// WebGPU: a `.wgsl` file per kernel. Group 0 binds its arrays, then one struct of sizes and scalars, as the file says.
     Wgsl,
     /// Vulkan: the same kernels as SPIR-V 1.3, a `.spv` file per kernel.
     #[cfg(feature = "naga")]
@@ -145,7 +146,7 @@ pub struct Emitted {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn emit(programs: &[Program], target: Target) -> Result<Emitted, ProjectError> {
-    emit_with(programs, target, &Selection::All)
+    emit_with(programs, target, &Options::default())
 }
 
 /// The road of programs to a target.
@@ -154,15 +155,40 @@ pub fn road(target: Target, passes: &Selection) -> ProgramRoad {
     let strategy = match target {
         Target::C => Strategy::Cores,
         Target::Metal | Target::MetalSingleFile => threads(Machine::metal()),
+        Target::Wgsl => threads(super::wgsl::MACHINE),
         #[cfg(feature = "naga")]
-        Target::Wgsl | Target::Spirv => threads(shaders::MACHINE),
+        Target::Spirv => threads(spirv::MACHINE),
     };
     ProgramRoad { strategy, passes: passes.clone() }
 }
 
-/// The same with selected passes.
-pub fn emit_with(programs: &[Program], target: Target, passes: &Selection) -> Result<Emitted, ProjectError> {
-    let road = road(target, passes);
+/// What people choose about the files.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The passes that run.
+    pub passes: Selection,
+    /// How close results are to the operator table: the target's own mathematics where nothing else is said.
+    pub precision: Precision,
+    /// What the language's standard does not have.
+    pub extensions: Vec<Extension>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { passes: Selection::All, precision: Precision::Native, extensions: vec![] }
+    }
+}
+
+impl Options {
+    fn wgsl(&self) -> super::wgsl::Wgsl {
+        let has = |extension| self.extensions.contains(&extension);
+        super::wgsl::Wgsl { precision: self.precision, int64: has(Extension::Int64), float64: has(Extension::Float64) }
+    }
+}
+
+/// The same as [`emit`] with choices.
+pub fn emit_with(programs: &[Program], target: Target, options: &Options) -> Result<Emitted, ProjectError> {
+    let road = road(target, &options.passes);
     let file = |name: &str, text: String| File::text(name.to_string(), text);
     Ok(match target {
         Target::Metal => {
@@ -191,10 +217,9 @@ pub fn emit_with(programs: &[Program], target: Target, passes: &Selection) -> Re
             let list = files.iter().map(|f| &f.name[..]).collect::<Vec<_>>().join(" ");
             Emitted { files, build: format!("for f in {list}; do cc {C_FLAGS} \"$f\" -o \"${{f%.c}}.so\"; done") }
         }
+        Target::Wgsl => wgsl::emit(programs, &road, options)?,
         #[cfg(feature = "naga")]
-        Target::Wgsl => shaders::emit(programs, shaders::ShaderLanguage::Wgsl, &road)?,
-        #[cfg(feature = "naga")]
-        Target::Spirv => shaders::emit(programs, shaders::ShaderLanguage::Spirv, &road)?,
+        Target::Spirv => spirv::emit(programs, &road)?,
     })
 }
 

@@ -21,15 +21,12 @@ mod casts;
 mod control;
 mod ends;
 mod exact;
-mod fit;
 mod floats;
 mod memory;
-mod narrow;
 mod scalars;
 mod turns;
 mod writer;
 
-pub use fit::{check_narrow, check_narrow_kernel};
 pub use floats::FloatControls;
 pub use turns::{MOST_TURNS, certain_turns, most_turns};
 

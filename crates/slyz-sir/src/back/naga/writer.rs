@@ -1,8 +1,8 @@
 //! A module under construction, and the code of one function in it.
 
 use super::memory::Home;
-use super::narrow::Narrowing;
 use super::{EmitError, Target};
+use crate::back::words::Narrowing;
 use crate::code::{Body, Function, Id, Op, Stmt};
 use crate::kernel::{Kernel, Space};
 use crate::size::Size;

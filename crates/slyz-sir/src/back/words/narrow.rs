@@ -17,7 +17,7 @@ use std::collections::{HashMap, HashSet};
 
 /// The register types of a kernel's `i64`s.
 #[derive(Default)]
-pub(super) struct Narrowing {
+pub(in crate::back) struct Narrowing {
     ranges: Ranges,
     types: HashMap<Id, Ty>,
     /// Names whose higher words somebody asks for.
@@ -26,12 +26,12 @@ pub(super) struct Narrowing {
 
 impl Narrowing {
     /// For the body of a kernel. `most` is what sizes do not exceed.
-    pub(super) fn of(kernel: &Kernel, most: u64) -> Narrowing {
+    pub(in crate::back) fn of(kernel: &Kernel, most: u64) -> Narrowing {
         Narrowing::by(kernel, &Narrowing::facts(kernel, most))
     }
 
     /// The same for so many threads.
-    pub(super) fn of_threads(kernel: &Kernel, threads: &[Size; 3], most: u64) -> Narrowing {
+    pub(in crate::back) fn of_threads(kernel: &Kernel, threads: &[Size; 3], most: u64) -> Narrowing {
         Narrowing::by(kernel, &Narrowing::facts(kernel, most).with_threads(threads))
     }
 
@@ -49,7 +49,7 @@ impl Narrowing {
     }
 
     /// What a name of type `i64` is held in: `u32`, `i32` or `i64`.
-    pub(super) fn held(&self, id: Id, op: &Op) -> Ty {
+    pub(in crate::back) fn held(&self, id: Id, op: &Op) -> Ty {
         match self.range(id).ty() {
             Ty::I64 if self.is_low(id) && self.keeps_low(op) => Ty::U32,
             ty => ty,
@@ -57,7 +57,7 @@ impl Narrowing {
     }
 
     /// What an operator on `i64` is computed in.
-    pub(super) fn computed(&self, operator: Operator, id: Id, args: &[Id]) -> Ty {
+    pub(in crate::back) fn computed(&self, operator: Operator, id: Id, args: &[Id]) -> Ty {
         if self.is_low(id) && self.is_closed(operator, args) {
             return Ty::U32;
         }
@@ -72,24 +72,24 @@ impl Narrowing {
     }
 
     /// What the state of a loop is held in, by all of its names: what it starts as, is in a turn, and is behind the loop.
-    pub(super) fn carried(&self, names: &[Id]) -> Ty {
+    pub(in crate::back) fn carried(&self, names: &[Id]) -> Ty {
         names.iter().map(|&id| self.range(id)).reduce(Range::union).unwrap_or(Range::FULL).ty()
     }
 
     /// What the bounds of a loop are compared in.
-    pub(super) fn counted(&self, bounds: &[Id; 3]) -> Ty {
+    pub(in crate::back) fn counted(&self, bounds: &[Id; 3]) -> Ty {
         self.carried(bounds)
     }
 
     /// Does a type hold the counter of a loop one step past its end?
-    pub(super) fn holds_past(&self, [_, hi, step]: &[Id; 3], held: Ty) -> bool {
+    pub(in crate::back) fn holds_past(&self, [_, hi, step]: &[Id; 3], held: Ty) -> bool {
         let hi = self.range(*hi);
         let step = self.range(*step);
         Range::new(hi.lo.min(step.lo), hi.hi - 1 + step.hi).within(Range::of(held))
     }
 
     /// Is every `i64` that the body binds a number of 32 bits, or one of which only the low word counts?
-    pub(super) fn fits_words(&self, body: &Body) -> bool {
+    pub(in crate::back) fn fits_words(&self, body: &Body) -> bool {
         let wide = |var: &&Var| var.ty == Type::Scalar(Ty::I64);
         let fits = |id: Id| !self.ranges.is_reached(id) || self.range(id).within(Range::of(Ty::I32));
         body.params.iter().filter(wide).all(|param| fits(param.id))

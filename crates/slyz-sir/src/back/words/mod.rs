@@ -1,7 +1,12 @@
-//! What a program asks of a GPU before it is lowered for it.
+//! Where numbers of 32 bits are enough: which `i64`s of a kernel fit them, and whether a program does without wider ones.
+
+mod narrow;
+mod short;
+
+pub(super) use narrow::Narrowing;
+pub use short::shorten;
 
 use super::EmitError;
-use super::narrow::Narrowing;
 use crate::code::{Body, Op, Stmt, Var};
 use crate::kernel::{Kernel, Memory};
 use crate::ops::Operator;
@@ -9,7 +14,7 @@ use crate::program::Program;
 use crate::size::{Size, SizeVar};
 use crate::types::Ty;
 
-/// An error unless the program is right where `i64` is a 32-bit number ([`Target::int64`](super::Target::int64)): code may not make larger
+/// An error unless the program is right where `i64` is a 32-bit number (`naga::Target::int64`): code may not make larger
 /// numbers out of positions, nor work on 64-bit data.
 pub fn check_narrow(program: &Program) -> Result<(), EmitError> {
     let lacks = |what: &str| EmitError::Lacks {

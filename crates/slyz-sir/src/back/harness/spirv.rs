@@ -1,0 +1,74 @@
+//! Programs as SPIR-V: a file per kernel, for hosts that people write themselves.
+//!
+//! Kernels use what every Vulkan device has. Where a program works on 64-bit numbers they ask for those features too.
+
+use super::{Emitted, File, ProjectError, checked_names, rename};
+use crate::back::EmitError;
+use crate::back::naga;
+use crate::back::words::check_narrow;
+use crate::kernel::Kernel;
+use crate::lower::gpu::{Expected, Machine};
+use crate::program::Program;
+use crate::road::{ProgramRoad, Strategy};
+use crate::verify;
+
+/// Positions fit 32 bits.
+pub(super) const MACHINE: Machine = Machine { max_positions: 1 << 30, ..Machine::webgpu() };
+
+/// Positions are 32-bit numbers; arithmetic is marked as exact.
+fn portable() -> naga::Target {
+    naga::Target { narrow: true, ..naga::Target::default() }
+}
+
+/// The same with 64-bit numbers.
+fn wide() -> naga::Target {
+    naga::Target { int64: true, float64: true, narrow: false, ..portable() }
+}
+
+pub(super) fn emit(programs: &[Program], road: &ProgramRoad) -> Result<Emitted, ProjectError> {
+    let mut names = checked_names(programs)?;
+    let mut files = vec![];
+    for program in programs {
+        verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
+        let program = road.optimize(program);
+        let strategy = Strategy::Threads(MACHINE, Expected::default());
+        let mut plan = ProgramRoad { strategy, ..road.clone() }.lower(&program);
+        rename(&mut plan, &mut names);
+        for kernel in &plan.kernels {
+            files.push(file(kernel, &module(&program, kernel)?)?);
+        }
+    }
+    Ok(emitted(files))
+}
+
+/// Kernels that people wrote. Where their integers do not fit 32 bits they need 64-bit ones.
+pub(super) fn emit_kernels(kernels: &[Kernel]) -> Result<Emitted, ProjectError> {
+    let mut files = vec![];
+    for kernel in kernels {
+        let target = naga::Target { subgroups: true, narrow: true, ..wide() };
+        files.push(file(kernel, &naga::emit(kernel, &target)?)?);
+    }
+    Ok(emitted(files))
+}
+
+fn file(kernel: &Kernel, module: &naga::Module) -> Result<File, ProjectError> {
+    let bytes = naga::spirv(module)?.into_iter().flat_map(u32::to_le_bytes).collect();
+    Ok(File::binary(format!("{}.spv", kernel.name), bytes))
+}
+
+fn emitted(files: Vec<File>) -> Emitted {
+    let list = files.iter().map(|f| &f.name[..]).collect::<Vec<_>>().join(" ");
+    Emitted { files, build: format!("for f in {list}; do spirv-val --target-env vulkan1.1 \"$f\"; done") }
+}
+
+/// The kernel as portable code, or else as code that needs features.
+fn module(program: &Program, kernel: &Kernel) -> Result<naga::Module, ProjectError> {
+    if check_narrow(program).is_ok() {
+        match naga::emit(kernel, &portable()) {
+            Ok(module) => return Ok(module),
+            Err(EmitError::Lacks { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(naga::emit(kernel, &wide())?)
+}

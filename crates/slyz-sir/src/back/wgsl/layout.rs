@@ -1,0 +1,132 @@
+//! What stands around the code of a kernel: bindings, memory of blocks, the uniform struct, places of threads.
+
+use super::cells::{is_packed_in, shares_words};
+use super::{Wgsl, word};
+use crate::back::EmitError;
+use crate::back::clike::{Description, Dialect, Dispatch, PlaceName, Uniform, UniformSource};
+use crate::back::tree::{Infix, Tree};
+use crate::kernel::{Kernel, Space};
+use crate::size::{Size, SizeVar};
+use crate::types::Ty;
+
+/// Longer heads are broken into lines.
+const WIDE: usize = 120;
+
+/// Names and builtins, in the order of [`PlaceName`].
+const PLACES: [(&str, &str, &str); 6] = [
+    ("thread", "global_invocation_id", "vec3<u32>"),
+    ("local", "local_invocation_id", "vec3<u32>"),
+    ("block", "workgroup_id", "vec3<u32>"),
+    ("blocks", "num_workgroups", "vec3<u32>"),
+    ("lane", "subgroup_invocation_id", "u32"),
+    ("lanes", "subgroup_size", "u32"),
+];
+
+/// The uniform struct's variable.
+const UNIFORM: &str = "sizes";
+
+pub(super) fn is_place(name: &str) -> bool {
+    name == UNIFORM || PLACES.iter().any(|(place, ..)| *place == name)
+}
+
+pub(super) fn place(place: PlaceName, dimension: u8) -> Tree {
+    let (name, _, ty) = PLACES[place as usize];
+    let axis = ["x", "y", "z"][dimension.min(2) as usize];
+    let name = Tree::name(name);
+    if ty == "u32" { name } else { Tree::member(name, axis) }
+}
+
+/// Memory of a block has a constant size in WGSL.
+pub(super) fn check(kernel: &Kernel) -> Result<(), EmitError> {
+    let varies = |memory: &&crate::kernel::Memory| {
+        memory.space == Space::Scratch && Size::product(&memory.shape).constant().is_none()
+    };
+    match kernel.memories.iter().find(varies) {
+        Some(_) => {
+            let what = "memory of a block whose size is not a constant".to_string();
+            Err(EmitError::Form { kernel: kernel.name.clone(), what })
+        }
+        None => Ok(()),
+    }
+}
+
+/// What a host dispatches, and what the file asks of the device.
+pub(super) fn heading(description: &Description) -> String {
+    let kernel = &description.kernel;
+    let name = |var: SizeVar| kernel.size_name(var);
+    let (Dispatch::Threads(grid) | Dispatch::Blocks(grid)) = &description.dispatch;
+    let mut grid: Vec<String> = grid.iter().map(|size| size.display(&name).to_string()).collect();
+    while grid.len() > 1 && grid.last().is_some_and(|size| size == "1") {
+        grid.pop();
+    }
+    let enable = if description.uses_subgroups { "enable subgroups;\n\n" } else { "" };
+    format!("{enable}// Dispatch {} workgroups.\n", grid.join(" × "))
+}
+
+pub(super) fn record(name: &str, fields: &[(String, String)]) -> String {
+    let fields: Vec<String> = fields.iter().map(|(ty, name)| format!("{name}: {ty}")).collect();
+    let line = format!("struct {name} {{ {} }}\n", fields.join(", "));
+    if line.len() <= WIDE { line } else { format!("struct {name} {{\n    {},\n}}\n", fields.join(",\n    ")) }
+}
+
+/// A field of the uniform struct. `bool`s are passed as words.
+pub(super) fn field(uniform: &Uniform) -> Tree {
+    let field = Tree::member(Tree::name(UNIFORM), &uniform.name);
+    if uniform.ty == Ty::Bool { Tree::infix(Infix::Ne, field, word(0)) } else { field }
+}
+
+fn fields(dialect: &Wgsl, description: &Description) -> Vec<(String, String)> {
+    let ty = |ty: Ty| if ty == Ty::Bool { "u32" } else { dialect.scalar(ty).unwrap_or("u32") };
+    description.uniforms.iter().map(|uniform| (ty(uniform.ty).to_string(), uniform.name.clone())).collect()
+}
+
+/// Everything before the body of the kernel.
+pub(super) fn signature(dialect: &Wgsl, description: &Description) -> String {
+    let scalar = |ty: Ty| dialect.scalar(ty).unwrap_or("u32");
+    let mut text = String::new();
+    let fields = fields(dialect, description);
+    let only_sizes = description.uniforms.iter().all(|u| matches!(u.source, UniformSource::Size(_)));
+    let record_name = if only_sizes { "Sizes" } else { "Params" };
+    if !fields.is_empty() {
+        text += &record(record_name, &fields);
+        text += "\n";
+    }
+    for buffer in &description.buffers {
+        let memory = &description.kernel.memories[buffer.memory.0 as usize];
+        let packed = is_packed_in(memory.space, buffer.ty);
+        let element = if packed { "u32" } else { scalar(buffer.ty) };
+        let atomic = description.atomics.contains(&buffer.memory) || packed && shares_words(memory.space);
+        let element = if atomic { format!("atomic<{element}>") } else { element.to_string() };
+        let access = if buffer.written { "read_write" } else { "read" };
+        let (index, name) = (buffer.index, &buffer.name);
+        text += &format!("@group(0) @binding({index}) var<storage, {access}> {name}: array<{element}>;\n");
+    }
+    if !fields.is_empty() {
+        let index = description.buffers.len();
+        text += &format!("@group(0) @binding({index}) var<uniform> {UNIFORM}: {record_name};\n");
+    }
+    for shared in &description.shared {
+        let element = scalar(shared.ty);
+        let atomic = description.atomics.contains(&shared.memory);
+        let element = if atomic { format!("atomic<{element}>") } else { element.to_string() };
+        let count = Size::product(&shared.shape).constant().unwrap_or(1).max(1);
+        text += &format!("var<workgroup> {}: array<{element}, {count}>;\n", shared.name);
+    }
+    text + "\n" + &entry(description)
+}
+
+fn entry(description: &Description) -> String {
+    let mut block: Vec<String> = description.block.iter().map(u32::to_string).collect();
+    while block.len() > 1 && block.last().is_some_and(|n| n == "1") {
+        block.pop();
+    }
+    let places = description.places.iter().map(|&place| {
+        let (name, builtin, ty) = PLACES[place as usize];
+        format!("@builtin({builtin}) {name}: {ty}")
+    });
+    let places: Vec<String> = places.collect();
+    let name = &description.name;
+    let line = format!("fn {name}({})", places.join(", "));
+    let head = if line.len() <= WIDE { line } else { format!("fn {name}(\n    {},\n)", places.join(",\n    ")) };
+    format!("@compute @workgroup_size({})\n{head}", block.join(", "))
+}
