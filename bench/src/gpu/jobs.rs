@@ -6,7 +6,7 @@ use crate::jobs::black_scholes::black_scholes;
 use crate::jobs::graph;
 use rayon::iter::ParallelIterator as _;
 use slyz::prelude::*;
-use slyz::{Device, Error, compile_on};
+use slyz::{Device, Error, Options, Precision, compile_with};
 use std::sync::Arc;
 
 axis!(N, M, K);
@@ -32,8 +32,11 @@ fn stride(source: &'static str, entry: &'static str, n: u64, per_thread: u64, ar
 /// Ours with arguments that stay on the GPU.
 macro_rules! ours {
     ($f:expr, |$call:ident, $x:ident| $body:expr) => {
-        Box::new(|device: &Arc<dyn Device>, $x: &[Tensor<f32>]| {
-            let $call = compile_on(device, $f)?;
+        ours!($f, Options::new(), |$call, $x| $body)
+    };
+    ($f:expr, $options:expr, |$call:ident, $x:ident| $body:expr) => {
+        Box::new(move |device: &Arc<dyn Device>, $x: &[Tensor<f32>]| {
+            let $call = compile_with($f, &$options.device(device))?;
             let $x = $x.to_vec();
             Ok(Ours {
                 launches: $call.explain().details().launches().count(),
@@ -70,14 +73,6 @@ pub fn all(n: u64, side: u64) -> Vec<Job> {
         row_sums(root, root, true),
         column_sums(root, root),
         Job {
-            title: format!("Black-Scholes, {n}"),
-            inputs: vec![(vec![n], (10.0, 100.0)), (vec![n], (10.0, 100.0)), (vec![n], (0.2, 2.0))],
-            output: n,
-            flops: 0,
-            hand: vec![("plain", vec![stride(wgsl!("black_scholes"), "prices", n, 1, 4)])],
-            ours: ours!(black_scholes, |f, x| f.call(&x[0].rename()?, &x[1].rename()?, &x[2].rename()?)),
-        },
-        Job {
             title: format!("transpose, {root} × {root}"),
             inputs: vec![(vec![root, root], unit)],
             output: root * root,
@@ -93,14 +88,6 @@ pub fn all(n: u64, side: u64) -> Vec<Job> {
                 }],
             )],
             ours: ours!(|x: Arr<f32, (N, M)>| x.transpose(), |f, x| f.call(&x[0].rename::<(N, M)>()?)),
-        },
-        Job {
-            title: format!("softmax of rows, {root} × {root}"),
-            inputs: vec![(vec![root, root], unit)],
-            output: root * root,
-            flops: 0,
-            hand: vec![],
-            ours: ours!(softmax, |f, x| f.call(&x[0].rename()?)),
         },
         Job {
             title: format!("matmul, {side}"),
@@ -120,12 +107,42 @@ pub fn all(n: u64, side: u64) -> Vec<Job> {
             ours: ours!(matmul, |f, x| f.call(&x[0].rename()?, &x[1].rename()?)),
         },
     ];
+    for (name, precision) in Precision::NAMES {
+        jobs.push(prices(n, name, precision));
+        jobs.push(soft_rows(root, name, precision));
+    }
     jobs.extend(by_threads(n, side));
     for (rows, columns) in [(16, tall), (tall, 16)] {
         jobs.push(row_sums(rows, columns, false));
         jobs.push(column_sums(rows, columns));
     }
     jobs
+}
+
+/// Black-Scholes at a precision.
+fn prices(n: u64, name: &str, precision: Precision) -> Job {
+    let options = Options::new().precision(precision);
+    Job {
+        title: format!("Black-Scholes, {name}, {n}"),
+        inputs: vec![(vec![n], (10.0, 100.0)), (vec![n], (10.0, 100.0)), (vec![n], (0.2, 2.0))],
+        output: n,
+        flops: 0,
+        hand: vec![("plain", vec![stride(wgsl!("black_scholes"), "prices", n, 1, 4)])],
+        ours: ours!(black_scholes, options.clone(), |f, x| f.call(&x[0].rename()?, &x[1].rename()?, &x[2].rename()?)),
+    }
+}
+
+/// Softmax at a precision.
+fn soft_rows(root: u64, name: &str, precision: Precision) -> Job {
+    let options = Options::new().precision(precision);
+    Job {
+        title: format!("softmax of rows, {name}, {root} × {root}"),
+        inputs: vec![(vec![root, root], (0.0, 1.0))],
+        output: root * root,
+        flops: 0,
+        hand: vec![],
+        ours: ours!(softmax, options.clone(), |f, x| f.call(&x[0].rename()?)),
+    }
 }
 
 /// Kernels by hand (`#[graph]`), beside the same in WGSL.

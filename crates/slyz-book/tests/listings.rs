@@ -10,6 +10,7 @@ use slyz_lang::diagnostic::Diagnostic;
 use slyz_lang::host;
 use slyz_lang::parse::parse;
 use slyz_lang::render::render;
+use slyz_sir::choices::Checks;
 use slyz_sir::pass::weave::Blocking;
 use slyz_sir::pass::{PROGRAM_PASSES, optimize};
 use slyz_sir::road::{Destination, KernelRoad, ProgramRoad, Strategy};
@@ -67,7 +68,7 @@ fn by_hand(what: &str) -> Result<String> {
     if what == "graph" {
         return Ok(kernel.sir().to_string());
     }
-    let road = KernelRoad { trusted: true, ..KernelRoad::to(Destination::Cores(Blocking::Free)) };
+    let road = KernelRoad { checks: Checks::Trust, ..KernelRoad::to(Destination::Cores(Blocking::Free)) };
     Ok(kernels(&slyz_sir::back::c::emit_kernels(&[road.end(kernel.template()?)?], false)?, "relu"))
 }
 

@@ -177,6 +177,7 @@ mod tests {
             functions: vec![],
             grid: [Size::CeilDiv(n.into(), 64), Size::Const(1), Size::Const(1)],
             block: [1, 1, 1],
+            precision: None,
             body: Body { stmts: body, ..Body::default() },
         }
     }

@@ -20,6 +20,14 @@ pub enum Error {
         /// What there is.
         available: Vec<String>,
     },
+    /// An environment variable says something that there is not.
+    #[error("{variable}: {why}. Set it to one of these, or unset it")]
+    Setting {
+        /// The variable.
+        variable: &'static str,
+        /// What is wrong.
+        why: String,
+    },
     /// The program breaks a rule of the verifier.
     #[error("the program is not valid: {0}. Build programs with a front end or with slyz_sir::build")]
     Program(#[from] VerifyError),

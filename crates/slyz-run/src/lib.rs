@@ -45,6 +45,8 @@ mod memo;
 mod pool;
 // The interpreter alone launches nothing.
 #[cfg_attr(not(any(feature = "cpu", feature = "wgpu")), allow(dead_code))]
+#[cfg(feature = "wgpu")]
+mod precision;
 mod profile;
 mod signature;
 mod turns;

@@ -5,6 +5,7 @@
 //! threads of the block. A CPU kernel has blocks of one thread and all its parallelism inside a block in `Lanes`,
 //! whose turns the C backend packs into vectors.
 
+use crate::choices::Precision;
 use crate::code::{Body, Function, Id, Var};
 use crate::size::{Size, SizeDecl, SizeVar};
 use crate::types::Ty;
@@ -73,6 +74,8 @@ pub struct Kernel {
     pub grid: [Size; 3],
     /// Threads of a block in x, y, z.
     pub block: [u32; 3],
+    /// How precise it was asked to be; where nothing was said, the device decides.
+    pub precision: Option<Precision>,
     /// The parameters are scalars passed by the launch; no results.
     pub body: Body,
 }

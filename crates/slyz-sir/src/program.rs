@@ -1,5 +1,6 @@
 //! The program level: a function over arrays, and the module that holds programs and kernels.
 
+use crate::choices::Precision;
 use crate::code::{Body, Function, Id, largest_id};
 use crate::kernel::Kernel;
 use crate::size::{Size, SizeDecl, SizeVar};
@@ -49,6 +50,8 @@ pub struct Program {
     pub functions: Vec<Function>,
     /// What a call must satisfy.
     pub requires: Vec<Require>,
+    /// How precise it was asked to be; where nothing was said, the device decides.
+    pub precision: Option<Precision>,
     /// The code.
     pub body: Body,
 }

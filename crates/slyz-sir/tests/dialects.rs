@@ -1,7 +1,7 @@
 //! A dialect that is not Metal: it has `f64` and 64-bit atomics, marks its functions, and its pointers are all alike. Nothing in
 //! the writer may assume otherwise.
 
-use slyz_sir::back::clike::{Description, Dialect, Helpers, PlaceName, emit};
+use slyz_sir::back::clike::{Description, Dialect, Helpers, PlaceName, emit, helpers as in_c};
 use slyz_sir::back::msl::Msl;
 use slyz_sir::back::tree::{Infix, Tree};
 use slyz_sir::code::{AtomicOp, Scope, SubgroupOp};
@@ -29,10 +29,10 @@ impl Dialect for Plain {
     fn literal(&self, value: Scalar, negative: bool, digits: &str) -> Tree {
         Msl.literal(value, negative, digits)
     }
-    fn special(&self, value: Scalar) -> Tree {
+    fn special(&self, value: Scalar, _: &Helpers) -> Tree {
         Tree::literal(value, value.as_f64() < 0.0, "special")
     }
-    fn bits(&self, to: Ty, x: Tree) -> Tree {
+    fn bits(&self, _: Ty, to: Ty, x: Tree) -> Tree {
         Tree::call(format!("as_{to}"), [x])
     }
     fn space(&self, _: Space) -> &'static str {
@@ -41,7 +41,8 @@ impl Dialect for Plain {
     fn inline(&self) -> &'static str {
         "__device__"
     }
-    fn record(&self, name: &str, fields: &[String]) -> String {
+    fn record(&self, name: &str, fields: &[(String, String)]) -> String {
+        let fields: Vec<String> = fields.iter().map(|(ty, name)| format!("{ty} {name};")).collect();
         format!("typedef struct {{ {} }} {name};\n", fields.join(" "))
     }
     fn record_value(&self, name: &str, values: &[String]) -> String {
@@ -59,13 +60,28 @@ impl Dialect for Plain {
             _ => Tree::name("thread"),
         }
     }
-    fn barrier(&self, _: Scope, _: bool) -> String {
-        "meet();".into()
+    fn barrier(&self, _: Scope, _: bool) -> Vec<String> {
+        vec!["meet();".into()]
     }
     fn fence(&self, _: Scope) -> String {
         "fence();".into()
     }
-    fn function(&self, operator: Operator, ty: Ty, _: &mut Helpers) -> String {
+    fn divide(&self, operator: Operator, ty: Ty, helpers: &Helpers) -> String {
+        in_c::divide(self, operator, ty, helpers)
+    }
+    fn extreme(&self, operator: Operator, ty: Ty, helpers: &Helpers) -> String {
+        in_c::extreme(self, operator, ty, helpers)
+    }
+    fn to_int(&self, from: Ty, to: Ty, helpers: &Helpers) -> String {
+        in_c::to_int(self, from, to, helpers)
+    }
+    fn absolute(&self, ty: Ty, helpers: &Helpers) -> String {
+        in_c::absolute(self, ty, helpers)
+    }
+    fn sign(&self, ty: Ty, helpers: &Helpers) -> String {
+        in_c::sign(self, ty, helpers)
+    }
+    fn function(&self, operator: Operator, ty: Ty, _: &Helpers) -> String {
         format!("m_{}_{ty}", operator.name())
     }
     fn has_atomic(&self, _: AtomicOp, ty: Ty) -> bool {
@@ -74,7 +90,7 @@ impl Dialect for Plain {
     fn atomic(&self, name: &str, _: Space, _: Ty, element: Tree, value: Option<Tree>) -> Tree {
         Tree::call(format!("atomic_{name}"), [element].into_iter().chain(value))
     }
-    fn compare_exchange(&self, _: Space, _: Ty, element: Tree, args: [Tree; 2], _: &mut Helpers) -> Tree {
+    fn compare_exchange(&self, _: Space, _: Ty, element: Tree, args: [Tree; 2], _: &Helpers) -> Tree {
         Tree::call("atomic_swap", [element].into_iter().chain(args))
     }
     fn subgroup(&self, op: SubgroupOp, _: Ty, args: &[Tree]) -> Option<Tree> {

@@ -3,6 +3,7 @@
 
 use slyz_sir::back::EmitError;
 use slyz_sir::back::naga::{self, FloatControls, Target, emit, spirv, wgsl};
+use slyz_sir::choices::Precision;
 use slyz_sir::lower::gpu::{Machine, lower};
 use slyz_sir::pass::optimize;
 use slyz_sir::pass::spread::Subgroup;
@@ -43,10 +44,11 @@ fn modules_of_the_corpus() {
         narrow: false,
         long_loops: false,
         floats: FloatControls { denormals: [true; 2], specials: [true; 2], nearest: [true; 2] },
+        precision: Precision::Exact,
     };
     let rich = Machine { subgroup: Some(Subgroup { size: 32, bits: 32 }), atomic_bits: 64, ..Machine::webgpu() };
-    let plain = Target { int64: true, float64: true, ..Target::default() };
-    let narrow = Target { narrow: true, reassociates: false, ..full };
+    let plain = Target { int64: true, float64: true, precision: Precision::Native, ..Target::default() };
+    let narrow = Target { narrow: true, reassociates: false, precision: Precision::Table, ..full };
     let targets = [(full, rich), (narrow, rich), (plain, Machine::webgpu()), (Target::default(), Machine::webgpu())];
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
     let (mut wrong, mut count) = (vec![], 0);
@@ -227,7 +229,11 @@ fn long_chains_of_values_fit_the_stack() {
                %i: i64 = global.x {code} store out[%i], %v4000 }}"
         );
         let kernel = slyz_sir::text::parse_kernel(&text).expect("a kernel");
-        let module = emit(&kernel, &Target { int64: true, reassociates: true, ..Target::default() }).expect("a module");
+        let module = emit(
+            &kernel,
+            &Target { int64: true, reassociates: true, precision: Precision::Exact, ..Target::default() },
+        )
+        .expect("a module");
         assert!(wgsl(&module).expect("WGSL").contains("let v"));
     }
 }

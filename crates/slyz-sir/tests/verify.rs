@@ -82,6 +82,7 @@ fn good_program() -> Program {
         sizes: vec![decl("N", SizeOrigin::Given), decl("Kept", SizeOrigin::Counted)],
         functions: vec![Function { name: "double".into(), body: body(vec![int(20)], vec![add(21, 20, 20)], &[21]) }],
         requires: vec![Require::AtMost(size(1), size(0))],
+        precision: None,
         body: body(vec![var(0, array(0))], stmts, &[9, 11]),
     }
 }
@@ -119,6 +120,7 @@ fn good_kernel() -> Kernel {
         functions: vec![],
         grid: [Size::CeilDiv(size(0).into(), 64), Size::Const(1), Size::Const(1)],
         block: [64, 1, 1],
+        precision: None,
         body: body(vec![int(0)], stmts, &[]),
     }
 }

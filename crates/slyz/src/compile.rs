@@ -14,6 +14,7 @@ use crate::state::State;
 use crate::tensor::Tensor;
 use crate::trace::{self, Handle, Leaf, Loc, Out, Slot};
 use slyz_run::{Device, Executable, Found};
+use slyz_sir::choices::Precision;
 use slyz_sir::code::Var;
 use slyz_sir::program::{Program, Require};
 use slyz_sir::size::{Size, SizeError, SizeOrigin, SizeVar};
@@ -750,7 +751,7 @@ arity!(A a, B b, C c, D d, E e, F f, G g, H h, I i, J j, K k, L l);
 #[track_caller]
 pub fn compile<Sig: Signature, F: Function<Sig>>(f: F) -> Result<Compiled<Sig>, Error> {
     let at: Loc = Location::caller();
-    compile_for(at, None, f)
+    compile_for(at, &Options::new(), f)
 }
 
 /// Traces a function and compiles it for a device.
@@ -765,7 +766,48 @@ pub fn compile<Sig: Signature, F: Function<Sig>>(f: F) -> Result<Compiled<Sig>, 
 #[track_caller]
 pub fn compile_on<Sig: Signature, F: Function<Sig>>(device: &Arc<dyn Device>, f: F) -> Result<Compiled<Sig>, Error> {
     let at: Loc = Location::caller();
-    compile_for(at, Some(&**device), f)
+    compile_for(at, &Options::new().device(device), f)
+}
+
+/// Traces a function and compiles it with choices.
+///
+/// ```
+/// use slyz::prelude::*;
+/// use slyz::{Options, Precision};
+/// axis!(N);
+/// let f = slyz::compile_with(|x: Arr<f32, N>| x.exp(), &Options::new().precision(Precision::Native))?;
+/// assert_eq!(f.call(&[0.0f32])?.to_vec()?, [1.0]);
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[track_caller]
+pub fn compile_with<Sig: Signature, F: Function<Sig>>(f: F, options: &Options) -> Result<Compiled<Sig>, Error> {
+    let at: Loc = Location::caller();
+    compile_for(at, options, f)
+}
+
+/// What can be chosen about a compilation.
+#[derive(Clone, Default)]
+pub struct Options {
+    device: Option<Arc<dyn Device>>,
+    precision: Option<Precision>,
+}
+
+impl Options {
+    /// Nothing chosen: the best device, and its own precision.
+    pub fn new() -> Options {
+        Options::default()
+    }
+
+    /// For that device.
+    pub fn device(self, device: &Arc<dyn Device>) -> Options {
+        Options { device: Some(device.clone()), ..self }
+    }
+
+    /// As precise as that. Otherwise the environment variable `SLYZ_PRECISION` says how precise GPUs are, or else they keep to the
+    /// operator table.
+    pub fn precision(self, precision: Precision) -> Options {
+        Options { precision: Some(precision), ..self }
+    }
 }
 
 /// The device with that name.
@@ -806,29 +848,26 @@ pub fn devices() -> Vec<Arc<dyn Device>> {
     slyz_run::devices()
 }
 
-fn compile_for<Sig: Signature, F: Function<Sig>>(
-    at: Loc,
-    device: Option<&dyn Device>,
-    f: F,
-) -> Result<Compiled<Sig>, Error> {
+fn compile_for<Sig: Signature, F: Function<Sig>>(at: Loc, options: &Options, f: F) -> Result<Compiled<Sig>, Error> {
     let trace = &mut || Sig::outs(f.run(Sig::params(at)));
-    let shared = build(at, device, std::any::type_name::<F>(), trace)?;
+    let shared = build(at, options, std::any::type_name::<F>(), trace)?;
     Ok(Compiled { shared: Arc::new(shared), given: Given::default(), kept: Arc::default(), signature: PhantomData })
 }
 
 // The program that is vouched for is traced here.
 #[allow(unsafe_code)]
-fn build(at: Loc, device: Option<&dyn Device>, path: &str, f: &mut dyn FnMut() -> Outs) -> Result<Shared, Error> {
+fn build(at: Loc, options: &Options, path: &str, f: &mut dyn FnMut() -> Outs) -> Result<Shared, Error> {
     let mut leaves = vec![];
     let outs = &mut || {
         let outs = f();
         leaves = outs.leaves;
         outs.outs
     };
-    let traced = trace::run(at, &function_name(path), outs).map_err(Error::Trace)?;
+    let mut traced = trace::run(at, &function_name(path), outs).map_err(Error::Trace)?;
+    traced.program.precision = options.precision;
     let best;
-    let device = match device {
-        Some(device) => device,
+    let device = match &options.device {
+        Some(device) => &**device,
         None => {
             best = slyz_run::device(None)?;
             &*best

@@ -94,7 +94,8 @@ pub use along::Along;
 pub use arr::{Arr, InBrackets, Zip, fill, iota, lift2, stack, tabulate, zip, zip_min};
 pub use axis::{Either, EnumAxis, Fix, Flat, Min, Padded, Stride, Tri, fix};
 pub use compile::{
-    Arrays, Compiled, Function, HostOf, Output, Param, Signature, Types, auto, compile, compile_on, device, devices,
+    Arrays, Compiled, Function, HostOf, Options, Output, Param, Signature, Types, auto, compile, compile_on,
+    compile_with, device, devices,
 };
 pub use complex::{BesideComplex, BesideComplexes, Complex};
 pub use conv::Conv;
@@ -250,6 +251,7 @@ pub use slyz_macros::graph;
 pub use slyz_macros::vex;
 pub use slyz_run::{BuildTime, Device, WriteError};
 pub use slyz_sir::back::harness::{Contents, File, ProjectError, Target};
+pub use slyz_sir::choices::{Checks, Precision};
 pub use sort::lexsort;
 pub use state::{LoopState, State};
 pub use stencil::Border;

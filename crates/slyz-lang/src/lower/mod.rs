@@ -124,6 +124,7 @@ pub(crate) fn lower_placed(program: &Program, function: FunctionId) -> Result<Pl
         functions: lowered,
         grid,
         block: [1, 1, 1],
+        precision: None,
         body,
     };
     if nesting::check(&kernel.functions, &kernel.body).is_err() {

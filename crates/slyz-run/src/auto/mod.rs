@@ -357,6 +357,7 @@ fn falls_back(error: &Error) -> bool {
         #[cfg(feature = "wgpu")]
         Error::Shader(_) | Error::NoAdapter { .. } | Error::DeviceLost { .. } | Error::Driver { .. } => true,
         Error::UnknownDevice { .. }
+        | Error::Setting { .. }
         | Error::Program(_)
         | Error::Emit(_)
         | Error::NoCompiler { .. }

@@ -12,6 +12,7 @@ use super::wait::wait;
 use crate::memo::Memo;
 use crate::{CacheConfig, Error, warn};
 use slyz_sir::back::naga::Target;
+use slyz_sir::choices::Precision;
 use slyz_sir::lower::gpu::Machine;
 use slyz_sir::pass::spread::Subgroup;
 use std::fmt;
@@ -163,6 +164,7 @@ impl Opened {
             narrow: !int64,
             long_loops: false,
             floats: if passthrough { driver::controls(adapter) } else { Default::default() },
+            precision: Precision::Exact,
         };
         let software = adapter.get_info().device_type == DeviceType::Cpu;
         // Mesa's own name for its GPU in software.

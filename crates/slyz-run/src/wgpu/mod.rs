@@ -31,6 +31,7 @@ use crate::memo::Memo;
 use crate::{ArrayData, Buffer, Device, Error, Executable, Launcher, PoolStats, hash};
 use adapter::Opened;
 use engine::Gpu;
+use slyz_sir::choices::Precision;
 use slyz_sir::launch::Template;
 use slyz_sir::pass::confine;
 use slyz_sir::program::Program;
@@ -76,6 +77,7 @@ pub struct Wgpu {
     wish: Option<String>,
     plain: bool,
     window: Option<u64>,
+    precision: Option<Precision>,
     adapter: Mutex<Option<Arc<AtWork>>>,
 }
 
@@ -94,7 +96,7 @@ impl Wgpu {
     /// which takes the wish from the environment variable `SLYZ_ADAPTER`.
     pub fn new(wish: Option<&str>) -> Wgpu {
         let wish = wish.filter(|wish| !wish.is_empty()).map(String::from);
-        Wgpu { wish, plain: false, window: None, adapter: Mutex::default() }
+        Wgpu { wish, plain: false, window: None, precision: None, adapter: Mutex::default() }
     }
 
     /// The same, but the adapter's optional features are left alone, as if it were a GPU that has none: positions are 32-bit
@@ -107,6 +109,12 @@ impl Wgpu {
     #[doc(hidden)]
     pub fn with_window(wish: Option<&str>, bytes: u64) -> Wgpu {
         Wgpu { window: Some(bytes), ..Wgpu::new(wish) }
+    }
+
+    /// The same, with a precision for programs and kernels that ask for none. Without it the environment variable `SLYZ_PRECISION` says
+    /// which, or else it is [`Precision::Table`].
+    pub fn with_precision(self, precision: Precision) -> Wgpu {
+        Wgpu { precision: Some(precision), ..self }
     }
 
     /// Numbers about the memory of the GPU; all are 0 before it is used.
@@ -143,6 +151,10 @@ impl Wgpu {
         }
         let mut opened = Opened::new(self.wish.as_deref(), self.plain)?;
         opened.window_bytes = opened.window_bytes.min(self.window.unwrap_or(u64::MAX));
+        opened.target.precision = match self.precision {
+            Some(precision) => precision,
+            None => crate::precision::from_environment()?,
+        };
         let opened = Arc::new(opened);
         let memo = Memo::new(KEPT_GRAPHS);
         let launchers = Memo::new(KEPT_GRAPHS);

@@ -60,6 +60,7 @@ pub fn gpus() -> Vec<Gpu> {
         return vec![];
     }
     use slyz_run::wgpu::{Wgpu, adapters};
+    use slyz_sir::choices::Precision;
     let wish = std::env::var("SLYZ_ADAPTER").ok();
     let named = |name: &str| wish.as_ref().is_none_or(|wish| name.to_lowercase().contains(&wish.to_lowercase()));
     let chosen = adapters().into_iter().find(|adapter| named(&adapter.name));
@@ -68,9 +69,11 @@ pub fn gpus() -> Vec<Gpu> {
         let all = [("i64", "SHADER_INT64"), ("f64", "SHADER_F64"), ("f16", "SHADER_F16")];
         all.into_iter().filter(|(name, _)| !has.contains(name)).map(|(_, feature)| feature).collect()
     };
+    // Every bit is compared.
+    let exact = |device: Wgpu| Box::new(device.with_precision(Precision::Exact));
     vec![
-        Gpu { name: "wgpu", lacks: lacks(&has), device: Box::new(Wgpu::new(wish.as_deref())) },
-        Gpu { name: PLAIN, lacks: lacks(&[]), device: Box::new(Wgpu::plain(wish.as_deref())) },
+        Gpu { name: "wgpu", lacks: lacks(&has), device: exact(Wgpu::new(wish.as_deref())) },
+        Gpu { name: PLAIN, lacks: lacks(&[]), device: exact(Wgpu::plain(wish.as_deref())) },
     ]
 }
 

@@ -87,6 +87,7 @@ fn kernel(program: &Program, name: &str, memories: Vec<Memory>, blocks: Size) ->
         functions: vec![],
         grid: [blocks, Size::Const(1), Size::Const(1)],
         block: [1, 1, 1],
+        precision: program.precision,
         body: Body::default(),
     }
 }

@@ -115,6 +115,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
             functions: vec![],
             grid: [grid, one(), one()],
             block: [1, 1, 1],
+            precision: lowering.program.precision,
             body: Body::default(),
         };
         KernelWriter {

@@ -5,6 +5,7 @@
 use super::case::{Case, Slots};
 use super::error::ParseError;
 use super::lex::{Kind, Token, tokens};
+use crate::choices::{Precision, UnknownChoice};
 use crate::code::{Body, Function, Id, Type, Var};
 use crate::kernel::{Access, Kernel, Memory, Space};
 use crate::program::{Module, Program, Require};
@@ -442,6 +443,7 @@ impl<'t> Parser<'t> {
         let at = self.at();
         let results = self.types()?;
         let requires = self.requires()?;
+        let precision = self.precision()?;
         self.mark("{")?;
         while self.peek() == Kind::Word("fn") {
             self.function()?;
@@ -449,7 +451,7 @@ impl<'t> Parser<'t> {
         let body = self.returning(params, at, &results)?;
         let sizes = self.sizes.clone();
         let functions = std::mem::take(&mut self.functions);
-        Ok(Program { name, sizes, functions, requires, body })
+        Ok(Program { name, sizes, functions, requires, precision, body })
     }
 
     pub fn kernel(&mut self) -> Parsed<Kernel> {
@@ -463,6 +465,7 @@ impl<'t> Parser<'t> {
         let grid = self.three(Self::size)?;
         self.keyword("block")?;
         let block = self.three(|p| p.number("a number of threads below 2^32"))?;
+        let precision = self.precision()?;
         self.mark("{")?;
         loop {
             match (self.peek(), self.peek_past()) {
@@ -481,7 +484,22 @@ impl<'t> Parser<'t> {
         let body = Body { params, stmts, results: Vec::new() };
         let sizes = self.sizes.clone();
         let memories = std::mem::take(&mut self.memories);
-        Ok(Kernel { name, sizes, memories, functions: std::mem::take(&mut self.functions), grid, block, body })
+        let functions = std::mem::take(&mut self.functions);
+        Ok(Kernel { name, sizes, memories, functions, grid, block, precision, body })
+    }
+
+    /// `precision table`, where it is said.
+    fn precision(&mut self) -> Parsed<Option<Precision>> {
+        if self.peek() != Kind::Word("precision") {
+            return Ok(None);
+        }
+        self.keyword("precision")?;
+        let at = self.at();
+        let name = self.word("a precision")?;
+        name.parse().map(Some).map_err(|_: UnknownChoice| {
+            let names = Precision::NAMES.map(|(name, _)| name).join(", ");
+            self.error(at, format!("a precision: {names}"), format!("`{name}`"))
+        })
     }
 
     pub fn three<T>(&mut self, mut item: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<[T; 3]> {

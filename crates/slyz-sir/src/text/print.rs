@@ -4,6 +4,7 @@
 //! Such text does not parse, which is the point of printing it.
 
 use super::literal::literal;
+use crate::choices::Precision;
 use crate::code::{AtomicOp, Body, FnId, Function, Id, MemId, Monoid, Op, Place, Scope, Stmt, SubgroupOp, Type, Var};
 use crate::kernel::{Access, Kernel, Memory, Space};
 use crate::program::{Module, Program, Require};
@@ -38,13 +39,19 @@ impl fmt::Display for Program {
             true => String::new(),
             false => format!("\n  requires {}", requires.join(", ")),
         };
-        writer.open(format!("program {}{sizes}({params}) -> {results}{requires}", self.name));
+        let precision = said(self.precision);
+        writer.open(format!("program {}{sizes}({params}) -> {results}{requires}{precision}", self.name));
         writer.functions();
         writer.statements(&self.body);
         writer.results("return", &self.body);
         writer.close();
         f.write_str(&writer.out)
     }
+}
+
+/// The precision, where one was asked for.
+fn said(precision: Option<Precision>) -> String {
+    precision.map_or(String::new(), |precision| format!(" precision {precision}"))
 }
 
 impl fmt::Display for Kernel {
@@ -54,7 +61,8 @@ impl fmt::Display for Kernel {
         let sizes = writer.size_decls();
         let grid = writer.shape(&self.grid);
         let block = self.block.map(|n| n.to_string()).join(", ");
-        writer.open(format!("kernel {}{sizes}({params}) grid {grid} block [{block}]", self.name));
+        let precision = said(self.precision);
+        writer.open(format!("kernel {}{sizes}({params}) grid {grid} block [{block}]{precision}", self.name));
         for memory in &self.memories {
             let shape = writer.shape(&memory.shape);
             writer.line(&format!("{} {}: {}{shape}", space(memory.space), memory.name, memory.ty));

@@ -204,6 +204,7 @@ impl Code {
             functions: self.functions,
             grid,
             block,
+            precision: None,
             body: Body { params: self.params, stmts: self.frames.pop().unwrap(), results: vec![] },
         }
     }

@@ -87,7 +87,10 @@ fn nameless(kernel: &Kernel) -> (Kernel, Vec<SizeVar>) {
     let body = plain(&kernel.body);
     let unnamed = SizeDecl { name: String::new(), origin: SizeOrigin::Given };
     let sizes = vec![unnamed; order.len()];
-    (Kernel { name: String::new(), sizes, memories, functions, grid, block: kernel.block, body }, order)
+    (
+        Kernel { name: String::new(), sizes, memories, functions, grid, block: kernel.block, precision: None, body },
+        order,
+    )
 }
 
 fn number_extents(body: &mut Body, number: &mut dyn FnMut(SizeVar) -> SizeVar) {

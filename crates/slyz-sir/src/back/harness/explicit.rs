@@ -90,6 +90,6 @@ pub fn emit_kernels(
         }
         Target::Wgsl => super::wgsl::emit_kernels(&made, options)?,
         #[cfg(feature = "naga")]
-        Target::Spirv => super::spirv::emit_kernels(&made)?,
+        Target::Spirv => super::spirv::emit_kernels(&made, options)?,
     })
 }

@@ -219,7 +219,7 @@ pub fn emit_with(programs: &[Program], target: Target, options: &Options) -> Res
         }
         Target::Wgsl => wgsl::emit(programs, &road, options)?,
         #[cfg(feature = "naga")]
-        Target::Spirv => spirv::emit(programs, &road)?,
+        Target::Spirv => spirv::emit(programs, &road, options)?,
     })
 }
 

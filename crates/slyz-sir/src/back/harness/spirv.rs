@@ -2,7 +2,7 @@
 //!
 //! Kernels use what every Vulkan device has. Where a program works on 64-bit numbers they ask for those features too.
 
-use super::{Emitted, File, ProjectError, checked_names, rename};
+use super::{Emitted, File, Options, ProjectError, checked_names, rename};
 use crate::back::EmitError;
 use crate::back::naga;
 use crate::back::words::check_narrow;
@@ -16,16 +16,16 @@ use crate::verify;
 pub(super) const MACHINE: Machine = Machine { max_positions: 1 << 30, ..Machine::webgpu() };
 
 /// Positions are 32-bit numbers; arithmetic is marked as exact.
-fn portable() -> naga::Target {
-    naga::Target { narrow: true, ..naga::Target::default() }
+fn portable(options: &Options) -> naga::Target {
+    naga::Target { narrow: true, precision: options.precision, ..naga::Target::default() }
 }
 
 /// The same with 64-bit numbers.
-fn wide() -> naga::Target {
-    naga::Target { int64: true, float64: true, narrow: false, ..portable() }
+fn wide(options: &Options) -> naga::Target {
+    naga::Target { int64: true, float64: true, narrow: false, ..portable(options) }
 }
 
-pub(super) fn emit(programs: &[Program], road: &ProgramRoad) -> Result<Emitted, ProjectError> {
+pub(super) fn emit(programs: &[Program], road: &ProgramRoad, options: &Options) -> Result<Emitted, ProjectError> {
     let mut names = checked_names(programs)?;
     let mut files = vec![];
     for program in programs {
@@ -35,17 +35,17 @@ pub(super) fn emit(programs: &[Program], road: &ProgramRoad) -> Result<Emitted, 
         let mut plan = ProgramRoad { strategy, ..road.clone() }.lower(&program);
         rename(&mut plan, &mut names);
         for kernel in &plan.kernels {
-            files.push(file(kernel, &module(&program, kernel)?)?);
+            files.push(file(kernel, &module(&program, kernel, options)?)?);
         }
     }
     Ok(emitted(files))
 }
 
 /// Kernels that people wrote. Where their integers do not fit 32 bits they need 64-bit ones.
-pub(super) fn emit_kernels(kernels: &[Kernel]) -> Result<Emitted, ProjectError> {
+pub(super) fn emit_kernels(kernels: &[Kernel], options: &Options) -> Result<Emitted, ProjectError> {
     let mut files = vec![];
     for kernel in kernels {
-        let target = naga::Target { subgroups: true, narrow: true, ..wide() };
+        let target = naga::Target { subgroups: true, narrow: true, ..wide(options) };
         files.push(file(kernel, &naga::emit(kernel, &target)?)?);
     }
     Ok(emitted(files))
@@ -62,13 +62,13 @@ fn emitted(files: Vec<File>) -> Emitted {
 }
 
 /// The kernel as portable code, or else as code that needs features.
-fn module(program: &Program, kernel: &Kernel) -> Result<naga::Module, ProjectError> {
+fn module(program: &Program, kernel: &Kernel, options: &Options) -> Result<naga::Module, ProjectError> {
     if check_narrow(program).is_ok() {
-        match naga::emit(kernel, &portable()) {
+        match naga::emit(kernel, &portable(options)) {
             Ok(module) => return Ok(module),
             Err(EmitError::Lacks { .. }) => {}
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(naga::emit(kernel, &wide())?)
+    Ok(naga::emit(kernel, &wide(options))?)
 }

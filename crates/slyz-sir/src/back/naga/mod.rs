@@ -31,6 +31,7 @@ pub use floats::FloatControls;
 pub use turns::{MOST_TURNS, certain_turns, most_turns};
 
 use super::EmitError;
+use crate::choices::Precision;
 use crate::kernel::Kernel;
 use crate::size::Size;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
@@ -64,6 +65,8 @@ pub struct Target {
     pub long_loops: bool,
     /// What SPIR-V may ask of float arithmetic.
     pub floats: FloatControls,
+    /// How close results are to the table. A kernel may ask for another.
+    pub precision: Precision,
 }
 
 /// A kernel as a module with one entry point, named `main`.
@@ -85,6 +88,8 @@ pub struct Module {
     pub ends: bool,
     /// What its SPIR-V asks of float arithmetic.
     pub floats: FloatControls,
+    /// May drivers contract products and sums?
+    pub contracts: bool,
 }
 
 impl Module {
@@ -117,10 +122,14 @@ impl Module {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn emit(kernel: &Kernel, target: &Target) -> Result<Module, EmitError> {
+    let precision = kernel.precision.unwrap_or(target.precision);
+    let target = &Target { precision, ..*target };
     let words = crate::expand::float_atomics(kernel);
     let (module, extents, uniform_bytes) = writer::write(words.as_ref().unwrap_or(kernel), target)?;
     let info = validate(&module, target).map_err(|why| EmitError::Invalid { kernel: kernel.name.clone(), why })?;
-    Ok(Module { module, info, extents, uniform_bytes, ends: ends::all_loops_end(kernel), floats: target.floats })
+    let ends = ends::all_loops_end(kernel);
+    let contracts = precision == Precision::Native;
+    Ok(Module { module, info, extents, uniform_bytes, ends, floats: target.floats, contracts })
 }
 
 fn validate(module: &naga::Module, target: &Target) -> Result<ModuleInfo, String> {
@@ -151,7 +160,7 @@ pub fn wgsl(module: &Module) -> Result<String, EmitError> {
 
 /// The module as words of SPIR-V 1.3.
 ///
-/// Float arithmetic in it is decorated `NoContraction`, so that drivers neither contract nor reassociate it. Nothing is checked
+/// Float arithmetic in it is decorated `NoContraction`, so that drivers neither contract nor reassociate it; at `Native` they may. Nothing is checked
 /// at run time: positions of a verified kernel are inside, and divisors are made safe by the code itself. Only loops that might
 /// not end get naga's bound, since a compiler may draw any conclusion from an endless one.
 pub fn spirv(module: &Module) -> Result<Vec<u32>, EmitError> {
@@ -172,7 +181,8 @@ pub fn spirv(module: &Module) -> Result<Vec<u32>, EmitError> {
     };
     let words = naga::back::spv::write_vec(&module.module, &module.info, &options, None);
     words
-        .map(|words| floats::controlled(&exact::decorated(&words), module.floats))
+        .map(|words| if module.contracts { words } else { exact::decorated(&words) })
+        .map(|words| floats::controlled(&words, module.floats))
         .map_err(|error| invalid(module, &error))
 }
 

@@ -1,7 +1,8 @@
 //! Constants and the operators of the table.
 
 use super::EmitError;
-use super::writer::{Code, Value};
+use super::writer::{Code, Origin, Value};
+use crate::choices::Precision;
 use crate::code::Id;
 use crate::expand;
 use crate::ops::Operator;
@@ -85,14 +86,14 @@ impl Code<'_, '_> {
 
     /// A call of a function with one result.
     pub(super) fn helper(&mut self, function: &crate::code::Function, args: &[Value]) -> Result<Value, EmitError> {
-        let handle = self.build.function(function)?;
+        let handle = self.build.function_of(function, Origin::Expansion)?;
         let result = self.call(handle, args.to_vec(), true);
         result.ok_or_else(|| self.build.form("a function without a result"))
     }
 
     /// A call of a function that mends what the target's own operators give.
     fn estimated(&mut self, function: &crate::code::Function, args: &[Value]) -> Result<Value, EmitError> {
-        let handle = self.build.function_of(function, true)?;
+        let handle = self.build.function_of(function, Origin::Estimate)?;
         let result = self.call(handle, args.to_vec(), true);
         result.ok_or_else(|| self.build.form("a function without a result"))
     }
@@ -370,13 +371,62 @@ impl Code<'_, '_> {
         Ok(self.binary(Binary::Greater, size, infinity))
     }
 
+    /// Are these the bits of the interpreter?
+    fn is_exact(&self) -> bool {
+        self.build.target.precision == Precision::Exact
+    }
+
+    /// Is arithmetic hidden from compilers that reassociate? At `Table` that of algorithms is, which count on every rounding.
+    fn is_sealed(&self) -> bool {
+        match self.build.target.precision {
+            Precision::Exact => true,
+            Precision::Table => self.expanded,
+            Precision::Native => false,
+        }
+    }
+
+    /// The target's own function for an operator, where that is precise enough.
+    fn own_function(&self, operator: Operator, ty: Ty) -> Option<MathFunction> {
+        if self.build.target.precision != Precision::Native || ty == Ty::F64 {
+            return None;
+        }
+        Some(match operator {
+            Operator::Min => MathFunction::Min,
+            Operator::Max => MathFunction::Max,
+            Operator::Clamp => MathFunction::Clamp,
+            Operator::Sign => MathFunction::Sign,
+            Operator::Round => MathFunction::Round,
+            Operator::Rsqrt => MathFunction::InverseSqrt,
+            Operator::Exp => MathFunction::Exp,
+            Operator::Exp2 => MathFunction::Exp2,
+            Operator::Ln => MathFunction::Log,
+            Operator::Log2 => MathFunction::Log2,
+            Operator::Sin => MathFunction::Sin,
+            Operator::Cos => MathFunction::Cos,
+            Operator::Tan => MathFunction::Tan,
+            Operator::Asin => MathFunction::Asin,
+            Operator::Acos => MathFunction::Acos,
+            Operator::Atan => MathFunction::Atan,
+            Operator::Atan2 => MathFunction::Atan2,
+            Operator::Sinh => MathFunction::Sinh,
+            Operator::Cosh => MathFunction::Cosh,
+            Operator::Tanh => MathFunction::Tanh,
+            Operator::Fma => MathFunction::Fma,
+            _ => return None,
+        })
+    }
+
     /// Must a quotient or root be mended?
     fn mends(&self, ty: Ty, exact: bool) -> bool {
-        ty != Ty::F64 && self.build.target.fused && !exact && !self.estimates
+        self.is_exact() && ty != Ty::F64 && self.build.target.fused && !exact && !self.estimates
     }
 
     fn on_floats(&mut self, operator: Operator, ty: Ty, x: &[Value]) -> Result<Value, EmitError> {
         let target = self.build.target;
+        if let Some(function) = self.own_function(operator, ty) {
+            let value = self.math(function, x);
+            return self.rounded(ty, value);
+        }
         let value = match operator {
             Operator::Add => self.sealed(Binary::Add, ty, x)?,
             Operator::Sub => self.sealed(Binary::Subtract, ty, x)?,
@@ -414,6 +464,10 @@ impl Code<'_, '_> {
                 return self.float_extreme(Operator::Min, ty, low, x[2]);
             }
             Operator::Fma if self.build.target.fused && ty != Ty::F64 => self.math(MathFunction::Fma, x),
+            Operator::Fma if !self.is_exact() => {
+                let product = self.sealed(Binary::Multiply, ty, &x[..2])?;
+                self.sealed(Binary::Add, ty, &[product, x[2]])?
+            }
             Operator::Fma => {
                 let function = match ty {
                     Ty::F64 => expand::fma_by_words(Ty::F64),
@@ -474,6 +528,9 @@ impl Code<'_, '_> {
     /// Arithmetic of which the driver cannot tell the result from the operands alone: `x - x` is no 0 where `x` is infinite, nor
     /// is `x * 0`.
     fn uncancelled(&mut self, op: Binary, ty: Ty, x: &[Value]) -> Result<Value, EmitError> {
+        if !self.is_sealed() {
+            return Ok(self.binary(op, x[0], x[1]));
+        }
         let mut operands = [x[0], x[1]];
         let mut seen_zero = false;
         for operand in &mut operands {
@@ -554,7 +611,11 @@ impl Code<'_, '_> {
 
     /// The result of an operation, hidden from compilers that reassociate.
     fn hidden(&mut self, ty: Ty, value: Value) -> Result<Value, EmitError> {
-        if self.build.target.reassociates { self.veiled(Binary::ExclusiveOr, ty, value) } else { Ok(value) }
+        if self.build.target.reassociates && self.is_sealed() {
+            self.veiled(Binary::ExclusiveOr, ty, value)
+        } else {
+            Ok(value)
+        }
     }
 
     /// An operand, of which the driver's compiler knows nothing.

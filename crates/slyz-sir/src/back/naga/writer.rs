@@ -95,6 +95,17 @@ pub(super) struct Build<'k> {
     uniform: Option<Handle<GlobalVariable>>,
 }
 
+/// Where a function comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// Somebody wrote it.
+    Program,
+    /// It is an operator made of simpler ones.
+    Expansion,
+    /// The same, made of the target's own quotients and roots.
+    Estimate,
+}
+
 impl Build<'_> {
     pub(super) fn ty(&mut self, inner: TypeInner) -> Handle<naga::Type> {
         self.module.types.insert(naga::Type { name: None, inner }, Span::UNDEFINED)
@@ -162,14 +173,14 @@ impl Build<'_> {
 
     /// A scalar function of SIR, written once.
     pub(super) fn function(&mut self, function: &Function) -> Result<Handle<naga::Function>, EmitError> {
-        self.function_of(function, false)
+        self.function_of(function, Origin::Program)
     }
 
-    /// The same; `estimates` says that quotients and roots in it are the target's own.
+    /// The same, from elsewhere.
     pub(super) fn function_of(
         &mut self,
         function: &Function,
-        estimates: bool,
+        origin: Origin,
     ) -> Result<Handle<naga::Function>, EmitError> {
         if let Some(&known) = self.functions.get(&function.name) {
             return Ok(known);
@@ -181,7 +192,8 @@ impl Build<'_> {
             arguments.push(naga::FunctionArgument { name: Some(format!("x{k}")), ty, binding: None });
         }
         let mut code = Code::new(self);
-        code.estimates = estimates;
+        code.estimates = origin == Origin::Estimate;
+        code.expanded = origin != Origin::Program;
         code.function.name = Some(function.name.clone());
         code.function.arguments = arguments;
         for (k, param) in function.body.params.iter().enumerate() {
@@ -254,6 +266,8 @@ pub(super) struct Code<'b, 'k> {
     pub(super) narrowing: Narrowing,
     /// Quotients and roots are the target's own.
     pub(super) estimates: bool,
+    /// It is an algorithm of ours, which counts on every rounding.
+    pub(super) expanded: bool,
     /// How many values without a name a value hangs on, one on the other.
     depths: HashMap<Value, u32>,
     /// Arguments of the entry point.
@@ -271,6 +285,7 @@ impl<'b, 'k> Code<'b, 'k> {
             values: HashMap::new(),
             narrowing: Narrowing::default(),
             estimates: false,
+            expanded: false,
             depths: HashMap::new(),
             builtins: HashMap::new(),
             locals: HashMap::new(),

@@ -70,6 +70,7 @@ impl Default for LaunchOptions {
 ///     functions: vec![],
 ///     grid: [Size::Const(1), Size::Const(1), Size::Const(1)],
 ///     block: [4, 1, 1],
+///     precision: None,
 ///     body: Body {
 ///         params: vec![],
 ///         stmts: vec![
