@@ -3,6 +3,8 @@
 //! Without them a driver may flush denormals to zero (NVIDIA's does) and treat NaNs and infinities as it likes. They are
 //! capabilities of the device, so a module asks only for those of [`FloatControls`], and only for widths that it uses.
 
+use crate::choices::Precision;
+
 /// What a device grants, for `f32` and `f64`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FloatControls {
@@ -12,6 +14,18 @@ pub struct FloatControls {
     pub specials: [bool; 2],
     /// Results are rounded to the nearest, ties to even.
     pub nearest: [bool; 2],
+}
+
+impl FloatControls {
+    /// What a precision asks for. Kept denormals make NVIDIA's quotients, roots and powers twice as slow, and no unit in the last place of
+    /// a normal number is won by them.
+    pub(super) fn at(self, precision: Precision) -> FloatControls {
+        match precision {
+            Precision::Exact => self,
+            Precision::Table => FloatControls { specials: self.specials, ..FloatControls::default() },
+            Precision::Native => FloatControls::default(),
+        }
+    }
 }
 
 const WIDTHS: [u32; 2] = [32, 64];

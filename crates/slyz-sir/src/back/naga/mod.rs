@@ -129,7 +129,8 @@ pub fn emit(kernel: &Kernel, target: &Target) -> Result<Module, EmitError> {
     let info = validate(&module, target).map_err(|why| EmitError::Invalid { kernel: kernel.name.clone(), why })?;
     let ends = ends::all_loops_end(kernel);
     let contracts = precision == Precision::Native;
-    Ok(Module { module, info, extents, uniform_bytes, ends, floats: target.floats, contracts })
+    let floats = target.floats.at(precision);
+    Ok(Module { module, info, extents, uniform_bytes, ends, floats, contracts })
 }
 
 fn validate(module: &naga::Module, target: &Target) -> Result<ModuleInfo, String> {
