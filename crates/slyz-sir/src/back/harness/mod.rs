@@ -9,6 +9,7 @@ mod explicit;
 #[cfg(feature = "naga")]
 mod shaders;
 pub mod swift;
+mod walk;
 
 pub use explicit::{Explicit, emit_kernels};
 
