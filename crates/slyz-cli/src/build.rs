@@ -40,6 +40,8 @@ enum Name {
     Wgsl,
     /// A SPIR-V file per kernel, for Vulkan.
     Spirv,
+    /// A page for browsers with WebGPU: WGSL, JavaScript functions, and a table that says whether they are right.
+    Web,
 }
 
 impl Name {
@@ -51,6 +53,7 @@ impl Name {
             Name::C => Target::C,
             Name::Wgsl => Target::Wgsl,
             Name::Spirv => Target::Spirv,
+            Name::Web => Target::Web,
         })
     }
 
@@ -60,9 +63,9 @@ impl Name {
             Name::Metal => Ok(Target::Metal),
             Name::MetalSingleFile => Ok(Target::MetalSingleFile),
             Name::C => Ok(Target::C),
-            Name::Wgsl | Name::Spirv => {
-                Err(anyhow!("this slyz writes neither WGSL nor SPIR-V; build it with the cargo feature `wgpu`"))
-            }
+            Name::Wgsl | Name::Spirv | Name::Web => Err(anyhow!(
+                "this slyz writes neither WGSL nor SPIR-V nor pages; build it with the cargo feature `wgpu`"
+            )),
         }
     }
 }

@@ -54,22 +54,37 @@ async function serve(root) {
 }
 
 /**
- * Calls `work` with a page of the browser and the address of the folder, and closes all of it afterwards.
+ * Calls `work` with a browser, and closes it afterwards.
  * @template T
+ * @param {(browser: object) => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+export async function withBrowser(work) {
+  const entry = pathToFileURL(join(folder, "playwright-core/index.mjs"));
+  const { chromium } = await import(entry.href);
+  const browser = await chromium.launch({ executablePath: chromiumPath, headless: true, args: FLAGS });
+  try {
+    return await work(browser);
+  } finally {
+    await browser.close();
+  }
+}
+
+/**
+ * Calls `work` with a new page, and the address of a folder.
+ * @template T
+ * @param {object} browser
  * @param {string | null} root
  * @param {(page: object, address: string) => Promise<T>} work
  * @returns {Promise<T>}
  */
-export async function withPage(root, work) {
-  const entry = pathToFileURL(join(folder, "playwright-core/index.mjs"));
-  const { chromium } = await import(entry.href);
+export async function withPage(browser, root, work) {
   const server = await serve(root);
-  const browser = await chromium.launch({ executablePath: chromiumPath, headless: true, args: FLAGS });
+  const page = await browser.newPage();
   try {
-    const page = await browser.newPage();
     return await work(page, `http://localhost:${server.address().port}/`);
   } finally {
-    await browser.close();
+    await page.close();
     server.close();
   }
 }

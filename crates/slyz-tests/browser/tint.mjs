@@ -6,7 +6,7 @@
 // `--list` names a file with the names of more files, line by line, for more of them than a command line holds.
 
 import { readFile } from "node:fs/promises";
-import { withPage } from "./browser.mjs";
+import { withBrowser, withPage } from "./browser.mjs";
 
 /** So many files are sent to the page at a time. */
 const BATCH = 64;
@@ -32,26 +32,33 @@ async function compile(texts) {
   return found;
 }
 
+/** Prints what is wrong with files; 1 where something is. */
+async function tell(page, files) {
+  let wrong = 0;
+  for (let start = 0; start < files.length; start += BATCH) {
+    const names = files.slice(start, start + BATCH);
+    const texts = await Promise.all(names.map((name) => readFile(name, "utf8")));
+    const found = await page.evaluate(compile, texts);
+    found.forEach((errors, k) => {
+      wrong += errors.length > 0;
+      console.log(JSON.stringify({ file: names[k], errors }));
+    });
+  }
+  return wrong > 0 ? 1 : 0;
+}
+
 async function main(args) {
   const files = [...args];
   if (files[0] === "--list") {
     const [, list] = files.splice(0, 2);
     files.push(...(await readFile(list, "utf8")).split("\n").filter((name) => name !== ""));
   }
-  return withPage(null, async (page, address) => {
-    await page.goto(address);
-    let wrong = 0;
-    for (let start = 0; start < files.length; start += BATCH) {
-      const names = files.slice(start, start + BATCH);
-      const texts = await Promise.all(names.map((name) => readFile(name, "utf8")));
-      const found = await page.evaluate(compile, texts);
-      found.forEach((errors, k) => {
-        wrong += errors.length > 0;
-        console.log(JSON.stringify({ file: names[k], errors }));
-      });
-    }
-    return wrong > 0 ? 1 : 0;
-  });
+  return withBrowser((browser) =>
+    withPage(browser, null, async (page, address) => {
+      await page.goto(address);
+      return tell(page, files);
+    }),
+  );
 }
 
 process.exitCode = await main(process.argv.slice(2));

@@ -3,6 +3,12 @@
 use super::{Blocks, Source};
 use crate::passes::{Passes, known};
 use anyhow::{Context, anyhow};
+#[cfg(feature = "wgpu")]
+use slyz_lang::host::{self, Kernel};
+#[cfg(feature = "wgpu")]
+use slyz_lang::typed::ParamKind;
+#[cfg(feature = "wgpu")]
+use slyz_sir::back::harness::web;
 use slyz_sir::back::harness::{Emitted, Explicit, Target, emit_kernels};
 use slyz_sir::road::{Destination, KernelRoad};
 use std::path::Path;
@@ -25,7 +31,32 @@ pub fn build(path: &Path, targets: &[Target], passes: &Passes, blocks: &Blocks) 
         for kernel in &kernels {
             known(road(kernel.destination(target)).check(None))?;
         }
-        all.push(emit_kernels(&kernels, target, &road).with_context(|| path.display().to_string())?);
+        let emitted = match target {
+            #[cfg(feature = "wgpu")]
+            Target::Web => web::emit_kernels(&watched(&source, &kernels), &road),
+            _ => emit_kernels(&kernels, target, &road),
+        };
+        all.push(emitted.with_context(|| path.display().to_string())?);
     }
     Ok(all)
+}
+
+/// The kernels with the names of their parameters, and with launches that the file makes in the same blocks.
+#[cfg(feature = "wgpu")]
+fn watched<'a>(source: &Source, kernels: &[Explicit<'a>]) -> Vec<web::HandKernel<'a>> {
+    let seen = host::watch(&source.file, &source.kernels);
+    let hand = |(kernel, explicit): (&Kernel, &Explicit<'a>)| {
+        let free = kernel.template.nature().free;
+        let mine = seen.iter().filter(|one| one.kernel == kernel.name && (free || one.block == explicit.block));
+        let launch = |one: &host::Watched| web::ByHandLaunch {
+            threads: one.threads,
+            sizes: one.sizes.clone(),
+            arguments: one.arguments.clone(),
+            results: one.results.clone(),
+        };
+        let is_tensor = |kind: &ParamKind| matches!(kind, ParamKind::Tensor { .. });
+        let params = kernel.params.iter().map(|param| (param.name.clone(), is_tensor(&param.kind)));
+        web::HandKernel { explicit: explicit.clone(), params: params.collect(), launches: mine.map(launch).collect() }
+    };
+    source.kernels.iter().zip(kernels).map(hand).collect()
 }

@@ -10,6 +10,8 @@ mod explicit;
 mod shaders;
 pub mod swift;
 mod walk;
+#[cfg(feature = "naga")]
+pub mod web;
 
 pub use explicit::{Explicit, emit_kernels};
 
@@ -53,6 +55,16 @@ pub enum ProjectError {
         /// The rule.
         why: VerifyError,
     },
+    /// Browsers cannot run it.
+    #[error("`{name}` needs {what}, which browsers do not have. {remedy}, or build for another target")]
+    Browser {
+        /// The kernel.
+        name: String,
+        /// What it needs.
+        what: String,
+        /// What to do.
+        remedy: &'static str,
+    },
     /// The language of the target cannot say it.
     #[error(transparent)]
     Emit(#[from] EmitError),
@@ -77,6 +89,10 @@ pub enum Target {
     /// Vulkan: the same kernels as SPIR-V 1.3, a `.spv` file per kernel.
     #[cfg(feature = "naga")]
     Spirv,
+    /// Browsers: a page that runs and validates the kernels with WebGPU, a JavaScript module with a function for each program,
+    /// and a `.wgsl` file per kernel.
+    #[cfg(feature = "naga")]
+    Web,
 }
 
 /// A file of a project.
@@ -156,7 +172,7 @@ pub fn road(target: Target, passes: &Selection) -> ProgramRoad {
         Target::C => Strategy::Cores,
         Target::Metal | Target::MetalSingleFile => threads(Machine::metal()),
         #[cfg(feature = "naga")]
-        Target::Wgsl | Target::Spirv => threads(shaders::MACHINE),
+        Target::Wgsl | Target::Spirv | Target::Web => threads(shaders::MACHINE),
     };
     ProgramRoad { strategy, passes: passes.clone() }
 }
@@ -196,6 +212,8 @@ pub fn emit_with(programs: &[Program], target: Target, passes: &Selection) -> Re
         Target::Wgsl => shaders::emit(programs, shaders::ShaderLanguage::Wgsl, &road)?,
         #[cfg(feature = "naga")]
         Target::Spirv => shaders::emit(programs, shaders::ShaderLanguage::Spirv, &road)?,
+        #[cfg(feature = "naga")]
+        Target::Web => web::emit(programs, &road)?,
     })
 }
 

@@ -69,15 +69,17 @@ pub(super) fn emit_kernels(kernels: &[Kernel], form: ShaderLanguage) -> Result<E
 
 fn file(kernel: &Kernel, module: &naga::Module, needs: &str, form: ShaderLanguage) -> Result<File, ProjectError> {
     Ok(match form {
-        ShaderLanguage::Wgsl => {
-            let text = format!("{}{}", heading(kernel, module, needs), naga::wgsl(module)?);
-            File::text(format!("{}.wgsl", kernel.name), text)
-        }
+        ShaderLanguage::Wgsl => File::text(format!("{}.wgsl", kernel.name), text(kernel, module, needs)?),
         ShaderLanguage::Spirv => {
             let bytes = naga::spirv(module)?.into_iter().flat_map(u32::to_le_bytes).collect();
             File::binary(format!("{}.spv", kernel.name), bytes)
         }
     })
+}
+
+/// A WGSL file.
+pub(super) fn text(kernel: &Kernel, module: &naga::Module, needs: &str) -> Result<String, EmitError> {
+    Ok(format!("{}{}", heading(kernel, module, needs), naga::wgsl(module)?))
 }
 
 fn emitted(files: Vec<File>, form: ShaderLanguage) -> Emitted {

@@ -124,7 +124,8 @@ struct Function<'p> {
     out: String,
 }
 
-const ARITHMETIC: Arithmetic = Arithmetic { min: "min", ceil_div: |a, n| format!("(({a} + {}) / {n})", n - 1) };
+const ARITHMETIC: Arithmetic =
+    Arithmetic { engine: "", min: "min", ceil_div: |a, n| format!("(({a} + {}) / {n})", n - 1) };
 
 impl<'p> Function<'p> {
     fn new(entry: &'p Entry) -> Function<'p> {
@@ -179,7 +180,7 @@ impl<'p> Function<'p> {
         let name = &self.entry.program.name;
         self.out = format!("{} {{\n", self.signature());
         self.line("let engine = try Engine.shared()");
-        for statement in walk::statements(&self.entry.program, plan) {
+        for statement in walk::statements(&self.entry.program.requires, plan) {
             self.statement(&statement);
         }
         self.line("try session.finish()");

@@ -5,7 +5,7 @@
 
 use crate::code::Type;
 use crate::kernel::{BufferId, BufferUse, Loop, Plan, ScalarArg, Step, Turns};
-use crate::program::{Program, Require};
+use crate::program::Require;
 use crate::size::{Size, SizeOrigin, SizeVar};
 use std::collections::BTreeSet;
 
@@ -50,9 +50,9 @@ pub(super) enum Repeat<'p> {
 }
 
 /// All that the host does before it reads the results.
-pub(super) fn statements<'p>(program: &'p Program, plan: &'p Plan) -> Vec<Statement<'p>> {
+pub(super) fn statements<'p>(requires: &'p [Require], plan: &'p Plan) -> Vec<Statement<'p>> {
     let mut walk = Walk { plan, made: BTreeSet::new(), out: vec![] };
-    walk.check(program);
+    walk.check(requires);
     walk.out.push(Statement::Begin);
     for step in &plan.steps {
         if !matches!(step, Step::Free(_)) {
@@ -84,7 +84,7 @@ struct Walk<'p> {
 }
 
 impl<'p> Walk<'p> {
-    fn check(&mut self, program: &'p Program) {
+    fn check(&mut self, requires: &'p [Require]) {
         for (k, decl) in self.plan.sizes.iter().enumerate() {
             if decl.origin == SizeOrigin::Given {
                 let size = SizeVar(k as u32);
@@ -100,7 +100,7 @@ impl<'p> Walk<'p> {
                 self.out.push(Statement::Expect { param, shape });
             }
         }
-        for rule in &program.requires {
+        for rule in requires {
             // What is counted on the way is not known yet.
             let mut counted = false;
             let origin = |v: SizeVar| self.plan.sizes[v.0 as usize].origin;
@@ -164,8 +164,11 @@ impl<'p> Walk<'p> {
     }
 }
 
-/// How a language spells arithmetic on sizes, where languages differ. Products are `times(a, b)`, which looks for overflow.
+/// How a language spells arithmetic on sizes, where languages differ. Products are `times(a, b)` of the engine, which looks for
+/// overflow.
 pub(super) struct Arithmetic {
+    /// What stands before functions of the engine.
+    pub engine: &'static str,
     /// The function that gives the smaller of two.
     pub min: &'static str,
     /// `a / n`, rounded up.
@@ -203,14 +206,15 @@ impl Names {
         if let Some(n) = size.constant() {
             return n.to_string();
         }
+        let engine = self.arithmetic.engine;
         match size {
             Size::Const(n) => n.to_string(),
             Size::Var(var) => self.sizes[var.0 as usize].clone(),
             Size::Add(a, b) => format!("({} + {})", self.size(a), self.size(b)),
-            Size::Mul(a, b) => format!("times({}, {})", self.size(a), self.size(b)),
+            Size::Mul(a, b) => format!("{engine}times({}, {})", self.size(a), self.size(b)),
             Size::Min(a, b) => format!("{}({}, {})", self.arithmetic.min, self.size(a), self.size(b)),
             Size::CeilDiv(a, n) => (self.arithmetic.ceil_div)(&self.size(a), *n),
-            Size::Tri(a) => format!("(times({0}, {0} + 1) / 2)", self.size(a)),
+            Size::Tri(a) => format!("({engine}times({0}, {0} + 1) / 2)", self.size(a)),
         }
     }
 
@@ -233,7 +237,7 @@ impl Names {
     pub(super) fn count(&self, shape: &[Size], what: &str, program: &str) -> String {
         match Size::product(shape).constant() {
             Some(n) => n.to_string(),
-            None => format!("positions(\"{program}\", \"{what}\", {})", self.list(shape)),
+            None => format!("{}positions(\"{program}\", \"{what}\", {})", self.arithmetic.engine, self.list(shape)),
         }
     }
 }
