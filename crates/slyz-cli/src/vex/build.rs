@@ -56,7 +56,8 @@ fn watched<'a>(source: &Source, kernels: &[Explicit<'a>]) -> Vec<web::HandKernel
         };
         let is_tensor = |kind: &ParamKind| matches!(kind, ParamKind::Tensor { .. });
         let params = kernel.params.iter().map(|param| (param.name.clone(), is_tensor(&param.kind)));
-        web::HandKernel { explicit: explicit.clone(), params: params.collect(), launches: mine.map(launch).collect() }
+        let launches = mine.map(launch).collect();
+        web::HandKernel { template: explicit.template, block: explicit.block, params: params.collect(), launches }
     };
     source.kernels.iter().zip(kernels).map(hand).collect()
 }

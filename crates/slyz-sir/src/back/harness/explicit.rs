@@ -95,8 +95,12 @@ pub fn emit_kernels<'a>(
         Target::Spirv => super::shaders::emit_kernels(&made, super::shaders::ShaderLanguage::Spirv)?,
         #[cfg(feature = "naga")]
         Target::Web => {
-            let hand =
-                |explicit: &Explicit<'a>| HandKernel { explicit: explicit.clone(), params: vec![], launches: vec![] };
+            let hand = |explicit: &Explicit<'a>| HandKernel {
+                template: explicit.template,
+                block: explicit.block,
+                params: vec![],
+                launches: vec![],
+            };
             super::web::emit_kernels(&kernels.iter().map(hand).collect::<Vec<_>>(), road)?
         }
     })

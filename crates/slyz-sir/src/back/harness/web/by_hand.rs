@@ -2,7 +2,7 @@
 //!
 //! Their cases are launches that somebody watched: those of the host part of a .vex file, in the interpreter.
 
-use super::super::{Emitted, Explicit, ProjectError};
+use super::super::{Emitted, ProjectError};
 use super::cases::{self, Call};
 use super::javascript::{self, ByHand, Function};
 use super::shader::{Shader, refused};
@@ -19,7 +19,9 @@ use crate::types::Ty;
 #[derive(Clone, Debug)]
 pub struct HandKernel<'a> {
     /// The kernel.
-    pub explicit: Explicit<'a>,
+    pub template: &'a Template,
+    /// Threads of a block.
+    pub block: [u32; 3],
     /// Its parameters in order: the name, and whether it is a tensor. Empty where nobody knows.
     pub params: Vec<(String, bool)>,
     /// Launches in blocks of that size.
@@ -43,7 +45,7 @@ pub struct ByHandLaunch {
 pub fn emit_kernels(kernels: &[HandKernel], road: &dyn Fn(Destination) -> KernelRoad) -> Result<Emitted, ProjectError> {
     let mut page = Page::default();
     for hand in kernels {
-        let Explicit { template, block } = hand.explicit;
+        let HandKernel { template, block, .. } = *hand;
         let name = &template.kernel.name;
         check_name(name)?;
         if page.names.contains(name) {
@@ -58,7 +60,7 @@ pub fn emit_kernels(kernels: &[HandKernel], road: &dyn Fn(Destination) -> Kernel
         function.names.params = params.into_iter().map(|(name, _)| name).collect();
         function.by_hand = Some(by_hand);
         if hand.launches.is_empty() {
-            page.calls.push(Call { name: name.clone(), run: None, expected: vec![] });
+            page.calls.push(Call { name: name.clone(), run: None, ramps: false, expected: vec![] });
         }
         page.calls.extend(hand.launches.iter().enumerate().map(|(k, launch)| call(&function, k, launch)));
         page.functions.push(function.text());
@@ -86,7 +88,7 @@ fn narrow(
 
 /// Parameters with names that JavaScript takes; tensors first where nobody says.
 fn named(hand: &HandKernel) -> Vec<(String, bool)> {
-    let kernel = &hand.explicit.template.kernel;
+    let kernel = &hand.template.kernel;
     let mut params = hand.params.clone();
     if params.is_empty() {
         let tensors = kernel.memories.iter().filter(|memory| is_tensor(memory));
@@ -186,7 +188,8 @@ fn call(function: &Function, number: usize, launch: &ByHandLaunch) -> Call {
     args.push(format!("{{ {} }}", options.join(", ")));
     lines.push(format!("await {}({});", function.name, args.join(", ")));
     let name = if number == 0 { function.name.to_string() } else { format!("{}, {}", function.name, number + 1) };
-    Call { name, run: Some((lines, format!("[{}]", results.join(", ")))), expected: launch.results.clone() }
+    let run = Some((lines, format!("[{}]", results.join(", "))));
+    Call { name, run, ramps: false, expected: launch.results.clone() }
 }
 
 const _: () = assert!(LAUNCH_SIZES == 6, "three for the grid, three for the threads: `Function::text` names them");

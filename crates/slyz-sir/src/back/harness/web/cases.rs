@@ -12,6 +12,8 @@ pub(super) struct Call {
     pub name: String,
     /// Statements and an expression that gives a list of results; without them there is nothing to compare.
     pub run: Option<(Vec<String>, String)>,
+    /// Does it name `ramp`?
+    pub ramps: bool,
     /// The results.
     pub expected: Vec<Array>,
 }
@@ -19,9 +21,10 @@ pub(super) struct Call {
 /// The file, with the functions that it calls.
 pub(super) fn file(functions: &[&str], calls: &[Call]) -> String {
     let mut out = format!("import {{ {} }} from \"./kernels.js\";\n\n", functions.join(", "));
-    out += HELPERS;
-    out +=
-        "\n/** Calls, with results that the interpreter of Słyż computed: every `stride`-th element of `count`. */\n";
+    if calls.iter().any(|call| call.ramps) {
+        out += RAMP;
+    }
+    out += "/** Calls, with results that the interpreter of Słyż computed: every `stride`-th element of `count`. */\n";
     out += "export const cases = [\n";
     for call in calls {
         out += &format!("  {{\n    name: \"{}\",\n", call.name);
@@ -42,7 +45,7 @@ pub(super) fn file(functions: &[&str], calls: &[Call]) -> String {
 }
 
 /// Element `i` of argument `k` is `(i(2k + 1) + k) mod 97 + 1`: no data, small, exact in every type.
-const HELPERS: &str = "\
+const RAMP: &str = "\
 /** Simple numbers for argument `k`. */
 function ramp(type, count, k) {
   const big = type === BigInt64Array || type === BigUint64Array;
@@ -51,6 +54,7 @@ function ramp(type, count, k) {
     return big ? BigInt(number) : number;
   });
 }
+
 ";
 
 fn expected(array: &Array) -> String {
@@ -73,7 +77,8 @@ fn expected(array: &Array) -> String {
 pub(super) fn of_program(name: &str, plan: &Plan, case: &Case) -> Call {
     let run = case.expected.as_ref().and_then(|_| call(name, plan, case)).map(|call| (vec![], call));
     let expected = if run.is_some() { case.expected.clone().unwrap_or_default() } else { vec![] };
-    Call { name: name.to_string(), run, expected }
+    let ramps = run.is_some() && case.fill == Fill::Ramp;
+    Call { name: name.to_string(), run, ramps, expected }
 }
 
 fn call(name: &str, plan: &Plan, case: &Case) -> Option<String> {

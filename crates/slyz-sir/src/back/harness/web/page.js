@@ -110,7 +110,7 @@ async function main() {
   let failed = 0;
   for (const one of cases) failed += (await check(one)) ? 0 : 1;
   if (failed > 0) end("failed", `${failed} of ${cases.length} cases fail.`);
-  else end("passed", `All ${cases.length} cases pass.`);
+  else end("passed", `${cases.length} of ${cases.length} cases pass.`);
 }
 
 await main();

@@ -5,6 +5,7 @@
 use super::super::ProjectError;
 use super::super::shaders;
 use crate::back::{EmitError, naga};
+use crate::code::{Body, Op, Place, Scope};
 use crate::kernel::Kernel;
 use crate::size::Size;
 
@@ -84,7 +85,7 @@ impl Shader {
         words.resize(module.uniform_bytes as usize / 4, Word::Zero);
         Ok(Shader {
             name: kernel.name.clone(),
-            text: shaders::text(kernel, &module, "")?,
+            text: format!("{}{}", enables(kernel), shaders::text(kernel, &module, "")?),
             entry: "main".to_string(),
             bindings: bindings.into_iter().map(|(_, binding)| binding).collect(),
             words,
@@ -96,6 +97,17 @@ impl Shader {
     pub(super) fn file(&self) -> String {
         format!("{}.wgsl", self.name)
     }
+}
+
+/// What a file must ask for. The names of subgroup operations are no names without it.
+fn enables(kernel: &Kernel) -> &'static str {
+    fn meets(body: &Body) -> bool {
+        body.stmts.iter().any(|stmt| match &stmt.op {
+            Op::Subgroup(..) | Op::Barrier(Scope::Subgroup) | Op::Place(Place::Lane | Place::SubgroupSize, _) => true,
+            op => op.bodies().into_iter().any(meets),
+        })
+    }
+    if meets(&kernel.body) { "enable subgroups;\n\n" } else { "" }
 }
 
 /// What browsers lack, in their words.
