@@ -10,6 +10,7 @@ use slyz_lang::diagnostic::Diagnostic;
 use slyz_lang::host;
 use slyz_lang::parse::parse;
 use slyz_lang::render::render;
+use slyz_sir::back::harness;
 use slyz_sir::choices::Checks;
 use slyz_sir::pass::weave::Blocking;
 use slyz_sir::pass::{PROGRAM_PASSES, optimize};
@@ -89,8 +90,8 @@ fn quoted(name: &str) -> Result<String> {
     Ok(format!("fn {name}({body}\n}}"))
 }
 
-/// One of the programs above, as the chapter's readers see it: `what` is `sir`, `optimized`, `plan`, `explain`, `metal`, `c`, or `c-end`, its last
-/// two functions.
+/// One of the programs above, as the chapter's readers see it: `what` is `sir`, `optimized`, `plan`, `explain`, `metal`, `web`, `c`, or `c-end`, its
+/// last two functions.
 fn program(what: &str, name: &str) -> Result<String> {
     let cpu = slyz::device("cpu")?;
     let (program, explain, source) = match name {
@@ -104,6 +105,7 @@ fn program(what: &str, name: &str) -> Result<String> {
         "sir" => program.to_string(),
         "optimized" => optimize(&program).to_string(),
         "metal" => metal(&program)?,
+        "web" => javascript(&program)?,
         "explain" => explain,
         "plan" => text::print_plan(&ProgramRoad::to(Strategy::Cores).end(&program)),
         "c-end" => last_functions(&source, 2),
@@ -132,9 +134,17 @@ fn last_functions(source: &str, count: usize) -> String {
 
 /// The kernels for Metal, without the first lines of the file.
 fn metal(program: &slyz_sir::program::Program) -> Result<String> {
-    let project = slyz_sir::back::harness::Project::metal(std::slice::from_ref(program))?;
+    let project = harness::Project::metal(std::slice::from_ref(program))?;
     let start = project.source.find("kernel void").unwrap_or(0);
     Ok(project.source[start..].to_string())
+}
+
+/// The function of JavaScript, without what is the same for every kernel.
+fn javascript(program: &slyz_sir::program::Program) -> Result<String> {
+    let emitted = harness::emit(std::slice::from_ref(program), harness::Target::Web)?;
+    let file = emitted.files.iter().find(|file| file.name == "kernels.js").and_then(harness::File::as_text);
+    let text = file.unwrap_or_default();
+    Ok(text[text.find("/**\n").unwrap_or(0)..].to_string())
 }
 
 /// What a pass makes of the SIR in the listing before it.
@@ -176,7 +186,7 @@ fn renewed(chapter: &str) -> Result<String> {
             "graph" | "graph-c" => by_hand(what)?,
             "rules" => rules(),
             "source" => quoted(words[0])?,
-            "sir" | "optimized" | "plan" | "explain" | "c" | "c-end" | "metal" => program(what, words[0])?,
+            "sir" | "optimized" | "plan" | "explain" | "c" | "c-end" | "metal" | "web" => program(what, words[0])?,
             other => return Err(format!("there is no listing {other}").into()),
         };
         out += &format!("{fence}\n{}\n```\n", new.trim_end());

@@ -48,6 +48,8 @@ enum Name {
     Wgsl,
     /// A SPIR-V file per kernel, for Vulkan.
     Spirv,
+    /// A page for browsers with WebGPU: WGSL, JavaScript functions, and a table that says whether they are right.
+    Web,
 }
 
 impl Name {
@@ -59,6 +61,7 @@ impl Name {
             Name::Wgsl => Target::Wgsl,
             #[cfg(feature = "wgpu")]
             Name::Spirv => Target::Spirv,
+            Name::Web => Target::Web,
             #[cfg(not(feature = "wgpu"))]
             Name::Spirv => return Err(anyhow!("this slyz writes no SPIR-V; build it with the cargo feature `wgpu`")),
         })

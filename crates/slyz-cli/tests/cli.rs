@@ -338,6 +338,8 @@ fn build_writes_files() {
     let shaders = ["build", "f.sir", "--target", "wgsl,spirv,metal", "--out", "all"];
     has(&place.ok(&shaders), &["all/saxpy.wgsl", "all/saxpy.spv", "all/kernels.metal", "spirv-val", "swiftc"]);
     assert!(fs::read(place.path("all/saxpy.spv")).unwrap().starts_with(&0x0723_0203u32.to_le_bytes()));
+    let page = place.ok(&["build", "f.sir", "--target", "web", "--out", "page"]);
+    has(&page, &["page/index.html", "page/kernels.js", "page/saxpy.wgsl", "http.server"]);
     has(&place.fails(2, &["build", "f.sir", "--target", "wgsl,spirv"]), &["SPIR-V is no text", "--out"]);
     has(&place.ok(&["build", "f.sir", "--target", "metal"]), &["// kernels.metal", "// harness.swift"]);
     has(&place.fails(1, &["build", "f.sir", "--target", "metal", "--out", "f.sir"]), &["cannot write f.sir"]);

@@ -152,7 +152,7 @@ fn builds_files_of_targets() {
         if cfg!(feature = "wgpu") {
             has(&place.path(&format!("made/{name}.wgsl")), "@compute");
             assert!(place.path(&format!("made/{name}.spv")).exists());
-            let block = if name == "relu" { "@workgroup_size(256, 1, 1)" } else { "@workgroup_size(8, 1, 1)" };
+            let block = if name == "relu" { "@workgroup_size(256)" } else { "@workgroup_size(8)" };
             has(&place.path(&format!("made/{name}.wgsl")), block);
         }
     }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, OnceLock};
 
@@ -21,6 +22,8 @@ pub enum Need {
     SpirvVal,
     /// AddressSanitizer, of the C compiler.
     Sanitizer,
+    /// A browser with WebGPU.
+    Browser,
 }
 
 impl Need {
@@ -31,6 +34,7 @@ impl Need {
             Need::Vulkan => ("GPU", "install mesa-vulkan-drivers and libvulkan1"),
             Need::SpirvVal => ("spirv-val", "install spirv-tools"),
             Need::Sanitizer => ("AddressSanitizer", "install gcc and its libasan"),
+            Need::Browser => ("browser", "run .ci/browser target/browser, which installs chromium and playwright-core"),
         }
     }
 
@@ -41,6 +45,7 @@ impl Need {
             Need::Vulkan => "SLYZ_REQUIRE_VULKAN",
             Need::SpirvVal => "SLYZ_REQUIRE_SPIRV_VAL",
             Need::Sanitizer => "SLYZ_REQUIRE_SANITIZER",
+            Need::Browser => "SLYZ_REQUIRE_BROWSER",
         }
     }
 
@@ -83,6 +88,22 @@ pub fn has_spirv_val() -> bool {
     Need::SpirvVal.is_met(*FOUND.get_or_init(|| starts("spirv-val")))
 }
 
+/// Is there a browser that the scripts of `crates/slyz-tests/browser` can start? Else the test has nothing to do.
+pub fn has_browser() -> bool {
+    static FOUND: OnceLock<bool> = OnceLock::new();
+    let found = || {
+        let folder = std::env::var("SLYZ_BROWSER").map_or_else(|_| workspace().join("target/browser"), PathBuf::from);
+        let chromium = std::env::var("SLYZ_CHROMIUM").unwrap_or_else(|_| "/usr/bin/chromium".into());
+        folder.join("playwright-core").is_dir() && Path::new(&chromium).is_file() && starts("node")
+    };
+    Need::Browser.is_met(*FOUND.get_or_init(found))
+}
+
+/// The folder of the whole project.
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
 /// Has the C compiler AddressSanitizer? Else the test has nothing to do.
 pub fn has_sanitizer() -> bool {
     static FOUND: OnceLock<bool> = OnceLock::new();
@@ -90,10 +111,10 @@ pub fn has_sanitizer() -> bool {
 }
 
 /// The library of AddressSanitizer.
-pub fn asan() -> Option<std::path::PathBuf> {
+pub fn asan() -> Option<PathBuf> {
     let cc = std::env::var("CC").unwrap_or_else(|_| "cc".into());
     let said = Command::new(cc).arg("-print-file-name=libasan.so").output().ok()?;
-    let path = std::path::PathBuf::from(String::from_utf8_lossy(&said.stdout).trim());
+    let path = PathBuf::from(String::from_utf8_lossy(&said.stdout).trim());
     // The compiler repeats the bare name of a library that it does not have.
     (path.is_absolute() && path.exists()).then_some(path)
 }

@@ -3,6 +3,9 @@
 use super::{Blocks, Source};
 use crate::passes::known;
 use anyhow::{Context, anyhow};
+use slyz_lang::host::{self, Kernel};
+use slyz_lang::typed::ParamKind;
+use slyz_sir::back::harness::web;
 use slyz_sir::back::harness::{Emitted, Explicit, Options, Target, emit_kernels};
 use slyz_sir::choices::Checks;
 use slyz_sir::road::{Destination, KernelRoad};
@@ -19,17 +22,40 @@ pub fn build(path: &Path, targets: &[Target], options: &Options, blocks: &Blocks
         let block = blocks.of(kernel, &source)?;
         kernels.push(Explicit { template: &kernel.template, block });
     }
-    let road = |destination: Destination| KernelRoad {
-        destination,
-        checks: blocks.checks(Checks::Guard),
-        passes: options.passes.clone(),
-    };
     let mut all = vec![];
     for &target in targets {
+        // A page tells what went wrong on it; a file of kernels has nobody to tell.
+        let usual = if target == Target::Web { Checks::Report } else { Checks::Guard };
+        let checks = blocks.checks(usual);
+        let road = |destination: Destination| KernelRoad { destination, checks, passes: options.passes.clone() };
         for kernel in &kernels {
             known(road(kernel.destination(target)).check(None))?;
         }
-        all.push(emit_kernels(&kernels, target, &road, options).with_context(|| path.display().to_string())?);
+        let emitted = match target {
+            Target::Web => web::emit_kernels(&watched(&source, &kernels), &road, options),
+            _ => emit_kernels(&kernels, target, &road, options),
+        };
+        all.push(emitted.with_context(|| path.display().to_string())?);
     }
     Ok(all)
+}
+
+/// The kernels with the names of their parameters, and with launches that the file makes in the same blocks.
+fn watched<'a>(source: &Source, kernels: &[Explicit<'a>]) -> Vec<web::HandKernel<'a>> {
+    let seen = host::watch(&source.file, &source.kernels);
+    let hand = |(kernel, explicit): (&Kernel, &Explicit<'a>)| {
+        let free = kernel.template.nature().free;
+        let mine = seen.iter().filter(|one| one.kernel == kernel.name && (free || one.block == explicit.block));
+        let launch = |one: &host::Watched| web::ByHandLaunch {
+            threads: one.threads,
+            sizes: one.sizes.clone(),
+            arguments: one.arguments.clone(),
+            results: one.results.clone(),
+        };
+        let is_tensor = |kind: &ParamKind| matches!(kind, ParamKind::Tensor { .. });
+        let params = kernel.params.iter().map(|param| (param.name.clone(), is_tensor(&param.kind)));
+        let launches = mine.map(launch).collect();
+        web::HandKernel { template: explicit.template, block: explicit.block, params: params.collect(), launches }
+    };
+    source.kernels.iter().zip(kernels).map(hand).collect()
 }

@@ -6,7 +6,7 @@
 //!
 //! Parts: `number` has the types of numbers, `value` what names stand for, `scope` the names, `exec` statements, `eval` expressions,
 //! `call` functions and methods, `tensor` what is special about tensors, `launch` launches, `print` what people see,
-//! `interpreter` a machine without any device, `rehearsal` one without even that.
+//! `interpreter` a machine without any device, `watch` the same with somebody who takes notes, `rehearsal` one without even that.
 //!
 //! The first mistake ends the run. Deliberately absent: threads, files, and everything else the outside has.
 
@@ -21,11 +21,13 @@ mod rehearsal;
 mod scope;
 mod tensor;
 mod value;
+mod watch;
 
 pub use crate::kernels::{Kernel, kernels};
 pub use interpreter::{Arranged, Interpreter, arrange};
 pub use rehearsal::rehearse;
 pub use slyz_sir::threads::Threads;
+pub use watch::{Watched, watch};
 
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;

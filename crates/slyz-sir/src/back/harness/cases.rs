@@ -6,6 +6,7 @@
 use crate::code::Type;
 use crate::interp::program::{Options, run_with};
 use crate::interp::{Array, Value};
+use crate::kernel::Plan;
 use crate::program::Program;
 use crate::size::{Size, SizeOrigin};
 use crate::types::{Scalar, Ty};
@@ -45,6 +46,54 @@ pub fn element(ty: Ty, fill: Fill, k: usize, i: u64) -> Scalar {
         (Fill::Zeros, _) => Scalar::from_bits(ty, 0),
         (Fill::Ramp, Ty::Bool) => Scalar::bool(!ramp(k, i).is_multiple_of(3)),
         (Fill::Ramp, ty) => Scalar::from_int(ty, ramp(k, i).into()),
+    }
+}
+
+/// An argument of a call, as a host writes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// A value.
+    Scalar(Scalar),
+    /// So many elements, filled as the case says.
+    Array {
+        /// Their type.
+        ty: Ty,
+        /// How many.
+        count: u64,
+    },
+}
+
+/// The arguments of a call of a plan with these sizes.
+pub fn arguments_of(plan: &Plan, fill: Fill, sizes: &[Option<u64>]) -> Option<Vec<Argument>> {
+    let argument = |(k, ty): (usize, &Type)| {
+        Some(match ty {
+            Type::Scalar(ty) => Argument::Scalar(element(*ty, fill, k, 0)),
+            Type::Array(ty, shape) => {
+                let count = extents(shape, sizes)?.iter().try_fold(1u64, |n, &d| n.checked_mul(d))?;
+                Argument::Array { ty: *ty, count }
+            }
+        })
+    };
+    plan.params.iter().map(|p| &p.ty).enumerate().map(argument).collect()
+}
+
+/// More expected values than this are sampled.
+const EXPECTED: usize = 512;
+
+/// Every so many elements of an array, and how many that is.
+pub fn sampled(array: &Array) -> (Vec<Scalar>, usize) {
+    let stride = array.data.len().div_ceil(EXPECTED).max(1);
+    let values = array.data.iter().step_by(stride).map(|&bits| Scalar { ty: array.ty, bits });
+    (values.collect(), stride)
+}
+
+/// How far a result may be off, relative to what is expected, as a literal.
+pub fn tolerance(ty: Ty) -> &'static str {
+    match ty {
+        Ty::F16 => "4e-3",
+        Ty::BF16 => "3e-2",
+        Ty::F32 => "1e-5",
+        _ => "0.0",
     }
 }
 

@@ -3,6 +3,7 @@
 //! A kernel is written for launches in blocks of one shape, with any number of threads. Accesses that are not proven are checked,
 //! and tell the first fault in the last buffer, `faults` (`pass::report` says how).
 
+use super::web::HandKernel;
 use super::{Contents, Emitted, File, Options, ProjectError, Target, check_name, is_name, swift};
 use crate::back::{c, msl};
 use crate::kernel::Kernel;
@@ -47,8 +48,8 @@ impl Explicit<'_> {
 /// assert!(emitted.files[0].as_text().is_some_and(|text| text.contains("kernel void iota")));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn emit_kernels(
-    kernels: &[Explicit],
+pub fn emit_kernels<'a>(
+    kernels: &[Explicit<'a>],
     target: Target,
     road: &dyn Fn(Destination) -> KernelRoad,
     options: &Options,
@@ -91,5 +92,14 @@ pub fn emit_kernels(
         Target::Wgsl => super::wgsl::emit_kernels(&made, options)?,
         #[cfg(feature = "naga")]
         Target::Spirv => super::spirv::emit_kernels(&made, options)?,
+        Target::Web => {
+            let hand = |explicit: &Explicit<'a>| HandKernel {
+                template: explicit.template,
+                block: explicit.block,
+                params: vec![],
+                launches: vec![],
+            };
+            super::web::emit_kernels(&kernels.iter().map(hand).collect::<Vec<_>>(), road, options)?
+        }
     })
 }

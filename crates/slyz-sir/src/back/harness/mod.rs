@@ -9,6 +9,8 @@ mod explicit;
 #[cfg(feature = "naga")]
 mod spirv;
 pub mod swift;
+mod walk;
+pub mod web;
 mod wgsl;
 
 pub use explicit::{Explicit, emit_kernels};
@@ -77,6 +79,9 @@ pub enum Target {
     /// Vulkan: the same kernels as SPIR-V 1.3, a `.spv` file per kernel.
     #[cfg(feature = "naga")]
     Spirv,
+    /// Browsers: a page that runs and validates the kernels with WebGPU, a JavaScript module with a function for each program,
+    /// and a `.wgsl` file per kernel.
+    Web,
 }
 
 /// A file of a project.
@@ -155,7 +160,7 @@ pub fn road(target: Target, passes: &Selection) -> ProgramRoad {
     let strategy = match target {
         Target::C => Strategy::Cores,
         Target::Metal | Target::MetalSingleFile => threads(Machine::metal()),
-        Target::Wgsl => threads(super::wgsl::MACHINE),
+        Target::Wgsl | Target::Web => threads(super::wgsl::MACHINE),
         #[cfg(feature = "naga")]
         Target::Spirv => threads(spirv::MACHINE),
     };
@@ -220,6 +225,7 @@ pub fn emit_with(programs: &[Program], target: Target, options: &Options) -> Res
         Target::Wgsl => wgsl::emit(programs, &road, options)?,
         #[cfg(feature = "naga")]
         Target::Spirv => spirv::emit(programs, &road, options)?,
+        Target::Web => web::emit(programs, &road, options)?,
     })
 }
 

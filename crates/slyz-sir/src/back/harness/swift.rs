@@ -3,24 +3,21 @@
 //! One `run_<name>` per program, `validate` with what the interpreter expects, `bench`. What does not depend on the project
 //! is in `engine.swift` and `main.swift`; everything else is written from plans and descriptions.
 
-use super::cases::{self, Case, Fill};
+use super::cases::{self, Argument, Case, Fill};
+use super::walk::{self, Arithmetic, Names, Repeat, Statement};
 use super::{Entry, Project};
 use crate::back::clike::{Description, Dispatch, UniformSource};
 use crate::code::Type;
 use crate::interp::Array;
-use crate::kernel::{BufferId, BufferUse, Loop, ScalarArg, Step, Turns};
+use crate::kernel::{BufferId, BufferUse, ScalarArg};
 use crate::lower::gpu::Machine;
-use crate::program::Require;
-use crate::size::{Size, SizeOrigin, SizeVar};
+use crate::size::{Size, SizeVar};
 use crate::types::{Scalar, Ty};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 const ENGINE: &str = include_str!("engine.swift");
 const MAIN: &str = include_str!("main.swift");
-
-/// More expected values than this are sampled.
-const EXPECTED: usize = 512;
 
 const WORDS: &str = "actor as associatedtype async await break case catch class continue default defer deinit do else \
     enum extension fallthrough false fileprivate for func guard if import in indirect init inout internal is let mutating \
@@ -102,12 +99,8 @@ fn elements(project: &Project, out: &mut String) {
     let buffers = project.entries.iter().flat_map(|e| &e.plan.buffers).map(|b| b.ty);
     let params = project.entries.iter().flat_map(|e| &e.plan.params).map(|p| p.ty.elem());
     for ty in buffers.chain(params).collect::<BTreeSet<Ty>>() {
-        let (name, tolerance) = match ty {
-            Ty::F16 => (swift_type(ty), "4e-3"),
-            Ty::BF16 => (swift_type(ty), "3e-2"),
-            Ty::F32 => (swift_type(ty), "1e-5"),
-            _ => (swift_type(ty), "0.0"),
-        };
+        let name = swift_type(ty);
+        let tolerance = cases::tolerance(ty);
         if ty == Ty::BF16 {
             *out += "/// The upper half of a Float.\nstruct BFloat16 {\n    var bits: UInt16\n\n    init(_ x: Float) {\n        \
                 let all = x.bitPattern\n        bits = x.isNaN ? 0x7fc0 : UInt16(truncatingIfNeeded: (all &+ 0x7fff &+ (all >> 16 & 1)) >> 16)\n    }\n\n    \
@@ -127,45 +120,24 @@ fn elements(project: &Project, out: &mut String) {
 /// A `run_` function under construction.
 struct Function<'p> {
     entry: &'p Entry,
-    /// Names of sizes.
-    sizes: Vec<String>,
-    /// Names of parameters.
-    params: Vec<String>,
+    names: Names,
     out: String,
 }
 
+const ARITHMETIC: Arithmetic =
+    Arithmetic { engine: "", min: "min", ceil_div: |a, n| format!("(({a} + {}) / {n})", n - 1) };
+
 impl<'p> Function<'p> {
     fn new(entry: &'p Entry) -> Function<'p> {
-        let arrays = entry.plan.params.iter().filter(|p| matches!(p.ty, Type::Array(..))).count();
-        let name = |(k, ty): (usize, &Type)| match ty {
-            Type::Array(..) if arrays == 1 => "input".to_string(),
-            Type::Array(..) => format!("input{k}"),
-            Type::Scalar(_) => format!("arg{k}"),
-        };
-        let params: Vec<String> = entry.plan.params.iter().map(|p| &p.ty).enumerate().map(name).collect();
         // Everything else that the function names is one of these, with a number behind it perhaps.
         let taken = |name: &str| {
             let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-            let words = [
-                "input",
-                "arg",
-                "engine",
-                "session",
-                "buffer",
-                "count",
-                "min",
-                "positions",
-                "expect",
-                "uniform",
-                "times",
-                "require",
-            ];
+            let words =
+                ["engine", "session", "buffer", "count", "min", "positions", "expect", "uniform", "times", "require"];
             let types = ["Int", "UInt", "Float", "Bool", "Double", "BFloat", "Array", "Engine", "Session"];
             words.contains(&stem) || types.contains(&stem) || is_reserved(name)
         };
-        let size = |name: &String| if taken(name) { format!("{name}_size") } else { name.clone() };
-        let sizes = entry.plan.sizes.iter().map(|decl| size(&decl.name)).collect();
-        Function { entry, sizes, params, out: String::new() }
+        Function { entry, names: Names::new(&entry.plan, ARITHMETIC, &taken), out: String::new() }
     }
 
     fn line(&mut self, text: impl AsRef<str>) {
@@ -174,45 +146,17 @@ impl<'p> Function<'p> {
         self.out.push('\n');
     }
 
-    fn size(&self, size: &Size) -> String {
-        if let Some(n) = size.constant() {
-            return n.to_string();
-        }
-        match size {
-            Size::Const(n) => n.to_string(),
-            Size::Var(var) => self.sizes[var.0 as usize].clone(),
-            Size::Add(a, b) => format!("({} + {})", self.size(a), self.size(b)),
-            // Everything that holds a size is under a `try`.
-            Size::Mul(a, b) => format!("times({}, {})", self.size(a), self.size(b)),
-            Size::Min(a, b) => format!("min({}, {})", self.size(a), self.size(b)),
-            Size::CeilDiv(a, n) => format!("(({} + {}) / {n})", self.size(a), n - 1),
-            Size::Tri(a) => format!("(times({0}, {0} + 1) / 2)", self.size(a)),
-        }
-    }
-
-    fn shape(&self, shape: &[Size]) -> String {
-        let extents: Vec<String> = shape.iter().map(|s| self.size(s)).collect();
-        format!("[{}]", extents.join(", "))
-    }
-
-    /// The parameter whose length is the size, if there is one.
-    fn told_by(&self, var: SizeVar) -> Option<&str> {
-        let tells = |ty: &Type| *ty.shape() == [Size::Var(var)];
-        let place = self.entry.plan.params.iter().position(|p| tells(&p.ty))?;
-        Some(&self.params[place])
-    }
-
     fn signature(&self) -> String {
         let mut params = vec![];
-        for (param, name) in self.entry.plan.params.iter().zip(&self.params) {
+        for (param, name) in self.entry.plan.params.iter().zip(&self.names.params) {
             let ty = swift_type(param.ty.elem());
             params.push(match param.ty {
                 Type::Scalar(_) => format!("_ {name}: {ty}"),
                 Type::Array(..) => format!("_ {name}: [{ty}]"),
             });
         }
-        for var in self.asked() {
-            params.push(format!("{}: Int", self.sizes[var]));
+        for var in walk::asked(&self.entry.plan) {
+            params.push(format!("{}: Int", self.names.sizes[var]));
         }
         let results: Vec<String> = self
             .entry
@@ -231,34 +175,19 @@ impl<'p> Function<'p> {
         format!("func run_{}({}) throws -> {result}", self.entry.program.name, params.join(", "))
     }
 
-    /// Sizes that no array tells: they are parameters.
-    fn asked(&self) -> Vec<usize> {
-        let given = self.entry.plan.sizes.iter().enumerate().filter(|(_, decl)| decl.origin == SizeOrigin::Given);
-        given.map(|(k, _)| k).filter(|&k| self.told_by(SizeVar(k as u32)).is_none()).collect()
-    }
-
     fn text(mut self) -> String {
         let plan = &self.entry.plan;
-        let name = self.entry.program.name.clone();
+        let name = &self.entry.program.name;
         self.out = format!("{} {{\n", self.signature());
         self.line("let engine = try Engine.shared()");
-        self.check_sizes(&name);
-        self.line("let session = Session(engine)");
-        let mut made: BTreeSet<u32> = BTreeSet::new();
-        for step in &plan.steps {
-            if !matches!(step, Step::Free(_)) {
-                step.buffers().iter().for_each(|id| self.buffer(&name, id.0, &mut made));
-            }
-            self.step(step, 0);
-        }
-        for (id, _) in &plan.results {
-            self.buffer(&name, id.0, &mut made);
+        for statement in walk::statements(&self.entry.program.requires, plan) {
+            self.statement(&statement);
         }
         self.line("try session.finish()");
         let mut results = vec![];
         for (id, shape) in &plan.results {
             let ty = swift_type(plan.buffers[id.0 as usize].ty);
-            let count = if shape.is_empty() { "1".into() } else { self.count(shape, "result", &name) };
+            let count = if shape.is_empty() { "1".into() } else { self.names.count(shape, "result", name) };
             let data = format!("engine.read(buffer{}, {count}) as [{ty}]", id.0);
             results.push(if shape.is_empty() { format!("({data})[0]") } else { data });
         }
@@ -271,133 +200,81 @@ impl<'p> Function<'p> {
         self.out
     }
 
-    /// One step, with so many loops around it.
-    fn step(&mut self, step: &Step, depth: u32) {
-        match step {
-            Step::Launch { kernel, buffers, scalars } => {
-                let text = self.launch(&self.entry.kernels[*kernel], buffers, scalars);
-                self.line(text);
+    fn statement(&mut self, statement: &Statement) {
+        let name = &self.entry.program.name;
+        let size = |var: &SizeVar| &self.names.sizes[var.0 as usize];
+        let line = match statement {
+            Statement::Told { size: var, param } => format!("let {} = {}.count", size(var), self.names.params[*param]),
+            Statement::Asked(var) => format!("try require({0} >= 0, \"{name}\", \"{0} >= 0\")", size(var)),
+            Statement::Axis(var) => format!("_ = try positions(\"{name}\", \"an axis {0}\", [{0}])", size(var)),
+            Statement::Expect { param, shape } => {
+                let array = &self.names.params[*param];
+                let count = self.names.count(shape, array, name);
+                format!("try expect(\"{name}\", \"{array}\", {array}.count, {count})")
             }
-            Step::Count { size, from } => {
-                let count = self.read_back(*from, "Int64");
-                let size = &self.sizes[size.0 as usize];
-                self.line(format!("let {size} = Int({count})"));
+            Statement::Require(rule) => {
+                let holds = self.names.rule(rule, "==");
+                format!("try require({holds}, \"{name}\", \"{holds}\")")
             }
-            Step::Free(_) => {}
-            Step::Loop(Loop { turns, steps, swaps, .. }) => {
-                let turn = format!("turn{depth}");
-                match turns {
-                    Turns::Size(size) => self.line(format!("for {turn} in 0..<{} {{", self.size(size))),
-                    Turns::Read(from) => {
-                        let count = self.read_back(*from, "Int64");
-                        self.line(format!("for {turn} in 0..<max(0, Int({count})) {{"));
-                    }
-                    Turns::While { steps: test, holds, .. } => {
-                        self.line(format!("for {turn} in 0... {{"));
-                        test.iter().for_each(|step| self.step(step, depth + 1));
-                        let holds = self.read_back(*holds, swift_type(crate::types::Ty::Bool));
-                        self.line(format!("if !{holds} {{ break }}"));
-                    }
-                }
-                self.line(format!("_ = {turn}"));
-                steps.iter().for_each(|step| self.step(step, depth + 1));
-                swaps.iter().for_each(|(a, b)| self.line(format!("swap(&buffer{}, &buffer{})", a.0, b.0)));
-                self.line("}");
+            Statement::Begin => "let session = Session(engine)".to_string(),
+            Statement::Upload { buffer, param } => {
+                format!("let buffer{} = try engine.buffer({})", buffer.0, self.argument(*param))
             }
-            Step::Choose { work, most, small, large } => {
-                self.line(format!("if {} <= {most} {{", self.size(work)));
-                small.iter().for_each(|step| self.step(step, depth));
-                self.line("} else {");
-                large.iter().for_each(|step| self.step(step, depth));
-                self.line("}");
-            }
-        }
-    }
-
-    /// Waits, and reads the one element of a buffer.
-    fn read_back(&mut self, from: BufferId, ty: &str) -> String {
-        self.line("try session.finish()");
-        format!("(engine.read(buffer{}, 1) as [{ty}])[0]", from.0)
-    }
-
-    /// Does a buffer change places with another?
-    fn is_swapped(&self, id: u32) -> bool {
-        let swaps = |step: &Step| match step {
-            Step::Loop(Loop { swaps, .. }) => swaps.iter().any(|(a, b)| a.0 == id || b.0 == id),
-            Step::Launch { .. } | Step::Count { .. } | Step::Free(_) | Step::Choose { .. } => false,
-        };
-        self.entry.plan.all_steps().into_iter().any(swaps)
-    }
-
-    fn count(&self, shape: &[Size], what: &str, name: &str) -> String {
-        match Size::product(shape).constant() {
-            Some(n) => n.to_string(),
-            None => format!("positions(\"{name}\", \"{what}\", {})", self.shape(shape)),
-        }
-    }
-
-    fn check_sizes(&mut self, name: &str) {
-        let plan = &self.entry.plan;
-        for (k, decl) in plan.sizes.iter().enumerate() {
-            if decl.origin == SizeOrigin::Given {
-                let size = self.sizes[k].clone();
-                match self.told_by(SizeVar(k as u32)) {
-                    Some(array) => self.line(format!("let {size} = {array}.count")),
-                    None => self.line(format!("try require({size} >= 0, \"{name}\", \"{size} >= 0\")")),
-                }
-                self.line(format!("_ = try positions(\"{name}\", \"an axis {size}\", [{size}])"));
-            }
-        }
-        for (k, param) in plan.params.iter().enumerate() {
-            if let Type::Array(_, shape) = &param.ty {
-                let array = &self.params[k];
-                let count = self.count(shape, &self.params[k], name);
-                self.line(format!("try expect(\"{name}\", \"{array}\", {array}.count, {count})"));
-            }
-        }
-        for rule in &self.entry.program.requires {
-            let holds = match rule {
-                Require::NonEmpty(a) => format!("{} > 0", self.size(a)),
-                Require::Equal(a, b) => format!("{} == {}", self.size(a), self.size(b)),
-                Require::AtMost(a, b) => format!("{} <= {}", self.size(a), self.size(b)),
-            };
-            // What is counted on the way is not known yet.
-            let mut counted = false;
-            rule.sizes().for_each(|size| {
-                size.each_var(&mut |v| counted |= plan.sizes[v.0 as usize].origin == SizeOrigin::Counted)
-            });
-            if !counted {
-                self.line(format!("try require({holds}, \"{name}\", \"{holds}\")"));
-            }
-        }
-    }
-
-    /// Makes a buffer when it is first needed: only then are the sizes known that were counted.
-    fn buffer(&mut self, name: &str, id: u32, made: &mut BTreeSet<u32>) {
-        if !made.insert(id) {
-            return;
-        }
-        let buffer = &self.entry.plan.buffers[id as usize];
-        let text = match buffer.role {
-            BufferUse::Argument(k) => format!("let buffer{id} = try engine.buffer({})", self.argument(k)),
-            BufferUse::Result(_) | BufferUse::Temporary => {
-                let what = if buffer.role == BufferUse::Temporary { "a temporary array" } else { "the result" };
-                let count = self.count(&buffer.shape, what, name);
-                let word = if self.is_swapped(id) { "var" } else { "let" };
+            Statement::Allocate { buffer: BufferId(id), swapped } => {
+                let buffer = &self.entry.plan.buffers[*id as usize];
+                let count = self.names.count(&buffer.shape, walk::what_is(buffer.role), name);
+                let word = if *swapped { "var" } else { "let" };
                 format!("{word} buffer{id} = try engine.buffer(bytes: {count} * {})", buffer.ty.bytes())
             }
+            Statement::Launch { kernel, buffers, scalars } => {
+                self.launch(&self.entry.kernels[*kernel], buffers, scalars)
+            }
+            Statement::Count { size: var, from } => {
+                let line = format!("let {} = Int({})", size(var), read(*from, "Int64"));
+                self.line("try session.finish()");
+                line
+            }
+            Statement::Loop { depth, turns, body, swaps } => return self.turns(*depth, turns, body, swaps),
+            Statement::Choose { work, most, small, large } => {
+                self.line(format!("if {} <= {most} {{", self.names.size(work)));
+                small.iter().for_each(|statement| self.statement(statement));
+                self.line("} else {");
+                large.iter().for_each(|statement| self.statement(statement));
+                "}".to_string()
+            }
         };
-        self.line(text);
+        self.line(line);
+    }
+
+    fn turns(&mut self, depth: u32, turns: &Repeat, body: &[Statement], swaps: &[(BufferId, BufferId)]) {
+        let turn = format!("turn{depth}");
+        match turns {
+            Repeat::Size(size) => self.line(format!("for {turn} in 0..<{} {{", self.names.size(size))),
+            Repeat::Read(from) => {
+                self.line("try session.finish()");
+                self.line(format!("for {turn} in 0..<max(0, Int({})) {{", read(*from, "Int64")));
+            }
+            Repeat::While { test, holds } => {
+                self.line(format!("for {turn} in 0... {{"));
+                test.iter().for_each(|statement| self.statement(statement));
+                self.line("try session.finish()");
+                self.line(format!("if !{} {{ break }}", read(*holds, swift_type(Ty::Bool))));
+            }
+        }
+        self.line(format!("_ = {turn}"));
+        body.iter().for_each(|statement| self.statement(statement));
+        swaps.iter().for_each(|(a, b)| self.line(format!("swap(&buffer{}, &buffer{})", a.0, b.0)));
+        self.line("}");
     }
 
     fn argument(&self, k: usize) -> String {
         match self.entry.plan.params[k].ty {
-            Type::Array(..) => self.params[k].clone(),
-            Type::Scalar(_) => format!("[{}]", self.params[k]),
+            Type::Array(..) => self.names.params[k].clone(),
+            Type::Scalar(_) => format!("[{}]", self.names.params[k]),
         }
     }
 
-    fn launch(&self, d: &Description, buffers: &[crate::kernel::BufferId], scalars: &[ScalarArg]) -> String {
+    fn launch(&self, d: &Description, buffers: &[BufferId], scalars: &[ScalarArg]) -> String {
         let bound: Vec<String> = d.buffers.iter().map(|b| format!("buffer{}", buffers[b.place].0)).collect();
         let mut text = format!("try session.launch(\n        \"{}\", buffers: [{}]", d.name, bound.join(", "));
         if !d.uniforms.is_empty() {
@@ -406,10 +283,10 @@ impl<'p> Function<'p> {
                 .iter()
                 .map(|u| match u.source {
                     UniformSource::Size(var) => {
-                        format!("uniform({}({}))", swift_type(u.ty), self.sizes[var.0 as usize])
+                        format!("uniform({}({}))", swift_type(u.ty), self.names.sizes[var.0 as usize])
                     }
                     UniformSource::Scalar(k) => match scalars[k] {
-                        ScalarArg::Argument(k) => format!("uniform({})", self.params[k]),
+                        ScalarArg::Argument(k) => format!("uniform({})", self.names.params[k]),
                         ScalarArg::Turn(depth) => format!("uniform({}(turn{depth}))", swift_type(u.ty)),
                     },
                 })
@@ -417,7 +294,7 @@ impl<'p> Function<'p> {
             let _ = write!(text, ", uniforms: [{}]", uniforms.join(", "));
         }
         let triple = |sizes: &[Size; 3]| {
-            let sizes: Vec<String> = sizes.iter().map(|s| self.size(s)).collect();
+            let sizes: Vec<String> = sizes.iter().map(|s| self.names.size(s)).collect();
             format!("({})", sizes.join(", "))
         };
         match &d.dispatch {
@@ -428,7 +305,7 @@ impl<'p> Function<'p> {
                 if !d.shared.is_empty() {
                     let bytes = d.shared.iter().map(|s| {
                         let elements = Size::product(&s.shape) * Size::Const(s.ty.bytes() as u64);
-                        self.size(&elements)
+                        self.names.size(&elements)
                     });
                     let _ = write!(text, ", shared: [{}]", bytes.collect::<Vec<_>>().join(", "));
                 }
@@ -442,6 +319,11 @@ impl<'p> Function<'p> {
         }
         text
     }
+}
+
+/// The one element of a buffer.
+fn read(from: BufferId, ty: &str) -> String {
+    format!("(engine.read(buffer{}, 1) as [{ty}])[0]", from.0)
 }
 
 /// A value as Swift writes it.
@@ -463,15 +345,12 @@ fn literal(value: Scalar) -> String {
 fn call(function: &Function, case: &Case, sizes: &[Option<u64>]) -> Option<(Vec<String>, String)> {
     let mut lines = vec![];
     let mut args = vec![];
-    for (k, (param, name)) in function.entry.plan.params.iter().zip(&function.params).enumerate() {
-        let ty = param.ty.elem();
-        match &param.ty {
-            Type::Scalar(_) => {
-                let value = literal(cases::element(ty, case.fill, k, 0));
-                args.push(value);
-            }
-            Type::Array(_, shape) => {
-                let count = cases::extents(shape, sizes)?.iter().try_fold(1u64, |n, &d| n.checked_mul(d))?;
+    for (k, (argument, name)) in
+        cases::arguments_of(&function.entry.plan, case.fill, sizes)?.iter().zip(&function.names.params).enumerate()
+    {
+        match *argument {
+            Argument::Scalar(value) => args.push(literal(value)),
+            Argument::Array { ty, count } => {
                 let number =
                     if k == 0 { "$0 % 97 + 1".to_string() } else { format!("($0 * {} + {k}) % 97 + 1", 2 * k + 1) };
                 let swift = swift_type(ty);
@@ -489,8 +368,8 @@ fn call(function: &Function, case: &Case, sizes: &[Option<u64>]) -> Option<(Vec<
             }
         }
     }
-    for var in function.asked() {
-        args.push(format!("{}: {}", function.sizes[var], sizes.get(var).copied().flatten()?));
+    for var in walk::asked(&function.entry.plan) {
+        args.push(format!("{}: {}", function.names.sizes[var], sizes.get(var).copied().flatten()?));
     }
     Some((lines, format!("try run_{}({})", function.entry.program.name, args.join(", "))))
 }
@@ -536,9 +415,8 @@ fn validate(project: &Project, cases: &[Case], out: &mut String) {
 
 /// Every so many elements, in lines.
 fn sampled(array: &Array) -> (String, usize) {
-    let stride = array.data.len().div_ceil(EXPECTED).max(1);
-    let values: Vec<String> =
-        array.data.iter().step_by(stride).map(|&bits| literal(Scalar { ty: array.ty, bits })).collect();
+    let (values, stride) = cases::sampled(array);
+    let values: Vec<String> = values.into_iter().map(literal).collect();
     let lines: Vec<String> = values.chunks(12).map(|line| line.join(", ")).collect();
     if lines.len() <= 1 {
         (lines.concat(), stride)

@@ -109,13 +109,15 @@ pub(super) fn compare_exchange(
     let name = helpers.add(&name, || {
         format!(
             "fn {name}(i: u32, expected: {t}, value: {t}) -> {t} {{
+    var seen = expected;
     loop {{
-        let seen = atomicCompareExchangeWeak(&{memory}[i], expected, value);
-        if seen.exchanged || seen.old_value != expected {{
-            return seen.old_value;
+        let found = atomicCompareExchangeWeak(&{memory}[i], expected, value);
+        seen = found.old_value;
+        if found.exchanged || seen != expected {{
+            break;
         }}
     }}
-    return expected;
+    return seen;
 }}
 "
         )
