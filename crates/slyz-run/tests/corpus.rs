@@ -20,9 +20,10 @@ use slyz_sir::text::{Case, Subject, parse_file, parse_module, print_module};
 use slyz_sir::threads::Threads;
 use slyz_sir::{lower, pass, verify};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Runs a program with its sizes and arguments.
-type Run<'a> = dyn Fn(&Program, &[Option<u64>], &[Value]) -> Result<Vec<Value>, String> + 'a;
+type Run<'a> = dyn Fn(&Program, &[Option<u64>], &[Value]) -> Result<Vec<Value>, String> + Sync + 'a;
 
 /// What a GPU without optional features may say.
 const LACKING: &str = "which this adapter does not have";
@@ -83,7 +84,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
         Road {
             name: "interpreter, optimised",
             lacks: &[],
-            most: LARGE,
+            most: SOME,
             run: Box::new(|g, sizes, args| interp::program::run(&pass::optimize(g), sizes, args).map_err(text)),
             device: None,
         },
@@ -135,7 +136,8 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
     roads.extend(gpus.iter().map(|gpu| Road {
         name: gpu.name,
         lacks: &gpu.lacks,
-        most: u64::MAX,
+        // What many elements take besides is asked of the first.
+        most: if gpu.name == devices::PLAIN { LARGE } else { u64::MAX },
         run: Box::new(|g, sizes, args| devices::run(&*gpu.device, g, sizes, args)),
         device: Some(&*gpu.device),
     }));
@@ -276,35 +278,48 @@ fn wanted(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().contains(&part))
 }
 
+/// The cases of a file: how many there are, and what is wrong with them.
+fn check_file(path: &Path, roads: &[Road]) -> (usize, Vec<String>) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let text = std::fs::read_to_string(path).expect("a file of the corpus");
+    let (module, cases) = match parse_file(&text) {
+        Ok(parsed) => parsed,
+        Err(error) => return (0, vec![format!("{name}: {error}")]),
+    };
+    if let Err(error) = verify::module(&module) {
+        return (0, vec![format!("{name}: {error}")]);
+    }
+    if cases.is_empty() {
+        return (0, vec![format!("{name}: has no case")]);
+    }
+    let mut failures = vec![];
+    for case in &cases {
+        let wrong = check(&module, case, roads);
+        failures.extend(wrong.into_iter().map(|w| format!("{name}, \"{}\", {w}", case.name)));
+    }
+    (cases.len(), failures)
+}
+
 #[test]
 fn cases() {
     let (narrow, wide) = (devices::narrow(), devices::wide());
     let gpus = devices::gpus();
     let roads = roads(&narrow, &wide, &gpus);
-    let (mut failures, mut count) = (vec![], 0);
-    for path in files().into_iter().filter(|path| wanted(path)) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let text = std::fs::read_to_string(&path).expect("a file of the corpus");
-        let (module, cases) = match parse_file(&text) {
-            Ok(parsed) => parsed,
-            Err(error) => {
-                failures.push(format!("{name}: {error}"));
-                continue;
-            }
-        };
-        if let Err(error) = verify::module(&module) {
-            failures.push(format!("{name}: {error}"));
-            continue;
-        }
-        if cases.is_empty() {
-            failures.push(format!("{name}: has no case"));
-        }
-        for case in &cases {
-            count += 1;
-            failures
-                .extend(check(&module, case, &roads).into_iter().map(|w| format!("{name}, \"{}\", {w}", case.name)));
-        }
-    }
+    let files: Vec<PathBuf> = files().into_iter().filter(|path| wanted(path)).collect();
+    // One after the other under a sanitizer, which tells what ran last.
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let threads = if devices::sanitizer::is_on() { 1 } else { cores };
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let taken = std::iter::from_fn(|| files.get(next.fetch_add(1, Ordering::Relaxed)));
+        taken.map(|path| check_file(path, &roads)).collect::<Vec<_>>()
+    };
+    let results: Vec<(usize, Vec<String>)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("a test does not panic here")).collect()
+    });
+    let count: usize = results.iter().map(|(count, _)| count).sum();
+    let failures: Vec<String> = results.into_iter().flat_map(|(_, wrong)| wrong).collect();
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
     assert!(count > 0, "no case was run: tests/corpus is empty");
     // The other devices join this list when they are built.

@@ -4,7 +4,7 @@
 mod devices;
 
 use slyz_run::wgpu::Wgpu;
-use slyz_run::{Argument, Device, Error};
+use slyz_run::{Argument, Device, Error, Output};
 use slyz_sir::text::parse_program;
 use slyz_sir::types::{Scalar, Ty};
 
@@ -166,7 +166,26 @@ fn loops_that_turn_often() {
         let Err(Error::TooLarge { why, .. }) = run(1 << 30) else { panic!("nobody has so much room") };
         // Sorts by place need memory of that size.
         assert!(why.contains("a buffer of this GPU has at most"), "{why}");
+        let Err(Error::TooLarge { what, why }) = count_to(1 << 30, &device) else { panic!("its loops end before") };
+        assert_eq!(what, "the launch of count");
+        assert!(why.contains("turns loops too often") && why.contains("run it on the device \"cpu\""), "{why}");
     }
+    assert_eq!(count_to(1_000, &device).expect("few turns")[0].data.as_slice::<f32>(), Some(&[1_000.0; 2][..]));
+}
+
+/// A thread that turns a loop `n` times.
+fn count_to(n: u64, device: &Wgpu) -> Result<Vec<Output>, Error> {
+    let text = "program count<N>() -> f32[2] {
+      %nil: f32 = const 0.0
+      %unit: f32 = const 1.0
+      %zero: i64 = const 0
+      %one: i64 = const 1
+      %n: i64 = extent N
+      %y: f32[2] = tabulate [2] |%i: i64| {
+        %s: f32 = for %zero to %n step %one (%nil) |%k: i64, %u: f32| { %w: f32 = add %u, %unit  yield %w }
+        yield %s }
+      return %y }";
+    device.compile(&parse_program(text).expect("text of a program"))?.run(&[Some(n)], &[])
 }
 
 /// Too large for a binding or for the memory: an error, and the device goes on.

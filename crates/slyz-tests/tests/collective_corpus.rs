@@ -1,5 +1,5 @@
 //! The collective words as files of the corpus, `tests/corpus/collective_*.sir`: every word with elements of several types, at sizes
-//! around those of vectors and blocks, so that each device, the plans and Metal's kernels are held to the interpreter.
+//! around those of vectors and blocks and a few that are large, so that each device, the plans and Metal's kernels are held to the interpreter.
 //!
 //! A program makes its data, and its results are told by sums with weights. `BLESS=1` writes the files anew.
 
@@ -10,13 +10,19 @@ use std::path::Path;
 
 type R<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
-axis!(N, K, M, Runs, S);
+axis!(N, K, Runs, S);
 
-/// Nothing, one, around a vector, and larger than whatever is done at once.
-const SIZES: [u64; 7] = [0, 1, 31, 32, 33, 1000, 65_537];
+/// Nothing, one, around a vector, and a few vectors: for every program.
+const SIZES: [u64; 6] = [0, 1, 31, 32, 33, 1000];
 
-/// So many that only machines take them, not the interpreters of their plans.
+/// Larger than whatever is done at once.
+const LARGE: u64 = 65_537;
+
+/// So many that only machines take them, not the interpreters.
 const MANY: u64 = 10_000_000;
+
+/// A program, and sizes besides those of all: one of a type is enough for what is done with many elements.
+type Sized = (Program, &'static [u64]);
 
 /// Small whole numbers that look random.
 fn data<T: Num>(salt: u32) -> Arr<T, N> {
@@ -55,6 +61,43 @@ fn digest_of_maps<A: Axis>(x: Arr<(u32, u32), A>) -> Exp<u32> {
     digest(x.map(|(a, b)| a ^ (b * 3)))
 }
 
+/// The words whose code depends on the type, of numbers with signs where there are any.
+fn words<T: Num>() -> [Exp<u32>; 6] {
+    let x = data::<T>(1).map(|v| v - small(3));
+    let group = data::<u32>(2);
+    let heads = data::<u32>(3).map(|v| v.eq(0));
+    let largest: Arr<T, Fix<7>> = scatter(MaxOf, |i: Idx<N>| (Near::new(group.at(i)), x.at(i)));
+    let sorted = x.sort();
+    let place = |k: u32| sorted.search_sorted(small::<T>(k) - small(2), Side::Left).number().cast::<u32>();
+    [
+        digest(whole(x.scan(MaxOf))),
+        digest(whole(largest)),
+        digest(whole(x.filter::<K>(|v| v.gt(small(1))))),
+        digest(whole(x.segmented_scan(MinOf, heads))),
+        digest(whole(sorted)),
+        place(0) + place(4) * 3,
+    ]
+}
+
+fn whole<T: Num, A: Axis>(x: Arr<T, A>) -> Arr<i32, A> {
+    x.map(|v| v.cast::<i32>())
+}
+
+/// The same of `bool`.
+fn bools() -> [Exp<u32>; 5] {
+    let x = data::<u32>(1).map(|v| v.eq(0));
+    let group = data::<u32>(2);
+    let heads = group.map(|v| v.eq(0));
+    let found: Arr<bool, N> = scatter(Any, |i: Idx<N>| (Near::new(i.u32() / 8 * 8 + group.at(i)), x.at(i)));
+    [
+        digest(x.scan(Any).cast::<u32>()),
+        digest(found.cast::<u32>()),
+        digest(x.compact::<K>(heads).cast::<u32>()),
+        digest(x.segmented_scan(Any, heads).cast::<u32>()),
+        digest(x.sort().cast::<u32>()),
+    ]
+}
+
 fn scans<T: Num>() -> [Exp<u32>; 3] {
     let x = data::<T>(1);
     let columns: Arr<T, (N, Fix<3>)> = tabulate(|(i, j): (Idx<N>, Idx<Fix<3>>)| x.at(i) + j.u32().cast::<T>());
@@ -87,19 +130,11 @@ fn scatters_by_user() -> [Exp<u32>; 2] {
     [digest_of_maps(composed), digest(sums)]
 }
 
-fn kept<T: Num>() -> [Exp<u32>; 6] {
+fn kept<T: Num>() -> [Exp<u32>; 4] {
     let x = data::<T>(1);
-    let mask = data::<u32>(2).map(|v| v.lt(3));
     let (parted, count) = x.partition(|v| v.cast::<u32>().ge(2));
     let (values, lengths) = x.map(|v| v.max(small(3))).run_length::<Runs>();
-    [
-        digest(x.filter::<K>(|v| v.gt(small(4)))),
-        digest(x.compact::<S>(mask)),
-        digest(parted) + count,
-        digest(values),
-        digest(lengths),
-        x.filter::<M>(|v| v.gt(small(9))).len().cast::<u32>(),
-    ]
+    [digest(x.filter::<K>(|v| v.gt(small(4)))), digest(parted) + count, digest(values), digest(lengths)]
 }
 
 fn segments<T: Num>() -> [Exp<u32>; 3] {
@@ -158,44 +193,54 @@ fn case(program: &Program, size: u64) -> R<String> {
 }
 
 /// Holds a file to its programs; with `BLESS=1` writes it.
-fn hold(file: &str, what: &str, many: usize, programs: &[Program]) -> R {
+fn hold(file: &str, what: &str, programs: &[Sized]) -> R {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus").join(format!("collective_{file}.sir"));
     let head = format!("// {what}, made by crates/slyz-tests/tests/collective_corpus.rs.\n");
     if std::env::var_os("BLESS").is_some() {
         let mut text = head;
-        for (number, program) in programs.iter().enumerate() {
+        for (program, more) in programs {
             text += &format!("\n{program}");
-            let last = (number == many).then_some(MANY);
-            for size in SIZES.into_iter().chain(last) {
+            for &size in SIZES.iter().chain(*more) {
                 text += &case(program, size)?;
             }
         }
         std::fs::write(&path, text).expect("the corpus is writable");
     }
     let text = std::fs::read_to_string(&path).unwrap_or_default();
-    let stale = programs.iter().find(|program| !text.contains(&format!("\n{program}case")));
+    let stale = programs.iter().find(|(program, _)| !text.contains(&format!("\n{program}case")));
     assert!(stale.is_none(), "{} is not of now; BLESS=1 writes it", path.display());
     Ok(())
 }
 
+/// A function over some types, the first of them also with very many elements, the second with many.
 macro_rules! types {
-    ($f:ident: $($t:ident)*) => {
-        [$(traced(concat!(stringify!($f), "_", stringify!($t)), $f::<$t>)?),*]
+    ($f:ident: $many:ident $large:ident $($few:ident)*) => {
+        [types!($f $many, &[MANY]), types!($f $large, &[LARGE]), $(types!($f $few, &[])),*]
+    };
+    ($f:ident $t:ident, $sizes:expr) => {
+        (traced(concat!(stringify!($f), "_", stringify!($t)), $f::<$t>)?, $sizes as &[u64])
     };
 }
 
 #[test]
 fn files() -> R {
-    hold("scans", "Scans", 0, &types!(scans: i32 u8 i16 u64 f16 f32 f64))?;
-    hold("sums", "Scans with sums, and one whose order matters", 0, &[traced("sums", sums)?])?;
-    hold("scatters", "Scatters", 0, &types!(scatters: i32 u8 f32))?;
-    hold("scatters_by_user", "Scatters without atomics", 9, &[traced("scatters_by_user", scatters_by_user)?])?;
-    hold("kept", "Filters, partitions and runs", 0, &types!(kept: i32 u8 f32))?;
-    hold("segments", "Segments", 0, &types!(segments: i32 u8 f32))?;
-    let mut programs = types!(sorts: i32 u8 u64 f32).to_vec();
-    programs.push(traced("sort_many", || digest(data::<u32>(1).map(|v| v * 1_000_003).sort()))?);
-    hold("sorts", "Sorts", 4, &programs)?;
-    hold("searches", "Searches, merges and shifts", 0, &types!(searches: i32 u8 f32))?;
-    hold("randoms", "Random numbers", 9, &[traced("randoms", randoms)?])?;
+    // With `i32` there is every word below, and with very many elements, too.
+    let mut programs = types!(words: u32 f32 i64 u8 i16 f16 f64).to_vec();
+    programs[0].1 = &[LARGE];
+    programs.push((traced("words_bool", bools)?, &[]));
+    hold("words", "Every word, with all types", &programs)?;
+    hold("scans", "Scans", &types!(scans: i32 u8))?;
+    hold("sums", "Scans with sums, and one whose order matters", &[(traced("sums", sums)?, &[LARGE, MANY])])?;
+    hold("scatters", "Scatters", &types!(scatters: i32 f32))?;
+    let by_user = traced("scatters_by_user", scatters_by_user)?;
+    hold("scatters_by_user", "Scatters without atomics", &[(by_user, &[LARGE, MANY])])?;
+    hold("kept", "Filters, partitions and runs", &types!(kept: i32 u8))?;
+    hold("segments", "Segments", &types!(segments: i32 f32))?;
+    let mut programs = types!(sorts: f32 i32).to_vec();
+    programs[0].1 = &[];
+    programs.push((traced("sort_many", || digest(data::<u32>(1).map(|v| v * 1_000_003).sort()))?, &[MANY]));
+    hold("sorts", "Sorts", &programs)?;
+    hold("searches", "Searches, merges and shifts", &types!(searches: i32 f32))?;
+    hold("randoms", "Random numbers", &[(traced("randoms", randoms)?, &[MANY])])?;
     Ok(())
 }

@@ -540,6 +540,39 @@ fn rows() -> R {
     Ok(())
 }
 
+/// Segments along either axis, and what a condition chooses of each row.
+#[test]
+fn segments_of_lines() -> R {
+    for device in devices() {
+        let f = compile_on(&device, |x: Arr<i32, (M, N)>, starts: Arr<bool, (M, N)>| {
+            let scans = [x.over(N).segmented_scan(Sum, starts), x.over(M).segmented_scan(Sum, starts)];
+            (scans, x.over(N).partition(|v| v.lt(0)))
+        })?;
+        for [m, n] in [[3, 0], [0, 3], [1, 1], [3, 33], [1500, 2], [2, 20_000]] {
+            let dice = &mut Dice((m + n) as u64);
+            let x = dice.many(m * n, |dice| dice.below(100) as i32 - 50);
+            let starts = dice.many(m * n, |dice| dice.below(9) == 0);
+            let ([along, down], (parted, counts)) = f.call((&x, [m, n]), (&starts, [m, n]))?;
+            let scanned = |step: usize, is_first: &dyn Fn(usize) -> bool| {
+                let mut sums = x.clone();
+                for k in (0..x.len()).filter(|&k| !is_first(k) && !starts[k]) {
+                    sums[k] += sums[k - step];
+                }
+                sums
+            };
+            assert_eq!(along.to_vec()?, scanned(1, &|k| k % n == 0), "{m} {n}");
+            assert_eq!(down.to_vec()?, scanned(n, &|k| k < n), "{m} {n}");
+            let rows = (0..m).map(|i| x[i * n..(i + 1) * n].iter().partition::<Vec<i32>, _>(|v| **v < 0));
+            let (first, rest): (Vec<_>, Vec<_>) = rows.unzip();
+            let expected: Vec<i32> =
+                first.iter().zip(&rest).flat_map(|(first, rest)| [&first[..], rest].concat()).collect();
+            assert_eq!(parted.to_vec()?, expected, "{m} {n}");
+            assert_eq!(counts.to_vec()?, first.iter().map(|first| first.len() as u32).collect::<Vec<_>>(), "{m} {n}");
+        }
+    }
+    Ok(())
+}
+
 /// Along either axis: elements that are larger than what is moved with a key, positions, and lines that are longer than a block sorts.
 #[test]
 fn lines() -> R {

@@ -28,6 +28,8 @@ use std::panic::Location;
 /// | `any()`, `all()`, `count()`, of `bool` | a scalar | one for each `N` |
 /// | `argmin()`, `argmax()` | a position of `x` | a position on `M` for each `N` |
 /// | `scan(monoid)`, `scan_exclusive(monoid)`, `cumsum()`, `cumprod()` | prefixes, if `x` has one axis | prefixes of each row |
+/// | `segmented_scan(monoid, starts)` | prefixes of each segment, if `x` has one axis | of each row |
+/// | `partition(first)` | what is chosen, then the others, and how many, if `x` has one axis | of each row |
 /// | `slice::<K>(start)`, `slice_by`, `step_by`, `window` | a part, if `x` has one axis | of each row |
 /// | `sort()`, `sort_by_key(key)`, `argsort()`, `argsort_by_key(key)`, `top_k::<K>()` | in order, if `x` has one axis | each row |
 /// | `pad`, `roll(k)`, `shift(k, fill)`, `repeat`, `tile`, `concat`, `reverse()` | if `x` has one axis | of each row |
@@ -111,6 +113,10 @@ impl<T: Elem, S: Shape> Arr<T, S> {
 }
 
 impl<T: Elem, S: HasAxis<P>, P> Along<T, S, P> {
+    pub(crate) fn array(self) -> Arr<T, S> {
+        self.array
+    }
+
     /// The array as lines along the axis.
     pub(crate) fn lines(self) -> Lines {
         Lines { array: self.array.handle(), count: tys_of::<T>().len(), axes: S::axes(), number: S::number() }

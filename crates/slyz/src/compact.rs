@@ -1,7 +1,8 @@
 //! Elements that are kept: those of a mask, those that differ from their neighbour, and those first that a condition chooses.
 //!
-//! All of it is a filter, or a rank by a scan and a scatter.
+//! All of it is a filter, a rank by a scan and a scatter, or along an axis a sort by one bit.
 
+use crate::along::Along;
 use crate::arr::Arr;
 use crate::elem::{Elem, Exp, Value, handles, lit};
 use crate::extent::Axis;
@@ -9,6 +10,7 @@ use crate::monoid::Sum;
 use crate::position::{Idx, Near};
 use crate::record;
 use crate::scatter::sent_from;
+use crate::shape::HasAxis;
 use crate::trace::on_behalf;
 use slyz_sir::ops::Operator;
 use std::panic::Location;
@@ -99,4 +101,26 @@ fn differ<V: Value>(a: V, b: V) -> Exp<bool> {
     let parts = handles(a).into_iter().zip(handles(b));
     let tests = parts.map(|(a, b)| Exp::new(record::apply(Location::caller(), Operator::Ne, &[a, b])));
     tests.reduce(|some, other: Exp<bool>| some | other).unwrap_or_else(|| lit(false))
+}
+
+impl<T: Elem, S: HasAxis<P>, P> Along<T, S, P> {
+    /// Along the axis the elements for which `first` holds, then the others, both in their order; and how many the former are.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// let f = compile(|x: Arr<i32, (N, M)>| x.over(M).partition(|v| (v % 2).eq(0)))?;
+    /// let (parted, even) = f.call(&[[1, 2, 3], [4, 5, 6]])?;
+    /// assert_eq!((parted.to_vec()?, even.to_vec()?), (vec![2, 1, 3, 4, 6, 5], vec![1, 2]));
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn partition(self, first: impl Fn(T::Exp) -> Exp<bool>) -> (Arr<T, S>, Arr<u32, S::Rest>) {
+        let chosen: Arr<bool, S> = self.array().map(&first);
+        on_behalf(Location::caller(), || {
+            // A stable sort by one bit.
+            let parted = self.sort_by_key(|element| !first(element));
+            (parted, chosen.cast::<u32>().along::<P>().sum())
+        })
+    }
 }

@@ -3,6 +3,7 @@
 //! A scan of a segmented array is a scan of pairs, of which the first says whether a segment starts within: so it is as parallel as any
 //! scan, however long the segments are. A fold is the last element of such a scan.
 
+use crate::along::Along;
 use crate::arr::{Arr, tabulate};
 use crate::axis::{Either, Fix};
 use crate::elem::{Elem, Exp, Int, lit};
@@ -10,6 +11,7 @@ use crate::extent::Axis;
 use crate::monoid::{MaxOf, Monoid, Sum};
 use crate::position::{Idx, Near};
 use crate::scatter::scatter;
+use crate::shape::HasAxis;
 use crate::trace::on_behalf;
 use std::panic::Location;
 
@@ -191,6 +193,25 @@ impl<T: Elem, A: Axis> Arr<T, A> {
         on_behalf(Location::caller(), || {
             let empty = m.unit();
             segments.lasts(self.segmented_scan(m, segments), empty)
+        })
+    }
+}
+
+impl<T: Elem, S: HasAxis<P>, P> Along<T, S, P> {
+    /// Inclusive prefixes along the axis that start again wherever `starts` is true; see [`Arr::segmented_scan`].
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// let f = compile(|x: Arr<i32, (N, M)>, starts: Arr<bool, (N, M)>| x.over(M).segmented_scan(Sum, starts))?;
+    /// let starts = [[false, false, true], [false, true, false]];
+    /// assert_eq!(f.call(&[[1, 2, 3], [4, 5, 6]], &starts)?.to_vec()?, [1, 3, 3, 4, 5, 11]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn segmented_scan(self, m: impl Monoid<T>, starts: Arr<bool, S>) -> Arr<T, S> {
+        on_behalf(Location::caller(), || {
+            starts.zip(self.array()).along::<P>().scan(Restarting(m)).map(|(_, combined)| combined)
         })
     }
 }

@@ -183,17 +183,6 @@ impl Code {
         self.emit(&[], Op::Lanes { lo, hi, body, monoid: None });
     }
 
-    pub fn fold(&mut self, lo: Id, hi: Id, operator: Operator, f: impl FnOnce(&mut Code, Id) -> Id) -> Id {
-        let turn = self.var(Ty::I64);
-        let body = self.body(vec![turn], |c, k| vec![f(c, k[0])]);
-        let ty = self.tys[&body.results[0]];
-        let neutral = self.scalar(operator.row().identity.at(ty).unwrap());
-        let params = vec![self.var(ty), self.var(ty)];
-        let combine = self.body(params, |c, x| vec![c.apply(operator, x)]);
-        let monoid = Some(Monoid { neutral: vec![neutral], combine, commutative: true });
-        self.emit(&[ty], Op::Lanes { lo, hi, body, monoid })[0]
-    }
-
     /// The kernel, with size variables of these names.
     pub fn kernel(mut self, name: &str, sizes: &[&str], grid: [Size; 3], block: [u32; 3]) -> Kernel {
         let decl = |name: &&str| SizeDecl { name: name.to_string(), origin: SizeOrigin::Given };

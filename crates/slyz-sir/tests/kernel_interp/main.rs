@@ -1,10 +1,10 @@
-//! The interpreter of kernels: programs of the usual kinds, and every mistake it promises to report.
+//! The interpreter of kernels: every mistake it promises to report, and what a case of the corpus cannot say.
 
 mod code;
+mod lanes;
 mod lowered;
 mod mistakes;
 mod plans;
-mod programs;
 
 use slyz_sir::interp::Array;
 use slyz_sir::interp::kernel::{KernelError, LaunchOptions, launch};
@@ -19,10 +19,6 @@ fn floats(shape: &[u64], data: impl IntoIterator<Item = f32>) -> Array {
 /// An array of `i64`.
 fn ints(shape: &[u64], data: impl IntoIterator<Item = i64>) -> Array {
     Array { ty: Ty::I64, shape: shape.to_vec(), data: data.into_iter().map(|x| x as u64).collect() }
-}
-
-fn to_floats(array: &Array) -> Vec<f32> {
-    array.data.iter().map(|&bits| f32::from_bits(bits as u32)).collect()
 }
 
 fn to_ints(array: &Array) -> Vec<i64> {

@@ -1,7 +1,6 @@
 //! Kernels with a mistake: each is reported, with names and places.
 
 use crate::code::*;
-use crate::programs::{look_back_scan, scan_memories, tiled_matmul};
 use crate::*;
 use slyz_sir::code::*;
 use slyz_sir::interp::kernel::{Agent, Touch};
@@ -29,13 +28,21 @@ fn fails(kernel: &Kernel) -> (KernelError, Vec<i64>) {
     (error, to_ints(&memories[0]))
 }
 
+/// The first kernel of a file of the corpus.
+fn first_kernel(text: &str) -> Kernel {
+    slyz_sir::text::parse_file(text).unwrap().0.kernels.remove(0)
+}
+
 #[test]
 fn a_missing_barrier_is_a_race() {
     for without in [0, 1] {
         let [m, k, n] = [5, 9, 6];
         let array = |r: u64, c: u64| floats(&[r, c], vec![1.0; (r * c) as usize]);
         let mut memories = [array(m, k), array(k, n), array(m, n)];
-        let error = run(&tiled_matmul(&[without]), &[m, k, n], &mut memories, &[]).unwrap_err();
+        let text = include_str!("../../../../tests/corpus/kernel_matmul.sir");
+        let barriers: Vec<&str> = text.split("barrier block").collect();
+        let text = [barriers[..=without].join("barrier block"), barriers[without + 1..].join("barrier block")].concat();
+        let error = run(&first_kernel(&text), &[m, k, n], &mut memories, &[]).unwrap_err();
         let KernelError::Race(race) = &error else { panic!("{error}") };
         assert_eq!((race.kernel.as_str(), race.index.len()), ("matmul", 2));
         assert!(race.memory == "ta" || race.memory == "tb");
@@ -126,7 +133,11 @@ fn turns_of_lanes_race_with_each_other_and_with_threads() {
 
 #[test]
 fn blocks_race_unless_fences_order_them() {
-    let error = run(&look_back_scan(false), &[200], &mut scan_memories(200), &[]).unwrap_err();
+    let text = include_str!("../../../../tests/corpus/kernel_look_back_scan.sir");
+    let kernel = first_kernel(&text.replace("fence device", ""));
+    let [x, out] = [0, 1].map(|_| ints(&[30], 0..30));
+    let [flags, sums, prefixes] = [0, 1, 2].map(|_| ints(&[4], [0; 4]));
+    let error = run(&kernel, &[30], &mut [x, out, flags, sums, prefixes], &[]).unwrap_err();
     let KernelError::Race(race) = &error else { panic!("{error}") };
     assert_eq!((race.first.1.block, race.second.1.block), ([0, 0, 0], [1, 0, 0]));
 

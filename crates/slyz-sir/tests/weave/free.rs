@@ -84,42 +84,6 @@ fn rows_of_a_matrix_product() {
     check("matmul", &[[3, 5, 2], [17, 70, 5], [1, 1, 1], [20, 600, 3]].map(case));
 }
 
-const HASH: &str = "
-  global readwrite out: i64[out_len]
-  %i: i64 = global.x
-  %c: i64 = const 6364136223846793005
-  %a: i64 = mul %i, %c
-  %b: i64 = add %a, %seed
-  %s: i64 = const 33
-  %d: i64 = shr %b, %s
-  %e: i64 = xor %b, %d
-  %low: i64 = const -7
-  %high: i64 = const 5
-  %one: i64 = const 1
-  %f: i64 = for %low to %high step %one (%e) |%k: i64, %t: i64| {
-    %u: i64 = mul %t, %k
-    %ik: i64 = mul %i, %k
-    %v: i64 = add %u, %ik
-    %w: i64 = sub %v, %k
-    yield %w
-  }
-  store out[%i], %f";
-
-#[test]
-fn large_integers_stay_what_they_are() {
-    let n = 100;
-    let case = Case {
-        name: "hash".into(),
-        kernel: kernel("hash", "out_len", "%seed: i64", HASH),
-        grid: [n, 1, 1],
-        block: None,
-        extents: vec![n],
-        memories: vec![ints(Ty::I64, (0..n).map(|_| 0))],
-        scalars: vec![Scalar::i64(0x7fff_ffff_ffff_fff0)],
-    };
-    check("hash", &[case]);
-}
-
 /// Positions by division and products, a counter of `while`, and one that grows in a loop.
 const POSITIONS: &str = "
   global read x: f32[x_len]

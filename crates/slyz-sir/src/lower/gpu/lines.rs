@@ -7,13 +7,12 @@
 
 use super::maps::{Neighbours, is_line};
 use super::plan::{Gpu, Items};
-use super::prefix::{Along, Prefixer, Tile};
+use super::prefix::{Along, Kind, Prefixer, Sums, Tile};
 use super::threads::ceil_div;
 use crate::code::{Body, Id, MemId, Monoid, Op, Place, Stmt};
 use crate::kernel::{Access, BufferId, BufferUse, Space, Step};
 use crate::lower::planning::{piece, unflatten};
 use crate::lower::writer::{KernelWriter, Mode};
-use crate::ops::Operator;
 use crate::size::{Size, SizeVar};
 use crate::types::{Scalar, Ty};
 use crate::write::{Arithmetic, Write as _};
@@ -25,68 +24,11 @@ struct Lines<'a, 'g> {
     outer: &'a [Size],
     last: &'a Size,
     body: &'g Body,
-    kind: Kind<'g>,
     /// Types of what the body gives.
     results: Vec<Ty>,
-    sums: Sums,
+    sums: Sums<'g>,
     /// Is the line all there is, and every read at the position itself?
     flat: bool,
-}
-
-/// What is done with the prefixes.
-#[derive(Clone, Copy)]
-enum Kind<'g> {
-    /// They are the result.
-    Scan(&'g Monoid),
-    /// They are counts: where the element goes if it is kept.
-    Filter,
-}
-
-/// Types of what is combined in a chunk, and of what comes before one.
-struct Sums {
-    own: Vec<Ty>,
-    before: Vec<Ty>,
-}
-
-impl<'g> Kind<'g> {
-    fn neutral(self, w: &mut KernelWriter<'_, 'g>) -> Vec<Id> {
-        match self {
-            Kind::Scan(monoid) => w.all_scalars(&monoid.neutral),
-            Kind::Filter => vec![w.constant(Scalar::from_int(Ty::I32, 0))],
-        }
-    }
-
-    /// What comes before everything.
-    fn start(self, w: &mut KernelWriter<'_, 'g>) -> Vec<Id> {
-        match self {
-            Kind::Scan(_) => self.neutral(w),
-            Kind::Filter => vec![w.number(0)],
-        }
-    }
-
-    fn combine(self, w: &mut KernelWriter<'_, 'g>, left: &[Id], right: &[Id]) -> Vec<Id> {
-        match self {
-            Kind::Scan(monoid) => w.combine(monoid, left, right),
-            Kind::Filter => vec![w.apply(Operator::Add, &[left[0], right[0]], Ty::I32)],
-        }
-    }
-
-    /// What comes before a chunk, and a fold of some of it.
-    fn behind(self, w: &mut KernelWriter<'_, 'g>, before: &[Id], own: &[Id]) -> Vec<Id> {
-        match self {
-            Kind::Scan(_) => self.combine(w, before, own),
-            Kind::Filter => {
-                let own = w.push(Op::Cast(Ty::I64, own[0]), Ty::I64);
-                vec![w.value(before[0] + own)]
-            }
-        }
-    }
-
-    fn bind(self, w: &mut KernelWriter<'_, 'g>) {
-        if let Kind::Scan(monoid) = self {
-            w.bind_monoid(monoid);
-        }
-    }
 }
 
 /// The elements of a line.
@@ -110,7 +52,7 @@ impl<'a, 'g> OfLine<'a, 'g> {
     }
 
     fn joins(&self, w: &mut KernelWriter<'_, 'g>, results: &[Id]) -> Vec<Id> {
-        match self.lines.kind {
+        match self.lines.sums.kind {
             Kind::Scan(_) => results.to_vec(),
             Kind::Filter => vec![w.push(Op::Cast(Ty::I32, results[0]), Ty::I32)],
         }
@@ -131,24 +73,8 @@ impl<'a, 'g> OfLine<'a, 'g> {
 impl<'g> Along<'g> for OfLine<'_, 'g> {
     type Item = Vec<Id>;
 
-    fn tys(&self) -> &[Ty] {
-        &self.lines.sums.own
-    }
-
-    fn carry_tys(&self) -> &[Ty] {
-        &self.lines.sums.before
-    }
-
-    fn neutral(&self, w: &mut KernelWriter<'_, 'g>) -> Vec<Id> {
-        self.lines.kind.neutral(w)
-    }
-
-    fn combine(&self, w: &mut KernelWriter<'_, 'g>, left: &[Id], right: &[Id]) -> Vec<Id> {
-        self.lines.kind.combine(w, left, right)
-    }
-
-    fn behind(&self, w: &mut KernelWriter<'_, 'g>, carry: &[Id], own: &[Id]) -> Vec<Id> {
-        self.lines.kind.behind(w, carry, own)
+    fn sums(&self) -> &Sums<'g> {
+        &self.lines.sums
     }
 
     fn items(&self, w: &mut KernelWriter<'_, 'g>, first: Id, count: u64) -> Vec<(Vec<Id>, Vec<Id>)> {
@@ -158,7 +84,7 @@ impl<'g> Along<'g> for OfLine<'_, 'g> {
 
     fn item_inside(&self, w: &mut KernelWriter<'_, 'g>, at: Id, inside: Id) -> (Vec<Id>, Vec<Id>) {
         let tys = &self.lines.results;
-        let nothing: Vec<Id> = match self.lines.kind {
+        let nothing: Vec<Id> = match self.lines.sums.kind {
             Kind::Scan(_) => self.neutral(w),
             Kind::Filter => tys.iter().map(|&ty| w.constant(Scalar { ty, bits: 0 })).collect(),
         };
@@ -167,7 +93,7 @@ impl<'g> Along<'g> for OfLine<'_, 'g> {
     }
 
     fn write(&self, w: &mut KernelWriter<'_, 'g>, carry: &[Id], first: Id, prefixes: &[Vec<Id>], items: &[Vec<Id>]) {
-        match self.lines.kind {
+        match self.lines.sums.kind {
             Kind::Scan(_) => {
                 for (k, &memory) in self.homes.iter().enumerate() {
                     let values: Vec<Id> = prefixes[1..].iter().map(|prefix| prefix[k]).collect();
@@ -223,31 +149,15 @@ struct OfChunks<'a, 'g> {
 impl<'g> Along<'g> for OfChunks<'_, 'g> {
     type Item = ();
 
-    fn tys(&self) -> &[Ty] {
-        &self.lines.sums.own
-    }
-
-    fn carry_tys(&self) -> &[Ty] {
-        &self.lines.sums.before
-    }
-
-    fn neutral(&self, w: &mut KernelWriter<'_, 'g>) -> Vec<Id> {
-        self.lines.kind.neutral(w)
-    }
-
-    fn combine(&self, w: &mut KernelWriter<'_, 'g>, left: &[Id], right: &[Id]) -> Vec<Id> {
-        self.lines.kind.combine(w, left, right)
-    }
-
-    fn behind(&self, w: &mut KernelWriter<'_, 'g>, carry: &[Id], own: &[Id]) -> Vec<Id> {
-        self.lines.kind.behind(w, carry, own)
+    fn sums(&self) -> &Sums<'g> {
+        &self.lines.sums
     }
 
     fn items(&self, w: &mut KernelWriter<'_, 'g>, first: Id, count: u64) -> Vec<(Vec<Id>, ())> {
         if count == 1 {
             let index = [self.at, &[first]].concat();
             let load = |(&memory, &ty)| w.push(Op::Load { memory, index: index.clone() }, ty);
-            return vec![(self.sums.iter().zip(self.tys()).map(load).collect(), ())];
+            return vec![(self.sums.iter().zip(&self.lines.sums.own).map(load).collect(), ())];
         }
         let load = |&memory| w.load_from(memory, first, count, self.bytes);
         let columns: Vec<Vec<Id>> = self.sums.iter().map(load).collect();
@@ -256,7 +166,7 @@ impl<'g> Along<'g> for OfChunks<'_, 'g> {
 
     fn item_inside(&self, w: &mut KernelWriter<'_, 'g>, at: Id, inside: Id) -> (Vec<Id>, ()) {
         let neutral = self.neutral(w);
-        (w.branch(inside, self.tys(), |w| self.items(w, at, 1).remove(0).0, |_| neutral), ())
+        (w.branch(inside, &self.lines.sums.own, |w| self.items(w, at, 1).remove(0).0, |_| neutral), ())
     }
 
     fn write(&self, w: &mut KernelWriter<'_, 'g>, _: &[Id], first: Id, prefixes: &[Vec<Id>], items: &[()]) {
@@ -275,10 +185,10 @@ impl<'g> Gpu<'g> {
         let outputs: Vec<BufferId> = self.base.outputs(stmt).into_iter().map(|(buffer, _)| buffer).collect();
         let (last, outer) = shape.split_last().expect("a scan has an axis");
         let tys: Vec<Ty> = stmt.binds.iter().map(|b| b.ty.elem()).collect();
-        let sums = Sums { own: tys.clone(), before: tys };
+        let sums = Sums { kind: Kind::Scan(monoid), own: tys.clone(), before: tys };
         let flat = self.is_flat_line(outer, body);
         let results = self.result_types(body);
-        let lines = Lines { op: &stmt.op, outer, last, body, kind: Kind::Scan(monoid), results, sums, flat };
+        let lines = Lines { op: &stmt.op, outer, last, body, results, sums, flat };
         let carries = self.carries(&lines, "scan", None);
         let name = self.base.kernel_name("scan");
         self.lines(&name, &lines, carries.as_deref(), None, &|w| {
@@ -290,10 +200,10 @@ impl<'g> Gpu<'g> {
         let outputs: Vec<BufferId> =
             stmt.binds.iter().map(|b| self.base.buffer_for(b.id, vec![extent.clone()])).collect();
         let count = self.base.buffer(Ty::I64, vec![], BufferUse::Temporary);
-        let sums = Sums { own: vec![Ty::I32], before: vec![Ty::I64] };
+        let sums = Sums { kind: Kind::Filter, own: vec![Ty::I32], before: vec![Ty::I64] };
         let flat = self.is_flat_line(&[], body);
         let results = self.result_types(body);
-        let lines = Lines { op: &stmt.op, outer: &[], last: extent, body, kind: Kind::Filter, results, sums, flat };
+        let lines = Lines { op: &stmt.op, outer: &[], last: extent, body, results, sums, flat };
         let carries = self.carries(&lines, "filter", Some(count));
         let name = self.base.kernel_name("filter");
         let counted = carries.is_none().then_some(count);
@@ -339,7 +249,7 @@ impl<'g> Gpu<'g> {
 
     /// Is what a tile keeps put together in shared memory before it is written?
     fn is_staged(&self, lines: &Lines<'_, 'g>, tile: Tile) -> bool {
-        let Kind::Filter = lines.kind else { return false };
+        let Kind::Filter = lines.sums.kind else { return false };
         let tys = &lines.results[1..];
         let each: u64 = tys.iter().map(|ty| ty.bytes() as u64).sum();
         let bytes = tile.shared_bytes(&self.machine, &lines.sums.own) + each * tile.elements();
@@ -369,7 +279,7 @@ impl<'g> Gpu<'g> {
         let tile = Tile::new(&self.machine, about, Some(1), wide, &lines.sums.own);
         let machine = self.machine;
         self.by_threads(&name, &Size::product(lines.outer), tile.threads, &|w, items| {
-            lines.kind.bind(w);
+            lines.sums.kind.bind(w);
             let sums: Vec<MemId> = sums.iter().map(|&b| w.global(b, Access::Read, grid.clone())).collect();
             let homes: Vec<MemId> = before.iter().map(|&b| w.global(b, Access::Write, grid.clone())).collect();
             let counter = count.map(|count| w.global(count, Access::Write, vec![]));
@@ -378,7 +288,7 @@ impl<'g> Gpu<'g> {
                 let lo = w.number(0);
                 let hi = w.extent(&chunks);
                 let along = OfChunks { lines, at: &at, sums: &sums, homes: &homes, bytes: machine.vector_bytes };
-                let start = lines.kind.start(w);
+                let start = lines.sums.kind.start(w);
                 let all = Prefixer::new(w, &machine, tile, &along).write(w, [lo, hi], start);
                 if let Some(counter) = counter {
                     store_by_first(w, &[counter], &[], &all);
@@ -393,7 +303,7 @@ impl<'g> Gpu<'g> {
         let chunk = self.chunk();
         let tile = self.tile(lines, Some(chunk));
         let machine = self.machine;
-        let in_order = matches!(lines.kind, Kind::Scan(monoid) if !monoid.commutative);
+        let in_order = matches!(lines.sums.kind, Kind::Scan(monoid) if !monoid.commutative);
         self.by_threads(name, &Size::product(grid), tile.threads, &|w, items| {
             w.bind_globals(lines.op);
             let homes: Vec<MemId> = sums.iter().map(|&b| w.global(b, Access::Write, grid.to_vec())).collect();
@@ -403,7 +313,7 @@ impl<'g> Gpu<'g> {
                 let (lo, hi) = piece(w, *c, chunk, lines.last);
                 let along = OfLine::new(lines, line, &[], machine.vector_bytes);
                 let sum = if in_order {
-                    let start = lines.kind.neutral(w);
+                    let start = lines.sums.kind.neutral(w);
                     Prefixer::new(w, &machine, tile, &along).write(w, [lo, hi], start)
                 } else {
                     Prefixer::folding(w, &machine, tile, &along).fold(w, [lo, hi])
@@ -449,7 +359,7 @@ impl<'g> Gpu<'g> {
                         let (lo, hi) = piece(w, c, chunk, lines.last);
                         (lo, hi, carry)
                     }
-                    None => (w.number(0), w.extent(lines.last), lines.kind.start(w)),
+                    None => (w.number(0), w.extent(lines.last), lines.sums.kind.start(w)),
                 };
                 let mut along = OfLine::new(lines, &at, &homes, machine.vector_bytes);
                 along.stage = &stage;

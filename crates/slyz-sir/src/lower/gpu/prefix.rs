@@ -11,11 +11,11 @@
 //! tile is done in tiles of one element a thread, and so is everything where an element takes long.
 
 use super::Machine;
-use crate::code::{Id, MemId, Op, Place, SubgroupOp};
+use crate::code::{Id, MemId, Monoid, Op, Place, SubgroupOp};
 use crate::kernel::Space;
 use crate::lower::writer::KernelWriter;
 use crate::ops::Operator;
-use crate::types::Ty;
+use crate::types::{Scalar, Ty};
 use crate::write::{Arithmetic, Write as _};
 
 /// The most subgroups whose folds every thread joins by itself; where there are more, threads meet in memory alone.
@@ -83,18 +83,70 @@ impl Tile {
     }
 }
 
-/// What is combined.
+/// What is done with the prefixes.
+#[derive(Clone, Copy)]
+pub(super) enum Kind<'g> {
+    /// They are the result.
+    Scan(&'g Monoid),
+    /// They are counts: where the element goes if it is kept.
+    Filter,
+}
+
+/// What is combined: in a tile, and with what comes before one.
+pub(super) struct Sums<'g> {
+    pub(super) kind: Kind<'g>,
+    /// Types of what is combined in a tile.
+    pub(super) own: Vec<Ty>,
+    /// Types of what comes before one.
+    pub(super) before: Vec<Ty>,
+}
+
+impl<'g> Kind<'g> {
+    pub(super) fn neutral(self, w: &mut KernelWriter<'_, 'g>) -> Vec<Id> {
+        match self {
+            Kind::Scan(monoid) => w.all_scalars(&monoid.neutral),
+            Kind::Filter => vec![w.constant(Scalar::from_int(Ty::I32, 0))],
+        }
+    }
+
+    /// What comes before everything.
+    pub(super) fn start(self, w: &mut KernelWriter<'_, 'g>) -> Vec<Id> {
+        match self {
+            Kind::Scan(_) => self.neutral(w),
+            Kind::Filter => vec![w.number(0)],
+        }
+    }
+
+    fn combine(self, w: &mut KernelWriter<'_, 'g>, left: &[Id], right: &[Id]) -> Vec<Id> {
+        match self {
+            Kind::Scan(monoid) => w.combine(monoid, left, right),
+            Kind::Filter => vec![w.apply(Operator::Add, &[left[0], right[0]], Ty::I32)],
+        }
+    }
+
+    /// What comes before a tile, and a fold of some of it.
+    fn behind(self, w: &mut KernelWriter<'_, 'g>, before: &[Id], own: &[Id]) -> Vec<Id> {
+        match self {
+            Kind::Scan(_) => self.combine(w, before, own),
+            Kind::Filter => {
+                let own = w.push(Op::Cast(Ty::I64, own[0]), Ty::I64);
+                vec![w.value(before[0] + own)]
+            }
+        }
+    }
+
+    pub(super) fn bind(self, w: &mut KernelWriter<'_, 'g>) {
+        if let Kind::Scan(monoid) = self {
+            w.bind_monoid(monoid);
+        }
+    }
+}
+
+/// Elements along a line, and what is done with them.
 pub(super) trait Along<'g> {
     /// What an element brings besides what is combined.
     type Item;
-    /// Types that are combined in a tile.
-    fn tys(&self) -> &[Ty];
-    /// Types of what comes before a tile.
-    fn carry_tys(&self) -> &[Ty];
-    fn neutral(&self, w: &mut KernelWriter<'_, 'g>) -> Vec<Id>;
-    fn combine(&self, w: &mut KernelWriter<'_, 'g>, left: &[Id], right: &[Id]) -> Vec<Id>;
-    /// What comes before a tile, and a fold of some of it.
-    fn behind(&self, w: &mut KernelWriter<'_, 'g>, carry: &[Id], own: &[Id]) -> Vec<Id>;
+    fn sums(&self) -> &Sums<'g>;
     /// `count` neighbouring elements, the first at a multiple of their number: what each joins with, and all of it.
     fn items(&self, w: &mut KernelWriter<'_, 'g>, first: Id, count: u64) -> Vec<(Vec<Id>, Self::Item)>;
     /// The same for one element that may be past the end: then it joins with the neutral element.
@@ -103,6 +155,18 @@ pub(super) trait Along<'g> {
     fn write(&self, w: &mut KernelWriter<'_, 'g>, carry: &[Id], first: Id, prefixes: &[Vec<Id>], items: &[Self::Item]);
     /// Writes what the threads have put together, between what is before the tile and what is behind it.
     fn finish(&self, _w: &mut KernelWriter<'_, 'g>, _thread: Id, _threads: u32, _ends: [&[Id]; 2]) {}
+
+    fn neutral(&self, w: &mut KernelWriter<'_, 'g>) -> Vec<Id> {
+        self.sums().kind.neutral(w)
+    }
+
+    fn combine(&self, w: &mut KernelWriter<'_, 'g>, left: &[Id], right: &[Id]) -> Vec<Id> {
+        self.sums().kind.combine(w, left, right)
+    }
+
+    fn behind(&self, w: &mut KernelWriter<'_, 'g>, carry: &[Id], own: &[Id]) -> Vec<Id> {
+        self.sums().kind.behind(w, carry, own)
+    }
 }
 
 /// What neighbours of a thread join with, and what else they bring.
@@ -129,14 +193,14 @@ impl<'a, 'g, A: Along<'g>> Prefixer<'a, A> {
         let places = tile.run_places();
         if places > 0 && tile.threads > 1 {
             let memory = |&ty: &Ty| w.near_memory("run", ty, Space::Shared, &[places]);
-            prefixer.runs = along.tys().iter().map(memory).collect();
+            prefixer.runs = along.sums().own.iter().map(memory).collect();
         }
         prefixer
     }
 
     /// The same for one that only folds.
     pub(super) fn folding(w: &mut KernelWriter<'_, 'g>, machine: &Machine, tile: Tile, along: &'a A) -> Self {
-        let tys = along.tys();
+        let tys = &along.sums().own;
         let exchanges = |size: u32, bits: u32| size > 1 && tys.iter().all(|ty| ty.bits() <= bits);
         let few = |size: u32| tile.threads.div_ceil(size) <= FEW_GROUPS;
         let subgroup = machine.subgroup.filter(|s| exchanges(s.size, s.bits) && few(s.size)).map(|s| s.size);
@@ -145,7 +209,7 @@ impl<'a, 'g, A: Along<'g>> Prefixer<'a, A> {
             None => 2 * u64::from(tile.threads),
         };
         let alone = tile.threads == 1;
-        let tys = if alone { &[] } else { tys };
+        let tys = if alone { &[][..] } else { tys };
         let parts = tys.iter().map(|&ty| w.near_memory("part", ty, Space::Shared, &[places])).collect();
         let thread = if alone { w.number(0) } else { w.push(Op::Place(Place::Local, 0), Ty::I64) };
         Prefixer { along, tile, subgroup, thread, runs: vec![], parts }
@@ -153,13 +217,13 @@ impl<'a, 'g, A: Along<'g>> Prefixer<'a, A> {
 
     /// Goes along `lo..hi` with what is before it, and gives what is behind. `lo` is a multiple of what a thread takes at once.
     pub(super) fn write(&self, w: &mut KernelWriter<'_, 'g>, range: [Id; 2], carry: Vec<Id>) -> Vec<Id> {
-        let tys = self.along.carry_tys().to_vec();
+        let tys = self.along.sums().before.clone();
         self.tiles(w, range, (carry, &tys), &|w, tile, start, end, carry| self.tile(w, tile, start, end, carry))
     }
 
     /// The fold of `lo..hi`, where the order does not count: threads meet once, at the end.
     pub(super) fn fold(&self, w: &mut KernelWriter<'_, 'g>, range: [Id; 2]) -> Vec<Id> {
-        let tys = self.along.tys().to_vec();
+        let tys = self.along.sums().own.clone();
         let neutral = self.along.neutral(w);
         let own = self.tiles(w, range, (neutral, &tys), &|w, tile, start, end, state| {
             let (_, rows, _) = self.rows(w, tile, start, end);
@@ -276,7 +340,7 @@ impl<'a, 'g, A: Along<'g>> Prefixer<'a, A> {
 
     /// What comes before each run of the thread in the tile, and all of the tile.
     fn across(&self, w: &mut KernelWriter<'_, 'g>, runs: Vec<Vec<Id>>) -> (Vec<Vec<Id>>, Vec<Id>) {
-        let tys = self.along.tys();
+        let tys = &self.along.sums().own;
         let rows = runs.len();
         if rows == 1 {
             let (before, all) = self.across_threads(w, runs.concat());
@@ -347,7 +411,7 @@ impl<'a, 'g, A: Along<'g>> Prefixer<'a, A> {
 
     /// Lanes take from ever further below; then every thread goes through the folds of the subgroups.
     fn across_subgroups(&self, w: &mut KernelWriter<'_, 'g>, own: Vec<Id>, size: u32) -> (Vec<Id>, Vec<Id>) {
-        let tys = self.along.tys();
+        let tys = &self.along.sums().own;
         let threads = self.tile.threads;
         let lane = w.push(Op::Place(Place::Lane, 0), Ty::I64);
         let mut all = own;
@@ -395,17 +459,17 @@ impl<'a, 'g, A: Along<'g>> Prefixer<'a, A> {
 
     fn lanes_below(&self, w: &mut KernelWriter<'_, 'g>, values: &[Id], by: Id) -> Vec<Id> {
         let take = |(&value, &ty): (&Id, &Ty)| w.push(Op::Subgroup(SubgroupOp::ShuffleUp, vec![value, by]), ty);
-        values.iter().zip(self.along.tys()).map(take).collect()
+        values.iter().zip(&self.along.sums().own).map(take).collect()
     }
 
     fn select(&self, w: &mut KernelWriter<'_, 'g>, cond: Id, yes: &[Id], no: &[Id]) -> Vec<Id> {
-        let both = yes.iter().zip(no).zip(self.along.tys());
+        let both = yes.iter().zip(no).zip(&self.along.sums().own);
         both.map(|((&yes, &no), &ty)| w.apply(Operator::Select, &[cond, yes, no], ty)).collect()
     }
 
     /// Threads take from ever further below, in turns between two halves of the memory.
     fn across_memory(&self, w: &mut KernelWriter<'_, 'g>, own: Vec<Id>) -> (Vec<Id>, Vec<Id>) {
-        let tys = self.along.tys();
+        let tys = &self.along.sums().own;
         let threads = self.tile.threads;
         let half = |k: u32| i64::from((k % 2) * threads);
         w.store_each(&self.parts, self.thread, &own);

@@ -119,10 +119,11 @@ impl Scatter {
         let monoid = Monoid { neutral, combine, commutative: self.monoid.commutative };
         let axes = vec![Ty::I64; self.shape.len()];
         let body = lines.nested(&axes, |lines, at| {
-            let mut sent = inline(lines, &self.body, at);
-            let value = sent.pop().unwrap_or(at[0]);
-            sent.push(lines.push(Op::Cast(wide, value), wide));
-            sent
+            let sent = inline(lines, &self.body, at);
+            match sent.split_last() {
+                Some((&value, place)) => [place, &[lines.push(Op::Cast(wide, value), wide)]].concat(),
+                None => vec![],
+            }
         });
         let op = Op::Scatter { shape: self.shape.clone(), body, target: self.target.clone(), onto: vec![], monoid };
         let sums = array(lines, op, wide, &self.target);
