@@ -17,7 +17,7 @@ mod shader;
 
 pub use by_hand::{ByHandLaunch, HandKernel, emit_kernels};
 
-use super::{Emitted, File, ProjectError, checked_names, rename};
+use super::{Emitted, File, ProjectError, checked_names, is_name, rename};
 use crate::back::naga;
 use crate::program::Program;
 use crate::road::ProgramRoad;
@@ -52,6 +52,9 @@ pub(super) fn emit(programs: &[Program], road: &ProgramRoad) -> Result<Emitted, 
 
 /// Checks the name of a function.
 fn check_name(name: &str) -> Result<(), ProjectError> {
+    if !is_name(name) {
+        return Err(ProjectError::Name(name.to_string()));
+    }
     if javascript::is_taken(name) {
         return Err(ProjectError::Reserved { name: name.to_string(), language: "JavaScript" });
     }
