@@ -175,7 +175,7 @@ fn renewed(chapter: &str) -> Result<String> {
         let (what, words) = words.split_once(": ").ok_or(format!("what is {line}?"))?;
         let words: Vec<&str> = words.split(' ').collect();
         let fence = lines.next().unwrap_or_default();
-        if !["```text", "```c", "```rust,ignore"].contains(&fence) {
+        if !["```text", "```c", "```js", "```rust,ignore"].contains(&fence) {
             return Err(format!("no block of text after {line}").into());
         }
         let old: String = lines.by_ref().take_while(|line| *line != "```").map(|line| format!("{line}\n")).collect();

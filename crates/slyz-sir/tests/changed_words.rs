@@ -35,7 +35,7 @@ fn corpus() -> Vec<Vec<String>> {
 
 fn targets() -> Vec<Target> {
     #[cfg(feature = "naga")]
-    return vec![Target::Metal, Target::C, Target::Wgsl, Target::Spirv];
+    return vec![Target::Metal, Target::C, Target::Wgsl, Target::Spirv, Target::Web];
     #[cfg(not(feature = "naga"))]
     vec![Target::Metal, Target::C]
 }

@@ -73,14 +73,16 @@ pub fn emit_kernels(
     Ok(page.emitted())
 }
 
-/// Parameters with names that JavaScript takes; tensors first where nobody says.
+/// Parameters with names that JavaScript takes; tensors first where nobody says, or what is said is not what the kernel has.
 fn named(hand: &HandKernel) -> Vec<(String, bool)> {
     let kernel = &hand.template.kernel;
     let mut params = hand.params.clone();
-    if params.is_empty() {
-        let tensors = kernel.memories.iter().filter(|memory| is_tensor(memory));
-        params.extend(tensors.map(|memory| (memory.name.clone(), true)));
-        params.extend((0..kernel.body.params.len()).map(|k| (format!("arg{k}"), false)));
+    let tensors: Vec<&Memory> = kernel.memories.iter().filter(|memory| is_tensor(memory)).collect();
+    let scalars = kernel.body.params.len();
+    let known = params.iter().filter(|(_, is_tensor)| *is_tensor).count();
+    if (known, params.len()) != (tensors.len(), tensors.len() + scalars) {
+        params = tensors.iter().map(|memory| (memory.name.clone(), true)).collect();
+        params.extend((0..scalars).map(|k| (format!("arg{k}"), false)));
     }
     let is_size = |name: &String| kernel.sizes.iter().any(|size| size.name == *name);
     for (name, _) in &mut params {

@@ -17,7 +17,7 @@ mod shader;
 
 pub use by_hand::{ByHandLaunch, HandKernel, emit_kernels};
 
-use super::{Emitted, File, Options, ProjectError, checked_names, rename};
+use super::{Emitted, File, Options, ProjectError, checked_names, is_name, rename};
 use crate::back::words::shorten;
 use crate::program::Program;
 use crate::road::ProgramRoad;
@@ -51,6 +51,9 @@ pub(super) fn emit(programs: &[Program], road: &ProgramRoad, options: &Options) 
 
 /// Checks the name of a function.
 fn check_name(name: &str) -> Result<(), ProjectError> {
+    if !is_name(name) {
+        return Err(ProjectError::Name(name.to_string()));
+    }
     if javascript::is_taken(name) {
         return Err(ProjectError::Reserved { name: name.to_string(), language: "JavaScript" });
     }
