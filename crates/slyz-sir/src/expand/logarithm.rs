@@ -171,6 +171,9 @@ pub(super) fn ln_1p(x: E<'_>) -> E<'_> {
     let e = (u.signed() - start(x)) & !layout.fraction;
     let s = (u.number(4.0).signed() - e).float() * 0.25; // 2^-k, exact for the largest k too
     let f = x.fma(s, s - 1.0); // (1 + x) 2^-k - 1, rounded once
+    // Where the 1 is lost anyway, without 2^-k, which may be subnormal, and so zero on a GPU.
+    let far = (((u.signed() - start(x)) & layout.fraction) + start(x)).float() - 1.0;
+    let f = f.replaced(x.gt(x.either(1e9, 1e18)), far);
     let y = ln_sum(small_number(e >> layout.mantissa), f);
     let y = y.replaced(x.abs().lt(7.888_609_052_210_118e-31), x);
     let y = y.replaced(x.signed().ge(layout.infinity), x);

@@ -46,6 +46,8 @@ pub struct Means {
     /// It has `fma` with one rounding at the price of a multiplication, and threads that take a rare branch cost the others
     /// little: a GPU. Otherwise both sides of a choice are computed, which vectors like better.
     pub fused: bool,
+    /// It has no `fma` with one rounding at all, and nobody asks for its last bit: where a product must not round, two floats hold it.
+    pub paired: bool,
 }
 
 /// The same, by the means of a target.

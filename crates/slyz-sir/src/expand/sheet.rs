@@ -146,7 +146,28 @@ impl<'a> E<'a> {
     }
 
     pub(super) fn fma(self, b: impl Like<'a>, c: impl Like<'a>) -> E<'a> {
-        self.apply(Operator::Fma, &[b.like(self), c.like(self)])
+        let b = b.like(self);
+        let c = c.like(self);
+        if self.sheet.means.paired && self.ty == Ty::F32 {
+            return self.paired(b, c);
+        }
+        self.apply(Operator::Fma, &[b, c])
+    }
+
+    /// `a * b + c` of a product in two floats (Dekker) and a sum in two (Knuth): all but as good as one rounding.
+    fn paired(self, b: E<'a>, c: E<'a>) -> E<'a> {
+        let split = |x: E<'a>| {
+            let high = (x.signed() & -4096i64).float();
+            (high, x - high)
+        };
+        let (a_high, a_low) = split(self);
+        let (b_high, b_low) = split(b);
+        let product = self * b;
+        let rest = a_low * b_low + (a_low * b_high + (a_high * b_low + (a_high * b_high - product)));
+        let sum = product + c;
+        let part = sum - product;
+        let lost = (product - (sum - part)) + (c - part);
+        sum + (lost + rest)
     }
 
     /// `a * b + c` where it does not matter whether it rounds once or twice.
