@@ -46,7 +46,8 @@ pub struct Means {
     /// It has `fma` with one rounding at the price of a multiplication, and threads that take a rare branch cost the others
     /// little: a GPU. Otherwise both sides of a choice are computed, which vectors like better.
     pub fused: bool,
-    /// It has no `fma` with one rounding at all, and nobody asks for its last bit: where a product must not round, two floats hold it.
+    /// It has no `fma` with one rounding at all, and nobody asks for its last bit: where a product must not round, two floats hold it. Its compiler may
+    /// not know of NaNs: they are taken care of last.
     pub paired: bool,
 }
 
@@ -59,6 +60,9 @@ pub fn operator_by(means: Means, operator: Operator, ty: Ty) -> Option<Function>
     let rows = TABLES.iter().copied().flatten();
     let (_, expansion) = rows.copied().find(|(expanded, _)| *expanded == operator)?;
     Some(match expansion {
+        Expansion::Unary(f) if means.paired => {
+            function_by(means, &name, &[ty], |x| vec![f(x[0]).replaced(x[0].is_nan(), x[0])])
+        }
         Expansion::Unary(f) => function_by(means, &name, &[ty], |x| vec![f(x[0])]),
         Expansion::Binary(f) => function_by(means, &name, &[ty, ty], |x| vec![f(x[0], x[1])]),
         Expansion::WholePower(f) => function_by(means, &name, &[ty, Ty::I32], |x| vec![f(x[0], x[1])]),
