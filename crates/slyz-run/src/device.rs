@@ -4,6 +4,7 @@
 
 use crate::profile::host_bandwidth;
 use crate::{Argument, ArrayData, Buffer, BuildTime, Error, Launcher, Output};
+use slyz_sir::choices::Precision;
 use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
 use slyz_sir::program::Program;
@@ -104,6 +105,11 @@ pub trait Executable: Send + Sync {
     /// [`Device::copy_bandwidth`] of the device that runs it; of the one with that name where there are several.
     fn copy_bandwidth(&self, _device: &str) -> Result<f64, Error> {
         host_bandwidth()
+    }
+
+    /// How precise its floats are. CPUs and the interpreter keep every rounding.
+    fn precision(&self) -> Precision {
+        Precision::Exact
     }
 
     /// How long it took to compile, where the device knows.

@@ -127,7 +127,8 @@ fn corpus_in_windows() {
     if !devices::has_gpu() {
         return;
     }
-    let device = Wgpu::with_window(None, 512);
+    // Every bit is compared.
+    let device = Wgpu::with_window(None, 512).with_precision(slyz_sir::choices::Precision::Exact);
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
     let mut paths: Vec<_> =
         std::fs::read_dir(folder).expect("the corpus").map(|entry| entry.expect("a file").path()).collect();

@@ -7,6 +7,7 @@
 
 use crate::choices::Precision;
 use crate::code::{Body, Function, Id, Var};
+use crate::names::Names;
 use crate::size::{Size, SizeDecl, SizeVar};
 use crate::types::Ty;
 
@@ -76,6 +77,8 @@ pub struct Kernel {
     pub block: [u32; 3],
     /// How precise it was asked to be; where nothing was said, the device decides.
     pub precision: Option<Precision>,
+    /// What people called its values.
+    pub names: Names,
     /// The parameters are scalars passed by the launch; no results.
     pub body: Body,
 }

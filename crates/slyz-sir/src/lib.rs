@@ -23,6 +23,7 @@ pub mod kernel;
 pub mod launch;
 #[cfg(feature = "compiler")]
 pub mod lower;
+pub mod names;
 pub mod nesting;
 pub mod ops;
 #[cfg(feature = "compiler")]

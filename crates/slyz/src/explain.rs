@@ -3,6 +3,7 @@
 use crate::error::place;
 use crate::trace::Slot;
 use slyz_run::{BuildTime, Executable};
+use slyz_sir::choices::Precision;
 use slyz_sir::explain::{explain, explain_on};
 use slyz_sir::program::Program;
 use slyz_sir::road::{ProgramRoad, Strategy};
@@ -27,6 +28,8 @@ pub struct Explanation {
     imagined: bool,
     /// Where a call would run and why, where the device chooses.
     choice: Option<String>,
+    /// How precise its floats are.
+    precision: Precision,
     /// How long it took to get there, where the device knows.
     built: Option<BuildTime>,
     /// The fields among the parameters, and the argument of the program that each is.
@@ -45,7 +48,8 @@ impl Explanation {
         let device = code.device().to_string();
         let choice = code.choice(sizes);
         let built = code.build_time();
-        Explanation { device, imagined, choice, built, fields: fields(slots), inner }
+        let precision = code.precision();
+        Explanation { device, precision, imagined, choice, built, fields: fields(slots), inner }
     }
 
     /// A picture: arguments above, launches and temporaries between, results below, bytes on the arrows. It is a whole
@@ -90,6 +94,9 @@ impl fmt::Display for Explanation {
             writeln!(f, "on {}, which runs the program as it is; this is what a CPU would run", self.device)?;
         } else {
             writeln!(f, "on {}", self.device)?;
+        }
+        if self.precision != Precision::Exact {
+            writeln!(f, "precision {}", self.precision)?;
         }
         if let Some(choice) = &self.choice {
             writeln!(f, "{choice}; the launches are those of the CPU")?;

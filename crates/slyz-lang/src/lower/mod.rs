@@ -116,6 +116,7 @@ pub(crate) fn lower_placed(program: &Program, function: FunctionId) -> Result<Pl
     let mut body = body(&mut writer, function, root, &reached[&function].code)?;
     body.results.clear();
     let accesses = std::mem::take(&mut writer.accesses);
+    let values = std::mem::take(&mut writer.names);
     let grid = [0, 1, 2].map(|axis| Size::Var(SizeVar(axis)));
     let kernel = Kernel {
         name: memories::legal(&root.name),
@@ -125,6 +126,7 @@ pub(crate) fn lower_placed(program: &Program, function: FunctionId) -> Result<Pl
         grid,
         block: [1, 1, 1],
         precision: None,
+        names: values,
         body,
     };
     if nesting::check(&kernel.functions, &kernel.body).is_err() {
@@ -149,6 +151,7 @@ fn body<'p>(
             ParamKind::Scalar(local, ty) => {
                 let var = writer.var(ty);
                 locals[local.0 as usize] = Some(Value::Name(var.id));
+                writer.names.note(var.id, &param.name);
                 params.push(var);
                 None
             }

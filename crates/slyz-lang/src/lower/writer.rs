@@ -11,6 +11,7 @@ use crate::typed::{FunctionId, LocalId, Program};
 use slyz_sir::class;
 use slyz_sir::code::{Body, FnId, Id, MemId, Op, Stmt, Var};
 use slyz_sir::kernel::Space;
+use slyz_sir::names::Names;
 use slyz_sir::nesting::MAX_NESTING;
 use slyz_sir::ops::Operator;
 use slyz_sir::power;
@@ -76,6 +77,8 @@ pub(super) struct TemplateWriter<'p> {
     pub(super) at: Span,
     /// Those to memory of the block, in the order of the code.
     pub(super) accesses: Vec<Span>,
+    /// What values are called in the source.
+    pub(super) names: Names,
 }
 
 impl<'p> TemplateWriter<'p> {
@@ -102,6 +105,7 @@ impl<'p> TemplateWriter<'p> {
             written: 0,
             at: Span::default(),
             accesses: vec![],
+            names: Names::default(),
         }
     }
 
@@ -134,6 +138,10 @@ impl<'p> TemplateWriter<'p> {
     }
 
     pub(super) fn set(&mut self, LocalId(id): LocalId, value: Value) {
+        let function = &self.program.functions[self.frame().function.0 as usize];
+        if let (Value::Name(value), Some(local)) = (value, function.locals.get(id as usize)) {
+            self.names.note(value, &local.name);
+        }
         let frame = self.frame_mut();
         let before = frame.locals[id as usize].replace(value);
         frame.log.push((id, before));

@@ -8,6 +8,7 @@ use crate::device::Seal;
 use crate::memo::Memo;
 use crate::signature::{Signature, Sizes};
 use crate::{Argument, BuildTime, Error, Executable, Kept, Output, hash};
+use slyz_sir::choices::Precision;
 use slyz_sir::kernel::Plan;
 use slyz_sir::lower::gpu::Expected;
 use slyz_sir::program::Program;
@@ -87,6 +88,10 @@ impl<E: Engine> Executable for Compiled<E> {
         // SAFETY: the slots are empty. Accesses are inside: the promise of `Compiled::new`.
         unsafe { call.walk() }?;
         call.outputs()
+    }
+
+    fn precision(&self) -> Precision {
+        self.engine.precision(self.program.precision)
     }
 
     fn build_time(&self) -> Option<BuildTime> {

@@ -4,6 +4,7 @@ use super::variant::Variant;
 use crate::profile::host_bandwidth;
 use crate::signature::Sizes;
 use crate::{ArrayData, Buffer, BuildTime, Clock, Error};
+use slyz_sir::choices::Precision;
 use slyz_sir::kernel::{Kernel, Plan};
 use slyz_sir::launch::Template;
 use slyz_sir::lower::gpu::{self, Expected};
@@ -131,6 +132,11 @@ pub(crate) trait Engine: Clone + Send + Sync + 'static {
     /// Can it run such a kernel at all?
     fn accept(&self, _kernel: &Kernel) -> Result<(), Error> {
         Ok(())
+    }
+
+    /// How precise floats are, where that is asked for.
+    fn precision(&self, _asked: Option<Precision>) -> Precision {
+        Precision::Exact
     }
 
     /// Can it run the kernel in a form? `trusted` makes the code without what tells faults.

@@ -9,6 +9,7 @@ use super::geometry::{Geometry, Needs, WIDE, module};
 use crate::driver::{Engine, Launch, Limits, Narrow, Piece, Trouble, Variant};
 use crate::{ArrayData, Buffer, Clock, DeviceMemory, Error};
 use slyz_sir::back::{naga, words};
+use slyz_sir::choices::Precision;
 use slyz_sir::kernel::{Kernel, Plan, Space};
 use slyz_sir::lower::gpu::{self, Expected};
 use slyz_sir::pass;
@@ -34,6 +35,10 @@ impl Engine for Gpu {
     /// Pipelines are kept by adapter, whatever plans they are of.
     type Code = ();
     type Numbers = Arc<Geometry>;
+
+    fn precision(&self, asked: Option<Precision>) -> Precision {
+        asked.unwrap_or(self.0.target.precision)
+    }
 
     fn alive(&self) -> Result<(), Error> {
         self.0.alive()

@@ -15,6 +15,7 @@ use super::reuse::Takeover;
 use super::{FAN, RUN};
 use crate::code::{Body, Id, MemId, Monoid, Op, Scope, Stmt, Type, Var};
 use crate::kernel::{Access, BufferId, Kernel, Memory, ScalarArg, Space};
+use crate::names::Names;
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
@@ -116,6 +117,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
             grid: [grid, one(), one()],
             block: [1, 1, 1],
             precision: lowering.program.precision,
+            names: Names::default(),
             body: Body::default(),
         };
         KernelWriter {

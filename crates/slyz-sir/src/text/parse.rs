@@ -8,6 +8,7 @@ use super::lex::{Kind, Token, tokens};
 use crate::choices::{Precision, UnknownChoice};
 use crate::code::{Body, Function, Id, Type, Var};
 use crate::kernel::{Access, Kernel, Memory, Space};
+use crate::names::Names;
 use crate::program::{Module, Program, Require};
 use crate::size::{Size, SizeDecl, SizeOrigin, SizeVar};
 use crate::types::Ty;
@@ -485,7 +486,8 @@ impl<'t> Parser<'t> {
         let sizes = self.sizes.clone();
         let memories = std::mem::take(&mut self.memories);
         let functions = std::mem::take(&mut self.functions);
-        Ok(Kernel { name, sizes, memories, functions, grid, block, precision, body })
+        let names = Names::default();
+        Ok(Kernel { name, sizes, memories, functions, grid, block, precision, names, body })
     }
 
     /// `precision table`, where it is said.

@@ -9,6 +9,7 @@
 use super::kernel::PARAMETERS;
 use crate::code::{Body, Function, Id, Op};
 use crate::kernel::{Kernel, Memory};
+use crate::names::Names;
 use crate::size::{SizeDecl, SizeOrigin, SizeVar};
 use std::collections::HashMap;
 
@@ -88,7 +89,17 @@ fn nameless(kernel: &Kernel) -> (Kernel, Vec<SizeVar>) {
     let unnamed = SizeDecl { name: String::new(), origin: SizeOrigin::Given };
     let sizes = vec![unnamed; order.len()];
     (
-        Kernel { name: String::new(), sizes, memories, functions, grid, block: kernel.block, precision: None, body },
+        Kernel {
+            name: String::new(),
+            sizes,
+            memories,
+            functions,
+            grid,
+            block: kernel.block,
+            precision: None,
+            names: Names::default(),
+            body,
+        },
         order,
     )
 }

@@ -245,7 +245,8 @@ impl Description {
         let size_ty = if machine.max_positions <= u32::MAX.into() { Ty::U32 } else { Ty::I64 };
         let sizes = uses.sizes.iter().map(|&var| (kernel.size_name(var), size_ty, UniformSource::Size(var)));
         let scalars = kernel.body.params.iter().enumerate();
-        let scalars = scalars.map(|(k, p)| (format!("arg{k}"), p.ty.elem(), UniformSource::Scalar(k)));
+        let named = |k: usize, id: Id| kernel.names.get(id).map_or_else(|| format!("arg{k}"), String::from);
+        let scalars = scalars.map(|(k, p)| (named(k, p.id), p.ty.elem(), UniformSource::Scalar(k)));
         let uniforms = sizes
             .chain(scalars)
             .enumerate()

@@ -264,7 +264,16 @@ impl<'f> ClikeWriter<'f> {
         self.names.free(stem, &|name| is_taken(dialect, name))
     }
 
-    fn fresh_counter(&mut self) -> String {
+    /// What people called one of the values, or else a name with that stem.
+    fn called(&mut self, ids: &[Id], stem: &str) -> String {
+        let given = ids.iter().find_map(|&id| self.kernel.names.get(id)).map(String::from);
+        self.fresh(given.as_deref().unwrap_or(stem))
+    }
+
+    fn fresh_counter(&mut self, id: Id) -> String {
+        if self.kernel.names.get(id).is_some() {
+            return self.called(&[id], "i");
+        }
         let free = ["i", "j", "k", "l"].into_iter().find(|n| !self.names.has(n));
         self.fresh(free.unwrap_or("i"))
     }
@@ -321,7 +330,7 @@ impl<'f> ClikeWriter<'f> {
 
     fn declare(&mut self, id: Id, value: &Expr, stem: &str) -> Result<(), EmitError> {
         let rep = self.rep(id);
-        let name = self.fresh(stem);
+        let name = self.called(&[id], stem);
         self.declare_as(&name, rep, value)?;
         self.values.insert(id, Expr::name(name, rep));
         Ok(())
@@ -613,7 +622,7 @@ impl<'f> ClikeWriter<'f> {
         }
         let mut names = vec![];
         for (&id, &rep) in ids.iter().zip(&reps) {
-            let name = self.fresh("v");
+            let name = self.called(&[id], "v");
             let ty = self.ops().ty(rep)?;
             self.line(self.dialect.declare(Declared::Changing, ty, &name, None));
             self.values.insert(id, Expr::name(name.clone(), rep));
@@ -666,7 +675,7 @@ impl<'f> ClikeWriter<'f> {
             };
             let rep = self.ops().held(rep);
             let value = self.get(from);
-            let name = self.fresh(stem);
+            let name = self.called(&[param.id, id], stem);
             self.declare_so(Declared::Changing, &name, rep, &value)?;
             state.push((name, rep));
         }
@@ -726,7 +735,7 @@ impl<'f> ClikeWriter<'f> {
         let end = self.atom(hi, "end")?;
         let by = self.atom(step, "stride")?;
         let ty = self.ops().ty(rep)?;
-        let name = self.fresh_counter();
+        let name = self.fresh_counter(counter.id);
         self.values.insert(counter.id, Expr::name(name.clone(), rep));
         self.enter(body, 1, &state);
         let first = self.ops().assigned(&lo, rep)?;

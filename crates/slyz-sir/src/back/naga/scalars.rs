@@ -530,7 +530,7 @@ impl Code<'_, '_> {
     /// Arithmetic of which the driver cannot tell the result from the operands alone: `x - x` is no 0 where `x` is infinite, nor
     /// is `x * 0`.
     fn uncancelled(&mut self, op: Binary, ty: Ty, x: &[Value]) -> Result<Value, EmitError> {
-        if !self.is_sealed() {
+        if self.build.target.precision == Precision::Native {
             return Ok(self.binary(op, x[0], x[1]));
         }
         let mut operands = [x[0], x[1]];

@@ -3,7 +3,7 @@
 use super::cells::{is_packed_in, shares_words};
 use super::{Wgsl, word};
 use crate::back::EmitError;
-use crate::back::clike::{Description, Dialect, Dispatch, PlaceName, Uniform, UniformSource};
+use crate::back::clike::{Description, Dialect, Dispatch, PlaceName, Uniform};
 use crate::back::tree::{Infix, Tree};
 use crate::kernel::{Kernel, Space};
 use crate::size::{Size, SizeVar};
@@ -24,6 +24,9 @@ const PLACES: [(&str, &str, &str); 6] = [
 
 /// The uniform struct's variable.
 const UNIFORM: &str = "sizes";
+
+/// Its type.
+const RECORD: &str = "Sizes";
 
 pub(super) fn is_place(name: &str) -> bool {
     name == UNIFORM || PLACES.iter().any(|(place, ..)| *place == name)
@@ -85,10 +88,8 @@ pub(super) fn signature(dialect: &Wgsl, description: &Description) -> String {
     let scalar = |ty: Ty| dialect.scalar(ty).unwrap_or("u32");
     let mut text = String::new();
     let fields = fields(dialect, description);
-    let only_sizes = description.uniforms.iter().all(|u| matches!(u.source, UniformSource::Size(_)));
-    let record_name = if only_sizes { "Sizes" } else { "Params" };
     if !fields.is_empty() {
-        text += &record(record_name, &fields);
+        text += &record(RECORD, &fields);
         text += "\n";
     }
     for buffer in &description.buffers {
@@ -103,7 +104,7 @@ pub(super) fn signature(dialect: &Wgsl, description: &Description) -> String {
     }
     if !fields.is_empty() {
         let index = description.buffers.len();
-        text += &format!("@group(0) @binding({index}) var<uniform> {UNIFORM}: {record_name};\n");
+        text += &format!("@group(0) @binding({index}) var<uniform> {UNIFORM}: {RECORD};\n");
     }
     for shared in &description.shared {
         let element = scalar(shared.ty);

@@ -1,73 +1,13 @@
 //! Where numbers of 32 bits are enough: which `i64`s of a kernel fit them, and whether a program does without wider ones.
 
+#[cfg(feature = "naga")]
+mod fit;
+#[cfg(feature = "naga")]
 mod narrow;
 mod short;
 
+#[cfg(feature = "naga")]
+pub use fit::{check_narrow, check_narrow_kernel};
+#[cfg(feature = "naga")]
 pub(super) use narrow::Narrowing;
 pub use short::shorten;
-
-use super::EmitError;
-use crate::code::{Body, Op, Stmt, Var};
-use crate::kernel::{Kernel, Memory};
-use crate::ops::Operator;
-use crate::program::Program;
-use crate::size::{Size, SizeVar};
-use crate::types::Ty;
-
-/// An error unless the program is right where `i64` is a 32-bit number (`naga::Target::int64`): code may not make larger
-/// numbers out of positions, nor work on 64-bit data.
-pub fn check_narrow(program: &Program) -> Result<(), EmitError> {
-    let lacks = |what: &str| EmitError::Lacks {
-        kernel: program.name.clone(),
-        what: what.into(),
-        feature: "SHADER_INT64",
-        remedy: "Use 32-bit integers",
-    };
-    fn multiplies(body: &Body) -> bool {
-        body.stmts.iter().any(|stmt| {
-            let wide = stmt.binds.first().is_some_and(|b| b.ty.elem() == Ty::I64);
-            let grows = matches!(&stmt.op, Op::Apply(Operator::Mul | Operator::Fma | Operator::Shl, _));
-            wide && grows || stmt.op.bodies().into_iter().any(multiplies)
-        })
-    }
-    let given = program.body.params.iter().any(|p| p.ty.elem() == Ty::I64);
-    let results =
-        |stmt: &Stmt| stmt.binds.iter().any(|b| program.body.results.contains(&b.id) && b.ty.elem() == Ty::I64);
-    if given || program.body.stmts.iter().any(results) {
-        return Err(lacks("64-bit integers (arrays or scalars of i64)"));
-    }
-    if program.functions.iter().map(|f| &f.body).chain([&program.body]).any(multiplies) {
-        return Err(lacks("64-bit integers (products of i64)"));
-    }
-    Ok(())
-}
-
-/// The same for a kernel of a [`Template`](crate::launch::Template), where no array, no size and no axis of the threads is past
-/// `most`: whatever it computes in `i64` must be seen to fit 32 bits, or to matter in its low word only.
-pub fn check_narrow_kernel(kernel: &Kernel, most: u64) -> Result<(), EmitError> {
-    let lacks = |what: &str| EmitError::Lacks {
-        kernel: kernel.name.clone(),
-        what: what.into(),
-        feature: "SHADER_INT64",
-        remedy: "Use 32-bit integers",
-    };
-    let wide = |var: &Var| matches!(var.ty.elem(), Ty::I64 | Ty::U64);
-    fn mentions(body: &Body, wide: &dyn Fn(&Var) -> bool) -> bool {
-        body.params.iter().chain(body.stmts.iter().flat_map(|s| &s.binds)).any(wide)
-            || body.stmts.iter().flat_map(|s| s.op.bodies()).any(|body| mentions(body, wide))
-    }
-    let bound = |memory: &Memory| matches!(memory.ty, Ty::I64 | Ty::U64);
-    if kernel.body.params.iter().any(wide) || kernel.memories.iter().any(bound) {
-        return Err(lacks("64-bit integers (arrays or scalars of them)"));
-    }
-    if kernel.functions.iter().any(|function| mentions(&function.body, &wide)) {
-        return Err(lacks("64-bit integers (in a function)"));
-    }
-    // Size variables of a template: blocks first, then threads.
-    let threads = [3, 4, 5].map(|k| Size::Var(SizeVar(k)));
-    if Narrowing::of_threads(kernel, &threads, most).fits_words(&kernel.body) {
-        Ok(())
-    } else {
-        Err(lacks("64-bit integers (numbers that may not fit 32 bits)"))
-    }
-}
