@@ -1,10 +1,10 @@
 // Dispatch min(ceil(N / 256), 65535) workgroups.
-struct Params { N: u32, arg0: f32 }
+struct Sizes { N: u32, arg0: f32 }
 
 @group(0) @binding(0) var<storage, read> input1: array<f32>;
 @group(0) @binding(1) var<storage, read> input2: array<f32>;
 @group(0) @binding(2) var<storage, read_write> output: array<f32>;
-@group(0) @binding(3) var<uniform> sizes: Params;
+@group(0) @binding(3) var<uniform> sizes: Sizes;
 
 @compute @workgroup_size(256)
 fn saxpy(@builtin(global_invocation_id) thread: vec3<u32>) {
