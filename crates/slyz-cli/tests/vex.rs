@@ -159,6 +159,21 @@ fn builds_files_of_targets() {
     let place = Place::new("p.vex", RELU);
     let ran = place.run("build p.vex --target metal --block 8 --checks trust");
     assert!(ran.code == 0 && !ran.out.contains("faults"), "{}{}", ran.out, ran.err);
+    for (line, told) in [
+        ("build p.vex --target wgsl --precision exact", "WGSL cannot promise every bit"),
+        (
+            "build p.vex --target wgsl --precision double",
+            "there is no precision `double`; there are native, table, exact",
+        ),
+        ("build p.vex --target wgsl --extensions int128", "there is no extension `int128`; there are int64, float64"),
+        (
+            "build p.vex --target wgsl --checks maybe",
+            "there is no way to check `maybe`; there are report, guard, trust",
+        ),
+    ] {
+        let ran = place.run(line);
+        assert!(ran.code != 0 && ran.err.contains(told), "{line}: {}", ran.err);
+    }
     let ran = place.run("build p.vex --target metal --block 4096");
     assert!(ran.code == 2 && ran.err.contains("1 to 1024"), "{}", ran.err);
 }

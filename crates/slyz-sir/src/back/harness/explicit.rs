@@ -1,7 +1,7 @@
 //! Kernels that people wrote, as files of targets. Their hosts are people's, too.
 //!
-//! A kernel is written for launches in blocks of one shape, with any number of threads. Accesses that are not proven are checked,
-//! and tell the first fault in the last buffer, `faults` (`pass::report` says how).
+//! A kernel is written for launches in blocks of one shape, with any number of threads. What becomes of accesses that are not proven, the road
+//! says; where they are reported, the first fault is told in the last buffer, `faults` (`pass::report` says how).
 
 use super::web::HandKernel;
 use super::{Contents, Emitted, File, Options, ProjectError, Target, check_name, is_name, swift};

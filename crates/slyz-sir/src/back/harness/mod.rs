@@ -56,6 +56,14 @@ pub enum ProjectError {
         /// The rule.
         why: VerifyError,
     },
+    /// The target cannot be that precise.
+    #[error(
+        "{language} cannot promise every bit: its arithmetic is the device's. Ask for the precision table or native, or build for the target c or spirv"
+    )]
+    Precision {
+        /// The language.
+        language: &'static str,
+    },
     /// The language of the target cannot say it.
     #[error(transparent)]
     Emit(#[from] EmitError),
@@ -185,9 +193,14 @@ impl Default for Options {
 }
 
 impl Options {
-    fn wgsl(&self) -> super::wgsl::Wgsl {
+    fn wgsl(&self) -> Result<super::wgsl::Wgsl, ProjectError> {
+        if self.precision == Precision::Exact {
+            return Err(ProjectError::Precision { language: "WGSL" });
+        }
         let has = |extension| self.extensions.contains(&extension);
-        super::wgsl::Wgsl { precision: self.precision, int64: has(Extension::Int64), float64: has(Extension::Float64) }
+        let int64 = has(Extension::Int64);
+        let float64 = has(Extension::Float64);
+        Ok(super::wgsl::Wgsl { precision: self.precision, int64, float64 })
     }
 }
 

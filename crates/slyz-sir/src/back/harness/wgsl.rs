@@ -12,7 +12,7 @@ use crate::verify;
 
 pub(super) fn emit(programs: &[Program], road: &ProgramRoad, options: &Options) -> Result<Emitted, ProjectError> {
     let mut names = checked_names(programs)?;
-    let dialect = options.wgsl();
+    let dialect = options.wgsl()?;
     let mut files = vec![];
     for program in programs {
         verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
@@ -30,7 +30,7 @@ pub(super) fn emit(programs: &[Program], road: &ProgramRoad, options: &Options) 
 
 /// Kernels that people wrote.
 pub(super) fn emit_kernels(kernels: &[Kernel], options: &Options) -> Result<Emitted, ProjectError> {
-    let dialect = options.wgsl();
+    let dialect = options.wgsl()?;
     let mut files = vec![];
     for kernel in kernels {
         files.push(file(kernel, &dialect)?);

@@ -92,18 +92,6 @@ pub struct Module {
     pub contracts: bool,
 }
 
-impl Module {
-    /// Does it work with 64-bit numbers, which not every device has?
-    pub fn is_wide(&self) -> bool {
-        self.module.types.iter().any(|(_, ty)| match ty.inner {
-            naga::TypeInner::Scalar(scalar)
-            | naga::TypeInner::Atomic(scalar)
-            | naga::TypeInner::Vector { scalar, .. } => scalar.width == 8,
-            _ => false,
-        })
-    }
-}
-
 /// Writes a verified kernel as a module.
 ///
 /// ```

@@ -48,7 +48,7 @@ pub(super) struct Shader {
 impl Shader {
     /// Writes a kernel. No array of its launches, and no size, is past [`wgsl::MACHINE`]'s `max_positions`.
     pub(super) fn new(kernel: &Kernel, options: &Options) -> Result<Shader, ProjectError> {
-        let dialect = Wgsl { precision: options.precision, ..Wgsl::default() };
+        let dialect = Wgsl { int64: false, float64: false, ..options.wgsl()? };
         let (text, description) = wgsl::emit(kernel, &dialect)?;
         let storage =
             |slot: &crate::back::clike::BufferSlot| Binding::Storage { place: slot.place, written: slot.written };
