@@ -61,6 +61,8 @@ pub(super) struct Lowering<'g> {
     pub(super) fuses: bool,
     /// What is expected of sizes, where that decides how to compute.
     pub(super) expected: Expected,
+    /// Is a row that is cheap to compute computed wherever it is read, rather than kept in memory?
+    pub(super) recomputes: bool,
     /// Some fold that rounds is not made in the canonical order.
     pub(super) regroups: Cell<bool>,
     /// Which arrays take over the memory of others.
@@ -140,6 +142,7 @@ impl<'g> Lowering<'g> {
             on_arrays,
             fuses: true,
             expected: Expected::default(),
+            recomputes: false,
             regroups: Cell::new(false),
             heirs: HashMap::new(),
             counters: HashMap::new(),

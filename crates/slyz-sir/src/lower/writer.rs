@@ -3,6 +3,7 @@
 //! Program code is written out statement by statement. Arrays of the program are memories here, or, inside lanes where
 //! nothing can be kept, code that is written again wherever an element is read.
 
+mod again;
 mod carry;
 mod folds;
 mod rows;
@@ -92,6 +93,8 @@ pub(super) struct KernelWriter<'l, 'g> {
     decided: HashMap<Id, bool>,
     /// The most turns of a lanes loop that folds floats; longer folds are cut in pieces.
     pub(super) most_turns: Option<i64>,
+    /// Rows that are computed wherever they are read.
+    again: HashSet<Id>,
     next: u32,
 }
 
@@ -133,6 +136,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
             flat: None,
             decided: HashMap::new(),
             most_turns: None,
+            again: HashSet::new(),
             // Names of functions stay; ours start above them.
             next: lowering.largest,
         }
@@ -551,6 +555,9 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         for (param, &arg) in body.params.iter().zip(args) {
             self.values.insert(param.id, Value::Scalar(arg));
         }
+        if mode == Mode::Block && self.lowering.recomputes {
+            self.again.extend(again::rows(body));
+        }
         for stmt in &body.stmts {
             self.stmt(stmt, mode);
         }
@@ -606,6 +613,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
             }
             Op::Fold { shape, body, monoid } => self.fold(shape, body, monoid, &tys, mode),
             op @ (Op::Tabulate { .. } | Op::Scan { .. } | Op::Scatter { .. } | Op::Sort { .. }) => {
+                let mode = if stmt.binds.iter().all(|bind| self.is_again(bind)) { Mode::Lane } else { mode };
                 for (k, bind) in stmt.binds.iter().enumerate() {
                     let value = match mode {
                         Mode::Lane => Value::Code(op, k),
@@ -647,6 +655,11 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
             return self.home_of(over.of);
         }
         (self.scratch("row", bind.ty.elem(), bind.ty.shape().to_vec()), vec![])
+    }
+
+    /// Is the array computed wherever it is read? Not if it is wanted in memory.
+    fn is_again(&self, bind: &Var) -> bool {
+        self.again.contains(&bind.id) && !self.homes.contains_key(&bind.id) && self.takeover(bind.id).is_none()
     }
 
     /// Is an array in that memory?

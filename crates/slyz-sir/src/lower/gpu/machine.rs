@@ -6,6 +6,9 @@ use crate::types::Ty;
 /// What a block adds while a launch is made.
 const TURN_WORK: u64 = 1 << 15;
 
+/// Elements of rows that a thread keeps in registers.
+const KEPT_VALUES: u32 = 64;
+
 /// A machine of many threads in blocks.
 ///
 /// The limits are those that every device of the kind keeps; a device that allows more may say so.
@@ -118,6 +121,11 @@ impl Machine {
         self.busy_blocks < 512
     }
 
+    /// Is it better to keep or to compute again what would go through memory? Software has no registers for it.
+    pub(super) fn keeps_rows(&self) -> bool {
+        !self.is_small()
+    }
+
     /// Shared memory that a value of each of the types takes.
     pub(super) fn shared_size(&self, tys: &[Ty]) -> u64 {
         tys.iter().map(|ty| (ty.bytes() as u64).max(self.least_bytes)).sum()
@@ -131,6 +139,7 @@ impl Machine {
             shared_bytes: self.shared_bytes,
             least_bytes: self.least_bytes,
             turns_at_once,
+            kept_values: if self.keeps_rows() { KEPT_VALUES } else { 0 },
         }
     }
 

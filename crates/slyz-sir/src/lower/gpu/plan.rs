@@ -43,6 +43,7 @@ pub fn lower_with(
     let mut gpu = Gpu { base: Lowering::new(program), machine: *machine, expected: expected.clone() };
     gpu.base.fuses = machine.fused;
     gpu.base.expected = expected.clone();
+    gpu.base.recomputes = machine.keeps_rows();
     for stmt in &program.body.stmts {
         gpu.stmt(stmt);
     }
@@ -55,6 +56,10 @@ pub fn lower_with(
     }
     plan
 }
+
+/// Elements of a row that a thread had better not exceed, and the longest row that is kept.
+const KEPT_TURNS: u64 = 16;
+const MOST_KEPT: u64 = 1 << 15;
 
 /// A plan under construction, for a machine.
 pub(super) struct Gpu<'g> {
@@ -131,7 +136,7 @@ impl<'g> Gpu<'g> {
     /// A block per position.
     fn rows(&mut self, stmt: &'g Stmt, shape: &'g [Size], body: &'g Body, outputs: Vec<(BufferId, Vec<Size>)>) {
         let name = self.base.kernel_name("rows");
-        let threads = self.threads_for(body);
+        let threads = self.threads_for_row(body);
         self.blocks(&name, &Size::product(shape), threads, &|w, items| {
             w.bind_globals(&stmt.op);
             let homes: Vec<(MemId, Vec<Id>)> =
@@ -279,7 +284,7 @@ impl<'g> Gpu<'g> {
             }
             // What a turn of a row has made is at hand for a fold of the row.
             let kernel = if self.machine.vector_bytes > 0 { join::run(kernel) } else { kernel };
-            let spread = spread::run(kernel, &self.machine.resources());
+            let spread = spread::run(kernel, &self.machine.resources(), &|size| self.expected.about(size));
             // Launches in pieces pay for memory rather than loop.
             let fewer = Items::new(count, &self.machine, SPILLING_BLOCKS).loops
                 && most > SPILLING_BLOCKS
@@ -319,6 +324,14 @@ impl<'g> Gpu<'g> {
         write(&mut w, &items);
         let kernel = w.finish();
         self.base.launch(kernel);
+    }
+
+    /// The same where threads keep what is theirs of a row: more of them for a long one.
+    fn threads_for_row(&self, body: &Body) -> u32 {
+        let usual = self.threads_for(body);
+        let long = longest_axis(body, &self.expected).filter(|&n| self.machine.keeps_rows() && n <= MOST_KEPT);
+        let wanted = long.map_or(0, |n| n.div_ceil(KEPT_TURNS).next_power_of_two() as u32);
+        usual.max(wanted.min(self.machine.max_threads))
     }
 
     /// Threads for a block that runs the body: no more than its longest axis has positions.

@@ -219,7 +219,8 @@ impl<'w, 'g> KernelWriter<'w, 'g> {
         tys: &[Ty],
         write: impl FnOnce(&mut Self, Id) -> Vec<Id>,
     ) -> Vec<Id> {
-        let short = |turns: i64| most.constant().is_some_and(|n| n <= turns as u64);
+        let about = most.constant().or_else(|| self.lowering.expected.about(most));
+        let short = |turns: i64| about.is_some_and(|n| n <= turns as u64);
         let Some(piece) = self.most_turns.filter(|&turns| !is_exact(monoid, tys) && !short(turns)) else {
             return self.lanes_fold(lo, hi, monoid, tys, write);
         };

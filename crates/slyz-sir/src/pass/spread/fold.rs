@@ -22,7 +22,7 @@ enum Joining {
     Memory,
 }
 
-impl Spreader {
+impl Spreader<'_> {
     fn joining(&self, monoid: &Monoid, tys: &[Ty]) -> Joining {
         let Some(subgroup) = self.subgroup.filter(|s| s.size > 1) else { return Joining::Memory };
         if tys.iter().any(|ty| ty.bits() > subgroup.bits) {
@@ -77,9 +77,15 @@ impl Spreader {
         } else {
             self.neighbouring([lo, hi], body, monoid)
         };
+        self.joined(own, monoid)
+    }
+
+    /// What all threads have, joined.
+    pub(super) fn joined(&mut self, own: Vec<Id>, monoid: &Monoid) -> Vec<Id> {
         if self.threads == 1 {
             return own;
         }
+        let tys = types_of(monoid);
         let joining = self.joining(monoid, &tys);
         match (&joining, self.subgroup) {
             (Joining::Memory, _) | (_, None) => self.tree_in_memory(own, self.threads, monoid, &tys),
@@ -88,11 +94,11 @@ impl Spreader {
                 if self.threads <= subgroup.size {
                     return vec![joined];
                 }
-                self.between_subgroups(vec![joined], subgroup.size, monoid, &tys)
+                self.between_subgroups(vec![joined], subgroup.size, monoid, &tys, &joining)
             }
             (Joining::Shuffle, Some(subgroup)) => {
                 let joined = self.tree_of_shuffles(own, subgroup.size, monoid, &tys);
-                self.between_subgroups(joined, subgroup.size, monoid, &tys)
+                self.between_subgroups(joined, subgroup.size, monoid, &tys, &joining)
             }
         }
     }
@@ -183,7 +189,14 @@ impl Spreader {
     }
 
     /// The first lane of each subgroup brings its value; everybody gets the fold of them.
-    fn between_subgroups(&mut self, joined: Vec<Id>, size: u32, monoid: &Monoid, tys: &[Ty]) -> Vec<Id> {
+    fn between_subgroups(
+        &mut self,
+        joined: Vec<Id>,
+        size: u32,
+        monoid: &Monoid,
+        tys: &[Ty],
+        joining: &Joining,
+    ) -> Vec<Id> {
         let groups = self.threads.div_ceil(size);
         if groups == 1 {
             let give = |(value, &ty): (Id, &Ty)| self.push(Op::Subgroup(SubgroupOp::Broadcast, vec![value]), ty);
@@ -197,6 +210,9 @@ impl Spreader {
         let brings = self.value(lane.equals(zero));
         self.access(Accesses::write(&memories));
         self.when(brings, |s| s.store_all(&memories, group, &joined));
+        if groups > FEW && groups <= size && groups.is_power_of_two() && self.threads.is_multiple_of(size) {
+            return self.by_one_subgroup(&memories, groups, lane, monoid, tys, joining);
+        }
         if groups > FEW {
             self.tree_over(groups, &memories, monoid, tys);
             return self.read_first(&memories, tys);
@@ -208,6 +224,33 @@ impl Spreader {
         });
         let parts = parts.collect();
         self.neighbours_joined(parts, monoid)
+    }
+
+    /// What the subgroups brought, a lane each, is joined once more by each of them.
+    fn by_one_subgroup(
+        &mut self,
+        memories: &[MemId],
+        groups: u32,
+        lane: Id,
+        monoid: &Monoid,
+        tys: &[Ty],
+        joining: &Joining,
+    ) -> Vec<Id> {
+        self.access(Accesses::read(memories));
+        let end = self.number(groups.into());
+        let cond = self.value(lane.below(end));
+        let then = self.nested(&[], |s, _| s.load_all(memories, lane, tys));
+        let otherwise = Body { results: monoid.neutral.clone(), ..Body::default() };
+        let parts = match groups == self.subgroup.map_or(0, |subgroup| subgroup.size) {
+            true => self.inline(then),
+            false => self.bind(Op::If { cond, args: vec![], then, otherwise }, tys),
+        };
+        if let Joining::Reduce(operator) = joining {
+            return vec![self.push(Op::Subgroup(SubgroupOp::Reduce(*operator), parts), tys[0])];
+        }
+        let joined = self.tree_of_shuffles(parts, groups, monoid, tys);
+        let give = |(value, &ty): (Id, &Ty)| self.push(Op::Subgroup(SubgroupOp::Broadcast, vec![value]), ty);
+        joined.into_iter().zip(tys).map(give).collect()
     }
 
     /// Every thread brings a value; neighbours are joined, then neighbouring pairs, and so on.

@@ -8,6 +8,7 @@
 //!   or by a tree of shuffles, between subgroups through shared memory. A monoid that is not commutative keeps its order:
 //!   each thread takes neighbouring turns, and trees join neighbours.
 //! * Where turns are short, a thread has several of them under way (`unroll`).
+//! * Loops over one row that is expected to be short share what they read and compute, in registers (`keep`).
 //! * Uniform code is run by all threads. What it stores is stored by the first thread.
 //! * Barriers stand only where two threads may meet at one element: memory is followed access by access, so that
 //!   loops which do not share anything run on without waiting, and a kernel never waits at its end.
@@ -28,15 +29,17 @@
 //! has neither barriers nor atomics, and a block small enough for partial results to fit shared memory.
 
 mod fold;
+mod keep;
 mod order;
 mod unroll;
 
-use crate::code::{Body, Id, MemId, Op, Place, Stmt, Type, Var};
+use crate::code::{Body, Id, MemId, Monoid, Op, Place, Stmt, Type, Var};
 use crate::kernel::{Access, Kernel, Memory, Space};
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
 use crate::write::{Arithmetic, Write};
+use keep::Row;
 use order::Accesses;
 use std::collections::{HashMap, HashSet};
 
@@ -67,6 +70,8 @@ pub struct Resources {
     pub least_bytes: u64,
     /// Turns of a loop that a thread has under way at once, where they are short.
     pub turns_at_once: u32,
+    /// Elements of a row that a thread keeps in registers; 0 where it had better read them again.
+    pub kept_values: u32,
 }
 
 /// A kernel that was spread.
@@ -80,15 +85,20 @@ pub struct Spread {
     pub shared_bytes: u64,
 }
 
+/// About how large a size is, where that is known. The code is right for all others.
+pub type About<'a> = dyn Fn(&Size) -> Option<u64> + 'a;
+
 /// Runs the pass on a kernel.
-pub fn run(kernel: Kernel, resources: &Resources) -> Spread {
+pub fn run(kernel: Kernel, resources: &Resources, about: &About<'_>) -> Spread {
     let threads = kernel.block.iter().product::<u32>();
     let mut fresh = kernel.fresh_ids();
     let thread = fresh();
     let first = fresh();
     let mut used = HashSet::new();
     collect_uses(&kernel.body, &mut used);
-    let kernel_numbers = numbers(&kernel.body);
+    let mut extents = HashMap::new();
+    collect_extents(&kernel.body, &mut extents);
+    let numbers = numbers(&extents, &kernel.body);
     let mut spreader = Spreader {
         subgroup: resources.subgroup.filter(|_| threads > 1),
         turns_at_once: resources.turns_at_once.max(1),
@@ -105,7 +115,11 @@ pub fn run(kernel: Kernel, resources: &Resources) -> Spread {
         out: vec![],
         renamed: HashMap::new(),
         used,
-        numbers: kernel_numbers,
+        numbers,
+        extents,
+        about,
+        kept_values: resources.kept_values,
+        row: None,
     };
     spreader.fold_memories(&kernel.body);
     let shared_bytes = spreader.place_scratch(&kernel, resources);
@@ -117,7 +131,7 @@ pub fn run(kernel: Kernel, resources: &Resources) -> Spread {
     Spread { kernel: Kernel { memories, body, ..kernel }, spilled, shared_bytes }
 }
 
-struct Spreader {
+struct Spreader<'a> {
     threads: u32,
     turns_at_once: u32,
     subgroup: Option<Subgroup>,
@@ -143,9 +157,15 @@ struct Spreader {
     used: HashSet<Id>,
     /// Names whose value is known.
     numbers: HashMap<Id, i64>,
+    /// Names that are extents.
+    extents: HashMap<Id, Size>,
+    about: &'a About<'a>,
+    kept_values: u32,
+    /// The row that loops of the body being written share.
+    row: Option<Row>,
 }
 
-impl Write for Spreader {
+impl Write for Spreader<'_> {
     fn fresh(&mut self) -> Id {
         (self.fresh)()
     }
@@ -155,7 +175,7 @@ impl Write for Spreader {
     }
 }
 
-impl Spreader {
+impl Spreader<'_> {
     // ---- writing
 
     /// The statements of a body whose names are final, with its results.
@@ -242,7 +262,10 @@ impl Spreader {
     // ---- code of the block
 
     fn body(&mut self, mut body: Body) -> Body {
+        let own = self.row_of(&body);
+        let around = std::mem::replace(&mut self.row, own);
         self.rewrite(&mut body, Self::stmt);
+        self.row = around;
         body.results.iter_mut().for_each(|id| *id = *self.renamed.get(id).unwrap_or(id));
         body
     }
@@ -319,6 +342,20 @@ impl Spreader {
         };
         // What the joining of partial results touches is noted where it happens.
         self.access(order::accesses(&body, &self.hot, &|_| vec![]));
+        let mut row = self.row.take();
+        if let Some(row) = row.as_mut().filter(|row| self.is_of(row, [lo, hi], &body, monoid.as_ref())) {
+            let own = self.kept(row, hi, body, monoid.as_ref());
+            if let Some(monoid) = &monoid {
+                let values = self.joined(own, monoid);
+                self.renamed.extend(stmt.binds.iter().map(|b| b.id).zip(values));
+            }
+        } else {
+            self.loop_of_lanes(&stmt, [lo, hi], body, monoid);
+        }
+        self.row = row;
+    }
+
+    fn loop_of_lanes(&mut self, stmt: &Stmt, [lo, hi]: [Id; 2], body: Body, monoid: Option<Monoid>) {
         let turns = match (self.numbers.get(&lo), self.numbers.get(&hi)) {
             (Some(lo), Some(hi)) => Some(hi.saturating_sub(*lo).max(0)),
             _ => None,
@@ -396,20 +433,30 @@ fn collect_uses(body: &Body, used: &mut HashSet<Id>) {
     used.extend(&body.results);
 }
 
+/// The names that are extents.
+fn collect_extents(body: &Body, found: &mut HashMap<Id, Size>) {
+    for stmt in &body.stmts {
+        if let (Op::Extent(size), [bind]) = (&stmt.op, &stmt.binds[..]) {
+            found.insert(bind.id, size.clone());
+        }
+        stmt.op.bodies().into_iter().for_each(|b| collect_extents(b, found));
+    }
+}
+
 /// The names that are constants.
-fn numbers(body: &Body) -> HashMap<Id, i64> {
-    let mut found = HashMap::new();
+fn numbers(extents: &HashMap<Id, Size>, body: &Body) -> HashMap<Id, i64> {
     fn walk(body: &Body, found: &mut HashMap<Id, i64>) {
         for stmt in &body.stmts {
-            let value = match &stmt.op {
-                Op::Const(value) if value.ty == Ty::I64 => Some(value.bits as i64),
-                Op::Extent(size) => size.constant().map(|n| n as i64),
-                _ => None,
-            };
-            found.extend(value.zip(stmt.binds.first()).map(|(value, bind)| (bind.id, value)));
+            if let (Op::Const(value), [bind]) = (&stmt.op, &stmt.binds[..])
+                && value.ty == Ty::I64
+            {
+                found.insert(bind.id, value.bits as i64);
+            }
             stmt.op.bodies().into_iter().for_each(|b| walk(b, found));
         }
     }
+    let known = |(id, size): (&Id, &Size)| Some((*id, size.constant()? as i64));
+    let mut found = extents.iter().filter_map(known).collect();
     walk(body, &mut found);
     found
 }

@@ -25,11 +25,16 @@ struct AtOnce {
 /// One turn after the other.
 const ONE: AtOnce = AtOnce { count: 1, always: true };
 
-impl Spreader {
+impl Spreader<'_> {
     /// The turns from `lo` on, every `step`-th, that only write. `all` is the number of turns of all threads, if it is known.
     pub(super) fn turns(&mut self, [lo, hi]: [Id; 2], all: Option<i64>, step: u32, body: Body) {
         let at_once = self.at_once(all, step, &body);
         self.loop_over([lo, hi], at_once, step, vec![], body, None);
+    }
+
+    /// The turns from `lo` on that are this thread's, one after the other, upon what it has.
+    pub(super) fn one_by_one(&mut self, range: [Id; 2], own: Vec<Id>, body: Body, monoid: Option<&Monoid>) -> Vec<Id> {
+        self.loop_over(range, ONE, self.threads, own, body, monoid)
     }
 
     /// The fold of the turns from `lo` on.
@@ -181,7 +186,7 @@ fn length(body: &Body) -> usize {
 
 /// Can all stores wait for the end of the turn, and of those beside it: is nothing read that is written, nothing
 /// written in branches, and nothing shared by atomics?
-fn stores_last(body: &Body) -> bool {
+pub(super) fn stores_last(body: &Body) -> bool {
     let stored: Vec<MemId> = body
         .stmts
         .iter()
