@@ -46,6 +46,8 @@ enum Name {
     C,
     /// A WGSL file per kernel, for WebGPU.
     Wgsl,
+    /// GPUs of NVIDIA: `kernels.cu`, CUDA C++
+    Cuda,
     /// A SPIR-V file per kernel, for Vulkan.
     Spirv,
     /// A page for browsers with WebGPU: WGSL, JavaScript functions, and a table that says whether they are right.
@@ -58,6 +60,7 @@ impl Name {
             Name::Metal => Target::Metal,
             Name::MetalSingleFile => Target::MetalSingleFile,
             Name::C => Target::C,
+            Name::Cuda => Target::Cuda,
             Name::Wgsl => Target::Wgsl,
             #[cfg(feature = "wgpu")]
             Name::Spirv => Target::Spirv,

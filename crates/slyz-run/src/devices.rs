@@ -19,6 +19,8 @@ pub(crate) fn own() -> &'static [Arc<dyn Device>] {
             #[cfg(feature = "cpu")]
             Arc::new(crate::cpu::Cpu::new(crate::cpu::CpuConfig::from_env())),
             // Behind the CPU: it may be one in software. Named, it is used; `auto` knows better.
+            #[cfg(feature = "cuda")]
+            Arc::new(crate::cuda::Cuda::new(0)),
             #[cfg(feature = "wgpu")]
             Arc::new(crate::wgpu::Wgpu::new(std::env::var("SLYZ_ADAPTER").ok().as_deref())),
             Arc::new(Interpreter),
@@ -58,45 +60,63 @@ pub fn auto() -> Arc<dyn Device> {
     AUTO.get_or_init(best).clone()
 }
 
-#[cfg(all(feature = "cpu", feature = "wgpu"))]
+#[cfg(all(feature = "cpu", any(feature = "cuda", feature = "wgpu")))]
 fn best() -> Arc<dyn Device> {
     let cpu = own()[0].clone();
     if shows_gpu() { Arc::new(crate::auto::Auto::new(cpu, hardware)) } else { cpu }
 }
 
 /// Without the CPU device anything that has a driver is better than the interpreter.
-#[cfg(all(not(feature = "cpu"), feature = "wgpu"))]
+#[cfg(all(not(feature = "cpu"), any(feature = "cuda", feature = "wgpu")))]
 fn best() -> Arc<dyn Device> {
     let own = own();
-    let usable = !crate::wgpu::adapters().is_empty();
-    if usable { own[0].clone() } else { own[own.len() - 1].clone() }
+    let software = || own.iter().find(|device| has_adapter(&***device)).cloned();
+    hardware().or_else(software).unwrap_or_else(|| own[own.len() - 1].clone())
 }
 
-#[cfg(not(feature = "wgpu"))]
+/// Has the device an adapter, be it one in software?
+#[cfg(all(not(feature = "cpu"), any(feature = "cuda", feature = "wgpu")))]
+fn has_adapter(_device: &dyn Device) -> bool {
+    #[cfg(feature = "wgpu")]
+    if _device.name() == crate::wgpu::Wgpu::NAME {
+        return !crate::wgpu::adapters().is_empty();
+    }
+    false
+}
+
+#[cfg(not(any(feature = "cuda", feature = "wgpu")))]
 fn best() -> Arc<dyn Device> {
     own()[0].clone()
 }
 
-/// The wgpu device, if the adapter that it takes is no software.
-#[cfg(all(feature = "cpu", feature = "wgpu"))]
+/// The device of a GPU that is no software: by CUDA, or by wgpu on the adapter that it takes.
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 fn hardware() -> Option<Arc<dyn Device>> {
-    let wish = std::env::var("SLYZ_ADAPTER").unwrap_or_default().to_lowercase();
-    let taken = crate::wgpu::adapters().into_iter().find(|adapter| adapter.name.to_lowercase().contains(&wish))?;
-    if taken.software {
-        return None;
+    let named = |name: &str| own().iter().find(|device| device.name() == name).cloned();
+    #[cfg(feature = "cuda")]
+    if crate::cuda::Cuda::is_usable() {
+        return named(crate::cuda::Cuda::NAME);
     }
-    own().iter().find(|device| device.name() == crate::wgpu::Wgpu::NAME).cloned()
+    #[cfg(feature = "wgpu")]
+    {
+        let wish = std::env::var("SLYZ_ADAPTER").unwrap_or_default().to_lowercase();
+        let taken = crate::wgpu::adapters().into_iter().find(|adapter| adapter.name.to_lowercase().contains(&wish))?;
+        if !taken.software {
+            return named(crate::wgpu::Wgpu::NAME);
+        }
+    }
+    None
 }
 
 /// Does the system show the file of a GPU? Drivers take tens of milliseconds to say so.
-#[cfg(all(feature = "cpu", feature = "wgpu", target_os = "linux"))]
+#[cfg(all(feature = "cpu", any(feature = "cuda", feature = "wgpu"), target_os = "linux"))]
 fn shows_gpu() -> bool {
     let nodes = std::fs::read_dir("/dev/dri").into_iter().flatten().flatten();
     nodes.into_iter().any(|node| node.file_name().to_string_lossy().starts_with("renderD"))
         || ["/dev/nvidiactl", "/dev/kfd", "/dev/dxg"].iter().any(|file| std::path::Path::new(file).exists())
 }
 
-#[cfg(all(feature = "cpu", feature = "wgpu", not(target_os = "linux")))]
+#[cfg(all(feature = "cpu", any(feature = "cuda", feature = "wgpu"), not(target_os = "linux")))]
 fn shows_gpu() -> bool {
     true
 }

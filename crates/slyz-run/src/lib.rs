@@ -25,10 +25,12 @@ mod cc;
 mod cost;
 #[cfg(feature = "cpu")]
 pub mod cpu;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 mod device;
 mod devices;
 mod disk;
-#[cfg(any(feature = "cpu", feature = "wgpu"))]
+#[cfg(any(feature = "cpu", feature = "cuda", feature = "wgpu"))]
 // Windows and resident scalars are for GPUs.
 #[cfg_attr(not(feature = "wgpu"), allow(dead_code))]
 mod driver;
@@ -37,15 +39,15 @@ mod files;
 pub mod hash;
 mod interpreter;
 mod kept;
-#[cfg(any(feature = "cpu", feature = "wgpu"))]
+#[cfg(any(feature = "cpu", feature = "cuda", feature = "wgpu"))]
 mod kernels;
 mod launch;
-#[cfg(any(feature = "cpu", feature = "wgpu"))]
+#[cfg(any(feature = "cpu", feature = "cuda", feature = "wgpu"))]
 mod memo;
 mod pool;
 // The interpreter alone launches nothing.
-#[cfg_attr(not(any(feature = "cpu", feature = "wgpu")), allow(dead_code))]
-#[cfg(feature = "wgpu")]
+#[cfg_attr(not(any(feature = "cpu", feature = "cuda", feature = "wgpu")), allow(dead_code))]
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod precision;
 mod profile;
 mod signature;

@@ -354,8 +354,12 @@ fn milliseconds(seconds: f64) -> String {
 fn falls_back(error: &Error) -> bool {
     match error {
         Error::OutOfMemory { .. } | Error::TooLarge { .. } | Error::Plan { .. } => true,
+        #[cfg(any(feature = "cuda", feature = "wgpu"))]
+        Error::Shader(_) | Error::DeviceLost { .. } | Error::Driver { .. } => true,
+        #[cfg(feature = "cuda")]
+        Error::NoCuda { .. } => true,
         #[cfg(feature = "wgpu")]
-        Error::Shader(_) | Error::NoAdapter { .. } | Error::DeviceLost { .. } | Error::Driver { .. } => true,
+        Error::NoAdapter { .. } => true,
         Error::UnknownDevice { .. }
         | Error::Setting { .. }
         | Error::Program(_)
@@ -384,8 +388,12 @@ fn falls_back(error: &Error) -> bool {
 fn is_final(error: &Error) -> bool {
     match error {
         Error::Plan { .. } => true,
+        #[cfg(any(feature = "cuda", feature = "wgpu"))]
+        Error::Shader(_) | Error::DeviceLost { .. } => true,
+        #[cfg(feature = "cuda")]
+        Error::NoCuda { .. } => true,
         #[cfg(feature = "wgpu")]
-        Error::Shader(_) | Error::NoAdapter { .. } | Error::DeviceLost { .. } => true,
+        Error::NoAdapter { .. } => true,
         _ => false,
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod c;
 pub mod clike;
+pub mod cuda;
 mod error;
 pub mod harness;
 pub mod msl;

@@ -222,7 +222,7 @@ fn definitions(template: &str) -> Vec<(String, bool)> {
 }
 
 /// The identifiers of a piece of C, comments left out.
-fn identifiers(code: &str) -> impl Iterator<Item = &str> {
+pub(in crate::back) fn identifiers(code: &str) -> impl Iterator<Item = &str> {
     let words = |line: &'_ str| line.split("//").next().unwrap_or_default().len();
     code.lines()
         .map(move |line| &line[..words(line)])

@@ -10,6 +10,9 @@ use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
 
+/// Of vectors.
+const FIELDS: [&str; 4] = ["x", "y", "z", "w"];
+
 impl ClikeWriter<'_> {
     /// Memories of a thread.
     pub fn local_memories(&mut self) -> Result<(), EmitError> {
@@ -142,12 +145,32 @@ impl ClikeWriter<'_> {
             Space::Global(_) | Space::Shared | Space::Scratch | Space::Local => (declared.ty, true),
         };
         let flat = self.several(ids.len(), memory, index, true)?;
+        if let Some((vector, lanes)) = self.vector(memory, ids.len()) {
+            for (number, ids) in ids.chunks(lanes).enumerate() {
+                let element = self.element(memory, &flat, (number * lanes) as u64);
+                let name = self.fresh("v");
+                self.settle()?;
+                self.line(format!("const {vector} {name} = *(const {vector}*)&{element};"));
+                for (&id, field) in ids.iter().zip(FIELDS) {
+                    self.bind(id, Expr::new(Tree::member(Tree::name(&name), field), ty), "x")?;
+                }
+            }
+            return Ok(());
+        }
         for (k, &id) in ids.iter().enumerate() {
             let element = self.element(memory, &flat, k as u64);
             let value = self.dialect.read(&self.cell(memory, &self.memory_name(memory)), element, self.helpers);
             self.bind(id, Expr { reads, ..Expr::new(value, ty) }, "x")?;
         }
         Ok(())
+    }
+
+    /// The type that holds neighbours of a memory, as many as it has fields. The first of `count` is a multiple of them.
+    fn vector(&self, memory: MemId, count: usize) -> Option<(&'static str, usize)> {
+        let memory = &self.kernel.memories[memory.0 as usize];
+        let bound = memory.space.is_bound();
+        let lanes = [4, 2].into_iter().filter(|lanes| bound && count.is_multiple_of(*lanes));
+        lanes.filter_map(|lanes| Some((self.dialect.vector(memory.ty, lanes)?, lanes))).next()
     }
 
     /// A position that may be written `count` times.
@@ -170,6 +193,14 @@ impl ClikeWriter<'_> {
             assigned.push(self.ops().assigned(&value, ty)?);
         }
         self.settle()?;
+        if let Some((vector, lanes)) = self.vector(memory, values.len()) {
+            for (number, values) in assigned.chunks(lanes).enumerate() {
+                let element = self.element(memory, &flat, (number * lanes) as u64);
+                let value = Tree::call(format!("make_{vector}"), values.iter().cloned());
+                self.line(format!("*({vector}*)&{element} = {value};"));
+            }
+            return Ok(());
+        }
         for (k, value) in assigned.into_iter().enumerate() {
             let element = self.element(memory, &flat, k as u64);
             let cell = self.memory_name(memory);

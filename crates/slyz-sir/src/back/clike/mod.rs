@@ -146,6 +146,14 @@ pub trait Dialect {
     }
     /// Everything before the body of a kernel.
     fn signature(&self, description: &Description) -> String;
+    /// The first lines of the body of a kernel.
+    fn prologue(&self, _description: &Description) -> Vec<String> {
+        vec![]
+    }
+    /// The type of so many neighbours that are read and written at once, with fields `x`, `y`, `z`, `w`.
+    fn vector(&self, _ty: Ty, _count: usize) -> Option<&'static str> {
+        None
+    }
     /// Where a thread stands.
     fn place(&self, place: PlaceName, dimension: u8, rank: usize) -> Tree;
     /// Threads wait; `global` when they also see each other's writes to global memory.

@@ -91,6 +91,7 @@ pub(super) fn kernel(file: &mut File, description: &Description, names: Names) -
         }
     }
     w.depth = 1;
+    dialect.prologue(description).into_iter().for_each(|line| w.line(line));
     w.local_memories()?;
     w.name_own_position()?;
     w.body(&kernel.body)?;

@@ -5,6 +5,7 @@
 //! files cannot disagree.
 
 pub mod cases;
+mod cuda;
 mod explicit;
 #[cfg(feature = "naga")]
 mod spirv;
@@ -82,6 +83,8 @@ pub enum Target {
     MetalSingleFile,
     /// CPUs: C with vectors, a function per kernel.
     C,
+    /// GPUs of NVIDIA: `kernels.cu`, CUDA C++.
+    Cuda,
     /// WebGPU: a `.wgsl` file per kernel. Group 0 binds its arrays, then one struct of sizes and scalars, as the file says.
     Wgsl,
     /// Vulkan: the same kernels as SPIR-V 1.3, a `.spv` file per kernel.
@@ -168,6 +171,7 @@ pub fn road(target: Target, passes: &Selection) -> ProgramRoad {
     let strategy = match target {
         Target::C => Strategy::Cores,
         Target::Metal | Target::MetalSingleFile => threads(Machine::metal()),
+        Target::Cuda => threads(Machine::cuda()),
         Target::Wgsl | Target::Web => threads(super::wgsl::MACHINE),
         #[cfg(feature = "naga")]
         Target::Spirv => threads(spirv::MACHINE),
@@ -235,6 +239,7 @@ pub fn emit_with(programs: &[Program], target: Target, options: &Options) -> Res
             let list = files.iter().map(|f| &f.name[..]).collect::<Vec<_>>().join(" ");
             Emitted { files, build: format!("for f in {list}; do cc {C_FLAGS} \"$f\" -o \"${{f%.c}}.so\"; done") }
         }
+        Target::Cuda => cuda::emit(programs, &road, options)?,
         Target::Wgsl => wgsl::emit(programs, &road, options)?,
         #[cfg(feature = "naga")]
         Target::Spirv => spirv::emit(programs, &road, options)?,

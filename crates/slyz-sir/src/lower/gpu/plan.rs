@@ -58,7 +58,7 @@ pub fn lower_with(
 }
 
 /// Elements of a row that a thread had better not exceed, and the longest row that is kept.
-const KEPT_TURNS: u64 = 16;
+const KEPT_TURNS: u64 = 32;
 const MOST_KEPT: u64 = 1 << 15;
 
 /// A plan under construction, for a machine.

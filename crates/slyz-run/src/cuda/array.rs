@@ -1,0 +1,73 @@
+//! An array in the memory of a GPU.
+
+use super::Cuda;
+use super::opened::Opened;
+use crate::{Buffer, DeviceMemory, Error};
+use cudarc::driver::{result, sys};
+use std::fmt::Display;
+use std::sync::Arc;
+
+/// Memory of a GPU. It is taken and given back in the order of the stream, so that whoever drops it may have given the GPU work on
+/// it that is not done.
+pub(super) struct CudaArray {
+    opened: Arc<Opened>,
+    pub(super) address: sys::CUdeviceptr,
+    pub(super) bytes: usize,
+}
+
+impl CudaArray {
+    /// Memory for an array, with anything in it.
+    pub(super) fn new(opened: &Arc<Opened>, bytes: usize, what: &dyn Display) -> Result<CudaArray, Error> {
+        opened.enter()?;
+        // Accesses of several elements at once may go past the end of a short array.
+        let bytes = bytes.max(1).next_multiple_of(16);
+        // SAFETY: the stream lives, and so will the memory until it is freed in its order.
+        let address = unsafe { result::malloc_async(opened.stream, bytes) }
+            .map_err(|error| opened.trouble(error, what, bytes as u64))?;
+        Ok(CudaArray { opened: opened.clone(), address, bytes })
+    }
+
+    /// Memory with a copy of the host's bytes.
+    pub(super) fn upload(opened: &Arc<Opened>, data: &[u8], what: &dyn Display) -> Result<CudaArray, Error> {
+        let array = CudaArray::new(opened, data.len(), what)?;
+        if !data.is_empty() {
+            // SAFETY: the memory has so many bytes. The driver has copied the host's when the call comes back.
+            unsafe { result::memcpy_htod_async(array.address, data, opened.stream) }
+                .map_err(|error| opened.trouble(error, what, data.len() as u64))?;
+        }
+        Ok(array)
+    }
+
+    /// The array that a buffer is, if it is one of that GPU.
+    pub(super) fn of(buffer: &Buffer, opened: &Arc<Opened>) -> Option<Arc<CudaArray>> {
+        buffer.device_memory::<CudaArray>().filter(|array| Arc::ptr_eq(&array.opened, opened))
+    }
+}
+
+impl Drop for CudaArray {
+    fn drop(&mut self) {
+        if self.opened.enter().is_ok() {
+            // SAFETY: nobody has the memory any more, and what the stream does with it comes first.
+            let _ = unsafe { result::free_async(self.address, self.opened.stream) };
+        }
+    }
+}
+
+impl DeviceMemory for CudaArray {
+    fn device(&self) -> &str {
+        Cuda::NAME
+    }
+
+    fn read(&self, into: &mut [u8]) -> Result<(), Error> {
+        if into.is_empty() {
+            return self.opened.alive();
+        }
+        self.opened.enter()?;
+        let count = into.len().min(self.bytes);
+        let what = &"to read an array";
+        // SAFETY: the memory has so many bytes; they are waited for.
+        unsafe { result::memcpy_dtoh_async(&mut into[..count], self.address, self.opened.stream) }
+            .map_err(|error| self.opened.trouble(error, what, 0))?;
+        self.opened.synchronize()
+    }
+}

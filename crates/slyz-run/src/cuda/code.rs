@@ -1,0 +1,114 @@
+//! Kernels as code of a GPU: CUDA C++ by NVRTC, kept on disk.
+
+use super::opened::Opened;
+use crate::{Error, hash};
+use cudarc::driver::{result, sys};
+use cudarc::nvrtc;
+use slyz_sir::back::clike::Description;
+use slyz_sir::back::cuda::{self, Cuda as Dialect};
+use slyz_sir::choices::Precision;
+use slyz_sir::kernel::Kernel;
+use std::ffi::CString;
+use std::sync::Arc;
+
+/// A kernel that the driver has loaded.
+pub(super) struct Code {
+    module: sys::CUmodule,
+    pub(super) function: sys::CUfunction,
+    pub(super) description: Description,
+    opened: std::sync::Weak<Opened>,
+}
+
+// SAFETY: the driver's handles may be used by any thread.
+unsafe impl Send for Code {}
+// SAFETY: the same.
+unsafe impl Sync for Code {}
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        let Some(opened) = self.opened.upgrade() else { return };
+        if opened.synchronize().is_ok() {
+            // SAFETY: nobody runs it any more.
+            let _ = unsafe { result::module::unload(self.module) };
+        }
+    }
+}
+
+/// The kernel in CUDA C++.
+pub(super) fn text(opened: &Opened, kernel: &Kernel, narrow: bool) -> Result<(String, Description), Error> {
+    let precision = kernel.precision.unwrap_or(opened.precision);
+    cuda::emit(kernel, &Dialect { precision, narrow }).map_err(Error::Shader)
+}
+
+/// The kernel, loaded.
+pub(super) fn code(
+    opened: &Arc<Opened>,
+    kernel: &Kernel,
+    kernel_hash: &[u8; 32],
+    narrow: bool,
+) -> Result<Arc<Code>, Error> {
+    opened.kernels.get(hash::of(&(kernel_hash, narrow, kernel.precision)), || {
+        let (text, description) = text(opened, kernel, narrow)?;
+        let precision = kernel.precision.unwrap_or(opened.precision);
+        let cubin = built(opened, kernel, &text, precision)?;
+        opened.enter()?;
+        let trouble = |error| opened.trouble(error, &format_args!("to load kernel `{}`", kernel.name), 0);
+        let name = CString::new(description.name.clone()).unwrap_or_default();
+        // SAFETY: the image is whole, and the driver copies it.
+        let (module, function) = unsafe {
+            let module = result::module::load_data(cubin.as_ptr().cast()).map_err(trouble)?;
+            (module, result::module::get_function(module, name).map_err(trouble)?)
+        };
+        Ok(Arc::new(Code { module, function, description, opened: Arc::downgrade(opened) }))
+    })
+}
+
+/// The CUBIN of a text, from disk or from the compiler.
+fn built(opened: &Opened, kernel: &Kernel, text: &str, precision: Precision) -> Result<Vec<u8>, Error> {
+    let options = options(opened, precision);
+    let key = hash::of(&("cubin", text, &options, opened.compiler));
+    if let Some(cubin) = opened.disk.as_ref().and_then(|disk| disk.load(&key)) {
+        return Ok(cubin);
+    }
+    let cubin = compiled(text, &options)
+        .map_err(|why| Error::Driver { what: format!("to compile kernel `{}`", kernel.name), why })?;
+    if let Some(disk) = &opened.disk {
+        disk.store(&key, &cubin);
+    }
+    Ok(cubin)
+}
+
+/// Products and sums are fused where nobody asks for the table.
+fn options(opened: &Opened, precision: Precision) -> Vec<String> {
+    let native = precision == Precision::Native;
+    let mut options = vec![format!("--gpu-architecture={}", opened.architecture), "--std=c++17".to_string()];
+    options.push(format!("--fmad={native}"));
+    if native {
+        options.extend(["--ftz=true", "--prec-div=false", "--prec-sqrt=false"].map(String::from));
+    }
+    options
+}
+
+fn compiled(text: &str, options: &[String]) -> Result<Vec<u8>, String> {
+    use nvrtc::{result as compiler, sys};
+    let source = CString::new(text).map_err(|error| error.to_string())?;
+    let program = compiler::create_program(&source, None).map_err(|error| error.to_string())?;
+    // SAFETY: the program was made just now, and is destroyed at the end.
+    unsafe {
+        let done = compiler::compile_program(program, options);
+        let cubin = done.map_err(|error| {
+            let log = compiler::get_program_log(program).unwrap_or_default();
+            let log: Vec<u8> = log.into_iter().map(|byte| byte as u8).collect();
+            format!("{error}\n{}\n{text}", String::from_utf8_lossy(&log).trim_end_matches('\0'))
+        });
+        let cubin = cubin.and_then(|()| {
+            let mut length = 0;
+            sys::nvrtcGetCUBINSize(program, &mut length).result().map_err(|error| error.to_string())?;
+            let mut cubin = vec![0u8; length];
+            sys::nvrtcGetCUBIN(program, cubin.as_mut_ptr().cast()).result().map_err(|error| error.to_string())?;
+            Ok(cubin)
+        });
+        let _ = compiler::destroy_program(program);
+        cubin
+    }
+}

@@ -1,0 +1,171 @@
+//! A GPU with its context and its stream.
+
+use super::code::Code;
+use crate::Error;
+use crate::disk::{CacheConfig, DiskCache};
+use crate::memo::Memo;
+use cudarc::driver::{result, sys};
+use slyz_sir::choices::Precision;
+use slyz_sir::lower::gpu::Machine;
+use std::fmt::Display;
+use std::sync::OnceLock;
+
+/// Kernels that are kept when nobody uses them.
+const KEPT_KERNELS: usize = 1024;
+
+/// A GPU at work.
+pub(super) struct Opened {
+    device: sys::CUdevice,
+    context: sys::CUcontext,
+    /// All work is in its order.
+    pub(super) stream: sys::CUstream,
+    pub(super) machine: Machine,
+    pub(super) precision: Precision,
+    /// `sm_90`.
+    pub(super) architecture: String,
+    /// The compiler's version.
+    pub(super) compiler: (i32, i32),
+    pub(super) kernels: Memo<Code>,
+    pub(super) disk: Option<DiskCache>,
+    name: String,
+    memory: u64,
+    lost: OnceLock<String>,
+}
+
+// SAFETY: the driver's handles may be used by any thread; each makes the context its own before a call.
+unsafe impl Send for Opened {}
+// SAFETY: the same.
+unsafe impl Sync for Opened {}
+
+/// Is there a file of the driver's that a GPU has?
+pub(super) fn is_likely() -> bool {
+    if cfg!(target_os = "linux") {
+        return ["/dev/nvidiactl", "/dev/dxg"].iter().any(|file| std::path::Path::new(file).exists());
+    }
+    cfg!(target_os = "windows")
+}
+
+impl Opened {
+    pub(super) fn new(number: i32, precision: Precision) -> Result<Opened, Error> {
+        let missing = |what: &str, why: String| Error::NoCuda { what: what.to_string(), why };
+        // SAFETY: the library is only looked for.
+        if !unsafe { sys::is_culib_present() } {
+            let why = "libcuda.so.1 cannot be loaded; install NVIDIA's driver".to_string();
+            return Err(missing("no driver", why));
+        }
+        // SAFETY: the library is only looked for.
+        if !unsafe { cudarc::nvrtc::sys::is_culib_present() } {
+            let why = "libnvrtc cannot be loaded; install CUDA's toolkit, or the Python package nvidia-cuda-nvrtc, and have its \
+                       folder in LD_LIBRARY_PATH";
+            return Err(missing("no compiler", why.to_string()));
+        }
+        let failed = |error: result::DriverError| missing("the driver has no GPU for us", error.to_string());
+        result::init().map_err(failed)?;
+        let device = result::device::get(number).map_err(failed)?;
+        let name = result::device::get_name(device).map_err(failed)?;
+        // SAFETY: the device is the driver's.
+        let (context, memory) = unsafe {
+            let context = result::primary_ctx::retain(device).map_err(failed)?;
+            result::ctx::set_current(context).map_err(failed)?;
+            (context, result::device::total_mem(device).map_err(failed)? as u64)
+        };
+        let ask = |what| {
+            // SAFETY: the device is the driver's.
+            unsafe { result::device::get_attribute(device, what) }.map_err(failed)
+        };
+        use sys::CUdevice_attribute_enum as Attribute;
+        let major = ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let minor = ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(failed)?;
+        keep_memory(device);
+        let mut compiler = (0, 0);
+        // SAFETY: the numbers live.
+        unsafe { cudarc::nvrtc::sys::nvrtcVersion(&mut compiler.0, &mut compiler.1) };
+        Ok(Opened {
+            device,
+            context,
+            stream,
+            machine: Machine { runs_ahead: true, ..Machine::cuda() },
+            precision,
+            architecture: format!("sm_{major}{minor}"),
+            compiler,
+            kernels: Memo::new(KEPT_KERNELS),
+            disk: CacheConfig::from_env().open(),
+            name,
+            memory,
+            lost: OnceLock::new(),
+        })
+    }
+
+    pub(super) fn describe(&self) -> String {
+        let Opened { name, architecture, compiler: (major, minor), .. } = self;
+        format!("{name} ({architecture}, {} MiB), NVRTC {major}.{minor}", self.memory >> 20)
+    }
+
+    /// An error once the driver has given up.
+    pub(super) fn alive(&self) -> Result<(), Error> {
+        match self.lost.get() {
+            Some(why) => Err(Error::DeviceLost { why: why.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes the GPU this thread's.
+    pub(super) fn enter(&self) -> Result<(), Error> {
+        self.alive()?;
+        // SAFETY: the context lives as long as the process.
+        unsafe { result::ctx::set_current(self.context) }.map_err(|error| self.trouble(error, &"to be used", 0))
+    }
+
+    /// What the driver has to say. After some errors nothing works any more.
+    pub(super) fn trouble(&self, error: result::DriverError, what: &dyn Display, bytes: u64) -> Error {
+        use sys::cudaError_enum as Cuda;
+        let why = error.to_string();
+        match error.0 {
+            Cuda::CUDA_ERROR_OUT_OF_MEMORY => Error::OutOfMemory { what: what.to_string(), bytes },
+            Cuda::CUDA_ERROR_ILLEGAL_ADDRESS
+            | Cuda::CUDA_ERROR_LAUNCH_FAILED
+            | Cuda::CUDA_ERROR_LAUNCH_TIMEOUT
+            | Cuda::CUDA_ERROR_ILLEGAL_INSTRUCTION
+            | Cuda::CUDA_ERROR_MISALIGNED_ADDRESS
+            | Cuda::CUDA_ERROR_HARDWARE_STACK_ERROR
+            | Cuda::CUDA_ERROR_ECC_UNCORRECTABLE
+            | Cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED => {
+                let _ = self.lost.set(why.clone());
+                Error::DeviceLost { why }
+            }
+            _ => Error::Driver { what: what.to_string(), why },
+        }
+    }
+
+    /// Waits for all work.
+    pub(super) fn synchronize(&self) -> Result<(), Error> {
+        self.enter()?;
+        // SAFETY: the stream lives as long as the GPU.
+        unsafe { result::stream::synchronize(self.stream) }.map_err(|error| self.trouble(error, &"to wait for it", 0))
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        // SAFETY: nobody has the stream any more. Errors have nobody to tell.
+        unsafe {
+            let _ = result::ctx::set_current(self.context);
+            let _ = result::stream::synchronize(self.stream);
+            let _ = result::stream::destroy(self.stream);
+            let _ = result::primary_ctx::release(self.device);
+        }
+    }
+}
+
+/// Lets the driver's pool keep what is freed: asking the system again takes far longer than a launch.
+fn keep_memory(device: sys::CUdevice) {
+    let mut most = u64::MAX;
+    // SAFETY: the pool is the device's own, and the number lives. Without it calls are slower.
+    unsafe {
+        if let Ok(pool) = result::device::get_default_mem_pool(device) {
+            let threshold = sys::CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+            let _ = result::mem_pool::set_attribute(pool, threshold, (&raw mut most).cast());
+        }
+    }
+}

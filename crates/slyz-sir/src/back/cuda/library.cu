@@ -1,0 +1,126 @@
+// half_value
+__device__ inline float half_value(unsigned short bits) {
+    float x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+    return x;
+}
+
+// half_bits
+__device__ inline unsigned short half_bits(float x) {
+    unsigned short bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    return bits;
+}
+
+// bfloat_value
+__device__ inline float bfloat_value(unsigned short bits) { return __uint_as_float((unsigned)bits << 16); }
+
+// bfloat_bits
+__device__ inline unsigned short bfloat_bits(float x) {
+    const unsigned bits = __float_as_uint(x);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return (unsigned short)((bits >> 16) | 0x40u);
+    return (unsigned short)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+// odd_double: what is lost shows in the last bit, so that another rounding sees it.
+__device__ inline double odd_double(long long x) {
+    const double near = __ll2double_rz(x);
+    return (long long)near == x ? near : __longlong_as_double(__double_as_longlong(near) | 1);
+}
+__device__ inline double odd_double(unsigned long long x) {
+    const double near = __ull2double_rz(x);
+    return (unsigned long long)near == x ? near : __longlong_as_double(__double_as_longlong(near) | 1);
+}
+__device__ inline double odd_double(double x) { return x; }
+
+// odd_float
+__device__ inline float odd_float(double x) {
+    const float near = __double2float_rz(x);
+    return (double)near == x || x != x ? near : __uint_as_float(__float_as_uint(near) | 1u);
+}
+
+// round_half
+__device__ inline float round_half(float x) { return half_value(half_bits(x)); }
+
+// round_bfloat
+__device__ inline float round_bfloat(float x) { return bfloat_value(bfloat_bits(x)); }
+
+// lane_id
+__device__ inline unsigned lane_id() {
+    unsigned lane;
+    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+    return lane;
+}
+
+// lanes_below
+__device__ inline unsigned lanes_below() { return __popc(__activemask() & ((1u << lane_id()) - 1u)); }
+
+// count_trailing_zeros
+__device__ inline unsigned count_trailing_zeros(unsigned x) { return x == 0 ? 32 : __ffs(x) - 1; }
+
+// peek
+template <typename T> __device__ inline T peek(const T* at) { return *(const volatile T*)at; }
+
+// warp_reduce
+template <typename T, typename F> __device__ inline T warp_reduce(T x, F join) {
+    const unsigned active = __activemask();
+    if (active == 0xffffffffu) {
+        for (int step = 16; step > 0; step /= 2) x = join(x, __shfl_xor_sync(active, x, step));
+        return x;
+    }
+    T total = __shfl_sync(active, x, __ffs(active) - 1);
+    for (unsigned rest = active & (active - 1); rest != 0; rest &= rest - 1) {
+        total = join(total, __shfl_sync(active, x, __ffs(rest) - 1));
+    }
+    return total;
+}
+
+// warp_scan
+template <typename T, typename F> __device__ inline T warp_scan(T x, F join) {
+    const unsigned active = __activemask();
+    const unsigned lane = lane_id();
+    if (active == 0xffffffffu) {
+        for (unsigned step = 1; step < 32; step *= 2) {
+            const T before = __shfl_up_sync(active, x, step);
+            if (lane >= step) x = join(before, x);
+        }
+        return x;
+    }
+    T total = x;
+    bool first = true;
+    for (unsigned rest = active; rest != 0; rest &= rest - 1) {
+        const unsigned other = __ffs(rest) - 1;
+        const T value = __shfl_sync(active, x, other);
+        if (other > lane) continue;
+        total = first ? value : join(total, value);
+        first = false;
+    }
+    return total;
+}
+
+// warp_add
+template <typename T> __device__ inline T warp_add(T x) { return warp_reduce(x, [](T a, T b) { return a + b; }); }
+
+// warp_mul
+template <typename T> __device__ inline T warp_mul(T x) { return warp_reduce(x, [](T a, T b) { return a * b; }); }
+
+// warp_min
+template <typename T> __device__ inline T warp_min(T x) { return warp_reduce(x, [](T a, T b) { return a < b ? a : b; }); }
+
+// warp_max
+template <typename T> __device__ inline T warp_max(T x) { return warp_reduce(x, [](T a, T b) { return a > b ? a : b; }); }
+
+// warp_and
+template <typename T> __device__ inline T warp_and(T x) { return warp_reduce(x, [](T a, T b) { return a & b; }); }
+
+// warp_or
+template <typename T> __device__ inline T warp_or(T x) { return warp_reduce(x, [](T a, T b) { return a | b; }); }
+
+// warp_xor
+template <typename T> __device__ inline T warp_xor(T x) { return warp_reduce(x, [](T a, T b) { return a ^ b; }); }
+
+// warp_scan_add
+template <typename T> __device__ inline T warp_scan_add(T x) { return warp_scan(x, [](T a, T b) { return a + b; }); }
+
+// warp_scan_mul
+template <typename T> __device__ inline T warp_scan_mul(T x) { return warp_scan(x, [](T a, T b) { return a * b; }); }

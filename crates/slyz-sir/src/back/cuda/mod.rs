@@ -1,0 +1,457 @@
+//! CUDA C++, a [`Dialect`] of the C-like writer.
+//!
+//! Half precision is held in `float` and lies in memory as 16 bits, so that no header of NVIDIA's is needed. Code is narrow, with
+//! positions of 32 bits, or wide.
+
+mod library;
+
+use super::EmitError;
+use super::clike::{Cell, Description, Dialect, Helpers, PlaceName, helpers as in_c};
+use super::tree::{Infix, Prefix, Tree};
+use crate::choices::Precision;
+use crate::code::{AtomicOp, Scope, SubgroupOp};
+use crate::expand;
+use crate::kernel::{Kernel, Space};
+use crate::lower::gpu::Machine;
+use crate::ops::Operator;
+use crate::size::Size;
+use crate::types::{Scalar, Ty};
+
+/// In the order of [`Ty`].
+const TYPES: [&str; 13] = [
+    "bool",
+    "signed char",
+    "short",
+    "int",
+    "long long",
+    "unsigned char",
+    "unsigned short",
+    "unsigned",
+    "unsigned long long",
+    "float",
+    "float",
+    "float",
+    "double",
+];
+
+/// Words of C++ and CUDA that are no names.
+const RESERVED: &str = include_str!("words.txt");
+
+const AXES: [&str; 3] = ["x", "y", "z"];
+
+/// The dialect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cuda {
+    /// How precise floats are.
+    pub precision: Precision,
+    /// Positions fit 32 bits.
+    pub narrow: bool,
+}
+
+/// The file of a kernel, and what a launch of it needs to know.
+///
+/// ```
+/// use slyz_sir::{back::cuda, choices::Precision, text::parse_kernel};
+/// let kernel = parse_kernel("kernel negate<n>() grid [ceil(n / 64), 1, 1] block [64, 1, 1] {
+///   global read input: f32[n]  global write output: f32[n]
+///   %i: i64 = global.x  %n: i64 = extent n  %inside: bool = lt %i, %n
+///   if %inside { %x: f32 = load input[%i]  %y: f32 = neg %x  store output[%i], %y } else {}
+/// }")?;
+/// let dialect = cuda::Cuda { precision: Precision::Native, narrow: true };
+/// let (text, _) = cuda::emit(&kernel, &dialect)?;
+/// assert!(text.contains("extern \"C\" __global__ void __launch_bounds__(64) negate("));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn emit(kernel: &Kernel, dialect: &Cuda) -> Result<(String, Description), EmitError> {
+    let (text, mut descriptions) = emit_all(&[kernel], dialect)?;
+    let Some(description) = descriptions.pop() else {
+        return Err(EmitError::Form { kernel: kernel.name.clone(), what: "no description".to_string() });
+    };
+    Ok((text, description))
+}
+
+/// The file of some kernels.
+pub fn emit_all(kernels: &[&Kernel], dialect: &Cuda) -> Result<(String, Vec<Description>), EmitError> {
+    let (text, descriptions) = super::clike::emit(dialect, kernels)?;
+    Ok((format!("{}{text}", library::mentioned_by(&text)), descriptions))
+}
+
+/// What lies in memory.
+fn stored(ty: Ty) -> &'static str {
+    if is_half(ty) { "unsigned short" } else { TYPES[ty as usize] }
+}
+
+fn is_half(ty: Ty) -> bool {
+    matches!(ty, Ty::F16 | Ty::BF16)
+}
+
+/// A float of 16 bits from those that lie in memory.
+fn value_of(ty: Ty, bits: Tree) -> Tree {
+    match ty {
+        Ty::F16 => Tree::call("half_value", [bits]),
+        Ty::BF16 => Tree::call("bfloat_value", [bits]),
+        _ => bits,
+    }
+}
+
+fn bits_of(ty: Ty, value: Tree) -> Tree {
+    match ty {
+        Ty::F16 => Tree::call("half_bits", [value]),
+        Ty::BF16 => Tree::call("bfloat_bits", [value]),
+        _ => value,
+    }
+}
+
+/// Does the memory hold 16 bits of what the code holds in 32?
+fn is_packed(cell: &Cell) -> bool {
+    is_half(cell.memory.ty) && cell.memory.space != Space::Local
+}
+
+impl Dialect for Cuda {
+    fn language(&self) -> &'static str {
+        "CUDA"
+    }
+
+    fn head(&self) -> &'static str {
+        ""
+    }
+
+    fn scalar(&self, ty: Ty) -> Option<&'static str> {
+        Some(TYPES[ty as usize])
+    }
+
+    fn remedy(&self, _: Ty) -> &'static str {
+        "use another type"
+    }
+
+    fn literal(&self, value: Scalar, negative: bool, digits: &str) -> Tree {
+        let suffix = match value.ty {
+            Ty::F32 | Ty::BF16 | Ty::F16 => "f",
+            Ty::U32 => "u",
+            Ty::I64 => "LL",
+            Ty::U64 => "ULL",
+            _ => "",
+        };
+        Tree::literal(value, negative, format!("{digits}{suffix}"))
+    }
+
+    fn special(&self, value: Scalar, _: &Helpers) -> Tree {
+        let x = value.as_f64();
+        let number = match (value.ty == Ty::F64, x.is_nan()) {
+            (false, false) => "__int_as_float(0x7f800000)",
+            (false, true) => "__int_as_float(0x7fc00000)",
+            (true, false) => "__longlong_as_double(0x7ff0000000000000LL)",
+            (true, true) => "__longlong_as_double(0x7ff8000000000000LL)",
+        };
+        let number = Tree::name(number);
+        if x < 0.0 { Tree::prefix(Prefix::Minus, number) } else { number }
+    }
+
+    fn rounds(&self, ty: Ty) -> bool {
+        is_half(ty)
+    }
+
+    fn cast(&self, from: Ty, to: Ty, x: Tree, _: &Helpers) -> Tree {
+        if !is_half(to) || from == to {
+            return Tree::cast(TYPES[to as usize], x);
+        }
+        let round = if to == Ty::F16 { "round_half" } else { "round_bfloat" };
+        let single = match from {
+            Ty::F64 => Tree::call("odd_float", [x]),
+            Ty::I64 | Ty::U64 => {
+                let whole = Tree::cast(TYPES[from as usize], x);
+                Tree::call("odd_float", [Tree::call("odd_double", [whole])])
+            }
+            Ty::I32 | Ty::U32 => Tree::call("odd_float", [Tree::cast("double", x)]),
+            _ => Tree::cast("float", x),
+        };
+        Tree::call(round, [single])
+    }
+
+    fn bits(&self, from: Ty, to: Ty, x: Tree) -> Tree {
+        let name = TYPES[to as usize];
+        match (from, to) {
+            (Ty::F16 | Ty::BF16, _) => Tree::cast(name, bits_of(from, x)),
+            (_, Ty::F16 | Ty::BF16) => value_of(to, Tree::cast("unsigned short", x)),
+            (Ty::F32, Ty::I32) => Tree::call("__float_as_int", [x]),
+            (Ty::F32, _) => Tree::call("__float_as_uint", [x]),
+            (Ty::I32, _) => Tree::call("__int_as_float", [x]),
+            (Ty::U32, _) => Tree::call("__uint_as_float", [x]),
+            (Ty::F64, _) => Tree::cast(name, Tree::call("__double_as_longlong", [x])),
+            _ => Tree::call("__longlong_as_double", [Tree::cast("long long", x)]),
+        }
+    }
+
+    fn space(&self, _: Space) -> &'static str {
+        ""
+    }
+
+    fn inline(&self) -> &'static str {
+        "__device__ inline"
+    }
+
+    fn signature(&self, d: &Description) -> String {
+        let buffers = d.buffers.iter().map(|b| {
+            let access = if b.written { "" } else { "const " };
+            format!("{access}{}* __restrict__ {}", stored(b.ty), b.name)
+        });
+        let uniforms = d.uniforms.iter().map(|u| format!("{} {}", stored(u.ty), u.name));
+        let params: Vec<String> = buffers.chain(uniforms).collect();
+        let threads: u32 = d.block.iter().product();
+        let name = &d.name;
+        format!("extern \"C\" __global__ void __launch_bounds__({threads}) {name}(\n    {}\n)", params.join(",\n    "))
+    }
+
+    fn prologue(&self, d: &Description) -> Vec<String> {
+        let mut lines = vec![];
+        for shared in &d.shared {
+            let elements = Size::product(&shared.shape).constant().unwrap_or(1).max(1);
+            lines.push(format!("__shared__ {} {}[{elements}];", stored(shared.ty), shared.name));
+        }
+        if d.places.contains(&PlaceName::Global) {
+            for dimension in 0..d.rank.clamp(1, 3) {
+                let axis = AXES[dimension];
+                let block = d.block[dimension];
+                let name = global(dimension, d.rank);
+                lines.push(match block {
+                    1 => format!("const unsigned {name} = blockIdx.{axis};"),
+                    _ => format!("const unsigned {name} = blockIdx.{axis} * {block} + threadIdx.{axis};"),
+                });
+            }
+        }
+        lines
+    }
+
+    fn place(&self, place: PlaceName, dimension: u8, rank: usize) -> Tree {
+        let dimension = usize::from(dimension.min(2));
+        let of = |name: &str| Tree::member(Tree::name(name), AXES[dimension]);
+        match place {
+            PlaceName::Global => Tree::name(global(dimension, rank)),
+            PlaceName::Local => of("threadIdx"),
+            PlaceName::Block => of("blockIdx"),
+            PlaceName::GridDim => of("gridDim"),
+            PlaceName::Lane => Tree::call("lane_id", []),
+            PlaceName::SubgroupSize => Tree::name("32u"),
+        }
+    }
+
+    fn uniform(&self, uniform: &super::clike::Uniform) -> Tree {
+        value_of(uniform.ty, Tree::name(&uniform.name))
+    }
+
+    fn read(&self, cell: &Cell, element: Tree, _: &Helpers) -> Tree {
+        if is_packed(cell) { value_of(cell.memory.ty, element) } else { element }
+    }
+
+    fn write(&self, cell: &Cell, element: Tree, value: Tree, _: &Helpers) -> String {
+        let value = if is_packed(cell) { bits_of(cell.memory.ty, value) } else { value };
+        element.assignment(&value)
+    }
+
+    fn vector(&self, ty: Ty, count: usize) -> Option<&'static str> {
+        Some(match (ty, count) {
+            (Ty::F32, 4) => "float4",
+            (Ty::F32, 2) => "float2",
+            (Ty::I32, 4) => "int4",
+            (Ty::I32, 2) => "int2",
+            (Ty::U32, 4) => "uint4",
+            (Ty::U32, 2) => "uint2",
+            (Ty::F64, 2) => "double2",
+            (Ty::I64, 2) => "longlong2",
+            (Ty::U64, 2) => "ulonglong2",
+            _ => return None,
+        })
+    }
+
+    fn barrier(&self, scope: Scope, _: bool) -> Vec<String> {
+        vec![if scope == Scope::Subgroup { "__syncwarp();" } else { "__syncthreads();" }.to_string()]
+    }
+
+    fn fence(&self, scope: Scope) -> String {
+        if scope == Scope::Device { "__threadfence();" } else { "__threadfence_block();" }.to_string()
+    }
+
+    /// CUDA's own functions are within the table, but for two.
+    fn lacks(&self, operator: Operator, ty: Ty) -> bool {
+        use Operator::{Fma, Hypot, Pow, Powi};
+        match self.precision {
+            Precision::Native => operator == Powi,
+            Precision::Table => operator == Powi || ty == Ty::F32 && matches!(operator, Pow | Hypot),
+            Precision::Exact => operator != Fma && expand::operator(operator, ty).is_some(),
+        }
+    }
+
+    fn divide(&self, operator: Operator, ty: Ty, helpers: &Helpers) -> String {
+        in_c::divide(self, operator, ty, helpers)
+    }
+
+    /// Theirs knows of NaN what ours does, but not which of two zeros it gives.
+    fn extreme(&self, operator: Operator, ty: Ty, helpers: &Helpers) -> String {
+        if self.precision == Precision::Exact || !ty.is_float() {
+            return in_c::extreme(self, operator, ty, helpers);
+        }
+        let suffix = if ty == Ty::F64 { "" } else { "f" };
+        format!("f{}{suffix}", operator.name())
+    }
+
+    fn to_int(&self, from: Ty, to: Ty, helpers: &Helpers) -> String {
+        in_c::to_int(self, from, to, helpers)
+    }
+
+    fn absolute(&self, ty: Ty, helpers: &Helpers) -> String {
+        in_c::absolute(self, ty, helpers)
+    }
+
+    fn sign(&self, ty: Ty, helpers: &Helpers) -> String {
+        in_c::sign(self, ty, helpers)
+    }
+
+    fn function(&self, operator: Operator, ty: Ty, _: &Helpers) -> String {
+        use Operator::{Abs, Exp, IsFinite, IsNan, LeadingZeros, Ln, Ln1p, Log2, Log10, Popcount, Rem, TrailingZeros};
+        let fast = self.precision == Precision::Native && ty != Ty::F64;
+        let name = match operator {
+            IsNan => return "isnan".to_string(),
+            IsFinite => return "isfinite".to_string(),
+            LeadingZeros if ty.bits() > 32 => return "__clzll".to_string(),
+            LeadingZeros => return "__clz".to_string(),
+            Popcount if ty.bits() > 32 => return "__popcll".to_string(),
+            Popcount => return "__popc".to_string(),
+            TrailingZeros => return "count_trailing_zeros".to_string(),
+            Exp | Log2 | Log10 if fast => return format!("__{}f", operator.name()),
+            Ln if fast => return "__logf".to_string(),
+            Ln => "log",
+            Ln1p => "log1p",
+            Abs => "fabs",
+            Rem => "fmod",
+            other => other.name(),
+        };
+        if ty.is_float() && ty != Ty::F64 { format!("{name}f") } else { name.to_string() }
+    }
+
+    fn has_atomic(&self, op: AtomicOp, ty: Ty) -> bool {
+        let adds = op == AtomicOp::Update(Operator::Add);
+        matches!(ty, Ty::I32 | Ty::U32 | Ty::I64 | Ty::U64) || adds && matches!(ty, Ty::F32 | Ty::F64)
+    }
+
+    fn atomic(&self, name: &str, _: Space, ty: Ty, element: Tree, value: Option<Tree>) -> Tree {
+        let address = Tree::prefix(Prefix::Address, element);
+        let Some(value) = value else { return Tree::call("peek", [address]) };
+        // Those on long words are of unsigned ones, and there is no difference.
+        let wide = ty == Ty::I64 && !matches!(name, "fetch_min" | "fetch_max");
+        let (address, value) = match wide {
+            true => (Tree::cast("unsigned long long*", address), Tree::cast("unsigned long long", value)),
+            false => (address, value),
+        };
+        let negated = |value: Tree| Tree::infix(Infix::Sub, Tree::name("0ULL"), value);
+        let (function, value) = match name {
+            "fetch_sub" if ty.bits() == 64 => ("atomicAdd", negated(value)),
+            "fetch_add" => ("atomicAdd", value),
+            "fetch_sub" => ("atomicSub", value),
+            "fetch_min" => ("atomicMin", value),
+            "fetch_max" => ("atomicMax", value),
+            "fetch_and" => ("atomicAnd", value),
+            "fetch_or" => ("atomicOr", value),
+            "fetch_xor" => ("atomicXor", value),
+            _ => ("atomicExch", value),
+        };
+        let old = Tree::call(function, [address, value]);
+        if wide { Tree::cast("long long", old) } else { old }
+    }
+
+    fn compare_exchange(&self, _: Space, ty: Ty, element: Tree, [expected, value]: [Tree; 2], _: &Helpers) -> Tree {
+        let address = Tree::prefix(Prefix::Address, element);
+        if ty != Ty::I64 {
+            return Tree::call("atomicCAS", [address, expected, value]);
+        }
+        let long = |x: Tree| Tree::cast("unsigned long long", x);
+        let address = Tree::cast("unsigned long long*", address);
+        Tree::cast("long long", Tree::call("atomicCAS", [address, long(expected), long(value)]))
+    }
+
+    fn subgroup(&self, op: SubgroupOp, ty: Ty, args: &[Tree]) -> Option<Tree> {
+        let active = || Tree::name("__activemask()");
+        let x = args[0].clone();
+        // As something that lanes do exchange.
+        let narrow = ty == Ty::Bool || !ty.is_float() && ty.bits() < 32;
+        let x = if narrow { Tree::cast("int", x) } else { x };
+        let given = match op {
+            SubgroupOp::Any => {
+                return Some(Tree::infix(Infix::Ne, Tree::call("__any_sync", [active(), x]), Tree::int(0)));
+            }
+            SubgroupOp::All => {
+                return Some(Tree::infix(Infix::Ne, Tree::call("__all_sync", [active(), x]), Tree::int(0)));
+            }
+            SubgroupOp::Ballot => {
+                return Some(Tree::cast("unsigned long long", Tree::call("__ballot_sync", [active(), x])));
+            }
+            SubgroupOp::Reduce(operator) => Tree::call(reduction(operator, ty)?, [x]),
+            SubgroupOp::Scan(operator @ (Operator::Add | Operator::Mul)) if !narrow && !is_half(ty) => {
+                Tree::call(format!("warp_scan_{}", operator.name()), [x])
+            }
+            SubgroupOp::Scan(_) => return None,
+            SubgroupOp::Shuffle => Tree::call("__shfl_sync", [active(), x, args[1].clone()]),
+            SubgroupOp::ShuffleXor => Tree::call("__shfl_xor_sync", [active(), x, args[1].clone()]),
+            SubgroupOp::ShuffleUp => Tree::call("__shfl_up_sync", [active(), x, args[1].clone()]),
+            SubgroupOp::ShuffleDown => Tree::call("__shfl_down_sync", [active(), x, args[1].clone()]),
+            SubgroupOp::Broadcast => {
+                let first = Tree::infix(Infix::Sub, Tree::call("__ffs", [active()]), Tree::int(1));
+                Tree::call("__shfl_sync", [active(), x, first])
+            }
+        };
+        Some(if narrow { Tree::cast(TYPES[ty as usize], given) } else { given })
+    }
+
+    fn lane_number(&self) -> Ty {
+        Ty::U32
+    }
+
+    fn active_lanes(&self) -> &'static str {
+        "(unsigned long long)__activemask()"
+    }
+
+    fn lanes_below(&self) -> &'static str {
+        "lanes_below()"
+    }
+
+    fn is_place(&self, name: &str) -> bool {
+        matches!(name, "tid" | "tid_x" | "tid_y" | "tid_z")
+    }
+
+    fn is_reserved(&self, name: &str) -> bool {
+        RESERVED.split_whitespace().any(|word| word == name) || library::has(name) || name.starts_with("__")
+    }
+
+    fn counts_threads(&self) -> bool {
+        false
+    }
+
+    fn machine(&self) -> Machine {
+        let max_positions = if self.narrow { MOST_NARROW } else { Machine::cuda().max_positions };
+        Machine { max_positions, ..Machine::cuda() }
+    }
+
+    fn max_buffers(&self) -> usize {
+        // Parameters have 4 KiB.
+        500
+    }
+}
+
+/// The most positions of an array whose code is narrow.
+pub const MOST_NARROW: u64 = 1 << 31;
+
+/// Where a thread stands in the grid.
+fn global(dimension: usize, rank: usize) -> String {
+    if rank == 1 { "tid".to_string() } else { format!("tid_{}", AXES[dimension]) }
+}
+
+/// The function that joins what lanes have.
+fn reduction(operator: Operator, ty: Ty) -> Option<String> {
+    use Operator::{Add, And, Max, Min, Mul, Or, Xor};
+    let known = match operator {
+        Add | Mul => !is_half(ty) && ty != Ty::Bool,
+        Min | Max => !ty.is_float() && ty != Ty::Bool,
+        And | Or | Xor => !ty.is_float(),
+        _ => false,
+    };
+    known.then(|| format!("warp_{}", operator.name()))
+}
