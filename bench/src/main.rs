@@ -11,6 +11,7 @@
 //! cargo run --release -p bench -- --quick --python    Python's contestants too, which a whole run has anyway
 //! cargo run --release -p bench --features candle      candle too
 //! cargo run --release -p bench -- --gpu               on a GPU, beside WGSL by hand; SLYZ_ADAPTER chooses which
+//! cargo run --release -p bench -- --gpu --device cuda the same with ours by CUDA
 //! ```
 //!
 //! | file | what it holds |
@@ -61,10 +62,12 @@ struct Wishes {
     compile_once: bool,
     python: bool,
     gpu: bool,
+    /// Which GPU device is ours.
+    device: Option<String>,
     log: Option<u32>,
 }
 
-const USAGE: &str = "options: --jobs NAME,NAME  --quick  --growth  nikola  --cpu-time  --python  --source JOB  --seconds PER_JOB  --date YYYY-MM-DD  --gpu  --log SIZE_AS_A_POWER_OF_TWO";
+const USAGE: &str = "options: --jobs NAME,NAME  --quick  --growth  nikola  --cpu-time  --python  --source JOB  --seconds PER_JOB  --date YYYY-MM-DD  --gpu  --device NAME  --log SIZE_AS_A_POWER_OF_TWO";
 
 fn wishes(mut args: impl Iterator<Item = String>) -> Result<Wishes, Failure> {
     let mut wishes = Wishes::default();
@@ -82,6 +85,7 @@ fn wishes(mut args: impl Iterator<Item = String>) -> Result<Wishes, Failure> {
             "--source" => wishes.source = Some(value()?),
             "--seconds" => wishes.seconds = Some(value()?.parse()?),
             "--date" => wishes.date = Some(value()?),
+            "--device" => wishes.device = Some(value()?),
             latency::FLAG => wishes.compile_once = true,
             _ => return Err(format!("{arg} is not an option. {USAGE}").into()),
         }
@@ -107,6 +111,7 @@ fn main() -> Result<(), Failure> {
             seconds: wishes.seconds.unwrap_or(if wishes.quick { 0.0 } else { 2.0 }),
             write: wishes.jobs.is_empty() && !wishes.quick,
             only: wishes.jobs,
+            device: wishes.device.unwrap_or_else(|| "wgpu".to_string()),
             date: wishes.date,
         });
     }

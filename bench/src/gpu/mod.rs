@@ -1,4 +1,4 @@
-//! On a GPU: ours beside kernels written by hand in WGSL, and beside the device's own copy.
+//! On a GPU: ours, by wgpu or by CUDA, beside kernels written by hand in WGSL, and beside the device's own copy.
 //!
 //! Arguments are on the GPU before the clock starts and results stay there. Every contestant is called several times before
 //! it is waited for, as programs do, so that the cost of a call hides behind the work of the call before.
@@ -27,6 +27,8 @@ pub struct Wishes {
     pub seconds: f64,
     /// Parts of the titles of the jobs that are wanted; all without one.
     pub only: Vec<String>,
+    /// The device that ours runs on.
+    pub device: String,
     /// The day.
     pub date: Option<String>,
     /// Write the page to `results/`.
@@ -277,7 +279,7 @@ fn small(gpu: &Gpu, device: &Arc<dyn Device>, budget: f64) -> Result<[Timing; 2]
 pub fn run(wishes: &Wishes) -> Result<(), Failure> {
     // Ours takes the adapter that this names, too.
     let gpu = Gpu::open(&std::env::var("SLYZ_ADAPTER").unwrap_or_default())?;
-    let device = slyz::device("wgpu")?;
+    let device = slyz::device(&wishes.device)?;
     let n = 1u64 << wishes.log;
     let copied = copy(&gpu, (n * 4).min(gpu.binding_bytes / 16 * 16), wishes.seconds)?;
     let copy_rate = 2.0 * (n * 4).min(gpu.binding_bytes / 16 * 16) as f64 / copied.median;
@@ -304,6 +306,7 @@ pub fn run(wishes: &Wishes) -> Result<(), Failure> {
         let name = name.split('-').filter(|word| !word.is_empty()).take(3).collect::<Vec<_>>().join("-");
         let folder = std::env::var_os("OUT")
             .map_or_else(|| std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("results"), std::path::PathBuf::from);
+        let name = if wishes.device == "wgpu" { name } else { format!("{name}-{}", wishes.device) };
         std::fs::write(folder.join(format!("{name}.md")), page)?;
     }
     Ok(())

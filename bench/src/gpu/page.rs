@@ -47,7 +47,7 @@ pub fn line(row: &Row, copy_rate: f64) -> String {
 /// All of it, in Markdown.
 pub fn page(gpu: &Gpu, wishes: &Wishes, copy_rate: f64, rows: &[Row], small: &[Timing; 2]) -> String {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let mut page = format!("# {} through wgpu\n\n", gpu.name);
+    let mut page = format!("# {} through {}\n\n", gpu.name, wishes.device);
     let date = wishes.date.as_deref().unwrap_or("unknown");
     let _ = writeln!(page, "`cargo run --release -p bench -- {}`, {date}; {}.\n", arguments.join(" "), gpu.driver);
     let _ = writeln!(

@@ -481,20 +481,24 @@ const OWN: u64 = 4;
 #[test]
 fn table_on_gpus() {
     use slyz_run::wgpu::Wgpu;
-    use slyz_sir::choices::Precision;
-    if devices::gpus().is_empty() {
-        return;
+    use slyz_sir::choices::Precision::Table;
+    let mut gpus: Vec<(&str, Box<dyn Device>)> = vec![];
+    #[cfg(feature = "cuda")]
+    if slyz_run::cuda::Cuda::is_usable() {
+        gpus.push(("cuda", Box::new(slyz_run::cuda::Cuda::new(0).with_precision(Table))));
     }
-    let wish = std::env::var("SLYZ_ADAPTER").ok();
-    let devices = [Wgpu::new(wish.as_deref()), Wgpu::plain(wish.as_deref())];
+    if devices::has_gpu() {
+        let wish = std::env::var("SLYZ_ADAPTER").ok();
+        gpus.push(("wgpu", Box::new(Wgpu::new(wish.as_deref()).with_precision(Table))));
+        gpus.push(("wgpu, plain", Box::new(Wgpu::plain(wish.as_deref()).with_precision(Table))));
+    }
     let mut wrong = vec![];
-    for (name, device) in ["wgpu", "wgpu, plain"].into_iter().zip(devices) {
-        let device = device.with_precision(Precision::Table);
+    for (name, device) in gpus {
         let part = std::env::var("SLYZ_ENTRY").unwrap_or_default();
         let entries = Entry::all(Ty::F32).into_iter().filter(|entry| entry.result(Ty::F32).bits() <= 32);
         let wanted: Vec<Entry> = entries.filter(|entry| entry.name(Ty::F32).contains(&part)).collect();
         for some in wanted.chunks(7) {
-            wrong.extend(differences_by(&device, name, Ty::F32, some, &off_at_table));
+            wrong.extend(differences_by(&*device, name, Ty::F32, some, &off_at_table));
         }
     }
     report(&wrong);

@@ -24,6 +24,8 @@ pub enum Need {
     Sanitizer,
     /// A browser with WebGPU.
     Browser,
+    /// NVIDIA's compiler.
+    Nvrtc,
 }
 
 impl Need {
@@ -35,6 +37,7 @@ impl Need {
             Need::SpirvVal => ("spirv-val", "install spirv-tools"),
             Need::Sanitizer => ("AddressSanitizer", "install gcc and its libasan"),
             Need::Browser => ("browser", "run .ci/browser target/browser, which installs chromium and playwright-core"),
+            Need::Nvrtc => ("NVRTC", "run .ci/nvrtc target/nvrtc, which takes it from the Python package index"),
         }
     }
 
@@ -46,6 +49,7 @@ impl Need {
             Need::SpirvVal => "SLYZ_REQUIRE_SPIRV_VAL",
             Need::Sanitizer => "SLYZ_REQUIRE_SANITIZER",
             Need::Browser => "SLYZ_REQUIRE_BROWSER",
+            Need::Nvrtc => "SLYZ_REQUIRE_NVRTC",
         }
     }
 
@@ -97,6 +101,13 @@ pub fn has_browser() -> bool {
         folder.join("playwright-core").is_dir() && Path::new(&chromium).is_file() && starts("node")
     };
     Need::Browser.is_met(*FOUND.get_or_init(found))
+}
+
+/// Is NVIDIA's compiler in `target/nvrtc`? Else the test has nothing to do.
+pub fn has_nvrtc() -> bool {
+    let entries = std::fs::read_dir(workspace().join("target/nvrtc")).into_iter().flatten().flatten();
+    let found = entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("libnvrtc.so"));
+    Need::Nvrtc.is_met(found)
 }
 
 /// The folder of the whole project.

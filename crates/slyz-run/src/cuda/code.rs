@@ -78,15 +78,16 @@ fn built(opened: &Opened, kernel: &Kernel, text: &str, precision: Precision) -> 
     Ok(cubin)
 }
 
-/// Products and sums are fused where nobody asks for the table.
+/// Where nobody asks for every bit, products and sums are fused, and quotients and roots are as fast as they come; the table allows
+/// for that.
 fn options(opened: &Opened, precision: Precision) -> Vec<String> {
-    let native = precision == Precision::Native;
-    let mut options = vec![format!("--gpu-architecture={}", opened.architecture), "--std=c++17".to_string()];
-    options.push(format!("--fmad={native}"));
-    if native {
-        options.extend(["--ftz=true", "--prec-div=false", "--prec-sqrt=false"].map(String::from));
-    }
-    options
+    let architecture = format!("--gpu-architecture={}", opened.architecture);
+    let own: &[&str] = match precision {
+        Precision::Native => &["--fmad=true", "--prec-div=false", "--prec-sqrt=false", "--ftz=true"],
+        Precision::Table => &["--fmad=true", "--prec-div=false", "--prec-sqrt=false"],
+        Precision::Exact => &["--fmad=false"],
+    };
+    [&architecture[..], "--std=c++17"].iter().chain(own).map(|option| option.to_string()).collect()
 }
 
 fn compiled(text: &str, options: &[String]) -> Result<Vec<u8>, String> {

@@ -54,9 +54,34 @@ pub fn has_gpu() -> bool {
 
 /// The GPUs of this build: none where the machine has none. One that does not open fails the tests that use it. A sanitizer watches
 /// the CPU only.
-#[cfg(feature = "wgpu")]
 pub fn gpus() -> Vec<Gpu> {
-    if sanitizer::is_on() || !has_gpu() {
+    if sanitizer::is_on() {
+        return vec![];
+    }
+    [by_cuda(), by_wgpu()].into_iter().flatten().collect()
+}
+
+#[cfg(feature = "cuda")]
+fn by_cuda() -> Vec<Gpu> {
+    use slyz_run::cuda::Cuda;
+    use slyz_sir::choices::Precision;
+    let wanted = std::env::var("SLYZ_ROAD").map_or(true, |road| "cuda".contains(&road));
+    if !wanted || !Cuda::is_usable() {
+        return vec![];
+    }
+    // Every bit is compared.
+    let device = Box::new(Cuda::new(0).with_precision(Precision::Exact));
+    vec![Gpu { name: "cuda", lacks: vec![], device }]
+}
+
+#[cfg(not(feature = "cuda"))]
+fn by_cuda() -> Vec<Gpu> {
+    vec![]
+}
+
+#[cfg(feature = "wgpu")]
+fn by_wgpu() -> Vec<Gpu> {
+    if !has_gpu() {
         return vec![];
     }
     use slyz_run::wgpu::{Wgpu, adapters};
@@ -77,9 +102,8 @@ pub fn gpus() -> Vec<Gpu> {
     ]
 }
 
-/// The GPUs of this build: none.
 #[cfg(not(feature = "wgpu"))]
-pub fn gpus() -> Vec<Gpu> {
+fn by_wgpu() -> Vec<Gpu> {
     vec![]
 }
 

@@ -1,0 +1,119 @@
+//! NVIDIA's compiler as judge: NVRTC compiles everything that the corpus is exported to in CUDA, without a GPU.
+
+use libloading::{Library, Symbol};
+use slyz_lang::kernels;
+use slyz_sir::back::harness::{self, Explicit, Options, Target};
+use slyz_sir::choices::{Checks, Precision};
+use slyz_sir::road::KernelRoad;
+use slyz_sir::text::parse_file;
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::path::{Path, PathBuf};
+use std::ptr::{null, null_mut};
+
+type R<T = ()> = Result<T, Box<dyn std::error::Error>>;
+type Program = *mut c_void;
+
+/// What is asked of kernels: NVIDIA's A100 and H100.
+const ARCHITECTURES: [&str; 2] = ["sm_80", "sm_90"];
+
+fn here(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// The compiler, with the library that it loads by name.
+struct Nvrtc {
+    library: Library,
+    _builtins: Vec<Library>,
+}
+
+impl Nvrtc {
+    fn open(folder: &Path) -> R<Nvrtc> {
+        let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<R<_>>()?;
+        paths.sort();
+        let (builtins, own): (Vec<PathBuf>, Vec<PathBuf>) =
+            paths.into_iter().partition(|path| path.to_string_lossy().contains("builtins"));
+        // SAFETY: the libraries are NVIDIA's own, whose initialisers do nothing to us.
+        unsafe {
+            let builtins = builtins.iter().map(|path| Library::new(path)).collect::<Result<_, _>>()?;
+            Ok(Nvrtc { library: Library::new(own.first().ok_or("no libnvrtc")?)?, _builtins: builtins })
+        }
+    }
+
+    /// Nothing, or what the compiler has to say.
+    fn complaint(&self, text: &str, architecture: &str) -> R<Option<String>> {
+        let source = CString::new(text)?;
+        let options = [CString::new(format!("--gpu-architecture={architecture}"))?, CString::new("--std=c++17")?];
+        let options = options.each_ref().map(|option| option.as_ptr());
+        // SAFETY: the functions have these types, and all pointers live during the calls.
+        unsafe {
+            type Create = unsafe extern "C" fn(
+                *mut Program,
+                *const c_char,
+                *const c_char,
+                c_int,
+                *const *const c_char,
+                *const *const c_char,
+            ) -> c_int;
+            type Compile = unsafe extern "C" fn(Program, c_int, *const *const c_char) -> c_int;
+            type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
+            type Log = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
+            type Destroy = unsafe extern "C" fn(*mut Program) -> c_int;
+            let create: Symbol<Create> = self.library.get(b"nvrtcCreateProgram\0")?;
+            let compile: Symbol<Compile> = self.library.get(b"nvrtcCompileProgram\0")?;
+            let size: Symbol<Size> = self.library.get(b"nvrtcGetProgramLogSize\0")?;
+            let log: Symbol<Log> = self.library.get(b"nvrtcGetProgramLog\0")?;
+            let destroy: Symbol<Destroy> = self.library.get(b"nvrtcDestroyProgram\0")?;
+            let mut program = null_mut();
+            assert_eq!(create(&mut program, source.as_ptr(), null(), 0, null(), null()), 0);
+            let failed = compile(program, options.len() as c_int, options.as_ptr()) != 0;
+            let mut length = 0;
+            size(program, &mut length);
+            let mut said = vec![0u8; length.max(1)];
+            log(program, said.as_mut_ptr().cast());
+            destroy(&mut program);
+            Ok(failed.then(|| String::from_utf8_lossy(&said).trim_end_matches('\0').to_string()))
+        }
+    }
+}
+
+/// A file of the corpus in CUDA.
+fn exported(name: &str, text: &str, precision: Precision) -> R<String> {
+    let options = Options { precision, ..Options::default() };
+    let emitted = if name.ends_with(".sir") {
+        harness::emit_with(&parse_file(text)?.0.programs, Target::Cuda, &options)?
+    } else {
+        let source = kernels::read(text)?;
+        let block = |axes| if axes > 1 { [16, 16, 1] } else { [256, 1, 1] };
+        let templates = source.kernels.iter().map(|kernel| &*kernel.template);
+        let kernels: Vec<Explicit> =
+            templates.map(|template| Explicit { template, block: block(template.axes()) }).collect();
+        let road = |destination| KernelRoad { checks: Checks::Guard, ..KernelRoad::to(destination) };
+        harness::emit_kernels(&kernels, Target::Cuda, &road, &options)?
+    };
+    Ok(emitted.files.iter().filter_map(|file| file.as_text()).collect())
+}
+
+#[test]
+fn nvrtc_takes_the_corpus() -> R {
+    if !slyz_trials::has_nvrtc() {
+        return Ok(());
+    }
+    let nvrtc = Nvrtc::open(&here("../../target/nvrtc"))?;
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(here("../../tests/corpus"))?.map(|entry| Ok(entry?.path())).collect::<R<_>>()?;
+    paths.sort();
+    let precisions = Precision::NAMES.map(|(_, precision)| precision);
+    let mut complaints = vec![];
+    for (number, path) in paths.iter().enumerate() {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let text = std::fs::read_to_string(path)?;
+        // A precision and an architecture each, in turn.
+        let precision = precisions[number % precisions.len()];
+        let architecture = ARCHITECTURES[number / precisions.len() % ARCHITECTURES.len()];
+        let cuda = exported(&name, &text, precision).map_err(|error| format!("{name}: {error}"))?;
+        complaints.extend(nvrtc.complaint(&cuda, architecture)?.map(|said| format!("{name}, {precision:?}: {said}")));
+    }
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+    println!("{} files", paths.len());
+    Ok(())
+}
