@@ -72,6 +72,7 @@ mod module;
 mod moment;
 mod monoid;
 pub mod naperian;
+mod operators;
 mod position;
 mod prefix;
 pub mod prelude;

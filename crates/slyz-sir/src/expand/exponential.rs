@@ -2,6 +2,7 @@
 // Coefficients and first words of constants are near the constants, and not all of them are the nearest number.
 #![allow(clippy::approx_constant)]
 
+use super::parts::{Kind, Shared};
 use super::sheet::E;
 use super::{Expansion, Table};
 use crate::ops::Operator;
@@ -17,6 +18,18 @@ pub(super) const TABLE: Table = &[
     (Operator::Tanh, Expansion::Unary(tanh)),
     (Operator::Erf, Expansion::Unary(erf)),
 ];
+
+/// The parts of operators that are called.
+pub(super) const SHARED: &[&Shared] = &[&SCALE];
+
+/// `p` 2^`n` for `p` near 1.
+static SCALE: Shared = Shared {
+    name: "scale",
+    rare: false,
+    params: &[Kind::Float, Kind::Whole],
+    results: &[Kind::Float],
+    write: |x| vec![if x[0].in_lanes() { scaled_in_lanes(x[0], x[1]) } else { scaled(x[0], x[1]) }],
+};
 
 /// 2^n for n in the range of normal exponents, from an integer as wide as the float.
 pub(super) fn power_of_two(n: E<'_>) -> E<'_> {
@@ -34,8 +47,28 @@ fn shifted(t: E<'_>) -> E<'_> {
     t.signed() - shifter(t).signed()
 }
 
-/// `p` 2^`n` for `p` near 1. Results below the normal range are rounded as integers: a GPU may have no subnormal arithmetic.
 fn scale<'a>(p: E<'a>, n: E<'a>) -> E<'a> {
+    p.shared(&SCALE, &[n])[0]
+}
+
+/// Where no lane is far from 1, `n` is added to the exponent. Results below the normal range are rounded as integers: subnormal
+/// arithmetic is slow.
+fn scaled_in_lanes<'a>(p: E<'a>, n: E<'a>) -> E<'a> {
+    let layout = p.layout();
+    let y = p.signed() + (n << layout.mantissa);
+    let far = n.lt(2 - layout.bias) | n.gt(layout.bias - 2);
+    let mended = far.mends(&[y], || {
+        let unit = p.number(p.either(8_388_608.0, 4_503_599_627_370_496.0));
+        let units = p * power_of_two(n + (layout.bias + layout.mantissa - 1)) + unit;
+        let y = y.replaced(y.lt(layout.normal()), units.signed() - unit.signed());
+        let y = y.replaced(n.gt(layout.bias - 2), (p * power_of_two(n - 1) * 2.0).signed());
+        vec![y.replaced(p.ne(p), p.signed())]
+    });
+    mended[0].float()
+}
+
+/// Results below the normal range are rounded as integers: a GPU may have no subnormal arithmetic.
+fn scaled<'a>(p: E<'a>, n: E<'a>) -> E<'a> {
     let layout = p.layout();
     let clamped = |low: i64, high: i64| n.op2(Operator::Max, low).op2(Operator::Min, high);
     let y = p.signed() + (n << layout.mantissa);
@@ -157,7 +190,9 @@ pub(super) fn expm1(x: E<'_>) -> E<'_> {
     let q = p.mla(r * r, r);
     let half = power_of_two(n - 1); // finite where 2^n is not
     let y = half.fma(q, half - 0.5) * 2.0;
-    y.replaced(n.eq(0), q.replaced(x.eq(0.0), x)).replaced(x.is_nan(), x)
+    let y = y.replaced(n.eq(0), q.replaced(x.eq(0.0), x));
+    // A NaN is in r, and so in y, unless a GPU takes it for a number.
+    if x.in_lanes() { y } else { y.replaced(x.is_nan(), x) }
 }
 
 pub(super) fn sinh(x: E<'_>) -> E<'_> {
@@ -223,6 +258,11 @@ fn erf_by_exp(a: E<'_>) -> E<'_> {
 
 /// The ranges and rational approximations of fdlibm (Sun Microsystems, 1993, freely granted).
 fn erf_by_ranges(a: E<'_>) -> E<'_> {
+    if a.in_lanes() {
+        let y = erf_near_0(a);
+        let y = (!a.lt(0.843_75)).mends(&[y], || vec![erf_near_1(a)])[0];
+        return (!a.lt(1.25)).mends(&[y], || vec![erf_far(a)])[0];
+    }
     let far = || a.lt(1.25).branch(|| vec![erf_near_1(a)], || vec![erf_far(a)]);
     // A NaN is below nothing, and stays one on the last road.
     a.lt(0.843_75).branch(|| vec![erf_near_0(a)], far)[0]
