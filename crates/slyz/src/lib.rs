@@ -44,6 +44,7 @@ extern crate self as slyz;
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
+mod activation;
 mod along;
 mod arr;
 mod axis;

@@ -50,6 +50,10 @@ macro_rules! mathematics {
             cosh() -> same Cosh "The hyperbolic cosine.";
             tanh() -> same Tanh "The hyperbolic tangent.";
             erf() -> same Erf "The error function.";
+            erfc() -> same Erfc "`1 - erf(x)`, precise where that is small.";
+            erfinv() -> same Erfinv "The number whose error function it is, between -1 and 1.";
+            sin_pi() -> same Sinpi "`sin(pi x)`, precise for large numbers and zeros.";
+            cos_pi() -> same Cospi "`cos(pi x)`, precise for large numbers and zeros.";
             is_nan() -> test IsNan "Is it not a number?";
             is_finite() -> test IsFinite "Is it neither NaN nor infinite?";
         }

@@ -8,6 +8,7 @@
 
 mod calls;
 mod convert;
+mod error;
 mod exponential;
 mod logarithm;
 mod parts;
@@ -101,7 +102,8 @@ impl Expansion {
 type Table = &'static [(Operator, Expansion)];
 
 /// Each file lists its own.
-const TABLES: [Table; 5] = [exponential::TABLE, logarithm::TABLE, root::TABLE, trigonometry::TABLE, whole::TABLE];
+const TABLES: [Table; 6] =
+    [error::TABLE, exponential::TABLE, logarithm::TABLE, root::TABLE, trigonometry::TABLE, whole::TABLE];
 
 fn name(operator: Operator, ty: Ty) -> String {
     format!("{}_{ty}", operator.name())

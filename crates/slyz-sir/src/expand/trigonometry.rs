@@ -19,6 +19,8 @@ pub(super) const TABLE: Table = &[
     (Operator::Acos, Expansion::Unary(acos)),
     (Operator::Atan, Expansion::Unary(atan)),
     (Operator::Atan2, Expansion::Binary(atan2)),
+    (Operator::Sinpi, Expansion::Unary(sinpi)),
+    (Operator::Cospi, Expansion::Unary(cospi)),
 ];
 
 /// The parts of operators that are called.
@@ -208,6 +210,29 @@ pub(super) fn sin(x: E<'_>) -> E<'_> {
 pub(super) fn cos(x: E<'_>) -> E<'_> {
     let (r, q) = reduce(x);
     sin_quadrant(r, q + 1)
+}
+
+/// |`x`| = q / 2 + r with |r| <= 1/4, all of it exact: pi r, and q.
+fn reduce_half_turns(x: E<'_>) -> (E<'_>, E<'_>) {
+    let a = x.abs();
+    let turn = a - (a * 0.5).op1(Operator::Trunc) * 2.0;
+    let shifter = x.either(12_582_912.0, 6_755_399_441_055_744.0);
+    let t = turn * 2.0 + shifter;
+    (((t - shifter) * -0.5 + turn) * PI, t.signed())
+}
+
+pub(super) fn sinpi(x: E<'_>) -> E<'_> {
+    let (angle, q) = reduce_half_turns(x);
+    let y = sin_quadrant(angle, q);
+    // A zero has the sign of the number.
+    let y = y.replaced(y.eq(0.0), 0.0);
+    (y.word() ^ (x.word() & !x.layout().size)).float()
+}
+
+pub(super) fn cospi(x: E<'_>) -> E<'_> {
+    let (angle, q) = reduce_half_turns(x);
+    let y = sin_quadrant(angle, q + 1);
+    y.replaced(y.eq(0.0), 0.0)
 }
 
 pub(super) fn tan(x: E<'_>) -> E<'_> {

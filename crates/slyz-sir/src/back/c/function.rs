@@ -3,7 +3,7 @@
 //! Short ones are inlined by the C compiler, since a call costs about as much as a few operators. The others stay functions: what is
 //! inlined into what is inlined doubles with every helper that calls the one before it twice.
 
-use super::lines::{Line, line};
+use super::lines::{Code, Line, line};
 use super::value::{Lane, Value};
 use super::writer::{CWriter, Live};
 use super::{EmitError, expr};
@@ -86,13 +86,13 @@ pub(super) fn write(w: &mut CWriter, number: usize) -> Result<String, EmitError>
     let name = w.file.free_name(&function.name);
     w.file.functions.insert(function.name.clone(), name.clone());
     let kind = if w.inlined[number] { "FN" } else { "KEPT" };
-    let text = text(w, function, &name, kind)?;
-    w.file.items.push(text);
+    let (head, body) = text(w, function, &name, kind)?;
+    w.file.items.push(format!("{head} {{\n{body}}}\n"));
     Ok(name)
 }
 
-/// A function in C.
-pub(super) fn text(w: &mut CWriter, function: &Function, name: &str, kind: &str) -> Result<String, EmitError> {
+/// A function in C: its head, and what stands between its braces.
+pub(super) fn text(w: &mut CWriter, function: &Function, name: &str, kind: &str) -> Result<(String, Code), EmitError> {
     let masked = w.masked && needs_mask(&function.body);
     let live = if masked { Live::Mask("live".into()) } else { Live::All };
     let mut parameters = vec![];
@@ -129,7 +129,7 @@ pub(super) fn text(w: &mut CWriter, function: &Function, name: &str, kind: &str)
     if !one {
         parameters.extend(results.iter().enumerate().map(|(k, lane)| format!("{} *y{k}", lane.vector())));
     }
-    Ok(format!("{kind} {returned} {name}({}) {{\n{text}}}\n", parameters.join(", ")))
+    Ok((format!("{kind} {returned} {name}({})", parameters.join(", ")), text))
 }
 
 impl CWriter<'_> {

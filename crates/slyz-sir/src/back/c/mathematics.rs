@@ -33,10 +33,9 @@ pub(super) fn text(part: &Part, own: Option<&str>) -> String {
     writer.masked = false;
     writer.loose = loose;
     let kind = if part.is_rare() { "RARE" } else { "FN" };
-    let text =
-        function::text(&mut writer, &function, &name, kind).expect("mathematics is arithmetic, branches and loops");
-    let Some((own, (head, body))) = own.zip(text.split_once('\n')) else { return text };
+    let written = function::text(&mut writer, &function, &name, kind);
+    let (head, body) = written.expect("mathematics is arithmetic, branches and loops");
+    let Some(own) = own else { return format!("{head} {{\n{body}}}\n") };
     let arguments: Vec<String> = (0..function.body.params.len()).map(|k| format!("x{k}")).collect();
-    let body = body.trim_end_matches("}\n");
-    format!("{head}\n#ifdef {own}\n    return {own}({});\n#else\n{body}#endif\n}}\n", arguments.join(", "))
+    format!("{head} {{\n#ifdef {own}\n    return {own}({});\n#else\n{body}#endif\n}}\n", arguments.join(", "))
 }
