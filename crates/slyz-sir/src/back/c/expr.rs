@@ -331,7 +331,8 @@ fn extreme(args: &[&Value], lane: Lane) -> Option<&'static str> {
     let (infix, left, right) = mask.without_cast().as_infix()?;
     let [a, b] = [args[1], args[2]].map(|value| operand(value, lane));
     let forward = *left == a && *right == b;
-    if !matches!(lane, Lane::F32 | Lane::F64) || !forward && !(*left == b && *right == a) {
+    let backward = *left == b && *right == a;
+    if !matches!(lane, Lane::F32 | Lane::F64) || !(forward || backward) {
         return None;
     }
     match infix {

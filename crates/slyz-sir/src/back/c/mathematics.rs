@@ -15,9 +15,9 @@ pub(super) fn text(part: &Part, own: Option<&str>) -> String {
     let Vectors { mut function, called, loose } = part.for_vectors();
     function.body = simplify::root(function.body);
     let name = function.name.clone();
-    let mut file = File::default();
     // Whom it calls is written elsewhere, under its own name.
-    file.functions = called.iter().map(|called| (called.name.clone(), called.name.clone())).collect();
+    let functions = called.iter().map(|called| (called.name.clone(), called.name.clone())).collect();
+    let mut file = File { functions, ..File::default() };
     let kernel = Kernel {
         name: name.clone(),
         sizes: vec![],
