@@ -35,6 +35,7 @@ mod ranges;
 #[cfg(feature = "compiler")]
 pub mod road;
 pub mod size;
+mod special;
 pub mod text;
 pub mod threads;
 pub mod types;

@@ -23,6 +23,7 @@
 //! many units in the last place from the interpreter, which computes in `f64` (`f32` and below) or with the platform's
 //! own mathematics (`f64`). Results that overflow, underflow, are zero, infinite or NaN agree exactly up to the same slack.
 
+use crate::special;
 use crate::types::{Scalar, Ty};
 
 /// On which types an operator is defined; `T` is the type of its first operand unless said otherwise.
@@ -114,6 +115,10 @@ pub struct Row {
     pub operator: Operator,
     /// The name in SIR text and the stem of its name in generated code.
     pub name: &'static str,
+    /// The name in C and in the languages of shaders.
+    pub c: &'static str,
+    /// The name of Rust's own method.
+    pub rust: &'static str,
     /// Number of operands.
     pub arity: usize,
     /// Types it is defined on.
@@ -144,7 +149,7 @@ pub struct Row {
 
 macro_rules! operators {
     ($($(#[doc = $doc:literal])* $op:ident $name:literal $arity:literal $domain:ident $sig:ident
-        [$($law:ident $(= $unit:ident)?),*] $(infix $infix:literal)? ulp $ulp:literal cost $cost:literal
+        [$($law:ident $(= $unit:ident)?),*] $(infix $infix:literal)? $(c $c:literal)? $(rust $rust:literal)? ulp $ulp:literal cost $cost:literal
         { $(int $int:expr;)? $(float $float:expr;)? })*) => {
         /// A scalar operator; [`TABLE`] says what it means.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -154,13 +159,15 @@ macro_rules! operators {
         pub static TABLE: &[Row] = &[$({
             #[allow(unused_mut)]
             let mut row = Row {
-                operator: Operator::$op, name: $name, arity: $arity, domain: Domain::$domain,
+                operator: Operator::$op, name: $name, c: $name, rust: $name, arity: $arity, domain: Domain::$domain,
                 signature: Signature::$sig, commutative: false, associative: false, identity: Unit::None,
                 absorbing: Unit::None, infix: None, ulp: $ulp, cost: $cost, on_ints: None, on_floats: None,
                 doc: concat!($($doc),*),
             };
             $(operators!(@law row $law $($unit)?);)*
             $(row.infix = Some($infix);)?
+            $(row.c = $c;)?
+            $(row.rust = $rust;)?
             $(row.on_ints = Some($int);)?
             $(row.on_floats = Some($float);)?
             row
@@ -202,7 +209,7 @@ operators! {
         int |_, x| x[0].abs(); float |_, x| x[0].abs();
     }
     /// -1, 0 or 1; a zero or NaN is itself.
-    Sign "sign" 1 Number Same [] ulp 0 cost 2 {
+    Sign "sign" 1 Number Same [] rust "signum" ulp 0 cost 2 {
         int |_, x| x[0].signum(); float |_, x| if x[0] > 0.0 { 1.0 } else if x[0] < 0.0 { -1.0 } else { x[0] };
     }
     /// The smaller; a NaN loses.
@@ -214,7 +221,7 @@ operators! {
         int |_, x| x[0].max(x[1]); float |_, x| if x[0] > x[1] || x[1].is_nan() { x[0] } else { x[1] };
     }
     /// `a * b + c` with one rounding.
-    Fma "fma" 3 Number Same [] ulp 0 cost 1 {
+    Fma "fma" 3 Number Same [] rust "mul_add" ulp 0 cost 1 {
         int |_, x| x[0].wrapping_mul(x[1]).wrapping_add(x[2]);
         float |ty, x| if ty == Ty::F64 { x[0].mul_add(x[1], x[2]) } else { (x[0] as f32).mul_add(x[1] as f32, x[2] as f32) as f64 };
     }
@@ -267,11 +274,11 @@ operators! {
         float |_, x| x[0].exp2();
     }
     /// `e^x - 1`, precise near 0.
-    Expm1 "expm1" 1 Float Same [] ulp 3 cost 20 {
+    Expm1 "expm1" 1 Float Same [] rust "exp_m1" ulp 3 cost 20 {
         float |_, x| x[0].exp_m1();
     }
     /// Natural logarithm.
-    Ln "ln" 1 Float Same [] ulp 2 cost 18 {
+    Ln "ln" 1 Float Same [] c "log" ulp 2 cost 18 {
         float |_, x| x[0].ln();
     }
     /// Logarithm to base 2.
@@ -283,11 +290,11 @@ operators! {
         float |_, x| x[0].log10();
     }
     /// `ln(1 + x)`, precise near 0.
-    Ln1p "ln_1p" 1 Float Same [] ulp 3 cost 20 {
+    Ln1p "ln_1p" 1 Float Same [] c "log1p" ulp 3 cost 20 {
         float |_, x| x[0].ln_1p();
     }
     /// A power; negative bases need whole exponents.
-    Pow "pow" 2 Float Same [] ulp 3 cost 50 {
+    Pow "pow" 2 Float Same [] rust "powf" ulp 3 cost 50 {
         float |_, x| x[0].powf(x[1]);
     }
     /// A power with an `i32` exponent, by squaring, as in Rust: `powi(x, 2)` is `x * x`; negative exponents divide 1 by it.
@@ -342,6 +349,22 @@ operators! {
     Erf "erf" 1 Float Same [] ulp 4 cost 24 {
         float |_, x| libm::erf(x[0]);
     }
+    /// `1 - erf(x)`, precise where that is small.
+    Erfc "erfc" 1 Float Same [] ulp 6 cost 50 {
+        float |_, x| libm::erfc(x[0]);
+    }
+    /// The number whose error function it is.
+    Erfinv "erfinv" 1 Float Same [] ulp 8 cost 60 {
+        float |_, x| special::erfinv(x[0]);
+    }
+    /// `sin(pi x)`, precise for large numbers and zeros.
+    Sinpi "sinpi" 1 Float Same [] ulp 4 cost 20 {
+        float |_, x| special::sinpi(x[0]);
+    }
+    /// `cos(pi x)`, precise for large numbers and zeros.
+    Cospi "cospi" 1 Float Same [] ulp 4 cost 20 {
+        float |_, x| special::cospi(x[0]);
+    }
     /// Is it less?
     Lt "lt" 2 Any Test [] infix "<" ulp 0 cost 1 {
         int |_, x| (x[0] < x[1]) as i128; float |_, x| (x[0] < x[1]) as u8 as f64;
@@ -391,7 +414,7 @@ operators! {
         int |ty, x| x[0] >> x[1].rem_euclid(ty.bits() as i128);
     }
     /// Number of bits set.
-    Popcount "popcount" 1 Int Same [] ulp 0 cost 4 {
+    Popcount "popcount" 1 Int Same [] rust "count_ones" ulp 0 cost 4 {
         int |ty, x| Scalar::from_int(ty, x[0]).bits.count_ones() as i128;
     }
     /// Zero bits above the highest set bit; the width for 0.
@@ -407,11 +430,11 @@ operators! {
         int |_, x| if x[0] != 0 { x[1] } else { x[2] }; float |_, x| if x[0] != 0.0 { x[1] } else { x[2] };
     }
     /// Is it not a number?
-    IsNan "is_nan" 1 Float Test [] ulp 0 cost 1 {
+    IsNan "is_nan" 1 Float Test [] c "isnan" ulp 0 cost 1 {
         float |_, x| x[0].is_nan() as u8 as f64;
     }
     /// Is it neither NaN nor infinite?
-    IsFinite "is_finite" 1 Float Test [] ulp 0 cost 2 {
+    IsFinite "is_finite" 1 Float Test [] c "isfinite" ulp 0 cost 2 {
         float |_, x| x[0].is_finite() as u8 as f64;
     }
 }
@@ -430,6 +453,12 @@ impl Operator {
     /// The operator with that name.
     pub fn from_name(name: &str) -> Option<Operator> {
         TABLE.iter().find(|row| row.name == name).map(|row| row.operator)
+    }
+
+    /// The operator with that name here, in C or in Rust.
+    pub fn known_as(name: &str) -> Option<Operator> {
+        let known = |row: &&Row| [row.name, row.c, row.rust].contains(&name);
+        Operator::from_name(name).or_else(|| TABLE.iter().find(known).map(|row| row.operator))
     }
 
     /// The type of the result for operands of these types, or `None` when it is not defined on them.

@@ -1,7 +1,10 @@
-//! How many files a new operation of SIR touches: those that name all operations there are.
+//! How many files a new operation of SIR touches, and a new operator of mathematics: those that name all operations there are, and
+//! those that name the operator.
 //!
 //! Whoever asks for operands, bodies, sizes, accesses or the class of an operation (`code.rs`) needs no list of them.
 
+use slyz_sir::ops::{Operator, Row, TABLE};
+use slyz_sir::types::Ty;
 use std::path::{Path, PathBuf};
 
 /// Files that name every operation, and have to: its text, its types, its rules, its meaning, its lowering, its form in every backend.
@@ -30,7 +33,7 @@ fn sources(path: &Path, found: &mut Vec<PathBuf>) {
         for entry in std::fs::read_dir(path).expect("a folder of the sources") {
             sources(&entry.expect("an entry").path(), found);
         }
-    } else if path.extension().is_some_and(|extension| extension == "rs") {
+    } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "c") {
         found.push(path.to_path_buf());
     }
 }
@@ -54,4 +57,54 @@ fn few_files_know_all_operations() {
     };
     let all: Vec<String> = files.iter().filter(|path| knows(path)).map(|path| path.display().to_string()).collect();
     assert!(all.len() <= MOST_FILES, "{} files name all operations:\n{}", all.len(), all.join("\n"));
+}
+
+/// Files that name a mathematical operator: its row, its algorithm, its methods, and where a GPU has its own.
+const MOST_FILES_OF_AN_OPERATOR: usize = 4;
+
+/// Operators that passes know as well: constant powers become products and roots, whose reciprocals divisions are made of.
+const KNOWN_TO_PASSES: [&str; 3] = ["Pow", "Powi", "Rsqrt"];
+
+/// Does a file name an operator, as one of the table or as a function of C?
+fn names(text: &str, operator: Operator) -> bool {
+    let variant = format!("{operator:?}");
+    let row = operator.row();
+    let after = |mark: &str| text.split(mark).skip(1).any(|rest| word(rest) == variant);
+    let imported = |rest: &str| rest.split('}').next().is_some_and(|list| list.split(", ").any(|name| name == variant));
+    let in_c = [format!("{}_f32(", row.name), format!("{}_f64(", row.name)];
+    after("Operator::")
+        || after(" -> same ")
+        || text.contains(&format!("    {variant} \"{}\"", row.name))
+        || text.split("use Operator::{").skip(1).any(imported)
+        || in_c.iter().any(|name| text.contains(name.as_str()))
+}
+
+#[test]
+fn few_files_name_a_mathematical_operator() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut files = vec![];
+    for name in ["slyz", "slyz-lang", "slyz-macros", "slyz-run", "slyz-sir"] {
+        sources(&crates.join(name).join("src"), &mut files);
+    }
+    let texts: Vec<(PathBuf, String)> = files
+        .into_iter()
+        .map(|path| {
+            let text = code(&std::fs::read_to_string(&path).expect("a file of the sources"));
+            (path, text)
+        })
+        .collect();
+    let mathematical = |row: &&Row| row.ulp > 0 && slyz_sir::expand::operator(row.operator, Ty::F32).is_some();
+    let mut seen = 0;
+    for row in TABLE.iter().filter(mathematical) {
+        let variant = format!("{:?}", row.operator);
+        if KNOWN_TO_PASSES.contains(&variant.as_str()) {
+            continue;
+        }
+        let named = texts.iter().filter(|(_, text)| names(text, row.operator));
+        let named: Vec<String> = named.map(|(path, _)| path.display().to_string()).collect();
+        assert!(named.len() >= 3, "{variant} has a row, an algorithm and methods: {named:?}");
+        assert!(named.len() <= MOST_FILES_OF_AN_OPERATOR, "{variant} is named in {}", named.join(", "));
+        seen += 1;
+    }
+    assert!(seen > 20, "{seen} operators");
 }

@@ -5,6 +5,7 @@
 
 use crate::arr::Arr;
 use crate::elem::{Bits, Elem, Exp, Float, Int, Num, Scalar, tys_of};
+use crate::operators::{bits_of_integers, mathematics};
 use crate::record::{self, Operand};
 use crate::shape::{Align, Shape};
 use crate::trace::Loc;
@@ -189,7 +190,8 @@ methods! {
     maximum(other) -> same Max "The larger of two, element by element; a NaN loses.";
     minimum(other) -> same Min "The smaller of two, element by element; a NaN loses.";
 }
-methods! {
+bits_of_integers! {
+    methods
     /// Bits of integers, element by element.
     ///
     /// ```
@@ -199,12 +201,9 @@ methods! {
     /// assert_eq!(f.call(&[3])?.to_vec()?, [50]);
     /// # Ok::<(), slyz::Error>(())
     /// ```
-    Int;
-    count_ones() -> same Popcount "The number of bits that are set.";
-    leading_zeros() -> same LeadingZeros "Zero bits above the highest set bit.";
-    trailing_zeros() -> same TrailingZeros "Zero bits below the lowest set bit.";
 }
-methods! {
+mathematics! {
+    methods
     /// Mathematics, element by element; what each means is said at [`Exp`].
     ///
     /// ```
@@ -215,37 +214,6 @@ methods! {
     /// assert_eq!((roots.to_vec()?, same.to_vec()?, powers.to_vec()?), (vec![2.0, 1.0], vec![4.0, 1.0], vec![16.0, 2.0]));
     /// # Ok::<(), slyz::Error>(())
     /// ```
-    Float;
-    floor() -> same Floor "The largest whole number not above each element.";
-    ceil() -> same Ceil "The smallest whole number not below each element.";
-    round() -> same Round "The nearest whole number, ties away from zero.";
-    trunc() -> same Trunc "The whole part of each element.";
-    sqrt() -> same Sqrt "The square root of each element.";
-    rsqrt() -> same Rsqrt "`1 / sqrt(x)` of each element.";
-    cbrt() -> same Cbrt "The cube root of each element.";
-    recip() -> same Recip "`1 / x` of each element.";
-    exp() -> same Exp "e to the power of each element.";
-    exp2() -> same Exp2 "2 to the power of each element.";
-    exp_m1() -> same Expm1 "`e^x - 1`, precise near 0.";
-    ln() -> same Ln "The natural logarithm of each element.";
-    log2() -> same Log2 "The logarithm to base 2 of each element.";
-    log10() -> same Log10 "The logarithm to base 10 of each element.";
-    ln_1p() -> same Ln1p "`ln(1 + x)`, precise near 0.";
-    powf(exponent) -> same Pow "A power, element by element; negative bases need whole exponents.";
-    hypot(other) -> same Hypot "`sqrt(x² + y²)` without early overflow, element by element.";
-    sin() -> same Sin "The sine of each element, in radians.";
-    cos() -> same Cos "The cosine of each element, in radians.";
-    tan() -> same Tan "The tangent of each element, in radians.";
-    asin() -> same Asin "The arc sine of each element.";
-    acos() -> same Acos "The arc cosine of each element.";
-    atan() -> same Atan "The arc tangent of each element.";
-    atan2(x) -> same Atan2 "The angle of the points `(x, self)`, element by element.";
-    sinh() -> same Sinh "The hyperbolic sine of each element.";
-    cosh() -> same Cosh "The hyperbolic cosine of each element.";
-    tanh() -> same Tanh "The hyperbolic tangent of each element.";
-    erf() -> same Erf "The error function of each element.";
-    is_nan() -> test IsNan "Where it is not a number.";
-    is_finite() -> test IsFinite "Where it is neither NaN nor infinite.";
 }
 
 impl<T: Scalar, S: Shape> Arr<T, S> {

@@ -6,6 +6,7 @@
 use crate::elem::{
     BesideExp, Bits, ElemOf, Exp, Float, Int, Lift, Num, OneNumber, Scalar, Traced, handles, lit, value_of,
 };
+use crate::operators::{bits_of_integers, mathematics};
 use crate::record;
 use crate::trace::Loc;
 use half::{bf16, f16};
@@ -146,27 +147,27 @@ impl<T: Bits> Not for Exp<T> {
 
 /// Methods of `Exp<T>` that are one operator of the table. Result: `same` type or a `test`.
 macro_rules! methods {
-    ($(#[$about:meta])* $B:ident; $($(#[$doc:meta])* $m:ident($($arg:ident)?) -> $kind:ident $op:ident;)*) => {
+    ($(#[$about:meta])* $B:ident; $($m:ident($($arg:ident)?) -> $kind:ident $op:ident $what:literal;)*) => {
         $(#[$about])*
-        impl<T: $B> Exp<T> {$(methods!(@ $(#[$doc])* $m ($($arg)?) $kind $op);)*}
+        impl<T: $B> Exp<T> {$(methods!(@ $what $m ($($arg)?) $kind $op);)*}
     };
-    (@ $(#[$doc:meta])* $m:ident () same $op:ident) => {
-        $(#[$doc])*
+    (@ $what:literal $m:ident () same $op:ident) => {
+        #[doc = $what]
         #[track_caller]
         pub fn $m(self) -> Exp<T> { unary(Operator::$op, self) }
     };
-    (@ $(#[$doc:meta])* $m:ident () test $op:ident) => {
-        $(#[$doc])*
+    (@ $what:literal $m:ident () test $op:ident) => {
+        #[doc = $what]
         #[track_caller]
         pub fn $m(self) -> Exp<bool> { unary(Operator::$op, self) }
     };
-    (@ $(#[$doc:meta])* $m:ident ($arg:ident) same $op:ident) => {
-        $(#[$doc])*
+    (@ $what:literal $m:ident ($arg:ident) same $op:ident) => {
+        #[doc = $what]
         #[track_caller]
         pub fn $m(self, $arg: impl BesideExp<T>) -> Exp<T> { binary(Operator::$op, self, $arg.number()) }
     };
-    (@ $(#[$doc:meta])* $m:ident ($arg:ident) test $op:ident) => {
-        $(#[$doc])*
+    (@ $what:literal $m:ident ($arg:ident) test $op:ident) => {
+        #[doc = $what]
         #[track_caller]
         pub fn $m(self, $arg: impl BesideExp<T>) -> Exp<bool> { binary(Operator::$op, self, $arg.number()) }
     };
@@ -181,18 +182,12 @@ methods! {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     Scalar;
-    /// `self < other`; false for NaN.
-    lt(other) -> test Lt;
-    /// `self <= other`; false for NaN.
-    le(other) -> test Le;
-    /// `self > other`; false for NaN.
-    gt(other) -> test Gt;
-    /// `self >= other`; false for NaN.
-    ge(other) -> test Ge;
-    /// `self == other`; false for NaN.
-    eq(other) -> test Eq;
-    /// `self != other`; true for NaN.
-    ne(other) -> test Ne;
+    lt(other) -> test Lt "`self < other`; false for NaN.";
+    le(other) -> test Le "`self <= other`; false for NaN.";
+    gt(other) -> test Gt "`self > other`; false for NaN.";
+    ge(other) -> test Ge "`self >= other`; false for NaN.";
+    eq(other) -> test Eq "`self == other`; false for NaN.";
+    ne(other) -> test Ne "`self != other`; true for NaN.";
 }
 methods! {
     /// Arithmetic that has no infix operator.
@@ -204,16 +199,13 @@ methods! {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     Num;
-    /// The absolute value.
-    abs() -> same Abs;
-    /// -1, 0 or 1.
-    sign() -> same Sign;
-    /// The larger of two; a NaN loses. The largest element of an array is `x.max()`.
-    max(other) -> same Max;
-    /// The smaller of two; a NaN loses. The smallest element of an array is `x.min()`.
-    min(other) -> same Min;
+    abs() -> same Abs "The absolute value.";
+    sign() -> same Sign "-1, 0 or 1.";
+    max(other) -> same Max "The larger of two; a NaN loses. The largest element of an array is `x.max()`.";
+    min(other) -> same Min "The smaller of two; a NaN loses. The smallest element of an array is `x.min()`.";
 }
-methods! {
+bits_of_integers! {
+    methods
     /// Bits of integers.
     ///
     /// ```
@@ -223,15 +215,9 @@ methods! {
     /// assert_eq!(compile(log2)?.call(9)?.value()?, 3);
     /// # Ok::<(), slyz::Error>(())
     /// ```
-    Int;
-    /// The number of bits that are set.
-    count_ones() -> same Popcount;
-    /// Zero bits above the highest set bit.
-    leading_zeros() -> same LeadingZeros;
-    /// Zero bits below the lowest set bit.
-    trailing_zeros() -> same TrailingZeros;
 }
-methods! {
+mathematics! {
+    methods
     /// Mathematics.
     ///
     /// ```
@@ -242,67 +228,6 @@ methods! {
     /// assert_eq!(compile(distance)?.call(3.0, 4.0)?.value()?, 5.0);
     /// # Ok::<(), slyz::Error>(())
     /// ```
-    Float;
-    /// The largest whole number not above.
-    floor() -> same Floor;
-    /// The smallest whole number not below.
-    ceil() -> same Ceil;
-    /// The nearest whole number, ties away from zero.
-    round() -> same Round;
-    /// The whole part.
-    trunc() -> same Trunc;
-    /// The square root.
-    sqrt() -> same Sqrt;
-    /// `1 / sqrt(x)`.
-    rsqrt() -> same Rsqrt;
-    /// The cube root.
-    cbrt() -> same Cbrt;
-    /// `1 / x`.
-    recip() -> same Recip;
-    /// e to the power.
-    exp() -> same Exp;
-    /// 2 to the power.
-    exp2() -> same Exp2;
-    /// `e^x - 1`, precise near 0.
-    exp_m1() -> same Expm1;
-    /// The natural logarithm.
-    ln() -> same Ln;
-    /// The logarithm to base 2.
-    log2() -> same Log2;
-    /// The logarithm to base 10.
-    log10() -> same Log10;
-    /// `ln(1 + x)`, precise near 0.
-    ln_1p() -> same Ln1p;
-    /// A power; negative bases need whole exponents. The constants 1 to 4, -1, -2, 0.5, 1.5, 2.5 and -0.5 become products and roots.
-    powf(exponent) -> same Pow;
-    /// `sqrt(x² + y²)` without early overflow.
-    hypot(other) -> same Hypot;
-    /// The sine of radians.
-    sin() -> same Sin;
-    /// The cosine of radians.
-    cos() -> same Cos;
-    /// The tangent of radians.
-    tan() -> same Tan;
-    /// The arc sine.
-    asin() -> same Asin;
-    /// The arc cosine.
-    acos() -> same Acos;
-    /// The arc tangent.
-    atan() -> same Atan;
-    /// The angle of the point `(x, self)`.
-    atan2(x) -> same Atan2;
-    /// The hyperbolic sine.
-    sinh() -> same Sinh;
-    /// The hyperbolic cosine.
-    cosh() -> same Cosh;
-    /// The hyperbolic tangent.
-    tanh() -> same Tanh;
-    /// The error function.
-    erf() -> same Erf;
-    /// Is it not a number?
-    is_nan() -> test IsNan;
-    /// Is it neither NaN nor infinite?
-    is_finite() -> test IsFinite;
 }
 
 impl<T: Scalar> Exp<T> {

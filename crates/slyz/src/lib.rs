@@ -44,6 +44,7 @@ extern crate self as slyz;
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
+mod activation;
 mod along;
 mod arr;
 mod axis;
@@ -72,6 +73,7 @@ mod module;
 mod moment;
 mod monoid;
 pub mod naperian;
+mod operators;
 mod position;
 mod prefix;
 pub mod prelude;

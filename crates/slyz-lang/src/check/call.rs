@@ -13,28 +13,24 @@ use crate::typed::{self, Arg};
 use slyz_sir::ops::{Operator, TABLE};
 use slyz_sir::types::{Scalar, Ty};
 
-/// Other names of operators: those of Rust's own methods, and common ones.
-const ALIASES: [(&str, Operator); 15] = [
-    ("mul_add", Operator::Fma),
-    ("powf", Operator::Pow),
-    ("signum", Operator::Sign),
-    ("exp_m1", Operator::Expm1),
-    ("log", Operator::Ln),
-    ("log1p", Operator::Ln1p),
-    ("count_ones", Operator::Popcount),
+/// Other names of operators: methods of Rust that do here what the operators do anyway.
+const ALIASES: [(&str, Operator); 6] = [
     ("wrapping_add", Operator::Add),
     ("wrapping_sub", Operator::Sub),
     ("wrapping_mul", Operator::Mul),
     ("wrapping_neg", Operator::Neg),
     ("wrapping_shl", Operator::Shl),
     ("wrapping_shr", Operator::Shr),
-    ("isnan", Operator::IsNan),
-    ("isfinite", Operator::IsFinite),
 ];
+
+/// The names that operators go by.
+fn names<'a>() -> impl Iterator<Item = &'a str> {
+    TABLE.iter().flat_map(|row| [row.name, row.c, row.rust]).chain(ALIASES.map(|alias| alias.0))
+}
 
 /// The operator that goes by that name.
 pub(crate) fn operator(name: &str) -> Option<Operator> {
-    Operator::from_name(name).or_else(|| ALIASES.iter().find(|a| a.0 == name).map(|a| a.1))
+    Operator::known_as(name).or_else(|| ALIASES.iter().find(|a| a.0 == name).map(|a| a.1))
 }
 
 pub(super) fn plural(count: usize, what: &str) -> String {
@@ -124,7 +120,7 @@ impl<'a> Body<'_, 'a> {
             return diagnostic.help(format!("`{name}` is no function; elements are written `{name}[i]`"));
         }
         let known = self.names.by_name.keys().copied();
-        let mut known: Vec<&str> = known.chain(TABLE.iter().map(|row| row.name)).chain(ALIASES.map(|a| a.0)).collect();
+        let mut known: Vec<&str> = known.chain(names()).collect();
         known.sort_unstable();
         match suggest::nearest(name, known) {
             Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
@@ -528,7 +524,7 @@ fn unknown_method(name: &Name, ty: Ty) -> Diagnostic {
     }
     let message = format!("{ty} has no method `{}`", name.text);
     let diagnostic = Diagnostic::error(rules::METHOD, name.span, message);
-    let known = TABLE.iter().map(|row| row.name).chain(ALIASES.map(|a| a.0)).chain(["len", "dim"]);
+    let known = names().chain(["len", "dim"]);
     match suggest::nearest(&name.text, known) {
         Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
         None => diagnostic.help("values have the operators of the table as methods, such as `x.max(y)` and `x.sqrt()`"),

@@ -7,6 +7,7 @@ use super::clike::{Description, Dialect, Helpers, PlaceName, helpers as in_c};
 use super::msl_names;
 use super::tree::{Prefix, Tree};
 use crate::code::{AtomicOp, Scope, SubgroupOp};
+use crate::expand;
 use crate::kernel::{Kernel, Space};
 use crate::lower::gpu::Machine;
 use crate::ops::Operator;
@@ -39,6 +40,17 @@ pub struct Msl;
 /// The file of some kernels, and what a launch of each needs to know.
 pub fn emit(kernels: &[&Kernel]) -> Result<(String, Vec<Description>), EmitError> {
     super::clike::emit(&Msl, kernels)
+}
+
+/// What the language calls an operator, if it has it.
+fn own_name(operator: Operator) -> &'static str {
+    match operator {
+        Operator::Abs => "fabs",
+        Operator::Rem => "fmod",
+        Operator::LeadingZeros => "clz",
+        Operator::TrailingZeros => "ctz",
+        other => other.row().c,
+    }
 }
 
 impl Dialect for Msl {
@@ -129,9 +141,8 @@ impl Dialect for Msl {
         format!("atomic_thread_fence({flags}, memory_order_seq_cst, thread_scope_{scope});")
     }
 
-    fn lacks(&self, operator: Operator, _: Ty) -> bool {
-        use Operator::{Cbrt, Erf, Expm1, Hypot, Ln1p, Powi};
-        matches!(operator, Cbrt | Expm1 | Ln1p | Hypot | Erf | Powi)
+    fn lacks(&self, operator: Operator, ty: Ty) -> bool {
+        !msl_names::is_word(own_name(operator)) && expand::operator(operator, ty).is_some()
     }
 
     fn divide(&self, operator: Operator, ty: Ty, helpers: &Helpers) -> String {
@@ -155,18 +166,7 @@ impl Dialect for Msl {
     }
 
     fn function(&self, operator: Operator, _: Ty, _: &Helpers) -> String {
-        use Operator::{Abs, IsFinite, IsNan, LeadingZeros, Ln, Rem, TrailingZeros};
-        let name = match operator {
-            Ln => "log",
-            Abs => "fabs",
-            Rem => "fmod",
-            LeadingZeros => "clz",
-            TrailingZeros => "ctz",
-            IsNan => "isnan",
-            IsFinite => "isfinite",
-            other => other.name(),
-        };
-        name.to_string()
+        own_name(operator).to_string()
     }
 
     fn has_atomic(&self, op: AtomicOp, ty: Ty) -> bool {

@@ -330,6 +330,22 @@ impl Tree {
         }
     }
 
+    /// The operator and its operands, where it is an infix one.
+    pub fn as_infix(&self) -> Option<(Infix, &Tree, &Tree)> {
+        match &*self.0 {
+            Node::Infix(operator, left, right) => Some((*operator, left, right)),
+            _ => None,
+        }
+    }
+
+    /// What is cast, or the tree itself.
+    pub fn without_cast(&self) -> &Tree {
+        match &*self.0 {
+            Node::Cast(_, operand) => operand,
+            _ => self,
+        }
+    }
+
     /// The name that it is.
     pub fn as_name(&self) -> Option<&str> {
         match &*self.0 {

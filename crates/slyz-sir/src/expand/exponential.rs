@@ -2,6 +2,7 @@
 // Coefficients and first words of constants are near the constants, and not all of them are the nearest number.
 #![allow(clippy::approx_constant)]
 
+use super::parts::{Kind, Shared};
 use super::sheet::E;
 use super::{Expansion, Table};
 use crate::ops::Operator;
@@ -15,8 +16,19 @@ pub(super) const TABLE: Table = &[
     (Operator::Sinh, Expansion::Unary(sinh)),
     (Operator::Cosh, Expansion::Unary(cosh)),
     (Operator::Tanh, Expansion::Unary(tanh)),
-    (Operator::Erf, Expansion::Unary(erf)),
 ];
+
+/// The parts of operators that are called.
+pub(super) const SHARED: &[&Shared] = &[&SCALE];
+
+/// `p` 2^`n` for `p` near 1.
+static SCALE: Shared = Shared {
+    name: "scale",
+    rare: false,
+    params: &[Kind::Float, Kind::Whole],
+    results: &[Kind::Float],
+    write: |x| vec![if x[0].in_lanes() { scaled_in_lanes(x[0], x[1]) } else { scaled(x[0], x[1]) }],
+};
 
 /// 2^n for n in the range of normal exponents, from an integer as wide as the float.
 pub(super) fn power_of_two(n: E<'_>) -> E<'_> {
@@ -34,8 +46,28 @@ fn shifted(t: E<'_>) -> E<'_> {
     t.signed() - shifter(t).signed()
 }
 
-/// `p` 2^`n` for `p` near 1. Results below the normal range are rounded as integers: a GPU may have no subnormal arithmetic.
-fn scale<'a>(p: E<'a>, n: E<'a>) -> E<'a> {
+pub(super) fn scale<'a>(p: E<'a>, n: E<'a>) -> E<'a> {
+    p.shared(&SCALE, &[n])[0]
+}
+
+/// Where no lane is far from 1, `n` is added to the exponent. Results below the normal range are rounded as integers: subnormal
+/// arithmetic is slow.
+fn scaled_in_lanes<'a>(p: E<'a>, n: E<'a>) -> E<'a> {
+    let layout = p.layout();
+    let y = p.signed() + (n << layout.mantissa);
+    let far = n.lt(2 - layout.bias) | n.gt(layout.bias - 2);
+    let mended = far.mends(&[y], || {
+        let unit = p.number(p.either(8_388_608.0, 4_503_599_627_370_496.0));
+        let units = p * power_of_two(n + (layout.bias + layout.mantissa - 1)) + unit;
+        let y = y.replaced(y.lt(layout.normal()), units.signed() - unit.signed());
+        let y = y.replaced(n.gt(layout.bias - 2), (p * power_of_two(n - 1) * 2.0).signed());
+        vec![y.replaced(p.ne(p), p.signed())]
+    });
+    mended[0].float()
+}
+
+/// Results below the normal range are rounded as integers: a GPU may have no subnormal arithmetic.
+fn scaled<'a>(p: E<'a>, n: E<'a>) -> E<'a> {
     let layout = p.layout();
     let clamped = |low: i64, high: i64| n.op2(Operator::Max, low).op2(Operator::Min, high);
     let y = p.signed() + (n << layout.mantissa);
@@ -50,7 +82,7 @@ fn scale<'a>(p: E<'a>, n: E<'a>) -> E<'a> {
 }
 
 /// `x` = n ln 2 + r, where n has half the bits of a mantissa: r and n.
-fn split_exp(x: E<'_>) -> (E<'_>, E<'_>) {
+pub(super) fn split_exp(x: E<'_>) -> (E<'_>, E<'_>) {
     let t = x.mla(x.either(1.442_695, 1.442_695_040_888_963_4), shifter(x));
     let j = t - shifter(x);
     let r = j.fma(x.either(-0.693_147_2, -0.693_147_180_559_945_3), x);
@@ -58,7 +90,7 @@ fn split_exp(x: E<'_>) -> (E<'_>, E<'_>) {
 }
 
 /// e^`r` for |`r`| <= ln(2) / 2.
-fn exp_near_0(r: E<'_>) -> E<'_> {
+pub(super) fn exp_near_0(r: E<'_>) -> E<'_> {
     r.polynomial(r.either(
         &[0.001_382_317_9, 0.008_369_248, 0.041_668_244, 0.166_665_15, 0.499_999_94, 1.0, 1.0],
         &[
@@ -157,7 +189,9 @@ pub(super) fn expm1(x: E<'_>) -> E<'_> {
     let q = p.mla(r * r, r);
     let half = power_of_two(n - 1); // finite where 2^n is not
     let y = half.fma(q, half - 0.5) * 2.0;
-    y.replaced(n.eq(0), q.replaced(x.eq(0.0), x)).replaced(x.is_nan(), x)
+    let y = y.replaced(n.eq(0), q.replaced(x.eq(0.0), x));
+    // A NaN is in r, and so in y, unless a GPU takes it for a number.
+    if x.in_lanes() { y } else { y.replaced(x.is_nan(), x) }
 }
 
 pub(super) fn sinh(x: E<'_>) -> E<'_> {
@@ -194,110 +228,4 @@ pub(super) fn tanh(x: E<'_>) -> E<'_> {
         far.replaced(a.lt(0.625), near)
     };
     y.with_sign_of(x)
-}
-
-pub(super) fn erf(x: E<'_>) -> E<'_> {
-    let a = x.abs();
-    let y = if x.ty() == Ty::F64 { erf_by_ranges(a) } else { erf_by_exp(a) };
-    y.with_sign_of(x)
-}
-
-/// Far from 0, the complement is exp(-t + t q(t)).
-fn erf_by_exp(a: E<'_>) -> E<'_> {
-    let z = a * a;
-    let t = a.replaced(a.gt(4.0), 4.0);
-    let p = z.polynomial(&[-0.000_595_998_1, 0.004_987_427_5, -0.026_763_01, 0.112_817_32, -0.376_124_9, 0.128_379_15]);
-    let q = t.polynomial(&[
-        -1.123_094_6e-5,
-        0.000_322_802_98,
-        -0.003_642_466_2,
-        0.023_762_1,
-        -0.106_236_94,
-        -0.635_151_27,
-        -0.128_648_5,
-    ]);
-    let near = p.mla(a, a);
-    let far = 1.0 - exp(q.mla(t, -t));
-    far.replaced(a.lt(0.925), near)
-}
-
-/// The ranges and rational approximations of fdlibm (Sun Microsystems, 1993, freely granted).
-fn erf_by_ranges(a: E<'_>) -> E<'_> {
-    let far = || a.lt(1.25).branch(|| vec![erf_near_1(a)], || vec![erf_far(a)]);
-    // A NaN is below nothing, and stays one on the last road.
-    a.lt(0.843_75).branch(|| vec![erf_near_0(a)], far)[0]
-}
-
-fn erf_near_0(a: E<'_>) -> E<'_> {
-    let z = a * a;
-    let p = z.polynomial(&[
-        -2.376_301_665_665_016_3e-5,
-        -0.005_770_270_296_489_442,
-        -0.028_481_749_575_598_51,
-        -0.325_042_107_247_001_5,
-        0.128_379_167_095_512_56,
-    ]);
-    let q = z.polynomial(&[
-        -3.960_228_278_775_368e-6,
-        0.000_132_494_738_004_321_64,
-        0.005_081_306_281_875_766,
-        0.065_022_249_988_767_3,
-        0.397_917_223_959_155_35,
-        1.0,
-    ]);
-    a.mla(p / q, a)
-}
-
-fn erf_near_1(a: E<'_>) -> E<'_> {
-    let s = a - 1.0;
-    let p = s.polynomial(&[
-        -0.002_166_375_594_868_791,
-        0.035_478_304_325_618_236,
-        -0.110_894_694_282_396_68,
-        0.318_346_619_901_161_75,
-        -0.372_207_876_035_701_3,
-        0.414_856_118_683_748_33,
-        -0.002_362_118_560_752_659_4,
-    ]);
-    let q = s.polynomial(&[
-        0.011_984_499_846_799_107,
-        0.013_637_083_912_029_05,
-        0.126_171_219_808_761_64,
-        0.071_828_654_414_196_27,
-        0.540_397_917_702_171,
-        0.106_420_880_400_844_23,
-        1.0,
-    ]);
-    p / q + 0.845_062_911_510_467_5
-}
-
-/// Two ranges that part at 1/0.35, in one walk over pairs of coefficients.
-fn erf_far(a: E<'_>) -> E<'_> {
-    let a = a.replaced(a.gt(6.0), 6.0);
-    let near = a.lt(2.857_142_857_142_857);
-    let s = 1.0 / (a * a);
-    let either = |pair: &(f64, f64)| s.number(pair.1).replaced(near, pair.0);
-    let polynomial = |pairs: &[(f64, f64)]| pairs.iter().fold(s.number(0.0), |sum, pair| sum.mla(s, either(pair)));
-    let p = polynomial(&[
-        (-9.814_329_344_169_145, 0.0),
-        (-81.287_435_506_306_6, -483.519_191_608_651_4),
-        (-184.605_092_906_711_04, -1_025.095_131_611_077_2),
-        (-162.396_669_462_573_47, -637.566_443_368_389_6),
-        (-62.375_332_450_326_006, -160.636_384_855_821_92),
-        (-10.558_626_225_323_291, -17.757_954_917_754_752),
-        (-0.693_858_572_707_181_8, -0.799_283_237_680_523),
-        (-0.009_864_944_034_847_148, -0.009_864_942_924_700_1),
-    ]);
-    let q = polynomial(&[
-        (-0.060_424_415_214_858_1, 0.0),
-        (6.570_249_770_319_282, -22.440_952_446_585_82),
-        (108.635_005_541_779_44, 474.528_541_206_955_37),
-        (429.008_140_027_567_83, 2_553.050_406_433_164_4),
-        (645.387_271_733_267_9, 3_199.858_219_508_595_5),
-        (434.565_877_475_229_23, 1_536.729_586_084_437),
-        (137.657_754_143_519_04, 325.792_512_996_573_9),
-        (19.651_271_667_439_257, 30.338_060_743_482_46),
-        (1.0, 1.0),
-    ]);
-    1.0 - exp(p / q - 0.5625 - a * a) / a
 }

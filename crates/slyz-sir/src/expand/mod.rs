@@ -8,8 +8,10 @@
 
 mod calls;
 mod convert;
+mod error;
 mod exponential;
 mod logarithm;
+mod parts;
 mod quotient;
 mod root;
 mod sheet;
@@ -24,6 +26,7 @@ use sheet::{E, function_by};
 
 pub use calls::as_calls;
 pub use convert::{nearest_f32, odd_f32, odd_f32_of_words, pack_f16, round_bf16, round_f16, unpack_f16};
+pub(crate) use parts::{Part, Vectors, parts};
 pub use quotient::{exact_quotient, exact_reciprocal, exact_root};
 pub use swap::float_atomics;
 pub use whole::{fma_by_f64, fma_by_words};
@@ -49,6 +52,8 @@ pub struct Means {
     /// It has no `fma` with one rounding at all, and nobody asks for its last bit: where a product must not round, two floats hold it. Its compiler may
     /// not know of NaNs: they are taken care of last.
     pub paired: bool,
+    /// It is a CPU with vectors: what is rare is mended apart where any lane has it, subnormal numbers are numbers, and what operators share is called.
+    pub lanes: bool,
 }
 
 /// The same, by the means of a target.
@@ -59,14 +64,11 @@ pub fn operator_by(means: Means, operator: Operator, ty: Ty) -> Option<Function>
     }
     let rows = TABLES.iter().copied().flatten();
     let (_, expansion) = rows.copied().find(|(expanded, _)| *expanded == operator)?;
-    Some(match expansion {
-        Expansion::Unary(f) if means.paired => {
-            function_by(means, &name, &[ty], |x| vec![f(x[0]).replaced(x[0].is_nan(), x[0])])
-        }
-        Expansion::Unary(f) => function_by(means, &name, &[ty], |x| vec![f(x[0])]),
-        Expansion::Binary(f) => function_by(means, &name, &[ty, ty], |x| vec![f(x[0], x[1])]),
-        Expansion::WholePower(f) => function_by(means, &name, &[ty, Ty::I32], |x| vec![f(x[0], x[1])]),
-    })
+    Some(function_by(means, &name, &expansion.params(ty), |x| {
+        let y = expansion.of(x);
+        let mended = means.paired && matches!(expansion, Expansion::Unary(_));
+        vec![if mended { y.replaced(x[0].is_nan(), x[0]) } else { y }]
+    }))
 }
 
 /// An algorithm, by the operands it takes.
@@ -78,11 +80,30 @@ enum Expansion {
     WholePower(for<'a> fn(E<'a>, E<'a>) -> E<'a>),
 }
 
+impl Expansion {
+    /// The types of its operands.
+    fn params(self, ty: Ty) -> Vec<Ty> {
+        match self {
+            Expansion::Unary(_) => vec![ty],
+            Expansion::Binary(_) => vec![ty, ty],
+            Expansion::WholePower(_) => vec![ty, Ty::I32],
+        }
+    }
+
+    fn of<'a>(self, x: &[E<'a>]) -> E<'a> {
+        match self {
+            Expansion::Unary(f) => f(x[0]),
+            Expansion::Binary(f) | Expansion::WholePower(f) => f(x[0], x[1]),
+        }
+    }
+}
+
 /// The operators of a file with their algorithms.
 type Table = &'static [(Operator, Expansion)];
 
 /// Each file lists its own.
-const TABLES: [Table; 5] = [exponential::TABLE, logarithm::TABLE, root::TABLE, trigonometry::TABLE, whole::TABLE];
+const TABLES: [Table; 6] =
+    [error::TABLE, exponential::TABLE, logarithm::TABLE, root::TABLE, trigonometry::TABLE, whole::TABLE];
 
 fn name(operator: Operator, ty: Ty) -> String {
     format!("{}_{ty}", operator.name())

@@ -4,16 +4,22 @@
 //! [`crate::write`].
 
 use super::Means;
-use crate::code::{Body, Function, Id, Op, Var};
+use super::parts::Shared;
+use crate::code::{Body, FnId, Function, Id, Op, Var};
 use crate::ops::Operator;
 use crate::types::{Scalar, Ty};
 use crate::write::{Lines, Write as _};
 use std::cell::RefCell;
+use std::collections::HashSet;
 
 /// Code under construction.
 pub(super) struct Sheet {
     lines: RefCell<Lines>,
     means: Means,
+    /// What rounds once or twice, as the machine likes.
+    loose: RefCell<HashSet<Id>>,
+    /// What is called, by its number.
+    called: RefCell<Vec<&'static Shared>>,
 }
 
 /// A value of the function.
@@ -93,11 +99,26 @@ pub(super) fn function_by(
     params: &[Ty],
     write: impl for<'a> FnOnce(&[E<'a>]) -> Vec<E<'a>>,
 ) -> Function {
-    let sheet = Sheet { lines: RefCell::new(Lines::from(0)), means };
+    let sheet = Sheet::new(means);
     Function { name: name.into(), body: sheet.body(params, write) }
 }
 
+/// A function for vectors, what it calls, and what may round as the machine likes.
+pub(super) fn function_for_lanes(
+    name: &str,
+    params: &[Ty],
+    write: impl for<'a> FnOnce(&[E<'a>]) -> Vec<E<'a>>,
+) -> (Function, Vec<&'static Shared>, HashSet<Id>) {
+    let sheet = Sheet::new(Means { lanes: true, ..Means::default() });
+    let function = Function { name: name.into(), body: sheet.body(params, write) };
+    (function, sheet.called.take(), sheet.loose.take())
+}
+
 impl Sheet {
+    fn new(means: Means) -> Sheet {
+        Sheet { lines: RefCell::new(Lines::from(0)), means, loose: RefCell::default(), called: RefCell::default() }
+    }
+
     fn push(&self, op: Op, ty: Ty) -> E<'_> {
         let id = self.lines.borrow_mut().push(op, ty);
         E { sheet: self, id, ty }
@@ -172,7 +193,40 @@ impl<'a> E<'a> {
 
     /// `a * b + c` where it does not matter whether it rounds once or twice.
     pub(super) fn mla(self, b: impl Like<'a>, c: impl Like<'a>) -> E<'a> {
+        if self.in_lanes() {
+            let sum = self.fma(b, c);
+            self.sheet.loose.borrow_mut().insert(sum.id);
+            return sum;
+        }
         if self.is_fused() { self.fma(b, c) } else { self * b.like(self) + c.like(self) }
+    }
+
+    /// Is it for vectors of a CPU?
+    pub(super) fn in_lanes(self) -> bool {
+        self.sheet.means.lanes
+    }
+
+    /// What operators share, with this as the first argument: a call where there are vectors, and a part of the formula elsewhere.
+    pub(super) fn shared(self, part: &'static Shared, more: &[E<'a>]) -> Vec<E<'a>> {
+        let args: Vec<E> = std::iter::once(self).chain(more.iter().copied()).collect();
+        if !self.in_lanes() {
+            return (part.write)(&args);
+        }
+        let mut called = self.sheet.called.borrow_mut();
+        let known = called.iter().position(|known| std::ptr::eq(*known, part));
+        let number = known.unwrap_or_else(|| {
+            called.push(part);
+            called.len() - 1
+        });
+        let tys: Vec<Ty> = part.results.iter().map(|kind| kind.at(self.ty)).collect();
+        let args = args.iter().map(|arg| arg.id).collect();
+        self.sheet.push_many(Op::Call(FnId(number as u32), args), &tys)
+    }
+
+    /// These values, but where this condition holds others, which nobody computes where it holds nowhere: vectors that mend what
+    /// is rare.
+    pub(super) fn mends(self, usual: &[E<'a>], rare: impl FnOnce() -> Vec<E<'a>>) -> Vec<E<'a>> {
+        self.branch(rare, || usual.to_vec())
     }
 
     /// Does the target multiply and add at the price of one?

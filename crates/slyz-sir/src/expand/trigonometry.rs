@@ -3,6 +3,7 @@
 // Coefficients and first words of constants are near the constants, and not all of them are the nearest number.
 #![allow(clippy::approx_constant)]
 
+use super::parts::{Kind, Shared};
 use super::sheet::E;
 use super::whole::wide_product;
 use super::{Expansion, Table};
@@ -18,7 +19,24 @@ pub(super) const TABLE: Table = &[
     (Operator::Acos, Expansion::Unary(acos)),
     (Operator::Atan, Expansion::Unary(atan)),
     (Operator::Atan2, Expansion::Binary(atan2)),
+    (Operator::Sinpi, Expansion::Unary(sinpi)),
+    (Operator::Cospi, Expansion::Unary(cospi)),
 ];
+
+/// The parts of operators that are called.
+pub(super) const SHARED: &[&Shared] = &[&REDUCE_LARGE];
+
+/// What is left of a large number modulo pi/2, and the quadrant.
+static REDUCE_LARGE: Shared = Shared {
+    name: "reduce_large",
+    rare: true,
+    params: &[Kind::Float],
+    results: &[Kind::Float, Kind::Whole],
+    write: |x| {
+        let (r, q) = reduce_large(x[0]);
+        vec![r, q]
+    },
+};
 
 const HALF_PI: f64 = 1.570_796_326_794_896_6;
 const PI: f64 = 3.141_592_653_589_793;
@@ -56,23 +74,28 @@ fn half_pi_low(x: E<'_>) -> f64 {
 /// `x` = q pi/2 + r with |r| <= pi/4: r and q. The words of pi/2 have one sign, which keeps -0.
 fn reduce(x: E<'_>) -> (E<'_>, E<'_>) {
     let large = x.abs().gt(x.either(65536.0, 1_048_576.0));
-    let reduced = large.branch(
-        || {
-            let (r, q) = reduce_large(x);
-            vec![r, q]
-        },
-        || {
-            let shifter = x.either(12_582_912.0, 6_755_399_441_055_744.0);
-            let t = x.mla(x.either(0.636_619_75, 0.636_619_772_367_581_4), shifter);
-            let j = t - shifter;
-            let words = x.either(
-                [-1.570_796_3, -7.549_789_4e-8, -5.390_303e-15],
-                [-1.570_796_326_794_896_6, -6.123_233_995_736_765e-17, -1.082_856_673_921_914e-32],
-            );
-            vec![words.iter().fold(x, |r, &word| j.fma(word, r)), t.signed()]
-        },
-    );
+    let far = || x.shared(&REDUCE_LARGE, &[]);
+    let near = || {
+        let shifter = x.either(12_582_912.0, 6_755_399_441_055_744.0);
+        let t = x.mla(x.either(0.636_619_75, 0.636_619_772_367_581_4), shifter);
+        let j = t - shifter;
+        let words = x.either(
+            [-1.570_796_3, -7.549_789_4e-8, -5.390_303e-15],
+            [-1.570_796_326_794_896_6, -6.123_233_995_736_765e-17, -1.082_856_673_921_914e-32],
+        );
+        vec![words.iter().fold(x, |r, &word| j.fma(word, r)), t.signed()]
+    };
+    let reduced = if x.in_lanes() { large.mends(&near(), far) } else { large.branch(far, near) };
     (reduced[0], reduced[1])
+}
+
+/// `r` + `r` `s`, where `s` has the factor r^2. Of -0 that is -0.
+fn odd_sum<'a>(r: E<'a>, s: E<'a>, z: E<'a>) -> E<'a> {
+    if r.in_lanes() {
+        // s z is -0 for r = -0, and its product with r would be 0.
+        return s.mla(z, 0.0).mla(r, r);
+    }
+    (s * z).mla(r, r).replaced(r.abs().lt(TINY), r)
 }
 
 /// `x` modulo pi/2 for large |`x`|, in exact integer arithmetic (Payne and Hanek): with x = m 2^e, the quadrant and the
@@ -153,7 +176,7 @@ fn sin_near_0(r: E<'_>) -> E<'_> {
             -0.166_666_666_666_666_3,
         ],
     ));
-    (s * z).mla(r, r).replaced(r.abs().lt(TINY), r)
+    odd_sum(r, s, z)
 }
 
 /// cos `r` for |`r`| <= pi/4.
@@ -189,6 +212,29 @@ pub(super) fn cos(x: E<'_>) -> E<'_> {
     sin_quadrant(r, q + 1)
 }
 
+/// |`x`| = q / 2 + r with |r| <= 1/4, all of it exact: pi r, and q.
+fn reduce_half_turns(x: E<'_>) -> (E<'_>, E<'_>) {
+    let a = x.abs();
+    let turn = a - (a * 0.5).op1(Operator::Trunc) * 2.0;
+    let shifter = x.either(12_582_912.0, 6_755_399_441_055_744.0);
+    let t = turn * 2.0 + shifter;
+    (((t - shifter) * -0.5 + turn) * PI, t.signed())
+}
+
+pub(super) fn sinpi(x: E<'_>) -> E<'_> {
+    let (angle, q) = reduce_half_turns(x);
+    let y = sin_quadrant(angle, q);
+    // A zero has the sign of the number.
+    let y = y.replaced(y.eq(0.0), 0.0);
+    (y.word() ^ (x.word() & !x.layout().size)).float()
+}
+
+pub(super) fn cospi(x: E<'_>) -> E<'_> {
+    let (angle, q) = reduce_half_turns(x);
+    let y = sin_quadrant(angle, q + 1);
+    y.replaced(y.eq(0.0), 0.0)
+}
+
 pub(super) fn tan(x: E<'_>) -> E<'_> {
     let (r, q) = reduce(x);
     let turned = (q & 1).ne(0);
@@ -207,7 +253,7 @@ pub(super) fn tan(x: E<'_>) -> E<'_> {
         0.133_326_72,
         0.333_333_5,
     ]);
-    let y = (p * z).mla(r, r).replaced(r.abs().lt(TINY), r);
+    let y = odd_sum(r, p, z);
     y.replaced(turned, -1.0 / y)
 }
 
@@ -245,15 +291,20 @@ fn asin_parts(x: E<'_>) -> (E<'_>, E<'_>) {
     (far, asin_near_0(a.replaced(far, h.sqrt()), (a * a).replaced(far, h)))
 }
 
+/// A number of two words less 2 `r`. In `f32` the second word is less than what is rounded anyway.
+fn minus_twice(high: f64, r: E<'_>, low: f64) -> E<'_> {
+    if r.ty() == Ty::F64 { high - r.mla(2.0, -low) } else { r.mla(-2.0, high) }
+}
+
 pub(super) fn asin(x: E<'_>) -> E<'_> {
     let (far, r) = asin_parts(x);
-    r.replaced(far, HALF_PI - r.mla(2.0, -half_pi_low(x))).with_sign_of(x)
+    r.replaced(far, minus_twice(HALF_PI, r, half_pi_low(x))).with_sign_of(x)
 }
 
 pub(super) fn acos(x: E<'_>) -> E<'_> {
     let (far, r) = asin_parts(x);
     let near = HALF_PI - (r.with_sign_of(x) - half_pi_low(x));
-    let below = PI - r.mla(2.0, -2.0 * half_pi_low(x));
+    let below = minus_twice(PI, r, 2.0 * half_pi_low(x));
     let y = (r * 2.0).replaced(x.lt(0.0), below);
     near.replaced(far, y).replaced(x.is_nan(), x)
 }
@@ -266,7 +317,12 @@ fn atan_ratio<'a>(y: E<'a>, x: E<'a>) -> E<'a> {
 /// One division, of the smaller by the larger.
 fn atan_by_halves<'a>(y: E<'a>, x: E<'a>) -> E<'a> {
     let steep = y.gt(x);
-    let z = y.replaced(steep, x) / x.replaced(steep, y);
+    let r = atan_near_0(y.replaced(steep, x) / x.replaced(steep, y));
+    r.replaced(steep, HALF_PI - r)
+}
+
+/// atan `z` for 0 <= `z` <= 1, in `f32`.
+fn atan_near_0(z: E<'_>) -> E<'_> {
     let s = z * z;
     let p = s.polynomial(&[
         -0.001_788_932_2,
@@ -279,8 +335,7 @@ fn atan_by_halves<'a>(y: E<'a>, x: E<'a>) -> E<'a> {
         0.199_985_3,
         -0.333_333,
     ]);
-    let r = (p * s).mla(z, z);
-    r.replaced(steep, HALF_PI - r)
+    (p * s).mla(z, z)
 }
 
 /// One division, of (y - x) / (y + x) and pi/4 more in the middle, of -x / y and pi/2 more above.
@@ -308,7 +363,13 @@ fn atan_by_thirds<'a>(y: E<'a>, x: E<'a>) -> E<'a> {
 }
 
 pub(super) fn atan(x: E<'_>) -> E<'_> {
-    atan_ratio(x.abs(), x.number(1.0)).with_sign_of(x)
+    let a = x.abs();
+    if x.ty() == Ty::F64 {
+        return atan_by_thirds(a, x.number(1.0)).with_sign_of(x);
+    }
+    let steep = a.gt(1.0);
+    let r = atan_near_0(a.replaced(steep, 1.0 / a));
+    r.replaced(steep, HALF_PI - r).with_sign_of(x)
 }
 
 pub(super) fn atan2<'a>(y: E<'a>, x: E<'a>) -> E<'a> {

@@ -36,7 +36,7 @@ fn operators() -> R {
             agree!(of(0.375), of(2.5); $t: neg Neg, abs Abs, sign Sign, floor Floor, ceil Ceil, round Round, trunc Trunc,
                 sqrt Sqrt, rsqrt Rsqrt, cbrt Cbrt, recip Recip, exp Exp, exp2 Exp2, exp_m1 Expm1, ln Ln, log2 Log2,
                 log10 Log10, ln_1p Ln1p, sin Sin, cos Cos, tan Tan, asin Asin, acos Acos, atan Atan, sinh Sinh,
-                cosh Cosh, tanh Tanh, erf Erf, is_nan IsNan, is_finite IsFinite;
+                cosh Cosh, tanh Tanh, erf Erf, erfc Erfc, erfinv Erfinv, sin_pi Sinpi, cos_pi Cospi, is_nan IsNan, is_finite IsFinite;
                 add Add, sub Sub, mul Mul, div Div, rem Rem, min Min, max Max, powf Pow, hypot Hypot, atan2 Atan2,
                 lt Lt, le Le, gt Gt, ge Ge, eq Eq, ne Ne);
         })*};

@@ -227,6 +227,9 @@ impl CWriter<'_> {
         } else {
             let test = expr::spread(&cond, Lane::Mask);
             let not = Tree::prefix(Prefix::Complement, test.clone());
+            if !self.masked {
+                return self.branch_of_any(stmt, &cond, [then, otherwise], quiet, slots);
+            }
             for (body, test) in [(then, test), (otherwise, not)] {
                 if body.stmts.is_empty() && (slots.is_empty() || quiet.is_some_and(|side| std::ptr::eq(side, body))) {
                     continue;
@@ -238,6 +241,42 @@ impl CWriter<'_> {
                 self.block(line!["if (", self.any(&mask), ")"], |w| w.side(body, &slots, Some(&mask)))?;
                 self.live = before;
             }
+        }
+        self.finish(stmt, slots);
+        Ok(())
+    }
+
+    /// A branch of mathematics: all lanes compute a side that any of them takes. What one side mends of what the other names is
+    /// rare.
+    fn branch_of_any(
+        &mut self,
+        stmt: &Stmt,
+        cond: &Value,
+        sides: [&Body; 2],
+        quiet: Option<&Body>,
+        slots: Vec<Value>,
+    ) -> Result<(), EmitError> {
+        let (lane, any) = if cond.is_wide_mask() { (Lane::WideMask, "any_wide") } else { (Lane::Mask, "any") };
+        let test = expr::spread(cond, lane);
+        let not = Tree::prefix(Prefix::Complement, test.clone());
+        for (body, test) in sides.into_iter().zip([test, not]) {
+            if quiet.is_some_and(|side| std::ptr::eq(side, body)) {
+                continue;
+            }
+            let mask = self.fresh("m");
+            self.set(&lane.vector(), &mask, test);
+            let any = Tree::call(any, [Tree::name(&mask)]);
+            let any = if quiet.is_some() { Tree::call("__builtin_expect", [any, Tree::int(0)]) } else { any };
+            self.block(line!["if (", any, ")"], |w| {
+                w.stmts(body)?;
+                let mask = Value::vector(Ty::Bool, lane, Tree::name(mask));
+                for (slot, &result) in slots.iter().zip(&body.results) {
+                    let (LaneForm::Vector(lane, place), value) = (&slot.form, w.get(result)) else { continue };
+                    let blended = expr::blend(*lane, &mask, expr::spread(&value, *lane), place.clone());
+                    w.line(line![place, " = ", blended, ";"]);
+                }
+                Ok(())
+            })?;
         }
         self.finish(stmt, slots);
         Ok(())
@@ -397,10 +436,16 @@ impl CWriter<'_> {
         let slots = self.slots(stmt, &start, &cond.params, &kinds);
         self.enter(cond, &slots);
         self.enter(body, &slots);
-        if self.live == Live::Block {
+        if self.live == Live::Block || !self.masked {
+            // Lanes of mathematics that are done may make more turns: these change nothing.
             self.block("for (;;)", |w| {
                 w.stmts(cond)?;
-                let test = w.scalar(cond.results[0])?;
+                let test = match w.live {
+                    Live::Block => w.scalar(cond.results[0])?,
+                    Live::Count | Live::Mask(_) | Live::All => {
+                        Tree::call("any", [expr::spread(&w.get(cond.results[0]), Lane::Mask)])
+                    }
+                };
                 w.leave_unless(test);
                 w.stmts(body)?;
                 w.assign(&slots, &body.results, None);

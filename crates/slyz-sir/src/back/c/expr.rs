@@ -60,6 +60,9 @@ pub(super) fn count(n: u64) -> Tree {
 pub(super) fn spread(value: &Value, lane: Lane) -> Tree {
     match &value.form {
         LaneForm::Uniform(e) if lane == Lane::Mask => Tree::call("all_i32", [Tree::prefix(Prefix::Minus, e.clone())]),
+        LaneForm::Uniform(e) if lane == Lane::WideMask => {
+            Tree::call("all_i64", [Tree::prefix(Prefix::Minus, e.clone())])
+        }
         LaneForm::Uniform(e) if lane == Lane::I32 && value.ty == Ty::I64 && !is_number(e) => {
             Tree::call("all_i32", [Tree::cast("i32", e.clone())])
         }
@@ -74,6 +77,8 @@ pub(super) fn spread(value: &Value, lane: Lane) -> Tree {
             Tree::call(format!("clamp_{}", lane.name()), [spread(&moving, lane), low, high])
         }
         LaneForm::Vector(own, e) if *own == lane => e.clone(),
+        LaneForm::Vector(Lane::WideMask, e) => Tree::call("narrow_mask", [e.clone()]),
+        LaneForm::Vector(_, e) if lane == Lane::WideMask => Tree::call("widen_mask", [e.clone()]),
         LaneForm::Vector(own, e) => Tree::call(format!("cast_{}_{}", own.name(), lane.name()), [e.clone()]),
     }
 }
@@ -86,7 +91,7 @@ fn is_number(tree: &Tree) -> bool {
 /// As an operand of an infix operator: a scalar may stand beside a vector as it is.
 fn operand(value: &Value, lane: Lane) -> Tree {
     match &value.form {
-        LaneForm::Uniform(e) if lane != Lane::Mask && (value.ty != Ty::I64 || lane == Lane::I64) => {
+        LaneForm::Uniform(e) if value.ty != Ty::Bool && (value.ty != Ty::I64 || lane == Lane::I64) => {
             // The scalar must have the lane's type, or C would convert the wrong side.
             if scalar_type(value.ty) == lane.scalar() && (lane == Lane::I32 || !is_bare(e)) {
                 e.clone()
@@ -242,15 +247,28 @@ fn vector_apply(operator: Operator, args: &[&Value], result: Ty, range: Known, l
     if low && ty == Ty::I64 && is_closed(operator) {
         lane = Lane::I32;
     }
-    let result_lane = if result == Ty::Bool { Lane::Mask } else { lane };
+    let moving = |v: &&&Value| !v.is_uniform();
+    if ty == Ty::Bool && is_bitwise(operator) && data.iter().filter(moving).all(|v| v.is_wide_mask()) {
+        lane = Lane::WideMask;
+    }
     let infix = spelled(operator).filter(|infix| match infix.binding() {
-        Binding::Relation | Binding::Equality => !lane.is_wide() && lane != Lane::Mask,
+        Binding::Relation | Binding::Equality => ty != Ty::Bool,
         Binding::Bits => true,
-        _ => lane != Lane::Mask,
+        _ => ty != Ty::Bool,
     });
+    let compares_wide = lane.is_wide() && infix.is_some_and(is_comparison);
+    let result_lane = match (result, ty) {
+        (Ty::Bool, _) if compares_wide => Lane::WideMask,
+        (Ty::Bool, Ty::Bool) => lane,
+        (Ty::Bool, _) => Lane::Mask,
+        _ => lane,
+    };
     let all = |data: &[&Value]| data.iter().map(|v| spread(v, lane)).collect::<Vec<Tree>>();
     let tree = match (operator, infix) {
-        (_, Some(infix)) => Tree::infix(infix, operand(data[0], lane), operand(data[1], lane)),
+        (_, Some(infix)) => {
+            let tree = Tree::infix(infix, operand(data[0], lane), operand(data[1], lane));
+            if compares_wide { Tree::cast("vi64", tree) } else { tree }
+        }
         (Operator::Div, None) if ty == Ty::F32 && is_costly_divisor(data[1]) => {
             Tree::call("div_all_f32", [spread(data[0], lane), scalar(data[1])])
         }
@@ -263,10 +281,10 @@ fn vector_apply(operator: Operator, args: &[&Value], result: Ty, range: Known, l
             let product = Tree::infix(Infix::Mul, spread(data[0], lane), spread(data[1], lane));
             Tree::infix(Infix::Add, product, spread(data[2], lane))
         }
-        (Operator::Select, None) => {
-            let mask = spread(args[0], Lane::Mask);
-            Tree::call(format!("select_{}", lane.name()), [mask].into_iter().chain(all(data)))
-        }
+        (Operator::Select, None) => match extreme(args, lane) {
+            Some(name) => Tree::call(format!("{name}_{}", lane.name()), all(data)),
+            None => blend(lane, args[0], spread(data[0], lane), spread(data[1], lane)),
+        },
         // Past the lanes there is nothing but the sign.
         (Operator::Shr, None) if ty == Ty::I64 && lane == Lane::I32 && shifts.is_some() => {
             let by = Tree::call("all_i32", [Tree::int(shifts.unwrap_or_default() as i64)]);
@@ -289,6 +307,41 @@ fn vector_apply(operator: Operator, args: &[&Value], result: Ty, range: Known, l
     Value::vector(result, result_lane, tree)
 }
 
+/// `a * b + c` where it does not matter whether it rounds once or twice.
+pub(super) fn multiply_and_add(args: &[&Value], ty: Ty) -> Value {
+    let lane = Lane::of(ty);
+    let tree = Tree::call(format!("mla_{}", lane.name()), args.iter().map(|arg| spread(arg, lane)));
+    Value::vector(ty, lane, tree)
+}
+
+fn is_bitwise(operator: Operator) -> bool {
+    matches!(operator, Operator::And | Operator::Or | Operator::Xor | Operator::Not)
+}
+
+/// The first where the mask is on, else the second.
+pub(super) fn blend(lane: Lane, mask: &Value, a: Tree, b: Tree) -> Tree {
+    let (function, as_wide) =
+        if lane.is_wide() && mask.is_wide_mask() { ("pick", Lane::WideMask) } else { ("select", Lane::Mask) };
+    Tree::call(format!("{function}_{}", lane.name()), [spread(mask, as_wide), a, b])
+}
+
+/// The machine's own minimum or maximum, where a choice between two floats is one: `a < b ? a : b`.
+fn extreme(args: &[&Value], lane: Lane) -> Option<&'static str> {
+    let LaneForm::Vector(_, mask) = &args[0].form else { return None };
+    let (infix, left, right) = mask.without_cast().as_infix()?;
+    let [a, b] = [args[1], args[2]].map(|value| operand(value, lane));
+    let forward = *left == a && *right == b;
+    let backward = *left == b && *right == a;
+    if !matches!(lane, Lane::F32 | Lane::F64) || !(forward || backward) {
+        return None;
+    }
+    match infix {
+        Infix::Lt => Some(if forward { "lesser" } else { "greater" }),
+        Infix::Gt => Some(if forward { "greater" } else { "lesser" }),
+        _ => None,
+    }
+}
+
 /// Is the divisor the same in all lanes, and not a power of two, which compilers turn into a product?
 fn is_costly_divisor(value: &Value) -> bool {
     let LaneForm::Uniform(e) = &value.form else { return false };
@@ -308,7 +361,7 @@ fn scalar(value: &Value) -> Tree {
 /// One lane of a vector, as a scalar.
 pub(super) fn taken(lane: Lane, vector: Tree, number: Tree) -> Tree {
     let taken = Tree::call(format!("lane_{}", lane.scalar()), [vector, number]);
-    if lane == Lane::Mask { Tree::prefix(Prefix::Minus, taken) } else { taken }
+    if matches!(lane, Lane::Mask | Lane::WideMask) { Tree::prefix(Prefix::Minus, taken) } else { taken }
 }
 
 /// Takes lane 0 of what a vector function says about scalars.
@@ -410,6 +463,7 @@ pub(super) fn cast(to: Ty, value: &Value, range: Known) -> Value {
         LaneForm::Affine(_) | LaneForm::Clamped(..) | LaneForm::Vector(..) => {
             let narrow = value.ty == Ty::I64 && value.is_small();
             let own = match &value.form {
+                LaneForm::Vector(Lane::WideMask, _) => Lane::Mask,
                 LaneForm::Vector(lane, _) => *lane,
                 _ if narrow => Lane::I32,
                 _ => Lane::I64,

@@ -3,12 +3,12 @@
 //! Short ones are inlined by the C compiler, since a call costs about as much as a few operators. The others stay functions: what is
 //! inlined into what is inlined doubles with every helper that calls the one before it twice.
 
-use super::lines::{Line, line};
+use super::lines::{Code, Line, line};
 use super::value::{Lane, Value};
 use super::writer::{CWriter, Live};
 use super::{EmitError, expr};
 use crate::back::tree::{Prefix, Tree};
-use crate::code::{Body, Id, Op, Stmt, Type};
+use crate::code::{Body, Function, Id, Op, Stmt, Type};
 use crate::kernel::Kernel;
 use crate::types::Ty;
 
@@ -85,7 +85,15 @@ pub(super) fn write(w: &mut CWriter, number: usize) -> Result<String, EmitError>
     }
     let name = w.file.free_name(&function.name);
     w.file.functions.insert(function.name.clone(), name.clone());
-    let masked = needs_mask(&function.body);
+    let kind = if w.inlined[number] { "FN" } else { "KEPT" };
+    let (head, body) = text(w, function, &name, kind)?;
+    w.file.items.push(format!("{head} {{\n{body}}}\n"));
+    Ok(name)
+}
+
+/// A function in C: its head, and what stands between its braces.
+pub(super) fn text(w: &mut CWriter, function: &Function, name: &str, kind: &str) -> Result<(String, Code), EmitError> {
+    let masked = w.masked && needs_mask(&function.body);
     let live = if masked { Live::Mask("live".into()) } else { Live::All };
     let mut parameters = vec![];
     let mut values = vec![];
@@ -121,9 +129,7 @@ pub(super) fn write(w: &mut CWriter, number: usize) -> Result<String, EmitError>
     if !one {
         parameters.extend(results.iter().enumerate().map(|(k, lane)| format!("{} *y{k}", lane.vector())));
     }
-    let kind = if w.inlined[number] { "FN" } else { "KEPT" };
-    w.file.items.push(format!("{kind} {returned} {name}({}) {{\n{text}}}\n", parameters.join(", ")));
-    Ok(name)
+    Ok((format!("{kind} {returned} {name}({})", parameters.join(", ")), text))
 }
 
 impl CWriter<'_> {
@@ -134,7 +140,7 @@ impl CWriter<'_> {
         let lane = |ty: &Type| Lane::of(ty.elem());
         let mut passed: Vec<Tree> =
             args.iter().zip(&function.body.params).map(|(&a, p)| expr::spread(&self.get(a), lane(&p.ty))).collect();
-        if super::function::needs_mask(&function.body) {
+        if self.masked && super::function::needs_mask(&function.body) {
             passed.push(self.mask());
         }
         if let [bind] = &stmt.binds[..] {

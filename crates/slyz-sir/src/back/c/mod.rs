@@ -16,6 +16,7 @@ mod kernel;
 mod lanes;
 mod lines;
 mod local;
+mod mathematics;
 mod memory;
 mod pack;
 mod prefixes;

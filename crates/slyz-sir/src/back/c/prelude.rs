@@ -3,6 +3,9 @@
 //! The text lives in `prelude/*.c` and is emitted piecewise: [`emit`] takes the C names that a file mentions and returns
 //! what these reach, each piece after those it needs. Nothing here knows kernels; the writer of kernels relies on names only.
 //!
+//! An operator that the files do not have is written from its algorithm in SIR when somebody asks for it ([`super::mathematics`]).
+//! Where a machine has an instruction for it, the files define a macro of its name in capitals (`SCALE_F32`), and that is taken.
+//!
 //! # The source files
 //!
 //! A blank line ends an item; the item is emitted as a whole or not at all. Lines `//: T L = i8 i32, u8 u32` at its head
@@ -26,11 +29,13 @@
 //! | `all_T(x)`, `lane_T(v, i)`, `iota_i32()`, `first_lanes(n)`, `any(m)`, `all(m)` | between scalars and lanes |
 //! | `s_div_i64(a, b)`, `s_cast_f32_i8(x)` | the same on scalars, for the operators whose C spelling means something else |
 
+use super::mathematics;
+use crate::expand::{Part, parts};
 use std::collections::{BTreeSet, HashMap};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// The source files, in the order of their pieces in emitted text.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 8] = [
     include_str!("prelude/target.c"),
     include_str!("prelude/lanes.c"),
     include_str!("prelude/scalars.c"),
@@ -39,15 +44,14 @@ const SOURCES: [&str; 10] = [
     include_str!("prelude/casts.c"),
     include_str!("prelude/memory.c"),
     include_str!("prelude/atomics.c"),
-    include_str!("prelude/f32.c"),
-    include_str!("prelude/f64.c"),
 ];
 
 /// A piece of C that is emitted as a whole.
-struct Item {
-    /// Which paragraph of the sources it comes from; alternatives share one, and its comment.
-    paragraph: usize,
-    choice: Choice,
+enum Item {
+    /// From a paragraph of the sources; alternatives share one, and its comment.
+    Typed { paragraph: usize, choice: Choice },
+    /// From an algorithm in SIR, and what it came to.
+    Written { part: Part, text: OnceLock<String> },
 }
 
 /// A paragraph of the sources.
@@ -86,13 +90,16 @@ pub fn emit(used: &BTreeSet<String>, lanes64: bool) -> String {
     let mut text = format!("#define LANES_64 {}\n", lanes64 as u8);
     let mut last = None;
     for (item, code) in order {
-        let paragraph = prelude.items[item].paragraph;
-        if last != Some(paragraph) {
+        let paragraph = match prelude.items[item] {
+            Item::Typed { paragraph, .. } => Some(paragraph),
+            Item::Written { .. } => None,
+        };
+        if last != paragraph || paragraph.is_none() {
             text.push('\n');
-            text.push_str(&prelude.paragraphs[paragraph].comment);
+            text.push_str(paragraph.map_or("", |paragraph| &prelude.paragraphs[paragraph].comment));
         }
         text.push_str(&code);
-        last = Some(paragraph);
+        last = paragraph;
     }
     text
 }
@@ -143,18 +150,38 @@ impl Prelude {
                         prelude.functions.push(name);
                     }
                 }
-                prelude.items.push(Item { paragraph, choice });
+                prelude.items.push(Item::Typed { paragraph, choice });
             }
             prelude.paragraphs.push(Paragraph { comment, template });
         }
+        prelude.add_mathematics();
         prelude
+    }
+
+    /// The operators that the sources do not have.
+    fn add_mathematics(&mut self) {
+        for part in parts().filter(|part| !self.defined.contains_key(&part.name)).collect::<Vec<Part>>() {
+            self.defined.insert(part.name.clone(), self.items.len());
+            self.functions.push(part.name.clone());
+            self.items.push(Item::Written { part, text: OnceLock::new() });
+        }
+    }
+
+    fn code(&self, item: usize) -> String {
+        match &self.items[item] {
+            Item::Typed { paragraph, choice } => replace(&self.paragraphs[*paragraph].template, choice),
+            Item::Written { part, text } => {
+                let own = part.name.to_uppercase();
+                let own = self.defined.contains_key(&own).then_some(own);
+                text.get_or_init(|| mathematics::text(part, own.as_deref())).clone()
+            }
+        }
     }
 
     /// Appends an item after those it needs. Functions of the prelude do not call each other in circles.
     fn visit(&self, item: usize, seen: &mut BTreeSet<usize>, order: &mut Vec<(usize, String)>) {
         if seen.insert(item) {
-            let Item { paragraph, choice } = &self.items[item];
-            let code = replace(&self.paragraphs[*paragraph].template, choice);
+            let code = self.code(item);
             // The items it mentions, in source order. Few items are ever asked, so nobody keeps the answer.
             let mentioned = identifiers(&code).filter_map(|name| self.defined.get(name).copied());
             for need in mentioned.collect::<BTreeSet<usize>>() {
@@ -245,7 +272,7 @@ mod tests {
         let text = emit(&set(&["sin_f32", "kernel"]), false);
         assert!(text.starts_with("#define LANES_64 0\n"));
         let at = |piece: &str| text.find(piece).unwrap_or_else(|| panic!("{piece} is missing"));
-        assert!(at("vf32 all_f32(") < at("vf32 horner_f32(") && at("vf32 reduce_f32(") < at("vf32 sin_f32("));
+        assert!(at("vf32 all_f32(") < at("vf32 mla_f32(") && at("void reduce_large_f32(") < at("vf32 sin_f32("));
         assert!(!text.contains("exp_f32") && !text.contains('$') && !text.contains("//:"));
         assert!(!emit(&set(&["load_f32", "add"]), false).contains("load_u8"));
     }

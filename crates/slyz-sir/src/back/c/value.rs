@@ -3,7 +3,8 @@
 use crate::back::tree::Tree;
 use crate::types::Ty;
 
-/// What the lanes of a vector hold. Narrow types live in 32-bit lanes, half precision in `f32`, `bool` as a mask.
+/// What the lanes of a vector hold. Narrow types live in 32-bit lanes, half precision in `f32`, `bool` as a mask: where it
+/// tells 64-bit lanes apart one as wide as they are, which is narrowed only where somebody asks for the other kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lane {
     F32,
@@ -13,6 +14,7 @@ pub(super) enum Lane {
     I64,
     U64,
     Mask,
+    WideMask,
 }
 
 impl Lane {
@@ -37,7 +39,7 @@ impl Lane {
             Lane::U32 => "u32",
             Lane::I64 => "i64",
             Lane::U64 => "u64",
-            Lane::Mask => "bool",
+            Lane::Mask | Lane::WideMask => "bool",
         }
     }
 
@@ -45,6 +47,7 @@ impl Lane {
     pub(super) fn scalar(self) -> &'static str {
         match self {
             Lane::Mask => "i32",
+            Lane::WideMask => "i64",
             lane => lane.name(),
         }
     }
@@ -55,7 +58,7 @@ impl Lane {
     }
 
     pub(super) fn is_wide(self) -> bool {
-        matches!(self, Lane::F64 | Lane::I64 | Lane::U64)
+        matches!(self, Lane::F64 | Lane::I64 | Lane::U64 | Lane::WideMask)
     }
 }
 
@@ -111,6 +114,11 @@ impl Value {
 
     pub(super) fn is_uniform(&self) -> bool {
         matches!(self.form, LaneForm::Uniform(_))
+    }
+
+    /// Is it a mask of 64-bit lanes?
+    pub(super) fn is_wide_mask(&self) -> bool {
+        matches!(self.form, LaneForm::Vector(Lane::WideMask, _))
     }
 
     /// Can it be held in 32-bit lanes?

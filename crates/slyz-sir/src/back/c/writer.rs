@@ -30,7 +30,8 @@ pub(super) enum Live {
     Count,
     /// Those of a mask variable.
     Mask(String),
-    /// All that matter; reading memory is not possible. For functions without control flow.
+    /// All, whoever looks; reading memory is not possible. For functions without control flow, and for those that may run on
+    /// any numbers.
     All,
 }
 
@@ -69,6 +70,10 @@ pub(super) struct CWriter<'a> {
     pub(super) pinned: HashSet<Id>,
     /// Reads that are looked at only where a condition is so.
     pub(super) wanted: HashMap<Id, (Id, bool)>,
+    /// Do functions with control flow know which lanes are live? Those of mathematics do not ask.
+    pub(super) masked: bool,
+    /// Multiplications that are added, and may round twice where the machine rounds once at a price.
+    pub(super) loose: HashSet<Id>,
     /// By function of the kernel: is it inlined where it is called?
     pub(super) inlined: Vec<bool>,
 }
@@ -98,6 +103,8 @@ impl<'a> CWriter<'a> {
             low: if wide { HashSet::new() } else { low(kernel) },
             pinned: super::memory::pinned(kernel),
             wanted: super::wanted::wanted(kernel),
+            masked: true,
+            loose: HashSet::new(),
             inlined: super::function::inlined(kernel),
         }
     }
@@ -196,7 +203,8 @@ impl<'a> CWriter<'a> {
 
     /// What an `i64` can be, where that is less than anything.
     pub(super) fn range(&self, id: Id) -> Option<(i128, i128)> {
-        self.ranges.known(id).map(|range| (range.lo, range.hi))
+        // Numbers of mathematics are not positions, and stay in lanes as wide as the floats beside them.
+        self.ranges.known(id).filter(|_| self.masked).map(|range| (range.lo, range.hi))
     }
 
     fn kept(&mut self, mut value: Value, uses: Uses, load: bool) -> Value {
@@ -285,7 +293,11 @@ impl<'a> CWriter<'a> {
                 let refs: Vec<&Value> = args.iter().collect();
                 let low = self.low.contains(&stmt.binds[0].id);
                 let range = self.range(stmt.binds[0].id);
-                let value = expr::apply(*operator, &refs, stmt.binds[0].ty.elem(), range, low);
+                let ty = stmt.binds[0].ty.elem();
+                let value = match self.loose.contains(&stmt.binds[0].id) {
+                    true => expr::multiply_and_add(&refs, ty),
+                    false => expr::apply(*operator, &refs, ty, range, low),
+                };
                 self.bind(stmt.binds[0].id, value, false);
             }
             Op::Cast(to, arg) => {

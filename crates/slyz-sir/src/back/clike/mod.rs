@@ -283,7 +283,7 @@ impl<'d> File<'d> {
         let mut local = Names::default();
         let mut free_name = |asked: &str| local.free(asked, &|name| is_taken(dialect, name));
         let fused = dialect.machine().fused;
-        let means = Means { fused, paired: !fused };
+        let means = Means { fused, paired: !fused, lanes: false };
         let calling = as_calls(kernel, means, &|operator, ty| dialect.lacks(operator, ty));
         let kernel = calling.as_ref().unwrap_or(kernel);
         let mut description = Description::new(kernel, &dialect.machine(), dialect.counts_threads(), &mut free_name);

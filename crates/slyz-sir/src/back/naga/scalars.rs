@@ -510,7 +510,7 @@ impl Code<'_, '_> {
                 let computed = if ty == Ty::F64 { Ty::F64 } else { Ty::F32 };
                 let fused = self.build.target.fused && computed == Ty::F32;
                 let paired = !self.build.target.fused && computed == Ty::F32 && !self.is_exact();
-                let means = expand::Means { fused, paired };
+                let means = expand::Means { fused, paired, lanes: false };
                 let Some(function) = expand::operator_by(means, operator, computed) else {
                     return Err(EmitError::Operator { kernel: self.build.kernel.name.clone(), operator, ty });
                 };

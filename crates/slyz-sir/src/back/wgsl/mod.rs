@@ -34,6 +34,22 @@ pub const MACHINE: Machine = Machine { max_positions: 1 << 30, vector_bytes: 0, 
 /// Words of the language, its functions, and names that files have.
 const RESERVED: &str = include_str!("words.txt");
 
+/// Is it a word of the language?
+fn is_word(name: &str) -> bool {
+    RESERVED.split_whitespace().any(|word| word == name)
+}
+
+/// What the language calls an operator, if it has it.
+fn own_name(operator: Operator) -> &'static str {
+    match operator {
+        Operator::Rsqrt => "inverseSqrt",
+        Operator::Popcount => "countOneBits",
+        Operator::LeadingZeros => "countLeadingZeros",
+        Operator::TrailingZeros => "countTrailingZeros",
+        other => other.row().c,
+    }
+}
+
 /// The dialect.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wgsl {
@@ -330,9 +346,8 @@ impl Dialect for Wgsl {
 
     /// At `Native` the language's own functions are right by definition; otherwise only those that round correctly are.
     fn lacks(&self, operator: Operator, ty: Ty) -> bool {
-        use Operator::{Cbrt, Erf, Expm1, Fma, Hypot, Ln1p, Log10, Powi, Rsqrt};
-        let missing = matches!(operator, Cbrt | Expm1 | Ln1p | Log10 | Hypot | Erf | Powi) || ty == Ty::F64;
-        let precise = self.precision != Precision::Native && !matches!(operator, Fma | Rsqrt);
+        let missing = !is_word(own_name(operator)) && operator != Operator::Rem || ty == Ty::F64;
+        let precise = self.precision != Precision::Native && !matches!(operator, Operator::Fma | Operator::Rsqrt);
         (missing || precise) && expand::operator(operator, ty).is_some()
     }
 
@@ -390,23 +405,15 @@ impl Dialect for Wgsl {
     }
 
     fn function(&self, operator: Operator, ty: Ty, helpers: &Helpers) -> String {
-        let name = match operator {
-            Operator::Ln => "log",
-            Operator::Rsqrt => "inverseSqrt",
-            Operator::Popcount => "countOneBits",
-            Operator::LeadingZeros => "countLeadingZeros",
-            Operator::TrailingZeros => "countTrailingZeros",
-            Operator::IsNan => return self.is_nan(ty, helpers),
-            Operator::IsFinite => {
-                return helpers.add("is_finite_f32", || {
-                    "fn is_finite_f32(x: f32) -> bool {\n    return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u;\n}\n"
-                        .to_string()
-                });
-            }
-            Operator::Rem => return self.remainder(ty, helpers),
-            other => other.name(),
-        };
-        name.to_string()
+        match operator {
+            Operator::IsNan => self.is_nan(ty, helpers),
+            Operator::IsFinite => helpers.add("is_finite_f32", || {
+                "fn is_finite_f32(x: f32) -> bool {\n    return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u;\n}\n"
+                    .to_string()
+            }),
+            Operator::Rem => self.remainder(ty, helpers),
+            other => own_name(other).to_string(),
+        }
     }
 
     fn has_atomic(&self, op: AtomicOp, ty: Ty) -> bool {
@@ -472,7 +479,7 @@ impl Dialect for Wgsl {
     }
 
     fn is_reserved(&self, name: &str) -> bool {
-        RESERVED.split_whitespace().any(|word| word == name) || name.starts_with("__")
+        is_word(name) || name.starts_with("__")
     }
 
     fn counts_threads(&self) -> bool {

@@ -48,9 +48,13 @@ FN v$T mla_$T(v$T a, v$T b, v$T c) {
 #endif
 }
 
-// One step of Horner's rule.
-//: T = f32, f64
-FN v$T horner_$T(v$T p, v$T x, $T c) { return mla_$T(p, x, all_$T(c)); }
+// The machine's own scaling by powers of two.
+#if AVX512 && W == 16 && KNOWS(__builtin_ia32_scalefps512_mask)
+# define SCALE_F32(p, n) __builtin_ia32_scalefps512_mask(p, __builtin_convertvector(n, vf32), p, -1, 4)
+#endif
+#if AVX512 && W == 8 && KNOWS(__builtin_ia32_scalefpd512_mask)
+# define SCALE_F64(p, n) __builtin_ia32_scalefpd512_mask(p, __builtin_convertvector(n, vf64), p, -1, 4)
+#endif
 
 //: T B REST = f32 i32 0x7fffffff, f64 i64 0x7fffffffffffffff
 FN v$T abs_$T(v$T x) { return (v$T)((v$B)x & $REST); }
@@ -77,6 +81,33 @@ FN vf32 $O_f32(vf32 a, vf32 b) {
     return select_f32(b != b, a, __builtin_ia32_$Ops256(a, b));
 #else
     return select_f32((a $S b) | (b != b), a, b);
+#endif
+}
+
+// a < b ? a : b and a > b ? a : b: where one is a NaN the second is taken, as machines do.
+//: O S M = lesser < min, greater > max
+FN vf32 $O_f32(vf32 a, vf32 b) {
+#if AVX512 && W == 16 && KNOWS(__builtin_ia32_$Mps512_mask)
+    return __builtin_ia32_$Mps512_mask(a, b, b, -1, 4);
+#elif defined __AVX__ && W == 8 && KNOWS(__builtin_ia32_$Mps256)
+    return __builtin_ia32_$Mps256(a, b);
+#elif defined __SSE2__ && W == 4 && KNOWS(__builtin_ia32_$Mps)
+    return __builtin_ia32_$Mps(a, b);
+#else
+    return select_f32(a $S b, a, b);
+#endif
+}
+
+//: O S M = lesser < min, greater > max
+FN vf64 $O_f64(vf64 a, vf64 b) {
+#if AVX512 && W == 8 && KNOWS(__builtin_ia32_$Mpd512_mask)
+    return __builtin_ia32_$Mpd512_mask(a, b, b, -1, 4);
+#elif defined __AVX__ && W == 4 && KNOWS(__builtin_ia32_$Mpd256)
+    return __builtin_ia32_$Mpd256(a, b);
+#elif defined __SSE2__ && W == 2 && KNOWS(__builtin_ia32_$Mpd)
+    return __builtin_ia32_$Mpd(a, b);
+#else
+    return pick_f64((vi64)(a $S b), a, b);
 #endif
 }
 
@@ -142,8 +173,6 @@ FN vf64 sqrt_f64(vf64 x) {
     return y;
 #endif
 }
-
-FN vf64 rsqrt_f64(vf64 x) { return 1 / sqrt_f64(x); }
 
 // The machine's estimate and one step of Newton's method: half the time of a root and a division, and the one function
 // whose last bits differ between machines. The estimate is right already where it is 0, infinite or NaN.

@@ -117,6 +117,19 @@ FN int any(vi32 m) {
 #endif
 }
 
+FN int any_wide(vi64 m) {
+#if AVX512 && W == 8 && KNOWS(__builtin_ia32_cvtq2mask512)
+    // To the machine's functions a 64-bit number is a `long long`.
+    return (u8)__builtin_ia32_cvtq2mask512((__attribute__((vector_size(64))) long long)m) != 0;
+#elif defined __AVX__ && W == 4 && KNOWS(__builtin_ia32_movmskpd256)
+    return __builtin_ia32_movmskpd256((vf64)m) != 0;
+#elif defined __SSE2__ && W == 2 && KNOWS(__builtin_ia32_movmskpd)
+    return __builtin_ia32_movmskpd((vf64)m) != 0;
+#else
+    return any(narrow_mask(m));
+#endif
+}
+
 FN int any_of(const vi32 *m, int ways) {
     vi32 some = m[0];
     for (int u = 1; u < ways; u++) some |= m[u];
