@@ -160,6 +160,10 @@ pub trait Dialect {
     fn read(&self, _cell: &Cell, element: Tree, _helpers: &Helpers) -> Tree {
         element
     }
+    /// What all threads of a block read together from an element of its memory, where the language must be told that they do.
+    fn read_together(&self, _cell: &Cell, _element: &Tree) -> Option<Tree> {
+        None
+    }
     /// A value into an element.
     fn write(&self, _cell: &Cell, element: Tree, value: Tree, _helpers: &Helpers) -> String {
         element.assignment(&value)

@@ -12,10 +12,11 @@ use crate::back::tree::{Infix, Tree};
 use crate::code::{Body, Function, Id, Op, Place, Type, Var};
 use crate::kernel::{Kernel, Space};
 use crate::ops::{Operator, Signature};
+use crate::pass::weave::decisions;
 use crate::ranges::{self, Facts, Range, Ranges};
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Longer expressions get a name for a part of them.
 const LONG: usize = 72;
@@ -43,6 +44,8 @@ pub(super) struct ClikeWriter<'f> {
     pub swapped: Option<String>,
     /// Are loads at the thread's own position spelled out, as there is only one?
     pub spell_own: bool,
+    /// Values on which branches and loops around barriers hang, the same in all threads of a block.
+    pub decisions: HashSet<Id>,
     usage: HashMap<Id, Usage>,
     values: HashMap<Id, Expr>,
     /// Expressions that read memory and are not written yet.
@@ -82,6 +85,7 @@ pub(super) fn kernel(file: &mut File, description: &Description, names: Names) -
     let functions = functions(file, description)?;
     let mut w = ClikeWriter::new(dialect, &file.helpers, description, names, functions);
     w.ranges = ranges::of_kernel(kernel, &w.facts);
+    w.decisions = decisions(kernel);
     w.usage_of(&kernel.body, 0, &mut HashMap::new());
     for uniform in &description.uniforms {
         w.ops().ty(uniform.ty)?;
@@ -234,6 +238,7 @@ impl<'f> ClikeWriter<'f> {
             own: None,
             swapped: None,
             spell_own: false,
+            decisions: HashSet::new(),
             usage: HashMap::new(),
             values: HashMap::new(),
             pending: vec![],

@@ -311,6 +311,11 @@ impl Dialect for Wgsl {
         cells::read(self, cell, element, helpers)
     }
 
+    fn read_together(&self, cell: &Cell, element: &Tree) -> Option<Tree> {
+        let pointer = || Tree::prefix(Prefix::Address, element.clone());
+        (!cell.atomic).then(|| call("workgroupUniformLoad", [pointer()]))
+    }
+
     fn write(&self, cell: &Cell, element: Tree, value: Tree, helpers: &Helpers) -> String {
         cells::write(self, cell, element, value, helpers)
     }
