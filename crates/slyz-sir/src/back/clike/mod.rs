@@ -245,7 +245,7 @@ pub struct Cell<'a> {
 ///   %i: i64 = global.x  %n: i64 = extent n  %inside: bool = lt %i, %n
 ///   if %inside { %x: f32 = load input[%i]  %y: f32 = neg %x  store output[%i], %y } else {}
 /// }")?;
-/// let (text, _) = clike::emit(&Msl, &[&kernel])?;
+/// let (text, _) = clike::emit(&Msl::default(), &[&kernel])?;
 /// assert!(text.contains("uint tid [[thread_position_in_grid]]"));
 /// assert!(text.contains("output[idx] = -input[tid];"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -16,6 +16,7 @@ pub(super) fn emit(programs: &[Program], road: &ProgramRoad, options: &Options) 
     let mut files = vec![];
     for program in programs {
         verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
+        dialect.check_program(program)?;
         let mut plan = road.end(program);
         if !dialect.int64 {
             shorten(&mut plan);
@@ -33,6 +34,7 @@ pub(super) fn emit_kernels(kernels: &[Kernel], options: &Options) -> Result<Emit
     let dialect = options.wgsl()?;
     let mut files = vec![];
     for kernel in kernels {
+        dialect.check_kernel(kernel)?;
         files.push(file(kernel, &dialect)?);
     }
     Ok(emitted(files))
