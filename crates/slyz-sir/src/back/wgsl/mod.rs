@@ -401,6 +401,12 @@ impl Dialect for Wgsl {
         let zero = if to.is_signed() { "0" } else { "0u" };
         let value = match self.precision {
             Precision::Native => format!("{t}({x})"),
+            // The language stops at the largest number that is a float, too.
+            _ if !narrow => {
+                let suffix = if to.is_signed() { "" } else { "u" };
+                let most = format!("select({t}(x), {high}{suffix}, x >= {}.0)", high + 1);
+                format!("select({most}, {zero}, {}(x))", self.is_nan(from, helpers))
+            }
             _ => format!("select({t}({x}), {zero}, {}(x))", self.is_nan(from, helpers)),
         };
         helpers.add(&name, || format!("fn {name}(x: {f}) -> {t} {{\n    return {value};\n}}\n"))
