@@ -1,7 +1,7 @@
 //! `slyz build`: the programs of a file as source files for targets.
 
 use crate::passes::{Passes, known};
-use crate::{ProgramChoice, load, usage, vex};
+use crate::{load, usage, vex};
 use anyhow::{Context, anyhow};
 use slyz_sir::back::harness::{self, Emitted, Options, Target};
 use slyz_sir::choices::{Extension, Precision};
@@ -20,8 +20,9 @@ pub struct Build {
     /// The folder that the files go to; it is made where there is none. Without it, text is printed.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    #[command(flatten)]
-    choice: ProgramChoice,
+    /// The programs or graph functions to build, with commas between them; all where nothing is said.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    program: Vec<String>,
     #[command(flatten)]
     passes: Passes,
     /// How close float results are to the operator table: `native` writes the target's own functions, `table` keeps every operator
@@ -81,18 +82,18 @@ impl Build {
             return usage("SPIR-V is no text; name a folder for its files with --out");
         }
         if vex {
-            if self.choice.program.is_some() {
-                return usage("--program is for .sir files; all graph functions of a .vex file are built");
-            }
             let targets = self.target.iter().map(|name| name.target()).collect::<anyhow::Result<Vec<_>>>()?;
-            let all = vex::build::build(&self.file, &targets, &self.options(), &self.blocks)?;
+            let all = vex::build::build(&self.file, &self.program, &targets, &self.options(), &self.blocks)?;
             return self.put(&all, out);
         }
         let (module, _) = load::verified(&self.file)?;
-        let programs: Vec<Program> = match &self.choice.program {
-            Some(name) => vec![load::program(&self.file, &module, Some(name))?.clone()],
-            None => module.programs,
-        };
+        let mut programs: Vec<Program> = vec![];
+        for name in &self.program {
+            programs.push(load::program(&self.file, &module, Some(name))?.clone());
+        }
+        if self.program.is_empty() {
+            programs = module.programs;
+        }
         if programs.is_empty() {
             return Err(anyhow!("{}: no program in the file; there is nothing to build", self.file.display()));
         }

@@ -16,14 +16,14 @@
 //! The body is a closure that captures nothing, not an inner function: so it may use `Self` and the generics of an
 //! enclosing `impl`. A function that is rejected keeps its signature, so that its callers add no errors.
 
+use crate::options::Options;
 use crate::rewrite;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
-use syn::parse::{ParseStream, Parser};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
-use syn::{Error, FnArg, Ident, ItemFn, ReturnType, Signature, Token, parse_quote};
+use syn::{Error, FnArg, ItemFn, ReturnType, Signature, parse_quote};
 
 /// The whole macro.
 pub fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
@@ -35,10 +35,14 @@ pub fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
             return with_item(Error::new_spanned(first_token(&item), message), item);
         }
     };
-    let checked = inline.parse2(options).and_then(|inline| {
+    let checked = Options::read("function", "inline", options).and_then(|options| {
+        let inline = options.word;
         signature(&function.sig, inline)?;
         let mut block = function.block.clone();
         rewrite::body(&mut block, inline)?;
+        if let Some(precision) = options.precision() {
+            block.stmts.insert(0, parse_quote!(::slyz::__private::precise(#precision);));
+        }
         Ok((inline, block))
     });
     match checked {
@@ -49,20 +53,6 @@ pub fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
         Ok((false, block)) => shared(ItemFn { block, ..function }),
         Err(error) => rejected(error, &function),
     }
-}
-
-/// Reads the options: nothing, or `inline`.
-fn inline(input: ParseStream) -> syn::Result<bool> {
-    if input.is_empty() {
-        return Ok(false);
-    }
-    let known = "`#[function]` has one option, `#[function(inline)]`";
-    let option = input.call(Ident::parse_any).map_err(|e| Error::new(e.span(), known))?;
-    if option != "inline" {
-        return Err(Error::new(option.span(), format_args!("unknown option `{option}`: {known}")));
-    }
-    input.parse::<Option<Token![,]>>()?;
-    if input.is_empty() { Ok(true) } else { Err(input.error(known)) }
 }
 
 fn signature(sig: &Signature, inline: bool) -> syn::Result<()> {

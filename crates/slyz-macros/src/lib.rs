@@ -7,6 +7,7 @@
 //!
 //! | file | what it does |
 //! |---|---|
+//! | `options.rs` | what stands in the parentheses of `#[function]` and `#[graph]` |
 //! | `function.rs` | reads `#[function]`, wraps the rewritten body |
 //! | `returns.rs` | turns guard and tail `return`s into values |
 //! | `assigned.rs` | finds the outer locals that a branch assigns |
@@ -31,6 +32,7 @@ mod golden;
 mod graph;
 mod host;
 mod naperian;
+mod options;
 mod returns;
 mod rewrite;
 #[cfg(feature = "graph")]
@@ -66,7 +68,8 @@ use proc_macro::TokenStream;
 ///
 /// Arguments are traced values, arrays and host numbers; the function is specialised on the latter.
 /// `#[function(inline)]` rewrites the body in the same way but leaves an ordinary function: it may take any argument,
-/// `self` too, and its code appears at every call.
+/// `self` too, and its code appears at every call. `#[function(precision = "exact")]`: programs that call the function are at least as precise
+/// on a GPU (`native`, `table`, `exact`), unless the compilation says how precise they are.
 ///
 /// The arguments of other macros (`vec![..]`, `println!(..)`) and nested items are left as they are.
 #[proc_macro_attribute]
@@ -92,6 +95,7 @@ pub fn function(options: TokenStream, item: TokenStream) -> TokenStream {
 /// The body is the language of kernels, not Rust: `thread`, `threadgroup`, `atomic` and the operators of Słyż are known there,
 /// and whatever a kernel cannot do is an error at its token. Parameters are tensors (`&Tensor<f32>`, `&mut Tensor<f32, 2>`) and numbers; calling the
 /// function gives a `slyz::graph::Launch`. Accesses are checked where they are not proven; `#[graph(unchecked)]` leaves that out and makes `run` unsafe.
+/// `#[graph(precision = "native")]` says how precise the kernel is on a GPU: `native`, `table`, `exact`.
 /// The book's chapter "Kernels by hand" has all of it.
 #[cfg(feature = "graph")]
 #[proc_macro_attribute]

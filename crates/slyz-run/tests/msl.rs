@@ -5,7 +5,7 @@ mod devices;
 mod metal;
 
 use slyz_sir::back::harness::{Project, ProjectError};
-use slyz_sir::back::msl;
+use slyz_sir::back::msl::{self, Msl};
 use slyz_sir::interp;
 use slyz_sir::interp::kernel::{LaunchOptions, launch};
 use slyz_sir::interp::{Array, Value};
@@ -102,7 +102,7 @@ type Launched = (Kernel, Vec<u64>, Vec<Array>, Vec<Scalar>);
 fn agree(kernels: &[Launched]) {
     let list: Vec<&Kernel> = kernels.iter().map(|(kernel, ..)| kernel).collect();
     list.iter().for_each(|kernel| slyz_sir::verify::kernel(kernel).expect("a right kernel"));
-    let (source, descriptions) = msl::emit(&list).expect("kernels that Metal can run");
+    let (source, descriptions) = msl::emit(&list, &Msl::default()).expect("kernels that Metal can run");
     let Some(library) = metal::build(&source, descriptions.iter()) else { return };
     for ((kernel, sizes, memories, scalars), d) in kernels.iter().zip(&descriptions) {
         let mut expected = memories.clone();
@@ -276,7 +276,7 @@ fn kernels_of_the_corpus() {
                 }
                 continue;
             }
-            if let Err(error) = msl::emit(&[&kernel]) {
+            if let Err(error) = msl::emit(&[&kernel], &Msl::default()) {
                 refused.push(error.to_string());
                 continue;
             }
@@ -294,7 +294,7 @@ fn kernels_of_the_corpus() {
         }
     }
     for (mut kernel, sizes, memories, scalars) in launches {
-        match msl::emit(&[&kernel]) {
+        match msl::emit(&[&kernel], &Msl::default()) {
             Ok(_) => {
                 kernel.name = format!("{}_{}", kernel.name, kernels.len());
                 kernels.push((kernel, sizes, memories, scalars));

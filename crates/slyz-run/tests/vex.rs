@@ -18,7 +18,7 @@ use slyz_lang::parse::parse;
 use slyz_lang::render::render;
 use slyz_lang::syntax::File;
 use slyz_run::Device;
-use slyz_sir::back::msl;
+use slyz_sir::back::msl::{self, Msl};
 use slyz_sir::interp::kernel::{LaunchOptions, launch};
 use slyz_sir::interp::{Array, Value};
 use slyz_sir::launch::Template;
@@ -258,7 +258,7 @@ fn under_the_metal_shim() {
     for made in &record {
         let to = Destination::Threads { block: made.block, exact: made.free(), folded: false };
         let mut kernel = KernelRoad::to(to).end(&made.template).expect("the road of threads has no end");
-        match msl::emit(&[&kernel]) {
+        match msl::emit(&[&kernel], &Msl::default()) {
             Ok(_) => {
                 kernel.name = format!("{}_{}", kernel.name, kernels.len());
                 kernels.push(kernel);
@@ -269,7 +269,8 @@ fn under_the_metal_shim() {
     }
     let known = ["no f64", "no atomic"];
     assert!(refused.iter().all(|error| known.iter().any(|k| error.contains(k))), "{refused:#?}");
-    let (source, descriptions) = msl::emit(&kernels.iter().collect::<Vec<_>>()).expect("kernels that go one by one");
+    let (source, descriptions) =
+        msl::emit(&kernels.iter().collect::<Vec<_>>(), &Msl::default()).expect("kernels that go one by one");
     let Some(library) = metal::build(&source, descriptions.iter()) else { return };
     let mut wrong = vec![];
     for ((made, kernel), description) in launched.iter().zip(&kernels).zip(&descriptions) {

@@ -4,12 +4,15 @@
 use slyz_sir::back::clike::{Description, Dialect, Helpers, PlaceName, emit, helpers as in_c};
 use slyz_sir::back::msl::Msl;
 use slyz_sir::back::tree::{Infix, Tree};
+use slyz_sir::choices::Precision;
 use slyz_sir::code::{AtomicOp, Scope, SubgroupOp};
 use slyz_sir::kernel::Space;
 use slyz_sir::lower::gpu::Machine;
 use slyz_sir::ops::Operator;
 use slyz_sir::text::parse_kernel;
 use slyz_sir::types::{Scalar, Ty};
+
+const METAL: Msl = Msl { precision: Precision::Table };
 
 struct Plain;
 
@@ -21,13 +24,13 @@ impl Dialect for Plain {
         "// plain\n"
     }
     fn scalar(&self, ty: Ty) -> Option<&'static str> {
-        if ty == Ty::F64 { Some("double") } else { Msl.scalar(ty) }
+        if ty == Ty::F64 { Some("double") } else { METAL.scalar(ty) }
     }
     fn remedy(&self, ty: Ty) -> &'static str {
-        Msl.remedy(ty)
+        METAL.remedy(ty)
     }
     fn literal(&self, value: Scalar, negative: bool, digits: &str) -> Tree {
-        Msl.literal(value, negative, digits)
+        METAL.literal(value, negative, digits)
     }
     fn special(&self, value: Scalar, _: &Helpers) -> Tree {
         Tree::literal(value, value.as_f64() < 0.0, "special")

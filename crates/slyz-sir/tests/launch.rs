@@ -144,6 +144,6 @@ fn reports_are_code_for_metal() {
     let kernel =
         template("", "global read a: i32[n] global readwrite out: i32[m]", DOUBLE).shaped([64, 1, 1], true, false);
     let reporting = optimize_kernel(report::run(kernel));
-    let (text, _) = slyz_sir::back::msl::emit(&[&reporting]).expect("MSL");
+    let (text, _) = slyz_sir::back::msl::emit(&[&reporting], &Default::default()).expect("MSL");
     assert!(text.contains("atomic_compare_exchange"), "{text}");
 }

@@ -864,7 +864,7 @@ fn build(at: Loc, options: &Options, path: &str, f: &mut dyn FnMut() -> Outs) ->
         outs.outs
     };
     let mut traced = trace::run(at, &function_name(path), outs).map_err(Error::Trace)?;
-    traced.program.precision = options.precision;
+    traced.program.precision = options.precision.or(traced.program.precision);
     let best;
     let device = match &options.device {
         Some(device) => &**device,

@@ -16,6 +16,7 @@ use crate::record;
 use crate::shape::Shape;
 pub use crate::trace::{Handle, Key as FunctionKey, Leaf, Loc, Part};
 use half::{bf16, f16};
+use slyz_sir::choices::Precision;
 use slyz_sir::ops::Operator;
 pub use slyz_sir::types::Scalar;
 use std::any::TypeId;
@@ -308,6 +309,11 @@ pub fn call<A: FunctionArg, R: Ret, F: Fn(A) -> R + 'static>(name: &'static str,
         let mut handles = handles.iter().zip(&axes).map(|(handle, &axis)| handle.on_axis(axis));
         body(args.again(&mut || handles.next().unwrap_or(Handle::POISON)))
     })
+}
+
+/// What is traced is at least as precise as that.
+pub fn precise(precision: Precision) {
+    crate::trace::with(|trace| trace.precision = trace.precision.max(Some(precision)));
 }
 
 /// A condition, of the host or traced: inherent methods on two types, so that each has its own bounds.

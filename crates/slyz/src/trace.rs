@@ -7,6 +7,7 @@
 use crate::error::TraceError;
 use crate::extent::{Axis, Extent, NamedAxis, axis_number};
 use slyz_sir::build::{BuildError, Builder};
+use slyz_sir::choices::Precision;
 use slyz_sir::code::{FnId, Id, Op, Type};
 use slyz_sir::program::{Program, Require};
 use slyz_sir::size::{Size, SizeOrigin, SizeVar};
@@ -237,6 +238,8 @@ pub(crate) struct Trace {
     /// Axes that a filter counts, and where.
     counted: HashMap<TypeId, Loc>,
     slots: Vec<Slot>,
+    /// The most that a function asked for.
+    pub precision: Option<Precision>,
 }
 
 #[derive(Default)]
@@ -601,6 +604,7 @@ pub(crate) fn run(at: Loc, name: &str, f: &mut dyn FnMut() -> Vec<Out>) -> Resul
             sizes: vec![],
             counted: HashMap::new(),
             slots: vec![],
+            precision: None,
         };
         stack.traces.push(trace);
     });
@@ -618,7 +622,10 @@ pub(crate) fn run(at: Loc, name: &str, f: &mut dyn FnMut() -> Vec<Out>) -> Resul
     let Some(mut trace) = trace else { return Err(vec![]) };
     match ids.flatten() {
         Some(ids) if trace.errors.is_empty() => match trace.builder.finish(&ids.concat()) {
-            Ok(program) => Ok(Traced { program, sizes: trace.sizes, slots: trace.slots }),
+            Ok(program) => {
+                let program = Program { precision: trace.precision, ..program };
+                Ok(Traced { program, sizes: trace.sizes, slots: trace.slots })
+            }
             Err(error) => {
                 let help = "return a value of this function's own body".to_string();
                 trace.errors.push(TraceError { what: error.to_string(), help, at });

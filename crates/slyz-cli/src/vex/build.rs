@@ -2,6 +2,7 @@
 
 use super::{Blocks, Source};
 use crate::passes::known;
+use crate::usage;
 use anyhow::{Context, anyhow};
 use slyz_lang::host::{self, Kernel};
 use slyz_lang::typed::ParamKind;
@@ -11,9 +12,22 @@ use slyz_sir::choices::Checks;
 use slyz_sir::road::{Destination, KernelRoad};
 use std::path::Path;
 
-/// The kernels of a file for targets.
-pub fn build(path: &Path, targets: &[Target], options: &Options, blocks: &Blocks) -> anyhow::Result<Vec<Emitted>> {
-    let source = Source::read_right(path)?;
+/// The kernels of a file for targets, those with the names or all of them.
+pub fn build(
+    path: &Path,
+    names: &[String],
+    targets: &[Target],
+    options: &Options,
+    blocks: &Blocks,
+) -> anyhow::Result<Vec<Emitted>> {
+    let mut source = Source::read_right(path)?;
+    let all: Vec<&str> = source.kernels.iter().map(|kernel| &kernel.name[..]).collect();
+    if let Some(name) = names.iter().find(|name| !all.contains(&&name[..])) {
+        return usage(format!("{}: no graph function `{name}`; there is: {}", path.display(), all.join(", ")));
+    }
+    if !names.is_empty() {
+        source.kernels.retain(|kernel| names.contains(&kernel.name));
+    }
     if source.kernels.is_empty() {
         return Err(anyhow!("{}: no graph function that can be launched; there is nothing to build", path.display()));
     }

@@ -50,7 +50,7 @@ fn sum_fold(@builtin(local_invocation_id) local: vec3<u32>, @builtin(workgroup_i
 }
 
 // sum_fold_parts.wgsl
-// Dispatch 1 workgroups.
+// Dispatch 1 workgroup.
 struct Sizes { N: u32 }
 
 @group(0) @binding(0) var<storage, read> tmp1: array<f32>;

@@ -18,8 +18,9 @@ mod items;
 pub mod launcher;
 mod spans;
 
+use crate::options::Options;
 use launcher::{Launcher, Passed};
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use slyz_lang::check::{Dialect, check};
 use slyz_lang::diagnostic::{Diagnostic, Severity};
@@ -29,13 +30,12 @@ use slyz_lang::typed::{Function, FunctionId, ParamKind};
 use slyz_sir::launch::Template;
 use spans::Spans;
 use syn::ext::IdentExt;
-use syn::parse::{ParseStream, Parser};
-use syn::{Error, FnArg, GenericArgument, ItemFn, ItemMod, PathArguments, Token, Type};
+use syn::{Error, FnArg, GenericArgument, ItemFn, ItemMod, PathArguments, Type};
 
 /// The whole macro.
 pub fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
-    let unchecked = match unchecked.parse2(options) {
-        Ok(unchecked) => unchecked,
+    let options = match Options::read("graph", "unchecked", options) {
+        Ok(options) => options,
         Err(error) => return error.into_compile_error(),
     };
     if let Ok(function) = syn::parse2::<ItemFn>(item.clone()) {
@@ -44,13 +44,13 @@ pub fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
             _ => None,
         });
         let functions: Vec<&ItemFn> = nested.chain([&function]).collect();
-        return kernels(&functions, &[&function], unchecked);
+        return kernels(&functions, &[&function], &options);
     }
     match syn::parse2::<ItemMod>(item.clone()) {
         Ok(ItemMod { content: Some((_, content)), attrs, vis, ident, .. }) => {
             let functions: Vec<&ItemFn> = content.iter().filter_map(function_of).collect();
             let rest = content.iter().filter(|item| function_of(item).is_none());
-            let code = kernels(&functions, &functions, unchecked);
+            let code = kernels(&functions, &functions, &options);
             quote!(#(#attrs)* #vis mod #ident { #(#rest)* #code })
         }
         Ok(_) | Err(_) => {
@@ -69,22 +69,9 @@ fn function_of(item: &syn::Item) -> Option<&ItemFn> {
     }
 }
 
-/// Reads the options: nothing, or `unchecked`.
-fn unchecked(input: ParseStream) -> syn::Result<bool> {
-    if input.is_empty() {
-        return Ok(false);
-    }
-    let known = "`#[graph]` has one option, `#[graph(unchecked)]`";
-    let option = input.call(Ident::parse_any).map_err(|e| Error::new(e.span(), known))?;
-    if option != "unchecked" {
-        return Err(Error::new(option.span(), format_args!("unknown option `{option}`: {known}")));
-    }
-    input.parse::<Option<Token![,]>>()?;
-    if input.is_empty() { Ok(true) } else { Err(input.error(known)) }
-}
-
 /// Launchers for those functions that can be launched, or all that is wrong.
-fn kernels(functions: &[&ItemFn], launched: &[&ItemFn], unchecked: bool) -> TokenStream {
+fn kernels(functions: &[&ItemFn], launched: &[&ItemFn], options: &Options) -> TokenStream {
+    let unchecked = options.word;
     let mut spans = Spans::default();
     let mut items = vec![];
     let mut errors = TokenStream::new();
@@ -113,7 +100,8 @@ fn kernels(functions: &[&ItemFn], launched: &[&ItemFn], unchecked: bool) -> Toke
             continue;
         };
         match lower(&checked.program, FunctionId(id as u32)) {
-            Ok(template) => {
+            Ok(mut template) => {
+                template.kernel.precision = options.precision_name().and_then(|name| name.parse().ok());
                 let typed = &checked.program.functions[id];
                 launchers.extend(launcher(function, Some((typed, &template)), unchecked));
             }

@@ -1,11 +1,18 @@
 //! Metal on a CPU: generated kernels compiled as C++ against the shim of the standard library, and plans run on them.
 #![allow(dead_code)]
 
+#[path = "../plans/mod.rs"]
+mod plans;
+
+#[allow(unused_imports)]
+pub use plans::{from_bytes, to_bytes};
+
+use plans::value;
 use slyz_sir::back::clike::{Description, Dispatch, PlaceName, UniformSource};
 use slyz_sir::back::harness::Entry;
-use slyz_sir::interp::{Array, Value};
-use slyz_sir::kernel::{BufferId, BufferUse, Loop, Plan, ScalarArg, Step, Turns};
-use slyz_sir::size::{Size, SizeVar};
+use slyz_sir::interp::Value;
+use slyz_sir::kernel::BufferId;
+use slyz_sir::size::Size;
 use slyz_sir::types::{Scalar, Ty};
 use std::ffi::c_void;
 use std::path::Path;
@@ -123,23 +130,6 @@ pub fn build<'d>(source: &str, kernels: impl Iterator<Item = &'d Description>) -
     Some(Library { library, _folder: folder })
 }
 
-pub fn to_bytes(array: &Array) -> Vec<u8> {
-    let width = array.ty.bytes();
-    array.data.iter().flat_map(|bits| bits.to_le_bytes().into_iter().take(width)).collect()
-}
-
-pub fn from_bytes(ty: Ty, shape: Vec<u64>, bytes: &[u8]) -> Array {
-    let word = |chunk: &[u8]| chunk.iter().rev().fold(0u64, |bits, &b| bits << 8 | u64::from(b));
-    let count = shape.iter().product::<u64>() as usize;
-    let data = bytes.chunks(ty.bytes()).take(count).map(word).collect();
-    Array { ty, shape, data }
-}
-
-fn value(size: &Size, sizes: &[Option<u64>]) -> Result<u64, String> {
-    let known = |var: SizeVar| sizes.get(var.0 as usize).copied().flatten();
-    size.eval(&known).map_err(|error| error.to_string())
-}
-
 impl Library {
     /// Launches a kernel. `buffers` are those of the SIR kernel, in its order.
     pub fn launch(
@@ -181,114 +171,12 @@ impl Library {
 
     /// Runs the plan of a program, as the Swift harness does.
     pub fn run(&self, entry: &Entry, sizes: &[Option<u64>], args: &[Value]) -> Result<Vec<Value>, String> {
-        let plan = &entry.plan;
-        let mut sizes = sizes.to_vec();
-        let mut memory: Vec<Option<Vec<u64>>> = vec![None; plan.buffers.len()];
-        self.steps(entry, &plan.steps, &mut sizes, args, &mut memory, &mut vec![])?;
-        let mut results = vec![];
-        for (id, shape) in &plan.results {
-            allocate(plan, *id, &sizes, args, &mut memory)?;
-            let shape = shape.iter().map(|s| value(s, &sizes)).collect::<Result<Vec<u64>, String>>()?;
-            let bytes: Vec<u8> = memory[id.0 as usize].iter().flatten().flat_map(|w| w.to_le_bytes()).collect();
-            results.push(Value::Array(from_bytes(plan.buffers[id.0 as usize].ty, shape, &bytes)));
-        }
-        Ok(results)
+        plans::run(entry, sizes, args, &mut |launch, memory| {
+            let pointer = |id: &BufferId| {
+                memory[id.0 as usize].as_mut().map_or(std::ptr::null_mut(), |words| words.as_mut_ptr().cast())
+            };
+            let pointers: Vec<*mut c_void> = launch.buffers.iter().map(pointer).collect();
+            self.launch(launch.kernel, launch.sizes, &pointers, &launch.scalars)
+        })
     }
-
-    fn steps(
-        &self,
-        entry: &Entry,
-        steps: &[Step],
-        sizes: &mut Vec<Option<u64>>,
-        args: &[Value],
-        memory: &mut Vec<Option<Vec<u64>>>,
-        turns: &mut Vec<i64>,
-    ) -> Result<(), String> {
-        let plan = &entry.plan;
-        let first = |memory: &[Option<Vec<u64>>], id: BufferId| memory[id.0 as usize].as_ref().map_or(0, |m| m[0]);
-        for step in steps {
-            match step {
-                Step::Launch { kernel, buffers, scalars } => {
-                    for &id in buffers {
-                        allocate(plan, id, sizes, args, memory)?;
-                    }
-                    let pointers: Vec<*mut c_void> = buffers
-                        .iter()
-                        .map(|id| {
-                            memory[id.0 as usize].as_mut().map_or(std::ptr::null_mut(), |m| m.as_mut_ptr().cast())
-                        })
-                        .collect();
-                    let scalar = |scalar: &ScalarArg| match scalar {
-                        ScalarArg::Argument(k) => match &args[*k] {
-                            Value::Scalar(value) => *value,
-                            Value::Array(_) => Scalar::bool(false),
-                        },
-                        ScalarArg::Turn(depth) => Scalar::i64(turns[*depth as usize]),
-                    };
-                    let scalars: Vec<Scalar> = scalars.iter().map(scalar).collect();
-                    self.launch(&entry.kernels[*kernel], sizes, &pointers, &scalars)?;
-                }
-                Step::Loop(Loop { turns: count, steps, swaps, .. }) => {
-                    let known = match count {
-                        Turns::Size(size) => Some(value(size, sizes)? as i64),
-                        Turns::Read(from) => Some(first(memory, *from) as i64),
-                        Turns::While { .. } => None,
-                    };
-                    let mut turn = 0;
-                    while known.is_none_or(|known| turn < known) {
-                        turns.push(turn);
-                        if let Turns::While { steps: test, holds, .. } = count {
-                            self.steps(entry, test, sizes, args, memory, turns)?;
-                            if first(memory, *holds) as u8 == 0 {
-                                turns.pop();
-                                break;
-                            }
-                        }
-                        self.steps(entry, steps, sizes, args, memory, turns)?;
-                        swaps.iter().for_each(|(a, b)| memory.swap(a.0 as usize, b.0 as usize));
-                        turns.pop();
-                        turn += 1;
-                    }
-                }
-                Step::Choose { work, most, small, large } => {
-                    let way = if value(work, sizes)? <= *most { small } else { large };
-                    self.steps(entry, way, sizes, args, memory, turns)?;
-                }
-                Step::Count { size, from } => {
-                    let count = memory[from.0 as usize].as_ref().map(|m| m[0]);
-                    sizes[size.0 as usize] = count;
-                }
-                Step::Free(id) => memory[id.0 as usize] = None,
-            }
-        }
-        Ok(())
-    }
-}
-
-/// A buffer, with a guard of one word behind it. What nobody has written is all ones.
-fn allocate(
-    plan: &Plan,
-    id: BufferId,
-    sizes: &[Option<u64>],
-    args: &[Value],
-    memory: &mut [Option<Vec<u64>>],
-) -> Result<(), String> {
-    let slot = &mut memory[id.0 as usize];
-    if slot.is_some() {
-        return Ok(());
-    }
-    let buffer = &plan.buffers[id.0 as usize];
-    let bytes = value(&Size::product(&buffer.shape), sizes)? as usize * buffer.ty.bytes();
-    let mut words = vec![u64::MAX; bytes.div_ceil(8) + 1];
-    if let BufferUse::Argument(k) = buffer.role {
-        let data = match &args[k] {
-            Value::Array(array) => to_bytes(array),
-            Value::Scalar(scalar) => scalar.bits.to_le_bytes().to_vec(),
-        };
-        for (word, chunk) in words.iter_mut().zip(data.chunks(8)) {
-            *word = chunk.iter().rev().fold(0, |bits, &b| bits << 8 | u64::from(b));
-        }
-    }
-    *slot = Some(words);
-    Ok(())
 }

@@ -1,11 +1,13 @@
 //! The Metal Shading Language, a [`Dialect`] of the C-like writer.
 //!
-//! The file asks for safe mathematics: NaN and infinity mean what they mean in the table, and products and sums are not fused.
+//! At `Native` it is what a person writes: the language's own functions, and mathematics as the compiler is told. At `Table` the file asks for safe
+//! mathematics: NaN and infinity mean what they mean in the table, and products and sums are not fused.
 
 use super::EmitError;
 use super::clike::{Description, Dialect, Helpers, PlaceName, helpers as in_c};
 use super::msl_names;
 use super::tree::{Prefix, Tree};
+use crate::choices::Precision;
 use crate::code::{AtomicOp, Scope, SubgroupOp};
 use crate::expand;
 use crate::kernel::{Kernel, Space};
@@ -35,11 +37,15 @@ fn is_vector(place: PlaceName) -> bool {
 }
 
 /// The dialect.
-pub struct Msl;
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Msl {
+    /// How close results are to the table.
+    pub precision: Precision,
+}
 
 /// The file of some kernels, and what a launch of each needs to know.
-pub fn emit(kernels: &[&Kernel]) -> Result<(String, Vec<Description>), EmitError> {
-    super::clike::emit(&Msl, kernels)
+pub fn emit(kernels: &[&Kernel], dialect: &Msl) -> Result<(String, Vec<Description>), EmitError> {
+    super::clike::emit(dialect, kernels)
 }
 
 /// What the language calls an operator, if it has it.
@@ -59,8 +65,13 @@ impl Dialect for Msl {
     }
 
     fn head(&self) -> &'static str {
-        "#include <metal_stdlib>\n#include <simd/simd.h>\nusing namespace metal;\n\n\
-         #pragma METAL fp math_mode(safe)\n#pragma METAL fp contract(off)\n"
+        match self.precision {
+            Precision::Native => "#include <metal_stdlib>\n#include <simd/simd.h>\nusing namespace metal;\n",
+            Precision::Table | Precision::Exact => {
+                "#include <metal_stdlib>\n#include <simd/simd.h>\nusing namespace metal;\n\n\
+                 #pragma METAL fp math_mode(safe)\n#pragma METAL fp contract(off)\n"
+            }
+        }
     }
 
     fn scalar(&self, ty: Ty) -> Option<&'static str> {
@@ -150,6 +161,9 @@ impl Dialect for Msl {
     }
 
     fn extreme(&self, operator: Operator, ty: Ty, helpers: &Helpers) -> String {
+        if self.is_native(ty) {
+            return operator.name().to_string();
+        }
         in_c::extreme(self, operator, ty, helpers)
     }
 
@@ -162,6 +176,9 @@ impl Dialect for Msl {
     }
 
     fn sign(&self, ty: Ty, helpers: &Helpers) -> String {
+        if self.is_native(ty) {
+            return "sign".to_string();
+        }
         in_c::sign(self, ty, helpers)
     }
 
@@ -248,6 +265,11 @@ impl Dialect for Msl {
 }
 
 impl Msl {
+    /// Are the language's own functions of floats right?
+    fn is_native(&self, ty: Ty) -> bool {
+        self.precision == Precision::Native && ty.is_float()
+    }
+
     fn atomic_pointer(&self, space: Space, ty: Ty, element: Tree) -> Tree {
         let pointer = format!("{} atomic_{}*", self.space(space), TYPES[ty as usize]);
         Tree::cast(pointer, Tree::prefix(Prefix::Address, element))

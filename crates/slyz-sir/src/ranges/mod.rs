@@ -26,7 +26,7 @@ mod range;
 mod walk;
 
 pub use facts::Facts;
-pub(crate) use range::{Range, counts_width, exact};
+pub(crate) use range::{Range, counts_width, exact, of_type};
 pub(crate) use walk::{Ask, Walk};
 
 use crate::code::Id;

@@ -385,3 +385,29 @@ fn elements_of_elements() -> Result {
     assert_eq!(f.call(&[m])?.to_vec()?, [Mixed(4.0, [2, 1], m.2)]);
     Ok(())
 }
+
+#[slyz::function(precision = "exact")]
+fn careful(x: Exp<f32>) -> Exp<f32> {
+    x / 3.0
+}
+
+#[slyz::function(inline, precision = "native")]
+fn quick(x: Exp<f32>) -> Exp<f32> {
+    x.exp()
+}
+
+/// The most precise function counts, unless the compilation says something else.
+#[test]
+fn functions_say_how_precise_they_are() -> Result {
+    use slyz::{Options, Precision, compile_with};
+    let said = |precision: Option<Precision>| -> Result<String> {
+        let options = precision.map_or(Options::new(), |precision| Options::new().precision(precision));
+        let both = compile_with(|x: Arr<f32, N>| x.map(|x| careful(x) + quick(x)), &options)?;
+        Ok(both.program().to_string())
+    };
+    assert!(said(None)?.contains("precision exact"), "{}", said(None)?);
+    assert!(said(Some(Precision::Table))?.contains("precision table"));
+    let one = compile(|x: Arr<f32, N>| x.map(quick))?;
+    assert!(one.program().to_string().contains("precision native"));
+    Ok(())
+}

@@ -1,8 +1,11 @@
-//! The generated C, as a reader sees it: goldens for five programs, and sharing in Black-Scholes.
+//! Generated text as a reader sees it: goldens of programs in C, of programs and of kernels by hand in WGSL and Metal, and sharing in Black-Scholes.
 //!
 //! `BLESS=1` rewrites the goldens. They hold the kernels only; the prelude in front of them is tested by itself.
 
+use slyz::Checks;
 use slyz::prelude::*;
+use slyz_sir::back::harness::{self, Explicit};
+use slyz_sir::road::KernelRoad;
 use std::path::PathBuf;
 
 axis!(N, M, K);
@@ -60,7 +63,7 @@ fn kernels(source: &str, first: &str) -> String {
 }
 
 fn golden(name: &str, text: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.c"));
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, text).unwrap();
     }
@@ -70,12 +73,72 @@ fn golden(name: &str, text: &str) {
 
 #[test]
 fn five_programs_read_well() -> Result<(), slyz::Error> {
-    golden("black_scholes", &kernels(compile(black_scholes)?.source(), "normcdf("));
-    golden("matmul", &kernels(compile(matmul)?.source(), "matmul_product_lanes("));
-    golden("softmax", &kernels(compile(softmax)?.source(), "softmax_rows_fold_value("));
-    golden("heat", &kernels(compile(heat)?.source(), "heat_map_lanes("));
-    golden("moments", &kernels(compile(moments)?.source(), "moments_fold_fold_join("));
+    golden("black_scholes.c", &kernels(compile(black_scholes)?.source(), "normcdf("));
+    golden("matmul.c", &kernels(compile(matmul)?.source(), "matmul_product_lanes("));
+    golden("softmax.c", &kernels(compile(softmax)?.source(), "softmax_rows_fold_value("));
+    golden("heat.c", &kernels(compile(heat)?.source(), "heat_map_lanes("));
+    golden("moments.c", &kernels(compile(moments)?.source(), "moments_fold_fold_join("));
     Ok(())
+}
+
+/// A sum, and what people call the layer of a network.
+fn total(x: Arr<f32, N>) -> Exp<f32> {
+    x.sum()
+}
+
+fn relu(x: Arr<f32, N>) -> Arr<f32, N> {
+    x.map(|x| x.max(0.0))
+}
+
+/// The kernels of a module as WGSL and Metal.
+fn exported(name: &str, module: &Module) -> Result<(), slyz::Error> {
+    for (target, ending) in [(Target::Wgsl, "wgsl"), (Target::Metal, "metal")] {
+        let emitted = module.emit(target)?;
+        let files = emitted.files().iter().filter(|file| file.name.ends_with(ending));
+        let texts: Vec<&str> = files.filter_map(|file| file.as_text()).collect();
+        golden(&format!("{name}.{ending}"), &texts.join("\n"));
+    }
+    Ok(())
+}
+
+#[test]
+fn programs_read_well_on_gpus() -> Result<(), slyz::Error> {
+    let mut module = Module::new();
+    module.kernel("black_scholes", black_scholes)?;
+    exported("black_scholes", &module)?;
+    let mut module = Module::new();
+    module.kernel("softmax", softmax)?;
+    exported("softmax", &module)?;
+    let mut module = Module::new();
+    module.kernel("total", total)?;
+    exported("total", &module)?;
+    let mut module = Module::new();
+    module.kernel("relu", relu)?;
+    exported("relu", &module)?;
+    let mut module = Module::new();
+    module.kernel("matmul", matmul)?;
+    exported("matmul", &module)
+}
+
+/// The kernels of a file of the corpus, guarded, as a file of a target.
+fn by_hand(name: &str, target: harness::Target) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus").join(format!("{name}.vex"));
+    let source = slyz_lang::kernels::read(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let block = |axes: usize| if axes < 2 { [256, 1, 1] } else { [16, 16, 1] };
+    let kernels: Vec<Explicit> =
+        source.kernels.iter().map(|k| Explicit { template: &k.template, block: block(k.template.axes()) }).collect();
+    let road = |destination| KernelRoad { checks: Checks::Guard, ..KernelRoad::to(destination) };
+    let emitted = harness::emit_kernels(&kernels, target, &road, &harness::Options::default()).unwrap();
+    emitted.files.iter().filter_map(harness::File::as_text).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn kernels_of_the_page_read_well() {
+    for name in ["page_relu", "page_vector_add", "page_matmul", "page_tiled_matmul", "saxpy"] {
+        golden(&format!("{name}.wgsl"), &by_hand(name, harness::Target::Wgsl));
+        golden(&format!("{name}.metal"), &by_hand(name, harness::Target::Metal));
+    }
+    assert!(by_hand("page_relu", harness::Target::Wgsl).lines().count() <= 15);
 }
 
 /// Every parenthesised group with something computed in it.

@@ -159,6 +159,11 @@ impl ClikeWriter<'_> {
         }
         for (k, &id) in ids.iter().enumerate() {
             let element = self.element(memory, &flat, k as u64);
+            if let Some(value) = self.read_together(id, memory, &element) {
+                self.settle()?;
+                self.name_now(id, Expr::new(value, ty), "x")?;
+                continue;
+            }
             let value = self.dialect.read(&self.cell(memory, &self.memory_name(memory)), element, self.helpers);
             self.bind(id, Expr { reads, ..Expr::new(value, ty) }, "x")?;
         }
@@ -171,6 +176,14 @@ impl ClikeWriter<'_> {
         let bound = memory.space.is_bound();
         let lanes = [4, 2].into_iter().filter(|lanes| bound && count.is_multiple_of(*lanes));
         lanes.filter_map(|lanes| Some((self.dialect.vector(memory.ty, lanes)?, lanes))).next()
+    }
+
+    /// A read of a block's memory that decides whether threads meet, where the language wants to know that they agree.
+    fn read_together(&self, id: Id, memory: MemId, element: &Tree) -> Option<Tree> {
+        let name = self.memory_name(memory);
+        let shared = self.kernel.memories[memory.0 as usize].space == Space::Shared;
+        let decides = shared && self.decisions.contains(&id);
+        if decides { self.dialect.read_together(&self.cell(memory, &name), element) } else { None }
     }
 
     /// A position that may be written `count` times.

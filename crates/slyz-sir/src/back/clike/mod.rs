@@ -168,6 +168,10 @@ pub trait Dialect {
     fn read(&self, _cell: &Cell, element: Tree, _helpers: &Helpers) -> Tree {
         element
     }
+    /// What all threads of a block read together from an element of its memory, where the language must be told that they do.
+    fn read_together(&self, _cell: &Cell, _element: &Tree) -> Option<Tree> {
+        None
+    }
     /// A value into an element.
     fn write(&self, _cell: &Cell, element: Tree, value: Tree, _helpers: &Helpers) -> String {
         element.assignment(&value)
@@ -249,7 +253,7 @@ pub struct Cell<'a> {
 ///   %i: i64 = global.x  %n: i64 = extent n  %inside: bool = lt %i, %n
 ///   if %inside { %x: f32 = load input[%i]  %y: f32 = neg %x  store output[%i], %y } else {}
 /// }")?;
-/// let (text, _) = clike::emit(&Msl, &[&kernel])?;
+/// let (text, _) = clike::emit(&Msl::default(), &[&kernel])?;
 /// assert!(text.contains("uint tid [[thread_position_in_grid]]"));
 /// assert!(text.contains("output[idx] = -input[tid];"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

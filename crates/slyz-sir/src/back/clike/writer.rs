@@ -12,13 +12,14 @@ use crate::back::tree::{Infix, Tree};
 use crate::code::{Body, Function, Id, Op, Place, Type, Var};
 use crate::kernel::{Kernel, Space};
 use crate::ops::{Operator, Signature};
+use crate::pass::weave::decisions;
 use crate::ranges::{self, Facts, Range, Ranges};
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Longer expressions get a name for a part of them.
-const LONG: usize = 72;
+const LONG: usize = 100;
 
 /// How a name is used.
 #[derive(Clone, Copy, Default)]
@@ -43,6 +44,8 @@ pub(super) struct ClikeWriter<'f> {
     pub swapped: Option<String>,
     /// Are loads at the thread's own position spelled out, as there is only one?
     pub spell_own: bool,
+    /// Values on which branches and loops around barriers hang, the same in all threads of a block.
+    pub decisions: HashSet<Id>,
     usage: HashMap<Id, Usage>,
     values: HashMap<Id, Expr>,
     /// Expressions that read memory and are not written yet.
@@ -62,11 +65,40 @@ struct Line {
     text: String,
     /// A whole statement, which may also stand behind the head of a branch or loop.
     whole: bool,
+    /// The text is that of a branch without another side, or where that is not a whole statement, its head.
+    guard: Option<Guard>,
+}
+
+/// A branch without another side.
+#[derive(Clone)]
+struct Guard {
+    condition: Expr,
+    lines: Vec<Line>,
+}
+
+impl Line {
+    fn new(depth: usize, text: impl Into<String>, whole: bool) -> Line {
+        Line { depth, text: text.into(), whole, guard: None }
+    }
+
+    /// The same one level further out.
+    fn outdented(mut self) -> Line {
+        self.depth -= 1;
+        if let Some(guard) = &mut self.guard {
+            guard.lines = std::mem::take(&mut guard.lines).into_iter().map(Line::outdented).collect();
+        }
+        self
+    }
 }
 
 impl std::fmt::Display for Line {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}{}", "    ".repeat(self.depth), self.text)
+        let indent = "    ".repeat(self.depth);
+        write!(f, "{indent}{}", self.text)?;
+        match &self.guard {
+            Some(guard) if !self.whole => write!(f, "\n{}\n{indent}}}", joined(&guard.lines)),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -82,6 +114,7 @@ pub(super) fn kernel(file: &mut File, description: &Description, names: Names) -
     let functions = functions(file, description)?;
     let mut w = ClikeWriter::new(dialect, &file.helpers, description, names, functions);
     w.ranges = ranges::of_kernel(kernel, &w.facts);
+    w.decisions = decisions(kernel);
     w.usage_of(&kernel.body, 0, &mut HashMap::new());
     for uniform in &description.uniforms {
         w.ops().ty(uniform.ty)?;
@@ -235,6 +268,7 @@ impl<'f> ClikeWriter<'f> {
             own: None,
             swapped: None,
             spell_own: false,
+            decisions: HashSet::new(),
             usage: HashMap::new(),
             values: HashMap::new(),
             pending: vec![],
@@ -252,12 +286,12 @@ impl<'f> ClikeWriter<'f> {
 
     /// A statement.
     pub fn line(&mut self, text: impl Into<String>) {
-        self.lines.push(Line { depth: self.depth, text: text.into(), whole: true });
+        self.lines.push(Line::new(self.depth, text, true));
     }
 
     /// The head or the end of a block.
     fn edge(&mut self, text: impl Into<String>) {
-        self.lines.push(Line { depth: self.depth, text: text.into(), whole: false });
+        self.lines.push(Line::new(self.depth, text, false));
     }
 
     pub fn fresh(&mut self, stem: &str) -> String {
@@ -617,7 +651,7 @@ impl<'f> ClikeWriter<'f> {
         }
         if let ([id], true) = (ids, then.is_empty() && otherwise.is_empty()) {
             let value = self.ops().choice(&condition, &yes[0], &no[0]);
-            if value.tree.width() <= LONG + 30 {
+            if value.tree.width() <= LONG {
                 return self.bind(*id, value, "v");
             }
         }
@@ -631,15 +665,15 @@ impl<'f> ClikeWriter<'f> {
         }
         let assigned = |values: &[Expr], depth: usize| -> Vec<Line> {
             let text = |(name, value): (&String, &Expr)| Tree::name(name).assignment(&value.tree);
-            names.iter().zip(values).map(|pair| Line { depth: depth + 1, text: text(pair), whole: true }).collect()
+            names.iter().zip(values).map(|pair| Line::new(depth + 1, text(pair), true)).collect()
         };
         let then = [then, assigned(&yes, self.depth)].concat();
         let otherwise = [otherwise, assigned(&no, self.depth)].concat();
         let not = self.ops().apply(Operator::Not, std::slice::from_ref(&condition), Ty::Bool, &[])?;
         match (then.is_empty(), otherwise.is_empty()) {
             (true, true) => {}
-            (false, true) => self.block(&self.dialect.if_head(&condition.tree), then),
-            (true, false) => self.block(&self.dialect.if_head(&not.tree), otherwise),
+            (false, true) => self.guard(condition, then)?,
+            (true, false) => self.guard(not, otherwise)?,
             (false, false) => {
                 self.edge(format!("{} {{", self.dialect.if_head(&condition.tree)));
                 self.lines.extend(then);
@@ -651,12 +685,40 @@ impl<'f> ClikeWriter<'f> {
         Ok(())
     }
 
-    fn block(&mut self, head: &str, lines: Vec<Line>) {
-        match &lines[..] {
-            [only] if self.dialect.goes_without_braces() && only.whole && head.len() + only.text.len() < 90 => {
-                self.line(format!("{head} {}", only.text))
+    /// A branch without another side. One inside of one, with nothing around it, is one with both conditions.
+    fn guard(&mut self, condition: Expr, lines: Vec<Line>) -> Result<(), EmitError> {
+        let (mut condition, mut lines) = (condition, lines);
+        if let [Line { guard: Some(inner), .. }] = &lines[..] {
+            let both = [condition.clone(), inner.condition.clone()];
+            let both = self.ops().apply(Operator::And, &both, Ty::Bool, &[])?;
+            if both.tree.width() <= LONG {
+                condition = both;
+                lines = inner.lines.iter().cloned().map(Line::outdented).collect();
             }
-            _ => self.braced(head, lines),
+        }
+        let head = self.dialect.if_head(&condition.tree);
+        let short = self.behind(&head, &lines);
+        let text = short.clone().unwrap_or_else(|| format!("{head} {{"));
+        let mut line = Line::new(self.depth, text, short.is_some());
+        line.guard = Some(Guard { condition, lines });
+        self.lines.push(line);
+        Ok(())
+    }
+
+    /// A head with its only statement behind it, where the language has such.
+    fn behind(&self, head: &str, lines: &[Line]) -> Option<String> {
+        match lines {
+            [only] if self.dialect.goes_without_braces() && only.whole && head.len() + only.text.len() < 90 => {
+                Some(format!("{head} {}", only.text))
+            }
+            _ => None,
+        }
+    }
+
+    fn block(&mut self, head: &str, lines: Vec<Line>) {
+        match self.behind(head, &lines) {
+            Some(text) => self.line(text),
+            None => self.braced(head, lines),
         }
     }
 
@@ -761,7 +823,7 @@ impl<'f> ClikeWriter<'f> {
                 let left = Expr { rep, ..Expr::new(Tree::infix(Infix::Sub, end, at), rep) };
                 let [left] = w.unsigned([left])?;
                 let last = Tree::infix(Infix::Le, left, by);
-                let leave = Line { depth: w.depth + 1, text: "break;".into(), whole: true };
+                let leave = Line::new(w.depth + 1, "break;", true);
                 w.block(&w.dialect.if_head(&last), vec![leave]);
             }
             Ok(())
@@ -806,7 +868,7 @@ impl<'f> ClikeWriter<'f> {
             self.edge(format!("{} {{", self.dialect.while_head(None)));
             self.lines.extend(before);
             self.depth += 1;
-            let leave = Line { depth: self.depth + 1, text: "break;".into(), whole: true };
+            let leave = Line::new(self.depth + 1, "break;", true);
             self.block(&self.dialect.if_head(&not.tree), vec![leave]);
             self.depth -= 1;
         }

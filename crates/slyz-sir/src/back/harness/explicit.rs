@@ -54,6 +54,16 @@ pub fn emit_kernels<'a>(
     road: &dyn Fn(Destination) -> KernelRoad,
     options: &Options,
 ) -> Result<Emitted, ProjectError> {
+    let name = |kernel: &Explicit<'a>| kernel.template.kernel.name.clone();
+    super::all_or_reasons(kernels, name, |kernels| emit_all(kernels, target, road, options))
+}
+
+fn emit_all<'a>(
+    kernels: &[Explicit<'a>],
+    target: Target,
+    road: &dyn Fn(Destination) -> KernelRoad,
+    options: &Options,
+) -> Result<Emitted, ProjectError> {
     let mut made: Vec<Kernel> = vec![];
     for explicit in kernels {
         let name = &explicit.template.kernel.name;
@@ -70,12 +80,12 @@ pub fn emit_kernels<'a>(
     let text = |name: &str, text: String| File { name: name.to_string(), contents: Contents::Text(text) };
     Ok(match target {
         Target::Metal => {
-            let (source, _) = msl::emit(&made.iter().collect::<Vec<_>>())?;
+            let (source, _) = msl::emit(&made.iter().collect::<Vec<_>>(), &options.msl()?)?;
             let build = "xcrun -sdk macosx metal kernels.metal -o kernels.metallib".to_string();
             Emitted { files: vec![text("kernels.metal", source)], build }
         }
         Target::MetalSingleFile => {
-            let (source, _) = msl::emit(&made.iter().collect::<Vec<_>>())?;
+            let (source, _) = msl::emit(&made.iter().collect::<Vec<_>>(), &options.msl()?)?;
             let build = super::SINGLE_FILE.to_string();
             Emitted { files: vec![text("kernels.swift", swift::embedded(&source))], build }
         }

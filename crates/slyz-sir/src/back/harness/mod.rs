@@ -16,8 +16,9 @@ mod wgsl;
 
 pub use explicit::{Explicit, emit_kernels};
 
+use super::EmitError;
 use super::clike::Description;
-use super::{EmitError, msl};
+use super::msl::{self, Msl};
 use crate::choices::{Extension, Precision};
 use crate::kernel::{BufferUse, Plan, Step};
 use crate::lower::gpu::{Expected, Machine};
@@ -68,9 +69,45 @@ pub enum ProjectError {
     /// The language of the target cannot say it.
     #[error(transparent)]
     Emit(#[from] EmitError),
+    /// Some of several programs or kernels cannot be written.
+    #[error("{}", told(.cannot, .can))]
+    Several {
+        /// Names, and why.
+        cannot: Vec<(String, ProjectError)>,
+        /// The names of the others.
+        can: Vec<String>,
+    },
     /// The threads of a kernel cannot become loops.
     #[error(transparent)]
     Unwoven(#[from] pass::weave::Unwoven),
+}
+
+fn told(cannot: &[(String, ProjectError)], can: &[String]) -> String {
+    let reasons: Vec<String> = cannot.iter().map(|(name, why)| format!("\n  `{name}`: {why}")).collect();
+    let rest = match can {
+        [] => String::new(),
+        can => format!("\nLeave them out, and the rest can be written: {}", can.join(", ")),
+    };
+    format!("{} of {} cannot be written:{}{rest}", cannot.len(), cannot.len() + can.len(), reasons.concat())
+}
+
+/// All of `items` in one, or the reasons of everything that stands in the way.
+fn all_or_reasons<T>(
+    items: &[T],
+    name: impl Fn(&T) -> String,
+    emit: impl Fn(&[T]) -> Result<Emitted, ProjectError>,
+) -> Result<Emitted, ProjectError> {
+    let emitted = emit(items);
+    let Err(error) = emitted else { return emitted };
+    let mut cannot = vec![];
+    let mut can = vec![];
+    for item in items {
+        match emit(std::slice::from_ref(item)) {
+            Ok(_) => can.push(name(item)),
+            Err(why) => cannot.push((name(item), why)),
+        }
+    }
+    if items.len() < 2 || cannot.is_empty() { Err(error) } else { Err(ProjectError::Several { cannot, can }) }
 }
 
 /// What a project is written for.
@@ -197,6 +234,13 @@ impl Default for Options {
 }
 
 impl Options {
+    fn msl(&self) -> Result<Msl, ProjectError> {
+        match self.precision {
+            Precision::Exact => Err(ProjectError::Precision { language: "Metal" }),
+            precision => Ok(Msl { precision }),
+        }
+    }
+
     fn wgsl(&self) -> Result<super::wgsl::Wgsl, ProjectError> {
         if self.precision == Precision::Exact {
             return Err(ProjectError::Precision { language: "WGSL" });
@@ -210,11 +254,15 @@ impl Options {
 
 /// The same as [`emit`] with choices.
 pub fn emit_with(programs: &[Program], target: Target, options: &Options) -> Result<Emitted, ProjectError> {
+    all_or_reasons(programs, |program| program.name.clone(), |programs| emit_all(programs, target, options))
+}
+
+fn emit_all(programs: &[Program], target: Target, options: &Options) -> Result<Emitted, ProjectError> {
     let road = road(target, &options.passes);
     let file = |name: &str, text: String| File::text(name.to_string(), text);
     Ok(match target {
         Target::Metal => {
-            let project = Project::on_road(programs, &road)?;
+            let project = Project::on_road(programs, &road, &options.msl()?)?;
             let harness = swift::emit(&project, swift::Source::File("kernels.metal"));
             Emitted {
                 files: vec![file("kernels.metal", project.source), file("harness.swift", harness)],
@@ -224,7 +272,7 @@ pub fn emit_with(programs: &[Program], target: Target, options: &Options) -> Res
         Target::MetalSingleFile => Emitted {
             files: vec![file(
                 "kernels.swift",
-                swift::emit(&Project::on_road(programs, &road)?, swift::Source::Embedded),
+                swift::emit(&Project::on_road(programs, &road, &options.msl()?)?, swift::Source::Embedded),
             )],
             build: SINGLE_FILE.into(),
         },
@@ -284,7 +332,7 @@ pub fn check_name(name: &str) -> Result<(), ProjectError> {
     let reserved = |language| Err(ProjectError::Reserved { name: name.to_string(), language });
     match name {
         name if !is_name(name) => Err(ProjectError::Name(name.to_string())),
-        name if msl::Msl.is_reserved(name) => reserved("Metal"),
+        name if msl::Msl::default().is_reserved(name) => reserved("Metal"),
         name if swift::is_reserved(name) => reserved("Swift"),
         _ => Ok(()),
     }
@@ -318,10 +366,10 @@ impl Project {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn metal(programs: &[Program]) -> Result<Project, ProjectError> {
-        Project::on_road(programs, &road(Target::Metal, &Selection::All))
+        Project::on_road(programs, &road(Target::Metal, &Selection::All), &Msl::default())
     }
 
-    fn on_road(programs: &[Program], road: &ProgramRoad) -> Result<Project, ProjectError> {
+    fn on_road(programs: &[Program], road: &ProgramRoad, dialect: &Msl) -> Result<Project, ProjectError> {
         programs.iter().try_for_each(|program| check_name(&program.name))?;
         let mut names = checked_names(programs)?;
         let mut plans = vec![];
@@ -332,7 +380,7 @@ impl Project {
             plans.push(plan);
         }
         let kernels: Vec<_> = plans.iter().flat_map(|p| &p.kernels).collect();
-        let (source, descriptions) = msl::emit(&kernels)?;
+        let (source, descriptions) = msl::emit(&kernels, dialect)?;
         let mut descriptions = descriptions.into_iter();
         let entries = programs.iter().zip(plans).map(|(program, plan)| {
             let kernels = descriptions.by_ref().take(plan.kernels.len()).collect();

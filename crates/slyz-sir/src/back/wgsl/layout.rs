@@ -3,7 +3,7 @@
 use super::cells::{is_packed_in, shares_words};
 use super::{Wgsl, word};
 use crate::back::EmitError;
-use crate::back::clike::{Description, Dialect, Dispatch, PlaceName, Uniform};
+use crate::back::clike::{Description, Dialect, Dispatch, PlaceName, Uniform, UniformSource};
 use crate::back::tree::{Infix, Tree};
 use crate::kernel::{Kernel, Space};
 use crate::size::{Size, SizeVar};
@@ -58,12 +58,27 @@ pub(super) fn heading(description: &Description) -> String {
     let kernel = &description.kernel;
     let name = |var: SizeVar| kernel.size_name(var);
     let (Dispatch::Threads(grid) | Dispatch::Blocks(grid)) = &description.dispatch;
-    let mut grid: Vec<String> = grid.iter().map(|size| size.display(&name).to_string()).collect();
+    // Whoever launches a kernel by hand knows how many threads there are to be.
+    let threads = |d: usize| {
+        let var = SizeVar(3 + d as u32);
+        let asked = |uniform: &Uniform| uniform.source == UniformSource::Size(var);
+        let axis = kernel.size_name(var);
+        let known = axis.starts_with("threads_") && description.uniforms.iter().any(asked);
+        known.then(|| Size::CeilDiv(Box::new(Size::Var(var)), description.block[d].into()))
+    };
+    let exact = threads(0).is_some();
+    let group = |(d, size): (usize, &Size)| match threads(d) {
+        Some(size) => size.display(&name).to_string(),
+        None if exact => "1".to_string(),
+        None => size.display(&name).to_string(),
+    };
+    let mut grid: Vec<String> = grid.iter().enumerate().map(group).collect();
     while grid.len() > 1 && grid.last().is_some_and(|size| size == "1") {
         grid.pop();
     }
     let enable = if description.uses_subgroups { "enable subgroups;\n\n" } else { "" };
-    format!("{enable}// Dispatch {} workgroups.\n", grid.join(" × "))
+    let groups = if grid == ["1"] { "workgroup" } else { "workgroups" };
+    format!("{enable}// Dispatch {} {groups}.\n", grid.join(" × "))
 }
 
 pub(super) fn record(name: &str, fields: &[(String, String)]) -> String {

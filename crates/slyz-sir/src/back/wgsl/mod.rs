@@ -19,12 +19,15 @@ mod layout;
 use super::EmitError;
 use super::clike::{self, Cell, Declared, Description, Dialect, Helpers, PlaceName, Uniform};
 use super::tree::{Infix, Prefix, Tree};
+use super::words;
 use crate::choices::Precision;
 use crate::code::{AtomicOp, Scope, SubgroupOp};
 use crate::expand;
 use crate::kernel::{Kernel, Space};
 use crate::lower::gpu::Machine;
 use crate::ops::Operator;
+use crate::program::Program;
+use crate::ranges::Facts;
 use crate::types::{Scalar, Ty, int_range};
 
 /// What a browser has: blocks, memory and storage buffers by WebGPU's default limits, and positions of 32 bits. Threads take one element
@@ -99,6 +102,32 @@ fn word(number: u32) -> Tree {
 }
 
 impl Wgsl {
+    /// An error where a program works on integers that the file would hold in 32 bits, and that may need more.
+    pub fn check_program(&self, program: &Program) -> Result<(), EmitError> {
+        self.checked(&program.name, || words::wide_in_program(program, MACHINE.max_positions))
+    }
+
+    /// The same for a kernel that somebody wrote.
+    pub fn check_kernel(&self, kernel: &Kernel) -> Result<(), EmitError> {
+        let places =
+            MACHINE.max_blocks.into_iter().zip(kernel.block).map(|(blocks, threads)| blocks * u64::from(threads));
+        let places = places.max().unwrap_or(1);
+        let facts = Facts::with_axes(kernel, MACHINE.max_positions);
+        let facts = facts.with_extents(MACHINE.max_positions).with_places(places);
+        self.checked(&kernel.name, || words::wide_in_kernel(kernel, &facts, MACHINE.max_positions))
+    }
+
+    fn checked(&self, name: &str, wide: impl FnOnce() -> Option<String>) -> Result<(), EmitError> {
+        let found = if self.int64 { None } else { wide() };
+        let error = |what: String| EmitError::Extension {
+            kernel: name.to_string(),
+            language: self.language(),
+            what: format!("64-bit integers ({what})"),
+            extension: "int64",
+        };
+        found.map_or(Ok(()), |what| Err(error(what)))
+    }
+
     /// In the type that operators of a narrow type are computed in.
     fn computed(&self, from: Ty, to: Ty, x: Tree) -> Tree {
         let name = |ty: Ty| self.scalar(ty).unwrap_or("");
@@ -327,6 +356,11 @@ impl Dialect for Wgsl {
         cells::read(self, cell, element, helpers)
     }
 
+    fn read_together(&self, cell: &Cell, element: &Tree) -> Option<Tree> {
+        let pointer = || Tree::prefix(Prefix::Address, element.clone());
+        (!cell.atomic).then(|| call("workgroupUniformLoad", [pointer()]))
+    }
+
     fn write(&self, cell: &Cell, element: Tree, value: Tree, helpers: &Helpers) -> String {
         cells::write(self, cell, element, value, helpers)
     }
@@ -382,6 +416,12 @@ impl Dialect for Wgsl {
         let zero = if to.is_signed() { "0" } else { "0u" };
         let value = match self.precision {
             Precision::Native => format!("{t}({x})"),
+            // The language stops at the largest number that is a float, too.
+            _ if !narrow => {
+                let suffix = if to.is_signed() { "" } else { "u" };
+                let most = format!("select({t}(x), {high}{suffix}, x >= {}.0)", high + 1);
+                format!("select({most}, {zero}, {}(x))", self.is_nan(from, helpers))
+            }
             _ => format!("select({t}({x}), {zero}, {}(x))", self.is_nan(from, helpers)),
         };
         helpers.add(&name, || format!("fn {name}(x: {f}) -> {t} {{\n    return {value};\n}}\n"))

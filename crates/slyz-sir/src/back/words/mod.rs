@@ -5,9 +5,12 @@ mod fit;
 #[cfg(feature = "naga")]
 mod narrow;
 mod short;
+mod small;
 
 #[cfg(feature = "naga")]
 pub use fit::{check_narrow, check_narrow_kernel};
 #[cfg(feature = "naga")]
 pub(super) use narrow::Narrowing;
 pub use short::shorten;
+pub(super) use small::wide_in_kernel;
+pub use small::wide_in_program;

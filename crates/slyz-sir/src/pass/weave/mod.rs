@@ -25,6 +25,8 @@ mod trim;
 mod uniform;
 mod write;
 
+pub use uniform::decisions;
+
 use crate::code::{Body, Id, MemId, Op, Place, Stmt, SubgroupOp, Type, Var};
 use crate::kernel::{Kernel, Memory, Space};
 use crate::ops::Operator;

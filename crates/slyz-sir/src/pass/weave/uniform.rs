@@ -14,14 +14,16 @@ use std::collections::HashSet;
 /// The uniform names of a kernel, or where threads may part on the way to a meeting.
 pub(super) fn find(kernel: &Kernel) -> Result<HashSet<Id>, Unwoven> {
     // First with all reads that could be uniform, to learn which of them have to be.
-    let mut eager = Analysis { kernel, uniform: HashSet::new(), reads: None, needed: vec![] };
-    eager.uniform.extend(kernel.body.params.iter().map(|p| p.id));
-    eager.body(&kernel.body)?;
+    let eager = Analysis::run(kernel, None)?;
     let reads = kernel.body.sources(&eager.needed);
-    let mut analysis = Analysis { kernel, uniform: HashSet::new(), reads: Some(reads), needed: vec![] };
-    analysis.uniform.extend(kernel.body.params.iter().map(|p| p.id));
-    analysis.body(&kernel.body)?;
-    Ok(analysis.uniform)
+    Ok(Analysis::run(kernel, Some(reads))?.uniform)
+}
+
+/// What decides whether the threads of a block come to a meeting point, and is the same in all of them. Nothing where they may part.
+pub fn decisions(kernel: &Kernel) -> HashSet<Id> {
+    let Ok(eager) = Analysis::run(kernel, None) else { return HashSet::new() };
+    let decisive = kernel.body.sources(&eager.needed);
+    eager.uniform.intersection(&decisive).copied().collect()
 }
 
 /// Is it a read of something that may be written during the launch?
@@ -43,7 +45,14 @@ struct Analysis<'k> {
     needed: Vec<Id>,
 }
 
-impl Analysis<'_> {
+impl<'k> Analysis<'k> {
+    fn run(kernel: &'k Kernel, reads: Option<HashSet<Id>>) -> Result<Analysis<'k>, Unwoven> {
+        let uniform = kernel.body.params.iter().map(|p| p.id).collect();
+        let mut analysis = Analysis { kernel, uniform, reads, needed: vec![] };
+        analysis.body(&kernel.body)?;
+        Ok(analysis)
+    }
+
     fn body(&mut self, body: &Body) -> Result<(), Unwoven> {
         body.stmts.iter().try_for_each(|stmt| self.stmt(stmt))
     }

@@ -2,9 +2,6 @@
 #include <simd/simd.h>
 using namespace metal;
 
-#pragma METAL fp math_mode(safe)
-#pragma METAL fp contract(off)
-
 kernel void vec_map(
     device const float* input [[buffer(0)]],
     device       float* output [[buffer(1)]],
@@ -68,6 +65,6 @@ kernel void vec_sum(
     float total = simd_sum(0.0f + input[lid]);
     if (lid % 32u == 0u) part1[lid / 32u] = total;
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    float v = part1[0] + part1[1] + (part1[2] + part1[3]) + (part1[4] + part1[5] + (part1[6] + part1[7]));
-    if (lid == 0u) output[0] = v;
+    float x = part1[0] + part1[1] + (part1[2] + part1[3]) + (part1[4] + part1[5] + (part1[6] + part1[7]));
+    if (lid == 0u) output[0] = x;
 }

@@ -7,6 +7,7 @@ use super::cases::{self, Call};
 use super::javascript::{self, ByHand, Function};
 use super::shader::Shader;
 use super::{Page, check_name};
+use crate::back::wgsl::Wgsl;
 use crate::code::{Id, Type, Var};
 use crate::interp::{Array, Value};
 use crate::kernel::{Buffer, BufferId, BufferUse, Kernel, Memory, Plan, ScalarArg, Space, Step};
@@ -55,6 +56,7 @@ pub fn emit_kernels(
             return Err(ProjectError::Twice(name.clone()));
         }
         let kernel = road(Destination::threads(template, block)).end(template)?;
+        Wgsl { int64: false, ..options.wgsl()? }.check_kernel(&kernel)?;
         let shader = Shader::new(&kernel, options)?;
         let params = named(hand);
         let (plan, by_hand) = plan(template, kernel, block, &params);

@@ -18,6 +18,7 @@ mod shader;
 pub use by_hand::{ByHandLaunch, HandKernel, emit_kernels};
 
 use super::{Emitted, File, Options, ProjectError, checked_names, is_name, rename};
+use crate::back::wgsl::Wgsl;
 use crate::back::words::shorten;
 use crate::program::Program;
 use crate::road::ProgramRoad;
@@ -37,6 +38,7 @@ pub(super) fn emit(programs: &[Program], road: &ProgramRoad, options: &Options) 
     let mut page = Page::default();
     for program in programs {
         verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
+        Wgsl { int64: false, ..options.wgsl()? }.check_program(program)?;
         let mut plan = road.end(program);
         shorten(&mut plan);
         rename(&mut plan, &mut names);

@@ -1,0 +1,27 @@
+#include <metal_stdlib>
+#include <simd/simd.h>
+using namespace metal;
+
+inline float normcdf(float x) {
+    float v = fabs(x);
+    float v2 = 1.0f / (1.0f + 0.2316419f * v);
+    float v3 = fma(fma(fma(fma(fma(1.3302745f, v2, -1.821256f), v2, 1.7814779f), v2, -0.35656378f), v2, 0.31938154f), v2, 0.0f);
+    float v4 = 1.0f - 0.3989423f * exp(-v * v / 2.0f) * v3;
+    return x < 0.0f ? 1.0f - v4 : v4;
+}
+
+kernel void black_scholes(
+    device const float* input0 [[buffer(0)]],
+    device const float* input1 [[buffer(1)]],
+    device const float* input2 [[buffer(2)]],
+    device       float* output [[buffer(3)]],
+    uint tid [[thread_position_in_grid]]
+) {
+    uint idx = tid;
+    float x = input0[idx];
+    float x2 = input1[idx];
+    float x3 = input2[idx];
+    float v = 0.3f * sqrt(x3);
+    float v2 = (log(x / x2) + 0.065f * x3) / v;
+    output[idx] = x * normcdf(v2) - x2 * exp(-0.02f * x3) * normcdf(v2 - v);
+}

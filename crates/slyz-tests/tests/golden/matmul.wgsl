@@ -1,0 +1,352 @@
+// Dispatch min(ceil(M / 64), 65535) × min(ceil(N / 64), 65535) workgroups.
+struct Sizes { N: u32, K: u32, M: u32 }
+
+@group(0) @binding(0) var<storage, read> input0: array<f32>;
+@group(0) @binding(1) var<storage, read> input1: array<f32>;
+@group(0) @binding(2) var<storage, read_write> output: array<f32>;
+@group(0) @binding(3) var<uniform> sizes: Sizes;
+var<workgroup> left3: array<f32, 1088>;
+var<workgroup> right4: array<f32, 1088>;
+
+@compute @workgroup_size(256)
+fn matmul(@builtin(local_invocation_id) local: vec3<u32>, @builtin(workgroup_id) block: vec3<u32>) {
+    let end = (sizes.N + 63u) / 64u;
+    let stride = min((sizes.N + 63u) / 64u, 65535u);
+    for (var i = block.y; i < end; i += stride) {
+        let end2 = (sizes.M + 63u) / 64u;
+        let stride2 = min((sizes.M + 63u) / 64u, 65535u);
+        for (var j = block.x; j < end2; j += stride2) {
+            let at = j * 64u;
+            let at2 = i * 64u;
+            let at3 = local.x / 16u;
+            let at4 = at3 * 4u;
+            let at5 = local.x % 16u;
+            let at6 = at5 * 4u;
+            var acc = 0.0;
+            var acc2 = 0.0;
+            var acc3 = 0.0;
+            var acc4 = 0.0;
+            var acc5 = 0.0;
+            var acc6 = 0.0;
+            var acc7 = 0.0;
+            var acc8 = 0.0;
+            var acc9 = 0.0;
+            var acc10 = 0.0;
+            var acc11 = 0.0;
+            var acc12 = 0.0;
+            var acc13 = 0.0;
+            var acc14 = 0.0;
+            var acc15 = 0.0;
+            var acc16 = 0.0;
+            for (var k = 0u; k < sizes.K; k += 256u) {
+                let at7 = min(k + 256u, sizes.K);
+                var acc17 = 0.0;
+                var acc18 = 0.0;
+                var acc19 = 0.0;
+                var acc20 = 0.0;
+                var acc21 = 0.0;
+                var acc22 = 0.0;
+                var acc23 = 0.0;
+                var acc24 = 0.0;
+                var acc25 = 0.0;
+                var acc26 = 0.0;
+                var acc27 = 0.0;
+                var acc28 = 0.0;
+                var acc29 = 0.0;
+                var acc30 = 0.0;
+                var acc31 = 0.0;
+                var acc32 = 0.0;
+                for (var l = k; l < at7; l += 16u) {
+                    let at8 = max(sizes.N, 1u) - 1u;
+                    let at9 = max(sizes.K, 1u) - 1u;
+                    let at10 = min(l + at5, at9);
+                    let at11 = at3 + 16u;
+                    let at12 = at3 + 32u;
+                    let at13 = at3 + 48u;
+                    let at14 = local.x % 64u;
+                    let at15 = local.x / 64u;
+                    let at16 = min(at + at14, max(sizes.M, 1u) - 1u);
+                    let at17 = at15 + 4u;
+                    let at18 = at15 + 8u;
+                    let at19 = at15 + 12u;
+                    left3[at5 * 68u + at3] = input0[min(at2 + at3, at8) * sizes.K + at10];
+                    left3[at5 * 68u + at11] = input0[min(at2 + at11, at8) * sizes.K + at10];
+                    left3[at5 * 68u + at12] = input0[min(at2 + at12, at8) * sizes.K + at10];
+                    left3[at5 * 68u + at13] = input0[min(at2 + at13, at8) * sizes.K + at10];
+                    right4[at15 * 68u + at14] = input1[min(l + at15, at9) * sizes.M + at16];
+                    right4[at17 * 68u + at14] = input1[min(l + at17, at9) * sizes.M + at16];
+                    right4[at18 * 68u + at14] = input1[min(l + at18, at9) * sizes.M + at16];
+                    right4[at19 * 68u + at14] = input1[min(l + at19, at9) * sizes.M + at16];
+                    workgroupBarrier();
+                    let at20 = i32(at7) - i32(l);
+                    var v: f32;
+                    var v2: f32;
+                    var v3: f32;
+                    var v4: f32;
+                    var v5: f32;
+                    var v6: f32;
+                    var v7: f32;
+                    var v8: f32;
+                    var v9: f32;
+                    var v10: f32;
+                    var v11: f32;
+                    var v12: f32;
+                    var v13: f32;
+                    var v14: f32;
+                    var v15: f32;
+                    var v16: f32;
+                    if at20 >= 16 {
+                        var acc33 = acc17;
+                        var acc34 = acc18;
+                        var acc35 = acc19;
+                        var acc36 = acc20;
+                        var acc37 = acc21;
+                        var acc38 = acc22;
+                        var acc39 = acc23;
+                        var acc40 = acc24;
+                        var acc41 = acc25;
+                        var acc42 = acc26;
+                        var acc43 = acc27;
+                        var acc44 = acc28;
+                        var acc45 = acc29;
+                        var acc46 = acc30;
+                        var acc47 = acc31;
+                        var acc48 = acc32;
+                        for (var i2 = 0u; i2 < 16u; i2 += 4u) {
+                            let x = left3[i2 * 68u + at4];
+                            let at21 = at4 + 1u;
+                            let x2 = left3[i2 * 68u + at21];
+                            let at22 = at4 + 2u;
+                            let x3 = left3[i2 * 68u + at22];
+                            let at23 = at4 + 3u;
+                            let x4 = left3[i2 * 68u + at23];
+                            let x5 = right4[i2 * 68u + at6];
+                            let at24 = at6 + 1u;
+                            let x6 = right4[i2 * 68u + at24];
+                            let at25 = at6 + 2u;
+                            let x7 = right4[i2 * 68u + at25];
+                            let at26 = at6 + 3u;
+                            let x8 = right4[i2 * 68u + at26];
+                            let at27 = i2 + 1u;
+                            let x9 = left3[at27 * 68u + at4];
+                            let x10 = left3[at27 * 68u + at21];
+                            let x11 = left3[at27 * 68u + at22];
+                            let x12 = left3[at27 * 68u + at23];
+                            let x13 = right4[at27 * 68u + at6];
+                            let x14 = right4[at27 * 68u + at24];
+                            let x15 = right4[at27 * 68u + at25];
+                            let x16 = right4[at27 * 68u + at26];
+                            let at28 = i2 + 2u;
+                            let x17 = left3[at28 * 68u + at4];
+                            let x18 = left3[at28 * 68u + at21];
+                            let x19 = left3[at28 * 68u + at22];
+                            let x20 = left3[at28 * 68u + at23];
+                            let x21 = right4[at28 * 68u + at6];
+                            let x22 = right4[at28 * 68u + at24];
+                            let x23 = right4[at28 * 68u + at25];
+                            let x24 = right4[at28 * 68u + at26];
+                            let at29 = i2 + 3u;
+                            let x25 = left3[at29 * 68u + at4];
+                            let x26 = left3[at29 * 68u + at21];
+                            let x27 = left3[at29 * 68u + at22];
+                            let x28 = left3[at29 * 68u + at23];
+                            let x29 = right4[at29 * 68u + at6];
+                            let x30 = right4[at29 * 68u + at24];
+                            let x31 = right4[at29 * 68u + at25];
+                            let x32 = right4[at29 * 68u + at26];
+                            acc33 = acc33 + x * x5 + x9 * x13 + x17 * x21 + x25 * x29;
+                            acc34 = acc34 + x * x6 + x9 * x14 + x17 * x22 + x25 * x30;
+                            acc35 = acc35 + x * x7 + x9 * x15 + x17 * x23 + x25 * x31;
+                            acc36 = acc36 + x * x8 + x9 * x16 + x17 * x24 + x25 * x32;
+                            acc37 = acc37 + x2 * x5 + x10 * x13 + x18 * x21 + x26 * x29;
+                            acc38 = acc38 + x2 * x6 + x10 * x14 + x18 * x22 + x26 * x30;
+                            acc39 = acc39 + x2 * x7 + x10 * x15 + x18 * x23 + x26 * x31;
+                            acc40 = acc40 + x2 * x8 + x10 * x16 + x18 * x24 + x26 * x32;
+                            acc41 = acc41 + x3 * x5 + x11 * x13 + x19 * x21 + x27 * x29;
+                            acc42 = acc42 + x3 * x6 + x11 * x14 + x19 * x22 + x27 * x30;
+                            acc43 = acc43 + x3 * x7 + x11 * x15 + x19 * x23 + x27 * x31;
+                            acc44 = acc44 + x3 * x8 + x11 * x16 + x19 * x24 + x27 * x32;
+                            acc45 = acc45 + x4 * x5 + x12 * x13 + x20 * x21 + x28 * x29;
+                            acc46 = acc46 + x4 * x6 + x12 * x14 + x20 * x22 + x28 * x30;
+                            acc47 = acc47 + x4 * x7 + x12 * x15 + x20 * x23 + x28 * x31;
+                            acc48 = acc48 + x4 * x8 + x12 * x16 + x20 * x24 + x28 * x32;
+                        }
+                        v = acc33;
+                        v2 = acc34;
+                        v3 = acc35;
+                        v4 = acc36;
+                        v5 = acc37;
+                        v6 = acc38;
+                        v7 = acc39;
+                        v8 = acc40;
+                        v9 = acc41;
+                        v10 = acc42;
+                        v11 = acc43;
+                        v12 = acc44;
+                        v13 = acc45;
+                        v14 = acc46;
+                        v15 = acc47;
+                        v16 = acc48;
+                    } else {
+                        var acc49 = acc17;
+                        var acc50 = acc18;
+                        var acc51 = acc19;
+                        var acc52 = acc20;
+                        var acc53 = acc21;
+                        var acc54 = acc22;
+                        var acc55 = acc23;
+                        var acc56 = acc24;
+                        var acc57 = acc25;
+                        var acc58 = acc26;
+                        var acc59 = acc27;
+                        var acc60 = acc28;
+                        var acc61 = acc29;
+                        var acc62 = acc30;
+                        var acc63 = acc31;
+                        var acc64 = acc32;
+                        for (var i2 = 0; i2 < at20; i2++) {
+                            let x33 = left3[u32(i2) * 68u + at4];
+                            let x34 = left3[u32(i2) * 68u + (at4 + 1u)];
+                            let x35 = left3[u32(i2) * 68u + (at4 + 2u)];
+                            let x36 = left3[u32(i2) * 68u + (at4 + 3u)];
+                            let x37 = right4[u32(i2) * 68u + at6];
+                            let x38 = right4[u32(i2) * 68u + (at6 + 1u)];
+                            let x39 = right4[u32(i2) * 68u + (at6 + 2u)];
+                            let x40 = right4[u32(i2) * 68u + (at6 + 3u)];
+                            acc49 += x33 * x37;
+                            acc50 += x33 * x38;
+                            acc51 += x33 * x39;
+                            acc52 += x33 * x40;
+                            acc53 += x34 * x37;
+                            acc54 += x34 * x38;
+                            acc55 += x34 * x39;
+                            acc56 += x34 * x40;
+                            acc57 += x35 * x37;
+                            acc58 += x35 * x38;
+                            acc59 += x35 * x39;
+                            acc60 += x35 * x40;
+                            acc61 += x36 * x37;
+                            acc62 += x36 * x38;
+                            acc63 += x36 * x39;
+                            acc64 += x36 * x40;
+                        }
+                        v = acc49;
+                        v2 = acc50;
+                        v3 = acc51;
+                        v4 = acc52;
+                        v5 = acc53;
+                        v6 = acc54;
+                        v7 = acc55;
+                        v8 = acc56;
+                        v9 = acc57;
+                        v10 = acc58;
+                        v11 = acc59;
+                        v12 = acc60;
+                        v13 = acc61;
+                        v14 = acc62;
+                        v15 = acc63;
+                        v16 = acc64;
+                    }
+                    workgroupBarrier();
+                    acc17 = v;
+                    acc18 = v2;
+                    acc19 = v3;
+                    acc20 = v4;
+                    acc21 = v5;
+                    acc22 = v6;
+                    acc23 = v7;
+                    acc24 = v8;
+                    acc25 = v9;
+                    acc26 = v10;
+                    acc27 = v11;
+                    acc28 = v12;
+                    acc29 = v13;
+                    acc30 = v14;
+                    acc31 = v15;
+                    acc32 = v16;
+                }
+                acc += acc17;
+                acc2 += acc18;
+                acc3 += acc19;
+                acc4 += acc20;
+                acc5 += acc21;
+                acc6 += acc22;
+                acc7 += acc23;
+                acc8 += acc24;
+                acc9 += acc25;
+                acc10 += acc26;
+                acc11 += acc27;
+                acc12 += acc28;
+                acc13 += acc29;
+                acc14 += acc30;
+                acc15 += acc31;
+                acc16 += acc32;
+            }
+            let at30 = at2 + at4;
+            let at31 = at + at6;
+            let at32 = at + (at6 + 1u);
+            let at33 = at + (at6 + 2u);
+            let at34 = at + (at6 + 3u);
+            let at35 = at2 + (at4 + 1u);
+            let at36 = at2 + (at4 + 2u);
+            let at37 = at2 + (at4 + 3u);
+            let is = at30 < sizes.N;
+            let is2 = at31 < sizes.M;
+            if is && is2 {
+                output[at30 * sizes.M + at31] = acc;
+            }
+            let is3 = at32 < sizes.M;
+            if is && is3 {
+                output[at30 * sizes.M + at32] = acc2;
+            }
+            let is4 = at33 < sizes.M;
+            if is && is4 {
+                output[at30 * sizes.M + at33] = acc3;
+            }
+            let is5 = at34 < sizes.M;
+            if is && is5 {
+                output[at30 * sizes.M + at34] = acc4;
+            }
+            let is6 = at35 < sizes.N;
+            if is6 && is2 {
+                output[at35 * sizes.M + at31] = acc5;
+            }
+            if is6 && is3 {
+                output[at35 * sizes.M + at32] = acc6;
+            }
+            if is6 && is4 {
+                output[at35 * sizes.M + at33] = acc7;
+            }
+            if is6 && is5 {
+                output[at35 * sizes.M + at34] = acc8;
+            }
+            let is7 = at36 < sizes.N;
+            if is7 && is2 {
+                output[at36 * sizes.M + at31] = acc9;
+            }
+            if is7 && is3 {
+                output[at36 * sizes.M + at32] = acc10;
+            }
+            if is7 && is4 {
+                output[at36 * sizes.M + at33] = acc11;
+            }
+            if is7 && is5 {
+                output[at36 * sizes.M + at34] = acc12;
+            }
+            let is8 = at37 < sizes.N;
+            if is8 && is2 {
+                output[at37 * sizes.M + at31] = acc13;
+            }
+            if is8 && is3 {
+                output[at37 * sizes.M + at32] = acc14;
+            }
+            if is8 && is4 {
+                output[at37 * sizes.M + at33] = acc15;
+            }
+            if is8 && is5 {
+                output[at37 * sizes.M + at34] = acc16;
+            }
+            workgroupBarrier();
+        }
+    }
+}

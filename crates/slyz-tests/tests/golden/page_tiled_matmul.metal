@@ -1,0 +1,43 @@
+#include <metal_stdlib>
+#include <simd/simd.h>
+using namespace metal;
+
+kernel void tiledMatmul(
+    device const float* A [[buffer(0)]],
+    device const float* B [[buffer(1)]],
+    device       float* C [[buffer(2)]],
+    threadgroup float* As [[threadgroup(0)]],
+    threadgroup float* Bs [[threadgroup(1)]],
+    constant uint& A_len [[buffer(3)]],
+    constant uint& B_len [[buffer(4)]],
+    constant uint& C_len [[buffer(5)]],
+    constant int& M [[buffer(6)]],
+    constant int& N [[buffer(7)]],
+    constant int& K [[buffer(8)]],
+    uint3 lid [[thread_position_in_threadgroup]],
+    uint3 gid [[threadgroup_position_in_grid]]
+) {
+    long row = gid.y * 16L + lid.y;
+    long col = gid.x * 16L + lid.x;
+    uint at = lid.y * 16u;
+    uint at2 = at + lid.x;
+    long at3 = (ulong)row * (ulong)K;
+    float sum = 0.0f;
+    int end = K / 16;
+    for (int tile = 0; tile < end; ++tile) {
+        uint at4 = (uint)tile * 16u;
+        long at5 = (ulong)at3 + (ulong)at4 + (ulong)lid.x;
+        As[at2] = at5 >= 0L && at5 < A_len ? A[at5] : 0.0f;
+        long at6 = (long)(at4 + lid.y) * (long)N + col;
+        Bs[at2] = at6 >= 0L && at6 < B_len ? B[at6] : 0.0f;
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        float sum2 = sum;
+        for (uint k = 0u; k < 16u; ++k) sum2 += As[at + k] * Bs[k * 16u + lid.x];
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        sum = sum2;
+    }
+    if (row < M && col < N) {
+        long at7 = (long)((ulong)row * (ulong)N) + col;
+        if (at7 < C_len) C[at7] = sum;
+    }
+}
