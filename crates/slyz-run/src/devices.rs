@@ -8,7 +8,17 @@ pub fn devices() -> Vec<Arc<dyn Device>> {
     let best = auto();
     let own = own();
     let known = own.iter().any(|device| device.name() == best.name());
-    (!known).then_some(best).into_iter().chain(own.iter().cloned()).collect()
+    let here = own.iter().filter(|device| may_be_here(&***device)).cloned();
+    (!known).then_some(best).into_iter().chain(here).collect()
+}
+
+/// Is it worth naming on this machine? By its name any device can be had; it says what it lacks.
+fn may_be_here(_device: &dyn Device) -> bool {
+    #[cfg(feature = "cuda")]
+    if _device.name() == crate::cuda::Cuda::NAME {
+        return crate::cuda::Cuda::is_likely();
+    }
+    true
 }
 
 /// The devices that choose nothing.

@@ -16,7 +16,7 @@ const MADE: &str = "program made<N>(%one: u8[1]) -> u8[N] {
   %few: i64 = const 251
   %y: u8[N] = tabulate [N] |%i: i64| {
     %r: i64 = rem %i, %few
-    %b: u8 = cast.u8 %r
+    %b: u8 = cast %r
     %a: u8 = at %one[%zero]
     %c: u8 = mul %b, %a
     yield %c
@@ -26,7 +26,7 @@ const MADE: &str = "program made<N>(%one: u8[1]) -> u8[N] {
 const READ: &str = "program read<N, counted K>(%x: u8[N]) -> (i64, i64[K], u8[N]) {
   %zero: i64 = const 0
   %none: u8 = const 0
-  %sum: i64 = fold [N] |%i: i64| { %a: u8 = at %x[%i]  %b: i64 = cast.i64 %a  yield %b }
+  %sum: i64 = fold [N] |%i: i64| { %a: u8 = at %x[%i]  %b: i64 = cast %a  yield %b }
     with commutative (%zero) |%p: i64, %q: i64| { %r: i64 = add %p, %q  yield %r }
   %far: i64 = const 1073741824
   %at: i64 = const 7

@@ -236,9 +236,10 @@ fn corpus() {
     paths.sort();
     let own = |path: &Path| path.file_stem().is_some_and(|stem| DEVICES_OWN.iter().any(|own| *own == stem));
     paths.retain(|path| !own(path));
-    let options = Options { precision: Precision::Native, ..Options::default() };
     let (mut count, mut wrong, mut refused) = (0, vec![], 0);
-    for path in paths {
+    for (number, path) in paths.into_iter().enumerate() {
+        let precision = if number % 2 == 0 { Precision::Native } else { Precision::Table };
+        let options = Options { precision, ..Options::default() };
         let text = std::fs::read_to_string(&path).expect("a file of the corpus");
         for (program, cases) in subjects(&text) {
             let written = match Entry::wgsl(&program, &options) {

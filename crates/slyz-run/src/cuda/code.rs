@@ -78,13 +78,13 @@ fn built(opened: &Opened, kernel: &Kernel, text: &str, precision: Precision) -> 
     Ok(cubin)
 }
 
-/// Where nobody asks for every bit, products and sums are fused, and quotients and roots are as fast as they come; the table allows
-/// for that.
+/// Where nobody asks for every bit, quotients and roots are as fast as they come; the table allows for that. Products and sums are
+/// fused where nobody asks for the table, whose algorithms count on their errors.
 fn options(opened: &Opened, precision: Precision) -> Vec<String> {
     let architecture = format!("--gpu-architecture={}", opened.architecture);
     let own: &[&str] = match precision {
         Precision::Native => &["--fmad=true", "--prec-div=false", "--prec-sqrt=false", "--ftz=true"],
-        Precision::Table => &["--fmad=true", "--prec-div=false", "--prec-sqrt=false"],
+        Precision::Table => &["--fmad=false", "--prec-div=false", "--prec-sqrt=false"],
         Precision::Exact => &["--fmad=false"],
     };
     [&architecture[..], "--std=c++17"].iter().chain(own).map(|option| option.to_string()).collect()

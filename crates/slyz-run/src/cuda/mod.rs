@@ -59,6 +59,11 @@ impl Cuda {
         Cuda { precision: Some(precision), ..self }
     }
 
+    /// Does the system show a GPU of NVIDIA?
+    pub fn is_likely() -> bool {
+        opened::is_likely()
+    }
+
     /// Are there a GPU, its driver and NVRTC?
     pub fn is_usable() -> bool {
         opened::is_likely() && opened::Opened::new(0, Precision::Table).is_ok()

@@ -36,16 +36,6 @@ pub(super) fn power_of_two(n: E<'_>) -> E<'_> {
     ((n + layout.bias) << layout.mantissa).float()
 }
 
-/// Adding it leaves the nearest whole number in the low bits.
-fn shifter(x: E<'_>) -> E<'_> {
-    x.number(x.either(12_582_912.0, 6_755_399_441_055_744.0))
-}
-
-/// The whole number that the shifter was added to.
-fn shifted(t: E<'_>) -> E<'_> {
-    t.signed() - shifter(t).signed()
-}
-
 pub(super) fn scale<'a>(p: E<'a>, n: E<'a>) -> E<'a> {
     p.shared(&SCALE, &[n])[0]
 }
@@ -83,10 +73,10 @@ fn scaled<'a>(p: E<'a>, n: E<'a>) -> E<'a> {
 
 /// `x` = n ln 2 + r, where n has half the bits of a mantissa: r and n.
 pub(super) fn split_exp(x: E<'_>) -> (E<'_>, E<'_>) {
-    let t = x.mla(x.either(1.442_695, 1.442_695_040_888_963_4), shifter(x));
-    let j = t - shifter(x);
+    let t = x.mla(x.either(1.442_695, 1.442_695_040_888_963_4), x.shifter());
+    let j = t.unshifted();
     let r = j.fma(x.either(-0.693_147_2, -0.693_147_180_559_945_3), x);
-    (j.fma(x.either(1.904_654_2e-9, -2.319_046_813_846_299_6e-17), r), shifted(t))
+    (j.fma(x.either(1.904_654_2e-9, -2.319_046_813_846_299_6e-17), r), t.shifted())
 }
 
 /// e^`r` for |`r`| <= ln(2) / 2.
@@ -126,8 +116,8 @@ pub(super) fn exp(x: E<'_>) -> E<'_> {
     // Results of these are normal: n goes right into the exponent, and what else is in t's bits leaves at the top.
     let usual = x.abs().lt(87.0);
     let near = || {
-        let t = x.mla(1.442_695, shifter(x));
-        let j = t - shifter(x);
+        let t = x.mla(1.442_695, x.shifter());
+        let j = t.unshifted();
         let r = j.fma(1.904_654_2e-9, j.fma(-0.693_147_2, x));
         vec![(exp_near_0(r).signed() + (t.signed() << 23)).float()]
     };
@@ -139,8 +129,8 @@ pub(super) fn exp2_words<'a>(x: E<'a>, low: E<'a>) -> E<'a> {
     let (most, least) = x.either((129.0, -151.0), (1025.0, -1076.0));
     let x = x.replaced(x.gt(most), most);
     let x = x.replaced(x.lt(least), least);
-    let t = x + shifter(x);
-    let part = x - (t - shifter(x));
+    let t = x + x.shifter();
+    let part = x - t.unshifted();
     let p = if x.ty() == Ty::F64 {
         let ln2 = x.number(0.693_147_180_559_945_3);
         let r = part * ln2;
@@ -158,7 +148,7 @@ pub(super) fn exp2_words<'a>(x: E<'a>, low: E<'a>) -> E<'a> {
             1.0,
         ])
     };
-    scale(p, shifted(t))
+    scale(p, t.shifted())
 }
 
 pub(super) fn exp2(x: E<'_>) -> E<'_> {

@@ -229,6 +229,21 @@ impl<'a> E<'a> {
         self.branch(rare, || usual.to_vec())
     }
 
+    /// Adding it leaves the nearest whole number in the low bits.
+    pub(super) fn shifter(self) -> E<'a> {
+        self.number(self.either(12_582_912.0, 6_755_399_441_055_744.0))
+    }
+
+    /// The whole number that the shifter was added to, as an integer.
+    pub(super) fn shifted(self) -> E<'a> {
+        self.signed() - self.shifter().signed()
+    }
+
+    /// The same as a float. A compiler that counts with real numbers sees nothing in taking away what was added: it must not see it.
+    pub(super) fn unshifted(self) -> E<'a> {
+        if self.sheet.means.paired { self.shifted().cast(self.ty()) } else { self - self.shifter() }
+    }
+
     /// Does the target multiply and add at the price of one?
     pub(super) fn is_fused(self) -> bool {
         self.sheet.means.fused

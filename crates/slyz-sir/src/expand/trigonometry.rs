@@ -76,9 +76,8 @@ fn reduce(x: E<'_>) -> (E<'_>, E<'_>) {
     let large = x.abs().gt(x.either(65536.0, 1_048_576.0));
     let far = || x.shared(&REDUCE_LARGE, &[]);
     let near = || {
-        let shifter = x.either(12_582_912.0, 6_755_399_441_055_744.0);
-        let t = x.mla(x.either(0.636_619_75, 0.636_619_772_367_581_4), shifter);
-        let j = t - shifter;
+        let t = x.mla(x.either(0.636_619_75, 0.636_619_772_367_581_4), x.shifter());
+        let j = t.unshifted();
         let words = x.either(
             [-1.570_796_3, -7.549_789_4e-8, -5.390_303e-15],
             [-1.570_796_326_794_896_6, -6.123_233_995_736_765e-17, -1.082_856_673_921_914e-32],
@@ -216,9 +215,8 @@ pub(super) fn cos(x: E<'_>) -> E<'_> {
 fn reduce_half_turns(x: E<'_>) -> (E<'_>, E<'_>) {
     let a = x.abs();
     let turn = a - (a * 0.5).op1(Operator::Trunc) * 2.0;
-    let shifter = x.either(12_582_912.0, 6_755_399_441_055_744.0);
-    let t = turn * 2.0 + shifter;
-    (((t - shifter) * -0.5 + turn) * PI, t.signed())
+    let t = turn * 2.0 + x.shifter();
+    ((t.unshifted() * -0.5 + turn) * PI, t.signed())
 }
 
 pub(super) fn sinpi(x: E<'_>) -> E<'_> {

@@ -1,5 +1,8 @@
-// half_value
+// half_value: a NaN keeps its bits.
 __device__ inline float half_value(unsigned short bits) {
+    if ((bits & 0x7fffu) > 0x7c00u) {
+        return __uint_as_float((bits & 0x8000u) << 16 | 0x7f800000u | (bits & 0x3ffu) << 13);
+    }
     float x;
     asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
     return x;
@@ -7,6 +10,11 @@ __device__ inline float half_value(unsigned short bits) {
 
 // half_bits
 __device__ inline unsigned short half_bits(float x) {
+    const unsigned word = __float_as_uint(x);
+    if ((word & 0x7fffffffu) > 0x7f800000u) {
+        const unsigned payload = (word >> 13) & 0x3ffu;
+        return (unsigned short)((word >> 16 & 0x8000u) | 0x7c00u | (payload == 0 ? 0x200u : payload));
+    }
     unsigned short bits;
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
     return bits;
@@ -18,7 +26,10 @@ __device__ inline float bfloat_value(unsigned short bits) { return __uint_as_flo
 // bfloat_bits
 __device__ inline unsigned short bfloat_bits(float x) {
     const unsigned bits = __float_as_uint(x);
-    if ((bits & 0x7fffffffu) > 0x7f800000u) return (unsigned short)((bits >> 16) | 0x40u);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) {
+        const unsigned high = bits >> 16;
+        return (unsigned short)((high & 0x7fu) == 0 ? high | 0x40u : high);
+    }
     return (unsigned short)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 

@@ -34,6 +34,10 @@ const TYPES: [&str; 13] = [
     "double",
 ];
 
+/// Functions in single precision with an instruction of their own, and those that are further off than the table allows.
+const INTRINSICS: [&str; 4] = ["exp", "log", "log2", "log10"];
+const COARSE: [&str; 2] = ["pow", "hypot"];
+
 /// Words of C++ and CUDA that are no names.
 const RESERVED: &str = include_str!("words.txt");
 
@@ -271,13 +275,14 @@ impl Dialect for Cuda {
         if scope == Scope::Device { "__threadfence();" } else { "__threadfence_block();" }.to_string()
     }
 
-    /// CUDA's own functions are within the table, but for two.
+    /// CUDA's own functions are within the table, but for some.
     fn lacks(&self, operator: Operator, ty: Ty) -> bool {
-        use Operator::{Fma, Hypot, Pow, Powi};
+        let name = operator.row().c;
+        let missing = operator == Operator::Powi;
         match self.precision {
-            Precision::Native => operator == Powi,
-            Precision::Table => operator == Powi || ty == Ty::F32 && matches!(operator, Pow | Hypot),
-            Precision::Exact => operator != Fma && expand::operator(operator, ty).is_some(),
+            Precision::Native => missing,
+            Precision::Table => missing || ty == Ty::F32 && COARSE.contains(&name),
+            Precision::Exact => operator != Operator::Fma && expand::operator(operator, ty).is_some(),
         }
     }
 
@@ -287,11 +292,18 @@ impl Dialect for Cuda {
 
     /// Theirs knows of NaN what ours does, but not which of two zeros it gives.
     fn extreme(&self, operator: Operator, ty: Ty, helpers: &Helpers) -> String {
-        if self.precision == Precision::Exact || !ty.is_float() {
+        if !ty.is_float() {
             return in_c::extreme(self, operator, ty, helpers);
         }
-        let suffix = if ty == Ty::F64 { "" } else { "f" };
-        format!("f{}{suffix}", operator.name())
+        let own = format!("f{}{}", operator.name(), if ty == Ty::F64 { "" } else { "f" });
+        if self.precision == Precision::Native {
+            return own;
+        }
+        let t = TYPES[ty as usize];
+        let name = format!("{}_{ty}", operator.name());
+        helpers.add(&name, || {
+            format!("__device__ inline {t} {name}({t} a, {t} b) {{ return a == b ? b : {own}(a, b); }}\n")
+        })
     }
 
     fn to_int(&self, from: Ty, to: Ty, helpers: &Helpers) -> String {
@@ -307,25 +319,23 @@ impl Dialect for Cuda {
     }
 
     fn function(&self, operator: Operator, ty: Ty, _: &Helpers) -> String {
-        use Operator::{Abs, Exp, IsFinite, IsNan, LeadingZeros, Ln, Ln1p, Log2, Log10, Popcount, Rem, TrailingZeros};
-        let fast = self.precision == Precision::Native && ty != Ty::F64;
+        use Operator::{Abs, IsFinite, IsNan, LeadingZeros, Popcount, Rem, TrailingZeros};
         let name = match operator {
             IsNan => return "isnan".to_string(),
             IsFinite => return "isfinite".to_string(),
-            LeadingZeros if ty.bits() > 32 => return "__clzll".to_string(),
-            LeadingZeros => return "__clz".to_string(),
-            Popcount if ty.bits() > 32 => return "__popcll".to_string(),
-            Popcount => return "__popc".to_string(),
+            LeadingZeros => return if ty.bits() > 32 { "__clzll" } else { "__clz" }.to_string(),
+            Popcount => return if ty.bits() > 32 { "__popcll" } else { "__popc" }.to_string(),
             TrailingZeros => return "count_trailing_zeros".to_string(),
-            Exp | Log2 | Log10 if fast => return format!("__{}f", operator.name()),
-            Ln if fast => return "__logf".to_string(),
-            Ln => "log",
-            Ln1p => "log1p",
             Abs => "fabs",
             Rem => "fmod",
-            other => other.name(),
+            other => other.row().c,
         };
-        if ty.is_float() && ty != Ty::F64 { format!("{name}f") } else { name.to_string() }
+        let single = ty.is_float() && ty != Ty::F64;
+        match single {
+            true if self.precision == Precision::Native && INTRINSICS.contains(&name) => format!("__{name}f"),
+            true => format!("{name}f"),
+            false => name.to_string(),
+        }
     }
 
     fn has_atomic(&self, op: AtomicOp, ty: Ty) -> bool {

@@ -8,6 +8,7 @@ use super::javascript::{self, ByHand, Function};
 use super::shader::Shader;
 use super::{Page, check_name};
 use crate::back::wgsl::Wgsl;
+use crate::choices::Checks;
 use crate::code::{Id, Type, Var};
 use crate::interp::{Array, Value};
 use crate::kernel::{Buffer, BufferId, BufferUse, Kernel, Memory, Plan, ScalarArg, Space, Step};
@@ -55,8 +56,11 @@ pub fn emit_kernels(
         if page.names.contains(name) {
             return Err(ProjectError::Twice(name.clone()));
         }
-        let kernel = road(Destination::threads(template, block)).end(template)?;
-        Wgsl { int64: false, ..options.wgsl()? }.check_kernel(&kernel)?;
+        let way = road(Destination::threads(template, block));
+        // What tells faults keeps places whole, however large: only the kernel's own numbers have to fit.
+        let own = KernelRoad { checks: Checks::Guard, ..way.clone() }.end(template)?;
+        Wgsl { int64: false, ..options.wgsl()? }.check_kernel(&own)?;
+        let kernel = way.end(template)?;
         let shader = Shader::new(&kernel, options)?;
         let params = named(hand);
         let (plan, by_hand) = plan(template, kernel, block, &params);
