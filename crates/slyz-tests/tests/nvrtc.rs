@@ -107,7 +107,7 @@ fn nvrtc_takes_the_corpus() -> R {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let text = std::fs::read_to_string(path)?;
         // A precision and an architecture each, in turn; every bit takes the compiler long.
-        let precision = match number % 16 {
+        let precision = match number % 64 {
             0 => Precision::Exact,
             even if even % 2 == 0 => Precision::Table,
             _ => Precision::Native,

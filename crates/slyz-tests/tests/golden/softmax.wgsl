@@ -1,4 +1,4 @@
-// Dispatch min(N, 512) workgroups.
+// Dispatch min(N, 65535) workgroups.
 var<private> infinity_f32_bits: u32 = 0x7f800000u;
 
 fn infinity_f32() -> f32 {
@@ -9,24 +9,21 @@ struct Sizes { N: u32, M: u32 }
 
 @group(0) @binding(0) var<storage, read> input: array<f32>;
 @group(0) @binding(1) var<storage, read_write> output: array<f32>;
-@group(0) @binding(2) var<storage, read_write> row2: array<f32>;
-@group(0) @binding(3) var<uniform> sizes: Sizes;
+@group(0) @binding(2) var<uniform> sizes: Sizes;
 var<workgroup> part1: array<f32, 256>;
 
 @compute @workgroup_size(256)
 fn softmax(@builtin(local_invocation_id) local: vec3<u32>, @builtin(workgroup_id) block: vec3<u32>) {
-    let stride = min(sizes.N, 512u);
+    let stride = min(sizes.N, 65535u);
     for (var i = block.x; i < sizes.N; i += stride) {
         var acc = -infinity_f32();
         for (var j = local.x; j < sizes.M; j += 256u) {
             acc = max(acc, input[i * sizes.M + j]);
         }
-        storageBarrier();
         workgroupBarrier();
         part1[local.x] = acc;
         var s = 1u;
         while s < 256u {
-            storageBarrier();
             workgroupBarrier();
             let at = s * 2u;
             let at2 = local.x + s;
@@ -35,17 +32,11 @@ fn softmax(@builtin(local_invocation_id) local: vec3<u32>, @builtin(workgroup_id
             }
             s = at;
         }
-        storageBarrier();
         workgroupBarrier();
         let x = part1[0];
-        for (var j = local.x; j < sizes.M; j += 256u) {
-            row2[block.x * sizes.M + j] = exp(input[i * sizes.M + j] - x);
-        }
         var acc2 = 0.0;
         for (var j = 0u; j < sizes.M; j += 65536u) {
             let at3 = min(j + 65536u, sizes.M);
-            storageBarrier();
-            workgroupBarrier();
             var acc3 = 0.0;
             for (var k = j + local.x; k < at3; k += 16384u) {
                 let at4 = min(k + 16384u, at3);
@@ -54,16 +45,16 @@ fn softmax(@builtin(local_invocation_id) local: vec3<u32>, @builtin(workgroup_id
                     var acc5 = 0.0;
                     let end = min(l + 4096u, at4);
                     for (var i2 = l; i2 < end; i2 += 256u) {
-                        acc5 += row2[block.x * sizes.M + i2];
+                        acc5 += exp(input[i * sizes.M + i2] - x);
                     }
                     acc4 += acc5;
                 }
                 acc3 += acc4;
             }
+            workgroupBarrier();
             part1[local.x] = acc3;
             var s2 = 1u;
             while s2 < 256u {
-                storageBarrier();
                 workgroupBarrier();
                 let at5 = s2 * 2u;
                 let at6 = local.x + s2;
@@ -72,14 +63,11 @@ fn softmax(@builtin(local_invocation_id) local: vec3<u32>, @builtin(workgroup_id
                 }
                 s2 = at5;
             }
-            storageBarrier();
             workgroupBarrier();
             acc2 += part1[0];
         }
-        storageBarrier();
-        workgroupBarrier();
         for (var j = local.x; j < sizes.M; j += 256u) {
-            output[i * sizes.M + j] = row2[block.x * sizes.M + j] / acc2;
+            output[i * sizes.M + j] = exp(input[i * sizes.M + j] - x) / acc2;
         }
     }
 }

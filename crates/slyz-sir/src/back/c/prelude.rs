@@ -76,7 +76,7 @@ static PRELUDE: LazyLock<Prelude> = LazyLock::new(|| Prelude::read(&SOURCES));
 /// ```
 /// use slyz_sir::back::c::prelude;
 /// let text = prelude::emit(&["load_f32", "exp_f32"].map(String::from).into(), false);
-/// assert!(text.contains("vf32 exp_f32(vf32 x)") && !text.contains("sin_f32"));
+/// assert!(text.contains("vf32 exp_f32(vf32 x0)") && !text.contains("sin_f32"));
 /// ```
 pub fn emit(used: &BTreeSet<String>, lanes64: bool) -> String {
     let prelude = &*PRELUDE;

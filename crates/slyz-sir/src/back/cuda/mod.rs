@@ -213,8 +213,7 @@ impl Dialect for Cuda {
             lines.push(format!("__shared__ {} {}[{elements}];", stored(shared.ty), shared.name));
         }
         if d.places.contains(&PlaceName::Global) {
-            for dimension in 0..d.rank.clamp(1, 3) {
-                let axis = AXES[dimension];
+            for (dimension, axis) in AXES.into_iter().enumerate().take(d.rank.clamp(1, 3)) {
                 let block = d.block[dimension];
                 let name = global(dimension, d.rank);
                 lines.push(match block {
