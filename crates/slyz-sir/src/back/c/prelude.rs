@@ -3,7 +3,7 @@
 //! The text lives in `prelude/*.c` and is emitted piecewise: [`emit`] takes the C names that a file mentions and returns
 //! what these reach, each piece after those it needs. Nothing here knows kernels; the writer of kernels relies on names only.
 //!
-//! An operator that the files do not have is written from its algorithm in SIR when somebody asks for it ([`super::mathematics`]).
+//! An operator that the files do not have is written from its algorithm in SIR when somebody asks for it (`mathematics.rs`).
 //! Where a machine has an instruction for it, the files define a macro of its name in capitals (`SCALE_F32`), and that is taken.
 //!
 //! # The source files
