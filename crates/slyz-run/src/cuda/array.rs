@@ -31,9 +31,12 @@ impl CudaArray {
     pub(super) fn upload(opened: &Arc<Opened>, data: &[u8], what: &dyn Display) -> Result<CudaArray, Error> {
         let array = CudaArray::new(opened, data.len(), what)?;
         if !data.is_empty() {
-            // SAFETY: the memory has so many bytes. The driver has copied the host's when the call comes back.
+            // SAFETY: the memory has so many bytes. The driver has copied the host's when the call comes back, or it is waited for.
             unsafe { result::memcpy_htod_async(array.address, data, opened.stream) }
                 .map_err(|error| opened.trouble(error, what, data.len() as u64))?;
+            if is_locked(data) {
+                opened.synchronize()?;
+            }
         }
         Ok(array)
     }
@@ -42,6 +45,15 @@ impl CudaArray {
     pub(super) fn of(buffer: &Buffer, opened: &Arc<Opened>) -> Option<Arc<CudaArray>> {
         buffer.device_memory::<CudaArray>().filter(|array| Arc::ptr_eq(&array.opened, opened))
     }
+}
+
+/// Has somebody locked the host's memory for the GPU? Then copies read it behind our back.
+fn is_locked(data: &[u8]) -> bool {
+    let mut kind = 0u32;
+    let what = sys::CUpointer_attribute_enum::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+    // SAFETY: the number lives, and the address is only looked up.
+    let found = unsafe { sys::cuPointerGetAttribute((&raw mut kind).cast(), what, data.as_ptr() as u64) };
+    found.result().is_ok()
 }
 
 impl Drop for CudaArray {

@@ -14,9 +14,8 @@ mod engine;
 mod opened;
 
 use crate::device::Seal;
-use crate::driver::{Compiled, KernelLauncher};
-use crate::memo::Memo;
-use crate::{ArrayData, Buffer, Device, Error, Executable, Launcher, hash};
+use crate::driver::{AtWork, Engine as _, Slot};
+use crate::{ArrayData, Buffer, Device, Error, Executable, Launcher};
 use engine::Gpu;
 use opened::Opened;
 use slyz_sir::choices::Precision;
@@ -25,23 +24,13 @@ use slyz_sir::pass::confine;
 use slyz_sir::program::Program;
 use slyz_sir::types::Ty;
 use slyz_sir::verify;
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// Compiled programs that are kept when nobody uses them.
-const KEPT_GRAPHS: usize = 256;
+use std::sync::Arc;
 
 /// The CUDA device.
 pub struct Cuda {
     number: i32,
     precision: Option<Precision>,
-    at_work: Mutex<Option<Arc<AtWork>>>,
-}
-
-/// An opened GPU and what was compiled for it.
-struct AtWork {
-    opened: Arc<Opened>,
-    memo: Memo<dyn Executable>,
-    launchers: Memo<dyn Launcher>,
+    slot: Slot<Gpu>,
 }
 
 impl Cuda {
@@ -50,7 +39,7 @@ impl Cuda {
 
     /// A device on the GPU with that number, as the driver counts them.
     pub fn new(number: i32) -> Cuda {
-        Cuda { number, precision: None, at_work: Mutex::default() }
+        Cuda { number, precision: None, slot: Slot::default() }
     }
 
     /// The same, with a precision for programs and kernels that ask for none. Without it the environment variable `SLYZ_PRECISION` says
@@ -69,22 +58,14 @@ impl Cuda {
         opened::is_likely() && opened::Opened::new(0, Precision::Table).is_ok()
     }
 
-    /// The GPU, opened at the first use, and again once it was lost. A failure is not kept: a driver may be installed later.
-    fn at_work(&self) -> Result<Arc<AtWork>, Error> {
-        let mut slot = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at_work) = &*slot
-            && at_work.opened.alive().is_ok()
-        {
-            return Ok(at_work.clone());
-        }
-        let precision = match self.precision {
-            Some(precision) => precision,
-            None => crate::precision::from_environment()?,
-        };
-        let opened = Arc::new(Opened::new(self.number, precision)?);
-        let memo = Memo::new(KEPT_GRAPHS);
-        let launchers = Memo::new(KEPT_GRAPHS);
-        Ok(slot.insert(Arc::new(AtWork { opened, memo, launchers })).clone())
+    fn at_work(&self) -> Result<Arc<AtWork<Gpu>>, Error> {
+        self.slot.get(|| {
+            let precision = match self.precision {
+                Some(precision) => precision,
+                None => crate::precision::from_environment()?,
+            };
+            Ok(Gpu(Arc::new(Opened::new(self.number, precision)?)))
+        })
     }
 }
 
@@ -95,7 +76,7 @@ impl Device for Cuda {
 
     fn describe(&self) -> String {
         match self.at_work() {
-            Ok(at_work) => format!("cuda: {}", at_work.opened.describe()),
+            Ok(at_work) => format!("cuda: {}", at_work.engine.0.describe()),
             Err(error) => format!("cuda: not usable here: {error}"),
         }
     }
@@ -107,29 +88,25 @@ impl Device for Cuda {
     }
 
     unsafe fn compile_trusted(&self, program: &Program) -> Result<Arc<dyn Executable>, Error> {
-        let at_work = self.at_work()?;
-        at_work.memo.get(hash::structural(program), || {
-            verify::program(program)?;
-            // SAFETY: the caller's promise.
-            Ok(Arc::new(unsafe { Compiled::new(Gpu(at_work.opened.clone()), program) }?))
-        })
+        // SAFETY: the caller's promise.
+        unsafe { self.at_work()?.compile_trusted(program) }
     }
 
     fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error> {
-        let at_work = self.at_work()?;
-        at_work
-            .launchers
-            .get(hash::of(&**kernel), || Ok(Arc::new(KernelLauncher::new(Gpu(at_work.opened.clone()), kernel)?)))
+        self.at_work()?.prepare(kernel)
     }
 
     fn upload(&self, data: ArrayData<'_>) -> Result<Buffer, Error> {
-        crate::driver::resident(&Gpu(self.at_work()?.opened.clone()), Ty::U8, data)
+        crate::driver::resident(&self.at_work()?.engine, Ty::U8, data)
     }
 
     fn synchronize(&self) -> Result<(), Error> {
-        let slot = self.at_work.lock().unwrap_or_else(PoisonError::into_inner).clone();
         // A GPU that nobody has opened has nothing to do.
-        slot.map_or(Ok(()), |at_work| at_work.opened.synchronize())
+        self.slot.seen().map_or(Ok(()), |at_work| at_work.engine.0.synchronize())
+    }
+
+    fn copy_bandwidth(&self) -> Result<f64, Error> {
+        self.at_work()?.engine.copy_bandwidth()
     }
 
     fn is_own(&self, _: Seal) -> bool {

@@ -19,11 +19,15 @@ mod launcher;
 mod numbers;
 pub(crate) mod stock;
 mod variant;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod work;
 
 pub(crate) use compiled::Compiled;
 pub(crate) use engine::{Engine, Few, Launch, Limits, Narrow, Piece, Trouble};
 pub(crate) use launcher::KernelLauncher;
 pub(crate) use variant::Variant;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub(crate) use work::{AtWork, Slot};
 
 use crate::{ArrayData, Buffer, Error};
 use slyz_sir::types::Ty;

@@ -26,9 +26,8 @@ mod transfer;
 mod wait;
 
 use crate::device::Seal;
-use crate::driver::{Compiled, KernelLauncher};
-use crate::memo::Memo;
-use crate::{ArrayData, Buffer, Device, Error, Executable, Launcher, PoolStats, hash};
+use crate::driver::{AtWork, Slot};
+use crate::{ArrayData, Buffer, Device, Error, Executable, Launcher, PoolStats};
 use adapter::Opened;
 use engine::Gpu;
 use slyz_sir::choices::Precision;
@@ -37,10 +36,7 @@ use slyz_sir::pass::confine;
 use slyz_sir::program::Program;
 use slyz_sir::types::Ty;
 use slyz_sir::verify;
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// Compiled programs that are kept when nobody uses them.
-const KEPT_GRAPHS: usize = 256;
+use std::sync::Arc;
 
 /// An adapter of this machine, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,14 +74,7 @@ pub struct Wgpu {
     plain: bool,
     window: Option<u64>,
     precision: Option<Precision>,
-    adapter: Mutex<Option<Arc<AtWork>>>,
-}
-
-/// An opened adapter and what was compiled for it.
-struct AtWork {
-    opened: Arc<Opened>,
-    memo: Memo<dyn Executable>,
-    launchers: Memo<dyn Launcher>,
+    adapter: Slot<Gpu>,
 }
 
 impl Wgpu {
@@ -96,7 +85,7 @@ impl Wgpu {
     /// which takes the wish from the environment variable `SLYZ_ADAPTER`.
     pub fn new(wish: Option<&str>) -> Wgpu {
         let wish = wish.filter(|wish| !wish.is_empty()).map(String::from);
-        Wgpu { wish, plain: false, window: None, precision: None, adapter: Mutex::default() }
+        Wgpu { wish, plain: false, window: None, precision: None, adapter: Slot::default() }
     }
 
     /// The same, but the adapter's optional features are left alone, as if it were a GPU that has none: positions are 32-bit
@@ -119,46 +108,35 @@ impl Wgpu {
 
     /// Numbers about the memory of the GPU; all are 0 before it is used.
     pub fn memory(&self) -> PoolStats {
-        let slot = self.adapter.lock().unwrap_or_else(PoisonError::into_inner);
-        slot.as_ref().map(|at_work| at_work.opened.memory.stock.stats()).unwrap_or_default()
+        self.adapter.seen().map(|at_work| at_work.engine.0.memory.stock.stats()).unwrap_or_default()
     }
 
     /// Makes as if the GPU had so much memory; for tests.
     #[doc(hidden)]
     pub fn limit_memory(&self, bytes: u64) {
-        let slot = self.adapter.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(at_work) = slot {
-            at_work.opened.memory.stock.pretend(bytes);
+        if let Some(at_work) = self.adapter.seen() {
+            at_work.engine.0.memory.stock.pretend(bytes);
         }
     }
 
     /// Takes the GPU away, as a driver might; for tests.
     #[doc(hidden)]
     pub fn lose(&self) {
-        let slot = self.adapter.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(at_work) = slot {
-            at_work.opened.lose();
+        if let Some(at_work) = self.adapter.seen() {
+            at_work.engine.0.lose();
         }
     }
 
-    /// The GPU, opened at the first use, and again once it was lost. A failure is not kept: a driver may be installed later.
-    fn at_work(&self) -> Result<Arc<AtWork>, Error> {
-        let mut slot = self.adapter.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at_work) = &*slot
-            && at_work.opened.alive().is_ok()
-        {
-            return Ok(at_work.clone());
-        }
-        let mut opened = Opened::new(self.wish.as_deref(), self.plain)?;
-        opened.window_bytes = opened.window_bytes.min(self.window.unwrap_or(u64::MAX));
-        opened.target.precision = match self.precision {
-            Some(precision) => precision,
-            None => crate::precision::from_environment()?,
-        };
-        let opened = Arc::new(opened);
-        let memo = Memo::new(KEPT_GRAPHS);
-        let launchers = Memo::new(KEPT_GRAPHS);
-        Ok(slot.insert(Arc::new(AtWork { opened, memo, launchers })).clone())
+    fn at_work(&self) -> Result<Arc<AtWork<Gpu>>, Error> {
+        self.adapter.get(|| {
+            let mut opened = Opened::new(self.wish.as_deref(), self.plain)?;
+            opened.window_bytes = opened.window_bytes.min(self.window.unwrap_or(u64::MAX));
+            opened.target.precision = match self.precision {
+                Some(precision) => precision,
+                None => crate::precision::from_environment()?,
+            };
+            Ok(Gpu(Arc::new(opened)))
+        })
     }
 }
 
@@ -169,7 +147,7 @@ impl Device for Wgpu {
 
     fn describe(&self) -> String {
         match self.at_work() {
-            Ok(at_work) => format!("wgpu: {}", at_work.opened.describe()),
+            Ok(at_work) => format!("wgpu: {}", at_work.engine.0.describe()),
             Err(error) => format!("wgpu: not usable here: {error}"),
         }
     }
@@ -181,33 +159,25 @@ impl Device for Wgpu {
     }
 
     unsafe fn compile_trusted(&self, program: &Program) -> Result<Arc<dyn Executable>, Error> {
-        let at_work = self.at_work()?;
-        at_work.memo.get(hash::structural(program), || {
-            verify::program(program)?;
-            // SAFETY: the caller's promise.
-            Ok(Arc::new(unsafe { Compiled::new(Gpu(at_work.opened.clone()), program) }?))
-        })
+        // SAFETY: the caller's promise.
+        unsafe { self.at_work()?.compile_trusted(program) }
     }
 
     fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error> {
-        let at_work = self.at_work()?;
-        at_work
-            .launchers
-            .get(hash::of(&**kernel), || Ok(Arc::new(KernelLauncher::new(Gpu(at_work.opened.clone()), kernel)?)))
+        self.at_work()?.prepare(kernel)
     }
 
     fn upload(&self, data: ArrayData<'_>) -> Result<Buffer, Error> {
-        crate::driver::resident(&Gpu(self.at_work()?.opened.clone()), Ty::U8, data)
+        crate::driver::resident(&self.at_work()?.engine, Ty::U8, data)
     }
 
     fn synchronize(&self) -> Result<(), Error> {
-        let slot = self.adapter.lock().unwrap_or_else(PoisonError::into_inner).clone();
         // A GPU that nobody has opened has nothing to do.
-        slot.map_or(Ok(()), |at_work| at_work.opened.synchronize())
+        self.adapter.seen().map_or(Ok(()), |at_work| at_work.engine.0.synchronize())
     }
 
     fn copy_bandwidth(&self) -> Result<f64, Error> {
-        clock::copy_bandwidth(&self.at_work()?.opened)
+        clock::copy_bandwidth(&self.at_work()?.engine.0)
     }
 
     fn is_own(&self, _: Seal) -> bool {
