@@ -6,6 +6,7 @@
 //! cargo run --release -p bench -- --quick             small sizes, few repetitions: builds, and checks results
 //! cargo run --release -p bench -- --growth            time per element against size, results/growth.svg
 //! cargo run --release -p bench -- nikola              the figures of the Nikola paper, results/nikola_*.svg
+//! cargo run --release -p bench -- nikola --device cuda --by-hand FILE   the first of them on a GPU, beside what kernels/cuda/by_hand.cu says
 //! cargo run --release -p bench -- --cpu-time          one thread, time on the processor: ratios on a busy machine
 //! cargo run --release -p bench -- --source softmax    the C that ours becomes, by job
 //! cargo run --release -p bench -- --quick --python    Python's contestants too, which a whole run has anyway
@@ -64,10 +65,12 @@ struct Wishes {
     gpu: bool,
     /// Which GPU device is ours.
     device: Option<String>,
+    /// Times that another program took.
+    by_hand: Option<std::path::PathBuf>,
     log: Option<u32>,
 }
 
-const USAGE: &str = "options: --jobs NAME,NAME  --quick  --growth  nikola  --cpu-time  --python  --source JOB  --seconds PER_JOB  --date YYYY-MM-DD  --gpu  --device NAME  --log SIZE_AS_A_POWER_OF_TWO";
+const USAGE: &str = "options: --jobs NAME,NAME  --quick  --growth  nikola  --cpu-time  --python  --source JOB  --seconds PER_JOB  --date YYYY-MM-DD  --gpu  --device NAME  --by-hand FILE  --log SIZE_AS_A_POWER_OF_TWO";
 
 fn wishes(mut args: impl Iterator<Item = String>) -> Result<Wishes, Failure> {
     let mut wishes = Wishes::default();
@@ -85,6 +88,7 @@ fn wishes(mut args: impl Iterator<Item = String>) -> Result<Wishes, Failure> {
             "--source" => wishes.source = Some(value()?),
             "--seconds" => wishes.seconds = Some(value()?.parse()?),
             "--date" => wishes.date = Some(value()?),
+            "--by-hand" => wishes.by_hand = Some(value()?.into()),
             "--device" => wishes.device = Some(value()?),
             latency::FLAG => wishes.compile_once = true,
             _ => return Err(format!("{arg} is not an option. {USAGE}").into()),
@@ -135,7 +139,14 @@ fn main() -> Result<(), Failure> {
     }
     if wishes.nikola {
         let title = "Black-Scholes: time per option against their number";
-        draw(&results, "nikola_black_scholes", title, &nikola::options(&bench)?)?;
+        let own = wishes.device.clone();
+        let wishes = nikola::Wishes { device: wishes.device, by_hand: wishes.by_hand };
+        let curves = nikola::options(&bench, &wishes)?;
+        if let Some(device) = own {
+            let folder = std::env::var_os("OUT").map_or(results, std::path::PathBuf::from);
+            return draw(&folder, &format!("nikola_black_scholes_{device}"), title, &curves);
+        }
+        draw(&results, "nikola_black_scholes", title, &curves)?;
         let title = "Radix sort of u32: time per element against their number";
         return draw(&results, "nikola_radix_sort", title, &nikola::sort(&bench)?);
     }

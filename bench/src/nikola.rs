@@ -7,14 +7,28 @@ use crate::job::Bench;
 use crate::jobs::{OptionNumber, black_scholes, black_scholes_in_c, black_scholes_price};
 use rayon::slice::ParallelSliceMut;
 use slyz::prelude::*;
+use slyz::{Device, compile_on};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use voracious_radix_sort::RadixSort;
 
 axis!(N);
 
+/// What the command line asks for.
+pub struct Wishes {
+    /// The device that ours runs on, where it is not the processor.
+    pub device: Option<String>,
+    /// Times of what was written by hand for it.
+    pub by_hand: Option<PathBuf>,
+}
+
 /// The paper's figure 4: data that stays where it is, data that comes and goes, a function that is compiled at every call (its code is
 /// kept, so that is tracing and finding it), and what one would write without us: plain Rust on one thread, and vector C, whose second thread
 /// helps from about a million options on.
-pub fn options(bench: &Bench) -> Result<Vec<Curve>, Failure> {
+pub fn options(bench: &Bench, wishes: &Wishes) -> Result<Vec<Curve>, Failure> {
+    if let Some(device) = &wishes.device {
+        return options_on(bench, &slyz::device(device)?, wishes.by_hand.as_deref());
+    }
     let last = last(bench, 22);
     let most = 1 << last;
     let [s, x, t] = &crate::jobs::options(&bench.native, most);
@@ -44,6 +58,64 @@ pub fn options(bench: &Bench) -> Result<Vec<Curve>, Failure> {
         }),
     ];
     curves(bench, last, &mut growers)
+}
+
+/// The same figure for a GPU. What was written by hand for it is another program, whose output is read: lines of
+/// `curve`, a number of options, seconds per option, and a name.
+fn options_on(bench: &Bench, device: &Arc<dyn Device>, by_hand: Option<&Path>) -> Result<Vec<Curve>, Failure> {
+    let last = last(bench, 26);
+    let most = 1 << last;
+    let [s, x, t] = &crate::jobs::options(&bench.native, most);
+    let f = compile_on(device, black_scholes)?;
+    let tensor = |data: &[f32]| Tensor::<f32, OptionNumber>::from_vec([data.len()], data.to_vec())?.to(device);
+    let mut resident = vec![];
+    for exponent in 0..=last {
+        let n = 1 << exponent;
+        resident.push([tensor(&s[..n])?, tensor(&x[..n])?, tensor(&t[..n])?]);
+    }
+    let mut plain = Slab::zeros(&bench.native, most);
+    let mut growers = [
+        Grower::new("ours, resident", |n| {
+            let [s, x, t] = &resident[n.ilog2() as usize];
+            let prices = f.call(s, x, t)?;
+            device.synchronize()?;
+            Ok(prices)
+        }),
+        Grower::new("ours, with transfers", |n| Ok(f.call(&s[..n], &x[..n], &t[..n])?.to_vec()?)),
+        Grower::new("ours, compiled at every call", |n| {
+            Ok(compile_on(device, black_scholes)?.call(&s[..n], &x[..n], &t[..n])?.to_vec()?)
+        }),
+        Grower::new("plain Rust", |n| {
+            let inputs = s[..n].iter().zip(&x[..n]).zip(&t[..n]);
+            plain[..n].iter_mut().zip(inputs).for_each(|(z, ((&s, &x), &t))| *z = black_scholes_price(s, x, t));
+            Ok(())
+        }),
+    ];
+    let mut curves = curves(bench, last, &mut growers)?;
+    if let Some(file) = by_hand {
+        curves.extend(read_curves(&std::fs::read_to_string(file)?, most));
+    }
+    Ok(curves)
+}
+
+fn read_curves(text: &str, most: usize) -> Vec<Curve> {
+    let mut curves: Vec<Curve> = vec![];
+    for line in text.lines() {
+        let mut words = line.splitn(4, ' ');
+        let (Some("curve"), Some(n), Some(time), Some(name)) = (words.next(), words.next(), words.next(), words.next())
+        else {
+            continue;
+        };
+        let (Ok(n), Ok(time)) = (n.parse(), time.parse()) else { continue };
+        if n > most {
+            continue;
+        }
+        match curves.iter_mut().find(|curve| curve.name == name) {
+            Some(curve) => curve.points.push((n, time)),
+            None => curves.push(Curve { name: name.to_string(), points: vec![(n, time)] }),
+        }
+    }
+    curves
 }
 
 /// The paper's figure 5: a radix sort of unsigned integers.

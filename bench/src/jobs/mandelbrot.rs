@@ -19,7 +19,8 @@ pub static JOBS: &[Job] = &[Job {
 
 const TURNS: u32 = 256;
 
-fn mandelbrot() -> Arr<u32, (R, C)> {
+/// How long each point stays.
+pub fn mandelbrot() -> Arr<u32, (R, C)> {
     tabulate(|(i, j): (Idx<R>, Idx<C>)| {
         let cx = -2.0 + 3.0 * j.to::<f32>() / Idx::<C>::extent().cast::<f32>();
         let cy = -1.5 + 3.0 * i.to::<f32>() / Idx::<C>::extent().cast::<f32>();

@@ -19,9 +19,10 @@ pub static JOBS: &[Job] = &[Job {
 
 const SOFTENING: f32 = 1e-3;
 
-type Body = (f32, f32, f32);
+pub type Body = (f32, f32, f32);
 
-fn accelerations(x: Arr<f32, N>, y: Arr<f32, N>, z: Arr<f32, N>, mass: Arr<f32, N>) -> Arr<Body, N> {
+/// The accelerations of all.
+pub fn accelerations(x: Arr<f32, N>, y: Arr<f32, N>, z: Arr<f32, N>, mass: Arr<f32, N>) -> Arr<Body, N> {
     tabulate(|i: Idx<N>| {
         let add = monoid((0f32, 0f32, 0f32), |(a, b, c), (d, e, f)| (a + d, b + e, c + f)).commutative();
         fold(add, |j: Idx<N>| {

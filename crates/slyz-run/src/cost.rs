@@ -178,6 +178,7 @@ mod tests {
             grid: [Size::CeilDiv(n.into(), 64), Size::Const(1), Size::Const(1)],
             block: [1, 1, 1],
             precision: None,
+            product: None,
             names: Default::default(),
             body: Body { stmts: body, ..Body::default() },
         }

@@ -6,10 +6,10 @@
 //! whose turns the C backend packs into vectors.
 
 use crate::choices::Precision;
-use crate::code::{Body, Function, Id, Var};
+use crate::code::{Body, Function, Id, MemId, Var};
 use crate::names::Names;
 use crate::size::{Size, SizeDecl, SizeVar};
-use crate::types::Ty;
+use crate::types::{Scalar, Ty};
 
 /// What may be done to a global memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,6 +60,34 @@ pub struct Memory {
     pub shape: Vec<Size>,
 }
 
+/// A product of matrices in global memories, as libraries of devices have it:
+/// `result[.., i, j] = after(Σₖ left[.., i, k] · right[.., k, j])`. The extents are those of the memories; a factor of two axes is
+/// the same for all matrices of a result with more.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MatrixProduct {
+    /// What is written.
+    pub result: MemId,
+    /// Rows of it.
+    pub left: Factor,
+    /// Columns of it.
+    pub right: Factor,
+    /// What each sum is multiplied by, an `f64`.
+    pub scale: Option<Scalar>,
+    /// What is added then, one number for each column.
+    pub bias: Option<MemId>,
+    /// What is below zero becomes zero, last of all.
+    pub rectified: bool,
+}
+
+/// A matrix, or matrices, of a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Factor {
+    /// Where it is.
+    pub memory: MemId,
+    /// It stands in memory with its two axes exchanged.
+    pub turned: bool,
+}
+
 /// Code for one launch.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Kernel {
@@ -77,6 +105,8 @@ pub struct Kernel {
     pub block: [u32; 3],
     /// How precise it was asked to be; where nothing was said, the device decides.
     pub precision: Option<Precision>,
+    /// The product of matrices that the code is, up to the order of its sums: a device may have a library for that.
+    pub product: Option<MatrixProduct>,
     /// What people called its values.
     pub names: Names,
     /// The parameters are scalars passed by the launch; no results.

@@ -38,6 +38,7 @@ fn small(max_threads: u32, subgroup: Option<u32>, max_blocks: u64) -> Machine {
         // Some turn loops by launches, whatever a turn is.
         turn_work: if max_threads.is_multiple_of(2) { 1 << 15 } else { 0 },
         runs_ahead: max_threads % 4 < 2,
+        has_products: false,
         busy_blocks: 2_048,
     }
 }

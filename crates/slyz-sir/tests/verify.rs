@@ -121,6 +121,7 @@ fn good_kernel() -> Kernel {
         grid: [Size::CeilDiv(size(0).into(), 64), Size::Const(1), Size::Const(1)],
         block: [64, 1, 1],
         precision: None,
+        product: None,
         names: Default::default(),
         body: body(vec![int(0)], stmts, &[]),
     }

@@ -126,6 +126,7 @@ pub(crate) fn lower_placed(program: &Program, function: FunctionId) -> Result<Pl
         grid,
         block: [1, 1, 1],
         precision: None,
+        product: None,
         names: values,
         body,
     };

@@ -3,6 +3,7 @@
 use super::Cuda;
 use super::array::CudaArray;
 use super::code::{self, Code};
+use super::matrices::Product;
 use super::opened::Opened;
 use crate::driver::{Engine, Launch, Limits, Narrow, Piece, Variant};
 use crate::{ArrayData, Buffer, Clock, DeviceMemory, Error};
@@ -31,7 +32,13 @@ const COPIED: usize = 256 << 20;
 pub(super) struct Gpu(pub(super) Arc<Opened>);
 
 /// A launch with numbers for its sizes.
-pub(super) struct Numbers {
+pub(super) enum Numbers {
+    Kernel(KernelNumbers),
+    /// A product of matrices that the library makes.
+    Product(Product),
+}
+
+pub(super) struct KernelNumbers {
     code: Arc<Code>,
     grid: [u32; 3],
     /// Where what is bound of each array begins.
@@ -165,6 +172,10 @@ impl Engine for Gpu {
 
     fn number(&self, piece: &Piece<'_, Gpu>) -> Result<Numbers, Error> {
         let Piece { kernel, sizes, .. } = *piece;
+        let precision = kernel.precision.unwrap_or(self.0.precision);
+        if let Some(product) = Product::of(&self.0, kernel, precision, &|size| sizes.eval(size))? {
+            return Ok(Numbers::Product(product));
+        }
         let code = code::code(&self.0, kernel, piece.hash(), !piece.measures.wide)?;
         let mut words = vec![];
         for uniform in &code.description.uniforms {
@@ -185,7 +196,7 @@ impl Engine for Gpu {
             grid[d] = blocks as u32;
         }
         let offsets = piece.bound.iter().map(|&(offset, _)| offset).collect();
-        Ok(Numbers { code, grid, offsets, words })
+        Ok(Numbers::Kernel(KernelNumbers { code, grid, offsets, words }))
     }
 
     unsafe fn launch(&self, (): &mut (), launch: &Launch<'_, '_, Gpu>) -> Result<(), Error> {
@@ -200,7 +211,12 @@ impl Engine for Gpu {
         }
         for numbers in launch.pieces {
             // SAFETY: the caller's promise.
-            unsafe { self.run(numbers, launch.arrays, &scalars) }?;
+            unsafe {
+                match numbers {
+                    Numbers::Kernel(numbers) => self.run(numbers, launch.arrays, &scalars),
+                    Numbers::Product(product) => product.run(&self.0, &|place| launch.arrays[place].address),
+                }
+            }?;
         }
         Ok(())
     }
@@ -238,8 +254,8 @@ impl Engine for Gpu {
 impl Gpu {
     /// # Safety
     /// As [`Engine::launch`].
-    unsafe fn run(&self, numbers: &Numbers, arrays: &[&Arc<CudaArray>], scalars: &[u64]) -> Result<(), Error> {
-        let Numbers { code, grid, offsets, words } = numbers;
+    unsafe fn run(&self, numbers: &KernelNumbers, arrays: &[&Arc<CudaArray>], scalars: &[u64]) -> Result<(), Error> {
+        let KernelNumbers { code, grid, offsets, words } = numbers;
         let description = &code.description;
         if grid.contains(&0) {
             return Ok(());

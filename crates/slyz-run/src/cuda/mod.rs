@@ -11,6 +11,7 @@
 mod array;
 mod code;
 mod engine;
+mod matrices;
 mod opened;
 
 use crate::device::Seal;

@@ -1,6 +1,7 @@
 //! A GPU with its context and its stream.
 
 use super::code::Code;
+use super::matrices::Library;
 use crate::Error;
 use crate::disk::{CacheConfig, DiskCache};
 use crate::memo::Memo;
@@ -27,6 +28,8 @@ pub(super) struct Opened {
     pub(super) compiler: (i32, i32),
     pub(super) kernels: Memo<Code>,
     pub(super) disk: Option<DiskCache>,
+    /// cuBLASLt, looked for when the first product wants it.
+    matrices: OnceLock<Option<Library>>,
     name: String,
     memory: u64,
     lost: OnceLock<String>,
@@ -91,6 +94,7 @@ impl Opened {
             compiler,
             kernels: Memo::new(KEPT_KERNELS),
             disk: CacheConfig::from_env().open(),
+            matrices: OnceLock::new(),
             name,
             memory,
             lost: OnceLock::new(),
@@ -99,7 +103,13 @@ impl Opened {
 
     pub(super) fn describe(&self) -> String {
         let Opened { name, architecture, compiler: (major, minor), .. } = self;
-        format!("{name} ({architecture}, {} MiB), NVRTC {major}.{minor}", self.memory >> 20)
+        let matrices = if self.matrices().is_some() { "cuBLASLt" } else { "no cuBLASLt (products of matrices are our own)" };
+        format!("{name} ({architecture}, {} MiB), NVRTC {major}.{minor}, {matrices}", self.memory >> 20)
+    }
+
+    /// cuBLASLt, where it is installed.
+    pub(super) fn matrices(&self) -> Option<&Library> {
+        self.matrices.get_or_init(|| self.enter().ok().and_then(|()| Library::open())).as_ref()
     }
 
     /// An error once the driver has given up.

@@ -88,6 +88,7 @@ fn kernel(program: &Program, name: &str, memories: Vec<Memory>, blocks: Size) ->
         grid: [blocks, Size::Const(1), Size::Const(1)],
         block: [1, 1, 1],
         precision: program.precision,
+        product: None,
         names: Default::default(),
         body: Body::default(),
     }

@@ -94,6 +94,8 @@ pub struct Launch {
     pub scratch: Vec<(String, Ty, Vec<Size>)>,
     /// What it computes.
     pub work: Work,
+    /// It is a product of matrices that a library makes, where there is one.
+    pub by_library: bool,
 }
 
 /// A buffer in a launch.
@@ -263,6 +265,7 @@ fn launch(plan: &Plan, kernel: &Kernel, buffers: &[BufferId], scalars: &[ScalarA
         scalars: scalars.iter().filter_map(argument).collect(),
         scratch,
         work: work::of_kernel(kernel),
+        by_library: kernel.product.is_some(),
     }
 }
 

@@ -1,12 +1,14 @@
 //! From programs to kernels and plans: one strategy per kind of machine.
 //!
 //! `planning` and `writer` are what the strategies share: where values of a program live in a plan, and program code
-//! written out as kernel code. `access` says how code reads arrays, `product` which folds are products of matrices,
+//! written out as kernel code. `access` says how code reads arrays, `product` which folds are products of matrices, `matrices` which of
+//! those a library has,
 //! `reuse` which arrays are written over others, `sorting` what a sort moves, `stage` what is made before it is used.
 
 mod access;
 pub mod cpu;
 pub mod gpu;
+mod matrices;
 mod planning;
 mod product;
 pub(crate) mod reuse;

@@ -120,6 +120,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
             grid: [grid, one(), one()],
             block: [1, 1, 1],
             precision: lowering.program.precision,
+            product: None,
             names: Names::default(),
             body: Body::default(),
         };
@@ -470,6 +471,14 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         };
         self.values.insert(id, value.clone());
         value
+    }
+
+    /// The memory that holds just an array of the program.
+    pub(super) fn whole_memory(&mut self, array: Id) -> Option<MemId> {
+        match self.meaning(array) {
+            Value::Memory(memory, prefix) if prefix.is_empty() => Some(memory),
+            _ => None,
+        }
     }
 
     /// The parameter of the kernel that the launch passes that scalar for.

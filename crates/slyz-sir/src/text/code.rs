@@ -66,12 +66,17 @@ impl<'t> Parser<'t> {
 
     /// `memory[index]`
     fn element(&mut self) -> Parsed<(MemId, Vec<Id>)> {
+        Ok((self.known_memory()?, self.index()?))
+    }
+
+    /// The name of a memory.
+    pub fn known_memory(&mut self) -> Parsed<MemId> {
         let Kind::Word(name) = self.peek() else { return Err(self.expected("a memory")) };
         let Some(place) = self.memories.iter().position(|memory| memory.name == name) else {
             return Err(self.expected("a memory that is declared in front of the code"));
         };
         self.bump();
-        Ok((MemId(place as u32), self.index()?))
+        Ok(MemId(place as u32))
     }
 
     /// `, a, b`, or nothing.

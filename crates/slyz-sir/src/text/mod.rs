@@ -29,9 +29,10 @@
 //! program     = "program" WORD sizes? "(" binder,* ")" "->" types ("requires" require,*)?
 //!             "{" function* stmt* "return" NAME,* "}"
 //! kernel    = "kernel" WORD sizes? "(" binder,* ")" "grid" "[" size "," size "," size "]"
-//!             "block" "[" NUMBER "," NUMBER "," NUMBER "]" "{" (memory | function)* stmt* "}"
+//!             "block" "[" NUMBER "," NUMBER "," NUMBER "]" "{" (memory | function | product)* stmt* "}"
 //! function  = "fn" WORD "(" binder,* ")" "->" types "{" stmt* "return" NAME,* "}"
 //! memory    = space WORD ":" SCALAR "[" size,* "]"
+//! product   = "product" WORD "of" "turned"? WORD "," "turned"? WORD ("scaled" literal)? ("plus" WORD)? "rectified"?
 //! space     = "global" ("read" | "write" | "readwrite") | "constant" | "shared" | "scratch" | "local"
 //!
 //! sizes     = "<" ("counted"? WORD),* ">"

@@ -7,7 +7,7 @@ use super::error::ParseError;
 use super::lex::{Kind, Token, tokens};
 use crate::choices::{Precision, UnknownChoice};
 use crate::code::{Body, Function, Id, Type, Var};
-use crate::kernel::{Access, Kernel, Memory, Space};
+use crate::kernel::{Access, Factor, Kernel, MatrixProduct, Memory, Space};
 use crate::names::Names;
 use crate::program::{Module, Program, Require};
 use crate::size::{Size, SizeDecl, SizeOrigin, SizeVar};
@@ -467,6 +467,7 @@ impl<'t> Parser<'t> {
         self.keyword("block")?;
         let block = self.three(|p| p.number("a number of threads below 2^32"))?;
         let precision = self.precision()?;
+        let mut product = None;
         self.mark("{")?;
         loop {
             match (self.peek(), self.peek_past()) {
@@ -477,6 +478,7 @@ impl<'t> Parser<'t> {
                 {
                     self.memory()?
                 }
+                (Kind::Word("product"), _) => product = Some(self.matrix_product()?),
                 _ => break,
             }
         }
@@ -487,7 +489,32 @@ impl<'t> Parser<'t> {
         let memories = std::mem::take(&mut self.memories);
         let functions = std::mem::take(&mut self.functions);
         let names = Names::default();
-        Ok(Kernel { name, sizes, memories, functions, grid, block, precision, names, body })
+        Ok(Kernel { name, sizes, memories, functions, grid, block, precision, product, names, body })
+    }
+
+    /// `product c of a, turned b scaled 0.5 plus bias rectified`.
+    fn matrix_product(&mut self) -> Parsed<MatrixProduct> {
+        self.keyword("product")?;
+        let result = self.known_memory()?;
+        self.keyword("of")?;
+        let left = self.factor()?;
+        self.mark(",")?;
+        let right = self.factor()?;
+        let scale = match self.eat_word("scaled") {
+            true => Some(self.literal(Ty::F64)?),
+            false => None,
+        };
+        let bias = match self.eat_word("plus") {
+            true => Some(self.known_memory()?),
+            false => None,
+        };
+        let rectified = self.eat_word("rectified");
+        Ok(MatrixProduct { result, left, right, scale, bias, rectified })
+    }
+
+    fn factor(&mut self) -> Parsed<Factor> {
+        let turned = self.eat_word("turned");
+        Ok(Factor { memory: self.known_memory()?, turned })
     }
 
     /// `precision table`, where it is said.

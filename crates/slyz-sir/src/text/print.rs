@@ -6,7 +6,7 @@
 use super::literal::literal;
 use crate::choices::Precision;
 use crate::code::{AtomicOp, Body, FnId, Function, Id, MemId, Monoid, Op, Place, Scope, Stmt, SubgroupOp, Type, Var};
-use crate::kernel::{Access, Kernel, Memory, Space};
+use crate::kernel::{Access, Factor, Kernel, MatrixProduct, Memory, Space};
 use crate::program::{Module, Program, Require};
 use crate::size::{Size, SizeDecl, SizeOrigin, SizeVar};
 use crate::types::Ty;
@@ -66,6 +66,10 @@ impl fmt::Display for Kernel {
         for memory in &self.memories {
             let shape = writer.shape(&memory.shape);
             writer.line(&format!("{} {}: {}{shape}", space(memory.space), memory.name, memory.ty));
+        }
+        if let Some(product) = &self.product {
+            let text = writer.matrix_product(product);
+            writer.line(&text);
         }
         writer.functions();
         writer.statements(&self.body);
@@ -216,6 +220,25 @@ impl<'a> Printer<'a> {
     /// ` (a, b)`, or nothing.
     fn args(&self, ids: &[Id]) -> String {
         if ids.is_empty() { String::new() } else { format!(" ({})", self.list(ids)) }
+    }
+
+    fn matrix_product(&self, product: &MatrixProduct) -> String {
+        let MatrixProduct { result, left, right, scale, bias, rectified } = product;
+        let factor = |factor: &Factor| {
+            let turned = if factor.turned { "turned " } else { "" };
+            format!("{turned}{}", self.memory(factor.memory))
+        };
+        let mut text = format!("product {} of {}, {}", self.memory(*result), factor(left), factor(right));
+        if let Some(scale) = scale {
+            text += &format!(" scaled {}", literal(*scale));
+        }
+        if let Some(bias) = bias {
+            text += &format!(" plus {}", self.memory(*bias));
+        }
+        if *rectified {
+            text += " rectified";
+        }
+        text
     }
 
     fn memory(&self, memory: MemId) -> String {

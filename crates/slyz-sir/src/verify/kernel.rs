@@ -3,7 +3,8 @@
 use super::code::{Checker, Level};
 use super::{Checked, VerifyError, fail, identifier, size, unique};
 use crate::code::{MemId, Op, Place, Type};
-use crate::kernel::{Access, Kernel, Memory, Space};
+use crate::kernel::{Access, Factor, Kernel, MatrixProduct, Memory, Space};
+use crate::size::Size;
 
 /// The most threads of a block that every device has.
 pub const MAX_BLOCK: u64 = 1024;
@@ -26,6 +27,9 @@ fn check(kernel: &Kernel) -> Checked {
             return fail(format!("the memory `{}` is shared or local, so its shape must be constant", memory.name));
         }
     }
+    if let Some(product) = &kernel.product {
+        matrix_product(kernel, product)?;
+    }
     kernel.grid.iter().try_for_each(|s| size(s, &kernel.sizes))?;
     let threads: u64 = kernel.block.iter().fold(1, |n, &d| n.saturating_mul(d as u64));
     if !(1..=MAX_BLOCK).contains(&threads) {
@@ -38,6 +42,40 @@ fn check(kernel: &Kernel) -> Checked {
         return fail("a kernel gives no results; it writes to memory");
     }
     Checker::new(&kernel.functions, &kernel.memories, &kernel.sizes).run(&kernel.body, Level::Kernel)
+}
+
+/// Do the extents of a product of matrices meet, and does a launch bind what it is of?
+fn matrix_product(kernel: &Kernel, product: &MatrixProduct) -> Checked {
+    let MatrixProduct { result, left, right, bias, .. } = product;
+    let of = |id: MemId| {
+        let memory = kernel.memories.get(id.0 as usize).filter(|memory| memory.space.is_bound());
+        memory.ok_or_else(|| VerifyError::new(format!("a product names memory {}, which no launch binds", id.0)))
+    };
+    let outer = |shape: &[Size]| shape[..shape.len() - 2].to_vec();
+    let result = of(*result)?;
+    let [.., rows, columns] = &result.shape[..] else {
+        return fail(format!("the product `{}` has fewer than two axes", result.name));
+    };
+    let factor = |factor: &Factor| -> Result<[Size; 2], VerifyError> {
+        let memory = of(factor.memory)?;
+        match &memory.shape[..] {
+            [others @ .., a, b] if others.is_empty() || *others == outer(&result.shape)[..] => {
+                Ok(if factor.turned { [b.clone(), a.clone()] } else { [a.clone(), b.clone()] })
+            }
+            _ => Err(VerifyError::new(format!("the factor `{}` has other axes than `{}`", memory.name, result.name))),
+        }
+    };
+    let [of_left, along] = factor(left)?;
+    let [turns, of_right] = factor(right)?;
+    if [&of_left, &of_right, &along] != [rows, columns, &turns] {
+        return fail(format!("the extents of the product `{}` and of its factors do not meet", result.name));
+    }
+    match bias.map(of).transpose()? {
+        Some(bias) if bias.shape != [columns.clone()] => {
+            fail(format!("`{}` is not one number for each column of `{}`", bias.name, result.name))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Does the operation touch memory only as the memory allows, and ask for a place that exists?

@@ -194,6 +194,7 @@ impl Code {
             grid,
             block,
             precision: None,
+            product: None,
             names: Default::default(),
             body: Body { params: self.params, stmts: self.frames.pop().unwrap(), results: vec![] },
         }

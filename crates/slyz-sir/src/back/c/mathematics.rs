@@ -26,6 +26,7 @@ pub(super) fn text(part: &Part, own: Option<&str>) -> String {
         grid: [const { Size::Const(1) }; 3],
         block: [1; 3],
         precision: None,
+        product: None,
         names: Default::default(),
         body: Default::default(),
     };

@@ -97,6 +97,7 @@ fn nameless(kernel: &Kernel) -> (Kernel, Vec<SizeVar>) {
             grid,
             block: kernel.block,
             precision: None,
+            product: None,
             names: Names::default(),
             body,
         },

@@ -71,6 +71,7 @@ impl Default for LaunchOptions {
 ///     grid: [Size::Const(1), Size::Const(1), Size::Const(1)],
 ///     block: [4, 1, 1],
 ///     precision: None,
+///     product: None,
 ///     names: Default::default(),
 ///     body: Body {
 ///         params: vec![],

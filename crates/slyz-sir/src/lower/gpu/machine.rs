@@ -41,6 +41,8 @@ pub struct Machine {
     pub turn_work: u64,
     /// The host hears late of what the device has computed, and launches the next turns of a loop meanwhile.
     pub runs_ahead: bool,
+    /// It may have a library for products of matrices.
+    pub has_products: bool,
     /// Blocks that keep it busy: work is cut into about so many where it can be.
     pub busy_blocks: u64,
 }
@@ -62,6 +64,7 @@ impl Machine {
             splits: false,
             turn_work: TURN_WORK,
             runs_ahead: false,
+            has_products: false,
             busy_blocks: 2_048,
         }
     }
@@ -82,6 +85,7 @@ impl Machine {
             splits: false,
             turn_work: TURN_WORK,
             runs_ahead: false,
+            has_products: true,
             busy_blocks: 2_048,
         }
     }
@@ -101,6 +105,7 @@ impl Machine {
             splits: false,
             turn_work: TURN_WORK,
             runs_ahead: true,
+            has_products: false,
             busy_blocks: 2_048,
         }
     }

@@ -12,9 +12,11 @@
 use super::plan::Gpu;
 use super::tiles::{Cut, Tile, Tiles};
 use crate::code::{Body, Id, MemId, Op, Place, Stmt};
-use crate::kernel::{Access, Space};
+use crate::kernel::{Access, Factor, MatrixProduct, Space};
 use crate::lower::PIECE;
 use crate::lower::access::far_reads;
+use crate::lower::matrices::{Matrices, Matrix};
+use crate::lower::planning::Lowering;
 use crate::lower::product::Product;
 use crate::lower::writer::{KernelWriter, is_exact};
 use crate::ops::Operator;
@@ -149,10 +151,32 @@ impl<'g> Gpu<'g> {
         };
         let block = Block { product: &product, form, grid: &grid, left, right, sums, homes, tys, neutral };
         grid.each(&mut w, &self.machine, &self.expected, |w, tile| block.write(w, tile));
+        if self.machine.has_products {
+            w.kernel.product = matrices(&self.base, &product, &mut w, &block.homes);
+        }
         let kernel = w.finish();
         self.base.launch(kernel);
         true
     }
+}
+
+/// What the product is to a library, in memories of the kernel.
+fn matrices<'g>(
+    lowering: &Lowering<'g>,
+    product: &Product<'g>,
+    w: &mut KernelWriter<'_, 'g>,
+    homes: &[MemId],
+) -> Option<MatrixProduct> {
+    let Matrices { left, right, scale, bias, rectified } = Matrices::of(lowering, product)?;
+    let [result] = *homes else { return None };
+    let mut factor = |matrix: Matrix| Some(Factor { memory: w.whole_memory(matrix.array)?, turned: matrix.turned });
+    let left = factor(left)?;
+    let right = factor(right)?;
+    let bias = match bias {
+        Some(array) => Some(w.whole_memory(array)?),
+        None => None,
+    };
+    Some(MatrixProduct { result, left, right, scale, bias, rectified })
 }
 
 /// How a block makes a tile of results.

@@ -1,0 +1,68 @@
+//! What goes on between the host and a GPU: transfers, and compilation.
+
+use crate::contest::Failure;
+use crate::jobs::black_scholes;
+use crate::timing::{Timing, seconds};
+use slyz::prelude::*;
+use slyz::{Device, compile_on};
+use std::fmt::Write;
+use std::sync::Arc;
+
+axis!(N);
+
+/// Elements that travel: 256 MiB.
+const TRAVELLERS: usize = 1 << 26;
+const REPETITIONS: usize = 9;
+
+/// The rates of transfers, and the time until Black-Scholes has run once: with the compiler, and with the compiler's result on disk.
+pub fn page(device: &Arc<dyn Device>, name: &str) -> Result<String, Failure> {
+    let data: Vec<f32> = (0..TRAVELLERS).map(|k| k as f32).collect();
+    let here = Tensor::<f32, N>::from_vec([TRAVELLERS], data)?;
+    let (mut up, mut down) = (vec![], vec![]);
+    for _ in 0..REPETITIONS {
+        let (time, there) = seconds(|| {
+            let there = here.to(device)?;
+            device.synchronize()?;
+            Ok::<_, slyz::Error>(there)
+        });
+        up.push(time);
+        let there = there?;
+        let (time, back) = seconds(|| there.to_vec());
+        back?;
+        down.push(time);
+    }
+    let rate = |times: Vec<f64>| (TRAVELLERS * 4) as f64 / Timing::of("", times).median / 1e9;
+    let mut text = format!(
+        "\n256 MiB to the device: {:.1} GB/s; from it into a new `Vec`: {:.1} GB/s.\n",
+        rate(up),
+        rate(down)
+    );
+    if name != slyz_run::cuda::Cuda::NAME {
+        return Ok(text);
+    }
+    let (first, again) = compilations()?;
+    let _ = writeln!(
+        text,
+        "Black-Scholes until it has run once: {:.0} ms with the compiler, {:.1} ms with its code on disk.",
+        first * 1e3,
+        again * 1e3
+    );
+    Ok(text)
+}
+
+/// Seconds of tracing, compilation and a first call, on a device that is at work: with an empty cache, and with code on disk.
+fn compilations() -> Result<(f64, f64), Failure> {
+    let options = vec![50f32; 16];
+    let once = || -> Result<f64, Failure> {
+        // Other devices of the same kind know nothing of what this process has compiled.
+        let device: Arc<dyn Device> = Arc::new(slyz_run::cuda::Cuda::new(0));
+        compile_on(&device, |x: Arr<f32, N>| x + 1.0)?.call(&options)?.to_vec()?;
+        let (time, done) = seconds(|| -> Result<(), slyz::Error> {
+            compile_on(&device, black_scholes)?.call(&options, &options, &options)?.to_vec()?;
+            Ok(())
+        });
+        done?;
+        Ok(time)
+    };
+    Ok((once()?, once()?))
+}

@@ -1,0 +1,126 @@
+//! Products of matrices in all precisions, and other jobs that arithmetic bounds. Their yardsticks are in `kernels/cuda/by_hand.cu`.
+
+use super::jobs::Make;
+use super::{Answer, Job, Ours};
+use crate::jobs::mandelbrot::{C, R, mandelbrot};
+use crate::jobs::nbody::accelerations;
+use slyz::prelude::*;
+use slyz::{Device, Error, Options, Precision, compile_on, compile_with};
+use std::sync::Arc;
+
+axis!(N, M, K);
+
+/// Bodies that attract each other.
+const BODIES: u64 = 65_536;
+/// Rows and columns of the picture.
+const PICTURE: u64 = 8_192;
+
+pub fn all(side: u64) -> Vec<Job> {
+    let flops = 2 * side * side * side;
+    let square = (vec![side, side], (0.0, 1.0));
+    let product = |name: &str, inputs, ours| Job {
+        title: format!("{name}, {side}"),
+        inputs,
+        output: side * side,
+        flops,
+        hand: vec![],
+        ours,
+    };
+    let two = vec![square.clone(), square.clone()];
+    let three = vec![square.clone(), square, (vec![side], (-0.5 * side as f32, 0.0))];
+    let bodies = |name: &str, precision| Job {
+        title: format!("n-body, {name}, {BODIES}"),
+        inputs: vec![(vec![BODIES], (-1.0, 1.0)); 4],
+        output: 3 * BODIES,
+        flops: 20 * BODIES * BODIES,
+        hand: vec![],
+        ours: attract(precision),
+    };
+    let picture = |name: &str, precision| Job {
+        title: format!("mandelbrot, {name}, {PICTURE}"),
+        inputs: vec![],
+        output: PICTURE * PICTURE,
+        flops: 0,
+        hand: vec![],
+        ours: draw(precision),
+    };
+    vec![
+        product("matmul native", two.clone(), multiply(Precision::Native)),
+        product("matmul of bf16", two.clone(), multiply_halves()),
+        product("relu(a·b + bias)", three.clone(), layer(Precision::Table)),
+        product("relu(a·b + bias) native", three, layer(Precision::Native)),
+        bodies("table", Precision::Table),
+        bodies("native", Precision::Native),
+        picture("table", Precision::Table),
+        picture("native", Precision::Native),
+    ]
+}
+
+fn matmul(a: Arr<f32, (N, K)>, b: Arr<f32, (K, M)>) -> Arr<f32, (N, M)> {
+    tabulate(|(i, j)| slyz::sum(|k| a.at((i, k)) * b.at((k, j))))
+}
+
+fn of_halves(a: Arr<bf16, (N, K)>, b: Arr<bf16, (K, M)>) -> Arr<bf16, (N, M)> {
+    tabulate(|(i, j)| {
+        let sum: Exp<f32> = slyz::sum(|k| a.at((i, k)).cast::<f32>() * b.at((k, j)).cast::<f32>());
+        sum.cast::<bf16>()
+    })
+}
+
+fn rectified(a: Arr<f32, (N, K)>, b: Arr<f32, (K, M)>, bias: Arr<f32, M>) -> Arr<f32, (N, M)> {
+    tabulate(|(i, j)| {
+        let sum: Exp<f32> = slyz::sum(|k| a.at((i, k)) * b.at((k, j)));
+        (sum + bias.at(j)).max(0.0)
+    })
+}
+
+fn multiply(precision: Precision) -> Box<Make> {
+    Box::new(move |device: &Arc<dyn Device>, x: &[Tensor<f32>]| {
+        let f = compile_with(matmul, &Options::new().precision(precision).device(device))?;
+        let (a, b) = (x[0].rename()?, x[1].rename()?);
+        unseen(move || f.call(&a, &b))
+    })
+}
+
+fn multiply_halves() -> Box<Make> {
+    Box::new(move |device: &Arc<dyn Device>, x: &[Tensor<f32>]| {
+        let halve = compile_on(device, |x: Arr<f32, (N, M)>| x.cast::<bf16>())?;
+        let f = compile_on(device, of_halves)?;
+        let (a, b) = (halve.call(&x[0].rename()?)?, halve.call(&x[1].rename()?)?);
+        let (a, b) = (a.rename()?, b.rename()?);
+        unseen(move || f.call(&a, &b))
+    })
+}
+
+fn layer(precision: Precision) -> Box<Make> {
+    Box::new(move |device: &Arc<dyn Device>, x: &[Tensor<f32>]| {
+        let f = compile_with(rectified, &Options::new().precision(precision).device(device))?;
+        let (a, b, bias) = (x[0].rename()?, x[1].rename()?, x[2].rename()?);
+        unseen(move || f.call(&a, &b, &bias))
+    })
+}
+
+fn attract(precision: Precision) -> Box<Make> {
+    Box::new(move |device: &Arc<dyn Device>, x: &[Tensor<f32>]| {
+        let f = compile_with(accelerations, &Options::new().precision(precision).device(device))?;
+        let (a, b, c, mass) = (x[0].rename()?, x[1].rename()?, x[2].rename()?, x[3].rename()?);
+        unseen(move || f.call(&a, &b, &c, &mass))
+    })
+}
+
+fn draw(precision: Precision) -> Box<Make> {
+    Box::new(move |device: &Arc<dyn Device>, _: &[Tensor<f32>]| {
+        let f = compile_with(mandelbrot, &Options::new().precision(precision).device(device))?;
+        let f = f.size::<R>(PICTURE as usize).size::<C>(PICTURE as usize);
+        unseen(move || f.call())
+    })
+}
+
+/// One launch, whose result is dropped when it has begun.
+fn unseen<T>(mut call: impl FnMut() -> Result<T, Error> + 'static) -> Result<Ours, Error> {
+    let run = move || {
+        call()?;
+        Ok(Answer::Unseen)
+    };
+    Ok(Ours { launches: 1, run: Box::new(run) })
+}
