@@ -32,11 +32,8 @@ pub fn page(device: &Arc<dyn Device>, name: &str) -> Result<String, Failure> {
         down.push(time);
     }
     let rate = |times: Vec<f64>| (TRAVELLERS * 4) as f64 / Timing::of("", times).median / 1e9;
-    let mut text = format!(
-        "\n256 MiB to the device: {:.1} GB/s; from it into a new `Vec`: {:.1} GB/s.\n",
-        rate(up),
-        rate(down)
-    );
+    let mut text =
+        format!("\n256 MiB to the device: {:.1} GB/s; from it into a new `Vec`: {:.1} GB/s.\n", rate(up), rate(down));
     if name != slyz_run::cuda::Cuda::NAME {
         return Ok(text);
     }

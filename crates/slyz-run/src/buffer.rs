@@ -76,6 +76,11 @@ impl Buffer {
         Buffer { place: Place::Host(Arc::new(block)), len }
     }
 
+    /// The first `len` bytes of a block that somebody else owns.
+    pub(crate) fn lent(block: Block, len: usize) -> Buffer {
+        Buffer::new(block, len)
+    }
+
     /// The first `len` bytes of memory of a device, which has at least as many.
     pub fn on_device(memory: Arc<dyn DeviceMemory>, len: usize) -> Buffer {
         Buffer { place: Place::Device(Remote::new(memory)), len }
@@ -119,7 +124,7 @@ impl Buffer {
             self.place = Place::Host(remote.copy(len)?.clone());
         }
         if let Place::Host(block) = &mut self.place
-            && Arc::get_mut(block).is_none()
+            && Arc::get_mut(block).is_none_or(|block| block.is_lent())
         {
             let mut own = Pool::global().take(len, &"a copy of an array that is written")?;
             own.bytes_mut()[..len].copy_from_slice(&block.bytes()[..len]);

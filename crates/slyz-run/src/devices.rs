@@ -30,7 +30,7 @@ pub(crate) fn own() -> &'static [Arc<dyn Device>] {
             Arc::new(crate::cpu::Cpu::new(crate::cpu::CpuConfig::from_env())),
             // Behind the CPU: it may be one in software. Named, it is used; `auto` knows better.
             #[cfg(feature = "cuda")]
-            Arc::new(crate::cuda::Cuda::new(0)),
+            crate::cuda::shared(0),
             #[cfg(feature = "wgpu")]
             Arc::new(crate::wgpu::Wgpu::new(std::env::var("SLYZ_ADAPTER").ok().as_deref())),
             Arc::new(Interpreter),
@@ -51,6 +51,10 @@ fn select(devices: &[Arc<dyn Device>], name: Option<&str>) -> Result<Arc<dyn Dev
     let name = name.unwrap_or("").trim();
     if name.is_empty() || name == "auto" {
         return Ok(auto());
+    }
+    #[cfg(feature = "cuda")]
+    if let Some(number) = name.strip_prefix("cuda:").and_then(|number| number.parse().ok()) {
+        return Ok(crate::cuda::shared(number));
     }
     let found = devices.iter().find(|d| d.name() == name).cloned();
     found.ok_or_else(|| Error::UnknownDevice {

@@ -169,6 +169,12 @@ pub enum Error {
     #[cfg(any(feature = "cuda", feature = "wgpu"))]
     #[error("the program cannot be compiled for the GPU: {0}")]
     Shader(#[source] EmitError),
+    /// An array cannot be shared with another library.
+    #[error("the array cannot be shared by DLPack: {why}")]
+    NotLent {
+        /// Why, and the cure.
+        why: String,
+    },
     /// CUDA is not to be had here.
     #[cfg(feature = "cuda")]
     #[error("no CUDA: {what}: {why}. The devices \"wgpu\" and \"cpu\" need none of it")]

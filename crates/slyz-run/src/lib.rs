@@ -30,6 +30,7 @@ pub mod cuda;
 mod device;
 mod devices;
 mod disk;
+pub mod dlpack;
 #[cfg(any(feature = "cpu", feature = "cuda", feature = "wgpu"))]
 // Windows and resident scalars are for GPUs.
 #[cfg_attr(not(feature = "wgpu"), allow(dead_code))]

@@ -214,6 +214,20 @@ impl Block {
         self.memory.as_mut().map_or(&mut [], |m| unsafe { std::slice::from_raw_parts_mut(m.start.as_ptr(), m.size) })
     }
 
+    /// Memory that is somebody else's, and is given back by dropping its keeper.
+    ///
+    /// # Safety
+    /// So many bytes from `start` on can be read as long as the keeper lives, and nobody writes to them.
+    pub(crate) unsafe fn lent(start: *mut u8, size: usize, keeper: Box<dyn Send + Sync>) -> Block {
+        let memory = NonNull::new(start).map(|start| Box::new(Memory { start, size, origin: Origin::Lent(keeper) }));
+        Block { memory, pool: *Pool::global() }
+    }
+
+    /// Is it somebody else's? Then nobody writes to it.
+    pub(crate) fn is_lent(&self) -> bool {
+        self.memory.as_ref().is_some_and(|memory| matches!(memory.origin, Origin::Lent(_)))
+    }
+
     /// Where it starts.
     pub fn start(&self) -> *mut u8 {
         self.memory.as_ref().map_or(std::ptr::null_mut(), |m| m.start.as_ptr())
@@ -222,7 +236,9 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        if let Some(memory) = self.memory.take() {
+        let lent = self.is_lent();
+        // What is lent goes back to its owner.
+        if let Some(memory) = self.memory.take().filter(|_| !lent) {
             self.pool.inner.give_back(memory);
         }
     }
@@ -236,11 +252,12 @@ struct Memory {
 }
 
 /// Where memory came from, and goes back to.
-#[derive(Clone, Copy)]
 enum Origin {
     Allocator(Layout),
     #[cfg(unix)]
     Mapping,
+    /// Somebody else, who gets it back with this.
+    Lent(#[allow(dead_code, reason = "it is there to be dropped")] Box<dyn Send + Sync>),
 }
 
 // SAFETY: `Memory` owns its bytes, and owning bytes is not tied to a thread.
@@ -280,11 +297,12 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        match self.origin {
+        match &self.origin {
             // SAFETY: `new` allocated it with this layout, and it is dropped once.
-            Origin::Allocator(layout) => unsafe { std::alloc::dealloc(self.start.as_ptr(), layout) },
+            Origin::Allocator(layout) => unsafe { std::alloc::dealloc(self.start.as_ptr(), *layout) },
             #[cfg(unix)]
             Origin::Mapping => mapping::delete(self.start, self.size),
+            Origin::Lent(_) => {}
         }
     }
 }

@@ -70,6 +70,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
         vector_bytes: 16,
         fused: true,
         splits: false,
+        progresses: false,
         has_products: false,
         busy_blocks: 2_048,
         ..Machine::metal()

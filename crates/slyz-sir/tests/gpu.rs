@@ -38,6 +38,7 @@ fn small(max_threads: u32, subgroup: Option<u32>, max_blocks: u64) -> Machine {
         // Some turn loops by launches, whatever a turn is.
         turn_work: if max_threads.is_multiple_of(2) { 1 << 15 } else { 0 },
         runs_ahead: max_threads % 4 < 2,
+        progresses: subgroup.is_some_and(|size| size <= max_threads),
         has_products: false,
         busy_blocks: 2_048,
     }
@@ -52,6 +53,8 @@ fn machines() -> Vec<Machine> {
         small(8, Some(8), 100),
         small(12, None, 1),
         small(1, None, 5),
+        // Blocks tell each other what they have.
+        Machine { shared_bytes: 4 << 10, max_blocks: [1 << 20; 3], ..small(8, Some(4), 1) },
     ]
 }
 

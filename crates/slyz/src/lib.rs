@@ -251,7 +251,7 @@ pub use slyz_macros::graph;
 /// ```
 #[cfg(feature = "graph")]
 pub use slyz_macros::vex;
-pub use slyz_run::{BuildTime, Device, WriteError};
+pub use slyz_run::{BuildTime, Device, WriteError, dlpack};
 pub use slyz_sir::back::harness::{Contents, File, ProjectError, Target};
 pub use slyz_sir::choices::{Checks, Precision};
 pub use sort::lexsort;

@@ -8,6 +8,7 @@ use crate::extent::count;
 use crate::feed::{Fed, Feed, scalar_at, solve_dims, split};
 use crate::shape::Shape;
 use crate::trace::Slot;
+use slyz_run::dlpack::{self, Borrowed, Lent};
 use slyz_run::{ArrayData, Buffer, Device};
 use slyz_sir::types::{Scalar, Ty};
 use smallvec::{SmallVec, smallvec};
@@ -49,6 +50,11 @@ impl TensorShape for Dyn {
     fn check(_: &[usize]) -> Result<(), TensorError> {
         Ok(())
     }
+}
+
+fn compound() -> Error {
+    let why = "its elements have several parts, which stand in arrays of their own".to_string();
+    slyz_run::Error::NotLent { why }.into()
 }
 
 fn count_of(dims: &[usize]) -> Option<u64> {
@@ -207,6 +213,44 @@ impl<T: Elem, S> Tensor<T, S> {
         // A device of somebody's own may give back other data than it was given.
         let below = if slyz_run::is_own_device(&**device) { self.below.clone() } else { Below::default() };
         Ok(Tensor { dims: self.dims.clone(), leaves, below, kind: PhantomData })
+    }
+
+    /// Lends the data to another library, without a copy: memory of the host or of CUDA. It stays until the other side gives it
+    /// back, which must not write to it.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// let x = Tensor::<f32>::from_vec([2], vec![1.0, 2.0])?;
+    /// let lent = x.to_dlpack()?; // into_raw() is the pointer for a `dltensor` capsule
+    /// assert_eq!(Tensor::<f32>::from_dlpack(lent)?.to_vec()?, [1.0, 2.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn to_dlpack(&self) -> Result<Lent, Error> {
+        let (&[ty], [leaf]) = (&tys_of::<T>()[..], &self.leaves[..]) else { return Err(compound()) };
+        Ok(dlpack::lend(leaf, ty, &self.dims)?)
+    }
+
+    /// Takes an array that another library lends, without a copy. What is to be written is copied first.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// let lent = Tensor::<u8>::from_vec([2], vec![3, 4])?.to_dlpack()?;
+    /// assert!(Tensor::<f32>::from_dlpack(lent).is_err()); // other elements
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn from_dlpack(lent: Lent) -> Result<Tensor<T, S>, Error>
+    where
+        S: TensorShape,
+    {
+        let Borrowed { buffer, ty, dims } = dlpack::borrow(lent)?;
+        let tys = tys_of::<T>();
+        let &[own] = &tys[..] else { return Err(compound()) };
+        if own != ty {
+            let why = format!("its elements are {ty}, those of the tensor {own}");
+            return Err(slyz_run::Error::NotLent { why }.into());
+        }
+        S::check(&dims)?;
+        Ok(Tensor { dims, leaves: smallvec![buffer], below: Below::default(), kind: PhantomData })
     }
 
     /// The name of the device whose memory it is: `host` for that of the devices `cpu` and `interpreter`.

@@ -361,6 +361,7 @@ fn falls_back(error: &Error) -> bool {
         #[cfg(feature = "wgpu")]
         Error::NoAdapter { .. } => true,
         Error::UnknownDevice { .. }
+        | Error::NotLent { .. }
         | Error::Setting { .. }
         | Error::Program(_)
         | Error::Emit(_)

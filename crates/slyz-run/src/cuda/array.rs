@@ -7,12 +7,17 @@ use cudarc::driver::{result, sys};
 use std::fmt::Display;
 use std::sync::Arc;
 
+/// What wide accesses start at multiples of.
+const ALIGNMENT: u64 = 16;
+
 /// Memory of a GPU. It is taken and given back in the order of the stream, so that whoever drops it may have given the GPU work on
 /// it that is not done.
 pub(super) struct CudaArray {
     opened: Arc<Opened>,
     pub(super) address: sys::CUdeviceptr,
     pub(super) bytes: usize,
+    /// Whoever owns it, where that is not us.
+    keeper: Option<Box<dyn Send + Sync>>,
 }
 
 impl CudaArray {
@@ -24,7 +29,43 @@ impl CudaArray {
         // SAFETY: the stream lives, and so will the memory until it is freed in its order.
         let address = unsafe { result::malloc_async(opened.stream, bytes) }
             .map_err(|error| opened.trouble(error, what, bytes as u64))?;
-        Ok(CudaArray { opened: opened.clone(), address, bytes })
+        Ok(CudaArray { opened: opened.clone(), address, bytes, keeper: None })
+    }
+
+    /// Memory that somebody else owns. What does not start where wide accesses want is copied.
+    pub(super) fn lent(
+        opened: &Arc<Opened>,
+        address: sys::CUdeviceptr,
+        bytes: usize,
+        keeper: Box<dyn Send + Sync>,
+    ) -> Result<CudaArray, Error> {
+        if bytes > 0 && address.is_multiple_of(ALIGNMENT) {
+            return Ok(CudaArray { opened: opened.clone(), address, bytes, keeper: Some(keeper) });
+        }
+        let what = &"a copy of an array of another library";
+        let array = CudaArray::new(opened, bytes, what)?;
+        if bytes > 0 {
+            // SAFETY: both have so many bytes, and the lender keeps its own until the copy is done.
+            unsafe { result::memcpy_dtod_async(array.address, address, bytes, opened.stream) }
+                .map_err(|error| opened.trouble(error, what, 0))?;
+            opened.synchronize()?;
+        }
+        Ok(array)
+    }
+
+    /// Is it somebody else's? Then nobody writes to it.
+    pub(super) fn is_lent(&self) -> bool {
+        self.keeper.is_some()
+    }
+
+    /// Which GPU it is of.
+    pub(super) fn number(&self) -> i32 {
+        self.opened.number
+    }
+
+    /// Waits for all work on it.
+    pub(super) fn finished(&self) -> Result<(), Error> {
+        self.opened.synchronize()
     }
 
     /// Memory with a copy of the host's bytes.
@@ -58,7 +99,10 @@ fn is_locked(data: &[u8]) -> bool {
 
 impl Drop for CudaArray {
     fn drop(&mut self) {
-        if self.opened.enter().is_ok() {
+        if self.keeper.is_some() {
+            // Its owner must not see work of ours on it.
+            let _ = self.opened.synchronize();
+        } else if self.opened.enter().is_ok() {
             // SAFETY: nobody has the memory any more, and what the stream does with it comes first.
             let _ = unsafe { result::free_async(self.address, self.opened.stream) };
         }

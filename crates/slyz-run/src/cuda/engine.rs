@@ -123,7 +123,7 @@ impl Engine for Gpu {
         data: &mut Buffer,
         what: &dyn Display,
     ) -> Result<(Arc<CudaArray>, Option<Buffer>), Error> {
-        if self.holds(data)
+        if CudaArray::of(data, &self.0).is_some_and(|array| !array.is_lent())
             && let Some(own) = data.own_device_memory::<CudaArray>()
         {
             return Ok((own, None));

@@ -25,7 +25,29 @@ use slyz_sir::pass::confine;
 use slyz_sir::program::Program;
 use slyz_sir::types::Ty;
 use slyz_sir::verify;
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The device on a GPU that everybody shares.
+pub(crate) fn shared(number: i32) -> Arc<Cuda> {
+    static DEVICES: Mutex<BTreeMap<i32, Arc<Cuda>>> = Mutex::new(BTreeMap::new());
+    let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+    devices.entry(number).or_insert_with(|| Arc::new(Cuda::new(number))).clone()
+}
+
+/// The address of memory of a GPU, and the number of the GPU. Work on it is done when this comes back.
+pub(crate) fn address(buffer: &Buffer) -> Result<Option<(u64, i32)>, Error> {
+    let Some(array) = buffer.device_memory::<array::CudaArray>() else { return Ok(None) };
+    array.finished()?;
+    Ok(Some((array.address, array.number())))
+}
+
+/// Memory of a GPU that somebody else owns, as a buffer.
+pub(crate) fn adopt(number: i32, address: u64, bytes: usize, keeper: Box<dyn Send + Sync>) -> Result<Buffer, Error> {
+    let at_work = shared(number).at_work()?;
+    let array = array::CudaArray::lent(&at_work.engine.0, address, bytes, keeper)?;
+    Ok(Buffer::on_device(Arc::new(array), bytes))
+}
 
 /// The CUDA device.
 pub struct Cuda {

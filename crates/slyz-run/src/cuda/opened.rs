@@ -16,6 +16,8 @@ const KEPT_KERNELS: usize = 1024;
 
 /// A GPU at work.
 pub(super) struct Opened {
+    /// As the driver counts GPUs.
+    pub(super) number: i32,
     device: sys::CUdevice,
     context: sys::CUcontext,
     /// All work is in its order.
@@ -85,6 +87,7 @@ impl Opened {
         // SAFETY: the numbers live.
         unsafe { cudarc::nvrtc::sys::nvrtcVersion(&mut compiler.0, &mut compiler.1) };
         Ok(Opened {
+            number,
             device,
             context,
             stream,
@@ -103,7 +106,8 @@ impl Opened {
 
     pub(super) fn describe(&self) -> String {
         let Opened { name, architecture, compiler: (major, minor), .. } = self;
-        let matrices = if self.matrices().is_some() { "cuBLASLt" } else { "no cuBLASLt (products of matrices are our own)" };
+        let matrices =
+            if self.matrices().is_some() { "cuBLASLt" } else { "no cuBLASLt (products of matrices are our own)" };
         format!("{name} ({architecture}, {} MiB), NVRTC {major}.{minor}, {matrices}", self.memory >> 20)
     }
 

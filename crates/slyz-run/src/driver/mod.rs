@@ -23,7 +23,11 @@ mod variant;
 mod work;
 
 pub(crate) use compiled::Compiled;
-pub(crate) use engine::{Engine, Few, Launch, Limits, Narrow, Piece, Trouble};
+#[cfg(feature = "cpu")]
+pub(crate) use engine::Few;
+#[cfg(any(feature = "cpu", feature = "wgpu"))]
+pub(crate) use engine::Trouble;
+pub(crate) use engine::{Engine, Launch, Limits, Narrow, Piece};
 pub(crate) use launcher::KernelLauncher;
 pub(crate) use variant::Variant;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]

@@ -183,6 +183,7 @@ impl Opened {
             // Each launch has its own count of turns there.
             runs_ahead: true,
             turn_work: if ends_loops { 0 } else { Machine::webgpu().turn_work },
+            progresses: false,
             has_products: false,
             busy_blocks: if software { 64 } else { 2_048 },
         };

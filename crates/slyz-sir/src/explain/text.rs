@@ -101,7 +101,10 @@ impl Explanation {
         }
         write_rows(f, &rows)?;
         if launch.by_library {
-            writeln!(f, "  a product of matrices: cuBLASLt makes it where it is installed, unless `Exact` asks for every bit")?;
+            writeln!(
+                f,
+                "  a product of matrices: cuBLASLt makes it where it is installed, unless `Exact` asks for every bit"
+            )?;
         }
         self.computes(f, &launch.work, &launch.bytes(), false)?;
         self.operators(f, &launch.work)

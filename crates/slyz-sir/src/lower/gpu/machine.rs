@@ -41,6 +41,8 @@ pub struct Machine {
     pub turn_work: u64,
     /// The host hears late of what the device has computed, and launches the next turns of a loop meanwhile.
     pub runs_ahead: bool,
+    /// Whoever waits keeps nobody from going on: a block may wait for one that began before it, and the lanes of a subgroup meet.
+    pub progresses: bool,
     /// It may have a library for products of matrices.
     pub has_products: bool,
     /// Blocks that keep it busy: work is cut into about so many where it can be.
@@ -64,6 +66,7 @@ impl Machine {
             splits: false,
             turn_work: TURN_WORK,
             runs_ahead: false,
+            progresses: false,
             has_products: false,
             busy_blocks: 2_048,
         }
@@ -85,6 +88,7 @@ impl Machine {
             splits: false,
             turn_work: TURN_WORK,
             runs_ahead: false,
+            progresses: true,
             has_products: true,
             busy_blocks: 2_048,
         }
@@ -105,6 +109,7 @@ impl Machine {
             splits: false,
             turn_work: TURN_WORK,
             runs_ahead: true,
+            progresses: false,
             has_products: false,
             busy_blocks: 2_048,
         }

@@ -26,6 +26,7 @@
 
 mod expected;
 mod folds;
+mod handed;
 mod lines;
 mod machine;
 mod maps;

@@ -135,6 +135,22 @@ impl<'g> Kind<'g> {
         }
     }
 
+    /// What is combined in a tile, as what comes before one.
+    pub(super) fn lifted(self, w: &mut KernelWriter<'_, 'g>, own: &[Id]) -> Vec<Id> {
+        match self {
+            Kind::Scan(_) => own.to_vec(),
+            Kind::Filter => vec![w.push(Op::Cast(Ty::I64, own[0]), Ty::I64)],
+        }
+    }
+
+    /// What comes before, and what comes behind that.
+    pub(super) fn joined(self, w: &mut KernelWriter<'_, 'g>, left: &[Id], right: &[Id]) -> Vec<Id> {
+        match self {
+            Kind::Scan(_) => self.combine(w, left, right),
+            Kind::Filter => vec![w.value(left[0] + right[0])],
+        }
+    }
+
     pub(super) fn bind(self, w: &mut KernelWriter<'_, 'g>) {
         if let Kind::Scan(monoid) = self {
             w.bind_monoid(monoid);
@@ -218,7 +234,19 @@ impl<'a, 'g, A: Along<'g>> Prefixer<'a, A> {
     /// Goes along `lo..hi` with what is before it, and gives what is behind. `lo` is a multiple of what a thread takes at once.
     pub(super) fn write(&self, w: &mut KernelWriter<'_, 'g>, range: [Id; 2], carry: Vec<Id>) -> Vec<Id> {
         let tys = self.along.sums().before.clone();
-        self.tiles(w, range, (carry, &tys), &|w, tile, start, end, carry| self.tile(w, tile, start, end, carry))
+        self.tiles(w, range, (carry, &tys), &|w, tile, start, end, carry| {
+            self.tile(w, tile, start, end, |_, _| carry.to_vec())
+        })
+    }
+
+    /// One whole tile from `start` on. What is before it is asked for when its fold is known. Gives what is behind it.
+    pub(super) fn write_tile(
+        &self,
+        w: &mut KernelWriter<'_, 'g>,
+        start: Id,
+        before: impl FnOnce(&mut KernelWriter<'_, 'g>, &[Id]) -> Vec<Id>,
+    ) -> Vec<Id> {
+        self.tile(w, self.tile, start, None, before)
     }
 
     /// The fold of `lo..hi`, where the order does not count: threads meet once, at the end.
@@ -286,7 +314,14 @@ impl<'a, 'g, A: Along<'g>> Prefixer<'a, A> {
     }
 
     /// One tile; gives what is behind it. Without an end, all of it is inside.
-    fn tile(&self, w: &mut KernelWriter<'_, 'g>, tile: Tile, start: Id, end: Option<Id>, carry: &[Id]) -> Vec<Id> {
+    fn tile(
+        &self,
+        w: &mut KernelWriter<'_, 'g>,
+        tile: Tile,
+        start: Id,
+        end: Option<Id>,
+        carry: impl FnOnce(&mut KernelWriter<'_, 'g>, &[Id]) -> Vec<Id>,
+    ) -> Vec<Id> {
         let along = self.along;
         let (firsts, rows, inside) = self.rows(w, tile, start, end);
         // Inclusive prefixes of every row of the thread.
@@ -301,6 +336,7 @@ impl<'a, 'g, A: Along<'g>> Prefixer<'a, A> {
         }
         let runs: Vec<Vec<Id>> = prefixes.iter().map(|row| row[row.len() - 1].clone()).collect();
         let (before, all) = self.across(w, runs);
+        let carry = &carry(w, &all)[..];
         for (((before, prefixes), (_, items)), &first) in before.iter().zip(&prefixes).zip(&rows).zip(&firsts) {
             let mut here = vec![along.behind(w, carry, before)];
             for prefix in prefixes {

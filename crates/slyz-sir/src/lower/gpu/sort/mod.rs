@@ -36,6 +36,8 @@ const FEW: u64 = 32;
 const GROUP: u64 = 256;
 /// Counts that a thread reads at once.
 const AT_ONCE: i64 = 8;
+/// Words that it reads at once.
+const WIDTH: u64 = 4;
 
 impl<'g> Gpu<'g> {
     pub(super) fn sort(&mut self, stmt: &'g Stmt) {
@@ -140,7 +142,9 @@ impl<'g> Gpu<'g> {
         let sums = (buffer(place, &table(&groups)), table(&groups));
         let passes = passes(&columns, &digits);
         let at_once = if self.machine.is_small() { 1 } else { AT_ONCE };
-        let sort = Passes { stmt, sort, form, place, columns, now, next, outer, tiles, groups, counts, sums, at_once };
+        let bytes = self.machine.vector_bytes;
+        let sort =
+            Passes { stmt, sort, form, place, columns, now, next, outer, tiles, groups, counts, sums, at_once, bytes };
         for pass in &passes {
             let before = std::mem::take(&mut self.base.plan.steps);
             let depth = self.base.depth;
@@ -264,6 +268,8 @@ struct Passes<'g> {
     sums: Table,
     /// Counts that a thread reads at once.
     at_once: i64,
+    /// The most bytes of an access.
+    bytes: u32,
 }
 
 impl<'g> Passes<'g> {
@@ -372,16 +378,38 @@ impl<'g> Passes<'g> {
             let end = w.extent(self.sort.extent());
             self.each_value(w, thread, |w, value| w.store(own, vec![value], none));
             w.barrier();
-            let start = w.value(tile * self.form.elements() as i64 + thread);
-            for k in 0..self.form.each {
-                let i = w.offset(start, (k * self.form.threads) as i64);
-                let inside = w.value(i.below(end));
-                w.when(inside, |w| {
-                    let element = self.element(w, pass, &from, &word, &[&line[..], &[i]].concat());
-                    let index = vec![self.digit(w, pass, shift, element[0])];
-                    let op = AtomicOp::Update(Operator::Add);
-                    w.push(Op::Atomic { op, memory: own, index, args: vec![one] }, Ty::U32);
+            let start = w.scaled(tile, self.form.elements());
+            let count = |w: &mut KernelWriter<'_, 'g>, word: Id| {
+                let index = vec![self.digit(w, pass, shift, word)];
+                let op = AtomicOp::Update(Operator::Add);
+                w.push(Op::Atomic { op, memory: own, index, args: vec![one] }, Ty::U32);
+            };
+            let one_by_one = |w: &mut KernelWriter<'_, 'g>| {
+                let start = w.value(start + thread);
+                for k in 0..self.form.each {
+                    let i = w.offset(start, (k * self.form.threads) as i64);
+                    let inside = w.value(i.below(end));
+                    w.when(inside, |w| {
+                        let element = self.element(w, pass, &from, &word, &[&line[..], &[i]].concat());
+                        count(w, element[0]);
+                    });
+                }
+            };
+            let wide = !pass.is_first && self.outer.is_empty() && self.bytes > 4;
+            if wide {
+                let stop = w.offset(start, self.form.elements() as i64);
+                let whole = w.value(end.not_below(stop));
+                w.when(whole, |w| {
+                    let skipped = w.scaled(thread, WIDTH);
+                    let start = w.value(start + skipped);
+                    for k in 0..self.form.each / WIDTH {
+                        let first = w.offset(start, (k * WIDTH * self.form.threads) as i64);
+                        w.load_from(from[0], first, WIDTH, self.bytes).into_iter().for_each(|word| count(w, word));
+                    }
                 });
+                w.unless(whole, one_by_one);
+            } else {
+                one_by_one(w);
             }
             w.barrier();
             self.each_value(w, thread, |w, value| {
@@ -586,9 +614,13 @@ impl<'g> Send<'_, 'g> {
         let start = w.scaled(part, tile.form.elements());
         let end = w.extent(passes.sort.extent());
         let own = tile.places(w, Order::Apart);
+        let by_lanes = tile.form.by_lanes;
+        let read = if by_lanes { tile.places(w, Order::Subgroups) } else { own.clone() };
         let none = w.constant(Scalar::from_int(Ty::U32, 0));
         w.barrier();
-        passes.each_value(w, tile.thread, |w, value| w.store(self.first, vec![value], none));
+        if !by_lanes {
+            passes.each_value(w, tile.thread, |w, value| w.store(self.first, vec![value], none));
+        }
         let word = |&place: &Id| {
             let i = w.value(start + place);
             let inside = w.value(i.below(end));
@@ -596,10 +628,15 @@ impl<'g> Send<'_, 'g> {
                 |w: &mut KernelWriter<'_, 'g>| passes.element(w, pass, &self.words, &self.word, &[line, &[i]].concat());
             w.branch(inside, &[Ty::U32], word, |w| vec![behind_all(w)])[0]
         };
-        let words: Vec<Id> = own.iter().map(word).collect();
-        let words = tile.exchange(w, &own, &words, Order::Neighbours);
-        let (words, from) = self.in_order(w, words);
-        for (&place, &word) in own.iter().zip(&words) {
+        let words: Vec<Id> = read.iter().map(word).collect();
+        let (words, from) = match by_lanes {
+            true => self.in_order_by_lanes(w, &read, &words),
+            false => {
+                let words = tile.exchange(w, &own, &words, Order::Neighbours);
+                self.in_order(w, words)
+            }
+        };
+        for (&place, &word) in own.iter().zip(&words).filter(|_| !by_lanes) {
             let digit = passes.digit(w, pass, *shift, word);
             let before = tile.before(w, place);
             let before = passes.digit(w, pass, *shift, before);
@@ -643,7 +680,21 @@ impl<'g> Send<'_, 'g> {
         }
     }
 
-    /// The words in the order of the digit, and where in the tile each was, if anybody asks.
+    /// The words in the order of the digit, and where in the tile each was, if anybody asks: words of these places.
+    fn in_order_by_lanes(&self, w: &mut KernelWriter<'_, 'g>, read: &[Id], words: &[Id]) -> (Vec<Id>, Vec<Id>) {
+        let tile = &self.tile;
+        let digit = |&word: &Id| self.passes.digit(w, self.pass, self.shift, word);
+        let digits: Vec<Id> = words.iter().map(digit).collect();
+        let places = tile.places_by_lanes(w, &digits, self.first);
+        let mut from = vec![];
+        if !self.others.is_empty() {
+            let numbers: Vec<Id> = read.iter().map(|&place| w.push(Op::Cast(Ty::U32, place), Ty::U32)).collect();
+            from = tile.exchange(w, &places, &numbers, Order::Apart);
+        }
+        (tile.exchange(w, &places, words, Order::Apart), from)
+    }
+
+    /// The same by rounds: words of neighbours.
     fn in_order(&self, w: &mut KernelWriter<'_, 'g>, mut words: Vec<Id>) -> (Vec<Id>, Vec<Id>) {
         let tile = &self.tile;
         let digit = self.pass.digit;

@@ -5,10 +5,13 @@
 //! a value goes. Counters are halves of words, so that one sum adds up two of them: the low half those of the values 0 to 7, the high
 //! half those of 8 to 15, which come behind all of the former.
 //!
+//! Where the lanes of a subgroup meet, 8 bits are looked at once: a subgroup has neighbouring elements, and a counter for each value. Lanes
+//! with the same value see each other in a mask of lanes for it, and count themselves in their order.
+//!
 //! Neither the order of threads nor that of memory accesses decides anything. Rows of 32 places are followed by one that is left out, so
 //! that threads which go through memory in steps of a power of two do not meet in a bank.
 
-use crate::code::{Id, MemId, Op, Place, SubgroupOp};
+use crate::code::{AtomicOp, Id, MemId, Op, Place, Scope, SubgroupOp};
 use crate::kernel::Space;
 use crate::lower::gpu::Machine;
 use crate::lower::writer::KernelWriter;
@@ -20,6 +23,8 @@ use crate::write::{Arithmetic, Write as _};
 pub(super) const ROUND_BITS: u32 = 4;
 /// Counters of a thread, two in a word.
 const COUNTERS: u64 = 1 << (ROUND_BITS - 1);
+/// Values that the subgroups of a block count at once.
+const DIGITS: u64 = 256;
 /// Bits of half a word.
 const HALF: i128 = 16;
 /// Places behind which one is left out, as a power of two.
@@ -35,19 +40,35 @@ pub(super) struct Form {
     pub(super) each: u64,
     /// Threads of a subgroup, where they can add up among themselves.
     subgroup: Option<u64>,
+    /// Subgroups count whole digits.
+    pub(super) by_lanes: bool,
 }
 
 impl Form {
     /// The largest one that a machine has room for beside other shared memory of so many bytes.
     pub(super) fn of(machine: &Machine, others: u64) -> Option<Form> {
         let threads = 1 << u64::from(machine.threads()).ilog2();
+        if let Some(form) = Form::by_lanes(machine, others) {
+            return Some(form);
+        }
         let subgroup = machine.subgroup.filter(|subgroup| subgroup.bits >= 32).map(|subgroup| u64::from(subgroup.size));
         let subgroup = subgroup.filter(|&size| size > 1 && threads % size == 0);
         let fits = |form: &Form| form.bytes() + others <= machine.shared_bytes;
         // Where threads cost time, code that is soon compiled is worth more than few tiles.
         let sizes = if machine.is_small() { &[8][..] } else { &[16, 8] };
-        let forms = sizes.iter().map(|&each| Form { threads, each, subgroup });
+        let forms = sizes.iter().map(|&each| Form { threads, each, subgroup, by_lanes: false });
         forms.into_iter().find(fits).filter(|_| threads >= FEWEST && machine.atomic_bits >= 32)
+    }
+
+    /// One whose subgroups count, where lanes meet and a mask of them is a word.
+    fn by_lanes(machine: &Machine, others: u64) -> Option<Form> {
+        let size = machine.subgroup.filter(|subgroup| machine.progresses && subgroup.size == 32)?.size;
+        let wanted = [(512, 16), (256, 16), (256, 8)];
+        let forms = wanted.map(|(threads, each)| Form { threads, each, subgroup: Some(size.into()), by_lanes: true });
+        let fits = |form: &Form| {
+            form.threads <= u64::from(machine.max_threads) && form.bytes() + others <= machine.shared_bytes
+        };
+        forms.into_iter().find(fits)
     }
 
     /// Elements of a tile.
@@ -57,7 +78,13 @@ impl Form {
 
     fn places(self) -> u64 {
         let places = self.threads * self.each.max(COUNTERS);
-        places + (places >> ROW_BITS)
+        let elements = places + (places >> ROW_BITS);
+        if self.by_lanes { elements.max(2 * self.counters()) } else { elements }
+    }
+
+    /// Counters of all subgroups, one for each value of a digit.
+    fn counters(self) -> u64 {
+        self.threads / self.subgroup.unwrap_or(1) * DIGITS
     }
 
     fn bytes(self) -> u64 {
@@ -72,6 +99,8 @@ pub(super) enum Order {
     Neighbours,
     /// Neighbouring threads have neighbours.
     Apart,
+    /// Neighbouring lanes do, and a subgroup has what no other has between.
+    Subgroups,
 }
 
 /// The shared memory of a block that sorts.
@@ -100,6 +129,13 @@ impl Tile {
         let (from, step) = match order {
             Order::Neighbours => (w.scaled(self.thread, self.form.each), 1),
             Order::Apart => (self.thread, self.form.threads),
+            Order::Subgroups => {
+                let size = self.form.subgroup.unwrap_or(1);
+                let subgroup = w.value(self.thread / size as i64);
+                let lane = w.value(self.thread % size as i64);
+                let first = w.value(subgroup * (size * self.form.each) as i64);
+                (w.value(first + lane), size)
+            }
         };
         (0..self.form.each).map(|k| w.offset(from, (k * step) as i64)).collect()
     }
@@ -183,6 +219,91 @@ impl Tile {
             w.push(Op::Cast(Ty::I64, place), Ty::I64)
         };
         own.into_iter().map(place).collect()
+    }
+
+    /// The same for values below 256, of elements that stand in the order of subgroups. `first` gets the first place of each value.
+    pub(super) fn places_by_lanes(&self, w: Writer<'_, '_, '_>, values: &[Id], first: MemId) -> Vec<Id> {
+        let form = self.form;
+        let size = form.subgroup.unwrap_or(1);
+        let word = |w: Writer<'_, '_, '_>, value: i128| w.constant(Scalar::from_int(Ty::U32, value));
+        let load = |w: Writer<'_, '_, '_>, at: Id| w.push(Op::Load { memory: self.room, index: vec![at] }, Ty::U32);
+        let none = word(w, 0);
+        let one = word(w, 1);
+        w.barrier();
+        for k in 0..2 * form.counters() / form.threads {
+            let place = w.offset(self.thread, (k * form.threads) as i64);
+            w.store(self.room, vec![place], none);
+        }
+        w.barrier();
+        let subgroup = w.value(self.thread / size as i64);
+        let lane = w.value(self.thread % size as i64);
+        let lane = w.push(Op::Cast(Ty::U32, lane), Ty::U32);
+        let own_bit = w.apply(Operator::Shl, &[one, lane], Ty::U32);
+        let lower = w.apply(Operator::Sub, &[own_bit, one], Ty::U32);
+        let masks = w.scaled(subgroup, DIGITS);
+        let mut ranks = vec![];
+        for &value in values {
+            let mask_at = w.value(masks + value);
+            let count_at = w.offset(mask_at, form.counters() as i64);
+            let op = AtomicOp::Update(Operator::Or);
+            w.push(Op::Atomic { op, memory: self.room, index: vec![mask_at], args: vec![own_bit] }, Ty::U32);
+            self.meet(w);
+            let mask = load(w, mask_at);
+            let before = load(w, count_at);
+            self.meet(w);
+            let lower = w.apply(Operator::And, &[mask, lower], Ty::U32);
+            let lower = w.apply(Operator::Popcount, &[lower], Ty::U32);
+            let leads = w.push(Op::Apply(Operator::Eq, vec![lower, none]), Ty::Bool);
+            w.when(leads, |w| {
+                let count = w.apply(Operator::Popcount, &[mask], Ty::U32);
+                let count = w.apply(Operator::Add, &[before, count], Ty::U32);
+                w.store(self.room, vec![mask_at], none);
+                w.store(self.room, vec![count_at], count);
+            });
+            self.meet(w);
+            ranks.push((value, count_at, w.apply(Operator::Add, &[before, lower], Ty::U32)));
+        }
+        w.barrier();
+        self.add_up_subgroups(w, first);
+        w.barrier();
+        let place = |(value, count_at, rank): (Id, Id, Id)| {
+            let start = w.push(Op::Load { memory: first, index: vec![value] }, Ty::U32);
+            let before = load(w, count_at);
+            let place = w.apply(Operator::Add, &[start, before], Ty::U32);
+            let place = w.apply(Operator::Add, &[place, rank], Ty::U32);
+            w.push(Op::Cast(Ty::I64, place), Ty::I64)
+        };
+        ranks.into_iter().map(place).collect()
+    }
+
+    /// The lanes of a subgroup wait for each other.
+    fn meet(&self, w: Writer<'_, '_, '_>) {
+        w.bind(Op::Barrier(Scope::Subgroup), &[]);
+    }
+
+    /// Replaces each counter by the sum of those of its value in the subgroups before; `first` gets the sums of all smaller values.
+    fn add_up_subgroups(&self, w: Writer<'_, '_, '_>, first: MemId) {
+        let form = self.form;
+        let size = form.subgroup.unwrap_or(1);
+        let none = w.constant(Scalar::from_int(Ty::U32, 0));
+        let end = w.number(DIGITS as i64);
+        let counts = w.value(self.thread.below(end));
+        let count = |w: Writer<'_, '_, '_>| {
+            let mut sum = none;
+            for subgroup in 0..form.threads / size {
+                let place = w.offset(self.thread, (form.counters() + subgroup * DIGITS) as i64);
+                let own = w.push(Op::Load { memory: self.room, index: vec![place] }, Ty::U32);
+                w.store(self.room, vec![place], sum);
+                sum = w.apply(Operator::Add, &[sum, own], Ty::U32);
+            }
+            vec![sum]
+        };
+        let own = match form.threads == DIGITS {
+            true => count(w)[0],
+            false => w.branch(counts, &[Ty::U32], count, |_| vec![none])[0],
+        };
+        let (before, _) = self.before_threads_by_subgroups(w, own, size);
+        w.when(counts, |w| w.store(first, vec![self.thread], before));
     }
 
     /// Replaces each counter by the sum of all before it.
