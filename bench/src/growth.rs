@@ -41,19 +41,19 @@ impl<'a> Grower<'a> {
 pub const FIRST: u32 = 4;
 
 /// The largest, of those that are wanted.
-pub fn last(bench: &Bench, wanted: u32) -> u32 {
-    if bench.quick { wanted.min(16) } else { wanted }
+pub fn last(quick: bool, wanted: u32) -> u32 {
+    if quick { wanted.min(16) } else { wanted }
 }
 
 /// Their times at all sizes up to 2^`last`, taken in turns.
-pub fn curves(bench: &Bench, last: u32, growers: &mut [Grower]) -> Result<Vec<Curve>, Failure> {
+pub fn curves(quick: bool, last: u32, growers: &mut [Grower]) -> Result<Vec<Curve>, Failure> {
     let curve = |grower: &Grower| Curve { name: grower.name.to_string(), points: vec![] };
     let mut curves: Vec<Curve> = growers.iter().map(curve).collect();
     for exponent in FIRST..=last {
         let n = 1usize << exponent;
         // Enough runs in a row for the clock; enough repetitions for the noise.
         let batch = (1 << 14 >> exponent.min(14)).max(1);
-        let repetitions = if bench.quick { 1 } else { 15 };
+        let repetitions = if quick { 1 } else { 15 };
         let mut times = vec![vec![]; growers.len()];
         for _ in 0..=repetitions {
             for (grower, times) in growers.iter_mut().zip(&mut times) {
@@ -72,7 +72,7 @@ pub fn curves(bench: &Bench, last: u32, growers: &mut [Grower]) -> Result<Vec<Cu
 
 /// Saxpy and sum, ours and in C.
 pub fn measure(bench: &Bench) -> Result<Vec<Curve>, Failure> {
-    let last = last(bench, 26);
+    let last = last(bench.quick, 26);
     let x = &Slab::random(&bench.native, 1 << last, 0.0, 1.0, 1)[..];
     let y = &Slab::random(&bench.native, 1 << last, 0.0, 1.0, 2)[..];
     let mut z = Slab::zeros(&bench.native, 1 << last);
@@ -89,5 +89,5 @@ pub fn measure(bench: &Bench) -> Result<Vec<Curve>, Failure> {
         Grower::new("sum, ours", |n| Ok(ours_sum.call(&x[..n])?)),
         Grower::new("sum, C", |n| Ok(chunked_sum(c_sum, vec![&x[..n]], n)())),
     ];
-    curves(bench, last, &mut growers)
+    curves(bench.quick, last, &mut growers)
 }

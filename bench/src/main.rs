@@ -119,6 +119,13 @@ fn main() -> Result<(), Failure> {
             date: wishes.date,
         });
     }
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("results");
+    if let (true, Some(name)) = (wishes.nikola, &wishes.device) {
+        let title = format!("Black-Scholes on {name}: time per option against their number");
+        let curves = nikola::options_on(wishes.quick, &slyz::device(name)?, wishes.by_hand.as_deref())?;
+        let folder = std::env::var_os("OUT").map_or(results, std::path::PathBuf::from);
+        return draw(&folder, &format!("nikola_black_scholes_{name}"), &title, &curves);
+    }
     if let Some(unknown) = wishes.jobs.iter().chain(&wishes.source).find(|name| jobs::find(name).is_none()) {
         let names: Vec<&str> = jobs::all().map(|job| job.name).collect();
         return Err(format!("there is no job {unknown}; there are {}", names.join(", ")).into());
@@ -132,21 +139,13 @@ fn main() -> Result<(), Failure> {
     let native = native::Native::build()?;
     let seconds = wishes.seconds.unwrap_or(if wishes.quick { 0.0 } else { 2.0 });
     let bench = Bench { native, quick: wishes.quick, seconds, cpu_time: wishes.cpu_time, start: Instant::now() };
-    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("results");
     if wishes.growth {
         let title = "Time per element against the number of elements";
         return draw(&results, "growth", title, &growth::measure(&bench)?);
     }
     if wishes.nikola {
         let title = "Black-Scholes: time per option against their number";
-        let own = wishes.device.clone();
-        let wishes = nikola::Wishes { device: wishes.device, by_hand: wishes.by_hand };
-        let curves = nikola::options(&bench, &wishes)?;
-        if let Some(device) = own {
-            let folder = std::env::var_os("OUT").map_or(results, std::path::PathBuf::from);
-            return draw(&folder, &format!("nikola_black_scholes_{device}"), title, &curves);
-        }
-        draw(&results, "nikola_black_scholes", title, &curves)?;
+        draw(&results, "nikola_black_scholes", title, &nikola::options(&bench)?)?;
         let title = "Radix sort of u32: time per element against their number";
         return draw(&results, "nikola_radix_sort", title, &nikola::sort(&bench)?);
     }

@@ -2,34 +2,25 @@
 
 use crate::contest::Failure;
 use crate::data::Slab;
+use crate::gpu::numbers;
 use crate::growth::{Curve, Grower, curves, last};
 use crate::job::Bench;
 use crate::jobs::{OptionNumber, black_scholes, black_scholes_in_c, black_scholes_price};
+use rayon::iter::ParallelIterator as _;
 use rayon::slice::ParallelSliceMut;
 use slyz::prelude::*;
 use slyz::{Device, compile_on};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use voracious_radix_sort::RadixSort;
 
 axis!(N);
 
-/// What the command line asks for.
-pub struct Wishes {
-    /// The device that ours runs on, where it is not the processor.
-    pub device: Option<String>,
-    /// Times of what was written by hand for it.
-    pub by_hand: Option<PathBuf>,
-}
-
 /// The paper's figure 4: data that stays where it is, data that comes and goes, a function that is compiled at every call (its code is
 /// kept, so that is tracing and finding it), and what one would write without us: plain Rust on one thread, and vector C, whose second thread
 /// helps from about a million options on.
-pub fn options(bench: &Bench, wishes: &Wishes) -> Result<Vec<Curve>, Failure> {
-    if let Some(device) = &wishes.device {
-        return options_on(bench, &slyz::device(device)?, wishes.by_hand.as_deref());
-    }
-    let last = last(bench, 22);
+pub fn options(bench: &Bench) -> Result<Vec<Curve>, Failure> {
+    let last = last(bench.quick, 22);
     let most = 1 << last;
     let [s, x, t] = &crate::jobs::options(&bench.native, most);
     let f = compile(black_scholes)?;
@@ -57,15 +48,16 @@ pub fn options(bench: &Bench, wishes: &Wishes) -> Result<Vec<Curve>, Failure> {
             Ok(())
         }),
     ];
-    curves(bench, last, &mut growers)
+    curves(bench.quick, last, &mut growers)
 }
 
 /// The same figure for a GPU. What was written by hand for it is another program, whose output is read: lines of
 /// `curve`, a number of options, seconds per option, and a name.
-fn options_on(bench: &Bench, device: &Arc<dyn Device>, by_hand: Option<&Path>) -> Result<Vec<Curve>, Failure> {
-    let last = last(bench, 26);
+pub fn options_on(quick: bool, device: &Arc<dyn Device>, by_hand: Option<&Path>) -> Result<Vec<Curve>, Failure> {
+    let last = last(quick, 26);
     let most = 1 << last;
-    let [s, x, t] = &crate::jobs::options(&bench.native, most);
+    let between = |low: f32, high: f32, seed: u32| -> Vec<f32> { numbers(most as u64, (low, high), seed).collect() };
+    let [s, x, t] = &[between(10.0, 100.0, 1), between(10.0, 100.0, 2), between(0.2, 2.0, 3)];
     let f = compile_on(device, black_scholes)?;
     let tensor = |data: &[f32]| Tensor::<f32, OptionNumber>::from_vec([data.len()], data.to_vec())?.to(device);
     let mut resident = vec![];
@@ -73,7 +65,7 @@ fn options_on(bench: &Bench, device: &Arc<dyn Device>, by_hand: Option<&Path>) -
         let n = 1 << exponent;
         resident.push([tensor(&s[..n])?, tensor(&x[..n])?, tensor(&t[..n])?]);
     }
-    let mut plain = Slab::zeros(&bench.native, most);
+    let mut plain = vec![0f32; most];
     let mut growers = [
         Grower::new("ours, resident", |n| {
             let [s, x, t] = &resident[n.ilog2() as usize];
@@ -91,7 +83,7 @@ fn options_on(bench: &Bench, device: &Arc<dyn Device>, by_hand: Option<&Path>) -
             Ok(())
         }),
     ];
-    let mut curves = curves(bench, last, &mut growers)?;
+    let mut curves = curves(quick, last, &mut growers)?;
     if let Some(file) = by_hand {
         curves.extend(read_curves(&std::fs::read_to_string(file)?, most));
     }
@@ -120,7 +112,7 @@ fn read_curves(text: &str, most: usize) -> Vec<Curve> {
 
 /// The paper's figure 5: a radix sort of unsigned integers.
 pub fn sort(bench: &Bench) -> Result<Vec<Curve>, Failure> {
-    let last = last(bench, 20);
+    let last = last(bench.quick, 20);
     let mut state = 1u32;
     let mut random = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -148,5 +140,5 @@ pub fn sort(bench: &Bench) -> Result<Vec<Curve>, Failure> {
             Ok(x)
         }),
     ];
-    curves(bench, last, &mut growers)
+    curves(bench.quick, last, &mut growers)
 }

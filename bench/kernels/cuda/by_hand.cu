@@ -19,9 +19,13 @@ static double median(std::vector<double> times) {
 }
 
 // Milliseconds of work on the GPU, calls one behind the other.
-static double timed(std::function<void()> run, int batch = 10, int rounds = 15) {
-    for (int k = 0; k < 5; k++) run();
-    CHECK(cudaDeviceSynchronize());
+static double timed(std::function<void()> run, int batch = 10, int rounds = 15, int warm_up = 250) {
+    // Clocks rise with work, and fall again when it is hot: nobody is timed before they have.
+    auto warm = std::chrono::steady_clock::now();
+    do {
+        for (int b = 0; b < batch; b++) run();
+        CHECK(cudaDeviceSynchronize());
+    } while (std::chrono::steady_clock::now() - warm < std::chrono::milliseconds(warm_up));
     std::vector<double> times;
     for (int k = 0; k < rounds; k++) {
         auto start = std::chrono::steady_clock::now();
@@ -205,8 +209,8 @@ int main() {
             CHECK(cudaMemcpy(back.data(), there[3], options * 4, cudaMemcpyDeviceToHost));
         };
         const int batch = std::max(1u, 16384 / options);
-        printf("curve %u %g CUDA by hand, resident\n", options, timed(resident, batch) / 1e3 / options);
-        printf("curve %u %g CUDA by hand, with transfers\n", options, timed(travelling, batch) / 1e3 / options);
+        printf("curve %u %g CUDA by hand, resident\n", options, timed(resident, batch, 9, 10) / 1e3 / options);
+        printf("curve %u %g CUDA by hand, with transfers\n", options, timed(travelling, batch, 9, 10) / 1e3 / options);
         for (auto& p : there) CHECK(cudaFree(p));
     }
     return 0;

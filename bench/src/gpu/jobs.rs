@@ -6,7 +6,7 @@ use crate::jobs::black_scholes::black_scholes;
 use crate::jobs::graph;
 use rayon::iter::ParallelIterator as _;
 use slyz::prelude::*;
-use slyz::{Device, Error, Options, Precision, compile_with};
+use slyz::{Device, Error, Options, Precision, compile_on, compile_with};
 use std::sync::Arc;
 
 axis!(N, M, K);
@@ -69,6 +69,7 @@ pub fn all(n: u64, side: u64) -> Vec<Job> {
         filter(n),
         histogram(n),
         sort(n),
+        sort_words(n),
         sums_of_groups(n),
         row_sums(root, root, true),
         column_sums(root, root),
@@ -334,6 +335,32 @@ fn sort(n: u64) -> Job {
         flops: 0,
         hand: vec![],
         ours: ours!(|x: Arr<f32, N>| x.sort(), |f, x| f.call(&x[0].rename::<N>()?)),
+    }
+}
+
+/// Unsigned integers.
+fn sort_words(n: u64) -> Job {
+    Job {
+        title: format!("sort of u32, {n}"),
+        inputs: vec![(vec![n], (0.0, 1.0))],
+        output: n,
+        flops: 0,
+        hand: vec![],
+        ours: Box::new(move |device: &Arc<dyn Device>, x: &[Tensor<f32>]| {
+            // All bits count.
+            let mix = |x: Arr<f32, N>| {
+                x.map(|v| {
+                    let word = (v * 16_777_216.0).cast::<u32>() * 2_654_435_761;
+                    word ^ (word >> 15)
+                })
+            };
+            let words = compile_on(device, mix)?.call(&x[0].rename::<N>()?)?;
+            let f = compile_on(device, |x: Arr<u32, N>| x.sort())?;
+            Ok(Ours {
+                launches: f.explain().details().launches().count(),
+                run: Box::new(move || Ok(f.call(&words)?.into_dyn().into())),
+            })
+        }),
     }
 }
 

@@ -112,7 +112,7 @@ impl Job {
 }
 
 /// Numbers that look random and are the same in every run.
-fn numbers(len: u64, (low, high): (f32, f32), seed: u32) -> impl IndexedParallelIterator<Item = f32> {
+pub fn numbers(len: u64, (low, high): (f32, f32), seed: u32) -> impl IndexedParallelIterator<Item = f32> {
     let number = move |k: u64| {
         let mixed = (k as u32 ^ seed.wrapping_mul(0x9e37_79b9)).wrapping_mul(0x85eb_ca6b);
         let mixed = (mixed ^ (mixed >> 13)).wrapping_mul(0xc2b2_ae35);

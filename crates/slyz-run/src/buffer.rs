@@ -107,6 +107,28 @@ impl Buffer {
         Ok(&block.bytes()[..self.len])
     }
 
+    /// Copies the data, or as much of it as there is room for. What a device has is waited for; no copy of it is kept.
+    ///
+    /// ```
+    /// let mut into = [0; 2];
+    /// slyz_run::Buffer::copy_of(&[1, 2, 3])?.read(&mut into)?;
+    /// assert_eq!(into, [1, 2]);
+    /// # Ok::<(), slyz_run::Error>(())
+    /// ```
+    pub fn read(&self, into: &mut [u8]) -> Result<(), Error> {
+        let count = into.len().min(self.len);
+        let into = &mut into[..count];
+        let block = match &self.place {
+            Place::Host(block) => block,
+            Place::Device(remote) => match remote.copy.get() {
+                Some(block) => block,
+                None => return remote.memory.read(into),
+            },
+        };
+        into.copy_from_slice(&block.bytes()[..count]);
+        Ok(())
+    }
+
     /// The data, to be changed in place. What somebody else sees, too, is copied first, and what a device has comes to the host:
     /// the buffer is memory of the host and nobody else's from here on.
     ///

@@ -250,7 +250,9 @@ fn lengths() {
         keeps_limits(&plan, &machine);
         let chunk = 64 * u64::from(machine.max_threads.min(256));
         let lengths = [0, 1, 3, 31, 32, 33, 255, 257, chunk - 1, chunk, chunk + 1, 3 * chunk + 17];
-        for n in lengths {
+        // Enough tiles for clusters of groups, where blocks tell each other what they have.
+        let far = (machine.progresses && chunk <= 512).then_some(11 * chunk + 5);
+        for n in lengths.into_iter().chain(far) {
             let data: Vec<f32> = (0..n).map(|i| if i % 3 == 0 { -0.0 } else { 0.1 }).collect();
             let bits = data.iter().map(|x| u64::from(x.to_bits())).collect();
             let case = Case {
@@ -258,7 +260,9 @@ fn lengths() {
                 sizes: vec![Some(n), None],
                 args: vec![Value::Array(Array { ty: Ty::F32, shape: vec![n], data: bits })],
             };
-            let found = run(&program, &case, &machine, &expectation(&case.sizes, n));
+            let expected =
+                if far == Some(n) { Expected::of(&[Some(1 << 27), None]) } else { expectation(&case.sizes, n) };
+            let found = run(&program, &case, &machine, &expected);
             let (mut factor, mut offset) = (1i32, 0i32);
             for i in 0..n as i32 {
                 (factor, offset) = (factor.wrapping_mul(i | 1), offset.wrapping_mul(i | 1).wrapping_add(i));
@@ -279,6 +283,26 @@ fn lengths() {
             assert_eq!(kept.data.len(), data.iter().filter(|&&x| x > 0.0).count(), "{n} on {machine:?}");
         }
     }
+}
+
+/// Subgroups of NVIDIA's GPUs count whole digits of a tile.
+#[test]
+fn sorts_by_lanes_that_meet() {
+    let text = "program order<N>(%x: u32[N]) -> (u32[N], i64[N]) {
+  %y: u32[N], %p: i64[N] = sort [N] by [32] |%i: i64| { %a: u32 = at %x[%i]  yield %a, %a, %i }
+  return %y, %p
+}";
+    let program = text::parse_program(text).unwrap_or_else(|error| panic!("{error}"));
+    let n = 8_192 + 1_000;
+    let keys: Vec<u64> = (0..n).map(|i: u64| i.wrapping_mul(2_654_435_761) >> 7 & 0x0fff_00ff).collect();
+    let mut wanted: Vec<(u64, u64)> = keys.iter().copied().zip(0..).collect();
+    wanted.sort();
+    let args = vec![Value::Array(Array { ty: Ty::U32, shape: vec![n], data: keys })];
+    let case = Case { program: program.clone(), sizes: vec![Some(n)], args };
+    let found = run(&program, &case, &Machine::cuda(), &Expected::of(&[Some(1 << 27)]));
+    let [Value::Array(keys), Value::Array(places)] = &found[..] else { panic!("two arrays") };
+    let found: Vec<(u64, u64)> = keys.data.iter().copied().zip(places.data.iter().copied()).collect();
+    assert_eq!(found, wanted);
 }
 
 /// Folds along rows, columns and middle axes, with code around them, for all kinds of teams and all kinds of sizes.

@@ -101,7 +101,17 @@ pub trait Elem: Copy + 'static {
     fn collect(_: &[u8]) -> Option<Vec<Self>> {
         None
     }
+
+    /// So many elements, whose bytes somebody fills.
+    #[doc(hidden)]
+    fn filled(_len: usize, _fill: &mut Fill<'_>) -> Option<Result<Vec<Self>, slyz_run::Error>> {
+        None
+    }
 }
+
+/// Fills the bytes of elements.
+#[doc(hidden)]
+pub type Fill<'a> = dyn FnMut(&mut [u8]) -> Result<(), slyz_run::Error> + 'a;
 
 /// The traced form of an element: `Exp`, `Idx`, or tuples, arrays and derived structs of them. The methods are for
 /// the derive: a position that is not built from its own leaves would not be inside its axis.
@@ -397,6 +407,10 @@ macro_rules! plain {
             fn load(next: &mut dyn FnMut() -> Constant) -> $t { Self::from_scalar(next()) }
             fn view(data: &[$t]) -> Option<&[u8]> { Some(bytemuck::cast_slice(data)) }
             fn collect(bytes: &[u8]) -> Option<Vec<$t>> { Some(bytemuck::pod_collect_to_vec(bytes)) }
+            fn filled(len: usize, fill: &mut Fill<'_>) -> Option<Result<Vec<$t>, slyz_run::Error>> {
+                let mut data = bytemuck::zeroed_vec(len);
+                Some(fill(bytemuck::cast_slice_mut(&mut data)).map(|()| data))
+            }
         }
         impl Scalar for $t {
             const TY: Ty = Ty::$ty;

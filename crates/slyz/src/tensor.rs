@@ -52,6 +52,9 @@ impl TensorShape for Dyn {
     }
 }
 
+/// Bytes of a device's array that are read into their goal, without a copy on the host that is kept.
+const LARGE: usize = 1 << 20;
+
 fn compound() -> Error {
     let why = "its elements have several parts, which stand in arrays of their own".to_string();
     slyz_run::Error::NotLent { why }.into()
@@ -265,7 +268,7 @@ impl<T: Elem, S> Tensor<T, S> {
     }
 
     /// The elements in row-major order. A device that still works on them is waited for; the host's copy is kept for the
-    /// next time.
+    /// next time, unless it is large.
     ///
     /// ```
     /// use slyz::prelude::*;
@@ -273,10 +276,17 @@ impl<T: Elem, S> Tensor<T, S> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn to_vec(&self) -> Result<Vec<T>, Error> {
-        if let [leaf] = &self.leaves[..]
-            && let Some(data) = T::collect(leaf.bytes()?)
-        {
-            return Ok(data);
+        if let [leaf] = &self.leaves[..] {
+            let fill = &mut |bytes: &mut [u8]| leaf.read(bytes);
+            if leaf.len() >= LARGE
+                && !leaf.is_host()
+                && let Some(data) = T::filled(self.len(), fill)
+            {
+                return Ok(data?);
+            }
+            if let Some(data) = T::collect(leaf.bytes()?) {
+                return Ok(data);
+            }
         }
         let tys = tys_of::<T>();
         let bytes = self.leaves.iter().map(Buffer::bytes).collect::<Result<Vec<&[u8]>, _>>()?;

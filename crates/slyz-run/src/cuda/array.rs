@@ -71,7 +71,10 @@ impl CudaArray {
     /// Memory with a copy of the host's bytes.
     pub(super) fn upload(opened: &Arc<Opened>, data: &[u8], what: &dyn Display) -> Result<CudaArray, Error> {
         let array = CudaArray::new(opened, data.len(), what)?;
-        if !data.is_empty() {
+        if let Some(staging) = opened.staging(data.len()) {
+            // SAFETY: the memory has so many bytes.
+            unsafe { staging.upload(opened, array.address, data) }?;
+        } else if !data.is_empty() {
             // SAFETY: the memory has so many bytes. The driver has copied the host's when the call comes back, or it is waited for.
             unsafe { result::memcpy_htod_async(array.address, data, opened.stream) }
                 .map_err(|error| opened.trouble(error, what, data.len() as u64))?;
@@ -120,6 +123,10 @@ impl DeviceMemory for CudaArray {
         }
         self.opened.enter()?;
         let count = into.len().min(self.bytes);
+        if let Some(staging) = self.opened.staging(count) {
+            // SAFETY: the memory has so many bytes.
+            return unsafe { staging.download(&self.opened, self.address, &mut into[..count]) };
+        }
         let what = &"to read an array";
         // SAFETY: the memory has so many bytes; they are waited for.
         unsafe { result::memcpy_dtoh_async(&mut into[..count], self.address, self.opened.stream) }

@@ -13,6 +13,7 @@ mod code;
 mod engine;
 mod matrices;
 mod opened;
+mod staging;
 
 use crate::device::Seal;
 use crate::driver::{AtWork, Engine as _, Slot};

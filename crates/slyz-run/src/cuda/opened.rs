@@ -2,6 +2,7 @@
 
 use super::code::Code;
 use super::matrices::Library;
+use super::staging::{LARGE, Staging};
 use crate::Error;
 use crate::disk::{CacheConfig, DiskCache};
 use crate::memo::Memo;
@@ -32,6 +33,8 @@ pub(super) struct Opened {
     pub(super) disk: Option<DiskCache>,
     /// cuBLASLt, looked for when the first product wants it.
     matrices: OnceLock<Option<Library>>,
+    /// Locked memory, taken when the first large transfer wants it.
+    staging: OnceLock<Option<Staging>>,
     name: String,
     memory: u64,
     lost: OnceLock<String>,
@@ -98,6 +101,7 @@ impl Opened {
             kernels: Memo::new(KEPT_KERNELS),
             disk: CacheConfig::from_env().open(),
             matrices: OnceLock::new(),
+            staging: OnceLock::new(),
             name,
             memory,
             lost: OnceLock::new(),
@@ -114,6 +118,14 @@ impl Opened {
     /// cuBLASLt, where it is installed.
     pub(super) fn matrices(&self) -> Option<&Library> {
         self.matrices.get_or_init(|| self.enter().ok().and_then(|()| Library::open())).as_ref()
+    }
+
+    /// Locked memory for a transfer of so many bytes, if that pays.
+    pub(super) fn staging(&self, bytes: usize) -> Option<&Staging> {
+        if bytes < LARGE {
+            return None;
+        }
+        self.staging.get_or_init(|| Staging::new(self)).as_ref()
     }
 
     /// An error once the driver has given up.

@@ -202,8 +202,10 @@ impl Dialect for Cuda {
         let uniforms = d.uniforms.iter().map(|u| format!("{} {}", stored(u.ty), u.name));
         let params: Vec<String> = buffers.chain(uniforms).collect();
         let threads: u32 = d.block.iter().product();
+        // Large blocks keep rows in registers, and a core has to have two of them at work: one reads while the other computes.
+        let bounds = if threads == 512 { "512, 2".to_string() } else { threads.to_string() };
         let name = &d.name;
-        format!("extern \"C\" __global__ void __launch_bounds__({threads}) {name}(\n    {}\n)", params.join(",\n    "))
+        format!("extern \"C\" __global__ void __launch_bounds__({bounds}) {name}(\n    {}\n)", params.join(",\n    "))
     }
 
     fn prologue(&self, d: &Description) -> Vec<String> {

@@ -37,6 +37,8 @@ const NEAR_ELEMENTS: u64 = 1 << 22;
 const FEW_ALONG: u64 = 8;
 /// Statements that the copies of a body may have together.
 const COPIED: u64 = 64;
+/// The most statements of an element that is one of several which an access reads for all threads.
+const SHARED: u64 = 32;
 
 impl<'g> Gpu<'g> {
     /// Can the folds of a commutative monoid be handed out freely here?
@@ -132,6 +134,11 @@ impl<'g> Gpu<'g> {
             body.params.iter().zip(at).for_each(|(param, &at)| w.set_scalar(param.id, at));
         };
         let reads = [&before[..], &[own]].concat();
+        let length = self.length(inner).map(|n| n as u64);
+        // Threads of different results read the same elements, several with one access.
+        let neighbours = Neighbours::new(inner, self.machine.vector_bytes);
+        let shared = !along && fold_shape.len() == 1 && neighbours.reads() && self.machine.vector_bytes > 0;
+        let line = shared && inner.params.last().is_some_and(|k| is_line(inner, k.id));
         let folding = Folding {
             name: &name,
             monoid,
@@ -139,14 +146,17 @@ impl<'g> Gpu<'g> {
             shape,
             extent,
             along,
-            width: 1,
-            length: self.length(inner).map(|n| n as u64),
+            width: if line && length.is_some_and(|n| n <= SHARED) { 4 } else { 1 },
+            length,
             bind: &|w| w.bind_stmts(&reads, body),
             prepare: &|w, at, _| {
                 set_position(w, at);
                 w.lane_stmts(before.iter().copied());
             },
-            elements: &|w, _, k, _| {
+            elements: &|w, _, k, count| {
+                if count > 1 {
+                    return neighbours.run(w, k, count);
+                }
                 let at = unflatten(w, k, fold_shape);
                 vec![w.run(inner, &at, Mode::Lane)]
             },

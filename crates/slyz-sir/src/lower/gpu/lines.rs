@@ -411,7 +411,8 @@ impl<'g> Gpu<'g> {
         let tile = self.tile(lines, None);
         let fan = machine.subgroup.map_or(1, |subgroup| subgroup.size).min(tile.threads);
         let tys = &lines.sums.before;
-        let notes = Notes { kind: lines.sums.kind, tys, fan, extent: lines.last, tile: tile.elements() };
+        let own = &lines.sums.own;
+        let notes = Notes { kind: lines.sums.kind, own, tys, fan, extent: lines.last, tile: tile.elements() };
         let shape = notes.shape();
         let told = self.base.buffer(Ty::U64, shape.clone(), BufferUse::Temporary);
         let before_rest: Vec<BufferId> =

@@ -141,6 +141,11 @@ impl<'g> Neighbours<'g> {
         Neighbours { body, arrays: read_at(body, &positions), positions, bytes }
     }
 
+    /// Is anything read at the position itself?
+    pub(super) fn reads(&self) -> bool {
+        !self.arrays.is_empty()
+    }
+
     /// What the body gives at each of `count` neighbours, the first at a multiple of their number.
     pub(super) fn run(&self, w: &mut KernelWriter<'_, 'g>, first: Id, count: u64) -> Vec<Vec<Id>> {
         let load = |&array: &Id| (array, w.load_neighbours(array, first, count, self.bytes));

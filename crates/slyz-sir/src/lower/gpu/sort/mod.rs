@@ -14,6 +14,7 @@
 
 mod tile;
 
+use super::maps::{Neighbours, is_line};
 use super::plan::{Gpu, Items};
 use super::threads::{ceil_div, each_position};
 use crate::code::{AtomicOp, Id, MemId, Op, Stmt};
@@ -143,8 +144,25 @@ impl<'g> Gpu<'g> {
         let passes = passes(&columns, &digits);
         let at_once = if self.machine.is_small() { 1 } else { AT_ONCE };
         let bytes = self.machine.vector_bytes;
-        let sort =
-            Passes { stmt, sort, form, place, columns, now, next, outer, tiles, groups, counts, sums, at_once, bytes };
+        let line = outer.is_empty() && sort.body.params.last().is_some_and(|k| is_line(sort.body, k.id));
+        let neighbours = line.then(|| Neighbours::new(sort.body, bytes));
+        let sort = Passes {
+            stmt,
+            sort,
+            form,
+            place,
+            columns,
+            now,
+            next,
+            outer,
+            tiles,
+            groups,
+            counts,
+            sums,
+            at_once,
+            bytes,
+            neighbours,
+        };
         for pass in &passes {
             let before = std::mem::take(&mut self.base.plan.steps);
             let depth = self.base.depth;
@@ -270,6 +288,8 @@ struct Passes<'g> {
     at_once: i64,
     /// The most bytes of an access.
     bytes: u32,
+    /// The elements, where several of them are one access.
+    neighbours: Option<Neighbours<'g>>,
 }
 
 impl<'g> Passes<'g> {
@@ -395,7 +415,7 @@ impl<'g> Passes<'g> {
                     });
                 }
             };
-            let wide = !pass.is_first && self.outer.is_empty() && self.bytes > 4;
+            let wide = self.outer.is_empty() && self.bytes > 4 && (!pass.is_first || self.neighbours.is_some());
             if wide {
                 let stop = w.offset(start, self.form.elements() as i64);
                 let whole = w.value(end.not_below(stop));
@@ -404,7 +424,14 @@ impl<'g> Passes<'g> {
                     let start = w.value(start + skipped);
                     for k in 0..self.form.each / WIDTH {
                         let first = w.offset(start, (k * WIDTH * self.form.threads) as i64);
-                        w.load_from(from[0], first, WIDTH, self.bytes).into_iter().for_each(|word| count(w, word));
+                        let words = match self.neighbours.as_ref().filter(|_| pass.is_first) {
+                            Some(neighbours) => {
+                                let elements = neighbours.run(w, first, WIDTH);
+                                elements.iter().map(|results| self.columns.pick(results)[word[0]]).collect()
+                            }
+                            None => w.load_from(from[0], first, WIDTH, self.bytes),
+                        };
+                        words.into_iter().for_each(|word| count(w, word));
                     }
                 });
                 w.unless(whole, one_by_one);
