@@ -54,7 +54,7 @@ pub fn options(bench: &Bench) -> Result<Vec<Curve>, Failure> {
 /// The same figure for a GPU. What was written by hand for it is another program, whose output is read: lines of
 /// `curve`, a number of options, seconds per option, and a name.
 pub fn options_on(quick: bool, device: &Arc<dyn Device>, by_hand: Option<&Path>) -> Result<Vec<Curve>, Failure> {
-    let last = last(quick, 26);
+    let last = last(quick, 24);
     let most = 1 << last;
     let between = |low: f32, high: f32, seed: u32| -> Vec<f32> { numbers(most as u64, (low, high), seed).collect() };
     let [s, x, t] = &[between(10.0, 100.0, 1), between(10.0, 100.0, 2), between(0.2, 2.0, 3)];

@@ -49,6 +49,8 @@ enum Name {
     Wgsl,
     /// GPUs of NVIDIA: `kernels.cu`, CUDA C++
     Cuda,
+    /// The same as PTX, by NVRTC: what NVIDIA's drivers load, for GPUs from the A100 on.
+    Ptx,
     /// A SPIR-V file per kernel, for Vulkan.
     Spirv,
     /// A page for browsers with WebGPU: WGSL, JavaScript functions, and a table that says whether they are right.
@@ -61,7 +63,7 @@ impl Name {
             Name::Metal => Target::Metal,
             Name::MetalSingleFile => Target::MetalSingleFile,
             Name::C => Target::C,
-            Name::Cuda => Target::Cuda,
+            Name::Cuda | Name::Ptx => Target::Cuda,
             Name::Wgsl => Target::Wgsl,
             #[cfg(feature = "wgpu")]
             Name::Spirv => Target::Spirv,
@@ -84,7 +86,7 @@ impl Build {
         if vex {
             let targets = self.target.iter().map(|name| name.target()).collect::<anyhow::Result<Vec<_>>>()?;
             let all = vex::build::build(&self.file, &self.program, &targets, &self.options(), &self.blocks)?;
-            return self.put(&all, out);
+            return self.put(all, out);
         }
         let (module, _) = load::verified(&self.file)?;
         let mut programs: Vec<Program> = vec![];
@@ -105,19 +107,46 @@ impl Build {
             let emitted = harness::emit_with(&programs, target, &options);
             all.push(emitted.with_context(|| self.file.display().to_string())?);
         }
-        self.put(&all, out)
+        self.put(all, out)
+    }
+
+    /// What one of several targets has got, compiled where that is asked for.
+    fn finished(&self, name: Name, emitted: Emitted) -> anyhow::Result<Emitted> {
+        if name != Name::Ptx {
+            return Ok(emitted);
+        }
+        let text: String = emitted.files.iter().filter_map(|file| file.as_text()).collect();
+        let ptx = ptx(&text, self.precision)?;
+        let files = vec![harness::File::text("kernels.ptx".to_string(), ptx)];
+        Ok(Emitted { files, build: format!("ptxas -arch=sm_{OLDEST} kernels.ptx") })
     }
 
     fn options(&self) -> Options {
         Options { passes: self.passes.selection(), precision: self.precision, extensions: self.extensions.clone() }
     }
 
-    fn put(&self, all: &[Emitted], out: &mut dyn Write) -> anyhow::Result<()> {
+    fn put(&self, all: Vec<Emitted>, out: &mut dyn Write) -> anyhow::Result<()> {
+        let names = self.target.iter().copied();
+        let all: Vec<Emitted> =
+            names.zip(all).map(|(name, emitted)| self.finished(name, emitted)).collect::<anyhow::Result<_>>()?;
         match &self.out {
-            Some(folder) => write_files(all, folder, out),
-            None => print(all, out),
+            Some(folder) => write_files(&all, folder, out),
+            None => print(&all, out),
         }
     }
+}
+
+/// The oldest architecture that PTX is for.
+const OLDEST: u32 = 80;
+
+#[cfg(feature = "cuda")]
+fn ptx(text: &str, precision: Precision) -> anyhow::Result<String> {
+    Ok(slyz_run::cuda::ptx(text, &format!("compute_{OLDEST}"), precision)?)
+}
+
+#[cfg(not(feature = "cuda"))]
+fn ptx(_: &str, _: Precision) -> anyhow::Result<String> {
+    Err(anyhow!("this slyz writes no PTX; build it with the cargo feature `cuda`"))
 }
 
 /// All files of all targets, or none.

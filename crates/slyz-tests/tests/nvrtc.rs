@@ -41,9 +41,17 @@ impl Nvrtc {
 
     /// Nothing, or what the compiler has to say.
     fn complaint(&self, text: &str, architecture: &str) -> R<Option<String>> {
+        let (failed, said) = self.compiled(text, architecture, &[])?;
+        Ok(failed.then_some(said))
+    }
+
+    /// Whether the compiler has failed, and what it says.
+    fn compiled(&self, text: &str, architecture: &str, others: &[&str]) -> R<(bool, String)> {
         let source = CString::new(text)?;
-        let options = [CString::new(format!("--gpu-architecture={architecture}"))?, CString::new("--std=c++17")?];
-        let options = options.each_ref().map(|option| option.as_ptr());
+        let architecture = format!("--gpu-architecture={architecture}");
+        let options = [&architecture[..], "--std=c++17"].into_iter().chain(others.iter().copied());
+        let options: Vec<CString> = options.map(CString::new).collect::<Result<_, _>>()?;
+        let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         // SAFETY: the functions have these types, and all pointers live during the calls.
         unsafe {
             type Create = unsafe extern "C" fn(
@@ -71,7 +79,7 @@ impl Nvrtc {
             let mut said = vec![0u8; length.max(1)];
             log(program, said.as_mut_ptr().cast());
             destroy(&mut program);
-            Ok(failed.then(|| String::from_utf8_lossy(&said).trim_end_matches('\0').to_string()))
+            Ok((failed, String::from_utf8_lossy(&said).trim_end_matches('\0').to_string()))
         }
     }
 }
@@ -118,5 +126,62 @@ fn nvrtc_takes_the_corpus() -> R {
     }
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
     println!("{} files", paths.len());
+    Ok(())
+}
+
+/// Programs that count on their registers: rows that are kept, tiles of products, sorts and scans.
+const IN_REGISTERS: &str = "
+program softmax(%x: f32[16384, 16384]) -> f32[16384, 16384] {
+  %zero: f32 = const 0.0
+  %low: f32 = const -inf
+  %y: f32[16384, 16384] = tabulate [16384] |%i: i64| {
+    %m: f32 = fold [16384] |%k: i64| { %a: f32 = at %x[%i, %k]  yield %a }
+      with commutative (%low) |%p: f32, %q: f32| { %r: f32 = max %p, %q  yield %r }
+    %e: f32[16384] = tabulate [16384] |%k: i64| { %a: f32 = at %x[%i, %k]  %d: f32 = sub %a, %m  %f: f32 = exp %d  yield %f }
+    %s: f32 = fold [16384] |%k: i64| { %a: f32 = at %e[%k]  yield %a }
+      with commutative (%zero) |%p: f32, %q: f32| { %r: f32 = add %p, %q  yield %r }
+    %z: f32[16384] = tabulate [16384] |%k: i64| { %a: f32 = at %e[%k]  %d: f32 = div %a, %s  yield %d }
+    yield %z
+  }
+  return %y
+}
+program matmul(%a: f32[4096, 4096], %b: f32[4096, 4096]) -> f32[4096, 4096] {
+  %zero: f32 = const 0.0
+  %c: f32[4096, 4096] = tabulate [4096, 4096] |%i: i64, %j: i64| {
+    %s: f32 = fold [4096] |%k: i64| { %x: f32 = at %a[%i, %k]  %y: f32 = at %b[%k, %j]  %z: f32 = mul %x, %y  yield %z }
+      with commutative (%zero) |%p: f32, %q: f32| { %r: f32 = add %p, %q  yield %r }
+    yield %s
+  }
+  return %c
+}
+program scan(%x: f32[1048576]) -> f32[1048576] {
+  %zero: f32 = const 0.0
+  %y: f32[1048576] = scan [1048576] |%i: i64| { %a: f32 = at %x[%i]  yield %a }
+    with commutative (%zero) |%p: f32, %q: f32| { %r: f32 = add %p, %q  yield %r }
+  return %y
+}
+program order(%x: u32[1048576]) -> u32[1048576] {
+  %y: u32[1048576] = sort [1048576] by [32] |%i: i64| { %a: u32 = at %x[%i]  yield %a, %a }
+  return %y
+}
+program turn(%x: f32[4096, 4096]) -> f32[4096, 4096] {
+  %y: f32[4096, 4096] = tabulate [4096, 4096] |%i: i64, %j: i64| { %a: f32 = at %x[%j, %i]  yield %a }
+  return %y
+}";
+
+#[test]
+fn nothing_is_spilled() -> R {
+    if !slyz_trials::has_nvrtc() {
+        return Ok(());
+    }
+    let nvrtc = Nvrtc::open(&here("../../target/nvrtc"))?;
+    for precision in [Precision::Native, Precision::Table] {
+        let cuda = exported("registers.sir", IN_REGISTERS, precision)?;
+        let (failed, said) = nvrtc.compiled(&cuda, "sm_90", &["--ptxas-options=-v"])?;
+        assert!(!failed, "{said}");
+        let spills: Vec<&str> = said.lines().filter(|line| line.contains("bytes spill stores")).collect();
+        assert!(spills.len() >= 5, "the compiler says nothing of registers: {said}");
+        assert!(spills.iter().all(|line| line.contains(" 0 bytes spill stores")), "{precision:?}: {said}");
+    }
     Ok(())
 }

@@ -65,12 +65,12 @@ pub(super) fn code(
 
 /// The CUBIN of a text, from disk or from the compiler.
 fn built(opened: &Opened, kernel: &Kernel, text: &str, precision: Precision) -> Result<Vec<u8>, Error> {
-    let options = options(opened, precision);
+    let options = options(&opened.architecture, precision);
     let key = hash::of(&("cubin", text, &options, opened.compiler));
     if let Some(cubin) = opened.disk.as_ref().and_then(|disk| disk.load(&key)) {
         return Ok(cubin);
     }
-    let cubin = compiled(text, &options)
+    let cubin = compiled(text, &options, opened.is_newer())
         .map_err(|why| Error::Driver { what: format!("to compile kernel `{}`", kernel.name), why })?;
     if let Some(disk) = &opened.disk {
         disk.store(&key, &cubin);
@@ -80,8 +80,8 @@ fn built(opened: &Opened, kernel: &Kernel, text: &str, precision: Precision) -> 
 
 /// Where nobody asks for every bit, quotients and roots are as fast as they come; the table allows for that. Products and sums are
 /// fused where nobody asks for the table, whose algorithms count on their errors.
-fn options(opened: &Opened, precision: Precision) -> Vec<String> {
-    let architecture = format!("--gpu-architecture={}", opened.architecture);
+fn options(architecture: &str, precision: Precision) -> Vec<String> {
+    let architecture = format!("--gpu-architecture={architecture}");
     let own: &[&str] = match precision {
         Precision::Native => &["--fmad=true", "--prec-div=false", "--prec-sqrt=false", "--ftz=true"],
         Precision::Table => &["--fmad=false", "--prec-div=false", "--prec-sqrt=false"],
@@ -90,7 +90,16 @@ fn options(opened: &Opened, precision: Precision) -> Vec<String> {
     [&architecture[..], "--std=c++17"].iter().chain(own).map(|option| option.to_string()).collect()
 }
 
-fn compiled(text: &str, options: &[String]) -> Result<Vec<u8>, String> {
+/// CUDA C++ as PTX, the text that drivers compile for GPUs of an architecture and of all later ones.
+pub fn ptx(text: &str, architecture: &str, precision: Precision) -> Result<String, Error> {
+    super::opened::need_compiler()?;
+    let ptx = compiled(text, &options(architecture, precision), true)
+        .map_err(|why| Error::Driver { what: "to compile to PTX".to_string(), why })?;
+    Ok(String::from_utf8_lossy(&ptx).trim_end_matches('\0').to_string())
+}
+
+/// The image for the driver: a CUBIN, or PTX, with which it compiles itself.
+fn compiled(text: &str, options: &[String], as_ptx: bool) -> Result<Vec<u8>, String> {
     use nvrtc::{result as compiler, sys};
     let source = CString::new(text).map_err(|error| error.to_string())?;
     let program = compiler::create_program(&source, None).map_err(|error| error.to_string())?;
@@ -104,10 +113,18 @@ fn compiled(text: &str, options: &[String]) -> Result<Vec<u8>, String> {
         });
         let cubin = cubin.and_then(|()| {
             let mut length = 0;
-            sys::nvrtcGetCUBINSize(program, &mut length).result().map_err(|error| error.to_string())?;
-            let mut cubin = vec![0u8; length];
-            sys::nvrtcGetCUBIN(program, cubin.as_mut_ptr().cast()).result().map_err(|error| error.to_string())?;
-            Ok(cubin)
+            let size = match as_ptx {
+                true => sys::nvrtcGetPTXSize(program, &mut length),
+                false => sys::nvrtcGetCUBINSize(program, &mut length),
+            };
+            size.result().map_err(|error| error.to_string())?;
+            let mut image = vec![0u8; length];
+            let got = match as_ptx {
+                true => sys::nvrtcGetPTX(program, image.as_mut_ptr().cast()),
+                false => sys::nvrtcGetCUBIN(program, image.as_mut_ptr().cast()),
+            };
+            got.result().map_err(|error| error.to_string())?;
+            Ok(image)
         });
         let _ = compiler::destroy_program(program);
         cubin

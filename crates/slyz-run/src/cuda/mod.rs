@@ -15,6 +15,8 @@ mod matrices;
 mod opened;
 mod staging;
 
+pub use code::ptx;
+
 use crate::device::Seal;
 use crate::driver::{AtWork, Engine as _, Slot};
 use crate::{ArrayData, Buffer, Device, Error, Executable, Launcher};

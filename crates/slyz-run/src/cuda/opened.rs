@@ -53,6 +53,34 @@ pub(super) fn is_likely() -> bool {
     cfg!(target_os = "windows")
 }
 
+/// An error where there is no NVRTC.
+pub(super) fn need_compiler() -> Result<(), Error> {
+    // SAFETY: the library is only looked for.
+    if unsafe { cudarc::nvrtc::sys::is_culib_present() } {
+        return Ok(());
+    }
+    let why = "libnvrtc cannot be loaded; install CUDA's toolkit, or the Python package nvidia-cuda-nvrtc, and have its folder in \
+               LD_LIBRARY_PATH";
+    Err(Error::NoCuda { what: "no compiler".to_string(), why: why.to_string() })
+}
+
+/// What the compiler is asked for: code of the GPU, or the newest PTX that it knows where the GPU is newer.
+fn architecture(own: i32) -> String {
+    use cudarc::nvrtc::sys::{nvrtcGetNumSupportedArchs, nvrtcGetSupportedArchs};
+    let mut count = 0;
+    // SAFETY: the number lives, and then as many as it says.
+    let known = unsafe {
+        let counted = nvrtcGetNumSupportedArchs(&mut count).result().is_ok();
+        let mut known = vec![0; usize::try_from(count).unwrap_or(0)];
+        let listed = counted && nvrtcGetSupportedArchs(known.as_mut_ptr()).result().is_ok();
+        if listed { known } else { vec![] }
+    };
+    match known.into_iter().max() {
+        Some(newest) if newest < own => format!("compute_{newest}"),
+        _ => format!("sm_{own}"),
+    }
+}
+
 impl Opened {
     pub(super) fn new(number: i32, precision: Precision) -> Result<Opened, Error> {
         let missing = |what: &str, why: String| Error::NoCuda { what: what.to_string(), why };
@@ -61,12 +89,7 @@ impl Opened {
             let why = "libcuda.so.1 cannot be loaded; install NVIDIA's driver".to_string();
             return Err(missing("no driver", why));
         }
-        // SAFETY: the library is only looked for.
-        if !unsafe { cudarc::nvrtc::sys::is_culib_present() } {
-            let why = "libnvrtc cannot be loaded; install CUDA's toolkit, or the Python package nvidia-cuda-nvrtc, and have its \
-                       folder in LD_LIBRARY_PATH";
-            return Err(missing("no compiler", why.to_string()));
-        }
+        need_compiler()?;
         let failed = |error: result::DriverError| missing("the driver has no GPU for us", error.to_string());
         result::init().map_err(failed)?;
         let device = result::device::get(number).map_err(failed)?;
@@ -96,7 +119,7 @@ impl Opened {
             stream,
             machine: Machine { runs_ahead: true, ..Machine::cuda() },
             precision,
-            architecture: format!("sm_{major}{minor}"),
+            architecture: architecture(10 * major + minor),
             compiler,
             kernels: Memo::new(KEPT_KERNELS),
             disk: CacheConfig::from_env().open(),
@@ -106,6 +129,11 @@ impl Opened {
             memory,
             lost: OnceLock::new(),
         })
+    }
+
+    /// Is the GPU newer than the compiler? Then it gives PTX, for the driver to compile.
+    pub(super) fn is_newer(&self) -> bool {
+        self.architecture.starts_with("compute")
     }
 
     pub(super) fn describe(&self) -> String {

@@ -175,6 +175,7 @@ impl Dialect for Cuda {
     fn bits(&self, from: Ty, to: Ty, x: Tree) -> Tree {
         let name = TYPES[to as usize];
         match (from, to) {
+            (Ty::F16 | Ty::BF16, Ty::F16 | Ty::BF16) => value_of(to, bits_of(from, x)),
             (Ty::F16 | Ty::BF16, _) => Tree::cast(name, bits_of(from, x)),
             (_, Ty::F16 | Ty::BF16) => value_of(to, Tree::cast("unsigned short", x)),
             (Ty::F32, Ty::I32) => Tree::call("__float_as_int", [x]),

@@ -151,7 +151,8 @@ pub enum Contents {
 }
 
 impl File {
-    fn text(name: String, text: String) -> File {
+    /// A file of text.
+    pub fn text(name: String, text: String) -> File {
         File { name, contents: Contents::Text(text) }
     }
 

@@ -154,7 +154,7 @@ impl<'g> Gpu<'g> {
                 w.lane_stmts(before.iter().copied());
             },
             elements: &|w, _, k, count| {
-                if count > 1 {
+                if line {
                     return neighbours.run(w, k, count);
                 }
                 let at = unflatten(w, k, fold_shape);

@@ -13,9 +13,8 @@
 //! A note is a word of 64 bits: 32 of a value, and one that says that it is there.
 
 use super::plan::Gpu;
-use super::prefix::Kind;
 use super::threads::{ceil_div, each_position};
-use crate::code::{AtomicOp, Id, MemId, Op, Place, SubgroupOp};
+use crate::code::{AtomicOp, Id, MemId, Monoid, Op, Place, SubgroupOp};
 use crate::kernel::{Access, BufferId, Space};
 use crate::lower::writer::KernelWriter;
 use crate::ops::Operator;
@@ -28,9 +27,7 @@ const CARRIED: u32 = 32;
 
 /// What blocks tell each other.
 pub(super) struct Notes<'a, 'g> {
-    pub(super) kind: Kind<'g>,
-    /// What is combined in a tile, and in all tiles of a cluster.
-    pub(super) own: &'a [Ty],
+    pub(super) monoid: &'g Monoid,
     /// What comes before a tile.
     pub(super) tys: &'a [Ty],
     /// Tiles of a group, and groups of a cluster: the lanes of a subgroup.
@@ -49,22 +46,9 @@ pub(super) struct Board<'a, 'g> {
     before: Vec<MemId>,
 }
 
-/// What notes of a kind are, and how they are joined.
-struct Level<'a, 'g> {
-    tys: &'a [Ty],
-    joins: &'a dyn Fn(&mut KernelWriter<'_, 'g>, &[Id], &[Id]) -> Vec<Id>,
-    nothing: Vec<Id>,
-}
-
-/// Notes for values of these types.
-fn words(tys: &[Ty]) -> u64 {
-    tys.iter().map(|ty| u64::from(ty.bits().div_ceil(CARRIED))).sum()
-}
-
 impl<'g> Notes<'_, 'g> {
-    /// Words of a note: one has room for what comes before a tile.
     fn words(&self) -> u64 {
-        words(self.tys)
+        self.tys.iter().map(|ty| u64::from(ty.bits().div_ceil(CARRIED))).sum()
     }
 
     /// How many tiles, groups and clusters there are.
@@ -132,43 +116,39 @@ impl<'g> Board<'_, 'g> {
             let [tiles, groups, _] = notes.counts().map(|count| w.extent(&count));
             let groups_start = tiles;
             let clusters_start = w.value(tiles + groups);
-            w.when(first, |w| self.tell(w, tile, own, notes.own));
+            w.when(first, |w| self.tell(w, tile, own));
             // Tiles of the group.
             let group = w.value(tile / fan);
             let in_group = w.value(tile % fan);
             let group_first = w.value(group * fan);
-            let near =
-                Level { tys: notes.own, joins: &|w, a, b| notes.kind.combine(w, a, b), nothing: notes.kind.neutral(w) };
-            let before_in_group = self.hear(w, &near, group_first, in_group, lane);
+            let before_in_group = self.hear(w, group_first, in_group, lane);
             let last = w.value(fan - one);
             let ends_group = w.value(in_group.equals(last));
-            let whole_group = notes.kind.combine(w, &before_in_group, own);
+            let whole_group = w.combine(notes.monoid, &before_in_group, own);
             let tells = w.apply(Operator::And, &[first, ends_group], Ty::Bool);
             w.when(tells, |w| {
                 let place = w.value(groups_start + group);
-                self.tell(w, place, &whole_group, notes.own);
+                self.tell(w, place, &whole_group);
             });
             // Groups of the cluster.
             let cluster = w.value(group / fan);
             let in_cluster = w.value(group % fan);
             let cluster_first = w.value(cluster * fan);
             let cluster_first = w.value(groups_start + cluster_first);
-            let before_in_cluster = self.hear(w, &near, cluster_first, in_cluster, lane);
+            let before_in_cluster = self.hear(w, cluster_first, in_cluster, lane);
             // All up to the cluster.
             let some = w.value(cluster.most(zero));
             let some = w.value(some.least(one));
             let place = w.value(clusters_start + cluster);
-            let far =
-                Level { tys: notes.tys, joins: &|w, a, b| notes.kind.joined(w, a, b), nothing: notes.kind.start(w) };
-            let before_cluster = self.hear(w, &far, place, some, lane);
-            let before_group = notes.kind.behind(w, &before_cluster, &before_in_cluster);
-            let before = notes.kind.behind(w, &before_group, &before_in_group);
+            let before_cluster = self.hear(w, place, some, lane);
+            let before_group = w.combine(notes.monoid, &before_cluster, &before_in_cluster);
+            let before = w.combine(notes.monoid, &before_group, &before_in_group);
             let ends_cluster = w.value(in_cluster.equals(last));
             let tells = w.apply(Operator::And, &[tells, ends_cluster], Ty::Bool);
             w.when(tells, |w| {
-                let all = notes.kind.behind(w, &before_group, &whole_group);
+                let all = w.combine(notes.monoid, &before_group, &whole_group);
                 let place = w.offset(place, 1);
-                self.tell(w, place, &all, notes.tys);
+                self.tell(w, place, &all);
             });
             w.when(first, |w| w.store_each(&self.before, zero, &before));
         });
@@ -178,14 +158,15 @@ impl<'g> Board<'_, 'g> {
     }
 
     /// The fold of `count` notes from `first` on, at most one for each lane, in order; all lanes wait for them, and the first one has it.
-    fn hear(&self, w: &mut KernelWriter<'_, 'g>, level: &Level<'_, 'g>, first: Id, count: Id, lane: Id) -> Vec<Id> {
+    fn hear(&self, w: &mut KernelWriter<'_, 'g>, first: Id, count: Id, lane: Id) -> Vec<Id> {
         let Board { notes, .. } = self;
         let wanted = w.value(lane.below(count));
         let place = w.value(first + lane);
-        let words: Vec<Id> = (0..words(level.tys)).map(|word| self.wait(w, place, word, wanted)).collect();
+        let words: Vec<Id> = (0..notes.words()).map(|word| self.wait(w, place, word, wanted)).collect();
         let mut words = words.into_iter();
+        let start = w.all_scalars(&notes.monoid.neutral);
         let mut heard = vec![];
-        for (&ty, &nothing) in level.tys.iter().zip(&level.nothing) {
+        for (&ty, &nothing) in notes.tys.iter().zip(&start) {
             let pieces: Vec<Id> = words.by_ref().take(ty.bits().div_ceil(CARRIED) as usize).collect();
             let value = from_pieces(w, ty, &pieces);
             heard.push(w.apply(Operator::Select, &[wanted, value, nothing], ty));
@@ -196,10 +177,10 @@ impl<'g> Board<'_, 'g> {
             let end = w.number((notes.fan - distance).into());
             let there = w.value(lane.below(end));
             let take = |(&value, &ty): (&Id, &Ty)| w.push(Op::Subgroup(SubgroupOp::ShuffleDown, vec![value, by]), ty);
-            let further: Vec<Id> = heard.iter().zip(level.tys).map(take).collect();
-            let joined = (level.joins)(w, &heard, &further);
+            let further: Vec<Id> = heard.iter().zip(notes.tys).map(take).collect();
+            let joined = w.combine(notes.monoid, &heard, &further);
             let select = |((&yes, &no), &ty)| w.apply(Operator::Select, &[there, yes, no], ty);
-            heard = joined.iter().zip(&heard).zip(level.tys).map(select).collect();
+            heard = joined.iter().zip(&heard).zip(notes.tys).map(select).collect();
             distance *= 2;
         }
         heard
@@ -225,9 +206,9 @@ impl<'g> Board<'_, 'g> {
         w.push(Op::While { init: vec![seen], cond, body }, Ty::U64)
     }
 
-    fn tell(&self, w: &mut KernelWriter<'_, 'g>, note: Id, values: &[Id], tys: &[Ty]) {
+    fn tell(&self, w: &mut KernelWriter<'_, 'g>, note: Id, values: &[Id]) {
         let mut word = 0;
-        for (&value, &ty) in values.iter().zip(tys) {
+        for (&value, &ty) in values.iter().zip(self.notes.tys) {
             for piece in to_pieces(w, ty, value) {
                 let told = w.constant(Scalar::from_int(Ty::U64, 1 << CARRIED));
                 let message = w.apply(Operator::Or, &[piece, told], Ty::U64);

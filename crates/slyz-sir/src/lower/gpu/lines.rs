@@ -3,7 +3,7 @@
 //! A line is cut into chunks, a block each: the first launch folds every chunk, the second turns the results into what comes
 //! before each chunk, the third goes through the chunks again and writes. Where lines are no longer than a chunk, or there are
 //! enough of them to keep the machine busy, a block goes along a whole line, and the third launch is the only one. Where blocks may
-//! wait for others, the only line is gone through once (`handed`). How a block goes along elements is in `prefix`.
+//! wait for others, a scan goes through the only line once (`handed`). How a block goes along elements is in `prefix`.
 
 use super::handed::Notes;
 use super::maps::{Neighbours, is_line};
@@ -194,7 +194,7 @@ impl<'g> Gpu<'g> {
             outputs.iter().map(|&b| w.global(b, Access::Write, shape.to_vec())).collect()
         };
         if self.hands_on(&lines) {
-            return self.lines_at_once("scan", &lines, None, &homes);
+            return self.scan_at_once(&lines, monoid, &homes);
         }
         let carries = self.carries(&lines, "scan", None);
         let name = self.base.kernel_name("scan");
@@ -212,14 +212,10 @@ impl<'g> Gpu<'g> {
         let homes = |w: &mut KernelWriter<'_, 'g>| -> Vec<MemId> {
             outputs.iter().map(|&b| w.global(b, Access::Write, vec![extent.clone()])).collect()
         };
-        if self.hands_on(&lines) {
-            self.lines_at_once("filter", &lines, Some(count), &homes);
-        } else {
-            let carries = self.carries(&lines, "filter", Some(count));
-            let name = self.base.kernel_name("filter");
-            let counted = carries.is_none().then_some(count);
-            self.lines(&name, &lines, carries.as_deref(), counted, &homes);
-        }
+        let carries = self.carries(&lines, "filter", Some(count));
+        let name = self.base.kernel_name("filter");
+        let counted = carries.is_none().then_some(count);
+        self.lines(&name, &lines, carries.as_deref(), counted, &homes);
         self.base.plan.steps.push(Step::Count { size: kept, from: count });
     }
 
@@ -388,7 +384,8 @@ const LONG: u64 = 1 << 18;
 const NOTED: u64 = 256;
 
 impl<'g> Gpu<'g> {
-    /// Is it one long line whose tiles are whole, on a machine where blocks may wait for others?
+    /// Is it a scan of one long line, on a machine where blocks may wait for others? (A filter has less to do in a tile than it takes to
+    /// wait: two passes over its elements are as fast.)
     fn hands_on(&self, lines: &Lines<'_, 'g>) -> bool {
         let waits = self.machine.progresses && self.machine.atomic_bits >= 64;
         let long = self.expected.about(lines.last).is_some_and(|n| n >= LONG);
@@ -400,37 +397,31 @@ impl<'g> Gpu<'g> {
     }
 
     /// All tiles of the only line in one pass, then what is left behind the last whole one.
-    fn lines_at_once(
+    fn scan_at_once(
         &mut self,
-        what: &str,
         lines: &Lines<'_, 'g>,
-        count: Option<BufferId>,
+        monoid: &'g Monoid,
         homes: &dyn Fn(&mut KernelWriter<'_, 'g>) -> Vec<MemId>,
     ) {
         let machine = self.machine;
         let tile = self.tile(lines, None);
         let fan = machine.subgroup.map_or(1, |subgroup| subgroup.size).min(tile.threads);
         let tys = &lines.sums.before;
-        let own = &lines.sums.own;
-        let notes = Notes { kind: lines.sums.kind, own, tys, fan, extent: lines.last, tile: tile.elements() };
+        let notes = Notes { monoid, tys, fan, extent: lines.last, tile: tile.elements() };
         let shape = notes.shape();
         let told = self.base.buffer(Ty::U64, shape.clone(), BufferUse::Temporary);
         let before_rest: Vec<BufferId> =
             tys.iter().map(|&ty| self.base.buffer(ty, vec![], BufferUse::Temporary)).collect();
         self.clear_notes(told, &shape);
-        let staged = if self.is_staged(lines, tile) { &lines.results[1..] } else { &[] };
-        let name = self.base.kernel_name(what);
+        let name = self.base.kernel_name("scan");
         let mut w = KernelWriter::new(&self.base, name, ceil_div(lines.last, tile.elements()));
         w.kernel.block = [tile.threads, 1, 1];
         w.bind_globals(lines.op);
         let own = homes(&mut w);
         let memory = w.global(told, Access::ReadWrite, shape);
         let rest: Vec<MemId> = before_rest.iter().map(|&b| w.global(b, Access::Write, vec![])).collect();
-        let memory_of_stage = |&ty: &Ty| w.near_memory("kept", ty, Space::Shared, &[tile.elements()]);
-        let stage: Vec<MemId> = staged.iter().map(memory_of_stage).collect();
         let board = notes.board(&mut w, memory);
-        let mut along = OfLine::new(lines, &[], &own, machine.vector_bytes);
-        along.stage = &stage;
+        let along = OfLine::new(lines, &[], &own, machine.vector_bytes);
         let prefixer = Prefixer::new(&mut w, &machine, tile, &along);
         let number = board.take(&mut w);
         let start = w.scaled(number, tile.elements());
@@ -445,28 +436,25 @@ impl<'g> Gpu<'g> {
         });
         let kernel = w.finish();
         self.base.launch(kernel);
-        self.line_rest(what, lines, tile, &before_rest, count, homes);
+        self.scan_rest(lines, tile, &before_rest, homes);
     }
 
     /// What is left of a line behind its whole tiles.
-    fn line_rest(
+    fn scan_rest(
         &mut self,
-        what: &str,
         lines: &Lines<'_, 'g>,
         tile: Tile,
         before: &[BufferId],
-        count: Option<BufferId>,
         homes: &dyn Fn(&mut KernelWriter<'_, 'g>) -> Vec<MemId>,
     ) {
         let machine = self.machine;
         let single = Tile::new(&machine, Some(tile.threads.into()), None, false, &lines.sums.own);
-        let name = self.base.kernel_name(&format!("{what}_rest"));
+        let name = self.base.kernel_name("scan_rest");
         let mut w = KernelWriter::new(&self.base, name, Size::Const(1));
         w.kernel.block = [single.threads, 1, 1];
         w.bind_globals(lines.op);
         let before: Vec<MemId> = before.iter().map(|&b| w.global(b, Access::Read, vec![])).collect();
         let homes = homes(&mut w);
-        let counter = count.map(|count| w.global(count, Access::Write, vec![]));
         let extent = w.extent(lines.last);
         let each = w.number(tile.elements() as i64);
         let tiles = w.value(extent / each);
@@ -479,10 +467,7 @@ impl<'g> Gpu<'g> {
         };
         let carry = w.branch(some, &lines.sums.before, load, |w| lines.sums.kind.start(w));
         let along = OfLine::new(lines, &[], &homes, machine.vector_bytes);
-        let all = Prefixer::new(&mut w, &machine, single, &along).write(&mut w, [covered, extent], carry);
-        if let Some(counter) = counter {
-            store_by_first(&mut w, &[counter], &[], &all);
-        }
+        Prefixer::new(&mut w, &machine, single, &along).write(&mut w, [covered, extent], carry);
         let kernel = w.finish();
         self.base.launch(kernel);
     }

@@ -117,7 +117,7 @@ impl<'g> Kind<'g> {
         }
     }
 
-    pub(super) fn combine(self, w: &mut KernelWriter<'_, 'g>, left: &[Id], right: &[Id]) -> Vec<Id> {
+    fn combine(self, w: &mut KernelWriter<'_, 'g>, left: &[Id], right: &[Id]) -> Vec<Id> {
         match self {
             Kind::Scan(monoid) => w.combine(monoid, left, right),
             Kind::Filter => vec![w.apply(Operator::Add, &[left[0], right[0]], Ty::I32)],
@@ -125,21 +125,13 @@ impl<'g> Kind<'g> {
     }
 
     /// What comes before a tile, and a fold of some of it.
-    pub(super) fn behind(self, w: &mut KernelWriter<'_, 'g>, before: &[Id], own: &[Id]) -> Vec<Id> {
+    fn behind(self, w: &mut KernelWriter<'_, 'g>, before: &[Id], own: &[Id]) -> Vec<Id> {
         match self {
             Kind::Scan(_) => self.combine(w, before, own),
             Kind::Filter => {
                 let own = w.push(Op::Cast(Ty::I64, own[0]), Ty::I64);
                 vec![w.value(before[0] + own)]
             }
-        }
-    }
-
-    /// What comes before, and what comes behind that.
-    pub(super) fn joined(self, w: &mut KernelWriter<'_, 'g>, left: &[Id], right: &[Id]) -> Vec<Id> {
-        match self {
-            Kind::Scan(_) => self.combine(w, left, right),
-            Kind::Filter => vec![w.value(left[0] + right[0])],
         }
     }
 

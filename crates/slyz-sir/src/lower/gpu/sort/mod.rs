@@ -410,8 +410,11 @@ impl<'g> Passes<'g> {
                     let i = w.offset(start, (k * self.form.threads) as i64);
                     let inside = w.value(i.below(end));
                     w.when(inside, |w| {
-                        let element = self.element(w, pass, &from, &word, &[&line[..], &[i]].concat());
-                        count(w, element[0]);
+                        let element = match self.neighbours.as_ref().filter(|_| pass.is_first) {
+                            Some(neighbours) => self.columns.pick(&neighbours.run(w, i, 1)[0])[word[0]],
+                            None => self.element(w, pass, &from, &word, &[&line[..], &[i]].concat())[0],
+                        };
+                        count(w, element);
                     });
                 }
             };
