@@ -1,7 +1,7 @@
 //! Transposes, and whatever else reads an array across the order in which it writes: through a tile in shared memory.
 //!
 //! In `tabulate (i, j) { f(a[j, i], …) }` neighbouring threads write neighbouring elements, and so read a column of `a`. A block
-//! takes a square of 32 × 32 positions instead. First its threads stand across, so that neighbours read along a row of `a`, and put what
+//! takes a tile of 64 × 32 positions instead, or of 32 × 32 where threads cost time or memory is short. First its threads stand across, so that neighbours read along a row of `a`, and put what
 //! they read into the tile; then they stand as they write, and find it there. Rows of the tile have 33 places, so that neither
 //! of the two ways meets a bank twice. Blocks follow each other along the results. A thread has several positions: all its reads are on their way before the first is
 //! waited for.
@@ -21,8 +21,10 @@ use crate::types::Ty;
 use crate::write::Write as _;
 use std::collections::HashSet;
 
-/// Positions of a tile on either axis.
+/// Positions of a tile on the axis that is read along, and the least on the axis that is written along.
 const SIDE: u64 = 32;
+/// The most of the latter, on machines with many threads: fewer and longer rows are written.
+const LONG_SIDE: u64 = 64;
 /// Rows of threads of a block, if the machine allows; each makes every so many rows of the tile.
 const ROWS: u64 = 8;
 /// The extent of an axis below which most of a tile would be empty.
@@ -75,8 +77,8 @@ impl<'g> Turn<'g> {
     }
 
     /// Leaves out the reads that there is no room for. `false` if none is left.
-    fn fit(&mut self, body: &'g Body, shared_bytes: u64) -> bool {
-        let tile = |read: &Read| SIDE * (SIDE + 1) * (read.ty.bytes() as u64).max(4);
+    fn fit(&mut self, body: &'g Body, side: u64, shared_bytes: u64) -> bool {
+        let tile = |read: &Read| side * (SIDE + 1) * (read.ty.bytes() as u64).max(4);
         let mut used = 0;
         self.reads.retain(|read| {
             let fits = used + tile(read) <= shared_bytes;
@@ -133,7 +135,10 @@ impl<'g> Gpu<'g> {
             None => self.expected.about(&shape[axis]).is_none_or(|n| n > SIDE),
         };
         let Some(mut turn) = Turn::of(body, &wide) else { return false };
-        if !turn.fit(body, self.machine.shared_bytes) {
+        let last = shape.len() - 1;
+        let long = self.machine.vector_bytes > 0 && !self.machine.is_small() && turn.reads.len() == 1;
+        let side = if long && is_plain(body) && cost(body) <= CHEAP { LONG_SIDE } else { SIDE };
+        if !turn.fit(body, side, self.machine.shared_bytes) {
             return false;
         }
         let rows = [ROWS, 4, 2, 1].into_iter().find(|rows| rows * SIDE <= threads).unwrap_or(1);
@@ -143,15 +148,14 @@ impl<'g> Gpu<'g> {
         w.bind_globals(&stmt.op);
         let homes: Vec<MemId> = outputs.into_iter().map(|(b, shape)| w.global(b, Access::Write, shape)).collect();
         w.kernel.block = [SIDE as u32, rows as u32, 1];
-        let places = [SIDE, SIDE + 1];
+        let places = [side, SIDE + 1];
         let tiles: Vec<MemId> =
             turn.reads.iter().map(|read| w.near_memory("tile", read.ty, Space::Shared, &places)).collect();
-        let last = shape.len() - 1;
         let axis = turn.axis;
         let others: Vec<Size> = (0..last).filter(|&k| k != axis).map(|k| shape[k].clone()).collect();
-        let cut = |extent| Cut { extent, length: SIDE };
-        let grid = Tiles { x: cut(&shape[last]), y: cut(&shape[axis]), others: &others };
-        let square = Square { turn: &turn, body, grid: &grid, rows, tiles: &tiles, homes: &homes };
+        let cut = |extent, length| Cut { extent, length };
+        let grid = Tiles { x: cut(&shape[last], side), y: cut(&shape[axis], SIDE), others: &others };
+        let square = Square { turn: &turn, body, grid: &grid, side, rows, tiles: &tiles, homes: &homes };
         grid.each(&mut w, &self.machine, &self.expected, |w, tile| square.write(w, tile));
         let kernel = w.finish();
         self.base.launch(kernel);
@@ -159,11 +163,13 @@ impl<'g> Gpu<'g> {
     }
 }
 
-/// How a block makes a square of results.
+/// How a block makes a tile of results.
 struct Square<'a, 'g> {
     turn: &'a Turn<'g>,
     body: &'g Body,
     grid: &'a Tiles<'a>,
+    /// Positions on the axis that is written along.
+    side: u64,
     /// Rows of threads.
     rows: u64,
     tiles: &'a [MemId],
@@ -173,7 +179,6 @@ struct Square<'a, 'g> {
 impl<'g> Square<'_, 'g> {
     fn write(&self, w: &mut KernelWriter<'_, 'g>, tile: &Tile) {
         let [column, row] = [0, 1].map(|d| w.push(Op::Place(Place::Local, d), Ty::I64));
-        let turns = SIDE / self.rows;
         let row_of = |w: &mut KernelWriter<'_, 'g>, turn: u64| {
             let skipped = w.number((turn * self.rows) as i64);
             w.value(row + skipped)
@@ -183,7 +188,7 @@ impl<'g> Square<'_, 'g> {
         let y = w.value(tile.y + column);
         let y = self.grid.y.inside(w, y);
         let mut found = vec![];
-        for turn in 0..turns {
+        for turn in 0..self.side / self.rows {
             let row = row_of(w, turn);
             let x = w.value(tile.x + row);
             let x = self.grid.x.inside(w, x);
@@ -214,15 +219,20 @@ impl<'g> Square<'_, 'g> {
             });
             return;
         }
-        let at_x = self.grid.x.inside(w, x);
         let mut made = vec![];
-        for turn in 0..turns {
-            let row = row_of(w, turn);
-            let y = w.value(tile.y + row);
-            let at_y = self.grid.y.inside(w, y);
-            made.push((y, self.results(w, tile, [at_x, at_y], [row, column])));
+        for part in 0..self.side / SIDE {
+            let column = if part == 0 { column } else { w.offset(column, (part * SIDE) as i64) };
+            let x = if part == 0 { x } else { w.value(tile.x + column) };
+            let at_x = self.grid.x.inside(w, x);
+            for turn in 0..SIDE / self.rows {
+                let row = row_of(w, turn);
+                let y = w.value(tile.y + row);
+                let at_y = self.grid.y.inside(w, y);
+                made.push(([x, y], self.results(w, tile, [at_x, at_y], [row, column])));
+            }
         }
-        for (y, values) in made {
+        for ([x, y], values) in made {
+            let x_inside = self.grid.x.is_inside(w, x);
             let y_inside = self.grid.y.is_inside(w, y);
             w.when_all([x_inside, y_inside], |w| {
                 self.stand(w, tile, [x, y]);
