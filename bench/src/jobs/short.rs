@@ -39,9 +39,23 @@ pub static JOBS: &[Job] = &[
     Job {
         name: "csr",
         title: "sums of segments, 10 a row, 100,000 rows",
-        target: None,
-        run: segments,
+        target: Some(1.5),
+        run: |bench, job| segments(bench, job, regular),
         source: || Ok(compile(segment_sums)?.source().to_string()),
+    },
+    Job {
+        name: "csr_random",
+        title: "the same, lengths that nobody can foresee",
+        target: Some(1.5),
+        run: |bench, job| segments(bench, job, random),
+        source: || Ok(compile(segment_sums)?.source().to_string()),
+    },
+    Job {
+        name: "csr_product",
+        title: "sparse matrix × vector by `segmented_fold`, 10 a row, 100,000 rows",
+        target: Some(1.5),
+        run: products,
+        source: || Ok(compile(product)?.source().to_string()),
     },
 ];
 
@@ -76,6 +90,15 @@ fn segment_sums(x: Arr<f32, M>, starts: Arr<i64, N>) -> Arr<f32, Rows> {
             repeat_while((from, 0f32), |(k, _)| k.lt(to), |(k, sum)| (k + 1, sum + x.at(Near::new(k).clamp())));
         sum
     })
+}
+
+fn product(
+    starts: Arr<u32, Either<Rows, Fix<1>>>,
+    column: Arr<At<M>, N>,
+    value: Arr<f32, N>,
+    x: Arr<f32, M>,
+) -> Arr<f32, Rows> {
+    tabulate(|k: Idx<N>| value.at(k) * x.at(column.at(k))).segmented_fold(Sum, Segments::by_offsets(starts))
 }
 
 fn plain_rows<'a>(x: &'a [f32], width: usize) -> impl Fn(&mut [f32]) + 'a {
@@ -159,13 +182,33 @@ fn gathers(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
     contest.measure()
 }
 
-fn segments(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
-    let rows = bench.length(ROWS);
-    // From 0 to 20 in a row.
-    let mut starts = vec![0i64];
-    for r in 0..rows {
-        starts.push(starts[r] + (r.wrapping_mul(2_654_435_761) >> 7) as i64 % 21);
+/// From 0 to 20, in a pattern that a branch predictor learns.
+fn regular(row: usize) -> usize {
+    (row.wrapping_mul(2_654_435_761) >> 7) % 21
+}
+
+/// From 0 to 20, by the finalizer of SplitMix64.
+fn random(row: usize) -> usize {
+    let mut bits = (row as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((bits ^ (bits >> 31)) % 21) as usize
+}
+
+/// Where the segments of some lengths start, and where the last one ends.
+fn starts_of(rows: usize, length: fn(usize) -> usize) -> Vec<usize> {
+    let mut starts = vec![0];
+    let mut end = 0;
+    for row in 0..rows {
+        end += length(row);
+        starts.push(end);
     }
+    starts
+}
+
+fn segments(bench: &Bench, job: &'static Job, length: fn(usize) -> usize) -> Result<Row, Failure> {
+    let rows = bench.length(ROWS);
+    let starts: Vec<i64> = starts_of(rows, length).into_iter().map(|start| start as i64).collect();
     let len = starts[rows] as usize;
     let x = &Slab::random(&bench.native, len, -1.0, 1.0, 1)[..];
     let starts = &starts[..];
@@ -180,6 +223,31 @@ fn segments(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
     let f = compile(segment_sums)?;
     let f = f.size::<Rows>(rows);
     contest.ours(move || f.call(x, starts), |z| z.to_vec());
+    contest.fills("plain", rows, plain);
+    contest.measure()
+}
+
+fn products(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
+    let rows = bench.length(ROWS);
+    let width = rows;
+    let starts = starts_of(rows, random);
+    let len = starts[rows];
+    let value = &Slab::random(&bench.native, len, -1.0, 1.0, 1)[..];
+    let x = &Slab::random(&bench.native, width, -1.0, 1.0, 2)[..];
+    let columns = places(len, width);
+    let plain = |z: &mut [f32]| {
+        for (ends, z) in starts.windows(2).zip(z) {
+            let entries = ends[0]..ends[1];
+            *z = value[entries.clone()].iter().zip(&columns[entries]).map(|(v, &column)| v * x[column]).sum();
+        }
+    };
+    let mut expected = vec![0.0; rows];
+    plain(&mut expected);
+    let mut contest = Contest::new(bench, job, Expected::near(expected, 1e-4).or_within(1e-5));
+    let f = compile(product)?;
+    let offsets: Vec<u32> = starts.iter().map(|&start| start as u32).collect();
+    let at = Tensor::<At<M>, N>::from_vec([len], columns.iter().map(|&p| At::new(p as u64)).collect())?;
+    contest.ours(move || f.call(&offsets, &at, value, x), |z| z.to_vec());
     contest.fills("plain", rows, plain);
     contest.measure()
 }

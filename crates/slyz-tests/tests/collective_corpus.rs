@@ -12,16 +12,24 @@ type R<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 axis!(N, K, Runs, S);
 
-/// Nothing, one, around a vector, and a few vectors: for every program.
-const SIZES: [u64; 6] = [0, 1, 31, 32, 33, 1000];
+/// Nothing, one, around a vector, and a few vectors.
+const SIZES: &[u64] = &[0, 1, 31, 32, 33, 1000];
 
 /// Larger than whatever is done at once.
 const LARGE: u64 = 65_537;
+const TO_LARGE: &[u64] = &[0, 1, 31, 32, 33, 1000, LARGE];
 
 /// So many that only machines take them, not the interpreters.
 const MANY: u64 = 10_000_000;
+const TO_MANY: &[u64] = &[0, 1, 31, 32, 33, 1000, MANY];
 
-/// A program, and sizes besides those of all: one of a type is enough for what is done with many elements.
+const ALL: &[u64] = &[0, 1, 31, 32, 33, 1000, LARGE, MANY];
+
+/// For types whose code differs from another's by widths only: every road once.
+const FEW: &[u64] = &[0, 1, 33, 1000];
+const FEW_TO_LARGE: &[u64] = &[0, 1, 33, 1000, LARGE];
+
+/// A program and the sizes that it is tried with: one of a type is enough for what is done with many elements.
 type Sized = (Program, &'static [u64]);
 
 /// Small whole numbers that look random.
@@ -114,6 +122,28 @@ fn sums() -> [Exp<u32>; 3] {
     ]
 }
 
+/// Numbers with something in every byte.
+fn wide(salt: u32) -> Arr<u64, N> {
+    tabulate(|i: Idx<N>| (i.u32() + salt * 77_777).cast::<u64>() * 0x9e37_79b9_7f4a_7c15u64)
+}
+
+/// Both halves of each number.
+fn halves<A: Axis>(x: Arr<u64, A>) -> Exp<u32> {
+    digest(x.map(|v| (v >> 32).cast::<u32>() ^ (v & 0xffff_ffffu64).cast::<u32>()))
+}
+
+fn wide_sums() -> [Exp<u32>; 3] {
+    let x = wide(1);
+    [halves(x.scan(Sum)), halves(x.scan_exclusive(MaxOf)), halves(x.scan(MinOf))]
+}
+
+fn sort_wide() -> [Exp<u32>; 3] {
+    let x = wide(1);
+    let signed = x.map(|v| v.cast::<i64>()).sort();
+    let floats = signed.map(|v| (v >> 12i64).cast::<f64>()).sort_by_key(|v| v.descending());
+    [halves(x.sort()), halves(signed.map(|v| v.cast::<u64>())), halves(floats.map(|v| v.cast::<i64>().cast::<u64>()))]
+}
+
 fn scatters<T: Num>() -> [Exp<u32>; 3] {
     let x = data::<T>(1);
     let group = data::<u32>(2);
@@ -198,9 +228,9 @@ fn hold(file: &str, what: &str, programs: &[Sized]) -> R {
     let head = format!("// {what}, made by crates/slyz-tests/tests/collective_corpus.rs.\n");
     if std::env::var_os("BLESS").is_some() {
         let mut text = head;
-        for (program, more) in programs {
+        for (program, sizes) in programs {
             text += &format!("\n{program}");
-            for &size in SIZES.iter().chain(*more) {
+            for &size in *sizes {
                 text += &case(program, size)?;
             }
         }
@@ -212,35 +242,37 @@ fn hold(file: &str, what: &str, programs: &[Sized]) -> R {
     Ok(())
 }
 
-/// A function over some types, the first of them also with very many elements, the second with many.
+/// A function over some types, each with its sizes.
 macro_rules! types {
-    ($f:ident: $many:ident $large:ident $($few:ident)*) => {
-        [types!($f $many, &[MANY]), types!($f $large, &[LARGE]), $(types!($f $few, &[])),*]
-    };
-    ($f:ident $t:ident, $sizes:expr) => {
-        (traced(concat!(stringify!($f), "_", stringify!($t)), $f::<$t>)?, $sizes as &[u64])
+    ($f:ident: $($t:ident $sizes:ident),*) => {
+        [$((traced(concat!(stringify!($f), "_", stringify!($t)), $f::<$t>)?, $sizes)),*]
     };
 }
 
 #[test]
 fn files() -> R {
     // With `i32` there is every word below, and with very many elements, too.
-    let mut programs = types!(words: u32 f32 i64 u8 i16 f16 f64).to_vec();
-    programs[0].1 = &[LARGE];
-    programs.push((traced("words_bool", bools)?, &[]));
-    hold("words", "Every word, with all types", &programs)?;
-    hold("scans", "Scans", &types!(scans: i32 u8))?;
-    hold("sums", "Scans with sums, and one whose order matters", &[(traced("sums", sums)?, &[LARGE, MANY])])?;
-    hold("scatters", "Scatters", &types!(scatters: i32 f32))?;
+    let narrow = types!(words: u32 TO_LARGE, f32 TO_LARGE, i64 SIZES, u8 SIZES, i16 SIZES, f16 SIZES, f64 SIZES);
+    let wide = types!(words: u64 FEW_TO_LARGE, i8 FEW, u16 FEW, bf16 FEW);
+    let bools = [(traced("words_bool", bools)?, SIZES)];
+    hold("words", "Every word, with all types", &[&narrow[..], &wide, &bools].concat())?;
+    hold("scans", "Scans", &types!(scans: i32 TO_MANY, u8 TO_LARGE, u64 FEW_TO_LARGE, i64 FEW, f64 FEW))?;
+    hold(
+        "sums",
+        "Scans with sums, and one whose order matters",
+        &[(traced("sums", sums)?, ALL), (traced("wide_sums", wide_sums)?, FEW_TO_LARGE)],
+    )?;
+    hold("scatters", "Scatters", &types!(scatters: i32 TO_MANY, f32 TO_LARGE, u64 FEW_TO_LARGE, i64 FEW, f64 FEW))?;
     let by_user = traced("scatters_by_user", scatters_by_user)?;
-    hold("scatters_by_user", "Scatters without atomics", &[(by_user, &[LARGE, MANY])])?;
-    hold("kept", "Filters, partitions and runs", &types!(kept: i32 u8))?;
-    hold("segments", "Segments", &types!(segments: i32 f32))?;
-    let mut programs = types!(sorts: f32 i32).to_vec();
-    programs[0].1 = &[];
-    programs.push((traced("sort_many", || digest(data::<u32>(1).map(|v| v * 1_000_003).sort()))?, &[MANY]));
+    hold("scatters_by_user", "Scatters without atomics", &[(by_user, ALL)])?;
+    hold("kept", "Filters, partitions and runs", &types!(kept: i32 TO_MANY, u8 TO_LARGE, u64 FEW_TO_LARGE, f64 FEW))?;
+    hold("segments", "Segments", &types!(segments: i32 TO_MANY, f32 TO_LARGE, u64 FEW_TO_LARGE, f64 FEW))?;
+    let mut programs = types!(sorts: f32 SIZES, i32 TO_LARGE, u64 FEW_TO_LARGE).to_vec();
+    programs.push((traced("sort_many", || digest(data::<u32>(1).map(|v| v * 1_000_003).sort()))?, TO_MANY));
+    programs.push((traced("sort_wide", sort_wide)?, FEW_TO_LARGE));
     hold("sorts", "Sorts", &programs)?;
-    hold("searches", "Searches, merges and shifts", &types!(searches: i32 f32))?;
-    hold("randoms", "Random numbers", &[(traced("randoms", randoms)?, &[MANY])])?;
+    let programs = types!(searches: i32 TO_MANY, f32 TO_LARGE, u64 FEW_TO_LARGE, f64 FEW);
+    hold("searches", "Searches, merges and shifts", &programs)?;
+    hold("randoms", "Random numbers", &[(traced("randoms", randoms)?, TO_MANY)])?;
     Ok(())
 }

@@ -169,12 +169,12 @@ impl<'e, E: Engine> Call<'e, '_, E> {
         }
     }
 
-    /// Waits for what was launched, and reads the one element of a buffer.
+    /// Waits for the launches that a buffer is of, and reads its one element.
     fn read_back<const N: usize>(&mut self, from: BufferId) -> Result<[u8; N], Error> {
-        self.submit()?;
+        let what = self.variant();
         let mut bytes = [0; N];
         match &self.slots[from.0 as usize] {
-            Slot::Here(array, len) if *len == N => self.engine.download(array, &mut bytes)?,
+            Slot::Here(array, len) if *len == N => self.engine.read_back(&mut self.queue, array, &mut bytes, what)?,
             Slot::Here(..) | Slot::Empty | Slot::Given(_) | Slot::Freed => {
                 return Err(self.broken(format!("what is read back of buffer {} was not made", from.0)));
             }

@@ -127,6 +127,19 @@ pub(crate) trait Engine: Clone + Send + Sync + 'static {
     /// Gives the device what is queued. Nothing waits for it to be done.
     fn submit(&self, queue: &mut Self::Queue, what: &dyn Display) -> Result<(), Error>;
 
+    /// Gives the device what is queued, and takes the first bytes of an array when its last launch is done. Launches behind that
+    /// need not be waited for: a device that they keep busy does not notice how long the host takes.
+    fn read_back(
+        &self,
+        queue: &mut Self::Queue,
+        from: &Self::Array<'_>,
+        into: &mut [u8],
+        what: &dyn Display,
+    ) -> Result<(), Error> {
+        self.submit(queue, what)?;
+        self.download(from, into)
+    }
+
     // Kernels that people write.
 
     /// Can it run such a kernel at all?

@@ -6,6 +6,7 @@ use super::clock::measured;
 use super::geometry::Geometry;
 use super::groups::Key;
 use super::memory::{Lent, Role, take};
+use super::transfer::{mapped, receive};
 use crate::{Clock, Error};
 use std::fmt::Display;
 use std::sync::Arc;
@@ -45,26 +46,62 @@ impl Queue {
         if self.commands.is_empty() && self.copies.is_empty() {
             return Ok(());
         }
+        let rest = self.commands.len();
+        self.submit_first(opened, rest, what, |_| {}).map(|_| ())
+    }
+
+    /// Gives everything to the GPU, and waits for the last launch of an array only, whose first bytes it takes: while the host
+    /// wakes up and goes on, the GPU has the launches behind it to do.
+    pub(super) fn read_back(
+        &mut self,
+        opened: &Arc<Opened>,
+        from: &GpuArray,
+        into: &mut [u8],
+        what: &dyn Display,
+    ) -> Result<(), Error> {
+        let is_used = |command: &Command| command.arrays.iter().any(|array| array.number() == from.number());
+        let count = self.commands.iter().rposition(is_used).map_or(0, |last| last + 1);
+        let staging = take(opened, Role::Download, into.len() as u64, &"a count on its way to the host")?;
+        let bytes = (into.len() as u64).next_multiple_of(4);
+        let index = self.submit_first(opened, count, what, |encoder| {
+            encoder.copy_buffer_to_buffer(from.buffer(), 0, staging.buffer(), 0, bytes);
+        })?;
+        let mapping = mapped(opened, staging.buffer(), bytes)?;
+        let behind = self.submit(opened, what);
+        let received = receive(opened, staging.buffer(), index, mapping, into);
+        behind.and(received)
+    }
+
+    /// Submits the first commands, and what is done behind them.
+    fn submit_first(
+        &mut self,
+        opened: &Opened,
+        count: usize,
+        what: &dyn Display,
+        behind: impl FnOnce(&mut wgpu::CommandEncoder),
+    ) -> Result<wgpu::SubmissionIndex, Error> {
         let index = opened.guarded(what, 0, || {
             let mut encoder = opened.device.create_command_encoder(&Default::default());
             self.copies.iter().for_each(|copy| copy.encode(&mut encoder));
-            let mut rest = &self.commands[..];
+            let mut rest = &self.commands[..count];
             while let Some(first) = rest.first() {
                 first.copy_scalars(&mut encoder);
                 // One pass for all launches up to the next copy.
                 let count = 1 + rest[1..].iter().take_while(|command| command.scalars.is_empty()).count();
-                let (run, behind) = rest.split_at(count);
+                let (run, after) = rest.split_at(count);
                 let mut pass = encoder.begin_compute_pass(&Default::default());
                 run.iter().for_each(|command| command.encode(opened, &mut pass));
-                rest = behind;
+                rest = after;
             }
+            behind(&mut encoder);
             opened.queue.submit([encoder.finish()])
         });
         // What is kept might be what was refused.
         let index = index.inspect_err(|_| opened.groups.clear())?;
         self.copies.clear();
-        self.commands.clear();
-        opened.pace.submitted(opened, index)
+        self.commands.drain(..count);
+        opened.pace.submitted(opened, index.clone())?;
+        Ok(index)
     }
 
     /// Runs each command by itself, waits for it, and says how long all took.

@@ -192,6 +192,16 @@ impl Engine for Gpu {
         queue.submit(&self.0, what)
     }
 
+    fn read_back(
+        &self,
+        queue: &mut Queue,
+        from: &Arc<GpuArray>,
+        into: &mut [u8],
+        what: &dyn Display,
+    ) -> Result<(), Error> {
+        queue.read_back(&self.0, from, into, what)
+    }
+
     /// The memory that threads of a block share fits the GPU. However small an element is, it takes a word there.
     fn accept(&self, kernel: &Kernel) -> Result<(), Error> {
         let shared = kernel.memories.iter().filter(|memory| memory.space == Space::Shared);

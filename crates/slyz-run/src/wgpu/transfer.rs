@@ -112,7 +112,7 @@ impl Drop for Pieces<'_> {
 }
 
 /// A buffer that is about to be mapped.
-struct Mapping(mpsc::Receiver<Result<(), wgpu::BufferAsyncError>>);
+pub(super) struct Mapping(mpsc::Receiver<Result<(), wgpu::BufferAsyncError>>);
 
 impl Mapping {
     /// The driver answers when the GPU does not use the buffer any more and somebody polls.
@@ -240,8 +240,14 @@ fn send(
     sent.inspect_err(|_| give_up(opened, to))
 }
 
+/// Begins to map what a copy that was submitted goes to.
+pub(super) fn mapped(opened: &Opened, to: &wgpu::Buffer, size: u64) -> Result<Mapping, Error> {
+    let mapping = opened.guarded(&"a copy to the host", size, || Mapping::start(to, wgpu::MapMode::Read, size));
+    mapping.inspect_err(|_| give_up(opened, to))
+}
+
 /// Waits for the copy and takes the bytes.
-fn receive(
+pub(super) fn receive(
     opened: &Opened,
     from: &wgpu::Buffer,
     index: wgpu::SubmissionIndex,
