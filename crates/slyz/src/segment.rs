@@ -109,12 +109,12 @@ impl<A: Axis> Heads<A> for Arr<bool, A> {
 }
 
 impl<A: Axis, S: Axis> Heads<A> for Segments<S> {
-    /// Each segment ends where the next one starts. Elements behind the last are in none, so they start one of their own.
+    /// Elements behind a segment and before the next one are in none, so they start one of their own.
     fn heads(self) -> Arr<bool, A> {
         // As integers, of which machines have atomics.
         let starts: Arr<u32, A> = scatter(MaxOf, |s: Idx<S>| (Near::new(self.starts.at(s)), 1u32));
-        let past = self.ends.get(Idx::<S>::extent() - 1).or(-1);
-        starts.map_at(|i, starts| starts.ne(0) | i.i64().eq(past))
+        let both = starts.scatter(MaxOf, |s: Idx<S>| (Near::new(self.ends.at(s)), 1u32));
+        both.ne(0)
     }
 }
 
