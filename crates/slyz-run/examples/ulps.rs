@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p slyz-run --example ulps -- docs/src/precision.md NAME` measures the CPU, and the GPU under that name at
 //! `native` and at `table`. `SLYZ_ADAPTER` chooses the GPU. Columns of other devices stay as they are.
+//!
+//! `… -- docs/src/precision.md all exp ln` measures operators of one operand on the CPU, over all 2^32 of them.
 
 use slyz_run::cpu::{Cpu, CpuConfig};
 use slyz_run::wgpu::Wgpu;
@@ -84,9 +86,48 @@ fn worst(device: &dyn Device, row: &Row, samples: &[Vec<f32>; 3]) -> R<u64> {
     let found: Vec<f32> = bytemuck::pod_collect_to_vec(host.bytes()?);
     let at = |k: usize| {
         let args: Vec<f32> = samples[..row.arity].iter().map(|column| column[k]).collect();
-        expected(row.operator, &args).map_or(0, |value| distance(value, found[k]))
+        let off = |value: f32| {
+            let of_floor = row.units_of_floor(Scalar::f32(value), Scalar::f32(found[k]));
+            of_floor.unwrap_or_else(|| distance(value, found[k]))
+        };
+        expected(row.operator, &args).map_or(0, off)
     };
     Ok((0..SAMPLES).map(at).max().unwrap_or(0))
+}
+
+/// Operands of a call when all of them are measured.
+const CHUNK: usize = 1 << 22;
+
+/// The largest distance of a device over all floats there are; subnormal and infinite results count as any other.
+fn worst_of_all(device: &dyn Device, row: &Row) -> R<u64> {
+    let code = device.compile(&program(row)?)?;
+    let meaning = row.on_floats.ok_or("an operator on floats")?;
+    let mut worst = 0;
+    for chunk in 0..1u64 << 10 {
+        let first = (chunk as u32) << 22;
+        let inputs: Vec<f32> = (0..CHUNK as u32).map(|k| f32::from_bits(first + k)).collect();
+        let shape = vec![CHUNK as u64];
+        let data = || ArrayData::Host(bytemuck::cast_slice(&inputs));
+        let array = || Argument::Array { ty: Ty::F32, shape: shape.clone().into(), data: data() };
+        let results = code.run(&[Some(CHUNK as u64)], &[array(), array(), array()])?;
+        let host = results[0].data.to_host()?;
+        let found: Vec<f32> = bytemuck::pod_collect_to_vec(host.bytes()?);
+        let off = |(&x, &found): (&f32, &f32)| {
+            let value = meaning(Ty::F32, &[f64::from(x)]) as f32;
+            let of_floor = || row.units_of_floor(Scalar::f32(value), Scalar::f32(found));
+            let of_floor = if row.floor > 0.0 { of_floor() } else { None };
+            of_floor.unwrap_or_else(|| distance(value, found))
+        };
+        let threads = std::thread::available_parallelism()?.get();
+        let size = CHUNK.div_ceil(threads);
+        worst = std::thread::scope(|scope| {
+            let parts = inputs.chunks(size).zip(found.chunks(size));
+            let part = |(inputs, found): (&[f32], &[f32])| inputs.iter().zip(found).map(off).max().unwrap_or(0);
+            let running: Vec<_> = parts.map(|both| scope.spawn(move || part(both))).collect();
+            running.into_iter().map(|part| part.join().unwrap_or(u64::MAX)).fold(worst, u64::max)
+        });
+    }
+    Ok(worst)
 }
 
 /// The table of a page: operators, and their cells by column.
@@ -130,9 +171,45 @@ impl Table {
 
 fn main() -> R<()> {
     let args: Vec<String> = std::env::args().collect();
-    let [_, path, name] = &args[..] else { return Err("the page and the name of the GPU, please".into()) };
+    let (path, name, some) = match &args[..] {
+        [_, path, all, some @ ..] if all == "all" => (path, None, some),
+        [_, path, name] => (path, Some(name), &[][..]),
+        _ => return Err("the page and the name of the GPU, please, or the page, `all` and operators".into()),
+    };
     let page = std::fs::read_to_string(path)?;
     let mut table = Table::read(&page);
+    match name {
+        Some(name) => measure_devices(&mut table, name)?,
+        None => measure_all(&mut table, some)?,
+    }
+    let before: Vec<&str> = page.lines().take_while(|line| !line.starts_with('|')).collect();
+    let after: Vec<&str> = page.lines().skip(before.len()).skip_while(|line| line.starts_with('|')).collect();
+    std::fs::write(path, format!("{}\n{}{}\n", before.join("\n"), table.text(), after.join("\n")))?;
+    Ok(())
+}
+
+fn cell(ulp: u64) -> String {
+    if ulp > 1 << 20 { "> 2^20".to_string() } else { ulp.to_string() }
+}
+
+/// What a row promises.
+fn promised(row: &Row) -> String {
+    if row.floor > 0.0 { format!("{}, below {} of that", row.ulp, row.floor) } else { row.ulp.to_string() }
+}
+
+fn measure_all(table: &mut Table, some: &[String]) -> R<()> {
+    let cpu = Cpu::new(CpuConfig::from_env());
+    let wanted = |row: &&Row| row.arity == 1 && (some.is_empty() || some.iter().any(|name| name == row.name));
+    for row in operators().filter(wanted) {
+        let worst = worst_of_all(&cpu, row)?;
+        println!("{}: {worst}", row.name);
+        table.set(row, "promised", promised(row));
+        table.set(row, "cpu, all 2^32", cell(worst));
+    }
+    Ok(())
+}
+
+fn measure_devices(table: &mut Table, name: &str) -> R<()> {
     let samples = samples();
     let cpu = Cpu::new(CpuConfig::from_env());
     let wish = std::env::var("SLYZ_ADAPTER").ok();
@@ -143,17 +220,10 @@ fn main() -> R<()> {
         (format!("{name}, table"), Box::new(gpu(Precision::Table))),
     ];
     for row in operators() {
-        table.set(row, "promised", row.ulp.to_string());
+        table.set(row, "promised", promised(row));
         for (column, device) in &devices {
-            let cell = match worst(&**device, row, &samples)? {
-                far if far > 1 << 20 => "> 2^20".to_string(),
-                ulp => ulp.to_string(),
-            };
-            table.set(row, column, cell);
+            table.set(row, column, cell(worst(&**device, row, &samples)?));
         }
     }
-    let before: Vec<&str> = page.lines().take_while(|line| !line.starts_with('|')).collect();
-    let after: Vec<&str> = page.lines().skip(before.len()).skip_while(|line| line.starts_with('|')).collect();
-    std::fs::write(path, format!("{}\n{}{}\n", before.join("\n"), table.text(), after.join("\n")))?;
     Ok(())
 }

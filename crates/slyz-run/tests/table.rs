@@ -91,6 +91,12 @@ impl Entry {
         }
     }
 
+    /// How far a result is from the one that is expected, as the operator's row counts.
+    fn apart(self, expected: Scalar, found: Scalar) -> u64 {
+        let of_floor = self.applied().and_then(|operator| operator.row().units_of_floor(expected, found));
+        of_floor.unwrap_or_else(|| distance(expected.ty, expected.bits, found.bits))
+    }
+
     fn name(self, ty: Ty) -> String {
         match self {
             Entry::Cast(to) => format!("cast {ty} to {to}"),
@@ -315,7 +321,7 @@ fn compare(entry: Entry, ty: Ty, how: &str, rows: &[Row], found: &dyn Fn(usize) 
 /// How far a result is off, or 0 within the slack of its row.
 fn off(entry: Entry, row: &Row, found: Scalar) -> u64 {
     let (expected, slack) = entry.expected(row);
-    let off = distance(expected.ty, expected.bits, found.bits);
+    let off = entry.apart(expected, found);
     if off <= slack { 0 } else { off }
 }
 
@@ -514,7 +520,7 @@ fn off_at_table(entry: Entry, row: &Row, found: Scalar) -> u64 {
     if tiny(expected) || tiny(found) || entry.operands().into_iter().any(|k| tiny(row[k])) {
         return 0;
     }
-    let off = distance(expected.ty, expected.bits, found.bits);
+    let off = entry.apart(expected, found);
     let slack = match entry.applied() {
         // By numbers past 2^126, quotients may be zero.
         Some(Operator::Div) if size(row[1]) > 8.5e37 => return 0,

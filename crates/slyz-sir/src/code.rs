@@ -135,6 +135,9 @@ pub enum AtomicOp {
     Load,
     /// Write; gives the old value like the rest.
     Store,
+    /// On `i32`, arguments `(mark, numbers…)`: where the element is 0 it becomes the mark, and the elements behind it the `i64`
+    /// numbers, low word first. Whoever comes later finds the place taken. Faults are told so.
+    Claim,
 }
 
 /// What the threads of a subgroup do together. Threads must be converged.

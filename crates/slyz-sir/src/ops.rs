@@ -21,7 +21,7 @@
 //!
 //! Rows with `ulp 0` give the same bits everywhere, except for which NaN. For the others, a device may be off by that
 //! many units in the last place from the interpreter, which computes in `f64` (`f32` and below) or with the platform's
-//! own mathematics (`f64`). Results that overflow, underflow, are zero, infinite or NaN agree exactly up to the same slack.
+//! own mathematics (`f64`). A row with a `floor` promises an absolute error below it: so many units in the last place of the floor. Results that overflow, underflow, are zero, infinite or NaN agree exactly up to the same slack.
 
 use crate::special;
 use crate::types::{Scalar, Ty};
@@ -137,6 +137,9 @@ pub struct Row {
     pub infix: Option<&'static str>,
     /// How far a device may be off, in units in the last place, on floats.
     pub ulp: u32,
+    /// Results smaller than this power of two may be off as far as it may: where they are the difference of larger numbers, near a
+    /// root, few digits are left. 0 where all digits count.
+    pub floor: f64,
     /// Rough cost; an addition is 1.
     pub cost: u32,
     /// On integers and `bool`.
@@ -147,9 +150,25 @@ pub struct Row {
     pub doc: &'static str,
 }
 
+impl Row {
+    /// How far a result is off, in units in the last place of the floor, where the floor is what counts.
+    pub fn units_of_floor(&self, expected: Scalar, found: Scalar) -> Option<u64> {
+        let last = match expected.ty {
+            Ty::F64 => f64::EPSILON,
+            Ty::F32 => f32::EPSILON.into(),
+            Ty::F16 => 2f64.powi(-10),
+            Ty::BF16 => 2f64.powi(-7),
+            _ => return None,
+        };
+        let off = (expected.as_f64() - found.as_f64()).abs();
+        let counts = expected.as_f64().abs() < self.floor && off.is_finite();
+        counts.then(|| (off / (self.floor * last)).ceil() as u64)
+    }
+}
+
 macro_rules! operators {
     ($($(#[doc = $doc:literal])* $op:ident $name:literal $arity:literal $domain:ident $sig:ident
-        [$($law:ident $(= $unit:ident)?),*] $(infix $infix:literal)? $(c $c:literal)? $(rust $rust:literal)? ulp $ulp:literal cost $cost:literal
+        [$($law:ident $(= $unit:ident)?),*] $(infix $infix:literal)? $(c $c:literal)? $(rust $rust:literal)? ulp $ulp:literal $(floor $floor:literal)? cost $cost:literal
         { $(int $int:expr;)? $(float $float:expr;)? })*) => {
         /// A scalar operator; [`TABLE`] says what it means.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -161,11 +180,12 @@ macro_rules! operators {
             let mut row = Row {
                 operator: Operator::$op, name: $name, c: $name, rust: $name, arity: $arity, domain: Domain::$domain,
                 signature: Signature::$sig, commutative: false, associative: false, identity: Unit::None,
-                absorbing: Unit::None, infix: None, ulp: $ulp, cost: $cost, on_ints: None, on_floats: None,
+                absorbing: Unit::None, infix: None, ulp: $ulp, floor: 0.0, cost: $cost, on_ints: None, on_floats: None,
                 doc: concat!($($doc),*),
             };
             $(operators!(@law row $law $($unit)?);)*
             $(row.infix = Some($infix);)?
+            $(row.floor = $floor;)?
             $(row.c = $c;)?
             $(row.rust = $rust;)?
             $(row.on_ints = Some($int);)?
@@ -357,6 +377,10 @@ operators! {
     Erfinv "erfinv" 1 Float Same [] ulp 8 cost 60 {
         float |_, x| special::erfinv(x[0]);
     }
+    /// The logarithm of the size of the gamma function. Near its negative roots only the absolute error is small.
+    Lgamma "lgamma" 1 Float Same [] ulp 6 floor 16.0 cost 120 {
+        float |_, x| libm::lgamma(x[0]);
+    }
     /// `sin(pi x)`, precise for large numbers and zeros.
     Sinpi "sinpi" 1 Float Same [] ulp 4 cost 20 {
         float |_, x| special::sinpi(x[0]);
@@ -425,6 +449,10 @@ operators! {
     TrailingZeros "trailing_zeros" 1 Int Same [] ulp 0 cost 6 {
         int |ty, x| (Scalar::from_int(ty, x[0]).bits.trailing_zeros() as i128).min(ty.bits() as i128);
     }
+    /// The same bits in the opposite order.
+    ReverseBits "reverse_bits" 1 Int Same [] ulp 0 cost 6 {
+        int |ty, x| (Scalar::from_int(ty, x[0]).bits.reverse_bits() >> (64 - ty.bits())) as i128;
+    }
     /// The second operand where the first holds, else the third.
     Select "select" 3 Any Select [] ulp 0 cost 1 {
         int |_, x| if x[0] != 0 { x[1] } else { x[2] }; float |_, x| if x[0] != 0.0 { x[1] } else { x[2] };
@@ -448,6 +476,16 @@ impl Operator {
     /// The name in SIR text.
     pub fn name(self) -> &'static str {
         self.row().name
+    }
+
+    /// Is the result a number of bits?
+    pub fn counts_bits(self) -> bool {
+        matches!(self, Operator::Popcount | Operator::LeadingZeros | Operator::TrailingZeros)
+    }
+
+    /// Does it look at every bit of its type, so that it means something else in another width?
+    pub fn sees_width(self) -> bool {
+        self.counts_bits() || self == Operator::ReverseBits
     }
 
     /// The operator with that name.
@@ -612,6 +650,9 @@ mod tests {
         assert_eq!(f(f32::NAN).cast(Ty::U8), Scalar::from_int(Ty::U8, 0));
         assert_eq!(i(300).cast(Ty::U8), Scalar::from_int(Ty::U8, 44));
         assert_eq!(Operator::LeadingZeros.eval(&[Scalar::from_int(Ty::U8, 1)]), Some(Scalar::from_int(Ty::U8, 7)));
+        let byte = |x: i128| Scalar::from_int(Ty::I8, x);
+        assert_eq!(Operator::ReverseBits.eval(&[byte(3)]), Some(byte(-64)));
+        assert_eq!(Operator::ReverseBits.eval(&[i(1)]), Some(i(i32::MIN as i128)));
         assert_eq!(Operator::Add.result(&[Ty::F32, Ty::I32]), None);
         assert_eq!(Operator::Add.result(&[Ty::Bool, Ty::Bool]), None);
     }

@@ -113,6 +113,9 @@ fn arrays(tys: &[Ty], shape: &[Size]) -> Vec<Type> {
     tys.iter().map(|&ty| Type::of(ty, shape.to_vec())).collect()
 }
 
+/// Numbers of a claim: three of a thread, four of a position.
+const MOST_NUMBERS: usize = 7;
+
 /// The types of the results. `width` is the number of names the statement binds: only `load` needs to know.
 pub fn result_types(op: &Op, width: usize, cx: &Context) -> Result<Vec<Type>, TypeError> {
     Ok(match op {
@@ -266,6 +269,18 @@ pub fn result_types(op: &Op, width: usize, cx: &Context) -> Result<Vec<Type>, Ty
                 AtomicOp::Exchange | AtomicOp::Store => 1,
                 AtomicOp::CompareExchange => 2,
                 AtomicOp::Load => 0,
+                AtomicOp::Claim => {
+                    let [mark, numbers @ ..] = &args[..] else { return fail("a claim takes a mark".to_string()) };
+                    if memory.ty != Ty::I32 || memory.shape.len() != 1 {
+                        return fail("claims are made in memories of i32 with one axis".to_string());
+                    }
+                    if numbers.len() > MOST_NUMBERS {
+                        return fail(format!("a claim has at most {MOST_NUMBERS} numbers, found {}", numbers.len()));
+                    }
+                    cx.expect(*mark, Ty::I32, "the mark of a claim")?;
+                    numbers.iter().try_for_each(|&n| cx.expect(n, Ty::I64, "a number of a claim"))?;
+                    return Ok(scalars(&[Ty::I32]));
+                }
             };
             if args.len() != arity {
                 return fail(format!("this atomic takes {arity} operands, found {}", args.len()));

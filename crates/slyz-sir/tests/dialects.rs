@@ -69,6 +69,9 @@ impl Dialect for Plain {
     fn fence(&self, _: Scope) -> String {
         "fence();".into()
     }
+    fn wide_bits(&self, operator: Operator, helpers: &Helpers) -> (String, Ty) {
+        in_c::wide_bits(self, operator, helpers)
+    }
     fn divide(&self, operator: Operator, ty: Ty, helpers: &Helpers) -> String {
         in_c::divide(self, operator, ty, helpers)
     }

@@ -31,7 +31,9 @@ macro_rules! activations {
             /// `x` times the share of normally distributed numbers below it.
             #[track_caller]
             pub fn gelu(self) -> Self {
-                self * T::of(0.5) * (self * T::of(-std::f64::consts::FRAC_1_SQRT_2)).erfc()
+                // The share is 0 from there on, which an infinity must not be multiplied by.
+                let bounded = self.gt(T::of(-64.0)).select(self, T::of(-64.0));
+                bounded * T::of(0.5) * (self * T::of(-std::f64::consts::FRAC_1_SQRT_2)).erfc()
             }
         }
     };
@@ -46,6 +48,7 @@ activations! {
     /// let (sigmoid, softplus, log_sigmoid, gelu) = f.call(-800.0)?;
     /// assert_eq!((sigmoid.value()?, softplus.value()?, log_sigmoid.value()?), (0.0, 0.0, -800.0));
     /// assert_eq!((f.call(0.0)?.0.value()?, gelu.value()?), (0.5, 0.0));
+    /// assert_eq!(f.call(f64::NEG_INFINITY)?.3.value()?, 0.0);
     /// # Ok::<(), slyz::Error>(())
     /// ```
     [] Exp<T>

@@ -12,6 +12,7 @@ macro_rules! bits_of_integers {
             count_ones() -> same Popcount "The number of bits that are set.";
             leading_zeros() -> same LeadingZeros "Zero bits above the highest set bit.";
             trailing_zeros() -> same TrailingZeros "Zero bits below the lowest set bit.";
+            reverse_bits() -> same ReverseBits "The same bits in the opposite order.";
         }
     };
 }
@@ -52,6 +53,7 @@ macro_rules! mathematics {
             erf() -> same Erf "The error function.";
             erfc() -> same Erfc "`1 - erf(x)`, precise where that is small.";
             erfinv() -> same Erfinv "The number whose error function it is, between -1 and 1.";
+            lgamma() -> same Lgamma "The logarithm of the size of the gamma function.";
             sin_pi() -> same Sinpi "`sin(pi x)`, precise for large numbers and zeros.";
             cos_pi() -> same Cospi "`cos(pi x)`, precise for large numbers and zeros.";
             is_nan() -> test IsNan "Is it not a number?";

@@ -259,7 +259,7 @@ impl<'a> Body<'_, 'a> {
                 let amount = self.settle_naturally(second);
                 DraftKind::Beside(operator, Box::new(args.remove(0)), Box::new(amount))
             }
-            (None, Operator::Not | Operator::Popcount | Operator::LeadingZeros | Operator::TrailingZeros) => {
+            (None, operator) if operator == Operator::Not || operator.sees_width() => {
                 DraftKind::Rigid(operator, Box::new(args.remove(0)))
             }
             (None, _) => DraftKind::Apply(operator, args),

@@ -79,7 +79,8 @@ impl<'a> Body<'_, 'a> {
             return self.refuse(expr, diagnostic);
         };
         let wanted = match op {
-            AtomicOp::Load => 1,
+            // The list has no claims: they tell faults.
+            AtomicOp::Load | AtomicOp::Claim => 1,
             AtomicOp::Update(_) | AtomicOp::Exchange | AtomicOp::Store => 2,
             AtomicOp::CompareExchange => 3,
         };

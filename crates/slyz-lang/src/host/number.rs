@@ -222,7 +222,7 @@ pub(super) fn apply(operator: Operator, sign: &str, at: Span, mut args: Vec<Numb
             }
             Kind::Beside(operator, Box::new(args.remove(0)), second.settle()?)
         }
-        (None, Operator::Not | Operator::Popcount | Operator::LeadingZeros | Operator::TrailingZeros) => {
+        (None, operator) if operator == Operator::Not || operator.sees_width() => {
             Kind::Rigid(operator, Box::new(args.remove(0)))
         }
         (None, _) => Kind::Apply(operator, args),

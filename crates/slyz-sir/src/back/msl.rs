@@ -156,6 +156,10 @@ impl Dialect for Msl {
         !msl_names::is_word(own_name(operator)) && expand::operator(operator, ty).is_some()
     }
 
+    fn wide_bits(&self, operator: Operator, helpers: &Helpers) -> (String, Ty) {
+        in_c::wide_bits(self, operator, helpers)
+    }
+
     fn divide(&self, operator: Operator, ty: Ty, helpers: &Helpers) -> String {
         in_c::divide(self, operator, ty, helpers)
     }

@@ -10,12 +10,13 @@ mod calls;
 mod convert;
 mod error;
 mod exponential;
+mod gamma;
+mod held;
 mod logarithm;
 mod parts;
 mod quotient;
 mod root;
 mod sheet;
-mod swap;
 mod trigonometry;
 mod whole;
 
@@ -26,9 +27,10 @@ use sheet::{E, function_by};
 
 pub use calls::as_calls;
 pub use convert::{nearest_f32, odd_f32, odd_f32_of_words, pack_f16, round_bf16, round_f16, unpack_f16};
+pub use held::float_atomics;
+pub(crate) use held::{Held, held};
 pub(crate) use parts::{Part, Vectors, parts};
 pub use quotient::{exact_quotient, exact_reciprocal, exact_root};
-pub use swap::float_atomics;
 pub use whole::{fma_by_f64, fma_by_words};
 
 /// The operator on a type as a function of simpler operators.
@@ -102,8 +104,8 @@ impl Expansion {
 type Table = &'static [(Operator, Expansion)];
 
 /// Each file lists its own.
-const TABLES: [Table; 6] =
-    [error::TABLE, exponential::TABLE, logarithm::TABLE, root::TABLE, trigonometry::TABLE, whole::TABLE];
+const TABLES: [Table; 7] =
+    [error::TABLE, exponential::TABLE, gamma::TABLE, logarithm::TABLE, root::TABLE, trigonometry::TABLE, whole::TABLE];
 
 fn name(operator: Operator, ty: Ty) -> String {
     format!("{}_{ty}", operator.name())

@@ -7,9 +7,11 @@
 //! | words | hold |
 //! |---|---|
 //! | 0 | the number of the memory, from 1; 0 if nothing was wrong |
-//! | 1 to 3 | the thread: low words of its index in x, y, z |
-//! | 4 to 11 | the index, low and high word of its first four axes |
-//! | 12 to 14 | the thread: high words |
+//! | 1 to 6 | the thread: its index in x, y, z, low words first |
+//! | 7 to 14 | the index in the first four axes, low words first |
+//!
+//! That is one operation, an [`AtomicOp::Claim`], which text makes a small function of. Where positions have 32 bits, the high words are
+//! signs.
 //!
 //! `guard` makes the comparisons only, and tells nothing.
 //!
@@ -22,7 +24,7 @@
 //!                                   →    %3: bool = ge %0, %1
 //!                                        %4: bool = lt %0, %2
 //!                                        %5: bool = and %3, %4
-//!                                        if %5 {} else { … }
+//!                                        if %5 {} else { %6: i32 = atomic claim faults[%1], %mark, … }
 //! ```
 
 use crate::code::{AtomicOp, Body, Id, MemId, Op, Place, Stmt, Type, Var};
@@ -83,13 +85,14 @@ pub fn fault(words: &[i32; WORDS], kernel: &Kernel, sizes: &[u64]) -> Option<Fau
     let memory = kernel.memories.get(usize::try_from(words[0]).ok()?.checked_sub(1)?)?;
     let wide = |low: i32, high: i32| i64::from(high) << 32 | i64::from(low as u32);
     let size = |size: &Size| size.eval(&|SizeVar(v)| sizes.get(v as usize).copied()).unwrap_or(0);
+    let number = |k: usize| wide(words[1 + 2 * k], words[2 + 2 * k]);
     let axes = memory.shape.len().min(AXES);
     Some(Fault {
         kernel: kernel.name.clone(),
         memory: memory.name.clone(),
-        index: (0..axes).map(|k| wide(words[4 + 2 * k], words[5 + 2 * k])).collect(),
+        index: (0..axes).map(|k| number(3 + k)).collect(),
         shape: memory.shape.iter().map(size).collect(),
-        thread: std::array::from_fn(|d| wide(words[1 + d], words[12 + d]) as u64),
+        thread: std::array::from_fn(|d| number(d) as u64),
     })
 }
 
@@ -147,39 +150,10 @@ impl Reporter<'_> {
     /// Writes the fault down, unless another is there.
     fn tell(&mut self, faults: MemId, memory: MemId, index: &[Id]) {
         let place = self.number(0);
-        let none = self.constant(Scalar::from_int(Ty::I32, 0));
-        let this = self.constant(Scalar::from_int(Ty::I32, i128::from(memory.0) + 1));
-        let index_of_first = vec![place];
-        let args = vec![none, this];
-        let take = Op::Atomic { op: AtomicOp::CompareExchange, memory: faults, index: index_of_first, args };
-        let found = self.push(take, Ty::I32);
-        let is_first = self.value(found.equals(none));
-        self.when(is_first, |w| {
-            for d in 0..3 {
-                let at = w.value(Formula::Place(Place::Global, d as u8));
-                w.words(faults, at, [1 + d, 12 + d]);
-            }
-            for (k, &at) in index.iter().take(AXES).enumerate() {
-                w.words(faults, at, [4 + 2 * k, 5 + 2 * k]);
-            }
-        });
-    }
-
-    /// Stores a number as two words. Without shifts by 32, which mean nothing where the machine computes `i64` in 32 bits: there
-    /// nothing is left of a number without its low word, and the high one is all sign.
-    fn words(&mut self, faults: MemId, value: Id, [low_at, high_at]: [usize; 2]) {
-        let low = self.push(Op::Cast(Ty::I32, value), Ty::I32);
-        let back = self.push(Op::Cast(Ty::I64, low), Ty::I64);
-        let rest = self.value(value - back);
-        let half = self.number(1 << 16);
-        let rest = self.value(rest / half / half);
-        let above = self.push(Op::Cast(Ty::I32, rest), Ty::I32);
-        let bits = self.constant(Scalar::from_int(Ty::I32, 31));
-        let sign = self.apply(Operator::Shr, &[low, bits], Ty::I32);
-        let high = self.apply(Operator::Add, &[above, sign], Ty::I32);
-        for (at, word) in [(low_at, low), (high_at, high)] {
-            let index = vec![self.number(at as i64)];
-            self.act(Op::Store { memory: faults, index, values: vec![word] });
-        }
+        let mark = self.constant(Scalar::from_int(Ty::I32, i128::from(memory.0) + 1));
+        let mut args = vec![mark];
+        args.extend((0..3).map(|d| self.value(Formula::Place(Place::Global, d))));
+        args.extend(index.iter().take(AXES));
+        self.push(Op::Atomic { op: AtomicOp::Claim, memory: faults, index: vec![place], args }, Ty::I32);
     }
 }

@@ -61,9 +61,8 @@ impl Range {
 /// whole width, and amounts of shifts modulo it.
 pub(crate) fn counts_width(operator: Operator, args: &[Range]) -> bool {
     match operator {
-        Operator::Popcount | Operator::LeadingZeros | Operator::TrailingZeros => true,
         Operator::Shl | Operator::Shr => !args.get(1).is_some_and(|by| by.within(Range::new(0, 31))),
-        _ => false,
+        other => other.sees_width(),
     }
 }
 
@@ -110,7 +109,7 @@ pub(crate) fn exact(operator: Operator, args: &[Range]) -> Option<Range> {
         (Operator::Xor, [a, b]) if a.lo >= 0 && b.lo >= 0 => Range::new(0, ones(a.hi.max(b.hi))),
         (Operator::Shr, [a, b]) if b.within(Range::new(0, 63)) => a.corners(*b, |a, b| a >> b),
         (Operator::Shl, [a, b]) if b.within(Range::new(0, 63)) => a.corners(*b, |a, b| a << b),
-        (Operator::Popcount | Operator::LeadingZeros | Operator::TrailingZeros, _) => Range::new(0, 64),
+        (counting, _) if counting.counts_bits() => Range::new(0, 64),
         _ => return None,
     })
 }

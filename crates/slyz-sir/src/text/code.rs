@@ -285,6 +285,7 @@ impl<'t> Parser<'t> {
         let op = match self.peek() {
             Kind::Word("exchange") => AtomicOp::Exchange,
             Kind::Word("compare_exchange") => AtomicOp::CompareExchange,
+            Kind::Word("claim") => AtomicOp::Claim,
             Kind::Word("load") => AtomicOp::Load,
             Kind::Word("store") => AtomicOp::Store,
             _ => return self.operator().map(AtomicOp::Update),

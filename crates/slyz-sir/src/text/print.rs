@@ -467,6 +467,7 @@ fn atomic_name(op: AtomicOp) -> &'static str {
         AtomicOp::Update(operator) => operator.name(),
         AtomicOp::Exchange => "exchange",
         AtomicOp::CompareExchange => "compare_exchange",
+        AtomicOp::Claim => "claim",
         AtomicOp::Load => "load",
         AtomicOp::Store => "store",
     }

@@ -36,7 +36,7 @@ fn operators() -> R {
             agree!(of(0.375), of(2.5); $t: neg Neg, abs Abs, sign Sign, floor Floor, ceil Ceil, round Round, trunc Trunc,
                 sqrt Sqrt, rsqrt Rsqrt, cbrt Cbrt, recip Recip, exp Exp, exp2 Exp2, exp_m1 Expm1, ln Ln, log2 Log2,
                 log10 Log10, ln_1p Ln1p, sin Sin, cos Cos, tan Tan, asin Asin, acos Acos, atan Atan, sinh Sinh,
-                cosh Cosh, tanh Tanh, erf Erf, erfc Erfc, erfinv Erfinv, sin_pi Sinpi, cos_pi Cospi, is_nan IsNan, is_finite IsFinite;
+                cosh Cosh, tanh Tanh, erf Erf, erfc Erfc, erfinv Erfinv, lgamma Lgamma, sin_pi Sinpi, cos_pi Cospi, is_nan IsNan, is_finite IsFinite;
                 add Add, sub Sub, mul Mul, div Div, rem Rem, min Min, max Max, powf Pow, hypot Hypot, atan2 Atan2,
                 lt Lt, le Le, gt Gt, ge Ge, eq Eq, ne Ne);
         })*};
@@ -45,13 +45,34 @@ fn operators() -> R {
     macro_rules! ints {
         ($($t:ident)*) => {$(
             agree!($t::MAX - 5, 3; $t: neg Neg, abs Abs, sign Sign, not Not, count_ones Popcount,
-                leading_zeros LeadingZeros, trailing_zeros TrailingZeros;
+                leading_zeros LeadingZeros, trailing_zeros TrailingZeros, reverse_bits ReverseBits;
                 add Add, sub Sub, mul Mul, div Div, rem Rem, min Min, max Max, bitand And, bitor Or, bitxor Xor,
                 shl Shl, shr Shr, lt Lt, le Le, gt Gt, ge Ge, eq Eq, ne Ne);
         )*};
     }
     ints!(i8 i16 i32 i64 u8 u16 u32 u64);
     agree!(true, false; bool: not Not; bitand And, bitor Or, bitxor Xor, lt Lt, eq Eq, ne Ne);
+    Ok(())
+}
+
+/// Where formulas multiply infinities by zero or subtract them.
+#[test]
+fn activations_at_the_ends() -> R {
+    let inputs = [f32::NEG_INFINITY, -3e38, -100.0, 0.0, 100.0, f32::INFINITY, f32::NAN];
+    for name in ["interpreter", "cpu"] {
+        let device = slyz::device(name)?;
+        let f = compile_on(&device, |x: Arr<f32, N>| (x.sigmoid(), x.softplus(), x.log_sigmoid(), x.gelu()))?;
+        let (sigmoid, softplus, log_sigmoid, gelu) = f.call(&inputs)?;
+        let infinity = f32::INFINITY;
+        let ends = |values: Vec<f32>| {
+            assert!(values[6].is_nan(), "{values:?}");
+            [values[0], values[1], values[4], values[5]]
+        };
+        assert_eq!(ends(sigmoid.to_vec()?), [0.0, 0.0, 1.0, 1.0]);
+        assert_eq!(ends(softplus.to_vec()?), [0.0, 0.0, 100.0, infinity]);
+        assert_eq!(ends(log_sigmoid.to_vec()?), [-infinity, -3e38, -3.783_506e-44, 0.0]);
+        assert_eq!(ends(gelu.to_vec()?), [0.0, 0.0, 100.0, infinity]);
+    }
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Generated text as a reader sees it: goldens of programs in C, of programs and of kernels by hand in WGSL and Metal, and sharing in Black-Scholes.
+//! Generated text as a reader sees it: goldens of programs and of kernels by hand in C, WGSL, Metal and CUDA, and sharing in Black-Scholes.
 //!
 //! `BLESS=1` rewrites the goldens. They hold the kernels only; the prelude in front of them is tested by itself.
 
@@ -72,11 +72,12 @@ fn golden(name: &str, text: &str) {
 }
 
 #[test]
-fn five_programs_read_well() -> Result<(), slyz::Error> {
+fn programs_read_well() -> Result<(), slyz::Error> {
     golden("black_scholes.c", &kernels(compile(black_scholes)?.source(), "normcdf("));
     golden("matmul.c", &kernels(compile(matmul)?.source(), "matmul_product_lanes("));
     golden("softmax.c", &kernels(compile(softmax)?.source(), "softmax_rows_fold_value("));
     golden("heat.c", &kernels(compile(heat)?.source(), "heat_map_lanes("));
+    golden("total.c", &kernels(compile(total)?.source(), "total_fold_fold_value("));
     golden("moments.c", &kernels(compile(moments)?.source(), "moments_fold_fold_join("));
     Ok(())
 }
@@ -90,9 +91,9 @@ fn relu(x: Arr<f32, N>) -> Arr<f32, N> {
     x.map(|x| x.max(0.0))
 }
 
-/// The kernels of a module as WGSL and Metal.
+/// The kernels of a module as WGSL, Metal and CUDA.
 fn exported(name: &str, module: &Module) -> Result<(), slyz::Error> {
-    for (target, ending) in [(Target::Wgsl, "wgsl"), (Target::Metal, "metal")] {
+    for (target, ending) in [(Target::Wgsl, "wgsl"), (Target::Metal, "metal"), (Target::Cuda, "cu")] {
         let emitted = module.emit(target)?;
         let files = emitted.files().iter().filter(|file| file.name.ends_with(ending));
         let texts: Vec<&str> = files.filter_map(|file| file.as_text()).collect();
@@ -134,9 +135,18 @@ fn by_hand(name: &str, target: harness::Target) -> String {
 
 #[test]
 fn kernels_of_the_page_read_well() {
-    for name in ["page_relu", "page_vector_add", "page_matmul", "page_tiled_matmul", "saxpy"] {
+    let kernels_of_the_page = [
+        ("page_relu", "relu"),
+        ("page_vector_add", "vectorAdd"),
+        ("page_matmul", "matmulKernel"),
+        ("page_tiled_matmul", "tiledMatmul"),
+        ("saxpy", "saxpy"),
+    ];
+    for (name, kernel) in kernels_of_the_page {
         golden(&format!("{name}.wgsl"), &by_hand(name, harness::Target::Wgsl));
         golden(&format!("{name}.metal"), &by_hand(name, harness::Target::Metal));
+        golden(&format!("{name}.cu"), &by_hand(name, harness::Target::Cuda));
+        golden(&format!("{name}.c"), &kernels(&by_hand(name, harness::Target::C), &format!("{kernel}_lanes(")));
     }
     assert!(by_hand("page_relu", harness::Target::Wgsl).lines().count() <= 15);
 }

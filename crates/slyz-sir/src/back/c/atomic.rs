@@ -10,7 +10,14 @@ use crate::kernel::Space;
 use crate::types::Ty;
 
 /// Writes an atomic operation of the live lanes and binds the old values.
-pub(super) fn write(w: &mut CWriter, bind: &Var, op: AtomicOp, memory: MemId, index: &[Id], args: &[Id]) {
+pub(super) fn write(
+    w: &mut CWriter,
+    bind: &Var,
+    op: AtomicOp,
+    memory: MemId,
+    index: &[Id],
+    args: &[Id],
+) -> Result<(), EmitError> {
     let declared = &w.kernel.memories[memory.0 as usize];
     let ty = declared.ty;
     let kind = if declared.space == Space::Scratch { "own" } else { "atomic" };
@@ -23,6 +30,8 @@ pub(super) fn write(w: &mut CWriter, bind: &Var, op: AtomicOp, memory: MemId, in
         AtomicOp::Exchange | AtomicOp::Store => "exchange",
         AtomicOp::CompareExchange => "compare_exchange",
         AtomicOp::Load => "load",
+        // Claims are made lane by lane, in branches that are written for one.
+        AtomicOp::Claim => return Err(EmitError::Threads(w.kernel.name.clone())),
     };
     let args: Vec<Tree> = args.iter().map(|&a| expr::spread(&w.get(a), lane)).collect();
     let unused = !w.uses.contains_key(&bind.id);
@@ -32,7 +41,8 @@ pub(super) fn write(w: &mut CWriter, bind: &Var, op: AtomicOp, memory: MemId, in
     if unused && whole && moving.is_none() {
         // All lanes meet at one element: they go there together.
         let call = Tree::call(format!("{kind}_{name}_all_{ty}"), [pointer, args[0].clone(), mask]);
-        return w.act(line![call, ";"]);
+        w.act(line![call, ";"]);
+        return Ok(());
     }
     let zero = Value::uniform(Ty::I64, Tree::int(0));
     let offset = match moving {
@@ -48,19 +58,34 @@ pub(super) fn write(w: &mut CWriter, bind: &Var, op: AtomicOp, memory: MemId, in
     } else {
         w.bind(bind.id, Value::vector(ty, lane, call), true);
     }
+    Ok(())
 }
 
-/// Writes a compare-and-exchange where one lane runs, on 32-bit integers, and binds the old value.
+/// Numbers of a claim, for which the prelude has room.
+const NUMBERS: usize = 7;
+
+/// Writes a compare-and-exchange or a claim where one lane runs, on 32-bit integers, and binds the old value.
 pub(super) fn write_one(
     w: &mut CWriter,
     bind: &Var,
+    op: AtomicOp,
     memory: MemId,
     index: &[Id],
     args: &[Id],
 ) -> Result<(), EmitError> {
     let (address, _) = w.address(memory, index);
-    let args = [address.pointer(), w.scalar(args[0])?, w.scalar(args[1])?];
-    let call = Tree::call("atomic_one_compare_exchange_i32", args);
+    let mut passed = vec![address.pointer()];
+    for &arg in args {
+        passed.push(w.scalar(arg)?);
+    }
+    let name = match op {
+        AtomicOp::Claim => {
+            passed.resize(2 + NUMBERS, Tree::int(0));
+            "claim"
+        }
+        _ => "atomic_one_compare_exchange_i32",
+    };
+    let call = Tree::call(name, passed);
     if w.uses.contains_key(&bind.id) {
         w.bind(bind.id, Value::uniform(Ty::I32, call), true);
     } else {

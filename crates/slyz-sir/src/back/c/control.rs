@@ -54,9 +54,10 @@ impl CWriter<'_> {
     fn slots(&mut self, stmt: &Stmt, start: &[Value], state: &[Var], kinds: &[Kind]) -> Vec<Value> {
         let mut slots: Vec<Value> = vec![];
         for (k, bind) in stmt.binds.iter().enumerate() {
-            let name = self.fresh("s");
-            let ty = bind.ty.elem();
             let names: Vec<Id> = std::iter::once(bind).chain(state.get(k)).map(|var| var.id).collect();
+            let named = names.iter().copied().find(|&id| self.kernel.names.get(id).is_some());
+            let name = self.fresh_for(named.unwrap_or(bind.id), "s");
+            let ty = bind.ty.elem();
             let range = self.small(&names);
             let lane = if range.is_some() { Lane::I32 } else { Lane::of(ty) };
             let kind = match kinds.get(k).copied().unwrap_or(Kind::Vector) {
@@ -337,7 +338,7 @@ impl CWriter<'_> {
         let kinds = self.kinds(stmt, &start, &[(&body.params[1..], body)], together);
         let slots = self.slots(stmt, &start, &body.params[1..], &kinds);
         let counter_ty = body.params[0].ty.elem();
-        let name = self.fresh("k");
+        let name = self.fresh_for(body.params[0].id, "k");
         if let (LaneForm::Uniform(lo), LaneForm::Uniform(_), LaneForm::Uniform(step)) = (&lo.form, &hi.form, &step.form)
         {
             let end = self.bound(bounds[1])?;

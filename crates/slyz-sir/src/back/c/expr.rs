@@ -123,8 +123,7 @@ fn is_comparison(infix: Infix) -> bool {
 
 /// Operators whose meaning depends on the width of a narrow type, not only on that of its lanes.
 fn knows_width(operator: Operator) -> bool {
-    use Operator::{LeadingZeros, Popcount, Shl, Shr, TrailingZeros};
-    matches!(operator, Shl | Shr | Popcount | LeadingZeros | TrailingZeros)
+    operator.sees_width() || matches!(operator, Operator::Shl | Operator::Shr)
 }
 
 /// Brings the result of an operator computed in wider lanes back to a narrow type.

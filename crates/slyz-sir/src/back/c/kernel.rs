@@ -79,7 +79,9 @@ impl CWriter<'_> {
             self.declare_at_head(head, name, declaration, format!("sizes[{k}]"));
         }
         for (k, param) in kernel.body.params.iter().enumerate() {
-            let name = format!("arg{k}");
+            let plain = |name: &&str| name.chars().all(|c| c.is_ascii_alphabetic());
+            let name = kernel.names.get(param.id).filter(plain);
+            let name = name.map_or(format!("arg{k}"), |name| format!("arg_{name}"));
             let ty = param.ty.elem();
             let bits = format!("scalars[{k}]");
             let value = match ty {

@@ -1,6 +1,6 @@
 //! Branches that lanes take one after the other, as plain scalar code.
 //!
-//! A fault is told by an exchange, which lanes make one by one anyway, and hardly ever. As vectors the code for it would be long, and
+//! A fault is told by a claim, which lanes make one by one anyway, and hardly ever. As vectors the code for it would be long, and
 //! its 64-bit positions would make every vector of the file half as many lanes.
 
 use super::EmitError;
@@ -13,7 +13,7 @@ use crate::code::{AtomicOp, Body, Op};
 use crate::kernel::{Kernel, Space};
 use crate::types::Ty;
 
-/// Does the body begin with an exchange, and hold nothing that takes vectors?
+/// Does the body begin with an exchange or a claim, and hold nothing that takes vectors?
 pub(super) fn is_serial(kernel: &Kernel, body: &Body) -> bool {
     let first = body.stmts.iter().find(|s| s.op.has_effect());
     first.is_some_and(|s| matches!(s.op, Op::Atomic { .. })) && is_scalar(kernel, body)
@@ -24,7 +24,8 @@ fn is_scalar(kernel: &Kernel, body: &Body) -> bool {
         let here = match &stmt.op {
             Op::Atomic { op, memory, .. } => {
                 let memory = &kernel.memories[memory.0 as usize];
-                *op == AtomicOp::CompareExchange && memory.ty == Ty::I32 && memory.space != Space::Scratch
+                let one = matches!(op, AtomicOp::CompareExchange | AtomicOp::Claim);
+                one && memory.ty == Ty::I32 && memory.space != Space::Scratch
             }
             Op::Load { memory, .. } | Op::Store { memory, .. } => {
                 kernel.memories[memory.0 as usize].space != Space::Local

@@ -133,6 +133,13 @@ impl<'a> CWriter<'a> {
         format!("{stem}{}", self.counter)
     }
 
+    /// A name for a value: that of the source, if it has one, and a number, which keeps it apart from others.
+    pub(super) fn fresh_for(&mut self, id: Id, stem: &str) -> String {
+        let plain = |name: &&str| name.chars().all(|c| c.is_ascii_alphabetic());
+        let stem = self.kernel.names.get(id).filter(plain).map_or(stem.to_string(), |name| format!("{name}_"));
+        self.fresh(&stem)
+    }
+
     /// A vector variable, where one vector is meant.
     pub(super) fn each(&self, name: &str) -> Tree {
         let variable = Tree::name(name);
@@ -197,7 +204,7 @@ impl<'a> CWriter<'a> {
     /// Gives a value a variable, unless it is used once, right here, and short.
     pub(super) fn bind(&mut self, id: Id, value: Value, load: bool) {
         let uses = self.uses.get(&id).copied().unwrap_or_default();
-        let value = self.kept(value.within(self.range(id)), uses, load);
+        let value = self.kept(id, value.within(self.range(id)), uses, load);
         self.values.insert(id, value);
     }
 
@@ -207,7 +214,7 @@ impl<'a> CWriter<'a> {
         self.ranges.known(id).filter(|_| self.masked).map(|range| (range.lo, range.hi))
     }
 
-    fn kept(&mut self, mut value: Value, uses: Uses, load: bool) -> Value {
+    fn kept(&mut self, id: Id, mut value: Value, uses: Uses, load: bool) -> Value {
         let once = uses.count <= 1 && !uses.nested && !load;
         let tree = match &value.form {
             LaneForm::Uniform(e) | LaneForm::Affine(e) | LaneForm::Vector(_, e) => e.clone(),
@@ -220,7 +227,7 @@ impl<'a> CWriter<'a> {
             }
             return value;
         }
-        let name = self.fresh("v");
+        let name = self.fresh_for(id, "v");
         let ty = match &value.form {
             LaneForm::Uniform(_) => scalar_type(value.ty).to_string(),
             LaneForm::Affine(_) | LaneForm::Clamped(..) => "i64".to_string(),
@@ -313,12 +320,12 @@ impl<'a> CWriter<'a> {
                 self.bind(stmt.binds[0].id, Value::uniform(Ty::I64, place), false)
             }
             Op::Atomic { op, memory, index, args } if self.live != Live::Block => {
-                super::atomic::write(self, &stmt.binds[0], *op, *memory, index, args)
+                super::atomic::write(self, &stmt.binds[0], *op, *memory, index, args)?
             }
-            Op::Atomic { op: AtomicOp::CompareExchange, memory, index, args }
+            Op::Atomic { op: op @ (AtomicOp::CompareExchange | AtomicOp::Claim), memory, index, args }
                 if self.kernel.memories[memory.0 as usize].ty == Ty::I32 =>
             {
-                super::atomic::write_one(self, &stmt.binds[0], *memory, index, args)?
+                super::atomic::write_one(self, &stmt.binds[0], *op, *memory, index, args)?
             }
             // Threads of a block share a core, which sees its own writes in order.
             Op::Fence(Scope::Device) => self.line("__atomic_thread_fence(__ATOMIC_SEQ_CST);"),

@@ -4,7 +4,7 @@
 //! fits, and a signed integer that wraps around in the unsigned type of its width, since signed overflow means nothing
 //! in C. [`Expr::rep`] says which; [`Ops::to`] brings it into another.
 
-use super::helpers::{self, Helpers, unsigned};
+use super::helpers::{Helpers, unsigned};
 use super::{Dialect, EmitError};
 use crate::back::tree::{Infix, Prefix, Tree};
 use crate::ops::{Operator, Signature};
@@ -135,7 +135,7 @@ impl Ops<'_> {
             .collect()
     }
 
-    fn infix(&self, operator: Infix, a: &Expr, b: &Expr, rep: Ty) -> Expr {
+    pub fn infix(&self, operator: Infix, a: &Expr, b: &Expr, rep: Ty) -> Expr {
         let tree = Tree::infix(operator, a.tree.clone(), b.tree.clone());
         Expr { reads: a.reads || b.reads, ..Expr::new(tree, rep) }
     }
@@ -312,9 +312,7 @@ impl Ops<'_> {
                 fits(self.prefix(Prefix::Complement, &x, x.rep), self)?
             }
             Operator::Shl | Operator::Shr => self.shift(operator, args, ty, fits)?,
-            Operator::Popcount | Operator::LeadingZeros | Operator::TrailingZeros => {
-                self.bit_count(operator, &args[0], ty)?
-            }
+            operator if operator.sees_width() => self.all_bits(operator, &args[0], ty)?,
             _ => {
                 let args = self.together(args, ty)?;
                 self.comparison(operator, &args[0], &args[1])
@@ -351,12 +349,13 @@ impl Ops<'_> {
         fits(self.infix(Infix::Shl, &value, &amount, rep), self)
     }
 
-    fn bit_count(&mut self, operator: Operator, x: &Expr, ty: Ty) -> Result<Expr, EmitError> {
+    /// A number of bits, or the bits in another order.
+    fn all_bits(&mut self, operator: Operator, x: &Expr, ty: Ty) -> Result<Expr, EmitError> {
         let bits = ty.bits();
         if bits == 64 {
-            let name = helpers::count_bits(self.dialect, operator, self.helpers);
+            let (name, result) = self.dialect.wide_bits(operator, self.helpers);
             let x = self.to(&self.to(x, ty)?, Ty::U64)?;
-            return Ok(Expr::call(name, &[x], Ty::U64));
+            return Ok(Expr::call(name, &[x], result));
         }
         let name = self.dialect.function(operator, Ty::U32, self.helpers);
         let x = self.to(&self.to(&self.to(x, ty)?, unsigned(ty))?, Ty::U32)?;
@@ -369,6 +368,10 @@ impl Ops<'_> {
             }
             Operator::LeadingZeros if bits < 32 => {
                 self.infix(Infix::Sub, &Expr::call(name, &[x], Ty::U32), &number(32 - bits), Ty::U32)
+            }
+            // They begin at the other end of the word.
+            operator if bits < 32 && !operator.counts_bits() => {
+                self.infix(Infix::Shr, &Expr::call(name, &[x], Ty::U32), &number(32 - bits), Ty::U32)
             }
             _ => Expr::call(name, &[x], Ty::U32),
         })

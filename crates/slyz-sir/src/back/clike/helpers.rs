@@ -138,7 +138,7 @@ pub fn sign(dialect: &dyn Dialect, ty: Ty, helpers: &Helpers) -> String {
 }
 
 /// Bits of 64-bit integers, by halves.
-pub(super) fn count_bits(dialect: &dyn Dialect, operator: Operator, helpers: &Helpers) -> String {
+pub fn wide_bits(dialect: &dyn Dialect, operator: Operator, helpers: &Helpers) -> (String, Ty) {
     let u64 = name_of(dialect, Ty::U64);
     let u32 = name_of(dialect, Ty::U32);
     let inline = dialect.inline();
@@ -148,7 +148,9 @@ pub(super) fn count_bits(dialect: &dyn Dialect, operator: Operator, helpers: &He
     let value = match operator {
         Operator::LeadingZeros => format!("high != 0 ? {f}(high) : 32 + {f}(low)"),
         Operator::TrailingZeros => format!("low != 0 ? {f}(low) : 32 + {f}(high)"),
-        _ => format!("{f}(low) + {f}(high)"),
+        operator if operator.counts_bits() => format!("{f}(low) + {f}(high)"),
+        _ => format!("({u64}){f}(low) << 32 | {f}(high)"),
     };
-    helpers.add(&name, || format!("{inline} {u64} {name}({u64} x) {{\n    {halves}\n    return {value};\n}}\n"))
+    helpers.add(&name, || format!("{inline} {u64} {name}({u64} x) {{\n    {halves}\n    return {value};\n}}\n"));
+    (name, Ty::U64)
 }

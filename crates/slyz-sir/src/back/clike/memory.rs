@@ -232,6 +232,9 @@ impl ClikeWriter<'_> {
     ) -> Result<(), EmitError> {
         let declared = &self.kernel.memories[memory.0 as usize];
         let (ty, space) = (declared.ty, declared.space);
+        if op == AtomicOp::Claim {
+            return self.claim(memory, index, args);
+        }
         let flat = self.flat(memory, index)?;
         let mut values = vec![];
         for arg in args {
@@ -250,6 +253,87 @@ impl ClikeWriter<'_> {
         }
     }
 
+    /// A fault is told by a function, so that the kernel's own text stays short. Nobody asks what was there before.
+    fn claim(&mut self, memory: MemId, index: &[Id], args: &[Id]) -> Result<(), EmitError> {
+        let flat = self.flat(memory, index)?;
+        let values: Vec<Expr> = args.iter().map(|&arg| self.get(arg)).collect();
+        let wide = values.iter().any(|value| value.rep.bits() == 64 && value.literal.is_none());
+        let places = (1..4).all(|k| values.get(k).is_some_and(|value| value.rep == Ty::U32));
+        let types: Vec<Ty> = (0..values.len())
+            .map(|k| match k {
+                0 => Ty::I32,
+                _ if wide => Ty::I64,
+                1..4 if places => Ty::U32,
+                _ => Ty::I32,
+            })
+            .collect();
+        let mut passed = vec![];
+        for (value, &ty) in values.iter().zip(&types) {
+            passed.push(self.ops().to(value, ty)?.tree);
+        }
+        self.settle()?;
+        let faults = self.memory_name(memory);
+        let function = self.teller(memory, &flat, &types)?;
+        let memory = self.dialect.passes_memories().then(|| Tree::name(faults));
+        let call = Tree::call(function, memory.into_iter().chain(passed));
+        self.line(format!("{call};"));
+        Ok(())
+    }
+
+    /// The function that tells faults: a number for the tensor, the thread, and a position for each axis.
+    fn teller(&mut self, memory: MemId, flat: &Expr, types: &[Ty]) -> Result<String, EmitError> {
+        let space = self.kernel.memories[memory.0 as usize].space;
+        let faults = self.memory_name(memory);
+        let Some(first) = flat.tree.value().map(|value| value.as_int()) else {
+            let what = "claims of places that are not constants".to_string();
+            return Err(EmitError::Form { kernel: self.kernel.name.clone(), what });
+        };
+        // Its name says what is not as it is for most faults: positions on one axis, words of 32 bits, in the memory for faults.
+        let mut name = "tell_outside".to_string();
+        match types {
+            [Ty::I32, Ty::U32, _, _, _] => {}
+            [Ty::I32, Ty::U32, ..] => name += &format!("_{}d", types.len() - 4),
+            [_, kind, ..] => name += &format!("_{}_{kind}", types.len()),
+            _ => name += "_nothing",
+        }
+        if faults != "faults" || first != 0 {
+            name += &format!("_{faults}_{first}");
+        }
+        let names = ["tensor", "x", "y", "z", "i", "j", "k", "l"];
+        let mut parameters = vec![];
+        if self.dialect.passes_memories() {
+            parameters.push((self.pointer(space, Ty::I32)?, faults.clone()));
+        }
+        for (&ty, name) in types.iter().zip(names) {
+            parameters.push((self.ops().ty(ty)?.to_string(), name.to_string()));
+        }
+        let head = self.dialect.procedure_head(&name, &parameters);
+        let element = |k: usize| Tree::index(Tree::name(&faults), Tree::int((first + k as i128) as i64));
+        let zero = self.ops().literal(Scalar::from_int(Ty::I32, 0)).tree;
+        let exchanged = [zero.clone(), Tree::name(names[0])];
+        let found = self.dialect.compare_exchange(space, Ty::I32, element(0), exchanged, self.helpers);
+        let condition = self.dialect.if_head(&Tree::infix(Infix::Eq, found, zero));
+        let mut body = String::new();
+        for (k, (&ty, name)) in types.iter().zip(names).enumerate().skip(1) {
+            let value = Expr::name(name, ty);
+            let mut words = vec![self.ops().assigned(&value, Ty::I32)?];
+            // That of an unsigned number is 0, as it is before the launch.
+            if ty != Ty::U32 {
+                let bits = if ty == Ty::I64 { 32 } else { 31 };
+                let amount = self.dialect.shift_amount();
+                let above = self.ops().literal(Scalar::from_int(amount, bits));
+                let high = self.ops().infix(Infix::Shr, &value, &above, ty);
+                words.push(self.ops().assigned(&high, Ty::I32)?);
+            }
+            for (half, word) in words.into_iter().enumerate() {
+                let cell = self.cell(memory, &faults);
+                let line = self.dialect.write(&cell, element(2 * k - 1 + half), word, self.helpers);
+                body += &format!("        {line}\n");
+            }
+        }
+        Ok(self.helpers.add(&name, || format!("{head} {{\n    {condition} {{\n{body}    }}\n}}\n")))
+    }
+
     fn atomic_tree(
         &mut self,
         op: AtomicOp,
@@ -264,6 +348,7 @@ impl ClikeWriter<'_> {
             AtomicOp::Exchange | AtomicOp::Store => "exchange",
             AtomicOp::CompareExchange => "compare_exchange",
             AtomicOp::Load => "load",
+            AtomicOp::Claim => "claim",
         };
         let dialect = self.dialect;
         if dialect.has_atomic(op, ty) {

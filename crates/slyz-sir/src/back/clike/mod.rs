@@ -99,6 +99,14 @@ pub trait Dialect {
         let parameters: Vec<String> = parameters.iter().map(|(ty, name)| format!("{ty} {name}")).collect();
         format!("{} {result} {name}({})", self.inline(), parameters.join(", "))
     }
+    /// The same for one that gives nothing.
+    fn procedure_head(&self, name: &str, parameters: &[(String, String)]) -> String {
+        self.function_head(name, parameters, "void")
+    }
+    /// Are memories of a kernel parameters of it, which its functions do not see?
+    fn passes_memories(&self) -> bool {
+        true
+    }
     /// A name for a value. Without a value it is assigned later.
     fn declare(&self, declared: Declared, ty: &str, name: &str, value: Option<&Tree>) -> String {
         let _ = declared;
@@ -146,8 +154,8 @@ pub trait Dialect {
     }
     /// Everything before the body of a kernel.
     fn signature(&self, description: &Description) -> String;
-    /// The first lines of the body of a kernel.
-    fn prologue(&self, _description: &Description) -> Vec<String> {
+    /// The first lines of the body of a kernel, of what the others mention.
+    fn prologue(&self, _description: &Description, _mentions: &dyn Fn(&str) -> bool) -> Vec<String> {
         vec![]
     }
     /// The type of so many neighbours that are read and written at once, with fields `x`, `y`, `z`, `w`.
@@ -180,6 +188,8 @@ pub trait Dialect {
     fn lacks(&self, _operator: Operator, _ty: Ty) -> bool {
         false
     }
+    /// A function of all bits of a `u64`, and the type of its result.
+    fn wide_bits(&self, operator: Operator, helpers: &Helpers) -> (String, Ty);
     /// Total division or remainder of integers, where plain ones are not.
     fn divide(&self, operator: Operator, ty: Ty, helpers: &Helpers) -> String;
     /// The smaller or larger of two numbers.
@@ -320,5 +330,6 @@ impl<'d> File<'d> {
 fn is_taken(dialect: &dyn Dialect, name: &str) -> bool {
     const OURS: [&str; 3] = ["idx", "iidx", "oidx"];
     let helper = name.rsplit_once('_').is_some_and(|(_, end)| Ty::from_name(end).is_some());
-    dialect.is_reserved(name) || dialect.is_place(name) || OURS.contains(&name) || helper || name.starts_with("atomic_")
+    let prefixed = ["atomic_", "tell_outside"].iter().any(|prefix| name.starts_with(prefix));
+    dialect.is_reserved(name) || dialect.is_place(name) || OURS.contains(&name) || helper || prefixed
 }

@@ -8,6 +8,7 @@ use super::expr::{Expr, Ops};
 use super::helpers::unsigned;
 use super::names::Names;
 use super::{Declared, Dialect, Dispatch, EmitError, File, PlaceName, is_taken};
+use crate::back::c::prelude::identifiers;
 use crate::back::tree::{Infix, Tree};
 use crate::code::{Body, Function, Id, Op, Place, Type, Var};
 use crate::kernel::{Kernel, Space};
@@ -124,12 +125,14 @@ pub(super) fn kernel(file: &mut File, description: &Description, names: Names) -
         }
     }
     w.depth = 1;
-    dialect.prologue(description).into_iter().for_each(|line| w.line(line));
     w.local_memories()?;
     w.name_own_position()?;
     w.body(&kernel.body)?;
     let body = joined(&w.lines);
-    Ok(format!("{} {{\n{body}\n}}\n", dialect.signature(description)))
+    let mentions = |name: &str| identifiers(&body).any(|word| word == name);
+    let prologue = dialect.prologue(description, &mentions);
+    let prologue: String = prologue.into_iter().map(|line| format!("    {line}\n")).collect();
+    Ok(format!("{} {{\n{prologue}{body}\n}}\n", dialect.signature(description)))
 }
 
 /// What is known of every launch. GPUs count threads in words.

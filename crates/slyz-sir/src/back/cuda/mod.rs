@@ -209,7 +209,7 @@ impl Dialect for Cuda {
         format!("extern \"C\" __global__ void __launch_bounds__({bounds}) {name}(\n    {}\n)", params.join(",\n    "))
     }
 
-    fn prologue(&self, d: &Description) -> Vec<String> {
+    fn prologue(&self, d: &Description, mentions: &dyn Fn(&str) -> bool) -> Vec<String> {
         let mut lines = vec![];
         for shared in &d.shared {
             let elements = Size::product(&shared.shape).constant().unwrap_or(1).max(1);
@@ -219,6 +219,9 @@ impl Dialect for Cuda {
             for (dimension, axis) in AXES.into_iter().enumerate().take(d.rank.clamp(1, 3)) {
                 let block = d.block[dimension];
                 let name = global(dimension, d.rank);
+                if !mentions(&name) {
+                    continue;
+                }
                 lines.push(match block {
                     1 => format!("const unsigned {name} = blockIdx.{axis};"),
                     _ => format!("const unsigned {name} = blockIdx.{axis} * {block} + threadIdx.{axis};"),
@@ -288,6 +291,14 @@ impl Dialect for Cuda {
         }
     }
 
+    fn wide_bits(&self, operator: Operator, helpers: &Helpers) -> (String, Ty) {
+        if operator == Operator::TrailingZeros {
+            return in_c::wide_bits(self, operator, helpers);
+        }
+        let result = if operator.counts_bits() { Ty::I32 } else { Ty::U64 };
+        (self.function(operator, Ty::U64, helpers), result)
+    }
+
     fn divide(&self, operator: Operator, ty: Ty, helpers: &Helpers) -> String {
         in_c::divide(self, operator, ty, helpers)
     }
@@ -321,10 +332,11 @@ impl Dialect for Cuda {
     }
 
     fn function(&self, operator: Operator, ty: Ty, _: &Helpers) -> String {
-        use Operator::{Abs, IsFinite, IsNan, LeadingZeros, Popcount, Rem, TrailingZeros};
+        use Operator::{Abs, IsFinite, IsNan, LeadingZeros, Popcount, Rem, ReverseBits, TrailingZeros};
         let name = match operator {
             IsNan => return "isnan".to_string(),
             IsFinite => return "isfinite".to_string(),
+            ReverseBits => return if ty.bits() > 32 { "__brevll" } else { "__brev" }.to_string(),
             LeadingZeros => return if ty.bits() > 32 { "__clzll" } else { "__clz" }.to_string(),
             Popcount => return if ty.bits() > 32 { "__popcll" } else { "__popc" }.to_string(),
             TrailingZeros => return "count_trailing_zeros".to_string(),

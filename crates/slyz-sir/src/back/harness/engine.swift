@@ -60,7 +60,7 @@ final class Engine {
             throw HarnessError.noDevice
         }
         let options = MTLCompileOptions()
-        options.fastMathEnabled = false
+        options.fastMathEnabled = fastMath
         self.device = device
         self.queue = queue
         self.library = try device.makeLibrary(source: try metalSource(), options: options)

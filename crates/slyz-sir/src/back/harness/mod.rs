@@ -320,6 +320,8 @@ pub struct Project {
     pub entries: Vec<Entry>,
     /// The text of all kernels.
     pub source: String,
+    /// How close results are to the table.
+    pub precision: Precision,
 }
 
 /// Is it a name in the languages that projects are written in: letters, digits and `_`, a letter in front?
@@ -387,7 +389,7 @@ impl Project {
             let kernels = descriptions.by_ref().take(plan.kernels.len()).collect();
             Entry { program: program.clone(), plan, kernels }
         });
-        Ok(Project { entries: entries.collect(), source })
+        Ok(Project { entries: entries.collect(), source, precision: dialect.precision })
     }
 }
 

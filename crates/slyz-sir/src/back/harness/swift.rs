@@ -7,6 +7,7 @@ use super::cases::{self, Argument, Case, Fill};
 use super::walk::{self, Arithmetic, Names, Repeat, Statement};
 use super::{Entry, Project};
 use crate::back::clike::{Description, Dispatch, UniformSource};
+use crate::choices::Precision;
 use crate::code::Type;
 use crate::interp::Array;
 use crate::kernel::{BufferId, BufferUse, ScalarArg};
@@ -49,6 +50,8 @@ pub fn emit(project: &Project, source: Source) -> String {
     let mut out = String::from("import Foundation\nimport Metal\n\n");
     let _ = writeln!(out, "/// The most positions of an array that kernels count.");
     let _ = writeln!(out, "let maxPositions = {}\n", Machine::metal().max_positions);
+    let _ = writeln!(out, "/// May Metal's compiler contract, reorder and leave NaNs out of account?");
+    let _ = writeln!(out, "let fastMath = {}\n", is_native(project));
     match source {
         Source::File(name) => {
             let _ = writeln!(out, "func metalSource() throws -> String {{");
@@ -74,6 +77,12 @@ pub fn emit(project: &Project, source: Source) -> String {
         out += MAIN;
     }
     out
+}
+
+/// Does nobody ask for more than Metal's own arithmetic?
+fn is_native(project: &Project) -> bool {
+    let mut kernels = project.entries.iter().flat_map(|entry| &entry.plan.kernels);
+    project.precision == Precision::Native && kernels.all(|k| matches!(k.precision, None | Some(Precision::Native)))
 }
 
 fn swift_type(ty: Ty) -> &'static str {

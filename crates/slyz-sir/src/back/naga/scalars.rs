@@ -229,11 +229,12 @@ impl Code<'_, '_> {
                 let op = if operator == Operator::Shl { Binary::ShiftLeft } else { Binary::ShiftRight };
                 self.binary(op, x[0], amount)
             }
-            Operator::Popcount | Operator::LeadingZeros | Operator::TrailingZeros => {
+            operator if operator.counts_bits() => {
                 let count = self.counted_bits(operator, ty, x[0])?;
                 let register = self.build.scalar(ty)?;
                 return Ok(self.convert(count, register));
             }
+            operator if operator.sees_width() => self.reversed_bits(operator, ty, x[0])?,
             Operator::Select => return self.chosen(ty, x),
             other => return Err(self.build.form(&format!("`{}` on {ty}", other.name()))),
         };
@@ -298,7 +299,7 @@ impl Code<'_, '_> {
             }
             let x = self.bits(x, ScalarKind::Uint);
             let (low, high) = self.halves(x);
-            let [of_low, of_high] = [low, high].map(|half| self.counted_in_word(operator, half));
+            let [of_low, of_high] = [low, high].map(|half| self.on_word(operator, half));
             let zero = self.u32(0);
             let word = self.u32(32);
             return Ok(match operator {
@@ -324,7 +325,7 @@ impl Code<'_, '_> {
                 word = self.binary(Binary::InclusiveOr, word, stop);
             }
         }
-        let count = self.counted_in_word(operator, word);
+        let count = self.on_word(operator, word);
         if operator == Operator::LeadingZeros && ty.bits() < 32 {
             let above = self.u32(32 - ty.bits());
             return Ok(self.binary(Binary::Subtract, count, above));
@@ -332,9 +333,35 @@ impl Code<'_, '_> {
         Ok(count)
     }
 
-    fn counted_in_word(&mut self, operator: Operator, word: Value) -> Value {
+    /// The bits in the opposite order, in the register of the type; those of a narrow one may be past its range.
+    fn reversed_bits(&mut self, operator: Operator, ty: Ty, x: Value) -> Result<Value, EmitError> {
+        let register = self.build.scalar(ty)?;
+        if ty.bits() == 64 {
+            if !self.build.target.int64 {
+                return Err(self.build.lacks_int64("64-bit integers (bits of an i64)"));
+            }
+            let x = self.bits(x, ScalarKind::Uint);
+            let (low, high) = self.halves(x);
+            let [of_low, of_high] =
+                [low, high].map(|half| self.on_word(operator, half)).map(|word| self.convert(word, naga::Scalar::U64));
+            let by = self.u32(32);
+            let top = self.binary(Binary::ShiftLeft, of_low, by);
+            let both = self.binary(Binary::InclusiveOr, top, of_high);
+            return Ok(self.bits(both, register.kind));
+        }
+        let word = if ty.is_signed() { self.bits(x, ScalarKind::Uint) } else { x };
+        let mut reversed = self.on_word(operator, word);
+        if ty.bits() < 32 {
+            let above = self.u32(32 - ty.bits());
+            reversed = self.binary(Binary::ShiftRight, reversed, above);
+        }
+        Ok(self.bits(reversed, register.kind))
+    }
+
+    fn on_word(&mut self, operator: Operator, word: Value) -> Value {
         let fun = match operator {
             Operator::Popcount => MathFunction::CountOneBits,
+            Operator::ReverseBits => MathFunction::ReverseBits,
             Operator::LeadingZeros => MathFunction::CountLeadingZeros,
             _ => MathFunction::CountTrailingZeros,
         };
@@ -496,15 +523,9 @@ impl Code<'_, '_> {
                 let (size, infinity) = self.size_bits(ty, x[0])?;
                 return Ok(self.binary(Binary::Less, size, infinity));
             }
-            Operator::And
-            | Operator::Or
-            | Operator::Xor
-            | Operator::Not
-            | Operator::Shl
-            | Operator::Shr
-            | Operator::Popcount
-            | Operator::LeadingZeros
-            | Operator::TrailingZeros => return Err(self.build.form(&format!("`{}` on {ty}", operator.name()))),
+            Operator::And | Operator::Or | Operator::Xor | Operator::Not | Operator::Shl | Operator::Shr => {
+                return Err(self.build.form(&format!("`{}` on {ty}", operator.name())));
+            }
             // What is made of simpler operators; whoever has no expansion either is refused.
             operator => {
                 let computed = if ty == Ty::F64 { Ty::F64 } else { Ty::F32 };

@@ -42,15 +42,19 @@ fn is_word(name: &str) -> bool {
     RESERVED.split_whitespace().any(|word| word == name)
 }
 
-/// What the language calls an operator, if it has it.
-fn own_name(operator: Operator) -> &'static str {
-    match operator {
-        Operator::Rsqrt => "inverseSqrt",
-        Operator::Popcount => "countOneBits",
-        Operator::LeadingZeros => "countLeadingZeros",
-        Operator::TrailingZeros => "countTrailingZeros",
+/// What the language calls an operator, if it has it: names of several words are written as one.
+fn own_name(operator: Operator) -> String {
+    let words = match operator {
+        Operator::Rsqrt => "inverse_sqrt",
+        Operator::Popcount => "count_one_bits",
+        Operator::LeadingZeros => "count_leading_zeros",
+        Operator::TrailingZeros => "count_trailing_zeros",
         other => other.row().c,
-    }
+    };
+    let mut parts = words.split('_');
+    let first = parts.next().unwrap_or_default();
+    let rest = parts.map(|word| format!("{}{}", word[..1].to_uppercase(), &word[1..]));
+    std::iter::once(first.to_string()).chain(rest).collect()
 }
 
 /// The dialect.
@@ -299,6 +303,15 @@ impl Dialect for Wgsl {
         format!("fn {name}({}) -> {result}", parameters.join(", "))
     }
 
+    fn procedure_head(&self, name: &str, parameters: &[(String, String)]) -> String {
+        let parameters: Vec<String> = parameters.iter().map(|(ty, name)| format!("{name}: {ty}")).collect();
+        format!("fn {name}({})", parameters.join(", "))
+    }
+
+    fn passes_memories(&self) -> bool {
+        false
+    }
+
     fn declare(&self, declared: Declared, ty: &str, name: &str, value: Option<&Tree>) -> String {
         match (declared, value) {
             (_, None) => format!("var {name}: {ty};"),
@@ -380,9 +393,23 @@ impl Dialect for Wgsl {
 
     /// At `Native` the language's own functions are right by definition; otherwise only those that round correctly are.
     fn lacks(&self, operator: Operator, ty: Ty) -> bool {
-        let missing = !is_word(own_name(operator)) && operator != Operator::Rem || ty == Ty::F64;
+        let missing = !is_word(&own_name(operator)) && operator != Operator::Rem || ty == Ty::F64;
         let precise = self.precision != Precision::Native && !matches!(operator, Operator::Fma | Operator::Rsqrt);
         (missing || precise) && expand::operator(operator, ty).is_some()
+    }
+
+    fn wide_bits(&self, operator: Operator, helpers: &Helpers) -> (String, Ty) {
+        let name = format!("{}_u64", operator.name());
+        let f = own_name(operator);
+        let value = match operator {
+            Operator::LeadingZeros => format!("u64(select(32u + {f}(low), {f}(high), high != 0u))"),
+            Operator::TrailingZeros => format!("u64(select(32u + {f}(high), {f}(low), low != 0u))"),
+            operator if operator.counts_bits() => format!("u64({f}(low) + {f}(high))"),
+            _ => format!("(u64({f}(low)) << 32u) | u64({f}(high))"),
+        };
+        let halves = "    let low = u32(x);\n    let high = u32(x >> 32u);\n";
+        helpers.add(&name, || format!("fn {name}(x: u64) -> u64 {{\n{halves}    return {value};\n}}\n"));
+        (name, Ty::U64)
     }
 
     fn divide(&self, operator: Operator, _: Ty, _: &Helpers) -> String {
@@ -452,7 +479,7 @@ impl Dialect for Wgsl {
                     .to_string()
             }),
             Operator::Rem => self.remainder(ty, helpers),
-            other => own_name(other).to_string(),
+            other => own_name(other),
         }
     }
 

@@ -71,20 +71,22 @@ impl Machine<'_> {
         let touch = if op == AtomicOp::Load { Touch::AtomicRead } else { Touch::AtomicWrite };
         let m = self.bank(memory, touch)?;
         let args = wave.get_all(args)?;
-        self.check_types(m, &args)?;
+        // The numbers of a claim are wider than what it is made in.
+        let (args, numbers) = args.split_at(if op == AtomicOp::Claim { args.len().min(1) } else { args.len() });
+        self.check_types(m, args)?;
         let arity = match op {
             AtomicOp::Update(
                 Operator::Add | Operator::Min | Operator::Max | Operator::And | Operator::Or | Operator::Xor,
             ) => 1,
             AtomicOp::Update(other) => return Err(malformed(format!("there is no atomic {}", other.name()))),
-            AtomicOp::Exchange | AtomicOp::Store => 1,
+            AtomicOp::Exchange | AtomicOp::Store | AtomicOp::Claim => 1,
             AtomicOp::CompareExchange => 2,
             AtomicOp::Load => 0,
         };
         if args.len() != arity {
             return Err(malformed(format!("{op:?} takes {arity} operands, not {}", args.len())));
         }
-        let places = self.places(wave, m, index, 1, touch, mask)?;
+        let places = self.places(wave, m, index, 1 + 2 * numbers.len(), touch, mask)?;
         let ty = self.banks[m].ty;
         let mut old = Column { ty, bits: vec![0; wave.width] };
         for (p, place) in places {
@@ -97,6 +99,7 @@ impl Machine<'_> {
                 AtomicOp::Update(_)
                 | AtomicOp::Exchange
                 | AtomicOp::CompareExchange
+                | AtomicOp::Claim
                 | AtomicOp::Load
                 | AtomicOp::Store => self.read(wave, m, p, place)?,
             };
@@ -111,6 +114,16 @@ impl Machine<'_> {
                 }
                 AtomicOp::Exchange | AtomicOp::Store => Some(args[0].at(p)),
                 AtomicOp::CompareExchange => (found == args[0].at(p)).then(|| args[1].at(p)),
+                AtomicOp::Claim if found.bits == 0 => {
+                    for (k, number) in numbers.iter().enumerate() {
+                        let bits = number.at(p).bits;
+                        for (half, word) in [bits & 0xffff_ffff, bits >> 32].into_iter().enumerate() {
+                            self.banks[m].write(owner, place + 1 + 2 * k + half, word);
+                        }
+                    }
+                    Some(args[0].at(p))
+                }
+                AtomicOp::Claim => None,
             };
             if let Some(new) = new {
                 self.banks[m].write(owner, place, new.bits);
@@ -184,7 +197,8 @@ impl Machine<'_> {
         }
         let index = wave.get_all(index)?;
         let bank = &self.banks[m];
-        if !matches!(width, 1 | 2 | 4 | 8 | 16) {
+        // A claim may be as long as its numbers are many.
+        if touch != Touch::AtomicWrite && !matches!(width, 1 | 2 | 4 | 8 | 16) {
             return Err(malformed(format!(
                 "access to {width} elements of `{}`; 1, 2, 4, 8 or 16 are possible",
                 bank.name

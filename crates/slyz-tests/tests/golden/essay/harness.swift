@@ -4,6 +4,9 @@ import Metal
 /// The most positions of an array that kernels count.
 let maxPositions = 4294966272
 
+/// May Metal's compiler contract, reorder and leave NaNs out of account?
+let fastMath = true
+
 func metalSource() throws -> String {
     return try String(contentsOfFile: "kernels.metal", encoding: .utf8)
 }
@@ -70,7 +73,7 @@ final class Engine {
             throw HarnessError.noDevice
         }
         let options = MTLCompileOptions()
-        options.fastMathEnabled = false
+        options.fastMathEnabled = fastMath
         self.device = device
         self.queue = queue
         self.library = try device.makeLibrary(source: try metalSource(), options: options)

@@ -71,6 +71,17 @@ FN i32 atomic_one_compare_exchange_i32(i32 *p, i32 expected, i32 new) {
     return expected;
 }
 
+// The first to find 0 leaves its mark, and numbers behind it, low words first: the thread, and a position outside.
+RARE i32 claim(i32 *p, i32 mark, i64 x, i64 y, i64 z, i64 i, i64 j, i64 k, i64 l) {
+    i32 old = atomic_one_compare_exchange_i32(p, 0, mark);
+    i64 numbers[7] = {x, y, z, i, j, k, l};
+    for (int n = 0; old == 0 && n < 7; n++) {
+        p[1 + 2 * n] = (i32)numbers[n];
+        p[2 + 2 * n] = (i32)(numbers[n] >> 32);
+    }
+    return old;
+}
+
 // Lanes in their order.
 //: K = atomic, own
 //: O = add, min, max, and, or, xor, exchange

@@ -107,8 +107,25 @@ FN vu64 leading_zeros_u64(vu64 x) {
 //: T = u32, u64
 FN v$T trailing_zeros_$T(v$T x) { return popcount_$T(~x & (x - 1)); }
 
+FN vu32 reverse_bits_u32(vu32 x) {
+    x = ((x >> 1) & 0x55555555) | ((x & 0x55555555) << 1);
+    x = ((x >> 2) & 0x33333333) | ((x & 0x33333333) << 2);
+    x = ((x >> 4) & 0x0f0f0f0f) | ((x & 0x0f0f0f0f) << 4);
+    x = ((x >> 8) & 0x00ff00ff) | ((x & 0x00ff00ff) << 8);
+    return (x >> 16) | (x << 16);
+}
+
+FN vu64 reverse_bits_u64(vu64 x) {
+    x = ((x >> 1) & 0x5555555555555555) | ((x & 0x5555555555555555) << 1);
+    x = ((x >> 2) & 0x3333333333333333) | ((x & 0x3333333333333333) << 2);
+    x = ((x >> 4) & 0x0f0f0f0f0f0f0f0f) | ((x & 0x0f0f0f0f0f0f0f0f) << 4);
+    x = ((x >> 8) & 0x00ff00ff00ff00ff) | ((x & 0x00ff00ff00ff00ff) << 8);
+    x = ((x >> 16) & 0x0000ffff0000ffff) | ((x & 0x0000ffff0000ffff) << 16);
+    return (x >> 32) | (x << 32);
+}
+
 //: T U = i32 u32, i64 u64
-//: O = popcount, leading_zeros, trailing_zeros
+//: O = popcount, leading_zeros, trailing_zeros, reverse_bits
 FN v$T $O_$T(v$T x) { return (v$T)$O_$U((v$U)x); }
 
 // Narrow integers live in 32-bit lanes and are brought back to their range after what may leave it.
@@ -129,6 +146,9 @@ FN v$L leading_zeros_$T(v$L x) { return leading_zeros_$L(x & $ONES) - $ABOVE; }
 
 //: T L END = i8 i32 0x100, u8 u32 0x100, i16 i32 0x10000, u16 u32 0x10000
 FN v$L trailing_zeros_$T(v$L x) { return trailing_zeros_$L(x | $END); }
+
+//: T L ABOVE = i8 i32 24, u8 u32 24, i16 i32 16, u16 u32 16
+FN v$L reverse_bits_$T(v$L x) { return reverse_bits_$L(x) >> $ABOVE; }
 
 // The others need no width but that of the lanes, and a wrap where the smallest integer has no opposite.
 //: T L = i8 i32, u8 u32, i16 i32, u16 u32

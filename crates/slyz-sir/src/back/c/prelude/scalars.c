@@ -59,6 +59,16 @@ FN $T s_leading_zeros_$T($T x) { return ($T)(x ? __builtin_clzll(($U)x) - $ABOVE
 //: T U BITS = i8 u8 8, u8 u8 8, i16 u16 16, u16 u16 16, i32 u32 32, u32 u32 32, i64 u64 64, u64 u64 64
 FN $T s_trailing_zeros_$T($T x) { return ($T)(x ? __builtin_ctzll(($U)x) : $BITS); }
 
+FN u64 s_reverse_bits_u64(u64 x) {
+    x = ((x >> 1) & 0x5555555555555555) | ((x & 0x5555555555555555) << 1);
+    x = ((x >> 2) & 0x3333333333333333) | ((x & 0x3333333333333333) << 2);
+    x = ((x >> 4) & 0x0f0f0f0f0f0f0f0f) | ((x & 0x0f0f0f0f0f0f0f0f) << 4);
+    return __builtin_bswap64(x);
+}
+
+//: T ABOVE = i8 56, u8 56, i16 48, u16 48, i32 32, u32 32, i64 0
+FN $T s_reverse_bits_$T($T x) { return ($T)(s_reverse_bits_u64((u64)x) >> $ABOVE); }
+
 //: T F = f32 f, f64 ^
 FN $T s_abs_$T($T x) { return __builtin_fabs$F(x); }
 

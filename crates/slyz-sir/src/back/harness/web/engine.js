@@ -175,9 +175,9 @@ class Session {
     const words = await this.read(buffer, Int32Array, 16);
     if (words[0] === 0) return;
     const { name, axes } = arrays[words[0] - 1] ?? { name: "?", axes: 0 };
-    const index = Array.from({ length: axes }, (_, d) => words[4 + 2 * d]);
+    const index = Array.from({ length: axes }, (_, d) => words[7 + 2 * d]);
     throw new KernelError(
-      `${kernel}: ${name}[${index.join(", ")}] is out of bounds in thread (${words.slice(1, 4).join(", ")}); ` +
+      `${kernel}: ${name}[${index.join(", ")}] is out of bounds in thread (${[words[1], words[3], words[5]].join(", ")}); ` +
         "that access read and wrote nothing. Guard it with an `if`, or launch fewer threads",
     );
   }
