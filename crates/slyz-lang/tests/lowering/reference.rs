@@ -222,6 +222,7 @@ impl<'p> Reference<'p> {
                                 }
                             }
                             AtomicOp::Load => old,
+                            AtomicOp::Claim => unreachable!("no source says it"),
                         };
                         old
                     }
