@@ -191,7 +191,7 @@ fn dumps_behind_passes_and_leaves_passes_out() {
     assert!(!proven.contains("check output[") && proven.contains("check input["), "{proven}");
     let reported = dump("metal --after report");
     assert!(!reported.contains("check ") && reported.contains("faults: i32[16]"), "{reported}");
-    assert!(dump("metal --after report --without bounds").matches("compare_exchange").count() == 2);
+    assert!(dump("metal --after report --without bounds").matches("atomic claim ").count() == 2);
     assert!(dump("cpu --after weave").contains("lanes "));
     assert!(dump("cuda --after dce").contains("kernel relu"));
     assert!(place.run("dump p.vex").out.contains("check input["));

@@ -1,8 +1,8 @@
 //! Transposes, and whatever else reads an array across the order in which it writes: through a tile in shared memory.
 //!
 //! In `tabulate (i, j) { f(a[j, i], …) }` neighbouring threads write neighbouring elements, and so read a column of `a`. A block
-//! takes a square of 64 × 64 positions instead, or of 32 × 32 where blocks have fewer threads. First its threads stand across, so that neighbours read along a row of `a`, and put what
-//! they read into the tile; then they stand as they write, and find it there. Rows of the tile have a place more, so that neither
+//! takes a square of 32 × 32 positions instead. First its threads stand across, so that neighbours read along a row of `a`, and put what
+//! they read into the tile; then they stand as they write, and find it there. Rows of the tile have 33 places, so that neither
 //! of the two ways meets a bank twice. Blocks follow each other along the results. A thread has several positions: all its reads are on their way before the first is
 //! waited for.
 //!
@@ -23,8 +23,6 @@ use std::collections::HashSet;
 
 /// Positions of a tile on either axis.
 const SIDE: u64 = 32;
-/// The same on machines with large blocks: fewer and longer rows are read and written.
-const LONG_SIDE: u64 = 64;
 /// Rows of threads of a block, if the machine allows; each makes every so many rows of the tile.
 const ROWS: u64 = 8;
 /// The extent of an axis below which most of a tile would be empty.
@@ -77,8 +75,8 @@ impl<'g> Turn<'g> {
     }
 
     /// Leaves out the reads that there is no room for. `false` if none is left.
-    fn fit(&mut self, body: &'g Body, side: u64, shared_bytes: u64) -> bool {
-        let tile = |read: &Read| side * (side + 1) * (read.ty.bytes() as u64).max(4);
+    fn fit(&mut self, body: &'g Body, shared_bytes: u64) -> bool {
+        let tile = |read: &Read| SIDE * (SIDE + 1) * (read.ty.bytes() as u64).max(4);
         let mut used = 0;
         self.reads.retain(|read| {
             let fits = used + tile(read) <= shared_bytes;
@@ -135,28 +133,25 @@ impl<'g> Gpu<'g> {
             None => self.expected.about(&shape[axis]).is_none_or(|n| n > SIDE),
         };
         let Some(mut turn) = Turn::of(body, &wide) else { return false };
-        let last = shape.len() - 1;
-        let large = self.machine.vector_bytes > 0 && !self.machine.is_small();
-        let long = large && u64::from(self.machine.max_threads) >= LONG_SIDE * ROWS && turn.reads.len() == 1;
-        let side = if long { LONG_SIDE } else { SIDE };
-        if !turn.fit(body, side, self.machine.shared_bytes) {
+        if !turn.fit(body, self.machine.shared_bytes) {
             return false;
         }
-        let rows = [ROWS, 4, 2, 1].into_iter().find(|rows| long || rows * SIDE <= threads).unwrap_or(1);
+        let rows = [ROWS, 4, 2, 1].into_iter().find(|rows| rows * SIDE <= threads).unwrap_or(1);
         let outputs = self.base.outputs(stmt);
         let name = self.base.kernel_name("turn");
         let mut w = KernelWriter::new(&self.base, name, Size::Const(1));
         w.bind_globals(&stmt.op);
         let homes: Vec<MemId> = outputs.into_iter().map(|(b, shape)| w.global(b, Access::Write, shape)).collect();
-        w.kernel.block = [side as u32, rows as u32, 1];
-        let places = [side, side + 1];
+        w.kernel.block = [SIDE as u32, rows as u32, 1];
+        let places = [SIDE, SIDE + 1];
         let tiles: Vec<MemId> =
             turn.reads.iter().map(|read| w.near_memory("tile", read.ty, Space::Shared, &places)).collect();
+        let last = shape.len() - 1;
         let axis = turn.axis;
         let others: Vec<Size> = (0..last).filter(|&k| k != axis).map(|k| shape[k].clone()).collect();
-        let cut = |extent| Cut { extent, length: side };
+        let cut = |extent| Cut { extent, length: SIDE };
         let grid = Tiles { x: cut(&shape[last]), y: cut(&shape[axis]), others: &others };
-        let square = Square { turn: &turn, body, grid: &grid, side, rows, tiles: &tiles, homes: &homes };
+        let square = Square { turn: &turn, body, grid: &grid, rows, tiles: &tiles, homes: &homes };
         grid.each(&mut w, &self.machine, &self.expected, |w, tile| square.write(w, tile));
         let kernel = w.finish();
         self.base.launch(kernel);
@@ -169,8 +164,6 @@ struct Square<'a, 'g> {
     turn: &'a Turn<'g>,
     body: &'g Body,
     grid: &'a Tiles<'a>,
-    /// Positions on either axis.
-    side: u64,
     /// Rows of threads.
     rows: u64,
     tiles: &'a [MemId],
@@ -180,7 +173,7 @@ struct Square<'a, 'g> {
 impl<'g> Square<'_, 'g> {
     fn write(&self, w: &mut KernelWriter<'_, 'g>, tile: &Tile) {
         let [column, row] = [0, 1].map(|d| w.push(Op::Place(Place::Local, d), Ty::I64));
-        let turns = self.side / self.rows;
+        let turns = SIDE / self.rows;
         let row_of = |w: &mut KernelWriter<'_, 'g>, turn: u64| {
             let skipped = w.number((turn * self.rows) as i64);
             w.value(row + skipped)
@@ -209,7 +202,7 @@ impl<'g> Square<'_, 'g> {
         let x = w.value(tile.x + column);
         let x_inside = self.grid.x.is_inside(w, x);
         if !is_plain(self.body) || cost(self.body) > CHEAP {
-            let end = w.number(self.side as i64);
+            let end = w.number(SIDE as i64);
             w.for_each(row, end, self.rows as i64, (vec![], &[]), |w, row, _| {
                 let y = w.value(tile.y + row);
                 let y_inside = self.grid.y.is_inside(w, y);
