@@ -233,6 +233,12 @@ impl ClikeWriter<'_> {
         let declared = &self.kernel.memories[memory.0 as usize];
         let (ty, space) = (declared.ty, declared.space);
         if op == AtomicOp::Claim {
+            // Its function tells nobody what was there before.
+            if id.is_some_and(|id| self.is_used(id)) {
+                let kernel = self.kernel.name.clone();
+                let language = self.dialect.language();
+                return Err(EmitError::Atomic { kernel, language, what: "claim with a result".to_string(), ty });
+            }
             return self.claim(memory, index, args);
         }
         let flat = self.flat(memory, index)?;
