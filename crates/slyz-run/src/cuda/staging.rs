@@ -35,6 +35,9 @@ unsafe impl Send for Staging {}
 // SAFETY: the same.
 unsafe impl Sync for Staging {}
 
+/// What a worker does with its slots; workers have numbers.
+type Work<'a> = dyn Fn(&[Slot], usize) -> Result<(), result::DriverError> + Sync + 'a;
+
 /// A piece of locked memory that a worker has.
 struct Slot {
     start: *mut u8,
@@ -57,12 +60,8 @@ impl Staging {
         Some(Staging { start, done: Mutex::new(done), workers })
     }
 
-    /// Runs a worker for each share of `bytes`, with the slots and the first piece of each.
-    fn share(
-        &self,
-        opened: &Opened,
-        work: &(dyn Fn(&[Slot], usize) -> Result<(), result::DriverError> + Sync),
-    ) -> Result<(), Error> {
+    /// Runs all workers.
+    fn share(&self, opened: &Opened, work: &Work<'_>) -> Result<(), Error> {
         let done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
         let slots = |worker: usize| -> Vec<Slot> {
             let numbers = worker * SLOTS..(worker + 1) * SLOTS;
