@@ -27,6 +27,11 @@ impl Names {
     pub fn get(&self, id: Id) -> Option<&str> {
         self.0.get(&id).map(String::as_str)
     }
+
+    /// The same, where it is of letters alone, so that a number behind it gives no other name.
+    pub fn letters(&self, id: Id) -> Option<&str> {
+        self.get(id).filter(|name| name.bytes().all(|byte| byte.is_ascii_alphabetic()))
+    }
 }
 
 impl PartialEq for Names {

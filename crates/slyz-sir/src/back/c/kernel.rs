@@ -79,8 +79,7 @@ impl CWriter<'_> {
             self.declare_at_head(head, name, declaration, format!("sizes[{k}]"));
         }
         for (k, param) in kernel.body.params.iter().enumerate() {
-            let plain = |name: &&str| name.chars().all(|c| c.is_ascii_alphabetic());
-            let name = kernel.names.get(param.id).filter(plain);
+            let name = kernel.names.letters(param.id);
             let name = name.map_or(format!("arg{k}"), |name| format!("arg_{name}"));
             let ty = param.ty.elem();
             let bits = format!("scalars[{k}]");

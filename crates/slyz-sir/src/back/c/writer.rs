@@ -135,8 +135,7 @@ impl<'a> CWriter<'a> {
 
     /// A name for a value: that of the source, if it has one, and a number, which keeps it apart from others.
     pub(super) fn fresh_for(&mut self, id: Id, stem: &str) -> String {
-        let plain = |name: &&str| name.chars().all(|c| c.is_ascii_alphabetic());
-        let stem = self.kernel.names.get(id).filter(plain).map_or(stem.to_string(), |name| format!("{name}_"));
+        let stem = self.kernel.names.letters(id).map_or(stem.to_string(), |name| format!("{name}_"));
         self.fresh(&stem)
     }
 
