@@ -260,22 +260,7 @@ fn data_type(ty: Ty) -> DlDataType {
 }
 
 fn element_type(data: DlDataType) -> Option<Ty> {
-    const ALL: [Ty; 13] = [
-        Ty::Bool,
-        Ty::I8,
-        Ty::I16,
-        Ty::I32,
-        Ty::I64,
-        Ty::U8,
-        Ty::U16,
-        Ty::U32,
-        Ty::U64,
-        Ty::F16,
-        Ty::BF16,
-        Ty::F32,
-        Ty::F64,
-    ];
-    ALL.into_iter().find(|&ty| data_type(ty) == data)
+    Ty::ALL.into_iter().find(|&ty| data_type(ty) == data)
 }
 
 #[cfg(test)]

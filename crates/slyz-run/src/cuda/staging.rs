@@ -69,16 +69,21 @@ impl Staging {
             numbers.map(|n| Slot { start: unsafe { self.start.add(n * PIECE) }, done: done[n] }).collect()
         };
         let outcomes: Vec<Result<(), Error>> = std::thread::scope(|scope| {
+            let failed = |why: String| Error::Driver { what: "a transfer".to_string(), why };
             let start = |worker: usize| {
                 let slots = slots(worker);
-                scope.spawn(move || {
+                // The system may have no thread left.
+                std::thread::Builder::new().spawn_scoped(scope, move || {
                     opened.enter()?;
                     work(&slots, worker).map_err(|error| opened.trouble(error, &"a transfer", 0))
                 })
             };
             let workers: Vec<_> = (0..self.workers).map(start).collect();
-            let lost = |_| Err(Error::Driver { what: "a transfer".to_string(), why: "its thread ended".to_string() });
-            workers.into_iter().map(|worker| worker.join().unwrap_or_else(lost)).collect()
+            let end = |worker: std::io::Result<std::thread::ScopedJoinHandle<'_, Result<(), Error>>>| {
+                let worker = worker.map_err(|error| failed(error.to_string()))?;
+                worker.join().unwrap_or_else(|_| Err(failed("its thread ended".to_string())))
+            };
+            workers.into_iter().map(end).collect()
         });
         outcomes.into_iter().collect()
     }
