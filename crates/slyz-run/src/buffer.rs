@@ -161,6 +161,16 @@ impl Buffer {
         }
     }
 
+    /// Is it memory that nobody else sees, and nobody lent?
+    pub(crate) fn is_alone(&mut self) -> bool {
+        match &mut self.place {
+            Place::Host(block) => Arc::get_mut(block).is_some_and(|block| !block.is_lent()),
+            Place::Device(remote) => {
+                Arc::get_mut(remote).is_some_and(|remote| Arc::get_mut(&mut remote.memory).is_some())
+            }
+        }
+    }
+
     /// The memory of a device, if it is of that kind and nobody else sees it: to be written in place, by commands that are given
     /// before the buffer is read again. A copy on the host is forgotten.
     pub fn own_device_memory<M: DeviceMemory>(&mut self) -> Option<Arc<M>> {

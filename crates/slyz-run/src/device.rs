@@ -93,6 +93,24 @@ pub trait Executable: Send + Sync {
     /// with memory of its own may come back while it still works; reading the results waits.
     fn run(&self, sizes: &[Option<u64>], args: &[Argument<'_>]) -> Result<Vec<Output>, Error>;
 
+    /// Runs it, with memory of the caller's for results: one entry for each, `None` where the device takes memory of its own. Whether a
+    /// result is in what was offered for it is the device's choice; the buffer is its data in any case, as the output is. After an
+    /// error there may be anything in it.
+    fn run_into(
+        &self,
+        sizes: &[Option<u64>],
+        args: &[Argument<'_>],
+        into: &mut [Option<&mut Buffer>],
+    ) -> Result<Vec<Output>, Error> {
+        let outputs = self.run(sizes, args)?;
+        for (output, buffer) in outputs.iter().zip(into) {
+            if let Some(buffer) = buffer {
+                **buffer = output.data.clone();
+            }
+        }
+        Ok(outputs)
+    }
+
     /// What was generated, to read.
     fn source(&self) -> &str;
 

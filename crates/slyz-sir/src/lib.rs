@@ -41,4 +41,6 @@ pub mod threads;
 pub mod types;
 pub mod typing;
 pub mod verify;
+#[cfg(feature = "compiler")]
+pub mod views;
 pub mod write;

@@ -9,6 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct Below(OnceLock<Box<[AtomicU64]>>);
 
 impl Below {
+    /// Of no leaf.
+    pub(crate) const fn nothing() -> Below {
+        Below(OnceLock::new())
+    }
+
     /// Of each leaf, or of none.
     pub(crate) fn new(bounds: Vec<u64>) -> Below {
         let below = Below::default();

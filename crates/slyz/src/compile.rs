@@ -9,19 +9,22 @@ use crate::extent::{Axis, Env, Extent, NamedAxis};
 use crate::feed::{Arguments, Fed, Feed, KeptSizes, Solved, arguments, solved};
 use crate::position::{At, Idx};
 use crate::profile::Profile;
+use crate::receive::{Receive, Receiver};
 use crate::shape::Shape;
 use crate::state::State;
 use crate::tensor::Tensor;
 use crate::trace::{self, Handle, Leaf, Loc, Out, Slot};
-use slyz_run::{Device, Executable, Found};
+use slyz_run::{Buffer, Device, Executable, Found};
 use slyz_sir::choices::Precision;
 use slyz_sir::code::Var;
 use slyz_sir::program::{Program, Require};
 use slyz_sir::size::{Size, SizeError, SizeOrigin, SizeVar};
+use slyz_sir::views::{self, Storage};
 use std::any::TypeId;
+use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::panic::Location;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// A parameter of a compiled function: `Arr`, `Exp`, `Idx`, or tuples, `[_; N]` and derived structs of them.
@@ -396,7 +399,10 @@ struct Shared {
     slots: Vec<Slot>,
     /// Of the results, one by one.
     leaves: Vec<Leaf>,
+    device: Arc<dyn Device>,
     code: Arc<dyn Executable>,
+    /// The same for arguments that are views, by how they lie.
+    for_views: Mutex<HashMap<Vec<Storage>, Arc<dyn Executable>>>,
 }
 
 const _: fn() = || {
@@ -557,6 +563,21 @@ impl<Sig> Compiled<Sig> {
     }
 }
 
+/// The sizes of a program over arguments that lie like this: its own, and how long the memories of strided ones are.
+fn sizes_of_memories(sizes: &[Option<u64>], storages: &[Storage], args: &Arguments) -> Vec<Option<u64>> {
+    let mut place = 0;
+    let memory = |storage: &Storage| {
+        let argument = args.get(place);
+        place += 1 + storage.numbers();
+        match (storage, argument) {
+            (Storage::Strided(_), Some(slyz_run::Argument::Array { shape, .. })) => Some(shape.first().copied()),
+            _ => None,
+        }
+    };
+    let memories: Vec<Option<u64>> = storages.iter().filter_map(memory).collect();
+    [sizes, &memories].concat()
+}
+
 /// The value of the single unknown variable that makes the size `total`, where that can be told.
 fn solve_size(size: &Size, value: &dyn Fn(SizeVar) -> Option<u64>, total: u64) -> Option<(SizeVar, u64)> {
     match size {
@@ -584,22 +605,72 @@ impl Shared {
     }
 
     fn call<'k>(&'k self, given: &Given, kept: &'k KeptSizes, args: &Fed) -> Result<Results<'k>, Error> {
+        self.call_into(given, kept, args, &mut [])
+    }
+
+    /// Calls it, with its results in memory of the caller's, if there is some for each.
+    fn call_into<'k>(
+        &'k self,
+        given: &Given,
+        kept: &'k KeptSizes,
+        args: &Fed,
+        into: &mut [Receiver<'_>],
+    ) -> Result<Results<'k>, Error> {
         if let Some(axis) = &given.stranger {
             let axes = self.sizes.iter().map(|axis| axis.name).collect::<Vec<&str>>().join(", ");
             let axes = if axes.is_empty() { "none".to_string() } else { axes };
             return Err(CallError::Stranger { axis: axis.clone(), axes }.into());
         }
         let solved = solved(kept, &self.slots, args, &given.sizes, &|env| self.sizes(env))?;
+        self.receive(into, &solved.sizes)?;
         let outputs = {
             let mut taken = Arguments::new();
             arguments(&self.slots, args, &solved, &mut taken)?;
-            self.code.run(&solved.sizes, &taken)?
+            let mut whole: Vec<Option<&mut Buffer>> = into.iter_mut().map(Receiver::whole).collect();
+            match args.storages() {
+                None => self.code.run_into(&solved.sizes, &taken, &mut whole)?,
+                Some(storages) => {
+                    let sizes = sizes_of_memories(&solved.sizes, &storages, &taken);
+                    self.for_views(storages)?.run_into(&sizes, &taken, &mut whole)?
+                }
+            }
         };
         let believed = slyz_run::is_own_executable(&*self.code);
         if !believed {
             self.check_outputs(&outputs, &solved.sizes)?;
         }
+        for (receiver, output) in into.iter_mut().zip(&outputs) {
+            receiver.put(&self.device, output)?;
+        }
         Ok(Results { outputs: outputs.into_iter(), believed, leaves: self.leaves.iter(), solved })
+    }
+
+    /// Does what results are written into have their types and shapes?
+    fn receive(&self, into: &[Receiver<'_>], sizes: &[Option<u64>]) -> Result<(), CallError> {
+        let body = &self.program.body;
+        for (number, (receiver, id)) in into.iter().zip(&body.results).enumerate() {
+            let mut bound = body.params.iter().chain(body.stmts.iter().flat_map(|stmt| &stmt.binds));
+            let Some(var) = bound.find(|var| var.id == *id) else { continue };
+            let extent = |size: &Size| size.eval(&|var| sizes.get(var.0 as usize).copied().flatten()).ok();
+            let shape: Vec<Option<u64>> = var.ty.shape().iter().map(extent).collect();
+            receiver.fits(number + 1, var.ty.elem(), &shape)?;
+        }
+        Ok(())
+    }
+
+    /// The function over arguments that lie in memory like this.
+    // The program that is vouched for is the one that was traced.
+    #[allow(unsafe_code)]
+    fn for_views(&self, storages: Vec<Storage>) -> Result<Arc<dyn Executable>, Error> {
+        let mut kept = self.for_views.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(code) = kept.get(&storages) {
+            return Ok(code.clone());
+        }
+        let program = views::stored(&self.program, &storages);
+        // SAFETY: as in `build`. What is read of a view is in its memory, which each call holds it against (`lying.rs`).
+        let code = unsafe { self.device.compile_trusted(&program) }?;
+        kept.insert(storages, code.clone());
+        Ok(code)
     }
 
     /// Adds the sizes that no argument tells, and that follow from others which must be equal.
@@ -720,6 +791,18 @@ macro_rules! arity {
                 $($a.feed(&mut _fed);)*
                 let mut results = self.shared.call(&self.given, &self.kept, &_fed)?;
                 Ok(R::read(&mut results))
+            }
+
+            /// Runs the function, and writes its results into tensors or views of the caller's instead of new ones: what may be
+            /// passed is said at [`Receive`]. All of a tensor that nobody else sees is written where it is. After an error there may be anything in it.
+            #[allow(clippy::too_many_arguments)]
+            pub fn call_into(&self, mut into: impl Receive<R>, $($a: impl Feed<$A>),*) -> Result<(), Error> {
+                let mut _fed = Fed::new();
+                $($a.feed(&mut _fed);)*
+                let mut receivers = vec![];
+                into.receive(&mut receivers);
+                self.shared.call_into(&self.given, &self.kept, &_fed, &mut receivers)?;
+                Ok(())
             }
         }
     };
@@ -865,18 +948,15 @@ fn build(at: Loc, options: &Options, path: &str, f: &mut dyn FnMut() -> Outs) ->
     };
     let mut traced = trace::run(at, &function_name(path), outs).map_err(Error::Trace)?;
     traced.program.precision = options.precision.or(traced.program.precision);
-    let best;
     let device = match &options.device {
-        Some(device) => &**device,
-        None => {
-            best = slyz_run::device(None)?;
-            &*best
-        }
+        Some(device) => device.clone(),
+        None => slyz_run::device(None)?,
     };
     // SAFETY: arrays are read at positions that are an `Idx` of their axis. Axes make those (`position.rs`, `axis.rs`), handles that
     // are none are refused (`Handle::expect_axis`), and what calls bring in is checked against the extents (`feed.rs`).
     let code = unsafe { device.compile_trusted(&traced.program) }?;
-    Ok(Shared { program: traced.program, sizes: traced.sizes, slots: traced.slots, leaves, code })
+    let trace::Traced { program, sizes, slots, .. } = traced;
+    Ok(Shared { program, sizes, slots, leaves, device, code, for_views: Mutex::default() })
 }
 
 /// The last name of a path that is an identifier: a closure is called after the function it stands in.

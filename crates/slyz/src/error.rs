@@ -57,6 +57,9 @@ pub enum Error {
     /// The data does not fit the shape of the tensor.
     #[error(transparent)]
     Tensor(#[from] TensorError),
+    /// There is no such view of a tensor.
+    #[error(transparent)]
+    View(#[from] crate::views::ViewError),
     /// The device could not compile or run it.
     #[error(transparent)]
     Run(#[from] slyz_run::Error),
@@ -112,6 +115,26 @@ impl Error {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
+    /// A result that is to be written into memory of another shape.
+    #[error(
+        "result {result} has the dimensions {expected:?}, what it is to be written into {found:?}; pass a tensor or view of its dimensions"
+    )]
+    Into {
+        /// Which result, from 1.
+        result: usize,
+        /// Its dimensions.
+        expected: Vec<u64>,
+        /// Those of the memory.
+        found: Vec<u64>,
+    },
+    /// A result that is to be written into memory, and whose size is known only when the function has run.
+    #[error(
+        "how large result {result} is turns out while the function runs, so it cannot be written into memory that is there; use `call`"
+    )]
+    Counted {
+        /// Which result, from 1.
+        result: usize,
+    },
     /// An axis already has another extent.
     #[error(
         "axis {axis} is {known}{}, but {} has {found} there; pass arrays whose sizes agree",

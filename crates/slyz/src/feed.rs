@@ -5,12 +5,14 @@ use crate::below::{Known, first_outside};
 use crate::elem::{Elem, Exp, Scalar, tys_of};
 use crate::error::{CallError, Error, place};
 use crate::extent::{Axis, Env, Extent, count};
+use crate::lying::Lying;
 use crate::position::{At, Idx};
 use crate::shape::Shape;
 use crate::trace::{Leaf, Slot};
 use slyz_run::{ArrayData, Buffer, Found, Kept};
 use slyz_sir::size::SizeError;
-use slyz_sir::types::Scalar as Constant;
+use slyz_sir::types::{Scalar as Constant, Ty};
+use slyz_sir::views::Storage;
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
 
@@ -20,6 +22,8 @@ enum Data<'a> {
     Split(Vec<u8>),
     /// Of a tensor, and what is known about its positions.
     Tensor(&'a Buffer, Known<'a>),
+    /// The first elements of a tensor.
+    Part(Buffer, Known<'a>),
 }
 
 /// Arguments, taken apart into scalars and arrays: what [`Feed`] makes of them, and nothing to use on its own.
@@ -42,6 +46,8 @@ enum Piece<'a> {
     Array {
         told: Told,
         leaves: Leaves<Data<'a>>,
+        /// How it lies in memory, if not row by row.
+        lying: Option<Box<Lying<'a>>>,
     },
 }
 
@@ -83,7 +89,45 @@ impl<'a> Fed<'a> {
         self.0.push(Piece::Array {
             told: Told { dims: Some(dims), len: len as u64 },
             leaves: buffers.map(|(buffer, known)| Data::Tensor(buffer, known)).collect(),
+            lying: None,
         });
+    }
+
+    /// A view of an array on a device.
+    pub(crate) fn view<T: Elem>(
+        &mut self,
+        dims: &[usize],
+        len: usize,
+        lying: Lying<'a>,
+        buffers: impl Iterator<Item = (&'a Buffer, Known<'a>)>,
+    ) {
+        let dims = dims.iter().map(|&dim| dim as u64).collect();
+        let leaf = |(ty, (buffer, known)): (Ty, (&'a Buffer, Known<'a>))| match lying.bytes(ty) {
+            Some(bytes) if bytes < buffer.len() => Data::Part(buffer.prefix(bytes), known),
+            Some(_) | None => Data::Tensor(buffer, known),
+        };
+        self.0.push(Piece::Array {
+            told: Told { dims: Some(dims), len: len as u64 },
+            leaves: tys_of::<T>().into_iter().zip(buffers).map(leaf).collect(),
+            lying: Some(Box::new(lying)),
+        });
+    }
+
+    /// How each leaf lies, if one of them does not lie row by row.
+    pub(crate) fn storages(&self) -> Option<Vec<Storage>> {
+        let lies =
+            |piece: &Piece| matches!(piece, Piece::Array { lying: Some(lying), .. } if lying.storage != Storage::Rows);
+        if !self.0.iter().any(lies) {
+            return None;
+        }
+        let storage = |piece: &Piece| match piece {
+            Piece::Value(_) | Piece::Scalar(_) => vec![Storage::Rows],
+            Piece::Array { leaves, lying, .. } => {
+                let storage = lying.as_ref().map_or(Storage::Rows, |lying| lying.storage.clone());
+                vec![storage; leaves.len()]
+            }
+        };
+        Some(self.0.iter().flat_map(storage).collect())
     }
 
     /// The leaves of one element on a device, which are scalars of their own.
@@ -97,7 +141,7 @@ impl<'a> Fed<'a> {
             Some(bytes) => smallvec![Data::Host(bytes)],
             None => split(data).into_iter().map(Data::Split).collect(),
         };
-        self.0.push(Piece::Array { told: Told { dims, len: data.len() as u64 }, leaves });
+        self.0.push(Piece::Array { told: Told { dims, len: data.len() as u64 }, leaves, lying: None });
     }
 
     fn rows<T: Elem, const M: usize>(&mut self, data: &'a [[T; M]]) {
@@ -361,7 +405,7 @@ pub(crate) fn solve_dims(slot: &Slot, dims: &[u64]) -> Result<Env, CallError> {
     let len = count(dims.iter().copied()).unwrap_or(u64::MAX);
     let told = Told { dims: Some(dims.into()), len };
     let leaves = Leaves::new();
-    solve(std::slice::from_ref(slot), &[Piece::Array { told, leaves }], &Env::new())
+    solve(std::slice::from_ref(slot), &[Piece::Array { told, leaves, lying: None }], &Env::new())
 }
 
 fn check_dims(slot: &Slot, dims: &[u64], len: u64) -> Result<(), CallError> {
@@ -482,7 +526,7 @@ pub(crate) fn arguments<'a>(
     out: &mut Arguments<'a>,
 ) -> Result<(), Error> {
     for ((slot, piece), shape) in slots.iter().zip(args).zip(shapes) {
-        let data = match piece {
+        let (data, lying) = match piece {
             Piece::Value(value) => {
                 fits(slot, 1)?;
                 if let Some((axis, name)) = &slot.leaves[0].axis {
@@ -494,12 +538,22 @@ pub(crate) fn arguments<'a>(
                 out.push(slyz_run::Argument::Scalar(*value));
                 continue;
             }
-            Piece::Scalar(data) => std::slice::from_ref(data),
-            Piece::Array { leaves, .. } => &leaves[..],
+            Piece::Scalar(data) => (std::slice::from_ref(data), None),
+            Piece::Array { leaves, lying, .. } => (&leaves[..], lying.as_ref()),
         };
+        if let Some(lying) = lying {
+            lying.is_right()?;
+        }
         fits(slot, data.len())?;
         for (leaf, data) in slot.leaves.iter().zip(data) {
-            out.push(array_argument(slot, leaf, shape, data, env)?);
+            let mut argument = array_argument(slot, leaf, shape, data, env)?;
+            if let Some(lying) = lying {
+                let numbers = lying.lay(leaf.ty, &mut argument)?;
+                out.push(argument);
+                out.extend(numbers.into_iter().map(|number| slyz_run::Argument::Scalar(Constant::i64(number))));
+            } else {
+                out.push(argument);
+            }
         }
     }
     Ok(())
@@ -534,6 +588,7 @@ fn array_argument<'a>(
         Data::Host(bytes) => (ArrayData::Host(bytes), None),
         Data::Split(bytes) => (ArrayData::Host(bytes), None),
         Data::Tensor(buffer, known) => (ArrayData::Buffer(buffer), Some(known)),
+        Data::Part(buffer, known) => (ArrayData::Buffer(buffer), Some(known)),
     };
     if let Some((axis, name)) = &leaf.axis {
         let extent = match axis.eval(env) {

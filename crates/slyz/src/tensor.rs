@@ -149,6 +149,11 @@ impl<T: Elem, S> Tensor<T, S> {
         self.leaves.iter().zip(known)
     }
 
+    /// The leaves and what is known of them, for views.
+    pub(crate) fn held(&self) -> (&[Buffer], &Below) {
+        (&self.leaves, &self.below)
+    }
+
     /// The leaves, to be written. Nothing is known of the positions in them from here on.
     pub(crate) fn buffers_mut(&mut self) -> &mut [Buffer] {
         self.below = Below::default();

@@ -250,8 +250,18 @@ fn bytes(ty: &Type, value: &dyn Fn(slyz_sir::size::SizeVar) -> Option<u64>) -> f
 
 impl Executable for AutoExecutable {
     fn run(&self, sizes: &[Option<u64>], args: &[Argument<'_>]) -> Result<Vec<Output>, Error> {
+        self.run_into(sizes, args, &mut [])
+    }
+
+    fn run_into(
+        &self,
+        sizes: &[Option<u64>],
+        args: &[Argument<'_>],
+        into: &mut [Option<&mut Buffer>],
+    ) -> Result<Vec<Output>, Error> {
         if let Some(gpu) = self.gpu_for(sizes, args) {
-            let done = compiled(&self.on_gpu, &*gpu.device, &self.program).and_then(|code| code.run(sizes, args));
+            let code = compiled(&self.on_gpu, &*gpu.device, &self.program);
+            let done = code.and_then(|code| code.run_into(sizes, args, into));
             match done {
                 Err(error) if falls_back(&error) => {
                     if is_final(&error) {
@@ -264,7 +274,7 @@ impl Executable for AutoExecutable {
                 done => return done,
             }
         }
-        self.cpu()?.run(sizes, args)
+        self.cpu()?.run_into(sizes, args, into)
     }
 
     /// The CPU's.

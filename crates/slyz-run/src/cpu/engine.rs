@@ -97,6 +97,10 @@ impl Engine for Cores {
         false
     }
 
+    fn writes(&self, buffer: &Buffer) -> bool {
+        buffer.is_host()
+    }
+
     #[inline]
     fn allocate<'a>(&self, (): &mut (), bytes: usize, what: &dyn Display) -> Result<Array<'a>, Error> {
         Pool::global().take(bytes, what).map(Array::Owned)

@@ -52,7 +52,7 @@ pub(super) enum Slot<'a, E: Engine> {
     Freed,
 }
 
-impl<'e, E: Engine> Call<'e, '_, E> {
+impl<'e, 'a, E: Engine> Call<'e, 'a, E> {
     fn variant(&self) -> &'e Variant<E> {
         &self.prepared.variant
     }
@@ -311,6 +311,23 @@ impl<'e, E: Engine> Call<'e, '_, E> {
             }
         };
         self.slots[index] = Slot::Here(array?, bytes);
+        Ok(())
+    }
+
+    /// Takes memory of the caller's for a result, if that is to be written from nothing, and nobody else sees the memory.
+    pub(super) fn offer(&mut self, number: usize, buffer: &'a mut Buffer) -> Result<(), Error> {
+        let plan = self.plan();
+        let Some((id, _)) = plan.results.get(number) else { return Ok(()) };
+        let index = id.0 as usize;
+        let is_result = matches!(plan.buffers[index].role, BufferUse::Result(_));
+        let bytes = self.prepared.buffers.get(index).copied();
+        let fits = bytes == Some(buffer.len()) && matches!(self.slots[index], Slot::Empty);
+        if is_result && fits && self.engine.writes(buffer) && buffer.is_alone() {
+            let len = buffer.len();
+            let what = format_args!("result {number} of \"{}\"{}", plan.name, E::PLACE);
+            let (array, _) = self.engine.own(&mut self.queue, buffer, &what)?;
+            self.slots[index] = Slot::Here(array, len);
+        }
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use super::variant::Variant;
 use crate::device::Seal;
 use crate::memo::Memo;
 use crate::signature::{Signature, Sizes};
-use crate::{Argument, BuildTime, Error, Executable, Kept, Output, hash};
+use crate::{Argument, Buffer, BuildTime, Error, Executable, Kept, Output, hash};
 use slyz_sir::choices::Precision;
 use slyz_sir::kernel::Plan;
 use slyz_sir::lower::gpu::Expected;
@@ -76,6 +76,15 @@ impl<E: Engine> Compiled<E> {
 
 impl<E: Engine> Executable for Compiled<E> {
     fn run(&self, sizes: &[Option<u64>], args: &[Argument<'_>]) -> Result<Vec<Output>, Error> {
+        self.run_into(sizes, args, &mut [])
+    }
+
+    fn run_into(
+        &self,
+        sizes: &[Option<u64>],
+        args: &[Argument<'_>],
+        into: &mut [Option<&mut Buffer>],
+    ) -> Result<Vec<Output>, Error> {
         let engine = &self.engine;
         engine.alive()?;
         let (sizes, args) = self.signature.check(sizes, args, |buffer| engine.holds(buffer))?;
@@ -85,9 +94,22 @@ impl<E: Engine> Executable for Compiled<E> {
         let queue = E::Queue::default();
         let traffic = None;
         let mut call = Call { engine, prepared: &prepared, sizes, args, slots, queue, turn: Few::new(), traffic };
-        // SAFETY: the slots are empty. Accesses are inside: the promise of `Compiled::new`.
+        for (number, buffer) in into.iter_mut().enumerate() {
+            if let Some(buffer) = buffer {
+                call.offer(number, buffer)?;
+            }
+        }
+        // SAFETY: slots that are filled are memory that nobody else sees. Accesses are inside: the promise of `Compiled::new`.
         unsafe { call.walk() }?;
-        call.outputs()
+        let outputs = call.outputs();
+        drop(call);
+        let outputs = outputs?;
+        for (output, buffer) in outputs.iter().zip(into) {
+            if let Some(buffer) = buffer {
+                **buffer = output.data.clone();
+            }
+        }
+        Ok(outputs)
     }
 
     fn precision(&self) -> Precision {

@@ -55,6 +55,11 @@ pub(crate) trait Engine: Clone + Send + Sync + 'static {
     /// Does it work on that buffer where it is? Its data is not looked at then.
     fn holds(&self, buffer: &Buffer) -> bool;
 
+    /// Can its launches write to that buffer where it is?
+    fn writes(&self, buffer: &Buffer) -> bool {
+        self.holds(buffer)
+    }
+
     /// Memory with anything in it, for launches of this queue to write.
     fn allocate<'a>(&self, queue: &mut Self::Queue, bytes: usize, what: &dyn Display)
     -> Result<Self::Array<'a>, Error>;

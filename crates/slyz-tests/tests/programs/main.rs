@@ -22,5 +22,6 @@ mod products;
 mod source;
 mod twins;
 mod vex;
+mod views;
 
 use here::devices;

@@ -1,0 +1,236 @@
+//! Programs whose arguments lie in memory in another order, views, and the kernel that puts a result into one.
+//!
+//! A program knows nothing of strides. [`stored`] writes them into it: an argument that lies otherwise becomes the memory behind it and the numbers
+//! of its [`Storage`], and the array is a `tabulate` that reads it there, which fusion moves into whoever reads the array. So strides are
+//! arguments of kernels, nothing is copied, and every device and the interpreter take views alike.
+
+mod order;
+
+use crate::code::{Id, MemId, Op, Place, Stmt, Type, Var};
+use crate::kernel::{Access, Kernel, Memory, Space};
+use crate::launch::{LAUNCH_SIZES, Template};
+use crate::names::Names;
+use crate::ops::Operator;
+use crate::pass;
+use crate::program::Program;
+use crate::size::{Size, SizeDecl, SizeOrigin, SizeVar};
+use crate::types::Ty;
+use crate::write::Write;
+
+/// How an array lies in memory.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Storage {
+    /// Row by row, one element behind the other: as programs have arrays.
+    Rows,
+    /// The same with the axes in another order: axis `k` of the memory is axis `order[k]` of the array.
+    Turned(Vec<usize>),
+    /// At distances that the call tells, from an offset that it tells as well.
+    Strided(Vec<Distance>),
+    /// Tile by tile, each row by row; tiles at the far edges are as large as the others. The extents of a tile are at least 1.
+    Tiled(Vec<u64>),
+}
+
+/// How far an element is from the next one along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Distance {
+    /// All of them are the same element.
+    None,
+    /// They are neighbours.
+    One,
+    /// An argument of the call tells.
+    Any,
+}
+
+impl Storage {
+    /// How many numbers an array that lies like this brings along: the offset, and each distance that is told.
+    pub fn numbers(&self) -> usize {
+        match self {
+            Storage::Rows | Storage::Turned(_) | Storage::Tiled(_) => 0,
+            Storage::Strided(distances) => 1 + distances.iter().filter(|&&distance| distance == Distance::Any).count(),
+        }
+    }
+}
+
+/// The program over arguments that lie like this, one [`Storage`] for each parameter, `Rows` for scalars.
+///
+/// A parameter that is strided has one axis, whose extent is a new size variable, and is followed by its numbers, which are `i64`. Those
+/// variables stand behind all others, in the order of their parameters.
+pub fn stored(program: &Program, storages: &[Storage]) -> Program {
+    let mut program = program.clone();
+    let mut writer = Writer { fresh: Box::new(program.fresh_ids()), out: vec![], params: vec![] };
+    for (param, storage) in std::mem::take(&mut program.body.params).into_iter().zip(storages) {
+        writer.argument(&mut program.sizes, param, storage);
+    }
+    writer.out.append(&mut program.body.stmts);
+    program.body.params = writer.params;
+    program.body.stmts = writer.out;
+    // What is read of a view is seen when it is where it is read.
+    order::of_memory(pass::optimize(&program))
+}
+
+/// A kernel that puts the elements of a row-major array of so many axes into a strided one, a thread for each. It takes the array
+/// as one axis, and the memory; its numbers are the extents of all axes but the first, the offset, and each stride.
+pub fn putting(ty: Ty, rank: usize) -> Template {
+    let sizes: Vec<&str> =
+        "grid_x grid_y grid_z threads_x threads_y threads_z values_len memory_len".split(' ').collect();
+    let size = |k: usize| Size::Var(SizeVar(k as u32));
+    let memory = |name: &str, access: Access, len: usize| Memory {
+        name: name.to_string(),
+        ty,
+        space: Space::Global(access),
+        shape: vec![size(len)],
+    };
+    let mut next = 0;
+    let fresh = move || {
+        next += 1;
+        Id(next)
+    };
+    let mut writer = Writer { fresh: Box::new(fresh), out: vec![], params: vec![] };
+    let inner = rank.saturating_sub(1);
+    let body = writer.nested(&vec![Ty::I64; inner + 1 + rank], |w, numbers| {
+        let (extents, numbers) = numbers.split_at(inner);
+        let distances = Storage::Strided(vec![Distance::Any; rank]);
+        let into = Stored { array: Id(0), storage: &distances, numbers: numbers.to_vec() };
+        let index = w.push(Op::Place(Place::Global, 0), Ty::I64);
+        let inside = w.within(&[index], &[size(LAUNCH_SIZES)]);
+        w.when(inside, |w| {
+            let mut rest = index;
+            let mut position = vec![];
+            for &extent in extents.iter().rev() {
+                position.push(w.apply(Operator::Rem, &[rest, extent], Ty::I64));
+                rest = w.apply(Operator::Div, &[rest, extent], Ty::I64);
+            }
+            position.push(rest);
+            position.reverse();
+            let place = w.place(&into, &position);
+            let value = w.push(Op::Load { memory: MemId(0), index: vec![index] }, ty);
+            w.act(Op::Store { memory: MemId(1), index: place, values: vec![value] });
+        });
+        vec![]
+    });
+    let kernel = Kernel {
+        name: "put".to_string(),
+        sizes: sizes.into_iter().map(|name| SizeDecl { name: name.to_string(), origin: SizeOrigin::Given }).collect(),
+        memories: vec![memory("values", Access::Read, 6), memory("memory", Access::ReadWrite, 7)],
+        functions: vec![],
+        grid: [size(0), size(1), size(2)],
+        block: [1, 1, 1],
+        precision: None,
+        product: None,
+        names: Names::default(),
+        body,
+    };
+    Template { kernel, constants: vec![] }
+}
+
+/// Writes parameters and the statements that read them.
+struct Writer {
+    fresh: Box<dyn FnMut() -> Id>,
+    out: Vec<Stmt>,
+    params: Vec<Var>,
+}
+
+impl Write for Writer {
+    fn fresh(&mut self) -> Id {
+        (self.fresh)()
+    }
+
+    fn out(&mut self) -> &mut Vec<Stmt> {
+        &mut self.out
+    }
+}
+
+/// Memory that an array lies in, and how.
+struct Stored<'l> {
+    array: Id,
+    storage: &'l Storage,
+    /// What the call tells: the offset and distances.
+    numbers: Vec<Id>,
+}
+
+impl Writer {
+    /// A parameter for the memory of an array, and those for its numbers.
+    fn memory<'l>(&mut self, sizes: &mut Vec<SizeDecl>, ty: &Type, storage: &'l Storage) -> Stored<'l> {
+        let shape = match storage {
+            Storage::Rows => ty.shape().to_vec(),
+            Storage::Turned(order) => order.iter().filter_map(|&axis| ty.shape().get(axis).cloned()).collect(),
+            Storage::Strided(_) => vec![Size::Var(new_size(sizes))],
+            Storage::Tiled(tile) => {
+                let tiles =
+                    ty.shape().iter().zip(tile).map(|(size, &extent)| Size::CeilDiv(size.clone().into(), extent));
+                tiles.chain(tile.iter().map(|&extent| Size::Const(extent))).collect()
+            }
+        };
+        let array = self.fresh();
+        self.params.push(Var { id: array, ty: Type::Array(ty.elem(), shape) });
+        let numbers: Vec<Var> = (0..storage.numbers()).map(|_| self.var(Ty::I64)).collect();
+        let ids = numbers.iter().map(|number| number.id).collect();
+        self.params.extend(numbers);
+        Stored { array, storage, numbers: ids }
+    }
+
+    /// Puts the array that the program means behind a parameter that lies otherwise.
+    fn argument(&mut self, sizes: &mut Vec<SizeDecl>, param: Var, storage: &Storage) {
+        if *storage == Storage::Rows {
+            self.params.push(param);
+            return;
+        }
+        let memory = self.memory(sizes, &param.ty, storage);
+        let elem = param.ty.elem();
+        let places = vec![Ty::I64; param.ty.shape().len()];
+        let body = self.nested(&places, |w, position| {
+            let index = w.place(&memory, position);
+            vec![w.push(Op::At { array: memory.array, index }, elem)]
+        });
+        let shape = param.ty.shape().to_vec();
+        self.out.push(Stmt { binds: vec![param], op: Op::Tabulate { shape, body } });
+    }
+
+    /// Where in the memory the element at a position of the array is.
+    fn place(&mut self, memory: &Stored, position: &[Id]) -> Vec<Id> {
+        match memory.storage {
+            Storage::Rows => position.to_vec(),
+            Storage::Turned(order) => order.iter().filter_map(|&axis| position.get(axis).copied()).collect(),
+            Storage::Strided(distances) => {
+                let mut numbers = memory.numbers.iter().copied();
+                let mut place = numbers.next();
+                for (&at, distance) in position.iter().zip(distances) {
+                    let steps = match distance {
+                        Distance::None => continue,
+                        Distance::One => at,
+                        Distance::Any => match numbers.next() {
+                            Some(stride) => self.apply(Operator::Mul, &[at, stride], Ty::I64),
+                            None => continue,
+                        },
+                    };
+                    place = Some(match place {
+                        Some(before) => self.apply(Operator::Add, &[before, steps], Ty::I64),
+                        None => steps,
+                    });
+                }
+                place.into_iter().collect()
+            }
+            Storage::Tiled(tile) => {
+                let in_tiles = |w: &mut Writer, operator: Operator| -> Vec<Id> {
+                    let mut part = |(&at, &extent): (&Id, &u64)| {
+                        let extent = w.number(extent as i64);
+                        w.apply(operator, &[at, extent], Ty::I64)
+                    };
+                    position.iter().zip(tile).map(&mut part).collect()
+                };
+                let mut place = in_tiles(self, Operator::Div);
+                place.extend(in_tiles(self, Operator::Rem));
+                place
+            }
+        }
+    }
+}
+
+/// A size variable for the elements of a memory.
+fn new_size(sizes: &mut Vec<SizeDecl>) -> SizeVar {
+    let names = (0..).map(|k| format!("Memory{k}"));
+    let free = |name: &String| sizes.iter().all(|size| size.name != *name);
+    let name = names.into_iter().find(free).unwrap_or_default();
+    sizes.push(SizeDecl { name, origin: SizeOrigin::Given });
+    SizeVar(sizes.len() as u32 - 1)
+}
