@@ -58,7 +58,7 @@ fn of_kernels(text: &str) -> R<Vec<Result<Vec<File>, ProjectError>>> {
     Ok(source.kernels.iter().map(emit).collect())
 }
 
-/// Writes every file of the corpus as WGSL below a folder; gives the paths, and a line for each that cannot be written.
+/// Writes every file of the corpus and the tiled sum as WGSL below a folder; gives the paths, and a line for each that cannot be written.
 fn export(folder: &Path) -> R<(Vec<PathBuf>, Vec<String>)> {
     let (mut paths, mut lines) = (vec![], vec![]);
     for path in [corpus("sir")?, corpus("vex")?].concat() {
@@ -81,6 +81,9 @@ fn export(folder: &Path) -> R<(Vec<PathBuf>, Vec<String>)> {
             }
         }
     }
+    let tiled = folder.join("tiled_sum.wgsl");
+    std::fs::write(&tiled, slyz::views::tiled_source::<slyz::views::SumOp>(Target::Wgsl)?)?;
+    paths.push(tiled);
     Ok((paths, lines))
 }
 

@@ -34,7 +34,7 @@ fn main() -> Result<(), slyz::Error> {
         let turned = view.transpose(0, 1)?;
         let tiled = rate(elements, || Ok(view.reduce::<SumOp>(&[0, 1])?.to_vec()?[0]))?;
         let plain = rate(elements, || sum.call(&x)?.value())?;
-        let across = rate(elements, || sum.call(&turned)?.value())?;
+        let across = rate(elements, || sum.call(turned)?.value())?;
         let host = rate(elements, || try_tiled_sum_2d(&data, width, height))?;
         println!("{elements:<12}{tiled:>12.0}{plain:>12.0}{across:>12.0}{host:>12.0}");
     }

@@ -24,6 +24,7 @@ pub use crate::sort::lexsort;
 pub use crate::state::State;
 pub use crate::stencil::Border;
 pub use crate::tensor::Tensor;
+pub use crate::tiles::for_tiles;
 // Traits and derives of one name: `#[derive(Axis)]`, `#[derive(Elem)]`, `#[derive(Arrays)]`.
 pub use crate::{Arrays, Axis, Elem, Target, axis, bf16, f16};
 pub use slyz_macros::einsum;

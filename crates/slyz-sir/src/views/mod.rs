@@ -5,8 +5,13 @@
 //! arguments of kernels, nothing is copied, and every device and the interpreter take views alike.
 
 mod order;
+mod put;
+mod tiled;
 
-use crate::code::{Id, MemId, Op, Place, Stmt, Type, Var};
+pub use put::putting;
+pub use tiled::{TILE, tiled};
+
+use crate::code::{Body, Function, Id, Op, Stmt, Type, Var};
 use crate::kernel::{Access, Kernel, Memory, Space};
 use crate::launch::{LAUNCH_SIZES, Template};
 use crate::names::Names;
@@ -66,61 +71,6 @@ pub fn stored(program: &Program, storages: &[Storage]) -> Program {
     program.body.stmts = writer.out;
     // What is read of a view is seen when it is where it is read.
     order::of_memory(pass::optimize(&program))
-}
-
-/// A kernel that puts the elements of a row-major array of so many axes into a strided one, a thread for each. It takes the array
-/// as one axis, and the memory; its numbers are the extents of all axes but the first, the offset, and each stride.
-pub fn putting(ty: Ty, rank: usize) -> Template {
-    let sizes: Vec<&str> =
-        "grid_x grid_y grid_z threads_x threads_y threads_z values_len memory_len".split(' ').collect();
-    let size = |k: usize| Size::Var(SizeVar(k as u32));
-    let memory = |name: &str, access: Access, len: usize| Memory {
-        name: name.to_string(),
-        ty,
-        space: Space::Global(access),
-        shape: vec![size(len)],
-    };
-    let mut next = 0;
-    let fresh = move || {
-        next += 1;
-        Id(next)
-    };
-    let mut writer = Writer { fresh: Box::new(fresh), out: vec![], params: vec![] };
-    let inner = rank.saturating_sub(1);
-    let body = writer.nested(&vec![Ty::I64; inner + 1 + rank], |w, numbers| {
-        let (extents, numbers) = numbers.split_at(inner);
-        let distances = Storage::Strided(vec![Distance::Any; rank]);
-        let into = Stored { array: Id(0), storage: &distances, numbers: numbers.to_vec() };
-        let index = w.push(Op::Place(Place::Global, 0), Ty::I64);
-        let inside = w.within(&[index], &[size(LAUNCH_SIZES)]);
-        w.when(inside, |w| {
-            let mut rest = index;
-            let mut position = vec![];
-            for &extent in extents.iter().rev() {
-                position.push(w.apply(Operator::Rem, &[rest, extent], Ty::I64));
-                rest = w.apply(Operator::Div, &[rest, extent], Ty::I64);
-            }
-            position.push(rest);
-            position.reverse();
-            let place = w.place(&into, &position);
-            let value = w.push(Op::Load { memory: MemId(0), index: vec![index] }, ty);
-            w.act(Op::Store { memory: MemId(1), index: place, values: vec![value] });
-        });
-        vec![]
-    });
-    let kernel = Kernel {
-        name: "put".to_string(),
-        sizes: sizes.into_iter().map(|name| SizeDecl { name: name.to_string(), origin: SizeOrigin::Given }).collect(),
-        memories: vec![memory("values", Access::Read, 6), memory("memory", Access::ReadWrite, 7)],
-        functions: vec![],
-        grid: [size(0), size(1), size(2)],
-        block: [1, 1, 1],
-        precision: None,
-        product: None,
-        names: Names::default(),
-        body,
-    };
-    Template { kernel, constants: vec![] }
 }
 
 /// Writes parameters and the statements that read them.
@@ -233,4 +183,49 @@ fn new_size(sizes: &mut Vec<SizeDecl>) -> SizeVar {
     let name = names.into_iter().find(free).unwrap_or_default();
     sizes.push(SizeDecl { name, origin: SizeOrigin::Given });
     SizeVar(sizes.len() as u32 - 1)
+}
+
+/// A kernel for any launch, with so many extents of memories behind the sizes that all launches have.
+fn kernel(
+    name: &str,
+    extents: &[&str],
+    memories: Vec<Memory>,
+    functions: Vec<Function>,
+    names: Names,
+    body: Body,
+) -> Template {
+    let launch = "grid_x grid_y grid_z threads_x threads_y threads_z".split(' ');
+    let size = |name: &str| SizeDecl { name: name.to_string(), origin: SizeOrigin::Given };
+    let blocks = |axis: u32| Size::Var(SizeVar(axis));
+    let kernel = Kernel {
+        name: name.to_string(),
+        sizes: launch.chain(extents.iter().copied()).map(size).collect(),
+        memories,
+        functions,
+        grid: [blocks(0), blocks(1), blocks(2)],
+        block: [1, 1, 1],
+        precision: None,
+        product: None,
+        names,
+        body,
+    };
+    Template { kernel, constants: vec![] }
+}
+
+/// A memory that a launch binds, over these extents of the kernel.
+fn bound(name: &str, ty: Ty, access: Access, extents: &[usize]) -> Memory {
+    let extent = |&number: &usize| Size::Var(SizeVar((LAUNCH_SIZES + number) as u32));
+    Memory { name: name.to_string(), ty, space: Space::Global(access), shape: extents.iter().map(extent).collect() }
+}
+
+impl Writer {
+    /// A writer of code beside code that has names up to that one.
+    fn new(taken: Option<u32>) -> Writer {
+        let mut next = taken.map_or(0, |taken| taken + 1);
+        let fresh = move || {
+            next += 1;
+            Id(next - 1)
+        };
+        Writer { fresh: Box::new(fresh), out: vec![], params: vec![] }
+    }
 }

@@ -151,6 +151,16 @@ fn kernels_of_the_page_read_well() {
     assert!(by_hand("page_relu", harness::Target::Wgsl).lines().count() <= 15);
 }
 
+/// The chapter's reduction: a tile that the block shares, the tree of its rows, that of its first column.
+#[test]
+fn tiled_reductions_read_well() -> Result<(), slyz::Error> {
+    use slyz::views::{SumOp, tiled_source};
+    golden("tiled_sum.wgsl", &tiled_source::<SumOp>(Target::Wgsl)?);
+    golden("tiled_sum.metal", &tiled_source::<SumOp>(Target::Metal)?);
+    golden("tiled_sum.cu", &tiled_source::<SumOp>(Target::Cuda)?);
+    Ok(())
+}
+
 /// Every parenthesised group with something computed in it.
 fn groups(text: &str) -> Vec<&str> {
     let (mut open, mut found) = (vec![], vec![]);

@@ -178,6 +178,40 @@ fn views_are_those_of_ndarray() {
     }
 }
 
+/// The chapter's own algorithm gives what the fastest one gives.
+#[test]
+fn tiles_of_blocks() {
+    for (width, height) in [(0, 3), (1, 1), (16, 16), (17, 1), (100, 33), (700, 300)] {
+        let data: Vec<f32> = (0..width * height).map(|k| ((k * 7) % 13) as f32).collect();
+        let sum: f32 = data.iter().sum();
+        assert_eq!(reduce_2d_by::<SumOp>(Strategy::Tiled16, &data, width, height).unwrap(), sum);
+        let max = data.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        assert_eq!(reduce_2d_by::<MaxOp>(Strategy::Tiled16, &data, width, height).unwrap(), max);
+    }
+    assert!(reduce_2d_by::<SumOp>(Strategy::Tiled16, &[1.0], 2, 2).is_err());
+}
+
+/// All ways to keep and to reduce axes.
+#[test]
+fn reductions_along_axes() {
+    let dims = [2, 3, 4, 5];
+    let data: Vec<i32> = (0..120).map(|k| k * k % 31 - 15).collect();
+    let tensor = Tensor::<i32>::from_vec(dims, data.clone()).unwrap();
+    let array = ArrayD::from_shape_vec(IxDyn(&dims), data).unwrap();
+    let view = tensor.view::<4>().unwrap().permute([2, 0, 3, 1]).unwrap();
+    let turned = array.view().permuted_axes(IxDyn(&[2, 0, 3, 1]));
+    for mask in 0..16usize {
+        let axes: Vec<usize> = (0..4).filter(|axis| mask >> axis & 1 == 1).collect();
+        let mut expected = turned.to_owned();
+        for &axis in axes.iter().rev() {
+            expected = expected.sum_axis(Direction(axis));
+        }
+        let sums = view.reduce::<SumOp>(&axes).unwrap();
+        assert_eq!((sums.dims(), sums.to_vec().unwrap()), (expected.shape(), expected.iter().copied().collect()));
+    }
+    assert!(matches!(view.reduce::<SumOp>(&[4]), Err(Error::View(ViewError::Axis { axis: 4, rank: 4 }))));
+}
+
 /// Repetitions, windows, diagonals, tiles, and shapes of another rank.
 #[test]
 fn other_views() {

@@ -3,6 +3,7 @@
 use crate::elem::{Elem, Scalar};
 use crate::error::Error;
 use crate::tensor::Tensor;
+use crate::views::{TensorView, ViewError};
 use slyz_run::{ArrayData, Buffer, LaunchArray};
 use slyz_sir::types::Ty;
 
@@ -10,7 +11,16 @@ use slyz_sir::types::Ty;
 pub struct Reading<'a> {
     ty: Ty,
     shape: Vec<u64>,
-    data: ArrayData<'a>,
+    data: Given<'a>,
+}
+
+/// Data that a kernel reads.
+enum Given<'a> {
+    Array(ArrayData<'a>),
+    /// The first elements of a tensor.
+    Part(Buffer),
+    /// A view that a kernel cannot read where it is.
+    Wrong(ViewError),
 }
 
 /// An argument that a kernel writes: what [`InOut`] makes of it, and nothing to use on its own.
@@ -47,6 +57,7 @@ impl<T: Scalar> Host for &mut [T] {
 /// | argument | over all elements | of `RANK` axes |
 /// |---|---|---|
 /// | `&Tensor<T, S>` | of any shape | of `RANK` axes |
+/// | `&TensorView<T, R>` that lies row by row | of any shape | of `RANK` axes |
 /// | `&[T]`, `&Vec<T>`, `&[T; N]` | yes | no |
 /// | `(&data, [n, m])` | yes | yes |
 /// | `&[[T; M]; N]`, `&Vec<[T; M]>` | yes | of 2 axes |
@@ -74,7 +85,7 @@ pub trait InOut<'a, T, const RANK: usize = 1> {
 
 fn read<T: Scalar>(data: &[T], shape: Vec<u64>) -> Reading<'_> {
     // Scalars are stored as the host has them.
-    Reading { ty: T::TY, shape, data: ArrayData::Host(T::view(data).unwrap_or(&[])) }
+    Reading { ty: T::TY, shape, data: Given::Array(ArrayData::Host(T::view(data).unwrap_or(&[]))) }
 }
 
 fn write<T: Scalar>(data: &mut [T], shape: Vec<u64>) -> Writing<'_> {
@@ -89,7 +100,18 @@ impl<'a, T: Scalar, S, const RANK: usize> Input<'a, T, RANK> for &'a Tensor<T, S
     fn input(self) -> Reading<'a> {
         // A scalar has one leaf.
         let data = self.buffers().next().map_or(ArrayData::Host(&[]), |(buffer, _)| ArrayData::Buffer(buffer));
-        Reading { ty: T::TY, shape: extents(self.dims()), data }
+        Reading { ty: T::TY, shape: extents(self.dims()), data: Given::Array(data) }
+    }
+}
+
+impl<'a, T: Scalar, const R: usize, const RANK: usize> Input<'a, T, RANK> for &'a TensorView<'a, T, R> {
+    fn input(self) -> Reading<'a> {
+        let data = match self.rows() {
+            Ok((buffer, bytes)) if bytes < buffer.len() => Given::Part(buffer.prefix(bytes)),
+            Ok((buffer, _)) => Given::Array(ArrayData::Buffer(buffer)),
+            Err(wrong) => Given::Wrong(wrong),
+        };
+        Reading { ty: T::TY, shape: extents(self.shape()), data }
     }
 }
 
@@ -169,9 +191,14 @@ impl Writing<'_> {
     }
 }
 
-impl<'a> Reading<'a> {
-    pub(super) fn array(&self) -> LaunchArray<'a> {
-        LaunchArray::Read { ty: self.ty, shape: self.shape.clone(), data: self.data }
+impl Reading<'_> {
+    pub(super) fn array(&self) -> Result<LaunchArray<'_>, Error> {
+        let data = match &self.data {
+            Given::Array(data) => *data,
+            Given::Part(buffer) => ArrayData::Buffer(buffer),
+            Given::Wrong(wrong) => return Err(wrong.clone().into()),
+        };
+        Ok(LaunchArray::Read { ty: self.ty, shape: self.shape.clone(), data })
     }
 }
 

@@ -202,9 +202,9 @@ impl<'a, K: Launched> Launch<'a, K> {
         let mut written = writes.iter_mut();
         let memories = reads.iter().filter_map(|read| match read {
             Some(reading) => Some(reading.array()),
-            None => written.next().map(|written| written.array()),
+            None => written.next().map(|written| Ok(written.array())),
         });
-        let memories = memories.collect();
+        let memories = memories.collect::<Result<Vec<_>, Error>>()?;
         let done = start(&*launcher, slyz_run::Launch { threads, memories, scalars: self.scalars });
         match &done {
             // All other accesses were done.

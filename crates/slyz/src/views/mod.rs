@@ -19,6 +19,7 @@ mod error;
 mod geometry;
 mod partition;
 mod reduce;
+mod tiled;
 mod view;
 
 pub use error::ViewError;
@@ -29,4 +30,5 @@ pub use reduce::{
     MaxOp, MinOp, ReduceOp, SumOp, TILE_SIZE, tiled_max_2d, tiled_min_2d, tiled_reduce_2d, tiled_sum_2d,
     try_tiled_max_2d, try_tiled_min_2d, try_tiled_reduce_2d, try_tiled_sum_2d,
 };
+pub use tiled::{Strategy, reduce_2d_by, tiled_source};
 pub use view::{TensorView, TensorViewMut};

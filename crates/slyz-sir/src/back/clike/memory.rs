@@ -105,18 +105,30 @@ impl ClikeWriter<'_> {
         self.ops().to(&value, rep)
     }
 
-    /// An element, `offset` past the index.
-    fn element(&mut self, memory: MemId, flat: &Expr, offset: u64) -> Tree {
+    /// An element, `offset` past the index: its number, or where it is on each axis.
+    fn element(&mut self, memory: MemId, index: &[Expr], offset: u64) -> Tree {
         let declared = &self.kernel.memories[memory.0 as usize];
         let name = Tree::name(self.memory_name(memory));
-        match (declared.space, offset) {
-            (Space::Local, 0) if declared.shape.is_empty() => name,
-            (_, 0) => Tree::index(name, flat.tree.clone()),
-            (_, offset) => {
-                let offset = self.ops().literal(Scalar::from_int(flat.rep, offset.into()));
-                Tree::index(name, self.ops().plus(flat, &offset).tree)
-            }
+        if offset == 0 && declared.space == Space::Local && declared.shape.is_empty() {
+            return name;
         }
+        let mut element = name;
+        for (axis, at) in index.iter().enumerate() {
+            let moves = offset > 0 && axis + 1 == index.len();
+            let tree = if moves {
+                let offset = self.ops().literal(Scalar::from_int(at.rep, offset.into()));
+                self.ops().plus(at, &offset).tree
+            } else {
+                at.tree.clone()
+            };
+            element = Tree::index(element, tree);
+        }
+        element
+    }
+
+    /// Is it an array of arrays, as people write tiles?
+    fn nests(&self, memory: MemId) -> bool {
+        self.dialect.nests(&self.kernel.memories[memory.0 as usize])
     }
 
     /// The number of an element, with the names that positions of threads have.
@@ -187,14 +199,36 @@ impl ClikeWriter<'_> {
     }
 
     /// A position that may be written `count` times.
-    fn several(&mut self, count: usize, memory: MemId, index: &[Id], load: bool) -> Result<Expr, EmitError> {
-        let flat = self.position(memory, index, load)?;
-        if count == 1 || flat.tree.binding() == Binding::Atom {
-            return Ok(flat);
+    fn several(&mut self, count: usize, memory: MemId, index: &[Id], load: bool) -> Result<Vec<Expr>, EmitError> {
+        let places = self.places_of(memory, index, load)?;
+        if count == 1 {
+            return Ok(places);
         }
-        let name = self.fresh("at");
-        self.declare_as(&name, flat.rep, &flat)?;
-        Ok(Expr::name(name, flat.rep))
+        let mut named = vec![];
+        for place in places {
+            if place.tree.binding() == Binding::Atom {
+                named.push(place);
+                continue;
+            }
+            let name = self.fresh("at");
+            self.declare_as(&name, place.rep, &place)?;
+            named.push(Expr::name(name, place.rep));
+        }
+        Ok(named)
+    }
+
+    /// Where an element is: its number, or a number for each axis.
+    fn places_of(&mut self, memory: MemId, index: &[Id], load: bool) -> Result<Vec<Expr>, EmitError> {
+        if !self.nests(memory) {
+            return Ok(vec![self.position(memory, index, load)?]);
+        }
+        let mut places = vec![];
+        for &id in index {
+            let at = self.get(id);
+            let at = self.ops().to(&at, Ty::U32)?;
+            places.push(Expr { literal: None, ..at });
+        }
+        Ok(places)
     }
 
     pub fn store(&mut self, memory: MemId, index: &[Id], values: &[Id]) -> Result<(), EmitError> {
@@ -241,14 +275,15 @@ impl ClikeWriter<'_> {
             }
             return self.claim(memory, index, args);
         }
-        let flat = self.flat(memory, index)?;
+        let places =
+            if self.nests(memory) { self.places_of(memory, index, false)? } else { vec![self.flat(memory, index)?] };
         let mut values = vec![];
         for arg in args {
             let value = self.get(*arg);
             values.push(self.ops().to(&value, ty)?.tree);
         }
         self.settle()?;
-        let element = self.element(memory, &flat, 0);
+        let element = self.element(memory, &places, 0);
         let tree = self.atomic_tree(op, space, ty, element, &values)?;
         match id.filter(|&id| self.is_used(id)) {
             Some(id) => self.name_now(id, Expr::new(tree, ty), "old"),

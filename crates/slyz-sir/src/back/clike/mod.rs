@@ -115,6 +115,10 @@ pub trait Dialect {
             None => format!("{ty} {name};"),
         }
     }
+    /// Is a memory written as an array of arrays?
+    fn nests(&self, _memory: &Memory) -> bool {
+        false
+    }
     /// The memory of a thread.
     fn local_array(&self, ty: &str, name: &str, elements: Option<u64>) -> String {
         match elements {

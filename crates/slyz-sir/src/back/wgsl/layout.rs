@@ -5,7 +5,7 @@ use super::{Wgsl, word};
 use crate::back::EmitError;
 use crate::back::clike::{Description, Dialect, Dispatch, PlaceName, Uniform, UniformSource};
 use crate::back::tree::{Infix, Tree};
-use crate::kernel::{Kernel, Space};
+use crate::kernel::{Kernel, Memory, Space};
 use crate::size::{Size, SizeVar};
 use crate::types::Ty;
 
@@ -125,10 +125,17 @@ pub(super) fn signature(dialect: &Wgsl, description: &Description) -> String {
         let element = scalar(shared.ty);
         let atomic = description.atomics.contains(&shared.memory);
         let element = if atomic { format!("atomic<{element}>") } else { element.to_string() };
-        let count = Size::product(&shared.shape).constant().unwrap_or(1).max(1);
-        text += &format!("var<workgroup> {}: array<{element}, {count}>;\n", shared.name);
+        let memory = &description.kernel.memories[shared.memory.0 as usize];
+        let counts = if nests(memory) { shared.shape.clone() } else { vec![Size::product(&shared.shape)] };
+        let array = |inner: String, count: &Size| format!("array<{inner}, {}>", count.constant().unwrap_or(1).max(1));
+        text += &format!("var<workgroup> {}: {};\n", shared.name, counts.iter().rev().fold(element, array));
     }
     text + "\n" + &entry(description)
+}
+
+/// Is it a tile: memory of a block with several axes, whose elements are whole words?
+pub(super) fn nests(memory: &Memory) -> bool {
+    memory.space == Space::Shared && memory.shape.len() > 1 && !is_packed_in(memory.space, memory.ty)
 }
 
 fn entry(description: &Description) -> String {

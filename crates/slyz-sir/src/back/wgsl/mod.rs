@@ -23,7 +23,7 @@ use super::words;
 use crate::choices::Precision;
 use crate::code::{AtomicOp, Scope, SubgroupOp};
 use crate::expand;
-use crate::kernel::{Kernel, Space};
+use crate::kernel::{Kernel, Memory, Space};
 use crate::lower::gpu::Machine;
 use crate::ops::Operator;
 use crate::program::Program;
@@ -172,6 +172,10 @@ impl Wgsl {
 impl Dialect for Wgsl {
     fn language(&self) -> &'static str {
         "WGSL"
+    }
+
+    fn nests(&self, memory: &Memory) -> bool {
+        layout::nests(memory)
     }
 
     fn head(&self) -> &'static str {

@@ -1,0 +1,59 @@
+//! Heat on a plate, several turns at a time: each tile is loaded once, and takes its turns where it is near.
+//!
+//! `cargo run --release --example time_tiled_heat`
+
+use slyz::prelude::*;
+use std::time::Instant;
+
+axis!(N, M);
+
+/// How a point follows its neighbours.
+fn point(u: &dyn Fn((i32, i32)) -> Exp<f32>) -> Exp<f32> {
+    u((0, 0)) + 0.1 * (u((-1, 0)) + u((1, 0)) + u((0, -1)) + u((0, 1)) - 4.0 * u((0, 0)))
+}
+
+/// Turn by turn: each goes over all of the memory.
+fn plain(u: Arr<f32, (N, M)>, turns: Exp<u32>) -> Arr<f32, (N, M)> {
+    iterate(turns, u, |_, u: Arr<f32, (N, M)>| u.stencil(Border::Clamp, point))
+}
+
+/// Ten turns at a time.
+fn tiled(u: Arr<f32, (N, M)>, tens: Exp<u32>) -> Arr<f32, (N, M)> {
+    iterate(tens, u, |_, u: Arr<f32, (N, M)>| {
+        for_tiles(u.partition::<108, 108>().halo::<10>(Border::Clamp), |mut tile| {
+            for _ in 0..10 {
+                tile = tile.stencil(point);
+            }
+            tile
+        })
+    })
+}
+
+fn main() -> Result<(), slyz::Error> {
+    let (plain, tiled) = (compile(plain)?, compile(tiled)?);
+    match std::env::args().nth(1).as_deref() {
+        Some("--source") => {
+            println!("{}", tiled.source());
+            return Ok(());
+        }
+        Some("--explain") => {
+            println!("{}", tiled.explain());
+            return Ok(());
+        }
+        _ => {}
+    }
+    let side: usize = std::env::args().nth(1).and_then(|side| side.parse().ok()).unwrap_or(500);
+    let start = (0..side * side).map(|k| if k % 97 == 0 { 100.0 } else { 0.0 }).collect();
+    let plate = Tensor::<f32, (N, M)>::from_vec([side, side], start)?;
+    let turns: u32 = 100;
+    for _ in 0..2 {
+        let clock = Instant::now();
+        let one = plain.call(&plate, turns)?.to_vec()?;
+        let middle = clock.elapsed();
+        let other = tiled.call(&plate, turns / 10)?.to_vec()?;
+        let end = clock.elapsed() - middle;
+        println!("{turns} turns of {side} x {side}: plain {middle:.1?}, ten at a time {end:.1?}");
+        assert_eq!(one, other, "the same numbers, to the last bit");
+    }
+    Ok(())
+}
