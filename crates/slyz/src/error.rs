@@ -356,6 +356,22 @@ pub enum TensorError {
         /// Bytes that it gave back.
         found: u64,
     },
+    /// A position that the tensor does not have.
+    #[error(
+        "there is no position {position:?} in a tensor of the dimensions {dims:?}; give a number below each of them"
+    )]
+    Outside {
+        /// The position.
+        position: Vec<usize>,
+        /// The dimensions.
+        dims: Vec<usize>,
+    },
+    /// Elements that do not stand in memory of the host as a slice of them would.
+    #[error("the elements cannot be borrowed as a slice: {why}; copy them with `to_vec`")]
+    NoSlice {
+        /// Where they are.
+        why: String,
+    },
     /// More elements than memory can hold.
     #[error("a tensor of the dimensions {dims:?} is too large for the memory of this machine; make a smaller one")]
     TooLarge {

@@ -30,7 +30,7 @@
 //! | `random.rs` | random numbers, made from their place |
 //! | `linalg.rs`, `conv.rs`, `prefix.rs` | products of vectors and matrices; convolutions; running sums, and differences, which undo them |
 //! | `trace.rs`, `record.rs`, `lines.rs`, `moment.rs` | the function being traced, and what operations record; nothing there is generic |
-//! | `compile.rs`, `feed.rs`, `tensor.rs`, `explain.rs`, `profile.rs` | compiling, calling, data, and where the time goes |
+//! | `compile.rs`, `feed.rs`, `tensor/`, `explain.rs`, `profile.rs` | compiling, calling, data, and where the time goes |
 //! | `graph/` | kernels by hand, and their launches |
 //! | `module.rs` | kernels as source files for other programs |
 //! | `naperian/` | the Naperian classes for arrays and structs on the host; no tracing |

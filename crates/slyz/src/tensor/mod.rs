@@ -55,6 +55,9 @@ impl TensorShape for Dyn {
 /// Bytes of a device's array that are read into their goal, without a copy on the host that is kept.
 const LARGE: usize = 1 << 20;
 
+/// Bytes of a device's array that all travel where one of them is asked for: it takes no longer, and the copy is kept.
+const SMALL: usize = 4 << 10;
+
 fn compound() -> Error {
     let why = "its elements have several parts, which stand in arrays of their own".to_string();
     slyz_run::Error::NotLent { why }.into()
@@ -293,6 +296,69 @@ impl<T: Elem, S> Tensor<T, S> {
         Ok(join(&tys, &bytes, self.len()))
     }
 
+    /// The elements where they stand, in row-major order. They have to be in memory of the host, where the devices `cpu` and
+    /// `interpreter` leave them, and scalars: the parts of others are stored apart.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let y = compile(|x: Arr<f32, N>| x * 2.0)?.call(&[1.0f32, 2.0])?;
+    /// if y.device() == "host" {
+    ///     assert_eq!(y.as_slice()?, [2.0, 4.0]);
+    /// } else {
+    ///     assert!(y.as_slice().unwrap_err().to_string().contains("to_vec"));
+    /// }
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn as_slice(&self) -> Result<&[T], Error> {
+        let refuse = |why: String| Error::from(TensorError::NoSlice { why });
+        let [leaf] = &self.leaves[..] else {
+            return Err(refuse("they have several parts, which stand in arrays of their own".to_string()));
+        };
+        if let Some(device) = leaf.device() {
+            return Err(refuse(format!("they are in memory of the device \"{device}\"")));
+        }
+        let elements = T::slice(leaf.bytes()?);
+        elements.ok_or_else(|| refuse("they are stored in another form than that of the host".to_string()))
+    }
+
+    /// The element at a position, outermost first. Of a large tensor in memory of a device nothing else is read.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// let t = Tensor::<u8>::from_vec([2, 3], vec![1, 2, 3, 4, 5, 6])?;
+    /// assert_eq!(t.get([1, 0])?, 4);
+    /// assert!(t.get([2, 0]).is_err());
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn get<const R: usize>(&self, position: [usize; R]) -> Result<T, Error> {
+        let inside = R == self.dims.len() && position.iter().zip(&self.dims).all(|(at, dim)| at < dim);
+        if !inside {
+            return Err(TensorError::Outside { position: position.to_vec(), dims: self.dims.clone() }.into());
+        }
+        let place = position.iter().zip(&self.dims).fold(0, |place, (at, dim)| place * dim + at);
+        self.element(place)
+    }
+
+    /// The element at a place of the row-major order.
+    fn element(&self, place: usize) -> Result<T, Error> {
+        let mut scalars = SmallVec::<[Scalar; 4]>::new();
+        for (part, leaf) in parts_of::<T>().iter().zip(&self.leaves) {
+            let missing = || TensorError::Length { dims: self.dims.clone(), expected: 1, found: 0 };
+            let scalar = if leaf.is_host() || leaf.len() <= SMALL {
+                scalar_at(part.ty, leaf.bytes()?, place)
+            } else {
+                let mut bytes = [0; size_of::<u64>()];
+                let bytes = &mut bytes[..part.ty.bytes()];
+                leaf.read_at(place * bytes.len(), bytes)?;
+                scalar_at(part.ty, bytes, 0)
+            };
+            scalars.push(scalar.ok_or_else(missing)?);
+        }
+        let mut scalars = scalars.into_iter();
+        Ok(T::load(&mut || scalars.next().unwrap_or(Scalar::bool(false))))
+    }
+
     /// The same data without the names of its axes.
     ///
     /// ```
@@ -309,7 +375,8 @@ impl<T: Elem, S> Tensor<T, S> {
 }
 
 impl<T: Elem, S: TensorShape> Tensor<T, S> {
-    /// A tensor from its elements in row-major order.
+    /// A tensor from its elements in row-major order. Scalars stay where they are; the parts of other elements are copied to arrays of
+    /// their own.
     ///
     /// ```
     /// use slyz::prelude::*;
@@ -325,9 +392,10 @@ impl<T: Elem, S: TensorShape> Tensor<T, S> {
             return Err(TensorError::Length { dims: dims.to_vec(), expected, found: data.len() as u64 }.into());
         }
         S::check(&dims)?;
-        let leaves: Result<Leaves, slyz_run::Error> = match T::view(&data) {
-            Some(bytes) => Buffer::copy_of(bytes).map(|leaf| smallvec![leaf]),
-            None => split(&data).iter().map(|leaf| Buffer::copy_of(leaf)).collect(),
+        let leaves: Result<Leaves, slyz_run::Error> = match T::buffer(data) {
+            Ok(leaf) => leaf.map(|leaf| smallvec![leaf]),
+            // Bytes may start anywhere, elements may not.
+            Err(data) => split(&data).iter().map(|leaf| Buffer::copy_of(leaf)).collect(),
         };
         Ok(Tensor::from_leaves(dims.to_vec(), leaves?, vec![]))
     }
@@ -401,13 +469,7 @@ impl<T: Elem> Tensor<T, ()> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn value(&self) -> Result<T, Error> {
-        let missing = || TensorError::Length { dims: vec![], expected: 1, found: 0 };
-        let mut scalars = SmallVec::<[Scalar; 4]>::new();
-        for (part, leaf) in parts_of::<T>().iter().zip(&self.leaves) {
-            scalars.push(scalar_at(part.ty, leaf.bytes()?, 0).ok_or_else(missing)?);
-        }
-        let mut scalars = scalars.into_iter();
-        Ok(T::load(&mut || scalars.next().unwrap_or(Scalar::bool(false))))
+        self.element(0)
     }
 }
 
