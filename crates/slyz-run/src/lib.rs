@@ -45,6 +45,8 @@ mod kernels;
 mod launch;
 #[cfg(any(feature = "cpu", feature = "cuda", feature = "wgpu"))]
 mod memo;
+#[cfg(feature = "npy")]
+pub mod npy;
 mod pool;
 // The interpreter alone launches nothing.
 #[cfg_attr(not(any(feature = "cpu", feature = "cuda", feature = "wgpu")), allow(dead_code))]

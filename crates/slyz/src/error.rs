@@ -72,6 +72,10 @@ pub enum Error {
     #[cfg(feature = "vex")]
     #[error(transparent)]
     Vex(#[from] VexError),
+    /// A `.npy` or `.npz` file cannot be read or written.
+    #[cfg(feature = "npy")]
+    #[error(transparent)]
+    Npy(#[from] slyz_run::npy::NpyError),
     /// The kernels of a module cannot be written for a target.
     #[error(transparent)]
     Project(#[from] ProjectError),

@@ -251,6 +251,8 @@ pub use slyz_macros::graph;
 /// ```
 #[cfg(feature = "graph")]
 pub use slyz_macros::vex;
+#[cfg(feature = "npy")]
+pub use slyz_run::npy::{NpyError, NpyProblem};
 pub use slyz_run::{BuildTime, Device, WriteError, dlpack};
 pub use slyz_sir::back::harness::{Contents, File, ProjectError, Target};
 pub use slyz_sir::choices::{Checks, Precision};
@@ -258,4 +260,6 @@ pub use sort::lexsort;
 pub use state::{LoopState, State};
 pub use stencil::Border;
 pub use tensor::{Dyn, Tensor, TensorShape};
+#[cfg(feature = "npz")]
+pub use tensor::{NpzReader, NpzWriter};
 pub use trace::{Handle, Leaf, Ty};

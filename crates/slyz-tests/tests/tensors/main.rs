@@ -3,5 +3,7 @@
 #[path = "../programs/here.rs"]
 mod here;
 mod memory;
+mod npy;
+mod numpy_files;
 
 use here::devices;

@@ -1,5 +1,13 @@
 //! Tensors: data on a device, with a shape in its type.
 
+#[cfg(feature = "npy")]
+mod npy;
+#[cfg(feature = "npz")]
+mod npz;
+
+#[cfg(feature = "npz")]
+pub use npz::{NpzReader, NpzWriter};
+
 use crate::arr::Arr;
 use crate::below::{Below, Known};
 use crate::elem::{Elem, Num, Value, parts_of, tys_of};
