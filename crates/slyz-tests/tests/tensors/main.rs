@@ -5,5 +5,6 @@ mod here;
 mod memory;
 mod npy;
 mod numpy_files;
+mod print;
 
 use here::devices;

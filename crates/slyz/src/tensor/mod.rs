@@ -4,6 +4,7 @@
 mod npy;
 #[cfg(feature = "npz")]
 mod npz;
+mod print;
 
 #[cfg(feature = "npz")]
 pub use npz::{NpzReader, NpzWriter};
@@ -20,7 +21,6 @@ use slyz_run::dlpack::{self, Borrowed, Lent};
 use slyz_run::{ArrayData, Buffer, Device};
 use slyz_sir::types::{Scalar, Ty};
 use smallvec::{SmallVec, smallvec};
-use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -485,17 +485,6 @@ impl<T: Elem + PartialEq, S> PartialEq for Tensor<T, S> {
     fn eq(&self, other: &Self) -> bool {
         let data = (self.to_vec(), other.to_vec());
         self.dims == other.dims && matches!(data, (Ok(a), Ok(b)) if a == b)
-    }
-}
-
-impl<T: Elem + fmt::Debug, S> fmt::Debug for Tensor<T, S> {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "Tensor {:?} ", self.dims)?;
-        match self.to_vec() {
-            Ok(data) if data.len() <= 32 => write!(f, "{data:?}"),
-            Ok(data) => write!(f, "{:?} and {} more", &data[..32], data.len() - 32),
-            Err(error) => write!(f, "({error})"),
-        }
     }
 }
 
