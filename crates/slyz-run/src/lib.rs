@@ -53,6 +53,7 @@ mod pool;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod precision;
 mod profile;
+pub mod progress;
 mod signature;
 mod turns;
 mod warn;

@@ -76,6 +76,10 @@ pub enum Error {
     #[cfg(feature = "npy")]
     #[error(transparent)]
     Npy(#[from] slyz_run::npy::NpyError),
+    /// An image or a `.safetensors` file cannot be read or written.
+    #[cfg(any(feature = "image", feature = "safetensors"))]
+    #[error(transparent)]
+    File(#[from] FileError),
     /// The kernels of a module cannot be written for a target.
     #[error(transparent)]
     Project(#[from] ProjectError),
@@ -392,6 +396,70 @@ pub enum TensorError {
         /// Where they differ.
         why: String,
     },
+}
+
+/// Why a file does not become a tensor, or a tensor a file.
+#[cfg(any(feature = "image", feature = "safetensors"))]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// The system does not let it be read or written.
+    #[error("{file}: {why}")]
+    System {
+        /// The file.
+        file: String,
+        /// What the system says.
+        why: String,
+    },
+    /// It is none of its kind, or damaged.
+    #[error("{file}{what} cannot be read: {why}; it may be damaged or of another kind, save it again", file = in_front(.file))]
+    Damaged {
+        /// The file, where it has a name.
+        file: String,
+        /// Of which kind it should be.
+        what: &'static str,
+        /// What is wrong.
+        why: String,
+    },
+    /// It cannot be written that way.
+    #[error("{file}{what} cannot be written: {why}", file = in_front(.file))]
+    Unwritable {
+        /// The file, where it has a name.
+        file: String,
+        /// Of which kind it should be.
+        what: &'static str,
+        /// Why not, and the cure.
+        why: String,
+    },
+    /// A file has no tensor of that name.
+    #[error("there is no tensor `{name}` in the file; there are: {}", .known.join(", "))]
+    Name {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// Other elements than are asked for.
+    #[error("the elements of `{name}` are {found}, and {wanted} are asked for; read them as {found}")]
+    Type {
+        /// The tensor.
+        name: String,
+        /// Its elements.
+        found: String,
+        /// Those of whoever reads it.
+        wanted: String,
+    },
+    /// Elements that such files have none of.
+    #[error("such files have no elements of {wanted}; write a tensor for each part")]
+    Elements {
+        /// The elements.
+        wanted: String,
+    },
+}
+
+#[cfg(any(feature = "image", feature = "safetensors"))]
+fn in_front(file: &str) -> String {
+    if file.is_empty() { String::new() } else { format!("{file}: ") }
 }
 
 #[cfg(feature = "vex")]

@@ -103,6 +103,8 @@ pub use complex::{BesideComplex, BesideComplexes, Complex};
 pub use conv::Conv;
 pub use elem::{Additive, BesideExp, Bits, Elem, ElemOf, Exp, Float, Int, Lift, Num, Scalar, Traced, Value, lit};
 pub use elementwise::Beside;
+#[cfg(any(feature = "image", feature = "safetensors"))]
+pub use error::FileError;
 pub use error::{CallError, Error, TensorError, TraceError};
 pub use exp::horner;
 pub use explain::Explanation;
@@ -253,7 +255,7 @@ pub use slyz_macros::graph;
 pub use slyz_macros::vex;
 #[cfg(feature = "npy")]
 pub use slyz_run::npy::{NpyError, NpyProblem};
-pub use slyz_run::{BuildTime, Device, WriteError, dlpack};
+pub use slyz_run::{BuildTime, Device, WriteError, dlpack, progress};
 pub use slyz_sir::back::harness::{Contents, File, ProjectError, Target};
 pub use slyz_sir::choices::{Checks, Precision};
 pub use sort::lexsort;
@@ -262,4 +264,6 @@ pub use stencil::Border;
 pub use tensor::{Dyn, Tensor, TensorShape};
 #[cfg(feature = "npz")]
 pub use tensor::{NpzReader, NpzWriter};
+#[cfg(feature = "safetensors")]
+pub use tensor::{SafeTensors, SafeTensorsWriter};
 pub use trace::{Handle, Leaf, Ty};

@@ -2,9 +2,11 @@
 
 #[path = "../programs/here.rs"]
 mod here;
+mod libraries;
 mod memory;
 mod npy;
 mod numpy_files;
 mod print;
+mod progress;
 
 use here::devices;

@@ -101,6 +101,6 @@ fn slices() -> Result<(), Error> {
     }
     let apart = Tensor::<Complex<f32>, N>::from_vec([1], vec![Complex::new(1.0, 2.0)])?;
     assert!(apart.as_slice().unwrap_err().to_string().contains("several parts"));
-    assert_eq!(Tensor::<f32, N>::from_vec([0], vec![])?.as_slice()?, []);
+    assert!(Tensor::<f32, N>::from_vec([0], vec![])?.as_slice()?.is_empty());
     Ok(())
 }

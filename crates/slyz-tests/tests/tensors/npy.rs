@@ -132,6 +132,9 @@ fn refusals() -> Result<(), Error> {
         pairs.write_npy(folder.path().join("pairs.npy")).unwrap_err().to_string().contains("a tensor for each part")
     );
     assert!(!folder.path().join("pairs.npy").exists());
+    assert!(pairs.write_npy(&path).is_err());
+    assert_eq!(std::fs::read(&path).unwrap(), ROWS, "what was there before stays");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     Ok(())
 }
 

@@ -1,4 +1,5 @@
 //! Tensors as text: what NumPy 2.4.6 prints of the same arrays.
+#![allow(clippy::excessive_precision, reason = "the numbers are as they were given to NumPy")]
 
 use crate::devices;
 use slyz::prelude::*;
@@ -155,7 +156,7 @@ fn arrays_of_numpy() -> Result<(), Error> {
         )
     );
     assert_eq!(
-        Tensor::<i32>::from_vec([1000], (0..1000).map(|k| k).collect())?.to_string(),
+        Tensor::<i32>::from_vec([1000], (0..1000).collect())?.to_string(),
         concat!(
             "[  0   1   2   3   4   5   6   7   8   9  10  11  12  13  14  15  16  17\n",
             "  18  19  20  21  22  23  24  25  26  27  28  29  30  31  32  33  34  35\n",
@@ -216,7 +217,7 @@ fn arrays_of_numpy() -> Result<(), Error> {
         )
     );
     assert_eq!(
-        Tensor::<i32>::from_vec([1001], (0..1001).map(|k| k).collect())?.to_string(),
+        Tensor::<i32>::from_vec([1001], (0..1001).collect())?.to_string(),
         "[   0    1    2 ...  998  999 1000]"
     );
     assert_eq!(
@@ -236,7 +237,7 @@ fn arrays_of_numpy() -> Result<(), Error> {
         )
     );
     assert_eq!(
-        Tensor::<i32>::from_vec([7, 6, 5, 8], (0..1680).map(|k| k).collect())?.to_string(),
+        Tensor::<i32>::from_vec([7, 6, 5, 8], (0..1680).collect())?.to_string(),
         concat!(
             "[[[[   0    1    2 ...    5    6    7]\n",
             "   [   8    9   10 ...   13   14   15]\n",
@@ -477,7 +478,7 @@ fn arrays_of_numpy() -> Result<(), Error> {
         "[ True False False ...  True False False]"
     );
     assert_eq!(
-        Tensor::<i32>::from_vec([3, 3, 300], (0..2700).map(|k| k).collect())?.to_string(),
+        Tensor::<i32>::from_vec([3, 3, 300], (0..2700).collect())?.to_string(),
         concat!(
             "[[[   0    1    2 ...  297  298  299]\n",
             "  [ 300  301  302 ...  597  598  599]\n",

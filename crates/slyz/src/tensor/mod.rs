@@ -1,13 +1,25 @@
 //! Tensors: data on a device, with a shape in its type.
 
+#[cfg(feature = "image")]
+mod image;
+#[cfg(feature = "ndarray")]
+mod ndarray;
 #[cfg(feature = "npy")]
 mod npy;
 #[cfg(feature = "npz")]
 mod npz;
 mod print;
+#[cfg(feature = "safetensors")]
+mod safetensors;
+#[cfg(feature = "serde")]
+mod serde;
+#[cfg(any(feature = "npy", feature = "safetensors"))]
+mod stored;
 
 #[cfg(feature = "npz")]
 pub use npz::{NpzReader, NpzWriter};
+#[cfg(feature = "safetensors")]
+pub use safetensors::{SafeTensors, SafeTensorsWriter};
 
 use crate::arr::Arr;
 use crate::below::{Below, Known};
@@ -395,9 +407,14 @@ impl<T: Elem, S: TensorShape> Tensor<T, S> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn from_vec<const R: usize>(dims: [usize; R], data: Vec<T>) -> Result<Self, Error> {
-        let Some(expected) = count_of(&dims) else { return Err(TensorError::TooLarge { dims: dims.to_vec() }.into()) };
+        Tensor::of(dims.to_vec(), data)
+    }
+
+    /// The same, of any number of dimensions.
+    fn of(dims: Vec<usize>, data: Vec<T>) -> Result<Self, Error> {
+        let Some(expected) = count_of(&dims) else { return Err(TensorError::TooLarge { dims }.into()) };
         if expected != data.len() as u64 {
-            return Err(TensorError::Length { dims: dims.to_vec(), expected, found: data.len() as u64 }.into());
+            return Err(TensorError::Length { dims, expected, found: data.len() as u64 }.into());
         }
         S::check(&dims)?;
         let leaves: Result<Leaves, slyz_run::Error> = match T::buffer(data) {
@@ -405,7 +422,7 @@ impl<T: Elem, S: TensorShape> Tensor<T, S> {
             // Bytes may start anywhere, elements may not.
             Err(data) => split(&data).iter().map(|leaf| Buffer::copy_of(leaf)).collect(),
         };
-        Ok(Tensor::from_leaves(dims.to_vec(), leaves?, vec![]))
+        Ok(Tensor::from_leaves(dims, leaves?, vec![]))
     }
 
     /// A tensor whose elements are all the same.

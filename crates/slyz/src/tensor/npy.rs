@@ -1,21 +1,18 @@
 //! Tensors from and to `.npy` files. What the files hold is `slyz_run::npy`'s; here are types and shapes.
 
-use super::{Leaves, Tensor, TensorShape};
-use crate::complex::Complex;
-use crate::elem::{Elem, tys_of};
-use crate::error::{Error, TensorError};
-use slyz_run::Buffer;
+use super::stored::Stored;
+use super::{Tensor, TensorShape};
+use crate::elem::Elem;
+use crate::error::Error;
 use slyz_run::npy::{self, Npy, NpyError, NpyProblem};
 use slyz_sir::types::Ty;
-use smallvec::smallvec;
-use std::any::TypeId;
 use std::fs::{self, File};
-use std::io::{BufWriter, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
 impl<T: Elem, S: TensorShape> Tensor<T, S> {
     /// The array of a `.npy` file, in whichever order of axes and bytes it was saved (feature `npy`). Its elements have to be those of the tensor,
-    /// and its dimensions have to fit the shape. `bf16` is read from `uint16`, [`Complex`] from `complex64` and `complex128`.
+    /// and its dimensions have to fit the shape. `bf16` is read from `uint16`, [`Complex`](crate::Complex) from `complex64` and `complex128`.
     ///
     /// ```
     /// use slyz::prelude::*;
@@ -54,38 +51,35 @@ impl<T: Elem, S: TensorShape> Tensor<T, S> {
     }
 
     fn from_npy(Npy { ty, complex, shape, data }: Npy) -> Result<Self, Error> {
-        let (own, own_complex) = kind::<T>()?;
+        let own = Stored::of::<T>().map_err(parts)?;
+        let found = Stored { ty, complex };
         // NumPy has no bf16: its bits travel as u16.
-        let fits = own == ty || (own, ty) == (Ty::BF16, Ty::U16);
-        if !fits || own_complex != complex {
-            let found = spelled(ty, complex);
-            let wanted = spelled(own, own_complex);
-            let descr = npy::descr(own, own_complex).to_string();
-            return Err(NpyError::from(NpyProblem::Type { found, wanted, descr }).into());
+        let fits = own == found || (own.ty, ty, complex) == (Ty::BF16, Ty::U16, false);
+        if !fits {
+            let descr = npy::descr(own.ty, own.complex).to_string();
+            let why = NpyProblem::Type { found: found.to_string(), wanted: own.to_string(), descr };
+            return Err(NpyError::from(why).into());
         }
-        let too_large = || TensorError::TooLarge { dims: vec![usize::MAX; shape.len()] };
         let dims = shape.iter().map(|&extent| usize::try_from(extent).ok()).collect::<Option<Vec<usize>>>();
-        let dims = dims.ok_or_else(too_large)?;
-        S::check(&dims)?;
-        let leaves: Leaves = if complex {
-            let bytes = data.bytes()?;
-            smallvec![Buffer::copy_of(&part(bytes, 0, ty))?, Buffer::copy_of(&part(bytes, 1, ty))?]
-        } else {
-            smallvec![data]
-        };
-        Ok(Tensor::from_leaves(dims, leaves, vec![]))
+        let dims = dims.ok_or_else(|| NpyError::from(NpyProblem::TooLarge))?;
+        Tensor::from_stored(dims, own, data)
     }
 }
 
 impl<T: Elem, S> Tensor<T, S> {
-    /// Writes a `.npy` file, in row-major order and little endian (feature `npy`). A device that still works on the elements is waited for.
+    /// Writes a `.npy` file, whole or not at all, in row-major order and little endian (feature `npy`). A device that still works on the elements is waited for.
     pub fn write_npy(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
-        let file = File::create(path).map_err(|error| NpyProblem::Io(error).of(path))?;
-        let written = self.write_npy_to(BufWriter::new(file));
+        let mut name = path.file_name().unwrap_or_default().to_os_string();
+        name.push(".part");
+        // Whoever reads meanwhile sees what was there before, and half an array is never seen.
+        let part = path.with_file_name(name);
+        let io = |error: io::Error| NpyProblem::Io(error).of(path);
+        let file = File::create(&part).map_err(io)?;
+        let written = self.write_npy_to(BufWriter::new(file)).and_then(|()| Ok(fs::rename(&part, path).map_err(io)?));
         if written.is_err() {
-            // Half an array would be taken for a damaged one. The failure is told already.
-            let _ = fs::remove_file(path);
+            // The failure is told already.
+            let _ = fs::remove_file(&part);
         }
         match written {
             Err(Error::Npy(NpyError { file: None, why })) => Err(why.of(path).into()),
@@ -95,38 +89,14 @@ impl<T: Elem, S> Tensor<T, S> {
 
     /// The same to anything that can be written.
     pub fn write_npy_to(&self, mut to: impl Write) -> Result<(), Error> {
-        let (ty, complex) = kind::<T>()?;
+        let Stored { ty, complex } = Stored::of::<T>().map_err(parts)?;
         let shape: Vec<u64> = self.dims().iter().map(|&dim| dim as u64).collect();
-        let written = match &self.leaves[..] {
-            [re, im] => npy::write(&mut to, ty, complex, &shape, &in_turn(re.bytes()?, im.bytes()?, ty)),
-            leaves => npy::write(&mut to, ty, complex, &shape, leaves.first().map_or(Ok(&[][..]), Buffer::bytes)?),
-        };
+        let written = npy::write(&mut to, ty, complex, &shape, &self.stored()?);
         let flushed = written.and_then(|()| Ok(to.flush()?));
         Ok(flushed.map_err(NpyError::from)?)
     }
 }
 
-/// What NumPy would store of such elements, and whether they are complex.
-fn kind<T: Elem>() -> Result<(Ty, bool), NpyError> {
-    let is_complex = [TypeId::of::<Complex<f32>>(), TypeId::of::<Complex<f64>>()].contains(&TypeId::of::<T>());
-    match tys_of::<T>()[..] {
-        [ty] => Ok((ty, false)),
-        [ty, _] if is_complex => Ok((ty, true)),
-        ref parts => Err(NpyProblem::Parts(parts.len()).into()),
-    }
-}
-
-fn spelled(ty: Ty, complex: bool) -> String {
-    if complex { format!("Complex<{ty}>") } else { ty.to_string() }
-}
-
-/// One part of complex numbers.
-fn part(bytes: &[u8], which: usize, ty: Ty) -> Vec<u8> {
-    bytes.chunks_exact(ty.bytes()).skip(which).step_by(2).flatten().copied().collect()
-}
-
-/// Complex numbers of their parts.
-fn in_turn(re: &[u8], im: &[u8], ty: Ty) -> Vec<u8> {
-    let pairs = re.chunks_exact(ty.bytes()).zip(im.chunks_exact(ty.bytes()));
-    pairs.flat_map(|(re, im)| [re, im]).flatten().copied().collect()
+fn parts(count: usize) -> NpyError {
+    NpyProblem::Parts(count).into()
 }
