@@ -53,9 +53,16 @@ pub fn short(ty: Ty, shape: &[u64], bytes: &[u8]) -> String {
 
 /// The element that bytes in the host's order stand for.
 pub fn scalar(ty: Ty, bytes: &[u8]) -> Scalar {
-    let little: Vec<u8> = crate::npy::swapped(ty, bytes).into_owned();
-    let bits = little.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte));
+    let push = |bits, &byte: &u8| bits << 8 | u64::from(byte);
+    let bits =
+        if cfg!(target_endian = "little") { bytes.iter().rev().fold(0, push) } else { bytes.iter().fold(0, push) };
     Scalar::from_bits(ty, bits)
+}
+
+/// The bytes of a number of the type, in the host's order.
+pub fn bytes(ty: Ty, bits: u64) -> impl Iterator<Item = u8> {
+    let start = if cfg!(target_endian = "little") { 0 } else { size_of::<u64>() - ty.bytes() };
+    bits.to_ne_bytes().into_iter().skip(start).take(ty.bytes())
 }
 
 fn text(value: Scalar) -> String {

@@ -12,7 +12,6 @@ mod explain;
 mod limits;
 mod literal;
 mod load;
-mod npy;
 mod passes;
 mod run;
 mod test;

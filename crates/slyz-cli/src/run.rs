@@ -1,9 +1,9 @@
 //! `slyz run`: a program called with arrays from files and numbers from the command line.
 
 use crate::limits::{self, Limits};
-use crate::npy::{self, Npy};
 use crate::{ProgramChoice, SizeValue, literal, load, usage, vex};
 use anyhow::Context;
+use slyz_run::npy::{self, Npy, NpyProblem};
 use slyz_run::{Argument, ArrayData, Output};
 use slyz_sir::code::Type;
 use slyz_sir::interp::program::{InterpError, solve_sizes};
@@ -129,12 +129,21 @@ fn input(ty: &Type, text: &str) -> anyhow::Result<Input> {
             usage(format!("`{text}` is one number; an array comes from a .npy file"))
         }
         Type::Scalar(_) | Type::Array(..) => {
-            let mut array = npy::read(Path::new(text))?;
+            let path = Path::new(text);
+            let mut array = npy::read(path)?;
+            if array.complex {
+                return Err(NpyProblem::Type {
+                    found: format!("complex numbers of {}", array.ty),
+                    wanted: ty.elem().to_string(),
+                    descr: npy::descr(ty.elem(), false).to_string(),
+                }
+                .of(path)
+                .into());
+            }
             // NumPy has no bf16: its bits travel as u16.
             if ty.elem() == Ty::BF16 && array.ty == Ty::U16 {
                 array.ty = Ty::BF16;
             }
-            array.data = npy::swapped(array.ty, &array.data).into_owned();
             Ok(Input::Array(array))
         }
     }
@@ -144,8 +153,8 @@ impl Input {
     fn argument(&self) -> Argument<'_> {
         match self {
             Input::Scalar(scalar) => Argument::Scalar(*scalar),
-            Input::Array(Npy { ty, shape, data }) => {
-                Argument::Array { ty: *ty, shape: shape.into(), data: ArrayData::Host(data) }
+            Input::Array(Npy { ty, shape, data, complex: _ }) => {
+                Argument::Array { ty: *ty, shape: shape.into(), data: ArrayData::Buffer(data) }
             }
         }
     }
@@ -167,7 +176,9 @@ fn solve(program: &Program, given: &[Option<u64>], inputs: &[Input]) -> anyhow::
 fn save(out: &mut dyn Write, folder: &Path, k: usize, result: &Output) -> anyhow::Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let path = folder.join(format!("result{k}.npy"));
-    npy::write(&path, result.ty, &result.shape, result.data.bytes()?)?;
+    let data = result.data.bytes()?;
+    let write = |to: &mut dyn Write| npy::write(to, result.ty, false, &result.shape, data).map_err(io::Error::other);
+    limits::write_whole(&path, write).map_err(|error| NpyProblem::Io(error).of(&path))?;
     let note = if result.ty == Ty::BF16 { " (bf16 stored as uint16: NumPy has no such type)" } else { "" };
     writeln!(out, "{}: {}{:?}{note}", path.display(), result.ty, result.shape)?;
     Ok(())

@@ -3,7 +3,7 @@
 //! A .vex file is one case: what it prints is compared with its `//>` lines. Cases of programs and launches run on the device that was asked for, other cases of kernels
 //! in the interpreter of kernels.
 
-use crate::{Files, literal, load, npy, vex};
+use crate::{Files, literal, load, vex};
 use anyhow::anyhow;
 use slyz_run::{Argument, ArrayData, Buffer, Device, Launch, LaunchArray, Output};
 use slyz_sir::interp::kernel::{LaunchOptions, launch};
@@ -168,9 +168,7 @@ fn run_launch(device: &dyn Device, kernel: &Kernel, threads: Threads, case: &Cas
 /// The elements as a device takes them.
 fn bytes(value: &Value) -> Vec<u8> {
     let Value::Array(array) = value else { return vec![] };
-    let width = array.ty.bytes();
-    let little: Vec<u8> = array.data.iter().flat_map(|bits| bits.to_le_bytes().into_iter().take(width)).collect();
-    npy::swapped(array.ty, &little).into_owned()
+    array.data.iter().flat_map(|&bits| literal::bytes(array.ty, bits)).collect()
 }
 
 fn value(output: &Output) -> Result<Array, slyz_run::Error> {

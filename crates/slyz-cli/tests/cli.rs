@@ -183,7 +183,8 @@ fn run_explains_mistakes() {
     let place = Place::new(&[("f.sir", SAXPY), ("two.sir", TWO)]);
     place.floats("x.npy", &[1.0, 2.0, 3.0]);
     place.floats("short.npy", &[1.0]);
-    place.npy("big.npy", ">f4", "(1,)", &[0; 4]);
+    place.npy("complex.npy", "<c8", "(1,)", &[0; 8]);
+    place.npy("huge.npy", "<f4", "(1152921504606846976,)", &[0; 4]);
     place.npy("cut.npy", "<f4", "(2,)", &[0; 4]);
     place.npy("whole.npy", "<i4", "(3,)", &[0; 12]);
     fs::write(place.path("text.npy"), "1 2 3").unwrap();
@@ -200,7 +201,8 @@ fn run_explains_mistakes() {
     fails(2, &["1", "2", "x.npy"], &["argument 2", "an array comes from a .npy file"]);
     fails(1, &["1", "none.npy", "x.npy"], &["none.npy", "No such file"]);
     fails(1, &["1", "text.npy", "x.npy"], &["text.npy: not a .npy file"]);
-    fails(1, &["1", "big.npy", "x.npy"], &["big endian"]);
+    fails(1, &["1", "complex.npy", "x.npy"], &["complex.npy: the elements are complex", "a.astype('<f4')"]);
+    fails(1, &["1", "huge.npy", "x.npy"], &["huge.npy", "needs 4611686018427387904 bytes"]);
     fails(1, &["1", "cut.npy", "x.npy"], &["needs 8 bytes of data, the file has 4"]);
     fails(1, &["1", "x.npy", "short.npy"], &["argument 3", "extent 1, but N is 3"]);
     fails(1, &["1", "x.npy", "whole.npy"], &["argument 3", "i32"]);

@@ -12,8 +12,8 @@ pub trait DeviceMemory: Any + Send + Sync {
     /// The name of the device.
     fn device(&self) -> &str;
 
-    /// Fills the host's bytes with the first ones of the memory, and waits for them if need be.
-    fn read(&self, into: &mut [u8]) -> Result<(), Error>;
+    /// Fills the host's bytes with those of the memory from `start` on, all of which it has, and waits for them if need be.
+    fn read(&self, start: usize, into: &mut [u8]) -> Result<(), Error>;
 }
 
 /// Data of the host or of a device. Cloning shares it; the memory goes back to its pool with the last clone.
@@ -57,7 +57,7 @@ impl Remote {
             return Ok(block);
         }
         let mut block = Pool::global().take(len, &"the host's copy of an array")?;
-        self.memory.read(&mut block.bytes_mut()[..len])?;
+        self.memory.read(0, &mut block.bytes_mut()[..len])?;
         Ok(self.copy.get_or_init(|| Arc::new(block)))
     }
 }
@@ -68,6 +68,24 @@ impl Buffer {
         let mut block = Pool::global().take(bytes.len(), &"a copy of an array")?;
         block.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
         Ok(Buffer::new(block, bytes.len()))
+    }
+
+    /// The memory of a list, without a copy of its elements. It starts where they may start, which is enough for every device: generated
+    /// code moves whole vectors by accesses that need no alignment, and none goes past the end of an array.
+    ///
+    /// ```
+    /// let data = vec![1u32, 2];
+    /// let start = data.as_ptr();
+    /// let buffer = slyz_run::Buffer::from_vec(data)?;
+    /// assert_eq!(buffer.as_slice::<u32>().map(<[u32]>::as_ptr), Some(start));
+    /// # Ok::<(), slyz_run::Error>(())
+    /// ```
+    pub fn from_vec<T: bytemuck::NoUninit>(data: Vec<T>) -> Result<Buffer, Error> {
+        let len = size_of_val(&data[..]);
+        match Block::of_vec(data) {
+            Some(block) => Ok(Buffer::new(block, len)),
+            None => Buffer::copy_of(&[]),
+        }
     }
 
     /// The first `len` bytes of a block.
@@ -116,16 +134,29 @@ impl Buffer {
     /// # Ok::<(), slyz_run::Error>(())
     /// ```
     pub fn read(&self, into: &mut [u8]) -> Result<(), Error> {
-        let count = into.len().min(self.len);
+        self.read_at(0, into)
+    }
+
+    /// The same from a byte on. From a device nothing else travels.
+    ///
+    /// ```
+    /// let mut into = [0; 2];
+    /// slyz_run::Buffer::copy_of(&[1, 2, 3])?.read_at(1, &mut into)?;
+    /// assert_eq!(into, [2, 3]);
+    /// # Ok::<(), slyz_run::Error>(())
+    /// ```
+    pub fn read_at(&self, start: usize, into: &mut [u8]) -> Result<(), Error> {
+        let start = start.min(self.len);
+        let count = into.len().min(self.len - start);
         let into = &mut into[..count];
         let block = match &self.place {
             Place::Host(block) => block,
             Place::Device(remote) => match remote.copy.get() {
                 Some(block) => block,
-                None => return remote.memory.read(into),
+                None => return remote.memory.read(start, into),
             },
         };
-        into.copy_from_slice(&block.bytes()[..count]);
+        into.copy_from_slice(&block.bytes()[start..start + count]);
         Ok(())
     }
 
@@ -268,11 +299,11 @@ mod tests {
             "test"
         }
 
-        fn read(&self, into: &mut [u8]) -> Result<(), Error> {
+        fn read(&self, start: usize, into: &mut [u8]) -> Result<(), Error> {
             if self.0.fetch_add(1, Ordering::SeqCst) == 0 {
                 return Err(Error::Load { why: "the first time".to_string() });
             }
-            into.iter_mut().zip(1..).for_each(|(to, k)| *to = k);
+            into.iter_mut().zip(1 + start as u8..).for_each(|(to, k)| *to = k);
             Ok(())
         }
     }
@@ -288,6 +319,38 @@ mod tests {
         buffer.bytes_mut().unwrap()[0] = 8;
         assert_eq!((clone.bytes().unwrap(), part.bytes().unwrap()), (&[9, 2, 3][..], &[9][..]));
         assert_eq!(buffer.bytes().unwrap(), [8, 2, 3]);
+    }
+
+    #[test]
+    fn lists_become_buffers_where_they_are() {
+        let data = vec![1u64, 2, 3];
+        let start = data.as_ptr().cast::<u8>();
+        let mut buffer = Buffer::from_vec(data).unwrap();
+        assert_eq!((buffer.bytes().unwrap().as_ptr(), buffer.len()), (start, 24));
+        buffer.bytes_mut().unwrap()[0] = 7;
+        assert_eq!(buffer.bytes().unwrap().as_ptr(), start, "alone it is written in place");
+        assert_eq!(buffer.as_slice::<u64>().unwrap()[1..], [2, 3]);
+        let mut short = Vec::with_capacity(1000);
+        short.push(5u8);
+        assert_eq!(Buffer::from_vec(short).unwrap().bytes().unwrap(), [5], "what is reserved and empty is nobody's");
+        assert!(Buffer::from_vec(Vec::<f32>::new()).unwrap().is_empty());
+        assert!(Buffer::from_vec(Vec::<f32>::with_capacity(9)).unwrap().is_empty());
+    }
+
+    #[test]
+    fn parts_are_read_alone() {
+        let memory = Arc::new(Counting(AtomicUsize::new(1)));
+        let mut part = [0; 2];
+        let buffer = Buffer::on_device(memory.clone(), 4);
+        buffer.read_at(1, &mut part).unwrap();
+        assert_eq!(part, [2, 3]);
+        buffer.read_at(3, &mut part).unwrap();
+        assert_eq!(part, [4, 3], "there is one byte left");
+        buffer.read_at(9, &mut part).unwrap();
+        assert_eq!((part, memory.0.load(Ordering::SeqCst)), ([4, 3], 4));
+        buffer.bytes().unwrap();
+        buffer.read_at(2, &mut part).unwrap();
+        assert_eq!((part, memory.0.load(Ordering::SeqCst)), ([3, 4], 5), "the copy on the host is read from then on");
     }
 
     #[test]

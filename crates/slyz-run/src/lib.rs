@@ -45,12 +45,15 @@ mod kernels;
 mod launch;
 #[cfg(any(feature = "cpu", feature = "cuda", feature = "wgpu"))]
 mod memo;
+#[cfg(feature = "npy")]
+pub mod npy;
 mod pool;
 // The interpreter alone launches nothing.
 #[cfg_attr(not(any(feature = "cpu", feature = "cuda", feature = "wgpu")), allow(dead_code))]
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod precision;
 mod profile;
+pub mod progress;
 mod signature;
 mod turns;
 mod warn;

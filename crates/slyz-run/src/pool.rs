@@ -223,6 +223,20 @@ impl Block {
         Block { memory, pool: *Pool::global() }
     }
 
+    /// The memory of a list, of exactly its elements; `None` where it has none.
+    pub(crate) fn of_vec<T: bytemuck::NoUninit>(data: Vec<T>) -> Option<Block> {
+        let size = size_of_val(&data[..]);
+        let layout = Layout::array::<T>(data.capacity()).ok()?;
+        if size == 0 {
+            return None;
+        }
+        // Whoever deallocates is the block from here on.
+        let mut data = std::mem::ManuallyDrop::new(data);
+        let start = NonNull::new(data.as_mut_ptr().cast::<u8>())?;
+        let memory = Memory { start, size, origin: Origin::List(layout) };
+        Some(Block { memory: Some(Box::new(memory)), pool: *Pool::global() })
+    }
+
     /// Is it somebody else's? Then nobody writes to it.
     pub(crate) fn is_lent(&self) -> bool {
         self.memory.as_ref().is_some_and(|memory| matches!(memory.origin, Origin::Lent(_)))
@@ -236,10 +250,13 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        let lent = self.is_lent();
-        // What is lent goes back to its owner.
-        if let Some(memory) = self.memory.take().filter(|_| !lent) {
-            self.pool.inner.give_back(memory);
+        let Some(memory) = self.memory.take() else { return };
+        match memory.origin {
+            // What is lent goes back to its owner, and a list's memory, whose size is of no class, to the allocator.
+            Origin::Lent(_) | Origin::List(_) => drop(memory),
+            Origin::Allocator(_) => self.pool.inner.give_back(memory),
+            #[cfg(unix)]
+            Origin::Mapping => self.pool.inner.give_back(memory),
         }
     }
 }
@@ -254,6 +271,8 @@ struct Memory {
 /// Where memory came from, and goes back to.
 enum Origin {
     Allocator(Layout),
+    /// A list that was taken over.
+    List(Layout),
     #[cfg(unix)]
     Mapping,
     /// Somebody else, who gets it back with this.
@@ -298,8 +317,10 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         match &self.origin {
-            // SAFETY: `new` allocated it with this layout, and it is dropped once.
-            Origin::Allocator(layout) => unsafe { std::alloc::dealloc(self.start.as_ptr(), *layout) },
+            // SAFETY: `new` or a `Vec` allocated it with this layout, and it is dropped once.
+            Origin::Allocator(layout) | Origin::List(layout) => unsafe {
+                std::alloc::dealloc(self.start.as_ptr(), *layout)
+            },
             #[cfg(unix)]
             Origin::Mapping => mapping::delete(self.start, self.size),
             Origin::Lent(_) => {}

@@ -6,6 +6,7 @@
 use crate::state::{LoopState, State};
 use crate::trace::{self, Handle, Leaf, Loc, Part, Ty};
 use half::{bf16, f16};
+use slyz_run::Buffer;
 use slyz_sir::types::Scalar as Constant;
 use std::any::TypeId;
 use std::collections::HashMap;
@@ -94,6 +95,18 @@ pub trait Elem: Copy + 'static {
     #[doc(hidden)]
     fn view(_: &[Self]) -> Option<&[u8]> {
         None
+    }
+
+    /// Such bytes as elements, where they stand.
+    #[doc(hidden)]
+    fn slice(_: &[u8]) -> Option<&[Self]> {
+        None
+    }
+
+    /// The memory of many elements without a copy, or the elements.
+    #[doc(hidden)]
+    fn buffer(data: Vec<Self>) -> Result<Result<Buffer, slyz_run::Error>, Vec<Self>> {
+        Err(data)
     }
 
     /// Elements from such bytes.
@@ -406,6 +419,8 @@ macro_rules! plain {
             fn store(self, out: &mut Vec<Constant>) { out.push(self.scalar()) }
             fn load(next: &mut dyn FnMut() -> Constant) -> $t { Self::from_scalar(next()) }
             fn view(data: &[$t]) -> Option<&[u8]> { Some(bytemuck::cast_slice(data)) }
+            fn slice(bytes: &[u8]) -> Option<&[$t]> { bytemuck::try_cast_slice(bytes).ok() }
+            fn buffer(data: Vec<$t>) -> Result<Result<Buffer, slyz_run::Error>, Vec<$t>> { Ok(Buffer::from_vec(data)) }
             fn collect(bytes: &[u8]) -> Option<Vec<$t>> { Some(bytemuck::pod_collect_to_vec(bytes)) }
             fn filled(len: usize, fill: &mut Fill<'_>) -> Option<Result<Vec<$t>, slyz_run::Error>> {
                 let mut data = bytemuck::zeroed_vec(len);
@@ -459,6 +474,12 @@ impl Elem for bool {
     }
     fn view(data: &[bool]) -> Option<&[u8]> {
         Some(bytemuck::cast_slice(data))
+    }
+    fn slice(bytes: &[u8]) -> Option<&[bool]> {
+        bytemuck::checked::try_cast_slice(bytes).ok()
+    }
+    fn buffer(data: Vec<bool>) -> Result<Result<Buffer, slyz_run::Error>, Vec<bool>> {
+        Ok(Buffer::from_vec(data))
     }
     fn collect(bytes: &[u8]) -> Option<Vec<bool>> {
         Some(bytes.iter().map(|&byte| byte != 0).collect())

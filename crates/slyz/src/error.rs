@@ -75,6 +75,14 @@ pub enum Error {
     #[cfg(feature = "vex")]
     #[error(transparent)]
     Vex(#[from] VexError),
+    /// A `.npy` or `.npz` file cannot be read or written.
+    #[cfg(feature = "npy")]
+    #[error(transparent)]
+    Npy(#[from] slyz_run::npy::NpyError),
+    /// An image or a `.safetensors` file cannot be read or written.
+    #[cfg(any(feature = "image", feature = "safetensors"))]
+    #[error(transparent)]
+    File(#[from] FileError),
     /// The kernels of a module cannot be written for a target.
     #[error(transparent)]
     Project(#[from] ProjectError),
@@ -379,6 +387,22 @@ pub enum TensorError {
         /// Bytes that it gave back.
         found: u64,
     },
+    /// A position that the tensor does not have.
+    #[error(
+        "there is no position {position:?} in a tensor of the dimensions {dims:?}; give a number below each of them"
+    )]
+    Outside {
+        /// The position.
+        position: Vec<usize>,
+        /// The dimensions.
+        dims: Vec<usize>,
+    },
+    /// Elements that do not stand in memory of the host as a slice of them would.
+    #[error("the elements cannot be borrowed as a slice: {why}; copy them with `to_vec`")]
+    NoSlice {
+        /// Where they are.
+        why: String,
+    },
     /// More elements than memory can hold.
     #[error("a tensor of the dimensions {dims:?} is too large for the memory of this machine; make a smaller one")]
     TooLarge {
@@ -395,6 +419,70 @@ pub enum TensorError {
         /// Where they differ.
         why: String,
     },
+}
+
+/// Why a file does not become a tensor, or a tensor a file.
+#[cfg(any(feature = "image", feature = "safetensors"))]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// The system does not let it be read or written.
+    #[error("{file}: {why}")]
+    System {
+        /// The file.
+        file: String,
+        /// What the system says.
+        why: String,
+    },
+    /// It is none of its kind, or damaged.
+    #[error("{file}{what} cannot be read: {why}; it may be damaged or of another kind, save it again", file = in_front(.file))]
+    Damaged {
+        /// The file, where it has a name.
+        file: String,
+        /// Of which kind it should be.
+        what: &'static str,
+        /// What is wrong.
+        why: String,
+    },
+    /// It cannot be written that way.
+    #[error("{file}{what} cannot be written: {why}", file = in_front(.file))]
+    Unwritable {
+        /// The file, where it has a name.
+        file: String,
+        /// Of which kind it should be.
+        what: &'static str,
+        /// Why not, and the cure.
+        why: String,
+    },
+    /// A file has no tensor of that name.
+    #[error("there is no tensor `{name}` in the file; there are: {}", .known.join(", "))]
+    Name {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// Other elements than are asked for.
+    #[error("the elements of `{name}` are {found}, and {wanted} are asked for; read them as {found}")]
+    Type {
+        /// The tensor.
+        name: String,
+        /// Its elements.
+        found: String,
+        /// Those of whoever reads it.
+        wanted: String,
+    },
+    /// Elements that such files have none of.
+    #[error("such files have no elements of {wanted}; write a tensor for each part")]
+    Elements {
+        /// The elements.
+        wanted: String,
+    },
+}
+
+#[cfg(any(feature = "image", feature = "safetensors"))]
+fn in_front(file: &str) -> String {
+    if file.is_empty() { String::new() } else { format!("{file}: ") }
 }
 
 #[cfg(feature = "vex")]

@@ -136,12 +136,19 @@ impl<'a> Fed<'a> {
     }
 
     /// The host's bytes where the elements are stored alike, else one buffer per leaf.
-    fn flat<T: Elem>(&mut self, data: &'a [T], dims: Option<Dims>) {
+    pub(crate) fn flat<T: Elem>(&mut self, data: &'a [T], dims: Option<Dims>) {
         let leaves = match T::view(data) {
             Some(bytes) => smallvec![Data::Host(bytes)],
             None => split(data).into_iter().map(Data::Split).collect(),
         };
         self.0.push(Piece::Array { told: Told { dims, len: data.len() as u64 }, leaves, lying: None });
+    }
+
+    /// A copy of elements that nobody keeps.
+    #[cfg(feature = "ndarray")]
+    pub(crate) fn copied<T: Elem>(&mut self, data: &[T], dims: Dims) {
+        let leaves = split(data).into_iter().map(Data::Split).collect();
+        self.0.push(Piece::Array { told: Told { dims: Some(dims), len: data.len() as u64 }, leaves });
     }
 
     fn rows<T: Elem, const M: usize>(&mut self, data: &'a [[T; M]]) {

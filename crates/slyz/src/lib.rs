@@ -30,7 +30,7 @@
 //! | `random.rs` | random numbers, made from their place |
 //! | `linalg.rs`, `conv.rs`, `prefix.rs` | products of vectors and matrices; convolutions; running sums, and differences, which undo them |
 //! | `trace.rs`, `record.rs`, `lines.rs`, `moment.rs` | the function being traced, and what operations record; nothing there is generic |
-//! | `compile.rs`, `feed.rs`, `tensor.rs`, `explain.rs`, `profile.rs` | compiling, calling, data, and where the time goes |
+//! | `compile.rs`, `feed.rs`, `tensor/`, `explain.rs`, `profile.rs` | compiling, calling, data, and where the time goes |
 //! | `graph/` | kernels by hand, and their launches |
 //! | `module.rs` | kernels as source files for other programs |
 //! | `naperian/` | the Naperian classes for arrays and structs on the host; no tracing |
@@ -107,6 +107,8 @@ pub use complex::{BesideComplex, BesideComplexes, Complex};
 pub use conv::Conv;
 pub use elem::{Additive, BesideExp, Bits, Elem, ElemOf, Exp, Float, Int, Lift, Num, Scalar, Traced, Value, lit};
 pub use elementwise::Beside;
+#[cfg(any(feature = "image", feature = "safetensors"))]
+pub use error::FileError;
 pub use error::{CallError, Error, TensorError, TraceError};
 pub use exp::horner;
 pub use explain::Explanation;
@@ -256,12 +258,18 @@ pub use slyz_macros::graph;
 /// ```
 #[cfg(feature = "graph")]
 pub use slyz_macros::vex;
-pub use slyz_run::{BuildTime, Device, WriteError, dlpack};
+#[cfg(feature = "npy")]
+pub use slyz_run::npy::{NpyError, NpyProblem};
+pub use slyz_run::{BuildTime, Device, WriteError, dlpack, progress};
 pub use slyz_sir::back::harness::{Contents, File, ProjectError, Target};
 pub use slyz_sir::choices::{Checks, Precision};
 pub use sort::lexsort;
 pub use state::{LoopState, State};
 pub use stencil::Border;
 pub use tensor::{Dyn, Tensor, TensorShape};
+#[cfg(feature = "npz")]
+pub use tensor::{NpzReader, NpzWriter};
+#[cfg(feature = "safetensors")]
+pub use tensor::{SafeTensors, SafeTensorsWriter};
 pub use tiles::{Haloed, Tile, Tiles, for_tiles};
 pub use trace::{Handle, Leaf, Ty};

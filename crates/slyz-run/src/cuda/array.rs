@@ -117,19 +117,20 @@ impl DeviceMemory for CudaArray {
         Cuda::NAME
     }
 
-    fn read(&self, into: &mut [u8]) -> Result<(), Error> {
+    fn read(&self, start: usize, into: &mut [u8]) -> Result<(), Error> {
         if into.is_empty() {
             return self.opened.alive();
         }
         self.opened.enter()?;
-        let count = into.len().min(self.bytes);
+        let count = into.len().min(self.bytes.saturating_sub(start));
+        let address = self.address + start as u64;
         if let Some(staging) = self.opened.staging(count) {
             // SAFETY: the memory has so many bytes.
-            return unsafe { staging.download(&self.opened, self.address, &mut into[..count]) };
+            return unsafe { staging.download(&self.opened, address, &mut into[..count]) };
         }
         let what = &"to read an array";
         // SAFETY: the memory has so many bytes; they are waited for.
-        unsafe { result::memcpy_dtoh_async(&mut into[..count], self.address, self.opened.stream) }
+        unsafe { result::memcpy_dtoh_async(&mut into[..count], address, self.opened.stream) }
             .map_err(|error| self.opened.trouble(error, what, 0))?;
         self.opened.synchronize()
     }

@@ -145,7 +145,7 @@ impl Engine for Gpu {
     }
 
     fn download(&self, from: &Arc<CudaArray>, into: &mut [u8]) -> Result<(), Error> {
-        from.read(into)
+        from.read(0, into)
     }
 
     fn free(&self, (): &mut (), array: Arc<CudaArray>) {
@@ -206,7 +206,7 @@ impl Engine for Gpu {
             // The host passes it by value, and so has to know it.
             let array = self.upload(Ty::U8, ArrayData::Buffer(buffer), &"a scalar on the GPU")?;
             let mut bytes = [0; 8];
-            array.read(&mut bytes[..buffer.len().min(8)])?;
+            array.read(0, &mut bytes[..buffer.len().min(8)])?;
             scalars[place] = u64::from_le_bytes(bytes);
         }
         for numbers in launch.pieces {

@@ -6,6 +6,7 @@
 use super::engine::{Engine, Few, Launch};
 use super::numbers::{LaunchNumbers, Prepared, result};
 use super::variant::Variant;
+use crate::progress::{self, Meter};
 use crate::signature::{Bound, Sizes};
 use crate::turns::most_turns;
 use crate::{ArrayData, Buffer, Error, LaunchTime, Output, profile};
@@ -94,8 +95,9 @@ impl<'e, 'a, E: Engine> Call<'e, 'a, E> {
                     unsafe { self.turns(turns, place + 1) }?;
                 }
                 Step::Choose { work, most, small, large } => {
-                    // Whoever bounds loops wants their turns to be counted.
-                    let counts = most_turns().is_some() && large.iter().any(Step::is_open_loop);
+                    // Whoever bounds loops or watches them wants their turns to be counted.
+                    let wanted = most_turns().is_some() || progress::is_watched();
+                    let counts = wanted && large.iter().any(Step::is_open_loop);
                     let is_small = !counts && self.sizes.eval(work).is_ok_and(|work| work <= *most);
                     let (way, first) = if is_small { (small, place + 1) } else { (large, place + 1 + length(small)) };
                     // SAFETY: the caller's promise.
@@ -119,6 +121,9 @@ impl<'e, 'a, E: Engine> Call<'e, 'a, E> {
         };
         let mut turn = 0;
         let mut asked = 0;
+        // Loops inside of others are parts of a turn.
+        let is_outermost = self.turn.is_empty();
+        let mut meter = if is_outermost { Meter::start(E::NAME, || name.clone(), known) } else { None };
         while known.is_none_or(|known| turn < known) {
             self.turn.push(turn as i64);
             let mut first = place;
@@ -136,6 +141,9 @@ impl<'e, 'a, E: Engine> Call<'e, 'a, E> {
             self.swap(swaps);
             self.turn.pop();
             turn += 1;
+            if let Some(meter) = &mut meter {
+                meter.turns(turn);
+            }
             if let Turns::While { done, .. } = turns {
                 // Twice as long as it took so far: it is asked seldom, and little is launched in vain.
                 let asks =

@@ -6,10 +6,11 @@ mod launch;
 pub(crate) use launch::InterpretedKernel;
 
 use crate::device::Seal;
+use crate::progress::Meter;
 use crate::signature::{Bound, Signature, read_scalars};
 use crate::turns::most_turns;
 use crate::{Argument, Buffer, Device, Error, Executable, Launcher, Output};
-use slyz_sir::interp::program::{InterpError, Options};
+use slyz_sir::interp::program::{InterpError, Options, Taken};
 use slyz_sir::interp::{self, Array, Value};
 use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
@@ -66,7 +67,16 @@ impl Executable for Interpreted {
         }
         let most = most_turns();
         let options = Options { loop_turns: most, ..Options::default() };
-        let results = interp::program::run_with(&self.program, sizes.values(), &values, &options);
+        let mut meter = None;
+        let mut watch = |Taken { done, of }: Taken| {
+            if done == 0 {
+                meter = Meter::start(Interpreter::NAME, || format!("{}_turns", self.program.name), of);
+            } else if let Some(meter) = &mut meter {
+                meter.turns(done);
+            }
+        };
+        let results = interp::program::run_watched(&self.program, sizes.values(), &values, &options, &mut watch);
+        drop(meter);
         let results = results.map_err(|error| match error {
             InterpError::Endless(most) => Error::Turns { name: format!("{}_turns", self.program.name), most },
             other => other.into(),

@@ -48,7 +48,7 @@ impl DeviceMemory for GpuArray {
         Wgpu::NAME
     }
 
-    fn read(&self, into: &mut [u8]) -> Result<(), Error> {
-        read(self.lent.opened(), self.buffer(), into)
+    fn read(&self, start: usize, into: &mut [u8]) -> Result<(), Error> {
+        read(self.lent.opened(), self.buffer(), start, into)
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn measured(
         opened.queue.submit([encoder.finish()])
     })?;
     let mut bytes = [0; 16];
-    read(opened, into.buffer(), &mut bytes)?;
+    read(opened, into.buffer(), 0, &mut bytes)?;
     let [from, to] = [0, 8].map(|at| bytes[at..at + 8].iter().rev().fold(0u64, |n, &byte| n << 8 | u64::from(byte)));
     let nanoseconds = to.saturating_sub(from) as f64 * f64::from(opened.queue.get_timestamp_period());
     Ok((nanoseconds * 1e-9, Clock::Device))

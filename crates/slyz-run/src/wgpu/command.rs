@@ -68,7 +68,7 @@ impl Queue {
         })?;
         let mapping = mapped(opened, staging.buffer(), bytes)?;
         let behind = self.submit(opened, what);
-        let received = receive(opened, staging.buffer(), index, mapping, into);
+        let received = receive(opened, staging.buffer(), index, mapping, 0, into);
         behind.and(received)
     }
 

@@ -119,7 +119,7 @@ impl Engine for Gpu {
     }
 
     fn download(&self, from: &Arc<GpuArray>, into: &mut [u8]) -> Result<(), Error> {
-        from.read(into)
+        from.read(0, into)
     }
 
     fn free(&self, queue: &mut Queue, array: Arc<GpuArray>) {

@@ -187,17 +187,27 @@ fn write_pieces(opened: &Opened, to: &wgpu::Buffer, words: &[u8]) -> Result<(), 
     Ok(())
 }
 
-/// Copies the beginning of a buffer to the host, behind all work that was submitted before.
-pub(super) fn read(opened: &Arc<Opened>, from: &wgpu::Buffer, into: &mut [u8]) -> Result<(), Error> {
+/// Copies the bytes of a buffer from `start` on to the host, behind all work that was submitted before.
+pub(super) fn read(opened: &Arc<Opened>, from: &wgpu::Buffer, start: usize, into: &mut [u8]) -> Result<(), Error> {
     opened.alive()?;
     if into.is_empty() {
         return Ok(());
     }
+    // wgpu copies whole words.
+    let before = start % 4;
     if into.len() < MUCH {
-        let staging = take(opened, Role::Download, into.len() as u64, &"an array on its way to the host")?;
-        let (index, mapping) = send(opened, from, 0, staging.buffer(), into.len())?;
-        return receive(opened, staging.buffer(), index, mapping, into);
+        let bytes = before + into.len();
+        let staging = take(opened, Role::Download, bytes as u64, &"an array on its way to the host")?;
+        let (index, mapping) = send(opened, from, (start - before) as u64, staging.buffer(), bytes)?;
+        return receive(opened, staging.buffer(), index, mapping, before, into);
     }
+    let (start, into) = if before == 0 {
+        (start, into)
+    } else {
+        let (first, rest) = into.split_at_mut(4 - before);
+        read(opened, from, start, first)?;
+        (start + first.len(), rest)
+    };
     let mut taken = opened.down.take(opened)?;
     let mut parts: VecDeque<&mut [u8]> = into.chunks_mut(PIECE).collect();
     let mut sent = VecDeque::new();
@@ -208,12 +218,12 @@ pub(super) fn read(opened: &Arc<Opened>, from: &wgpu::Buffer, into: &mut [u8]) -
             && let Some(part) = parts.pop_front()
         {
             let buffer = &taken.pieces[k % taken.pieces.len()].buffer;
-            let (index, mapping) = send(opened, from, (k * PIECE) as u64, buffer, part.len())?;
+            let (index, mapping) = send(opened, from, (start + k * PIECE) as u64, buffer, part.len())?;
             sent.push_back((buffer, index, mapping, part));
             k += 1;
         }
         if let Some((buffer, index, mapping, part)) = sent.pop_front() {
-            receive(opened, buffer, index, mapping, part)?;
+            receive(opened, buffer, index, mapping, 0, part)?;
         }
     }
     drop(sent);
@@ -246,18 +256,19 @@ pub(super) fn mapped(opened: &Opened, to: &wgpu::Buffer, size: u64) -> Result<Ma
     mapping.inspect_err(|_| give_up(opened, to))
 }
 
-/// Waits for the copy and takes the bytes.
+/// Waits for the copy and takes the bytes behind the first ones.
 pub(super) fn receive(
     opened: &Opened,
     from: &wgpu::Buffer,
     index: wgpu::SubmissionIndex,
     mapping: Mapping,
+    before: usize,
     into: &mut [u8],
 ) -> Result<(), Error> {
-    let size = (into.len() as u64).next_multiple_of(4);
+    let size = ((before + into.len()) as u64).next_multiple_of(4);
     let mapped = opened.wait_for(index).and_then(|()| mapping.wait(opened)).and_then(|()| {
         let view = from.get_mapped_range(0..size).map_err(unreadable)?;
-        into.copy_from_slice(&view[..into.len()]);
+        into.copy_from_slice(&view[before..before + into.len()]);
         Ok(())
     });
     match mapped {

@@ -72,7 +72,7 @@ fn selections_of_tuples() -> R {
     on_both!(|x: Arr<(f32, i32), N>, keep: Arr<bool, N>| keep.select(x, x.reverse()), |f| {
         let x = [(1f32, 1), (2., 2), (3., 3)];
         assert_eq!(f.call(&x, &[true, true, false])?.to_vec()?, [x[0], x[1], x[0]]);
-        assert_eq!(f.call(&x[..0], &[])?.to_vec()?, []);
+        assert!(f.call(&x[..0], &[])?.to_vec()?.is_empty());
     });
     // Without axes, too.
     let f = compile(|x: Arr<f32, ()>| x.gt(0.0).select(x + 1.0, 5.0))?;

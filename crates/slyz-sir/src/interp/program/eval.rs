@@ -3,7 +3,7 @@
 //! Names are unique in a program, so the environment is one flat list: a body that runs again overwrites what its last
 //! run bound, and nothing is copied. It checks what it needs not to panic, and no more.
 
-use super::{InterpError, Options, copied};
+use super::{InterpError, Options, Taken, copied};
 use crate::code::{Body, FnId, Id, Monoid, Op, Stmt, Var, largest_id};
 use crate::interp::fold::fold_in_order;
 use crate::interp::{Array, Value};
@@ -33,6 +33,8 @@ pub(super) struct Machine<'g> {
     slots: Vec<Option<Bound>>,
     depth: usize,
     turns: u64,
+    /// Is told of turns of the program's own loops.
+    watch: &'g mut dyn FnMut(Taken),
     options: Options,
 }
 
@@ -68,7 +70,12 @@ fn offset(shape: &[u64], index: impl Iterator<Item = i64>) -> Option<usize> {
 }
 
 impl<'g> Machine<'g> {
-    pub(super) fn new(program: &'g Program, sizes: Vec<Option<u64>>, options: Options) -> Ran<Machine<'g>> {
+    pub(super) fn new(
+        program: &'g Program,
+        sizes: Vec<Option<u64>>,
+        options: Options,
+        watch: &'g mut dyn FnMut(Taken),
+    ) -> Ran<Machine<'g>> {
         let bodies = program.functions.iter().map(|f| &f.body).chain([&program.body]);
         let names = bodies.map(largest_id).max().map_or(0, |id| id as usize + 1);
         let mut slots = vec![];
@@ -77,7 +84,7 @@ impl<'g> Machine<'g> {
         }
         slots.resize_with(names, || None);
         let waiting = (0..program.requires.len()).collect();
-        Ok(Machine { program, sizes, waiting, slots, depth: 0, turns: 0, options })
+        Ok(Machine { program, sizes, waiting, slots, depth: 0, turns: 0, watch, options })
     }
 
     pub(super) fn bind_argument(&mut self, id: Id, arg: &Value) -> Ran<()> {
@@ -289,10 +296,15 @@ impl<'g> Machine<'g> {
         let Some((counter, params)) = body.params.split_first() else { return malformed("a loop without a counter") };
         let mut state = self.state(init)?;
         let mut turn = lo.as_int();
+        let of = u64::try_from(((hi.as_int() - turn).max(0) + step.as_int() - 1) / step.as_int()).ok();
+        let mut done = 0;
+        self.tell(Taken { done, of });
         while turn < hi.as_int() {
             self.bind(counter.id, Bound::Scalar(Scalar::from_int(lo.ty, turn)))?;
             state = self.turn(body, params, state)?;
             turn += step.as_int();
+            done += 1;
+            self.tell(Taken { done, of });
         }
         self.bind_state(binds, state)
     }
@@ -304,6 +316,7 @@ impl<'g> Machine<'g> {
         let mut state = self.state(init)?;
         let mut turns = 0;
         loop {
+            self.tell(Taken { done: turns, of: None });
             self.bind_state(&cond.params, state.clone())?;
             self.run_body(cond)?;
             if !self.truth(condition)? {
@@ -314,6 +327,12 @@ impl<'g> Machine<'g> {
             }
             turns += 1;
             state = self.turn(body, &body.params, state)?;
+        }
+    }
+
+    fn tell(&mut self, taken: Taken) {
+        if self.depth == 1 {
+            (self.watch)(taken);
         }
     }
 

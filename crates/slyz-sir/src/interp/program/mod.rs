@@ -147,9 +147,29 @@ pub fn run_with(
     args: &[Value],
     options: &Options,
 ) -> Result<Vec<Value>, InterpError> {
+    run_watched(program, sizes, args, options, &mut |_| {})
+}
+
+/// The turns of a loop of the program itself, in no other and in no array: how many are taken, and how many there are, where that is known before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Turns that are taken; 0 when the loop begins.
+    pub done: u64,
+    /// Turns there are.
+    pub of: Option<u64>,
+}
+
+/// The same, and tells of every turn of the program's own loops.
+pub fn run_watched(
+    program: &Program,
+    sizes: &[Option<u64>],
+    args: &[Value],
+    options: &Options,
+    watch: &mut dyn FnMut(Taken),
+) -> Result<Vec<Value>, InterpError> {
     check_code(program)?;
     let sizes = solve_sizes(program, sizes, args)?;
-    let mut machine = Machine::new(program, sizes, *options)?;
+    let mut machine = Machine::new(program, sizes, *options, watch)?;
     for (place, (param, arg)) in program.body.params.iter().zip(args).enumerate() {
         machine.check_argument(param, arg).map_err(|why| InterpError::Argument { place, why })?;
         machine.bind_argument(param.id, arg)?;

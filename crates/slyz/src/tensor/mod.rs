@@ -1,5 +1,26 @@
 //! Tensors: data on a device, with a shape in its type.
 
+#[cfg(feature = "image")]
+mod image;
+#[cfg(feature = "ndarray")]
+mod ndarray;
+#[cfg(feature = "npy")]
+mod npy;
+#[cfg(feature = "npz")]
+mod npz;
+mod print;
+#[cfg(feature = "safetensors")]
+mod safetensors;
+#[cfg(feature = "serde")]
+mod serde;
+#[cfg(any(feature = "npy", feature = "safetensors"))]
+mod stored;
+
+#[cfg(feature = "npz")]
+pub use npz::{NpzReader, NpzWriter};
+#[cfg(feature = "safetensors")]
+pub use safetensors::{SafeTensors, SafeTensorsWriter};
+
 use crate::arr::Arr;
 use crate::below::{Below, Known};
 use crate::elem::{Elem, Num, Value, parts_of, tys_of};
@@ -12,7 +33,6 @@ use slyz_run::dlpack::{self, Borrowed, Lent};
 use slyz_run::{ArrayData, Buffer, Device};
 use slyz_sir::types::{Scalar, Ty};
 use smallvec::{SmallVec, smallvec};
-use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -54,6 +74,9 @@ impl TensorShape for Dyn {
 
 /// Bytes of a device's array that are read into their goal, without a copy on the host that is kept.
 const LARGE: usize = 1 << 20;
+
+/// Bytes of a device's array that all travel where one of them is asked for: it takes no longer, and the copy is kept.
+const SMALL: usize = 4 << 10;
 
 fn compound() -> Error {
     let why = "its elements have several parts, which stand in arrays of their own".to_string();
@@ -298,6 +321,69 @@ impl<T: Elem, S> Tensor<T, S> {
         Ok(join(&tys, &bytes, self.len()))
     }
 
+    /// The elements where they stand, in row-major order. They have to be in memory of the host, where the devices `cpu` and
+    /// `interpreter` leave them, and scalars: the parts of others are stored apart.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let y = compile(|x: Arr<f32, N>| x * 2.0)?.call(&[1.0f32, 2.0])?;
+    /// if y.device() == "host" {
+    ///     assert_eq!(y.as_slice()?, [2.0, 4.0]);
+    /// } else {
+    ///     assert!(y.as_slice().unwrap_err().to_string().contains("to_vec"));
+    /// }
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn as_slice(&self) -> Result<&[T], Error> {
+        let refuse = |why: String| Error::from(TensorError::NoSlice { why });
+        let [leaf] = &self.leaves[..] else {
+            return Err(refuse("they have several parts, which stand in arrays of their own".to_string()));
+        };
+        if let Some(device) = leaf.device() {
+            return Err(refuse(format!("they are in memory of the device \"{device}\"")));
+        }
+        let elements = T::slice(leaf.bytes()?);
+        elements.ok_or_else(|| refuse("they are stored in another form than that of the host".to_string()))
+    }
+
+    /// The element at a position, outermost first. Of a large tensor in memory of a device nothing else is read.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// let t = Tensor::<u8>::from_vec([2, 3], vec![1, 2, 3, 4, 5, 6])?;
+    /// assert_eq!(t.get([1, 0])?, 4);
+    /// assert!(t.get([2, 0]).is_err());
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn get<const R: usize>(&self, position: [usize; R]) -> Result<T, Error> {
+        let inside = R == self.dims.len() && position.iter().zip(&self.dims).all(|(at, dim)| at < dim);
+        if !inside {
+            return Err(TensorError::Outside { position: position.to_vec(), dims: self.dims.clone() }.into());
+        }
+        let place = position.iter().zip(&self.dims).fold(0, |place, (at, dim)| place * dim + at);
+        self.element(place)
+    }
+
+    /// The element at a place of the row-major order.
+    fn element(&self, place: usize) -> Result<T, Error> {
+        let mut scalars = SmallVec::<[Scalar; 4]>::new();
+        for (part, leaf) in parts_of::<T>().iter().zip(&self.leaves) {
+            let missing = || TensorError::Length { dims: self.dims.clone(), expected: 1, found: 0 };
+            let scalar = if leaf.is_host() || leaf.len() <= SMALL {
+                scalar_at(part.ty, leaf.bytes()?, place)
+            } else {
+                let mut bytes = [0; size_of::<u64>()];
+                let bytes = &mut bytes[..part.ty.bytes()];
+                leaf.read_at(place * bytes.len(), bytes)?;
+                scalar_at(part.ty, bytes, 0)
+            };
+            scalars.push(scalar.ok_or_else(missing)?);
+        }
+        let mut scalars = scalars.into_iter();
+        Ok(T::load(&mut || scalars.next().unwrap_or(Scalar::bool(false))))
+    }
+
     /// The same data without the names of its axes.
     ///
     /// ```
@@ -314,7 +400,8 @@ impl<T: Elem, S> Tensor<T, S> {
 }
 
 impl<T: Elem, S: TensorShape> Tensor<T, S> {
-    /// A tensor from its elements in row-major order.
+    /// A tensor from its elements in row-major order. Scalars stay where they are; the parts of other elements are copied to arrays of
+    /// their own.
     ///
     /// ```
     /// use slyz::prelude::*;
@@ -325,16 +412,22 @@ impl<T: Elem, S: TensorShape> Tensor<T, S> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn from_vec<const R: usize>(dims: [usize; R], data: Vec<T>) -> Result<Self, Error> {
-        let Some(expected) = count_of(&dims) else { return Err(TensorError::TooLarge { dims: dims.to_vec() }.into()) };
+        Tensor::of(dims.to_vec(), data)
+    }
+
+    /// The same, of any number of dimensions.
+    fn of(dims: Vec<usize>, data: Vec<T>) -> Result<Self, Error> {
+        let Some(expected) = count_of(&dims) else { return Err(TensorError::TooLarge { dims }.into()) };
         if expected != data.len() as u64 {
-            return Err(TensorError::Length { dims: dims.to_vec(), expected, found: data.len() as u64 }.into());
+            return Err(TensorError::Length { dims, expected, found: data.len() as u64 }.into());
         }
         S::check(&dims)?;
-        let leaves: Result<Leaves, slyz_run::Error> = match T::view(&data) {
-            Some(bytes) => Buffer::copy_of(bytes).map(|leaf| smallvec![leaf]),
-            None => split(&data).iter().map(|leaf| Buffer::copy_of(leaf)).collect(),
+        let leaves: Result<Leaves, slyz_run::Error> = match T::buffer(data) {
+            Ok(leaf) => leaf.map(|leaf| smallvec![leaf]),
+            // Bytes may start anywhere, elements may not.
+            Err(data) => split(&data).iter().map(|leaf| Buffer::copy_of(leaf)).collect(),
         };
-        Ok(Tensor::from_leaves(dims.to_vec(), leaves?, vec![]))
+        Ok(Tensor::from_leaves(dims, leaves?, vec![]))
     }
 
     /// A tensor whose elements are all the same.
@@ -406,13 +499,7 @@ impl<T: Elem> Tensor<T, ()> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn value(&self) -> Result<T, Error> {
-        let missing = || TensorError::Length { dims: vec![], expected: 1, found: 0 };
-        let mut scalars = SmallVec::<[Scalar; 4]>::new();
-        for (part, leaf) in parts_of::<T>().iter().zip(&self.leaves) {
-            scalars.push(scalar_at(part.ty, leaf.bytes()?, 0).ok_or_else(missing)?);
-        }
-        let mut scalars = scalars.into_iter();
-        Ok(T::load(&mut || scalars.next().unwrap_or(Scalar::bool(false))))
+        self.element(0)
     }
 }
 
@@ -420,17 +507,6 @@ impl<T: Elem + PartialEq, S> PartialEq for Tensor<T, S> {
     fn eq(&self, other: &Self) -> bool {
         let data = (self.to_vec(), other.to_vec());
         self.dims == other.dims && matches!(data, (Ok(a), Ok(b)) if a == b)
-    }
-}
-
-impl<T: Elem + fmt::Debug, S> fmt::Debug for Tensor<T, S> {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "Tensor {:?} ", self.dims)?;
-        match self.to_vec() {
-            Ok(data) if data.len() <= 32 => write!(f, "{data:?}"),
-            Ok(data) => write!(f, "{:?} and {} more", &data[..32], data.len() - 32),
-            Err(error) => write!(f, "({error})"),
-        }
     }
 }
 
