@@ -48,10 +48,10 @@ mod memo;
 #[cfg(feature = "npy")]
 pub mod npy;
 mod pool;
-// The interpreter alone launches nothing.
-#[cfg_attr(not(any(feature = "cpu", feature = "cuda", feature = "wgpu")), allow(dead_code))]
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod precision;
+// The interpreter alone launches nothing.
+#[cfg_attr(not(any(feature = "cpu", feature = "cuda", feature = "wgpu")), allow(dead_code))]
 mod profile;
 pub mod progress;
 mod signature;

@@ -216,7 +216,7 @@ impl<T: Elem, S: Shape> Arr<T, S> {
         tabulate_at(at, |p: S::Pos| f(p, self.element(at, p)))
     }
 
-    /// Pairs of elements at the same position, as `Iterator::zip`. More than two arrays are zipped with [`zip`].
+    /// Pairs of elements at the same position, as `Iterator::zip`. More than two arrays are zipped with [`zip()`].
     ///
     /// ```
     /// use slyz::prelude::*;

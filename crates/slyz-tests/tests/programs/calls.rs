@@ -108,7 +108,7 @@ fn results_that_compute_nothing() -> R {
 fn tensors() -> R {
     let t = Tensor::<(f32, u8), (N, M)>::from_vec([1, 2], vec![(1., 2), (3., 4)])?;
     assert_eq!((t.dims(), t.len(), t.to_vec()?), (&[1, 2][..], 2, vec![(1., 2), (3., 4)]));
-    assert_eq!(format!("{t:?}"), "Tensor [1, 2] [(1.0, 2), (3.0, 4)]");
+    assert_eq!(format!("{t:?}"), "Tensor([[(1., 2), (3., 4)]], (f32, u8))");
     assert_eq!(t.rename::<(M, Fix<2>)>()?.dims(), [1, 2]);
     assert!(text(t.rename::<(N, N)>()).contains("axis N is 1 and 2"));
     assert!(text(t.rename::<(N, Fix<3>)>()).contains("axis 3 has 3 positions, not 2"));
