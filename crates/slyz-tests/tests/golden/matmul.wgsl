@@ -1,8 +1,8 @@
 // Dispatch min(ceil(M / 64), 65535) × min(ceil(N / 64), 65535) workgroups.
 struct Sizes { N: u32, K: u32, M: u32 }
 
-@group(0) @binding(0) var<storage, read> input0: array<f32>;
-@group(0) @binding(1) var<storage, read> input1: array<f32>;
+@group(0) @binding(0) var<storage, read> a: array<f32>;
+@group(0) @binding(1) var<storage, read> b: array<f32>;
 @group(0) @binding(2) var<storage, read_write> output: array<f32>;
 @group(0) @binding(3) var<uniform> sizes: Sizes;
 var<workgroup> left3: array<f32, 1088>;
@@ -69,14 +69,14 @@ fn matmul(@builtin(local_invocation_id) local: vec3<u32>, @builtin(workgroup_id)
                     let at17 = at15 + 4u;
                     let at18 = at15 + 8u;
                     let at19 = at15 + 12u;
-                    left3[at5 * 68u + at3] = input0[min(at2 + at3, at8) * sizes.K + at10];
-                    left3[at5 * 68u + at11] = input0[min(at2 + at11, at8) * sizes.K + at10];
-                    left3[at5 * 68u + at12] = input0[min(at2 + at12, at8) * sizes.K + at10];
-                    left3[at5 * 68u + at13] = input0[min(at2 + at13, at8) * sizes.K + at10];
-                    right4[at15 * 68u + at14] = input1[min(l + at15, at9) * sizes.M + at16];
-                    right4[at17 * 68u + at14] = input1[min(l + at17, at9) * sizes.M + at16];
-                    right4[at18 * 68u + at14] = input1[min(l + at18, at9) * sizes.M + at16];
-                    right4[at19 * 68u + at14] = input1[min(l + at19, at9) * sizes.M + at16];
+                    left3[at5 * 68u + at3] = a[min(at2 + at3, at8) * sizes.K + at10];
+                    left3[at5 * 68u + at11] = a[min(at2 + at11, at8) * sizes.K + at10];
+                    left3[at5 * 68u + at12] = a[min(at2 + at12, at8) * sizes.K + at10];
+                    left3[at5 * 68u + at13] = a[min(at2 + at13, at8) * sizes.K + at10];
+                    right4[at15 * 68u + at14] = b[min(l + at15, at9) * sizes.M + at16];
+                    right4[at17 * 68u + at14] = b[min(l + at17, at9) * sizes.M + at16];
+                    right4[at18 * 68u + at14] = b[min(l + at18, at9) * sizes.M + at16];
+                    right4[at19 * 68u + at14] = b[min(l + at19, at9) * sizes.M + at16];
                     workgroupBarrier();
                     let at20 = i32(at7) - i32(l);
                     var v: f32;
