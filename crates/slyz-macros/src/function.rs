@@ -7,7 +7,7 @@
 //! fn f(__slyz_arg0: A, __slyz_arg1: B) -> R {
 //!     ::slyz::__private::call(
 //!         concat!(module_path!(), "::", "f"),
-//!         (::slyz::__private::arg(__slyz_arg0), ::slyz::__private::arg(__slyz_arg1),),
+//!         (::slyz::__private::arg("x", __slyz_arg0), ::slyz::__private::arg("y", __slyz_arg1),),
 //!         |(x, mut y,)| -> R { rewritten body },
 //!     )
 //! }
@@ -23,7 +23,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
-use syn::{Error, FnArg, ItemFn, ReturnType, Signature, parse_quote};
+use syn::{Error, FnArg, ItemFn, Pat, ReturnType, Signature, parse_quote};
 
 /// The whole macro.
 pub fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
@@ -118,8 +118,12 @@ fn shared(function: ItemFn) -> TokenStream {
     for (at, input) in sig.inputs.iter_mut().enumerate() {
         let FnArg::Typed(input) = input else { continue };
         let name = format_ident!("__slyz_arg{at}", span = input.pat.span());
+        let called = match &*input.pat {
+            Pat::Ident(pat) => pat.ident.unraw().to_string(),
+            _ => String::new(),
+        };
         patterns.push(std::mem::replace(&mut *input.pat, parse_quote!(#name)));
-        args.push(quote_spanned!(input.ty.span()=> ::slyz::__private::arg(#name)));
+        args.push(quote_spanned!(input.ty.span()=> ::slyz::__private::arg(#called, #name)));
     }
     let name = sig.ident.unraw().to_string();
     let result: TokenStream = match &sig.output {

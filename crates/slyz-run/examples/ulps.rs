@@ -184,7 +184,8 @@ fn main() -> R<()> {
     }
     let before: Vec<&str> = page.lines().take_while(|line| !line.starts_with('|')).collect();
     let after: Vec<&str> = page.lines().skip(before.len()).skip_while(|line| line.starts_with('|')).collect();
-    std::fs::write(path, format!("{}\n{}{}\n", before.join("\n"), table.text(), after.join("\n")))?;
+    let page = format!("{}\n{}{}", before.join("\n"), table.text(), after.join("\n"));
+    std::fs::write(path, format!("{}\n", page.trim_end()))?;
     Ok(())
 }
 

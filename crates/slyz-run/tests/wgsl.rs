@@ -9,7 +9,7 @@ use plans::{Launch, Memory, value};
 use slyz_sir::back::EmitError;
 use slyz_sir::back::clike::{Description, Dispatch, UniformSource};
 use slyz_sir::back::harness::{Entry, File, Options, ProjectError};
-use slyz_sir::choices::Precision;
+use slyz_sir::choices::{Extension, Precision};
 use slyz_sir::interp;
 use slyz_sir::interp::Value;
 use slyz_sir::program::Program;
@@ -50,8 +50,8 @@ fn ready<T>(future: impl Future<Output = T>) -> T {
 }
 
 impl Gpu {
-    /// Without features.
-    fn open() -> Gpu {
+    /// With these features; `None` where there is no such device.
+    fn open(required_features: wgpu::Features) -> Option<Gpu> {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
         let mut adapters = ready(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
         let wish = std::env::var("SLYZ_ADAPTER").unwrap_or_default().to_lowercase();
@@ -60,9 +60,12 @@ impl Gpu {
         let adapter = adapters.first().expect("an adapter with that name");
         // Some kernels bind more arrays than every browser has to take.
         let required_limits = adapter.limits();
-        let asked = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
+        if !adapter.features().contains(required_features) {
+            return None;
+        }
+        let asked = wgpu::DeviceDescriptor { required_limits, required_features, ..Default::default() };
         let (device, queue) = ready(adapter.request_device(&asked)).expect("a device");
-        Gpu { device, queue }
+        Some(Gpu { device, queue })
     }
 
     /// What the file binds, used or not.
@@ -226,7 +229,7 @@ fn corpus() {
     if !devices::has_gpu() {
         return;
     }
-    let gpu = Gpu::open();
+    let gpu = Gpu::open(wgpu::Features::empty()).expect("a device without features");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
     let list = std::fs::read_dir(&folder).expect("the folder tests/corpus");
     let mut paths: Vec<_> = list.map(|entry| entry.expect("an entry of tests/corpus").path()).collect();
@@ -257,4 +260,61 @@ fn corpus() {
     }
     println!("{count} cases; {refused} programs with 64-bit numbers");
     assert!(wrong.is_empty(), "{} of {count} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Bits of 64-bit integers, which WGSL counts in words of 32: what the extension `int64` allows is taken by naga.
+#[test]
+fn bits_of_long_integers() {
+    if !devices::has_gpu() {
+        return;
+    }
+    let Some(gpu) = Gpu::open(wgpu::Features::SHADER_INT64) else {
+        println!("skipped: the GPU has no 64-bit integers");
+        return;
+    };
+    let operators = ["popcount", "leading_zeros", "trailing_zeros", "reverse_bits"];
+    for ty in ["i64", "u64"] {
+        for operator in operators {
+            let text = format!(
+                "program bits<N>(%a: {ty}[N]) -> {ty}[N] {{
+                   %y: {ty}[N] = tabulate [N] |%i: i64| {{ %p: {ty} = at %a[%i]  %q: {ty} = {operator} %p  yield %q }}
+                   return %y }}"
+            );
+            let program = slyz_sir::text::parse_program(&text).expect("a program");
+            for precision in [Precision::Native, Precision::Table] {
+                let standard = Options { precision, ..Options::default() };
+                let refused = Entry::wgsl(&program, &standard);
+                assert!(matches!(refused, Err(ProjectError::Emit(EmitError::Extension { .. }))), "{operator} of {ty}");
+                let options = Options { extensions: vec![Extension::Int64], ..standard };
+                let (entry, files) = Entry::wgsl(&program, &options).expect("a file with the extension");
+                for (kernel, file) in entry.kernels.iter().zip(&files) {
+                    let made = gpu.pipeline(kernel, file.as_text().unwrap_or_default());
+                    assert!(made.is_ok(), "{operator} of {ty}: {}", made.err().unwrap_or_default());
+                }
+            }
+        }
+    }
+}
+
+/// More arrays than every device binds are told at the top of the file.
+#[test]
+fn many_arrays_are_told() {
+    let names: Vec<String> = (0..9).map(|k| format!("%a{k}")).collect();
+    let params: Vec<String> = names.iter().map(|name| format!("{name}: f32[N]")).collect();
+    let reads: String = (0..9).map(|k| format!("%x{k}: f32 = at %a{k}[%i]\n")).collect();
+    let sums: String = (1..9)
+        .map(|k| {
+            format!("%s{k}: f32 = add %{}, %x{k}\n", if k == 1 { "x0".to_string() } else { format!("s{}", k - 1) })
+        })
+        .collect();
+    let text = format!(
+        "program sums<N>({}) -> f32[N] {{
+           %y: f32[N] = tabulate [N] |%i: i64| {{ {reads} {sums} yield %s8 }}
+           return %y }}",
+        params.join(", ")
+    );
+    let program = slyz_sir::text::parse_program(&text).expect("a program");
+    let (_, files) = Entry::wgsl(&program, &Options::default()).expect("a file");
+    let text = files[0].as_text().unwrap_or_default();
+    assert!(text.contains("maxStorageBuffersPerShaderStage: 10;"), "{text}");
 }

@@ -310,6 +310,8 @@ pub struct Plan {
     pub sizes: Vec<SizeDecl>,
     /// Parameters of the program, for messages and binding.
     pub params: Vec<Var>,
+    /// What people called them.
+    pub names: Names,
     /// Buffers.
     pub buffers: Vec<Buffer>,
     /// The true shape of each result, after `Counted` variables are known.

@@ -3,6 +3,7 @@
 use crate::choices::Precision;
 use crate::code::{Body, Function, Id, largest_id};
 use crate::kernel::Kernel;
+use crate::names::Names;
 use crate::size::{Size, SizeDecl, SizeVar};
 
 /// Something a call must satisfy before the program runs.
@@ -52,6 +53,8 @@ pub struct Program {
     pub requires: Vec<Require>,
     /// How precise it was asked to be; where nothing was said, the device decides.
     pub precision: Option<Precision>,
+    /// What people called its parameters.
+    pub names: Names,
     /// The code.
     pub body: Body,
 }

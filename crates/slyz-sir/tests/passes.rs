@@ -1,6 +1,6 @@
 //! Each law and each pass on a small program, in SIR text before and after.
 
-use slyz_sir::pass::{blend, cse, dce, hoist, simplify};
+use slyz_sir::pass::{blend, cse, dce, fuse, hoist, simplify};
 use slyz_sir::program::Program;
 use slyz_sir::text::parse_program;
 use slyz_sir::verify;
@@ -418,6 +418,36 @@ fn dce_drops_functions_and_renumbers_calls() {
 
 /// The kernel passes, once each, over code of a block of threads.
 #[track_caller]
+/// A row's elements from one offset to another, of an array that is computed. Gives whether that is stored.
+fn stores_what_rows_read(from: &str, to: &str, element: &str) -> bool {
+    let text = format!(
+        "program rows<S, N>(%starts: i64[S], %ends: i64[S], %x: f32[N]) -> f32[S] requires nonempty N {{
+           %zero: f32 = const 0.0  %one: i64 = const 1  %o: i64 = const 0  %n: i64 = extent N  %top: i64 = sub %n, %one
+           %e: f32[N] = tabulate [N] |%i: i64| {{ %p: f32 = at %x[%i]  {element}  yield %q }}
+           %y: f32[S] = tabulate [S] |%s: i64| {{
+             %a: i64 = at %starts[%s]  %b: i64 = at %ends[%s]  %c: i64 = add %a, %one
+             %end: i64, %sum: f32 = while ({from}, %zero) |%k: i64, %t: f32| {{ %on: bool = lt %k, {to}  yield %on }} do |%k2: i64, %t2: f32| {{
+               %at: i64 = clamp %k2, %o, %top
+               %v: f32 = at %e[%at]  %sum2: f32 = add %t2, %v  %next: i64 = add %k2, %one  yield %next, %sum2 }}
+             yield %sum }}
+           return %y }}"
+    );
+    let fused = fuse::run(parsed(&text));
+    assert_eq!(verify::program(&fused), Ok(()), "{fused}");
+    fused.to_string().matches("tabulate").count() > 1
+}
+
+#[test]
+fn fuse_computes_elements_of_segments_where_they_are_read() {
+    let dear = "%l: f32 = exp %p  %q: f32 = exp %l";
+    assert!(!stores_what_rows_read("%a", "%b", dear));
+    // A window around a place, which its neighbours share.
+    assert!(stores_what_rows_read("%a", "%c", dear));
+    // A loop for each element is for threads of its own.
+    let looped = "%q: f32 = fold [N] |%j: i64| { %r: f32 = at %x[%j]  yield %r } with commutative (%zero) |%f: f32, %g: f32| { %h: f32 = add %f, %g  yield %h }";
+    assert!(stores_what_rows_read("%a", "%b", looped));
+}
+
 fn kernel_becomes(before: &str, after: &str) {
     let parsed = |code: &str| {
         let text = format!(

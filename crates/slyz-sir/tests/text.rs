@@ -223,6 +223,7 @@ fn plans_are_readable() {
     let plan = Plan {
         name: "g".to_string(),
         sizes: program.sizes,
+        names: Default::default(),
         params: program.body.params,
         buffers: [BufferUse::Argument(0), BufferUse::Temporary, BufferUse::Result(0)].map(buffer).to_vec(),
         results: vec![(BufferId(2), vec![n()])],

@@ -83,6 +83,7 @@ fn good_program() -> Program {
         functions: vec![Function { name: "double".into(), body: body(vec![int(20)], vec![add(21, 20, 20)], &[21]) }],
         requires: vec![Require::AtMost(size(1), size(0))],
         precision: None,
+        names: Default::default(),
         body: body(vec![var(0, array(0))], stmts, &[9, 11]),
     }
 }
@@ -137,6 +138,7 @@ fn good_plan() -> Plan {
     Plan {
         name: "plan".into(),
         sizes: good_kernel().sizes,
+        names: Default::default(),
         params: vec![var(0, array(0)), int(1)],
         buffers: vec![
             buffer(vec![size(0)], BufferUse::Argument(0)),

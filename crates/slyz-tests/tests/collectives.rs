@@ -194,6 +194,38 @@ fn segments() -> R {
     Ok(())
 }
 
+/// Segments of which some are most of the array, and segments of rows.
+#[test]
+fn long_segments() -> R {
+    type Maps<A> = Arr<(u32, u32), A>;
+    fn composed(x: Maps<N>, offsets: Arr<u32, Either<M, Fix<1>>>) -> Maps<M> {
+        let composing = monoid((1u32, 0u32), |(a, b), (c, d): (Exp<u32>, Exp<u32>)| (a * c, b * c + d));
+        x.segmented_fold(composing, Segments::by_offsets(offsets))
+    }
+    fn of_rows(x: Arr<i32, (K, N)>, offsets: Arr<u32, Either<M, Fix<1>>>) -> Arr<i32, (K, M)> {
+        stack(|k| x.row(k).segmented_fold(MaxOf, Segments::by_offsets(offsets)))
+    }
+    let seeds: Vec<u64> = slyz_trials::trials("long segments", 1).collect();
+    for device in devices() {
+        let composed = compile_on(&device, composed)?;
+        for &seed in &seeds {
+            for (n, segments) in
+                [(4096, 1), (8192, 1), (12_287, 2), (30_000, 3), (30_000, 40), (65_537, 1), (65_537, 5)]
+            {
+                let dice = &mut Dice(seed);
+                let x = dice.many(n, |dice| (dice.word() as u32 | 1, dice.word() as u32));
+                let cuts = cuts(dice, n, segments);
+                let part = |cut: &[u32]| x[cut[0] as usize..cut[1] as usize].iter().fold((1, 0), |a, &b| compose(a, b));
+                let folds: Vec<(u32, u32)> = cuts.windows(2).map(part).collect();
+                assert_eq!(composed.call(&x, &cuts)?.to_vec()?, folds, "{n} by {cuts:?}");
+            }
+        }
+        let f = compile_on(&device, of_rows)?;
+        assert_eq!(f.call(&[[1, 5, 3], [7, 2, 9]], &[0, 2, 2, 3])?.to_vec()?, [5, i32::MIN, 3, 7, i32::MIN, 9]);
+    }
+    Ok(())
+}
+
 /// Segments that lie outside, overlap, or end before they start: what is outside is dropped, and nothing else is read.
 #[test]
 fn segments_outside() -> R {

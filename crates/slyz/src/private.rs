@@ -105,7 +105,7 @@ impl<A: Axis> FunctionArg for Idx<A> {
 /// with other handles than these.
 impl<T: Elem, S: Shape> FunctionArg for Arr<T, S> {
     fn handles(self, out: &mut Vec<Handle>) {
-        out.push(Handle::ARRAY)
+        out.push(self.handle().as_array_argument())
     }
     fn again(self, next: &mut dyn FnMut() -> Handle) -> Self {
         next();
@@ -289,8 +289,11 @@ impl<T: Elem, S: Shape> Ret for Arr<T, S> {
     }
 }
 
-/// Marks the type of a parameter, for the place of its error.
-pub fn arg<A: FunctionArg>(arg: A) -> A {
+/// Marks the type of a parameter, for the place of its error, and notes its name.
+pub fn arg<A: FunctionArg>(name: &'static str, arg: A) -> A {
+    let mut handles = vec![];
+    arg.handles(&mut handles);
+    crate::trace::name(name, &handles);
     arg
 }
 

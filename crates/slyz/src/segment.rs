@@ -1,18 +1,25 @@
 //! Arrays in segments: scans that start again, and folds of each segment.
 //!
 //! A scan of a segmented array is a scan of pairs, of which the first says whether a segment starts within: so it is as parallel as any
-//! scan, however long the segments are. A fold is the last element of such a scan.
+//! scan, however long the segments are. A fold is the last element of such a scan where flags tell the segments.
+//!
+//! Where offsets tell them, a fold is a loop over each segment, which fuses with what made the elements. A segment may be nearly all of the
+//! array; so pieces of the array that lie within one segment are combined before, beside each other, and its loop takes them whole.
 
+use crate::__private::cond;
 use crate::along::Along;
 use crate::arr::{Arr, tabulate};
-use crate::axis::{Either, Fix};
+use crate::axis::{Either, Fix, Stride};
 use crate::elem::{Elem, Exp, Int, lit};
-use crate::extent::Axis;
+use crate::extent::{Axis, Extent};
+use crate::loops::repeat_while;
 use crate::monoid::{MaxOf, Monoid, Sum};
 use crate::position::{Idx, Near};
+use crate::record;
 use crate::scatter::scatter;
+use crate::search::Side;
 use crate::shape::HasAxis;
-use crate::trace::on_behalf;
+use crate::trace::{Loc, here, on_behalf};
 use std::panic::Location;
 
 /// Segments on the axis `S` of an array on another axis, by where they start and end: [by offsets](Segments::by_offsets), as rows of
@@ -131,22 +138,55 @@ impl<A: Axis, S: Axis> Heads<A> for Segments<S> {
     label = "expected an `Arr<bool, {A}>` that is true where segments start, `Segments::by_offsets(..)` or `Segments::by_lengths(..)`"
 )]
 pub trait Segmented<A: Axis, S: Axis>: Heads<A> + Copy {
-    /// The element of each segment that ends it, or `empty`.
-    fn lasts<T: Elem>(self, scanned: Arr<T, A>, empty: T::Exp) -> Arr<T, S>;
+    /// The elements of each segment combined.
+    fn folds<T: Elem>(self, x: Arr<T, A>, m: impl Monoid<T>) -> Arr<T, S>;
 }
 
 impl<A: Axis, S: Axis> Segmented<A, S> for Arr<bool, A> {
-    fn lasts<T: Elem>(self, scanned: Arr<T, A>, _: T::Exp) -> Arr<T, S> {
-        scanned.filter_at::<S>(|i, _| self.at_or(i + 1, true))
+    fn folds<T: Elem>(self, x: Arr<T, A>, m: impl Monoid<T>) -> Arr<T, S> {
+        x.segmented_scan(m, self).filter_at::<S>(|i, _| self.at_or(i + 1, true))
     }
 }
 
+/// The elements of a piece: two of them, and all pieces of an array of 10 million elements, are few enough turns for one thread.
+const PIECE: usize = 1 << PIECE_BITS;
+const PIECE_BITS: i64 = 12;
+
 impl<A: Axis, S: Axis> Segmented<A, S> for Segments<S> {
-    fn lasts<T: Elem>(self, scanned: Arr<T, A>, empty: T::Exp) -> Arr<T, S> {
+    fn folds<T: Elem>(self, x: Arr<T, A>, m: impl Monoid<T>) -> Arr<T, S> {
+        let at: Loc = here(Location::caller());
+        let piece = PIECE as i64;
+        // What is before, with the elements from one place to another, which are inside.
+        let with = |before: T::Exp, from: Exp<i64>, to: Exp<i64>| -> T::Exp {
+            let step = |(k, before): (Exp<i64>, T::Exp)| {
+                let place = Idx::new(record::clamp(at, &Extent::of::<A>(), k.handle()));
+                (k + 1, m.op(before, x.at(place)))
+            };
+            repeat_while((from, before), |(k, _)| k.lt(to), step).1
+        };
+        let extent = Idx::<A>::extent();
+        let all = self.ends.get(Idx::<S>::extent() - 1).or(0).min(extent);
+        let pieces: Arr<T, Stride<A, PIECE>> = tabulate(|p: Idx<Stride<A, PIECE>>| {
+            let from = p.i64() * piece;
+            let to = from + piece;
+            let started = self.starts.search_sorted(from, Side::Right).number();
+            let next = self.starts.get(started).or(all);
+            let is_within = started.gt(0) & to.le(next.min(all));
+            with(m.unit(), from, is_within.select(to, from))
+        });
         tabulate(|s: Idx<S>| {
-            let end = self.ends.at(s).min(Idx::<A>::extent());
-            let holds = self.starts.at(s).max(0).lt(end);
-            holds.select(scanned.get(end - 1).or(empty), empty)
+            let from = self.starts.at(s).clamp(0, extent);
+            let to = self.ends.at(s).clamp(0, extent);
+            let is_long = (to - from).ge(2 * piece);
+            let first = (from + (piece - 1)) >> PIECE_BITS;
+            let head = with(m.unit(), from, is_long.select(first << PIECE_BITS, to));
+            let long = |()| {
+                let last = to >> PIECE_BITS;
+                let step = |(p, before): (Exp<i64>, T::Exp)| (p + 1, m.op(before, pieces.get(p).or(m.unit())));
+                let (_, body) = repeat_while((first, head), |(p, _)| p.lt(last), step);
+                ((), with(body, from.max(last << PIECE_BITS), to))
+            };
+            cond(is_long).branch((), long, |()| ((), head)).1
         })
     }
 }
@@ -190,10 +230,7 @@ impl<T: Elem, A: Axis> Arr<T, A> {
     /// ```
     #[track_caller]
     pub fn segmented_fold<S: Axis>(self, m: impl Monoid<T>, segments: impl Segmented<A, S>) -> Arr<T, S> {
-        on_behalf(Location::caller(), || {
-            let empty = m.unit();
-            segments.lasts(self.segmented_scan(m, segments), empty)
-        })
+        on_behalf(Location::caller(), || segments.folds(self, m))
     }
 }
 

@@ -9,6 +9,7 @@ use crate::extent::{Axis, Extent, NamedAxis, axis_number};
 use slyz_sir::build::{BuildError, Builder};
 use slyz_sir::choices::Precision;
 use slyz_sir::code::{FnId, Id, Op, Type};
+use slyz_sir::names::Names;
 use slyz_sir::program::{Program, Require};
 use slyz_sir::size::{Size, SizeOrigin, SizeVar};
 pub use slyz_sir::types::Ty;
@@ -54,7 +55,9 @@ impl Handle {
     pub(crate) const NUMBER: Handle = Handle { id: 0, trace: u32::MAX - 1, axis: 0, _here: PhantomData };
 
     /// Stands for an array among the arguments of a shared function.
-    pub(crate) const ARRAY: Handle = Handle { id: 0, trace: u32::MAX, axis: 0, _here: PhantomData };
+    pub(crate) fn as_array_argument(self) -> Handle {
+        Handle { trace: u32::MAX, axis: 0, ..self }
+    }
 
     pub(crate) fn is_array(self) -> bool {
         self.trace == u32::MAX
@@ -238,6 +241,9 @@ pub(crate) struct Trace {
     /// Axes that a filter counts, and where.
     counted: HashMap<TypeId, Loc>,
     slots: Vec<Slot>,
+    /// Parameters that nobody has named, and what their names will end with: they are parts of what people name.
+    unnamed: HashMap<Id, String>,
+    names: Names,
     /// The most that a function asked for.
     pub precision: Option<Precision>,
 }
@@ -563,10 +569,35 @@ pub(crate) fn parameter(at: Loc, slot: Slot) -> Vec<Handle> {
         let ids: Vec<Id> =
             slot.leaves.iter().map(|leaf| trace.builder.param(Type::of(leaf.ty, shape.clone()))).collect();
         trace.note(&ids, at);
+        let several = ids.len() > 1;
+        let fields = slot.field.split('.').filter(|field| !field.is_empty());
+        let field: String = fields.map(|field| format!("_{field}")).collect();
+        for (k, id) in ids.iter().enumerate() {
+            let leaf = if several { format!("_{k}") } else { String::new() };
+            trace.unnamed.insert(*id, format!("{field}{leaf}"));
+        }
         trace.slots.push(slot);
         ids.into_iter().map(|id| trace.scalar(id)).collect()
     })
     .unwrap_or_default()
+}
+
+/// Notes what a function calls what it is given, as far as those are parameters of the program.
+pub(crate) fn name(name: &str, handles: &[Handle]) {
+    with(|trace| {
+        for handle in handles.iter().filter(|_| !name.is_empty()) {
+            let ids = match handle.is_array() {
+                true => trace.arrays.get(handle.id as usize).cloned().unwrap_or_default(),
+                false if handle.trace == trace.number => vec![Id(handle.id)],
+                false => vec![],
+            };
+            for id in ids {
+                if let Some(part) = trace.unnamed.remove(&id) {
+                    trace.names.note(id, &format!("{name}{part}"));
+                }
+            }
+        }
+    });
 }
 
 /// An array of names that are its leaves.
@@ -604,6 +635,8 @@ pub(crate) fn run(at: Loc, name: &str, f: &mut dyn FnMut() -> Vec<Out>) -> Resul
             sizes: vec![],
             counted: HashMap::new(),
             slots: vec![],
+            unnamed: HashMap::new(),
+            names: Names::default(),
             precision: None,
         };
         stack.traces.push(trace);
@@ -623,7 +656,7 @@ pub(crate) fn run(at: Loc, name: &str, f: &mut dyn FnMut() -> Vec<Out>) -> Resul
     match ids.flatten() {
         Some(ids) if trace.errors.is_empty() => match trace.builder.finish(&ids.concat()) {
             Ok(program) => {
-                let program = Program { precision: trace.precision, ..program };
+                let program = Program { precision: trace.precision, names: trace.names, ..program };
                 Ok(Traced { program, sizes: trace.sizes, slots: trace.slots })
             }
             Err(error) => {

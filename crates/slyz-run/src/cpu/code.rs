@@ -9,6 +9,7 @@ use crate::cost;
 use crate::{BuildTime, Error};
 use slyz_sir::back::c;
 use slyz_sir::kernel::{Kernel, Plan};
+use slyz_sir::names::Names;
 use slyz_sir::size::SizeVar;
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -155,12 +156,13 @@ fn files(plan: &Plan, wide: bool, backend: Backend, source: &str) -> Result<Vec<
     }
     // Texts are written from the kernels of a plan and its name.
     let params = vec![];
+    let names = Names::default();
     let buffers = vec![];
     let results = vec![];
     let steps = vec![];
     let name = plan.name.clone();
     let sizes = plan.sizes.clone();
-    let mut part = Plan { name, sizes, params, buffers, results, kernels: vec![], steps };
+    let mut part = Plan { name, sizes, params, names, buffers, results, kernels: vec![], steps };
     let text = |kernels: Vec<usize>| {
         part.kernels = kernels.iter().map(|&k| plan.kernels[k].clone()).collect();
         Ok(File { text: (backend.emit)(&part, wide).map_err(Error::Emit)?, kernels })

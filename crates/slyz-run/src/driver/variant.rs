@@ -8,6 +8,7 @@ use slyz_sir::code::{Type, Var};
 use slyz_sir::kernel::{Buffer, BufferId, BufferUse, Kernel, Plan, ScalarArg, Step};
 use slyz_sir::launch::Template;
 use slyz_sir::lower::gpu::Windowed;
+use slyz_sir::names::Names;
 use slyz_sir::size::Size;
 use slyz_sir::verify;
 use std::fmt;
@@ -68,6 +69,7 @@ impl<E: Engine> Variant<E> {
             name: kernel.name.clone(),
             sizes: kernel.sizes.clone(),
             params: vec![],
+            names: Names::default(),
             buffers,
             results: vec![],
             kernels: vec![kernel],

@@ -133,7 +133,7 @@ impl Engine for Gpu {
     fn begin(&self, program: &Program) -> Result<Program, Error> {
         let program = pass::optimize(program);
         if !self.0.target.int64 {
-            words::check_narrow(&program).map_err(Error::Shader)?;
+            words::check_narrow(&program, self.0.machine.max_positions).map_err(Error::Shader)?;
         }
         Ok(program)
     }

@@ -113,6 +113,7 @@ pub fn lower(program: &Program) -> Plan {
         name: program.name.clone(),
         sizes: program.sizes.clone(),
         params: program.body.params.clone(),
+        names: program.names.clone(),
         buffers: vec![buffer(ty, from_ref(&n), BufferUse::Argument(0)), buffer(ty, from_ref(&n), BufferUse::Result(0))],
         results: vec![(BufferId(1), vec![n.clone()])],
         kernels: vec![kernel(program, "main", vec![read("x", &n), write("y", &n)], chunks(n.clone()))],

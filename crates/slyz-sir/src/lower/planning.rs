@@ -118,6 +118,7 @@ impl<'g> Lowering<'g> {
             name: program.name.clone(),
             sizes: program.sizes.clone(),
             params: program.body.params.clone(),
+            names: program.names.clone(),
             buffers: vec![],
             results: vec![],
             kernels: vec![],

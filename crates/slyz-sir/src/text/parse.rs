@@ -452,7 +452,7 @@ impl<'t> Parser<'t> {
         let body = self.returning(params, at, &results)?;
         let sizes = self.sizes.clone();
         let functions = std::mem::take(&mut self.functions);
-        Ok(Program { name, sizes, functions, requires, precision, body })
+        Ok(Program { name, sizes, functions, requires, precision, names: Names::default(), body })
     }
 
     pub fn kernel(&mut self) -> Parsed<Kernel> {

@@ -49,6 +49,7 @@ fn keep_and_double() -> Plan {
     Plan {
         name: "keep_and_double".into(),
         sizes: vec![decl("n", SizeOrigin::Given), decl("kept", SizeOrigin::Counted)],
+        names: Default::default(),
         params: vec![
             Var { id: Id(0), ty: Type::Array(Ty::I64, vec![size(0)]) },
             Var { id: Id(1), ty: Type::Scalar(Ty::I64) },

@@ -9,18 +9,18 @@ __device__ inline float normcdf(float x) {
 }
 
 extern "C" __global__ void __launch_bounds__(256) black_scholes(
-    const float* __restrict__ input0,
-    const float* __restrict__ input1,
-    const float* __restrict__ input2,
+    const float* __restrict__ s,
+    const float* __restrict__ x,
+    const float* __restrict__ t,
     float* __restrict__ output,
     unsigned N
 ) {
     const unsigned tid = blockIdx.x * 256 + threadIdx.x;
     unsigned at = tid * 4u;
     if (at + 3u < N) {
-        const float4 v = *(const float4*)&input0[at];
-        const float4 v2 = *(const float4*)&input1[at];
-        const float4 v3 = *(const float4*)&input2[at];
+        const float4 v = *(const float4*)&s[at];
+        const float4 v2 = *(const float4*)&x[at];
+        const float4 v3 = *(const float4*)&t[at];
         float v4 = 0.3f * sqrtf(v3.x);
         float v5 = (__logf(v.x / v2.x) + 0.065f * v3.x) / v4;
         float v6 = 0.3f * sqrtf(v3.y);
@@ -32,12 +32,12 @@ extern "C" __global__ void __launch_bounds__(256) black_scholes(
         *(float4*)&output[at] = make_float4(v.x * normcdf(v5) - v2.x * __expf(-0.02f * v3.x) * normcdf(v5 - v4), v.y * normcdf(v7) - v2.y * __expf(-0.02f * v3.y) * normcdf(v7 - v6), v.z * normcdf(v9) - v2.z * __expf(-0.02f * v3.z) * normcdf(v9 - v8), v.w * normcdf(v11) - v2.w * __expf(-0.02f * v3.w) * normcdf(v11 - v10));
     } else {
         for (unsigned i = at; i < N; ++i) {
-            float x = input0[i];
-            float x2 = input1[i];
-            float x3 = input2[i];
-            float v12 = 0.3f * sqrtf(x3);
-            float v13 = (__logf(x / x2) + 0.065f * x3) / v12;
-            output[i] = x * normcdf(v13) - x2 * __expf(-0.02f * x3) * normcdf(v13 - v12);
+            float s_i = s[i];
+            float x_i = x[i];
+            float t_i = t[i];
+            float v12 = 0.3f * sqrtf(t_i);
+            float v13 = (__logf(s_i / x_i) + 0.065f * t_i) / v12;
+            output[i] = s_i * normcdf(v13) - x_i * __expf(-0.02f * t_i) * normcdf(v13 - v12);
         }
     }
 }

@@ -11,17 +11,17 @@ inline float normcdf(float x) {
 }
 
 kernel void black_scholes(
-    device const float* input0 [[buffer(0)]],
-    device const float* input1 [[buffer(1)]],
-    device const float* input2 [[buffer(2)]],
+    device const float* s [[buffer(0)]],
+    device const float* x [[buffer(1)]],
+    device const float* t [[buffer(2)]],
     device       float* output [[buffer(3)]],
     uint tid [[thread_position_in_grid]]
 ) {
     uint idx = tid;
-    float x = input0[idx];
-    float x2 = input1[idx];
-    float x3 = input2[idx];
-    float v = 0.3f * sqrt(x3);
-    float v2 = (log(x / x2) + 0.065f * x3) / v;
-    output[idx] = x * normcdf(v2) - x2 * exp(-0.02f * x3) * normcdf(v2 - v);
+    float s_i = s[idx];
+    float x_i = x[idx];
+    float t_i = t[idx];
+    float v = 0.3f * sqrt(t_i);
+    float v2 = (log(s_i / x_i) + 0.065f * t_i) / v;
+    output[idx] = s_i * normcdf(v2) - x_i * exp(-0.02f * t_i) * normcdf(v2 - v);
 }

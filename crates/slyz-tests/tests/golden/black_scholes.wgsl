@@ -9,9 +9,9 @@ fn normcdf(x: f32) -> f32 {
 
 struct Sizes { N: u32 }
 
-@group(0) @binding(0) var<storage, read> input0: array<f32>;
-@group(0) @binding(1) var<storage, read> input1: array<f32>;
-@group(0) @binding(2) var<storage, read> input2: array<f32>;
+@group(0) @binding(0) var<storage, read> s: array<f32>;
+@group(0) @binding(1) var<storage, read> x: array<f32>;
+@group(0) @binding(2) var<storage, read> t: array<f32>;
 @group(0) @binding(3) var<storage, read_write> output: array<f32>;
 @group(0) @binding(4) var<uniform> sizes: Sizes;
 
@@ -19,11 +19,11 @@ struct Sizes { N: u32 }
 fn black_scholes(@builtin(global_invocation_id) thread: vec3<u32>) {
     let stride = min((sizes.N + 255u) / 256u, 65535u) * 256u;
     for (var i = thread.x; i < sizes.N; i += stride) {
-        let x = input0[i];
-        let x2 = input1[i];
-        let x3 = input2[i];
-        let v = 0.3 * sqrt(x3);
-        let v2 = (log(x / x2) + 0.065 * x3) / v;
-        output[i] = x * normcdf(v2) - x2 * exp(-0.02 * x3) * normcdf(v2 - v);
+        let s_i = s[i];
+        let x_i = x[i];
+        let t_i = t[i];
+        let v = 0.3 * sqrt(t_i);
+        let v2 = (log(s_i / x_i) + 0.065 * t_i) / v;
+        output[i] = s_i * normcdf(v2) - x_i * exp(-0.02 * t_i) * normcdf(v2 - v);
     }
 }

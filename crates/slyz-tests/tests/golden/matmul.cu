@@ -1,8 +1,8 @@
 // Positions have 32 bits: arrays have at most 2^31 elements.
 
 extern "C" __global__ void __launch_bounds__(256) matmul(
-    const float* __restrict__ input0,
-    const float* __restrict__ input1,
+    const float* __restrict__ a,
+    const float* __restrict__ b,
     float* __restrict__ output,
     unsigned N,
     unsigned K,
@@ -69,14 +69,14 @@ extern "C" __global__ void __launch_bounds__(256) matmul(
                     unsigned at17 = at15 + 4u;
                     unsigned at18 = at15 + 8u;
                     unsigned at19 = at15 + 12u;
-                    left3[at5 * 68u + at3] = input0[min(at2 + at3, at8) * K + at10];
-                    left3[at5 * 68u + at11] = input0[min(at2 + at11, at8) * K + at10];
-                    left3[at5 * 68u + at12] = input0[min(at2 + at12, at8) * K + at10];
-                    left3[at5 * 68u + at13] = input0[min(at2 + at13, at8) * K + at10];
-                    right4[at15 * 68u + at14] = input1[min(l + at15, at9) * M + at16];
-                    right4[at17 * 68u + at14] = input1[min(l + at17, at9) * M + at16];
-                    right4[at18 * 68u + at14] = input1[min(l + at18, at9) * M + at16];
-                    right4[at19 * 68u + at14] = input1[min(l + at19, at9) * M + at16];
+                    left3[at5 * 68u + at3] = a[min(at2 + at3, at8) * K + at10];
+                    left3[at5 * 68u + at11] = a[min(at2 + at11, at8) * K + at10];
+                    left3[at5 * 68u + at12] = a[min(at2 + at12, at8) * K + at10];
+                    left3[at5 * 68u + at13] = a[min(at2 + at13, at8) * K + at10];
+                    right4[at15 * 68u + at14] = b[min(l + at15, at9) * M + at16];
+                    right4[at17 * 68u + at14] = b[min(l + at17, at9) * M + at16];
+                    right4[at18 * 68u + at14] = b[min(l + at18, at9) * M + at16];
+                    right4[at19 * 68u + at14] = b[min(l + at19, at9) * M + at16];
                     __syncthreads();
                     long long at20 = (long long)at7 - (long long)l;
                     float v;

@@ -3,8 +3,8 @@
 using namespace metal;
 
 kernel void matmul(
-    device const float* input0 [[buffer(0)]],
-    device const float* input1 [[buffer(1)]],
+    device const float* a [[buffer(0)]],
+    device const float* b [[buffer(1)]],
     device       float* output [[buffer(2)]],
     threadgroup float* left3 [[threadgroup(0)]],
     threadgroup float* right4 [[threadgroup(1)]],
@@ -67,14 +67,14 @@ kernel void matmul(
             uint at17 = at15 + 4u;
             uint at18 = at15 + 8u;
             uint at19 = at15 + 12u;
-            left3[at5 * 68u + at3] = input0[min(at2 + at3, at8) * K + at10];
-            left3[at5 * 68u + at11] = input0[min(at2 + at11, at8) * K + at10];
-            left3[at5 * 68u + at12] = input0[min(at2 + at12, at8) * K + at10];
-            left3[at5 * 68u + at13] = input0[min(at2 + at13, at8) * K + at10];
-            right4[at15 * 68u + at14] = input1[min(j + at15, at9) * M + at16];
-            right4[at17 * 68u + at14] = input1[min(j + at17, at9) * M + at16];
-            right4[at18 * 68u + at14] = input1[min(j + at18, at9) * M + at16];
-            right4[at19 * 68u + at14] = input1[min(j + at19, at9) * M + at16];
+            left3[at5 * 68u + at3] = a[min(at2 + at3, at8) * K + at10];
+            left3[at5 * 68u + at11] = a[min(at2 + at11, at8) * K + at10];
+            left3[at5 * 68u + at12] = a[min(at2 + at12, at8) * K + at10];
+            left3[at5 * 68u + at13] = a[min(at2 + at13, at8) * K + at10];
+            right4[at15 * 68u + at14] = b[min(j + at15, at9) * M + at16];
+            right4[at17 * 68u + at14] = b[min(j + at17, at9) * M + at16];
+            right4[at18 * 68u + at14] = b[min(j + at18, at9) * M + at16];
+            right4[at19 * 68u + at14] = b[min(j + at19, at9) * M + at16];
             threadgroup_barrier(mem_flags::mem_threadgroup);
             long at20 = (long)at7 - (long)j;
             float v;

@@ -1,16 +1,16 @@
 // Positions have 32 bits: arrays have at most 2^31 elements.
 
 extern "C" __global__ void __launch_bounds__(256) relu(
-    const float* __restrict__ input,
+    const float* __restrict__ x,
     float* __restrict__ output,
     unsigned N
 ) {
     const unsigned tid = blockIdx.x * 256 + threadIdx.x;
     unsigned at = tid * 4u;
     if (at + 3u < N) {
-        const float4 v = *(const float4*)&input[at];
+        const float4 v = *(const float4*)&x[at];
         *(float4*)&output[at] = make_float4(fmaxf(v.x, 0.0f), fmaxf(v.y, 0.0f), fmaxf(v.z, 0.0f), fmaxf(v.w, 0.0f));
     } else {
-        for (unsigned i = at; i < N; ++i) output[i] = fmaxf(input[i], 0.0f);
+        for (unsigned i = at; i < N; ++i) output[i] = fmaxf(x[i], 0.0f);
     }
 }

@@ -16,7 +16,7 @@ template <typename T, typename F> __device__ inline T warp_reduce(T x, F join) {
 template <typename T> __device__ inline T warp_add(T x) { return warp_reduce(x, [](T a, T b) { return a + b; }); }
 
 extern "C" __global__ void __launch_bounds__(256) softmax(
-    const float* __restrict__ input,
+    const float* __restrict__ x,
     float* __restrict__ output,
     unsigned N,
     unsigned M
@@ -29,11 +29,11 @@ extern "C" __global__ void __launch_bounds__(256) softmax(
             unsigned at = j + 768u;
             float v2;
             if (at < M) {
-                float v = fmaxf(fmaxf(input[i * M + j], input[i * M + (j + 256u)]), fmaxf(input[i * M + (j + 512u)], input[i * M + at]));
-                v2 = fmaxf(acc, v);
+                float v = fmaxf(acc, fmaxf(fmaxf(x[i * M + j], x[i * M + (j + 256u)]), fmaxf(x[i * M + (j + 512u)], x[i * M + at])));
+                v2 = v;
             } else {
                 float acc2 = acc;
-                for (unsigned k = j; k < M; k += 256u) acc2 = fmaxf(acc2, input[i * M + k]);
+                for (unsigned k = j; k < M; k += 256u) acc2 = fmaxf(acc2, x[i * M + k]);
                 v2 = acc2;
             }
             acc = v2;
@@ -65,11 +65,11 @@ extern "C" __global__ void __launch_bounds__(256) softmax(
                         unsigned at6 = i2 + 768u;
                         float v5;
                         if (at6 < at5) {
-                            float v4 = __expf(input[i * M + i2] - v3) + __expf(input[i * M + (i2 + 256u)] - v3) + (__expf(input[i * M + (i2 + 512u)] - v3) + __expf(input[i * M + at6] - v3));
+                            float v4 = __expf(x[i * M + i2] - v3) + __expf(x[i * M + (i2 + 256u)] - v3) + (__expf(x[i * M + (i2 + 512u)] - v3) + __expf(x[i * M + at6] - v3));
                             v5 = acc6 + v4;
                         } else {
                             float acc7 = acc6;
-                            for (unsigned i3 = i2; i3 < at5; i3 += 256u) acc7 += __expf(input[i * M + i3] - v3);
+                            for (unsigned i3 = i2; i3 < at5; i3 += 256u) acc7 += __expf(x[i * M + i3] - v3);
                             v5 = acc7;
                         }
                         acc6 = v5;
@@ -89,13 +89,13 @@ extern "C" __global__ void __launch_bounds__(256) softmax(
             unsigned at8 = j + 512u;
             unsigned at9 = j + 768u;
             if (at9 < M) {
-                output[i * M + j] = __expf(input[i * M + j] - v3) / acc3;
-                output[i * M + at7] = __expf(input[i * M + at7] - v3) / acc3;
-                output[i * M + at8] = __expf(input[i * M + at8] - v3) / acc3;
-                output[i * M + at9] = __expf(input[i * M + at9] - v3) / acc3;
+                output[i * M + j] = __expf(x[i * M + j] - v3) / acc3;
+                output[i * M + at7] = __expf(x[i * M + at7] - v3) / acc3;
+                output[i * M + at8] = __expf(x[i * M + at8] - v3) / acc3;
+                output[i * M + at9] = __expf(x[i * M + at9] - v3) / acc3;
             } else {
                 for (unsigned k = j; k < M; k += 256u) {
-                    output[i * M + k] = __expf(input[i * M + k] - v3) / acc3;
+                    output[i * M + k] = __expf(x[i * M + k] - v3) / acc3;
                 }
             }
         }

@@ -2,10 +2,8 @@
 #include <simd/simd.h>
 using namespace metal;
 
-inline long min_i64(long a, long b) { return a < b ? a : b; }
-
 kernel void softmax(
-    device const float* input [[buffer(0)]],
+    device const float* x [[buffer(0)]],
     device       float* output [[buffer(1)]],
     threadgroup float* part1 [[threadgroup(0)]],
     constant uint& M [[buffer(2)]],
@@ -13,7 +11,7 @@ kernel void softmax(
     uint gid [[threadgroup_position_in_grid]]
 ) {
     float acc = -INFINITY;
-    for (uint i = lid; i < M; i += 256u) acc = max(acc, input[gid * M + i]);
+    for (uint i = lid; i < M; i += 256u) acc = max(acc, x[gid * M + i]);
     uint s = 1u;
     float s2 = acc;
     while (s < 32u) {
@@ -27,16 +25,16 @@ kernel void softmax(
     threadgroup_barrier(mem_flags::mem_threadgroup);
     float v = max(max(max(part1[0], part1[1]), max(part1[2], part1[3])), max(max(part1[4], part1[5]), max(part1[6], part1[7])));
     float acc2 = 0.0f;
-    for (long i = 0L; i < M; i += 65536L) {
-        uint at2 = min_i64(i + 65536L, (long)M);
+    for (uint i = 0u; i < M; i += 65536u) {
+        uint at2 = min(i + 65536u, M);
         float acc3 = 0.0f;
-        for (long j = (uint)i + lid; j < at2; j += 16384L) {
-            uint at3 = min_i64(j + 16384L, (long)at2);
+        for (uint j = i + lid; j < at2; j += 16384u) {
+            uint at3 = min(j + 16384u, at2);
             float acc4 = 0.0f;
-            for (long k = j; k < at3; k += 4096L) {
+            for (uint k = j; k < at3; k += 4096u) {
                 float acc5 = 0.0f;
-                uint end = min_i64(k + 4096L, (long)at3);
-                for (uint l = k; l < end; l += 256u) acc5 += exp(input[gid * M + l] - v);
+                uint end = min(k + 4096u, at3);
+                for (uint l = k; l < end; l += 256u) acc5 += exp(x[gid * M + l] - v);
                 acc4 += acc5;
             }
             acc3 += acc4;
@@ -47,7 +45,5 @@ kernel void softmax(
         threadgroup_barrier(mem_flags::mem_threadgroup);
         acc2 += part1[0] + part1[1] + (part1[2] + part1[3]) + (part1[4] + part1[5] + (part1[6] + part1[7]));
     }
-    for (uint i = lid; i < M; i += 256u) {
-        output[gid * M + i] = exp(input[gid * M + i] - v) / acc2;
-    }
+    for (uint i = lid; i < M; i += 256u) output[gid * M + i] = exp(x[gid * M + i] - v) / acc2;
 }

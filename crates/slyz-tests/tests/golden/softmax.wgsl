@@ -7,7 +7,7 @@ fn infinity_f32() -> f32 {
 
 struct Sizes { N: u32, M: u32 }
 
-@group(0) @binding(0) var<storage, read> input: array<f32>;
+@group(0) @binding(0) var<storage, read> x: array<f32>;
 @group(0) @binding(1) var<storage, read_write> output: array<f32>;
 @group(0) @binding(2) var<uniform> sizes: Sizes;
 var<workgroup> part1: array<f32, 256>;
@@ -18,7 +18,7 @@ fn softmax(@builtin(local_invocation_id) local: vec3<u32>, @builtin(workgroup_id
     for (var i = block.x; i < sizes.N; i += stride) {
         var acc = -infinity_f32();
         for (var j = local.x; j < sizes.M; j += 256u) {
-            acc = max(acc, input[i * sizes.M + j]);
+            acc = max(acc, x[i * sizes.M + j]);
         }
         workgroupBarrier();
         part1[local.x] = acc;
@@ -33,7 +33,7 @@ fn softmax(@builtin(local_invocation_id) local: vec3<u32>, @builtin(workgroup_id
             s = at;
         }
         workgroupBarrier();
-        let x = part1[0];
+        let x2 = part1[0];
         var acc2 = 0.0;
         for (var j = 0u; j < sizes.M; j += 65536u) {
             let at3 = min(j + 65536u, sizes.M);
@@ -45,7 +45,7 @@ fn softmax(@builtin(local_invocation_id) local: vec3<u32>, @builtin(workgroup_id
                     var acc5 = 0.0;
                     let end = min(l + 4096u, at4);
                     for (var i2 = l; i2 < end; i2 += 256u) {
-                        acc5 += exp(input[i * sizes.M + i2] - x);
+                        acc5 += exp(x[i * sizes.M + i2] - x2);
                     }
                     acc4 += acc5;
                 }
@@ -67,7 +67,7 @@ fn softmax(@builtin(local_invocation_id) local: vec3<u32>, @builtin(workgroup_id
             acc2 += part1[0];
         }
         for (var j = local.x; j < sizes.M; j += 256u) {
-            output[i * sizes.M + j] = exp(input[i * sizes.M + j] - x) / acc2;
+            output[i * sizes.M + j] = exp(x[i * sizes.M + j] - x2) / acc2;
         }
     }
 }

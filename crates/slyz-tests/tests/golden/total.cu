@@ -18,7 +18,7 @@ template <typename T> __device__ inline T warp_add(T x) { return warp_reduce(x, 
 __device__ inline long long max_i64(long long a, long long b) { return a > b ? a : b; }
 
 extern "C" __global__ void __launch_bounds__(256) total_fold(
-    const float* __restrict__ input,
+    const float* __restrict__ x,
     float* __restrict__ tmp2,
     unsigned N
 ) {
@@ -29,23 +29,23 @@ extern "C" __global__ void __launch_bounds__(256) total_fold(
     float acc = 0.0f;
     for (unsigned i = at; i < at3; i += 4096u) {
         unsigned at4 = i + threadIdx.x * 4u;
-        const float4 v = *(const float4*)&input[at4];
+        const float4 v = *(const float4*)&x[at4];
         unsigned at5 = at4 + 1024u;
-        const float4 v2 = *(const float4*)&input[at5];
+        const float4 v2 = *(const float4*)&x[at5];
         unsigned at6 = at4 + 2048u;
-        const float4 v3 = *(const float4*)&input[at6];
+        const float4 v3 = *(const float4*)&x[at6];
         unsigned at7 = at4 + 3072u;
-        const float4 v4 = *(const float4*)&input[at7];
+        const float4 v4 = *(const float4*)&x[at7];
         float v5 = v.x + v.y + (v.z + v.w) + (v2.x + v2.y + (v2.z + v2.w)) + (v3.x + v3.y + (v3.z + v3.w) + (v4.x + v4.y + (v4.z + v4.w)));
         acc += v5;
     }
     float acc2 = acc;
-    for (unsigned i = at3 + threadIdx.x; i < at2; i += 256u) acc2 += input[i];
+    for (unsigned i = at3 + threadIdx.x; i < at2; i += 256u) acc2 += x[i];
     float total = warp_add(0.0f + acc2);
     if (threadIdx.x % 32u == 0u) part1[threadIdx.x / 32u] = total;
     __syncthreads();
-    float x = part1[0] + part1[1] + (part1[2] + part1[3]) + (part1[4] + part1[5] + (part1[6] + part1[7]));
-    if (threadIdx.x == 0u) tmp2[blockIdx.x] = x;
+    float x2 = part1[0] + part1[1] + (part1[2] + part1[3]) + (part1[4] + part1[5] + (part1[6] + part1[7]));
+    if (threadIdx.x == 0u) tmp2[blockIdx.x] = x2;
 }
 
 extern "C" __global__ void __launch_bounds__(256) total_fold_parts(

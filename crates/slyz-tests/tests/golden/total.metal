@@ -2,10 +2,8 @@
 #include <simd/simd.h>
 using namespace metal;
 
-inline long min_i64(long a, long b) { return a < b ? a : b; }
-
 kernel void total_fold(
-    device const float* input [[buffer(0)]],
+    device const float* x [[buffer(0)]],
     device       float* tmp1 [[buffer(1)]],
     threadgroup float* part1 [[threadgroup(0)]],
     constant uint& N [[buffer(2)]],
@@ -13,15 +11,15 @@ kernel void total_fold(
     uint gid [[threadgroup_position_in_grid]]
 ) {
     uint at = gid * 16384u;
-    uint at2 = min_i64(at + 16384L, (long)N);
+    uint at2 = min(at + 16384u, N);
     float acc = 0.0f;
-    for (long i = at + lid; i < at2; i += 16384L) {
-        uint at3 = min_i64(i + 16384L, (long)at2);
+    for (uint i = at + lid; i < at2; i += 16384u) {
+        uint at3 = min(i + 16384u, at2);
         float acc2 = 0.0f;
-        for (long j = i; j < at3; j += 4096L) {
+        for (uint j = i; j < at3; j += 4096u) {
             float acc3 = 0.0f;
-            uint end = min_i64(j + 4096L, (long)at3);
-            for (uint k = j; k < end; k += 256u) acc3 += input[k];
+            uint end = min(j + 4096u, at3);
+            for (uint k = j; k < end; k += 256u) acc3 += x[k];
             acc2 += acc3;
         }
         acc += acc2;
@@ -29,8 +27,8 @@ kernel void total_fold(
     float total = simd_sum(acc);
     if (lid % 32u == 0u) part1[lid / 32u] = total;
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    float x = part1[0] + part1[1] + (part1[2] + part1[3]) + (part1[4] + part1[5] + (part1[6] + part1[7]));
-    if (lid == 0u) tmp1[gid] = x;
+    float x2 = part1[0] + part1[1] + (part1[2] + part1[3]) + (part1[4] + part1[5] + (part1[6] + part1[7]));
+    if (lid == 0u) tmp1[gid] = x2;
 }
 
 kernel void total_fold_parts(
@@ -40,7 +38,7 @@ kernel void total_fold_parts(
     constant uint& N [[buffer(2)]],
     uint lid [[thread_position_in_threadgroup]]
 ) {
-    uint n = (N + 16383L) / 16384L;
+    uint n = (N + 16383u) / 16384u;
     float acc = 0.0f;
     for (uint i = 0u; i < n; i += 65536u) {
         uint at = min(i + 65536u, n);

@@ -1,7 +1,7 @@
 // Dispatch min(ceil(N / 16384), 65535) workgroups.
 struct Sizes { N: u32 }
 
-@group(0) @binding(0) var<storage, read> input: array<f32>;
+@group(0) @binding(0) var<storage, read> x: array<f32>;
 @group(0) @binding(1) var<storage, read_write> tmp1: array<f32>;
 @group(0) @binding(2) var<uniform> sizes: Sizes;
 var<workgroup> part1: array<f32, 256>;
@@ -22,7 +22,7 @@ fn total_fold(@builtin(local_invocation_id) local: vec3<u32>, @builtin(workgroup
                 var acc3 = 0.0;
                 let end2 = min(k + 4096u, at3);
                 for (var l = k; l < end2; l += 256u) {
-                    acc3 += input[l];
+                    acc3 += x[l];
                 }
                 acc2 += acc3;
             }
@@ -41,9 +41,9 @@ fn total_fold(@builtin(local_invocation_id) local: vec3<u32>, @builtin(workgroup
             s = at4;
         }
         workgroupBarrier();
-        let x = part1[0];
+        let x2 = part1[0];
         if is {
-            tmp1[i] = x;
+            tmp1[i] = x2;
         }
     }
 }

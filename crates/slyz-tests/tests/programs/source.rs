@@ -21,6 +21,7 @@ fn normcdf(x: Exp<f32>) -> Exp<f32> {
     if x < 0.0 { 1.0 - w } else { w }
 }
 
+#[slyz::function]
 fn black_scholes(s: Arr<f32, N>, x: Arr<f32, N>, t: Arr<f32, N>) -> Arr<f32, N> {
     zip((s, x, t)).map(|(s, x, t)| {
         let (r, v) = (0.02, 0.30);
@@ -30,10 +31,12 @@ fn black_scholes(s: Arr<f32, N>, x: Arr<f32, N>, t: Arr<f32, N>) -> Arr<f32, N> 
     })
 }
 
+#[slyz::function]
 fn matmul(a: Arr<f32, (N, K)>, b: Arr<f32, (K, M)>) -> Arr<f32, (N, M)> {
     tabulate(|(i, j)| sum(|k| a.at((i, k)) * b.at((k, j))))
 }
 
+#[slyz::function]
 fn softmax(x: Arr<f32, (N, M)>) -> Arr<f32, (N, M)> {
     stack(|r| {
         let w = x.row(r);
@@ -83,10 +86,12 @@ fn programs_read_well() -> Result<(), slyz::Error> {
 }
 
 /// A sum, and what people call the layer of a network.
+#[slyz::function]
 fn total(x: Arr<f32, N>) -> Exp<f32> {
     x.sum()
 }
 
+#[slyz::function]
 fn relu(x: Arr<f32, N>) -> Arr<f32, N> {
     x.map(|x| x.max(0.0))
 }
@@ -119,6 +124,34 @@ fn programs_read_well_on_gpus() -> Result<(), slyz::Error> {
     let mut module = Module::new();
     module.kernel("matmul", matmul)?;
     exported("matmul", &module)
+}
+
+/// Parameters whose names mean something to somebody, and parts of a tuple.
+#[slyz::function]
+fn scaled(device: Exp<f32>, r#let: Arr<f32, N>, kernel: (Arr<f32, N>, Arr<f32, N>)) -> Arr<f32, N> {
+    (r#let + kernel.0) * device - r#let * kernel.1
+}
+
+#[test]
+fn names_that_mean_something_are_changed() -> Result<(), slyz::Error> {
+    let mut module = Module::new();
+    module.kernel("scaled", scaled)?;
+    let mut text = String::new();
+    for target in [Target::Wgsl, Target::Metal, Target::Cuda, Target::C] {
+        let emitted = module.emit(target)?;
+        let files = emitted.files().iter().filter_map(|file| Some((&file.name, file.as_text()?)));
+        for (name, file) in files.filter(|(name, _)| !name.ends_with(".swift")) {
+            // What stands in front of the kernels of a C file is not about them.
+            let own = file.find("// scaled").map_or(file, |at| &file[at..]);
+            let declares = |line: &&str| ["let", "device", "kernel", "output"].iter().any(|word| line.contains(word));
+            let lines = own.lines().filter(declares).collect::<Vec<_>>().join("\n");
+            text += &format!("{name}\n{lines}\n\n");
+        }
+    }
+    let host = module.emit(Target::Web)?;
+    let function = host.file("kernels.js").and_then(|text| text.lines().find(|line| line.contains("function scaled(")));
+    golden("names.txt", &format!("{text}{}\n", function.unwrap_or_default()));
+    Ok(())
 }
 
 /// The kernels of a file of the corpus, guarded, as a file of a target.

@@ -20,13 +20,15 @@ use super::EmitError;
 use super::clike::Description;
 use super::msl::{self, Msl};
 use crate::choices::{Extension, Precision};
-use crate::kernel::{BufferUse, Plan, Step};
+use crate::code::{Body, MemId, Op};
+use crate::kernel::{BufferUse, Plan, ScalarArg, Step};
 use crate::lower::gpu::{Expected, Machine};
+use crate::names::Names;
 use crate::program::Program;
 use crate::road::{ProgramRoad, Selection, Strategy};
 use crate::verify::VerifyError;
 use crate::{pass, verify};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Why a project cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -282,7 +284,8 @@ fn emit_all(programs: &[Program], target: Target, options: &Options) -> Result<E
             let mut files = vec![];
             for program in programs {
                 verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
-                let plan = road.end(program);
+                let mut plan = road.end(program);
+                name_arguments(&mut plan);
                 files.push(file(&format!("{}.c", program.name), super::c::emit(&plan, false)?));
             }
             let list = files.iter().map(|f| &f.name[..]).collect::<Vec<_>>().join(" ");
@@ -393,7 +396,8 @@ impl Project {
     }
 }
 
-/// Names for readers: a program of one launch gives its name to the kernel, and arguments and results are `input` and `output`.
+/// Names for readers: a program of one launch gives its name to the kernel, arguments have the names that people gave them, and others
+/// and results are `input` and `output`.
 fn rename(plan: &mut Plan, taken: &mut BTreeSet<String>) {
     let alone = plan.kernels.len() == 1;
     for kernel in &mut plan.kernels {
@@ -411,16 +415,66 @@ fn rename(plan: &mut Plan, taken: &mut BTreeSet<String>) {
     let outputs = of(|role| matches!(role, BufferUse::Result(_)));
     let numbered =
         |stem: &str, count: usize, k: usize| if count == 1 { stem.to_string() } else { format!("{stem}{k}") };
+    name_memories(plan, &|role| match role {
+        BufferUse::Argument(k) => Some(numbered("input", inputs, k)),
+        BufferUse::Result(k) => Some(numbered("output", outputs, k)),
+        BufferUse::Temporary => None,
+    });
+    name_arguments(plan);
+}
+
+/// Names memories by what the plan binds to them.
+fn name_memories(plan: &mut Plan, name: &dyn Fn(BufferUse) -> Option<String>) {
     let steps: Vec<Step> = plan.all_steps().into_iter().cloned().collect();
     for step in &steps {
         let Step::Launch { kernel, buffers, .. } = step else { continue };
         let memories = plan.kernels[*kernel].memories.iter_mut().filter(|m| m.space.is_bound());
         for (memory, buffer) in memories.zip(buffers) {
-            match plan.buffers[buffer.0 as usize].role {
-                BufferUse::Argument(k) => memory.name = numbered("input", inputs, k),
-                BufferUse::Result(k) => memory.name = numbered("output", outputs, k),
-                BufferUse::Temporary => {}
+            if let Some(name) = name(plan.buffers[buffer.0 as usize].role) {
+                memory.name = name;
             }
         }
+    }
+}
+
+/// Names what kernels are given as people named it, and an element of an array `x` that is kept `x_i`.
+fn name_arguments(plan: &mut Plan) {
+    let given: Vec<Option<String>> = plan.params.iter().map(|p| plan.names.get(p.id).map(String::from)).collect();
+    let given = |k: usize| given.get(k).cloned().flatten();
+    let of_argument = |role: BufferUse| match role {
+        BufferUse::Argument(k) => given(k),
+        BufferUse::Result(_) | BufferUse::Temporary => None,
+    };
+    name_memories(plan, &of_argument);
+    let steps: Vec<Step> = plan.all_steps().into_iter().cloned().collect();
+    for step in &steps {
+        let Step::Launch { kernel, buffers, scalars } = step else { continue };
+        let kernel = &mut plan.kernels[*kernel];
+        for (param, scalar) in kernel.body.params.iter().zip(scalars) {
+            if let ScalarArg::Argument(k) = scalar
+                && let Some(name) = given(*k)
+            {
+                kernel.names.note(param.id, &name);
+            }
+        }
+        let bound = kernel.memories.iter().enumerate().filter(|(_, memory)| memory.space.is_bound());
+        let named = bound.zip(buffers).filter_map(|((memory, _), buffer)| {
+            let name = of_argument(plan.buffers[buffer.0 as usize].role)?;
+            Some((MemId(memory as u32), format!("{name}_i")))
+        });
+        let elements: BTreeMap<MemId, String> = named.collect();
+        name_elements(&kernel.body, &elements, &mut kernel.names);
+    }
+}
+
+/// Names what is read of some memories.
+fn name_elements(body: &Body, elements: &BTreeMap<MemId, String>, names: &mut Names) {
+    for stmt in &body.stmts {
+        if let Op::Load { memory, .. } = &stmt.op
+            && let Some(name) = elements.get(memory)
+        {
+            stmt.binds.iter().for_each(|bind| names.note(bind.id, name));
+        }
+        stmt.op.bodies().into_iter().for_each(|body| name_elements(body, elements, names));
     }
 }

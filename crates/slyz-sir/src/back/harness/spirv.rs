@@ -63,7 +63,7 @@ fn emitted(files: Vec<File>) -> Emitted {
 
 /// The kernel as portable code, or else as code that needs features.
 fn module(program: &Program, kernel: &Kernel, options: &Options) -> Result<naga::Module, ProjectError> {
-    if check_narrow(program).is_ok() {
+    if check_narrow(program, MACHINE.max_positions).is_ok() {
         match naga::emit(kernel, &portable(options)) {
             Ok(module) => return Ok(module),
             Err(EmitError::Lacks { .. }) => {}

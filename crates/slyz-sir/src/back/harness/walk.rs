@@ -175,6 +175,15 @@ pub(super) struct Arithmetic {
     pub ceil_div: fn(&str, u64) -> String,
 }
 
+/// The name, or one like it that is not taken. Names with numbers behind them are taken together, so a number would not do.
+pub(super) fn free(name: &str, taken: &dyn Fn(&str) -> bool) -> String {
+    let mut name = name.to_string();
+    while taken(&name) {
+        name.push('_');
+    }
+    name
+}
+
 /// The names of a program's parameters and sizes in a host language.
 pub(super) struct Names {
     /// Of sizes.
@@ -188,14 +197,18 @@ impl Names {
     /// Names for a plan. Nobody may be called what is `taken`.
     pub(super) fn new(plan: &Plan, arithmetic: Arithmetic, taken: &dyn Fn(&str) -> bool) -> Names {
         let arrays = plan.params.iter().filter(|p| matches!(p.ty, Type::Array(..))).count();
-        let name = |(k, ty): (usize, &Type)| match ty {
-            Type::Array(..) if arrays == 1 => "input".to_string(),
-            Type::Array(..) => format!("input{k}"),
-            Type::Scalar(_) => format!("arg{k}"),
-        };
-        let params = plan.params.iter().map(|p| &p.ty).enumerate().map(name).collect();
-        // Parameters have a number behind them perhaps.
-        let is_param = |name: &str| ["input", "arg"].contains(&name.trim_end_matches(|c: char| c.is_ascii_digit()));
+        let mut params: Vec<String> = vec![];
+        for (k, param) in plan.params.iter().enumerate() {
+            let name = match (plan.names.get(param.id), &param.ty) {
+                (Some(name), _) => name.to_string(),
+                (None, Type::Array(..)) if arrays == 1 => "input".to_string(),
+                (None, Type::Array(..)) => format!("input{k}"),
+                (None, Type::Scalar(_)) => format!("arg{k}"),
+            };
+            let name = free(&name, &|name| taken(name) || params.iter().any(|other| other == name));
+            params.push(name);
+        }
+        let is_param = |name: &String| params.contains(name);
         let size = |name: &String| if is_param(name) || taken(name) { format!("{name}_size") } else { name.clone() };
         let sizes = plan.sizes.iter().map(|decl| size(&decl.name)).collect();
         Names { sizes, params, arithmetic }

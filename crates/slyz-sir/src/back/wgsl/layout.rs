@@ -78,7 +78,20 @@ pub(super) fn heading(description: &Description) -> String {
     }
     let enable = if description.uses_subgroups { "enable subgroups;\n\n" } else { "" };
     let groups = if grid == ["1"] { "workgroup" } else { "workgroups" };
-    format!("{enable}// Dispatch {} {groups}.\n", grid.join(" × "))
+    format!("{enable}// Dispatch {} {groups}.\n{}", grid.join(" × "), limits(description))
+}
+
+/// Storage buffers of a kernel that every device of WebGPU has.
+const MOST_BUFFERS: usize = 8;
+
+/// What a host must ask the device for.
+fn limits(description: &Description) -> String {
+    match description.buffers.len() {
+        0..=MOST_BUFFERS => String::new(),
+        count => format!(
+            "// Ask for a device with maxStorageBuffersPerShaderStage: {count}; without asking there are {MOST_BUFFERS}.\n"
+        ),
+    }
 }
 
 pub(super) fn record(name: &str, fields: &[(String, String)]) -> String {

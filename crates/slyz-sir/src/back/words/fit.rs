@@ -1,40 +1,24 @@
 //! What a program asks of a GPU before it is lowered for it.
 
 use super::narrow::Narrowing;
+use super::small::wide_in_program;
 use crate::back::EmitError;
-use crate::code::{Body, Op, Stmt, Var};
+use crate::code::{Body, Var};
 use crate::kernel::{Kernel, Memory};
-use crate::ops::Operator;
 use crate::program::Program;
 use crate::size::{Size, SizeVar};
 use crate::types::Ty;
 
-/// An error unless the program is right where `i64` is a 32-bit number (`naga::Target::int64`): code may not make larger
-/// numbers out of positions, nor work on 64-bit data.
-pub fn check_narrow(program: &Program) -> Result<(), EmitError> {
-    let lacks = |what: &str| EmitError::Lacks {
+/// An error unless the program is right where `i64` is a 32-bit number (`naga::Target::int64`) and no array has more than `most`
+/// positions: code may not make larger numbers out of positions, nor work on 64-bit data.
+pub fn check_narrow(program: &Program, most: u64) -> Result<(), EmitError> {
+    let lacks = |what: String| EmitError::Lacks {
         kernel: program.name.clone(),
-        what: what.into(),
+        what: format!("64-bit integers ({what})"),
         feature: "SHADER_INT64",
         remedy: "Use 32-bit integers",
     };
-    fn multiplies(body: &Body) -> bool {
-        body.stmts.iter().any(|stmt| {
-            let wide = stmt.binds.first().is_some_and(|b| b.ty.elem() == Ty::I64);
-            let grows = matches!(&stmt.op, Op::Apply(Operator::Mul | Operator::Fma | Operator::Shl, _));
-            wide && grows || stmt.op.bodies().into_iter().any(multiplies)
-        })
-    }
-    let given = program.body.params.iter().any(|p| p.ty.elem() == Ty::I64);
-    let results =
-        |stmt: &Stmt| stmt.binds.iter().any(|b| program.body.results.contains(&b.id) && b.ty.elem() == Ty::I64);
-    if given || program.body.stmts.iter().any(results) {
-        return Err(lacks("64-bit integers (arrays or scalars of i64)"));
-    }
-    if program.functions.iter().map(|f| &f.body).chain([&program.body]).any(multiplies) {
-        return Err(lacks("64-bit integers (products of i64)"));
-    }
-    Ok(())
+    wide_in_program(program, most).map_or(Ok(()), |what| Err(lacks(what)))
 }
 
 /// The same for a kernel of a [`Template`](crate::launch::Template), where no array, no size and no axis of the threads is past

@@ -59,8 +59,8 @@ impl Machine {
             least_bytes: 1,
             max_blocks: [u32::MAX as u64; 3],
             atomic_bits: 32,
-            // Whole blocks of threads, the last one included, have 32-bit numbers.
-            max_positions: (1 << 32) - (1 << 10),
+            // Positions have 32-bit numbers, and so have those behind the last: of threads of its block, and of a step of the widest loop.
+            max_positions: (1 << 32) - (1 << 17),
             vector_bytes: 0,
             fused: true,
             splits: false,

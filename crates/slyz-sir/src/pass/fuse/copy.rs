@@ -2,7 +2,7 @@
 
 use super::LONGEST;
 use super::cost::{body_weight, cost, weight};
-use super::sites::Sites;
+use super::sites::{Sites, has_loops};
 use crate::code::{Body, Id, Op, Stmt};
 use std::collections::HashMap;
 
@@ -96,7 +96,9 @@ impl Copier<'_> {
             }
             // Only what this result needs is copied, and only that is paid for.
             let slice = super::super::dce::root(Body { results: vec![result], ..body.clone() });
-            if self.sites.site(bind.id).is_cheaper_inline(cost(&slice)) {
+            let site = self.sites.site(bind.id);
+            let apart = site.in_segments && has_loops(&slice);
+            if !apart && site.is_cheaper_inline(cost(&slice)) {
                 let weight = body_weight(&slice);
                 self.producers.insert(bind.id, Producer { rank: shape.len(), body: slice, weight });
             }

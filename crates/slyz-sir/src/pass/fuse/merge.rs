@@ -75,7 +75,7 @@ impl Choice {
         }
         for bind in &definition.binds {
             for read in self.sites.reads(*bind) {
-                if read.repeats != 1 {
+                if read.repeats != 1 || read.of_segment && definition.loops {
                     return None;
                 }
                 let found = (find(&mut self.homes, read.home), resolved(&mut self.names, &read.index));

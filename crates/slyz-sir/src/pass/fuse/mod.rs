@@ -3,7 +3,7 @@
 //! `tabulate(f).at(p)` *is* `f(p)`: a read of a tabulate is replaced by its body, in maps, folds, scans and scatters alike.
 //! A tabulate that is read at one place is moved there (`merge`). Another is copied to all places that read it only when the cost
 //! model says that computing elements again is cheaper than storing and loading them (`copy`, and `Site` in `sites`).
-//! A tabulate of tabulates becomes one over all axes, neighbours of one shape share one loop (`neighbours`), and sorts inside of a tabulate
+//! Loops over segments of an array count as one read of each element (`segments`). A tabulate of tabulates becomes one over all axes, neighbours of one shape share one loop (`neighbours`), and sorts inside of a tabulate
 //! become one sort of all lines (`lift`).
 //!
 //! ```text
@@ -21,6 +21,7 @@ mod cost;
 mod lift;
 mod merge;
 mod neighbours;
+mod segments;
 mod sites;
 
 pub(crate) use cost::cost;

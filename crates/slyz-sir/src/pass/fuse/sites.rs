@@ -1,6 +1,7 @@
 //! Where arrays are read, and how often that is for each of their elements.
 
 use super::cost::{LOAD, MANY};
+use super::segments::Origins;
 use crate::code::{Body, Id, Op, Stmt};
 use crate::size::Size;
 use std::collections::{HashMap, HashSet};
@@ -13,6 +14,18 @@ pub(super) struct Read {
     pub(super) index: Vec<Id>,
     /// How often it reads each element, about.
     pub(super) repeats: u64,
+    /// It stands in a loop over segments.
+    pub(super) of_segment: bool,
+}
+
+/// A loop around a read.
+enum Around {
+    /// So many turns.
+    Extent(Size),
+    /// Nobody knows how many.
+    Unknown,
+    /// Those of a segment.
+    Segment,
 }
 
 /// A tabulate.
@@ -25,6 +38,16 @@ pub(super) struct Definition {
     pub(super) home: usize,
     /// Its elements are scalars.
     pub(super) of_scalars: bool,
+    /// There are loops in its body.
+    pub(super) loops: bool,
+}
+
+/// Are there loops in a body?
+pub(super) fn has_loops(body: &Body) -> bool {
+    body.stmts.iter().any(|stmt| match &stmt.op {
+        Op::If { then, otherwise, .. } => has_loops(then) || has_loops(otherwise),
+        op => !op.bodies().is_empty(),
+    })
 }
 
 /// The reads of every tabulate. Bodies are numbered in the order in which they are met; the program's own is 0.
@@ -41,6 +64,7 @@ pub(super) struct Sites {
     whole: HashSet<Id>,
     /// The extents of the loops around the definition are the first so many of those around a read.
     defined: HashMap<Id, (usize, Vec<Size>)>,
+    origins: Origins,
 }
 
 impl Sites {
@@ -64,17 +88,26 @@ impl Sites {
     pub(super) fn site(&self, array: Id) -> Site {
         let mut site = Site { whole: self.is_whole(array), ..Site::default() };
         let mut seen = HashSet::new();
+        let mut of_segments = 0;
         for read in self.reads(array) {
             // The second of two equal reads is not made.
-            if seen.insert((read.home, &read.index)) {
-                site.once += read.repeats.min(MANY);
-                site.many |= read.repeats >= 64;
+            if !seen.insert((read.home, &read.index)) {
+                continue;
             }
+            // Several loops over segments go over different parts of them.
+            site.in_segments |= read.of_segment;
+            if read.of_segment {
+                of_segments = read.repeats.min(MANY).max(of_segments);
+            } else {
+                site.once += read.repeats.min(MANY);
+            }
+            site.many |= read.repeats >= 64;
         }
+        site.once += of_segments;
         site
     }
 
-    fn walk(&mut self, body: &Body, loops: &mut Vec<Option<Size>>) {
+    fn walk(&mut self, body: &Body, loops: &mut Vec<Around>) {
         let home = self.tops.len();
         self.tops.push(self.arrays.len().saturating_sub(1));
         for stmt in &body.stmts {
@@ -86,7 +119,7 @@ impl Sites {
         self.whole.extend(&body.results);
     }
 
-    fn stmt(&mut self, stmt: &Stmt, home: usize, loops: &mut Vec<Option<Size>>) {
+    fn stmt(&mut self, stmt: &Stmt, home: usize, loops: &mut Vec<Around>) {
         if let Op::Tabulate { shape, body } = &stmt.op {
             self.defined.extend(stmt.binds.iter().map(|b| (b.id, (loops.len(), shape.clone()))));
             self.definitions.push(Definition {
@@ -95,6 +128,7 @@ impl Sites {
                 body: self.tops.len(),
                 home,
                 of_scalars: stmt.binds.iter().all(|b| b.ty.shape().len() == shape.len()),
+                loops: has_loops(body),
             });
         }
         match &stmt.op {
@@ -103,15 +137,20 @@ impl Sites {
                 self.whole.insert(id);
             }),
         }
+        self.origins.note(stmt);
+        if let Op::Tabulate { body, .. } = &stmt.op {
+            body.params.iter().for_each(|param| self.origins.position(param.id));
+        }
         let depth = loops.len();
         match &stmt.op {
             Op::Tabulate { shape, .. }
             | Op::Fold { shape, .. }
             | Op::Scan { shape, .. }
             | Op::Scatter { shape, .. }
-            | Op::Sort { shape, .. } => loops.extend(shape.iter().cloned().map(Some)),
-            Op::Filter { extent, .. } => loops.push(Some(extent.clone())),
-            Op::For { .. } | Op::While { .. } => loops.push(None),
+            | Op::Sort { shape, .. } => loops.extend(shape.iter().cloned().map(Around::Extent)),
+            Op::Filter { extent, .. } => loops.push(Around::Extent(extent.clone())),
+            Op::While { init, cond, body } if self.origins.is_segment(init, cond, body) => loops.push(Around::Segment),
+            Op::For { .. } | Op::While { .. } => loops.push(Around::Unknown),
             _ => {}
         }
         for inner in stmt.op.bodies() {
@@ -120,25 +159,38 @@ impl Sites {
         loops.truncate(depth);
     }
 
-    fn read(&mut self, array: Id, index: &[Id], home: usize, loops: &[Option<Size>]) {
+    fn read(&mut self, array: Id, index: &[Id], home: usize, loops: &[Around]) {
         if let Some(arrays) = self.arrays.last_mut() {
             arrays.insert(array);
         }
         let Some((depth, shape)) = self.defined.get(&array) else { return };
-        // Loops over the array's own axes visit each element once; what is left repeats the read.
+        // Loops over the array's own axes visit each element once; what is left repeats the read. Segments do that together with the
+        // loop over them.
         let mut own = shape.clone();
+        let mut segments = 0;
+        let mut extents = vec![];
+        for around in &loops[*depth..] {
+            match around {
+                Around::Extent(extent) => extents.push(Some(extent)),
+                Around::Unknown => extents.push(None),
+                Around::Segment if own.pop().is_some() => segments += 1,
+                Around::Segment => extents.push(None),
+            }
+        }
+        let of_segment = segments > 0;
         let mut repeats = 1u64;
-        for extent in &loops[*depth..] {
-            let place = extent.as_ref().and_then(|e| own.iter().position(|s| s == e));
-            match (place, extent.as_ref().and_then(Size::constant)) {
+        for extent in extents {
+            let place = extent.and_then(|e| own.iter().position(|s| s == e));
+            match (place, extent.and_then(Size::constant)) {
                 (Some(k), _) => {
                     own.swap_remove(k);
                 }
+                (None, _) if extent.is_some() && segments > 0 => segments -= 1,
                 (None, Some(n)) => repeats = repeats.saturating_mul(n),
                 (None, None) => repeats = MANY,
             }
         }
-        self.reads.entry(array).or_default().push(Read { home, index: index.to_vec(), repeats });
+        self.reads.entry(array).or_default().push(Read { home, index: index.to_vec(), repeats, of_segment });
     }
 }
 
@@ -151,6 +203,8 @@ pub(super) struct Site {
     many: bool,
     /// The array is used other than by reading elements: it is stored anyway.
     whole: bool,
+    /// A read stands in a loop over segments. Those may be long: a loop for each of their elements is run by another thread.
+    pub(super) in_segments: bool,
 }
 
 impl Site {

@@ -2,6 +2,7 @@
 //!
 //! Their cases are launches that somebody watched: those of the host part of a .vex file, in the interpreter.
 
+use super::super::walk::free;
 use super::super::{Emitted, Options, ProjectError};
 use super::cases::{self, Call};
 use super::javascript::{self, ByHand, Function};
@@ -13,6 +14,7 @@ use crate::code::{Id, Type, Var};
 use crate::interp::{Array, Value};
 use crate::kernel::{Buffer, BufferId, BufferUse, Kernel, Memory, Plan, ScalarArg, Space, Step};
 use crate::launch::{LAUNCH_SIZES, Template};
+use crate::names::Names;
 use crate::road::{Destination, KernelRoad};
 use crate::types::Ty;
 
@@ -90,11 +92,9 @@ fn named(hand: &HandKernel) -> Vec<(String, bool)> {
         params = tensors.iter().map(|memory| (memory.name.clone(), true)).collect();
         params.extend((0..scalars).map(|k| (format!("arg{k}"), false)));
     }
-    let is_size = |name: &String| kernel.sizes.iter().any(|size| size.name == *name);
+    let is_size = |name: &str| kernel.sizes.iter().any(|size| size.name == name);
     for (name, _) in &mut params {
-        if javascript::is_taken(name) || is_size(name) {
-            name.push('_');
-        }
+        *name = free(name, &|name| javascript::is_taken(name) || is_size(name));
     }
     params
 }
@@ -146,7 +146,19 @@ fn plan(template: &Template, kernel: Kernel, block: [u32; 3], params: &[(String,
     let name = kernel.name.clone();
     let sizes = kernel.sizes.clone();
     let steps = vec![launch];
-    (Plan { name, sizes, params: vars, buffers, results: vec![], kernels: vec![kernel], steps }, by_hand)
+    (
+        Plan {
+            name,
+            sizes,
+            params: vars,
+            names: Names::default(),
+            buffers,
+            results: vec![],
+            kernels: vec![kernel],
+            steps,
+        },
+        by_hand,
+    )
 }
 
 /// The arrays that faults may be about, by number.

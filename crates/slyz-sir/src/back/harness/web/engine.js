@@ -60,6 +60,13 @@ function pipeline(device, kernel) {
 }
 
 async function makePipeline(device, { file, entry, bindings }) {
+  const arrays = bindings.filter((type) => type !== "uniform").length;
+  const { maxStorageBuffersPerShaderStage: most } = device.limits;
+  if (arrays > most) {
+    throw new KernelError(
+      `${file} works on ${arrays} arrays at once, and a kernel of this device on ${most} at most; use another GPU, or split the function`,
+    );
+  }
   const response = await fetch(new URL(file, import.meta.url));
   if (!response.ok) throw new KernelError(`${file} is not beside this page; use the files that were written together`);
   const module = device.createShaderModule({ label: file, code: await response.text() });
