@@ -148,7 +148,7 @@ impl<'a> Fed<'a> {
     #[cfg(feature = "ndarray")]
     pub(crate) fn copied<T: Elem>(&mut self, data: &[T], dims: Dims) {
         let leaves = split(data).into_iter().map(Data::Split).collect();
-        self.0.push(Piece::Array { told: Told { dims: Some(dims), len: data.len() as u64 }, leaves });
+        self.0.push(Piece::Array { told: Told { dims: Some(dims), len: data.len() as u64 }, leaves, lying: None });
     }
 
     fn rows<T: Elem, const M: usize>(&mut self, data: &'a [[T; M]]) {
