@@ -59,7 +59,7 @@ pub enum Error {
     Tensor(#[from] TensorError),
     /// There is no such view of a tensor.
     #[error(transparent)]
-    View(#[from] crate::views::ViewError),
+    View(#[from] crate::view_error::ViewError),
     /// The device could not compile or run it.
     #[error(transparent)]
     Run(#[from] slyz_run::Error),

@@ -62,6 +62,7 @@ mod explain;
 mod extent;
 mod feed;
 mod fold;
+mod geometry;
 pub mod graph;
 mod key;
 mod layout;
@@ -94,6 +95,7 @@ mod tiles;
 mod trace;
 mod update;
 mod view;
+mod view_error;
 pub mod views;
 
 pub use along::Along;

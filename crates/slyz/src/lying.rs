@@ -1,7 +1,8 @@
 //! How an argument lies in memory: what a call says of a view.
 
 use crate::error::Error;
-use crate::views::{Geometry, ViewError};
+use crate::geometry::Geometry;
+use crate::view_error::ViewError;
 use slyz_run::Argument;
 use slyz_sir::types::Ty;
 use slyz_sir::views::{Distance, Storage};

@@ -6,7 +6,6 @@ use crate::error::{CallError, Error};
 use crate::lying::Lying;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
-use crate::views::TensorViewMut;
 use slyz_run::{ArrayData, Buffer, Device, LaunchArray, Output, Threads};
 use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::views::putting;
@@ -56,18 +55,6 @@ impl<T: Elem, S: Shape> Receive<Arr<T, S>> for &mut Tensor<T, S> {
     }
 }
 
-impl<T: Elem, S: Shape, const R: usize> Receive<Arr<T, S>> for &mut TensorViewMut<'_, T, R> {
-    fn receive<'a>(&'a mut self, out: &mut Vec<Receiver<'a>>) {
-        let shape = extents(self.shape());
-        let (geometry, buffers) = self.parts();
-        for (part, buffer) in parts_of::<T>().iter().zip(buffers) {
-            let lying = Lying::new(geometry, true).written(geometry);
-            let lying = (!lying.is_whole(part.ty, buffer.len())).then_some(lying);
-            out.push(Receiver { ty: part.ty, shape: shape.clone(), buffer, lying });
-        }
-    }
-}
-
 macro_rules! tuples {
     ($($R:ident $A:ident $i:tt),*) => {
         impl<$($R, $A: Receive<$R>),*> Receive<($($R,)*)> for ($($A,)*) {
@@ -79,7 +66,13 @@ tuples!(P A 0, Q B 1);
 tuples!(P A 0, Q B 1, R C 2);
 tuples!(P A 0, Q B 1, R C 2, S D 3);
 
-impl Receiver<'_> {
+impl<'a> Receiver<'a> {
+    /// A part of a memory, or all of it.
+    pub(crate) fn new(ty: Ty, shape: &[usize], buffer: &'a mut Buffer, lying: Lying<'a>) -> Receiver<'a> {
+        let lying = (!lying.is_whole(ty, buffer.len())).then_some(lying);
+        Receiver { ty, shape: extents(shape), buffer, lying }
+    }
+
     /// Does the array that comes have this type and these extents? Those that are counted while a function runs are not known before.
     pub(crate) fn fits(&self, result: usize, ty: Ty, shape: &[Option<u64>]) -> Result<(), CallError> {
         let found = self.shape.clone();

@@ -15,16 +15,13 @@
 //! # Ok::<(), slyz::Error>(())
 //! ```
 
-mod error;
-mod geometry;
 mod partition;
 mod reduce;
 mod tiled;
 mod view;
 
-pub use error::ViewError;
-pub(crate) use geometry::Geometry;
-pub use geometry::MemoryLayout;
+pub use crate::geometry::MemoryLayout;
+pub use crate::view_error::ViewError;
 pub use partition::{PartitionView, TileInfo};
 pub use reduce::{
     MaxOp, MinOp, ReduceOp, SumOp, TILE_SIZE, tiled_max_2d, tiled_min_2d, tiled_reduce_2d, tiled_sum_2d,

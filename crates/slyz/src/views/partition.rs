@@ -1,8 +1,8 @@
 //! Partitions: a view in tiles, those at the far edges smaller, with as much of their neighbours as is asked for.
 
-use super::error::ViewError;
-use super::geometry::elements;
 use super::view::TensorView;
+use crate::geometry::elements;
+use crate::view_error::ViewError;
 use std::fmt;
 use std::ops::Range;
 

@@ -1,6 +1,5 @@
 //! Tiled reductions: the chapter's functions over matrices of the host, on a device.
 
-use super::error::ViewError;
 use super::view::TensorView;
 use crate::arr::{Arr, tabulate};
 use crate::compile::{Compiled, compile};
@@ -12,6 +11,7 @@ use crate::position::Idx;
 use crate::record;
 use crate::tensor::Tensor;
 use crate::trace::{Handle, Loc};
+use crate::view_error::ViewError;
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::marker::PhantomData;

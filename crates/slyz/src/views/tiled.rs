@@ -1,11 +1,11 @@
 //! The chapter's own algorithm: a tile for each block, reduced in memory that the block shares, and its results once more until one is left.
 
-use super::error::ViewError;
 use super::reduce::{ReduceOp, try_tiled_reduce_2d};
 use crate::compile::Signature;
 use crate::elem::{Elem, Exp, Scalar};
 use crate::error::Error;
 use crate::trace::{self, Loc};
+use crate::view_error::ViewError;
 use slyz_run::{ArrayData, Buffer, LaunchArray, Threads};
 use slyz_sir::back::harness::{Explicit, Options, Target, emit_kernels};
 use slyz_sir::choices::Checks;

@@ -1,16 +1,17 @@
 //! Views: shape, strides and layout over the memory of a tensor, or over none.
 
-use super::error::ViewError;
-use super::geometry::{Geometry, MemoryLayout};
 use super::partition::PartitionView;
 use crate::arr::Arr;
 use crate::below::{Below, Known};
 use crate::elem::{Elem, parts_of};
 use crate::error::Error;
 use crate::feed::{Fed, Feed};
+use crate::geometry::{Geometry, MemoryLayout};
 use crate::lying::Lying;
+use crate::receive::{Receive, Receiver};
 use crate::shape::Shape;
 use crate::tensor::{Tensor, TensorShape};
+use crate::view_error::ViewError;
 use slyz_run::Buffer;
 use std::fmt;
 use std::marker::PhantomData;
@@ -418,11 +419,6 @@ pub struct TensorViewMut<'a, T, const R: usize = 4> {
 }
 
 impl<T, const R: usize> TensorViewMut<'_, T, R> {
-    /// Where the elements are, and the memory.
-    pub(crate) fn parts(&mut self) -> (&Geometry<R>, &mut [Buffer]) {
-        (&self.geometry, self.data)
-    }
-
     /// The extents, outermost first.
     pub fn shape(&self) -> &[usize; R] {
         &self.geometry.shape
@@ -431,6 +427,16 @@ impl<T, const R: usize> TensorViewMut<'_, T, R> {
     /// How many elements of the memory it is from one position to the next, for each axis.
     pub fn strides(&self) -> &[isize; R] {
         &self.geometry.strides
+    }
+}
+
+impl<T: Elem, S: Shape, const R: usize> Receive<Arr<T, S>> for &mut TensorViewMut<'_, T, R> {
+    fn receive<'a>(&'a mut self, out: &mut Vec<Receiver<'a>>) {
+        let geometry = &self.geometry;
+        for (part, buffer) in parts_of::<T>().iter().zip(self.data.iter_mut()) {
+            let lying = Lying::new(geometry, true).written(geometry);
+            out.push(Receiver::new(part.ty, &geometry.shape, buffer, lying));
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where the elements of a view are: an extent and a stride for each axis, an offset, and tiles for those that lie in tiles.
 
-use super::error::ViewError;
 use crate::error::Error;
+use crate::view_error::ViewError;
 use slyz_run::Buffer;
 use std::cmp::Reverse;
 use std::ops::Range;
