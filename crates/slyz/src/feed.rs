@@ -177,7 +177,7 @@ impl<'a> Fed<'a> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed for a parameter `{P}`",
     label = "wrong argument",
-    note = "an `Arr<T, S>` takes `&[T]`, `&Vec<T>`, `&[T; N]`, `(&[T], [rows, cols])` or `&Tensor<T, S>`; an `Exp<T>` takes a `T`",
+    note = "an `Arr<T, S>` takes `&[T]`, `&Vec<T>`, `&[T; N]`, `(&[T], [rows, cols])`, `&Tensor<T, S>` or `&TensorView<T, R>`; an `Exp<T>` takes a `T`",
     note = "for a matrix also `&[[T; M]]`, `&Vec<[T; M]>` and `&[[T; M]; N]`",
     note = "a struct of arrays `Net` takes the struct of tensors that its derive makes, `NetTensors`, or a reference to one",
     note = "a `Tensor` whose axes have other names is renamed with `.rename::<S>()?`, which checks the sizes"

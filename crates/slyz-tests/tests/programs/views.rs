@@ -1,5 +1,6 @@
 //! Views: the chapter's code, and random views of random tensors, held against `ndarray`.
 
+#![allow(clippy::needless_borrows_for_generic_args)] // Views and references to them are arguments alike.
 use crate::devices;
 use ndarray::{ArrayD, ArrayViewD, Axis as Direction, IxDyn, Slice};
 use slyz::prelude::*;

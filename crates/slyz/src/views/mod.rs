@@ -9,7 +9,7 @@
 //! axis!(N, M);
 //! let x = Tensor::<f32, (N, M)>::from_vec([4, 4], (0..16).map(|k| k as f32).collect())?;
 //! let sum = compile(|x: Arr<f32, (N, M)>| x.sum())?;
-//! let corner = x.view()?.slice(0, 0..2)?.slice(1, 2..4)?;
+//! let corner = x.view::<2>()?.slice(0, 0..2)?.slice(1, 2..4)?;
 //! assert_eq!(sum.call(&corner)?.value()?, 2.0 + 3.0 + 6.0 + 7.0);
 //! assert_eq!(tiled_sum_2d(&x.to_vec()?, 4, 4), 120.0);
 //! # Ok::<(), slyz::Error>(())

@@ -24,7 +24,7 @@ use std::ops::Range;
 /// use slyz::views::*;
 /// axis!(N, M);
 /// let x = Tensor::<f32, (N, M)>::from_vec([2, 3], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
-/// let sums = compile(|x: Arr<f32, (N, M)>| x.sum_axis::<1>())?;
+/// let sums = compile(|x: Arr<f32, (N, M)>| x.axis::<1>().sum())?;
 /// let columns: TensorView<f32, 2> = x.view()?.transpose(0, 1)?;
 /// assert_eq!(columns.strides(), &[1, 3]);
 /// assert_eq!(sums.call(&columns)?.to_vec()?, [5.0, 7.0, 9.0]); // nothing was copied
