@@ -12,6 +12,7 @@ use std::ptr::NonNull;
 
 /// Memory of the host, of a GPU of NVIDIA, and of the host for such a GPU.
 const HOST: i32 = 1;
+#[cfg(feature = "cuda")]
 const CUDA: i32 = 2;
 const CUDA_HOST: i32 = 3;
 

@@ -100,6 +100,7 @@ impl Pool {
     }
 
     /// Does every block end where the bytes that were asked for end?
+    #[cfg(feature = "cpu")]
     pub(crate) fn is_exact(&self) -> bool {
         self.inner.exact
     }

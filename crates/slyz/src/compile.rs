@@ -16,9 +16,10 @@ use crate::tensor::Tensor;
 use crate::trace::{self, Handle, Leaf, Loc, Out, Slot};
 use slyz_run::{Buffer, Device, Executable, Found};
 use slyz_sir::choices::Precision;
-use slyz_sir::code::Var;
+use slyz_sir::code::{Id, Type};
 use slyz_sir::program::{Program, Require};
 use slyz_sir::size::{Size, SizeError, SizeOrigin, SizeVar};
+use slyz_sir::types::Ty;
 use slyz_sir::views::{self, Storage};
 use std::any::TypeId;
 use std::collections::HashMap;
@@ -647,15 +648,25 @@ impl Shared {
 
     /// Does what results are written into have their types and shapes?
     fn receive(&self, into: &[Receiver<'_>], sizes: &[Option<u64>]) -> Result<(), CallError> {
-        let body = &self.program.body;
-        for (number, (receiver, id)) in into.iter().zip(&body.results).enumerate() {
-            let mut bound = body.params.iter().chain(body.stmts.iter().flat_map(|stmt| &stmt.binds));
-            let Some(var) = bound.find(|var| var.id == *id) else { continue };
-            let extent = |size: &Size| size.eval(&|var| sizes.get(var.0 as usize).copied().flatten()).ok();
-            let shape: Vec<Option<u64>> = var.ty.shape().iter().map(extent).collect();
-            receiver.fits(number + 1, var.ty.elem(), &shape)?;
+        if into.is_empty() {
+            return Ok(());
+        }
+        for (number, (receiver, (ty, shape))) in into.iter().zip(self.results(sizes)).enumerate() {
+            receiver.fits(number + 1, ty, &shape)?;
         }
         Ok(())
+    }
+
+    /// The type and the extents of each result. What is counted while the function runs is not known.
+    fn results(&self, sizes: &[Option<u64>]) -> impl Iterator<Item = (Ty, Vec<Option<u64>>)> {
+        let body = &self.program.body;
+        let bound = body.params.iter().chain(body.stmts.iter().flat_map(|stmt| &stmt.binds));
+        let types: HashMap<Id, &Type> = bound.map(|var| (var.id, &var.ty)).collect();
+        let extent = |size: &Size| size.eval(&|var| sizes.get(var.0 as usize).copied().flatten()).ok();
+        body.results.iter().filter_map(move |id| {
+            let ty = types.get(id)?;
+            Some((ty.elem(), ty.shape().iter().map(extent).collect()))
+        })
     }
 
     /// The function over arguments that lie in memory like this.
@@ -713,21 +724,16 @@ impl Shared {
     /// Are the results of somebody's own device what the function says? What positions are in them is looked at when they
     /// are passed on.
     fn check_outputs(&self, outputs: &[slyz_run::Output], sizes: &[Option<u64>]) -> Result<(), CallError> {
-        let body = &self.program.body;
+        let expected = self.program.body.results.len();
         let wrong = |why: String| Err(CallError::Returned { device: self.code.device().to_string(), why });
-        if outputs.len() != body.results.len() {
-            return wrong(format!("{} results instead of {}", outputs.len(), body.results.len()));
+        if outputs.len() != expected {
+            return wrong(format!("{} results instead of {expected}", outputs.len()));
         }
-        let bound: Vec<&Var> = body.params.iter().chain(body.stmts.iter().flat_map(|stmt| &stmt.binds)).collect();
-        for (k, (output, id)) in outputs.iter().zip(&body.results).enumerate() {
-            let Some(var) = bound.iter().find(|var| var.id == *id) else { continue };
-            let mut extents = var.ty.shape().iter().zip(&output.shape);
-            // What is counted while the function runs is not known here.
-            let differs = |(size, found): (&Size, &u64)| {
-                size.eval(&|v| sizes.get(v.0 as usize).copied().flatten()).is_ok_and(|extent| extent != *found)
-            };
+        for (k, (output, (ty, shape))) in outputs.iter().zip(self.results(sizes)).enumerate() {
+            let differs = |(expected, found): (&Option<u64>, &u64)| expected.is_some_and(|extent| extent != *found);
             let len = output.shape.iter().try_fold(output.ty.bytes() as u64, |len, &extent| len.checked_mul(extent));
-            if output.ty != var.ty.elem() || output.shape.len() != var.ty.shape().len() || extents.any(differs) {
+            let differ = shape.len() != output.shape.len() || shape.iter().zip(&output.shape).any(differs);
+            if output.ty != ty || differ {
                 return wrong(format!("result {} is {}{:?}", k + 1, output.ty, output.shape));
             }
             if len != Some(output.data.len() as u64) {

@@ -22,7 +22,7 @@ enum Data<'a> {
     Split(Vec<u8>),
     /// Of a tensor, and what is known about its positions.
     Tensor(&'a Buffer, Known<'a>),
-    /// The first elements of a tensor.
+    /// The first elements of a tensor, and what is known about the positions in all of it.
     Part(Buffer, Known<'a>),
 }
 
@@ -591,11 +591,11 @@ fn array_argument<'a>(
     data: &'a Data,
     env: &Env,
 ) -> Result<slyz_run::Argument<'a>, Error> {
-    let (data, known) = match data {
-        Data::Host(bytes) => (ArrayData::Host(bytes), None),
-        Data::Split(bytes) => (ArrayData::Host(bytes), None),
-        Data::Tensor(buffer, known) => (ArrayData::Buffer(buffer), Some(known)),
-        Data::Part(buffer, known) => (ArrayData::Buffer(buffer), Some(known)),
+    let (data, known, is_whole) = match data {
+        Data::Host(bytes) => (ArrayData::Host(bytes), None, true),
+        Data::Split(bytes) => (ArrayData::Host(bytes), None, true),
+        Data::Tensor(buffer, known) => (ArrayData::Buffer(buffer), Some(known), true),
+        Data::Part(buffer, known) => (ArrayData::Buffer(buffer), Some(known), false),
     };
     if let Some((axis, name)) = &leaf.axis {
         let extent = match axis.eval(env) {
@@ -609,7 +609,8 @@ fn array_argument<'a>(
             if let Some((element, position)) = first_outside(data.bytes()?, extent) {
                 return Err(outside(slot, element, position, name, extent).into());
             }
-            known.inspect(|known| known.learn(extent));
+            // Of a part nothing follows for the rest.
+            known.filter(|_| is_whole).inspect(|known| known.learn(extent));
         }
     }
     Ok(slyz_run::Argument::Array { ty: leaf.ty, shape: Cow::Borrowed(shape), data })

@@ -244,6 +244,9 @@ impl<const R: usize> Geometry<R> {
             let (from, strides) = (self.shape.to_vec(), self.strides.to_vec());
             Err(ViewError::Reshape { from, strides, to: to.to_vec(), why: why.to_string() })
         };
+        if self.len() == usize::MAX {
+            return Err(ViewError::TooLarge { shape: self.shape.to_vec() });
+        }
         if elements(&to) != self.len() {
             return wrong("they have different numbers of elements");
         }
@@ -367,30 +370,42 @@ impl<const R: usize> Geometry<R> {
         Ok(windows)
     }
 
-    /// The place of the element at a position; nothing outside.
+    /// The place of the element at a position; nothing outside, and nothing where places cannot be counted.
     pub(crate) fn place(&self, position: [usize; R]) -> Option<usize> {
         if position.iter().zip(&self.shape).any(|(at, extent)| at >= extent) {
             return None;
         }
         if let Some(tile) = self.tile {
-            let mut place = 0;
+            let mut place = 0usize;
+            let mut step = |extent: usize, at: usize| {
+                place = place.checked_mul(extent)?.checked_add(at)?;
+                Some(())
+            };
             for axis in 0..R {
-                place = place * self.shape[axis].div_ceil(tile[axis]) + position[axis] / tile[axis];
+                let number = position[axis].checked_div(tile[axis])?;
+                step(self.shape[axis].div_ceil(tile[axis]), number)?;
             }
             for axis in 0..R {
-                place = place * tile[axis] + position[axis] % tile[axis];
+                step(tile[axis], position[axis] % tile[axis])?;
             }
-            return Some(self.offset + place);
+            return self.offset.checked_add(place);
         }
-        let steps = (0..R).map(|axis| position[axis] as i128 * self.strides[axis] as i128);
-        usize::try_from(self.offset as i128 + steps.sum::<i128>()).ok()
+        let mut place = self.offset as i128;
+        for axis in 0..R {
+            let steps = (position[axis] as i128).checked_mul(self.strides[axis] as i128)?;
+            place = place.checked_add(steps)?;
+        }
+        usize::try_from(place).ok()
     }
 
     /// The elements, of so many bytes each, in row-major order in memory of their own.
     pub(crate) fn gathered(&self, memory: &Buffer, width: usize) -> Result<Buffer, Error> {
         self.within(memory.len() / width.max(1))?;
         let bytes = memory.bytes()?;
-        let mut gathered = Vec::with_capacity(self.len() * width);
+        let mut gathered = vec![];
+        let too_large = || ViewError::TooLarge { shape: self.shape.to_vec() };
+        let len = self.len().checked_mul(width).ok_or_else(too_large)?;
+        gathered.try_reserve_exact(len).map_err(|_| too_large())?;
         let mut position = [0; R];
         for _ in 0..self.len() {
             let place = self.place(position).unwrap_or(0) * width;

@@ -158,6 +158,34 @@ impl<T: Elem + Lift<T>, A: Axis, B: Axis, const H: usize, const W: usize, const 
         self.elements
     }
 
+    /// The same tile with other elements, computed from those that are at most `reach` positions away. As many positions of the halo are
+    /// no longer what the neighbouring tiles have there.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N, M);
+    /// /// Each row of a tile summed up from its left end on.
+    /// fn running(x: Arr<i32, (N, M)>) -> Arr<i64, (N, M)> {
+    ///     for_tiles(x.partition::<8, 4>(), |tile| {
+    ///         let wide = tile.elements().map(|x| x.cast::<i64>());
+    ///         tile.with_elements(wide.axis::<1>().scan(|a, b| a + b, 0), Border::Clamp, 0)
+    ///     })
+    /// }
+    /// assert_eq!(compile(running)?.call(&[[1, 1, 1, 1, 1]])?.to_vec()?, [1, 2, 3, 4, 1]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn with_elements<U: Elem>(
+        self,
+        elements: Arr<U, (Haloed<H, K>, Haloed<W, K>)>,
+        border: Border<U>,
+        reach: usize,
+    ) -> Tile<U, A, B, H, W, K> {
+        let used = self.used.saturating_add(reach);
+        check_halo::<K>(Location::caller(), used);
+        Tile { elements, start: self.start, border, used, of: PhantomData }
+    }
+
     /// Each element from the elements around it, as [`Arr::stencil`] with the border of the matrix. All stencils of a tile reach as far
     /// as its halo, and no farther.
     #[track_caller]
@@ -203,11 +231,15 @@ impl<T: Elem + Lift<T>, A: Axis, B: Axis, const H: usize, const W: usize, const 
                 value_of::<T::Exp>(&record::select(at, inside, &element, &outside))
             })
         });
-        let used = self.used + reach.get() as usize;
-        if used > K {
-            let what = format!("stencils of a tile reach {used} positions far, its halo is {K}");
-            trace::error(at, &what, &format!("write `.halo::<{used}>(..)`, or take fewer turns at once"));
-        }
+        let used = self.used.saturating_add(reach.get() as usize);
+        check_halo::<K>(at, used);
         Tile { elements, used, ..self }
+    }
+}
+
+fn check_halo<const K: usize>(at: Loc, used: usize) {
+    if used > K {
+        let what = format!("stencils of a tile reach {used} positions far, its halo is {K}");
+        trace::error(at, &what, &format!("write `.halo::<{used}>(..)`, or take fewer turns at once"));
     }
 }

@@ -114,8 +114,8 @@ pub enum ViewError {
     /// A description that has no data.
     #[error("the view describes a shape without data; make one of a tensor: `tensor.view()?`")]
     NoData,
-    /// More elements than can be counted.
-    #[error("a view of the shape {shape:?} has more elements than can be counted; make it smaller")]
+    /// More elements than can be counted, or than there is memory for a copy of.
+    #[error("a view of the shape {shape:?} has more elements than can be counted or copied; take a part of it")]
     TooLarge {
         /// The shape.
         shape: Vec<usize>,

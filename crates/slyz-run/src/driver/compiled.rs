@@ -101,15 +101,7 @@ impl<E: Engine> Executable for Compiled<E> {
         }
         // SAFETY: slots that are filled are memory that nobody else sees. Accesses are inside: the promise of `Compiled::new`.
         unsafe { call.walk() }?;
-        let outputs = call.outputs();
-        drop(call);
-        let outputs = outputs?;
-        for (output, buffer) in outputs.iter().zip(into) {
-            if let Some(buffer) = buffer {
-                **buffer = output.data.clone();
-            }
-        }
-        Ok(outputs)
+        call.outputs()
     }
 
     fn precision(&self) -> Precision {

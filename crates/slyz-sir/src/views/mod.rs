@@ -20,7 +20,7 @@ use crate::pass;
 use crate::program::Program;
 use crate::size::{Size, SizeDecl, SizeOrigin, SizeVar};
 use crate::types::Ty;
-use crate::write::Write;
+use crate::write::{Lines, Write};
 
 /// How an array lies in memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -62,32 +62,23 @@ impl Storage {
 /// variables stand behind all others, in the order of their parameters.
 pub fn stored(program: &Program, storages: &[Storage]) -> Program {
     let mut program = program.clone();
-    let mut writer = Writer { fresh: Box::new(program.fresh_ids()), out: vec![], params: vec![] };
-    for (param, storage) in std::mem::take(&mut program.body.params).into_iter().zip(storages) {
-        writer.argument(&mut program.sizes, param, storage);
+    let mut params = Params { lines: Lines::new(program.fresh_ids()), sizes: program.sizes, params: vec![] };
+    for (param, storage) in program.body.params.into_iter().zip(storages) {
+        params.argument(param, storage);
     }
-    writer.out.append(&mut program.body.stmts);
-    program.body.params = writer.params;
-    program.body.stmts = writer.out;
+    let mut stmts = params.lines.take();
+    stmts.append(&mut program.body.stmts);
+    program.body = Body { params: params.params, stmts, ..program.body };
+    program.sizes = params.sizes;
     // What is read of a view is seen when it is where it is read.
     order::of_memory(pass::optimize(&program))
 }
 
-/// Writes parameters and the statements that read them.
-struct Writer {
-    fresh: Box<dyn FnMut() -> Id>,
-    out: Vec<Stmt>,
+/// Parameters, and the statements that read them.
+struct Params {
+    lines: Lines,
+    sizes: Vec<SizeDecl>,
     params: Vec<Var>,
-}
-
-impl Write for Writer {
-    fn fresh(&mut self) -> Id {
-        (self.fresh)()
-    }
-
-    fn out(&mut self) -> &mut Vec<Stmt> {
-        &mut self.out
-    }
 }
 
 /// Memory that an array lies in, and how.
@@ -98,78 +89,80 @@ struct Stored<'l> {
     numbers: Vec<Id>,
 }
 
-impl Writer {
+impl Params {
     /// A parameter for the memory of an array, and those for its numbers.
-    fn memory<'l>(&mut self, sizes: &mut Vec<SizeDecl>, ty: &Type, storage: &'l Storage) -> Stored<'l> {
+    fn memory<'l>(&mut self, ty: &Type, storage: &'l Storage) -> Stored<'l> {
         let shape = match storage {
             Storage::Rows => ty.shape().to_vec(),
             Storage::Turned(order) => order.iter().filter_map(|&axis| ty.shape().get(axis).cloned()).collect(),
-            Storage::Strided(_) => vec![Size::Var(new_size(sizes))],
+            Storage::Strided(_) => vec![Size::Var(new_size(&mut self.sizes))],
             Storage::Tiled(tile) => {
                 let tiles =
                     ty.shape().iter().zip(tile).map(|(size, &extent)| Size::CeilDiv(size.clone().into(), extent));
                 tiles.chain(tile.iter().map(|&extent| Size::Const(extent))).collect()
             }
         };
-        let array = self.fresh();
+        let array = self.lines.fresh();
         self.params.push(Var { id: array, ty: Type::Array(ty.elem(), shape) });
-        let numbers: Vec<Var> = (0..storage.numbers()).map(|_| self.var(Ty::I64)).collect();
+        let numbers: Vec<Var> = (0..storage.numbers()).map(|_| self.lines.var(Ty::I64)).collect();
         let ids = numbers.iter().map(|number| number.id).collect();
         self.params.extend(numbers);
         Stored { array, storage, numbers: ids }
     }
 
     /// Puts the array that the program means behind a parameter that lies otherwise.
-    fn argument(&mut self, sizes: &mut Vec<SizeDecl>, param: Var, storage: &Storage) {
+    fn argument(&mut self, param: Var, storage: &Storage) {
         if *storage == Storage::Rows {
             self.params.push(param);
             return;
         }
-        let memory = self.memory(sizes, &param.ty, storage);
+        let memory = self.memory(&param.ty, storage);
         let elem = param.ty.elem();
         let places = vec![Ty::I64; param.ty.shape().len()];
-        let body = self.nested(&places, |w, position| {
-            let index = w.place(&memory, position);
+        let body = self.lines.nested(&places, |w, position| {
+            let index = memory.place(w, position);
             vec![w.push(Op::At { array: memory.array, index }, elem)]
         });
         let shape = param.ty.shape().to_vec();
-        self.out.push(Stmt { binds: vec![param], op: Op::Tabulate { shape, body } });
+        self.lines.out().push(Stmt { binds: vec![param], op: Op::Tabulate { shape, body } });
     }
+}
 
+impl Stored<'_> {
     /// Where in the memory the element at a position of the array is.
-    fn place(&mut self, memory: &Stored, position: &[Id]) -> Vec<Id> {
-        match memory.storage {
+    fn place(&self, w: &mut Lines, position: &[Id]) -> Vec<Id> {
+        match self.storage {
             Storage::Rows => position.to_vec(),
             Storage::Turned(order) => order.iter().filter_map(|&axis| position.get(axis).copied()).collect(),
             Storage::Strided(distances) => {
-                let mut numbers = memory.numbers.iter().copied();
+                let mut numbers = self.numbers.iter().copied();
                 let mut place = numbers.next();
                 for (&at, distance) in position.iter().zip(distances) {
                     let steps = match distance {
                         Distance::None => continue,
                         Distance::One => at,
                         Distance::Any => match numbers.next() {
-                            Some(stride) => self.apply(Operator::Mul, &[at, stride], Ty::I64),
+                            Some(stride) => w.apply(Operator::Mul, &[at, stride], Ty::I64),
                             None => continue,
                         },
                     };
                     place = Some(match place {
-                        Some(before) => self.apply(Operator::Add, &[before, steps], Ty::I64),
+                        Some(before) => w.apply(Operator::Add, &[before, steps], Ty::I64),
                         None => steps,
                     });
                 }
                 place.into_iter().collect()
             }
             Storage::Tiled(tile) => {
-                let in_tiles = |w: &mut Writer, operator: Operator| -> Vec<Id> {
+                let in_tiles = |w: &mut Lines, operator: Operator| -> Vec<Id> {
                     let mut part = |(&at, &extent): (&Id, &u64)| {
                         let extent = w.number(extent as i64);
                         w.apply(operator, &[at, extent], Ty::I64)
                     };
                     position.iter().zip(tile).map(&mut part).collect()
                 };
-                let mut place = in_tiles(self, Operator::Div);
-                place.extend(in_tiles(self, Operator::Rem));
+                let mut place = in_tiles(w, Operator::Div);
+                place.extend(in_tiles(w, Operator::Rem));
                 place
             }
         }
@@ -216,16 +209,4 @@ fn kernel(
 fn bound(name: &str, ty: Ty, access: Access, extents: &[usize]) -> Memory {
     let extent = |&number: &usize| Size::Var(SizeVar((LAUNCH_SIZES + number) as u32));
     Memory { name: name.to_string(), ty, space: Space::Global(access), shape: extents.iter().map(extent).collect() }
-}
-
-impl Writer {
-    /// A writer of code beside code that has names up to that one.
-    fn new(taken: Option<u32>) -> Writer {
-        let mut next = taken.map_or(0, |taken| taken + 1);
-        let fresh = move || {
-            next += 1;
-            Id(next - 1)
-        };
-        Writer { fresh: Box::new(fresh), out: vec![], params: vec![] }
-    }
 }

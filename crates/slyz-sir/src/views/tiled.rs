@@ -1,6 +1,6 @@
 //! The tiled reduction of a matrix, as textbooks have it: a tile for each block, its rows by a tree, then its first column.
 
-use super::{Writer, bound, kernel};
+use super::{bound, kernel};
 use crate::code::{FnId, Function, Id, MemId, Op, Place, Scope, largest_id};
 use crate::kernel::{Access, Memory, Space};
 use crate::launch::{LAUNCH_SIZES, Template};
@@ -8,7 +8,7 @@ use crate::names::Names;
 use crate::ops::Operator;
 use crate::size::{Size, SizeVar};
 use crate::types::{Scalar, Ty};
-use crate::write::Write;
+use crate::write::{Lines, Write};
 
 /// The side of a tile.
 pub const TILE: u64 = 16;
@@ -22,9 +22,9 @@ const TILE_OF_BLOCK: MemId = MemId(2);
 pub fn tiled(ty: Ty, identity: Scalar, functions: Vec<Function>) -> Template {
     let combine = FnId(functions.len().saturating_sub(1) as u32);
     let mut names = Names::default();
-    let taken = functions.iter().map(|function| largest_id(&function.body)).max();
-    let body = Writer::new(taken).nested(&[], |w, _| {
-        let mut place = |w: &mut Writer, name: &str, place: Place, axis: u8| {
+    let taken = functions.iter().map(|function| largest_id(&function.body) + 1).max();
+    let body = Lines::from(taken.unwrap_or(0)).nested(&[], |w, _| {
+        let mut place = |w: &mut Lines, name: &str, place: Place, axis: u8| {
             let id = w.push(Op::Place(place, axis), Ty::I64);
             names.note(id, name);
             id
@@ -35,7 +35,7 @@ pub fn tiled(ty: Ty, identity: Scalar, functions: Vec<Function>) -> Template {
         let gy = place(w, "gy", Place::Global, 1);
         let block = [w.push(Op::Place(Place::Block, 1), Ty::I64), w.push(Op::Place(Place::Block, 0), Ty::I64)];
         let size = |number: usize| Size::Var(SizeVar((LAUNCH_SIZES + number) as u32));
-        let smaller = |w: &mut Writer, at: Id, size: Size| {
+        let smaller = |w: &mut Lines, at: Id, size: Size| {
             let extent = w.extent(&size);
             w.apply(Operator::Lt, &[at, extent], Ty::Bool)
         };

@@ -241,7 +241,7 @@ fn other_views() {
         assert_eq!(matrix.call(&view.slice(0, 1..2).unwrap()).unwrap().to_vec().unwrap()[0], 12.0);
         let mut whole = Tensor::<f32, (N, M)>::zeros([4, 6]).unwrap();
         matrix.call_into(&mut whole, &view).unwrap();
-        assert_eq!(whole.view::<2>().unwrap().get([3, 5]).unwrap(), Some(46.0));
+        assert_eq!(whole.view::<2>().unwrap().get([3, 5]).unwrap(), 46.0);
         // What somebody else sees stays what it was.
         let before = whole.clone();
         matrix.call_into(&mut whole, &before).unwrap();
@@ -286,4 +286,69 @@ fn wrong_views_are_told() {
     let kept = compile(|x: Arr<f32, N>| x.filter::<M>(|x| x.gt(0.0))).unwrap();
     let mut z = Tensor::<f32, M>::zeros([3]).unwrap();
     assert!(matches!(kept.call_into(&mut z, &[1.0f32]), Err(Error::Call(CallError::Counted { result: 1 }))));
+}
+
+/// What was seen of the first positions of a tensor says nothing about the others.
+#[test]
+fn positions_in_a_part_of_a_tensor() {
+    let positions: Tensor<At<N>, M> = Tensor::from_vec([2], vec![At::new(0), At::new(9)]).unwrap();
+    let f = compile(|x: Arr<f32, N>, p: Arr<At<N>, M>| p.map(|i| x.at(i))).unwrap();
+    let x = [5.0f32; 5];
+    let first = positions.view::<1>().unwrap().slice(0, 0..1).unwrap();
+    assert_eq!(f.call(&x, &first).unwrap().to_vec().unwrap(), [5.0]);
+    let wrong = f.call(&x, &positions).unwrap_err();
+    assert!(matches!(wrong, Error::Call(CallError::Outside { element: 1, position: 9, extent: 5, .. })), "{wrong}");
+}
+
+/// Views that nobody could count the elements of.
+#[test]
+fn huge_views_are_told() {
+    let x = Tensor::<f32>::from_vec([1], vec![1.0]).unwrap();
+    let one = x.view::<1>().unwrap();
+    assert!(matches!(
+        one.broadcast([1 << 40, 1 << 20]).unwrap().to_vec(),
+        Err(Error::View(ViewError::TooLarge { .. }))
+    ));
+    let huge = TensorView::new([usize::MAX, usize::MAX]);
+    assert!(matches!(huge.reshape([usize::MAX, usize::MAX, 1]), Err(ViewError::TooLarge { .. })));
+    assert_eq!(huge.with_layout(MemoryLayout::Tiled([0, 2])).place([1, 1]), None);
+    assert_eq!(huge.with_layout(MemoryLayout::Tiled([2, 2])).place([usize::MAX - 1; 2]), None);
+    assert_eq!(huge.place([usize::MAX - 1; 2]), None);
+}
+
+/// Three turns tile by tile are three turns over the whole.
+#[test]
+fn tiles_with_halos_are_stencils() {
+    fn turn(u: &dyn Fn((i32, i32)) -> Exp<i32>) -> Exp<i32> {
+        2 * u((0, 0)) - u((-1, 0)) + 3 * u((1, 0)) + u((0, -1)) - 5 * u((0, 1)) + u((1, 1))
+    }
+    for device in devices() {
+        for border in [Border::Clamp, Border::Wrap, Border::Value(7)] {
+            let plain = slyz::compile_on(&device, move |mut u: Arr<i32, (N, M)>| {
+                for _ in 0..3 {
+                    u = u.stencil(border, turn);
+                }
+                u
+            });
+            let tiled = slyz::compile_on(&device, move |u: Arr<i32, (N, M)>| {
+                for_tiles(u.partition::<8, 16>().halo::<3>(border), |mut tile| {
+                    for _ in 0..3 {
+                        tile = tile.stencil(turn);
+                    }
+                    tile
+                })
+            });
+            let (plain, tiled) = (plain.unwrap(), tiled.unwrap());
+            for [n, m] in [[1, 1], [5, 3], [33, 70], [0, 4]] {
+                let data: Vec<i32> = (0..n * m).map(|k| (k * 37 % 101) as i32 - 50).collect();
+                let u = Tensor::<i32, (N, M)>::from_vec([n, m], data).unwrap();
+                let (expected, found) = (plain.call(&u).unwrap(), tiled.call(&u).unwrap());
+                assert_eq!(found.to_vec().unwrap(), expected.to_vec().unwrap(), "{border:?} {n}×{m} {}", device.name());
+            }
+        }
+    }
+    let narrow = compile(|u: Arr<i32, (N, M)>| {
+        for_tiles(u.partition::<8, 8>().halo::<1>(Border::Clamp), |tile| tile.stencil(turn).stencil(turn))
+    });
+    assert!(narrow.err().unwrap().to_string().contains("stencils of a tile reach 2 positions far, its halo is 1"));
 }

@@ -11,11 +11,11 @@ use slyz_sir::types::Ty;
 pub struct Reading<'a> {
     ty: Ty,
     shape: Vec<u64>,
-    data: Given<'a>,
+    data: Data<'a>,
 }
 
 /// Data that a kernel reads.
-enum Given<'a> {
+enum Data<'a> {
     Array(ArrayData<'a>),
     /// The first elements of a tensor.
     Part(Buffer),
@@ -85,7 +85,7 @@ pub trait InOut<'a, T, const RANK: usize = 1> {
 
 fn read<T: Scalar>(data: &[T], shape: Vec<u64>) -> Reading<'_> {
     // Scalars are stored as the host has them.
-    Reading { ty: T::TY, shape, data: Given::Array(ArrayData::Host(T::view(data).unwrap_or(&[]))) }
+    Reading { ty: T::TY, shape, data: Data::Array(ArrayData::Host(T::view(data).unwrap_or(&[]))) }
 }
 
 fn write<T: Scalar>(data: &mut [T], shape: Vec<u64>) -> Writing<'_> {
@@ -100,16 +100,16 @@ impl<'a, T: Scalar, S, const RANK: usize> Input<'a, T, RANK> for &'a Tensor<T, S
     fn input(self) -> Reading<'a> {
         // A scalar has one leaf.
         let data = self.buffers().next().map_or(ArrayData::Host(&[]), |(buffer, _)| ArrayData::Buffer(buffer));
-        Reading { ty: T::TY, shape: extents(self.dims()), data: Given::Array(data) }
+        Reading { ty: T::TY, shape: extents(self.dims()), data: Data::Array(data) }
     }
 }
 
 impl<'a, T: Scalar, const R: usize, const RANK: usize> Input<'a, T, RANK> for &'a TensorView<'a, T, R> {
     fn input(self) -> Reading<'a> {
         let data = match self.rows() {
-            Ok((buffer, bytes)) if bytes < buffer.len() => Given::Part(buffer.prefix(bytes)),
-            Ok((buffer, _)) => Given::Array(ArrayData::Buffer(buffer)),
-            Err(wrong) => Given::Wrong(wrong),
+            Ok((buffer, bytes)) if bytes < buffer.len() => Data::Part(buffer.prefix(bytes)),
+            Ok((buffer, _)) => Data::Array(ArrayData::Buffer(buffer)),
+            Err(wrong) => Data::Wrong(wrong),
         };
         Reading { ty: T::TY, shape: extents(self.shape()), data }
     }
@@ -194,9 +194,9 @@ impl Writing<'_> {
 impl Reading<'_> {
     pub(super) fn array(&self) -> Result<LaunchArray<'_>, Error> {
         let data = match &self.data {
-            Given::Array(data) => *data,
-            Given::Part(buffer) => ArrayData::Buffer(buffer),
-            Given::Wrong(wrong) => return Err(wrong.clone().into()),
+            Data::Array(data) => *data,
+            Data::Part(buffer) => ArrayData::Buffer(buffer),
+            Data::Wrong(wrong) => return Err(wrong.clone().into()),
         };
         Ok(LaunchArray::Read { ty: self.ty, shape: self.shape.clone(), data })
     }

@@ -367,21 +367,8 @@ impl<T: Elem, S> Tensor<T, S> {
 
     /// The element at a place of the row-major order.
     fn element(&self, place: usize) -> Result<T, Error> {
-        let mut scalars = SmallVec::<[Scalar; 4]>::new();
-        for (part, leaf) in parts_of::<T>().iter().zip(&self.leaves) {
-            let missing = || TensorError::Length { dims: self.dims.clone(), expected: 1, found: 0 };
-            let scalar = if leaf.is_host() || leaf.len() <= SMALL {
-                scalar_at(part.ty, leaf.bytes()?, place)
-            } else {
-                let mut bytes = [0; size_of::<u64>()];
-                let bytes = &mut bytes[..part.ty.bytes()];
-                leaf.read_at(place * bytes.len(), bytes)?;
-                scalar_at(part.ty, bytes, 0)
-            };
-            scalars.push(scalar.ok_or_else(missing)?);
-        }
-        let mut scalars = scalars.into_iter();
-        Ok(T::load(&mut || scalars.next().unwrap_or(Scalar::bool(false))))
+        let missing = || TensorError::Length { dims: self.dims.clone(), expected: 1, found: 0 }.into();
+        element_at(&self.leaves, place)?.ok_or_else(missing)
     }
 
     /// The same data without the names of its axes.
@@ -511,6 +498,27 @@ impl<T: Elem + PartialEq, S> PartialEq for Tensor<T, S> {
 }
 
 /// Elements whose leaves are stored apart. Some are read at a time, leaf by leaf, so that what a leaf is need not be asked for each.
+/// The element at a place of the memory; nothing behind its end. Of much memory of a device nothing else is read.
+pub(crate) fn element_at<T: Elem>(leaves: &[Buffer], place: usize) -> Result<Option<T>, Error> {
+    let mut scalars = SmallVec::<[Scalar; 4]>::new();
+    for (part, leaf) in parts_of::<T>().iter().zip(leaves) {
+        let width = part.ty.bytes();
+        if place >= leaf.len() / width {
+            return Ok(None);
+        }
+        let scalar = if leaf.is_host() || leaf.len() <= SMALL {
+            scalar_at(part.ty, leaf.bytes()?, place)
+        } else {
+            let mut bytes = [0; size_of::<u64>()];
+            leaf.read_at(place * width, &mut bytes[..width])?;
+            scalar_at(part.ty, &bytes[..width], 0)
+        };
+        scalars.extend(scalar);
+    }
+    let mut scalars = scalars.into_iter();
+    Ok(Some(T::load(&mut || scalars.next().unwrap_or(Scalar::bool(false)))))
+}
+
 fn join<T: Elem>(tys: &[Ty], leaves: &[&[u8]], len: usize) -> Vec<T> {
     const SOME: usize = 256;
     let nothing = Scalar::bool(false);

@@ -23,7 +23,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 /// ```
 /// assert_eq!(slyz::views::TILE_SIZE, 16);
 /// ```
-pub const TILE_SIZE: usize = 16;
+pub const TILE_SIZE: usize = slyz_sir::views::TILE as usize;
 
 /// An associative operation with an identity, for reductions. It is traced once, so what a user writes runs on every device.
 ///

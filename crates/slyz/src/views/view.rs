@@ -4,13 +4,13 @@ use super::partition::PartitionView;
 use crate::arr::Arr;
 use crate::below::{Below, Known};
 use crate::elem::{Elem, parts_of};
-use crate::error::Error;
+use crate::error::{Error, TensorError};
 use crate::feed::{Fed, Feed};
 use crate::geometry::{Geometry, MemoryLayout};
 use crate::lying::Lying;
 use crate::receive::{Receive, Receiver};
 use crate::shape::Shape;
-use crate::tensor::{Tensor, TensorShape};
+use crate::tensor::{Tensor, TensorShape, element_at};
 use crate::view_error::ViewError;
 use slyz_run::Buffer;
 use std::fmt;
@@ -312,27 +312,20 @@ impl<T: Elem, const R: usize> TensorView<'_, T, R> {
         self.to_tensor::<crate::tensor::Dyn>()?.to_vec()
     }
 
-    /// The element at a position. From a device its memory is fetched.
+    /// The element at a position, outermost first. Of a large tensor in memory of a device nothing else is read.
     ///
     /// ```
     /// use slyz::prelude::*;
     /// let x = Tensor::<i32>::from_vec([2, 2], vec![1, 2, 3, 4])?;
-    /// assert_eq!(x.view::<2>()?.transpose(0, 1)?.get([0, 1])?, Some(3));
+    /// assert_eq!(x.view::<2>()?.transpose(0, 1)?.get([0, 1])?, 3);
+    /// assert!(x.view::<2>()?.get([0, 2]).is_err());
     /// # Ok::<(), slyz::Error>(())
     /// ```
-    pub fn get(&self, position: [usize; R]) -> Result<Option<T>, Error> {
+    pub fn get(&self, position: [usize; R]) -> Result<T, Error> {
         let (leaves, _) = self.data.ok_or(ViewError::NoData)?;
-        let Some(place) = self.geometry.place(position) else { return Ok(None) };
-        let mut scalars = vec![];
-        for (part, leaf) in parts_of::<T>().iter().zip(leaves) {
-            scalars.extend(crate::feed::scalar_at(part.ty, leaf.bytes()?, place));
-        }
-        if scalars.len() < parts_of::<T>().len() {
-            return Ok(None);
-        }
-        let mut scalars = scalars.into_iter();
-        let nothing = slyz_sir::types::Scalar::bool(false);
-        Ok(Some(T::load(&mut || scalars.next().unwrap_or(nothing))))
+        let outside = || TensorError::Outside { position: position.to_vec(), dims: self.geometry.shape.to_vec() };
+        let place = self.geometry.place(position).ok_or_else(outside)?;
+        Ok(element_at(leaves, place)?.ok_or_else(outside)?)
     }
 
     /// The elements as a tensor of their own, row by row, in the memory of the host. A shape with names is checked.
