@@ -25,6 +25,9 @@ pub struct Dump {
     passes: Passes,
     #[command(flatten)]
     choice: ProgramChoice,
+    /// Print kernels that are array programs as these, for launches that fit (.vex files); with `--lower` or `--after` on their road.
+    #[arg(long)]
+    raised: bool,
     #[command(flatten)]
     blocks: vex::Blocks,
 }
@@ -60,11 +63,19 @@ impl Dump {
             if self.choice.program.is_some() {
                 return usage("--program is for .sir files; all graph functions of a .vex file are printed");
             }
+            if self.raised {
+                let programs = vex::dump::raised(&self.file, &self.blocks)?;
+                let module = Module { programs, kernels: vec![] };
+                return match kind {
+                    Some(kind) => self.travel(&module, kind, out),
+                    None => self.print(module, out),
+                };
+            }
             let is_cpu = kind.map(|kind| kind == Kind::Cpu);
             return vex::dump::dump(&self.file, is_cpu, &self.passes, self.after.as_ref(), &self.blocks, out);
         }
-        if self.blocks.any() {
-            return usage("--block and --checks are for .vex files");
+        if self.blocks.any() || self.raised {
+            return usage("--block, --checks and --raised are for .vex files");
         }
         let (module, _) = load::verified(&self.file)?;
         match kind {

@@ -1,6 +1,6 @@
 //! `slyz explain`: what becomes of the programs of a file, in words and as a picture.
 
-use crate::{ProgramChoice, SizeValue, load};
+use crate::{ProgramChoice, SizeValue, load, usage, vex};
 use anyhow::Context;
 use slyz_sir::explain::explain_on;
 use slyz_sir::program::Program;
@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub struct Explain {
-    /// A file of SIR text.
-    #[arg(value_name = "FILE.sir")]
+    /// A file of SIR text, or of graph functions.
+    #[arg(value_name = "FILE.sir|FILE.vex")]
     file: PathBuf,
     #[command(flatten)]
     choice: ProgramChoice,
@@ -22,10 +22,21 @@ pub struct Explain {
     /// Draw the launches and the memory between them to a file.
     #[arg(long, value_name = "OUT.svg")]
     svg: Option<PathBuf>,
+    #[command(flatten)]
+    blocks: vex::Blocks,
 }
 
 impl Explain {
     pub fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        if vex::is_vex(&self.file) {
+            if self.choice.program.is_some() || self.svg.is_some() || !self.size.is_empty() {
+                return usage("--program, --size and --svg are for .sir files");
+            }
+            return vex::explain::explain(&self.file, &self.blocks, out);
+        }
+        if self.blocks.any() {
+            return usage("--block and --checks are for .vex files");
+        }
         let (module, _) = load::verified(&self.file)?;
         // Sizes and pictures belong to one program.
         let one =

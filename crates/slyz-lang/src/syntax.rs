@@ -52,6 +52,8 @@ pub struct Function {
     pub role: Role,
     /// `#[graph(unchecked)]`: nobody checks its accesses, and its launch is unsafe.
     pub unchecked: bool,
+    /// `as_written graph fn`: its threads do what is written, and nobody makes an array program of it.
+    pub as_written: bool,
     /// Its name.
     pub name: Name,
     /// Its parameters.

@@ -93,7 +93,8 @@ fn file(body: Vec<Stmt>) -> File {
     let name = Name { text: "k".into(), span: Span::default() };
     let body = Block { stmts: body, value: None, span: Span::default() };
     let (params, result, span) = (vec![], None, Span::default());
-    let function = Function { role: Role::Graph, unchecked: false, name, params, result, body, span };
+    let function =
+        Function { role: Role::Graph, unchecked: false, as_written: false, name, params, result, body, span };
     File { items: vec![Item::Function(function)] }
 }
 

@@ -53,7 +53,8 @@ fn rule(kind: ExprKind) -> &'static str {
     let stmts = vec![Stmt { kind: StmtKind::Expr(expr(kind)), span: Span::default() }];
     let body = Block { stmts, value: None, span: Span::default() };
     let (params, result, span) = (vec![], None, Span::default());
-    let function = Function { role: Role::Graph, unchecked: false, name, params, result, body, span };
+    let function =
+        Function { role: Role::Graph, unchecked: false, as_written: false, name, params, result, body, span };
     let checked = check(&File { items: vec![Item::Function(function)] }, Dialect::Rust);
     assert_eq!(checked.diagnostics.len(), 1, "{:?}", checked.diagnostics);
     checked.diagnostics[0].rule

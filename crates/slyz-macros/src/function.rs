@@ -35,8 +35,8 @@ pub fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
             return with_item(Error::new_spanned(first_token(&item), message), item);
         }
     };
-    let checked = Options::read("function", "inline", options).and_then(|options| {
-        let inline = options.word;
+    let checked = Options::read("function", &["inline"], options).and_then(|options| {
+        let [inline, _] = options.words;
         signature(&function.sig, inline)?;
         let mut block = function.block.clone();
         rewrite::body(&mut block, inline)?;

@@ -95,6 +95,7 @@ pub fn function(options: TokenStream, item: TokenStream) -> TokenStream {
 /// The body is the language of kernels, not Rust: `thread`, `threadgroup`, `atomic` and the operators of Słyż are known there,
 /// and whatever a kernel cannot do is an error at its token. Parameters are tensors (`&Tensor<f32>`, `&mut Tensor<f32, 2>`) and numbers; calling the
 /// function gives a `slyz::graph::Launch`. Accesses are checked where they are not proven; `#[graph(unchecked)]` leaves that out and makes `run` unsafe.
+/// A kernel whose threads each write an element of their own is run as the array program that it is; `#[graph(as_written)]` leaves its threads as they are.
 /// `#[graph(precision = "native")]` says how precise the kernel is on a GPU: `native`, `table`, `exact`.
 /// The book's chapter "Kernels by hand" has all of it.
 #[cfg(feature = "graph")]

@@ -1,4 +1,4 @@
-//! What stands in the parentheses of `#[function(..)]` and `#[graph(..)]`: one word, and how precise the code is.
+//! What stands in the parentheses of `#[function(..)]` and `#[graph(..)]`: words, and how precise the code is.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
@@ -12,33 +12,36 @@ const PRECISIONS: [(&str, &str); 3] = [("native", "Native"), ("table", "Table"),
 /// The options of an attribute.
 #[derive(Clone, Copy, Default)]
 pub struct Options {
-    /// Its one word is there.
-    pub word: bool,
+    /// Which of its words are there.
+    pub words: [bool; 2],
     /// The place of a precision among [`PRECISIONS`].
     precision: Option<usize>,
 }
 
 impl Options {
-    /// Reads the options of `#[attribute(word, precision = "..")]`, all of which may be missing.
-    pub fn read(attribute: &str, word: &str, tokens: TokenStream) -> syn::Result<Options> {
-        (|input: ParseStream| Options::parse(attribute, word, input)).parse2(tokens)
+    /// Reads the options of `#[attribute(word, precision = "..")]`, all of which may be missing. An attribute has at most two words.
+    pub fn read(attribute: &str, words: &[&str], tokens: TokenStream) -> syn::Result<Options> {
+        (|input: ParseStream| Options::parse(attribute, words, input)).parse2(tokens)
     }
 
-    fn parse(attribute: &str, word: &str, input: ParseStream) -> syn::Result<Options> {
-        let known = format!("`#[{attribute}]` has the options `{word}` and `precision = \"..\"`");
+    fn parse(attribute: &str, words: &[&str], input: ParseStream) -> syn::Result<Options> {
+        let listed = words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+        let known = format!("`#[{attribute}]` has the options {listed} and `precision = \"..\"`");
         let mut options = Options::default();
         while !input.is_empty() {
             let option = input.call(Ident::parse_any).map_err(|e| Error::new(e.span(), &known))?;
-            match option.to_string() {
-                name if name == word && !options.word => options.word = true,
-                name if name == "precision" && options.precision.is_none() => {
+            let name = option.to_string();
+            let word = words.iter().zip(&mut options.words).find(|(word, _)| **word == name);
+            match (name, word) {
+                (_, Some((_, said))) if !*said => *said = true,
+                (name, None) if name == "precision" && options.precision.is_none() => {
                     input.parse::<Token![=]>()?;
                     options.precision = Some(precision(&input.parse()?)?);
                 }
-                name if name == word || name == "precision" => {
+                (name, word) if word.is_some() || name == "precision" => {
                     return Err(Error::new(option.span(), format_args!("`{name}` is said twice")));
                 }
-                name => return Err(Error::new(option.span(), format_args!("unknown option `{name}`: {known}"))),
+                (name, _) => return Err(Error::new(option.span(), format_args!("unknown option `{name}`: {known}"))),
             }
             if !input.is_empty() && input.parse::<Token![,]>().is_err() {
                 return Err(input.error(known));

@@ -48,7 +48,7 @@ mod memo;
 #[cfg(feature = "npy")]
 pub mod npy;
 mod pool;
-#[cfg(any(feature = "cuda", feature = "wgpu"))]
+#[cfg(any(feature = "cpu", feature = "cuda", feature = "wgpu"))]
 mod precision;
 // The interpreter alone launches nothing.
 #[cfg_attr(not(any(feature = "cpu", feature = "cuda", feature = "wgpu")), allow(dead_code))]

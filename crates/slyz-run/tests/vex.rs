@@ -9,74 +9,17 @@ mod devices;
 #[path = "../../slyz-cli/src/vex/machine.rs"]
 mod machine;
 mod metal;
+mod recorded;
 
 use machine::OnDevice;
-use slyz_lang::check::{Dialect, check};
-use slyz_lang::diagnostic::Diagnostic;
-use slyz_lang::host::{self, Argument, Failure, Kernel, Launch, Machine};
-use slyz_lang::parse::parse;
-use slyz_lang::render::render;
-use slyz_lang::syntax::File;
+use recorded::{files, programs, recorded, run};
 use slyz_run::Device;
 use slyz_sir::back::msl::{self, Msl};
+use slyz_sir::interp::Array;
 use slyz_sir::interp::kernel::{LaunchOptions, launch};
-use slyz_sir::interp::{Array, Value};
-use slyz_sir::launch::Template;
-use slyz_sir::pass::{report, weave};
+use slyz_sir::pass::weave;
 use slyz_sir::road::{Destination, KernelRoad};
-use slyz_sir::types::{Scalar, Ty};
-use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::sync::Arc;
-
-/// A program, checked.
-struct Program {
-    name: String,
-    text: String,
-    file: File,
-    kernels: Vec<Kernel>,
-    expected: Vec<String>,
-}
-
-fn files() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
-    let list = std::fs::read_dir(&folder).expect("the folder tests/corpus");
-    let mut files: Vec<PathBuf> = list.map(|entry| entry.expect("an entry of tests/corpus").path()).collect();
-    files.retain(|path| path.extension().is_some_and(|e| e == "vex"));
-    files.sort();
-    // `SLYZ_CORPUS=name` keeps the files with that in their name.
-    let part = std::env::var("SLYZ_CORPUS").unwrap_or_default();
-    files.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().contains(&part)));
-    files
-}
-
-fn programs() -> Vec<Program> {
-    let read = |path: PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let text = std::fs::read_to_string(&path).expect("a file of the corpus");
-        let (file, mut diagnostics) = parse(&text);
-        let checked = check(&file, Dialect::Vex);
-        diagnostics.extend(checked.diagnostics);
-        diagnostics.retain(Diagnostic::is_error);
-        assert!(diagnostics.is_empty(), "{}", render(&name, &text, &diagnostics));
-        let kernels = host::kernels(&checked.program).expect("kernels of a size that devices take");
-        let expected = text.lines().filter_map(|line| line.split_once("//>")).map(|(_, told)| told.trim().to_string());
-        let expected: Vec<String> = expected.collect();
-        assert!(!expected.is_empty(), "{name} expects nothing");
-        Program { name, expected, kernels, file, text }
-    };
-    files().into_iter().map(read).collect()
-}
-
-/// What is wrong with what a program prints on a machine.
-fn run<M: Machine>(program: &Program, machine: &mut M) -> Result<(), String> {
-    let mut out = vec![];
-    let done = host::run(&program.file, &program.kernels, machine, &mut out);
-    done.map_err(|diagnostic| render(&program.name, &program.text, &[diagnostic]))?;
-    let printed = String::from_utf8(out).map_err(|error| error.to_string())?;
-    let printed: Vec<&str> = printed.lines().map(str::trim_end).collect();
-    if printed == program.expected { Ok(()) } else { Err(format!("{printed:#?} instead of {:#?}", program.expected)) }
-}
 
 /// On a device: failures, and what is missing there.
 fn on_device(device: &Arc<dyn Device>, lacks: &[&str]) -> (Vec<String>, usize) {
@@ -140,91 +83,6 @@ fn gpus() {
         let lacks = gpu.lacks.iter().copied().chain(subgroups.into_iter().filter(|_| poor));
         println!("{}", gpu.name);
         all_right(on_device(&Arc::from(gpu.device), &lacks.collect::<Vec<_>>()));
-    }
-}
-
-/// A launch that the interpreter made, with what was there before and after.
-struct Recorded {
-    from: String,
-    template: Arc<Template>,
-    block: [u32; 3],
-    sizes: Vec<u64>,
-    before: Vec<Array>,
-    after: Vec<Array>,
-    scalars: Vec<Scalar>,
-}
-
-/// The interpreter, keeping a record.
-struct Recorder<'a> {
-    from: &'a str,
-    inner: host::Interpreter,
-    record: &'a mut Vec<Recorded>,
-}
-
-impl Machine for Recorder<'_> {
-    type Tensor = Rc<Array>;
-
-    fn upload(&mut self, ty: Ty, shape: &[u64], bytes: &[u8]) -> Result<Rc<Array>, Failure> {
-        self.inner.upload(ty, shape, bytes)
-    }
-
-    fn download(&mut self, ty: Ty, shape: &[u64], tensor: &Rc<Array>) -> Result<Vec<u8>, Failure> {
-        self.inner.download(ty, shape, tensor)
-    }
-
-    fn launch(&mut self, kernel: &Kernel, mut asked: Launch<'_, Rc<Array>>) -> Result<(), Failure> {
-        let arranged = host::arrange(kernel, &asked)?;
-        let tensors = asked.tensors.iter_mut().map(|argument| match argument {
-            Argument::Read { ty, shape, tensor } => Argument::Read { ty: *ty, shape, tensor: *tensor },
-            Argument::Write { ty, shape, tensor } => Argument::Write { ty: *ty, shape, tensor: &mut **tensor },
-        });
-        let again = Launch { threads: asked.threads, tensors: tensors.collect(), scalars: asked.scalars.clone() };
-        self.inner.launch(kernel, again)?;
-        let Some(host::Arranged { block, sizes, memories: before }) = arranged else { return Ok(()) };
-        let mut after = before.clone();
-        for (array, argument) in after.iter_mut().zip(&asked.tensors) {
-            array.data = match argument {
-                Argument::Read { tensor, .. } => tensor.data.clone(),
-                Argument::Write { tensor, .. } => tensor.data.clone(),
-            };
-        }
-        let (from, template) = (format!("{}: {}", self.from, kernel.name), kernel.template.clone());
-        self.record.push(Recorded { from, template, block, sizes, before, after, scalars: asked.scalars });
-        Ok(())
-    }
-}
-
-fn recorded() -> Vec<Recorded> {
-    let mut record = vec![];
-    // A million threads are enough elsewhere.
-    for program in programs().into_iter().filter(|program| !program.name.contains("page_launch_2d")) {
-        let mut machine = Recorder { from: &program.name, inner: host::Interpreter::default(), record: &mut record };
-        let done = run(&program, &mut machine);
-        assert_eq!(done, Ok(()), "{}", program.name);
-    }
-    record
-}
-
-impl Recorded {
-    fn free(&self) -> bool {
-        !self.template.meets() && !self.template.sees_blocks()
-    }
-
-    /// The memories before the launch, and behind them one for faults if the kernel tells them.
-    fn memories(&self, kernel: &slyz_sir::kernel::Kernel) -> Vec<Array> {
-        let mut memories = self.before.clone();
-        if kernel.memories.iter().filter(|memory| memory.space.is_bound()).count() > memories.len() {
-            memories.push(Array { ty: Ty::I32, shape: vec![report::WORDS as u64], data: vec![0; report::WORDS] });
-        }
-        memories
-    }
-
-    /// What differs by more than so many units in the last place.
-    fn compare(&self, found: &[Array], ulp: u32) -> Option<String> {
-        let differ = |(expected, found): (&Array, &Array)| {
-            devices::difference(&Value::Array(expected.clone()), &Value::Array(found.clone()), ulp)
-        };
-        self.after.iter().zip(found).find_map(differ).map(|why| format!("{}: {why}", self.from))
     }
 }
 

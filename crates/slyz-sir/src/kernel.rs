@@ -107,6 +107,8 @@ pub struct Kernel {
     pub precision: Option<Precision>,
     /// The product of matrices that the code is, up to the order of its sums: a device may have a library for that.
     pub product: Option<MatrixProduct>,
+    /// It is run thread by thread as a person wrote it, and never [raised](crate::raise).
+    pub as_written: bool,
     /// What people called its values.
     pub names: Names,
     /// The parameters are scalars passed by the launch; no results.

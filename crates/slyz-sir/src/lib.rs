@@ -31,6 +31,8 @@ pub mod pass;
 pub mod power;
 pub mod program;
 #[cfg(feature = "compiler")]
+pub mod raise;
+#[cfg(feature = "compiler")]
 mod ranges;
 #[cfg(feature = "compiler")]
 pub mod road;

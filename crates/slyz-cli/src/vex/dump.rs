@@ -1,8 +1,9 @@
 //! `slyz dump FILE.vex`: its kernels as SIR, as they are or at a stop of their road.
 
-use super::{Blocks, Source};
+use super::{Blocks, Source, explain};
 use crate::passes::{Camera, Moment, Passes, known};
 use slyz_sir::choices::Checks;
+use slyz_sir::program::Program;
 use slyz_sir::road::{Destination, KernelRoad};
 use std::io::Write;
 use std::path::Path;
@@ -40,4 +41,17 @@ pub fn dump(
         write!(out, "{text}")?;
     }
     Ok(())
+}
+
+/// The array programs that kernels of the file are. Those that stay as written are told of.
+pub fn raised(path: &Path, blocks: &Blocks) -> anyhow::Result<Vec<Program>> {
+    let source = Source::read_right(path)?;
+    let mut programs = vec![];
+    for kernel in &source.kernels {
+        match explain::raised(kernel, blocks.of(kernel, &source)?) {
+            Ok(raised) => programs.push(raised.program),
+            Err(why) => eprintln!("{}: as written: {why}", kernel.name),
+        }
+    }
+    Ok(programs)
 }

@@ -4,6 +4,7 @@ mod blocks;
 pub mod build;
 pub mod check;
 pub mod dump;
+pub mod explain;
 pub mod machine;
 pub mod run;
 pub mod test;

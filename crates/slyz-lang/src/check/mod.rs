@@ -241,6 +241,7 @@ fn check_function<'a>(
         name: function.name.text.clone(),
         launches,
         unchecked: function.unchecked,
+        as_written: function.as_written,
         params,
         result,
         locals: body.locals,

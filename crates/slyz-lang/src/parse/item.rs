@@ -49,6 +49,7 @@ impl<'t> Parser<'t> {
         match self.kind() {
             Kind::Word("fn") => true,
             Kind::Word("graph") => matches!(next, Kind::Word("fn")),
+            Kind::Word("as_written") => matches!(next, Kind::Word("graph")),
             Kind::Word("extern") => true,
             Kind::Word("pub" | "export" | "async" | "unsafe" | "inline") => {
                 matches!(next, Kind::Word("fn" | "graph" | "extern"))
@@ -93,12 +94,13 @@ impl<'t> Parser<'t> {
         if self.eat_word("extern") {
             return self.foreign();
         }
+        let as_written = self.eat_word("as_written");
         let role = if self.eat_word("graph") { Role::Graph } else { Role::Plain };
         if !self.eat_word("fn") {
             return Err(self.expected("`fn`"));
         }
         let function = self.deeper(|p| p.function(role, start))?;
-        Ok(vec![Item::Function(function)])
+        Ok(vec![Item::Function(Function { as_written, ..function })])
     }
 
     fn function(&mut self, role: Role, start: Span) -> Parsed<Function> {
@@ -120,7 +122,7 @@ impl<'t> Parser<'t> {
         if result.is_none() {
             super::stmt::discard_value(&mut body);
         }
-        Ok(Function { role, unchecked: false, name, params, result, body, span })
+        Ok(Function { role, unchecked: false, as_written: false, name, params, result, body, span })
     }
 
     /// A parameter. One that is wrong costs only itself.

@@ -189,7 +189,9 @@ impl<'t> Parser<'t> {
             ("else", _) => {
                 Err(self.error("syntax", "this `else` belongs to no `if`", "it stands behind the `}` of an `if`"))
             }
-            ("fn" | "extern", _) | ("graph", Kind::Word("fn")) => Ok(self.nested_function()?.kind),
+            ("fn" | "extern", _) | ("graph", Kind::Word("fn")) | ("as_written", Kind::Word("graph")) => {
+                Ok(self.nested_function()?.kind)
+            }
             _ => self.plain(),
         }
     }

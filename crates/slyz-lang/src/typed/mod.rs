@@ -39,6 +39,8 @@ pub struct Function {
     pub launches: bool,
     /// Accesses are not checked.
     pub unchecked: bool,
+    /// Its threads do what is written.
+    pub as_written: bool,
     /// Parameters.
     pub params: Vec<Param>,
     /// What it gives.

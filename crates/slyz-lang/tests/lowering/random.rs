@@ -377,7 +377,7 @@ fn function(
     }
     let locals = locals_of(&maker.locals);
     let (name, launches) = (name.into(), result.is_none());
-    Function { name, launches, unchecked: false, params, result, locals, arrays, body }
+    Function { name, launches, unchecked: false, as_written: false, params, result, locals, arrays, body }
 }
 
 fn locals_of(tys: &[Ty]) -> Vec<Local> {

@@ -73,6 +73,7 @@ pub fn kernel(body: Vec<Stmt>, count: usize) -> Function {
         name: "k".into(),
         launches: true,
         unchecked: false,
+        as_written: false,
         params: vec![tensor("a", false), tensor("out", true), n],
         result: None,
         locals: locals(&vec![Ty::I64; count]),

@@ -40,7 +40,7 @@ pub fn function(item: &syn::ItemFn, spans: &mut Spans) -> syn::Result<Function> 
     let body = block(&item.block, spans);
     // The kernel keeps its checks under `#[graph(unchecked)]`, too: an unsafe launch leaves them out, and whoever asks for a safe
     // one (`UncheckedLaunch::checked`) must get them.
-    Ok(Function { role, unchecked: false, name: own_name, params, result, body, span })
+    Ok(Function { role, unchecked: false, as_written: false, name: own_name, params, result, body, span })
 }
 
 fn parameter(param: &FnArg, spans: &mut Spans) -> syn::Result<Param> {

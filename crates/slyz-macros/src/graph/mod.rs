@@ -34,7 +34,7 @@ use syn::{Error, FnArg, GenericArgument, ItemFn, ItemMod, PathArguments, Type};
 
 /// The whole macro.
 pub fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
-    let options = match Options::read("graph", "unchecked", options) {
+    let options = match Options::read("graph", &["unchecked", "as_written"], options) {
         Ok(options) => options,
         Err(error) => return error.into_compile_error(),
     };
@@ -71,7 +71,7 @@ fn function_of(item: &syn::Item) -> Option<&ItemFn> {
 
 /// Launchers for those functions that can be launched, or all that is wrong.
 fn kernels(functions: &[&ItemFn], launched: &[&ItemFn], options: &Options) -> TokenStream {
-    let unchecked = options.word;
+    let [unchecked, as_written] = options.words;
     let mut spans = Spans::default();
     let mut items = vec![];
     let mut errors = TokenStream::new();
@@ -102,6 +102,7 @@ fn kernels(functions: &[&ItemFn], launched: &[&ItemFn], options: &Options) -> To
         match lower(&checked.program, FunctionId(id as u32)) {
             Ok(mut template) => {
                 template.kernel.precision = options.precision_name().and_then(|name| name.parse().ok());
+                template.kernel.as_written = as_written;
                 let typed = &checked.program.functions[id];
                 launchers.extend(launcher(function, Some((typed, &template)), unchecked));
             }

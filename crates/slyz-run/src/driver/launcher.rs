@@ -11,6 +11,7 @@ use super::blocks::{lay_out, reach, usual};
 use super::call::{Call, Slot};
 use super::engine::{Engine, Few, Trouble};
 use super::numbers::Prepared;
+use super::raised::RaisedKernel;
 use super::variant::Variant;
 use crate::interpreter::InterpretedKernel;
 use crate::launch::{Outline, Proofs, constant_bytes, tells};
@@ -41,6 +42,7 @@ pub(crate) struct KernelLauncher<E: Engine> {
     engine: E,
     outline: Outline,
     proofs: Proofs,
+    raised: RaisedKernel<E>,
     forms: Memo<Variant<E>>,
     launches: Kept<(KernelVersion, Prepared<E>)>,
     constants: OnceLock<Vec<Buffer>>,
@@ -52,7 +54,9 @@ impl<E: Engine> KernelLauncher<E> {
     pub(crate) fn new(engine: E, template: &Arc<Template>) -> Result<KernelLauncher<E>, Error> {
         let outline = Outline::new(template)?;
         engine.accept(&template.kernel)?;
+        let raised = RaisedKernel::new(&outline);
         Ok(KernelLauncher {
+            raised,
             engine,
             outline,
             proofs: Proofs::default(),
@@ -136,6 +140,9 @@ impl<E: Engine> KernelLauncher<E> {
             return Ok(());
         }
         let trusted = unchecked || self.proofs.hold(&self.outline, &fitted);
+        if trusted && self.raised.run(engine, &self.outline, &mut fitted, self.constants()?)? {
+            return Ok(());
+        }
         let form = KernelVersion { destination, trusted };
         let sizes = Sizes::all_known(&self.outline.signature, &fitted.sizes);
         let prepared = self.launches.get(

@@ -17,6 +17,7 @@ mod compiled;
 mod engine;
 mod launcher;
 mod numbers;
+mod raised;
 pub(crate) mod stock;
 mod variant;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]

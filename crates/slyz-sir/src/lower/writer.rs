@@ -121,6 +121,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
             block: [1, 1, 1],
             precision: lowering.program.precision,
             product: None,
+            as_written: false,
             names: Names::default(),
             body: Body::default(),
         };

@@ -467,6 +467,7 @@ impl<'t> Parser<'t> {
         self.keyword("block")?;
         let block = self.three(|p| p.number("a number of threads below 2^32"))?;
         let precision = self.precision()?;
+        let as_written = self.eat_word("as_written");
         let mut product = None;
         self.mark("{")?;
         loop {
@@ -489,7 +490,7 @@ impl<'t> Parser<'t> {
         let memories = std::mem::take(&mut self.memories);
         let functions = std::mem::take(&mut self.functions);
         let names = Names::default();
-        Ok(Kernel { name, sizes, memories, functions, grid, block, precision, product, names, body })
+        Ok(Kernel { name, sizes, memories, functions, grid, block, precision, product, as_written, names, body })
     }
 
     /// `product c of a, turned b scaled 0.5 plus bias rectified`.

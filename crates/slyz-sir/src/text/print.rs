@@ -62,7 +62,8 @@ impl fmt::Display for Kernel {
         let grid = writer.shape(&self.grid);
         let block = self.block.map(|n| n.to_string()).join(", ");
         let precision = said(self.precision);
-        writer.open(format!("kernel {}{sizes}({params}) grid {grid} block [{block}]{precision}", self.name));
+        let written = if self.as_written { " as_written" } else { "" };
+        writer.open(format!("kernel {}{sizes}({params}) grid {grid} block [{block}]{precision}{written}", self.name));
         for memory in &self.memories {
             let shape = writer.shape(&memory.shape);
             writer.line(&format!("{} {}: {}{shape}", space(memory.space), memory.name, memory.ty));

@@ -98,6 +98,7 @@ fn nameless(kernel: &Kernel) -> (Kernel, Vec<SizeVar>) {
             block: kernel.block,
             precision: None,
             product: None,
+            as_written: false,
             names: Names::default(),
             body,
         },

@@ -1,0 +1,184 @@
+//! Loops that write the row of a thread, as arrays; and loops by which few threads go through many positions.
+
+use super::Unraised;
+use super::control::Turning;
+use super::layout::Written;
+use super::lift::{Axis, Lift, Value};
+use super::poly::{Poly, Term};
+use crate::code::{Body, Id, MemId, Op, Place, Stmt, Type, Var};
+use crate::size::Size;
+use crate::types::Ty;
+use crate::write::Write;
+use std::collections::HashSet;
+
+impl<'k> Lift<'k> {
+    /// The tensors whose rows the loop with that counter writes.
+    pub(super) fn rows_of(&self, counter: Id, memories: &[MemId]) -> Vec<MemId> {
+        let Some(atom) = self.counters.get(&counter) else { return vec![] };
+        let writes =
+            |memory: &&MemId| self.layouts.written(**memory).is_some_and(|written| written.rows.contains(atom));
+        memories.iter().filter(writes).copied().collect()
+    }
+
+    /// An element of a row that only this thread writes.
+    pub(super) fn own_row(&mut self, memory: MemId, written: &Written, position: &[Poly]) -> Result<Id, Unraised> {
+        let [Some((_, own)), Some((last, outer))] = [written.position.split_last(), position.split_last()] else {
+            return Err(self.neighbours(memory));
+        };
+        if own != outer {
+            return Err(self.neighbours(memory));
+        }
+        if self.in_row.contains(&memory) {
+            // While the row is written, no other element of it is known.
+            let counter = self.row_counter.map(|counter| Poly::term(Term::Atom(counter)));
+            if counter.as_ref() != Some(last) {
+                return Err(self.neighbours(memory));
+            }
+            if let Some(&value) = self.stored.get(&memory) {
+                return Ok(value);
+            }
+        }
+        let ty = self.kernel.memories[memory.0 as usize].ty;
+        let extent = written.shape.last().and_then(|size| self.size_value(size));
+        let inside = self.range(last).zip(extent).map(|((low, high), extent)| low >= 0 && high < extent);
+        if !self.holds(inside) {
+            return Err(self.outside(memory));
+        }
+        let (array, index) = match self.rows.get(&memory) {
+            Some(&row) => (row, vec![self.write(last)]),
+            None => {
+                let index = position.iter().map(|poly| self.write(poly)).collect();
+                (self.array(memory)?, index)
+            }
+        };
+        Ok(self.lines.push(Op::At { array, index }, ty))
+    }
+
+    /// Writes rows: what each turn stores, for all turns at once. What turns carry is not known to them.
+    pub(super) fn write_rows(&mut self, rows: &[MemId], turning: &Turning<'k>) -> Result<(), Unraised> {
+        let wrong = || Unraised::Position(self.kernel.memories[rows[0].0 as usize].name.clone());
+        let mut extents: Vec<Size> = vec![];
+        for memory in rows {
+            let all = self.layouts.written(*memory).and_then(|written| written.shape.last());
+            extents.extend(all.cloned());
+        }
+        extents.dedup();
+        let ([extent], true, 0) = (&extents[..], turning.extent.is_some(), self.depth) else { return Err(wrong()) };
+        let whole = self.size_value(extent).zip(turning.turns).map(|(size, turns)| size == turns);
+        if !self.holds(whole) {
+            return Err(wrong());
+        }
+        let extent = extent.clone();
+        let position = self.lines.var(Ty::I64);
+        let atom = self.enter(turning, position.id);
+        for param in turning.body.params.iter().skip(1) {
+            self.env.remove(&param.id);
+        }
+        self.row_counter = atom.map(|atom| atom as u32);
+        let certain = self.certain;
+        self.certain = certain && self.holds(turning.turns.map(|turns| turns > 0));
+        let around = self.lines.begin();
+        let stored = self.stored_elements(rows, turning.body);
+        let stmts = self.lines.end(around);
+        self.certain = certain;
+        self.row_counter = None;
+        if let Some(atom) = atom {
+            self.atoms[atom].id = None;
+        }
+        let stored = stored?;
+        let shape = vec![extent];
+        let array = |memory: &MemId| Type::Array(self.kernel.memories[memory.0 as usize].ty, shape.clone());
+        let tys: Vec<Type> = rows.iter().map(array).collect();
+        let binds: Vec<Var> = tys.into_iter().map(|ty| Var { id: self.lines.fresh(), ty }).collect();
+        self.rows.extend(rows.iter().copied().zip(binds.iter().map(|bind| bind.id)));
+        let body = Body { params: vec![position], stmts, results: stored };
+        self.lines.out().push(Stmt { binds, op: Op::Tabulate { shape, body } });
+        Ok(())
+    }
+
+    /// What a turn leaves in the elements of its rows.
+    fn stored_elements(&mut self, rows: &[MemId], body: &'k Body) -> Result<Vec<Id>, Unraised> {
+        let before = std::mem::take(&mut self.stored);
+        self.in_row.extend(rows);
+        self.depth += 1;
+        let done = self.needed_stmts(body);
+        self.depth -= 1;
+        self.in_row.clear();
+        let stored = std::mem::replace(&mut self.stored, before);
+        done?;
+        let missing = |memory: &MemId| Unraised::Position(self.kernel.memories[memory.0 as usize].name.clone());
+        rows.iter().map(|memory| stored.get(memory).copied().ok_or_else(|| missing(memory))).collect()
+    }
+
+    /// The statements that stores need, without those that only serve what turns carry.
+    fn needed_stmts(&mut self, body: &'k Body) -> Result<(), Unraised> {
+        let mut wanted = vec![];
+        for stmt in &body.stmts {
+            if stmt.op.has_effect() {
+                wanted.extend(stmt.binds.iter().map(|bind| bind.id));
+                stmt.op.each_operand(&mut |id| wanted.push(id));
+                stmt.op.bodies().iter().for_each(|inner| inner.each_free(&mut |id| wanted.push(id)));
+            }
+        }
+        let needed = body.sources(&wanted);
+        let is_needed = |stmt: &&Stmt| stmt.op.has_effect() || stmt.binds.iter().any(|bind| needed.contains(&bind.id));
+        body.stmts.iter().filter(is_needed).try_for_each(|stmt| self.stmt(stmt))
+    }
+
+    /// `for i in thread..n step threads`: its counter is the thread, and there are `n` of them.
+    pub(super) fn find_stride(&mut self, stmt: &'k Stmt) {
+        let Op::For { lo, hi, step, init, body } = &stmt.op else { return };
+        let (Some(counter), true) = (body.params.first(), init.is_empty()) else { return };
+        let [Some(Value::Poly(lo_at)), Some(Value::Poly(end)), Some(Value::Poly(by))] =
+            [self.peek(*lo), self.peek(*hi), self.peek(*step)]
+        else {
+            return;
+        };
+        let Some((Term::Atom(axis @ 0..3), 0)) = self.normal(&lo_at).as_shifted() else { return };
+        let same = self.value_of(&by).zip(self.axes[axis as usize].value).map(|(by, threads)| by == threads);
+        let counted = self.value_of(&end);
+        let unguarded = counted.is_none_or(|end| end >= 0) && end.is_uniform();
+        if !self.holds(same) || !unguarded || !self.only_for(axis as u8, *lo) {
+            return;
+        }
+        let Some(extent) = self.as_size(&end) else { return };
+        self.axes[axis as usize] = Axis { extent, value: counted };
+        self.strided = Some((counter.id, axis));
+    }
+
+    /// Is where threads stand along the axis asked for by nobody but the name?
+    fn only_for(&self, axis: u8, name: Id) -> bool {
+        let mut places = HashSet::new();
+        collect(&self.kernel.body, &mut |stmt| {
+            if let Op::Place(Place::Global | Place::Local | Place::Block, own) = stmt.op
+                && own == axis
+            {
+                places.extend(stmt.binds.iter().map(|bind| bind.id));
+            }
+        });
+        // What is made of them goes into the name alone.
+        let sources = self.kernel.body.sources(&[name]);
+        let mut right = true;
+        let mut spread = places;
+        collect(&self.kernel.body, &mut |stmt| {
+            let mut uses = vec![];
+            stmt.op.each_operand(&mut |id| uses.push(id));
+            if uses.iter().any(|id| spread.contains(id)) {
+                let is_loop = matches!(&stmt.op, Op::For { lo, .. } if *lo == name);
+                if stmt.binds.iter().any(|bind| sources.contains(&bind.id)) && !is_loop {
+                    spread.extend(stmt.binds.iter().map(|bind| bind.id));
+                } else {
+                    right &= is_loop && uses.iter().filter(|id| spread.contains(id)).all(|id| *id == name);
+                }
+            }
+        });
+        right
+    }
+}
+
+fn collect<'k>(body: &'k Body, f: &mut dyn FnMut(&'k Stmt)) {
+    for stmt in &body.stmts {
+        f(stmt);
+        stmt.op.bodies().into_iter().for_each(|inner| collect(inner, f));
+    }
+}
