@@ -147,7 +147,7 @@ fn soft_rows(root: u64, name: &str, precision: Precision) -> Job {
 }
 
 /// Kernels by hand (`#[graph]`), beside the same in WGSL.
-fn by_threads(n: u64, side: u64) -> [Job; 4] {
+fn by_threads(n: u64, side: u64) -> [Job; 6] {
     let unit = (0.0, 1.0);
     let blocks = n.div_ceil(256);
     let rows = blocks.div_ceil(BLOCKS);
@@ -155,6 +155,7 @@ fn by_threads(n: u64, side: u64) -> [Job; 4] {
     let each = |source, entry, arrays: usize| Launch { grid, ..stride(source, entry, n, 1, arrays) };
     let zeros = |device: &Arc<dyn Device>, n: u64| Tensor::<f32>::zeros([n as usize])?.to(device);
     let blocks_of_16 = side as usize / 16;
+    let root = n.isqrt() / 64 * 64;
     [
         Job {
             title: format!("#[graph] saxpy, {n}"),
@@ -181,6 +182,39 @@ fn by_threads(n: u64, side: u64) -> [Job; 4] {
                 let (device, x, mut out) = (device.clone(), x.to_vec(), zeros(device, n)?);
                 let run = move || {
                     graph::relu(&x[0], &mut out).threads(n as usize).on(&device).run()?;
+                    Ok(out.clone().into())
+                };
+                Ok(Ours { launches: 1, run: Box::new(run) })
+            }),
+        },
+        Job {
+            title: format!("#[graph] naive matmul, {side}"),
+            inputs: vec![(vec![side, side], unit), (vec![side, side], unit)],
+            output: side * side,
+            flops: 2 * side * side * side,
+            hand: vec![],
+            ours: Box::new(move |device: &Arc<dyn Device>, x: &[Tensor<f32>]| {
+                let (device, x, mut out) = (device.clone(), x.to_vec(), zeros(device, side * side)?);
+                let extent = side as i32;
+                let run = move || {
+                    let launch = graph::naive_matmul(&x[0], &x[1], &mut out, extent, extent, extent);
+                    launch.threads((side as usize, side as usize)).on(&device).run()?;
+                    Ok(out.clone().into())
+                };
+                Ok(Ours { launches: 1, run: Box::new(run) })
+            }),
+        },
+        Job {
+            title: format!("#[graph] naive softmax of rows, {root} × {root}"),
+            inputs: vec![(vec![root, root], (-10.0, 10.0))],
+            output: root * root,
+            flops: 0,
+            hand: vec![],
+            ours: Box::new(move |device: &Arc<dyn Device>, x: &[Tensor<f32>]| {
+                let (device, x, mut out) = (device.clone(), x.to_vec(), zeros(device, root * root)?);
+                let run = move || {
+                    let launch = graph::naive_softmax(&x[0], &mut out, root as i32, root as i32);
+                    launch.threads(root as usize).on(&device).run()?;
                     Ok(out.clone().into())
                 };
                 Ok(Ours { launches: 1, run: Box::new(run) })

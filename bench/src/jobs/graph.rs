@@ -5,6 +5,7 @@ use crate::contest::{Contest, Expected, Failure};
 use crate::data::Slab;
 use crate::job::{Bench, Job, OURS, Row};
 use crate::native::{from, to};
+use slyz::compile_on;
 use slyz::prelude::*;
 
 pub static JOBS: &[Job] = &[
@@ -29,7 +30,23 @@ pub static JOBS: &[Job] = &[
         run: run_tiled_matmul,
         source: || source(tiled_matmul(&[0.0f32], &[0.0f32], &mut [0.0f32], 0, 0, 0)),
     },
+    Job {
+        name: "graph_matmul",
+        title: "#[graph] naive matmul, 1024",
+        target: Some(0.9),
+        run: run_matmul,
+        source: || source(naive_matmul(&[0.0f32], &[0.0f32], &mut [0.0f32], 0, 0, 0)),
+    },
+    Job {
+        name: "graph_softmax",
+        title: "#[graph] naive softmax of rows, 2048²",
+        target: Some(0.9),
+        run: run_softmax,
+        source: || source(naive_softmax(&[0.0f32], &mut [0.0f32], 0, 0)),
+    },
 ];
+
+axis!(N, M, K);
 
 fn source(launch: slyz::graph::Launch) -> Result<String, Failure> {
     Ok(launch.kernel().source_on(&slyz::device("cpu")?)?)
@@ -75,6 +92,41 @@ pub fn tiled_matmul(a: &Tensor<f32>, b: &Tensor<f32>, c: &mut Tensor<f32>, m: i3
     }
     if row < m && col < n {
         c[row * n + col] = sum;
+    }
+}
+
+/// The page's product, an element for each thread.
+#[slyz::graph]
+pub fn naive_matmul(a: &Tensor<f32>, b: &Tensor<f32>, c: &mut Tensor<f32>, m: i32, n: i32, k: i32) {
+    let row = thread.y;
+    let col = thread.x;
+    if row < m && col < n {
+        let mut sum = 0.0f32;
+        for i in 0..k {
+            sum += a[row * k + i] * b[i * n + col];
+        }
+        c[row * n + col] = sum;
+    }
+}
+
+/// A row for each thread, as one writes it first.
+#[slyz::graph]
+pub fn naive_softmax(x: &Tensor<f32>, out: &mut Tensor<f32>, n: i32, m: i32) {
+    let row = thread.x;
+    if row < n {
+        let mut most = x[row * m];
+        for j in 0..m {
+            most = max(most, x[row * m + j]);
+        }
+        let mut sum = 0.0f32;
+        for j in 0..m {
+            let e = exp(x[row * m + j] - most);
+            out[row * m + j] = e;
+            sum += e;
+        }
+        for j in 0..m {
+            out[row * m + j] = out[row * m + j] / sum;
+        }
     }
 }
 
@@ -175,4 +227,52 @@ fn run_tiled_matmul(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
     let units = blocks * blocks;
     contest.fills("C", n, move |c| kernel.run(&[to(c)], &[from(a), from(b)], &[side], &[], units, 16));
     contest.measure()
+}
+
+fn matmul(a: Arr<f32, (N, K)>, b: Arr<f32, (K, M)>) -> Arr<f32, (N, M)> {
+    tabulate(|(i, j)| slyz::sum(|k: Idx<K>| a.at((i, k)) * b.at((k, j))))
+}
+
+fn run_matmul(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
+    let side = bench.side(1024);
+    let n = side * side;
+    let (a, b) = (&Slab::random(&bench.native, n, 0.0, 1.0, 1)[..], &Slab::random(&bench.native, n, 0.0, 1.0, 2)[..]);
+    let (cpu, extent) = (slyz::device("cpu")?, side as i32);
+    let f = compile_on(&cpu, matmul)?;
+    let expected = f.call((a, [side, side]), (b, [side, side]))?.to_vec()?;
+    let mut contest = Contest::new(bench, job, Expected::near(expected, 1e-5));
+    ours(&mut contest, n, move |c| naive_matmul(a, b, c, extent, extent, extent).threads((side, side)).on(&cpu).run());
+    arrays(&mut contest, move || Ok(f.call((a, [side, side]), (b, [side, side]))?.into_dyn()));
+    contest.measure()
+}
+
+fn softmax(x: Arr<f32, (N, M)>) -> Arr<f32, (N, M)> {
+    stack(|r| {
+        let w = x.row(r);
+        let e = (w - w.max()).exp();
+        e / e.sum()
+    })
+}
+
+fn run_softmax(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
+    let side = bench.side(2048);
+    let n = side * side;
+    let x = &Slab::random(&bench.native, n, -10.0, 10.0, 1)[..];
+    let (cpu, extent) = (slyz::device("cpu")?, side as i32);
+    let f = compile_on(&cpu, softmax)?;
+    let expected = f.call((x, [side, side]))?.to_vec()?;
+    let mut contest = Contest::new(bench, job, Expected::near(expected, 1e-4));
+    ours(&mut contest, n, move |out| naive_softmax(x, out, extent, extent).threads(side).on(&cpu).run());
+    arrays(&mut contest, move || Ok(f.call((x, [side, side]))?.into_dyn()));
+    contest.measure()
+}
+
+/// The same as a function over arrays.
+fn arrays<'a>(contest: &mut Contest<'a>, mut call: impl FnMut() -> Result<Tensor<f32>, slyz::Error> + 'a) {
+    let run = move |out: &mut Option<Result<Tensor<f32>, slyz::Error>>| *out = Some(call());
+    contest.entry("arrays", None, run, |out| match out {
+        Some(Ok(out)) => Ok(out.to_vec()?),
+        Some(Err(error)) => Err(error.to_string().into()),
+        None => Err("it did not run".into()),
+    });
 }

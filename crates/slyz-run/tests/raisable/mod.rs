@@ -167,12 +167,16 @@ fn rows(random: &mut Random) -> String {
         "            s += out[r, j]\n",
         "            s = max(s, x[r, j])\n",
         "            s += x[r, j]\n            out[r, j] = s\n",
+        "            s += out[r, j]\n            out[r, j] = s * 2.0\n            s = s + out[r, j]\n",
+        "            s = max(s, out[r, j])\n            out[r, j] = s - x[r, j]\n",
+        "            n += i32(out[r, j])\n            out[r, j] = n as f32\n",
     ]);
     let mut text = format!(
         "graph fn k(x: Tensor<f32, 2>, out: Tensor<f32, 2>!) {{
     let r = thread.x
     if r < out.dim(0) {{
         let! s = 0.25f32
+        let! n = 3
         for j in 0..out.dim(1) {{
             out[r, j] = {first}
 {carried}        }}

@@ -12,7 +12,7 @@ use crate::write::Write;
 pub(super) struct Turning<'k> {
     stmt: &'k Stmt,
     bounds: [Id; 3],
-    init: &'k [Id],
+    pub(super) init: &'k [Id],
     pub(super) body: &'k Body,
     /// How many turns it has, where they are counted from 0 and are the same in all threads.
     pub(super) extent: Option<Size>,

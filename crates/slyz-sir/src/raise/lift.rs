@@ -2,6 +2,7 @@
 
 use super::layout::{Along, Layouts, Written};
 use super::poly::{Poly, Term};
+use super::rows::Running;
 use super::tiles::Tiles;
 use super::{Numbers, Passed, Raised, Unraised, does};
 use crate::code::{Body, Id, MemId, Op, Place, Stmt, Type, Var};
@@ -84,6 +85,8 @@ pub(super) struct Lift<'k> {
     pub(super) rows: HashMap<MemId, Id>,
     /// The tensors whose rows are being written, element by element.
     pub(super) in_row: Vec<MemId>,
+    /// Sums that a turn has reached, by their names in the kernel.
+    pub(super) running: HashMap<Id, Running>,
     /// The counter that goes along them.
     pub(super) row_counter: Option<u32>,
     /// Branches and loops around the code that is written.
@@ -143,6 +146,7 @@ impl<'k> Lift<'k> {
             rows: HashMap::new(),
             in_row: vec![],
             row_counter: None,
+            running: HashMap::new(),
             depth: 0,
             counters: HashMap::new(),
             strided: None,
@@ -525,6 +529,11 @@ impl<'k> Lift<'k> {
 
     pub(super) fn stmt(&mut self, stmt: &'k Stmt) -> Result<(), Unraised> {
         if let [bind] = &stmt.binds[..] {
+            if let Some(running) = self.running.get(&bind.id).cloned() {
+                let value = self.reached(&running)?;
+                self.env.insert(bind.id, Value::Code(value));
+                return Ok(());
+            }
             // Of another thread it is not known.
             if let Some(&holds) = self.settled.get(&bind.id)
                 && self.elsewhere.iter().all(Option::is_none)

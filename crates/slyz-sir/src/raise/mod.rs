@@ -42,6 +42,8 @@ mod summary;
 mod sums;
 mod tiles;
 
+pub use summary::explain;
+
 use crate::code::{Body, MemId, Op, Scope, Type};
 use crate::kernel::{Kernel, Space};
 use crate::launch::Template;
@@ -216,7 +218,9 @@ fn each_size(body: &mut Body, f: &mut dyn FnMut(&mut Size)) {
         stmt.binds.iter_mut().for_each(|bind| of_type(&mut bind.ty, f));
         match &mut stmt.op {
             Op::Extent(size) => f(size),
-            Op::Tabulate { shape, .. } | Op::Fold { shape, .. } => shape.iter_mut().for_each(&mut *f),
+            Op::Tabulate { shape, .. } | Op::Fold { shape, .. } | Op::Scan { shape, .. } => {
+                shape.iter_mut().for_each(&mut *f)
+            }
             _ => {}
         }
         stmt.op.bodies_mut().into_iter().for_each(|inner| each_size(inner, f));

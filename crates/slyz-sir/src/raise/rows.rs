@@ -5,11 +5,23 @@ use super::control::Turning;
 use super::layout::Written;
 use super::lift::{Axis, Lift, Value};
 use super::poly::{Poly, Term};
-use crate::code::{Body, Id, MemId, Op, Place, Stmt, Type, Var};
+use super::sums::unit;
+use crate::code::{Body, Id, MemId, Monoid, Op, Place, Stmt, Type, Var};
+use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::Ty;
 use crate::write::Write;
 use std::collections::HashSet;
+
+/// A sum that is carried from turn to turn, as the array of all that it has been.
+#[derive(Clone, Debug)]
+pub(super) struct Running {
+    array: Id,
+    operator: Operator,
+    /// What it began with, where that changes it.
+    init: Option<Id>,
+    ty: Ty,
+}
 
 impl<'k> Lift<'k> {
     /// The tensors whose rows the loop with that counter writes.
@@ -70,16 +82,18 @@ impl<'k> Lift<'k> {
         }
         let extent = extent.clone();
         let position = self.lines.var(Ty::I64);
-        let atom = self.enter(turning, position.id);
         for param in turning.body.params.iter().skip(1) {
             self.env.remove(&param.id);
         }
-        self.row_counter = atom.map(|atom| atom as u32);
         let certain = self.certain;
         self.certain = certain && self.holds(turning.turns.map(|turns| turns > 0));
+        self.find_running(rows, turning, &extent)?;
+        let atom = self.enter(turning, position.id);
+        self.row_counter = atom.map(|atom| atom as u32);
         let around = self.lines.begin();
         let stored = self.stored_elements(rows, turning.body);
         let stmts = self.lines.end(around);
+        self.running.clear();
         self.certain = certain;
         self.row_counter = None;
         if let Some(atom) = atom {
@@ -98,31 +112,93 @@ impl<'k> Lift<'k> {
 
     /// What a turn leaves in the elements of its rows.
     fn stored_elements(&mut self, rows: &[MemId], body: &'k Body) -> Result<Vec<Id>, Unraised> {
+        self.in_turn(rows, |lift| {
+            lift.needed_for(&body.stmts, &[])?;
+            let missing = |memory: &MemId| Unraised::Position(lift.kernel.memories[memory.0 as usize].name.clone());
+            rows.iter().map(|memory| lift.stored.get(memory).copied().ok_or_else(|| missing(memory))).collect()
+        })
+    }
+
+    /// Writes code of a turn that writes elements of rows.
+    fn in_turn<T>(
+        &mut self,
+        rows: &[MemId],
+        write: impl FnOnce(&mut Self) -> Result<T, Unraised>,
+    ) -> Result<T, Unraised> {
         let before = std::mem::take(&mut self.stored);
         self.in_row.extend(rows);
         self.depth += 1;
-        let done = self.needed_stmts(body);
+        let done = write(self);
         self.depth -= 1;
         self.in_row.clear();
-        let stored = std::mem::replace(&mut self.stored, before);
-        done?;
-        let missing = |memory: &MemId| Unraised::Position(self.kernel.memories[memory.0 as usize].name.clone());
-        rows.iter().map(|memory| stored.get(memory).copied().ok_or_else(|| missing(memory))).collect()
+        self.stored = before;
+        done
     }
 
-    /// The statements that stores need, without those that only serve what turns carry.
-    fn needed_stmts(&mut self, body: &'k Body) -> Result<(), Unraised> {
-        let mut wanted = vec![];
-        for stmt in &body.stmts {
-            if stmt.op.has_effect() {
-                wanted.extend(stmt.binds.iter().map(|bind| bind.id));
-                stmt.op.each_operand(&mut |id| wanted.push(id));
-                stmt.op.bodies().iter().for_each(|inner| inner.each_free(&mut |id| wanted.push(id)));
-            }
+    /// Sums that turns store on their way, as scans.
+    fn find_running(&mut self, rows: &[MemId], turning: &Turning<'k>, extent: &Size) -> Result<(), Unraised> {
+        let body = turning.body;
+        let wanted = body.sources(&stored_from(&body.stmts));
+        for ((param, &result), &init) in body.params.iter().skip(1).zip(&body.results).zip(turning.init) {
+            let ty = param.ty.elem();
+            let Some(Op::Apply(operator, args)) = self.definition(result) else { continue };
+            let row = operator.row();
+            let item = match args[..] {
+                [a, b] if a == param.id && b != param.id => b,
+                [a, b] if b == param.id && a != param.id => a,
+                _ => continue,
+            };
+            let combines = row.commutative && row.associative && (self.reassociates || !ty.is_float());
+            let (Some(neutral), true, true) = (unit(*operator, ty), combines, wanted.contains(&result)) else {
+                continue;
+            };
+            let position = self.lines.var(Ty::I64);
+            let atom = self.enter(turning, position.id);
+            self.row_counter = atom.map(|atom| atom as u32);
+            // What turns have stored before they add to the sum.
+            let Some(place) = body.stmts.iter().position(|stmt| stmt.binds.iter().any(|bind| bind.id == result)) else {
+                continue;
+            };
+            let around = self.lines.begin();
+            let made = self.in_turn(rows, |lift| {
+                lift.needed_for(&body.stmts[..place], &[item])?;
+                lift.code(item)
+            });
+            let stmts = self.lines.end(around);
+            self.row_counter = None;
+            let item = Body { params: vec![position], stmts, results: vec![made?] };
+            let neutral = vec![self.lines.constant(neutral)];
+            let combine = self.lines.nested(&[ty, ty], |lines, ids| vec![lines.apply(*operator, ids, ty)]);
+            let shape = vec![extent.clone()];
+            let array = Var { id: self.lines.fresh(), ty: Type::Array(ty, shape.clone()) };
+            let init = self.code(init)?;
+            let begins_with_nothing = self.is_unit(init, *operator, ty);
+            let init = (!begins_with_nothing).then_some(init);
+            self.running.insert(result, Running { array: array.id, operator: *operator, init, ty });
+            let monoid = Monoid { neutral, combine, commutative: true };
+            self.lines.out().push(Stmt { binds: vec![array], op: Op::Scan { shape, body: item, monoid } });
         }
-        let needed = body.sources(&wanted);
+        Ok(())
+    }
+
+    /// What a running sum is at this turn.
+    pub(super) fn reached(&mut self, running: &Running) -> Result<Id, Unraised> {
+        let Some(counter) = self.row_counter else { return Err(Unraised::Large) };
+        let index = vec![self.write(&Poly::term(Term::Atom(counter)))];
+        let sum = self.lines.push(Op::At { array: running.array, index }, running.ty);
+        let all = |init: Id| self.lines.apply(running.operator, &[init, sum], running.ty);
+        Ok(running.init.map_or(sum, all))
+    }
+
+    /// Writes the statements that store, and those that these names and what is stored need: not what only serves what turns carry.
+    fn needed_for(&mut self, stmts: &'k [Stmt], wanted: &[Id]) -> Result<(), Unraised> {
+        let mut open = stored_from(stmts);
+        open.extend(wanted);
+        // What a sum was made from is in it.
+        let reached: HashSet<Id> = self.running.keys().copied().collect();
+        let needed = sources_up_to(stmts, &open, &reached);
         let is_needed = |stmt: &&Stmt| stmt.op.has_effect() || stmt.binds.iter().any(|bind| needed.contains(&bind.id));
-        body.stmts.iter().filter(is_needed).try_for_each(|stmt| self.stmt(stmt))
+        stmts.iter().filter(is_needed).try_for_each(|stmt| self.stmt(stmt))
     }
 
     /// `for i in thread..n step threads`: its counter is the thread, and there are `n` of them.
@@ -174,6 +250,29 @@ impl<'k> Lift<'k> {
         });
         right
     }
+}
+
+/// The names that stores need.
+fn stored_from(stmts: &[Stmt]) -> Vec<Id> {
+    let mut wanted = vec![];
+    for stmt in stmts.iter().filter(|stmt| stmt.op.has_effect()) {
+        stmt.op.each_operand(&mut |id| wanted.push(id));
+        stmt.op.bodies().iter().for_each(|inner| inner.each_free(&mut |id| wanted.push(id)));
+    }
+    wanted
+}
+
+/// The names that these are computed from, themselves included, without going behind some.
+fn sources_up_to(stmts: &[Stmt], wanted: &[Id], stops: &HashSet<Id>) -> HashSet<Id> {
+    let mut found: HashSet<Id> = wanted.iter().copied().collect();
+    for stmt in stmts.iter().rev() {
+        let named = stmt.binds.iter().any(|bind| found.contains(&bind.id));
+        if named && !stmt.binds.iter().any(|bind| stops.contains(&bind.id)) {
+            stmt.op.each_operand(&mut |id| found.extend([id]));
+            stmt.op.bodies().iter().for_each(|inner| inner.each_free(&mut |id| found.extend([id])));
+        }
+    }
+    found
 }
 
 fn collect<'k>(body: &'k Body, f: &mut dyn FnMut(&'k Stmt)) {

@@ -1,10 +1,34 @@
 //! What a kernel turned out to be, in words.
 
-use super::Raised;
+use super::{Candidate, Raised};
 use crate::code::{Body, Op};
+use crate::launch::Template;
 use crate::lower;
 use crate::pass;
 use crate::size::Size;
+use crate::threads::Field;
+
+/// Says whether a kernel is raised, and to what; or why it stays as written. It is about launches that fit, in blocks of the usual shape.
+///
+/// ```
+/// use slyz_sir::{launch::Template, raise, text::parse_kernel};
+/// let kernel = parse_kernel("kernel double<grid_x, grid_y, grid_z, threads_x, threads_y, threads_z, x_len>()
+///   grid [grid_x, grid_y, grid_z] block [1, 1, 1] {
+///     global readwrite x: f32[x_len]
+///     %i: i64 = global.x  %n: i64 = extent x_len  %inside: bool = lt %i, %n
+///     if %inside { %a: f32 = load x[%i]  %b: f32 = add %a, %a  store x[%i], %b } else {}
+///   }")?;
+/// assert_eq!(raise::explain(&Template { kernel, constants: vec![] }), "raised: a map over [x_len]");
+/// # Ok::<(), slyz_sir::text::ParseError>(())
+/// ```
+pub fn explain(template: &Template) -> String {
+    let block = Field::usual_block(template.nature());
+    let raised = Candidate::new(template).and_then(|candidate| candidate.raise(block, None, true));
+    match raised {
+        Ok(raised) => format!("raised: {}", raised.summary()),
+        Err(why) => format!("as written: {why}"),
+    }
+}
 
 impl Raised {
     /// What it is: "a product of matrices M×K by K×N", "a fold over K for each of \[N\]", "a map over \[N\]".

@@ -51,7 +51,11 @@ impl Lift<'_> {
         let both = added.iter().zip(init.iter().zip(folded));
         Some(
             both.map(|(added, (&init, fold))| {
-                if self.is_unit(init, added) { fold } else { self.lines.apply(added.operator, &[init, fold], added.ty) }
+                if self.is_unit(init, added.operator, added.ty) {
+                    fold
+                } else {
+                    self.lines.apply(added.operator, &[init, fold], added.ty)
+                }
             })
             .collect(),
         )
@@ -89,10 +93,10 @@ impl Lift<'_> {
     }
 
     /// Does the state begin with what changes nothing?
-    fn is_unit(&self, init: Id, Added { operator, ty, .. }: &Added) -> bool {
+    pub(super) fn is_unit(&self, init: Id, operator: Operator, ty: Ty) -> bool {
         let Some(&value) = self.constants.get(&init) else { return false };
-        let zeros = ty.is_float() && *operator == Operator::Add && value.as_f64() == 0.0;
-        zeros || Some(value) == unit(*operator, *ty)
+        let zeros = ty.is_float() && operator == Operator::Add && value.as_f64() == 0.0;
+        zeros || Some(value) == unit(operator, ty)
     }
 
     /// One fold of a fold of so many: `16 * tile + k` as one position, where nothing else is asked of the two.
@@ -179,7 +183,7 @@ impl Lift<'_> {
 }
 
 /// What changes nothing, of an operator that combines.
-fn unit(operator: Operator, ty: Ty) -> Option<Scalar> {
+pub(super) fn unit(operator: Operator, ty: Ty) -> Option<Scalar> {
     match operator {
         Operator::Add if ty.is_float() => Some(Scalar::from_f64(ty, 0.0)),
         _ => operator.row().identity.at(ty),

@@ -72,7 +72,13 @@ impl EmbeddedKernel {
         Ok(self.template.get_or_init(|| Arc::new(Template { kernel, constants })))
     }
 
-    /// What is generated for a device, for launches with any number of threads.
+    /// Whether it runs as the array program that it is, "raised: a product of matrices M×K by K×N", or why its threads run as they are written.
+    /// It is about launches that fit: one whose numbers do not is run as written.
+    pub fn explain(&self) -> Result<String, Error> {
+        Ok(slyz_sir::raise::explain(self.template()?))
+    }
+
+    /// What is generated for a device, for launches with any number of threads that run as written.
     pub fn source_on(&self, device: &Arc<dyn Device>) -> Result<String, Error> {
         Ok(self.ready_on(device)?.source()?)
     }

@@ -118,7 +118,24 @@ impl LoadedKernel {
         &self.kernel.template
     }
 
-    /// What is generated for a device, for launches with any number of threads.
+    /// Whether it runs as the array program that it is, "raised: a product of matrices M×K by K×N", or why its threads run as they are written.
+    ///
+    /// ```
+    /// use slyz::graph::Kernels;
+    /// let kernels = Kernels::parse("
+    ///     graph fn twice(x: Tensor<f32>!) { if thread.x < x.len() { x[thread.x] *= 2.0 } }
+    ///     graph fn shift(x: Tensor<f32>!) { if thread.x + 1 < x.len() { x[thread.x] = x[thread.x + 1] } }
+    /// ")?;
+    /// assert_eq!(kernels.get("twice")?.explain(), "raised: a map over [x_len]");
+    /// let why = "as written: it reads `x`, which it writes, at another position than its own";
+    /// assert_eq!(kernels.get("shift")?.explain(), why);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn explain(&self) -> String {
+        slyz_sir::raise::explain(self.template())
+    }
+
+    /// What is generated for a device, for launches with any number of threads that run as written.
     pub fn source_on(&self, device: &Arc<dyn Device>) -> Result<String, Error> {
         Ok(self.ready_on(device)?.source()?)
     }
