@@ -12,7 +12,7 @@ use crate::lower::stage::staged;
 use crate::lower::turns::{self, Strategy, Values};
 use crate::lower::writer::{KernelWriter, Mode};
 use crate::pass::spread::{self, has_lanes};
-use crate::pass::{After, GPU_PASSES, Selection, join, on_plan};
+use crate::pass::{After, GPU_PASSES, Selection, join, on_plan, share};
 use crate::program::Program;
 use crate::size::Size;
 use crate::types::Ty;
@@ -284,6 +284,7 @@ impl<'g> Gpu<'g> {
             }
             // What a turn of a row has made is at hand for a fold of the row.
             let kernel = if self.machine.vector_bytes > 0 { join::run(kernel) } else { kernel };
+            let kernel = share::run(kernel);
             let spread = spread::run(kernel, &self.machine.resources(), &|size| self.expected.about(size));
             // Launches in pieces pay for memory rather than loop.
             let fewer = Items::new(count, &self.machine, SPILLING_BLOCKS).loops
