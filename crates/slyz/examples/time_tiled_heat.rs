@@ -17,10 +17,10 @@ fn plain(u: Arr<f32, (N, M)>, turns: Exp<u32>) -> Arr<f32, (N, M)> {
     iterate(turns, u, |_, u: Arr<f32, (N, M)>| u.stencil(Border::Clamp, point))
 }
 
-/// Ten turns at a time.
-fn tiled(u: Arr<f32, (N, M)>, tens: Exp<u32>) -> Arr<f32, (N, M)> {
+/// Ten turns at a time, in tiles of which two, with ten positions around them, fit the memory that is near.
+fn tiled<const H: usize, const W: usize>(u: Arr<f32, (N, M)>, tens: Exp<u32>) -> Arr<f32, (N, M)> {
     iterate(tens, u, |_, u: Arr<f32, (N, M)>| {
-        for_tiles(u.partition::<108, 108>().halo::<10>(Border::Clamp), |mut tile| {
+        for_tiles(u.partition::<H, W>().halo::<10>(Border::Clamp), |mut tile| {
             for _ in 0..10 {
                 tile = tile.stencil(point);
             }
@@ -30,7 +30,9 @@ fn tiled(u: Arr<f32, (N, M)>, tens: Exp<u32>) -> Arr<f32, (N, M)> {
 }
 
 fn main() -> Result<(), slyz::Error> {
-    let (plain, tiled) = (compile(plain)?, compile(tiled)?);
+    let plain = compile(plain)?;
+    // The cache of a core, or the memory of a block.
+    let tiled = if plain.device() == "cpu" { compile(tiled::<108, 236>)? } else { compile(tiled::<44, 44>)? };
     match std::env::args().nth(1).as_deref() {
         Some("--source") => {
             println!("{}", tiled.source());
