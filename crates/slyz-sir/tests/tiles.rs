@@ -468,3 +468,71 @@ fn long_products_stay_exact() {
     let exact = k as f64 * f64::from(0.1f32).powi(2);
     assert!((scalars(&found)[0] - exact).abs() < exact * 1e-6, "{found:?} instead of {exact}");
 }
+
+/// Tiles of 3 × 4 with a halo, worked on in three arrays one after the other, and `whole`, which puts them together.
+fn tiled(whole: &str, result: &str) -> Check {
+    Check::new(&format!(
+        "program t<N, M>(%x: i32[N, M], %y: i32[N, M]) -> {result} {{
+  %zero: i64 = const 0  %one: i64 = const 1  %three: i64 = const 3  %four: i64 = const 4  %none: i32 = const 0
+  %n: i64 = extent N  %m: i64 = extent M  %bottom: i64 = sub %n, %one  %right: i64 = sub %m, %one
+  %e: i32[ceil(N / 3), ceil(M / 4), 3, 4], %f: i32[ceil(N / 3), ceil(M / 4), 3, 4] = tabulate [ceil(N / 3), ceil(M / 4)] |%I: i64, %J: i64| {{
+    %top: i64 = mul %I, %three  %left: i64 = mul %J, %four
+    %a: i32[5, 6] = scan [5, 6] |%p: i64, %q: i64| {{
+      %i0: i64 = add %top, %p  %i1: i64 = sub %i0, %one  %i2: i64 = clamp %i1, %zero, %bottom
+      %j0: i64 = add %left, %q  %j1: i64 = sub %j0, %one  %j2: i64 = clamp %j1, %zero, %right
+      %v: i32 = at %x[%i2, %j2]
+      yield %v
+    }} with commutative (%none) |%s: i32, %t: i32| {{ %r: i32 = add %s, %t  yield %r }}
+    %b: i32[5, 6] = scan [5, 6] |%p: i64, %q: i64| {{ %v: i32 = at %a[%p, %q]  yield %v }} with commutative (%none) |%s: i32, %t: i32| {{ %r: i32 = max %s, %t  yield %r }}
+    %c: i32[5, 6] = scan [5, 6] |%p: i64, %q: i64| {{ %v: i32 = at %b[%p, %q]  yield %v }} with commutative (%none) |%s: i32, %t: i32| {{ %r: i32 = add %s, %t  yield %r }}
+    %g: i32[3, 4], %h: i32[3, 4] = tabulate [3, 4] |%p: i64, %q: i64| {{
+      %p1: i64 = add %p, %one  %q1: i64 = add %q, %one  %p2: i64 = add %p1, %one
+      %v: i32 = at %c[%p1, %q1]  %w: i32 = at %c[%p2, %q1]  %h: i32 = max %v, %w
+      yield %v, %h
+    }}
+    yield %g, %h
+  }}
+  {whole}
+}}"
+    ))
+}
+
+/// The kernels for each machine, and the arrays of a tile.
+fn kernels_and_arrays(check: &Check) -> Vec<(usize, usize)> {
+    let count = |machine: &Machine| {
+        let plan = lower_for(&check.program, machine, &check.expected);
+        let arrays = plan.kernels.iter().flat_map(|kernel| &kernel.memories).filter(|m| m.name.starts_with("row"));
+        (plan.kernels.len(), arrays.count())
+    };
+    machines().iter().map(count).collect()
+}
+
+#[test]
+fn tiles_are_written_to_their_places() {
+    let place = "%I: i64 = div %i, %three  %J: i64 = div %j, %four  %p: i64 = rem %i, %three  %q: i64 = rem %j, %four";
+    let whole = |read: &str| {
+        format!(
+            "%u: i32[N, M] = tabulate [N, M] |%i: i64, %j: i64| {{
+    {place}
+    %s: i32 = at %e[%I, %J, %p, %q]  %t: i32 = at %f[{read}]  %v: i32 = at %y[%i, %j]
+    %w: i32 = mul %s, %v  %z: i32 = add %w, %t
+    yield %z
+  }}"
+        )
+    };
+    let alone = tiled(&format!("{}  return %u", whole("%I, %J, %p, %q")), "i32[N, M]");
+    assert_eq!(kernels_and_arrays(&alone), [(1, 2); 8]);
+    for sizes in [[0, 5], [1, 1], [6, 8], [7, 10], [1, 13], [20, 35]] {
+        alone.run(&sizes);
+    }
+    // A tile that is read elsewhere, or otherwise, is there as a whole.
+    let given = tiled(
+        &format!("{}  return %u, %e", whole("%I, %J, %p, %q")),
+        "(i32[N, M], i32[ceil(N / 3), ceil(M / 4), 3, 4])",
+    );
+    let elsewhere = tiled(&format!("{}  return %u", whole("%I, %J, %p, %zero")), "i32[N, M]");
+    for check in [given, elsewhere] {
+        assert_eq!(kernels_and_arrays(&check), [(2, 2); 8]);
+        check.run(&[7, 10]);
+    }
+}

@@ -137,7 +137,7 @@ where
 #[track_caller]
 pub fn stack<R: Axis, T: Elem, S: Stack<R>>(f: impl Fn(Idx<R>) -> Arr<T, S>) -> Arr<T, S::Out> {
     let at: Loc = Location::caller();
-    Arr::new(record::stack(at, &Extent::of::<R>(), &mut |i| f(Idx::new(i)).handle))
+    Arr::new(record::stack(at, &[Extent::of::<R>()], &mut |i| f(Idx::new(i[0])).handle))
 }
 
 /// The numbers of the positions.

@@ -260,12 +260,13 @@ pub(crate) fn cast_array(at: Loc, to: Ty, axes: &[Extent], array: Handle) -> Han
     })
 }
 
-/// One array per position of an axis, stacked.
-pub(crate) fn stack(at: Loc, axis: &Extent, f: &mut dyn FnMut(Handle) -> Handle) -> Handle {
+/// One array per position of some axes, stacked.
+pub(crate) fn stack(at: Loc, axes: &[Extent], f: &mut dyn FnMut(&[Handle]) -> Handle) -> Handle {
     let at = here(at);
-    let body = body(at, "stack", Region::Loop, &[Ty::I64], &mut |params| vec![Out::Array(f(params[0]))]);
+    let tys = vec![Ty::I64; axes.len()];
+    let body = body(at, "stack", Region::Loop, &tys, &mut |params| vec![Out::Array(f(params))]);
     let Some(body) = body else { return Handle::POISON };
-    array(at, |trace| Some(Op::Tabulate { shape: vec![trace.size(axis)], body }))
+    array(at, |trace| Some(Op::Tabulate { shape: trace.shape(axes), body }))
 }
 
 /// `f(p)` for all positions, combined.

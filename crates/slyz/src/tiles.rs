@@ -1,6 +1,6 @@
 //! Tiles in traced functions: a part of a matrix with some of its neighbours, worked on where it is near, and put back.
 
-use crate::arr::{Arr, stack, tabulate_at};
+use crate::arr::{Arr, tabulate_at};
 use crate::axis::{Fix, Padded, Stride};
 use crate::elem::{Elem, Lift, handles, tys_of, value_of};
 use crate::extent::{Axis, Extent};
@@ -99,18 +99,16 @@ where
 {
     let at: Loc = Location::caller();
     let count = tys_of::<U>().len();
-    let done: Arr<U, (Stride<A, H>, Stride<B, W>, Fix<H>, Fix<W>)> = stack(|i: Idx<Stride<A, H>>| {
-        let row: Arr<U, (Stride<B, W>, Fix<H>, Fix<W>)> = stack(|j: Idx<Stride<B, W>>| {
-            let tile = f(tiles.tile(at, [i.handle(), j.handle()]));
-            let halo = record::constant(at, Scalar::i64(K as i64));
-            let inner = |p: Handle| record::apply(at, Operator::Add, &[p, halo]);
-            let stored: Arr<U, (Fix<H>, Fix<W>)> = tabulate_at(at, |(p, q): (Idx<Fix<H>>, Idx<Fix<W>>)| {
-                let place = [inner(p.handle()), inner(q.handle())];
-                value_of::<U::Exp>(&record::read(at, tile.elements.handle(), count, &place))
-            });
-            stored
+    let tiles_of = [Extent::of::<Stride<A, H>>(), Extent::of::<Stride<B, W>>()];
+    let done = record::stack(at, &tiles_of, &mut |number| {
+        let tile = f(tiles.tile(at, [number[0], number[1]]));
+        let halo = record::constant(at, Scalar::i64(K as i64));
+        let inner = |p: Handle| record::apply(at, Operator::Add, &[p, halo]);
+        let stored: Arr<U, (Fix<H>, Fix<W>)> = tabulate_at(at, |(p, q): (Idx<Fix<H>>, Idx<Fix<W>>)| {
+            let place = [inner(p.handle()), inner(q.handle())];
+            value_of::<U::Exp>(&record::read(at, tile.elements.handle(), count, &place))
         });
-        row
+        stored.handle()
     });
     tabulate_at(at, |(i, j): (Idx<A>, Idx<B>)| {
         let part = |operator: Operator, p: Handle, side: usize| {
@@ -119,7 +117,7 @@ where
         let (i, j) = (i.handle(), j.handle());
         let (tiles, inside) = (Operator::Div, Operator::Rem);
         let place = [part(tiles, i, H), part(tiles, j, W), part(inside, i, H), part(inside, j, W)];
-        value_of::<U::Exp>(&record::read(at, done.handle(), count, &place))
+        value_of::<U::Exp>(&record::read(at, done, count, &place))
     })
 }
 

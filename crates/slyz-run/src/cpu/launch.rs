@@ -19,6 +19,9 @@ const TASKS_PER_THREAD: u64 = 64;
 pub(super) const PLENTY: u64 = GRAIN * TASKS_PER_THREAD * 1024;
 /// Scratch memories start on cache lines.
 const LINE: usize = 64;
+/// Bytes between scratch memories. Where two start a multiple of 4,096 bytes apart, loads from one wait for stores to the other: the
+/// processor compares the low bits of addresses first.
+const APART: usize = 4 * LINE;
 
 /// A launch, made ready.
 pub(super) struct Launch<'a> {
@@ -128,8 +131,8 @@ impl Layout {
         let mut total = 0usize;
         for &bytes in memories {
             offsets.push(total);
-            let room = bytes.checked_next_multiple_of(LINE).and_then(|room| total.checked_add(room));
-            total = room.ok_or_else(too_large)?;
+            let room = bytes.checked_next_multiple_of(LINE).and_then(|room| room.checked_add(APART));
+            total = room.and_then(|room| total.checked_add(room)).ok_or_else(too_large)?;
         }
         Ok(Layout { memories: memories.to_vec(), offsets, bytes: total })
     }

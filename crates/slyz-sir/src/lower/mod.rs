@@ -3,7 +3,8 @@
 //! `planning` and `writer` are what the strategies share: where values of a program live in a plan, and program code
 //! written out as kernel code. `access` says how code reads arrays, `product` which folds are products of matrices, `matrices` which of
 //! those a library has,
-//! `reuse` which arrays are written over others, `sorting` what a sort moves, `stage` what is made before it is used.
+//! `reuse` which arrays are written over others, `sorting` what a sort moves, `stage` what is made before it is used, `untile` which tiles
+//! are written to their places in a whole.
 
 mod access;
 pub mod cpu;
@@ -15,6 +16,7 @@ pub(crate) mod reuse;
 mod sorting;
 mod stage;
 mod turns;
+mod untile;
 mod writer;
 
 use crate::code::Body;

@@ -5,6 +5,7 @@
 use super::access::needs_block;
 use super::gpu::Expected;
 use super::reuse::{self, Reuse};
+use super::untile::Untiles;
 use super::writer::KernelWriter;
 use crate::code::{Body, FnId, Function, Id, MemId, Op, Stmt, Type, largest_id};
 use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Memory, Plan, Space, Step};
@@ -69,6 +70,8 @@ pub(super) struct Lowering<'g> {
     pub(super) reuse: Reuse,
     /// The other way round.
     heirs: HashMap<Id, Id>,
+    /// Which tiles are written to their places in a whole.
+    pub(super) untiles: Untiles<'g>,
     /// Counters of the loops of the plan around what is being planned, and how many loops there are.
     pub(super) counters: HashMap<Id, Counter>,
     pub(super) depth: u32,
@@ -128,6 +131,7 @@ impl<'g> Lowering<'g> {
         for function in &program.functions {
             on_arrays.push(works_on_arrays(&function.body, &on_arrays));
         }
+        let reuse = reuse::of(program);
         let mut lowering = Lowering {
             program,
             plan,
@@ -153,7 +157,8 @@ impl<'g> Lowering<'g> {
             has_prefixes: false,
             short_here: vec![],
             guard: None,
-            reuse: reuse::of(program),
+            untiles: Untiles::of(program, &reuse),
+            reuse,
         };
         lowering.heirs = lowering.reuse.iter().map(|(&heir, over)| (over.of, heir)).collect();
         for (k, param) in program.body.params.iter().enumerate() {

@@ -9,6 +9,7 @@ mod folds;
 mod rows;
 mod scans;
 mod sorts;
+mod tiles;
 
 use super::access::{last_one_stays, row_of_turns};
 use super::planning::{Counter, Home, Lowering};
@@ -562,13 +563,19 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
 
     /// Writes the statements of a body; results that are arrays are at their homes afterwards.
     pub(super) fn enter(&mut self, body: &'g Body, args: &[Id], mode: Mode) {
+        self.enter_but(body, args, mode, None);
+    }
+
+    /// The same without one statement.
+    fn enter_but(&mut self, body: &'g Body, args: &[Id], mode: Mode, without: Option<&'g Stmt>) {
         for (param, &arg) in body.params.iter().zip(args) {
             self.values.insert(param.id, Value::Scalar(arg));
         }
         if mode == Mode::Block && self.lowering.recomputes {
             self.again.extend(again::rows(body));
         }
-        for stmt in &body.stmts {
+        let left_out = |stmt: &Stmt| without.is_some_and(|without| std::ptr::eq(stmt, without));
+        for stmt in body.stmts.iter().filter(|stmt| !left_out(stmt)) {
             self.stmt(stmt, mode);
         }
     }

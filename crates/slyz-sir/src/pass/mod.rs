@@ -6,7 +6,7 @@
 //!
 //! The scalar passes (`simplify`, `blend`, `cse`, `hoist`) also have a `root` function over one [`Body`] that binds
 //! all the names it uses, which is what a program, a kernel and a function have in common. `join`,
-//! `spread`, `unswitch` and `weave` work on kernels only; lowerings and launches run them. `confine` is for code from outside, before all others.
+//! `share`, `spread`, `unswitch` and `weave` work on kernels only; lowerings and launches run them. `confine` is for code from outside, before all others.
 
 pub mod blend;
 pub mod bounds;
@@ -18,6 +18,7 @@ pub mod hoist;
 pub mod join;
 pub mod report;
 mod shape;
+pub mod share;
 pub mod simplify;
 pub mod spread;
 pub mod unswitch;
@@ -61,8 +62,11 @@ pub static KERNEL_PASSES: &[Pass<Kernel>] = &[
 ];
 
 /// What kernels of a program go through for a CPU, once.
-pub static CPU_PASSES: &[Pass<Kernel>] =
-    &[Pass { name: "join", run: join::run }, Pass { name: "unswitch", run: unswitch::run }];
+pub static CPU_PASSES: &[Pass<Kernel>] = &[
+    Pass { name: "join", run: join::run },
+    Pass { name: "share", run: share::run },
+    Pass { name: "unswitch", run: unswitch::run },
+];
 
 /// One round of what kernels of a program go through for a GPU.
 pub static GPU_PASSES: &[Pass<Kernel>] = &[

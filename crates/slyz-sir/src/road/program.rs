@@ -1,8 +1,8 @@
 //! The road of a program: from arrays to a plan of launches.
 //!
 //! ```text
-//! program ── simplify … dce ── optimize ── lower ──┬── join ────────────────> cores (CPUs)
-//!                                                  └── simplify, cse, dce ──> threads (GPUs)
+//! program ── simplify … dce ── optimize ── lower ──┬── join, share, unswitch ──> cores (CPUs)
+//!                                                  └── simplify, cse, dce ─────> threads (GPUs)
 //! ```
 //!
 //! `optimize` does nothing: it is the name of the place where nothing changes any more.

@@ -10,6 +10,7 @@ use crate::lower::access::{far_reads, go_apart, is_flat, is_plain, needs_block, 
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
 use crate::lower::stage::staged;
 use crate::lower::turns::{self, Strategy, Values};
+use crate::lower::untile::Untiled;
 use crate::lower::writer::{KernelWriter, Mode};
 use crate::ops::Operator;
 use crate::pass::{After, CPU_PASSES, Selection, on_plan};
@@ -51,6 +52,8 @@ pub fn lower_with(program: &Program, selection: &Selection, after: After<'_, Pla
 impl<'g> Lowering<'g> {
     fn stmt(&mut self, stmt: &'g Stmt) {
         match &stmt.op {
+            _ if self.untiles.makes_tiles(stmt) => {}
+            _ if let Some(untiled) = self.untiles.whole(stmt) => self.tabulate_untiled(stmt, &untiled),
             Op::Tabulate { shape, body } => self.tabulate(stmt, shape, body),
             Op::Fold { shape, body, monoid } => self.fold(stmt, shape, body, monoid),
             Op::Scan { shape, body, monoid } => self.scan(stmt, shape, body, monoid),
@@ -342,6 +345,21 @@ impl<'g> Lowering<'g> {
         let block = w.push(Op::Place(crate::code::Place::Block, 0), Ty::I64);
         let at = unflatten(&mut w, block, shape);
         w.position(body, &at, &homes);
+        let kernel = w.finish();
+        self.launch(kernel);
+    }
+
+    /// One block per tile of an array.
+    fn tabulate_untiled(&mut self, stmt: &'g Stmt, untiled: &Untiled<'g>) {
+        let name = self.kernel_name("tiles");
+        let outputs = self.outputs(stmt);
+        let mut w = KernelWriter::new(self, name, Size::product(untiled.grid));
+        let homes: Vec<(MemId, Vec<Id>)> =
+            outputs.into_iter().map(|(b, shape)| (w.global(b, Access::Write, shape), vec![])).collect();
+        w.bind_untiled(untiled, stmt);
+        let block = w.push(Op::Place(crate::code::Place::Block, 0), Ty::I64);
+        let tile = unflatten(&mut w, block, untiled.grid);
+        w.put_tile(untiled, stmt, &tile, &homes);
         let kernel = w.finish();
         self.launch(kernel);
     }

@@ -10,9 +10,10 @@ use crate::lower::access::{far_reads, is_flat};
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
 use crate::lower::stage::staged;
 use crate::lower::turns::{self, Strategy, Values};
+use crate::lower::untile::Untiled;
 use crate::lower::writer::{KernelWriter, Mode};
 use crate::pass::spread::{self, has_lanes};
-use crate::pass::{After, GPU_PASSES, Selection, join, on_plan};
+use crate::pass::{After, GPU_PASSES, Selection, join, on_plan, share};
 use crate::program::Program;
 use crate::size::Size;
 use crate::types::Ty;
@@ -101,6 +102,8 @@ impl Items {
 impl<'g> Gpu<'g> {
     fn stmt(&mut self, stmt: &'g Stmt) {
         match &stmt.op {
+            _ if self.base.untiles.makes_tiles(stmt) => {}
+            _ if let Some(untiled) = self.base.untiles.whole(stmt) => self.untiled(stmt, &untiled),
             Op::Tabulate { shape, body } => self.tabulate(stmt, shape, body),
             Op::Fold { shape, body, monoid } => self.fold(stmt, shape, body, monoid),
             Op::Scan { shape, body, monoid } => self.scan(stmt, shape, body, monoid),
@@ -146,6 +149,22 @@ impl<'g> Gpu<'g> {
             items.each(w, |w, item| {
                 let at = unflatten(w, item, shape);
                 w.position(body, &at, &homes);
+            });
+        });
+    }
+
+    /// A block per tile of an array.
+    fn untiled(&mut self, stmt: &'g Stmt, untiled: &Untiled<'g>) {
+        let name = self.base.kernel_name("tiles");
+        let outputs = self.base.outputs(stmt);
+        let threads = self.threads_for_row(untiled.work);
+        self.blocks(&name, &Size::product(untiled.grid), threads, &|w, items| {
+            w.bind_untiled(untiled, stmt);
+            let homes: Vec<(MemId, Vec<Id>)> =
+                outputs.iter().map(|(b, shape)| (w.global(*b, Access::Write, shape.clone()), vec![])).collect();
+            items.each(w, |w, item| {
+                let tile = unflatten(w, item, untiled.grid);
+                w.put_tile(untiled, stmt, &tile, &homes);
             });
         });
     }
@@ -284,6 +303,7 @@ impl<'g> Gpu<'g> {
             }
             // What a turn of a row has made is at hand for a fold of the row.
             let kernel = if self.machine.vector_bytes > 0 { join::run(kernel) } else { kernel };
+            let kernel = share::run(kernel);
             let spread = spread::run(kernel, &self.machine.resources(), &|size| self.expected.about(size));
             // Launches in pieces pay for memory rather than loop.
             let fewer = Items::new(count, &self.machine, SPILLING_BLOCKS).loops

@@ -3,6 +3,7 @@
 use super::cost::{LOAD, MANY};
 use super::segments::Origins;
 use crate::code::{Body, Id, Op, Stmt};
+use crate::ops::Operator;
 use crate::size::Size;
 use std::collections::{HashMap, HashSet};
 
@@ -20,8 +21,8 @@ pub(super) struct Read {
 
 /// A loop around a read.
 enum Around {
-    /// So many turns.
-    Extent(Size),
+    /// So many turns, and the position of one.
+    Extent(Size, Option<Id>),
     /// Nobody knows how many.
     Unknown,
     /// Those of a segment.
@@ -64,6 +65,8 @@ pub(super) struct Sites {
     whole: HashSet<Id>,
     /// The extents of the loops around the definition are the first so many of those around a read.
     defined: HashMap<Id, (usize, Vec<Size>)>,
+    /// Positions of loops, and what lies some way beside them, with the position.
+    beside: HashMap<Id, Id>,
     origins: Origins,
 }
 
@@ -138,6 +141,7 @@ impl Sites {
             }),
         }
         self.origins.note(stmt);
+        self.note_beside(stmt);
         if let Op::Tabulate { body, .. } = &stmt.op {
             body.params.iter().for_each(|param| self.origins.position(param.id));
         }
@@ -147,8 +151,13 @@ impl Sites {
             | Op::Fold { shape, .. }
             | Op::Scan { shape, .. }
             | Op::Scatter { shape, .. }
-            | Op::Sort { shape, .. } => loops.extend(shape.iter().cloned().map(Around::Extent)),
-            Op::Filter { extent, .. } => loops.push(Around::Extent(extent.clone())),
+            | Op::Sort { shape, .. } => {
+                let positions: Vec<Id> = stmt.op.bodies()[0].params.iter().map(|param| param.id).collect();
+                self.beside.extend(positions.iter().map(|&at| (at, at)));
+                let around = |(k, extent): (usize, &Size)| Around::Extent(extent.clone(), positions.get(k).copied());
+                loops.extend(shape.iter().enumerate().map(around));
+            }
+            Op::Filter { extent, .. } => loops.push(Around::Extent(extent.clone(), None)),
             Op::While { init, cond, body } if self.origins.is_segment(init, cond, body) => loops.push(Around::Segment),
             Op::For { .. } | Op::While { .. } => loops.push(Around::Unknown),
             _ => {}
@@ -159,6 +168,20 @@ impl Sites {
         loops.truncate(depth);
     }
 
+    /// Notes what is a position and a number that is the same for all of them.
+    fn note_beside(&mut self, stmt: &Stmt) {
+        let (Op::Apply(operator, args), [bind]) = (&stmt.op, &stmt.binds[..]) else { return };
+        let base = match (operator, &args[..]) {
+            (Operator::Add, [a, b]) if !self.beside.contains_key(b) => self.beside.get(a),
+            (Operator::Add, [a, b]) if !self.beside.contains_key(a) => self.beside.get(b),
+            (Operator::Sub, [a, b]) if !self.beside.contains_key(b) => self.beside.get(a),
+            _ => None,
+        };
+        if let Some(&base) = base {
+            self.beside.insert(bind.id, base);
+        }
+    }
+
     fn read(&mut self, array: Id, index: &[Id], home: usize, loops: &[Around]) {
         if let Some(arrays) = self.arrays.last_mut() {
             arrays.insert(array);
@@ -166,21 +189,25 @@ impl Sites {
         let Some((depth, shape)) = self.defined.get(&array) else { return };
         // Loops over the array's own axes visit each element once; what is left repeats the read. Segments do that together with the
         // loop over them.
-        let mut own = shape.clone();
+        let mut own: Vec<(usize, &Size)> = shape.iter().enumerate().collect();
         let mut segments = 0;
         let mut extents = vec![];
         for around in &loops[*depth..] {
             match around {
-                Around::Extent(extent) => extents.push(Some(extent)),
-                Around::Unknown => extents.push(None),
+                Around::Extent(extent, at) => extents.push((Some(extent), *at)),
+                Around::Unknown => extents.push((None, None)),
                 Around::Segment if own.pop().is_some() => segments += 1,
-                Around::Segment => extents.push(None),
+                Around::Segment => extents.push((None, None)),
             }
         }
         let of_segment = segments > 0;
         let mut repeats = 1u64;
-        for extent in extents {
-            let place = extent.and_then(|e| own.iter().position(|s| s == e));
+        for (extent, at) in extents {
+            // A part of an axis is visited by a loop that moves along it.
+            let along = |axis: usize| at.is_some() && index.get(axis).and_then(|id| self.beside.get(id)) == at.as_ref();
+            let within = |extent: &Size, s: &Size| extent.constant().zip(s.constant()).is_some_and(|(n, s)| n <= s);
+            let visits = |extent: &Size, (axis, s): (usize, &Size)| extent == s || within(extent, s) && along(axis);
+            let place = extent.and_then(|e| own.iter().position(|&axis| visits(e, axis)));
             match (place, extent.and_then(Size::constant)) {
                 (Some(k), _) => {
                     own.swap_remove(k);

@@ -343,7 +343,7 @@ FN void stream_end(int past) {
 // Lanes of consecutive positions from at on, each moved to the nearest of lo..hi: neighbours in memory, except at the edges.
 //: T V = f32 f32, f64 f64, i32 i32, u32 u32, i64 i64, u64 u64, i8 i32, u8 u32, i16 i32, u16 u32, f16 f32, bf16 f32
 FN v$V load_clamped_$T(const $T *p, i64 at, i64 lo, i64 hi, int n) {
-    if (at >= lo && at + n - 1 <= hi) return load_$T(p + at, n);
+    if (__builtin_expect(at >= lo && at + n - 1 <= hi, 1)) return load_$T(p + at, n);
     vi32 index = iota_i32() + (i32)(at - lo);
     index = select_i32(index < 0, all_i32(0), index);
     index = select_i32(index > (i32)(hi - lo), all_i32((i32)(hi - lo)), index);
