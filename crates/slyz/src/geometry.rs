@@ -391,9 +391,8 @@ impl<const R: usize> Geometry<R> {
             return self.offset.checked_add(place);
         }
         let mut place = self.offset as i128;
-        for axis in 0..R {
-            let steps = (position[axis] as i128).checked_mul(self.strides[axis] as i128)?;
-            place = place.checked_add(steps)?;
+        for (&at, &stride) in position.iter().zip(&self.strides) {
+            place = place.checked_add((at as i128).checked_mul(stride as i128)?)?;
         }
         usize::try_from(place).ok()
     }
