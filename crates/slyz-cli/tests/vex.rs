@@ -353,3 +353,29 @@ fn memory_is_bounded() {
     assert!(ran.err.contains("there is no memory for a tensor of f32"), "{}", ran.err);
     assert_eq!(place.run("run p.vex --device interpreter --memory 4096").out, "268435456\n");
 }
+
+#[test]
+fn explains_what_kernels_are() {
+    let place = Place::new("relu.vex", RELU);
+    let told = place.run("explain relu.vex");
+    assert!(
+        told.code == 0 && told.out.starts_with("relu: raised: a map over [output_len]\n"),
+        "{}{}",
+        told.out,
+        told.err
+    );
+    let dumped = place.run("dump --raised relu.vex");
+    assert!(
+        dumped.out.starts_with("program relu<output_len, input_len>(%0: f32[input_len]) -> f32[output_len] {"),
+        "{}",
+        dumped.out
+    );
+    assert!(place.run("dump --raised --lower cuda relu.vex").out.contains("launch relu_map"));
+    assert_eq!(place.run("explain relu.vex --size N=1").code, 2);
+    // A tile that is seen through, and threads that are to stay as they are.
+    let tile = format!("{TILE}as_written {}", &RELU[..RELU.find("fn main").unwrap_or(0)]);
+    let place = Place::new("tile.vex", &tile);
+    let told = place.run("explain tile.vex").out;
+    assert!(told.contains("reverse: raised: a map over [threads_x]"), "{told}");
+    assert!(told.contains("relu: as written: it says `as_written`"), "{told}");
+}

@@ -66,7 +66,7 @@ pub(super) fn code(
 /// The CUBIN of a text, from disk or from the compiler.
 fn built(opened: &Opened, kernel: &Kernel, text: &str, precision: Precision) -> Result<Vec<u8>, Error> {
     let options = options(&opened.architecture, precision);
-    let key = hash::of(&("cubin", text, &options, opened.compiler));
+    let key = hash::of(&("cubin 2", text, &options, opened.compiler));
     if let Some(cubin) = opened.disk.as_ref().and_then(|disk| disk.load(&key)) {
         return Ok(cubin);
     }
@@ -98,14 +98,31 @@ pub fn ptx(text: &str, architecture: &str, precision: Precision) -> Result<Strin
     Ok(String::from_utf8_lossy(&ptx).trim_end_matches('\0').to_string())
 }
 
+/// The first version of the compiler that has a cache of its own.
+const CACHES: (i32, i32) = (12, 9);
+
+/// The version of the compiler; the least where it does not tell.
+pub(super) fn version() -> (i32, i32) {
+    let mut version = (0, 0);
+    // SAFETY: the compiler writes two numbers.
+    let told = unsafe { nvrtc::sys::nvrtcVersion(&mut version.0, &mut version.1) }.result();
+    told.map_or((0, 0), |()| version)
+}
+
 /// The image for the driver: a CUBIN, or PTX, with which it compiles itself.
 fn compiled(text: &str, options: &[String], as_ptx: bool) -> Result<Vec<u8>, String> {
     use nvrtc::{result as compiler, sys};
+    let mut options = options.to_vec();
+    // Its cache gives what was compiled from the same text with other options: quotients that are not exact for those that are. Ours
+    // keeps them apart.
+    if version() >= CACHES {
+        options.push("--no-cache".to_string());
+    }
     let source = CString::new(text).map_err(|error| error.to_string())?;
     let program = compiler::create_program(&source, None).map_err(|error| error.to_string())?;
     // SAFETY: the program was made just now, and is destroyed at the end.
     unsafe {
-        let done = compiler::compile_program(program, options);
+        let done = compiler::compile_program(program, &options);
         let cubin = done.map_err(|error| {
             let log = compiler::get_program_log(program).unwrap_or_default();
             let log: Vec<u8> = log.into_iter().map(|byte| byte as u8).collect();

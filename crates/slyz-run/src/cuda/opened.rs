@@ -1,6 +1,6 @@
 //! A GPU with its context and its stream.
 
-use super::code::Code;
+use super::code::{self, Code};
 use super::matrices::Library;
 use super::staging::{LARGE, Staging};
 use crate::Error;
@@ -109,9 +109,6 @@ impl Opened {
         let minor = ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(failed)?;
         keep_memory(device);
-        let mut compiler = (0, 0);
-        // SAFETY: the numbers live.
-        unsafe { cudarc::nvrtc::sys::nvrtcVersion(&mut compiler.0, &mut compiler.1) };
         Ok(Opened {
             number,
             device,
@@ -120,7 +117,7 @@ impl Opened {
             machine: Machine { runs_ahead: true, ..Machine::cuda() },
             precision,
             architecture: architecture(10 * major + minor),
-            compiler,
+            compiler: code::version(),
             kernels: Memo::new(KEPT_KERNELS),
             disk: CacheConfig::from_env().open(),
             matrices: OnceLock::new(),
