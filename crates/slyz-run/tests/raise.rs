@@ -37,7 +37,7 @@ fn raised(made: &Recorded, reassociates: bool) -> Result<Raised, Unraised> {
 
 /// What is wrong with what the program leaves.
 fn wrong(made: &Recorded, raised: &Raised, ulp: u32) -> Option<String> {
-    let Raised { program, sizes, params, results } = raised;
+    let Raised { program, sizes, params, results, .. } = raised;
     let constants =
         made.template.kernel.memories.iter().position(|memory| memory.space == slyz_sir::kernel::Space::Constant);
     let value = |var: slyz_sir::size::SizeVar| sizes[var.0 as usize];

@@ -32,11 +32,10 @@ struct Case<E: Engine> {
     ready: Option<Ready<E>>,
 }
 
-/// Sizes, scalars that count, and the block where the kernel sees it.
-#[derive(PartialEq, Eq)]
+/// Sizes, scalars that count, by their places, and the block where the kernel sees it.
 struct CaseNumbers {
     sizes: Vec<u64>,
-    scalars: Vec<i128>,
+    scalars: Vec<(usize, i128)>,
     block: [u32; 3],
 }
 
@@ -72,8 +71,12 @@ impl<E: Engine> RaisedKernel<E> {
     ) -> Result<bool, Error> {
         let Some(candidate) = &self.candidate else { return Ok(false) };
         let case = CaseNumbers::of(outline, fitted);
-        let make = |numbers| {
-            let ready = self.ready(engine, outline, candidate, fitted, &numbers);
+        let make = |mut numbers: CaseNumbers| {
+            let raised = self.raised(candidate, fitted, &numbers);
+            if let Some(raised) = &raised {
+                numbers.scalars.retain(|(place, _)| raised.counted.contains(place));
+            }
+            let ready = raised.filter(|raised| raised.pays).and_then(|raised| self.ready(engine, outline, raised));
             Ok::<_, Error>(Case { numbers, ready })
         };
         let found = {
@@ -87,17 +90,13 @@ impl<E: Engine> RaisedKernel<E> {
         }
     }
 
-    fn ready(
-        &self,
-        engine: &E,
-        outline: &Outline,
-        candidate: &Candidate,
-        fitted: &Fitted<'_>,
-        case: &CaseNumbers,
-    ) -> Option<Ready<E>> {
+    fn raised(&self, candidate: &Candidate, fitted: &Fitted<'_>, case: &CaseNumbers) -> Option<Raised> {
         let numbers = Numbers { sizes: &case.sizes, scalars: &fitted.scalars };
-        let Raised { program, sizes, params, results } =
-            candidate.raise(case.block, Some(numbers), self.reassociates).ok()?;
+        candidate.raise(case.block, Some(numbers), self.reassociates).ok()
+    }
+
+    fn ready(&self, engine: &E, outline: &Outline, raised: Raised) -> Option<Ready<E>> {
+        let Raised { program, sizes, params, results, .. } = raised;
         let compiled = self.programs.get(hash::of(&program), || {
             // SAFETY: accesses of the launch are inside, and the program is for it; launches with other numbers were raised by themselves.
             Ok(Arc::new(unsafe { Compiled::new(engine.clone(), &program) }?))
@@ -141,12 +140,16 @@ impl CaseNumbers {
         same_blocks
             && self.sizes[..3] == front[..]
             && self.sizes[3..] == fitted.sizes[3..]
-            && self.scalars.iter().copied().eq(counts(fitted))
+            && self
+                .scalars
+                .iter()
+                .all(|&(place, number)| fitted.scalars.get(place).map(|scalar| scalar.as_int()) == Some(number))
     }
 }
 
-fn counts(fitted: &Fitted<'_>) -> impl Iterator<Item = i128> {
-    fitted.scalars.iter().filter(|scalar| scalar.ty.is_int()).map(|scalar| scalar.as_int())
+fn counts(fitted: &Fitted<'_>) -> impl Iterator<Item = (usize, i128)> {
+    let scalars = fitted.scalars.iter().enumerate().filter(|(_, scalar)| scalar.ty.is_int());
+    scalars.map(|(place, scalar)| (place, scalar.as_int()))
 }
 
 impl<E: Engine> Ready<E> {

@@ -26,15 +26,22 @@
 //! | `space` | which threads do something: guards that all stores stand behind |
 //! | `layout` | flat tensors with rows and columns, and which thread writes what |
 //! | `lift` | the code of a thread as the code of a position |
+//! | `places`, `numbers` | positions and sizes in it |
+//! | `memory` | what it loads and stores |
+//! | `assemble` | the program of all positions |
 //! | `control` | branches and loops in it, with what they store |
 //! | `rows` | loops that write the row of a thread, and loops over more positions than there are threads |
 //! | `sums` | loops that accumulate, as folds |
 //! | `tiles` | what threads share |
 //! | `summary` | what came of it, in words |
 
+mod assemble;
 mod control;
 mod layout;
 mod lift;
+mod memory;
+mod numbers;
+mod places;
 mod poly;
 mod rows;
 mod space;
@@ -94,6 +101,10 @@ pub struct Raised {
     pub params: Vec<Passed>,
     /// Which memories of the kernel its results are the new contents of.
     pub results: Vec<usize>,
+    /// The parameters of the kernel whose numbers it depends on; with other numbers for the others it is the same.
+    pub counted: Vec<usize>,
+    /// Is it likely to be faster than the threads? It has folds or rows, or is a map over all elements without a look where it reads.
+    pub pays: bool,
 }
 
 /// Why a kernel stays as it is written.

@@ -36,30 +36,32 @@ impl Raised {
         let program = pass::optimize(&self.program);
         let shown = |size: &Size| size.display(&|var| program.size_name(var)).to_string();
         let shape = |shape: &[Size]| format!("[{}]", shape.iter().map(shown).collect::<Vec<_>>().join(", "));
-        let tabulates = program.body.stmts.iter().filter_map(|stmt| match &stmt.op {
-            Op::Tabulate { shape, body } => Some((shape, body)),
-            _ => None,
-        });
-        let said = tabulates.map(|(axes, body)| {
+        let said = program.body.stmts.iter().filter_map(|stmt| {
+            let (axes, body) = match &stmt.op {
+                Op::Tabulate { shape, body } => (shape, body),
+                Op::Fold { shape: turns, .. } => return Some(format!("a fold over {}", shape(turns))),
+                _ => return None,
+            };
             let product = lower::product_extent(body).zip(<[&Size; 2]>::try_from(axes.iter().collect::<Vec<_>>()).ok());
             if let Some((inner, [rows, columns])) = product {
                 let [rows, inner, columns] = [rows, inner, columns].map(shown);
-                return format!("a product of matrices {rows}×{inner} by {inner}×{columns}");
+                return Some(format!("a product of matrices {rows}×{inner} by {inner}×{columns}"));
             }
-            match fold(body) {
-                Some(turns) => format!("a fold over {} for each of {}", shape(turns), shape(axes)),
+            Some(match collective(body) {
+                Some((what, turns)) => format!("{what} over {} for each of {}", shape(turns), shape(axes)),
                 None => format!("a map over {}", shape(axes)),
-            }
+            })
         });
         let said: Vec<String> = said.collect();
         if said.is_empty() { "nothing to do".to_string() } else { said.join(", and ") }
     }
 }
 
-/// The axes of the first fold.
-fn fold(body: &Body) -> Option<&[Size]> {
+/// The first fold or scan in there, and its axes.
+fn collective(body: &Body) -> Option<(&'static str, &[Size])> {
     body.stmts.iter().find_map(|stmt| match &stmt.op {
-        Op::Fold { shape, .. } => Some(&shape[..]),
-        op => op.bodies().into_iter().find_map(fold),
+        Op::Fold { shape, .. } => Some(("a fold", &shape[..])),
+        Op::Scan { shape, .. } => Some(("prefixes", &shape[..])),
+        op => op.bodies().into_iter().find_map(collective),
     })
 }
