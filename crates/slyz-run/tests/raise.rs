@@ -193,7 +193,6 @@ fn what_stays_as_written() {
         ("x[thread.x * thread.x] = 1.0", "`x` is not written at one position for each thread"),
         ("x[y[thread.x] as i64] = 1.0", "`x` is not written at one position for each thread"),
         ("x[thread.x] = 1.0\n x[thread.x + 1] = 2.0", "`x` is not written at one position for each thread"),
-        ("x[0] = thread.x as f32", "`x` is not written at one position for each thread"),
         (
             "let! i = thread.x\n while i < x.len() { x[i] = 1.0\n i += 64 }",
             "`x` is not written at one position for each thread",

@@ -40,7 +40,7 @@ impl<'k> Lift<'k> {
         let whole = self.layouts.groups().iter().flatten().all(|written| written.covers);
         let pays = whole && !self.ever_risky || has_collectives(&program.body);
         let counted = self.counted.into_iter().collect();
-        Ok(super::tidy(Raised { program, sizes, params, results, counted, pays }))
+        super::tidy(Raised { program, sizes, params, results, counted, pays })
     }
 
     /// The new contents of tensors that are written in the same way.

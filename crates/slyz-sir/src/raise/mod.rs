@@ -191,8 +191,8 @@ fn supported(kernel: &Kernel, body: &Body) -> Result<(), Unraised> {
     Ok(())
 }
 
-/// Without the numbers and sizes that nobody mentions.
-fn tidy(mut raised: Raised) -> Raised {
+/// Without the numbers and sizes that nobody mentions. A program that is not right, which would be a mistake of ours, is none.
+fn tidy(mut raised: Raised) -> Result<Raised, Unraised> {
     let body = &mut raised.program.body;
     let inner = Body { params: vec![], ..body.clone() };
     let mut asked = HashSet::new();
@@ -213,8 +213,9 @@ fn tidy(mut raised: Raised) -> Raised {
     raised.program.sizes.retain(|_| kept.next() == Some(&true));
     let mut kept = used.iter();
     raised.sizes.retain(|_| kept.next() == Some(&true));
-    debug_assert_eq!(verify::program(&raised.program), Ok(()), "{}", raised.program);
-    raised
+    let verified = verify::program(&raised.program);
+    debug_assert_eq!(verified, Ok(()), "{}", raised.program);
+    verified.map_or(Err(Unraised::Large), |()| Ok(raised))
 }
 
 /// Every size in a program that was raised.

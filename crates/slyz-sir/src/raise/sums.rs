@@ -27,10 +27,15 @@ impl Lift<'_> {
         for ((own, &result), &ty) in state.iter().zip(&body.results).zip(tys) {
             added.push(self.added(&mut stmts, own.id, result, ty)?);
         }
-        // A state that something else reads would have to be there at each turn.
-        let left = Body { params: vec![], stmts, results: added.iter().map(|added| added.item).collect() };
+        let mut left = Body { params: vec![], stmts, results: added.iter().map(|added| added.item).collect() };
+        // What turns store is no concern of what they carry.
+        let needed = left.sources(&left.results);
+        left.stmts.retain(|stmt| stmt.binds.iter().any(|bind| needed.contains(&bind.id)));
+        // A state that something else reads, before or after it is added to, would have to be there at each turn.
         let mut reads_state = false;
-        left.each_free(&mut |id| reads_state |= state.iter().any(|own| own.id == id));
+        left.each_free(&mut |id| {
+            reads_state |= state.iter().any(|own| own.id == id) || body.results.contains(&id);
+        });
         if reads_state {
             return None;
         }
