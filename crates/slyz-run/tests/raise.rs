@@ -197,7 +197,7 @@ fn what_stays_as_written() {
             "let! i = thread.x\n while i < x.len() { x[i] = 1.0\n i += 64 }",
             "`x` is not written at one position for each thread",
         ),
-        ("atomic.add(x, thread.x, 1.0)", "it updates `x` atomically"),
+        ("atomic.add(x[thread.x], 1.0)", "it updates `x` atomically"),
     ];
     for (body, expected) in cases {
         let text = format!("graph fn k(x: Tensor<f32>!, y: Tensor<f32>) {{\n {body}\n}}\nprint(1)\n");

@@ -183,7 +183,9 @@ fn launches_are_told_to_profiles() -> Result<(), slyz::Error> {
         let (done, launches) = slyz_run::profile(|| scale(&x, &mut y, 1000, 2.0).on(&device).run());
         done?;
         assert_eq!(launches.len(), 1, "{}", device.name());
-        assert_eq!((&launches[0].kernel[..], launches[0].read, launches[0].written), ("scale", 4000, 4000));
+        // As the program that it is, it may have another name.
+        assert!(launches[0].kernel.starts_with("scale"), "{}", launches[0].kernel);
+        assert_eq!((launches[0].read, launches[0].written), (4000, 4000));
     }
     Ok(())
 }
