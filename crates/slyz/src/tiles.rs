@@ -165,8 +165,8 @@ impl<T: Elem + Lift<T>, A: Axis, B: Axis, const H: usize, const W: usize, const 
     /// /// Each row of a tile summed up from its left end on.
     /// fn running(x: Arr<i32, (N, M)>) -> Arr<i64, (N, M)> {
     ///     for_tiles(x.partition::<8, 4>(), |tile| {
-    ///         let wide = tile.elements().map(|x| x.cast::<i64>());
-    ///         tile.with_elements(wide.axis::<1>().scan(|a, b| a + b, 0), Border::Clamp, 0)
+    ///         let sums = tile.elements().cast::<i64>().axis::<1>().scan(Sum);
+    ///         tile.with_elements(sums, Border::Clamp, 0)
     ///     })
     /// }
     /// assert_eq!(compile(running)?.call(&[[1, 1, 1, 1, 1]])?.to_vec()?, [1, 2, 3, 4, 1]);
