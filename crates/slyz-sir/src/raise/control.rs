@@ -64,6 +64,8 @@ impl<'k> Lift<'k> {
 
     fn branch(&mut self, stmt: &'k Stmt, cond: Id, args: &'k [Id], sides: [&'k Body; 2]) -> Result<(), Unraised> {
         if let Some(&Value::Settled(holds)) = self.env.get(&cond) {
+            // Threads that the guard keeps out store nothing for the others.
+            self.stores_no_tiles(sides)?;
             let side = if holds { sides[0] } else { sides[1] };
             self.pass(side, args);
             self.stmts(&side.stmts)?;

@@ -90,7 +90,9 @@ impl<'k> Lift<'k> {
         }
         let Some(written) = self.layouts.written(memory).cloned() else { return Err(self.neighbours(memory)) };
         let mut position = written.position.clone();
-        if let (Some(counter), true) = (self.row_counter, written.has_rows()) {
+        if written.has_rows() {
+            // Behind the loops that write rows there is no element of one's own.
+            let Some(counter) = self.row_counter else { return Err(self.neighbours(memory)) };
             position.pop();
             position.push(Poly::term(Term::Atom(counter)));
             return self.own_row(memory, &written, &position);

@@ -99,6 +99,12 @@ impl<'k> Lift<'k> {
         index.iter().map(poly).collect()
     }
 
+    /// An error where a branch that some threads do not take stores to tiles.
+    pub(super) fn stores_no_tiles(&self, sides: [&Body; 2]) -> Result<(), Unraised> {
+        let stored = sides.iter().flat_map(|side| shared_in(self.kernel, side, true)).next();
+        stored.map_or(Ok(()), |memory| Err(self.shared(memory)))
+    }
+
     /// A branch that stores to tiles on both sides, at the same position. Nothing where it has no business with tiles.
     pub(super) fn shared_branch(&mut self, cond: Id, sides: [&'k Body; 2]) -> Option<Result<(), Unraised>> {
         let meets = |op: &Op| matches!(op, Op::Barrier(_));
@@ -183,6 +189,11 @@ impl<'k> Lift<'k> {
                 }
             }
             parts.sort_by_key(|&(_, by)| std::cmp::Reverse(by));
+            // Where rows of threads overlap, several store to one element.
+            let apart = |pair: &[(usize, i128)]| pair[0].1 >= pair[1].1 * i128::from(self.kernel.block[pair[1].0]);
+            if !parts.windows(2).all(apart) {
+                return None;
+            }
             let mut rest = wanted.clone().plus(&Poly::number(constant), -1)?;
             for &(axis, by) in &parts {
                 let (quotient, below) = if by == 1 { (rest.clone(), Poly::default()) } else { rest.over_number(by) };
