@@ -147,7 +147,7 @@ fn soft_rows(root: u64, name: &str, precision: Precision) -> Job {
 }
 
 /// Kernels by hand (`#[graph]`), beside the same in WGSL.
-fn by_threads(n: u64, side: u64) -> [Job; 6] {
+fn by_threads(n: u64, side: u64) -> [Job; 7] {
     let unit = (0.0, 1.0);
     let blocks = n.div_ceil(256);
     let rows = blocks.div_ceil(BLOCKS);
@@ -183,6 +183,21 @@ fn by_threads(n: u64, side: u64) -> [Job; 6] {
                 let run = move || {
                     graph::relu(&x[0], &mut out).threads(n as usize).on(&device).run()?;
                     Ok(out.clone().into())
+                };
+                Ok(Ours { launches: 1, run: Box::new(run) })
+            }),
+        },
+        Job {
+            title: format!("#[graph] five launches that wait, {n}"),
+            inputs: vec![(vec![n], unit), (vec![n], unit)],
+            output: n,
+            flops: 0,
+            hand: vec![],
+            ours: Box::new(move |device: &Arc<dyn Device>, x: &[Tensor<f32>]| {
+                let (device, x) = (device.clone(), x.to_vec());
+                let run = move || {
+                    let out = slyz::lazy(|| graph::five(&x[0], &x[1], &device))?;
+                    Ok(out.into())
                 };
                 Ok(Ours { launches: 1, run: Box::new(run) })
             }),

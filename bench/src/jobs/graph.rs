@@ -5,8 +5,9 @@ use crate::contest::{Contest, Expected, Failure};
 use crate::data::Slab;
 use crate::job::{Bench, Job, OURS, Row};
 use crate::native::{from, to};
-use slyz::compile_on;
 use slyz::prelude::*;
+use slyz::{Device, compile_on};
+use std::sync::Arc;
 
 pub static JOBS: &[Job] = &[
     Job {
@@ -21,6 +22,13 @@ pub static JOBS: &[Job] = &[
         title: "#[graph] relu, 2^24",
         target: Some(0.95),
         run: run_relu,
+        source: || source(relu(&[0.0f32], &mut [0.0f32])),
+    },
+    Job {
+        name: "graph_chain",
+        title: "#[graph] five launches that wait, 2^24",
+        target: Some(0.9),
+        run: run_chain,
         source: || source(relu(&[0.0f32], &mut [0.0f32])),
     },
     Job {
@@ -68,6 +76,19 @@ pub fn relu(input: &Tensor<f32>, output: &mut Tensor<f32>) {
     if i < output.len() {
         output[i] = max(0.0, input[i]);
     }
+}
+
+/// Five launches of those, one after another.
+pub fn five(x: &Tensor<f32>, y: &Tensor<f32>, device: &Arc<dyn Device>) -> Result<Tensor<f32>, slyz::Error> {
+    let n = x.len();
+    let zeros = || Tensor::<f32>::zeros([n]);
+    let [mut a, mut b, mut c, mut d, mut e] = [zeros()?, zeros()?, zeros()?, zeros()?, zeros()?];
+    saxpy(2.5, x, y, &mut a).threads(n).on(device).run()?;
+    relu(&a, &mut b).threads(n).on(device).run()?;
+    saxpy(0.5, &b, x, &mut c).threads(n).on(device).run()?;
+    relu(&c, &mut d).threads(n).on(device).run()?;
+    saxpy(-1.5, &d, y, &mut e).threads(n).on(device).run()?;
+    Ok(e)
 }
 
 /// The page's product in tiles of 16 × 16.
@@ -205,6 +226,19 @@ fn run_relu(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
     contest.measure()
 }
 
+fn run_chain(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
+    let n = bench.length(1 << 24);
+    let (x, y) = (&Slab::random(&bench.native, n, 0.0, 1.0, 1)[..], &Slab::random(&bench.native, n, 0.0, 1.0, 2)[..]);
+    let (x, y) = (Tensor::from_vec([n], x.to_vec())?, Tensor::from_vec([n], y.to_vec())?);
+    let cpu = slyz::device("cpu")?;
+    let expected = five(&x, &y, &cpu)?.to_vec()?;
+    let mut contest = Contest::new(bench, job, Expected::near(expected, 1e-6));
+    let (late, now) = ((x.clone(), y.clone(), cpu.clone()), (x, y, cpu));
+    calls(&mut contest, OURS, move || slyz::lazy(|| five(&late.0, &late.1, &late.2)));
+    calls(&mut contest, "one by one", move || five(&now.0, &now.1, &now.2));
+    contest.measure()
+}
+
 fn run_tiled_matmul(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
     let side = bench.side(1024);
     let n = side * side;
@@ -268,9 +302,18 @@ fn run_softmax(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
 }
 
 /// The same as a function over arrays.
-fn arrays<'a>(contest: &mut Contest<'a>, mut call: impl FnMut() -> Result<Tensor<f32>, slyz::Error> + 'a) {
+fn arrays<'a>(contest: &mut Contest<'a>, call: impl FnMut() -> Result<Tensor<f32>, slyz::Error> + 'a) {
+    calls(contest, "arrays", call);
+}
+
+/// A contestant that gives a tensor.
+fn calls<'a>(
+    contest: &mut Contest<'a>,
+    name: &'static str,
+    mut call: impl FnMut() -> Result<Tensor<f32>, slyz::Error> + 'a,
+) {
     let run = move |out: &mut Option<Result<Tensor<f32>, slyz::Error>>| *out = Some(call());
-    contest.entry("arrays", None, run, |out| match out {
+    contest.entry(name, None, run, |out| match out {
         Some(Ok(out)) => Ok(out.to_vec()?),
         Some(Err(error)) => Err(error.to_string().into()),
         None => Err("it did not run".into()),

@@ -13,6 +13,7 @@
 
 pub mod check;
 pub mod diagnostic;
+pub mod gives;
 #[cfg(feature = "vex")]
 pub mod host;
 pub mod kernels;

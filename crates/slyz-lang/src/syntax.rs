@@ -259,15 +259,6 @@ pub enum StmtKind {
     Continue,
     /// Leaves the function.
     Return(Option<Expr>),
-    /// `launch f(..) with ..`; the host's only.
-    Launch {
-        /// The graph function.
-        function: Name,
-        /// Its arguments.
-        args: Vec<Expr>,
-        /// With how many threads.
-        config: LaunchConfig,
-    },
     /// `print(..)`; the host's only.
     Print(Vec<Expr>),
     /// The parser complained already.
@@ -376,6 +367,15 @@ pub enum ExprKind {
     Tuple(Vec<Expr>),
     /// `&!x`, `&mut x` (true) or `&x`.
     Borrow(bool, Box<Expr>),
+    /// `launch f(..) with ..`, which is what the function gives; the host's only.
+    Launch {
+        /// The graph function.
+        function: Name,
+        /// Its arguments.
+        args: Vec<Expr>,
+        /// With how many threads.
+        config: LaunchConfig,
+    },
     /// What kernels have no room for, and what it is called: `go`, `await`, a closure, `match`, `?`, `unsafe`, a macro such as `panic!`.
     Foreign {
         /// What it is.

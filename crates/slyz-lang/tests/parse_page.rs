@@ -74,14 +74,6 @@ fn stmt(s: &Stmt) -> String {
         StmtKind::Break => "break".to_string(),
         StmtKind::Continue => "continue".to_string(),
         StmtKind::Return(value) => format!("return {}", value.as_ref().map(expr).unwrap_or_default()),
-        StmtKind::Launch { function, args, config } => {
-            let part = |name: &str, part: &Option<Vec<Expr>>| {
-                part.as_ref().map(|part| format!(" {name}: ({})", list(part))).unwrap_or_default()
-            };
-            let (threads, grid, block) =
-                (part("threads", &config.threads), part("grid", &config.grid), part("block", &config.block));
-            format!("launch {}({}){threads}{grid}{block}", function.text, list(args))
-        }
         StmtKind::Print(args) => format!("print({})", list(args)),
         StmtKind::Wrong => "wrong".to_string(),
     }
@@ -120,6 +112,14 @@ fn expr(e: &Expr) -> String {
         ExprKind::Array(items) => format!("[{}]", list(items)),
         ExprKind::Repeat(item, len) => format!("[{}; {}]", expr(item), expr(len)),
         ExprKind::Tuple(items) => format!("({})", list(items)),
+        ExprKind::Launch { function, args, config } => {
+            let part = |name: &str, part: &Option<Vec<Expr>>| {
+                part.as_ref().map(|part| format!(" {name}: ({})", list(part))).unwrap_or_default()
+            };
+            let (threads, grid, block) =
+                (part("threads", &config.threads), part("grid", &config.grid), part("block", &config.block));
+            format!("launch {}({}){threads}{grid}{block}", function.text, list(args))
+        }
         ExprKind::Borrow(mutable, x) => format!("&{}{}", if *mutable { "!" } else { "" }, expr(x)),
         ExprKind::Foreign { what, text } => format!("<{what:?} {text}>"),
         ExprKind::Wrong => "wrong".to_string(),

@@ -1,5 +1,6 @@
 //! Memory with data in it, shared by counting references and copied by whoever writes to what others see.
 
+use crate::later::Later;
 use crate::{Block, Error, Pool};
 use std::any::Any;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -33,6 +34,8 @@ pub struct Buffer {
 enum Place {
     Host(Arc<Block>),
     Device(Arc<Remote>),
+    /// Nowhere, before somebody asks for it.
+    Later(Arc<Later>),
 }
 
 /// Memory of a device, and the host's copy of it once somebody has read it.
@@ -70,6 +73,20 @@ impl Buffer {
         Ok(Buffer::new(block, bytes.len()))
     }
 
+    /// New memory of the host that is zeros. It costs nothing before it is touched.
+    ///
+    /// ```
+    /// assert_eq!(slyz_run::Buffer::zeroed(3)?.bytes()?, [0, 0, 0]);
+    /// # Ok::<(), slyz_run::Error>(())
+    /// ```
+    pub fn zeroed(bytes: usize) -> Result<Buffer, Error> {
+        match Block::zeroed(bytes) {
+            Some(block) => Ok(Buffer::new(block, bytes)),
+            None if bytes == 0 => Buffer::copy_of(&[]),
+            None => Err(Error::OutOfMemory { what: "an array of zeros".to_string(), bytes: bytes as u64 }),
+        }
+    }
+
     /// The memory of a list, without a copy of its elements. It starts where they may start, which is enough for every device: generated
     /// code moves whole vectors by accesses that need no alignment, and none goes past the end of an array.
     ///
@@ -99,6 +116,37 @@ impl Buffer {
         Buffer::new(block, len)
     }
 
+    /// The `len` bytes of a result that is computed when somebody asks for it.
+    #[cfg_attr(not(any(feature = "cpu", feature = "cuda", feature = "wgpu")), allow(dead_code))]
+    pub(crate) fn later(later: Arc<Later>, len: usize) -> Buffer {
+        Buffer { place: Place::Later(later), len }
+    }
+
+    /// The promise that it is, as long as nobody has asked for it.
+    #[cfg_attr(not(any(feature = "cpu", feature = "cuda", feature = "wgpu")), allow(dead_code))]
+    pub(crate) fn promise(&self) -> Option<&Arc<Later>> {
+        match &self.place {
+            Place::Later(later) if later.waits() => Some(later),
+            Place::Host(_) | Place::Device(_) | Place::Later(_) => None,
+        }
+    }
+
+    /// Computes what is still a promise. A buffer that is changed is none.
+    fn settle(&mut self) -> Result<(), Error> {
+        if let Place::Later(later) = &self.place {
+            self.place = later.get()?.prefix(self.len).place;
+        }
+        Ok(())
+    }
+
+    /// Where it is by now.
+    fn place(&self) -> &Place {
+        match &self.place {
+            Place::Later(later) => later.now().map_or(&self.place, |buffer| &buffer.place),
+            place => place,
+        }
+    }
+
     /// The first `len` bytes of memory of a device, which has at least as many.
     pub fn on_device(memory: Arc<dyn DeviceMemory>, len: usize) -> Buffer {
         Buffer { place: Place::Device(Remote::new(memory)), len }
@@ -121,6 +169,7 @@ impl Buffer {
         let block = match &self.place {
             Place::Host(block) => block,
             Place::Device(remote) => remote.copy(self.len)?,
+            Place::Later(later) => return Ok(&later.get()?.bytes()?[..self.len]),
         };
         Ok(&block.bytes()[..self.len])
     }
@@ -155,6 +204,7 @@ impl Buffer {
                 Some(block) => block,
                 None => return remote.memory.read(start, into),
             },
+            Place::Later(later) => return later.get()?.read_at(start, into),
         };
         into.copy_from_slice(&block.bytes()[start..start + count]);
         Ok(())
@@ -171,6 +221,7 @@ impl Buffer {
     /// # Ok::<(), slyz_run::Error>(())
     /// ```
     pub fn bytes_mut(&mut self) -> Result<&mut [u8], Error> {
+        self.settle()?;
         let len = self.len;
         if let Place::Device(remote) = &self.place {
             // With the last clone of the buffer its copy on the host becomes ours alone.
@@ -188,13 +239,17 @@ impl Buffer {
                 Some(block) => Ok(&mut block.bytes_mut()[..len]),
                 None => unreachable!("a block that was just made has no second owner"),
             },
-            Place::Device(_) => unreachable!("data of a device was fetched above"),
+            Place::Device(_) | Place::Later(_) => unreachable!("the data was fetched above"),
         }
     }
 
     /// Is it memory that nobody else sees, and nobody lent?
     pub(crate) fn is_alone(&mut self) -> bool {
+        if self.settle().is_err() {
+            return false;
+        }
         match &mut self.place {
+            Place::Later(_) => false,
             Place::Host(block) => Arc::get_mut(block).is_some_and(|block| !block.is_lent()),
             Place::Device(remote) => {
                 Arc::get_mut(remote).is_some_and(|remote| Arc::get_mut(&mut remote.memory).is_some())
@@ -205,6 +260,8 @@ impl Buffer {
     /// The memory of a device, if it is of that kind and nobody else sees it: to be written in place, by commands that are given
     /// before the buffer is read again. A copy on the host is forgotten.
     pub fn own_device_memory<M: DeviceMemory>(&mut self) -> Option<Arc<M>> {
+        // Whoever reads it next hears of an error.
+        self.settle().ok()?;
         let Place::Device(remote) = &mut self.place else { return None };
         let remote = Arc::get_mut(remote)?;
         Arc::get_mut(&mut remote.memory)?;
@@ -225,6 +282,7 @@ impl Buffer {
         let block = match &self.place {
             Place::Host(block) => block.clone(),
             Place::Device(remote) => remote.copy(self.len)?.clone(),
+            Place::Later(later) => return Ok(later.get()?.to_host()?.prefix(self.len)),
         };
         Ok(Buffer { place: Place::Host(block), len: self.len })
     }
@@ -241,17 +299,15 @@ impl Buffer {
 
     /// Is it memory of the host?
     pub fn is_host(&self) -> bool {
-        match self.place {
-            Place::Host(_) => true,
-            Place::Device(_) => false,
-        }
+        self.device().is_none()
     }
 
     /// The name of the device whose memory it is, or `None` for the host's.
     pub fn device(&self) -> Option<&str> {
-        match &self.place {
+        match self.place() {
             Place::Host(_) => None,
             Place::Device(remote) => Some(remote.memory.device()),
+            Place::Later(later) => later.device,
         }
     }
 
@@ -263,15 +319,17 @@ impl Buffer {
                 let any: Arc<dyn Any + Send + Sync> = remote.memory.clone();
                 any.downcast().ok()
             }
+            Place::Later(later) => later.get().ok()?.device_memory(),
         }
     }
 
     /// Is it the very same memory?
     pub fn shares(&self, other: &Buffer) -> bool {
-        match (&self.place, &other.place) {
+        match (self.place(), other.place()) {
             (Place::Host(a), Place::Host(b)) => Arc::ptr_eq(a, b),
             (Place::Device(a), Place::Device(b)) => Arc::ptr_eq(&a.memory, &b.memory),
-            (Place::Host(_), Place::Device(_)) | (Place::Device(_), Place::Host(_)) => false,
+            (Place::Later(a), Place::Later(b)) => Arc::ptr_eq(a, b),
+            (Place::Host(_) | Place::Device(_) | Place::Later(_), _) => false,
         }
     }
 }

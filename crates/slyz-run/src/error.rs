@@ -7,6 +7,7 @@ use slyz_sir::launch::Fault;
 use slyz_sir::types::Ty;
 use slyz_sir::verify::VerifyError;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A failure to find a device, to compile a program, or to run it.
 #[derive(Debug, thiserror::Error)]
@@ -239,6 +240,13 @@ pub enum Error {
     /// The interpreter has no answer.
     #[error("the interpreter: {0}")]
     Interpreter(#[from] InterpError),
+    /// A call that waited until its result was read.
+    #[error("a call that waited for this: {why}")]
+    Later {
+        /// What went wrong. It is the same for all its results.
+        #[source]
+        why: Arc<Error>,
+    },
 }
 
 /// What is wrong with an argument.

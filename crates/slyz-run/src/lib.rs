@@ -42,6 +42,7 @@ mod interpreter;
 mod kept;
 #[cfg(any(feature = "cpu", feature = "cuda", feature = "wgpu"))]
 mod kernels;
+mod later;
 mod launch;
 #[cfg(any(feature = "cpu", feature = "cuda", feature = "wgpu"))]
 mod memo;
@@ -71,6 +72,7 @@ pub use files::{WriteError, write_files};
 pub use interpreter::Interpreter;
 #[doc(hidden)]
 pub use kept::{Found, Kept};
+pub use later::lazily;
 pub use launch::{Launch, LaunchArray, Launcher, Threads};
 pub use pool::{Block, Pool, PoolStats, pool_stats};
 pub use profile::{Clock, LaunchTime, profile};

@@ -15,6 +15,8 @@ use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 const SMALLEST: usize = 64;
+/// The largest alignment that elements ask for.
+const ELEMENT: usize = 16;
 const PAGE: usize = 4096;
 const LARGE: usize = 2 << 20;
 
@@ -234,6 +236,15 @@ impl Block {
         // Whoever deallocates is the block from here on.
         let mut data = std::mem::ManuallyDrop::new(data);
         let start = NonNull::new(data.as_mut_ptr().cast::<u8>())?;
+        let memory = Memory { start, size, origin: Origin::List(layout) };
+        Some(Block { memory: Some(Box::new(memory)), pool: *Pool::global() })
+    }
+
+    /// Memory of zeros, which the system finds when they are first touched; `None` where it has none, or nothing was asked for.
+    pub(crate) fn zeroed(size: usize) -> Option<Block> {
+        let layout = Layout::from_size_align(size, ELEMENT).ok().filter(|layout| layout.size() > 0)?;
+        // SAFETY: the layout is not empty.
+        let start = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) })?;
         let memory = Memory { start, size, origin: Origin::List(layout) };
         Some(Block { memory: Some(Box::new(memory)), pool: *Pool::global() })
     }

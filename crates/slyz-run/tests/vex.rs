@@ -13,7 +13,7 @@ mod recorded;
 
 use machine::OnDevice;
 use recorded::{files, programs, recorded, run};
-use slyz_run::Device;
+use slyz_run::{Device, lazily};
 use slyz_sir::back::msl::{self, Msl};
 use slyz_sir::interp::Array;
 use slyz_sir::interp::kernel::{LaunchOptions, launch};
@@ -32,7 +32,8 @@ fn on_device(device: &Arc<dyn Device>, lacks: &[&str]) -> (Vec<String>, usize) {
                 assert_eq!(launcher.device(), device.name(), "{}", program.name);
             }
         }
-        match run(&program, &mut OnDevice::new(device.clone())) {
+        // Launches wait for one another, as they do for users; one by one they are run in the tests of `raise`.
+        match lazily(|| run(&program, &mut OnDevice::new(device.clone()))) {
             Ok(()) => {}
             // What a poor GPU lacks it must name.
             Err(why) if lacks.iter().any(|lack| why.contains(&format!("(wgpu feature {lack})"))) => missing += 1,

@@ -513,6 +513,20 @@ macro_rules! operands {
     };
 }
 
+/// Every size of an operation: one list of fields for reading (`iter`) and for changing (`iter_mut`).
+macro_rules! sizes {
+    ($op:expr, $iter:ident) => {
+        match $op {
+            Op::Extent(size) | Op::Filter { extent: size, .. } => vec![size],
+            Op::Tabulate { shape, .. } | Op::Fold { shape, .. } | Op::Scan { shape, .. } => shape.$iter().collect(),
+            Op::Sort { shape, .. } => shape.$iter().collect(),
+            Op::Scatter { shape, target, .. } => shape.$iter().chain(target).collect(),
+            Op::Const(_) | Op::Apply(..) | Op::Cast(..) | Op::Bitcast(..) | Op::At { .. } => vec![],
+            class!(Place) | class!(Call) | class!(Control) | class!(Memory) | class!(Meeting) => vec![],
+        }
+    };
+}
+
 impl Op {
     /// What it is treated as.
     pub fn class(&self) -> Class {
@@ -540,14 +554,12 @@ impl Op {
 
     /// Every size written in the operation itself, not those inside its bodies.
     pub fn sizes(&self) -> Vec<&Size> {
-        match self {
-            Op::Extent(size) | Op::Filter { extent: size, .. } => vec![size],
-            Op::Tabulate { shape, .. } | Op::Fold { shape, .. } | Op::Scan { shape, .. } => shape.iter().collect(),
-            Op::Sort { shape, .. } => shape.iter().collect(),
-            Op::Scatter { shape, target, .. } => shape.iter().chain(target).collect(),
-            Op::Const(_) | Op::Apply(..) | Op::Cast(..) | Op::Bitcast(..) | Op::At { .. } => vec![],
-            class!(Place) | class!(Call) | class!(Control) | class!(Memory) | class!(Meeting) => vec![],
-        }
+        sizes!(self, iter)
+    }
+
+    /// The same, to change.
+    pub fn sizes_mut(&mut self) -> Vec<&mut Size> {
+        sizes!(self, iter_mut)
     }
 
     /// A copy whose bodies are what `f` makes of them, in the order they are written. Nothing inside them is copied before.
@@ -705,6 +717,21 @@ impl Body {
             }
         }
         self.results.iter_mut().for_each(f);
+    }
+
+    /// Calls `f` for every size in the body and the bodies inside it, those of types included, to change.
+    pub fn each_size_mut(&mut self, f: &mut dyn FnMut(&mut Size)) {
+        let of_type = |var: &mut Var, f: &mut dyn FnMut(&mut Size)| {
+            if let Type::Array(_, shape) = &mut var.ty {
+                shape.iter_mut().for_each(f);
+            }
+        };
+        self.params.iter_mut().for_each(|param| of_type(param, f));
+        for stmt in &mut self.stmts {
+            stmt.binds.iter_mut().for_each(|bind| of_type(bind, f));
+            stmt.op.sizes_mut().into_iter().for_each(&mut *f);
+            stmt.op.bodies_mut().into_iter().for_each(|body| body.each_size_mut(f));
+        }
     }
 
     /// Every name of the body that these names are computed from, or may not be computed without; themselves included.

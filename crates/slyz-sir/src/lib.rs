@@ -11,6 +11,8 @@
 pub mod back;
 #[cfg(feature = "compiler")]
 pub mod build;
+#[cfg(feature = "compiler")]
+pub mod chain;
 pub mod choices;
 pub mod code;
 #[cfg(feature = "compiler")]

@@ -20,8 +20,10 @@
 #![forbid(unsafe_code)]
 
 mod needs;
+mod random;
 
 pub use needs::{Need, asan, cxx, has_browser, has_cxx, has_nvrtc, has_sanitizer, has_spirv_val};
+pub use random::Random;
 
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngSeed, TestCaseResult, TestRunner};

@@ -30,7 +30,7 @@
 //! | `random.rs` | random numbers, made from their place |
 //! | `linalg.rs`, `conv.rs`, `prefix.rs` | products of vectors and matrices; convolutions; running sums, and differences, which undo them |
 //! | `trace.rs`, `record.rs`, `lines.rs`, `moment.rs` | the function being traced, and what operations record; nothing there is generic |
-//! | `compile.rs`, `feed.rs`, `tensor/`, `explain.rs`, `profile.rs` | compiling, calling, data, and where the time goes |
+//! | `compile.rs`, `feed.rs`, `lazy.rs`, `tensor/`, `explain.rs`, `profile.rs` | compiling, calling now or later, data, and where the time goes |
 //! | `graph/` | kernels by hand, and their launches |
 //! | `module.rs` | kernels as source files for other programs |
 //! | `naperian/` | the Naperian classes for arrays and structs on the host; no tracing |
@@ -66,6 +66,7 @@ mod geometry;
 pub mod graph;
 mod key;
 mod layout;
+mod lazy;
 mod linalg;
 mod lines;
 mod lookup;
@@ -120,6 +121,7 @@ pub use fold::{all, any, argmax, argmin, count, fold, max, min, product, sum};
 pub use half::{bf16, f16};
 pub use key::{Descending, Key, Then, Word};
 pub use layout::{Permute2, Permute3, Permute4, concat};
+pub use lazy::lazy;
 pub use linalg::{MatMul, dot, matmul, outer};
 pub use lookup::Lookup;
 pub use loops::{Stacking, for_each, iterate, repeat_while, scan_over};

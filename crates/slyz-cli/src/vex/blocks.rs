@@ -2,6 +2,7 @@
 
 use super::Source;
 use crate::usage;
+use slyz_lang::gives;
 use slyz_lang::host::Kernel;
 use slyz_lang::syntax::{Block, Expr, ExprKind, Item, LaunchConfig, Stmt, StmtKind};
 use slyz_sir::choices::Checks;
@@ -66,8 +67,17 @@ fn in_block(block: &Block, kernel: &str) -> Option<[u32; 3]> {
 
 fn in_stmt(stmt: &Stmt, kernel: &str) -> Option<[u32; 3]> {
     match &stmt.kind {
-        StmtKind::Launch { function, config: LaunchConfig { block: Some(block), .. }, .. }
-            if function.text == kernel =>
+        StmtKind::For { body, .. } | StmtKind::While { body, .. } => in_block(body, kernel),
+        StmtKind::Expr(expr) | StmtKind::Let { value: Some(expr), .. } => in_expr(expr, kernel),
+        StmtKind::Assign { value, .. } | StmtKind::Return(Some(value)) => in_expr(value, kernel),
+        _ => None,
+    }
+}
+
+fn in_expr(expr: &Expr, kernel: &str) -> Option<[u32; 3]> {
+    match &expr.kind {
+        ExprKind::Launch { function, config: LaunchConfig { block: Some(block), .. }, .. }
+            if function.text == kernel || gives::is_of(kernel, &function.text) =>
         {
             let number = |expr: &Expr| match expr.kind {
                 ExprKind::Int(n, _) => u32::try_from(n).ok(),
@@ -76,8 +86,7 @@ fn in_stmt(stmt: &Stmt, kernel: &str) -> Option<[u32; 3]> {
             let numbers: Vec<u32> = block.iter().map(number).collect::<Option<_>>()?;
             Some(std::array::from_fn(|d| numbers.get(d).copied().unwrap_or(1)))
         }
-        StmtKind::For { body, .. } | StmtKind::While { body, .. } => in_block(body, kernel),
-        StmtKind::Expr(Expr { kind: ExprKind::If { then, otherwise, .. }, .. }) => {
+        ExprKind::If { then, otherwise, .. } => {
             in_block(then, kernel).or_else(|| otherwise.as_ref().and_then(|other| in_block(other, kernel)))
         }
         _ => None,

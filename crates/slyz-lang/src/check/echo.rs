@@ -83,6 +83,7 @@ fn written(expr: &Expr, depth: usize) -> Option<String> {
         | ExprKind::Array(_)
         | ExprKind::Repeat(..)
         | ExprKind::Tuple(_)
+        | ExprKind::Launch { .. }
         | ExprKind::Foreign { .. }
         | ExprKind::Wrong => return None,
     })

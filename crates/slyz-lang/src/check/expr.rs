@@ -106,6 +106,11 @@ impl<'a> Body<'_, 'a> {
                     self.refuse(expr, Diagnostic::error(rules::UNSUPPORTED, expr.span, message).help(help))
                 }
             },
+            ExprKind::Launch { function, .. } => {
+                let diagnostic = forbid::host("launch", expr.span.to(function.span));
+                let help = format!("call it: `{}(..)` runs it in this thread", function.text);
+                self.refuse(expr, diagnostic.help(help))
+            }
             ExprKind::Foreign { what, text } => self.refuse(expr, forbid::construct(*what, text, expr.span)),
             ExprKind::Wrong => {
                 self.marks.broken = true;

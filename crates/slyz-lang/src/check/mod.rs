@@ -28,9 +28,10 @@ mod together;
 mod tuple;
 mod types;
 mod uniform;
-mod visit;
+pub(crate) mod visit;
 
 use crate::diagnostic::Diagnostic;
+use crate::gives;
 use crate::span::Span;
 use crate::syntax::{Expr, ExprKind, File, Function, Item, Role, Space, StmtKind};
 use crate::typed::{self, FunctionId, Param, ParamKind, Program, inside};
@@ -76,6 +77,7 @@ struct Names<'a> {
 /// Checks the graph functions of a file.
 pub fn check(file: &File, dialect: Dialect) -> Checked {
     let mut diagnostics = vec![];
+    let file = &gives::expanded(file, &mut |d| diagnostics.push(d));
     let mut names = collect(file, &mut diagnostics);
     let reached = reach::reach(&names.functions, &names.by_name);
     diagnostics.extend(reached.diagnostics.iter().cloned());

@@ -173,11 +173,6 @@ impl<'a> Body<'_, 'a> {
                 }
                 (vec![Stmt::Return(None)], true)
             }
-            StmtKind::Launch { function, .. } => {
-                let diagnostic = forbid::host("launch", span.to(function.span));
-                self.say(diagnostic.help(format!("call it: `{}(..)` runs it in this thread", function.text)));
-                (vec![], false)
-            }
             StmtKind::Print(_) => {
                 self.say(forbid::host("print", span));
                 (vec![], false)

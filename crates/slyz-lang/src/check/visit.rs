@@ -5,7 +5,7 @@ use crate::syntax::{BinaryOp, Block, Expr, ExprKind, Pattern, Stmt, StmtKind, Ty
 
 /// A part of a function.
 #[derive(Clone, Copy)]
-pub(super) enum Node<'a> {
+pub(crate) enum Node<'a> {
     Block(&'a Block),
     Stmt(&'a Stmt),
     Expr(&'a Expr),
@@ -15,7 +15,7 @@ pub(super) enum Node<'a> {
 
 /// How deep a part is.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Depth {
+pub(crate) struct Depth {
     /// Parts around it.
     pub all: usize,
     /// Those that are read by recursion: sums lean to the left and are read by loops.
@@ -23,7 +23,7 @@ pub(super) struct Depth {
 }
 
 /// Calls `f` with every part and how deep it is, until `f` says stop by `false`.
-pub(super) fn visit<'a>(root: Node<'a>, f: &mut dyn FnMut(Node<'a>, Depth) -> bool) {
+pub(crate) fn visit<'a>(root: Node<'a>, f: &mut dyn FnMut(Node<'a>, Depth) -> bool) {
     let mut open = vec![(root, Depth::default())];
     let mut inner = vec![];
     while let Some((node, depth)) = open.pop() {
@@ -85,12 +85,6 @@ fn of_stmt<'a>(stmt: &'a Stmt, out: &mut Vec<Node<'a>>) {
         }
         StmtKind::While { cond, body } => out.extend([Node::Expr(cond), Node::Block(body)]),
         StmtKind::Return(value) => out.extend(value.iter().map(Node::Expr)),
-        StmtKind::Launch { args, config, .. } => {
-            out.extend(args.iter().map(Node::Expr));
-            for list in [&config.threads, &config.grid, &config.block] {
-                out.extend(list.iter().flatten().map(Node::Expr));
-            }
-        }
         StmtKind::Print(args) => out.extend(args.iter().map(Node::Expr)),
         StmtKind::Break | StmtKind::Continue | StmtKind::Wrong => {}
     }
@@ -125,6 +119,12 @@ fn of_expr<'a>(expr: &'a Expr, out: &mut Vec<Node<'a>>) {
         ExprKind::If { cond, then, otherwise } => {
             out.extend([Node::Expr(cond), Node::Block(then)]);
             out.extend(otherwise.iter().map(Node::Block));
+        }
+        ExprKind::Launch { args, config, .. } => {
+            out.extend(args.iter().map(Node::Expr));
+            for list in [&config.threads, &config.grid, &config.block] {
+                out.extend(list.iter().flatten().map(Node::Expr));
+            }
         }
         ExprKind::Array(items) | ExprKind::Tuple(items) => out.extend(items.iter().map(Node::Expr)),
     }

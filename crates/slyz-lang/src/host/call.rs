@@ -35,7 +35,7 @@ impl<'a, M: Machine> Host<'a, M> {
                 let passed = self.pass(own, args, function)?;
                 self.enter(own, passed, function.span)
             }
-            Some(_) => self.launch(function, args, None).map(|()| Value::Nothing),
+            Some(_) => self.launch(function, args, None),
             None => self.built_in(function, ty, args, span),
         }
     }

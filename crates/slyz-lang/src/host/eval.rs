@@ -44,6 +44,7 @@ impl<'a, M: Machine> Host<'a, M> {
             }
             ExprKind::Array(_) | ExprKind::Repeat(..) => Ok(Value::Tensor(host.list(expr, wanted)?)),
             ExprKind::Borrow(false, inner) => host.eval(inner),
+            ExprKind::Launch { function, args, config } => host.launch(function, args, Some(config)),
             kind if is_arithmetic(kind) => Ok(Value::Number(host.arithmetic(expr)?)),
             _ => Err(refused(expr)),
         })

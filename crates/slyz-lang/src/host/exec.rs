@@ -111,7 +111,6 @@ impl<'a, M: Machine> Host<'a, M> {
                 };
                 return Ok(Flow::Return(value, stmt.span));
             }
-            StmtKind::Launch { function, args, config } => self.launch(function, args, Some(config))?,
             StmtKind::Print(args) => self.print(args, stmt.span)?,
             StmtKind::Wrong => return Err(not_read(stmt.span)),
         }

@@ -7,16 +7,27 @@ use super::value::{Tensor, Value};
 use super::{Argument, Host, Kernel, Launch, Machine, Outcome, Threads, error};
 use crate::check::{rules, suggest};
 use crate::diagnostic::Diagnostic;
+use crate::gives;
 use crate::span::Span;
-use crate::syntax::{Expr, ExprKind, Function, LaunchConfig, Name, Role};
+use crate::syntax::{Expr, ExprKind, Function, LaunchConfig, Name, Role, TypeExpr, TypeKind};
 use crate::typed::ParamKind;
 use slyz_sir::types::{Scalar, Ty};
 
 /// A tensor on its way to a kernel.
 struct Bound<'a, T> {
     tensor: Tensor<T>,
-    /// The variable that gets it back, written.
-    lender: Option<&'a str>,
+    way: Way<'a>,
+}
+
+/// What becomes of a tensor that a kernel gets.
+#[derive(Clone, Copy)]
+enum Way<'a> {
+    /// It is read.
+    Read,
+    /// The variable gets it back, written.
+    Lent(&'a str),
+    /// It is what the launch gives.
+    Given,
 }
 
 impl<'a, M: Machine> Host<'a, M> {
@@ -26,8 +37,8 @@ impl<'a, M: Machine> Host<'a, M> {
         function: &'a Name,
         args: &'a [Expr],
         config: Option<&'a LaunchConfig>,
-    ) -> Outcome<()> {
-        let (declared, kernel) = self.kernel(function)?;
+    ) -> Outcome<Value<M::Tensor>> {
+        let (declared, kernel) = self.kernel(function, config)?;
         if args.len() != declared.params.len() {
             return Err(wrong_count(declared, args.len(), function.span).into());
         }
@@ -49,12 +60,49 @@ impl<'a, M: Machine> Host<'a, M> {
             }
         }
         // Only now, since other arguments may look at them: the variables give up what is written, so that nobody copies it.
-        bound.iter().filter_map(|bound: &Bound<M::Tensor>| bound.lender).for_each(|name| self.lend(name));
-        self.run_kernel(kernel, bound, scalars, threads, function.span)
+        for bound in &bound {
+            if let Bound::<M::Tensor> { way: Way::Lent(name), .. } = bound {
+                self.lend(name);
+            }
+        }
+        match declared.result.as_ref().map(|result| &result.kind) {
+            Some(TypeKind::Scalar(ty)) => {
+                let axes = config.and_then(gives::axes).unwrap_or(1);
+                let shape = self.shape_of(threads, axes, function.span)?;
+                let Value::Tensor(tensor) = self.filled_tensor(Scalar::from_int(*ty, 0), shape, function.span)? else {
+                    return Err(super::exec::not_read(function.span));
+                };
+                tensor.upload(self.machine).map_err(|failure| failed(&failure, function.span))?;
+                bound.push(Bound { tensor, way: Way::Given });
+                self.run_kernel(kernel, bound, scalars, threads, function.span)
+            }
+            Some(_) => {
+                let given = gives::given_param(declared)?;
+                self.run_kernel(kernel, bound, scalars, threads, function.span)?;
+                match &args[given].kind {
+                    ExprKind::Borrow(_, variable) => self.eval(variable),
+                    _ => self.eval(&args[given]),
+                }
+            }
+            None => self.run_kernel(kernel, bound, scalars, threads, function.span),
+        }
+    }
+
+    /// The shape of what the threads of a launch give: an axis for each that it names, x last.
+    fn shape_of(&self, threads: Threads, axes: usize, span: Span) -> Outcome<Vec<u64>> {
+        let counts = match threads {
+            Threads::Exact(threads) | Threads::InBlocks { threads, .. } => Some(threads.map(Some)),
+            Threads::Blocks { grid, block } => {
+                Some(std::array::from_fn(|axis| grid[axis].checked_mul(block[axis].into())))
+            }
+            Threads::Inferred => None,
+        };
+        let counts = counts.and_then(|counts| counts[..axes].iter().rev().copied().collect());
+        counts.ok_or_else(|| error("launch-threads", span, "more threads than can be counted").into())
     }
 
     /// The graph function of that name.
-    fn kernel(&self, function: &Name) -> Outcome<(&'a Function, &'a Kernel)> {
+    fn kernel(&self, function: &Name, config: Option<&LaunchConfig>) -> Outcome<(&'a Function, &'a Kernel)> {
         let name = &function.text[..];
         let Some(&declared) = self.functions.get(name) else {
             let error = error(rules::FUNCTION, function.span, format!("there is no graph function `{name}`"));
@@ -72,12 +120,20 @@ impl<'a, M: Machine> Host<'a, M> {
             let help = format!("call it without `launch`, or declare it as `graph fn {name}`");
             return Err(refused(format!("`{name}` is a function of the host and cannot be launched"), help));
         }
-        if declared.result.is_some() {
-            let help = "write the result to a tensor parameter: `out: Tensor<f32>!`".to_string();
-            return Err(refused(format!("`{name}` gives a value, so it can be called by kernels only"), help));
-        }
-        let kernel = self.kernels.get(name).copied();
-        let kernel = kernel.filter(|kernel| kernel.params.len() == declared.params.len());
+        let numbers = matches!(declared.result, Some(TypeExpr { kind: TypeKind::Scalar(_), .. }));
+        let kernel = match (numbers, config.and_then(gives::axes)) {
+            (true, Some(axes)) => self.kernels.get(&gives::kernel_name(name, axes)[..]),
+            (true, None) => {
+                let help = format!("write `launch {name}(..) with threads: n`; it gives a tensor of n elements");
+                return Err(refused(
+                    format!("each thread of `{name}` gives a value, but nobody says how many there are"),
+                    help,
+                ));
+            }
+            (false, _) => self.kernels.get(name),
+        };
+        let wanted = declared.params.len() + usize::from(numbers);
+        let kernel = kernel.copied().filter(|kernel| kernel.params.len() == wanted);
         match kernel {
             Some(kernel) => Ok((declared, kernel)),
             None => Err(refused(format!("`{name}` was not compiled"), "mend the errors in it first".to_string())),
@@ -131,7 +187,7 @@ impl<'a, M: Machine> Host<'a, M> {
             let Value::Tensor(tensor) = value else { return Err(self.no_tensor(kernel, &value, arg.span, param)) };
             fits(&tensor)?;
             tensor.upload(self.machine).map_err(|failure| failed(&failure, arg.span))?;
-            return Ok(Bound { tensor, lender: Some(name) });
+            return Ok(Bound { tensor, way: Way::Lent(name) });
         }
         let named = match &arg.kind {
             ExprKind::Borrow(_, inner) => inner,
@@ -141,7 +197,7 @@ impl<'a, M: Machine> Host<'a, M> {
         let Value::Tensor(tensor) = value else { return Err(self.no_tensor(kernel, &value, arg.span, param)) };
         fits(&tensor)?;
         tensor.upload(self.machine).map_err(|failure| failed(&failure, arg.span))?;
-        Ok(Bound { tensor, lender: None })
+        Ok(Bound { tensor, way: Way::Read })
     }
 
     fn no_tensor(&self, kernel: &Kernel, value: &Value<M::Tensor>, span: Span, param: &Name) -> Box<Diagnostic> {
@@ -160,17 +216,17 @@ impl<'a, M: Machine> Host<'a, M> {
         scalars: Vec<Scalar>,
         threads: Threads,
         span: Span,
-    ) -> Outcome<()> {
+    ) -> Outcome<Value<M::Tensor>> {
         let mut read = vec![];
         let mut written = vec![];
-        for Bound { tensor, lender } in bound {
+        for Bound { tensor, way } in bound {
             let ty = tensor.ty;
             let shape = tensor.shape.clone();
-            match lender {
-                None => read.push(tensor),
-                Some(name) => {
+            match way {
+                Way::Read => read.push(tensor),
+                Way::Lent(_) | Way::Given => {
                     let Some(there) = tensor.into_uploaded() else { return Err(super::exec::not_read(span)) };
-                    written.push((name, ty, shape, there));
+                    written.push((way, ty, shape, there));
                 }
             }
         }
@@ -188,10 +244,17 @@ impl<'a, M: Machine> Host<'a, M> {
         };
         let tensors = kernel.params.iter().filter_map(argument).collect();
         let done = self.machine.launch(kernel, Launch { threads, tensors, scalars });
-        for (name, ty, shape, there) in written {
-            self.give_back(name, Value::Tensor(Tensor::on_machine(ty, shape, there)));
+        let mut given = Value::Nothing;
+        for (way, ty, shape, there) in written {
+            let tensor = Value::Tensor(Tensor::on_machine(ty, shape, there));
+            match way {
+                Way::Lent(name) => self.give_back(name, tensor),
+                Way::Given => given = tensor,
+                Way::Read => {}
+            }
         }
-        done.map_err(|failure| failed(&failure, span))
+        done.map_err(|failure| failed(&failure, span))?;
+        Ok(given)
     }
 
     /// What stands behind `with`.

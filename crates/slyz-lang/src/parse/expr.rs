@@ -284,13 +284,7 @@ impl<'t> Parser<'t> {
                 return Ok(Expr { kind: ExprKind::Bool(word == "true"), span: start });
             }
             "if" => return self.if_expr(),
-            "launch" => {
-                return Err(self.error(
-                    "syntax",
-                    "a launch gives no value",
-                    "write it as a statement, and read what it wrote after it",
-                ));
-            }
+            "launch" => return self.launch(),
             _ if super::RESERVED.contains(&word) => return Err(self.expected("a value")),
             _ => {}
         }

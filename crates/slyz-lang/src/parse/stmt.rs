@@ -180,7 +180,7 @@ impl<'t> Parser<'t> {
                 let bare = !self.same_line() || self.at(";") || self.at("}") || self.at_end();
                 Ok(StmtKind::Return(if bare { None } else { Some(self.expr()?) }))
             }
-            ("launch", _) => self.launch(),
+            ("launch", _) => Ok(StmtKind::Expr(self.launch()?)),
             ("print", Kind::Mark("(")) => {
                 self.bump();
                 Ok(StmtKind::Print(self.list(")", "the argument", Self::expr)?))
@@ -414,7 +414,8 @@ impl<'t> Parser<'t> {
     }
 
     /// `launch f(..) with threads: n`. `with` may begin the next line.
-    fn launch(&mut self) -> Parsed<StmtKind> {
+    pub(super) fn launch(&mut self) -> Parsed<Expr> {
+        let start = self.span();
         self.bump();
         let function = self.name("a graph function")?;
         if !self.at("(") {
@@ -430,7 +431,7 @@ impl<'t> Parser<'t> {
                 }
             }
         }
-        Ok(StmtKind::Launch { function, args, config })
+        Ok(Expr { kind: ExprKind::Launch { function, args, config }, span: self.since(start) })
     }
 
     /// `threads: n`, `grid: (x, y)` or `block: (x, y)`.
@@ -475,7 +476,6 @@ fn ends_in_block(stmt: &StmtKind) -> bool {
         | StmtKind::Break
         | StmtKind::Continue
         | StmtKind::Return(_)
-        | StmtKind::Launch { .. }
         | StmtKind::Print(_) => false,
     }
 }

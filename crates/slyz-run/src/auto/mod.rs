@@ -391,6 +391,7 @@ fn falls_back(error: &Error) -> bool {
         | Error::Kernel(_)
         | Error::Stopped(_)
         | Error::Turns { .. }
+        | Error::Later { .. }
         | Error::Interpreter(_) => false,
     }
 }

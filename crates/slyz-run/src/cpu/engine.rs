@@ -87,6 +87,14 @@ impl Engine for Cores {
     type Code = PlanCode;
     type Numbers = Numbers;
 
+    fn address(&self) -> usize {
+        Arc::as_ptr(&self.toolchain).addr()
+    }
+
+    fn memory(&self) -> Option<&'static str> {
+        None
+    }
+
     fn limits(&self) -> Option<Limits> {
         None
     }

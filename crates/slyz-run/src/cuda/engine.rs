@@ -66,6 +66,10 @@ impl Engine for Gpu {
     type Code = ();
     type Numbers = Numbers;
 
+    fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
     fn precision(&self, asked: Option<Precision>) -> Precision {
         asked.unwrap_or(self.0.precision)
     }

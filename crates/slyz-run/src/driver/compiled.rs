@@ -4,6 +4,7 @@ use super::call::{Call, Slot};
 use super::engine::{Engine, Few};
 use super::numbers::Prepared;
 use super::variant::Variant;
+use super::waiting::{self, Callable};
 use crate::device::Seal;
 use crate::memo::Memo;
 use crate::signature::{Signature, Sizes};
@@ -22,6 +23,8 @@ const KEPT_VARIANTS: usize = 16;
 pub(crate) struct Compiled<E: Engine> {
     engine: E,
     signature: Signature,
+    /// As it came, for calls that wait.
+    callable: Arc<Callable>,
     program: Program,
     source: String,
     built: Option<BuildTime>,
@@ -39,6 +42,7 @@ impl<E: Engine> Compiled<E> {
     pub(crate) unsafe fn new(engine: E, program: &Program) -> Result<Compiled<E>, Error> {
         let start = Instant::now();
         let signature = Signature::of(program);
+        let callable = Arc::new(Callable::new(program.clone()));
         let program = engine.begin(program)?;
         let plan = engine.lower(&program, &Expected::default(), false);
         let usual = Arc::new(Variant::of_program(plan, &signature)?);
@@ -46,7 +50,7 @@ impl<E: Engine> Compiled<E> {
         let built = engine.build(&usual)?.map(|time| BuildTime { passes, ..time });
         let source = engine.source(&usual)?;
         let variants = Memo::new(KEPT_VARIANTS);
-        Ok(Compiled { engine, signature, program, source, built, usual, variants, calls: Kept::default() })
+        Ok(Compiled { engine, signature, callable, program, source, built, usual, variants, calls: Kept::default() })
     }
 
     /// The plan for some sizes.
@@ -72,14 +76,9 @@ impl<E: Engine> Compiled<E> {
         let buffers = &self.usual.plan.buffers;
         buffers.iter().any(|buffer| sizes.extent(buffer.ty, &buffer.shape).is_ok_and(|(_, bytes)| is_large(bytes)))
     }
-}
 
-impl<E: Engine> Executable for Compiled<E> {
-    fn run(&self, sizes: &[Option<u64>], args: &[Argument<'_>]) -> Result<Vec<Output>, Error> {
-        self.run_into(sizes, args, &mut [])
-    }
-
-    fn run_into(
+    /// Runs it now, whether or not calls of this thread wait.
+    pub(super) fn run_now(
         &self,
         sizes: &[Option<u64>],
         args: &[Argument<'_>],
@@ -102,6 +101,25 @@ impl<E: Engine> Executable for Compiled<E> {
         // SAFETY: slots that are filled are memory that nobody else sees. Accesses are inside: the promise of `Compiled::new`.
         unsafe { call.walk() }?;
         call.outputs()
+    }
+}
+
+impl<E: Engine> Executable for Compiled<E> {
+    fn run(&self, sizes: &[Option<u64>], args: &[Argument<'_>]) -> Result<Vec<Output>, Error> {
+        self.run_into(sizes, args, &mut [])
+    }
+
+    fn run_into(
+        &self,
+        sizes: &[Option<u64>],
+        args: &[Argument<'_>],
+        into: &mut [Option<&mut Buffer>],
+    ) -> Result<Vec<Output>, Error> {
+        // SAFETY: the promise of `Compiled::new`.
+        match unsafe { waiting::note(&self.engine, &self.callable, sizes, args) }? {
+            Some(promised) => Ok(promised),
+            None => self.run_now(sizes, args, into),
+        }
     }
 
     fn precision(&self) -> Precision {

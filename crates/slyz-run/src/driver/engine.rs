@@ -37,6 +37,14 @@ pub(crate) trait Engine: Clone + Send + Sync + 'static {
     /// A piece of a launch in numbers, with its code. It is made once for the sizes of a call, and kept.
     type Numbers: Send + Sync;
 
+    /// What tells two devices of a kind apart, while both are there.
+    fn address(&self) -> usize;
+
+    /// Where its results are: the device's name, nothing where that is the host's memory.
+    fn memory(&self) -> Option<&'static str> {
+        Some(Self::NAME)
+    }
+
     /// An error once the device is gone.
     fn alive(&self) -> Result<(), Error> {
         Ok(())

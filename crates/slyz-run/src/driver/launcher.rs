@@ -17,7 +17,7 @@ use crate::interpreter::InterpretedKernel;
 use crate::launch::{Outline, Proofs, constant_bytes, tells};
 use crate::memo::Memo;
 use crate::signature::{Bound, Sizes};
-use crate::{ArrayData, Buffer, Error, Kept, Launch, LaunchArray, Launcher, hash};
+use crate::{ArrayData, Buffer, Error, Kept, Launch, LaunchArray, Launcher, hash, later};
 use slyz_sir::choices::Checks;
 use slyz_sir::kernel::{Kernel, Space};
 use slyz_sir::launch::{Fault, Template};
@@ -134,7 +134,7 @@ impl<E: Engine> KernelLauncher<E> {
     fn run(&self, launch: Launch<'_>, unchecked: bool) -> Result<(), Trouble> {
         let engine = &self.engine;
         engine.alive()?;
-        let mut fitted = self.outline.fit(launch, |buffer| engine.holds(buffer))?;
+        let mut fitted = self.outline.fit(launch, |buffer| buffer.promise().is_some() || engine.holds(buffer))?;
         let destination = lay_out(&self.outline, &mut fitted, engine.limits().as_ref())?;
         if fitted.field.is_empty() {
             return Ok(());
@@ -143,6 +143,8 @@ impl<E: Engine> KernelLauncher<E> {
         if trusted && self.raised.run(engine, &self.outline, &mut fitted, self.constants()?)? {
             return Ok(());
         }
+        // Arrays that nobody is waiting to read are written in place.
+        later::settle();
         let form = KernelVersion { destination, trusted };
         let sizes = Sizes::all_known(&self.outline.signature, &fitted.sizes);
         let prepared = self.launches.get(

@@ -20,6 +20,7 @@ mod numbers;
 mod raised;
 pub(crate) mod stock;
 mod variant;
+mod waiting;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod work;
 

@@ -2,16 +2,17 @@
 
 use super::compiled::Compiled;
 use super::engine::Engine;
+use super::waiting::{self, Callable};
 use crate::launch::{Fitted, Outline};
 use crate::memo::Memo;
-use crate::{Argument, ArrayData, Buffer, Error, Executable, Kept, LaunchArray, hash, precision};
+use crate::{Argument, ArrayData, Buffer, Error, Kept, LaunchArray, Output, precision};
 use slyz_sir::choices::Precision;
 use slyz_sir::code::Type;
 use slyz_sir::kernel::Space;
 use slyz_sir::raise::{Candidate, Numbers, Passed, Raised};
 use slyz_sir::size::{Size, SizeVar};
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Programs of one kernel that are kept.
 const KEPT_PROGRAMS: usize = 16;
@@ -41,7 +42,9 @@ struct CaseNumbers {
 
 /// The program of a launch, and how it is called.
 struct Ready<E: Engine> {
-    program: Arc<Compiled<E>>,
+    callable: Arc<Callable>,
+    /// Made when it is first run by itself; nothing where that fails, and launches run as written.
+    compiled: OnceLock<Option<Arc<Compiled<E>>>>,
     sizes: Vec<Option<u64>>,
     /// What is passed, and the extents of arrays.
     params: Vec<(Passed, Vec<u64>)>,
@@ -76,7 +79,7 @@ impl<E: Engine> RaisedKernel<E> {
             if let Some(raised) = &raised {
                 numbers.scalars.retain(|(place, _)| raised.counted.contains(place));
             }
-            let ready = raised.filter(|raised| raised.pays).and_then(|raised| self.ready(engine, outline, raised));
+            let ready = raised.filter(|raised| raised.pays).and_then(|raised| ready(outline, raised));
             Ok::<_, Error>(Case { numbers, ready })
         };
         let found = {
@@ -85,7 +88,7 @@ impl<E: Engine> RaisedKernel<E> {
         };
         match &found.ready {
             // What was to be written is as it was, or is written once more.
-            Some(ready) => Ok(ready.run(outline, fitted, constants).is_ok()),
+            Some(ready) => Ok(ready.run(engine, &self.programs, outline, fitted, constants).is_ok()),
             None => Ok(false),
         }
     }
@@ -94,32 +97,28 @@ impl<E: Engine> RaisedKernel<E> {
         let numbers = Numbers { sizes: &case.sizes, scalars: &fitted.scalars };
         candidate.raise(case.block, Some(numbers), self.reassociates).ok()
     }
+}
 
-    fn ready(&self, engine: &E, outline: &Outline, raised: Raised) -> Option<Ready<E>> {
-        let Raised { program, sizes, params, results, .. } = raised;
-        let compiled = self.programs.get(hash::of(&program), || {
-            // SAFETY: accesses of the launch are inside, and the program is for it; launches with other numbers were raised by themselves.
-            Ok(Arc::new(unsafe { Compiled::new(engine.clone(), &program) }?))
-        });
-        let value = |SizeVar(var): SizeVar| sizes.get(var as usize).copied().flatten();
-        let extents =
-            |ty: &Type| ty.shape().iter().map(|size: &Size| size.eval(&value).ok()).collect::<Option<Vec<u64>>>();
-        let shapes = program.body.params.iter().map(|param| extents(&param.ty)).collect::<Option<Vec<_>>>()?;
-        let global = |memory: &usize| {
-            let before = &outline.template.kernel.memories[..*memory];
-            before.iter().filter(|memory| matches!(memory.space, Space::Global(_))).count()
-        };
-        let params = params.into_iter().map(|passed| match passed {
-            Passed::Memory(memory) => Passed::Memory(global(&memory)),
-            Passed::Constant(_) | Passed::Scalar(_) => passed,
-        });
-        Some(Ready {
-            program: compiled.ok()?,
-            params: params.zip(shapes).collect(),
-            results: results.iter().map(global).collect(),
-            sizes,
-        })
-    }
+fn ready<E: Engine>(outline: &Outline, raised: Raised) -> Option<Ready<E>> {
+    let Raised { program, sizes, params, results, .. } = raised;
+    let value = |SizeVar(var): SizeVar| sizes.get(var as usize).copied().flatten();
+    let extents = |ty: &Type| ty.shape().iter().map(|size: &Size| size.eval(&value).ok()).collect::<Option<Vec<u64>>>();
+    let shapes = program.body.params.iter().map(|param| extents(&param.ty)).collect::<Option<Vec<_>>>()?;
+    let global = |memory: &usize| {
+        let before = &outline.template.kernel.memories[..*memory];
+        before.iter().filter(|memory| matches!(memory.space, Space::Global(_))).count()
+    };
+    let params = params.into_iter().map(|passed| match passed {
+        Passed::Memory(memory) => Passed::Memory(global(&memory)),
+        Passed::Constant(_) | Passed::Scalar(_) => passed,
+    });
+    Some(Ready {
+        callable: Arc::new(Callable::new(program)),
+        compiled: OnceLock::new(),
+        params: params.zip(shapes).collect(),
+        results: results.iter().map(global).collect(),
+        sizes,
+    })
 }
 
 impl CaseNumbers {
@@ -153,7 +152,40 @@ fn counts(fitted: &Fitted<'_>) -> impl Iterator<Item = (usize, i128)> {
 }
 
 impl<E: Engine> Ready<E> {
-    fn run(&self, outline: &Outline, fitted: &mut Fitted<'_>, constants: &[Buffer]) -> Result<(), Error> {
+    /// Notes the call, if calls of this thread wait, or runs it.
+    fn call(
+        &self,
+        engine: &E,
+        programs: &Memo<Compiled<E>>,
+        args: &[Argument<'_>],
+        into: &mut [Option<&mut Buffer>],
+    ) -> Result<Vec<Output>, Error> {
+        // SAFETY: accesses of the launch are inside, and the program is for it.
+        if let Some(promised) = unsafe { waiting::note(engine, &self.callable, &self.sizes, args) }? {
+            return Ok(promised);
+        }
+        let compiled = self.compiled.get_or_init(|| {
+            let compiled = programs.get(self.callable.hash, || {
+                // SAFETY: the same; launches with other numbers were raised by themselves.
+                Ok(Arc::new(unsafe { Compiled::new(engine.clone(), &self.callable.program) }?))
+            });
+            compiled.ok()
+        });
+        let Some(compiled) = compiled else {
+            let name = self.callable.program.name.clone();
+            return Err(Error::Plan { name, why: "it cannot be compiled as a program".to_string() });
+        };
+        compiled.run_now(&self.sizes, args, into)
+    }
+
+    fn run(
+        &self,
+        engine: &E,
+        programs: &Memo<Compiled<E>>,
+        outline: &Outline,
+        fitted: &mut Fitted<'_>,
+        constants: &[Buffer],
+    ) -> Result<(), Error> {
         let is_passed = |array: usize| self.params.iter().any(|(passed, _)| *passed == Passed::Memory(array));
         // What is read and written at once is read as it was.
         let old: Vec<Option<Buffer>> = fitted
@@ -202,7 +234,7 @@ impl<E: Engine> Ready<E> {
             let found = taken.iter().position(|(place, _)| place == result && old[*place].is_none());
             into.push(found.map(|found| taken.swap_remove(found).1));
         }
-        let outputs = self.program.run_into(&self.sizes, &args, &mut into)?;
+        let outputs = self.call(engine, programs, &args, &mut into)?;
         drop(into);
         drop(args);
         for (result, output) in self.results.iter().zip(outputs) {

@@ -49,6 +49,14 @@ impl Engine for Toy {
     type Code = ();
     type Numbers = Numbers;
 
+    fn address(&self) -> usize {
+        0
+    }
+
+    fn memory(&self) -> Option<&'static str> {
+        None
+    }
+
     fn limits(&self) -> Option<Limits> {
         let launch = gpu::Limits { window_bytes: 1 << 27, alignment: 256, blocks: 65_535 };
         Some(Limits { buffer_bytes: 1 << 28, launch, block: [THREADS; 3], threads: THREADS })

@@ -5,6 +5,7 @@
 //! the same tensors. Threads write to their own element only, so that nothing races, and floats are only added,
 //! multiplied and compared, which every device rounds alike.
 
+use slyz_trials::Random;
 use std::fmt::Write;
 
 /// Elements of tensors. Those of 8 and 16 bits more often than people use them: their vectors are made of parts.
@@ -12,22 +13,6 @@ const TYPES: [&str; 11] = ["u8", "i8", "u16", "i16", "i32", "u32", "i64", "f16",
 
 /// Lengths of tensors and numbers of threads: around vectors of 4, 8 and 16, several of them, and none.
 const LENGTHS: [u64; 14] = [0, 1, 3, 5, 7, 8, 13, 16, 17, 31, 33, 64, 71, 100];
-
-/// SplitMix64, so that a seed means the same everywhere.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n
-    }
-
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len() as u64) as usize]
-    }
-}
 
 /// The program of a seed.
 pub fn program(seed: u64) -> String {

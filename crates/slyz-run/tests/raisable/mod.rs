@@ -2,23 +2,8 @@
 //! threads do not, read what they write, guard by data, count backwards, share tiles, go in strides. Nothing races, so what the interpreter says
 //! is what every device has to say.
 
+use slyz_trials::Random;
 use std::fmt::Write;
-
-/// SplitMix64, so that a seed means the same everywhere.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n
-    }
-
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len() as u64) as usize]
-    }
-}
 
 /// The program of a seed.
 pub fn program(seed: u64) -> String {

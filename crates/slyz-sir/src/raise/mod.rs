@@ -51,12 +51,12 @@ mod tiles;
 
 pub use summary::explain;
 
-use crate::code::{Body, MemId, Op, Scope, Type};
+use crate::code::{Body, MemId, Op, Scope};
 use crate::kernel::{Kernel, Space};
 use crate::launch::Template;
 use crate::pass::{bounds, optimize_kernel};
 use crate::program::Program;
-use crate::size::{Size, SizeVar};
+use crate::size::SizeVar;
 use crate::types::Scalar;
 use crate::verify;
 use layout::Layouts;
@@ -205,10 +205,10 @@ fn tidy(mut raised: Raised) -> Result<Raised, Unraised> {
     let mut kept = is_asked.iter();
     raised.params.retain(|_| kept.next() == Some(&true));
     let mut used = vec![false; raised.sizes.len()];
-    each_size(body, &mut |size| size.each_var(&mut |SizeVar(var)| used[var as usize] = true));
+    body.each_size_mut(&mut |size| size.each_var(&mut |SizeVar(var)| used[var as usize] = true));
     let places: Vec<u32> =
         used.iter().scan(0, |next, &used| Some(std::mem::replace(next, *next + u32::from(used)))).collect();
-    each_size(body, &mut |size| *size = size.renamed(&mut |SizeVar(var)| SizeVar(places[var as usize])));
+    body.each_size_mut(&mut |size| *size = size.renamed(&mut |SizeVar(var)| SizeVar(places[var as usize])));
     let mut kept = used.iter();
     raised.program.sizes.retain(|_| kept.next() == Some(&true));
     let mut kept = used.iter();
@@ -216,27 +216,6 @@ fn tidy(mut raised: Raised) -> Result<Raised, Unraised> {
     let verified = verify::program(&raised.program);
     debug_assert_eq!(verified, Ok(()), "{}", raised.program);
     verified.map_or(Err(Unraised::Large), |()| Ok(raised))
-}
-
-/// Every size in a program that was raised.
-fn each_size(body: &mut Body, f: &mut dyn FnMut(&mut Size)) {
-    let of_type = |ty: &mut Type, f: &mut dyn FnMut(&mut Size)| {
-        if let Type::Array(_, shape) = ty {
-            shape.iter_mut().for_each(f);
-        }
-    };
-    body.params.iter_mut().for_each(|param| of_type(&mut param.ty, f));
-    for stmt in &mut body.stmts {
-        stmt.binds.iter_mut().for_each(|bind| of_type(&mut bind.ty, f));
-        match &mut stmt.op {
-            Op::Extent(size) => f(size),
-            Op::Tabulate { shape, .. } | Op::Fold { shape, .. } | Op::Scan { shape, .. } => {
-                shape.iter_mut().for_each(&mut *f)
-            }
-            _ => {}
-        }
-        stmt.op.bodies_mut().into_iter().for_each(|inner| each_size(inner, f));
-    }
 }
 
 fn count(body: &Body) -> usize {

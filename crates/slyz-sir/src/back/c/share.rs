@@ -81,7 +81,7 @@ fn nameless(kernel: &Kernel) -> (Kernel, Vec<SizeVar>) {
     let grid = kernel.grid.each_ref().map(|size| size.renamed(&mut number));
     let mut plain = |body: &Body| {
         let mut body = body.freshened(&mut fresh);
-        number_extents(&mut body, &mut number);
+        body.each_size_mut(&mut |size| *size = size.renamed(&mut number));
         body
     };
     let functions = kernel.functions.iter().map(|f| Function { name: String::new(), body: plain(&f.body) }).collect();
@@ -104,15 +104,6 @@ fn nameless(kernel: &Kernel) -> (Kernel, Vec<SizeVar>) {
         },
         order,
     )
-}
-
-fn number_extents(body: &mut Body, number: &mut dyn FnMut(SizeVar) -> SizeVar) {
-    for stmt in &mut body.stmts {
-        if let Op::Extent(size) = &mut stmt.op {
-            *size = size.renamed(number);
-        }
-        stmt.op.bodies_mut().into_iter().for_each(|body| number_extents(body, number));
-    }
 }
 
 /// Statements that are worth a C file of their own: the compiler takes as long over them as over the start of a second file.
