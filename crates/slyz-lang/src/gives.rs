@@ -215,12 +215,10 @@ pub(crate) fn given_param(function: &Function) -> Result<usize, Diagnostic> {
 /// A function that gives a tensor: its threads only write it.
 fn without_result(function: &Function, say: &mut dyn FnMut(Diagnostic)) -> Function {
     let mut made = function.clone();
-    match given_param(function) {
-        Ok(_) => {
-            made.result = None;
-            replace_returns(&mut made.body, &|_, span| vec![Stmt { kind: StmtKind::Return(None), span }]);
-        }
-        Err(wrong) => say(wrong),
+    if let Err(wrong) = given_param(function) {
+        say(wrong);
     }
+    made.result = None;
+    replace_returns(&mut made.body, &|_, span| vec![Stmt { kind: StmtKind::Return(None), span }]);
     made
 }
