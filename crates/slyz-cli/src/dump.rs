@@ -106,7 +106,7 @@ impl Dump {
         if programs.is_empty() {
             return Err(anyhow!("{}: no program in the file; kernels have no plan", self.file.display()));
         }
-        let road = ProgramRoad { strategy: kind.strategy(), passes: self.passes.selection() };
+        let road = ProgramRoad { passes: self.passes.selection(), ..ProgramRoad::to(kind.strategy()) };
         known(road.check(self.after.as_ref().map(|moment| &moment.pass[..])))?;
         for (k, program) in programs.into_iter().enumerate() {
             let gap = if k > 0 { "\n" } else { "" };

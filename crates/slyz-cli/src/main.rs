@@ -15,6 +15,7 @@ mod load;
 mod passes;
 mod run;
 mod test;
+mod tune;
 mod vex;
 
 use clap::{Parser, Subcommand};
@@ -44,6 +45,8 @@ enum Command {
     Build(build::Build),
     /// Run the cases that stand in files.
     Test(test::Test),
+    /// Run a file as `run` does, with plans that the clock chooses, and say which. They are kept for later runs with SLYZ_TUNE=1.
+    Tune(tune::Tune),
     /// List the devices of this machine and what they work with.
     Devices,
 }
@@ -93,6 +96,7 @@ fn main() -> ExitCode {
         Command::Explain(explain) => explain.run(&mut out),
         Command::Build(build) => build.run(&mut out),
         Command::Test(test) => test.run(&mut out),
+        Command::Tune(tune) => tune.run(&mut out),
         Command::Devices => devices::run(&mut out),
     };
     let done = done.and_then(|()| Ok(out.flush()?));

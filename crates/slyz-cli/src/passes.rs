@@ -1,6 +1,7 @@
 //! What a command line says about passes: which run, and behind which one code is printed.
 
 use crate::usage;
+use slyz_sir::pass::means;
 use slyz_sir::road::{RoadError, Selection};
 
 /// The passes that run.
@@ -60,7 +61,7 @@ impl<'m> Camera<'m> {
 
     /// A pass has run.
     pub fn see(&mut self, pass: &str, code: &dyn std::fmt::Display) {
-        if pass == self.moment.pass {
+        if means(&self.moment.pass, pass) {
             self.runs += 1;
             if self.runs == self.moment.time {
                 self.picture = Some(code.to_string());

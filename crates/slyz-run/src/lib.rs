@@ -56,6 +56,7 @@ mod precision;
 mod profile;
 pub mod progress;
 mod signature;
+pub mod tune;
 mod turns;
 mod warn;
 #[cfg(feature = "wgpu")]

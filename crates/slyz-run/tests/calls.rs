@@ -189,8 +189,8 @@ fn requirements_are_checked() {
 /// A plan whose result is far larger than its argument.
 #[test]
 fn memory_that_cannot_be_had_is_an_error() {
-    fn lower(program: &slyz_sir::program::Program) -> slyz_sir::kernel::Plan {
-        let mut plan = toy::lower(program);
+    fn lower(program: &slyz_sir::program::Program, _: slyz_sir::lower::Choice) -> slyz_sir::kernel::Plan {
+        let mut plan = toy::lower(program, slyz_sir::lower::Choice::USUAL);
         let huge = vec![Size::Var(toy::N), Size::Var(toy::M)];
         plan.kernels[0].memories[1].shape = huge.clone();
         plan.buffers[1].shape = huge.clone();
@@ -235,8 +235,8 @@ fn broken_plans_are_refused() {
         |plan| plan.params[0].ty = Type::Scalar(Ty::F32),
     ];
     // Functions that lower cannot carry data, so the case travels in the name.
-    fn lower(program: &slyz_sir::program::Program) -> Plan {
-        let mut plan = toy::lower(program);
+    fn lower(program: &slyz_sir::program::Program, _: slyz_sir::lower::Choice) -> Plan {
+        let mut plan = toy::lower(program, slyz_sir::lower::Choice::USUAL);
         let case: usize = program.name.trim_start_matches("case").parse().unwrap();
         CASES.get().unwrap()[case](&mut plan);
         plan

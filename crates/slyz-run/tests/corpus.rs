@@ -73,6 +73,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
         progresses: false,
         has_products: false,
         busy_blocks: 2_048,
+        choice: lower::Choice::USUAL,
         ..Machine::metal()
     };
     let mut roads = vec![

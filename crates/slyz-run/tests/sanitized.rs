@@ -46,7 +46,7 @@ fn access() {
     }
     let text = "program g<N>(%x: u16[N]) -> u16[N] { %y: u16[N] = tabulate [N] |%i: i64| { %a: u16 = at %x[%i]  %b: u16 = add %a, %a  yield %b }  return %y }";
     let program = parse_program(text).expect("a program");
-    let lower = |program: &slyz_sir::program::Program| lower::cpu::lower(&pass::optimize(program));
+    let lower = |program: &slyz_sir::program::Program, _| lower::cpu::lower(&pass::optimize(program));
     let config = CpuConfig { cache_dir: None, ..CpuConfig::from_env() };
     // SAFETY: it is not: the sanitizer ends the process where the code goes outside, and this test is not run without it.
     let device: Box<dyn Device> = Box::new(unsafe { Cpu::with_backend(config, Backend { lower, emit }) });

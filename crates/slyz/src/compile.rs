@@ -402,6 +402,7 @@ struct Shared {
     leaves: Vec<Leaf>,
     device: Arc<dyn Device>,
     code: Arc<dyn Executable>,
+    tune: Tune,
     /// The same for arguments that are views, by how they lie.
     for_views: Mutex<HashMap<Vec<Storage>, Arc<dyn Executable>>>,
 }
@@ -628,12 +629,16 @@ impl Shared {
             let mut taken = Arguments::new();
             arguments(&self.slots, args, &solved, &mut taken)?;
             let mut whole: Vec<Option<&mut Buffer>> = into.iter_mut().map(Receiver::whole).collect();
-            match args.storages() {
-                None => self.code.run_into(&solved.sizes, &taken, &mut whole)?,
+            let mut run = || match args.storages() {
+                None => Ok(self.code.run_into(&solved.sizes, &taken, &mut whole)?),
                 Some(storages) => {
                     let sizes = sizes_of_memories(&solved.sizes, &storages, &taken);
-                    self.for_views(storages)?.run_into(&sizes, &taken, &mut whole)?
+                    Ok::<_, Error>(self.for_views(storages)?.run_into(&sizes, &taken, &mut whole)?)
                 }
+            };
+            match self.tune {
+                Tune::Model => run()?,
+                Tune::Measured => slyz_run::tune::tuned(run)?,
             }
         };
         let believed = slyz_run::is_own_executable(&*self.code);
@@ -879,6 +884,18 @@ pub fn compile_with<Sig: Signature, F: Function<Sig>>(f: F, options: &Options) -
 pub struct Options {
     device: Option<Arc<dyn Device>>,
     precision: Option<Precision>,
+    tune: Tune,
+}
+
+/// Who chooses tile sizes, elements a thread, block sizes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tune {
+    /// A model of the machine.
+    #[default]
+    Model,
+    /// The clock: the first call for about the same sizes is run several times in several ways, and the fastest is kept, on disk too. So are all
+    /// calls where the environment variable `SLYZ_TUNE` is 1.
+    Measured,
 }
 
 impl Options {
@@ -896,6 +913,20 @@ impl Options {
     /// operator table.
     pub fn precision(self, precision: Precision) -> Options {
         Options { precision: Some(precision), ..self }
+    }
+
+    /// With plans that a model chooses, or the clock.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// use slyz::{Options, Tune};
+    /// axis!(N);
+    /// let f = slyz::compile_with(|x: Arr<f32, N>| x + 1.0, &Options::new().tune(Tune::Measured))?;
+    /// assert_eq!(f.call(&[0.5f32])?.to_vec()?, [1.5]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn tune(self, tune: Tune) -> Options {
+        Options { tune, ..self }
     }
 }
 
@@ -962,7 +993,7 @@ fn build(at: Loc, options: &Options, path: &str, f: &mut dyn FnMut() -> Outs) ->
     // are none are refused (`Handle::expect_axis`), and what calls bring in is checked against the extents (`feed.rs`).
     let code = unsafe { device.compile_trusted(&traced.program) }?;
     let trace::Traced { program, sizes, slots, .. } = traced;
-    Ok(Shared { program, sizes, slots, leaves, device, code, for_views: Mutex::default() })
+    Ok(Shared { program, sizes, slots, leaves, device, code, tune: options.tune, for_views: Mutex::default() })
 }
 
 /// The last name of a path that is an identifier: a closure is called after the function it stands in.

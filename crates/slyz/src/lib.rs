@@ -103,7 +103,7 @@ pub use along::Along;
 pub use arr::{Arr, InBrackets, Zip, fill, iota, lift2, stack, tabulate, zip, zip_min};
 pub use axis::{Either, EnumAxis, Fix, Flat, Min, Padded, Stride, Tri, fix};
 pub use compile::{
-    Arrays, Compiled, Function, HostOf, Options, Output, Param, Signature, Types, auto, compile, compile_on,
+    Arrays, Compiled, Function, HostOf, Options, Output, Param, Signature, Tune, Types, auto, compile, compile_on,
     compile_with, device, devices,
 };
 pub use complex::{BesideComplex, BesideComplexes, Complex};

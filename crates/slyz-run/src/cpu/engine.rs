@@ -10,6 +10,7 @@ use crate::signature::elements;
 use crate::{ArrayData, Block, Buffer, BuildTime, Error, Pool, warn};
 use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
+use slyz_sir::lower::Choice;
 use slyz_sir::lower::gpu::Expected;
 use slyz_sir::program::Program;
 use slyz_sir::size::SizeVar;
@@ -171,8 +172,12 @@ impl Engine for Cores {
         Ok(program.clone())
     }
 
-    fn lower(&self, program: &Program, _: &Expected, _: bool) -> Plan {
-        (self.backend.lower)(program)
+    fn lower(&self, program: &Program, _: &Expected, _: bool, choice: Choice) -> Plan {
+        (self.backend.lower)(program, choice)
+    }
+
+    fn machine(&self) -> String {
+        format!("{} {}", super::threads::count(), self.toolchain.describe())
     }
 
     fn build(&self, variant: &Variant<Cores>) -> Result<Option<BuildTime>, Error> {

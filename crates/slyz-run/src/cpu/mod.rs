@@ -24,6 +24,7 @@ use engine::Cores;
 use slyz_sir::back::EmitError;
 use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
+use slyz_sir::lower::Choice;
 use slyz_sir::pass::confine;
 use slyz_sir::program::Program;
 use slyz_sir::road::{ProgramRoad, Strategy};
@@ -37,7 +38,7 @@ const KEPT_GRAPHS: usize = 512;
 #[derive(Clone, Copy)]
 pub struct Backend {
     /// A program as launches.
-    pub lower: fn(&Program) -> Plan,
+    pub lower: fn(&Program, Choice) -> Plan,
     /// The kernels of a plan as one C file; `wide` code works for any size. Kernel `k` is the function
     /// `void slyz_kernel_k(void *const *memories, void *const *scratch, const u64 *scalars, const i64 *sizes, i64 begin, i64 end)`,
     /// which runs the blocks `begin..end` of the grid, counted with x fastest.
@@ -57,7 +58,8 @@ impl Cpu {
 
     /// A device with its own caches. Programs share the one of [`crate::device`].
     pub fn new(config: CpuConfig) -> Cpu {
-        let lower = |program: &Program| ProgramRoad::to(Strategy::Cores).end(program);
+        let lower =
+            |program: &Program, choice: Choice| ProgramRoad { choice, ..ProgramRoad::to(Strategy::Cores) }.end(program);
         let backend = Backend { lower, emit: slyz_sir::back::c::emit };
         // SAFETY: the backend of `slyz-sir` writes C that touches the elements of the plan's memories and nothing else.
         unsafe { Cpu::with_backend(config, backend) }

@@ -12,6 +12,7 @@ use slyz_sir::back::clike::UniformSource;
 use slyz_sir::back::cuda::MOST_NARROW;
 use slyz_sir::choices::Precision;
 use slyz_sir::kernel::{Kernel, Plan, Space};
+use slyz_sir::lower::Choice;
 use slyz_sir::lower::gpu::{self, Expected};
 use slyz_sir::pass;
 use slyz_sir::program::Program;
@@ -164,8 +165,13 @@ impl Engine for Gpu {
         Ok(pass::optimize(program))
     }
 
-    fn lower(&self, program: &Program, expected: &Expected, _in_pieces: bool) -> Plan {
-        ProgramRoad::to(Strategy::Threads(self.0.machine, expected.clone())).lower(program)
+    fn lower(&self, program: &Program, expected: &Expected, _in_pieces: bool, choice: Choice) -> Plan {
+        let road = ProgramRoad::to(Strategy::Threads(self.0.machine, expected.clone()));
+        ProgramRoad { choice, ..road }.lower(program)
+    }
+
+    fn machine(&self) -> String {
+        format!("{:?} {} {}", self.0.machine, self.0.describe(), self.0.precision)
     }
 
     fn source(&self, variant: &Variant<Gpu>) -> Result<String, Error> {

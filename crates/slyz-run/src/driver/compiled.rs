@@ -8,9 +8,10 @@ use super::waiting::{self, Callable};
 use crate::device::Seal;
 use crate::memo::Memo;
 use crate::signature::{Signature, Sizes};
-use crate::{Argument, Buffer, BuildTime, Error, Executable, Kept, Output, hash};
+use crate::{Argument, Buffer, BuildTime, Error, Executable, Kept, Output, hash, tune};
 use slyz_sir::choices::Precision;
 use slyz_sir::kernel::Plan;
+use slyz_sir::lower::Choice;
 use slyz_sir::lower::gpu::Expected;
 use slyz_sir::program::Program;
 use std::sync::Arc;
@@ -21,17 +22,19 @@ const KEPT_VARIANTS: usize = 16;
 
 /// A program, and what it became for the sizes of its calls.
 pub(crate) struct Compiled<E: Engine> {
-    engine: E,
-    signature: Signature,
+    pub(super) engine: E,
+    pub(super) signature: Signature,
     /// As it came, for calls that wait.
-    callable: Arc<Callable>,
-    program: Program,
+    pub(super) callable: Arc<Callable>,
+    pub(super) program: Program,
     source: String,
     built: Option<BuildTime>,
     /// The plan that expects nothing.
     usual: Arc<Variant<E>>,
     variants: Memo<Variant<E>>,
     calls: Kept<Prepared<E>>,
+    /// Those whose plans the clock has chosen.
+    tuned: Kept<Prepared<E>>,
 }
 
 impl<E: Engine> Compiled<E> {
@@ -44,24 +47,35 @@ impl<E: Engine> Compiled<E> {
         let signature = Signature::of(program);
         let callable = Arc::new(Callable::new(program.clone()));
         let program = engine.begin(program)?;
-        let plan = engine.lower(&program, &Expected::default(), false);
+        let plan = engine.lower(&program, &Expected::default(), false, Choice::USUAL);
         let usual = Arc::new(Variant::of_program(plan, &signature)?);
         let passes = start.elapsed();
         let built = engine.build(&usual)?.map(|time| BuildTime { passes, ..time });
         let source = engine.source(&usual)?;
         let variants = Memo::new(KEPT_VARIANTS);
-        Ok(Compiled { engine, signature, callable, program, source, built, usual, variants, calls: Kept::default() })
+        Ok(Compiled {
+            engine,
+            signature,
+            callable,
+            program,
+            source,
+            built,
+            usual,
+            variants,
+            calls: Kept::default(),
+            tuned: Kept::default(),
+        })
     }
 
     /// The plan for some sizes.
-    fn variant(&self, sizes: &Sizes) -> Result<Arc<Variant<E>>, Error> {
-        if !E::PLANS_BY_SIZE {
+    pub(super) fn variant(&self, sizes: &Sizes, choice: Choice) -> Result<Arc<Variant<E>>, Error> {
+        if !E::PLANS_BY_SIZE && choice == Choice::USUAL {
             return Ok(self.usual.clone());
         }
-        let expected = Expected::of(sizes.values());
+        let expected = if E::PLANS_BY_SIZE { Expected::of(sizes.values()) } else { Expected::default() };
         let in_pieces = self.has_large_arrays(sizes);
-        self.variants.get(hash::of(&(&expected, in_pieces)), || {
-            let plan = self.engine.lower(&self.program, &expected, in_pieces);
+        self.variants.get(hash::of(&(&expected, in_pieces, choice)), || {
+            let plan = self.engine.lower(&self.program, &expected, in_pieces, choice);
             if plan == self.usual.plan {
                 return Ok(self.usual.clone());
             }
@@ -84,15 +98,41 @@ impl<E: Engine> Compiled<E> {
         args: &[Argument<'_>],
         into: &mut [Option<&mut Buffer>],
     ) -> Result<Vec<Output>, Error> {
+        if tune::is_wanted() {
+            return self.run_with(sizes, args, into, &|sizes| self.best(sizes, args), Some(&self.tuned));
+        }
+        self.run_with(sizes, args, into, &|_| Ok(Choice::USUAL), Some(&self.calls))
+    }
+
+    /// Runs it with the plan of a choice. What is worked out for its sizes is found where such is kept, if anywhere.
+    pub(super) fn run_with(
+        &self,
+        sizes: &[Option<u64>],
+        args: &[Argument<'_>],
+        into: &mut [Option<&mut Buffer>],
+        choice: &dyn Fn(&Sizes) -> Result<Choice, Error>,
+        kept: Option<&Kept<Prepared<E>>>,
+    ) -> Result<Vec<Output>, Error> {
         let engine = &self.engine;
         engine.alive()?;
         let (sizes, args) = self.signature.check(sizes, args, |buffer| engine.holds(buffer))?;
-        let prepare = || Prepared::new(engine, self.variant(&sizes)?, &sizes, 0);
-        let prepared = self.calls.get(|prepared| prepared.is_for(&sizes), prepare)?;
+        let prepare = || Prepared::new(engine, self.variant(&sizes, choice(&sizes)?)?, &sizes, 0);
+        let once;
+        let found;
+        let prepared = match kept {
+            Some(kept) => {
+                found = kept.get(|prepared| prepared.is_for(&sizes), prepare)?;
+                &*found
+            }
+            None => {
+                once = prepare()?;
+                &once
+            }
+        };
         let slots = prepared.variant.plan.buffers.iter().map(|_| Slot::Empty).collect();
         let queue = E::Queue::default();
         let traffic = None;
-        let mut call = Call { engine, prepared: &prepared, sizes, args, slots, queue, turn: Few::new(), traffic };
+        let mut call = Call { engine, prepared, sizes, args, slots, queue, turn: Few::new(), traffic };
         for (number, buffer) in into.iter_mut().enumerate() {
             if let Some(buffer) = buffer {
                 call.offer(number, buffer)?;

@@ -7,6 +7,7 @@ use crate::{ArrayData, Buffer, BuildTime, Clock, Error};
 use slyz_sir::choices::Precision;
 use slyz_sir::kernel::{Kernel, Plan};
 use slyz_sir::launch::Template;
+use slyz_sir::lower::Choice;
 use slyz_sir::lower::gpu::{self, Expected};
 use slyz_sir::pass::weave::Unwoven;
 use slyz_sir::program::Program;
@@ -103,7 +104,10 @@ pub(crate) trait Engine: Clone + Send + Sync + 'static {
     fn begin(&self, program: &Program) -> Result<Program, Error>;
 
     /// The plan for sizes as expected; `in_pieces` where arrays are larger than what a kernel sees at once.
-    fn lower(&self, program: &Program, expected: &Expected, in_pieces: bool) -> Plan;
+    fn lower(&self, program: &Program, expected: &Expected, in_pieces: bool, choice: Choice) -> Plan;
+
+    /// What plans depend on besides: another machine has other plans that are fast.
+    fn machine(&self) -> String;
 
     /// Builds what can be built before the first call.
     fn build(&self, _variant: &Variant<Self>) -> Result<Option<BuildTime>, Error> {

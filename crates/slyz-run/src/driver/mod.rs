@@ -19,6 +19,7 @@ mod launcher;
 mod numbers;
 mod raised;
 pub(crate) mod stock;
+mod tuning;
 mod variant;
 mod waiting;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]

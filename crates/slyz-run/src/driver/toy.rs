@@ -9,6 +9,7 @@ use slyz_sir::interp::Array;
 use slyz_sir::interp::kernel::{LaunchOptions, launch};
 use slyz_sir::kernel::{Access, Kernel, Plan, Space};
 use slyz_sir::launch::Template;
+use slyz_sir::lower::Choice;
 use slyz_sir::lower::gpu::{self, Expected, Machine};
 use slyz_sir::pass::confine;
 use slyz_sir::program::Program;
@@ -100,8 +101,12 @@ impl Engine for Toy {
         Ok(Toy::road(&Expected::default()).optimize(program))
     }
 
-    fn lower(&self, program: &Program, expected: &Expected, _in_pieces: bool) -> Plan {
-        Toy::road(expected).lower(program)
+    fn lower(&self, program: &Program, expected: &Expected, _in_pieces: bool, choice: Choice) -> Plan {
+        ProgramRoad { choice, ..Toy::road(expected) }.lower(program)
+    }
+
+    fn machine(&self) -> String {
+        "toy".to_string()
     }
 
     fn source(&self, variant: &Variant<Toy>) -> Result<String, Error> {

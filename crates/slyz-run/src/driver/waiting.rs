@@ -13,7 +13,7 @@ use crate::{Argument, ArrayData, Buffer, Error, Output, hash};
 use slyz_sir::chain::{Chain, Cut, Given, Link, Source, chain};
 use slyz_sir::code::{Body, Op};
 use slyz_sir::program::Program;
-use slyz_sir::size::SizeOrigin;
+use slyz_sir::size::{SizeOrigin, SizeVar};
 use slyz_sir::types::{Scalar, Ty};
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
@@ -298,6 +298,7 @@ impl<E: Engine> Waiting<E> {
                 let section = Section::of(&left[..count], behind(count, &left), &made)?;
                 match self.run_section(&section, &mut made)? {
                     Ok(()) => break,
+                    Err(_) if count == 1 => return Err(lost()),
                     Err(Cut(at)) => count = at.clamp(1, count - 1),
                 }
             }
@@ -403,6 +404,9 @@ impl<'c> Section<'c> {
     }
 
     fn chain(&self) -> Result<Chain, Cut> {
+        if let [(_, call)] = self.calls {
+            return self.alone(call).ok_or(Cut(0));
+        }
         let wanted: Option<Vec<Given>> = self.wanted.iter().map(|wanted| self.given(*wanted)).collect();
         let link = |((_, call), args): (&(u64, &'c Call), &Vec<Source>)| Link {
             program: &call.callable.program,
@@ -411,6 +415,24 @@ impl<'c> Section<'c> {
         };
         let links: Vec<Link<'_>> = self.calls.iter().zip(&self.args).map(link).collect();
         chain(&links, &wanted.ok_or(Cut(0))?)
+    }
+}
+
+impl Section<'_> {
+    /// The chain of one call: its program.
+    fn alone(&self, call: &Call) -> Option<Chain> {
+        let mut program = call.callable.program.clone();
+        let wanted = self.wanted.iter().map(|wanted| program.body.results.get(wanted.result).copied());
+        let results = wanted.collect::<Option<_>>()?;
+        program.body.results = results;
+        let value = |SizeVar(var): SizeVar| call.sizes.get(var as usize).copied();
+        let mut params = vec![];
+        for (param, source) in program.body.params.iter().zip(self.args.first()?) {
+            let Source::Outside(outside) = source else { return None };
+            let shape = param.ty.shape().iter().map(|size| size.eval(&value).ok()).collect::<Option<_>>()?;
+            params.push((*outside, shape));
+        }
+        Some(Chain { program, sizes: call.sizes.clone(), params })
     }
 }
 

@@ -186,6 +186,7 @@ impl Opened {
             progresses: false,
             has_products: false,
             busy_blocks: if software { 64 } else { 2_048 },
+            choice: Machine::webgpu().choice,
         };
         let memory = Memory::new(&limits, driver::memory_bytes(adapter), software);
         let window_bytes = limits.max_storage_buffer_binding_size;

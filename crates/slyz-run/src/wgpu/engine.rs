@@ -11,6 +11,7 @@ use crate::{ArrayData, Buffer, Clock, DeviceMemory, Error};
 use slyz_sir::back::{naga, words};
 use slyz_sir::choices::Precision;
 use slyz_sir::kernel::{Kernel, Plan, Space};
+use slyz_sir::lower::Choice;
 use slyz_sir::lower::gpu::{self, Expected};
 use slyz_sir::pass;
 use slyz_sir::program::Program;
@@ -142,10 +143,15 @@ impl Engine for Gpu {
         Ok(program)
     }
 
-    fn lower(&self, program: &Program, expected: &Expected, in_pieces: bool) -> Plan {
+    fn machine(&self) -> String {
+        format!("{:?} {} {}", self.0.machine, self.0.describe(), self.0.target.precision)
+    }
+
+    fn lower(&self, program: &Program, expected: &Expected, in_pieces: bool, choice: Choice) -> Plan {
         let machine = self.0.machine;
         let machine = if in_pieces { machine.in_pieces() } else { machine };
-        ProgramRoad::to(Strategy::Threads(machine, expected.clone())).lower(program)
+        let road = ProgramRoad::to(Strategy::Threads(machine, expected.clone()));
+        ProgramRoad { choice, ..road }.lower(program)
     }
 
     fn source(&self, variant: &Variant<Gpu>) -> Result<String, Error> {

@@ -27,7 +27,7 @@ pub fn narrow() -> Cpu {
 
 /// The CPU with the code for huge sizes at every size.
 pub fn wide() -> Cpu {
-    let lower = |program: &Program| lower::cpu::lower(&pass::optimize(program));
+    let lower = |program: &Program, _| lower::cpu::lower(&pass::optimize(program));
     let emit = |plan: &Plan, _| back::c::emit(plan, true);
     // SAFETY: the real backend, which keeps the promise of `Cpu::new`; wide code is right for every size.
     unsafe { Cpu::with_backend(config(), Backend { lower, emit }) }

@@ -99,7 +99,7 @@ fn chunks(size: Size) -> Size {
     Size::CeilDiv(size.into(), CHUNK)
 }
 
-pub fn lower(program: &Program) -> Plan {
+pub fn lower(program: &Program, _: slyz_sir::lower::Choice) -> Plan {
     let (n, m) = (Size::Var(N), Size::Var(M));
     let ty = program.body.params[0].ty.elem();
     let read = |name: &str, size: &Size| memory(name, ty, Space::Global(Access::Read), from_ref(size));

@@ -162,6 +162,8 @@ impl<'p> Call<'p> {
 struct Parts {
     next: u32,
     functions: Vec<Function>,
+    /// As they were in their programs.
+    originals: Vec<Function>,
     /// What is passed, by its number outside, and the parameter.
     params: Vec<(usize, Var)>,
     stmts: Vec<crate::code::Stmt>,
@@ -216,8 +218,9 @@ impl Parts {
         for function in functions {
             let mut function = function.clone();
             renumber_calls(&mut function.body, &numbers);
-            let same = self.functions.iter().position(|known| *known == function);
+            let same = self.originals.iter().position(|known| *known == function);
             let place = same.unwrap_or_else(|| {
+                self.originals.push(function.clone());
                 let taken = |name: &str, known: &[Function]| known.iter().any(|known| known.name == name);
                 let first = function.name.clone();
                 let mut number = 1;
@@ -225,6 +228,12 @@ impl Parts {
                     number += 1;
                     function.name = format!("{first}_{number}");
                 }
+                // Names of values are unique in a whole program.
+                let next = &mut self.next;
+                function.body = function.body.freshened(&mut || {
+                    *next += 1;
+                    Id(*next)
+                });
                 self.functions.push(function);
                 self.functions.len() - 1
             });

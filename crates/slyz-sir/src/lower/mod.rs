@@ -3,10 +3,11 @@
 //! `planning` and `writer` are what the strategies share: where values of a program live in a plan, and program code
 //! written out as kernel code. `access` says how code reads arrays, `product` which folds are products of matrices, `matrices` which of
 //! those a library has,
-//! `reuse` which arrays are written over others, `sorting` what a sort moves, `stage` what is made before it is used, `untile` which tiles
+//! `choice` what is chosen where several choices are right, `reuse` which arrays are written over others, `sorting` what a sort moves, `stage` what is made before it is used, `untile` which tiles
 //! are written to their places in a whole.
 
 mod access;
+mod choice;
 pub mod cpu;
 pub mod gpu;
 mod matrices;
@@ -18,6 +19,8 @@ mod stage;
 mod turns;
 mod untile;
 mod writer;
+
+pub use choice::{Choice, STEPS};
 
 use crate::code::Body;
 use crate::pass::spread::{FAN, RUN};

@@ -2,6 +2,7 @@
 //!
 //! How the work of an array operation is cut into blocks and threads is the strategy's business (`cpu`, `gpu`).
 
+use super::Choice;
 use super::access::needs_block;
 use super::gpu::Expected;
 use super::reuse::{self, Reuse};
@@ -58,6 +59,8 @@ pub(super) struct Lowering<'g> {
     pub(super) largest: u32,
     /// Functions that work on arrays, which a function of a kernel cannot: they are written out where they are called.
     on_arrays: Vec<bool>,
+    /// What is chosen where several choices are right.
+    pub(super) choice: Choice,
     /// Has the machine `fma` at the price of a product? Then sums of products round once a term.
     pub(super) fuses: bool,
     /// What is expected of sizes, where that decides how to compute.
@@ -146,6 +149,7 @@ impl<'g> Lowering<'g> {
             largest: program.functions.iter().map(|f| largest_id(&f.body)).max().unwrap_or(0),
             on_arrays,
             fuses: true,
+            choice: Choice::USUAL,
             expected: Expected::default(),
             recomputes: false,
             regroups: Cell::new(false),

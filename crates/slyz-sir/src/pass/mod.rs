@@ -90,10 +90,18 @@ pub enum Selection {
     Without(Vec<String>),
 }
 
+/// Names that people know passes by, and the passes that do what they say.
+pub const KNOWN_AS: [(&str, &[&str]); 2] = [("fusion", &["fuse", "join"]), ("memory", &["memory", "share"])];
+
+/// Does a name mean a pass?
+pub fn means(name: &str, pass: &str) -> bool {
+    name == pass || KNOWN_AS.iter().any(|(known, passes)| *known == name && passes.contains(&pass))
+}
+
 impl Selection {
     /// Does a pass run that need not?
     pub fn has(&self, pass: &str) -> bool {
-        let named = |names: &[String]| names.iter().any(|name| name == pass);
+        let named = |names: &[String]| names.iter().any(|name| means(name, pass));
         match self {
             Selection::All => true,
             Selection::Only(names) => named(names),

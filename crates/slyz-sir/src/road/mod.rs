@@ -7,7 +7,9 @@
 mod kernel;
 mod program;
 
-pub use crate::pass::Selection;
+use crate::pass::means;
+
+pub use crate::pass::{KNOWN_AS, Selection};
 pub use kernel::{CPU_SUBGROUP, Destination, KernelRoad};
 pub use program::{ProgramRoad, Seen, Strategy};
 
@@ -60,7 +62,7 @@ fn check(stops: &[Stop], selection: &Selection) -> Result<(), RoadError> {
 /// The pass of a name.
 fn find(stops: &[Stop], name: &str) -> Result<Stop, RoadError> {
     let passes = || stops.iter().map(|stop| stop.name).collect::<Vec<_>>().join(", ");
-    let stop = stops.iter().find(|stop| stop.name == name).copied();
+    let stop = stops.iter().find(|stop| means(name, stop.name)).copied();
     stop.ok_or_else(|| RoadError::Unknown { name: name.to_string(), passes: passes() })
 }
 

@@ -5,12 +5,12 @@
 //!                                                  └── simplify, cse, dce ─────> threads (GPUs)
 //! ```
 //!
-//! `optimize` does nothing: it is the name of the place where nothing changes any more.
+//! `optimize` does nothing: it is the name of the place where nothing changes any more. `tiling`, `memory` and `matmul` are steps of `lower`.
 
 use super::{RoadError, Stop};
 use crate::kernel::Plan;
 use crate::lower::gpu::{Expected, Machine};
-use crate::lower::{cpu, gpu};
+use crate::lower::{Choice, STEPS, cpu, gpu};
 use crate::pass::{CPU_PASSES, GPU_PASSES, PROGRAM_PASSES, Selection, optimize_with};
 use crate::program::Program;
 
@@ -30,6 +30,8 @@ pub struct ProgramRoad {
     pub strategy: Strategy,
     /// The passes that run.
     pub passes: Selection,
+    /// What the lowering chooses where several choices are right.
+    pub choice: Choice,
 }
 
 /// What is seen on the road.
@@ -64,7 +66,7 @@ impl ProgramRoad {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn to(strategy: Strategy) -> ProgramRoad {
-        ProgramRoad { strategy, passes: Selection::All }
+        ProgramRoad { strategy, passes: Selection::All, choice: Choice::USUAL }
     }
 
     /// The passes in order, each once.
@@ -72,6 +74,7 @@ impl ProgramRoad {
         let mut stops = vec![];
         super::add(&mut stops, PROGRAM_PASSES.iter().map(|pass| pass.name));
         stops.extend([Stop::needed("optimize"), Stop::needed("lower")]);
+        super::add(&mut stops, STEPS.into_iter());
         let lowered = match self.strategy {
             Strategy::Cores => CPU_PASSES,
             Strategy::Threads(..) => GPU_PASSES,
@@ -110,10 +113,19 @@ impl ProgramRoad {
     }
 
     fn lower_with(&self, program: &Program, after: &mut dyn FnMut(&'static str, Seen<'_>)) -> Plan {
-        let after: &mut dyn FnMut(&'static str, &Plan) = &mut |name, plan| after(name, Seen::Plan(plan));
+        let after: &mut dyn FnMut(&'static str, &Plan) = &mut |name, plan| {
+            after(name, Seen::Plan(plan));
+            if name == "lower" {
+                // What its steps have done is seen when all is written.
+                STEPS.iter().filter(|step| self.passes.has(step)).for_each(|step| after(step, Seen::Plan(plan)));
+            }
+        };
+        let choice = self.choice.with(&self.passes);
         match &self.strategy {
-            Strategy::Cores => cpu::lower_with(program, &self.passes, after),
-            Strategy::Threads(machine, expected) => gpu::lower_with(program, machine, expected, &self.passes, after),
+            Strategy::Cores => cpu::lower_with(program, choice, &self.passes, after),
+            Strategy::Threads(machine, expected) => {
+                gpu::lower_with(program, &machine.choosing(choice), expected, &self.passes, after)
+            }
         }
     }
 }

@@ -216,7 +216,7 @@ pub fn road(target: Target, passes: &Selection) -> ProgramRoad {
         #[cfg(feature = "naga")]
         Target::Spirv => threads(spirv::MACHINE),
     };
-    ProgramRoad { strategy, passes: passes.clone() }
+    ProgramRoad { passes: passes.clone(), ..ProgramRoad::to(strategy) }
 }
 
 /// What people choose about the files.

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::code::{Body, Id, MemId, Monoid, Op, Stmt, Type};
 use crate::kernel::{Access, BufferId, BufferUse, Plan};
+use crate::lower::Choice;
 use crate::lower::access::{far_reads, go_apart, is_flat, is_plain, needs_block, streams_rows};
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
 use crate::lower::stage::staged;
@@ -23,11 +24,12 @@ use crate::write::{Arithmetic, Write as _};
 /// its operators do. Those of a single axis at the top level and along rows of memory are; what is folded down columns,
 /// by lanes that have a result each, or as a product of matrices is not.
 pub fn keeps_order(program: &Program) -> bool {
-    !written(&staged(program)).regroups.get()
+    !written(&staged(program), Choice::USUAL).regroups.get()
 }
 
-fn written(program: &Program) -> Lowering<'_> {
+fn written(program: &Program, choice: Choice) -> Lowering<'_> {
     let mut lowering = Lowering::new(program);
+    lowering.choice = choice;
     lowering.short = SHORT;
     lowering.has_prefixes = true;
     for stmt in &program.body.stmts {
@@ -38,12 +40,12 @@ fn written(program: &Program) -> Lowering<'_> {
 
 /// Turns a verified program into a plan for the CPU.
 pub fn lower(program: &Program) -> Plan {
-    lower_with(program, &Selection::All, &mut |_, _| {})
+    lower_with(program, Choice::USUAL, &Selection::All, &mut |_, _| {})
 }
 
-/// The same with selected passes; `after` sees the plan as it is written, and behind every one.
-pub fn lower_with(program: &Program, selection: &Selection, after: After<'_, Plan>) -> Plan {
-    let mut plan = written(&staged(program)).finish();
+/// The same with other choices and selected passes; `after` sees the plan as it is written, and behind every one.
+pub fn lower_with(program: &Program, choice: Choice, selection: &Selection, after: After<'_, Plan>) -> Plan {
+    let mut plan = written(&staged(program), choice).finish();
     after("lower", &plan);
     on_plan(&mut plan, CPU_PASSES, 1, selection, after);
     plan
@@ -70,7 +72,10 @@ impl<'g> Lowering<'g> {
         let positions: Vec<Id> = body.params.iter().map(|p| p.id).collect();
         let gives_arrays = stmt.binds[0].ty.shape().len() > shape.len();
         let outputs = self.outputs(stmt);
-        if !gives_arrays && let Some(product) = product::of(shape, body) {
+        if !gives_arrays
+            && self.choice.matmul
+            && let Some(product) = product::of(shape, body)
+        {
             return self.tabulate_product(stmt, shape, product, outputs);
         }
         let lane = positions.last().copied();
@@ -116,7 +121,7 @@ impl<'g> Lowering<'g> {
         if let Some(fold) = row_fold(body, &positions) {
             return self.tabulate_strips(stmt, (outer, last), body, fold, outputs);
         }
-        if !outer.is_empty() && far_reads(body, positions[outer.len()]) > 0 && is_plain(body) {
+        if self.choice.tiling && !outer.is_empty() && far_reads(body, positions[outer.len()]) > 0 && is_plain(body) {
             return self.tabulate_tiles(stmt, (outer, last), body, outputs);
         }
         let same = |array: Id| matches!(self.types.get(&array), Some(Type::Array(_, s)) if s == shape);
@@ -124,7 +129,7 @@ impl<'g> Lowering<'g> {
         let name = self.kernel_name("map");
         let row = if flat { Size::product(shape) } else { last.clone() };
         let outer: &[Size] = if flat { &[] } else { outer };
-        let run = run_length(body);
+        let run = self.choice.piece(run_length(body));
         let runs = Size::CeilDiv(row.clone().into(), run);
         let mut w = KernelWriter::new(self, name, Size::product(outer) * runs.clone());
         let home = |(buffer, shape): &(BufferId, Vec<Size>), w: &mut KernelWriter| {

@@ -1,5 +1,6 @@
 //! What the lowering must know about a device.
 
+use crate::lower::Choice;
 use crate::pass::spread::{Resources, Subgroup};
 use crate::types::Ty;
 
@@ -47,6 +48,8 @@ pub struct Machine {
     pub has_products: bool,
     /// Blocks that keep it busy: work is cut into about so many where it can be.
     pub busy_blocks: u64,
+    /// What is chosen where several choices are right.
+    pub choice: Choice,
 }
 
 impl Machine {
@@ -69,6 +72,7 @@ impl Machine {
             progresses: false,
             has_products: false,
             busy_blocks: 2_048,
+            choice: Choice::USUAL,
         }
     }
 
@@ -91,6 +95,7 @@ impl Machine {
             progresses: true,
             has_products: true,
             busy_blocks: 2_048,
+            choice: Choice::USUAL,
         }
     }
 
@@ -112,6 +117,7 @@ impl Machine {
             progresses: false,
             has_products: false,
             busy_blocks: 2_048,
+            choice: Choice::USUAL,
         }
     }
 
@@ -119,6 +125,12 @@ impl Machine {
     /// loops over what a grid does not reach, which would be all over the arrays.
     pub const fn in_pieces(self) -> Machine {
         Machine { max_blocks: [i64::MAX as u64; 3], ..self }
+    }
+
+    /// The same machine with other choices.
+    pub(crate) const fn choosing(self, choice: Choice) -> Machine {
+        let vector_bytes = if choice.memory { self.vector_bytes } else { 0 };
+        Machine { choice, vector_bytes, ..self }
     }
 
     /// Are launches cut into pieces?
@@ -133,7 +145,7 @@ impl Machine {
 
     /// Is it better to keep or to compute again what would go through memory? Software has no registers for it.
     pub(super) fn keeps_rows(&self) -> bool {
-        !self.is_small()
+        !self.is_small() && self.choice.memory
     }
 
     /// Shared memory that a value of each of the types takes.
@@ -155,6 +167,6 @@ impl Machine {
 
     /// Threads of a block when nothing asks for another number.
     pub(super) fn threads(&self) -> u32 {
-        self.max_threads.clamp(1, super::THREADS)
+        self.max_threads.clamp(1, self.choice.threads)
     }
 }

@@ -49,8 +49,6 @@ pub use machine::Machine;
 pub use plan::{lower, lower_for, lower_with};
 pub use window::{Limits, Piece, Scattered, Windowed};
 
-/// Threads of a block.
-const THREADS: u32 = 256;
 /// Turns of one thread of a block that folds a chunk.
 const TURNS: u64 = 64;
 /// The most blocks that have memory of their own in a global buffer.

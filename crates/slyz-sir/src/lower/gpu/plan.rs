@@ -5,13 +5,13 @@ use super::threads::{at_largest, at_most, ceil_div};
 use super::{Expected, FEW_TURNS, Machine, SPILLING_BLOCKS, TURNS};
 use crate::code::{Body, Id, MemId, Monoid, Op, Place, Stmt, Type};
 use crate::kernel::{Access, BufferId, BufferUse, Kernel, Plan};
-use crate::lower::PIECE;
 use crate::lower::access::{far_reads, is_flat};
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
 use crate::lower::stage::staged;
 use crate::lower::turns::{self, Strategy, Values};
 use crate::lower::untile::Untiled;
 use crate::lower::writer::{KernelWriter, Mode};
+use crate::lower::{Choice, PIECE};
 use crate::pass::spread::{self, has_lanes};
 use crate::pass::{After, GPU_PASSES, Selection, join, on_plan, share};
 use crate::program::Program;
@@ -123,7 +123,10 @@ impl<'g> Gpu<'g> {
             let outputs = self.base.outputs(stmt);
             return self.map(stmt, shape, body, outputs);
         }
-        if !body.has_array_loop() && (self.turned(stmt, shape, body) || self.product(stmt, shape, body)) {
+        let Choice { tiling, matmul, .. } = self.machine.choice;
+        let tiled =
+            |gpu: &mut Self| (tiling && gpu.turned(stmt, shape, body)) || (matmul && gpu.product(stmt, shape, body));
+        if !body.has_array_loop() && tiled(self) {
             return;
         }
         let outputs = self.base.outputs(stmt);
@@ -177,7 +180,7 @@ impl<'g> Gpu<'g> {
         let tys: Vec<Ty> = stmt.binds.iter().map(|b| b.ty.elem()).collect();
         let threads = self.machine.threads();
         let count = Size::product(shape);
-        let chunk = u64::from(threads) * TURNS;
+        let chunk = u64::from(threads) * self.machine.choice.piece(TURNS);
         let parts = ceil_div(&count, chunk);
         let one_block = count.constant().is_some_and(|n| n <= chunk);
         let outputs: Vec<BufferId> = if one_block {

@@ -121,7 +121,8 @@ impl<'g> Gpu<'g> {
         let large = short && [rows, columns].into_iter().all(|size| about(size).is_some_and(|n| n >= LARGE));
         let word = |tys: &[(Id, Ty)]| tys.len() == 1 && tys[0].1.bytes() <= 4;
         let slim = word(&product.left) && word(&product.right) && product.fold.binds.len() == 1;
-        let form = TileShape::fit(&product, self.machine.threads(), large && slim, self.machine.shared_bytes);
+        let large = large && slim && self.machine.choice.product >= 8;
+        let form = TileShape::fit(&product, self.machine.threads(), large, self.machine.shared_bytes);
         let Some(form) = form else { return false };
 
         let outputs = self.base.outputs(stmt);
