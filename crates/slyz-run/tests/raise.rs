@@ -191,7 +191,7 @@ fn what_stays_as_written() {
         ("x[thread.x] = x[thread.x + 1]", "it reads `x`, which it writes, at another position than its own"),
         ("x[thread.x / 2] = 1.0", "`x` is not written at one position for each thread"),
         ("x[thread.x * thread.x] = 1.0", "`x` is not written at one position for each thread"),
-        ("x[y[thread.x] as i64] = 1.0", "`x` is not written at one position for each thread"),
+        ("x[y[global.x] as i64] = 1.0", "`x` is not written at one position for each thread"),
         ("x[thread.x] = 1.0\n x[thread.x + 1] = 2.0", "`x` is not written at one position for each thread"),
         (
             "let! i = thread.x\n while i < x.len() { x[i] = 1.0\n i += 64 }",
@@ -208,5 +208,46 @@ fn what_stays_as_written() {
         let why =
             candidate.and_then(|candidate| candidate.raise([1; 3], Some(numbers), true)).map(|raised| raised.program);
         assert_eq!(why.map_err(|why| why.to_string()), Err(expected.to_string()), "{body}");
+    }
+}
+
+/// Tiles that are not what their threads load: some do not store, or several store to one place.
+#[test]
+fn tiles_that_stay_as_written() {
+    let cases = [
+        // Threads in front of the middle leave what was there, whatever that was.
+        "if global.x >= 8 { tile[local.x] = y[global.x] }",
+        "if y[global.x] > 0.0 { tile[local.x] = y[global.x] }",
+        // Four threads store to one place, and eight places have no thread.
+        "tile[local.x / 4] = y[global.x]",
+        "tile[local.x % 4] = y[global.x]",
+        "tile[0] = y[global.x]",
+    ];
+    for store in cases {
+        let text = format!(
+            "graph fn k(x: Tensor<f32>!, y: Tensor<f32>) {{
+                threadgroup let! tile: [f32; 16]
+                {store}
+                threadgroup.barrier()
+                x[global.x] = tile[15 - local.x]
+            }}
+            print(1)
+            "
+        );
+        let (file, said) = slyz_lang::parse::parse(&text);
+        let checked = slyz_lang::check::check(&file, slyz_lang::check::Dialect::Vex);
+        // What races is refused before anybody could raise it.
+        let errors = said.iter().chain(&checked.diagnostics).filter(|said| said.is_error()).count();
+        let kernels = slyz_lang::host::kernels(&checked.program).expect("it is small");
+        let Some(kernel) = kernels.first() else {
+            assert!(errors > 0, "{store}");
+            continue;
+        };
+        let numbers = Numbers { sizes: &[4, 1, 1, 64, 1, 1, 64, 64], scalars: &[] };
+        let raised =
+            Candidate::new(&kernel.template).and_then(|candidate| candidate.raise([16, 1, 1], Some(numbers), true));
+        let why = raised.map(|raised| raised.program.to_string()).map_err(|why| why.to_string());
+        let expected = Err("what threads share in `tile` is not a tile that each loads an element of".to_string());
+        assert_eq!(why, expected, "{store}");
     }
 }

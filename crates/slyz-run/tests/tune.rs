@@ -46,7 +46,7 @@ fn tuned_calls_give_the_same() {
             assert_eq!(tuned[0].data.bytes().unwrap(), usual, "{}", device.name());
             let decisions = decisions();
             let tried: usize = decisions.iter().map(|decision| decision.tried.len()).sum();
-            assert_eq!((decisions.len(), tried > 2), (usize::from(!again), measures && !again), "{decisions:?}");
+            assert_eq!((decisions.len(), tried > 1), (usize::from(!again), measures && !again), "{decisions:?}");
         }
     }
 }
