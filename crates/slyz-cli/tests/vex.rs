@@ -378,4 +378,7 @@ fn explains_what_kernels_are() {
     let told = place.run("explain tile.vex").out;
     assert!(told.contains("reverse: raised: a map over [threads_x]"), "{told}");
     assert!(told.contains("relu: as written: it says `as_written`"), "{told}");
+    let count = "graph fn count(x: Tensor<u32>, bins: Tensor<u32>!) {\n    let i = thread.x\n    atomic.add(bins[x[i] as i64], 1)\n}\nprint(1)\n";
+    let told = Place::new("count.vex", count).run("explain count.vex").out;
+    assert_eq!(told, "count: as written: it updates `bins` atomically (line 3)\n");
 }

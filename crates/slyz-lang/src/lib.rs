@@ -26,5 +26,6 @@ mod races;
 #[cfg(feature = "text")]
 pub mod render;
 pub mod span;
+pub mod stores;
 pub mod syntax;
 pub mod typed;

@@ -15,6 +15,7 @@ use anyhow::{Context, anyhow};
 use slyz_lang::diagnostic::Diagnostic;
 use slyz_lang::kernels::{self, Kernel};
 use slyz_lang::render::render;
+use slyz_lang::span::Span;
 use slyz_lang::syntax::File;
 use std::fs;
 use std::path::Path;
@@ -59,6 +60,12 @@ impl Source {
             return Ok(source);
         }
         Err(anyhow!("{}{}", source.render(&errors), counted(errors.len())))
+    }
+
+    /// The line of a place, from 1.
+    pub fn line(&self, place: Span) -> Option<usize> {
+        let before = self.text.get(..place.start as usize)?;
+        Some(1 + before.matches('\n').count())
     }
 
     /// Diagnostics as text.

@@ -133,6 +133,18 @@ pub enum Unraised {
     Large,
 }
 
+impl Unraised {
+    /// The memory that it is about, if it is about one.
+    pub fn memory(&self) -> Option<String> {
+        match self {
+            Unraised::Position(name) | Unraised::Neighbours(name) => Some(name.clone()),
+            Unraised::Unproven(name) | Unraised::Shared(name) => Some(name.clone()),
+            Unraised::Does(what) => what.split('`').nth(1).map(str::to_string),
+            Unraised::Nothing | Unraised::Large => None,
+        }
+    }
+}
+
 fn does<T>(what: &str) -> Result<T, Unraised> {
     Err(Unraised::Does(what.to_string()))
 }
