@@ -21,7 +21,7 @@
 
 mod needs;
 
-pub use needs::{Need, asan, cxx, has_browser, has_cxx, has_nvrtc, has_sanitizer, has_spirv_val};
+pub use needs::{Need, asan, cxx, has_browser, has_cxx, has_hip, has_nvrtc, has_sanitizer, has_spirv_val, hip};
 
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngSeed, TestCaseResult, TestRunner};

@@ -20,7 +20,7 @@ mod numbers;
 mod raised;
 pub(crate) mod stock;
 mod variant;
-#[cfg(any(feature = "cuda", feature = "wgpu"))]
+#[cfg(any(feature = "cuda", feature = "opencl", feature = "wgpu"))]
 mod work;
 
 pub(crate) use compiled::Compiled;
@@ -31,7 +31,7 @@ pub(crate) use engine::Trouble;
 pub(crate) use engine::{Engine, Launch, Limits, Narrow, Piece};
 pub(crate) use launcher::KernelLauncher;
 pub(crate) use variant::Variant;
-#[cfg(any(feature = "cuda", feature = "wgpu"))]
+#[cfg(any(feature = "cuda", feature = "opencl", feature = "wgpu"))]
 pub(crate) use work::{AtWork, Slot};
 
 use crate::{ArrayData, Buffer, Error};
