@@ -49,7 +49,9 @@ enum Name {
     Wgsl,
     /// GPUs of NVIDIA: `kernels.cu`, CUDA C++
     Cuda,
-    /// The same as PTX, by NVRTC: what NVIDIA's drivers load, for GPUs from the A100 on.
+    /// Devices of OpenCL: `kernels.cl`, OpenCL C 1.2
+    Opencl,
+    /// CUDA as PTX, by NVRTC: what NVIDIA's drivers load, for GPUs from the A100 on.
     Ptx,
     /// A SPIR-V file per kernel, for Vulkan.
     Spirv,
@@ -64,6 +66,7 @@ impl Name {
             Name::MetalSingleFile => Target::MetalSingleFile,
             Name::C => Target::C,
             Name::Cuda | Name::Ptx => Target::Cuda,
+            Name::Opencl => Target::OpenCl,
             Name::Wgsl => Target::Wgsl,
             #[cfg(feature = "wgpu")]
             Name::Spirv => Target::Spirv,

@@ -15,6 +15,7 @@ pub fn run(out: &mut dyn Write) -> anyhow::Result<()> {
         writeln!(out, "{mark} {name:<width$}  {text}")?;
     }
     adapters(out)?;
+    platforms(out)?;
     writeln!(out)?;
     writeln!(out, "default   {}; SLYZ_DEVICE names another", chosen.name())?;
     compiler(out)?;
@@ -82,6 +83,36 @@ fn bandwidth(device: &dyn slyz_run::Device) -> String {
 
 #[cfg(not(feature = "wgpu"))]
 fn adapters(_: &mut dyn Write) -> anyhow::Result<()> {
+    Ok(())
+}
+
+/// What the OpenCL device can choose from, best first, or what is missing.
+#[cfg(feature = "opencl")]
+fn platforms(out: &mut dyn Write) -> anyhow::Result<()> {
+    let found = match slyz_run::opencl::found() {
+        Ok(found) => found,
+        Err(error) => {
+            writeln!(out, "opencl    {error}")?;
+            return Ok(());
+        }
+    };
+    for (k, device) in found.iter().enumerate() {
+        let title = if k == 0 { "opencl" } else { "" };
+        writeln!(out, "{title:<8}  {device}")?;
+        let array = size(device.array);
+        let shared = size(device.shared);
+        writeln!(out, "            arrays have {array}; {} threads a block share {shared}", device.threads)?;
+        writeln!(out, "            {}", device.version)?;
+    }
+    writeln!(
+        out,
+        "          SLYZ_DEVICE=opencl runs there; SLYZ_ADAPTER names one by a part of its name or its platform's"
+    )?;
+    Ok(())
+}
+
+#[cfg(not(feature = "opencl"))]
+fn platforms(_: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 

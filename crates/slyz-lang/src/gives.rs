@@ -178,7 +178,7 @@ fn in_branches(expr: &mut Expr, store: &dyn Fn(Expr, Span) -> Vec<Stmt>) {
 }
 
 /// Which parameter a function that gives a tensor gives.
-pub(crate) fn given_param(function: &Function) -> Result<usize, Diagnostic> {
+pub(crate) fn given_param(function: &Function) -> Result<usize, Box<Diagnostic>> {
     let span = function.result.as_ref().map_or(function.span, |result| result.span);
     let wrong = |span: Span, message: &str| {
         Diagnostic::error(rules::TENSOR_TYPE, span, message)
@@ -206,9 +206,9 @@ pub(crate) fn given_param(function: &Function) -> Result<usize, Diagnostic> {
         problem.is_none()
     });
     match (problem, given) {
-        (Some(problem), _) => Err(problem),
+        (Some(problem), _) => Err(problem.into()),
         (None, Some(given)) => Ok(given),
-        (None, None) => Err(wrong(span, "it says that it gives a tensor, and names none")),
+        (None, None) => Err(wrong(span, "it says that it gives a tensor, and names none").into()),
     }
 }
 
@@ -216,7 +216,7 @@ pub(crate) fn given_param(function: &Function) -> Result<usize, Diagnostic> {
 fn without_result(function: &Function, say: &mut dyn FnMut(Diagnostic)) -> Function {
     let mut made = function.clone();
     if let Err(wrong) = given_param(function) {
-        say(wrong);
+        say(*wrong);
     }
     made.result = None;
     replace_returns(&mut made.body, &|_, span| vec![Stmt { kind: StmtKind::Return(None), span }]);

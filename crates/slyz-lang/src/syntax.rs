@@ -374,7 +374,7 @@ pub enum ExprKind {
         /// Its arguments.
         args: Vec<Expr>,
         /// With how many threads.
-        config: LaunchConfig,
+        config: Box<LaunchConfig>,
     },
     /// What kernels have no room for, and what it is called: `go`, `await`, a closure, `match`, `?`, `unsafe`, a macro such as `panic!`.
     Foreign {

@@ -18,6 +18,10 @@ fn may_be_here(_device: &dyn Device) -> bool {
     if _device.name() == crate::cuda::Cuda::NAME {
         return crate::cuda::Cuda::is_likely();
     }
+    #[cfg(feature = "opencl")]
+    if _device.name() == crate::opencl::OpenCl::NAME {
+        return crate::opencl::OpenCl::is_hardware(std::env::var("SLYZ_ADAPTER").ok().as_deref());
+    }
     true
 }
 
@@ -33,6 +37,8 @@ pub(crate) fn own() -> &'static [Arc<dyn Device>] {
             crate::cuda::shared(0),
             #[cfg(feature = "wgpu")]
             Arc::new(crate::wgpu::Wgpu::new(std::env::var("SLYZ_ADAPTER").ok().as_deref())),
+            #[cfg(feature = "opencl")]
+            Arc::new(crate::opencl::OpenCl::new(std::env::var("SLYZ_ADAPTER").ok().as_deref())),
             Arc::new(Interpreter),
         ]
     };
@@ -74,14 +80,14 @@ pub fn auto() -> Arc<dyn Device> {
     AUTO.get_or_init(best).clone()
 }
 
-#[cfg(all(feature = "cpu", any(feature = "cuda", feature = "wgpu")))]
+#[cfg(all(feature = "cpu", any(feature = "cuda", feature = "opencl", feature = "wgpu")))]
 fn best() -> Arc<dyn Device> {
     let cpu = own()[0].clone();
     if shows_gpu() { Arc::new(crate::auto::Auto::new(cpu, hardware)) } else { cpu }
 }
 
 /// Without the CPU device anything that has a driver is better than the interpreter.
-#[cfg(all(not(feature = "cpu"), any(feature = "cuda", feature = "wgpu")))]
+#[cfg(all(not(feature = "cpu"), any(feature = "cuda", feature = "opencl", feature = "wgpu")))]
 fn best() -> Arc<dyn Device> {
     let own = own();
     let software = || own.iter().find(|device| has_adapter(&***device)).cloned();
@@ -89,48 +95,58 @@ fn best() -> Arc<dyn Device> {
 }
 
 /// Has the device an adapter, be it one in software?
-#[cfg(all(not(feature = "cpu"), any(feature = "cuda", feature = "wgpu")))]
+#[cfg(all(not(feature = "cpu"), any(feature = "cuda", feature = "opencl", feature = "wgpu")))]
 fn has_adapter(_device: &dyn Device) -> bool {
     #[cfg(feature = "wgpu")]
     if _device.name() == crate::wgpu::Wgpu::NAME {
         return !crate::wgpu::adapters().is_empty();
     }
+    #[cfg(feature = "opencl")]
+    if _device.name() == crate::opencl::OpenCl::NAME {
+        return crate::opencl::found().is_ok();
+    }
     false
 }
 
-#[cfg(not(any(feature = "cuda", feature = "wgpu")))]
+#[cfg(not(any(feature = "cuda", feature = "opencl", feature = "wgpu")))]
 fn best() -> Arc<dyn Device> {
     own()[0].clone()
 }
 
-/// The device of a GPU that is no software: by CUDA, or by wgpu on the adapter that it takes.
-#[cfg(any(feature = "cuda", feature = "wgpu"))]
+/// The device of a GPU that is no software: by CUDA, by wgpu on the adapter that it takes, or by OpenCL.
+#[cfg(any(feature = "cuda", feature = "opencl", feature = "wgpu"))]
 fn hardware() -> Option<Arc<dyn Device>> {
     let named = |name: &str| own().iter().find(|device| device.name() == name).cloned();
     #[cfg(feature = "cuda")]
     if crate::cuda::Cuda::is_usable() {
         return named(crate::cuda::Cuda::NAME);
     }
+    #[cfg(any(feature = "opencl", feature = "wgpu"))]
+    let wish = std::env::var("SLYZ_ADAPTER").unwrap_or_default();
     #[cfg(feature = "wgpu")]
     {
-        let wish = std::env::var("SLYZ_ADAPTER").unwrap_or_default().to_lowercase();
-        let taken = crate::wgpu::adapters().into_iter().find(|adapter| adapter.name.to_lowercase().contains(&wish))?;
-        if !taken.software {
+        let wish = wish.to_lowercase();
+        let taken = crate::wgpu::adapters().into_iter().find(|adapter| adapter.name.to_lowercase().contains(&wish));
+        if taken.is_some_and(|taken| !taken.software) {
             return named(crate::wgpu::Wgpu::NAME);
         }
+    }
+    #[cfg(feature = "opencl")]
+    if crate::opencl::OpenCl::is_hardware(Some(&wish)) {
+        return named(crate::opencl::OpenCl::NAME);
     }
     None
 }
 
 /// Does the system show the file of a GPU? Drivers take tens of milliseconds to say so.
-#[cfg(all(feature = "cpu", any(feature = "cuda", feature = "wgpu"), target_os = "linux"))]
+#[cfg(all(feature = "cpu", any(feature = "cuda", feature = "opencl", feature = "wgpu"), target_os = "linux"))]
 fn shows_gpu() -> bool {
     let nodes = std::fs::read_dir("/dev/dri").into_iter().flatten().flatten();
     nodes.into_iter().any(|node| node.file_name().to_string_lossy().starts_with("renderD"))
         || ["/dev/nvidiactl", "/dev/kfd", "/dev/dxg"].iter().any(|file| std::path::Path::new(file).exists())
 }
 
-#[cfg(all(feature = "cpu", any(feature = "cuda", feature = "wgpu"), not(target_os = "linux")))]
+#[cfg(all(feature = "cpu", any(feature = "cuda", feature = "opencl", feature = "wgpu"), not(target_os = "linux")))]
 fn shows_gpu() -> bool {
     true
 }

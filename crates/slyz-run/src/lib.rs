@@ -31,7 +31,7 @@ mod device;
 mod devices;
 mod disk;
 pub mod dlpack;
-#[cfg(any(feature = "cpu", feature = "cuda", feature = "wgpu"))]
+#[cfg(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "wgpu"))]
 // Windows and resident scalars are for GPUs.
 #[cfg_attr(not(feature = "wgpu"), allow(dead_code))]
 mod driver;
@@ -40,19 +40,21 @@ mod files;
 pub mod hash;
 mod interpreter;
 mod kept;
-#[cfg(any(feature = "cpu", feature = "cuda", feature = "wgpu"))]
+#[cfg(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "wgpu"))]
 mod kernels;
 mod later;
 mod launch;
-#[cfg(any(feature = "cpu", feature = "cuda", feature = "wgpu"))]
+#[cfg(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "wgpu"))]
 mod memo;
 #[cfg(feature = "npy")]
 pub mod npy;
+#[cfg(feature = "opencl")]
+pub mod opencl;
 mod pool;
-#[cfg(any(feature = "cpu", feature = "cuda", feature = "wgpu"))]
+#[cfg(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "wgpu"))]
 mod precision;
 // The interpreter alone launches nothing.
-#[cfg_attr(not(any(feature = "cpu", feature = "cuda", feature = "wgpu")), allow(dead_code))]
+#[cfg_attr(not(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "wgpu")), allow(dead_code))]
 mod profile;
 pub mod progress;
 mod signature;

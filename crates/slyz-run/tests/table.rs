@@ -493,6 +493,10 @@ fn table_on_gpus() {
     if slyz_run::cuda::Cuda::is_usable() {
         gpus.push(("cuda", Box::new(slyz_run::cuda::Cuda::new(0).with_precision(Table))));
     }
+    #[cfg(feature = "opencl")]
+    if devices::has_opencl() {
+        gpus.push((devices::OPENCL, Box::new(slyz_run::opencl::OpenCl::new(None).with_precision(Table))));
+    }
     if devices::has_gpu() {
         let wish = std::env::var("SLYZ_ADAPTER").ok();
         gpus.push(("wgpu", Box::new(Wgpu::new(wish.as_deref()).with_precision(Table))));

@@ -26,6 +26,10 @@ pub enum Need {
     Browser,
     /// NVIDIA's compiler.
     Nvrtc,
+    /// A platform of OpenCL.
+    OpenCl,
+    /// A compiler of HIP.
+    Hip,
 }
 
 impl Need {
@@ -37,6 +41,8 @@ impl Need {
             Need::SpirvVal => ("spirv-val", "install spirv-tools"),
             Need::Sanitizer => ("AddressSanitizer", "install gcc and its libasan"),
             Need::Browser => ("browser", "run .ci/browser target/browser, which installs chromium and playwright-core"),
+            Need::Hip => ("compiler of HIP", "run .ci/hip, which installs clang-19 and libamdhip64-dev"),
+            Need::OpenCl => ("OpenCL", "run .ci/opencl, which installs pocl-opencl-icd and ocl-icd-libopencl1"),
             Need::Nvrtc => ("NVRTC", "run .ci/nvrtc target/nvrtc, which takes it from the Python package index"),
         }
     }
@@ -50,6 +56,8 @@ impl Need {
             Need::Sanitizer => "SLYZ_REQUIRE_SANITIZER",
             Need::Browser => "SLYZ_REQUIRE_BROWSER",
             Need::Nvrtc => "SLYZ_REQUIRE_NVRTC",
+            Need::OpenCl => "SLYZ_REQUIRE_OPENCL",
+            Need::Hip => "SLYZ_REQUIRE_HIP",
         }
     }
 
@@ -108,6 +116,21 @@ pub fn has_nvrtc() -> bool {
     let entries = std::fs::read_dir(workspace().join("target/nvrtc")).into_iter().flatten().flatten();
     let found = entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("libnvrtc.so"));
     Need::Nvrtc.is_met(found)
+}
+
+/// The compiler of HIP: `SLYZ_HIP`, or a clang that knows AMD's GPUs.
+pub fn hip() -> Option<String> {
+    let named = std::env::var("SLYZ_HIP").ok();
+    let known = ["clang-19", "clang-20", "clang-21", "clang++"].map(String::from);
+    named.into_iter().chain(known).find(|command| starts(command))
+}
+
+/// Are there a compiler of HIP and AMD's headers? Else the test has nothing to do.
+pub fn has_hip() -> bool {
+    static FOUND: OnceLock<bool> = OnceLock::new();
+    let headers =
+        || ["/usr/include", "/opt/rocm/include"].iter().any(|f| Path::new(f).join("hip/hip_runtime.h").is_file());
+    Need::Hip.is_met(*FOUND.get_or_init(|| hip().is_some() && headers()))
 }
 
 /// The folder of the whole project.

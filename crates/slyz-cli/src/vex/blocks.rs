@@ -4,7 +4,7 @@ use super::Source;
 use crate::usage;
 use slyz_lang::gives;
 use slyz_lang::host::Kernel;
-use slyz_lang::syntax::{Block, Expr, ExprKind, Item, LaunchConfig, Stmt, StmtKind};
+use slyz_lang::syntax::{Block, Expr, ExprKind, Item, Stmt, StmtKind};
 use slyz_sir::choices::Checks;
 
 /// What the command line says about them.
@@ -76,9 +76,10 @@ fn in_stmt(stmt: &Stmt, kernel: &str) -> Option<[u32; 3]> {
 
 fn in_expr(expr: &Expr, kernel: &str) -> Option<[u32; 3]> {
     match &expr.kind {
-        ExprKind::Launch { function, config: LaunchConfig { block: Some(block), .. }, .. }
+        ExprKind::Launch { function, config, .. }
             if function.text == kernel || gives::is_of(kernel, &function.text) =>
         {
+            let block = config.block.as_ref()?;
             let number = |expr: &Expr| match expr.kind {
                 ExprKind::Int(n, _) => u32::try_from(n).ok(),
                 _ => None,

@@ -25,6 +25,8 @@ pub fn run(path: &Path, wishes: Wishes, out: &mut dyn Write) -> anyhow::Result<(
     machine.doing = |what| limits::doing(what);
     limits::doing("running statements of the host");
     // What launches write is computed when it is printed or read, launches that follow one another as one.
-    let done = slyz_run::lazily(|| host::run(&source.file, &source.kernels, &mut machine, out));
-    done.map_err(|diagnostic| anyhow!("{}", source.render(&[diagnostic]).trim_end()))
+    slyz_run::lazily(|| {
+        let done = host::run(&source.file, &source.kernels, &mut machine, out);
+        done.map_err(|diagnostic| anyhow!("{}", source.render(&[diagnostic]).trim_end()))
+    })
 }

@@ -431,7 +431,7 @@ impl<'t> Parser<'t> {
                 }
             }
         }
-        Ok(Expr { kind: ExprKind::Launch { function, args, config }, span: self.since(start) })
+        Ok(Expr { kind: ExprKind::Launch { function, args, config: config.into() }, span: self.since(start) })
     }
 
     /// `threads: n`, `grid: (x, y)` or `block: (x, y)`.

@@ -364,10 +364,12 @@ fn milliseconds(seconds: f64) -> String {
 fn falls_back(error: &Error) -> bool {
     match error {
         Error::OutOfMemory { .. } | Error::TooLarge { .. } | Error::Plan { .. } => true,
-        #[cfg(any(feature = "cuda", feature = "wgpu"))]
+        #[cfg(any(feature = "cuda", feature = "opencl", feature = "wgpu"))]
         Error::Shader(_) | Error::DeviceLost { .. } | Error::Driver { .. } => true,
         #[cfg(feature = "cuda")]
         Error::NoCuda { .. } => true,
+        #[cfg(feature = "opencl")]
+        Error::NoOpenCl { .. } => true,
         #[cfg(feature = "wgpu")]
         Error::NoAdapter { .. } => true,
         Error::UnknownDevice { .. }
@@ -400,10 +402,12 @@ fn falls_back(error: &Error) -> bool {
 fn is_final(error: &Error) -> bool {
     match error {
         Error::Plan { .. } => true,
-        #[cfg(any(feature = "cuda", feature = "wgpu"))]
+        #[cfg(any(feature = "cuda", feature = "opencl", feature = "wgpu"))]
         Error::Shader(_) | Error::DeviceLost { .. } => true,
         #[cfg(feature = "cuda")]
         Error::NoCuda { .. } => true,
+        #[cfg(feature = "opencl")]
+        Error::NoOpenCl { .. } => true,
         #[cfg(feature = "wgpu")]
         Error::NoAdapter { .. } => true,
         _ => false,

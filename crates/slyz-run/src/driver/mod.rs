@@ -22,7 +22,7 @@ pub(crate) mod stock;
 mod tuning;
 mod variant;
 mod waiting;
-#[cfg(any(feature = "cuda", feature = "wgpu"))]
+#[cfg(any(feature = "cuda", feature = "opencl", feature = "wgpu"))]
 mod work;
 
 pub(crate) use compiled::Compiled;
@@ -33,7 +33,7 @@ pub(crate) use engine::Trouble;
 pub(crate) use engine::{Engine, Launch, Limits, Narrow, Piece};
 pub(crate) use launcher::KernelLauncher;
 pub(crate) use variant::Variant;
-#[cfg(any(feature = "cuda", feature = "wgpu"))]
+#[cfg(any(feature = "cuda", feature = "opencl", feature = "wgpu"))]
 pub(crate) use work::{AtWork, Slot};
 
 use crate::{ArrayData, Buffer, Error};

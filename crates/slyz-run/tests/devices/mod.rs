@@ -33,6 +33,9 @@ pub fn wide() -> Cpu {
     unsafe { Cpu::with_backend(config(), Backend { lower, emit }) }
 }
 
+/// A device of OpenCL.
+pub const OPENCL: &str = "opencl";
+
 /// A GPU without optional features.
 pub const PLAIN: &str = "wgpu without features";
 
@@ -58,7 +61,50 @@ pub fn gpus() -> Vec<Gpu> {
     if sanitizer::is_on() {
         return vec![];
     }
-    [by_cuda(), by_wgpu()].into_iter().flatten().collect()
+    // OpenCL on a CPU compiles slowly: beside the corpus it is tried where `SLYZ_ROAD` asks for it.
+    let asked = std::env::var("SLYZ_ROAD").is_ok_and(|road| !road.is_empty() && OPENCL.contains(&road));
+    let opencl = if asked { by_opencl() } else { vec![] };
+    [by_cuda(), by_wgpu(), opencl].into_iter().flatten().collect()
+}
+
+/// The same and OpenCL.
+pub fn gpus_and_opencl() -> Vec<Gpu> {
+    let mut gpus = gpus();
+    let wanted = std::env::var("SLYZ_ROAD").map_or(true, |road| OPENCL.contains(&road));
+    if wanted && !sanitizer::is_on() && gpus.iter().all(|gpu| gpu.name != OPENCL) {
+        gpus.extend(by_opencl());
+    }
+    gpus
+}
+
+/// Is there a platform of OpenCL? Else the test has nothing to do.
+#[cfg(feature = "opencl")]
+pub fn has_opencl() -> bool {
+    slyz_trials::Need::OpenCl.is_met(slyz_run::opencl::found().is_ok())
+}
+
+#[cfg(feature = "opencl")]
+fn by_opencl() -> Vec<Gpu> {
+    use slyz_run::opencl::OpenCl;
+    use slyz_sir::choices::Precision;
+    // `SLYZ_ADAPTER` may name an adapter of wgpu.
+    let wish = std::env::var("SLYZ_ADAPTER").ok();
+    let fits = |name: &str| wish.as_ref().is_none_or(|wish| name.to_lowercase().contains(&wish.to_lowercase()));
+    if !has_opencl() {
+        return vec![];
+    }
+    let found = slyz_run::opencl::found().unwrap_or_default();
+    if !found.iter().any(|device| fits(&device.name) || fits(&device.platform)) {
+        return vec![];
+    }
+    // Every bit is compared.
+    let device = Box::new(OpenCl::new(wish.as_deref()).with_precision(Precision::Exact));
+    vec![Gpu { name: OPENCL, lacks: vec!["cl_khr_subgroup_shuffle"], device }]
+}
+
+#[cfg(not(feature = "opencl"))]
+fn by_opencl() -> Vec<Gpu> {
+    vec![]
 }
 
 #[cfg(feature = "cuda")]

@@ -78,14 +78,16 @@ pub enum EmitError {
     Varying(Id),
     /// The target lacks a feature.
     #[error(
-        "kernel `{kernel}` needs {what}, which this adapter does not have (wgpu feature {feature}). {remedy}, or run on the device \"cpu\""
+        "kernel `{kernel}` needs {what}, which this adapter does not have ({interface} {feature}). {remedy}, or run on the device \"cpu\""
     )]
     Lacks {
         /// Its name.
         kernel: String,
         /// In words.
         what: String,
-        /// The feature's name in wgpu.
+        /// What has the feature, such as `wgpu feature`.
+        interface: &'static str,
+        /// The feature's name there.
         feature: &'static str,
         /// What to do instead.
         remedy: &'static str,

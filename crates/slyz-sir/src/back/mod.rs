@@ -4,11 +4,14 @@ pub mod c;
 pub mod clike;
 pub mod cuda;
 mod error;
+mod halves;
 pub mod harness;
+mod library;
 pub mod msl;
 mod msl_names;
 #[cfg(feature = "naga")]
 pub mod naga;
+pub mod opencl;
 pub mod tree;
 pub mod wgsl;
 pub mod words;

@@ -96,9 +96,10 @@ fn relu(x: Arr<f32, N>) -> Arr<f32, N> {
     x.map(|x| x.max(0.0))
 }
 
-/// The kernels of a module as WGSL, Metal and CUDA.
+/// The kernels of a module as WGSL, Metal, CUDA and OpenCL.
 fn exported(name: &str, module: &Module) -> Result<(), slyz::Error> {
-    for (target, ending) in [(Target::Wgsl, "wgsl"), (Target::Metal, "metal"), (Target::Cuda, "cu")] {
+    let targets = [(Target::Wgsl, "wgsl"), (Target::Metal, "metal"), (Target::Cuda, "cu"), (Target::OpenCl, "cl")];
+    for (target, ending) in targets {
         let emitted = module.emit(target)?;
         let files = emitted.files().iter().filter(|file| file.name.ends_with(ending));
         let texts: Vec<&str> = files.filter_map(|file| file.as_text()).collect();
@@ -137,7 +138,7 @@ fn names_that_mean_something_are_changed() -> Result<(), slyz::Error> {
     let mut module = Module::new();
     module.kernel("scaled", scaled)?;
     let mut text = String::new();
-    for target in [Target::Wgsl, Target::Metal, Target::Cuda, Target::C] {
+    for target in [Target::Wgsl, Target::Metal, Target::Cuda, Target::OpenCl, Target::C] {
         let emitted = module.emit(target)?;
         let files = emitted.files().iter().filter_map(|file| Some((&file.name, file.as_text()?)));
         for (name, file) in files.filter(|(name, _)| !name.ends_with(".swift")) {
@@ -179,6 +180,7 @@ fn kernels_of_the_page_read_well() {
         golden(&format!("{name}.wgsl"), &by_hand(name, harness::Target::Wgsl));
         golden(&format!("{name}.metal"), &by_hand(name, harness::Target::Metal));
         golden(&format!("{name}.cu"), &by_hand(name, harness::Target::Cuda));
+        golden(&format!("{name}.cl"), &by_hand(name, harness::Target::OpenCl));
         golden(&format!("{name}.c"), &kernels(&by_hand(name, harness::Target::C), &format!("{kernel}_lanes(")));
     }
     assert!(by_hand("page_relu", harness::Target::Wgsl).lines().count() <= 15);

@@ -162,7 +162,8 @@ impl ClikeWriter<'_> {
                 let element = self.element(memory, &flat, (number * lanes) as u64);
                 let name = self.fresh("v");
                 self.settle()?;
-                self.line(format!("const {vector} {name} = *(const {vector}*)&{element};"));
+                let value = self.dialect.vector_read(vector, &element);
+                self.line(format!("const {vector} {name} = {value};"));
                 for (&id, field) in ids.iter().zip(FIELDS) {
                     self.bind(id, Expr::new(Tree::member(Tree::name(&name), field), ty), "x")?;
                 }
@@ -243,8 +244,7 @@ impl ClikeWriter<'_> {
         if let Some((vector, lanes)) = self.vector(memory, values.len()) {
             for (number, values) in assigned.chunks(lanes).enumerate() {
                 let element = self.element(memory, &flat, (number * lanes) as u64);
-                let value = Tree::call(format!("make_{vector}"), values.iter().cloned());
-                self.line(format!("*({vector}*)&{element} = {value};"));
+                self.line(self.dialect.vector_write(vector, &element, values));
             }
             return Ok(());
         }

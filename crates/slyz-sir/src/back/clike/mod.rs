@@ -166,6 +166,15 @@ pub trait Dialect {
     fn vector(&self, _ty: Ty, _count: usize) -> Option<&'static str> {
         None
     }
+    /// Such neighbours, of which one is the first.
+    fn vector_read(&self, vector: &str, first: &Tree) -> String {
+        format!("*(const {vector}*)&{first}")
+    }
+    /// Writes such neighbours.
+    fn vector_write(&self, vector: &str, first: &Tree, values: &[Tree]) -> String {
+        let value = Tree::call(format!("make_{vector}"), values.iter().cloned());
+        format!("*({vector}*)&{first} = {value};")
+    }
     /// Where a thread stands.
     fn place(&self, place: PlaceName, dimension: u8, rank: usize) -> Tree;
     /// Threads wait; `global` when they also see each other's writes to global memory.
@@ -187,6 +196,10 @@ pub trait Dialect {
     /// A value into an element.
     fn write(&self, _cell: &Cell, element: Tree, value: Tree, _helpers: &Helpers) -> String {
         element.assignment(&value)
+    }
+    /// An error where the devices lack something that a kernel needs.
+    fn check(&self, _description: &Description) -> Result<(), EmitError> {
+        Ok(())
     }
     /// Has the language no function for a float operator? Then the table's own is written out.
     fn lacks(&self, _operator: Operator, _ty: Ty) -> bool {
@@ -313,6 +326,7 @@ impl<'d> File<'d> {
         if count > limit {
             return Err(EmitError::Buffers { kernel: kernel.name.clone(), language: dialect.language(), count, limit });
         }
+        dialect.check(&description)?;
         let text = writer::kernel(self, &description, local)?;
         self.items.push(text);
         Ok(description)

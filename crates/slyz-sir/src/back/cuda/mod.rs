@@ -3,10 +3,10 @@
 //! Half precision is held in `float` and lies in memory as 16 bits, so that no header of NVIDIA's is needed. Code is narrow, with
 //! positions of 32 bits, or wide.
 
-mod library;
-
 use super::EmitError;
 use super::clike::{Cell, Description, Dialect, Helpers, PlaceName, helpers as in_c};
+use super::halves::{bits_of, is_half, is_packed, rounded, value_of};
+use super::library::Library;
 use super::tree::{Infix, Prefix, Tree};
 use crate::choices::Precision;
 use crate::code::{AtomicOp, Scope, SubgroupOp};
@@ -37,6 +37,9 @@ const TYPES: [&str; 13] = [
 /// Functions in single precision with an instruction of their own, and those that are further off than the table allows.
 const INTRINSICS: [&str; 4] = ["exp", "log", "log2", "log10"];
 const COARSE: [&str; 2] = ["pow", "hypot"];
+
+/// What CUDA lacks.
+const LIBRARY: Library = Library(include_str!("library.cu"));
 
 /// Words of C++ and CUDA that are no names.
 const RESERVED: &str = include_str!("words.txt");
@@ -77,38 +80,12 @@ pub fn emit(kernel: &Kernel, dialect: &Cuda) -> Result<(String, Description), Em
 /// The file of some kernels.
 pub fn emit_all(kernels: &[&Kernel], dialect: &Cuda) -> Result<(String, Vec<Description>), EmitError> {
     let (text, descriptions) = super::clike::emit(dialect, kernels)?;
-    Ok((format!("{}{text}", library::mentioned_by(&text)), descriptions))
+    Ok((format!("{}{text}", LIBRARY.mentioned_by(&text)), descriptions))
 }
 
 /// What lies in memory.
 fn stored(ty: Ty) -> &'static str {
     if is_half(ty) { "unsigned short" } else { TYPES[ty as usize] }
-}
-
-fn is_half(ty: Ty) -> bool {
-    matches!(ty, Ty::F16 | Ty::BF16)
-}
-
-/// A float of 16 bits from those that lie in memory.
-fn value_of(ty: Ty, bits: Tree) -> Tree {
-    match ty {
-        Ty::F16 => Tree::call("half_value", [bits]),
-        Ty::BF16 => Tree::call("bfloat_value", [bits]),
-        _ => bits,
-    }
-}
-
-fn bits_of(ty: Ty, value: Tree) -> Tree {
-    match ty {
-        Ty::F16 => Tree::call("half_bits", [value]),
-        Ty::BF16 => Tree::call("bfloat_bits", [value]),
-        _ => value,
-    }
-}
-
-/// Does the memory hold 16 bits of what the code holds in 32?
-fn is_packed(cell: &Cell) -> bool {
-    is_half(cell.memory.ty) && cell.memory.space != Space::Local
 }
 
 impl Dialect for Cuda {
@@ -159,7 +136,6 @@ impl Dialect for Cuda {
         if !is_half(to) || from == to {
             return Tree::cast(TYPES[to as usize], x);
         }
-        let round = if to == Ty::F16 { "round_half" } else { "round_bfloat" };
         let single = match from {
             Ty::F64 => Tree::call("odd_float", [x]),
             Ty::I64 | Ty::U64 => {
@@ -169,7 +145,7 @@ impl Dialect for Cuda {
             Ty::I32 | Ty::U32 => Tree::call("odd_float", [Tree::cast("double", x)]),
             _ => Tree::cast("float", x),
         };
-        Tree::call(round, [single])
+        rounded(to, single)
     }
 
     fn bits(&self, from: Ty, to: Ty, x: Tree) -> Tree {
@@ -442,7 +418,7 @@ impl Dialect for Cuda {
     }
 
     fn is_reserved(&self, name: &str) -> bool {
-        RESERVED.split_whitespace().any(|word| word == name) || library::has(name) || name.starts_with("__")
+        RESERVED.split_whitespace().any(|word| word == name) || LIBRARY.has(name) || name.starts_with("__")
     }
 
     fn counts_threads(&self) -> bool {

@@ -99,7 +99,7 @@ fn emit_all<'a>(
             let build = format!("cc {} kernels.c -o kernels.so", super::C_FLAGS);
             Emitted { files: vec![text("kernels.c", format!("{}{source}", names.concat()))], build }
         }
-        Target::Cuda => super::cuda::emit_kernels(&made, options)?,
+        Target::Cuda | Target::OpenCl => super::simt::emit_kernels(&made, target, options)?,
         Target::Wgsl => super::wgsl::emit_kernels(&made, options)?,
         #[cfg(feature = "naga")]
         Target::Spirv => super::spirv::emit_kernels(&made, options)?,

@@ -5,8 +5,8 @@
 //! files cannot disagree.
 
 pub mod cases;
-mod cuda;
 mod explicit;
+mod simt;
 #[cfg(feature = "naga")]
 mod spirv;
 pub mod swift;
@@ -124,6 +124,8 @@ pub enum Target {
     C,
     /// GPUs of NVIDIA: `kernels.cu`, CUDA C++.
     Cuda,
+    /// Devices of OpenCL: `kernels.cl`, OpenCL C 1.2.
+    OpenCl,
     /// WebGPU: a `.wgsl` file per kernel. Group 0 binds its arrays, then one struct of sizes and scalars, as the file says.
     Wgsl,
     /// Vulkan: the same kernels as SPIR-V 1.3, a `.spv` file per kernel.
@@ -212,6 +214,7 @@ pub fn road(target: Target, passes: &Selection) -> ProgramRoad {
         Target::C => Strategy::Cores,
         Target::Metal | Target::MetalSingleFile => threads(Machine::metal()),
         Target::Cuda => threads(Machine::cuda()),
+        Target::OpenCl => threads(Machine::opencl()),
         Target::Wgsl | Target::Web => threads(super::wgsl::MACHINE),
         #[cfg(feature = "naga")]
         Target::Spirv => threads(spirv::MACHINE),
@@ -291,7 +294,7 @@ fn emit_all(programs: &[Program], target: Target, options: &Options) -> Result<E
             let list = files.iter().map(|f| &f.name[..]).collect::<Vec<_>>().join(" ");
             Emitted { files, build: format!("for f in {list}; do cc {C_FLAGS} \"$f\" -o \"${{f%.c}}.so\"; done") }
         }
-        Target::Cuda => cuda::emit(programs, &road, options)?,
+        Target::Cuda | Target::OpenCl => simt::emit(programs, target, &road, options)?,
         Target::Wgsl => wgsl::emit(programs, &road, options)?,
         #[cfg(feature = "naga")]
         Target::Spirv => spirv::emit(programs, &road, options)?,

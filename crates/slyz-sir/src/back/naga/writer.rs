@@ -116,7 +116,13 @@ impl Build<'_> {
     }
 
     pub(super) fn lacks(&self, what: &str, feature: &'static str, remedy: &'static str) -> EmitError {
-        EmitError::Lacks { kernel: self.kernel.name.clone(), what: what.into(), feature, remedy }
+        EmitError::Lacks {
+            kernel: self.kernel.name.clone(),
+            what: what.into(),
+            interface: "wgpu feature",
+            feature,
+            remedy,
+        }
     }
 
     pub(super) fn lacks_int64(&self, what: &str) -> EmitError {

@@ -15,6 +15,7 @@ pub fn check_narrow(program: &Program, most: u64) -> Result<(), EmitError> {
     let lacks = |what: String| EmitError::Lacks {
         kernel: program.name.clone(),
         what: format!("64-bit integers ({what})"),
+        interface: "wgpu feature",
         feature: "SHADER_INT64",
         remedy: "Use 32-bit integers",
     };
@@ -27,6 +28,7 @@ pub fn check_narrow_kernel(kernel: &Kernel, most: u64) -> Result<(), EmitError> 
     let lacks = |what: &str| EmitError::Lacks {
         kernel: kernel.name.clone(),
         what: what.into(),
+        interface: "wgpu feature",
         feature: "SHADER_INT64",
         remedy: "Use 32-bit integers",
     };

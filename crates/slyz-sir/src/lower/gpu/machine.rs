@@ -99,6 +99,28 @@ impl Machine {
         }
     }
 
+    /// OpenCL 1.2 on GPUs, as little as any of them has. Subgroups differ from device to device.
+    pub const fn opencl() -> Machine {
+        Machine {
+            max_threads: 256,
+            subgroup: None,
+            shared_bytes: 32 << 10,
+            least_bytes: 1,
+            max_blocks: [(1 << 31) - 1, 65_535, 65_535],
+            atomic_bits: 32,
+            max_positions: 1 << 39,
+            vector_bytes: 16,
+            fused: true,
+            splits: false,
+            turn_work: TURN_WORK,
+            runs_ahead: false,
+            progresses: false,
+            has_products: false,
+            busy_blocks: 2_048,
+            choice: Choice::USUAL,
+        }
+    }
+
     /// WebGPU with its default limits, where subgroups differ from device to device.
     pub const fn webgpu() -> Machine {
         Machine {

@@ -1,0 +1,43 @@
+// Positions have 32 bits: arrays have at most 2^31 elements.
+
+kernel __attribute__((reqd_work_group_size(16, 16, 1))) void tiledMatmul(
+    global const float* restrict A,
+    global const float* restrict B,
+    global float* restrict C,
+    uint A_len,
+    uint B_len,
+    uint C_len,
+    int M,
+    int N,
+    int K
+) {
+    local float As[256];
+    local float Bs[256];
+    const uint lid_x = get_local_id(0);
+    const uint lid_y = get_local_id(1);
+    const uint gid_x = get_group_id(0);
+    const uint gid_y = get_group_id(1);
+    long row = gid_y * 16L + lid_y;
+    long col = gid_x * 16L + lid_x;
+    uint at = lid_y * 16u;
+    uint at2 = at + lid_x;
+    long at3 = (ulong)row * (ulong)K;
+    float sum = 0.0f;
+    int end = K / 16;
+    for (int tile = 0; tile < end; ++tile) {
+        uint at4 = (uint)tile * 16u;
+        long at5 = (ulong)at3 + (ulong)at4 + (ulong)lid_x;
+        As[at2] = at5 >= 0L && at5 < A_len ? A[at5] : 0.0f;
+        long at6 = (long)(at4 + lid_y) * (long)N + col;
+        Bs[at2] = at6 >= 0L && at6 < B_len ? B[at6] : 0.0f;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        float sum2 = sum;
+        for (uint k = 0u; k < 16u; ++k) sum2 += As[at + k] * Bs[k * 16u + lid_x];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        sum = sum2;
+    }
+    if (row < M && col < N) {
+        long at7 = (long)((ulong)row * (ulong)N) + col;
+        if (at7 < C_len) C[at7] = sum;
+    }
+}

@@ -1,0 +1,16 @@
+// Positions have 32 bits: arrays have at most 2^31 elements.
+
+kernel __attribute__((reqd_work_group_size(256, 1, 1))) void relu(
+    global const float* restrict x,
+    global float* restrict output,
+    uint N
+) {
+    const uint tid = get_global_id(0);
+    uint at = tid * 4u;
+    if (at + 3u < N) {
+        const float4 v = *(global const float4*)&x[at];
+        *(global float4*)&output[at] = (float4)(fmax(v.x, 0.0f), fmax(v.y, 0.0f), fmax(v.z, 0.0f), fmax(v.w, 0.0f));
+    } else {
+        for (uint i = at; i < N; ++i) output[i] = fmax(x[i], 0.0f);
+    }
+}
