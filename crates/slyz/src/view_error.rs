@@ -101,16 +101,6 @@ pub enum ViewError {
         "a view that lies in tiles is seen as a whole; copy it with `to_tensor`, or take the part before `with_layout`"
     )]
     Tiled,
-    /// A view for a kernel by hand, which knows nothing of strides.
-    #[error(
-        "a kernel by hand reads arrays that lie row by row, not a view of the shape {shape:?} and the strides {strides:?}; pass `&view.to_tensor()?`"
-    )]
-    NotRows {
-        /// The shape.
-        shape: Vec<usize>,
-        /// The strides.
-        strides: Vec<isize>,
-    },
     /// A description that has no data.
     #[error("the view describes a shape without data; make one of a tensor: `tensor.view()?`")]
     NoData,

@@ -352,3 +352,55 @@ fn tiles_with_halos_are_stencils() {
     });
     assert!(narrow.err().unwrap().to_string().contains("stencils of a tile reach 2 positions far, its halo is 1"));
 }
+
+#[graph]
+fn doubled(x: &Tensor<f32>, out: &mut Tensor<f32>) {
+    if thread.x < out.len() {
+        out[thread.x] = 2.0 * x[thread.x];
+    }
+}
+
+#[graph(as_written)]
+fn doubled_as_written(x: &Tensor<f32>, out: &mut Tensor<f32>) {
+    if thread.x < out.len() {
+        out[thread.x] = 2.0 * x[thread.x];
+    }
+}
+
+/// Kernels by hand take views: those that are raised read them where they are, the threads of others a copy.
+#[test]
+fn kernels_by_hand_take_views() -> Result<(), Error> {
+    let x = Tensor::<f32, (N, M)>::from_vec([6, 5], (0..30).map(|k| k as f32).collect())?;
+    for device in devices() {
+        let x = x.to(&device)?;
+        let view = || x.view::<2>();
+        let views = [
+            view()?.transpose(0, 1)?,
+            view()?.slice(0, 1..5)?.step(0, 2)?,
+            view()?.flip(1)?,
+            view()?.slice(1, 2..3)?,
+            view()?.slice(0, 3..3)?,
+            view()?.slice(0, 2..4)?,
+        ];
+        for view in &views {
+            let expected: Vec<f32> = view.to_vec()?.iter().map(|x| 2.0 * x).collect();
+            let n = view.numel();
+            for raised in [true, false] {
+                let mut out = Tensor::<f32>::zeros([n])?;
+                let launch = || match raised {
+                    true => doubled(view, &mut out).threads(n).on(&device).run(),
+                    false => doubled_as_written(view, &mut out).threads(n).on(&device).run(),
+                };
+                let (done, launches) = slyz_run::profile(launch);
+                done?;
+                let strides = view.strides();
+                assert_eq!(out.to_vec()?, expected, "{strides:?} {raised} {}", device.name());
+                // The interpreter has no launches.
+                let copies = device.name() != "interpreter" && n > 0;
+                let most = if copies { 1 + usize::from(!raised) } else { launches.len() };
+                assert_eq!(launches.len(), most, "{strides:?} {raised} {}: {launches:?}", device.name());
+            }
+        }
+    }
+    Ok(())
+}

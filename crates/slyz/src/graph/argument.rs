@@ -1,11 +1,13 @@
 //! What may be passed for the tensors of a kernel.
 
+use super::gathered::Gathered;
 use crate::elem::{Elem, Scalar};
 use crate::error::Error;
 use crate::tensor::Tensor;
 use crate::views::{TensorView, ViewError};
-use slyz_run::{ArrayData, Buffer, LaunchArray};
+use slyz_run::{ArrayData, Buffer, Device, LaunchArray};
 use slyz_sir::types::Ty;
+use std::sync::Arc;
 
 /// An argument that a kernel reads: what [`Input`] makes of it, and nothing to use on its own.
 pub struct Reading<'a> {
@@ -19,7 +21,9 @@ enum Data<'a> {
     Array(ArrayData<'a>),
     /// The first elements of a tensor.
     Part(Buffer),
-    /// A view that a kernel cannot read where it is.
+    /// A view that does not lie row by row.
+    Gathered(Gathered<'a>),
+    /// A view of nothing.
     Wrong(ViewError),
 }
 
@@ -57,7 +61,7 @@ impl<T: Scalar> Host for &mut [T] {
 /// | argument | over all elements | of `RANK` axes |
 /// |---|---|---|
 /// | `&Tensor<T, S>` | of any shape | of `RANK` axes |
-/// | `&TensorView<T, R>` that lies row by row | of any shape | of `RANK` axes |
+/// | `&TensorView<T, R>` | of any shape | of `RANK` axes |
 /// | `&[T]`, `&Vec<T>`, `&[T; N]` | yes | no |
 /// | `(&data, [n, m])` | yes | yes |
 /// | `&[[T; M]; N]`, `&Vec<[T; M]>` | yes | of 2 axes |
@@ -107,8 +111,9 @@ impl<'a, T: Scalar, S, const RANK: usize> Input<'a, T, RANK> for &'a Tensor<T, S
 impl<'a, T: Scalar, const R: usize, const RANK: usize> Input<'a, T, RANK> for &'a TensorView<'a, T, R> {
     fn input(self) -> Reading<'a> {
         let data = match self.rows() {
-            Ok((buffer, bytes)) if bytes < buffer.len() => Data::Part(buffer.prefix(bytes)),
-            Ok((buffer, _)) => Data::Array(ArrayData::Buffer(buffer)),
+            Ok((buffer, Some(bytes))) if bytes < buffer.len() => Data::Part(buffer.prefix(bytes)),
+            Ok((buffer, Some(_))) => Data::Array(ArrayData::Buffer(buffer)),
+            Ok((memory, None)) => Data::Gathered(Gathered { memory, lying: self.lying() }),
             Err(wrong) => Data::Wrong(wrong),
         };
         Reading { ty: T::TY, shape: extents(self.shape()), data }
@@ -191,11 +196,28 @@ impl Writing<'_> {
     }
 }
 
+impl<'a> Reading<'a> {
+    /// Is it a view that does not lie row by row?
+    pub(super) fn is_gathered(&self) -> bool {
+        matches!(self.data, Data::Gathered(_))
+    }
+
+    /// Has the device give the elements of a view row by row.
+    pub(super) fn begin(self, device: &Arc<dyn Device>) -> Result<Reading<'a>, Error> {
+        let data = match self.data {
+            Data::Gathered(view) => Data::Part(view.rows(device, self.ty, &self.shape)?),
+            data => data,
+        };
+        Ok(Reading { data, ..self })
+    }
+}
+
 impl Reading<'_> {
     pub(super) fn array(&self) -> Result<LaunchArray<'_>, Error> {
         let data = match &self.data {
             Data::Array(data) => *data,
             Data::Part(buffer) => ArrayData::Buffer(buffer),
+            Data::Gathered(view) => ArrayData::Buffer(view.memory),
             Data::Wrong(wrong) => return Err(wrong.clone().into()),
         };
         Ok(LaunchArray::Read { ty: self.ty, shape: self.shape.clone(), data })

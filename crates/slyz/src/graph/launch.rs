@@ -177,7 +177,16 @@ impl<'a, K: Launched> Launch<'a, K> {
         self.run_with(&|launcher, launch| launcher.launch(launch))
     }
 
-    fn run_with(mut self, start: Start) -> Result<(), Error> {
+    fn run_with(self, start: Start) -> Result<(), Error> {
+        let gathers = |argument: &Argument<'_>| matches!(argument, Argument::Read(reading) if reading.is_gathered());
+        if self.arguments.iter().any(gathers) {
+            // The view and the kernel may be one program.
+            return slyz_run::lazily(|| self.run_now(start));
+        }
+        self.run_now(start)
+    }
+
+    fn run_now(mut self, start: Start) -> Result<(), Error> {
         if let Some(wrong) = self.wrong.take().or_else(|| self.kernel.missing(self.given)) {
             return Err(wrong);
         }
@@ -192,7 +201,7 @@ impl<'a, K: Launched> Launch<'a, K> {
         // Reads keep their places; what is written is copied here if it is the host's.
         for argument in self.arguments {
             match argument {
-                Argument::Read(reading) => reads.push(Some(reading)),
+                Argument::Read(reading) => reads.push(Some(reading.begin(&device)?)),
                 Argument::Write(writing) => {
                     reads.push(None);
                     writes.push(writing.begin()?);

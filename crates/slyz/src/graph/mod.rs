@@ -42,6 +42,7 @@
 //! ```
 
 mod argument;
+mod gathered;
 #[cfg(feature = "vex")]
 mod given;
 mod kernel;

@@ -349,15 +349,13 @@ impl<T: Elem, const R: usize> TensorView<'_, T, R> {
         Ok(Tensor::from_leaves(shape.to_vec(), copies, vec![]))
     }
 
-    /// The memory, and how many bytes of it are the elements, one behind the other from the first on.
-    pub(crate) fn rows(&self) -> Result<(&Buffer, usize), ViewError> {
+    /// The memory, and how many bytes of it are the elements, one behind the other from the first on; nothing where they lie otherwise.
+    pub(crate) fn rows(&self) -> Result<(&Buffer, Option<usize>), ViewError> {
         let leaf = self.data.and_then(|(leaves, _)| leaves.first()).ok_or(ViewError::NoData)?;
         let width = parts_of::<T>().first().map_or(1, |part| part.ty.bytes());
         self.geometry.within(leaf.len() / width)?;
-        if self.geometry.offset != 0 || !self.geometry.is_contiguous() {
-            return Err(ViewError::NotRows { shape: self.shape().to_vec(), strides: self.strides().to_vec() });
-        }
-        Ok((leaf, self.numel() * width))
+        let in_rows = self.geometry.offset == 0 && self.geometry.is_contiguous();
+        Ok((leaf, in_rows.then(|| self.numel() * width)))
     }
 
     /// How it lies, for a call.
