@@ -60,7 +60,7 @@ const MISSING: [&str; 2] = ["powi", "erfinv"];
 const UNKNOWN: [&str; 1] = ["lgamma"];
 
 /// What the language lacks, and the extensions that words of it need.
-const LIBRARY: Library = Library(include_str!("library.cl"));
+const LIBRARY: Library = Library(&[include_str!("library.cl")]);
 
 /// Words of the language that are no names.
 const RESERVED: &str = include_str!("words.txt");
@@ -428,10 +428,7 @@ impl Dialect for OpenCl {
             let seen = format!("volatile {} {}*", self.space(space), TYPES[ty as usize]);
             return Tree::prefix(Prefix::Deref, Tree::cast(seen, address));
         };
-        let name = match name.strip_prefix("fetch_") {
-            Some(operation) => operation,
-            None => "xchg",
-        };
+        let name = name.strip_prefix("fetch_").unwrap_or("xchg");
         Tree::call(format!("{}_{name}", family(ty)), [address, value])
     }
 
