@@ -49,6 +49,10 @@ enum Name {
     Wgsl,
     /// GPUs of NVIDIA: `kernels.cu`, CUDA C++
     Cuda,
+    /// GPUs of AMD for computing (CDNA): `kernels.hip`, HIP with wavefronts of 64
+    Hip,
+    /// The same for RDNA, with wavefronts of 32
+    HipRdna,
     /// Devices of OpenCL: `kernels.cl`, OpenCL C 1.2
     Opencl,
     /// CUDA as PTX, by NVRTC: what NVIDIA's drivers load, for GPUs from the A100 on.
@@ -66,6 +70,8 @@ impl Name {
             Name::MetalSingleFile => Target::MetalSingleFile,
             Name::C => Target::C,
             Name::Cuda | Name::Ptx => Target::Cuda,
+            Name::Hip => Target::Hip,
+            Name::HipRdna => Target::HipRdna,
             Name::Opencl => Target::OpenCl,
             Name::Wgsl => Target::Wgsl,
             #[cfg(feature = "wgpu")]

@@ -1,24 +1,19 @@
 //! NVIDIA's compiler as judge: NVRTC compiles everything that the corpus is exported to in CUDA, without a GPU.
 
+mod exports;
+
+use exports::{R, corpus, exported, here};
 use libloading::{Library, Symbol};
-use slyz_lang::kernels;
-use slyz_sir::back::harness::{self, Explicit, Options, Target};
-use slyz_sir::choices::{Checks, Precision};
-use slyz_sir::road::KernelRoad;
-use slyz_sir::text::parse_file;
+use slyz_sir::back::harness::Target;
+use slyz_sir::choices::Precision;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
 
-type R<T = ()> = Result<T, Box<dyn std::error::Error>>;
 type Program = *mut c_void;
 
 /// What is asked of kernels: NVIDIA's A100 and H100.
 const ARCHITECTURES: [&str; 2] = ["sm_80", "sm_90"];
-
-fn here(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
-}
 
 /// The compiler, with the library that it loads by name.
 struct Nvrtc {
@@ -84,32 +79,13 @@ impl Nvrtc {
     }
 }
 
-/// A file of the corpus in CUDA.
-fn exported(name: &str, text: &str, precision: Precision) -> R<String> {
-    let options = Options { precision, ..Options::default() };
-    let emitted = if name.ends_with(".sir") {
-        harness::emit_with(&parse_file(text)?.0.programs, Target::Cuda, &options)?
-    } else {
-        let source = kernels::read(text)?;
-        let block = |axes| if axes > 1 { [16, 16, 1] } else { [256, 1, 1] };
-        let templates = source.kernels.iter().map(|kernel| &*kernel.template);
-        let kernels: Vec<Explicit> =
-            templates.map(|template| Explicit { template, block: block(template.axes()) }).collect();
-        let road = |destination| KernelRoad { checks: Checks::Guard, ..KernelRoad::to(destination) };
-        harness::emit_kernels(&kernels, Target::Cuda, &road, &options)?
-    };
-    Ok(emitted.files.iter().filter_map(|file| file.as_text()).collect())
-}
-
 #[test]
 fn nvrtc_takes_the_corpus() -> R {
     if !slyz_trials::has_nvrtc() {
         return Ok(());
     }
     let nvrtc = Nvrtc::open(&here("../../target/nvrtc"))?;
-    let mut paths: Vec<PathBuf> =
-        std::fs::read_dir(here("../../tests/corpus"))?.map(|entry| Ok(entry?.path())).collect::<R<_>>()?;
-    paths.sort();
+    let paths = corpus()?;
     let mut complaints = vec![];
     for (number, path) in paths.iter().enumerate() {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -121,7 +97,7 @@ fn nvrtc_takes_the_corpus() -> R {
             _ => Precision::Native,
         };
         let architecture = ARCHITECTURES[number / 2 % ARCHITECTURES.len()];
-        let cuda = exported(&name, &text, precision).map_err(|error| format!("{name}: {error}"))?;
+        let cuda = exported(&name, &text, Target::Cuda, precision).map_err(|error| format!("{name}: {error}"))?;
         complaints.extend(nvrtc.complaint(&cuda, architecture)?.map(|said| format!("{name}, {precision:?}: {said}")));
     }
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
@@ -176,7 +152,7 @@ fn nothing_is_spilled() -> R {
     }
     let nvrtc = Nvrtc::open(&here("../../target/nvrtc"))?;
     for precision in [Precision::Native, Precision::Table] {
-        let cuda = exported("registers.sir", IN_REGISTERS, precision)?;
+        let cuda = exported("registers.sir", IN_REGISTERS, Target::Cuda, precision)?;
         let (failed, said) = nvrtc.compiled(&cuda, "sm_90", &["--ptxas-options=-v"])?;
         assert!(!failed, "{said}");
         let spills: Vec<&str> = said.lines().filter(|line| line.contains("bytes spill stores")).collect();

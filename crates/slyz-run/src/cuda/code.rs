@@ -5,7 +5,7 @@ use crate::{Error, hash};
 use cudarc::driver::{result, sys};
 use cudarc::nvrtc;
 use slyz_sir::back::clike::Description;
-use slyz_sir::back::cuda::{self, Cuda as Dialect};
+use slyz_sir::back::cuda::{self, Cuda as Dialect, Vendor};
 use slyz_sir::choices::Precision;
 use slyz_sir::kernel::Kernel;
 use std::ffi::CString;
@@ -37,7 +37,7 @@ impl Drop for Code {
 /// The kernel in CUDA C++.
 pub(super) fn text(opened: &Opened, kernel: &Kernel, narrow: bool) -> Result<(String, Description), Error> {
     let precision = kernel.precision.unwrap_or(opened.precision);
-    cuda::emit(kernel, &Dialect { precision, narrow }).map_err(Error::Shader)
+    cuda::emit(kernel, &Dialect { precision, narrow, vendor: Vendor::Nvidia }).map_err(Error::Shader)
 }
 
 /// The kernel, loaded.

@@ -6,15 +6,16 @@
 use super::c::prelude::identifiers;
 use std::collections::BTreeSet;
 
-/// The text of a library.
+/// The texts of a library, one behind the other.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Library(pub(super) &'static str);
+pub(super) struct Library(pub(super) &'static [&'static str]);
 
 impl Library {
     /// A paragraph: its name, and its text without the comment.
     fn paragraphs(self) -> impl DoubleEndedIterator<Item = (&'static str, &'static str)> {
         self.0
-            .split("\n\n")
+            .iter()
+            .flat_map(|text| text.split("\n\n"))
             .filter_map(|paragraph| {
                 let (head, text) = paragraph.strip_prefix("// ")?.split_once('\n')?;
                 let name = head.split(':').next().unwrap_or(head);

@@ -1,7 +1,10 @@
-//! CUDA C++, a [`Dialect`] of the C-like writer.
+//! CUDA C++ and HIP, a [`Dialect`] of the C-like writer.
 //!
 //! Half precision is held in `float` and lies in memory as 16 bits, so that no header of NVIDIA's is needed. Code is narrow, with
 //! positions of 32 bits, or wide.
+//!
+//! HIP is the same language with another library: warps are wavefronts of 64 or 32 lanes, of which all that are active take part, atomics are clang's own,
+//! and there is no PTX.
 
 use super::EmitError;
 use super::clike::{Cell, Description, Dialect, Helpers, PlaceName, helpers as in_c};
@@ -38,8 +41,10 @@ const TYPES: [&str; 13] = [
 const INTRINSICS: [&str; 4] = ["exp", "log", "log2", "log10"];
 const COARSE: [&str; 2] = ["pow", "hypot"];
 
-/// What CUDA lacks.
-const LIBRARY: Library = Library(include_str!("library.cu"));
+/// What CUDA and HIP lack.
+const CUDA: Library = Library(&[include_str!("library.cu"), include_str!("shared.cu")]);
+const HIP_64: Library = Library(&["// WAVE\n#define WAVE 64", include_str!("library.hip"), include_str!("shared.cu")]);
+const HIP_32: Library = Library(&["// WAVE\n#define WAVE 32", include_str!("library.hip"), include_str!("shared.cu")]);
 
 /// Words of C++ and CUDA that are no names.
 const RESERVED: &str = include_str!("words.txt");
@@ -53,18 +58,62 @@ pub struct Cuda {
     pub precision: Precision,
     /// Positions fit 32 bits.
     pub narrow: bool,
+    /// Whose GPUs it is for.
+    pub vendor: Vendor,
+}
+
+/// Whose GPUs code is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vendor {
+    /// CUDA C++.
+    Nvidia,
+    /// HIP, with wavefronts of 64 lanes (CDNA) or 32 (RDNA).
+    Amd {
+        /// Are there 64?
+        wide_waves: bool,
+    },
+}
+
+impl Vendor {
+    /// The least that its GPUs have.
+    pub fn machine(self) -> Machine {
+        match self {
+            Vendor::Nvidia => Machine::cuda(),
+            Vendor::Amd { wide_waves } => Machine::hip(if wide_waves { 64 } else { 32 }),
+        }
+    }
+
+    fn library(self) -> Library {
+        match self {
+            Vendor::Nvidia => CUDA,
+            Vendor::Amd { wide_waves: true } => HIP_64,
+            Vendor::Amd { wide_waves: false } => HIP_32,
+        }
+    }
+
+    /// What a file begins with.
+    fn include(self) -> &'static str {
+        match self {
+            Vendor::Nvidia => "",
+            Vendor::Amd { .. } => "#include <hip/hip_runtime.h>\n\n",
+        }
+    }
+
+    fn is_amd(self) -> bool {
+        self != Vendor::Nvidia
+    }
 }
 
 /// The file of a kernel, and what a launch of it needs to know.
 ///
 /// ```
-/// use slyz_sir::{back::cuda, choices::Precision, text::parse_kernel};
+/// use slyz_sir::{back::cuda::{self, Vendor}, choices::Precision, text::parse_kernel};
 /// let kernel = parse_kernel("kernel negate<n>() grid [ceil(n / 64), 1, 1] block [64, 1, 1] {
 ///   global read input: f32[n]  global write output: f32[n]
 ///   %i: i64 = global.x  %n: i64 = extent n  %inside: bool = lt %i, %n
 ///   if %inside { %x: f32 = load input[%i]  %y: f32 = neg %x  store output[%i], %y } else {}
 /// }")?;
-/// let dialect = cuda::Cuda { precision: Precision::Native, narrow: true };
+/// let dialect = cuda::Cuda { precision: Precision::Native, narrow: true, vendor: Vendor::Nvidia };
 /// let (text, _) = cuda::emit(&kernel, &dialect)?;
 /// assert!(text.contains("extern \"C\" __global__ void __launch_bounds__(64) negate("));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -80,7 +129,9 @@ pub fn emit(kernel: &Kernel, dialect: &Cuda) -> Result<(String, Description), Em
 /// The file of some kernels.
 pub fn emit_all(kernels: &[&Kernel], dialect: &Cuda) -> Result<(String, Vec<Description>), EmitError> {
     let (text, descriptions) = super::clike::emit(dialect, kernels)?;
-    Ok((format!("{}{text}", LIBRARY.mentioned_by(&text)), descriptions))
+    let include = dialect.vendor.include();
+    let library = dialect.vendor.library();
+    Ok((format!("{include}{}{text}", library.mentioned_by(&text)), descriptions))
 }
 
 /// What lies in memory.
@@ -90,7 +141,7 @@ fn stored(ty: Ty) -> &'static str {
 
 impl Dialect for Cuda {
     fn language(&self) -> &'static str {
-        "CUDA"
+        if self.vendor.is_amd() { "HIP" } else { "CUDA" }
     }
 
     fn head(&self) -> &'static str {
@@ -180,7 +231,8 @@ impl Dialect for Cuda {
         let params: Vec<String> = buffers.chain(uniforms).collect();
         let threads: u32 = d.block.iter().product();
         // Large blocks keep rows in registers, and a core has to have two of them at work: one reads while the other computes.
-        let bounds = if threads == 512 { "512, 2".to_string() } else { threads.to_string() };
+        // AMD's second number means something else.
+        let bounds = if threads == 512 && !self.vendor.is_amd() { "512, 2".to_string() } else { threads.to_string() };
         let name = &d.name;
         format!("extern \"C\" __global__ void __launch_bounds__({bounds}) {name}(\n    {}\n)", params.join(",\n    "))
     }
@@ -216,6 +268,7 @@ impl Dialect for Cuda {
             PlaceName::Block => of("blockIdx"),
             PlaceName::GridDim => of("gridDim"),
             PlaceName::Lane => Tree::call("lane_id", []),
+            PlaceName::SubgroupSize if self.vendor.is_amd() => Tree::name("WAVE"),
             PlaceName::SubgroupSize => Tree::name("32u"),
         }
     }
@@ -249,7 +302,12 @@ impl Dialect for Cuda {
     }
 
     fn barrier(&self, scope: Scope, _: bool) -> Vec<String> {
-        vec![if scope == Scope::Subgroup { "__syncwarp();" } else { "__syncthreads();" }.to_string()]
+        let line = match scope {
+            Scope::Subgroup if self.vendor.is_amd() => "wave_barrier();",
+            Scope::Subgroup => "__syncwarp();",
+            Scope::Block | Scope::Device => "__syncthreads();",
+        };
+        vec![line.to_string()]
     }
 
     fn fence(&self, scope: Scope) -> String {
@@ -307,9 +365,11 @@ impl Dialect for Cuda {
         in_c::sign(self, ty, helpers)
     }
 
-    fn function(&self, operator: Operator, ty: Ty, _: &Helpers) -> String {
-        use Operator::{Abs, IsFinite, IsNan, LeadingZeros, Popcount, Rem, ReverseBits, TrailingZeros};
+    fn function(&self, operator: Operator, ty: Ty, helpers: &Helpers) -> String {
+        use Operator::{Abs, IsFinite, IsNan, LeadingZeros, Max, Min, Popcount, Rem, ReverseBits, TrailingZeros};
         let name = match operator {
+            // HIP's are templates, and a place of a thread is of no type of theirs.
+            Min | Max if self.vendor.is_amd() && !ty.is_float() => return in_c::extreme(self, operator, ty, helpers),
             IsNan => return "isnan".to_string(),
             IsFinite => return "isfinite".to_string(),
             ReverseBits => return if ty.bits() > 32 { "__brevll" } else { "__brev" }.to_string(),
@@ -336,6 +396,10 @@ impl Dialect for Cuda {
     fn atomic(&self, name: &str, _: Space, ty: Ty, element: Tree, value: Option<Tree>) -> Tree {
         let address = Tree::prefix(Prefix::Address, element);
         let Some(value) = value else { return Tree::call("peek", [address]) };
+        if self.vendor.is_amd() {
+            let how = ["__ATOMIC_RELAXED", "__HIP_MEMORY_SCOPE_AGENT"].map(Tree::name);
+            return Tree::call(format!("__hip_atomic_{name}"), [address, value].into_iter().chain(how));
+        }
         // Those on long words are of unsigned ones, and there is no difference.
         let wide = ty == Ty::I64 && !matches!(name, "fetch_min" | "fetch_max");
         let (address, value) = match wide {
@@ -360,6 +424,10 @@ impl Dialect for Cuda {
 
     fn compare_exchange(&self, _: Space, ty: Ty, element: Tree, [expected, value]: [Tree; 2], _: &Helpers) -> Tree {
         let address = Tree::prefix(Prefix::Address, element);
+        if self.vendor.is_amd() {
+            let own = |x: Tree| Tree::cast(TYPES[ty as usize], x);
+            return Tree::call("swap", [address, own(expected), own(value)]);
+        }
         if ty != Ty::I64 {
             return Tree::call("atomicCAS", [address, expected, value]);
         }
@@ -369,33 +437,41 @@ impl Dialect for Cuda {
     }
 
     fn subgroup(&self, op: SubgroupOp, ty: Ty, args: &[Tree]) -> Option<Tree> {
-        let active = || Tree::name("__activemask()");
+        // NVIDIA wants to be told who takes part.
+        let active = || Some(Tree::name("__activemask()")).filter(|_| !self.vendor.is_amd());
+        let call = |name: &str, args: &[Tree]| {
+            let suffix = if self.vendor.is_amd() { "" } else { "_sync" };
+            Tree::call(format!("__{name}{suffix}"), active().into_iter().chain(args.iter().cloned()))
+        };
         let x = args[0].clone();
         // As something that lanes do exchange.
         let narrow = ty == Ty::Bool || !ty.is_float() && ty.bits() < 32;
         let x = if narrow { Tree::cast("int", x) } else { x };
         let given = match op {
             SubgroupOp::Any => {
-                return Some(Tree::infix(Infix::Ne, Tree::call("__any_sync", [active(), x]), Tree::int(0)));
+                return Some(Tree::infix(Infix::Ne, call("any", &[x]), Tree::int(0)));
             }
             SubgroupOp::All => {
-                return Some(Tree::infix(Infix::Ne, Tree::call("__all_sync", [active(), x]), Tree::int(0)));
+                return Some(Tree::infix(Infix::Ne, call("all", &[x]), Tree::int(0)));
             }
             SubgroupOp::Ballot => {
-                return Some(Tree::cast("unsigned long long", Tree::call("__ballot_sync", [active(), x])));
+                return Some(Tree::cast("unsigned long long", call("ballot", &[x])));
             }
             SubgroupOp::Reduce(operator) => Tree::call(reduction(operator, ty)?, [x]),
             SubgroupOp::Scan(operator @ (Operator::Add | Operator::Mul)) if !narrow && !is_half(ty) => {
                 Tree::call(format!("warp_scan_{}", operator.name()), [x])
             }
             SubgroupOp::Scan(_) => return None,
-            SubgroupOp::Shuffle => Tree::call("__shfl_sync", [active(), x, args[1].clone()]),
-            SubgroupOp::ShuffleXor => Tree::call("__shfl_xor_sync", [active(), x, args[1].clone()]),
-            SubgroupOp::ShuffleUp => Tree::call("__shfl_up_sync", [active(), x, args[1].clone()]),
-            SubgroupOp::ShuffleDown => Tree::call("__shfl_down_sync", [active(), x, args[1].clone()]),
+            SubgroupOp::Shuffle => call("shfl", &[x, args[1].clone()]),
+            SubgroupOp::ShuffleXor => call("shfl_xor", &[x, args[1].clone()]),
+            SubgroupOp::ShuffleUp => call("shfl_up", &[x, args[1].clone()]),
+            SubgroupOp::ShuffleDown => call("shfl_down", &[x, args[1].clone()]),
             SubgroupOp::Broadcast => {
-                let first = Tree::infix(Infix::Sub, Tree::call("__ffs", [active()]), Tree::int(1));
-                Tree::call("__shfl_sync", [active(), x, first])
+                let first = match active() {
+                    Some(active) => Tree::infix(Infix::Sub, Tree::call("__ffs", [active]), Tree::int(1)),
+                    None => Tree::call("first_lane", [Tree::call("active_lanes", [])]),
+                };
+                call("shfl", &[x, first])
             }
         };
         Some(if narrow { Tree::cast(TYPES[ty as usize], given) } else { given })
@@ -406,7 +482,7 @@ impl Dialect for Cuda {
     }
 
     fn active_lanes(&self) -> &'static str {
-        "(unsigned long long)__activemask()"
+        if self.vendor.is_amd() { "active_lanes()" } else { "(unsigned long long)__activemask()" }
     }
 
     fn lanes_below(&self) -> &'static str {
@@ -418,7 +494,9 @@ impl Dialect for Cuda {
     }
 
     fn is_reserved(&self, name: &str) -> bool {
-        RESERVED.split_whitespace().any(|word| word == name) || LIBRARY.has(name) || name.starts_with("__")
+        RESERVED.split_whitespace().any(|word| word == name)
+            || self.vendor.library().has(name)
+            || name.starts_with("__")
     }
 
     fn counts_threads(&self) -> bool {
@@ -426,8 +504,9 @@ impl Dialect for Cuda {
     }
 
     fn machine(&self) -> Machine {
-        let max_positions = if self.narrow { MOST_NARROW } else { Machine::cuda().max_positions };
-        Machine { max_positions, ..Machine::cuda() }
+        let machine = self.vendor.machine();
+        let max_positions = if self.narrow { MOST_NARROW } else { machine.max_positions };
+        Machine { max_positions, ..machine }
     }
 
     fn max_buffers(&self) -> usize {

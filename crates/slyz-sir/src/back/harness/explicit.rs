@@ -99,7 +99,9 @@ fn emit_all<'a>(
             let build = format!("cc {} kernels.c -o kernels.so", super::C_FLAGS);
             Emitted { files: vec![text("kernels.c", format!("{}{source}", names.concat()))], build }
         }
-        Target::Cuda | Target::OpenCl => super::simt::emit_kernels(&made, target, options)?,
+        Target::Cuda | Target::Hip | Target::HipRdna | Target::OpenCl => {
+            super::simt::emit_kernels(&made, target, options)?
+        }
         Target::Wgsl => super::wgsl::emit_kernels(&made, options)?,
         #[cfg(feature = "naga")]
         Target::Spirv => super::spirv::emit_kernels(&made, options)?,

@@ -124,6 +124,10 @@ pub enum Target {
     C,
     /// GPUs of NVIDIA: `kernels.cu`, CUDA C++.
     Cuda,
+    /// GPUs of AMD for computing, CDNA: `kernels.hip`, HIP with wavefronts of 64 lanes.
+    Hip,
+    /// GPUs of AMD for pictures, RDNA: the same with wavefronts of 32 lanes.
+    HipRdna,
     /// Devices of OpenCL: `kernels.cl`, OpenCL C 1.2.
     OpenCl,
     /// WebGPU: a `.wgsl` file per kernel. Group 0 binds its arrays, then one struct of sizes and scalars, as the file says.
@@ -214,6 +218,8 @@ pub fn road(target: Target, passes: &Selection) -> ProgramRoad {
         Target::C => Strategy::Cores,
         Target::Metal | Target::MetalSingleFile => threads(Machine::metal()),
         Target::Cuda => threads(Machine::cuda()),
+        Target::Hip => threads(Machine::hip(64)),
+        Target::HipRdna => threads(Machine::hip(32)),
         Target::OpenCl => threads(Machine::opencl()),
         Target::Wgsl | Target::Web => threads(super::wgsl::MACHINE),
         #[cfg(feature = "naga")]
@@ -294,7 +300,7 @@ fn emit_all(programs: &[Program], target: Target, options: &Options) -> Result<E
             let list = files.iter().map(|f| &f.name[..]).collect::<Vec<_>>().join(" ");
             Emitted { files, build: format!("for f in {list}; do cc {C_FLAGS} \"$f\" -o \"${{f%.c}}.so\"; done") }
         }
-        Target::Cuda | Target::OpenCl => simt::emit(programs, target, &road, options)?,
+        Target::Cuda | Target::Hip | Target::HipRdna | Target::OpenCl => simt::emit(programs, target, &road, options)?,
         Target::Wgsl => wgsl::emit(programs, &road, options)?,
         #[cfg(feature = "naga")]
         Target::Spirv => spirv::emit(programs, &road, options)?,

@@ -1,7 +1,7 @@
-//! Programs as one file with all kernels, for hosts that people write themselves: CUDA C++ and OpenCL C.
+//! Programs as one file with all kernels, for hosts that people write themselves: CUDA C++, HIP and OpenCL C.
 
 use super::{Emitted, File, Options, ProjectError, Target, checked_names, rename};
-use crate::back::cuda::{self, Cuda};
+use crate::back::cuda::{self, Cuda, Vendor};
 use crate::back::opencl::{self, OpenCl};
 use crate::kernel::Kernel;
 use crate::program::Program;
@@ -10,6 +10,10 @@ use crate::verify;
 
 /// The head of a file.
 const HEAD: &str = "// Positions have 32 bits: arrays have at most 2^31 elements.\n\n";
+
+/// How HIP is compiled, for GPUs of both kinds.
+const HIP_BUILD: &str = "hipcc --genco --offload-arch=gfx942 -ffp-contract=off kernels.hip -o kernels.hsaco";
+const HIP_RDNA_BUILD: &str = "hipcc --genco --offload-arch=gfx1100 -ffp-contract=off kernels.hip -o kernels.hsaco";
 
 /// All kernels of programs.
 pub(super) fn emit(
@@ -38,8 +42,15 @@ pub(super) fn emit_kernels(kernels: &[Kernel], target: Target, options: &Options
             let (text, _) = opencl::emit(&kernels, &OpenCl::portable(precision))?;
             ("kernels.cl", text, "clang -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -fsyntax-only kernels.cl")
         }
+        Target::Hip | Target::HipRdna => {
+            let wide_waves = target == Target::Hip;
+            let dialect = Cuda { precision, narrow: true, vendor: Vendor::Amd { wide_waves } };
+            let (text, _) = cuda::emit_all(&kernels, &dialect)?;
+            let build = if wide_waves { HIP_BUILD } else { HIP_RDNA_BUILD };
+            ("kernels.hip", text, build)
+        }
         _ => {
-            let (text, _) = cuda::emit_all(&kernels, &Cuda { precision, narrow: true })?;
+            let (text, _) = cuda::emit_all(&kernels, &Cuda { precision, narrow: true, vendor: Vendor::Nvidia })?;
             ("kernels.cu", text, "nvcc -cubin -arch=native -std=c++17 kernels.cu")
         }
     };

@@ -60,7 +60,7 @@ const MISSING: [&str; 2] = ["powi", "erfinv"];
 const UNKNOWN: [&str; 1] = ["lgamma"];
 
 /// What the language lacks, and the extensions that words of it need.
-const LIBRARY: Library = Library(include_str!("library.cl"));
+const LIBRARY: Library = Library(&[include_str!("library.cl")]);
 
 /// Words of the language that are no names.
 const RESERVED: &str = include_str!("words.txt");

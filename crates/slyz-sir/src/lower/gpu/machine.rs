@@ -99,6 +99,17 @@ impl Machine {
         }
     }
 
+    /// AMD GPUs, with wavefronts of so many lanes.
+    pub const fn hip(lanes: u32) -> Machine {
+        Machine {
+            subgroup: Some(Subgroup { size: lanes, bits: 64 }),
+            // Whether blocks go on while others wait, nobody says.
+            progresses: false,
+            has_products: false,
+            ..Machine::cuda()
+        }
+    }
+
     /// OpenCL 1.2 on GPUs, as little as any of them has. Subgroups differ from device to device.
     pub const fn opencl() -> Machine {
         Machine {
