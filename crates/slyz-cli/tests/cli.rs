@@ -132,6 +132,12 @@ fn dump_prints_every_stage() {
     }
     let apart = place.ok(&["dump", "chain.sir", "--lower", "metal", "--without", "fuse"]);
     assert_eq!(apart.matches("\n  launch ").count(), 2, "{apart}");
+    let apart = place.ok(&["dump", "chain.sir", "--lower", "metal", "--without", "fusion"]);
+    assert_eq!(apart.matches("\n  launch ").count(), 2, "by the name that others have for it: {apart}");
+    assert_eq!(
+        place.ok(&["dump", "chain.sir", "--after", "fusion"]),
+        place.ok(&["dump", "chain.sir", "--after", "fuse"])
+    );
     let together = place.ok(&["dump", "chain.sir", "--lower", "metal"]);
     assert_eq!(together.matches("\n  launch ").count(), 1, "{together}");
     let files = |rest: &[&str]| place.ok(&[&["build", "chain.sir", "--target", "metal,c,wgsl"], rest].concat());
@@ -140,7 +146,13 @@ fn dump_prints_every_stage() {
     has(&both, &["program iota", "program same"]);
     assert!(!place.ok(&["dump", "two.sir", "--program", "same"]).contains("iota"));
     let unknown = place.fails(2, &["dump", "f.sir", "--after", "frobnicate"]);
-    has(&unknown, &["no pass `frobnicate`", "simplify, blend, cse, fuse, hoist, dce, optimize, lower, join"]);
+    has(
+        &unknown,
+        &[
+            "no pass `frobnicate`",
+            "simplify, blend, cse, fuse, hoist, dce, optimize, lower, tiling, memory, matmul, join",
+        ],
+    );
     has(&place.fails(2, &["dump", "f.sir", "--after", "fuse:70"]), &["`fuse:70` is never: `fuse` runs "]);
     has(&place.fails(2, &["dump", "f.sir", "--after", "fuse", "--without", "fuse"]), &["it is left out"]);
     has(&place.fails(2, &["dump", "f.sir", "--lower", "cpu", "--without", "lower"]), &["cannot be left out"]);
