@@ -536,3 +536,31 @@ fn tiles_are_written_to_their_places() {
         check.run(&[7, 10]);
     }
 }
+
+/// A library makes products of whole matrices: one that ends before they do is not its.
+#[test]
+fn a_part_of_a_matrix_is_no_product_of_a_library() {
+    let is_product = |extent: &str| {
+        let text = format!(
+            "program part<N, K, M, H>(%a: f32[N, K], %b: f32[K, M]) -> f32[N, M] {{
+               %zero: f32 = const 0.0
+               %h: i64 = extent H
+               %c: f32[N, M] = tabulate [N, M] |%i: i64, %j: i64| {{
+                 %s: f32 = fold [{extent}] |%k: i64| {{
+                   %x: f32 = at %a[%i, %k]
+                   %y: f32 = at %b[%k, %j]
+                   %z: f32 = mul %x, %y
+                   yield %z
+                 }} with commutative (%zero) |%p: f32, %q: f32| {{ %r: f32 = add %p, %q  yield %r }}
+                 yield %s
+               }}
+               return %c
+             }}"
+        );
+        let program = slyz_sir::text::parse_program(&text).expect("it is right");
+        let plan = lower_for(&program, &Machine::cuda(), &Expected::of(&[Some(512); 4]));
+        plan.kernels.iter().any(|kernel| kernel.product.is_some())
+    };
+    assert!(is_product("K"));
+    assert!(!is_product("H"));
+}

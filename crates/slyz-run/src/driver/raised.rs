@@ -2,13 +2,17 @@
 
 use super::compiled::Compiled;
 use super::engine::Engine;
+use super::variant::Variant;
 use super::waiting::{self, Callable};
 use crate::launch::{Fitted, Outline};
 use crate::memo::Memo;
+use crate::signature::Signature;
 use crate::{Argument, ArrayData, Buffer, Error, Kept, LaunchArray, Output, precision};
 use slyz_sir::choices::Precision;
 use slyz_sir::code::Type;
 use slyz_sir::kernel::Space;
+use slyz_sir::lower::Choice;
+use slyz_sir::lower::gpu::Expected;
 use slyz_sir::raise::{Candidate, Numbers, Passed, Raised};
 use slyz_sir::size::{Size, SizeVar};
 use std::borrow::Cow;
@@ -79,7 +83,7 @@ impl<E: Engine> RaisedKernel<E> {
             if let Some(raised) = &raised {
                 numbers.scalars.retain(|(place, _)| raised.counted.contains(place));
             }
-            let ready = raised.filter(|raised| raised.pays).and_then(|raised| ready(outline, raised));
+            let ready = raised.filter(|raised| raised.pays).and_then(|raised| ready(engine, outline, raised));
             Ok::<_, Error>(Case { numbers, ready })
         };
         let found = {
@@ -99,8 +103,11 @@ impl<E: Engine> RaisedKernel<E> {
     }
 }
 
-fn ready<E: Engine>(outline: &Outline, raised: Raised) -> Option<Ready<E>> {
+fn ready<E: Engine>(engine: &E, outline: &Outline, raised: Raised) -> Option<Ready<E>> {
     let Raised { program, sizes, params, results, .. } = raised;
+    // A call that waits has no way back to its threads, so what has no plan is found out now.
+    let plan = engine.lower(&engine.begin(&program).ok()?, &Expected::default(), false, Choice::USUAL);
+    Variant::<E>::of_program(plan, &Signature::of(&program)).ok()?;
     let value = |SizeVar(var): SizeVar| sizes.get(var as usize).copied().flatten();
     let extents = |ty: &Type| ty.shape().iter().map(|size: &Size| size.eval(&value).ok()).collect::<Option<Vec<u64>>>();
     let shapes = program.body.params.iter().map(|param| extents(&param.ty)).collect::<Option<Vec<_>>>()?;

@@ -122,13 +122,13 @@ impl Engine for Processor {
     }
 
     fn own(&self, (): &mut (), data: &mut Buffer, what: &dyn Display) -> Result<(Arc<ClArray>, Option<Buffer>), Error> {
-        let here = ClArray::of(data, &self.0);
-        if here.is_some()
+        // Nobody else may have it while it is asked for alone.
+        if ClArray::of(data, &self.0).is_some()
             && let Some(own) = data.own_device_memory::<ClArray>()
         {
             return Ok((own, None));
         }
-        let to = match here {
+        let to = match ClArray::of(data, &self.0) {
             // Somebody else sees it.
             Some(from) => from.copied(data.len(), what)?,
             None => ClArray::upload(&self.0, data.bytes()?, what)?,

@@ -45,7 +45,7 @@ fn check(kernel: &Kernel) -> Checked {
 }
 
 /// Do the extents of a product of matrices meet, and does a launch bind what it is of?
-fn matrix_product(kernel: &Kernel, product: &MatrixProduct) -> Checked {
+pub(crate) fn matrix_product(kernel: &Kernel, product: &MatrixProduct) -> Checked {
     let MatrixProduct { result, left, right, bias, .. } = product;
     let of = |id: MemId| {
         let memory = kernel.memories.get(id.0 as usize).filter(|memory| memory.space.is_bound());

@@ -9,6 +9,8 @@ mod kernel;
 mod plan;
 mod program;
 
+#[cfg(feature = "compiler")]
+pub(crate) use kernel::matrix_product;
 pub use kernel::{MAX_BLOCK, kernel};
 pub use plan::plan;
 pub use program::program;

@@ -23,6 +23,7 @@ use crate::ops::Operator;
 use crate::pass::fuse::cost;
 use crate::size::Size;
 use crate::types::Ty;
+use crate::verify;
 use crate::write::{Arithmetic, Write as _};
 
 /// Threads of a block at most, and at least: with fewer a tile is too small to pay.
@@ -177,7 +178,12 @@ fn matrices<'g>(
         Some(array) => Some(w.whole_memory(array)?),
         None => None,
     };
-    Some(MatrixProduct { result, left, right, scale, bias, rectified })
+    let found = MatrixProduct { result, left, right, scale, bias, rectified };
+    // A library takes whole matrices: of one that is read in part, or whose extents are equal in this call only, it would make another product.
+    let left = &w.kernel.memories.get(found.left.memory.0 as usize)?.shape;
+    let along = left.get(left.len().checked_sub(if found.left.turned { 2 } else { 1 })?)?;
+    let whole = along == product.extent && verify::matrix_product(&w.kernel, &found).is_ok();
+    whole.then_some(found)
 }
 
 /// How a block makes a tile of results.
