@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+/// A stem that is reserved with so many numbers is reserved with all.
+const MOST_REFUSED: usize = 20;
+
 /// The names that are taken. To find a free one costs as much in the middle of a long kernel as at its beginning.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
@@ -19,11 +22,21 @@ impl Names {
         }
         let gap = if stem.ends_with(|c: char| c.is_ascii_digit()) { "_" } else { "" };
         let mut number = self.next.get(&stem).copied().unwrap_or(1);
+        let mut refused = 0;
         let free = loop {
             let name = if number == 1 { stem.clone() } else { format!("{stem}{gap}{number}") };
             number += 1;
-            if !self.taken.contains(&name) && !reserved(&name) {
+            if self.taken.contains(&name) {
+                continue;
+            }
+            if !reserved(&name) {
                 break name;
+            }
+            refused += 1;
+            if refused == MOST_REFUSED {
+                // Languages keep all names that begin in some ways, whatever follows.
+                stem.insert_str(0, "v_");
+                number = self.next.get(&stem).copied().unwrap_or(1);
             }
         };
         self.next.insert(stem, number);
@@ -62,6 +75,14 @@ mod tests {
         names.release("v4");
         assert_eq!(names.free("v", &reserved), "v4");
         assert!(names.has("v5") && !names.has("v2"));
+    }
+
+    #[test]
+    fn names_that_begin_like_reserved_ones_get_another_beginning() {
+        let mut names = Names::default();
+        let reserved = |name: &str| name.starts_with("get_");
+        let made: Vec<String> = ["get_max", "get_max", "get_max"].map(|asked| names.free(asked, &reserved)).into();
+        assert_eq!(made, ["v_get_max", "v_get_max2", "v_get_max3"]);
     }
 
     /// Kernels with thousands of values want as many names with one stem.
