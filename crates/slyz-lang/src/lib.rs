@@ -13,7 +13,6 @@
 
 pub mod check;
 pub mod diagnostic;
-pub mod gives;
 #[cfg(feature = "vex")]
 pub mod host;
 pub mod kernels;

@@ -2,7 +2,7 @@
 
 use super::Source;
 use crate::usage;
-use slyz_lang::gives;
+use slyz_lang::check::gives;
 use slyz_lang::host::Kernel;
 use slyz_lang::syntax::{Block, Expr, ExprKind, Item, Stmt, StmtKind};
 use slyz_sir::choices::Checks;

@@ -1,7 +1,7 @@
 //! `slyz explain FILE.vex`: which of its kernels are array programs, and what becomes of those.
 
 use super::{Blocks, Source};
-use slyz_lang::gives::is_of;
+use slyz_lang::check::gives::is_of;
 use slyz_lang::kernels::Kernel;
 use slyz_lang::stores::first_store;
 use slyz_lang::syntax::{Function, Item};

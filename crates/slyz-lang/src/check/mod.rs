@@ -12,6 +12,7 @@ pub(crate) mod draft;
 pub(crate) mod echo;
 mod expr;
 mod forbid;
+pub mod gives;
 mod loops;
 mod meetings;
 pub(crate) mod number;
@@ -31,7 +32,6 @@ mod uniform;
 pub(crate) mod visit;
 
 use crate::diagnostic::Diagnostic;
-use crate::gives;
 use crate::span::Span;
 use crate::syntax::{Expr, ExprKind, File, Function, Item, Role, Space, StmtKind};
 use crate::typed::{self, FunctionId, Param, ParamKind, Program, inside};

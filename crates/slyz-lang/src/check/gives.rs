@@ -11,8 +11,8 @@
 //! A function that gives a number is called by kernels as before; what is launched is a second one, which stores it at the place of its thread.
 //! One that gives a tensor gives one of those that it writes: `return out`.
 
-use crate::check::rules;
-use crate::check::visit::{Node, visit};
+use super::rules;
+use super::visit::{Node, visit};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::syntax::{
