@@ -19,10 +19,13 @@ use crate::syntax::{
     Block, Expr, ExprKind, File, Function, Item, LaunchConfig, Name, Param, Pattern, Role, Stmt, StmtKind, TypeExpr,
     TypeKind,
 };
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// What is added to the name of a function that is launched with so many axes.
 const ENDINGS: [&str; 3] = ["_each", "_each_xy", "_each_xyz"];
+
+/// How deep a tree may be to be copied; checked ones are less deep.
+const DEEPEST: usize = 500;
 
 /// The kernel that a launch with so many axes of a function that gives a number is.
 pub fn kernel_name(function: &str, axes: usize) -> String {
@@ -39,27 +42,46 @@ pub(crate) fn axes(config: &LaunchConfig) -> Option<usize> {
     config.threads.as_ref().or(config.grid.as_ref()).map(Vec::len)
 }
 
-/// The file as kernels are made of it: with the functions that its launches need.
-pub(crate) fn expanded(file: &File, say: &mut dyn FnMut(Diagnostic)) -> File {
+/// What launches add to the functions of a file.
+#[derive(Default)]
+pub(crate) struct Launched {
+    /// In the places of those that give a tensor, by place among the items.
+    pub(crate) instead: BTreeMap<usize, Function>,
+    /// Beside those that give a number.
+    pub(crate) besides: Vec<Function>,
+}
+
+/// The functions that the launches of a file need.
+pub(crate) fn needed(file: &File, say: &mut dyn FnMut(Diagnostic)) -> Launched {
     let launched = launched(file);
-    let mut items = vec![];
-    for item in &file.items {
-        let Item::Function(function) = item else {
-            items.push(item.clone());
+    let mut needed = Launched::default();
+    for (place, item) in file.items.iter().enumerate() {
+        let Item::Function(function) = item else { continue };
+        let Some(result) = function.result.as_ref().filter(|_| function.role == Role::Graph) else { continue };
+        // What is nested deeper is refused, and too deep to be copied.
+        if !is_shallow(function) {
             continue;
-        };
-        let result = function.result.as_ref().filter(|_| function.role == Role::Graph);
-        match result.map(|result| (&result.kind, result)) {
-            Some((TypeKind::Tensor { .. }, _)) => items.push(Item::Function(without_result(function, say))),
-            Some((TypeKind::Scalar(_), result)) => {
-                items.push(item.clone());
+        }
+        match &result.kind {
+            TypeKind::Tensor { .. } => drop(needed.instead.insert(place, without_result(function, say))),
+            TypeKind::Scalar(_) => {
                 let axes = launched.iter().filter(|(name, _)| *name == function.name.text).map(|(_, axes)| *axes);
-                items.extend(axes.map(|axes| Item::Function(each(function, result, axes))));
+                needed.besides.extend(axes.map(|axes| each(function, result, axes)));
             }
-            Some(_) | None => items.push(item.clone()),
+            _ => {}
         }
     }
-    File { items }
+    needed
+}
+
+/// Can its tree be copied?
+fn is_shallow(function: &Function) -> bool {
+    let mut deepest = 0;
+    visit(Node::Block(&function.body), &mut |_, depth| {
+        deepest = deepest.max(depth.all);
+        deepest <= DEEPEST
+    });
+    deepest <= DEEPEST
 }
 
 /// The functions that the host launches, and with how many axes.
@@ -140,8 +162,10 @@ fn free_name(function: &Function) -> String {
         true
     });
     let mut name = "result".to_string();
+    let mut number = 1;
     while used.contains(&name[..]) {
-        name.push('_');
+        number += 1;
+        name = format!("result{number}");
     }
     name
 }

@@ -38,6 +38,7 @@ use crate::typed::{self, FunctionId, Param, ParamKind, Program, inside};
 use body::{Body, Marks, ParamType, ResultType, Signature};
 use copies::Copies;
 use declare::Let;
+use gives::Launched;
 use reach::{Instance, Reached};
 use scope::{Entity, Kind, Memory, Origin, Scopes};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -77,8 +78,8 @@ struct Names<'a> {
 /// Checks the graph functions of a file.
 pub fn check(file: &File, dialect: Dialect) -> Checked {
     let mut diagnostics = vec![];
-    let file = &gives::expanded(file, &mut |d| diagnostics.push(d));
-    let mut names = collect(file, &mut diagnostics);
+    let launched = gives::needed(file, &mut |d| diagnostics.push(d));
+    let mut names = collect(file, &launched, &mut diagnostics);
     let reached = reach::reach(&names.functions, &names.by_name);
     diagnostics.extend(reached.diagnostics.iter().cloned());
     let used: HashSet<usize> = reached.instances.iter().map(|i| i.function).collect();
@@ -147,7 +148,7 @@ fn finish(program: Program, diagnostics: Vec<Diagnostic>) -> Checked {
     Checked { program: if broken { Program::default() } else { program }, diagnostics: sorted }
 }
 
-fn collect<'a>(file: &'a File, diagnostics: &mut Vec<Diagnostic>) -> Names<'a> {
+fn collect<'a>(file: &'a File, launched: &'a Launched, diagnostics: &mut Vec<Diagnostic>) -> Names<'a> {
     let mut names = Names {
         functions: vec![],
         by_name: HashMap::new(),
@@ -156,9 +157,10 @@ fn collect<'a>(file: &'a File, diagnostics: &mut Vec<Diagnostic>) -> Names<'a> {
         constants: vec![],
         signatures: vec![],
     };
-    for item in &file.items {
+    for (place, item) in file.items.iter().enumerate() {
         match item {
             Item::Function(function) => {
+                let function = launched.instead.get(&place).unwrap_or(function);
                 let name = &function.name;
                 if let Some(&first) = names.by_name.get(&name.text[..]) {
                     let first: &Function = names.functions[first];
@@ -188,6 +190,12 @@ fn collect<'a>(file: &'a File, diagnostics: &mut Vec<Diagnostic>) -> Names<'a> {
                     Space::Thread | Space::Threadgroup => drop(names.host.insert(&name.text, name.span)),
                 }
             }
+        }
+    }
+    for function in &launched.besides {
+        if !names.by_name.contains_key(&function.name.text[..]) {
+            names.by_name.insert(&function.name.text, names.functions.len());
+            names.functions.push(function);
         }
     }
     names

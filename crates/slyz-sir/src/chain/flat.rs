@@ -5,12 +5,12 @@
 
 use super::{Call, Cut, Link, Source};
 use crate::code::{Body, Class, Id, Op, Type, Var};
-use crate::size::Size;
+use crate::size::{Size, SizeVar};
 use crate::types::Ty;
 
 /// The shapes that flat maps take, for each call; none where it stays as it is.
 pub(super) fn shapes(links: &[Link<'_>], calls: &[Call<'_>]) -> Result<Vec<Option<Vec<u64>>>, Cut> {
-    let flat: Vec<bool> = calls.iter().map(|call| is_flat(&call.body)).collect();
+    let flat: Vec<bool> = calls.iter().map(is_flat).collect();
     // Flat maps next to one another have one shape: the first of them stands for all.
     let mut group: Vec<usize> = (0..links.len()).collect();
     let edges = || {
@@ -55,11 +55,14 @@ fn elements(shape: &[u64]) -> Option<u64> {
 }
 
 /// Is it made of maps over flat arrays of one length, which ask for no element but their own, and not where that is?
-fn is_flat(body: &Body) -> bool {
-    let mut axis: Option<&Size> = None;
+fn is_flat(call: &Call<'_>) -> bool {
+    let body = &call.body;
+    let value = |SizeVar(var): SizeVar| call.values.get(var as usize).copied();
+    let mut axis: Option<u64> = None;
     for var in body.params.iter().chain(body.stmts.iter().flat_map(|stmt| &stmt.binds)) {
         let Type::Array(_, shape) = &var.ty else { continue };
         let [extent] = &shape[..] else { return false };
+        let Ok(extent) = extent.eval(&value) else { return false };
         if axis.replace(extent).is_some_and(|other| other != extent) {
             return false;
         }

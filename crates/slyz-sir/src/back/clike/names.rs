@@ -35,7 +35,7 @@ impl Names {
             refused += 1;
             if refused == MOST_REFUSED {
                 // Languages keep all names that begin in some ways, whatever follows.
-                stem.insert_str(0, "v_");
+                stem = format!("v_{}", stem.trim_end_matches('_'));
                 number = self.next.get(&stem).copied().unwrap_or(1);
             }
         };
