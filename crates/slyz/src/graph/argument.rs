@@ -22,7 +22,7 @@ enum Data<'a> {
     /// The first elements of a tensor.
     Part(Buffer),
     /// A view that does not lie row by row.
-    Gathered(Gathered<'a>),
+    Gathered(Box<Gathered<'a>>),
     /// A view of nothing.
     Wrong(ViewError),
 }
@@ -113,7 +113,7 @@ impl<'a, T: Scalar, const R: usize, const RANK: usize> Input<'a, T, RANK> for &'
         let data = match self.rows() {
             Ok((buffer, Some(bytes))) if bytes < buffer.len() => Data::Part(buffer.prefix(bytes)),
             Ok((buffer, Some(_))) => Data::Array(ArrayData::Buffer(buffer)),
-            Ok((memory, None)) => Data::Gathered(Gathered { memory, lying: self.lying() }),
+            Ok((memory, None)) => Data::Gathered(Box::new(Gathered { memory, lying: self.lying() })),
             Err(wrong) => Data::Wrong(wrong),
         };
         Reading { ty: T::TY, shape: extents(self.shape()), data }
