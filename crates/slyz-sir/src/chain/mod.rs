@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The sizes of the calls are known, and sizes with one value are one size: that is how `relu` over `L` elements fits what `matmul` gives, `M×N`
-//! of them. A map over a flat array takes the shape of its neighbours ([`flat`]). Where shapes do not fit, the chain ends.
+//! of them. A map over a flat array takes the shape of its neighbours (`flat`). Where shapes do not fit, the chain ends.
 //!
 //! | file | what |
 //! |---|---|
