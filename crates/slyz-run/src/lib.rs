@@ -42,7 +42,6 @@ mod interpreter;
 mod kept;
 #[cfg(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "wgpu"))]
 mod kernels;
-mod later;
 mod launch;
 #[cfg(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "wgpu"))]
 mod memo;
@@ -65,6 +64,7 @@ mod warn;
 pub mod wgpu;
 
 pub use argument::{Argument, ArrayData, Output};
+pub use buffer::later::lazily;
 pub use buffer::{Buffer, DeviceMemory};
 pub use build_time::BuildTime;
 pub use device::{Device, Executable, is_own_device, is_own_executable};
@@ -75,7 +75,6 @@ pub use files::{WriteError, write_files};
 pub use interpreter::Interpreter;
 #[doc(hidden)]
 pub use kept::{Found, Kept};
-pub use later::lazily;
 pub use launch::{Launch, LaunchArray, Launcher, Threads};
 pub use pool::{Block, Pool, PoolStats, pool_stats};
 pub use profile::{Clock, LaunchTime, profile};

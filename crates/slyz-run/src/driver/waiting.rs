@@ -6,7 +6,7 @@
 use super::compiled::Compiled;
 use super::engine::Engine;
 use super::resident;
-use crate::later::{self, Later, Promised, Settle};
+use crate::buffer::later::{self, Later, Promised, Settle};
 use crate::memo::Memo;
 use crate::signature::{Bound, Signature};
 use crate::{Argument, ArrayData, Buffer, Error, Output, hash};

@@ -1,7 +1,9 @@
 //! Memory with data in it, shared by counting references and copied by whoever writes to what others see.
 
-use crate::later::Later;
+pub(crate) mod later;
+
 use crate::{Block, Error, Pool};
+use later::Later;
 use std::any::Any;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
