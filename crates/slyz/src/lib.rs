@@ -77,6 +77,8 @@ mod moment;
 mod monoid;
 pub mod naperian;
 mod operators;
+mod output;
+mod param;
 mod position;
 mod prefix;
 pub mod prelude;
@@ -103,8 +105,7 @@ pub use along::Along;
 pub use arr::{Arr, InBrackets, Zip, fill, iota, lift2, stack, tabulate, zip, zip_min};
 pub use axis::{Either, EnumAxis, Fix, Flat, Min, Padded, Stride, Tri, fix};
 pub use compile::{
-    Arrays, Compiled, Function, HostOf, Options, Output, Param, Signature, Tune, Types, auto, compile, compile_on,
-    compile_with, device, devices,
+    Compiled, Function, Options, Signature, Tune, Types, auto, compile, compile_on, compile_with, device, devices,
 };
 pub use complex::{BesideComplex, BesideComplexes, Complex};
 pub use conv::Conv;
@@ -127,6 +128,8 @@ pub use lookup::Lookup;
 pub use loops::{Stacking, for_each, iterate, repeat_while, scan_over};
 pub use module::{Emitted, Module};
 pub use monoid::{All, Any, MaxOf, MinOf, Monoid, Product, Sum, UserMonoid, monoid};
+pub use output::Output;
+pub use param::{Arrays, HostOf, Param};
 pub use position::{Around, At, Idx, Near, Offset};
 pub use profile::{KernelProfile, Profile};
 pub use receive::Receive;

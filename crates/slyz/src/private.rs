@@ -5,12 +5,13 @@
 #![allow(missing_docs)]
 
 use crate::arr::Arr;
-pub use crate::compile::{Arrays, Outs, Parameters, Record, Results};
 use crate::elem::{Elem, Exp, Lift, Scalar as ScalarElem, Value, handles, lit, parts_of, value_of};
 use crate::exp::binary;
 use crate::extent::{Axis, axis_number};
 pub use crate::feed::{Fed, Feed};
 pub use crate::naperian::axis::{log_number, logs, without_paths};
+pub use crate::output::{Outs, Record, Results};
+pub use crate::param::{Arrays, Parameters};
 use crate::position::Idx;
 use crate::record;
 use crate::shape::Shape;

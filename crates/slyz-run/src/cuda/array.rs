@@ -12,7 +12,7 @@ const ALIGNMENT: u64 = 16;
 
 /// Memory of a GPU. It is taken and given back in the order of the stream, so that whoever drops it may have given the GPU work on
 /// it that is not done.
-pub(super) struct CudaArray {
+pub(crate) struct CudaArray {
     opened: Arc<Opened>,
     pub(super) address: sys::CUdeviceptr,
     pub(super) bytes: usize,

@@ -5,19 +5,17 @@ use super::array::CudaArray;
 use super::code::{self, Code};
 use super::matrices::Product;
 use super::opened::Opened;
-use crate::driver::{Engine, Launch, Limits, Narrow, Piece, Variant};
+use crate::driver::{Engine, Launch, Limits, Narrow, Piece, Variant, Word, shared_memory_fits};
 use crate::{ArrayData, Buffer, Clock, DeviceMemory, Error};
 use cudarc::driver::{result, sys};
-use slyz_sir::back::clike::UniformSource;
 use slyz_sir::back::cuda::MOST_NARROW;
 use slyz_sir::choices::Precision;
-use slyz_sir::kernel::{Kernel, Plan, Space};
+use slyz_sir::kernel::{Kernel, Plan};
 use slyz_sir::lower::Choice;
 use slyz_sir::lower::gpu::{self, Expected};
 use slyz_sir::pass;
 use slyz_sir::program::Program;
 use slyz_sir::road::{ProgramRoad, Strategy};
-use slyz_sir::size::Size;
 use slyz_sir::types::Ty;
 use std::ffi::c_void;
 use std::fmt::Display;
@@ -30,28 +28,22 @@ const COPIED: usize = 256 << 20;
 
 /// A GPU at work.
 #[derive(Clone)]
-pub(super) struct Gpu(pub(super) Arc<Opened>);
+pub(crate) struct Gpu(pub(super) Arc<Opened>);
 
 /// A launch with numbers for its sizes.
-pub(super) enum Numbers {
+pub(crate) enum Numbers {
     Kernel(KernelNumbers),
     /// A product of matrices that the library makes.
     Product(Product),
 }
 
-pub(super) struct KernelNumbers {
+pub(crate) struct KernelNumbers {
     code: Arc<Code>,
     grid: [u32; 3],
     /// Where what is bound of each array begins.
     offsets: Vec<u64>,
     /// What the kernel is told, behind its arrays: the value of a size, or the place of a scalar.
     words: Vec<Word>,
-}
-
-#[derive(Clone, Copy)]
-enum Word {
-    Size(u64),
-    Scalar(usize),
 }
 
 impl Engine for Gpu {
@@ -187,38 +179,17 @@ impl Engine for Gpu {
             return Ok(Numbers::Product(product));
         }
         let code = code::code(&self.0, kernel, piece.hash(), !piece.measures.wide)?;
-        let mut words = vec![];
-        for uniform in &code.description.uniforms {
-            words.push(match uniform.source {
-                UniformSource::Size(var) => Word::Size(sizes.eval(&Size::Var(var))?),
-                UniformSource::Scalar(place) => Word::Scalar(place),
-            });
-        }
-        let mut grid = [0; 3];
-        for (d, blocks) in piece.grid.into_iter().enumerate() {
-            let most = self.0.machine.max_blocks[d].min(u64::from(u32::MAX / kernel.block[d].max(1)));
-            if blocks > most {
-                return Err(Error::TooLarge {
-                    what: format!("the launch of {}", kernel.name),
-                    why: format!("it has {blocks} blocks of {} threads, and this GPU counts {most}", kernel.block[d]),
-                });
-            }
-            grid[d] = blocks as u32;
-        }
+        let words = piece.words(&code.description.uniforms)?;
+        let grid = piece.blocks(self.0.machine.max_blocks)?;
         let offsets = piece.bound.iter().map(|&(offset, _)| offset).collect();
         Ok(Numbers::Kernel(KernelNumbers { code, grid, offsets, words }))
     }
 
     unsafe fn launch(&self, (): &mut (), launch: &Launch<'_, '_, Gpu>) -> Result<(), Error> {
         self.0.enter()?;
-        let mut scalars = launch.scalars.to_vec();
-        for &(place, buffer) in launch.resident {
-            // The host passes it by value, and so has to know it.
-            let array = self.upload(Ty::U8, ArrayData::Buffer(buffer), &"a scalar on the GPU")?;
-            let mut bytes = [0; 8];
-            array.read(0, &mut bytes[..buffer.len().min(8)])?;
-            scalars[place] = u64::from_le_bytes(bytes);
-        }
+        let scalars = launch.scalars_by_value(|buffer, into| {
+            self.upload(Ty::U8, ArrayData::Buffer(buffer), &"a scalar on the GPU")?.read(0, into)
+        })?;
         for numbers in launch.pieces {
             // SAFETY: the caller's promise.
             unsafe {
@@ -245,19 +216,7 @@ impl Engine for Gpu {
 
     /// The memory that threads of a block share fits the GPU.
     fn accept(&self, kernel: &Kernel) -> Result<(), Error> {
-        let shared = kernel.memories.iter().filter(|memory| memory.space == Space::Shared);
-        let bytes = shared.fold(0u64, |sum, memory| {
-            let count = Size::product(&memory.shape).constant().unwrap_or(u64::MAX);
-            sum.saturating_add(count.saturating_mul(memory.ty.bytes() as u64))
-        });
-        let most = self.0.machine.shared_bytes;
-        if bytes <= most {
-            return Ok(());
-        }
-        Err(Error::TooLarge {
-            what: format!("the threadgroup memory of kernel `{}`", kernel.name),
-            why: format!("{bytes} bytes, and a block of this GPU has {most}"),
-        })
+        shared_memory_fits::<Gpu>(kernel, self.0.machine.shared_bytes)
     }
 }
 
@@ -272,10 +231,7 @@ impl Gpu {
         }
         let address = |place: usize| arrays[place].address + offsets.get(place).copied().unwrap_or(0);
         let mut values: Vec<u64> = description.buffers.iter().map(|buffer| address(buffer.place)).collect();
-        values.extend(words.iter().map(|word| match *word {
-            Word::Size(value) => value,
-            Word::Scalar(place) => scalars[place],
-        }));
+        values.extend(words.iter().map(|word| word.value(scalars)));
         // The driver reads as many bytes of each as its type has, from the low end.
         let mut parameters: Vec<*mut c_void> = values.iter_mut().map(|value| (value as *mut u64).cast()).collect();
         let [x, y, z] = *grid;

@@ -63,7 +63,7 @@ impl Drop for Library {
 }
 
 /// A product with numbers for its sizes.
-pub(super) struct Product {
+pub(crate) struct Product {
     description: Mutex<Description>,
     /// Of `a`, `b` and the result, as the library names them.
     layouts: [Layout; 3],
@@ -151,7 +151,7 @@ fn arithmetic(ty: Ty, precision: Precision) -> (sys::cublasComputeType_t, sys::c
 }
 
 /// A matrix of the kernel in numbers.
-struct Numbers {
+pub(crate) struct Numbers {
     ty: Ty,
     place: usize,
     /// Rows and columns, as they stand in memory.

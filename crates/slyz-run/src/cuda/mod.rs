@@ -17,17 +17,11 @@ mod staging;
 
 pub use code::ptx;
 
-use crate::device::Seal;
-use crate::driver::{AtWork, Engine as _, Slot};
-use crate::{ArrayData, Buffer, Device, Error, Executable, Launcher};
+use crate::driver::{OpensWhenUsed, Slot};
+use crate::{Buffer, Error};
 use engine::Gpu;
 use opened::Opened;
 use slyz_sir::choices::Precision;
-use slyz_sir::launch::Template;
-use slyz_sir::pass::confine;
-use slyz_sir::program::Program;
-use slyz_sir::types::Ty;
-use slyz_sir::verify;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -83,59 +77,28 @@ impl Cuda {
     pub fn is_usable() -> bool {
         opened::is_likely() && opened::Opened::new(0, Precision::Table).is_ok()
     }
-
-    fn at_work(&self) -> Result<Arc<AtWork<Gpu>>, Error> {
-        self.slot.get(|| {
-            let precision = match self.precision {
-                Some(precision) => precision,
-                None => crate::precision::from_environment()?,
-            };
-            Ok(Gpu(Arc::new(Opened::new(self.number, precision)?)))
-        })
-    }
 }
 
-impl Device for Cuda {
-    fn name(&self) -> &str {
-        Cuda::NAME
+impl OpensWhenUsed for Cuda {
+    type Engine = Gpu;
+
+    fn slot(&self) -> &Slot<Gpu> {
+        &self.slot
     }
 
-    fn describe(&self) -> String {
-        match self.at_work() {
-            Ok(at_work) => format!("cuda: {}", at_work.engine.0.describe()),
-            Err(error) => format!("cuda: not usable here: {error}"),
-        }
+    fn open(&self, precision: Precision) -> Result<Gpu, Error> {
+        Ok(Gpu(Arc::new(Opened::new(self.number, precision)?)))
     }
 
-    fn compile(&self, program: &Program) -> Result<Arc<dyn Executable>, Error> {
-        verify::program(program)?;
-        // SAFETY: what is left without a test is inside.
-        unsafe { self.compile_trusted(&confine::program(program.clone())) }
+    fn precision(&self) -> Option<Precision> {
+        self.precision
     }
 
-    unsafe fn compile_trusted(&self, program: &Program) -> Result<Arc<dyn Executable>, Error> {
-        // SAFETY: the caller's promise.
-        unsafe { self.at_work()?.compile_trusted(program) }
+    fn describe(engine: &Gpu) -> String {
+        engine.0.describe()
     }
 
-    fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error> {
-        self.at_work()?.prepare(kernel)
-    }
-
-    fn upload(&self, data: ArrayData<'_>) -> Result<Buffer, Error> {
-        crate::driver::resident(&self.at_work()?.engine, Ty::U8, data)
-    }
-
-    fn synchronize(&self) -> Result<(), Error> {
-        // A GPU that nobody has opened has nothing to do.
-        self.slot.seen().map_or(Ok(()), |at_work| at_work.engine.0.synchronize())
-    }
-
-    fn copy_bandwidth(&self) -> Result<f64, Error> {
-        self.at_work()?.engine.copy_bandwidth()
-    }
-
-    fn is_own(&self, _: Seal) -> bool {
-        true
+    fn synchronize(engine: &Gpu) -> Result<(), Error> {
+        engine.0.synchronize()
     }
 }

@@ -14,6 +14,8 @@
 mod blocks;
 mod call;
 mod compiled;
+#[cfg(any(feature = "cuda", feature = "opencl"))]
+mod described;
 mod engine;
 mod launcher;
 mod numbers;
@@ -26,6 +28,8 @@ mod waiting;
 mod work;
 
 pub(crate) use compiled::Compiled;
+#[cfg(any(feature = "cuda", feature = "opencl"))]
+pub(crate) use described::{Word, shared_memory_fits};
 #[cfg(feature = "cpu")]
 pub(crate) use engine::Few;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
@@ -34,7 +38,7 @@ pub(crate) use engine::{Engine, Launch, Limits, Narrow, Piece};
 pub(crate) use launcher::KernelLauncher;
 pub(crate) use variant::Variant;
 #[cfg(any(feature = "cuda", feature = "opencl", feature = "wgpu"))]
-pub(crate) use work::{AtWork, Slot};
+pub(crate) use work::{OpensWhenUsed, Slot};
 
 use crate::{ArrayData, Buffer, Error};
 use slyz_sir::types::Ty;

@@ -13,7 +13,7 @@ use std::ptr::null;
 use std::sync::Arc;
 
 /// Memory of a device, which goes back to its stock when it is dropped: later users come behind in the order of the queue.
-pub(super) struct ClArray {
+pub(crate) struct ClArray {
     opened: Arc<Opened>,
     piece: Numbered<Arc<Piece>>,
     pub(super) bytes: usize,

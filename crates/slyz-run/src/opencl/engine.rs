@@ -4,23 +4,21 @@ use super::OpenCl;
 use super::array::{ClArray, forget};
 use super::code::{self, Code};
 use super::opened::Opened;
-use crate::driver::{Engine, Launch, Limits, Narrow, Piece, Variant};
+use crate::driver::{Engine, Launch, Limits, Narrow, Piece, Variant, Word, shared_memory_fits};
 use crate::{ArrayData, Buffer, Clock, DeviceMemory, Error};
 use opencl3::command_queue::{CommandQueue, enqueue_copy_buffer, enqueue_nd_range_kernel};
 use opencl3::error_codes::ClError;
 use opencl3::event::{CL_PROFILING_COMMAND_END, CL_PROFILING_COMMAND_START, get_event_profiling_info, wait_for_events};
 use opencl3::kernel::set_kernel_arg;
 use opencl3::types::cl_event;
-use slyz_sir::back::clike::UniformSource;
 use slyz_sir::back::opencl::MOST_NARROW;
 use slyz_sir::choices::Precision;
-use slyz_sir::kernel::{Kernel, Plan, Space};
+use slyz_sir::kernel::{Kernel, Plan};
 use slyz_sir::lower::Choice;
 use slyz_sir::lower::gpu::{self, Expected};
 use slyz_sir::pass;
 use slyz_sir::program::Program;
 use slyz_sir::road::{ProgramRoad, Strategy};
-use slyz_sir::size::Size;
 use slyz_sir::types::Ty;
 use std::fmt::Display;
 use std::ptr::null;
@@ -33,22 +31,15 @@ const COPIED: usize = 64 << 20;
 
 /// A device at work.
 #[derive(Clone)]
-pub(super) struct Processor(pub(super) Arc<Opened>);
+pub(crate) struct Processor(pub(super) Arc<Opened>);
 
 /// A launch with numbers for its sizes.
-pub(super) struct Numbers {
+pub(crate) struct Numbers {
     code: Arc<Code>,
     /// Threads in x, y, z.
     threads: [usize; 3],
     /// What the kernel is told, behind its arrays.
     words: Vec<Word>,
-}
-
-/// The value of a size, or the place of a scalar, and the bytes that it takes.
-#[derive(Clone, Copy)]
-enum Word {
-    Size(u64, usize),
-    Scalar(usize, usize),
 }
 
 impl Engine for Processor {
@@ -170,31 +161,17 @@ impl Engine for Processor {
     }
 
     fn number(&self, piece: &Piece<'_, Processor>) -> Result<Numbers, Error> {
-        let Piece { kernel, sizes, .. } = *piece;
-        let too_large = |why: String| Error::TooLarge { what: format!("the launch of {}", kernel.name), why };
+        let Piece { kernel, .. } = *piece;
         if piece.bound.iter().any(|&(offset, _)| offset != 0) {
-            return Err(too_large("its arrays are larger than this device sees at once".to_string()));
-        }
-        let code = code::code(&self.0, kernel, piece.hash(), !piece.measures.wide)?;
-        let mut words = vec![];
-        for uniform in &code.description.uniforms {
-            let bytes = uniform.ty.bytes();
-            words.push(match uniform.source {
-                UniformSource::Size(var) => Word::Size(sizes.eval(&Size::Var(var))?, bytes),
-                UniformSource::Scalar(place) => Word::Scalar(place, bytes),
+            return Err(Error::TooLarge {
+                what: format!("the launch of {}", kernel.name),
+                why: "its arrays are larger than this device sees at once".to_string(),
             });
         }
-        let mut threads = [0; 3];
-        for (d, blocks) in piece.grid.into_iter().enumerate() {
-            let block = kernel.block[d].max(1);
-            let most = self.0.machine.max_blocks[d].min(u64::from(u32::MAX / block));
-            if blocks > most {
-                return Err(too_large(format!(
-                    "it has {blocks} blocks of {block} threads, and this device counts {most}"
-                )));
-            }
-            threads[d] = blocks as usize * block as usize;
-        }
+        let code = code::code(&self.0, kernel, piece.hash(), !piece.measures.wide)?;
+        let words = piece.words(&code.description.uniforms)?;
+        let blocks = piece.blocks(self.0.machine.max_blocks)?;
+        let threads = std::array::from_fn(|d| blocks[d] as usize * kernel.block[d].max(1) as usize);
         Ok(Numbers { code, threads, words })
     }
 
@@ -218,19 +195,7 @@ impl Engine for Processor {
 
     /// The memory that threads of a block share fits the device.
     fn accept(&self, kernel: &Kernel) -> Result<(), Error> {
-        let shared = kernel.memories.iter().filter(|memory| memory.space == Space::Shared);
-        let bytes = shared.fold(0u64, |sum, memory| {
-            let count = Size::product(&memory.shape).constant().unwrap_or(u64::MAX);
-            sum.saturating_add(count.saturating_mul(memory.ty.bytes() as u64))
-        });
-        let most = self.0.machine.shared_bytes;
-        if bytes <= most {
-            return Ok(());
-        }
-        Err(Error::TooLarge {
-            what: format!("the threadgroup memory of kernel `{}`", kernel.name),
-            why: format!("{bytes} bytes, and a block of this device has {most}"),
-        })
+        shared_memory_fits::<Processor>(kernel, self.0.machine.shared_bytes)
     }
 }
 
@@ -241,14 +206,9 @@ impl Processor {
     /// As [`Engine::launch`].
     unsafe fn run(&self, queue: &CommandQueue, launch: &Launch<'_, '_, Processor>) -> Result<Vec<cl_event>, Error> {
         self.0.alive()?;
-        let mut scalars = launch.scalars.to_vec();
-        for &(place, buffer) in launch.resident {
-            // The host passes it by value, and so has to know it.
-            let array = self.upload(Ty::U8, ArrayData::Buffer(buffer), &"a scalar on the device")?;
-            let mut bytes = [0; 8];
-            array.read(0, &mut bytes[..buffer.len().min(8)])?;
-            scalars[place] = u64::from_le_bytes(bytes);
-        }
+        let scalars = launch.scalars_by_value(|buffer, into| {
+            self.upload(Ty::U8, ArrayData::Buffer(buffer), &"a scalar on the device")?.read(0, into)
+        })?;
         let mut events = vec![];
         for numbers in launch.pieces.iter().filter(|numbers| !numbers.threads.contains(&0)) {
             // SAFETY: the caller's promise.
@@ -278,14 +238,10 @@ impl Processor {
             unsafe { set_kernel_arg(kernel.0, index, size_of_val(&memory), (&raw const memory).cast()) }?;
             index += 1;
         }
-        for word in &numbers.words {
-            let (value, bytes) = match *word {
-                Word::Size(value, bytes) => (value, bytes),
-                Word::Scalar(place, bytes) => (scalars[place], bytes),
-            };
-            let value = value.to_le_bytes();
+        for (word, uniform) in numbers.words.iter().zip(&description.uniforms) {
+            let value = word.value(scalars).to_le_bytes();
             // SAFETY: the argument has so many bytes, and is copied.
-            unsafe { set_kernel_arg(kernel.0, index, bytes, value.as_ptr().cast()) }?;
+            unsafe { set_kernel_arg(kernel.0, index, uniform.ty.bytes(), value.as_ptr().cast()) }?;
             index += 1;
         }
         let block = description.block.map(|side| side as usize);

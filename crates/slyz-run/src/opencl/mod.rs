@@ -17,17 +17,11 @@ mod opened;
 
 pub use found::{OpenClSummary, found};
 
-use crate::device::Seal;
-use crate::driver::{AtWork, Engine as _, Slot};
-use crate::{ArrayData, Buffer, Device, Error, Executable, Launcher};
+use crate::Error;
+use crate::driver::{OpensWhenUsed, Slot};
 use engine::Processor;
 use opened::Opened;
 use slyz_sir::choices::Precision;
-use slyz_sir::launch::Template;
-use slyz_sir::pass::confine;
-use slyz_sir::program::Program;
-use slyz_sir::types::Ty;
-use slyz_sir::verify;
 use std::sync::Arc;
 
 /// The OpenCL device.
@@ -57,59 +51,28 @@ impl OpenCl {
         let hardware = || found::with_chosen(wish.unwrap_or_default(), |chosen| Ok(!chosen.summary.software));
         found::is_likely() && hardware().unwrap_or(false)
     }
-
-    fn at_work(&self) -> Result<Arc<AtWork<Processor>>, Error> {
-        self.slot.get(|| {
-            let precision = match self.precision {
-                Some(precision) => precision,
-                None => crate::precision::from_environment()?,
-            };
-            Ok(Processor(Arc::new(Opened::new(&self.wish, precision)?)))
-        })
-    }
 }
 
-impl Device for OpenCl {
-    fn name(&self) -> &str {
-        OpenCl::NAME
+impl OpensWhenUsed for OpenCl {
+    type Engine = Processor;
+
+    fn slot(&self) -> &Slot<Processor> {
+        &self.slot
     }
 
-    fn describe(&self) -> String {
-        match self.at_work() {
-            Ok(at_work) => format!("opencl: {}", at_work.engine.0.summary),
-            Err(error) => format!("opencl: not usable here: {error}"),
-        }
+    fn open(&self, precision: Precision) -> Result<Processor, Error> {
+        Ok(Processor(Arc::new(Opened::new(&self.wish, precision)?)))
     }
 
-    fn compile(&self, program: &Program) -> Result<Arc<dyn Executable>, Error> {
-        verify::program(program)?;
-        // SAFETY: what is left without a test is inside.
-        unsafe { self.compile_trusted(&confine::program(program.clone())) }
+    fn precision(&self) -> Option<Precision> {
+        self.precision
     }
 
-    unsafe fn compile_trusted(&self, program: &Program) -> Result<Arc<dyn Executable>, Error> {
-        // SAFETY: the caller's promise.
-        unsafe { self.at_work()?.compile_trusted(program) }
+    fn describe(engine: &Processor) -> String {
+        engine.0.summary.to_string()
     }
 
-    fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error> {
-        self.at_work()?.prepare(kernel)
-    }
-
-    fn upload(&self, data: ArrayData<'_>) -> Result<Buffer, Error> {
-        crate::driver::resident(&self.at_work()?.engine, Ty::U8, data)
-    }
-
-    fn synchronize(&self) -> Result<(), Error> {
-        // A device that nobody has opened has nothing to do.
-        self.slot.seen().map_or(Ok(()), |at_work| at_work.engine.0.synchronize())
-    }
-
-    fn copy_bandwidth(&self) -> Result<f64, Error> {
-        self.at_work()?.engine.copy_bandwidth()
-    }
-
-    fn is_own(&self, _: Seal) -> bool {
-        true
+    fn synchronize(engine: &Processor) -> Result<(), Error> {
+        engine.0.synchronize()
     }
 }

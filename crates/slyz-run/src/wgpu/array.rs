@@ -12,7 +12,7 @@ use std::sync::Arc;
 ///
 /// Whoever drops it may have given the GPU work on it that is not done. That is safe: the memory goes back to a pool, and
 /// all that can happen to it from there, a kernel or a copy that writes it, is a command behind that work in the same queue.
-pub(super) struct GpuArray {
+pub(crate) struct GpuArray {
     lent: Lent,
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// What a call has not submitted yet.
 #[derive(Default)]
-pub(super) struct Queue {
+pub(crate) struct Queue {
     /// They come before all launches.
     pub(super) copies: Vec<Copy>,
     pub(super) commands: Vec<Command>,

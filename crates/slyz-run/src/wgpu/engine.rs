@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 /// An adapter at work.
 #[derive(Clone)]
-pub(super) struct Gpu(pub(super) Arc<Opened>);
+pub(crate) struct Gpu(pub(super) Arc<Opened>);
 
 impl Engine for Gpu {
     const NAME: &'static str = Wgpu::NAME;

@@ -70,7 +70,7 @@ fn built(opened: &Opened, kernel: &Kernel, hash: &[u8; 32], needs: Needs) -> Res
 }
 
 /// A launch with numbers for its sizes.
-pub(super) struct Geometry {
+pub(crate) struct Geometry {
     pub(super) built: Arc<Built>,
     pub(super) grid: [u32; 3],
     /// Where what is bound of each array begins, and its bytes.

@@ -25,17 +25,11 @@ mod probe;
 mod transfer;
 mod wait;
 
-use crate::device::Seal;
-use crate::driver::{AtWork, Slot};
-use crate::{ArrayData, Buffer, Device, Error, Executable, Launcher, PoolStats};
+use crate::driver::{OpensWhenUsed, Slot};
+use crate::{Error, PoolStats};
 use adapter::Opened;
 use engine::Gpu;
 use slyz_sir::choices::Precision;
-use slyz_sir::launch::Template;
-use slyz_sir::pass::confine;
-use slyz_sir::program::Program;
-use slyz_sir::types::Ty;
-use slyz_sir::verify;
 use std::sync::Arc;
 
 /// An adapter of this machine, for people.
@@ -126,61 +120,31 @@ impl Wgpu {
             at_work.engine.0.lose();
         }
     }
-
-    fn at_work(&self) -> Result<Arc<AtWork<Gpu>>, Error> {
-        self.adapter.get(|| {
-            let mut opened = Opened::new(self.wish.as_deref(), self.plain)?;
-            opened.window_bytes = opened.window_bytes.min(self.window.unwrap_or(u64::MAX));
-            opened.target.precision = match self.precision {
-                Some(precision) => precision,
-                None => crate::precision::from_environment()?,
-            };
-            Ok(Gpu(Arc::new(opened)))
-        })
-    }
 }
 
-impl Device for Wgpu {
-    fn name(&self) -> &str {
-        Wgpu::NAME
+impl OpensWhenUsed for Wgpu {
+    type Engine = Gpu;
+
+    fn slot(&self) -> &Slot<Gpu> {
+        &self.adapter
     }
 
-    fn describe(&self) -> String {
-        match self.at_work() {
-            Ok(at_work) => format!("wgpu: {}", at_work.engine.0.describe()),
-            Err(error) => format!("wgpu: not usable here: {error}"),
-        }
+    fn open(&self, precision: Precision) -> Result<Gpu, Error> {
+        let mut opened = Opened::new(self.wish.as_deref(), self.plain)?;
+        opened.window_bytes = opened.window_bytes.min(self.window.unwrap_or(u64::MAX));
+        opened.target.precision = precision;
+        Ok(Gpu(Arc::new(opened)))
     }
 
-    fn compile(&self, program: &Program) -> Result<Arc<dyn Executable>, Error> {
-        verify::program(program)?;
-        // SAFETY: what is left without a test is inside.
-        unsafe { self.compile_trusted(&confine::program(program.clone())) }
+    fn precision(&self) -> Option<Precision> {
+        self.precision
     }
 
-    unsafe fn compile_trusted(&self, program: &Program) -> Result<Arc<dyn Executable>, Error> {
-        // SAFETY: the caller's promise.
-        unsafe { self.at_work()?.compile_trusted(program) }
+    fn describe(engine: &Gpu) -> String {
+        engine.0.describe()
     }
 
-    fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error> {
-        self.at_work()?.prepare(kernel)
-    }
-
-    fn upload(&self, data: ArrayData<'_>) -> Result<Buffer, Error> {
-        crate::driver::resident(&self.at_work()?.engine, Ty::U8, data)
-    }
-
-    fn synchronize(&self) -> Result<(), Error> {
-        // A GPU that nobody has opened has nothing to do.
-        self.adapter.seen().map_or(Ok(()), |at_work| at_work.engine.0.synchronize())
-    }
-
-    fn copy_bandwidth(&self) -> Result<f64, Error> {
-        clock::copy_bandwidth(&self.at_work()?.engine.0)
-    }
-
-    fn is_own(&self, _: Seal) -> bool {
-        true
+    fn synchronize(engine: &Gpu) -> Result<(), Error> {
+        engine.0.synchronize()
     }
 }

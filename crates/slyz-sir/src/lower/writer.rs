@@ -6,6 +6,7 @@
 mod again;
 mod carry;
 mod folds;
+mod memories;
 mod rows;
 mod scans;
 mod sorts;
@@ -16,7 +17,7 @@ use super::planning::{Counter, Home, Lowering};
 use super::reuse::Takeover;
 use super::{FAN, RUN};
 use crate::code::{Body, Id, MemId, Monoid, Op, Scope, Stmt, Type, Var};
-use crate::kernel::{Access, BufferId, Kernel, Memory, ScalarArg, Space};
+use crate::kernel::{Access, BufferId, Kernel, ScalarArg, Space};
 use crate::names::Names;
 use crate::ops::Operator;
 use crate::size::Size;
@@ -330,92 +331,6 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         }
         self.out.remove(place);
         Some(self.push(Op::Apply(Operator::Fma, args), ty))
-    }
-
-    pub(super) fn store(&mut self, memory: MemId, index: Vec<Id>, value: Id) {
-        self.bind(Op::Store { memory, index, values: vec![value] }, &[]);
-    }
-
-    /// Elements of an array of one axis that are neighbours, from a multiple of their number on, with accesses of at most
-    /// that many bytes.
-    pub(super) fn load_neighbours(&mut self, array: Id, first: Id, count: u64, bytes: u32) -> Vec<Id> {
-        let (memory, _) = self.home_of(array);
-        self.load_from(memory, first, count, bytes)
-    }
-
-    /// The same, of a memory.
-    pub(super) fn load_from(&mut self, memory: MemId, first: Id, count: u64, bytes: u32) -> Vec<Id> {
-        let ty = self.kernel.memories[memory.0 as usize].ty;
-        let width = width(ty, count, bytes);
-        let mut values = vec![];
-        while values.len() < count as usize {
-            let index = vec![self.offset(first, values.len() as i64)];
-            values.extend(self.bind(Op::Load { memory, index }, &vec![ty; width]));
-        }
-        values
-    }
-
-    /// The same, written.
-    pub(super) fn store_neighbours(&mut self, memory: MemId, first: Id, values: &[Id], bytes: u32) {
-        let width = width(self.kernel.memories[memory.0 as usize].ty, values.len() as u64, bytes);
-        for (k, values) in values.chunks(width).enumerate() {
-            let index = vec![self.offset(first, (k * width) as i64)];
-            self.bind(Op::Store { memory, index, values: values.to_vec() }, &[]);
-        }
-    }
-
-    /// A position that far behind another.
-    pub(super) fn offset(&mut self, position: Id, by: i64) -> Id {
-        let by = self.number(by);
-        self.value(position + by)
-    }
-
-    /// A value of each memory of one axis.
-    pub(super) fn load_all(&mut self, memories: &[MemId], at: Id, tys: &[Ty]) -> Vec<Id> {
-        let load = |(&memory, &ty): (&MemId, &Ty)| self.push(Op::Load { memory, index: vec![at] }, ty);
-        memories.iter().zip(tys).map(load).collect()
-    }
-
-    /// The same, written.
-    pub(super) fn store_each(&mut self, memories: &[MemId], at: Id, values: &[Id]) {
-        memories.iter().zip(values).for_each(|(&memory, &value)| self.store(memory, vec![at], value));
-    }
-
-    // ---- memories
-
-    /// The memory bound to a buffer of the plan.
-    pub(super) fn global(&mut self, buffer: BufferId, access: Access, shape: Vec<Size>) -> MemId {
-        if let Some(k) = self.buffers.iter().position(|&b| b == buffer) {
-            // What is written over is read and written.
-            let space = &mut self.kernel.memories[k].space;
-            if *space != Space::Global(access) {
-                *space = Space::Global(Access::ReadWrite);
-            }
-            return MemId(k as u32);
-        }
-        // Globals stand in front of scratch memories, so that their numbers are the launch's.
-        let at = self.buffers.len();
-        assert_eq!(at, self.kernel.memories.len(), "globals are bound before scratch is made");
-        let decl = &self.lowering.plan.buffers[buffer.0 as usize];
-        let name = self.lowering.buffer_name(buffer);
-        self.kernel.memories.push(Memory { name, ty: decl.ty, space: Space::Global(access), shape });
-        self.buffers.push(buffer);
-        MemId(at as u32)
-    }
-
-    pub(super) fn scratch(&mut self, what: &str, ty: Ty, shape: Vec<Size>) -> MemId {
-        self.own_memory(what, ty, Space::Scratch, shape)
-    }
-
-    /// Memory of a block, or of a thread, of constant size.
-    pub(super) fn near_memory(&mut self, what: &str, ty: Ty, space: Space, shape: &[u64]) -> MemId {
-        self.own_memory(what, ty, space, shape.iter().map(|&n| Size::Const(n)).collect())
-    }
-
-    fn own_memory(&mut self, what: &str, ty: Ty, space: Space, shape: Vec<Size>) -> MemId {
-        let name = format!("{what}{}", self.kernel.memories.len());
-        self.kernel.memories.push(Memory { name, ty, space, shape });
-        MemId(self.kernel.memories.len() as u32 - 1)
     }
 
     /// The threads of the block wait for each other.
@@ -991,14 +906,6 @@ const MOST_LEVELS: u32 = 6;
 pub(super) fn levels(turns: Option<u64>, most: u32) -> u32 {
     let enough = |&levels: &u32| turns.is_some_and(|n| n <= (RUN * FAN.pow(levels)) as u64);
     if turns.is_some_and(|n| n <= RUN as u64) { 0 } else { (1..most).find(enough).unwrap_or(most) }
-}
-
-/// The most elements of an access.
-const WIDEST: u64 = 4;
-
-/// How many of `count` neighbours fit one access.
-fn width(ty: Ty, count: u64, bytes: u32) -> usize {
-    (bytes as usize / ty.bytes()).clamp(1, count.min(WIDEST) as usize)
 }
 
 /// Does the grouping of a fold leave no trace in its result?

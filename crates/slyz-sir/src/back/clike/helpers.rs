@@ -3,9 +3,9 @@
 //! Each is written once per file, before what uses it, and only when something does. The meanings are those of the
 //! operator table; what is plain in every C-like language is not here.
 
-use super::Dialect;
 use super::expr::literal;
-use crate::back::tree::Tree;
+use super::{Description, Dialect};
+use crate::back::tree::{Prefix, Tree};
 use crate::ops::Operator;
 use crate::types::{Scalar, Ty, int_range};
 use std::cell::RefCell;
@@ -31,6 +31,40 @@ impl Helpers {
     pub(super) fn texts(&self) -> Vec<String> {
         self.list.borrow().iter().map(|(_, text)| text.clone()).collect()
     }
+}
+
+/// A number as C writes it, with what the language puts behind integers of 64 bits, signed and not.
+pub fn number(value: Scalar, negative: bool, digits: &str, [signed, unsigned]: [&str; 2]) -> Tree {
+    let suffix = match value.ty {
+        Ty::F32 | Ty::BF16 | Ty::F16 => "f",
+        Ty::U32 => "u",
+        Ty::I64 => signed,
+        Ty::U64 => unsigned,
+        _ => "",
+    };
+    Tree::literal(value, negative, format!("{digits}{suffix}"))
+}
+
+/// An infinity or NaN, given the language's expressions of the two, in single and in double precision.
+pub fn beyond_numbers(value: Scalar, [infinity, nan]: [[&'static str; 2]; 2]) -> Tree {
+    let x = value.as_f64();
+    let spelled = if x.is_nan() { nan } else { infinity };
+    let number = Tree::name(spelled[usize::from(value.ty == Ty::F64)]);
+    if x < 0.0 { Tree::prefix(Prefix::Minus, number) } else { number }
+}
+
+/// The parameters of a kernel: its buffers behind what the language says of pointers, and its uniforms.
+pub fn parameters(
+    d: &Description,
+    pointer: impl Fn(&str, &str) -> String,
+    stored: impl Fn(Ty) -> &'static str,
+) -> String {
+    let buffers = d.buffers.iter().map(|buffer| {
+        let access = if buffer.written { "" } else { "const " };
+        pointer(&format!("{access}{}", stored(buffer.ty)), &buffer.name)
+    });
+    let uniforms = d.uniforms.iter().map(|uniform| format!("{} {}", stored(uniform.ty), uniform.name));
+    buffers.chain(uniforms).collect::<Vec<String>>().join(",\n    ")
 }
 
 /// The name of a type that the language has; whoever asks has looked.

@@ -157,26 +157,13 @@ impl Dialect for Cuda {
     }
 
     fn literal(&self, value: Scalar, negative: bool, digits: &str) -> Tree {
-        let suffix = match value.ty {
-            Ty::F32 | Ty::BF16 | Ty::F16 => "f",
-            Ty::U32 => "u",
-            Ty::I64 => "LL",
-            Ty::U64 => "ULL",
-            _ => "",
-        };
-        Tree::literal(value, negative, format!("{digits}{suffix}"))
+        in_c::number(value, negative, digits, ["LL", "ULL"])
     }
 
     fn special(&self, value: Scalar, _: &Helpers) -> Tree {
-        let x = value.as_f64();
-        let number = match (value.ty == Ty::F64, x.is_nan()) {
-            (false, false) => "__int_as_float(0x7f800000)",
-            (false, true) => "__int_as_float(0x7fc00000)",
-            (true, false) => "__longlong_as_double(0x7ff0000000000000LL)",
-            (true, true) => "__longlong_as_double(0x7ff8000000000000LL)",
-        };
-        let number = Tree::name(number);
-        if x < 0.0 { Tree::prefix(Prefix::Minus, number) } else { number }
+        let infinity = ["__int_as_float(0x7f800000)", "__longlong_as_double(0x7ff0000000000000LL)"];
+        let nan = ["__int_as_float(0x7fc00000)", "__longlong_as_double(0x7ff8000000000000LL)"];
+        in_c::beyond_numbers(value, [infinity, nan])
     }
 
     fn rounds(&self, ty: Ty) -> bool {
@@ -223,18 +210,13 @@ impl Dialect for Cuda {
     }
 
     fn signature(&self, d: &Description) -> String {
-        let buffers = d.buffers.iter().map(|b| {
-            let access = if b.written { "" } else { "const " };
-            format!("{access}{}* __restrict__ {}", stored(b.ty), b.name)
-        });
-        let uniforms = d.uniforms.iter().map(|u| format!("{} {}", stored(u.ty), u.name));
-        let params: Vec<String> = buffers.chain(uniforms).collect();
+        let params = in_c::parameters(d, |ty, name| format!("{ty}* __restrict__ {name}"), stored);
         let threads: u32 = d.block.iter().product();
         // Large blocks keep rows in registers, and a core has to have two of them at work: one reads while the other computes.
         // AMD's second number means something else.
         let bounds = if threads == 512 && !self.vendor.is_amd() { "512, 2".to_string() } else { threads.to_string() };
         let name = &d.name;
-        format!("extern \"C\" __global__ void __launch_bounds__({bounds}) {name}(\n    {}\n)", params.join(",\n    "))
+        format!("extern \"C\" __global__ void __launch_bounds__({bounds}) {name}(\n    {params}\n)")
     }
 
     fn prologue(&self, d: &Description, mentions: &dyn Fn(&str) -> bool) -> Vec<String> {

@@ -159,27 +159,14 @@ impl Dialect for OpenCl {
     }
 
     fn literal(&self, value: Scalar, negative: bool, digits: &str) -> Tree {
-        let suffix = match value.ty {
-            Ty::F32 | Ty::BF16 | Ty::F16 => "f",
-            Ty::U32 => "u",
-            Ty::I64 => "L",
-            Ty::U64 => "UL",
-            _ => "",
-        };
-        Tree::literal(value, negative, format!("{digits}{suffix}"))
+        in_c::number(value, negative, digits, ["L", "UL"])
     }
 
     fn special(&self, value: Scalar, _: &Helpers) -> Tree {
-        let x = value.as_f64();
-        let number = match (value.ty == Ty::F64, x.is_nan()) {
-            (false, false) => "INFINITY",
-            // Which NaN theirs is, is not said.
-            (false, true) => "as_float(0x7fc00000)",
-            (true, false) => "as_double(0x7ff0000000000000L)",
-            (true, true) => "as_double(0x7ff8000000000000L)",
-        };
-        let number = Tree::name(number);
-        if x < 0.0 { Tree::prefix(Prefix::Minus, number) } else { number }
+        let infinity = ["INFINITY", "as_double(0x7ff0000000000000L)"];
+        // Which NaN theirs is, is not said.
+        let nan = ["as_float(0x7fc00000)", "as_double(0x7ff8000000000000L)"];
+        in_c::beyond_numbers(value, [infinity, nan])
     }
 
     fn rounds(&self, ty: Ty) -> bool {
@@ -232,15 +219,9 @@ impl Dialect for OpenCl {
     }
 
     fn signature(&self, d: &Description) -> String {
-        let buffers = d.buffers.iter().map(|b| {
-            let access = if b.written { "" } else { "const " };
-            format!("global {access}{}* restrict {}", stored(b.ty), b.name)
-        });
-        let uniforms = d.uniforms.iter().map(|u| format!("{} {}", stored(u.ty), u.name));
-        let params: Vec<String> = buffers.chain(uniforms).collect();
+        let params = in_c::parameters(d, |ty, name| format!("global {ty}* restrict {name}"), stored);
         let [x, y, z] = d.block;
         let name = &d.name;
-        let params = params.join(",\n    ");
         format!("kernel __attribute__((reqd_work_group_size({x}, {y}, {z}))) void {name}(\n    {params}\n)")
     }
 

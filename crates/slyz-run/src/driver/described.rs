@@ -1,0 +1,86 @@
+//! Launches of kernels by drivers that take arguments one by one, as a [`Description`] lists them.
+//!
+//! [`Description`]: slyz_sir::back::clike::Description
+
+use super::engine::{Engine, Launch, Piece};
+use crate::{Buffer, Error};
+use slyz_sir::back::clike::{Uniform, UniformSource};
+use slyz_sir::kernel::{Kernel, Space};
+use slyz_sir::size::Size;
+
+/// What a kernel is told behind its arrays: the value of a size, or the place of a scalar.
+#[derive(Clone, Copy)]
+pub(crate) enum Word {
+    Size(u64),
+    Scalar(usize),
+}
+
+impl Word {
+    /// Its bits, given those of the scalars.
+    pub(crate) fn value(self, scalars: &[u64]) -> u64 {
+        match self {
+            Word::Size(value) => value,
+            Word::Scalar(place) => scalars[place],
+        }
+    }
+}
+
+impl<E: Engine> Piece<'_, E> {
+    /// What the kernel is told behind its arrays.
+    pub(crate) fn words(&self, uniforms: &[Uniform]) -> Result<Vec<Word>, Error> {
+        let word = |uniform: &Uniform| match uniform.source {
+            UniformSource::Size(var) => Ok(Word::Size(self.sizes.eval(&Size::Var(var))?)),
+            UniformSource::Scalar(place) => Ok(Word::Scalar(place)),
+        };
+        uniforms.iter().map(word).collect()
+    }
+
+    /// The blocks in x, y, z, where no more than `most` are counted, nor threads past 32 bits.
+    pub(crate) fn blocks(&self, most: [u64; 3]) -> Result<[u32; 3], Error> {
+        let mut grid = [0; 3];
+        for (d, blocks) in self.grid.into_iter().enumerate() {
+            let block = self.kernel.block[d].max(1);
+            let most = most[d].min(u64::from(u32::MAX / block));
+            if blocks > most {
+                return Err(Error::TooLarge {
+                    what: format!("the launch of {}", self.kernel.name),
+                    why: format!("it has {blocks} blocks of {block} threads, and {most} are counted{}", E::PLACE),
+                });
+            }
+            grid[d] = blocks as u32;
+        }
+        Ok(grid)
+    }
+}
+
+impl<E: Engine> Launch<'_, '_, E> {
+    /// The bits of the scalars. Those that the device has are read: the host passes them by value, and so has to know them.
+    pub(crate) fn scalars_by_value(
+        &self,
+        read: impl Fn(&Buffer, &mut [u8]) -> Result<(), Error>,
+    ) -> Result<Vec<u64>, Error> {
+        let mut scalars = self.scalars.to_vec();
+        for &(place, buffer) in self.resident {
+            let mut bytes = [0; 8];
+            read(buffer, &mut bytes[..buffer.len().min(8)])?;
+            scalars[place] = u64::from_le_bytes(bytes);
+        }
+        Ok(scalars)
+    }
+}
+
+/// The memory that threads of a block share is no more than a block has.
+pub(crate) fn shared_memory_fits<E: Engine>(kernel: &Kernel, most: u64) -> Result<(), Error> {
+    let shared = kernel.memories.iter().filter(|memory| memory.space == Space::Shared);
+    let bytes = shared.fold(0u64, |sum, memory| {
+        let count = Size::product(&memory.shape).constant().unwrap_or(u64::MAX);
+        sum.saturating_add(count.saturating_mul(memory.ty.bytes() as u64))
+    });
+    if bytes <= most {
+        return Ok(());
+    }
+    Err(Error::TooLarge {
+        what: format!("the threadgroup memory of kernel `{}`", kernel.name),
+        why: format!("{bytes} bytes, and a block has {most}{}", E::PLACE),
+    })
+}
