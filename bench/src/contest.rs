@@ -112,6 +112,16 @@ impl<'a> Contest<'a> {
     /// Ours: a call, whose result is dropped before the next, so that the pool can use its memory again.
     pub fn ours<H: 'a>(
         &mut self,
+        call: impl FnMut() -> Result<H, slyz::Error> + 'a,
+        answer: impl Fn(&H) -> Result<Vec<f32>, slyz::Error> + 'a,
+    ) {
+        self.ours_as(OURS, call, answer);
+    }
+
+    /// Ours in another way, under a name of its own.
+    pub fn ours_as<H: 'a>(
+        &mut self,
+        name: &str,
         mut call: impl FnMut() -> Result<H, slyz::Error> + 'a,
         answer: impl Fn(&H) -> Result<Vec<f32>, slyz::Error> + 'a,
     ) {
@@ -119,7 +129,7 @@ impl<'a> Contest<'a> {
             *out = None;
             *out = Some(call());
         };
-        self.entry(OURS, None, run, move |out| match out {
+        self.entry(name, None, run, move |out| match out {
             Some(Ok(out)) => Ok(answer(out)?),
             Some(Err(error)) => Err(error.to_string().into()),
             None => Err("it has not run".into()),

@@ -5,7 +5,7 @@ use super::{Answer, Job, Ours};
 use crate::jobs::mandelbrot::{C, R, mandelbrot};
 use crate::jobs::nbody::accelerations;
 use slyz::prelude::*;
-use slyz::{Device, Error, Options, Precision, compile_on, compile_with};
+use slyz::{Device, Error, Options, Precision, Quantize, compile_on, compile_with};
 use std::sync::Arc;
 
 axis!(N, M, K);
@@ -44,7 +44,19 @@ pub fn all(side: u64) -> Vec<Job> {
         hand: vec![],
         ours: draw(precision),
     };
+    let rows = 4 * side;
+    let matvec = |name: &str, ours| Job {
+        title: format!("matrix · vector{name}, {rows}"),
+        inputs: vec![(vec![rows, rows], (-1.0, 1.0)), (vec![rows], (-1.0, 1.0))],
+        output: rows,
+        flops: 2 * rows * rows,
+        hand: vec![],
+        ours,
+    };
     vec![
+        matvec("", weigh(None)),
+        matvec(" of f16", weigh(Some(Quantize::f16().weights([1])))),
+        product("matmul of bytes", two.clone(), multiply_bytes()),
         product("matmul native", two.clone(), multiply(Precision::Native)),
         product("matmul of bf16", two.clone(), multiply_halves()),
         product("relu(a·b + bias)", three.clone(), layer(Precision::Table)),
@@ -79,6 +91,27 @@ fn multiply(precision: Precision) -> Box<Make> {
         let f = compile_with(matmul, &Options::new().precision(precision).device(device))?;
         let (a, b) = (x[0].rename()?, x[1].rename()?);
         unseen(move || f.call(&a, &b))
+    })
+}
+
+fn multiply_bytes() -> Box<Make> {
+    Box::new(move |device: &Arc<dyn Device>, x: &[Tensor<f32>]| {
+        let f = compile_on(device, matmul)?.quantized(&Quantize::i8())?;
+        let (a, b) = (x[0].rename()?, x[1].rename()?);
+        unseen(move || f.call(&a, &b))
+    })
+}
+
+/// A matrix by a vector, perhaps in smaller numbers.
+fn weigh(how: Option<Quantize>) -> Box<Make> {
+    Box::new(move |device: &Arc<dyn Device>, x: &[Tensor<f32>]| {
+        let rows = |w: Arr<f32, (N, K)>, x: Arr<f32, K>| -> Arr<f32, N> {
+            tabulate(|i| slyz::sum(|k| w.at((i, k)) * x.at(k)))
+        };
+        let f = compile_on(device, rows)?;
+        let f = how.as_ref().map_or(Ok(f.clone()), |how| f.quantized(how))?;
+        let (w, x) = (x[0].rename()?, x[1].rename()?);
+        unseen(move || f.call(&w, &x))
     })
 }
 

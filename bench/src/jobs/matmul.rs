@@ -10,6 +10,7 @@ use gemm::Parallelism;
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2};
 use rayon::prelude::*;
+use slyz::Quantize;
 use slyz::prelude::*;
 
 axis!(B, N, K, M);
@@ -42,6 +43,14 @@ pub static JOBS: &[Job] = &[
         target: Some(0.9),
         run: run_relu,
         source: || Ok(compile(layer)?.source().to_string()),
+    },
+    // Beside ours in `f32`, and the best crate's.
+    Job {
+        name: "matmul_i8",
+        title: "matmul of bytes, 1024²",
+        target: Some(1.8),
+        run: run_bytes,
+        source: || Ok(compile(matmul)?.quantized(&Quantize::i8())?.source().to_string()),
     },
 ];
 
@@ -142,6 +151,23 @@ fn run_square(bench: &Bench, job: &'static Job, transposed: bool) -> Result<Row,
     contest.fills("rayon", n * n, move |z| plain(z, a, b, n, transposed));
     #[cfg(feature = "candle")]
     crate::candle::matmul(&mut contest, a, b, n, transposed)?;
+    contest.measure()
+}
+
+fn run_bytes(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
+    let n = bench.side(1024);
+    let (a, b, expected) = matrices(bench, n, false);
+    let largest = expected.iter().fold(0f32, |most, x| most.max(x.abs()));
+    let f = compile(matmul)?;
+    let x = Tensor::<f32, (N, K)>::from_vec([n, n], a.to_vec())?;
+    let w = Tensor::<f32, (K, M)>::from_vec([n, n], b.to_vec())?;
+    let small = f.quantize(&Quantize::i8().within(0.02), |f| f.call(&x, &w))?;
+    let (a, b) = (&a[..], &b[..]);
+    let mut contest = Contest::new(bench, job, Expected::near(expected, 0.0).or_within(0.02 * largest));
+    let (own_x, own_w) = (x.clone(), w.clone());
+    contest.ours(move || small.call(&own_x, &own_w), |z| z.to_vec());
+    contest.ours_as("in f32", move || f.call(&x, &w), |z| z.to_vec());
+    contest.fills("gemm", n * n, move |z| by_gemm(z, a, b, n, false, Parallelism::Rayon(0)));
     contest.measure()
 }
 

@@ -1,6 +1,7 @@
 //! `slyz build`: the programs of a file as source files for targets.
 
 use crate::passes::{Passes, known};
+use crate::smaller::Smaller;
 use crate::{load, usage, vex};
 use anyhow::{Context, anyhow};
 use slyz_sir::back::harness::{self, Emitted, Options, Target};
@@ -25,6 +26,8 @@ pub struct Build {
     program: Vec<String>,
     #[command(flatten)]
     passes: Passes,
+    #[command(flatten)]
+    smaller: Smaller,
     /// How close float results are to the operator table: `native` writes the target's own functions, `table` keeps every operator
     /// within its units in the last place.
     #[arg(long, value_name = "native|table|exact", default_value = "native")]
@@ -93,11 +96,13 @@ impl Build {
             return usage("SPIR-V is no text; name a folder for its files with --out");
         }
         if vex {
+            self.smaller.not_for_kernels()?;
             let targets = self.target.iter().map(|name| name.target()).collect::<anyhow::Result<Vec<_>>>()?;
             let all = vex::build::build(&self.file, &self.program, &targets, &self.options(), &self.blocks)?;
             return self.put(all, out);
         }
         let (module, _) = load::verified(&self.file)?;
+        let (module, _) = self.smaller.apply(module)?;
         let mut programs: Vec<Program> = vec![];
         for name in &self.program {
             programs.push(load::program(&self.file, &module, Some(name))?.clone());

@@ -1,6 +1,7 @@
 //! `slyz dump`: the programs or kernels of a file as SIR, at a stop of their road: as they are, behind a pass, as a plan of launches.
 
 use crate::passes::{Camera, Moment, Passes, known};
+use crate::smaller::Smaller;
 use crate::{ProgramChoice, load, usage, vex};
 use anyhow::anyhow;
 use slyz_sir::lower::gpu::{Expected, Machine};
@@ -23,6 +24,8 @@ pub struct Dump {
     lower: Option<Kind>,
     #[command(flatten)]
     passes: Passes,
+    #[command(flatten)]
+    smaller: Smaller,
     #[command(flatten)]
     choice: ProgramChoice,
     /// Print kernels that are array programs as these, for launches that fit (.vex files); with `--lower` or `--after` on their road.
@@ -60,6 +63,7 @@ impl Dump {
     pub fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let kind = self.lower.or(self.after.is_some().then_some(Kind::Cpu));
         if vex::is_vex(&self.file) {
+            self.smaller.not_for_kernels()?;
             if self.choice.program.is_some() {
                 return usage("--program is for .sir files; all graph functions of a .vex file are printed");
             }
@@ -78,6 +82,7 @@ impl Dump {
             return usage("--block, --checks and --raised are for .vex files");
         }
         let (module, _) = load::verified(&self.file)?;
+        let (module, _) = self.smaller.apply(module)?;
         match kind {
             Some(kind) => self.travel(&module, kind, out),
             None => self.print(module, out),

@@ -14,6 +14,7 @@ mod literal;
 mod load;
 mod passes;
 mod run;
+mod smaller;
 mod test;
 mod tune;
 mod vex;

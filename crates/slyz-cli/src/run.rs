@@ -1,6 +1,7 @@
 //! `slyz run`: a program called with arrays from files and numbers from the command line.
 
 use crate::limits::{self, Limits};
+use crate::smaller::Smaller;
 use crate::{ProgramChoice, SizeValue, literal, load, usage, vex};
 use anyhow::Context;
 use slyz_run::npy::{self, Npy, NpyProblem};
@@ -39,6 +40,8 @@ pub struct Run {
     #[arg(long)]
     check_races: bool,
     #[command(flatten)]
+    smaller: Smaller,
+    #[command(flatten)]
     limits: Limits,
 }
 
@@ -69,6 +72,7 @@ impl Run {
     pub fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let _bounded = self.limits.bound(&self.file)?;
         if vex::is_vex(&self.file) {
+            self.smaller.not_for_kernels()?;
             if self.choice.program.is_some() || !self.input.is_empty() || !self.size.is_empty() || self.output.is_some()
             {
                 return usage(
@@ -86,6 +90,7 @@ impl Run {
             return usage("--check-races is for .vex files: programs have no threads that could meet");
         }
         let (module, _) = load::verified(&self.file)?;
+        let (module, _) = self.smaller.apply(module)?;
         let program = load::program(&self.file, &module, self.choice.program.as_deref())?;
         let given = load::sizes(program, &self.size)?;
         let inputs = self.inputs(program)?;

@@ -33,6 +33,7 @@ mod graph;
 mod host;
 mod naperian;
 mod options;
+mod quantize;
 mod returns;
 mod rewrite;
 #[cfg(feature = "graph")]
@@ -75,6 +76,13 @@ use proc_macro::TokenStream;
 #[proc_macro_attribute]
 pub fn function(options: TokenStream, item: TokenStream) -> TokenStream {
     function::expand(options.into(), item.into()).into()
+}
+
+/// Programs that call the function are over smaller numbers: `#[quantize(i8)]`, `#[quantize(f16)]`, `#[quantize(bf16)]`. Nothing is measured;
+/// `Compiled::quantize` measures, and keeps to a bound.
+#[proc_macro_attribute]
+pub fn quantize(options: TokenStream, item: TokenStream) -> TokenStream {
+    quantize::expand(options.into(), item.into()).into()
 }
 
 /// A kernel by hand: a function that every thread of a launch runs. On a module, every function of it is a kernel or a helper.

@@ -52,6 +52,7 @@ pub mod opencl;
 mod pool;
 #[cfg(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "wgpu"))]
 mod precision;
+mod prepared;
 // The interpreter alone launches nothing.
 #[cfg_attr(not(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "wgpu")), allow(dead_code))]
 mod profile;
@@ -77,4 +78,5 @@ pub use interpreter::Interpreter;
 pub use kept::{Found, Kept};
 pub use launch::{Launch, LaunchArray, Launcher, Threads};
 pub use pool::{Block, Pool, PoolStats, pool_stats};
+pub use prepared::Prepared;
 pub use profile::{Clock, LaunchTime, profile};

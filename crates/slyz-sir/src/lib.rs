@@ -33,6 +33,8 @@ pub mod pass;
 pub mod power;
 pub mod program;
 #[cfg(feature = "compiler")]
+pub mod quantize;
+#[cfg(feature = "compiler")]
 pub mod raise;
 #[cfg(feature = "compiler")]
 mod ranges;

@@ -37,6 +37,8 @@ pub enum Domain {
     Int,
     /// Integers and `bool`.
     Bits,
+    /// `i32`, for the four bytes in it.
+    Word,
     /// Everything.
     Any,
 }
@@ -49,8 +51,22 @@ impl Domain {
             Domain::Float => ty.is_float(),
             Domain::Int => ty.is_int(),
             Domain::Bits => ty.is_int() || ty == Ty::Bool,
+            Domain::Word => ty == Ty::I32,
             Domain::Any => true,
         }
+    }
+}
+
+impl std::fmt::Display for Domain {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(match self {
+            Domain::Number => "numbers",
+            Domain::Float => "floats",
+            Domain::Int => "integers",
+            Domain::Bits => "integers and bool",
+            Domain::Word => "i32",
+            Domain::Any => "everything",
+        })
     }
 }
 
@@ -244,6 +260,10 @@ operators! {
     Fma "fma" 3 Number Same [] rust "mul_add" ulp 0 cost 1 {
         int |_, x| x[0].wrapping_mul(x[1]).wrapping_add(x[2]);
         float |ty, x| if ty == Ty::F64 { x[0].mul_add(x[1], x[2]) } else { (x[0] as f32).mul_add(x[1] as f32, x[2] as f32) as f64 };
+    }
+    /// `c` and the sum of four products of bytes: those of `a` without a sign, those of `b` with one. Machines have it for products of small numbers.
+    Dot4 "dot4" 3 Word Same [] ulp 0 cost 2 {
+        int |_, x| x[2] + (0..4).map(|k| (x[0] >> (8 * k) & 0xff) * i128::from((x[1] >> (8 * k)) as i8)).sum::<i128>();
     }
     /// `min(max(x, low), high)`.
     Clamp "clamp" 3 Number Same [] ulp 0 cost 2 {

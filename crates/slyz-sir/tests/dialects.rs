@@ -87,6 +87,10 @@ impl Dialect for Plain {
     fn sign(&self, ty: Ty, helpers: &Helpers) -> String {
         in_c::sign(self, ty, helpers)
     }
+    fn dot4(&self, helpers: &Helpers) -> String {
+        in_c::dot4(self, helpers)
+    }
+
     fn function(&self, operator: Operator, ty: Ty, _: &Helpers) -> String {
         format!("m_{}_{ty}", operator.name())
     }

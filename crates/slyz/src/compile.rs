@@ -8,6 +8,7 @@ use crate::feed::{Arguments, Fed, Feed, KeptSizes, arguments, solved};
 use crate::output::{Output, Outs, Results};
 use crate::param::{Param, Parameters};
 use crate::profile::Profile;
+use crate::quantize::{Quantize, Small, Smaller};
 use crate::receive::{Receive, Receiver};
 use crate::tensor::Tensor;
 use crate::trace::{self, Leaf, Loc, Slot};
@@ -85,6 +86,8 @@ struct Shared {
     device: Arc<dyn Device>,
     code: Arc<dyn Executable>,
     tune: Tune,
+    /// What runs instead of the program, where smaller numbers were asked for.
+    smaller: Option<Smaller>,
     /// The same for arguments that are views, by how they lie.
     for_views: Mutex<HashMap<Vec<Storage>, Arc<dyn Executable>>>,
 }
@@ -120,6 +123,33 @@ struct Given {
     sizes: Env,
     /// The first axis that the function does not have.
     stranger: Option<String>,
+}
+
+impl<Sig> Compiled<Sig> {
+    /// The same function, run by other code.
+    pub(crate) fn with_code(&self, code: Arc<dyn Executable>, smaller: Option<Smaller>) -> Compiled<Sig> {
+        let Shared { program, sizes, slots, leaves, device, tune, .. } = &*self.shared;
+        let shared = Shared {
+            program: program.clone(),
+            sizes: sizes.clone(),
+            slots: slots.clone(),
+            leaves: leaves.clone(),
+            device: device.clone(),
+            code,
+            tune: *tune,
+            smaller,
+            for_views: Mutex::default(),
+        };
+        Compiled { shared: Arc::new(shared), given: self.given.clone(), kept: Arc::default(), signature: PhantomData }
+    }
+
+    pub(crate) fn code(&self) -> Arc<dyn Executable> {
+        self.shared.code.clone()
+    }
+
+    pub(crate) fn device_used(&self) -> &Arc<dyn Device> {
+        &self.shared.device
+    }
 }
 
 impl<Sig> Clone for Compiled<Sig> {
@@ -202,7 +232,9 @@ impl<Sig> Compiled<Sig> {
     pub fn explain(&self) -> Explanation {
         let sizes: Vec<Option<u64>> =
             self.shared.sizes.iter().map(|axis| self.given.sizes.get(&axis.id).copied()).collect();
-        Explanation::new(&self.shared.program, &self.shared.slots, &*self.shared.code, &sizes)
+        let Shared { program, slots, code, smaller, .. } = &*self.shared;
+        let explanation = Explanation::new(smaller.as_ref().map_or(program, |s| &s.program), slots, &**code, &sizes);
+        explanation.with_told(smaller.as_ref().map_or(&[], |smaller| &smaller.told))
     }
 
     /// Runs calls and tells where their time goes, kernel by kernel: a GPU's own clock where it has one, the host's
@@ -566,6 +598,7 @@ pub fn compile_with<Sig: Signature, F: Function<Sig>>(f: F, options: &Options) -
 pub struct Options {
     device: Option<Arc<dyn Device>>,
     precision: Option<Precision>,
+    quantize: Option<Quantize>,
     tune: Tune,
 }
 
@@ -595,6 +628,21 @@ impl Options {
     /// operator table.
     pub fn precision(self, precision: Precision) -> Options {
         Options { precision: Some(precision), ..self }
+    }
+
+    /// Over smaller numbers. Nothing is measured: [`Compiled::quantize`] does that.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// use slyz::{Options, Quantize};
+    /// axis!(N, K, M);
+    /// let halves = Options::new().quantize(Quantize::f16().weights([2]));
+    /// let f = slyz::compile_with(|x: Arr<f32, (N, K)>, w: Arr<f32, (K, M)>| x.matmul(w), &halves)?;
+    /// assert_eq!(f.call(&[[1.0f32, 2.0]], &[[0.5f32], [0.25]])?.to_vec()?, [1.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn quantize(self, how: Quantize) -> Options {
+        Options { quantize: Some(how), ..self }
     }
 
     /// With plans that a model chooses, or the clock.
@@ -652,13 +700,23 @@ pub fn devices() -> Vec<Arc<dyn Device>> {
 
 fn compile_for<Sig: Signature, F: Function<Sig>>(at: Loc, options: &Options, f: F) -> Result<Compiled<Sig>, Error> {
     let trace = &mut || Sig::outs(f.run(Sig::params(at)));
-    let shared = build(at, options, std::any::type_name::<F>(), trace)?;
-    Ok(Compiled { shared: Arc::new(shared), given: Given::default(), kept: Arc::default(), signature: PhantomData })
+    let (shared, small) = build(at, options, std::any::type_name::<F>(), trace)?;
+    let given = Given::default();
+    let compiled = Compiled { shared: Arc::new(shared), given, kept: Arc::default(), signature: PhantomData };
+    match options.quantize.clone().or(small.map(Quantize::to)) {
+        Some(how) => compiled.quantized(&how),
+        None => Ok(compiled),
+    }
 }
 
 // The program that is vouched for is traced here.
 #[allow(unsafe_code)]
-fn build(at: Loc, options: &Options, path: &str, f: &mut dyn FnMut() -> Outs) -> Result<Shared, Error> {
+fn build(
+    at: Loc,
+    options: &Options,
+    path: &str,
+    f: &mut dyn FnMut() -> Outs,
+) -> Result<(Shared, Option<Small>), Error> {
     let mut leaves = vec![];
     let outs = &mut || {
         let outs = f();
@@ -674,8 +732,9 @@ fn build(at: Loc, options: &Options, path: &str, f: &mut dyn FnMut() -> Outs) ->
     // SAFETY: arrays are read at positions that are an `Idx` of their axis. Axes make those (`position.rs`, `axis.rs`), handles that
     // are none are refused (`Handle::expect_axis`), and what calls bring in is checked against the extents (`feed.rs`).
     let code = unsafe { device.compile_trusted(&traced.program) }?;
-    let trace::Traced { program, sizes, slots, .. } = traced;
-    Ok(Shared { program, sizes, slots, leaves, device, code, tune: options.tune, for_views: Mutex::default() })
+    let trace::Traced { program, sizes, slots, small } = traced;
+    let (tune, for_views) = (options.tune, Mutex::default());
+    Ok((Shared { program, sizes, slots, leaves, device, code, tune, smaller: None, for_views }, small))
 }
 
 /// The last name of a path that is an identifier: a closure is called after the function it stands in.

@@ -63,6 +63,20 @@ pub enum Error {
     /// The device could not compile or run it.
     #[error(transparent)]
     Run(#[from] slyz_run::Error),
+    /// Smaller numbers that break the bound that was asked for.
+    #[error(
+        "with {small}, result {result} is off by {found:.3e} of its largest number, and {bound:.3e} was asked for; allow more with `within`, or ask for f16 or bf16"
+    )]
+    Quantize {
+        /// Which result, from 1.
+        result: usize,
+        /// The numbers that were asked for.
+        small: String,
+        /// How far it is off.
+        found: f64,
+        /// How far it may be.
+        bound: f64,
+    },
     /// A kernel whose text cannot be read.
     #[error("the text of kernel `{name}` is not SIR: {why}. Let `#[graph]` write it")]
     Kernel {

@@ -34,6 +34,8 @@ pub struct Explanation {
     built: Option<BuildTime>,
     /// The fields among the parameters, and the argument of the program that each is.
     fields: Vec<String>,
+    /// What became of what could be made of smaller numbers.
+    told: Vec<String>,
     inner: slyz_sir::explain::Explanation,
 }
 
@@ -49,7 +51,11 @@ impl Explanation {
         let choice = code.choice(sizes);
         let built = code.build_time();
         let precision = code.precision();
-        Explanation { device, precision, imagined, choice, built, fields: fields(slots), inner }
+        Explanation { device, precision, imagined, choice, built, fields: fields(slots), told: vec![], inner }
+    }
+
+    pub(crate) fn with_told(self, told: &[String]) -> Explanation {
+        Explanation { told: told.to_vec(), ..self }
     }
 
     /// A picture: arguments above, launches and temporaries between, results below, bytes on the arrows. It is a whole
@@ -104,6 +110,7 @@ impl fmt::Display for Explanation {
         if let Some(built) = &self.built {
             writeln!(f, "{built}")?;
         }
+        self.told.iter().try_for_each(|line| writeln!(f, "{line}"))?;
         self.inner.fmt(f)?;
         if !self.fields.is_empty() {
             writeln!(f, "\nfields of arguments, as the program has them")?;

@@ -83,6 +83,7 @@ mod position;
 mod prefix;
 pub mod prelude;
 mod profile;
+mod quantize;
 pub mod random;
 mod receive;
 mod record;
@@ -132,6 +133,7 @@ pub use output::Output;
 pub use param::{Arrays, HostOf, Param};
 pub use position::{Around, At, Idx, Near, Offset};
 pub use profile::{KernelProfile, Profile};
+pub use quantize::{Quantize, Small};
 pub use receive::Receive;
 pub use scatter::{ScatterTo, scatter};
 pub use search::{Side, merge};
@@ -234,6 +236,7 @@ pub use slyz_macros::einsum;
 /// # Ok::<(), slyz::Error>(())
 /// ```
 pub use slyz_macros::function;
+
 /// A kernel by hand: a function that every thread of a launch runs, checked while the program is compiled.
 ///
 /// ```
@@ -252,6 +255,18 @@ pub use slyz_macros::function;
 /// ```
 #[cfg(feature = "graph")]
 pub use slyz_macros::graph;
+/// Programs that call the function are over smaller numbers, with nothing measured ([`Compiled::quantized`]).
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N, K, M);
+/// #[slyz::quantize(i8)]
+/// fn layer(x: Arr<f32, (N, K)>, w: Arr<f32, (K, M)>) -> Arr<f32, (N, M)> { x.matmul(w) }
+/// let f = compile(layer)?;
+/// assert!(f.explain().to_string().contains("the product [N, M] over K is i8"));
+/// # Ok::<(), slyz::Error>(())
+/// ```
+pub use slyz_macros::quantize;
 /// The kernels of a `.vex` file as functions, checked while the program is compiled.
 ///
 /// ```

@@ -320,6 +320,11 @@ pub fn precise(precision: Precision) {
     crate::trace::with(|trace| trace.precision = trace.precision.max(Some(precision)));
 }
 
+/// What is traced is to be made of smaller numbers. Of several, the first is.
+pub fn smaller(small: slyz_sir::quantize::Small) {
+    crate::trace::with(|trace| trace.small = trace.small.or(Some(small)));
+}
+
 /// A condition, of the host or traced: inherent methods on two types, so that each has its own bounds.
 pub struct If<C>(C);
 

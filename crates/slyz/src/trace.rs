@@ -11,6 +11,7 @@ use slyz_sir::choices::Precision;
 use slyz_sir::code::{FnId, Id, Op, Type};
 use slyz_sir::names::Names;
 use slyz_sir::program::{Program, Require};
+use slyz_sir::quantize::Small;
 use slyz_sir::size::{Size, SizeOrigin, SizeVar};
 pub use slyz_sir::types::Ty;
 use std::any::TypeId;
@@ -197,6 +198,8 @@ pub(crate) struct Traced {
     /// The axis behind each size variable of the program.
     pub sizes: Vec<NamedAxis>,
     pub slots: Vec<Slot>,
+    /// The smaller numbers that a function asked for.
+    pub small: Option<Small>,
 }
 
 /// What tells shared functions apart: the type of the closure, and the host constants among the arguments.
@@ -246,6 +249,8 @@ pub(crate) struct Trace {
     names: Names,
     /// The most that a function asked for.
     pub precision: Option<Precision>,
+    /// The smaller numbers that a function asked for.
+    pub small: Option<Small>,
 }
 
 #[derive(Default)]
@@ -638,6 +643,7 @@ pub(crate) fn run(at: Loc, name: &str, f: &mut dyn FnMut() -> Vec<Out>) -> Resul
             unnamed: HashMap::new(),
             names: Names::default(),
             precision: None,
+            small: None,
         };
         stack.traces.push(trace);
     });
@@ -657,7 +663,7 @@ pub(crate) fn run(at: Loc, name: &str, f: &mut dyn FnMut() -> Vec<Out>) -> Resul
         Some(ids) if trace.errors.is_empty() => match trace.builder.finish(&ids.concat()) {
             Ok(program) => {
                 let program = Program { precision: trace.precision, names: trace.names, ..program };
-                Ok(Traced { program, sizes: trace.sizes, slots: trace.slots })
+                Ok(Traced { program, sizes: trace.sizes, slots: trace.slots, small: trace.small })
             }
             Err(error) => {
                 let help = "return a value of this function's own body".to_string();

@@ -303,14 +303,7 @@ impl<'a> Body<'_, 'a> {
     }
 
     fn outside_domain(&self, operator: Operator, sign: &str, arg: &Draft, ty: Ty, span: Span) -> Diagnostic {
-        use slyz_sir::ops::Domain;
-        let on = match operator.row().domain {
-            Domain::Number => "numbers",
-            Domain::Float => "floats",
-            Domain::Int => "integers",
-            Domain::Bits => "integers and bool",
-            Domain::Any => "everything",
-        };
+        let on = operator.row().domain;
         let message = format!("`{sign}` is defined on {on}, but this is {ty}");
         let source = echo::operand(arg.source);
         let help = match (&arg.kind, ty) {

@@ -269,17 +269,10 @@ fn unlike(ty: Ty, args: &[Number], arg: &Number, sign: &str, at: Span) -> Box<Di
 }
 
 fn outside_domain(domain: Domain, sign: &str, at: Span, ty: Ty, args: &[Number]) -> Diagnostic {
-    let on = match domain {
-        Domain::Number => "numbers",
-        Domain::Float => "floats",
-        Domain::Int => "integers",
-        Domain::Bits => "integers and bool",
-        Domain::Any => "everything",
-    };
     let help = match args.first().map(|arg| &arg.kind) {
         Some(Kind::Int(value)) => format!("write `{value}.0`"),
         _ if ty.is_int() => "convert it: `.. as f32`".to_string(),
         _ => "convert it: `.. as i32`".to_string(),
     };
-    error(rules::OPERAND, at, format!("`{sign}` is defined on {on}, but this is {ty}")).help(help)
+    error(rules::OPERAND, at, format!("`{sign}` is defined on {domain}, but this is {ty}")).help(help)
 }

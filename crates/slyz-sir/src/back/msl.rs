@@ -186,6 +186,10 @@ impl Dialect for Msl {
         in_c::sign(self, ty, helpers)
     }
 
+    fn dot4(&self, helpers: &Helpers) -> String {
+        in_c::dot4(self, helpers)
+    }
+
     fn function(&self, operator: Operator, _: Ty, _: &Helpers) -> String {
         own_name(operator).to_string()
     }

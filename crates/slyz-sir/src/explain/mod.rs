@@ -18,7 +18,7 @@ pub use work::Work;
 use crate::code::{Body, Type};
 use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Loop, Plan, ScalarArg, Space, Step, Turns};
 use crate::lower::reuse::{self, Update};
-use crate::pass::fuse;
+use crate::pass::{self, Selection, fuse, layout};
 use crate::program::Program;
 use crate::road::ProgramRoad;
 use crate::size::{Size, SizeDecl, SizeVar};
@@ -32,6 +32,8 @@ pub struct Explanation {
     pub name: String,
     /// What `fuse` did.
     pub fusion: Fusion,
+    /// Arrays that lie otherwise than they are written: how they lie now, and how many reads are for it and against.
+    pub turned: Vec<(Vec<Size>, [usize; 2])>,
     /// What became of updates, and of arrays that loops carry.
     pub updates: Vec<Update>,
     /// What runs, in order.
@@ -187,12 +189,16 @@ pub fn explain_on(program: &Program, road: &ProgramRoad) -> Explanation {
 
 /// Explains a program, what the passes made of it, and the plan that runs.
 pub fn explain(program: &Program, optimised: &Program, plan: &Plan) -> Explanation {
+    // Arrays that only lie otherwise are not new.
+    let without = Selection::Without(vec!["layout".to_string()]);
+    let unturned = pass::optimize_with(program, &without, &mut |_, _| {});
     let mut stages = vec![];
     add_stages(plan, &plan.steps, &Count::from(1), &mut stages);
     complete(&mut stages, optimised);
     Explanation {
         name: program.name.clone(),
-        fusion: fusion(program, optimised),
+        fusion: fusion(program, &unturned),
+        turned: layout::turned(&unturned).into_iter().map(|turned| (turned.shape, turned.votes)).collect(),
         updates: reuse::updates(optimised),
         stages,
         buffers: plan.buffers.clone(),

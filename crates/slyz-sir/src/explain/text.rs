@@ -67,6 +67,10 @@ impl Explanation {
         for (shape, why) in &fusion.kept {
             writeln!(f, "  kept    {}: {why}", self.shape_text(shape))?;
         }
+        for (shape, [along, across]) in &self.turned {
+            let shape = self.shape_text(shape);
+            writeln!(f, "  turned  {shape} in memory: {along} reads go along its last axis so, {across} did before")?;
+        }
         Ok(())
     }
 

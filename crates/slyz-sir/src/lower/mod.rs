@@ -26,9 +26,11 @@ use crate::code::Body;
 use crate::pass::spread::{FAN, RUN};
 use crate::size::Size;
 
+pub(crate) use product::Product;
+
 /// How many terms the sums of a tabulate have, where it is a product of matrices.
 pub(crate) fn product_extent(body: &Body) -> Option<&Size> {
-    product::Product::of(body).map(|product| product.extent)
+    Product::of(body).map(|product| product.extent)
 }
 
 /// Terms of the sums of a product of matrices that are added one after the other; the sums of pieces are summed.

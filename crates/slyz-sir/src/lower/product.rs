@@ -38,25 +38,25 @@ impl Depends {
 }
 
 /// A tabulate that is one fold of values made from those of a row and those of a column.
-pub(super) struct Product<'g> {
-    pub(super) body: &'g Body,
-    pub(super) extent: &'g Size,
-    pub(super) inner: Id,
-    pub(super) fold: &'g Stmt,
-    pub(super) item: &'g Body,
-    pub(super) monoid: &'g Monoid,
+pub(crate) struct Product<'g> {
+    pub(crate) body: &'g Body,
+    pub(crate) extent: &'g Size,
+    pub(crate) inner: Id,
+    pub(crate) fold: &'g Stmt,
+    pub(crate) item: &'g Body,
+    pub(crate) monoid: &'g Monoid,
     /// Statements in front of the fold and in it.
     before: Vec<&'g Stmt>,
     /// Statements behind it.
-    pub(super) after: &'g [Stmt],
+    pub(crate) after: &'g [Stmt],
     /// Values of a row, and of a column, that are packed.
-    pub(super) left: Vec<(Id, Ty)>,
-    pub(super) right: Vec<(Id, Ty)>,
+    pub(crate) left: Vec<(Id, Ty)>,
+    pub(crate) right: Vec<(Id, Ty)>,
 }
 
 impl<'g> Product<'g> {
     /// Reads a tabulate as a product, if it is one.
-    pub(super) fn of(body: &'g Body) -> Option<Product<'g>> {
+    pub(crate) fn of(body: &'g Body) -> Option<Product<'g>> {
         let [.., row, column] = &body.params[..] else { return None };
         let place = body.stmts.iter().position(|s| matches!(s.op, Op::Fold { .. }))?;
         let before = &body.stmts[..place];
@@ -122,13 +122,13 @@ impl<'g> Product<'g> {
     }
 
     /// Is the fold all there is?
-    pub(super) fn is_bare(&self) -> bool {
+    pub(crate) fn is_bare(&self) -> bool {
         let binds: Vec<Id> = self.fold.binds.iter().map(|b| b.id).collect();
         self.body.results == binds
     }
 
     /// The statements that give the ids, in order, without going behind what is packed.
-    pub(super) fn slice(&self, ids: &[Id], packed: bool) -> Vec<&'g Stmt> {
+    pub(crate) fn slice(&self, ids: &[Id], packed: bool) -> Vec<&'g Stmt> {
         let mut wanted: HashSet<Id> = ids.iter().copied().collect();
         let stops: HashSet<Id> = self.left.iter().chain(&self.right).map(|(id, _)| *id).collect();
         let mut found = vec![];
@@ -144,7 +144,7 @@ impl<'g> Product<'g> {
     }
 
     /// The statements in front of the fold that the code behind it wants.
-    pub(super) fn before_results(&self) -> Vec<&'g Stmt> {
+    pub(crate) fn before_results(&self) -> Vec<&'g Stmt> {
         let mut wanted = self.body.results.clone();
         self.after.iter().for_each(|s| wanted.extend(operands(s)));
         self.slice(&wanted, false)

@@ -314,23 +314,30 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         sums.iter().zip(values).enumerate().map(add).collect()
     }
 
-    /// `sum + x * y` for a value that is a product of floats and nothing else.
+    /// `sum + x * y` for a value that is a product of floats, or of bytes, and nothing else.
     fn add_product(&mut self, sum: Id, value: Id, all: &[Id]) -> Option<Id> {
         let here = &self.out;
         let place = here.iter().position(|s| s.binds.iter().any(|b| b.id == value))?;
-        let Stmt { binds, op: Op::Apply(Operator::Mul, factors) } = &here[place] else { return None };
+        let Stmt { binds, op: Op::Apply(operator @ (Operator::Mul | Operator::Dot4), factors) } = &here[place] else {
+            return None;
+        };
         let ty = binds[0].ty.elem();
-        let args = vec![factors[0], factors[1], sum];
+        let (operator, factors) = (*operator, factors.clone());
         let mut uses = all.iter().filter(|id| **id == value).count();
         for stmt in &here[place + 1..] {
             stmt.op.each_operand(&mut |id| uses += (id == value) as usize);
             stmt.op.bodies().iter().for_each(|b| b.each_free(&mut |id| uses += (id == value) as usize));
         }
-        if uses != 1 || !self.lowering.fuses || !matches!(ty, Ty::F32 | Ty::F64) {
+        let of_floats = self.lowering.fuses && matches!(ty, Ty::F32 | Ty::F64);
+        if uses != 1 || operator == Operator::Mul && !of_floats {
             return None;
         }
         self.out.remove(place);
-        Some(self.push(Op::Apply(Operator::Fma, args), ty))
+        let (fused, start) = match factors.get(2) {
+            Some(&more) => (Operator::Dot4, self.apply(Operator::Add, &[more, sum], ty)),
+            None => (Operator::Fma, sum),
+        };
+        Some(self.push(Op::Apply(fused, vec![factors[0], factors[1], start]), ty))
     }
 
     /// The threads of the block wait for each other.

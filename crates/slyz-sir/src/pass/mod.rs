@@ -16,6 +16,7 @@ pub mod dce;
 pub mod fuse;
 pub mod hoist;
 pub mod join;
+pub mod layout;
 pub mod report;
 mod shape;
 pub mod share;
@@ -48,6 +49,7 @@ pub static PROGRAM_PASSES: &[Pass<Program>] = &[
     Pass { name: "hoist", run: hoist::run },
     Pass { name: "cse", run: cse::run },
     Pass { name: "dce", run: dce::run },
+    Pass { name: "layout", run: layout::run },
 ];
 
 /// One round of [`optimize_kernel`]. None of them moves a read or a write of memory, an atomic, a check or a barrier, or drops one

@@ -19,6 +19,7 @@ mod naperian;
 mod operators;
 mod powers;
 mod products;
+mod quantize;
 mod source;
 mod twins;
 mod vex;

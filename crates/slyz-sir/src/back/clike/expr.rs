@@ -262,6 +262,7 @@ impl Ops<'_> {
                 let product = self.on_ints(Operator::Mul, &args[..2], ty, wraps, None)?;
                 self.on_ints(Operator::Add, &[product, args[2].clone()], ty, wraps, None)?
             }
+            Operator::Dot4 => Expr::call(dialect.dot4(self.helpers), &strict(self)?, ty),
             Operator::Neg => {
                 let rep = if wraps && !small && !dialect.wraps() { unsigned(ty) } else { ty };
                 if !dialect.converts() && !rep.is_signed() {

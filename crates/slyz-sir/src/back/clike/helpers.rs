@@ -99,6 +99,23 @@ pub fn divide(dialect: &dyn Dialect, operator: Operator, ty: Ty, helpers: &Helpe
     })
 }
 
+/// `c` and the sum of four products of bytes: those of `a` without a sign, those of `b` with one.
+pub fn dot4(dialect: &dyn Dialect, helpers: &Helpers) -> String {
+    let [int, word] = [Ty::I32, Ty::U32].map(|ty| name_of(dialect, ty));
+    let inline = dialect.inline();
+    let byte = |shift: u32| {
+        let a = format!("({int})(({word})a >> {shift} & 0xffu)");
+        let b = format!("(({int})(({word})b << {}) >> 24)", 24 - shift);
+        format!("{a} * {b}")
+    };
+    let sum = [0, 8, 16, 24].map(byte).join("\n        + ");
+    helpers.add("dot4", || {
+        format!(
+            "{inline} {int} dot4({int} a, {int} b, {int} c) {{\n    return ({int})(({word})c + ({word})({sum}));\n}}\n"
+        )
+    })
+}
+
 /// The unsigned type of that width.
 pub(super) fn unsigned(ty: Ty) -> Ty {
     match ty {

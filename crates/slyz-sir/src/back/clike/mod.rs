@@ -217,6 +217,8 @@ pub trait Dialect {
     fn absolute(&self, ty: Ty, helpers: &Helpers) -> String;
     /// -1, 0 or 1.
     fn sign(&self, ty: Ty, helpers: &Helpers) -> String;
+    /// `c` and the sum of four products of bytes.
+    fn dot4(&self, helpers: &Helpers) -> String;
     /// The function for an operator on a type. Where the language has none, the dialect adds one to the helpers.
     fn function(&self, operator: Operator, ty: Ty, helpers: &Helpers) -> String;
     /// Is there such an atomic on that type?

@@ -37,6 +37,13 @@ __device__ inline float odd_float(double x) {
     return (double)near == x || x != x ? near : __uint_as_float(__float_as_uint(near) | 1u);
 }
 
+// dot4
+__device__ inline int dot4(int a, int b, int c) {
+    int sum;
+    asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(c));
+    return sum;
+}
+
 // lane_id
 __device__ inline unsigned lane_id() {
     unsigned lane;

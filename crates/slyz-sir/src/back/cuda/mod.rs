@@ -347,6 +347,10 @@ impl Dialect for Cuda {
         in_c::sign(self, ty, helpers)
     }
 
+    fn dot4(&self, helpers: &Helpers) -> String {
+        if self.vendor.is_amd() { in_c::dot4(self, helpers) } else { "dot4".to_string() }
+    }
+
     fn function(&self, operator: Operator, ty: Ty, helpers: &Helpers) -> String {
         use Operator::{Abs, IsFinite, IsNan, LeadingZeros, Max, Min, Popcount, Rem, ReverseBits, TrailingZeros};
         let name = match operator {

@@ -211,6 +211,19 @@ impl Code<'_, '_> {
                 let product = self.binary(Binary::Multiply, x[0], x[1]);
                 self.binary(Binary::Add, product, x[2])
             }
+            Operator::Dot4 => {
+                // Both have signs there: the bytes of the first are moved below, and what is missing is added.
+                let [a, b] = [x[0], x[1]].map(|word| self.bits(word, ScalarKind::Uint));
+                let middle = self.u32(0x8080_8080);
+                let ones = self.u32(0x0101_0101);
+                let moved = self.binary(Binary::ExclusiveOr, a, middle);
+                let products = self.math(MathFunction::Dot4I8Packed, &[moved, b]);
+                let missing = self.math(MathFunction::Dot4I8Packed, &[ones, b]);
+                let many = self.integer(ty, 128)?;
+                let missing = self.binary(Binary::Multiply, missing, many);
+                let sum = self.binary(Binary::Add, products, missing);
+                self.binary(Binary::Add, sum, x[2])
+            }
             Operator::Lt => return Ok(self.binary(Binary::Less, x[0], x[1])),
             Operator::Le => return Ok(self.binary(Binary::LessEqual, x[0], x[1])),
             Operator::Gt => return Ok(self.binary(Binary::Greater, x[0], x[1])),

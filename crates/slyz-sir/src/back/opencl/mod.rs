@@ -365,6 +365,10 @@ impl Dialect for OpenCl {
         in_c::sign(self, ty, helpers)
     }
 
+    fn dot4(&self, helpers: &Helpers) -> String {
+        in_c::dot4(self, helpers)
+    }
+
     fn function(&self, operator: Operator, ty: Ty, _: &Helpers) -> String {
         let name = own_name(operator);
         let single = ty.is_float() && ty != Ty::F64;

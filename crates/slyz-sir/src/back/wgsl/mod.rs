@@ -475,6 +475,16 @@ impl Dialect for Wgsl {
         helpers.add("sign_u32", || "fn sign_u32(x: u32) -> u32 {\n    return min(x, 1u);\n}\n".to_string())
     }
 
+    fn dot4(&self, helpers: &Helpers) -> String {
+        // The language multiplies bytes that both have a sign: those of `a` are moved below, and what is missing is added.
+        helpers.add("dot4", || {
+            "fn dot4(a: i32, b: i32, c: i32) -> i32 {\n    \
+             let signed = bitcast<u32>(b);\n    \
+             return c + dot4I8Packed(bitcast<u32>(a) ^ 0x80808080u, signed) + 128 * dot4I8Packed(0x01010101u, signed);\n}\n"
+                .to_string()
+        })
+    }
+
     fn function(&self, operator: Operator, ty: Ty, helpers: &Helpers) -> String {
         match operator {
             Operator::IsNan => self.is_nan(ty, helpers),

@@ -64,6 +64,25 @@ FN v$T sign_$T(v$T x) { return (v$T)(x != 0) & 1; }
 //: T = i32, u32, i64, u64
 FN v$T fma_$T(v$T a, v$T b, v$T c) { return a * b + c; }
 
+// Four products of bytes, those of `a` without a sign.
+FN vi32 dot4_i32(vi32 a, vi32 b, vi32 c) {
+#if AVX512 && defined __AVX512VNNI__ && !LANES_64
+# ifdef __clang__
+    return (vi32)__builtin_ia32_vpdpbusd512(c, a, b);
+# else
+    return __builtin_ia32_vpdpbusd_v16si(c, a, b);
+# endif
+#elif defined __AVX2__ && BYTES == 32 && !LANES_64
+    typedef short pairs __attribute__((vector_size(32)));
+    pairs even = (pairs)(a & 0x00ff00ff), odd = (pairs)((vu32)a >> 8 & 0x00ff00ff);
+    pairs low = (pairs)b << 8 >> 8, high = (pairs)b >> 8;
+    return c + (vi32)__builtin_ia32_pmaddwd256(even, low) + (vi32)__builtin_ia32_pmaddwd256(odd, high);
+#else
+    for (int k = 0; k < 32; k += 8) c += ((a >> k) & 255) * ((vi32)((vu32)b << (24 - k)) >> 24);
+    return c;
+#endif
+}
+
 // The amount of a shift counts modulo the width.
 //: T U END = i32 u32 31, u32 u32 31, i64 u64 63, u64 u64 63
 FN v$T shl_$T(v$T x, v$T n) { return (v$T)((v$U)x << (v$U)(n & $END)); }

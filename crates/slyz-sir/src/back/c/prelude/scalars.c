@@ -37,6 +37,11 @@ FN $T s_sign_$T($T x) { return x != 0; }
 //: T = i8, u8, i16, u16, i32, u32, i64, u64
 FN $T s_fma_$T($T a, $T b, $T c) { return ($T)((u64)a * (u64)b + (u64)c); }
 
+FN i32 s_dot4_i32(i32 a, i32 b, i32 c) {
+    for (int k = 0; k < 32; k += 8) c = (i32)((u32)c + (u32)((i32)((u32)a >> k & 255) * ((i32)((u32)b << (24 - k)) >> 24)));
+    return c;
+}
+
 //: T U END = i8 u32 7, u8 u32 7, i16 u32 15, u16 u32 15, i32 u32 31, u32 u32 31, i64 u64 63, u64 u64 63
 FN $T s_shl_$T($T x, $T n) { return ($T)(($U)x << (n & $END)); }
 
