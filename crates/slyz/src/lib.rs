@@ -49,6 +49,7 @@ mod along;
 mod arr;
 mod axis;
 mod below;
+mod calibrate;
 mod compact;
 mod compile;
 mod complex;

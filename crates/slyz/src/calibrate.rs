@@ -1,0 +1,220 @@
+//! Functions over smaller numbers: measured on examples, and held to a bound.
+
+use crate::compile::Compiled;
+use crate::error::Error;
+use crate::quantize::{Quantize, Smaller};
+use slyz_run::{Argument, Executable, Output, Prepared};
+use slyz_sir::kernel::Plan;
+use slyz_sir::program::Program;
+use slyz_sir::quantize::{Candidate, Request, prepare, quantize, ranges};
+use slyz_sir::types::Scalar;
+use std::sync::{Arc, Mutex, PoisonError};
+
+impl<Sig> Compiled<Sig> {
+    /// The function over smaller numbers. `examples` calls it with data as it will be: once as it is, to see what results are and how large
+    /// numbers get, and then as often as it takes to hold the bound. [`Compiled::explain`] tells what stayed `f32`, and why. A bound that
+    /// cannot be held is an error.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// use slyz::Quantize;
+    /// axis!(N, K, M);
+    /// let f = compile(|x: Arr<f32, (N, K)>, w: Arr<f32, (K, M)>| x.matmul(w))?;
+    /// let x = Tensor::<f32, (N, K)>::from_vec([4, 64], (0..256).map(|k| (k % 13) as f32 - 6.0).collect())?;
+    /// let w = Tensor::<f32, (K, M)>::from_vec([64, 3], (0..192).map(|k| (k % 11) as f32 - 5.0).collect())?;
+    /// let small = f.quantize(&Quantize::i8().within(0.02), |f| f.call(&x, &w))?;
+    /// let (exact, near) = (f.call(&x, &w)?.to_vec()?, small.call(&x, &w)?.to_vec()?);
+    /// let largest = exact.iter().fold(0f32, |m, v| m.max(v.abs()));
+    /// assert!(exact.iter().zip(&near).all(|(a, b)| (a - b).abs() <= 0.02 * largest));
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn quantize<R>(
+        &self,
+        how: &Quantize,
+        examples: impl Fn(&Compiled<Sig>) -> Result<R, Error>,
+    ) -> Result<Compiled<Sig>, Error> {
+        let mut request = how.request.clone();
+        let record = |code: Arc<dyn Executable>, ranges: Option<Arc<dyn Executable>>| {
+            let recorder = Arc::new(Recorder { code, ranges, seen: Mutex::default() });
+            examples(&self.with_code(recorder.clone(), None))?;
+            let seen = std::mem::take(&mut *recorder.seen.lock().unwrap_or_else(PoisonError::into_inner));
+            Ok::<Seen, Error>(seen)
+        };
+        let ranges = ranges(self.program(), &request);
+        let ranges = ranges.map(|program| self.compile_more(&program)).transpose()?;
+        let reference = record(self.code(), ranges)?;
+        for (number, &found) in reference.largest.iter().enumerate() {
+            if let Some(most) = request.small.largest().filter(|&most| found.is_nan() || found > most) {
+                let why = format!("it holds numbers up to {found}, and {} ends at {most}", request.small);
+                request.without.push((number, why));
+            }
+        }
+        let Some(bound) = how.bound else { return self.smaller(&request) };
+        let error = |request: &Request| {
+            let small = self.smaller(request)?;
+            let seen = record(small.code(), None)?;
+            Ok::<_, Error>((small, off(&reference.outputs, &seen.outputs)?))
+        };
+        let mut alone: Option<Vec<(usize, f64)>> = None;
+        loop {
+            let (small, (found, result)) = error(&request)?;
+            if found <= bound {
+                return Ok(small);
+            }
+            let candidates = self.candidates(&request);
+            let active: Vec<usize> = (0..candidates.len()).filter(|&k| candidates[k].left.is_none()).collect();
+            if alone.is_none() {
+                let mut each = vec![];
+                for &number in &active {
+                    let others = active.iter().filter(|&&k| k != number).map(|&k| (k, String::new()));
+                    let without = request.without.iter().cloned().chain(others).collect();
+                    each.push((number, error(&Request { without, ..request.clone() })?.1.0));
+                }
+                each.sort_by(|a, b| a.1.total_cmp(&b.1));
+                alone = Some(each);
+            }
+            let Some((worst, by)) = alone.as_mut().and_then(Vec::pop) else {
+                let small = request.small.to_string();
+                return Err(Error::Quantize { result: result + 1, small, found, bound });
+            };
+            if active.len() == 1 {
+                let small = request.small.to_string();
+                return Err(Error::Quantize { result: result + 1, small, found, bound });
+            }
+            request.without.push((worst, format!("alone it makes results {} off", percent(by))));
+        }
+    }
+
+    /// The function over smaller numbers, with nothing measured: no bound is held, and [`Quantize::within`] means nothing.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// use slyz::Quantize;
+    /// axis!(N, K);
+    /// let f = compile(|w: Arr<f32, (N, K)>, x: Arr<f32, K>| stack(|i| (w.row(i) * x).sum()))?;
+    /// let small = f.quantized(&Quantize::f16().weights([1]))?;
+    /// assert_eq!(small.call(&[[1.0f32, 0.5], [2.0, 0.25]], &[2.0f32, 4.0])?.to_vec()?, [4.0, 5.0]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn quantized(&self, how: &Quantize) -> Result<Compiled<Sig>, Error> {
+        self.smaller(&how.request)
+    }
+
+    fn candidates(&self, request: &Request) -> Vec<Candidate> {
+        quantize(self.program(), request).candidates
+    }
+
+    // The parts of a program that is vouched for read what it reads.
+    #[allow(unsafe_code)]
+    fn smaller(&self, request: &Request) -> Result<Compiled<Sig>, Error> {
+        let quantized = quantize(self.program(), request);
+        let parts = prepare(&quantized.program, &quantized.weights);
+        let told = |candidate: &Candidate| match candidate.left {
+            None => format!("{candidate} is {}", request.small),
+            Some(_) => candidate.to_string(),
+        };
+        let mut told: Vec<String> = quantized.candidates.iter().map(told).collect();
+        if told.is_empty() {
+            told.push(format!("nothing here can be {}", request.small));
+        }
+        let smaller = Smaller { program: parts.main.clone(), told };
+        // SAFETY: the program reads its arrays where the traced one does, or where the last term is.
+        let code = unsafe { Prepared::new(&**self.device_used(), parts) }?;
+        Ok(self.with_code(Arc::new(code), Some(smaller)))
+    }
+
+    #[allow(unsafe_code)]
+    fn compile_more(&self, program: &Program) -> Result<Arc<dyn Executable>, Error> {
+        // SAFETY: it reads what the traced program reads, and all of arrays that it makes.
+        Ok(unsafe { self.device_used().compile_trusted(program) }?)
+    }
+}
+
+/// A part as people say it.
+fn percent(part: f64) -> String {
+    format!("{:.2} %", 100.0 * part)
+}
+
+/// What calls gave.
+#[derive(Default)]
+struct Seen {
+    outputs: Vec<Vec<Output>>,
+    /// How large each candidate got.
+    largest: Vec<f32>,
+}
+
+/// Runs what it is told, and keeps the results.
+struct Recorder {
+    code: Arc<dyn Executable>,
+    ranges: Option<Arc<dyn Executable>>,
+    seen: Mutex<Seen>,
+}
+
+impl Executable for Recorder {
+    fn run(&self, sizes: &[Option<u64>], args: &[Argument<'_>]) -> Result<Vec<Output>, slyz_run::Error> {
+        let outputs = self.code.run(sizes, args)?;
+        let mut largest = vec![];
+        for output in self.ranges.iter().map(|ranges| ranges.run(sizes, args)).collect::<Result<Vec<_>, _>>()?.concat()
+        {
+            largest.extend(bytemuck::pod_collect_to_vec::<u8, f32>(output.data.bytes()?));
+        }
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.outputs.push(outputs.clone());
+        let many = largest.len().max(seen.largest.len());
+        seen.largest.resize(many, 0.0);
+        // A NaN stays.
+        for (most, found) in seen.largest.iter_mut().zip(largest) {
+            *most = if found.is_nan() || found > *most { found } else { *most };
+        }
+        Ok(outputs)
+    }
+
+    fn source(&self) -> &str {
+        self.code.source()
+    }
+
+    fn plan(&self) -> Option<&Plan> {
+        self.code.plan()
+    }
+
+    fn device(&self) -> &str {
+        self.code.device()
+    }
+}
+
+/// How far results are off, as a part of the largest number of each, and which one is most.
+fn off(reference: &[Vec<Output>], found: &[Vec<Output>]) -> Result<(f64, usize), Error> {
+    let mut most = (0.0, 0);
+    for (reference, found) in reference.iter().zip(found) {
+        for (number, (reference, found)) in reference.iter().zip(found).enumerate() {
+            let (mut largest, mut difference) = (0f64, 0f64);
+            for (x, y) in numbers(reference)?.zip(numbers(found)?) {
+                if x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan() {
+                    largest = if x.is_finite() { largest.max(x.abs()) } else { largest };
+                    continue;
+                }
+                largest = largest.max(x.abs());
+                let apart = (x - y).abs();
+                difference = if apart.is_nan() { f64::INFINITY } else { difference.max(apart) };
+            }
+            let part = if difference == 0.0 { 0.0 } else { difference / if largest > 0.0 { largest } else { 1.0 } };
+            let part = if part.is_nan() { f64::INFINITY } else { part };
+            if part > most.0 {
+                most = (part, number);
+            }
+        }
+    }
+    Ok(most)
+}
+
+/// The elements of a result as numbers.
+fn numbers(output: &Output) -> Result<impl Iterator<Item = f64>, Error> {
+    let ty = output.ty;
+    let element = move |bytes: &[u8]| {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        let scalar = Scalar::from_bits(ty, u64::from_le_bytes(word));
+        if ty.is_float() { scalar.as_f64() } else { scalar.as_int() as f64 }
+    };
+    Ok(output.data.bytes()?.chunks_exact(ty.bytes()).map(element))
+}
