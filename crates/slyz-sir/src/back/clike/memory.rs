@@ -165,7 +165,9 @@ impl ClikeWriter<'_> {
                 let value = self.dialect.vector_read(vector, &element);
                 self.line(format!("const {vector} {name} = {value};"));
                 for (&id, field) in ids.iter().zip(FIELDS) {
-                    self.bind(id, Expr::new(Tree::member(Tree::name(&name), field), ty), "x")?;
+                    let element = Tree::member(Tree::name(&name), field);
+                    let value = self.dialect.read(&self.cell(memory, &name), element, self.helpers);
+                    self.bind(id, Expr::new(value, ty), "x")?;
                 }
             }
             return Ok(());
@@ -244,7 +246,10 @@ impl ClikeWriter<'_> {
         if let Some((vector, lanes)) = self.vector(memory, values.len()) {
             for (number, values) in assigned.chunks(lanes).enumerate() {
                 let element = self.element(memory, &flat, (number * lanes) as u64);
-                self.line(self.dialect.vector_write(vector, &element, values));
+                let cell = self.memory_name(memory);
+                let cell = self.cell(memory, &cell);
+                let values: Vec<Tree> = values.iter().map(|value| self.dialect.packed(&cell, value.clone())).collect();
+                self.line(self.dialect.vector_write(vector, &element, &values));
             }
             return Ok(());
         }

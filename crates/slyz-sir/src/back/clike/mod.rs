@@ -170,6 +170,10 @@ pub trait Dialect {
     fn vector_read(&self, vector: &str, first: &Tree) -> String {
         format!("*(const {vector}*)&{first}")
     }
+    /// A value as it lies in memory.
+    fn packed(&self, _: &Cell, value: Tree) -> Tree {
+        value
+    }
     /// Writes such neighbours.
     fn vector_write(&self, vector: &str, first: &Tree, values: &[Tree]) -> String {
         let value = Tree::call(format!("make_{vector}"), values.iter().cloned());

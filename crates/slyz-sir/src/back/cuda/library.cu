@@ -8,6 +8,13 @@ __device__ inline float half_value(unsigned short bits) {
     return x;
 }
 
+// half_number
+__device__ inline float half_number(unsigned short bits) {
+    float x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+    return x;
+}
+
 // half_bits
 __device__ inline unsigned short half_bits(float x) {
     const unsigned word = __float_as_uint(x);

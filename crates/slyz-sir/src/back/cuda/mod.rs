@@ -260,12 +260,22 @@ impl Dialect for Cuda {
     }
 
     fn read(&self, cell: &Cell, element: Tree, _: &Helpers) -> Tree {
-        if is_packed(cell) { value_of(cell.memory.ty, element) } else { element }
+        match cell.memory.ty {
+            // Which NaN it is nobody asks.
+            Ty::F16 if is_packed(cell) && self.precision != Precision::Exact && !self.vendor.is_amd() => {
+                Tree::call("half_number", [element])
+            }
+            ty if is_packed(cell) => value_of(ty, element),
+            _ => element,
+        }
     }
 
     fn write(&self, cell: &Cell, element: Tree, value: Tree, _: &Helpers) -> String {
-        let value = if is_packed(cell) { bits_of(cell.memory.ty, value) } else { value };
-        element.assignment(&value)
+        element.assignment(&self.packed(cell, value))
+    }
+
+    fn packed(&self, cell: &Cell, value: Tree) -> Tree {
+        if is_packed(cell) { bits_of(cell.memory.ty, value) } else { value }
     }
 
     fn vector(&self, ty: Ty, count: usize) -> Option<&'static str> {
@@ -276,6 +286,8 @@ impl Dialect for Cuda {
             (Ty::I32, 2) => "int2",
             (Ty::U32, 4) => "uint4",
             (Ty::U32, 2) => "uint2",
+            (Ty::F16 | Ty::BF16, 4) => "ushort4",
+            (Ty::F16 | Ty::BF16, 2) => "ushort2",
             (Ty::F64, 2) => "double2",
             (Ty::I64, 2) => "longlong2",
             (Ty::U64, 2) => "ulonglong2",

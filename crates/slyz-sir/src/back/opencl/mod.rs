@@ -266,8 +266,11 @@ impl Dialect for OpenCl {
     }
 
     fn write(&self, cell: &Cell, element: Tree, value: Tree, _: &Helpers) -> String {
-        let value = if is_packed(cell) { bits_of(cell.memory.ty, value) } else { value };
-        element.assignment(&value)
+        element.assignment(&self.packed(cell, value))
+    }
+
+    fn packed(&self, cell: &Cell, value: Tree) -> Tree {
+        if is_packed(cell) { bits_of(cell.memory.ty, value) } else { value }
     }
 
     fn vector(&self, ty: Ty, count: usize) -> Option<&'static str> {
@@ -278,6 +281,8 @@ impl Dialect for OpenCl {
             (Ty::I32, 2) => "int2",
             (Ty::U32, 4) => "uint4",
             (Ty::U32, 2) => "uint2",
+            (Ty::F16 | Ty::BF16, 4) => "ushort4",
+            (Ty::F16 | Ty::BF16, 2) => "ushort2",
             (Ty::F64, 2) => "double2",
             (Ty::I64, 2) => "long2",
             (Ty::U64, 2) => "ulong2",

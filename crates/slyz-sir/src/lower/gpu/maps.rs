@@ -23,6 +23,8 @@ const LARGE_SHARE: u64 = 8;
 const TINY: usize = 16;
 /// The most statements of a body that is written several times.
 const SHORT: usize = 100;
+/// What functions of mathematics cost at least, in additions.
+const MATHEMATICS: u32 = 14;
 /// Positions from which on threads that take several leave no part of a machine idle.
 const MANY: u64 = 1 << 16;
 /// Positions along a dimension from which on most shares are whole ones.
@@ -116,6 +118,10 @@ impl<'g> Gpu<'g> {
                     let inner = self.length(&self.base.program.functions[function.0 as usize].body)?;
                     // What stays a function in the kernel is not written again.
                     count += if self.base.written_out(*function).is_some() { inner } else { 0 };
+                }
+                // Without `fma` functions of mathematics are long, and compilers take long over them.
+                Op::Apply(operator, _) if !self.machine.fused && operator.row().cost >= MATHEMATICS => {
+                    count += SHORT / 4
                 }
                 op if op.bodies().is_empty() => {}
                 _ => return None,
