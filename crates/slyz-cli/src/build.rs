@@ -32,6 +32,9 @@ pub struct Build {
     /// What the target's standard does not have, with commas between them: `int64`, `float64`.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     extensions: Vec<Extension>,
+    /// Extents that are numbers in models (openvino, coreml), with commas between them; the others are dynamic.
+    #[arg(long, value_name = "NAME=NUMBER", value_delimiter = ',', value_parser = size)]
+    sizes: Vec<(String, u64)>,
     #[command(flatten)]
     blocks: vex::Blocks,
 }
@@ -61,6 +64,16 @@ enum Name {
     Spirv,
     /// A page for browsers with WebGPU: WGSL, JavaScript functions, and a table that says whether they are right.
     Web,
+    /// A model of OpenVINO per program, `.xml` and `.bin`.
+    Openvino,
+    /// A Core ML package per program, `.mlpackage`.
+    Coreml,
+}
+
+/// `N=8`.
+fn size(text: &str) -> Result<(String, u64), String> {
+    let parts = text.split_once('=').and_then(|(name, number)| Some((name.trim(), number.trim().parse().ok()?)));
+    parts.map(|(name, number)| (name.to_string(), number)).ok_or_else(|| "write it as `N=8`".to_string())
 }
 
 impl Name {
@@ -77,6 +90,8 @@ impl Name {
             #[cfg(feature = "wgpu")]
             Name::Spirv => Target::Spirv,
             Name::Web => Target::Web,
+            Name::Openvino => Target::OpenVino,
+            Name::Coreml => Target::CoreMl,
             #[cfg(not(feature = "wgpu"))]
             Name::Spirv => return Err(anyhow!("this slyz writes no SPIR-V; build it with the cargo feature `wgpu`")),
         })
@@ -91,6 +106,13 @@ impl Build {
         }
         if self.out.is_none() && self.target.contains(&Name::Spirv) {
             return usage("SPIR-V is no text; name a folder for its files with --out");
+        }
+        let models = self.target.iter().any(|name| matches!(name, Name::Openvino | Name::Coreml));
+        if self.out.is_none() && models {
+            return usage("models are more than text; name a folder for their files with --out");
+        }
+        if !self.sizes.is_empty() && !models {
+            return usage("--sizes is for models: the targets openvino and coreml");
         }
         if vex {
             let targets = self.target.iter().map(|name| name.target()).collect::<anyhow::Result<Vec<_>>>()?;
@@ -131,7 +153,12 @@ impl Build {
     }
 
     fn options(&self) -> Options {
-        Options { passes: self.passes.selection(), precision: self.precision, extensions: self.extensions.clone() }
+        Options {
+            passes: self.passes.selection(),
+            precision: self.precision,
+            extensions: self.extensions.clone(),
+            sizes: self.sizes.clone(),
+        }
     }
 
     fn put(&self, all: Vec<Emitted>, out: &mut dyn Write) -> anyhow::Result<()> {

@@ -4,7 +4,8 @@
 //! says; where they are reported, the first fault is told in the last buffer, `faults` (`pass::report` says how).
 
 use super::web::HandKernel;
-use super::{Contents, Emitted, File, Options, ProjectError, Target, check_name, is_name, swift};
+use super::{Contents, Emitted, File, Options, ProjectError, Target, check_name, is_name, models, swift};
+use crate::back::graph::GraphError;
 use crate::back::{c, msl};
 use crate::kernel::Kernel;
 use crate::launch::Template;
@@ -65,7 +66,16 @@ fn emit_all<'a>(
     options: &Options,
 ) -> Result<Emitted, ProjectError> {
     let mut made: Vec<Kernel> = vec![];
+    let model = match target {
+        Target::OpenVino => Some(models::Kind::OpenVino),
+        Target::CoreMl => Some(models::Kind::CoreMl),
+        _ => None,
+    };
     for explicit in kernels {
+        if let Some(kind) = model {
+            let kernel = explicit.template.kernel.name.clone();
+            return Err(GraphError::Kernel { kernel, format: kind.format().name }.into());
+        }
         let name = &explicit.template.kernel.name;
         match target {
             Target::Metal | Target::MetalSingleFile => check_name(name)?,
@@ -114,5 +124,6 @@ fn emit_all<'a>(
             };
             super::web::emit_kernels(&kernels.iter().map(hand).collect::<Vec<_>>(), road, options)?
         }
+        Target::OpenVino | Target::CoreMl => Emitted { files: vec![], build: String::new() },
     })
 }

@@ -1,0 +1,104 @@
+//! Programs as models of graph compilers: an OpenVINO IR or a Core ML package per program.
+//!
+//! The passes run but `fuse`: whole-array operations are what is looked for, and fusing is what graph compilers do themselves.
+
+use super::{Emitted, File, Options, ProjectError, checked_names};
+use crate::back::graph::{self, Format, GraphError};
+use crate::back::{coreml, openvino};
+use crate::pass::{Selection, optimize_with};
+use crate::program::Program;
+use crate::size::{Size, SizeVar};
+use crate::verify;
+
+/// The formats that programs are models of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    OpenVino,
+    CoreMl,
+}
+
+impl Kind {
+    pub(super) fn format(self) -> Format {
+        match self {
+            Kind::OpenVino => openvino::FORMAT,
+            Kind::CoreMl => coreml::FORMAT,
+        }
+    }
+}
+
+pub(super) fn emit(programs: &[Program], kind: Kind, options: &Options) -> Result<Emitted, ProjectError> {
+    checked_names(programs)?;
+    let format = Format { precision: options.precision, ..kind.format() };
+    let mut files = vec![];
+    for program in programs {
+        verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
+        let sized = with_sizes(program, &options.sizes)?;
+        let passes = without_fusion(&options.passes);
+        let graph = graph::lift(&optimize_with(&sized, &passes, &mut |_, _| {}), &format)?;
+        let name = &program.name;
+        match kind {
+            Kind::OpenVino => {
+                let model = openvino::emit(&graph);
+                files.push(File::text(format!("{name}.xml"), model.xml));
+                files.push(File::binary(format!("{name}.bin"), model.bin));
+            }
+            Kind::CoreMl => {
+                let package = coreml::emit(&graph);
+                let inside = |file: &str| format!("{name}.mlpackage/{file}");
+                files.push(File::text(inside("Manifest.json"), package.manifest));
+                files.push(File::binary(inside(coreml::MODEL_FILE), package.model));
+            }
+        }
+    }
+    let first = &programs[0].name;
+    let build = match kind {
+        Kind::OpenVino => format!("python3 -c 'import openvino; print(openvino.Core().read_model(\"{first}.xml\"))'"),
+        Kind::CoreMl => format!("xcrun coremlcompiler compile {first}.mlpackage ."),
+    };
+    Ok(Emitted { files, build })
+}
+
+fn without_fusion(passes: &Selection) -> Selection {
+    match passes {
+        Selection::All => Selection::Without(vec!["fuse".to_string()]),
+        Selection::Only(names) => Selection::Only(names.iter().filter(|name| *name != "fuse").cloned().collect()),
+        Selection::Without(names) => Selection::Without([&names[..], &["fuse".to_string()]].concat()),
+    }
+}
+
+/// The program with numbers in place of the size variables that are given.
+fn with_sizes(program: &Program, given: &[(String, u64)]) -> Result<Program, GraphError> {
+    let mut program = program.clone();
+    let mut values: Vec<Option<u64>> = vec![None; program.sizes.len()];
+    for (name, value) in given {
+        match program.sizes.iter().position(|size| size.name == *name) {
+            Some(number) => values[number] = Some(*value),
+            None => {
+                let known: Vec<&str> = program.sizes.iter().map(|size| &size.name[..]).collect();
+                let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
+                return Err(GraphError::NoSize { program: program.name, size: name.clone(), known });
+            }
+        }
+    }
+    if !given.is_empty() {
+        program.body.each_size_mut(&mut |size| *size = put(size, &values));
+        program.requires.clear();
+    }
+    Ok(program)
+}
+
+fn put(size: &Size, values: &[Option<u64>]) -> Size {
+    let of = |var: SizeVar| values.get(var.0 as usize).copied().flatten();
+    if let Ok(number) = size.eval(&of) {
+        return Size::Const(number);
+    }
+    let inner = |size: &Size| Box::new(put(size, values));
+    match size {
+        Size::Const(_) | Size::Var(_) => size.clone(),
+        Size::Add(a, b) => Size::Add(inner(a), inner(b)),
+        Size::Mul(a, b) => Size::Mul(inner(a), inner(b)),
+        Size::Min(a, b) => Size::Min(inner(a), inner(b)),
+        Size::CeilDiv(a, n) => Size::CeilDiv(inner(a), *n),
+        Size::Tri(a) => Size::Tri(inner(a)),
+    }
+}
