@@ -82,7 +82,7 @@ def coreml(ct, path, inputs, expected):
     main = known.functions["main"]
     block = list(main.block_specializations.values())[0]
     names = {}
-    for feature, value in zip(list(main.inputs), inputs):
+    for feature, value in zip(list(main.inputs), [np.atleast_1d(value) for value in inputs]):
         names[feature.name] = (feature, value)
     kept = list(block.operations)
     del main.inputs[:]
@@ -118,7 +118,7 @@ def coreml(ct, path, inputs, expected):
     results = [var.val for var in program.functions["main"].outputs]
     if any(value is None for value in results):
         return "loads"
-    return compare(results, expected)
+    return compare(results, [np.atleast_1d(value) for value in expected])
 
 
 def answer(core, ct, target, path, inputs, expected):
