@@ -327,7 +327,7 @@ impl Writer<'_> {
             Op::Const(values) => self.scalars(node.ty, dims, values),
             Op::Dim(_, axis) => self.extent(&of[0], *axis),
             Op::Apply(operator, _) => self.operator(*operator, &of, ty, dims),
-            Op::Select(..) => self.op("select", &[("cond", &of[0]), ("a", &of[1]), ("b", &of[2])], ty, dims),
+            Op::Select(..) => self.select(&of, ty, dims),
             Op::Cast(_) => self.cast(&of[0], ty),
             Op::Reshape(..) => self.op("reshape", &[("x", &of[0]), ("shape", &of[1])], ty, dims),
             Op::Unsqueeze(_, axes) => {
@@ -397,6 +397,26 @@ impl Writer<'_> {
             Op::Part(all, number) => self.parts[all][*number].clone(),
         };
         self.at.insert(id, named);
+    }
+
+    /// A choice. Its shape is that of what is chosen from: where the condition alone has it, one of the two is spread.
+    fn select(&mut self, of: &[Named], ty: DataType, dims: Vec<i64>) -> Named {
+        let mut no = of[2].clone();
+        if of[1].dims != dims && no.dims != dims {
+            no = match ty {
+                DataType::Bool => {
+                    let never = self.flag(false);
+                    let nothing = self.op("logical_and", &[("x", &of[0]), ("y", &never)], ty, of[0].dims.clone());
+                    self.op("logical_or", &[("x", &nothing), ("y", &no)], ty, dims.clone())
+                }
+                DataType::Int32 | DataType::Float16 | DataType::Float32 | DataType::String | DataType::Unused => {
+                    let number = self.cast(&of[0], ty);
+                    let nothing = self.op("sub", &[("x", &number), ("y", &number)], ty, number.dims.clone());
+                    self.op("add", &[("x", &nothing), ("y", &no)], ty, dims.clone())
+                }
+            };
+        }
+        self.op("select", &[("cond", &of[0]), ("a", &of[1]), ("b", &no)], ty, dims)
     }
 
     /// The extent of an axis.

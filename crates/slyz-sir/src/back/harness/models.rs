@@ -5,6 +5,7 @@
 use super::{Emitted, File, Options, ProjectError, checked_names};
 use crate::back::graph::{self, Format, GraphError};
 use crate::back::{coreml, openvino};
+use crate::choices::Precision;
 use crate::pass::{Selection, optimize_with};
 use crate::program::Program;
 use crate::size::{Size, SizeVar};
@@ -29,6 +30,9 @@ impl Kind {
 pub(super) fn emit(programs: &[Program], kind: Kind, options: &Options) -> Result<Emitted, ProjectError> {
     checked_names(programs)?;
     let format = Format { precision: options.precision, ..kind.format() };
+    if options.precision == Precision::Exact {
+        return Err(ProjectError::Precision { language: format.name });
+    }
     let mut files = vec![];
     for program in programs {
         verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;

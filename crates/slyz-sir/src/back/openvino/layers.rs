@@ -373,6 +373,15 @@ impl Writer<'_> {
         self.layer((kind, opset), data, of, shape)
     }
 
+    /// The same elements elsewhere.
+    fn copied(&mut self, of: &Out) -> Out {
+        let ty = of.shape.ty;
+        let nothing = self.constant(ty, vec![], &[Scalar::from_int(ty, 0)]);
+        let kind = if ty == Ty::Bool { "LogicalOr" } else { "Add" };
+        let data = vec![("auto_broadcast", "numpy".to_string())];
+        self.layer((kind, 1), data, &[of.clone(), nothing], of.shape.clone())
+    }
+
     /// The nodes of a region whose parameters are there.
     fn region(&mut self, region: &Region, args: &[Out]) -> Vec<Out> {
         for (param, arg) in region.params.iter().zip(args) {
@@ -399,8 +408,10 @@ impl Writer<'_> {
         self.free(body, &mut free);
         // What the condition made outside is not what it makes inside.
         let inside = |id: &NodeId| (cond.first..body.end).contains(&id.0);
-        let free: BTreeMap<NodeId, Out> =
-            free.iter().filter(|id| !inside(id)).map(|&id| (id, self.at[&id].clone())).collect();
+        let free = free.into_iter().filter(|id| !inside(id));
+        let (constants, free): (Vec<NodeId>, Vec<NodeId>) =
+            free.partition(|&id| matches!(self.graph.node(id).op, Op::Const(_)));
+        let free: BTreeMap<NodeId, Out> = free.iter().map(|&id| (id, self.at[&id].clone())).collect();
 
         let outer = std::mem::take(&mut self.net);
         let outer_at = std::mem::take(&mut self.at);
@@ -410,7 +421,14 @@ impl Writer<'_> {
             let out = self.parameter(&format!("from_outside{k}"), from.shape.clone());
             self.at.insert(*id, out);
         }
-        let next = self.region(body, &params);
+        constants.into_iter().for_each(|id| self.node(id));
+        let mut next = self.region(body, &params);
+        // OpenVINO passes states on one after the other: one that is given on as it came is overwritten before it is read.
+        for out in &mut next {
+            if params.iter().any(|param| param.layer == out.layer) {
+                *out = self.copied(out);
+            }
+        }
         let goes_on = self.region(cond, &next).remove(0);
         let results: Vec<usize> =
             next.iter().enumerate().map(|(k, out)| self.result(&format!("state{k}"), out)).collect();

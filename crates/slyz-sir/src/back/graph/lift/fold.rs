@@ -52,7 +52,8 @@ impl Lift<'_> {
         let by = if largest { Reduction::Max } else { Reduction::Min };
         let best = self.reduced(&values[0], by, axes)?;
         let meets = self.operator(Operator::Eq, &[values[0].clone(), best.clone()])?;
-        let none = self.maker.i64(i64::MAX);
+        // A power of two, which those that compute integers as floats keep.
+        let none = self.maker.i64(1 << 30);
         let none = Value::own(none, 0);
         let number = self.select(&meets, &values[1], &none)?;
         let first = self.reduced(&number, Reduction::Min, axes)?;

@@ -7,6 +7,7 @@
 mod fold;
 mod loops;
 mod operators;
+mod places;
 mod product;
 mod read;
 mod scatter;
@@ -39,6 +40,8 @@ struct Lift<'p> {
     sizes: HashMap<SizeVar, NodeId>,
     /// The operands of products, for folds that are products of matrices.
     products: HashMap<NodeId, (Value, Value)>,
+    /// Quotients of positions that are names of their own, so that `k / M * M + k % M` is `k`.
+    quotients: Vec<(Poly, Poly)>,
     /// Is what is walked computed where it would not run?
     masked: bool,
 }
@@ -64,6 +67,7 @@ pub fn lift(program: &Program, format: &Format) -> Result<Graph, GraphError> {
         around: vec![],
         sizes: HashMap::new(),
         products: HashMap::new(),
+        quotients: vec![],
         masked: false,
     };
     let mut taken = BTreeSet::new();

@@ -8,7 +8,6 @@ use super::Lift;
 use super::value::{Value, joined};
 use crate::choices::Precision;
 use crate::ops::Operator;
-use crate::raise::poly::Poly;
 use crate::types::{Scalar, Ty, int_range};
 
 impl Lift<'_> {
@@ -19,7 +18,7 @@ impl Lift<'_> {
         if let (Operator::Mul, [a, b]) = (operator, args) {
             self.products.insert(node, (a.clone(), b.clone()));
         }
-        Ok(Value { node, axes, rank: 0, place: place(operator, args) })
+        Ok(Value { node, axes, rank: 0, place: self.place(operator, args) })
     }
 
     pub(super) fn cast(&mut self, ty: Ty, arg: &Value) -> Result<Value, GraphError> {
@@ -49,7 +48,7 @@ impl Lift<'_> {
         let highest = self.maker.scalar(Scalar::from_int(to, high));
         let lowest = self.maker.scalar(Scalar::from_int(to, low));
         let zero = self.maker.scalar(Scalar::from_int(to, 0));
-        let is_high = self.maker.apply(Operator::Ge, &[float, past]);
+        let is_high = self.apply(Operator::Ge, &[float, past])?;
         let is_low = self.maker.apply(Operator::Le, &[float, below]);
         let is_nan = self.apply(Operator::IsNan, &[float])?;
         let value = self.maker.select(is_high, highest, near);
@@ -73,11 +72,14 @@ impl Lift<'_> {
         Ok(match (operator, args) {
             (O::Min | O::Max, [a, b]) if exact && ty.is_float() => {
                 let test = if operator == O::Min { O::Lt } else { O::Gt };
-                let wins = self.maker.apply(test, &[*a, *b]);
+                let wins = self.apply(test, &[*a, *b])?;
                 let nan = self.apply(O::IsNan, &[*b])?;
                 let first = self.maker.apply(O::Or, &[wins, nan]);
                 self.maker.select(first, *a, *b)
             }
+            // OpenVINO's CPU says of a NaN that it is greater; it does not say that it is less.
+            (O::Gt, [a, b]) if ty.is_float() => self.maker.apply(O::Lt, &[*b, *a]),
+            (O::Ge, [a, b]) if ty.is_float() => self.maker.apply(O::Le, &[*b, *a]),
             (O::Select, [cond, yes, no]) => self.maker.select(*cond, *yes, *no),
             (O::Div, [a, b]) if ty.is_int() => {
                 let b = self.divisor(*b);
@@ -98,7 +100,7 @@ impl Lift<'_> {
                 let by = self.maker.apply(O::And, &[*by, mask]);
                 self.maker.apply(operator, &[*x, by])
             }
-            _ if own => self.maker.apply(operator, args),
+            _ if own && !(exact && operator == O::Round) => self.maker.apply(operator, args),
             _ => return self.expanded(operator, args, ty),
         })
     }
@@ -119,11 +121,32 @@ impl Lift<'_> {
 
     /// A quotient toward zero.
     fn quotient(&mut self, a: NodeId, b: NodeId) -> Result<NodeId, GraphError> {
-        let ty = self.maker.ty(a);
-        if (self.format.has)(Operator::Div, ty) {
-            return Ok(self.maker.apply(Operator::Div, &[a, b]));
+        let near = self.maker.apply(Operator::Div, &[a, b]);
+        if self.format.precision == Precision::Native || self.maker.as_scalar(near).is_some() {
+            return Ok(near);
         }
-        self.lacks(format!("quotient of {ty}"), "compute it in f32, or build for the target c")
+        // OpenVINO's CPU divides integers as floats: what is left is divided once more, and a last one given back.
+        let rest = self.rest(a, near, b);
+        let more = self.maker.apply(Operator::Div, &[rest, b]);
+        let near = self.maker.apply(Operator::Add, &[near, more]);
+        let rest = self.rest(a, near, b);
+        let zero = self.maker.scalar(Scalar::from_int(self.maker.ty(a), 0));
+        let sides = [a, b, rest].map(|number| self.maker.apply(Operator::Lt, &[number, zero]));
+        let is_left = self.maker.apply(Operator::Ne, &[rest, zero]);
+        let turned = self.maker.apply(Operator::Ne, &[sides[0], sides[2]]);
+        let past = self.maker.apply(Operator::And, &[is_left, turned]);
+        let one = self.maker.scalar(Scalar::from_int(self.maker.ty(a), 1));
+        let minus = self.maker.scalar(Scalar::from_int(self.maker.ty(a), -1));
+        let opposite = self.maker.apply(Operator::Ne, &[sides[0], sides[1]]);
+        let by = self.maker.select(opposite, one, minus);
+        let by = self.maker.select(past, by, zero);
+        Ok(self.maker.apply(Operator::Add, &[near, by]))
+    }
+
+    /// `a - quotient * b`.
+    fn rest(&mut self, a: NodeId, quotient: NodeId, b: NodeId) -> NodeId {
+        let whole = self.maker.apply(Operator::Mul, &[quotient, b]);
+        self.maker.apply(Operator::Sub, &[a, whole])
     }
 
     /// An operator that the format lacks, by others.
@@ -210,12 +233,15 @@ impl Lift<'_> {
                 self.maker.select(negative, up, down)
             }
             (O::Round, [x]) => {
+                let whole = self.apply(O::Trunc, &[*x])?;
+                let part = self.apply(O::Sub, &[*x, whole])?;
+                let part = self.apply(O::Abs, &[part])?;
                 let half = self.constant(of, 0.5);
-                let size = self.apply(O::Abs, &[*x])?;
-                let more = self.apply(O::Add, &[size, half])?;
-                let whole = self.apply(O::Floor, &[more])?;
+                let away = self.apply(O::Le, &[half, part])?;
+                let zero = self.constant(of, 0.0);
                 let sign = self.apply(O::Sign, &[*x])?;
-                self.apply(O::Mul, &[whole, sign])?
+                let by = self.maker.select(away, sign, zero);
+                self.apply(O::Add, &[whole, by])?
             }
             (O::Rem, [a, b]) if of.is_float() => {
                 let quotient = self.apply(O::Div, &[*a, *b])?;
@@ -267,7 +293,7 @@ impl Lift<'_> {
         let half = self.constant(ty, std::f64::consts::FRAC_PI_2);
         let slope = self.apply(O::Div, &[y, x])?;
         let angle = self.apply(O::Atan, &[slope])?;
-        let up = self.maker.apply(O::Ge, &[y, zero]);
+        let up = self.apply(O::Ge, &[y, zero])?;
         let down = self.apply(O::Neg, &[pi])?;
         let turn = self.maker.select(up, pi, down);
         let turned = self.apply(O::Add, &[angle, turn])?;
@@ -277,17 +303,5 @@ impl Lift<'_> {
         let upright = self.apply(O::Mul, &[sign, half])?;
         let vertical = self.maker.apply(O::Eq, &[x, zero]);
         Ok(self.maker.select(vertical, upright, wide))
-    }
-}
-
-/// A position that is a sum or a product of others.
-fn place(operator: Operator, args: &[Value]) -> Option<Poly> {
-    let [a, b] = args else { return None };
-    let (a, b) = (a.place.clone()?, b.place.as_ref()?);
-    match operator {
-        Operator::Add => a.plus(b, 1),
-        Operator::Sub => a.plus(b, -1),
-        Operator::Mul => a.times(b),
-        _ => None,
     }
 }

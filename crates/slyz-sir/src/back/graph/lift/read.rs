@@ -22,6 +22,9 @@ enum Way {
 
 impl Lift<'_> {
     pub(super) fn read(&mut self, array: &Value, index: &[Value]) -> Result<Value, GraphError> {
+        if let Some(value) = self.reshaped(array, index)? {
+            return Ok(value);
+        }
         let mut seen: Vec<AxisId> = array.axes.clone();
         seen.extend(index.iter().flat_map(|place| &place.axes));
         let count = seen.len();
