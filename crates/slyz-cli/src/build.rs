@@ -1,7 +1,7 @@
 //! `slyz build`: the programs of a file as source files for targets.
 
 use crate::passes::{Passes, known};
-use crate::{load, usage, vex};
+use crate::{SizeValue, load, usage, vex};
 use anyhow::{Context, anyhow};
 use slyz_sir::back::harness::{self, Emitted, Options, Target};
 use slyz_sir::choices::{Extension, Precision};
@@ -32,9 +32,9 @@ pub struct Build {
     /// What the target's standard does not have, with commas between them: `int64`, `float64`.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     extensions: Vec<Extension>,
-    /// Extents that are numbers in models (openvino, coreml), with commas between them; the others are dynamic.
-    #[arg(long, value_name = "NAME=NUMBER", value_delimiter = ',', value_parser = size)]
-    sizes: Vec<(String, u64)>,
+    /// A size that is a number in models (openvino, coreml); the others are dynamic.
+    #[arg(long, short, value_name = "NAME=NUMBER")]
+    size: Vec<SizeValue>,
     #[command(flatten)]
     blocks: vex::Blocks,
 }
@@ -68,12 +68,6 @@ enum Name {
     Openvino,
     /// A Core ML package per program, `.mlpackage`.
     Coreml,
-}
-
-/// `N=8`.
-fn size(text: &str) -> Result<(String, u64), String> {
-    let parts = text.split_once('=').and_then(|(name, number)| Some((name.trim(), number.trim().parse().ok()?)));
-    parts.map(|(name, number)| (name.to_string(), number)).ok_or_else(|| "write it as `N=8`".to_string())
 }
 
 impl Name {
@@ -111,8 +105,8 @@ impl Build {
         if self.out.is_none() && models {
             return usage("models are more than text; name a folder for their files with --out");
         }
-        if !self.sizes.is_empty() && !models {
-            return usage("--sizes is for models: the targets openvino and coreml");
+        if !self.size.is_empty() && !models {
+            return usage("--size is for models: the targets openvino and coreml");
         }
         if vex {
             let targets = self.target.iter().map(|name| name.target()).collect::<anyhow::Result<Vec<_>>>()?;
@@ -157,7 +151,7 @@ impl Build {
             passes: self.passes.selection(),
             precision: self.precision,
             extensions: self.extensions.clone(),
-            sizes: self.sizes.clone(),
+            sizes: self.size.iter().map(|size| (size.name.clone(), size.value)).collect(),
         }
     }
 

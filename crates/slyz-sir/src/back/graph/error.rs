@@ -32,7 +32,7 @@ pub enum GraphError {
         instead: Ty,
     },
     /// No argument tells an extent.
-    #[error("program `{program}`: no argument tells the extent {size}; give it with --sizes {size}=8")]
+    #[error("program `{program}`: no argument tells the extent {size}; give it with --size {size}=8")]
     Untold {
         /// The program.
         program: String,
@@ -41,7 +41,7 @@ pub enum GraphError {
     },
     /// The operation needs to know how long the axis is.
     #[error(
-        "program `{program}`: {what} is as many steps as the axis is long, which {format} has to know; give the extents with --sizes {size}=8"
+        "program `{program}`: {what} is as many steps as the axis is long, which {format} has to know; give the extents with --size {size}=8"
     )]
     Open {
         /// The program.
@@ -79,19 +79,20 @@ pub enum GraphError {
     },
     /// A kernel by hand.
     #[error(
-        "kernel `{kernel}` is written by hand, thread by thread: {format} takes array programs only. Write it as a function over arrays, or build for the target c, cuda or opencl"
+        "kernel `{kernel}` is written by hand, and {format} takes array programs only: {why}. Write it as a function over arrays, or build for the \
+         target c, cuda or opencl"
     )]
     Kernel {
         /// The kernel.
         kernel: String,
         /// The format.
         format: &'static str,
+        /// What it is that keeps it from being one.
+        why: String,
     },
     /// A size that is given is not the program's.
-    #[error("program `{program}` has no extent {size} to give; it has {known}")]
+    #[error("there is no size `{size}` to give; there is: {known}")]
     NoSize {
-        /// The program.
-        program: String,
         /// What was given.
         size: String,
         /// What there is.

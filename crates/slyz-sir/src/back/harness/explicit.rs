@@ -9,6 +9,8 @@ use crate::back::graph::GraphError;
 use crate::back::{c, msl};
 use crate::kernel::Kernel;
 use crate::launch::Template;
+use crate::program::Program;
+use crate::raise::{Candidate, Passed};
 use crate::road::{Destination, KernelRoad};
 
 /// A kernel with what its files are made for.
@@ -28,6 +30,27 @@ impl Explicit<'_> {
             _ => Destination::threads(self.template, self.block),
         }
     }
+}
+
+/// The array program that a kernel is: graph compilers know no threads.
+fn raised(explicit: &Explicit<'_>, kind: models::Kind) -> Result<Program, GraphError> {
+    let kernel = &explicit.template.kernel;
+    let stays = |why: String| GraphError::Kernel { kernel: kernel.name.clone(), format: kind.format().name, why };
+    let candidate = Candidate::new(explicit.template).map_err(|why| stays(why.to_string()))?;
+    let raised = candidate.raise(explicit.block, None, true).map_err(|why| stays(why.to_string()))?;
+    if raised.params.iter().any(|passed| matches!(passed, Passed::Constant(_))) {
+        return Err(stays("it has constant memory".to_string()));
+    }
+    let mut program = Program { name: kernel.name.clone(), ..raised.program };
+    let bound: Vec<&str> = kernel.memories.iter().map(|memory| &memory.name[..]).collect();
+    for (param, passed) in program.body.params.iter().zip(&raised.params) {
+        if let Passed::Memory(number) = passed
+            && let Some(name) = bound.get(*number)
+        {
+            program.names.note(param.id, name);
+        }
+    }
+    Ok(program)
 }
 
 /// The kernels as files of a target, made with `road` (of which only the destination is not looked at).
@@ -71,11 +94,11 @@ fn emit_all<'a>(
         Target::CoreMl => Some(models::Kind::CoreMl),
         _ => None,
     };
+    if let Some(kind) = model {
+        let programs = kernels.iter().map(|explicit| raised(explicit, kind)).collect::<Result<Vec<Program>, _>>()?;
+        return models::emit(&programs, kind, options);
+    }
     for explicit in kernels {
-        if let Some(kind) = model {
-            let kernel = explicit.template.kernel.name.clone();
-            return Err(GraphError::Kernel { kernel, format: kind.format().name }.into());
-        }
         let name = &explicit.template.kernel.name;
         match target {
             Target::Metal | Target::MetalSingleFile => check_name(name)?,

@@ -276,6 +276,7 @@ impl Options {
 
 /// The same as [`emit`] with choices.
 pub fn emit_with(programs: &[Program], target: Target, options: &Options) -> Result<Emitted, ProjectError> {
+    models::check_sizes(programs, &options.sizes)?;
     all_or_reasons(programs, |program| program.name.clone(), |programs| emit_all(programs, target, options))
 }
 

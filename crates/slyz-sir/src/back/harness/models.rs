@@ -10,6 +10,7 @@ use crate::pass::{Selection, optimize_with};
 use crate::program::Program;
 use crate::size::{Size, SizeVar};
 use crate::verify;
+use std::collections::BTreeSet;
 
 /// The formats that programs are models of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub(super) fn emit(programs: &[Program], kind: Kind, options: &Options) -> Resul
     let mut files = vec![];
     for program in programs {
         verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
-        let sized = with_sizes(program, &options.sizes)?;
+        let sized = with_sizes(program, &options.sizes);
         let passes = without_fusion(&options.passes);
         let graph = graph::lift(&optimize_with(&sized, &passes, &mut |_, _| {}), &format)?;
         let name = &program.name;
@@ -70,25 +71,30 @@ fn without_fusion(passes: &Selection) -> Selection {
     }
 }
 
-/// The program with numbers in place of the size variables that are given.
-fn with_sizes(program: &Program, given: &[(String, u64)]) -> Result<Program, GraphError> {
-    let mut program = program.clone();
-    let mut values: Vec<Option<u64>> = vec![None; program.sizes.len()];
-    for (name, value) in given {
-        match program.sizes.iter().position(|size| size.name == *name) {
-            Some(number) => values[number] = Some(*value),
-            None => {
-                let known: Vec<&str> = program.sizes.iter().map(|size| &size.name[..]).collect();
-                let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
-                return Err(GraphError::NoSize { program: program.name, size: name.clone(), known });
-            }
+/// Are the sizes that are given those of a program?
+pub(super) fn check_sizes(programs: &[Program], given: &[(String, u64)]) -> Result<(), GraphError> {
+    let known: BTreeSet<&str> = programs.iter().flat_map(|program| &program.sizes).map(|size| &size.name[..]).collect();
+    match given.iter().find(|(name, _)| !known.contains(&name[..])) {
+        None => Ok(()),
+        Some((size, _)) => {
+            let known: Vec<&str> = known.into_iter().collect();
+            let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
+            Err(GraphError::NoSize { size: size.clone(), known })
         }
     }
-    if !given.is_empty() {
+}
+
+/// The program with numbers in place of the size variables that are given.
+fn with_sizes(program: &Program, given: &[(String, u64)]) -> Program {
+    let mut program = program.clone();
+    let of = |name: &str| given.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+    let values: Vec<Option<u64>> = program.sizes.iter().map(|size| of(&size.name)).collect();
+    if values.iter().any(Option::is_some) {
         program.body.each_size_mut(&mut |size| *size = put(size, &values));
+        // What a call must satisfy is the caller's to know.
         program.requires.clear();
     }
-    Ok(program)
+    program
 }
 
 fn put(size: &Size, values: &[Option<u64>]) -> Size {
