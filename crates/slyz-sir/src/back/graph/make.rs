@@ -206,15 +206,26 @@ impl Maker {
         if order.iter().enumerate().all(|(axis, &from)| axis == from) {
             return of;
         }
+        if let Op::Transpose(inner, first) = self.op(of) {
+            let inner = *inner;
+            let order = order.iter().map(|&from| first[from]).collect();
+            return self.transpose(inner, order);
+        }
         let shape = order.iter().map(|&from| self.shape(of)[from].clone()).collect();
         let ty = self.ty(of);
         self.add(Op::Transpose(of, order), ty, shape)
     }
 
     pub(super) fn concat(&mut self, parts: Vec<NodeId>, axis: usize) -> NodeId {
-        let mut shape = self.shape(parts[0]).to_vec();
         let all = parts.iter().map(|&part| self.shape(part)[axis].clone());
-        shape[axis] = all.reduce(|a, b| a + b).unwrap_or(Size::Const(0));
+        let whole = all.reduce(|a, b| a + b).unwrap_or(Size::Const(0));
+        self.concat_to(parts, axis, whole)
+    }
+
+    /// The same, where it is known how long that is.
+    pub(super) fn concat_to(&mut self, parts: Vec<NodeId>, axis: usize, whole: Size) -> NodeId {
+        let mut shape = self.shape(parts[0]).to_vec();
+        shape[axis] = whole;
         let ty = self.ty(parts[0]);
         self.add(Op::Concat(parts, axis), ty, shape)
     }

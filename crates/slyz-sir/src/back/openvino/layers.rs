@@ -245,7 +245,11 @@ impl Writer<'_> {
     }
 
     /// A scalar as a vector of one.
-    fn alone(&mut self, of: Out) -> Out {
+    fn alone(&mut self, id: NodeId) -> Out {
+        if let Op::Const(values) = &self.graph.node(id).op {
+            return self.constant(self.graph.node(id).ty, vec![1], values);
+        }
+        let of = self.at[&id].clone();
         let first = self.numbers(&[0]);
         let shape = Shape { ty: of.shape.ty, dims: vec![1] };
         self.layer(("Unsqueeze", 1), vec![], &[of, first], shape)
@@ -288,9 +292,9 @@ impl Writer<'_> {
                 self.layer(("Transpose", 1), vec![], &[of[0].clone(), order], shape)
             }
             Op::Concat(_, axis) => self.layer(("Concat", 1), vec![("axis", axis.to_string())], &of, shape),
-            Op::Slice { axis, .. } => {
-                let from = self.alone(of[1].clone());
-                let to = self.alone(of[2].clone());
+            Op::Slice { axis, from, to, .. } => {
+                let from = self.alone(*from);
+                let to = self.alone(*to);
                 let step = self.numbers(&[1]);
                 let axes = self.numbers(&[*axis]);
                 self.layer(("Slice", 8), vec![], &[of[0].clone(), from, to, step, axes], shape)

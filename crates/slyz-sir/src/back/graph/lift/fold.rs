@@ -36,7 +36,7 @@ impl Lift<'_> {
     fn reduced(&mut self, value: &Value, by: Reduction, axes: &[AxisId]) -> Result<Value, GraphError> {
         if by == Reduction::Sum
             && self.maker.ty(value.node).is_float()
-            && let Some((a, b)) = self.products.get(&value.node).cloned()
+            && let Some((a, b)) = self.products.get(&value.key()).cloned()
             && let Some(product) = self.matrices(&a, &b, axes)?
         {
             return Ok(product);

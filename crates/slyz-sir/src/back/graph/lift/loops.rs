@@ -13,10 +13,13 @@ use crate::types::Scalar;
 /// So many turns are written one after the other.
 const UNROLLED: i128 = 16;
 
+/// What is computed of a state.
+type OfState<'t, 'p, T> = &'t dyn Fn(&mut Lift<'p>, &[Value]) -> Result<T, GraphError>;
+
 /// What a loop does with its state.
 struct Turn<'t, 'p> {
-    cond: &'t dyn Fn(&mut Lift<'p>, &[Value]) -> Result<Value, GraphError>,
-    body: &'t dyn Fn(&mut Lift<'p>, &[Value]) -> Result<Vec<Value>, GraphError>,
+    cond: OfState<'t, 'p, Value>,
+    body: OfState<'t, 'p, Vec<Value>>,
 }
 
 impl<'p> Lift<'p> {

@@ -12,6 +12,7 @@ mod product;
 mod read;
 mod scatter;
 mod sizes;
+mod split;
 mod tree;
 mod value;
 
@@ -23,8 +24,9 @@ use crate::program::Program;
 use crate::raise::poly::{Poly, Term};
 use crate::size::{Size, SizeVar};
 use crate::types::{Scalar, Ty};
+use split::{Bound, Sides};
 use std::collections::{BTreeSet, HashMap};
-use value::{AxisId, Value};
+use value::{AxisId, Key, Value};
 
 /// What is known on the way.
 struct Lift<'p> {
@@ -39,9 +41,11 @@ struct Lift<'p> {
     /// What tells size variables.
     sizes: HashMap<SizeVar, NodeId>,
     /// The operands of products, for folds that are products of matrices.
-    products: HashMap<NodeId, (Value, Value)>,
+    products: HashMap<Key, (Value, Value)>,
     /// Quotients of positions that are names of their own, so that `k / M * M + k % M` is `k`.
     quotients: Vec<(Poly, Poly)>,
+    /// What conditions say about positions.
+    bounds: HashMap<Key, Vec<Bound>>,
     /// Is what is walked computed where it would not run?
     masked: bool,
 }
@@ -68,6 +72,7 @@ pub fn lift(program: &Program, format: &Format) -> Result<Graph, GraphError> {
         sizes: HashMap::new(),
         products: HashMap::new(),
         quotients: vec![],
+        bounds: HashMap::new(),
         masked: false,
     };
     let mut taken = BTreeSet::new();
@@ -279,6 +284,9 @@ impl Lift<'_> {
     ) -> Result<Vec<Value>, GraphError> {
         if let Some(known) = self.maker.as_scalar(cond.node) {
             return self.call(if known.is_true() { then } else { otherwise }, args);
+        }
+        if let Some(values) = self.split(cond, args, Sides { then, otherwise })? {
+            return Ok(values);
         }
         let before = std::mem::replace(&mut self.masked, true);
         let yes = self.call(then, args)?;

@@ -15,10 +15,12 @@ impl Lift<'_> {
         let axes = joined(args);
         let nodes: Vec<NodeId> = args.iter().map(|arg| self.aligned(arg, &axes, 0)).collect();
         let node = self.apply(operator, &nodes)?;
+        let value = Value { node, axes, rank: 0, place: self.place(operator, args) };
         if let (Operator::Mul, [a, b]) = (operator, args) {
-            self.products.insert(node, (a.clone(), b.clone()));
+            self.products.insert(value.key(), (a.clone(), b.clone()));
         }
-        Ok(Value { node, axes, rank: 0, place: self.place(operator, args) })
+        self.note_bounds(operator, args, &value);
+        Ok(value)
     }
 
     pub(super) fn cast(&mut self, ty: Ty, arg: &Value) -> Result<Value, GraphError> {

@@ -80,8 +80,7 @@ impl Lift<'_> {
         let Some(places) = places.filter(|_| array.axes.is_empty()) else { return Ok(None) };
         let own: Vec<Poly> = axes.iter().map(|&AxisId(axis)| Poly::term(Term::Atom(axis))).collect();
         let read = self.flattened(&places, &shape);
-        let inside = Size::product(&extents);
-        let same = self.poly(&inside).zip(self.poly(&Size::product(&shape))).is_some_and(|(a, b)| a == b);
+        let same = self.is_same(&Size::product(&extents), &Size::product(&shape));
         if !same || read.is_none() || read != self.flattened(&own, &extents) {
             return Ok(None);
         }

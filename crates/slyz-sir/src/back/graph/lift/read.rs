@@ -40,7 +40,7 @@ impl Lift<'_> {
         if factor.as_number() != Some(1) || !rest.is_uniform() {
             return Way::Computed;
         }
-        if rest.as_number() == Some(0) && self.axes[axis.0 as usize] == *size {
+        if rest.as_number() == Some(0) && self.is_same(&self.axes[axis.0 as usize], size) {
             return Way::Whole(axis);
         }
         if self.masked { Way::Computed } else { Way::From(axis, rest) }
@@ -140,7 +140,7 @@ impl Lift<'_> {
     }
 
     /// The value of a sum of sizes.
-    fn number(&mut self, poly: &Poly) -> Result<NodeId, GraphError> {
+    pub(super) fn number(&mut self, poly: &Poly) -> Result<NodeId, GraphError> {
         let mut sum = self.maker.i64(0);
         for (product, by) in poly.products() {
             let mut part = self.maker.i64(i64::try_from(by).unwrap_or(i64::MAX));

@@ -97,6 +97,11 @@ impl Lift<'_> {
         }
     }
 
+    /// Are they the same, whatever the sizes are?
+    pub(super) fn is_same(&self, a: &Size, b: &Size) -> bool {
+        a == b || self.poly(a).zip(self.poly(b)).is_some_and(|(a, b)| a == b)
+    }
+
     /// Some size variable of these, for messages.
     pub(super) fn some_variable(&self, shape: &[Size]) -> String {
         fn first(size: &Size) -> Option<crate::size::SizeVar> {

@@ -21,7 +21,14 @@ pub(super) struct Value {
     pub(super) place: Option<Poly>,
 }
 
+/// What tells values apart: nodes are shared by all axes of one extent.
+pub(super) type Key = (NodeId, Vec<AxisId>);
+
 impl Value {
+    pub(super) fn key(&self) -> Key {
+        (self.node, self.axes.clone())
+    }
+
     /// One that depends on no axis.
     pub(super) fn own(node: NodeId, rank: usize) -> Value {
         Value { node, axes: vec![], rank, place: None }
