@@ -1,5 +1,6 @@
 //! The operations of an ML Program, from the nodes of a graph.
 
+use super::super::graph::table::words;
 use super::super::graph::{Graph, NodeId, Op, Port, Reduction, Region};
 use super::proto::{
     Argument, ArrayDataType, ArrayFeatureType, Binding, Block, Bools, Bytes, ConstantDimension, DataType, Dimension,
@@ -18,54 +19,7 @@ const OPSET: &str = "CoreML7";
 
 /// The operation of an operator, with operands `x` and `y`.
 pub(super) fn kind(operator: Operator, ty: Ty) -> Option<&'static str> {
-    use Operator as O;
-    let float = ty.is_float();
-    let number = ty != Ty::Bool;
-    Some(match operator {
-        O::Add if number => "add",
-        O::Sub if number => "sub",
-        O::Mul if number => "mul",
-        O::Div if float => "real_div",
-        O::Div if number => "floor_div",
-        O::Abs => "abs",
-        O::Sign => "sign",
-        O::Min => "minimum",
-        O::Max => "maximum",
-        O::Floor => "floor",
-        O::Ceil => "ceil",
-        O::Sqrt => "sqrt",
-        O::Exp => "exp",
-        O::Exp2 => "exp2",
-        O::Ln => "log",
-        O::Pow => "pow",
-        O::Sin => "sin",
-        O::Cos => "cos",
-        O::Tan => "tan",
-        O::Asin => "asin",
-        O::Acos => "acos",
-        O::Atan => "atan",
-        O::Sinh => "sinh",
-        O::Cosh => "cosh",
-        O::Tanh => "tanh",
-        O::Erf => "erf",
-        O::Lt if number => "less",
-        O::Le if number => "less_equal",
-        O::Gt if number => "greater",
-        O::Ge if number => "greater_equal",
-        O::Eq if number => "equal",
-        O::Ne if number => "not_equal",
-        // Of `bool`s: the same but for a `not`.
-        O::Eq | O::Ne | O::Xor if !number => "logical_xor",
-        O::And if !number => "logical_and",
-        O::Or if !number => "logical_or",
-        O::Not if !number => "logical_not",
-        O::Add | O::Sub | O::Mul | O::Div | O::Lt | O::Le | O::Gt | O::Ge | O::Eq | O::Ne => return None,
-        O::And | O::Or | O::Xor | O::Not | O::Shl | O::Shr | O::Rem | O::Neg | O::Round | O::Trunc => return None,
-        O::Fma | O::Clamp | O::Rsqrt | O::Cbrt | O::Recip | O::Expm1 | O::Log2 | O::Log10 | O::Ln1p => return None,
-        O::Powi | O::Hypot | O::Atan2 | O::Erfc | O::Erfinv | O::Lgamma | O::Sinpi | O::Cospi => return None,
-        O::Popcount | O::LeadingZeros | O::TrailingZeros | O::ReverseBits => return None,
-        O::Select | O::IsNan | O::IsFinite => return None,
-    })
+    words(include_str!("operators.txt"), operator, ty)?.first().copied()
 }
 
 /// A name with its type in the program.
@@ -515,7 +469,7 @@ impl Writer<'_> {
                 let differ = self.op(kind, &[("x", a), ("y", b)], ty, dims.clone());
                 self.op("logical_not", &[("x", &differ)], ty, dims)
             }
-            (Operator::Ln, [x]) => {
+            (_, [x]) if kind == "log" => {
                 let nothing = self.scalars(of_ty, vec![], &[Scalar::from_f64(of_ty, 0.0)]);
                 self.op(kind, &[("x", x), ("epsilon", &nothing)], ty, dims)
             }

@@ -15,6 +15,7 @@
 mod error;
 mod lift;
 mod make;
+pub(in crate::back) mod table;
 
 pub use error::GraphError;
 pub use lift::lift;

@@ -1,5 +1,6 @@
 //! The layers of a model and the edges between them, from the nodes of a graph.
 
+use super::super::graph::table::words;
 use super::super::graph::{Graph, NodeId, Op, Reduction, Region};
 use crate::ops::Operator;
 use crate::size::Size;
@@ -81,63 +82,10 @@ struct Writer<'g> {
     parts: HashMap<NodeId, Vec<Out>>,
 }
 
-/// The layer of an operator.
+/// The layer of an operator, and the opset that brought it.
 pub(super) fn kind(operator: Operator, ty: Ty) -> Option<(&'static str, u32)> {
-    use Operator as O;
-    let float = ty.is_float();
-    let bits = ty.is_int();
-    let plain = |kind| Some((kind, 1));
-    match operator {
-        O::Add if float || bits => plain("Add"),
-        O::Sub if float || bits => plain("Subtract"),
-        O::Mul if float || bits => plain("Multiply"),
-        O::Div if float || bits => plain("Divide"),
-        O::Rem if float => plain("Mod"),
-        O::Neg if float => plain("Negative"),
-        O::Abs => plain("Abs"),
-        O::Sign => plain("Sign"),
-        O::Min => plain("Minimum"),
-        O::Max => plain("Maximum"),
-        O::Floor => plain("Floor"),
-        O::Ceil => plain("Ceiling"),
-        O::Round => Some(("Round", 5)),
-        O::Sqrt => plain("Sqrt"),
-        O::Exp => plain("Exp"),
-        O::Ln => plain("Log"),
-        O::Pow => plain("Power"),
-        O::Sin => plain("Sin"),
-        O::Cos => plain("Cos"),
-        O::Tan => plain("Tan"),
-        O::Asin => plain("Asin"),
-        O::Acos => plain("Acos"),
-        O::Atan => plain("Atan"),
-        O::Sinh => plain("Sinh"),
-        O::Cosh => plain("Cosh"),
-        O::Tanh => plain("Tanh"),
-        O::Erf => plain("Erf"),
-        O::Lt => plain("Less"),
-        O::Le => plain("LessEqual"),
-        O::Gt => plain("Greater"),
-        O::Ge => plain("GreaterEqual"),
-        O::Eq => plain("Equal"),
-        O::Ne => plain("NotEqual"),
-        O::And if !bits => plain("LogicalAnd"),
-        O::Or if !bits => plain("LogicalOr"),
-        O::Xor if !bits => plain("LogicalXor"),
-        O::Not if !bits => plain("LogicalNot"),
-        O::And => Some(("BitwiseAnd", 13)),
-        O::Or => Some(("BitwiseOr", 13)),
-        O::Xor => Some(("BitwiseXor", 13)),
-        O::Not => Some(("BitwiseNot", 13)),
-        O::Shl => Some(("BitwiseLeftShift", 15)),
-        O::Shr => Some(("BitwiseRightShift", 15)),
-        O::IsNan => Some(("IsNaN", 10)),
-        O::IsFinite => Some(("IsFinite", 10)),
-        O::Add | O::Sub | O::Mul | O::Div | O::Rem | O::Neg => None,
-        O::Fma | O::Clamp | O::Trunc | O::Rsqrt | O::Cbrt | O::Recip | O::Exp2 | O::Expm1 => None,
-        O::Log2 | O::Log10 | O::Ln1p | O::Powi | O::Hypot | O::Atan2 | O::Erfc | O::Erfinv | O::Lgamma => None,
-        O::Sinpi | O::Cospi | O::Popcount | O::LeadingZeros | O::TrailingZeros | O::ReverseBits | O::Select => None,
-    }
+    let words = words(include_str!("operators.txt"), operator, ty)?;
+    Some((words.first()?, words.get(1)?.parse().ok()?))
 }
 
 /// The name of an element type.
@@ -371,7 +319,7 @@ impl Writer<'_> {
             // Toward zero.
             data.push(("m_pythondiv", "false".to_string()));
         }
-        if operator == Operator::Round {
+        if kind == "Round" {
             data.push(("mode", "half_away_from_zero".to_string()));
         }
         self.layer((kind, opset), data, of, shape)

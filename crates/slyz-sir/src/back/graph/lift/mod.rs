@@ -18,6 +18,7 @@ mod value;
 
 use super::make::Maker;
 use super::{Format, Graph, GraphError, NodeId, Port};
+use crate::class;
 use crate::code::{Body, Id, Op, Stmt, Var};
 use crate::ops::Operator;
 use crate::program::Program;
@@ -226,16 +227,7 @@ impl Lift<'_> {
             }
             Op::Filter { extent, body, kept } => self.filter(extent, body, *kept),
             Op::Sort { .. } => self.lacks("`sort` by keys that are words", "build for the target c, cuda or metal"),
-            Op::Place(..)
-            | Op::Load { .. }
-            | Op::Store { .. }
-            | Op::Atomic { .. }
-            | Op::Check { .. }
-            | Op::Barrier(_)
-            | Op::Fence(_)
-            | Op::Subgroup(..)
-            | Op::Lanes { .. }
-            | Op::Prefixes { .. } => {
+            class!(Place) | class!(Memory) | class!(Meeting) => {
                 self.lacks("threads", "write it as a function over arrays, or build for the target c")
             }
         }

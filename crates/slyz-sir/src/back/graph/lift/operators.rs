@@ -1,13 +1,14 @@
 //! Operators of the table in terms of those that a format has.
 //!
-//! Where nothing more is asked than native precision, a function is written by the nearest ones, as `ln(1 + x)`. What the table says about
+//! Where nothing more is asked than native precision, a function is written by the nearest ones, as `ln(1 + x)` (`native.txt`). What the table says about
 //! NaN and about conversions that overflow is kept where more is asked.
 
+use super::super::table::{self, Expression};
 use super::super::{GraphError, NodeId};
 use super::Lift;
 use super::value::{Value, joined};
 use crate::choices::Precision;
-use crate::ops::Operator;
+use crate::ops::{Operator, Signature};
 use crate::types::{Scalar, Ty, int_range};
 
 impl Lift<'_> {
@@ -103,7 +104,7 @@ impl Lift<'_> {
                 self.maker.apply(operator, &[*x, by])
             }
             _ if own && !(exact && operator == O::Round) => self.maker.apply(operator, args),
-            _ => return self.expanded(operator, args, ty),
+            _ => return self.expanded(operator, args),
         })
     }
 
@@ -152,118 +153,36 @@ impl Lift<'_> {
     }
 
     /// An operator that the format lacks, by others.
-    fn expanded(&mut self, operator: Operator, args: &[NodeId], ty: Ty) -> Result<NodeId, GraphError> {
-        use Operator as O;
-        let first = args[0];
-        let of = self.maker.ty(first);
-        Ok(match (operator, args) {
-            (O::Neg, [x]) => {
-                let zero = if of.is_float() { self.constant(of, -0.0) } else { self.constant(of, 0.0) };
-                self.maker.apply(O::Sub, &[zero, *x])
-            }
-            (O::Fma, [a, b, c]) => {
-                let product = self.apply(O::Mul, &[*a, *b])?;
-                self.apply(O::Add, &[product, *c])?
-            }
-            (O::Clamp, [x, low, high]) => {
-                let above = self.apply(O::Max, &[*x, *low])?;
-                self.apply(O::Min, &[above, *high])?
-            }
-            (O::Recip, [x]) => {
-                let one = self.constant(of, 1.0);
-                self.apply(O::Div, &[one, *x])?
-            }
-            (O::Rsqrt, [x]) => {
-                let root = self.apply(O::Sqrt, &[*x])?;
-                self.apply(O::Recip, &[root])?
-            }
-            (O::Cbrt, [x]) => {
-                let third = self.constant(of, 1.0 / 3.0);
-                let size = self.apply(O::Abs, &[*x])?;
-                let root = self.apply(O::Pow, &[size, third])?;
-                let sign = self.apply(O::Sign, &[*x])?;
-                self.apply(O::Mul, &[sign, root])?
-            }
-            (O::Exp2, [x]) => {
-                let two = self.constant(of, 2.0);
-                self.apply(O::Pow, &[two, *x])?
-            }
-            (O::Expm1, [x]) => {
-                let power = self.apply(O::Exp, &[*x])?;
-                let one = self.constant(of, 1.0);
-                self.apply(O::Sub, &[power, one])?
-            }
-            (O::Ln1p, [x]) => {
-                let one = self.constant(of, 1.0);
-                let more = self.apply(O::Add, &[*x, one])?;
-                self.apply(O::Ln, &[more])?
-            }
-            (O::Log2 | O::Log10, [x]) => {
-                let factor = if operator == O::Log2 { std::f64::consts::LOG2_E } else { std::f64::consts::LOG10_E };
-                let factor = self.constant(of, factor);
-                let natural = self.apply(O::Ln, &[*x])?;
-                self.apply(O::Mul, &[natural, factor])?
-            }
-            (O::Powi, [x, power]) => match self.maker.as_i64(*power) {
-                Some(power @ -8..=8) => self.squared(*x, power)?,
+    fn expanded(&mut self, operator: Operator, args: &[NodeId]) -> Result<NodeId, GraphError> {
+        let of = self.maker.ty(args[0]);
+        if let (Signature::IntPower, [x, power]) = (operator.row().signature, args) {
+            return match self.maker.as_i64(*power) {
+                Some(power @ -8..=8) => self.squared(*x, power),
                 _ => {
                     let power = self.maker.cast(of, *power);
-                    self.apply(O::Pow, &[*x, power])?
+                    self.apply(Operator::Pow, &[*x, power])
                 }
-            },
-            (O::Hypot, [a, b]) => {
-                let a = self.apply(O::Mul, &[*a, *a])?;
-                let b = self.apply(O::Mul, &[*b, *b])?;
-                let sum = self.apply(O::Add, &[a, b])?;
-                self.apply(O::Sqrt, &[sum])?
-            }
-            (O::Sinpi | O::Cospi, [x]) => {
-                let pi = self.constant(of, std::f64::consts::PI);
-                let angle = self.apply(O::Mul, &[*x, pi])?;
-                self.apply(if operator == O::Sinpi { O::Sin } else { O::Cos }, &[angle])?
-            }
-            (O::Erfc, [x]) => {
-                let error = self.apply(O::Erf, &[*x])?;
-                let one = self.constant(of, 1.0);
-                self.apply(O::Sub, &[one, error])?
-            }
-            (O::Trunc, [x]) => {
-                let zero = self.constant(of, 0.0);
-                let down = self.apply(O::Floor, &[*x])?;
-                let up = self.apply(O::Ceil, &[*x])?;
-                let negative = self.maker.apply(O::Lt, &[*x, zero]);
-                self.maker.select(negative, up, down)
-            }
-            (O::Round, [x]) => {
-                let whole = self.apply(O::Trunc, &[*x])?;
-                let part = self.apply(O::Sub, &[*x, whole])?;
-                let part = self.apply(O::Abs, &[part])?;
-                let half = self.constant(of, 0.5);
-                let away = self.apply(O::Le, &[half, part])?;
-                let zero = self.constant(of, 0.0);
-                let sign = self.apply(O::Sign, &[*x])?;
-                let by = self.maker.select(away, sign, zero);
-                self.apply(O::Add, &[whole, by])?
-            }
-            (O::Rem, [a, b]) if of.is_float() => {
-                let quotient = self.apply(O::Div, &[*a, *b])?;
-                let whole = self.apply(O::Trunc, &[quotient])?;
-                let product = self.apply(O::Mul, &[whole, *b])?;
-                self.apply(O::Sub, &[*a, product])?
-            }
-            (O::IsNan, [x]) => self.maker.apply(O::Ne, &[*x, *x]),
-            (O::IsFinite, [x]) => {
-                let size = self.apply(O::Abs, &[*x])?;
-                let infinite = self.constant(of, f64::INFINITY);
-                self.maker.apply(O::Lt, &[size, infinite])
-            }
-            (O::Atan2, [y, x]) => self.angle(*y, *x)?,
-            (O::Xor, [a, b]) if of == Ty::Bool => self.maker.apply(O::Ne, &[*a, *b]),
+            };
+        }
+        match table::native(operator) {
+            Some(expression) if operator.row().domain.has(of) && of != Ty::Bool => self.expression(&expression, args),
             _ => {
-                let what = format!("`{}` on {ty}", operator.name());
-                return self.lacks(what, "compute it by other operators, or build for the target c");
+                let what = format!("`{}` on {of}", operator.name());
+                self.lacks(what, "compute it by other operators, or build for the target c")
             }
-        })
+        }
+    }
+
+    fn expression(&mut self, expression: &Expression, operands: &[NodeId]) -> Result<NodeId, GraphError> {
+        match expression {
+            Expression::Operand(number) => Ok(operands[*number]),
+            Expression::Number(number) => Ok(self.constant(self.maker.ty(operands[0]), *number)),
+            Expression::Apply(operator, args) => {
+                let args: Vec<NodeId> =
+                    args.iter().map(|arg| self.expression(arg, operands)).collect::<Result<_, _>>()?;
+                self.apply(*operator, &args)
+            }
+        }
     }
 
     /// A small power by squaring, as the table says.
@@ -283,27 +202,10 @@ impl Lift<'_> {
                 square = self.apply(Operator::Mul, &[square, square])?;
             }
         }
-        if power < 0 { self.apply(Operator::Recip, &[product]) } else { Ok(product) }
-    }
-
-    /// `atan2` by `atan`, quadrant by quadrant.
-    fn angle(&mut self, y: NodeId, x: NodeId) -> Result<NodeId, GraphError> {
-        use Operator as O;
-        let ty = self.maker.ty(y);
-        let zero = self.constant(ty, 0.0);
-        let pi = self.constant(ty, std::f64::consts::PI);
-        let half = self.constant(ty, std::f64::consts::FRAC_PI_2);
-        let slope = self.apply(O::Div, &[y, x])?;
-        let angle = self.apply(O::Atan, &[slope])?;
-        let up = self.apply(O::Ge, &[y, zero])?;
-        let down = self.apply(O::Neg, &[pi])?;
-        let turn = self.maker.select(up, pi, down);
-        let turned = self.apply(O::Add, &[angle, turn])?;
-        let left = self.maker.apply(O::Lt, &[x, zero]);
-        let wide = self.maker.select(left, turned, angle);
-        let sign = self.apply(O::Sign, &[y])?;
-        let upright = self.apply(O::Mul, &[sign, half])?;
-        let vertical = self.maker.apply(O::Eq, &[x, zero]);
-        Ok(self.maker.select(vertical, upright, wide))
+        if power >= 0 {
+            return Ok(product);
+        }
+        let one = self.constant(ty, 1.0);
+        self.apply(Operator::Div, &[one, product])
     }
 }
