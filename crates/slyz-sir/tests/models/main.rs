@@ -1,12 +1,21 @@
 //! Programs of the corpus as models: OpenVINO runs them and must find what the interpreter finds, coremltools loads them, checks them, and
 //! computes what it can. Which programs have become models, and why the others have not, stands in `corpus.txt`; `BLESS=1` rewrites it.
 //!
+//! How programs become graphs is also tried on random ones, whose graphs are computed here (`meaning.rs`).
+//!
 //! A program is a model twice: with dynamic extents and native precision, and with the extents of its first case that is not empty and
 //! the precision of the table.
 
+mod meaning;
+#[path = "../random/mod.rs"]
+#[allow(dead_code, unused_imports)]
+mod random;
+
+use slyz_sir::back::graph::{self, Format};
 use slyz_sir::back::harness::{Emitted, Options, Target, emit_with};
 use slyz_sir::choices::Precision;
-use slyz_sir::interp::{Value, program::solve_sizes};
+use slyz_sir::interp::{self, Value, program::solve_sizes};
+use slyz_sir::pass::{Selection, optimize_with};
 use slyz_sir::program::Program;
 use slyz_sir::text::{Case, Subject, parse_file};
 use slyz_sir::types::Ty;
@@ -197,4 +206,35 @@ fn corpus() {
     let differs: Vec<_> = known.iter().zip(&found).filter(|(known, found)| !agree(known, found)).collect();
     let same = known.len() == found.len() && differs.is_empty();
     assert!(same, "{} differs; BLESS=1 rewrites it\n{differs:#?}", path.display());
+}
+
+/// A format that has everything, so that all that is tried is how programs are lifted.
+const WHOLE: Format =
+    Format { name: "whole", has: |_, _| true, has_type: |_| true, most_axes: usize::MAX, precision: Precision::Table };
+
+/// Random programs mean as graphs what they mean, with extents that are given and with those of their arguments.
+#[test]
+fn random_graphs() {
+    let mut tried = 0;
+    let mut all = 0;
+    for seed in slyz_trials::trials("random_graphs", 100) {
+        let case = random::exact_case(seed, 40);
+        let Ok(expected) = interp::program::run(&case.program, &case.sizes, &case.args) else { continue };
+        let named = case.program.sizes.iter().zip(&case.sizes);
+        let sizes: Vec<(String, u64)> =
+            named.filter_map(|(size, value)| Some((size.name.clone(), (*value)?))).collect();
+        for sizes in [&[][..], &sizes] {
+            all += 1;
+            let passes = Selection::Without(vec!["fuse".to_string()]);
+            let program = optimize_with(&graph::with_sizes(&case.program, sizes), &passes, &mut |_, _| {});
+            let Ok(graph) = graph::lift(&program, &WHOLE) else { continue };
+            tried += 1;
+            let text = || random::as_corpus_file(&case, &expected, &format!("Random program {seed}, {sizes:?}"));
+            match meaning::run(&graph, &case.args) {
+                Ok(found) => assert!(random::agree(&expected, &found), "{expected:?}\n{found:?}\n{}", text()),
+                Err(why) => panic!("{why}\n{}", text()),
+            }
+        }
+    }
+    println!("{tried} of {all} are graphs");
 }

@@ -13,11 +13,13 @@
 //! Kernels that people write have no place here: they say which thread does what, not what is computed.
 
 mod error;
+mod given;
 mod lift;
 mod make;
 pub(in crate::back) mod table;
 
 pub use error::GraphError;
+pub use given::with_sizes;
 pub use lift::lift;
 
 use crate::choices::Precision;
