@@ -2,7 +2,7 @@
 
 use crate::passes::{Passes, known};
 use crate::smaller::Smaller;
-use crate::{load, usage, vex};
+use crate::{SizeValue, load, usage, vex};
 use anyhow::{Context, anyhow};
 use slyz_sir::back::harness::{self, Emitted, Options, Target};
 use slyz_sir::choices::{Extension, Precision};
@@ -35,6 +35,9 @@ pub struct Build {
     /// What the target's standard does not have, with commas between them: `int64`, `float64`.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     extensions: Vec<Extension>,
+    /// A size that is a number in models (openvino, coreml); the others are dynamic.
+    #[arg(long, short, value_name = "NAME=NUMBER")]
+    size: Vec<SizeValue>,
     #[command(flatten)]
     blocks: vex::Blocks,
 }
@@ -64,6 +67,10 @@ enum Name {
     Spirv,
     /// A page for browsers with WebGPU: WGSL, JavaScript functions, and a table that says whether they are right.
     Web,
+    /// A model of OpenVINO per program, `.xml` and `.bin`.
+    Openvino,
+    /// A Core ML package per program, `.mlpackage`.
+    Coreml,
 }
 
 impl Name {
@@ -80,6 +87,8 @@ impl Name {
             #[cfg(feature = "wgpu")]
             Name::Spirv => Target::Spirv,
             Name::Web => Target::Web,
+            Name::Openvino => Target::OpenVino,
+            Name::Coreml => Target::CoreMl,
             #[cfg(not(feature = "wgpu"))]
             Name::Spirv => return Err(anyhow!("this slyz writes no SPIR-V; build it with the cargo feature `wgpu`")),
         })
@@ -94,6 +103,13 @@ impl Build {
         }
         if self.out.is_none() && self.target.contains(&Name::Spirv) {
             return usage("SPIR-V is no text; name a folder for its files with --out");
+        }
+        let models = self.target.iter().any(|name| matches!(name, Name::Openvino | Name::Coreml));
+        if self.out.is_none() && models {
+            return usage("models are more than text; name a folder for their files with --out");
+        }
+        if !self.size.is_empty() && !models {
+            return usage("--size is for models: the targets openvino and coreml");
         }
         if vex {
             self.smaller.not_for_kernels()?;
@@ -136,7 +152,12 @@ impl Build {
     }
 
     fn options(&self) -> Options {
-        Options { passes: self.passes.selection(), precision: self.precision, extensions: self.extensions.clone() }
+        Options {
+            passes: self.passes.selection(),
+            precision: self.precision,
+            extensions: self.extensions.clone(),
+            sizes: self.size.iter().map(|size| (size.name.clone(), size.value)).collect(),
+        }
     }
 
     fn put(&self, all: Vec<Emitted>, out: &mut dyn Write) -> anyhow::Result<()> {

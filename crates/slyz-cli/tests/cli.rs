@@ -361,6 +361,25 @@ fn build_writes_files() {
     has(&place.fails(2, &["build", "f.sir", "--target", "abacus", "--out", "made"]), &["metal"]);
 }
 
+#[test]
+fn build_writes_models() {
+    let place = Place::new(&[("f.sir", SAXPY), ("s.sir", include_str!("../../../tests/corpus/sort.sir"))]);
+    let both = ["build", "f.sir", "--target", "openvino,coreml", "--out", "made"];
+    let out = place.ok(&both);
+    has(&out, &["made/saxpy.xml", "made/saxpy.bin", "made/saxpy.mlpackage/Manifest.json", "model.mlmodel", "openvino"]);
+    let dynamic = fs::read_to_string(place.path("made/saxpy.xml")).unwrap();
+    has(&dynamic, &["type=\"Multiply\"", "<dim>-1</dim>", "names=\"output\""]);
+    place.ok(&[&both[..], &["--size", "N=8"]].concat());
+    has(&fs::read_to_string(place.path("made/saxpy.xml")).unwrap(), &["<dim>8</dim>"]);
+    has(&place.fails(1, &[&both[..], &["--size", "Q=8"]].concat()), &["no size `Q`", "there is: N"]);
+    has(&place.fails(2, &["build", "f.sir", "--target", "openvino"]), &["more than text", "--out"]);
+    has(&place.fails(2, &["build", "f.sir", "--target", "c", "--size", "N=8"]), &["--size is for models"]);
+    let out = place.fails(1, &["build", "s.sir", "--target", "openvino", "--out", "made"]);
+    has(&out, &["`words`", "not with u32; use i32, or build for the target c"]);
+    let out = place.fails(1, &["build", "f.sir", "--target", "coreml", "--precision", "exact", "--out", "made"]);
+    has(&out, &["Core ML cannot promise every bit"]);
+}
+
 /// What a command prints for each SIR file of a folder is in a file beside it.
 fn golden(folder: &str, extension: &str, command: &[&str]) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);

@@ -157,6 +157,11 @@ fn builds_files_of_targets() {
         }
     }
     let place = Place::new("p.vex", RELU);
+    // A kernel that is an array program is a model; nothing tells how long what it writes is.
+    let ran = place.run("build p.vex --target openvino --out models");
+    assert!(ran.err.contains("give it with --size output_len=8"), "{}", ran.err);
+    assert_eq!(place.run("build p.vex --target openvino --size output_len=3 --out models").code, 0);
+    has(&place.path("models/relu.xml"), "Maximum");
     let ran = place.run("build p.vex --target metal --block 8 --checks trust");
     assert!(ran.code == 0 && !ran.out.contains("faults"), "{}{}", ran.out, ran.err);
     for (line, told) in [

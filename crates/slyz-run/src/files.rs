@@ -42,7 +42,11 @@ pub fn write_files(folder: &Path, files: &[(&str, impl AsRef<[u8]>)]) -> Result<
 
 /// Writes everything beside its place, sets aside what is there, and moves the new files in; or takes all of it back.
 fn replace(folder: &Path, files: &[(&str, impl AsRef<[u8]>)]) -> Result<(), WriteError> {
-    let beside = |name: &str, what: &str| folder.join(format!(".{name}.{}.{what}", std::process::id()));
+    let beside = |name: &str, what: &str| {
+        let place = folder.join(name);
+        let own = place.file_name().unwrap_or_default().to_string_lossy().to_string();
+        place.with_file_name(format!(".{own}.{}.{what}", std::process::id()))
+    };
     let mut moved: Vec<(PathBuf, PathBuf)> = vec![];
     let done = files
         .iter()
@@ -51,6 +55,8 @@ fn replace(folder: &Path, files: &[(&str, impl AsRef<[u8]>)]) -> Result<(), Writ
             if place.is_dir() {
                 return Err(failed(&place)(io::Error::other("it is a folder")));
             }
+            // A package is a folder of files.
+            place.parent().map_or(Ok(()), fs::create_dir_all).map_err(failed(&place))?;
             let new = beside(name, "new");
             fs::write(&new, text).map_err(failed(&place))
         })

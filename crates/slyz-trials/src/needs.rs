@@ -30,6 +30,8 @@ pub enum Need {
     OpenCl,
     /// A compiler of HIP.
     Hip,
+    /// OpenVINO and coremltools.
+    Models,
 }
 
 impl Need {
@@ -43,6 +45,7 @@ impl Need {
             Need::Browser => ("browser", "run .ci/browser target/browser, which installs chromium and playwright-core"),
             Need::Hip => ("compiler of HIP", "run .ci/hip, which installs clang-19 and libamdhip64-dev"),
             Need::OpenCl => ("OpenCL", "run .ci/opencl, which installs pocl-opencl-icd and ocl-icd-libopencl1"),
+            Need::Models => ("OpenVINO", "run .ci/models target/models, which takes it from the Python package index"),
             Need::Nvrtc => ("NVRTC", "run .ci/nvrtc target/nvrtc, which takes it from the Python package index"),
         }
     }
@@ -58,6 +61,7 @@ impl Need {
             Need::Nvrtc => "SLYZ_REQUIRE_NVRTC",
             Need::OpenCl => "SLYZ_REQUIRE_OPENCL",
             Need::Hip => "SLYZ_REQUIRE_HIP",
+            Need::Models => "SLYZ_REQUIRE_MODELS",
         }
     }
 
@@ -116,6 +120,16 @@ pub fn has_nvrtc() -> bool {
     let entries = std::fs::read_dir(workspace().join("target/nvrtc")).into_iter().flatten().flatten();
     let found = entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("libnvrtc.so"));
     Need::Nvrtc.is_met(found)
+}
+
+/// A Python that has OpenVINO and coremltools: that of `SLYZ_MODELS`, or of `target/models`. Else the test has nothing to do.
+pub fn models() -> Option<PathBuf> {
+    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let found = FOUND.get_or_init(|| {
+        let folder = std::env::var("SLYZ_MODELS").map_or_else(|_| workspace().join("target/models"), PathBuf::from);
+        Some(folder.join("bin/python3")).filter(|python| python.is_file())
+    });
+    if Need::Models.is_met(found.is_some()) { found.clone() } else { None }
 }
 
 /// The compiler of HIP: `SLYZ_HIP`, or a clang that knows AMD's GPUs.

@@ -2,8 +2,10 @@
 
 pub mod c;
 pub mod clike;
+pub mod coreml;
 pub mod cuda;
 mod error;
+pub mod graph;
 mod halves;
 pub mod harness;
 mod library;
@@ -12,6 +14,7 @@ mod msl_names;
 #[cfg(feature = "naga")]
 pub mod naga;
 pub mod opencl;
+pub mod openvino;
 pub mod tree;
 pub mod wgsl;
 pub mod words;

@@ -42,7 +42,7 @@ mod lift;
 mod memory;
 mod numbers;
 mod places;
-mod poly;
+pub(crate) mod poly;
 mod rows;
 mod space;
 mod summary;

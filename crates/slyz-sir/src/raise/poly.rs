@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// What is multiplied: something that is the same in all threads, or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Term {
+pub(crate) enum Term {
     /// A size variable of the program.
     Size(u32),
     /// A thread, or the counter of a loop.
@@ -16,14 +16,14 @@ pub(super) enum Term {
 
 /// A sum of products of terms, each with a number in front.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Poly(BTreeMap<Vec<Term>, i128>);
+pub(crate) struct Poly(BTreeMap<Vec<Term>, i128>);
 
 impl Poly {
-    pub(super) fn number(number: i128) -> Poly {
+    pub(crate) fn number(number: i128) -> Poly {
         Poly::default().plus_product(vec![], number).unwrap_or_default()
     }
 
-    pub(super) fn term(term: Term) -> Poly {
+    pub(crate) fn term(term: Term) -> Poly {
         Poly(BTreeMap::from([(vec![term], 1)]))
     }
 
@@ -38,11 +38,11 @@ impl Poly {
     }
 
     /// The sum with another, `times` times; nothing where numbers get too large to think about.
-    pub(super) fn plus(self, other: &Poly, times: i128) -> Option<Poly> {
+    pub(crate) fn plus(self, other: &Poly, times: i128) -> Option<Poly> {
         other.0.iter().try_fold(self, |sum, (product, by)| sum.plus_product(product.clone(), by.checked_mul(times)?))
     }
 
-    pub(super) fn times(&self, other: &Poly) -> Option<Poly> {
+    pub(crate) fn times(&self, other: &Poly) -> Option<Poly> {
         let mut all = Poly::default();
         for (left, by) in &self.0 {
             for (right, more) in &other.0 {
@@ -55,13 +55,13 @@ impl Poly {
     }
 
     /// Its products, each with the number in front, the plain number last.
-    pub(super) fn products(&self) -> impl Iterator<Item = (&[Term], i128)> {
+    pub(crate) fn products(&self) -> impl Iterator<Item = (&[Term], i128)> {
         let plain = self.0.get(&vec![]).map(|&number| (&[][..], number));
         self.0.iter().filter(|(product, _)| !product.is_empty()).map(|(product, &by)| (&product[..], by)).chain(plain)
     }
 
     /// The number that it is.
-    pub(super) fn as_number(&self) -> Option<i128> {
+    pub(crate) fn as_number(&self) -> Option<i128> {
         match self.0.iter().next() {
             None => Some(0),
             Some((product, &number)) if product.is_empty() && self.0.len() == 1 => Some(number),
@@ -70,7 +70,7 @@ impl Poly {
     }
 
     /// The term, and the number behind it, where it is such a sum.
-    pub(super) fn as_shifted(&self) -> Option<(Term, i128)> {
+    pub(crate) fn as_shifted(&self) -> Option<(Term, i128)> {
         let mut products = self.0.iter().filter(|(product, _)| !product.is_empty());
         let (product, &by) = products.next()?;
         let alone = products.next().is_none() && by == 1;
@@ -81,17 +81,17 @@ impl Poly {
     }
 
     /// The terms in it.
-    pub(super) fn terms(&self) -> impl Iterator<Item = Term> {
+    pub(crate) fn terms(&self) -> impl Iterator<Item = Term> {
         self.0.keys().flatten().copied()
     }
 
     /// Is it the same in all threads and turns?
-    pub(super) fn is_uniform(&self) -> bool {
+    pub(crate) fn is_uniform(&self) -> bool {
         self.terms().all(|term| matches!(term, Term::Size(_)))
     }
 
     /// The quotient and the rest where a term is divided by, once: `row * K + k` over `K` is `row` and `k`.
-    pub(super) fn over(&self, divisor: Term) -> (Poly, Poly) {
+    pub(crate) fn over(&self, divisor: Term) -> (Poly, Poly) {
         let mut quotient = Poly::default();
         let mut rest = Poly::default();
         for (product, &by) in &self.0 {
@@ -110,7 +110,7 @@ impl Poly {
     }
 
     /// The same over a number: all products that it divides make the quotient.
-    pub(super) fn over_number(&self, divisor: i128) -> (Poly, Poly) {
+    pub(crate) fn over_number(&self, divisor: i128) -> (Poly, Poly) {
         let mut quotient = Poly::default();
         let mut rest = Poly::default();
         for (product, &by) in &self.0 {
@@ -124,7 +124,7 @@ impl Poly {
     }
 
     /// With a sum in place of so many of a term; nothing where they come in other numbers.
-    pub(super) fn replaced(&self, term: Term, many: i128, by: &Poly) -> Option<Poly> {
+    pub(crate) fn replaced(&self, term: Term, many: i128, by: &Poly) -> Option<Poly> {
         let (found, rest) = self.over(term);
         let (whole, other) = found.over_number(many);
         let numbers = other.as_number()?;
@@ -133,7 +133,7 @@ impl Poly {
     }
 
     /// The least and the most that it can be, by those of its terms; nothing where one is not known.
-    pub(super) fn range(&self, of: &dyn Fn(Term) -> Option<(i128, i128)>) -> Option<(i128, i128)> {
+    pub(crate) fn range(&self, of: &dyn Fn(Term) -> Option<(i128, i128)>) -> Option<(i128, i128)> {
         let mut low = 0i128;
         let mut high = 0i128;
         for (product, &by) in &self.0 {

@@ -4,10 +4,13 @@
 //! says; where they are reported, the first fault is told in the last buffer, `faults` (`pass::report` says how).
 
 use super::web::HandKernel;
-use super::{Contents, Emitted, File, Options, ProjectError, Target, check_name, is_name, swift};
+use super::{Contents, Emitted, File, Options, ProjectError, Target, check_name, is_name, models, swift};
+use crate::back::graph::GraphError;
 use crate::back::{c, msl};
 use crate::kernel::Kernel;
 use crate::launch::Template;
+use crate::program::Program;
+use crate::raise::{Candidate, Passed};
 use crate::road::{Destination, KernelRoad};
 
 /// A kernel with what its files are made for.
@@ -27,6 +30,27 @@ impl Explicit<'_> {
             _ => Destination::threads(self.template, self.block),
         }
     }
+}
+
+/// The array program that a kernel is: graph compilers know no threads.
+fn raised(explicit: &Explicit<'_>, kind: models::Kind) -> Result<Program, GraphError> {
+    let kernel = &explicit.template.kernel;
+    let stays = |why: String| GraphError::Kernel { kernel: kernel.name.clone(), format: kind.format().name, why };
+    let candidate = Candidate::new(explicit.template).map_err(|why| stays(why.to_string()))?;
+    let raised = candidate.raise(explicit.block, None, true).map_err(|why| stays(why.to_string()))?;
+    if raised.params.iter().any(|passed| matches!(passed, Passed::Constant(_))) {
+        return Err(stays("it has constant memory".to_string()));
+    }
+    let mut program = Program { name: kernel.name.clone(), ..raised.program };
+    let bound: Vec<&str> = kernel.memories.iter().map(|memory| &memory.name[..]).collect();
+    for (param, passed) in program.body.params.iter().zip(&raised.params) {
+        if let Passed::Memory(number) = passed
+            && let Some(name) = bound.get(*number)
+        {
+            program.names.note(param.id, name);
+        }
+    }
+    Ok(program)
 }
 
 /// The kernels as files of a target, made with `road` (of which only the destination is not looked at).
@@ -65,6 +89,15 @@ fn emit_all<'a>(
     options: &Options,
 ) -> Result<Emitted, ProjectError> {
     let mut made: Vec<Kernel> = vec![];
+    let model = match target {
+        Target::OpenVino => Some(models::Kind::OpenVino),
+        Target::CoreMl => Some(models::Kind::CoreMl),
+        _ => None,
+    };
+    if let Some(kind) = model {
+        let programs = kernels.iter().map(|explicit| raised(explicit, kind)).collect::<Result<Vec<Program>, _>>()?;
+        return models::emit(&programs, kind, options);
+    }
     for explicit in kernels {
         let name = &explicit.template.kernel.name;
         match target {
@@ -114,5 +147,6 @@ fn emit_all<'a>(
             };
             super::web::emit_kernels(&kernels.iter().map(hand).collect::<Vec<_>>(), road, options)?
         }
+        Target::OpenVino | Target::CoreMl => Emitted { files: vec![], build: String::new() },
     })
 }

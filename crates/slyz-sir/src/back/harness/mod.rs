@@ -6,6 +6,7 @@
 
 pub mod cases;
 mod explicit;
+mod models;
 mod simt;
 #[cfg(feature = "naga")]
 mod spirv;
@@ -18,6 +19,7 @@ pub use explicit::{Explicit, emit_kernels};
 
 use super::EmitError;
 use super::clike::Description;
+use super::graph::GraphError;
 use super::msl::{self, Msl};
 use crate::choices::{Extension, Precision};
 use crate::code::{Body, MemId, Op};
@@ -71,6 +73,9 @@ pub enum ProjectError {
     /// The language of the target cannot say it.
     #[error(transparent)]
     Emit(#[from] EmitError),
+    /// The program is no graph of whole arrays.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
     /// Some of several programs or kernels cannot be written.
     #[error("{}", told(.cannot, .can))]
     Several {
@@ -138,12 +143,16 @@ pub enum Target {
     /// Browsers: a page that runs and validates the kernels with WebGPU, a JavaScript module with a function for each program,
     /// and a `.wgsl` file per kernel.
     Web,
+    /// OpenVINO: a model per program, `.xml` and `.bin`.
+    OpenVino,
+    /// Core ML: a model per program, an ML Program in an `.mlpackage`.
+    CoreMl,
 }
 
 /// A file of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Its name, without a folder.
+    /// Its name; of a package, which is a folder, with the folders in it.
     pub name: String,
     /// What it holds.
     pub contents: Contents,
@@ -154,7 +163,7 @@ pub struct File {
 pub enum Contents {
     /// Source text.
     Text(String),
-    /// Words of SPIR-V, little-endian.
+    /// Words of SPIR-V, little-endian; models and their constants.
     Binary(Vec<u8>),
 }
 
@@ -164,7 +173,6 @@ impl File {
         File { name, contents: Contents::Text(text) }
     }
 
-    #[cfg(feature = "naga")]
     fn binary(name: String, bytes: Vec<u8>) -> File {
         File { name, contents: Contents::Binary(bytes) }
     }
@@ -215,7 +223,7 @@ pub fn emit(programs: &[Program], target: Target) -> Result<Emitted, ProjectErro
 pub fn road(target: Target, passes: &Selection) -> ProgramRoad {
     let threads = |machine: Machine| Strategy::Threads(machine, Expected::default());
     let strategy = match target {
-        Target::C => Strategy::Cores,
+        Target::C | Target::OpenVino | Target::CoreMl => Strategy::Cores,
         Target::Metal | Target::MetalSingleFile => threads(Machine::metal()),
         Target::Cuda => threads(Machine::cuda()),
         Target::Hip => threads(Machine::hip(64)),
@@ -237,11 +245,13 @@ pub struct Options {
     pub precision: Precision,
     /// What the language's standard does not have.
     pub extensions: Vec<Extension>,
+    /// Size variables that are numbers in a model, by name.
+    pub sizes: Vec<(String, u64)>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { passes: Selection::All, precision: Precision::Native, extensions: vec![] }
+        Options { passes: Selection::All, precision: Precision::Native, extensions: vec![], sizes: vec![] }
     }
 }
 
@@ -266,6 +276,7 @@ impl Options {
 
 /// The same as [`emit`] with choices.
 pub fn emit_with(programs: &[Program], target: Target, options: &Options) -> Result<Emitted, ProjectError> {
+    models::check_sizes(programs, &options.sizes)?;
     all_or_reasons(programs, |program| program.name.clone(), |programs| emit_all(programs, target, options))
 }
 
@@ -305,6 +316,8 @@ fn emit_all(programs: &[Program], target: Target, options: &Options) -> Result<E
         #[cfg(feature = "naga")]
         Target::Spirv => spirv::emit(programs, &road, options)?,
         Target::Web => web::emit(programs, &road, options)?,
+        Target::OpenVino => models::emit(programs, models::Kind::OpenVino, options)?,
+        Target::CoreMl => models::emit(programs, models::Kind::CoreMl, options)?,
     })
 }
 
