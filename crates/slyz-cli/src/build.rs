@@ -35,6 +35,10 @@ pub struct Build {
     /// What the target's standard does not have, with commas between them: `int64`, `float64`.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     extensions: Vec<Extension>,
+    /// Writes a whole project: besides the kernels a host program that validates and measures them, expected values, a build file and a
+    /// README. For c, opencl, cuda, hip, hip-rdna, metal and web.
+    #[arg(long)]
+    project: bool,
     #[command(flatten)]
     blocks: vex::Blocks,
 }
@@ -95,6 +99,9 @@ impl Build {
         if self.out.is_none() && self.target.contains(&Name::Spirv) {
             return usage("SPIR-V is no text; name a folder for its files with --out");
         }
+        if self.project {
+            self.check_project(vex)?;
+        }
         if vex {
             self.smaller.not_for_kernels()?;
             let targets = self.target.iter().map(|name| name.target()).collect::<anyhow::Result<Vec<_>>>()?;
@@ -118,10 +125,30 @@ impl Build {
         for target in &self.target {
             let target = target.target()?;
             known(harness::road(target, &options.passes).check(None))?;
-            let emitted = harness::emit_with(&programs, target, &options);
+            let emit = if self.project { harness::project } else { harness::emit_with };
+            let emitted = emit(&programs, target, &options);
             all.push(emitted.with_context(|| self.file.display().to_string())?);
         }
         self.put(all, out)
+    }
+
+    /// A project is a folder of its own, of a target that has a host.
+    fn check_project(&self, vex: bool) -> anyhow::Result<()> {
+        if vex {
+            return usage(
+                "--project is for programs in .sir files: hosts of .vex kernels are the file's own launches; leave it away",
+            );
+        }
+        if self.target.len() > 1 {
+            return usage("--project writes a folder for one target; call it once for each");
+        }
+        if self.out.is_none() {
+            return usage("--project writes several files; name a folder for them with --out");
+        }
+        if self.target.contains(&Name::Ptx) {
+            return usage("ptx has no host program; --project --target cuda has one, and compiles the same kernels");
+        }
+        Ok(())
     }
 
     /// What one of several targets has got, compiled where that is asked for.
