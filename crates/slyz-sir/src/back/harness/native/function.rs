@@ -6,12 +6,13 @@ use crate::back::clike::{Description, Dispatch, UniformSource};
 use crate::back::harness::walk::{self, Arithmetic, Names, Repeat, Statement, free};
 use crate::back::harness::{Entry, Target};
 use crate::code::Type;
-use crate::kernel::{Access, BufferId, BufferUse, Kernel, ScalarArg, Space};
+use crate::kernel::{Access, BufferId, BufferUse, Kernel, ScalarArg, Space, Step};
 use crate::size::{Size, SizeOrigin, SizeVar};
 use crate::types::Ty;
+use std::collections::BTreeSet;
 
 const ARITHMETIC: Arithmetic =
-    Arithmetic { engine: "slyz_", min: "slyz_min", ceil_div: |a, n| format!("(({a} + {}) / {n})", n - 1) };
+    Arithmetic { engine: "host_", min: "host_min", ceil_div: |a, n| format!("(({a} + {}) / {n})", n - 1) };
 
 /// Words of C++ and of its libraries.
 const WORDS: &str = include_str!("../../cuda/words.txt");
@@ -23,7 +24,10 @@ const OWN: &str = "call buffer turn turns i k error right best times output elem
 fn is_taken(name: &str) -> bool {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let own = OWN.split_whitespace().any(|word| word == stem);
-    own || name.starts_with("slyz") || name.ends_with("_t") || WORDS.split_whitespace().any(|word| word == name)
+    own || name.starts_with("host_")
+        || name.starts_with("slyz")
+        || name.ends_with("_t")
+        || WORDS.split_whitespace().any(|word| word == name)
 }
 
 /// A result, as the caller sees it.
@@ -158,11 +162,37 @@ impl<'p> Function<'p> {
         self.depth -= 1;
     }
 
+    /// Parameters whose values nothing asks for.
+    fn unused(&self) -> Vec<usize> {
+        let plan = &self.entry.plan;
+        let mut used = BTreeSet::new();
+        let mut bound: Vec<BufferId> = plan.results.iter().map(|(id, _)| *id).collect();
+        for step in plan.all_steps() {
+            bound.extend(step.buffers());
+            if let Step::Launch { scalars, .. } = step {
+                let argument = |scalar: &ScalarArg| match scalar {
+                    ScalarArg::Argument(k) => Some(*k),
+                    ScalarArg::Turn(_) => None,
+                };
+                used.extend(scalars.iter().filter_map(argument));
+            }
+        }
+        for id in bound {
+            if let BufferUse::Argument(k) = plan.buffers[id.0 as usize].role {
+                used.insert(k);
+            }
+        }
+        (0..plan.params.len()).filter(|k| !used.contains(k)).collect()
+    }
+
     /// The whole function.
     pub fn text(mut self) -> String {
         let plan = &self.entry.plan;
         self.out = format!("{} {{\n", self.signature());
-        self.line("slyz_call call = slyz_begin();");
+        for k in self.unused() {
+            self.line(format!("(void){};", self.names.params[k]));
+        }
+        self.line("host_call call = host_begin();");
         for (k, decl) in plan.sizes.iter().enumerate() {
             if decl.origin == SizeOrigin::Counted {
                 self.line(format!("int64_t {} = 0;", self.names.sizes[k]));
@@ -173,11 +203,11 @@ impl<'p> Function<'p> {
         }
         let read = |output: &Output| {
             let count = self.names.size(&Size::product(output.shape));
-            format!("slyz_read(&call, {0}, buffer{1}, {count}, sizeof *{0});", output.name, output.buffer.0)
+            format!("host_read(&call, {0}, buffer{1}, {count}, sizeof *{0});", output.name, output.buffer.0)
         };
         let reads: Vec<String> = self.outputs.iter().filter(|output| !output.direct).map(read).collect();
         reads.into_iter().for_each(|text| self.line(text));
-        self.line("return slyz_end(&call);");
+        self.line("return host_end(&call);");
         self.out + "}\n"
     }
 
@@ -186,9 +216,9 @@ impl<'p> Function<'p> {
         let line = match statement {
             // Pointers do not know how long their arrays are.
             Statement::Told { .. } | Statement::Asked(_) | Statement::Expect { .. } | Statement::Begin => return,
-            Statement::Axis(var) => format!("{0} = slyz_axis(&call, {0});", size(var)),
+            Statement::Axis(var) => format!("{0} = host_axis(&call, {0});", size(var)),
             Statement::Require(rule) => {
-                format!("slyz_require(&call, {}, SLYZ_REQUIREMENT);", self.names.rule(rule, "=="))
+                format!("host_require(&call, {}, SLYZ_REQUIREMENT);", self.names.rule(rule, "=="))
             }
             Statement::Upload { buffer, param } => {
                 let name = &self.names.params[*param];
@@ -198,14 +228,14 @@ impl<'p> Function<'p> {
                     }
                     Type::Scalar(_) => (format!("&{name}"), "1".to_string(), format!("sizeof {name}")),
                 };
-                format!("slyz_buffer buffer{} = slyz_upload(&call, {data}, {count}, {each});", buffer.0)
+                format!("host_buffer buffer{} = host_upload(&call, {data}, {count}, {each});", buffer.0)
             }
             Statement::Allocate { buffer, swapped } => self.allocate(*buffer, *swapped),
             Statement::Launch { kernel, buffers, scalars } => self.launch(*kernel, buffers, scalars),
             Statement::Count { size: var, from } => {
-                let counted = format!("slyz_read_count(&call, buffer{})", from.0);
+                let counted = format!("host_read_count(&call, buffer{})", from.0);
                 if self.counted().contains(&(var.0 as usize)) {
-                    format!("{} = slyz_counted(&call, {counted}, {});", size(var), self.room(var.0 as usize))
+                    format!("{} = host_counted(&call, {counted}, {});", size(var), self.room(var.0 as usize))
                 } else {
                     format!("{} = {counted};", size(var))
                 }
@@ -232,11 +262,11 @@ impl<'p> Function<'p> {
             // What changes places is copied at the end.
             Some(output) if swapped => output.direct = false,
             Some(output) => {
-                return format!("slyz_buffer buffer{id} = slyz_room(&call, {}, {count}, {each});", output.name);
+                return format!("host_buffer buffer{id} = host_room(&call, {}, {count}, {each});", output.name);
             }
             None => {}
         }
-        format!("slyz_buffer buffer{id} = slyz_allocate(&call, {count}, {each});")
+        format!("host_buffer buffer{id} = host_allocate(&call, {count}, {each});")
     }
 
     fn turns(&mut self, depth: u32, turns: &Repeat, body: &[Statement], swaps: &[(BufferId, BufferId)]) {
@@ -244,7 +274,7 @@ impl<'p> Function<'p> {
         let (more, below) = match turns {
             Repeat::Size(size) => (String::new(), format!("{turn} < {} && ", self.names.size(size))),
             Repeat::Read(from) => {
-                let count = format!(", turns{depth} = slyz_read_count(&call, buffer{})", from.0);
+                let count = format!(", turns{depth} = host_read_count(&call, buffer{})", from.0);
                 (count, format!("{turn} < turns{depth} && "))
             }
             Repeat::While { .. } => (String::new(), String::new()),
@@ -252,10 +282,10 @@ impl<'p> Function<'p> {
         self.line(format!("for (int64_t {turn} = 0{more}; {below}!call.error; {turn}++) {{"));
         if let Repeat::While { test, holds } = turns {
             self.inner(test);
-            self.line(format!("    if (!slyz_read_bool(&call, buffer{})) break;", holds.0));
+            self.line(format!("    if (!host_read_bool(&call, buffer{})) break;", holds.0));
         }
         self.inner(body);
-        swaps.iter().for_each(|(a, b)| self.line(format!("    slyz_swap(&buffer{}, &buffer{});", a.0, b.0)));
+        swaps.iter().for_each(|(a, b)| self.line(format!("    host_swap(&buffer{}, &buffer{});", a.0, b.0)));
         self.line("}");
     }
 
@@ -276,13 +306,13 @@ impl<'p> Function<'p> {
         let scratch = kernel.memories.iter().filter(|memory| memory.space == Space::Scratch);
         let scratch: Vec<String> = scratch.map(bytes).collect();
         let scalar = |arg: &ScalarArg| match arg {
-            ScalarArg::Argument(k) => format!("slyz_bits(&{0}, sizeof {0})", self.names.params[*k]),
+            ScalarArg::Argument(k) => format!("host_bits(&{0}, sizeof {0})", self.names.params[*k]),
             ScalarArg::Turn(depth) => format!("(uint64_t)turn{depth}"),
         };
         let scalars: Vec<String> = scalars.iter().map(scalar).collect();
         let written = kernel.memories.iter().filter(|memory| memory.space == Space::Global(Access::Write));
         let written: Vec<String> = written.map(bytes).collect();
-        let past = if written.is_empty() { "0".to_string() } else { format!("slyz_past({})", written.join(" + ")) };
+        let past = if written.is_empty() { "0".to_string() } else { format!("host_past({})", written.join(" + ")) };
         let sizes: Vec<String> = self.names.sizes.iter().cloned().chain([past]).collect();
         let blocks = self.names.size(&Size::product(&kernel.grid));
         let list = |ty: &str, items: &[String]| {
@@ -292,7 +322,7 @@ impl<'p> Function<'p> {
         };
         let pad = "    ".repeat(self.depth + 1);
         format!(
-            "slyz_launch(\n{pad}&call, {}, {blocks}, {}, {}, {},\n{pad}{}, {});",
+            "host_launch(\n{pad}&call, {}, {blocks}, {}, {}, {},\n{pad}{}, {});",
             self.platform.kernel_function(self.first_kernel + number),
             list("void *", &memories),
             list("int64_t", &scratch),
@@ -304,14 +334,14 @@ impl<'p> Function<'p> {
 
     /// Blocks of threads, by a device.
     fn run_threads(&self, d: &Description, buffers: &[BufferId], scalars: &[ScalarArg]) -> String {
-        let bound = d.buffers.iter().map(|b| format!("slyz_pass(buffer{})", buffers[b.place].0));
+        let bound = d.buffers.iter().map(|b| format!("host_pass(buffer{})", buffers[b.place].0));
         let uniforms = d.uniforms.iter().map(|u| {
             let ty = c_type(u.ty);
             match u.source {
-                UniformSource::Size(SizeVar(k)) => format!("slyz_pass(({ty}){})", self.names.sizes[k as usize]),
+                UniformSource::Size(SizeVar(k)) => format!("host_pass(({ty}){})", self.names.sizes[k as usize]),
                 UniformSource::Scalar(k) => match scalars[k] {
-                    ScalarArg::Argument(k) => format!("slyz_pass({})", self.names.params[k]),
-                    ScalarArg::Turn(depth) => format!("slyz_pass(({ty})turn{depth})"),
+                    ScalarArg::Argument(k) => format!("host_pass({})", self.names.params[k]),
+                    ScalarArg::Turn(depth) => format!("host_pass(({ty})turn{depth})"),
                 },
             }
         });
@@ -325,7 +355,7 @@ impl<'p> Function<'p> {
         let grid: Vec<String> = sizes.iter().zip(d.block).map(blocks).collect();
         let pad = "    ".repeat(self.depth + 1);
         format!(
-            "slyz_launch(\n{pad}&call, {}, {{{}}}, {{{x}, {y}, {z}}},\n{pad}{{{}}});",
+            "host_launch(\n{pad}&call, {}, {{{}}}, {{{x}, {y}, {z}}},\n{pad}{{{}}});",
             self.platform.kernel_handle(&d.name),
             grid.join(", "),
             arguments.join(", "),

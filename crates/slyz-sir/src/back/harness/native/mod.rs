@@ -86,14 +86,14 @@ impl Platform<'_> {
     /// Types of the platform, and kernels as functions of C.
     fn types(&self, kernels: usize) -> String {
         let mut out = match self.target {
-            Target::C => "typedef void *slyz_buffer;\ntypedef void slyz_kernel(\n    void *const *memories, void *const *scratch, \
+            Target::C => "typedef void *host_buffer;\ntypedef void host_kernel(\n    void *const *memories, void *const *scratch, \
                           const uint64_t *scalars, const int64_t *sizes, int64_t begin, int64_t end);\n"
                 .to_string(),
-            Target::OpenCl => "typedef cl_mem slyz_buffer;\ntypedef const char *slyz_kernel;\n".to_string(),
-            _ => "typedef void *slyz_buffer;\ntypedef const void *slyz_kernel;\n".to_string(),
+            Target::OpenCl => "typedef cl_mem host_buffer;\ntypedef const char *host_kernel;\n".to_string(),
+            _ => "typedef void *host_buffer;\ntypedef const void *host_kernel;\n".to_string(),
         };
         if self.is_cpu() {
-            (0..kernels).for_each(|k| out += &format!("slyz_kernel {};\n", self.kernel_function(k)));
+            (0..kernels).for_each(|k| out += &format!("host_kernel {};\n", self.kernel_function(k)));
         }
         out.push('\n');
         out
@@ -194,9 +194,9 @@ fn implementation(platform: &Platform, options: &Options, functions: Vec<Functio
     let kernels = functions.iter().map(|f| f.entry.plan.kernels.len()).sum();
     out += &platform.types(kernels);
     let local = if platform.is_cpu() { "_Thread_local" } else { "thread_local" };
-    out += &format!("static {local} double slyz_last_seconds = 0.0;\n\n");
+    out += &format!("static {local} double host_last_seconds = 0.0;\n\n");
     out += &platform.engine();
-    out += &format!("double slyz_{stem}_seconds(void) {{\n    return slyz_last_seconds;\n}}\n");
+    out += &format!("double slyz_{stem}_seconds(void) {{\n    return host_last_seconds;\n}}\n");
     for function in functions {
         out.push('\n');
         out += &function.text();
