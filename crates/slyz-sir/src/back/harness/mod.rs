@@ -331,28 +331,29 @@ fn emit_all(programs: &[Program], target: Target, options: &Options) -> Result<E
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn project(programs: &[Program], target: Target, options: &Options) -> Result<Emitted, ProjectError> {
+    let target_without_host = match target {
+        Target::MetalSingleFile => Some("metal-single-file"),
+        Target::Wgsl => Some("wgsl"),
+        #[cfg(feature = "naga")]
+        Target::Spirv => Some("spirv"),
+        Target::C | Target::OpenCl | Target::Cuda | Target::Hip | Target::HipRdna | Target::Metal | Target::Web => None,
+    };
+    if let Some(target) = target_without_host {
+        return Err(ProjectError::NoHost { target });
+    }
     all_or_reasons(programs, |program| program.name.clone(), |programs| project_of_all(programs, target, options))
 }
 
 fn project_of_all(programs: &[Program], target: Target, options: &Options) -> Result<Emitted, ProjectError> {
-    let no_host = |target| Err(ProjectError::NoHost { target });
-    match target {
-        Target::C | Target::OpenCl | Target::Cuda | Target::Hip | Target::HipRdna => {
-            native::emit(programs, target, &road(target, &options.passes), options)
-        }
-        Target::Metal | Target::Web => {
-            let mut emitted = emit_all(programs, target, options)?;
-            emitted.files.push(File::text("README.md".to_string(), readme(target, programs, &emitted.build)));
-            if target == Target::Metal {
-                emitted.files.push(File::text("Package.swift".to_string(), PACKAGE.to_string()));
-            }
-            Ok(emitted)
-        }
-        Target::MetalSingleFile => no_host("metal-single-file"),
-        Target::Wgsl => no_host("wgsl"),
-        #[cfg(feature = "naga")]
-        Target::Spirv => no_host("spirv"),
+    if matches!(target, Target::C | Target::OpenCl | Target::Cuda | Target::Hip | Target::HipRdna) {
+        return native::emit(programs, target, &road(target, &options.passes), options);
     }
+    let mut emitted = emit_all(programs, target, options)?;
+    emitted.files.push(File::text("README.md".to_string(), readme(target, programs, &emitted.build)));
+    if target == Target::Metal {
+        emitted.files.push(File::text("Package.swift".to_string(), PACKAGE.to_string()));
+    }
+    Ok(emitted)
 }
 
 /// A package of the two files of [`Target::Metal`], for `swift run`.

@@ -30,6 +30,16 @@ fn is_taken(name: &str) -> bool {
         || WORDS.split_whitespace().any(|word| word == name)
 }
 
+/// Is it no larger than an axis, which was looked at?
+fn is_within_axes(size: &Size) -> bool {
+    match size {
+        Size::Const(_) | Size::Var(_) => true,
+        Size::CeilDiv(a, _) => is_within_axes(a),
+        Size::Min(a, b) => is_within_axes(a) || is_within_axes(b),
+        Size::Add(..) | Size::Mul(..) | Size::Tri(_) => size.constant().is_some(),
+    }
+}
+
 /// A result, as the caller sees it.
 pub(super) struct Output<'p> {
     /// The parameter.
@@ -231,7 +241,10 @@ impl<'p> Function<'p> {
                 format!("host_buffer buffer{} = host_upload(&call, {data}, {count}, {each});", buffer.0)
             }
             Statement::Allocate { buffer, swapped } => self.allocate(*buffer, *swapped),
-            Statement::Launch { kernel, buffers, scalars } => self.launch(*kernel, buffers, scalars),
+            Statement::Launch { kernel, buffers, scalars } => {
+                self.check_extents(*kernel);
+                self.launch(*kernel, buffers, scalars)
+            }
             Statement::Count { size: var, from } => {
                 let counted = format!("host_read_count(&call, buffer{})", from.0);
                 if self.counted().contains(&(var.0 as usize)) {
@@ -287,6 +300,13 @@ impl<'p> Function<'p> {
         self.inner(body);
         swaps.iter().for_each(|(a, b)| self.line(format!("    host_swap(&buffer{}, &buffer{});", a.0, b.0)));
         self.line("}");
+    }
+
+    /// Extents of the code that are larger than axes and arrays can be counted, too.
+    fn check_extents(&mut self, kernel: usize) {
+        for size in self.entry.plan.kernels[kernel].extents().iter().filter(|size| !is_within_axes(size)) {
+            self.line(format!("host_axis(&call, {});", self.names.size(size)));
+        }
     }
 
     fn launch(&self, kernel: usize, buffers: &[BufferId], scalars: &[ScalarArg]) -> String {
