@@ -38,6 +38,10 @@ pub struct Build {
     /// A size that is a number in models (openvino, coreml); the others are dynamic.
     #[arg(long, short, value_name = "NAME=NUMBER")]
     size: Vec<SizeValue>,
+    /// Writes a whole project: besides the kernels a host program that validates and measures them, expected values, a build file and a
+    /// README. For c, opencl, cuda, hip, hip-rdna, metal and web.
+    #[arg(long)]
+    project: bool,
     #[command(flatten)]
     blocks: vex::Blocks,
 }
@@ -111,6 +115,9 @@ impl Build {
         if !self.size.is_empty() && !models {
             return usage("--size is for models: the targets openvino and coreml");
         }
+        if self.project {
+            self.check_project(vex)?;
+        }
         if vex {
             self.smaller.not_for_kernels()?;
             let targets = self.target.iter().map(|name| name.target()).collect::<anyhow::Result<Vec<_>>>()?;
@@ -134,10 +141,30 @@ impl Build {
         for target in &self.target {
             let target = target.target()?;
             known(harness::road(target, &options.passes).check(None))?;
-            let emitted = harness::emit_with(&programs, target, &options);
+            let emit = if self.project { harness::project } else { harness::emit_with };
+            let emitted = emit(&programs, target, &options);
             all.push(emitted.with_context(|| self.file.display().to_string())?);
         }
         self.put(all, out)
+    }
+
+    /// A project is a folder of its own, of a target that has a host.
+    fn check_project(&self, vex: bool) -> anyhow::Result<()> {
+        if vex {
+            return usage(
+                "--project is for programs in .sir files: hosts of .vex kernels are the file's own launches; leave it away",
+            );
+        }
+        if self.target.len() > 1 {
+            return usage("--project writes a folder for one target; call it once for each");
+        }
+        if self.out.is_none() {
+            return usage("--project writes several files; name a folder for them with --out");
+        }
+        if self.target.contains(&Name::Ptx) {
+            return usage("ptx has no host program; --project --target cuda has one, and compiles the same kernels");
+        }
+        Ok(())
     }
 
     /// What one of several targets has got, compiled where that is asked for.

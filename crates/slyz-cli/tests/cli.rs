@@ -354,6 +354,12 @@ fn build_writes_files() {
     assert!(fs::read(place.path("all/saxpy.spv")).unwrap().starts_with(&0x0723_0203u32.to_le_bytes()));
     let page = place.ok(&["build", "f.sir", "--target", "web", "--out", "page"]);
     has(&page, &["page/index.html", "page/kernels.js", "page/saxpy.wgsl", "http.server"]);
+    let project = place.ok(&["build", "f.sir", "--target", "c", "--out", "project", "--project"]);
+    has(&project, &["project/slyz_saxpy.h", "project/kernels.c", "project/expected.h", "project/README.md", "make"]);
+    let project = |target: &'static str| ["build", "f.sir", "--target", target, "--out", "project", "--project"];
+    has(&place.fails(1, &project("wgsl")), &["wgsl has no host program", "c, opencl, cuda, hip"]);
+    has(&place.fails(2, &project("ptx")), &["--target cuda"]);
+    has(&place.fails(2, &project("c,cuda")), &["one target"]);
     has(&place.fails(2, &["build", "f.sir", "--target", "wgsl,spirv"]), &["SPIR-V is no text", "--out"]);
     has(&place.ok(&["build", "f.sir", "--target", "metal"]), &["// kernels.metal", "// harness.swift"]);
     has(&place.fails(1, &["build", "f.sir", "--target", "metal", "--out", "f.sir"]), &["cannot write f.sir"]);

@@ -1,12 +1,12 @@
 //! The kernel level: what one launch runs, and the plan that strings launches together.
 //!
 //! A kernel is code run by every thread of every block of a grid, over named memories. Code outside
-//! [`Op::Lanes`](crate::code::Op::Lanes) is written for one thread (SIMT); `Lanes` hands turns of a loop to the
+//! [`Op::Lanes`] is written for one thread (SIMT); `Lanes` hands turns of a loop to the
 //! threads of the block. A CPU kernel has blocks of one thread and all its parallelism inside a block in `Lanes`,
 //! whose turns the C backend packs into vectors.
 
 use crate::choices::Precision;
-use crate::code::{Body, Function, Id, MemId, Var};
+use crate::code::{Body, Function, Id, MemId, Op, Var};
 use crate::names::Names;
 use crate::size::{Size, SizeDecl, SizeVar};
 use crate::types::{Scalar, Ty};
@@ -119,6 +119,23 @@ impl Kernel {
     /// The name of a size variable.
     pub fn size_name(&self, var: SizeVar) -> String {
         self.sizes.get(var.0 as usize).map_or_else(|| format!("size{}", var.0), |s| s.name.clone())
+    }
+
+    /// Every extent that the code counts with, apart from the shapes of memories.
+    pub fn extents(&self) -> Vec<Size> {
+        fn walk(body: &Body, found: &mut Vec<Size>) {
+            for stmt in &body.stmts {
+                if let Op::Extent(size) = &stmt.op {
+                    found.push(size.clone());
+                }
+                stmt.op.bodies().into_iter().for_each(|body| walk(body, found));
+            }
+        }
+        let mut found = self.grid.to_vec();
+        self.functions.iter().map(|function| &function.body).chain([&self.body]).for_each(|b| walk(b, &mut found));
+        found.sort();
+        found.dedup();
+        found
     }
 
     /// The memories that a launch passes, in order.

@@ -44,7 +44,7 @@ impl Need {
             Need::Sanitizer => ("AddressSanitizer", "install gcc and its libasan"),
             Need::Browser => ("browser", "run .ci/browser target/browser, which installs chromium and playwright-core"),
             Need::Hip => ("compiler of HIP", "run .ci/hip, which installs clang-19 and libamdhip64-dev"),
-            Need::OpenCl => ("OpenCL", "run .ci/opencl, which installs pocl-opencl-icd and ocl-icd-libopencl1"),
+            Need::OpenCl => ("OpenCL", "run .ci/opencl, which installs pocl-opencl-icd and ocl-icd-opencl-dev"),
             Need::Models => ("OpenVINO", "run .ci/models target/models, which takes it from the Python package index"),
             Need::Nvrtc => ("NVRTC", "run .ci/nvrtc target/nvrtc, which takes it from the Python package index"),
         }

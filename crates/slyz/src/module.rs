@@ -89,6 +89,27 @@ impl Module {
     pub fn emit(&self, target: Target) -> Result<Emitted, Error> {
         Ok(Emitted(harness::emit(&self.programs, target)?))
     }
+
+    /// Writes a whole project into a folder: kernels, a host program in the platform's language that validates and measures them,
+    /// expected values, a build file and a README. C and C++ get a header with a plain function for each kernel.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let mut program = Module::new();
+    /// program.kernel("double", |x: Arr<f32, N>| x.map(|x| x * 2.0))?;
+    /// let folder = std::env::temp_dir().join(format!("slyz-project-{}", std::process::id()));
+    /// let emitted = program.write_project(Target::C, &folder)?; // `make && ./validate` builds and validates it there
+    /// assert!(emitted.file("slyz_double.h").unwrap().contains("int slyz_double(const float *input, float *output, int64_t N);"));
+    /// assert!(program.write_project(Target::Wgsl, &folder).is_err()); // it has no host program
+    /// # std::fs::remove_dir_all(&folder).unwrap();
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn write_project(&self, target: Target, folder: impl AsRef<Path>) -> Result<Emitted, Error> {
+        let emitted = Emitted(harness::project(&self.programs, target, &harness::Options::default())?);
+        emitted.write_to(folder)?;
+        Ok(emitted)
+    }
 }
 
 /// The source files of a [`Module`].

@@ -1,6 +1,6 @@
 // Positions have 32 bits: arrays have at most 2^31 elements.
 
-__device__ inline float normcdf(float x) {
+__device__ inline float normcdf2(float x) {
     float v = fabsf(x);
     float v2 = 1.0f / (1.0f + 0.2316419f * v);
     float v3 = fmaf(fmaf(fmaf(fmaf(1.3302745f, v2, -1.821256f), v2, 1.7814779f), v2, -0.35656378f), v2, 0.31938154f);
@@ -29,7 +29,7 @@ extern "C" __global__ void __launch_bounds__(256) black_scholes(
         float v9 = (__logf(v.z / v2.z) + 0.065f * v3.z) / v8;
         float v10 = 0.3f * sqrtf(v3.w);
         float v11 = (__logf(v.w / v2.w) + 0.065f * v3.w) / v10;
-        *(float4*)&output[at] = make_float4(v.x * normcdf(v5) - v2.x * __expf(-0.02f * v3.x) * normcdf(v5 - v4), v.y * normcdf(v7) - v2.y * __expf(-0.02f * v3.y) * normcdf(v7 - v6), v.z * normcdf(v9) - v2.z * __expf(-0.02f * v3.z) * normcdf(v9 - v8), v.w * normcdf(v11) - v2.w * __expf(-0.02f * v3.w) * normcdf(v11 - v10));
+        *(float4*)&output[at] = make_float4(v.x * normcdf2(v5) - v2.x * __expf(-0.02f * v3.x) * normcdf2(v5 - v4), v.y * normcdf2(v7) - v2.y * __expf(-0.02f * v3.y) * normcdf2(v7 - v6), v.z * normcdf2(v9) - v2.z * __expf(-0.02f * v3.z) * normcdf2(v9 - v8), v.w * normcdf2(v11) - v2.w * __expf(-0.02f * v3.w) * normcdf2(v11 - v10));
     } else {
         for (unsigned i = at; i < N; ++i) {
             float s_i = s[i];
@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(256) black_scholes(
             float t_i = t[i];
             float v12 = 0.3f * sqrtf(t_i);
             float v13 = (__logf(s_i / x_i) + 0.065f * t_i) / v12;
-            output[i] = s_i * normcdf(v13) - x_i * __expf(-0.02f * t_i) * normcdf(v13 - v12);
+            output[i] = s_i * normcdf2(v13) - x_i * __expf(-0.02f * t_i) * normcdf2(v13 - v12);
         }
     }
 }

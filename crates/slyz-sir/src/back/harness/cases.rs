@@ -93,6 +93,7 @@ pub fn tolerance(ty: Ty) -> &'static str {
         Ty::F16 => "4e-3",
         Ty::BF16 => "3e-2",
         Ty::F32 => "1e-5",
+        Ty::F64 => "1e-12",
         _ => "0.0",
     }
 }

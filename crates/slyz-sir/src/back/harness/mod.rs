@@ -7,6 +7,7 @@
 pub mod cases;
 mod explicit;
 mod models;
+mod native;
 mod simt;
 #[cfg(feature = "naga")]
 mod spirv;
@@ -83,6 +84,14 @@ pub enum ProjectError {
         cannot: Vec<(String, ProjectError)>,
         /// The names of the others.
         can: Vec<String>,
+    },
+    /// There is no host program for the target.
+    #[error(
+        "{target} has no host program: projects can be had for c, opencl, cuda, hip, hip-rdna, metal and web. Without a project, the kernels alone are written"
+    )]
+    NoHost {
+        /// The target.
+        target: &'static str,
     },
     /// The threads of a kernel cannot become loops.
     #[error(transparent)]
@@ -303,9 +312,7 @@ fn emit_all(programs: &[Program], target: Target, options: &Options) -> Result<E
             checked_names(programs)?;
             let mut files = vec![];
             for program in programs {
-                verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
-                let mut plan = road.end(program);
-                name_arguments(&mut plan);
+                let plan = cores_plan(program, &road)?;
                 files.push(file(&format!("{}.c", program.name), super::c::emit(&plan, false)?));
             }
             let list = files.iter().map(|f| &f.name[..]).collect::<Vec<_>>().join(" ");
@@ -319,6 +326,79 @@ fn emit_all(programs: &[Program], target: Target, options: &Options) -> Result<E
         Target::OpenVino => models::emit(programs, models::Kind::OpenVino, options)?,
         Target::CoreMl => models::emit(programs, models::Kind::CoreMl, options)?,
     })
+}
+
+/// Writes programs as a project of a target: kernels, a host program in the platform's language that validates and measures them, expected
+/// values, a build file and a README.
+///
+/// ```
+/// use slyz_sir::{back::harness::{Options, Target, project}, text::parse_program};
+/// let program = parse_program("program ones() -> f32[8] {
+///     %y: f32[8] = tabulate [8] |%i: i64| { %a: f32 = const 1.0  yield %a }
+///     return %y
+/// }")?;
+/// let emitted = project(&[program], Target::C, &Options::default())?;
+/// let header = emitted.files.iter().find(|file| file.name == "slyz_ones.h").and_then(|file| file.as_text());
+/// assert!(header.is_some_and(|text| text.contains("int slyz_ones(float *output);")));
+/// assert_eq!(emitted.build, "make && ./validate");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn project(programs: &[Program], target: Target, options: &Options) -> Result<Emitted, ProjectError> {
+    let target_without_host = match target {
+        Target::MetalSingleFile => Some("metal-single-file"),
+        Target::Wgsl => Some("wgsl"),
+        #[cfg(feature = "naga")]
+        Target::Spirv => Some("spirv"),
+        Target::OpenVino => Some("openvino"),
+        Target::CoreMl => Some("coreml"),
+        Target::C | Target::OpenCl | Target::Cuda | Target::Hip | Target::HipRdna | Target::Metal | Target::Web => None,
+    };
+    if let Some(target) = target_without_host {
+        return Err(ProjectError::NoHost { target });
+    }
+    all_or_reasons(programs, |program| program.name.clone(), |programs| project_of_all(programs, target, options))
+}
+
+fn project_of_all(programs: &[Program], target: Target, options: &Options) -> Result<Emitted, ProjectError> {
+    if matches!(target, Target::C | Target::OpenCl | Target::Cuda | Target::Hip | Target::HipRdna) {
+        return native::emit(programs, target, &road(target, &options.passes), options);
+    }
+    let mut emitted = emit_all(programs, target, options)?;
+    emitted.files.push(File::text("README.md".to_string(), readme(target, programs, &emitted.build)));
+    if target == Target::Metal {
+        emitted.files.push(File::text("Package.swift".to_string(), PACKAGE.to_string()));
+    }
+    Ok(emitted)
+}
+
+/// A package of the two files of [`Target::Metal`], for `swift run`.
+const PACKAGE: &str = include_str!("Package.swift");
+
+/// Some lines for whoever finds the folder of a project for Metal or the web.
+fn readme(target: Target, programs: &[Program], build: &str) -> String {
+    let names: Vec<String> = programs.iter().map(|program| format!("`{}`", program.name)).collect();
+    let names = names.join(", ");
+    let (name, files) = match target {
+        Target::Metal => (
+            "Metal",
+            "`harness.swift` has a function `run_NAME` for each, compares them with what is expected and exits with 1 where a result is \
+             wrong;\n`./harness --bench 10` measures. `swift run -c release` builds it as a package.",
+        ),
+        _ => (
+            "WebGPU",
+            "The page compares each with what is expected, and says so in a table.\nApplications need `kernels.js`, `engine.js` and the \
+             `.wgsl` files; `cases.js` holds the calls and expected values.",
+        ),
+    };
+    format!("# Kernels for {name}\n\nWritten by Słyż: {names}. In this folder:\n\n```sh\n{build}\n```\n\n{files}\n")
+}
+
+/// The plan of a program for cores, with names for readers.
+fn cores_plan(program: &Program, road: &ProgramRoad) -> Result<Plan, ProjectError> {
+    verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
+    let mut plan = road.end(program);
+    name_arguments(&mut plan);
+    Ok(plan)
 }
 
 /// How the one file of [`Target::MetalSingleFile`] is compiled.

@@ -1,9 +1,10 @@
 //! Programs as one file with all kernels, for hosts that people write themselves: CUDA C++, HIP and OpenCL C.
 
-use super::{Emitted, File, Options, ProjectError, Target, checked_names, rename};
+use super::{Emitted, Entry, File, Options, ProjectError, Target, checked_names, rename};
+use crate::back::clike::Description;
 use crate::back::cuda::{self, Cuda, Vendor};
 use crate::back::opencl::{self, OpenCl};
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Plan};
 use crate::program::Program;
 use crate::road::ProgramRoad;
 use crate::verify;
@@ -22,38 +23,66 @@ pub(super) fn emit(
     road: &ProgramRoad,
     options: &Options,
 ) -> Result<Emitted, ProjectError> {
+    let plans = plans(programs, road)?;
+    let kernels: Vec<Kernel> = plans.into_iter().flat_map(|plan| plan.kernels).collect();
+    emit_kernels(&kernels, target, options)
+}
+
+fn plans(programs: &[Program], road: &ProgramRoad) -> Result<Vec<Plan>, ProjectError> {
     let mut names = checked_names(programs)?;
-    let mut kernels = vec![];
+    let mut plans = vec![];
     for program in programs {
         verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
         let mut plan = road.end(program);
         rename(&mut plan, &mut names);
-        kernels.extend(plan.kernels);
+        plans.push(plan);
     }
-    emit_kernels(&kernels, target, options)
+    Ok(plans)
+}
+
+/// Programs for hosts that walk their plans, and the text of their kernels. Those are called `NAME_kernel`: beside them is the host's library,
+/// which has a `sum`, an `index` and much more.
+pub(super) fn entries(
+    programs: &[Program],
+    target: Target,
+    road: &ProgramRoad,
+    options: &Options,
+) -> Result<(Vec<Entry>, String), ProjectError> {
+    let mut plans = plans(programs, road)?;
+    plans.iter_mut().flat_map(|plan| &mut plan.kernels).for_each(|kernel| kernel.name += "_kernel");
+    let kernels: Vec<&Kernel> = plans.iter().flat_map(|plan| &plan.kernels).collect();
+    let (text, descriptions) = text(&kernels, target, options)?;
+    let mut descriptions = descriptions.into_iter();
+    let entries = programs.iter().zip(plans).map(|(program, plan)| {
+        let kernels = descriptions.by_ref().take(plan.kernels.len()).collect();
+        Entry { program: program.clone(), plan, kernels }
+    });
+    Ok((entries.collect(), text))
+}
+
+/// The file of kernels, and what launches need to know.
+fn text(kernels: &[&Kernel], target: Target, options: &Options) -> Result<(String, Vec<Description>), ProjectError> {
+    let precision = options.precision;
+    let cuda = |vendor| cuda::emit_all(kernels, &Cuda { precision, narrow: true, vendor });
+    let (text, descriptions) = match target {
+        Target::OpenCl => opencl::emit(kernels, &OpenCl::portable(precision))?,
+        Target::Hip | Target::HipRdna => cuda(Vendor::Amd { wide_waves: target == Target::Hip })?,
+        _ => cuda(Vendor::Nvidia)?,
+    };
+    Ok((format!("{HEAD}{text}"), descriptions))
 }
 
 /// Kernels that people wrote.
 pub(super) fn emit_kernels(kernels: &[Kernel], target: Target, options: &Options) -> Result<Emitted, ProjectError> {
     let kernels: Vec<&Kernel> = kernels.iter().collect();
-    let precision = options.precision;
-    let (name, text, build) = match target {
+    let (text, _) = text(&kernels, target, options)?;
+    let (name, build) = match target {
         Target::OpenCl => {
-            let (text, _) = opencl::emit(&kernels, &OpenCl::portable(precision))?;
-            ("kernels.cl", text, "clang -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -fsyntax-only kernels.cl")
+            ("kernels.cl", "clang -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -fsyntax-only kernels.cl")
         }
-        Target::Hip | Target::HipRdna => {
-            let wide_waves = target == Target::Hip;
-            let dialect = Cuda { precision, narrow: true, vendor: Vendor::Amd { wide_waves } };
-            let (text, _) = cuda::emit_all(&kernels, &dialect)?;
-            let build = if wide_waves { HIP_BUILD } else { HIP_RDNA_BUILD };
-            ("kernels.hip", text, build)
-        }
-        _ => {
-            let (text, _) = cuda::emit_all(&kernels, &Cuda { precision, narrow: true, vendor: Vendor::Nvidia })?;
-            ("kernels.cu", text, "nvcc -cubin -arch=native -std=c++17 kernels.cu")
-        }
+        Target::Hip => ("kernels.hip", HIP_BUILD),
+        Target::HipRdna => ("kernels.hip", HIP_RDNA_BUILD),
+        _ => ("kernels.cu", "nvcc -cubin -arch=native -std=c++17 kernels.cu"),
     };
-    let files = vec![File::text(name.to_string(), format!("{HEAD}{text}"))];
-    Ok(Emitted { files, build: build.to_string() })
+    Ok(Emitted { files: vec![File::text(name.to_string(), text)], build: build.to_string() })
 }

@@ -3,7 +3,7 @@
 use super::memory::Home;
 use super::{EmitError, Target};
 use crate::back::words::Narrowing;
-use crate::code::{Body, Function, Id, Op, Stmt};
+use crate::code::{Function, Id, Op, Stmt};
 use crate::kernel::{Kernel, Space};
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
@@ -64,18 +64,9 @@ pub(super) fn write(kernel: &Kernel, target: &Target) -> Result<(naga::Module, V
 
 /// Every size that the code counts with and that is not a number already.
 fn extents(kernel: &Kernel) -> Vec<Size> {
-    fn walk(body: &Body, found: &mut Vec<Size>) {
-        for stmt in &body.stmts {
-            if let Op::Extent(size) = &stmt.op {
-                found.push(size.clone());
-            }
-            stmt.op.bodies().into_iter().for_each(|body| walk(body, found));
-        }
-    }
-    let mut found = kernel.grid.to_vec();
+    let mut found = kernel.extents();
     // The outermost extent of a memory is not part of where its elements are.
     found.extend(kernel.memories.iter().flat_map(|m| m.shape.iter().skip(1).cloned()));
-    kernel.functions.iter().map(|f| &f.body).chain([&kernel.body]).for_each(|body| walk(body, &mut found));
     found.retain(|size| size.constant().is_none());
     found.sort();
     found.dedup();

@@ -1,0 +1,138 @@
+//! Header, build file and README of a project.
+
+use super::function::Function;
+use super::{Entry, Options, Platform, Target};
+use crate::choices::Precision;
+
+/// The header, for C and C++.
+pub(super) fn header(stem: &str, functions: &[Function]) -> String {
+    let guard = format!("SLYZ_{}_H", stem.to_uppercase());
+    let mut out = format!("#ifndef {guard}\n#define {guard}\n\n#include <stdbool.h>\n#include <stdint.h>\n\n");
+    out += "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
+    out += "/* What functions return. Several headers may be included together. */\n";
+    out += "#ifndef SLYZ_ERRORS\n#define SLYZ_ERRORS\nenum {\n    SLYZ_OK = 0,\n    SLYZ_OUT_OF_MEMORY = 1,\n    \
+        SLYZ_TOO_LARGE = 2,\n    SLYZ_REQUIREMENT = 3, /* sizes that do not belong together */\n    \
+        SLYZ_ROOM = 4, /* results are larger than their room */\n    SLYZ_DEVICE = 5\n};\n#endif\n\n";
+    out += "/* Arrays are row-major, sizes are in elements, and results go to memory of the caller's, apart from all arguments. */\n\n";
+    for function in functions {
+        out += &function.comment();
+        out += &format!("{};\n\n", function.signature());
+    }
+    out += "/* How long the kernels of this thread's last call took. */\n";
+    out + &format!("double slyz_{stem}_seconds(void);\n\n#ifdef __cplusplus\n}}\n#endif\n\n#endif\n")
+}
+
+/// What OpenCL's compiler may do, as the device of Słyż lets it.
+pub(super) fn opencl_options(precision: Precision) -> &'static str {
+    match precision {
+        Precision::Native => " -cl-mad-enable -cl-denorms-are-zero",
+        Precision::Table => "",
+        Precision::Exact => " -cl-fp32-correctly-rounded-divide-sqrt",
+    }
+}
+
+const CMAKE_BUILD: &str = "cmake -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build && ./build/validate";
+
+/// The name of the build file, its text, and the command that builds and validates.
+pub(super) fn build_file(platform: &Platform, options: &Options) -> (&'static str, String, &'static str) {
+    match platform.target {
+        Target::C => ("Makefile", makefile(platform.stem), "make && ./validate"),
+        _ => ("CMakeLists.txt", cmake(platform, options), CMAKE_BUILD),
+    }
+}
+
+fn makefile(stem: &str) -> String {
+    format!(
+        "# Vectors are as wide as the processor's. For threads: make OPENMP=-fopenmp
+CFLAGS ?= -O3 -march=native
+OPENMP ?=
+# The code counts on these: integers wrap, and floats keep their order.
+ALWAYS = -std=gnu11 -fwrapv -ffp-contract=off -fno-math-errno -fno-trapping-math -Wno-psabi -fPIC
+
+validate: main.o libslyz_{stem}.a
+\t$(CC) $(CFLAGS) $(OPENMP) main.o libslyz_{stem}.a -lm -o $@
+
+libslyz_{stem}.a: slyz_{stem}.o kernels.o
+\trm -f $@
+\t$(AR) rcs $@ slyz_{stem}.o kernels.o
+
+%.o: %.c
+\t$(CC) $(CFLAGS) $(ALWAYS) $(OPENMP) -c $< -o $@
+
+main.o slyz_{stem}.o: slyz_{stem}.h
+main.o: expected.h
+
+clean:
+\trm -f validate libslyz_{stem}.a *.o
+
+.PHONY: clean
+"
+    )
+}
+
+fn cmake(platform: &Platform, options: &Options) -> String {
+    let stem = platform.stem;
+    let [_, ending] = platform.endings();
+    let fused = options.precision == Precision::Native;
+    let (language, rest) = match platform.target {
+        Target::OpenCl => {
+            let here = "${CMAKE_CURRENT_SOURCE_DIR}/kernels.cl";
+            let rest = format!(
+                "find_package(OpenCL REQUIRED)\ntarget_link_libraries(slyz_{stem} PUBLIC OpenCL::OpenCL)\n\
+                 target_compile_definitions(slyz_{stem} PRIVATE \"SLYZ_KERNELS=\\\"{here}\\\"\")\n"
+            );
+            ("", rest)
+        }
+        Target::Cuda => {
+            let exact =
+                format!("target_compile_options(slyz_{stem} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false>)\n");
+            (" CUDA", if fused { String::new() } else { exact })
+        }
+        _ => {
+            let contract = if fused { "fast" } else { "off" };
+            let rest = format!("target_compile_options(slyz_{stem} PRIVATE -ffp-contract={contract})\n");
+            (" HIP", rest)
+        }
+    };
+    let least = if platform.target == Target::OpenCl { "3.12" } else { "3.21" };
+    let architectures = match platform.target {
+        Target::Cuda => "if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)\n  set(CMAKE_CUDA_ARCHITECTURES 80)\nendif()\n",
+        Target::Hip => {
+            "if(NOT DEFINED CMAKE_HIP_ARCHITECTURES)\n  set(CMAKE_HIP_ARCHITECTURES gfx90a gfx942)\nendif()\n"
+        }
+        Target::HipRdna => "if(NOT DEFINED CMAKE_HIP_ARCHITECTURES)\n  set(CMAKE_HIP_ARCHITECTURES gfx1100)\nendif()\n",
+        _ => "",
+    };
+    format!(
+        "cmake_minimum_required(VERSION {least})\n{architectures}project(slyz_{stem} LANGUAGES CXX{language})\n\
+         set(CMAKE_CXX_STANDARD 17)\n\n\
+         add_library(slyz_{stem} STATIC slyz_{stem}.{ending})\n{rest}\n\
+         add_executable(validate main.cpp)\ntarget_link_libraries(validate PRIVATE slyz_{stem})\n"
+    )
+}
+
+/// Ten lines for whoever finds the folder.
+pub(super) fn readme(platform: &Platform, entries: &[Entry], build: &str) -> String {
+    let stem = platform.stem;
+    let [kernels, functions] = platform.endings();
+    let names: Vec<String> = entries.iter().map(|entry| format!("`slyz_{}`", entry.program.name)).collect();
+    let (name, more) = match platform.target {
+        Target::C => {
+            ("CPUs in C", "For threads, build with `make OPENMP=-fopenmp`. The library needs nothing but libc.")
+        }
+        Target::OpenCl => (
+            "OpenCL 1.2",
+            "The library reads `kernels.cl` where it was built, and takes the first GPU, or else the first device.",
+        ),
+        Target::Cuda => ("CUDA", "For another GPU than sm_80 or later, pass `-DCMAKE_CUDA_ARCHITECTURES=native`."),
+        _ => ("HIP", "For another GPU, pass `-DCMAKE_HIP_ARCHITECTURES=gfx942` with its name."),
+    };
+    let main = if platform.is_cpu() { "main.c" } else { "main.cpp" };
+    format!(
+        "# slyz_{stem}: kernels for {name}\n\nWritten by Słyż. Build and validate in this folder:\n\n```sh\n{build}\n```\n\n\
+         `validate` compares {} with `expected.h` and exits with 1 where a result is wrong; `validate --bench 10` measures.\n\
+         Programs include `slyz_{stem}.h` and link `libslyz_{stem}.a`; `slyz_{stem}.{functions}` launches the kernels of `kernels.{kernels}`, `{main}` calls them.\n\
+         {more}\n",
+        names.join(", "),
+    )
+}

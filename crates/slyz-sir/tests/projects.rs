@@ -1,0 +1,172 @@
+//! Projects: built by the platform's compiler, run where that can be, and refused where something is wrong.
+
+use slyz_sir::back::harness::{Emitted, Options, Target, project};
+use slyz_sir::program::Program;
+use slyz_sir::text::parse_file;
+use slyz_trials::Need;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+type R<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
+/// Files under the root of the workspace, with what they are chosen for.
+const FILES: [&str; 10] = [
+    // Rows with scratch memory, five arrays at once, sums of products, one number.
+    "tests/corpus/softmax_rows.sir",
+    "crates/slyz-cli/tests/golden/black_scholes.sir",
+    "tests/corpus/matmul.sir",
+    "tests/corpus/fold_whole.sir",
+    // Sizes that are counted; loops of launches whose arrays change places; results that are arguments.
+    "tests/corpus/filter.sir",
+    "tests/corpus/filter_chunks.sir",
+    "tests/corpus/while_swaps_state.sir",
+    "tests/corpus/updates_in_place.sir",
+    // Scalars, types of 8, 16 and 64 bits, and names that hosts use themselves.
+    "tests/corpus/scalar_program.sir",
+    "tests/corpus/bitcast.sir",
+];
+
+fn programs(file: &str) -> R<Vec<Program>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{file}: {error}"))?;
+    Ok(parse_file(&text)?.0.programs)
+}
+
+/// A folder with the files of a project.
+fn written(emitted: &Emitted, name: &str) -> R<PathBuf> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("project_{name}_{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    for file in &emitted.files {
+        std::fs::write(folder.join(&file.name), file.bytes())?;
+    }
+    Ok(folder)
+}
+
+/// The name of the file that ends in this way.
+fn ending<'e>(emitted: &'e Emitted, start: &str, end: &str) -> R<&'e str> {
+    let mut names = emitted.files.iter().map(|file| &file.name[..]);
+    Ok({ names }.find(|name| name.starts_with(start) && name.ends_with(end)).ok_or(format!("no file {start}*{end}"))?)
+}
+
+fn succeeded(what: &str, output: Output) -> R<String> {
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if output.status.success() { Ok(said) } else { Err(format!("{what}: {}\n{said}", output.status).into()) }
+}
+
+/// Changes the first expected value that is a number.
+fn corrupt(folder: &Path) -> R {
+    let path = folder.join("expected.h");
+    let text = std::fs::read_to_string(&path)?;
+    let at = text.find("[] = {\n    ").ok_or("no expected values")? + "[] = {\n    ".len();
+    let end = at + text[at..].find(',').ok_or("no value")?;
+    std::fs::write(&path, format!("{}77{}", &text[..at], &text[end..]))?;
+    Ok(())
+}
+
+/// Everything is compared and right; with a wrong expectation it exits with 1.
+fn validates(folder: &Path, build: &dyn Fn() -> R<Command>) -> R {
+    succeeded("the build", build()?.output()?)?;
+    let validate = || Command::new(folder.join("validate")).current_dir(folder).output();
+    let said = succeeded("validate", validate()?)?;
+    assert!(said.contains("max error") && !said.contains("not compared"), "{said}");
+    corrupt(folder)?;
+    succeeded("the build", build()?.output()?)?;
+    let output = validate()?;
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stdout));
+    std::fs::remove_dir_all(folder)?;
+    Ok(())
+}
+
+/// Hosts are C without a warning; kernels may hold more of the prelude than they need.
+const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Werror", "-Wno-unused"];
+
+#[test]
+fn projects_in_c_build_validate_and_find_mistakes() -> R {
+    for (k, file) in FILES.iter().enumerate() {
+        let emitted = project(&programs(file)?, Target::C, &Options::default())?;
+        assert_eq!(emitted.build, "make && ./validate");
+        let folder = written(&emitted, &format!("c{k}"))?;
+        let host = ending(&emitted, "slyz_", ".c")?;
+        let strict = Command::new("cc")
+            .args(["-std=gnu11", "-fsyntax-only"])
+            .args(WARNINGS)
+            .args(["main.c", host])
+            .current_dir(&folder)
+            .output()?;
+        succeeded(file, strict)?;
+        let build = || {
+            let mut make = Command::new("make");
+            // Threads are on for some: results are the same.
+            let openmp = if k % 2 == 0 { "OPENMP=-fopenmp" } else { "OPENMP=" };
+            make.arg("CFLAGS=-O1 -march=native").arg(openmp).current_dir(&folder);
+            Ok(make)
+        };
+        validates(&folder, &build).map_err(|error| format!("{file}: {error}"))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn projects_for_opencl_build_validate_and_find_mistakes() -> R {
+    let platforms = std::fs::read_dir("/etc/OpenCL/vendors").is_ok_and(|mut entries| entries.next().is_some());
+    let headers = Path::new("/usr/include/CL/cl.h").is_file();
+    if !slyz_trials::has_cxx() || !Need::OpenCl.is_met(platforms && headers) {
+        return Ok(());
+    }
+    // A platform in software compiles slowly.
+    for (k, file) in FILES.iter().take(7).enumerate() {
+        let emitted = project(&programs(file)?, Target::OpenCl, &Options::default())?;
+        let folder = written(&emitted, &format!("opencl{k}"))?;
+        let host = ending(&emitted, "slyz_", ".cpp")?;
+        let build = || {
+            let mut cxx = Command::new(slyz_trials::cxx());
+            cxx.args(["-std=c++17", "-O1"]).args(WARNINGS).args(["main.cpp", host, "-lOpenCL", "-o", "validate"]);
+            cxx.current_dir(&folder);
+            Ok(cxx)
+        };
+        validates(&folder, &build).map_err(|error| format!("{file}: {error}"))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn clang_takes_hosts_and_kernels_of_hip() -> R {
+    if !slyz_trials::has_hip() {
+        return Ok(());
+    }
+    let mut all = vec![];
+    for file in FILES {
+        for program in programs(file)? {
+            if all.iter().all(|other: &Program| other.name != program.name) {
+                all.push(program);
+            }
+        }
+    }
+    for (target, architecture) in [(Target::Hip, "gfx942"), (Target::HipRdna, "gfx1100")] {
+        let emitted = project(&all, target, &Options::default())?;
+        let folder = written(&emitted, architecture)?;
+        for side in ["--cuda-host-only", "--cuda-device-only"] {
+            let mut clang = Command::new(slyz_trials::hip().ok_or("no compiler")?);
+            clang
+                .args(["-x", "hip", side, "-nogpulib", "-D__HIP_PLATFORM_AMD__", "-std=c++17", "-fsyntax-only"])
+                .arg(format!("--offload-arch={architecture}"))
+                .args(["slyz_kernels.hip", "main.cpp"])
+                .current_dir(&folder);
+            succeeded(side, clang.output()?)?;
+        }
+        std::fs::remove_dir_all(folder)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn targets_without_a_host_are_refused_by_name() -> R {
+    let softmax = programs(FILES[0])?;
+    let told = project(&softmax, Target::Wgsl, &Options::default()).map_err(|error| error.to_string());
+    assert!(told.is_err_and(|text| text.contains("wgsl has no host program") && text.contains("c, opencl, cuda")));
+    for (target, last) in [(Target::Metal, "Package.swift"), (Target::Web, "README.md")] {
+        let emitted = project(&softmax, target, &Options::default())?;
+        assert_eq!(emitted.files.last().map(|file| &file.name[..]), Some(last));
+    }
+    Ok(())
+}
