@@ -209,8 +209,14 @@ fn corpus() {
 }
 
 /// A format that has everything, so that all that is tried is how programs are lifted.
-const WHOLE: Format =
-    Format { name: "whole", has: |_, _| true, has_type: |_| true, most_axes: usize::MAX, precision: Precision::Table };
+const WHOLE: Format = Format {
+    name: "whole",
+    has: |_, _| true,
+    has_type: |_| true,
+    convolves: true,
+    most_axes: usize::MAX,
+    precision: Precision::Table,
+};
 
 /// Random programs mean as graphs what they mean, with extents that are given and with those of their arguments.
 #[test]

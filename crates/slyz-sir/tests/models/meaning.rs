@@ -288,6 +288,25 @@ fn compute(op: &Op, ty: Ty, of: &[&Array]) -> Result<Array, String> {
                 Ok(sum.bits)
             })
         }
+        Op::Convolve(..) => {
+            let rank = of[0].shape.len();
+            let window = &of[1].shape[1..];
+            let slid = (2..rank).map(|axis| of[0].shape[axis] + 1 - of[1].shape[axis]);
+            let shape = [of[0].shape[0], of[1].shape[0]].into_iter().chain(slid).collect();
+            filled(ty, shape, |at| {
+                let mut sum = Scalar::from_int(ty, 0);
+                for k in 0..count(window) {
+                    let within = position(k, window);
+                    let places: Vec<u64> = at[2..].iter().zip(&within[1..]).map(|(place, by)| place + by).collect();
+                    let from = [&[at[0], within[0]], &places[..]].concat();
+                    let weight = [&[at[1]], &within[..]].concat();
+                    let a = scalar(of[0], exact_number(&from, &of[0].shape));
+                    let b = scalar(of[1], exact_number(&weight, &of[1].shape));
+                    sum = combined(Operator::Add, sum, combined(Operator::Mul, a, b));
+                }
+                Ok(sum.bits)
+            })
+        }
         Op::Scatter { by, .. } => {
             let mut data = of[0].data.clone();
             for k in 0..of[2].data.len() {

@@ -13,7 +13,8 @@ use crate::types::Ty;
 use prost::Message;
 
 /// What Core ML has.
-pub const FORMAT: Format = Format { name: "Core ML", has, has_type, most_axes: 5, precision: Precision::Native };
+pub const FORMAT: Format =
+    Format { name: "Core ML", has, has_type, convolves: false, most_axes: 5, precision: Precision::Native };
 
 /// Where the model lies in its package.
 pub const MODEL_FILE: &str = "Data/com.apple.CoreML/model.mlmodel";

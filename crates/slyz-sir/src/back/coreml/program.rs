@@ -319,6 +319,10 @@ impl Writer<'_> {
                 let operands = [("x", &of[0]), ("y", &of[1]), ("transpose_x", &no), ("transpose_y", &no)];
                 self.op("matmul", &operands, ty, dims)
             }
+            Op::Convolve(..) => {
+                let pad = self.text("valid");
+                self.op("conv", &[("x", &of[0]), ("weight", &of[1]), ("pad_type", &pad)], ty, dims)
+            }
             Op::Scatter { by, .. } => {
                 let mode = self.text(match by {
                     Reduction::Sum => "add",

@@ -276,6 +276,14 @@ impl Maker {
         self.add(Op::MatMul(a, b), ty, shape)
     }
 
+    /// A convolution whose places are so many.
+    pub(super) fn convolve(&mut self, of: NodeId, windows: NodeId, places: &[Size]) -> NodeId {
+        let mut shape = vec![self.shape(of)[0].clone(), self.shape(windows)[0].clone()];
+        shape.extend_from_slice(places);
+        let ty = self.ty(of);
+        self.add(Op::Convolve(of, windows), ty, shape)
+    }
+
     pub(super) fn scatter(&mut self, onto: NodeId, places: NodeId, values: NodeId, by: Reduction) -> NodeId {
         let shape = self.shape(onto).to_vec();
         let ty = self.ty(onto);

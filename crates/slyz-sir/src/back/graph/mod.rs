@@ -131,6 +131,9 @@ pub enum Op {
     Prefixes(NodeId, usize),
     /// Products of the last two axes; those in front are the same.
     MatMul(NodeId, NodeId),
+    /// Sums of products under windows that slide: of `[batch, channels, places…]` and `[results, channels, window…]` it is
+    /// `[batch, results, places…]`.
+    Convolve(NodeId, NodeId),
     /// A line with elements that are combined into it.
     Scatter {
         /// The line.
@@ -166,7 +169,7 @@ impl Op {
             Op::Range(x) | Op::Reduce(_, x, _) | Op::Prefixes(x, _) | Op::Places(x) | Op::Part(x, _) => vec![*x],
             Op::Apply(_, all) | Op::Concat(all, _) => all.clone(),
             Op::Select(a, b, c) => vec![*a, *b, *c],
-            Op::Reshape(a, b) | Op::Broadcast(a, b) | Op::MatMul(a, b) => vec![*a, *b],
+            Op::Reshape(a, b) | Op::Broadcast(a, b) | Op::MatMul(a, b) | Op::Convolve(a, b) => vec![*a, *b],
             Op::Slice { of, from, to, .. } => vec![*of, *from, *to],
             Op::Gather { of, places, .. } => vec![*of, *places],
             Op::Scatter { onto, places, values, .. } => vec![*onto, *places, *values],
@@ -246,6 +249,8 @@ pub struct Format {
     pub has: fn(Operator, Ty) -> bool,
     /// Has it elements of that type?
     pub has_type: fn(Ty) -> bool,
+    /// Has it [`Op::Convolve`]?
+    pub convolves: bool,
     /// Most axes of an array.
     pub most_axes: usize,
     /// How close results are to the operator table: where the format's own operations will do, or not.

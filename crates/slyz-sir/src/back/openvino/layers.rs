@@ -279,6 +279,17 @@ impl Writer<'_> {
                 let data = vec![("transpose_a", text("false")), ("transpose_b", text("false"))];
                 self.layer(("MatMul", 1), data, &of, shape)
             }
+            Op::Convolve(..) => {
+                let each = |number: &str| vec![number; shape.dims.len() - 2].join(",");
+                let data = vec![
+                    ("strides", each("1")),
+                    ("dilations", each("1")),
+                    ("pads_begin", each("0")),
+                    ("pads_end", each("0")),
+                    ("auto_pad", text("explicit")),
+                ];
+                self.layer(("Convolution", 1), data, &of, shape)
+            }
             Op::Scatter { by, .. } => {
                 let reduction = match by {
                     Reduction::Sum => "sum",

@@ -13,7 +13,7 @@ use crate::types::Ty;
 
 /// What OpenVINO has.
 pub const FORMAT: Format =
-    Format { name: "OpenVINO", has, has_type, most_axes: usize::MAX, precision: Precision::Native };
+    Format { name: "OpenVINO", has, has_type, convolves: true, most_axes: usize::MAX, precision: Precision::Native };
 
 fn has_type(ty: Ty) -> bool {
     matches!(ty, Ty::Bool | Ty::I32 | Ty::I64 | Ty::F16 | Ty::F32)

@@ -37,9 +37,15 @@ impl Lift<'_> {
         if by == Reduction::Sum
             && self.maker.ty(value.node).is_float()
             && let Some((a, b)) = self.products.get(&value.key()).cloned()
-            && let Some(product) = self.matrices(&a, &b, axes)?
         {
-            return Ok(product);
+            for (read, weight) in [(&a, &b), (&b, &a)] {
+                if let Some(sums) = self.convolution(read, weight, axes)? {
+                    return Ok(sums);
+                }
+            }
+            if let Some(product) = self.matrices(&a, &b, axes)? {
+                return Ok(product);
+            }
         }
         let whole = self.gathered(value, axes)?;
         let first = whole.axes.len();

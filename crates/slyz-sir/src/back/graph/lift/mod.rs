@@ -4,6 +4,7 @@
 //! the other side is taken, are held inside. Loops whose number of turns is known and small are unrolled; others are loops of the graph, in
 //! which those lanes that are done keep their state.
 
+mod convolve;
 mod fold;
 mod loops;
 mod operators;
@@ -25,6 +26,7 @@ use crate::program::Program;
 use crate::raise::poly::{Poly, Term};
 use crate::size::{Size, SizeVar};
 use crate::types::{Scalar, Ty};
+use convolve::Window;
 use split::{Bound, Sides};
 use std::collections::{BTreeSet, HashMap};
 use value::{AxisId, Key, Value};
@@ -43,6 +45,8 @@ struct Lift<'p> {
     sizes: HashMap<SizeVar, NodeId>,
     /// The operands of products, for folds that are products of matrices.
     products: HashMap<Key, (Value, Value)>,
+    /// Reads under windows, for folds that are convolutions.
+    windows: HashMap<Key, Window>,
     /// Quotients of positions that are names of their own, so that `k / M * M + k % M` is `k`.
     quotients: Vec<(Poly, Poly)>,
     /// What conditions say about positions.
@@ -72,6 +76,7 @@ pub fn lift(program: &Program, format: &Format) -> Result<Graph, GraphError> {
         around: vec![],
         sizes: HashMap::new(),
         products: HashMap::new(),
+        windows: HashMap::new(),
         quotients: vec![],
         bounds: HashMap::new(),
         masked: false,

@@ -30,7 +30,12 @@ impl Lift<'_> {
         let count = seen.len();
         seen.sort_unstable();
         seen.dedup();
-        if seen.len() == count { self.axis_by_axis(array, index) } else { self.flat(array, index) }
+        if seen.len() != count {
+            return self.flat(array, index);
+        }
+        let value = self.axis_by_axis(array, index)?;
+        self.note_window(array, index, &value);
+        Ok(value)
     }
 
     fn way(&self, place: &Value, size: &Size) -> Way {
