@@ -5,7 +5,7 @@ use slyz_sir::quantize::Request;
 
 pub use slyz_sir::quantize::Small;
 
-/// Which smaller numbers, and how far off results may be: [`Compiled::quantize`].
+/// Which smaller numbers, and how far off results may be: [`Compiled::quantize`](crate::Compiled::quantize).
 #[derive(Clone, Debug)]
 pub struct Quantize {
     pub(crate) request: Request,

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! With `f16` and `bf16`, arrays that have to be stored, and arguments that are said to be weights, are kept in 16 bits and computed with in
-//! `f32`. With `i8`, sums of products ([`bytes`]) are made of bytes: both sides are divided by a scale for each row or column, the
+//! `f32`. With `i8`, sums of products are made of bytes: both sides are divided by a scale for each row or column, the
 //! largest size there over 127, so that nothing is ever cut off; the sums are whole numbers, and are multiplied by the scales.
 //!
 //! | file | what |
