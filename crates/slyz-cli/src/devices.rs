@@ -18,6 +18,7 @@ pub fn run(out: &mut dyn Write) -> anyhow::Result<()> {
     platforms(out)?;
     writeln!(out)?;
     writeln!(out, "default   {}; SLYZ_DEVICE names another", chosen.name())?;
+    order(out)?;
     compiler(out)?;
     cache(out)?;
     let pool = slyz_run::pool_stats();
@@ -25,6 +26,24 @@ pub fn run(out: &mut dyn Write) -> anyhow::Result<()> {
     let live = size(pool.live_bytes as u64);
     writeln!(out, "pool      {kept} kept, {live} in use by this process; SLYZ_POOL_MB bounds what is kept")?;
     writeln!(out, "memory    copies: {}", bandwidth(&slyz_run::Interpreter))?;
+    Ok(())
+}
+
+/// What `auto` looks at, in order, and what speaks against each.
+fn order(out: &mut dyn Write) -> anyhow::Result<()> {
+    let mut taken = false;
+    for (k, slyz_run::Considered { way, skipped }) in slyz_run::considered().into_iter().enumerate() {
+        let title = if k == 0 { "order" } else { "" };
+        let told = match skipped {
+            Some(why) => format!("skipped: {why}"),
+            None if taken => "not needed".to_string(),
+            None => {
+                taken = true;
+                "taken".to_string()
+            }
+        };
+        writeln!(out, "{title:<8}  {way:<10}  {told}")?;
+    }
     Ok(())
 }
 

@@ -45,6 +45,89 @@ pub(crate) fn own() -> &'static [Arc<dyn Device>] {
     DEVICES.get_or_init(make)
 }
 
+/// A way to the machine that [`auto`] looks at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Considered {
+    /// Its name, for people.
+    pub way: &'static str,
+    /// Why it is not taken; nothing where it could be.
+    pub skipped: Option<String>,
+}
+
+/// The ways to the machine, in the order in which [`auto`] prefers them; it takes the first that nothing speaks against.
+///
+/// ```
+/// let ways = slyz_run::considered();
+/// assert_eq!(ways.last().map(|last| last.way), Some("CPU"));
+/// ```
+pub fn considered() -> Vec<Considered> {
+    let rocm = "there is no device for it; `slyz build --target hip --project` writes programs";
+    let ways = [
+        ("Metal", adapter("metal")),
+        ("CUDA", cuda()),
+        ("ROCm", Some(rocm.to_string())),
+        ("Vulkan", adapter("vulkan")),
+        ("DirectX 12", adapter("dx12")),
+        ("OpenCL", opencl()),
+        ("CPU", (!cfg!(feature = "cpu")).then(|| built_without("cpu"))),
+    ];
+    ways.into_iter().map(|(way, skipped)| Considered { way, skipped }).collect()
+}
+
+fn built_without(feature: &str) -> String {
+    format!("this was built without the cargo feature `{feature}`")
+}
+
+/// What speaks against adapters of wgpu behind a driver of that kind.
+#[cfg(feature = "wgpu")]
+fn adapter(backend: &str) -> Option<String> {
+    let mut found = crate::wgpu::adapters();
+    found.retain(|adapter| adapter.backend.eq_ignore_ascii_case(backend));
+    match found.iter().find(|adapter| !adapter.software).or(found.first()) {
+        Some(adapter) if adapter.software => {
+            Some(format!("{} is software; SLYZ_DEVICE=wgpu takes it all the same", adapter.name))
+        }
+        Some(_) => None,
+        None => Some("no driver shows a GPU".to_string()),
+    }
+}
+
+#[cfg(not(feature = "wgpu"))]
+fn adapter(_: &str) -> Option<String> {
+    Some(built_without("wgpu"))
+}
+
+#[cfg(feature = "cuda")]
+fn cuda() -> Option<String> {
+    if crate::cuda::Cuda::is_usable() {
+        return None;
+    }
+    let told = crate::cuda::shared(0).describe();
+    Some(told.rsplit_once("not usable here: ").map_or(told.clone(), |(_, why)| why.to_string()))
+}
+
+#[cfg(not(feature = "cuda"))]
+fn cuda() -> Option<String> {
+    Some(built_without("cuda"))
+}
+
+#[cfg(feature = "opencl")]
+fn opencl() -> Option<String> {
+    match crate::opencl::found() {
+        Ok(found) if found.iter().any(|device| !device.software) => None,
+        Ok(found) => {
+            let names: Vec<&str> = found.iter().map(|device| &device.name[..]).collect();
+            Some(format!("{} is no GPU; SLYZ_DEVICE=opencl takes it all the same", names.join(", ")))
+        }
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+#[cfg(not(feature = "opencl"))]
+fn opencl() -> Option<String> {
+    Some(built_without("opencl"))
+}
+
 /// The device with that name. Without one: what the environment variable `SLYZ_DEVICE` names, or else the best, which is also
 /// called `auto`.
 pub fn device(name: Option<&str>) -> Result<Arc<dyn Device>, Error> {

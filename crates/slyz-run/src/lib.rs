@@ -69,7 +69,7 @@ pub use buffer::later::lazily;
 pub use buffer::{Buffer, DeviceMemory};
 pub use build_time::BuildTime;
 pub use device::{Device, Executable, is_own_device, is_own_executable};
-pub use devices::{auto, device, devices};
+pub use devices::{Considered, auto, considered, device, devices};
 pub use disk::CacheConfig;
 pub use error::{ArgumentProblem, Error};
 pub use files::{WriteError, write_files};
