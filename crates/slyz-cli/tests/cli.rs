@@ -150,7 +150,7 @@ fn dump_prints_every_stage() {
         &unknown,
         &[
             "no pass `frobnicate`",
-            "simplify, blend, cse, fuse, hoist, dce, optimize, lower, tiling, memory, matmul, join",
+            "simplify, blend, cse, fuse, hoist, dce, layout, optimize, lower, tiling, memory, matmul, join",
         ],
     );
     has(&place.fails(2, &["dump", "f.sir", "--after", "fuse:70"]), &["`fuse:70` is never: `fuse` runs "]);
