@@ -91,7 +91,9 @@ impl<Sig> Compiled<Sig> {
     /// use slyz::prelude::*;
     /// use slyz::Quantize;
     /// axis!(N, K);
-    /// let f = compile(|w: Arr<f32, (N, K)>, x: Arr<f32, K>| stack(|i| (w.row(i) * x).sum()))?;
+    /// let f = compile(|w: Arr<f32, (N, K)>, x: Arr<f32, K>| {
+    ///     tabulate(|i: Idx<N>| sum(|k: Idx<K>| w.at((i, k)) * x.at(k)))
+    /// })?;
     /// let small = f.quantized(&Quantize::f16().weights([1]))?;
     /// assert_eq!(small.call(&[[1.0f32, 0.5], [2.0, 0.25]], &[2.0f32, 4.0])?.to_vec()?, [4.0, 5.0]);
     /// # Ok::<(), slyz::Error>(())
