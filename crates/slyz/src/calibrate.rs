@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 impl<Sig> Compiled<Sig> {
     /// The function over smaller numbers. `examples` calls it with data as it will be: once as it is, to see what results are and how large
     /// numbers get, and then as often as it takes to hold the bound. [`Compiled::explain`] tells what stayed `f32`, and why. A bound that
-    /// cannot be held is an error.
+    /// cannot be held is an error, and so are examples that never call it. Calls with views run as before, in `f32`.
     ///
     /// ```
     /// use slyz::prelude::*;
@@ -43,6 +43,9 @@ impl<Sig> Compiled<Sig> {
         let ranges = ranges(self.program(), &request);
         let ranges = ranges.map(|program| self.compile_more(&program)).transpose()?;
         let reference = record(self.code(), ranges)?;
+        if reference.outputs.is_empty() {
+            return Err(Error::NoExamples);
+        }
         for (number, &found) in reference.largest.iter().enumerate() {
             if let Some(most) = request.small.largest().filter(|&most| found.is_nan() || found > most) {
                 let why = format!("it holds numbers up to {found}, and {} ends at {most}", request.small);
@@ -73,15 +76,15 @@ impl<Sig> Compiled<Sig> {
                 each.sort_by(|a, b| a.1.total_cmp(&b.1));
                 alone = Some(each);
             }
-            let Some((worst, by)) = alone.as_mut().and_then(Vec::pop) else {
-                let small = request.small.to_string();
-                return Err(Error::Quantize { result: result + 1, small, found, bound });
-            };
-            if active.len() == 1 {
-                let small = request.small.to_string();
-                return Err(Error::Quantize { result: result + 1, small, found, bound });
+            match alone.as_mut().and_then(Vec::pop) {
+                Some((worst, by)) if active.len() > 1 => {
+                    request.without.push((worst, format!("alone it makes results {} off", percent(by))));
+                }
+                _ => {
+                    let small = request.small.to_string();
+                    return Err(Error::Quantize { result: result + 1, small, found, bound });
+                }
             }
-            request.without.push((worst, format!("alone it makes results {} off", percent(by))));
         }
     }
 
@@ -116,6 +119,9 @@ impl<Sig> Compiled<Sig> {
             Some(_) => candidate.to_string(),
         };
         let mut told: Vec<String> = quantized.candidates.iter().map(told).collect();
+        let many = self.program().body.params.len();
+        let strangers = request.weights.iter().flatten().filter(|&&weight| weight >= many);
+        told.extend(strangers.map(|weight| format!("there is no argument {}: the function has {many}", weight + 1)));
         if told.is_empty() {
             told.push(format!("nothing here can be {}", request.small));
         }

@@ -77,6 +77,11 @@ pub enum Error {
         /// How far it may be.
         bound: f64,
     },
+    /// Smaller numbers that nothing was measured for.
+    #[error(
+        "the examples did not call the function they were given, or only with views, so nothing is known of it; call it with tensors, or ask for `quantized`"
+    )]
+    NoExamples,
     /// A kernel whose text cannot be read.
     #[error("the text of kernel `{name}` is not SIR: {why}. Let `#[graph]` write it")]
     Kernel {

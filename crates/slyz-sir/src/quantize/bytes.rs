@@ -9,7 +9,7 @@
 //!
 //! Four bytes along `k` are a word, and `dot4` multiplies words; machines want those of one side without signs, which is why 128 is added and
 //! taken away. Sums of whole numbers do not round, and `k` is short enough for them. An infinity or NaN makes the scale infinite, and what it
-//! is in NaN.
+//! is in NaN or infinite.
 
 use super::{Candidate, Quantized, Request, left_out};
 use crate::code::{Body, Id, Monoid, Op, Stmt, Type, Var};

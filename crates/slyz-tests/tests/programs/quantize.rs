@@ -59,7 +59,6 @@ fn weights_are_packed_once() -> Result<(), Error> {
     assert_eq!(first, second);
     assert!(without < with_packs, "{without} launches, {with_packs} at first");
     // Somebody changes the weights: what was packed is of the old ones.
-    w.to_vec()?;
     w = Tensor::from_vec([40, 30], numbers(1200, 5))?;
     let (third, again) = launches(&w)?;
     assert_eq!(again, with_packs);
@@ -102,6 +101,16 @@ fn bounds_are_held_or_told() -> Result<(), Error> {
     let Err(Error::Quantize { found, bound, .. }) = none else { panic!("a bound that cannot be held") };
     assert!(found > bound);
     assert!(none.unwrap_err().to_string().contains("i8, result"));
+    let never = f.quantize(&Quantize::i8().within(0.5), |_| Ok(()));
+    assert!(matches!(never, Err(Error::NoExamples)));
+    // Between what both make together and what the better one makes alone, one stays.
+    let one = |f: &str| f.matches("stays f32: alone it makes").count();
+    let held = (1..400).map(|k| 0.5 * 0.97f64.powi(k)).find_map(|bound| match within(bound) {
+        Ok(small) if one(&small.explain().to_string()) == 1 => Some(true),
+        Ok(_) => None,
+        Err(_) => Some(false),
+    });
+    assert_eq!(held, Some(true));
     Ok(())
 }
 
