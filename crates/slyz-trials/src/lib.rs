@@ -57,15 +57,16 @@ pub struct Trials {
 /// The seeds that the test of that name tries: those that failed once, then new ones, `usual` of them unless the
 /// environment wants something else. When the test panics, the seed it was at is told.
 pub fn trials(name: &'static str, usual: u64) -> Trials {
+    let count = number("SLYZ_RANDOM_CASES");
     let end = match number("SLYZ_RANDOM_MINUTES") {
         Some(minutes) => End::Time(Instant::now() + Duration::from_secs(60 * minutes)),
-        None => End::Cases(number("SLYZ_RANDOM_CASES").unwrap_or(usual)),
+        None => End::Cases(count.unwrap_or(usual)),
     };
     let wish = number("SLYZ_RANDOM_SEED");
     let next = wish.unwrap_or_else(drawn);
     println!("{name}: seeds from {next}");
-    // Whoever names a seed wants that one.
-    let known = if wish.is_some() { vec![] } else { known(KNOWN, name) };
+    // Whoever names a seed and a count wants these and no other.
+    let known = if wish.is_some() && count.is_some() { vec![] } else { known(KNOWN, name) };
     Trials { name, known, next, end, tried: 0, current: None }
 }
 

@@ -495,7 +495,7 @@ impl Code<'_, '_> {
                 let minus = self.float(ty, -1.0)?;
                 let more = self.binary(Binary::Greater, x[0], zero);
                 let less = self.binary(Binary::Less, x[0], zero);
-                let value = self.select(less, minus, x[0]);
+                let value = self.chosen(ty, &[less, minus, x[0]])?;
                 return Ok(self.select(more, one, value));
             }
             Operator::Min | Operator::Max => return self.float_extreme(operator, ty, x[0], x[1]),
@@ -603,7 +603,9 @@ impl Code<'_, '_> {
     fn chosen(&mut self, ty: Ty, x: &[Value]) -> Result<Value, EmitError> {
         let bits = [x[1], x[2]].map(|value| self.literal_bits(value));
         let minus_one = [Some(u64::from((-1f32).to_bits())), Some((-1f64).to_bits())];
-        let is_pair = |[a, b]: [Option<u64>; 2]| minus_one.contains(&a) && b == Some(0);
+        // What is no literal here may be 0 once a loop is unrolled; the sign of a zero is promised at `Exact` only.
+        let may_be_zero = |b: Option<u64>| b.map_or(self.is_exact(), |bits| bits == 0);
+        let is_pair = |[a, b]: [Option<u64>; 2]| minus_one.contains(&a) && may_be_zero(b);
         if !ty.is_float() && self.build.scalar(ty)?.width == 8 {
             let zero = self.unknown_zero();
             let zero = self.convert(zero, self.build.scalar(ty)?);
