@@ -91,6 +91,12 @@ pub enum Error {
         /// What the loader said.
         why: String,
     },
+    /// A bundle of compiled code cannot be made, or read.
+    #[error("the bundle is not usable: {why}. Build the program anew")]
+    Bundle {
+        /// Why not.
+        why: String,
+    },
     /// Memory that the call needs cannot be had.
     #[error("out of memory: {bytes} bytes for {what}. Call with smaller sizes, or free tensors that are not needed")]
     OutOfMemory {

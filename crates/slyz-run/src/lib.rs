@@ -19,6 +19,8 @@ mod argument;
 pub mod auto;
 mod buffer;
 mod build_time;
+#[cfg(any(feature = "cpu", feature = "cuda"))]
+pub mod bundle;
 #[cfg(feature = "cpu")]
 mod cc;
 #[cfg(feature = "cpu")]

@@ -698,7 +698,11 @@ pub fn devices() -> Vec<Arc<dyn Device>> {
     slyz_run::devices()
 }
 
-fn compile_for<Sig: Signature, F: Function<Sig>>(at: Loc, options: &Options, f: F) -> Result<Compiled<Sig>, Error> {
+pub(crate) fn compile_for<Sig: Signature, F: Function<Sig>>(
+    at: Loc,
+    options: &Options,
+    f: F,
+) -> Result<Compiled<Sig>, Error> {
     let trace = &mut || Sig::outs(f.run(Sig::params(at)));
     let (shared, small) = build(at, options, std::any::type_name::<F>(), trace)?;
     let given = Given::default();
@@ -738,7 +742,7 @@ fn build(
 }
 
 /// The last name of a path that is an identifier: a closure is called after the function it stands in.
-fn function_name(path: &str) -> String {
+pub(crate) fn function_name(path: &str) -> String {
     let path = path.split('<').next().unwrap_or(path);
     let is_name = |part: &&str| part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     let name = path.rsplit("::").find(is_name).unwrap_or("main");

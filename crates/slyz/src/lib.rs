@@ -32,10 +32,10 @@
 //! | `trace.rs`, `record.rs`, `lines.rs`, `moment.rs` | the function being traced, and what operations record; nothing there is generic |
 //! | `compile.rs`, `feed.rs`, `lazy.rs`, `tensor/`, `explain.rs`, `profile.rs` | compiling, calling now or later, data, and where the time goes |
 //! | `graph/` | kernels by hand, and their launches |
-//! | `module.rs` | kernels as source files for other programs |
+//! | `module.rs`, `bundle.rs` | kernels as source files for other programs; functions whose code the program carries |
 //! | `naperian/` | the Naperian classes for arrays and structs on the host; no tracing |
 //! | `private.rs` | what `#[slyz::function]` expands to |
-// There are two exceptions: a function that is `unsafe` to call, and the one that vouches for what was traced.
+// There are three exceptions: a function that is `unsafe` to call, the one that vouches for what was traced, and that of bundles.
 #![deny(unsafe_code)]
 
 // The derives and doc examples say `::slyz`, and are used in this crate too.
@@ -49,6 +49,8 @@ mod along;
 mod arr;
 mod axis;
 mod below;
+#[cfg(any(feature = "cpu", feature = "cuda"))]
+mod bundle;
 mod calibrate;
 mod compact;
 mod compile;

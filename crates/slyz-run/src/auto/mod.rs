@@ -383,6 +383,7 @@ fn falls_back(error: &Error) -> bool {
         | Error::Temporary { .. }
         | Error::Cache { .. }
         | Error::Load { .. }
+        | Error::Bundle { .. }
         | Error::ArgumentCount { .. }
         | Error::Argument { .. }
         | Error::Sizes { .. }

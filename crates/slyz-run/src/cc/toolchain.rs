@@ -4,6 +4,7 @@ use super::CpuConfig;
 use super::folder::Folder;
 use super::library::Library;
 use super::process::{self, Ending};
+use crate::bundle::{self, Target};
 use crate::disk::{CacheConfig, DiskCache};
 use crate::{Error, hash};
 use std::collections::{HashMap, HashSet};
@@ -40,8 +41,8 @@ const EXCERPT: usize = 4000;
 pub(crate) enum Origin {
     /// The compiler built it.
     Compiler,
-    /// It was on disk.
-    Cache,
+    /// It was on disk, or in the bundle that the program carries.
+    Kept,
 }
 
 /// A C compiler and a cache of what it built.
@@ -82,8 +83,11 @@ impl Toolchain {
         }
     }
 
-    /// Is there a compiler?
+    /// Is there a compiler, or code that needs none?
     pub(crate) fn check(&self) -> Result<(), Error> {
+        if bundle::targets().iter().any(Target::is_usable) {
+            return Ok(());
+        }
         self.version().map(|_| ())
     }
 
@@ -92,6 +96,11 @@ impl Toolchain {
     /// # Safety
     /// The source is loaded into the process; see [`crate::cpu::Cpu::with_backend`].
     pub(crate) unsafe fn library(&self, source: &str, kernels: usize) -> Result<(Library, Origin), Error> {
+        let carried = bundle::object(source, "", Target::of_this_processor());
+        // SAFETY: the caller's promise about the source, which the object was built from, and that of `bundle::carry`.
+        if let Some(library) = carried.and_then(|object| unsafe { Library::load(object, kernels) }.ok()) {
+            return Ok((library, Origin::Kept));
+        }
         let version = self.version()?;
         if !locked(&self.portable, |portable| *portable) {
             // SAFETY: the caller's promise.
@@ -130,7 +139,7 @@ impl Toolchain {
             // source's hash, its sum was checked, and only we can write the folder.
             && let Ok(library) = unsafe { Library::load(&object, kernels) }
         {
-            return Ok((library, Origin::Cache));
+            return Ok((library, Origin::Kept));
         }
         let object = self.compile(source, &flags)?;
         // SAFETY: the caller's promise.
@@ -139,6 +148,17 @@ impl Toolchain {
             cache.store(&key, &object);
         }
         Ok((library, Origin::Compiler))
+    }
+
+    /// The shared object of a source for processors of a kind.
+    pub(crate) fn object_for(&self, source: &str, target: Target) -> Result<Vec<u8>, Error> {
+        let architecture = match target {
+            Target::X86_64(_) => Some(format!("-march={target}")),
+            _ => None,
+        };
+        // Nobody looks for the names of its inner functions.
+        let flags: Vec<&str> = architecture.as_deref().into_iter().chain(FLAGS.iter().copied()).chain(["-s"]).collect();
+        self.compile(source, &flags)
     }
 
     /// The shared object of a source. Files live in a private folder that is gone afterwards.
@@ -230,7 +250,7 @@ impl Toolchain {
     }
 
     fn no_compiler(&self, error: &io::Error) -> Error {
-        Error::NoCompiler { command: self.cc.join(" "), why: error.to_string() }
+        Error::NoCompiler { command: self.cc.join(" "), why: format!("{error}{}", bundle::in_words()) }
     }
 }
 

@@ -116,7 +116,7 @@ impl Built {
             for (place, &kernel) in file.kernels.iter().enumerate() {
                 kernels[kernel] = library.kernel(place);
             }
-            cached += usize::from(origin == Origin::Cache);
+            cached += usize::from(origin == Origin::Kept);
             libraries.push(library);
         }
         let compiler = start.elapsed();
@@ -143,6 +143,12 @@ fn side_by_side<T: Sync, R: Send>(all: &[T], act: &(dyn Fn(&T) -> R + Sync)) -> 
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(place, _)| *place);
     done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// The texts of the C files of a plan.
+pub(super) fn texts(plan: &Plan, wide: bool, backend: Backend) -> Result<Vec<String>, Error> {
+    let source = (backend.emit)(plan, wide).map_err(Error::Emit)?;
+    Ok(files(plan, wide, backend, &source)?.into_iter().map(|file| file.text).collect())
 }
 
 /// The C files of a plan; none for a plan without kernels.

@@ -7,6 +7,7 @@
 //! Compiled programs are kept in memory by structural hash, shared objects on disk by content hash.
 //! Where there is no compiler, or none that comes to an end, the interpreter takes over, and says so once.
 
+mod ahead;
 mod code;
 mod engine;
 mod launch;
@@ -14,6 +15,7 @@ mod team;
 mod threads;
 
 pub use crate::cc::CpuConfig;
+pub(crate) use ahead::Ahead;
 
 use crate::cc::Toolchain;
 use crate::device::Seal;
@@ -45,6 +47,15 @@ pub struct Backend {
     pub emit: fn(&Plan, bool) -> Result<String, EmitError>,
 }
 
+impl Backend {
+    /// That of `slyz-sir`.
+    fn own() -> Backend {
+        let lower =
+            |program: &Program, choice: Choice| ProgramRoad { choice, ..ProgramRoad::to(Strategy::Cores) }.end(program);
+        Backend { lower, emit: slyz_sir::back::c::emit }
+    }
+}
+
 /// The CPU device.
 pub struct Cpu {
     cores: Cores,
@@ -58,11 +69,8 @@ impl Cpu {
 
     /// A device with its own caches. Programs share the one of [`crate::device`].
     pub fn new(config: CpuConfig) -> Cpu {
-        let lower =
-            |program: &Program, choice: Choice| ProgramRoad { choice, ..ProgramRoad::to(Strategy::Cores) }.end(program);
-        let backend = Backend { lower, emit: slyz_sir::back::c::emit };
         // SAFETY: the backend of `slyz-sir` writes C that touches the elements of the plan's memories and nothing else.
-        unsafe { Cpu::with_backend(config, backend) }
+        unsafe { Cpu::with_backend(config, Backend::own()) }
     }
 
     /// A device that compiles with another backend.

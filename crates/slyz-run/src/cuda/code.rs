@@ -1,6 +1,7 @@
-//! Kernels as code of a GPU: CUDA C++ by NVRTC, kept on disk.
+//! Kernels as code of a GPU: CUDA C++ by NVRTC, kept on disk, or from a bundle.
 
-use super::opened::Opened;
+use super::ahead;
+use super::opened::{Opened, need_compiler};
 use crate::{Error, hash};
 use cudarc::driver::{result, sys};
 use cudarc::nvrtc;
@@ -50,21 +51,33 @@ pub(super) fn code(
     opened.kernels.get(hash::of(&(kernel_hash, narrow, kernel.precision)), || {
         let (text, description) = text(opened, kernel, narrow)?;
         let precision = kernel.precision.unwrap_or(opened.precision);
-        let cubin = built(opened, kernel, &text, precision)?;
+        let name = CString::new(description.name.clone()).unwrap_or_default();
         opened.enter()?;
         let trouble = |error| opened.trouble(error, &format_args!("to load kernel `{}`", kernel.name), 0);
-        let name = CString::new(description.name.clone()).unwrap_or_default();
-        // SAFETY: the image is whole, and the driver copies it.
-        let (module, function) = unsafe {
-            let module = result::module::load_data(cubin.as_ptr().cast()).map_err(trouble)?;
-            (module, result::module::get_function(module, name).map_err(trouble)?)
+        let (module, function) = match ahead::carried(&text, precision, opened.capability) {
+            // PTX of a newer compiler than the driver is refused; the compiler that is here may do.
+            Some(image) => loaded(image, &name).or_else(|error| match built(opened, kernel, &text, precision) {
+                Ok(image) => loaded(&image, &name).map_err(trouble),
+                Err(_) => Err(ahead::refused(&kernel.name, &error)),
+            })?,
+            None => loaded(&built(opened, kernel, &text, precision)?, &name).map_err(trouble)?,
         };
         Ok(Arc::new(Code { module, function, description, opened: Arc::downgrade(opened) }))
     })
 }
 
+/// The image, and the kernel in it.
+fn loaded(image: &[u8], name: &CString) -> Result<(sys::CUmodule, sys::CUfunction), result::DriverError> {
+    // SAFETY: the image is whole, and the driver copies it.
+    unsafe {
+        let module = result::module::load_data(image.as_ptr().cast())?;
+        Ok((module, result::module::get_function(module, name.clone())?))
+    }
+}
+
 /// The CUBIN of a text, from disk or from the compiler.
 fn built(opened: &Opened, kernel: &Kernel, text: &str, precision: Precision) -> Result<Vec<u8>, Error> {
+    need_compiler()?;
     let options = options(&opened.architecture, precision);
     let key = hash::of(&("cubin 2", text, &options, opened.compiler));
     if let Some(cubin) = opened.disk.as_ref().and_then(|disk| disk.load(&key)) {
@@ -80,7 +93,7 @@ fn built(opened: &Opened, kernel: &Kernel, text: &str, precision: Precision) -> 
 
 /// Where nobody asks for every bit, quotients and roots are as fast as they come; the table allows for that. Products and sums are
 /// fused where nobody asks for the table, whose algorithms count on their errors.
-fn options(architecture: &str, precision: Precision) -> Vec<String> {
+pub(super) fn options(architecture: &str, precision: Precision) -> Vec<String> {
     let architecture = format!("--gpu-architecture={architecture}");
     let own: &[&str] = match precision {
         Precision::Native => &["--fmad=true", "--prec-div=false", "--prec-sqrt=false", "--ftz=true"],
@@ -92,7 +105,7 @@ fn options(architecture: &str, precision: Precision) -> Vec<String> {
 
 /// CUDA C++ as PTX, the text that drivers compile for GPUs of an architecture and of all later ones.
 pub fn ptx(text: &str, architecture: &str, precision: Precision) -> Result<String, Error> {
-    super::opened::need_compiler()?;
+    need_compiler()?;
     let ptx = compiled(text, &options(architecture, precision), true)
         .map_err(|why| Error::Driver { what: "to compile to PTX".to_string(), why })?;
     Ok(String::from_utf8_lossy(&ptx).trim_end_matches('\0').to_string())
@@ -110,7 +123,7 @@ pub(super) fn version() -> (i32, i32) {
 }
 
 /// The image for the driver: a CUBIN, or PTX, with which it compiles itself.
-fn compiled(text: &str, options: &[String], as_ptx: bool) -> Result<Vec<u8>, String> {
+pub(super) fn compiled(text: &str, options: &[String], as_ptx: bool) -> Result<Vec<u8>, String> {
     use nvrtc::{result as compiler, sys};
     let mut options = options.to_vec();
     // Its cache gives what was compiled from the same text with other options: quotients that are not exact for those that are. Ours

@@ -63,6 +63,10 @@ impl Engine for Gpu {
         Arc::as_ptr(&self.0).addr()
     }
 
+    fn plans_by_size(&self) -> bool {
+        self.0.compiler.is_some()
+    }
+
     fn precision(&self, asked: Option<Precision>) -> Precision {
         asked.unwrap_or(self.0.precision)
     }

@@ -8,6 +8,7 @@
 //! else. Work goes to one stream, in order: a call gives launches to the GPU and comes back, and its results stay there until somebody
 //! reads them. CUBINs are kept on disk by source, architecture and compiler.
 
+pub(crate) mod ahead;
 mod array;
 mod code;
 mod engine;

@@ -1,5 +1,6 @@
 //! A GPU with its context and its stream.
 
+use super::ahead;
 use super::code::{self, Code};
 use super::matrices::Library;
 use super::staging::{LARGE, Staging};
@@ -15,6 +16,9 @@ use std::sync::OnceLock;
 /// Kernels that are kept when nobody uses them.
 const KEPT_KERNELS: usize = 1024;
 
+/// What kernels are written for.
+pub(super) const MACHINE: Machine = Machine { runs_ahead: true, ..Machine::cuda() };
+
 /// A GPU at work.
 pub(super) struct Opened {
     /// As the driver counts GPUs.
@@ -25,10 +29,12 @@ pub(super) struct Opened {
     pub(super) stream: sys::CUstream,
     pub(super) machine: Machine,
     pub(super) precision: Precision,
-    /// `sm_90`.
+    /// 90 for `sm_90`.
+    pub(super) capability: u32,
+    /// What the compiler is asked for: `sm_90`.
     pub(super) architecture: String,
-    /// The compiler's version.
-    pub(super) compiler: (i32, i32),
+    /// The compiler's version, where there is one.
+    pub(super) compiler: Option<(i32, i32)>,
     pub(super) kernels: Memo<Code>,
     pub(super) disk: Option<DiskCache>,
     /// cuBLASLt, looked for when the first product wants it.
@@ -59,8 +65,8 @@ pub(super) fn need_compiler() -> Result<(), Error> {
     if unsafe { cudarc::nvrtc::sys::is_culib_present() } {
         return Ok(());
     }
-    let why = "libnvrtc cannot be loaded; install CUDA's toolkit, or the Python package nvidia-cuda-nvrtc, and have its folder in \
-               LD_LIBRARY_PATH";
+    let why = "libnvrtc cannot be loaded; install CUDA's toolkit, or the Python package nvidia-cuda-nvrtc-cu12, and have the folder of \
+               libnvrtc.so or libnvrtc.so.12 in LD_LIBRARY_PATH";
     Err(Error::NoCuda { what: "no compiler".to_string(), why: why.to_string() })
 }
 
@@ -89,7 +95,11 @@ impl Opened {
             let why = "libcuda.so.1 cannot be loaded; install NVIDIA's driver".to_string();
             return Err(missing("no driver", why));
         }
-        need_compiler()?;
+        let compiler = match need_compiler() {
+            Ok(()) => Some(code::version()),
+            Err(_) if ahead::is_carried() => None,
+            Err(error) => return Err(error),
+        };
         let failed = |error: result::DriverError| missing("the driver has no GPU for us", error.to_string());
         result::init().map_err(failed)?;
         let device = result::device::get(number).map_err(failed)?;
@@ -114,10 +124,14 @@ impl Opened {
             device,
             context,
             stream,
-            machine: Machine { runs_ahead: true, ..Machine::cuda() },
+            machine: MACHINE,
             precision,
-            architecture: architecture(10 * major + minor),
-            compiler: code::version(),
+            capability: u32::try_from(10 * major + minor).unwrap_or(0),
+            architecture: match compiler {
+                Some(_) => architecture(10 * major + minor),
+                None => format!("sm_{}", 10 * major + minor),
+            },
+            compiler,
             kernels: Memo::new(KEPT_KERNELS),
             disk: CacheConfig::from_env().open(),
             matrices: OnceLock::new(),
@@ -134,10 +148,14 @@ impl Opened {
     }
 
     pub(super) fn describe(&self) -> String {
-        let Opened { name, architecture, compiler: (major, minor), .. } = self;
+        let Opened { name, architecture, .. } = self;
+        let compiler = match self.compiler {
+            Some((major, minor)) => format!("NVRTC {major}.{minor}"),
+            None => "no NVRTC (what bundles have runs)".to_string(),
+        };
         let matrices =
             if self.matrices().is_some() { "cuBLASLt" } else { "no cuBLASLt (products of matrices are our own)" };
-        format!("{name} ({architecture}, {} MiB), NVRTC {major}.{minor}, {matrices}", self.memory >> 20)
+        format!("{name} ({architecture}, {} MiB), {compiler}, {matrices}", self.memory >> 20)
     }
 
     /// cuBLASLt, where it is installed.

@@ -69,10 +69,11 @@ impl<E: Engine> Compiled<E> {
 
     /// The plan for some sizes.
     pub(super) fn variant(&self, sizes: &Sizes, choice: Choice) -> Result<Arc<Variant<E>>, Error> {
-        if !E::PLANS_BY_SIZE && choice == Choice::USUAL {
+        let by_size = self.engine.plans_by_size();
+        if !by_size && choice == Choice::USUAL {
             return Ok(self.usual.clone());
         }
-        let expected = if E::PLANS_BY_SIZE { Expected::of(sizes.values()) } else { Expected::default() };
+        let expected = if by_size { Expected::of(sizes.values()) } else { Expected::default() };
         let in_pieces = self.has_large_arrays(sizes);
         self.variants.get(hash::of(&(&expected, in_pieces, choice)), || {
             let plan = self.engine.lower(&self.program, &expected, in_pieces, choice);

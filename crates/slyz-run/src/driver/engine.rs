@@ -41,6 +41,11 @@ pub(crate) trait Engine: Clone + Send + Sync + 'static {
     /// What tells two devices of a kind apart, while both are there.
     fn address(&self) -> usize;
 
+    /// May calls of other sizes have another plan? Where nobody can compile one they run the usual.
+    fn plans_by_size(&self) -> bool {
+        Self::PLANS_BY_SIZE
+    }
+
     /// Where its results are: the device's name, nothing where that is the host's memory.
     fn memory(&self) -> Option<&'static str> {
         Some(Self::NAME)

@@ -36,6 +36,32 @@ struct Facts {
     windowed: OnceLock<(Windowed, [u8; 32])>,
 }
 
+/// The plan of a kernel: one launch, whose buffers are passed by the launcher.
+pub(super) fn plan_of_kernel(kernel: Kernel) -> Plan {
+    let buffer = |memory: &slyz_sir::kernel::Memory| {
+        let ty = memory.ty;
+        let shape = memory.shape.clone();
+        let role = BufferUse::Temporary;
+        Buffer { ty, shape, role }
+    };
+    let buffers: Vec<Buffer> = kernel.bound_memories().map(buffer).collect();
+    let step = Step::Launch {
+        kernel: 0,
+        buffers: (0..buffers.len()).map(|id| BufferId(id as u32)).collect(),
+        scalars: (0..kernel.body.params.len()).map(ScalarArg::Argument).collect(),
+    };
+    Plan {
+        name: kernel.name.clone(),
+        sizes: kernel.sizes.clone(),
+        params: vec![],
+        names: Names::default(),
+        buffers,
+        results: vec![],
+        kernels: vec![kernel],
+        steps: vec![step],
+    }
+}
+
 impl<E: Engine> Variant<E> {
     /// Of a plan that was made for a program. It is held to its rules: what runs it later leans on them.
     pub(super) fn of_program(plan: Plan, signature: &Signature) -> Result<Variant<E>, Error> {
@@ -51,31 +77,9 @@ impl<E: Engine> Variant<E> {
         Ok(Variant::new(plan, None))
     }
 
-    /// Of a kernel: a plan with one launch, whose buffers are passed by the launcher.
+    /// Of a kernel.
     pub(super) fn of_kernel(kernel: Kernel, template: Arc<Template>) -> Variant<E> {
-        let buffer = |memory: &slyz_sir::kernel::Memory| {
-            let ty = memory.ty;
-            let shape = memory.shape.clone();
-            let role = BufferUse::Temporary;
-            Buffer { ty, shape, role }
-        };
-        let buffers: Vec<Buffer> = kernel.bound_memories().map(buffer).collect();
-        let step = Step::Launch {
-            kernel: 0,
-            buffers: (0..buffers.len()).map(|id| BufferId(id as u32)).collect(),
-            scalars: (0..kernel.body.params.len()).map(ScalarArg::Argument).collect(),
-        };
-        let plan = Plan {
-            name: kernel.name.clone(),
-            sizes: kernel.sizes.clone(),
-            params: vec![],
-            names: Names::default(),
-            buffers,
-            results: vec![],
-            kernels: vec![kernel],
-            steps: vec![step],
-        };
-        Variant::new(plan, Some(template))
+        Variant::new(plan_of_kernel(kernel), Some(template))
     }
 
     fn new(plan: Plan, template: Option<Arc<Template>>) -> Variant<E> {

@@ -146,6 +146,11 @@ impl<'a, K: Launched> Launch<'a, K> {
         self.kernel
     }
 
+    /// The threads of a block, where somebody chose them.
+    pub fn chosen_block(&self) -> Option<[u64; 3]> {
+        self.block
+    }
+
     /// How many threads, in x, or in x and y, or in x, y and z. Without it there is one for each element of the first tensor that
     /// is written; a kernel that reads several coordinates has its axes, the last of which is x.
     pub fn threads(mut self, threads: impl Counts) -> Self {

@@ -1,0 +1,44 @@
+//! What the program computes. `build.rs` has this file, too.
+
+use slyz::prelude::*;
+
+axis!(N, R, C);
+
+#[slyz::function]
+fn normcdf(x: Exp<f32>) -> Exp<f32> {
+    let l = x.abs();
+    let k = 1.0 / (1.0 + 0.2316419 * l);
+    let w = 1.0
+        - 0.398_942_3
+            * (-l * l / 2.0).exp()
+            * horner(k, [0.0, 0.319_381_53, -0.356_563_78, 1.781_477_9, -1.821_256, 1.330_274_5]);
+    if x < 0.0 { 1.0 - w } else { w }
+}
+
+/// Prices of calls.
+pub fn black_scholes(s: Arr<f32, N>, x: Arr<f32, N>, t: Arr<f32, N>) -> Arr<f32, N> {
+    zip((s, x, t)).map(|(s, x, t)| {
+        let (r, v) = (0.02, 0.30);
+        let d1 = ((s / x).ln() + (r + v * v / 2.0) * t) / (v * t.sqrt());
+        let d2 = d1 - v * t.sqrt();
+        s * normcdf(d1) - x * (-r * t).exp() * normcdf(d2)
+    })
+}
+
+/// Rows that sum up to 1.
+pub fn softmax(x: Arr<f32, (R, C)>) -> Arr<f32, (R, C)> {
+    stack(|r| {
+        let w = x.row(r);
+        let e = (w - w.max()).exp();
+        e / e.sum()
+    })
+}
+
+/// What is positive.
+#[graph]
+pub fn relu(input: &Tensor<f32>, output: &mut Tensor<f32>) {
+    let idx = thread.x;
+    if idx < output.len() {
+        output[idx] = max(0.0, input[idx]);
+    }
+}

@@ -1,0 +1,42 @@
+//! The program runs where there is no compiler, and nothing of it in the interpreter.
+
+use std::process::{Command, Output};
+
+/// Runs the program in an empty environment, on a device.
+fn run(args: &[&str], device: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_slyz-bundled"));
+    command.args(args).env_clear().env("PATH", "/nowhere").env("SLYZ_CACHE_DIR", "off").env("SLYZ_DEVICE", device);
+    command.output().expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn bundled_functions_run_as_code() {
+    let done = run(&[], "cpu");
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    // Nobody warns that the interpreter takes over.
+    assert_eq!(text(&done.stderr), "");
+    let expected = "prices  [3.920, 12.822, 26.803] on cpu\n\
+                    softmax [0.090, 0.245, 0.665, 0.333, 0.333, 0.333] on cpu\n\
+                    relu    [0.0, 2.0, 0.0, 4.0]\n";
+    assert_eq!(text(&done.stdout), expected);
+}
+
+#[test]
+fn what_is_not_bundled_says_so() {
+    let done = run(&["--new"], "cpu");
+    assert!(text(&done.stdout).ends_with("new     [2.0, 4.0] on interpreter\n"), "{}", text(&done.stdout));
+    let why = "the bundle that this program carries, for ";
+    assert!(text(&done.stderr).contains(why), "{}", text(&done.stderr));
+}
+
+/// The usual device may be a GPU, whose compiler is the driver's.
+#[test]
+fn bundled_functions_run_on_the_usual_device() {
+    let done = run(&[], "auto");
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert!(text(&done.stdout).contains("relu    [0.0, 2.0, 0.0, 4.0]"), "{}", text(&done.stdout));
+}

@@ -1,0 +1,113 @@
+//! Compiling for machines that are not this one: every text that calls of a program, or launches of a kernel, are sure to ask for.
+
+use super::{Object, Target};
+use crate::driver::forms_of_kernel;
+use crate::{Error, precision};
+use slyz_sir::choices::Precision;
+use slyz_sir::kernel::Plan;
+use slyz_sir::launch::Template;
+use slyz_sir::program::Program;
+use slyz_sir::raise::Candidate;
+use slyz_sir::verify;
+use std::sync::Arc;
+
+/// What is compiled beforehand.
+#[derive(Clone, Copy)]
+pub enum Source<'a> {
+    /// A program of a front end, whose positions are inside its arrays.
+    Program(&'a Program),
+    /// A kernel, for launches in blocks of so many threads, or in the usual ones.
+    Kernel(&'a Arc<Template>, Option<[u32; 3]>),
+}
+
+/// The code of a program or kernel for some targets, for arrays of any size.
+///
+/// ```no_run
+/// use slyz_run::bundle::{Source, Target, compiled};
+/// use slyz_sir::text::parse_program;
+/// let program = parse_program("program twice(%x: f32) -> f32 { %y: f32 = add %x, %x  return %y }")?;
+/// for object in compiled(Source::Program(&program), &[Target::X86_64(3)])? {
+///     println!("{}: {} bytes", object.target(), object.bytes());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn compiled(source: Source<'_>, targets: &[Target]) -> Result<Vec<Object>, Error> {
+    if let Source::Program(program) = source {
+        verify::program(program)?;
+    }
+    let mut objects: Vec<Object> = vec![];
+    for &target in targets {
+        let made = match target.is_cpu() {
+            true => for_cores(source, target)?,
+            false => for_nvidia(source, target)?,
+        };
+        for object in made {
+            if !objects.iter().any(|known| known.target == object.target && known.key == object.key) {
+                objects.push(object);
+            }
+        }
+    }
+    Ok(objects)
+}
+
+/// The plans of a program or a kernel. Launches that are array programs run as these where there is code for them, and else as written.
+fn plans(
+    source: Source<'_>,
+    on_gpu: bool,
+    lower: &dyn Fn(&Program) -> Result<Plan, Error>,
+    precision: Precision,
+) -> Result<Vec<Plan>, Error> {
+    match source {
+        Source::Program(program) => Ok(vec![lower(program)?]),
+        Source::Kernel(template, block) => {
+            let (block, mut plans) = forms_of_kernel(template, block, on_gpu)?;
+            let raised = Candidate::new(template).ok();
+            let raised = raised.and_then(|it| it.raise(block, None, precision != Precision::Exact).ok());
+            if let Some(raised) = raised.filter(|raised| raised.pays) {
+                plans.push(lower(&raised.program)?);
+            }
+            Ok(plans)
+        }
+    }
+}
+
+#[cfg(feature = "cpu")]
+fn for_cores(source: Source<'_>, target: Target) -> Result<Vec<Object>, Error> {
+    let ahead = crate::cpu::Ahead::new();
+    let mut objects = vec![];
+    for plan in plans(source, false, &|program| Ok(ahead.lower(program)), precision::from_environment()?)? {
+        for text in ahead.texts(&plan)? {
+            let bytes = ahead.compiled(&text, target)?;
+            objects.push(Object::new(target, &text, "", bytes));
+        }
+    }
+    Ok(objects)
+}
+
+#[cfg(not(feature = "cpu"))]
+fn for_cores(_: Source<'_>, target: Target) -> Result<Vec<Object>, Error> {
+    Err(Error::Bundle { why: format!("code for {target} needs the cargo feature \"cpu\"") })
+}
+
+#[cfg(feature = "cuda")]
+fn for_nvidia(source: Source<'_>, target: Target) -> Result<Vec<Object>, Error> {
+    use crate::cuda::ahead;
+    let usual = precision::from_environment()?;
+    let mut objects = vec![];
+    for plan in plans(source, true, &|program| Ok(ahead::lower(program)), usual)? {
+        for kernel in &plan.kernels {
+            let precision = kernel.precision.unwrap_or(usual);
+            for narrow in [true, false] {
+                let text = ahead::text(kernel, precision, narrow)?;
+                let bytes = ahead::compiled(&kernel.name, &text, precision, target)?;
+                objects.push(Object::new(target, &text, ahead::choice(precision), bytes));
+            }
+        }
+    }
+    Ok(objects)
+}
+
+#[cfg(not(feature = "cuda"))]
+fn for_nvidia(_: Source<'_>, target: Target) -> Result<Vec<Object>, Error> {
+    Err(Error::Bundle { why: format!("code for {target} needs the cargo feature \"cuda\"") })
+}

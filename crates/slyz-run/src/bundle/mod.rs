@@ -1,0 +1,82 @@
+//! Code that was compiled beforehand: bundles.
+//!
+//! ```text
+//! build:  program ── passes, lowering ──> text ── compiler ──> code, by target and hash of the text ──> bundle
+//! run:    program ── passes, lowering ──> text ── hash ──> code of the bundle
+//! ```
+//!
+//! A bundle is no second road: the program that carries it goes the ordinary one, and finds what compilers would give where it would call
+//! them. A text that no bundle has, of a function that changed since, goes to the compilers, if there are any.
+
+mod ahead;
+mod file;
+mod target;
+
+pub use ahead::{Source, compiled};
+pub use file::Object;
+pub use target::{NoTarget, Target};
+
+use crate::Error;
+use file::Found;
+use std::sync::{PoisonError, RwLock};
+
+/// What this process carries.
+static CARRIED: RwLock<Vec<Found>> = RwLock::new(vec![]);
+
+/// Writes objects as one file, for [`carry`].
+pub fn written(objects: &[Object]) -> Vec<u8> {
+    file::written(objects)
+}
+
+/// Has functions find the objects of a bundle from now on.
+///
+/// # Safety
+/// Its code is loaded and run: the bytes are what [`written`] gave for objects of [`compiled`].
+pub unsafe fn carry(bundle: &'static [u8]) -> Result<(), Error> {
+    let found = file::read(bundle).map_err(|why| Error::Bundle { why })?;
+    let mut carried = CARRIED.write().unwrap_or_else(PoisonError::into_inner);
+    let is_new = |object: &Found| !carried.iter().any(|known| known.bytes.as_ptr() == object.bytes.as_ptr());
+    let new: Vec<Found> = found.into_iter().filter(is_new).collect();
+    carried.extend(new);
+    Ok(())
+}
+
+/// The code of a text for one of the targets, the first of them that there is code for.
+pub(crate) fn object(text: &str, choice: &str, targets: impl IntoIterator<Item = Target>) -> Option<&'static [u8]> {
+    let carried = CARRIED.read().unwrap_or_else(PoisonError::into_inner);
+    if carried.is_empty() {
+        return None;
+    }
+    let key = file::key(text, choice);
+    targets.into_iter().find_map(|target| {
+        let is_it = |object: &&Found| object.target == target && object.key == key;
+        carried.iter().find(is_it).map(|object| object.bytes)
+    })
+}
+
+/// For which targets is there code?
+pub(crate) fn targets() -> Vec<Target> {
+    let carried = CARRIED.read().unwrap_or_else(PoisonError::into_inner);
+    let mut targets: Vec<Target> = carried.iter().map(|object| object.target).collect();
+    targets.sort();
+    targets.dedup();
+    targets
+}
+
+/// What is to be said where a compiler is missing: what bundles are good for.
+pub(crate) fn in_words() -> String {
+    let targets: Vec<Target> = targets().into_iter().filter(|target| target.is_cpu()).collect();
+    if targets.is_empty() {
+        return String::new();
+    }
+    let listed: Vec<String> = targets.iter().map(Target::to_string).collect();
+    match targets.iter().any(|target| target.is_usable()) {
+        true => {
+            format!("; the bundle that this program carries, for {}, has no code of the function", listed.join(", "))
+        }
+        false => {
+            let best = Target::of_this_processor().first().map_or("another".to_string(), Target::to_string);
+            format!("; the bundle that this program carries is for {}, and this processor is {best}", listed.join(", "))
+        }
+    }
+}
