@@ -104,6 +104,18 @@ fn draw(results: &Path, name: &str, title: &str, curves: &[growth::Curve]) -> Re
     Ok(())
 }
 
+/// Names the device of what names none.
+const DEVICE: &str = "SLYZ_DEVICE";
+
+/// Starts again with the device that all contestants have: on a machine with a GPU `auto` may take that.
+fn on_the_cpu() -> Result<(), Failure> {
+    let again = std::process::Command::new(std::env::current_exe()?)
+        .args(std::env::args_os().skip(1))
+        .env(DEVICE, "cpu")
+        .status()?;
+    if again.success() { Ok(()) } else { Err(format!("it ended with {again}").into()) }
+}
+
 fn main() -> Result<(), Failure> {
     let wishes = wishes(std::env::args().skip(1))?;
     if wishes.compile_once {
@@ -120,6 +132,9 @@ fn main() -> Result<(), Failure> {
         });
     }
     let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("results");
+    if wishes.device.is_none() && std::env::var_os(DEVICE).is_none() {
+        return on_the_cpu();
+    }
     if let (true, Some(name)) = (wishes.nikola, &wishes.device) {
         let title = format!("Black-Scholes on {name}: time per option against their number");
         let curves = nikola::options_on(wishes.quick, &slyz::device(name)?, wishes.by_hand.as_deref())?;

@@ -33,7 +33,8 @@ pub use error::Error;
 pub use slyz_run::bundle::Target;
 
 use slyz::__private::traced;
-use slyz_run::bundle::{self, Source};
+use slyz_run::ahead::{self, Source};
+use slyz_run::bundle;
 use slyz_sir::launch::Template;
 use slyz_sir::program::Program;
 use std::path::{Path, PathBuf};
@@ -160,7 +161,7 @@ impl Entry {
             What::Function(program, _) => Source::Program(program),
             What::Kernel(template, block) => Source::Kernel(template, *block),
         };
-        let objects = bundle::compiled(source, targets)?;
+        let objects = ahead::compiled(source, targets)?;
         let bytes = format!("include_bytes!(concat!(env!(\"OUT_DIR\"), \"/slyz/{name}.code\"))");
         let call = match what {
             What::Function(_, path) => format!("::slyz::__private::bundled({bytes}, {path})\n"),

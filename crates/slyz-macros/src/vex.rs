@@ -136,7 +136,7 @@ fn launcher(function: &Function, source: &Source, text: &str, vis: &Visibility, 
     let about = about.trim_start();
     let attrs = quote!(#[doc = #about] #[allow(dead_code, non_snake_case)]);
     let template = kernel.map(|kernel| &*kernel.template);
-    Launcher { attrs, vis, name: &name, params, template, unchecked: function.unchecked }.write()
+    Launcher { attrs, vis, name: &name, params, gives: None, template, unchecked: function.unchecked }.write()
 }
 
 /// The parameters, if their types can be read.

@@ -15,11 +15,15 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 #![warn(clippy::undocumented_unsafe_blocks)]
 
+#[cfg(any(feature = "cpu", feature = "cuda"))]
+pub mod ahead;
 mod argument;
 pub mod auto;
 mod buffer;
 mod build_time;
 #[cfg(any(feature = "cpu", feature = "cuda"))]
+// Levels of processors are for the CPU.
+#[cfg_attr(not(feature = "cpu"), allow(dead_code))]
 pub mod bundle;
 #[cfg(feature = "cpu")]
 mod cc;

@@ -8,11 +8,13 @@
 //! let y = launch square(x) with threads: n      // y is the tensor of what each thread gives
 //! ```
 //!
+//! So they do in Rust, where `square(&x).threads(n).run()?` is that tensor.
+//!
 //! A function that gives a number is called by kernels as before; what is launched is a second one, which stores it at the place of its thread.
 //! One that gives a tensor gives one of those that it writes: `return out`.
 
-use super::rules;
 use super::visit::{Node, visit};
+use super::{Dialect, rules};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::syntax::{
@@ -51,9 +53,19 @@ pub(crate) struct Launched {
     pub(crate) besides: Vec<Function>,
 }
 
-/// The functions that the launches of a file need.
-pub(crate) fn needed(file: &File, say: &mut dyn FnMut(Diagnostic)) -> Launched {
-    let launched = launched(file);
+/// The functions that the launches of a file need. Those of Rust are launched with as many axes as they read coordinates of.
+pub(crate) fn needed(file: &File, dialect: Dialect, say: &mut dyn FnMut(Diagnostic)) -> Launched {
+    let launched = match dialect {
+        Dialect::Vex => launched(file),
+        Dialect::Rust => file
+            .items
+            .iter()
+            .filter_map(|item| match item {
+                Item::Function(function) => Some((&function.name.text[..], coordinates(function)?)),
+                Item::Stmt(_) | Item::Foreign(_) => None,
+            })
+            .collect(),
+    };
     let mut needed = Launched::default();
     for (place, item) in file.items.iter().enumerate() {
         let Item::Function(function) = item else { continue };
@@ -111,6 +123,20 @@ fn launched(file: &File) -> BTreeSet<(&str, usize)> {
         })
     };
     found.iter().filter_map(|(name, axes)| Some((named(name)?, *axes))).collect()
+}
+
+/// How many coordinates of its thread a function reads; without any it helps others.
+fn coordinates(function: &Function) -> Option<usize> {
+    let mut axes = None;
+    visit(Node::Block(&function.body), &mut |node, depth| {
+        if let Node::Expr(Expr { kind: ExprKind::Field(of, field), .. }) = node
+            && matches!(&of.kind, ExprKind::Name(name) if name == "thread")
+        {
+            axes = axes.max(["x", "y", "z"].iter().position(|axis| *axis == field.text).map(|place| place + 1));
+        }
+        depth.all <= DEEPEST
+    });
+    axes
 }
 
 /// The function whose threads store what they give.

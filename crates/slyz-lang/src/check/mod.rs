@@ -78,7 +78,7 @@ struct Names<'a> {
 /// Checks the graph functions of a file.
 pub fn check(file: &File, dialect: Dialect) -> Checked {
     let mut diagnostics = vec![];
-    let launched = gives::needed(file, &mut |d| diagnostics.push(d));
+    let launched = gives::needed(file, dialect, &mut |d| diagnostics.push(d));
     let mut names = collect(file, &launched, &mut diagnostics);
     let reached = reach::reach(&names.functions, &names.by_name);
     diagnostics.extend(reached.diagnostics.iter().cloned());

@@ -23,6 +23,8 @@ pub struct Launcher<'k> {
     pub vis: &'k Visibility,
     pub name: &'k Ident,
     pub params: Vec<(Ident, Passed)>,
+    /// What each thread gives, and how many axes the threads have.
+    pub gives: Option<(TokenStream, usize)>,
     /// None where an error is told beside it: the function keeps its callers quiet.
     pub template: Option<&'k Template>,
     pub unchecked: bool,
@@ -49,15 +51,23 @@ impl Launcher<'_> {
                 }
             }
         }
-        let Launcher { attrs, vis, name, template, unchecked, .. } = self;
+        let Launcher { attrs, vis, name, gives, template, unchecked, .. } = self;
         let text = template.map(|template| template.kernel.to_string()).unwrap_or_default();
         let constants = template.iter().flat_map(|template| &template.constants).map(|bits| quote!(&[#(#bits),*]));
         let launch = if unchecked { quote!(UncheckedLaunch) } else { quote!(Launch) };
         let end = if unchecked { quote!(.unchecked()) } else { quote!() };
         let name_text = name.unraw().to_string();
-        let result = quote_spanned!(name.span()=> ::slyz::graph::#launch<'slyz>);
+        // A function that gives a number may be there for kernels only. Its accesses are watched.
+        let (launch, end, unused) = match gives {
+            Some((ty, rank)) => {
+                (quote!(GivingLaunch<'slyz, #ty, #rank>), quote!(.giving()), quote!(#[allow(dead_code)]))
+            }
+            None => (quote!(#launch<'slyz>), end, quote!()),
+        };
+        let result = quote_spanned!(name.span()=> ::slyz::graph::#launch);
         quote! {
             #attrs
+            #unused
             #[allow(clippy::too_many_arguments)]
             #vis fn #name<'slyz>(#(#params),*) -> #result {
                 static KERNEL: ::slyz::graph::EmbeddedKernel = ::slyz::graph::EmbeddedKernel::new(#name_text, #text, &[#(#constants),*]);

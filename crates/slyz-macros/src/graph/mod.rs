@@ -22,7 +22,7 @@ use crate::options::Options;
 use launcher::{Launcher, Passed};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use slyz_lang::check::{Dialect, check};
+use slyz_lang::check::{Dialect, check, gives::is_of};
 use slyz_lang::diagnostic::{Diagnostic, Severity};
 use slyz_lang::lower::lower;
 use slyz_lang::syntax::{File, Item};
@@ -91,7 +91,8 @@ fn kernels(functions: &[&ItemFn], launched: &[&ItemFn], options: &Options) -> To
         errors.extend(report(diagnostic, &spans));
     }
     for function in launched {
-        let named = |f: &Function| f.launches && function.sig.ident.unraw() == f.name;
+        let name = function.sig.ident.unraw().to_string();
+        let named = |f: &Function| f.launches && (f.name == name || is_of(&f.name, &name));
         let Some(id) = checked.program.functions.iter().position(named) else {
             // A helper leaves nothing behind; a kernel that is wrong keeps its signature, so that its callers add no errors.
             if has_tensor(function) && matches!(function.sig.output, syn::ReturnType::Default) {
@@ -184,8 +185,14 @@ fn launcher(function: &ItemFn, kernel: Option<(&Function, &Template)>, unchecked
         };
         params.push((param, passed));
     }
+    // What each thread returns is stored in a tensor behind the arguments.
+    let result = kernel.and_then(|(typed, _)| typed.params.get(params.len())).map(|param| &param.kind);
+    let gives = match (result, &function.sig.output) {
+        (Some(ParamKind::Tensor { rank, .. }), syn::ReturnType::Type(_, ty)) => Some((ty.to_token_stream(), *rank)),
+        _ => None,
+    };
     let attrs = &function.attrs;
     let attrs = quote!(#(#attrs)*);
     let template = kernel.map(|(_, template)| template);
-    Launcher { attrs, vis: &function.vis, name: &function.sig.ident, params, template, unchecked }.write()
+    Launcher { attrs, vis: &function.vis, name: &function.sig.ident, params, gives, template, unchecked }.write()
 }

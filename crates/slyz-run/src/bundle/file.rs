@@ -26,8 +26,13 @@ pub(super) struct Found {
 }
 
 impl Object {
-    pub(super) fn new(target: Target, text: &str, choice: &str, bytes: Vec<u8>) -> Object {
+    pub(crate) fn new(target: Target, text: &str, choice: &str, bytes: Vec<u8>) -> Object {
         Object { target, key: key(text, choice), bytes }
+    }
+
+    /// Is it the code of the same text for the same target?
+    pub(crate) fn is_of(&self, other: &Object) -> bool {
+        self.target == other.target && self.key == other.key
     }
 
     /// What it is for.

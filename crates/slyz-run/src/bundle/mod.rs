@@ -8,11 +8,9 @@
 //! A bundle is no second road: the program that carries it goes the ordinary one, and finds what compilers would give where it would call
 //! them. A text that no bundle has, of a function that changed since, goes to the compilers, if there are any.
 
-mod ahead;
 mod file;
 mod target;
 
-pub use ahead::{Source, compiled};
 pub use file::Object;
 pub use target::{NoTarget, Target};
 
@@ -31,7 +29,7 @@ pub fn written(objects: &[Object]) -> Vec<u8> {
 /// Has functions find the objects of a bundle from now on.
 ///
 /// # Safety
-/// Its code is loaded and run: the bytes are what [`written`] gave for objects of [`compiled`].
+/// Its code is loaded and run: the bytes are what [`written`] gave for objects of [`crate::ahead::compiled`].
 pub unsafe fn carry(bundle: &'static [u8]) -> Result<(), Error> {
     let found = file::read(bundle).map_err(|why| Error::Bundle { why })?;
     let mut carried = CARRIED.write().unwrap_or_else(PoisonError::into_inner);

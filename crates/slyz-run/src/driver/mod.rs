@@ -17,6 +17,7 @@ mod compiled;
 #[cfg(any(feature = "cuda", feature = "opencl"))]
 mod described;
 mod engine;
+#[cfg(any(feature = "cpu", feature = "cuda"))]
 mod forms;
 mod launcher;
 mod numbers;
@@ -36,6 +37,7 @@ pub(crate) use engine::Few;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
 pub(crate) use engine::Trouble;
 pub(crate) use engine::{Engine, Launch, Limits, Narrow, Piece};
+#[cfg(any(feature = "cpu", feature = "cuda"))]
 pub(crate) use forms::forms_of_kernel;
 pub(crate) use launcher::KernelLauncher;
 pub(crate) use variant::Variant;

@@ -129,7 +129,7 @@ void slyz_kernel_0(void *const *memories, void *const *scratch, const u64 *scala
         i64 v1 = (M + 511) / 512;
         i64 v2 = s_rem_i64(block, v1) * 512;
         i64 v3 = s_min_i64(v2 + 512, M);
-        i64 v4 = s_max_i64((N + 257) / 258, 1) * 6;
+        i64 v4 = s_max_i64((N + 131) / 132, 1) * 6;
         i64 v5 = s_div_i64(N + (v4 - 1), v4) * 6;
         i64 v6 = s_min_i64(s_div_i64(block, v1) * v5, N);
         i64 v7 = s_min_i64(v6 + v5, N);

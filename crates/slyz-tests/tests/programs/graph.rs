@@ -12,6 +12,46 @@ fn relu(input: &Tensor<f32>, output: &mut Tensor<f32>) {
     }
 }
 
+#[graph]
+mod given {
+    /// A kernel, and a helper of others.
+    pub fn square(x: &Tensor<f32>) -> f32 {
+        let idx = thread.x;
+        if idx >= x.len() {
+            return -1.0;
+        }
+        x[idx] * x[idx]
+    }
+
+    pub fn less(x: &Tensor<i32>, y: &Tensor<i32>) -> bool {
+        y[thread.y] < x[thread.x]
+    }
+
+    pub fn twice(x: &Tensor<f32>, out: &mut Tensor<f32>) {
+        out[thread.x] = 2.0 * square(x);
+    }
+}
+
+/// Launches that give what each thread returns.
+#[test]
+fn what_threads_give() -> Result {
+    for device in crate::devices() {
+        let squares = given::square(&[1.0, -2.0, 3.0]).threads(4).on(&device).run()?;
+        assert_eq!((squares.dims(), squares.to_vec()?), (&[4][..], vec![1.0, 4.0, 9.0, -1.0]));
+        let table = given::less(&[1, 5], &[0, 3, 7]).threads((2, 3)).block((2, 1)).on(&device).run()?;
+        assert_eq!((table.dims(), table.to_vec()?), (&[3, 2][..], vec![true, true, false, true, false, false]));
+        let mut out = [0.0; 2];
+        given::twice(&[3.0, 4.0], &mut out).on(&device).run()?;
+        assert_eq!(out, [18.0, 32.0]);
+        assert_eq!(given::square(&[1.0]).threads(0).on(&device).run()?.len(), 0);
+        let error = given::square(&[1.0]).on(&device).run().unwrap_err().to_string();
+        assert!(error.contains("say how many there are with `.threads(..)`"), "{error}");
+        let fault = given::less(&[1], &[0]).threads((2, 1)).on(&device).run().unwrap_err();
+        assert_eq!(fault.fault().map(|fault| fault.index[0]), Some(1));
+    }
+    Ok(())
+}
+
 #[test]
 fn every_kind_of_argument() -> Result {
     for device in crate::devices() {

@@ -52,7 +52,7 @@ pub struct Launch<'a, K = EmbeddedKernel> {
     kernel: &'a K,
     arguments: Vec<Argument<'a>>,
     scalars: Vec<Constant>,
-    threads: Option<[u64; 3]>,
+    pub(super) threads: Option<[u64; 3]>,
     grid: Option<[u64; 3]>,
     block: Option<[u64; 3]>,
     device: Option<Arc<dyn Device>>,

@@ -45,12 +45,14 @@ mod argument;
 mod gathered;
 #[cfg(feature = "vex")]
 mod given;
+mod giving;
 mod kernel;
 mod launch;
 #[cfg(feature = "vex")]
 mod loaded;
 
 pub use argument::{InOut, Input, Reading, Writing};
+pub use giving::GivingLaunch;
 pub use kernel::EmbeddedKernel;
 pub use launch::{Counts, Launch, UncheckedLaunch};
 pub use slyz_sir::launch::{Fault, Template};

@@ -461,13 +461,20 @@ impl<T: Num, S: TensorShape> Tensor<T, S> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn zeros<const R: usize>(dims: [usize; R]) -> Result<Self, Error> {
+        Tensor::zeroed(dims)
+    }
+}
+
+impl<T: Elem, S: TensorShape> Tensor<T, S> {
+    /// A tensor of the elements whose bits are zeros.
+    pub(crate) fn zeroed<const R: usize>(dims: [usize; R]) -> Result<Self, Error> {
         S::check(&dims)?;
         let too_large = || TensorError::TooLarge { dims: dims.to_vec() };
         let count = count_of(&dims).and_then(|count| usize::try_from(count).ok()).ok_or_else(too_large)?;
         let mut leaves = Leaves::new();
         for ty in tys_of::<T>() {
             let bytes = count.checked_mul(ty.bytes()).ok_or_else(too_large)?;
-            // The zero of every number is zeros.
+            // The zero of every number is zeros, and so is `false`.
             leaves.push(Buffer::zeroed(bytes).map_err(|_| too_large())?);
         }
         Ok(Tensor::from_leaves(dims.to_vec(), leaves, vec![]))

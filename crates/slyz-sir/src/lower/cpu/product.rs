@@ -22,8 +22,8 @@ use crate::write::{Arithmetic, Write as _};
 const ROWS: i64 = 6;
 /// Columns that are packed side by side.
 const COLUMNS: u64 = 64;
-/// Rows of a tile at most; a multiple of `ROWS`.
-const TILE_ROWS: u64 = 258;
+/// Rows of a tile at most; a multiple of `ROWS`. Larger ones pack less, but 1024² is then too few of them for sixteen cores.
+const TILE_ROWS: u64 = 132;
 /// Columns of a tile at most; a multiple of `COLUMNS`.
 const TILE_COLUMNS: u64 = 512;
 /// Terms of a sum that are packed at a time.

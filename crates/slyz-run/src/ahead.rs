@@ -1,6 +1,6 @@
 //! Compiling for machines that are not this one: every text that calls of a program, or launches of a kernel, are sure to ask for.
 
-use super::{Object, Target};
+use crate::bundle::{Object, Target};
 use crate::driver::forms_of_kernel;
 use crate::{Error, precision};
 use slyz_sir::choices::Precision;
@@ -23,7 +23,8 @@ pub enum Source<'a> {
 /// The code of a program or kernel for some targets, for arrays of any size.
 ///
 /// ```no_run
-/// use slyz_run::bundle::{Source, Target, compiled};
+/// use slyz_run::ahead::{Source, compiled};
+/// use slyz_run::bundle::Target;
 /// use slyz_sir::text::parse_program;
 /// let program = parse_program("program twice(%x: f32) -> f32 { %y: f32 = add %x, %x  return %y }")?;
 /// for object in compiled(Source::Program(&program), &[Target::X86_64(3)])? {
@@ -42,7 +43,7 @@ pub fn compiled(source: Source<'_>, targets: &[Target]) -> Result<Vec<Object>, E
             false => for_nvidia(source, target)?,
         };
         for object in made {
-            if !objects.iter().any(|known| known.target == object.target && known.key == object.key) {
+            if !objects.iter().any(|known| known.is_of(&object)) {
                 objects.push(object);
             }
         }
