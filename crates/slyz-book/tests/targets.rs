@@ -1,0 +1,192 @@
+//! The table of targets in the README: what each writes, found out by writing it, and which tests show that a real compiler takes it and that it
+//! runs. A test that is not there any more fails this one. `BLESS=1` rewrites the table.
+
+use slyz::prelude::*;
+use slyz_sir::back::harness::Target as Kind;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+const BEGIN: &str = "<!-- targets -->\n";
+const END: &str = "<!-- /targets -->\n";
+
+/// What shows something.
+enum Shown {
+    /// A test: what it does it with, its file under `crates`, its name.
+    Test(&'static str, &'static str, &'static str),
+    /// A measurement: on what, its file.
+    Measured(&'static str, &'static str),
+    /// Nothing does.
+    Not(&'static str),
+}
+use Shown::{Measured, Not, Test};
+
+/// What is known of a target: who compiles it, who runs it in CI, on what hardware it ran.
+struct Row {
+    name: &'static str,
+    compiled: Shown,
+    runs: Shown,
+    hardware: Shown,
+}
+
+/// All targets of `slyz build`.
+const TARGETS: [Kind; 12] = [
+    Kind::C,
+    Kind::Cuda,
+    Kind::Hip,
+    Kind::HipRdna,
+    Kind::OpenCl,
+    Kind::Metal,
+    Kind::MetalSingleFile,
+    Kind::Wgsl,
+    Kind::Spirv,
+    Kind::Web,
+    Kind::OpenVino,
+    Kind::CoreMl,
+];
+
+fn row(target: Kind) -> Result<Row> {
+    const NOBODY: Shown = Not("nobody has it here");
+    let projects = "slyz-sir/tests/projects.rs";
+    let models = "slyz-sir/tests/models/main.rs";
+    let (name, compiled, runs, hardware) = match target {
+        Kind::C => (
+            "C",
+            Test("cc", projects, "projects_in_c_build_validate_and_find_mistakes"),
+            Test("the corpus, as the device `cpu`", "slyz-run/tests/corpus.rs", "cases"),
+            Measured("x86-64", "cpu.md"),
+        ),
+        Kind::Cuda => (
+            "CUDA",
+            Test("NVRTC, sm_80 and sm_90", "slyz-tests/tests/nvrtc.rs", "nvrtc_takes_the_corpus"),
+            Not("no GPU there"),
+            Measured("NVIDIA H200", "nvidia-h200-cuda.md"),
+        ),
+        Kind::Hip => (
+            "HIP, CDNA",
+            Test("clang, gfx90a and gfx942", "slyz-tests/tests/hip.rs", "clang_takes_the_corpus"),
+            Not("no GPU there"),
+            NOBODY,
+        ),
+        Kind::HipRdna => (
+            "HIP, RDNA",
+            Test("clang, gfx1100", "slyz-tests/tests/hip.rs", "clang_takes_the_corpus"),
+            Not("no GPU there"),
+            NOBODY,
+        ),
+        Kind::OpenCl => (
+            "OpenCL",
+            Test("pocl", projects, "projects_for_opencl_build_validate_and_find_mistakes"),
+            Test("two cases of each file of the corpus, by pocl", "slyz-run/tests/corpus.rs", "cases"),
+            Measured("NVIDIA H200", "nvidia-h200-opencl.md"),
+        ),
+        Kind::Metal => (
+            "Metal, with a Swift program",
+            Test("the C++ compiler, not Apple's", "slyz-run/tests/msl.rs", "corpus"),
+            Test("the corpus as C++, with fibers for threads", "slyz-run/tests/msl.rs", "kernels_of_the_corpus"),
+            NOBODY,
+        ),
+        Kind::MetalSingleFile => (
+            "Metal in one Swift file",
+            Test("the same kernels", "slyz-tests/tests/programs/metal.rs", "essay_runs"),
+            Test("the essay's, as C++", "slyz-tests/tests/programs/metal.rs", "constructs_run"),
+            NOBODY,
+        ),
+        Kind::Wgsl => (
+            "WGSL",
+            Test("Tint, in Chromium", "slyz-tests/tests/browser.rs", "tint_takes_the_corpus"),
+            Test("the corpus, by wgpu on lavapipe", "slyz-run/tests/wgsl.rs", "corpus"),
+            Not("not tried on a GPU"),
+        ),
+        Kind::Spirv => (
+            "SPIR-V",
+            Test("spirv-val", "slyz-sir/tests/naga.rs", "modules_of_the_corpus"),
+            Test("the corpus, as the device `wgpu`, on lavapipe and SwiftShader", "slyz-run/tests/corpus.rs", "cases"),
+            Measured("NVIDIA H200", "nvidia-h200.md"),
+        ),
+        Kind::Web => (
+            "a page",
+            Test("Tint, in Chromium", "slyz-cli/tests/pages.rs", "mistakes_are_told"),
+            Test(
+                "cases of the corpus, in Chromium on SwiftShader",
+                "slyz-cli/tests/pages.rs",
+                "cases_pass_in_a_browser",
+            ),
+            Not("not tried on a GPU"),
+        ),
+        Kind::OpenVino => (
+            "OpenVINO",
+            Test("OpenVINO", models, "corpus"),
+            Test("programs of the corpus that are models", models, "corpus"),
+            Not("x86-64, in CI"),
+        ),
+        Kind::CoreMl => (
+            "Core ML",
+            Test("coremltools", models, "corpus"),
+            Test("what coremltools infers by itself", models, "corpus"),
+            NOBODY,
+        ),
+        other => return Err(format!("{other:?} has no row").into()),
+    };
+    Ok(Row { name, compiled, runs, hardware })
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A cell, once what it says is seen to be there.
+fn cell(shown: &Shown) -> Result<String> {
+    match shown {
+        Test(what, file, name) => {
+            let text =
+                fs::read_to_string(root().join("crates").join(file)).map_err(|error| format!("{file}: {error}"))?;
+            let is_marked = |at: usize| text[..at].lines().rev().take(4).any(|line| line.trim() == "#[test]");
+            if !text.match_indices(&format!("fn {name}(")).any(|(at, _)| is_marked(at)) {
+                return Err(format!("{file} has no test {name}").into());
+            }
+            Ok(format!("[{what}](crates/{file})"))
+        }
+        Measured(what, file) => {
+            let path = format!("bench/results/{file}");
+            match root().join(&path).exists() {
+                true => Ok(format!("[{what}]({path})")),
+                false => Err(format!("there is no {path}").into()),
+            }
+        }
+        Not(why) => Ok(why.to_string()),
+    }
+}
+
+/// What a target writes of a small program.
+fn writes(target: Kind) -> Result<String> {
+    axis!(N);
+    let mut module = Module::new();
+    module.kernel("scale", |x: Arr<f32, N>| x * 2.0)?;
+    let emitted = module.emit(target)?;
+    let names: Vec<String> = emitted.files().iter().map(|file| format!("`{}`", file.name)).collect();
+    Ok(names.join(", "))
+}
+
+#[test]
+fn targets_are_in_the_readme() -> Result {
+    let mut table =
+        "| target | writes, of a program `scale` | compiled in CI by | runs in CI | ran on |\n|---|---|---|---|---|\n"
+            .to_string();
+    for target in TARGETS {
+        let Row { name, compiled, runs, hardware } = row(target)?;
+        let cells = [cell(&compiled)?, cell(&runs)?, cell(&hardware)?].join(" | ");
+        table += &format!("| {name} | {} | {cells} |\n", writes(target)?);
+    }
+    let path = root().join("README.md");
+    let readme = fs::read_to_string(&path)?;
+    let (before, rest) = readme.split_once(BEGIN).ok_or("README.md has no place for the table of targets")?;
+    let (old, after) = rest.split_once(END).ok_or("the table of targets in README.md does not end")?;
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, format!("{before}{BEGIN}{table}{END}{after}"))?;
+        return Ok(());
+    }
+    assert_eq!(old, table, "README.md is out of date; BLESS=1 rewrites it");
+    Ok(())
+}
