@@ -13,6 +13,7 @@ use slyz_lang::host;
 use slyz_lang::parse::parse;
 use slyz_lang::render::render;
 use slyz_run::{Device, Interpreter};
+use slyz_sir::choices::Precision;
 use slyz_trials::trials;
 use std::sync::Arc;
 
@@ -25,7 +26,11 @@ fn printed(text: &str, device: &Arc<dyn Device>) -> Result<String, String> {
     if !diagnostics.is_empty() {
         return Err(render("random.vex", text, &diagnostics));
     }
-    let kernels = host::kernels(&checked.program).map_err(|error| format!("{error:?}"))?;
+    let mut kernels = host::kernels(&checked.program).map_err(|error| format!("{error:?}"))?;
+    // Else a loop that sums is a fold, whose order is free.
+    for kernel in &mut kernels {
+        Arc::make_mut(&mut kernel.template).kernel.precision = Some(Precision::Exact);
+    }
     let mut out = vec![];
     host::run(&file, &kernels, &mut OnDevice::new(device.clone()), &mut out)
         .map_err(|diagnostic| render("random.vex", text, &[diagnostic]))?;
