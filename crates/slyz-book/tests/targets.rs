@@ -89,8 +89,8 @@ fn row(target: Kind) -> Result<Row> {
         ),
         Kind::MetalSingleFile => (
             "Metal in one Swift file",
-            Test("the same kernels", "slyz-tests/tests/programs/metal.rs", "essay_runs"),
-            Test("the essay's, as C++", "slyz-tests/tests/programs/metal.rs", "constructs_run"),
+            Test("the same kernels", "slyz-tests/tests/programs/metal.rs", "constructs_run"),
+            Test("the essay's, as C++", "slyz-tests/tests/programs/metal.rs", "essay_runs"),
             NOBODY,
         ),
         Kind::Wgsl => (
@@ -107,7 +107,7 @@ fn row(target: Kind) -> Result<Row> {
         ),
         Kind::Web => (
             "a page",
-            Test("Tint, in Chromium", "slyz-cli/tests/pages.rs", "mistakes_are_told"),
+            Test("Tint, in Chromium", "slyz-cli/tests/pages.rs", "cases_pass_in_a_browser"),
             Test(
                 "cases of the corpus, in Chromium on SwiftShader",
                 "slyz-cli/tests/pages.rs",

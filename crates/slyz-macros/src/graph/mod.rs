@@ -92,7 +92,9 @@ fn kernels(functions: &[&ItemFn], launched: &[&ItemFn], options: &Options) -> To
     }
     for function in launched {
         let name = function.sig.ident.unraw().to_string();
-        let named = |f: &Function| f.launches && (f.name == name || is_of(&f.name, &name));
+        // What stores what the threads of a function give has a name that nobody wrote.
+        let is_written = |name: &str| functions.iter().any(|other| other.sig.ident.unraw() == name);
+        let named = |f: &Function| f.launches && (f.name == name || is_of(&f.name, &name) && !is_written(&f.name));
         let Some(id) = checked.program.functions.iter().position(named) else {
             // A helper leaves nothing behind; a kernel that is wrong keeps its signature, so that its callers add no errors.
             if has_tensor(function) && matches!(function.sig.output, syn::ReturnType::Default) {

@@ -63,18 +63,33 @@ pub(crate) fn targets() -> Vec<Target> {
 
 /// What is to be said where a compiler is missing: what bundles are good for.
 pub(crate) fn in_words() -> String {
-    let targets: Vec<Target> = targets().into_iter().filter(|target| target.is_cpu()).collect();
-    if targets.is_empty() {
+    told(&targets(), &Target::of_this_processor())
+}
+
+/// The same, for a processor that runs some targets, best first.
+fn told(carried: &[Target], own: &[Target]) -> String {
+    let listed: Vec<String> = carried.iter().filter(|target| target.is_cpu()).map(Target::to_string).collect();
+    let listed = listed.join(", ");
+    if listed.is_empty() {
         return String::new();
     }
-    let listed: Vec<String> = targets.iter().map(Target::to_string).collect();
-    match targets.iter().any(|target| target.is_usable()) {
-        true => {
-            format!("; the bundle that this program carries, for {}, has no code of the function", listed.join(", "))
-        }
-        false => {
-            let best = Target::of_this_processor().first().map_or("another".to_string(), Target::to_string);
-            format!("; the bundle that this program carries is for {}, and this processor is {best}", listed.join(", "))
-        }
+    if carried.iter().any(|target| own.contains(target)) {
+        return format!("; the bundle that this program carries, for {listed}, has no code of the function");
+    }
+    let best = own.first().map_or("another".to_string(), Target::to_string);
+    format!("; the bundle that this program carries is for {listed}, and this processor is {best}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_bundle_is_good_for_is_told() {
+        let own = [Target::X86_64(2), Target::Baseline];
+        assert_eq!(told(&[Target::Cubin(90)], &own), "");
+        assert!(told(&[Target::X86_64(2), Target::X86_64(4)], &own).contains("has no code of the function"));
+        let foreign = "; the bundle that this program carries is for x86-64-v4, and this processor is x86-64-v2";
+        assert_eq!(told(&[Target::X86_64(4), Target::Ptx(80)], &own), foreign);
     }
 }

@@ -27,6 +27,15 @@ mod given {
         y[thread.y] < x[thread.x]
     }
 
+    fn picked(x: &Tensor<f32>, at: i64) -> f32 {
+        x[at]
+    }
+
+    /// Has the name of what `picked` would be, were it launched.
+    pub fn picked_each(x: &Tensor<f32>, out: &mut Tensor<f32>) {
+        out[thread.x] = picked(x, 0);
+    }
+
     pub fn twice(x: &Tensor<f32>, out: &mut Tensor<f32>) {
         out[thread.x] = 2.0 * square(x);
     }
@@ -43,6 +52,8 @@ fn what_threads_give() -> Result {
         let mut out = [0.0; 2];
         given::twice(&[3.0, 4.0], &mut out).on(&device).run()?;
         assert_eq!(out, [18.0, 32.0]);
+        given::picked_each(&[3.0, 4.0], &mut out).on(&device).run()?;
+        assert_eq!(out, [3.0, 3.0]);
         assert_eq!(given::square(&[1.0]).threads(0).on(&device).run()?.len(), 0);
         let error = given::square(&[1.0]).on(&device).run().unwrap_err().to_string();
         assert!(error.contains("say how many there are with `.threads(..)`"), "{error}");
