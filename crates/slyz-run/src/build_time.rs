@@ -14,7 +14,7 @@ pub struct BuildTime {
     pub compiler: Duration,
     /// How many files that were, compiled side by side.
     pub files: usize,
-    /// How many of them were found in the disk cache.
+    /// How many of them were found compiled, on disk or in a bundle.
     pub cached: usize,
 }
 
@@ -27,11 +27,11 @@ impl fmt::Display for BuildTime {
         write!(f, "passes {:.1} ms, C text {:.1} ms, ", ms(passes), ms(text))?;
         match (files, files - cached) {
             (0, _) => write!(f, "nothing to compile"),
-            (_, 0) => write!(f, "from the disk cache {:.1} ms", ms(compiler)),
+            (_, 0) => write!(f, "found compiled {:.1} ms", ms(compiler)),
             (1, _) => write!(f, "C compiler {:.1} ms", ms(compiler)),
             (_, compiled) if cached == 0 => write!(f, "C compiler {:.1} ms for {compiled} files", ms(compiler)),
             (_, compiled) => {
-                write!(f, "C compiler {:.1} ms for {compiled} files, {cached} from the disk cache", ms(compiler))
+                write!(f, "C compiler {:.1} ms for {compiled} files, {cached} found compiled", ms(compiler))
             }
         }
     }
@@ -47,7 +47,7 @@ mod tests {
         let time =
             |files, cached| BuildTime { passes: ms(3), text: ms(1), compiler: ms(200), files, cached }.to_string();
         assert_eq!(time(1, 0), "built in 204.0 ms: passes 3.0 ms, C text 1.0 ms, C compiler 200.0 ms");
-        assert!(time(1, 1).ends_with("from the disk cache 200.0 ms"));
-        assert!(time(3, 1).ends_with("C compiler 200.0 ms for 2 files, 1 from the disk cache"));
+        assert!(time(1, 1).ends_with("found compiled 200.0 ms"));
+        assert!(time(3, 1).ends_with("C compiler 200.0 ms for 2 files, 1 found compiled"));
     }
 }
