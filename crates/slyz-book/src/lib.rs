@@ -12,7 +12,7 @@ macro_rules! chapters {
         pub mod $name {}
     )*};
 }
-chapters!(introduction tour idea axes folds scans loops words functions elements views kernels compiles devices tensors precision quantize metal browser models bundles errors coming);
+chapters!(introduction tour idea axes folds scans loops words functions elements views kernels raw compiles devices tensors precision quantize metal browser models bundles errors coming);
 
 /// The README's program.
 #[cfg(doctest)]

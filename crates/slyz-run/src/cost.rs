@@ -179,6 +179,7 @@ mod tests {
             block: [1, 1, 1],
             precision: None,
             product: None,
+            raw: None,
             as_written: false,
             names: Default::default(),
             body: Body { stmts: body, ..Body::default() },

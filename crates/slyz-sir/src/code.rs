@@ -8,6 +8,7 @@
 //! threads); scalars, branches, loops and calls exist at both, so that every pass over them is written once.
 
 use crate::ops::Operator;
+use crate::raw::RawCall;
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
 
@@ -296,6 +297,10 @@ pub enum Op {
         body: Body,
     },
 
+    /// A kernel that a person wrote in the language of a device, over whole arrays. It stands among the statements of the program,
+    /// or in a loop of it, not inside of arrays.
+    Raw(Box<RawCall>),
+
     // ---- kernel level: threads and memory
     /// Where this thread stands.
     Place(Place, u8),
@@ -438,6 +443,7 @@ macro_rules! class {
             | $crate::code::Op::Scatter { .. }
             | $crate::code::Op::Filter { .. }
             | $crate::code::Op::Sort { .. }
+            | $crate::code::Op::Raw(_)
     };
     (Memory) => {
         $crate::code::Op::Load { .. }
@@ -496,6 +502,7 @@ macro_rules! operands {
             }
             Op::Fold { monoid, .. } | Op::Scan { monoid, .. } => monoid.neutral.$iter().for_each($f),
             Op::Scatter { monoid, onto, .. } => monoid.neutral.$iter().chain(onto).for_each($f),
+            Op::Raw(call) => call.args.$iter().for_each($f),
             Op::Load { index, .. } | Op::Check { index, .. } => index.$iter().for_each($f),
             Op::Store { index, values, .. } => index.$iter().chain(values).for_each($f),
             Op::Atomic { index, args, .. } => index.$iter().chain(args).for_each($f),
@@ -515,8 +522,9 @@ macro_rules! operands {
 
 /// Every size of an operation: one list of fields for reading (`iter`) and for changing (`iter_mut`).
 macro_rules! sizes {
-    ($op:expr, $iter:ident) => {
+    ($op:expr, $iter:ident, $raw:ident) => {
         match $op {
+            Op::Raw(call) => call.$raw(),
             Op::Extent(size) | Op::Filter { extent: size, .. } => vec![size],
             Op::Tabulate { shape, .. } | Op::Fold { shape, .. } | Op::Scan { shape, .. } => shape.$iter().collect(),
             Op::Sort { shape, .. } => shape.$iter().collect(),
@@ -554,12 +562,12 @@ impl Op {
 
     /// Every size written in the operation itself, not those inside its bodies.
     pub fn sizes(&self) -> Vec<&Size> {
-        sizes!(self, iter)
+        sizes!(self, iter, sizes)
     }
 
     /// The same, to change.
     pub fn sizes_mut(&mut self) -> Vec<&mut Size> {
-        sizes!(self, iter_mut)
+        sizes!(self, iter_mut, sizes_mut)
     }
 
     /// A copy whose bodies are what `f` makes of them, in the order they are written. Nothing inside them is copied before.
@@ -588,6 +596,10 @@ impl Op {
             Op::Filter { extent, body, kept } => Op::Filter { extent: extent.clone(), body: f(body), kept: *kept },
             Op::Sort { shape, widths, body } => {
                 Op::Sort { shape: shape.clone(), widths: widths.clone(), body: f(body) }
+            }
+            Op::Raw(call) => {
+                let meaning = call.meaning.as_ref().map(f);
+                Op::Raw(Box::new(RawCall { meaning, ..call.without_meaning() }))
             }
             Op::Lanes { lo, hi, body, monoid } => {
                 let body = f(body);
@@ -622,6 +634,7 @@ impl Op {
             Op::While { cond, body, .. } => vec![cond, body],
             Op::For { body, .. } | Op::Tabulate { body, .. } | Op::Filter { body, .. } => vec![body],
             Op::Sort { body, .. } => vec![body],
+            Op::Raw(call) => call.meaning.iter().collect(),
             Op::Fold { body, monoid, .. } | Op::Scan { body, monoid, .. } | Op::Scatter { body, monoid, .. } => {
                 vec![body, &monoid.combine]
             }
@@ -641,6 +654,7 @@ impl Op {
             Op::While { cond, body, .. } => vec![cond, body],
             Op::For { body, .. } | Op::Tabulate { body, .. } | Op::Filter { body, .. } => vec![body],
             Op::Sort { body, .. } => vec![body],
+            Op::Raw(call) => call.meaning.iter_mut().collect(),
             Op::Fold { body, monoid, .. } | Op::Scan { body, monoid, .. } | Op::Scatter { body, monoid, .. } => {
                 vec![body, &mut monoid.combine]
             }

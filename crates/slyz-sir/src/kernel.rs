@@ -8,6 +8,7 @@
 use crate::choices::Precision;
 use crate::code::{Body, Function, Id, MemId, Op, Var};
 use crate::names::Names;
+use crate::raw::RawCode;
 use crate::size::{Size, SizeDecl, SizeVar};
 use crate::types::{Scalar, Ty};
 
@@ -107,6 +108,8 @@ pub struct Kernel {
     pub precision: Option<Precision>,
     /// The product of matrices that the code is, up to the order of its sums: a device may have a library for that.
     pub product: Option<MatrixProduct>,
+    /// What a person wrote in the language of a device, in place of a body.
+    pub raw: Option<RawCode>,
     /// It is run thread by thread as a person wrote it, and never [raised](crate::raise).
     pub as_written: bool,
     /// What people called its values.
@@ -132,6 +135,7 @@ impl Kernel {
             }
         }
         let mut found = self.grid.to_vec();
+        found.extend(self.raw.iter().flat_map(|raw| raw.extents.iter().cloned()));
         self.functions.iter().map(|function| &function.body).chain([&self.body]).for_each(|b| walk(b, &mut found));
         found.sort();
         found.dedup();
@@ -187,6 +191,20 @@ pub enum ScalarArg {
     Argument(usize),
     /// The number of the turn, `i64`, of the loop around the launch with so many loops around it.
     Turn(u32),
+    /// That number. Of raw kernels only: others have it in their code.
+    Const(Scalar),
+    /// What is in a buffer of shape `[]`, which is read back before the launch. Of raw kernels only: others read it themselves.
+    Read(BufferId),
+}
+
+impl ScalarArg {
+    /// The buffer that it is read from.
+    pub fn read(&self) -> Option<BufferId> {
+        match self {
+            ScalarArg::Read(buffer) => Some(*buffer),
+            ScalarArg::Argument(_) | ScalarArg::Turn(_) | ScalarArg::Const(_) => None,
+        }
+    }
 }
 
 /// How often the steps of a loop are taken.
@@ -294,7 +312,10 @@ impl Step {
     pub fn buffers(&self) -> Vec<BufferId> {
         let mut found = vec![];
         self.each(&mut |step| match step {
-            Step::Launch { buffers, .. } => found.extend(buffers),
+            Step::Launch { buffers, scalars, .. } => {
+                found.extend(buffers);
+                found.extend(scalars.iter().filter_map(ScalarArg::read));
+            }
             Step::Count { from, .. } => found.push(*from),
             Step::Free(id) => found.push(*id),
             Step::Loop(Loop { turns, swaps, .. }) => {

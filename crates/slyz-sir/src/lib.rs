@@ -38,6 +38,7 @@ pub mod quantize;
 pub mod raise;
 #[cfg(feature = "compiler")]
 mod ranges;
+pub mod raw;
 #[cfg(feature = "compiler")]
 pub mod road;
 pub mod size;

@@ -6,6 +6,7 @@
 use crate::code::{AtomicOp, Body, Function, Id, Monoid, Op, SubgroupOp, Type};
 use crate::kernel::Memory;
 use crate::ops::Operator;
+use crate::raw;
 use crate::size::Size;
 use crate::types::Ty;
 
@@ -234,6 +235,23 @@ pub fn result_types(op: &Op, width: usize, cx: &Context) -> Result<Vec<Type>, Ty
                 return fail(format!("a sort by {words} words must give that many u32, then values"));
             }
             arrays(&tys[words..], shape)
+        }
+        Op::Raw(call) => {
+            let gives = call.result_types();
+            if gives.is_empty() || gives.iter().any(|ty| ty.shape().is_empty()) {
+                return fail("a raw kernel gives one array or more");
+            }
+            let takes = cx.all(&call.args)?;
+            if let Some(meaning) = &call.meaning {
+                cx.takes(meaning, &takes, "meaning")?;
+                cx.gives(meaning, &gives, "meaning")?;
+            }
+            let passed = call.passed(&takes);
+            for source in &call.kernel.sources {
+                raw::check(source, &passed)
+                    .map_err(|why| TypeError(format!("raw kernel `{}`: {why}", call.kernel.name)))?;
+            }
+            gives
         }
         Op::Place(..) => scalars(&[Ty::I64]),
         Op::Load { memory, index } => {

@@ -123,6 +123,7 @@ fn good_kernel() -> Kernel {
         block: [64, 1, 1],
         precision: None,
         product: None,
+        raw: None,
         as_written: false,
         names: Default::default(),
         body: body(vec![int(0)], stmts, &[]),

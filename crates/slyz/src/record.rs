@@ -10,7 +10,9 @@ use slyz_sir::code::{Body, Id, Monoid, Op, Type};
 use slyz_sir::ops::Operator;
 use slyz_sir::power;
 use slyz_sir::program::Require;
+use slyz_sir::raw::{RawCall, RawKernel};
 use slyz_sir::types::{Scalar, Ty};
+use std::sync::Arc;
 
 /// A traced body: parameters in, results out.
 pub(crate) type BodyFn<'a> = &'a mut dyn FnMut(&[Handle]) -> Vec<Handle>;
@@ -437,6 +439,51 @@ fn state_body(
         return None;
     }
     body
+}
+
+/// A call of a raw kernel. `results` are the arrays that it gives, with the types of their leaves; `meaning` is given the arguments.
+pub(crate) fn raw(
+    at: Loc,
+    kernel: &Arc<RawKernel>,
+    args: &[Part],
+    [threads, extents]: [&[Extent]; 2],
+    results: &[(Vec<Ty>, Vec<Extent>)],
+    meaning: Option<&mut dyn FnMut(&[Part]) -> Vec<Handle>>,
+) -> Vec<Handle> {
+    let at = here(at);
+    let meaning = match meaning {
+        None => None,
+        Some(f) => match raw_meaning(at, args, f) {
+            Some(body) => Some(body),
+            None => return poison(results.len()),
+        },
+    };
+    let made = with(|trace| {
+        let args = trace.parts(args, at)?;
+        let threads = trace.shape(threads);
+        let extents = trace.shape(extents);
+        let mut leaves = vec![];
+        for (tys, axes) in results {
+            let shape = trace.shape(axes);
+            leaves.extend(tys.iter().map(|&ty| (ty, shape.clone())));
+        }
+        let call = RawCall { kernel: kernel.clone(), args, threads, extents, results: leaves, meaning };
+        let mut ids = trace.make(at, Op::Raw(Box::new(call)))?.into_iter();
+        let arrays = results.iter().map(|(tys, _)| trace.array(ids.by_ref().take(tys.len()).collect()));
+        Some(arrays.collect())
+    });
+    made.flatten().unwrap_or_else(|| poison(results.len()))
+}
+
+fn raw_meaning(at: Loc, args: &[Part], f: &mut dyn FnMut(&[Part]) -> Vec<Handle>) -> Option<Body> {
+    let params = with(|trace| {
+        let ids = trace.parts(args, at)?;
+        ids.iter().map(|&id| trace.builder.ty(id).cloned()).collect::<Option<Vec<Type>>>()
+    })??;
+    body_of(at, "meaning", Region::Branch, &params, &mut |ids| {
+        let args = with(|trace| trace.parts_of(ids, args)).unwrap_or_default();
+        f(&args).into_iter().map(Out::Array).collect()
+    })
 }
 
 /// One of two bodies. Both get `args`; each gives `count` scalars.

@@ -127,6 +127,7 @@ pub(crate) fn lower_placed(program: &Program, function: FunctionId) -> Result<Pl
         block: [1, 1, 1],
         precision: None,
         product: None,
+        raw: None,
         as_written: root.as_written,
         names: values,
         body,

@@ -19,6 +19,7 @@ use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
 use slyz_sir::pass::confine;
 use slyz_sir::program::Program;
+use slyz_sir::raw::{self, Language};
 use slyz_sir::road::{ProgramRoad, Strategy};
 use slyz_sir::size::Size;
 use slyz_sir::verify;
@@ -134,6 +135,7 @@ impl Device for Auto {
             on_cpu: OnceLock::new(),
             on_gpu: OnceLock::new(),
             refused: AtomicBool::new(false),
+            by_cpu: raw::runs_in(program, Language::C),
         }))
     }
 
@@ -179,6 +181,8 @@ struct AutoExecutable {
     on_gpu: OnceLock<Arc<dyn Executable>>,
     /// The GPU cannot run this program.
     refused: AtomicBool,
+    /// The CPU can: no raw kernel in it is for GPUs alone.
+    by_cpu: bool,
 }
 
 /// Operators of a program, weighed by their costs, as they are left when it is fused for the CPU.
@@ -223,6 +227,9 @@ impl AutoExecutable {
     fn gpu_for(&self, sizes: &[Option<u64>], args: &[Argument<'_>]) -> Option<&Gpu> {
         if self.refused.load(Ordering::Relaxed) {
             return None;
+        }
+        if !self.by_cpu {
+            return self.pair.gpu();
         }
         let mut load = Load::default();
         for arg in args {
@@ -314,6 +321,9 @@ impl Executable for AutoExecutable {
         }
         let Some(gpu) = self.pair.gpu() else { return Some(format!("calls run on {cpu}: there is no GPU to use")) };
         let name = gpu.device.name();
+        if !self.by_cpu {
+            return Some(format!("calls run on {name}: a raw kernel is not written for the CPU, and has no meaning"));
+        }
         let known = |k: usize| sizes.get(k).copied().flatten().is_some();
         let counted = |k: usize| self.program.sizes[k].origin == slyz_sir::size::SizeOrigin::Counted;
         if !(0..self.program.sizes.len()).all(|k| known(k) || counted(k)) {

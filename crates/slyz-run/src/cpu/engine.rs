@@ -13,6 +13,7 @@ use slyz_sir::launch::Template;
 use slyz_sir::lower::Choice;
 use slyz_sir::lower::gpu::Expected;
 use slyz_sir::program::Program;
+use slyz_sir::raw::Language;
 use slyz_sir::size::SizeVar;
 use slyz_sir::types::{Scalar, Ty};
 use std::ffi::c_void;
@@ -81,6 +82,7 @@ impl Engine for Cores {
     const PLACE: &'static str = "";
     const NARROW: Narrow = Narrow { elements: 1 << 31, extent: 1 << 30 };
     const PLANS_BY_SIZE: bool = false;
+    const LANGUAGE: Language = Language::C;
 
     type Array<'a> = Array<'a>;
     /// Launches run at once.

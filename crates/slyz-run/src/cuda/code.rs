@@ -2,6 +2,7 @@
 
 use super::ahead;
 use super::opened::{Opened, need_compiler};
+use crate::driver::raw;
 use crate::{Error, hash};
 use cudarc::driver::{result, sys};
 use cudarc::nvrtc;
@@ -9,6 +10,7 @@ use slyz_sir::back::clike::Description;
 use slyz_sir::back::cuda::{self, Cuda as Dialect, Vendor};
 use slyz_sir::choices::Precision;
 use slyz_sir::kernel::Kernel;
+use slyz_sir::raw::Language;
 use std::ffi::CString;
 use std::sync::Arc;
 
@@ -37,6 +39,9 @@ impl Drop for Code {
 
 /// The kernel in CUDA C++.
 pub(super) fn text(opened: &Opened, kernel: &Kernel, narrow: bool) -> Result<(String, Description), Error> {
+    if let Some((text, description)) = raw::text(kernel, Language::Cuda, "cu")? {
+        return Ok((text, description));
+    }
     let precision = kernel.precision.unwrap_or(opened.precision);
     cuda::emit(kernel, &Dialect { precision, narrow, vendor: Vendor::Nvidia }).map_err(Error::Shader)
 }
@@ -78,7 +83,11 @@ fn loaded(image: &[u8], name: &CString) -> Result<(sys::CUmodule, sys::CUfunctio
 /// The CUBIN of a text, from disk or from the compiler.
 fn built(opened: &Opened, kernel: &Kernel, text: &str, precision: Precision) -> Result<Vec<u8>, Error> {
     need_compiler()?;
-    let options = options(&opened.architecture, precision);
+    let options = match kernel.raw {
+        // As NVIDIA's compiler has it.
+        Some(_) => plain_options(&opened.architecture),
+        None => options(&opened.architecture, precision),
+    };
     let key = hash::of(&("cubin 2", text, &options, opened.compiler));
     if let Some(cubin) = opened.disk.as_ref().and_then(|disk| disk.load(&key)) {
         return Ok(cubin);
@@ -94,13 +103,17 @@ fn built(opened: &Opened, kernel: &Kernel, text: &str, precision: Precision) -> 
 /// Where nobody asks for every bit, quotients and roots are as fast as they come; the table allows for that. Products and sums are
 /// fused where nobody asks for the table, whose algorithms count on their errors.
 pub(super) fn options(architecture: &str, precision: Precision) -> Vec<String> {
-    let architecture = format!("--gpu-architecture={architecture}");
+    let plain = plain_options(architecture);
     let own: &[&str] = match precision {
         Precision::Native => &["--fmad=true", "--prec-div=false", "--prec-sqrt=false", "--ftz=true"],
         Precision::Table => &["--fmad=false", "--prec-div=false", "--prec-sqrt=false"],
         Precision::Exact => &["--fmad=false"],
     };
-    [&architecture[..], "--std=c++17"].iter().chain(own).map(|option| option.to_string()).collect()
+    plain.into_iter().chain(own.iter().map(|option| option.to_string())).collect()
+}
+
+fn plain_options(architecture: &str) -> Vec<String> {
+    vec![format!("--gpu-architecture={architecture}"), "--std=c++17".to_string()]
 }
 
 /// CUDA C++ as PTX, the text that drivers compile for GPUs of an architecture and of all later ones.

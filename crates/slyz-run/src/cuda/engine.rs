@@ -15,6 +15,7 @@ use slyz_sir::lower::Choice;
 use slyz_sir::lower::gpu::{self, Expected};
 use slyz_sir::pass;
 use slyz_sir::program::Program;
+use slyz_sir::raw::Language;
 use slyz_sir::road::{ProgramRoad, Strategy};
 use slyz_sir::types::Ty;
 use std::ffi::c_void;
@@ -51,6 +52,7 @@ impl Engine for Gpu {
     const PLACE: &'static str = " on the GPU";
     const NARROW: Narrow = Narrow { elements: WIDE, extent: WIDE };
     const PLANS_BY_SIZE: bool = true;
+    const LANGUAGE: Language = Language::Cuda;
 
     type Array<'a> = Arc<CudaArray>;
     /// Launches go to the stream at once.

@@ -190,6 +190,16 @@ impl<'e, 'a, E: Engine> Call<'e, 'a, E> {
         Ok(bytes)
     }
 
+    /// Waits for the launch that a scalar is of, and reads its bits.
+    fn read_scalar(&mut self, from: BufferId) -> Result<u64, Error> {
+        Ok(match self.plan().buffers[from.0 as usize].ty.bytes() {
+            1 => self.read_back::<1>(from)?[0].into(),
+            2 => u16::from_ne_bytes(self.read_back(from)?).into(),
+            4 => u32::from_ne_bytes(self.read_back(from)?).into(),
+            _ => u64::from_ne_bytes(self.read_back(from)?),
+        })
+    }
+
     fn submit(&mut self) -> Result<(), Error> {
         let what = self.variant();
         self.engine.submit(&mut self.queue, what)
@@ -232,6 +242,11 @@ impl<'e, 'a, E: Engine> Call<'e, 'a, E> {
         for id in buffers {
             self.fill(*id)?;
         }
+        let mut read: Few<u64> = Few::new();
+        for id in scalars.iter().filter_map(ScalarArg::read) {
+            read.push(self.read_scalar(id)?);
+        }
+        let mut read = read.into_iter();
         let mut arrays: Few<&E::Array<'_>> = Few::new();
         for (place, (id, &bytes)) in buffers.iter().zip(&numbers.memories).enumerate() {
             let Slot::Here(array, len) = &self.slots[id.0 as usize] else {
@@ -254,6 +269,14 @@ impl<'e, 'a, E: Engine> Call<'e, 'a, E> {
                         return Err(self.broken(format!("there is no loop {depth} around a launch")));
                     };
                     words.push(turn as u64);
+                    continue;
+                }
+                ScalarArg::Const(value) => {
+                    words.push(value.bits);
+                    continue;
+                }
+                ScalarArg::Read(_) => {
+                    words.push(read.next().unwrap_or_default());
                     continue;
                 }
             };

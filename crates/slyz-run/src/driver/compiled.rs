@@ -14,6 +14,7 @@ use slyz_sir::kernel::Plan;
 use slyz_sir::lower::Choice;
 use slyz_sir::lower::gpu::Expected;
 use slyz_sir::program::Program;
+use slyz_sir::raw;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -46,7 +47,7 @@ impl<E: Engine> Compiled<E> {
         let start = Instant::now();
         let signature = Signature::of(program);
         let callable = Arc::new(Callable::new(program.clone()));
-        let program = engine.begin(program)?;
+        let program = engine.begin(&raw::chosen(program, E::LANGUAGE))?;
         let plan = engine.lower(&program, &Expected::default(), false, Choice::USUAL);
         let usual = Arc::new(Variant::of_program(plan, &signature)?);
         let passes = start.elapsed();

@@ -31,6 +31,10 @@ impl<E: Engine> Piece<'_, E> {
         let word = |uniform: &Uniform| match uniform.source {
             UniformSource::Size(var) => Ok(Word::Size(self.sizes.eval(&Size::Var(var))?)),
             UniformSource::Scalar(place) => Ok(Word::Scalar(place)),
+            UniformSource::Extent(place) => {
+                let extents = self.kernel.raw.as_ref().map_or(&[][..], |raw| &raw.extents);
+                Ok(Word::Size(extents.get(place).map_or(Ok(0), |size| self.sizes.eval(size))?))
+            }
         };
         uniforms.iter().map(word).collect()
     }

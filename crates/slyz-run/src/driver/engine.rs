@@ -11,6 +11,7 @@ use slyz_sir::lower::Choice;
 use slyz_sir::lower::gpu::{self, Expected};
 use slyz_sir::pass::weave::Unwoven;
 use slyz_sir::program::Program;
+use slyz_sir::raw::Language;
 use slyz_sir::types::Ty;
 use std::fmt::Display;
 use std::time::Instant;
@@ -28,6 +29,8 @@ pub(crate) trait Engine: Clone + Send + Sync + 'static {
     const NARROW: Narrow;
     /// Other sizes may want another plan.
     const PLANS_BY_SIZE: bool;
+    /// What people write kernels for it in.
+    const LANGUAGE: Language;
 
     /// An array of the device: its own, or one of the caller's that it works on where it is.
     type Array<'a>;

@@ -22,6 +22,8 @@ mod forms;
 mod launcher;
 mod numbers;
 mod raised;
+#[cfg(any(feature = "cuda", feature = "opencl"))]
+pub(crate) mod raw;
 pub(crate) mod stock;
 mod tuning;
 mod variant;

@@ -143,7 +143,7 @@ fn check_arrays<E: Engine>(
     limits: &Limits,
 ) -> Result<(), Error> {
     for (memory, &bytes) in kernel.bound_memories().zip(&measures.memories) {
-        if variant.template.is_some() && bytes as u64 > limits.launch.window_bytes {
+        if (variant.template.is_some() || kernel.raw.is_some()) && bytes as u64 > limits.launch.window_bytes {
             let most = limits.launch.window_bytes;
             return Err(Error::TooLarge {
                 what: format!("the array `{}` of kernel `{}`", memory.name, kernel.name),

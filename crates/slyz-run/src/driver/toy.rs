@@ -13,6 +13,7 @@ use slyz_sir::lower::Choice;
 use slyz_sir::lower::gpu::{self, Expected, Machine};
 use slyz_sir::pass::confine;
 use slyz_sir::program::Program;
+use slyz_sir::raw::Language;
 use slyz_sir::road::{ProgramRoad, Strategy};
 use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::verify;
@@ -43,6 +44,7 @@ impl Engine for Toy {
     const PLACE: &'static str = " in the toy";
     const NARROW: Narrow = Narrow { elements: 1 << 31, extent: 1 << 30 };
     const PLANS_BY_SIZE: bool = true;
+    const LANGUAGE: Language = Language::C;
 
     type Array<'a> = RefCell<Vec<u8>>;
     /// Launches run at once.

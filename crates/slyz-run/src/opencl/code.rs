@@ -1,6 +1,7 @@
 //! Kernels as code of a device: OpenCL C by the platform's compiler, kept on disk.
 
 use super::opened::Opened;
+use crate::driver::raw;
 use crate::{Error, hash};
 use opencl3::error_codes::ClError;
 use opencl3::kernel::{create_kernel, release_kernel};
@@ -10,6 +11,7 @@ use slyz_sir::back::clike::Description;
 use slyz_sir::back::opencl;
 use slyz_sir::choices::Precision;
 use slyz_sir::kernel::Kernel;
+use slyz_sir::raw::Language;
 use std::ffi::CString;
 use std::sync::{Arc, Mutex};
 
@@ -35,6 +37,9 @@ impl Drop for Loaded {
 
 /// The kernel in OpenCL C.
 pub(super) fn text(opened: &Opened, kernel: &Kernel, narrow: bool) -> Result<(String, Description), Error> {
+    if let Some((text, description)) = raw::text(kernel, Language::OpenCl, "cl")? {
+        return Ok((text, description));
+    }
     let precision = kernel.precision.unwrap_or(opened.precision);
     let dialect = opened.dialect(precision, narrow);
     let (text, mut descriptions) = opencl::emit(&[kernel], &dialect).map_err(Error::Shader)?;

@@ -18,6 +18,7 @@ use slyz_sir::lower::Choice;
 use slyz_sir::lower::gpu::{self, Expected};
 use slyz_sir::pass;
 use slyz_sir::program::Program;
+use slyz_sir::raw::Language;
 use slyz_sir::road::{ProgramRoad, Strategy};
 use slyz_sir::types::Ty;
 use std::fmt::Display;
@@ -47,6 +48,7 @@ impl Engine for Processor {
     const PLACE: &'static str = " on the OpenCL device";
     const NARROW: Narrow = Narrow { elements: WIDE, extent: WIDE };
     const PLANS_BY_SIZE: bool = true;
+    const LANGUAGE: Language = Language::OpenCl;
 
     type Array<'a> = Arc<ClArray>;
     /// Launches go to the driver's queue at once.

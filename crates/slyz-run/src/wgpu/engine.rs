@@ -15,6 +15,7 @@ use slyz_sir::lower::Choice;
 use slyz_sir::lower::gpu::{self, Expected};
 use slyz_sir::pass;
 use slyz_sir::program::Program;
+use slyz_sir::raw::Language;
 use slyz_sir::road::{ProgramRoad, Strategy};
 use slyz_sir::size::Size;
 use slyz_sir::types::Ty;
@@ -30,6 +31,7 @@ impl Engine for Gpu {
     const PLACE: &'static str = " on the GPU";
     const NARROW: Narrow = Narrow { elements: WIDE, extent: WIDE };
     const PLANS_BY_SIZE: bool = true;
+    const LANGUAGE: Language = Language::Wgsl;
 
     type Array<'a> = Arc<GpuArray>;
     type Queue = Queue;
@@ -176,13 +178,9 @@ impl Engine for Gpu {
             let mut scalars = vec![];
             for &(place, buffer) in launch.resident {
                 let array = self.upload(Ty::U8, ArrayData::Buffer(buffer), &"a scalar on the GPU")?;
-                scalars.push((array, 8 * (geometry.words.len() + place) as u64, buffer.len() as u64));
+                scalars.push((array, geometry.place_of_scalar(place), buffer.len() as u64));
             }
-            let write = || {
-                let words = geometry.words.iter().chain(launch.scalars);
-                let bytes: Vec<u8> = words.flat_map(|word| word.to_le_bytes()).collect();
-                uniform_buffer(opened, bytes, geometry.built.pipeline.uniform_bytes)
-            };
+            let write = || uniform_buffer(opened, geometry.told(launch.scalars), geometry.built.pipeline.uniform_bytes);
             // What is copied into is not another launch's.
             let uniform =
                 if scalars.is_empty() { geometry.uniform(launch.scalars, write)? } else { Arc::new(write()?) };

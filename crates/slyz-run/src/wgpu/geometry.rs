@@ -106,6 +106,20 @@ impl Geometry {
         Ok(Geometry { built, grid, bound, words, uniforms: Mutex::default() })
     }
 
+    /// What the uniform buffer holds: sizes and scalars, a word of 64 bits each; a kernel that a person wrote has its scalars first, and words of
+    /// 32 bits.
+    pub(super) fn told(&self, scalars: &[u64]) -> Vec<u8> {
+        if self.built.pipeline.raw {
+            return scalars.iter().chain(&self.words).flat_map(|word| (*word as u32).to_le_bytes()).collect();
+        }
+        self.words.iter().chain(scalars).flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    /// Where a scalar stands in it.
+    pub(super) fn place_of_scalar(&self, place: usize) -> u64 {
+        if self.built.pipeline.raw { 4 * place as u64 } else { 8 * (self.words.len() + place) as u64 }
+    }
+
     /// The uniform buffer with these scalars behind the sizes, or else what `make` makes. It is never written again.
     pub(super) fn uniform(
         &self,

@@ -14,6 +14,8 @@ pub(super) struct Pipeline {
     pub(super) layout: wgpu::BindGroupLayout,
     pub(super) extents: Vec<Size>,
     pub(super) uniform_bytes: u64,
+    /// A person wrote it: its uniform buffer has the scalars first, and words of 32 bits.
+    pub(super) raw: bool,
 }
 
 /// Hands a module to the driver.
@@ -38,13 +40,19 @@ pub(super) fn pipeline(opened: &Opened, kernel: &Kernel, module: naga::Module) -
     });
     let entries: Vec<wgpu::BindGroupLayoutEntry> =
         storage.chain([entry(count, wgpu::BufferBindingType::Uniform)]).collect();
-    let words = if opened.passthrough { Some(naga::spirv(&module).map_err(Error::Shader)?) } else { None };
-    let naga::Module { module, extents, uniform_bytes, ends, .. } = module;
+    let words =
+        if opened.passthrough && !module.raw { Some(naga::spirv(&module).map_err(Error::Shader)?) } else { None };
+    let naga::Module { module, extents, uniform_bytes, ends, raw, .. } = module;
     let label = Some(&kernel.name[..]);
     let made = opened.guarded(&format!("the kernel {}", kernel.name), 0, || {
         let device = &opened.device;
         let module = match words {
             Some(words) => exactly(device, kernel, words),
+            // Nobody has proven anything of it.
+            None if raw => device.create_shader_module(wgpu::ShaderModuleDescriptor {
+                label,
+                source: wgpu::ShaderSource::Naga(Cow::Owned(module)),
+            }),
             None => trusted(device, label, module, ends),
         };
         let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &entries });
@@ -64,7 +72,7 @@ pub(super) fn pipeline(opened: &Opened, kernel: &Kernel, module: naga::Module) -
             },
             cache: opened.cache.as_ref().map(PipelineCache::handle),
         });
-        Pipeline { pipeline, layout, extents, uniform_bytes }
+        Pipeline { pipeline, layout, extents, uniform_bytes, raw }
     })?;
     if let Some(cache) = &opened.cache {
         cache.keep();

@@ -89,6 +89,7 @@ fn kernel(program: &Program, name: &str, memories: Vec<Memory>, blocks: Size) ->
         block: [1, 1, 1],
         precision: program.precision,
         product: None,
+        raw: None,
         as_written: false,
         names: Default::default(),
         body: Body::default(),

@@ -36,6 +36,24 @@ pub enum EmitError {
     /// `lanes` in a kernel for threads.
     #[error("kernel `{0}` holds a `lanes` loop; lower the program for a GPU, which spreads it over threads")]
     Lanes(String),
+    /// Written by hand, in another language or for a device alone.
+    #[error(
+        "the raw kernel `{kernel}` is not written in {language}, and has no meaning; give it a source in that language, or a meaning"
+    )]
+    Raw {
+        /// The kernel.
+        kernel: String,
+        /// What was needed.
+        language: &'static str,
+    },
+    /// What a person wrote is not what it is called as.
+    #[error("the raw kernel `{kernel}`: {why}")]
+    RawSource {
+        /// The kernel.
+        kernel: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The kernel holds checks.
     #[error("kernel `{0}` holds `check`s; make them code with the pass `report` first")]
     Check(String),

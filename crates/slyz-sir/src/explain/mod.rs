@@ -261,7 +261,7 @@ fn launch(plan: &Plan, kernel: &Kernel, buffers: &[BufferId], scalars: &[ScalarA
     let scratch = scratch.map(|memory| (memory.name.clone(), memory.ty, memory.shape.clone())).collect();
     let argument = |scalar: &ScalarArg| match scalar {
         ScalarArg::Argument(k) => Some(*k),
-        ScalarArg::Turn(_) => None,
+        ScalarArg::Turn(_) | ScalarArg::Const(_) | ScalarArg::Read(_) => None,
     };
     Launch {
         kernel: kernel.name.clone(),

@@ -219,6 +219,8 @@ impl Counter {
             Op::Filter { extent, body, .. } => self.body(body, threads).times(&Count::from(extent)),
             // Numbers that no loop is counted by, and conversions, which cost nothing.
             Op::Const(_) | Op::Cast(..) | Op::Bitcast(..) | class!(Place) => Work::default(),
+            // Nobody knows what it does.
+            Op::Raw(_) => Work::default(),
             // Reads, writes and meetings are counted elsewhere.
             Op::At { .. } | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | class!(Memory) => Work::default(),
         }

@@ -13,6 +13,7 @@ pub mod gpu;
 mod matrices;
 mod planning;
 mod product;
+mod raw;
 pub(crate) mod reuse;
 mod sorting;
 mod stage;

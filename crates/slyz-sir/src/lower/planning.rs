@@ -380,7 +380,7 @@ impl<'g> Lowering<'g> {
 fn works_on_arrays(body: &Body, functions: &[bool]) -> bool {
     body.stmts.iter().any(|stmt| match &stmt.op {
         Op::At { .. } | Op::Tabulate { .. } | Op::Fold { .. } | Op::Scan { .. } => true,
-        Op::Scatter { .. } | Op::Filter { .. } | Op::Sort { .. } => true,
+        Op::Scatter { .. } | Op::Filter { .. } | Op::Sort { .. } | Op::Raw(_) => true,
         Op::Call(function, _) => functions[function.0 as usize],
         op => op.bodies().iter().any(|b| works_on_arrays(b, functions)),
     })

@@ -11,6 +11,7 @@ use super::writer::KernelWriter;
 use crate::code::{Body, Id, Op, Stmt, Var};
 use crate::kernel::{Access, BufferId, BufferUse, Loop, Step, Turns};
 use crate::ops::Operator;
+use crate::raw::has_raw;
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
 use crate::write::Write as _;
@@ -58,6 +59,8 @@ pub(super) fn plan_loop<'g>(strategy: &mut impl Strategy<'g>, stmt: &'g Stmt) {
     let work = stmt.op.bodies().into_iter().fold(Size::Const(0), |sum, body| sum + work_of(body));
     let is_nest = stmt.op.bodies().into_iter().any(Body::has_array_loop);
     let most = if is_nest { strategy.most_work().max(NEST) } else { strategy.most_work() };
+    // What somebody wrote for a device is launched by the host.
+    let most = if stmt.op.bodies().into_iter().any(has_raw) { 0 } else { most };
     // Where data decide how often, somebody may want to count the turns: both ways must be there.
     let known = work.constant().filter(|_| !is_open(stmt)).or((most == 0).then_some(u64::MAX));
     let mut small = vec![];
@@ -138,7 +141,7 @@ fn turns<'g>(strategy: &mut impl Strategy<'g>, stmt: &'g Stmt, outputs: &[Buffer
             strategy.base().depth += 1;
             set_homes(strategy.base(), &cond.params, outputs);
             let holds = strategy.base().buffer(Ty::Bool, vec![], BufferUse::Temporary);
-            let ahead = strategy.runs_ahead() && !body.has_array_loop();
+            let ahead = strategy.runs_ahead() && !body.has_array_loop() && !has_raw(body) && !has_raw(cond);
             let done = ahead.then(|| start_count(strategy, holds));
             before.append(&mut strategy.base().plan.steps);
             match done {

@@ -123,6 +123,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
             block: [1, 1, 1],
             precision: lowering.program.precision,
             product: None,
+            raw: None,
             as_written: false,
             names: Names::default(),
             body: Body::default(),
@@ -569,6 +570,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
                 return;
             }
             Op::Filter { .. }
+            | Op::Raw(_)
             | Op::Place(..)
             | Op::Load { .. }
             | Op::Store { .. }

@@ -28,6 +28,7 @@ use crate::code::{Body, Id, MemId, Op, Stmt, Type, Var};
 use crate::kernel::{Kernel, Memory};
 use crate::ops::Operator;
 use crate::program::{Program, Require};
+use crate::raw;
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
 use crate::write::{Arithmetic, Lines, Write};
@@ -42,7 +43,10 @@ use std::collections::HashMap;
 /// assert!(confine::program(program).to_string().contains("if"));
 /// # Ok::<(), slyz_sir::text::ParseError>(())
 /// ```
-pub fn program(mut program: Program) -> Program {
+///
+/// A raw kernel is what it means: nobody has looked at its sources.
+pub fn program(program: Program) -> Program {
+    let mut program = raw::without_sources(program);
     let lines = Lines::new(program.fresh_ids());
     let requires = std::mem::take(&mut program.requires);
     let known = Known { types: HashMap::new(), ends: HashMap::new(), requires: &requires };
@@ -107,7 +111,7 @@ impl Known<'_> {
                 return;
             }
             // Nothing is known of what loops are given; the others have no bodies, or none with positions of arrays.
-            Op::For { .. } | Op::While { .. } | Op::At { .. } => return,
+            Op::For { .. } | Op::While { .. } | Op::At { .. } | Op::Raw(_) => return,
             class!(Scalar) | class!(Place) | class!(Call) | class!(Memory) | class!(Meeting) => return,
         };
         self.ends.extend(body.params.iter().map(|param| param.id).zip(shape.iter().cloned()));

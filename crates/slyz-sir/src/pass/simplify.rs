@@ -188,7 +188,7 @@ impl Simplifier {
             // The others have no laws.
             Op::Const(_) | Op::If { .. } | Op::For { .. } => None,
             Op::At { .. } | Op::Tabulate { .. } | Op::Scan { .. } => None,
-            Op::Scatter { .. } | Op::Filter { .. } | Op::Sort { .. } => None,
+            Op::Scatter { .. } | Op::Filter { .. } | Op::Sort { .. } | Op::Raw(_) => None,
             class!(Place) | class!(Call) | class!(Memory) | class!(Meeting) => None,
         }
     }

@@ -3,10 +3,13 @@
 //! Reads any operation at any level, with any number of operands; the verifier says what fits where.
 
 use super::lex::Kind;
+use super::literal::unquoted;
 use super::parse::{Binder, Parsed, Parser};
 use crate::code::{AtomicOp, Body, FnId, Id, MemId, Monoid, Op, Place, Scope, Stmt, SubgroupOp, Type};
 use crate::ops::Operator;
+use crate::raw::{Language, RawCall, RawCode, RawKernel, Source};
 use crate::types::Ty;
+use std::sync::Arc;
 
 impl<'t> Parser<'t> {
     /// Statements up to `yield`, `return` or `}`.
@@ -118,6 +121,7 @@ impl<'t> Parser<'t> {
             "filter" => Self::filter_op,
             "sort" => Self::sort_op,
             "scatter" => Self::scatter_op,
+            "raw" => Self::raw_op,
             "tabulate" | "fold" | "scan" => Self::array_op,
             "global" | "local" | "block" | "block_dim" | "grid_dim" | "lane" | "subgroup_size" => Self::place_op,
             "load" | "store" | "atomic" | "check" | "barrier" | "fence" | "subgroup" => Self::thread_op,
@@ -208,6 +212,52 @@ impl<'t> Parser<'t> {
         self.mark("[")?;
         let widths = self.list("]", |p| p.number("a number of bits"))?;
         Ok(Op::Sort { shape, widths, body: self.body()? })
+    }
+
+    fn raw_op(&mut self, _: &str, binders: &[Binder]) -> Parsed<Op> {
+        let name = self.word("the name of a raw kernel")?.to_string();
+        let args = self.args()?;
+        self.keyword("threads")?;
+        let threads = self.shape()?;
+        self.keyword("block")?;
+        let block = self.three(|p| p.number("a number of threads below 2^32"))?;
+        self.keyword("extents")?;
+        let extents = self.shape()?;
+        let mut sources = vec![];
+        while let Kind::Word(word) = self.peek()
+            && let Some(language) = Language::from_word(word)
+        {
+            self.bump();
+            sources.push(self.raw_source(language)?);
+        }
+        let meaning = if self.eat_word("meaning") { Some(self.body()?) } else { None };
+        let results = binders.iter().map(|binder| (binder.var.ty.elem(), binder.var.ty.shape().to_vec())).collect();
+        let kernel = Arc::new(RawKernel { name, block, sources });
+        Ok(Op::Raw(Box::new(RawCall { kernel, args, threads, extents, results, meaning })))
+    }
+
+    /// `entry "line" "line"`, behind the language.
+    fn raw_source(&mut self, language: Language) -> Parsed<Source> {
+        let entry = self.word("the function of the source")?.to_string();
+        let mut lines = vec![];
+        while let Kind::Text(line) = self.peek() {
+            self.bump();
+            lines.push(unquoted(line));
+        }
+        Ok(Source { language, entry, text: lines.join("\n") })
+    }
+
+    /// `raw extents [N] c entry "line" "line"`, in a kernel.
+    pub fn raw_code(&mut self) -> Parsed<RawCode> {
+        self.keyword("raw")?;
+        self.keyword("extents")?;
+        let extents = self.shape()?;
+        let Kind::Word(word) = self.peek() else { return Err(self.expected("a language")) };
+        let Some(language) = Language::from_word(word) else {
+            return Err(self.expected("`cuda`, `opencl`, `wgsl` or `c`"));
+        };
+        self.bump();
+        Ok(RawCode { source: self.raw_source(language)?, extents })
     }
 
     fn scatter_op(&mut self, _: &str, _: &[Binder]) -> Parsed<Op> {

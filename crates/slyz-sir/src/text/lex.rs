@@ -105,7 +105,8 @@ fn token(rest: &str, first: char) -> Result<(Kind<'_>, usize), (&'static str, St
     }
     if first == '"' {
         let inner = rest[1..].lines().next().unwrap_or("");
-        let length = inner.find('"').ok_or(("a closing `\"` on the same line", "the end of the line".to_string()))?;
+        let length =
+            closing_quote(inner).ok_or(("a closing `\"` on the same line", "the end of the line".to_string()))?;
         return Ok((Kind::Text(&inner[..length]), length + 2));
     }
     if let Some(mark) = MARKS.into_iter().find(|mark| rest.starts_with(mark)) {
@@ -115,6 +116,16 @@ fn token(rest: &str, first: char) -> Result<(Kind<'_>, usize), (&'static str, St
         return Ok((Kind::Mark("-"), 1));
     }
     Err(("a word, a name, a number or punctuation", format!("`{}`", first.escape_debug())))
+}
+
+/// Where the text ends; behind a `\\` stands what is part of it.
+fn closing_quote(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    text.char_indices().find_map(|(at, c)| {
+        let ends = c == '"' && !escaped;
+        escaped = c == '\\' && !escaped;
+        ends.then_some(at)
+    })
 }
 
 /// Bytes of letters, digits and `_` in front.

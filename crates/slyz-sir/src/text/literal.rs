@@ -126,3 +126,26 @@ fn read_int(ty: Ty, text: &str) -> Option<Scalar> {
     let value: i128 = text.parse().ok()?;
     (low..=high).contains(&value).then(|| Scalar::from_int(ty, value))
 }
+
+/// A line of a text between quotes.
+pub(super) fn quoted(line: &str) -> String {
+    format!("\"{}\"", line.replace('\\', "\\\\").replace('"', "\\\"").replace('\t', "\\t").replace('\r', "\\r"))
+}
+
+/// What stands between quotes, as it was.
+pub(super) fn unquoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => out.push(match chars.next() {
+                Some('t') => '\t',
+                Some('r') => '\r',
+                Some(other) => other,
+                None => '\\',
+            }),
+            _ => out.push(c),
+        }
+    }
+    out
+}

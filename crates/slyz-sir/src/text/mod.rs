@@ -29,10 +29,12 @@
 //! program     = "program" WORD sizes? "(" binder,* ")" "->" types ("requires" require,*)?
 //!             "{" function* stmt* "return" NAME,* "}"
 //! kernel    = "kernel" WORD sizes? "(" binder,* ")" "grid" "[" size "," size "," size "]"
-//!             "block" "[" NUMBER "," NUMBER "," NUMBER "]" "{" (memory | function | product)* stmt* "}"
+//!             "block" "[" NUMBER "," NUMBER "," NUMBER "]" "{" (memory | function | product | rawcode)* stmt* "}"
 //! function  = "fn" WORD "(" binder,* ")" "->" types "{" stmt* "return" NAME,* "}"
 //! memory    = space WORD ":" SCALAR "[" size,* "]"
 //! product   = "product" WORD "of" "turned"? WORD "," "turned"? WORD ("scaled" literal)? ("plus" WORD)? "rectified"?
+//! rawcode   = "raw" "extents" shape source
+//! source    = ("cuda" | "opencl" | "wgsl" | "c") WORD TEXT*
 //! space     = "global" ("read" | "write" | "readwrite") | "constant" | "shared" | "scratch" | "local"
 //!
 //! sizes     = "<" ("counted"? WORD),* ">"
@@ -58,6 +60,7 @@
 //!           | "tabulate" shape body | "fold" shape body monoid | "scan" shape body monoid
 //!           | "scatter" shape "into" shape body monoid
 //!           | "filter" size "as" WORD body
+//!           | "raw" WORD "(" NAME,* ")" "threads" shape "block" "[" NUMBER "," NUMBER "," NUMBER "]" "extents" shape source* ("meaning" body)?
 //!           | ("global" | "local" | "block" | "block_dim" | "grid_dim") "." ("x" | "y" | "z")
 //!           | "lane" | "subgroup_size"
 //!           | "load" WORD index | "store" WORD index ("," NAME)*

@@ -469,6 +469,7 @@ impl<'t> Parser<'t> {
         let precision = self.precision()?;
         let as_written = self.eat_word("as_written");
         let mut product = None;
+        let mut raw = None;
         self.mark("{")?;
         loop {
             match (self.peek(), self.peek_past()) {
@@ -480,6 +481,7 @@ impl<'t> Parser<'t> {
                     self.memory()?
                 }
                 (Kind::Word("product"), _) => product = Some(self.matrix_product()?),
+                (Kind::Word("raw"), _) => raw = Some(self.raw_code()?),
                 _ => break,
             }
         }
@@ -490,7 +492,7 @@ impl<'t> Parser<'t> {
         let memories = std::mem::take(&mut self.memories);
         let functions = std::mem::take(&mut self.functions);
         let names = Names::default();
-        Ok(Kernel { name, sizes, memories, functions, grid, block, precision, product, as_written, names, body })
+        Ok(Kernel { name, sizes, memories, functions, grid, block, precision, product, raw, as_written, names, body })
     }
 
     /// `product c of a, turned b scaled 0.5 plus bias rectified`.

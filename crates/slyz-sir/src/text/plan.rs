@@ -89,6 +89,8 @@ fn launch(plan: &Plan, kernel: usize, buffers: &[BufferId], scalars: &[ScalarArg
     let scalars = scalars.iter().enumerate().map(|(k, scalar)| match scalar {
         ScalarArg::Argument(argument) => format!("%{k} = argument %{argument}"),
         ScalarArg::Turn(depth) => format!("%{k} = turn {depth}"),
+        ScalarArg::Const(value) => format!("%{k} = {}", super::literal::literal(*value)),
+        ScalarArg::Read(buffer) => format!("%{k} = read b{}", buffer.0),
     });
     let args: Vec<String> = buffers.chain(scalars).collect();
     format!("launch {name}({})", args.join(", "))

@@ -72,6 +72,10 @@ impl fmt::Display for Kernel {
             let text = writer.matrix_product(product);
             writer.line(&text);
         }
+        if let Some(raw) = &self.raw {
+            let extents = writer.shape(&raw.extents);
+            writer.line(&format!("raw extents {extents} {}", raw_source(&raw.source)));
+        }
         writer.functions();
         writer.statements(&self.body);
         if !self.body.results.is_empty() {
@@ -342,6 +346,16 @@ impl<'a> Printer<'a> {
             }
             Op::For { body, .. } | Op::Tabulate { body, .. } | Op::Filter { body, .. } => self.body(body),
             Op::Sort { body, .. } => self.body(body),
+            Op::Raw(call) => {
+                for source in &call.kernel.sources {
+                    self.out.push(' ');
+                    self.out.push_str(&raw_source(source));
+                }
+                if let Some(meaning) = &call.meaning {
+                    self.out.push_str(" meaning");
+                    self.body(meaning);
+                }
+            }
             Op::Fold { body, monoid, .. } | Op::Scan { body, monoid, .. } | Op::Scatter { body, monoid, .. } => {
                 self.body(body);
                 self.monoid(monoid);
@@ -406,6 +420,13 @@ impl<'a> Printer<'a> {
                 let widths: Vec<String> = widths.iter().map(u32::to_string).collect();
                 format!("sort {} by [{}]", self.shape(shape), widths.join(", "))
             }
+            Op::Raw(call) => {
+                let block = call.kernel.block.map(|n| n.to_string()).join(", ");
+                let threads = self.shape(&call.threads);
+                let extents = self.shape(&call.extents);
+                let args = self.list(&call.args);
+                format!("raw {}({args}) threads {threads} block [{block}] extents {extents}", call.kernel.name)
+            }
             Op::Place(place, dimension) => place_name(*place, *dimension),
             Op::Load { memory, index } => format!("load {}[{}]", self.memory(*memory), self.list(index)),
             Op::Store { memory, index, values } => {
@@ -431,6 +452,12 @@ impl<'a> Printer<'a> {
     fn tail(&self, ids: &[Id]) -> String {
         ids.iter().map(|&id| format!(", {}", self.name(id))).collect()
     }
+}
+
+/// A source, a text for each of its lines.
+fn raw_source(source: &crate::raw::Source) -> String {
+    let lines: Vec<String> = source.text.split('\n').map(super::literal::quoted).collect();
+    format!("{} {} {}", source.language.word(), source.entry, lines.join(" "))
 }
 
 /// The type of a constant or conversion, where the binder does not tell it.

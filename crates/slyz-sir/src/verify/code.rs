@@ -7,10 +7,12 @@
 //! * Arrays belong in programs, threads and memory in kernels; a function of a kernel has neither.
 //! * A monoid has no effects.
 
+use super::kernel::MAX_BLOCK;
 use super::{Checked, MAX_ID, VerifyError, fail, size, unique};
 use crate::code::{Body, Function, Id, Monoid, Op, Scope, Stmt, Type, Var};
 use crate::kernel::Memory;
 use crate::nesting;
+use crate::raw::{RawCall, RawKernel};
 use crate::size::{SizeDecl, SizeOrigin, SizeVar};
 use crate::types::Scalar;
 use crate::typing::{Context, result_types};
@@ -51,7 +53,8 @@ fn home(op: &Op) -> Home {
         | Op::Scan { .. }
         | Op::Scatter { .. }
         | Op::Filter { .. }
-        | Op::Sort { .. } => Home::Programs,
+        | Op::Sort { .. }
+        | Op::Raw(_) => Home::Programs,
         Op::Place(..)
         | Op::Load { .. }
         | Op::Store { .. }
@@ -84,6 +87,7 @@ fn name(op: &Op) -> &'static str {
         Op::Scatter { .. } => "scatter",
         Op::Filter { .. } => "filter",
         Op::Sort { .. } => "sort",
+        Op::Raw(_) => "raw",
         Op::Place(..) => "place",
         Op::Load { .. } => "load",
         Op::Store { .. } => "store",
@@ -119,6 +123,8 @@ pub(super) struct Checker<'a> {
     /// Bodies around the statement, the outermost included.
     depth: usize,
     in_lanes: bool,
+    /// Inside of something else than loops.
+    in_elements: bool,
 }
 
 impl<'a> Checker<'a> {
@@ -133,6 +139,7 @@ impl<'a> Checker<'a> {
             counted: vec![false; sizes.len()],
             depth: 0,
             in_lanes: false,
+            in_elements: false,
         }
     }
 
@@ -257,10 +264,16 @@ impl<'a> Checker<'a> {
         op.sizes().into_iter().try_for_each(|size| self.size(size))?;
         self.constant_or_call(op)?;
         self.kernel_rules(op)?;
+        if let Op::Raw(call) = op {
+            self.raw(call)?;
+        }
         let outer = self.in_lanes;
+        let outside = self.in_elements;
+        self.in_elements |= !matches!(op, Op::For { .. } | Op::While { .. });
         self.in_lanes |= matches!(op, Op::Lanes { .. } | Op::Prefixes { .. });
         op.bodies().into_iter().try_for_each(|body| self.body(body))?;
         self.in_lanes = outer;
+        self.in_elements = outside;
         if let Some(monoid) = monoid(op)
             && monoid.combine.stmts.iter().any(|s| s.op.has_effect())
         {
@@ -331,6 +344,29 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
+    /// A raw kernel is launched by the host.
+    fn raw(&self, call: &RawCall) -> Checked {
+        let RawKernel { name, block, sources } = &*call.kernel;
+        super::identifier("raw kernel", name)?;
+        if self.level != Level::Program || self.in_elements {
+            return fail(format!(
+                "the raw kernel `{name}` is launched by the host, so it belongs in the program's own body, or in a loop of it"
+            ));
+        }
+        if sources.is_empty() && call.meaning.is_none() {
+            return fail(format!("the raw kernel `{name}` has no meaning, and no source that may run here"));
+        }
+        unique("source", sources.iter().map(|source| source.language.word()))?;
+        let threads: u64 = block.iter().fold(1, |n, &d| n.saturating_mul(d as u64));
+        if !(1..=MAX_BLOCK).contains(&threads) {
+            return fail(format!("blocks of `{name}` have {threads} threads; they must have 1 to {MAX_BLOCK}"));
+        }
+        if !(1..=3).contains(&call.threads.len()) {
+            return fail(format!("threads of `{name}` have {} numbers; there are one to three", call.threads.len()));
+        }
+        Ok(())
+    }
+
     fn kernel_rules(&self, op: &Op) -> Checked {
         match op {
             Op::Barrier(Scope::Device) => fail("waits for the whole device; blocks cannot wait for each other"),
@@ -363,6 +399,7 @@ fn monoid(op: &Op) -> Option<&Monoid> {
         | Op::Tabulate { .. }
         | Op::Filter { .. }
         | Op::Sort { .. }
+        | Op::Raw(_)
         | Op::Place(..)
         | Op::Load { .. }
         | Op::Store { .. }

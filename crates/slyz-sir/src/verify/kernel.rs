@@ -30,6 +30,12 @@ fn check(kernel: &Kernel) -> Checked {
     if let Some(product) = &kernel.product {
         matrix_product(kernel, product)?;
     }
+    if let Some(raw) = &kernel.raw {
+        raw.extents.iter().try_for_each(|s| size(s, &kernel.sizes))?;
+        if !kernel.body.stmts.is_empty() {
+            return fail("a raw kernel has code of its own besides");
+        }
+    }
     kernel.grid.iter().try_for_each(|s| size(s, &kernel.sizes))?;
     let threads: u64 = kernel.block.iter().fold(1, |n, &d| n.saturating_mul(d as u64));
     if !(1..=MAX_BLOCK).contains(&threads) {
@@ -129,6 +135,7 @@ pub(super) fn access(op: &Op, memories: &[Memory]) -> Checked {
         | Op::Scatter { .. }
         | Op::Filter { .. }
         | Op::Sort { .. }
+        | Op::Raw(_)
         | Op::Barrier(_)
         | Op::Fence(_)
         | Op::Subgroup(..)

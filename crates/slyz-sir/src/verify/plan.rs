@@ -237,7 +237,20 @@ impl Walk<'_> {
                 ScalarArg::Turn(depth) if *depth >= self.depth || param.ty != Type::Scalar(Ty::I64) => {
                     return fail(format!("turn {depth} is not what the parameter %{} takes", param.id.0));
                 }
-                ScalarArg::Argument(_) | ScalarArg::Turn(_) => {}
+                ScalarArg::Const(_) | ScalarArg::Read(_) if kernel.raw.is_none() => {
+                    return fail(format!("the parameter %{} has a value that its code could have", param.id.0));
+                }
+                ScalarArg::Const(value) if param.ty != Type::Scalar(value.ty) => {
+                    return fail(format!("a {} is not what the parameter %{} takes", value.ty, param.id.0));
+                }
+                ScalarArg::Read(id) => {
+                    let buffer = self.buffer(*id)?;
+                    let written = matches!(self.states.get(id.0 as usize), Some(State::Written));
+                    if Type::Scalar(buffer.ty) != param.ty || !buffer.shape.is_empty() || !written {
+                        return fail(format!("buffer {} is not what the parameter %{} takes", id.0, param.id.0));
+                    }
+                }
+                ScalarArg::Argument(_) | ScalarArg::Turn(_) | ScalarArg::Const(_) => {}
             }
         }
         Ok(())

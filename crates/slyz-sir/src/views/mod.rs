@@ -199,6 +199,7 @@ fn kernel(
         block: [1, 1, 1],
         precision: None,
         product: None,
+        raw: None,
         as_written: false,
         names,
         body,

@@ -195,6 +195,7 @@ impl Code {
             block,
             precision: None,
             product: None,
+            raw: None,
             as_written: false,
             names: Default::default(),
             body: Body { params: self.params, stmts: self.frames.pop().unwrap(), results: vec![] },

@@ -27,6 +27,7 @@ pub(super) fn text(part: &Part, own: Option<&str>) -> String {
         block: [1; 3],
         precision: None,
         product: None,
+        raw: None,
         as_written: false,
         names: Default::default(),
         body: Default::default(),

@@ -21,6 +21,7 @@ mod memory;
 mod pack;
 mod prefixes;
 pub mod prelude;
+mod raw;
 mod serial;
 mod share;
 mod steady;
@@ -143,11 +144,19 @@ pub fn emit(plan: &Plan, wide: bool) -> Result<String, EmitError> {
 
 /// The C file of some kernels, as [`emit`] writes it for those of a plan.
 pub fn emit_kernels(kernels: &[Kernel], wide: bool) -> Result<String, EmitError> {
+    if let [Kernel { raw: Some(code), .. }] = kernels {
+        return raw::file(&kernels[0], code);
+    }
     let mut file = File::default();
     let alike = share::alike(kernels);
     // The C names of code that several kernels share, by the first of them.
     let mut shared: HashMap<usize, String> = HashMap::new();
     for (number, kernel) in kernels.iter().enumerate() {
+        if let Some(code) = &kernel.raw {
+            // To be read: what is compiled has a file for each ([`files`]).
+            file.items.push(raw::file(kernel, code)?);
+            continue;
+        }
         let first = alike[number].first;
         let exported = format!("void slyz_kernel_{number}");
         let copies = alike.iter().filter(|other| other.first == first).count();

@@ -90,7 +90,8 @@ fn nameless(kernel: &Kernel) -> (Kernel, Vec<SizeVar>) {
     let sizes = vec![unnamed; order.len()];
     (
         Kernel {
-            name: String::new(),
+            // What a person wrote is like nothing else.
+            name: if kernel.raw.is_some() { kernel.name.clone() } else { String::new() },
             sizes,
             memories,
             functions,
@@ -98,6 +99,7 @@ fn nameless(kernel: &Kernel) -> (Kernel, Vec<SizeVar>) {
             block: kernel.block,
             precision: None,
             product: None,
+            raw: kernel.raw.clone(),
             as_written: false,
             names: Names::default(),
             body,
@@ -112,11 +114,12 @@ const FILE: usize = 160;
 const MOST_FILES: usize = 16;
 
 /// Which kernels of a plan go into which C file, for files that are compiled side by side. A small plan is one file; kernels
-/// that share code stay together. It depends on the kernels only, so that files are found in caches again.
+/// that share code stay together. What a person wrote is a file by itself. It depends on the kernels only, so that files are found in caches again.
 pub fn files(kernels: &[Kernel]) -> Vec<Vec<usize>> {
     let alike = alike(kernels);
+    let (own, ours): (Vec<usize>, Vec<usize>) = (0..kernels.len()).partition(|&k| kernels[k].raw.is_some());
     let mut kinds: Vec<(usize, Vec<usize>)> = vec![];
-    for first in (0..kernels.len()).filter(|&k| alike[k].first == k) {
+    for first in ours.into_iter().filter(|&k| alike[k].first == k) {
         let same = (first..kernels.len()).filter(|&k| alike[k].first == first).collect();
         let bodies = kernels[first].functions.iter().map(|f| &f.body).chain([&kernels[first].body]);
         kinds.push((bodies.map(statements).sum(), same));
@@ -125,7 +128,7 @@ pub fn files(kernels: &[Kernel]) -> Vec<Vec<usize>> {
     let count = (whole / FILE).clamp(1, MOST_FILES).min(kinds.len().max(1));
     // The heaviest first, each to the lightest file.
     kinds.sort_by_key(|(weight, _)| std::cmp::Reverse(*weight));
-    let mut files = vec![(0, vec![]); count];
+    let mut files = vec![(0, vec![]); if kinds.is_empty() { 0 } else { count }];
     for (weight, same) in kinds {
         if let Some(lightest) = files.iter_mut().min_by_key(|(weight, _)| *weight) {
             lightest.0 += weight;
@@ -136,7 +139,7 @@ pub fn files(kernels: &[Kernel]) -> Vec<Vec<usize>> {
         kernels.sort();
         kernels
     };
-    files.into_iter().map(sorted).collect()
+    files.into_iter().map(sorted).chain(own.into_iter().map(|k| vec![k])).collect()
 }
 
 fn statements(body: &Body) -> usize {

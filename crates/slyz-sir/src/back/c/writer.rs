@@ -355,7 +355,8 @@ impl<'a> CWriter<'a> {
             | Op::Scan { .. }
             | Op::Scatter { .. }
             | Op::Filter { .. }
-            | Op::Sort { .. } => return Err(EmitError::Level(self.kernel.name.clone())),
+            | Op::Sort { .. }
+            | Op::Raw(_) => return Err(EmitError::Level(self.kernel.name.clone())),
         }
         Ok(())
     }

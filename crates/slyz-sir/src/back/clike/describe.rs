@@ -8,6 +8,7 @@ use crate::code::{Body, Id, MemId, Op, Place, Scope, Stmt, SubgroupOp};
 use crate::kernel::{Access, Kernel, Memory, Space};
 use crate::lower::gpu::Machine;
 use crate::ops::Operator;
+use crate::raw::RawCode;
 use crate::size::{Size, SizeVar};
 use crate::types::Ty;
 use std::collections::{BTreeSet, HashMap};
@@ -38,6 +39,8 @@ pub enum UniformSource {
     Size(SizeVar),
     /// The scalar at that place among the parameters of the kernel.
     Scalar(usize),
+    /// The extent at that place among those of a raw kernel.
+    Extent(usize),
 }
 
 /// A value that is the same in all threads of a launch.
@@ -283,6 +286,44 @@ impl Description {
             block: kernel.block,
             dispatch,
             kernel,
+        }
+    }
+
+    /// Describes a kernel that a person wrote: arrays, scalars and extents as they stand, in that order.
+    pub fn of_raw(kernel: &Kernel, code: &RawCode) -> Description {
+        let bound = kernel.memories.iter().enumerate().filter(|(_, memory)| memory.space.is_bound());
+        let buffers: Vec<BufferSlot> = bound
+            .enumerate()
+            .map(|(place, (memory, declared))| BufferSlot {
+                name: declared.name.clone(),
+                index: place,
+                place,
+                memory: MemId(memory as u32),
+                ty: declared.ty,
+                shape: declared.shape.clone(),
+                written: is_written(declared),
+            })
+            .collect();
+        let scalars = kernel.body.params.iter().enumerate().map(|(k, p)| (p.ty.elem(), UniformSource::Scalar(k)));
+        let extents = code.extents.iter().enumerate().map(|(k, _)| (Ty::I64, UniformSource::Extent(k)));
+        let uniforms = scalars.chain(extents).enumerate().map(|(k, (ty, source))| {
+            let name = format!("arg{k}");
+            Uniform { name, index: buffers.len() + k, ty, source }
+        });
+        Description {
+            name: code.source.entry.clone(),
+            uniforms: uniforms.collect(),
+            buffers,
+            shared: vec![],
+            dispatch: Dispatch::Blocks(kernel.grid.clone()),
+            block: kernel.block,
+            rank: 3,
+            atomics: BTreeSet::new(),
+            places: BTreeSet::new(),
+            uses_subgroups: false,
+            last_subgroup_is_partial: false,
+            meets: true,
+            kernel: kernel.clone(),
         }
     }
 

@@ -317,6 +317,9 @@ impl<'d> File<'d> {
     /// Adds a verified kernel, and says what a launch of it needs to know.
     pub fn kernel(&mut self, kernel: &Kernel) -> Result<Description, EmitError> {
         let dialect = self.dialect;
+        if kernel.raw.is_some() {
+            return Err(EmitError::Raw { kernel: kernel.name.clone(), language: dialect.language() });
+        }
         let mut local = Names::default();
         let mut free_name = |asked: &str| local.free(asked, &|name| is_taken(dialect, name));
         let fused = dialect.machine().fused;

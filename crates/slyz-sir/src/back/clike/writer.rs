@@ -494,7 +494,8 @@ impl<'f> ClikeWriter<'f> {
             | Op::Scan { .. }
             | Op::Scatter { .. }
             | Op::Filter { .. }
-            | Op::Sort { .. } => Err(level()),
+            | Op::Sort { .. }
+            | Op::Raw(_) => Err(level()),
         }
     }
 

@@ -28,6 +28,7 @@ use crate::kernel::{BufferUse, Plan, ScalarArg, Step};
 use crate::lower::gpu::{Expected, Machine};
 use crate::names::Names;
 use crate::program::Program;
+use crate::raw;
 use crate::road::{ProgramRoad, Selection, Strategy};
 use crate::verify::VerifyError;
 use crate::{pass, verify};
@@ -62,6 +63,14 @@ pub enum ProjectError {
         name: String,
         /// The rule.
         why: VerifyError,
+    },
+    /// Nobody knows what it computes.
+    #[error(
+        "the raw kernel `{kernel}` has no meaning, and files are written of that; give it one, or run it on a device"
+    )]
+    Raw {
+        /// Its name.
+        kernel: String,
     },
     /// The target cannot be that precise.
     #[error(
@@ -286,7 +295,13 @@ impl Options {
 /// The same as [`emit`] with choices.
 pub fn emit_with(programs: &[Program], target: Target, options: &Options) -> Result<Emitted, ProjectError> {
     models::check_sizes(programs, &options.sizes)?;
+    check_meanings(programs)?;
     all_or_reasons(programs, |program| program.name.clone(), |programs| emit_all(programs, target, options))
+}
+
+/// Files are written of what raw kernels mean.
+fn check_meanings(programs: &[Program]) -> Result<(), ProjectError> {
+    programs.iter().find_map(raw::left).map_or(Ok(()), |kernel| Err(ProjectError::Raw { kernel }))
 }
 
 fn emit_all(programs: &[Program], target: Target, options: &Options) -> Result<Emitted, ProjectError> {
@@ -356,6 +371,7 @@ pub fn project(programs: &[Program], target: Target, options: &Options) -> Resul
     if let Some(target) = target_without_host {
         return Err(ProjectError::NoHost { target });
     }
+    check_meanings(programs)?;
     all_or_reasons(programs, |program| program.name.clone(), |programs| project_of_all(programs, target, options))
 }
 
@@ -478,6 +494,7 @@ impl Project {
     }
 
     fn on_road(programs: &[Program], road: &ProgramRoad, dialect: &Msl) -> Result<Project, ProjectError> {
+        check_meanings(programs)?;
         programs.iter().try_for_each(|program| check_name(&program.name))?;
         let mut names = checked_names(programs)?;
         let mut plans = vec![];

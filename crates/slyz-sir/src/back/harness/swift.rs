@@ -297,7 +297,11 @@ impl<'p> Function<'p> {
                     UniformSource::Scalar(k) => match scalars[k] {
                         ScalarArg::Argument(k) => format!("uniform({})", self.names.params[k]),
                         ScalarArg::Turn(depth) => format!("uniform({}(turn{depth}))", swift_type(u.ty)),
+                        ScalarArg::Const(_) | ScalarArg::Read(_) => {
+                            unreachable!("of raw kernels, which are refused before")
+                        }
                     },
+                    UniformSource::Extent(_) => unreachable!("of raw kernels, which are refused before"),
                 })
                 .collect();
             let _ = write!(text, ", uniforms: [{}]", uniforms.join(", "));

@@ -134,7 +134,8 @@ impl Code<'_, '_> {
             | Op::Scan { .. }
             | Op::Scatter { .. }
             | Op::Filter { .. }
-            | Op::Sort { .. } => return Err(self.build.form("array operations")),
+            | Op::Sort { .. }
+            | Op::Raw(_) => return Err(self.build.form("array operations")),
         }
         Ok(())
     }

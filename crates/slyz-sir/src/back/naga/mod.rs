@@ -23,6 +23,7 @@ mod ends;
 mod exact;
 mod floats;
 mod memory;
+mod raw;
 mod scalars;
 mod turns;
 mod writer;
@@ -90,6 +91,8 @@ pub struct Module {
     pub floats: FloatControls,
     /// May drivers contract products and sums?
     pub contracts: bool,
+    /// A person wrote it: its uniform buffer has the scalars first, and words of 32 bits.
+    pub raw: bool,
 }
 
 /// Writes a verified kernel as a module.
@@ -110,6 +113,9 @@ pub struct Module {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn emit(kernel: &Kernel, target: &Target) -> Result<Module, EmitError> {
+    if let Some(code) = &kernel.raw {
+        return raw::module(kernel, code, target);
+    }
     let precision = kernel.precision.unwrap_or(target.precision);
     let target = &Target { precision, ..*target };
     let words = crate::expand::float_atomics(kernel);
@@ -118,7 +124,7 @@ pub fn emit(kernel: &Kernel, target: &Target) -> Result<Module, EmitError> {
     let ends = ends::all_loops_end(kernel);
     let contracts = precision == Precision::Native;
     let floats = target.floats.at(precision);
-    Ok(Module { module, info, extents, uniform_bytes, ends, floats, contracts })
+    Ok(Module { module, info, extents, uniform_bytes, ends, floats, contracts, raw: false })
 }
 
 fn validate(module: &naga::Module, target: &Target) -> Result<ModuleInfo, String> {

@@ -72,6 +72,7 @@ impl Default for LaunchOptions {
 ///     block: [4, 1, 1],
 ///     precision: None,
 ///     product: None,
+///     raw: None,
 ///     as_written: false,
 ///     names: Default::default(),
 ///     body: Body {

@@ -178,7 +178,7 @@ impl Run<'_> {
         if kernel.sizes.len() > self.sizes.len() {
             return Err(malformed(format!("kernel {} has sizes that the plan has not", kernel.name)));
         }
-        let scalars = scalars.iter().map(|arg| self.scalar(*arg)).collect::<Result<Vec<_>, _>>()?;
+        let scalars: Vec<Scalar> = scalars.iter().map(|arg| self.scalar(*arg)).collect::<Result<_, _>>()?;
         self.check_bindings(kernel, buffers)?;
         // The first memory that a buffer is bound to takes its elements; only-read buffers may be bound again.
         let mut data: Vec<Vec<u64>> = Vec::with_capacity(buffers.len());
@@ -247,9 +247,11 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn scalar(&self, arg: ScalarArg) -> Result<Scalar, KernelError> {
+    fn scalar(&mut self, arg: ScalarArg) -> Result<Scalar, KernelError> {
         let k = match arg {
             ScalarArg::Argument(k) => k,
+            ScalarArg::Const(value) => return Ok(value),
+            ScalarArg::Read(buffer) => return self.read_back(buffer),
             ScalarArg::Turn(depth) => {
                 let turn = self.turns.get(depth as usize).copied().map(Scalar::i64);
                 return turn.ok_or_else(|| malformed(format!("there is no loop {depth} around a launch")));

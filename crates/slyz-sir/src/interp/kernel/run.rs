@@ -133,7 +133,8 @@ impl Machine<'_> {
             | Op::Scan { .. }
             | Op::Scatter { .. }
             | Op::Filter { .. }
-            | Op::Sort { .. } => Err(malformed("arrays as values belong to the program level, not into a kernel")),
+            | Op::Sort { .. }
+            | Op::Raw(_) => Err(malformed("arrays as values belong to the program level, not into a kernel")),
         }
     }
 

@@ -10,6 +10,7 @@ use crate::interp::{Array, Value};
 use crate::nesting::{MAX_NESTING, TooDeep};
 use crate::ops::Operator;
 use crate::program::Program;
+use crate::raw::RawCall;
 use crate::size::{Size, SizeOrigin, SizeVar};
 use crate::types::{Scalar, Ty};
 use std::cell::RefCell;
@@ -247,6 +248,7 @@ impl<'g> Machine<'g> {
             Op::Scatter { .. } => return self.scatter(&stmt.binds, &stmt.op),
             Op::Filter { extent, body, kept } => return self.filter(&stmt.binds, extent, body, *kept),
             Op::Sort { shape, widths, body } => return self.sort(&stmt.binds, shape, widths, body),
+            Op::Raw(call) => return self.raw(&stmt.binds, call),
             Op::Place(..)
             | Op::Load { .. }
             | Op::Store { .. }
@@ -259,6 +261,16 @@ impl<'g> Machine<'g> {
             | Op::Prefixes { .. } => return malformed("memory and threads belong in kernels, not in programs"),
         };
         self.bind_scalars(&stmt.binds, values.into_iter())
+    }
+
+    /// A raw kernel is what it means.
+    fn raw(&mut self, binds: &[Var], call: &RawCall) -> Ran<()> {
+        let Some(meaning) = &call.meaning else { return Err(InterpError::Raw(call.kernel.name.clone())) };
+        let args: Vec<Bound> = call.args.iter().map(|&id| self.bound(id).cloned()).collect::<Ran<_>>()?;
+        meaning.params.iter().zip(args).try_for_each(|(param, arg)| self.bind(param.id, arg))?;
+        self.run_body(meaning)?;
+        let results: Vec<Bound> = meaning.results.iter().map(|&id| self.bound(id).cloned()).collect::<Ran<_>>()?;
+        binds.iter().zip(results).try_for_each(|(bind, result)| self.bind(bind.id, result))
     }
 
     fn apply(&self, operator: Operator, args: &[Id]) -> Ran<Scalar> {

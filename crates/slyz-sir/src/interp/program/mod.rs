@@ -26,6 +26,11 @@ pub enum InterpError {
         /// Passed.
         found: usize,
     },
+    /// Nobody knows what it computes.
+    #[error(
+        "the raw kernel `{0}` has no meaning, so only devices that it is written for run it; give it one with `.meaning(..)`"
+    )]
+    Raw(String),
     /// No argument tells the size, and the caller did not either.
     #[error("no argument has `{0}` as an axis of its own, so its size must be passed")]
     SizeUnknown(String),

@@ -9,6 +9,7 @@ use crate::kernel::{Access, BufferId, BufferUse, Plan};
 use crate::lower::Choice;
 use crate::lower::access::{far_reads, go_apart, is_flat, is_plain, needs_block, streams_rows};
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
+use crate::lower::raw;
 use crate::lower::stage::staged;
 use crate::lower::turns::{self, Strategy, Values};
 use crate::lower::untile::Untiled;
@@ -63,6 +64,7 @@ impl<'g> Lowering<'g> {
             Op::Sort { .. } => self.sort(stmt),
             Op::For { .. } | Op::While { .. } if stmt.carries_arrays() => turns::plan_loop(self, stmt),
             Op::Filter { extent, body, kept } => self.filter(stmt, extent, body, *kept),
+            Op::Raw(call) => raw::plan(self, stmt, call),
             op if is_cheap(op) && self.leave(stmt) => {}
             _ => self.scalars(stmt),
         }

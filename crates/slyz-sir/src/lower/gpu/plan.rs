@@ -7,6 +7,7 @@ use crate::code::{Body, Id, MemId, Monoid, Op, Place, Stmt, Type};
 use crate::kernel::{Access, BufferId, BufferUse, Kernel, Plan};
 use crate::lower::access::{far_reads, is_flat};
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
+use crate::lower::raw;
 use crate::lower::stage::staged;
 use crate::lower::turns::{self, Strategy, Values};
 use crate::lower::untile::Untiled;
@@ -111,6 +112,7 @@ impl<'g> Gpu<'g> {
             Op::Sort { .. } => self.sort(stmt),
             Op::For { .. } | Op::While { .. } if stmt.carries_arrays() => turns::plan_loop(self, stmt),
             Op::Filter { extent, body, kept } => self.filter(stmt, extent, body, *kept),
+            Op::Raw(call) => raw::plan(self, stmt, call),
             op if is_cheap(op) && self.base.leave(stmt) => {}
             _ => self.scalars(stmt),
         }

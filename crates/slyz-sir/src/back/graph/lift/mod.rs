@@ -232,6 +232,16 @@ impl Lift<'_> {
             }
             Op::Filter { extent, body, kept } => self.filter(extent, body, *kept),
             Op::Sort { .. } => self.lacks("`sort` by keys that are words", "build for the target c, cuda or metal"),
+            Op::Raw(call) => match &call.meaning {
+                Some(meaning) => {
+                    let args = self.all(&call.args);
+                    self.call(meaning, &args)
+                }
+                None => {
+                    let what = format!("the raw kernel `{}`, which has no meaning", call.kernel.name);
+                    self.lacks(what, "give it a meaning, which models are made of")
+                }
+            },
             class!(Place) | class!(Memory) | class!(Meeting) => {
                 self.lacks("threads", "write it as a function over arrays, or build for the target c")
             }

@@ -182,7 +182,7 @@ impl<'p> Function<'p> {
             if let Step::Launch { scalars, .. } = step {
                 let argument = |scalar: &ScalarArg| match scalar {
                     ScalarArg::Argument(k) => Some(*k),
-                    ScalarArg::Turn(_) => None,
+                    ScalarArg::Turn(_) | ScalarArg::Const(_) | ScalarArg::Read(_) => None,
                 };
                 used.extend(scalars.iter().filter_map(argument));
             }
@@ -328,6 +328,7 @@ impl<'p> Function<'p> {
         let scalar = |arg: &ScalarArg| match arg {
             ScalarArg::Argument(k) => format!("host_bits(&{0}, sizeof {0})", self.names.params[*k]),
             ScalarArg::Turn(depth) => format!("(uint64_t)turn{depth}"),
+            ScalarArg::Const(_) | ScalarArg::Read(_) => unreachable!("of raw kernels, which are refused before"),
         };
         let scalars: Vec<String> = scalars.iter().map(scalar).collect();
         let written = kernel.memories.iter().filter(|memory| memory.space == Space::Global(Access::Write));
@@ -362,7 +363,11 @@ impl<'p> Function<'p> {
                 UniformSource::Scalar(k) => match scalars[k] {
                     ScalarArg::Argument(k) => format!("host_pass({})", self.names.params[k]),
                     ScalarArg::Turn(depth) => format!("host_pass(({ty})turn{depth})"),
+                    ScalarArg::Const(_) | ScalarArg::Read(_) => {
+                        unreachable!("of raw kernels, which are refused before")
+                    }
                 },
+                UniformSource::Extent(_) => unreachable!("of raw kernels, which are refused before"),
             }
         });
         let arguments: Vec<String> = bound.chain(uniforms).collect();

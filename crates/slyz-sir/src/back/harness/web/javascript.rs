@@ -352,6 +352,7 @@ impl<'p> Function<'p> {
                     format!("engine.word.{}({})", self.plan.params[k].ty.elem(), self.names.params[k])
                 }
                 ScalarArg::Turn(depth) => format!("turn{depth}"),
+                ScalarArg::Const(_) | ScalarArg::Read(_) => unreachable!("of raw kernels, which are refused before"),
             },
             Word::Zero => "0".to_string(),
         });

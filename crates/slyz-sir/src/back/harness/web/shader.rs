@@ -56,6 +56,7 @@ impl Shader {
         let word = |source: UniformSource| match source {
             UniformSource::Size(var) => Word::Size(Size::Var(var)),
             UniformSource::Scalar(k) => Word::Scalar(k),
+            UniformSource::Extent(_) => unreachable!("of raw kernels, which are refused before"),
         };
         let mut words: Vec<Word> = description.uniforms.iter().map(|uniform| word(uniform.source)).collect();
         if !words.is_empty() {

@@ -1,0 +1,201 @@
+//! Raw kernels on every device that they are written for, held against what they mean.
+
+#[path = "programs/here.rs"]
+mod here;
+
+use here::devices;
+use slyz::prelude::*;
+use slyz::{Device, Error, Options, Raw};
+use std::sync::Arc;
+
+type R<T = ()> = Result<T, Error>;
+
+axis!(N, M);
+
+type Saxpy = fn(Exp<f32>, Arr<f32, N>, Arr<f32, N>) -> Arr<f32, N>;
+
+const CUDA: &str = include_str!("raw/saxpy.cu");
+const OPENCL: &str = include_str!("raw/saxpy.cl");
+const WGSL: &str = include_str!("raw/saxpy.wgsl");
+const C: &str = include_str!("raw/saxpy.c");
+
+/// The devices here, and those of OpenCL, where there are some.
+fn everywhere() -> Vec<Arc<dyn Device>> {
+    let opencl = slyz::device("opencl").ok().filter(|device| !device.describe().contains("not usable"));
+    devices().into_iter().chain(opencl).collect()
+}
+
+fn unwritten() -> Raw<Saxpy> {
+    Raw::new("saxpy").threads::<N>().extent::<N>()
+}
+
+fn means(a: Exp<f32>, x: Arr<f32, N>, y: Arr<f32, N>) -> Arr<f32, N> {
+    x * a + y
+}
+
+/// It adds a half where nothing should: so one sees which of source and meaning has run.
+fn marked(source: &str) -> String {
+    source.replace("+ y[", "+ 0.5f + y[")
+}
+
+fn in_all(mark: fn(&str) -> String) -> Raw<Saxpy> {
+    let kernel = unwritten().meaning(means).wgsl(mark(WGSL));
+    // SAFETY: all of them look at elements below n, and write those.
+    unsafe { kernel.cuda(mark(CUDA)).opencl(mark(OPENCL)).c(mark(C)) }
+}
+
+fn numbers(count: usize) -> (Vec<f32>, Vec<f32>) {
+    let x = (0..count).map(|i| (i % 17) as f32).collect();
+    let y = (0..count).map(|i| (i % 5) as f32 - 2.0).collect();
+    (x, y)
+}
+
+#[test]
+fn a_source_runs_on_its_device_and_the_meaning_elsewhere() -> R {
+    let kernel = in_all(marked);
+    for device in everywhere() {
+        let extra = if device.name() == "interpreter" { 0.0 } else { 0.5 };
+        let alone = slyz::compile_on(&device, {
+            let kernel = kernel.clone();
+            move |a: Exp<f32>, x: Arr<f32, N>, y: Arr<f32, N>| kernel.call(a, x, y)
+        })?;
+        for count in [0, 1, 255, 256, 257, 70_000] {
+            let (x, y) = numbers(count);
+            let found = alone.call(3.0, &x, &y)?.to_vec()?;
+            let wanted: Vec<f32> = x.iter().zip(&y).map(|(x, y)| 3.0 * x + y + extra).collect();
+            assert_eq!(found, wanted, "{count} on {}", device.describe());
+        }
+    }
+    Ok(())
+}
+
+/// What is before it, behind it, computed for it, and in loops around it.
+#[test]
+fn among_other_operations() -> R {
+    fn program(kernel: &Raw<Saxpy>, x: Arr<f32, N>, y: Arr<f32, N>) -> (Arr<f32, N>, Exp<f32>, Arr<f32, N>) {
+        let once = kernel.call(2.0, x + 1.0, y);
+        // A scalar that the device has computed.
+        let scaled = kernel.call(once.max(), once, x * y);
+        let turned = iterate(3, x, |_, state: Arr<f32, N>| kernel.call(0.5, state, y) + 1.0);
+        (scaled, once.sum() + scaled.sum(), turned)
+    }
+    let traced = |kernel: Raw<Saxpy>| move |x: Arr<f32, N>, y: Arr<f32, N>| program(&kernel, x, y);
+    let interpreter = slyz::device("interpreter")?;
+    let meant = slyz::compile_on(&interpreter, traced(in_all(str::to_string)))?;
+    for device in everywhere() {
+        let f = slyz::compile_on(&device, traced(in_all(str::to_string)))?;
+        for count in [1, 1000] {
+            let (x, y) = numbers(count);
+            let (scaled, sum, turned) = f.call(&x, &y)?;
+            let (scaled_meant, sum_meant, turned_meant) = meant.call(&x, &y)?;
+            let place = device.describe();
+            assert_eq!(scaled.to_vec()?, scaled_meant.to_vec()?, "{place}");
+            assert_eq!(turned.to_vec()?, turned_meant.to_vec()?, "{place}");
+            let (sum, sum_meant) = (sum.value()?, sum_meant.value()?);
+            assert!((sum - sum_meant).abs() <= 1e-5 * sum_meant.abs(), "{sum}, not {sum_meant}: {place}");
+        }
+    }
+    Ok(())
+}
+
+/// Threads in two dimensions, two results, and several types.
+#[test]
+fn shapes_and_results() -> R {
+    type Turned = fn(Arr<i32, (N, M)>) -> (Arr<i32, (M, N)>, Arr<f32, (N, M)>);
+    fn means(x: Arr<i32, (N, M)>) -> (Arr<i32, (M, N)>, Arr<f32, (N, M)>) {
+        (x.transpose(), x.map(|x| x.cast::<f32>() * 0.5))
+    }
+    let kernel = Raw::<Turned>::new("turned").threads::<(N, M)>().extent::<N>().extent::<M>().block([16, 16, 1]);
+    let kernel = kernel.meaning(means).wgsl(include_str!("raw/turned.wgsl"));
+    // SAFETY: they look at places inside, and write all of them.
+    let kernel = unsafe {
+        let kernel = kernel.cuda(include_str!("raw/turned.cu")).opencl(include_str!("raw/turned.cl"));
+        kernel.c(include_str!("raw/turned.c"))
+    };
+    for device in everywhere() {
+        let kernel = kernel.clone();
+        let f = slyz::compile_on(&device, move |x: Arr<i32, (N, M)>| kernel.call(x))?;
+        for (n, m) in [(1, 1), (3, 50), (33, 17)] {
+            let x = Tensor::<i32, (N, M)>::from_vec([n, m], (0..(n * m) as i32).collect())?;
+            let (turned, halves) = f.call(&x)?;
+            let wanted: Vec<i32> = (0..m * n).map(|k| ((k % n) * m + k / n) as i32).collect();
+            assert_eq!(turned.to_vec()?, wanted, "{}", device.describe());
+            let wanted: Vec<f32> = (0..n * m).map(|k| k as f32 * 0.5).collect();
+            assert_eq!(halves.to_vec()?, wanted, "{}", device.describe());
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn threads_call_at_once() -> R {
+    let f = in_all(str::to_string).compile()?;
+    let (x, y) = numbers(5000);
+    let wanted = f.call(2.0, &x, &y)?.to_vec()?;
+    std::thread::scope(|scope| {
+        let calls: Vec<_> = (0..4).map(|_| scope.spawn(|| f.call(2.0, &x, &y)?.to_vec())).collect();
+        for call in calls {
+            assert_eq!(call.join().expect("no panic")?, wanted);
+        }
+        Ok(())
+    })
+}
+
+fn error_on(device: &str, kernel: Raw<Saxpy>) -> R<String> {
+    let device = slyz::device(device)?;
+    let f = move |a: Exp<f32>, x: Arr<f32, N>, y: Arr<f32, N>| kernel.call(a, x, y);
+    let (x, y) = numbers(3);
+    let ran = slyz::compile_with(f, &Options::new().device(&device)).and_then(|f| f.call(1.0, &x, &y)?.to_vec());
+    Ok(ran.expect_err("that cannot run").to_string())
+}
+
+#[track_caller]
+fn says(error: &str, wanted: &[&str]) {
+    for wanted in wanted {
+        assert!(error.contains(wanted), "`{wanted}` is not in:\n{error}");
+    }
+}
+
+#[test]
+fn mistakes_are_told() -> R {
+    // SAFETY: none of them runs.
+    let [short, swapped, nameless, broken] = unsafe {
+        [
+            unwritten().c("void saxpy(const float *x, float *result) {}"),
+            unwritten().c(C.replace("const float *x", "const double *x")),
+            unwritten().c(C).entry("axpy").c(C),
+            unwritten().c(C.replace("result[i] =", "result[i] == =")),
+        ]
+    };
+    says(&error_on("cpu", short)?, &["raw kernel `saxpy`", "takes 2 parameters, and is passed 7", "raw.rs"]);
+    says(&error_on("cpu", swapped)?, &["parameter 1", "`const double *x`", "a pointer to f32 that are read"]);
+    says(&error_on("cpu", nameless)?, &["no function `axpy`"]);
+    says(&error_on("cpu", unwritten())?, &["`saxpy` has no meaning, and no source"]);
+    says(&error_on("interpreter", unwritten().wgsl(WGSL))?, &["`saxpy` has no meaning", ".meaning(..)"]);
+    says(&error_on("cpu", unwritten().wgsl(WGSL))?, &["not written in C", "meaning"]);
+    if slyz_trials::has_cxx() {
+        says(&error_on("cpu", broken)?, &["saxpy.c:5"]);
+    }
+    if devices().iter().any(|device| device.name() == "wgpu") {
+        let broken = unwritten().wgsl(WGSL.replace("call.n", "call.m"));
+        says(&error_on("wgpu", broken)?, &["saxpy.wgsl:13", "call.m"]);
+        let small = unwritten().block([64, 1, 1]).wgsl(WGSL);
+        says(&error_on("wgpu", small)?, &["@workgroup_size", "[64, 1, 1]", ".block([256, 1, 1])"]);
+        let unbound = unwritten().wgsl(WGSL.replace("@binding(3)", "@binding(5)"));
+        says(&error_on("wgpu", unbound)?, &["`call` is at @group(0) @binding(5)"]);
+    }
+    Ok(())
+}
+
+/// It is launched by the host: nobody can call it for an element.
+#[test]
+fn not_inside_of_elements() -> R {
+    type Twice = fn(Arr<f32, M>) -> Arr<f32, M>;
+    let kernel = Raw::<Twice>::new("twice").threads::<M>().meaning(|x: Arr<f32, M>| x * 2.0);
+    let interpreter = slyz::device("interpreter")?;
+    let rows = slyz::compile_on(&interpreter, move |x: Arr<f32, (N, M)>| -> Arr<f32, (N, M)> {
+        stack(|i: Idx<N>| kernel.call(x.row(i)))
+    });
+    says(&rows.expect_err("not for elements").to_string(), &["`twice` is launched by the host"]);
+    Ok(())
+}
