@@ -25,6 +25,7 @@ pub mod kernel;
 pub mod launch;
 #[cfg(feature = "compiler")]
 pub mod lower;
+pub mod meaning;
 pub mod names;
 pub mod nesting;
 pub mod ops;

@@ -4,9 +4,10 @@ use slyz_sir::back::harness::{Options, Target, emit_with};
 use slyz_sir::interp::{Array, Value, program};
 use slyz_sir::kernel::{Plan, ScalarArg, Step};
 use slyz_sir::lower::gpu::Machine;
+use slyz_sir::meaning::{chosen, meant};
 use slyz_sir::pass::confine;
 use slyz_sir::program::Program;
-use slyz_sir::raw::{Language, chosen, meant};
+use slyz_sir::raw::Language;
 use slyz_sir::road::{ProgramRoad, Strategy};
 use slyz_sir::text::{parse_kernel, parse_program};
 use slyz_sir::types::{Scalar, Ty};
@@ -122,7 +123,7 @@ fn what_the_verifier_refuses() {
     says(refused(&text("", "")), "has no meaning, and no source");
     says(refused(&text(&SOURCES.replace("float a,", ""), "")), "takes 5 parameters, and is passed 6");
     says(refused(&text(&format!("{SOURCES} {SOURCES}"), "")), "source");
-    says(refused(&text(SOURCES, &MEANING.replace("%q@: f32|", "%q@: f64|"))), "meaning");
+    says(refused(&text(SOURCES, &MEANING.replace("%q@: f32|", "%q@: f32, %o@: f32|"))), "the meaning takes");
     says(refused(&text(SOURCES, "").replace("block [64, 1, 1]", "block [64, 64, 1]")), "4096 threads");
     let inside = r#"program inside<N>(%x: f32[N]) -> f32[N, N] {
         %y: f32[N, N] = tabulate [N] |%i: i64| { %z: f32[N] = raw k(%x) threads [N] block [1, 1, 1] extents [] c k "void k(const float *x, float *y, long b, long e) {}"  yield %z }

@@ -6,11 +6,11 @@
 use crate::extent::Extent;
 use crate::trace::{Handle, Key, Loc, Out, Part, State, Trace, here, with};
 use slyz_sir::build::Region;
-use slyz_sir::code::{Body, Id, Monoid, Op, Type};
+use slyz_sir::code::{Body, Id, Monoid, Op, RawCall, Type};
 use slyz_sir::ops::Operator;
 use slyz_sir::power;
 use slyz_sir::program::Require;
-use slyz_sir::raw::{RawCall, RawKernel};
+use slyz_sir::raw::RawKernel;
 use slyz_sir::types::{Scalar, Ty};
 use std::sync::Arc;
 

@@ -17,9 +17,10 @@ use slyz_sir::code::Type;
 use slyz_sir::explain::{Count, explain_on};
 use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
+use slyz_sir::meaning;
 use slyz_sir::pass::confine;
 use slyz_sir::program::Program;
-use slyz_sir::raw::{self, Language};
+use slyz_sir::raw::Language;
 use slyz_sir::road::{ProgramRoad, Strategy};
 use slyz_sir::size::Size;
 use slyz_sir::verify;
@@ -135,7 +136,7 @@ impl Device for Auto {
             on_cpu: OnceLock::new(),
             on_gpu: OnceLock::new(),
             refused: AtomicBool::new(false),
-            by_cpu: raw::runs_in(program, Language::C),
+            by_cpu: meaning::runs_in(program, Language::C),
         }))
     }
 

@@ -13,8 +13,8 @@ use slyz_sir::choices::Precision;
 use slyz_sir::kernel::Plan;
 use slyz_sir::lower::Choice;
 use slyz_sir::lower::gpu::Expected;
+use slyz_sir::meaning;
 use slyz_sir::program::Program;
-use slyz_sir::raw;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -47,7 +47,7 @@ impl<E: Engine> Compiled<E> {
         let start = Instant::now();
         let signature = Signature::of(program);
         let callable = Arc::new(Callable::new(program.clone()));
-        let program = engine.begin(&raw::chosen(program, E::LANGUAGE))?;
+        let program = engine.begin(&meaning::chosen(program, E::LANGUAGE))?;
         let plan = engine.lower(&program, &Expected::default(), false, Choice::USUAL);
         let usual = Arc::new(Variant::of_program(plan, &signature)?);
         let passes = start.elapsed();

@@ -2,10 +2,10 @@
 
 use super::planning::{Home, Lowering};
 use super::turns::Strategy;
-use crate::code::{Body, Id, Op, Stmt, Type, Var};
+use crate::code::{Body, Id, Op, RawCall, Stmt, Type, Var};
 use crate::kernel::{Access, BufferId, BufferUse, Kernel, Memory, ScalarArg, Space};
 use crate::names::Names;
-use crate::raw::{Language, RawCall, RawCode};
+use crate::raw::{Language, RawCode};
 use crate::size::Size;
 use crate::types::Ty;
 

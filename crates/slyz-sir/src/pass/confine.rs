@@ -26,9 +26,9 @@
 use crate::class;
 use crate::code::{Body, Id, MemId, Op, Stmt, Type, Var};
 use crate::kernel::{Kernel, Memory};
+use crate::meaning;
 use crate::ops::Operator;
 use crate::program::{Program, Require};
-use crate::raw;
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
 use crate::write::{Arithmetic, Lines, Write};
@@ -46,7 +46,7 @@ use std::collections::HashMap;
 ///
 /// A raw kernel is what it means: nobody has looked at its sources.
 pub fn program(program: Program) -> Program {
-    let mut program = raw::without_sources(program);
+    let mut program = meaning::without_sources(program);
     let lines = Lines::new(program.fresh_ids());
     let requires = std::mem::take(&mut program.requires);
     let known = Known { types: HashMap::new(), ends: HashMap::new(), requires: &requires };

@@ -28,8 +28,8 @@ pub mod written;
 
 use crate::code::Body;
 use crate::kernel::{Kernel, Plan};
+use crate::meaning;
 use crate::program::Program;
-use crate::raw;
 use crate::verify;
 
 /// A rewriting of programs or of kernels.
@@ -143,7 +143,7 @@ pub fn optimize_with(program: &Program, selection: &Selection, after: After<'_, 
         debug_assert_eq!(verify::program(program), Ok(()), "after the pass `{name}`");
         after(name, program);
     };
-    rounds(raw::meant(program).into_owned(), PROGRAM_PASSES, ROUNDS, selection, verified)
+    rounds(meaning::meant(program).into_owned(), PROGRAM_PASSES, ROUNDS, selection, verified)
 }
 
 /// Runs the passes for kernels on a verified kernel until nothing changes.

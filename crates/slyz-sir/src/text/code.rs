@@ -5,9 +5,9 @@
 use super::lex::Kind;
 use super::literal::unquoted;
 use super::parse::{Binder, Parsed, Parser};
-use crate::code::{AtomicOp, Body, FnId, Id, MemId, Monoid, Op, Place, Scope, Stmt, SubgroupOp, Type};
+use crate::code::{AtomicOp, Body, FnId, Id, MemId, Monoid, Op, Place, RawCall, Scope, Stmt, SubgroupOp, Type};
 use crate::ops::Operator;
-use crate::raw::{Language, RawCall, RawCode, RawKernel, Source};
+use crate::raw::{Language, RawCode, RawKernel, Source};
 use crate::types::Ty;
 use std::sync::Arc;
 

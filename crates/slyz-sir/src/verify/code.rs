@@ -9,10 +9,10 @@
 
 use super::kernel::MAX_BLOCK;
 use super::{Checked, MAX_ID, VerifyError, fail, size, unique};
-use crate::code::{Body, Function, Id, Monoid, Op, Scope, Stmt, Type, Var};
+use crate::code::{Body, Function, Id, Monoid, Op, RawCall, Scope, Stmt, Type, Var};
 use crate::kernel::Memory;
 use crate::nesting;
-use crate::raw::{RawCall, RawKernel};
+use crate::raw::RawKernel;
 use crate::size::{SizeDecl, SizeOrigin, SizeVar};
 use crate::types::Scalar;
 use crate::typing::{Context, result_types};

@@ -26,9 +26,9 @@ use crate::choices::{Extension, Precision};
 use crate::code::{Body, MemId, Op};
 use crate::kernel::{BufferUse, Plan, ScalarArg, Step};
 use crate::lower::gpu::{Expected, Machine};
+use crate::meaning;
 use crate::names::Names;
 use crate::program::Program;
-use crate::raw;
 use crate::road::{ProgramRoad, Selection, Strategy};
 use crate::verify::VerifyError;
 use crate::{pass, verify};
@@ -301,7 +301,7 @@ pub fn emit_with(programs: &[Program], target: Target, options: &Options) -> Res
 
 /// Files are written of what raw kernels mean.
 fn check_meanings(programs: &[Program]) -> Result<(), ProjectError> {
-    programs.iter().find_map(raw::left).map_or(Ok(()), |kernel| Err(ProjectError::Raw { kernel }))
+    programs.iter().find_map(meaning::left).map_or(Ok(()), |kernel| Err(ProjectError::Raw { kernel }))
 }
 
 fn emit_all(programs: &[Program], target: Target, options: &Options) -> Result<Emitted, ProjectError> {

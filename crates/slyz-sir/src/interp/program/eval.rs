@@ -4,13 +4,12 @@
 //! run bound, and nothing is copied. It checks what it needs not to panic, and no more.
 
 use super::{InterpError, Options, Taken, copied};
-use crate::code::{Body, FnId, Id, Monoid, Op, Stmt, Var, largest_id};
+use crate::code::{Body, FnId, Id, Monoid, Op, RawCall, Stmt, Var, largest_id};
 use crate::interp::fold::fold_in_order;
 use crate::interp::{Array, Value};
 use crate::nesting::{MAX_NESTING, TooDeep};
 use crate::ops::Operator;
 use crate::program::Program;
-use crate::raw::RawCall;
 use crate::size::{Size, SizeOrigin, SizeVar};
 use crate::types::{Scalar, Ty};
 use std::cell::RefCell;

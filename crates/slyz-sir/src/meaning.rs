@@ -1,8 +1,8 @@
 //! Which form of a raw kernel runs: its source in the language of a device, or else its meaning, in whose place nothing is left of it.
 
-use super::{Language, RawCall, RawKernel};
-use crate::code::{Body, Id, Op, Stmt};
+use crate::code::{Body, Id, Op, RawCall, Stmt};
 use crate::program::Program;
+use crate::raw::{Language, RawKernel};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
