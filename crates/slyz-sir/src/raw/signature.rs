@@ -36,6 +36,14 @@ pub enum Mismatch {
         /// What was looked for.
         entry: String,
     },
+    /// C++ gives it a name that nobody knows.
+    #[error(
+        "its CUDA function `{entry}` is one of C++, which has another name where it is looked for; write `extern \"C\" __global__ void {entry}(..)`"
+    )]
+    Mangled {
+        /// The function.
+        entry: String,
+    },
     /// It takes more or fewer.
     #[error("its {language} function `{entry}` takes {takes} parameters, and is passed {passed}: {order}")]
     Count {
@@ -73,6 +81,9 @@ pub fn check(source: &Source, passed: &[Parameter]) -> Result<(), Mismatch> {
     let text = without_comments(text);
     if language == Language::Wgsl {
         return if has_word(&text, &entry) { Ok(()) } else { Err(Mismatch::NoEntry { language, entry }) };
+    }
+    if language == Language::Cuda && !text.contains("extern \"C\"") {
+        return Err(Mismatch::Mangled { entry });
     }
     let Some(written) = parameters(&text, &entry) else { return Err(Mismatch::NoEntry { language, entry }) };
     let range = [Parameter::Scalar(Ty::I64); 2];
@@ -235,9 +246,9 @@ mod tests {
     fn what_fits_is_taken() {
         for text in [
             "extern \"C\" __global__ void saxpy(const float* x, const float *y, float *out, float a, long long n) {}",
-            "// saxpy(int)\n__global__ void saxpy(float const *__restrict__ x, const float y[], float *out,\n const float a, int64_t n) { use(saxpy); }",
-            "typedef float real; __global__ void saxpy(real *x, real *y, real *out, real a, number n) {}",
-            "void saxpy(const float *, const float *, float *, float, long long); /* saxpy() */",
+            "// saxpy(int)\nextern \"C\" __global__ void saxpy(float const *__restrict__ x, const float y[], float *out,\n const float a, int64_t n) { use(saxpy); }",
+            "typedef float real; extern \"C\" { __global__ void saxpy(real *x, real *y, real *out, real a, number n) {} }",
+            "extern \"C\" void saxpy(const float *, const float *, float *, float, long long); /* saxpy() */",
         ] {
             assert_eq!(check(&source(text), &PASSED), Ok(()), "{text}");
         }
@@ -258,9 +269,16 @@ mod tests {
             ("void saxpy(const float *x, const float *y, const float *out, float a, long long n) {}", "parameter 3"),
             ("void saxpy(const float *x, const float *y, float *out, float a, int n) {}", "parameter 5"),
         ] {
-            let error = check(&source(text), &PASSED).expect_err(text).to_string();
+            let text = format!("extern \"C\" {text}");
+            let error = check(&source(&text), &PASSED).expect_err(&text).to_string();
             assert!(error.contains(says), "{error}");
         }
+    }
+
+    #[test]
+    fn functions_of_cpp_are_not_found() {
+        let error = check(&source("__global__ void saxpy() {}"), &[]).map_err(|error| error.to_string());
+        assert!(error.is_err_and(|error| error.contains("write `extern \"C\" __global__ void saxpy(..)`")));
     }
 
     #[test]
