@@ -1,6 +1,11 @@
 //! Projects: built by the platform's compiler, run where that can be, and refused where something is wrong.
 
-use slyz_sir::back::harness::{Emitted, Options, Target, project};
+#[path = "../../slyz-run/tests/metal/glue.rs"]
+mod glue;
+#[path = "../../slyz-run/tests/metal/swift/mod.rs"]
+mod swift;
+
+use slyz_sir::back::harness::{Emitted, Options, Project, Target, project};
 use slyz_sir::program::Program;
 use slyz_sir::text::parse_file;
 use slyz_trials::Need;
@@ -32,9 +37,26 @@ fn programs(file: &str) -> R<Vec<Program>> {
     Ok(parse_file(&text)?.0.programs)
 }
 
+/// All of them, of programs with the same name the first.
+fn all_programs() -> R<Vec<Program>> {
+    let mut all: Vec<Program> = vec![];
+    for file in FILES {
+        for program in programs(file)? {
+            if all.iter().all(|other| other.name != program.name) {
+                all.push(program);
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn folder_of(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("project_{name}_{}", std::process::id()))
+}
+
 /// A folder with the files of a project.
 fn written(emitted: &Emitted, name: &str) -> R<PathBuf> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("project_{name}_{}", std::process::id()));
+    let folder = folder_of(name);
     std::fs::create_dir_all(&folder)?;
     for file in &emitted.files {
         std::fs::write(folder.join(&file.name), file.bytes())?;
@@ -134,14 +156,7 @@ fn clang_takes_hosts_and_kernels_of_hip() -> R {
     if !slyz_trials::has_hip() {
         return Ok(());
     }
-    let mut all = vec![];
-    for file in FILES {
-        for program in programs(file)? {
-            if all.iter().all(|other: &Program| other.name != program.name) {
-                all.push(program);
-            }
-        }
-    }
+    let all = all_programs()?;
     for (target, architecture) in [(Target::Hip, "gfx942"), (Target::HipRdna, "gfx1100")] {
         let emitted = project(&all, target, &Options::default())?;
         let folder = written(&emitted, architecture)?;
@@ -156,6 +171,18 @@ fn clang_takes_hosts_and_kernels_of_hip() -> R {
         }
         std::fs::remove_dir_all(folder)?;
     }
+    Ok(())
+}
+
+#[test]
+fn projects_in_swift_build_validate_and_find_mistakes() -> R {
+    let mut all = all_programs()?;
+    // Metal has no f64.
+    all.retain(|program| Project::metal(std::slice::from_ref(program)).is_ok());
+    let emitted = project(&all, Target::Metal, &Options::default())?;
+    let folder = folder_of("swift");
+    swift::validates(&emitted, &Project::metal(&all)?, &folder);
+    let _ = std::fs::remove_dir_all(folder);
     Ok(())
 }
 

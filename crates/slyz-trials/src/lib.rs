@@ -22,7 +22,9 @@
 mod needs;
 mod random;
 
-pub use needs::{Need, asan, cxx, has_browser, has_cxx, has_hip, has_nvrtc, has_sanitizer, has_spirv_val, hip, models};
+pub use needs::{
+    Need, asan, cxx, has_browser, has_cxx, has_hip, has_nvrtc, has_sanitizer, has_spirv_val, hip, models, swift,
+};
 pub use random::Random;
 
 use proptest::strategy::Strategy;

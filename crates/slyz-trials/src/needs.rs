@@ -32,6 +32,8 @@ pub enum Need {
     Hip,
     /// OpenVINO and coremltools.
     Models,
+    /// A compiler of Swift.
+    Swift,
 }
 
 impl Need {
@@ -46,6 +48,7 @@ impl Need {
             Need::Hip => ("compiler of HIP", "run .ci/hip, which installs clang-19 and libamdhip64-dev"),
             Need::OpenCl => ("OpenCL", "run .ci/opencl, which installs pocl-opencl-icd and ocl-icd-opencl-dev"),
             Need::Models => ("OpenVINO", "run .ci/models target/models, which takes it from the Python package index"),
+            Need::Swift => ("Swift", "run .ci/swift target/swift, which unpacks Debian's"),
             Need::Nvrtc => ("NVRTC", "run .ci/nvrtc target/nvrtc, which takes it from the Python package index"),
         }
     }
@@ -62,6 +65,7 @@ impl Need {
             Need::OpenCl => "SLYZ_REQUIRE_OPENCL",
             Need::Hip => "SLYZ_REQUIRE_HIP",
             Need::Models => "SLYZ_REQUIRE_MODELS",
+            Need::Swift => "SLYZ_REQUIRE_SWIFT",
         }
     }
 
@@ -130,6 +134,13 @@ pub fn models() -> Option<PathBuf> {
         Some(folder.join("bin/python3")).filter(|python| python.is_file())
     });
     if Need::Models.is_met(found.is_some()) { found.clone() } else { None }
+}
+
+/// The compiler of Swift: `SLYZ_SWIFT`, or that of `target/swift`. Else the test has nothing to do.
+pub fn swift() -> Option<PathBuf> {
+    let named = std::env::var("SLYZ_SWIFT").map_or_else(|_| workspace().join("target/swift/swiftc"), PathBuf::from);
+    let found = Some(named).filter(|compiler| compiler.is_file());
+    if Need::Swift.is_met(found.is_some()) { found } else { None }
 }
 
 /// The compiler of HIP: `SLYZ_HIP`, or a clang that knows AMD's GPUs.

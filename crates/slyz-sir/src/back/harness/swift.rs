@@ -111,9 +111,10 @@ fn elements(project: &Project, out: &mut String) {
         let name = swift_type(ty);
         let tolerance = cases::tolerance(ty);
         if ty == Ty::BF16 {
-            *out += "/// The upper half of a Float.\nstruct BFloat16 {\n    var bits: UInt16\n\n    init(_ x: Float) {\n        \
+            *out += "/// The upper half of a Float.\nstruct BFloat16: CustomStringConvertible {\n    var bits: UInt16\n\n    init(_ x: Float) {\n        \
                 let all = x.bitPattern\n        bits = x.isNaN ? 0x7fc0 : UInt16(truncatingIfNeeded: (all &+ 0x7fff &+ (all >> 16 & 1)) >> 16)\n    }\n\n    \
-                var float: Float { return Float(bitPattern: UInt32(bits) << 16) }\n}\n\n";
+                var float: Float { return Float(bitPattern: UInt32(bits) << 16) }\n    \
+                var description: String { return float.description }\n}\n\n";
         }
         let number = match ty {
             Ty::Bool => "self ? 1.0 : 0.0",

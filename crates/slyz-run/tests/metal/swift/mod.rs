@@ -1,0 +1,81 @@
+//! Swift harnesses where no Mac is: compiled and linked by Swift's own compiler against a stand-in for Metal, and run on kernels that are C++.
+
+use super::glue;
+use slyz_sir::back::harness::{Emitted, Project};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder with a project, and a stand-in for Metal beside it.
+pub struct Harness {
+    folder: PathBuf,
+    compiler: PathBuf,
+    /// The command that people are told, up to the program that it makes.
+    build: String,
+}
+
+impl Harness {
+    /// Writes the files into a folder; nothing where there is no Swift or no C++, which is told.
+    pub fn new(emitted: &Emitted, folder: &Path) -> Option<Harness> {
+        let compiler = slyz_trials::swift().filter(|_| slyz_trials::has_cxx())?;
+        std::fs::create_dir_all(folder).expect("a folder");
+        for file in &emitted.files {
+            std::fs::write(folder.join(&file.name), file.bytes()).expect("the folder can be written");
+        }
+        let build = emitted.build.split(" && ").next().unwrap_or_default();
+        let build = build.replacen("swiftc", "\"$SWIFTC\" -warnings-as-errors -I . Metal.o", 1);
+        let harness = Harness { folder: folder.to_path_buf(), compiler, build };
+        let stand_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("../slyz-run/tests/metal/swift/Metal.swift");
+        let module = "\"$SWIFTC\" -parse-as-library -c -emit-module -module-name Metal \"$STAND_IN\" -o Metal.o";
+        succeeded(&harness.shell(module).env("STAND_IN", stand_in).output().expect("a shell"));
+        Some(harness)
+    }
+
+    /// Compiles and links; it must succeed, without a warning.
+    pub fn build(&self) {
+        succeeded(&self.shell(&self.build).output().expect("a shell"));
+    }
+
+    fn run(&self) -> Output {
+        self.shell("./harness").output().expect("a shell")
+    }
+
+    fn shell(&self, command: &str) -> Command {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", command]).env("SWIFTC", &self.compiler).current_dir(&self.folder);
+        shell
+    }
+}
+
+/// Everything that was printed.
+fn said(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+fn succeeded(output: &Output) {
+    assert!(output.status.success(), "{}: {}", output.status, said(output));
+}
+
+fn fails_with(output: &Output, word: &str) {
+    assert!(output.status.code() == Some(1) && said(output).contains(word), "{}: {}", output.status, said(output));
+}
+
+/// All results are compared and right. Without a device, and with a wrong expectation, it exits with 1.
+pub fn validates(emitted: &Emitted, project: &Project, folder: &Path) {
+    let Some(harness) = Harness::new(emitted, folder) else { return };
+    harness.build();
+    fails_with(&harness.run(), "no Metal device");
+    let kernels = project.entries.iter().flat_map(|entry| &entry.kernels);
+    glue::compile(&project.source, kernels, folder);
+    let right = harness.run();
+    succeeded(&right);
+    let results: usize = project.entries.iter().map(|entry| entry.plan.results.len()).sum();
+    assert_eq!(said(&right).matches("max error").count(), results, "{}", said(&right));
+    let path = folder.join("harness.swift");
+    let text = std::fs::read_to_string(&path).expect("a file of the project");
+    let expected = "expected0: [Float] = [";
+    let wrong = text.replacen(expected, &format!("{expected}77.0 + "), 1);
+    assert_ne!(text, wrong);
+    std::fs::write(&path, wrong).expect("the folder can be written");
+    harness.build();
+    fails_with(&harness.run(), "WRONG");
+}
