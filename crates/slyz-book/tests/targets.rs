@@ -83,13 +83,21 @@ fn row(target: Kind) -> Result<Row> {
         ),
         Kind::Metal => (
             "Metal, with a Swift program",
-            Test("the C++ compiler, not Apple's", "slyz-run/tests/msl.rs", "corpus"),
-            Test("the corpus as C++, with fibers for threads", "slyz-run/tests/msl.rs", "kernels_of_the_corpus"),
+            Test(
+                "Swift 6; kernels by the C++ compiler, not Apple's",
+                projects,
+                "projects_in_swift_build_validate_and_find_mistakes",
+            ),
+            Test(
+                "the corpus as C++, with fibers for threads; Swift on a stand-in for Metal",
+                "slyz-run/tests/msl.rs",
+                "corpus",
+            ),
             NOBODY,
         ),
         Kind::MetalSingleFile => (
             "Metal in one Swift file",
-            Test("the same kernels", "slyz-tests/tests/programs/metal.rs", "constructs_run"),
+            Test("Swift 6", "slyz-tests/tests/programs/metal.rs", "swift_takes_a_single_file"),
             Test("the essay's, as C++", "slyz-tests/tests/programs/metal.rs", "essay_runs"),
             NOBODY,
         ),

@@ -46,7 +46,11 @@ fn modules_of_the_corpus() {
         floats: FloatControls { denormals: [true; 2], specials: [true; 2], nearest: [true; 2] },
         precision: Precision::Exact,
     };
-    let rich = Machine { subgroup: Some(Subgroup { size: 32, bits: 32 }), atomic_bits: 64, ..Machine::webgpu() };
+    let rich = Machine {
+        subgroup: Some(Subgroup { size: 32, bits: 32, float_extremes: false }),
+        atomic_bits: 64,
+        ..Machine::webgpu()
+    };
     let plain = Target { int64: true, float64: true, precision: Precision::Native, ..Target::default() };
     let narrow = Target { narrow: true, reassociates: false, precision: Precision::Table, ..full };
     let targets = [(full, rich), (narrow, rich), (plain, Machine::webgpu()), (Target::default(), Machine::webgpu())];

@@ -181,7 +181,7 @@ fn projects_in_swift_build_validate_and_find_mistakes() -> R {
     all.retain(|program| Project::metal(std::slice::from_ref(program)).is_ok());
     let emitted = project(&all, Target::Metal, &Options::default())?;
     let folder = folder_of("swift");
-    swift::validates(&emitted, &Project::metal(&all)?, &folder);
+    swift::validates(&emitted, &Project::metal(&all)?.entries, &folder);
     let _ = std::fs::remove_dir_all(folder);
     Ok(())
 }

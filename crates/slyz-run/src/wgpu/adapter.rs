@@ -151,7 +151,7 @@ impl Opened {
         let info = adapter.get_info();
         let sizes = [info.subgroup_min_size, info.subgroup_max_size];
         let has = features.contains(Features::SUBGROUP | Features::SUBGROUP_BARRIER) && sizes[0] == sizes[1];
-        let subgroup = has.then_some(Subgroup { size: sizes[0], bits: 32 });
+        let subgroup = has.then_some(Subgroup { size: sizes[0], bits: 32, float_extremes: false });
         let target = Target {
             int64,
             atomic64,

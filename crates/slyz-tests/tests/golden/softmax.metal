@@ -12,16 +12,10 @@ kernel void softmax(
 ) {
     float acc = -INFINITY;
     for (uint i = lid; i < M; i += 256u) acc = max(acc, x[gid * M + i]);
-    uint s = 1u;
-    float s2 = acc;
-    while (s < 32u) {
-        float other = simd_shuffle_down(s2, (ushort)s);
-        s *= 2u;
-        s2 = max(s2, other);
-    }
+    float total = simd_max(acc);
     uint at = lid / 32u;
     bool is = lid % 32u == 0u;
-    if (is) part1[at] = s2;
+    if (is) part1[at] = total;
     threadgroup_barrier(mem_flags::mem_threadgroup);
     float v = max(max(max(part1[0], part1[1]), max(part1[2], part1[3])), max(max(part1[4], part1[5]), max(part1[6], part1[7])));
     float acc2 = 0.0f;
@@ -39,9 +33,9 @@ kernel void softmax(
             }
             acc3 += acc4;
         }
-        float total = simd_sum(acc3);
+        float total2 = simd_sum(acc3);
         threadgroup_barrier(mem_flags::mem_threadgroup);
-        if (is) part1[at] = total;
+        if (is) part1[at] = total2;
         threadgroup_barrier(mem_flags::mem_threadgroup);
         acc2 += part1[0] + part1[1] + (part1[2] + part1[3]) + (part1[4] + part1[5] + (part1[6] + part1[7]));
     }

@@ -10,7 +10,7 @@ mod shim;
 
 use slyz::prelude::*;
 use slyz::{Error, ProjectError};
-use slyz_sir::back::harness::{Project, cases};
+use slyz_sir::back::harness::{self, Project, cases};
 use slyz_sir::interp::{Array, Value, program::run};
 use slyz_sir::types::{Scalar as Bits, Ty};
 use std::path::PathBuf;
@@ -206,6 +206,33 @@ fn swift_parses() {
                 assert!(!syntax_errors(&broken).is_empty());
             }
         }
+    }
+}
+
+/// Swift's compiler takes what it is told to, and the program finds its kernels right.
+fn swift_validates(module: &Module) {
+    let folder = tempfile::tempdir().unwrap();
+    let emitted = harness::emit(module.programs(), Target::Metal).unwrap();
+    let project = Project::metal(module.programs()).unwrap();
+    shim::swift::validates(&emitted, &project.entries, folder.path());
+}
+
+#[test]
+fn swift_runs_the_essay() {
+    swift_validates(&essay::program().unwrap());
+}
+
+#[test]
+fn swift_runs_every_construct() {
+    swift_validates(&constructs().unwrap());
+}
+
+#[test]
+fn swift_takes_a_single_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let emitted = harness::emit(constructs().unwrap().programs(), Target::MetalSingleFile).unwrap();
+    if let Some(harness) = shim::swift::Harness::new(&emitted, folder.path()) {
+        harness.build();
     }
 }
 

@@ -1,7 +1,7 @@
 //! Swift harnesses where no Mac is: compiled and linked by Swift's own compiler against a stand-in for Metal, and run on kernels that are C++.
 
 use super::glue;
-use slyz_sir::back::harness::{Emitted, Project};
+use slyz_sir::back::harness::{Emitted, Entry};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -59,16 +59,16 @@ fn fails_with(output: &Output, word: &str) {
     assert!(output.status.code() == Some(1) && said(output).contains(word), "{}: {}", output.status, said(output));
 }
 
-/// All results are compared and right. Without a device, and with a wrong expectation, it exits with 1.
-pub fn validates(emitted: &Emitted, project: &Project, folder: &Path) {
+/// All results of the programs are compared and right. Without a device, and with a wrong expectation, it exits with 1.
+pub fn validates(emitted: &Emitted, entries: &[Entry], folder: &Path) {
     let Some(harness) = Harness::new(emitted, folder) else { return };
     harness.build();
     fails_with(&harness.run(), "no Metal device");
-    let kernels = project.entries.iter().flat_map(|entry| &entry.kernels);
-    glue::compile(&project.source, kernels, folder);
+    let source = std::fs::read_to_string(folder.join("kernels.metal")).expect("a file of the project");
+    glue::compile(&source, entries.iter().flat_map(|entry| &entry.kernels), folder);
     let right = harness.run();
     succeeded(&right);
-    let results: usize = project.entries.iter().map(|entry| entry.plan.results.len()).sum();
+    let results: usize = entries.iter().map(|entry| entry.plan.results.len()).sum();
     assert_eq!(said(&right).matches("max error").count(), results, "{}", said(&right));
     let path = folder.join("harness.swift");
     let text = std::fs::read_to_string(&path).expect("a file of the project");

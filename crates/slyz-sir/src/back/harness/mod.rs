@@ -500,7 +500,9 @@ impl Project {
         let mut plans = vec![];
         for program in programs {
             verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
-            let mut plan = road.end(program);
+            // What a program does not ask for, the dialect says.
+            let precision = program.precision.or(Some(dialect.precision));
+            let mut plan = road.end(&Program { precision, ..program.clone() });
             rename(&mut plan, &mut names);
             plans.push(plan);
         }

@@ -57,7 +57,7 @@ impl Machine {
     pub const fn metal() -> Machine {
         Machine {
             max_threads: 1024,
-            subgroup: Some(Subgroup { size: 32, bits: 32 }),
+            subgroup: Some(Subgroup { size: 32, bits: 32, float_extremes: true }),
             shared_bytes: 32 << 10,
             least_bytes: 1,
             max_blocks: [u32::MAX as u64; 3],
@@ -80,7 +80,7 @@ impl Machine {
     pub const fn cuda() -> Machine {
         Machine {
             max_threads: 1024,
-            subgroup: Some(Subgroup { size: 32, bits: 64 }),
+            subgroup: Some(Subgroup { size: 32, bits: 64, float_extremes: false }),
             shared_bytes: 48 << 10,
             least_bytes: 1,
             max_blocks: [(1 << 31) - 1, 65_535, 65_535],
@@ -102,7 +102,7 @@ impl Machine {
     /// AMD GPUs, with wavefronts of so many lanes.
     pub const fn hip(lanes: u32) -> Machine {
         Machine {
-            subgroup: Some(Subgroup { size: lanes, bits: 64 }),
+            subgroup: Some(Subgroup { size: lanes, bits: 64, float_extremes: false }),
             // Whether blocks go on while others wait, nobody says.
             progresses: false,
             has_products: false,

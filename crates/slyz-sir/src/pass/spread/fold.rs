@@ -1,7 +1,7 @@
 //! Folds of `lanes`: a partial result per thread, then one for the block that every thread knows.
 
 use super::order::Accesses;
-use super::{Spreader, contains};
+use super::{Spreader, Subgroup, contains};
 use crate::code::{Body, Id, MemId, Monoid, Op, Place, Scope, SubgroupOp};
 use crate::kernel::{Memory, Space};
 use crate::ops::Operator;
@@ -29,7 +29,9 @@ impl Spreader<'_> {
             return Joining::Memory;
         }
         match (monoid.operator(), tys) {
-            (Some(operator), [ty]) if has_reduction(operator, *ty) && monoid.commutative => Joining::Reduce(operator),
+            (Some(operator), [ty]) if has_reduction(subgroup, operator, *ty) && monoid.commutative => {
+                Joining::Reduce(operator)
+            }
             _ => Joining::Shuffle,
         }
     }
@@ -320,11 +322,12 @@ impl Spreader<'_> {
     }
 }
 
-/// Reductions that subgroups have everywhere. The smallest and largest of floats are not among them: devices differ
-/// about NaN, and the operator table does not.
-fn has_reduction(operator: Operator, ty: Ty) -> bool {
+/// Reductions that subgroups have. The smallest and largest of floats are seldom among them: devices differ about NaN, and the
+/// operator table does not.
+fn has_reduction(subgroup: Subgroup, operator: Operator, ty: Ty) -> bool {
     match operator {
         Operator::Add | Operator::Mul => ty.is_int() || matches!(ty, Ty::F32 | Ty::F16 | Ty::F64),
+        Operator::Min | Operator::Max if matches!(ty, Ty::F32 | Ty::F16) => subgroup.float_extremes,
         Operator::Min | Operator::Max | Operator::And | Operator::Or | Operator::Xor => ty.is_int(),
         _ => false,
     }

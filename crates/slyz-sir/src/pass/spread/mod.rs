@@ -33,6 +33,7 @@ mod keep;
 mod order;
 mod unroll;
 
+use crate::choices::Precision;
 use crate::code::{Body, Id, MemId, Monoid, Op, Place, Stmt, Type, Var};
 use crate::kernel::{Access, Kernel, Memory, Space};
 use crate::ops::Operator;
@@ -57,6 +58,8 @@ pub struct Subgroup {
     pub size: u32,
     /// The widest type, in bits, that they exchange and reduce.
     pub bits: u32,
+    /// They have the smallest and the largest of floats, and take NaN as they please: for kernels that ask for no more than is native.
+    pub float_extremes: bool,
 }
 
 /// What the block may use.
@@ -99,8 +102,10 @@ pub fn run(kernel: Kernel, resources: &Resources, about: &About<'_>) -> Spread {
     let mut extents = HashMap::new();
     collect_extents(&kernel.body, &mut extents);
     let numbers = numbers(&extents, &kernel.body);
+    let native = kernel.precision == Some(Precision::Native);
+    let allowed = |subgroup: Subgroup| Subgroup { float_extremes: subgroup.float_extremes && native, ..subgroup };
     let mut spreader = Spreader {
-        subgroup: resources.subgroup.filter(|_| threads > 1),
+        subgroup: resources.subgroup.filter(|_| threads > 1).map(allowed),
         turns_at_once: resources.turns_at_once.max(1),
         threads,
         thread,

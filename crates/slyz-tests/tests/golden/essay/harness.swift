@@ -226,7 +226,7 @@ protocol Element: Equatable {
     static var tolerance: Double { get }
 }
 
-/// Prints how far a result is off; `expected` holds every `stride`-th element of `count`.
+/// Prints the first eight elements of a result and how far it is off; `expected` holds every `stride`-th element of `count`.
 func compare<T: Element>(_ name: String, _ found: [T], _ expected: [T], stride: Int, count: Int) -> Bool {
     if found.count != count {
         print("  \(name): \(found.count) elements, expected \(count)")
@@ -240,7 +240,7 @@ func compare<T: Element>(_ name: String, _ found: [T], _ expected: [T], stride: 
         worst = error > worst || error.isNaN ? error : worst
         if !(error <= T.tolerance * max(1.0, abs(b))) { right = false }
     }
-    print("  \(name): max error \(worst)\(right ? "" : ", WRONG")")
+    print("  \(name): \(found.prefix(8)), max error \(worst)\(right ? "" : ", WRONG")")
     return right
 }
 
