@@ -179,10 +179,13 @@ fn projects_in_swift_build_validate_and_find_mistakes() -> R {
     let mut all = all_programs()?;
     // Metal has no f64.
     all.retain(|program| Project::metal(std::slice::from_ref(program)).is_ok());
-    let emitted = project(&all, Target::Metal, &Options::default())?;
     let folder = folder_of("swift");
-    swift::validates(&emitted, &Project::metal(&all)?.entries, &folder);
-    let _ = std::fs::remove_dir_all(folder);
+    let emitted = project(&all, Target::Metal, &Options::default())?;
+    if let Some(harness) = swift::Harness::new(&emitted, &folder) {
+        harness.validates(&Project::metal(&all)?.entries);
+        harness.finds_a_mistake();
+        std::fs::remove_dir_all(folder)?;
+    }
     Ok(())
 }
 

@@ -213,8 +213,9 @@ fn swift_parses() {
 fn swift_validates(module: &Module) {
     let folder = tempfile::tempdir().unwrap();
     let emitted = harness::emit(module.programs(), Target::Metal).unwrap();
-    let project = Project::metal(module.programs()).unwrap();
-    shim::swift::validates(&emitted, &project.entries, folder.path());
+    if let Some(harness) = shim::swift::Harness::new(&emitted, folder.path()) {
+        harness.validates(&Project::metal(module.programs()).unwrap().entries);
+    }
 }
 
 #[test]

@@ -35,6 +35,33 @@ impl Harness {
         succeeded(&self.shell(&self.build).output().expect("a shell"));
     }
 
+    /// All results of the programs are compared and right. Without a device it exits with 1.
+    pub fn validates(&self, entries: &[Entry]) {
+        self.build();
+        fails_with(&self.run(), "no Metal device");
+        let kernels = entries.iter().flat_map(|entry| &entry.kernels);
+        glue::compile(&self.text("kernels.metal"), kernels, &self.folder);
+        let right = self.run();
+        succeeded(&right);
+        let results: usize = entries.iter().map(|entry| entry.plan.results.len()).sum();
+        assert_eq!(said(&right).matches("max error").count(), results, "{}", said(&right));
+    }
+
+    /// With a wrong expectation it exits with 1.
+    pub fn finds_a_mistake(&self) {
+        let text = self.text("harness.swift");
+        let expected = "expected0: [Float] = [";
+        let wrong = text.replacen(expected, &format!("{expected}77.0 + "), 1);
+        assert_ne!(text, wrong);
+        std::fs::write(self.folder.join("harness.swift"), wrong).expect("the folder can be written");
+        self.build();
+        fails_with(&self.run(), "WRONG");
+    }
+
+    fn text(&self, file: &str) -> String {
+        std::fs::read_to_string(self.folder.join(file)).expect("a file of the project")
+    }
+
     fn run(&self) -> Output {
         self.shell("./harness").output().expect("a shell")
     }
@@ -57,25 +84,4 @@ fn succeeded(output: &Output) {
 
 fn fails_with(output: &Output, word: &str) {
     assert!(output.status.code() == Some(1) && said(output).contains(word), "{}: {}", output.status, said(output));
-}
-
-/// All results of the programs are compared and right. Without a device, and with a wrong expectation, it exits with 1.
-pub fn validates(emitted: &Emitted, entries: &[Entry], folder: &Path) {
-    let Some(harness) = Harness::new(emitted, folder) else { return };
-    harness.build();
-    fails_with(&harness.run(), "no Metal device");
-    let source = std::fs::read_to_string(folder.join("kernels.metal")).expect("a file of the project");
-    glue::compile(&source, entries.iter().flat_map(|entry| &entry.kernels), folder);
-    let right = harness.run();
-    succeeded(&right);
-    let results: usize = entries.iter().map(|entry| entry.plan.results.len()).sum();
-    assert_eq!(said(&right).matches("max error").count(), results, "{}", said(&right));
-    let path = folder.join("harness.swift");
-    let text = std::fs::read_to_string(&path).expect("a file of the project");
-    let expected = "expected0: [Float] = [";
-    let wrong = text.replacen(expected, &format!("{expected}77.0 + "), 1);
-    assert_ne!(text, wrong);
-    std::fs::write(&path, wrong).expect("the folder can be written");
-    harness.build();
-    fails_with(&harness.run(), "WRONG");
 }
