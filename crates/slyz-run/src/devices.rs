@@ -22,6 +22,11 @@ fn may_be_here(_device: &dyn Device) -> bool {
     if _device.name() == crate::opencl::OpenCl::NAME {
         return crate::opencl::OpenCl::is_hardware(std::env::var("SLYZ_ADAPTER").ok().as_deref());
     }
+    // It takes some programs only: who goes through all devices does not meet it.
+    #[cfg(feature = "openvino")]
+    if _device.name() == crate::openvino::OpenVino::NAME {
+        return false;
+    }
     true
 }
 
@@ -39,6 +44,8 @@ pub(crate) fn own() -> &'static [Arc<dyn Device>] {
             Arc::new(crate::wgpu::Wgpu::new(std::env::var("SLYZ_ADAPTER").ok().as_deref())),
             #[cfg(feature = "opencl")]
             Arc::new(crate::opencl::OpenCl::new(std::env::var("SLYZ_ADAPTER").ok().as_deref())),
+            #[cfg(feature = "openvino")]
+            Arc::new(crate::openvino::OpenVino::new(std::env::var("SLYZ_ADAPTER").ok().as_deref())),
             Arc::new(Interpreter),
         ]
     };

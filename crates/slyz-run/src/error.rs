@@ -1,6 +1,8 @@
 //! What can go wrong between a program and its results. Every message says what to do about it.
 
 use slyz_sir::back::EmitError;
+#[cfg(feature = "openvino")]
+use slyz_sir::back::graph::GraphError;
 use slyz_sir::interp::kernel::KernelError;
 use slyz_sir::interp::program::InterpError;
 use slyz_sir::launch::Fault;
@@ -200,6 +202,28 @@ pub enum Error {
         /// What was found, and the cure.
         why: String,
     },
+    /// OpenVINO is not to be had here.
+    #[cfg(feature = "openvino")]
+    #[error("no OpenVINO: {what}: {why}. The devices \"wgpu\" and \"cpu\" need none of it")]
+    NoOpenVino {
+        /// What is missing.
+        what: String,
+        /// What was found, and the cure.
+        why: String,
+    },
+    /// A program that has no model, or a kernel by hand.
+    #[cfg(feature = "openvino")]
+    #[error("the device \"openvino\" cannot run it: {0}. The device \"cpu\" can")]
+    Model(#[source] GraphError),
+    /// OpenVINO does not do what it is asked.
+    #[cfg(feature = "openvino")]
+    #[error("OpenVINO refused {what}: {why}. Use the device \"cpu\"")]
+    OpenVino {
+        /// What was asked of it.
+        what: String,
+        /// What it said.
+        why: String,
+    },
     /// No adapter does what is asked.
     #[cfg(feature = "wgpu")]
     #[error(
@@ -319,5 +343,13 @@ pub enum ArgumentProblem {
         at: usize,
         /// The byte.
         byte: u8,
+    },
+    /// A number that the device has no room for.
+    #[error("element {at} is {value}, and the device computes whole numbers in 32 bits; use the device \"cpu\"")]
+    Wide {
+        /// Row-major.
+        at: usize,
+        /// The number.
+        value: i128,
     },
 }

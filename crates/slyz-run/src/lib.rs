@@ -49,14 +49,16 @@ mod kept;
 #[cfg(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "wgpu"))]
 mod kernels;
 mod launch;
-#[cfg(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "wgpu"))]
+#[cfg(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "openvino", feature = "wgpu"))]
 mod memo;
 #[cfg(feature = "npy")]
 pub mod npy;
 #[cfg(feature = "opencl")]
 pub mod opencl;
+#[cfg(feature = "openvino")]
+pub mod openvino;
 mod pool;
-#[cfg(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "wgpu"))]
+#[cfg(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "openvino", feature = "wgpu"))]
 mod precision;
 mod prepared;
 // The interpreter alone launches nothing.

@@ -383,6 +383,9 @@ fn falls_back(error: &Error) -> bool {
         Error::NoOpenCl { .. } => true,
         #[cfg(feature = "wgpu")]
         Error::NoAdapter { .. } => true,
+        // No GPU of `auto` says so.
+        #[cfg(feature = "openvino")]
+        Error::NoOpenVino { .. } | Error::Model(_) | Error::OpenVino { .. } => false,
         Error::UnknownDevice { .. }
         | Error::NotLent { .. }
         | Error::Setting { .. }

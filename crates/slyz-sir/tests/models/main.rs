@@ -15,7 +15,7 @@ use slyz_sir::back::graph::{self, Format};
 use slyz_sir::back::harness::{Emitted, Options, Target, emit_with};
 use slyz_sir::choices::Precision;
 use slyz_sir::interp::{self, Value, program::solve_sizes};
-use slyz_sir::pass::{Selection, optimize_with};
+use slyz_sir::pass::Selection;
 use slyz_sir::program::Program;
 use slyz_sir::text::{Case, Subject, parse_file};
 use slyz_sir::types::Ty;
@@ -231,9 +231,7 @@ fn random_graphs() {
             named.filter_map(|(size, value)| Some((size.name.clone(), (*value)?))).collect();
         for sizes in [&[][..], &sizes] {
             all += 1;
-            let passes = Selection::Without(vec!["fuse".to_string()]);
-            let program = optimize_with(&graph::with_sizes(&case.program, sizes), &passes, &mut |_, _| {});
-            let Ok(graph) = graph::lift(&program, &WHOLE) else { continue };
+            let Ok(graph) = graph::of_program(&case.program, sizes, &Selection::All, &WHOLE) else { continue };
             tried += 1;
             let text = || random::as_corpus_file(&case, &expected, &format!("Random program {seed}, {sizes:?}"));
             match meaning::run(&graph, &case.args) {

@@ -16,11 +16,13 @@ mod error;
 mod given;
 mod lift;
 mod make;
+mod road;
 pub(in crate::back) mod table;
 
 pub use error::GraphError;
 pub use given::with_sizes;
 pub use lift::lift;
+pub use road::of_program;
 
 use crate::choices::Precision;
 use crate::ops::Operator;

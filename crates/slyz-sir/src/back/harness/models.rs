@@ -1,12 +1,9 @@
 //! Programs as models of graph compilers: an OpenVINO IR or a Core ML package per program.
-//!
-//! The passes run but `fuse`: whole-array operations are what is looked for, and fusing is what graph compilers do themselves.
 
 use super::{Emitted, File, Options, ProjectError, checked_names};
 use crate::back::graph::{self, Format, GraphError};
 use crate::back::{coreml, openvino};
 use crate::choices::Precision;
-use crate::pass::{Selection, optimize_with};
 use crate::program::Program;
 use crate::verify;
 use std::collections::BTreeSet;
@@ -36,9 +33,7 @@ pub(super) fn emit(programs: &[Program], kind: Kind, options: &Options) -> Resul
     let mut files = vec![];
     for program in programs {
         verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
-        let sized = graph::with_sizes(program, &options.sizes);
-        let passes = without_fusion(&options.passes);
-        let graph = graph::lift(&optimize_with(&sized, &passes, &mut |_, _| {}), &format)?;
+        let graph = graph::of_program(program, &options.sizes, &options.passes, &format)?;
         let name = &program.name;
         match kind {
             Kind::OpenVino => {
@@ -60,14 +55,6 @@ pub(super) fn emit(programs: &[Program], kind: Kind, options: &Options) -> Resul
         Kind::CoreMl => format!("xcrun coremlcompiler compile {first}.mlpackage ."),
     };
     Ok(Emitted { files, build })
-}
-
-fn without_fusion(passes: &Selection) -> Selection {
-    match passes {
-        Selection::All => Selection::Without(vec!["fuse".to_string()]),
-        Selection::Only(names) => Selection::Only(names.iter().filter(|name| *name != "fuse").cloned().collect()),
-        Selection::Without(names) => Selection::Without([&names[..], &["fuse".to_string()]].concat()),
-    }
 }
 
 /// Are the sizes that are given those of a program?
