@@ -16,6 +16,7 @@ pub fn run(out: &mut dyn Write) -> anyhow::Result<()> {
     }
     adapters(out)?;
     platforms(out)?;
+    models(out)?;
     writeln!(out)?;
     writeln!(out, "default   {}; SLYZ_DEVICE names another", chosen.name())?;
     order(out)?;
@@ -132,6 +133,30 @@ fn platforms(out: &mut dyn Write) -> anyhow::Result<()> {
 
 #[cfg(not(feature = "opencl"))]
 fn platforms(_: &mut dyn Write) -> anyhow::Result<()> {
+    Ok(())
+}
+
+/// What OpenVINO can run models on, or what is missing.
+#[cfg(feature = "openvino")]
+fn models(out: &mut dyn Write) -> anyhow::Result<()> {
+    let (version, found) = match slyz_run::openvino::OpenVino::new(None).found() {
+        Ok(found) => found,
+        Err(error) => {
+            writeln!(out, "openvino  {error}")?;
+            return Ok(());
+        }
+    };
+    let named: Vec<String> = found.iter().map(|(device, name)| format!("{device} ({name})")).collect();
+    writeln!(out, "openvino  {version}: {}", named.join(", "))?;
+    writeln!(
+        out,
+        "          SLYZ_DEVICE=openvino runs array programs there, on the CPU; SLYZ_ADAPTER names one by a part of its name"
+    )?;
+    Ok(())
+}
+
+#[cfg(not(feature = "openvino"))]
+fn models(_: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 

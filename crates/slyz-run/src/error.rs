@@ -344,12 +344,4 @@ pub enum ArgumentProblem {
         /// The byte.
         byte: u8,
     },
-    /// A number that the device has no room for.
-    #[error("element {at} is {value}, and the device computes whole numbers in 32 bits; use the device \"cpu\"")]
-    Wide {
-        /// Row-major.
-        at: usize,
-        /// The number.
-        value: i128,
-    },
 }

@@ -2,7 +2,8 @@
 
 use super::network::{Given, Input, Network, element};
 use super::opened::{Opened, refused};
-use super::{OpenVino, wide};
+use super::OpenVino;
+use super::wide::Right;
 use crate::device::Seal;
 use crate::memo::Memo;
 use crate::signature::{Bound, Signature, Sizes};
@@ -40,6 +41,13 @@ pub(super) struct Compiled {
 struct Ready {
     graph: Graph,
     network: Network,
+    right: Right,
+}
+
+impl Ready {
+    fn new(graph: Graph, network: Network) -> Ready {
+        Ready { graph, network, right: Right::default() }
+    }
 }
 
 impl Compiled {
@@ -50,7 +58,7 @@ impl Compiled {
                 let model = emit(&graph);
                 // A neural processor may want to know extents that others do without.
                 let network = opened.compile(&program.name, &model).ok();
-                (network.map(|network| Ready { graph, network }), model.xml)
+                (network.map(|network| Ready::new(graph, network)), model.xml)
             }
             Err(GraphError::Open { .. } | GraphError::Untold { .. }) => (None, program.to_string()),
             Err(error) => return Err(Error::Model(error)),
@@ -76,7 +84,7 @@ impl Compiled {
                 named.filter_map(|(size, value)| Some((size.name.clone(), (*value)?))).collect();
             let graph = graph_of(&self.program, &given, self.precision).map_err(Error::Model)?;
             let network = self.opened.compile(&self.program.name, &emit(&graph))?;
-            Ok(Arc::new(Ready { graph, network }))
+            Ok(Arc::new(Ready::new(graph, network)))
         })
     }
 
@@ -165,7 +173,7 @@ impl Executable for Compiled {
             inputs.push(Input { name: &ready.graph.inputs[place].name, ty: param.ty.elem(), shape, bytes });
         }
         let name = &self.signature.name;
-        wide::check(name, &ready.graph, &known, &inputs)?;
+        ready.right.check(&ready.graph, &known, &inputs)?;
         ready.network.run(name, &inputs, &self.results, |number, given| self.output(&mut known, number, &given))
     }
 

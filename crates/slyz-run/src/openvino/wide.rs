@@ -1,20 +1,64 @@
-//! Whole numbers past 32 bits, in which OpenVINO computes all of them: calls that have them are refused.
+//! Calls with whole numbers that OpenVINO has no room for are refused: it computes them in 32 bits, and some in 24.
 
 use super::network::Input;
 use crate::signature::{Sizes, read_scalars};
-use crate::{ArgumentProblem, Error};
+use crate::{Error, Kept};
 use slyz_sir::back::graph::Graph;
-use slyz_sir::types::Ty;
+use slyz_sir::back::openvino::{Ends, check_numbers};
+use slyz_sir::size::SizeVar;
 
-/// An error where an argument has such a number.
-pub(super) fn check(name: &str, _graph: &Graph, _sizes: &Sizes<'_>, inputs: &[Input<'_>]) -> Result<(), Error> {
-    for (index, input) in inputs.iter().enumerate().filter(|(_, input)| input.ty == Ty::I64) {
-        let numbers = read_scalars(input.ty, input.bytes).map(|scalar| scalar.as_int());
-        let mut past = numbers.enumerate().filter(|(_, value)| i32::try_from(*value).is_err());
-        if let Some((at, value)) = past.next() {
-            let problem = ArgumentProblem::Wide { at, value };
-            return Err(Error::Argument { name: name.to_string(), index, problem });
-        }
+/// Calls of a graph that are known to be right.
+#[derive(Default)]
+pub(super) struct Right {
+    known: Kept<Numbers>,
+}
+
+/// What decides about a call.
+struct Numbers {
+    sizes: Vec<Option<u64>>,
+    inputs: Vec<Option<Ends>>,
+}
+
+impl Right {
+    /// An error where whole numbers of the call may be too large.
+    pub(super) fn check(&self, graph: &Graph, sizes: &Sizes<'_>, inputs: &[Input<'_>]) -> Result<(), Error> {
+        let inputs: Vec<Option<Ends>> = inputs.iter().map(ends).collect();
+        let fits = |known: &Numbers| known.sizes == sizes.values() && known.inputs == inputs;
+        let look = || {
+            let value = |SizeVar(var): SizeVar| sizes.values().get(var as usize).copied().flatten();
+            check_numbers(graph, &value, &inputs).map_err(Error::Model)?;
+            Ok(Numbers { sizes: sizes.values().to_vec(), inputs: inputs.clone() })
+        };
+        self.known.get(fits, look).map(drop)
     }
-    Ok(())
+}
+
+/// The ends of an argument of whole numbers, no nearer to zero than they are: as far as their bits go, so that few calls differ in them.
+fn ends(input: &Input<'_>) -> Option<Ends> {
+    if !input.ty.is_int() {
+        return None;
+    }
+    let numbers = read_scalars(input.ty, input.bytes).map(|scalar| scalar.as_int() as i64);
+    let (lo, hi) = numbers.fold((0, 0), |(lo, hi), number| (number.min(lo), number.max(hi)));
+    let ones = |number: i64| (1i128 << (64 - number.leading_zeros())) - 1;
+    Some((!(ones(!lo) as i64), ones(hi) as i64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slyz_sir::types::Ty;
+
+    #[test]
+    fn ends_go_as_far_as_bits() {
+        let of = |numbers: &[i64]| {
+            let bytes = bytemuck::cast_slice(numbers);
+            ends(&Input { name: "x", ty: Ty::I64, shape: vec![numbers.len() as u64], bytes })
+        };
+        assert_eq!(of(&[5, 9]), Some((0, 15)));
+        assert_eq!(of(&[-5, -1]), Some((-8, 0)));
+        assert_eq!(of(&[i32::MIN.into(), i32::MAX.into()]), Some((i32::MIN.into(), i32::MAX.into())));
+        assert_eq!(of(&[i64::MIN, i64::MAX]), Some((i64::MIN, i64::MAX)));
+        assert_eq!(of(&[]), Some((0, 0)));
+    }
 }

@@ -77,6 +77,19 @@ pub enum GraphError {
         /// The format.
         format: &'static str,
     },
+    /// Whole numbers that are too large in one call.
+    #[error(
+        "program `{program}`: whole numbers of up to {most} may come up in this call, and {format} has 32 bits for them, 24 where they are \
+         compared or summed; pass smaller ones, or compute with floats"
+    )]
+    Wide {
+        /// The program.
+        program: String,
+        /// The format.
+        format: &'static str,
+        /// The largest, without its sign.
+        most: i128,
+    },
     /// A kernel by hand.
     #[error(
         "kernel `{kernel}` is written by hand, and {format} takes array programs only: {why}. Write it as a function over arrays, or build for the \

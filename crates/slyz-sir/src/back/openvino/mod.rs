@@ -1,10 +1,13 @@
 //! Graphs as models of OpenVINO: IR, a file of layers (`.xml`) and a file of constants (`.bin`).
 //!
 //! Extents that are not known are dynamic dimensions. OpenVINO's CPU plugin computes `i64` in 32 bits: larger numbers do not come out as
-//! they are.
+//! they are. Whether a call has such is for its caller to ask (`numbers.rs`).
 
 mod layers;
+mod numbers;
 mod xml;
+
+pub use numbers::{Ends, check_numbers};
 
 use super::graph::{Format, Graph};
 use crate::choices::Precision;
