@@ -126,7 +126,11 @@ fn row(target: Kind) -> Result<Row> {
         Kind::OpenVino => (
             "OpenVINO",
             Test("OpenVINO", models, "corpus"),
-            Test("programs of the corpus that are models", models, "corpus"),
+            Test(
+                "programs of the corpus that are models, as the device `openvino`",
+                "slyz-run/tests/openvino.rs",
+                "corpus",
+            ),
             Not("x86-64, in CI"),
         ),
         Kind::CoreMl => (

@@ -51,7 +51,8 @@ fn difference(expected: &Array, found: &Array) -> Option<String> {
         a == b || ty.is_float() && close
     };
     let wrong = expected.data.iter().zip(&found.data).enumerate().find(|(_, (a, b))| !agree(**a, **b));
-    wrong.map(|(at, (&a, &b))| format!("element {at} is {:?}, not {:?}", Scalar { ty, bits: b }, Scalar { ty, bits: a }))
+    wrong
+        .map(|(at, (&a, &b))| format!("element {at} is {:?}, not {:?}", Scalar { ty, bits: b }, Scalar { ty, bits: a }))
 }
 
 fn elements(case: &Case) -> usize {
@@ -145,7 +146,8 @@ fn many_callers_at_once() -> R {
 fn results_go_on() -> R {
     let Some(device) = device() else { return Ok(()) };
     let code = compiled(&device, SCALED)?;
-    let first = code.run(&[Some(2)], &[Argument::host(Ty::F32, &[2], &[1.0f32, 2.0]), Argument::Scalar(Scalar::f32(2.0))])?;
+    let first =
+        code.run(&[Some(2)], &[Argument::host(Ty::F32, &[2], &[1.0f32, 2.0]), Argument::Scalar(Scalar::f32(2.0))])?;
     let again = code.run(&[Some(2)], &[first[0].as_argument(), first[1].as_argument()])?;
     assert_eq!(floats(&again[0]), [12.0, 24.0]);
     let elsewhere = devices::narrow().compile(&parse_program(SCALED)?)?;

@@ -1,8 +1,8 @@
 //! A program as a model, and its calls.
 
+use super::OpenVino;
 use super::network::{Given, Input, Network, element};
 use super::opened::{Opened, refused};
-use super::OpenVino;
 use super::wide::Right;
 use crate::device::Seal;
 use crate::memo::Memo;

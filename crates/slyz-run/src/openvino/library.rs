@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 const VARIABLE: &str = "SLYZ_OPENVINO";
 
 /// What is called. A library without it is another one, or too old, and the crate would panic.
-const NEEDED: [&[u8]; 4] = [
-    b"ov_get_openvino_version",
-    b"ov_core_read_model_from_memory_buffer",
-    b"ov_core_compile_model",
-    b"ov_infer_request_get_output_tensor_by_index",
+const NEEDED: [&str; 4] = [
+    "ov_get_openvino_version",
+    "ov_core_read_model_from_memory_buffer",
+    "ov_core_compile_model",
+    "ov_infer_request_get_output_tensor_by_index",
 ];
 
 /// Loads the library, if it is not loaded yet.
@@ -50,8 +50,8 @@ fn is_complete(path: &Path) -> Result<(), String> {
     let library = unsafe { libloading::Library::new(path) }.map_err(|error| error.to_string())?;
     for name in NEEDED {
         // SAFETY: nothing is called, so that the type does not matter.
-        let symbol = unsafe { library.get::<*const ()>(name) };
-        symbol.map_err(|error| error.to_string())?;
+        let symbol = unsafe { library.get::<*const ()>(name.as_bytes()) };
+        symbol.map_err(|_| format!("it has no {name}"))?;
     }
     Ok(())
 }

@@ -32,11 +32,21 @@ impl Opened {
         let version = version.split('-').next().unwrap_or_default().to_string();
         let opened = Opened { core: Mutex::new(core), device: String::new(), version };
         let device = opened.chosen(wish)?;
-        let exact = opened.core().set_property(&DeviceType::from(&*device), &RwPropertyKey::HintInferencePrecision, "f32");
-        match exact {
-            // A neural processor has halves only.
+        opened.keep_floats(&device)?;
+        Ok(Opened { device, ..opened })
+    }
+
+    /// Has floats computed as such; else a device may choose halves.
+    fn keep_floats(&self, device: &str) -> Result<(), Error> {
+        // The crate calls a function of C with any number of arguments as if they were all named, which Apple's processors tell apart.
+        if cfg!(all(target_vendor = "apple", target_arch = "aarch64")) {
+            return Ok(());
+        }
+        let key = RwPropertyKey::HintInferencePrecision;
+        match self.core().set_property(&DeviceType::from(device), &key, "f32") {
             Err(error) if device == "CPU" => Err(Error::NoOpenVino { what: "no f32".to_string(), why: words(&error) }),
-            Ok(()) | Err(_) => Ok(Opened { device, ..opened }),
+            // A neural processor has nothing but halves.
+            Ok(()) | Err(_) => Ok(()),
         }
     }
 
