@@ -6,6 +6,7 @@ mod glue;
 mod swift;
 
 use slyz_sir::back::harness::{Emitted, Options, Project, Target, project};
+use slyz_sir::choices::Precision;
 use slyz_sir::program::Program;
 use slyz_sir::text::parse_file;
 use slyz_trials::Need;
@@ -185,6 +186,23 @@ fn projects_in_swift_build_validate_and_find_mistakes() -> R {
         harness.validates(&Project::metal(&all)?.entries);
         harness.finds_a_mistake();
         std::fs::remove_dir_all(folder)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn metal_folds_floats_by_its_own_extremes_at_native_only() -> R {
+    for (precision, asked, own) in [
+        (Precision::Native, None, true),
+        (Precision::Native, Some(Precision::Table), false),
+        (Precision::Table, None, false),
+    ] {
+        let mut softmax = programs(FILES[0])?;
+        softmax.iter_mut().for_each(|program| program.precision = asked);
+        let emitted = project(&softmax, Target::Metal, &Options { precision, ..Options::default() })?;
+        let kernels = emitted.files[0].as_text().ok_or("no text")?;
+        assert!(kernels.contains("simd_sum"), "{kernels}");
+        assert_eq!(kernels.contains("simd_max"), own, "{kernels}");
     }
     Ok(())
 }
