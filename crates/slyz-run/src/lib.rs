@@ -2,7 +2,7 @@
 //!
 //! A [`Device`] turns a program into an [`Executable`], which is called with [`Argument`]s and gives [`Output`]s.
 //! `cpu` builds the generated C with the system's compiler and keeps what it built in memory and on disk; `wgpu` has the
-//! drivers of GPUs compile naga modules (each is a cargo feature, on by default); `interpreter` runs the meaning of SIR itself, slowly, and is there on every machine.
+//! drivers of GPUs compile naga modules, `openvino` has OpenVINO compile models (each is a cargo feature, on by default); `interpreter` runs the meaning of SIR itself, slowly, and is there on every machine.
 //!
 //! This crate decides nothing about programs: passes, lowerings and source code are `slyz-sir`'s. It is the only
 //! crate with `unsafe`, because generated code is loaded, and memory lent to it, here.
