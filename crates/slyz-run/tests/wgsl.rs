@@ -167,6 +167,7 @@ fn uniforms(d: &Description, sizes: &[Option<u64>], scalars: &[Scalar]) -> Resul
             UniformSource::Size(var) => value(&Size::Var(var), sizes)? as u32,
             UniformSource::Scalar(k) if scalars[k].ty.is_float() => (scalars[k].as_f64() as f32).to_bits(),
             UniformSource::Scalar(k) => scalars[k].as_int() as u32,
+            UniformSource::Extent(_) => unreachable!("of raw kernels, which are not exported"),
         });
     }
     words.resize(words.len().next_multiple_of(4), 0);

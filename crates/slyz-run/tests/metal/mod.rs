@@ -65,6 +65,7 @@ impl Library {
             words.push(match uniform.source {
                 UniformSource::Size(var) => value(&Size::Var(var), sizes)?,
                 UniformSource::Scalar(k) => scalars[k].bits,
+                UniformSource::Extent(_) => unreachable!("of raw kernels, which are not exported"),
             });
         }
         let mut bound = vec![std::ptr::null_mut(); d.buffers.len() + d.uniforms.len()];

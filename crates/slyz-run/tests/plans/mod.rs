@@ -80,6 +80,7 @@ impl Walk<'_, '_> {
                         Value::Array(_) => Scalar::bool(false),
                     },
                     ScalarArg::Turn(depth) => Scalar::i64(self.turns[*depth as usize]),
+                    ScalarArg::Const(_) | ScalarArg::Read(_) => unreachable!("of raw kernels, which are not exported"),
                 };
                 let scalars = scalars.iter().map(scalar).collect();
                 let kernel = &self.entry.kernels[*kernel];
