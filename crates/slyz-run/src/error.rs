@@ -214,7 +214,7 @@ pub enum Error {
     /// A program that has no model, or a kernel by hand.
     #[cfg(feature = "openvino")]
     #[error("the device \"openvino\" does not take it: {0}. The device \"cpu\" does")]
-    Model(GraphError),
+    Model(Box<GraphError>),
     /// OpenVINO does not do what it is asked.
     #[cfg(feature = "openvino")]
     #[error("OpenVINO refused {what}: {why}. Use the device \"cpu\"")]

@@ -190,17 +190,17 @@ fn programs_and_kernels_that_are_no_models() -> R {
     let Some(device) = device() else { return Ok(()) };
     let bits = "program bits(%x: f32) -> i32 { %y: i32 = bitcast %x  return %y }";
     let error = compiled(&device, bits).map(drop).expect_err("no counterpart");
-    assert!(matches!(error, Error::Model(GraphError::Operation { .. })), "{error}");
+    assert!(matches!(&error, Error::Model(why) if matches!(**why, GraphError::Operation { .. })), "{error}");
     assert!(error.to_string().contains("`bitcast`") && error.to_string().contains("\"cpu\""), "{error}");
     let bytes = "program bytes(%x: u8) -> u8 { %y: u8 = add %x, %x  return %y }";
-    assert!(matches!(compiled(&device, bytes), Err(Error::Model(GraphError::Type { .. }))));
+    assert!(matches!(compiled(&device, bytes), Err(Error::Model(why)) if matches!(*why, GraphError::Type { .. })));
     let exact = Program { precision: Some(Precision::Exact), ..parse_program(SCALED)? };
     assert!(matches!(device.compile(&exact), Err(Error::OpenVino { .. })));
     let kernel = parse_kernel(
         "kernel k<grid_x, grid_y, grid_z, threads_x, threads_y, threads_z>() grid [grid_x, grid_y, grid_z] block [1, 1, 1] {}",
     )?;
     let error = device.prepare(&Arc::new(Template { kernel, constants: vec![] })).map(drop).expect_err("no threads");
-    assert!(matches!(error, Error::Model(GraphError::Kernel { .. })), "{error}");
+    assert!(matches!(&error, Error::Model(why) if matches!(**why, GraphError::Kernel { .. })), "{error}");
     Ok(())
 }
 
@@ -216,7 +216,7 @@ fn whole_numbers_past_32_bits() -> R {
     let results = run(&[30_000, -5])?;
     assert_eq!(results[0].data.as_slice::<i64>(), Some(&[900_000_000, 25][..]));
     let error = run(&[1 << 20, 1]).expect_err("a square past 32 bits");
-    assert!(matches!(error, Error::Model(GraphError::Wide { .. })), "{error}");
+    assert!(matches!(&error, Error::Model(why) if matches!(**why, GraphError::Wide { .. })), "{error}");
     Ok(())
 }
 

@@ -101,8 +101,9 @@ fn among_other_operations() -> R {
 /// Threads in two dimensions, two results, and several types.
 #[test]
 fn shapes_and_results() -> R {
-    type Turned = fn(Arr<i32, (N, M)>) -> (Arr<i32, (M, N)>, Arr<f32, (N, M)>);
-    fn means(x: Arr<i32, (N, M)>) -> (Arr<i32, (M, N)>, Arr<f32, (N, M)>) {
+    type Both = (Arr<i32, (M, N)>, Arr<f32, (N, M)>);
+    type Turned = fn(Arr<i32, (N, M)>) -> Both;
+    fn means(x: Arr<i32, (N, M)>) -> Both {
         (x.transpose(), x.map(|x| x.cast::<f32>() * 0.5))
     }
     let kernel = Raw::<Turned>::new("turned").threads::<(N, M)>().extent::<N>().extent::<M>().block([16, 16, 1]);

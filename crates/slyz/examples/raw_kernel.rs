@@ -53,7 +53,9 @@ fn meaning(scramble: Exp<u32>) -> Arr<f32, N> {
     tabulate(|i: Idx<N>| ((i.u32().reverse_bits() ^ scramble) >> 8).cast::<f32>() * (0.5f32).powi(24))
 }
 
-fn even_points() -> Raw<fn(Exp<u32>) -> Arr<f32, N>> {
+type EvenPoints = fn(Exp<u32>) -> Arr<f32, N>;
+
+fn even_points() -> Raw<EvenPoints> {
     let kernel = Raw::new("even_points").threads::<N>().extent::<N>().meaning(meaning).wgsl(WGSL);
     // SAFETY: each writes the elements below n, and nothing else.
     unsafe { kernel.cuda(CUDA).opencl(OPENCL).c(C) }

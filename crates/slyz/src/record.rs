@@ -441,6 +441,9 @@ fn state_body(
     body
 }
 
+/// What a raw kernel means: arguments in, arrays out.
+pub(crate) type MeaningFn<'a> = &'a mut dyn FnMut(&[Part]) -> Vec<Handle>;
+
 /// A call of a raw kernel. `results` are the arrays that it gives, with the types of their leaves; `meaning` is given the arguments.
 pub(crate) fn raw(
     at: Loc,
@@ -448,7 +451,7 @@ pub(crate) fn raw(
     args: &[Part],
     [threads, extents]: [&[Extent]; 2],
     results: &[(Vec<Ty>, Vec<Extent>)],
-    meaning: Option<&mut dyn FnMut(&[Part]) -> Vec<Handle>>,
+    meaning: Option<MeaningFn>,
 ) -> Vec<Handle> {
     let at = here(at);
     let meaning = match meaning {
@@ -475,7 +478,7 @@ pub(crate) fn raw(
     made.flatten().unwrap_or_else(|| poison(results.len()))
 }
 
-fn raw_meaning(at: Loc, args: &[Part], f: &mut dyn FnMut(&[Part]) -> Vec<Handle>) -> Option<Body> {
+fn raw_meaning(at: Loc, args: &[Part], f: MeaningFn) -> Option<Body> {
     let params = with(|trace| {
         let ids = trace.parts(args, at)?;
         ids.iter().map(|&id| trace.builder.ty(id).cloned()).collect::<Option<Vec<Type>>>()

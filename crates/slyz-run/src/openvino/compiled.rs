@@ -61,7 +61,7 @@ impl Compiled {
                 (network.map(|network| Ready::new(graph, network)), model.xml)
             }
             Err(GraphError::Open { .. } | GraphError::Untold { .. }) => (None, program.to_string()),
-            Err(error) => return Err(Error::Model(error)),
+            Err(error) => return Err(Error::Model(error.into())),
         };
         Ok(Compiled {
             opened,
@@ -82,7 +82,7 @@ impl Compiled {
             let named = self.program.sizes.iter().zip(sizes.values());
             let given: Vec<(String, u64)> =
                 named.filter_map(|(size, value)| Some((size.name.clone(), (*value)?))).collect();
-            let graph = graph_of(&self.program, &given, self.precision).map_err(Error::Model)?;
+            let graph = graph_of(&self.program, &given, self.precision).map_err(|error| Error::Model(error.into()))?;
             let network = self.opened.compile(&self.program.name, &emit(&graph))?;
             Ok(Arc::new(Ready::new(graph, network)))
         })

@@ -103,7 +103,7 @@ impl Device for OpenVino {
     fn prepare(&self, kernel: &Arc<Template>) -> Result<Arc<dyn Launcher>, Error> {
         let kernel = kernel.kernel.name.clone();
         let why = "a model has no threads".to_string();
-        Err(Error::Model(GraphError::Kernel { kernel, format: FORMAT.name, why }))
+        Err(Error::Model(GraphError::Kernel { kernel, format: FORMAT.name, why }.into()))
     }
 
     fn is_own(&self, _: Seal) -> bool {

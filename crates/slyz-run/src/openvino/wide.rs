@@ -26,7 +26,7 @@ impl Right {
         let fits = |known: &Numbers| known.sizes == sizes.values() && known.inputs == inputs;
         let look = || {
             let value = |SizeVar(var): SizeVar| sizes.values().get(var as usize).copied().flatten();
-            check_numbers(graph, &value, &inputs).map_err(Error::Model)?;
+            check_numbers(graph, &value, &inputs).map_err(|error| Error::Model(error.into()))?;
             Ok(Numbers { sizes: sizes.values().to_vec(), inputs: inputs.clone() })
         };
         self.known.get(fits, look).map(drop)
