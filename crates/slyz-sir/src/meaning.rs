@@ -1,6 +1,7 @@
 //! Which form of a raw kernel runs: its source in the language of a device, or else its meaning, in whose place nothing is left of it.
 
 use crate::code::{Body, Id, Op, RawCall, Stmt};
+use crate::kernel::Plan;
 use crate::program::Program;
 use crate::raw::{Language, RawKernel};
 use std::borrow::Cow;
@@ -22,6 +23,12 @@ pub fn chosen(program: &Program, language: Language) -> Cow<'_, Program> {
         }
     });
     Cow::Owned(meant(&program).into_owned())
+}
+
+/// The program that a plan was made of: in the language of the raw kernels in it, where there are some.
+pub fn planned<'p>(program: &'p Program, plan: &Plan) -> Cow<'p, Program> {
+    let raw = plan.kernels.iter().find_map(|kernel| kernel.raw.as_ref());
+    raw.map_or(Cow::Borrowed(program), |raw| chosen(program, raw.source.language))
 }
 
 /// The program with every raw kernel that has a meaning as what it means.

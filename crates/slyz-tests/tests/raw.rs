@@ -142,6 +142,23 @@ fn threads_call_at_once() -> R {
     })
 }
 
+/// What is told of it is what is known.
+#[test]
+fn explanations() -> R {
+    let kernel = in_all(str::to_string);
+    let f = slyz::compile_on(&slyz::device("cpu")?, move |x: Arr<f32, N>, y: Arr<f32, N>| {
+        kernel.call(2.0, x + 1.0, y).map(|z| -z)
+    })?;
+    let told = f.explain().to_string();
+    if f.device() == "cpu" {
+        says(
+            &told,
+            &["3 launches", "3 arrays written, 3 left", "a raw kernel in C: what it computes is not known here"],
+        );
+    }
+    Ok(())
+}
+
 fn error_on(device: &str, kernel: Raw<Saxpy>) -> R<String> {
     let device = slyz::device(device)?;
     let f = move |a: Exp<f32>, x: Arr<f32, N>, y: Arr<f32, N>| kernel.call(a, x, y);

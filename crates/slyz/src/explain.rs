@@ -5,6 +5,7 @@ use crate::trace::Slot;
 use slyz_run::{BuildTime, Executable};
 use slyz_sir::choices::Precision;
 use slyz_sir::explain::{explain, explain_on};
+use slyz_sir::meaning;
 use slyz_sir::program::Program;
 use slyz_sir::road::{ProgramRoad, Strategy};
 use std::fmt;
@@ -43,7 +44,10 @@ impl Explanation {
     pub(crate) fn new(program: &Program, slots: &[Slot], code: &dyn Executable, sizes: &[Option<u64>]) -> Explanation {
         let road = ProgramRoad::to(Strategy::Cores);
         let (imagined, inner) = match code.plan() {
-            Some(plan) => (false, explain(program, &road.optimize(program), plan)),
+            Some(plan) => {
+                let program = meaning::planned(program, plan);
+                (false, explain(&program, &road.optimize(&program), plan))
+            }
             None => (true, explain_on(program, &road)),
         };
         let inner = inner.at(sizes);

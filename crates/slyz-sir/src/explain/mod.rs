@@ -20,6 +20,7 @@ use crate::kernel::{Access, Buffer, BufferId, BufferUse, Kernel, Loop, Plan, Sca
 use crate::lower::reuse::{self, Update};
 use crate::pass::{self, Selection, fuse, layout};
 use crate::program::Program;
+use crate::raw::Language;
 use crate::road::ProgramRoad;
 use crate::size::{Size, SizeDecl, SizeVar};
 use crate::types::Ty;
@@ -98,6 +99,8 @@ pub struct Launch {
     pub work: Work,
     /// It is a product of matrices that a library makes, where there is one.
     pub by_library: bool,
+    /// What a person wrote it in: nobody knows what it computes.
+    pub by_hand: Option<Language>,
 }
 
 /// A buffer in a launch.
@@ -272,6 +275,7 @@ fn launch(plan: &Plan, kernel: &Kernel, buffers: &[BufferId], scalars: &[ScalarA
         scratch,
         work: work::of_kernel(kernel),
         by_library: kernel.product.is_some(),
+        by_hand: kernel.raw.as_ref().map(|raw| raw.source.language),
     }
 }
 

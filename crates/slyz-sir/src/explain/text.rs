@@ -110,6 +110,9 @@ impl Explanation {
                 "  a product of matrices: cuBLASLt makes it where it is installed, unless `Exact` asks for every bit"
             )?;
         }
+        if let Some(language) = launch.by_hand {
+            return writeln!(f, "  a raw kernel in {language}: what it computes is not known here");
+        }
         self.computes(f, &launch.work, &launch.bytes(), false)?;
         self.operators(f, &launch.work)
     }
