@@ -19,10 +19,14 @@ const OPENCL: &str = include_str!("raw/saxpy.cl");
 const WGSL: &str = include_str!("raw/saxpy.wgsl");
 const C: &str = include_str!("raw/saxpy.c");
 
-/// The devices here, and those of OpenCL, where there are some.
+/// The devices here, and OpenCL also where it has no hardware of its own.
 fn everywhere() -> Vec<Arc<dyn Device>> {
-    let opencl = slyz::device("opencl").ok().filter(|device| !device.describe().contains("not usable"));
-    devices().into_iter().chain(opencl).collect()
+    let mut all = devices();
+    let has_opencl = slyz_trials::Need::OpenCl.is_met(slyz_run::opencl::found().is_ok());
+    if has_opencl && !all.iter().any(|device| device.name() == "opencl") {
+        all.extend(slyz::device("opencl"));
+    }
+    all
 }
 
 fn unwritten() -> Raw<Saxpy> {
@@ -202,6 +206,32 @@ fn mistakes_are_told() -> R {
         let unbound = unwritten().wgsl(WGSL.replace("@binding(3)", "@binding(5)"));
         says(&error_on("wgpu", unbound)?, &["`call` is at @group(0) @binding(5)"]);
     }
+    Ok(())
+}
+
+/// Anybody can write a kernel as text: nothing of a source in it runs.
+#[test]
+fn kernels_from_text_bring_no_sources() -> R {
+    let text = r#"kernel k<grid_x, grid_y, grid_z, threads_x, threads_y, threads_z>() grid [grid_x, grid_y, grid_z] block [1, 1, 1] {
+        raw extents [] c k "void k(long long begin, long long end) { for (;;); }" }"#;
+    let kernel = slyz_sir::text::parse_kernel(text).expect("it is SIR");
+    let template = Arc::new(slyz_sir::launch::Template { kernel, constants: vec![] });
+    for device in everywhere() {
+        let error = device.prepare(&template).map(drop).expect_err("a source").to_string();
+        says(&error, &["called from programs", "slyz::Raw"]);
+    }
+    Ok(())
+}
+
+/// What Rust and reads rely on must be known: flags are 0 or 1, positions are inside.
+#[test]
+fn results_that_nobody_has_looked_at() -> R {
+    type Flags = fn(Arr<f32, N>) -> Arr<bool, N>;
+    let flags = Raw::<Flags>::new("flags").threads::<N>().meaning(|x: Arr<f32, N>| x.map(|x| x.gt(0.0)));
+    says(&flags.compile().expect_err("flags").to_string(), &["gives flags", "Arr<u8, S>"]);
+    type Places = fn(Arr<f32, N>) -> Arr<At<N>, N>;
+    let places = Raw::<Places>::new("places").threads::<N>();
+    says(&places.compile().expect_err("positions").to_string(), &["gives positions"]);
     Ok(())
 }
 

@@ -213,6 +213,11 @@ impl<T: Elem, S: Shape> RawResult for Arr<T, S> {
             let help = "give numbers, and make them positions with `Near::new(..).clamp()`";
             trace::error(at, "a raw kernel gives positions, which nobody has looked at", help);
         }
+        // Rust relies on it that they are 0 or 1.
+        if parts.iter().any(|part| part.ty == Ty::Bool) {
+            let help = "give bytes, `Arr<u8, S>`, and compare them with 0 behind the kernel";
+            trace::error(at, "a raw kernel gives flags, whose bits nobody has looked at", help);
+        }
         if S::axes().is_empty() {
             trace::error(
                 at,

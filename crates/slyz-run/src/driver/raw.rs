@@ -11,13 +11,7 @@ pub(crate) fn text(kernel: &Kernel, language: Language, ending: &str) -> Result<
     let Some(code) = &kernel.raw else { return Ok(None) };
     let source = &code.source;
     if source.language != language {
-        let name = match language {
-            Language::Cuda => "CUDA",
-            Language::OpenCl => "OpenCL C",
-            Language::Wgsl => "WGSL",
-            Language::C => "C",
-        };
-        return Err(Error::Shader(EmitError::Raw { kernel: kernel.name.clone(), language: name }));
+        return Err(Error::Shader(EmitError::Raw { kernel: kernel.name.clone(), language: language.name() }));
     }
     let text = format!("#line 1 \"{}.{ending}\"\n{}\n", source.entry, source.text);
     Ok(Some((text, Description::of_raw(kernel, code))))

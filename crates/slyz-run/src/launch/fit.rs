@@ -54,6 +54,10 @@ impl Outline {
         if confine::has_wide_accesses(kernel) {
             return Err(broken("an access of a kernel to be launched is of one element; write one for each"));
         }
+        // Anybody can write a kernel as text.
+        if kernel.raw.is_some() {
+            return Err(broken("a source in the language of a device is called from programs; see `slyz::Raw`"));
+        }
         if kernel.sizes.len() < LAUNCH_SIZES {
             return Err(broken("a kernel to be launched has the sizes of its grid and of its threads in front"));
         }

@@ -41,21 +41,25 @@ impl Language {
         }
     }
 
+    /// As people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Language::Cuda => "CUDA",
+            Language::OpenCl => "OpenCL C",
+            Language::Wgsl => "WGSL",
+            Language::C => "C",
+        }
+    }
+
     /// The language of that name.
     pub fn from_word(word: &str) -> Option<Language> {
         Language::ALL.into_iter().find(|language| language.word() == word)
     }
 }
 
-/// As people call it.
 impl fmt::Display for Language {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Language::Cuda => "CUDA",
-            Language::OpenCl => "OpenCL C",
-            Language::Wgsl => "WGSL",
-            Language::C => "C",
-        })
+        f.write_str(self.name())
     }
 }
 

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 pub(super) fn file(kernel: &Kernel, code: &RawCode) -> Result<String, EmitError> {
     let source = &code.source;
     if source.language != Language::C {
-        return Err(EmitError::Raw { kernel: kernel.name.clone(), language: "C" });
+        return Err(EmitError::Raw { kernel: kernel.name.clone(), language: Language::C.name() });
     }
     let mut text = format!("#line 1 \"{}.c\"\n{}\n#line 1 \"slyz\"\n", source.entry, source.text);
     let u64 = "unsigned long long";

@@ -11,7 +11,7 @@ use naga::{AddressSpace, ShaderStage};
 pub(super) fn module(kernel: &Kernel, code: &RawCode, target: &Target) -> Result<Module, EmitError> {
     let source = &code.source;
     if source.language != Language::Wgsl {
-        return Err(EmitError::Raw { kernel: kernel.name.clone(), language: "WGSL" });
+        return Err(EmitError::Raw { kernel: kernel.name.clone(), language: Language::Wgsl.name() });
     }
     let wrong = |why: String| EmitError::RawSource { kernel: kernel.name.clone(), why };
     if let Some(param) = kernel.body.params.iter().find(|param| param.ty.elem().bytes() != 4) {
