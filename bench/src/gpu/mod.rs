@@ -176,7 +176,8 @@ fn measure(job: &Job, gpu: &Gpu, device: &Arc<dyn Device>, budget: f64) -> Resul
         let tensor = match dims[..] {
             [n] => Tensor::<f32>::from_vec([n], data)?,
             [n, m] => Tensor::<f32>::from_vec([n, m], data)?,
-            _ => return Err("only vectors and matrices".into()),
+            [b, h, n, d] => Tensor::<f32>::from_vec([b, h, n, d], data)?,
+            _ => return Err("only vectors, matrices and stacks of heads".into()),
         };
         tensors.push(tensor.to(device)?);
     }

@@ -8,7 +8,7 @@ use slyz::prelude::*;
 use slyz::{Device, Error, Options, Precision, Quantize, compile_on, compile_with};
 use std::sync::Arc;
 
-axis!(N, M, K);
+axis!(N, M, K, L);
 
 /// Bodies that attract each other.
 const BODIES: u64 = 65_536;
@@ -63,6 +63,7 @@ pub fn all(side: u64) -> Vec<Job> {
         product("relu(a·b + bias) native", three, layer(Precision::Native)),
         bodies("table", Precision::Table),
         bodies("native", Precision::Native),
+        attention(),
         picture("table", Precision::Table),
         picture("native", Precision::Native),
     ]
@@ -123,6 +124,30 @@ fn multiply_halves() -> Box<Make> {
         let (a, b) = (a.rename()?, b.rename()?);
         unseen(move || f.call(&a, &b))
     })
+}
+
+/// Batch, heads, places and width of a head.
+const ATTENTION: [u64; 4] = [4, 16, 4096, 64];
+
+/// Attention of halves; its yardstick is torch's, in `kernels/cuda/attention.py`.
+fn attention() -> Job {
+    let [batch, heads, places, width] = ATTENTION;
+    Job {
+        title: format!("attention of f16, {batch} × {heads} × {places} × {width}"),
+        inputs: vec![(ATTENTION.to_vec(), (-1.0, 1.0)); 3],
+        output: ATTENTION.iter().product(),
+        flops: 4 * batch * heads * places * places * width,
+        hand: vec![],
+        ours: Box::new(move |device: &Arc<dyn Device>, x: &[Tensor<f32>]| {
+            let halve = compile_on(device, |x: Arr<f32, (N, M, K, Fix<64>)>| x.cast::<f16>())?;
+            type Heads<L> = Arr<f16, (N, M, L, Fix<64>)>;
+            let f = compile_on(device, |q: Heads<K>, k: Heads<L>, v: Heads<L>| slyz::attention(q, k, v))?;
+            let halves = |x: &Tensor<f32>| halve.call(&x.rename::<(N, M, K, Fix<64>)>()?);
+            let (q, k, v) = (halves(&x[0])?, halves(&x[1])?, halves(&x[2])?);
+            let (k, v) = (k.rename()?, v.rename()?);
+            unseen(move || f.call(&q, &k, &v))
+        }),
+    }
 }
 
 fn layer(precision: Precision) -> Box<Make> {

@@ -1,5 +1,6 @@
 //! Which form of a raw kernel runs: its source in the language of a device, or else its meaning, in whose place nothing is left of it.
 
+use crate::choices::Precision;
 use crate::code::{Body, Id, Op, RawCall, Stmt};
 use crate::kernel::Plan;
 use crate::program::Program;
@@ -9,13 +10,17 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The program for a device of that language: kernels that are written in it keep that source alone, others become what they mean. One that has
-/// neither stays, and the device refuses it.
+/// neither stays, and the device refuses it. Where every bit counts, the meaning says which.
 pub fn chosen(program: &Program, language: Language) -> Cow<'_, Program> {
     if !has_raw(&program.body) {
         return Cow::Borrowed(program);
     }
+    let is_exact = program.precision == Some(Precision::Exact);
     let mut program = program.clone();
     each(&mut program.body, &mut |call| {
+        if is_exact && call.meaning.is_some() {
+            return;
+        }
         if let Some(source) = call.kernel.sources.iter().find(|source| source.language == language) {
             let RawKernel { name, block, .. } = &*call.kernel;
             let kernel = RawKernel { name: name.clone(), block: *block, sources: vec![source.clone()] };

@@ -161,3 +161,32 @@ fn nothing_is_spilled() -> R {
     }
     Ok(())
 }
+
+/// Attention in one kernel, with tensor cores and without.
+const ATTENTION: &str = include_str!("../../slyz/src/attention.cu");
+
+#[test]
+fn nvrtc_takes_attention() -> R {
+    if !slyz_trials::has_nvrtc() {
+        return Ok(());
+    }
+    let nvrtc = Nvrtc::open(&here("../../target/nvrtc"))?;
+    for (number, (width, architecture)) in
+        [(64, "sm_75"), (128, "sm_75"), (64, "sm_80"), (128, "sm_80"), (64, "sm_90"), (128, "sm_90")]
+            .into_iter()
+            .enumerate()
+    {
+        for (ty, halves) in [("f16", 1), ("bf16", 0)] {
+            let causal = number % 2;
+            let choices = format!(
+                "#define WIDTH {width}\n#define OF_TYPE \"{ty}\"\n#define HALVES {halves}\n#define CAUSAL {causal}\n"
+            );
+            let (failed, said) = nvrtc.compiled(&(choices + ATTENTION), architecture, &["--ptxas-options=-v"])?;
+            assert!(!failed, "{ty}, {width}, {architecture}: {said}");
+            let spilled =
+                said.lines().any(|line| line.contains("spill stores") && !line.contains(" 0 bytes spill stores"));
+            assert!(!spilled || architecture == "sm_75", "{ty}, {width}, {architecture}: {said}");
+        }
+    }
+    Ok(())
+}

@@ -1,5 +1,7 @@
 //! Raw kernels on every device that they are written for, held against what they mean.
 
+#[path = "raw/attention.rs"]
+mod attention;
 #[path = "programs/here.rs"]
 mod here;
 

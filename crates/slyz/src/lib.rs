@@ -47,6 +47,7 @@ pub mod __private;
 mod activation;
 mod along;
 mod arr;
+mod attention;
 mod axis;
 mod below;
 #[cfg(any(feature = "cpu", feature = "cuda"))]
@@ -108,6 +109,7 @@ pub mod views;
 
 pub use along::Along;
 pub use arr::{Arr, InBrackets, Zip, fill, iota, lift2, stack, tabulate, zip, zip_min};
+pub use attention::{Attend, attention, causal_attention};
 pub use axis::{Either, EnumAxis, Fix, Flat, Min, Padded, Stride, Tri, fix};
 pub use compile::{
     Compiled, Function, Options, Signature, Tune, Types, auto, compile, compile_on, compile_with, device, devices,

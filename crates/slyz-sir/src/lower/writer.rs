@@ -17,7 +17,7 @@ use super::planning::{Counter, Home, Lowering};
 use super::reuse::Takeover;
 use super::{FAN, RUN};
 use crate::code::{Body, Id, MemId, Monoid, Op, Scope, Stmt, Type, Var};
-use crate::kernel::{Access, BufferId, Kernel, ScalarArg, Space};
+use crate::kernel::{Access, BufferId, Kernel, Memory, ScalarArg, Space};
 use crate::names::Names;
 use crate::ops::Operator;
 use crate::size::Size;
@@ -67,9 +67,11 @@ pub(super) struct Element {
 struct Flat {
     positions: Vec<Id>,
     at: Id,
-    /// What was read there already, by array.
-    loaded: HashMap<Id, Id>,
+    loaded: Loaded,
 }
+
+/// What was read already, by array and place.
+pub(super) type Loaded = HashMap<(Id, Vec<Id>), Id>;
 
 /// One turn of a loop nest: position and state in, next state out.
 type Turn<'a, W> = dyn FnMut(&mut W, &[Id], Vec<Id>) -> Vec<Id> + 'a;
@@ -353,8 +355,8 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         self.set_loaded(positions, at, HashMap::new());
     }
 
-    /// The same, and that some arrays were read there already.
-    pub(super) fn set_loaded(&mut self, positions: Vec<Id>, at: Id, loaded: HashMap<Id, Id>) {
+    /// The same, and that some elements were read already.
+    pub(super) fn set_loaded(&mut self, positions: Vec<Id>, at: Id, loaded: Loaded) {
         self.flat = Some(Flat { positions, at, loaded });
     }
 
@@ -544,11 +546,13 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
             }
             Op::At { array, index } => {
                 let index_here = self.all_scalars(index);
-                let flat = self.flat.as_ref().filter(|flat| flat.positions == *index);
-                match flat.map(|flat| (flat.at, flat.loaded.get(array))) {
-                    Some((_, Some(&loaded))) => vec![loaded],
-                    Some((at, None)) => vec![self.read(*array, vec![at], tys[0])],
-                    None => vec![self.read(*array, index_here, tys[0])],
+                let flat = self.flat.as_ref();
+                if let Some(&loaded) = flat.and_then(|flat| flat.loaded.get(&(*array, index.clone()))) {
+                    vec![loaded]
+                } else if let Some(at) = flat.filter(|flat| flat.positions == *index).map(|flat| flat.at) {
+                    vec![self.read(*array, vec![at], tys[0])]
+                } else {
+                    vec![self.read(*array, index_here, tys[0])]
                 }
             }
             Op::Fold { shape, body, monoid } => self.fold(shape, body, monoid, &tys, mode),
@@ -644,6 +648,13 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         for memory in self.kernel.memories.iter_mut().filter(|m| m.shape == shape) {
             memory.shape = vec![row.clone()];
         }
+    }
+
+    /// The memory of the device that has an array, and where in it, if it is one of those that are asked for.
+    pub(super) fn bound_memory(&mut self, array: Id, wanted: impl Fn(&Memory) -> bool) -> Option<(MemId, Vec<Id>)> {
+        let Value::Memory(id, prefix) = self.meaning(array) else { return None };
+        let memory = &self.kernel.memories[id.0 as usize];
+        (memory.space.is_bound() && wanted(memory)).then_some((id, prefix))
     }
 
     fn home_of(&mut self, id: Id) -> (MemId, Vec<Id>) {

@@ -13,7 +13,7 @@
 
 use super::maps::{Neighbours, is_line};
 use super::plan::Gpu;
-use super::teams::{COLUMNS, Finish, Folding, Team};
+use super::teams::{COLUMNS, Finish, Folding, Pace, Team};
 use super::threads::ceil_div;
 use crate::code::{Body, Id, MemId, Monoid, Op, Stmt, Type};
 use crate::kernel::{Access, BufferId, BufferUse};
@@ -60,8 +60,8 @@ impl<'g> Gpu<'g> {
             _ => is_flat(body, &positions, &same),
         };
         let length = self.length(body).map(|n| n as u64);
-        let neighbours = Neighbours::new(body, self.machine.vector_bytes);
         let extent = Size::product(shape);
+        let neighbours = Neighbours::new(body, extent.clone(), self.machine.vector_bytes);
         let name = self.base.kernel_name("fold");
         let folding = Folding {
             name: &name,
@@ -71,6 +71,7 @@ impl<'g> Gpu<'g> {
             extent: extent.clone(),
             along: true,
             width: if flat && length.is_some_and(|n| n <= COPIED / 4) { 4 } else { 1 },
+            in_rows: false,
             length,
             bind: &|w| {
                 w.bind_globals(&stmt.op);
@@ -136,9 +137,17 @@ impl<'g> Gpu<'g> {
         let reads = [&before[..], &[own]].concat();
         let length = self.length(inner).map(|n| n as u64);
         // Threads of different results read the same elements, several with one access.
-        let neighbours = Neighbours::new(inner, self.machine.vector_bytes);
+        let neighbours = Neighbours::new(inner, extent.clone(), self.machine.vector_bytes);
         let shared = !along && fold_shape.len() == 1 && neighbours.reads() && self.machine.vector_bytes > 0;
         let line = shared && inner.params.last().is_some_and(|k| is_line(inner, k.id));
+        // A thread reads several elements of a row with one access.
+        let is_row =
+            |array: Id| matches!(self.base.types.get(&array), Some(Type::Array(_, s)) if s.last() == Some(&extent));
+        let in_rows = along && fold_shape.len() == 1 && neighbours.rows().any(is_row);
+        let width = match length {
+            Some(n) if line && n <= SHARED || in_rows && n <= COPIED / 4 => 4,
+            _ => 1,
+        };
         let folding = Folding {
             name: &name,
             monoid,
@@ -146,7 +155,8 @@ impl<'g> Gpu<'g> {
             shape,
             extent,
             along,
-            width: if line && length.is_some_and(|n| n <= SHARED) { 4 } else { 1 },
+            width,
+            in_rows,
             length,
             bind: &|w| w.bind_stmts(&reads, body),
             prepare: &|w, at, _| {
@@ -154,7 +164,7 @@ impl<'g> Gpu<'g> {
                 w.lane_stmts(before.iter().copied());
             },
             elements: &|w, _, k, count| {
-                if line {
+                if line || in_rows {
                     return neighbours.run(w, k, count);
                 }
                 let at = unflatten(w, k, fold_shape);
@@ -222,6 +232,7 @@ impl<'g> Gpu<'g> {
             extent: pieces,
             along: single,
             width: 1,
+            in_rows: false,
             length: Some(folding.tys.len() as u64),
             bind: &|w| {
                 memories(w, Access::Read);
@@ -267,7 +278,7 @@ impl<'g> Gpu<'g> {
             (None, false) => None,
         };
         let cut = turns.filter(|_| may_cut && blocks * 2 <= busy).map(|turns| {
-            let turn = 256 * folding.width * self.copies(folding, 256);
+            let turn = 256 * self.pace(folding, folding.width, 256).at_once();
             let least = if team == Team::Columns { 128 } else { turn.max(1_024) };
             let length = (turns / (busy / blocks)).max(least);
             1 << length.ilog2()
@@ -282,17 +293,19 @@ impl<'g> Gpu<'g> {
         (team, cut.filter(|&piece| turns.is_some_and(|turns| turns > piece)))
     }
 
-    /// Elements, or accesses, that a thread of a team of so many has under way.
-    pub(super) fn copies(&self, folding: &Folding<'_, 'g>, lanes: u64) -> u64 {
-        let Some(length) = folding.length else { return 1 };
+    /// What a thread of a team of so many has under way, by accesses of that many elements.
+    pub(super) fn pace(&self, folding: &Folding<'_, 'g>, width: u64, lanes: u64) -> Pace {
+        let Some(length) = folding.length else { return Pace { width, copies: 1 } };
         let turns = match folding.shape {
             [] => self.expected.about(&folding.extent).map(|n| n / 2),
             _ => self.expected.at_least(&folding.extent),
         };
         let turns = folding.extent.constant().or(turns).unwrap_or(u64::MAX);
-        let most = if folding.width > 1 { 4 } else { 8 };
-        let fits = |&n: &u64| n * folding.width * length.max(1) <= COPIED && n * folding.width * lanes <= turns;
-        [8, 4, 2].into_iter().filter(|&n| n <= most).find(fits).unwrap_or(1)
+        let most = if width > 1 { 4 } else { 8 };
+        let copied = if folding.in_rows && width > 1 { 2 * COPIED } else { COPIED };
+        let fits = |&n: &u64| n * width * length.max(1) <= copied && n * width * lanes <= turns;
+        let copies = [8, 4, 2].into_iter().filter(|&n| n <= most).find(fits).unwrap_or(1);
+        Pace { width, copies }
     }
 }
 

@@ -48,7 +48,7 @@ struct OfLine<'a, 'g> {
 
 impl<'a, 'g> OfLine<'a, 'g> {
     fn new(lines: &'a Lines<'a, 'g>, at: &'a [Id], homes: &'a [MemId], bytes: u32) -> Self {
-        let neighbours = lines.flat.then(|| Neighbours::new(lines.body, bytes));
+        let neighbours = lines.flat.then(|| Neighbours::new(lines.body, lines.last.clone(), bytes));
         OfLine { lines, at, neighbours, homes, stage: &[], bytes }
     }
 
@@ -160,7 +160,7 @@ impl<'g> Along<'g> for OfChunks<'_, 'g> {
             let load = |(&memory, &ty)| w.push(Op::Load { memory, index: index.clone() }, ty);
             return vec![(self.sums.iter().zip(&self.lines.sums.own).map(load).collect(), ())];
         }
-        let load = |&memory| w.load_from(memory, first, count, self.bytes);
+        let load = |&memory| w.load_neighbours(memory, vec![first], count, self.bytes);
         let columns: Vec<Vec<Id>> = self.sums.iter().map(load).collect();
         (0..count as usize).map(|k| (columns.iter().map(|column| column[k]).collect(), ())).collect()
     }

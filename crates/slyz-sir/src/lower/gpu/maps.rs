@@ -8,7 +8,7 @@
 use super::plan::Gpu;
 use super::threads::{Share, each_share};
 use crate::code::{Body, Id, MemId, Op, Stmt, Type};
-use crate::kernel::{Access, BufferId};
+use crate::kernel::{Access, BufferId, Memory};
 use crate::lower::access::is_flat;
 use crate::lower::writer::{Element, KernelWriter, Mode};
 use crate::size::Size;
@@ -49,7 +49,7 @@ impl<'g> Gpu<'g> {
         if flat {
             w.flatten_memories(shape, &line[0]);
         }
-        let neighbours = Neighbours::new(body, self.machine.vector_bytes);
+        let neighbours = Neighbours::new(body, line[0].clone(), self.machine.vector_bytes);
         let shape = if flat { &line } else { shape };
         each_share(&mut w, &self.machine, shape, share, &mut |w, places| {
             if !flat {
@@ -131,36 +131,60 @@ impl<'g> Gpu<'g> {
     }
 }
 
-/// A body whose arrays are one long axis, run at neighbours.
+/// A body that is run at neighbours: positions on one long axis, or along the rows of arrays.
 pub(super) struct Neighbours<'g> {
     body: &'g Body,
     positions: Vec<Id>,
-    /// What is read at the position itself.
-    arrays: Vec<Id>,
+    /// The length of the axis.
+    extent: Size,
+    reads: Vec<Read>,
     /// The most bytes of an access.
     bytes: u32,
 }
 
+/// An element of an array at the position itself, or in a row that is the same for all positions.
+struct Read {
+    array: Id,
+    index: Vec<Id>,
+    /// Is it read at some positions only? It need not be there at the others.
+    perhaps: bool,
+}
+
 impl<'g> Neighbours<'g> {
-    pub(super) fn new(body: &'g Body, bytes: u32) -> Self {
+    pub(super) fn new(body: &'g Body, extent: Size, bytes: u32) -> Self {
         let positions: Vec<Id> = body.params.iter().map(|p| p.id).collect();
-        Neighbours { body, arrays: read_at(body, &positions), positions, bytes }
+        Neighbours { body, reads: reads_at(body, &positions), positions, extent, bytes }
     }
 
     /// Is anything read at the position itself?
     pub(super) fn reads(&self) -> bool {
-        !self.arrays.is_empty()
+        self.reads.iter().any(|read| read.index == self.positions)
     }
 
-    /// What the body gives at each of `count` neighbours, the first at a multiple of their number.
+    /// The arrays whose rows are read along the axis.
+    pub(super) fn rows(&self) -> impl Iterator<Item = Id> {
+        self.reads.iter().filter(|read| read.index != self.positions).map(|read| read.array)
+    }
+
+    /// What the body gives at each of `count` neighbours, the first at a multiple of their number. Rows have a multiple of it too.
     pub(super) fn run(&self, w: &mut KernelWriter<'_, 'g>, first: Id, count: u64) -> Vec<Vec<Id>> {
-        let load = |&array: &Id| (array, w.load_neighbours(array, first, count, self.bytes));
-        let loaded: Vec<(Id, Vec<Id>)> = if count > 1 { self.arrays.iter().map(load).collect() } else { vec![] };
+        let mut loaded = vec![];
+        for read in self.reads.iter().filter(|_| count > 1) {
+            let whole = |memory: &Memory| memory.shape.last() == Some(&self.extent);
+            let must = read.index == self.positions && !read.perhaps;
+            let fits = |memory: &Memory| whole(memory) || must && memory.shape.len() == 1;
+            let Some((memory, mut index)) = w.bound_memory(read.array, fits) else { continue };
+            if read.index != self.positions {
+                index.extend(w.all_scalars(&read.index[..read.index.len() - 1]));
+            }
+            index.push(first);
+            loaded.push((read, w.load_neighbours(memory, index, count, self.bytes)));
+        }
         let mut all = vec![];
         for k in 0..count {
             let at = w.offset(first, k as i64);
-            let here = loaded.iter().map(|(array, ids)| (*array, ids[k as usize])).collect();
-            w.set_loaded(self.positions.clone(), at, here);
+            let here = |(read, ids): &(&Read, Vec<Id>)| ((read.array, read.index.clone()), ids[k as usize]);
+            w.set_loaded(self.positions.clone(), at, loaded.iter().map(here).collect());
             // Positions on several axes are not used otherwise: any value will do.
             all.push(w.run(self.body, &vec![at; self.positions.len()], Mode::Lane));
         }
@@ -168,15 +192,17 @@ impl<'g> Neighbours<'g> {
     }
 }
 
+/// All names that a body gives, inner bodies included.
+fn bound(body: &Body, names: &mut HashSet<Id>) {
+    names.extend(body.params.iter().map(|p| p.id));
+    for stmt in &body.stmts {
+        names.extend(stmt.binds.iter().map(|b| b.id));
+        stmt.op.bodies().into_iter().for_each(|b| bound(b, names));
+    }
+}
+
 /// Is every read at the position itself, or at a place that is the same for all positions?
 pub(super) fn is_line(body: &Body, position: Id) -> bool {
-    fn bound(body: &Body, names: &mut HashSet<Id>) {
-        names.extend(body.params.iter().map(|p| p.id));
-        for stmt in &body.stmts {
-            names.extend(stmt.binds.iter().map(|b| b.id));
-            stmt.op.bodies().into_iter().for_each(|b| bound(b, names));
-        }
-    }
     fn holds(body: &Body, position: Id, names: &HashSet<Id>) -> bool {
         body.stmts.iter().all(|stmt| match &stmt.op {
             Op::At { index, .. } => index[..] == [position] || !index.iter().any(|i| names.contains(i)),
@@ -188,17 +214,24 @@ pub(super) fn is_line(body: &Body, position: Id) -> bool {
     holds(body, position, &names)
 }
 
-/// The arrays that are read at exactly these positions.
-fn read_at(body: &Body, positions: &[Id]) -> Vec<Id> {
-    fn walk(body: &Body, positions: &[Id], found: &mut Vec<Id>) {
+/// What is read at exactly these positions, or, of one position, along a row.
+fn reads_at(body: &Body, positions: &[Id]) -> Vec<Read> {
+    fn walk(body: &Body, (positions, inside): (&[Id], &HashSet<Id>), perhaps: bool, found: &mut Vec<Read>) {
         for stmt in &body.stmts {
-            match &stmt.op {
-                Op::At { array, index } if index[..] == *positions && !found.contains(array) => found.push(*array),
-                op => op.bodies().into_iter().for_each(|b| walk(b, positions, found)),
+            if let Op::At { array, index } = &stmt.op {
+                let along =
+                    |(last, row): (&Id, &[Id])| [*last] == *positions && !row.iter().any(|i| inside.contains(i));
+                let known = found.iter().any(|read| read.array == *array && read.index == *index);
+                if !known && (index[..] == *positions || index.split_last().is_some_and(along)) {
+                    found.push(Read { array: *array, index: index.clone(), perhaps });
+                }
             }
+            stmt.op.bodies().into_iter().for_each(|b| walk(b, (positions, inside), true, found));
         }
     }
+    let mut inside = HashSet::new();
+    bound(body, &mut inside);
     let mut found = vec![];
-    walk(body, positions, &mut found);
+    walk(body, (positions, &inside), false, &mut found);
     found
 }

@@ -91,7 +91,7 @@ impl<'g> Gpu<'g> {
             }
             let table = w.near_memory("table", ty, Space::Shared, &[places]);
             let thread = w.push(Op::Place(Place::Local, 0), Ty::I64);
-            let neighbours = flat.then(|| Neighbours::new(body, bytes));
+            let neighbours = flat.then(|| Neighbours::new(body, turns.clone(), bytes));
             let turns = &turns;
             #[rustfmt::skip]
             let tables = Tables {

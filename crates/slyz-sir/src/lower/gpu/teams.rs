@@ -38,6 +38,8 @@ pub(super) struct Folding<'a, 'g> {
     pub(super) along: bool,
     /// Elements that one access reads.
     pub(super) width: u64,
+    /// Are they elements of rows? Then one access reads them only where rows have a multiple of so many.
+    pub(super) in_rows: bool,
     /// Statements for an element, unless it takes long.
     pub(super) length: Option<u64>,
     /// Binds what is read.
@@ -60,6 +62,27 @@ pub(super) enum Team {
     Columns,
 }
 
+/// What a thread has under way at once.
+#[derive(Clone, Copy)]
+pub(super) struct Pace {
+    /// Elements of an access, and accesses.
+    pub(super) width: u64,
+    pub(super) copies: u64,
+}
+
+impl Pace {
+    pub(super) fn at_once(self) -> u64 {
+        self.width * self.copies
+    }
+}
+
+/// The paces of a fold: with wide accesses, and with single ones where these cannot be.
+#[derive(Clone, Copy)]
+struct Paces {
+    wide: Pace,
+    single: Option<Pace>,
+}
+
 /// The threads of a result, as the code of one of them sees it.
 #[derive(Clone, Copy)]
 struct Lanes {
@@ -79,10 +102,33 @@ impl<'g> Folding<'_, 'g> {
         [lo, hi]: [Id; 2],
         lanes: Lanes,
         cut: Option<u64>,
-        copies: u64,
+        paces: Paces,
+    ) -> Vec<Id> {
+        let Some(single) = paces.single else { return self.own_at(w, result, [lo, hi], lanes, cut, paces.wide) };
+        let extent = w.extent(&self.extent);
+        let width = w.number(paces.wide.width as i64);
+        let left = w.value(extent % width);
+        let zero = w.number(0);
+        let whole = w.value(left.equals(zero));
+        w.branch(
+            whole,
+            self.tys,
+            |w| self.own_at(w, result, [lo, hi], lanes, cut, paces.wide),
+            |w| self.own_at(w, result, [lo, hi], lanes, cut, single),
+        )
+    }
+
+    fn own_at(
+        &self,
+        w: &mut KernelWriter<'_, 'g>,
+        result: (&[Id], Id),
+        [lo, hi]: [Id; 2],
+        lanes: Lanes,
+        cut: Option<u64>,
+        pace: Pace,
     ) -> Vec<Id> {
         let neutral = w.all_scalars(&self.monoid.neutral);
-        let at_once = copies * self.width;
+        let at_once = pace.at_once();
         let single = |w: &mut KernelWriter<'_, 'g>, start: Id, end: Id, state: Vec<Id>| {
             let first = w.value(start + lanes.lane);
             w.for_steps([first, end, lanes.count], (state, self.tys), |w, k, state| {
@@ -96,14 +142,14 @@ impl<'g> Folding<'_, 'g> {
             return single(w, lo, hi, neutral);
         }
         let together = |w: &mut KernelWriter<'_, 'g>, start: Id, state: &[Id]| {
-            let skipped = w.scaled(lanes.lane, self.width);
+            let skipped = w.scaled(lanes.lane, pace.width);
             let first = w.value(start + skipped);
-            let stride = w.scaled(lanes.count, self.width);
+            let stride = w.scaled(lanes.count, pace.width);
             let mut items = vec![];
-            for copy in 0..copies {
+            for copy in 0..pace.copies {
                 let skipped = w.scaled(stride, copy);
                 let k = w.value(first + skipped);
-                items.extend((self.elements)(w, result, k, self.width));
+                items.extend((self.elements)(w, result, k, pace.width));
             }
             let joined = w.tree(self.monoid, items);
             w.combine(self.monoid, state, &joined)
@@ -178,7 +224,7 @@ impl<'g> Gpu<'g> {
         let in_memory = self.machine.subgroup.is_none();
         // Where there are fewer results than columns, threads stand closer.
         let narrow = team == Team::Columns && self.expected.about(&results).is_none_or(|n| n <= COLUMNS);
-        let copies = self.copies(folding, u64::from(threads) / per_block);
+        let paces = self.paces(folding, u64::from(threads) / per_block);
         self.blocks(folding.name, &Size::product(&grid), threads, &|w, items| {
             bind(w);
             let part = |&ty: &Ty| w.scratch("part", ty, vec![Size::Const(threads.into())]);
@@ -187,7 +233,7 @@ impl<'g> Gpu<'g> {
                 threads: threads.into(),
                 per_block,
                 narrow,
-                copies,
+                paces,
                 parts: folding.tys.iter().map(part).collect(),
             });
             items.each(w, |w, item| {
@@ -208,7 +254,7 @@ impl<'g> Gpu<'g> {
                         let count = w.number(threads.into());
                         let values = w.lanes_fold(zero, count, folding.monoid, folding.tys, |w, lane| {
                             let lanes = Lanes { lane, count, known: Some(threads.into()) };
-                            folding.own(w, (&at, tile), range, lanes, cut, copies)
+                            folding.own(w, (&at, tile), range, lanes, cut, paces)
                         });
                         finish(w, (&at, tile), part, &values);
                     }
@@ -218,6 +264,17 @@ impl<'g> Gpu<'g> {
         });
     }
 
+    /// With wide accesses where rows are known to be whole, with single ones where they are known not to be, else both.
+    fn paces(&self, folding: &Folding<'_, 'g>, lanes: u64) -> Paces {
+        let [wide, single] = [folding.width, 1].map(|width| self.pace(folding, width, lanes));
+        match folding.extent.constant().map(|n| n.is_multiple_of(folding.width)) {
+            _ if !folding.in_rows || folding.width == 1 => Paces { wide, single: None },
+            Some(true) => Paces { wide, single: None },
+            Some(false) => Paces { wide: single, single: None },
+            None => Paces { wide, single: Some(single) },
+        }
+    }
+
     /// A thread per result.
     fn fold_by_threads(
         &mut self,
@@ -225,7 +282,7 @@ impl<'g> Gpu<'g> {
         bind: &dyn Fn(&mut KernelWriter<'_, 'g>),
         finish: &Finish<'_, 'g>,
     ) {
-        let copies = self.copies(folding, 1);
+        let paces = self.paces(folding, 1);
         let mut w = KernelWriter::new(&self.base, folding.name.into(), Size::Const(1));
         bind(&mut w);
         each_position(&mut w, &self.machine, folding.shape, &mut |w, at| {
@@ -236,7 +293,7 @@ impl<'g> Gpu<'g> {
             let hi = w.extent(&folding.extent);
             let one = w.number(1);
             let lanes = Lanes { lane: lo, count: one, known: Some(1) };
-            let values = folding.own(w, (at, number), [lo, hi], lanes, None, copies);
+            let values = folding.own(w, (at, number), [lo, hi], lanes, None, paces);
             finish(w, (at, number), lo, &values);
         });
         let kernel = w.finish();
@@ -252,7 +309,7 @@ struct Join<'a, 'b, 'g> {
     per_block: u64,
     /// Are there perhaps fewer results? Then more threads work on each.
     narrow: bool,
-    copies: u64,
+    paces: Paces,
     /// What each thread has: first what the first threads of all results have, then the second ones.
     parts: Vec<MemId>,
 }
@@ -267,7 +324,7 @@ impl<'g> Join<'_, '_, 'g> {
         cut: Option<u64>,
         finish: &Finish<'_, 'g>,
     ) {
-        let Join { folding, threads, per_block, narrow, copies, .. } = *self;
+        let Join { folding, threads, per_block, narrow, paces, .. } = *self;
         let results = Size::product(folding.shape);
         let width = match narrow {
             true => w.extent(&Size::Min(results.clone().into(), Size::Const(per_block).into())),
@@ -309,7 +366,7 @@ impl<'g> Join<'_, '_, 'g> {
                 |w| {
                     let at = position(w, result, folding.shape);
                     (folding.prepare)(w, &at, result);
-                    folding.own(w, (&at, result), range, Lanes { lane, count, known }, cut, copies)
+                    folding.own(w, (&at, result), range, Lanes { lane, count, known }, cut, paces)
                 },
                 |_| neutral,
             );

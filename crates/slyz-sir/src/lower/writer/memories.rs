@@ -12,26 +12,29 @@ impl KernelWriter<'_, '_> {
         self.bind(Op::Store { memory, index, values: vec![value] }, &[]);
     }
 
-    /// Elements of an array of one axis that are neighbours, from a multiple of their number on, with accesses of at most
+    /// Elements that are neighbours, the first of which has a number that is a multiple of their count, with accesses of at most
     /// that many bytes.
-    pub(in crate::lower) fn load_neighbours(&mut self, array: Id, first: Id, count: u64, bytes: u32) -> Vec<Id> {
-        let (memory, _) = self.home_of(array);
-        self.load_from(memory, first, count, bytes)
-    }
-
-    /// The same, of a memory.
-    pub(in crate::lower) fn load_from(&mut self, memory: MemId, first: Id, count: u64, bytes: u32) -> Vec<Id> {
+    pub(in crate::lower) fn load_neighbours(
+        &mut self,
+        memory: MemId,
+        first: Vec<Id>,
+        count: u64,
+        bytes: u32,
+    ) -> Vec<Id> {
         let ty = self.kernel.memories[memory.0 as usize].ty;
         let width = width(ty, count, bytes);
         let mut values = vec![];
         while values.len() < count as usize {
-            let index = vec![self.offset(first, values.len() as i64)];
+            let mut index = first.clone();
+            if let Some(last) = index.last_mut() {
+                *last = self.offset(*last, values.len() as i64);
+            }
             values.extend(self.bind(Op::Load { memory, index }, &vec![ty; width]));
         }
         values
     }
 
-    /// The same, written.
+    /// The same, written along one axis.
     pub(in crate::lower) fn store_neighbours(&mut self, memory: MemId, first: Id, values: &[Id], bytes: u32) {
         let width = width(self.kernel.memories[memory.0 as usize].ty, values.len() as u64, bytes);
         for (k, values) in values.chunks(width).enumerate() {

@@ -1,10 +1,9 @@
 //! A tile, computed by a block and written to its place in the whole.
 
-use super::{KernelWriter, Mode, Value};
+use super::{KernelWriter, Loaded, Mode, Value};
 use crate::code::{Id, MemId, Stmt};
 use crate::lower::untile::Untiled;
 use crate::write::{Arithmetic, Write};
-use std::collections::HashMap;
 
 impl<'g> KernelWriter<'_, 'g> {
     /// Binds what the tiles and the whole read. Nobody looks for the tiles themselves.
@@ -61,9 +60,11 @@ impl<'g> KernelWriter<'_, 'g> {
             let values = w.run(untiled.elements, &at, Mode::Lane);
             let given = |id: &Id| untiled.tile.binds.iter().position(|bind| bind.id == *id);
             let tiles = untiled.tiles.binds.iter().zip(&untiled.work.results);
-            let read: HashMap<Id, Id> = tiles.filter_map(|(bind, id)| Some((bind.id, values[given(id)?]))).collect();
+            let here = untiled.place.to_vec();
+            let read: Loaded =
+                tiles.filter_map(|(bind, id)| Some(((bind.id, here.clone()), values[given(id)?]))).collect();
             let position: Vec<Id> = starts.iter().zip(&at).map(|(&start, &p)| w.value(start + p)).collect();
-            w.set_loaded(untiled.place.to_vec(), p, read);
+            w.set_loaded(here, p, read);
             w.write_elements(&whole.binds, untiled.body, &position, homes, false);
             w.flat = None;
         });

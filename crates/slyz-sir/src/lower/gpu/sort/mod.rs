@@ -145,7 +145,7 @@ impl<'g> Gpu<'g> {
         let at_once = if self.machine.is_small() { 1 } else { AT_ONCE };
         let bytes = self.machine.vector_bytes;
         let line = outer.is_empty() && sort.body.params.last().is_some_and(|k| is_line(sort.body, k.id));
-        let neighbours = line.then(|| Neighbours::new(sort.body, bytes));
+        let neighbours = line.then(|| Neighbours::new(sort.body, sort.extent().clone(), bytes));
         let sort = Passes {
             stmt,
             sort,
@@ -432,7 +432,7 @@ impl<'g> Passes<'g> {
                                 let elements = neighbours.run(w, first, WIDTH);
                                 elements.iter().map(|results| self.columns.pick(results)[word[0]]).collect()
                             }
-                            None => w.load_from(from[0], first, WIDTH, self.bytes),
+                            None => w.load_neighbours(from[0], vec![first], WIDTH, self.bytes),
                         };
                         words.into_iter().for_each(|word| count(w, word));
                     }
