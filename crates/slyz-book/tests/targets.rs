@@ -110,7 +110,11 @@ fn row(target: Kind) -> Result<Row> {
         Kind::Spirv => (
             "SPIR-V",
             Test("spirv-val", "slyz-sir/tests/naga.rs", "modules_of_the_corpus"),
-            Test("the corpus, as the device `wgpu`, on lavapipe and SwiftShader", "slyz-run/tests/corpus.rs", "cases"),
+            Test(
+                "hosts in C++ by Vulkan on lavapipe; the corpus, as the device `wgpu`, there and on SwiftShader",
+                projects,
+                "projects_for_vulkan_build_validate_and_find_mistakes",
+            ),
             Measured("NVIDIA H200", "nvidia-h200.md"),
         ),
         Kind::Web => (

@@ -39,7 +39,7 @@ pub struct Build {
     #[arg(long, short, value_name = "NAME=NUMBER")]
     size: Vec<SizeValue>,
     /// Writes a whole project: besides the kernels a host program that validates and measures them, expected values, a build file and a
-    /// README. For c, opencl, cuda, hip, hip-rdna, metal and web.
+    /// README. For c, opencl, cuda, hip, hip-rdna, spirv, metal and web.
     #[arg(long)]
     project: bool,
     #[command(flatten)]

@@ -153,6 +153,26 @@ fn projects_for_opencl_build_validate_and_find_mistakes() -> R {
 }
 
 #[test]
+#[cfg(feature = "naga")]
+fn projects_for_vulkan_build_validate_and_find_mistakes() -> R {
+    let drivers = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"].map(|folder| std::fs::read_dir(folder).is_ok());
+    let headers = Path::new("/usr/include/vulkan/vulkan.h").is_file();
+    if !slyz_trials::has_cxx() || !Need::Vulkan.is_met(drivers.contains(&true) && headers) {
+        return Ok(());
+    }
+    // All in one, so that the host and the driver are compiled and started once.
+    let emitted = project(&all_programs()?, Target::Spirv, &Options::default())?;
+    let folder = written(&emitted, "vulkan")?;
+    let build = || {
+        let mut cxx = Command::new(slyz_trials::cxx());
+        cxx.args(["-std=c++17", "-O1"]).args(WARNINGS);
+        cxx.args(["main.cpp", "slyz_kernels.cpp", "-lvulkan", "-o", "validate"]).current_dir(&folder);
+        Ok(cxx)
+    };
+    validates(&folder, &build)
+}
+
+#[test]
 fn clang_takes_hosts_and_kernels_of_hip() -> R {
     if !slyz_trials::has_hip() {
         return Ok(());

@@ -41,7 +41,7 @@ impl Need {
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Need::Cxx => ("C++ compiler", "install g++, or name one in SLYZ_CXX"),
-            Need::Vulkan => ("GPU", "install mesa-vulkan-drivers and libvulkan1"),
+            Need::Vulkan => ("GPU", "install mesa-vulkan-drivers and libvulkan-dev"),
             Need::SpirvVal => ("spirv-val", "install spirv-tools"),
             Need::Sanitizer => ("AddressSanitizer", "install gcc and its libasan"),
             Need::Browser => ("browser", "run .ci/browser target/browser, which installs chromium and playwright-core"),

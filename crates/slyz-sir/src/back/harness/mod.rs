@@ -96,7 +96,7 @@ pub enum ProjectError {
     },
     /// There is no host program for the target.
     #[error(
-        "{target} has no host program: projects can be had for c, opencl, cuda, hip, hip-rdna, metal and web. Without a project, the kernels alone are written"
+        "{target} has no host program: projects can be had for c, opencl, cuda, hip, hip-rdna, spirv, metal and web. Without a project, the kernels alone are written"
     )]
     NoHost {
         /// The target.
@@ -165,6 +165,32 @@ pub enum Target {
     OpenVino,
     /// Core ML: a model per program, an ML Program in an `.mlpackage`.
     CoreMl,
+}
+
+impl Target {
+    /// What the command line calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Target::Metal => "metal",
+            Target::MetalSingleFile => "metal-single-file",
+            Target::C => "c",
+            Target::Cuda => "cuda",
+            Target::Hip => "hip",
+            Target::HipRdna => "hip-rdna",
+            Target::OpenCl => "opencl",
+            Target::Wgsl => "wgsl",
+            #[cfg(feature = "naga")]
+            Target::Spirv => "spirv",
+            Target::Web => "web",
+            Target::OpenVino => "openvino",
+            Target::CoreMl => "coreml",
+        }
+    }
+
+    /// Is there a host program for it?
+    fn has_host(self) -> bool {
+        matches!(self, Target::Metal | Target::Web) || native::Api::of(self).is_some()
+    }
 }
 
 /// A file of a project.
@@ -359,24 +385,15 @@ fn emit_all(programs: &[Program], target: Target, options: &Options) -> Result<E
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn project(programs: &[Program], target: Target, options: &Options) -> Result<Emitted, ProjectError> {
-    let target_without_host = match target {
-        Target::MetalSingleFile => Some("metal-single-file"),
-        Target::Wgsl => Some("wgsl"),
-        #[cfg(feature = "naga")]
-        Target::Spirv => Some("spirv"),
-        Target::OpenVino => Some("openvino"),
-        Target::CoreMl => Some("coreml"),
-        Target::C | Target::OpenCl | Target::Cuda | Target::Hip | Target::HipRdna | Target::Metal | Target::Web => None,
-    };
-    if let Some(target) = target_without_host {
-        return Err(ProjectError::NoHost { target });
+    if !target.has_host() {
+        return Err(ProjectError::NoHost { target: target.name() });
     }
     check_meanings(programs)?;
     all_or_reasons(programs, |program| program.name.clone(), |programs| project_of_all(programs, target, options))
 }
 
 fn project_of_all(programs: &[Program], target: Target, options: &Options) -> Result<Emitted, ProjectError> {
-    if matches!(target, Target::C | Target::OpenCl | Target::Cuda | Target::Hip | Target::HipRdna) {
+    if native::Api::of(target).is_some() {
         return native::emit(programs, target, &road(target, &options.passes), options);
     }
     let mut emitted = emit_all(programs, target, options)?;

@@ -1,5 +1,6 @@
 //! Programs as one file with all kernels, for hosts that people write themselves: CUDA C++, HIP and OpenCL C.
 
+use super::native::Library;
 use super::{Emitted, Entry, File, Options, ProjectError, Target, checked_names, rename};
 use crate::back::clike::Description;
 use crate::back::cuda::{self, Cuda, Vendor};
@@ -42,12 +43,12 @@ fn plans(programs: &[Program], road: &ProgramRoad) -> Result<Vec<Plan>, ProjectE
 
 /// Programs for hosts that walk their plans, and the text of their kernels. Those are called `NAME_kernel`: beside them is the host's library,
 /// which has a `sum`, an `index` and much more.
-pub(super) fn entries(
+pub(super) fn library(
     programs: &[Program],
     target: Target,
     road: &ProgramRoad,
     options: &Options,
-) -> Result<(Vec<Entry>, String), ProjectError> {
+) -> Result<Library, ProjectError> {
     let mut plans = plans(programs, road)?;
     plans.iter_mut().flat_map(|plan| &mut plan.kernels).for_each(|kernel| kernel.name += "_kernel");
     let kernels: Vec<&Kernel> = plans.iter().flat_map(|plan| &plan.kernels).collect();
@@ -57,7 +58,20 @@ pub(super) fn entries(
         let kernels = descriptions.by_ref().take(plan.kernels.len()).collect();
         Entry { program: program.clone(), plan, kernels }
     });
-    Ok((entries.collect(), text))
+    let (name, _) = file(target);
+    Ok(Library { entries: entries.collect(), kernels: vec![File::text(name.to_string(), text)], extents: vec![] })
+}
+
+/// The name of the file of kernels, and how it is compiled.
+fn file(target: Target) -> (&'static str, &'static str) {
+    match target {
+        Target::OpenCl => {
+            ("kernels.cl", "clang -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -fsyntax-only kernels.cl")
+        }
+        Target::Hip => ("kernels.hip", HIP_BUILD),
+        Target::HipRdna => ("kernels.hip", HIP_RDNA_BUILD),
+        _ => ("kernels.cu", "nvcc -cubin -arch=native -std=c++17 kernels.cu"),
+    }
 }
 
 /// The file of kernels, and what launches need to know.
@@ -76,13 +90,6 @@ fn text(kernels: &[&Kernel], target: Target, options: &Options) -> Result<(Strin
 pub(super) fn emit_kernels(kernels: &[Kernel], target: Target, options: &Options) -> Result<Emitted, ProjectError> {
     let kernels: Vec<&Kernel> = kernels.iter().collect();
     let (text, _) = text(&kernels, target, options)?;
-    let (name, build) = match target {
-        Target::OpenCl => {
-            ("kernels.cl", "clang -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -fsyntax-only kernels.cl")
-        }
-        Target::Hip => ("kernels.hip", HIP_BUILD),
-        Target::HipRdna => ("kernels.hip", HIP_RDNA_BUILD),
-        _ => ("kernels.cu", "nvcc -cubin -arch=native -std=c++17 kernels.cu"),
-    };
+    let (name, build) = file(target);
     Ok(Emitted { files: vec![File::text(name.to_string(), text)], build: build.to_string() })
 }

@@ -2,7 +2,8 @@
 //!
 //! Kernels use what every Vulkan device has. Where a program works on 64-bit numbers they ask for those features too.
 
-use super::{Emitted, File, Options, ProjectError, checked_names, rename};
+use super::native::Library;
+use super::{Emitted, Entry, File, Options, ProjectError, checked_names, rename};
 use crate::back::EmitError;
 use crate::back::naga;
 use crate::back::words::check_narrow;
@@ -26,19 +27,27 @@ fn wide(options: &Options) -> naga::Target {
 }
 
 pub(super) fn emit(programs: &[Program], road: &ProgramRoad, options: &Options) -> Result<Emitted, ProjectError> {
+    Ok(emitted(library(programs, road, options)?.kernels))
+}
+
+/// Programs for hosts that walk their plans.
+pub(super) fn library(programs: &[Program], road: &ProgramRoad, options: &Options) -> Result<Library, ProjectError> {
     let mut names = checked_names(programs)?;
-    let mut files = vec![];
+    let mut library = Library { entries: vec![], kernels: vec![], extents: vec![] };
     for program in programs {
         verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
-        let program = road.optimize(program);
+        let optimized = road.optimize(program);
         let strategy = Strategy::Threads(MACHINE, Expected::default());
-        let mut plan = ProgramRoad { strategy, ..road.clone() }.lower(&program);
+        let mut plan = ProgramRoad { strategy, ..road.clone() }.lower(&optimized);
         rename(&mut plan, &mut names);
         for kernel in &plan.kernels {
-            files.push(file(kernel, &module(&program, kernel, options)?)?);
+            let module = module(&optimized, kernel, options)?;
+            library.kernels.push(file(kernel, &module)?);
+            library.extents.push(module.extents);
         }
+        library.entries.push(Entry { program: program.clone(), plan, kernels: vec![] });
     }
-    Ok(emitted(files))
+    Ok(library)
 }
 
 /// Kernels that people wrote. Where their integers do not fit 32 bits they need 64-bit ones.

@@ -1,7 +1,7 @@
 //! Header, build file and README of a project.
 
 use super::function::Function;
-use super::{Entry, Options, Platform, Target};
+use super::{Api, Entry, Options, Platform};
 use crate::choices::Precision;
 
 /// The header, for C and C++.
@@ -35,8 +35,8 @@ const CMAKE_BUILD: &str = "cmake -B build -DCMAKE_BUILD_TYPE=Release && cmake --
 
 /// The name of the build file, its text, and the command that builds and validates.
 pub(super) fn build_file(platform: &Platform, options: &Options) -> (&'static str, String, &'static str) {
-    match platform.target {
-        Target::C => ("Makefile", makefile(platform.stem), "make && ./validate"),
+    match platform.api {
+        Api::Cores => ("Makefile", makefile(platform.stem), "make && ./validate"),
         _ => ("CMakeLists.txt", cmake(platform, options), CMAKE_BUILD),
     }
 }
@@ -72,35 +72,36 @@ clean:
 
 fn cmake(platform: &Platform, options: &Options) -> String {
     let stem = platform.stem;
-    let [_, ending] = platform.endings();
+    let ending = platform.ending();
     let fused = options.precision == Precision::Native;
-    let (language, rest) = match platform.target {
-        Target::OpenCl => {
-            let here = "${CMAKE_CURRENT_SOURCE_DIR}/kernels.cl";
-            let rest = format!(
-                "find_package(OpenCL REQUIRED)\ntarget_link_libraries(slyz_{stem} PUBLIC OpenCL::OpenCL)\n\
-                 target_compile_definitions(slyz_{stem} PRIVATE \"SLYZ_KERNELS=\\\"{here}\\\"\")\n"
-            );
-            ("", rest)
-        }
-        Target::Cuda => {
+    let found = |package: &str, library: &str, kernels: &str| {
+        let here = format!("${{CMAKE_CURRENT_SOURCE_DIR}}{kernels}");
+        format!(
+            "find_package({package} REQUIRED)\ntarget_link_libraries(slyz_{stem} PUBLIC {library})\n\
+             target_compile_definitions(slyz_{stem} PRIVATE \"SLYZ_KERNELS=\\\"{here}\\\"\")\n"
+        )
+    };
+    let (language, rest) = match platform.api {
+        // C has a Makefile.
+        Api::Cores => ("", String::new()),
+        Api::OpenCl => ("", found("OpenCL", "OpenCL::OpenCL", "/kernels.cl")),
+        Api::Vulkan => ("", found("Vulkan", "Vulkan::Vulkan", "")),
+        Api::Cuda => {
             let exact =
                 format!("target_compile_options(slyz_{stem} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false>)\n");
             (" CUDA", if fused { String::new() } else { exact })
         }
-        _ => {
+        Api::Hip | Api::HipRdna => {
             let contract = if fused { "fast" } else { "off" };
             let rest = format!("target_compile_options(slyz_{stem} PRIVATE -ffp-contract={contract})\n");
             (" HIP", rest)
         }
     };
-    let least = if platform.target == Target::OpenCl { "3.12" } else { "3.21" };
-    let architectures = match platform.target {
-        Target::Cuda => "if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)\n  set(CMAKE_CUDA_ARCHITECTURES 80)\nendif()\n",
-        Target::Hip => {
-            "if(NOT DEFINED CMAKE_HIP_ARCHITECTURES)\n  set(CMAKE_HIP_ARCHITECTURES gfx90a gfx942)\nendif()\n"
-        }
-        Target::HipRdna => "if(NOT DEFINED CMAKE_HIP_ARCHITECTURES)\n  set(CMAKE_HIP_ARCHITECTURES gfx1100)\nendif()\n",
+    let least = if language.is_empty() { "3.12" } else { "3.21" };
+    let architectures = match platform.api {
+        Api::Cuda => "if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)\n  set(CMAKE_CUDA_ARCHITECTURES 80)\nendif()\n",
+        Api::Hip => "if(NOT DEFINED CMAKE_HIP_ARCHITECTURES)\n  set(CMAKE_HIP_ARCHITECTURES gfx90a gfx942)\nendif()\n",
+        Api::HipRdna => "if(NOT DEFINED CMAKE_HIP_ARCHITECTURES)\n  set(CMAKE_HIP_ARCHITECTURES gfx1100)\nendif()\n",
         _ => "",
     };
     format!(
@@ -114,24 +115,36 @@ fn cmake(platform: &Platform, options: &Options) -> String {
 /// Ten lines for whoever finds the folder.
 pub(super) fn readme(platform: &Platform, entries: &[Entry], build: &str) -> String {
     let stem = platform.stem;
-    let [kernels, functions] = platform.endings();
+    let functions = platform.ending();
     let names: Vec<String> = entries.iter().map(|entry| format!("`slyz_{}`", entry.program.name)).collect();
-    let (name, more) = match platform.target {
-        Target::C => {
-            ("CPUs in C", "For threads, build with `make OPENMP=-fopenmp`. The library needs nothing but libc.")
-        }
-        Target::OpenCl => (
+    let (name, kernels, more) = match platform.api {
+        Api::Cores => (
+            "CPUs in C",
+            "kernels.c",
+            "For threads, build with `make OPENMP=-fopenmp`. The library needs nothing but libc.",
+        ),
+        Api::OpenCl => (
             "OpenCL 1.2",
+            "kernels.cl",
             "The library reads `kernels.cl` where it was built, and takes the first GPU, or else the first device.",
         ),
-        Target::Cuda => ("CUDA", "For another GPU than sm_80 or later, pass `-DCMAKE_CUDA_ARCHITECTURES=native`."),
-        _ => ("HIP", "For another GPU, pass `-DCMAKE_HIP_ARCHITECTURES=gfx942` with its name."),
+        Api::Cuda => {
+            ("CUDA", "kernels.cu", "For another GPU than sm_80 or later, pass `-DCMAKE_CUDA_ARCHITECTURES=native`.")
+        }
+        Api::Hip | Api::HipRdna => {
+            ("HIP", "kernels.hip", "For another GPU, pass `-DCMAKE_HIP_ARCHITECTURES=gfx942` with its name.")
+        }
+        Api::Vulkan => (
+            "Vulkan 1.1",
+            "*.spv",
+            "The library reads the `.spv` files where it was built, and takes the best GPU; `VK_DRIVER_FILES` names another driver.",
+        ),
     };
     let main = if platform.is_cpu() { "main.c" } else { "main.cpp" };
     format!(
         "# slyz_{stem}: kernels for {name}\n\nWritten by Słyż. Build and validate in this folder:\n\n```sh\n{build}\n```\n\n\
          `validate` compares {} with `expected.h` and exits with 1 where a result is wrong; `validate --bench 10` measures.\n\
-         Programs include `slyz_{stem}.h` and link `libslyz_{stem}.a`; `slyz_{stem}.{functions}` launches the kernels of `kernels.{kernels}`, `{main}` calls them.\n\
+         Programs include `slyz_{stem}.h` and link `libslyz_{stem}.a`; `slyz_{stem}.{functions}` launches the kernels of `{kernels}`, `{main}` calls them.\n\
          {more}\n",
         names.join(", "),
     )

@@ -2,11 +2,10 @@
 
 use super::Platform;
 use super::literal::c_type;
-use crate::back::clike::{Description, Dispatch, UniformSource};
+use crate::back::harness::Entry;
 use crate::back::harness::walk::{self, Arithmetic, Names, Repeat, Statement, free};
-use crate::back::harness::{Entry, Target};
 use crate::code::Type;
-use crate::kernel::{Access, BufferId, BufferUse, Kernel, ScalarArg, Space, Step};
+use crate::kernel::{BufferId, BufferUse, ScalarArg, Step};
 use crate::size::{Size, SizeOrigin, SizeVar};
 use crate::types::Ty;
 use std::collections::BTreeSet;
@@ -58,10 +57,10 @@ pub(super) struct Function<'p> {
     pub entry: &'p Entry,
     pub names: Names,
     pub outputs: Vec<Output<'p>>,
-    platform: &'p Platform<'p>,
-    first_kernel: usize,
+    pub(super) platform: &'p Platform<'p>,
+    pub(super) first_kernel: usize,
     out: String,
-    depth: usize,
+    pub(super) depth: usize,
 }
 
 impl<'p> Function<'p> {
@@ -77,7 +76,7 @@ impl<'p> Function<'p> {
             let once = results.iter().filter(|(other, _)| other == buffer).count() == 1;
             let whole = Size::product(&declared.shape) == Size::product(shape);
             let written = matches!(declared.role, BufferUse::Result(_));
-            let direct = platform.target == Target::C && once && whole && written;
+            let direct = platform.is_cpu() && once && whole && written;
             Output { name: free(&asked, &known), ty: declared.ty, shape, buffer: *buffer, direct }
         };
         let outputs = results.iter().enumerate().map(output).collect();
@@ -307,83 +306,5 @@ impl<'p> Function<'p> {
         for size in self.entry.plan.kernels[kernel].extents().iter().filter(|size| !is_within_axes(size)) {
             self.line(format!("host_axis(&call, {});", self.names.size(size)));
         }
-    }
-
-    fn launch(&self, kernel: usize, buffers: &[BufferId], scalars: &[ScalarArg]) -> String {
-        match self.platform.target {
-            Target::C => self.run_blocks(kernel, buffers, scalars),
-            _ => self.run_threads(&self.entry.kernels[kernel], buffers, scalars),
-        }
-    }
-
-    /// Blocks one after the other, by a function.
-    fn run_blocks(&self, number: usize, buffers: &[BufferId], scalars: &[ScalarArg]) -> String {
-        let kernel: &Kernel = &self.entry.plan.kernels[number];
-        let bytes = |memory: &crate::kernel::Memory| {
-            self.names.size(&(Size::product(&memory.shape) * Size::Const(memory.ty.bytes() as u64)))
-        };
-        let memories: Vec<String> = buffers.iter().map(|id| format!("buffer{}", id.0)).collect();
-        let scratch = kernel.memories.iter().filter(|memory| memory.space == Space::Scratch);
-        let scratch: Vec<String> = scratch.map(bytes).collect();
-        let scalar = |arg: &ScalarArg| match arg {
-            ScalarArg::Argument(k) => format!("host_bits(&{0}, sizeof {0})", self.names.params[*k]),
-            ScalarArg::Turn(depth) => format!("(uint64_t)turn{depth}"),
-            ScalarArg::Const(_) | ScalarArg::Read(_) => unreachable!("of raw kernels, which are refused before"),
-        };
-        let scalars: Vec<String> = scalars.iter().map(scalar).collect();
-        let written = kernel.memories.iter().filter(|memory| memory.space == Space::Global(Access::Write));
-        let written: Vec<String> = written.map(bytes).collect();
-        let past = if written.is_empty() { "0".to_string() } else { format!("host_past({})", written.join(" + ")) };
-        let sizes: Vec<String> = self.names.sizes.iter().cloned().chain([past]).collect();
-        let blocks = self.names.size(&Size::product(&kernel.grid));
-        let list = |ty: &str, items: &[String]| {
-            // Lists of C have an element at least.
-            let items = if items.is_empty() { "0".to_string() } else { items.join(", ") };
-            format!("({ty}[]){{{items}}}")
-        };
-        let pad = "    ".repeat(self.depth + 1);
-        format!(
-            "host_launch(\n{pad}&call, {}, {blocks}, {}, {}, {},\n{pad}{}, {});",
-            self.platform.kernel_function(self.first_kernel + number),
-            list("void *", &memories),
-            list("int64_t", &scratch),
-            scratch.len(),
-            list("uint64_t", &scalars),
-            list("int64_t", &sizes),
-        )
-    }
-
-    /// Blocks of threads, by a device.
-    fn run_threads(&self, d: &Description, buffers: &[BufferId], scalars: &[ScalarArg]) -> String {
-        let bound = d.buffers.iter().map(|b| format!("host_pass(buffer{})", buffers[b.place].0));
-        let uniforms = d.uniforms.iter().map(|u| {
-            let ty = c_type(u.ty);
-            match u.source {
-                UniformSource::Size(SizeVar(k)) => format!("host_pass(({ty}){})", self.names.sizes[k as usize]),
-                UniformSource::Scalar(k) => match scalars[k] {
-                    ScalarArg::Argument(k) => format!("host_pass({})", self.names.params[k]),
-                    ScalarArg::Turn(depth) => format!("host_pass(({ty})turn{depth})"),
-                    ScalarArg::Const(_) | ScalarArg::Read(_) => {
-                        unreachable!("of raw kernels, which are refused before")
-                    }
-                },
-                UniformSource::Extent(_) => unreachable!("of raw kernels, which are refused before"),
-            }
-        });
-        let arguments: Vec<String> = bound.chain(uniforms).collect();
-        let [x, y, z] = d.block;
-        let blocks = |(size, block): (&Size, u32)| match &d.dispatch {
-            Dispatch::Blocks(_) => self.names.size(size),
-            Dispatch::Threads(_) => self.names.size(&Size::CeilDiv(Box::new(size.clone()), block.into())),
-        };
-        let (Dispatch::Blocks(sizes) | Dispatch::Threads(sizes)) = &d.dispatch;
-        let grid: Vec<String> = sizes.iter().zip(d.block).map(blocks).collect();
-        let pad = "    ".repeat(self.depth + 1);
-        format!(
-            "host_launch(\n{pad}&call, {}, {{{}}}, {{{x}, {y}, {z}}},\n{pad}{{{}}});",
-            self.platform.kernel_handle(&d.name),
-            grid.join(", "),
-            arguments.join(", "),
-        )
     }
 }

@@ -4,21 +4,23 @@
 //! |---|---|
 //! | `slyz_NAME.h` | a plain function for each program: arrays, scalars, sizes |
 //! | `slyz_NAME.c`, `.cpp`, `.cu`, `.hip` | those functions: memory and launches |
-//! | `kernels.c`, `.cl`, `.cu`, `.hip` | the kernels |
+//! | `kernels.c`, `.cl`, `.cu`, `.hip`, a `.spv` each | the kernels |
 //! | `main.c`, `main.cpp`, `expected.h` | calls, and what the interpreter makes of them |
 //! | `Makefile`, `CMakeLists.txt`, `README.md` | how it is built |
 //!
-//! One writer serves CPUs, OpenCL, CUDA and HIP: what a function does is the walk's, what differs are the words of a [`Platform`] and how
+//! One writer serves CPUs, OpenCL, CUDA, HIP and Vulkan: what a function does is the walk's, what differs are the words of a [`Platform`] and how
 //! a launch is written. CUDA and HIP differ in the first letters of what their runtimes call things.
 
 mod files;
 mod function;
+mod launch;
 mod literal;
 mod validation;
 
 use super::{Emitted, Entry, File, Options, ProjectError, Target, cases, simt};
 use crate::program::Program;
 use crate::road::ProgramRoad;
+use crate::size::Size;
 use function::Function;
 
 const ARGUMENT: &str = include_str!("argument.cpp");
@@ -27,69 +29,120 @@ const CPU: &str = include_str!("cpu.c");
 const GPU: &str = include_str!("gpu.cpp");
 const OPENCL: &str = include_str!("opencl.cpp");
 const RUNTIME: &str = include_str!("runtime.cpp");
+const VULKAN_DEVICE: &str = include_str!("vulkan_device.cpp");
+const VULKAN: &str = include_str!("vulkan.cpp");
 
-/// A target with a host in C or C++.
-pub(super) struct Platform<'p> {
-    pub(super) target: Target,
+/// What a host in C or C++ calls to run kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Api {
+    /// Functions of C.
+    Cores,
+    OpenCl,
+    Cuda,
+    Hip,
+    /// HIP, for GPUs with wavefronts of 32.
+    HipRdna,
+    Vulkan,
+}
+
+impl Api {
+    /// That of a target whose hosts are in C or C++.
+    pub(super) fn of(target: Target) -> Option<Api> {
+        match target {
+            Target::C => Some(Api::Cores),
+            Target::OpenCl => Some(Api::OpenCl),
+            Target::Cuda => Some(Api::Cuda),
+            Target::Hip => Some(Api::Hip),
+            Target::HipRdna => Some(Api::HipRdna),
+            #[cfg(feature = "naga")]
+            Target::Spirv => Some(Api::Vulkan),
+            _ => None,
+        }
+    }
+}
+
+/// What a library is made of.
+pub(super) struct Library {
+    pub(super) entries: Vec<Entry>,
+    /// The files of its kernels.
+    pub(super) kernels: Vec<File>,
+    /// Of each kernel of SPIR-V, the sizes that a launch tells it; empty for other hosts.
+    pub(super) extents: Vec<Vec<Size>>,
+}
+
+/// A host in C or C++.
+struct Platform<'p> {
+    api: Api,
     /// What its files and its library are called.
     stem: &'p str,
+    /// Of each kernel of SPIR-V, the sizes that a launch tells it.
+    extents: &'p [Vec<Size>],
 }
 
 impl Platform<'_> {
     fn is_cpu(&self) -> bool {
-        self.target == Target::C
+        self.api == Api::Cores
     }
 
-    /// What the names of the runtime begin with.
-    fn runtime(&self) -> &'static str {
-        if self.target == Target::Cuda { "cuda" } else { "hip" }
-    }
-
-    /// How the files of kernels and functions end.
-    fn endings(&self) -> [&'static str; 2] {
-        match self.target {
-            Target::C => ["c", "c"],
-            Target::OpenCl => ["cl", "cpp"],
-            Target::Cuda => ["cu", "cu"],
-            _ => ["hip", "hip"],
+    /// How the file of the functions ends.
+    fn ending(&self) -> &'static str {
+        match self.api {
+            Api::Cores => "c",
+            Api::OpenCl | Api::Vulkan => "cpp",
+            Api::Cuda => "cu",
+            Api::Hip | Api::HipRdna => "hip",
         }
     }
 
     /// The C function of a kernel. Libraries are linked together, so that numbers are not enough.
-    pub(super) fn kernel_function(&self, number: usize) -> String {
-        format!("slyz_{}_kernel_{number}", self.stem)
+    fn kernel_function(&self, number: usize) -> String {
+        kernel_function(self.stem, number)
     }
 
     /// What a launch calls a kernel.
-    pub(super) fn kernel_handle(&self, name: &str) -> String {
-        if self.target == Target::OpenCl { format!("\"{name}\"") } else { format!("(const void *){name}") }
+    fn kernel_handle(&self, name: &str) -> String {
+        match self.api {
+            Api::Vulkan => format!("\"{name}.spv\""),
+            Api::OpenCl => format!("\"{name}\""),
+            _ => format!("(const void *){name}"),
+        }
     }
 
     /// The most positions of an array, and the longest axis, that kernels count.
     fn limits(&self) -> [u64; 2] {
-        if self.is_cpu() { [(1 << 31) - 1, (1 << 30) - 1] } else { [(1 << 31) - 1, (1 << 31) - 1] }
+        match self.api {
+            Api::Cores => [(1 << 31) - 1, (1 << 30) - 1],
+            Api::Vulkan => [1 << 30, 1 << 30],
+            _ => [(1 << 31) - 1, (1 << 31) - 1],
+        }
     }
 
     fn includes(&self) -> String {
-        let own = match self.target {
-            Target::C => "#ifdef _OPENMP\n#include <omp.h>\n#endif\n".to_string(),
-            Target::OpenCl => {
+        let own = match self.api {
+            Api::Cores => "#ifdef _OPENMP\n#include <omp.h>\n#endif\n",
+            Api::OpenCl => {
                 "#define CL_TARGET_OPENCL_VERSION 120\n#include <CL/cl.h>\n#include <initializer_list>\n#include <string>\n"
-                    .to_string()
             }
-            Target::Cuda => "#include <cuda_runtime.h>\n#include <initializer_list>\n#include \"kernels.cu\"\n".to_string(),
-            _ => "#include <hip/hip_runtime.h>\n#include <initializer_list>\n#include \"kernels.hip\"\n".to_string(),
+            Api::Cuda => "#include <cuda_runtime.h>\n#include <initializer_list>\n#include \"kernels.cu\"\n",
+            Api::Hip | Api::HipRdna => {
+                "#include <hip/hip_runtime.h>\n#include <initializer_list>\n#include \"kernels.hip\"\n"
+            }
+            Api::Vulkan => {
+                "#include <initializer_list>\n#include <map>\n#include <mutex>\n#include <string>\n#include <vector>\n\
+                 #include <vulkan/vulkan.h>\n"
+            }
         };
         format!("#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <time.h>\n{own}\n")
     }
 
     /// Types of the platform, and kernels as functions of C.
     fn types(&self, kernels: usize) -> String {
-        let mut out = match self.target {
-            Target::C => "typedef void *host_buffer;\ntypedef void host_kernel(\n    void *const *memories, void *const *scratch, \
+        let mut out = match self.api {
+            Api::Cores => "typedef void *host_buffer;\ntypedef void host_kernel(\n    void *const *memories, void *const *scratch, \
                           const uint64_t *scalars, const int64_t *sizes, int64_t begin, int64_t end);\n"
                 .to_string(),
-            Target::OpenCl => "typedef cl_mem host_buffer;\ntypedef const char *host_kernel;\n".to_string(),
+            Api::OpenCl => "typedef cl_mem host_buffer;\ntypedef const char *host_kernel;\n".to_string(),
+            Api::Vulkan => "typedef struct host_memory *host_buffer;\ntypedef const char *host_kernel;\n".to_string(),
             _ => "typedef void *host_buffer;\ntypedef const void *host_kernel;\n".to_string(),
         };
         if self.is_cpu() {
@@ -99,16 +152,33 @@ impl Platform<'_> {
         out
     }
 
+    /// Where the kernels are that are read when the program runs, and how they are compiled.
+    fn places(&self, options: &Options) -> String {
+        let place = |default: &str| format!("#ifndef SLYZ_KERNELS\n#define SLYZ_KERNELS \"{default}\"\n#endif\n");
+        match self.api {
+            Api::OpenCl => {
+                let how = files::opencl_options(options.precision);
+                format!("{}#define SLYZ_OPTIONS \"-cl-std=CL1.2{how}\"\n\n", place("kernels.cl"))
+            }
+            Api::Vulkan => format!("/* The folder of the kernels. */\n{}\n", place(".")),
+            _ => String::new(),
+        }
+    }
+
     /// What does not depend on the programs.
     fn engine(&self) -> String {
-        let parts = match self.target {
-            Target::C => vec![CALL, CPU],
-            Target::OpenCl => vec![CALL, ARGUMENT, OPENCL, GPU],
-            _ => vec![CALL, ARGUMENT, RUNTIME, GPU],
-        };
-        let text = parts.join("\n") + "\n";
-        if self.target == Target::OpenCl { text } else { text.replace("gpu", self.runtime()) }
+        match self.api {
+            Api::Cores => [CALL, CPU].join("\n"),
+            Api::OpenCl => [CALL, ARGUMENT, OPENCL, GPU].join("\n"),
+            Api::Vulkan => [CALL, VULKAN_DEVICE, VULKAN, GPU].join("\n"),
+            Api::Cuda => [CALL, ARGUMENT, RUNTIME, GPU].join("\n").replace("gpu", "cuda"),
+            Api::Hip | Api::HipRdna => [CALL, ARGUMENT, RUNTIME, GPU].join("\n").replace("gpu", "hip"),
+        }
     }
+}
+
+fn kernel_function(stem: &str, number: usize) -> String {
+    format!("slyz_{stem}_kernel_{number}")
 }
 
 /// Programs as a project of a target that has a host in C or C++.
@@ -122,12 +192,15 @@ pub(super) fn emit(
         [one] => one.name.clone(),
         _ => "kernels".to_string(),
     };
-    let platform = Platform { target, stem: &stem };
-    let (entries, kernels) = if platform.is_cpu() {
-        cores(programs, road, &platform)?
-    } else {
-        simt::entries(programs, target, road, options)?
+    let Some(api) = Api::of(target) else { return Err(ProjectError::NoHost { target: target.name() }) };
+    let library = match api {
+        Api::Cores => cores(programs, road, &stem)?,
+        #[cfg(feature = "naga")]
+        Api::Vulkan => super::spirv::library(programs, road, options)?,
+        _ => simt::library(programs, target, road, options)?,
     };
+    let Library { entries, kernels, extents } = library;
+    let platform = Platform { api, stem: &stem, extents: &extents };
     let mut first = 0;
     let mut functions = vec![];
     for entry in &entries {
@@ -135,17 +208,17 @@ pub(super) fn emit(
         first += entry.plan.kernels.len();
     }
     let cases: Vec<_> = programs.iter().map(cases::case).collect();
-    let [kernels_end, functions_end] = platform.endings();
     let header = format!("slyz_{stem}.h");
     let main_end = if platform.is_cpu() { "c" } else { "cpp" };
     let seconds = format!("slyz_{stem}_seconds");
-    let mut files = vec![
-        File::text(format!("kernels.{kernels_end}"), kernels),
+    let mut files = kernels;
+    files.extend([
         File::text(header.clone(), files::header(&stem, &functions)),
         File::text("expected.h".to_string(), validation::expected(&functions, &cases)),
         File::text(format!("main.{main_end}"), validation::main(&header, &seconds, &functions, &cases)),
-    ];
-    files.push(File::text(format!("slyz_{stem}.{functions_end}"), implementation(&platform, options, functions)));
+    ]);
+    let text = implementation(&platform, options, functions);
+    files.push(File::text(format!("slyz_{stem}.{}", platform.ending()), text));
     let (name, text, build) = files::build_file(&platform, options);
     files.push(File::text(name.to_string(), text));
     files.push(File::text("README.md".to_string(), files::readme(&platform, &entries, build)));
@@ -153,16 +226,17 @@ pub(super) fn emit(
 }
 
 /// Plans for cores, and their kernels as C.
-fn cores(programs: &[Program], road: &ProgramRoad, platform: &Platform) -> Result<(Vec<Entry>, String), ProjectError> {
+fn cores(programs: &[Program], road: &ProgramRoad, stem: &str) -> Result<Library, ProjectError> {
     super::checked_names(programs)?;
     let mut entries = vec![];
     for program in programs {
         entries.push(Entry { program: program.clone(), plan: super::cores_plan(program, road)?, kernels: vec![] });
     }
     let kernels: Vec<_> = entries.iter().flat_map(|entry| entry.plan.kernels.clone()).collect();
-    let rename = |k: usize| format!("#define slyz_kernel_{k} {}\n", platform.kernel_function(k));
+    let rename = |k: usize| format!("#define slyz_kernel_{k} {}\n", kernel_function(stem, k));
     let names: String = (0..kernels.len()).map(rename).collect();
-    Ok((entries, format!("{names}\n{}", crate::back::c::emit_kernels(&kernels, false)?)))
+    let text = format!("{names}\n{}", crate::back::c::emit_kernels(&kernels, false)?);
+    Ok(Library { entries, kernels: vec![File::text("kernels.c".to_string(), text)], extents: vec![] })
 }
 
 /// The file of the functions.
@@ -175,7 +249,14 @@ fn implementation(platform: &Platform, options: &Options, functions: Vec<Functio
         };
         entry.plan.kernels.iter().map(of).max().unwrap_or(0)
     };
-    let arguments = |entry: &Entry| entry.kernels.iter().map(|d| d.buffers.len() + d.uniforms.len()).max().unwrap_or(0);
+    let longest = platform.extents.iter().map(Vec::len).max().unwrap_or(0);
+    let arguments = |entry: &Entry| {
+        let of_shader =
+            |kernel: &crate::kernel::Kernel| kernel.bound_memories().count() + longest + kernel.body.params.len();
+        let of_text = |d: &crate::back::clike::Description| d.buffers.len() + d.uniforms.len();
+        let shaders = entry.plan.kernels.iter().map(of_shader).filter(|_| platform.api == Api::Vulkan);
+        entry.kernels.iter().map(of_text).chain(shaders).max().unwrap_or(0)
+    };
     let [positions, axis] = platform.limits();
     let mut out = format!("#include \"slyz_{stem}.h\"\n{}", platform.includes());
     out += "/* The most positions of an array that kernels count, and the longest axis. */\n";
@@ -187,10 +268,7 @@ fn implementation(platform: &Platform, options: &Options, functions: Vec<Functio
     } else {
         out += &format!("#define SLYZ_ARGUMENTS {}\n\n", most(&arguments));
     }
-    if platform.target == Target::OpenCl {
-        out += "#ifndef SLYZ_KERNELS\n#define SLYZ_KERNELS \"kernels.cl\"\n#endif\n";
-        out += &format!("#define SLYZ_OPTIONS \"-cl-std=CL1.2{}\"\n\n", files::opencl_options(options.precision));
-    }
+    out += &platform.places(options);
     let kernels = functions.iter().map(|f| f.entry.plan.kernels.len()).sum();
     out += &platform.types(kernels);
     let local = if platform.is_cpu() { "_Thread_local" } else { "thread_local" };
