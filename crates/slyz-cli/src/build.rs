@@ -39,7 +39,7 @@ pub struct Build {
     #[arg(long, short, value_name = "NAME=NUMBER")]
     size: Vec<SizeValue>,
     /// Writes a whole project: besides the kernels a host program that validates and measures them, expected values, a build file and a
-    /// README. For c, opencl, cuda, hip, hip-rdna, spirv, metal and web.
+    /// README. For c, opencl, cuda, hip, hip-rdna, spirv, metal and web; of .vex files, whose launches are the cases, for all of them but metal.
     #[arg(long)]
     project: bool,
     #[command(flatten)]
@@ -116,12 +116,13 @@ impl Build {
             return usage("--size is for models: the targets openvino and coreml");
         }
         if self.project {
-            self.check_project(vex)?;
+            self.check_project()?;
         }
         if vex {
             self.smaller.not_for_kernels()?;
             let targets = self.target.iter().map(|name| name.target()).collect::<anyhow::Result<Vec<_>>>()?;
-            let all = vex::build::build(&self.file, &self.program, &targets, &self.options(), &self.blocks)?;
+            let all =
+                vex::build::build(&self.file, &self.program, &targets, &self.options(), &self.blocks, self.project)?;
             return self.put(all, out);
         }
         let (module, _) = load::verified(&self.file)?;
@@ -149,12 +150,7 @@ impl Build {
     }
 
     /// A project is a folder of its own, of a target that has a host.
-    fn check_project(&self, vex: bool) -> anyhow::Result<()> {
-        if vex {
-            return usage(
-                "--project is for programs in .sir files: hosts of .vex kernels are the file's own launches; leave it away",
-            );
-        }
+    fn check_project(&self) -> anyhow::Result<()> {
         if self.target.len() > 1 {
             return usage("--project writes a folder for one target; call it once for each");
         }

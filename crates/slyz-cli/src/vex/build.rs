@@ -6,19 +6,19 @@ use crate::usage;
 use anyhow::{Context, anyhow};
 use slyz_lang::host::{self, Kernel};
 use slyz_lang::typed::ParamKind;
-use slyz_sir::back::harness::web;
-use slyz_sir::back::harness::{Emitted, Explicit, Options, Target, emit_kernels};
+use slyz_sir::back::harness::{self, ByHandLaunch, Emitted, Explicit, HandKernel, Options, Target};
 use slyz_sir::choices::Checks;
 use slyz_sir::road::{Destination, KernelRoad};
 use std::path::Path;
 
-/// The kernels of a file for targets, those with the names or all of them.
+/// The kernels of a file for targets, those with the names or all of them: as files, or as projects, whose cases are launches of the file.
 pub fn build(
     path: &Path,
     names: &[String],
     targets: &[Target],
     options: &Options,
     blocks: &Blocks,
+    project: bool,
 ) -> anyhow::Result<Vec<Emitted>> {
     let mut source = Source::read_right(path)?;
     let all: Vec<&str> = source.kernels.iter().map(|kernel| &kernel.name[..]).collect();
@@ -46,8 +46,9 @@ pub fn build(
             known(road(kernel.destination(target)).check(None))?;
         }
         let emitted = match target {
-            Target::Web => web::emit_kernels(&watched(&source, &kernels), &road, options),
-            _ => emit_kernels(&kernels, target, &road, options),
+            _ if project => harness::project_kernels(&watched(&source, &kernels), target, &road, options),
+            Target::Web => harness::web::emit_kernels(&watched(&source, &kernels), &road, options),
+            _ => harness::emit_kernels(&kernels, target, &road, options),
         };
         all.push(emitted.with_context(|| path.display().to_string())?);
     }
@@ -55,12 +56,12 @@ pub fn build(
 }
 
 /// The kernels with the names of their parameters, and with launches that the file makes in the same blocks.
-fn watched<'a>(source: &Source, kernels: &[Explicit<'a>]) -> Vec<web::HandKernel<'a>> {
+fn watched<'a>(source: &Source, kernels: &[Explicit<'a>]) -> Vec<HandKernel<'a>> {
     let seen = host::watch(&source.file, &source.kernels);
     let hand = |(kernel, explicit): (&Kernel, &Explicit<'a>)| {
         let free = kernel.template.nature().free;
         let mine = seen.iter().filter(|one| one.kernel == kernel.name && (free || one.block == explicit.block));
-        let launch = |one: &host::Watched| web::ByHandLaunch {
+        let launch = |one: &host::Watched| ByHandLaunch {
             threads: one.threads,
             sizes: one.sizes.clone(),
             arguments: one.arguments.clone(),
@@ -69,7 +70,7 @@ fn watched<'a>(source: &Source, kernels: &[Explicit<'a>]) -> Vec<web::HandKernel
         let is_tensor = |kind: &ParamKind| matches!(kind, ParamKind::Tensor { .. });
         let params = kernel.params.iter().map(|param| (param.name.clone(), is_tensor(&param.kind)));
         let launches = mine.map(launch).collect();
-        web::HandKernel { template: explicit.template, block: explicit.block, params: params.collect(), launches }
+        HandKernel { template: explicit.template, block: explicit.block, params: params.collect(), launches }
     };
     source.kernels.iter().zip(kernels).map(hand).collect()
 }

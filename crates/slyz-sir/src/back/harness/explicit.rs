@@ -3,8 +3,9 @@
 //! A kernel is written for launches in blocks of one shape, with any number of threads. What becomes of accesses that are not proven, the road
 //! says; where they are reported, the first fault is told in the last buffer, `faults` (`pass::report` says how).
 
-use super::web::HandKernel;
-use super::{Contents, Emitted, File, Options, ProjectError, Target, check_name, is_name, models, swift};
+use super::{
+    Contents, Emitted, File, HandKernel, Options, ProjectError, Target, check_name, is_name, models, native, swift,
+};
 use crate::back::graph::GraphError;
 use crate::back::{c, msl};
 use crate::kernel::Kernel;
@@ -80,6 +81,26 @@ pub fn emit_kernels<'a>(
 ) -> Result<Emitted, ProjectError> {
     let name = |kernel: &Explicit<'a>| kernel.template.kernel.name.clone();
     super::all_or_reasons(kernels, name, |kernels| emit_all(kernels, target, road, options))
+}
+
+/// Kernels with launches of theirs as a project of a target: what [`project`](super::project) writes for programs. A kernel is compared by its launches.
+pub fn project_kernels(
+    kernels: &[HandKernel],
+    target: Target,
+    road: &dyn Fn(Destination) -> KernelRoad,
+    options: &Options,
+) -> Result<Emitted, ProjectError> {
+    let name = |hand: &HandKernel| hand.template.kernel.name.clone();
+    super::all_or_reasons(kernels, name, |kernels| match target {
+        Target::Web => {
+            let mut emitted = super::web::emit_kernels(kernels, road, options)?;
+            let names: Vec<String> = kernels.iter().map(name).collect();
+            emitted.files.push(File::text("README.md".to_string(), super::readme(target, &names, &emitted.build)));
+            Ok(emitted)
+        }
+        _ if native::Api::of(target).is_none() => Err(ProjectError::NoHostByHand { target: target.name() }),
+        _ => native::emit_kernels(kernels, target, road, options),
+    })
 }
 
 fn emit_all<'a>(

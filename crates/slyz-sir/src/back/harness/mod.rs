@@ -4,6 +4,7 @@
 //! keeps for each program the plan and the descriptions of its launches. Host text is written from those alone, so the two
 //! files cannot disagree.
 
+mod by_hand;
 pub mod cases;
 mod explicit;
 mod models;
@@ -16,7 +17,8 @@ mod walk;
 pub mod web;
 mod wgsl;
 
-pub use explicit::{Explicit, emit_kernels};
+pub use by_hand::{ByHandLaunch, HandKernel};
+pub use explicit::{Explicit, emit_kernels, project_kernels};
 
 use super::EmitError;
 use super::clike::Description;
@@ -101,6 +103,22 @@ pub enum ProjectError {
     NoHost {
         /// The target.
         target: &'static str,
+    },
+    /// There is no host program for kernels by hand.
+    #[error(
+        "{target} has no host program for kernels by hand: projects of them can be had for c, opencl, cuda, hip, hip-rdna, spirv and web. Without a project, the kernels alone are written"
+    )]
+    NoHostByHand {
+        /// The target.
+        target: &'static str,
+    },
+    /// Nobody reads what a kernel reports.
+    #[error(
+        "the host of the kernel `{kernel}` reads no faults; leave `--checks report` away, or build a page: --target web"
+    )]
+    Report {
+        /// The kernel.
+        kernel: String,
     },
     /// The threads of a kernel cannot become loops.
     #[error(transparent)]
@@ -397,7 +415,8 @@ fn project_of_all(programs: &[Program], target: Target, options: &Options) -> Re
         return native::emit(programs, target, &road(target, &options.passes), options);
     }
     let mut emitted = emit_all(programs, target, options)?;
-    emitted.files.push(File::text("README.md".to_string(), readme(target, programs, &emitted.build)));
+    let names: Vec<String> = programs.iter().map(|program| program.name.clone()).collect();
+    emitted.files.push(File::text("README.md".to_string(), readme(target, &names, &emitted.build)));
     if target == Target::Metal {
         emitted.files.push(File::text("Package.swift".to_string(), PACKAGE.to_string()));
     }
@@ -408,8 +427,8 @@ fn project_of_all(programs: &[Program], target: Target, options: &Options) -> Re
 const PACKAGE: &str = include_str!("Package.swift");
 
 /// Some lines for whoever finds the folder of a project for Metal or the web.
-fn readme(target: Target, programs: &[Program], build: &str) -> String {
-    let names: Vec<String> = programs.iter().map(|program| format!("`{}`", program.name)).collect();
+fn readme(target: Target, names: &[String], build: &str) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     let names = names.join(", ");
     let (name, files) = match target {
         Target::Metal => (

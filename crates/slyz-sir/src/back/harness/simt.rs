@@ -51,15 +51,25 @@ pub(super) fn library(
 ) -> Result<Library, ProjectError> {
     let mut plans = plans(programs, road)?;
     plans.iter_mut().flat_map(|plan| &mut plan.kernels).for_each(|kernel| kernel.name += "_kernel");
-    let kernels: Vec<&Kernel> = plans.iter().flat_map(|plan| &plan.kernels).collect();
-    let (text, descriptions) = text(&kernels, target, options)?;
+    let kernels: Vec<Kernel> = plans.iter().flat_map(|plan| plan.kernels.clone()).collect();
+    let (file, descriptions) = described(&kernels, target, options)?;
     let mut descriptions = descriptions.into_iter();
     let entries = programs.iter().zip(plans).map(|(program, plan)| {
         let kernels = descriptions.by_ref().take(plan.kernels.len()).collect();
         Entry { program: program.clone(), plan, kernels }
     });
+    Ok(Library::new(entries.collect(), vec![file]))
+}
+
+/// The file of kernels, and what launches need to know of each.
+pub(super) fn described(
+    kernels: &[Kernel],
+    target: Target,
+    options: &Options,
+) -> Result<(File, Vec<Description>), ProjectError> {
+    let (text, descriptions) = text(&kernels.iter().collect::<Vec<_>>(), target, options)?;
     let (name, _) = file(target);
-    Ok(Library { entries: entries.collect(), kernels: vec![File::text(name.to_string(), text)], extents: vec![] })
+    Ok((File::text(name.to_string(), text), descriptions))
 }
 
 /// The name of the file of kernels, and how it is compiled.

@@ -11,6 +11,7 @@ use crate::kernel::Kernel;
 use crate::lower::gpu::{Expected, Machine};
 use crate::program::Program;
 use crate::road::{ProgramRoad, Strategy};
+use crate::size::Size;
 use crate::verify;
 
 /// Positions fit 32 bits.
@@ -33,7 +34,7 @@ pub(super) fn emit(programs: &[Program], road: &ProgramRoad, options: &Options) 
 /// Programs for hosts that walk their plans.
 pub(super) fn library(programs: &[Program], road: &ProgramRoad, options: &Options) -> Result<Library, ProjectError> {
     let mut names = checked_names(programs)?;
-    let mut library = Library { entries: vec![], kernels: vec![], extents: vec![] };
+    let mut library = Library::default();
     for program in programs {
         verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
         let optimized = road.optimize(program);
@@ -52,12 +53,20 @@ pub(super) fn library(programs: &[Program], road: &ProgramRoad, options: &Option
 
 /// Kernels that people wrote. Where their integers do not fit 32 bits they need 64-bit ones.
 pub(super) fn emit_kernels(kernels: &[Kernel], options: &Options) -> Result<Emitted, ProjectError> {
+    Ok(emitted(shaders(kernels, options)?.0))
+}
+
+/// The same as files, each with the sizes that a launch tells the kernel.
+pub(super) fn shaders(kernels: &[Kernel], options: &Options) -> Result<(Vec<File>, Vec<Vec<Size>>), ProjectError> {
     let mut files = vec![];
+    let mut extents = vec![];
     for kernel in kernels {
         let target = naga::Target { subgroups: true, narrow: true, ..wide(options) };
-        files.push(file(kernel, &naga::emit(kernel, &target)?)?);
+        let module = naga::emit(kernel, &target)?;
+        files.push(file(kernel, &module)?);
+        extents.push(module.extents);
     }
-    Ok(emitted(files))
+    Ok((files, extents))
 }
 
 fn file(kernel: &Kernel, module: &naga::Module) -> Result<File, ProjectError> {

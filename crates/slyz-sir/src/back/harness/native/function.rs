@@ -1,13 +1,14 @@
 //! `slyz_NAME`: the function of a program, in what C and C++ have in common, over the statements of the walk.
 
 use super::Platform;
-use super::literal::c_type;
+use super::by_hand::Hand;
+use super::literal::{c_type, literal};
 use crate::back::harness::Entry;
 use crate::back::harness::walk::{self, Arithmetic, Names, Repeat, Statement, free};
 use crate::code::Type;
 use crate::kernel::{BufferId, BufferUse, ScalarArg, Step};
 use crate::size::{Size, SizeOrigin, SizeVar};
-use crate::types::Ty;
+use crate::types::{Scalar, Ty};
 use std::collections::BTreeSet;
 
 const ARITHMETIC: Arithmetic =
@@ -17,10 +18,10 @@ const ARITHMETIC: Arithmetic =
 const WORDS: &str = include_str!("../../cuda/words.txt");
 
 /// Names that the files use themselves, with or without a number behind them.
-const OWN: &str = "call buffer turn turns i k error right best times output elements ramp told compare compare_count measured \
+const OWN: &str = "call buffer constant turn turns i k error right best times output elements ramp told compare compare_count measured \
     expected number half bfloat calloc memcpy memcmp stdin stdout stderr NULL NAN INFINITY EOF restrict argc argv";
 
-fn is_taken(name: &str) -> bool {
+pub(super) fn is_taken(name: &str) -> bool {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let own = OWN.split_whitespace().any(|word| word == stem);
     own || name.starts_with("host_")
@@ -57,6 +58,8 @@ pub(super) struct Function<'p> {
     pub entry: &'p Entry,
     pub names: Names,
     pub outputs: Vec<Output<'p>>,
+    /// A kernel that a person wrote.
+    hand: Option<&'p Hand>,
     pub(super) platform: &'p Platform<'p>,
     pub(super) first_kernel: usize,
     out: String,
@@ -65,9 +68,17 @@ pub(super) struct Function<'p> {
 
 impl<'p> Function<'p> {
     /// For an entry whose kernels are numbered from `first_kernel` on.
-    pub fn new(entry: &'p Entry, platform: &'p Platform<'p>, first_kernel: usize) -> Function<'p> {
+    pub fn new(
+        entry: &'p Entry,
+        platform: &'p Platform<'p>,
+        first_kernel: usize,
+        hand: Option<&'p Hand>,
+    ) -> Function<'p> {
         let plan = &entry.plan;
-        let names = Names::new(plan, ARITHMETIC, &is_taken);
+        let mut names = Names::new(plan, ARITHMETIC, &is_taken);
+        if let Some(hand) = hand {
+            names.params = hand.params.clone();
+        }
         let results = &plan.results;
         let output = |(k, (buffer, shape)): (usize, &'p (BufferId, Vec<Size>))| {
             let asked = if results.len() == 1 { "output".to_string() } else { format!("output{k}") };
@@ -80,13 +91,23 @@ impl<'p> Function<'p> {
             Output { name: free(&asked, &known), ty: declared.ty, shape, buffer: *buffer, direct }
         };
         let outputs = results.iter().enumerate().map(output).collect();
-        Function { entry, names, outputs, platform, first_kernel, out: String::new(), depth: 1 }
+        Function { entry, names, outputs, hand, platform, first_kernel, out: String::new(), depth: 1 }
     }
 
-    /// Sizes that the caller gives.
+    /// Sizes that the caller gives. How many blocks a launch has follows from its threads.
     pub fn given(&self) -> impl Iterator<Item = usize> + '_ {
-        let sizes = self.entry.plan.sizes.iter().enumerate();
+        let sizes = self.entry.plan.sizes.iter().enumerate().filter(|(k, _)| !self.counts_blocks(*k));
         sizes.filter(|(_, decl)| decl.origin == SizeOrigin::Given).map(|(k, _)| k)
+    }
+
+    /// Is it one of the first three sizes of a kernel that a person wrote?
+    fn counts_blocks(&self, size: usize) -> bool {
+        self.hand.is_some() && size < 3
+    }
+
+    /// Does a kernel that a person wrote write into this argument?
+    fn is_written(&self, param: usize) -> bool {
+        self.hand.is_some_and(|hand| hand.special.written.iter().any(|(at, _)| *at == param))
     }
 
     /// Sizes of results that the function counts, and tells.
@@ -111,10 +132,11 @@ impl<'p> Function<'p> {
     /// The head of the function.
     pub fn signature(&self) -> String {
         let mut params = vec![];
-        for (param, name) in self.entry.plan.params.iter().zip(&self.names.params) {
+        for (k, (param, name)) in self.entry.plan.params.iter().zip(&self.names.params).enumerate() {
             let ty = c_type(param.ty.elem());
             params.push(match param.ty {
                 Type::Scalar(_) => format!("{ty} {name}"),
+                Type::Array(..) if self.is_written(k) => format!("{ty} *{name}"),
                 Type::Array(..) => format!("const {ty} *{name}"),
             });
         }
@@ -134,8 +156,12 @@ impl<'p> Function<'p> {
             if shape.is_empty() { String::new() } else { format!("[{}]", extents.join(", ")) }
         };
         let mut parts = vec![];
-        for (param, name) in self.entry.plan.params.iter().zip(&self.names.params) {
-            parts.push(format!("{name}: {}{}", param.ty.elem(), shape(param.ty.shape())));
+        for (k, (param, name)) in self.entry.plan.params.iter().zip(&self.names.params).enumerate() {
+            let written = if self.is_written(k) { ", written" } else { "" };
+            parts.push(format!("{name}: {}{}{written}", param.ty.elem(), shape(param.ty.shape())));
+        }
+        if let Some(Hand { block: [x, y, z], .. }) = self.hand {
+            return format!("/* {}. Threads in x, y and z, in blocks of {x} * {y} * {z}. */\n", parts.join("; "));
         }
         let results =
             self.outputs.iter().map(|output| format!("{}: {}{}", output.name, output.ty, shape(output.shape)));
@@ -214,7 +240,15 @@ impl<'p> Function<'p> {
             let count = self.names.size(&Size::product(output.shape));
             format!("host_read(&call, {0}, buffer{1}, {count}, sizeof *{0});", output.name, output.buffer.0)
         };
-        let reads: Vec<String> = self.outputs.iter().filter(|output| !output.direct).map(read).collect();
+        let mut reads: Vec<String> = self.outputs.iter().filter(|output| !output.direct).map(read).collect();
+        if let Some(hand) = self.hand.filter(|_| !self.platform.is_cpu()) {
+            let back = |(param, buffer): &(usize, BufferId)| {
+                let name = &self.names.params[*param];
+                let count = self.names.size(&Size::product(plan.params[*param].ty.shape()));
+                format!("host_read(&call, {name}, buffer{}, {count}, sizeof *{name});", buffer.0)
+            };
+            reads.extend(hand.special.written.iter().map(back));
+        }
         reads.into_iter().for_each(|text| self.line(text));
         self.line("return host_end(&call);");
         self.out + "}\n"
@@ -224,7 +258,9 @@ impl<'p> Function<'p> {
         let size = |var: &SizeVar| &self.names.sizes[var.0 as usize];
         let line = match statement {
             // Pointers do not know how long their arrays are.
-            Statement::Told { .. } | Statement::Asked(_) | Statement::Expect { .. } | Statement::Begin => return,
+            Statement::Told { .. } | Statement::Asked(_) | Statement::Expect { .. } => return,
+            Statement::Begin => return self.count_blocks(),
+            Statement::Axis(var) if self.counts_blocks(var.0 as usize) => return,
             Statement::Axis(var) => format!("{0} = host_axis(&call, {0});", size(var)),
             Statement::Require(rule) => {
                 format!("host_require(&call, {}, SLYZ_REQUIREMENT);", self.names.rule(rule, "=="))
@@ -264,8 +300,28 @@ impl<'p> Function<'p> {
         self.line(line);
     }
 
+    /// The blocks of a launch of so many threads.
+    fn count_blocks(&mut self) {
+        let Some(hand) = self.hand else { return };
+        for (k, block) in hand.block.into_iter().enumerate() {
+            let threads = Size::Var(SizeVar(3 + k as u32));
+            let blocks = if block == 1 { threads } else { Size::CeilDiv(Box::new(threads), block.into()) };
+            self.line(format!("int64_t {} = {};", self.names.sizes[k], self.names.size(&blocks)));
+        }
+    }
+
     fn allocate(&mut self, buffer: BufferId, swapped: bool) -> String {
         let BufferId(id) = buffer;
+        let constants = self.hand.into_iter().flat_map(|hand| &hand.special.constants);
+        if let Some((_, values)) = { constants }.find(|(at, _)| *at == buffer) {
+            let (ty, count) = (c_type(values.ty), values.data.len());
+            let elements: Vec<String> =
+                values.data.iter().map(|&bits| literal(Scalar { ty: values.ty, bits })).collect();
+            self.line(format!("static const {ty} constant{id}[] = {{{}}};", elements.join(", ")));
+            return format!(
+                "host_buffer buffer{id} = host_upload(&call, constant{id}, {count}, sizeof *constant{id});"
+            );
+        }
         let declared = &self.entry.plan.buffers[id as usize];
         let count = self.names.size(&Size::product(&declared.shape));
         let each = declared.ty.bytes();

@@ -11,17 +11,21 @@
 //! One writer serves CPUs, OpenCL, CUDA, HIP and Vulkan: what a function does is the walk's, what differs are the words of a [`Platform`] and how
 //! a launch is written. CUDA and HIP differ in the first letters of what their runtimes call things.
 
+mod by_hand;
 mod files;
 mod function;
 mod launch;
 mod literal;
 mod validation;
 
-use super::{Emitted, Entry, File, Options, ProjectError, Target, cases, simt};
+use super::{Emitted, Entry, File, HandKernel, Options, ProjectError, Target, cases, simt};
+use crate::kernel::Kernel;
 use crate::program::Program;
-use crate::road::ProgramRoad;
+use crate::road::{Destination, KernelRoad, ProgramRoad};
 use crate::size::Size;
+use by_hand::Hand;
 use function::Function;
+use validation::Trial;
 
 const ARGUMENT: &str = include_str!("argument.cpp");
 const CALL: &str = include_str!("call.c");
@@ -62,12 +66,22 @@ impl Api {
 }
 
 /// What a library is made of.
+#[derive(Default)]
 pub(super) struct Library {
     pub(super) entries: Vec<Entry>,
     /// The files of its kernels.
     pub(super) kernels: Vec<File>,
     /// Of each kernel of SPIR-V, the sizes that a launch tells it; empty for other hosts.
     pub(super) extents: Vec<Vec<Size>>,
+    /// Of each kernel that a person wrote, what else is known; empty for programs.
+    hands: Vec<Hand>,
+}
+
+impl Library {
+    /// Of programs.
+    pub(super) fn new(entries: Vec<Entry>, kernels: Vec<File>) -> Library {
+        Library { entries, kernels, ..Library::default() }
+    }
 }
 
 /// A host in C or C++.
@@ -188,10 +202,7 @@ pub(super) fn emit(
     road: &ProgramRoad,
     options: &Options,
 ) -> Result<Emitted, ProjectError> {
-    let stem = match programs {
-        [one] => one.name.clone(),
-        _ => "kernels".to_string(),
-    };
+    let stem = stem(programs.iter().map(|program| &program.name[..]));
     let Some(api) = Api::of(target) else { return Err(ProjectError::NoHost { target: target.name() }) };
     let library = match api {
         Api::Cores => cores(programs, road, &stem)?,
@@ -199,30 +210,64 @@ pub(super) fn emit(
         Api::Vulkan => super::spirv::library(programs, road, options)?,
         _ => simt::library(programs, target, road, options)?,
     };
-    let Library { entries, kernels, extents } = library;
-    let platform = Platform { api, stem: &stem, extents: &extents };
+    let cases: Vec<_> = programs.iter().map(cases::case).collect();
+    Ok(written(library, api, &stem, options, &|k, function, seconds| validation::trial(function, &cases[k], seconds)))
+}
+
+/// Kernels that people wrote as such a project.
+pub(super) fn emit_kernels(
+    kernels: &[HandKernel],
+    target: Target,
+    road: &dyn Fn(Destination) -> KernelRoad,
+    options: &Options,
+) -> Result<Emitted, ProjectError> {
+    let stem = stem(kernels.iter().map(|hand| &hand.template.kernel.name[..]));
+    let Some(api) = Api::of(target) else { return Err(ProjectError::NoHost { target: target.name() }) };
+    let library = by_hand::library(kernels, target, api, &stem, road, options)?;
+    let hands = library.hands.clone();
+    Ok(written(library, api, &stem, options, &|k, function, seconds| by_hand::trial(function, &hands[k], seconds)))
+}
+
+/// What files and the library are called.
+fn stem<'n>(mut names: impl Iterator<Item = &'n str>) -> String {
+    match (names.next(), names.next()) {
+        (Some(one), None) => one.to_string(),
+        _ => "kernels".to_string(),
+    }
+}
+
+/// All files; `trial` says what is called of a function, by number.
+fn written(
+    library: Library,
+    api: Api,
+    stem: &str,
+    options: &Options,
+    trial: &dyn Fn(usize, &Function, &str) -> Trial,
+) -> Emitted {
+    let Library { entries, kernels, extents, hands } = library;
+    let platform = Platform { api, stem, extents: &extents };
     let mut first = 0;
     let mut functions = vec![];
-    for entry in &entries {
-        functions.push(Function::new(entry, &platform, first));
+    for (k, entry) in entries.iter().enumerate() {
+        functions.push(Function::new(entry, &platform, first, hands.get(k)));
         first += entry.plan.kernels.len();
     }
-    let cases: Vec<_> = programs.iter().map(cases::case).collect();
     let header = format!("slyz_{stem}.h");
     let main_end = if platform.is_cpu() { "c" } else { "cpp" };
     let seconds = format!("slyz_{stem}_seconds");
+    let trials: Vec<Trial> = functions.iter().enumerate().map(|(k, function)| trial(k, function, &seconds)).collect();
     let mut files = kernels;
     files.extend([
-        File::text(header.clone(), files::header(&stem, &functions)),
-        File::text("expected.h".to_string(), validation::expected(&functions, &cases)),
-        File::text(format!("main.{main_end}"), validation::main(&header, &seconds, &functions, &cases)),
+        File::text(header.clone(), files::header(stem, &functions)),
+        File::text("expected.h".to_string(), validation::expected(&trials)),
+        File::text(format!("main.{main_end}"), validation::main(&header, &trials)),
     ]);
     let text = implementation(&platform, options, functions);
     files.push(File::text(format!("slyz_{stem}.{}", platform.ending()), text));
     let (name, text, build) = files::build_file(&platform, options);
     files.push(File::text(name.to_string(), text));
     files.push(File::text("README.md".to_string(), files::readme(&platform, &entries, build)));
-    Ok(Emitted { files, build: build.to_string() })
+    Emitted { files, build: build.to_string() }
 }
 
 /// Plans for cores, and their kernels as C.
@@ -232,11 +277,16 @@ fn cores(programs: &[Program], road: &ProgramRoad, stem: &str) -> Result<Library
     for program in programs {
         entries.push(Entry { program: program.clone(), plan: super::cores_plan(program, road)?, kernels: vec![] });
     }
-    let kernels: Vec<_> = entries.iter().flat_map(|entry| entry.plan.kernels.clone()).collect();
+    let kernels: Vec<Kernel> = entries.iter().flat_map(|entry| entry.plan.kernels.clone()).collect();
+    Ok(Library::new(entries, vec![cores_file(&kernels, stem)?]))
+}
+
+/// The file of kernels for cores.
+fn cores_file(kernels: &[Kernel], stem: &str) -> Result<File, ProjectError> {
     let rename = |k: usize| format!("#define slyz_kernel_{k} {}\n", kernel_function(stem, k));
     let names: String = (0..kernels.len()).map(rename).collect();
-    let text = format!("{names}\n{}", crate::back::c::emit_kernels(&kernels, false)?);
-    Ok(Library { entries, kernels: vec![File::text("kernels.c".to_string(), text)], extents: vec![] })
+    let text = format!("{names}\n{}", crate::back::c::emit_kernels(kernels, false)?);
+    Ok(File::text("kernels.c".to_string(), text))
 }
 
 /// The file of the functions.
@@ -244,15 +294,14 @@ fn implementation(platform: &Platform, options: &Options, functions: Vec<Functio
     let stem = platform.stem;
     let most = |count: &dyn Fn(&Entry) -> usize| functions.iter().map(|f| count(f.entry)).max().unwrap_or(0).max(1);
     let scratches = |entry: &Entry| {
-        let of = |kernel: &crate::kernel::Kernel| {
+        let of = |kernel: &Kernel| {
             kernel.memories.iter().filter(|memory| memory.space == crate::kernel::Space::Scratch).count()
         };
         entry.plan.kernels.iter().map(of).max().unwrap_or(0)
     };
     let longest = platform.extents.iter().map(Vec::len).max().unwrap_or(0);
     let arguments = |entry: &Entry| {
-        let of_shader =
-            |kernel: &crate::kernel::Kernel| kernel.bound_memories().count() + longest + kernel.body.params.len();
+        let of_shader = |kernel: &Kernel| kernel.bound_memories().count() + longest + kernel.body.params.len();
         let of_text = |d: &crate::back::clike::Description| d.buffers.len() + d.uniforms.len();
         let shaders = entry.plan.kernels.iter().map(of_shader).filter(|_| platform.api == Api::Vulkan);
         entry.kernels.iter().map(of_text).chain(shaders).max().unwrap_or(0)

@@ -3,7 +3,7 @@
 use super::function::Function;
 use super::literal::{BFLOAT, HALF, c_type, literal, number};
 use crate::back::harness::cases::{self, Argument, Case, Fill};
-use crate::types::Ty;
+use crate::types::{Scalar, Ty};
 use std::collections::BTreeSet;
 
 const MAIN: &str = include_str!("main.c");
@@ -13,35 +13,61 @@ fn expected_name(function: &Function, k: usize) -> String {
     format!("expected_{}_{k}", function.entry.program.name)
 }
 
-/// What the interpreter computed.
-pub(super) fn expected(functions: &[Function], cases: &[Case]) -> String {
-    let mut out = "/* What the interpreter of Slyz computed: every so many elements of each result. */\n".to_string();
-    for (function, case) in functions.iter().zip(cases) {
-        for (k, array) in case.expected.iter().flatten().enumerate() {
-            let (values, _) = cases::sampled(array);
-            let mut values: Vec<String> = values.into_iter().map(literal).collect();
-            if values.is_empty() {
-                // Lists of C have an element at least.
-                values.push("0".to_string());
-            }
-            let lines: Vec<String> = values.chunks(10).map(|line| format!("    {},\n", line.join(", "))).collect();
-            let name = expected_name(function, k);
-            out += &format!("\nstatic const {} {name}[] = {{\n{}}};\n", c_type(array.ty), lines.concat());
-        }
+/// Calls of a function, and what comes of them.
+#[derive(Default)]
+pub(super) struct Trial {
+    /// The function.
+    pub name: String,
+    /// Lists of values.
+    pub values: String,
+    /// Functions that compare, with their names.
+    pub validations: Vec<(String, String)>,
+    /// The function that measures.
+    pub bench: Option<String>,
+    /// Types of what is filled by a formula, and of what is compared.
+    pub filled: BTreeSet<Ty>,
+    pub compared: BTreeSet<Ty>,
+}
+
+/// A list of values.
+pub(super) fn list(name: &str, ty: Ty, values: impl Iterator<Item = Scalar>) -> String {
+    let mut values: Vec<String> = values.map(literal).collect();
+    if values.is_empty() {
+        // Lists of C have an element at least.
+        values.push("0".to_string());
     }
+    let lines: Vec<String> = values.chunks(10).map(|line| format!("    {},\n", line.join(", "))).collect();
+    format!("\nstatic const {} {name}[] = {{\n{}}};\n", c_type(ty), lines.concat())
+}
+
+/// The call of a program that its case is.
+pub(super) fn trial(function: &Function, case: &Case, seconds: &str) -> Trial {
+    let name = &function.entry.program.name;
+    let mut values = String::new();
+    for (k, array) in case.expected.iter().flatten().enumerate() {
+        values += &list(&expected_name(function, k), array.ty, cases::sampled(array).0.into_iter());
+    }
+    Trial {
+        name: name.clone(),
+        values,
+        validations: validate(function, case).map(|text| (format!("validate_{name}"), text)).into_iter().collect(),
+        bench: bench(function, case, seconds),
+        filled: function.entry.plan.params.iter().map(|p| p.ty.elem()).collect(),
+        compared: function.outputs.iter().map(|output| output.ty).collect(),
+    }
+}
+
+/// What the interpreter computed.
+pub(super) fn expected(trials: &[Trial]) -> String {
+    let mut out = "/* What the interpreter of Slyz computed: every so many elements of each result. */\n".to_string();
+    trials.iter().for_each(|trial| out += &trial.values);
     out
 }
 
 /// The program.
-pub(super) fn main(header: &str, seconds: &str, functions: &[Function], cases: &[Case]) -> String {
-    let types = |function: &Function| {
-        let params: Vec<Ty> = function.entry.plan.params.iter().map(|p| p.ty.elem()).collect();
-        let outputs: Vec<Ty> = function.outputs.iter().map(|output| output.ty).collect();
-        (params, outputs)
-    };
-    let (params, outputs): (Vec<_>, Vec<_>) = functions.iter().map(types).unzip();
-    let params: BTreeSet<Ty> = params.into_iter().flatten().collect();
-    let outputs: BTreeSet<Ty> = outputs.into_iter().flatten().collect();
+pub(super) fn main(header: &str, trials: &[Trial]) -> String {
+    let filled: BTreeSet<Ty> = trials.iter().flat_map(|trial| trial.filled.clone()).collect();
+    let compared: BTreeSet<Ty> = trials.iter().flat_map(|trial| trial.compared.clone()).collect();
     let mut out = format!(
         "/* Validates the functions of {header}, and with --bench TIMES measures them. Exits with 1 where a result is wrong. */\n"
     );
@@ -52,22 +78,21 @@ pub(super) fn main(header: &str, seconds: &str, functions: &[Function], cases: &
     out += "#include \"expected.h\"\n\n";
     out += MAIN;
     out.push('\n');
-    outputs.iter().for_each(|ty| out += &number(*ty));
-    out += if params.contains(&Ty::F16) { HALF } else { "" };
-    out += if params.contains(&Ty::BF16) { BFLOAT } else { "" };
+    compared.iter().for_each(|ty| out += &number(*ty));
+    out += if filled.contains(&Ty::F16) { HALF } else { "" };
+    out += if filled.contains(&Ty::BF16) { BFLOAT } else { "" };
     let mut validated = vec![];
     let mut measured = vec![];
-    for (function, case) in functions.iter().zip(cases) {
-        let name = &function.entry.program.name;
-        match validate(function, case) {
-            Some(text) => {
-                out += &text;
-                validated.push(format!("    right &= validate_{name}();\n"));
-            }
-            None => validated.push(format!("    printf(\"  {name}: not compared\\n\");\n")),
+    for Trial { name, validations, bench, .. } in trials {
+        for (validate, text) in validations {
+            out += text;
+            validated.push(format!("    right &= {validate}();\n"));
         }
-        if let Some(text) = bench(function, case, seconds) {
-            out += &text;
+        if validations.is_empty() {
+            validated.push(format!("    printf(\"  {name}: not compared\\n\");\n"));
+        }
+        if let Some(text) = bench {
+            out += text;
             measured.push(format!("    if (bench_{name}(times)) return 1;\n"));
         }
     }
@@ -173,10 +198,15 @@ fn bench(function: &Function, case: &Case, seconds: &str) -> Option<String> {
     };
     let counts = function.outputs.iter().map(count).collect::<Option<Vec<u64>>>()?;
     let Call { before, call, after, bytes } = call(function, case, &sizes, &counts)?;
+    Some(bench_text(name, seconds, &before, &call, &after, bytes))
+}
+
+/// A function that measures a call, with lines before and after it.
+pub(super) fn bench_text(name: &str, seconds: &str, before: &str, call: &str, after: &str, bytes: u64) -> String {
     let mut out =
         format!("static int bench_{name}(int times) {{\n{before}    int error = 0;\n    double best = INFINITY;\n");
     out += &format!("    for (int k = 0; k < times && !error; k++) {{\n        error = told(\"{name}\", {call});\n");
     out += &format!("        best = fmin(best, {seconds}());\n    }}\n");
     out += &format!("    if (!error) measured(\"{name}\", best, {bytes}.0);\n{after}");
-    Some(out + "    return error;\n}\n\n")
+    out + "    return error;\n}\n\n"
 }

@@ -2,7 +2,7 @@
 //!
 //! Their cases are launches that somebody watched: those of the host part of a .vex file, in the interpreter.
 
-use super::super::walk::free;
+use super::super::by_hand::{ByHandLaunch, HandKernel, named, plan};
 use super::super::{Emitted, Options, ProjectError};
 use super::cases::{self, Call};
 use super::javascript::{self, ByHand, Function};
@@ -10,39 +10,10 @@ use super::shader::Shader;
 use super::{Page, check_name};
 use crate::back::wgsl::Wgsl;
 use crate::choices::Checks;
-use crate::code::{Id, Type, Var};
-use crate::interp::{Array, Value};
-use crate::kernel::{Buffer, BufferId, BufferUse, Kernel, Memory, Plan, ScalarArg, Space, Step};
-use crate::launch::{LAUNCH_SIZES, Template};
-use crate::names::Names;
+use crate::interp::Value;
+use crate::kernel::{Kernel, Memory};
+use crate::launch::LAUNCH_SIZES;
 use crate::road::{Destination, KernelRoad};
-use crate::types::Ty;
-
-/// A kernel with what a host knows of it.
-#[derive(Clone, Debug)]
-pub struct HandKernel<'a> {
-    /// The kernel.
-    pub template: &'a Template,
-    /// Threads of a block.
-    pub block: [u32; 3],
-    /// Its parameters in order: the name, and whether it is a tensor. Empty where nobody knows.
-    pub params: Vec<(String, bool)>,
-    /// Launches in blocks of that size.
-    pub launches: Vec<ByHandLaunch>,
-}
-
-/// A launch that somebody watched.
-#[derive(Clone, Debug)]
-pub struct ByHandLaunch {
-    /// Threads in x, y, z.
-    pub threads: [u64; 3],
-    /// The size variables of the kernel.
-    pub sizes: Vec<u64>,
-    /// What its parameters were before, in order.
-    pub arguments: Vec<Value>,
-    /// What the tensors that it writes were afterwards, in order.
-    pub results: Vec<Array>,
-}
 
 /// Writes kernels as a page.
 pub fn emit_kernels(
@@ -64,8 +35,15 @@ pub fn emit_kernels(
         Wgsl { int64: false, ..options.wgsl()? }.check_kernel(&own)?;
         let kernel = way.end(template)?;
         let shader = Shader::new(&kernel, options)?;
-        let params = named(hand);
-        let (plan, by_hand) = plan(template, kernel, block, &params);
+        let params = named(hand, &javascript::is_taken);
+        let arrays = arrays(&kernel);
+        let (plan, special) = plan(template, kernel, &params);
+        let by_hand = ByHand {
+            block,
+            written: special.written,
+            constants: special.constants.iter().map(|(id, values)| (*id, cases::array(values))).collect(),
+            faults: special.faults.map(|id| (id, arrays)),
+        };
         let shaders = [shader];
         let mut function = Function::new(name, &plan, &[], &shaders);
         function.names.params = params.into_iter().map(|(name, _)| name).collect();
@@ -79,86 +57,6 @@ pub fn emit_kernels(
         page.shaders.extend(shaders);
     }
     Ok(page.emitted())
-}
-
-/// Parameters with names that JavaScript takes; tensors first where nobody says, or what is said is not what the kernel has.
-fn named(hand: &HandKernel) -> Vec<(String, bool)> {
-    let kernel = &hand.template.kernel;
-    let mut params = hand.params.clone();
-    let tensors: Vec<&Memory> = kernel.memories.iter().filter(|memory| is_tensor(memory)).collect();
-    let scalars = kernel.body.params.len();
-    let known = params.iter().filter(|(_, is_tensor)| *is_tensor).count();
-    if (known, params.len()) != (tensors.len(), tensors.len() + scalars) {
-        params = tensors.iter().map(|memory| (memory.name.clone(), true)).collect();
-        params.extend((0..scalars).map(|k| (format!("arg{k}"), false)));
-    }
-    let is_size = |name: &str| kernel.sizes.iter().any(|size| size.name == name);
-    for (name, _) in &mut params {
-        *name = free(name, &|name| javascript::is_taken(name) || is_size(name));
-    }
-    params
-}
-
-fn is_tensor(memory: &Memory) -> bool {
-    matches!(memory.space, Space::Global(_))
-}
-
-/// The one launch of a kernel as a plan, and what is special about it.
-fn plan(template: &Template, kernel: Kernel, block: [u32; 3], params: &[(String, bool)]) -> (Plan, ByHand) {
-    let mut tensors = template.kernel.memories.iter().filter(|memory| is_tensor(memory));
-    let mut scalars = kernel.body.params.iter();
-    let var = |(k, (_, is_tensor)): (usize, &(String, bool))| {
-        let ty = if *is_tensor {
-            tensors.next().map(|memory| Type::Array(memory.ty, memory.shape.clone()))
-        } else {
-            scalars.next().map(|var| var.ty.clone())
-        };
-        Var { id: Id(k as u32), ty: ty.unwrap_or(Type::Scalar(Ty::F32)) }
-    };
-    let vars: Vec<Var> = params.iter().enumerate().map(var).collect();
-    let places = |tensor: bool| params.iter().enumerate().filter(move |(_, p)| p.1 == tensor).map(|(k, _)| k);
-    let mut by_hand = ByHand { block, written: vec![], constants: vec![], faults: None };
-    let mut arguments = places(true);
-    let mut constants = template.constants.iter();
-    let mut buffers = vec![];
-    for memory in kernel.bound_memories() {
-        let id = BufferId(buffers.len() as u32);
-        let mut role = BufferUse::Temporary;
-        if memory.space == Space::Constant {
-            let data = constants.next().cloned().unwrap_or_default();
-            let values = Array { ty: memory.ty, shape: vec![data.len() as u64], data };
-            by_hand.constants.push((id, cases::array(&values)));
-        } else if let Some(k) = arguments.next() {
-            role = BufferUse::Argument(k);
-            if memory.space != Space::Global(crate::kernel::Access::Read) {
-                by_hand.written.push((k, id));
-            }
-        } else {
-            by_hand.faults = Some((id, arrays(&kernel)));
-        }
-        buffers.push(Buffer { ty: memory.ty, shape: memory.shape.clone(), role });
-    }
-    let launch = Step::Launch {
-        kernel: 0,
-        buffers: (0..buffers.len() as u32).map(BufferId).collect(),
-        scalars: places(false).map(ScalarArg::Argument).collect(),
-    };
-    let name = kernel.name.clone();
-    let sizes = kernel.sizes.clone();
-    let steps = vec![launch];
-    (
-        Plan {
-            name,
-            sizes,
-            params: vars,
-            names: Names::default(),
-            buffers,
-            results: vec![],
-            kernels: vec![kernel],
-            steps,
-        },
-        by_hand,
-    )
 }
 
 /// The arrays that faults may be about, by number.

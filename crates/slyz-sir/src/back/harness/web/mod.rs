@@ -15,7 +15,7 @@ mod cases;
 mod javascript;
 mod shader;
 
-pub use by_hand::{ByHandLaunch, HandKernel, emit_kernels};
+pub use by_hand::emit_kernels;
 
 use super::{Emitted, File, Options, ProjectError, checked_names, is_name, rename};
 use crate::back::wgsl::Wgsl;
