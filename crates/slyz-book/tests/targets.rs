@@ -31,7 +31,7 @@ struct Row {
 }
 
 /// All targets of `slyz build`.
-const TARGETS: [Kind; 12] = [
+const TARGETS: [Kind; 13] = [
     Kind::C,
     Kind::Cuda,
     Kind::Hip,
@@ -42,9 +42,14 @@ const TARGETS: [Kind; 12] = [
     Kind::Wgsl,
     Kind::Spirv,
     Kind::Web,
+    Kind::Rust,
     Kind::OpenVino,
     Kind::CoreMl,
 ];
+
+/// Where crates of Rust are built and run.
+const RUST_FILE: &str = "slyz-cli/tests/projects.rs";
+const RUST_TEST: &str = "crates_of_rust_run_without_compilers_and_find_mistakes";
 
 fn row(target: Kind) -> Result<Row> {
     const NOBODY: Shown = Not("nobody has it here");
@@ -127,6 +132,12 @@ fn row(target: Kind) -> Result<Row> {
             ),
             Not("not tried on a GPU"),
         ),
+        Kind::Rust => (
+            "a crate of Rust",
+            Test("Cargo, and cc", RUST_FILE, RUST_TEST),
+            Test("programs of the corpus, where there is no compiler", RUST_FILE, RUST_TEST),
+            Not("x86-64, in CI"),
+        ),
         Kind::OpenVino => (
             "OpenVINO",
             Test("OpenVINO", models, "corpus"),
@@ -180,6 +191,10 @@ fn writes(target: Kind) -> Result<String> {
     axis!(N);
     let mut module = Module::new();
     module.kernel("scale", |x: Arr<f32, N>| x * 2.0)?;
+    // There is no less of it.
+    if target == Kind::Rust {
+        return Ok("a crate, with `--project`".to_string());
+    }
     let emitted = module.emit(target)?;
     let names: Vec<String> = emitted.files().iter().map(|file| format!("`{}`", file.name)).collect();
     Ok(names.join(", "))

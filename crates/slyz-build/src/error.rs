@@ -11,6 +11,9 @@ pub enum Error {
     /// A function cannot be traced.
     #[error(transparent)]
     Function(#[from] slyz::Error),
+    /// A program cannot be read.
+    #[error(transparent)]
+    Text(#[from] slyz_sir::text::ParseError),
     /// It cannot be compiled.
     #[error(transparent)]
     Compile(#[from] slyz_run::Error),

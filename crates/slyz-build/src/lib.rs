@@ -62,6 +62,8 @@ enum What {
     /// A function, and how the program calls it.
     Function(Program, String),
     Kernel(Arc<Template>, Option<[u32; 3]>),
+    /// A program in SIR.
+    Program(Box<Program>),
 }
 
 impl Bundle {
@@ -87,6 +89,18 @@ impl Bundle {
             let block =
                 launch.chosen_block().map(|block| block.map(|threads| u32::try_from(threads).unwrap_or(u32::MAX)));
             Ok(What::Kernel(launch.kernel().template()?.clone(), block))
+        };
+        self.add(name, what())
+    }
+
+    /// Adds a program in SIR, as `slyz build --target rust --project` writes them. `slyz::bundle!` of the name has devices find its code; positions that are
+    /// not plainly inside their arrays are tested.
+    pub fn program(self, name: &str, text: &str) -> Bundle {
+        let what = || {
+            let program = slyz_sir::text::parse_program(text)?;
+            // Before anything is made of it: passes count on what the verifier has seen.
+            slyz_sir::verify::program(&program).map_err(slyz_run::Error::from)?;
+            Ok(What::Program(Box::new(slyz_sir::pass::confine::program(program))))
         };
         self.add(name, what())
     }
@@ -159,13 +173,14 @@ impl Entry {
         let Entry { name, what } = self;
         let source = match what {
             What::Function(program, _) => Source::Program(program),
+            What::Program(program) => Source::Program(program),
             What::Kernel(template, block) => Source::Kernel(template, *block),
         };
         let objects = ahead::compiled(source, targets)?;
         let bytes = format!("include_bytes!(concat!(env!(\"OUT_DIR\"), \"/slyz/{name}.code\"))");
         let call = match what {
             What::Function(_, path) => format!("::slyz::__private::bundled({bytes}, {path})\n"),
-            What::Kernel(..) => format!("::slyz::__private::carry({bytes})\n"),
+            What::Kernel(..) | What::Program(_) => format!("::slyz::__private::carry({bytes})\n"),
         };
         let file = |ending: &str, bytes: &[u8]| {
             let path = folder.join(format!("{name}.{ending}"));

@@ -21,6 +21,8 @@ fn what_cannot_be_bundled() {
     assert!(message(Bundle::new().function("a/b", double), "x86_64").contains("is no name"));
     let unknown = Bundle::new().function("f", double).targets(["x86-64-v9"]);
     assert!(message(unknown, "x86_64").contains("no target \"x86-64-v9\""));
+    let program = |text: &str| message(Bundle::new().program("f", text), "x86_64");
+    assert!(program("program").contains("expected"), "{}", program("program"));
     let foreign = Bundle::new().function("f", double).targets(["x86-64-v3"]);
     assert!(message(foreign, "aarch64").contains("of no use in a program for aarch64"));
 }

@@ -39,7 +39,7 @@ pub struct Build {
     #[arg(long, short, value_name = "NAME=NUMBER")]
     size: Vec<SizeValue>,
     /// Writes a whole project: besides the kernels a host program that validates and measures them, expected values, a build file and a
-    /// README. For c, opencl, cuda, hip, hip-rdna, spirv, metal and web; of .vex files, whose launches are the cases, for all of them but metal.
+    /// README. For c, opencl, cuda, hip, hip-rdna, spirv, metal, web and rust; of .vex files, whose launches are the cases, for all of them but metal and rust.
     #[arg(long)]
     project: bool,
     #[command(flatten)]
@@ -71,6 +71,8 @@ enum Name {
     Spirv,
     /// A page for browsers with WebGPU: WGSL, JavaScript functions, and a table that says whether they are right.
     Web,
+    /// A crate of Rust that carries the code of its kernels; with --project.
+    Rust,
     /// A model of OpenVINO per program, `.xml` and `.bin`.
     Openvino,
     /// A Core ML package per program, `.mlpackage`.
@@ -91,6 +93,7 @@ impl Name {
             #[cfg(feature = "wgpu")]
             Name::Spirv => Target::Spirv,
             Name::Web => Target::Web,
+            Name::Rust => Target::Rust,
             Name::Openvino => Target::OpenVino,
             Name::Coreml => Target::CoreMl,
             #[cfg(not(feature = "wgpu"))]
@@ -117,6 +120,8 @@ impl Build {
         }
         if self.project {
             self.check_project()?;
+        } else if self.target.contains(&Name::Rust) {
+            return usage("rust is a whole crate: add --project");
         }
         if vex {
             self.smaller.not_for_kernels()?;

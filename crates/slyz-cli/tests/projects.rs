@@ -150,6 +150,56 @@ fn clang_takes_hosts_of_kernels_by_hand_for_hip() -> R {
     Ok(())
 }
 
+/// Rows, sizes that are counted, types of 8, 16 and 64 bits, scalars.
+const PROGRAMS: [&str; 4] = ["softmax_rows.sir", "filter.sir", "bitcast.sir", "scalar_program.sir"];
+
+#[test]
+fn crates_of_rust_run_without_compilers_and_find_mistakes() -> R {
+    let place = tempfile::tempdir()?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let texts = PROGRAMS.map(|name| std::fs::read_to_string(root.join("tests/corpus").join(name)));
+    std::fs::write(place.path().join("all.sir"), texts.into_iter().collect::<Result<Vec<_>, _>>()?.concat())?;
+    let folder = place.path().join("crate");
+    let asked = ["build", "all.sir", "--target", "rust", "--out", "crate", "--project"];
+    let written = slyz(place.path(), &asked)?;
+    assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
+    // The versions that this workspace has, and its own crates.
+    std::fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-project");
+    let build = || {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--offline", "--config", "profile.dev.debug=false"]).current_dir(&folder);
+        for name in ["slyz", "slyz-build", "slyz-run", "slyz-sir"] {
+            let path = root.join("crates").join(name);
+            cargo.args(["--config", &format!("patch.crates-io.{name}.path={path:?}")]);
+        }
+        cargo.env("CARGO_TARGET_DIR", &target).env("RUSTFLAGS", "-D warnings").env("CARGO_INCREMENTAL", "0");
+        succeeded("cargo", &mut cargo)
+    };
+    let run = || {
+        let mut command = Command::new(target.join("debug/slyz-kernels"));
+        command.args(["--bench", "1"]).env_clear().env("PATH", "/nowhere");
+        command.env("SLYZ_CACHE_DIR", "off").env("SLYZ_DEVICE", "cpu").output()
+    };
+    build()?;
+    let done = run()?;
+    let said = String::from_utf8_lossy(&done.stdout);
+    // Nobody warns that the interpreter takes over.
+    assert_eq!((done.status.code(), &*String::from_utf8_lossy(&done.stderr)), (Some(0), ""), "{said}");
+    assert!(said.contains("  softmax: max error") && said.contains("best of 1:\n  softmax: "), "{said}");
+    assert!(!said.contains("not compared"), "{said}");
+    let path = folder.join("src/expected.rs");
+    let text = std::fs::read_to_string(&path)?;
+    let (before, after) = text.split_once("SOFTMAX_0: &[f32] = &[\n    ").ok_or("softmax is expected")?;
+    std::fs::write(&path, format!("{before}SOFTMAX_0: &[f32] = &[\n    7{after}"))?;
+    build()?;
+    let done = run()?;
+    assert_eq!(done.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(said.lines().any(|line| line.starts_with("  softmax: ") && line.ends_with(", WRONG")), "{said}");
+    Ok(())
+}
+
 #[test]
 fn what_has_no_host_is_refused_with_the_cure() -> R {
     let place = tempfile::tempdir()?;
@@ -160,6 +210,7 @@ fn what_has_no_host_is_refused_with_the_cure() -> R {
         Ok(String::from_utf8(output.stderr)?)
     };
     assert!(told(&["wgsl"])?.contains("projects of them can be had for c, opencl"));
+    assert!(told(&["rust"])?.contains("rust has no host program for kernels by hand"));
     assert!(told(&["c", "--checks", "report"])?.contains("leave `--checks report` away"));
     let only = ["build", "kernels.vex", "--program", "histogram", "--target", "web", "--out", "web", "--project"];
     assert!(slyz(place.path(), &only)?.status.success());

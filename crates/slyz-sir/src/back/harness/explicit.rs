@@ -168,6 +168,7 @@ fn emit_all<'a>(
             };
             super::web::emit_kernels(&kernels.iter().map(hand).collect::<Vec<_>>(), road, options)?
         }
+        Target::Rust => return Err(ProjectError::NoHostByHand { target: target.name() }),
         Target::OpenVino | Target::CoreMl => Emitted { files: vec![], build: String::new() },
     })
 }

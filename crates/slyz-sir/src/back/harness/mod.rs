@@ -9,6 +9,7 @@ pub mod cases;
 mod explicit;
 mod models;
 mod native;
+mod rust;
 mod simt;
 #[cfg(feature = "naga")]
 mod spirv;
@@ -98,9 +99,15 @@ pub enum ProjectError {
     },
     /// There is no host program for the target.
     #[error(
-        "{target} has no host program: projects can be had for c, opencl, cuda, hip, hip-rdna, spirv, metal and web. Without a project, the kernels alone are written"
+        "{target} has no host program: projects can be had for c, opencl, cuda, hip, hip-rdna, spirv, metal, web and rust. Without a project, the kernels alone are written"
     )]
     NoHost {
+        /// The target.
+        target: &'static str,
+    },
+    /// There are no kernels apart from a host.
+    #[error("{target} is a whole crate: ask for a project (`slyz build --project`, `Module::write_project`)")]
+    OnlyProject {
         /// The target.
         target: &'static str,
     },
@@ -179,6 +186,8 @@ pub enum Target {
     /// Browsers: a page that runs and validates the kernels with WebGPU, a JavaScript module with a function for each program,
     /// and a `.wgsl` file per kernel.
     Web,
+    /// Rust: a crate that carries the code of its kernels. There is no less than the [`project`].
+    Rust,
     /// OpenVINO: a model per program, `.xml` and `.bin`.
     OpenVino,
     /// Core ML: a model per program, an ML Program in an `.mlpackage`.
@@ -200,6 +209,7 @@ impl Target {
             #[cfg(feature = "naga")]
             Target::Spirv => "spirv",
             Target::Web => "web",
+            Target::Rust => "rust",
             Target::OpenVino => "openvino",
             Target::CoreMl => "coreml",
         }
@@ -207,7 +217,7 @@ impl Target {
 
     /// Is there a host program for it?
     fn has_host(self) -> bool {
-        matches!(self, Target::Metal | Target::Web) || native::Api::of(self).is_some()
+        matches!(self, Target::Metal | Target::Web | Target::Rust) || native::Api::of(self).is_some()
     }
 }
 
@@ -285,7 +295,7 @@ pub fn emit(programs: &[Program], target: Target) -> Result<Emitted, ProjectErro
 pub fn road(target: Target, passes: &Selection) -> ProgramRoad {
     let threads = |machine: Machine| Strategy::Threads(machine, Expected::default());
     let strategy = match target {
-        Target::C | Target::OpenVino | Target::CoreMl => Strategy::Cores,
+        Target::C | Target::Rust | Target::OpenVino | Target::CoreMl => Strategy::Cores,
         Target::Metal | Target::MetalSingleFile => threads(Machine::metal()),
         Target::Cuda => threads(Machine::cuda()),
         Target::Hip => threads(Machine::hip(64)),
@@ -382,6 +392,7 @@ fn emit_all(programs: &[Program], target: Target, options: &Options) -> Result<E
         #[cfg(feature = "naga")]
         Target::Spirv => spirv::emit(programs, &road, options)?,
         Target::Web => web::emit(programs, &road, options)?,
+        Target::Rust => return Err(ProjectError::OnlyProject { target: target.name() }),
         Target::OpenVino => models::emit(programs, models::Kind::OpenVino, options)?,
         Target::CoreMl => models::emit(programs, models::Kind::CoreMl, options)?,
     })
@@ -413,6 +424,9 @@ pub fn project(programs: &[Program], target: Target, options: &Options) -> Resul
 fn project_of_all(programs: &[Program], target: Target, options: &Options) -> Result<Emitted, ProjectError> {
     if native::Api::of(target).is_some() {
         return native::emit(programs, target, &road(target, &options.passes), options);
+    }
+    if target == Target::Rust {
+        return rust::emit(programs, &road(target, &options.passes));
     }
     let mut emitted = emit_all(programs, target, options)?;
     let names: Vec<String> = programs.iter().map(|program| program.name.clone()).collect();
