@@ -286,6 +286,50 @@ fn lengths() {
     }
 }
 
+/// Several elements are read at once only where all of them are, and from where an access may begin.
+#[test]
+fn wide_reads_stay_inside() {
+    let text = "program g<N, M>(%x: i32[M], %y: i32[N, M]) -> (i32[N], i32, i32[N]) {
+  %zero: i32 = const 0
+  %m: i64 = extent M
+  %padded: i32[N] = tabulate [N] |%i: i64| {
+    %is: bool = lt %i, %m
+    %a: i32 = if %is { %b: i32 = at %x[%i]  yield %b } else { yield %zero }
+    yield %a
+  }
+  %sum: i32 = fold [N] |%i: i64| {
+    %is: bool = lt %i, %m
+    %a: i32 = if %is { %b: i32 = at %x[%i]  yield %b } else { yield %zero }
+    yield %a
+  } with commutative (%zero) |%a: i32, %b: i32| { %c: i32 = add %a, %b  yield %c }
+  %rows: i32[N] = tabulate [N] |%i: i64| {
+    %s: i32 = fold [M] |%k: i64| { %a: i32 = at %y[%i, %k]  %b: i32 = at %x[%k]  %c: i32 = mul %a, %b  yield %c }
+      with commutative (%zero) |%a: i32, %b: i32| { %c: i32 = add %a, %b  yield %c }
+    yield %s
+  }
+  return %padded, %sum, %rows
+}";
+    let program = text::parse_program(text).unwrap_or_else(|error| panic!("{error}"));
+    for machine in machines().into_iter().chain([Machine::cuda()]) {
+        for (number, (n, m)) in [(1, 1), (9, 4), (40, 5), (3, 300), (1_000, 8), (2, 1_030)].into_iter().enumerate() {
+            let array = |shape: Vec<u64>| {
+                let data = (0..shape.iter().product()).map(|i: u64| i % 7).collect();
+                Value::Array(Array { ty: Ty::I32, shape, data })
+            };
+            let args = vec![array(vec![m]), array(vec![n, m])];
+            let case = Case { program: program.clone(), sizes: vec![Some(n), Some(m)], args };
+            let found = run(&program, &case, &machine, &expectation(&case.sizes, number as u64 * 9 + n));
+            let x = |i: u64| if i < m { i % 7 } else { 0 };
+            let row = |i: u64| (0..m).map(|k| (i * m + k) % 7 * x(k)).sum::<u64>();
+            let sum = Value::Scalar(Scalar::from_int(Ty::I32, (0..n).map(x).sum::<u64>().into()));
+            let wanted = |element: &dyn Fn(u64) -> u64| {
+                Value::Array(Array { ty: Ty::I32, shape: vec![n], data: (0..n).map(element).collect() })
+            };
+            assert_eq!(found, [wanted(&x), sum, wanted(&row)], "{n}, {m} on {machine:?}");
+        }
+    }
+}
+
 /// Subgroups of NVIDIA's GPUs count whole digits of a tile.
 #[test]
 fn sorts_by_lanes_that_meet() {
