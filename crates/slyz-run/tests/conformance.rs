@@ -6,9 +6,9 @@
 #![cfg(feature = "cpu")]
 
 mod devices;
-mod metal;
 #[path = "../../slyz-sir/tests/random/mod.rs"]
 mod random;
+mod shim;
 
 use slyz_run::Device;
 use slyz_sir::code::{Body, Op};
@@ -186,7 +186,7 @@ fn through_metal(seeds: &[u64]) {
     assert!(kept.len() > seeds.len() / 20, "hardly any program is without f64");
     let project = Project::metal(&programs).expect("programs that go one by one go together");
     let kernels = project.entries.iter().flat_map(|e| &e.kernels);
-    let Some(library) = metal::build(&project.source, kernels) else { return };
+    let Some(library) = shim::build(shim::Language::Metal, &project.source, kernels) else { return };
     for ((seed, case, expected), entry) in kept.iter().zip(&project.entries) {
         let found = library.run(entry, &case.sizes, &case.args).map_err(|error| error.to_string());
         agrees("Metal", *seed, case, expected, found);

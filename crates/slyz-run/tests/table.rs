@@ -6,7 +6,7 @@
 #![cfg(feature = "cpu")]
 
 mod devices;
-mod metal;
+mod shim;
 
 use devices::distance;
 use slyz_run::Device;
@@ -431,7 +431,7 @@ fn metal_kernels() {
     }
     let project = slyz_sir::back::harness::Project::metal(&programs).expect("everything but f64 is in Metal");
     let kernels = project.entries.iter().flat_map(|e| &e.kernels);
-    let Some(library) = metal::build(&project.source, kernels) else { return };
+    let Some(library) = shim::build(shim::Language::Metal, &project.source, kernels) else { return };
     let mut wrong = vec![];
     for ((ty, entries), entry) in parts.iter().zip(&project.entries) {
         let rows = rows(*ty, 3000);

@@ -2,24 +2,29 @@
 //!
 //! What a program prints must be what its comments say: all that stands behind `//>`, line by line. Programs run on the
 //! interpreter, on the CPU with both kinds of code, and with the feature `wgpu` on a GPU, as it is and without optional features. Every
-//! launch is also made under the Metal shim, and woven for the CPU in the interpreter of kernels.
+//! launch is also made under the shims of Metal, CUDA and HIP, and woven for the CPU in the interpreter of kernels.
 #![cfg(feature = "cpu")]
 
 mod devices;
 #[path = "../../slyz-cli/src/vex/machine.rs"]
 mod machine;
-mod metal;
 mod recorded;
+mod shim;
+mod texts;
 
 use machine::OnDevice;
 use recorded::{files, programs, recorded, run};
+use shim::Language;
 use slyz_run::{Device, lazily};
+use slyz_sir::back::cuda::{self, Cuda, Vendor};
 use slyz_sir::back::msl::{self, Msl};
+use slyz_sir::choices::Precision;
 use slyz_sir::interp::Array;
 use slyz_sir::interp::kernel::{LaunchOptions, launch};
 use slyz_sir::pass::weave;
 use slyz_sir::road::{Destination, KernelRoad};
 use std::sync::Arc;
+use texts::{Emit, Text};
 
 /// On a device: failures, and what is missing there.
 fn on_device(device: &Arc<dyn Device>, lacks: &[&str]) -> (Vec<String>, usize) {
@@ -109,15 +114,16 @@ fn woven() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Every launch as Metal, compiled as C++ against the shim: all kernels in one file, as `kernels.metal` has them.
-#[test]
-fn under_the_metal_shim() {
+/// Every launch in a language of GPUs, compiled as C++ against its shim: all kernels in one file, as users have them.
+fn under_the_shim(text: &Text, known: &[&str]) {
     let record = recorded();
     let (mut kernels, mut launched, mut refused) = (vec![], vec![], vec![]);
     for made in &record {
         let to = Destination::Threads { block: made.block, exact: made.free(), folded: false };
         let mut kernel = KernelRoad::to(to).end(&made.template).expect("the road of threads has no end");
-        match msl::emit(&[&kernel], &Msl::default()) {
+        match (text.emit)(&[&kernel]) {
+            // What a subgroup does depends on its lanes, and what was recorded has 32.
+            Ok((_, descriptions)) if descriptions[0].uses_subgroups && text.language.lanes() != 32 => {}
             Ok(_) => {
                 kernel.name = format!("{}_{}", kernel.name, kernels.len());
                 kernels.push(kernel);
@@ -126,15 +132,13 @@ fn under_the_metal_shim() {
             Err(error) => refused.push(error.to_string()),
         }
     }
-    let known = ["no f64", "no atomic"];
     assert!(refused.iter().all(|error| known.iter().any(|k| error.contains(k))), "{refused:#?}");
-    let (source, descriptions) =
-        msl::emit(&kernels.iter().collect::<Vec<_>>(), &Msl::default()).expect("kernels that go one by one");
-    let Some(library) = metal::build(&source, descriptions.iter()) else { return };
+    let (source, descriptions) = (text.emit)(&kernels.iter().collect::<Vec<_>>()).expect("kernels that go one by one");
+    let Some(library) = shim::build(text.language, &source, descriptions.iter()) else { return };
     let mut wrong = vec![];
     for ((made, kernel), description) in launched.iter().zip(&kernels).zip(&descriptions) {
         let memories = made.memories(kernel);
-        let mut bytes: Vec<Vec<u8>> = memories.iter().map(metal::to_bytes).collect();
+        let mut bytes: Vec<Vec<u8>> = memories.iter().map(shim::to_bytes).collect();
         let pointers: Vec<_> = bytes.iter_mut().map(|b| b.as_mut_ptr().cast()).collect();
         let sizes: Vec<Option<u64>> = made.sizes.iter().copied().map(Some).collect();
         if let Err(why) = library.launch(description, &sizes, &pointers, &made.scalars) {
@@ -144,11 +148,28 @@ fn under_the_metal_shim() {
         let found: Vec<Array> = memories
             .iter()
             .zip(&bytes)
-            .map(|(memory, bytes)| metal::from_bytes(memory.ty, memory.shape.clone(), bytes))
+            .map(|(memory, bytes)| shim::from_bytes(memory.ty, memory.shape.clone(), bytes))
             .collect();
         // Mathematics there is the C library's, within what the operator table allows.
         wrong.extend(made.compare(&found, 4));
     }
     println!("{} launches under the shim; refused: {refused:?}", launched.len());
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn under_the_metal_shim() {
+    let emit: &Emit = &|kernels| msl::emit(kernels, &Msl::default());
+    under_the_shim(&Text { language: Language::Metal, emit }, &["no f64", "no atomic"]);
+}
+
+#[test]
+fn under_the_shims_of_cuda_and_hip() {
+    let amd = |wide_waves| Vendor::Amd { wide_waves };
+    for (language, vendor) in
+        [(Language::Cuda, Vendor::Nvidia), (Language::Hip(64), amd(true)), (Language::Hip(32), amd(false))]
+    {
+        let dialect = Cuda { precision: Precision::Table, narrow: true, vendor };
+        under_the_shim(&Text { language, emit: &|kernels| cuda::emit_all(kernels, &dialect) }, &[]);
+    }
 }

@@ -1,8 +1,8 @@
 //! Projects: built by the platform's compiler, run where that can be, and refused where something is wrong.
 
-#[path = "../../slyz-run/tests/metal/glue.rs"]
+#[path = "../../slyz-run/tests/shim/glue.rs"]
 mod glue;
-#[path = "../../slyz-run/tests/metal/swift/mod.rs"]
+#[path = "../../slyz-run/tests/shim/swift/mod.rs"]
 mod swift;
 
 use slyz_sir::back::harness::{Emitted, Options, Project, Target, project};

@@ -256,6 +256,10 @@ impl Tree {
 
     /// An operator before its operand.
     pub fn prefix(operator: Prefix, operand: Tree) -> Tree {
+        // The address of what an address leads to.
+        if let (Prefix::Address, Node::Prefix(Prefix::Deref, address)) = (operator, &*operand.0) {
+            return address.clone();
+        }
         Tree::new(Node::Prefix(operator, operand))
     }
 

@@ -5,7 +5,7 @@
 #[path = "../../../slyz/examples/essay.rs"]
 #[allow(dead_code)]
 mod essay;
-#[path = "../../../slyz-run/tests/metal/mod.rs"]
+#[path = "../../../slyz-run/tests/shim/mod.rs"]
 mod shim;
 
 use slyz::prelude::*;
@@ -36,7 +36,7 @@ fn essay_is_golden() {
 }
 
 fn library(project: &Project) -> Option<shim::Library> {
-    shim::build(&project.source, project.entries.iter().flat_map(|e| &e.kernels))
+    shim::build(shim::Language::Metal, &project.source, project.entries.iter().flat_map(|e| &e.kernels))
 }
 
 fn array(value: &Value) -> Array {

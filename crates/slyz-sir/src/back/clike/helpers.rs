@@ -67,6 +67,11 @@ pub fn parameters(
     buffers.chain(uniforms).collect::<Vec<String>>().join(",\n    ")
 }
 
+/// An element of floats as a word of a type: `*(unsigned*)&x[i]`.
+pub fn as_word(ty: &str, element: Tree) -> Tree {
+    Tree::prefix(Prefix::Deref, Tree::cast(format!("{ty}*"), Tree::prefix(Prefix::Address, element)))
+}
+
 /// The name of a type that the language has; whoever asks has looked.
 fn name_of(dialect: &dyn Dialect, ty: Ty) -> &'static str {
     dialect.scalar(ty).unwrap_or("void")

@@ -419,7 +419,8 @@ impl ClikeWriter<'_> {
             }
             (_, Some(bits)) => {
                 let args: Vec<Tree> = args.iter().map(|a| dialect.bits(ty, bits, a.clone())).collect();
-                Ok(dialect.bits(bits, ty, self.atomic_tree(op, space, bits, element, &args)?))
+                let word = dialect.as_word(space, bits, element);
+                Ok(dialect.bits(bits, ty, self.atomic_tree(op, space, bits, word, &args)?))
             }
             (_, None) => {
                 let kernel = self.kernel.name.clone();

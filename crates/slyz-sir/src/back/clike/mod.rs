@@ -229,6 +229,10 @@ pub trait Dialect {
     fn has_atomic(&self, op: AtomicOp, ty: Ty) -> bool;
     /// An atomic that there is, on an element of a memory: `fetch_add`, `exchange`, `load`, …
     fn atomic(&self, name: &str, space: Space, ty: Ty, element: Tree, value: Option<Tree>) -> Tree;
+    /// An element of floats as a word of that type, for atomics on its bits. Where an atomic says of what type its word is, that is the element.
+    fn as_word(&self, _space: Space, _bits: Ty, element: Tree) -> Tree {
+        element
+    }
     /// Replaces an element that is the first of `args` by the second, and gives what it was.
     fn compare_exchange(&self, space: Space, ty: Ty, element: Tree, args: [Tree; 2], helpers: &Helpers) -> Tree;
     /// What a subgroup does, of a value and the number of a lane. `None` for reductions and scans that the language lacks.

@@ -420,6 +420,10 @@ impl Dialect for Cuda {
         if wide { Tree::cast("long long", old) } else { old }
     }
 
+    fn as_word(&self, _: Space, bits: Ty, element: Tree) -> Tree {
+        in_c::as_word(TYPES[bits as usize], element)
+    }
+
     fn compare_exchange(&self, _: Space, ty: Ty, element: Tree, [expected, value]: [Tree; 2], _: &Helpers) -> Tree {
         let address = Tree::prefix(Prefix::Address, element);
         if self.vendor.is_amd() {

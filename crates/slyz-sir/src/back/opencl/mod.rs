@@ -397,6 +397,10 @@ impl Dialect for OpenCl {
         Tree::call(format!("{}_{name}", family(ty)), [address, value])
     }
 
+    fn as_word(&self, space: Space, bits: Ty, element: Tree) -> Tree {
+        in_c::as_word(&format!("{} {}", self.space(space), TYPES[bits as usize]), element)
+    }
+
     fn compare_exchange(&self, _: Space, ty: Ty, element: Tree, [expected, value]: [Tree; 2], _: &Helpers) -> Tree {
         let address = Tree::prefix(Prefix::Address, element);
         Tree::call(format!("{}_cmpxchg", family(ty)), [address, expected, value])

@@ -24,7 +24,7 @@ impl Harness {
         let build = emitted.build.split(" && ").next().unwrap_or_default();
         let build = build.replacen("swiftc", "\"$SWIFTC\" -warnings-as-errors -I . Metal.o", 1);
         let harness = Harness { folder: folder.to_path_buf(), compiler, build };
-        let stand_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("../slyz-run/tests/metal/swift/Metal.swift");
+        let stand_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("../slyz-run/tests/shim/swift/Metal.swift");
         let module = "\"$SWIFTC\" -parse-as-library -c -emit-module -module-name Metal \"$STAND_IN\" -o Metal.o";
         succeeded(&harness.shell(module).env("STAND_IN", stand_in).output().expect("a shell"));
         Some(harness)
@@ -40,7 +40,7 @@ impl Harness {
         self.build();
         fails_with(&self.run(), "no Metal device");
         let kernels = entries.iter().flat_map(|entry| &entry.kernels);
-        glue::compile(&self.text("kernels.metal"), kernels, &self.folder);
+        glue::compile(glue::Language::Metal, &self.text("kernels.metal"), kernels, &self.folder);
         let right = self.run();
         succeeded(&right);
         let results: usize = entries.iter().map(|entry| entry.plan.results.len()).sum();

@@ -1,0 +1,154 @@
+//! Kernels for GPUs as a library of C++: generated text, a C function for each kernel that launches it, and the compiler.
+//!
+//! `launch_NAME` of a Metal kernel takes what an encoder of Metal holds when threads are dispatched: buffers and uniforms by index, bytes
+//! of threadgroup memories, threads or threadgroups, and the size of a threadgroup; without that, exactly so many threads run. That of a
+//! CUDA or HIP kernel takes what the driver does: pointers to all arguments, blocks, the size of a block. Both give 0 unless threads wait for
+//! others that never come.
+//!
+//! Each test file uses its part of it.
+#![allow(dead_code)]
+
+use slyz_sir::back::clike::{Description, PlaceName};
+use slyz_sir::types::Ty;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What the text is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    Metal,
+    Cuda,
+    /// With wavefronts of so many lanes.
+    Hip(u32),
+}
+
+impl Language {
+    /// Lanes of a subgroup.
+    pub fn lanes(self) -> u32 {
+        if let Language::Hip(lanes) = self { lanes } else { 32 }
+    }
+}
+
+/// The shims, as C++ compilers are told of them.
+pub fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../slyz-run/tests/shim")
+}
+
+/// What NVIDIA's GPUs are told in PTX, in C++.
+const PTX: [(&str, &str); 4] = [
+    (r#"asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));"#, "x = shim::from_half(bits);"),
+    (r#"asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));"#, "bits = shim::to_half(x);"),
+    (r#"asm("mov.u32 %0, %%laneid;" : "=r"(lane));"#, "lane = shim::lane();"),
+    (r#"asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(c));"#, "sum = shim::dot4(a, b, c);"),
+];
+
+/// The text for a C++ compiler, with what launches its kernels.
+fn translated<'d>(language: Language, source: &str, kernels: impl Iterator<Item = &'d Description>) -> String {
+    let launched: String = match language {
+        Language::Metal => kernels.map(glue).collect(),
+        Language::Cuda | Language::Hip(_) => kernels.map(|d| format!("SHIM_KERNEL({})\n", d.name)).collect(),
+    };
+    let (include, source) = match language {
+        // The qualifier is an empty macro; as an attribute it must stay a word.
+        Language::Metal => ("", source.replace("[[threadgroup(", "[[threadgroup_memory(")),
+        Language::Cuda => {
+            ("#include <cuda.h>\n", PTX.iter().fold(source.to_string(), |text, (ptx, cpp)| text.replace(ptx, cpp)))
+        }
+        Language::Hip(_) => ("", source.to_string()),
+    };
+    format!("{include}{source}\n{launched}")
+}
+
+fn cpp_type(ty: Ty) -> &'static str {
+    match ty {
+        Ty::Bool => "bool",
+        Ty::I8 => "char",
+        Ty::I16 => "short",
+        Ty::I32 => "int",
+        Ty::I64 => "long",
+        Ty::U8 => "uchar",
+        Ty::U16 => "ushort",
+        Ty::U32 => "uint",
+        Ty::U64 => "ulong",
+        Ty::F16 => "half",
+        Ty::BF16 => "bfloat",
+        Ty::F32 => "float",
+        Ty::F64 => "double",
+    }
+}
+
+/// A C function that launches a kernel of Metal.
+fn glue(d: &Description) -> String {
+    let mut args = vec![];
+    for b in &d.buffers {
+        args.push(format!("({}*)bound[{}]", cpp_type(b.ty), b.index));
+    }
+    for s in &d.shared {
+        args.push(format!("({}*)shared[{}]", cpp_type(s.ty), s.index));
+    }
+    for u in &d.uniforms {
+        args.push(format!("*(const {}*)bound[{}]", cpp_type(u.ty), u.index));
+    }
+    let vector = |name: &str| match d.rank {
+        1 => format!("t.{name}.x"),
+        2 => format!("uint2{{t.{name}.x, t.{name}.y}}"),
+        _ => format!("t.{name}"),
+    };
+    for place in &d.places {
+        args.push(match place {
+            PlaceName::Global => vector("tid"),
+            PlaceName::Local => vector("lid"),
+            PlaceName::Block => vector("gid"),
+            PlaceName::GridDim => vector("groups"),
+            PlaceName::Lane => "t.lane".into(),
+            PlaceName::SubgroupSize => "32u".into(),
+        });
+    }
+    let (name, shared, meets) = (&d.name, d.shared.len(), d.meets);
+    format!(
+        "static void thread_of_{name}(const void* arguments) {{
+    const shim::Thread& t = shim::here();
+    void* const* bound = ((void* const* const*)arguments)[0];
+    void* const* shared = ((void* const* const*)arguments)[1];
+    {name}({});
+}}
+extern \"C\" __attribute__((visibility(\"default\"))) int launch_{name}(
+    void* const* bound, const size_t* bytes, const uint* extent, const uint* block) {{
+    return shim::dispatch(thread_of_{name}, bound, extent, block, {meets}, {shared}, bytes);
+}}
+",
+        args.join(", ")
+    )
+}
+
+/// Compiles the text of kernels as C++ into a library in a folder.
+pub fn compile<'d>(
+    language: Language,
+    source: &str,
+    kernels: impl Iterator<Item = &'d Description>,
+    into: &Path,
+) -> PathBuf {
+    let path = into.join("kernels.cpp");
+    std::fs::write(&path, translated(language, source, kernels)).expect("the folder can be written");
+    let library = into.join("kernels.so");
+    let done = Command::new(slyz_trials::cxx())
+        // Where threads meet is told by return addresses.
+        .args(["-std=c++17", "-O0", "-fno-omit-frame-pointer", "-w", "-shared", "-fPIC", "-fvisibility=hidden"])
+        // Otherwise gcc makes a negative zero of `0.0f - (float)n`, which Metal's compiler does not.
+        .args(["-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off", "-frounding-math"])
+        .arg(format!("-DSHIM_LANES={}", language.lanes()))
+        .arg("-I")
+        .arg(folder())
+        .arg("-o")
+        .args([&library, &path])
+        .output()
+        .expect("the compiler runs");
+    if !done.status.success() {
+        let kept = std::env::temp_dir().join("slyz_shim_failed.cpp");
+        let _ = std::fs::copy(&path, &kept);
+        let text = String::from_utf8_lossy(&done.stderr);
+        let lines: Vec<&str> = text.lines().take(60).collect();
+        panic!("the C++ compiler refuses {}:\n{}", kept.display(), lines.join("\n"));
+    }
+    library
+}
