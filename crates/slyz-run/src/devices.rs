@@ -18,6 +18,10 @@ fn may_be_here(_device: &dyn Device) -> bool {
     if _device.name() == crate::cuda::Cuda::NAME {
         return crate::cuda::Cuda::is_likely();
     }
+    #[cfg(feature = "hip")]
+    if _device.name() == crate::hip::Hip::NAME {
+        return crate::hip::Hip::is_likely();
+    }
     #[cfg(feature = "opencl")]
     if _device.name() == crate::opencl::OpenCl::NAME {
         return crate::opencl::OpenCl::is_hardware(std::env::var("SLYZ_ADAPTER").ok().as_deref());
@@ -40,6 +44,8 @@ pub(crate) fn own() -> &'static [Arc<dyn Device>] {
             // Behind the CPU: it may be one in software. Named, it is used; `auto` knows better.
             #[cfg(feature = "cuda")]
             crate::cuda::shared(0),
+            #[cfg(feature = "hip")]
+            crate::hip::shared(0),
             #[cfg(feature = "wgpu")]
             Arc::new(crate::wgpu::Wgpu::new(std::env::var("SLYZ_ADAPTER").ok().as_deref())),
             #[cfg(feature = "opencl")]
@@ -68,11 +74,10 @@ pub struct Considered {
 /// assert_eq!(ways.last().map(|last| last.way), Some("CPU"));
 /// ```
 pub fn considered() -> Vec<Considered> {
-    let rocm = "there is no device for it; `slyz build --target hip --project` writes programs";
     let ways = [
         ("Metal", adapter("metal")),
         ("CUDA", cuda()),
-        ("ROCm", Some(rocm.to_string())),
+        ("ROCm", rocm()),
         ("Vulkan", adapter("vulkan")),
         ("DirectX 12", adapter("dx12")),
         ("OpenCL", opencl()),
@@ -106,16 +111,29 @@ fn adapter(_: &str) -> Option<String> {
 
 #[cfg(feature = "cuda")]
 fn cuda() -> Option<String> {
-    if crate::cuda::Cuda::is_usable() {
-        return None;
-    }
-    let told = crate::cuda::shared(0).describe();
-    Some(told.rsplit_once("not usable here: ").map_or(told.clone(), |(_, why)| why.to_string()))
+    if crate::cuda::Cuda::is_usable() { None } else { Some(why_not(&*crate::cuda::shared(0))) }
 }
 
 #[cfg(not(feature = "cuda"))]
 fn cuda() -> Option<String> {
     Some(built_without("cuda"))
+}
+
+#[cfg(feature = "hip")]
+fn rocm() -> Option<String> {
+    if crate::hip::Hip::is_usable() { None } else { Some(why_not(&*crate::hip::shared(0))) }
+}
+
+#[cfg(not(feature = "hip"))]
+fn rocm() -> Option<String> {
+    Some(built_without("hip"))
+}
+
+/// Why a device that cannot be used cannot, in its own words.
+#[cfg(any(feature = "cuda", feature = "hip"))]
+fn why_not(device: &dyn Device) -> String {
+    let told = device.describe();
+    told.rsplit_once("not usable here: ").map_or(told.clone(), |(_, why)| why.to_string())
 }
 
 #[cfg(feature = "opencl")]
@@ -152,6 +170,14 @@ fn select(devices: &[Arc<dyn Device>], name: Option<&str>) -> Result<Arc<dyn Dev
     if let Some(number) = name.strip_prefix("cuda:").and_then(|number| number.parse().ok()) {
         return Ok(crate::cuda::shared(number));
     }
+    #[cfg(feature = "hip")]
+    let alias = name.strip_prefix(crate::hip::Hip::ALIAS).map(|number| format!("{}{number}", crate::hip::Hip::NAME));
+    #[cfg(feature = "hip")]
+    let name = alias.as_deref().unwrap_or(name);
+    #[cfg(feature = "hip")]
+    if let Some(number) = name.strip_prefix("hip:").and_then(|number| number.parse().ok()) {
+        return Ok(crate::hip::shared(number));
+    }
     let found = devices.iter().find(|d| d.name() == name).cloned();
     found.ok_or_else(|| Error::UnknownDevice {
         name: name.to_string(),
@@ -170,14 +196,14 @@ pub fn auto() -> Arc<dyn Device> {
     AUTO.get_or_init(best).clone()
 }
 
-#[cfg(all(feature = "cpu", any(feature = "cuda", feature = "opencl", feature = "wgpu")))]
+#[cfg(all(feature = "cpu", any(feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu")))]
 fn best() -> Arc<dyn Device> {
     let cpu = own()[0].clone();
     if shows_gpu() { Arc::new(crate::auto::Auto::new(cpu, hardware)) } else { cpu }
 }
 
 /// Without the CPU device anything that has a driver is better than the interpreter.
-#[cfg(all(not(feature = "cpu"), any(feature = "cuda", feature = "opencl", feature = "wgpu")))]
+#[cfg(all(not(feature = "cpu"), any(feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu")))]
 fn best() -> Arc<dyn Device> {
     let own = own();
     let software = || own.iter().find(|device| has_adapter(&***device)).cloned();
@@ -185,7 +211,7 @@ fn best() -> Arc<dyn Device> {
 }
 
 /// Has the device an adapter, be it one in software?
-#[cfg(all(not(feature = "cpu"), any(feature = "cuda", feature = "opencl", feature = "wgpu")))]
+#[cfg(all(not(feature = "cpu"), any(feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu")))]
 fn has_adapter(_device: &dyn Device) -> bool {
     #[cfg(feature = "wgpu")]
     if _device.name() == crate::wgpu::Wgpu::NAME {
@@ -198,18 +224,22 @@ fn has_adapter(_device: &dyn Device) -> bool {
     false
 }
 
-#[cfg(not(any(feature = "cuda", feature = "opencl", feature = "wgpu")))]
+#[cfg(not(any(feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu")))]
 fn best() -> Arc<dyn Device> {
     own()[0].clone()
 }
 
-/// The device of a GPU that is no software: by CUDA, by wgpu on the adapter that it takes, or by OpenCL.
-#[cfg(any(feature = "cuda", feature = "opencl", feature = "wgpu"))]
+/// The device of a GPU that is no software: by CUDA, by HIP, by wgpu on the adapter that it takes, or by OpenCL.
+#[cfg(any(feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu"))]
 fn hardware() -> Option<Arc<dyn Device>> {
     let named = |name: &str| own().iter().find(|device| device.name() == name).cloned();
     #[cfg(feature = "cuda")]
     if crate::cuda::Cuda::is_usable() {
         return named(crate::cuda::Cuda::NAME);
+    }
+    #[cfg(feature = "hip")]
+    if crate::hip::Hip::is_usable() {
+        return named(crate::hip::Hip::NAME);
     }
     #[cfg(any(feature = "opencl", feature = "wgpu"))]
     let wish = std::env::var("SLYZ_ADAPTER").unwrap_or_default();
@@ -229,14 +259,22 @@ fn hardware() -> Option<Arc<dyn Device>> {
 }
 
 /// Does the system show the file of a GPU? Drivers take tens of milliseconds to say so.
-#[cfg(all(feature = "cpu", any(feature = "cuda", feature = "opencl", feature = "wgpu"), target_os = "linux"))]
+#[cfg(all(
+    feature = "cpu",
+    any(feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu"),
+    target_os = "linux"
+))]
 fn shows_gpu() -> bool {
     let nodes = std::fs::read_dir("/dev/dri").into_iter().flatten().flatten();
     nodes.into_iter().any(|node| node.file_name().to_string_lossy().starts_with("renderD"))
         || ["/dev/nvidiactl", "/dev/kfd", "/dev/dxg"].iter().any(|file| std::path::Path::new(file).exists())
 }
 
-#[cfg(all(feature = "cpu", any(feature = "cuda", feature = "opencl", feature = "wgpu"), not(target_os = "linux")))]
+#[cfg(all(
+    feature = "cpu",
+    any(feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu"),
+    not(target_os = "linux")
+))]
 fn shows_gpu() -> bool {
     true
 }

@@ -75,6 +75,23 @@ pub(crate) struct DiskCache {
     limit: u64,
 }
 
+/// What was made for a key before, or is made now and kept.
+#[cfg(any(feature = "cuda", feature = "hip"))]
+pub(crate) fn kept_or_made(
+    disk: Option<&DiskCache>,
+    key: &[u8; 32],
+    make: impl FnOnce() -> Result<Vec<u8>, Error>,
+) -> Result<Vec<u8>, Error> {
+    if let Some(kept) = disk.and_then(|disk| disk.load(key)) {
+        return Ok(kept);
+    }
+    let made = make()?;
+    if let Some(disk) = disk {
+        disk.store(key, &made);
+    }
+    Ok(made)
+}
+
 impl DiskCache {
     /// The payload kept for the key, if it is whole. A damaged entry is deleted.
     pub(crate) fn load(&self, key: &[u8; 32]) -> Option<Vec<u8>> {

@@ -175,7 +175,7 @@ pub enum Error {
         why: String,
     },
     /// A kernel cannot be written for the adapter.
-    #[cfg(any(feature = "cuda", feature = "opencl", feature = "wgpu"))]
+    #[cfg(any(feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu"))]
     #[error("the program cannot be compiled for the GPU: {0}")]
     Shader(#[source] EmitError),
     /// An array cannot be shared with another library.
@@ -188,6 +188,15 @@ pub enum Error {
     #[cfg(feature = "cuda")]
     #[error("no CUDA: {what}: {why}. The devices \"wgpu\" and \"cpu\" need none of it")]
     NoCuda {
+        /// What is missing.
+        what: String,
+        /// What was found, and the cure.
+        why: String,
+    },
+    /// HIP is not to be had here.
+    #[cfg(feature = "hip")]
+    #[error("no HIP: {what}: {why}. The devices \"wgpu\" and \"cpu\" need none of it")]
+    NoHip {
         /// What is missing.
         what: String,
         /// What was found, and the cure.
@@ -234,14 +243,14 @@ pub enum Error {
         why: String,
     },
     /// The GPU stopped working: it was reset, unplugged, or its driver gave up.
-    #[cfg(any(feature = "cuda", feature = "opencl", feature = "wgpu"))]
+    #[cfg(any(feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu"))]
     #[error("the GPU was lost: {why}. Start the program again, or use the device \"cpu\"")]
     DeviceLost {
         /// What the driver said.
         why: String,
     },
     /// The driver refused something that should be right.
-    #[cfg(any(feature = "cuda", feature = "opencl", feature = "wgpu"))]
+    #[cfg(any(feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu"))]
     #[error("the GPU driver refused {what}: {why}. Update the driver, or use the device \"cpu\"")]
     Driver {
         /// What was asked of it.

@@ -37,19 +37,28 @@ mod device;
 mod devices;
 mod disk;
 pub mod dlpack;
-#[cfg(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "wgpu"))]
+#[cfg(any(feature = "cpu", feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu"))]
 // Windows and resident scalars are for GPUs.
 #[cfg_attr(not(feature = "wgpu"), allow(dead_code))]
 mod driver;
 mod error;
 mod files;
 pub mod hash;
+#[cfg(feature = "hip")]
+pub mod hip;
 mod interpreter;
 mod kept;
-#[cfg(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "wgpu"))]
+#[cfg(any(feature = "cpu", feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu"))]
 mod kernels;
 mod launch;
-#[cfg(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "openvino", feature = "wgpu"))]
+#[cfg(any(
+    feature = "cpu",
+    feature = "cuda",
+    feature = "hip",
+    feature = "opencl",
+    feature = "openvino",
+    feature = "wgpu"
+))]
 mod memo;
 #[cfg(feature = "npy")]
 pub mod npy;
@@ -58,11 +67,21 @@ pub mod opencl;
 #[cfg(feature = "openvino")]
 pub mod openvino;
 mod pool;
-#[cfg(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "openvino", feature = "wgpu"))]
+#[cfg(any(
+    feature = "cpu",
+    feature = "cuda",
+    feature = "hip",
+    feature = "opencl",
+    feature = "openvino",
+    feature = "wgpu"
+))]
 mod precision;
 mod prepared;
 // The interpreter alone launches nothing.
-#[cfg_attr(not(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "wgpu")), allow(dead_code))]
+#[cfg_attr(
+    not(any(feature = "cpu", feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu")),
+    allow(dead_code)
+)]
 mod profile;
 pub mod progress;
 mod signature;

@@ -66,7 +66,10 @@ pub fn decisions() -> Vec<Decision> {
 }
 
 /// Are plans to be chosen by the clock?
-#[cfg_attr(not(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "wgpu")), allow(dead_code))]
+#[cfg_attr(
+    not(any(feature = "cpu", feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu")),
+    allow(dead_code)
+)]
 pub(crate) fn is_wanted() -> bool {
     static EVERYWHERE: OnceLock<bool> = OnceLock::new();
     let asked = || std::env::var("SLYZ_TUNE").is_ok_and(|value| !["", "0"].contains(&value.trim()));
@@ -74,7 +77,10 @@ pub(crate) fn is_wanted() -> bool {
 }
 
 /// Remembers a decision.
-#[cfg_attr(not(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "wgpu")), allow(dead_code))]
+#[cfg_attr(
+    not(any(feature = "cpu", feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu")),
+    allow(dead_code)
+)]
 pub(crate) fn tell(decision: Decision) {
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     if made.len() < REMEMBERED {

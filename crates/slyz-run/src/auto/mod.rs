@@ -375,10 +375,12 @@ fn milliseconds(seconds: f64) -> String {
 fn falls_back(error: &Error) -> bool {
     match error {
         Error::OutOfMemory { .. } | Error::TooLarge { .. } | Error::Plan { .. } => true,
-        #[cfg(any(feature = "cuda", feature = "opencl", feature = "wgpu"))]
+        #[cfg(any(feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu"))]
         Error::Shader(_) | Error::DeviceLost { .. } | Error::Driver { .. } => true,
         #[cfg(feature = "cuda")]
         Error::NoCuda { .. } => true,
+        #[cfg(feature = "hip")]
+        Error::NoHip { .. } => true,
         #[cfg(feature = "opencl")]
         Error::NoOpenCl { .. } => true,
         #[cfg(feature = "wgpu")]
@@ -417,10 +419,12 @@ fn falls_back(error: &Error) -> bool {
 fn is_final(error: &Error) -> bool {
     match error {
         Error::Plan { .. } => true,
-        #[cfg(any(feature = "cuda", feature = "opencl", feature = "wgpu"))]
+        #[cfg(any(feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu"))]
         Error::Shader(_) | Error::DeviceLost { .. } => true,
         #[cfg(feature = "cuda")]
         Error::NoCuda { .. } => true,
+        #[cfg(feature = "hip")]
+        Error::NoHip { .. } => true,
         #[cfg(feature = "opencl")]
         Error::NoOpenCl { .. } => true,
         #[cfg(feature = "wgpu")]

@@ -119,13 +119,19 @@ impl Buffer {
     }
 
     /// The `len` bytes of a result that is computed when somebody asks for it.
-    #[cfg_attr(not(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "wgpu")), allow(dead_code))]
+    #[cfg_attr(
+        not(any(feature = "cpu", feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu")),
+        allow(dead_code)
+    )]
     pub(crate) fn later(later: Arc<Later>, len: usize) -> Buffer {
         Buffer { place: Place::Later(later), len }
     }
 
     /// The promise that it is, as long as nobody has asked for it.
-    #[cfg_attr(not(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "wgpu")), allow(dead_code))]
+    #[cfg_attr(
+        not(any(feature = "cpu", feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu")),
+        allow(dead_code)
+    )]
     pub(crate) fn promise(&self) -> Option<&Arc<Later>> {
         match &self.place {
             Place::Later(later) if later.waits() => Some(later),

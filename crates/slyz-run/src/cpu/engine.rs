@@ -82,7 +82,7 @@ impl Engine for Cores {
     const PLACE: &'static str = "";
     const NARROW: Narrow = Narrow { elements: 1 << 31, extent: 1 << 30 };
     const PLANS_BY_SIZE: bool = false;
-    const LANGUAGE: Language = Language::C;
+    const LANGUAGE: Option<Language> = Some(Language::C);
 
     type Array<'a> = Array<'a>;
     /// Launches run at once.

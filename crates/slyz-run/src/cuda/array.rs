@@ -2,6 +2,7 @@
 
 use super::Cuda;
 use super::opened::Opened;
+use crate::driver::held::Held;
 use crate::{Buffer, DeviceMemory, Error};
 use cudarc::driver::{result, sys};
 use std::fmt::Display;
@@ -53,11 +54,6 @@ impl CudaArray {
         Ok(array)
     }
 
-    /// Is it somebody else's? Then nobody writes to it.
-    pub(super) fn is_lent(&self) -> bool {
-        self.keeper.is_some()
-    }
-
     /// Which GPU it is of.
     pub(super) fn number(&self) -> i32 {
         self.opened.number
@@ -67,9 +63,12 @@ impl CudaArray {
     pub(super) fn finished(&self) -> Result<(), Error> {
         self.opened.synchronize()
     }
+}
 
-    /// Memory with a copy of the host's bytes.
-    pub(super) fn upload(opened: &Arc<Opened>, data: &[u8], what: &dyn Display) -> Result<CudaArray, Error> {
+impl Held for CudaArray {
+    type Opened = Opened;
+
+    fn upload(opened: &Arc<Opened>, data: &[u8], what: &dyn Display) -> Result<CudaArray, Error> {
         let array = CudaArray::new(opened, data.len(), what)?;
         if let Some(staging) = opened.staging(data.len()) {
             // SAFETY: the memory has so many bytes.
@@ -85,9 +84,21 @@ impl CudaArray {
         Ok(array)
     }
 
-    /// The array that a buffer is, if it is one of that GPU.
-    pub(super) fn of(buffer: &Buffer, opened: &Arc<Opened>) -> Option<Arc<CudaArray>> {
+    fn of(buffer: &Buffer, opened: &Arc<Opened>) -> Option<Arc<CudaArray>> {
         buffer.device_memory::<CudaArray>().filter(|array| Arc::ptr_eq(&array.opened, opened))
+    }
+
+    fn copied(&self, bytes: usize, what: &dyn Display) -> Result<CudaArray, Error> {
+        let opened = &self.opened;
+        let copy = CudaArray::new(opened, bytes, what)?;
+        // SAFETY: both have so many bytes.
+        unsafe { result::memcpy_dtod_async(copy.address, self.address, bytes, opened.stream) }
+            .map_err(|error| opened.trouble(error, what, 0))?;
+        Ok(copy)
+    }
+
+    fn is_lent(&self) -> bool {
+        self.keeper.is_some()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::ahead;
 use super::opened::{Opened, need_compiler};
+use crate::disk::kept_or_made;
 use crate::driver::raw;
 use crate::{Error, hash};
 use cudarc::driver::{result, sys};
@@ -15,7 +16,7 @@ use std::ffi::CString;
 use std::sync::Arc;
 
 /// A kernel that the driver has loaded.
-pub(super) struct Code {
+pub(crate) struct Code {
     module: sys::CUmodule,
     pub(super) function: sys::CUfunction,
     pub(super) description: Description,
@@ -89,15 +90,10 @@ fn built(opened: &Opened, kernel: &Kernel, text: &str, precision: Precision) -> 
         None => options(&opened.architecture, precision),
     };
     let key = hash::of(&("cubin 2", text, &options, opened.compiler));
-    if let Some(cubin) = opened.disk.as_ref().and_then(|disk| disk.load(&key)) {
-        return Ok(cubin);
-    }
-    let cubin = compiled(text, &options, opened.is_newer())
-        .map_err(|why| Error::Driver { what: format!("to compile kernel `{}`", kernel.name), why })?;
-    if let Some(disk) = &opened.disk {
-        disk.store(&key, &cubin);
-    }
-    Ok(cubin)
+    kept_or_made(opened.disk.as_ref(), &key, || {
+        compiled(text, &options, opened.is_newer())
+            .map_err(|why| Error::Driver { what: format!("to compile kernel `{}`", kernel.name), why })
+    })
 }
 
 /// Where nobody asks for every bit, quotients and roots are as fast as they come; the table allows for that. Products and sums are

@@ -5,14 +5,14 @@ use super::array::CudaArray;
 use super::code::{self, Code};
 use super::matrices::Product;
 use super::opened::Opened;
-use crate::driver::{Engine, Launch, Limits, Narrow, Piece, Variant, Word, shared_memory_fits};
+use crate::driver::held::{self, Held};
+use crate::driver::{Described, Engine, Launch, Limits, Narrow, Piece, Variant, WIDE, limits_of, shared_memory_fits};
 use crate::{ArrayData, Buffer, Clock, DeviceMemory, Error};
 use cudarc::driver::{result, sys};
-use slyz_sir::back::cuda::MOST_NARROW;
 use slyz_sir::choices::Precision;
 use slyz_sir::kernel::{Kernel, Plan};
 use slyz_sir::lower::Choice;
-use slyz_sir::lower::gpu::{self, Expected};
+use slyz_sir::lower::gpu::Expected;
 use slyz_sir::pass;
 use slyz_sir::program::Program;
 use slyz_sir::raw::Language;
@@ -22,8 +22,6 @@ use std::ffi::c_void;
 use std::fmt::Display;
 use std::sync::Arc;
 
-/// From so many elements or turns on positions do not fit 32 bits. Threads of the last blocks stand a little past the end.
-const WIDE: u64 = MOST_NARROW - (1 << 22);
 /// What is copied to see how fast copies are.
 const COPIED: usize = 256 << 20;
 
@@ -33,18 +31,9 @@ pub(crate) struct Gpu(pub(super) Arc<Opened>);
 
 /// A launch with numbers for its sizes.
 pub(crate) enum Numbers {
-    Kernel(KernelNumbers),
+    Kernel(Described<Code>),
     /// A product of matrices that the library makes.
     Product(Product),
-}
-
-pub(crate) struct KernelNumbers {
-    code: Arc<Code>,
-    grid: [u32; 3],
-    /// Where what is bound of each array begins.
-    offsets: Vec<u64>,
-    /// What the kernel is told, behind its arrays: the value of a size, or the place of a scalar.
-    words: Vec<Word>,
 }
 
 impl Engine for Gpu {
@@ -52,7 +41,7 @@ impl Engine for Gpu {
     const PLACE: &'static str = " on the GPU";
     const NARROW: Narrow = Narrow { elements: WIDE, extent: WIDE };
     const PLANS_BY_SIZE: bool = true;
-    const LANGUAGE: Language = Language::Cuda;
+    const LANGUAGE: Option<Language> = Some(Language::Cuda);
 
     type Array<'a> = Arc<CudaArray>;
     /// Launches go to the stream at once.
@@ -78,12 +67,7 @@ impl Engine for Gpu {
     }
 
     fn limits(&self) -> Option<Limits> {
-        Some(Limits {
-            buffer_bytes: u64::MAX / 2,
-            launch: gpu::Limits { window_bytes: u64::MAX / 2, alignment: 256, blocks: self.0.machine.max_blocks[0] },
-            block: [1024, 1024, 64],
-            threads: 1024,
-        })
+        Some(limits_of(&self.0.machine))
     }
 
     fn copy_bandwidth(&self) -> Result<f64, Error> {
@@ -110,14 +94,7 @@ impl Engine for Gpu {
     }
 
     fn upload<'a>(&self, _: Ty, data: ArrayData<'a>, what: &dyn Display) -> Result<Arc<CudaArray>, Error> {
-        let here = match data {
-            ArrayData::Buffer(buffer) => CudaArray::of(buffer, &self.0),
-            ArrayData::Host(_) => None,
-        };
-        match here {
-            Some(array) => Ok(array),
-            None => Ok(Arc::new(CudaArray::upload(&self.0, data.bytes()?, what)?)),
-        }
+        held::to_read(&self.0, data, what)
     }
 
     fn own(
@@ -126,25 +103,7 @@ impl Engine for Gpu {
         data: &mut Buffer,
         what: &dyn Display,
     ) -> Result<(Arc<CudaArray>, Option<Buffer>), Error> {
-        if CudaArray::of(data, &self.0).is_some_and(|array| !array.is_lent())
-            && let Some(own) = data.own_device_memory::<CudaArray>()
-        {
-            return Ok((own, None));
-        }
-        let to = match CudaArray::of(data, &self.0) {
-            // Somebody else sees it.
-            Some(from) => {
-                let to = CudaArray::new(&self.0, data.len(), what)?;
-                // SAFETY: both have so many bytes.
-                unsafe { result::memcpy_dtod_async(to.address, from.address, data.len(), self.0.stream) }
-                    .map_err(|error| self.0.trouble(error, what, 0))?;
-                to
-            }
-            None => CudaArray::upload(&self.0, data.bytes()?, what)?,
-        };
-        let to = Arc::new(to);
-        let buffer = Buffer::on_device(to.clone(), data.len());
-        Ok((to, Some(buffer)))
+        held::to_write(&self.0, data, what)
     }
 
     fn download(&self, from: &Arc<CudaArray>, into: &mut [u8]) -> Result<(), Error> {
@@ -185,10 +144,8 @@ impl Engine for Gpu {
             return Ok(Numbers::Product(product));
         }
         let code = code::code(&self.0, kernel, piece.hash(), !piece.measures.wide)?;
-        let words = piece.words(&code.description.uniforms)?;
-        let grid = piece.blocks(self.0.machine.max_blocks)?;
-        let offsets = piece.bound.iter().map(|&(offset, _)| offset).collect();
-        Ok(Numbers::Kernel(KernelNumbers { code, grid, offsets, words }))
+        let uniforms = &code.description.uniforms;
+        Ok(Numbers::Kernel(Described::new(piece, code.clone(), uniforms, self.0.machine.max_blocks)?))
     }
 
     unsafe fn launch(&self, (): &mut (), launch: &Launch<'_, '_, Gpu>) -> Result<(), Error> {
@@ -229,16 +186,13 @@ impl Engine for Gpu {
 impl Gpu {
     /// # Safety
     /// As [`Engine::launch`].
-    unsafe fn run(&self, numbers: &KernelNumbers, arrays: &[&Arc<CudaArray>], scalars: &[u64]) -> Result<(), Error> {
-        let KernelNumbers { code, grid, offsets, words } = numbers;
+    unsafe fn run(&self, numbers: &Described<Code>, arrays: &[&Arc<CudaArray>], scalars: &[u64]) -> Result<(), Error> {
+        let Described { code, grid, .. } = numbers;
         let description = &code.description;
         if grid.contains(&0) {
             return Ok(());
         }
-        let address = |place: usize| arrays[place].address + offsets.get(place).copied().unwrap_or(0);
-        let mut values: Vec<u64> = description.buffers.iter().map(|buffer| address(buffer.place)).collect();
-        values.extend(words.iter().map(|word| word.value(scalars)));
-        // The driver reads as many bytes of each as its type has, from the low end.
+        let mut values = numbers.values(description, |place| arrays[place].address, scalars);
         let mut parameters: Vec<*mut c_void> = values.iter_mut().map(|value| (value as *mut u64).cast()).collect();
         let [x, y, z] = *grid;
         let [bx, by, bz] = description.block;

@@ -20,7 +20,7 @@ const KEPT_KERNELS: usize = 1024;
 pub(super) const MACHINE: Machine = Machine { runs_ahead: true, ..Machine::cuda() };
 
 /// A GPU at work.
-pub(super) struct Opened {
+pub(crate) struct Opened {
     /// As the driver counts GPUs.
     pub(super) number: i32,
     device: sys::CUdevice,

@@ -47,7 +47,11 @@ impl<E: Engine> Compiled<E> {
         let start = Instant::now();
         let signature = Signature::of(program);
         let callable = Arc::new(Callable::new(program.clone()));
-        let program = engine.begin(&meaning::chosen(program, E::LANGUAGE))?;
+        let program = match E::LANGUAGE {
+            Some(language) => meaning::chosen(program, language),
+            None => meaning::meant(program),
+        };
+        let program = engine.begin(&program)?;
         let plan = engine.lower(&program, &Expected::default(), false, Choice::USUAL);
         let usual = Arc::new(Variant::of_program(plan, &signature)?);
         let passes = start.elapsed();

@@ -2,11 +2,59 @@
 //!
 //! [`Description`]: slyz_sir::back::clike::Description
 
-use super::engine::{Engine, Launch, Piece};
+use super::engine::{Engine, Launch, Limits, Piece};
 use crate::{Buffer, Error};
-use slyz_sir::back::clike::{Uniform, UniformSource};
+use slyz_sir::back::clike::{Description, Uniform, UniformSource};
+use slyz_sir::back::cuda::MOST_NARROW;
 use slyz_sir::kernel::{Kernel, Space};
+use slyz_sir::lower::gpu::{self, Machine};
 use slyz_sir::size::Size;
+use std::sync::Arc;
+
+/// From so many elements or turns on positions do not fit 32 bits. Threads of the last blocks stand a little past the end.
+pub(crate) const WIDE: u64 = MOST_NARROW - (1 << 22);
+
+/// The limits of GPUs that CUDA and HIP run on.
+pub(crate) fn limits_of(machine: &Machine) -> Limits {
+    Limits {
+        buffer_bytes: u64::MAX / 2,
+        launch: gpu::Limits { window_bytes: u64::MAX / 2, alignment: 256, blocks: machine.max_blocks[0] },
+        block: [1024, 1024, 64],
+        threads: 1024,
+    }
+}
+
+/// A launch with numbers for its sizes, for drivers that take addresses.
+pub(crate) struct Described<C> {
+    pub(crate) code: Arc<C>,
+    pub(crate) grid: [u32; 3],
+    /// Where what is bound of each array begins.
+    offsets: Vec<u64>,
+    /// What the kernel is told, behind its arrays.
+    words: Vec<Word>,
+}
+
+impl<C> Described<C> {
+    pub(crate) fn new<E: Engine>(
+        piece: &Piece<'_, E>,
+        code: Arc<C>,
+        uniforms: &[Uniform],
+        max_blocks: [u64; 3],
+    ) -> Result<Described<C>, Error> {
+        let words = piece.words(uniforms)?;
+        let grid = piece.blocks(max_blocks)?;
+        let offsets = piece.bound.iter().map(|&(offset, _)| offset).collect();
+        Ok(Described { code, grid, offsets, words })
+    }
+
+    /// What the kernel is passed: addresses of its arrays, given where those begin, then sizes and scalars. A driver reads as many bytes of each as
+    /// its type has, from the low end.
+    pub(crate) fn values(&self, description: &Description, start: impl Fn(usize) -> u64, scalars: &[u64]) -> Vec<u64> {
+        let address = |place: usize| start(place) + self.offsets.get(place).copied().unwrap_or(0);
+        let arrays = description.buffers.iter().map(|buffer| address(buffer.place));
+        arrays.chain(self.words.iter().map(|word| word.value(scalars))).collect()
+    }
+}
 
 /// What a kernel is told behind its arrays: the value of a size, or the place of a scalar.
 #[derive(Clone, Copy)]

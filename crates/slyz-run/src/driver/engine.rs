@@ -29,8 +29,8 @@ pub(crate) trait Engine: Clone + Send + Sync + 'static {
     const NARROW: Narrow;
     /// Other sizes may want another plan.
     const PLANS_BY_SIZE: bool;
-    /// What people write kernels for it in.
-    const LANGUAGE: Language;
+    /// What people write kernels for it in; nothing where it runs what those mean.
+    const LANGUAGE: Option<Language>;
 
     /// An array of the device: its own, or one of the caller's that it works on where it is.
     type Array<'a>;

@@ -14,11 +14,13 @@
 mod blocks;
 mod call;
 mod compiled;
-#[cfg(any(feature = "cuda", feature = "opencl"))]
+#[cfg(any(feature = "cuda", feature = "hip", feature = "opencl"))]
 mod described;
 mod engine;
 #[cfg(any(feature = "cpu", feature = "cuda"))]
 mod forms;
+#[cfg(any(feature = "cuda", feature = "hip", feature = "opencl"))]
+pub(crate) mod held;
 mod launcher;
 mod numbers;
 mod raised;
@@ -28,12 +30,16 @@ pub(crate) mod stock;
 mod tuning;
 mod variant;
 mod waiting;
-#[cfg(any(feature = "cuda", feature = "opencl", feature = "wgpu"))]
+#[cfg(any(feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu"))]
 mod work;
 
 pub(crate) use compiled::Compiled;
-#[cfg(any(feature = "cuda", feature = "opencl"))]
-pub(crate) use described::{Word, shared_memory_fits};
+#[cfg(feature = "opencl")]
+pub(crate) use described::Word;
+#[cfg(any(feature = "cuda", feature = "hip", feature = "opencl"))]
+pub(crate) use described::shared_memory_fits;
+#[cfg(any(feature = "cuda", feature = "hip"))]
+pub(crate) use described::{Described, WIDE, limits_of};
 #[cfg(feature = "cpu")]
 pub(crate) use engine::Few;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
@@ -43,7 +49,7 @@ pub(crate) use engine::{Engine, Launch, Limits, Narrow, Piece};
 pub(crate) use forms::forms_of_kernel;
 pub(crate) use launcher::KernelLauncher;
 pub(crate) use variant::Variant;
-#[cfg(any(feature = "cuda", feature = "opencl", feature = "wgpu"))]
+#[cfg(any(feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu"))]
 pub(crate) use work::{OpensWhenUsed, Slot};
 
 use crate::{ArrayData, Buffer, Error};

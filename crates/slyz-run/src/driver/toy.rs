@@ -44,7 +44,7 @@ impl Engine for Toy {
     const PLACE: &'static str = " in the toy";
     const NARROW: Narrow = Narrow { elements: 1 << 31, extent: 1 << 30 };
     const PLANS_BY_SIZE: bool = true;
-    const LANGUAGE: Language = Language::C;
+    const LANGUAGE: Option<Language> = Some(Language::C);
 
     type Array<'a> = RefCell<Vec<u8>>;
     /// Launches run at once.

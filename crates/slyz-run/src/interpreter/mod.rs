@@ -2,7 +2,7 @@
 
 mod launch;
 
-#[cfg(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "wgpu"))]
+#[cfg(any(feature = "cpu", feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu"))]
 pub(crate) use launch::InterpretedKernel;
 
 use crate::device::Seal;

@@ -9,14 +9,14 @@
 mod field;
 #[cfg_attr(not(all(feature = "cpu", feature = "wgpu")), allow(dead_code))]
 mod fit;
-#[cfg(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "wgpu"))]
+#[cfg(any(feature = "cpu", feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu"))]
 mod proof;
 
 pub(crate) use field::check_block;
 pub(crate) use fit::{Fitted, Outline};
-#[cfg(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "wgpu"))]
+#[cfg(any(feature = "cpu", feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu"))]
 pub(crate) use proof::tells;
-#[cfg(any(feature = "cpu", feature = "cuda", feature = "opencl", feature = "wgpu"))]
+#[cfg(any(feature = "cpu", feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu"))]
 pub(crate) use {fit::constant_bytes, proof::Proofs};
 
 use crate::{ArrayData, Buffer, Error};

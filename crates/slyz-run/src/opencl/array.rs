@@ -3,6 +3,7 @@
 use super::OpenCl;
 use super::memory::{self, Piece};
 use super::opened::Opened;
+use crate::driver::held::Held;
 use crate::driver::stock::Numbered;
 use crate::{Buffer, DeviceMemory, Error};
 use opencl3::command_queue::{enqueue_copy_buffer, enqueue_read_buffer, enqueue_write_buffer};
@@ -36,9 +37,12 @@ impl ClArray {
     pub(super) fn memory(&self) -> cl_mem {
         self.piece.memory.0
     }
+}
 
-    /// Memory with a copy of the host's bytes.
-    pub(super) fn upload(opened: &Arc<Opened>, data: &[u8], what: &dyn Display) -> Result<ClArray, Error> {
+impl Held for ClArray {
+    type Opened = Opened;
+
+    fn upload(opened: &Arc<Opened>, data: &[u8], what: &dyn Display) -> Result<ClArray, Error> {
         let array = ClArray::new(opened, data.len(), what)?;
         if !data.is_empty() {
             let from = data.as_ptr().cast();
@@ -51,8 +55,7 @@ impl ClArray {
         Ok(array)
     }
 
-    /// A copy of the first bytes, in the order of the queue.
-    pub(super) fn copied(&self, bytes: usize, what: &dyn Display) -> Result<ClArray, Error> {
+    fn copied(&self, bytes: usize, what: &dyn Display) -> Result<ClArray, Error> {
         let opened = &self.opened;
         let copy = ClArray::new(opened, bytes, what)?;
         if bytes > 0 {
@@ -65,8 +68,7 @@ impl ClArray {
         Ok(copy)
     }
 
-    /// The array that a buffer is, if it is one of that device.
-    pub(super) fn of(buffer: &Buffer, opened: &Arc<Opened>) -> Option<Arc<ClArray>> {
+    fn of(buffer: &Buffer, opened: &Arc<Opened>) -> Option<Arc<ClArray>> {
         buffer.device_memory::<ClArray>().filter(|array| Arc::ptr_eq(&array.opened, opened))
     }
 }

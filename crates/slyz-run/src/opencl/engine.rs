@@ -4,6 +4,7 @@ use super::OpenCl;
 use super::array::{ClArray, forget};
 use super::code::{self, Code};
 use super::opened::Opened;
+use crate::driver::held::{self, Held};
 use crate::driver::{Engine, Launch, Limits, Narrow, Piece, Variant, Word, shared_memory_fits};
 use crate::{ArrayData, Buffer, Clock, DeviceMemory, Error};
 use opencl3::command_queue::{CommandQueue, enqueue_copy_buffer, enqueue_nd_range_kernel};
@@ -48,7 +49,7 @@ impl Engine for Processor {
     const PLACE: &'static str = " on the OpenCL device";
     const NARROW: Narrow = Narrow { elements: WIDE, extent: WIDE };
     const PLANS_BY_SIZE: bool = true;
-    const LANGUAGE: Language = Language::OpenCl;
+    const LANGUAGE: Option<Language> = Some(Language::OpenCl);
 
     type Array<'a> = Arc<ClArray>;
     /// Launches go to the driver's queue at once.
@@ -104,31 +105,11 @@ impl Engine for Processor {
     }
 
     fn upload<'a>(&self, _: Ty, data: ArrayData<'a>, what: &dyn Display) -> Result<Arc<ClArray>, Error> {
-        let here = match data {
-            ArrayData::Buffer(buffer) => ClArray::of(buffer, &self.0),
-            ArrayData::Host(_) => None,
-        };
-        match here {
-            Some(array) => Ok(array),
-            None => Ok(Arc::new(ClArray::upload(&self.0, data.bytes()?, what)?)),
-        }
+        held::to_read(&self.0, data, what)
     }
 
     fn own(&self, (): &mut (), data: &mut Buffer, what: &dyn Display) -> Result<(Arc<ClArray>, Option<Buffer>), Error> {
-        // Nobody else may have it while it is asked for alone.
-        if ClArray::of(data, &self.0).is_some()
-            && let Some(own) = data.own_device_memory::<ClArray>()
-        {
-            return Ok((own, None));
-        }
-        let to = match ClArray::of(data, &self.0) {
-            // Somebody else sees it.
-            Some(from) => from.copied(data.len(), what)?,
-            None => ClArray::upload(&self.0, data.bytes()?, what)?,
-        };
-        let to = Arc::new(to);
-        let buffer = Buffer::on_device(to.clone(), data.len());
-        Ok((to, Some(buffer)))
+        held::to_write(&self.0, data, what)
     }
 
     fn download(&self, from: &Arc<ClArray>, into: &mut [u8]) -> Result<(), Error> {

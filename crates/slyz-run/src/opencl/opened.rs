@@ -24,7 +24,7 @@ const KEPT_KERNELS: usize = 1024;
 const BROKEN: i32 = -9999;
 
 /// A device at work.
-pub(super) struct Opened {
+pub(crate) struct Opened {
     pub(super) device: Device,
     pub(super) context: Context,
     /// All work is in its order.

@@ -31,7 +31,7 @@ impl Engine for Gpu {
     const PLACE: &'static str = " on the GPU";
     const NARROW: Narrow = Narrow { elements: WIDE, extent: WIDE };
     const PLANS_BY_SIZE: bool = true;
-    const LANGUAGE: Language = Language::Wgsl;
+    const LANGUAGE: Option<Language> = Some(Language::Wgsl);
 
     type Array<'a> = Arc<GpuArray>;
     type Queue = Queue;

@@ -64,7 +64,7 @@ pub fn gpus() -> Vec<Gpu> {
     // OpenCL on a CPU compiles slowly: beside the corpus it is tried where `SLYZ_ROAD` asks for it.
     let asked = std::env::var("SLYZ_ROAD").is_ok_and(|road| !road.is_empty() && OPENCL.contains(&road));
     let opencl = if asked { by_opencl() } else { vec![] };
-    [by_cuda(), by_wgpu(), opencl].into_iter().flatten().collect()
+    [by_cuda(), by_hip(), by_wgpu(), opencl].into_iter().flatten().collect()
 }
 
 /// The same and OpenCL.
@@ -122,6 +122,24 @@ fn by_cuda() -> Vec<Gpu> {
 
 #[cfg(not(feature = "cuda"))]
 fn by_cuda() -> Vec<Gpu> {
+    vec![]
+}
+
+#[cfg(feature = "hip")]
+fn by_hip() -> Vec<Gpu> {
+    use slyz_run::hip::Hip;
+    use slyz_sir::choices::Precision;
+    let wanted = std::env::var("SLYZ_ROAD").map_or(true, |road| "hip".contains(&road));
+    if !wanted || !Hip::is_usable() {
+        return vec![];
+    }
+    // Every bit is compared.
+    let device = Box::new(Hip::new(0).with_precision(Precision::Exact));
+    vec![Gpu { name: "hip", lacks: vec![], device }]
+}
+
+#[cfg(not(feature = "hip"))]
+fn by_hip() -> Vec<Gpu> {
     vec![]
 }
 
