@@ -248,6 +248,19 @@ impl Hip {
         let _ = unsafe { (self.runtime.destroy_stream)(stream.0) };
     }
 
+    /// Does without memory in the order of the stream where the driver has that, but not for this GPU.
+    pub(super) fn try_memory(&mut self, stream: Handle) {
+        let Some((allocate, free)) = self.in_order else { return };
+        let mut address = null_mut();
+        // SAFETY: the address lives, and so does the stream; nobody has seen the memory.
+        unsafe {
+            match allocate(&mut address, 16, stream.0) {
+                0 => _ = free(address, stream.0),
+                _ => self.in_order = None,
+            }
+        }
+    }
+
     /// The address of so many bytes, for work in the order of the stream.
     pub(super) fn allocate(&self, bytes: usize, stream: Handle) -> Result<u64, Refused> {
         let mut address = null_mut();

@@ -49,7 +49,7 @@ fn has_wide_waves(architecture: &str) -> bool {
 
 impl Opened {
     pub(super) fn new(number: i32, folder: Option<&Path>, precision: Precision) -> Result<Opened, Error> {
-        let library = Library::load(folder)?;
+        let mut library = Library::load(folder)?;
         let missing = |what: &str, why: String| Error::NoHip { what: what.to_string(), why };
         let failed = |error: Refused| missing("the driver has no GPU for us", error.why);
         let count = library.count().map_err(failed)?;
@@ -67,6 +67,7 @@ impl Opened {
             return Err(missing(&format!("the architecture of {name} is unknown"), why));
         }
         let stream = library.create_stream().map_err(failed)?;
+        library.try_memory(stream);
         let vendor = Vendor::Amd { wide_waves: has_wide_waves(&architecture) };
         Ok(Opened {
             compiler: library.compiler_version(),

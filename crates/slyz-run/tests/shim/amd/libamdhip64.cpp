@@ -16,12 +16,13 @@
 
 namespace {
 
-enum { OK = 0, INVALID = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, NOT_FOUND = 500, LAUNCH_FAILURE = 719 };
+enum { OK = 0, INVALID = 1, OUT_OF_MEMORY = 2, INVALID_DEVICE = 101, INVALID_IMAGE = 200, NOT_FOUND = 500, LAUNCH_FAILURE = 719, NOT_SUPPORTED = 801 };
 
 const char* const ARCHITECTURES[] = {"gfx90a:sramecc+:xnack-", "gfx1100"};
 const int GPUS = 2;
 const size_t MEMORY = (size_t)1 << 30;
 
+thread_local int current = 0;
 std::mutex lock;
 std::map<void*, size_t> taken;
 size_t used = 0;
@@ -47,7 +48,7 @@ EXPORT const char* hipGetErrorString(int error) {
 
 EXPORT int hipInit(unsigned) { return OK; }
 EXPORT int hipGetDeviceCount(int* count) { return *count = GPUS, OK; }
-EXPORT int hipSetDevice(int number) { return number >= 0 && number < GPUS ? OK : INVALID_DEVICE; }
+EXPORT int hipSetDevice(int number) { return number >= 0 && number < GPUS ? (current = number, OK) : INVALID_DEVICE; }
 EXPORT int hipDeviceGetName(char* name, int length, int number) { return snprintf(name, length, "stand-in %d", number), OK; }
 EXPORT int hipDeviceTotalMem(size_t* bytes, int) { return *bytes = MEMORY, OK; }
 
@@ -79,8 +80,9 @@ EXPORT int hipFree(void* address) {
     free(address);
     return OK;
 }
-EXPORT int hipMallocAsync(void** address, size_t bytes, void*) { return hipMalloc(address, bytes); }
-EXPORT int hipFreeAsync(void* address, void*) { return hipFree(address); }
+// The second GPU has no memory in the order of a stream, as some have none.
+EXPORT int hipMallocAsync(void** address, size_t bytes, void*) { return current == 1 ? NOT_SUPPORTED : hipMalloc(address, bytes); }
+EXPORT int hipFreeAsync(void* address, void*) { return current == 1 ? NOT_SUPPORTED : hipFree(address); }
 EXPORT int hipMemcpyAsync(void* to, const void* from, size_t bytes, int kind, void*) {
     return kind < 1 || kind > 3 ? INVALID : (memmove(to, from, bytes), OK);
 }
