@@ -154,14 +154,24 @@ fn open(stem: &str, folder: Option<&Path>) -> Result<Library, Error> {
     })
 }
 
+/// The library with the compiler, which was a part of the driver's up to version 5.2.
+fn open_compiler(folder: Option<&Path>) -> Result<Library, Error> {
+    open("hiprtc", folder).or_else(|error| {
+        let driver = open("amdhip64", folder)?;
+        // SAFETY: nothing is called.
+        let has_compiler = unsafe { driver.get::<*const c_void>(b"hiprtcVersion\0") }.is_ok();
+        if has_compiler { Ok(driver) } else { Err(error) }
+    })
+}
+
 impl Hip {
     /// Loads the libraries, from a folder where one is named.
     pub(super) fn load(folder: Option<&Path>) -> Result<Hip, Error> {
         let named = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
         let folder = folder.map(Path::to_path_buf).or(named);
         let runtime = open("amdhip64", folder.as_deref())?;
-        let compiler = open("hiprtc", folder.as_deref())?;
-        let old = |error: libloading::Error| missing("ROCm is too old", format!("{error}; take version 5.3 or newer"));
+        let compiler = open_compiler(folder.as_deref())?;
+        let old = |error: libloading::Error| missing("ROCm is too old", format!("{error}; take version 5 or newer"));
         // SAFETY: functions of these names have these types in all versions of ROCm.
         unsafe {
             let error_text = *runtime.get::<ErrorText>(b"hipGetErrorString\0").map_err(old)?;

@@ -63,7 +63,7 @@ impl Opened {
         let (name, memory) = library.name_and_memory(number).map_err(failed)?;
         let architecture = library.architecture(number).map_err(failed)?;
         if !architecture.starts_with("gfx") {
-            let why = "the driver does not tell; update ROCm to 5.3 or newer".to_string();
+            let why = "the driver does not tell; update ROCm".to_string();
             return Err(missing(&format!("the architecture of {name} is unknown"), why));
         }
         let stream = library.create_stream().map_err(failed)?;
