@@ -31,7 +31,7 @@ pub struct Run {
     /// Write the results to result0.npy, result1.npy, … in this folder.
     #[arg(long, short, value_name = "FOLDER")]
     output: Option<PathBuf>,
-    /// Where to run: auto, cpu, wgpu or interpreter. A file that no front end wrote may read outside an array: that gives
+    /// Where to run: auto, cpu, cuda, hip, wgpu, opencl, openvino or interpreter; `slyz devices` tells which are here. A file that no front end wrote may read outside an array: that gives
     /// zero, and an error that says where in the interpreter.
     #[arg(long, short, value_name = "NAME")]
     device: Option<String>,

@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub struct Test {
     #[command(flatten)]
     files: Files,
-    /// Where to run: auto, cpu, wgpu or interpreter.
+    /// Where to run: auto, cpu, cuda, hip, wgpu, opencl, openvino or interpreter; `slyz devices` tells which are here.
     #[arg(long, short, value_name = "NAME")]
     device: Option<String>,
 }
