@@ -56,7 +56,9 @@ type Attention<T, B, H, N, M, D> =
 /// fn attend(q: Arr<f32, (B, H, N, D)>, k: Arr<f32, (B, H, M, D)>, v: Arr<f32, (B, H, M, D)>) -> Arr<f32, (B, H, N, D)> {
 ///     attention(q, k, v)
 /// }
-/// let (q, k, v) = ([[[[0.0f32, 1.0]]]], [[[[1.0f32, 0.0], [2.0, 0.0]]]], [[[[1.0f32, 2.0], [3.0, 4.0]]]]);
+/// let q = Tensor::<f32>::from_vec([1, 1, 1, 2], vec![0.0, 1.0])?.rename()?;
+/// let k = Tensor::<f32>::from_vec([1, 1, 2, 2], vec![1.0, 0.0, 2.0, 0.0])?.rename()?;
+/// let v = Tensor::<f32>::from_vec([1, 1, 2, 2], vec![1.0, 2.0, 3.0, 4.0])?.rename()?;
 /// // Both keys fit the query equally: the mean of the values.
 /// assert_eq!(compile(attend)?.call(&q, &k, &v)?.to_vec()?, [2.0, 3.0]);
 /// # Ok::<(), slyz::Error>(())
@@ -77,8 +79,9 @@ pub fn attention<T: Attend, B: Axis, H: Axis, N: Axis, M: Axis, D: Axis>(
 /// use slyz::causal_attention;
 /// axis!(B, H, N, D);
 /// fn attend(x: Arr<f32, (B, H, N, D)>) -> Arr<f32, (B, H, N, D)> { causal_attention(x, x, x) }
+/// let x = Tensor::<f32>::from_vec([1, 1, 2, 1], vec![3.0, 3.0])?.rename()?;
 /// // The first sees itself alone.
-/// assert_eq!(compile(attend)?.call(&[[[[1.0f32], [1.0]]]])?.to_vec()?, [1.0, 1.0]);
+/// assert_eq!(compile(attend)?.call(&x)?.to_vec()?, [3.0, 3.0]);
 /// # Ok::<(), slyz::Error>(())
 /// ```
 #[track_caller]

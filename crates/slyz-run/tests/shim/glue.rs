@@ -110,7 +110,7 @@ fn glue(d: &Description) -> String {
     const shim::Thread& t = shim::here();
     void* const* bound = ((void* const* const*)arguments)[0];
     void* const* shared = ((void* const* const*)arguments)[1];
-    {name}({});
+    ::{name}({});
 }}
 extern \"C\" __attribute__((visibility(\"default\"))) int launch_{name}(
     void* const* bound, const size_t* bytes, const uint* extent, const uint* block) {{
