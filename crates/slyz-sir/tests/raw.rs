@@ -1,6 +1,7 @@
 //! Raw kernels in programs: their text, what the verifier refuses, which form is chosen, and the launches that come of it.
 
 use slyz_sir::back::harness::{Options, Target, emit_with};
+use slyz_sir::choices::Precision;
 use slyz_sir::interp::{Array, Value, program};
 use slyz_sir::kernel::{Plan, ScalarArg, Step};
 use slyz_sir::lower::gpu::Machine;
@@ -85,6 +86,16 @@ fn what_it_means() {
     assert_eq!(run(&confined), Ok(wanted));
     let error = run(&parsed(SOURCES, "")).expect_err("nobody knows what it computes");
     assert!(error.contains("the raw kernel `scaled` has no meaning"), "{error}");
+}
+
+/// Where every bit counts, the meaning says which; a kernel without one runs all the same.
+#[test]
+fn exact_programs_are_what_is_meant() {
+    let exact = |meaning| Program { precision: Some(Precision::Exact), ..parsed(SOURCES, meaning) };
+    let has_raw = |program: &Program| chosen(program, Language::C).to_string().contains("raw scaled");
+    assert!(has_raw(&parsed(SOURCES, MEANING)));
+    assert!(!has_raw(&exact(MEANING)));
+    assert!(has_raw(&exact("")));
 }
 
 /// What the host knows is passed, and what the device computes is read back.
