@@ -44,7 +44,65 @@ pub fn page(device: &Arc<dyn Device>, name: &str) -> Result<String, Failure> {
         first * 1e3,
         again * 1e3
     );
+    text += &repeats(device)?;
     Ok(text)
+}
+
+axis!(H, W);
+
+/// The mean of the four neighbours.
+fn smooth(u: Arr<f32, (H, W)>) -> Arr<f32, (H, W)> {
+    tabulate(|(i, j): Pos<(H, W)>| {
+        let rows = u.at(((i - 1).clamp(), j)) + u.at(((i + 1).clamp(), j));
+        let columns = u.at((i, (j - 1).clamp())) + u.at((i, (j + 1).clamp()));
+        (rows + columns) * 0.25
+    })
+}
+
+/// Microseconds of a turn of small loops, and of a small call that repeats: what is left is launches.
+fn repeats(device: &Arc<dyn Device>) -> Result<String, Failure> {
+    const TURNS: u32 = 1000;
+    const CALLS: usize = 200;
+    let side = 512;
+    let data: Vec<f32> = (0..side * side).map(|k| (k % 97) as f32).collect();
+    let grid = Tensor::<f32, (H, W)>::from_vec([side, side], data)?.to(device)?;
+    let known = compile_on(device, |u: Arr<f32, (H, W)>| iterate(TURNS, u, |_, u| smooth(u)))?;
+    let open = compile_on(device, |u: Arr<f32, (H, W)>| {
+        let goes_on = |(u, n): (Arr<f32, (H, W)>, Exp<u32>)| n.lt(TURNS) & u.sum().gt(0.0);
+        repeat_while((u, 0u32), goes_on, |(u, n)| (smooth(u), n + 1)).0
+    })?;
+    let line = Tensor::<f32, N>::from_vec([1 << 16], vec![1f32; 1 << 16])?.to(device)?;
+    let chain = compile_on(device, |x: Arr<f32, N>| (0..8).fold(x, |x, _| x.scan(Sum).reverse()))?;
+    if known.call(&grid)?.to_vec()? != open.call(&grid)?.to_vec()? {
+        return Err("the two loops differ".into());
+    }
+    let first = chain.call(&line)?.to_vec()?;
+    for call in 0..20 {
+        if chain.call(&line)?.to_vec()? != first {
+            return Err(format!("call {call} gives something else than the first").into());
+        }
+    }
+    let time = |call: &dyn Fn() -> Result<(), slyz::Error>, times: usize| -> Result<f64, Failure> {
+        let mut all = vec![];
+        for _ in 0..REPETITIONS {
+            let (time, done) = seconds(|| -> Result<(), Failure> {
+                (0..times).try_for_each(|_| call())?;
+                Ok(device.synchronize()?)
+            });
+            done?;
+            all.push(time);
+        }
+        Ok(Timing::of("", all).median)
+    };
+    let known = time(&|| known.call(&grid).map(drop), 1)? / f64::from(TURNS);
+    let open = time(&|| open.call(&grid).map(drop), 1)? / f64::from(TURNS);
+    let chain = time(&|| chain.call(&line).map(drop), CALLS)? / CALLS as f64;
+    Ok(format!(
+        "A turn of a loop over 512²: {:.2} µs; of one that asks at each turn, three launches: {:.2} µs. A call of eight scans of 2^16 that repeats: {:.1} µs.\n",
+        known * 1e6,
+        open * 1e6,
+        chain * 1e6
+    ))
 }
 
 /// Seconds of tracing, compilation and a first call, on a device that is at work: of code that nobody has compiled, and with code on disk.

@@ -5,7 +5,7 @@ use super::launch::{self, Layout};
 use super::{Backend, Cpu, interpreter_takes_over};
 use crate::cc::{KernelFn, Toolchain};
 use crate::cost;
-use crate::driver::{Engine, Few, Launch, Limits, Narrow, Piece, Trouble, Variant};
+use crate::driver::{Engine, Few, Launch, Limits, Narrow, Piece, Trouble, Unrecorded, Variant};
 use crate::signature::elements;
 use crate::{ArrayData, Block, Buffer, BuildTime, Error, Pool, warn};
 use slyz_sir::kernel::Plan;
@@ -89,6 +89,7 @@ impl Engine for Cores {
     type Queue = ();
     type Code = PlanCode;
     type Numbers = Numbers;
+    type Recording = Unrecorded;
 
     fn address(&self) -> usize {
         Arc::as_ptr(&self.toolchain).addr()

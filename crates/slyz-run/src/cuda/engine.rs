@@ -5,6 +5,7 @@ use super::array::CudaArray;
 use super::code::{self, Code};
 use super::matrices::Product;
 use super::opened::Opened;
+use super::recording::{Capture, Recording};
 use crate::driver::held::{self, Held};
 use crate::driver::{Described, Engine, Launch, Limits, Narrow, Piece, Variant, WIDE, limits_of, shared_memory_fits};
 use crate::{ArrayData, Buffer, Clock, DeviceMemory, Error};
@@ -36,19 +37,32 @@ pub(crate) enum Numbers {
     Product(Product),
 }
 
+/// Launches that are kept, while they are.
+#[derive(Default)]
+pub(crate) struct Queue(Option<Capture>);
+
+impl Queue {
+    /// Where launches go.
+    fn stream(&self, opened: &Opened) -> sys::CUstream {
+        self.0.as_ref().map_or(opened.stream, |capture| capture.stream)
+    }
+}
+
 impl Engine for Gpu {
     const NAME: &'static str = Cuda::NAME;
     const PLACE: &'static str = " on the GPU";
     const NARROW: Narrow = Narrow { elements: WIDE, extent: WIDE };
     const PLANS_BY_SIZE: bool = true;
     const LANGUAGE: Option<Language> = Some(Language::Cuda);
+    const RECORDS: bool = true;
 
     type Array<'a> = Arc<CudaArray>;
-    /// Launches go to the stream at once.
-    type Queue = ();
+    /// Launches go to the stream at once, unless they are kept.
+    type Queue = Queue;
     /// Kernels are kept by GPU, whatever plans they are of.
     type Code = ();
     type Numbers = Numbers;
+    type Recording = Recording;
 
     fn address(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
@@ -89,7 +103,7 @@ impl Engine for Gpu {
         CudaArray::of(buffer, &self.0).is_some()
     }
 
-    fn allocate<'a>(&self, (): &mut (), bytes: usize, what: &dyn Display) -> Result<Self::Array<'a>, Error> {
+    fn allocate<'a>(&self, _: &mut Queue, bytes: usize, what: &dyn Display) -> Result<Self::Array<'a>, Error> {
         Ok(Arc::new(CudaArray::new(&self.0, bytes, what)?))
     }
 
@@ -99,7 +113,7 @@ impl Engine for Gpu {
 
     fn own(
         &self,
-        (): &mut (),
+        _: &mut Queue,
         data: &mut Buffer,
         what: &dyn Display,
     ) -> Result<(Arc<CudaArray>, Option<Buffer>), Error> {
@@ -110,7 +124,7 @@ impl Engine for Gpu {
         from.read(0, into)
     }
 
-    fn free(&self, (): &mut (), array: Arc<CudaArray>) {
+    fn free(&self, _: &mut Queue, array: Arc<CudaArray>) {
         drop(array);
     }
 
@@ -148,24 +162,25 @@ impl Engine for Gpu {
         Ok(Numbers::Kernel(Described::new(piece, code.clone(), uniforms, self.0.machine.max_blocks)?))
     }
 
-    unsafe fn launch(&self, (): &mut (), launch: &Launch<'_, '_, Gpu>) -> Result<(), Error> {
+    unsafe fn launch(&self, queue: &mut Queue, launch: &Launch<'_, '_, Gpu>) -> Result<(), Error> {
         self.0.enter()?;
         let scalars = launch.scalars_by_value(|buffer, into| {
             self.upload(Ty::U8, ArrayData::Buffer(buffer), &"a scalar on the GPU")?.read(0, into)
         })?;
+        let stream = queue.stream(&self.0);
         for numbers in launch.pieces {
             // SAFETY: the caller's promise.
             unsafe {
                 match numbers {
-                    Numbers::Kernel(numbers) => self.run(numbers, launch.arrays, &scalars),
-                    Numbers::Product(product) => product.run(&self.0, &|place| launch.arrays[place].address),
+                    Numbers::Kernel(numbers) => self.run(numbers, launch.arrays, &scalars, stream),
+                    Numbers::Product(product) => product.run(&self.0, stream, &|place| launch.arrays[place].address),
                 }
             }?;
         }
         Ok(())
     }
 
-    unsafe fn time(&self, queue: &mut (), launch: &Launch<'_, '_, Gpu>) -> Result<(f64, Clock), Error> {
+    unsafe fn time(&self, queue: &mut Queue, launch: &Launch<'_, '_, Gpu>) -> Result<(f64, Clock), Error> {
         self.0.synchronize()?;
         let queue = std::cell::RefCell::new(queue);
         // SAFETY: the caller's promise.
@@ -173,8 +188,30 @@ impl Engine for Gpu {
         Ok((seconds, Clock::Device))
     }
 
-    fn submit(&self, (): &mut (), _: &dyn Display) -> Result<(), Error> {
+    fn submit(&self, _: &mut Queue, _: &dyn Display) -> Result<(), Error> {
         Ok(())
+    }
+
+    fn place(&self, array: &Arc<CudaArray>) -> u64 {
+        array.address
+    }
+
+    fn begin_recording(&self, queue: &mut Queue, while_it_holds: bool) -> Result<bool, Error> {
+        queue.0 = Capture::new(&self.0, while_it_holds)?;
+        Ok(queue.0.is_some())
+    }
+
+    fn end_recording(
+        &self,
+        queue: &mut Queue,
+        holds: Option<&Arc<CudaArray>>,
+        arrays: Vec<Arc<CudaArray>>,
+    ) -> Result<Option<Recording>, Error> {
+        queue.0.take().map(|capture| capture.end(holds.map(|holds| holds.address), arrays)).transpose()
+    }
+
+    unsafe fn replay(&self, _: &mut Queue, recording: &Recording) -> Result<(), Error> {
+        recording.run()
     }
 
     /// The memory that threads of a block share fits the GPU.
@@ -186,7 +223,13 @@ impl Engine for Gpu {
 impl Gpu {
     /// # Safety
     /// As [`Engine::launch`].
-    unsafe fn run(&self, numbers: &Described<Code>, arrays: &[&Arc<CudaArray>], scalars: &[u64]) -> Result<(), Error> {
+    unsafe fn run(
+        &self,
+        numbers: &Described<Code>,
+        arrays: &[&Arc<CudaArray>],
+        scalars: &[u64],
+        stream: sys::CUstream,
+    ) -> Result<(), Error> {
         let Described { code, grid, .. } = numbers;
         let description = &code.description;
         if grid.contains(&0) {
@@ -197,7 +240,7 @@ impl Gpu {
         let [x, y, z] = *grid;
         let [bx, by, bz] = description.block;
         // SAFETY: the kernel is loaded; its parameters are as described, and live during the call, which copies them.
-        unsafe { result::launch_kernel(code.function, (x, y, z), (bx, by, bz), 0, self.0.stream, &mut parameters) }
+        unsafe { result::launch_kernel(code.function, (x, y, z), (bx, by, bz), 0, stream, &mut parameters) }
             .map_err(|error| self.0.trouble(error, &format_args!("the launch of kernel `{}`", description.name), 0))
     }
 

@@ -6,6 +6,7 @@ use super::opened::Opened;
 use crate::Error;
 use cudarc::cublaslt::{result, sys};
 use cudarc::driver::result as driver;
+use cudarc::driver::sys::CUstream;
 use slyz_sir::choices::Precision;
 use slyz_sir::kernel::{Factor, Kernel, MatrixProduct};
 use slyz_sir::size::Size;
@@ -230,7 +231,12 @@ impl Product {
     ///
     /// # Safety
     /// Addresses are those of the arrays of the kernel, with the bytes of their shapes.
-    pub(super) unsafe fn run(&self, opened: &Opened, address: &dyn Fn(usize) -> u64) -> Result<(), Error> {
+    pub(super) unsafe fn run(
+        &self,
+        opened: &Opened,
+        stream: CUstream,
+        address: &dyn Fn(usize) -> u64,
+    ) -> Result<(), Error> {
         let failed = |why: String| Error::Driver { what: "a product of matrices by cuBLASLt".to_string(), why };
         let library = opened.matrices().ok_or_else(|| failed("the library is gone".to_string()))?;
         let workspace = library.workspace(opened)?;
@@ -259,7 +265,7 @@ impl Product {
                 &self.algorithm,
                 workspace as *mut c_void,
                 WORKSPACE,
-                opened.stream.cast(),
+                stream.cast(),
             )
         };
         done.map_err(|error| failed(error.to_string()))

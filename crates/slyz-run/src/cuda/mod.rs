@@ -11,9 +11,11 @@
 pub(crate) mod ahead;
 mod array;
 mod code;
+mod condition;
 mod engine;
 mod matrices;
 mod opened;
+mod recording;
 mod staging;
 
 pub use code::ptx;

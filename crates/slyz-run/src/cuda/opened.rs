@@ -2,6 +2,7 @@
 
 use super::ahead;
 use super::code::{self, Code};
+use super::condition::Condition;
 use super::matrices::Library;
 use super::staging::{LARGE, Staging};
 use crate::Error;
@@ -11,7 +12,7 @@ use cudarc::driver::{result, sys};
 use slyz_sir::choices::Precision;
 use slyz_sir::lower::gpu::Machine;
 use std::fmt::Display;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Kernels that are kept when nobody uses them.
 const KEPT_KERNELS: usize = 1024;
@@ -23,8 +24,10 @@ pub(super) const MACHINE: Machine = Machine { runs_ahead: true, ..Machine::cuda(
 pub(crate) struct Opened {
     /// As the driver counts GPUs.
     pub(super) number: i32,
+    /// The driver's version: 12040 for 12.4; 0 where nobody wants graphs.
+    pub(super) driver: i32,
     device: sys::CUdevice,
-    context: sys::CUcontext,
+    pub(super) context: sys::CUcontext,
     /// All work is in its order.
     pub(super) stream: sys::CUstream,
     pub(super) machine: Machine,
@@ -39,6 +42,8 @@ pub(crate) struct Opened {
     pub(super) disk: Option<DiskCache>,
     /// cuBLASLt, looked for when the first product wants it.
     matrices: OnceLock<Option<Library>>,
+    /// What loops of graphs need, looked for when the first wants it.
+    condition: OnceLock<Option<Arc<Condition>>>,
     /// Locked memory, taken when the first large transfer wants it.
     staging: OnceLock<Option<Staging>>,
     name: String,
@@ -121,6 +126,7 @@ impl Opened {
         keep_memory(device);
         Ok(Opened {
             number,
+            driver: driver_version(),
             device,
             context,
             stream,
@@ -135,6 +141,7 @@ impl Opened {
             kernels: Memo::new(KEPT_KERNELS),
             disk: CacheConfig::from_env().open(),
             matrices: OnceLock::new(),
+            condition: OnceLock::new(),
             staging: OnceLock::new(),
             name,
             memory,
@@ -161,6 +168,16 @@ impl Opened {
     /// cuBLASLt, where it is installed.
     pub(super) fn matrices(&self) -> Option<&Library> {
         self.matrices.get_or_init(|| self.enter().ok().and_then(|()| Library::open())).as_ref()
+    }
+
+    /// What a loop of a graph ends with, where that can be had.
+    pub(super) fn condition(&self) -> Option<Arc<Condition>> {
+        self.condition.get_or_init(|| Condition::new(self).map(Arc::new)).clone()
+    }
+
+    /// The architecture for PTX: `compute_90`.
+    pub(super) fn virtual_architecture(&self) -> String {
+        self.architecture.replace("sm_", "compute_")
     }
 
     /// Locked memory for a transfer of so many bytes, if that pays.
@@ -225,6 +242,17 @@ impl Drop for Opened {
             let _ = result::primary_ctx::release(self.device);
         }
     }
+}
+
+/// The driver's version; the least where it does not tell, or must do without its graphs.
+fn driver_version() -> i32 {
+    if std::env::var("SLYZ_GRAPHS").is_ok_and(|value| value == "0") {
+        return 0;
+    }
+    let mut version = 0;
+    // SAFETY: the number lives.
+    let told = unsafe { sys::cuDriverGetVersion(&mut version) }.result();
+    told.map_or(0, |()| version)
 }
 
 /// Lets the driver's pool keep what is freed: asking the system again takes far longer than a launch.

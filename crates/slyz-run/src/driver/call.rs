@@ -6,21 +6,15 @@
 use super::engine::{Engine, Few, Launch};
 use super::numbers::{LaunchNumbers, Prepared, result};
 use super::variant::Variant;
-use crate::progress::{self, Meter};
+use crate::progress;
 use crate::signature::{Bound, Sizes};
 use crate::turns::most_turns;
 use crate::{ArrayData, Buffer, Error, LaunchTime, Output, profile};
-use slyz_sir::kernel::{BufferId, BufferUse, Loop, Plan, ScalarArg, Step, Turns};
+use slyz_sir::kernel::{BufferId, BufferUse, Plan, ScalarArg, Step};
 use slyz_sir::size::SizeVar;
 
-/// Turns after which a device gets what there is to do.
-const TURNS_AT_ONCE: u64 = 64;
-
-/// The most turns that are taken before it is known whether they were to be taken.
-const MOST_AHEAD: u64 = 32;
-
 /// How many steps there are, those inside of others included.
-fn length(steps: &[Step]) -> usize {
+pub(super) fn length(steps: &[Step]) -> usize {
     steps.iter().map(Step::len).sum()
 }
 
@@ -39,6 +33,10 @@ pub(super) struct Call<'e, 'a, E: Engine> {
     pub(super) turn: Few<i64>,
     /// Bytes that each launch reads and writes, where the plan does not tell.
     pub(super) traffic: Option<(u64, u64)>,
+    /// The caller has given memory for results.
+    pub(super) offered: bool,
+    /// While the device keeps launches to run them again: the arrays that those need besides.
+    pub(super) recorded: Option<Vec<E::Array<'a>>>,
 }
 
 /// What stands behind a buffer of the plan.
@@ -58,7 +56,7 @@ impl<'e, 'a, E: Engine> Call<'e, 'a, E> {
         &self.prepared.variant
     }
 
-    fn plan(&self) -> &'e Plan {
+    pub(super) fn plan(&self) -> &'e Plan {
         &self.prepared.variant.plan
     }
 
@@ -81,7 +79,7 @@ impl<'e, 'a, E: Engine> Call<'e, 'a, E> {
     ///
     /// # Safety
     /// As [`Call::walk`].
-    unsafe fn steps(&mut self, steps: &'e [Step], mut place: usize) -> Result<(), Error> {
+    pub(super) unsafe fn steps(&mut self, steps: &'e [Step], mut place: usize) -> Result<(), Error> {
         for step in steps {
             match step {
                 Step::Launch { kernel, buffers, scalars } => {
@@ -109,76 +107,8 @@ impl<'e, 'a, E: Engine> Call<'e, 'a, E> {
         Ok(())
     }
 
-    /// Takes the steps of a loop, turn by turn.
-    ///
-    /// # Safety
-    /// As [`Call::walk`].
-    unsafe fn turns(&mut self, Loop { name, turns, steps, swaps }: &'e Loop, place: usize) -> Result<(), Error> {
-        let known = match turns {
-            Turns::Size(size) => Some(self.sizes.eval(size)?),
-            Turns::Read(from) => Some(u64::try_from(i64::from_ne_bytes(self.read_back(*from)?)).unwrap_or(0)),
-            Turns::While { .. } => None,
-        };
-        let mut turn = 0;
-        let mut asked = 0;
-        // Loops inside of others are parts of a turn.
-        let is_outermost = self.turn.is_empty();
-        let mut meter = if is_outermost { Meter::start(E::NAME, || name.clone(), known) } else { None };
-        while known.is_none_or(|known| turn < known) {
-            self.turn.push(turn as i64);
-            let mut first = place;
-            if let Turns::While { steps: test, holds, done } = turns {
-                // SAFETY: the caller's promise.
-                unsafe { self.steps(test, first) }?;
-                first += length(test);
-                if done.is_none() && self.read_back::<1>(*holds)? == [0] {
-                    self.turn.pop();
-                    break;
-                }
-            }
-            // SAFETY: the caller's promise.
-            unsafe { self.steps(steps, first) }?;
-            self.swap(swaps);
-            self.turn.pop();
-            turn += 1;
-            if let Some(meter) = &mut meter {
-                meter.turns(turn);
-            }
-            if let Turns::While { done, .. } = turns {
-                // Twice as long as it took so far: it is asked seldom, and little is launched in vain.
-                let asks =
-                    turn >= asked + (asked / 2).clamp(1, MOST_AHEAD) || most_turns().is_some_and(|most| turn > most);
-                if let Some(done) = done.filter(|_| asks) {
-                    asked = turn;
-                    let taken = u64::try_from(i64::from_ne_bytes(self.read_back(done)?)).unwrap_or(0);
-                    if taken < turn {
-                        // Turns that did nothing have their buffers swapped all the same.
-                        if (turn - taken) % 2 == 1 {
-                            self.swap(swaps);
-                        }
-                        break;
-                    }
-                }
-                if let Some(most) = most_turns().filter(|&most| turn > most) {
-                    return Err(Error::Turns { name: name.clone(), most });
-                }
-            }
-            if turn % TURNS_AT_ONCE == 0 {
-                self.submit()?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Lets buffers change places.
-    fn swap(&mut self, swaps: &[(BufferId, BufferId)]) {
-        for (a, b) in swaps {
-            self.slots.swap(a.0 as usize, b.0 as usize);
-        }
-    }
-
     /// Waits for the launches that a buffer is of, and reads its one element.
-    fn read_back<const N: usize>(&mut self, from: BufferId) -> Result<[u8; N], Error> {
+    pub(super) fn read_back<const N: usize>(&mut self, from: BufferId) -> Result<[u8; N], Error> {
         let what = self.variant();
         let mut bytes = [0; N];
         match &self.slots[from.0 as usize] {
@@ -200,14 +130,17 @@ impl<'e, 'a, E: Engine> Call<'e, 'a, E> {
         })
     }
 
-    fn submit(&mut self) -> Result<(), Error> {
+    pub(super) fn submit(&mut self) -> Result<(), Error> {
         let what = self.variant();
         self.engine.submit(&mut self.queue, what)
     }
 
     fn free(&mut self, id: BufferId) {
         if let Slot::Here(array, _) = std::mem::replace(&mut self.slots[id.0 as usize], Slot::Freed) {
-            self.engine.free(&mut self.queue, array);
+            match &mut self.recorded {
+                Some(kept) => kept.push(array),
+                None => self.engine.free(&mut self.queue, array),
+            }
         }
     }
 
@@ -312,7 +245,7 @@ impl<'e, 'a, E: Engine> Call<'e, 'a, E> {
     }
 
     /// Makes the array behind a buffer at its first use; an argument from elsewhere is uploaded then.
-    fn fill(&mut self, id: BufferId) -> Result<(), Error> {
+    pub(super) fn fill(&mut self, id: BufferId) -> Result<(), Error> {
         let index = id.0 as usize;
         if !matches!(self.slots[index], Slot::Empty) {
             return Ok(());
@@ -358,6 +291,7 @@ impl<'e, 'a, E: Engine> Call<'e, 'a, E> {
             let what = format_args!("result {number} of \"{}\"{}", plan.name, E::PLACE);
             let (array, _) = self.engine.own(&mut self.queue, buffer, &what)?;
             self.slots[index] = Slot::Here(array, len);
+            self.offered = true;
         }
         Ok(())
     }

@@ -138,14 +138,25 @@ impl<E: Engine> Compiled<E> {
         let slots = prepared.variant.plan.buffers.iter().map(|_| Slot::Empty).collect();
         let queue = E::Queue::default();
         let traffic = None;
-        let mut call = Call { engine, prepared, sizes, args, slots, queue, turn: Few::new(), traffic };
+        let mut call = Call {
+            engine,
+            prepared,
+            sizes,
+            args,
+            slots,
+            queue,
+            turn: Few::new(),
+            traffic,
+            offered: false,
+            recorded: None,
+        };
         for (number, buffer) in into.iter_mut().enumerate() {
             if let Some(buffer) = buffer {
                 call.offer(number, buffer)?;
             }
         }
         // SAFETY: slots that are filled are memory that nobody else sees. Accesses are inside: the promise of `Compiled::new`.
-        unsafe { call.walk() }?;
+        unsafe { call.run() }?;
         call.outputs()
     }
 }

@@ -31,6 +31,8 @@ pub(crate) trait Engine: Clone + Send + Sync + 'static {
     const PLANS_BY_SIZE: bool;
     /// What people write kernels for it in; nothing where it runs what those mean.
     const LANGUAGE: Option<Language>;
+    /// It can keep launches, and run them again by itself.
+    const RECORDS: bool = false;
 
     /// An array of the device: its own, or one of the caller's that it works on where it is.
     type Array<'a>;
@@ -40,6 +42,8 @@ pub(crate) trait Engine: Clone + Send + Sync + 'static {
     type Code: Default + Send + Sync;
     /// A piece of a launch in numbers, with its code. It is made once for the sizes of a call, and kept.
     type Numbers: Send + Sync;
+    /// Launches that it keeps; [`Unrecorded`] where it cannot.
+    type Recording: Send + Sync;
 
     /// What tells two devices of a kind apart, while both are there.
     fn address(&self) -> usize;
@@ -165,6 +169,38 @@ pub(crate) trait Engine: Clone + Send + Sync + 'static {
         self.download(from, into)
     }
 
+    // Launches that are kept.
+
+    /// Where an array is; no two that live are in the same place.
+    fn place(&self, _array: &Self::Array<'_>) -> u64 {
+        0
+    }
+
+    /// From here on the launches of a queue are kept, and not run: as those of one turn of a loop that goes on while something holds, where
+    /// that is asked for. `false` where the device cannot.
+    fn begin_recording(&self, _queue: &mut Self::Queue, _while_it_holds: bool) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    /// What was kept, with the arrays that only these launches need. `holds` has a `bool`: it is looked at when the launches are done,
+    /// and they run again while it is true.
+    fn end_recording(
+        &self,
+        _queue: &mut Self::Queue,
+        _holds: Option<&Self::Array<'_>>,
+        _arrays: Vec<Self::Array<'_>>,
+    ) -> Result<Option<Self::Recording>, Error> {
+        Ok(None)
+    }
+
+    /// Queues launches that were kept, or runs them.
+    ///
+    /// # Safety
+    /// As [`Engine::launch`], for each of them; all arrays that they were kept with are where they were.
+    unsafe fn replay(&self, _queue: &mut Self::Queue, _recording: &Self::Recording) -> Result<(), Error> {
+        Ok(())
+    }
+
     // Kernels that people write.
 
     /// Can it run such a kernel at all?
@@ -187,6 +223,9 @@ pub(crate) trait Engine: Clone + Send + Sync + 'static {
         false
     }
 }
+
+/// Nothing: launches that a device has kept which keeps none.
+pub(crate) enum Unrecorded {}
 
 /// The calls that narrow code does for.
 pub(crate) struct Narrow {

@@ -199,7 +199,18 @@ impl<E: Engine> KernelLauncher<E> {
             return Err(variant.broken("its code has other memories".to_string()).into());
         }
         let args = fitted.scalars.iter().map(|scalar| Bound::Scalar(*scalar)).collect();
-        let mut call = Call { engine, prepared: &prepared.1, sizes, args, slots, queue, turn: Few::new(), traffic };
+        let mut call = Call {
+            engine,
+            prepared: &prepared.1,
+            sizes,
+            args,
+            slots,
+            queue,
+            turn: Few::new(),
+            traffic,
+            offered: false,
+            recorded: None,
+        };
         // SAFETY: each array has the bytes of its shape (`Outline::fit`), and what is written is the launch's alone (`Engine::own`).
         // Accesses are inside: they are proven, looked at by the code, or the caller's promise.
         unsafe { call.walk() }?;

@@ -26,8 +26,10 @@ mod numbers;
 mod raised;
 #[cfg(any(feature = "cuda", feature = "opencl"))]
 pub(crate) mod raw;
+mod repeats;
 pub(crate) mod stock;
 mod tuning;
+mod turns;
 mod variant;
 mod waiting;
 #[cfg(any(feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu"))]
@@ -44,7 +46,7 @@ pub(crate) use described::{Described, WIDE, limits_of};
 pub(crate) use engine::Few;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
 pub(crate) use engine::Trouble;
-pub(crate) use engine::{Engine, Launch, Limits, Narrow, Piece};
+pub(crate) use engine::{Engine, Launch, Limits, Narrow, Piece, Unrecorded};
 #[cfg(any(feature = "cpu", feature = "cuda"))]
 pub(crate) use forms::forms_of_kernel;
 pub(crate) use launcher::KernelLauncher;

@@ -4,6 +4,7 @@
 //! runs is worked out in the call, by the same functions.
 
 use super::engine::{Engine, Limits, Measures, Piece};
+use super::repeats::Repeats;
 use super::variant::Variant;
 use crate::Error;
 use crate::signature::Sizes;
@@ -24,6 +25,8 @@ pub(super) struct Prepared<E: Engine> {
     pub(super) launches: Vec<Option<LaunchNumbers<E>>>,
     /// Shapes and bytes; nothing where sizes are counted.
     pub(super) results: Vec<(Vec<u64>, usize)>,
+    /// Calls that the device has kept.
+    pub(super) repeats: Repeats<E>,
 }
 
 /// A launch in numbers.
@@ -60,8 +63,9 @@ impl<E: Engine> Prepared<E> {
                 Step::Loop(_) | Step::Choose { .. } => None,
             });
         }
+        let repeats = Repeats::new(plan, sizes, &buffers);
         let sizes = sizes.values().to_vec();
-        Ok(Prepared { sizes, buffers, launches, results, variant })
+        Ok(Prepared { sizes, buffers, launches, results, repeats, variant })
     }
 
     pub(super) fn is_for(&self, sizes: &Sizes) -> bool {

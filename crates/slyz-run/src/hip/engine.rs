@@ -5,7 +5,9 @@ use super::array::HipArray;
 use super::code::{self, Code};
 use super::opened::Opened;
 use crate::driver::held::{self, Held};
-use crate::driver::{Described, Engine, Launch, Limits, Narrow, Piece, Variant, WIDE, limits_of, shared_memory_fits};
+use crate::driver::{
+    Described, Engine, Launch, Limits, Narrow, Piece, Unrecorded, Variant, WIDE, limits_of, shared_memory_fits,
+};
 use crate::{ArrayData, Buffer, Clock, DeviceMemory, Error};
 use slyz_sir::choices::Precision;
 use slyz_sir::kernel::{Kernel, Plan};
@@ -40,6 +42,7 @@ impl Engine for Gpu {
     /// Kernels are kept by GPU, whatever plans they are of.
     type Code = ();
     type Numbers = Described<Code>;
+    type Recording = Unrecorded;
 
     fn address(&self) -> usize {
         Arc::as_ptr(&self.0).addr()

@@ -5,7 +5,7 @@ use super::array::{ClArray, forget};
 use super::code::{self, Code};
 use super::opened::Opened;
 use crate::driver::held::{self, Held};
-use crate::driver::{Engine, Launch, Limits, Narrow, Piece, Variant, Word, shared_memory_fits};
+use crate::driver::{Engine, Launch, Limits, Narrow, Piece, Unrecorded, Variant, Word, shared_memory_fits};
 use crate::{ArrayData, Buffer, Clock, DeviceMemory, Error};
 use opencl3::command_queue::{CommandQueue, enqueue_copy_buffer, enqueue_nd_range_kernel};
 use opencl3::error_codes::ClError;
@@ -57,6 +57,7 @@ impl Engine for Processor {
     /// Kernels are kept by device, whatever plans they are of.
     type Code = ();
     type Numbers = Numbers;
+    type Recording = Unrecorded;
 
     fn address(&self) -> usize {
         Arc::as_ptr(&self.0).addr()

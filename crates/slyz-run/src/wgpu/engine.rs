@@ -6,7 +6,7 @@ use super::array::GpuArray;
 use super::clock;
 use super::command::{Command, Copy, Queue, uniform_buffer};
 use super::geometry::{Geometry, Needs, WIDE, module};
-use crate::driver::{Engine, Launch, Limits, Narrow, Piece, Trouble, Variant};
+use crate::driver::{Engine, Launch, Limits, Narrow, Piece, Trouble, Unrecorded, Variant};
 use crate::{ArrayData, Buffer, Clock, DeviceMemory, Error};
 use slyz_sir::back::{naga, words};
 use slyz_sir::choices::Precision;
@@ -38,6 +38,7 @@ impl Engine for Gpu {
     /// Pipelines are kept by adapter, whatever plans they are of.
     type Code = ();
     type Numbers = Arc<Geometry>;
+    type Recording = Unrecorded;
 
     fn address(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
