@@ -58,6 +58,7 @@ pub(super) fn digits(widths: &[u32], most: u32) -> Vec<Digit> {
 }
 
 /// What is moved: the values, and behind them the words that no value is equal to.
+#[derive(Clone)]
 pub(super) struct Columns {
     /// Which result of the body each of them is.
     results: Vec<usize>,

@@ -9,6 +9,10 @@
 //!
 //! A pass whose digit is the same in all elements is left out, but for the first one, which computes the elements. Where the places
 //! go does not depend on how many runs there are. Short lines, and each of several, are sorted by one block.
+//!
+//! Lines that no cache holds are cut into [`buckets`] by their most significant digit instead, where elements spread over those.
+
+mod buckets;
 
 use super::MOST_IN_ONE_KERNEL;
 use crate::code::{Id, MemId, Op, Place, Stmt};
@@ -16,7 +20,6 @@ use crate::kernel::{Access, BufferId, BufferUse, Loop, Step, Turns};
 use crate::lower::planning::{Lowering, unflatten};
 use crate::lower::sorting::{Columns, Digit, Sort, digits};
 use crate::lower::writer::{KernelWriter, Mode};
-use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
 use crate::write::{Arithmetic, Write as _};
@@ -31,6 +34,7 @@ const MOST_FOR_ONE: u64 = 1 << 16;
 const EACH: u64 = 64;
 
 /// Where elements are while they are sorted.
+#[derive(Clone)]
 struct Passes<'a, 'g> {
     stmt: &'g Stmt,
     sort: &'a Sort<'g>,
@@ -83,29 +87,45 @@ impl<'g> Lowering<'g> {
         let now = outputs.iter().copied().chain(words.map(&mut buffer)).collect();
         let next = columns.tys.iter().map(&mut buffer).collect();
         let digits = digits(sort.widths, DIGIT_BITS);
-        let most = digits.iter().map(|digit| digit.values()).max().unwrap_or(1);
-        let table = [Size::Const(RUNS), Size::Const(most)];
+        let table = [Size::Const(RUNS), Size::Const(1 << DIGIT_BITS)];
         let counts = self.buffer(Ty::I64, table.to_vec(), BufferUse::Temporary);
         let starts = self.buffer(Ty::I64, table[1..].to_vec(), BufferUse::Temporary);
         let passes = Passes { stmt, sort, columns, digits, now, next, counts, starts, table };
-        for number in 0..passes.digits.len() {
-            passes.count(self, number);
-            let turns = passes.before(self, number);
-            let before = std::mem::take(&mut self.plan.steps);
-            passes.send(self, number);
-            let steps = std::mem::replace(&mut self.plan.steps, before);
-            if number == 0 {
-                self.plan.steps.extend(steps);
-                continue;
+        match passes.buckets() {
+            Some(buckets) => {
+                let extent = sort.extent().clone();
+                self.choose(extent, buckets::MOST_BY_PASSES, |l| passes.all(l), |l| buckets.or_passes(l, &passes));
             }
-            let swaps = passes.moved(number).map(|column| (passes.now[column], passes.next[column])).collect();
-            let name = self.kernel_name("sort_turns");
-            self.plan.steps.push(Step::Loop(Loop { name, turns: Turns::Read(turns), steps, swaps }));
+            None => passes.all(self),
         }
+    }
+
+    /// Steps that are taken once if a count of the device says so, which is 0 or 1.
+    fn if_counted(&mut self, turns: BufferId, swaps: Vec<(BufferId, BufferId)>, steps: impl FnOnce(&mut Self)) {
+        let before = std::mem::take(&mut self.plan.steps);
+        steps(self);
+        let steps = std::mem::replace(&mut self.plan.steps, before);
+        let name = self.kernel_name("sort_turns");
+        self.plan.steps.push(Step::Loop(Loop { name, turns: Turns::Read(turns), steps, swaps }));
     }
 }
 
 impl<'g> Passes<'_, 'g> {
+    /// One pass after the other.
+    fn all(&self, l: &mut Lowering<'g>) {
+        for number in 0..self.digits.len() {
+            self.count(l, number);
+            // Where all elements have one digit, they are in its order.
+            let [turns] = self.before(l, number, [Ty::I64], |w, [all, most]| [w.value(most.below(all))]);
+            if number == 0 {
+                self.send(l, number);
+                continue;
+            }
+            let swaps = self.moved(number).map(|column| (self.now[column], self.next[column])).collect();
+            l.if_counted(turns, swaps, |l| self.send(l, number));
+        }
+    }
+
     /// The columns that a pass moves.
     fn moved(&self, number: usize) -> impl Iterator<Item = usize> {
         let later = &self.digits[number + 1..];
@@ -182,14 +202,21 @@ impl<'g> Passes<'_, 'g> {
         l.launch((kernel, buffers, scalars));
     }
 
-    /// Where elements go; gives how often the pass is made.
-    fn before(&self, l: &mut Lowering<'g>, number: usize) -> BufferId {
-        let turns = l.buffer(Ty::I64, vec![], BufferUse::Temporary);
+    /// Where elements go; stores whether tests hold of how many elements there are, and have the most frequent digit: as a `bool`, or as a
+    /// number of turns.
+    fn before<const N: usize>(
+        &self,
+        l: &mut Lowering<'g>,
+        number: usize,
+        tys: [Ty; N],
+        tests: impl FnOnce(&mut KernelWriter<'_, 'g>, [Id; 2]) -> [Id; N],
+    ) -> [BufferId; N] {
+        let found = tys.map(|ty| l.buffer(ty, vec![], BufferUse::Temporary));
         let name = l.kernel_name("sort_before");
         let mut w = KernelWriter::new(l, name, Size::Const(1));
         let counts = w.global(self.counts, Access::ReadWrite, self.table.to_vec());
         let starts = w.global(self.starts, Access::ReadWrite, self.table[1..].to_vec());
-        let home = w.global(turns, Access::Write, vec![]);
+        let homes = found.map(|buffer| w.global(buffer, Access::Write, vec![]));
         let zero = w.number(0);
         let values = w.number(self.digits[number].values() as i64);
         let runs = w.number(RUNS as i64);
@@ -209,13 +236,14 @@ impl<'g> Passes<'_, 'g> {
             w.store(starts, vec![digit], sums[0]);
             vec![w.value(sums[0] + own), w.value(sums[1].most(own))]
         });
-        // Where all elements have one digit, they are in its order.
-        let differ = w.push(Op::Apply(Operator::Ne, vec![sums[0], sums[1]]), Ty::Bool);
-        let count = w.push(Op::Cast(Ty::I64, differ), Ty::I64);
-        w.store(home, vec![], count);
+        let tests = tests(&mut w, [sums[0], sums[1]]);
+        for ((home, ty), test) in homes.into_iter().zip(tys).zip(tests) {
+            let value = if ty == Ty::Bool { test } else { w.push(Op::Cast(ty, test), ty) };
+            w.store(home, vec![], value);
+        }
         let kernel = w.finish();
         l.launch(kernel);
-        turns
+        found
     }
 
     /// Each run moves its elements.
@@ -246,16 +274,27 @@ impl<'g> Passes<'_, 'g> {
         w.for_each(lo, hi, 1, (vec![], &[]), |w, i, _| {
             let element = self.element(w, &from, number, i);
             let digit = self.digit(w, number, &element);
-            let place = w.push(Op::Load { memory: places, index: vec![digit] }, Ty::I64);
-            let next = w.offset(place, 1);
-            w.store(places, vec![digit], next);
-            for &(column, memory) in &to {
-                let (_, value) = element.iter().find(|(own, _)| *own == column).expect("what is moved is read");
-                w.store(memory, vec![place], *value);
-            }
+            let place = self.next_place(w, places, digit);
+            self.put(w, &to, place, &element);
             vec![]
         });
         let kernel = w.finish();
         l.launch(kernel);
+    }
+
+    /// The place of a digit, which moves on by one.
+    fn next_place(&self, w: &mut KernelWriter<'_, 'g>, places: MemId, digit: Id) -> Id {
+        let place = w.push(Op::Load { memory: places, index: vec![digit] }, Ty::I64);
+        let next = w.offset(place, 1);
+        w.store(places, vec![digit], next);
+        place
+    }
+
+    /// Stores the columns of an element that are moved.
+    fn put(&self, w: &mut KernelWriter<'_, 'g>, to: &[(usize, MemId)], place: Id, element: &[(usize, Id)]) {
+        for &(column, memory) in to {
+            let (_, value) = element.iter().find(|(own, _)| *own == column).expect("what is moved is read");
+            w.store(memory, vec![place], *value);
+        }
     }
 }
