@@ -136,7 +136,7 @@ fn row(target: Kind) -> Result<Row> {
         Kind::Rust => (
             "a crate of Rust",
             Test("Cargo, and cc", RUST_FILE, RUST_TEST),
-            Test("programs of the corpus, where there is no compiler", RUST_FILE, RUST_TEST),
+            Test("programs of the corpus and kernels by hand, where there is no compiler", RUST_FILE, RUST_TEST),
             Not("x86-64, in CI"),
         ),
         Kind::OpenVino => (

@@ -1,5 +1,10 @@
 //! `slyz build FILE.vex --project`: hosts for kernels by hand, built by the platform's compiler and run where that can be.
 
+#[path = "../../slyz-run/tests/shim/glue.rs"]
+mod glue;
+#[path = "../../slyz-run/tests/shim/swift/mod.rs"]
+mod swift;
+
 use slyz_trials::Need;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -69,6 +74,18 @@ fn succeeded(what: &str, command: &mut Command) -> R<String> {
     if output.status.success() { Ok(said) } else { Err(format!("{what}: {}\n{said}", output.status).into()) }
 }
 
+/// What is said of the launches.
+const RIGHT: [&str; 8] = [
+    "  saxpy: max error 0\n",
+    "  saxpy, launch 2: max error 0\n",
+    "  place: max error 0\n",
+    "  reverse: max error 0\n",
+    "  lookup, out: max error 0\n",
+    "  lookup, halves: max error 0\n",
+    "  histogram: max error 0\n",
+    "  alone: not compared\n",
+];
+
 /// All launches are compared and measured; one that is expected to give something else is found.
 fn validates(target: &str, folder: &Path, build: &mut Command) -> R {
     succeeded(target, build.current_dir(folder))?;
@@ -78,17 +95,8 @@ fn validates(target: &str, folder: &Path, build: &mut Command) -> R {
         command
     };
     let said = succeeded(target, &mut validate())?;
-    for line in [
-        "  saxpy: max error 0\n",
-        "  saxpy, launch 2: max error 0\n",
-        "  place: max error 0\n",
-        "  reverse: max error 0\n",
-        "  lookup, out: max error 0\n",
-        "  lookup, halves: max error 0\n",
-        "  histogram: max error 0\n",
-        "  alone: not compared\n",
-        "best of 2:\n  saxpy: ",
-    ] {
+    assert!(said.contains("best of 2:\n  saxpy: "), "{target}: {said}");
+    for line in RIGHT {
         assert!(said.contains(line), "{target} does not say {line:?}:\n{said}");
     }
     let path = folder.join("expected.h");
@@ -150,6 +158,32 @@ fn clang_takes_hosts_of_kernels_by_hand_for_hip() -> R {
     Ok(())
 }
 
+#[test]
+fn kernels_by_hand_validate_in_swift() -> R {
+    let place = tempfile::tempdir()?;
+    let folder = project(place.path(), "metal")?;
+    let package = std::fs::read_to_string(folder.join("Package.swift"))?;
+    assert!(package.contains("exclude: [\"kernels.metal\""), "{package}");
+    let build = "swiftc -O -parse-as-library harness.swift -o harness";
+    let Some(harness) = swift::Harness::of_folder(build, &folder) else { return Ok(()) };
+    let said = harness.validates_text(7);
+    for line in [
+        "  saxpy: ",
+        "  saxpy, launch 2: ",
+        "  place: ",
+        "  reverse: ",
+        "  lookup, out: ",
+        "  lookup, halves: ",
+        "  histogram: ",
+    ] {
+        let right = said.lines().any(|found| found.starts_with(line) && found.ends_with("max error 0.0"));
+        assert!(right, "Swift does not say {line:?}:\n{said}");
+    }
+    assert!(said.contains("  alone: not compared\n"), "{said}");
+    harness.finds_a_mistake();
+    Ok(())
+}
+
 /// Rows, sizes that are counted, types of 8, 16 and 64 bits, scalars.
 const PROGRAMS: [&str; 4] = ["softmax_rows.sir", "filter.sir", "bitcast.sir", "scalar_program.sir"];
 
@@ -159,9 +193,23 @@ fn crates_of_rust_run_without_compilers_and_find_mistakes() -> R {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let texts = PROGRAMS.map(|name| std::fs::read_to_string(root.join("tests/corpus").join(name)));
     std::fs::write(place.path().join("all.sir"), texts.into_iter().collect::<Result<Vec<_>, _>>()?.concat())?;
-    let folder = place.path().join("crate");
-    let asked = ["build", "all.sir", "--target", "rust", "--out", "crate", "--project"];
-    let written = slyz(place.path(), &asked)?;
+    let said = crate_validates(place.path(), "all.sir", "SOFTMAX_0: &[f32]", "softmax")?;
+    assert!(said.contains("  softmax: max error") && said.contains("best of 1:\n  softmax: "), "{said}");
+    assert!(!said.contains("not compared"), "{said}");
+    let said = crate_validates(place.path(), "kernels.vex", "SAXPY_0_2: &[f32]", "saxpy")?;
+    for line in RIGHT {
+        let line = line.replace(": max error 0\n", ": max error 0.0\n");
+        assert!(said.contains(&line), "Rust does not say {line:?}:\n{said}");
+    }
+    Ok(())
+}
+
+/// Builds the crate of a file, and runs it where there is no compiler; with a wrong expectation it exits with 1. What it says.
+fn crate_validates(place: &Path, file: &str, expected: &str, wrong: &str) -> R<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = place.join(format!("crate of {file}"));
+    let out = folder.to_str().ok_or("a name of characters")?;
+    let written = slyz(place, &["build", file, "--target", "rust", "--out", out, "--project"])?;
     assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
     // The versions that this workspace has, and its own crates.
     std::fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
@@ -169,9 +217,12 @@ fn crates_of_rust_run_without_compilers_and_find_mistakes() -> R {
     let build = || {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(["build", "--offline", "--config", "profile.dev.debug=false"]).current_dir(&folder);
+        let text = std::fs::read_to_string(folder.join("Cargo.toml"))?;
         for name in ["slyz", "slyz-build", "slyz-run", "slyz-sir"] {
             let path = root.join("crates").join(name);
-            cargo.args(["--config", &format!("patch.crates-io.{name}.path={path:?}")]);
+            if text.contains(&format!("\n{name} = {{ version")) {
+                cargo.args(["--config", &format!("patch.crates-io.{name}.path={path:?}")]);
+            }
         }
         cargo.env("CARGO_TARGET_DIR", &target).env("RUSTFLAGS", "-D warnings").env("CARGO_INCREMENTAL", "0");
         succeeded("cargo", &mut cargo)
@@ -183,21 +234,20 @@ fn crates_of_rust_run_without_compilers_and_find_mistakes() -> R {
     };
     build()?;
     let done = run()?;
-    let said = String::from_utf8_lossy(&done.stdout);
+    let right = String::from_utf8(done.stdout)?;
     // Nobody warns that the interpreter takes over.
-    assert_eq!((done.status.code(), &*String::from_utf8_lossy(&done.stderr)), (Some(0), ""), "{said}");
-    assert!(said.contains("  softmax: max error") && said.contains("best of 1:\n  softmax: "), "{said}");
-    assert!(!said.contains("not compared"), "{said}");
+    assert_eq!((done.status.code(), &*String::from_utf8_lossy(&done.stderr)), (Some(0), ""), "{right}");
     let path = folder.join("src/expected.rs");
     let text = std::fs::read_to_string(&path)?;
-    let (before, after) = text.split_once("SOFTMAX_0: &[f32] = &[\n    ").ok_or("softmax is expected")?;
-    std::fs::write(&path, format!("{before}SOFTMAX_0: &[f32] = &[\n    7{after}"))?;
+    let (before, after) = text.split_once(&format!("{expected} = &[\n    ")).ok_or("it is expected")?;
+    std::fs::write(&path, format!("{before}{expected} = &[\n    7{after}"))?;
     build()?;
     let done = run()?;
     assert_eq!(done.status.code(), Some(1));
     let said = String::from_utf8_lossy(&done.stdout);
-    assert!(said.lines().any(|line| line.starts_with("  softmax: ") && line.ends_with(", WRONG")), "{said}");
-    Ok(())
+    let start = format!("  {wrong}: ");
+    assert!(said.lines().any(|line| line.starts_with(&start) && line.ends_with(", WRONG")), "{said}");
+    Ok(right)
 }
 
 #[test]
@@ -210,7 +260,6 @@ fn what_has_no_host_is_refused_with_the_cure() -> R {
         Ok(String::from_utf8(output.stderr)?)
     };
     assert!(told(&["wgsl"])?.contains("projects of them can be had for c, opencl"));
-    assert!(told(&["rust"])?.contains("rust has no host program for kernels by hand"));
     assert!(told(&["c", "--checks", "report"])?.contains("leave `--checks report` away"));
     let only = ["build", "kernels.vex", "--program", "histogram", "--target", "web", "--out", "web", "--project"];
     assert!(slyz(place.path(), &only)?.status.success());

@@ -299,7 +299,7 @@ fn one_file_for_metal_holds_the_kernels() {
     let one = place.run("build p.vex --target metal-single-file");
     let kernels = place.run("build p.vex --target metal");
     assert_eq!((one.code, kernels.code), (0, 0), "{}{}", one.err, kernels.err);
-    assert!(one.out.starts_with("func metalSource() throws -> String {"), "{}", one.out);
+    assert!(one.out.starts_with("func metalSources() throws -> [String] {"), "{}", one.out);
     assert!(kernels.out.contains("kernel void relu(") && one.out.contains(&kernels.out), "{}", one.out);
     let ran = place.run("build p.vex --target metal-single-file --out made");
     assert_eq!(ran.code, 0, "{}", ran.err);

@@ -210,6 +210,139 @@ fn projects_in_swift_build_validate_and_find_mistakes() -> R {
     Ok(())
 }
 
+/// Raw kernels in every language.
+const RAW: &str = "crates/slyz-sir/tests/raw/between.sir";
+
+/// A project has the source that is written for it as a file of its own, and runs that: another source gives other results.
+fn runs_its_source(target: Target, ending: &str, build: &dyn Fn(&Path) -> Command) -> R {
+    let emitted = project(&programs(RAW)?, target, &Options::default())?;
+    let folder = written(&emitted, &format!("raw_{ending}"))?;
+    let path = folder.join(format!("raw_scaled.{ending}"));
+    let source = std::fs::read_to_string(&path)?;
+    std::fs::write(&path, source.replace("a * b", "a * b + 1.0f"))?;
+    succeeded(ending, build(&folder).output()?)?;
+    let output = Command::new(folder.join("validate")).current_dir(&folder).output()?;
+    assert_eq!(output.status.code(), Some(1), "{ending}: {}", String::from_utf8_lossy(&output.stdout));
+    std::fs::write(&path, source)?;
+    validates(&folder, &|| Ok(build(&folder))).map_err(|error| format!("{ending}: {error}").into())
+}
+
+#[test]
+fn projects_carry_raw_kernels() -> R {
+    let make = |folder: &Path| {
+        let mut make = Command::new("make");
+        make.args(["-B", "CFLAGS=-O1 -march=native"]).current_dir(folder);
+        make
+    };
+    runs_its_source(Target::C, "c", &make)?;
+    let platforms = std::fs::read_dir("/etc/OpenCL/vendors").is_ok_and(|mut entries| entries.next().is_some());
+    let headers = Path::new("/usr/include/CL/cl.h").is_file();
+    if slyz_trials::has_cxx() && Need::OpenCl.is_met(platforms && headers) {
+        let cxx = |folder: &Path| {
+            let mut cxx = Command::new(slyz_trials::cxx());
+            cxx.args(["-std=c++17", "-O1"]).args(WARNINGS).args(["main.cpp", "slyz_between.cpp", "-lOpenCL"]);
+            cxx.args(["-o", "validate"]).current_dir(folder);
+            cxx
+        };
+        runs_its_source(Target::OpenCl, "cl", &cxx)?;
+    }
+    Ok(())
+}
+
+/// WGSL becomes SPIR-V when the project is written, and stays what it is on a page.
+#[test]
+#[cfg(feature = "naga")]
+fn projects_for_vulkan_carry_raw_kernels() -> R {
+    let source = programs(RAW)?;
+    let page = project(&source, Target::Web, &Options::default())?;
+    let text = |name: &str| page.files.iter().find(|file| file.name == name).and_then(|file| file.as_text());
+    assert!(text("between_scaled.wgsl").is_some_and(|text| text.contains("fn times(a: f32")));
+    assert!(text("kernels.js").is_some_and(|text| text.contains("engine.word.f32((await session.read(buffer")));
+    let wrong = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(RAW))?;
+    let wrong = parse_file(&wrong.replace("@workgroup_size(64)", "@workgroup_size(32)"))?.0.programs;
+    for target in [Target::Web, Target::Spirv] {
+        let told = project(&wrong, target, &Options::default()).map_err(|error| error.to_string());
+        assert!(told.as_ref().is_err_and(|text| text.contains("write `@workgroup_size(64, 1, 1)`")), "{told:?}");
+    }
+    let drivers = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"].map(|folder| std::fs::read_dir(folder).is_ok());
+    let headers = Path::new("/usr/include/vulkan/vulkan.h").is_file();
+    if !slyz_trials::has_cxx() || !Need::Vulkan.is_met(drivers.contains(&true) && headers) {
+        return Ok(());
+    }
+    let folder = written(&project(&source, Target::Spirv, &Options::default())?, "raw_vulkan")?;
+    let build = || {
+        let mut cxx = Command::new(slyz_trials::cxx());
+        cxx.args(["-std=c++17", "-O1"]).args(WARNINGS);
+        cxx.args(["main.cpp", "slyz_between.cpp", "-lvulkan", "-o", "validate"]).current_dir(&folder);
+        Ok(cxx)
+    };
+    validates(&folder, &build)
+}
+
+#[test]
+fn clang_takes_raw_kernels_of_hip() -> R {
+    let cuda = project(&programs(RAW)?, Target::Cuda, &Options::default())?;
+    let text = |name: &str| cuda.files.iter().find(|file| file.name == name).and_then(|file| file.as_text());
+    assert!(text("raw_scaled.cu").is_some_and(|text| text.starts_with("static __device__ float times")));
+    assert!(text("CMakeLists.txt").is_some_and(|text| text.contains("STATIC slyz_between.cu raw_scaled.cu)")));
+    assert!(text("slyz_between.cu").is_some_and(|text| text.contains("extern \"C\" __global__ void scaled();")));
+    if !slyz_trials::has_hip() {
+        return Ok(());
+    }
+    let emitted = project(&programs(RAW)?, Target::Hip, &Options::default())?;
+    let folder = written(&emitted, "raw_hip")?;
+    for side in ["--cuda-host-only", "--cuda-device-only"] {
+        let mut clang = Command::new(slyz_trials::hip().ok_or("no compiler")?);
+        clang.args(["-x", "hip", side, "-nogpulib", "-D__HIP_PLATFORM_AMD__", "-std=c++17", "-fsyntax-only"]);
+        clang.args(["--offload-arch=gfx942", "slyz_between.hip", "raw_scaled.hip", "main.cpp"]).current_dir(&folder);
+        succeeded(side, clang.output()?)?;
+    }
+    std::fs::remove_dir_all(folder)?;
+    Ok(())
+}
+
+#[test]
+fn projects_in_swift_carry_raw_kernels() -> R {
+    let programs = programs(RAW)?;
+    let emitted = project(&programs, Target::Metal, &Options::default())?;
+    let text = |name: &str| emitted.files.iter().find(|file| file.name == name).and_then(|file| file.as_text());
+    assert!(text("Package.swift").is_some_and(|text| text.contains("\"kernels.metal\", \"raw_scaled.metal\"")));
+    let single = slyz_sir::back::harness::emit(&programs, Target::MetalSingleFile)?;
+    let single = single.files[0].as_text().ok_or("a text")?;
+    assert!(single.contains("return [kernels, raw_scaled]") && single.contains("private let raw_scaled = #\"\"\""));
+    let folder = folder_of("raw_swift");
+    if let Some(harness) = swift::Harness::new(&emitted, &folder) {
+        harness.validates_text(2);
+        harness.finds_a_mistake();
+        std::fs::remove_dir_all(folder)?;
+    }
+    Ok(())
+}
+
+/// Functions are launched by name, and what is left of a kernel is something.
+#[test]
+fn raw_kernels_that_cannot_be_written() -> R {
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(RAW))?;
+    let mut twice = parse_file(&text)?.0.programs;
+    let other = text.replace("program between", "program other").replace("times(a, x[i])", "times(x[i], a)");
+    twice.extend(parse_file(&other)?.0.programs);
+    for target in [Target::C, Target::OpenCl, Target::Cuda, Target::Metal] {
+        let told = project(&twice, target, &Options::default()).map_err(|error| error.to_string());
+        assert!(told.as_ref().is_err_and(|text| text.contains("two kernels `scaled`")), "{told:?}");
+    }
+    let foreign = r#"program alone<N>(%x: f32[N]) -> f32[N] {
+        %y: f32[N] = raw k(%x) threads [N] block [1, 1, 1] extents [] c k "void k(const float *x, float *y, long b, long e) {}"
+        return %y }"#;
+    let foreign = parse_file(foreign)?.0.programs;
+    let told = |target| project(&foreign, target, &Options::default()).map_err(|error| error.to_string());
+    assert!(told(Target::Cuda).is_err_and(|text| text.contains("`k` is not written in CUDA, and has no meaning")));
+    assert!(told(Target::Rust).is_err_and(|text| text.contains("`k` has no meaning, and rust takes no sources")));
+    // Nobody knows what is right; it can be measured all the same.
+    let main = told(Target::C)?.files.into_iter().find(|file| file.name == "main.c").ok_or("no main")?;
+    assert!(main.as_text().is_some_and(|text| text.contains("not compared")));
+    Ok(())
+}
+
 #[test]
 fn metal_folds_floats_by_its_own_extremes_at_native_only() -> R {
     for (precision, asked, own) in [

@@ -1,6 +1,6 @@
 //! Raw kernels in programs: their text, what the verifier refuses, which form is chosen, and the launches that come of it.
 
-use slyz_sir::back::harness::{Options, Target, emit_with};
+use slyz_sir::back::harness::{Emitted, Options, Target, emit_with};
 use slyz_sir::choices::Precision;
 use slyz_sir::interp::{Array, Value, program};
 use slyz_sir::kernel::{Plan, ScalarArg, Step};
@@ -142,15 +142,22 @@ fn what_the_verifier_refuses() {
     says(refused(inside), "launched by the host");
 }
 
-/// Nobody has looked at the sources of a program that comes from elsewhere, and files are written of meanings.
+/// Nobody has looked at the sources of a program that comes from elsewhere.
 #[test]
 fn sources_of_others_do_not_run() {
     let confined = confine::program(parsed(SOURCES, ""));
     let error = verify::program(&confined).expect_err("there is nothing to run").to_string();
     assert!(error.contains("no source that may run here"), "{error}");
-    let options = Options::default();
-    let error = emit_with(&[parsed(SOURCES, "")], Target::C, &options).expect_err("no meaning").to_string();
-    assert!(error.contains("the raw kernel `scaled` has no meaning"), "{error}");
-    let emitted = emit_with(&[parsed(SOURCES, MEANING)], Target::C, &options).expect("its meaning is written");
-    assert!(!emitted.files.iter().any(|file| file.as_text().is_some_and(|text| text.contains("scaled"))));
+    // Files are not run here: they have the source for their target, and else what it means.
+    let written = |meaning, target| {
+        let emitted = emit_with(&[parsed(SOURCES, meaning)], target, &Options::default());
+        let texts = |emitted: Emitted| emitted.files.iter().filter_map(|file| file.as_text()).collect::<String>();
+        emitted.map(texts).map_err(|error| error.to_string())
+    };
+    let has_source = |text: String| text.contains("for (long long i = begin; i < end; i++) y[i] = a * x[i];");
+    assert!(written("", Target::C).is_ok_and(has_source));
+    assert!(written(MEANING, Target::C).is_ok_and(has_source));
+    assert!(written(MEANING, Target::Metal).is_ok_and(|text| !text.contains("scaled")));
+    let error = written("", Target::Metal).expect_err("neither a source nor a meaning");
+    assert!(error.contains("the raw kernel `scaled` is not written in Metal, and has no meaning"), "{error}");
 }

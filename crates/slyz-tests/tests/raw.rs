@@ -134,6 +134,24 @@ fn shapes_and_results() -> R {
     Ok(())
 }
 
+/// What lies otherwise is put row by row in front of the source, which runs.
+#[test]
+fn views_are_passed_to_sources() -> R {
+    let kernel = in_all(marked);
+    for device in everywhere() {
+        let extra = if device.name() == "interpreter" { 0.0 } else { 0.5 };
+        let kernel = kernel.clone();
+        let f = slyz::compile_on(&device, move |a: Exp<f32>, x: Arr<f32, N>, y: Arr<f32, N>| kernel.call(a, x, y))?;
+        let matrix = Tensor::<f32, (N, M)>::from_vec([3, 4], (0..12).map(|k| k as f32).collect())?;
+        let (column, row) = (matrix.view::<2>()?.select::<1>(1, 1)?, matrix.view::<2>()?.select::<1>(0, 2)?);
+        let backwards = row.slice(0, 0..3)?.flip(0)?;
+        let found = f.call(10.0, &column, &backwards)?.to_vec()?;
+        let wanted = [1.0 * 10.0 + 10.0, 5.0 * 10.0 + 9.0, 9.0 * 10.0 + 8.0].map(|sum| sum + extra);
+        assert_eq!(found, wanted, "{}", device.describe());
+    }
+    Ok(())
+}
+
 #[test]
 fn threads_call_at_once() -> R {
     let f = in_all(str::to_string).compile()?;

@@ -15,7 +15,7 @@ use slyz_sir::raw::{Language, RawKernel, Source};
 use std::panic::Location;
 use std::sync::Arc;
 
-/// A kernel that you wrote yourself, in the languages of some devices: CUDA, OpenCL C, WGSL, C. `Sig` is what it is called as.
+/// A kernel that you wrote yourself, in the languages of some devices: CUDA, HIP, OpenCL C, Metal, WGSL, C. `Sig` is what it is called as.
 ///
 /// It is called inside of traced functions, where nothing is fused with it, or [alone](Raw::compile). Its sources have one function of the kernel's
 /// name, whose parameters are, in order: pointers to the arrays among the parameters, pointers to the results, the scalars among the
@@ -23,11 +23,13 @@ use std::sync::Arc;
 ///
 /// | language | what else |
 /// |---|---|
-/// | CUDA, OpenCL C | `extern "C" __global__ void`, `__kernel void`; run by each thread; there may be more threads than were asked for |
+/// | CUDA, HIP, OpenCL C | `extern "C" __global__ void`, for OpenCL `__kernel void`; run by each thread; there may be more threads than were asked for |
 /// | C | `void`; behind the extents stand `int64_t begin, int64_t end`: threads are numbers of this range, which each core gets some of |
+/// | Metal | `kernel void`; all of it at `[[buffer(0)]]`, `[[buffer(1)]]`, …, scalars and extents as `constant T &`; other parameters are the threads' places |
 /// | WGSL | `@compute`, with `@workgroup_size` as [`block`](Raw::block) says; arrays and results are storage buffers at `@group(0) @binding(0)`, `@binding(1)`, …; behind them is a `var<uniform>`, a struct of the scalars and extents, 32 bits each |
 ///
-/// A device that the kernel is not written for runs its [meaning](Raw::meaning), and so does the interpreter: tests compare.
+/// A device that the kernel is not written for runs its [meaning](Raw::meaning), and so does the interpreter: tests compare. Projects
+/// ([`Module::write_project`](crate::Module::write_project)) and bundles carry the source in the language of their target, beside what Słyż writes.
 ///
 /// ```
 /// use slyz::prelude::*;
@@ -159,6 +161,24 @@ impl<Sig: Types> Raw<Sig> {
     #[allow(unsafe_code)]
     pub unsafe fn cuda(self, source: impl Into<String>) -> Self {
         self.source(Language::Cuda, source.into())
+    }
+
+    /// The kernel in HIP, for the device `hip`: compiled by hiprtc. Wavefronts have 64 lanes or 32, as the GPU has them.
+    ///
+    /// # Safety
+    /// As [`Raw::cuda`].
+    #[allow(unsafe_code)]
+    pub unsafe fn hip(self, source: impl Into<String>) -> Self {
+        self.source(Language::Hip, source.into())
+    }
+
+    /// The kernel in Metal, for projects of `Target::Metal`. No device here runs it: `wgpu` takes [WGSL](Raw::wgsl) on GPUs of Apple, too.
+    ///
+    /// # Safety
+    /// As [`Raw::cuda`].
+    #[allow(unsafe_code)]
+    pub unsafe fn metal(self, source: impl Into<String>) -> Self {
+        self.source(Language::Metal, source.into())
     }
 
     /// The kernel in OpenCL C, for the device `opencl`.

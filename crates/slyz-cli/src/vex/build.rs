@@ -46,6 +46,7 @@ pub fn build(
             known(road(kernel.destination(target)).check(None))?;
         }
         let emitted = match target {
+            Target::Rust if project => harness::rust::emit_kernels(&watched(&source, &kernels), source.text()),
             _ if project => harness::project_kernels(&watched(&source, &kernels), target, &road, options),
             Target::Web => harness::web::emit_kernels(&watched(&source, &kernels), &road, options),
             _ => harness::emit_kernels(&kernels, target, &road, options),

@@ -38,6 +38,11 @@ pub struct Source {
 }
 
 impl Source {
+    /// The file as it stands.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Reads, parses and checks a file.
     pub fn read(path: &Path) -> anyhow::Result<Source> {
         let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;

@@ -104,7 +104,10 @@ fn glue(d: &Description) -> String {
             PlaceName::SubgroupSize => "32u".into(),
         });
     }
-    let (name, shared, meets) = (&d.name, d.shared.len(), d.meets);
+    launcher(&d.name, &args, d.shared.len(), d.meets)
+}
+
+fn launcher(name: &str, args: &[String], shared: usize, meets: bool) -> String {
     format!(
         "static void thread_of_{name}(const void* arguments) {{
     const shim::Thread& t = shim::here();
@@ -121,6 +124,52 @@ extern \"C\" __attribute__((visibility(\"default\"))) int launch_{name}(
     )
 }
 
+/// The same of all kernels of a Metal file, as their parameters are written. Threads meet in those that have memory of a block or say so themselves.
+fn glue_of_text(source: &str) -> String {
+    let kernels = source.split("kernel void ").skip(1);
+    let glue = |text: &str| {
+        let (name, rest) = text.split_once('(')?;
+        let params = rest.split_once("{")?.0.trim_end().strip_suffix(')')?;
+        let params: Vec<&str> = params.split(',').map(str::trim).collect();
+        let args = params.iter().map(|param| argument(param)).collect::<Option<Vec<String>>>()?;
+        let shared = params.iter().filter(|param| param.starts_with("threadgroup ")).count();
+        let meets = shared > 0 || ["barrier(", "simd_"].iter().any(|word| rest.contains(word));
+        Some(launcher(name, &args, shared, meets))
+    };
+    kernels.map(|text| glue(text).expect("a kernel of Metal")).collect()
+}
+
+/// What is passed for a parameter: `device const float* x [[buffer(0)]]`, `uint2 tid [[thread_position_in_grid]]`.
+fn argument(param: &str) -> Option<String> {
+    let (declared, attribute) = param.split_once("[[")?;
+    let attribute = attribute.trim().strip_suffix("]]")?.trim();
+    let number = attribute.split_once('(').and_then(|(_, number)| number.strip_suffix(')'));
+    let mut words = declared.split(|c: char| c.is_whitespace() || "*&".contains(c)).filter(|word| !word.is_empty());
+    let space = words.next()?;
+    let ty = words.find(|word| *word != "const");
+    let place = match attribute {
+        "thread_position_in_grid" => "tid",
+        "thread_position_in_threadgroup" => "lid",
+        "threadgroup_position_in_grid" => "gid",
+        "threadgroups_per_grid" => "groups",
+        "thread_index_in_simdgroup" => return Some("t.lane".to_string()),
+        "threads_per_simdgroup" => return Some("32u".to_string()),
+        _ => {
+            let (ty, number) = (ty?, number?);
+            return Some(match space {
+                "device" => format!("({ty}*)bound[{number}]"),
+                "threadgroup" => format!("({ty}*)shared[{number}]"),
+                _ => format!("*(const {ty}*)bound[{number}]"),
+            });
+        }
+    };
+    Some(match space {
+        "uint" => format!("t.{place}.x"),
+        "uint2" => format!("uint2{{t.{place}.x, t.{place}.y}}"),
+        _ => format!("t.{place}"),
+    })
+}
+
 /// Compiles the text of kernels as C++ into a library in a folder.
 pub fn compile<'d>(
     language: Language,
@@ -128,8 +177,18 @@ pub fn compile<'d>(
     kernels: impl Iterator<Item = &'d Description>,
     into: &Path,
 ) -> PathBuf {
+    compile_cpp(language, &translated(language, source, kernels), into)
+}
+
+/// Compiles a Metal file, of which nothing else is known.
+pub fn compile_metal(source: &str, into: &Path) -> PathBuf {
+    let text = translated(Language::Metal, source, std::iter::empty());
+    compile_cpp(Language::Metal, &(text + &glue_of_text(source)), into)
+}
+
+fn compile_cpp(language: Language, text: &str, into: &Path) -> PathBuf {
     let path = into.join("kernels.cpp");
-    std::fs::write(&path, translated(language, source, kernels)).expect("the folder can be written");
+    std::fs::write(&path, text).expect("the folder can be written");
     let library = into.join("kernels.so");
     let done = Command::new(slyz_trials::cxx())
         // Where threads meet is told by return addresses.

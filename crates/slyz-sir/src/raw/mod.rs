@@ -4,7 +4,7 @@
 //! It may be written in several languages, and have a meaning, which is code of the program; a device that has no source for it runs that.
 //!
 //! A source is a function whose arguments are, in order: the arrays among the parameters, the results, the scalars among the parameters, and the
-//! extents that were asked for. Where threads are a launch's (CUDA, OpenCL, WGSL) it is run by each of them, at least as many as were asked for;
+//! extents that were asked for. Where threads are a launch's (all but C) it is run by each of them, at least as many as were asked for;
 //! in C it is called with a range of their numbers behind all else, and loops over it.
 
 mod signature;
@@ -19,8 +19,12 @@ pub use signature::{Mismatch, Parameter, check};
 pub enum Language {
     /// For GPUs of NVIDIA.
     Cuda,
+    /// For GPUs of AMD.
+    Hip,
     /// For devices of OpenCL.
     OpenCl,
+    /// For GPUs of Apple, in projects: no device here runs it.
+    Metal,
     /// For `wgpu`.
     Wgsl,
     /// For the CPU.
@@ -29,13 +33,16 @@ pub enum Language {
 
 impl Language {
     /// All of them.
-    pub const ALL: [Language; 4] = [Language::Cuda, Language::OpenCl, Language::Wgsl, Language::C];
+    pub const ALL: [Language; 6] =
+        [Language::Cuda, Language::Hip, Language::OpenCl, Language::Metal, Language::Wgsl, Language::C];
 
     /// Its name in texts of SIR.
     pub fn word(self) -> &'static str {
         match self {
             Language::Cuda => "cuda",
+            Language::Hip => "hip",
             Language::OpenCl => "opencl",
+            Language::Metal => "metal",
             Language::Wgsl => "wgsl",
             Language::C => "c",
         }
@@ -45,10 +52,29 @@ impl Language {
     pub fn name(self) -> &'static str {
         match self {
             Language::Cuda => "CUDA",
+            Language::Hip => "HIP",
             Language::OpenCl => "OpenCL C",
+            Language::Metal => "Metal",
             Language::Wgsl => "WGSL",
             Language::C => "C",
         }
+    }
+
+    /// How files in it end.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Language::Cuda => "cu",
+            Language::Hip => "hip",
+            Language::OpenCl => "cl",
+            Language::Metal => "metal",
+            Language::Wgsl => "wgsl",
+            Language::C => "c",
+        }
+    }
+
+    /// Is it C++ on both sides of a launch, whose functions have other names than they are written with?
+    fn mangles(self) -> bool {
+        matches!(self, Language::Cuda | Language::Hip)
     }
 
     /// The language of that name.

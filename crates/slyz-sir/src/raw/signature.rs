@@ -38,9 +38,11 @@ pub enum Mismatch {
     },
     /// C++ gives it a name that nobody knows.
     #[error(
-        "its CUDA function `{entry}` is one of C++, which has another name where it is looked for; write `extern \"C\" __global__ void {entry}(..)`"
+        "its {language} function `{entry}` is one of C++, which has another name where it is looked for; write `extern \"C\" __global__ void {entry}(..)`"
     )]
     Mangled {
+        /// Of the source.
+        language: Language,
         /// The function.
         entry: String,
     },
@@ -82,10 +84,13 @@ pub fn check(source: &Source, passed: &[Parameter]) -> Result<(), Mismatch> {
     if language == Language::Wgsl {
         return if has_word(&text, &entry) { Ok(()) } else { Err(Mismatch::NoEntry { language, entry }) };
     }
-    if language == Language::Cuda && !text.contains("extern \"C\"") {
-        return Err(Mismatch::Mangled { entry });
+    if language.mangles() && !text.contains("extern \"C\"") {
+        return Err(Mismatch::Mangled { language, entry });
     }
-    let Some(written) = parameters(&text, &entry) else { return Err(Mismatch::NoEntry { language, entry }) };
+    let Some(mut written) = parameters(&text, &entry) else { return Err(Mismatch::NoEntry { language, entry }) };
+    if language == Language::Metal {
+        written = bound(written);
+    }
     let range = [Parameter::Scalar(Ty::I64); 2];
     let range: &[Parameter] = if language == Language::C { &range } else { &[] };
     let expected: Vec<Parameter> = passed.iter().chain(range).copied().collect();
@@ -172,6 +177,19 @@ fn parameters(text: &str, entry: &str) -> Option<Vec<String>> {
     })
 }
 
+/// Of the parameters of a Metal function those that are bound, by their numbers and without these. Others say where a thread stands.
+fn bound(written: Vec<String>) -> Vec<String> {
+    let number = |parameter: &str| {
+        let (before, attribute) = parameter.split_once("[[")?;
+        let number = attribute.trim_start().strip_prefix("buffer")?.trim_start().strip_prefix('(')?;
+        let number: usize = number.split_once(')')?.0.trim().parse().ok()?;
+        Some((number, before.trim().to_string()))
+    };
+    let mut bound: Vec<(usize, String)> = written.iter().filter_map(|parameter| number(parameter)).collect();
+    bound.sort_by_key(|(number, _)| *number);
+    bound.into_iter().map(|(_, parameter)| parameter).collect()
+}
+
 /// Can a parameter be what is passed?
 fn agrees(written: &str, passed: Parameter) -> bool {
     let spaced: String = written.chars().map(|c| if is_word(c) { c } else { ' ' }).collect();
@@ -180,7 +198,7 @@ fn agrees(written: &str, passed: Parameter) -> bool {
     if words.len() > 1 && known(&words[words.len() - 1..]).is_none() {
         words.pop();
     }
-    let is_const = words.contains(&"const");
+    let is_const = words.iter().any(|word| CONSTANT.contains(word));
     let is_pointer = written.contains(['*', '[']);
     words.retain(|word| !QUALIFIERS.contains(word));
     let ty = known(&words);
@@ -192,7 +210,10 @@ fn agrees(written: &str, passed: Parameter) -> bool {
     }
 }
 
-const QUALIFIERS: [&str; 11] = [
+/// Nobody writes through it.
+const CONSTANT: [&str; 3] = ["const", "constant", "__constant"];
+
+const QUALIFIERS: [&str; 12] = [
     "const",
     "volatile",
     "restrict",
@@ -202,6 +223,7 @@ const QUALIFIERS: [&str; 11] = [
     "global",
     "__constant",
     "constant",
+    "device",
     "register",
     "struct",
 ];
@@ -279,6 +301,21 @@ mod tests {
     fn functions_of_cpp_are_not_found() {
         let error = check(&source("__global__ void saxpy() {}"), &[]).map_err(|error| error.to_string());
         assert!(error.is_err_and(|error| error.contains("write `extern \"C\" __global__ void saxpy(..)`")));
+    }
+
+    #[test]
+    fn functions_of_metal_are_read_by_their_bindings() {
+        let metal = |text: &str| Source { language: Language::Metal, ..source(text) };
+        let head = "kernel void saxpy(uint i [[thread_position_in_grid]], device const float *x [[buffer(0)]]";
+        let rest =
+            "device float* out [[buffer(2)]], constant float &a [[buffer(3)]], constant long& n [[ buffer(4) ]])";
+        let fits = format!("{head}, device const float *y [[buffer(1)]], {rest} {{}}");
+        assert_eq!(check(&metal(&fits), &PASSED), Ok(()));
+        let short = check(&metal(&format!("{head}, {rest} {{}}")), &PASSED).map_err(|error| error.to_string());
+        assert!(short.is_err_and(|error| error.contains("takes 4 parameters, and is passed 5")));
+        let read = fits.replace("device float* out", "constant float* out");
+        let read = check(&metal(&read), &PASSED).map_err(|error| error.to_string());
+        assert!(read.is_err_and(|error| error.contains("parameter 3 of its Metal function")));
     }
 
     #[test]

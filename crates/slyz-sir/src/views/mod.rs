@@ -14,6 +14,7 @@ pub use tiled::{TILE, tiled};
 use crate::code::{Body, Function, Id, Op, Stmt, Type, Var};
 use crate::kernel::{Access, Kernel, Memory, Space};
 use crate::launch::{LAUNCH_SIZES, Template};
+use crate::meaning::has_raw;
 use crate::names::Names;
 use crate::ops::Operator;
 use crate::pass;
@@ -70,6 +71,10 @@ pub fn stored(program: &Program, storages: &[Storage]) -> Program {
     stmts.append(&mut program.body.stmts);
     program.body = Body { params: params.params, stmts, ..program.body };
     program.sizes = params.sizes;
+    // Which form of a raw kernel runs is not decided yet, and passes would take what it means.
+    if has_raw(&program.body) {
+        return program;
+    }
     // What is read of a view is seen when it is where it is read.
     order::of_memory(pass::optimize(&program))
 }

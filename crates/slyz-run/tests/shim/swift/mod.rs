@@ -1,5 +1,7 @@
 //! Swift harnesses where no Mac is: compiled and linked by Swift's own compiler against a stand-in for Metal, and run on kernels that are C++.
 
+#![allow(dead_code)] // Each test file uses its part of it.
+
 use super::glue;
 use slyz_sir::back::harness::{Emitted, Entry};
 use std::path::{Path, PathBuf};
@@ -16,12 +18,17 @@ pub struct Harness {
 impl Harness {
     /// Writes the files into a folder; nothing where there is no Swift or no C++, which is told.
     pub fn new(emitted: &Emitted, folder: &Path) -> Option<Harness> {
-        let compiler = slyz_trials::swift().filter(|_| slyz_trials::has_cxx())?;
         std::fs::create_dir_all(folder).expect("a folder");
         for file in &emitted.files {
             std::fs::write(folder.join(&file.name), file.bytes()).expect("the folder can be written");
         }
-        let build = emitted.build.split(" && ").next().unwrap_or_default();
+        Harness::of_folder(&emitted.build, folder)
+    }
+
+    /// The same of a folder that has the files, and the command that builds them.
+    pub fn of_folder(build: &str, folder: &Path) -> Option<Harness> {
+        let compiler = slyz_trials::swift().filter(|_| slyz_trials::has_cxx())?;
+        let build = build.split(" && ").next().unwrap_or_default();
         let build = build.replacen("swiftc", "\"$SWIFTC\" -warnings-as-errors -I . Metal.o", 1);
         let harness = Harness { folder: folder.to_path_buf(), compiler, build };
         let stand_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("../slyz-run/tests/shim/swift/Metal.swift");
@@ -37,14 +44,25 @@ impl Harness {
 
     /// All results of the programs are compared and right. Without a device it exits with 1.
     pub fn validates(&self, entries: &[Entry]) {
+        let kernels = entries.iter().flat_map(|entry| &entry.kernels);
+        let compile = || glue::compile(glue::Language::Metal, &self.text("kernels.metal"), kernels, &self.folder);
+        let results: usize = entries.iter().map(|entry| entry.plan.results.len()).sum();
+        self.says_right(compile, results);
+    }
+
+    /// The same of kernels of which their text alone is known. What it says.
+    pub fn validates_text(&self, results: usize) -> String {
+        self.says_right(|| glue::compile_metal(&self.kernels(), &self.folder), results)
+    }
+
+    fn says_right(&self, compile: impl FnOnce() -> PathBuf, results: usize) -> String {
         self.build();
         fails_with(&self.run(), "no Metal device");
-        let kernels = entries.iter().flat_map(|entry| &entry.kernels);
-        glue::compile(glue::Language::Metal, &self.text("kernels.metal"), kernels, &self.folder);
+        compile();
         let right = self.run();
         succeeded(&right);
-        let results: usize = entries.iter().map(|entry| entry.plan.results.len()).sum();
         assert_eq!(said(&right).matches("max error").count(), results, "{}", said(&right));
+        said(&right)
     }
 
     /// With a wrong expectation it exits with 1.
@@ -56,6 +74,15 @@ impl Harness {
         std::fs::write(self.folder.join("harness.swift"), wrong).expect("the folder can be written");
         self.build();
         fails_with(&self.run(), "WRONG");
+    }
+
+    /// The kernels of the project, and those that people wrote behind them.
+    fn kernels(&self) -> String {
+        let files = std::fs::read_dir(&self.folder).expect("the folder can be read");
+        let names = files.filter_map(|file| file.ok()?.file_name().into_string().ok());
+        let mut names: Vec<String> = names.filter(|name| name.ends_with(".metal")).collect();
+        names.sort();
+        names.iter().map(|name| self.text(name)).collect()
     }
 
     fn text(&self, file: &str) -> String {

@@ -30,10 +30,12 @@ mod value;
 mod wanted;
 mod writer;
 
+pub use raw::raw_files;
 pub use share::files;
 
 use super::EmitError;
 use crate::kernel::{Kernel, Plan};
+use crate::raw::RawCode;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::LazyLock;
 
@@ -145,16 +147,29 @@ pub fn emit(plan: &Plan, wide: bool) -> Result<String, EmitError> {
 /// The C file of some kernels, as [`emit`] writes it for those of a plan.
 pub fn emit_kernels(kernels: &[Kernel], wide: bool) -> Result<String, EmitError> {
     if let [Kernel { raw: Some(code), .. }] = kernels {
-        return raw::file(&kernels[0], code);
+        return raw::file(&kernels[0], code, 0);
     }
+    // To be read: what is compiled has a file for each ([`files`]).
+    written(kernels, wide, &|number, kernel, code| raw::file(kernel, code, number))
+}
+
+/// The C file of those kernels that nobody wrote in C, by their numbers; [`raw_files`] has the others.
+pub fn emit_ours(kernels: &[Kernel], wide: bool) -> Result<String, EmitError> {
+    written(kernels, wide, &|_, _, _| Ok(String::new()))
+}
+
+fn written(
+    kernels: &[Kernel],
+    wide: bool,
+    raw: &dyn Fn(usize, &Kernel, &RawCode) -> Result<String, EmitError>,
+) -> Result<String, EmitError> {
     let mut file = File::default();
     let alike = share::alike(kernels);
     // The C names of code that several kernels share, by the first of them.
     let mut shared: HashMap<usize, String> = HashMap::new();
     for (number, kernel) in kernels.iter().enumerate() {
         if let Some(code) = &kernel.raw {
-            // To be read: what is compiled has a file for each ([`files`]).
-            file.items.push(raw::file(kernel, code)?);
+            file.items.push(raw(number, kernel, code)?);
             continue;
         }
         let first = alike[number].first;

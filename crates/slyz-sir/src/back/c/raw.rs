@@ -3,22 +3,43 @@
 use crate::back::EmitError;
 use crate::code::Type;
 use crate::kernel::Kernel;
-use crate::raw::{Language, RawCode};
+use crate::raw::{Language, RawCode, Source};
 use crate::size::{Size, SizeVar};
 use crate::types::Ty;
 use std::fmt::Write as _;
 
-/// The C file of the kernel. What compilers say about it has the lines of the source.
-pub(super) fn file(kernel: &Kernel, code: &RawCode) -> Result<String, EmitError> {
-    let source = &code.source;
-    if source.language != Language::C {
+/// The C file of the kernel, as `slyz_kernel_` of that number. What compilers say about it has the lines of the source.
+pub(super) fn file(kernel: &Kernel, code: &RawCode, number: usize) -> Result<String, EmitError> {
+    if code.source.language != Language::C {
         return Err(EmitError::Raw { kernel: kernel.name.clone(), language: Language::C.name() });
     }
-    let mut text = format!("#line 1 \"{}.c\"\n{}\n#line 1 \"slyz\"\n", source.entry, source.text);
+    Ok(source(&code.source) + &entry(kernel, code, number))
+}
+
+fn source(source: &Source) -> String {
+    format!("#line 1 \"{}.c\"\n{}\n#line 1 \"slyz\"\n", source.entry, source.text)
+}
+
+/// A file for each source of some kernels, for programs that are linked of all of them: the name of its function, and its text.
+pub fn raw_files(kernels: &[Kernel]) -> Vec<(String, String)> {
+    let mut files: Vec<(&Source, String)> = vec![];
+    for (number, kernel) in kernels.iter().enumerate() {
+        let Some(code) = kernel.raw.as_ref().filter(|code| code.source.language == Language::C) else { continue };
+        let known = files.iter().position(|(other, _)| **other == code.source);
+        let place = known.unwrap_or_else(|| {
+            files.push((&code.source, source(&code.source)));
+            files.len() - 1
+        });
+        files[place].1 += &entry(kernel, code, number);
+    }
+    files.into_iter().map(|(source, text)| (source.entry.clone(), text)).collect()
+}
+
+/// The function that the device calls.
+fn entry(kernel: &Kernel, code: &RawCode, number: usize) -> String {
     let u64 = "unsigned long long";
-    let _ = writeln!(
-        text,
-        "void slyz_kernel_0(void *const *memories, void *const *scratch, const {u64} *scalars, const long long *sizes, long long begin, long long end) {{"
+    let mut text = format!(
+        "void slyz_kernel_{number}(void *const *memories, void *const *scratch, const {u64} *scalars, const long long *sizes, long long begin, long long end) {{\n"
     );
     text.push_str("    (void)memories, (void)scratch, (void)scalars, (void)sizes;\n");
     let mut arguments: Vec<String> =
@@ -31,8 +52,8 @@ pub(super) fn file(kernel: &Kernel, code: &RawCode) -> Result<String, EmitError>
     }
     arguments.extend(code.extents.iter().map(extent));
     arguments.extend(["begin", "end"].map(String::from));
-    let _ = writeln!(text, "    {}({});\n}}", source.entry, arguments.join(", "));
-    Ok(text)
+    let _ = writeln!(text, "    {}({});\n}}", code.source.entry, arguments.join(", "));
+    text
 }
 
 /// The value of a size.

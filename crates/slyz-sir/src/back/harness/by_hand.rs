@@ -47,6 +47,13 @@ pub(super) struct ByHand {
     pub(super) faults: Option<BufferId>,
 }
 
+impl ByHand {
+    /// Does the kernel write into that parameter?
+    pub(super) fn is_written(&self, param: usize) -> bool {
+        self.written.iter().any(|(at, _)| *at == param)
+    }
+}
+
 /// Parameters with names that are not `taken`; tensors first where nobody says, or what is said is not what the kernel has.
 pub(super) fn named(hand: &HandKernel, taken: &dyn Fn(&str) -> bool) -> Vec<(String, bool)> {
     let kernel = &hand.template.kernel;

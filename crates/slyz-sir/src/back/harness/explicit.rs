@@ -92,11 +92,16 @@ pub fn project_kernels(
 ) -> Result<Emitted, ProjectError> {
     let name = |hand: &HandKernel| hand.template.kernel.name.clone();
     super::all_or_reasons(kernels, name, |kernels| match target {
-        Target::Web => {
-            let mut emitted = super::web::emit_kernels(kernels, road, options)?;
-            let names: Vec<String> = kernels.iter().map(name).collect();
-            emitted.files.push(File::text("README.md".to_string(), super::readme(target, &names, &emitted.build)));
-            Ok(emitted)
+        Target::Web | Target::Metal => {
+            let emitted = match target {
+                Target::Metal => {
+                    let source = swift::Source::File("kernels.metal");
+                    let (project, harness) = swift::emit_kernels(kernels, road, options, source)?;
+                    super::two_files(project, harness)
+                }
+                _ => super::web::emit_kernels(kernels, road, options)?,
+            };
+            Ok(super::with_readme(emitted, target, &kernels.iter().map(name).collect::<Vec<_>>()))
         }
         _ if native::Api::of(target).is_none() => Err(ProjectError::NoHostByHand { target: target.name() }),
         _ => native::emit_kernels(kernels, target, road, options),
@@ -141,7 +146,7 @@ fn emit_all<'a>(
         Target::MetalSingleFile => {
             let (source, _) = msl::emit(&made.iter().collect::<Vec<_>>(), &options.msl()?)?;
             let build = super::SINGLE_FILE.to_string();
-            Emitted { files: vec![text("kernels.swift", swift::embedded(&source))], build }
+            Emitted { files: vec![text("kernels.swift", swift::embedded(&source, &[]))], build }
         }
         Target::C => {
             let source = c::emit_kernels(&made, false)?;

@@ -9,7 +9,8 @@ pub mod cases;
 mod explicit;
 mod models;
 mod native;
-mod rust;
+mod raw;
+pub mod rust;
 mod simt;
 #[cfg(feature = "naga")]
 mod spirv;
@@ -29,7 +30,6 @@ use crate::choices::{Extension, Precision};
 use crate::code::{Body, MemId, Op};
 use crate::kernel::{BufferUse, Plan, ScalarArg, Step};
 use crate::lower::gpu::{Expected, Machine};
-use crate::meaning;
 use crate::names::Names;
 use crate::program::Program;
 use crate::road::{ProgramRoad, Selection, Strategy};
@@ -69,11 +69,13 @@ pub enum ProjectError {
     },
     /// Nobody knows what it computes.
     #[error(
-        "the raw kernel `{kernel}` has no meaning, and files are written of that; give it one, or run it on a device"
+        "the raw kernel `{kernel}` has no meaning, and {target} takes no sources; give it one with `.meaning(..)`, or run it on a device"
     )]
     Raw {
         /// Its name.
         kernel: String,
+        /// The target.
+        target: &'static str,
     },
     /// The target cannot be that precise.
     #[error(
@@ -113,7 +115,7 @@ pub enum ProjectError {
     },
     /// There is no host program for kernels by hand.
     #[error(
-        "{target} has no host program for kernels by hand: projects of them can be had for c, opencl, cuda, hip, hip-rdna, spirv and web. Without a project, the kernels alone are written"
+        "{target} has no host program for kernels by hand: projects of them can be had for c, opencl, cuda, hip, hip-rdna, spirv, metal, web and rust. Without a project, the kernels alone are written"
     )]
     NoHostByHand {
         /// The target.
@@ -349,13 +351,8 @@ impl Options {
 /// The same as [`emit`] with choices.
 pub fn emit_with(programs: &[Program], target: Target, options: &Options) -> Result<Emitted, ProjectError> {
     models::check_sizes(programs, &options.sizes)?;
-    check_meanings(programs)?;
+    raw::check(programs, target)?;
     all_or_reasons(programs, |program| program.name.clone(), |programs| emit_all(programs, target, options))
-}
-
-/// Files are written of what raw kernels mean.
-fn check_meanings(programs: &[Program]) -> Result<(), ProjectError> {
-    programs.iter().find_map(meaning::left).map_or(Ok(()), |kernel| Err(ProjectError::Raw { kernel }))
 }
 
 fn emit_all(programs: &[Program], target: Target, options: &Options) -> Result<Emitted, ProjectError> {
@@ -365,10 +362,7 @@ fn emit_all(programs: &[Program], target: Target, options: &Options) -> Result<E
         Target::Metal => {
             let project = Project::on_road(programs, &road, &options.msl()?)?;
             let harness = swift::emit(&project, swift::Source::File("kernels.metal"));
-            Emitted {
-                files: vec![file("kernels.metal", project.source), file("harness.swift", harness)],
-                build: "swiftc -O -parse-as-library harness.swift -o harness && ./harness".into(),
-            }
+            two_files(project, harness)
         }
         Target::MetalSingleFile => Emitted {
             files: vec![file(
@@ -380,12 +374,19 @@ fn emit_all(programs: &[Program], target: Target, options: &Options) -> Result<E
         Target::C => {
             checked_names(programs)?;
             let mut files = vec![];
+            let mut list = vec![];
             for program in programs {
+                let name = &program.name;
                 let plan = cores_plan(program, &road)?;
-                files.push(file(&format!("{}.c", program.name), super::c::emit(&plan, false)?));
+                list.push(name.clone());
+                files.push(file(&format!("{name}.c"), super::c::emit_ours(&plan.kernels, false)?));
+                // Functions of one program are one library.
+                raw::sources(&plan.kernels)?;
+                let sources = super::c::raw_files(&plan.kernels).into_iter();
+                files.extend(sources.map(|(entry, text)| file(&format!("{name}.raw_{entry}.c"), text)));
             }
-            let list = files.iter().map(|f| &f.name[..]).collect::<Vec<_>>().join(" ");
-            Emitted { files, build: format!("for f in {list}; do cc {C_FLAGS} \"$f\" -o \"${{f%.c}}.so\"; done") }
+            let list = list.join(" ");
+            Emitted { files, build: format!("for f in {list}; do cc {C_FLAGS} \"$f\".*c -o \"$f.so\"; done") }
         }
         Target::Cuda | Target::Hip | Target::HipRdna | Target::OpenCl => simt::emit(programs, target, &road, options)?,
         Target::Wgsl => wgsl::emit(programs, &road, options)?,
@@ -396,6 +397,14 @@ fn emit_all(programs: &[Program], target: Target, options: &Options) -> Result<E
         Target::OpenVino => models::emit(programs, models::Kind::OpenVino, options)?,
         Target::CoreMl => models::emit(programs, models::Kind::CoreMl, options)?,
     })
+}
+
+/// The files of a host in Swift.
+fn two_files(project: Project, harness: String) -> Emitted {
+    let mut files =
+        vec![File::text("kernels.metal".to_string(), project.source), File::text("harness.swift".to_string(), harness)];
+    files.extend(project.raw);
+    Emitted { files, build: "swiftc -O -parse-as-library harness.swift -o harness && ./harness".into() }
 }
 
 /// Writes programs as a project of a target: kernels, a host program in the platform's language that validates and measures them, expected
@@ -417,7 +426,7 @@ pub fn project(programs: &[Program], target: Target, options: &Options) -> Resul
     if !target.has_host() {
         return Err(ProjectError::NoHost { target: target.name() });
     }
-    check_meanings(programs)?;
+    raw::check(programs, target)?;
     all_or_reasons(programs, |program| program.name.clone(), |programs| project_of_all(programs, target, options))
 }
 
@@ -428,17 +437,26 @@ fn project_of_all(programs: &[Program], target: Target, options: &Options) -> Re
     if target == Target::Rust {
         return rust::emit(programs, &road(target, &options.passes));
     }
-    let mut emitted = emit_all(programs, target, options)?;
     let names: Vec<String> = programs.iter().map(|program| program.name.clone()).collect();
-    emitted.files.push(File::text("README.md".to_string(), readme(target, &names, &emitted.build)));
-    if target == Target::Metal {
-        emitted.files.push(File::text("Package.swift".to_string(), PACKAGE.to_string()));
-    }
-    Ok(emitted)
+    Ok(with_readme(emit_all(programs, target, options)?, target, &names))
 }
 
-/// A package of the two files of [`Target::Metal`], for `swift run`.
-const PACKAGE: &str = include_str!("Package.swift");
+/// The files for Metal or the web, with what else makes a project of them.
+fn with_readme(mut emitted: Emitted, target: Target, names: &[String]) -> Emitted {
+    emitted.files.push(File::text("README.md".to_string(), readme(target, names, &emitted.build)));
+    if target == Target::Metal {
+        emitted.files.push(package(&emitted.files));
+    }
+    emitted
+}
+
+/// A package of the files of [`Target::Metal`], for `swift run`, which is told that sources of kernels are none of Swift.
+fn package(files: &[File]) -> File {
+    let kernels = files.iter().filter(|file| file.name.ends_with(".metal"));
+    let kernels: Vec<String> = kernels.map(|file| format!("\"{}\"", file.name)).collect();
+    let text = include_str!("swift/Package.swift").replace("\"kernels.metal\"", &kernels.join(", "));
+    File::text("Package.swift".to_string(), text)
+}
 
 /// Some lines for whoever finds the folder of a project for Metal or the web.
 fn readme(target: Target, names: &[String], build: &str) -> String {
@@ -462,7 +480,7 @@ fn readme(target: Target, names: &[String], build: &str) -> String {
 /// The plan of a program for cores, with names for readers.
 fn cores_plan(program: &Program, road: &ProgramRoad) -> Result<Plan, ProjectError> {
     verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
-    let mut plan = road.end(program);
+    let mut plan = road.end(&raw::chosen(program, Target::C));
     name_arguments(&mut plan);
     Ok(plan)
 }
@@ -489,10 +507,25 @@ pub struct Entry {
 pub struct Project {
     /// The programs, in the order they were given.
     pub entries: Vec<Entry>,
-    /// The text of all kernels.
+    /// The text of all kernels but those that people wrote in Metal.
     pub source: String,
+    /// The files of those.
+    pub raw: Vec<File>,
     /// How close results are to the table.
     pub precision: Precision,
+}
+
+/// A program that says no more than its name: a kernel that a person wrote is no array program.
+fn named_program(name: &str) -> Program {
+    Program {
+        name: name.to_string(),
+        sizes: vec![],
+        functions: vec![],
+        requires: vec![],
+        precision: None,
+        names: Names::default(),
+        body: Body::default(),
+    }
 }
 
 /// Is it a name in the languages that projects are written in: letters, digits and `_`, a letter in front?
@@ -544,7 +577,7 @@ impl Project {
     }
 
     fn on_road(programs: &[Program], road: &ProgramRoad, dialect: &Msl) -> Result<Project, ProjectError> {
-        check_meanings(programs)?;
+        raw::check(programs, Target::Metal)?;
         programs.iter().try_for_each(|program| check_name(&program.name))?;
         let mut names = checked_names(programs)?;
         let mut plans = vec![];
@@ -552,18 +585,20 @@ impl Project {
             verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
             // What a program does not ask for, the dialect says.
             let precision = program.precision.or(Some(dialect.precision));
-            let mut plan = road.end(&Program { precision, ..program.clone() });
+            let program = Program { precision, ..program.clone() };
+            let mut plan = road.end(&raw::chosen(&program, Target::Metal));
             rename(&mut plan, &mut names);
             plans.push(plan);
         }
         let kernels: Vec<_> = plans.iter().flat_map(|p| &p.kernels).collect();
-        let (source, descriptions) = msl::emit(&kernels, dialect)?;
+        let raw = raw::files(&raw::sources(kernels.iter().copied())?);
+        let (source, descriptions) = raw::described(&kernels, |kernels| msl::emit(kernels, dialect))?;
         let mut descriptions = descriptions.into_iter();
         let entries = programs.iter().zip(plans).map(|(program, plan)| {
             let kernels = descriptions.by_ref().take(plan.kernels.len()).collect();
             Entry { program: program.clone(), plan, kernels }
         });
-        Ok(Project { entries: entries.collect(), source, precision: dialect.precision })
+        Ok(Project { entries: entries.collect(), source, raw, precision: dialect.precision })
     }
 }
 

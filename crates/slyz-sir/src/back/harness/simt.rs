@@ -1,7 +1,7 @@
 //! Programs as one file with all kernels, for hosts that people write themselves: CUDA C++, HIP and OpenCL C.
 
 use super::native::Library;
-use super::{Emitted, Entry, File, Options, ProjectError, Target, checked_names, rename};
+use super::{Emitted, Entry, File, Options, ProjectError, Target, checked_names, raw, rename};
 use crate::back::clike::Description;
 use crate::back::cuda::{self, Cuda, Vendor};
 use crate::back::opencl::{self, OpenCl};
@@ -24,17 +24,17 @@ pub(super) fn emit(
     road: &ProgramRoad,
     options: &Options,
 ) -> Result<Emitted, ProjectError> {
-    let plans = plans(programs, road)?;
+    let plans = plans(programs, target, road)?;
     let kernels: Vec<Kernel> = plans.into_iter().flat_map(|plan| plan.kernels).collect();
     emit_kernels(&kernels, target, options)
 }
 
-fn plans(programs: &[Program], road: &ProgramRoad) -> Result<Vec<Plan>, ProjectError> {
+fn plans(programs: &[Program], target: Target, road: &ProgramRoad) -> Result<Vec<Plan>, ProjectError> {
     let mut names = checked_names(programs)?;
     let mut plans = vec![];
     for program in programs {
         verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
-        let mut plan = road.end(program);
+        let mut plan = road.end(&raw::chosen(program, target));
         rename(&mut plan, &mut names);
         plans.push(plan);
     }
@@ -49,16 +49,18 @@ pub(super) fn library(
     road: &ProgramRoad,
     options: &Options,
 ) -> Result<Library, ProjectError> {
-    let mut plans = plans(programs, road)?;
+    let mut plans = plans(programs, target, road)?;
     plans.iter_mut().flat_map(|plan| &mut plan.kernels).for_each(|kernel| kernel.name += "_kernel");
     let kernels: Vec<Kernel> = plans.iter().flat_map(|plan| plan.kernels.clone()).collect();
     let (file, descriptions) = described(&kernels, target, options)?;
+    let sources = raw::sources(&kernels)?;
     let mut descriptions = descriptions.into_iter();
     let entries = programs.iter().zip(plans).map(|(program, plan)| {
         let kernels = descriptions.by_ref().take(plan.kernels.len()).collect();
         Entry { program: program.clone(), plan, kernels }
     });
-    Ok(Library::new(entries.collect(), vec![file]))
+    let files = [vec![file], raw::files(&sources)].concat();
+    Ok(Library::new(entries.collect(), files))
 }
 
 /// The file of kernels, and what launches need to know of each.
@@ -87,19 +89,27 @@ fn file(target: Target) -> (&'static str, &'static str) {
 /// The file of kernels, and what launches need to know.
 fn text(kernels: &[&Kernel], target: Target, options: &Options) -> Result<(String, Vec<Description>), ProjectError> {
     let precision = options.precision;
-    let cuda = |vendor| cuda::emit_all(kernels, &Cuda { precision, narrow: true, vendor });
-    let (text, descriptions) = match target {
-        Target::OpenCl => opencl::emit(kernels, &OpenCl::portable(precision))?,
-        Target::Hip | Target::HipRdna => cuda(Vendor::Amd { wide_waves: target == Target::Hip })?,
-        _ => cuda(Vendor::Nvidia)?,
-    };
+    let (text, descriptions) = raw::described(kernels, |kernels| {
+        let cuda = |vendor| cuda::emit_all(kernels, &Cuda { precision, narrow: true, vendor });
+        match target {
+            Target::OpenCl => opencl::emit(kernels, &OpenCl::portable(precision)),
+            Target::Hip | Target::HipRdna => cuda(Vendor::Amd { wide_waves: target == Target::Hip }),
+            _ => cuda(Vendor::Nvidia),
+        }
+    })?;
     Ok((format!("{HEAD}{text}"), descriptions))
 }
 
 /// Kernels that people wrote.
 pub(super) fn emit_kernels(kernels: &[Kernel], target: Target, options: &Options) -> Result<Emitted, ProjectError> {
-    let kernels: Vec<&Kernel> = kernels.iter().collect();
-    let (text, _) = text(&kernels, target, options)?;
+    let (written, _) = described(kernels, target, options)?;
     let (name, build) = file(target);
-    Ok(Emitted { files: vec![File::text(name.to_string(), text)], build: build.to_string() })
+    let sources = raw::files(&raw::sources(kernels)?);
+    // Each file is compiled as the first is.
+    let compiled = |file: &File| {
+        let [stem, other] = [name, &file.name].map(|name| name.split_once('.').map_or(name, |(stem, _)| stem));
+        build.replace(stem, other)
+    };
+    let build: Vec<String> = std::iter::once(build.to_string()).chain(sources.iter().map(compiled)).collect();
+    Ok(Emitted { files: [vec![written], sources].concat(), build: build.join(" && ") })
 }

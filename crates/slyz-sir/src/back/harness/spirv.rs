@@ -3,7 +3,7 @@
 //! Kernels use what every Vulkan device has. Where a program works on 64-bit numbers they ask for those features too.
 
 use super::native::Library;
-use super::{Emitted, Entry, File, Options, ProjectError, checked_names, rename};
+use super::{Emitted, Entry, File, Options, ProjectError, Target, checked_names, raw, rename};
 use crate::back::EmitError;
 use crate::back::naga;
 use crate::back::words::check_narrow;
@@ -37,7 +37,7 @@ pub(super) fn library(programs: &[Program], road: &ProgramRoad, options: &Option
     let mut library = Library::default();
     for program in programs {
         verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
-        let optimized = road.optimize(program);
+        let optimized = road.optimize(&raw::chosen(program, Target::Spirv));
         let strategy = Strategy::Threads(MACHINE, Expected::default());
         let mut plan = ProgramRoad { strategy, ..road.clone() }.lower(&optimized);
         rename(&mut plan, &mut names);

@@ -2,7 +2,7 @@
 //!
 //! Positions have 32 bits, and so has whatever is computed from them in `i64`; elements of 64 bits are refused, or asked for as an extension.
 
-use super::{Emitted, Entry, File, Options, ProjectError, Target, checked_names, rename};
+use super::{Emitted, Entry, File, Options, ProjectError, Target, checked_names, raw, rename};
 use crate::back::clike::Description;
 use crate::back::wgsl::{self, Wgsl};
 use crate::back::words::shorten;
@@ -30,8 +30,9 @@ fn entry(
     names: &mut BTreeSet<String>,
 ) -> Result<(Entry, Vec<File>), ProjectError> {
     verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
-    dialect.check_program(program)?;
-    let mut plan = road.end(program);
+    let chosen = raw::chosen(program, Target::Wgsl);
+    dialect.check_program(&chosen)?;
+    let mut plan = road.end(&chosen);
     if !dialect.int64 {
         shorten(&mut plan);
     }
@@ -65,7 +66,10 @@ pub(super) fn emit_kernels(kernels: &[Kernel], options: &Options) -> Result<Emit
 }
 
 fn file(kernel: &Kernel, dialect: &Wgsl) -> Result<(File, Description), ProjectError> {
-    let (text, description) = wgsl::emit(kernel, dialect)?;
+    let (text, description) = match &kernel.raw {
+        Some(code) => raw::shader(kernel, code)?,
+        None => wgsl::emit(kernel, dialect)?,
+    };
     Ok((File::text(format!("{}.wgsl", kernel.name), text), description))
 }
 

@@ -5,11 +5,8 @@ use super::literal::{c_type, literal};
 use super::validation::{Trial, list};
 use super::{Api, Library};
 use crate::back::harness::by_hand::{self, ByHand, ByHandLaunch, HandKernel};
-use crate::back::harness::{Entry, Options, ProjectError, Target, cases, is_name, simt};
-use crate::code::Body;
+use crate::back::harness::{Entry, Options, ProjectError, Target, cases, is_name, named_program, simt};
 use crate::interp::{Array, Value};
-use crate::names::Names;
-use crate::program::Program;
 use crate::road::{Destination, KernelRoad};
 use crate::types::Scalar;
 
@@ -65,10 +62,10 @@ pub(super) fn library(
         made.push(kernel);
         let params = params.into_iter().map(|(name, _)| name).collect();
         library.hands.push(Hand { special, params, block, launches: hand.launches.clone() });
-        library.entries.push(Entry { program: named(name), plan, kernels: vec![] });
+        library.entries.push(Entry { program: named_program(name), plan, kernels: vec![] });
     }
     match api {
-        Api::Cores => library.kernels = vec![super::cores_file(&made, stem)?],
+        Api::Cores => library.kernels = super::cores_files(&made, stem)?,
         #[cfg(feature = "naga")]
         Api::Vulkan => (library.kernels, library.extents) = crate::back::harness::spirv::shaders(&made, options)?,
         _ => {
@@ -78,19 +75,6 @@ pub(super) fn library(
         }
     }
     Ok(library)
-}
-
-/// A program that says no more than its name: the kernel is no array program.
-fn named(name: &str) -> Program {
-    Program {
-        name: name.to_string(),
-        sizes: vec![],
-        functions: vec![],
-        requires: vec![],
-        precision: None,
-        names: Names::default(),
-        body: Body::default(),
-    }
 }
 
 /// The launches of a kernel, to be compared and measured.
@@ -158,7 +142,7 @@ fn call(function: &Function, hand: &Hand, number: usize, launch: &ByHandLaunch) 
         let before = format!("before_{kernel}_{number}_{k}");
         made.values += &list(&before, *ty, data.iter().map(|&bits| Scalar { ty: *ty, bits }));
         made.bytes += (data.len() * ty.bytes()) as u64;
-        if hand.special.written.iter().any(|(at, _)| *at == k) {
+        if hand.special.is_written(k) {
             let (ty, count) = (c_type(*ty), data.len());
             made.before += &format!("    {ty} *{name} = ({ty} *)elements({count}, sizeof *{name});\n");
             made.before += &format!("    memcpy({name}, {before}, {count} * sizeof *{name});\n");

@@ -36,12 +36,14 @@ const CMAKE_BUILD: &str = "cmake -B build -DCMAKE_BUILD_TYPE=Release && cmake --
 /// The name of the build file, its text, and the command that builds and validates.
 pub(super) fn build_file(platform: &Platform, options: &Options) -> (&'static str, String, &'static str) {
     match platform.api {
-        Api::Cores => ("Makefile", makefile(platform.stem), "make && ./validate"),
+        Api::Cores => ("Makefile", makefile(platform), "make && ./validate"),
         _ => ("CMakeLists.txt", cmake(platform, options), CMAKE_BUILD),
     }
 }
 
-fn makefile(stem: &str) -> String {
+fn makefile(platform: &Platform) -> String {
+    let stem = platform.stem;
+    let raw: String = platform.sources.iter().map(|(file, _)| format!(" {}", file.replace(".c", ".o"))).collect();
     format!(
         "# Vectors are as wide as the processor's. For threads: make OPENMP=-fopenmp
 CFLAGS ?= -O3 -march=native
@@ -52,9 +54,9 @@ ALWAYS = -std=gnu11 -fwrapv -ffp-contract=off -fno-math-errno -fno-trapping-math
 validate: main.o libslyz_{stem}.a
 \t$(CC) $(CFLAGS) $(OPENMP) main.o libslyz_{stem}.a -lm -o $@
 
-libslyz_{stem}.a: slyz_{stem}.o kernels.o
+libslyz_{stem}.a: slyz_{stem}.o kernels.o{raw}
 \trm -f $@
-\t$(AR) rcs $@ slyz_{stem}.o kernels.o
+\t$(AR) rcs $@ slyz_{stem}.o kernels.o{raw}
 
 %.o: %.c
 \t$(CC) $(CFLAGS) $(ALWAYS) $(OPENMP) -c $< -o $@
@@ -74,8 +76,8 @@ fn cmake(platform: &Platform, options: &Options) -> String {
     let stem = platform.stem;
     let ending = platform.ending();
     let fused = options.precision == Precision::Native;
-    let found = |package: &str, library: &str, kernels: &str| {
-        let here = format!("${{CMAKE_CURRENT_SOURCE_DIR}}{kernels}");
+    let found = |package: &str, library: &str| {
+        let here = "${CMAKE_CURRENT_SOURCE_DIR}";
         format!(
             "find_package({package} REQUIRED)\ntarget_link_libraries(slyz_{stem} PUBLIC {library})\n\
              target_compile_definitions(slyz_{stem} PRIVATE \"SLYZ_KERNELS=\\\"{here}\\\"\")\n"
@@ -84,8 +86,8 @@ fn cmake(platform: &Platform, options: &Options) -> String {
     let (language, rest) = match platform.api {
         // C has a Makefile.
         Api::Cores => ("", String::new()),
-        Api::OpenCl => ("", found("OpenCL", "OpenCL::OpenCL", "/kernels.cl")),
-        Api::Vulkan => ("", found("Vulkan", "Vulkan::Vulkan", "")),
+        Api::OpenCl => ("", found("OpenCL", "OpenCL::OpenCL")),
+        Api::Vulkan => ("", found("Vulkan", "Vulkan::Vulkan")),
         Api::Cuda => {
             let exact =
                 format!("target_compile_options(slyz_{stem} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false>)\n");
@@ -97,6 +99,11 @@ fn cmake(platform: &Platform, options: &Options) -> String {
             (" HIP", rest)
         }
     };
+    // Where the host is compiled with the kernels, what people wrote is, too.
+    let raw: String = match language {
+        "" => String::new(),
+        _ => platform.sources.iter().map(|(file, _)| format!(" {file}")).collect(),
+    };
     let least = if language.is_empty() { "3.12" } else { "3.21" };
     let architectures = match platform.api {
         Api::Cuda => "if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)\n  set(CMAKE_CUDA_ARCHITECTURES 80)\nendif()\n",
@@ -107,7 +114,7 @@ fn cmake(platform: &Platform, options: &Options) -> String {
     format!(
         "cmake_minimum_required(VERSION {least})\n{architectures}project(slyz_{stem} LANGUAGES CXX{language})\n\
          set(CMAKE_CXX_STANDARD 17)\n\n\
-         add_library(slyz_{stem} STATIC slyz_{stem}.{ending})\n{rest}\n\
+         add_library(slyz_{stem} STATIC slyz_{stem}.{ending}{raw})\n{rest}\n\
          add_executable(validate main.cpp)\ntarget_link_libraries(validate PRIVATE slyz_{stem})\n"
     )
 }
@@ -126,7 +133,7 @@ pub(super) fn readme(platform: &Platform, entries: &[Entry], build: &str) -> Str
         Api::OpenCl => (
             "OpenCL 1.2",
             "kernels.cl",
-            "The library reads `kernels.cl` where it was built, and takes the first GPU, or else the first device.",
+            "The library reads the `.cl` files where it was built, and takes the first GPU, or else the first device.",
         ),
         Api::Cuda => {
             ("CUDA", "kernels.cu", "For another GPU than sm_80 or later, pass `-DCMAKE_CUDA_ARCHITECTURES=native`.")
@@ -141,11 +148,16 @@ pub(super) fn readme(platform: &Platform, entries: &[Entry], build: &str) -> Str
         ),
     };
     let main = if platform.is_cpu() { "main.c" } else { "main.cpp" };
+    let sources: Vec<String> = platform.sources.iter().map(|(file, _)| format!("`{file}`")).collect();
+    let raw = match (platform.api, &sources[..]) {
+        (Api::Vulkan, _) | (_, []) => String::new(),
+        (_, sources) => format!("Kernels by hand: {}.\n", sources.join(", ")),
+    };
     format!(
         "# slyz_{stem}: kernels for {name}\n\nWritten by Słyż. Build and validate in this folder:\n\n```sh\n{build}\n```\n\n\
          `validate` compares {} with `expected.h` and exits with 1 where a result is wrong; `validate --bench 10` measures.\n\
          Programs include `slyz_{stem}.h` and link `libslyz_{stem}.a`; `slyz_{stem}.{functions}` launches the kernels of `{kernels}`, `{main}` calls them.\n\
-         {more}\n",
+         {raw}{more}\n",
         names.join(", "),
     )
 }

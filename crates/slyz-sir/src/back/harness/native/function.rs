@@ -2,6 +2,7 @@
 
 use super::Platform;
 use super::by_hand::Hand;
+use super::launch::read_before;
 use super::literal::{c_type, literal};
 use crate::back::harness::Entry;
 use crate::back::harness::walk::{self, Arithmetic, Names, Repeat, Statement, free};
@@ -107,7 +108,7 @@ impl<'p> Function<'p> {
 
     /// Does a kernel that a person wrote write into this argument?
     fn is_written(&self, param: usize) -> bool {
-        self.hand.is_some_and(|hand| hand.special.written.iter().any(|(at, _)| *at == param))
+        self.hand.is_some_and(|hand| hand.special.is_written(param))
     }
 
     /// Sizes of results that the function counts, and tells.
@@ -233,6 +234,10 @@ impl<'p> Function<'p> {
                 self.line(format!("int64_t {} = 0;", self.names.sizes[k]));
             }
         }
+        for from in self.read_numbers() {
+            let ty = c_type(plan.buffers[from.0 as usize].ty);
+            self.line(format!("{ty} {} = 0;", read_before(from)));
+        }
         for statement in walk::statements(&self.entry.program.requires, plan) {
             self.statement(&statement);
         }
@@ -278,6 +283,7 @@ impl<'p> Function<'p> {
             Statement::Allocate { buffer, swapped } => self.allocate(*buffer, *swapped),
             Statement::Launch { kernel, buffers, scalars } => {
                 self.check_extents(*kernel);
+                self.read_scalars(scalars);
                 self.launch(*kernel, buffers, scalars)
             }
             Statement::Count { size: var, from } => {
@@ -355,6 +361,23 @@ impl<'p> Function<'p> {
         self.inner(body);
         swaps.iter().for_each(|(a, b)| self.line(format!("    host_swap(&buffer{}, &buffer{});", a.0, b.0)));
         self.line("}");
+    }
+
+    /// Numbers that the device has computed, and that a raw kernel is passed. They are declared once, however often they are read.
+    fn read_scalars(&mut self, scalars: &[ScalarArg]) {
+        for from in scalars.iter().filter_map(ScalarArg::read) {
+            let name = read_before(from);
+            self.line(format!("host_read(&call, &{name}, buffer{}, 1, sizeof {name});", from.0));
+        }
+    }
+
+    /// The numbers that launches of the function read.
+    fn read_numbers(&self) -> BTreeSet<BufferId> {
+        let read = |step: &Step| match step {
+            Step::Launch { scalars, .. } => scalars.iter().filter_map(ScalarArg::read).collect(),
+            Step::Count { .. } | Step::Free(_) | Step::Loop(_) | Step::Choose { .. } => vec![],
+        };
+        self.entry.plan.all_steps().into_iter().flat_map(read).collect()
     }
 
     /// Extents of the code that are larger than axes and arrays can be counted, too.

@@ -2,11 +2,17 @@
 
 use super::Api;
 use super::function::Function;
-use super::literal::c_type;
+use super::literal::{c_type, literal};
 use crate::back::clike::{Description, Dispatch, UniformSource};
+use crate::back::harness::raw;
 use crate::kernel::{Access, BufferId, Kernel, ScalarArg, Space};
 use crate::size::{Size, SizeVar};
 use crate::types::Ty;
+
+/// What a number of a buffer is called that was read for a launch.
+pub(super) fn read_before(from: BufferId) -> String {
+    format!("number{}", from.0)
+}
 
 impl Function<'_> {
     /// A launch of a kernel of the plan.
@@ -30,7 +36,8 @@ impl Function<'_> {
         let scalar = |arg: &ScalarArg| match arg {
             ScalarArg::Argument(k) => format!("host_bits(&{0}, sizeof {0})", self.names.params[*k]),
             ScalarArg::Turn(depth) => format!("(uint64_t)turn{depth}"),
-            ScalarArg::Const(_) | ScalarArg::Read(_) => unreachable!("of raw kernels, which are refused before"),
+            ScalarArg::Const(value) => format!("UINT64_C({})", value.bits),
+            ScalarArg::Read(from) => format!("host_bits(&{0}, sizeof {0})", read_before(*from)),
         };
         let scalars: Vec<String> = scalars.iter().map(scalar).collect();
         let written = kernel.memories.iter().filter(|memory| memory.space == Space::Global(Access::Write));
@@ -61,7 +68,9 @@ impl Function<'_> {
         let uniforms = d.uniforms.iter().map(|u| match u.source {
             UniformSource::Size(SizeVar(k)) => format!("host_pass(({}){})", c_type(u.ty), self.names.sizes[k as usize]),
             UniformSource::Scalar(k) => self.passed(&scalars[k], u.ty),
-            UniformSource::Extent(_) => unreachable!("of raw kernels, which are refused before"),
+            UniformSource::Extent(k) => {
+                format!("host_pass(({}){})", c_type(u.ty), self.names.size(&raw::extent(&d.kernel, k)))
+            }
         });
         let blocks = |(size, block): (&Size, u32)| match &d.dispatch {
             Dispatch::Blocks(_) => self.names.size(size),
@@ -69,10 +78,10 @@ impl Function<'_> {
         };
         let (Dispatch::Blocks(sizes) | Dispatch::Threads(sizes)) = &d.dispatch;
         let grid = sizes.iter().zip(d.block).map(blocks).collect();
-        self.by_device(&d.name, grid, d.block, bound.chain(uniforms).collect())
+        self.by_device(&d.name, &d.kernel, grid, bound.chain(uniforms).collect())
     }
 
-    /// The same of SPIR-V, whose numbers are words in a buffer: sizes, then scalars.
+    /// The same of SPIR-V, whose numbers are words in a buffer: sizes, then scalars. Sources of people have scalars first, in words of 32 bits.
     fn run_shader(&self, number: usize, buffers: &[BufferId], scalars: &[ScalarArg]) -> String {
         let kernel: &Kernel = &self.entry.plan.kernels[number];
         let bound = buffers.iter().map(|id| format!("host_pass(buffer{})", id.0));
@@ -81,7 +90,19 @@ impl Function<'_> {
         let params = kernel.body.params.iter().zip(scalars);
         let scalars = params.map(|(param, scalar)| self.passed(scalar, param.ty.elem()));
         let grid = kernel.grid.iter().map(|size| self.names.size(size)).collect();
-        self.by_device(&kernel.name, grid, kernel.block, bound.chain(extents).chain(scalars).collect())
+        let mut arguments: Vec<String> = bound.collect();
+        match kernel.raw {
+            None => arguments.extend(extents.chain(scalars)),
+            Some(_) => {
+                let words: Vec<String> = scalars.chain(extents).collect();
+                let pair = |words: &[String]| match words {
+                    [first, second] => format!("host_pair({first}, {second})"),
+                    words => words.concat(),
+                };
+                arguments.extend(words.chunks(2).map(pair));
+            }
+        }
+        self.by_device(&kernel.name, kernel, grid, arguments)
     }
 
     /// A scalar of a launch.
@@ -89,16 +110,17 @@ impl Function<'_> {
         match scalar {
             ScalarArg::Argument(k) => format!("host_pass({})", self.names.params[*k]),
             ScalarArg::Turn(depth) => format!("host_pass(({})turn{depth})", c_type(ty)),
-            ScalarArg::Const(_) | ScalarArg::Read(_) => unreachable!("of raw kernels, which are refused before"),
+            ScalarArg::Const(value) => format!("host_pass(({}){})", c_type(ty), literal(*value)),
+            ScalarArg::Read(from) => format!("host_pass({})", read_before(*from)),
         }
     }
 
-    fn by_device(&self, name: &str, grid: Vec<String>, block: [u32; 3], arguments: Vec<String>) -> String {
-        let [x, y, z] = block;
+    fn by_device(&self, name: &str, kernel: &Kernel, grid: Vec<String>, arguments: Vec<String>) -> String {
+        let [x, y, z] = kernel.block;
         let pad = "    ".repeat(self.depth + 1);
         format!(
             "host_launch(\n{pad}&call, {}, {{{}}}, {{{x}, {y}, {z}}},\n{pad}{{{}}});",
-            self.platform.kernel_handle(name),
+            self.platform.kernel_handle(name, kernel),
             grid.join(", "),
             arguments.join(", "),
         )

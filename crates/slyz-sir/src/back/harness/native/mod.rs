@@ -18,7 +18,8 @@ mod launch;
 mod literal;
 mod validation;
 
-use super::{Emitted, Entry, File, HandKernel, Options, ProjectError, Target, cases, simt};
+use super::{Emitted, Entry, File, HandKernel, Options, ProjectError, Target, cases, raw, simt};
+use crate::back::c;
 use crate::kernel::Kernel;
 use crate::program::Program;
 use crate::road::{Destination, KernelRoad, ProgramRoad};
@@ -35,6 +36,9 @@ const OPENCL: &str = include_str!("opencl.cpp");
 const RUNTIME: &str = include_str!("runtime.cpp");
 const VULKAN_DEVICE: &str = include_str!("vulkan_device.cpp");
 const VULKAN: &str = include_str!("vulkan.cpp");
+
+/// The file of kernels that are ours.
+const KERNELS_CL: &str = "kernels.cl";
 
 /// What a host in C or C++ calls to run kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +95,8 @@ struct Platform<'p> {
     stem: &'p str,
     /// Of each kernel of SPIR-V, the sizes that a launch tells it.
     extents: &'p [Vec<Size>],
+    /// What people wrote in the language of the kernels: the file, and the function in it.
+    sources: Vec<(String, String)>,
 }
 
 impl Platform<'_> {
@@ -114,10 +120,14 @@ impl Platform<'_> {
     }
 
     /// What a launch calls a kernel.
-    fn kernel_handle(&self, name: &str) -> String {
+    fn kernel_handle(&self, name: &str, kernel: &Kernel) -> String {
         match self.api {
             Api::Vulkan => format!("\"{name}.spv\""),
-            Api::OpenCl => format!("\"{name}\""),
+            Api::OpenCl => {
+                let own = kernel.raw.as_ref().map_or(KERNELS_CL.to_string(), |code| raw::file_name(&code.source));
+                let place = self.opencl_files().iter().position(|file| *file == own).unwrap_or(0);
+                format!("{{{place}, \"{name}\"}}")
+            }
             _ => format!("(const void *){name}"),
         }
     }
@@ -129,6 +139,11 @@ impl Platform<'_> {
             Api::Vulkan => [1 << 30, 1 << 30],
             _ => [(1 << 31) - 1, (1 << 31) - 1],
         }
+    }
+
+    /// The files that OpenCL's compiler gets, each by itself.
+    fn opencl_files(&self) -> Vec<&str> {
+        std::iter::once(KERNELS_CL).chain(self.sources.iter().map(|(file, _)| &file[..])).collect()
     }
 
     fn includes(&self) -> String {
@@ -155,9 +170,21 @@ impl Platform<'_> {
             Api::Cores => "typedef void *host_buffer;\ntypedef void host_kernel(\n    void *const *memories, void *const *scratch, \
                           const uint64_t *scalars, const int64_t *sizes, int64_t begin, int64_t end);\n"
                 .to_string(),
-            Api::OpenCl => "typedef cl_mem host_buffer;\ntypedef const char *host_kernel;\n".to_string(),
+            Api::OpenCl => {
+                let files: Vec<String> = self.opencl_files().iter().map(|file| format!("\"{file}\"")).collect();
+                format!(
+                    "typedef cl_mem host_buffer;\n/* The number of its file, and its name. */\nstruct host_kernel {{\n    int file;\n    const char *name;\n}};\n\
+                     static const char *const host_files[] = {{{}}};\n",
+                    files.join(", ")
+                )
+            }
             Api::Vulkan => "typedef struct host_memory *host_buffer;\ntypedef const char *host_kernel;\n".to_string(),
-            _ => "typedef void *host_buffer;\ntypedef const void *host_kernel;\n".to_string(),
+            _ => {
+                // Their parameters are the sources' own.
+                let declare = |(_, entry): &(String, String)| format!("extern \"C\" __global__ void {entry}();\n");
+                let sources: String = self.sources.iter().map(declare).collect();
+                format!("typedef void *host_buffer;\ntypedef const void *host_kernel;\n{sources}")
+            }
         };
         if self.is_cpu() {
             (0..kernels).for_each(|k| out += &format!("host_kernel {};\n", self.kernel_function(k)));
@@ -172,7 +199,8 @@ impl Platform<'_> {
         match self.api {
             Api::OpenCl => {
                 let how = files::opencl_options(options.precision);
-                format!("{}#define SLYZ_OPTIONS \"-cl-std=CL1.2{how}\"\n\n", place("kernels.cl"))
+                let folder = place(".");
+                format!("/* The folder of the kernels. */\n{folder}#define SLYZ_OPTIONS \"-cl-std=CL1.2{how}\"\n\n")
             }
             Api::Vulkan => format!("/* The folder of the kernels. */\n{}\n", place(".")),
             _ => String::new(),
@@ -245,7 +273,8 @@ fn written(
     trial: &dyn Fn(usize, &Function, &str) -> Trial,
 ) -> Emitted {
     let Library { entries, kernels, extents, hands } = library;
-    let platform = Platform { api, stem, extents: &extents };
+    let sources = sources(&entries);
+    let platform = Platform { api, stem, extents: &extents, sources };
     let mut first = 0;
     let mut functions = vec![];
     for (k, entry) in entries.iter().enumerate() {
@@ -270,6 +299,19 @@ fn written(
     Emitted { files, build: build.to_string() }
 }
 
+/// The files of what people wrote, and the functions in them.
+fn sources(entries: &[Entry]) -> Vec<(String, String)> {
+    let kernels = entries.iter().flat_map(|entry| &entry.plan.kernels);
+    let mut found: Vec<(String, String)> = vec![];
+    for code in kernels.filter_map(|kernel| kernel.raw.as_ref()) {
+        let source = (raw::file_name(&code.source), code.source.entry.clone());
+        if !found.contains(&source) {
+            found.push(source);
+        }
+    }
+    found
+}
+
 /// Plans for cores, and their kernels as C.
 fn cores(programs: &[Program], road: &ProgramRoad, stem: &str) -> Result<Library, ProjectError> {
     super::checked_names(programs)?;
@@ -278,15 +320,18 @@ fn cores(programs: &[Program], road: &ProgramRoad, stem: &str) -> Result<Library
         entries.push(Entry { program: program.clone(), plan: super::cores_plan(program, road)?, kernels: vec![] });
     }
     let kernels: Vec<Kernel> = entries.iter().flat_map(|entry| entry.plan.kernels.clone()).collect();
-    Ok(Library::new(entries, vec![cores_file(&kernels, stem)?]))
+    Ok(Library::new(entries, cores_files(&kernels, stem)?))
 }
 
-/// The file of kernels for cores.
-fn cores_file(kernels: &[Kernel], stem: &str) -> Result<File, ProjectError> {
+/// The files of kernels for cores.
+fn cores_files(kernels: &[Kernel], stem: &str) -> Result<Vec<File>, ProjectError> {
     let rename = |k: usize| format!("#define slyz_kernel_{k} {}\n", kernel_function(stem, k));
     let names: String = (0..kernels.len()).map(rename).collect();
-    let text = format!("{names}\n{}", crate::back::c::emit_kernels(kernels, false)?);
-    Ok(File::text("kernels.c".to_string(), text))
+    let file = |name: String, text: String| File::text(name, format!("{names}\n{text}"));
+    let sources = raw::sources(kernels)?.into_iter().map(raw::file_name);
+    let mut files = vec![file("kernels.c".to_string(), c::emit_ours(kernels, false)?)];
+    files.extend(sources.zip(c::raw_files(kernels)).map(|(name, (_, text))| file(name, text)));
+    Ok(files)
 }
 
 /// The file of the functions.

@@ -3,7 +3,8 @@ struct host_device {
     int error;
     cl_context context;
     cl_command_queue queue;
-    cl_program program;
+    /* One for each file. */
+    cl_program programs[sizeof host_files / sizeof *host_files];
 };
 
 static inline int host_told(const char *what, cl_int error) {
@@ -27,10 +28,10 @@ static inline cl_device_id host_found(void) {
     return NULL;
 }
 
-/* The text of the kernels; empty where the file is not there. */
-static inline std::string host_source(void) {
+/* The text of a file; empty where it is not there. */
+static inline std::string host_source(const std::string &path) {
     std::string text;
-    FILE *file = fopen(SLYZ_KERNELS, "rb");
+    FILE *file = fopen(path.c_str(), "rb");
     if (!file) return text;
     char part[4096];
     for (size_t n; (n = fread(part, 1, sizeof part, file)) > 0;) text.append(part, n);
@@ -38,28 +39,29 @@ static inline std::string host_source(void) {
     return text;
 }
 
-static inline int host_built(host_device *made, cl_device_id device) {
+static inline int host_built(const host_device *made, cl_device_id device, const char *name, cl_program *program) {
     cl_int error = CL_SUCCESS;
-    std::string text = host_source();
+    std::string path = std::string(SLYZ_KERNELS) + "/" + name;
+    std::string text = host_source(path);
     if (text.empty()) {
-        fprintf(stderr, "%s cannot be read; it belongs to this program\n", SLYZ_KERNELS);
+        fprintf(stderr, "%s cannot be read; it belongs to this program\n", path.c_str());
         return SLYZ_DEVICE;
     }
     const char *start = text.c_str();
-    made->program = clCreateProgramWithSource(made->context, 1, &start, NULL, &error);
+    *program = clCreateProgramWithSource(made->context, 1, &start, NULL, &error);
     if (error != CL_SUCCESS) return host_told("clCreateProgramWithSource", error);
-    error = clBuildProgram(made->program, 1, &device, SLYZ_OPTIONS, NULL, NULL);
+    error = clBuildProgram(*program, 1, &device, SLYZ_OPTIONS, NULL, NULL);
     if (error == CL_SUCCESS) return SLYZ_OK;
     size_t size = 0;
-    clGetProgramBuildInfo(made->program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+    clGetProgramBuildInfo(*program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
     std::string log(size, ' ');
-    if (size) clGetProgramBuildInfo(made->program, device, CL_PROGRAM_BUILD_LOG, size, &log[0], NULL);
+    if (size) clGetProgramBuildInfo(*program, device, CL_PROGRAM_BUILD_LOG, size, &log[0], NULL);
     fprintf(stderr, "%s\n", log.c_str());
-    return host_told("clBuildProgram", error);
+    return host_told(name, error);
 }
 
 static inline host_device host_opened(void) {
-    host_device made = {SLYZ_OK, NULL, NULL, NULL};
+    host_device made = {SLYZ_OK, NULL, NULL, {}};
     cl_int error = CL_SUCCESS;
     cl_device_id device = host_found();
     if (!device) {
@@ -69,7 +71,9 @@ static inline host_device host_opened(void) {
     }
     made.context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
     if (error == CL_SUCCESS) made.queue = clCreateCommandQueue(made.context, device, 0, &error);
-    made.error = error == CL_SUCCESS ? host_built(&made, device) : host_told("clCreateContext", error);
+    made.error = host_told("clCreateContext", error);
+    for (size_t k = 0; k < sizeof host_files / sizeof *host_files && !made.error; k++)
+        made.error = host_built(&made, device, host_files[k], &made.programs[k]);
     return made;
 }
 
@@ -107,11 +111,11 @@ static inline int host_device_wait(void) {
 }
 
 static inline int host_device_launch(
-    host_kernel name, const int64_t *grid, const unsigned *block, const host_argument *arguments, size_t count) {
+    host_kernel asked, const int64_t *grid, const unsigned *block, const host_argument *arguments, size_t count) {
     cl_int error = CL_SUCCESS;
     /* Arguments belong to the object: each launch has its own, so that threads may call at the same time. */
-    cl_kernel kernel = clCreateKernel(host_shared()->program, name, &error);
-    if (error != CL_SUCCESS) return host_told(name, error);
+    cl_kernel kernel = clCreateKernel(host_shared()->programs[asked.file], asked.name, &error);
+    if (error != CL_SUCCESS) return host_told(asked.name, error);
     for (size_t k = 0; k < count && error == CL_SUCCESS; k++)
         error = clSetKernelArg(kernel, (cl_uint)k, arguments[k].size, arguments[k].bytes);
     size_t threads[3], local[3];
@@ -122,5 +126,5 @@ static inline int host_device_launch(
     cl_command_queue queue = host_shared()->queue;
     if (error == CL_SUCCESS) error = clEnqueueNDRangeKernel(queue, kernel, 3, NULL, threads, local, 0, NULL, NULL);
     clReleaseKernel(kernel);
-    return host_told(name, error);
+    return host_told(asked.name, error);
 }

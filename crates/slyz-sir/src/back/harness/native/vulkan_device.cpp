@@ -21,6 +21,11 @@ template <> inline host_argument host_pass(host_buffer buffer) {
     return {buffer, 0};
 }
 
+/* Two words, of which the second stands behind the first. */
+static inline host_argument host_pair(host_argument first, host_argument second) {
+    return {NULL, (first.bits & UINT32_MAX) | second.bits << 32};
+}
+
 /* Launches that wait together, at most; each has a place for its numbers, behind which stands one word of 0 at least. */
 #define SLYZ_LAUNCHES 512
 #define SLYZ_NUMBERS ((8 * SLYZ_ARGUMENTS + 24 + 255) / 256 * 256)

@@ -32,7 +32,7 @@ fn compare<T: Copy + PartialEq>(
 }
 
 /// Prints the best time of a call, and the bytes of arguments and results per second.
-fn measure(name: &str, times: u32, bytes: f64, call: impl Fn() -> Result<(), Error>) -> Result<(), Error> {
+fn measure(name: &str, times: u32, bytes: f64, mut call: impl FnMut() -> Result<(), Error>) -> Result<(), Error> {
     let mut best = f64::INFINITY;
     for _ in 0..times {
         let begun = Instant::now();

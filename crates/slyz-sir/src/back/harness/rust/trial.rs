@@ -5,7 +5,7 @@ use crate::back::harness::cases::{self, Argument, Case, Fill};
 use crate::types::Ty;
 use std::collections::BTreeSet;
 
-const MAIN: &str = include_str!("main.rs");
+pub(super) const MAIN: &str = include_str!("main.rs");
 
 const HALF: &str = "
 /// The bits of a small whole number in half precision.

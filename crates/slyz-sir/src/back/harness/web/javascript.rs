@@ -352,7 +352,11 @@ impl<'p> Function<'p> {
                     format!("engine.word.{}({})", self.plan.params[k].ty.elem(), self.names.params[k])
                 }
                 ScalarArg::Turn(depth) => format!("turn{depth}"),
-                ScalarArg::Const(_) | ScalarArg::Read(_) => unreachable!("of raw kernels, which are refused before"),
+                ScalarArg::Const(value) => format!("engine.word.{}({})", value.ty, literal(value)),
+                ScalarArg::Read(BufferId(id)) => {
+                    let ty = self.plan.buffers[id as usize].ty;
+                    format!("engine.word.{ty}((await session.read(buffer{id}, {}, 1))[0])", array_type(ty))
+                }
             },
             Word::Zero => "0".to_string(),
         });

@@ -17,7 +17,7 @@ mod shader;
 
 pub use by_hand::emit_kernels;
 
-use super::{Emitted, File, Options, ProjectError, checked_names, is_name, rename};
+use super::{Emitted, File, Options, ProjectError, Target, checked_names, is_name, raw, rename};
 use crate::back::wgsl::Wgsl;
 use crate::back::words::shorten;
 use crate::program::Program;
@@ -38,8 +38,9 @@ pub(super) fn emit(programs: &[Program], road: &ProgramRoad, options: &Options) 
     let mut page = Page::default();
     for program in programs {
         verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
-        Wgsl { int64: false, ..options.wgsl()? }.check_program(program)?;
-        let mut plan = road.end(program);
+        let chosen = raw::chosen(program, Target::Web);
+        Wgsl { int64: false, ..options.wgsl()? }.check_program(&chosen)?;
+        let mut plan = road.end(&chosen);
         shorten(&mut plan);
         rename(&mut plan, &mut names);
         let shaders = plan.kernels.iter().map(|kernel| Shader::new(kernel, options)).collect::<Result<Vec<_>, _>>()?;

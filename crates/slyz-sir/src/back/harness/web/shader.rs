@@ -2,6 +2,7 @@
 //!
 //! JavaScript is written from the description alone; what writes the WGSL fills it in.
 
+use super::super::raw::{self, extent};
 use super::super::{Options, ProjectError};
 use crate::back::clike::UniformSource;
 use crate::back::wgsl::{self, Wgsl};
@@ -49,14 +50,17 @@ impl Shader {
     /// Writes a kernel. No array of its launches, and no size, is past [`wgsl::MACHINE`]'s `max_positions`.
     pub(super) fn new(kernel: &Kernel, options: &Options) -> Result<Shader, ProjectError> {
         let dialect = Wgsl { int64: false, float64: false, ..options.wgsl()? };
-        let (text, description) = wgsl::emit(kernel, &dialect)?;
+        let (text, description) = match &kernel.raw {
+            Some(code) => raw::shader(kernel, code)?,
+            None => wgsl::emit(kernel, &dialect)?,
+        };
         let storage =
             |slot: &crate::back::clike::BufferSlot| Binding::Storage { place: slot.place, written: slot.written };
         let mut bindings: Vec<Binding> = description.buffers.iter().map(storage).collect();
         let word = |source: UniformSource| match source {
             UniformSource::Size(var) => Word::Size(Size::Var(var)),
             UniformSource::Scalar(k) => Word::Scalar(k),
-            UniformSource::Extent(_) => unreachable!("of raw kernels, which are refused before"),
+            UniformSource::Extent(k) => Word::Size(extent(kernel, k)),
         };
         let mut words: Vec<Word> = description.uniforms.iter().map(|uniform| word(uniform.source)).collect();
         if !words.is_empty() {

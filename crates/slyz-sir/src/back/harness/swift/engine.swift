@@ -41,7 +41,7 @@ enum HarnessError: Error, CustomStringConvertible {
 final class Engine {
     let device: MTLDevice
     let queue: MTLCommandQueue
-    let library: MTLLibrary
+    private let libraries: [MTLLibrary]
     private var pipelines: [String: MTLComputePipelineState] = [:]
     /// Time on the device since it was last set.
     var seconds = 0.0
@@ -63,12 +63,14 @@ final class Engine {
         options.fastMathEnabled = fastMath
         self.device = device
         self.queue = queue
-        self.library = try device.makeLibrary(source: try metalSource(), options: options)
+        self.libraries = try metalSources().map { try device.makeLibrary(source: $0, options: options) }
     }
 
     func pipeline(_ name: String) throws -> MTLComputePipelineState {
         if let known = pipelines[name] { return known }
-        guard let function = library.makeFunction(name: name) else { throw HarnessError.noKernel(name) }
+        guard let function = libraries.lazy.compactMap({ $0.makeFunction(name: name) }).first else {
+            throw HarnessError.noKernel(name)
+        }
         let state = try device.makeComputePipelineState(function: function)
         pipelines[name] = state
         return state

@@ -1,19 +1,25 @@
 //! A Swift project that runs the kernels of a [`Project`] on Metal.
 //!
-//! One `run_<name>` per program, `validate` with what the interpreter expects, `bench`. What does not depend on the project
+//! One `run_<name>` per program or kernel by hand, `validate` with what the interpreter expects, `bench`. What does not depend on the project
 //! is in `engine.swift` and `main.swift`; everything else is written from plans and descriptions.
+
+mod by_hand;
+
+pub use by_hand::emit_kernels;
 
 use super::cases::{self, Argument, Case, Fill};
 use super::walk::{self, Arithmetic, Names, Repeat, Statement};
-use super::{Entry, Project};
+use super::{Entry, File, Project, raw};
 use crate::back::clike::{Description, Dispatch, UniformSource};
 use crate::choices::Precision;
 use crate::code::Type;
 use crate::interp::Array;
 use crate::kernel::{BufferId, BufferUse, ScalarArg};
+use crate::launch::LAUNCH_SIZES;
 use crate::lower::gpu::Machine;
 use crate::size::{Size, SizeVar};
 use crate::types::{Scalar, Ty};
+use by_hand::Hand;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -30,6 +36,15 @@ pub fn is_reserved(name: &str) -> bool {
     WORDS.split_whitespace().any(|word| word == name)
 }
 
+/// Does a name mean something in the functions of a file, or in their calls? Everything that those name is a word, with a number behind it perhaps.
+fn is_taken(name: &str) -> bool {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let words = ["engine", "session", "buffer", "count", "min", "positions", "expect", "uniform", "times", "require"];
+    let of_calls = ["right", "found", "expected", "compare", "measure", "threads"];
+    let types = ["Int", "UInt", "Float", "Bool", "Double", "BFloat", "Array", "Engine", "Session"];
+    words.contains(&stem) || of_calls.contains(&stem) || types.contains(&stem) || is_reserved(name)
+}
+
 /// Where the project finds the Metal source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source<'a> {
@@ -39,14 +54,31 @@ pub enum Source<'a> {
     Embedded,
 }
 
-/// A function that gives the Metal source, which stands behind it.
-pub fn embedded(source: &str) -> String {
-    let function = "func metalSource() throws -> String {\n    return kernels\n}";
-    format!("{function}\n\nprivate let kernels = #\"\"\"\n{source}\"\"\"#\n")
+/// A function that gives the Metal sources, which stand behind it: ours, and files that people wrote.
+pub fn embedded(source: &str, raw: &[File]) -> String {
+    let others = raw.iter().map(|file| (file.name.trim_end_matches(".metal"), file.as_text().unwrap_or_default()));
+    let all: Vec<(&str, &str)> = std::iter::once(("kernels", source)).chain(others).collect();
+    let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+    let mut out = format!("func metalSources() throws -> [String] {{\n    return [{}]\n}}\n", names.join(", "));
+    for (name, text) in all {
+        // As many as no line of the text ends a string with.
+        let quote = (1..).map(|count| "#".repeat(count)).find(|quote| !text.contains(&format!("\"\"\"{quote}")));
+        let quote = quote.unwrap_or_default();
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        let _ = write!(out, "\nprivate let {name} = {quote}\"\"\"\n{text}{end}\"\"\"{quote}\n");
+    }
+    out
 }
 
 /// The Swift file of a project.
 pub fn emit(project: &Project, source: Source) -> String {
+    let cases: Vec<Case> = project.entries.iter().map(|e| cases::case(&e.program)).collect();
+    let functions = project.entries.iter().map(|entry| Function::new(entry).text()).collect();
+    emit_with(project, source, functions, &validate(project, &cases), &bench(project, &cases))
+}
+
+/// The file with these functions, and what compares and measures them.
+fn emit_with(project: &Project, source: Source, functions: Vec<String>, validated: &str, measured: &str) -> String {
     let mut out = String::from("import Foundation\nimport Metal\n\n");
     let _ = writeln!(out, "/// The most positions of an array that kernels count.");
     let _ = writeln!(out, "let maxPositions = {}\n", Machine::metal().max_positions);
@@ -54,24 +86,28 @@ pub fn emit(project: &Project, source: Source) -> String {
     let _ = writeln!(out, "let fastMath = {}\n", is_native(project));
     match source {
         Source::File(name) => {
-            let _ = writeln!(out, "func metalSource() throws -> String {{");
-            let _ = writeln!(out, "    return try String(contentsOfFile: \"{name}\", encoding: .utf8)\n}}\n");
+            let names = std::iter::once(name).chain(project.raw.iter().map(|file| &file.name[..]));
+            let names: Vec<String> = names.map(|name| format!("\"{name}\"")).collect();
+            let _ = writeln!(out, "func metalSources() throws -> [String] {{");
+            let read = "try String(contentsOfFile: $0, encoding: .utf8)";
+            let _ = writeln!(out, "    return try [{}].map {{ {read} }}\n}}\n", names.join(", "));
         }
         Source::Embedded => {
-            out += &embedded(&project.source);
+            out += &embedded(&project.source, &project.raw);
             out += "\n";
         }
     }
     out += ENGINE;
     out += "\n";
     elements(project, &mut out);
-    let cases: Vec<Case> = project.entries.iter().map(|e| cases::case(&e.program)).collect();
-    for entry in &project.entries {
-        out += &Function::new(entry).text();
+    for function in functions {
+        out += &function;
         out += "\n";
     }
-    validate(project, &cases, &mut out);
-    bench(project, &cases, &mut out);
+    out += "/// Compares every kernel with what the interpreter of Słyż computed. False where one differs.\n";
+    let _ = write!(out, "func validate() throws -> Bool {{\n    var right = true\n{validated}    return right\n}}\n\n");
+    out += "/// Prints the best of some times, and the bytes of arguments and results per second.\n";
+    let _ = write!(out, "func bench(_ times: Int) throws {{\n{measured}}}\n");
     if let Source::File(_) = source {
         out += "\n";
         out += MAIN;
@@ -131,6 +167,8 @@ fn elements(project: &Project, out: &mut String) {
 struct Function<'p> {
     entry: &'p Entry,
     names: Names,
+    /// A kernel that a person wrote.
+    hand: Option<&'p Hand<'p>>,
     out: String,
 }
 
@@ -139,15 +177,39 @@ const ARITHMETIC: Arithmetic =
 
 impl<'p> Function<'p> {
     fn new(entry: &'p Entry) -> Function<'p> {
-        // Everything else that the function names is one of these, with a number behind it perhaps.
-        let taken = |name: &str| {
-            let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-            let words =
-                ["engine", "session", "buffer", "count", "min", "positions", "expect", "uniform", "times", "require"];
-            let types = ["Int", "UInt", "Float", "Bool", "Double", "BFloat", "Array", "Engine", "Session"];
-            words.contains(&stem) || types.contains(&stem) || is_reserved(name)
-        };
-        Function { entry, names: Names::new(&entry.plan, ARITHMETIC, &taken), out: String::new() }
+        Function { entry, names: Names::new(&entry.plan, ARITHMETIC, &is_taken), hand: None, out: String::new() }
+    }
+
+    /// The function of a kernel that a person wrote.
+    fn by_hand(entry: &'p Entry, hand: &'p Hand) -> Function<'p> {
+        let mut function = Function { hand: Some(hand), ..Function::new(entry) };
+        function.names.params = hand.params.clone();
+        function
+    }
+
+    /// Sizes that the caller gives. Those of a launch follow from its threads.
+    fn asked(&self) -> Vec<usize> {
+        let first = if self.hand.is_some() { LAUNCH_SIZES } else { 0 };
+        walk::asked(&self.entry.plan).into_iter().filter(|&k| k >= first).collect()
+    }
+
+    /// Is it one of the sizes of a launch by hand: blocks, then threads?
+    fn is_of_launch(&self, SizeVar(k): SizeVar) -> bool {
+        self.hand.is_some() && (k as usize) < LAUNCH_SIZES
+    }
+
+    /// The sizes of a launch, of its threads.
+    fn count_blocks(&mut self) {
+        let Some(hand) = self.hand else { return };
+        let name = &self.entry.plan.name;
+        self.line(format!("try require(min(threads.0, threads.1, threads.2) >= 0, \"{name}\", \"threads >= 0\")"));
+        for (k, block) in hand.block.into_iter().enumerate() {
+            let (blocks, threads) = (self.names.sizes[k].clone(), self.names.sizes[3 + k].clone());
+            self.line(format!("let {threads} = try positions(\"{name}\", \"{threads}\", [threads.{k}])"));
+            self.line(format!("let {blocks} = ({threads} + {}) / {block}", block - 1));
+            // Not every kernel asks for all of them.
+            self.line(format!("_ = ({threads}, {blocks})"));
+        }
     }
 
     fn line(&mut self, text: impl AsRef<str>) {
@@ -160,13 +222,19 @@ impl<'p> Function<'p> {
         let mut params = vec![];
         for (param, name) in self.entry.plan.params.iter().zip(&self.names.params) {
             let ty = swift_type(param.ty.elem());
+            let is_written = self.hand.is_some_and(|hand| hand.special.is_written(params.len()));
             params.push(match param.ty {
                 Type::Scalar(_) => format!("_ {name}: {ty}"),
+                Type::Array(..) if is_written => format!("_ {name}: inout [{ty}]"),
                 Type::Array(..) => format!("_ {name}: [{ty}]"),
             });
         }
-        for var in walk::asked(&self.entry.plan) {
+        for var in self.asked() {
             params.push(format!("{}: Int", self.names.sizes[var]));
+        }
+        if self.hand.is_some() {
+            params.push("threads: (Int, Int, Int)".to_string());
+            return format!("func run_{}({}) throws", self.entry.program.name, params.join(", "));
         }
         let results: Vec<String> = self
             .entry
@@ -190,10 +258,19 @@ impl<'p> Function<'p> {
         let name = &self.entry.program.name;
         self.out = format!("{} {{\n", self.signature());
         self.line("let engine = try Engine.shared()");
+        self.count_blocks();
         for statement in walk::statements(&self.entry.program.requires, plan) {
             self.statement(&statement);
         }
         self.line("try session.finish()");
+        if let Some(hand) = self.hand {
+            for (param, BufferId(id)) in &hand.special.written {
+                let name = self.names.params[*param].clone();
+                self.line(format!("{name} = engine.read(buffer{id}, {name}.count)"));
+            }
+            self.out += "}\n";
+            return self.out;
+        }
         let mut results = vec![];
         for (id, shape) in &plan.results {
             let ty = swift_type(plan.buffers[id.0 as usize].ty);
@@ -215,6 +292,7 @@ impl<'p> Function<'p> {
         let size = |var: &SizeVar| &self.names.sizes[var.0 as usize];
         let line = match statement {
             Statement::Told { size: var, param } => format!("let {} = {}.count", size(var), self.names.params[*param]),
+            Statement::Asked(var) | Statement::Axis(var) if self.is_of_launch(*var) => return,
             Statement::Asked(var) => format!("try require({0} >= 0, \"{name}\", \"{0} >= 0\")", size(var)),
             Statement::Axis(var) => format!("_ = try positions(\"{name}\", \"an axis {0}\", [{0}])", size(var)),
             Statement::Expect { param, shape } => {
@@ -231,12 +309,20 @@ impl<'p> Function<'p> {
                 format!("let buffer{} = try engine.buffer({})", buffer.0, self.argument(*param))
             }
             Statement::Allocate { buffer: BufferId(id), swapped } => {
+                let constants = self.hand.into_iter().flat_map(|hand| &hand.special.constants);
+                if let Some((_, values)) = { constants }.find(|(at, _)| at.0 == *id) {
+                    self.line(format!("let buffer{id} = try engine.buffer({})", by_hand::constants(values)));
+                    return;
+                }
                 let buffer = &self.entry.plan.buffers[*id as usize];
                 let count = self.names.count(&buffer.shape, walk::what_is(buffer.role), name);
                 let word = if *swapped { "var" } else { "let" };
                 format!("{word} buffer{id} = try engine.buffer(bytes: {count} * {})", buffer.ty.bytes())
             }
             Statement::Launch { kernel, buffers, scalars } => {
+                if scalars.iter().any(|scalar| scalar.read().is_some()) {
+                    self.line("try session.finish()");
+                }
                 self.launch(&self.entry.kernels[*kernel], buffers, scalars)
             }
             Statement::Count { size: var, from } => {
@@ -298,11 +384,12 @@ impl<'p> Function<'p> {
                     UniformSource::Scalar(k) => match scalars[k] {
                         ScalarArg::Argument(k) => format!("uniform({})", self.names.params[k]),
                         ScalarArg::Turn(depth) => format!("uniform({}(turn{depth}))", swift_type(u.ty)),
-                        ScalarArg::Const(_) | ScalarArg::Read(_) => {
-                            unreachable!("of raw kernels, which are refused before")
-                        }
+                        ScalarArg::Const(value) => format!("uniform({} as {})", literal(value), swift_type(u.ty)),
+                        ScalarArg::Read(from) => format!("uniform({})", read(from, swift_type(u.ty))),
                     },
-                    UniformSource::Extent(_) => unreachable!("of raw kernels, which are refused before"),
+                    UniformSource::Extent(k) => {
+                        format!("uniform({}({}))", swift_type(u.ty), self.names.size(&raw::extent(&d.kernel, k)))
+                    }
                 })
                 .collect();
             let _ = write!(text, ", uniforms: [{}]", uniforms.join(", "));
@@ -388,9 +475,8 @@ fn call(function: &Function, case: &Case, sizes: &[Option<u64>]) -> Option<(Vec<
     Some((lines, format!("try run_{}({})", function.entry.program.name, args.join(", "))))
 }
 
-fn validate(project: &Project, cases: &[Case], out: &mut String) {
-    *out += "/// Compares every kernel with what the interpreter of Słyż computed. False where one differs.\n";
-    *out += "func validate() throws -> Bool {\n    var right = true\n";
+fn validate(project: &Project, cases: &[Case]) -> String {
+    let mut out = String::new();
     for (entry, case) in project.entries.iter().zip(cases) {
         let function = Function::new(entry);
         let name = &entry.program.name;
@@ -403,7 +489,7 @@ fn validate(project: &Project, cases: &[Case], out: &mut String) {
             continue;
         };
         let _ = writeln!(out, "    do {{  // {name}");
-        lines.iter().for_each(|line| *out += &format!("        {line}\n"));
+        lines.iter().for_each(|line| out += &format!("        {line}\n"));
         let _ = writeln!(out, "        let found = {call}");
         for (k, array) in expected.iter().enumerate() {
             let mut found = "found".to_string();
@@ -422,9 +508,9 @@ fn validate(project: &Project, cases: &[Case], out: &mut String) {
                 array.data.len()
             );
         }
-        *out += "    }\n";
+        out += "    }\n";
     }
-    *out += "    return right\n}\n\n";
+    out
 }
 
 /// Every so many elements, in lines.
@@ -439,9 +525,8 @@ fn sampled(array: &Array) -> (String, usize) {
     }
 }
 
-fn bench(project: &Project, cases: &[Case], out: &mut String) {
-    *out += "/// Prints the best of some times, and the bytes of arguments and results per second.\n";
-    *out += "func bench(_ times: Int) throws {\n";
+fn bench(project: &Project, cases: &[Case]) -> String {
+    let mut out = String::new();
     for (entry, case) in project.entries.iter().zip(cases) {
         let function = Function::new(entry);
         let name = &entry.program.name;
@@ -455,8 +540,13 @@ fn bench(project: &Project, cases: &[Case], out: &mut String) {
         });
         let bytes: u64 = bytes.sum();
         let _ = writeln!(out, "    do {{  // {name}");
-        lines.iter().for_each(|line| *out += &format!("        {line}\n"));
+        lines.iter().for_each(|line| out += &format!("        {line}\n"));
         let _ = writeln!(out, "        try measure(\"{name}\", times, bytes: {bytes}) {{ _ = {call} }}\n    }}");
     }
-    *out += "}\n";
+    out
+}
+
+/// The bytes of an array.
+fn bytes_of(array: &Array) -> usize {
+    array.data.len() * array.ty.bytes()
 }
