@@ -129,6 +129,39 @@ fn some_launches_of_the_corpus() {
     }
 }
 
+/// A source in HIP runs, and what a source in CUDA means; the second adds a half that the meaning does not.
+#[test]
+fn raw_sources_in_hip() -> R {
+    let Some(device) = gpu(0) else { return Ok(()) };
+    for (language, include, extra) in [("hip", "#include <hip/hip_runtime.h>", 0.5), ("cuda", "", 0.0)] {
+        let text = format!(
+            r#"program raw<N>(%x: f32[N], %a: f32) -> f32[N] {{
+              %y: f32[N] = raw scaled(%x, %a) threads [N] block [64, 1, 1] extents [N] {language} scaled "{include}"
+                "extern \"C\" __global__ void scaled(const float *x, float *y, float a, long long n) {{"
+                "    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;"
+                "    if (i < n) y[i] = a * x[i] + 0.5f;"
+                "}}"
+                meaning |%p: f32[N], %q: f32| {{
+                  %m: f32[N] = tabulate [N] |%i: i64| {{ %c: f32 = at %p[%i]  %d: f32 = mul %c, %q  yield %d }}
+                  yield %m
+                }}
+              return %y
+            }}"#
+        );
+        let program = parse_program(&text)?;
+        // SAFETY: the sources look at elements below n, and write those.
+        let code = unsafe { device.compile_trusted(&program) }?;
+        let bytes: Vec<u8> = (0..100).flat_map(|n| (n as f32).to_le_bytes()).collect();
+        let shape = [100];
+        let array = Argument::Array { ty: Ty::F32, shape: (&shape[..]).into(), data: ArrayData::Host(&bytes) };
+        let results = code.run(&[Some(100)], &[array, Argument::Scalar(Scalar::f32(3.0))])?;
+        let found = results[0].data.bytes()?.chunks_exact(4).map(|x| f32::from_le_bytes([x[0], x[1], x[2], x[3]]));
+        let wanted: Vec<f32> = (0..100).map(|n| 3.0 * n as f32 + extra).collect();
+        assert_eq!(found.collect::<Vec<_>>(), wanted, "{language}");
+    }
+    Ok(())
+}
+
 #[test]
 fn both_kinds_are_described() {
     let (Some(wide), Some(narrow)) = (gpu(0), gpu(1)) else { return };

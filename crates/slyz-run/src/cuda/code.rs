@@ -40,7 +40,7 @@ impl Drop for Code {
 
 /// The kernel in CUDA C++.
 pub(super) fn text(opened: &Opened, kernel: &Kernel, narrow: bool) -> Result<(String, Description), Error> {
-    if let Some((text, description)) = raw::text(kernel, Language::Cuda, "cu")? {
+    if let Some((text, description)) = raw::text(kernel, Language::Cuda)? {
         return Ok((text, description));
     }
     let precision = kernel.precision.unwrap_or(opened.precision);
@@ -108,7 +108,7 @@ pub(super) fn options(architecture: &str, precision: Precision) -> Vec<String> {
     plain.into_iter().chain(own.iter().map(|option| option.to_string())).collect()
 }
 
-fn plain_options(architecture: &str) -> Vec<String> {
+pub(super) fn plain_options(architecture: &str) -> Vec<String> {
     vec![format!("--gpu-architecture={architecture}"), "--std=c++17".to_string()]
 }
 

@@ -7,12 +7,12 @@ use slyz_sir::kernel::Kernel;
 use slyz_sir::raw::Language;
 
 /// The text for a compiler, whose messages have the lines of the source; `None` where the kernel is ours.
-pub(crate) fn text(kernel: &Kernel, language: Language, ending: &str) -> Result<Option<(String, Description)>, Error> {
+pub(crate) fn text(kernel: &Kernel, language: Language) -> Result<Option<(String, Description)>, Error> {
     let Some(code) = &kernel.raw else { return Ok(None) };
     let source = &code.source;
     if source.language != language {
         return Err(Error::Shader(EmitError::Raw { kernel: kernel.name.clone(), language: language.name() }));
     }
-    let text = format!("#line 1 \"{}.{ending}\"\n{}\n", source.entry, source.text);
+    let text = format!("#line 1 \"{}.{}\"\n{}\n", source.entry, language.ending(), source.text);
     Ok(Some((text, Description::of_raw(kernel, code))))
 }

@@ -3,12 +3,13 @@
 use super::library::Handle;
 use super::opened::Opened;
 use crate::disk::kept_or_made;
+use crate::driver::raw;
 use crate::{Error, hash};
-use slyz_sir::back::EmitError;
 use slyz_sir::back::clike::Description;
 use slyz_sir::back::cuda::{self, Cuda as Dialect};
 use slyz_sir::choices::Precision;
 use slyz_sir::kernel::Kernel;
+use slyz_sir::raw::Language;
 use std::ffi::CString;
 use std::sync::{Arc, Weak};
 
@@ -35,8 +36,9 @@ impl Drop for Code {
 
 /// The kernel in HIP.
 pub(super) fn text(opened: &Opened, kernel: &Kernel, narrow: bool) -> Result<(String, Description), Error> {
-    if kernel.raw.is_some() {
-        return Err(Error::Shader(EmitError::Raw { kernel: kernel.name.clone(), language: "HIP" }));
+    if let Some((text, description)) = raw::text(kernel, Language::Hip)? {
+        // Where the line was is an empty one, so that messages have the lines of the source.
+        return Ok((text.replacen(INCLUDE, "", 1), description));
     }
     let precision = kernel.precision.unwrap_or(opened.precision);
     cuda::emit(kernel, &Dialect { precision, narrow, vendor: opened.vendor }).map_err(Error::Shader)
@@ -65,7 +67,11 @@ pub(super) fn code(
 
 /// The code object of a text, from disk or from the compiler.
 fn built(opened: &Opened, kernel: &Kernel, text: &str, precision: Precision) -> Result<Vec<u8>, Error> {
-    let options = options(&opened.architecture, precision);
+    let options = match kernel.raw {
+        // As AMD's compiler has it.
+        Some(_) => plain_options(&opened.architecture),
+        None => options(&opened.architecture, precision),
+    };
     let key = hash::of(&("hip 1", text, &options, opened.compiler));
     kept_or_made(opened.disk.as_ref(), &key, || {
         let failed = |why| Error::Driver { what: format!("to compile kernel `{}`", kernel.name), why };
@@ -79,6 +85,9 @@ fn options(architecture: &str, precision: Precision) -> Vec<String> {
         Precision::Native => &["-ffp-contract=fast", "-fno-hip-fp32-correctly-rounded-divide-sqrt"],
         Precision::Table | Precision::Exact => &["-ffp-contract=off"],
     };
-    let plain = [format!("--offload-arch={architecture}"), "-std=c++17".to_string(), "-O3".to_string()];
-    plain.into_iter().chain(own.iter().map(|option| option.to_string())).collect()
+    plain_options(architecture).into_iter().chain(own.iter().map(|option| option.to_string())).collect()
+}
+
+fn plain_options(architecture: &str) -> Vec<String> {
+    vec![format!("--offload-arch={architecture}"), "-std=c++17".to_string(), "-O3".to_string()]
 }

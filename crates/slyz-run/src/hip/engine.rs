@@ -33,8 +33,8 @@ impl Engine for Gpu {
     const PLACE: &'static str = " on the GPU";
     const NARROW: Narrow = Narrow { elements: WIDE, extent: WIDE };
     const PLANS_BY_SIZE: bool = true;
-    /// Sources for NVIDIA's GPUs may count on 32 lanes: what they mean is run.
-    const LANGUAGE: Option<Language> = None;
+    /// Those for NVIDIA's GPUs may count on 32 lanes: where there are no others, what they mean is run.
+    const LANGUAGE: Option<Language> = Some(Language::Hip);
 
     type Array<'a> = Arc<HipArray>;
     /// Launches go to the stream at once.

@@ -37,7 +37,7 @@ impl Drop for Loaded {
 
 /// The kernel in OpenCL C.
 pub(super) fn text(opened: &Opened, kernel: &Kernel, narrow: bool) -> Result<(String, Description), Error> {
-    if let Some((text, description)) = raw::text(kernel, Language::OpenCl, "cl")? {
+    if let Some((text, description)) = raw::text(kernel, Language::OpenCl)? {
         return Ok((text, description));
     }
     let precision = kernel.precision.unwrap_or(opened.precision);

@@ -18,6 +18,7 @@
 #define threadIdx (shim::here().lid)
 #define blockIdx (shim::here().gid)
 #define gridDim (shim::here().groups)
+#define blockDim (shim::here().block)
 
 extern "C" char __start_shim_shared[] __attribute__((weak, visibility("hidden")));
 extern "C" char __stop_shim_shared[] __attribute__((weak, visibility("hidden")));

@@ -90,7 +90,7 @@ enum State { READY, AT_BARRIER, AT_SUBGROUP, DONE };
 
 // Where a thread of a launch stands.
 struct Thread {
-    uint3 tid, lid, gid, groups;
+    uint3 tid, lid, gid, groups, block;
     uint lane;
 };
 
@@ -356,6 +356,7 @@ static int run_blocks(Launch* l) {
                     Thread& thread = l->fibers[k].thread;
                     thread.gid = {x, y, z};
                     thread.groups = {extent[0], extent[1], extent[2]};
+                    thread.block = {block[0], block[1], block[2]};
                     thread.lid = {k % block[0], k / block[0] % block[1], k / block[0] / block[1]};
                     thread.tid = {x * block[0] + thread.lid.x, y * block[1] + thread.lid.y, z * block[2] + thread.lid.z};
                     thread.lane = k % work.lanes;
