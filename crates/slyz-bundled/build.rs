@@ -8,6 +8,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     slyz_build::Bundle::new()
         .function("black_scholes", kernels::black_scholes)
         .function("softmax", kernels::softmax)
+        .function("layer", kernels::layer)
+        .function("pairs", kernels::pairs)
         .kernel("relu", &kernels::relu(&[0.0], &mut positive))
         .write()?;
     Ok(())

@@ -59,8 +59,8 @@ struct Entry {
 }
 
 enum What {
-    /// A function, and how the program calls it.
-    Function(Program, String),
+    /// What calls of a function run, and how the program calls it.
+    Function(Vec<Program>, String),
     Kernel(Arc<Template>, Option<[u32; 3]>),
     /// A program in SIR.
     Program(Box<Program>),
@@ -171,12 +171,14 @@ impl Bundle {
 impl Entry {
     fn write(&self, folder: &Path, targets: &[Target]) -> Result<(), Error> {
         let Entry { name, what } = self;
-        let source = match what {
-            What::Function(program, _) => Source::Program(program),
-            What::Program(program) => Source::Program(program),
-            What::Kernel(template, block) => Source::Kernel(template, *block),
+        let objects = match what {
+            What::Function(programs, _) => {
+                let all = programs.iter().map(|program| ahead::compiled(Source::Program(program), targets));
+                all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect()
+            }
+            What::Program(program) => ahead::compiled(Source::Program(program), targets)?,
+            What::Kernel(template, block) => ahead::compiled(Source::Kernel(template, *block), targets)?,
         };
-        let objects = ahead::compiled(source, targets)?;
         let bytes = format!("include_bytes!(concat!(env!(\"OUT_DIR\"), \"/slyz/{name}.code\"))");
         let call = match what {
             What::Function(_, path) => format!("::slyz::__private::bundled({bytes}, {path})\n"),

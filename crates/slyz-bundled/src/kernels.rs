@@ -28,6 +28,25 @@ pub fn softmax(x: Arr<f32, (R, C)>) -> Arr<f32, (R, C)> {
     })
 }
 
+/// Products in bytes: what is made of the weights alone is made once.
+#[slyz::quantize(i8)]
+pub fn layer(x: Arr<f32, (R, N)>, w: Arr<f32, (N, C)>) -> Arr<f32, (R, C)> {
+    x.matmul(w)
+}
+
+/// Sums of pairs by a kernel in C, and twice that.
+pub fn pairs(x: Arr<f32, N>, y: Arr<f32, N>) -> Arr<f32, N> {
+    let source = "void pairs(const float *x, const float *y, float *sum, long long begin, long long end) {
+    for (long long i = begin; i < end; i++) sum[i] = x[i] + y[i];
+}";
+    let kernel: slyz::Raw<fn(Arr<f32, N>, Arr<f32, N>) -> Arr<f32, N>> = slyz::Raw::new("pairs").threads::<N>();
+    let kernel = kernel.meaning(|x: Arr<f32, N>, y: Arr<f32, N>| x + y);
+    // SAFETY: it reads and writes the elements of its range, and so all of them.
+    #[allow(unsafe_code)]
+    let kernel = unsafe { kernel.c(source) };
+    kernel.call(x, y) * 2.0
+}
+
 /// What is positive.
 #[graph]
 pub fn relu(input: &Tensor<f32>, output: &mut Tensor<f32>) {

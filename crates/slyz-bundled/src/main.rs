@@ -3,7 +3,8 @@
 //! ```sh
 //! cargo build --release -p slyz-bundled && env -i ./target/release/slyz-bundled
 //! ```
-#![forbid(unsafe_code)]
+// A kernel in C is vouched for where it stands.
+#![deny(unsafe_code)]
 
 mod kernels;
 
@@ -12,12 +13,18 @@ use slyz::prelude::*;
 fn main() -> Result<(), slyz::Error> {
     let price = slyz::bundle!("black_scholes")?;
     let rows = slyz::bundle!("softmax")?;
+    let layer = slyz::bundle!("layer")?;
+    let pairs = slyz::bundle!("pairs")?;
     slyz::bundle!("relu")?;
 
     let prices = price.call(&[80.0f32, 100.0, 120.0], &[100.0f32; 3], &[1.0f32; 3])?.to_vec()?;
     println!("prices  {prices:.3?} on {}", price.device());
     let softmax = rows.call(&[[0.0f32, 1.0, 2.0], [0.0, 0.0, 0.0]])?.to_vec()?;
     println!("softmax {softmax:.3?} on {}", rows.device());
+    let product = layer.call(&[[1.0f32, 2.0], [3.0, 4.0]], &[[1.0f32, 0.0], [0.0, 1.0]])?.to_vec()?;
+    println!("layer   {product:.1?} on {}", layer.device());
+    let sums = pairs.call(&[1.0f32, 2.0, 3.0], &[4.0f32, 5.0, 6.0])?.to_vec()?;
+    println!("pairs   {sums:?} on {}", pairs.device());
     let mut positive = [0.0; 4];
     kernels::relu(&[-1.0, 2.0, -3.0, 4.0], &mut positive).run()?;
     println!("relu    {positive:?}");

@@ -21,6 +21,8 @@ fn bundled_functions_run_as_code() {
     assert_eq!(text(&done.stderr), "");
     let expected = "prices  [3.920, 12.822, 26.803] on cpu\n\
                     softmax [0.090, 0.245, 0.665, 0.333, 0.333, 0.333] on cpu\n\
+                    layer   [1.0, 2.0, 3.0, 4.0] on cpu\n\
+                    pairs   [10.0, 14.0, 18.0] on cpu\n\
                     relu    [0.0, 2.0, 0.0, 4.0]\n";
     assert_eq!(text(&done.stdout), expected);
 }

@@ -6,8 +6,10 @@ use crate::{Error, precision};
 use slyz_sir::choices::Precision;
 use slyz_sir::kernel::Plan;
 use slyz_sir::launch::Template;
+use slyz_sir::meaning;
 use slyz_sir::program::Program;
 use slyz_sir::raise::Candidate;
+use slyz_sir::raw::Language;
 use slyz_sir::verify;
 use std::sync::Arc;
 
@@ -76,7 +78,8 @@ fn plans(
 fn for_cores(source: Source<'_>, target: Target) -> Result<Vec<Object>, Error> {
     let ahead = crate::cpu::Ahead::new();
     let mut objects = vec![];
-    for plan in plans(source, false, &|program| Ok(ahead.lower(program)), precision::from_environment()?)? {
+    let lower = |program: &Program| Ok(ahead.lower(&meaning::chosen(program, Language::C)));
+    for plan in plans(source, false, &lower, precision::from_environment()?)? {
         for text in ahead.texts(&plan)? {
             let bytes = ahead.compiled(&text, target)?;
             objects.push(Object::new(target, &text, "", bytes));
@@ -95,12 +98,13 @@ fn for_nvidia(source: Source<'_>, target: Target) -> Result<Vec<Object>, Error> 
     use crate::cuda::ahead;
     let usual = precision::from_environment()?;
     let mut objects = vec![];
-    for plan in plans(source, true, &|program| Ok(ahead::lower(program)), usual)? {
+    let lower = |program: &Program| Ok(ahead::lower(&meaning::chosen(program, Language::Cuda)));
+    for plan in plans(source, true, &lower, usual)? {
         for kernel in &plan.kernels {
             let precision = kernel.precision.unwrap_or(usual);
             for narrow in [true, false] {
                 let text = ahead::text(kernel, precision, narrow)?;
-                let bytes = ahead::compiled(&kernel.name, &text, precision, target)?;
+                let bytes = ahead::compiled(kernel, &text, precision, target)?;
                 objects.push(Object::new(target, &text, ahead::choice(precision), bytes));
             }
         }

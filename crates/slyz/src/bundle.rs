@@ -4,6 +4,7 @@ use crate::compile::{self, Compiled, Function, Options, Signature};
 use crate::error::Error;
 use crate::trace::{self, Loc};
 use slyz_sir::program::Program;
+use slyz_sir::quantize::{Request, prepare, quantize};
 use std::panic::Location;
 
 /// A function that `build.rs` put into a bundle under this name, compiled: its code is in the program, and no compiler is needed to run it.
@@ -19,12 +20,17 @@ macro_rules! bundle {
     };
 }
 
-/// The program of a function, as [`crate::compile`] gives it to devices.
+/// The programs that calls of a function run, as [`crate::compile`] gives them to devices: of one over smaller numbers, what is made of its weights
+/// and what is done with that.
 #[track_caller]
-pub fn traced<Sig: Signature, F: Function<Sig>>(f: F) -> Result<Program, Error> {
+pub fn traced<Sig: Signature, F: Function<Sig>>(f: F) -> Result<Vec<Program>, Error> {
     let at: Loc = Location::caller();
     let name = compile::function_name(std::any::type_name::<F>());
-    Ok(trace::run(at, &name, &mut || Sig::outs(f.run(Sig::params(at))).outs).map_err(Error::Trace)?.program)
+    let traced = trace::run(at, &name, &mut || Sig::outs(f.run(Sig::params(at))).outs).map_err(Error::Trace)?;
+    let Some(small) = traced.small else { return Ok(vec![traced.program]) };
+    let quantized = quantize(&traced.program, &Request::new(small));
+    let parts = prepare(&quantized.program, &quantized.weights);
+    Ok(parts.packs.into_iter().map(|pack| pack.program).chain([parts.main]).collect())
 }
 
 /// The function, with the code that a bundle has for it. Only `slyz-build` writes calls of it.

@@ -2,11 +2,11 @@
 
 use crate::compile::Compiled;
 use crate::error::Error;
-use crate::quantize::{Quantize, Smaller};
-use slyz_run::{Argument, Executable, Output, Prepared};
+use crate::quantize::{Quantize, compile_smaller};
+use slyz_run::{Argument, Executable, Output};
 use slyz_sir::kernel::Plan;
 use slyz_sir::program::Program;
-use slyz_sir::quantize::{Candidate, Request, prepare, quantize, ranges};
+use slyz_sir::quantize::{Candidate, Request, quantize, ranges};
 use slyz_sir::types::Scalar;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -109,26 +109,9 @@ impl<Sig> Compiled<Sig> {
         quantize(self.program(), request).candidates
     }
 
-    // The parts of a program that is vouched for read what it reads.
-    #[allow(unsafe_code)]
     fn smaller(&self, request: &Request) -> Result<Compiled<Sig>, Error> {
-        let quantized = quantize(self.program(), request);
-        let parts = prepare(&quantized.program, &quantized.weights);
-        let told = |candidate: &Candidate| match candidate.left {
-            None => format!("{candidate} is {}", request.small),
-            Some(_) => candidate.to_string(),
-        };
-        let mut told: Vec<String> = quantized.candidates.iter().map(told).collect();
-        let many = self.program().body.params.len();
-        let strangers = request.weights.iter().flatten().filter(|&&weight| weight >= many);
-        told.extend(strangers.map(|weight| format!("there is no argument {}: the function has {many}", weight + 1)));
-        if told.is_empty() {
-            told.push(format!("nothing here can be {}", request.small));
-        }
-        let smaller = Smaller { program: parts.main.clone(), told };
-        // SAFETY: the program reads its arrays where the traced one does, or where the last term is.
-        let code = unsafe { Prepared::new(&**self.device_used(), parts) }?;
-        Ok(self.with_code(Arc::new(code), Some(smaller)))
+        let (code, smaller) = compile_smaller(&**self.device_used(), self.program(), request)?;
+        Ok(self.with_code(code, Some(smaller)))
     }
 
     #[allow(unsafe_code)]

@@ -8,7 +8,7 @@ use crate::feed::{Arguments, Fed, Feed, KeptSizes, arguments, solved};
 use crate::output::{Output, Outs, Results};
 use crate::param::{Param, Parameters};
 use crate::profile::Profile;
-use crate::quantize::{Quantize, Small, Smaller};
+use crate::quantize::{Quantize, Smaller, compile_smaller};
 use crate::receive::{Receive, Receiver};
 use crate::tensor::Tensor;
 use crate::trace::{self, Leaf, Loc, Slot};
@@ -704,23 +704,13 @@ pub(crate) fn compile_for<Sig: Signature, F: Function<Sig>>(
     f: F,
 ) -> Result<Compiled<Sig>, Error> {
     let trace = &mut || Sig::outs(f.run(Sig::params(at)));
-    let (shared, small) = build(at, options, std::any::type_name::<F>(), trace)?;
-    let given = Given::default();
-    let compiled = Compiled { shared: Arc::new(shared), given, kept: Arc::default(), signature: PhantomData };
-    match options.quantize.clone().or(small.map(Quantize::to)) {
-        Some(how) => compiled.quantized(&how),
-        None => Ok(compiled),
-    }
+    let shared = build(at, options, std::any::type_name::<F>(), trace)?;
+    Ok(Compiled { shared: Arc::new(shared), given: Given::default(), kept: Arc::default(), signature: PhantomData })
 }
 
 // The program that is vouched for is traced here.
 #[allow(unsafe_code)]
-fn build(
-    at: Loc,
-    options: &Options,
-    path: &str,
-    f: &mut dyn FnMut() -> Outs,
-) -> Result<(Shared, Option<Small>), Error> {
+fn build(at: Loc, options: &Options, path: &str, f: &mut dyn FnMut() -> Outs) -> Result<Shared, Error> {
     let mut leaves = vec![];
     let outs = &mut || {
         let outs = f();
@@ -733,12 +723,18 @@ fn build(
         Some(device) => device.clone(),
         None => slyz_run::device(None)?,
     };
-    // SAFETY: arrays are read at positions that are an `Idx` of their axis. Axes make those (`position.rs`, `axis.rs`), handles that
-    // are none are refused (`Handle::expect_axis`), and what calls bring in is checked against the extents (`feed.rs`).
-    let code = unsafe { device.compile_trusted(&traced.program) }?;
     let trace::Traced { program, sizes, slots, small } = traced;
+    let (code, smaller) = match options.quantize.clone().or(small.map(Quantize::to)) {
+        Some(how) => {
+            let (code, smaller) = compile_smaller(&*device, &program, &how.request)?;
+            (code, Some(smaller))
+        }
+        // SAFETY: arrays are read at positions that are an `Idx` of their axis. Axes make those (`position.rs`, `axis.rs`), handles that
+        // are none are refused (`Handle::expect_axis`), and what calls bring in is checked against the extents (`feed.rs`).
+        None => (unsafe { device.compile_trusted(&program) }?, None),
+    };
     let (tune, for_views) = (options.tune, Mutex::default());
-    Ok((Shared { program, sizes, slots, leaves, device, code, tune, smaller: None, for_views }, small))
+    Ok(Shared { program, sizes, slots, leaves, device, code, tune, smaller, for_views })
 }
 
 /// The last name of a path that is an identifier: a closure is called after the function it stands in.

@@ -1,7 +1,10 @@
 //! Which smaller numbers somebody asks for.
 
+use crate::error::Error;
+use slyz_run::{Device, Executable, Prepared};
 use slyz_sir::program::Program;
-use slyz_sir::quantize::Request;
+use slyz_sir::quantize::{Candidate, Request, prepare, quantize};
+use std::sync::Arc;
 
 pub use slyz_sir::quantize::Small;
 
@@ -53,4 +56,31 @@ pub(crate) struct Smaller {
     pub(crate) program: Program,
     /// What became of what could be smaller.
     pub(crate) told: Vec<String>,
+}
+
+/// A traced program over smaller numbers.
+// The parts of a program that is vouched for read what it reads.
+#[allow(unsafe_code)]
+pub(crate) fn compile_smaller(
+    device: &dyn Device,
+    program: &Program,
+    request: &Request,
+) -> Result<(Arc<dyn Executable>, Smaller), Error> {
+    let quantized = quantize(program, request);
+    let parts = prepare(&quantized.program, &quantized.weights);
+    let told = |candidate: &Candidate| match candidate.left {
+        None => format!("{candidate} is {}", request.small),
+        Some(_) => candidate.to_string(),
+    };
+    let mut told: Vec<String> = quantized.candidates.iter().map(told).collect();
+    let many = program.body.params.len();
+    let strangers = request.weights.iter().flatten().filter(|&&weight| weight >= many);
+    told.extend(strangers.map(|weight| format!("there is no argument {}: the function has {many}", weight + 1)));
+    if told.is_empty() {
+        told.push(format!("nothing here can be {}", request.small));
+    }
+    let smaller = Smaller { program: parts.main.clone(), told };
+    // SAFETY: the program reads its arrays where the traced one does, or where the last term is.
+    let code = unsafe { Prepared::new(device, parts) }?;
+    Ok((Arc::new(code), smaller))
 }

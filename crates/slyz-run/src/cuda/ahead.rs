@@ -4,6 +4,7 @@ use super::code;
 use super::opened::{MACHINE, need_compiler};
 use crate::Error;
 use crate::bundle::{self, Target};
+use crate::driver::raw;
 use cudarc::driver::result;
 use slyz_sir::back::cuda::{self, Cuda as Dialect, Vendor};
 use slyz_sir::choices::Precision;
@@ -11,6 +12,7 @@ use slyz_sir::kernel::{Kernel, Plan};
 use slyz_sir::lower::gpu::Expected;
 use slyz_sir::pass;
 use slyz_sir::program::Program;
+use slyz_sir::raw::Language;
 use slyz_sir::road::{ProgramRoad, Strategy};
 
 /// The plan that expects nothing.
@@ -19,6 +21,9 @@ pub(crate) fn lower(program: &Program) -> Plan {
 }
 
 pub(crate) fn text(kernel: &Kernel, precision: Precision, narrow: bool) -> Result<String, Error> {
+    if let Some((text, _)) = raw::text(kernel, Language::Cuda)? {
+        return Ok(text);
+    }
     let dialect = Dialect { precision, narrow, vendor: Vendor::Nvidia };
     Ok(cuda::emit(kernel, &dialect).map_err(Error::Shader)?.0)
 }
@@ -33,10 +38,13 @@ pub(crate) fn choice(precision: Precision) -> &'static str {
 }
 
 /// The image of a text for the driver.
-pub(crate) fn compiled(kernel: &str, text: &str, precision: Precision, target: Target) -> Result<Vec<u8>, Error> {
+pub(crate) fn compiled(kernel: &Kernel, text: &str, precision: Precision, target: Target) -> Result<Vec<u8>, Error> {
     need_compiler()?;
-    let options = code::options(&target.to_string(), precision);
-    let trouble = |why| Error::Driver { what: format!("to compile kernel `{kernel}` for {target}"), why };
+    let options = match kernel.raw {
+        Some(_) => code::plain_options(&target.to_string()),
+        None => code::options(&target.to_string(), precision),
+    };
+    let trouble = |why| Error::Driver { what: format!("to compile kernel `{}` for {target}", kernel.name), why };
     let mut image = code::compiled(text, &options, matches!(target, Target::Ptx(_))).map_err(trouble)?;
     // PTX is a text, of which the driver wants to see the end.
     if matches!(target, Target::Ptx(_)) && image.last() != Some(&0) {
