@@ -7,8 +7,8 @@ use std::process::{Command, Output};
 type R<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 /// Files of the corpus, and one of their programs where not all can run in a browser. Among them are sizes that are counted, loops of
-/// launches, sorts, small integers, several results, and kernels by hand.
-const PAGES: [(&str, Option<&str>); 10] = [
+/// launches, sorts, small integers, several results, kernels by hand, and a raw kernel in WGSL.
+const PAGES: [(&str, Option<&str>); 11] = [
     ("matmul.sir", None),
     ("softmax_rows.sir", None),
     ("filter.sir", Some("twice_filtered")),
@@ -19,6 +19,7 @@ const PAGES: [(&str, Option<&str>); 10] = [
     ("page_relu.vex", None),
     ("saxpy.vex", None),
     ("page_matmul.vex", None),
+    ("../../crates/slyz-sir/tests/raw/between.sir", None),
 ];
 
 fn corpus(name: &str) -> PathBuf {
@@ -49,7 +50,7 @@ fn cases_pass_in_a_browser() -> R {
     let place = tempfile::tempdir()?;
     let mut folders = vec![];
     for (file, program) in PAGES {
-        let folder = place.path().join(file);
+        let folder = place.path().join(Path::new(file).file_name().ok_or("a file")?);
         build(file, program, &folder)?;
         folders.push(folder);
     }

@@ -6,8 +6,11 @@ use super::engine::{Engine, Launch, Limits, Piece};
 use crate::{Buffer, Error};
 use slyz_sir::back::clike::{Description, Uniform, UniformSource};
 use slyz_sir::back::cuda::MOST_NARROW;
-use slyz_sir::kernel::{Kernel, Space};
-use slyz_sir::lower::gpu::{self, Machine};
+use slyz_sir::kernel::{Kernel, Plan, Space};
+use slyz_sir::lower::Choice;
+use slyz_sir::lower::gpu::{self, Expected, Machine};
+use slyz_sir::program::Program;
+use slyz_sir::road::{ProgramRoad, Strategy};
 use slyz_sir::size::Size;
 use std::sync::Arc;
 
@@ -22,6 +25,12 @@ pub(crate) fn limits_of(machine: &Machine) -> Limits {
         block: [1024, 1024, 64],
         threads: 1024,
     }
+}
+
+/// The plan of a program for threads, where arrays need not be cut into windows.
+pub(crate) fn lowered(machine: &Machine, program: &Program, expected: &Expected, choice: Choice) -> Plan {
+    let road = ProgramRoad::to(Strategy::Threads(*machine, expected.clone()));
+    ProgramRoad { choice, ..road }.lower(program)
 }
 
 /// A launch with numbers for its sizes, for drivers that take addresses.

@@ -9,6 +9,7 @@ use slyz_sir::kernel::{Kernel, Plan};
 use slyz_sir::launch::Template;
 use slyz_sir::lower::Choice;
 use slyz_sir::lower::gpu::{self, Expected};
+use slyz_sir::pass;
 use slyz_sir::pass::weave::Unwoven;
 use slyz_sir::program::Program;
 use slyz_sir::raw::Language;
@@ -100,7 +101,9 @@ pub(crate) trait Engine: Clone + Send + Sync + 'static {
     fn download(&self, from: &Self::Array<'_>, into: &mut [u8]) -> Result<(), Error>;
 
     /// Takes an array that the launches of this queue need no more.
-    fn free(&self, queue: &mut Self::Queue, array: Self::Array<'_>);
+    fn free(&self, _queue: &mut Self::Queue, array: Self::Array<'_>) {
+        drop(array);
+    }
 
     /// An array as a result of that many bytes.
     fn buffer(&self, array: Self::Array<'_>, bytes: usize) -> Result<Buffer, Error>;
@@ -113,7 +116,9 @@ pub(crate) trait Engine: Clone + Send + Sync + 'static {
     // Code.
 
     /// What all plans of a program start from, or why there are none.
-    fn begin(&self, program: &Program) -> Result<Program, Error>;
+    fn begin(&self, program: &Program) -> Result<Program, Error> {
+        Ok(pass::optimize(program))
+    }
 
     /// The plan for sizes as expected; `in_pieces` where arrays are larger than what a kernel sees at once.
     fn lower(&self, program: &Program, expected: &Expected, in_pieces: bool, choice: Choice) -> Plan;
@@ -153,8 +158,10 @@ pub(crate) trait Engine: Clone + Send + Sync + 'static {
         Ok((start.elapsed().as_secs_f64(), Clock::Host))
     }
 
-    /// Gives the device what is queued. Nothing waits for it to be done.
-    fn submit(&self, queue: &mut Self::Queue, what: &dyn Display) -> Result<(), Error>;
+    /// Gives the device what is queued, where launches do not go there at once. Nothing waits for it to be done.
+    fn submit(&self, _queue: &mut Self::Queue, _what: &dyn Display) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// Gives the device what is queued, and takes the first bytes of an array when its last launch is done. Launches behind that
     /// need not be waited for: a device that they keep busy does not notice how long the host takes.

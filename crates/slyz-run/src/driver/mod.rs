@@ -24,7 +24,7 @@ pub(crate) mod held;
 mod launcher;
 mod numbers;
 mod raised;
-#[cfg(any(feature = "cuda", feature = "opencl"))]
+#[cfg(any(feature = "cuda", feature = "hip", feature = "opencl"))]
 pub(crate) mod raw;
 mod repeats;
 pub(crate) mod stock;
@@ -38,10 +38,10 @@ mod work;
 pub(crate) use compiled::Compiled;
 #[cfg(feature = "opencl")]
 pub(crate) use described::Word;
-#[cfg(any(feature = "cuda", feature = "hip", feature = "opencl"))]
-pub(crate) use described::shared_memory_fits;
 #[cfg(any(feature = "cuda", feature = "hip"))]
 pub(crate) use described::{Described, WIDE, limits_of};
+#[cfg(any(feature = "cuda", feature = "hip", feature = "opencl"))]
+pub(crate) use described::{lowered, shared_memory_fits};
 #[cfg(feature = "cpu")]
 pub(crate) use engine::Few;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
@@ -51,6 +51,8 @@ pub(crate) use engine::{Engine, Launch, Limits, Narrow, Piece, Unrecorded};
 pub(crate) use forms::forms_of_kernel;
 pub(crate) use launcher::KernelLauncher;
 pub(crate) use variant::Variant;
+#[cfg(any(feature = "cuda", feature = "hip"))]
+pub(crate) use work::Shared;
 #[cfg(any(feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu"))]
 pub(crate) use work::{OpensWhenUsed, Slot};
 

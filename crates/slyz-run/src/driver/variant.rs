@@ -77,6 +77,12 @@ impl<E: Engine> Variant<E> {
         Ok(Variant::new(plan, None))
     }
 
+    /// The texts of its kernels, one behind the other.
+    #[cfg(any(feature = "cuda", feature = "hip", feature = "opencl"))]
+    pub(crate) fn texts(&self, text: impl Fn(&Kernel) -> Result<String, Error>) -> Result<String, Error> {
+        Ok(self.plan.kernels.iter().map(text).collect::<Result<Vec<String>, Error>>()?.join("\n"))
+    }
+
     /// Of a kernel.
     pub(super) fn of_kernel(kernel: Kernel, template: Arc<Template>) -> Variant<E> {
         Variant::new(plan_of_kernel(kernel), Some(template))

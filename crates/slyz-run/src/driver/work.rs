@@ -10,6 +10,8 @@ use slyz_sir::pass::confine;
 use slyz_sir::program::Program;
 use slyz_sir::types::Ty;
 use slyz_sir::verify;
+#[cfg(any(feature = "cuda", feature = "hip"))]
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Compiled programs that are kept when nobody uses them.
@@ -64,6 +66,23 @@ impl<E: Engine> Slot<E> {
         let engine = open()?;
         let (memo, launchers) = (Memo::new(KEPT_GRAPHS), Memo::new(KEPT_GRAPHS));
         Ok(slot.insert(Arc::new(AtWork { engine, memo, launchers })).clone())
+    }
+}
+
+/// The devices on GPUs that everybody shares, by number.
+#[cfg(any(feature = "cuda", feature = "hip"))]
+pub(crate) struct Shared<D>(Mutex<BTreeMap<i32, Arc<D>>>);
+
+#[cfg(any(feature = "cuda", feature = "hip"))]
+impl<D> Shared<D> {
+    pub(crate) const fn new() -> Shared<D> {
+        Shared(Mutex::new(BTreeMap::new()))
+    }
+
+    /// The device of that number, which `make` makes where there is none.
+    pub(crate) fn get(&self, number: i32, make: impl FnOnce(i32) -> D) -> Arc<D> {
+        let mut devices = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        devices.entry(number).or_insert_with(|| Arc::new(make(number))).clone()
     }
 }
 

@@ -6,17 +6,15 @@ use super::code::{self, Code};
 use super::opened::Opened;
 use crate::driver::held::{self, Held};
 use crate::driver::{
-    Described, Engine, Launch, Limits, Narrow, Piece, Unrecorded, Variant, WIDE, limits_of, shared_memory_fits,
+    Described, Engine, Launch, Limits, Narrow, Piece, Unrecorded, Variant, WIDE, limits_of, lowered, shared_memory_fits,
 };
 use crate::{ArrayData, Buffer, Clock, DeviceMemory, Error};
 use slyz_sir::choices::Precision;
 use slyz_sir::kernel::{Kernel, Plan};
 use slyz_sir::lower::Choice;
 use slyz_sir::lower::gpu::Expected;
-use slyz_sir::pass;
 use slyz_sir::program::Program;
 use slyz_sir::raw::Language;
-use slyz_sir::road::{ProgramRoad, Strategy};
 use slyz_sir::types::Ty;
 use std::fmt::Display;
 use std::sync::Arc;
@@ -96,21 +94,12 @@ impl Engine for Gpu {
         from.read(0, into)
     }
 
-    fn free(&self, (): &mut (), array: Arc<HipArray>) {
-        drop(array);
-    }
-
     fn buffer(&self, array: Arc<HipArray>, bytes: usize) -> Result<Buffer, Error> {
         Ok(Buffer::on_device(array, bytes))
     }
 
-    fn begin(&self, program: &Program) -> Result<Program, Error> {
-        Ok(pass::optimize(program))
-    }
-
     fn lower(&self, program: &Program, expected: &Expected, _in_pieces: bool, choice: Choice) -> Plan {
-        let road = ProgramRoad::to(Strategy::Threads(self.0.machine, expected.clone()));
-        ProgramRoad { choice, ..road }.lower(program)
+        lowered(&self.0.machine, program, expected, choice)
     }
 
     fn machine(&self) -> String {
@@ -118,9 +107,7 @@ impl Engine for Gpu {
     }
 
     fn source(&self, variant: &Variant<Gpu>) -> Result<String, Error> {
-        let text = |kernel: &Kernel| Ok(code::text(&self.0, kernel, true)?.0);
-        let texts: Vec<String> = variant.plan.kernels.iter().map(text).collect::<Result<_, Error>>()?;
-        Ok(texts.join("\n"))
+        variant.texts(|kernel| Ok(code::text(&self.0, kernel, true)?.0))
     }
 
     fn number(&self, piece: &Piece<'_, Gpu>) -> Result<Described<Code>, Error> {
@@ -152,10 +139,6 @@ impl Engine for Gpu {
         // SAFETY: the caller's promise.
         let seconds = self.timed(|| unsafe { self.launch(queue, launch) })?;
         Ok((seconds, Clock::Device))
-    }
-
-    fn submit(&self, (): &mut (), _: &dyn Display) -> Result<(), Error> {
-        Ok(())
     }
 
     /// The memory that threads of a block share fits the GPU.

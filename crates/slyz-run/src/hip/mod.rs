@@ -18,19 +18,17 @@ mod library;
 mod opened;
 
 use crate::Error;
-use crate::driver::{OpensWhenUsed, Slot};
+use crate::driver::{OpensWhenUsed, Shared, Slot};
 use engine::Gpu;
 use opened::Opened;
 use slyz_sir::choices::Precision;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The device on a GPU that everybody shares.
 pub(crate) fn shared(number: i32) -> Arc<Hip> {
-    static DEVICES: Mutex<BTreeMap<i32, Arc<Hip>>> = Mutex::new(BTreeMap::new());
-    let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
-    devices.entry(number).or_insert_with(|| Arc::new(Hip::new(number))).clone()
+    static DEVICES: Shared<Hip> = Shared::new();
+    DEVICES.get(number, Hip::new)
 }
 
 /// The HIP device.

@@ -5,7 +5,7 @@ use super::array::{ClArray, forget};
 use super::code::{self, Code};
 use super::opened::Opened;
 use crate::driver::held::{self, Held};
-use crate::driver::{Engine, Launch, Limits, Narrow, Piece, Unrecorded, Variant, Word, shared_memory_fits};
+use crate::driver::{Engine, Launch, Limits, Narrow, Piece, Unrecorded, Variant, Word, lowered, shared_memory_fits};
 use crate::{ArrayData, Buffer, Clock, DeviceMemory, Error};
 use opencl3::command_queue::{CommandQueue, enqueue_copy_buffer, enqueue_nd_range_kernel};
 use opencl3::error_codes::ClError;
@@ -17,10 +17,8 @@ use slyz_sir::choices::Precision;
 use slyz_sir::kernel::{Kernel, Plan};
 use slyz_sir::lower::Choice;
 use slyz_sir::lower::gpu::{self, Expected};
-use slyz_sir::pass;
 use slyz_sir::program::Program;
 use slyz_sir::raw::Language;
-use slyz_sir::road::{ProgramRoad, Strategy};
 use slyz_sir::types::Ty;
 use std::fmt::Display;
 use std::ptr::null;
@@ -117,21 +115,12 @@ impl Engine for Processor {
         from.read(0, into)
     }
 
-    fn free(&self, (): &mut (), array: Arc<ClArray>) {
-        drop(array);
-    }
-
     fn buffer(&self, array: Arc<ClArray>, bytes: usize) -> Result<Buffer, Error> {
         Ok(Buffer::on_device(array, bytes))
     }
 
-    fn begin(&self, program: &Program) -> Result<Program, Error> {
-        Ok(pass::optimize(program))
-    }
-
     fn lower(&self, program: &Program, expected: &Expected, _in_pieces: bool, choice: Choice) -> Plan {
-        let road = ProgramRoad::to(Strategy::Threads(self.0.machine, expected.clone()));
-        ProgramRoad { choice, ..road }.lower(program)
+        lowered(&self.0.machine, program, expected, choice)
     }
 
     fn machine(&self) -> String {
@@ -139,9 +128,7 @@ impl Engine for Processor {
     }
 
     fn source(&self, variant: &Variant<Processor>) -> Result<String, Error> {
-        let text = |kernel: &Kernel| Ok(code::text(&self.0, kernel, true)?.0);
-        let texts: Vec<String> = variant.plan.kernels.iter().map(text).collect::<Result<_, Error>>()?;
-        Ok(texts.join("\n"))
+        variant.texts(|kernel| Ok(code::text(&self.0, kernel, true)?.0))
     }
 
     fn number(&self, piece: &Piece<'_, Processor>) -> Result<Numbers, Error> {

@@ -205,6 +205,21 @@ fn is_written(memory: &Memory) -> bool {
     matches!(memory.space, Space::Global(Access::Write | Access::ReadWrite))
 }
 
+impl BufferSlot {
+    /// That of a memory, by its number, before anything else.
+    fn of(memory: usize, declared: &Memory) -> BufferSlot {
+        BufferSlot {
+            name: declared.name.clone(),
+            index: 0,
+            place: 0,
+            memory: MemId(memory as u32),
+            ty: declared.ty,
+            shape: declared.shape.clone(),
+            written: is_written(declared),
+        }
+    }
+}
+
 impl Description {
     /// Describes a kernel. `exact` says that a host can launch any number of threads; `free_name` makes names that the target has
     /// not taken.
@@ -234,15 +249,7 @@ impl Description {
             .enumerate()
             .map(|(index, place)| {
                 let (memory, declared) = bound[place];
-                BufferSlot {
-                    name: free_name(&declared.name),
-                    index,
-                    place,
-                    memory: MemId(memory as u32),
-                    ty: declared.ty,
-                    shape: declared.shape.clone(),
-                    written: is_written(declared),
-                }
+                BufferSlot { index, place, name: free_name(&declared.name), ..BufferSlot::of(memory, declared) }
             })
             .collect();
         let size_ty = if machine.max_positions <= u32::MAX.into() { Ty::U32 } else { Ty::I64 };
@@ -294,15 +301,7 @@ impl Description {
         let bound = kernel.memories.iter().enumerate().filter(|(_, memory)| memory.space.is_bound());
         let buffers: Vec<BufferSlot> = bound
             .enumerate()
-            .map(|(place, (memory, declared))| BufferSlot {
-                name: declared.name.clone(),
-                index: place,
-                place,
-                memory: MemId(memory as u32),
-                ty: declared.ty,
-                shape: declared.shape.clone(),
-                written: is_written(declared),
-            })
+            .map(|(place, (memory, declared))| BufferSlot { index: place, place, ..BufferSlot::of(memory, declared) })
             .collect();
         let scalars = kernel.body.params.iter().enumerate().map(|(k, p)| (p.ty.elem(), UniformSource::Scalar(k)));
         let extents = code.extents.iter().enumerate().map(|(k, _)| (Ty::I64, UniformSource::Extent(k)));
