@@ -7,17 +7,17 @@ use super::matrices::Product;
 use super::opened::Opened;
 use super::recording::{Capture, Recording};
 use crate::driver::held::{self, Held};
-use crate::driver::{Described, Engine, Launch, Limits, Narrow, Piece, Variant, WIDE, limits_of, shared_memory_fits};
+use crate::driver::{
+    Described, Engine, Launch, Limits, Narrow, Piece, Variant, WIDE, limits_of, lowered, shared_memory_fits,
+};
 use crate::{ArrayData, Buffer, Clock, DeviceMemory, Error};
 use cudarc::driver::{result, sys};
 use slyz_sir::choices::Precision;
 use slyz_sir::kernel::{Kernel, Plan};
 use slyz_sir::lower::Choice;
 use slyz_sir::lower::gpu::Expected;
-use slyz_sir::pass;
 use slyz_sir::program::Program;
 use slyz_sir::raw::Language;
-use slyz_sir::road::{ProgramRoad, Strategy};
 use slyz_sir::types::Ty;
 use std::ffi::c_void;
 use std::fmt::Display;
@@ -124,21 +124,12 @@ impl Engine for Gpu {
         from.read(0, into)
     }
 
-    fn free(&self, _: &mut Queue, array: Arc<CudaArray>) {
-        drop(array);
-    }
-
     fn buffer(&self, array: Arc<CudaArray>, bytes: usize) -> Result<Buffer, Error> {
         Ok(Buffer::on_device(array, bytes))
     }
 
-    fn begin(&self, program: &Program) -> Result<Program, Error> {
-        Ok(pass::optimize(program))
-    }
-
     fn lower(&self, program: &Program, expected: &Expected, _in_pieces: bool, choice: Choice) -> Plan {
-        let road = ProgramRoad::to(Strategy::Threads(self.0.machine, expected.clone()));
-        ProgramRoad { choice, ..road }.lower(program)
+        lowered(&self.0.machine, program, expected, choice)
     }
 
     fn machine(&self) -> String {
@@ -146,9 +137,7 @@ impl Engine for Gpu {
     }
 
     fn source(&self, variant: &Variant<Gpu>) -> Result<String, Error> {
-        let text = |kernel: &Kernel| Ok(code::text(&self.0, kernel, true)?.0);
-        let texts: Vec<String> = variant.plan.kernels.iter().map(text).collect::<Result<_, Error>>()?;
-        Ok(texts.join("\n"))
+        variant.texts(|kernel| Ok(code::text(&self.0, kernel, true)?.0))
     }
 
     fn number(&self, piece: &Piece<'_, Gpu>) -> Result<Numbers, Error> {
@@ -186,10 +175,6 @@ impl Engine for Gpu {
         // SAFETY: the caller's promise.
         let seconds = self.timed(&|| unsafe { self.launch(&mut queue.borrow_mut(), launch) })?;
         Ok((seconds, Clock::Device))
-    }
-
-    fn submit(&self, _: &mut Queue, _: &dyn Display) -> Result<(), Error> {
-        Ok(())
     }
 
     fn place(&self, array: &Arc<CudaArray>) -> u64 {

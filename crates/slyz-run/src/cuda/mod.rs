@@ -20,19 +20,17 @@ mod staging;
 
 pub use code::ptx;
 
-use crate::driver::{OpensWhenUsed, Slot};
+use crate::driver::{OpensWhenUsed, Shared, Slot};
 use crate::{Buffer, Error};
 use engine::Gpu;
 use opened::Opened;
 use slyz_sir::choices::Precision;
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The device on a GPU that everybody shares.
 pub(crate) fn shared(number: i32) -> Arc<Cuda> {
-    static DEVICES: Mutex<BTreeMap<i32, Arc<Cuda>>> = Mutex::new(BTreeMap::new());
-    let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
-    devices.entry(number).or_insert_with(|| Arc::new(Cuda::new(number))).clone()
+    static DEVICES: Shared<Cuda> = Shared::new();
+    DEVICES.get(number, Cuda::new)
 }
 
 /// The address of memory of a GPU, and the number of the GPU. Work on it is done when this comes back.
