@@ -34,16 +34,25 @@ pub fn layer(x: Arr<f32, (R, N)>, w: Arr<f32, (N, C)>) -> Arr<f32, (R, C)> {
     x.matmul(w)
 }
 
-/// Sums of pairs by a kernel in C, and twice that.
-pub fn pairs(x: Arr<f32, N>, y: Arr<f32, N>) -> Arr<f32, N> {
-    let source = "void pairs(const float *x, const float *y, float *sum, long long begin, long long end) {
+const PAIRS_C: &str =
+    "void pairs(const float *x, const float *y, float *sum, long long n, long long begin, long long end) {
+    (void)n;
     for (long long i = begin; i < end; i++) sum[i] = x[i] + y[i];
 }";
-    let kernel: slyz::Raw<fn(Arr<f32, N>, Arr<f32, N>) -> Arr<f32, N>> = slyz::Raw::new("pairs").threads::<N>();
+
+const PAIRS_CUDA: &str = r#"extern "C" __global__ void pairs(const float *x, const float *y, float *sum, long long n) {
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i < n) sum[i] = x[i] + y[i];
+}"#;
+
+/// Sums of pairs by a kernel in C or CUDA, and twice that.
+pub fn pairs(x: Arr<f32, N>, y: Arr<f32, N>) -> Arr<f32, N> {
+    type Pairs = fn(Arr<f32, N>, Arr<f32, N>) -> Arr<f32, N>;
+    let kernel = slyz::Raw::<Pairs>::new("pairs").threads::<N>().extent::<N>();
     let kernel = kernel.meaning(|x: Arr<f32, N>, y: Arr<f32, N>| x + y);
-    // SAFETY: it reads and writes the elements of its range, and so all of them.
+    // SAFETY: they read and write the elements that there are, and write all of them.
     #[allow(unsafe_code)]
-    let kernel = unsafe { kernel.c(source) };
+    let kernel = unsafe { kernel.c(PAIRS_C).cuda(PAIRS_CUDA) };
     kernel.call(x, y) * 2.0
 }
 

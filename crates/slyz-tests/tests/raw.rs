@@ -145,7 +145,7 @@ fn views_are_passed_to_sources() -> R {
         let matrix = Tensor::<f32, (N, M)>::from_vec([3, 4], (0..12).map(|k| k as f32).collect())?;
         let (column, row) = (matrix.view::<2>()?.select::<1>(1, 1)?, matrix.view::<2>()?.select::<1>(0, 2)?);
         let backwards = row.slice(0, 0..3)?.flip(0)?;
-        let found = f.call(10.0, &column, &backwards)?.to_vec()?;
+        let found = f.call(10.0, column, backwards)?.to_vec()?;
         let wanted = [1.0 * 10.0 + 10.0, 5.0 * 10.0 + 9.0, 9.0 * 10.0 + 8.0].map(|sum| sum + extra);
         assert_eq!(found, wanted, "{}", device.describe());
     }

@@ -17,6 +17,26 @@ use crate::types::{Scalar, Ty};
 const CARGO: &str = include_str!("Cargo.vex.toml.txt");
 
 /// Kernels of a .vex file, whose text it is, as a crate.
+///
+/// ```
+/// use slyz_sir::back::harness::{HandKernel, rust};
+/// use slyz_sir::{launch::Template, text::parse_kernel};
+/// let kernel = parse_kernel("kernel iota<grid_x, grid_y, grid_z, threads_x, threads_y, threads_z, out_len>()
+///     grid [grid_x, grid_y, grid_z] block [1, 1, 1] {
+///       global readwrite out: i32[out_len]
+///       %i: i64 = global.x
+///       %v: i32 = cast i32 %i
+///       %ok: bool = check out[%i]
+///       if %ok { store out[%i], %v } else {}
+///     }")?;
+/// let template = Template { kernel, constants: vec![] };
+/// let hand = HandKernel { template: &template, block: [256, 1, 1], params: vec![], launches: vec![] };
+/// let vex = "graph fn iota(out: Tensor<i32>!) { out[thread.x] = thread.x as i32 }";
+/// let emitted = rust::emit_kernels(&[hand], vex)?;
+/// let build = emitted.files.iter().find(|file| file.name == "build.rs").and_then(|file| file.as_text());
+/// assert!(build.is_some_and(|text| text.contains("&kernels::iota(&mut [0i32][..])")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn emit_kernels(hands: &[HandKernel], text: &str) -> Result<Emitted, ProjectError> {
     let name = |hand: &HandKernel| hand.template.kernel.name.clone();
     all_or_reasons(hands, name, |hands| emit_all(hands, text))

@@ -5,7 +5,7 @@
 
 mod by_hand;
 
-pub use by_hand::emit_kernels;
+pub(super) use by_hand::emit_kernels;
 
 use super::cases::{self, Argument, Case, Fill};
 use super::walk::{self, Arithmetic, Names, Repeat, Statement};
