@@ -1,11 +1,17 @@
-//! How far operators on `f32` are from the table, measured: fills columns of the table in `docs/src/precision.md`.
+//! How far operators on `f32` are from the table, measured: fills columns of the table in `docs/src/precision.md`. Other columns stay as they are.
 //!
-//! `cargo run --release -p slyz-run --example ulps -- docs/src/precision.md NAME` measures the CPU, and the GPU under that name at
-//! `native` and at `table`. `SLYZ_ADAPTER` chooses the GPU. Columns of other devices stay as they are.
+//! ```text
+//! ulps PAGE cpu                         the column of the CPU
+//! ulps PAGE wgpu NAME                   columns of a GPU by wgpu, at `native` and at `table`; `SLYZ_ADAPTER` chooses the GPU
+//! ulps PAGE cuda NAME                   the same by CUDA
+//! ulps PAGE cpu all [OPERATOR…]         operators of one operand over all 2^32 of them; all operators if none is named
+//! ulps PAGE cuda NAME all [OPERATOR…]   the same on a GPU, at `table`
+//! ```
 //!
-//! `… -- docs/src/precision.md all exp ln` measures operators of one operand on the CPU, over all 2^32 of them.
+//! `cargo run --release -p slyz-run --example ulps -- docs/src/precision.md cpu`, for instance. Built, it is one file that needs no source.
 
 use slyz_run::cpu::{Cpu, CpuConfig};
+use slyz_run::cuda::Cuda;
 use slyz_run::wgpu::Wgpu;
 use slyz_run::{Argument, ArrayData, Device};
 use slyz_sir::choices::Precision;
@@ -98,11 +104,11 @@ fn worst(device: &dyn Device, row: &Row, samples: &[Vec<f32>; 3]) -> R<u64> {
 /// Operands of a call when all of them are measured.
 const CHUNK: usize = 1 << 22;
 
-/// The largest distance of a device over all floats there are; subnormal and infinite results count as any other.
-fn worst_of_all(device: &dyn Device, row: &Row) -> R<u64> {
+/// The largest distance of a device over all floats there are, and the operand where it is; subnormal and infinite results count as any other.
+fn worst_of_all(device: &dyn Device, row: &Row) -> R<(u64, f32)> {
     let code = device.compile(&program(row)?)?;
     let meaning = row.on_floats.ok_or("an operator on floats")?;
-    let mut worst = 0;
+    let mut worst = (0, 0);
     for chunk in 0..1u64 << 10 {
         let first = (chunk as u32) << 22;
         let inputs: Vec<f32> = (0..CHUNK as u32).map(|k| f32::from_bits(first + k)).collect();
@@ -116,18 +122,18 @@ fn worst_of_all(device: &dyn Device, row: &Row) -> R<u64> {
             let value = meaning(Ty::F32, &[f64::from(x)]) as f32;
             let of_floor = || row.units_of_floor(Scalar::f32(value), Scalar::f32(found));
             let of_floor = if row.floor > 0.0 { of_floor() } else { None };
-            of_floor.unwrap_or_else(|| distance(value, found))
+            (of_floor.unwrap_or_else(|| distance(value, found)), x.to_bits())
         };
         let threads = std::thread::available_parallelism()?.get();
         let size = CHUNK.div_ceil(threads);
         worst = std::thread::scope(|scope| {
             let parts = inputs.chunks(size).zip(found.chunks(size));
-            let part = |(inputs, found): (&[f32], &[f32])| inputs.iter().zip(found).map(off).max().unwrap_or(0);
+            let part = |(inputs, found): (&[f32], &[f32])| inputs.iter().zip(found).map(off).max().unwrap_or_default();
             let running: Vec<_> = parts.map(|both| scope.spawn(move || part(both))).collect();
-            running.into_iter().map(|part| part.join().unwrap_or(u64::MAX)).fold(worst, u64::max)
+            running.into_iter().map(|part| part.join().unwrap_or((u64::MAX, 0))).fold(worst, Ord::max)
         });
     }
-    Ok(worst)
+    Ok((worst.0, f32::from_bits(worst.1)))
 }
 
 /// The table of a page: operators, and their cells by column.
@@ -169,23 +175,73 @@ impl Table {
     }
 }
 
+/// What the command line asks for.
+struct Wish<'a> {
+    page: &'a str,
+    device: &'a str,
+    /// How the page calls the device.
+    name: &'a str,
+    /// The operators to try with all operands, or nothing for all operators with some.
+    all: Option<&'a [String]>,
+}
+
+impl Wish<'_> {
+    fn of(args: &[String]) -> R<Wish<'_>> {
+        let (page, device, name, rest) = match args {
+            [page, device, rest @ ..] if device == "cpu" => (page, device, device, rest),
+            [page, device, name, rest @ ..] if device == "wgpu" || device == "cuda" => (page, device, name, rest),
+            _ => {
+                return Err(
+                    "`PAGE cpu`, `PAGE wgpu NAME` or `PAGE cuda NAME`, please; `all` and operators may follow".into()
+                );
+            }
+        };
+        let all = match rest {
+            [] => None,
+            [all, some @ ..] if all == "all" => Some(some),
+            [other, ..] => return Err(format!("`all` and operators may follow, not `{other}`").into()),
+        };
+        let is_measured = |name: &String| operators().any(|row| row.arity == 1 && row.name == name);
+        match all.unwrap_or_default().iter().find(|name| !is_measured(name)) {
+            Some(other) => Err(format!("`{other}` is no operator on one `f32`").into()),
+            None => Ok(Wish { page, device, name, all }),
+        }
+    }
+
+    /// The device; a CPU has one precision.
+    fn device(&self, precision: Precision) -> Box<dyn Device> {
+        match self.device {
+            "cpu" => Box::new(Cpu::new(CpuConfig::from_env())),
+            "cuda" => Box::new(Cuda::new(0).with_precision(precision)),
+            _ => Box::new(Wgpu::new(std::env::var("SLYZ_ADAPTER").ok().as_deref()).with_precision(precision)),
+        }
+    }
+
+    /// The columns to fill, and their devices.
+    fn columns(&self) -> Vec<(String, Box<dyn Device>)> {
+        let precisions = match (self.device, self.all) {
+            ("cpu", _) => return vec![(self.name.to_string(), self.device(Precision::Table))],
+            (_, Some(_)) => &[Precision::Table][..],
+            (_, None) => &[Precision::Native, Precision::Table],
+        };
+        let column = |&precision: &Precision| (format!("{}, {precision}", self.name), self.device(precision));
+        precisions.iter().map(column).collect()
+    }
+}
+
 fn main() -> R<()> {
-    let args: Vec<String> = std::env::args().collect();
-    let (path, name, some) = match &args[..] {
-        [_, path, all, some @ ..] if all == "all" => (path, None, some),
-        [_, path, name] => (path, Some(name), &[][..]),
-        _ => return Err("the page and the name of the GPU, please, or the page, `all` and operators".into()),
-    };
-    let page = std::fs::read_to_string(path)?;
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let wish = Wish::of(&args)?;
+    let page = std::fs::read_to_string(wish.page)?;
     let mut table = Table::read(&page);
-    match name {
-        Some(name) => measure_devices(&mut table, name)?,
-        None => measure_all(&mut table, some)?,
+    match wish.all {
+        Some(some) => measure_all(&wish, &mut table, some)?,
+        None => measure_some(&wish, &mut table)?,
     }
     let before: Vec<&str> = page.lines().take_while(|line| !line.starts_with('|')).collect();
     let after: Vec<&str> = page.lines().skip(before.len()).skip_while(|line| line.starts_with('|')).collect();
     let page = format!("{}\n{}{}", before.join("\n"), table.text(), after.join("\n"));
-    std::fs::write(path, format!("{}\n", page.trim_end()))?;
+    std::fs::write(wish.page, format!("{}\n", page.trim_end()))?;
     Ok(())
 }
 
@@ -198,31 +254,24 @@ fn promised(row: &Row) -> String {
     if row.floor > 0.0 { format!("{}, below {} of that", row.ulp, row.floor) } else { row.ulp.to_string() }
 }
 
-fn measure_all(table: &mut Table, some: &[String]) -> R<()> {
-    let cpu = Cpu::new(CpuConfig::from_env());
+fn measure_all(wish: &Wish, table: &mut Table, some: &[String]) -> R<()> {
     let wanted = |row: &&Row| row.arity == 1 && (some.is_empty() || some.iter().any(|name| name == row.name));
-    for row in operators().filter(wanted) {
-        let worst = worst_of_all(&cpu, row)?;
-        println!("{}: {worst}", row.name);
-        table.set(row, "promised", promised(row));
-        table.set(row, "cpu, all 2^32", cell(worst));
+    for (column, device) in &wish.columns() {
+        for row in operators().filter(wanted) {
+            let (worst, at) = worst_of_all(&**device, row)?;
+            println!("{}: {worst} at {at:e}", row.name);
+            table.set(row, "promised", promised(row));
+            table.set(row, &format!("{column}, all 2^32"), cell(worst));
+        }
     }
     Ok(())
 }
 
-fn measure_devices(table: &mut Table, name: &str) -> R<()> {
+fn measure_some(wish: &Wish, table: &mut Table) -> R<()> {
     let samples = samples();
-    let cpu = Cpu::new(CpuConfig::from_env());
-    let wish = std::env::var("SLYZ_ADAPTER").ok();
-    let gpu = |precision| Wgpu::new(wish.as_deref()).with_precision(precision);
-    let devices: [(String, Box<dyn Device>); 3] = [
-        ("cpu".to_string(), Box::new(cpu)),
-        (format!("{name}, native"), Box::new(gpu(Precision::Native))),
-        (format!("{name}, table"), Box::new(gpu(Precision::Table))),
-    ];
-    for row in operators() {
-        table.set(row, "promised", promised(row));
-        for (column, device) in &devices {
+    for (column, device) in &wish.columns() {
+        for row in operators() {
+            table.set(row, "promised", promised(row));
             table.set(row, column, cell(worst(&**device, row, &samples)?));
         }
     }
