@@ -1,4 +1,4 @@
-// Positions have 32 bits: arrays have at most 2^31 elements.
+// Positions have 32 bits: arrays have fewer than 2^31 elements.
 
 static inline float normcdf(float x) {
     float v = fabs(x);

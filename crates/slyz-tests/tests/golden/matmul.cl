@@ -1,4 +1,4 @@
-// Positions have 32 bits: arrays have at most 2^31 elements.
+// Positions have 32 bits: arrays have fewer than 2^31 elements.
 
 kernel __attribute__((reqd_work_group_size(256, 1, 1))) void matmul(
     global const float* restrict a,
@@ -81,40 +81,8 @@ kernel __attribute__((reqd_work_group_size(256, 1, 1))) void matmul(
                     right4[at18 * 68u + at14] = b[min(l + at18, at9) * M + at16];
                     right4[at19 * 68u + at14] = b[min(l + at19, at9) * M + at16];
                     barrier(CLK_LOCAL_MEM_FENCE);
-                    long at20 = (long)at7 - (long)l;
-                    float v;
-                    float v2;
-                    float v3;
-                    float v4;
-                    float v5;
-                    float v6;
-                    float v7;
-                    float v8;
-                    float v9;
-                    float v10;
-                    float v11;
-                    float v12;
-                    float v13;
-                    float v14;
-                    float v15;
-                    float v16;
-                    if (at20 >= 16L) {
-                        float acc33 = acc17;
-                        float acc34 = acc18;
-                        float acc35 = acc19;
-                        float acc36 = acc20;
-                        float acc37 = acc21;
-                        float acc38 = acc22;
-                        float acc39 = acc23;
-                        float acc40 = acc24;
-                        float acc41 = acc25;
-                        float acc42 = acc26;
-                        float acc43 = acc27;
-                        float acc44 = acc28;
-                        float acc45 = acc29;
-                        float acc46 = acc30;
-                        float acc47 = acc31;
-                        float acc48 = acc32;
+                    int at20 = (int)at7 - (int)l;
+                    if (at20 >= 16) {
                         for (uint i2 = 0u; i2 < 16u; i2 += 4u) {
                             float x = left3[i2 * 68u + at4];
                             uint at21 = at4 + 1u;
@@ -157,57 +125,25 @@ kernel __attribute__((reqd_work_group_size(256, 1, 1))) void matmul(
                             float x30 = right4[at29 * 68u + at24];
                             float x31 = right4[at29 * 68u + at25];
                             float x32 = right4[at29 * 68u + at26];
-                            acc33 = fma(x25, x29, fma(x17, x21, fma(x9, x13, fma(x, x5, acc33))));
-                            acc34 = fma(x25, x30, fma(x17, x22, fma(x9, x14, fma(x, x6, acc34))));
-                            acc35 = fma(x25, x31, fma(x17, x23, fma(x9, x15, fma(x, x7, acc35))));
-                            acc36 = fma(x25, x32, fma(x17, x24, fma(x9, x16, fma(x, x8, acc36))));
-                            acc37 = fma(x26, x29, fma(x18, x21, fma(x10, x13, fma(x2, x5, acc37))));
-                            acc38 = fma(x26, x30, fma(x18, x22, fma(x10, x14, fma(x2, x6, acc38))));
-                            acc39 = fma(x26, x31, fma(x18, x23, fma(x10, x15, fma(x2, x7, acc39))));
-                            acc40 = fma(x26, x32, fma(x18, x24, fma(x10, x16, fma(x2, x8, acc40))));
-                            acc41 = fma(x27, x29, fma(x19, x21, fma(x11, x13, fma(x3, x5, acc41))));
-                            acc42 = fma(x27, x30, fma(x19, x22, fma(x11, x14, fma(x3, x6, acc42))));
-                            acc43 = fma(x27, x31, fma(x19, x23, fma(x11, x15, fma(x3, x7, acc43))));
-                            acc44 = fma(x27, x32, fma(x19, x24, fma(x11, x16, fma(x3, x8, acc44))));
-                            acc45 = fma(x28, x29, fma(x20, x21, fma(x12, x13, fma(x4, x5, acc45))));
-                            acc46 = fma(x28, x30, fma(x20, x22, fma(x12, x14, fma(x4, x6, acc46))));
-                            acc47 = fma(x28, x31, fma(x20, x23, fma(x12, x15, fma(x4, x7, acc47))));
-                            acc48 = fma(x28, x32, fma(x20, x24, fma(x12, x16, fma(x4, x8, acc48))));
+                            acc17 = fma(x25, x29, fma(x17, x21, fma(x9, x13, fma(x, x5, acc17))));
+                            acc18 = fma(x25, x30, fma(x17, x22, fma(x9, x14, fma(x, x6, acc18))));
+                            acc19 = fma(x25, x31, fma(x17, x23, fma(x9, x15, fma(x, x7, acc19))));
+                            acc20 = fma(x25, x32, fma(x17, x24, fma(x9, x16, fma(x, x8, acc20))));
+                            acc21 = fma(x26, x29, fma(x18, x21, fma(x10, x13, fma(x2, x5, acc21))));
+                            acc22 = fma(x26, x30, fma(x18, x22, fma(x10, x14, fma(x2, x6, acc22))));
+                            acc23 = fma(x26, x31, fma(x18, x23, fma(x10, x15, fma(x2, x7, acc23))));
+                            acc24 = fma(x26, x32, fma(x18, x24, fma(x10, x16, fma(x2, x8, acc24))));
+                            acc25 = fma(x27, x29, fma(x19, x21, fma(x11, x13, fma(x3, x5, acc25))));
+                            acc26 = fma(x27, x30, fma(x19, x22, fma(x11, x14, fma(x3, x6, acc26))));
+                            acc27 = fma(x27, x31, fma(x19, x23, fma(x11, x15, fma(x3, x7, acc27))));
+                            acc28 = fma(x27, x32, fma(x19, x24, fma(x11, x16, fma(x3, x8, acc28))));
+                            acc29 = fma(x28, x29, fma(x20, x21, fma(x12, x13, fma(x4, x5, acc29))));
+                            acc30 = fma(x28, x30, fma(x20, x22, fma(x12, x14, fma(x4, x6, acc30))));
+                            acc31 = fma(x28, x31, fma(x20, x23, fma(x12, x15, fma(x4, x7, acc31))));
+                            acc32 = fma(x28, x32, fma(x20, x24, fma(x12, x16, fma(x4, x8, acc32))));
                         }
-                        v = acc33;
-                        v2 = acc34;
-                        v3 = acc35;
-                        v4 = acc36;
-                        v5 = acc37;
-                        v6 = acc38;
-                        v7 = acc39;
-                        v8 = acc40;
-                        v9 = acc41;
-                        v10 = acc42;
-                        v11 = acc43;
-                        v12 = acc44;
-                        v13 = acc45;
-                        v14 = acc46;
-                        v15 = acc47;
-                        v16 = acc48;
                     } else {
-                        float acc49 = acc17;
-                        float acc50 = acc18;
-                        float acc51 = acc19;
-                        float acc52 = acc20;
-                        float acc53 = acc21;
-                        float acc54 = acc22;
-                        float acc55 = acc23;
-                        float acc56 = acc24;
-                        float acc57 = acc25;
-                        float acc58 = acc26;
-                        float acc59 = acc27;
-                        float acc60 = acc28;
-                        float acc61 = acc29;
-                        float acc62 = acc30;
-                        float acc63 = acc31;
-                        float acc64 = acc32;
-                        for (long i2 = 0L; i2 < at20; ++i2) {
+                        for (int i2 = 0; i2 < at20; ++i2) {
                             float x33 = left3[i2 * 68u + at4];
                             float x34 = left3[i2 * 68u + (at4 + 1u)];
                             float x35 = left3[i2 * 68u + (at4 + 2u)];
@@ -216,57 +152,25 @@ kernel __attribute__((reqd_work_group_size(256, 1, 1))) void matmul(
                             float x38 = right4[i2 * 68u + (at6 + 1u)];
                             float x39 = right4[i2 * 68u + (at6 + 2u)];
                             float x40 = right4[i2 * 68u + (at6 + 3u)];
-                            acc49 = fma(x33, x37, acc49);
-                            acc50 = fma(x33, x38, acc50);
-                            acc51 = fma(x33, x39, acc51);
-                            acc52 = fma(x33, x40, acc52);
-                            acc53 = fma(x34, x37, acc53);
-                            acc54 = fma(x34, x38, acc54);
-                            acc55 = fma(x34, x39, acc55);
-                            acc56 = fma(x34, x40, acc56);
-                            acc57 = fma(x35, x37, acc57);
-                            acc58 = fma(x35, x38, acc58);
-                            acc59 = fma(x35, x39, acc59);
-                            acc60 = fma(x35, x40, acc60);
-                            acc61 = fma(x36, x37, acc61);
-                            acc62 = fma(x36, x38, acc62);
-                            acc63 = fma(x36, x39, acc63);
-                            acc64 = fma(x36, x40, acc64);
+                            acc17 = fma(x33, x37, acc17);
+                            acc18 = fma(x33, x38, acc18);
+                            acc19 = fma(x33, x39, acc19);
+                            acc20 = fma(x33, x40, acc20);
+                            acc21 = fma(x34, x37, acc21);
+                            acc22 = fma(x34, x38, acc22);
+                            acc23 = fma(x34, x39, acc23);
+                            acc24 = fma(x34, x40, acc24);
+                            acc25 = fma(x35, x37, acc25);
+                            acc26 = fma(x35, x38, acc26);
+                            acc27 = fma(x35, x39, acc27);
+                            acc28 = fma(x35, x40, acc28);
+                            acc29 = fma(x36, x37, acc29);
+                            acc30 = fma(x36, x38, acc30);
+                            acc31 = fma(x36, x39, acc31);
+                            acc32 = fma(x36, x40, acc32);
                         }
-                        v = acc49;
-                        v2 = acc50;
-                        v3 = acc51;
-                        v4 = acc52;
-                        v5 = acc53;
-                        v6 = acc54;
-                        v7 = acc55;
-                        v8 = acc56;
-                        v9 = acc57;
-                        v10 = acc58;
-                        v11 = acc59;
-                        v12 = acc60;
-                        v13 = acc61;
-                        v14 = acc62;
-                        v15 = acc63;
-                        v16 = acc64;
                     }
                     barrier(CLK_LOCAL_MEM_FENCE);
-                    acc17 = v;
-                    acc18 = v2;
-                    acc19 = v3;
-                    acc20 = v4;
-                    acc21 = v5;
-                    acc22 = v6;
-                    acc23 = v7;
-                    acc24 = v8;
-                    acc25 = v9;
-                    acc26 = v10;
-                    acc27 = v11;
-                    acc28 = v12;
-                    acc29 = v13;
-                    acc30 = v14;
-                    acc31 = v15;
-                    acc32 = v16;
                 }
                 acc += acc17;
                 acc2 += acc18;

@@ -1,4 +1,4 @@
-// Positions have 32 bits: arrays have at most 2^31 elements.
+// Positions have 32 bits: arrays have fewer than 2^31 elements.
 
 extern "C" __global__ void __launch_bounds__(256) matmul(
     const float* __restrict__ a,
@@ -78,40 +78,8 @@ extern "C" __global__ void __launch_bounds__(256) matmul(
                     right4[at18 * 68u + at14] = b[min(l + at18, at9) * M + at16];
                     right4[at19 * 68u + at14] = b[min(l + at19, at9) * M + at16];
                     __syncthreads();
-                    long long at20 = (long long)at7 - (long long)l;
-                    float v;
-                    float v2;
-                    float v3;
-                    float v4;
-                    float v5;
-                    float v6;
-                    float v7;
-                    float v8;
-                    float v9;
-                    float v10;
-                    float v11;
-                    float v12;
-                    float v13;
-                    float v14;
-                    float v15;
-                    float v16;
-                    if (at20 >= 16LL) {
-                        float acc33 = acc17;
-                        float acc34 = acc18;
-                        float acc35 = acc19;
-                        float acc36 = acc20;
-                        float acc37 = acc21;
-                        float acc38 = acc22;
-                        float acc39 = acc23;
-                        float acc40 = acc24;
-                        float acc41 = acc25;
-                        float acc42 = acc26;
-                        float acc43 = acc27;
-                        float acc44 = acc28;
-                        float acc45 = acc29;
-                        float acc46 = acc30;
-                        float acc47 = acc31;
-                        float acc48 = acc32;
+                    int at20 = (int)at7 - (int)l;
+                    if (at20 >= 16) {
                         for (unsigned i2 = 0u; i2 < 16u; i2 += 4u) {
                             float x = left3[i2 * 68u + at4];
                             unsigned at21 = at4 + 1u;
@@ -154,57 +122,25 @@ extern "C" __global__ void __launch_bounds__(256) matmul(
                             float x30 = right4[at29 * 68u + at24];
                             float x31 = right4[at29 * 68u + at25];
                             float x32 = right4[at29 * 68u + at26];
-                            acc33 = fmaf(x25, x29, fmaf(x17, x21, fmaf(x9, x13, fmaf(x, x5, acc33))));
-                            acc34 = fmaf(x25, x30, fmaf(x17, x22, fmaf(x9, x14, fmaf(x, x6, acc34))));
-                            acc35 = fmaf(x25, x31, fmaf(x17, x23, fmaf(x9, x15, fmaf(x, x7, acc35))));
-                            acc36 = fmaf(x25, x32, fmaf(x17, x24, fmaf(x9, x16, fmaf(x, x8, acc36))));
-                            acc37 = fmaf(x26, x29, fmaf(x18, x21, fmaf(x10, x13, fmaf(x2, x5, acc37))));
-                            acc38 = fmaf(x26, x30, fmaf(x18, x22, fmaf(x10, x14, fmaf(x2, x6, acc38))));
-                            acc39 = fmaf(x26, x31, fmaf(x18, x23, fmaf(x10, x15, fmaf(x2, x7, acc39))));
-                            acc40 = fmaf(x26, x32, fmaf(x18, x24, fmaf(x10, x16, fmaf(x2, x8, acc40))));
-                            acc41 = fmaf(x27, x29, fmaf(x19, x21, fmaf(x11, x13, fmaf(x3, x5, acc41))));
-                            acc42 = fmaf(x27, x30, fmaf(x19, x22, fmaf(x11, x14, fmaf(x3, x6, acc42))));
-                            acc43 = fmaf(x27, x31, fmaf(x19, x23, fmaf(x11, x15, fmaf(x3, x7, acc43))));
-                            acc44 = fmaf(x27, x32, fmaf(x19, x24, fmaf(x11, x16, fmaf(x3, x8, acc44))));
-                            acc45 = fmaf(x28, x29, fmaf(x20, x21, fmaf(x12, x13, fmaf(x4, x5, acc45))));
-                            acc46 = fmaf(x28, x30, fmaf(x20, x22, fmaf(x12, x14, fmaf(x4, x6, acc46))));
-                            acc47 = fmaf(x28, x31, fmaf(x20, x23, fmaf(x12, x15, fmaf(x4, x7, acc47))));
-                            acc48 = fmaf(x28, x32, fmaf(x20, x24, fmaf(x12, x16, fmaf(x4, x8, acc48))));
+                            acc17 = fmaf(x25, x29, fmaf(x17, x21, fmaf(x9, x13, fmaf(x, x5, acc17))));
+                            acc18 = fmaf(x25, x30, fmaf(x17, x22, fmaf(x9, x14, fmaf(x, x6, acc18))));
+                            acc19 = fmaf(x25, x31, fmaf(x17, x23, fmaf(x9, x15, fmaf(x, x7, acc19))));
+                            acc20 = fmaf(x25, x32, fmaf(x17, x24, fmaf(x9, x16, fmaf(x, x8, acc20))));
+                            acc21 = fmaf(x26, x29, fmaf(x18, x21, fmaf(x10, x13, fmaf(x2, x5, acc21))));
+                            acc22 = fmaf(x26, x30, fmaf(x18, x22, fmaf(x10, x14, fmaf(x2, x6, acc22))));
+                            acc23 = fmaf(x26, x31, fmaf(x18, x23, fmaf(x10, x15, fmaf(x2, x7, acc23))));
+                            acc24 = fmaf(x26, x32, fmaf(x18, x24, fmaf(x10, x16, fmaf(x2, x8, acc24))));
+                            acc25 = fmaf(x27, x29, fmaf(x19, x21, fmaf(x11, x13, fmaf(x3, x5, acc25))));
+                            acc26 = fmaf(x27, x30, fmaf(x19, x22, fmaf(x11, x14, fmaf(x3, x6, acc26))));
+                            acc27 = fmaf(x27, x31, fmaf(x19, x23, fmaf(x11, x15, fmaf(x3, x7, acc27))));
+                            acc28 = fmaf(x27, x32, fmaf(x19, x24, fmaf(x11, x16, fmaf(x3, x8, acc28))));
+                            acc29 = fmaf(x28, x29, fmaf(x20, x21, fmaf(x12, x13, fmaf(x4, x5, acc29))));
+                            acc30 = fmaf(x28, x30, fmaf(x20, x22, fmaf(x12, x14, fmaf(x4, x6, acc30))));
+                            acc31 = fmaf(x28, x31, fmaf(x20, x23, fmaf(x12, x15, fmaf(x4, x7, acc31))));
+                            acc32 = fmaf(x28, x32, fmaf(x20, x24, fmaf(x12, x16, fmaf(x4, x8, acc32))));
                         }
-                        v = acc33;
-                        v2 = acc34;
-                        v3 = acc35;
-                        v4 = acc36;
-                        v5 = acc37;
-                        v6 = acc38;
-                        v7 = acc39;
-                        v8 = acc40;
-                        v9 = acc41;
-                        v10 = acc42;
-                        v11 = acc43;
-                        v12 = acc44;
-                        v13 = acc45;
-                        v14 = acc46;
-                        v15 = acc47;
-                        v16 = acc48;
                     } else {
-                        float acc49 = acc17;
-                        float acc50 = acc18;
-                        float acc51 = acc19;
-                        float acc52 = acc20;
-                        float acc53 = acc21;
-                        float acc54 = acc22;
-                        float acc55 = acc23;
-                        float acc56 = acc24;
-                        float acc57 = acc25;
-                        float acc58 = acc26;
-                        float acc59 = acc27;
-                        float acc60 = acc28;
-                        float acc61 = acc29;
-                        float acc62 = acc30;
-                        float acc63 = acc31;
-                        float acc64 = acc32;
-                        for (long long i2 = 0LL; i2 < at20; ++i2) {
+                        for (int i2 = 0; i2 < at20; ++i2) {
                             float x33 = left3[i2 * 68u + at4];
                             float x34 = left3[i2 * 68u + (at4 + 1u)];
                             float x35 = left3[i2 * 68u + (at4 + 2u)];
@@ -213,57 +149,25 @@ extern "C" __global__ void __launch_bounds__(256) matmul(
                             float x38 = right4[i2 * 68u + (at6 + 1u)];
                             float x39 = right4[i2 * 68u + (at6 + 2u)];
                             float x40 = right4[i2 * 68u + (at6 + 3u)];
-                            acc49 = fmaf(x33, x37, acc49);
-                            acc50 = fmaf(x33, x38, acc50);
-                            acc51 = fmaf(x33, x39, acc51);
-                            acc52 = fmaf(x33, x40, acc52);
-                            acc53 = fmaf(x34, x37, acc53);
-                            acc54 = fmaf(x34, x38, acc54);
-                            acc55 = fmaf(x34, x39, acc55);
-                            acc56 = fmaf(x34, x40, acc56);
-                            acc57 = fmaf(x35, x37, acc57);
-                            acc58 = fmaf(x35, x38, acc58);
-                            acc59 = fmaf(x35, x39, acc59);
-                            acc60 = fmaf(x35, x40, acc60);
-                            acc61 = fmaf(x36, x37, acc61);
-                            acc62 = fmaf(x36, x38, acc62);
-                            acc63 = fmaf(x36, x39, acc63);
-                            acc64 = fmaf(x36, x40, acc64);
+                            acc17 = fmaf(x33, x37, acc17);
+                            acc18 = fmaf(x33, x38, acc18);
+                            acc19 = fmaf(x33, x39, acc19);
+                            acc20 = fmaf(x33, x40, acc20);
+                            acc21 = fmaf(x34, x37, acc21);
+                            acc22 = fmaf(x34, x38, acc22);
+                            acc23 = fmaf(x34, x39, acc23);
+                            acc24 = fmaf(x34, x40, acc24);
+                            acc25 = fmaf(x35, x37, acc25);
+                            acc26 = fmaf(x35, x38, acc26);
+                            acc27 = fmaf(x35, x39, acc27);
+                            acc28 = fmaf(x35, x40, acc28);
+                            acc29 = fmaf(x36, x37, acc29);
+                            acc30 = fmaf(x36, x38, acc30);
+                            acc31 = fmaf(x36, x39, acc31);
+                            acc32 = fmaf(x36, x40, acc32);
                         }
-                        v = acc49;
-                        v2 = acc50;
-                        v3 = acc51;
-                        v4 = acc52;
-                        v5 = acc53;
-                        v6 = acc54;
-                        v7 = acc55;
-                        v8 = acc56;
-                        v9 = acc57;
-                        v10 = acc58;
-                        v11 = acc59;
-                        v12 = acc60;
-                        v13 = acc61;
-                        v14 = acc62;
-                        v15 = acc63;
-                        v16 = acc64;
                     }
                     __syncthreads();
-                    acc17 = v;
-                    acc18 = v2;
-                    acc19 = v3;
-                    acc20 = v4;
-                    acc21 = v5;
-                    acc22 = v6;
-                    acc23 = v7;
-                    acc24 = v8;
-                    acc25 = v9;
-                    acc26 = v10;
-                    acc27 = v11;
-                    acc28 = v12;
-                    acc29 = v13;
-                    acc30 = v14;
-                    acc31 = v15;
-                    acc32 = v16;
                 }
                 acc += acc17;
                 acc2 += acc18;

@@ -1,4 +1,4 @@
-// Positions have 32 bits: arrays have at most 2^31 elements.
+// Positions have 32 bits: arrays have fewer than 2^31 elements.
 
 kernel __attribute__((reqd_work_group_size(16, 16, 1))) void matmulKernel(
     global const float* restrict A,

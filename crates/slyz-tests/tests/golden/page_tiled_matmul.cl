@@ -1,4 +1,4 @@
-// Positions have 32 bits: arrays have at most 2^31 elements.
+// Positions have 32 bits: arrays have fewer than 2^31 elements.
 
 kernel __attribute__((reqd_work_group_size(16, 16, 1))) void tiledMatmul(
     global const float* restrict A,
@@ -31,10 +31,8 @@ kernel __attribute__((reqd_work_group_size(16, 16, 1))) void tiledMatmul(
         long at6 = (long)(at4 + lid_y) * (long)N + col;
         Bs[at2] = at6 >= 0L && at6 < B_len ? B[at6] : 0.0f;
         barrier(CLK_LOCAL_MEM_FENCE);
-        float sum2 = sum;
-        for (uint k = 0u; k < 16u; ++k) sum2 += As[at + k] * Bs[k * 16u + lid_x];
+        for (uint k = 0u; k < 16u; ++k) sum += As[at + k] * Bs[k * 16u + lid_x];
         barrier(CLK_LOCAL_MEM_FENCE);
-        sum = sum2;
     }
     if (row < M && col < N) {
         long at7 = (long)((ulong)row * (ulong)N) + col;

@@ -1,4 +1,4 @@
-// Positions have 32 bits: arrays have at most 2^31 elements.
+// Positions have 32 bits: arrays have fewer than 2^31 elements.
 
 extern "C" __global__ void __launch_bounds__(256) tiledMatmul(
     const float* __restrict__ A,
@@ -27,10 +27,8 @@ extern "C" __global__ void __launch_bounds__(256) tiledMatmul(
         long long at6 = (long long)(at4 + threadIdx.y) * (long long)N + col;
         Bs[at2] = at6 >= 0LL && at6 < B_len ? B[at6] : 0.0f;
         __syncthreads();
-        float sum2 = sum;
-        for (unsigned k = 0u; k < 16u; ++k) sum2 += As[at + k] * Bs[k * 16u + threadIdx.x];
+        for (unsigned k = 0u; k < 16u; ++k) sum += As[at + k] * Bs[k * 16u + threadIdx.x];
         __syncthreads();
-        sum = sum2;
     }
     if (row < M && col < N) {
         long long at7 = (long long)((unsigned long long)row * (unsigned long long)N) + col;

@@ -31,10 +31,8 @@ kernel void tiledMatmul(
         long at6 = (long)(at4 + lid.y) * (long)N + col;
         Bs[at2] = at6 >= 0L && at6 < B_len ? B[at6] : 0.0f;
         threadgroup_barrier(mem_flags::mem_threadgroup);
-        float sum2 = sum;
-        for (uint k = 0u; k < 16u; ++k) sum2 += As[at + k] * Bs[k * 16u + lid.x];
+        for (uint k = 0u; k < 16u; ++k) sum += As[at + k] * Bs[k * 16u + lid.x];
         threadgroup_barrier(mem_flags::mem_threadgroup);
-        sum = sum2;
     }
     if (row < M && col < N) {
         long at7 = (long)((ulong)row * (ulong)N) + col;

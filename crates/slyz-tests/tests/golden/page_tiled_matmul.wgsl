@@ -24,12 +24,10 @@ fn tiledMatmul(@builtin(local_invocation_id) local: vec3<u32>, @builtin(workgrou
         let at6 = i32(at4 + local.y) * sizes.N + col;
         Bs[at2] = select(0.0, B[u32(at6)], at6 >= 0 && at6 < i32(sizes.B_len));
         workgroupBarrier();
-        var sum2 = sum;
         for (var k = 0u; k < 16u; k++) {
-            sum2 += As[at + k] * Bs[k * 16u + local.x];
+            sum += As[at + k] * Bs[k * 16u + local.x];
         }
         workgroupBarrier();
-        sum = sum2;
     }
     if row < sizes.M && col < sizes.N {
         let at7 = row * sizes.N + col;

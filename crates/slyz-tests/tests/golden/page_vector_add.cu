@@ -1,4 +1,4 @@
-// Positions have 32 bits: arrays have at most 2^31 elements.
+// Positions have 32 bits: arrays have fewer than 2^31 elements.
 
 extern "C" __global__ void __launch_bounds__(256) vectorAdd(
     const float* __restrict__ a,

@@ -1,4 +1,4 @@
-// Positions have 32 bits: arrays have at most 2^31 elements.
+// Positions have 32 bits: arrays have fewer than 2^31 elements.
 
 kernel __attribute__((reqd_work_group_size(256, 1, 1))) void total_fold(
     global const float* restrict x,
@@ -10,7 +10,7 @@ kernel __attribute__((reqd_work_group_size(256, 1, 1))) void total_fold(
     const uint gid = get_group_id(0);
     uint at = gid * 65536u;
     uint at2 = min(at + 65536u, N);
-    uint at3 = min(at + (uint)max((long)at2 - (long)at, 0L) / 4096u * 4096u, at2);
+    uint at3 = min(at + (uint)max((int)at2 - (int)at, 0) / 4096u * 4096u, at2);
     float acc = 0.0f;
     for (uint i = at; i < at3; i += 4096u) {
         uint at4 = i + lid * 4u;
@@ -24,9 +24,8 @@ kernel __attribute__((reqd_work_group_size(256, 1, 1))) void total_fold(
         float v5 = v.x + v.y + (v.z + v.w) + (v2.x + v2.y + (v2.z + v2.w)) + (v3.x + v3.y + (v3.z + v3.w) + (v4.x + v4.y + (v4.z + v4.w)));
         acc += v5;
     }
-    float acc2 = acc;
-    for (uint i = at3 + lid; i < at2; i += 256u) acc2 += x[i];
-    part2[lid] = acc2;
+    for (uint i = at3 + lid; i < at2; i += 256u) acc += x[i];
+    part2[lid] = acc;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (lid < 128u) part2[lid] += part2[lid + 128u];
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -65,9 +64,8 @@ kernel __attribute__((reqd_work_group_size(256, 1, 1))) void total_fold_parts(
                 float v = tmp2[at4] + tmp2[at4 + 256u] + (tmp2[at4 + 512u] + tmp2[at4 + 768u]) + (tmp2[at4 + 1024u] + tmp2[at4 + 1280u] + (tmp2[at4 + 1536u] + tmp2[at4 + 1792u]));
                 acc3 += v;
             }
-            float acc4 = acc3;
-            for (uint k = at3 + lid; k < at2; k += 256u) acc4 += tmp2[k];
-            acc2 += acc4;
+            for (uint k = at3 + lid; k < at2; k += 256u) acc3 += tmp2[k];
+            acc2 += acc3;
         }
         acc += acc2;
     }

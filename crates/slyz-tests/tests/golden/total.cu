@@ -1,4 +1,4 @@
-// Positions have 32 bits: arrays have at most 2^31 elements.
+// Positions have 32 bits: arrays have fewer than 2^31 elements.
 
 template <typename T, typename F> __device__ inline T warp_reduce(T x, F join) {
     const unsigned active = __activemask();
@@ -15,8 +15,6 @@ template <typename T, typename F> __device__ inline T warp_reduce(T x, F join) {
 
 template <typename T> __device__ inline T warp_add(T x) { return warp_reduce(x, [](T a, T b) { return a + b; }); }
 
-__device__ inline long long max_i64(long long a, long long b) { return a > b ? a : b; }
-
 extern "C" __global__ void __launch_bounds__(256) total_fold(
     const float* __restrict__ x,
     float* __restrict__ tmp2,
@@ -25,7 +23,7 @@ extern "C" __global__ void __launch_bounds__(256) total_fold(
     __shared__ float part1[8];
     unsigned at = blockIdx.x * 65536u;
     unsigned at2 = min(at + 65536u, N);
-    unsigned at3 = min(at + (unsigned)max_i64((long long)at2 - (long long)at, 0LL) / 4096u * 4096u, at2);
+    unsigned at3 = min(at + (unsigned)max((int)at2 - (int)at, 0) / 4096u * 4096u, at2);
     float acc = 0.0f;
     for (unsigned i = at; i < at3; i += 4096u) {
         unsigned at4 = i + threadIdx.x * 4u;
@@ -39,9 +37,8 @@ extern "C" __global__ void __launch_bounds__(256) total_fold(
         float v5 = v.x + v.y + (v.z + v.w) + (v2.x + v2.y + (v2.z + v2.w)) + (v3.x + v3.y + (v3.z + v3.w) + (v4.x + v4.y + (v4.z + v4.w)));
         acc += v5;
     }
-    float acc2 = acc;
-    for (unsigned i = at3 + threadIdx.x; i < at2; i += 256u) acc2 += x[i];
-    float total = warp_add(0.0f + acc2);
+    for (unsigned i = at3 + threadIdx.x; i < at2; i += 256u) acc += x[i];
+    float total = warp_add(0.0f + acc);
     if (threadIdx.x % 32u == 0u) part1[threadIdx.x / 32u] = total;
     __syncthreads();
     float x2 = part1[0] + part1[1] + (part1[2] + part1[3]) + (part1[4] + part1[5] + (part1[6] + part1[7]));
@@ -68,9 +65,8 @@ extern "C" __global__ void __launch_bounds__(256) total_fold_parts(
                 float v = tmp2[at4] + tmp2[at4 + 256u] + (tmp2[at4 + 512u] + tmp2[at4 + 768u]) + (tmp2[at4 + 1024u] + tmp2[at4 + 1280u] + (tmp2[at4 + 1536u] + tmp2[at4 + 1792u]));
                 acc3 += v;
             }
-            float acc4 = acc3;
-            for (unsigned k = at3 + threadIdx.x; k < at2; k += 256u) acc4 += tmp2[k];
-            acc2 += acc4;
+            for (unsigned k = at3 + threadIdx.x; k < at2; k += 256u) acc3 += tmp2[k];
+            acc2 += acc3;
         }
         acc += acc2;
     }

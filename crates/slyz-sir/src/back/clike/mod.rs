@@ -10,6 +10,7 @@
 //! expr       operators, conversions, literals, as trees (`back/tree.rs`)
 //! helpers    functions where a plain spelling would be wrong
 //! writer     statements, branches, loops
+//! variables  where loops and branches go on in the variable of a value
 //! memory     loads, stores, atomics, barriers, subgroups
 //! names      names that nobody has yet
 //! ```
@@ -21,6 +22,7 @@ mod expr;
 pub mod helpers;
 mod memory;
 mod names;
+mod variables;
 mod writer;
 
 pub use describe::{BufferSlot, Description, Dispatch, PlaceName, SharedSlot, Uniform, UniformSource};

@@ -7,6 +7,7 @@ use super::describe::{Description, UniformSource};
 use super::expr::{Expr, Ops};
 use super::helpers::unsigned;
 use super::names::Names;
+use super::variables::Variables;
 use super::{Declared, Dialect, Dispatch, EmitError, File, PlaceName, is_taken};
 use crate::back::c::prelude::identifiers;
 use crate::back::tree::{Infix, Tree};
@@ -24,10 +25,10 @@ const LONG: usize = 100;
 
 /// How a name is used.
 #[derive(Clone, Copy, Default)]
-struct Usage {
-    count: usize,
+pub(super) struct Usage {
+    pub(super) count: usize,
     /// Inside a loop that does not hold its definition.
-    in_loop: bool,
+    pub(super) in_loop: bool,
 }
 
 pub(super) struct ClikeWriter<'f> {
@@ -51,6 +52,7 @@ pub(super) struct ClikeWriter<'f> {
     values: HashMap<Id, Expr>,
     /// Expressions that read memory and are not written yet.
     pending: Vec<Id>,
+    pub(super) variables: Variables,
     names: Names,
     functions: Vec<String>,
     /// Memories of the thread: SIR name and name in the text.
@@ -275,6 +277,7 @@ impl<'f> ClikeWriter<'f> {
             usage: HashMap::new(),
             values: HashMap::new(),
             pending: vec![],
+            variables: Variables::default(),
             names,
             functions,
             locals: vec![],
@@ -347,6 +350,15 @@ impl<'f> ClikeWriter<'f> {
             defined.extend(stmt.binds.iter().map(|b| (b.id, loops)));
         }
         body.results.iter().for_each(|&id| used(&mut self.usage, defined, id));
+    }
+
+    pub(super) fn usage_now(&self, id: Id) -> Usage {
+        self.usage.get(&id).copied().unwrap_or_default()
+    }
+
+    /// The value of a name, which is not written for it.
+    pub(super) fn value_now(&self, id: Id) -> Option<&Expr> {
+        self.values.get(&id)
     }
 
     /// The value of a name.
@@ -637,19 +649,22 @@ impl<'f> ClikeWriter<'f> {
             let value = self.atom(arg, "at")?;
             bodies.iter().for_each(|b| drop(self.values.insert(b.params[k].id, value.clone())));
         }
+        let reps: Vec<Ty> = ids.iter().map(|&id| self.rep(id)).collect();
+        let heirs = self.heirs(bodies, &reps);
         let mut written = vec![];
         for body in bodies {
             let mut results = vec![];
+            self.enter_side(body, &heirs);
             let lines = self.inside(|w| {
                 w.body(body)?;
                 results = body.results.iter().map(|&r| w.get(r)).collect();
                 Ok(())
             })?;
+            self.leave_side(&heirs);
             written.push((lines, results));
         }
         let [(then, mut yes), (otherwise, mut no)]: [(Vec<Line>, Vec<Expr>); 2] =
             written.try_into().unwrap_or_default();
-        let reps: Vec<Ty> = ids.iter().map(|&id| self.rep(id)).collect();
         for (k, &rep) in reps.iter().enumerate() {
             (yes[k], no[k]) = (self.ops().to(&yes[k], rep)?, self.ops().to(&no[k], rep)?);
         }
@@ -659,20 +674,26 @@ impl<'f> ClikeWriter<'f> {
                 return self.bind(*id, value, "v");
             }
         }
-        let mut names = vec![];
-        for (&id, &rep) in ids.iter().zip(&reps) {
-            let name = self.called(&[id], "v");
-            let ty = self.ops().ty(rep)?;
-            self.line(self.dialect.declare(Declared::Changing, ty, &name, None));
+        let mut state = vec![];
+        for ((&id, &rep), heir) in ids.iter().zip(&reps).zip(heirs) {
+            let name = match heir {
+                Some((_, name)) => name,
+                None => {
+                    let name = self.called(&[id], "v");
+                    let ty = self.ops().ty(rep)?;
+                    self.line(self.dialect.declare(Declared::Changing, ty, &name, None));
+                    name
+                }
+            };
             self.values.insert(id, Expr::name(name.clone(), rep));
-            names.push(name);
+            self.variables.own(id);
+            state.push((name, rep));
         }
-        let assigned = |values: &[Expr], depth: usize| -> Vec<Line> {
-            let text = |(name, value): (&String, &Expr)| Tree::name(name).assignment(&value.tree);
-            names.iter().zip(values).map(|pair| Line::new(depth + 1, text(pair), true)).collect()
-        };
-        let then = [then, assigned(&yes, self.depth)].concat();
-        let otherwise = [otherwise, assigned(&no, self.depth)].concat();
+        let trees = |values: Vec<Expr>| values.into_iter().map(|value| value.tree).collect();
+        let ends = [trees(yes), trees(no)].map(|values| self.inside(|w| w.assign(&state, values)));
+        let [then_end, otherwise_end] = ends;
+        let then = [then, then_end?].concat();
+        let otherwise = [otherwise, otherwise_end?].concat();
         let not = self.ops().apply(Operator::Not, std::slice::from_ref(&condition), Ty::Bool, &[])?;
         match (then.is_empty(), otherwise.is_empty()) {
             (true, true) => {}
@@ -741,9 +762,15 @@ impl<'f> ClikeWriter<'f> {
                 ty => ty,
             };
             let rep = self.ops().held(rep);
-            let value = self.get(from);
-            let name = self.called(&[param.id, id], stem);
-            self.declare_so(Declared::Changing, &name, rep, &value)?;
+            let name = match self.taken_over(from, rep) {
+                Some(name) => name,
+                None => {
+                    let value = self.get(from);
+                    let name = self.called(&[param.id, id], stem);
+                    self.declare_so(Declared::Changing, &name, rep, &value)?;
+                    name
+                }
+            };
             state.push((name, rep));
         }
         Ok(state)
@@ -756,6 +783,11 @@ impl<'f> ClikeWriter<'f> {
             let value = self.get(id);
             values.push(self.ops().assigned(&value, *rep)?);
         }
+        self.assign(state, values)
+    }
+
+    /// Assigns values to variables, as if all at once.
+    fn assign(&mut self, state: &[(String, Ty)], mut values: Vec<Tree>) -> Result<(), EmitError> {
         let stays = |name: &str, value: &Tree| value.as_name() == Some(name);
         for k in 0..values.len() {
             let mut before = state[..k].iter().zip(&values);
@@ -776,6 +808,15 @@ impl<'f> ClikeWriter<'f> {
     fn enter(&mut self, body: &Body, from: usize, state: &[(String, Ty)]) {
         for (param, (name, rep)) in body.params[from..].iter().zip(state) {
             self.values.insert(param.id, Expr::name(name.clone(), *rep));
+            self.variables.own(param.id);
+        }
+    }
+
+    /// Behind a loop its results are what the state was last.
+    fn leave(&mut self, ids: &[Id], state: &[(String, Ty)]) {
+        for (&id, (name, rep)) in ids.iter().zip(state) {
+            self.values.insert(id, Expr::name(name.clone(), *rep));
+            self.variables.own(id);
         }
     }
 
@@ -845,9 +886,7 @@ impl<'f> ClikeWriter<'f> {
             self.braced(&head, lines);
         }
         self.names.release(&name);
-        for (&id, (name, rep)) in ids.iter().zip(&state) {
-            self.values.insert(id, Expr::name(name.clone(), *rep));
-        }
+        self.leave(ids, &state);
         Ok(())
     }
 
@@ -878,9 +917,7 @@ impl<'f> ClikeWriter<'f> {
         }
         self.lines.extend(lines);
         self.edge("}");
-        for (&id, (name, rep)) in ids.iter().zip(&state) {
-            self.values.insert(id, Expr::name(name.clone(), *rep));
-        }
+        self.leave(ids, &state);
         Ok(())
     }
 

@@ -517,8 +517,8 @@ impl Dialect for Cuda {
     }
 }
 
-/// The most positions of an array whose code is narrow.
-pub const MOST_NARROW: u64 = 1 << 31;
+/// The most positions of an array whose code is narrow: differences of two fit `int`.
+pub const MOST_NARROW: u64 = i32::MAX as u64;
 
 /// Where a thread stands in the grid.
 fn global(dimension: usize, rank: usize) -> String {

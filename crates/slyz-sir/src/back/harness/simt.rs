@@ -11,7 +11,7 @@ use crate::road::ProgramRoad;
 use crate::verify;
 
 /// The head of a file.
-const HEAD: &str = "// Positions have 32 bits: arrays have at most 2^31 elements.\n\n";
+const HEAD: &str = "// Positions have 32 bits: arrays have fewer than 2^31 elements.\n\n";
 
 /// How HIP is compiled, for GPUs of both kinds.
 const HIP_BUILD: &str = "hipcc --genco --offload-arch=gfx942 -ffp-contract=off kernels.hip -o kernels.hsaco";

@@ -51,8 +51,8 @@ const PLACES: [(&str, &str); 6] = [
     ("width", "get_max_sub_group_size"),
 ];
 
-/// The most positions of an array whose code is narrow.
-pub const MOST_NARROW: u64 = 1 << 31;
+/// The most positions of an array whose code is narrow: differences of two fit `int`.
+pub const MOST_NARROW: u64 = i32::MAX as u64;
 
 /// The dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl Extras {
 }
 
 impl OpenCl {
-    /// For files: arrays of at most 2^31 elements, on any device that has what a kernel asks for.
+    /// For files: arrays of fewer than 2^31 elements, on any device that has what a kernel asks for.
     pub fn portable(precision: Precision) -> OpenCl {
         let machine = Machine { max_positions: MOST_NARROW, atomic_bits: 64, ..Machine::opencl() };
         OpenCl { precision, machine, extras: Extras::ALL }

@@ -62,8 +62,9 @@ impl Machine {
             least_bytes: 1,
             max_blocks: [u32::MAX as u64; 3],
             atomic_bits: 32,
-            // Positions have 32-bit numbers, and so have those behind the last: of threads of its block, and of a step of the widest loop.
-            max_positions: (1 << 32) - (1 << 17),
+            // Positions have 32-bit numbers, and so have differences of two, and those behind the last: of threads of its block, and of a
+            // step of the widest loop.
+            max_positions: i32::MAX as u64,
             vector_bytes: 0,
             fused: true,
             splits: false,

@@ -2,7 +2,7 @@ import Foundation
 import Metal
 
 /// The most positions of an array that kernels count.
-let maxPositions = 4294836224
+let maxPositions = 2147483647
 
 /// May Metal's compiler contract, reorder and leave NaNs out of account?
 let fastMath = true
