@@ -15,6 +15,7 @@ mod msl_names;
 pub mod naga;
 pub mod opencl;
 pub mod openvino;
+mod teller;
 pub mod tree;
 pub mod wgsl;
 pub mod words;

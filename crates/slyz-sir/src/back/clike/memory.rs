@@ -3,6 +3,7 @@
 use super::expr::Expr;
 use super::writer::ClikeWriter;
 use super::{Cell, EmitError, PlaceName};
+use crate::back::teller;
 use crate::back::tree::{Binding, Infix, Prefix, Tree};
 use crate::code::{AtomicOp, Id, MemId, SubgroupOp};
 use crate::kernel::{Access, Space};
@@ -303,16 +304,9 @@ impl ClikeWriter<'_> {
     fn claim(&mut self, memory: MemId, index: &[Id], args: &[Id]) -> Result<(), EmitError> {
         let flat = self.flat(memory, index)?;
         let values: Vec<Expr> = args.iter().map(|&arg| self.get(arg)).collect();
-        let wide = values.iter().any(|value| value.rep.bits() == 64 && value.literal.is_none());
-        let places = (1..4).all(|k| values.get(k).is_some_and(|value| value.rep == Ty::U32));
-        let types: Vec<Ty> = (0..values.len())
-            .map(|k| match k {
-                0 => Ty::I32,
-                _ if wide => Ty::I64,
-                1..4 if places => Ty::U32,
-                _ => Ty::I32,
-            })
-            .collect();
+        // A number that stands in the text fits.
+        let held = |value: &Expr| if value.literal.is_some() { Ty::I32 } else { value.rep };
+        let types = teller::types(&values.iter().map(held).collect::<Vec<_>>());
         let mut passed = vec![];
         for (value, &ty) in values.iter().zip(&types) {
             passed.push(self.ops().to(value, ty)?.tree);
@@ -334,18 +328,8 @@ impl ClikeWriter<'_> {
             let what = "claims of places that are not constants".to_string();
             return Err(EmitError::Form { kernel: self.kernel.name.clone(), what });
         };
-        // Its name says what is not as it is for most faults: positions on one axis, words of 32 bits, in the memory for faults.
-        let mut name = "tell_outside".to_string();
-        match types {
-            [Ty::I32, Ty::U32, _, _, _] => {}
-            [Ty::I32, Ty::U32, ..] => name += &format!("_{}d", types.len() - 4),
-            [_, kind, ..] => name += &format!("_{}_{kind}", types.len()),
-            _ => name += "_nothing",
-        }
-        if faults != "faults" || first != 0 {
-            name += &format!("_{faults}_{first}");
-        }
-        let names = ["tensor", "x", "y", "z", "i", "j", "k", "l"];
+        let name = teller::name(types, &faults, first as i64);
+        let names = teller::PARAMETERS;
         let mut parameters = vec![];
         if self.dialect.passes_memories() {
             parameters.push((self.pointer(space, Ty::I32)?, faults.clone()));

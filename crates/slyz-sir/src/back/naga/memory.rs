@@ -9,7 +9,7 @@ use crate::size::Size;
 use crate::types::Ty;
 use naga::{
     AddressSpace, ArraySize, AtomicFunction, BinaryOperator, Expression, GlobalVariable, Handle, Literal,
-    LocalVariable, PredeclaredType, ScalarKind, Span, Statement, StorageAccess, TypeInner, UnaryOperator, VectorSize,
+    LocalVariable, PredeclaredType, Span, Statement, StorageAccess, TypeInner, UnaryOperator, VectorSize,
 };
 use std::num::NonZeroU32;
 
@@ -219,7 +219,7 @@ impl Code<'_, '_> {
     }
 
     /// Where the scalar or word with a number is.
-    fn pointer(&mut self, memory: MemId, number: Value) -> Result<Value, EmitError> {
+    pub(super) fn pointer(&mut self, memory: MemId, number: Value) -> Result<Value, EmitError> {
         let lanes = self.build.homes[memory.0 as usize].lanes;
         if lanes == 1 {
             return self.cell(memory, number);
@@ -272,7 +272,7 @@ impl Code<'_, '_> {
     }
 
     /// Stores scalars or words from one with a number on, which is a multiple of their count.
-    fn store_words(&mut self, memory: MemId, number: Value, words: &[Value]) -> Result<(), EmitError> {
+    pub(super) fn store_words(&mut self, memory: MemId, number: Value, words: &[Value]) -> Result<(), EmitError> {
         let Home { form, lanes, .. } = self.build.homes[memory.0 as usize];
         let vectors = vector_size(lanes).filter(|_| words.len().is_multiple_of(lanes as usize));
         let Some(size) = vectors else {
@@ -316,7 +316,7 @@ impl Code<'_, '_> {
     }
 
     /// The place `k` elements further.
-    fn further(&mut self, place: Value, k: u32) -> Value {
+    pub(super) fn further(&mut self, place: Value, k: u32) -> Value {
         if k == 0 {
             return place;
         }
@@ -468,10 +468,10 @@ impl Code<'_, '_> {
             }
         };
         let place = self.place_of(memory, index)?;
-        let pointer = self.pointer(memory, place)?;
         if op == AtomicOp::Claim {
-            return self.claim(memory, place, pointer, args);
+            return self.claim(memory, place, args);
         }
+        let pointer = self.pointer(memory, place)?;
         let args: Vec<Value> = self.all(args)?.into_iter().map(|a| a.1).collect();
         let result_ty = self.build.scalar_ty(scalar);
         let fun = match (op, &args[..]) {
@@ -499,42 +499,8 @@ impl Code<'_, '_> {
         Ok(result)
     }
 
-    /// Leaves a mark where there is none, and numbers behind it.
-    fn claim(&mut self, memory: MemId, place: Value, pointer: Value, args: &[Id]) -> Result<Value, EmitError> {
-        let [mark, numbers @ ..] = args else { return Err(self.build.form("a claim without a mark")) };
-        let (_, mark) = self.get(*mark)?;
-        let none = self.integer(Ty::I32, 0)?;
-        let found = self.compare_exchange(pointer, naga::Scalar::I32, none, mark)?;
-        let condition = self.binary(BinaryOperator::Equal, found, none);
-        let numbers = numbers.iter().map(|&number| self.named(number)).collect::<Result<Vec<_>, _>>()?;
-        let accept = self.block(|code| {
-            for (k, number) in numbers.into_iter().enumerate() {
-                let words = code.words_of(number.held, number.value)?;
-                let place = code.further(place, 1 + 2 * k as u32);
-                code.store_words(memory, place, &words)?;
-            }
-            Ok(())
-        })?;
-        self.push(Statement::If { condition, accept, reject: naga::Block::new() });
-        Ok(found)
-    }
-
-    /// The low word of a number, and its high word: where it is held in 32 bits, its sign, or nothing of an unsigned one.
-    fn words_of(&mut self, held: Ty, value: Value) -> Result<Vec<Value>, EmitError> {
-        if self.build.scalar(held)? == naga::Scalar::I64 {
-            let bits = self.bits(value, ScalarKind::Uint);
-            let (low, high) = self.halves(bits);
-            return Ok([low, high].map(|word| self.bits(word, ScalarKind::Sint)).to_vec());
-        }
-        if held == Ty::U32 {
-            return Ok(vec![self.bits(value, ScalarKind::Sint)]);
-        }
-        let all = self.u32(31);
-        Ok(vec![value, self.binary(BinaryOperator::ShiftRight, value, all)])
-    }
-
     /// Exchanges that may fail for no reason, as those of naga may, are tried again: who sees what was expected has exchanged it.
-    fn compare_exchange(
+    pub(super) fn compare_exchange(
         &mut self,
         pointer: Value,
         scalar: naga::Scalar,

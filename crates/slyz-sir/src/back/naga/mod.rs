@@ -21,6 +21,7 @@ mod casts;
 mod control;
 mod ends;
 mod exact;
+mod faults;
 mod floats;
 mod memory;
 mod raw;

@@ -78,12 +78,19 @@ pub(super) struct Build<'k> {
     pub(super) module: naga::Module,
     pub(super) kernel: &'k Kernel,
     pub(super) target: Target,
-    /// Functions that are written, by name.
-    functions: HashMap<String, Handle<naga::Function>>,
+    /// Functions that are written, by name. A program may have one that is called as one of ours.
+    functions: HashMap<(Author, String), Handle<naga::Function>>,
     /// By memory.
     pub(super) homes: Vec<Home>,
     extents: Vec<Size>,
     uniform: Option<Handle<GlobalVariable>>,
+}
+
+/// Who wrote a function.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Author {
+    Program,
+    Compiler,
 }
 
 /// Where a function comes from.
@@ -179,41 +186,61 @@ impl Build<'_> {
         function: &Function,
         origin: Origin,
     ) -> Result<Handle<naga::Function>, EmitError> {
-        if let Some(&known) = self.functions.get(&function.name) {
+        let names: Vec<String> = (0..function.body.params.len()).map(|k| format!("x{k}")).collect();
+        let params = function.body.params.iter().map(|param| param.ty.elem());
+        let parameters: Vec<(&str, Ty)> = names.iter().map(|name| &name[..]).zip(params).collect();
+        let author = if origin == Origin::Program { Author::Program } else { Author::Compiler };
+        self.written_once(author, &function.name, &parameters, |code, values| {
+            code.estimates = origin == Origin::Estimate;
+            code.expanded = origin != Origin::Program;
+            for (param, &value) in function.body.params.iter().zip(values) {
+                code.bind(param.id, param.ty.elem(), value);
+            }
+            code.statements(&function.body)?;
+            let results: Vec<(Ty, Value)> = code.all(&function.body.results)?;
+            let tys: Vec<Ty> = results.iter().map(|r| r.0).collect();
+            let ty = code.build.result_ty(&function.name, &tys)?;
+            let value = match (&results[..], ty) {
+                ([], _) | (_, None) => None,
+                ([(_, only)], _) => Some(*only),
+                (many, Some(ty)) => {
+                    let components = many.iter().map(|r| r.1).collect();
+                    Some(code.expr(Expression::Compose { ty, components }))
+                }
+            };
+            code.push(Statement::Return { value });
+            code.function.result = ty.map(|ty| naga::FunctionResult { ty, binding: None });
+            Ok(())
+        })
+    }
+
+    /// The function of a name and parameters; the first who asks for it has its code written.
+    pub(super) fn written_once(
+        &mut self,
+        author: Author,
+        name: &str,
+        parameters: &[(&str, Ty)],
+        write: impl FnOnce(&mut Code, &[Value]) -> Result<(), EmitError>,
+    ) -> Result<Handle<naga::Function>, EmitError> {
+        let key = (author, name.to_string());
+        if let Some(&known) = self.functions.get(&key) {
             return Ok(known);
         }
         let mut arguments = vec![];
-        for (k, param) in function.body.params.iter().enumerate() {
-            let scalar = self.scalar(param.ty.elem())?;
+        for &(name, ty) in parameters {
+            let scalar = self.scalar(ty)?;
             let ty = self.scalar_ty(scalar);
-            arguments.push(naga::FunctionArgument { name: Some(format!("x{k}")), ty, binding: None });
+            arguments.push(naga::FunctionArgument { name: Some(name.to_string()), ty, binding: None });
         }
         let mut code = Code::new(self);
-        code.estimates = origin == Origin::Estimate;
-        code.expanded = origin != Origin::Program;
-        code.function.name = Some(function.name.clone());
+        code.function.name = Some(name.to_string());
         code.function.arguments = arguments;
-        for (k, param) in function.body.params.iter().enumerate() {
-            let value = code.append(Expression::FunctionArgument(k as u32));
-            code.bind(param.id, param.ty.elem(), value);
-        }
-        code.statements(&function.body)?;
-        let results: Vec<(Ty, Value)> = code.all(&function.body.results)?;
-        let tys: Vec<Ty> = results.iter().map(|r| r.0).collect();
-        let ty = code.build.result_ty(&function.name, &tys)?;
-        let value = match (&results[..], ty) {
-            ([], _) | (_, None) => None,
-            ([(_, only)], _) => Some(*only),
-            (many, Some(ty)) => {
-                let components = many.iter().map(|r| r.1).collect();
-                Some(code.expr(Expression::Compose { ty, components }))
-            }
-        };
-        code.push(Statement::Return { value });
-        code.function.result = ty.map(|ty| naga::FunctionResult { ty, binding: None });
+        let count = parameters.len() as u32;
+        let values: Vec<Value> = (0..count).map(|k| code.append(Expression::FunctionArgument(k))).collect();
+        write(&mut code, &values)?;
         let written = code.finish();
         let handle = self.module.functions.append(written, Span::UNDEFINED);
-        self.functions.insert(function.name.clone(), handle);
+        self.functions.insert(key, handle);
         Ok(handle)
     }
 
