@@ -6,7 +6,7 @@
 //! whose turns the C backend packs into vectors.
 
 use crate::choices::Precision;
-use crate::code::{Body, Function, Id, MemId, Op, Var};
+use crate::code::{Body, Function, Id, MemId, Op, Stmt, Var};
 use crate::names::Names;
 use crate::raw::RawCode;
 use crate::size::{Size, SizeDecl, SizeVar};
@@ -140,6 +140,19 @@ impl Kernel {
         found.sort();
         found.dedup();
         found
+    }
+
+    /// Does it work on numbers of that type?
+    pub fn mentions(&self, ty: Ty) -> bool {
+        fn in_body(body: &Body, ty: Ty) -> bool {
+            let bound = |var: &Var| var.ty.elem() == ty;
+            let in_stmt = |stmt: &Stmt| {
+                stmt.binds.iter().any(bound) || stmt.op.bodies().into_iter().any(|inner| in_body(inner, ty))
+            };
+            body.params.iter().any(bound) || body.stmts.iter().any(in_stmt)
+        }
+        let mut bodies = self.functions.iter().map(|function| &function.body).chain([&self.body]);
+        self.memories.iter().any(|memory| memory.ty == ty) || bodies.any(|body| in_body(body, ty))
     }
 
     /// The memories that a launch passes, in order.

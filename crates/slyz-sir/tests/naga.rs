@@ -40,6 +40,7 @@ fn modules_of_the_corpus() {
         fused: true,
         exact_division: false,
         exact_root: false,
+        exact_halves: true,
         reassociates: true,
         narrow: false,
         long_loops: false,

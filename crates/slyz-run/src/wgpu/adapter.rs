@@ -86,6 +86,8 @@ pub(super) struct Opened {
     pub(super) pace: Pace,
     pub(super) up: Staging,
     pub(super) down: Staging,
+    /// Are its conversions of `f16` exact? Asked when the first kernel has them.
+    pub(super) exact_halves: OnceLock<bool>,
     /// Bytes a second; see `Device::copy_bandwidth`.
     pub(super) bandwidth: OnceLock<f64>,
     /// Kernels by structural hash, whatever programs they come from.
@@ -160,6 +162,7 @@ impl Opened {
             fused: false,
             exact_division: false,
             exact_root: false,
+            exact_halves: false,
             reassociates: !passthrough,
             narrow: !int64,
             long_loops: false,
@@ -212,6 +215,7 @@ impl Opened {
             pace,
             up,
             down,
+            exact_halves: OnceLock::new(),
             bandwidth: OnceLock::new(),
             pipelines,
             summary,

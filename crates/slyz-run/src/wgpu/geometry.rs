@@ -7,10 +7,13 @@ use super::adapter::Opened;
 use super::engine::Gpu;
 use super::memory::Lent;
 use super::pipeline::{Pipeline, pipeline};
+use super::probe;
 use crate::driver::Piece;
 use crate::{Error, hash};
 use slyz_sir::back::naga;
+use slyz_sir::choices::Precision;
 use slyz_sir::kernel::Kernel;
+use slyz_sir::types::Ty;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -57,7 +60,10 @@ impl Needs {
 pub(super) fn module(opened: &Opened, kernel: &Kernel, needs: Needs) -> Result<naga::Module, Error> {
     // Without 64-bit integers all code is narrow; what is too large for it is refused.
     let narrow = needs.narrow || !opened.target.int64;
-    let target = naga::Target { narrow, long_loops: needs.long, ..opened.target };
+    let precision = kernel.precision.unwrap_or(opened.target.precision);
+    let asks = precision == Precision::Table && kernel.mentions(Ty::F16);
+    let exact_halves = asks && *opened.exact_halves.get_or_init(|| probe::has_exact_halves(opened));
+    let target = naga::Target { narrow, long_loops: needs.long, exact_halves, ..opened.target };
     naga::emit(kernel, &target).map_err(Error::Shader)
 }
 

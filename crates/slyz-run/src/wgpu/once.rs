@@ -98,6 +98,7 @@ pub(super) fn once(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use slyz_sir::choices::Precision;
     use slyz_sir::text::parse_kernel;
 
     /// Elements of a type of so many bytes move in groups: the result of a kernel that copies `x` to `y` so, and the singles
@@ -144,8 +145,11 @@ mod tests {
     fn groups_of_elements() {
         let opened = Opened::new(std::env::var("SLYZ_ADAPTER").ok().as_deref(), false).expect("an adapter");
         let types = [("f32", 4), ("i64", 8), ("f64", 8), ("u8", 1), ("bool", 1), ("i16", 2), ("f16", 2), ("bf16", 2)];
-        for narrow in [false, true] {
-            let target = Target { narrow, ..opened.target };
+        let mut targets = vec![opened.target, Target { narrow: true, ..opened.target }];
+        if super::super::probe::has_exact_halves(&opened) {
+            targets.push(Target { precision: Precision::Table, exact_halves: true, ..opened.target });
+        }
+        for target in targets {
             for (ty, bytes) in types {
                 for group in [2, 4].into_iter().filter(|group| group * bytes <= 16) {
                     for n in [1, 2, 3, 4, 5, 8, 17, 255, 1023] {

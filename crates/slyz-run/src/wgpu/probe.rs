@@ -5,8 +5,11 @@
 
 use super::adapter::Opened;
 use super::once::once;
+use crate::Error;
 use slyz_sir::back::naga::Target;
+use slyz_sir::choices::Precision;
 use slyz_sir::text::parse_kernel;
+use slyz_sir::types::{Scalar, Ty};
 
 const KERNEL: &str = "kernel probe<n>() grid [ceil(n / 64), 1, 1] block [64, 1, 1] {
   global read a: f32[n]
@@ -68,6 +71,75 @@ pub(super) fn probed(opened: &Opened) -> Target {
     }
 }
 
+const HALVES: &str = "kernel halves<n>() grid [ceil(n / 64), 1, 1] block [64, 1, 1] {
+  global read half: f16[n]
+  global read number: f32[n]
+  global write widened: f32[n]
+  global write stored: f16[n]
+  global write rounded: f32[n]
+  %i: i64 = global.x
+  %n: i64 = extent n
+  %inside: bool = lt %i, %n
+  if %inside {
+    %h: f16 = load half[%i]
+    %w: f32 = cast f32 %h
+    store widened[%i], %w
+    %x: f32 = load number[%i]
+    %s: f16 = cast f16 %x
+    store stored[%i], %s
+    %r: f32 = cast f32 %s
+    store rounded[%i], %r
+  } else {}
+}";
+
+/// Does the adapter convert between `f32` and `f16` as the table says? Vulkan leaves subnormal numbers and the rounding to drivers.
+pub(super) fn has_exact_halves(opened: &Opened) -> bool {
+    !opened.target.reassociates
+        && first_wrong_half(opened, (0..=u16::MAX).step_by(3)).is_ok_and(|wrong| wrong.is_none())
+}
+
+/// The first of these `f16`s which, or next to which a number, is not converted as the table says, in words.
+///
+/// Rounding steps where a number is in the middle of two `f16`s, so the middle and the numbers beside it are tried.
+fn first_wrong_half(opened: &Opened, halves: impl Iterator<Item = u16>) -> Result<Option<String>, Error> {
+    let value = |bits: u16| Scalar::from_bits(Ty::F16, bits.into()).as_f64() as f32;
+    let nearest = |x: f32| Scalar::f32(x).cast(Ty::F16).bits as u16;
+    let mut bits = vec![];
+    let mut numbers = vec![];
+    for half in halves {
+        // The next one is further from zero; behind the largest is what would be next if there were no end.
+        let next = if half & 0x7fff == 0x7bff { value(half) * (2048.0 / 2047.0) } else { value(half.wrapping_add(1)) };
+        let middle = ((f64::from(value(half)) + f64::from(next)) / 2.0) as f32;
+        let around = [middle.to_bits().wrapping_sub(1), middle.to_bits(), middle.to_bits().wrapping_add(1)];
+        numbers.extend(around.map(f32::from_bits));
+        bits.extend([half; 3]);
+    }
+    let n = bits.len().next_multiple_of(2);
+    bits.resize(n, 0);
+    numbers.resize(n, 0.0);
+    let kernel = parse_kernel(HALVES).map_err(|error| Error::Plan { name: "halves".into(), why: error.to_string() })?;
+    let target = Target { precision: Precision::Table, exact_halves: true, ..opened.target };
+    let given = bits.iter().flat_map(|half| half.to_le_bytes()).collect();
+    let words = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
+    let memories = [given, words, vec![0; 4 * n], vec![0; 2 * n], vec![0; 4 * n]];
+    let found = once(opened, &kernel, &target, &[n as u64], &memories)?;
+    let float = |k: usize, i: usize| {
+        let bytes = &found[k][4 * i..];
+        f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+    };
+    let same = |a: f32, b: f32| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
+    let wrong = |&i: &usize| {
+        let stored = u16::from_le_bytes([found[3][2 * i], found[3][2 * i + 1]]);
+        let expected = value(nearest(numbers[i]));
+        let right = same(float(2, i), value(bits[i])) && same(value(stored), expected) && same(float(4, i), expected);
+        !right
+    };
+    Ok((0..n).find(wrong).map(|i| {
+        let stored = u16::from_le_bytes([found[3][2 * i], found[3][2 * i + 1]]);
+        format!("{:#x} is {:e}, and {:e} is {stored:#x}, {:e} rounded", bits[i], float(2, i), numbers[i], float(4, i))
+    }))
+}
+
 /// Numbers of all sizes, and sums that all but cancel, where a second rounding shows.
 fn operands() -> (Vec<f32>, Vec<f32>, Vec<f32>) {
     let edges = [0.0, 1.0, 3.0, f32::MAX, f32::MIN_POSITIVE, 1e-42, f32::INFINITY, f32::NAN, 1e-30, 1e30];
@@ -109,6 +181,16 @@ fn operands() -> (Vec<f32>, Vec<f32>, Vec<f32>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Drivers of tests convert every `f16`, and every number around the middle of two, as the table says; rounding is monotone, so
+    /// that nothing is left to try. The probe finds them out.
+    #[test]
+    fn halves_are_exact() {
+        let opened = Opened::new(std::env::var("SLYZ_ADAPTER").ok().as_deref(), false).expect("an adapter");
+        let wrong = first_wrong_half(&opened, 0..=u16::MAX).expect("a result");
+        println!("{}: {wrong:?}", opened.describe());
+        assert_eq!(has_exact_halves(&opened), wrong.is_none() && !opened.target.reassociates);
+    }
 
     /// What the probe finds, the mended operators must give: quotients and roots of the probe's operands are exact.
     #[test]

@@ -2,10 +2,11 @@
 
 use super::EmitError;
 use super::writer::{Code, Value};
+use crate::choices::Precision;
 use crate::code::Id;
 use crate::expand;
 use crate::types::{Scalar, Ty, int_range};
-use naga::{BinaryOperator as Binary, ScalarKind};
+use naga::{BinaryOperator as Binary, Expression, Literal, MathFunction, ScalarKind, TypeInner, VectorSize};
 
 impl Code<'_, '_> {
     /// The value of a narrow type from the low bits of a word.
@@ -22,6 +23,7 @@ impl Code<'_, '_> {
                 self.wrapped(ty, word)
             }
             Ty::U8 | Ty::U16 => self.wrapped(ty, word),
+            Ty::F16 if self.has_own_halves() => self.own_halves(word)[0],
             Ty::F16 => self.helper(&expand::unpack_f16(), &[word])?,
             Ty::BF16 => {
                 let by = self.u32(16);
@@ -44,6 +46,7 @@ impl Code<'_, '_> {
                 let zero = self.u32(0);
                 self.select(value, one, zero)
             }
+            Ty::F16 if self.has_own_halves() => self.own_word(&[value]),
             Ty::F16 => self.helper(&expand::pack_f16(), &[value])?,
             Ty::BF16 => {
                 let bits = self.bits(value, ScalarKind::Uint);
@@ -71,8 +74,42 @@ impl Code<'_, '_> {
             let kind = self.build.scalar(to)?.kind;
             return Ok(self.bits(value, kind));
         }
-        let word = self.packed(from, value)?;
-        self.unpacked(to, word)
+        // A target's own conversions may give another NaN, whose bits somebody asks for here.
+        let word = match from {
+            Ty::F16 => self.helper(&expand::pack_f16(), &[value])?,
+            _ => self.packed(from, value)?,
+        };
+        match to {
+            Ty::F16 => self.helper(&expand::unpack_f16(), &[word]),
+            _ => self.unpacked(to, word),
+        }
+    }
+
+    /// Are `f16`s the target's own in words, where they are to be as the table says?
+    pub(super) fn has_own_halves(&self) -> bool {
+        match self.build.target.precision {
+            Precision::Native => true,
+            Precision::Table => self.build.target.exact_halves,
+            Precision::Exact => false,
+        }
+    }
+
+    /// Both `f16`s of a word.
+    pub(super) fn own_halves(&mut self, word: Value) -> [Value; 2] {
+        let base = self.math(MathFunction::Unpack2x16float, &[word]);
+        [0, 1].map(|index| self.expr(Expression::AccessIndex { base, index }))
+    }
+
+    /// A word of one or two numbers as `f16`s, rounded.
+    pub(super) fn own_word(&mut self, numbers: &[Value]) -> Value {
+        let mut components = numbers.to_vec();
+        if components.len() == 1 {
+            components.push(self.literal(Literal::F32(0.0)));
+        }
+        let inner = TypeInner::Vector { size: VectorSize::Bi, scalar: naga::Scalar::F32 };
+        let ty = self.build.ty(inner);
+        let both = self.expr(Expression::Compose { ty, components });
+        self.math(MathFunction::Pack2x16float, &[both])
     }
 
     pub(super) fn cast(&mut self, from: Ty, to: Ty, value: Value) -> Result<Value, EmitError> {

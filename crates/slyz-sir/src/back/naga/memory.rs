@@ -364,6 +364,9 @@ impl Code<'_, '_> {
 
     /// The first elements of a word.
     fn elements(&mut self, ty: Ty, bits: u32, word: Value, count: u32) -> Result<Vec<Value>, EmitError> {
+        if ty == Ty::F16 && count == 2 && self.has_own_halves() {
+            return Ok(self.own_halves(word).to_vec());
+        }
         let element = |k: u32| {
             let mut word = word;
             if k > 0 {
@@ -437,6 +440,9 @@ impl Code<'_, '_> {
 
     /// A word of packed elements, the first lowest, and nothing above them.
     fn word_from(&mut self, ty: Ty, bits: u32, elements: &[Value]) -> Result<Value, EmitError> {
+        if ty == Ty::F16 && self.has_own_halves() {
+            return Ok(self.own_word(elements));
+        }
         let mask = self.u32(u32::MAX >> (32 - bits));
         let mut whole: Option<Value> = None;
         for (&element, k) in elements.iter().zip(0..) {

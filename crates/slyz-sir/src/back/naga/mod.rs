@@ -56,6 +56,9 @@ pub struct Target {
     pub exact_division: bool,
     /// Its square root of an `f32` is the nearest number. Otherwise it is made so, where `fma` is there for it.
     pub exact_root: bool,
+    /// Its conversions between `f32` and `f16`s in words are as the table says: subnormal numbers are kept, and the nearest is taken, of two the
+    /// even one. Otherwise, and where bits are asked for, they are made of integers.
+    pub exact_halves: bool,
     /// Its compiler may reorder or contract float arithmetic. Then results are hidden from it, which costs an integer operation
     /// each.
     pub reassociates: bool,
@@ -129,7 +132,8 @@ pub fn emit(kernel: &Kernel, target: &Target) -> Result<Module, EmitError> {
 }
 
 fn validate(module: &naga::Module, target: &Target) -> Result<ModuleInfo, String> {
-    let mut capabilities = Capabilities::empty();
+    // Of `f16` in words, which every target has.
+    let mut capabilities = Capabilities::SHADER_FLOAT16_IN_FLOAT32;
     capabilities.set(Capabilities::SHADER_INT64, target.int64);
     capabilities.set(Capabilities::SHADER_INT64_ATOMIC_ALL_OPS, target.atomic64);
     capabilities.set(Capabilities::FLOAT64, target.float64);

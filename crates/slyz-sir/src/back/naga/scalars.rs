@@ -78,6 +78,10 @@ impl Code<'_, '_> {
     /// Rounded to half precision, where the type is one.
     pub(super) fn rounded(&mut self, ty: Ty, value: Value) -> Result<Value, EmitError> {
         match ty {
+            Ty::F16 if self.has_own_halves() => {
+                let word = self.own_word(&[value]);
+                Ok(self.own_halves(word)[0])
+            }
             Ty::F16 => self.helper(&expand::round_f16(), &[value]),
             Ty::BF16 => self.helper(&expand::round_bf16(), &[value]),
             _ => Ok(value),
