@@ -86,14 +86,14 @@ fn a_device_takes_the_files_that_are_named() -> Result {
     let expected = ["crates/slyz-run/src/driver/toy.rs"].map(String::from);
     assert!(toy.is_subset(&expected.into()), "{toy:?}");
     let lines = fs::read_to_string(root().join("crates/slyz-run/src/driver/toy.rs"))?.lines().count();
-    assert!(lines <= 400, "a device is {lines} lines");
+    assert!(lines <= 420, "a device is {lines} lines");
     Ok(())
 }
 
 /// How large the devices may be, in lines of code: what is theirs to do is memory, code and launches.
 #[test]
 fn devices_are_small() -> Result {
-    for (folder, most) in [("cpu", 900), ("wgpu", 1800)] {
+    for (folder, most) in [("cpu", 900), ("wgpu", 1850)] {
         let mut files = vec![];
         sources(&root().join("crates/slyz-run/src").join(folder), &mut files)?;
         let mut lines = 0;

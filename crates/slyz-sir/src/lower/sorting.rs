@@ -49,8 +49,9 @@ impl Digit {
 pub(super) fn digits(widths: &[u32], most: u32) -> Vec<Digit> {
     let mut digits = vec![];
     for (word, &width) in widths.iter().enumerate().rev() {
+        // A word of which nothing counts has none.
         let count = width.div_ceil(most);
-        let bits = width.div_ceil(count);
+        let bits = width.div_ceil(count.max(1));
         let of = |k: u32| Digit { word, shift: k * bits, bits };
         digits.extend((0..count).map(of));
     }
@@ -133,7 +134,7 @@ mod tests {
 
     #[test]
     fn digits_cover_all_bits_once() {
-        for widths in [vec![32], vec![1], vec![11, 12], vec![32, 32, 7]] {
+        for widths in [vec![32], vec![1], vec![0], vec![11, 12], vec![0, 32], vec![32, 32, 7]] {
             for most in [4, 8, 11] {
                 let mut seen: Vec<u64> = vec![0; widths.len()];
                 for digit in digits(&widths, most) {
