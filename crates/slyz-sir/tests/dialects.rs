@@ -186,8 +186,8 @@ fn atomics_of_floats_exchange_bits_of_their_width() {
 
 #[test]
 fn places_are_expressions() {
-    let text = written("%two: i64 = const 2  %j: i64 = mul %i, %two  %y: f64 = cast f64 %j  store y[%i], %y");
-    has(&text, &["uint at = block * width + thread;", "(double)(at * 2L)"]);
+    let text = written("%four: i64 = const 4  %j: i64 = mul %i, %four  %y: f64 = cast f64 %j  store y[%i], %y");
+    has(&text, &["uint at = block * width + thread;", "(double)(at * 4L)"]);
 }
 
 #[test]
