@@ -8,17 +8,26 @@ use std::time::Instant;
 
 axis!(H, W);
 
-/// Millions of elements a second, by the median of some calls.
-fn rate(elements: usize, mut call: impl FnMut() -> Result<f32, slyz::Error>) -> Result<f64, slyz::Error> {
-    call()?;
-    let mut seconds = vec![];
-    for _ in 0..15 {
-        let start = Instant::now();
-        call()?;
-        seconds.push(start.elapsed().as_secs_f64());
+/// A way to the sum.
+type Way<'a> = dyn Fn() -> Result<f32, slyz::Error> + 'a;
+
+/// Millions of elements a second of each way, by the median of some calls. They take turns, so that none has a machine that is faster than others
+/// had.
+fn rates<const N: usize>(elements: usize, ways: [&Way<'_>; N]) -> Result<[f64; N], slyz::Error> {
+    let mut seconds = [const { vec![] }; N];
+    for turn in 0..41 {
+        for (way, seconds) in ways.iter().zip(&mut seconds) {
+            let start = Instant::now();
+            way()?;
+            if turn > 0 {
+                seconds.push(start.elapsed().as_secs_f64());
+            }
+        }
     }
-    seconds.sort_by(f64::total_cmp);
-    Ok(elements as f64 / seconds[seconds.len() / 2] / 1e6)
+    Ok(seconds.map(|mut seconds| {
+        seconds.sort_by(f64::total_cmp);
+        elements as f64 / seconds[seconds.len() / 2] / 1e6
+    }))
 }
 
 fn main() -> Result<(), slyz::Error> {
@@ -32,10 +41,15 @@ fn main() -> Result<(), slyz::Error> {
         let x = Tensor::<f32, (H, W)>::from_vec([height, width], data.clone())?.to(&device)?;
         let view = x.view::<2>()?;
         let turned = view.transpose(0, 1)?;
-        let tiled = rate(elements, || Ok(view.reduce::<SumOp>(&[0, 1])?.to_vec()?[0]))?;
-        let plain = rate(elements, || sum.call(&x)?.value())?;
-        let across = rate(elements, || sum.call(turned)?.value())?;
-        let host = rate(elements, || try_tiled_sum_2d(&data, width, height))?;
+        let [tiled, plain, across, host] = rates(
+            elements,
+            [
+                &|| Ok(view.reduce::<SumOp>(&[0, 1])?.to_vec()?[0]),
+                &|| sum.call(&x)?.value(),
+                &|| sum.call(turned)?.value(),
+                &|| try_tiled_sum_2d(&data, width, height),
+            ],
+        )?;
         println!("{elements:<12}{tiled:>12.0}{plain:>12.0}{across:>12.0}{host:>12.0}");
     }
     Ok(())

@@ -18,6 +18,11 @@ pub(super) fn length(steps: &[Step]) -> usize {
     steps.iter().map(Step::len).sum()
 }
 
+/// Does somebody want to know of each launch or turn? Then the device cannot be told many at once.
+pub(super) fn is_watched() -> bool {
+    profile::listening() || most_turns().is_some() || progress::is_watched()
+}
+
 /// Bytes of a count.
 const COUNT: usize = size_of::<i64>();
 
@@ -52,6 +57,29 @@ pub(super) enum Slot<'a, E: Engine> {
 }
 
 impl<'e, 'a, E: Engine> Call<'e, 'a, E> {
+    /// A call that has taken no step.
+    pub(super) fn new(
+        engine: &'e E,
+        prepared: &'e Prepared<E>,
+        sizes: Sizes<'e>,
+        args: Vec<Bound<'a>>,
+        slots: Vec<Slot<'a, E>>,
+        queue: E::Queue,
+    ) -> Self {
+        Call {
+            engine,
+            prepared,
+            sizes,
+            args,
+            slots,
+            queue,
+            turn: Few::new(),
+            traffic: None,
+            offered: false,
+            recorded: None,
+        }
+    }
+
     fn variant(&self) -> &'e Variant<E> {
         &self.prepared.variant
     }

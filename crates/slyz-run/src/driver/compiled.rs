@@ -1,7 +1,7 @@
 //! A program that a device has compiled: its plans by classes of sizes, and the numbers of its latest calls.
 
 use super::call::{Call, Slot};
-use super::engine::{Engine, Few};
+use super::engine::Engine;
 use super::numbers::Prepared;
 use super::variant::Variant;
 use super::waiting::{self, Callable};
@@ -136,20 +136,7 @@ impl<E: Engine> Compiled<E> {
             }
         };
         let slots = prepared.variant.plan.buffers.iter().map(|_| Slot::Empty).collect();
-        let queue = E::Queue::default();
-        let traffic = None;
-        let mut call = Call {
-            engine,
-            prepared,
-            sizes,
-            args,
-            slots,
-            queue,
-            turn: Few::new(),
-            traffic,
-            offered: false,
-            recorded: None,
-        };
+        let mut call = Call::new(engine, prepared, sizes, args, slots, E::Queue::default());
         for (number, buffer) in into.iter_mut().enumerate() {
             if let Some(buffer) = buffer {
                 call.offer(number, buffer)?;

@@ -9,7 +9,7 @@
 
 use super::blocks::{lay_out, reach, usual};
 use super::call::{Call, Slot};
-use super::engine::{Engine, Few, Trouble};
+use super::engine::{Engine, Trouble};
 use super::numbers::Prepared;
 use super::raised::RaisedKernel;
 use super::variant::Variant;
@@ -199,18 +199,8 @@ impl<E: Engine> KernelLauncher<E> {
             return Err(variant.broken("its code has other memories".to_string()).into());
         }
         let args = fitted.scalars.iter().map(|scalar| Bound::Scalar(*scalar)).collect();
-        let mut call = Call {
-            engine,
-            prepared: &prepared.1,
-            sizes,
-            args,
-            slots,
-            queue,
-            turn: Few::new(),
-            traffic,
-            offered: false,
-            recorded: None,
-        };
+        let mut call = Call::new(engine, &prepared.1, sizes, args, slots, queue);
+        call.traffic = traffic;
         // SAFETY: each array has the bytes of its shape (`Outline::fit`), and what is written is the launch's alone (`Engine::own`).
         // Accesses are inside: they are proven, looked at by the code, or the caller's promise.
         unsafe { call.walk() }?;

@@ -4,11 +4,11 @@
 //! Arguments of such a call are on the device. Temporary arrays are kept with the launches; those that end as results are new at each
 //! call, and mostly where the earlier ones were, which a pool gives out again.
 
-use super::call::{Call, Slot, length};
+use super::call::{Call, Slot, is_watched, length};
 use super::engine::{Engine, Few};
 use super::numbers::Prepared;
 use crate::signature::{Bound, Sizes};
-use crate::{ArrayData, Error, profile, progress, turns::most_turns};
+use crate::{ArrayData, Error};
 use slyz_sir::kernel::{BufferId, BufferUse, Loop, Plan, ScalarArg, Step, Turns};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,9 +17,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 const FEWEST_LAUNCHES: u64 = 3;
 /// What more is launched takes long to keep, and is bound by the device.
 const MOST_LAUNCHES: u64 = 4096;
-/// Calls on more memory are bound by it.
+/// Calls on more memory are bound by it. All that are kept take no more together.
 const MOST_BYTES: usize = 64 << 20;
-/// Calls that are kept, and those that are known to have been there.
+/// Calls that are kept at most, and those that are known to have been there.
 const KEPT: usize = 4;
 const SEEN: usize = 8;
 /// So many calls more than repeat are elsewhere, and it is no longer looked.
@@ -28,6 +28,8 @@ const MOST_MISSES: i32 = 32;
 /// What a device kept of the calls of some sizes.
 pub(super) struct Repeats<E: Engine> {
     wanted: AtomicBool,
+    /// Calls that are kept at most.
+    most: usize,
     state: Mutex<State<E>>,
 }
 
@@ -62,7 +64,8 @@ impl<E: Engine> Repeats<E> {
         let is_small = !buffers.is_empty() && bytes <= MOST_BYTES;
         let wanted = E::RECORDS && is_small && launches(&plan.steps, sizes).is_some_and(few);
         let state = State { is_first: true, ends: None, kept: vec![], seen: vec![], misses: 0 };
-        Repeats { wanted: AtomicBool::new(wanted), state: Mutex::new(state) }
+        let most = (MOST_BYTES / bytes.max(1)).clamp(1, KEPT);
+        Repeats { wanted: AtomicBool::new(wanted), most, state: Mutex::new(state) }
     }
 
     fn is_wanted(&self) -> bool {
@@ -119,8 +122,7 @@ impl<'e, E: Engine> Call<'e, '_, E> {
     pub(super) unsafe fn run(&mut self) -> Result<(), Error> {
         let prepared: &'e Prepared<E> = self.prepared;
         let repeats = &prepared.repeats;
-        let is_watched = profile::listening() || most_turns().is_some() || progress::is_watched();
-        if !repeats.is_wanted() || is_watched || !self.is_resident() || !self.is_fixed(&self.plan().steps, 0, None) {
+        if !repeats.is_wanted() || is_watched() || !self.is_resident() || !self.is_fixed(&self.plan().steps, 0, None) {
             // SAFETY: the caller's promise.
             return unsafe { self.walk() };
         }
@@ -193,7 +195,7 @@ impl<'e, E: Engine> Call<'e, '_, E> {
             Some(ends) => {
                 let places = self.list(&ends, &before);
                 state.ends = Some(Arc::new(ends));
-                if state.kept.len() == KEPT {
+                if state.kept.len() == self.prepared.repeats.most {
                     state.kept.remove(0);
                 }
                 state.kept.push((places, Arc::new(recording)));

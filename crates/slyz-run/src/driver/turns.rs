@@ -3,11 +3,10 @@
 //! Where all turns launch the same, a device that can is told some of them once, and then only how often; where data decide how often, it
 //! finds out by itself, if it can do that too.
 
-use super::call::{Call, Slot, length};
+use super::call::{Call, Slot, is_watched, length};
 use super::engine::Engine;
 use crate::Error;
-use crate::profile;
-use crate::progress::{self, Meter};
+use crate::progress::Meter;
 use crate::turns::most_turns;
 use slyz_sir::kernel::{BufferId, Loop, Turns};
 
@@ -146,8 +145,7 @@ impl<'e, E: Engine> Call<'e, '_, E> {
 
     /// May the device keep turns of a loop? It cannot where somebody watches them, or the host has to know something in between.
     fn may_record(&self, around: &Loop, place: usize) -> bool {
-        let is_watched = profile::listening() || most_turns().is_some() || progress::is_watched();
-        if !E::RECORDS || self.recorded.is_some() || is_watched {
+        if !E::RECORDS || self.recorded.is_some() || is_watched() {
             return false;
         }
         let depth = self.turn.len() as u32;
@@ -172,7 +170,8 @@ impl<'e, E: Engine> Call<'e, '_, E> {
         turns: u64,
         holds: Option<BufferId>,
     ) -> Result<Option<E::Recording>, Error> {
-        if !self.engine.begin_recording(&mut self.queue, holds.is_some())? {
+        let is_here = |id: BufferId| matches!(self.slots[id.0 as usize], Slot::Here(..));
+        if !holds.is_none_or(is_here) || !self.engine.begin_recording(&mut self.queue, holds.is_some())? {
             return Ok(None);
         }
         self.recorded = Some(vec![]);
@@ -181,11 +180,10 @@ impl<'e, E: Engine> Call<'e, '_, E> {
             unsafe { self.turn(around, place, turn) }?;
         }
         let kept = self.recorded.take().unwrap_or_default();
-        let holds = match holds.map(|id| &self.slots[id.0 as usize]) {
-            Some(Slot::Here(array, _)) => Some(array),
-            Some(Slot::Empty | Slot::Given(_) | Slot::Freed) => return Ok(None),
-            None => None,
-        };
+        let holds = holds.and_then(|id| match &self.slots[id.0 as usize] {
+            Slot::Here(array, _) => Some(array),
+            Slot::Empty | Slot::Given(_) | Slot::Freed => None,
+        });
         self.engine.end_recording(&mut self.queue, holds, kept)
     }
 }

@@ -17,9 +17,12 @@
 //!
 //! What it does not do: `lanes` loops. A lowering for GPUs has spread them over threads.
 
+mod control;
 mod describe;
 mod expr;
+mod functions;
 pub mod helpers;
+mod lines;
 mod memory;
 mod names;
 mod variables;

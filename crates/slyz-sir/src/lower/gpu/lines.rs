@@ -8,7 +8,7 @@
 use super::handed::Notes;
 use super::maps::{Neighbours, is_line};
 use super::plan::{Gpu, Items};
-use super::prefix::{Along, Kind, Prefixer, Sums, Tile};
+use super::prefix::{Along, Kind, Neighbourhood, Prefixer, Sums, Tile};
 use super::threads::ceil_div;
 use crate::code::{Body, Id, MemId, Monoid, Op, Place, Stmt};
 use crate::kernel::{Access, BufferId, BufferUse, Space, Step};
@@ -78,6 +78,10 @@ impl<'g> Along<'g> for OfLine<'_, 'g> {
         &self.lines.sums
     }
 
+    fn counts(&self) -> bool {
+        matches!(self.lines.sums.kind, Kind::Filter)
+    }
+
     fn items(&self, w: &mut KernelWriter<'_, 'g>, first: Id, count: u64) -> Vec<(Vec<Id>, Vec<Id>)> {
         let results = self.results(w, first, count);
         results.into_iter().map(|results| (self.joins(w, &results), results)).collect()
@@ -93,9 +97,11 @@ impl<'g> Along<'g> for OfLine<'_, 'g> {
         (self.joins(w, &results), results)
     }
 
-    fn write(&self, w: &mut KernelWriter<'_, 'g>, carry: &[Id], first: Id, prefixes: &[Vec<Id>], items: &[Vec<Id>]) {
+    fn write(&self, w: &mut KernelWriter<'_, 'g>, neighbours: &Neighbourhood<'_>, items: &[Vec<Id>]) {
         match self.lines.sums.kind {
             Kind::Scan(_) => {
+                let first = neighbours.first;
+                let prefixes = neighbours.in_line(w, self);
                 for (k, &memory) in self.homes.iter().enumerate() {
                     let values: Vec<Id> = prefixes[1..].iter().map(|prefix| prefix[k]).collect();
                     if self.lines.flat {
@@ -109,29 +115,38 @@ impl<'g> Along<'g> for OfLine<'_, 'g> {
                 }
             }
             Kind::Filter => {
-                for (before, results) in prefixes.iter().zip(items) {
+                let staged = !self.stage.is_empty();
+                let places = if staged { neighbours.in_tile(w, self) } else { neighbours.in_line(w, self) };
+                for (place, results) in places.iter().zip(items) {
                     w.when(results[0], |w| {
-                        if self.stage.is_empty() {
-                            return w.store_each(self.homes, before[0], &results[1..]);
+                        let place = place[0];
+                        match staged {
+                            // A place in a tile is a short number.
+                            true => {
+                                let place = w.push(Op::Cast(Ty::I64, place), Ty::I64);
+                                w.store_each(self.stage, place, &results[1..]);
+                            }
+                            false => w.store_each(self.homes, place, &results[1..]),
                         }
-                        let place = w.value(before[0] - carry[0]);
-                        w.store_each(self.stage, place, &results[1..]);
                     });
                 }
             }
         }
     }
 
-    fn finish(&self, w: &mut KernelWriter<'_, 'g>, thread: Id, threads: u32, [carry, next]: [&[Id]; 2]) {
+    fn finish(&self, w: &mut KernelWriter<'_, 'g>, thread: Id, tile: Tile, carry: &[Id], all: &[Id]) {
         if self.stage.is_empty() {
             return;
         }
         w.barrier();
-        let first = w.value(carry[0] + thread);
-        let step = w.number(threads.into());
-        w.for_steps([first, next[0], step], (vec![], &[]), |w, to, _| {
-            let place = w.value(to - carry[0]);
+        let kept = w.push(Op::Cast(Ty::I64, all[0]), Ty::I64);
+        let most = w.number(tile.elements() as i64);
+        // As backends can see now, it is a short number.
+        let kept = w.value(kept.least(most));
+        let step = w.number(tile.threads.into());
+        w.for_steps([thread, kept, step], (vec![], &[]), |w, place, _| {
             let values = w.load_all(self.stage, place, &self.lines.results[1..]);
+            let to = w.value(carry[0] + place);
             w.store_each(self.homes, to, &values);
             vec![]
         });
@@ -170,7 +185,9 @@ impl<'g> Along<'g> for OfChunks<'_, 'g> {
         (w.branch(inside, &self.lines.sums.own, |w| self.items(w, at, 1).remove(0).0, |_| neutral), ())
     }
 
-    fn write(&self, w: &mut KernelWriter<'_, 'g>, _: &[Id], first: Id, prefixes: &[Vec<Id>], items: &[()]) {
+    fn write(&self, w: &mut KernelWriter<'_, 'g>, neighbours: &Neighbourhood<'_>, items: &[()]) {
+        let first = neighbours.first;
+        let prefixes = neighbours.in_line(w, self);
         for (k, &memory) in self.homes.iter().enumerate() {
             let values: Vec<Id> = prefixes[..items.len()].iter().map(|prefix| prefix[k]).collect();
             match values[..] {

@@ -24,6 +24,7 @@
 //!
 //! What it does not do: fuse (the `fuse` pass has done that).
 
+mod across;
 mod expected;
 mod folds;
 mod handed;

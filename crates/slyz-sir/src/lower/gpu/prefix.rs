@@ -11,7 +11,7 @@
 //! tile is done in tiles of one element a thread, and so is everything where an element takes long.
 
 use super::Machine;
-use crate::code::{Id, MemId, Monoid, Op, Place, SubgroupOp};
+use crate::code::{Id, MemId, Monoid, Op, Place};
 use crate::kernel::Space;
 use crate::lower::writer::KernelWriter;
 use crate::ops::Operator;
@@ -21,7 +21,7 @@ use crate::write::{Arithmetic, Write as _};
 /// The most subgroups whose folds every thread joins by itself; where there are more, threads meet in memory alone.
 const FEW_GROUPS: u32 = 16;
 /// Places of shared memory between two that are left out, so that threads which go along runs do not meet in a bank.
-const BANKS: u64 = 32;
+pub(super) const BANKS: u64 = 32;
 /// Elements of a thread in a tile.
 const ELEMENTS: u64 = 16;
 /// Rows of a tile of single elements.
@@ -33,9 +33,9 @@ const COPIED: u64 = 160;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tile {
     pub(super) threads: u32,
-    rows: u64,
+    pub(super) rows: u64,
     /// Neighbours of a thread in a row.
-    width: u64,
+    pub(super) width: u64,
 }
 
 impl Tile {
@@ -120,7 +120,10 @@ impl<'g> Kind<'g> {
     fn combine(self, w: &mut KernelWriter<'_, 'g>, left: &[Id], right: &[Id]) -> Vec<Id> {
         match self {
             Kind::Scan(monoid) => w.combine(monoid, left, right),
-            Kind::Filter => vec![w.apply(Operator::Add, &[left[0], right[0]], Ty::I32)],
+            Kind::Filter => {
+                let both = left.iter().zip(right);
+                both.map(|(&left, &right)| w.apply(Operator::Add, &[left, right], Ty::I32)).collect()
+            }
         }
     }
 
@@ -142,19 +145,50 @@ impl<'g> Kind<'g> {
     }
 }
 
+/// What neighbours of a thread have before them: the tiles, then the rest of their own tile, then each other.
+pub(super) struct Neighbourhood<'a> {
+    /// The first of them.
+    pub(super) first: Id,
+    carry: &'a [Id],
+    run: &'a [Id],
+    /// Folds of the neighbours, up to each and with it.
+    prefixes: &'a [Vec<Id>],
+}
+
+impl Neighbourhood<'_> {
+    /// What is before the first, behind it and before the second, and so on.
+    pub(super) fn in_line<'g>(&self, w: &mut KernelWriter<'_, 'g>, along: &impl Along<'g>) -> Vec<Vec<Id>> {
+        let before = along.behind(w, self.carry, self.run);
+        let behind = |prefix: &Vec<Id>| along.behind(w, &before, prefix);
+        let behind: Vec<Vec<Id>> = self.prefixes.iter().map(behind).collect();
+        [vec![before], behind].concat()
+    }
+
+    /// The same without the tiles before this one.
+    pub(super) fn in_tile<'g>(&self, w: &mut KernelWriter<'_, 'g>, along: &impl Along<'g>) -> Vec<Vec<Id>> {
+        let behind = |prefix: &Vec<Id>| along.combine(w, self.run, prefix);
+        let behind: Vec<Vec<Id>> = self.prefixes.iter().map(behind).collect();
+        [vec![self.run.to_vec()], behind].concat()
+    }
+}
+
 /// Elements along a line, and what is done with them.
 pub(super) trait Along<'g> {
     /// What an element brings besides what is combined.
     type Item;
     fn sums(&self) -> &Sums<'g>;
+    /// Does every element join with 0 or 1?
+    fn counts(&self) -> bool {
+        false
+    }
     /// `count` neighbouring elements, the first at a multiple of their number: what each joins with, and all of it.
     fn items(&self, w: &mut KernelWriter<'_, 'g>, first: Id, count: u64) -> Vec<(Vec<Id>, Self::Item)>;
     /// The same for one element that may be past the end: then it joins with the neutral element.
     fn item_inside(&self, w: &mut KernelWriter<'_, 'g>, at: Id, inside: Id) -> (Vec<Id>, Self::Item);
-    /// Writes neighbours in a tile behind `carry`: what is before the first, behind it and before the second, and so on, and their items.
-    fn write(&self, w: &mut KernelWriter<'_, 'g>, carry: &[Id], first: Id, prefixes: &[Vec<Id>], items: &[Self::Item]);
-    /// Writes what the threads have put together, between what is before the tile and what is behind it.
-    fn finish(&self, _w: &mut KernelWriter<'_, 'g>, _thread: Id, _threads: u32, _ends: [&[Id]; 2]) {}
+    /// Writes neighbours.
+    fn write(&self, w: &mut KernelWriter<'_, 'g>, neighbours: &Neighbourhood<'_>, items: &[Self::Item]);
+    /// Writes what the threads have put together: what is before the tile, and the fold of it.
+    fn finish(&self, _w: &mut KernelWriter<'_, 'g>, _thread: Id, _tile: Tile, _carry: &[Id], _all: &[Id]) {}
 
     fn neutral(&self, w: &mut KernelWriter<'_, 'g>) -> Vec<Id> {
         self.sums().kind.neutral(w)
@@ -176,25 +210,31 @@ type AtTile<'a, 'g> = dyn Fn(&mut KernelWriter<'_, 'g>, Tile, Id, Option<Id>, &[
 
 /// A block that goes along a line.
 pub(super) struct Prefixer<'a, A> {
-    along: &'a A,
-    tile: Tile,
+    pub(super) along: &'a A,
+    pub(super) tile: Tile,
     /// The lanes of a subgroup, where those can exchange what is combined.
-    subgroup: Option<u32>,
+    pub(super) subgroup: Option<u32>,
     /// The number of a thread.
-    thread: Id,
+    pub(super) thread: Id,
     /// Folds of runs, and of threads or subgroups.
-    runs: Vec<MemId>,
-    parts: Vec<MemId>,
+    pub(super) runs: Vec<MemId>,
+    pub(super) parts: Vec<MemId>,
+    /// Their length.
+    places: u64,
 }
 
 impl<'a, 'g, A: Along<'g>> Prefixer<'a, A> {
     pub(super) fn new(w: &mut KernelWriter<'_, 'g>, machine: &Machine, tile: Tile, along: &'a A) -> Self {
         let mut prefixer = Self::folding(w, machine, tile, along);
         let places = tile.run_places();
-        if places > 0 && tile.threads > 1 {
+        if places > 0 && tile.threads > 1 && !prefixer.packs() {
             let memory = |&ty: &Ty| w.near_memory("run", ty, Space::Shared, &[places]);
             prefixer.runs = along.sums().own.iter().map(memory).collect();
         }
+        let more = prefixer.words().saturating_sub(prefixer.parts.len());
+        let memory = |_| w.near_memory("part", Ty::I32, Space::Shared, &[prefixer.places]);
+        let more: Vec<MemId> = (0..more).map(memory).collect();
+        prefixer.parts.extend(more);
         prefixer
     }
 
@@ -212,7 +252,7 @@ impl<'a, 'g, A: Along<'g>> Prefixer<'a, A> {
         let tys = if alone { &[][..] } else { tys };
         let parts = tys.iter().map(|&ty| w.near_memory("part", ty, Space::Shared, &[places])).collect();
         let thread = if alone { w.number(0) } else { w.push(Op::Place(Place::Local, 0), Ty::I64) };
-        Prefixer { along, tile, subgroup, thread, runs: vec![], parts }
+        Prefixer { along, tile, subgroup, thread, runs: vec![], parts, places }
     }
 
     /// Goes along `lo..hi` with what is before it, and gives what is behind. `lo` is a multiple of what a thread takes at once.
@@ -321,19 +361,15 @@ impl<'a, 'g, A: Along<'g>> Prefixer<'a, A> {
         let runs: Vec<Vec<Id>> = prefixes.iter().map(|row| row[row.len() - 1].clone()).collect();
         let (before, all) = self.across(w, runs);
         let carry = &carry(w, &all)[..];
-        for (((before, prefixes), (_, items)), &first) in before.iter().zip(&prefixes).zip(&rows).zip(&firsts) {
-            let mut here = vec![along.behind(w, carry, before)];
-            for prefix in prefixes {
-                let next = along.behind(w, &here[0], prefix);
-                here.push(next);
-            }
+        for (((run, prefixes), (_, items)), &first) in before.iter().zip(&prefixes).zip(&rows).zip(&firsts) {
+            let neighbours = Neighbourhood { first, carry, run, prefixes };
             match inside {
-                Some(inside) => w.when(inside, |w| along.write(w, carry, first, &here, items)),
-                None => along.write(w, carry, first, &here, items),
+                Some(inside) => w.when(inside, |w| along.write(w, &neighbours, items)),
+                None => along.write(w, &neighbours, items),
             }
         }
         let next = along.behind(w, carry, &all);
-        along.finish(w, self.thread, tile.threads, [carry, &next]);
+        along.finish(w, self.thread, tile, carry, &all);
         self.meet(w);
         next
     }
@@ -356,179 +392,5 @@ impl<'a, 'g, A: Along<'g>> Prefixer<'a, A> {
             items = joined.collect();
         }
         items.concat()
-    }
-
-    /// What comes before each run of the thread in the tile, and all of the tile.
-    fn across(&self, w: &mut KernelWriter<'_, 'g>, runs: Vec<Vec<Id>>) -> (Vec<Vec<Id>>, Vec<Id>) {
-        let tys = &self.along.sums().own;
-        let rows = runs.len();
-        if rows == 1 {
-            let (before, all) = self.across_threads(w, runs.concat());
-            return (vec![before], all);
-        }
-        if self.tile.threads == 1 {
-            let neutral = self.along.neutral(w);
-            return self.in_order(w, neutral, runs);
-        }
-        // Rows lie one behind the other, and every thread takes as many neighbouring runs as there are rows.
-        let threads = i64::from(self.tile.threads);
-        let in_row: Vec<Id> = (0..rows as i64).map(|row| self.place(w, self.thread, row * threads)).collect();
-        let first = w.scaled(self.thread, rows as u64);
-        let behind: Vec<Id> = (0..rows as i64).map(|k| self.place(w, first, k)).collect();
-        for (&place, run) in in_row.iter().zip(&runs) {
-            w.store_each(&self.runs, place, run);
-        }
-        w.barrier();
-        let mut own: Vec<Vec<Id>> = vec![];
-        for &place in &behind {
-            let next = w.load_all(&self.runs, place, tys);
-            let next = match own.last() {
-                Some(last) => self.along.combine(w, last, &next),
-                None => next,
-            };
-            own.push(next);
-        }
-        let last = own.pop().unwrap_or_default();
-        let (before, all) = self.across_threads(w, last);
-        let mut values = vec![before.clone()];
-        for prefix in &own {
-            values.push(self.along.combine(w, &before, prefix));
-        }
-        for (&place, value) in behind.iter().zip(&values) {
-            w.store_each(&self.runs, place, value);
-        }
-        w.barrier();
-        (in_row.iter().map(|&place| w.load_all(&self.runs, place, tys)).collect(), all)
-    }
-
-    /// Where a run is in shared memory.
-    fn place(&self, w: &mut KernelWriter<'_, 'g>, run: Id, by: i64) -> Id {
-        let run = w.offset(run, by);
-        let banks = w.number(BANKS as i64);
-        let skipped = w.value(run / banks);
-        w.value(run + skipped)
-    }
-
-    /// What comes before each, and all of it.
-    fn in_order(&self, w: &mut KernelWriter<'_, 'g>, from: Vec<Id>, items: Vec<Vec<Id>>) -> (Vec<Vec<Id>>, Vec<Id>) {
-        let mut before = vec![];
-        let mut all = from;
-        for item in items {
-            let next = self.along.combine(w, &all, &item);
-            before.push(std::mem::replace(&mut all, next));
-        }
-        (before, all)
-    }
-
-    /// What the threads before this one bring, and what all do.
-    fn across_threads(&self, w: &mut KernelWriter<'_, 'g>, own: Vec<Id>) -> (Vec<Id>, Vec<Id>) {
-        match self.subgroup {
-            _ if self.tile.threads == 1 => (self.along.neutral(w), own),
-            Some(size) => self.across_subgroups(w, own, size),
-            None => self.across_memory(w, own),
-        }
-    }
-
-    /// Lanes take from ever further below; then every thread goes through the folds of the subgroups.
-    fn across_subgroups(&self, w: &mut KernelWriter<'_, 'g>, own: Vec<Id>, size: u32) -> (Vec<Id>, Vec<Id>) {
-        let tys = &self.along.sums().own;
-        let threads = self.tile.threads;
-        let lane = w.push(Op::Place(Place::Lane, 0), Ty::I64);
-        let mut all = own;
-        let mut distance = 1;
-        while distance < size.min(threads) {
-            let by = w.number(distance.into());
-            let there = w.value(lane.not_below(by));
-            let below = self.lanes_below(w, &all, by);
-            let joined = self.along.combine(w, &below, &all);
-            all = self.select(w, there, &joined, &all);
-            distance *= 2;
-        }
-        let one = w.number(1);
-        let neutral = self.along.neutral(w);
-        let there = w.value(lane.not_below(one));
-        let below = self.lanes_below(w, &all, one);
-        let before = self.select(w, there, &below, &neutral);
-        let width = w.number(size.into());
-        let group = w.value(self.thread / width);
-        let next = w.offset(self.thread, 1);
-        let behind = w.value(next % width);
-        let zero = w.number(0);
-        let mut brings = w.value(behind.equals(zero));
-        if !threads.is_multiple_of(size) {
-            let end = w.number(threads.into());
-            let last = w.value(next.equals(end));
-            brings = w.push(Op::Apply(Operator::Or, vec![brings, last]), Ty::Bool);
-        }
-        w.when(brings, |w| w.store_each(&self.parts, group, &all));
-        w.barrier();
-        let groups = (0..threads.div_ceil(size)).map(|group| {
-            let place = w.number(group.into());
-            w.load_all(&self.parts, place, tys)
-        });
-        let groups = groups.collect();
-        let (before_groups, all) = self.in_order(w, neutral, groups);
-        let mut before_group = before_groups[0].clone();
-        for (number, value) in before_groups.iter().enumerate().skip(1) {
-            let number = w.number(number as i64);
-            let here = w.value(group.not_below(number));
-            before_group = self.select(w, here, value, &before_group);
-        }
-        (self.along.combine(w, &before_group, &before), all)
-    }
-
-    fn lanes_below(&self, w: &mut KernelWriter<'_, 'g>, values: &[Id], by: Id) -> Vec<Id> {
-        let take = |(&value, &ty): (&Id, &Ty)| w.push(Op::Subgroup(SubgroupOp::ShuffleUp, vec![value, by]), ty);
-        values.iter().zip(&self.along.sums().own).map(take).collect()
-    }
-
-    fn select(&self, w: &mut KernelWriter<'_, 'g>, cond: Id, yes: &[Id], no: &[Id]) -> Vec<Id> {
-        let both = yes.iter().zip(no).zip(&self.along.sums().own);
-        both.map(|((&yes, &no), &ty)| w.apply(Operator::Select, &[cond, yes, no], ty)).collect()
-    }
-
-    /// Threads take from ever further below, in turns between two halves of the memory.
-    fn across_memory(&self, w: &mut KernelWriter<'_, 'g>, own: Vec<Id>) -> (Vec<Id>, Vec<Id>) {
-        let tys = &self.along.sums().own;
-        let threads = self.tile.threads;
-        let half = |k: u32| i64::from((k % 2) * threads);
-        w.store_each(&self.parts, self.thread, &own);
-        let mut all = own;
-        let mut turn = 0;
-        while 1 << turn < threads {
-            w.barrier();
-            let by = w.number(1 << turn);
-            let there = w.value(self.thread.not_below(by));
-            let old = all.clone();
-            all = w.branch(
-                there,
-                tys,
-                |w| {
-                    let place = w.offset(self.thread, half(turn) - (1 << turn));
-                    let below = w.load_all(&self.parts, place, tys);
-                    self.along.combine(w, &below, &all)
-                },
-                |_| old,
-            );
-            turn += 1;
-            let place = w.offset(self.thread, half(turn));
-            w.store_each(&self.parts, place, &all);
-        }
-        w.barrier();
-        let zero = w.number(0);
-        let first = w.value(self.thread.equals(zero));
-        let neutral = self.along.neutral(w);
-        let before = w.branch(
-            first,
-            tys,
-            |_| neutral,
-            |w| {
-                let place = w.offset(self.thread, half(turn) - 1);
-                w.load_all(&self.parts, place, tys)
-            },
-        );
-        let last = w.number(half(turn) + i64::from(threads) - 1);
-        let all = w.load_all(&self.parts, last, tys);
-        (before, all)
     }
 }
