@@ -1,6 +1,7 @@
 //! Loops over lanes in C: a function of one step, called for whole vectors and once more for the rest.
 
 use super::EmitError;
+use super::inside::{INSIDE, Middle};
 use super::lines::line;
 use super::value::{LaneForm, Value, scalar_type};
 use super::writer::{CWriter, Live, TURN};
@@ -9,6 +10,9 @@ use crate::code::{Body, Id, Op};
 use crate::kernel::{Kernel, Space};
 use crate::ops::Operator;
 use crate::types::Ty;
+
+/// Statements of a body that is worth being compiled for the middle of rows as well as for their ends.
+const LONGEST_TWICE: usize = 200;
 
 impl CWriter<'_> {
     pub(super) fn lanes(&mut self, lo: Id, hi: Id, body: &Body) -> Result<(), EmitError> {
@@ -23,29 +27,40 @@ impl CWriter<'_> {
             true => ways(body),
             false => None,
         };
+        let middle = if short || count_all(body) > LONGEST_TWICE { Middle::default() } else { self.middle(body) };
+        let middles = std::mem::replace(&mut self.inside, middle.clamped.clone());
         let i = Tree::name("i");
         let width = Tree::name("W");
         let further = Tree::infix(Infix::Mul, Tree::name(TURN), width.clone());
         let turn = self.first_turn(if self.ways.is_some() { Tree::infix(Infix::Add, i, further) } else { i });
-        let inside = self.aside(Live::Count, |w| {
+        let written = self.aside(Live::Count, |w| {
             w.enter(body, &[turn]);
             w.stmts(body)
-        })?;
+        });
+        self.inside = middles;
         let mut code = super::local::declarations(self, &locals);
-        code.append(&inside);
+        code.append(&written?);
         let step = match self.ways.take() {
             Some(ways) => Tree::infix(Infix::Mul, ways, width),
             None => width,
         };
         let (declarations, arguments) = self.captured(&code);
-        let parameters = [&declarations[..], &["i64 i".to_string(), "int n".to_string()]].concat().join(", ");
+        let middle = middle.begin().filter(|_| code.names().any(|name| name == INSIDE)).zip(Some(middle));
+        let mut own = vec!["i64 i".to_string(), "int n".to_string()];
+        own.extend(middle.as_ref().map(|_| format!("int {INSIDE}")));
+        let parameters = [declarations, own].concat().join(", ");
         self.file.items.push(format!("FN void {name}({parameters}) {{\n{code}}}\n"));
         let anywhere = starts_anywhere(&self.kernel.body, lo);
         let lo = self.scalar(lo)?;
         let hi = self.bound(hi)?;
         let at = self.fresh("j");
         let i = Tree::name(&at);
-        let call = |n: Tree| Tree::call(&name, arguments.iter().cloned().chain([i.clone(), n]));
+        let is_cut = middle.is_some();
+        let call_in = |n: Tree, inside: i64| {
+            let inside = is_cut.then(|| Tree::int(inside));
+            Tree::call(&name, arguments.iter().cloned().chain([i.clone(), n]).chain(inside))
+        };
+        let call = |n: Tree| call_in(n, 0);
         self.line(line!["i64 ", at, " = ", lo, ";"]);
         if anywhere {
             let head = self.fresh("head");
@@ -55,6 +70,18 @@ impl CWriter<'_> {
             self.line(line![at, " += ", head, ";"]);
         }
         let whole = Tree::infix(Infix::Le, Tree::infix(Infix::Add, i.clone(), step.clone()), hi.clone());
+        if let Some((begin, middle)) = middle {
+            let from = self.fresh("from");
+            let to = self.fresh("to");
+            self.line(line!["i64 ", from, " = ", begin, ";"]);
+            let before = Tree::infix(Infix::Lt, i.clone(), Tree::name(&from));
+            let before = Tree::infix(Infix::Both, whole.clone(), before);
+            self.line(line!["for (; ", before, "; ", at, " += ", step, ") ", call(step.clone()), ";"]);
+            let end = middle.end(hi.clone()).unwrap_or_else(|| hi.clone());
+            self.line(line!["i64 ", to, " = ", end, ";"]);
+            let within = Tree::infix(Infix::Le, Tree::infix(Infix::Add, i.clone(), step.clone()), Tree::name(&to));
+            self.line(line!["for (; ", within, "; ", at, " += ", step, ") ", call_in(step.clone(), 1), ";"]);
+        }
         self.line(line!["for (; ", whole, "; ", at, " += ", step, ") ", call(step.clone()), ";"]);
         let rest = Tree::cast("int", Tree::infix(Infix::Sub, hi.clone(), i.clone()));
         let left = Tree::infix(Infix::Lt, i.clone(), hi);

@@ -114,7 +114,9 @@ impl CWriter<'_> {
                 Value::vector(ty, lane, tree)
             }
             Some(LaneForm::Clamped(at, low, high)) if self.live == Live::Count && !self.wide => {
-                let args = [address.pointer(), at, low, high, self.count()];
+                let middle = index.iter().any(|id| self.inside.contains(id));
+                let inside = if middle { Tree::name(super::inside::INSIDE) } else { Tree::int(0) };
+                let args = [address.pointer(), at, low, high, self.count(), inside];
                 Value::vector(ty, lane, Tree::call(format!("load_clamped_{ty}"), args))
             }
             Some(form @ (LaneForm::Clamped(..) | LaneForm::Vector(..))) => {

@@ -12,6 +12,7 @@ mod control;
 mod expr;
 mod fold;
 mod function;
+mod inside;
 mod kernel;
 mod lanes;
 mod lines;

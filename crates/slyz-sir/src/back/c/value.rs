@@ -116,6 +116,14 @@ impl Value {
         matches!(self.form, LaneForm::Uniform(_))
     }
 
+    /// The value, if all lanes agree on it.
+    pub(super) fn uniform_tree(&self) -> Option<Tree> {
+        match &self.form {
+            LaneForm::Uniform(tree) => Some(tree.clone()),
+            LaneForm::Affine(_) | LaneForm::Clamped(..) | LaneForm::Vector(..) => None,
+        }
+    }
+
     /// Is it a mask of 64-bit lanes?
     pub(super) fn is_wide_mask(&self) -> bool {
         matches!(self.form, LaneForm::Vector(Lane::WideMask, _))

@@ -58,6 +58,8 @@ pub(super) struct CWriter<'a> {
     /// The first place of each of them there.
     places: HashMap<String, usize>,
     counter: usize,
+    /// Positions that are moved to a border only where the turn is not in the middle of a row.
+    pub(super) inside: HashSet<Id>,
     /// How many vectors the code of lanes works on at once, if not one: each value is an array of them indexed by `u`.
     pub(super) ways: Option<Tree>,
     /// Set while the lanes of a tile are written.
@@ -97,6 +99,7 @@ impl<'a> CWriter<'a> {
             names: vec![],
             places: HashMap::new(),
             counter: 0,
+            inside: HashSet::new(),
             ways: None,
             tile: None,
             memories,

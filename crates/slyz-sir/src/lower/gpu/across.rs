@@ -1,14 +1,11 @@
 //! What the threads of a block bring before each other: by shuffles in a subgroup, else in shared memory.
 
-use super::prefix::{Along, BANKS, Kind, Prefixer};
+use super::prefix::{Along, BANKS, Prefixer};
 use crate::code::{Id, Op, Place, SubgroupOp};
 use crate::lower::writer::KernelWriter;
 use crate::ops::Operator;
-use crate::types::{Scalar, Ty};
+use crate::types::Ty;
 use crate::write::{Arithmetic, Write as _};
-
-/// Bits of a count where two are in one number; the sign is not used.
-const HALF: i128 = 15;
 
 impl<'g, A: Along<'g>> Prefixer<'_, A> {
     /// What comes before each run of the thread in the tile, and all of the tile.
@@ -22,9 +19,6 @@ impl<'g, A: Along<'g>> Prefixer<'_, A> {
         if self.tile.threads == 1 {
             let neutral = self.along.neutral(w);
             return self.in_order(w, neutral, runs);
-        }
-        if self.packs() {
-            return self.across_packed(w, runs);
         }
         // Rows lie one behind the other, and every thread takes as many neighbouring runs as there are rows.
         let threads = i64::from(self.tile.threads);
@@ -57,47 +51,6 @@ impl<'g, A: Along<'g>> Prefixer<'_, A> {
         (in_row.iter().map(|&place| w.load_all(&self.runs, place, tys)).collect(), all)
     }
 
-    /// Are the counts of two rows one number? There has to be room for them.
-    pub(super) fn packs(&self) -> bool {
-        let most = u64::from(self.tile.threads) * self.tile.width;
-        self.along.counts() && self.tile.rows > 1 && self.tile.threads > 1 && most < 1 << HALF
-    }
-
-    /// The same for counts, two rows in a number: threads meet once for all rows.
-    fn across_packed(&self, w: &mut KernelWriter<'_, 'g>, runs: Vec<Vec<Id>>) -> (Vec<Vec<Id>>, Vec<Id>) {
-        let packed = runs.chunks(2).map(|pair| match pair {
-            [low, high] => {
-                let shift = w.constant(Scalar::from_int(Ty::I32, HALF));
-                let high = w.apply(Operator::Shl, &[high[0], shift], Ty::I32);
-                w.apply(Operator::Or, &[low[0], high], Ty::I32)
-            }
-            single => single.concat()[0],
-        });
-        let packed: Vec<Id> = packed.collect();
-        let (before, all) = self.across_threads(w, packed);
-        let row = |w: &mut KernelWriter<'_, 'g>, packed: &[Id], row: usize| {
-            let word = packed[row / 2];
-            match row % 2 {
-                0 => {
-                    let mask = w.constant(Scalar::from_int(Ty::I32, (1 << HALF) - 1));
-                    w.apply(Operator::And, &[word, mask], Ty::I32)
-                }
-                _ => {
-                    let shift = w.constant(Scalar::from_int(Ty::I32, HALF));
-                    w.apply(Operator::Shr, &[word, shift], Ty::I32)
-                }
-            }
-        };
-        let rows: Vec<Vec<Id>> = (0..runs.len()).map(|k| vec![row(w, &all, k)]).collect();
-        let neutral = self.along.neutral(w);
-        let (before_rows, all) = self.in_order(w, neutral, rows);
-        let before = (0..runs.len()).map(|k| {
-            let here = row(w, &before, k);
-            self.along.combine(w, &before_rows[k], &[here])
-        });
-        (before.collect(), all)
-    }
-
     /// Where a run is in shared memory.
     fn place(&self, w: &mut KernelWriter<'_, 'g>, run: Id, by: i64) -> Id {
         let run = w.offset(run, by);
@@ -120,7 +73,7 @@ impl<'g, A: Along<'g>> Prefixer<'_, A> {
     /// What the threads before this one bring, and what all do.
     pub(super) fn across_threads(&self, w: &mut KernelWriter<'_, 'g>, own: Vec<Id>) -> (Vec<Id>, Vec<Id>) {
         match self.subgroup {
-            _ if self.tile.threads == 1 => (self.neutral(w, own.len()), own),
+            _ if self.tile.threads == 1 => (self.along.neutral(w), own),
             Some(size) => self.across_subgroups(w, own, size),
             None => self.across_memory(w, own),
         }
@@ -128,7 +81,7 @@ impl<'g, A: Along<'g>> Prefixer<'_, A> {
 
     /// Lanes take from ever further below; then every thread goes through the folds of the subgroups.
     fn across_subgroups(&self, w: &mut KernelWriter<'_, 'g>, own: Vec<Id>, size: u32) -> (Vec<Id>, Vec<Id>) {
-        let tys = &self.tys(own.len());
+        let tys = &self.along.sums().own;
         let threads = self.tile.threads;
         let lane = w.push(Op::Place(Place::Lane, 0), Ty::I64);
         let mut all = own;
@@ -142,7 +95,7 @@ impl<'g, A: Along<'g>> Prefixer<'_, A> {
             distance *= 2;
         }
         let one = w.number(1);
-        let neutral = self.neutral(w, tys.len());
+        let neutral = self.along.neutral(w);
         let there = w.value(lane.not_below(one));
         let below = self.lanes_below(w, &all, one);
         let before = self.select(w, there, &below, &neutral);
@@ -176,18 +129,17 @@ impl<'g, A: Along<'g>> Prefixer<'_, A> {
 
     fn lanes_below(&self, w: &mut KernelWriter<'_, 'g>, values: &[Id], by: Id) -> Vec<Id> {
         let take = |(&value, &ty): (&Id, &Ty)| w.push(Op::Subgroup(SubgroupOp::ShuffleUp, vec![value, by]), ty);
-        values.iter().zip(&self.tys(values.len())).map(take).collect()
+        values.iter().zip(&self.along.sums().own).map(take).collect()
     }
 
     fn select(&self, w: &mut KernelWriter<'_, 'g>, cond: Id, yes: &[Id], no: &[Id]) -> Vec<Id> {
-        let tys = self.tys(yes.len());
-        let both = yes.iter().zip(no).zip(&tys);
+        let both = yes.iter().zip(no).zip(&self.along.sums().own);
         both.map(|((&yes, &no), &ty)| w.apply(Operator::Select, &[cond, yes, no], ty)).collect()
     }
 
     /// Threads take from ever further below, in turns between two halves of the memory.
     fn across_memory(&self, w: &mut KernelWriter<'_, 'g>, own: Vec<Id>) -> (Vec<Id>, Vec<Id>) {
-        let tys = &self.tys(own.len());
+        let tys = &self.along.sums().own;
         let threads = self.tile.threads;
         let half = |k: u32| i64::from((k % 2) * threads);
         w.store_each(&self.parts, self.thread, &own);
@@ -215,7 +167,7 @@ impl<'g, A: Along<'g>> Prefixer<'_, A> {
         w.barrier();
         let zero = w.number(0);
         let first = w.value(self.thread.equals(zero));
-        let neutral = self.neutral(w, tys.len());
+        let neutral = self.along.neutral(w);
         let before = w.branch(
             first,
             tys,
@@ -228,25 +180,5 @@ impl<'g, A: Along<'g>> Prefixer<'_, A> {
         let last = w.number(half(turn) + i64::from(threads) - 1);
         let all = w.load_all(&self.parts, last, tys);
         (before, all)
-    }
-
-    /// Numbers of a thread that meet those of others, where they are packed.
-    pub(super) fn words(&self) -> usize {
-        if self.packs() { self.tile.rows.div_ceil(2) as usize } else { 0 }
-    }
-
-    /// Types of so many values that meet others.
-    fn tys(&self, count: usize) -> Vec<Ty> {
-        match self.along.sums().kind {
-            Kind::Scan(_) => self.along.sums().own.clone(),
-            Kind::Filter => vec![Ty::I32; count],
-        }
-    }
-
-    fn neutral(&self, w: &mut KernelWriter<'_, 'g>, count: usize) -> Vec<Id> {
-        match self.along.sums().kind {
-            Kind::Scan(_) => self.along.neutral(w),
-            Kind::Filter => vec![self.along.neutral(w)[0]; count],
-        }
     }
 }

@@ -78,10 +78,6 @@ impl<'g> Along<'g> for OfLine<'_, 'g> {
         &self.lines.sums
     }
 
-    fn counts(&self) -> bool {
-        matches!(self.lines.sums.kind, Kind::Filter)
-    }
-
     fn items(&self, w: &mut KernelWriter<'_, 'g>, first: Id, count: u64) -> Vec<(Vec<Id>, Vec<Id>)> {
         let results = self.results(w, first, count);
         results.into_iter().map(|results| (self.joins(w, &results), results)).collect()

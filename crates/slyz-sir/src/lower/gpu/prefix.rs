@@ -120,10 +120,7 @@ impl<'g> Kind<'g> {
     fn combine(self, w: &mut KernelWriter<'_, 'g>, left: &[Id], right: &[Id]) -> Vec<Id> {
         match self {
             Kind::Scan(monoid) => w.combine(monoid, left, right),
-            Kind::Filter => {
-                let both = left.iter().zip(right);
-                both.map(|(&left, &right)| w.apply(Operator::Add, &[left, right], Ty::I32)).collect()
-            }
+            Kind::Filter => vec![w.apply(Operator::Add, &[left[0], right[0]], Ty::I32)],
         }
     }
 
@@ -177,10 +174,6 @@ pub(super) trait Along<'g> {
     /// What an element brings besides what is combined.
     type Item;
     fn sums(&self) -> &Sums<'g>;
-    /// Does every element join with 0 or 1?
-    fn counts(&self) -> bool {
-        false
-    }
     /// `count` neighbouring elements, the first at a multiple of their number: what each joins with, and all of it.
     fn items(&self, w: &mut KernelWriter<'_, 'g>, first: Id, count: u64) -> Vec<(Vec<Id>, Self::Item)>;
     /// The same for one element that may be past the end: then it joins with the neutral element.
@@ -219,22 +212,16 @@ pub(super) struct Prefixer<'a, A> {
     /// Folds of runs, and of threads or subgroups.
     pub(super) runs: Vec<MemId>,
     pub(super) parts: Vec<MemId>,
-    /// Their length.
-    places: u64,
 }
 
 impl<'a, 'g, A: Along<'g>> Prefixer<'a, A> {
     pub(super) fn new(w: &mut KernelWriter<'_, 'g>, machine: &Machine, tile: Tile, along: &'a A) -> Self {
         let mut prefixer = Self::folding(w, machine, tile, along);
         let places = tile.run_places();
-        if places > 0 && tile.threads > 1 && !prefixer.packs() {
+        if places > 0 && tile.threads > 1 {
             let memory = |&ty: &Ty| w.near_memory("run", ty, Space::Shared, &[places]);
             prefixer.runs = along.sums().own.iter().map(memory).collect();
         }
-        let more = prefixer.words().saturating_sub(prefixer.parts.len());
-        let memory = |_| w.near_memory("part", Ty::I32, Space::Shared, &[prefixer.places]);
-        let more: Vec<MemId> = (0..more).map(memory).collect();
-        prefixer.parts.extend(more);
         prefixer
     }
 
@@ -252,7 +239,7 @@ impl<'a, 'g, A: Along<'g>> Prefixer<'a, A> {
         let tys = if alone { &[][..] } else { tys };
         let parts = tys.iter().map(|&ty| w.near_memory("part", ty, Space::Shared, &[places])).collect();
         let thread = if alone { w.number(0) } else { w.push(Op::Place(Place::Local, 0), Ty::I64) };
-        Prefixer { along, tile, subgroup, thread, runs: vec![], parts, places }
+        Prefixer { along, tile, subgroup, thread, runs: vec![], parts }
     }
 
     /// Goes along `lo..hi` with what is before it, and gives what is behind. `lo` is a multiple of what a thread takes at once.

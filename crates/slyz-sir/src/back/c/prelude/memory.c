@@ -340,18 +340,38 @@ FN void stream_end(int past) {
 #endif
 }
 
-// Lanes of consecutive positions from at on, each moved to the nearest of lo..hi: neighbours in memory, except at the edges.
-//: T V = f32 f32, f64 f64, i32 i32, u32 u32, i64 i64, u64 u64, i8 i32, u8 u32, i16 i32, u16 u32, f16 f32, bf16 f32
-FN v$V load_clamped_$T(const $T *p, i64 at, i64 lo, i64 hi, int n) {
-    if (__builtin_expect(at >= lo && at + n - 1 <= hi, 1)) return load_$T(p + at, n);
+// Lanes of consecutive positions from at on, each moved to the nearest of lo..hi: neighbours in memory, except at the edges, where all
+// of them are in the first vector or the last.
+//: T V = f32 f32, i32 i32, u32 u32, i8 i32, u8 u32, i16 i32, u16 u32, f16 f32, bf16 f32
+FN v$V load_clamped_$T(const $T *p, i64 at, i64 lo, i64 hi, int n, int inside) {
+    if (inside || __builtin_expect(at >= lo && at + n - 1 <= hi, 1)) return load_$T(p + at, n);
+#ifndef __clang__
+    if (hi - lo >= W - 1) {
+        i64 edge = at < lo ? lo : hi - W + 1;
+        vi32 lane = iota_i32() + (i32)(at - edge);
+        lane = select_i32(lane < 0, all_i32(0), lane);
+        lane = select_i32(lane > W - 1, all_i32(W - 1), lane);
+        return (v$V)__builtin_shuffle((vi32)load_$T(p + edge, W), lane);
+    }
+#endif
     vi32 index = iota_i32() + (i32)(at - lo);
     index = select_i32(index < 0, all_i32(0), index);
     index = select_i32(index > (i32)(hi - lo), all_i32((i32)(hi - lo)), index);
     return gather_$T(p + lo, index, first_lanes(n));
 }
 
-FN vi32 load_clamped_bool(const u8 *p, i64 at, i64 lo, i64 hi, int n) {
-    return (vi32)(load_clamped_u8(p, at, lo, hi, n) != 0);
+// The same for wide lanes.
+//: T = f64, i64, u64
+FN v$T load_clamped_$T(const $T *p, i64 at, i64 lo, i64 hi, int n, int inside) {
+    if (inside || __builtin_expect(at >= lo && at + n - 1 <= hi, 1)) return load_$T(p + at, n);
+    vi32 index = iota_i32() + (i32)(at - lo);
+    index = select_i32(index < 0, all_i32(0), index);
+    index = select_i32(index > (i32)(hi - lo), all_i32((i32)(hi - lo)), index);
+    return gather_$T(p + lo, index, first_lanes(n));
+}
+
+FN vi32 load_clamped_bool(const u8 *p, i64 at, i64 lo, i64 hi, int n, int inside) {
+    return (vi32)(load_clamped_u8(p, at, lo, hi, n, inside) != 0);
 }
 
 // One step of turning a square of lanes: rows h apart swap the halves of their 2h-lane groups that lie off the diagonal.
