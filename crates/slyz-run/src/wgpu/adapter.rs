@@ -174,6 +174,7 @@ impl Opened {
         let ends_loops = info.driver == "llvmpipe" || info.name.starts_with("llvmpipe");
         let machine = Machine {
             max_threads: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
+            meeting_threads: Machine::webgpu().meeting_threads,
             subgroup,
             shared_bytes: limits.max_compute_workgroup_storage_size.into(),
             least_bytes: Machine::webgpu().least_bytes,

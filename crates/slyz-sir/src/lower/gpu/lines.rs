@@ -263,7 +263,11 @@ impl<'g> Gpu<'g> {
             (about, most) => about.or(most),
         };
         let length = self.length(lines.body).map(|n| n as u64);
-        Tile::new(&self.machine, about, length, lines.flat, &lines.sums.own)
+        let machine = match lines.sums.kind {
+            Kind::Scan(_) => self.machine,
+            Kind::Filter => self.machine.meeting(),
+        };
+        Tile::new(&machine, about, length, lines.flat, &lines.sums.own)
     }
 
     /// Is what a tile keeps put together in shared memory before it is written?

@@ -7,6 +7,9 @@ use crate::types::Ty;
 /// What a block adds while a launch is made.
 const TURN_WORK: u64 = 1 << 15;
 
+/// Through Vulkan a filter of 2^28 elements takes 0.75 ms on an H200 with 64 threads a block and 0.81 with 256; through CUDA it is the other way round.
+const MEETING_THREADS: u32 = 64;
+
 /// Elements of rows that a thread keeps in registers.
 const KEPT_VALUES: u32 = 64;
 
@@ -19,6 +22,8 @@ pub struct Machine {
     pub max_threads: u32,
     /// Threads that step together; `None` without subgroup operations.
     pub subgroup: Option<Subgroup>,
+    /// The most threads of a block that meets at every tile, as those of filters do: the fewer wait for each other, the sooner they go on.
+    pub meeting_threads: u32,
     /// Shared memory of a block.
     pub shared_bytes: u64,
     /// What an element of it takes at least.
@@ -57,6 +62,7 @@ impl Machine {
     pub const fn metal() -> Machine {
         Machine {
             max_threads: 1024,
+            meeting_threads: 1024,
             subgroup: Some(Subgroup { size: 32, bits: 32, float_extremes: true }),
             shared_bytes: 32 << 10,
             least_bytes: 1,
@@ -81,6 +87,7 @@ impl Machine {
     pub const fn cuda() -> Machine {
         Machine {
             max_threads: 1024,
+            meeting_threads: 1024,
             subgroup: Some(Subgroup { size: 32, bits: 64, float_extremes: false }),
             shared_bytes: 48 << 10,
             least_bytes: 1,
@@ -115,6 +122,7 @@ impl Machine {
     pub const fn opencl() -> Machine {
         Machine {
             max_threads: 256,
+            meeting_threads: 256,
             subgroup: None,
             shared_bytes: 32 << 10,
             least_bytes: 1,
@@ -137,6 +145,7 @@ impl Machine {
     pub const fn webgpu() -> Machine {
         Machine {
             max_threads: 256,
+            meeting_threads: MEETING_THREADS,
             subgroup: None,
             shared_bytes: 16 << 10,
             least_bytes: 4,
@@ -165,6 +174,12 @@ impl Machine {
     pub(crate) const fn choosing(self, choice: Choice) -> Machine {
         let vector_bytes = if choice.memory { self.vector_bytes } else { 0 };
         Machine { choice, vector_bytes, ..self }
+    }
+
+    /// The same machine for blocks that meet at every tile.
+    pub(super) const fn meeting(self) -> Machine {
+        let most = if self.max_threads < self.meeting_threads { self.max_threads } else { self.meeting_threads };
+        Machine { max_threads: most, ..self }
     }
 
     /// Are launches cut into pieces?
