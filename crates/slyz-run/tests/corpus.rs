@@ -45,9 +45,13 @@ struct Road<'a> {
 /// Cases of a file on roads that are sparing.
 const FEW: usize = 2;
 
-/// What the interpreter takes, and what the interpreter of kernels does: lines longer than chunks and tiles.
+/// What the interpreter takes, and what the interpreter of kernels does: lines longer than chunks and tiles, which are short where
+/// blocks are.
 const LARGE: u64 = 1_000_000;
 const SOME: u64 = 20_000;
+const SOME_OF_FEW: u64 = 3_000;
+/// Blocks of fewer threads have few.
+const FEW_THREADS: u32 = 64;
 
 fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::Gpu]) -> Vec<Road<'a>> {
     fn text(error: impl ToString) -> String {
@@ -56,7 +60,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
     let gpu = |name: &'static str, machine: Machine| Road {
         name,
         lacks: &[],
-        most: SOME,
+        most: if machine.max_threads < FEW_THREADS { SOME_OF_FEW } else { SOME },
         run: Box::new(move |g, sizes, args| {
             let plan = lower::gpu::lower(&pass::optimize(g), &machine);
             verify::plan(&plan).map_err(text)?;

@@ -26,6 +26,7 @@ const LIMITS: Options =
 fn small(max_threads: u32, subgroup: Option<u32>, max_blocks: u64) -> Machine {
     Machine {
         max_threads,
+        meeting_threads: max_threads,
         subgroup: subgroup.map(|size| Subgroup { size, bits: 32, float_extremes: false }),
         shared_bytes: 256,
         least_bytes: 1,
