@@ -264,8 +264,9 @@ impl<'g> Gpu<'g> {
         };
         let length = self.length(lines.body).map(|n| n as u64);
         let machine = match lines.sums.kind {
-            Kind::Scan(_) => self.machine,
-            Kind::Filter => self.machine.meeting(),
+            // There are more blocks to go on.
+            Kind::Filter if most.is_some() => self.machine.meeting(),
+            Kind::Filter | Kind::Scan(_) => self.machine,
         };
         Tile::new(&machine, about, length, lines.flat, &lines.sums.own)
     }
