@@ -142,7 +142,7 @@ pub use profile::{KernelProfile, Profile};
 pub use quantize::{Quantize, Small};
 pub use raw::{Raw, RawResult};
 pub use receive::Receive;
-pub use scatter::{ScatterTo, scatter};
+pub use scatter::{ScatterTo, scatter, scatter_checked};
 pub use search::{Side, merge};
 pub use segment::{Heads, Segmented, Segments};
 pub use shape::{

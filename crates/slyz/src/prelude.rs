@@ -16,7 +16,7 @@ pub use crate::module::Module;
 pub use crate::monoid::{All, Any, MaxOf, MinOf, Monoid, Product, Sum, monoid};
 pub use crate::position::{At, Idx, Near};
 pub use crate::random;
-pub use crate::scatter::scatter;
+pub use crate::scatter::{scatter, scatter_checked};
 pub use crate::search::{Side, merge};
 pub use crate::segment::Segments;
 pub use crate::shape::{Cube, Inner, Matrix, Pos, Shape, Stack, Vector};

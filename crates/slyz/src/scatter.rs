@@ -1,9 +1,9 @@
 //! Scatters and filters: arrays whose elements choose their places.
 
 use crate::arr::{Arr, tabulate};
-use crate::elem::{Elem, Exp, Lift, handles, value_of};
+use crate::elem::{Elem, Exp, Lift, handles, lit, value_of};
 use crate::extent::{Axis, Extent};
-use crate::monoid::{MaxOf, Monoid, with_parts};
+use crate::monoid::{MaxOf, Monoid, Sum, with_parts};
 use crate::position::{At, Idx, Near};
 use crate::record;
 use crate::shape::{OneAxis, Position, Shape};
@@ -29,20 +29,30 @@ pub trait ScatterTo {
     type Shape: Shape;
 
     #[doc(hidden)]
-    fn numbers(self, out: &mut Vec<Handle>);
+    fn numbers(&self, out: &mut Vec<Handle>);
+
+    /// Is there such a place?
+    #[doc(hidden)]
+    fn is_there(&self) -> Exp<bool>;
 }
 
 impl<A: Axis> ScatterTo for Idx<A> {
     type Shape = A;
-    fn numbers(self, out: &mut Vec<Handle>) {
+    fn numbers(&self, out: &mut Vec<Handle>) {
         out.push(self.handle())
+    }
+    fn is_there(&self) -> Exp<bool> {
+        lit(true)
     }
 }
 
 impl<A: Axis> ScatterTo for Near<A> {
     type Shape = A;
-    fn numbers(self, out: &mut Vec<Handle>) {
+    fn numbers(&self, out: &mut Vec<Handle>) {
         out.push(self.handle())
+    }
+    fn is_there(&self) -> Exp<bool> {
+        self.inside()
     }
 }
 
@@ -50,7 +60,8 @@ macro_rules! places {
     ($($P:ident $A:ident $i:tt),*) => {
         impl<$($A: Axis, $P: ScatterTo<Shape = $A>),*> ScatterTo for ($($P,)*) {
             type Shape = ($($A,)*);
-            fn numbers(self, out: &mut Vec<Handle>) { $(self.$i.numbers(out);)* }
+            fn numbers(&self, out: &mut Vec<Handle>) { $(self.$i.numbers(out);)* }
+            fn is_there(&self) -> Exp<bool> { lit(true) $(& self.$i.is_there())* }
         }
     };
 }
@@ -58,7 +69,7 @@ places!(P A 0, Q B 1);
 places!(P A 0, Q B 1, R C 2);
 places!(P A 0, Q B 1, R C 2, S D 3);
 
-/// For each position, combines a value into a computed place, in order; what falls outside is dropped.
+/// For each position, combines a value into a computed place, in order; what falls outside is dropped. [`scatter_checked`] tells how much that is.
 ///
 /// ```
 /// use slyz::prelude::*;
@@ -89,7 +100,46 @@ where
     Arr::new(with_parts(at, &m, |parts| record::scatter(at, &S::axes(), &target, body, parts)))
 }
 
+/// The same as [`scatter`], and how many values fell outside.
+///
+/// ```
+/// use slyz::prelude::*;
+/// axis!(N);
+/// let f = compile(|x: Arr<i32, N>| scatter_checked(Sum, |i: Idx<N>| (Near::<Fix<3>>::new(x.at(i)), 1u32)))?;
+/// let (bins, outside) = f.call(&[0, 2, 2, 7])?;
+/// assert_eq!((bins.to_vec()?, outside.value()?), (vec![1, 0, 2], 1));
+/// # Ok::<(), slyz::Error>(())
+/// ```
+#[track_caller]
+pub fn scatter_checked<S, P, W, T, V>(m: impl Monoid<T>, f: impl Fn(P) -> (W, V)) -> (Arr<T, W::Shape>, Exp<u64>)
+where
+    S: Shape<Pos = P>,
+    P: Position<Shape = S>,
+    W: ScatterTo,
+    T: Elem,
+    V: Lift<T>,
+{
+    let outside: Arr<bool, S> = tabulate(|position: P| !f(position).0.is_there());
+    (scatter(m, f), outside.count())
+}
+
 impl<T: Elem, S: Shape> Arr<T, S> {
+    /// How many elements go to each place that `bin` chooses; what falls outside is not counted. For anything else than
+    /// their number there is [`scatter`](crate::scatter()).
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// axis!(N);
+    /// let f = compile(|x: Arr<f32, N>| x.histogram(|v| Near::<Fix<4>>::new((v * 4.0).floor().cast::<i32>())))?;
+    /// assert_eq!(f.call(&[0.1f32, 0.2, 0.9, 7.0])?.to_vec()?, [2, 0, 0, 1]);
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn histogram<W: ScatterTo>(self, bin: impl Fn(T::Exp) -> W) -> Arr<u32, W::Shape> {
+        let at: Loc = Location::caller();
+        scatter(Sum, |position: S::Pos| (bin(self.element(at, position)), 1u32))
+    }
+
     /// The elements for which `keep` holds, in order, on the axis `K`, whose extent is counted while the function runs.
     ///
     /// ```

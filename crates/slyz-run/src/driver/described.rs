@@ -6,6 +6,7 @@ use super::engine::{Engine, Launch, Limits, Piece};
 use crate::{Buffer, Error};
 use slyz_sir::back::clike::{Description, Uniform, UniformSource};
 use slyz_sir::back::cuda::MOST_NARROW;
+use slyz_sir::choices::Precision;
 use slyz_sir::kernel::{Kernel, Plan, Space};
 use slyz_sir::lower::Choice;
 use slyz_sir::lower::gpu::{self, Expected, Machine};
@@ -28,9 +29,15 @@ pub(crate) fn limits_of(machine: &Machine) -> Limits {
 }
 
 /// The plan of a program for threads, where arrays need not be cut into windows.
-pub(crate) fn lowered(machine: &Machine, program: &Program, expected: &Expected, choice: Choice) -> Plan {
+pub(crate) fn lowered(
+    machine: &Machine,
+    precision: Precision,
+    program: &Program,
+    expected: &Expected,
+    choice: Choice,
+) -> Plan {
     let road = ProgramRoad::to(Strategy::Threads(*machine, expected.clone()));
-    ProgramRoad { choice, ..road }.lower(program)
+    ProgramRoad { choice, precision: Some(precision), ..road }.lower(program)
 }
 
 /// A launch with numbers for its sizes, for drivers that take addresses.

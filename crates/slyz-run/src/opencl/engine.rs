@@ -120,7 +120,7 @@ impl Engine for Processor {
     }
 
     fn lower(&self, program: &Program, expected: &Expected, _in_pieces: bool, choice: Choice) -> Plan {
-        lowered(&self.0.machine, program, expected, choice)
+        lowered(&self.0.machine, self.precision(None), program, expected, choice)
     }
 
     fn machine(&self) -> String {

@@ -154,7 +154,7 @@ impl Engine for Gpu {
         let machine = self.0.machine;
         let machine = if in_pieces { machine.in_pieces() } else { machine };
         let road = ProgramRoad::to(Strategy::Threads(machine, expected.clone()));
-        ProgramRoad { choice, ..road }.lower(program)
+        ProgramRoad { choice, precision: Some(self.precision(None)), ..road }.lower(program)
     }
 
     fn source(&self, variant: &Variant<Gpu>) -> Result<String, Error> {

@@ -11,6 +11,9 @@ use crate::types::Scalar;
 use std::fmt::{self, Write};
 use std::rc::Rc;
 
+/// The longest comparison that is written more than once.
+const BRIEF: usize = 24;
+
 /// An expression. A clone shares the tree.
 ///
 /// ```
@@ -379,6 +382,17 @@ impl Tree {
         match &*self.0 {
             Node::Literal { .. } | Node::Name(_) => true,
             Node::Member(of, _) => of.is_simple(),
+            _ => false,
+        }
+    }
+
+    /// Is it as quickly read as a name would be: a sum, difference or product of a name and a number, or a comparison of two?
+    pub fn is_brief(&self) -> bool {
+        let Node::Infix(operator, left, right) = &*self.0 else { return false };
+        let simple = left.is_simple() && right.is_simple();
+        match operator {
+            Infix::Add | Infix::Sub | Infix::Mul => simple && matches!(&*right.0, Node::Literal { .. }),
+            Infix::Lt | Infix::Le | Infix::Gt | Infix::Ge | Infix::Eq | Infix::Ne => simple && self.width() <= BRIEF,
             _ => false,
         }
     }

@@ -82,6 +82,8 @@ pub(super) struct Lowering<'g> {
     pub(super) wanted: HashMap<Id, BufferId>,
     /// The longest axis whose folds are made by a lane each, in the canonical order; 0 where all are made by blocks.
     pub(super) short: u64,
+    /// Sums are made as people write them for the machine: long chains are not cut.
+    pub(super) plain_sums: bool,
     /// Does a block go along a line with vectors ([`Op::Prefixes`]), or one element after the other?
     pub(super) has_prefixes: bool,
     /// Extents that are as short in what is being planned.
@@ -158,6 +160,7 @@ impl<'g> Lowering<'g> {
             depth: 0,
             wanted: HashMap::new(),
             short: 0,
+            plain_sums: false,
             has_prefixes: false,
             short_here: vec![],
             guard: None,

@@ -8,6 +8,7 @@
 //! `optimize` does nothing: it is the name of the place where nothing changes any more. `tiling`, `memory` and `matmul` are steps of `lower`.
 
 use super::{RoadError, Stop};
+use crate::choices::Precision;
 use crate::kernel::Plan;
 use crate::lower::gpu::{Expected, Machine};
 use crate::lower::{Choice, STEPS, cpu, gpu};
@@ -32,6 +33,8 @@ pub struct ProgramRoad {
     pub passes: Selection,
     /// What the lowering chooses where several choices are right.
     pub choice: Choice,
+    /// What is taken for asked of programs that ask for no precision.
+    pub precision: Option<Precision>,
 }
 
 /// What is seen on the road.
@@ -66,7 +69,7 @@ impl ProgramRoad {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn to(strategy: Strategy) -> ProgramRoad {
-        ProgramRoad { strategy, passes: Selection::All, choice: Choice::USUAL }
+        ProgramRoad { strategy, passes: Selection::All, choice: Choice::USUAL, precision: None }
     }
 
     /// The passes in order, each once.
@@ -124,7 +127,9 @@ impl ProgramRoad {
         match &self.strategy {
             Strategy::Cores => cpu::lower_with(program, choice, &self.passes, after),
             Strategy::Threads(machine, expected) => {
-                gpu::lower_with(program, &machine.choosing(choice), expected, &self.passes, after)
+                let precision = program.precision.or(self.precision);
+                let program = Program { precision, ..program.clone() };
+                gpu::lower_with(&program, &machine.choosing(choice), expected, &self.passes, after)
             }
         }
     }

@@ -4,12 +4,19 @@ use super::expr::Expr;
 use super::helpers::unsigned;
 use super::lines::{Guard, Line};
 use super::writer::{ClikeWriter, LONG};
-use super::{Declared, EmitError};
+use super::{Declared, EmitError, Step, roles};
 use crate::back::tree::{Infix, Tree};
 use crate::code::{Body, Id, Op, Type, Var};
 use crate::ops::Operator;
 use crate::ranges::Range;
 use crate::types::Ty;
+
+/// A counter that is multiplied.
+#[derive(Clone, Copy)]
+struct Growth {
+    end: Id,
+    times: Id,
+}
 
 impl ClikeWriter<'_> {
     /// Runs `f` one level deeper and gives the lines that it wrote.
@@ -151,20 +158,16 @@ impl ClikeWriter<'_> {
         ids: &[Id],
         init: &[Id],
         params: &[Var],
-        stem: &str,
+        stem: &dyn Fn(usize) -> &'static str,
     ) -> Result<Vec<(String, Ty)>, EmitError> {
         let mut state = vec![];
-        for ((&id, &from), param) in ids.iter().zip(init).zip(params) {
-            let rep = match self.types[&id] {
-                Ty::I64 => self.range(id).union(self.range(from)).union(self.range(param.id)).ty(),
-                ty => ty,
-            };
-            let rep = self.ops().held(rep);
+        for (k, ((&id, &from), param)) in ids.iter().zip(init).zip(params).enumerate() {
+            let rep = self.held_by(id, from, param.id);
             let name = match self.taken_over(from, rep) {
                 Some(name) => name,
                 None => {
                     let value = self.get(from);
-                    let name = self.called(&[param.id, id], stem);
+                    let name = self.called(&[param.id, id], stem(k));
                     self.declare_so(Declared::Changing, &name, rep, &value)?;
                     name
                 }
@@ -172,6 +175,15 @@ impl ClikeWriter<'_> {
             state.push((name, rep));
         }
         Ok(state)
+    }
+
+    /// What a state of a loop is held in: it is `from` first, then `param` in a turn, and `id` behind the loop.
+    fn held_by(&mut self, id: Id, from: Id, param: Id) -> Ty {
+        let rep = match self.types[&id] {
+            Ty::I64 => self.range(id).union(self.range(from)).union(self.range(param)).ty(),
+            ty => ty,
+        };
+        self.ops().held(rep)
     }
 
     /// Assigns the next state; all of it is computed before any of it changes.
@@ -236,7 +248,7 @@ impl ClikeWriter<'_> {
             _ => self.rep(counter.id),
         };
         let rep = self.ops().held(rep);
-        let state = self.state(ids, init, &body.params[1..], "acc")?;
+        let state = self.state(ids, init, &body.params[1..], &|k| roles::state(body, 1, k))?;
         let lo = self.get(lo);
         let end = self.atom(hi, "end")?;
         let by = self.atom(step, "stride")?;
@@ -276,8 +288,8 @@ impl ClikeWriter<'_> {
         let compared = Tree::infix(Infix::Lt, Tree::name(&name), end.tree);
         let as_it_is = by.literal.is_none() && self.dialect.converts();
         let by = self.ops().to(&by, if as_it_is { by.rep } else { rep })?.tree;
-        let by = if one { None } else { Some(&by) };
-        let head = self.dialect.for_head([ty, &name], &first, &compared, by);
+        let step = if one { Step::One } else { Step::By(&by) };
+        let head = self.dialect.for_head([ty, &name], &first, &compared, step);
         if plain {
             self.block(&head, lines);
         } else {
@@ -289,7 +301,10 @@ impl ClikeWriter<'_> {
     }
 
     pub(super) fn repeat(&mut self, ids: &[Id], init: &[Id], cond: &Body, body: &Body) -> Result<(), EmitError> {
-        let state = self.state(ids, init, &cond.params, "s")?;
+        if let Some(growth) = self.growth(ids, cond, body) {
+            return self.grow(ids, init, body, growth);
+        }
+        let state = self.state(ids, init, &cond.params, &|k| if k == 0 { "s" } else { roles::state(body, 0, k) })?;
         self.enter(cond, 0, &state);
         self.enter(body, 0, &state);
         let mut test = Expr::name("true", Ty::Bool);
@@ -316,6 +331,46 @@ impl ClikeWriter<'_> {
         self.lines.extend(lines);
         self.edge("}");
         self.leave(ids, &state);
+        Ok(())
+    }
+
+    /// Is it a loop whose counter becomes some times as much at each turn, as long as it is below an end?
+    fn growth(&self, ids: &[Id], cond: &Body, body: &Body) -> Option<Growth> {
+        let ([test], [counter, ..], [own, ..]) = (&cond.stmts[..], &cond.params[..], &body.params[..]) else {
+            return None;
+        };
+        let Op::Apply(Operator::Lt, compared) = &test.op else { return None };
+        let [below, end] = compared[..] else { return None };
+        let next = body.results.first()?;
+        let made = body.stmts.iter().find(|stmt| stmt.binds.iter().any(|bind| bind.id == *next))?;
+        let Op::Apply(Operator::Mul, factors) = &made.op else { return None };
+        let [of, times] = factors[..] else { return None };
+        let plain = below == counter.id && end != counter.id && cond.results == [test.binds[0].id] && of == own.id;
+        let literal = |id: Id| self.value_now(id).is_some_and(|value| value.literal.is_some());
+        let counts = counter.ty == Type::Scalar(Ty::I64) && !self.is_used(*ids.first()?);
+        (plain && counts && literal(times) && literal(end)).then_some(Growth { end, times })
+    }
+
+    /// Writes such a loop with its counter in its head.
+    fn grow(&mut self, ids: &[Id], init: &[Id], body: &Body, growth: Growth) -> Result<(), EmitError> {
+        let counter = body.params[0].id;
+        let rep = self.held_by(ids[0], init[0], counter);
+        let state = self.state(&ids[1..], &init[1..], &body.params[1..], &|k| roles::state(body, 0, k + 1))?;
+        let [first, end, times] = [init[0], growth.end, growth.times].map(|id| self.get(id));
+        let [first, end, times] = [first, end, times].map(|value| self.ops().assigned(&value, rep));
+        let name = self.called(&[counter], "apart");
+        self.values.insert(counter, Expr::name(name.clone(), rep));
+        self.enter(body, 1, &state);
+        let lines = self.inside(|w| {
+            w.body(body)?;
+            w.advance(&state, &body.results[1..])
+        })?;
+        let compared = Tree::infix(Infix::Lt, Tree::name(&name), end?);
+        let ty = self.ops().ty(rep)?;
+        let head = self.dialect.for_head([ty, &name], &first?, &compared, Step::Times(&times?));
+        self.block(&head, lines);
+        self.names.release(&name);
+        self.leave(&ids[1..], &state);
         Ok(())
     }
 

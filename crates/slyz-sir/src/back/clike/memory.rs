@@ -173,17 +173,28 @@ impl ClikeWriter<'_> {
             }
             return Ok(());
         }
+        let stem = self.element_of(memory);
         for (k, &id) in ids.iter().enumerate() {
             let element = self.element(memory, &flat, k as u64);
             if let Some(value) = self.read_together(id, memory, &element) {
                 self.settle()?;
-                self.name_now(id, Expr::new(value, ty), "x")?;
+                self.name_now(id, Expr::new(value, ty), &stem)?;
                 continue;
             }
             let value = self.dialect.read(&self.cell(memory, &self.memory_name(memory)), element, self.helpers);
-            self.bind(id, Expr { reads, ..Expr::new(value, ty) }, "x")?;
+            self.bind(id, Expr { reads, ..Expr::new(value, ty) }, &stem)?;
         }
         Ok(())
+    }
+
+    /// What an element of a memory is called: as the memory of the block that it is in, which says what it is for.
+    fn element_of(&self, memory: MemId) -> String {
+        let memory = &self.kernel.memories[memory.0 as usize];
+        let letters = || memory.name.trim_end_matches(|c: char| c.is_ascii_digit());
+        match memory.space {
+            Space::Shared => letters().strip_suffix('s').unwrap_or(letters()).to_string(),
+            _ => "x".to_string(),
+        }
     }
 
     /// The type that holds neighbours of a memory, as many as it has fields. The first of `count` is a multiple of them.

@@ -13,6 +13,7 @@
 //! variables  where loops and branches go on in the variable of a value
 //! memory     loads, stores, atomics, barriers, subgroups
 //! names      names that nobody has yet
+//! roles      what people would call a value
 //! ```
 //!
 //! What it does not do: `lanes` loops. A lowering for GPUs has spread them over threads.
@@ -25,6 +26,7 @@ pub mod helpers;
 mod lines;
 mod memory;
 mod names;
+mod roles;
 mod variables;
 mod writer;
 
@@ -40,6 +42,28 @@ use crate::lower::gpu::Machine;
 use crate::ops::Operator;
 use crate::types::{Scalar, Ty};
 use names::Names;
+
+/// How the counter of a loop goes on.
+#[derive(Clone, Copy, Debug)]
+pub enum Step<'a> {
+    /// To the next number.
+    One,
+    /// By so many.
+    By(&'a Tree),
+    /// To so many times as much.
+    Times(&'a Tree),
+}
+
+impl Step<'_> {
+    /// What a turn ends with; `one` counts by one.
+    pub fn text(self, name: &str, one: &str) -> String {
+        match self {
+            Step::One => one.to_string(),
+            Step::By(by) => format!("{name} += {by}"),
+            Step::Times(times) => format!("{name} *= {times}"),
+        }
+    }
+}
 
 /// How a language spells things.
 pub trait Dialect {
@@ -139,9 +163,9 @@ pub trait Dialect {
     fn while_head(&self, condition: Option<&Tree>) -> String {
         condition.map_or("while (true)".to_string(), |condition| format!("while ({condition})"))
     }
-    /// A loop with a counter, before its block. It counts by one where nothing else is said.
-    fn for_head(&self, [ty, name]: [&str; 2], first: &Tree, compared: &Tree, by: Option<&Tree>) -> String {
-        let next = by.map_or(format!("++{name}"), |by| format!("{name} += {by}"));
+    /// A loop with a counter, before its block.
+    fn for_head(&self, [ty, name]: [&str; 2], first: &Tree, compared: &Tree, step: Step<'_>) -> String {
+        let next = step.text(name, &format!("++{name}"));
         format!("for ({ty} {name} = {first}; {compared}; {next})")
     }
     /// May a single statement stand without braces?

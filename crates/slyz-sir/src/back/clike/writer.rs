@@ -9,6 +9,7 @@ use super::functions::{functions, record_of};
 use super::helpers::unsigned;
 use super::lines::{Line, joined};
 use super::names::Names;
+use super::roles::{self, roles};
 use super::variables::Variables;
 use super::{Declared, Dialect, Dispatch, EmitError, File, PlaceName, is_taken};
 use crate::back::c::prelude::identifiers;
@@ -24,6 +25,9 @@ use std::collections::{HashMap, HashSet};
 
 /// Longer expressions get a name for a part of them.
 pub(super) const LONG: usize = 100;
+
+/// How often an expression that is read as quickly as a name is written again.
+const REPEATED: usize = 4;
 
 /// How a name is used.
 #[derive(Clone, Copy, Default)]
@@ -51,6 +55,8 @@ pub(super) struct ClikeWriter<'f> {
     /// Values on which branches and loops around barriers hang, the same in all threads of a block.
     pub decisions: HashSet<Id>,
     pub(super) usage: HashMap<Id, Usage>,
+    /// What people would call values.
+    pub(super) roles: HashMap<Id, &'static str>,
     pub(super) values: HashMap<Id, Expr>,
     /// Expressions that read memory and are not written yet.
     pub(super) pending: Vec<Id>,
@@ -148,6 +154,7 @@ impl<'f> ClikeWriter<'f> {
             spell_own: false,
             decisions: HashSet::new(),
             usage: HashMap::new(),
+            roles: roles(kernel),
             values: HashMap::new(),
             pending: vec![],
             variables: Variables::default(),
@@ -178,10 +185,11 @@ impl<'f> ClikeWriter<'f> {
         self.names.free(stem, &|name| is_taken(dialect, name))
     }
 
-    /// What people called one of the values, or else a name with that stem.
+    /// What people called one of the values, or else what it is for, or else a name with that stem.
     pub(super) fn called(&mut self, ids: &[Id], stem: &str) -> String {
         let given = ids.iter().find_map(|&id| self.kernel.names.get(id)).map(String::from);
-        self.fresh(given.as_deref().unwrap_or(stem))
+        let role = ids.iter().find_map(|id| self.roles.get(id)).copied();
+        self.fresh(given.as_deref().or(role).unwrap_or(stem))
     }
 
     pub(super) fn fresh_counter(&mut self, id: Id) -> String {
@@ -279,7 +287,8 @@ impl<'f> ClikeWriter<'f> {
     /// Binds a value: written where it is used if that is once and near, with a name otherwise.
     pub fn bind(&mut self, id: Id, value: Expr, stem: &str) -> Result<(), EmitError> {
         let usage = self.usage.get(&id).copied().unwrap_or_default();
-        if is_simple(&value) || usage.count == 0 {
+        let brief = !value.reads && usage.count <= REPEATED && value.tree.is_brief();
+        if is_simple(&value) || usage.count == 0 || brief && self.kernel.names.get(id).is_none() {
             self.values.insert(id, value);
         } else if usage.count == 1 && !usage.in_loop && value.tree.width() <= LONG {
             if value.reads {
@@ -420,7 +429,7 @@ impl<'f> ClikeWriter<'f> {
         }
         let value = self.ops().apply(operator, &fixed, ty, &ranges)?;
         let stem = match self.types.get(&id) {
-            Some(Ty::Bool) => "is",
+            Some(Ty::Bool) => roles::test(operator, values.get(1)),
             Some(Ty::I64) => "at",
             Some(_) | None => "v",
         };

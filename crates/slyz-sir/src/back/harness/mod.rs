@@ -330,6 +330,11 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The road of programs to the files of a target.
+    fn road(&self, target: Target) -> ProgramRoad {
+        ProgramRoad { precision: Some(self.precision), ..road(target, &self.passes) }
+    }
+
     fn msl(&self) -> Result<Msl, ProjectError> {
         match self.precision {
             Precision::Exact => Err(ProjectError::Precision { language: "Metal" }),
@@ -356,7 +361,7 @@ pub fn emit_with(programs: &[Program], target: Target, options: &Options) -> Res
 }
 
 fn emit_all(programs: &[Program], target: Target, options: &Options) -> Result<Emitted, ProjectError> {
-    let road = road(target, &options.passes);
+    let road = options.road(target);
     let file = |name: &str, text: String| File::text(name.to_string(), text);
     Ok(match target {
         Target::Metal => {
@@ -432,10 +437,10 @@ pub fn project(programs: &[Program], target: Target, options: &Options) -> Resul
 
 fn project_of_all(programs: &[Program], target: Target, options: &Options) -> Result<Emitted, ProjectError> {
     if native::Api::of(target).is_some() {
-        return native::emit(programs, target, &road(target, &options.passes), options);
+        return native::emit(programs, target, &options.road(target), options);
     }
     if target == Target::Rust {
-        return rust::emit(programs, &road(target, &options.passes));
+        return rust::emit(programs, &options.road(target));
     }
     let names: Vec<String> = programs.iter().map(|program| program.name.clone()).collect();
     Ok(with_readme(emit_all(programs, target, options)?, target, &names))
@@ -573,7 +578,7 @@ impl Project {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn metal(programs: &[Program]) -> Result<Project, ProjectError> {
-        Project::on_road(programs, &road(Target::Metal, &Selection::All), &Msl::default())
+        Project::on_road(programs, &Options::default().road(Target::Metal), &Msl::default())
     }
 
     fn on_road(programs: &[Program], road: &ProgramRoad, dialect: &Msl) -> Result<Project, ProjectError> {
@@ -583,10 +588,7 @@ impl Project {
         let mut plans = vec![];
         for program in programs {
             verify::program(program).map_err(|why| ProjectError::Program { name: program.name.clone(), why })?;
-            // What a program does not ask for, the dialect says.
-            let precision = program.precision.or(Some(dialect.precision));
-            let program = Program { precision, ..program.clone() };
-            let mut plan = road.end(&raw::chosen(&program, Target::Metal));
+            let mut plan = road.end(&raw::chosen(program, Target::Metal));
             rename(&mut plan, &mut names);
             plans.push(plan);
         }

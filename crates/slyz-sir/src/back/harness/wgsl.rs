@@ -50,7 +50,7 @@ impl Entry {
     /// A program as WGSL, for hosts that walk its plan: a file per kernel.
     pub fn wgsl(program: &Program, options: &Options) -> Result<(Entry, Vec<File>), ProjectError> {
         let mut names = checked_names(std::slice::from_ref(program))?;
-        entry(program, &super::road(Target::Wgsl, &options.passes), &options.wgsl()?, &mut names)
+        entry(program, &options.road(Target::Wgsl), &options.wgsl()?, &mut names)
     }
 }
 

@@ -17,7 +17,7 @@ mod cells;
 mod layout;
 
 use super::EmitError;
-use super::clike::{self, Cell, Declared, Description, Dialect, Helpers, PlaceName, Uniform};
+use super::clike::{self, Cell, Declared, Description, Dialect, Helpers, PlaceName, Step, Uniform};
 use super::tree::{Infix, Prefix, Tree};
 use super::words;
 use crate::choices::Precision;
@@ -339,8 +339,8 @@ impl Dialect for Wgsl {
         condition.map_or("loop".to_string(), |condition| format!("while {condition}"))
     }
 
-    fn for_head(&self, [_, name]: [&str; 2], first: &Tree, compared: &Tree, by: Option<&Tree>) -> String {
-        let next = by.map_or(format!("{name}++"), |by| format!("{name} += {by}"));
+    fn for_head(&self, [_, name]: [&str; 2], first: &Tree, compared: &Tree, step: Step<'_>) -> String {
+        let next = step.text(name, &format!("{name}++"));
         format!("for (var {name} = {first}; {compared}; {next})")
     }
 

@@ -3,6 +3,7 @@
 use super::sends::spelled_out;
 use super::threads::{at_largest, at_most, ceil_div};
 use super::{Expected, FEW_TURNS, Machine, SPILLING_BLOCKS, TURNS};
+use crate::choices::Precision;
 use crate::code::{Body, Id, MemId, Monoid, Op, Place, Stmt, Type};
 use crate::kernel::{Access, BufferId, BufferUse, Kernel, Plan};
 use crate::lower::access::{far_reads, is_flat};
@@ -46,6 +47,7 @@ pub fn lower_with(
     gpu.base.fuses = machine.fused;
     gpu.base.expected = expected.clone();
     gpu.base.recomputes = machine.keeps_rows();
+    gpu.base.plain_sums = program.precision == Some(Precision::Native);
     for stmt in &program.body.stmts {
         gpu.stmt(stmt);
     }
@@ -299,7 +301,7 @@ impl<'g> Gpu<'g> {
             let items = Items::new(count, &self.machine, most);
             let mut w = KernelWriter::new(&self.base, name.into(), items.blocks.clone());
             w.kernel.block = [threads, 1, 1];
-            w.most_turns = Some(i64::from(threads) * PIECE);
+            w.most_turns = (!w.makes_plain_sums()).then_some(i64::from(threads) * PIECE);
             write(&mut w, &items);
             let (kernel, buffers, scalars) = w.finish();
             if threads > 1 && !has_lanes(&kernel.body) {

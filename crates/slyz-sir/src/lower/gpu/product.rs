@@ -228,6 +228,8 @@ impl<'g> Block<'_, 'g> {
             let place = w.value(thread.with(operator, across));
             w.value(place * run)
         });
+        w.call(row, "row");
+        w.call(column, "column");
         let stand = Stand { thread, row, column };
         for (param, &id) in self.product.body.params.iter().zip(&tile.others) {
             w.set_scalar(param.id, id);
@@ -255,7 +257,7 @@ impl<'g> Block<'_, 'g> {
             })
         };
         let short = self.product.extent.constant().is_some_and(|n| n <= PIECE as u64);
-        if short || !self.form.makes_pieces() || is_exact(self.product.monoid, &self.tys) {
+        if short || !self.form.makes_pieces() || w.makes_plain_sums() || is_exact(self.product.monoid, &self.tys) {
             return slabs(w, [zero, end]);
         }
         w.for_each(zero, end, PIECE, (init.clone(), &tys), |w, start, sums| {
@@ -309,6 +311,9 @@ impl<'g> Block<'_, 'g> {
             let inner = w.number(if along_turns { depth } else { length } as i64);
             let low = w.value(stand.thread % inner);
             let high = w.value(stand.thread / inner);
+            let (turn, place) = if along_turns { (low, high) } else { (high, low) };
+            w.call(turn, "turn");
+            w.call(place, "line");
             let step = self.form.threads() / if along_turns { depth } else { length };
             for n in 0..depth * length / self.form.threads() {
                 let skipped = w.number((n * step) as i64);

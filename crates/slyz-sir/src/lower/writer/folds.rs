@@ -179,6 +179,11 @@ impl<'w, 'g> KernelWriter<'w, 'g> {
         }
     }
 
+    /// Are long chains of a sum left as they are?
+    pub(in crate::lower) fn makes_plain_sums(&self) -> bool {
+        self.lowering.plain_sums
+    }
+
     /// Notes that a fold is not made in the canonical order.
     pub(in crate::lower) fn regroups(&self, monoid: &Monoid, tys: &[Ty]) {
         if !is_exact(monoid, tys) {
@@ -198,7 +203,9 @@ impl<'w, 'g> KernelWriter<'w, 'g> {
         tys: &[Ty],
         fold: &mut dyn FnMut(&mut Self, [Id; 2]) -> Vec<Id>,
     ) -> Vec<Id> {
-        let Some(inner) = levels.checked_sub(1) else { return fold(self, [lo, hi]) };
+        let Some(inner) = levels.checked_sub(1).filter(|_| !self.makes_plain_sums()) else {
+            return fold(self, [lo, hi]);
+        };
         let neutral = self.all_scalars(&monoid.neutral);
         let step = if inner == 0 { length } else { self.scaled(length, FAN.pow(inner) as u64) };
         self.for_steps([lo, hi, step], (neutral, tys), |w, start, state| {

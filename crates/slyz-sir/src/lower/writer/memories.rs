@@ -90,7 +90,9 @@ impl KernelWriter<'_, '_> {
     }
 
     fn own_memory(&mut self, what: &str, ty: Ty, space: Space, shape: Vec<Size>) -> MemId {
-        let name = format!("{what}{}", self.kernel.memories.len());
+        let taken = |name: &str| self.kernel.memories.iter().any(|memory| memory.name == name);
+        let numbered = || format!("{what}{}", self.kernel.memories.len());
+        let name = if taken(what) { numbered() } else { what.to_string() };
         self.kernel.memories.push(Memory { name, ty, space, shape });
         MemId(self.kernel.memories.len() as u32 - 1)
     }

@@ -63,7 +63,8 @@ impl Spreader<'_> {
         let memory = *self.partials.entry((ty, component)).or_insert(next);
         if memory == next {
             let taken = |name: &str| self.memories.iter().any(|m| m.name == name);
-            let name = (self.partials.len()..).map(|k| format!("part{k}")).find(|name| !taken(name));
+            let numbered = (2..).map(|k| format!("parts{k}"));
+            let name = std::iter::once("parts".to_string()).chain(numbered).find(|name| !taken(name));
             let name = name.expect("there are more names than memories");
             self.memories.push(Memory { name, ty, space: Space::Shared, shape: vec![Size::Const(0)] });
         }

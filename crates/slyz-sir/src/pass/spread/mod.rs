@@ -107,6 +107,7 @@ pub fn run(kernel: Kernel, resources: &Resources, about: &About<'_>) -> Spread {
     let mut spreader = Spreader {
         subgroup: resources.subgroup.filter(|_| threads > 1).map(allowed),
         turns_at_once: resources.turns_at_once.max(1),
+        plain_sums: native,
         threads,
         thread,
         first,
@@ -139,6 +140,8 @@ pub fn run(kernel: Kernel, resources: &Resources, about: &About<'_>) -> Spread {
 struct Spreader<'a> {
     threads: u32,
     turns_at_once: u32,
+    /// Sums are made as people write them: long chains are not cut.
+    plain_sums: bool,
     subgroup: Option<Subgroup>,
     /// `local.x`, and whether it is 0.
     thread: Id,

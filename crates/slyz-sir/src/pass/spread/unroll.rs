@@ -52,7 +52,7 @@ impl Spreader<'_> {
             && !matches!(monoid.operator(), Some(Operator::Min | Operator::Max));
         // The error of a sum grows with its longest chain: long ones are cut.
         let pieces: &[i64] = match all.map(|all| all / turn) {
-            _ if !rounds => &[],
+            _ if !rounds || self.plain_sums => &[],
             Some(..=RUN) => &[],
             Some(_) | None => &[FAN * RUN, RUN],
         };
