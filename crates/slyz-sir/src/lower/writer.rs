@@ -149,11 +149,6 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
         }
     }
 
-    /// Gives a value a name, for readers of the text.
-    pub(super) fn call(&mut self, id: Id, name: &str) {
-        self.kernel.names.note(id, name);
-    }
-
     /// The finished kernel with what a launch passes to it.
     pub(super) fn finish(mut self) -> (Kernel, Vec<BufferId>, Vec<ScalarArg>) {
         let mut stmts = std::mem::take(&mut self.prologue);

@@ -16,11 +16,11 @@ kernel __attribute__((reqd_work_group_size(256, 1, 1))) void black_scholes(
     uint N
 ) {
     const uint tid = get_global_id(0);
-    uint at = tid * 4u;
-    if (at + 3u < N) {
-        const float4 v = *(global const float4*)&s[at];
-        const float4 v2 = *(global const float4*)&x[at];
-        const float4 v3 = *(global const float4*)&t[at];
+    uint start = tid * 4u;
+    if (start + 3u < N) {
+        const float4 v = *(global const float4*)&s[start];
+        const float4 v2 = *(global const float4*)&x[start];
+        const float4 v3 = *(global const float4*)&t[start];
         float v4 = 0.3f * sqrt(v3.x);
         float v5 = (native_log(v.x / v2.x) + 0.065f * v3.x) / v4;
         float v6 = 0.3f * sqrt(v3.y);
@@ -29,9 +29,9 @@ kernel __attribute__((reqd_work_group_size(256, 1, 1))) void black_scholes(
         float v9 = (native_log(v.z / v2.z) + 0.065f * v3.z) / v8;
         float v10 = 0.3f * sqrt(v3.w);
         float v11 = (native_log(v.w / v2.w) + 0.065f * v3.w) / v10;
-        *(global float4*)&output[at] = (float4)(v.x * normcdf(v5) - v2.x * native_exp(-0.02f * v3.x) * normcdf(v5 - v4), v.y * normcdf(v7) - v2.y * native_exp(-0.02f * v3.y) * normcdf(v7 - v6), v.z * normcdf(v9) - v2.z * native_exp(-0.02f * v3.z) * normcdf(v9 - v8), v.w * normcdf(v11) - v2.w * native_exp(-0.02f * v3.w) * normcdf(v11 - v10));
+        *(global float4*)&output[start] = (float4)(v.x * normcdf(v5) - v2.x * native_exp(-0.02f * v3.x) * normcdf(v5 - v4), v.y * normcdf(v7) - v2.y * native_exp(-0.02f * v3.y) * normcdf(v7 - v6), v.z * normcdf(v9) - v2.z * native_exp(-0.02f * v3.z) * normcdf(v9 - v8), v.w * normcdf(v11) - v2.w * native_exp(-0.02f * v3.w) * normcdf(v11 - v10));
     } else {
-        for (uint i = at; i < N; ++i) {
+        for (uint i = start; i < N; ++i) {
             float s_i = s[i];
             float x_i = x[i];
             float t_i = t[i];

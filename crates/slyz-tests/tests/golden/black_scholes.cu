@@ -16,11 +16,11 @@ extern "C" __global__ void __launch_bounds__(256) black_scholes(
     unsigned N
 ) {
     const unsigned tid = blockIdx.x * 256 + threadIdx.x;
-    unsigned at = tid * 4u;
-    if (at + 3u < N) {
-        const float4 v = *(const float4*)&s[at];
-        const float4 v2 = *(const float4*)&x[at];
-        const float4 v3 = *(const float4*)&t[at];
+    unsigned start = tid * 4u;
+    if (start + 3u < N) {
+        const float4 v = *(const float4*)&s[start];
+        const float4 v2 = *(const float4*)&x[start];
+        const float4 v3 = *(const float4*)&t[start];
         float v4 = 0.3f * sqrtf(v3.x);
         float v5 = (__logf(v.x / v2.x) + 0.065f * v3.x) / v4;
         float v6 = 0.3f * sqrtf(v3.y);
@@ -29,9 +29,9 @@ extern "C" __global__ void __launch_bounds__(256) black_scholes(
         float v9 = (__logf(v.z / v2.z) + 0.065f * v3.z) / v8;
         float v10 = 0.3f * sqrtf(v3.w);
         float v11 = (__logf(v.w / v2.w) + 0.065f * v3.w) / v10;
-        *(float4*)&output[at] = make_float4(v.x * normcdf2(v5) - v2.x * __expf(-0.02f * v3.x) * normcdf2(v5 - v4), v.y * normcdf2(v7) - v2.y * __expf(-0.02f * v3.y) * normcdf2(v7 - v6), v.z * normcdf2(v9) - v2.z * __expf(-0.02f * v3.z) * normcdf2(v9 - v8), v.w * normcdf2(v11) - v2.w * __expf(-0.02f * v3.w) * normcdf2(v11 - v10));
+        *(float4*)&output[start] = make_float4(v.x * normcdf2(v5) - v2.x * __expf(-0.02f * v3.x) * normcdf2(v5 - v4), v.y * normcdf2(v7) - v2.y * __expf(-0.02f * v3.y) * normcdf2(v7 - v6), v.z * normcdf2(v9) - v2.z * __expf(-0.02f * v3.z) * normcdf2(v9 - v8), v.w * normcdf2(v11) - v2.w * __expf(-0.02f * v3.w) * normcdf2(v11 - v10));
     } else {
-        for (unsigned i = at; i < N; ++i) {
+        for (unsigned i = start; i < N; ++i) {
             float s_i = s[i];
             float x_i = x[i];
             float t_i = t[i];

@@ -1,17 +1,17 @@
-FN void matmul_product_lanes(const f32 *restrict in0, f32 *restrict left3, i64 K, i64 v6, i64 k8, i64 k11, i64 i, int n) {
-    store_f32(left3 + (k11 - v6) * 256 + (i - k8), load_f32(in0 + k11 * K + i, n), n);
+FN void matmul_product_lanes(const f32 *restrict in0, f32 *restrict left, i64 K, i64 v6, i64 k8, i64 k11, i64 i, int n) {
+    store_f32(left + (k11 - v6) * 256 + (i - k8), load_f32(in0 + k11 * K + i, n), n);
 }
 
-FN void matmul_product_lanes2(f32 *restrict left3, i64 v15, i64 k16, i64 i, int n) {
-    vf32 v18 = load_f32(left3 + v15 * 256 + i, n);
-    store_f32(left3 + k16 * 256 + i, v18, n);
+FN void matmul_product_lanes2(f32 *restrict left, i64 v15, i64 k16, i64 i, int n) {
+    vf32 v18 = load_f32(left + v15 * 256 + i, n);
+    store_f32(left + k16 * 256 + i, v18, n);
 }
 
-FN void matmul_product_lanes3(const f32 *restrict in1, f32 *restrict right4, i64 M, i64 k8, i64 k20, i64 k21, i64 v23, i64 i, int n) {
-    store_f32(right4 + k21 * 16384 + (k20 - k8) * 64 + (i - v23), load_f32(in1 + k20 * M + i, n), n);
+FN void matmul_product_lanes3(const f32 *restrict in1, f32 *restrict right, i64 M, i64 k8, i64 k20, i64 k21, i64 v23, i64 i, int n) {
+    store_f32(right + k21 * 16384 + (k20 - k8) * 64 + (i - v23), load_f32(in1 + k20 * M + i, n), n);
 }
 
-FN void matmul_product_lanes4(f32 *restrict out0, f32 *restrict left3, f32 *restrict right4, i64 M, i64 v2, i64 v6, i64 v7, i64 k8, i64 v26, i64 k28, i64 v32, i64 k33, i64 i, int n) {
+FN void matmul_product_lanes4(f32 *restrict out0, f32 *restrict left, f32 *restrict right, i64 M, i64 v2, i64 v6, i64 v7, i64 k8, i64 v26, i64 k28, i64 v32, i64 k33, i64 i, int n) {
     i64 v34 = k33 + 0;
     i64 v35 = k33 + 1;
     i64 v36 = k33 + 2;
@@ -32,13 +32,13 @@ FN void matmul_product_lanes4(f32 *restrict out0, f32 *restrict left3, f32 *rest
     WAYS(u, ROOM) s45[u] = all_f32(0.0f);
     for (i64 k46 = 0; k46 < v26; k46++) {
         vf32 v47[ROOM];
-        WAYS(u, ROOM) v47[u] = load_f32(right4 + k28 * 16384 + k46 * 64 + (i + u * W), lanes_left(n, u));
-        f32 v48 = left3[v34 * 256 + k46];
-        f32 v49 = left3[v35 * 256 + k46];
-        f32 v50 = left3[v36 * 256 + k46];
-        f32 v51 = left3[v37 * 256 + k46];
-        f32 v52 = left3[v38 * 256 + k46];
-        f32 v53 = left3[v39 * 256 + k46];
+        WAYS(u, ROOM) v47[u] = load_f32(right + k28 * 16384 + k46 * 64 + (i + u * W), lanes_left(n, u));
+        f32 v48 = left[v34 * 256 + k46];
+        f32 v49 = left[v35 * 256 + k46];
+        f32 v50 = left[v36 * 256 + k46];
+        f32 v51 = left[v37 * 256 + k46];
+        f32 v52 = left[v38 * 256 + k46];
+        f32 v53 = left[v39 * 256 + k46];
         WAYS(u, ROOM) s40[u] = fma_f32(all_f32(v48), v47[u], s40[u]);
         WAYS(u, ROOM) s41[u] = fma_f32(all_f32(v49), v47[u], s41[u]);
         WAYS(u, ROOM) s42[u] = fma_f32(all_f32(v50), v47[u], s42[u]);
@@ -120,8 +120,8 @@ void slyz_kernel_0(void *const *memories, void *const *scratch, const u64 *scala
     f32 *restrict out0 = memories[0];
     const f32 *restrict in0 = memories[1];
     const f32 *restrict in1 = memories[2];
-    f32 *restrict left3 = scratch[0];
-    f32 *restrict right4 = scratch[1];
+    f32 *restrict left = scratch[0];
+    f32 *restrict right = scratch[1];
     i64 N = sizes[0];
     i64 K = sizes[1];
     i64 M = sizes[2];
@@ -138,8 +138,8 @@ void slyz_kernel_0(void *const *memories, void *const *scratch, const u64 *scala
             i64 v10 = s_min_i64(k8 + 256, K);
             for (i64 k11 = v6; k11 < v7; k11++) {
                 i64 j12 = k8;
-                for (; j12 + W <= v10; j12 += W) matmul_product_lanes(in0, left3, K, v6, k8, k11, j12, W);
-                if (j12 < v10) matmul_product_lanes(in0, left3, K, v6, k8, k11, j12, (int)(v10 - j12));
+                for (; j12 + W <= v10; j12 += W) matmul_product_lanes(in0, left, K, v6, k8, k11, j12, W);
+                if (j12 < v10) matmul_product_lanes(in0, left, K, v6, k8, k11, j12, (int)(v10 - j12));
             }
             i64 v13 = v10 - k8;
             i64 v14 = v7 - v6;
@@ -147,8 +147,8 @@ void slyz_kernel_0(void *const *memories, void *const *scratch, const u64 *scala
             i64 end17 = s_div_i64(v7 - v6 + 5, 6) * 6;
             for (i64 k16 = v14; k16 < end17; k16++) {
                 i64 j19 = 0;
-                for (; j19 + W <= v13; j19 += W) matmul_product_lanes2(left3, v15, k16, j19, W);
-                if (j19 < v13) matmul_product_lanes2(left3, v15, k16, j19, (int)(v13 - j19));
+                for (; j19 + W <= v13; j19 += W) matmul_product_lanes2(left, v15, k16, j19, W);
+                if (j19 < v13) matmul_product_lanes2(left, v15, k16, j19, (int)(v13 - j19));
             }
             for (i64 k20 = k8; k20 < v10; k20++) {
                 i64 end22 = s_div_i64(v3 - v2 + 63, 64);
@@ -156,8 +156,8 @@ void slyz_kernel_0(void *const *memories, void *const *scratch, const u64 *scala
                     i64 v23 = v2 + k21 * 64;
                     i64 end24 = s_min_i64(v23 + 64, v3);
                     i64 j25 = v23;
-                    for (; j25 + W <= end24; j25 += W) matmul_product_lanes3(in1, right4, M, k8, k20, k21, v23, j25, W);
-                    if (j25 < end24) matmul_product_lanes3(in1, right4, M, k8, k20, k21, v23, j25, (int)(end24 - j25));
+                    for (; j25 + W <= end24; j25 += W) matmul_product_lanes3(in1, right, M, k8, k20, k21, v23, j25, W);
+                    if (j25 < end24) matmul_product_lanes3(in1, right, M, k8, k20, k21, v23, j25, (int)(end24 - j25));
                 }
             }
             i64 v26 = v10 - k8;
@@ -169,8 +169,8 @@ void slyz_kernel_0(void *const *memories, void *const *scratch, const u64 *scala
                 i64 v32 = v30 - v2;
                 for (i64 k33 = 0; k33 < v27; k33 += 6) {
                     i64 j79 = 0;
-                    for (; j79 + ROOM * W <= v31; j79 += ROOM * W) matmul_product_lanes4(out0, left3, right4, M, v2, v6, v7, k8, v26, k28, v32, k33, j79, ROOM * W);
-                    if (j79 < v31) matmul_product_lanes4(out0, left3, right4, M, v2, v6, v7, k8, v26, k28, v32, k33, j79, (int)(v31 - j79));
+                    for (; j79 + ROOM * W <= v31; j79 += ROOM * W) matmul_product_lanes4(out0, left, right, M, v2, v6, v7, k8, v26, k28, v32, k33, j79, ROOM * W);
+                    if (j79 < v31) matmul_product_lanes4(out0, left, right, M, v2, v6, v7, k8, v26, k28, v32, k33, j79, (int)(v31 - j79));
                 }
             }
         }

@@ -19,23 +19,22 @@ kernel __attribute__((reqd_work_group_size(16, 16, 1))) void tiledMatmul(
     const uint gid_y = get_group_id(1);
     long row = gid_y * 16L + lid_y;
     long col = gid_x * 16L + lid_x;
-    uint at = lid_y * 16u;
-    uint at2 = at + lid_x;
-    long at3 = (ulong)row * (ulong)K;
+    uint at = lid_y * 16u + lid_x;
+    long at2 = (ulong)row * (ulong)K;
     float sum = 0.0f;
     int end = K / 16;
     for (int tile = 0; tile < end; ++tile) {
-        uint at4 = (uint)tile * 16u;
-        long at5 = (ulong)at3 + (ulong)at4 + (ulong)lid_x;
-        As[at2] = at5 >= 0L && at5 < A_len ? A[at5] : 0.0f;
-        long at6 = (long)(at4 + lid_y) * (long)N + col;
-        Bs[at2] = at6 >= 0L && at6 < B_len ? B[at6] : 0.0f;
+        uint start = (uint)tile * 16u;
+        long at3 = (ulong)at2 + (ulong)start + (ulong)lid_x;
+        As[at] = at3 >= 0L && at3 < A_len ? A[at3] : 0.0f;
+        long at4 = (long)(start + lid_y) * (long)N + col;
+        Bs[at] = at4 >= 0L && at4 < B_len ? B[at4] : 0.0f;
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint k = 0u; k < 16u; ++k) sum += As[at + k] * Bs[k * 16u + lid_x];
+        for (uint k = 0u; k < 16u; ++k) sum += As[lid_y * 16u + k] * Bs[k * 16u + lid_x];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     if (row < M && col < N) {
-        long at7 = (long)((ulong)row * (ulong)N) + col;
-        if (at7 < C_len) C[at7] = sum;
+        long at5 = (long)((ulong)row * (ulong)N) + col;
+        if (at5 < C_len) C[at5] = sum;
     }
 }

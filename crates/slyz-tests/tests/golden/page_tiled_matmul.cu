@@ -15,23 +15,24 @@ extern "C" __global__ void __launch_bounds__(256) tiledMatmul(
     __shared__ float Bs[256];
     long long row = blockIdx.y * 16LL + threadIdx.y;
     long long col = blockIdx.x * 16LL + threadIdx.x;
-    unsigned at = threadIdx.y * 16u;
-    unsigned at2 = at + threadIdx.x;
-    long long at3 = (unsigned long long)row * (unsigned long long)K;
+    unsigned at = threadIdx.y * 16u + threadIdx.x;
+    long long at2 = (unsigned long long)row * (unsigned long long)K;
     float sum = 0.0f;
     int end = K / 16;
     for (int tile = 0; tile < end; ++tile) {
-        unsigned at4 = (unsigned)tile * 16u;
-        long long at5 = (unsigned long long)at3 + (unsigned long long)at4 + (unsigned long long)threadIdx.x;
-        As[at2] = at5 >= 0LL && at5 < A_len ? A[at5] : 0.0f;
-        long long at6 = (long long)(at4 + threadIdx.y) * (long long)N + col;
-        Bs[at2] = at6 >= 0LL && at6 < B_len ? B[at6] : 0.0f;
+        unsigned start = (unsigned)tile * 16u;
+        long long at3 = (unsigned long long)at2 + (unsigned long long)start + (unsigned long long)threadIdx.x;
+        As[at] = at3 >= 0LL && at3 < A_len ? A[at3] : 0.0f;
+        long long at4 = (long long)(start + threadIdx.y) * (long long)N + col;
+        Bs[at] = at4 >= 0LL && at4 < B_len ? B[at4] : 0.0f;
         __syncthreads();
-        for (unsigned k = 0u; k < 16u; ++k) sum += As[at + k] * Bs[k * 16u + threadIdx.x];
+        for (unsigned k = 0u; k < 16u; ++k) {
+            sum += As[threadIdx.y * 16u + k] * Bs[k * 16u + threadIdx.x];
+        }
         __syncthreads();
     }
     if (row < M && col < N) {
-        long long at7 = (long long)((unsigned long long)row * (unsigned long long)N) + col;
-        if (at7 < C_len) C[at7] = sum;
+        long long at5 = (long long)((unsigned long long)row * (unsigned long long)N) + col;
+        if (at5 < C_len) C[at5] = sum;
     }
 }

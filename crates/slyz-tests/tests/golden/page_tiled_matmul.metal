@@ -19,23 +19,22 @@ kernel void tiledMatmul(
 ) {
     long row = gid.y * 16L + lid.y;
     long col = gid.x * 16L + lid.x;
-    uint at = lid.y * 16u;
-    uint at2 = at + lid.x;
-    long at3 = (ulong)row * (ulong)K;
+    uint at = lid.y * 16u + lid.x;
+    long at2 = (ulong)row * (ulong)K;
     float sum = 0.0f;
     int end = K / 16;
     for (int tile = 0; tile < end; ++tile) {
-        uint at4 = (uint)tile * 16u;
-        long at5 = (ulong)at3 + (ulong)at4 + (ulong)lid.x;
-        As[at2] = at5 >= 0L && at5 < A_len ? A[at5] : 0.0f;
-        long at6 = (long)(at4 + lid.y) * (long)N + col;
-        Bs[at2] = at6 >= 0L && at6 < B_len ? B[at6] : 0.0f;
+        uint start = (uint)tile * 16u;
+        long at3 = (ulong)at2 + (ulong)start + (ulong)lid.x;
+        As[at] = at3 >= 0L && at3 < A_len ? A[at3] : 0.0f;
+        long at4 = (long)(start + lid.y) * (long)N + col;
+        Bs[at] = at4 >= 0L && at4 < B_len ? B[at4] : 0.0f;
         threadgroup_barrier(mem_flags::mem_threadgroup);
-        for (uint k = 0u; k < 16u; ++k) sum += As[at + k] * Bs[k * 16u + lid.x];
+        for (uint k = 0u; k < 16u; ++k) sum += As[lid.y * 16u + k] * Bs[k * 16u + lid.x];
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }
     if (row < M && col < N) {
-        long at7 = (long)((ulong)row * (ulong)N) + col;
-        if (at7 < C_len) C[at7] = sum;
+        long at5 = (long)((ulong)row * (ulong)N) + col;
+        if (at5 < C_len) C[at5] = sum;
     }
 }

@@ -12,27 +12,26 @@ var<workgroup> Bs: array<f32, 256>;
 fn tiledMatmul(@builtin(local_invocation_id) local: vec3<u32>, @builtin(workgroup_id) block: vec3<u32>) {
     let row = i32(block.y) * 16 + i32(local.y);
     let col = i32(block.x) * 16 + i32(local.x);
-    let at = local.y * 16u;
-    let at2 = at + local.x;
-    let at3 = row * sizes.K;
+    let at = local.y * 16u + local.x;
+    let at2 = row * sizes.K;
     var sum = 0.0;
     let end = sizes.K / 16;
     for (var tile = 0; tile < end; tile++) {
-        let at4 = u32(tile) * 16u;
-        let at5 = at3 + i32(at4) + i32(local.x);
-        As[at2] = select(0.0, A[u32(at5)], at5 >= 0 && at5 < i32(sizes.A_len));
-        let at6 = i32(at4 + local.y) * sizes.N + col;
-        Bs[at2] = select(0.0, B[u32(at6)], at6 >= 0 && at6 < i32(sizes.B_len));
+        let start = u32(tile) * 16u;
+        let at3 = at2 + i32(start) + i32(local.x);
+        As[at] = select(0.0, A[u32(at3)], at3 >= 0 && at3 < i32(sizes.A_len));
+        let at4 = i32(start + local.y) * sizes.N + col;
+        Bs[at] = select(0.0, B[u32(at4)], at4 >= 0 && at4 < i32(sizes.B_len));
         workgroupBarrier();
         for (var k = 0u; k < 16u; k++) {
-            sum += As[at + k] * Bs[k * 16u + local.x];
+            sum += As[local.y * 16u + k] * Bs[k * 16u + local.x];
         }
         workgroupBarrier();
     }
     if row < sizes.M && col < sizes.N {
-        let at7 = row * sizes.N + col;
-        if at7 < i32(sizes.C_len) {
-            C[u32(at7)] = sum;
+        let at5 = row * sizes.N + col;
+        if at5 < i32(sizes.C_len) {
+            C[u32(at5)] = sum;
         }
     }
 }

@@ -6,11 +6,12 @@ kernel __attribute__((reqd_work_group_size(256, 1, 1))) void relu(
     uint N
 ) {
     const uint tid = get_global_id(0);
-    uint at = tid * 4u;
-    if (at + 3u < N) {
+    if (tid * 4u + 3u < N) {
+        uint at = tid * 4u;
         const float4 v = *(global const float4*)&x[at];
-        *(global float4*)&output[at] = (float4)(fmax(v.x, 0.0f), fmax(v.y, 0.0f), fmax(v.z, 0.0f), fmax(v.w, 0.0f));
+        uint at2 = tid * 4u;
+        *(global float4*)&output[at2] = (float4)(fmax(v.x, 0.0f), fmax(v.y, 0.0f), fmax(v.z, 0.0f), fmax(v.w, 0.0f));
     } else {
-        for (uint i = at; i < N; ++i) output[i] = fmax(x[i], 0.0f);
+        for (uint i = tid * 4u; i < N; ++i) output[i] = fmax(x[i], 0.0f);
     }
 }

@@ -6,11 +6,12 @@ extern "C" __global__ void __launch_bounds__(256) relu(
     unsigned N
 ) {
     const unsigned tid = blockIdx.x * 256 + threadIdx.x;
-    unsigned at = tid * 4u;
-    if (at + 3u < N) {
+    if (tid * 4u + 3u < N) {
+        unsigned at = tid * 4u;
         const float4 v = *(const float4*)&x[at];
-        *(float4*)&output[at] = make_float4(fmaxf(v.x, 0.0f), fmaxf(v.y, 0.0f), fmaxf(v.z, 0.0f), fmaxf(v.w, 0.0f));
+        unsigned at2 = tid * 4u;
+        *(float4*)&output[at2] = make_float4(fmaxf(v.x, 0.0f), fmaxf(v.y, 0.0f), fmaxf(v.z, 0.0f), fmaxf(v.w, 0.0f));
     } else {
-        for (unsigned i = at; i < N; ++i) output[i] = fmaxf(x[i], 0.0f);
+        for (unsigned i = tid * 4u; i < N; ++i) output[i] = fmaxf(x[i], 0.0f);
     }
 }

@@ -148,9 +148,9 @@ static inline f32 softmax_rows_fold(const f32 *restrict in0, i64 M, i64 block, i
     return softmax_rows_fold_chunks(in0, M, block, lo, hi, unit);
 }
 
-FN vf32 softmax_rows_fold2_value(const f32 *restrict in0, f32 *restrict row2, i64 M, i64 block, f32 fold1, i64 i, int n) {
+FN vf32 softmax_rows_fold2_value(const f32 *restrict in0, f32 *restrict row, i64 M, i64 block, f32 fold1, i64 i, int n) {
     vf32 v2 = exp_f32(load_f32(in0 + block * M + i, n) - fold1);
-    store_f32(row2 + i, v2, n);
+    store_f32(row + i, v2, n);
     return v2;
 }
 
@@ -196,14 +196,14 @@ static inline f32 softmax_rows_fold2_close(vf32 (*level0)[64 / W], int turns) {
     return part0[0];
 }
 
-static inline f32 softmax_rows_fold2_chunk(const f32 *restrict in0, f32 *restrict row2, i64 M, i64 block, f32 fold1, i64 lo, i64 hi) {
+static inline f32 softmax_rows_fold2_chunk(const f32 *restrict in0, f32 *restrict row, i64 M, i64 block, f32 fold1, i64 lo, i64 hi) {
     vf32 level0[9][64 / W];
     vf32 x0[64 / W];
     int turns = 0;
     i64 i = lo;
     for (; i + 64 <= hi; i += 64, turns += 1) {
         WAYS(u, 64 / W) {
-            vf32 x0_0 = softmax_rows_fold2_value(in0, row2, M, block, fold1, i + u * W, W);
+            vf32 x0_0 = softmax_rows_fold2_value(in0, row, M, block, fold1, i + u * W, W);
             x0[u] = x0_0;
         }
         softmax_rows_fold2_carry(level0, turns, 0, x0);
@@ -213,7 +213,7 @@ static inline f32 softmax_rows_fold2_chunk(const f32 *restrict in0, f32 *restric
             x0[u] = all_f32(0.0f);
             if (i >= hi) continue;
             int n = hi - i < W ? (int)(hi - i) : W;
-            vf32 z0 = softmax_rows_fold2_value(in0, row2, M, block, fold1, i, n);
+            vf32 z0 = softmax_rows_fold2_value(in0, row, M, block, fold1, i, n);
             x0[u] = select_f32(first_lanes(n), z0, x0[u]);
         }
         softmax_rows_fold2_carry(level0, turns, 0, x0);
@@ -222,7 +222,7 @@ static inline f32 softmax_rows_fold2_chunk(const f32 *restrict in0, f32 *restric
     return softmax_rows_fold2_close(level0, turns);
 }
 
-static f32 softmax_rows_fold2_chunks(const f32 *restrict in0, f32 *restrict row2, i64 M, i64 block, f32 fold1, i64 lo, i64 hi, i64 unit) {
+static f32 softmax_rows_fold2_chunks(const f32 *restrict in0, f32 *restrict row, i64 M, i64 block, f32 fold1, i64 lo, i64 hi, i64 unit) {
     vf32 level0[9][64 / W];
     vf32 x0[64 / W];
     f32 part0[64];
@@ -234,7 +234,7 @@ static f32 softmax_rows_fold2_chunks(const f32 *restrict in0, f32 *restrict row2
             i64 k = turns * (i64)64 + j;
             if (k >= count) break;
             i64 from = lo + k * unit, to = hi - from < unit ? hi : from + unit;
-            part0[j] = unit == 16384 ? softmax_rows_fold2_chunk(in0, row2, M, block, fold1, from, to) : softmax_rows_fold2_chunks(in0, row2, M, block, fold1, from, to, unit / 16384);
+            part0[j] = unit == 16384 ? softmax_rows_fold2_chunk(in0, row, M, block, fold1, from, to) : softmax_rows_fold2_chunks(in0, row, M, block, fold1, from, to, unit / 16384);
         }
         for (int u = 0; u < 64 / W; u++) {
             x0[u] = load_f32(part0 + u * W, W);
@@ -244,15 +244,15 @@ static f32 softmax_rows_fold2_chunks(const f32 *restrict in0, f32 *restrict row2
     return softmax_rows_fold2_close(level0, turns);
 }
 
-static inline f32 softmax_rows_fold2(const f32 *restrict in0, f32 *restrict row2, i64 M, i64 block, f32 fold1, i64 lo, i64 hi) {
-    if (hi - lo <= 16384) return softmax_rows_fold2_chunk(in0, row2, M, block, fold1, lo, hi);
+static inline f32 softmax_rows_fold2(const f32 *restrict in0, f32 *restrict row, i64 M, i64 block, f32 fold1, i64 lo, i64 hi) {
+    if (hi - lo <= 16384) return softmax_rows_fold2_chunk(in0, row, M, block, fold1, lo, hi);
     i64 unit = 16384;
     while ((hi - lo - 1) / unit >= 16384) unit *= 16384;
-    return softmax_rows_fold2_chunks(in0, row2, M, block, fold1, lo, hi, unit);
+    return softmax_rows_fold2_chunks(in0, row, M, block, fold1, lo, hi, unit);
 }
 
-FN void softmax_rows_lanes(f32 *restrict out0, f32 *restrict row2, i64 M, int past, i64 block, f32 fold3, i64 i, int n) {
-    vf32 v4 = load_f32(row2 + i, n);
+FN void softmax_rows_lanes(f32 *restrict out0, f32 *restrict row, i64 M, int past, i64 block, f32 fold3, i64 i, int n) {
+    vf32 v4 = load_f32(row + i, n);
     stream_f32(out0 + block * M + i, div_all_f32(v4, fold3), n, past);
 }
 
@@ -261,15 +261,15 @@ void slyz_kernel_0(void *const *memories, void *const *scratch, const u64 *scala
     (void)memories, (void)scratch, (void)scalars, (void)sizes;
     f32 *restrict out0 = memories[0];
     const f32 *restrict in0 = memories[1];
-    f32 *restrict row2 = scratch[0];
+    f32 *restrict row = scratch[0];
     i64 M = sizes[1];
     int past = (int)sizes[2];
     for (i64 block = begin; block < end; block++) {
         f32 fold1 = softmax_rows_fold(in0, M, block, 0, M);
-        f32 fold3 = softmax_rows_fold2(in0, row2, M, block, fold1, 0, M);
+        f32 fold3 = softmax_rows_fold2(in0, row, M, block, fold1, 0, M);
         i64 j5 = 0;
-        for (; j5 + W <= M; j5 += W) softmax_rows_lanes(out0, row2, M, past, block, fold3, j5, W);
-        if (j5 < M) softmax_rows_lanes(out0, row2, M, past, block, fold3, j5, (int)(M - j5));
+        for (; j5 + W <= M; j5 += W) softmax_rows_lanes(out0, row, M, past, block, fold3, j5, W);
+        if (j5 < M) softmax_rows_lanes(out0, row, M, past, block, fold3, j5, (int)(M - j5));
     }
     stream_end(past);
 }

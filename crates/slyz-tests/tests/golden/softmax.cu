@@ -21,73 +21,50 @@ extern "C" __global__ void __launch_bounds__(256) softmax(
     unsigned N,
     unsigned M
 ) {
-    __shared__ float part1[8];
+    __shared__ float parts[8];
     unsigned stride = min(N, 2147483647u);
     for (unsigned i = blockIdx.x; i < N; i += stride) {
-        float acc = -__int_as_float(0x7f800000);
+        float largest = -__int_as_float(0x7f800000);
         for (unsigned j = threadIdx.x; j < M; j += 1024u) {
-            unsigned at = j + 768u;
-            if (at < M) {
-                float v = fmaxf(acc, fmaxf(fmaxf(x[i * M + j], x[i * M + (j + 256u)]), fmaxf(x[i * M + (j + 512u)], x[i * M + at])));
-                acc = v;
+            if (j + 768u < M) {
+                float v = fmaxf(fmaxf(x[i * M + j], x[i * M + (j + 256u)]), fmaxf(x[i * M + (j + 512u)], x[i * M + (j + 768u)]));
+                largest = fmaxf(largest, v);
             } else {
-                for (unsigned k = j; k < M; k += 256u) acc = fmaxf(acc, x[i * M + k]);
+                for (unsigned k = j; k < M; k += 256u) largest = fmaxf(largest, x[i * M + k]);
             }
         }
-        unsigned s = 1u;
-        while (s < 32u) {
-            float other = __shfl_down_sync(__activemask(), acc, s);
-            s *= 2u;
-            acc = fmaxf(acc, other);
+        for (unsigned apart = 1u; apart < 32u; apart *= 2u) {
+            float other = __shfl_down_sync(__activemask(), largest, apart);
+            largest = fmaxf(largest, other);
         }
-        unsigned at2 = threadIdx.x / 32u;
-        bool is = threadIdx.x % 32u == 0u;
+        unsigned group = threadIdx.x / 32u;
+        bool first = threadIdx.x % 32u == 0u;
         __syncthreads();
-        if (is) part1[at2] = acc;
+        if (first) parts[group] = largest;
         __syncthreads();
-        float v2 = fmaxf(fmaxf(fmaxf(part1[0], part1[1]), fmaxf(part1[2], part1[3])), fmaxf(fmaxf(part1[4], part1[5]), fmaxf(part1[6], part1[7])));
-        float acc2 = 0.0f;
-        for (unsigned j = 0u; j < M; j += 65536u) {
-            unsigned at3 = min(j + 65536u, M);
-            float acc3 = 0.0f;
-            for (unsigned k = j + threadIdx.x; k < at3; k += 65536u) {
-                unsigned at4 = min(k + 65536u, at3);
-                float acc4 = 0.0f;
-                for (unsigned l = k; l < at4; l += 16384u) {
-                    unsigned at5 = min(l + 16384u, at4);
-                    float acc5 = 0.0f;
-                    for (unsigned i2 = l; i2 < at5; i2 += 1024u) {
-                        unsigned at6 = i2 + 768u;
-                        if (at6 < at5) {
-                            float v3 = __expf(x[i * M + i2] - v2) + __expf(x[i * M + (i2 + 256u)] - v2) + (__expf(x[i * M + (i2 + 512u)] - v2) + __expf(x[i * M + at6] - v2));
-                            acc5 += v3;
-                        } else {
-                            for (unsigned i3 = i2; i3 < at5; i3 += 256u) acc5 += __expf(x[i * M + i3] - v2);
-                        }
-                    }
-                    acc4 += acc5;
-                }
-                acc3 += acc4;
-            }
-            float total = warp_add(acc3);
-            __syncthreads();
-            if (is) part1[at2] = total;
-            __syncthreads();
-            acc2 += part1[0] + part1[1] + (part1[2] + part1[3]) + (part1[4] + part1[5] + (part1[6] + part1[7]));
-        }
+        float v2 = fmaxf(fmaxf(fmaxf(parts[0], parts[1]), fmaxf(parts[2], parts[3])), fmaxf(fmaxf(parts[4], parts[5]), fmaxf(parts[6], parts[7])));
+        float sum = 0.0f;
         for (unsigned j = threadIdx.x; j < M; j += 1024u) {
-            unsigned at7 = j + 256u;
-            unsigned at8 = j + 512u;
-            unsigned at9 = j + 768u;
-            if (at9 < M) {
-                output[i * M + j] = __expf(x[i * M + j] - v2) / acc2;
-                output[i * M + at7] = __expf(x[i * M + at7] - v2) / acc2;
-                output[i * M + at8] = __expf(x[i * M + at8] - v2) / acc2;
-                output[i * M + at9] = __expf(x[i * M + at9] - v2) / acc2;
+            if (j + 768u < M) {
+                float v3 = __expf(x[i * M + j] - v2) + __expf(x[i * M + (j + 256u)] - v2) + (__expf(x[i * M + (j + 512u)] - v2) + __expf(x[i * M + (j + 768u)] - v2));
+                sum += v3;
             } else {
-                for (unsigned k = j; k < M; k += 256u) {
-                    output[i * M + k] = __expf(x[i * M + k] - v2) / acc2;
-                }
+                for (unsigned k = j; k < M; k += 256u) sum += __expf(x[i * M + k] - v2);
+            }
+        }
+        float total = warp_add(sum);
+        __syncthreads();
+        if (first) parts[group] = total;
+        __syncthreads();
+        float v4 = parts[0] + parts[1] + (parts[2] + parts[3]) + (parts[4] + parts[5] + (parts[6] + parts[7]));
+        for (unsigned j = threadIdx.x; j < M; j += 1024u) {
+            if (j + 768u < M) {
+                output[i * M + j] = __expf(x[i * M + j] - v2) / v4;
+                output[i * M + (j + 256u)] = __expf(x[i * M + (j + 256u)] - v2) / v4;
+                output[i * M + (j + 512u)] = __expf(x[i * M + (j + 512u)] - v2) / v4;
+                output[i * M + (j + 768u)] = __expf(x[i * M + (j + 768u)] - v2) / v4;
+            } else {
+                for (unsigned k = j; k < M; k += 256u) output[i * M + k] = __expf(x[i * M + k] - v2) / v4;
             }
         }
     }

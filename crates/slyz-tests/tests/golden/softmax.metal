@@ -5,39 +5,25 @@ using namespace metal;
 kernel void softmax(
     device const float* x [[buffer(0)]],
     device       float* output [[buffer(1)]],
-    threadgroup float* part1 [[threadgroup(0)]],
+    threadgroup float* parts [[threadgroup(0)]],
     constant uint& M [[buffer(2)]],
     uint lid [[thread_position_in_threadgroup]],
     uint gid [[threadgroup_position_in_grid]]
 ) {
-    float acc = -INFINITY;
-    for (uint i = lid; i < M; i += 256u) acc = max(acc, x[gid * M + i]);
-    float total = simd_max(acc);
-    uint at = lid / 32u;
-    bool is = lid % 32u == 0u;
-    if (is) part1[at] = total;
+    float largest = -INFINITY;
+    for (uint i = lid; i < M; i += 256u) largest = max(largest, x[gid * M + i]);
+    float total = simd_max(largest);
+    uint group = lid / 32u;
+    bool first = lid % 32u == 0u;
+    if (first) parts[group] = total;
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    float v = max(max(max(part1[0], part1[1]), max(part1[2], part1[3])), max(max(part1[4], part1[5]), max(part1[6], part1[7])));
-    float acc2 = 0.0f;
-    for (uint i = 0u; i < M; i += 65536u) {
-        uint at2 = min(i + 65536u, M);
-        float acc3 = 0.0f;
-        for (uint j = i + lid; j < at2; j += 16384u) {
-            uint at3 = min(j + 16384u, at2);
-            float acc4 = 0.0f;
-            for (uint k = j; k < at3; k += 4096u) {
-                float acc5 = 0.0f;
-                uint end = min(k + 4096u, at3);
-                for (uint l = k; l < end; l += 256u) acc5 += exp(x[gid * M + l] - v);
-                acc4 += acc5;
-            }
-            acc3 += acc4;
-        }
-        float total2 = simd_sum(acc3);
-        threadgroup_barrier(mem_flags::mem_threadgroup);
-        if (is) part1[at] = total2;
-        threadgroup_barrier(mem_flags::mem_threadgroup);
-        acc2 += part1[0] + part1[1] + (part1[2] + part1[3]) + (part1[4] + part1[5] + (part1[6] + part1[7]));
-    }
-    for (uint i = lid; i < M; i += 256u) output[gid * M + i] = exp(x[gid * M + i] - v) / acc2;
+    float v = max(max(max(parts[0], parts[1]), max(parts[2], parts[3])), max(max(parts[4], parts[5]), max(parts[6], parts[7])));
+    float sum = 0.0f;
+    for (uint i = lid; i < M; i += 256u) sum += exp(x[gid * M + i] - v);
+    float total2 = simd_sum(sum);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (first) parts[group] = total2;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    float v2 = parts[0] + parts[1] + (parts[2] + parts[3]) + (parts[4] + parts[5] + (parts[6] + parts[7]));
+    for (uint i = lid; i < M; i += 256u) output[gid * M + i] = exp(x[gid * M + i] - v) / v2;
 }

@@ -16,7 +16,7 @@ extern "C" __global__ void __launch_bounds__(256) tiled_reduce(
     const unsigned tid_y = blockIdx.y * 16 + threadIdx.y;
     tile[threadIdx.y * 16u + threadIdx.x] = tid_x < width && tid_y < height ? input[tid_y * width + tid_x] : 0.0f;
     __syncthreads();
-    bool is = threadIdx.x == 0u;
+    bool first = threadIdx.x == 0u;
     if (threadIdx.x < 8u) {
         tile[threadIdx.y * 16u + threadIdx.x] = combine(tile[threadIdx.y * 16u + threadIdx.x], tile[threadIdx.y * 16u + (threadIdx.x + 8u)]);
     }
@@ -33,21 +33,21 @@ extern "C" __global__ void __launch_bounds__(256) tiled_reduce(
         tile[threadIdx.y * 16u + threadIdx.x] = combine(tile[threadIdx.y * 16u + threadIdx.x], tile[threadIdx.y * 16u + (threadIdx.x + 1u)]);
     }
     __syncthreads();
-    if (is && threadIdx.y < 8u) {
+    if (first && threadIdx.y < 8u) {
         tile[threadIdx.y * 16u] = combine(tile[threadIdx.y * 16u], tile[(threadIdx.y + 8u) * 16u]);
     }
     __syncthreads();
-    if (is && threadIdx.y < 4u) {
+    if (first && threadIdx.y < 4u) {
         tile[threadIdx.y * 16u] = combine(tile[threadIdx.y * 16u], tile[(threadIdx.y + 4u) * 16u]);
     }
     __syncthreads();
-    if (is && threadIdx.y < 2u) {
+    if (first && threadIdx.y < 2u) {
         tile[threadIdx.y * 16u] = combine(tile[threadIdx.y * 16u], tile[(threadIdx.y + 2u) * 16u]);
     }
     __syncthreads();
-    if (is && threadIdx.y < 1u) {
+    if (first && threadIdx.y < 1u) {
         tile[threadIdx.y * 16u] = combine(tile[threadIdx.y * 16u], tile[(threadIdx.y + 1u) * 16u]);
     }
     __syncthreads();
-    if (is && threadIdx.y == 0u) partials[blockIdx.y * tiles_x + blockIdx.x] = tile[0];
+    if (first && threadIdx.y == 0u) partials[blockIdx.y * tiles_x + blockIdx.x] = tile[0];
 }

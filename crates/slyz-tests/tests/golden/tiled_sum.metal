@@ -19,7 +19,7 @@ kernel void tiled_reduce(
 ) {
     tile[lid.y * 16u + lid.x] = tid.x < width2 && tid.y < height ? input[tid.y * width2 + tid.x] : 0.0f;
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    bool is = lid.x == 0u;
+    bool first = lid.x == 0u;
     if (lid.x < 8u) {
         tile[lid.y * 16u + lid.x] = combine(tile[lid.y * 16u + lid.x], tile[lid.y * 16u + (lid.x + 8u)]);
     }
@@ -36,21 +36,21 @@ kernel void tiled_reduce(
         tile[lid.y * 16u + lid.x] = combine(tile[lid.y * 16u + lid.x], tile[lid.y * 16u + (lid.x + 1u)]);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    if (is && lid.y < 8u) {
+    if (first && lid.y < 8u) {
         tile[lid.y * 16u] = combine(tile[lid.y * 16u], tile[(lid.y + 8u) * 16u]);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    if (is && lid.y < 4u) {
+    if (first && lid.y < 4u) {
         tile[lid.y * 16u] = combine(tile[lid.y * 16u], tile[(lid.y + 4u) * 16u]);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    if (is && lid.y < 2u) {
+    if (first && lid.y < 2u) {
         tile[lid.y * 16u] = combine(tile[lid.y * 16u], tile[(lid.y + 2u) * 16u]);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    if (is && lid.y < 1u) {
+    if (first && lid.y < 1u) {
         tile[lid.y * 16u] = combine(tile[lid.y * 16u], tile[(lid.y + 1u) * 16u]);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    if (is && lid.y == 0u) partials[gid.y * tiles_x + gid.x] = tile[0];
+    if (first && lid.y == 0u) partials[gid.y * tiles_x + gid.x] = tile[0];
 }

@@ -24,7 +24,7 @@ fn tiled_reduce(
     }
     tile[local.y][local.x] = v;
     workgroupBarrier();
-    let is = local.x == 0u;
+    let first = local.x == 0u;
     if local.x < 8u {
         tile[local.y][local.x] = combine(tile[local.y][local.x], tile[local.y][local.x + 8u]);
     }
@@ -41,23 +41,23 @@ fn tiled_reduce(
         tile[local.y][local.x] = combine(tile[local.y][local.x], tile[local.y][local.x + 1u]);
     }
     workgroupBarrier();
-    if is && local.y < 8u {
+    if first && local.y < 8u {
         tile[local.y][0u] = combine(tile[local.y][0u], tile[local.y + 8u][0u]);
     }
     workgroupBarrier();
-    if is && local.y < 4u {
+    if first && local.y < 4u {
         tile[local.y][0u] = combine(tile[local.y][0u], tile[local.y + 4u][0u]);
     }
     workgroupBarrier();
-    if is && local.y < 2u {
+    if first && local.y < 2u {
         tile[local.y][0u] = combine(tile[local.y][0u], tile[local.y + 2u][0u]);
     }
     workgroupBarrier();
-    if is && local.y < 1u {
+    if first && local.y < 1u {
         tile[local.y][0u] = combine(tile[local.y][0u], tile[local.y + 1u][0u]);
     }
     workgroupBarrier();
-    if is && local.y == 0u {
+    if first && local.y == 0u {
         partials[block.y * sizes.tiles_x + block.x] = tile[0u][0u];
     }
 }

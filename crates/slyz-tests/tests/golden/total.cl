@@ -5,40 +5,39 @@ kernel __attribute__((reqd_work_group_size(256, 1, 1))) void total_fold(
     global float* restrict tmp2,
     uint N
 ) {
-    local float part2[256];
+    local float part[256];
     const uint lid = get_local_id(0);
     const uint gid = get_group_id(0);
-    uint at = gid * 65536u;
-    uint at2 = min(at + 65536u, N);
-    uint at3 = min(at + (uint)max((int)at2 - (int)at, 0) / 4096u * 4096u, at2);
-    float acc = 0.0f;
-    for (uint i = at; i < at3; i += 4096u) {
-        uint at4 = i + lid * 4u;
-        const float4 v = *(global const float4*)&x[at4];
-        uint at5 = at4 + 1024u;
-        const float4 v2 = *(global const float4*)&x[at5];
-        uint at6 = at4 + 2048u;
-        const float4 v3 = *(global const float4*)&x[at6];
-        uint at7 = at4 + 3072u;
-        const float4 v4 = *(global const float4*)&x[at7];
+    uint end = min(gid * 65536u + 65536u, N);
+    uint end2 = min(gid * 65536u + (uint)max((int)end - (int)(gid * 65536u), 0) / 4096u * 4096u, end);
+    float sum = 0.0f;
+    for (uint i = gid * 65536u; i < end2; i += 4096u) {
+        uint at = i + lid * 4u;
+        const float4 v = *(global const float4*)&x[at];
+        uint at2 = at + 1024u;
+        const float4 v2 = *(global const float4*)&x[at2];
+        uint at3 = at + 2048u;
+        const float4 v3 = *(global const float4*)&x[at3];
+        uint at4 = at + 3072u;
+        const float4 v4 = *(global const float4*)&x[at4];
         float v5 = v.x + v.y + (v.z + v.w) + (v2.x + v2.y + (v2.z + v2.w)) + (v3.x + v3.y + (v3.z + v3.w) + (v4.x + v4.y + (v4.z + v4.w)));
-        acc += v5;
+        sum += v5;
     }
-    for (uint i = at3 + lid; i < at2; i += 256u) acc += x[i];
-    part2[lid] = acc;
+    for (uint i = end2 + lid; i < end; i += 256u) sum += x[i];
+    part[lid] = sum;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (lid < 128u) part2[lid] += part2[lid + 128u];
+    if (lid < 128u) part[lid] += part[lid + 128u];
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (lid < 64u) part2[lid] += part2[lid + 64u];
+    if (lid < 64u) part[lid] += part[lid + 64u];
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (lid < 32u) part2[lid] += part2[lid + 32u];
+    if (lid < 32u) part[lid] += part[lid + 32u];
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (lid < 16u) part2[lid] += part2[lid + 16u];
+    if (lid < 16u) part[lid] += part[lid + 16u];
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (lid < 8u) part2[lid] += part2[lid + 8u];
+    if (lid < 8u) part[lid] += part[lid + 8u];
     barrier(CLK_LOCAL_MEM_FENCE);
     if (lid < 1u) {
-        float v6 = part2[lid] + part2[lid + 1u] + (part2[lid + 2u] + part2[lid + 3u]) + (part2[lid + 4u] + part2[lid + 5u] + (part2[lid + 6u] + part2[lid + 7u]));
+        float v6 = part[lid] + part[lid + 1u] + (part[lid + 2u] + part[lid + 3u]) + (part[lid + 4u] + part[lid + 5u] + (part[lid + 6u] + part[lid + 7u]));
         tmp2[gid] = v6;
     }
 }
@@ -48,41 +47,31 @@ kernel __attribute__((reqd_work_group_size(256, 1, 1))) void total_fold_parts(
     global float* restrict output,
     uint N
 ) {
-    local float part2[256];
+    local float part[256];
     const uint lid = get_local_id(0);
-    uint n = (N + 65535u) / 65536u;
-    float acc = 0.0f;
-    for (uint i = 0u; i < n; i += 131072u) {
-        uint at = min(i + 131072u, n);
-        float acc2 = 0.0f;
-        for (uint j = i; j < at; j += 32768u) {
-            uint at2 = min(j + 32768u, at);
-            uint at3 = min(j + max(at2 - j, 0u) / 2048u * 2048u, at2);
-            float acc3 = 0.0f;
-            for (uint k = j; k < at3; k += 2048u) {
-                uint at4 = k + lid;
-                float v = tmp2[at4] + tmp2[at4 + 256u] + (tmp2[at4 + 512u] + tmp2[at4 + 768u]) + (tmp2[at4 + 1024u] + tmp2[at4 + 1280u] + (tmp2[at4 + 1536u] + tmp2[at4 + 1792u]));
-                acc3 += v;
-            }
-            for (uint k = at3 + lid; k < at2; k += 256u) acc3 += tmp2[k];
-            acc2 += acc3;
-        }
-        acc += acc2;
+    uint end = (N + 65535u) / 65536u;
+    uint end2 = min(max(end, 0u) / 2048u * 2048u, end);
+    float sum = 0.0f;
+    for (uint i = 0u; i < end2; i += 2048u) {
+        uint at = i + lid;
+        float v = tmp2[at] + tmp2[at + 256u] + (tmp2[at + 512u] + tmp2[at + 768u]) + (tmp2[at + 1024u] + tmp2[at + 1280u] + (tmp2[at + 1536u] + tmp2[at + 1792u]));
+        sum += v;
     }
-    part2[lid] = acc;
+    for (uint i = end2 + lid; i < end; i += 256u) sum += tmp2[i];
+    part[lid] = sum;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (lid < 128u) part2[lid] += part2[lid + 128u];
+    if (lid < 128u) part[lid] += part[lid + 128u];
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (lid < 64u) part2[lid] += part2[lid + 64u];
+    if (lid < 64u) part[lid] += part[lid + 64u];
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (lid < 32u) part2[lid] += part2[lid + 32u];
+    if (lid < 32u) part[lid] += part[lid + 32u];
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (lid < 16u) part2[lid] += part2[lid + 16u];
+    if (lid < 16u) part[lid] += part[lid + 16u];
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (lid < 8u) part2[lid] += part2[lid + 8u];
+    if (lid < 8u) part[lid] += part[lid + 8u];
     barrier(CLK_LOCAL_MEM_FENCE);
     if (lid < 1u) {
-        float v2 = part2[lid] + part2[lid + 1u] + (part2[lid + 2u] + part2[lid + 3u]) + (part2[lid + 4u] + part2[lid + 5u] + (part2[lid + 6u] + part2[lid + 7u]));
+        float v2 = part[lid] + part[lid + 1u] + (part[lid + 2u] + part[lid + 3u]) + (part[lid + 4u] + part[lid + 5u] + (part[lid + 6u] + part[lid + 7u]));
         output[0] = v2;
     }
 }

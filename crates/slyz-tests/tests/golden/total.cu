@@ -20,28 +20,27 @@ extern "C" __global__ void __launch_bounds__(256) total_fold(
     float* __restrict__ tmp2,
     unsigned N
 ) {
-    __shared__ float part1[8];
-    unsigned at = blockIdx.x * 65536u;
-    unsigned at2 = min(at + 65536u, N);
-    unsigned at3 = min(at + (unsigned)max((int)at2 - (int)at, 0) / 4096u * 4096u, at2);
-    float acc = 0.0f;
-    for (unsigned i = at; i < at3; i += 4096u) {
-        unsigned at4 = i + threadIdx.x * 4u;
-        const float4 v = *(const float4*)&x[at4];
-        unsigned at5 = at4 + 1024u;
-        const float4 v2 = *(const float4*)&x[at5];
-        unsigned at6 = at4 + 2048u;
-        const float4 v3 = *(const float4*)&x[at6];
-        unsigned at7 = at4 + 3072u;
-        const float4 v4 = *(const float4*)&x[at7];
+    __shared__ float parts[8];
+    unsigned end = min(blockIdx.x * 65536u + 65536u, N);
+    unsigned end2 = min(blockIdx.x * 65536u + (unsigned)max((int)end - (int)(blockIdx.x * 65536u), 0) / 4096u * 4096u, end);
+    float sum = 0.0f;
+    for (unsigned i = blockIdx.x * 65536u; i < end2; i += 4096u) {
+        unsigned at = i + threadIdx.x * 4u;
+        const float4 v = *(const float4*)&x[at];
+        unsigned at2 = at + 1024u;
+        const float4 v2 = *(const float4*)&x[at2];
+        unsigned at3 = at + 2048u;
+        const float4 v3 = *(const float4*)&x[at3];
+        unsigned at4 = at + 3072u;
+        const float4 v4 = *(const float4*)&x[at4];
         float v5 = v.x + v.y + (v.z + v.w) + (v2.x + v2.y + (v2.z + v2.w)) + (v3.x + v3.y + (v3.z + v3.w) + (v4.x + v4.y + (v4.z + v4.w)));
-        acc += v5;
+        sum += v5;
     }
-    for (unsigned i = at3 + threadIdx.x; i < at2; i += 256u) acc += x[i];
-    float total = warp_add(0.0f + acc);
-    if (threadIdx.x % 32u == 0u) part1[threadIdx.x / 32u] = total;
+    for (unsigned i = end2 + threadIdx.x; i < end; i += 256u) sum += x[i];
+    float total = warp_add(0.0f + sum);
+    if (threadIdx.x % 32u == 0u) parts[threadIdx.x / 32u] = total;
     __syncthreads();
-    float x2 = part1[0] + part1[1] + (part1[2] + part1[3]) + (part1[4] + part1[5] + (part1[6] + part1[7]));
+    float x2 = parts[0] + parts[1] + (parts[2] + parts[3]) + (parts[4] + parts[5] + (parts[6] + parts[7]));
     if (threadIdx.x == 0u) tmp2[blockIdx.x] = x2;
 }
 
@@ -50,29 +49,19 @@ extern "C" __global__ void __launch_bounds__(256) total_fold_parts(
     float* __restrict__ output,
     unsigned N
 ) {
-    __shared__ float part1[8];
-    unsigned n = (N + 65535u) / 65536u;
-    float acc = 0.0f;
-    for (unsigned i = 0u; i < n; i += 131072u) {
-        unsigned at = min(i + 131072u, n);
-        float acc2 = 0.0f;
-        for (unsigned j = i; j < at; j += 32768u) {
-            unsigned at2 = min(j + 32768u, at);
-            unsigned at3 = min(j + max(at2 - j, 0u) / 2048u * 2048u, at2);
-            float acc3 = 0.0f;
-            for (unsigned k = j; k < at3; k += 2048u) {
-                unsigned at4 = k + threadIdx.x;
-                float v = tmp2[at4] + tmp2[at4 + 256u] + (tmp2[at4 + 512u] + tmp2[at4 + 768u]) + (tmp2[at4 + 1024u] + tmp2[at4 + 1280u] + (tmp2[at4 + 1536u] + tmp2[at4 + 1792u]));
-                acc3 += v;
-            }
-            for (unsigned k = at3 + threadIdx.x; k < at2; k += 256u) acc3 += tmp2[k];
-            acc2 += acc3;
-        }
-        acc += acc2;
+    __shared__ float parts[8];
+    unsigned end = (N + 65535u) / 65536u;
+    unsigned end2 = min(max(end, 0u) / 2048u * 2048u, end);
+    float sum = 0.0f;
+    for (unsigned i = 0u; i < end2; i += 2048u) {
+        unsigned at = i + threadIdx.x;
+        float v = tmp2[at] + tmp2[at + 256u] + (tmp2[at + 512u] + tmp2[at + 768u]) + (tmp2[at + 1024u] + tmp2[at + 1280u] + (tmp2[at + 1536u] + tmp2[at + 1792u]));
+        sum += v;
     }
-    float total = warp_add(0.0f + acc);
-    if (threadIdx.x % 32u == 0u) part1[threadIdx.x / 32u] = total;
+    for (unsigned i = end2 + threadIdx.x; i < end; i += 256u) sum += tmp2[i];
+    float total = warp_add(0.0f + sum);
+    if (threadIdx.x % 32u == 0u) parts[threadIdx.x / 32u] = total;
     __syncthreads();
-    float x = part1[0] + part1[1] + (part1[2] + part1[3]) + (part1[4] + part1[5] + (part1[6] + part1[7]));
+    float x = parts[0] + parts[1] + (parts[2] + parts[3]) + (parts[4] + parts[5] + (parts[6] + parts[7]));
     if (threadIdx.x == 0u) output[0] = x;
 }

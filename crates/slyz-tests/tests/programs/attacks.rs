@@ -121,8 +121,11 @@ struct Short(Idx<A>);
 
 impl ScatterTo for Short {
     type Shape = (A, N);
-    fn numbers(self, out: &mut Vec<Handle>) {
+    fn numbers(&self, out: &mut Vec<Handle>) {
         out.extend(handles(self.0));
+    }
+    fn is_there(&self) -> Exp<bool> {
+        lit(true)
     }
 }
 

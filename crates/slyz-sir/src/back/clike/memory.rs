@@ -182,6 +182,8 @@ impl ClikeWriter<'_> {
                 continue;
             }
             let value = self.dialect.read(&self.cell(memory, &self.memory_name(memory)), element, self.helpers);
+            // Perhaps it gets a name later only.
+            self.roles.entry(id).or_insert_with(|| stem.clone());
             self.bind(id, Expr { reads, ..Expr::new(value, ty) }, &stem)?;
         }
         Ok(())

@@ -10,23 +10,23 @@ use std::collections::HashMap;
 const STATE: &str = "acc";
 
 /// Names by what reads the values. Of several the first says it.
-pub(super) fn roles(kernel: &Kernel) -> HashMap<Id, &'static str> {
+pub(super) fn roles(kernel: &Kernel) -> HashMap<Id, String> {
     let mut found = HashMap::new();
     read_by(kernel, &kernel.body, &mut found);
     found
 }
 
-fn read_by(kernel: &Kernel, body: &Body, found: &mut HashMap<Id, &'static str>) {
+fn read_by(kernel: &Kernel, body: &Body, found: &mut HashMap<Id, String>) {
     for stmt in &body.stmts {
         match &stmt.op {
             Op::For { hi, .. } => {
-                found.entry(*hi).or_insert("end");
+                found.entry(*hi).or_insert_with(|| "end".into());
             }
             Op::Load { memory, index } | Op::Store { memory, index, .. } => {
                 let space = kernel.memories.get(memory.0 as usize).map(|memory| memory.space);
                 if let (Some(Space::Global(_)), [row, column]) = (space, &index[..]) {
-                    found.entry(*row).or_insert("row");
-                    found.entry(*column).or_insert("column");
+                    found.entry(*row).or_insert_with(|| "row".into());
+                    found.entry(*column).or_insert_with(|| "column".into());
                 }
             }
             _ => {}

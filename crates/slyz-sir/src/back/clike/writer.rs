@@ -56,7 +56,7 @@ pub(super) struct ClikeWriter<'f> {
     pub decisions: HashSet<Id>,
     pub(super) usage: HashMap<Id, Usage>,
     /// What people would call values.
-    pub(super) roles: HashMap<Id, &'static str>,
+    pub(super) roles: HashMap<Id, String>,
     pub(super) values: HashMap<Id, Expr>,
     /// Expressions that read memory and are not written yet.
     pub(super) pending: Vec<Id>,
@@ -188,8 +188,8 @@ impl<'f> ClikeWriter<'f> {
     /// What people called one of the values, or else what it is for, or else a name with that stem.
     pub(super) fn called(&mut self, ids: &[Id], stem: &str) -> String {
         let given = ids.iter().find_map(|&id| self.kernel.names.get(id)).map(String::from);
-        let role = ids.iter().find_map(|id| self.roles.get(id)).copied();
-        self.fresh(given.as_deref().or(role).unwrap_or(stem))
+        let role = ids.iter().find_map(|id| self.roles.get(id)).cloned();
+        self.fresh(given.or(role).as_deref().unwrap_or(stem))
     }
 
     pub(super) fn fresh_counter(&mut self, id: Id) -> String {
@@ -430,10 +430,27 @@ impl<'f> ClikeWriter<'f> {
         let value = self.ops().apply(operator, &fixed, ty, &ranges)?;
         let stem = match self.types.get(&id) {
             Some(Ty::Bool) => roles::test(operator, values.get(1)),
-            Some(Ty::I64) => "at",
+            Some(Ty::I64) => self.position_stem(operator, args),
             Some(_) | None => "v",
         };
         self.bind(id, value, stem)
+    }
+
+    /// What a computed position is called: by where in its block a thread stands, or by how it is made.
+    fn position_stem(&self, operator: Operator, args: &[Id]) -> &'static str {
+        let of_thread = args.first().and_then(|arg| self.places.get(arg)) == Some(&(Place::Local, 0));
+        let by = args.get(1).and_then(|&arg| self.value_now(arg)).and_then(|value| value.literal);
+        let subgroup = self.dialect.machine().subgroup.map(|subgroup| subgroup.size.into());
+        let of_subgroup = by.is_some_and(|by| Some(by.as_int()) == subgroup);
+        match (operator, of_thread, by) {
+            (Operator::Div, true, _) if of_subgroup => "group",
+            (Operator::Rem, true, _) if of_subgroup => "lane",
+            (Operator::Div, true, _) => "row",
+            (Operator::Rem, true, _) => "column",
+            (Operator::Mul, _, Some(_)) => "start",
+            (Operator::Sub, _, Some(one)) if one.as_int() == 1 => "last",
+            _ => "at",
+        }
     }
 
     pub(super) fn cast(&mut self, id: Id, to: Ty, arg: Id) -> Result<(), EmitError> {

@@ -228,8 +228,6 @@ impl<'g> Block<'_, 'g> {
             let place = w.value(thread.with(operator, across));
             w.value(place * run)
         });
-        w.call(row, "row");
-        w.call(column, "column");
         let stand = Stand { thread, row, column };
         for (param, &id) in self.product.body.params.iter().zip(&tile.others) {
             w.set_scalar(param.id, id);
@@ -311,9 +309,6 @@ impl<'g> Block<'_, 'g> {
             let inner = w.number(if along_turns { depth } else { length } as i64);
             let low = w.value(stand.thread % inner);
             let high = w.value(stand.thread / inner);
-            let (turn, place) = if along_turns { (low, high) } else { (high, low) };
-            w.call(turn, "turn");
-            w.call(place, "line");
             let step = self.form.threads() / if along_turns { depth } else { length };
             for n in 0..depth * length / self.form.threads() {
                 let skipped = w.number((n * step) as i64);
