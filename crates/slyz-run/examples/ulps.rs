@@ -251,7 +251,11 @@ fn cell(ulp: u64) -> String {
 
 /// What a row promises.
 fn promised(row: &Row) -> String {
-    if row.floor > 0.0 { format!("{}, below {} of that", row.ulp, row.floor) } else { row.ulp.to_string() }
+    match row {
+        Row { floor, .. } if *floor > 0.0 => format!("{}, below {floor} of that", row.ulp),
+        Row { own: 1.., .. } => format!("{}, a GPU's own {}", row.ulp, row.ulp + row.own),
+        _ => row.ulp.to_string(),
+    }
 }
 
 fn measure_all(wish: &Wish, table: &mut Table, some: &[String]) -> R<()> {

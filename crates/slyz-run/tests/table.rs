@@ -478,10 +478,6 @@ fn on_gpus() {
     report(&wrong);
 }
 
-/// At `Table` a GPU's own quotients and roots may be so far off: what Vulkan promises.
-#[cfg(feature = "wgpu")]
-const OWN: u64 = 4;
-
 /// Every operator on `f32` at `Precision::Table`: within its row, where nothing is near to subnormal numbers.
 #[cfg(feature = "wgpu")]
 #[test]
@@ -528,15 +524,14 @@ fn off_at_table(entry: Entry, row: &Row, found: Scalar) -> u64 {
     let slack = match entry.applied() {
         // By numbers past 2^126, quotients may be zero.
         Some(Operator::Div) if size(row[1]) > 8.5e37 => return 0,
-        Some(Operator::Div | Operator::Recip | Operator::Sqrt | Operator::Rsqrt) => slack + OWN,
-        Some(Operator::Powi) if row[3].as_int() < 0 => slack + OWN,
+        Some(Operator::Powi) if row[3].as_int() < 0 => slack + u64::from(Operator::Div.row().own),
         // In one rounding or in two.
         Some(Operator::Fma) => {
             let [a, b, c] = [0, 1, 2].map(|k| f32::from_bits(row[k].bits as u32));
             let twice = distance(Ty::F32, u64::from((a * b + c).to_bits()), found.bits);
             return off.min(twice);
         }
-        _ => slack,
+        applied => slack + applied.map_or(0, |operator| u64::from(operator.row().own)),
     };
     off.saturating_sub(slack)
 }

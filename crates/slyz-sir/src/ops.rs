@@ -153,6 +153,8 @@ pub struct Row {
     pub infix: Option<&'static str>,
     /// How far a device may be off, in units in the last place, on floats.
     pub ulp: u32,
+    /// How much further off the own operation of a GPU may be, which is taken at [`Precision::Table`](crate::choices::Precision::Table).
+    pub own: u32,
     /// Results smaller than this power of two may be off as far as it may: where they are the difference of larger numbers, near a
     /// root, few digits are left. 0 where all digits count.
     pub floor: f64,
@@ -184,7 +186,7 @@ impl Row {
 
 macro_rules! operators {
     ($($(#[doc = $doc:literal])* $op:ident $name:literal $arity:literal $domain:ident $sig:ident
-        [$($law:ident $(= $unit:ident)?),*] $(infix $infix:literal)? $(c $c:literal)? $(rust $rust:literal)? ulp $ulp:literal $(floor $floor:literal)? cost $cost:literal
+        [$($law:ident $(= $unit:ident)?),*] $(infix $infix:literal)? $(c $c:literal)? $(rust $rust:literal)? ulp $ulp:literal $(own $own:literal)? $(floor $floor:literal)? cost $cost:literal
         { $(int $int:expr;)? $(float $float:expr;)? })*) => {
         /// A scalar operator; [`TABLE`] says what it means.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -196,11 +198,12 @@ macro_rules! operators {
             let mut row = Row {
                 operator: Operator::$op, name: $name, c: $name, rust: $name, arity: $arity, domain: Domain::$domain,
                 signature: Signature::$sig, commutative: false, associative: false, identity: Unit::None,
-                absorbing: Unit::None, infix: None, ulp: $ulp, floor: 0.0, cost: $cost, on_ints: None, on_floats: None,
+                absorbing: Unit::None, infix: None, ulp: $ulp, own: 0, floor: 0.0, cost: $cost, on_ints: None, on_floats: None,
                 doc: concat!($($doc),*),
             };
             $(operators!(@law row $law $($unit)?);)*
             $(row.infix = Some($infix);)?
+            $(row.own = $own;)?
             $(row.floor = $floor;)?
             $(row.c = $c;)?
             $(row.rust = $rust;)?
@@ -229,7 +232,7 @@ operators! {
         int |_, x| x[0].wrapping_mul(x[1]); float |_, x| x[0] * x[1];
     }
     /// Quotient; integers truncate toward zero, and `x / 0` is `x`.
-    Div "div" 2 Number Same [identity = One] ulp 0 cost 6 {
+    Div "div" 2 Number Same [identity = One] ulp 0 own 4 cost 6 {
         int |_, x| if x[1] == 0 { x[0] } else { x[0] / x[1] }; float |_, x| x[0] / x[1];
     }
     /// Remainder with the sign of the dividend; `x % 0` is `0` on integers.
@@ -290,11 +293,11 @@ operators! {
         float |_, x| x[0].trunc();
     }
     /// Square root.
-    Sqrt "sqrt" 1 Float Same [] ulp 0 cost 8 {
+    Sqrt "sqrt" 1 Float Same [] ulp 0 own 4 cost 8 {
         float |_, x| x[0].sqrt();
     }
     /// `1 / sqrt(x)`.
-    Rsqrt "rsqrt" 1 Float Same [] ulp 2 cost 8 {
+    Rsqrt "rsqrt" 1 Float Same [] ulp 2 own 4 cost 8 {
         float |_, x| 1.0 / x[0].sqrt();
     }
     /// Cube root.
@@ -302,7 +305,7 @@ operators! {
         float |_, x| x[0].cbrt();
     }
     /// `1 / x`.
-    Recip "recip" 1 Float Same [] ulp 0 cost 6 {
+    Recip "recip" 1 Float Same [] ulp 0 own 4 cost 6 {
         float |_, x| 1.0 / x[0];
     }
     /// e to the power.
