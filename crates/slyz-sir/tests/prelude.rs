@@ -461,7 +461,8 @@ int test_TY(char *end) {
             for (int i = 0; i < W; i++) EXPECT(lane_L(none, i) == 0);
         }
         for (int at = -3; n > 0 && at < n + 3; at++) {
-            vL near = load_clamped_TY(p, at, 0, n - 1, given);
+            vL near = load_clamped_TY(p, at, 0, n - 1, given, 0);
+            if (at >= 0 && at + (given < W ? given : W) <= n) near = load_clamped_TY(p, at, 0, n - 1, given, 1);
             for (int i = 0; i < W; i++) {
                 int from = at + i < 0 ? 0 : at + i < n ? at + i : n - 1;
                 EXPECT(lane_L(near, i) == (i < given ? lane_L(v, from) : 0));

@@ -2,7 +2,7 @@
 
 use super::expr::Expr;
 use super::writer::ClikeWriter;
-use super::{Cell, EmitError, PlaceName};
+use super::{Cell, EmitError, PlaceName, names};
 use crate::back::teller;
 use crate::back::tree::{Binding, Infix, Prefix, Tree};
 use crate::code::{AtomicOp, Id, MemId, SubgroupOp};
@@ -192,9 +192,8 @@ impl ClikeWriter<'_> {
     /// What an element of a memory is called: as the memory of the block that it is in, which says what it is for.
     fn element_of(&self, memory: MemId) -> String {
         let memory = &self.kernel.memories[memory.0 as usize];
-        let letters = || memory.name.trim_end_matches(|c: char| c.is_ascii_digit());
         match memory.space {
-            Space::Shared => letters().strip_suffix('s').unwrap_or(letters()).to_string(),
+            Space::Shared => names::of_one(&memory.name).to_string(),
             _ => "x".to_string(),
         }
     }

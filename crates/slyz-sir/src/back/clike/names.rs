@@ -55,6 +55,12 @@ impl Names {
     }
 }
 
+/// What one of several is called: of `parts` a `part`.
+pub(super) fn of_one(several: &str) -> &str {
+    let letters = several.trim_end_matches(|c: char| c.is_ascii_digit());
+    letters.strip_suffix('s').unwrap_or(letters)
+}
+
 impl FromIterator<String> for Names {
     fn from_iter<I: IntoIterator<Item = String>>(names: I) -> Names {
         Names { taken: names.into_iter().collect(), next: HashMap::new() }

@@ -351,7 +351,7 @@ FN v$V load_clamped_$T(const $T *p, i64 at, i64 lo, i64 hi, int n, int inside) {
         vi32 lane = iota_i32() + (i32)(at - edge);
         lane = select_i32(lane < 0, all_i32(0), lane);
         lane = select_i32(lane > W - 1, all_i32(W - 1), lane);
-        return (v$V)__builtin_shuffle((vi32)load_$T(p + edge, W), lane);
+        return (v$V)(__builtin_shuffle((vi32)load_$T(p + edge, W), lane) & first_lanes(n));
     }
 #endif
     vi32 index = iota_i32() + (i32)(at - lo);
