@@ -31,6 +31,8 @@ pub(crate) struct Opened {
     /// All work is in its order.
     pub(super) stream: sys::CUstream,
     pub(super) machine: Machine,
+    /// The shared memory that a block may ask for.
+    pub(super) most_shared: u64,
     pub(super) precision: Precision,
     /// 90 for `sm_90`.
     pub(super) capability: u32,
@@ -122,6 +124,9 @@ impl Opened {
         use sys::CUdevice_attribute_enum as Attribute;
         let major = ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let minor = ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        // Bundles are made where nobody knows the GPU, and carry nothing for more.
+        let most_shared = most_shared(device).max(MACHINE.shared_bytes);
+        let machine = if compiler.is_some() { MACHINE.with_shared(most_shared) } else { MACHINE };
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(failed)?;
         keep_memory(device);
         Ok(Opened {
@@ -130,7 +135,8 @@ impl Opened {
             device,
             context,
             stream,
-            machine: MACHINE,
+            machine,
+            most_shared,
             precision,
             capability: u32::try_from(10 * major + minor).unwrap_or(0),
             architecture: match compiler {
@@ -242,6 +248,14 @@ impl Drop for Opened {
             let _ = result::primary_ctx::release(self.device);
         }
     }
+}
+
+/// The shared memory that a block may ask for. What drivers do not tell is as little as any GPU has.
+fn most_shared(device: sys::CUdevice) -> u64 {
+    let what = sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+    // SAFETY: the device is the driver's.
+    let told = unsafe { result::device::get_attribute(device, what) };
+    told.ok().and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0)
 }
 
 /// The driver's version; the least where it does not tell, or must do without its graphs.
