@@ -18,7 +18,15 @@ pub(crate) struct CudaArray {
     pub(super) address: sys::CUdeviceptr,
     pub(super) bytes: usize,
     /// Whoever owns it, where that is not us.
-    keeper: Option<Box<dyn Send + Sync>>,
+    keeper: Option<Box<dyn Keeper>>,
+}
+
+/// Who owns memory that we have from elsewhere; it goes back when the keeper is dropped.
+pub(crate) trait Keeper: Send + Sync {
+    /// The stream in whose order it is given back. Without one all work on it has to be done.
+    fn stream(&self) -> Option<sys::CUstream> {
+        None
+    }
 }
 
 impl CudaArray {
@@ -38,7 +46,7 @@ impl CudaArray {
         opened: &Arc<Opened>,
         address: sys::CUdeviceptr,
         bytes: usize,
-        keeper: Box<dyn Send + Sync>,
+        keeper: Box<dyn Keeper>,
     ) -> Result<CudaArray, Error> {
         if bytes > 0 && address.is_multiple_of(ALIGNMENT) {
             return Ok(CudaArray { opened: opened.clone(), address, bytes, keeper: Some(keeper) });
@@ -57,6 +65,12 @@ impl CudaArray {
     /// Which GPU it is of.
     pub(super) fn number(&self) -> i32 {
         self.opened.number
+    }
+
+    /// The GPU that it is of.
+    #[cfg(feature = "cudarc")]
+    pub(super) fn opened(&self) -> &Arc<Opened> {
+        &self.opened
     }
 
     /// Waits for all work on it.
@@ -113,9 +127,12 @@ fn is_locked(data: &[u8]) -> bool {
 
 impl Drop for CudaArray {
     fn drop(&mut self) {
-        if self.keeper.is_some() {
+        if let Some(keeper) = &self.keeper {
             // Its owner must not see work of ours on it.
-            let _ = self.opened.synchronize();
+            let follows = |stream| self.opened.follow(stream, self.opened.stream).is_ok();
+            if !keeper.stream().is_some_and(follows) {
+                let _ = self.opened.synchronize();
+            }
         } else if self.opened.enter().is_ok() {
             // SAFETY: nobody has the memory any more, and what the stream does with it comes first.
             let _ = unsafe { result::free_async(self.address, self.opened.stream) };

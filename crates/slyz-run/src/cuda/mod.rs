@@ -16,8 +16,11 @@ mod engine;
 mod matrices;
 mod opened;
 mod recording;
+#[cfg(feature = "cudarc")]
+pub mod slices;
 mod staging;
 
+pub(crate) use array::Keeper;
 pub use code::ptx;
 
 use crate::driver::{OpensWhenUsed, Shared, Slot};
@@ -41,7 +44,7 @@ pub(crate) fn address(buffer: &Buffer) -> Result<Option<(u64, i32)>, Error> {
 }
 
 /// Memory of a GPU that somebody else owns, as a buffer.
-pub(crate) fn adopt(number: i32, address: u64, bytes: usize, keeper: Box<dyn Send + Sync>) -> Result<Buffer, Error> {
+pub(crate) fn adopt(number: i32, address: u64, bytes: usize, keeper: Box<dyn Keeper>) -> Result<Buffer, Error> {
     let at_work = shared(number).at_work()?;
     let array = array::CudaArray::lent(&at_work.engine.0, address, bytes, keeper)?;
     Ok(Buffer::on_device(Arc::new(array), bytes))

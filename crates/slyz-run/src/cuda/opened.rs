@@ -230,6 +230,21 @@ impl Opened {
         }
     }
 
+    /// What one stream is given from now on comes behind all that another was given.
+    pub(super) fn follow(&self, later: sys::CUstream, earlier: sys::CUstream) -> Result<(), Error> {
+        self.enter()?;
+        let trouble = |error| self.trouble(error, &"to order streams", 0);
+        let event = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING).map_err(trouble)?;
+        // SAFETY: the event lives until it is destroyed, and what waits for it remembers; whoever asks has both streams.
+        unsafe {
+            let recorded = result::event::record(event, earlier);
+            let waiting = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+            let ordered = recorded.and_then(|()| result::stream::wait_event(later, event, waiting));
+            let _ = result::event::destroy(event);
+            ordered.map_err(trouble)
+        }
+    }
+
     /// Waits for all work.
     pub(super) fn synchronize(&self) -> Result<(), Error> {
         self.enter()?;
