@@ -33,7 +33,8 @@ unsafe impl Sync for Code {}
 impl Drop for Code {
     fn drop(&mut self) {
         let Some(opened) = self.opened.upgrade() else { return };
-        if opened.synchronize().is_ok() {
+        // Any stream may run it.
+        if opened.card.synchronize().is_ok() {
             // SAFETY: nobody runs it any more.
             let _ = unsafe { result::module::unload(self.module) };
         }
@@ -56,9 +57,9 @@ pub(super) fn code(
     kernel_hash: &[u8; 32],
     narrow: bool,
 ) -> Result<Arc<Code>, Error> {
-    opened.kernels.get(hash::of(&(kernel_hash, narrow, kernel.precision)), || {
+    let precision = kernel.precision.unwrap_or(opened.precision);
+    opened.card.kernels.get(hash::of(&(kernel_hash, narrow, precision)), || {
         let (text, description) = text(opened, kernel, narrow)?;
-        let precision = kernel.precision.unwrap_or(opened.precision);
         let name = CString::new(description.name.clone()).unwrap_or_default();
         opened.enter()?;
         let trouble = |error| opened.trouble(error, &format_args!("to load kernel `{}`", kernel.name), 0);

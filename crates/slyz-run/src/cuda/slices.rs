@@ -47,13 +47,13 @@ pub fn lend<T>(buffer: &Buffer, len: usize, stream: &Arc<CudaStream>) -> Result<
     if len.checked_mul(size_of::<T>()).is_none_or(|bytes| bytes > buffer.len()) {
         return Err(Error::NotShared { why: format!("it has fewer than {len} such elements") });
     }
-    let opened = array.opened();
-    same_context(opened, stream.context())?;
+    let opened = array.writer();
+    same_context(&opened, stream.context())?;
     opened.follow(stream.cu_stream(), opened.stream)?;
     // SAFETY: so many elements are there, which the buffer keeps, and nobody writes to it while others have it. The slice is never freed:
     // `LentSlice` lets go of the address.
     let slice = unsafe { stream.upgrade_device_ptr(array.address, len) };
-    Ok(LentSlice { slice: ManuallyDrop::new(slice), array, _buffer: buffer.clone() })
+    Ok(LentSlice { slice: ManuallyDrop::new(slice), opened, _buffer: buffer.clone() })
 }
 
 /// Memory of one context is nothing to another.
@@ -70,7 +70,8 @@ fn same_context(opened: &Opened, theirs: &CudaContext) -> Result<(), Error> {
 /// Calls of ours never write to it meanwhile, and neither may kernels that are launched with it.
 pub struct LentSlice<T> {
     slice: ManuallyDrop<CudaSlice<T>>,
-    array: Arc<CudaArray>,
+    /// Whose stream wrote it, and will free it.
+    opened: Arc<Opened>,
     /// While somebody else has the buffer, what is to be written is copied.
     _buffer: Buffer,
 }
@@ -90,7 +91,7 @@ impl<T> Drop for LentSlice<T> {
         let stream = slice.stream().clone();
         // Its stream waits for all uses of it; the memory stays.
         slice.leak();
-        let opened = self.array.opened();
+        let opened = &self.opened;
         if opened.follow(opened.stream, stream.cu_stream()).is_err() {
             // Errors have nobody to tell.
             let _ = stream.synchronize();

@@ -9,5 +9,6 @@ mod npy;
 mod numpy_files;
 mod print;
 mod progress;
+mod streams;
 
 use here::devices;
