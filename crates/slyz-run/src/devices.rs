@@ -167,8 +167,8 @@ fn select(devices: &[Arc<dyn Device>], name: Option<&str>) -> Result<Arc<dyn Dev
         return Ok(auto());
     }
     #[cfg(feature = "cuda")]
-    if let Some(number) = name.strip_prefix("cuda:").and_then(|number| number.parse().ok()) {
-        return Ok(crate::cuda::shared(number));
+    if let Some(device) = crate::cuda::named(name) {
+        return Ok(device);
     }
     #[cfg(feature = "hip")]
     let alias = name.strip_prefix(crate::hip::Hip::ALIAS).map(|number| format!("{}{number}", crate::hip::Hip::NAME));
@@ -292,6 +292,25 @@ mod tests {
         assert_eq!(select(&all, Some("interpreter")).unwrap().name(), "interpreter");
         let text = select(&all, Some("abacus")).err().unwrap().to_string();
         assert!(text.contains("abacus") && text.contains("interpreter") && text.contains("SLYZ_DEVICE"), "{text}");
+    }
+
+    #[cfg(feature = "cuda")]
+    #[test]
+    fn streams_by_name() {
+        let all = devices();
+        let device = |name: &str| select(&all, Some(name));
+        for (one, other, same) in [
+            ("cuda:0#1", "cuda#1", true),
+            ("cuda:0#0", "cuda:0", true),
+            ("cuda#1", "cuda#2", false),
+            ("cuda:1#1", "cuda#1", false),
+        ] {
+            let [one, other] = [one, other].map(|name| device(name).unwrap());
+            assert_eq!(Arc::ptr_eq(&one, &other), same, "{}", one.name());
+        }
+        for name in ["cuda#", "cuda#x", "cuda:#1", "cuda1"] {
+            assert!(device(name).is_err(), "{name}");
+        }
     }
 
     #[test]

@@ -114,6 +114,10 @@ impl Drop for Lent {
     }
 }
 
+/// Nobody tells of a stream.
+#[cfg(feature = "cuda")]
+impl crate::cuda::Keeper for Lent {}
+
 /// What our deleter frees.
 struct Context {
     managed: DlManagedTensor,

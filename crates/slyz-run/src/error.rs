@@ -184,6 +184,13 @@ pub enum Error {
         /// Why, and the cure.
         why: String,
     },
+    /// An array cannot be shared with cudarc.
+    #[cfg(feature = "cudarc")]
+    #[error("the array cannot be shared with cudarc: {why}")]
+    NotShared {
+        /// Why, and the cure.
+        why: String,
+    },
     /// CUDA is not to be had here.
     #[cfg(feature = "cuda")]
     #[error("no CUDA: {what}: {why}. The devices \"wgpu\" and \"cpu\" need none of it")]

@@ -95,6 +95,9 @@ pub use argument::{Argument, ArrayData, Output};
 pub use buffer::later::lazily;
 pub use buffer::{Buffer, DeviceMemory};
 pub use build_time::BuildTime;
+/// The crate whose slices are shared.
+#[cfg(feature = "cudarc")]
+pub use cudarc;
 pub use device::{Device, Executable, is_own_device, is_own_executable};
 pub use devices::{Considered, auto, considered, device, devices};
 pub use disk::CacheConfig;

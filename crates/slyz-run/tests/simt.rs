@@ -11,8 +11,9 @@ use slyz_sir::back::cuda::{self, Cuda, Vendor};
 use slyz_sir::back::harness::{Entry, Target, road};
 use slyz_sir::choices::Precision;
 use slyz_sir::kernel::{Kernel, Plan};
+use slyz_sir::lower::gpu::{Expected, Machine};
 use slyz_sir::program::Program;
-use slyz_sir::road::Selection;
+use slyz_sir::road::{ProgramRoad, Selection, Strategy};
 use texts::{Emit, Subjects, Text, subjects};
 
 /// The dialects. Mathematics is the C library's under the shim, but where every bit is asked for.
@@ -52,11 +53,19 @@ impl Dialect {
     /// The plan of a program, with names that no other has.
     fn plan(&self, subject: &Subjects) -> Plan {
         let precision = subject.program.precision.or(Some(self.precision));
-        let mut plan = road(self.target, &Selection::All).end(&Program { precision, ..subject.program.clone() });
+        let mut plan = self.road().end(&Program { precision, ..subject.program.clone() });
         for (number, kernel) in plan.kernels.iter_mut().enumerate() {
             kernel.name = format!("{}_{number}", subject.program.name);
         }
         plan
+    }
+
+    /// Blocks of NVIDIA's GPUs have what those of the newest may have.
+    fn road(&self) -> ProgramRoad {
+        match self.vendor {
+            Vendor::Nvidia => ProgramRoad::to(Strategy::Threads(Machine::cuda_of(90), Expected::default())),
+            Vendor::Amd { .. } => road(self.target, &Selection::All),
+        }
     }
 
     /// Runs the cases of programs.
@@ -102,6 +111,12 @@ fn subgroups() {
 #[test]
 fn atomics() {
     each(|text| text.runs_atomics());
+}
+
+#[test]
+fn a_large_block() {
+    let [cuda, ..] = DIALECTS;
+    Text { language: cuda.language, emit: &*cuda.emit() }.runs_a_large_block();
 }
 
 #[test]

@@ -23,6 +23,9 @@ pub enum Access {
     ReadWrite,
 }
 
+/// What memories of a block begin at multiples of, where it has more of them than others beside it leave room for.
+pub const SHARED_ALIGNMENT: u64 = 16;
+
 /// Where a memory lives and who sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Space {

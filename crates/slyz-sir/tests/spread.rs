@@ -199,8 +199,14 @@ fn keeps_the_meaning() {
                     [(None, 4), (Some((4, 64)), 1), (Some((32, 64)), 4), (Some((32, 32)), 2)]
                 {
                     let subgroup = subgroup.map(|(size, bits)| Subgroup { size, bits, float_extremes: false });
-                    let resources =
-                        Resources { subgroup, shared_bytes: 4096, least_bytes: 1, turns_at_once, kept_values: 0 };
+                    let resources = Resources {
+                        subgroup,
+                        shared_bytes: 4096,
+                        more_shared_bytes: 0,
+                        least_bytes: 1,
+                        turns_at_once,
+                        kept_values: 0,
+                    };
                     let spread = spread::run(before.clone(), &resources, &|_| None);
                     assert!(!spread::has_lanes(&spread.kernel.body));
                     assert_eq!(spread.spilled.is_empty(), row == "80");

@@ -4,8 +4,13 @@ mod exports;
 
 use exports::{R, corpus, exported, here};
 use libloading::{Library, Symbol};
+use slyz_sir::back::cuda::{self, Cuda, Vendor};
 use slyz_sir::back::harness::Target;
 use slyz_sir::choices::Precision;
+use slyz_sir::kernel::Kernel;
+use slyz_sir::lower::gpu::{Machine, lower};
+use slyz_sir::pass;
+use slyz_sir::text::parse_file;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
@@ -158,6 +163,27 @@ fn nothing_is_spilled() -> R {
         let spills: Vec<&str> = said.lines().filter(|line| line.contains("bytes spill stores")).collect();
         assert!(spills.len() >= 5, "the compiler says nothing of registers: {said}");
         assert!(spills.iter().all(|line| line.contains(" 0 bytes spill stores")), "{precision:?}: {said}");
+    }
+    Ok(())
+}
+
+#[test]
+fn nvrtc_takes_blocks_with_more_memory() -> R {
+    if !slyz_trials::has_nvrtc() {
+        return Ok(());
+    }
+    let nvrtc = Nvrtc::open(&here("../../target/nvrtc"))?;
+    let file = std::fs::read_to_string(here("../../tests/corpus/tiles_large.sir"))?;
+    let program = pass::optimize(&parse_file(&file)?.0.programs[0]);
+    for architecture in [80, 90] {
+        let plan = lower(&program, &Machine::cuda_of(architecture));
+        let dialect = Cuda { precision: Precision::Table, narrow: true, vendor: Vendor::Nvidia };
+        let kernels: Vec<&Kernel> = plan.kernels.iter().collect();
+        let (text, descriptions) = cuda::emit_all(&kernels, &dialect)?;
+        assert!(descriptions.iter().any(|d| cuda::asked_shared_bytes(d) == 2 * 96 * 96 * 4), "{text}");
+        let architecture = format!("sm_{architecture}");
+        let (failed, said) = nvrtc.compiled(&text, &architecture, &["--ptxas-options=-v"])?;
+        assert!(!failed && !said.contains("warning"), "{architecture}: {said}");
     }
     Ok(())
 }

@@ -31,6 +31,8 @@ fn tiled<const H: usize, const W: usize>(u: Arr<f32, (N, M)>, tens: Exp<u32>) ->
 
 fn main() -> Result<(), slyz::Error> {
     let plain = compile(plain)?;
+    // Blocks of a GPU of NVIDIA may have more memory where fewer of them are beside each other: two tiles of 112 x 112 are 98 KB.
+    let larger = if plain.device() == "cuda" { Some(compile(tiled::<92, 92>)?) } else { None };
     // The cache of a core, or the memory of a block.
     let tiled = if plain.device() == "cpu" { compile(tiled::<108, 236>)? } else { compile(tiled::<44, 44>)? };
     match std::env::args().nth(1).as_deref() {
@@ -59,6 +61,13 @@ fn main() -> Result<(), slyz::Error> {
         let end = clock.elapsed() - middle;
         println!("{turns} turns of {side} x {side}: plain {middle:.1?}, ten at a time {end:.1?}");
         assert_eq!(one.to_vec()?, other.to_vec()?, "the same numbers, to the last bit");
+        if let Some(larger) = &larger {
+            let clock = Instant::now();
+            let other = larger.call(&plate, turns / 10)?;
+            other.get([0, 0])?;
+            println!("in larger tiles {:.1?}", clock.elapsed());
+            assert_eq!(one.to_vec()?, other.to_vec()?, "the same numbers, to the last bit");
+        }
     }
     Ok(())
 }

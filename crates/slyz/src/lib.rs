@@ -287,6 +287,11 @@ pub use slyz_macros::quantize;
 /// ```
 #[cfg(feature = "graph")]
 pub use slyz_macros::vex;
+#[cfg(feature = "cudarc")]
+pub use slyz_run::cuda::slices::LentSlice;
+/// The crate `cudarc`, in the version whose slices tensors are made of (feature `cudarc`).
+#[cfg(feature = "cudarc")]
+pub use slyz_run::cudarc;
 #[cfg(feature = "npy")]
 pub use slyz_run::npy::{NpyError, NpyProblem};
 pub use slyz_run::{BuildTime, Device, WriteError, dlpack, progress};

@@ -388,6 +388,8 @@ fn falls_back(error: &Error) -> bool {
         // No GPU of `auto` says so.
         #[cfg(feature = "openvino")]
         Error::NoOpenVino { .. } | Error::Model(_) | Error::OpenVino { .. } => false,
+        #[cfg(feature = "cudarc")]
+        Error::NotShared { .. } => false,
         Error::UnknownDevice { .. }
         | Error::NotLent { .. }
         | Error::Setting { .. }

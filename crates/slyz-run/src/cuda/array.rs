@@ -2,23 +2,35 @@
 
 use super::Cuda;
 use super::opened::Opened;
+use super::order::Order;
 use crate::driver::held::Held;
 use crate::{Buffer, DeviceMemory, Error};
 use cudarc::driver::{result, sys};
 use std::fmt::Display;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What wide accesses start at multiples of.
 const ALIGNMENT: u64 = 16;
 
-/// Memory of a GPU. It is taken and given back in the order of the stream, so that whoever drops it may have given the GPU work on
-/// it that is not done.
+/// Memory of a GPU. It is taken and given back in the order of a stream, behind what others do with it, so that whoever drops it may have given
+/// the GPU work on it that is not done.
 pub(crate) struct CudaArray {
+    /// The stream that made it.
     opened: Arc<Opened>,
+    /// The streams that have to do with it.
+    order: Mutex<Order<Arc<Opened>>>,
     pub(super) address: sys::CUdeviceptr,
     pub(super) bytes: usize,
     /// Whoever owns it, where that is not us.
-    keeper: Option<Box<dyn Send + Sync>>,
+    keeper: Option<Box<dyn Keeper>>,
+}
+
+/// Who owns memory that we have from elsewhere; it goes back when the keeper is dropped.
+pub(crate) trait Keeper: Send + Sync {
+    /// The stream in whose order it is given back. Without one all work on it has to be done.
+    fn stream(&self) -> Option<sys::CUstream> {
+        None
+    }
 }
 
 impl CudaArray {
@@ -30,7 +42,13 @@ impl CudaArray {
         // SAFETY: the stream lives, and so will the memory until it is freed in its order.
         let address = unsafe { result::malloc_async(opened.stream, bytes) }
             .map_err(|error| opened.trouble(error, what, bytes as u64))?;
-        Ok(CudaArray { opened: opened.clone(), address, bytes, keeper: None })
+        Ok(CudaArray {
+            opened: opened.clone(),
+            order: Mutex::new(Order::new(opened.clone())),
+            address,
+            bytes,
+            keeper: None,
+        })
     }
 
     /// Memory that somebody else owns. What does not start where wide accesses want is copied.
@@ -38,10 +56,11 @@ impl CudaArray {
         opened: &Arc<Opened>,
         address: sys::CUdeviceptr,
         bytes: usize,
-        keeper: Box<dyn Send + Sync>,
+        keeper: Box<dyn Keeper>,
     ) -> Result<CudaArray, Error> {
         if bytes > 0 && address.is_multiple_of(ALIGNMENT) {
-            return Ok(CudaArray { opened: opened.clone(), address, bytes, keeper: Some(keeper) });
+            let order = Mutex::new(Order::new(opened.clone()));
+            return Ok(CudaArray { opened: opened.clone(), order, address, bytes, keeper: Some(keeper) });
         }
         let what = &"a copy of an array of another library";
         let array = CudaArray::new(opened, bytes, what)?;
@@ -59,9 +78,18 @@ impl CudaArray {
         self.opened.number
     }
 
-    /// Waits for all work on it.
+    /// The stream that has written it last.
+    pub(super) fn writer(&self) -> Arc<Opened> {
+        self.order().writer().clone()
+    }
+
+    fn order(&self) -> MutexGuard<'_, Order<Arc<Opened>>> {
+        self.order.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for whoever writes to it.
     pub(super) fn finished(&self) -> Result<(), Error> {
-        self.opened.synchronize()
+        self.writer().synchronize()
     }
 }
 
@@ -85,11 +113,18 @@ impl Held for CudaArray {
     }
 
     fn of(buffer: &Buffer, opened: &Arc<Opened>) -> Option<Arc<CudaArray>> {
-        buffer.device_memory::<CudaArray>().filter(|array| Arc::ptr_eq(&array.opened, opened))
+        buffer.device_memory::<CudaArray>().filter(|array| array.opened.is_beside(opened))
     }
 
-    fn copied(&self, bytes: usize, what: &dyn Display) -> Result<CudaArray, Error> {
-        let opened = &self.opened;
+    fn before_read(&self, opened: &Arc<Opened>) -> Result<(), Error> {
+        self.order().read(opened, |writer| opened.follow(opened.stream, writer.stream))
+    }
+
+    fn before_write(&self, opened: &Arc<Opened>) -> Result<(), Error> {
+        self.order().write(opened, |other| opened.follow(opened.stream, other.stream))
+    }
+
+    fn copied(&self, opened: &Arc<Opened>, bytes: usize, what: &dyn Display) -> Result<CudaArray, Error> {
         let copy = CudaArray::new(opened, bytes, what)?;
         // SAFETY: both have so many bytes.
         unsafe { result::memcpy_dtod_async(copy.address, self.address, bytes, opened.stream) }
@@ -113,12 +148,23 @@ fn is_locked(data: &[u8]) -> bool {
 
 impl Drop for CudaArray {
     fn drop(&mut self) {
-        if self.keeper.is_some() {
+        let order = self.order.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let writer = order.writer();
+        let last = writer.stream;
+        for reader in order.readers() {
+            if writer.follow(last, reader.stream).is_err() {
+                let _ = reader.synchronize();
+            }
+        }
+        if let Some(keeper) = &self.keeper {
             // Its owner must not see work of ours on it.
-            let _ = self.opened.synchronize();
-        } else if self.opened.enter().is_ok() {
-            // SAFETY: nobody has the memory any more, and what the stream does with it comes first.
-            let _ = unsafe { result::free_async(self.address, self.opened.stream) };
+            let follows = |stream| writer.follow(stream, last).is_ok();
+            if !keeper.stream().is_some_and(follows) {
+                let _ = writer.synchronize();
+            }
+        } else if writer.enter().is_ok() {
+            // SAFETY: nobody has the memory any more, and what streams do with it comes first.
+            let _ = unsafe { result::free_async(self.address, last) };
         }
     }
 }
@@ -132,17 +178,18 @@ impl DeviceMemory for CudaArray {
         if into.is_empty() {
             return self.opened.alive();
         }
-        self.opened.enter()?;
+        let opened = self.writer();
+        opened.enter()?;
         let count = into.len().min(self.bytes.saturating_sub(start));
         let address = self.address + start as u64;
-        if let Some(staging) = self.opened.staging(count) {
+        if let Some(staging) = opened.staging(count) {
             // SAFETY: the memory has so many bytes.
-            return unsafe { staging.download(&self.opened, address, &mut into[..count]) };
+            return unsafe { staging.download(&opened, address, &mut into[..count]) };
         }
         let what = &"to read an array";
         // SAFETY: the memory has so many bytes; they are waited for.
-        unsafe { result::memcpy_dtoh_async(&mut into[..count], address, self.opened.stream) }
-            .map_err(|error| self.opened.trouble(error, what, 0))?;
-        self.opened.synchronize()
+        unsafe { result::memcpy_dtoh_async(&mut into[..count], address, opened.stream) }
+            .map_err(|error| opened.trouble(error, what, 0))?;
+        opened.synchronize()
     }
 }

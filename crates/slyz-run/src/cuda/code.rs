@@ -20,6 +20,8 @@ pub(crate) struct Code {
     module: sys::CUmodule,
     pub(super) function: sys::CUfunction,
     pub(super) description: Description,
+    /// What a launch asks for.
+    pub(super) shared_bytes: u32,
     opened: std::sync::Weak<Opened>,
 }
 
@@ -31,7 +33,8 @@ unsafe impl Sync for Code {}
 impl Drop for Code {
     fn drop(&mut self) {
         let Some(opened) = self.opened.upgrade() else { return };
-        if opened.synchronize().is_ok() {
+        // Any stream may run it.
+        if opened.card.synchronize().is_ok() {
             // SAFETY: nobody runs it any more.
             let _ = unsafe { result::module::unload(self.module) };
         }
@@ -54,9 +57,9 @@ pub(super) fn code(
     kernel_hash: &[u8; 32],
     narrow: bool,
 ) -> Result<Arc<Code>, Error> {
-    opened.kernels.get(hash::of(&(kernel_hash, narrow, kernel.precision)), || {
+    let precision = kernel.precision.unwrap_or(opened.precision);
+    opened.card.kernels.get(hash::of(&(kernel_hash, narrow, precision)), || {
         let (text, description) = text(opened, kernel, narrow)?;
-        let precision = kernel.precision.unwrap_or(opened.precision);
         let name = CString::new(description.name.clone()).unwrap_or_default();
         opened.enter()?;
         let trouble = |error| opened.trouble(error, &format_args!("to load kernel `{}`", kernel.name), 0);
@@ -68,8 +71,27 @@ pub(super) fn code(
             })?,
             None => loaded(&built(opened, kernel, &text, precision)?, &name).map_err(trouble)?,
         };
-        Ok(Arc::new(Code { module, function, description, opened: Arc::downgrade(opened) }))
+        let opened = Arc::downgrade(opened);
+        let mut code = Code { module, function, description, shared_bytes: 0, opened };
+        code.ask_for_shared().map_err(trouble)?;
+        Ok(Arc::new(code))
     })
+}
+
+impl Code {
+    /// Tells the driver what blocks have beyond what all GPUs give to any block.
+    fn ask_for_shared(&mut self) -> Result<(), result::DriverError> {
+        // More than a number of theirs is more than any GPU has, and they say so.
+        let bytes = i32::try_from(cuda::asked_shared_bytes(&self.description)).unwrap_or(i32::MAX);
+        if bytes == 0 {
+            return Ok(());
+        }
+        let what = sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: the function is loaded.
+        unsafe { result::function::set_function_attribute(self.function, what, bytes) }?;
+        self.shared_bytes = bytes.unsigned_abs();
+        Ok(())
+    }
 }
 
 /// The image, and the kernel in it.

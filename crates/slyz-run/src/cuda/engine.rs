@@ -201,7 +201,7 @@ impl Engine for Gpu {
 
     /// The memory that threads of a block share fits the GPU.
     fn accept(&self, kernel: &Kernel) -> Result<(), Error> {
-        shared_memory_fits::<Gpu>(kernel, self.0.machine.shared_bytes)
+        shared_memory_fits::<Gpu>(kernel, self.0.most_shared)
     }
 }
 
@@ -225,8 +225,10 @@ impl Gpu {
         let [x, y, z] = *grid;
         let [bx, by, bz] = description.block;
         // SAFETY: the kernel is loaded; its parameters are as described, and live during the call, which copies them.
-        unsafe { result::launch_kernel(code.function, (x, y, z), (bx, by, bz), 0, stream, &mut parameters) }
-            .map_err(|error| self.0.trouble(error, &format_args!("the launch of kernel `{}`", description.name), 0))
+        unsafe {
+            result::launch_kernel(code.function, (x, y, z), (bx, by, bz), code.shared_bytes, stream, &mut parameters)
+        }
+        .map_err(|error| self.0.trouble(error, &format_args!("the launch of kernel `{}`", description.name), 0))
     }
 
     /// Seconds that the GPU takes for what is given to the stream.

@@ -1,4 +1,4 @@
-//! A GPU with its context and its stream.
+//! A GPU with its context and a stream. Several streams of a GPU share its context, its memory and code.
 
 use super::ahead;
 use super::code::{self, Code};
@@ -12,7 +12,7 @@ use cudarc::driver::{result, sys};
 use slyz_sir::choices::Precision;
 use slyz_sir::lower::gpu::Machine;
 use std::fmt::Display;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 /// Kernels that are kept when nobody uses them.
 const KEPT_KERNELS: usize = 1024;
@@ -20,17 +20,46 @@ const KEPT_KERNELS: usize = 1024;
 /// What kernels are written for.
 pub(super) const MACHINE: Machine = Machine { runs_ahead: true, ..Machine::cuda() };
 
-/// A GPU at work.
+/// What streams of a GPU share.
+pub(super) struct Card {
+    pub(super) kernels: Memo<Code>,
+    /// What loops of graphs need, looked for when the first wants it.
+    condition: OnceLock<Option<Arc<Condition>>>,
+    /// Why nothing works any more.
+    lost: OnceLock<String>,
+    /// All of them.
+    streams: Mutex<Vec<Weak<Opened>>>,
+}
+
+impl Card {
+    /// Waits for what all streams were given, one by one: while launches are kept the driver waits for no whole context.
+    pub(super) fn synchronize(&self) -> Result<(), Error> {
+        // Who ends waits for its own work.
+        let here: Vec<Arc<Opened>> = self.streams().iter().filter_map(Weak::upgrade).collect();
+        here.iter().try_for_each(|stream| stream.synchronize())
+    }
+
+    fn streams(&self) -> MutexGuard<'_, Vec<Weak<Opened>>> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A GPU at work, by a stream.
 pub(crate) struct Opened {
+    pub(super) card: Arc<Card>,
+    /// Which of its streams, from 0.
+    pub(super) number_of_stream: u32,
     /// As the driver counts GPUs.
     pub(super) number: i32,
     /// The driver's version: 12040 for 12.4; 0 where nobody wants graphs.
     pub(super) driver: i32,
     device: sys::CUdevice,
     pub(super) context: sys::CUcontext,
-    /// All work is in its order.
+    /// All work that is given by this one is in its order.
     pub(super) stream: sys::CUstream,
     pub(super) machine: Machine,
+    /// The shared memory that a block may ask for.
+    pub(super) most_shared: u64,
     pub(super) precision: Precision,
     /// 90 for `sm_90`.
     pub(super) capability: u32,
@@ -38,17 +67,13 @@ pub(crate) struct Opened {
     pub(super) architecture: String,
     /// The compiler's version, where there is one.
     pub(super) compiler: Option<(i32, i32)>,
-    pub(super) kernels: Memo<Code>,
     pub(super) disk: Option<DiskCache>,
     /// cuBLASLt, looked for when the first product wants it.
     matrices: OnceLock<Option<Library>>,
-    /// What loops of graphs need, looked for when the first wants it.
-    condition: OnceLock<Option<Arc<Condition>>>,
     /// Locked memory, taken when the first large transfer wants it.
     staging: OnceLock<Option<Staging>>,
     name: String,
     memory: u64,
-    lost: OnceLock<String>,
 }
 
 // SAFETY: the driver's handles may be used by any thread; each makes the context its own before a call.
@@ -122,15 +147,27 @@ impl Opened {
         use sys::CUdevice_attribute_enum as Attribute;
         let major = ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let minor = ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        // Bundles are made where nobody knows the GPU, and carry nothing for more.
+        let most_shared = most_shared(device).max(MACHINE.shared_bytes);
+        let machine = if compiler.is_some() { MACHINE.with_shared(most_shared) } else { MACHINE };
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(failed)?;
         keep_memory(device);
+        let card = Card {
+            kernels: Memo::new(KEPT_KERNELS),
+            condition: OnceLock::new(),
+            lost: OnceLock::new(),
+            streams: Mutex::default(),
+        };
         Ok(Opened {
+            card: Arc::new(card),
+            number_of_stream: 0,
             number,
             driver: driver_version(),
             device,
             context,
             stream,
-            machine: MACHINE,
+            machine,
+            most_shared,
             precision,
             capability: u32::try_from(10 * major + minor).unwrap_or(0),
             architecture: match compiler {
@@ -138,15 +175,53 @@ impl Opened {
                 None => format!("sm_{}", 10 * major + minor),
             },
             compiler,
-            kernels: Memo::new(KEPT_KERNELS),
             disk: CacheConfig::from_env().open(),
             matrices: OnceLock::new(),
-            condition: OnceLock::new(),
             staging: OnceLock::new(),
             name,
             memory,
-            lost: OnceLock::new(),
         })
+    }
+
+    /// The same GPU by another stream. Code and memory are shared; what one call at a time works with is not.
+    pub(super) fn beside(first: &Opened, number_of_stream: u32, precision: Precision) -> Result<Opened, Error> {
+        first.enter()?;
+        let trouble = |error| first.trouble(error, &"to open another stream", 0);
+        let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(trouble)?;
+        // SAFETY: the device is the driver's; the context is released with what is made here.
+        let context = unsafe { result::primary_ctx::retain(first.device) }.map_err(trouble)?;
+        Ok(Opened {
+            card: first.card.clone(),
+            number_of_stream,
+            number: first.number,
+            driver: first.driver,
+            device: first.device,
+            context,
+            stream,
+            machine: first.machine,
+            most_shared: first.most_shared,
+            precision,
+            capability: first.capability,
+            architecture: first.architecture.clone(),
+            compiler: first.compiler,
+            disk: CacheConfig::from_env().open(),
+            matrices: OnceLock::new(),
+            staging: OnceLock::new(),
+            name: first.name.clone(),
+            memory: first.memory,
+        })
+    }
+
+    /// The same, known to the others.
+    pub(super) fn known(self) -> Arc<Opened> {
+        let opened = Arc::new(self);
+        opened.card.streams().push(Arc::downgrade(&opened));
+        opened
+    }
+
+    /// Are both streams of one GPU, which was not lost between?
+    pub(super) fn is_beside(&self, other: &Opened) -> bool {
+        Arc::ptr_eq(&self.card, &other.card)
     }
 
     /// Is the GPU newer than the compiler? Then it gives PTX, for the driver to compile.
@@ -172,7 +247,7 @@ impl Opened {
 
     /// What a loop of a graph ends with, where that can be had.
     pub(super) fn condition(&self) -> Option<Arc<Condition>> {
-        self.condition.get_or_init(|| Condition::new(self).map(Arc::new)).clone()
+        self.card.condition.get_or_init(|| Condition::new(self).map(Arc::new)).clone()
     }
 
     /// The architecture for PTX: `compute_90`.
@@ -190,7 +265,7 @@ impl Opened {
 
     /// An error once the driver has given up.
     pub(super) fn alive(&self) -> Result<(), Error> {
-        match self.lost.get() {
+        match self.card.lost.get() {
             Some(why) => Err(Error::DeviceLost { why: why.clone() }),
             None => Ok(()),
         }
@@ -217,10 +292,25 @@ impl Opened {
             | Cuda::CUDA_ERROR_HARDWARE_STACK_ERROR
             | Cuda::CUDA_ERROR_ECC_UNCORRECTABLE
             | Cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED => {
-                let _ = self.lost.set(why.clone());
+                let _ = self.card.lost.set(why.clone());
                 Error::DeviceLost { why }
             }
             _ => Error::Driver { what: what.to_string(), why },
+        }
+    }
+
+    /// What one stream is given from now on comes behind all that another was given.
+    pub(super) fn follow(&self, later: sys::CUstream, earlier: sys::CUstream) -> Result<(), Error> {
+        self.enter()?;
+        let trouble = |error| self.trouble(error, &"to order streams", 0);
+        let event = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING).map_err(trouble)?;
+        // SAFETY: the event lives until it is destroyed, and what waits for it remembers; whoever asks has both streams.
+        unsafe {
+            let recorded = result::event::record(event, earlier);
+            let waiting = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+            let ordered = recorded.and_then(|()| result::stream::wait_event(later, event, waiting));
+            let _ = result::event::destroy(event);
+            ordered.map_err(trouble)
         }
     }
 
@@ -229,6 +319,13 @@ impl Opened {
         self.enter()?;
         // SAFETY: the stream lives as long as the GPU.
         unsafe { result::stream::synchronize(self.stream) }.map_err(|error| self.trouble(error, &"to wait for it", 0))
+    }
+}
+
+/// One is what it is, and no other.
+impl PartialEq for Opened {
+    fn eq(&self, other: &Opened) -> bool {
+        std::ptr::eq(self, other)
     }
 }
 
@@ -242,6 +339,14 @@ impl Drop for Opened {
             let _ = result::primary_ctx::release(self.device);
         }
     }
+}
+
+/// The shared memory that a block may ask for. What drivers do not tell is as little as any GPU has.
+fn most_shared(device: sys::CUdevice) -> u64 {
+    let what = sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+    // SAFETY: the device is the driver's.
+    let told = unsafe { result::device::get_attribute(device, what) };
+    told.ok().and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0)
 }
 
 /// The driver's version; the least where it does not tell, or must do without its graphs.

@@ -16,7 +16,17 @@ pub(crate) trait Held: DeviceMemory + Sized + 'static {
     fn upload(opened: &Arc<Self::Opened>, data: &[u8], what: &dyn Display) -> Result<Self, Error>;
 
     /// A copy of the first bytes, in the order of the device's work.
-    fn copied(&self, bytes: usize, what: &dyn Display) -> Result<Self, Error>;
+    fn copied(&self, opened: &Arc<Self::Opened>, bytes: usize, what: &dyn Display) -> Result<Self, Error>;
+
+    /// What the device is given from now on may read it, though another stream has written it.
+    fn before_read(&self, _: &Arc<Self::Opened>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// What the device is given from now on may write to it, though another stream has read it.
+    fn before_write(&self, _: &Arc<Self::Opened>) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// Is it somebody else's? Then nobody writes to it.
     fn is_lent(&self) -> bool {
@@ -35,7 +45,10 @@ pub(crate) fn to_read<A: Held>(
         ArrayData::Host(_) => None,
     };
     match here {
-        Some(array) => Ok(array),
+        Some(array) => {
+            array.before_read(opened)?;
+            Ok(array)
+        }
         None => Ok(Arc::new(A::upload(opened, data.bytes()?, what)?)),
     }
 }
@@ -49,11 +62,15 @@ pub(crate) fn to_write<A: Held>(
     // Nobody else may have it while it is asked for alone.
     let is_ours = A::of(data, opened).is_some_and(|array| !array.is_lent());
     if is_ours && let Some(own) = data.own_device_memory::<A>() {
+        own.before_write(opened)?;
         return Ok((own, None));
     }
     let to = match A::of(data, opened) {
         // Somebody else sees it.
-        Some(from) => from.copied(data.len(), what)?,
+        Some(from) => {
+            from.before_read(opened)?;
+            from.copied(opened, data.len(), what)?
+        }
         None => A::upload(opened, data.bytes()?, what)?,
     };
     let to = Arc::new(to);

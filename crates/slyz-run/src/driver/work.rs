@@ -69,18 +69,18 @@ impl<E: Engine> Slot<E> {
     }
 }
 
-/// The devices on GPUs that everybody shares, by number.
+/// The devices on GPUs that everybody shares, by number or what else tells them apart.
 #[cfg(any(feature = "cuda", feature = "hip"))]
-pub(crate) struct Shared<D>(Mutex<BTreeMap<i32, Arc<D>>>);
+pub(crate) struct Shared<D, K = i32>(Mutex<BTreeMap<K, Arc<D>>>);
 
 #[cfg(any(feature = "cuda", feature = "hip"))]
-impl<D> Shared<D> {
-    pub(crate) const fn new() -> Shared<D> {
+impl<D, K: Ord + Copy> Shared<D, K> {
+    pub(crate) const fn new() -> Shared<D, K> {
         Shared(Mutex::new(BTreeMap::new()))
     }
 
     /// The device of that number, which `make` makes where there is none.
-    pub(crate) fn get(&self, number: i32, make: impl FnOnce(i32) -> D) -> Arc<D> {
+    pub(crate) fn get(&self, number: K, make: impl FnOnce(K) -> D) -> Arc<D> {
         let mut devices = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         devices.entry(number).or_insert_with(|| Arc::new(make(number))).clone()
     }

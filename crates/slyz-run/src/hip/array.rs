@@ -52,8 +52,8 @@ impl Held for HipArray {
         Ok(array)
     }
 
-    fn copied(&self, bytes: usize, what: &dyn Display) -> Result<HipArray, Error> {
-        let copy = HipArray::new(&self.opened, bytes, what)?;
+    fn copied(&self, opened: &Arc<Opened>, bytes: usize, what: &dyn Display) -> Result<HipArray, Error> {
+        let copy = HipArray::new(opened, bytes, what)?;
         self.copy_to(&copy, bytes, what)?;
         Ok(copy)
     }

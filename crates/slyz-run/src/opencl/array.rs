@@ -55,8 +55,7 @@ impl Held for ClArray {
         Ok(array)
     }
 
-    fn copied(&self, bytes: usize, what: &dyn Display) -> Result<ClArray, Error> {
-        let opened = &self.opened;
+    fn copied(&self, opened: &Arc<Opened>, bytes: usize, what: &dyn Display) -> Result<ClArray, Error> {
         let copy = ClArray::new(opened, bytes, what)?;
         if bytes > 0 {
             // SAFETY: both have so many bytes.

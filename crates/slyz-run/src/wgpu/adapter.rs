@@ -177,6 +177,7 @@ impl Opened {
             meeting_threads: Machine::webgpu().meeting_threads,
             subgroup,
             shared_bytes: limits.max_compute_workgroup_storage_size.into(),
+            more_shared_bytes: 0,
             least_bytes: Machine::webgpu().least_bytes,
             max_blocks: [limits.max_compute_workgroups_per_dimension.into(); 3],
             atomic_bits: if atomic64 { 64 } else { 32 },

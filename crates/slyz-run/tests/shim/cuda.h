@@ -1,6 +1,7 @@
 // CUDA C++, as far as generated kernels use it, for a C++ compiler on a CPU. HIP is the same with other words for what lanes exchange.
 //
-// `SHIM_LANES` says how many lanes a warp has. `SHIM_KERNEL(name)` makes a C function `launch_name` that launches a kernel of the text.
+// `SHIM_LANES` says how many lanes a warp has. `SHIM_KERNEL(name)` makes a C function `launch_name` that launches a kernel of the text;
+// `SHIM_LARGE_KERNEL(name, bytes)` does for one that is given shared memory when it is launched.
 #pragma once
 
 #include "fibers.h"
@@ -15,10 +16,15 @@
 #define __launch_bounds__(...)
 // All shared memories of a library are beside each other, so that a block can begin with ones in them.
 #define __shared__ static __attribute__((section("shim_shared")))
+#define __align__(n) __attribute__((aligned(n)))
 #define threadIdx (shim::here().lid)
 #define blockIdx (shim::here().gid)
 #define gridDim (shim::here().groups)
 #define blockDim (shim::here().block)
+
+// What a launch gives, behind which there must be nothing.
+static const size_t SHIM_MOST_SHARED = 227 << 10;
+alignas(16) static unsigned char shared_memory[SHIM_MOST_SHARED];
 
 extern "C" char __start_shim_shared[] __attribute__((weak, visibility("hidden")));
 extern "C" char __stop_shim_shared[] __attribute__((weak, visibility("hidden")));
@@ -138,6 +144,15 @@ static int launch_blocks(Code code, void* const* arguments, const uint* grid, co
     return run({code, arguments, grid, block, false, meets, SHIM_LANES, bytes != 0, &shared, &bytes});
 }
 
+static int launch_large_blocks(Code code, void* const* arguments, const uint* grid, const uint* block, bool meets, size_t bytes) {
+    if (bytes > SHIM_MOST_SHARED) return 1;
+    __builtin_memset(shared_memory, 0, SHIM_MOST_SHARED);
+    void* shared = shared_memory;
+    int failed = run({code, arguments, grid, block, false, meets, SHIM_LANES, 1, &shared, &bytes});
+    for (size_t k = bytes; k < SHIM_MOST_SHARED; ++k) failed |= shared_memory[k] != 0;
+    return failed;
+}
+
 } // namespace shim
 
 #define SHIM_KERNEL(name)                                                                                               \
@@ -145,6 +160,12 @@ static int launch_blocks(Code code, void* const* arguments, const uint* grid, co
     extern "C" __attribute__((visibility("default"))) int launch_##name(                                                \
         void* const* arguments, const uint* grid, const uint* block, bool meets) {                                      \
         return shim::launch_blocks(thread_of_##name, arguments, grid, block, meets);                                    \
+    }
+#define SHIM_LARGE_KERNEL(name, bytes)                                                                                  \
+    static void thread_of_##name(const void* arguments) { shim::call(name, (void* const*)arguments); }                  \
+    extern "C" __attribute__((visibility("default"))) int launch_##name(                                                \
+        void* const* arguments, const uint* grid, const uint* block, bool meets) {                                      \
+        return shim::launch_large_blocks(thread_of_##name, arguments, grid, block, meets, bytes);                       \
     }
 
 #ifndef SHIM_HIP

@@ -9,6 +9,7 @@
 #![allow(dead_code)]
 
 use slyz_sir::back::clike::{Description, PlaceName};
+use slyz_sir::back::cuda;
 use slyz_sir::types::Ty;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -46,17 +47,26 @@ const PTX: [(&str, &str); 4] = [
 fn translated<'d>(language: Language, source: &str, kernels: impl Iterator<Item = &'d Description>) -> String {
     let launched: String = match language {
         Language::Metal => kernels.map(glue).collect(),
-        Language::Cuda | Language::Hip(_) => kernels.map(|d| format!("SHIM_KERNEL({})\n", d.name)).collect(),
+        Language::Cuda | Language::Hip(_) => kernels.map(launched).collect(),
     };
     let (include, source) = match language {
         // The qualifier is an empty macro; as an attribute it must stay a word.
         Language::Metal => ("", source.replace("[[threadgroup(", "[[threadgroup_memory(")),
         Language::Cuda => {
-            ("#include <cuda.h>\n", PTX.iter().fold(source.to_string(), |text, (ptx, cpp)| text.replace(ptx, cpp)))
+            let text = source.replace("extern __shared__ ", "extern ");
+            ("#include <cuda.h>\n", PTX.iter().fold(text, |text, (ptx, cpp)| text.replace(ptx, cpp)))
         }
         Language::Hip(_) => ("", source.to_string()),
     };
     format!("{include}{source}\n{launched}")
+}
+
+/// What launches a kernel of CUDA or HIP, with as much shared memory as the driver is asked for.
+fn launched(d: &Description) -> String {
+    match cuda::asked_shared_bytes(d) {
+        0 => format!("SHIM_KERNEL({})\n", d.name),
+        bytes => format!("SHIM_LARGE_KERNEL({}, {bytes})\n", d.name),
+    }
 }
 
 fn cpp_type(ty: Ty) -> &'static str {

@@ -147,6 +147,11 @@ impl Text<'_> {
         self.agrees(&kernels);
     }
 
+    /// A kernel whose block wants more memory than a file can declare.
+    pub fn runs_a_large_block(&self) {
+        self.agrees(&[large_block()]);
+    }
+
     /// Launches kernels in the interpreter and under the shim; all memories must agree.
     fn agrees(&self, kernels: &[Launched]) {
         let list: Vec<&Kernel> = kernels.iter().map(|(kernel, ..)| kernel).collect();
@@ -173,6 +178,28 @@ impl Text<'_> {
 fn array(ty: Ty, shape: &[u64], element: impl Fn(u64) -> i128) -> Array {
     let data = (0..shape.iter().product()).map(|i| Scalar::from_int(ty, element(i)).bits).collect();
     Array { ty, shape: shape.to_vec(), data }
+}
+
+/// Threads that have each other's elements, of which a block holds 80 KB, behind a few bytes of another memory.
+fn large_block() -> Launched {
+    let text = "kernel large() grid [2, 1, 1] block [64, 1, 1] {
+      global read x: i32[40000]  global write y: i32[40000]
+      shared small: u8[3]  shared tile: i32[20000]  shared last: i16[5]
+      %t: i64 = local.x  %b: i64 = block.x  %n: i64 = const 20000  %one: i64 = const 1  %all: i64 = const 64  %zero: i64 = const 0
+      %four: i64 = const 4  %from: i64 = mul %b, %n
+      for %t to %n step %all |%k: i64| { %i: i64 = add %from, %k  %v: i32 = load x[%i]  store tile[%k], %v }
+      %first: bool = eq %t, %zero
+      if %first { %seven: u8 = const 7  store small[%zero], %seven  %nine: i16 = const 9  store last[%four], %nine } else {}
+      barrier block
+      %s: u8 = load small[%zero]  %c: i32 = cast %s  %u: i16 = load last[%four]  %d: i32 = cast %u
+      for %t to %n step %all |%k: i64| {
+        %l0: i64 = sub %n, %k  %l: i64 = sub %l0, %one  %i: i64 = add %from, %k
+        %v: i32 = load tile[%l]  %w: i32 = mul %v, %c  %z: i32 = add %w, %d  store y[%i], %z
+      }
+    }";
+    let kernel = parse_kernel(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let memories = vec![array(Ty::I32, &[40_000], |i| i as i128 * 31), array(Ty::I32, &[40_000], |_| 0)];
+    (kernel, vec![], memories, vec![])
 }
 
 /// Every operation of a subgroup on every type that has it, in whole and partial subgroups.

@@ -1,5 +1,6 @@
 //! Tensors among other things: memory that is shared with the host, files, and what other libraries have.
 
+mod cudarc;
 #[path = "../programs/here.rs"]
 mod here;
 mod libraries;
@@ -8,5 +9,6 @@ mod npy;
 mod numpy_files;
 mod print;
 mod progress;
+mod streams;
 
 use here::devices;

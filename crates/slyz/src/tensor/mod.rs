@@ -1,5 +1,7 @@
 //! Tensors: data on a device, with a shape in its type.
 
+#[cfg(feature = "cudarc")]
+mod cudarc;
 #[cfg(feature = "image")]
 mod image;
 #[cfg(feature = "ndarray")]

@@ -116,7 +116,7 @@ fn check_memories(dialect: &dyn Dialect, kernel: &Kernel) -> Result<(), EmitErro
             bytes = bytes.saturating_add(elements.saturating_mul(memory.ty.bytes() as u64));
         }
     }
-    let limit = dialect.machine().shared_bytes;
+    let limit = dialect.machine().most_shared_bytes();
     if bytes > limit {
         return Err(EmitError::SharedMemory {
             kernel: kernel.name.clone(),

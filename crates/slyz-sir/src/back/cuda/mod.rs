@@ -3,19 +3,27 @@
 //! Half precision is held in `float` and lies in memory as 16 bits, so that no header of NVIDIA's is needed. Code is narrow, with
 //! positions of 32 bits, or wide.
 //!
+//! Where arrays of a block are more than a file may declare, they are parts of one array whose size a launch gives ([`asked_shared_bytes`]):
+//!
+//! ```text
+//! extern __shared__ __align__(16) unsigned char shared_memory[];
+//! float* const tile = (float*)shared_memory;
+//! float* const next = (float*)(shared_memory + 65536);
+//! ```
+//!
 //! HIP is the same language with another library: warps are wavefronts of 64 or 32 lanes, of which all that are active take part, atomics are clang's own,
 //! and there is no PTX.
 
 use super::EmitError;
-use super::clike::{Cell, Description, Dialect, Helpers, PlaceName, helpers as in_c};
+use super::clike::{Cell, Description, Dialect, Helpers, PlaceName, SharedSlot, helpers as in_c};
 use super::halves::{bits_of, is_half, is_packed, rounded, value_of};
 use super::library::Library;
 use super::tree::{Infix, Prefix, Tree};
 use crate::choices::Precision;
 use crate::code::{AtomicOp, Scope, SubgroupOp};
 use crate::expand;
-use crate::kernel::{Kernel, Space};
-use crate::lower::gpu::Machine;
+use crate::kernel::{Kernel, SHARED_ALIGNMENT, Space};
+use crate::lower::gpu::{MOST_SHARED, Machine};
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
@@ -48,6 +56,9 @@ const HIP_32: Library = Library(&["// WAVE\n#define WAVE 32", include_str!("libr
 
 /// Words of C++ and CUDA that are no names.
 const RESERVED: &str = include_str!("words.txt");
+
+/// The array that a launch gives the size of.
+const SHARED: &str = "shared_memory";
 
 const AXES: [&str; 3] = ["x", "y", "z"];
 
@@ -132,6 +143,36 @@ pub fn emit_all(kernels: &[&Kernel], dialect: &Cuda) -> Result<(String, Vec<Desc
     let include = dialect.vendor.include();
     let library = dialect.vendor.library();
     Ok((format!("{include}{}{text}", library.mentioned_by(&text)), descriptions))
+}
+
+/// The shared memory that a launch of the kernel has to ask for, as the file cannot: 0 unless it is more than every GPU gives to any block.
+/// The driver wants to be told before the first launch (`CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`).
+pub fn asked_shared_bytes(d: &Description) -> u64 {
+    let declared: u64 = d.shared.iter().map(shared_size).sum();
+    if declared <= Machine::cuda().shared_bytes {
+        return 0;
+    }
+    let last = shared_starts(d).zip(&d.shared).last();
+    last.map_or(0, |(start, shared)| start + shared_size(shared))
+}
+
+/// Where memories of a block begin in the one that a launch gives.
+fn shared_starts(d: &Description) -> impl Iterator<Item = u64> {
+    d.shared.iter().scan(0, |end, shared| {
+        let start = *end;
+        *end += shared_size(shared).next_multiple_of(SHARED_ALIGNMENT);
+        Some(start)
+    })
+}
+
+/// The bytes of a memory of a block.
+fn shared_size(shared: &SharedSlot) -> u64 {
+    elements(shared) * shared.ty.bytes() as u64
+}
+
+/// Arrays have an element at least.
+fn elements(shared: &SharedSlot) -> u64 {
+    Size::product(&shared.shape).constant().unwrap_or(1).max(1)
 }
 
 /// What lies in memory.
@@ -221,9 +262,17 @@ impl Dialect for Cuda {
 
     fn prologue(&self, d: &Description, mentions: &dyn Fn(&str) -> bool) -> Vec<String> {
         let mut lines = vec![];
-        for shared in &d.shared {
-            let elements = Size::product(&shared.shape).constant().unwrap_or(1).max(1);
-            lines.push(format!("__shared__ {} {}[{elements}];", stored(shared.ty), shared.name));
+        let asked = asked_shared_bytes(d);
+        if asked > 0 {
+            lines.push(format!("extern __shared__ __align__({SHARED_ALIGNMENT}) unsigned char {SHARED}[];"));
+        }
+        for (shared, start) in d.shared.iter().zip(shared_starts(d)) {
+            let (ty, name) = (stored(shared.ty), &shared.name);
+            lines.push(match start {
+                _ if asked == 0 => format!("__shared__ {ty} {name}[{}];", elements(shared)),
+                0 => format!("{ty}* const {name} = ({ty}*){SHARED};"),
+                start => format!("{ty}* const {name} = ({ty}*)({SHARED} + {start});"),
+            });
         }
         if d.places.contains(&PlaceName::Global) {
             for (dimension, axis) in AXES.into_iter().enumerate().take(d.rank.clamp(1, 3)) {
@@ -498,6 +547,7 @@ impl Dialect for Cuda {
     fn is_reserved(&self, name: &str) -> bool {
         RESERVED.split_whitespace().any(|word| word == name)
             || self.vendor.library().has(name)
+            || name == SHARED
             || name.starts_with("__")
     }
 
@@ -508,6 +558,8 @@ impl Dialect for Cuda {
     fn machine(&self) -> Machine {
         let machine = self.vendor.machine();
         let max_positions = if self.narrow { MOST_NARROW } else { machine.max_positions };
+        // A launch asks for what not all of them have.
+        let machine = if self.vendor.is_amd() { machine } else { machine.with_shared(MOST_SHARED) };
         Machine { max_positions, ..machine }
     }
 

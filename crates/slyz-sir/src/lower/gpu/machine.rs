@@ -10,6 +10,9 @@ const TURN_WORK: u64 = 1 << 15;
 /// Through Vulkan a filter of 2^28 elements takes 0.75 ms on an H200 with 64 threads a block and 0.81 with 256; through CUDA it is the other way round.
 const MEETING_THREADS: u32 = 64;
 
+/// The most shared memory that a block of any GPU of NVIDIA may have.
+pub const MOST_SHARED: u64 = 227 << 10;
+
 /// Elements of rows that a thread keeps in registers.
 const KEPT_VALUES: u32 = 64;
 
@@ -24,8 +27,10 @@ pub struct Machine {
     pub subgroup: Option<Subgroup>,
     /// The most threads of a block that meets at every tile, as those of filters do: the fewer wait for each other, the sooner they go on.
     pub meeting_threads: u32,
-    /// Shared memory of a block.
+    /// Shared memory of a block with others beside it: what tiles are made for.
     pub shared_bytes: u64,
+    /// What a block may have on top of that, where it is alone or nearly so: for scratch that else would lie in global memory.
+    pub more_shared_bytes: u64,
     /// What an element of it takes at least.
     pub least_bytes: u64,
     /// The most blocks of a grid in x, y, z.
@@ -65,6 +70,7 @@ impl Machine {
             meeting_threads: 1024,
             subgroup: Some(Subgroup { size: 32, bits: 32, float_extremes: true }),
             shared_bytes: 32 << 10,
+            more_shared_bytes: 0,
             least_bytes: 1,
             max_blocks: [u32::MAX as u64; 3],
             atomic_bits: 32,
@@ -83,13 +89,14 @@ impl Machine {
         }
     }
 
-    /// NVIDIA GPUs.
+    /// NVIDIA GPUs, as little as any of them has.
     pub const fn cuda() -> Machine {
         Machine {
             max_threads: 1024,
             meeting_threads: 1024,
             subgroup: Some(Subgroup { size: 32, bits: 64, float_extremes: false }),
             shared_bytes: 48 << 10,
+            more_shared_bytes: 0,
             least_bytes: 1,
             max_blocks: [(1 << 31) - 1, 65_535, 65_535],
             atomic_bits: 64,
@@ -105,6 +112,19 @@ impl Machine {
             busy_blocks: 2_048,
             choice: Choice::USUAL,
         }
+    }
+
+    /// NVIDIA GPUs of an architecture: 90 for `sm_90`. Blocks have the memory there that they have to ask for.
+    pub const fn cuda_of(architecture: u32) -> Machine {
+        let most: u64 = match architecture {
+            70 | 72 => 96 << 10,
+            75 => 64 << 10,
+            80 | 87 => 163 << 10,
+            86 | 89 | 120.. => 99 << 10,
+            90..120 => MOST_SHARED,
+            _ => 48 << 10,
+        };
+        Machine::cuda().with_shared(most)
     }
 
     /// AMD GPUs, with wavefronts of so many lanes.
@@ -125,6 +145,7 @@ impl Machine {
             meeting_threads: 256,
             subgroup: None,
             shared_bytes: 32 << 10,
+            more_shared_bytes: 0,
             least_bytes: 1,
             max_blocks: [(1 << 31) - 1, 65_535, 65_535],
             atomic_bits: 32,
@@ -148,6 +169,7 @@ impl Machine {
             meeting_threads: MEETING_THREADS,
             subgroup: None,
             shared_bytes: 16 << 10,
+            more_shared_bytes: 0,
             least_bytes: 4,
             max_blocks: [65_535; 3],
             atomic_bits: 32,
@@ -168,6 +190,16 @@ impl Machine {
     /// loops over what a grid does not reach, which would be all over the arrays.
     pub const fn in_pieces(self) -> Machine {
         Machine { max_blocks: [i64::MAX as u64; 3], ..self }
+    }
+
+    /// The same machine where a block may have so many bytes of shared memory. Tiles stay as they are.
+    pub const fn with_shared(self, most: u64) -> Machine {
+        Machine { more_shared_bytes: most.saturating_sub(self.shared_bytes), ..self }
+    }
+
+    /// The most shared memory that a block may have.
+    pub const fn most_shared_bytes(&self) -> u64 {
+        self.shared_bytes + self.more_shared_bytes
     }
 
     /// The same machine with other choices.
@@ -208,6 +240,7 @@ impl Machine {
         Resources {
             subgroup: self.subgroup,
             shared_bytes: self.shared_bytes,
+            more_shared_bytes: self.more_shared_bytes,
             least_bytes: self.least_bytes,
             turns_at_once,
             kept_values: if self.keeps_rows() { KEPT_VALUES } else { 0 },

@@ -46,7 +46,7 @@ mod turn;
 mod window;
 
 pub use expected::Expected;
-pub use machine::Machine;
+pub use machine::{MOST_SHARED, Machine};
 pub use plan::{lower, lower_for, lower_with};
 pub use window::{Limits, Piece, Scattered, Windowed};
 

@@ -316,7 +316,7 @@ impl<'g> Gpu<'g> {
             let fewer = Items::new(count, &self.machine, SPILLING_BLOCKS).loops
                 && most > SPILLING_BLOCKS
                 && !self.machine.cuts_launches();
-            if threads > 1 && spread.shared_bytes > self.machine.shared_bytes {
+            if threads > 1 && spread.is_too_large {
                 threads /= 2;
             } else if fewer && !spread.spilled.is_empty() {
                 most = SPILLING_BLOCKS;

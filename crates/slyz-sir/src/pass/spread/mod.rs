@@ -12,8 +12,9 @@
 //! * Uniform code is run by all threads. What it stores is stored by the first thread.
 //! * Barriers stand only where two threads may meet at one element: memory is followed access by access, so that
 //!   loops which do not share anything run on without waiting, and a kernel never waits at its end.
-//! * Scratch of constant size becomes shared memory as long as that lasts; the rest becomes a slice of a global
-//!   memory per block, which the launch has to bind ([`Spread::spilled`]).
+//! * Scratch of constant size becomes shared memory as long as that lasts: what blocks have beside others, and where that does not do for all,
+//!   the most that a block may have. The rest becomes a slice of a global memory per block, which the launch has to bind
+//!   ([`Spread::spilled`]).
 //!
 //! ```text
 //! %s: f32 = lanes %lo to %hi |%k: i64| {           %t: i64 = local.x
@@ -35,7 +36,7 @@ mod unroll;
 
 use crate::choices::Precision;
 use crate::code::{Body, Id, MemId, Monoid, Op, Place, Stmt, Type, Var};
-use crate::kernel::{Access, Kernel, Memory, Space};
+use crate::kernel::{Access, Kernel, Memory, SHARED_ALIGNMENT, Space};
 use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
@@ -67,8 +68,10 @@ pub struct Subgroup {
 pub struct Resources {
     /// `None` on a machine without subgroup operations.
     pub subgroup: Option<Subgroup>,
-    /// Shared memory of a block.
+    /// Shared memory of a block with others beside it.
     pub shared_bytes: u64,
+    /// What there is on top of that for scratch.
+    pub more_shared_bytes: u64,
     /// What an element of it takes at least.
     pub least_bytes: u64,
     /// Turns of a loop that a thread has under way at once, where they are short.
@@ -84,8 +87,10 @@ pub struct Spread {
     pub kernel: Kernel,
     /// Memories that were scratch and are global now, with the block's number as their first axis; in increasing order.
     pub spilled: Vec<MemId>,
-    /// Bytes of shared memory it uses, which is more than there are where the block is too large.
+    /// Bytes of shared memory it uses.
     pub shared_bytes: u64,
+    /// Its partial results do not fit what a block has with others beside it.
+    pub is_too_large: bool,
 }
 
 /// About how large a size is, where that is known. The code is right for all others.
@@ -128,13 +133,23 @@ pub fn run(kernel: Kernel, resources: &Resources, about: &About<'_>) -> Spread {
         row: None,
     };
     spreader.fold_memories(&kernel.body);
-    let shared_bytes = spreader.place_scratch(&kernel, resources);
+    let Placed { shared_bytes, is_too_large, .. } = spreader.place_scratch(&kernel, resources);
     let mut body = spreader.body(kernel.body);
     let mut start = spreader.thread_names();
     start.append(&mut body.stmts);
     body.stmts = start;
     let Spreader { memories, spilled, .. } = spreader;
-    Spread { kernel: Kernel { memories, body, ..kernel }, spilled, shared_bytes }
+    Spread { kernel: Kernel { memories, body, ..kernel }, spilled, shared_bytes, is_too_large }
+}
+
+/// What becomes of scratch.
+struct Placed {
+    /// What has no room in shared memory.
+    spilled: Vec<MemId>,
+    /// All shared memory.
+    shared_bytes: u64,
+    /// What is not scratch does not fit.
+    is_too_large: bool,
 }
 
 struct Spreader<'a> {
@@ -211,31 +226,51 @@ impl Spreader<'_> {
     // ---- memory
 
     /// Makes shared memory out of scratch while there is room, and slices of global memory out of the rest.
-    fn place_scratch(&mut self, kernel: &Kernel, resources: &Resources) -> u64 {
-        let bytes = |memory: &Memory| {
-            let count = Size::product(&memory.shape).constant()?;
-            count.checked_mul((memory.ty.bytes() as u64).max(resources.least_bytes))
+    fn place_scratch(&mut self, kernel: &Kernel, resources: &Resources) -> Placed {
+        let usual = self.placed(kernel, resources.shared_bytes, resources.least_bytes, 1);
+        let most = resources.shared_bytes + resources.more_shared_bytes;
+        let is_scarce =
+            usual.spilled.iter().any(|&MemId(k)| self.bytes_of(k as usize, resources.least_bytes).is_some());
+        let placed = match is_scarce && !usual.is_too_large && resources.more_shared_bytes > 0 {
+            true => self.placed(kernel, most, resources.least_bytes, SHARED_ALIGNMENT),
+            false => usual,
         };
-        let shared = |m: &&Memory| m.space == Space::Shared;
-        let mut taken: u64 = self.memories.iter().filter(shared).filter_map(bytes).sum();
         for (k, memory) in kernel.memories.iter().enumerate() {
             if memory.space != Space::Scratch {
                 continue;
             }
-            match bytes(memory).filter(|&bytes| taken.saturating_add(bytes) <= resources.shared_bytes) {
-                Some(bytes) => {
-                    taken += bytes;
-                    self.memories[k].space = Space::Shared;
-                }
-                None => {
-                    self.slot.get_or_insert_with(&mut self.fresh);
-                    self.spilled.push(MemId(k as u32));
-                    self.memories[k].space = Space::Global(Access::ReadWrite);
-                    self.memories[k].shape.insert(0, kernel.grid[0].clone());
-                }
+            if placed.spilled.contains(&MemId(k as u32)) {
+                self.slot.get_or_insert_with(&mut self.fresh);
+                self.memories[k].space = Space::Global(Access::ReadWrite);
+                self.memories[k].shape.insert(0, kernel.grid[0].clone());
+            } else {
+                self.memories[k].space = Space::Shared;
             }
         }
-        taken
+        self.spilled = placed.spilled.clone();
+        placed
+    }
+
+    /// What becomes of scratch where a block has so many bytes and its memories begin at such multiples.
+    fn placed(&self, kernel: &Kernel, most: u64, least_bytes: u64, alignment: u64) -> Placed {
+        let bytes = |k: usize| self.bytes_of(k, least_bytes)?.checked_next_multiple_of(alignment);
+        let is_shared = |&k: &usize| self.memories[k].space == Space::Shared;
+        let own: u64 = (0..self.memories.len()).filter(is_shared).filter_map(bytes).sum();
+        let mut placed = Placed { spilled: vec![], shared_bytes: own, is_too_large: own > most };
+        for k in (0..kernel.memories.len()).filter(|&k| kernel.memories[k].space == Space::Scratch) {
+            match bytes(k).filter(|&bytes| placed.shared_bytes.saturating_add(bytes) <= most) {
+                Some(bytes) => placed.shared_bytes += bytes,
+                None => placed.spilled.push(MemId(k as u32)),
+            }
+        }
+        placed
+    }
+
+    /// What a memory of constant size takes.
+    fn bytes_of(&self, memory: usize, least_bytes: u64) -> Option<u64> {
+        let memory = &self.memories[memory];
+        let count = Size::product(&memory.shape).constant()?;
+        count.checked_mul((memory.ty.bytes() as u64).max(least_bytes))
     }
 
     /// The operation with names and memories as they are now.

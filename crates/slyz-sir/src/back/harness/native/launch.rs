@@ -4,6 +4,7 @@ use super::Api;
 use super::function::Function;
 use super::literal::{c_type, literal};
 use crate::back::clike::{Description, Dispatch, UniformSource};
+use crate::back::cuda::asked_shared_bytes;
 use crate::back::harness::raw;
 use crate::kernel::{Access, BufferId, Kernel, ScalarArg, Space};
 use crate::size::{Size, SizeVar};
@@ -78,7 +79,12 @@ impl Function<'_> {
         };
         let (Dispatch::Blocks(sizes) | Dispatch::Threads(sizes)) = &d.dispatch;
         let grid = sizes.iter().zip(d.block).map(blocks).collect();
-        self.by_device(&d.name, &d.kernel, grid, bound.chain(uniforms).collect())
+        let handle = self.platform.kernel_handle(&d.name, &d.kernel);
+        let handle = match self.platform.api {
+            Api::Cuda if asked_shared_bytes(d) > 0 => format!("host_kernel({handle}, {})", asked_shared_bytes(d)),
+            _ => handle,
+        };
+        self.by_device(&handle, &d.kernel, grid, bound.chain(uniforms).collect())
     }
 
     /// The same of SPIR-V, whose numbers are words in a buffer: sizes, then scalars. Sources of people have scalars first, in words of 32 bits.
@@ -102,7 +108,7 @@ impl Function<'_> {
                 arguments.extend(words.chunks(2).map(pair));
             }
         }
-        self.by_device(&kernel.name, kernel, grid, arguments)
+        self.by_device(&self.platform.kernel_handle(&kernel.name, kernel), kernel, grid, arguments)
     }
 
     /// A scalar of a launch.
@@ -115,12 +121,11 @@ impl Function<'_> {
         }
     }
 
-    fn by_device(&self, name: &str, kernel: &Kernel, grid: Vec<String>, arguments: Vec<String>) -> String {
+    fn by_device(&self, handle: &str, kernel: &Kernel, grid: Vec<String>, arguments: Vec<String>) -> String {
         let [x, y, z] = kernel.block;
         let pad = "    ".repeat(self.depth + 1);
         format!(
-            "host_launch(\n{pad}&call, {}, {{{}}}, {{{x}, {y}, {z}}},\n{pad}{{{}}});",
-            self.platform.kernel_handle(name, kernel),
+            "host_launch(\n{pad}&call, {handle}, {{{}}}, {{{x}, {y}, {z}}},\n{pad}{{{}}});",
             grid.join(", "),
             arguments.join(", "),
         )

@@ -20,6 +20,7 @@ mod validation;
 
 use super::{Emitted, Entry, File, HandKernel, Options, ProjectError, Target, cases, raw, simt};
 use crate::back::c;
+use crate::back::cuda::asked_shared_bytes;
 use crate::kernel::Kernel;
 use crate::program::Program;
 use crate::road::{Destination, KernelRoad, ProgramRoad};
@@ -32,10 +33,16 @@ const ARGUMENT: &str = include_str!("argument.cpp");
 const CALL: &str = include_str!("call.c");
 const CPU: &str = include_str!("cpu.c");
 const GPU: &str = include_str!("gpu.cpp");
+const LAUNCH: &str = include_str!("launch.cpp");
+const LARGE_LAUNCH: &str = include_str!("large_launch.cpp");
 const OPENCL: &str = include_str!("opencl.cpp");
 const RUNTIME: &str = include_str!("runtime.cpp");
 const VULKAN_DEVICE: &str = include_str!("vulkan_device.cpp");
 const VULKAN: &str = include_str!("vulkan.cpp");
+
+/// Kernels where launches of some ask for shared memory.
+const LARGE_KERNEL: &str = "/* A kernel, and the shared memory that a launch asks for. */\nstruct host_kernel {\n    const void *code;\n    size_t shared_bytes;\n    \
+     host_kernel(const void *of, size_t bytes = 0) : code(of), shared_bytes(bytes) {}\n};\n";
 
 /// The file of kernels that are ours.
 const KERNELS_CL: &str = "kernels.cl";
@@ -97,6 +104,8 @@ struct Platform<'p> {
     extents: &'p [Vec<Size>],
     /// What people wrote in the language of the kernels: the file, and the function in it.
     sources: Vec<(String, String)>,
+    /// Are there kernels whose launches ask for shared memory?
+    is_large: bool,
 }
 
 impl Platform<'_> {
@@ -183,7 +192,8 @@ impl Platform<'_> {
                 // Their parameters are the sources' own.
                 let declare = |(_, entry): &(String, String)| format!("extern \"C\" __global__ void {entry}();\n");
                 let sources: String = self.sources.iter().map(declare).collect();
-                format!("typedef void *host_buffer;\ntypedef const void *host_kernel;\n{sources}")
+                let kernel = if self.is_large { LARGE_KERNEL } else { "typedef const void *host_kernel;\n" };
+                format!("typedef void *host_buffer;\n{kernel}{sources}")
             }
         };
         if self.is_cpu() {
@@ -213,8 +223,11 @@ impl Platform<'_> {
             Api::Cores => [CALL, CPU].join("\n"),
             Api::OpenCl => [CALL, ARGUMENT, OPENCL, GPU].join("\n"),
             Api::Vulkan => [CALL, VULKAN_DEVICE, VULKAN, GPU].join("\n"),
-            Api::Cuda => [CALL, ARGUMENT, RUNTIME, GPU].join("\n").replace("gpu", "cuda"),
-            Api::Hip | Api::HipRdna => [CALL, ARGUMENT, RUNTIME, GPU].join("\n").replace("gpu", "hip"),
+            Api::Cuda if self.is_large => {
+                [CALL, ARGUMENT, RUNTIME, LARGE_LAUNCH, GPU].join("\n").replace("gpu", "cuda")
+            }
+            Api::Cuda => [CALL, ARGUMENT, RUNTIME, LAUNCH, GPU].join("\n").replace("gpu", "cuda"),
+            Api::Hip | Api::HipRdna => [CALL, ARGUMENT, RUNTIME, LAUNCH, GPU].join("\n").replace("gpu", "hip"),
         }
     }
 }
@@ -274,7 +287,9 @@ fn written(
 ) -> Emitted {
     let Library { entries, kernels, extents, hands } = library;
     let sources = sources(&entries);
-    let platform = Platform { api, stem, extents: &extents, sources };
+    let mut descriptions = entries.iter().flat_map(|entry| &entry.kernels);
+    let is_large = api == Api::Cuda && descriptions.any(|d| asked_shared_bytes(d) > 0);
+    let platform = Platform { api, stem, extents: &extents, sources, is_large };
     let mut first = 0;
     let mut functions = vec![];
     for (k, entry) in entries.iter().enumerate() {
