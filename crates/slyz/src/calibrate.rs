@@ -2,11 +2,11 @@
 
 use crate::compile::Compiled;
 use crate::error::Error;
-use crate::quantize::{Quantize, compile_smaller};
+use crate::quantize::{Quantize, Smaller, compile_smaller};
 use slyz_run::{Argument, Executable, Output};
 use slyz_sir::kernel::Plan;
 use slyz_sir::program::Program;
-use slyz_sir::quantize::{Candidate, Request, quantize, ranges};
+use slyz_sir::quantize::{Candidate, Known, Request, Why, errors, measured, quantize, ranges};
 use slyz_sir::types::Scalar;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,6 +14,9 @@ impl<Sig> Compiled<Sig> {
     /// The function over smaller numbers. `examples` calls it with data as it will be: once as it is, to see what results are and how large
     /// numbers get, and then as often as it takes to hold the bound. [`Compiled::explain`] tells what stayed `f32`, and why. A bound that
     /// cannot be held is an error, and so are examples that never call it. Calls with views run as before, in `f32`.
+    ///
+    /// It also tells what is proven: how far off results are at most for any numbers between the least and the greatest of each argument in
+    /// the examples ([`Quantize::range`] says others). What cannot be followed is only measured.
     ///
     /// ```
     /// use slyz::prelude::*;
@@ -35,7 +38,8 @@ impl<Sig> Compiled<Sig> {
     ) -> Result<Compiled<Sig>, Error> {
         let mut request = how.request.clone();
         let record = |code: Arc<dyn Executable>, ranges: Option<Arc<dyn Executable>>| {
-            let recorder = Arc::new(Recorder { code, ranges, seen: Mutex::default() });
+            let first = measured(self.program()).len();
+            let recorder = Arc::new(Recorder { code, ranges, measured: first, seen: Mutex::default() });
             examples(&self.with_code(recorder.clone(), None))?;
             let seen = std::mem::take(&mut *recorder.seen.lock().unwrap_or_else(PoisonError::into_inner));
             Ok::<Seen, Error>(seen)
@@ -52,17 +56,23 @@ impl<Sig> Compiled<Sig> {
                 request.without.push((number, why));
             }
         }
-        let Some(bound) = how.bound else { return self.smaller(&request) };
+        let known = self.known(how, &reference);
+        let Some(bound) = how.bound else {
+            let (code, smaller) = self.smaller(&request)?;
+            let told = self.proven(&request, &known, &reference, None, smaller);
+            return Ok(self.with_code(code, Some(told)));
+        };
         let error = |request: &Request| {
-            let small = self.smaller(request)?;
-            let seen = record(small.code(), None)?;
-            Ok::<_, Error>((small, off(&reference.outputs, &seen.outputs)?))
+            let (code, smaller) = self.smaller(request)?;
+            let seen = record(code.clone(), None)?;
+            Ok::<_, Error>((code, smaller, off(&reference.outputs, &seen.outputs)?))
         };
         let mut alone: Option<Vec<(usize, f64)>> = None;
         loop {
-            let (small, (found, result)) = error(&request)?;
+            let (code, smaller, (found, result)) = error(&request)?;
             if found <= bound {
-                return Ok(small);
+                let told = self.proven(&request, &known, &reference, Some((found, bound)), smaller);
+                return Ok(self.with_code(code, Some(told)));
             }
             let candidates = self.candidates(&request);
             let active: Vec<usize> = (0..candidates.len()).filter(|&k| candidates[k].left.is_none()).collect();
@@ -71,7 +81,7 @@ impl<Sig> Compiled<Sig> {
                 for &number in &active {
                     let others = active.iter().filter(|&&k| k != number).map(|&k| (k, String::new()));
                     let without = request.without.iter().cloned().chain(others).collect();
-                    each.push((number, error(&Request { without, ..request.clone() })?.1.0));
+                    each.push((number, error(&Request { without, ..request.clone() })?.2.0));
                 }
                 each.sort_by(|a, b| a.1.total_cmp(&b.1));
                 alone = Some(each);
@@ -102,16 +112,78 @@ impl<Sig> Compiled<Sig> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn quantized(&self, how: &Quantize) -> Result<Compiled<Sig>, Error> {
-        self.smaller(&how.request)
+        let (code, smaller) = self.smaller(&how.request)?;
+        Ok(self.with_code(code, Some(smaller)))
     }
 
     fn candidates(&self, request: &Request) -> Vec<Candidate> {
         quantize(self.program(), request).candidates
     }
 
-    fn smaller(&self, request: &Request) -> Result<Compiled<Sig>, Error> {
-        let (code, smaller) = compile_smaller(&**self.device_used(), self.program(), request)?;
-        Ok(self.with_code(code, Some(smaller)))
+    fn smaller(&self, request: &Request) -> Result<(Arc<dyn Executable>, Smaller), Error> {
+        compile_smaller(&**self.device_used(), self.program(), request)
+    }
+
+    /// What is known of calls like those of the examples.
+    fn known(&self, how: &Quantize, reference: &Seen) -> Known {
+        let mut arguments = vec![(f64::NEG_INFINITY, f64::INFINITY); self.program().body.params.len()];
+        for (argument, &(low, high)) in measured(self.program()).into_iter().zip(&reference.ends) {
+            arguments[argument] = (low.into(), high.into());
+        }
+        for &(argument, low, high) in &how.ranges {
+            if let Some(range) = arguments.get_mut(argument) {
+                *range = (low, high);
+            }
+        }
+        Known { sizes: reference.sizes.clone(), arguments }
+    }
+
+    /// `smaller`, and what is proven of each candidate and of all together. `found` is what was measured, and the bound.
+    fn proven(
+        &self,
+        request: &Request,
+        known: &Known,
+        reference: &Seen,
+        found: Option<(f64, f64)>,
+        mut smaller: Smaller,
+    ) -> Smaller {
+        let largest = reference.least_largest();
+        let part = |request: &Request| {
+            let errors = errors(self.program(), request, known);
+            let parts = errors.into_iter().zip(&largest).map(|(off, most)| Ok(off? / most));
+            parts.collect::<Result<Vec<f64>, Why>>().map(|parts| parts.into_iter().fold(0.0, f64::max))
+        };
+        let candidates = self.candidates(request);
+        let active: Vec<usize> = (0..candidates.len()).filter(|&k| candidates[k].left.is_none()).collect();
+        for &number in &active {
+            let others = active.iter().filter(|&&k| k != number).map(|&k| (k, String::new()));
+            let without = request.without.iter().cloned().chain(others).collect();
+            let note = match part(&Request { without, ..request.clone() }) {
+                Ok(part) => format!("proven: alone it makes results at most {} off", percent(part)),
+                Err(why) => format!("not proven, only measured: {why}"),
+            };
+            smaller.told[number] += &format!("; {note}");
+        }
+        if active.is_empty() {
+            return smaller;
+        }
+        let all = part(request);
+        let examples = found.map(|(found, _)| format!("results are {} off in the examples", percent(found)));
+        let proven = match (&all, found) {
+            (Err(why), _) => format!("no bound is proven: {why}"),
+            (Ok(part), None) => format!("at most {} off is proven for numbers in their ranges", percent(*part)),
+            (Ok(part), Some((_, bound))) => {
+                let held = if *part <= bound { "within" } else { "more than" };
+                format!(
+                    "at most {} off is proven for numbers in their ranges, {held} {}",
+                    percent(*part),
+                    percent(bound)
+                )
+            }
+        };
+        let told: Vec<String> = examples.into_iter().chain([proven]).collect();
+        smaller.told.push(format!("together: {}", told.join("; ")));
+        smaller
     }
 
     #[allow(unsafe_code)]
@@ -130,27 +202,57 @@ fn percent(part: f64) -> String {
 #[derive(Default)]
 struct Seen {
     outputs: Vec<Vec<Output>>,
+    /// The sizes of calls, each once.
+    sizes: Vec<Vec<Option<u64>>>,
+    /// The least and the greatest number of each measured argument.
+    ends: Vec<(f32, f32)>,
     /// How large each candidate got.
     largest: Vec<f32>,
+}
+
+impl Seen {
+    /// The largest size in each result, in the call where that is least; what bounds are parts of.
+    fn least_largest(&self) -> Vec<f64> {
+        let mut least: Vec<f64> = vec![];
+        for outputs in &self.outputs {
+            least.resize(outputs.len(), f64::INFINITY);
+            for (least, output) in least.iter_mut().zip(outputs) {
+                let finite = numbers(output).into_iter().flatten().filter(|x| x.is_finite());
+                let largest = finite.fold(0.0, |most: f64, x| most.max(x.abs()));
+                *least = least.min(if largest > 0.0 { largest } else { 1.0 });
+            }
+        }
+        least
+    }
 }
 
 /// Runs what it is told, and keeps the results.
 struct Recorder {
     code: Arc<dyn Executable>,
     ranges: Option<Arc<dyn Executable>>,
+    /// How many arguments have their ends told first.
+    measured: usize,
     seen: Mutex<Seen>,
 }
 
 impl Executable for Recorder {
     fn run(&self, sizes: &[Option<u64>], args: &[Argument<'_>]) -> Result<Vec<Output>, slyz_run::Error> {
         let outputs = self.code.run(sizes, args)?;
-        let mut largest = vec![];
+        let mut told = vec![];
         for output in self.ranges.iter().map(|ranges| ranges.run(sizes, args)).collect::<Result<Vec<_>, _>>()?.concat()
         {
-            largest.extend(bytemuck::pod_collect_to_vec::<u8, f32>(output.data.bytes()?));
+            told.extend(bytemuck::pod_collect_to_vec::<u8, f32>(output.data.bytes()?));
         }
+        let largest = told.split_off(told.len().min(2 * self.measured));
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.outputs.push(outputs.clone());
+        if !seen.sizes.iter().any(|known| known == sizes) {
+            seen.sizes.push(sizes.to_vec());
+        }
+        seen.ends.resize(told.len() / 2, (f32::INFINITY, f32::NEG_INFINITY));
+        for (ends, found) in seen.ends.iter_mut().zip(told.chunks_exact(2)) {
+            *ends = (ends.0.min(found[0]), ends.1.max(found[1]));
+        }
         let many = largest.len().max(seen.largest.len());
         seen.largest.resize(many, 0.0);
         // A NaN stays.

@@ -13,6 +13,8 @@ pub use slyz_sir::quantize::Small;
 pub struct Quantize {
     pub(crate) request: Request,
     pub(crate) bound: Option<f64>,
+    /// The least and the greatest number of arguments, by number, where somebody says them.
+    pub(crate) ranges: Vec<(usize, f64, f64)>,
 }
 
 impl Quantize {
@@ -33,12 +35,31 @@ impl Quantize {
 
     /// Those numbers.
     pub fn to(small: Small) -> Quantize {
-        Quantize { request: Request::new(small), bound: None }
+        Quantize { request: Request::new(small), bound: None, ranges: vec![] }
     }
 
     /// No result may be off by more than this part of its largest number: `0.01` is a hundredth. What makes more is left in `f32`.
     pub fn within(self, bound: f64) -> Quantize {
         Quantize { bound: Some(bound), ..self }
+    }
+
+    /// An argument, counted from 1, holds numbers from `low` to `high` only. What [`Compiled::explain`](crate::Compiled::explain) says is
+    /// proven is then proven for all of these, and else for those between the least and the greatest of the examples.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// use slyz::Quantize;
+    /// axis!(N, K, M);
+    /// let f = compile(|x: Arr<f32, (N, K)>, w: Arr<f32, (K, M)>| x.matmul(w))?;
+    /// let (x, w) = ([[1.0f32, -0.5]], [[1.0f32], [0.25]]);
+    /// let how = Quantize::i8().within(0.05).range(1, -1.0, 1.0);
+    /// let small = f.quantize(&how, |f| f.call(&x, &w))?;
+    /// assert!(small.explain().to_string().contains("proven: alone it makes results at most"));
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn range(mut self, argument: usize, low: f64, high: f64) -> Quantize {
+        self.ranges.extend(argument.checked_sub(1).map(|argument| (argument, low, high)));
+        self
     }
 
     /// Arguments that stay the same from call to call, counted from 1: what is made of them alone is made once. Without this, the right

@@ -11,7 +11,7 @@
 //! taken away. Sums of whole numbers do not round, and `k` is short enough for them. An infinity or NaN makes the scale infinite, and what it
 //! is in NaN or infinite.
 
-use super::{Candidate, Quantized, Request, left_out};
+use super::{Candidate, Quantized, Request, Site, left_out};
 use crate::code::{Body, Id, Monoid, Op, Stmt, Type, Var};
 use crate::lower::Product;
 use crate::ops::Operator;
@@ -53,6 +53,12 @@ pub(super) fn quantize(mut program: Program, request: &Request) -> Quantized {
     weights.sort_unstable();
     weights.dedup();
     Quantized { program, candidates, weights: request.weights.clone().unwrap_or(weights) }
+}
+
+/// What each candidate is.
+pub(super) fn sites(program: &Program) -> Vec<Option<Site>> {
+    let found = program.body.stmts.iter().filter_map(Found::of);
+    found.map(|found| Some(Site::Product { sum: found.sum, factors: [found.left.value, found.right.value] })).collect()
 }
 
 /// A product of matrices, and perhaps something done with its sums.

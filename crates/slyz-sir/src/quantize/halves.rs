@@ -1,6 +1,6 @@
 //! Arrays in 16 bits: they are rounded where they are stored, and computed with as before.
 
-use super::{Candidate, Quantized, Request, left_out};
+use super::{Candidate, Quantized, Request, Site, left_out};
 use crate::code::{Body, Id, Monoid, Op, Stmt, Type, Var};
 use crate::ops::Operator;
 use crate::program::Program;
@@ -63,10 +63,9 @@ pub(super) fn quantize(mut program: Program, request: &Request) -> Quantized {
     Quantized { weights: weights.collect(), program, candidates }
 }
 
-/// The largest size that each array holds.
-pub(super) fn ranges(mut program: Program, request: &Request) -> Program {
-    let arrays = arrays(&program, request);
-    let mut lines = Lines::new(program.fresh_ids());
+/// The largest size that each array holds, behind the statements of the program.
+pub(super) fn largest(program: &Program, request: &Request, lines: &mut Lines) -> Vec<Id> {
+    let arrays = arrays(program, request);
     let zero = lines.constant(Scalar::f32(0.0));
     let mut results = vec![];
     for Array { var, .. } in &arrays {
@@ -82,10 +81,13 @@ pub(super) fn ranges(mut program: Program, request: &Request) -> Program {
             false => lines.push(Op::Fold { shape, body, monoid }, Ty::F32),
         });
     }
-    let mut stmts = lines.take();
-    program.body.stmts.append(&mut stmts);
-    program.body.results = results;
-    program
+    results
+}
+
+/// What each candidate is, where it can be in 16 bits.
+pub(super) fn sites(program: &Program, request: &Request) -> Vec<Option<Site>> {
+    let site = |array: Array| array.unfit.is_none().then_some(Site::Stored(array.var.id));
+    arrays(program, request).into_iter().map(site).collect()
 }
 
 /// The arrays of `f32` that are stored: weights, and what statements of the top level make for each other.

@@ -14,17 +14,22 @@
 //! |---|---|
 //! | `bytes` | products of matrices, in bytes |
 //! | `halves` | arrays in 16 bits |
+//! | `errors` | how far off results are at most |
 //! | `prepare` | what depends on one argument alone, as a program of its own |
 
 mod bytes;
+mod errors;
 mod halves;
 mod prepare;
 
+pub use errors::{Known, Why, errors, measured};
 pub use prepare::{Pack, Prepared, Source, prepare};
 
+use crate::code::Id;
 use crate::pass;
 use crate::program::Program;
 use crate::types::Ty;
+use crate::write::Lines;
 use std::fmt;
 use std::str::FromStr;
 
@@ -156,11 +161,34 @@ pub fn quantize(program: &Program, request: &Request) -> Quantized {
     }
 }
 
-/// A program that tells how large what the candidates hold gets: a scalar `f32` for each.
+/// A program that tells ranges, in scalars of `f32`: the least and the greatest number of each [`measured`] argument, and then how large
+/// what each candidate holds gets, where its numbers end. `None` where there is nothing to tell.
 pub fn ranges(program: &Program, request: &Request) -> Option<Program> {
-    request.small.largest()?;
-    let all = Request { without: vec![], ..request.clone() };
-    Some(halves::ranges(pass::optimize(program), &all))
+    let mut program = pass::optimize(program);
+    let mut lines = Lines::new(program.fresh_ids());
+    let mut results = errors::extremes(&program, &mut lines);
+    if request.small.largest().is_some() {
+        let all = Request { without: vec![], ..request.clone() };
+        results.extend(halves::largest(&program, &all, &mut lines));
+    }
+    let mut stmts = lines.take();
+    program.body.stmts.append(&mut stmts);
+    program.body.results = results;
+    (!program.body.results.is_empty()).then(|| pass::dce::run(program))
+}
+
+/// Where numbers become smaller.
+#[derive(Clone, Copy, Debug)]
+enum Site {
+    /// Elements of an array are rounded before they are read.
+    Stored(Id),
+    /// A fold that sums products of bytes: its name, and those of the factors.
+    Product {
+        /// What it binds.
+        sum: Id,
+        /// What is multiplied.
+        factors: [Id; 2],
+    },
 }
 
 /// Why a candidate is left, if the request says so.

@@ -208,6 +208,23 @@ fn corpus() {
     assert!(same, "{} differs; BLESS=1 rewrites it\n{differs:#?}", path.display());
 }
 
+/// Sums under windows are the format's own convolution, with weights that are arguments.
+#[test]
+fn convolutions() {
+    // In a model of Core ML the operation's name stands behind its tag and its length.
+    let words: [(Target, &[u8]); 2] = [(Target::OpenVino, b"type=\"Convolution\""), (Target::CoreMl, b"\x0a\x04conv")];
+    let convolved = |example: &Example| matches!(example.program.name.as_str(), "convolve" | "channels");
+    let examples: Vec<Example> = examples().into_iter().filter(convolved).collect();
+    assert_eq!(examples.len(), 2, "convolution.sir and covered.sir have one each");
+    for example in &examples {
+        for (target, word) in words {
+            let emitted = example.emit(target, true).expect("it is a model");
+            let found = emitted.files.iter().any(|file| file.bytes().windows(word.len()).any(|part| part == word));
+            assert!(found, "{target:?}: {} has no convolution", example.id());
+        }
+    }
+}
+
 /// A format that has everything, so that all that is tried is how programs are lifted.
 const WHOLE: Format = Format {
     name: "whole",

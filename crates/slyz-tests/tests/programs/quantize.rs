@@ -114,6 +114,40 @@ fn bounds_are_held_or_told() -> Result<(), Error> {
     Ok(())
 }
 
+/// What is proven holds for other numbers in the ranges, and what cannot be followed is told.
+#[test]
+fn what_is_proven_is_told() -> Result<(), Error> {
+    let f = compile(layer)?;
+    let x = tensor::<(N, K), _>([20, 30], 1)?;
+    let w = tensor::<(K, M), _>([30, 25], 2)?;
+    let bias = tensor::<M, _>([25], 3)?;
+    let how = Quantize::i8().range(1, -1.0, 1.0).range(2, -1.0, 1.0);
+    let loose = f.quantize(&how.clone().within(0.5), |f| f.call(&x, &w, &bias))?.explain().to_string();
+    assert!(loose.contains("is i8; proven: alone it makes results at most"), "{loose}");
+    assert!(loose.contains("off is proven for numbers in their ranges, within 50.00 %"), "{loose}");
+    // A bound that is held by what is measured, and is more than can be proven.
+    let strict = f.quantize(&how.clone().within(0.02), |f| f.call(&x, &w, &bias))?;
+    let told = strict.explain().to_string();
+    assert!(told.contains("% off in the examples") && told.contains("more than 2.00 %"), "{told}");
+    let part = told.split("at most ").nth(1).and_then(|rest| rest.split(' ').next()).and_then(|part| part.parse().ok());
+    let part: f32 = part.expect("a number");
+    let exact = f.call(&x, &w, &bias)?.to_vec()?;
+    let largest = exact.iter().fold(0f32, |most, x| most.max(x.abs()));
+    for seed in 4..9 {
+        let other = tensor::<(N, K), _>([20, 30], seed)?;
+        let pairs = [f.call(&other, &w, &bias)?.to_vec()?, strict.call(&other, &w, &bias)?.to_vec()?];
+        let off = pairs[0].iter().zip(&pairs[1]).fold(0f32, |most, (a, b)| most.max((a - b).abs()));
+        assert!(off <= part / 100.0 * largest, "{off}, {part} % of {largest}");
+    }
+    // Nothing is measured without a bound, but what is proven is.
+    let told = f.quantize(&how, |f| f.call(&x, &w, &bias))?.explain().to_string();
+    assert!(told.contains("together: at most") && !told.contains("in the examples"), "{told}");
+    let wild = compile(|x: Arr<f32, (N, K)>, w: Arr<f32, (K, M)>| x.matmul(w) % 0.5)?;
+    let told = wild.quantize(&Quantize::i8().within(9.0), |f| f.call(&x, &w))?.explain().to_string();
+    assert!(told.contains("not proven, only measured: `rem` is not followed"), "{told}");
+    Ok(())
+}
+
 #[test]
 fn arrays_in_sixteen_bits() -> Result<(), Error> {
     for device in slyz::devices() {

@@ -14,7 +14,7 @@ use prost::Message;
 
 /// What Core ML has.
 pub const FORMAT: Format =
-    Format { name: "Core ML", has, has_type, convolves: false, most_axes: 5, precision: Precision::Native };
+    Format { name: "Core ML", has, has_type, convolves: true, most_axes: 5, precision: Precision::Native };
 
 /// Where the model lies in its package.
 pub const MODEL_FILE: &str = "Data/com.apple.CoreML/model.mlmodel";
