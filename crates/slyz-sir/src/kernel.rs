@@ -81,6 +81,9 @@ pub struct MatrixProduct {
     pub bias: Option<MemId>,
     /// What is below zero becomes zero, last of all.
     pub rectified: bool,
+    /// Elements of the factors, `i32`, are four bytes with signs each, one behind the other along `k`; the right one is turned, and the sums
+    /// are those of products of bytes.
+    pub bytes: bool,
 }
 
 /// A matrix, or matrices, of a product.

@@ -9,6 +9,7 @@ use slyz_sir::kernel::{Memory, Plan, Space};
 use slyz_sir::lower::gpu::{Expected, Machine, lower_for};
 use slyz_sir::pass::optimize;
 use slyz_sir::program::Program;
+use slyz_sir::quantize::{Request, Small, prepare, quantize};
 use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::{text, verify};
 
@@ -563,4 +564,93 @@ fn a_part_of_a_matrix_is_no_product_of_a_library() {
     };
     assert!(is_product("K"));
     assert!(!is_product("H"));
+}
+
+/// A program over bytes: a layer, with matrices that are many or one on the left, and one on the right.
+fn in_bytes(many: bool) -> Program {
+    let (own, at, sizes) = if many { ("B, N, K", "%h, %i, %k", "B, N, K, M") } else { ("N, K", "%i, %k", "N, K, M") };
+    let (result, index) = if many { ("B, N, M", "%h: i64, %i: i64, %j: i64") } else { ("N, M", "%i: i64, %j: i64") };
+    let text = format!(
+        "program layer<{sizes}>(%a: f32[{own}], %b: f32[K, M], %bias: f32[M]) -> f32[{result}] {{
+  %zero: f32 = const 0.0
+  %c: f32[{result}] = tabulate [{result}] |{index}| {{
+    %s: f32 = fold [K] |%k: i64| {{
+      %x: f32 = at %a[{at}]  %y: f32 = at %b[%k, %j]  %p: f32 = mul %x, %y  yield %p
+    }} with commutative (%zero) |%u: f32, %v: f32| {{ %w: f32 = add %u, %v  yield %w }}
+    %o: f32 = at %bias[%j]
+    %t: f32 = add %s, %o
+    %r: f32 = max %t, %zero
+    yield %r
+  }}
+  return %c
+}}"
+    );
+    let program = text::parse_program(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    optimize(&quantize(&program, &Request::new(Small::I8)).program)
+}
+
+fn products_of_bytes(program: &Program, machine: &Machine, expected: &Expected) -> usize {
+    let plan = lower_for(program, machine, expected);
+    let is_one = |kernel: &&slyz_sir::kernel::Kernel| kernel.product.as_ref().is_some_and(|product| product.bytes);
+    let found: Vec<_> = plan.kernels.iter().filter(is_one).collect();
+    for kernel in &found {
+        let text = kernel.to_string();
+        assert!(text.contains(" in bytes"), "{text}");
+        let read = text::parse_kernel(&text).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(read.product, kernel.product);
+    }
+    found.len()
+}
+
+/// Large products of bytes stand alone where the machine may have a library, and mean the same.
+#[test]
+fn products_of_bytes_are_apart() {
+    for many in [false, true] {
+        let program = in_bytes(many);
+        let large = Expected::of(&vec![Some(2048); program.sizes.len()]);
+        assert_eq!(products_of_bytes(&program, &Machine::cuda(), &large), 1, "{program}");
+        assert_eq!(products_of_bytes(&program, &Machine::metal(), &large), 0);
+        assert_eq!(products_of_bytes(&program, &Machine::cuda(), &Expected::default()), 0);
+        assert_eq!(products_of_bytes(&program, &Machine::cuda(), &Expected::of(&[Some(200); 4])), 0);
+        let check = Check { program, expected: large, special: false };
+        let sizes: &[&[u64]] =
+            if many { &[&[2, 5, 9, 7]] } else { &[&[40, 70, 36], &[3, 0, 5], &[1, 1, 1], &[33, 130, 65]] };
+        sizes.iter().for_each(|sizes| check.run_on(sizes, &Machine::cuda()));
+    }
+    // With weights that were packed before, too.
+    let parts = prepare(&in_bytes(false), &[1]);
+    let large = Expected::of(&[Some(2048); 3]);
+    assert_eq!(products_of_bytes(&optimize(&parts.main), &Machine::cuda(), &large), 1, "{}", parts.main);
+}
+
+/// What is taken from the sums has to be what is too much in them.
+#[test]
+fn a_product_of_bytes_has_its_own_offset() {
+    let count = |middles: &str, of: &str| {
+        let text = format!(
+            "program sums<N, K, M>(%p: i32[N, K], %q: i32[M, K], %r: i32[M, K]) -> i32[N, M] {{
+  %zero: i32 = const 0
+  %middles: i32 = const -2139062144
+  %others: i32 = const 1
+  %o: i32[M] = tabulate [M] |%l: i64| {{
+    %s: i32 = fold [K] |%v: i64| {{ %b: i32 = at {of}[%l, %v]  %d: i32 = dot4 {middles}, %b, %zero  yield %d }}
+      with commutative (%zero) |%e: i32, %f: i32| {{ %g: i32 = add %e, %f  yield %g }}
+    yield %s
+  }}
+  %t: i32[N, M] = tabulate [N, M] |%i: i64, %j: i64| {{
+    %s2: i32 = fold [K] |%w: i64| {{
+      %a: i32 = at %p[%i, %w]  %x: i32 = xor %a, %middles  %y: i32 = at %q[%j, %w]  %z: i32 = dot4 %x, %y, %zero
+      yield %z
+    }} with commutative (%zero) |%e2: i32, %f2: i32| {{ %g2: i32 = add %e2, %f2  yield %g2 }}
+    %n: i32 = at %o[%j]
+    %m: i32 = sub %s2, %n
+    yield %m
+  }}
+  return %t
+}}"
+        );
+        let program = text::parse_program(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        products_of_bytes(&program, &Machine::cuda(), &Expected::of(&[Some(2048); 3]))
+    };
+    assert_eq!([count("%middles", "%q"), count("%others", "%q"), count("%middles", "%r")], [1, 0, 0]);
 }

@@ -1,6 +1,9 @@
 //! Products of matrices by cuBLASLt, where it is installed.
 //!
 //! The library counts columns first and we count rows first, so what it is given are all matrices turned: `cᵀ = bᵀ·aᵀ`.
+//!
+//! Bytes are multiplied on tensor cores where their terms lie side by side in both factors, and where columns are a multiple of 4; sums have
+//! 32 bits.
 
 use super::opened::Opened;
 use crate::Error;
@@ -72,7 +75,7 @@ pub(crate) struct Product {
     /// Places among the arrays of the launch, in the same order.
     places: [usize; 3],
     bias: Option<usize>,
-    /// What the sum is multiplied by, and what was there before, which is nothing.
+    /// What the sum is multiplied by, and what was there before, which is nothing: in the type that the library scales in.
     scales: [[u8; 8]; 2],
 }
 
@@ -136,19 +139,43 @@ fn data_type(ty: Ty) -> Option<sys::cudaDataType> {
         Ty::BF16 => Some(Data::CUDA_R_16BF),
         Ty::F32 => Some(Data::CUDA_R_32F),
         Ty::F64 => Some(Data::CUDA_R_64F),
-        Ty::Bool | Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64 | Ty::U8 | Ty::U16 | Ty::U32 | Ty::U64 => None,
+        Ty::I8 => Some(Data::CUDA_R_8I),
+        Ty::I32 => Some(Data::CUDA_R_32I),
+        Ty::Bool | Ty::I16 | Ty::I64 | Ty::U8 | Ty::U16 | Ty::U32 | Ty::U64 => None,
     }
 }
 
-/// In what the library adds. Halves are added in `f32`, and so is `f32`, unless the GPU's own ways are asked for: its tensor cores take the
+/// Does the library give such sums of such factors?
+fn is_made(factor: Ty, sums: Ty) -> bool {
+    match factor {
+        Ty::F32 | Ty::F64 => sums == factor,
+        Ty::F16 | Ty::BF16 => sums == factor || sums == Ty::F32,
+        Ty::I8 => sums == Ty::I32,
+        Ty::Bool | Ty::I16 | Ty::I32 | Ty::I64 | Ty::U8 | Ty::U16 | Ty::U32 | Ty::U64 => false,
+    }
+}
+
+/// In what the library adds. Sums of bytes are exact. Halves are added in `f32`, and so is `f32`, unless the GPU's own ways are asked for: its tensor cores take the
 /// first 10 bits of each factor then.
 fn arithmetic(ty: Ty, precision: Precision) -> (sys::cublasComputeType_t, sys::cudaDataType) {
     use sys::cublasComputeType_t as Compute;
     match (ty, precision) {
+        (Ty::I8, _) => (Compute::CUBLAS_COMPUTE_32I, sys::cudaDataType_t::CUDA_R_32I),
         (Ty::F64, _) => (Compute::CUBLAS_COMPUTE_64F, sys::cudaDataType_t::CUDA_R_64F),
         (Ty::F32, Precision::Native) => (Compute::CUBLAS_COMPUTE_32F_FAST_TF32, sys::cudaDataType_t::CUDA_R_32F),
         _ => (Compute::CUBLAS_COMPUTE_32F, sys::cudaDataType_t::CUDA_R_32F),
     }
+}
+
+/// One and zero, or another scale and zero, as the library reads them.
+fn scales(scale: f64, ty: sys::cudaDataType) -> [[u8; 8]; 2] {
+    use sys::cudaDataType_t as Data;
+    let one = match ty {
+        Data::CUDA_R_64F => scale.to_bits(),
+        Data::CUDA_R_32I => u64::from(scale as i32 as u32),
+        _ => u64::from((scale as f32).to_bits()),
+    };
+    [one, 0].map(u64::to_le_bytes)
 }
 
 /// A matrix of the kernel in numbers.
@@ -161,6 +188,14 @@ pub(crate) struct Numbers {
     count: u64,
 }
 
+impl Numbers {
+    /// Words of four bytes as the bytes, which lie side by side.
+    fn in_bytes(self) -> Numbers {
+        let [rows, words] = self.extents;
+        Numbers { ty: Ty::I8, extents: [rows, 4 * words], ..self }
+    }
+}
+
 impl Product {
     /// The product that a kernel is, by the library; `None` where it has none like it. Then the kernel runs.
     pub(super) fn of(
@@ -170,7 +205,7 @@ impl Product {
         eval: &dyn Fn(&Size) -> Result<u64, Error>,
     ) -> Result<Option<Product>, Error> {
         let (Some(library), Some(product)) = (opened.matrices(), &kernel.product) else { return Ok(None) };
-        if precision == Precision::Exact {
+        if precision == Precision::Exact && !product.bytes {
             return Ok(None);
         }
         opened.enter()?;
@@ -191,14 +226,17 @@ impl Product {
             let [others @ .., rows, columns] = &shape[..] else { return None };
             Some(Numbers { ty: memory.ty, place, extents: [*rows, *columns], count: others.iter().product() })
         };
-        let of = |factor: &Factor| numbers(factor.memory.0 as usize);
+        let of = |factor: &Factor| {
+            let matrix = numbers(factor.memory.0 as usize)?;
+            Some(if product.bytes { matrix.in_bytes() } else { matrix })
+        };
         let left = of(&product.left)?;
         let right = of(&product.right)?;
         let made = numbers(product.result.0 as usize)?;
         let turns = left.extents[usize::from(!product.left.turned)];
         let is_empty = made.extents.contains(&0) || made.count == 0 || turns == 0;
-        let is_rounded = made.ty == left.ty || (made.ty == Ty::F32 && matches!(left.ty, Ty::F16 | Ty::BF16));
-        if is_empty || left.ty != right.ty || !is_rounded {
+        let fits = !product.bytes || made.extents[1].is_multiple_of(4);
+        if is_empty || !fits || left.ty != right.ty || !is_made(left.ty, made.ty) {
             return None;
         }
         let (compute, scale_type) = arithmetic(left.ty, precision);
@@ -219,11 +257,7 @@ impl Product {
         let algorithm = algorithm(library, &description, &layouts)?;
         let places = [right.place, left.place, made.place];
         let scale = product.scale.map_or(1.0, |scale| scale.as_f64());
-        let scales = match scale_type {
-            sys::cudaDataType_t::CUDA_R_64F => [scale.to_bits(), 0],
-            _ => [u64::from((scale as f32).to_bits()), 0],
-        };
-        let scales = scales.map(u64::to_le_bytes);
+        let scales = scales(scale, scale_type);
         Some(Product { description: Mutex::new(description), layouts, algorithm, places, bias, scales })
     }
 
@@ -304,4 +338,29 @@ fn algorithm(
         found
     };
     Some(found.ok()?.algo)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_four_bytes_side_by_side() {
+        let words = Numbers { ty: Ty::I32, place: 1, extents: [6, 10], count: 3 };
+        let bytes = words.in_bytes();
+        assert_eq!((bytes.ty, bytes.extents, bytes.count), (Ty::I8, [6, 40], 3));
+    }
+
+    #[test]
+    fn scales_are_in_the_type_of_the_sums() {
+        assert_eq!(scales(1.0, arithmetic(Ty::I8, Precision::Exact).1)[0], 1u64.to_le_bytes());
+        assert_eq!(scales(1.0, arithmetic(Ty::F16, Precision::Table).1)[0], 0x3f80_0000u64.to_le_bytes());
+        assert_eq!(scales(0.5, arithmetic(Ty::F64, Precision::Table).1)[0], 0.5f64.to_bits().to_le_bytes());
+    }
+
+    #[test]
+    fn sums_of_bytes_are_words() {
+        assert!(is_made(Ty::I8, Ty::I32) && !is_made(Ty::I8, Ty::I8) && !is_made(Ty::I32, Ty::I32));
+        assert!(is_made(Ty::BF16, Ty::F32) && !is_made(Ty::F32, Ty::BF16));
+    }
 }

@@ -80,6 +80,15 @@ pub enum Stage {
     Leave,
 }
 
+/// What a library makes a product of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Library {
+    /// Floats.
+    Floats,
+    /// Bytes, in sums of 32 bits.
+    Bytes,
+}
+
 /// One run of a kernel.
 #[derive(Clone, Debug)]
 pub struct Launch {
@@ -98,7 +107,7 @@ pub struct Launch {
     /// What it computes.
     pub work: Work,
     /// It is a product of matrices that a library makes, where there is one.
-    pub by_library: bool,
+    pub by_library: Option<Library>,
     /// What a person wrote it in: nobody knows what it computes.
     pub by_hand: Option<Language>,
 }
@@ -274,7 +283,7 @@ fn launch(plan: &Plan, kernel: &Kernel, buffers: &[BufferId], scalars: &[ScalarA
         scalars: scalars.iter().filter_map(argument).collect(),
         scratch,
         work: work::of_kernel(kernel),
-        by_library: kernel.product.is_some(),
+        by_library: kernel.product.as_ref().map(|found| if found.bytes { Library::Bytes } else { Library::Floats }),
         by_hand: kernel.raw.as_ref().map(|raw| raw.source.language),
     }
 }

@@ -1,7 +1,7 @@
 //! An [`Explanation`] in words, for a terminal.
 
 use super::count::{Count, Ratio, grouped};
-use super::{Explanation, Launch, Stage, Work, bytes};
+use super::{Explanation, Launch, Library, Stage, Work, bytes};
 use crate::code::Type;
 use crate::kernel::{Access, BufferId, BufferUse};
 use crate::size::Size;
@@ -104,11 +104,16 @@ impl Explanation {
             rows.push(["scratch".into(), name.clone(), self.array(*ty, shape), size]);
         }
         write_rows(f, &rows)?;
-        if launch.by_library {
-            writeln!(
+        match launch.by_library {
+            Some(Library::Floats) => writeln!(
                 f,
                 "  a product of matrices: cuBLASLt makes it where it is installed, unless `Exact` asks for every bit"
-            )?;
+            )?,
+            Some(Library::Bytes) => writeln!(
+                f,
+                "  a product of bytes: cuBLASLt makes it where it is installed and there are columns by fours, every bit the same"
+            )?,
+            None => {}
         }
         if let Some(language) = launch.by_hand {
             return writeln!(f, "  a raw kernel in {language}: what it computes is not known here");

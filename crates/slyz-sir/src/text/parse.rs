@@ -495,7 +495,7 @@ impl<'t> Parser<'t> {
         Ok(Kernel { name, sizes, memories, functions, grid, block, precision, product, raw, as_written, names, body })
     }
 
-    /// `product c of a, turned b scaled 0.5 plus bias rectified`.
+    /// `product c of a, turned b scaled 0.5 plus bias rectified`, or `product c of a, turned b in bytes`.
     fn matrix_product(&mut self) -> Parsed<MatrixProduct> {
         self.keyword("product")?;
         let result = self.known_memory()?;
@@ -512,7 +512,11 @@ impl<'t> Parser<'t> {
             false => None,
         };
         let rectified = self.eat_word("rectified");
-        Ok(MatrixProduct { result, left, right, scale, bias, rectified })
+        let bytes = self.eat_word("in");
+        if bytes {
+            self.keyword("bytes")?;
+        }
+        Ok(MatrixProduct { result, left, right, scale, bias, rectified, bytes })
     }
 
     fn factor(&mut self) -> Parsed<Factor> {

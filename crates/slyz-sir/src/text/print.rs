@@ -228,7 +228,7 @@ impl<'a> Printer<'a> {
     }
 
     fn matrix_product(&self, product: &MatrixProduct) -> String {
-        let MatrixProduct { result, left, right, scale, bias, rectified } = product;
+        let MatrixProduct { result, left, right, scale, bias, rectified, bytes } = product;
         let factor = |factor: &Factor| {
             let turned = if factor.turned { "turned " } else { "" };
             format!("{turned}{}", self.memory(factor.memory))
@@ -242,6 +242,9 @@ impl<'a> Printer<'a> {
         }
         if *rectified {
             text += " rectified";
+        }
+        if *bytes {
+            text += " in bytes";
         }
         text
     }

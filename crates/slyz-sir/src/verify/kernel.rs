@@ -5,6 +5,7 @@ use super::{Checked, VerifyError, fail, identifier, size, unique};
 use crate::code::{MemId, Op, Place, Type};
 use crate::kernel::{Access, Factor, Kernel, MatrixProduct, Memory, Space};
 use crate::size::Size;
+use crate::types::Ty;
 
 /// The most threads of a block that every device has.
 pub const MAX_BLOCK: u64 = 1024;
@@ -75,6 +76,14 @@ pub(crate) fn matrix_product(kernel: &Kernel, product: &MatrixProduct) -> Checke
     let [turns, of_right] = factor(right)?;
     if [&of_left, &of_right, &along] != [rows, columns, &turns] {
         return fail(format!("the extents of the product `{}` and of its factors do not meet", result.name));
+    }
+    if product.bytes {
+        let words = [product.result, left.memory, right.memory].into_iter().map(of);
+        let words = words.collect::<Result<Vec<&Memory>, VerifyError>>()?;
+        let alone = bias.is_none() && product.scale.is_none() && !product.rectified;
+        if words.iter().any(|memory| memory.ty != Ty::I32) || left.turned || !right.turned || !alone {
+            return fail(format!("the product `{}` in bytes is not of rows and columns of words alone", result.name));
+        }
     }
     match bias.map(of).transpose()? {
         Some(bias) if bias.shape != [columns.clone()] => {

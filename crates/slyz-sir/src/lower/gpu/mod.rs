@@ -25,6 +25,7 @@
 //! What it does not do: fuse (the `fuse` pass has done that).
 
 mod across;
+mod bytes;
 mod expected;
 mod folds;
 mod handed;

@@ -1,5 +1,6 @@
 //! One kernel, or a few, per array operation of the top level, strung together in a plan.
 
+use super::bytes::apart;
 use super::sends::spelled_out;
 use super::threads::{at_largest, at_most, ceil_div};
 use super::{Expected, FEW_TURNS, Machine, SPILLING_BLOCKS, TURNS};
@@ -42,7 +43,7 @@ pub fn lower_with(
     selection: &Selection,
     after: After<'_, Plan>,
 ) -> Plan {
-    let program = &*spelled_out(staged(program), machine);
+    let program = &*apart(spelled_out(staged(program), machine), machine, expected);
     let mut gpu = Gpu { base: Lowering::new(program), machine: *machine, expected: expected.clone() };
     gpu.base.fuses = machine.fused;
     gpu.base.expected = expected.clone();

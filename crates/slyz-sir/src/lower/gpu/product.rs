@@ -169,7 +169,7 @@ fn matrices<'g>(
     w: &mut KernelWriter<'_, 'g>,
     homes: &[MemId],
 ) -> Option<MatrixProduct> {
-    let Matrices { left, right, scale, bias, rectified } = Matrices::of(lowering, product)?;
+    let Matrices { left, right, scale, bias, rectified, bytes } = Matrices::of(lowering, product)?;
     let [result] = *homes else { return None };
     let mut factor = |matrix: Matrix| Some(Factor { memory: w.whole_memory(matrix.array)?, turned: matrix.turned });
     let left = factor(left)?;
@@ -178,7 +178,7 @@ fn matrices<'g>(
         Some(array) => Some(w.whole_memory(array)?),
         None => None,
     };
-    let found = MatrixProduct { result, left, right, scale, bias, rectified };
+    let found = MatrixProduct { result, left, right, scale, bias, rectified, bytes };
     // A library takes whole matrices: of one that is read in part, or whose extents are equal in this call only, it would make another product.
     let left = &w.kernel.memories.get(found.left.memory.0 as usize)?.shape;
     let along = left.get(left.len().checked_sub(if found.left.turned { 2 } else { 1 })?)?;
