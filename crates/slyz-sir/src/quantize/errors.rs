@@ -119,7 +119,7 @@ pub fn errors(program: &Program, request: &Request, known: &Known) -> Vec<Result
 
 impl std::error::Error for Why {}
 
-/// The arguments whose ranges [`extremes`] tells: floats that an `f32` holds.
+/// The arguments whose ranges `extremes` tells: floats that an `f32` holds.
 pub fn measured(program: &Program) -> Vec<usize> {
     let holds = |ty: Ty| matches!(ty, Ty::F32 | Ty::F16 | Ty::BF16);
     (0..program.body.params.len()).filter(|&k| holds(program.body.params[k].ty.elem())).collect()

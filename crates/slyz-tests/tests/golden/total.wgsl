@@ -26,9 +26,9 @@ fn total_fold(@builtin(local_invocation_id) local: vec3<u32>, @builtin(workgroup
             }
         }
         workgroupBarrier();
-        let x2 = parts[0];
+        let part = parts[0];
         if local.x == 0u {
-            tmp1[i] = x2;
+            tmp1[i] = part;
         }
     }
 }
@@ -57,8 +57,8 @@ fn total_fold_parts(@builtin(local_invocation_id) local: vec3<u32>) {
         }
     }
     workgroupBarrier();
-    let x = parts[0];
+    let part = parts[0];
     if local.x == 0u {
-        output[0] = x;
+        output[0] = part;
     }
 }

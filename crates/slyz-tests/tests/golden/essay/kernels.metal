@@ -59,12 +59,12 @@ kernel void vec_tabulate(
 kernel void vec_sum(
     device const float* input [[buffer(0)]],
     device       float* output [[buffer(1)]],
-    threadgroup float* part1 [[threadgroup(0)]],
+    threadgroup float* parts [[threadgroup(0)]],
     uint lid [[thread_position_in_threadgroup]]
 ) {
     float total = simd_sum(0.0f + input[lid]);
-    if (lid % 32u == 0u) part1[lid / 32u] = total;
+    if (lid % 32u == 0u) parts[lid / 32u] = total;
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    float x = part1[0] + part1[1] + (part1[2] + part1[3]) + (part1[4] + part1[5] + (part1[6] + part1[7]));
+    float x = parts[0] + parts[1] + (parts[2] + parts[3]) + (parts[4] + parts[5] + (parts[6] + parts[7]));
     if (lid == 0u) output[0] = x;
 }
