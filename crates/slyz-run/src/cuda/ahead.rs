@@ -41,7 +41,7 @@ pub(crate) fn choice(precision: Precision) -> &'static str {
 pub(crate) fn compiled(kernel: &Kernel, text: &str, precision: Precision, target: Target) -> Result<Vec<u8>, Error> {
     need_compiler()?;
     let options = match kernel.raw {
-        Some(_) => code::plain_options(&target.to_string()),
+        Some(_) => code::raw_options(&target.to_string(), code::version()),
         None => code::options(&target.to_string(), precision),
     };
     let trouble = |why| Error::Driver { what: format!("to compile kernel `{}` for {target}", kernel.name), why };

@@ -107,8 +107,7 @@ fn loaded(image: &[u8], name: &CString) -> Result<(sys::CUmodule, sys::CUfunctio
 fn built(opened: &Opened, kernel: &Kernel, text: &str, precision: Precision) -> Result<Vec<u8>, Error> {
     need_compiler()?;
     let options = match kernel.raw {
-        // As NVIDIA's compiler has it.
-        Some(_) => plain_options(&opened.architecture),
+        Some(_) => raw_options(&opened.architecture, opened.compiler.unwrap_or_default()),
         None => options(&opened.architecture, precision),
     };
     let key = hash::of(&("cubin 2", text, &options, opened.compiler));
@@ -130,7 +129,18 @@ pub(super) fn options(architecture: &str, precision: Precision) -> Vec<String> {
     plain.into_iter().chain(own.iter().map(|option| option.to_string())).collect()
 }
 
-pub(super) fn plain_options(architecture: &str) -> Vec<String> {
+/// The first version of the compiler that knows what only one generation of GPUs has.
+const OWN_FEATURES: (i32, i32) = (12, 0);
+
+/// A raw kernel is compiled as NVIDIA's compiler has it. On Hopper it may use what no later GPU has (`sm_90a`), as attention does.
+pub(super) fn raw_options(architecture: &str, compiler: (i32, i32)) -> Vec<String> {
+    match architecture {
+        "sm_90" if compiler >= OWN_FEATURES => plain_options("sm_90a"),
+        other => plain_options(other),
+    }
+}
+
+fn plain_options(architecture: &str) -> Vec<String> {
     vec![format!("--gpu-architecture={architecture}"), "--std=c++17".to_string()]
 }
 
