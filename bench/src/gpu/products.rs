@@ -58,7 +58,8 @@ pub fn all(side: u64) -> Vec<Job> {
         matvec(" of f16", weigh(Some(Quantize::f16().weights([1])))),
         product("matmul of bytes", two.clone(), multiply_bytes()),
         product("matmul native", two.clone(), multiply(Precision::Native)),
-        product("matmul of bf16", two.clone(), multiply_halves()),
+        product("matmul of bf16", two.clone(), multiply_halves(of_halves)),
+        product("gelu(relu(a)·b) of bf16", two.clone(), multiply_halves(activated)),
         product("relu(a·b + bias)", three.clone(), layer(Precision::Table)),
         product("relu(a·b + bias) native", three, layer(Precision::Native)),
         bodies("table", Precision::Table),
@@ -77,6 +78,14 @@ fn of_halves(a: Arr<bf16, (N, K)>, b: Arr<bf16, (K, M)>) -> Arr<bf16, (N, M)> {
     tabulate(|(i, j)| {
         let sum: Exp<f32> = slyz::sum(|k| a.at((i, k)).cast::<f32>() * b.at((k, j)).cast::<f32>());
         sum.cast::<bf16>()
+    })
+}
+
+/// More than the library's own bias and rectifier.
+fn activated(a: Arr<bf16, (N, K)>, b: Arr<bf16, (K, M)>) -> Arr<bf16, (N, M)> {
+    tabulate(|(i, j)| {
+        let sum: Exp<f32> = slyz::sum(|k| a.at((i, k)).max(bf16::ZERO).cast::<f32>() * b.at((k, j)).cast::<f32>());
+        sum.gelu().cast::<bf16>()
     })
 }
 
@@ -116,7 +125,9 @@ fn weigh(how: Option<Quantize>) -> Box<Make> {
     })
 }
 
-fn multiply_halves() -> Box<Make> {
+type OfHalves = fn(Arr<bf16, (N, K)>, Arr<bf16, (K, M)>) -> Arr<bf16, (N, M)>;
+
+fn multiply_halves(of_halves: OfHalves) -> Box<Make> {
     Box::new(move |device: &Arc<dyn Device>, x: &[Tensor<f32>]| {
         let halve = compile_on(device, |x: Arr<f32, (N, M)>| x.cast::<bf16>())?;
         let f = compile_on(device, of_halves)?;

@@ -79,11 +79,25 @@ pub struct MatrixProduct {
     pub scale: Option<Scalar>,
     /// What is added then, one number for each column.
     pub bias: Option<MemId>,
-    /// What is below zero becomes zero, last of all.
-    pub rectified: bool,
+    /// What becomes of it, last of all.
+    pub activation: Option<Activation>,
     /// Elements of the factors, `i32`, are four bytes with signs each, one behind the other along `k`; the right one is turned, and the sums
     /// are those of products of bytes.
     pub bytes: bool,
+}
+
+/// What a library for products of matrices does with sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Activation {
+    /// What is below zero becomes zero.
+    Rectified,
+    /// `x / 2 · (1 + tanh(√(2/π) · (x + 0.044715 · x³)))`.
+    Gelu,
+}
+
+impl Activation {
+    /// Its word in the text of kernels.
+    pub const WORDS: [(Activation, &str); 2] = [(Activation::Rectified, "rectified"), (Activation::Gelu, "gelu")];
 }
 
 /// A matrix, or matrices, of a product.

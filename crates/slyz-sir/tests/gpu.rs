@@ -58,7 +58,12 @@ fn machines() -> Vec<Machine> {
         small(12, None, 1),
         small(1, None, 5),
         // Blocks tell each other what they have.
-        Machine { shared_bytes: 4 << 10, max_blocks: [1 << 20; 3], ..small(8, Some(4), 1) },
+        Machine {
+            shared_bytes: 4 << 10,
+            max_blocks: [1 << 20; 3],
+            subgroup: Some(Subgroup { size: 4, bits: 64, float_extremes: false }),
+            ..small(8, Some(4), 1)
+        },
     ]
 }
 
@@ -336,24 +341,39 @@ fn wide_reads_stay_inside() {
     }
 }
 
-/// Subgroups of NVIDIA's GPUs count whole digits of a tile.
+/// Subgroups of NVIDIA's GPUs count whole digits of a tile, and tiles ask those before them where they go.
 #[test]
 fn sorts_by_lanes_that_meet() {
-    let text = "program order<N>(%x: u32[N]) -> (u32[N], i64[N]) {
-  %y: u32[N], %p: i64[N] = sort [N] by [32] |%i: i64| { %a: u32 = at %x[%i]  yield %a, %a, %i }
+    let sort = |keys: &str, words: &str| {
+        let text = format!(
+            "program order<N>(%x: u32[N]) -> (u32[N], i64[N]) {{
+  %few: u32 = const 8
+  %y: u32[N], %p: i64[N] = sort [N] by [{keys}] |%i: i64| {{
+    %a: u32 = at %x[%i]
+    %b: u32 = shr %a, %few
+    yield {words}, %a, %i
+  }}
   return %y, %p
-}";
-    let program = text::parse_program(text).unwrap_or_else(|error| panic!("{error}"));
-    let n = 8_192 + 1_000;
-    let keys: Vec<u64> = (0..n).map(|i: u64| i.wrapping_mul(2_654_435_761) >> 7 & 0x0fff_00ff).collect();
-    let mut wanted: Vec<(u64, u64)> = keys.iter().copied().zip(0..).collect();
-    wanted.sort();
-    let args = vec![Value::Array(Array { ty: Ty::U32, shape: vec![n], data: keys })];
-    let case = Case { program: program.clone(), sizes: vec![Some(n)], args };
-    let found = run(&program, &case, &Machine::cuda(), &Expected::of(&[Some(1 << 27)]));
-    let [Value::Array(keys), Value::Array(places)] = &found[..] else { panic!("two arrays") };
-    let found: Vec<(u64, u64)> = keys.data.iter().copied().zip(places.data.iter().copied()).collect();
-    assert_eq!(found, wanted);
+}}"
+        );
+        text::parse_program(&text).unwrap_or_else(|error| panic!("{error}"))
+    };
+    // Of one word, and of two: eight bits and then all others.
+    let of_one = (sort("32", "%a"), (|key| key) as fn(u64) -> u64);
+    let of_two = (sort("8, 24", "%a, %b"), (|key| (key & 255) << 24 | key >> 8) as fn(u64) -> u64);
+    for (program, key) in [of_one, of_two] {
+        for n in [8_192 + 1_000, 4 * 8_192] {
+            let keys: Vec<u64> = (0..n).map(|i: u64| i.wrapping_mul(2_654_435_761) >> 7 & 0x0fff_00ff).collect();
+            let mut wanted: Vec<(u64, u64)> = keys.iter().copied().zip(0..).collect();
+            wanted.sort_by_key(|(word, place)| (key(*word), *place));
+            let args = vec![Value::Array(Array { ty: Ty::U32, shape: vec![n], data: keys })];
+            let case = Case { program: program.clone(), sizes: vec![Some(n)], args };
+            let found = run(&program, &case, &Machine::cuda(), &Expected::of(&[Some(1 << 27)]));
+            let [Value::Array(keys), Value::Array(places)] = &found[..] else { panic!("two arrays") };
+            let found: Vec<(u64, u64)> = keys.data.iter().copied().zip(places.data.iter().copied()).collect();
+            assert_eq!(found, wanted, "{n} elements of\n{program}");
+        }
+    }
 }
 
 /// Folds along rows, columns and middle axes, with code around them, for all kinds of teams and all kinds of sizes.

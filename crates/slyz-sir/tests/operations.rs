@@ -62,8 +62,9 @@ fn few_files_know_all_operations() {
 /// Files that name a mathematical operator: its row, its algorithm, its methods, and where a GPU has its own.
 const MOST_FILES_OF_AN_OPERATOR: usize = 4;
 
-/// Operators that passes know as well: constant powers become products and roots, whose reciprocals divisions are made of.
-const KNOWN_TO_PASSES: [&str; 3] = ["Pow", "Powi", "Rsqrt"];
+/// Operators that passes know as well: constant powers become products and roots, whose reciprocals divisions are made of; a GELU that a
+/// library makes with a product is told by its `tanh`.
+const KNOWN_TO_PASSES: [&str; 4] = ["Pow", "Powi", "Rsqrt", "Tanh"];
 
 /// Does a file name an operator, as one of the table or as a function of C?
 fn names(text: &str, operator: Operator) -> bool {

@@ -1,11 +1,12 @@
 //! Transposes and products through shared memory, in the interpreter of kernels, which reports races, divergent barriers and
 //! reads of what nobody wrote: shapes around every edge of the tiles, on machines with much and little of everything.
 
+use slyz_sir::choices::Precision;
 use slyz_sir::code::Type;
 use slyz_sir::interp::kernel::{LaunchOptions, run_plan_with};
 use slyz_sir::interp::program;
 use slyz_sir::interp::{Array, Value};
-use slyz_sir::kernel::{Memory, Plan, Space};
+use slyz_sir::kernel::{Activation, Kernel, Memory, Plan, Space};
 use slyz_sir::lower::gpu::{Expected, Machine, lower_for};
 use slyz_sir::pass::optimize;
 use slyz_sir::program::Program;
@@ -538,6 +539,22 @@ fn tiles_are_written_to_their_places() {
     }
 }
 
+/// Squares of large arrays are larger.
+#[test]
+fn large_transposes_have_large_tiles() {
+    let mut check = Check::new(
+        "program t<N, M>(%x: f32[M, N]) -> f32[N, M] {
+  %y: f32[N, M] = tabulate [N, M] |%i: i64, %j: i64| { %a: f32 = at %x[%j, %i]  yield %a }
+  return %y
+}",
+    );
+    check.expected = Expected::of(&[Some(10_000); 2]);
+    let plan = lower_for(&check.program, &Machine::cuda(), &check.expected);
+    let kernel = plan.kernels[0].to_string();
+    assert!(kernel.contains("f32[64, 65]"), "{kernel}");
+    EDGES.iter().chain(&[[64, 128], [130, 63]]).for_each(|sizes| check.run_on(sizes, &Machine::cuda()));
+}
+
 /// A library makes products of whole matrices: one that ends before they do is not its.
 #[test]
 fn a_part_of_a_matrix_is_no_product_of_a_library() {
@@ -621,6 +638,100 @@ fn products_of_bytes_are_apart() {
     let parts = prepare(&in_bytes(false), &[1]);
     let large = Expected::of(&[Some(2048); 3]);
     assert_eq!(products_of_bytes(&optimize(&parts.main), &Machine::cuda(), &large), 1, "{}", parts.main);
+}
+
+/// A layer of halves: `before` makes the left factor `%xx` from `%x`, a half, and `after` the result `%r` from the sum `%s`.
+fn of_halves(many: bool, before: &str, after: &str) -> Program {
+    let (own, at, sizes) = if many { ("B, N, K", "%h, %i, %k", "B, N, K, M") } else { ("N, K", "%i, %k", "N, K, M") };
+    let (result, index) = if many { ("B, N, M", "%h: i64, %i: i64, %j: i64") } else { ("N, M", "%i: i64, %j: i64") };
+    let text = format!(
+        "program layer<{sizes}>(%a: f16[{own}], %b: f16[K, M], %bias: f32[M]) -> f32[{result}] {{
+  %zero: f32 = const 0.0
+  %none: f16 = const 0.0
+  %c: f32[{result}] = tabulate [{result}] |{index}| {{
+    %s: f32 = fold [K] |%k: i64| {{
+      %x: f16 = at %a[{at}]  {before}
+      %y: f16 = at %b[%k, %j]  %yy: f32 = cast %y  %p: f32 = mul %xx, %yy
+      yield %p
+    }} with commutative (%zero) |%u: f32, %v: f32| {{ %w: f32 = add %u, %v  yield %w }}
+    %o: f32 = at %bias[%j]
+    {after}
+    yield %r
+  }}
+  return %c
+}}"
+    );
+    let program = text::parse_program(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    optimize(&program)
+}
+
+/// Large products of halves with more around them than a library takes stand alone where the machine may have one.
+#[test]
+fn products_of_halves_are_apart() {
+    let counted = |program: &Program, machine: &Machine, about: u64| {
+        let plan = lower_for(program, machine, &Expected::of(&vec![Some(about); program.sizes.len()]));
+        (plan.kernels.iter().filter(|kernel| kernel.product.is_some()).count(), plan.kernels.len())
+    };
+    let plain = "%xx: f32 = cast %x";
+    let rectified = "%t: f16 = max %x, %none  %xx: f32 = cast %t";
+    let squared = "%q: f32 = add %s, %o  %r: f32 = mul %q, %q";
+    let fused = "%q: f32 = add %s, %o  %r: f32 = max %q, %zero";
+    for many in [false, true] {
+        // What the library does itself is one kernel; other code is one in front, or one behind.
+        for (before, after, kernels) in
+            [(plain, fused, 1), (plain, squared, 2), (rectified, fused, 2), (rectified, squared, 3)]
+        {
+            let program = of_halves(many, before, after);
+            assert_eq!(counted(&program, &Machine::cuda(), 2048), (1, kernels), "{program}");
+            assert_eq!(counted(&program, &Machine::cuda(), 64).1, 1);
+            assert_eq!(counted(&program, &Machine::metal(), 2048), (0, 1));
+            let check =
+                Check { expected: Expected::of(&vec![Some(2048); program.sizes.len()]), program, special: false };
+            let sizes: &[&[u64]] = if many { &[&[2, 5, 9, 7]] } else { &[&[20, 40, 36], &[3, 0, 5], &[1, 1, 1]] };
+            sizes.iter().for_each(|sizes| check.run_on(sizes, &Machine::cuda()));
+        }
+    }
+}
+
+/// `gelu_tanh` behind a product of halves is the library's where its result is rounded to halves, or the GPU's own functions are asked for.
+#[test]
+fn gelu_is_made_with_a_product() {
+    let layer = |result: &str, last: &str| {
+        let text = format!(
+            "program layer<N, K, M>(%a: bf16[N, K], %b: bf16[K, M], %bias: {result}[M]) -> {result}[N, M] {{
+  %zero: f32 = const 0.0  %one: f32 = const 1.0  %half: f32 = const 0.5
+  %few: f32 = const 0.044715  %root: f32 = const 0.7978846
+  %c: {result}[N, M] = tabulate [N, M] |%i: i64, %j: i64| {{
+    %s: f32 = fold [K] |%k: i64| {{
+      %x: bf16 = at %a[%i, %k]  %xx: f32 = cast %x  %y: bf16 = at %b[%k, %j]  %yy: f32 = cast %y  %p: f32 = mul %xx, %yy
+      yield %p
+    }} with commutative (%zero) |%u: f32, %v: f32| {{ %w: f32 = add %u, %v  yield %w }}
+    %square: f32 = mul %s, %s  %cube: f32 = mul %square, %s  %part: f32 = mul %cube, %few
+    %sum: f32 = add %s, %part  %inner: f32 = mul %sum, %root  %t: f32 = tanh %inner  %share: f32 = add %t, %one
+    %h: f32 = mul %s, %half
+    %g: f32 = mul %h, %share
+    {last}
+    yield %r
+  }}
+  return %c
+}}"
+        );
+        optimize(&text::parse_program(&text).unwrap_or_else(|error| panic!("{error}\n{text}")))
+    };
+    let products = |program: &Program| -> Vec<Option<Activation>> {
+        let plan = lower_for(program, &Machine::cuda(), &Expected::of(&[Some(2048); 3]));
+        let read = |kernel: &Kernel| {
+            let text = kernel.to_string();
+            text::parse_kernel(&text).unwrap_or_else(|error| panic!("{error}\n{text}")).product
+        };
+        plan.kernels.iter().filter_map(read).map(|product| product.activation).collect()
+    };
+    let rounded = layer("bf16", "%r: bf16 = cast %g");
+    assert_eq!(products(&rounded), [Some(Activation::Gelu)], "{rounded}");
+    let mut wide = layer("f32", "%r: f32 = mul %g, %one");
+    assert_eq!(products(&wide), [None]);
+    wide.precision = Some(Precision::Native);
+    assert_eq!(products(&wide), [Some(Activation::Gelu)], "{wide}");
 }
 
 /// What is taken from the sums has to be what is too much in them.

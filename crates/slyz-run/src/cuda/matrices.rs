@@ -11,7 +11,7 @@ use cudarc::cublaslt::{result, sys};
 use cudarc::driver::result as driver;
 use cudarc::driver::sys::CUstream;
 use slyz_sir::choices::Precision;
-use slyz_sir::kernel::{Factor, Kernel, MatrixProduct};
+use slyz_sir::kernel::{Activation, Factor, Kernel, MatrixProduct};
 use slyz_sir::size::Size;
 use slyz_sir::types::Ty;
 use std::ffi::c_void;
@@ -248,7 +248,7 @@ impl Product {
         if bias.is_some_and(|place| kernel.memories[place].ty != made.ty) {
             return None;
         }
-        description.set(What::CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue(bias.is_some(), product.rectified))?;
+        description.set(What::CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue(bias.is_some(), product.activation))?;
         let layout = |matrix: &Numbers| {
             let stride = if matrix.count == 1 { 0 } else { matrix.extents[0] * matrix.extents[1] };
             Layout::new(matrix.ty, matrix.extents, (made.count, stride))
@@ -307,13 +307,15 @@ impl Product {
 }
 
 /// What the library does behind the sums.
-fn epilogue(biased: bool, rectified: bool) -> sys::cublasLtEpilogue_t {
+fn epilogue(biased: bool, activation: Option<Activation>) -> sys::cublasLtEpilogue_t {
     use sys::cublasLtEpilogue_t as Epilogue;
-    match (biased, rectified) {
-        (false, false) => Epilogue::CUBLASLT_EPILOGUE_DEFAULT,
-        (false, true) => Epilogue::CUBLASLT_EPILOGUE_RELU,
-        (true, false) => Epilogue::CUBLASLT_EPILOGUE_BIAS,
-        (true, true) => Epilogue::CUBLASLT_EPILOGUE_RELU_BIAS,
+    match (biased, activation) {
+        (false, None) => Epilogue::CUBLASLT_EPILOGUE_DEFAULT,
+        (false, Some(Activation::Rectified)) => Epilogue::CUBLASLT_EPILOGUE_RELU,
+        (false, Some(Activation::Gelu)) => Epilogue::CUBLASLT_EPILOGUE_GELU,
+        (true, None) => Epilogue::CUBLASLT_EPILOGUE_BIAS,
+        (true, Some(Activation::Rectified)) => Epilogue::CUBLASLT_EPILOGUE_RELU_BIAS,
+        (true, Some(Activation::Gelu)) => Epilogue::CUBLASLT_EPILOGUE_GELU_BIAS,
     }
 }
 

@@ -2,8 +2,11 @@
 
 use super::planning::{Home, Lowering};
 use super::product::Product;
+use crate::choices::Precision;
 use crate::code::{Body, Id, Monoid, Op, Stmt};
+use crate::kernel::Activation;
 use crate::ops::Operator;
+use crate::program::Program;
 use crate::types::{Scalar, Ty};
 use std::collections::HashMap;
 
@@ -14,11 +17,17 @@ pub(super) const MIDDLES: u64 = 0x8080_8080;
 pub(super) struct Matrices {
     pub(super) left: Matrix,
     pub(super) right: Matrix,
-    pub(super) scale: Option<Scalar>,
-    pub(super) bias: Option<Id>,
-    pub(super) rectified: bool,
+    pub(super) end: End,
     /// The elements are words of four bytes with signs.
     pub(super) bytes: bool,
+}
+
+/// What a library does with the sums.
+#[derive(Default)]
+pub(super) struct End {
+    pub(super) scale: Option<Scalar>,
+    pub(super) bias: Option<Id>,
+    pub(super) activation: Option<Activation>,
 }
 
 /// A factor.
@@ -27,66 +36,105 @@ pub(super) struct Matrix {
     pub(super) turned: bool,
 }
 
-impl Matrices {
-    /// Reads a product as one of whole matrices: of floats, or of words of bytes as `gpu/bytes.rs` writes them.
-    pub(super) fn of(lowering: &Lowering<'_>, product: &Product<'_>) -> Option<Matrices> {
-        let reader = Reader::new(lowering, product);
-        reader.bytes().or_else(|| Matrices::of_floats(lowering, product))
+/// What stands around a product, at the top level of its program.
+pub(super) trait Around<'g> {
+    fn program(&self) -> &'g Program;
+
+    /// What makes a value that is computed wherever it is wanted.
+    fn again(&self, id: Id) -> Option<&'g Op>;
+
+    /// Does an array stand in memory?
+    fn is_in_memory(&self, array: Id) -> bool;
+}
+
+impl<'g> Around<'g> for Lowering<'g> {
+    fn program(&self) -> &'g Program {
+        self.program
     }
 
-    /// One of floats: factors as they stand in arrays, or widened to `f32`; behind the sum at most a scale,
-    /// a bias for each column, a rectifier and a rounding, in this order.
-    fn of_floats(lowering: &Lowering<'_>, product: &Product<'_>) -> Option<Matrices> {
-        let reader = Reader::new(lowering, product);
-        reader.sums()?;
-        let [outer @ .., row, column] = &product.body.params[..] else { return None };
-        let outer: Vec<Id> = outer.iter().map(|param| param.id).collect();
-        let [(left, _)] = product.left[..] else { return None };
-        let [(right, _)] = product.right[..] else { return None };
-        let [item] = product.item.results[..] else { return None };
-        let Some(Op::Apply(Operator::Mul, factors)) = reader.made(item) else { return None };
-        if factors[..] != [left, right] && factors[..] != [right, left] {
-            return None;
+    fn again(&self, id: Id) -> Option<&'g Op> {
+        match self.home(id) {
+            Home::Again(stmt) => Some(&stmt.op),
+            Home::Scalar(..) | Home::Array(..) | Home::Kept(..) | Home::Counter(_) => None,
         }
-        let left = reader.matrix(left, &outer, [row.id, product.inner])?;
-        let right = reader.matrix(right, &outer, [product.inner, column.id])?;
-        let [result] = product.body.results[..] else { return None };
-        let mut found = Matrices { left, right, scale: None, bias: None, rectified: false, bytes: false };
-        reader.behind(result, column.id, &mut found).then_some(found)
+    }
+
+    fn is_in_memory(&self, array: Id) -> bool {
+        matches!(self.home(array), Home::Array(..))
+    }
+}
+
+impl Matrices {
+    /// Reads a product as one of whole matrices: of floats, or of words of bytes as `gpu/apart/bytes.rs` writes them.
+    pub(super) fn of<'g>(around: &dyn Around<'g>, product: &Product<'g>) -> Option<Matrices> {
+        let reader = Reader::new(around, product);
+        reader.bytes().or_else(|| reader.floats())
     }
 }
 
 /// What the names of a product stand for.
-struct Reader<'a, 'g> {
-    lowering: &'a Lowering<'g>,
+pub(super) struct Reader<'a, 'g> {
+    around: &'a dyn Around<'g>,
     product: &'a Product<'g>,
     made: HashMap<Id, &'g Op>,
 }
 
 impl<'a, 'g> Reader<'a, 'g> {
-    fn new(lowering: &'a Lowering<'g>, product: &'a Product<'g>) -> Reader<'a, 'g> {
+    pub(super) fn new(around: &'a dyn Around<'g>, product: &'a Product<'g>) -> Reader<'a, 'g> {
         let one = |stmt: &'g Stmt| match &stmt.binds[..] {
             [bind] => Some((bind.id, &stmt.op)),
             _ => None,
         };
         let stmts = |body: &'g Body| body.stmts.iter().filter_map(one);
         let made = stmts(product.body).chain(stmts(product.item)).collect();
-        Reader { lowering, product, made }
+        Reader { around, product, made }
     }
 
-    fn made(&self, id: Id) -> Option<&'g Op> {
+    /// One of floats: factors as they stand in arrays, or widened to `f32`; behind the sum at most a scale,
+    /// a bias for each column, a rectifier or a `gelu_tanh`, and a rounding, in this order.
+    fn floats(&self) -> Option<Matrices> {
+        let [outer @ .., row, column] = &self.product.body.params[..] else { return None };
+        let outer: Vec<Id> = outer.iter().map(|param| param.id).collect();
+        let [left, right] = self.factors()?;
+        let left = self.matrix(left, &outer, [row.id, self.product.inner])?;
+        let right = self.matrix(right, &outer, [self.product.inner, column.id])?;
+        Some(Matrices { left, right, end: self.end()?, bytes: false })
+    }
+
+    /// What is done with the sums, if a library does all of it.
+    pub(super) fn end(&self) -> Option<End> {
+        let ([.., column], [result]) = (&self.product.body.params[..], &self.product.body.results[..]) else {
+            return None;
+        };
+        let mut end = End::default();
+        self.behind(*result, column.id, &mut end).then_some(end)
+    }
+
+    /// What is multiplied, where the fold adds up products of floats: the value of a row, and that of a column.
+    pub(super) fn factors(&self) -> Option<[Id; 2]> {
+        self.sums()?;
+        let [(left, _)] = self.product.left[..] else { return None };
+        let [(right, _)] = self.product.right[..] else { return None };
+        let [item] = self.product.item.results[..] else { return None };
+        let Some(Op::Apply(Operator::Mul, factors)) = self.made(item) else { return None };
+        let both = factors[..] == [left, right] || factors[..] == [right, left];
+        both.then_some([left, right])
+    }
+
+    /// What a value was before it was widened to `f32`.
+    pub(super) fn narrow(&self, value: Id) -> Option<Id> {
+        match self.made(value)? {
+            Op::Cast(Ty::F32, narrow) => Some(*narrow),
+            _ => None,
+        }
+    }
+
+    pub(super) fn made(&self, id: Id) -> Option<&'g Op> {
         self.made.get(&id).copied()
     }
 
     fn constant(&self, id: Id) -> Option<Scalar> {
-        let op = match self.made(id) {
-            Some(op) => op,
-            None => match self.lowering.home(id) {
-                Home::Again(stmt) => &stmt.op,
-                Home::Scalar(..) | Home::Array(..) | Home::Kept(..) | Home::Counter(_) => return None,
-            },
-        };
-        match op {
+        match self.made(id).or_else(|| self.around.again(id))? {
             Op::Const(scalar) => Some(*scalar),
             _ => None,
         }
@@ -130,7 +178,7 @@ impl<'a, 'g> Reader<'a, 'g> {
         let (others, own) = index.split_at(index.len().checked_sub(1)?);
         let sums = sum == self.product.fold.binds[0].id && self.adds(self.product.monoid);
         let known = self.is_offset(*offset, &right) && own == [column.id] && (others.is_empty() || *others == outer);
-        let found = Matrices { left, right, scale: None, bias: None, rectified: false, bytes: true };
+        let found = Matrices { left, right, end: End::default(), bytes: true };
         (signs && sums && known && !found.left.turned && found.right.turned).then_some(found)
     }
 
@@ -145,7 +193,7 @@ impl<'a, 'g> Reader<'a, 'g> {
 
     /// Is an array, for each column of a turned matrix, the sum of `dot4(0x80808080, word)` over its words?
     fn is_offset(&self, array: Id, of: &Matrix) -> bool {
-        let made = self.lowering.program.body.stmts.iter().find(|stmt| stmt.binds[0].id == array);
+        let made = self.around.program().body.stmts.iter().find(|stmt| stmt.binds[0].id == array);
         let Some(Stmt { op: Op::Tabulate { body, .. }, .. }) = made else { return false };
         let ([Stmt { binds, op: Op::Fold { shape, body: item, monoid } }], [result]) =
             (&body.stmts[..], &body.results[..])
@@ -164,11 +212,8 @@ impl<'a, 'g> Reader<'a, 'g> {
     }
 
     /// The matrix whose elements a value is, by positions of the two axes.
-    fn matrix(&self, value: Id, outer: &[Id], [first, second]: [Id; 2]) -> Option<Matrix> {
-        let read = match self.made(value)? {
-            Op::Cast(Ty::F32, narrow) => self.made(*narrow)?,
-            op => op,
-        };
+    pub(super) fn matrix(&self, value: Id, outer: &[Id], [first, second]: [Id; 2]) -> Option<Matrix> {
+        let read = self.made(self.narrow(value).unwrap_or(value))?;
         let Op::At { array, index } = read else { return None };
         let (others, last) = index.split_at(index.len().checked_sub(2)?);
         let turned = match last {
@@ -182,17 +227,26 @@ impl<'a, 'g> Reader<'a, 'g> {
 
     /// Does an array stand in memory?
     fn is_here(&self, array: Id) -> bool {
-        self.made(array).is_none() && matches!(self.lowering.home(array), Home::Array(..))
+        self.made(array).is_none() && self.around.is_in_memory(array)
     }
 
     /// Follows a result back to the sum; `false` if anything else is on the way.
-    fn behind(&self, result: Id, column: Id, found: &mut Matrices) -> bool {
+    fn behind(&self, result: Id, column: Id, found: &mut End) -> bool {
         let sum = self.product.fold.binds[0].id;
         let mut at = result;
         if let Some(Op::Cast(_, wide)) = self.made(at) {
             at = *wide;
         }
         let mut stage = 0;
+        if let Some(x) = self.gelu(at) {
+            // The library's is as near as halves are, and as the GPU's own functions.
+            let is_half = at != result;
+            if !is_half && self.around.program().precision != Some(Precision::Native) {
+                return false;
+            }
+            found.activation = Some(Activation::Gelu);
+            (at, stage) = (x, 1);
+        }
         while at != sum {
             let Some(Op::Apply(operator, args)) = self.made(at) else { return false };
             let [a, b] = args[..] else { return false };
@@ -201,7 +255,7 @@ impl<'a, 'g> Reader<'a, 'g> {
             let (on, end) = if ends(b) { (a, b) } else { (b, a) };
             let now = match operator {
                 Operator::Max if self.is_zero(end) => {
-                    found.rectified = true;
+                    found.activation = Some(Activation::Rectified);
                     1
                 }
                 Operator::Add => {
@@ -221,6 +275,37 @@ impl<'a, 'g> Reader<'a, 'g> {
             at = on;
         }
         true
+    }
+
+    /// The argument of a `gelu_tanh`, as [`Activation::Gelu`] has it.
+    fn gelu(&self, value: Id) -> Option<Id> {
+        self.either(value, Operator::Mul, |half, share| {
+            let x = self.scaled(half, 0.5)?;
+            let tanh = self.either(share, Operator::Add, |tanh, one| self.is_number(one, 1.0).then_some(tanh))?;
+            let Op::Apply(Operator::Tanh, args) = self.made(tanh)? else { return None };
+            let sum = self.scaled(args[0], std::f64::consts::FRAC_2_PI.sqrt())?;
+            let cube = self.either(sum, Operator::Add, |a, b| (a == x).then_some(b))?;
+            let cube = self.scaled(cube, 0.044715)?;
+            let square = self.either(cube, Operator::Mul, |a, b| (b == x).then_some(a))?;
+            self.either(square, Operator::Mul, |a, b| (a == x && b == x).then_some(x))
+        })
+    }
+
+    /// What a number is multiplied by a constant.
+    fn scaled(&self, value: Id, by: f64) -> Option<Id> {
+        self.either(value, Operator::Mul, |a, b| self.is_number(b, by).then_some(a))
+    }
+
+    fn is_number(&self, id: Id, number: f64) -> bool {
+        self.constant(id).is_some_and(|scalar| (scalar.as_f64() - number).abs() < 1e-6)
+    }
+
+    /// What is found in the operands of an operator in one order or the other.
+    fn either(&self, value: Id, operator: Operator, find: impl Fn(Id, Id) -> Option<Id>) -> Option<Id> {
+        let Op::Apply(found, args) = self.made(value)? else { return None };
+        let [a, b] = args[..] else { return None };
+        let is_it = *found == operator;
+        is_it.then(|| find(a, b).or_else(|| find(b, a))).flatten()
     }
 
     /// The array with a number for each column that a value is of.

@@ -32,7 +32,7 @@
 //!             "block" "[" NUMBER "," NUMBER "," NUMBER "]" "{" (memory | function | product | rawcode)* stmt* "}"
 //! function  = "fn" WORD "(" binder,* ")" "->" types "{" stmt* "return" NAME,* "}"
 //! memory    = space WORD ":" SCALAR "[" size,* "]"
-//! product   = "product" WORD "of" "turned"? WORD "," "turned"? WORD ("scaled" literal)? ("plus" WORD)? "rectified"? ("in" "bytes")?
+//! product   = "product" WORD "of" "turned"? WORD "," "turned"? WORD ("scaled" literal)? ("plus" WORD)? ("rectified" | "gelu")? ("in" "bytes")?
 //! rawcode   = "raw" "extents" shape source
 //! source    = ("cuda" | "opencl" | "wgsl" | "c") WORD TEXT*
 //! space     = "global" ("read" | "write" | "readwrite") | "constant" | "shared" | "scratch" | "local"

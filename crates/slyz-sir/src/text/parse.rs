@@ -7,7 +7,7 @@ use super::error::ParseError;
 use super::lex::{Kind, Token, tokens};
 use crate::choices::{Precision, UnknownChoice};
 use crate::code::{Body, Function, Id, Type, Var};
-use crate::kernel::{Access, Factor, Kernel, MatrixProduct, Memory, Space};
+use crate::kernel::{Access, Activation, Factor, Kernel, MatrixProduct, Memory, Space};
 use crate::names::Names;
 use crate::program::{Module, Program, Require};
 use crate::size::{Size, SizeDecl, SizeOrigin, SizeVar};
@@ -511,12 +511,12 @@ impl<'t> Parser<'t> {
             true => Some(self.known_memory()?),
             false => None,
         };
-        let rectified = self.eat_word("rectified");
+        let activation = Activation::WORDS.iter().find(|(_, word)| self.eat_word(word)).map(|(known, _)| *known);
         let bytes = self.eat_word("in");
         if bytes {
             self.keyword("bytes")?;
         }
-        Ok(MatrixProduct { result, left, right, scale, bias, rectified, bytes })
+        Ok(MatrixProduct { result, left, right, scale, bias, activation, bytes })
     }
 
     fn factor(&mut self) -> Parsed<Factor> {

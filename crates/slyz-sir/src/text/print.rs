@@ -6,7 +6,7 @@
 use super::literal::literal;
 use crate::choices::Precision;
 use crate::code::{AtomicOp, Body, FnId, Function, Id, MemId, Monoid, Op, Place, Scope, Stmt, SubgroupOp, Type, Var};
-use crate::kernel::{Access, Factor, Kernel, MatrixProduct, Memory, Space};
+use crate::kernel::{Access, Activation, Factor, Kernel, MatrixProduct, Memory, Space};
 use crate::program::{Module, Program, Require};
 use crate::size::{Size, SizeDecl, SizeOrigin, SizeVar};
 use crate::types::Ty;
@@ -228,7 +228,7 @@ impl<'a> Printer<'a> {
     }
 
     fn matrix_product(&self, product: &MatrixProduct) -> String {
-        let MatrixProduct { result, left, right, scale, bias, rectified, bytes } = product;
+        let MatrixProduct { result, left, right, scale, bias, activation, bytes } = product;
         let factor = |factor: &Factor| {
             let turned = if factor.turned { "turned " } else { "" };
             format!("{turned}{}", self.memory(factor.memory))
@@ -240,8 +240,8 @@ impl<'a> Printer<'a> {
         if let Some(bias) = bias {
             text += &format!(" plus {}", self.memory(*bias));
         }
-        if *rectified {
-            text += " rectified";
+        for (_, word) in Activation::WORDS.iter().filter(|(known, _)| Some(*known) == *activation) {
+            text += &format!(" {word}");
         }
         if *bytes {
             text += " in bytes";

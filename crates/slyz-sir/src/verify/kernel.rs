@@ -80,7 +80,7 @@ pub(crate) fn matrix_product(kernel: &Kernel, product: &MatrixProduct) -> Checke
     if product.bytes {
         let words = [product.result, left.memory, right.memory].into_iter().map(of);
         let words = words.collect::<Result<Vec<&Memory>, VerifyError>>()?;
-        let alone = bias.is_none() && product.scale.is_none() && !product.rectified;
+        let alone = bias.is_none() && product.scale.is_none() && product.activation.is_none();
         if words.iter().any(|memory| memory.ty != Ty::I32) || left.turned || !right.turned || !alone {
             return fail(format!("the product `{}` in bytes is not of rows and columns of words alone", result.name));
         }

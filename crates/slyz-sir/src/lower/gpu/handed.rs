@@ -12,10 +12,9 @@
 //!
 //! A note is a word of 64 bits: 32 of a value, and one that says that it is there.
 
-use super::plan::Gpu;
-use super::threads::{ceil_div, each_position};
+use super::threads::ceil_div;
 use crate::code::{AtomicOp, Id, MemId, Monoid, Op, Place, SubgroupOp};
-use crate::kernel::{Access, BufferId, Space};
+use crate::kernel::Space;
 use crate::lower::writer::KernelWriter;
 use crate::ops::Operator;
 use crate::size::Size;
@@ -66,40 +65,37 @@ impl<'g> Notes<'_, 'g> {
     }
 
     pub(super) fn board(&self, w: &mut KernelWriter<'_, 'g>, memory: MemId) -> Board<'_, 'g> {
-        let taken = w.near_memory("taken", Ty::I64, Space::Shared, &[1]);
+        let taken = taken(w);
         let before = self.tys.iter().map(|&ty| w.near_memory("before", ty, Space::Shared, &[1])).collect();
         Board { notes: self, memory, taken, before }
     }
 }
 
-impl<'g> Gpu<'g> {
-    /// Nobody has told anything.
-    pub(super) fn clear_notes(&mut self, buffer: BufferId, shape: &[Size]) {
-        let name = self.base.kernel_name("clear");
-        let mut w = KernelWriter::new(&self.base, name, Size::Const(1));
-        let memory = w.global(buffer, Access::Write, shape.to_vec());
-        let nothing = w.constant(Scalar::from_int(Ty::U64, 0));
-        each_position(&mut w, &self.machine, shape, &mut |w, at| w.store(memory, at.to_vec(), nothing));
-        let kernel = w.finish();
-        self.base.launch(kernel);
-    }
+/// Where a block keeps the number of the tile that it has taken.
+pub(super) fn taken(w: &mut KernelWriter<'_, '_>) -> MemId {
+    w.near_memory("taken", Ty::I64, Space::Shared, &[1])
+}
+
+/// The next tile, which is this block's; the first of `notes` is its number.
+pub(super) fn take(w: &mut KernelWriter<'_, '_>, notes: MemId, taken: MemId) -> Id {
+    let zero = w.number(0);
+    let thread = w.push(Op::Place(Place::Local, 0), Ty::I64);
+    let first = w.value(thread.equals(zero));
+    w.when(first, |w| {
+        let one = w.constant(Scalar::from_int(Ty::U64, 1));
+        let op = AtomicOp::Update(Operator::Add);
+        let number = w.push(Op::Atomic { op, memory: notes, index: vec![zero], args: vec![one] }, Ty::U64);
+        let number = w.push(Op::Cast(Ty::I64, number), Ty::I64);
+        w.store(taken, vec![zero], number);
+    });
+    w.barrier();
+    w.push(Op::Load { memory: taken, index: vec![zero] }, Ty::I64)
 }
 
 impl<'g> Board<'_, 'g> {
     /// The next tile, which is this block's.
     pub(super) fn take(&self, w: &mut KernelWriter<'_, 'g>) -> Id {
-        let zero = w.number(0);
-        let thread = w.push(Op::Place(Place::Local, 0), Ty::I64);
-        let first = w.value(thread.equals(zero));
-        w.when(first, |w| {
-            let one = w.constant(Scalar::from_int(Ty::U64, 1));
-            let op = AtomicOp::Update(Operator::Add);
-            let number = w.push(Op::Atomic { op, memory: self.memory, index: vec![zero], args: vec![one] }, Ty::U64);
-            let number = w.push(Op::Cast(Ty::I64, number), Ty::I64);
-            w.store(self.taken, vec![zero], number);
-        });
-        w.barrier();
-        w.push(Op::Load { memory: self.taken, index: vec![zero] }, Ty::I64)
+        take(w, self.memory, self.taken)
     }
 
     /// Tells the fold of the block's tile, and gives what comes before it to all threads.

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | tabulate | 256 threads: 256, 32 × 8, or what fits the shape | one position; the innermost axis is x, then y, the others together z |
 //! | tabulate with a short body, on machines that like wide accesses | 256 threads | four neighbours by wide accesses or, where reads are not at the position itself, four positions that are far apart |
-//! | tabulate that reads across the order in which it writes (transpose) | a square of 32 × 32 positions, what is read in shared memory | 4 positions |
+//! | tabulate that reads across the order in which it writes (transpose) | a square of 32 × 32 positions, of large arrays 64 × 64, what is read in shared memory | 4 or 16 positions |
 //! | tabulate of folds of rows with columns (products of matrices) | 64 × 64 positions, or 128 × 128 of many, slabs of up to 16 turns in shared memory | 4 × 4 or 8 × 8 positions |
 //! | tabulate whose folds read along their own axis, or whose elements are arrays | one position | every 256th turn of the fold, or element of the inner array |
 //! | fold, whole, or along axes inside of a tabulate, on those machines | what `folds` chooses for about these sizes, perhaps in two launches | several elements at a time, every so-many-th |
@@ -25,7 +25,7 @@
 //! What it does not do: fuse (the `fuse` pass has done that).
 
 mod across;
-mod bytes;
+mod apart;
 mod expected;
 mod folds;
 mod handed;
@@ -40,6 +40,7 @@ mod scatter;
 mod sends;
 mod sort;
 mod tables;
+mod tally;
 mod teams;
 mod threads;
 mod tiles;

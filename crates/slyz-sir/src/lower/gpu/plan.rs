@@ -1,6 +1,6 @@
 //! One kernel, or a few, per array operation of the top level, strung together in a plan.
 
-use super::bytes::apart;
+use super::apart::apart;
 use super::sends::spelled_out;
 use super::threads::{at_largest, at_most, ceil_div};
 use super::{Expected, FEW_TURNS, Machine, SPILLING_BLOCKS, TURNS};

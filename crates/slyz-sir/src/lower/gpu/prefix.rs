@@ -58,6 +58,13 @@ impl Tile {
         large.or_else(smaller).unwrap_or(Tile { threads: 1, ..single })
     }
 
+    /// The same with twice as many rows, where there is room for that.
+    pub(super) fn twice(self, machine: &Machine, length: u64, tys: &[Ty]) -> Tile {
+        let twice = Tile { rows: 2 * self.rows, ..self };
+        let short = twice.rows * twice.width * length.max(1) <= COPIED;
+        if short && twice.shared_bytes(machine, tys) <= machine.shared_bytes { twice } else { self }
+    }
+
     pub(super) fn elements(&self) -> u64 {
         u64::from(self.threads) * self.rows * self.width
     }

@@ -15,7 +15,7 @@ use crate::code::{Body, Id, MemId, Op, Place, Stmt};
 use crate::kernel::{Access, Factor, MatrixProduct, Space};
 use crate::lower::PIECE;
 use crate::lower::access::far_reads;
-use crate::lower::matrices::{Matrices, Matrix};
+use crate::lower::matrices::{End, Matrices, Matrix};
 use crate::lower::planning::Lowering;
 use crate::lower::product::Product;
 use crate::lower::writer::{KernelWriter, is_exact};
@@ -169,7 +169,7 @@ fn matrices<'g>(
     w: &mut KernelWriter<'_, 'g>,
     homes: &[MemId],
 ) -> Option<MatrixProduct> {
-    let Matrices { left, right, scale, bias, rectified, bytes } = Matrices::of(lowering, product)?;
+    let Matrices { left, right, end: End { scale, bias, activation }, bytes } = Matrices::of(lowering, product)?;
     let [result] = *homes else { return None };
     let mut factor = |matrix: Matrix| Some(Factor { memory: w.whole_memory(matrix.array)?, turned: matrix.turned });
     let left = factor(left)?;
@@ -178,7 +178,7 @@ fn matrices<'g>(
         Some(array) => Some(w.whole_memory(array)?),
         None => None,
     };
-    let found = MatrixProduct { result, left, right, scale, bias, rectified, bytes };
+    let found = MatrixProduct { result, left, right, scale, bias, activation, bytes };
     // A library takes whole matrices: of one that is read in part, or whose extents are equal in this call only, it would make another product.
     let left = &w.kernel.memories.get(found.left.memory.0 as usize)?.shape;
     let along = left.get(left.len().checked_sub(if found.left.turned { 2 } else { 1 })?)?;

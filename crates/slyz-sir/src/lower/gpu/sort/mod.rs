@@ -10,15 +10,18 @@
 //! ```
 //!
 //! A pass reads words twice and all columns once, and writes all columns once. Nothing depends on the order of blocks or threads, and
-//! no block waits for another. Machines with too few threads or too little shared memory sort each line by one thread.
+//! no block waits for another. Where blocks may wait, a pass over one line reads words once (`sweep`). Machines with too few threads or too
+//! little shared memory sort each line by one thread.
 
+mod sweep;
 mod tile;
 
 use super::maps::{Neighbours, is_line};
 use super::plan::{Gpu, Items};
+use super::tally::NEAR_BYTES;
 use super::threads::{ceil_div, each_position};
 use crate::code::{AtomicOp, Id, MemId, Op, Stmt};
-use crate::kernel::{Access, BufferId, BufferUse, Loop, ScalarArg, Space, Step, Turns};
+use crate::kernel::{Access, BufferId, BufferUse, Kernel, Loop, ScalarArg, Space, Step, Turns};
 use crate::lower::planning::unflatten;
 use crate::lower::sorting::{Columns, Digit, Sort, digits};
 use crate::lower::writer::{KernelWriter, Mode};
@@ -26,6 +29,7 @@ use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
 use crate::write::{Arithmetic, Write as _};
+use sweep::{Board, Sweep};
 use tile::{Form, Order, ROUND_BITS, Tile};
 
 /// The most bits of a digit, and its values.
@@ -45,11 +49,12 @@ impl<'g> Gpu<'g> {
         let sort = Sort::of(&stmt.op);
         let outputs: Vec<BufferId> = self.base.outputs(stmt).into_iter().map(|(buffer, _)| buffer).collect();
         let place = if self.machine.max_positions > 1 << 32 { Ty::I64 } else { Ty::U32 };
-        let Some(form) = Form::of(&self.machine, VALUES * (4 + place.bytes() as u64)) else {
+        let Some(form) = Form::of(&self.machine, VALUES * (4 + place.bytes() as u64) + NEAR_BYTES) else {
             return self.sort_lines(stmt, &sort, &outputs);
         };
         let long = |gpu: &mut Self| gpu.sort_passes(stmt, sort, form, place, &outputs);
-        let some = |gpu: &mut Self| gpu.sort_tiles(stmt, &sort, form, &outputs);
+        let alone = form.alone(&self.machine);
+        let some = |gpu: &mut Self| gpu.sort_tiles(stmt, &sort, alone, &outputs);
         let extent = sort.extent();
         // The first and the last way are right for all lines, so there need not be others where their length is known, about.
         if self.expected.about(extent).is_some_and(|n| n <= FEW) {
@@ -139,9 +144,16 @@ impl<'g> Gpu<'g> {
         let tiles = ceil_div(sort.extent(), form.elements());
         let groups = ceil_div(&tiles, GROUP);
         let table = |count: &Size| [&outer[..], &[count.clone(), Size::Const(VALUES)]].concat();
-        let counts = (buffer(place, &table(&tiles)), table(&tiles));
-        let sums = (buffer(place, &table(&groups)), table(&groups));
         let passes = passes(&columns, &digits);
+        let sweep = Sweep::fits(&self.machine, form, &outer, digits.len());
+        let sweep = sweep.then(|| Sweep::new(&mut buffer, &tiles, digits.len()));
+        let told = match sweep {
+            Some(sweep) => Told::Sweep(sweep),
+            None => Told::Counts {
+                counts: (buffer(place, &table(&tiles)), table(&tiles)),
+                sums: (buffer(place, &table(&groups)), table(&groups)),
+            },
+        };
         let at_once = if self.machine.is_small() { 1 } else { AT_ONCE };
         let bytes = self.machine.vector_bytes;
         let line = outer.is_empty() && sort.body.params.last().is_some_and(|k| is_line(sort.body, k.id));
@@ -157,19 +169,26 @@ impl<'g> Gpu<'g> {
             outer,
             tiles,
             groups,
-            counts,
-            sums,
+            told,
             at_once,
             bytes,
             neighbours,
         };
+        if let Told::Sweep(sweep) = &sort.told {
+            sort.count_all(self, sweep, &digits);
+        }
         for pass in &passes {
             let before = std::mem::take(&mut self.base.plan.steps);
             let depth = self.base.depth;
-            sort.count(self, pass, depth);
-            sort.add_groups(self);
-            sort.start(self);
-            sort.place_tiles(self);
+            match &sort.told {
+                Told::Sweep(sweep) => sweep.clear_notes(self),
+                Told::Counts { counts, sums } => {
+                    sort.count(self, counts, pass, depth);
+                    sort.add_groups(self, [counts, sums]);
+                    sort.start(self, sums);
+                    sort.place_tiles(self, [counts, sums]);
+                }
+            }
             sort.send(self, pass, depth);
             let steps = std::mem::replace(&mut self.base.plan.steps, before);
             if pass.is_first {
@@ -188,8 +207,9 @@ impl<'g> Gpu<'g> {
 struct Pass {
     /// It computes the elements.
     is_first: bool,
-    /// The lowest digit.
+    /// The lowest digit, and which of all it is.
     digit: Digit,
+    number: usize,
     turns: u32,
     moved: Vec<usize>,
 }
@@ -201,7 +221,7 @@ fn passes(columns: &Columns, digits: &[Digit]) -> Vec<Pass> {
         let moved: Vec<usize> = (0..columns.count()).filter(|&column| columns.is_wanted(column, later)).collect();
         match passes.last_mut() {
             Some(pass) if !pass.is_first && pass.digit.word == digit.word && pass.moved == moved => pass.turns += 1,
-            _ => passes.push(Pass { is_first: number == 0, digit, turns: 1, moved }),
+            _ => passes.push(Pass { is_first: number == 0, digit, number, turns: 1, moved }),
         }
     }
     passes
@@ -267,6 +287,16 @@ fn behind_all(w: &mut KernelWriter) -> Id {
 
 /// A table of counts by digits.
 type Table = (BufferId, Vec<Size>);
+/// A kernel, and what a launch passes to it.
+type Written = (Kernel, Vec<BufferId>, Vec<ScalarArg>);
+
+/// How a tile knows where its elements go.
+enum Told {
+    /// From tables of counts, of the tiles and of groups of them, which other launches make.
+    Counts { counts: Table, sums: Table },
+    /// From the tiles before it.
+    Sweep(Sweep),
+}
 
 /// A sort of long lines.
 struct Passes<'g> {
@@ -282,8 +312,7 @@ struct Passes<'g> {
     outer: Vec<Size>,
     tiles: Size,
     groups: Size,
-    counts: Table,
-    sums: Table,
+    told: Told,
     /// Counts that a thread reads at once.
     at_once: i64,
     /// The most bytes of an access.
@@ -332,21 +361,26 @@ impl<'g> Passes<'g> {
         if pass.turns == 1 {
             return first;
         }
-        let turn = w.parameter(ScalarArg::Turn(depth), Ty::I64);
+        let turn = self.turn(w, depth);
         let turn = w.push(Op::Cast(Ty::U32, turn), Ty::U32);
         let bits = w.constant(Scalar::from_int(Ty::U32, pass.digit.bits.into()));
         let skipped = w.apply(Operator::Mul, &[turn, bits], Ty::U32);
         w.apply(Operator::Add, &[first, skipped], Ty::U32)
     }
 
-    /// The bits of a word that count.
-    fn counting(&self, w: &mut KernelWriter<'_, 'g>, pass: &Pass, word: Id) -> Id {
-        w.low_bits(word, self.sort.widths[pass.digit.word])
+    /// Which turn of a pass it is.
+    fn turn(&self, w: &mut KernelWriter<'_, 'g>, depth: u32) -> Id {
+        w.parameter(ScalarArg::Turn(depth), Ty::I64)
     }
 
-    fn digit(&self, w: &mut KernelWriter<'_, 'g>, pass: &Pass, shift: Id, word: Id) -> Id {
-        let word = self.counting(w, pass, word);
-        w.digit(word, shift, pass.digit.bits)
+    /// The bits of a word that count.
+    fn counting(&self, w: &mut KernelWriter<'_, 'g>, digit: Digit, word: Id) -> Id {
+        w.low_bits(word, self.sort.widths[digit.word])
+    }
+
+    fn digit(&self, w: &mut KernelWriter<'_, 'g>, digit: Digit, shift: Id, word: Id) -> Id {
+        let word = self.counting(w, digit, word);
+        w.digit(word, shift, digit.bits)
     }
 
     /// The line and the number of a tile or a group of a line.
@@ -358,9 +392,21 @@ impl<'g> Passes<'g> {
 
     /// A kernel with blocks for all parts of all lines.
     fn begin<'l>(&self, gpu: &'l mut Gpu<'g>, what: &str, count: &Size) -> (KernelWriter<'l, 'g>, Items) {
+        let most = gpu.machine.max_blocks[0];
+        self.begin_with(gpu, what, count, most)
+    }
+
+    /// The same with no more blocks than that.
+    fn begin_with<'l>(
+        &self,
+        gpu: &'l mut Gpu<'g>,
+        what: &str,
+        count: &Size,
+        most: u64,
+    ) -> (KernelWriter<'l, 'g>, Items) {
         let name = gpu.base.kernel_name(what);
         let all = Size::product(&self.outer) * count.clone();
-        let items = Items::new(&all, &gpu.machine, gpu.machine.max_blocks[0]);
+        let items = Items::new(&all, &gpu.machine, most);
         let mut w = KernelWriter::new(&gpu.base, name, items.blocks.clone());
         w.kernel.block = [self.form.threads as u32, 1, 1];
         (w, items)
@@ -383,64 +429,24 @@ impl<'g> Passes<'g> {
     }
 
     /// How many elements of each tile have each digit.
-    fn count(&self, gpu: &mut Gpu<'g>, pass: &Pass, depth: u32) {
+    fn count(&self, gpu: &mut Gpu<'g>, table: &Table, pass: &Pass, depth: u32) {
         let word = [self.columns.of_word(pass.digit.word)];
         let (mut w, items) = self.begin(gpu, "sort_counts", &self.tiles);
-        let counts = self.bind(&mut w, &self.counts, Access::Write);
+        let counts = self.bind(&mut w, table, Access::Write);
         let from = self.source(&mut w, pass, &word);
         let shift = self.shift(&mut w, pass, depth);
         let own = w.near_memory("own", Ty::U32, Space::Shared, &[VALUES]);
+        let one = |w: &mut KernelWriter<'_, 'g>, words: &[Id]| {
+            let at = self.digit(w, pass.digit, shift, words[0]);
+            self.one_more(w, own, at);
+        };
         items.each(&mut w, |w, item| {
             let (line, tile) = self.part(w, item, &self.tiles);
             let thread = self.thread(w);
             let none = w.constant(Scalar::from_int(Ty::U32, 0));
-            let one = w.constant(Scalar::from_int(Ty::U32, 1));
-            let end = w.extent(self.sort.extent());
             self.each_value(w, thread, |w, value| w.store(own, vec![value], none));
             w.barrier();
-            let start = w.scaled(tile, self.form.elements());
-            let count = |w: &mut KernelWriter<'_, 'g>, word: Id| {
-                let index = vec![self.digit(w, pass, shift, word)];
-                let op = AtomicOp::Update(Operator::Add);
-                w.push(Op::Atomic { op, memory: own, index, args: vec![one] }, Ty::U32);
-            };
-            let one_by_one = |w: &mut KernelWriter<'_, 'g>| {
-                let start = w.value(start + thread);
-                for k in 0..self.form.each {
-                    let i = w.offset(start, (k * self.form.threads) as i64);
-                    let inside = w.value(i.below(end));
-                    w.when(inside, |w| {
-                        let element = match self.neighbours.as_ref().filter(|_| pass.is_first) {
-                            Some(neighbours) => self.columns.pick(&neighbours.run(w, i, 1)[0])[word[0]],
-                            None => self.element(w, pass, &from, &word, &[&line[..], &[i]].concat())[0],
-                        };
-                        count(w, element);
-                    });
-                }
-            };
-            let wide = self.outer.is_empty() && self.bytes > 4 && (!pass.is_first || self.neighbours.is_some());
-            if wide {
-                let stop = w.offset(start, self.form.elements() as i64);
-                let whole = w.value(end.not_below(stop));
-                w.when(whole, |w| {
-                    let skipped = w.scaled(thread, WIDTH);
-                    let start = w.value(start + skipped);
-                    for k in 0..self.form.each / WIDTH {
-                        let first = w.offset(start, (k * WIDTH * self.form.threads) as i64);
-                        let words = match self.neighbours.as_ref().filter(|_| pass.is_first) {
-                            Some(neighbours) => {
-                                let elements = neighbours.run(w, first, WIDTH);
-                                elements.iter().map(|results| self.columns.pick(results)[word[0]]).collect()
-                            }
-                            None => w.load_neighbours(from[0], vec![first], WIDTH, self.bytes),
-                        };
-                        words.into_iter().for_each(|word| count(w, word));
-                    }
-                });
-                w.unless(whole, one_by_one);
-            } else {
-                one_by_one(w);
-            }
+            self.each_element(w, pass, (&from, &word), (&line, tile), &one);
             w.barrier();
             self.each_value(w, thread, |w, value| {
                 let count =
@@ -452,8 +458,75 @@ impl<'g> Passes<'g> {
                 w.barrier();
             }
         });
-        let (mut kernel, buffers, scalars) = w.finish();
-        // What only moves is not computed here.
+        let kernel = w.finish();
+        self.launch(gpu, kernel);
+    }
+
+    /// Counts one in shared memory.
+    fn one_more(&self, w: &mut KernelWriter<'_, 'g>, counts: MemId, at: Id) {
+        let one = w.constant(Scalar::from_int(Ty::U32, 1));
+        let op = AtomicOp::Update(Operator::Add);
+        w.push(Op::Atomic { op, memory: counts, index: vec![at], args: vec![one] }, Ty::U32);
+    }
+
+    /// Some columns of every element of a tile, by the threads of a block.
+    fn each_element(
+        &self,
+        w: &mut KernelWriter<'_, 'g>,
+        pass: &Pass,
+        (from, columns): (&[MemId], &[usize]),
+        (line, tile): (&[Id], Id),
+        look: &dyn Fn(&mut KernelWriter<'_, 'g>, &[Id]),
+    ) {
+        let thread = self.thread(w);
+        let end = w.extent(self.sort.extent());
+        let start = w.scaled(tile, self.form.elements());
+        let neighbours = self.neighbours.as_ref().filter(|_| pass.is_first);
+        let pick = |results: &[Id]| -> Vec<Id> {
+            let all = self.columns.pick(results);
+            columns.iter().map(|&column| all[column]).collect()
+        };
+        let one_by_one = |w: &mut KernelWriter<'_, 'g>| {
+            let start = w.value(start + thread);
+            for k in 0..self.form.each {
+                let i = w.offset(start, (k * self.form.threads) as i64);
+                let inside = w.value(i.below(end));
+                w.when(inside, |w| {
+                    let element = match neighbours {
+                        Some(neighbours) => pick(&neighbours.run(w, i, 1)[0]),
+                        None => self.element(w, pass, from, columns, &[line, &[i]].concat()),
+                    };
+                    look(w, &element);
+                });
+            }
+        };
+        let wide = self.outer.is_empty() && self.bytes > 4 && (!pass.is_first || neighbours.is_some());
+        if !wide {
+            return one_by_one(w);
+        }
+        let stop = w.offset(start, self.form.elements() as i64);
+        let whole = w.value(end.not_below(stop));
+        w.when(whole, |w| {
+            let skipped = w.scaled(thread, WIDTH);
+            let start = w.value(start + skipped);
+            for k in 0..self.form.each / WIDTH {
+                let first = w.offset(start, (k * WIDTH * self.form.threads) as i64);
+                let elements: Vec<Vec<Id>> = match neighbours {
+                    Some(neighbours) => neighbours.run(w, first, WIDTH).iter().map(|results| pick(results)).collect(),
+                    None => {
+                        let load = |&memory: &MemId| w.load_neighbours(memory, vec![first], WIDTH, self.bytes);
+                        let loaded: Vec<Vec<Id>> = from.iter().map(load).collect();
+                        (0..WIDTH as usize).map(|n| loaded.iter().map(|column| column[n]).collect()).collect()
+                    }
+                };
+                elements.iter().for_each(|element| look(w, element));
+            }
+        });
+        w.unless(whole, one_by_one);
+    }
+
+    /// Adds a launch of a kernel that does not move elements: what only moves is not computed.
+    fn launch(&self, gpu: &mut Gpu<'g>, (mut kernel, buffers, scalars): Written) {
         kernel.body = crate::pass::dce::root(kernel.body);
         gpu.base.launch((kernel, buffers, scalars));
     }
@@ -469,10 +542,10 @@ impl<'g> Passes<'g> {
     }
 
     /// How many elements of each group of tiles have each digit.
-    fn add_groups(&self, gpu: &mut Gpu<'g>) {
+    fn add_groups(&self, gpu: &mut Gpu<'g>, [counts, sums]: [&Table; 2]) {
         let (mut w, items) = self.begin(gpu, "sort_sums", &self.groups);
-        let sums = self.bind(&mut w, &self.sums, Access::Write);
-        let counts = self.bind(&mut w, &self.counts, Access::Read);
+        let sums = self.bind(&mut w, sums, Access::Write);
+        let counts = self.bind(&mut w, counts, Access::Read);
         items.each(&mut w, |w, item| {
             let (line, group) = self.part(w, item, &self.groups);
             let thread = self.thread(w);
@@ -492,9 +565,9 @@ impl<'g> Passes<'g> {
     }
 
     /// Where the elements of each group of tiles with each digit go.
-    fn start(&self, gpu: &mut Gpu<'g>) {
+    fn start(&self, gpu: &mut Gpu<'g>, sums: &Table) {
         let (mut w, items) = self.begin(gpu, "sort_starts", &Size::Const(1));
-        let sums = self.bind(&mut w, &self.sums, Access::ReadWrite);
+        let sums = self.bind(&mut w, sums, Access::ReadWrite);
         let all = w.near_memory("all", self.place, Space::Shared, &[VALUES]);
         items.each(&mut w, |w, item| {
             let line = if self.outer.is_empty() { vec![] } else { unflatten(w, item, &self.outer) };
@@ -557,10 +630,10 @@ impl<'g> Passes<'g> {
     }
 
     /// Where the elements of each tile with each digit go.
-    fn place_tiles(&self, gpu: &mut Gpu<'g>) {
+    fn place_tiles(&self, gpu: &mut Gpu<'g>, [counts, sums]: [&Table; 2]) {
         let (mut w, items) = self.begin(gpu, "sort_places", &self.groups);
-        let counts = self.bind(&mut w, &self.counts, Access::ReadWrite);
-        let sums = self.bind(&mut w, &self.sums, Access::Read);
+        let counts = self.bind(&mut w, counts, Access::ReadWrite);
+        let sums = self.bind(&mut w, sums, Access::Read);
         items.each(&mut w, |w, item| {
             let (line, group) = self.part(w, item, &self.groups);
             let thread = self.thread(w);
@@ -586,10 +659,19 @@ impl<'g> Passes<'g> {
         let to = |column: usize, w: &mut KernelWriter<'_, 'g>| w.global(goal[column], Access::Write, shape());
         let home = pass.moved.contains(&word[0]).then(|| to(word[0], &mut w));
         let homes: Vec<MemId> = others.iter().map(|&column| to(column, &mut w)).collect();
-        let counts = self.bind(&mut w, &self.counts, Access::Read);
+        let told: Vec<MemId> = match &self.told {
+            Told::Counts { counts, .. } => vec![self.bind(&mut w, counts, Access::Read)],
+            Told::Sweep(sweep) => sweep.bind(&mut w).to_vec(),
+        };
         let words = self.source(&mut w, pass, &word);
         let from = self.source(&mut w, pass, &others);
         let shift = self.shift(&mut w, pass, depth);
+        let starts = match (&self.told, &told[..]) {
+            (Told::Sweep(sweep), &[starts, notes]) => {
+                Starts::Board(Board::new(&mut w, (self, sweep), pass, depth, [starts, notes]))
+            }
+            _ => Starts::Counts(told[0]),
+        };
         let tile = Tile::new(&mut w, self.form);
         let first = w.near_memory("first", Ty::U32, Space::Shared, &[VALUES]);
         let offsets = w.near_memory("offsets", self.place, Space::Shared, &[VALUES]);
@@ -601,7 +683,7 @@ impl<'g> Passes<'g> {
             others: &others,
             home,
             homes,
-            counts,
+            starts,
             words,
             from,
             tile,
@@ -609,12 +691,23 @@ impl<'g> Passes<'g> {
             offsets,
         };
         items.each(&mut w, |w, item| {
+            let item = match &send.starts {
+                Starts::Counts(_) => item,
+                Starts::Board(board) => board.take(w),
+            };
             let (line, part) = self.part(w, item, &self.tiles);
             send.write(w, &line, part);
         });
         let kernel = w.finish();
         gpu.base.launch(kernel);
     }
+}
+
+/// What a kernel has of how tiles know where their elements go.
+enum Starts {
+    /// The counts, which are now what comes before.
+    Counts(MemId),
+    Board(Board),
 }
 
 /// How a tile is moved.
@@ -629,7 +722,7 @@ struct Send<'a, 'g> {
     /// Where the former goes, if anybody wants it, and the latter.
     home: Option<MemId>,
     homes: Vec<MemId>,
-    counts: MemId,
+    starts: Starts,
     words: Vec<MemId>,
     from: Vec<MemId>,
     tile: Tile,
@@ -660,16 +753,16 @@ impl<'g> Send<'_, 'g> {
         };
         let words: Vec<Id> = read.iter().map(word).collect();
         let (words, from) = match by_lanes {
-            true => self.in_order_by_lanes(w, &read, &words),
+            true => self.in_order_by_lanes(w, part, &read, &words),
             false => {
                 let words = tile.exchange(w, &own, &words, Order::Neighbours);
                 self.in_order(w, words)
             }
         };
         for (&place, &word) in own.iter().zip(&words).filter(|_| !by_lanes) {
-            let digit = passes.digit(w, pass, *shift, word);
+            let digit = passes.digit(w, pass.digit, *shift, word);
             let before = tile.before(w, place);
-            let before = passes.digit(w, pass, *shift, before);
+            let before = passes.digit(w, pass.digit, *shift, before);
             let differs = w.push(Op::Apply(Operator::Ne, vec![digit, before]), Ty::Bool);
             w.when(differs, |w| {
                 let place = w.push(Op::Cast(Ty::U32, place), Ty::U32);
@@ -678,8 +771,16 @@ impl<'g> Send<'_, 'g> {
         }
         w.barrier();
         passes.each_value(w, tile.thread, |w, value| {
-            let index = [line, &[part, value]].concat();
-            let place = w.push(Op::Load { memory: self.counts, index }, passes.place);
+            let place = match &self.starts {
+                Starts::Counts(memory) => {
+                    let index = [line, &[part, value]].concat();
+                    w.push(Op::Load { memory: *memory, index }, passes.place)
+                }
+                Starts::Board(board) => {
+                    let place = board.start(w, part, value, self.first);
+                    w.push(Op::Cast(passes.place, place), passes.place)
+                }
+            };
             let first = w.push(Op::Load { memory: self.first, index: vec![value] }, Ty::U32);
             let first = passes.as_place(w, first);
             let offset = w.apply(Operator::Sub, &[place, first], passes.place);
@@ -690,7 +791,7 @@ impl<'g> Send<'_, 'g> {
             let i = w.value(start + place);
             let inside = w.value(i.below(end));
             w.when(inside, |w| {
-                let digit = passes.digit(w, pass, *shift, word);
+                let digit = passes.digit(w, pass.digit, *shift, word);
                 let offset = w.push(Op::Load { memory: self.offsets, index: vec![digit] }, passes.place);
                 let place = w.push(Op::Cast(passes.place, place), passes.place);
                 let goal = w.apply(Operator::Add, &[place, offset], passes.place);
@@ -711,11 +812,21 @@ impl<'g> Send<'_, 'g> {
     }
 
     /// The words in the order of the digit, and where in the tile each was, if anybody asks: words of these places.
-    fn in_order_by_lanes(&self, w: &mut KernelWriter<'_, 'g>, read: &[Id], words: &[Id]) -> (Vec<Id>, Vec<Id>) {
+    fn in_order_by_lanes(
+        &self,
+        w: &mut KernelWriter<'_, 'g>,
+        part: Id,
+        read: &[Id],
+        words: &[Id],
+    ) -> (Vec<Id>, Vec<Id>) {
         let tile = &self.tile;
-        let digit = |&word: &Id| self.passes.digit(w, self.pass, self.shift, word);
+        let digit = |&word: &Id| self.passes.digit(w, self.pass.digit, self.shift, word);
         let digits: Vec<Id> = words.iter().map(digit).collect();
         let places = tile.places_by_lanes(w, &digits, self.first);
+        if let Starts::Board(board) = &self.starts {
+            // The sooner the others know.
+            self.passes.each_value(w, tile.thread, |w, value| board.tell_own(w, part, value, self.first));
+        }
         let mut from = vec![];
         if !self.others.is_empty() {
             let numbers: Vec<Id> = read.iter().map(|&place| w.push(Op::Cast(Ty::U32, place), Ty::U32)).collect();
@@ -739,7 +850,7 @@ impl<'g> Send<'_, 'g> {
             let skipped = w.constant(Scalar::from_int(Ty::U32, done.into()));
             let shift = w.apply(Operator::Add, &[self.shift, skipped], Ty::U32);
             let part = |&word: &Id| {
-                let word = self.passes.counting(w, self.pass, word);
+                let word = self.passes.counting(w, digit, word);
                 let shifted = w.apply(Operator::Shr, &[word, shift], Ty::U32);
                 w.low_bits(shifted, bits)
             };

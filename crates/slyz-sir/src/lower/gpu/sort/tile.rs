@@ -63,12 +63,19 @@ impl Form {
     /// One whose subgroups count, where lanes meet and a mask of them is a word.
     fn by_lanes(machine: &Machine, others: u64) -> Option<Form> {
         let size = machine.subgroup.filter(|subgroup| machine.progresses && subgroup.size == 32)?.size;
-        let wanted = [(512, 16), (256, 16), (256, 8)];
+        let wanted = [(256, 32), (256, 16), (256, 8)];
         let forms = wanted.map(|(threads, each)| Form { threads, each, subgroup: Some(size.into()), by_lanes: true });
         let fits = |form: &Form| {
             form.threads <= u64::from(machine.max_threads) && form.bytes() + others <= machine.shared_bytes
         };
         forms.into_iter().find(fits)
+    }
+
+    /// As many elements for a block that is alone: twice as many threads with half of them each.
+    pub(super) fn alone(self, machine: &Machine) -> Form {
+        let form = Form { threads: 2 * self.threads, each: self.each / 2, ..self };
+        let fits = form.threads <= u64::from(machine.max_threads) && form.bytes() <= machine.shared_bytes;
+        if self.by_lanes && fits { form } else { self }
     }
 
     /// Elements of a tile.

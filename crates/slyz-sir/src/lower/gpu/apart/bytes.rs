@@ -11,69 +11,18 @@
 //!
 //! `s` is the product of `p` and `q`, and what a library makes ([`Matrices`](crate::lower::matrices::Matrices) reads it so). Where there is
 //! none, or none for these extents, its kernel runs, which costs what that of `c` did.
-//!
-//! It does nothing where products are so small that writing and reading `s` counts, or where nothing is known of how large they are.
 
-use super::expected::Expected;
-use super::machine::Machine;
-use crate::code::{Body, Id, Monoid, Op, Stmt, Type, Var};
+use super::{Names, array};
+use crate::code::{Body, Id, Monoid, Op, Stmt};
 use crate::lower::Product;
-use crate::lower::matrices::MIDDLES;
+use crate::lower::matrices::{Around as _, MIDDLES};
 use crate::ops::Operator;
-use crate::program::Program;
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
 use crate::write::{Lines, Write};
-use std::borrow::Cow;
-use std::collections::HashMap;
-
-/// Rows and columns of a result, and terms, from about which on a library pays.
-const LEAST: [u64; 3] = [512, 512, 256];
-
-/// The program with large products of bytes apart from what is done with them.
-pub(super) fn apart<'p>(program: Cow<'p, Program>, machine: &Machine, expected: &Expected) -> Cow<'p, Program> {
-    let written = if machine.has_products { rewritten(&program, expected) } else { None };
-    let Some(stmts) = written else { return program };
-    let mut program = program.into_owned();
-    program.body.stmts = stmts;
-    Cow::Owned(program)
-}
-
-/// The statements, where there are such products.
-fn rewritten(program: &Program, expected: &Expected) -> Option<Vec<Stmt>> {
-    let names = Names::of(program);
-    let found: Vec<Option<Found>> = program.body.stmts.iter().map(|stmt| Found::of(stmt, &names, expected)).collect();
-    if found.iter().all(Option::is_none) {
-        return None;
-    }
-    let mut lines = Lines::new(program.fresh_ids());
-    for (stmt, found) in program.body.stmts.iter().zip(found) {
-        match found {
-            Some(found) => found.write(&mut lines),
-            None => lines.out().push(stmt.clone()),
-        }
-    }
-    Some(lines.take())
-}
-
-/// What the names of the top level are.
-struct Names<'g> {
-    shapes: HashMap<Id, &'g [Size]>,
-    zeros: Vec<Id>,
-}
-
-impl<'g> Names<'g> {
-    fn of(program: &'g Program) -> Names<'g> {
-        let binds = program.body.stmts.iter().flat_map(|stmt| &stmt.binds);
-        let shapes = program.body.params.iter().chain(binds).map(|var| (var.id, var.ty.shape())).collect();
-        let is_zero = |stmt: &&Stmt| matches!(stmt.op, Op::Const(value) if value.ty == Ty::I32 && value.bits == 0);
-        let zeros = program.body.stmts.iter().filter(is_zero).map(|stmt| stmt.binds[0].id).collect();
-        Names { shapes, zeros }
-    }
-}
 
 /// A product of bytes, and what is done with its sums.
-struct Found<'g> {
+pub(super) struct Found<'g> {
     stmt: &'g Stmt,
     shape: &'g [Size],
     body: &'g Body,
@@ -86,26 +35,29 @@ struct Found<'g> {
 }
 
 impl<'g> Found<'g> {
-    fn of(stmt: &'g Stmt, names: &Names<'_>, expected: &Expected) -> Option<Found<'g>> {
-        let Op::Tabulate { shape, body } = &stmt.op else { return None };
-        let product = Product::of(body)?;
+    pub(super) fn of(
+        stmt: &'g Stmt,
+        (shape, body): (&'g [Size], &'g Body),
+        product: &Product<'g>,
+        names: &Names<'g>,
+    ) -> Option<Found<'g>> {
         let [outer @ .., row, column] = &body.params[..] else { return None };
         let outer: Vec<Id> = outer.iter().map(|param| param.id).collect();
         let extents = [&shape[shape.len() - 2], &shape[shape.len() - 1], product.extent];
-        let is_large = extents.iter().zip(LEAST).all(|(size, least)| expected.about(size).is_some_and(|n| n >= least));
         let ([(left, Ty::I32)], [(right, Ty::I32)]) = (&product.left[..], &product.right[..]) else { return None };
         let made = |id: Id| product.item.stmts.iter().find(|stmt| stmt.binds[0].id == id).map(|stmt| &stmt.op);
         let Op::Apply(Operator::Dot4, factors) = made(*product.item.results.first()?)? else { return None };
-        let is_zero = |id: &Id| names.zeros.contains(id);
+        let is_zero =
+            |id: &Id| matches!(names.again(*id), Some(Op::Const(value)) if value.ty == Ty::I32 && value.bits == 0);
         let adds = product.monoid.operator() == Some(Operator::Add) && product.monoid.neutral.iter().all(is_zero);
-        if !is_large || !adds || factors[..2] != [*left, *right] || !is_zero(&factors[2]) {
+        if !adds || factors[..2] != [*left, *right] || !is_zero(&factors[2]) {
             return None;
         }
         // An array of the top level, at these two positions behind those of the other axes, all of it.
         let whole = |value: Id, last: [Id; 2], extents: [&Size; 2]| {
             let Op::At { array, index } = made(value)? else { return None };
             let (others, own) = index.split_at(index.len().checked_sub(2)?);
-            let known = names.shapes.get(array)?;
+            let known = names.shape(*array)?;
             let is_all = known[known.len() - 2..].iter().eq(extents);
             let is_each = !others.is_empty();
             (own == last && is_all && (others.is_empty() || *others == outer)).then_some((*array, is_each))
@@ -127,7 +79,7 @@ impl<'g> Found<'g> {
         if is_each { &self.shape[..self.shape.len() - 2] } else { &[] }
     }
 
-    fn write(&self, lines: &mut Lines) {
+    pub(super) fn write(&self, lines: &mut Lines) {
         let zero = lines.constant(Scalar::from_int(Ty::I32, 0));
         let middles = lines.constant(Scalar::from_bits(Ty::I32, MIDDLES));
         let [.., rows, columns] = self.shape else { return };
@@ -135,24 +87,24 @@ impl<'g> Found<'g> {
         let (right, right_each) = self.right;
 
         let shape = [self.outer(left_each), &[rows.clone(), self.words.clone()]].concat();
-        let signed = array(lines, &shape, |w, at| {
+        let signed = array(lines, (Ty::I32, &shape), |w, at| {
             let word = w.push(Op::At { array: left, index: at.to_vec() }, Ty::I32);
             w.apply(Operator::Xor, &[word, middles], Ty::I32)
         });
         let shape = [self.outer(right_each), &[columns.clone(), self.words.clone()]].concat();
-        let turned = array(lines, &shape, |w, at| {
+        let turned = array(lines, (Ty::I32, &shape), |w, at| {
             let [outer @ .., column, word] = at else { return zero };
             w.push(Op::At { array: right, index: [outer, &[*word, *column]].concat() }, Ty::I32)
         });
         let shape = [self.outer(right_each), std::slice::from_ref(columns)].concat();
-        let offset = array(lines, &shape, |w, at| {
+        let offset = array(lines, (Ty::I32, &shape), |w, at| {
             let terms = w.nested(&[Ty::I64], |w, word| {
                 let b = w.push(Op::At { array: turned, index: [at, word].concat() }, Ty::I32);
                 vec![w.apply(Operator::Dot4, &[middles, b, zero], Ty::I32)]
             });
             self.sum(w, terms, zero)
         });
-        let sums = array(lines, self.shape, |w, at| {
+        let sums = array(lines, (Ty::I32, self.shape), |w, at| {
             let [outer @ .., row, column] = at else { return zero };
             let of = |is_each: bool, own: Id| if is_each { [outer, &[own]].concat() } else { vec![own] };
             let (rows, columns) = (of(left_each, *row), of(right_each, *column));
@@ -194,13 +146,4 @@ impl<'g> Found<'g> {
         let monoid = Monoid { neutral: vec![zero], combine, commutative: true };
         w.push(Op::Fold { shape: vec![self.words.clone()], body, monoid }, Ty::I32)
     }
-}
-
-/// An array of words.
-fn array(lines: &mut Lines, shape: &[Size], write: impl FnOnce(&mut Lines, &[Id]) -> Id) -> Id {
-    let body = lines.nested(&vec![Ty::I64; shape.len()], |w, at| vec![write(w, at)]);
-    let id = lines.fresh();
-    let binds = vec![Var { id, ty: Type::Array(Ty::I32, shape.to_vec()) }];
-    lines.out().push(Stmt { binds, op: Op::Tabulate { shape: shape.to_vec(), body } });
-    id
 }

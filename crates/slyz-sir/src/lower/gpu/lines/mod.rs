@@ -3,9 +3,10 @@
 //! A line is cut into chunks, a block each: the first launch folds every chunk, the second turns the results into what comes
 //! before each chunk, the third goes through the chunks again and writes. Where lines are no longer than a chunk, or there are
 //! enough of them to keep the machine busy, a block goes along a whole line, and the third launch is the only one. Where blocks may
-//! wait for others, a scan goes through the only line once (`handed`). How a block goes along elements is in `prefix`.
+//! wait for others, a scan goes through the only line once (`once`). How a block goes along elements is in `prefix`.
 
-use super::handed::Notes;
+mod once;
+
 use super::maps::{Neighbours, is_line};
 use super::plan::{Gpu, Items};
 use super::prefix::{Along, Kind, Neighbourhood, Prefixer, Sums, Tile};
@@ -225,10 +226,14 @@ impl<'g> Gpu<'g> {
         let homes = |w: &mut KernelWriter<'_, 'g>| -> Vec<MemId> {
             outputs.iter().map(|&b| w.global(b, Access::Write, vec![extent.clone()])).collect()
         };
-        let carries = self.carries(&lines, "filter", Some(count));
-        let name = self.base.kernel_name("filter");
-        let counted = carries.is_none().then_some(count);
-        self.lines(&name, &lines, carries.as_deref(), counted, &homes);
+        if let Some(tile) = self.telling_tile(&lines) {
+            self.filter_at_once(&lines, tile, &homes, count);
+        } else {
+            let carries = self.carries(&lines, "filter", Some(count));
+            let name = self.base.kernel_name("filter");
+            let counted = carries.is_none().then_some(count);
+            self.lines(&name, &lines, carries.as_deref(), counted, &homes);
+        }
         self.base.plan.steps.push(Step::Count { size: kept, from: count });
     }
 
@@ -371,8 +376,7 @@ impl<'g> Gpu<'g> {
                 carries.map(|c| c.iter().map(|&b| w.global(b, Access::Read, grid.clone())).collect());
             let homes = homes(w);
             let counter = count.map(|count| w.global(count, Access::Write, vec![]));
-            let memory = |&ty: &Ty| w.near_memory("kept", ty, Space::Shared, &[tile.elements()]);
-            let stage: Vec<MemId> = staged.iter().map(memory).collect();
+            let stage = stage(w, staged, tile);
             items.each(w, |w, number| {
                 let mut at = if grid.is_empty() { vec![] } else { unflatten(w, number, &grid) };
                 let (lo, hi, carry) = match &carries {
@@ -396,99 +400,12 @@ impl<'g> Gpu<'g> {
     }
 }
 
-/// From so many elements on the blocks of a line are worth telling each other.
-const LONG: u64 = 1 << 18;
-/// Shared memory that this takes, at most.
-const NOTED: u64 = 256;
+/// Binds the results of lines.
+type Homes<'a, 'g> = dyn Fn(&mut KernelWriter<'_, 'g>) -> Vec<MemId> + 'a;
 
-impl<'g> Gpu<'g> {
-    /// Is it a scan of one long line, on a machine where blocks may wait for others? (A filter has less to do in a tile than it takes to
-    /// wait: two passes over its elements are as fast.)
-    fn hands_on(&self, lines: &Lines<'_, 'g>) -> bool {
-        let waits = self.machine.progresses && self.machine.atomic_bits >= 64;
-        let long = self.expected.about(lines.last).is_some_and(|n| n >= LONG);
-        let lanes = self.machine.subgroup.is_some_and(|s| lines.sums.before.iter().all(|ty| ty.bits() <= s.bits));
-        let tile = self.tile(lines, None);
-        let room = tile.shared_bytes(&self.machine, &lines.sums.own) + NOTED <= self.machine.shared_bytes;
-        let blocks = self.machine.max_positions.div_ceil(tile.elements()) <= self.machine.max_blocks[0];
-        waits && long && lanes && room && blocks && lines.outer.is_empty() && !self.is_one_block(lines)
-    }
-
-    /// All tiles of the only line in one pass, then what is left behind the last whole one.
-    fn scan_at_once(
-        &mut self,
-        lines: &Lines<'_, 'g>,
-        monoid: &'g Monoid,
-        homes: &dyn Fn(&mut KernelWriter<'_, 'g>) -> Vec<MemId>,
-    ) {
-        let machine = self.machine;
-        let tile = self.tile(lines, None);
-        let fan = machine.subgroup.map_or(1, |subgroup| subgroup.size).min(tile.threads);
-        let tys = &lines.sums.before;
-        let notes = Notes { monoid, tys, fan, extent: lines.last, tile: tile.elements() };
-        let shape = notes.shape();
-        let told = self.base.buffer(Ty::U64, shape.clone(), BufferUse::Temporary);
-        let before_rest: Vec<BufferId> =
-            tys.iter().map(|&ty| self.base.buffer(ty, vec![], BufferUse::Temporary)).collect();
-        self.clear_notes(told, &shape);
-        let name = self.base.kernel_name("scan");
-        let mut w = KernelWriter::new(&self.base, name, ceil_div(lines.last, tile.elements()));
-        w.kernel.block = [tile.threads, 1, 1];
-        w.bind_globals(lines.op);
-        let own = homes(&mut w);
-        let memory = w.global(told, Access::ReadWrite, shape);
-        let rest: Vec<MemId> = before_rest.iter().map(|&b| w.global(b, Access::Write, vec![])).collect();
-        let board = notes.board(&mut w, memory);
-        let along = OfLine::new(lines, &[], &own, machine.vector_bytes);
-        let prefixer = Prefixer::new(&mut w, &machine, tile, &along);
-        let number = board.take(&mut w);
-        let start = w.scaled(number, tile.elements());
-        let end = w.offset(start, tile.elements() as i64);
-        let extent = w.extent(lines.last);
-        let whole = w.value(extent.not_below(end));
-        w.when(whole, |w| {
-            let next = prefixer.write_tile(w, start, |w, all| board.hand_on(w, number, all));
-            let behind = w.offset(end, tile.elements() as i64);
-            let last = w.value(extent.below(behind));
-            w.when(last, |w| store_by_first(w, &rest, &[], &next));
-        });
-        let kernel = w.finish();
-        self.base.launch(kernel);
-        self.scan_rest(lines, tile, &before_rest, homes);
-    }
-
-    /// What is left of a line behind its whole tiles.
-    fn scan_rest(
-        &mut self,
-        lines: &Lines<'_, 'g>,
-        tile: Tile,
-        before: &[BufferId],
-        homes: &dyn Fn(&mut KernelWriter<'_, 'g>) -> Vec<MemId>,
-    ) {
-        let machine = self.machine;
-        let single = Tile::new(&machine, Some(tile.threads.into()), None, false, &lines.sums.own);
-        let name = self.base.kernel_name("scan_rest");
-        let mut w = KernelWriter::new(&self.base, name, Size::Const(1));
-        w.kernel.block = [single.threads, 1, 1];
-        w.bind_globals(lines.op);
-        let before: Vec<MemId> = before.iter().map(|&b| w.global(b, Access::Read, vec![])).collect();
-        let homes = homes(&mut w);
-        let extent = w.extent(lines.last);
-        let each = w.number(tile.elements() as i64);
-        let tiles = w.value(extent / each);
-        let covered = w.value(tiles * each);
-        let zero = w.number(0);
-        let some = w.value(zero.below(tiles));
-        let load = |w: &mut KernelWriter<'_, 'g>| -> Vec<Id> {
-            let both = before.iter().zip(&lines.sums.before);
-            both.map(|(&memory, &ty)| w.push(Op::Load { memory, index: vec![] }, ty)).collect()
-        };
-        let carry = w.branch(some, &lines.sums.before, load, |w| lines.sums.kind.start(w));
-        let along = OfLine::new(lines, &[], &homes, machine.vector_bytes);
-        Prefixer::new(&mut w, &machine, single, &along).write(&mut w, [covered, extent], carry);
-        let kernel = w.finish();
-        self.base.launch(kernel);
-    }
+/// Shared memory that a tile puts together in what it keeps.
+fn stage(w: &mut KernelWriter<'_, '_>, tys: &[Ty], tile: Tile) -> Vec<MemId> {
+    tys.iter().map(|&ty| w.near_memory("kept", ty, Space::Shared, &[tile.elements()])).collect()
 }
 
 /// Stores what all threads of a block know.
