@@ -65,6 +65,7 @@ pub fn all(n: u64, side: u64) -> Vec<Job> {
                 .call(&x[0].rename::<N>()?, &x[1].rename::<N>()?)),
         },
         sum(n),
+        dot(n),
         scan(n),
         filter(n),
         histogram(n),
@@ -319,6 +320,18 @@ fn sum(n: u64) -> Job {
         flops: 0,
         hand: vec![("two launches", vec![Launch { buffers: vec![0, 2], grid, ..parts }, all])],
         ours: ours!(|x: Arr<f32, N>| x.sum(), |f, x| f.call(&x[0].rename::<N>()?)),
+    }
+}
+
+fn dot(n: u64) -> Job {
+    Job {
+        title: format!("dot, {n}"),
+        inputs: vec![(vec![n], (0.0, 1.0)), (vec![n], (0.0, 1.0))],
+        output: 1,
+        flops: 0,
+        hand: vec![],
+        ours: ours!(|x: Arr<f32, N>, y: Arr<f32, N>| x.dot(y), |f, x| f
+            .call(&x[0].rename::<N>()?, &x[1].rename::<N>()?)),
     }
 }
 

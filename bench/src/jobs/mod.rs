@@ -18,6 +18,7 @@ mod sort;
 mod stream;
 mod transpose;
 mod turns;
+mod words;
 
 use crate::job::Job;
 
@@ -47,6 +48,7 @@ pub fn all() -> impl Iterator<Item = &'static Job> {
         histogram::JOBS,
         short::JOBS,
         matmul::JOBS,
+        words::JOBS,
         graph::JOBS,
         blocks::JOBS,
         call::JOBS,

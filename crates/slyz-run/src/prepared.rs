@@ -4,7 +4,7 @@ use crate::device::Seal;
 use crate::{Argument, ArrayData, Buffer, Device, Error, Executable, Output};
 use slyz_sir::choices::Precision;
 use slyz_sir::kernel::Plan;
-use slyz_sir::quantize::{self, Source};
+use slyz_sir::prepare::{self, Source};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What is kept of each part.
@@ -38,11 +38,11 @@ impl Prepared {
     ///
     /// # Safety
     /// As [`Device::compile_trusted`], for each part.
-    pub unsafe fn new(device: &dyn Device, parts: quantize::Prepared) -> Result<Prepared, Error> {
+    pub unsafe fn new(device: &dyn Device, parts: prepare::Prepared) -> Result<Prepared, Error> {
         // SAFETY: the caller's promise.
         let compiled = |program: &slyz_sir::program::Program| unsafe { device.compile_trusted(program) };
         let mut packs = vec![];
-        for quantize::Pack { argument, program } in parts.packs {
+        for prepare::Pack { argument, program } in parts.packs {
             packs.push(Pack { argument, code: compiled(&program)?, kept: Mutex::default() });
         }
         Ok(Prepared { packs, main: compiled(&parts.main)?, sources: parts.sources })

@@ -32,6 +32,8 @@ pub mod ops;
 #[cfg(feature = "compiler")]
 pub mod pass;
 pub mod power;
+#[cfg(feature = "compiler")]
+pub mod prepare;
 pub mod program;
 #[cfg(feature = "compiler")]
 pub mod quantize;

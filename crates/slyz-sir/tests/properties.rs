@@ -11,6 +11,7 @@ use slyz_sir::interp::program::{InterpError, Options, run_with};
 use slyz_sir::lower::cpu;
 use slyz_sir::ops::Operator;
 use slyz_sir::pass::{PROGRAM_PASSES, confine, optimize};
+use slyz_sir::prepare::{Source, for_arguments};
 use slyz_sir::program::Program;
 use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::{text, verify};
@@ -102,6 +103,35 @@ fn random_programs_as_corpus_files() {
         prop_assert_eq!(&cases[0].args, &case.args);
         let found: Vec<Value> = cases[0].expect.iter().map(|expect| expect.value.clone()).collect();
         prop_assert_eq!(found, expected);
+        Ok(())
+    });
+}
+
+/// What is made of single arguments, and the rest, are the whole.
+#[test]
+fn random_programs_in_parts() {
+    property("random_programs_in_parts", 600, (any::<u64>(), 1u32..60), |(seed, budget)| {
+        let case = case(seed, budget);
+        let arguments: Vec<usize> = (0..case.program.body.params.len()).collect();
+        let (parts, _) = for_arguments(&case.program, &arguments);
+        let run = |program: &Program, args: Vec<Value>| {
+            prop_assert_eq!(verify::program(program), Ok(()), "{}", program);
+            Ok(outcome(program, &Case { program: program.clone(), args, ..case.clone() }))
+        };
+        let mut packed = vec![];
+        for pack in &parts.packs {
+            let Some(made) = run(&pack.program, vec![case.args[pack.argument].clone()])? else { return Ok(()) };
+            packed.push(made);
+        }
+        let source = |source: &Source| match *source {
+            Source::Argument(place) => case.args[place].clone(),
+            Source::Packed { pack, result } => packed[pack][result].clone(),
+        };
+        let args = parts.sources.iter().map(source).collect();
+        let (Some(after), Some(before)) = (run(&parts.main, args)?, outcome(&case.program, &case)) else {
+            return Ok(());
+        };
+        prop_assert!(agree(&before, &after), "{:?} became {:?}:\n{}", before, after, parts.main);
         Ok(())
     });
 }

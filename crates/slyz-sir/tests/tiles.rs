@@ -9,8 +9,9 @@ use slyz_sir::interp::{Array, Value};
 use slyz_sir::kernel::{Activation, Kernel, Memory, Plan, Space};
 use slyz_sir::lower::gpu::{Expected, Machine, lower_for};
 use slyz_sir::pass::optimize;
+use slyz_sir::prepare::prepare;
 use slyz_sir::program::Program;
-use slyz_sir::quantize::{Request, Small, prepare, quantize};
+use slyz_sir::quantize::{Request, Small, quantize};
 use slyz_sir::types::{Scalar, Ty};
 use slyz_sir::{text, verify};
 

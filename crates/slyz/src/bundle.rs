@@ -3,8 +3,9 @@
 use crate::compile::{self, Compiled, Function, Options, Signature};
 use crate::error::Error;
 use crate::trace::{self, Loc};
+use slyz_sir::prepare::prepare;
 use slyz_sir::program::Program;
-use slyz_sir::quantize::{Request, prepare, quantize};
+use slyz_sir::quantize::{Request, quantize};
 use std::panic::Location;
 
 /// A function that `build.rs` put into a bundle under this name, compiled: its code is in the program, and no compiler is needed to run it.

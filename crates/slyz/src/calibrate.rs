@@ -2,7 +2,8 @@
 
 use crate::compile::Compiled;
 use crate::error::Error;
-use crate::quantize::{Quantize, Smaller, compile_smaller};
+use crate::quantize::{Quantize, compile_smaller};
+use crate::weights::{Parts, parameters};
 use slyz_run::{Argument, Executable, Output};
 use slyz_sir::kernel::Plan;
 use slyz_sir::program::Program;
@@ -36,7 +37,7 @@ impl<Sig> Compiled<Sig> {
         how: &Quantize,
         examples: impl Fn(&Compiled<Sig>) -> Result<R, Error>,
     ) -> Result<Compiled<Sig>, Error> {
-        let mut request = how.request.clone();
+        let mut request = how.request(self.slots())?;
         let record = |code: Arc<dyn Executable>, ranges: Option<Arc<dyn Executable>>| {
             let first = measured(self.program()).len();
             let recorder = Arc::new(Recorder { code, ranges, measured: first, seen: Mutex::default() });
@@ -56,7 +57,7 @@ impl<Sig> Compiled<Sig> {
                 request.without.push((number, why));
             }
         }
-        let known = self.known(how, &reference);
+        let known = self.known(how, &reference)?;
         let Some(bound) = how.bound else {
             let (code, smaller) = self.smaller(&request)?;
             let told = self.proven(&request, &known, &reference, None, smaller);
@@ -112,7 +113,7 @@ impl<Sig> Compiled<Sig> {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn quantized(&self, how: &Quantize) -> Result<Compiled<Sig>, Error> {
-        let (code, smaller) = self.smaller(&how.request)?;
+        let (code, smaller) = self.smaller(&how.request(self.slots())?)?;
         Ok(self.with_code(code, Some(smaller)))
     }
 
@@ -120,22 +121,22 @@ impl<Sig> Compiled<Sig> {
         quantize(self.program(), request).candidates
     }
 
-    fn smaller(&self, request: &Request) -> Result<(Arc<dyn Executable>, Smaller), Error> {
+    fn smaller(&self, request: &Request) -> Result<(Arc<dyn Executable>, Parts), Error> {
         compile_smaller(&**self.device_used(), self.program(), request)
     }
 
     /// What is known of calls like those of the examples.
-    fn known(&self, how: &Quantize, reference: &Seen) -> Known {
+    fn known(&self, how: &Quantize, reference: &Seen) -> Result<Known, Error> {
         let mut arguments = vec![(f64::NEG_INFINITY, f64::INFINITY); self.program().body.params.len()];
         for (argument, &(low, high)) in measured(self.program()).into_iter().zip(&reference.ends) {
             arguments[argument] = (low.into(), high.into());
         }
         for &(argument, low, high) in &how.ranges {
-            if let Some(range) = arguments.get_mut(argument) {
-                *range = (low, high);
+            for place in parameters(self.slots(), &[argument])? {
+                arguments[place] = (low, high);
             }
         }
-        Known { sizes: reference.sizes.clone(), arguments }
+        Ok(Known { sizes: reference.sizes.clone(), arguments })
     }
 
     /// `smaller`, and what is proven of each candidate and of all together. `found` is what was measured, and the bound.
@@ -145,8 +146,8 @@ impl<Sig> Compiled<Sig> {
         known: &Known,
         reference: &Seen,
         found: Option<(f64, f64)>,
-        mut smaller: Smaller,
-    ) -> Smaller {
+        mut smaller: Parts,
+    ) -> Parts {
         let largest = reference.least_largest();
         let part = |request: &Request| {
             let errors = errors(self.program(), request, known);

@@ -8,10 +8,11 @@ use crate::feed::{Arguments, Fed, Feed, KeptSizes, arguments, solved};
 use crate::output::{Output, Outs, Results};
 use crate::param::{Param, Parameters};
 use crate::profile::Profile;
-use crate::quantize::{Quantize, Smaller, compile_smaller};
+use crate::quantize::{Quantize, compile_smaller};
 use crate::receive::{Receive, Receiver};
 use crate::tensor::Tensor;
 use crate::trace::{self, Leaf, Loc, Slot};
+use crate::weights::{Parts, compile_with_weights, parameters};
 use slyz_run::{Buffer, Device, Executable};
 use slyz_sir::choices::Precision;
 use slyz_sir::code::{Id, Type};
@@ -86,8 +87,8 @@ struct Shared {
     device: Arc<dyn Device>,
     code: Arc<dyn Executable>,
     tune: Tune,
-    /// What runs instead of the program, where smaller numbers were asked for.
-    smaller: Option<Smaller>,
+    /// What runs instead of the program, where smaller numbers were asked for, or arguments stay.
+    parts: Option<Parts>,
     /// The same for arguments that are views, by how they lie.
     for_views: Mutex<HashMap<Vec<Storage>, Arc<dyn Executable>>>,
 }
@@ -127,7 +128,7 @@ struct Given {
 
 impl<Sig> Compiled<Sig> {
     /// The same function, run by other code.
-    pub(crate) fn with_code(&self, code: Arc<dyn Executable>, smaller: Option<Smaller>) -> Compiled<Sig> {
+    pub(crate) fn with_code(&self, code: Arc<dyn Executable>, parts: Option<Parts>) -> Compiled<Sig> {
         let Shared { program, sizes, slots, leaves, device, tune, .. } = &*self.shared;
         let shared = Shared {
             program: program.clone(),
@@ -137,7 +138,7 @@ impl<Sig> Compiled<Sig> {
             device: device.clone(),
             code,
             tune: *tune,
-            smaller,
+            parts,
             for_views: Mutex::default(),
         };
         Compiled { shared: Arc::new(shared), given: self.given.clone(), kept: Arc::default(), signature: PhantomData }
@@ -145,6 +146,10 @@ impl<Sig> Compiled<Sig> {
 
     pub(crate) fn code(&self) -> Arc<dyn Executable> {
         self.shared.code.clone()
+    }
+
+    pub(crate) fn slots(&self) -> &[Slot] {
+        &self.shared.slots
     }
 
     pub(crate) fn device_used(&self) -> &Arc<dyn Device> {
@@ -232,9 +237,10 @@ impl<Sig> Compiled<Sig> {
     pub fn explain(&self) -> Explanation {
         let sizes: Vec<Option<u64>> =
             self.shared.sizes.iter().map(|axis| self.given.sizes.get(&axis.id).copied()).collect();
-        let Shared { program, slots, code, smaller, .. } = &*self.shared;
-        let explanation = Explanation::new(smaller.as_ref().map_or(program, |s| &s.program), slots, &**code, &sizes);
-        explanation.with_told(smaller.as_ref().map_or(&[], |smaller| &smaller.told))
+        let Shared { program, slots, code, parts, .. } = &*self.shared;
+        let program = parts.as_ref().map_or(program, |parts| &parts.program);
+        let explanation = Explanation::new(program, slots, &**code, &sizes);
+        explanation.with_told(parts.as_ref().map_or(&[], |parts| &parts.told))
     }
 
     /// Runs calls and tells where their time goes, kernel by kernel: a GPU's own clock where it has one, the host's
@@ -599,6 +605,7 @@ pub struct Options {
     device: Option<Arc<dyn Device>>,
     precision: Option<Precision>,
     quantize: Option<Quantize>,
+    weights: Vec<usize>,
     tune: Tune,
 }
 
@@ -643,6 +650,29 @@ impl Options {
     /// ```
     pub fn quantize(self, how: Quantize) -> Options {
         Options { quantize: Some(how), ..self }
+    }
+
+    /// Arguments that stay the same from call to call, counted from 1: what is made of one of them alone is made once for each tensor, and an
+    /// argument that is read across the order in which it lies gets a copy, once, in the order of its readers. [`Compiled::explain`]
+    /// tells what that is. It holds for tensors; of a list or a slice nobody can say whether it is the same as before. The last four tensors
+    /// are held: whoever writes to one of them writes to a copy.
+    ///
+    /// ```
+    /// use slyz::prelude::*;
+    /// use slyz::Options;
+    /// axis!(Word, Wide, N);
+    /// // A table with a column for each word: its elements are apart in memory, and neighbours in the copy.
+    /// let words = |table: Arr<f32, (Wide, Word)>, which: Arr<At<Word>, N>| -> Arr<f32, (N, Wide)> {
+    ///     tabulate(|(i, d): (Idx<N>, Idx<Wide>)| table.at((d, which.at(i))))
+    /// };
+    /// let f = slyz::compile_with(words, &Options::new().weights([1]))?;
+    /// let table = Tensor::<f32, (Wide, Word)>::from_vec([2, 3], vec![0.0, 1.0, 2.0, 10.0, 11.0, 12.0])?;
+    /// assert_eq!(f.call(&table, &[At::new(2), At::new(0)])?.to_vec()?, [2.0, 12.0, 0.0, 10.0]);
+    /// assert!(f.explain().to_string().contains("argument 1 lies as [Word, Wide] for its readers"));
+    /// # Ok::<(), slyz::Error>(())
+    /// ```
+    pub fn weights(self, arguments: impl IntoIterator<Item = usize>) -> Options {
+        Options { weights: arguments.into_iter().collect(), ..self }
     }
 
     /// With plans that a model chooses, or the clock.
@@ -724,17 +754,23 @@ fn build(at: Loc, options: &Options, path: &str, f: &mut dyn FnMut() -> Outs) ->
         None => slyz_run::device(None)?,
     };
     let trace::Traced { program, sizes, slots, small } = traced;
-    let (code, smaller) = match options.quantize.clone().or(small.map(Quantize::to)) {
-        Some(how) => {
-            let (code, smaller) = compile_smaller(&*device, &program, &how.request)?;
-            (code, Some(smaller))
+    let stay = (!options.weights.is_empty()).then_some(&options.weights[..]);
+    let (code, parts) = match (options.quantize.clone().or(small.map(Quantize::to)), stay) {
+        (Some(how), stay) => {
+            let weights = how.weights.clone().or(stay.map(<[usize]>::to_vec));
+            let (code, parts) = compile_smaller(&*device, &program, &Quantize { weights, ..how }.request(&slots)?)?;
+            (code, Some(parts))
+        }
+        (None, Some(weights)) => {
+            let (code, parts) = compile_with_weights(&*device, &program, &slots, &parameters(&slots, weights)?)?;
+            (code, Some(parts))
         }
         // SAFETY: arrays are read at positions that are an `Idx` of their axis. Axes make those (`position.rs`, `axis.rs`), handles that
         // are none are refused (`Handle::expect_axis`), and what calls bring in is checked against the extents (`feed.rs`).
-        None => (unsafe { device.compile_trusted(&program) }?, None),
+        (None, None) => (unsafe { device.compile_trusted(&program) }?, None),
     };
     let (tune, for_views) = (options.tune, Mutex::default());
-    Ok(Shared { program, sizes, slots, leaves, device, code, tune, smaller, for_views })
+    Ok(Shared { program, sizes, slots, leaves, device, code, tune, parts, for_views })
 }
 
 /// The last name of a path that is an identifier: a closure is called after the function it stands in.

@@ -77,6 +77,14 @@ pub enum Error {
         /// How far it may be.
         bound: f64,
     },
+    /// An argument that the function does not have is said to stay the same, or to have a range.
+    #[error("there is no argument {argument}: the function has {many}, counted from 1")]
+    NoArgument {
+        /// Its number, from 1.
+        argument: usize,
+        /// How many there are.
+        many: usize,
+    },
     /// Smaller numbers that nothing was measured for.
     #[error(
         "the examples did not call the function they were given, or only with views, so nothing is known of it; call it with tensors, or ask for `quantized`"

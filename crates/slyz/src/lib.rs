@@ -106,6 +106,7 @@ mod update;
 mod view;
 mod view_error;
 pub mod views;
+mod weights;
 
 pub use along::Along;
 pub use arr::{Arr, InBrackets, Zip, fill, iota, lift2, stack, tabulate, zip, zip_min};

@@ -1,9 +1,12 @@
 //! Which smaller numbers somebody asks for.
 
 use crate::error::Error;
-use slyz_run::{Device, Executable, Prepared};
+use crate::trace::Slot;
+use crate::weights::{Parts, compile_parts, parameters};
+use slyz_run::{Device, Executable};
+use slyz_sir::prepare::prepare;
 use slyz_sir::program::Program;
-use slyz_sir::quantize::{Candidate, Request, prepare, quantize};
+use slyz_sir::quantize::{Candidate, Request, quantize};
 use std::sync::Arc;
 
 pub use slyz_sir::quantize::Small;
@@ -11,7 +14,9 @@ pub use slyz_sir::quantize::Small;
 /// Which smaller numbers, and how far off results may be: [`Compiled::quantize`](crate::Compiled::quantize).
 #[derive(Clone, Debug)]
 pub struct Quantize {
-    pub(crate) request: Request,
+    pub(crate) small: Small,
+    /// Arguments that stay the same, counted from 1.
+    pub(crate) weights: Option<Vec<usize>>,
     pub(crate) bound: Option<f64>,
     /// The least and the greatest number of arguments, by number, where somebody says them.
     pub(crate) ranges: Vec<(usize, f64, f64)>,
@@ -35,7 +40,7 @@ impl Quantize {
 
     /// Those numbers.
     pub fn to(small: Small) -> Quantize {
-        Quantize { request: Request::new(small), bound: None, ranges: vec![] }
+        Quantize { small, weights: None, bound: None, ranges: vec![] }
     }
 
     /// No result may be off by more than this part of its largest number: `0.01` is a hundredth. What makes more is left in `f32`.
@@ -58,35 +63,29 @@ impl Quantize {
     /// # Ok::<(), slyz::Error>(())
     /// ```
     pub fn range(mut self, argument: usize, low: f64, high: f64) -> Quantize {
-        self.ranges.extend(argument.checked_sub(1).map(|argument| (argument, low, high)));
+        self.ranges.push((argument, low, high));
         self
     }
 
     /// Arguments that stay the same from call to call, counted from 1: what is made of them alone is made once. Without this, the right
     /// sides of products are for bytes, and none for 16 bits.
     pub fn weights(self, arguments: impl IntoIterator<Item = usize>) -> Quantize {
-        let weights = arguments.into_iter().filter_map(|argument| argument.checked_sub(1)).collect();
-        let request = Request { weights: Some(weights), ..self.request };
-        Quantize { request, ..self }
+        Quantize { weights: Some(arguments.into_iter().collect()), ..self }
+    }
+
+    /// The same for a program with these parameters.
+    pub(crate) fn request(&self, slots: &[Slot]) -> Result<Request, Error> {
+        let weights = self.weights.as_deref().map(|weights| parameters(slots, weights)).transpose()?;
+        Ok(Request { weights, ..Request::new(self.small) })
     }
 }
 
-/// What a function over smaller numbers is.
-pub(crate) struct Smaller {
-    /// What runs at every call.
-    pub(crate) program: Program,
-    /// What became of what could be smaller.
-    pub(crate) told: Vec<String>,
-}
-
 /// A traced program over smaller numbers.
-// The parts of a program that is vouched for read what it reads.
-#[allow(unsafe_code)]
 pub(crate) fn compile_smaller(
     device: &dyn Device,
     program: &Program,
     request: &Request,
-) -> Result<(Arc<dyn Executable>, Smaller), Error> {
+) -> Result<(Arc<dyn Executable>, Parts), Error> {
     let quantized = quantize(program, request);
     let parts = prepare(&quantized.program, &quantized.weights);
     let told = |candidate: &Candidate| match candidate.left {
@@ -94,14 +93,8 @@ pub(crate) fn compile_smaller(
         Some(_) => candidate.to_string(),
     };
     let mut told: Vec<String> = quantized.candidates.iter().map(told).collect();
-    let many = program.body.params.len();
-    let strangers = request.weights.iter().flatten().filter(|&&weight| weight >= many);
-    told.extend(strangers.map(|weight| format!("there is no argument {}: the function has {many}", weight + 1)));
     if told.is_empty() {
         told.push(format!("nothing here can be {}", request.small));
     }
-    let smaller = Smaller { program: parts.main.clone(), told };
-    // SAFETY: the program reads its arrays where the traced one does, or where the last term is.
-    let code = unsafe { Prepared::new(device, parts) }?;
-    Ok((Arc::new(code), smaller))
+    compile_parts(device, parts, told)
 }

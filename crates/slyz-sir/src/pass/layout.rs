@@ -10,12 +10,15 @@
 //! axis that the loop around it, or the vectors and threads that run it, move along by one. What its maker reads votes too, since the maker goes over its own axes in the order in which
 //! it writes. A read that goes well along several axes votes for each. The axis with most votes comes last in memory; where none has more than the one that is last already, nothing changes.
 //!
-//! Arguments and results lie as callers expect them, so they are left alone; so is what somebody takes whole, and what loops carry.
+//! Arguments and results lie as callers expect them, so they are left alone; so is what somebody takes whole, and what loops carry. Arguments that
+//! stay the same from call to call are another matter ([`turn_arguments`]): a copy in the order of its readers is made once.
 
-use crate::code::{Body, Id, Op, Stmt, Type};
+use crate::code::{Body, Id, Op, Stmt, Type, Var};
 use crate::ops::Operator;
 use crate::program::Program;
 use crate::size::Size;
+use crate::types::Ty;
+use crate::write::{Lines, Write};
 use std::collections::{HashMap, HashSet};
 
 /// An array that lies otherwise than it is written.
@@ -54,19 +57,77 @@ pub fn turned(program: &Program) -> Vec<Turned> {
             continue;
         }
         let Some(reads) = votes.reads.get(&bind.id) else { continue };
-        let mut count = vec![0; rank];
-        for axis in reads.iter().filter(|axis| **axis < rank) {
-            count[*axis] += 1;
-        }
+        let mut count = counted(reads, rank);
         of_maker(made, &mut count);
-        let most = (0..rank).max_by_key(|&axis| (count[axis], axis)).unwrap_or(rank - 1);
-        if most != rank - 1 && count[most] > count[rank - 1] {
-            let mut shape = shape.clone();
-            to_the_end(&mut shape, most);
-            found.push(Turned { array: bind.id, last: most, shape, votes: [count[most], count[rank - 1]] });
-        }
+        found.extend(better(bind.id, shape, &count));
     }
     found
+}
+
+/// A program whose arguments of these numbers stay the same from call to call: those that are read across get a copy in front of all else that
+/// lies as most reads go over it. The copy depends on its argument alone, and whoever runs the program makes it once
+/// ([`prepare`](mod@crate::prepare)).
+pub fn turn_arguments(mut program: Program, arguments: &[usize]) -> (Program, Vec<Turned>) {
+    let mut votes = Votes::default();
+    votes.of_body(&program.body, Moving::default());
+    votes.whole.extend(&program.body.results);
+    let mut lines = Lines::new(program.fresh_ids());
+    let mut found = vec![];
+    for param in arguments.iter().filter_map(|&argument| program.body.params.get(argument)) {
+        let shape = param.ty.shape();
+        let Some(reads) = votes.reads.get(&param.id).filter(|_| shape.len() >= 2) else { continue };
+        if votes.whole.contains(&param.id) {
+            continue;
+        }
+        let Some(turned) = better(param.id, shape, &counted(reads, shape.len())) else { continue };
+        let copy = turned_copy(&mut lines, &turned, param.ty.elem());
+        found.push((turned, copy));
+    }
+    let body = &mut program.body;
+    for (turned, copy) in &found {
+        body.stmts.iter_mut().for_each(|stmt| {
+            read_turned(&mut stmt.op, turned.array, turned.last);
+            read_another(&mut stmt.op, turned.array, *copy);
+        });
+    }
+    body.stmts.splice(0..0, lines.take());
+    (program, found.into_iter().map(|(turned, _)| turned).collect())
+}
+
+/// The elements of an array in their new order.
+fn turned_copy(lines: &mut Lines, turned: &Turned, ty: Ty) -> Id {
+    let body = lines.nested(&vec![Ty::I64; turned.shape.len()], |w, at| {
+        let mut index = at.to_vec();
+        if let Some(moved) = index.pop() {
+            index.insert(turned.last, moved);
+        }
+        vec![w.push(Op::At { array: turned.array, index }, ty)]
+    });
+    let id = lines.fresh();
+    let binds = vec![Var { id, ty: Type::Array(ty, turned.shape.clone()) }];
+    lines.out().push(Stmt { binds, op: Op::Tabulate { shape: turned.shape.clone(), body } });
+    id
+}
+
+/// How many reads go along each axis.
+fn counted(reads: &[usize], rank: usize) -> Vec<usize> {
+    let mut count = vec![0; rank];
+    for axis in reads.iter().filter(|axis| **axis < rank) {
+        count[*axis] += 1;
+    }
+    count
+}
+
+/// The order that most votes are for, if it is another.
+fn better(array: Id, shape: &[Size], count: &[usize]) -> Option<Turned> {
+    let own = shape.len() - 1;
+    let most = (0..=own).max_by_key(|&axis| (count[axis], axis)).unwrap_or(own);
+    if most == own || count[most] <= count[own] {
+        return None;
+    }
+    let mut shape = shape.to_vec();
+    to_the_end(&mut shape, most);
+    Some(Turned { array, last: most, shape, votes: [count[most], count[own]] })
 }
 
 /// Who reads arrays along which axes.
@@ -169,6 +230,18 @@ fn read_turned(op: &mut Op, array: Id, last: usize) {
     }
     for body in op.bodies_mut() {
         body.stmts.iter_mut().for_each(|stmt| read_turned(&mut stmt.op, array, last));
+    }
+}
+
+/// Has reads of an array read another.
+fn read_another(op: &mut Op, array: Id, other: Id) {
+    if let Op::At { array: read, .. } = op
+        && *read == array
+    {
+        *read = other;
+    }
+    for body in op.bodies_mut() {
+        body.stmts.iter_mut().for_each(|stmt| read_another(&mut stmt.op, array, other));
     }
 }
 

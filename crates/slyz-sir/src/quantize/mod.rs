@@ -15,15 +15,14 @@
 //! | `bytes` | products of matrices, in bytes |
 //! | `halves` | arrays in 16 bits |
 //! | `errors` | how far off results are at most |
-//! | `prepare` | what depends on one argument alone, as a program of its own |
+//!
+//! What depends on one argument alone becomes a program of its own in [`prepare`](crate::prepare).
 
 mod bytes;
 mod errors;
 mod halves;
-mod prepare;
 
 pub use errors::{Known, Why, errors, measured};
-pub use prepare::{Pack, Prepared, Source, prepare};
 
 use crate::code::Id;
 use crate::pass;

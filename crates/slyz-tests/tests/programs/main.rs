@@ -24,5 +24,6 @@ mod source;
 mod twins;
 mod vex;
 mod views;
+mod weights;
 
 use here::devices;

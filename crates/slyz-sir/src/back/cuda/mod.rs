@@ -50,7 +50,10 @@ const INTRINSICS: [&str; 4] = ["exp", "log", "log2", "log10"];
 const COARSE: [&str; 2] = ["pow", "hypot"];
 
 /// What CUDA and HIP lack.
-const CUDA: Library = Library(&[include_str!("library.cu"), include_str!("shared.cu")]);
+/// Shared memory of blocks that have much of it.
+const MUCH_SHARED: u64 = 32 << 10;
+
+const CUDA: Library = Library(&[include_str!("library.cu"), include_str!("shared.cu"), include_str!("redux.cu")]);
 const HIP_64: Library = Library(&["// WAVE\n#define WAVE 64", include_str!("library.hip"), include_str!("shared.cu")]);
 const HIP_32: Library = Library(&["// WAVE\n#define WAVE 32", include_str!("library.hip"), include_str!("shared.cu")]);
 
@@ -148,8 +151,7 @@ pub fn emit_all(kernels: &[&Kernel], dialect: &Cuda) -> Result<(String, Vec<Desc
 /// The shared memory that a launch of the kernel has to ask for, as the file cannot: 0 unless it is more than every GPU gives to any block.
 /// The driver wants to be told before the first launch (`CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`).
 pub fn asked_shared_bytes(d: &Description) -> u64 {
-    let declared: u64 = d.shared.iter().map(shared_size).sum();
-    if declared <= Machine::cuda().shared_bytes {
+    if shared_bytes(d) <= Machine::cuda().shared_bytes {
         return 0;
     }
     let last = shared_starts(d).zip(&d.shared).last();
@@ -163,6 +165,11 @@ fn shared_starts(d: &Description) -> impl Iterator<Item = u64> {
         *end += shared_size(shared).next_multiple_of(SHARED_ALIGNMENT);
         Some(start)
     })
+}
+
+/// The bytes of all memories of a block.
+fn shared_bytes(d: &Description) -> u64 {
+    d.shared.iter().map(shared_size).sum()
 }
 
 /// The bytes of a memory of a block.
@@ -253,9 +260,17 @@ impl Dialect for Cuda {
     fn signature(&self, d: &Description) -> String {
         let params = in_c::parameters(d, |ty, name| format!("{ty}* __restrict__ {name}"), stored);
         let threads: u32 = d.block.iter().product();
-        // Large blocks keep rows in registers, and a core has to have two of them at work: one reads while the other computes.
-        // AMD's second number means something else.
-        let bounds = if threads == 512 && !self.vendor.is_amd() { "512, 2".to_string() } else { threads.to_string() };
+        // While one block reads, others compute: registers are shared out so that a core has two at work of the large ones that keep rows in
+        // registers, and three of those that keep much in shared memory, as sorts do. AMD's second number means something else.
+        let at_work = match threads {
+            512 => Some(2),
+            256 if shared_bytes(d) > MUCH_SHARED => Some(3),
+            _ => None,
+        };
+        let bounds = match at_work.filter(|_| !self.vendor.is_amd()) {
+            Some(blocks) => format!("{threads}, {blocks}"),
+            None => threads.to_string(),
+        };
         let name = &d.name;
         format!("extern \"C\" __global__ void __launch_bounds__({bounds}) {name}(\n    {params}\n)")
     }
@@ -508,7 +523,7 @@ impl Dialect for Cuda {
             SubgroupOp::Ballot => {
                 return Some(Tree::cast("unsigned long long", call("ballot", &[x])));
             }
-            SubgroupOp::Reduce(operator) => Tree::call(reduction(operator, ty)?, [x]),
+            SubgroupOp::Reduce(operator) => Tree::call(reduction(operator, ty, self.vendor)?, [x]),
             SubgroupOp::Scan(operator @ (Operator::Add | Operator::Mul)) if !narrow && !is_half(ty) => {
                 Tree::call(format!("warp_scan_{}", operator.name()), [x])
             }
@@ -577,8 +592,8 @@ fn global(dimension: usize, rank: usize) -> String {
     if rank == 1 { "tid".to_string() } else { format!("tid_{}", AXES[dimension]) }
 }
 
-/// The function that joins what lanes have.
-fn reduction(operator: Operator, ty: Ty) -> Option<String> {
+/// The function that joins what lanes have. NVIDIA's GPUs have one instruction for words.
+fn reduction(operator: Operator, ty: Ty, vendor: Vendor) -> Option<String> {
     use Operator::{Add, And, Max, Min, Mul, Or, Xor};
     let known = match operator {
         Add | Mul => !is_half(ty) && ty != Ty::Bool,
@@ -586,5 +601,6 @@ fn reduction(operator: Operator, ty: Ty) -> Option<String> {
         And | Or | Xor => !ty.is_float(),
         _ => false,
     };
-    known.then(|| format!("warp_{}", operator.name()))
+    let at_once = !vendor.is_amd() && !ty.is_float() && ty.bits() <= 32 && operator != Mul;
+    known.then(|| format!("{}_{}", if at_once { "redux" } else { "warp" }, operator.name()))
 }

@@ -10,12 +10,14 @@
 //! | fold, whole, or along axes inside of a tabulate, on those machines | what `folds` chooses for about these sizes, perhaps in two launches | several elements at a time, every so-many-th |
 //! | fold, whole, on other machines or where the order counts | 16,384 elements; then one block over the partial results | every 256th element, or neighbours |
 //! | scan, filter | 16,384 elements of a line, tile by tile, or a whole line; before that, what comes before each chunk | some neighbours in each row of a tile |
+//! | the same of one long line, where blocks may wait for others | a tile, that asks those before it | some neighbours in each row of it |
 //! | scatter by an operator on integers that has an atomic | 256 positions | one position |
 //! | the same of many positions into few places | a table in shared memory, for a run of positions | some neighbours at a time |
 //! | other scatters of many values | a sort by places, a scan, and for each place a search (`sends`) | |
 //! | other scatters of few values | one, of one thread | everything, in order |
 //! | sort of lines that fit a tile | one line | 8 or 16 neighbouring elements |
 //! | sort of longer lines, by digits | a tile of 2,048 or 4,096 elements: counted, then moved | 8 or 16 neighbouring elements |
+//! | sort of one long line, where blocks may wait for others | all digits counted; then, for each, a tile of 8,192 that asks those before it | 32 elements, by subgroups |
 //! | scalars that a fold is part of | one | the fold's turns |
 //!
 //! Block-wide work is written as `lanes` and scratch memory, as for the CPU; the pass `spread` then turns it into code for

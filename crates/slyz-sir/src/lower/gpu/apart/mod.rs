@@ -54,7 +54,7 @@ fn rewritten(program: &Program, expected: &Expected) -> Option<Vec<Stmt>> {
 /// A product that is to stand apart.
 enum Found<'g> {
     Bytes(bytes::Found<'g>),
-    Floats(floats::Found<'g>),
+    Floats(Box<floats::Found<'g>>),
 }
 
 impl<'g> Found<'g> {
@@ -67,7 +67,7 @@ impl<'g> Found<'g> {
             return None;
         }
         let bytes = bytes::Found::of(stmt, (shape, body), &product, names).map(Found::Bytes);
-        bytes.or_else(|| floats::Found::of(stmt, (shape, body), product, names).map(Found::Floats))
+        bytes.or_else(|| floats::Found::of(stmt, (shape, body), product, names).map(Box::new).map(Found::Floats))
     }
 }
 

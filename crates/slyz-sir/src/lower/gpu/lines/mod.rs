@@ -3,7 +3,7 @@
 //! A line is cut into chunks, a block each: the first launch folds every chunk, the second turns the results into what comes
 //! before each chunk, the third goes through the chunks again and writes. Where lines are no longer than a chunk, or there are
 //! enough of them to keep the machine busy, a block goes along a whole line, and the third launch is the only one. Where blocks may
-//! wait for others, a scan goes through the only line once (`once`). How a block goes along elements is in `prefix`.
+//! wait for others, a scan or a filter goes through the only line once (`once`). How a block goes along elements is in `prefix`.
 
 mod once;
 

@@ -822,11 +822,12 @@ impl<'g> Send<'_, 'g> {
         let tile = &self.tile;
         let digit = |&word: &Id| self.passes.digit(w, self.pass.digit, self.shift, word);
         let digits: Vec<Id> = words.iter().map(digit).collect();
-        let places = tile.places_by_lanes(w, &digits, self.first);
-        if let Starts::Board(board) = &self.starts {
-            // The sooner the others know.
-            self.passes.each_value(w, tile.thread, |w, value| board.tell_own(w, part, value, self.first));
-        }
+        // The sooner the others know, the less they wait.
+        let places = tile.places_by_lanes(w, &digits, self.first, |w| {
+            if let Starts::Board(board) = &self.starts {
+                self.passes.each_value(w, tile.thread, |w, value| board.tell_own(w, part, value, self.first));
+            }
+        });
         let mut from = vec![];
         if !self.others.is_empty() {
             let numbers: Vec<Id> = read.iter().map(|&place| w.push(Op::Cast(Ty::U32, place), Ty::U32)).collect();

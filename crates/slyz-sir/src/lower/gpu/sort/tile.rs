@@ -228,8 +228,15 @@ impl Tile {
         own.into_iter().map(place).collect()
     }
 
-    /// The same for values below 256, of elements that stand in the order of subgroups. `first` gets the first place of each value.
-    pub(super) fn places_by_lanes(&self, w: Writer<'_, '_, '_>, values: &[Id], first: MemId) -> Vec<Id> {
+    /// The same for values below 256, of elements that stand in the order of subgroups. `first` gets the first place of each value, and
+    /// `counted` may use it while other subgroups still look for places: counting is soon done, and that is not.
+    pub(super) fn places_by_lanes<'g>(
+        &self,
+        w: &mut KernelWriter<'_, 'g>,
+        values: &[Id],
+        first: MemId,
+        counted: impl FnOnce(&mut KernelWriter<'_, 'g>),
+    ) -> Vec<Id> {
         let form = self.form;
         let size = form.subgroup.unwrap_or(1);
         let word = |w: Writer<'_, '_, '_>, value: i128| w.constant(Scalar::from_int(Ty::U32, value));
@@ -243,17 +250,26 @@ impl Tile {
         }
         w.barrier();
         let subgroup = w.value(self.thread / size as i64);
+        let masks = w.scaled(subgroup, DIGITS);
+        let update = |w: Writer<'_, '_, '_>, operator: Operator, at: Id, by: Id| {
+            let op = AtomicOp::Update(operator);
+            w.push(Op::Atomic { op, memory: self.room, index: vec![at], args: vec![by] }, Ty::U32);
+        };
+        let mask_of = |&value: &Id| w.value(masks + value);
+        let masks: Vec<Id> = values.iter().map(mask_of).collect();
+        let counts: Vec<Id> = masks.iter().map(|&mask_at| w.offset(mask_at, form.counters() as i64)).collect();
+        counts.iter().for_each(|&count_at| update(w, Operator::Add, count_at, one));
+        w.barrier();
+        self.start_subgroups(w, first);
+        w.barrier();
+        counted(w);
         let lane = w.value(self.thread % size as i64);
         let lane = w.push(Op::Cast(Ty::U32, lane), Ty::U32);
         let own_bit = w.apply(Operator::Shl, &[one, lane], Ty::U32);
         let lower = w.apply(Operator::Sub, &[own_bit, one], Ty::U32);
-        let masks = w.scaled(subgroup, DIGITS);
-        let mut ranks = vec![];
-        for &value in values {
-            let mask_at = w.value(masks + value);
-            let count_at = w.offset(mask_at, form.counters() as i64);
-            let op = AtomicOp::Update(Operator::Or);
-            w.push(Op::Atomic { op, memory: self.room, index: vec![mask_at], args: vec![own_bit] }, Ty::U32);
+        let mut places = vec![];
+        for (mask_at, count_at) in masks.into_iter().zip(counts) {
+            update(w, Operator::Or, mask_at, own_bit);
             self.meet(w);
             let mask = load(w, mask_at);
             let before = load(w, count_at);
@@ -268,19 +284,10 @@ impl Tile {
                 w.store(self.room, vec![count_at], count);
             });
             self.meet(w);
-            ranks.push((value, count_at, w.apply(Operator::Add, &[before, lower], Ty::U32)));
+            let place = w.apply(Operator::Add, &[before, lower], Ty::U32);
+            places.push(w.push(Op::Cast(Ty::I64, place), Ty::I64));
         }
-        w.barrier();
-        self.add_up_subgroups(w, first);
-        w.barrier();
-        let place = |(value, count_at, rank): (Id, Id, Id)| {
-            let start = w.push(Op::Load { memory: first, index: vec![value] }, Ty::U32);
-            let before = load(w, count_at);
-            let place = w.apply(Operator::Add, &[start, before], Ty::U32);
-            let place = w.apply(Operator::Add, &[place, rank], Ty::U32);
-            w.push(Op::Cast(Ty::I64, place), Ty::I64)
-        };
-        ranks.into_iter().map(place).collect()
+        places
     }
 
     /// The lanes of a subgroup wait for each other.
@@ -288,29 +295,46 @@ impl Tile {
         w.bind(Op::Barrier(Scope::Subgroup), &[]);
     }
 
-    /// Replaces each counter by the sum of those of its value in the subgroups before; `first` gets the sums of all smaller values.
-    fn add_up_subgroups(&self, w: Writer<'_, '_, '_>, first: MemId) {
+    /// Replaces each counter by the first place of its value in its subgroup; `first` gets that of the value in the tile.
+    fn start_subgroups(&self, w: Writer<'_, '_, '_>, first: MemId) {
         let form = self.form;
         let size = form.subgroup.unwrap_or(1);
         let none = w.constant(Scalar::from_int(Ty::U32, 0));
         let end = w.number(DIGITS as i64);
         let counts = w.value(self.thread.below(end));
+        let counter = |w: Writer<'_, '_, '_>, subgroup: u64| {
+            vec![w.offset(self.thread, (form.counters() + subgroup * DIGITS) as i64)]
+        };
+        let subgroups = 0..form.threads / size;
         let count = |w: Writer<'_, '_, '_>| {
             let mut sum = none;
-            for subgroup in 0..form.threads / size {
-                let place = w.offset(self.thread, (form.counters() + subgroup * DIGITS) as i64);
-                let own = w.push(Op::Load { memory: self.room, index: vec![place] }, Ty::U32);
-                w.store(self.room, vec![place], sum);
+            for subgroup in subgroups.clone() {
+                let index = counter(w, subgroup);
+                let own = w.push(Op::Load { memory: self.room, index }, Ty::U32);
                 sum = w.apply(Operator::Add, &[sum, own], Ty::U32);
             }
             vec![sum]
         };
-        let own = match form.threads == DIGITS {
+        let start = |w: Writer<'_, '_, '_>, before: Id| {
+            let mut place = before;
+            for subgroup in subgroups.clone() {
+                let index = counter(w, subgroup);
+                let own = w.push(Op::Load { memory: self.room, index: index.clone() }, Ty::U32);
+                w.store(self.room, index, place);
+                place = w.apply(Operator::Add, &[place, own], Ty::U32);
+            }
+            w.store(first, vec![self.thread], before);
+        };
+        let all_count = form.threads == DIGITS;
+        let own = match all_count {
             true => count(w)[0],
             false => w.branch(counts, &[Ty::U32], count, |_| vec![none])[0],
         };
         let (before, _) = self.before_threads_by_subgroups(w, own, size);
-        w.when(counts, |w| w.store(first, vec![self.thread], before));
+        match all_count {
+            true => start(w, before),
+            false => w.when(counts, |w| start(w, before)),
+        }
     }
 
     /// Replaces each counter by the sum of all before it.

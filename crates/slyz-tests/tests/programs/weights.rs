@@ -1,0 +1,84 @@
+//! Arguments that stay the same: what is made of them is made once, and they lie as they are read; on every device.
+
+use slyz::prelude::*;
+use slyz::{Error, Options, Quantize};
+
+axis!(N, Word, Wide);
+
+fn words(table: Arr<f32, (Wide, Word)>, which: Arr<At<Word>, N>) -> Arr<f32, (N, Wide)> {
+    tabulate(|(i, d): (Idx<N>, Idx<Wide>)| table.at((d, which.at(i))))
+}
+
+fn table(wide: usize, count: usize, seed: f32) -> Result<Tensor<f32, (Wide, Word)>, Error> {
+    Tensor::from_vec([wide, count], (0..wide * count).map(|k| k as f32 + seed).collect())
+}
+
+#[test]
+fn tables_lie_as_they_are_read() -> Result<(), Error> {
+    for device in slyz::devices() {
+        let f = slyz::compile_with(words, &Options::new().device(&device).weights([1]))?;
+        let told = f.explain().to_string();
+        assert!(told.contains("made once for each tensor that argument 1 is: f32[Word, Wide]"), "{told}");
+        assert!(
+            told.contains("argument 1 lies as [Word, Wide] for its readers: 1 go along its last axis so, 0 did before")
+        );
+        for (wide, count) in [(1, 1), (5, 1), (1, 9), (33, 70)] {
+            let which: Vec<At<Word>> = (0..40).map(|i| At::new((i * 7 % count) as u64)).collect();
+            let wanted = |seed: f32| -> Vec<f32> {
+                let row = |i: &At<Word>| {
+                    (0..wide).map(|d| (d * count + i.get() as usize) as f32 + seed).collect::<Vec<f32>>()
+                };
+                which.iter().flat_map(row).collect()
+            };
+            let mut held = table(wide, count, 0.0)?;
+            for _ in 0..2 {
+                assert_eq!(f.call(&held, &which)?.to_vec()?, wanted(0.0), "{wide} × {count} on {}", device.name());
+            }
+            // Another tensor, and a list, about which nobody knows anything.
+            held = table(wide, count, 0.5)?;
+            assert_eq!(f.call(&held, &which)?.to_vec()?, wanted(0.5));
+            let list = held.to_vec()?;
+            assert_eq!(f.call((&list, [wide, count]), &which)?.to_vec()?, wanted(0.5));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn what_is_made_of_weights_is_made_once() -> Result<(), Error> {
+    type Layer = (Arr<f32, (N, Wide)>, Arr<f32, Wide>);
+    // The sums of rows are of the weights alone; which parameters they are is counted by arguments, not by their parts.
+    let f = |x: Arr<f32, Wide>, (w, shift): Layer| {
+        let sizes = tabulate(|i: Idx<N>| w.row(i).sum());
+        tabulate(|i: Idx<N>| w.row(i).dot(x + shift) / sizes.at(i))
+    };
+    let plain = slyz::compile_with(f, &Options::new().device(&slyz::device("cpu")?))?;
+    let kept = slyz::compile_with(f, &Options::new().device(&slyz::device("cpu")?).weights([2]))?;
+    let w = Tensor::<f32, (N, Wide)>::from_vec([3, 64], (0..192).map(|k| (k % 7) as f32).collect())?;
+    let shift = Tensor::<f32, Wide>::from_vec([64], vec![0.5; 64])?;
+    let x = vec![1.0f32; 64];
+    let wanted = plain.call(&x, (&w, &shift))?.to_vec()?;
+    let launches = || -> Result<usize, Error> {
+        let (found, launches) = slyz_run::profile(|| kept.call(&x, (&w, &shift)));
+        assert_eq!(found?.to_vec()?, wanted);
+        Ok(launches.len())
+    };
+    let first = launches()?;
+    let second = launches()?;
+    assert!(second < first, "{second} launches, {first} at first\n{}", kept.explain());
+    Ok(())
+}
+
+#[test]
+fn arguments_that_are_not_there() -> Result<(), Error> {
+    for wrong in [0, 3] {
+        let wanted = format!("there is no argument {wrong}: the function has 2, counted from 1");
+        let error = slyz::compile_with(words, &Options::new().weights([wrong])).map(drop).unwrap_err();
+        assert_eq!(error.to_string(), wanted);
+        let error = compile(words)?.quantized(&Quantize::f16().weights([wrong])).map(drop).unwrap_err();
+        assert_eq!(error.to_string(), wanted);
+    }
+    let none = slyz::compile_with(|x: Arr<f32, N>| x + 1.0, &Options::new().weights([1]))?;
+    assert_eq!(none.call(&[1.0f32])?.to_vec()?, [2.0]);
+    Ok(())
+}
