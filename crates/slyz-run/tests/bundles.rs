@@ -1,5 +1,6 @@
-//! Shaders of bundles: adapters run them instead of writing their own, as SPIR-V and as WGSL, and nothing else than before comes out.
-#![cfg(feature = "wgpu")]
+//! Code of bundles. Shaders: adapters run them instead of writing their own, as SPIR-V and as WGSL, and nothing else than before comes out.
+//! CUBIN and PTX: NVRTC makes them where there is no GPU.
+#![cfg(all(unix, feature = "cuda", feature = "wgpu"))]
 
 use slyz_run::ahead::{Source, compiled};
 use slyz_run::bundle::{self, Target};
@@ -8,6 +9,8 @@ use slyz_run::{Argument, ArrayData, Device};
 use slyz_sir::program::Program;
 use slyz_sir::text::parse_program;
 use slyz_sir::types::Ty;
+use std::path::Path;
+use std::process::Command;
 
 /// Mesa's GPU in software, which is a kind that bundles have code for.
 const LAVAPIPE: &str = "llvmpipe";
@@ -65,4 +68,42 @@ fn shaders_of_bundles_are_run() {
     assert!(before[1] == shapes.map(|shape| ran(&plain, &program, shape)));
     assert_eq!(taken(Target::SpirV), words, "adapters without passthrough get no SPIR-V");
     assert!(taken(Target::Wgsl) > texts + 1);
+}
+
+/// Set where this program runs once more, with NVRTC among its libraries.
+const AGAIN: &str = "SLYZ_TEST_NVRTC";
+
+#[test]
+fn cubin_and_ptx_are_made_without_a_gpu() {
+    if std::env::var_os(AGAIN).is_some() {
+        let program = parse_program(ROWS).expect("text of a program");
+        let objects = compiled(Source::Program(&program), &[Target::Cubin(90), Target::Ptx(80)]).expect("code");
+        let bundle = bundle::written(&objects);
+        let has = |text: &[u8]| bundle.windows(text.len()).any(|piece| piece == text);
+        assert!(has(b"\x7fELF"), "CUBIN is a file of ELF");
+        assert!(has(b".target sm_80"), "PTX says what it is for");
+        return;
+    }
+    if !slyz_trials::has_nvrtc() {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/nvrtc").canonicalize().expect("the folder");
+    let library = std::fs::read_dir(&folder).expect("its files").map(|entry| entry.expect("a file").path());
+    let library = library.filter(|path| path.to_string_lossy().contains("libnvrtc.so"));
+    // Found by the name that CUDA's toolkit has it under.
+    let named = tempfile::tempdir().expect("a folder");
+    std::os::unix::fs::symlink(library.max().expect("NVRTC"), named.path().join("libnvrtc.so")).expect("a link");
+    let paths = std::env::join_paths([named.path(), &folder]).expect("paths");
+    let done = Command::new(std::env::current_exe().expect("this program"))
+        .args(["--exact", "cubin_and_ptx_are_made_without_a_gpu"])
+        .env("LD_LIBRARY_PATH", paths)
+        .env(AGAIN, "1")
+        .output()
+        .expect("it starts");
+    assert!(
+        done.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&done.stdout),
+        String::from_utf8_lossy(&done.stderr)
+    );
 }
