@@ -1,4 +1,4 @@
-//! The table of targets in the README: what each writes, found out by writing it, and which tests show that a real compiler takes it and that it
+//! The table of targets in the README, those of files and those of bundles: what each writes, found out by writing it, and which tests show that a real compiler takes it and that it
 //! runs. A test that is not there any more fails this one. `BLESS=1` rewrites the table.
 
 use slyz::prelude::*;
@@ -46,6 +46,37 @@ const TARGETS: [Kind; 13] = [
     Kind::OpenVino,
     Kind::CoreMl,
 ];
+
+/// The targets of bundles, and what they are.
+const BUNDLES: [(&str, &str); 4] = [
+    ("a bundle, `x86-64-v2` to `-v4` and `baseline`", "native code"),
+    ("a bundle, `sm_90` and `compute_80`", "CUBIN and PTX"),
+    ("a bundle, `spirv`", "SPIR-V for kinds of adapters"),
+    ("a bundle, `wgsl`", "WGSL for kinds of adapters"),
+];
+
+/// How far they are shown, in their order.
+fn shown_of_bundles() -> [[Shown; 3]; BUNDLES.len()] {
+    let (file, program) = ("slyz-run/tests/bundles.rs", "slyz-bundled/tests/without_compilers.rs");
+    [
+        [
+            Test("cc", program, "bundled_functions_run_as_code"),
+            Test("functions, views and kernels, where there is no compiler", program, "bundled_functions_run_as_code"),
+            Not("x86-64, in CI"),
+        ],
+        [Test("NVRTC", file, "cubin_and_ptx_are_made_without_a_gpu"), Not("no GPU there"), Not("not tried on a GPU")],
+        [
+            Test("spirv-val", "slyz-sir/tests/naga.rs", "modules_of_the_corpus"),
+            Test("functions, views and kernels, on lavapipe", program, "shaders_of_the_bundle_are_run"),
+            Not("not tried on a GPU"),
+        ],
+        [
+            Test("naga", "slyz-sir/tests/naga.rs", "modules_of_the_corpus"),
+            Test("on lavapipe, as if it had no SPIR-V", file, "shaders_of_bundles_are_run"),
+            Not("not tried on a GPU"),
+        ],
+    ]
+}
 
 /// Where crates of Rust are built and run.
 const RUST_FILE: &str = "slyz-cli/tests/projects.rs";
@@ -210,6 +241,10 @@ fn targets_are_in_the_readme() -> Result {
         let Row { name, compiled, runs, hardware } = row(target)?;
         let cells = [cell(&compiled)?, cell(&runs)?, cell(&hardware)?].join(" | ");
         table += &format!("| {name} | {} | {cells} |\n", writes(target)?);
+    }
+    for ((name, writes), shown) in BUNDLES.iter().zip(shown_of_bundles()) {
+        let cells = shown.iter().map(cell).collect::<Result<Vec<String>>>()?.join(" | ");
+        table += &format!("| {name} | {writes} | {cells} |\n");
     }
     let path = root().join("README.md");
     let readme = fs::read_to_string(&path)?;

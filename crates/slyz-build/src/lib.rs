@@ -19,8 +19,8 @@
 //! ```
 //!
 //! What is in a bundle: native code for levels of x86-64 (`x86-64-v2`, `-v3`, `-v4`, of which the best that the processor has is run) or for
-//! the architecture that the program is built for; CUBIN and PTX for GPUs of NVIDIA when asked for ([`Bundle::targets`]). GPUs behind
-//! Vulkan, Metal and DirectX get shaders that the program writes itself, without a compiler, so nothing has to be kept for them.
+//! the architecture that the program is built for; CUBIN and PTX for GPUs of NVIDIA when asked for ([`Bundle::targets`]), and SPIR-V and WGSL for GPUs
+//! behind Vulkan, Metal and DirectX ([`Bundle::also`]). The program writes shaders itself where there are none for the adapter.
 //!
 //! The program traces the function once more when it starts, which takes less than a millisecond for most, and finds the code by what it would
 //! have compiled: a bundle that is older than the function cannot give wrong results, it is only not found. Then the compilers of the machine
@@ -48,6 +48,8 @@ const TARGETS: &str = "SLYZ_BUNDLE_TARGETS";
 #[must_use = "nothing is compiled before `write`"]
 pub struct Bundle {
     targets: Option<Vec<Target>>,
+    /// Besides them.
+    more: Vec<Target>,
     entries: Vec<Entry>,
     /// The first thing that was wrong.
     wrong: Option<Error>,
@@ -59,8 +61,8 @@ struct Entry {
 }
 
 enum What {
-    /// What calls of a function run, and how the program calls it.
-    Function(Vec<Program>, String),
+    /// What calls of a function run, how the program calls it, and what that is to do with it.
+    Function(Vec<Program>, String, &'static str),
     Kernel(Arc<Template>, Option<[u32; 3]>),
     /// A program in SIR.
     Program(Box<Program>),
@@ -77,7 +79,18 @@ impl Bundle {
     pub fn function<Sig: slyz::Signature, F: slyz::Function<Sig>>(self, name: &str, f: F) -> Bundle {
         let what = || {
             let path = path_of(std::any::type_name::<F>())?;
-            Ok(What::Function(traced(f)?, path))
+            Ok(What::Function(traced(f, false)?, path, "bundled"))
+        };
+        self.add(name, what())
+    }
+
+    /// Adds a function that views are passed to, too: with code that is told how its arrays lie, of any strides, and faster code for those
+    /// whose elements are neighbours along the last axis. Views in tiles are compiled when they come.
+    #[track_caller]
+    pub fn function_of_views<Sig: slyz::Signature, F: slyz::Function<Sig>>(self, name: &str, f: F) -> Bundle {
+        let what = || {
+            let path = path_of(std::any::type_name::<F>())?;
+            Ok(What::Function(traced(f, true)?, path, "bundled_of_views"))
         };
         self.add(name, what())
     }
@@ -129,6 +142,15 @@ impl Bundle {
         self
     }
 
+    /// For these targets as well, besides the usual ones of the architecture, or those of [`Bundle::targets`]: `["spirv", "wgsl"]`.
+    pub fn also<'t>(mut self, targets: impl IntoIterator<Item = &'t str>) -> Bundle {
+        match targets.into_iter().map(str::parse::<Target>).collect::<Result<Vec<_>, _>>() {
+            Ok(targets) => self.more.extend(targets),
+            Err(error) => self.wrong = self.wrong.or(Some(Error::Target(error))),
+        }
+        self
+    }
+
     /// Compiles all of it and writes it where `slyz::bundle!` looks.
     pub fn write(self) -> Result<(), Error> {
         let variable = |name: &'static str| std::env::var(name).map_err(|_| Error::NotInBuild(name));
@@ -146,7 +168,7 @@ impl Bundle {
     }
 
     fn write_to(self, folder: &Path, architecture: &str) -> Result<(), Error> {
-        let Bundle { targets, entries, wrong } = self;
+        let Bundle { targets, more, entries, wrong } = self;
         if let Some(error) = wrong {
             return Err(error);
         }
@@ -154,7 +176,7 @@ impl Bundle {
             Ok(names) if !names.is_empty() => {
                 names.split(',').map(|name| name.trim().parse()).collect::<Result<_, _>>()?
             }
-            _ => targets.unwrap_or_else(|| Target::usual(architecture)),
+            _ => [targets.unwrap_or_else(|| Target::usual(architecture)), more].concat(),
         };
         let is_foreign = |target: &&Target| matches!(target, Target::X86_64(_)) && architecture != "x86_64";
         if let Some(target) = targets.iter().find(is_foreign) {
@@ -172,7 +194,7 @@ impl Entry {
     fn write(&self, folder: &Path, targets: &[Target]) -> Result<(), Error> {
         let Entry { name, what } = self;
         let objects = match what {
-            What::Function(programs, _) => {
+            What::Function(programs, ..) => {
                 let all = programs.iter().map(|program| ahead::compiled(Source::Program(program), targets));
                 all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect()
             }
@@ -181,7 +203,7 @@ impl Entry {
         };
         let bytes = format!("include_bytes!(concat!(env!(\"OUT_DIR\"), \"/slyz/{name}.code\"))");
         let call = match what {
-            What::Function(_, path) => format!("::slyz::__private::bundled({bytes}, {path})\n"),
+            What::Function(_, path, call) => format!("::slyz::__private::{call}({bytes}, {path})\n"),
             What::Kernel(..) | What::Program(_) => format!("::slyz::__private::carry({bytes})\n"),
         };
         let file = |ending: &str, bytes: &[u8]| {

@@ -21,6 +21,11 @@ fn main() -> Result<(), slyz::Error> {
     println!("prices  {prices:.3?} on {}", price.device());
     let softmax = rows.call(&[[0.0f32, 1.0, 2.0], [0.0, 0.0, 0.0]])?.to_vec()?;
     println!("softmax {softmax:.3?} on {}", rows.device());
+    // Rows of a table turned around, and of its last columns, where they lie.
+    let table = Tensor::<f32, (kernels::R, kernels::C)>::from_vec([2, 3], vec![0.0, 1.0, 2.0, 0.0, 0.0, 0.0])?;
+    let turned = rows.call(table.view::<2>()?.transpose(0, 1)?)?.to_vec()?;
+    let part = rows.call(table.view::<2>()?.slice(1, 1..3)?)?.to_vec()?;
+    println!("views   {turned:.3?} {part:.3?} on {}", rows.device());
     let product = layer.call(&[[1.0f32, 2.0], [3.0, 4.0]], &[[1.0f32, 0.0], [0.0, 1.0]])?.to_vec()?;
     println!("layer   {product:.1?} on {}", layer.device());
     let sums = pairs.call(&[1.0f32, 2.0, 3.0], &[4.0f32, 5.0, 6.0])?.to_vec()?;
@@ -29,6 +34,12 @@ fn main() -> Result<(), slyz::Error> {
     kernels::relu(&[-1.0, 2.0, -3.0, 4.0], &mut positive).run()?;
     println!("relu    {positive:?}");
 
+    // How often that was code of the bundle.
+    if std::env::args().nth(1).as_deref() == Some("--code") {
+        for (target, times) in slyz_run::bundle::taken() {
+            println!("code    {times} of {target}");
+        }
+    }
     // What no bundle has is compiled here, if that can be done.
     if std::env::args().nth(1).as_deref() == Some("--new") {
         let new = slyz::compile(|x: Arr<f32, kernels::N>| x * 2.0)?;

@@ -84,6 +84,8 @@ mod prepared;
 )]
 mod profile;
 pub mod progress;
+#[cfg(feature = "shaders")]
+mod shaders;
 mod signature;
 pub mod tune;
 mod turns;

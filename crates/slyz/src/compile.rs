@@ -91,6 +91,8 @@ struct Shared {
     parts: Option<Parts>,
     /// The same for arguments that are views, by how they lie.
     for_views: Mutex<HashMap<Vec<Storage>, Arc<dyn Executable>>>,
+    /// Views have code that is told how they lie, instead of some for each way.
+    told: bool,
 }
 
 const _: fn() = || {
@@ -129,7 +131,7 @@ struct Given {
 impl<Sig> Compiled<Sig> {
     /// The same function, run by other code.
     pub(crate) fn with_code(&self, code: Arc<dyn Executable>, parts: Option<Parts>) -> Compiled<Sig> {
-        let Shared { program, sizes, slots, leaves, device, tune, .. } = &*self.shared;
+        let Shared { program, sizes, slots, leaves, device, tune, told, .. } = &*self.shared;
         let shared = Shared {
             program: program.clone(),
             sizes: sizes.clone(),
@@ -140,6 +142,7 @@ impl<Sig> Compiled<Sig> {
             tune: *tune,
             parts,
             for_views: Mutex::default(),
+            told: *told,
         };
         Compiled { shared: Arc::new(shared), given: self.given.clone(), kept: Arc::default(), signature: PhantomData }
     }
@@ -150,6 +153,12 @@ impl<Sig> Compiled<Sig> {
 
     pub(crate) fn slots(&self) -> &[Slot] {
         &self.shared.slots
+    }
+
+    /// How many codes there are for views.
+    #[cfg(test)]
+    pub(crate) fn code_for_views(&self) -> usize {
+        self.shared.for_views.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     pub(crate) fn device_used(&self) -> &Arc<dyn Device> {
@@ -346,13 +355,14 @@ impl Shared {
         let solved = solved(kept, &self.slots, args, &given.sizes, &|env| self.sizes(env))?;
         self.receive(into, &solved.sizes)?;
         let outputs = {
+            let storages = args.storages().map(|storages| self.form_of(storages));
             let mut taken = Arguments::new();
-            arguments(&self.slots, args, &solved, &mut taken)?;
+            arguments(&self.slots, args, &solved, storages.as_deref(), &mut taken)?;
             let mut whole: Vec<Option<&mut Buffer>> = into.iter_mut().map(Receiver::whole).collect();
-            let mut run = || match args.storages() {
+            let mut run = || match &storages {
                 None => Ok(self.code.run_into(&solved.sizes, &taken, &mut whole)?),
                 Some(storages) => {
-                    let sizes = sizes_of_memories(&solved.sizes, &storages, &taken);
+                    let sizes = sizes_of_memories(&solved.sizes, storages, &taken);
                     Ok::<_, Error>(self.for_views(storages)?.run_into(&sizes, &taken, &mut whole)?)
                 }
             };
@@ -394,18 +404,24 @@ impl Shared {
         })
     }
 
+    /// How code takes arguments that lie like this: each kind of view has its own, or all but tiles one that is told the distances.
+    fn form_of(&self, storages: Vec<Storage>) -> Vec<Storage> {
+        let told = self.told.then(|| views::told_for(&self.program, &storages)).flatten();
+        told.unwrap_or(storages)
+    }
+
     /// The function over arguments that lie in memory like this.
     // The program that is vouched for is the one that was traced.
     #[allow(unsafe_code)]
-    fn for_views(&self, storages: Vec<Storage>) -> Result<Arc<dyn Executable>, Error> {
+    fn for_views(&self, storages: &[Storage]) -> Result<Arc<dyn Executable>, Error> {
         let mut kept = self.for_views.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(code) = kept.get(&storages) {
+        if let Some(code) = kept.get(storages) {
             return Ok(code.clone());
         }
-        let program = views::stored(&self.program, &storages);
+        let program = views::stored(&self.program, storages);
         // SAFETY: as in `build`. What is read of a view is in its memory, which each call holds it against (`lying.rs`).
         let code = unsafe { self.device.compile_trusted(&program) }?;
-        kept.insert(storages, code.clone());
+        kept.insert(storages.to_vec(), code.clone());
         Ok(code)
     }
 
@@ -607,6 +623,7 @@ pub struct Options {
     quantize: Option<Quantize>,
     weights: Vec<usize>,
     tune: Tune,
+    told: bool,
 }
 
 /// Who chooses tile sizes, elements a thread, block sizes.
@@ -673,6 +690,11 @@ impl Options {
     /// ```
     pub fn weights(self, arguments: impl IntoIterator<Item = usize>) -> Options {
         Options { weights: arguments.into_iter().collect(), ..self }
+    }
+
+    /// With one code for views of all strides, as bundles have it.
+    pub(crate) fn told_of_views(self) -> Options {
+        Options { told: true, ..self }
     }
 
     /// With plans that a model chooses, or the clock.
@@ -769,8 +791,8 @@ fn build(at: Loc, options: &Options, path: &str, f: &mut dyn FnMut() -> Outs) ->
         // are none are refused (`Handle::expect_axis`), and what calls bring in is checked against the extents (`feed.rs`).
         (None, None) => (unsafe { device.compile_trusted(&program) }?, None),
     };
-    let (tune, for_views) = (options.tune, Mutex::default());
-    Ok(Shared { program, sizes, slots, leaves, device, code, tune, parts, for_views })
+    let Options { tune, told, .. } = *options;
+    Ok(Shared { program, sizes, slots, leaves, device, code, tune, parts, for_views: Mutex::default(), told })
 }
 
 /// The last name of a path that is an identifier: a closure is called after the function it stands in.

@@ -5,7 +5,7 @@ use crate::below::{Known, first_outside};
 use crate::elem::{Elem, Exp, Scalar, tys_of};
 use crate::error::{CallError, Error, place};
 use crate::extent::{Axis, Env, Extent, count};
-use crate::lying::Lying;
+use crate::lying::{Lying, lay_rows};
 use crate::position::{At, Idx};
 use crate::shape::Shape;
 use crate::trace::{Leaf, Slot};
@@ -525,17 +525,20 @@ fn not_told(fact: &Fact, env: &Env) -> CallError {
 pub(crate) type Arguments<'a> = SmallVec<[slyz_run::Argument<'a>; 4]>;
 
 /// The arguments as the device takes them, one per leaf. Whoever wrote the [`Feed`]s of a call, a slot gets what it has leaves for,
-/// and positions are checked to be on their axes.
+/// and positions are checked to be on their axes. Arrays are laid as `storages` say, one for each leaf, or row by row.
 pub(crate) fn arguments<'a>(
     slots: &[Slot],
     Fed(args): &'a Fed,
     Solved { env, shapes, .. }: &'a Solved,
+    storages: Option<&[Storage]>,
     out: &mut Arguments<'a>,
 ) -> Result<(), Error> {
+    let mut storages = storages.into_iter().flatten();
     for ((slot, piece), shape) in slots.iter().zip(args).zip(shapes) {
         let (data, lying) = match piece {
             Piece::Value(value) => {
                 fits(slot, 1)?;
+                storages.next();
                 if let Some((axis, name)) = &slot.leaves[0].axis {
                     let extent = axis.eval(env).map_err(|_| CallError::Unknown { axis: name.to_string() })?;
                     if value.bits >= extent {
@@ -554,13 +557,13 @@ pub(crate) fn arguments<'a>(
         fits(slot, data.len())?;
         for (leaf, data) in slot.leaves.iter().zip(data) {
             let mut argument = array_argument(slot, leaf, shape, data, env)?;
-            if let Some(lying) = lying {
-                let numbers = lying.lay(leaf.ty, &mut argument)?;
-                out.push(argument);
-                out.extend(numbers.into_iter().map(|number| slyz_run::Argument::Scalar(Constant::i64(number))));
-            } else {
-                out.push(argument);
-            }
+            let storage = storages.next().unwrap_or(&Storage::Rows);
+            let numbers = match lying {
+                Some(lying) => lying.lay(storage, leaf.ty, &mut argument)?,
+                None => lay_rows(storage, leaf.ty, &mut argument),
+            };
+            out.push(argument);
+            out.extend(numbers.into_iter().map(|number| slyz_run::Argument::Scalar(Constant::i64(number))));
         }
     }
     Ok(())

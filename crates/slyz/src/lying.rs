@@ -82,11 +82,13 @@ impl<'a> Lying<'a> {
 
     /// Gives an argument the shape of its memory, and tells the numbers that go with it. Here a view is held against the memory it is of,
     /// whoever made it: code that is compiled for it looks at nothing.
-    pub(crate) fn lay(&self, ty: Ty, argument: &mut Argument<'_>) -> Result<Vec<i64>, Error> {
+    ///
+    /// The code may be for a `storage` that says less than this view's own.
+    pub(crate) fn lay(&self, storage: &Storage, ty: Ty, argument: &mut Argument<'_>) -> Result<Vec<i64>, Error> {
         let Argument::Array { shape, data, .. } = argument else { return Ok(vec![]) };
         let len = data.len() / ty.bytes();
         self.hold(len)?;
-        match &self.storage {
+        match storage {
             Storage::Rows => Ok(vec![]),
             Storage::Turned(order) => {
                 *shape = Cow::Owned(order.iter().filter_map(|&axis| shape.get(axis).copied()).collect());
@@ -99,12 +101,31 @@ impl<'a> Lying<'a> {
             }
             Storage::Strided(distances) => {
                 *shape = Cow::Owned(vec![len as u64]);
-                let told = self.strides.iter().zip(distances).filter(|&(_, &distance)| distance == Distance::Any);
-                let numbers = std::iter::once(self.offset as i64).chain(told.map(|(&stride, _)| stride as i64));
-                Ok(numbers.collect())
+                let strides = self.strides.iter().map(|&stride| stride as i64);
+                Ok(numbers(self.offset as i64, strides, distances))
             }
         }
     }
+}
+
+/// The same for an array that lies row by row, and code that is told so.
+pub(crate) fn lay_rows(storage: &Storage, ty: Ty, argument: &mut Argument<'_>) -> Vec<i64> {
+    let (Storage::Strided(distances), Argument::Array { shape, data, .. }) = (storage, argument) else {
+        return vec![];
+    };
+    let mut strides = vec![1i64; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        // Of an array without elements nothing is read.
+        strides[axis - 1] = strides[axis].saturating_mul(i64::try_from(shape[axis]).unwrap_or(i64::MAX));
+    }
+    *shape = Cow::Owned(vec![(data.len() / ty.bytes()) as u64]);
+    numbers(0, strides.into_iter(), distances)
+}
+
+/// What a call tells of an array that is strided: where it begins, and the distances that the code does not know.
+fn numbers(offset: i64, strides: impl Iterator<Item = i64>, distances: &[Distance]) -> Vec<i64> {
+    let told = strides.zip(distances).filter(|&(_, &distance)| distance == Distance::Any);
+    std::iter::once(offset).chain(told.map(|(stride, _)| stride)).collect()
 }
 
 /// How far neighbours along an axis are apart. An axis of one position has none.

@@ -6,7 +6,7 @@
 
 use crate::arr::Arr;
 #[cfg(any(feature = "cpu", feature = "cuda"))]
-pub use crate::bundle::{bundled, carry, traced};
+pub use crate::bundle::{bundled, bundled_of_views, carry, traced};
 use crate::elem::{Elem, Exp, Lift, Scalar as ScalarElem, Value, handles, lit, parts_of, value_of};
 use crate::exp::binary;
 use crate::extent::{Axis, axis_number};

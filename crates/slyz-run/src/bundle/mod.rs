@@ -16,10 +16,13 @@ pub use target::{NoTarget, Target};
 
 use crate::Error;
 use file::Found;
-use std::sync::{PoisonError, RwLock};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError, RwLock};
 
 /// What this process carries.
 static CARRIED: RwLock<Vec<Found>> = RwLock::new(vec![]);
+/// What was found of it.
+static TAKEN: Mutex<BTreeMap<Target, u64>> = Mutex::new(BTreeMap::new());
 
 /// Writes objects as one file, for [`carry`].
 pub fn written(objects: &[Object]) -> Vec<u8> {
@@ -46,10 +49,22 @@ pub(crate) fn object(text: &str, choice: &str, targets: impl IntoIterator<Item =
         return None;
     }
     let key = file::key(text, choice);
-    targets.into_iter().find_map(|target| {
+    let found = targets.into_iter().find_map(|target| {
         let is_it = |object: &&Found| object.target == target && object.key == key;
-        carried.iter().find(is_it).map(|object| object.bytes)
-    })
+        carried.iter().find(is_it)
+    })?;
+    *TAKEN.lock().unwrap_or_else(PoisonError::into_inner).entry(found.target).or_default() += 1;
+    Some(found.bytes)
+}
+
+/// How often code was taken from bundles in this process instead of being compiled, by target.
+///
+/// ```
+/// assert!(slyz_run::bundle::taken().is_empty());
+/// ```
+pub fn taken() -> Vec<(Target, u64)> {
+    let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+    taken.iter().map(|(target, times)| (*target, *times)).collect()
 }
 
 /// For which targets is there code?

@@ -9,6 +9,7 @@ use std::str::FromStr;
 /// use slyz_run::bundle::Target;
 /// assert_eq!("x86-64-v3".parse(), Ok(Target::X86_64(3)));
 /// assert_eq!(Target::Cubin(90).to_string(), "sm_90");
+/// assert_eq!("spirv".parse(), Ok(Target::SpirV));
 /// assert!("z80".parse::<Target>().is_err());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,12 +23,16 @@ pub enum Target {
     Cubin(u32),
     /// PTX, which drivers compile for GPUs of an architecture and all later ones, such as `compute_80`.
     Ptx(u32),
+    /// SPIR-V, for GPUs behind Vulkan.
+    SpirV,
+    /// WGSL, which wgpu writes in the language of other GPUs' drivers.
+    Wgsl,
 }
 
 /// A text that names no target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there is no target \"{0}\" for code of bundles; there are: baseline, x86-64-v2, x86-64-v3, x86-64-v4, sm_80 and compute_80 with the number of an architecture of NVIDIA"
+    "there is no target \"{0}\" for code of bundles; there are: baseline, x86-64-v2, x86-64-v3, x86-64-v4, spirv, wgsl, sm_80 and compute_80 with the number of an architecture of NVIDIA"
 )]
 pub struct NoTarget(String);
 
@@ -38,6 +43,8 @@ impl fmt::Display for Target {
             Target::X86_64(level) => write!(f, "x86-64-v{level}"),
             Target::Cubin(architecture) => write!(f, "sm_{architecture}"),
             Target::Ptx(architecture) => write!(f, "compute_{architecture}"),
+            Target::SpirV => write!(f, "spirv"),
+            Target::Wgsl => write!(f, "wgsl"),
         }
     }
 }
@@ -47,8 +54,10 @@ impl FromStr for Target {
 
     fn from_str(text: &str) -> Result<Target, NoTarget> {
         let none = || NoTarget(text.to_string());
-        if text == "baseline" {
-            return Ok(Target::Baseline);
+        for target in [Target::Baseline, Target::SpirV, Target::Wgsl] {
+            if text == target.to_string() {
+                return Ok(target);
+            }
         }
         let number = |prefix: &str| text.strip_prefix(prefix).map(|digits| digits.parse::<u32>().map_err(|_| none()));
         if let Some(level) = number("x86-64-v") {

@@ -70,9 +70,9 @@ pub(super) fn refused(kernel: &str, error: &result::DriverError) -> Error {
     Error::Driver { what: format!("to load kernel `{kernel}` from the bundle"), why: format!("{error}. {cure}") }
 }
 
-/// Does a bundle have anything for GPUs?
+/// Does a bundle have anything for GPUs of NVIDIA?
 pub(super) fn is_carried() -> bool {
-    bundle::targets().iter().any(|target| !target.is_cpu())
+    bundle::targets().iter().any(|target| matches!(target, Target::Cubin(_) | Target::Ptx(_)))
 }
 
 /// Code is for an architecture and for later ones of the same generation.
@@ -80,6 +80,6 @@ fn runs(target: Target, own: u32) -> bool {
     match target {
         Target::Cubin(architecture) => architecture <= own && architecture / 10 == own / 10,
         Target::Ptx(architecture) => architecture <= own,
-        Target::Baseline | Target::X86_64(_) => false,
+        Target::Baseline | Target::X86_64(_) | Target::SpirV | Target::Wgsl => false,
     }
 }

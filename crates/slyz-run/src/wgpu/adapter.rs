@@ -10,11 +10,11 @@ use super::pace::Pace;
 use super::transfer::Staging;
 use super::wait::wait;
 use crate::memo::Memo;
+use crate::shaders::Kind;
 use crate::{CacheConfig, Error, warn};
 use slyz_sir::back::naga::Target;
 use slyz_sir::choices::Precision;
 use slyz_sir::lower::gpu::Machine;
-use slyz_sir::pass::spread::Subgroup;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
@@ -144,8 +144,6 @@ impl Opened {
             warn::warn_once("wgpu", &format!("the GPU driver reports: {error}"));
         }));
         let int64 = features.contains(Features::SHADER_INT64);
-        let atomic64 = int64 && features.contains(Features::SHADER_INT64_ATOMIC_ALL_OPS);
-        let float64 = features.contains(Features::SHADER_F64);
         let vulkan = adapter.get_info().backend == wgpu::Backend::Vulkan;
         let passthrough = vulkan && features.contains(Features::PASSTHROUGH_SHADERS);
         // Kernels are written for one size of subgroups. Blocks are made of whole ones, or of a single one, in order of the
@@ -153,46 +151,26 @@ impl Opened {
         let info = adapter.get_info();
         let sizes = [info.subgroup_min_size, info.subgroup_max_size];
         let has = features.contains(Features::SUBGROUP | Features::SUBGROUP_BARRIER) && sizes[0] == sizes[1];
-        let subgroup = has.then_some(Subgroup { size: sizes[0], bits: 32, float_extremes: false });
-        let target = Target {
-            int64,
-            atomic64,
-            float64,
-            subgroups: subgroup.is_some(),
-            fused: false,
-            exact_division: false,
-            exact_root: false,
-            exact_halves: false,
-            reassociates: !passthrough,
-            narrow: !int64,
-            long_loops: false,
-            floats: if passthrough { driver::controls(adapter) } else { Default::default() },
-            precision: Precision::Exact,
-        };
         let software = adapter.get_info().device_type == DeviceType::Cpu;
         // Mesa's own name for its GPU in software.
         let ends_loops = info.driver == "llvmpipe" || info.name.starts_with("llvmpipe");
-        let machine = Machine {
-            max_threads: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
-            meeting_threads: Machine::webgpu().meeting_threads,
-            subgroup,
-            shared_bytes: limits.max_compute_workgroup_storage_size.into(),
-            more_shared_bytes: 0,
-            least_bytes: Machine::webgpu().least_bytes,
-            max_blocks: [limits.max_compute_workgroups_per_dimension.into(); 3],
-            atomic_bits: if atomic64 { 64 } else { 32 },
-            max_positions: if int64 { 1 << 39 } else { 1 << 30 },
-            vector_bytes: 16,
-            fused: false,
-            splits: true,
-            // Each launch has its own count of turns there.
-            runs_ahead: true,
-            turn_work: if ends_loops { 0 } else { Machine::webgpu().turn_work },
-            progresses: false,
-            has_products: false,
-            busy_blocks: if software { 64 } else { 2_048 },
-            choice: Machine::webgpu().choice,
+        let kind = Kind {
+            passthrough,
+            int64,
+            atomic64: int64 && features.contains(Features::SHADER_INT64_ATOMIC_ALL_OPS),
+            float64: features.contains(Features::SHADER_F64),
+            lanes: has.then_some(sizes[0]),
+            threads: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
+            shared_bytes: limits.max_compute_workgroup_storage_size,
+            blocks: limits.max_compute_workgroups_per_dimension,
+            software,
+            ends_loops,
+            floats: if passthrough { driver::controls(adapter) } else { Default::default() },
+            // The probe looks.
+            rounds_once: [false; 3],
         };
+        let target = kind.target(Precision::Exact);
+        let machine = kind.machine();
         let memory = Memory::new(&limits, driver::memory_bytes(adapter), software);
         let window_bytes = limits.max_storage_buffer_binding_size;
         let cache = PipelineCache::open(&device, &adapter.get_info(), CacheConfig::from_env());
@@ -303,5 +281,22 @@ impl Opened {
                 Err(Error::Driver { what: what.to_string(), why: description })
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shaders::KNOWN;
+
+    /// Bundles have code for the adapter that tests have.
+    #[test]
+    fn lavapipe_is_known() {
+        let wish = Some("llvmpipe");
+        let Ok(opened) = Opened::new(wish, false) else { return };
+        // Without AVX its subgroups are smaller.
+        let is_usual = opened.machine.subgroup.is_some_and(|subgroup| subgroup.size == 8);
+        let is_it = |kind: &Kind| kind.machine() == opened.machine && kind.target(Precision::Exact) == opened.target;
+        assert!(!is_usual || KNOWN.iter().any(is_it), "{:?} {:?}", opened.machine, opened.target);
     }
 }

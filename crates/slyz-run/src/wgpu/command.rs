@@ -152,7 +152,7 @@ impl Command {
             let left = array.buffer().size().saturating_sub(offset);
             (array.number(), array.buffer(), offset, bytes.min(left))
         });
-        let uniform = (self.uniform.number(), self.uniform.buffer(), 0, pipeline.uniform_bytes);
+        let uniform = (self.uniform.number(), self.uniform.buffer(), 0, pipeline.interface.uniform_bytes);
         let bound = arrays.chain([uniform]);
         let mut key = Key::new(built.number);
         bound.clone().for_each(|(number, _, offset, size)| key.push(number, offset, size));

@@ -5,18 +5,16 @@ use super::adapter::Opened;
 use super::array::GpuArray;
 use super::clock;
 use super::command::{Command, Copy, Queue, uniform_buffer};
-use super::geometry::{Geometry, Needs, WIDE, module};
+use super::geometry::{Geometry, Needs, WIDE, target};
 use crate::driver::{Engine, Launch, Limits, Narrow, Piece, Trouble, Unrecorded, Variant};
-use crate::{ArrayData, Buffer, Clock, DeviceMemory, Error};
+use crate::{ArrayData, Buffer, Clock, DeviceMemory, Error, shaders};
 use slyz_sir::back::{naga, words};
 use slyz_sir::choices::Precision;
 use slyz_sir::kernel::{Kernel, Plan, Space};
 use slyz_sir::lower::Choice;
 use slyz_sir::lower::gpu::{self, Expected};
-use slyz_sir::pass;
 use slyz_sir::program::Program;
 use slyz_sir::raw::Language;
-use slyz_sir::road::{ProgramRoad, Strategy};
 use slyz_sir::size::Size;
 use slyz_sir::types::Ty;
 use std::fmt::Display;
@@ -139,11 +137,7 @@ impl Engine for Gpu {
     }
 
     fn begin(&self, program: &Program) -> Result<Program, Error> {
-        let program = pass::optimize(program);
-        if !self.0.target.int64 {
-            words::check_narrow(&program, self.0.machine.max_positions).map_err(Error::Shader)?;
-        }
-        Ok(program)
+        shaders::begun(program, &self.0.target, &self.0.machine)
     }
 
     fn machine(&self) -> String {
@@ -153,15 +147,18 @@ impl Engine for Gpu {
     fn lower(&self, program: &Program, expected: &Expected, in_pieces: bool, choice: Choice) -> Plan {
         let machine = self.0.machine;
         let machine = if in_pieces { machine.in_pieces() } else { machine };
-        let road = ProgramRoad::to(Strategy::Threads(machine, expected.clone()));
-        ProgramRoad { choice, precision: Some(self.precision(None)), ..road }.lower(program)
+        shaders::lowered(program, machine, self.precision(None), expected, choice)
     }
 
     fn source(&self, variant: &Variant<Gpu>) -> Result<String, Error> {
         let mut texts = vec![];
         for kernel in &variant.plan.kernels {
-            let module = module(&self.0, kernel, Needs { narrow: true, long: false })?;
-            texts.push((&kernel.name, naga::wgsl(&module).map_err(Error::Shader)?));
+            let target = target(&self.0, kernel, Needs { narrow: true, long: false });
+            let text = match shaders::wgsl(kernel, &target) {
+                Some(text) => text.to_string(),
+                None => naga::emit(kernel, &target).and_then(|module| naga::wgsl(&module)).map_err(Error::Shader)?,
+            };
+            texts.push((&kernel.name, text));
         }
         if let (Some(_), [(_, text)]) = (&variant.template, &texts[..]) {
             return Ok(text.clone());
@@ -181,7 +178,9 @@ impl Engine for Gpu {
                 let array = self.upload(Ty::U8, ArrayData::Buffer(buffer), &"a scalar on the GPU")?;
                 scalars.push((array, geometry.place_of_scalar(place), buffer.len() as u64));
             }
-            let write = || uniform_buffer(opened, geometry.told(launch.scalars), geometry.built.pipeline.uniform_bytes);
+            let write = || {
+                uniform_buffer(opened, geometry.told(launch.scalars), geometry.built.pipeline.interface.uniform_bytes)
+            };
             // What is copied into is not another launch's.
             let uniform =
                 if scalars.is_empty() { geometry.uniform(launch.scalars, write)? } else { Arc::new(write()?) };

@@ -6,7 +6,7 @@
 use super::adapter::Opened;
 use super::engine::Gpu;
 use super::memory::Lent;
-use super::pipeline::{Pipeline, pipeline};
+use super::pipeline::{Pipeline, Shader, pipeline};
 use super::probe;
 use crate::driver::Piece;
 use crate::{Error, hash};
@@ -56,21 +56,20 @@ impl Needs {
     }
 }
 
-/// The kernel as a module.
-pub(super) fn module(opened: &Opened, kernel: &Kernel, needs: Needs) -> Result<naga::Module, Error> {
+/// What the kernel is written for.
+pub(super) fn target(opened: &Opened, kernel: &Kernel, needs: Needs) -> naga::Target {
     // Without 64-bit integers all code is narrow; what is too large for it is refused.
     let narrow = needs.narrow || !opened.target.int64;
     let precision = kernel.precision.unwrap_or(opened.target.precision);
     let asks = precision == Precision::Table && kernel.mentions(Ty::F16);
     let exact_halves = asks && *opened.exact_halves.get_or_init(|| probe::has_exact_halves(opened));
-    let target = naga::Target { narrow, long_loops: needs.long, exact_halves, ..opened.target };
-    naga::emit(kernel, &target).map_err(Error::Shader)
+    naga::Target { narrow, long_loops: needs.long, exact_halves, ..opened.target }
 }
 
 fn built(opened: &Opened, kernel: &Kernel, hash: &[u8; 32], needs: Needs) -> Result<Arc<Built>, Error> {
     static NUMBERS: AtomicU64 = AtomicU64::new(0);
     opened.pipelines.get(hash::of(&(hash, needs)), || {
-        let pipeline = pipeline(opened, kernel, module(opened, kernel, needs)?)?;
+        let pipeline = pipeline(opened, kernel, Shader::new(opened, kernel, &target(opened, kernel, needs))?)?;
         Ok(Arc::new(Built { number: NUMBERS.fetch_add(1, Ordering::Relaxed), pipeline }))
     })
 }
@@ -93,7 +92,7 @@ impl Geometry {
         let needs = Needs::new(opened, kernel, sizes.values(), !piece.measures.wide)?;
         let built = built(opened, kernel, piece.hash(), needs)?;
         let mut words = vec![];
-        for size in &built.pipeline.extents {
+        for size in &built.pipeline.interface.extents {
             let value = sizes.eval(size)?;
             let most = opened.machine.max_positions;
             if value > most {
@@ -115,7 +114,7 @@ impl Geometry {
     /// What the uniform buffer holds: sizes and scalars, a word of 64 bits each; a kernel that a person wrote has its scalars first, and words of
     /// 32 bits.
     pub(super) fn told(&self, scalars: &[u64]) -> Vec<u8> {
-        if self.built.pipeline.raw {
+        if self.built.pipeline.interface.raw {
             return scalars.iter().chain(&self.words).flat_map(|word| (*word as u32).to_le_bytes()).collect();
         }
         self.words.iter().chain(scalars).flat_map(|word| word.to_le_bytes()).collect()
@@ -123,7 +122,7 @@ impl Geometry {
 
     /// Where a scalar stands in it.
     pub(super) fn place_of_scalar(&self, place: usize) -> u64 {
-        if self.built.pipeline.raw { 4 * place as u64 } else { 8 * (self.words.len() + place) as u64 }
+        if self.built.pipeline.interface.raw { 4 * place as u64 } else { 8 * (self.words.len() + place) as u64 }
     }
 
     /// The uniform buffer with these scalars behind the sizes, or else what `make` makes. It is never written again.

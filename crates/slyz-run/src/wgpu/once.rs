@@ -3,9 +3,9 @@
 //! What it does not do: keep anything. Calls of programs are in `run.rs`.
 
 use super::adapter::Opened;
-use super::pipeline::pipeline;
+use super::pipeline::{Shader, pipeline};
 use crate::Error;
-use slyz_sir::back::naga::{self, Target};
+use slyz_sir::back::naga::Target;
 use slyz_sir::kernel::Kernel;
 use slyz_sir::size::{Size, SizeVar};
 use std::sync::mpsc;
@@ -27,12 +27,12 @@ pub(super) fn once(
     if kernel.bound_memories().count() != memories.len() || !kernel.body.params.is_empty() {
         return Err(broken("it wants other arguments".into()));
     }
-    let pipeline = pipeline(opened, kernel, naga::emit(kernel, target).map_err(Error::Shader)?)?;
+    let pipeline = pipeline(opened, kernel, Shader::new(opened, kernel, target)?)?;
     let mut uniform = vec![];
-    for extent in &pipeline.extents {
+    for extent in &pipeline.interface.extents {
         uniform.extend_from_slice(&value(extent)?.to_le_bytes());
     }
-    uniform.resize(pipeline.uniform_bytes as usize, 0);
+    uniform.resize(pipeline.interface.uniform_bytes as usize, 0);
     let grid = [value(&kernel.grid[0])?, value(&kernel.grid[1])?, value(&kernel.grid[2])?].map(|n| n as u32);
     let device = &opened.device;
     let (send, receive) = mpsc::channel();

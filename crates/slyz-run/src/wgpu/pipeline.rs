@@ -2,24 +2,57 @@
 
 use super::adapter::Opened;
 use super::cache::PipelineCache;
-use crate::Error;
-use slyz_sir::back::naga;
+use crate::{Error, shaders};
+use slyz_sir::back::naga::{self, Interface};
 use slyz_sir::kernel::{Access, Kernel, Space};
-use slyz_sir::size::Size;
 use std::borrow::Cow;
 
 /// A kernel ready to be launched.
 pub(super) struct Pipeline {
     pub(super) pipeline: wgpu::ComputePipeline,
     pub(super) layout: wgpu::BindGroupLayout,
-    pub(super) extents: Vec<Size>,
-    pub(super) uniform_bytes: u64,
-    /// A person wrote it: its uniform buffer has the scalars first, and words of 32 bits.
-    pub(super) raw: bool,
+    pub(super) interface: Interface,
 }
 
-/// Hands a module to the driver.
-pub(super) fn pipeline(opened: &Opened, kernel: &Kernel, module: naga::Module) -> Result<Pipeline, Error> {
+/// Code of a kernel as the driver gets it.
+pub(super) struct Shader {
+    code: Code,
+    interface: Interface,
+}
+
+enum Code {
+    /// SPIR-V, which it gets as it is.
+    Words(Vec<u32>),
+    /// What wgpu writes in its language.
+    Module(Box<::wgpu::naga::Module>),
+}
+
+impl Shader {
+    /// What a bundle has of it, or else written now.
+    pub(super) fn new(opened: &Opened, kernel: &Kernel, target: &naga::Target) -> Result<Shader, Error> {
+        if let Some(code) = Shader::carried(opened, kernel, target) {
+            return Ok(Shader { code, interface: Interface::of(kernel) });
+        }
+        let module = naga::emit(kernel, target).map_err(Error::Shader)?;
+        let code = match opened.passthrough && !module.interface.raw {
+            true => Code::Words(naga::spirv(&module).map_err(Error::Shader)?),
+            false => Code::Module(Box::new(module.module)),
+        };
+        Ok(Shader { code, interface: module.interface })
+    }
+
+    fn carried(opened: &Opened, kernel: &Kernel, target: &naga::Target) -> Option<Code> {
+        if opened.passthrough {
+            return shaders::words(kernel, target).map(Code::Words);
+        }
+        // What cannot be read is written anew.
+        let module = naga::read(shaders::wgsl(kernel, target)?).ok()?;
+        Some(Code::Module(Box::new(module)))
+    }
+}
+
+/// Hands a shader to the driver.
+pub(super) fn pipeline(opened: &Opened, kernel: &Kernel, shader: Shader) -> Result<Pipeline, Error> {
     let count = kernel.bound_memories().count() as u32;
     let most = opened.limits.max_storage_buffers_per_shader_stage.min(opened.limits.max_bindings_per_bind_group - 1);
     if count > most {
@@ -40,20 +73,18 @@ pub(super) fn pipeline(opened: &Opened, kernel: &Kernel, module: naga::Module) -
     });
     let entries: Vec<wgpu::BindGroupLayoutEntry> =
         storage.chain([entry(count, wgpu::BufferBindingType::Uniform)]).collect();
-    let words =
-        if opened.passthrough && !module.raw { Some(naga::spirv(&module).map_err(Error::Shader)?) } else { None };
-    let naga::Module { module, extents, uniform_bytes, ends, raw, .. } = module;
+    let Shader { code, interface } = shader;
     let label = Some(&kernel.name[..]);
     let made = opened.guarded(&format!("the kernel {}", kernel.name), 0, || {
         let device = &opened.device;
-        let module = match words {
-            Some(words) => exactly(device, kernel, words),
+        let module = match code {
+            Code::Words(words) => exactly(device, kernel, words),
             // Nobody has proven anything of it.
-            None if raw => device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            Code::Module(module) if interface.raw => device.create_shader_module(wgpu::ShaderModuleDescriptor {
                 label,
-                source: wgpu::ShaderSource::Naga(Cow::Owned(module)),
+                source: wgpu::ShaderSource::Naga(Cow::Owned(*module)),
             }),
-            None => trusted(device, label, module, ends),
+            Code::Module(module) => trusted(device, label, *module, interface.ends),
         };
         let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &entries });
         let whole = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
@@ -72,7 +103,7 @@ pub(super) fn pipeline(opened: &Opened, kernel: &Kernel, module: naga::Module) -
             },
             cache: opened.cache.as_ref().map(PipelineCache::handle),
         });
-        Pipeline { pipeline, layout, extents, uniform_bytes, raw }
+        Pipeline { pipeline, layout, interface }
     })?;
     if let Some(cache) = &opened.cache {
         cache.keep();
@@ -91,7 +122,8 @@ fn exactly(device: &wgpu::Device, kernel: &Kernel, words: Vec<u32>) -> wgpu::Sha
         ..Default::default()
     };
     // SAFETY: the words are naga's own, of a module that its validator accepts with no more capabilities than the features that
-    // the device was opened with, and decorated only. Bindings are numbered from 0 without gaps, as the layout below numbers
+    // the device was opened with, and decorated only; those of a bundle as well, whose bytes `bundle::carry` was promised, and
+    // which are found by what the adapter has of all that the kernel uses. Bindings are numbered from 0 without gaps, as the layout below numbers
     // them. What naga's checks would guard against does not happen: positions are inside by the contract of
     // `Device::compile`, divisors are made safe by the code, and loops that might not end are bounded.
     unsafe { device.create_shader_module_passthrough(descriptor) }

@@ -57,6 +57,38 @@ impl Storage {
     }
 }
 
+/// How the arrays of a program lie where a call tells every distance: code of this form takes all views but tiles. In the `near` one elements are
+/// neighbours along the last axis, which is faster.
+pub fn told(program: &Program, near: bool) -> Vec<Storage> {
+    let lies = |param: &Var| match param.ty.shape().len() {
+        0 => Storage::Rows,
+        axes => {
+            let mut distances = vec![Distance::Any; axes];
+            if near {
+                distances[axes - 1] = Distance::One;
+            }
+            Storage::Strided(distances)
+        }
+    };
+    program.body.params.iter().map(lies).collect()
+}
+
+/// Do elements of an array that lies like this have neighbours along its last axis, whatever its extents are?
+fn is_near(storage: &Storage) -> bool {
+    match storage {
+        Storage::Rows => true,
+        Storage::Turned(order) => order.last().is_some_and(|&axis| axis + 1 == order.len()),
+        Storage::Strided(distances) => distances.last() == Some(&Distance::One),
+        Storage::Tiled(_) => false,
+    }
+}
+
+/// The form of [`told`] for arguments that lie like this; `None` where one is in tiles.
+pub fn told_for(program: &Program, storages: &[Storage]) -> Option<Vec<Storage>> {
+    let is_tiled = |storage: &Storage| matches!(storage, Storage::Tiled(_));
+    (!storages.iter().any(is_tiled)).then(|| told(program, storages.iter().all(is_near)))
+}
+
 /// The program over arguments that lie like this, one [`Storage`] for each parameter, `Rows` for scalars.
 ///
 /// A parameter that is strided has one axis, whose extent is a new size variable, and is followed by its numbers, which are `i64`. Those

@@ -27,7 +27,7 @@ impl Gathered<'_> {
         let program = views::stored(&same(ty, shape.len()), std::slice::from_ref(storage));
         let memory = self.lying.bytes(ty).map_or_else(|| self.memory.clone(), |bytes| self.memory.prefix(bytes));
         let mut argument = Argument::Array { ty, shape: Cow::Borrowed(shape), data: ArrayData::Buffer(&memory) };
-        let numbers = self.lying.lay(ty, &mut argument)?;
+        let numbers = self.lying.lay(storage, ty, &mut argument)?;
         let mut sizes: Vec<Option<u64>> = shape.iter().copied().map(Some).collect();
         if let Storage::Strided(_) = storage {
             sizes.push(Some((memory.len() / ty.bytes()) as u64));

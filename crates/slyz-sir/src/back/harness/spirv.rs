@@ -44,7 +44,7 @@ pub(super) fn library(programs: &[Program], road: &ProgramRoad, options: &Option
         for kernel in &plan.kernels {
             let module = module(&optimized, kernel, options)?;
             library.kernels.push(file(kernel, &module)?);
-            library.extents.push(module.extents);
+            library.extents.push(module.interface.extents);
         }
         library.entries.push(Entry { program: program.clone(), plan, kernels: vec![] });
     }
@@ -64,7 +64,7 @@ pub(super) fn shaders(kernels: &[Kernel], options: &Options) -> Result<(Vec<File
         let target = naga::Target { subgroups: true, narrow: true, ..wide(options) };
         let module = naga::emit(kernel, &target)?;
         files.push(file(kernel, &module)?);
-        extents.push(module.extents);
+        extents.push(module.interface.extents);
     }
     Ok((files, extents))
 }

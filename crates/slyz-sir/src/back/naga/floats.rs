@@ -26,6 +26,12 @@ impl FloatControls {
             Precision::Native => FloatControls::default(),
         }
     }
+
+    /// Those of the widths that are used.
+    pub(super) fn of_widths(self, used: [bool; 2]) -> FloatControls {
+        let both = |granted: [bool; 2]| [granted[0] && used[0], granted[1] && used[1]];
+        FloatControls { denormals: both(self.denormals), specials: both(self.specials), nearest: both(self.nearest) }
+    }
 }
 
 const WIDTHS: [u32; 2] = [32, 64];

@@ -36,6 +36,7 @@ use super::EmitError;
 use crate::choices::Precision;
 use crate::kernel::Kernel;
 use crate::size::Size;
+use crate::types::Ty;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 
 /// What the device that runs the module can do.
@@ -74,10 +75,56 @@ pub struct Target {
     pub precision: Precision,
 }
 
+impl Target {
+    /// As much of the target as the module of a kernel hangs on: the modules of targets that agree in it are the same, word by word, and
+    /// where one of them runs, the other does.
+    pub fn of_kernel(&self, kernel: &Kernel) -> Target {
+        let precision = kernel.precision.unwrap_or(self.precision);
+        let exact = precision == Precision::Exact;
+        // At `Exact` what is made of other operations may be made of these.
+        let float64 = self.float64 && (exact || kernel.mentions(Ty::F64));
+        let in_64_bits = kernel.memories.iter().any(|memory| memory.ty.bytes() == 8);
+        let halves = precision == Precision::Table && kernel.mentions(Ty::F16);
+        Target {
+            atomic64: self.atomic64 && in_64_bits,
+            float64,
+            exact_division: self.exact_division && exact,
+            exact_root: self.exact_root && exact,
+            exact_halves: self.exact_halves && halves,
+            floats: self.floats.at(precision).of_widths([true, float64]),
+            precision,
+            ..*self
+        }
+    }
+}
+
+/// What a launch passes to a kernel, and what is known of it without its code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Sizes that the launch must evaluate and pass.
+    pub extents: Vec<Size>,
+    /// Bytes of the uniform buffer.
+    pub uniform_bytes: u64,
+    /// Every loop is seen to end whatever the data are.
+    pub ends: bool,
+    /// A person wrote it: its uniform buffer has the scalars first, and words of 32 bits.
+    pub raw: bool,
+}
+
+impl Interface {
+    /// Of a verified kernel: that of its module.
+    pub fn of(kernel: &Kernel) -> Interface {
+        match &kernel.raw {
+            Some(code) => raw::interface(kernel, code),
+            None => writer::interface(kernel),
+        }
+    }
+}
+
 /// A kernel as a module with one entry point, named `main`.
 ///
 /// Group 0 has a storage buffer for each global and constant memory of the kernel, in order, and behind them a uniform buffer:
-/// the values of [`Module::extents`], then the bits of the kernel's scalar parameters, each a little-endian 64-bit word, then
+/// the values of [`Interface::extents`], then the bits of the kernel's scalar parameters, each a little-endian 64-bit word, then
 /// at least one word of 0 up to a multiple of 16 bytes.
 #[derive(Clone, Debug)]
 pub struct Module {
@@ -85,18 +132,12 @@ pub struct Module {
     pub module: naga::Module,
     /// What naga's validator found out.
     pub info: ModuleInfo,
-    /// Sizes that the launch must evaluate and pass.
-    pub extents: Vec<Size>,
-    /// Bytes of the uniform buffer.
-    pub uniform_bytes: u64,
-    /// Every loop is seen to end whatever the data are.
-    pub ends: bool,
+    /// What a launch passes to it.
+    pub interface: Interface,
     /// What its SPIR-V asks of float arithmetic.
     pub floats: FloatControls,
     /// May drivers contract products and sums?
     pub contracts: bool,
-    /// A person wrote it: its uniform buffer has the scalars first, and words of 32 bits.
-    pub raw: bool,
 }
 
 /// Writes a verified kernel as a module.
@@ -123,12 +164,12 @@ pub fn emit(kernel: &Kernel, target: &Target) -> Result<Module, EmitError> {
     let precision = kernel.precision.unwrap_or(target.precision);
     let target = &Target { precision, ..*target };
     let words = crate::expand::float_atomics(kernel);
-    let (module, extents, uniform_bytes) = writer::write(words.as_ref().unwrap_or(kernel), target)?;
+    let interface = Interface::of(kernel);
+    let module = writer::write(words.as_ref().unwrap_or(kernel), &interface, target)?;
     let info = validate(&module, target).map_err(|why| EmitError::Invalid { kernel: kernel.name.clone(), why })?;
-    let ends = ends::all_loops_end(kernel);
     let contracts = precision == Precision::Native;
     let floats = target.floats.at(precision);
-    Ok(Module { module, info, extents, uniform_bytes, ends, floats, contracts, raw: false })
+    Ok(Module { module, info, interface, floats, contracts })
 }
 
 fn validate(module: &naga::Module, target: &Target) -> Result<ModuleInfo, String> {
@@ -150,6 +191,11 @@ fn validate(module: &naga::Module, target: &Target) -> Result<ModuleInfo, String
         }
         text
     })
+}
+
+/// A module of WGSL that [`wgsl`] wrote. Some conversions of constants naga writes and does not read.
+pub fn read(text: &str) -> Result<naga::Module, String> {
+    naga::front::wgsl::parse_str(text).map_err(|error| error.emit_to_string(text))
 }
 
 /// The module as WGSL.
@@ -175,7 +221,7 @@ pub fn spirv(module: &Module) -> Result<Vec<u32>, EmitError> {
             binding_array: unchecked,
         },
         zero_initialize_workgroup_memory: naga::back::spv::ZeroInitializeWorkgroupMemoryMode::None,
-        force_loop_bounding: !module.ends,
+        force_loop_bounding: !module.interface.ends,
         emit_int_div_checks: false,
         ..Default::default()
     };

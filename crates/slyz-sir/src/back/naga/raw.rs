@@ -1,6 +1,6 @@
 //! Kernels that people wrote in WGSL.
 
-use super::{Module, Target, validate};
+use super::{Interface, Module, Target, validate};
 use crate::back::EmitError;
 use crate::kernel::Kernel;
 use crate::raw::{Language, RawCode};
@@ -38,9 +38,13 @@ pub(super) fn module(kernel: &Kernel, code: &RawCode, target: &Target) -> Result
     check_bindings(&module, kernel, passed).map_err(wrong)?;
     let info = validate(&module, target).map_err(wrong)?;
     let floats = target.floats.at(target.precision);
+    Ok(Module { module, info, interface: interface(kernel, code), floats, contracts: true })
+}
+
+pub(super) fn interface(kernel: &Kernel, code: &RawCode) -> Interface {
+    let passed = kernel.body.params.len() + code.extents.len();
     let uniform_bytes = (4 * passed as u64).max(16).next_multiple_of(16);
-    let extents = code.extents.clone();
-    Ok(Module { module, info, extents, uniform_bytes, ends: false, floats, contracts: true, raw: true })
+    Interface { extents: code.extents.clone(), uniform_bytes, ends: false, raw: true }
 }
 
 /// Does it bind what it is passed?

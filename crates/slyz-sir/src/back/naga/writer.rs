@@ -1,7 +1,8 @@
 //! A module under construction, and the code of one function in it.
 
+use super::ends::all_loops_end;
 use super::memory::Home;
-use super::{EmitError, Target};
+use super::{EmitError, Interface, Target};
 use crate::back::words::Narrowing;
 use crate::code::{Function, Id, Op, Stmt};
 use crate::kernel::{Kernel, Space};
@@ -19,24 +20,31 @@ pub(super) type Value = Handle<Expression>;
 
 /// Values that hang on each other, after which one gets a name.
 const CHAIN: u32 = 16;
+/// Bytes of a piece of the uniform buffer: two words.
+const PIECE: u64 = 16;
 
-/// The module, the sizes that a launch passes, and the bytes of the uniform buffer.
-pub(super) fn write(kernel: &Kernel, target: &Target) -> Result<(naga::Module, Vec<Size>, u64), EmitError> {
+/// What is passed to the module of a kernel.
+pub(super) fn interface(kernel: &Kernel) -> Interface {
     let extents = extents(kernel);
     let words = extents.len() + kernel.body.params.len();
     // One more, which is 0.
-    let pieces = (words + 1).div_ceil(2) as u32;
+    let uniform_bytes = (words as u64 + 1).div_ceil(2) * PIECE;
+    Interface { extents, uniform_bytes, ends: all_loops_end(kernel), raw: false }
+}
+
+/// The module.
+pub(super) fn write(kernel: &Kernel, interface: &Interface, target: &Target) -> Result<naga::Module, EmitError> {
     let mut build = Build {
         module: naga::Module::default(),
         kernel,
         target: *target,
         functions: HashMap::new(),
         homes: vec![],
-        extents,
+        extents: interface.extents.clone(),
         uniform: None,
     };
     build.declare_memories()?;
-    build.declare_uniform(pieces);
+    build.declare_uniform((interface.uniform_bytes / PIECE) as u32);
     let mut code = Code::new(&mut build);
     code.narrowing = Narrowing::of(kernel, if target.narrow { i32::MAX as u64 } else { i64::MAX as u64 });
     code.declare_locals()?;
@@ -58,8 +66,7 @@ pub(super) fn write(kernel: &Kernel, target: &Target) -> Result<(naga::Module, V
         task_payload: None,
         incoming_ray_payload: None,
     });
-    let Build { module, extents, .. } = build;
-    Ok((module, extents, u64::from(pieces) * 16))
+    Ok(build.module)
 }
 
 /// Every size that the code counts with and that is not a number already.

@@ -5,6 +5,9 @@ use crate::size::{Size, SizeVar};
 /// Sizes up to each of these are taken for it; larger ones for the last.
 const CLASSES: [u64; 13] = [1, 8, 32, 256, 1_024, 4_096, 16_384, 131_072, 1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28];
 
+/// Sizes that calls are taken to have before there are any.
+const AHEAD: [u64; 3] = [8, 1_024, 1 << 20];
+
 /// What the size variables of a program are taken to be. It is never a promise: code that was written for one expectation is
 /// right for all sizes, only slower than it could be. Values are classes, so that few plans serve all calls.
 ///
@@ -23,6 +26,13 @@ impl Expected {
     pub fn of(sizes: &[Option<u64>]) -> Expected {
         let class = |n: u64| CLASSES.into_iter().find(|&most| n <= most).unwrap_or(CLASSES[CLASSES.len() - 1]);
         Expected { sizes: sizes.iter().map(|size| size.map(class)).collect() }
+    }
+
+    /// For code that is made ahead of the calls of a program with so many size variables: nothing, and that all of them are about as large as one
+    /// of a few numbers.
+    pub fn ahead(sizes: usize) -> Vec<Expected> {
+        let about = |size: u64| Expected::of(&vec![Some(size); sizes]);
+        [Expected::default()].into_iter().chain(AHEAD.map(about)).collect()
     }
 
     /// About how large the size is, if anything is known: the largest of its class.
