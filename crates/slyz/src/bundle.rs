@@ -113,10 +113,7 @@ mod tests {
                 let columns = view.shape()[1];
                 let every_third = weights.view::<1>()?.step(0, 3)?.slice(0, 0..columns)?;
                 let few = vec![2.0f32; columns];
-                assert_eq!(
-                    usual.call(view, every_third, 2.0)?.to_vec()?,
-                    told.call(view, every_third, 2.0)?.to_vec()?
-                );
+                assert_eq!(usual.call(view, every_third, 2.0)?.to_vec()?, told.call(view, every_third, 2.0)?.to_vec()?);
                 assert_eq!(usual.call(view, &few, 2.0)?.to_vec()?, told.call(view, &few, 2.0)?.to_vec()?);
             }
             let kinds = told.code_for_views();

@@ -52,6 +52,8 @@ const COARSE: [&str; 2] = ["pow", "hypot"];
 /// What CUDA and HIP lack.
 /// Shared memory of blocks that have much of it.
 const MUCH_SHARED: u64 = 32 << 10;
+/// Arrays of a kernel that has few: what it reads, what it writes, and what its blocks tell each other.
+const FEW_ARRAYS: usize = 4;
 
 const CUDA: Library = Library(&[include_str!("library.cu"), include_str!("shared.cu"), include_str!("redux.cu")]);
 const HIP_64: Library = Library(&["// WAVE\n#define WAVE 64", include_str!("library.hip"), include_str!("shared.cu")]);
@@ -261,10 +263,11 @@ impl Dialect for Cuda {
         let params = in_c::parameters(d, |ty, name| format!("{ty}* __restrict__ {name}"), stored);
         let threads: u32 = d.block.iter().product();
         // While one block reads, others compute: registers are shared out so that a core has two at work of the large ones that keep rows in
-        // registers, and three of those that keep much in shared memory, as sorts do. AMD's second number means something else.
+        // registers, and three of those that keep much of few arrays in shared memory, as sorts of keys do. (Sorts of pairs have more in
+        // registers, which would spill.) AMD's second number means something else.
         let at_work = match threads {
             512 => Some(2),
-            256 if shared_bytes(d) > MUCH_SHARED => Some(3),
+            256 if shared_bytes(d) > MUCH_SHARED && d.buffers.len() <= FEW_ARRAYS => Some(3),
             _ => None,
         };
         let bounds = match at_work.filter(|_| !self.vendor.is_amd()) {

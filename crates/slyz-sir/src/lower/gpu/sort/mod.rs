@@ -828,12 +828,14 @@ impl<'g> Send<'_, 'g> {
                 self.passes.each_value(w, tile.thread, |w, value| board.tell_own(w, part, value, self.first));
             }
         });
+        // Words first: they are not needed as they were any more, and registers are few.
+        let words = tile.exchange(w, &places, words, Order::Apart);
         let mut from = vec![];
         if !self.others.is_empty() {
             let numbers: Vec<Id> = read.iter().map(|&place| w.push(Op::Cast(Ty::U32, place), Ty::U32)).collect();
             from = tile.exchange(w, &places, &numbers, Order::Apart);
         }
-        (tile.exchange(w, &places, words, Order::Apart), from)
+        (words, from)
     }
 
     /// The same by rounds: words of neighbours.
