@@ -175,7 +175,7 @@ pub enum Error {
         why: String,
     },
     /// A kernel cannot be written for the adapter.
-    #[cfg(any(feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu"))]
+    #[cfg(any(feature = "cuda", feature = "hip", feature = "opencl", feature = "shaders"))]
     #[error("the program cannot be compiled for the GPU: {0}")]
     Shader(#[source] EmitError),
     /// An array cannot be shared with another library.

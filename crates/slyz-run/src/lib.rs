@@ -15,13 +15,13 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 #![warn(clippy::undocumented_unsafe_blocks)]
 
-#[cfg(any(feature = "cpu", feature = "cuda"))]
+#[cfg(any(feature = "cpu", feature = "cuda", feature = "wgpu"))]
 pub mod ahead;
 mod argument;
 pub mod auto;
 mod buffer;
 mod build_time;
-#[cfg(any(feature = "cpu", feature = "cuda"))]
+#[cfg(any(feature = "cpu", feature = "cuda", feature = "wgpu"))]
 // Levels of processors are for the CPU.
 #[cfg_attr(not(feature = "cpu"), allow(dead_code))]
 pub mod bundle;
@@ -84,7 +84,8 @@ mod prepared;
 )]
 mod profile;
 pub mod progress;
-#[cfg(feature = "shaders")]
+// Bundles are there with a device only.
+#[cfg(all(feature = "shaders", any(feature = "cpu", feature = "cuda", feature = "wgpu")))]
 mod shaders;
 mod signature;
 pub mod tune;

@@ -693,6 +693,7 @@ impl Options {
     }
 
     /// With one code for views of all strides, as bundles have it.
+    #[cfg(any(feature = "cpu", feature = "cuda", feature = "wgpu"))]
     pub(crate) fn told_of_views(self) -> Options {
         Options { told: true, ..self }
     }

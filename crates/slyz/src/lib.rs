@@ -50,7 +50,7 @@ mod arr;
 mod attention;
 mod axis;
 mod below;
-#[cfg(any(feature = "cpu", feature = "cuda"))]
+#[cfg(any(feature = "cpu", feature = "cuda", feature = "wgpu"))]
 mod bundle;
 mod calibrate;
 mod compact;

@@ -5,7 +5,7 @@
 #![allow(missing_docs)]
 
 use crate::arr::Arr;
-#[cfg(any(feature = "cpu", feature = "cuda"))]
+#[cfg(any(feature = "cpu", feature = "cuda", feature = "wgpu"))]
 pub use crate::bundle::{bundled, bundled_of_views, carry, traced};
 use crate::elem::{Elem, Exp, Lift, Scalar as ScalarElem, Value, handles, lit, parts_of, value_of};
 use crate::exp::binary;
