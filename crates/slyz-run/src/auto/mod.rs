@@ -375,8 +375,10 @@ fn milliseconds(seconds: f64) -> String {
 fn falls_back(error: &Error) -> bool {
     match error {
         Error::OutOfMemory { .. } | Error::TooLarge { .. } | Error::Plan { .. } => true,
+        #[cfg(any(feature = "cuda", feature = "hip", feature = "opencl", feature = "shaders"))]
+        Error::Shader(_) => true,
         #[cfg(any(feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu"))]
-        Error::Shader(_) | Error::DeviceLost { .. } | Error::Driver { .. } => true,
+        Error::DeviceLost { .. } | Error::Driver { .. } => true,
         #[cfg(feature = "cuda")]
         Error::NoCuda { .. } => true,
         #[cfg(feature = "hip")]
@@ -421,8 +423,10 @@ fn falls_back(error: &Error) -> bool {
 fn is_final(error: &Error) -> bool {
     match error {
         Error::Plan { .. } => true,
+        #[cfg(any(feature = "cuda", feature = "hip", feature = "opencl", feature = "shaders"))]
+        Error::Shader(_) => true,
         #[cfg(any(feature = "cuda", feature = "hip", feature = "opencl", feature = "wgpu"))]
-        Error::Shader(_) | Error::DeviceLost { .. } => true,
+        Error::DeviceLost { .. } => true,
         #[cfg(feature = "cuda")]
         Error::NoCuda { .. } => true,
         #[cfg(feature = "hip")]

@@ -17,7 +17,7 @@ mod compiled;
 #[cfg(any(feature = "cuda", feature = "hip", feature = "opencl"))]
 mod described;
 mod engine;
-#[cfg(any(feature = "cpu", feature = "cuda"))]
+#[cfg(any(feature = "cpu", feature = "cuda", feature = "wgpu"))]
 mod forms;
 #[cfg(any(feature = "cuda", feature = "hip", feature = "opencl"))]
 pub(crate) mod held;
@@ -47,7 +47,7 @@ pub(crate) use engine::Few;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
 pub(crate) use engine::Trouble;
 pub(crate) use engine::{Engine, Launch, Limits, Narrow, Piece, Unrecorded};
-#[cfg(any(feature = "cpu", feature = "cuda"))]
+#[cfg(any(feature = "cpu", feature = "cuda", feature = "wgpu"))]
 pub(crate) use forms::forms_of_kernel;
 pub(crate) use launcher::KernelLauncher;
 pub(crate) use variant::Variant;
