@@ -205,6 +205,8 @@ fn run_saxpy(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
     let (a, cpu) = (1.5f32, slyz::device("cpu")?);
     let expected = x.iter().zip(y).map(|(x, y)| a * x + y).collect();
     let mut contest = Contest::new(bench, job, Expected::near(expected, 1e-6));
+    let f = compile_on(&cpu, |a: Exp<f32>, x: Arr<f32, N>, y: Arr<f32, N>| x * a + y)?;
+    arrays(&mut contest, move || Ok(f.call(a, x, y)?.into_dyn()));
     ours(&mut contest, n, move |z| saxpy(a, x, y, z).threads(n).on(&cpu).run());
     for (name, kernel) in [("C", "saxpy"), ("C-nt", "saxpy_nt")] {
         let kernel = bench.native.kernel(kernel)?;
@@ -218,6 +220,8 @@ fn run_relu(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
     let x = &Slab::random(&bench.native, n, -1.0, 1.0, 1)[..];
     let cpu = slyz::device("cpu")?;
     let mut contest = Contest::new(bench, job, Expected::near(x.iter().map(|x| x.max(0.0)).collect(), 0.0));
+    let f = compile_on(&cpu, |x: Arr<f32, N>| x.maximum(0.0))?;
+    arrays(&mut contest, move || Ok(f.call(x)?.into_dyn()));
     ours(&mut contest, n, move |z| relu(x, z).threads(n).on(&cpu).run());
     for (name, kernel) in [("C", "relu"), ("C-nt", "relu_nt")] {
         let kernel = bench.native.kernel(kernel)?;
