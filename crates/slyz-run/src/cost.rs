@@ -86,7 +86,7 @@ impl Walk<'_> {
             Op::While { cond, body, .. } => UNKNOWN_TURNS * (self.body(cond) + self.body(body)),
             Op::If { then, otherwise, .. } => self.body(then).max(self.body(otherwise)),
             Op::Cast(..) | Op::Bitcast(..) => 1.0,
-            Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | class!(Memory) => 1.0,
+            Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | Op::Mma(..) | class!(Memory) => 1.0,
             // Arrays as values do not occur in kernels.
             class!(Array) => 1.0,
         }

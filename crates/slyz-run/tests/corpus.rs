@@ -82,6 +82,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
         splits: false,
         progresses: false,
         has_products: false,
+        multiplies: false,
         busy_blocks: 2_048,
         choice: lower::Choice::USUAL,
         ..Machine::metal()

@@ -225,6 +225,59 @@ pub enum SubgroupOp {
     All,
 }
 
+/// What the words of the factors hold that a subgroup multiplies ([`Op::Mma`]).
+///
+/// With `p` elements in a word, `a` has 16 rows and `8 p` columns, `b` has `8 p` rows and 8 columns, `c` and `d` have 16 rows and 8 columns, and
+/// their elements are `f32`. The words are `u32`, with the element that comes first in their low bits. Lane `l` holds, where `g = l / 4` and
+/// `t = l % 4`,
+///
+/// | | row | column |
+/// |---|---|---|
+/// | word `i` of `a` | `g + 8 (i % 2)` | `p (t + 4 (i / 2))` and the next |
+/// | word `i` of `b` | `p (t + 4 i)` and the next | `g` |
+/// | element `i` of `c` and `d` | `g + 8 (i / 2)` | `2 t + i % 2` |
+///
+/// Products are exact. In which order they are added, and how sums on the way are rounded, is the machine's business.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fragment {
+    /// Two `f16`.
+    F16,
+    /// Two `bf16`.
+    BF16,
+    /// An `f32`, of whose mantissa ten bits count and the others are left out.
+    TF32,
+}
+
+impl Fragment {
+    /// All of them.
+    pub const ALL: [Fragment; 3] = [Fragment::F16, Fragment::BF16, Fragment::TF32];
+    /// Words of `a`, words of `b`, and elements of `c` that a lane holds.
+    pub const HELD: [usize; 3] = [4, 2, 4];
+
+    /// Its word in the text of kernels.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fragment::F16 => "f16",
+            Fragment::BF16 => "bf16",
+            Fragment::TF32 => "tf32",
+        }
+    }
+
+    /// The type of an element.
+    pub fn ty(self) -> Ty {
+        match self {
+            Fragment::F16 => Ty::F16,
+            Fragment::BF16 => Ty::BF16,
+            Fragment::TF32 => Ty::F32,
+        }
+    }
+
+    /// Elements of a word.
+    pub fn in_word(self) -> usize {
+        4 / self.ty().bytes()
+    }
+}
+
 /// Who waits at a barrier, or sees the writes before a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
@@ -370,6 +423,17 @@ pub enum Op {
         /// One `i64` per axis of the memory.
         index: Vec<Id>,
     },
+    /// The threads of a subgroup of 32 read four matrices, of eight rows of four words each. Lane `8 i + r` names where row `r` of matrix `i`
+    /// begins. Results: a word of each matrix, for lane `l` word `l % 4` of row `l / 4`. Turned, words are two elements of 16 bits, and lane `l`
+    /// gets those of column `l / 4` in the rows `2 (l % 4)` and the next: what [`Op::Mma`] wants of a factor that lies across.
+    LoadFragment {
+        /// From where, a memory of `u32` that the block shares.
+        memory: MemId,
+        /// One `i64` per axis of the memory; of the last, a multiple of four.
+        index: Vec<Id>,
+        /// Do lanes get columns?
+        turned: bool,
+    },
     /// Writes consecutive elements starting at the index.
     Store {
         /// To where.
@@ -404,6 +468,9 @@ pub enum Op {
     Fence(Scope),
     /// What the threads of a subgroup do together.
     Subgroup(SubgroupOp, Vec<Id>),
+    /// The threads of a subgroup of 32 multiply two small matrices and add a third, `d = a · b + c`; see [`Fragment`]. Arguments of each
+    /// lane: four words of `a`, two of `b`, four elements of `c`. Results: four elements of `d`.
+    Mma(Fragment, Vec<Id>),
     /// The threads of the block share the turns `lo..hi`, each turn run once, and meet at the end (a barrier).
     /// With a monoid the results of the turns are folded, in order unless commutative, and every thread gets the value.
     ///
@@ -470,7 +537,7 @@ pub enum Class {
 ///
 /// fn is_element(op: &Op) -> bool {
 ///     match op {
-///         Op::Load { .. } => true,
+///         Op::Load { .. } | Op::LoadFragment { .. } => true,
 ///         Op::Store { .. } | Op::Atomic { .. } | Op::Check { .. } => false,
 ///         class!(Scalar) | class!(Place) | class!(Call) | class!(Control) | class!(Array) | class!(Meeting) => false,
 ///     }
@@ -506,6 +573,7 @@ macro_rules! class {
     };
     (Memory) => {
         $crate::code::Op::Load { .. }
+            | $crate::code::Op::LoadFragment { .. }
             | $crate::code::Op::Store { .. }
             | $crate::code::Op::Atomic { .. }
             | $crate::code::Op::Check { .. }
@@ -514,6 +582,7 @@ macro_rules! class {
         $crate::code::Op::Barrier(_)
             | $crate::code::Op::Fence(_)
             | $crate::code::Op::Subgroup(..)
+            | $crate::code::Op::Mma(..)
             | $crate::code::Op::Lanes { .. }
             | $crate::code::Op::Prefixes { .. }
     };
@@ -544,7 +613,8 @@ macro_rules! operands {
         match $op {
             Op::Const(_) | Op::Extent(_) | Op::Place(..) | Op::Barrier(_) | Op::Fence(_) => {}
             Op::Tabulate { .. } | Op::Filter { .. } | Op::Sort { .. } => {}
-            Op::Apply(_, args) | Op::Call(_, args) | Op::Subgroup(_, args) => args.$iter().for_each($f),
+            Op::Apply(_, args) | Op::Call(_, args) => args.$iter().for_each($f),
+            Op::Subgroup(_, args) | Op::Mma(_, args) => args.$iter().for_each($f),
             Op::Cast(_, arg) | Op::Bitcast(_, arg) => $f(arg),
             Op::If { cond, args, .. } => {
                 $f(cond);
@@ -562,7 +632,9 @@ macro_rules! operands {
             Op::Fold { monoid, .. } | Op::Scan { monoid, .. } => monoid.neutral.$iter().for_each($f),
             Op::Scatter { monoid, onto, .. } => monoid.neutral.$iter().chain(onto).for_each($f),
             Op::Raw(call) => call.args.$iter().for_each($f),
-            Op::Load { index, .. } | Op::Check { index, .. } => index.$iter().for_each($f),
+            Op::Load { index, .. } | Op::LoadFragment { index, .. } | Op::Check { index, .. } => {
+                index.$iter().for_each($f)
+            }
             Op::Store { index, values, .. } => index.$iter().chain(values).for_each($f),
             Op::Atomic { index, args, .. } => index.$iter().chain(args).for_each($f),
             Op::Lanes { lo, hi, monoid, .. } => {
@@ -612,6 +684,7 @@ impl Op {
     pub fn access(&self) -> Option<(MemId, &[Id])> {
         match self {
             Op::Load { memory, index }
+            | Op::LoadFragment { memory, index, .. }
             | Op::Store { memory, index, .. }
             | Op::Atomic { memory, index, .. }
             | Op::Check { memory, index } => Some((*memory, index)),
@@ -671,7 +744,7 @@ impl Op {
                 Op::Prefixes { lo: *lo, hi: *hi, from: from.clone(), body, monoid, put: f(put) }
             }
             class!(Scalar) | class!(Place) | class!(Call) | class!(Memory) => self.clone(),
-            Op::At { .. } | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) => self.clone(),
+            Op::At { .. } | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | Op::Mma(..) => self.clone(),
         }
     }
 
@@ -702,7 +775,7 @@ impl Op {
             }
             Op::Prefixes { body, monoid, put, .. } => vec![body, &monoid.combine, put],
             class!(Scalar) | class!(Place) | class!(Call) | class!(Memory) => vec![],
-            Op::At { .. } | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) => vec![],
+            Op::At { .. } | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | Op::Mma(..) => vec![],
         }
     }
 
@@ -722,15 +795,15 @@ impl Op {
             }
             Op::Prefixes { body, monoid, put, .. } => vec![body, &mut monoid.combine, put],
             class!(Scalar) | class!(Place) | class!(Call) | class!(Memory) => vec![],
-            Op::At { .. } | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) => vec![],
+            Op::At { .. } | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | Op::Mma(..) => vec![],
         }
     }
 
     /// Does it do more than give its results: write memory, synchronise, or count a size?
     pub fn has_effect(&self) -> bool {
         match self {
-            Op::Store { .. } | Op::Atomic { .. } | Op::Check { .. } => true,
-            Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) => true,
+            Op::Store { .. } | Op::Atomic { .. } | Op::Check { .. } | Op::LoadFragment { .. } => true,
+            Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | Op::Mma(..) => true,
             Op::Filter { .. } | Op::Lanes { monoid: None, .. } | Op::Prefixes { .. } => true,
             _ => self.bodies().iter().any(|b| b.stmts.iter().any(|s| s.op.has_effect())),
         }

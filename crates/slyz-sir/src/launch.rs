@@ -36,7 +36,15 @@ impl Template {
     /// Do its threads meet: at barriers, or in what a subgroup does together?
     pub fn meets(&self) -> bool {
         holds(&self.kernel.body, &|op| {
-            matches!(op, Op::Barrier(_) | Op::Subgroup(..) | Op::Lanes { .. } | Op::Prefixes { .. })
+            matches!(
+                op,
+                Op::Barrier(_)
+                    | Op::Subgroup(..)
+                    | Op::Mma(..)
+                    | Op::LoadFragment { .. }
+                    | Op::Lanes { .. }
+                    | Op::Prefixes { .. }
+            )
         })
     }
 

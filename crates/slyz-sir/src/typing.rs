@@ -3,7 +3,7 @@
 //! The builder asks this when it makes a statement, the verifier when it checks one. It looks at types only:
 //! whether names are in scope, and which level an operation belongs to, is the verifier's business.
 
-use crate::code::{AtomicOp, Body, Function, Id, Monoid, Op, SubgroupOp, Type};
+use crate::code::{AtomicOp, Body, Fragment, Function, Id, Monoid, Op, SubgroupOp, Type};
 use crate::kernel::Memory;
 use crate::ops::Operator;
 use crate::raw;
@@ -116,6 +116,10 @@ fn arrays(tys: &[Ty], shape: &[Size]) -> Vec<Type> {
 
 /// Numbers of a claim: three of a thread, four of a position.
 const MOST_NUMBERS: usize = 7;
+
+/// What a lane brings to a product of fragments.
+const MMA_ARGUMENTS: [Ty; 10] =
+    [Ty::U32, Ty::U32, Ty::U32, Ty::U32, Ty::U32, Ty::U32, Ty::F32, Ty::F32, Ty::F32, Ty::F32];
 
 /// The types of the results. `width` is the number of names the statement binds: only `load` needs to know.
 pub fn result_types(op: &Op, width: usize, cx: &Context) -> Result<Vec<Type>, TypeError> {
@@ -262,6 +266,14 @@ pub fn result_types(op: &Op, width: usize, cx: &Context) -> Result<Vec<Type>, Ty
             }
             scalars(&vec![memory.ty; width])
         }
+        Op::LoadFragment { memory, index, .. } => {
+            let memory = cx.memory(*memory)?;
+            cx.index(index, memory.shape.len(), &memory.name)?;
+            if memory.ty != Ty::U32 {
+                return fail(format!("fragments are read as words (u32), and `{}` is of {}", memory.name, memory.ty));
+            }
+            scalars(&[Ty::U32; 4])
+        }
         Op::Store { memory, index, values } => {
             let memory = cx.memory(*memory)?;
             cx.index(index, memory.shape.len(), &memory.name)?;
@@ -330,6 +342,13 @@ pub fn result_types(op: &Op, width: usize, cx: &Context) -> Result<Vec<Type>, Ty
                 _ => return fail(format!("the subgroup operation {op:?} is not defined on {tys:?}")),
             };
             scalars(&[ty])
+        }
+        Op::Mma(fragment, args) => {
+            let tys = cx.scalars(args)?;
+            if tys != MMA_ARGUMENTS {
+                return fail(format!("`mma {}` takes six words (u32) and four f32, not {tys:?}", fragment.name()));
+            }
+            scalars(&[Ty::F32; Fragment::HELD[2]])
         }
         Op::Lanes { lo, hi, body, monoid } => {
             cx.expect(*lo, Ty::I64, "the first turn")?;

@@ -43,6 +43,7 @@ fn small(max_threads: u32, subgroup: Option<u32>, max_blocks: u64) -> Machine {
         runs_ahead: max_threads % 4 < 2,
         progresses: subgroup.is_some_and(|size| size <= max_threads),
         has_products: false,
+        multiplies: false,
         busy_blocks: 2_048,
         choice: slyz_sir::lower::Choice::USUAL,
     }

@@ -8,7 +8,7 @@ use slyz_sir::back::cuda::{self, Cuda, Vendor};
 use slyz_sir::back::harness::Target;
 use slyz_sir::choices::Precision;
 use slyz_sir::kernel::Kernel;
-use slyz_sir::lower::gpu::{Machine, lower};
+use slyz_sir::lower::gpu::{Expected, Machine, lower, lower_for};
 use slyz_sir::pass;
 use slyz_sir::text::parse_file;
 use std::ffi::{CString, c_char, c_int, c_void};
@@ -184,6 +184,37 @@ fn nvrtc_takes_blocks_with_more_memory() -> R {
         let architecture = format!("sm_{architecture}");
         let (failed, said) = nvrtc.compiled(&text, &architecture, &["--ptxas-options=-v"])?;
         assert!(!failed && !said.contains("warning"), "{architecture}: {said}");
+    }
+    Ok(())
+}
+
+/// Products of halves, and of `f32` where the GPU's own ways are asked for, by tensor cores: large and small tiles.
+#[test]
+fn nvrtc_takes_fragments() -> R {
+    if !slyz_trials::has_nvrtc() {
+        return Ok(());
+    }
+    let nvrtc = Nvrtc::open(&here("../../target/nvrtc"))?;
+    let file = std::fs::read_to_string(here("../../tests/corpus/products_of_halves.sir"))?;
+    let other = std::fs::read_to_string(here("../../tests/corpus/matmul_transposed.sir"))?.replace("f64", "f32");
+    let halves = parse_file(&file)?.0.programs.into_iter().map(|program| (program, Precision::Table));
+    let floats = parse_file(&other)?.0.programs.into_iter().map(|program| (program, Precision::Native));
+    for (program, precision) in halves.chain(floats) {
+        let mut program = pass::optimize(&program);
+        program.precision = Some(precision);
+        for (architecture, about) in [(80, None), (90, None), (90, Some(4_000))] {
+            let expected = Expected::of(&vec![about; program.sizes.len()]);
+            let machine = Machine { has_products: false, ..Machine::cuda_of(architecture) };
+            let plan = lower_for(&program, &machine, &expected);
+            let kernels: Vec<&Kernel> = plan.kernels.iter().collect();
+            let (text, _) = cuda::emit_all(&kernels, &Cuda { precision, narrow: true, vendor: Vendor::Nvidia })?;
+            assert!(text.contains("mma.sync"), "{text}");
+            let (failed, said) = nvrtc.compiled(&text, &format!("sm_{architecture}"), &["--ptxas-options=-v"])?;
+            assert!(!failed && !said.contains("warning"), "{architecture}: {said}");
+            let spills: Vec<&str> = said.lines().filter(|line| line.contains("bytes spill stores")).collect();
+            assert!(!spills.is_empty(), "the compiler says nothing of registers: {said}");
+            assert!(spills.iter().all(|line| line.contains(" 0 bytes spill stores")), "{architecture}: {said}");
+        }
     }
     Ok(())
 }

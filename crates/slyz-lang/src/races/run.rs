@@ -166,9 +166,8 @@ impl<'k> Run<'k> {
             }
             Op::Fence(_) => vec![],
             // The graph level, and what passes make of kernels.
-            Op::Subgroup(..) | Op::Lanes { .. } | Op::Prefixes { .. } | class!(Array) => {
-                vec![Value::unknown(threads); stmt.binds.len()]
-            }
+            Op::Lanes { .. } | Op::Prefixes { .. } | class!(Array) => vec![Value::unknown(threads); stmt.binds.len()],
+            Op::Subgroup(..) | Op::Mma(..) | Op::LoadFragment { .. } => vec![Value::unknown(threads); stmt.binds.len()],
         })
     }
 

@@ -15,7 +15,7 @@ use cudarc::driver::{result, sys};
 use slyz_sir::choices::Precision;
 use slyz_sir::kernel::{Kernel, Plan};
 use slyz_sir::lower::Choice;
-use slyz_sir::lower::gpu::Expected;
+use slyz_sir::lower::gpu::{Expected, Machine};
 use slyz_sir::program::Program;
 use slyz_sir::raw::Language;
 use slyz_sir::types::Ty;
@@ -129,7 +129,13 @@ impl Engine for Gpu {
     }
 
     fn lower(&self, program: &Program, expected: &Expected, _in_pieces: bool, choice: Choice) -> Plan {
-        lowered(&self.0.machine, self.precision(None), program, expected, choice)
+        let plan = |machine: &Machine| lowered(machine, self.precision(None), program, expected, choice);
+        let counts_on_library = plan(&self.0.machine);
+        let asks = counts_on_library.kernels.iter().any(|kernel| kernel.product.is_some());
+        if !asks || self.0.matrices().is_some() {
+            return counts_on_library;
+        }
+        plan(&Machine { has_products: false, ..self.0.machine })
     }
 
     fn machine(&self) -> String {

@@ -33,8 +33,11 @@ unsafe impl Send for Library {}
 unsafe impl Sync for Library {}
 
 impl Library {
-    /// `None` where it is not installed.
+    /// `None` where it is not installed, or not to be used.
     pub(super) fn open() -> Option<Library> {
+        if std::env::var("SLYZ_CUBLAS").is_ok_and(|value| value == "0") {
+            return None;
+        }
         // SAFETY: the library is only looked for.
         if !unsafe { sys::is_culib_present() } {
             return None;

@@ -149,7 +149,10 @@ impl Opened {
         let minor = ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
         // Bundles are made where nobody knows the GPU, and carry nothing for more.
         let most_shared = most_shared(device).max(MACHINE.shared_bytes);
-        let machine = if compiler.is_some() { MACHINE.with_shared(most_shared) } else { MACHINE };
+        let machine = match compiler {
+            Some(_) => Machine { multiplies: major >= 8, ..MACHINE.with_shared(most_shared) },
+            None => MACHINE,
+        };
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(failed)?;
         keep_memory(device);
         let card = Card {

@@ -133,6 +133,7 @@ impl Kind {
             turn_work: if self.ends_loops { 0 } else { usual.turn_work },
             progresses: false,
             has_products: false,
+            multiplies: false,
             busy_blocks: if self.software { 64 } else { 2_048 },
             choice: usual.choice,
         }

@@ -204,6 +204,50 @@ template <class T> inline T __shfl_xor_sync(unsigned, T x, int mask) { return sh
 template <class T> inline T __shfl_up_sync(unsigned, T x, unsigned delta) { return shim::from_neighbour(x, (int64_t)shim::lane() - delta); }
 template <class T> inline T __shfl_down_sync(unsigned, T x, unsigned delta) { return shim::from_neighbour(x, (int64_t)shim::lane() + delta); }
 
+// Ten bits of the mantissa count.
+namespace shim {
+inline float from_tf32(uint word) { return from_bits(word & 0xffffe000); }
+// What lanes hold of two matrices of words, multiplied and added to what they hold of the sums.
+template <int IN_WORD, class Number>
+inline float4 mma(uint a, uint b, uint c, uint d, uint x, uint y, float4 sums, Number number) {
+    const int group = lane() / 4, column = lane() % 4 * 2;
+    const uint left[4] = {a, b, c, d}, right[2] = {x, y};
+    double totals[4] = {sums.x, sums.y, sums.z, sums.w};
+    for (int upper = 0; upper < 2; ++upper)
+        for (int t = 0; t < 4; ++t) {
+            uint rows[2], columns[2];
+            for (int k = 0; k < 2; ++k) rows[k] = from_lane(left[k + 2 * upper], 4 * group + t);
+            for (int k = 0; k < 2; ++k) columns[k] = from_lane(right[upper], 4 * (column + k) + t);
+            for (int i = 0; i < 4; ++i)
+                for (int k = 0; k < IN_WORD; ++k) {
+                    const int low = 16 * k;
+                    const uint mask = IN_WORD == 2 ? 0xffff : 0xffffffff;
+                    totals[i] += (double)number(rows[i / 2] >> low & mask) * (double)number(columns[i % 2] >> low & mask);
+                }
+        }
+    return {(float)totals[0], (float)totals[1], (float)totals[2], (float)totals[3]};
+}
+// What lanes get of rows that they name: words, or columns.
+inline uint4 load_fragment(const uint* row) {
+    uint words[4];
+    for (int matrix = 0; matrix < 4; ++matrix) words[matrix] = ((const uint*)from_lane((uintptr_t)row, 8 * matrix + lane() / 4))[lane() % 4];
+    return {words[0], words[1], words[2], words[3]};
+}
+inline uint4 load_turned(const uint* row) {
+    const int place = lane() / 4, first = lane() % 4 * 2;
+    uint columns[4];
+    for (int matrix = 0; matrix < 4; ++matrix) {
+        uint halves[2];
+        for (int k = 0; k < 2; ++k) {
+            const uint* named = (const uint*)from_lane((uintptr_t)row, 8 * matrix + first + k);
+            halves[k] = named[place / 2] >> 16 * (place % 2) & 0xffff;
+        }
+        columns[matrix] = halves[0] | halves[1] << 16;
+    }
+    return {columns[0], columns[1], columns[2], columns[3]};
+}
+} // namespace shim
+
 // Threads of a launch take turns.
 #define SHIM_ATOMIC(name, result)                                                                                       \
     template <class T, class U> inline T atomic##name(T* at, U given) {                                                 \

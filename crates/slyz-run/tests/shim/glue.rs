@@ -36,11 +36,36 @@ pub fn folder() -> PathBuf {
 }
 
 /// What NVIDIA's GPUs are told in PTX, in C++.
-const PTX: [(&str, &str); 4] = [
+const PTX: [(&str, &str); 9] = [
     (r#"asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));"#, "x = shim::from_half(bits);"),
     (r#"asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));"#, "bits = shim::to_half(x);"),
     (r#"asm("mov.u32 %0, %%laneid;" : "=r"(lane));"#, "lane = shim::lane();"),
     (r#"asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(c));"#, "sum = shim::dot4(a, b, c);"),
+    (
+        r#"asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sums.x), "+f"(sums.y), "+f"(sums.z), "+f"(sums.w) : "r"(a), "r"(b), "r"(c), "r"(d), "r"(x), "r"(y));"#,
+        "sums = shim::mma<2>(a, b, c, d, x, y, sums, shim::from_half);",
+    ),
+    (
+        r#"asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sums.x), "+f"(sums.y), "+f"(sums.z), "+f"(sums.w) : "r"(a), "r"(b), "r"(c), "r"(d), "r"(x), "r"(y));"#,
+        "sums = shim::mma<2>(a, b, c, d, x, y, sums, shim::from_bfloat);",
+    ),
+    (
+        r#"asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sums.x), "+f"(sums.y), "+f"(sums.z), "+f"(sums.w) : "r"(a), "r"(b), "r"(c), "r"(d), "r"(x), "r"(y));"#,
+        "sums = shim::mma<1>(a, b, c, d, x, y, sums, shim::from_tf32);",
+    ),
+    (
+        r#"asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+        : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "r"((unsigned)__cvta_generic_to_shared(row)) : "memory");"#,
+        "x = shim::load_fragment(row);",
+    ),
+    (
+        r#"asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+        : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "r"((unsigned)__cvta_generic_to_shared(row)) : "memory");"#,
+        "x = shim::load_turned(row);",
+    ),
 ];
 
 /// The text for a C++ compiler, with what launches its kernels.

@@ -33,6 +33,16 @@ pub enum EmitError {
         /// The type.
         ty: Ty,
     },
+    /// Products of fragments of matrices.
+    #[error(
+        "kernel `{kernel}` multiplies fragments of matrices (`mma`), which {language} has no word for; it is CUDA's, from sm_80 on"
+    )]
+    Fragments {
+        /// The kernel.
+        kernel: String,
+        /// The language.
+        language: &'static str,
+    },
     /// `lanes` in a kernel for threads.
     #[error("kernel `{0}` holds a `lanes` loop; lower the program for a GPU, which spreads it over threads")]
     Lanes(String),

@@ -18,8 +18,14 @@ pub(super) fn value_of(ty: Ty, bits: Tree) -> Tree {
     }
 }
 
-/// The bits of a float of 16, as they lie in memory.
+/// What makes a float of 16 bits from those in memory, or a number of which nobody asks which NaN it is.
+const FROM_BITS: [&str; 3] = ["half_value", "half_number", "bfloat_value"];
+
+/// The bits of a float of 16, as they lie in memory: as they came, where it came from there.
 pub(super) fn bits_of(ty: Ty, value: Tree) -> Tree {
+    if let Some([bits]) = FROM_BITS.iter().find_map(|name| value.called(name)) {
+        return bits.clone();
+    }
     match ty {
         Ty::F16 => Tree::call("half_bits", [value]),
         Ty::BF16 => Tree::call("bfloat_bits", [value]),

@@ -276,6 +276,22 @@ impl Tree {
         Tree::new(Node::Index(of, at))
     }
 
+    /// The arguments, where it is a call of that function.
+    pub fn called(&self, function: &str) -> Option<&[Tree]> {
+        match &*self.0 {
+            Node::Call(name, args) if name == function => Some(args),
+            _ => None,
+        }
+    }
+
+    /// What it is a member of.
+    pub fn whole(&self) -> Option<&Tree> {
+        match &*self.0 {
+            Node::Member(whole, _) => Some(whole),
+            _ => None,
+        }
+    }
+
     /// A member.
     pub fn member(of: Tree, name: impl Into<String>) -> Tree {
         Tree::new(Node::Member(of, name.into()))

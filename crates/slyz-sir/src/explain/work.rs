@@ -7,7 +7,7 @@
 
 use super::count::Count;
 use crate::class;
-use crate::code::{Body, Function, Id, Op, Stmt, Var};
+use crate::code::{Body, Fragment, Function, Id, Op, Stmt, Var};
 use crate::kernel::Kernel;
 use crate::ops::Operator;
 use crate::program::Program;
@@ -138,8 +138,10 @@ impl Counter {
         for body in stmt.op.bodies() {
             from_data |= body.results.iter().any(|id| self.data.contains(id));
         }
-        let is_read =
-            matches!(stmt.op, Op::At { .. } | Op::Load { .. } | Op::Atomic { .. } | Op::Subgroup(..) | Op::Call(..));
+        let is_read = matches!(
+            stmt.op,
+            Op::At { .. } | Op::Load { .. } | Op::Atomic { .. } | Op::Subgroup(..) | Op::Mma(..) | Op::Call(..)
+        );
         if is_read || from_data {
             self.data.extend(stmt.binds.iter().map(|b| b.id));
         }
@@ -223,6 +225,7 @@ impl Counter {
             Op::Raw(_) => Work::default(),
             // Reads, writes and meetings are counted elsewhere.
             Op::At { .. } | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | class!(Memory) => Work::default(),
+            Op::Mma(fragment, _) => fragment_work(*fragment, threads),
         }
     }
 
@@ -315,4 +318,11 @@ fn scaled(work: Work, turns: Option<Count>) -> Work {
         Some(turns) => work.times(&turns),
         None => Work { at_least: true, ..work },
     }
+}
+
+/// What a lane has of a product of fragments.
+fn fragment_work(fragment: Fragment, threads: &Count) -> Work {
+    let products = Count::from(32 * fragment.in_word() as u64) * threads.clone();
+    let operators = BTreeMap::from([(Operator::Mul, products.clone()), (Operator::Add, products)]);
+    Work { operators, floats: true, ..Work::default() }
 }

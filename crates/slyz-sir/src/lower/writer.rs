@@ -577,12 +577,14 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
             | Op::Raw(_)
             | Op::Place(..)
             | Op::Load { .. }
+            | Op::LoadFragment { .. }
             | Op::Store { .. }
             | Op::Atomic { .. }
             | Op::Check { .. }
             | Op::Barrier(_)
             | Op::Fence(_)
             | Op::Subgroup(..)
+            | Op::Mma(..)
             | Op::Lanes { .. }
             | Op::Prefixes { .. } => unreachable!("the verifier keeps these out of bodies of programs"),
         };

@@ -217,6 +217,7 @@ pub fn has_wide_accesses(kernel: &Kernel) -> bool {
 fn is_wide(stmt: &Stmt) -> bool {
     match &stmt.op {
         Op::Load { .. } => stmt.binds.len() > 1,
+        Op::LoadFragment { .. } => true,
         Op::Store { values, .. } => values.len() > 1,
         Op::Atomic { .. } | Op::Check { .. } => false,
         class!(Scalar) | class!(Place) | class!(Call) | class!(Control) | class!(Array) | class!(Meeting) => false,

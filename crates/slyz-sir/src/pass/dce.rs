@@ -180,7 +180,7 @@ impl Live {
                 keep
             }
             // The others give all of their results or none.
-            Op::At { .. } | Op::Raw(_) | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) => return,
+            Op::At { .. } | Op::Raw(_) | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | Op::Mma(..) => return,
             Op::Lanes { monoid: None, .. } | Op::Prefixes { .. } => return,
             class!(Scalar) | class!(Place) | class!(Call) | class!(Memory) => return,
         };

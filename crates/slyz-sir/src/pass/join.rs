@@ -106,7 +106,8 @@ fn stores(body: &Body) -> Option<Vec<Stored>> {
                 }
                 found.push(Stored { memory: *memory, index: index.clone(), value: values[0] });
             }
-            Op::Store { .. } | Op::Atomic { .. } | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) => return None,
+            Op::Store { .. } | Op::Atomic { .. } | Op::Barrier(_) => return None,
+            Op::Fence(_) | Op::Subgroup(..) | Op::Mma(..) => return None,
             _ => {}
         }
     }
@@ -146,7 +147,7 @@ fn take_from_registers(body: &mut Body, stored: &[Stored], rename: &mut HashMap<
             rename.insert(bind.id, own.value);
             continue;
         }
-        if matches!(stmt.op, Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..)) {
+        if matches!(stmt.op, Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | Op::Mma(..)) {
             return None;
         }
         for inner in stmt.op.bodies_mut() {

@@ -167,9 +167,11 @@ fn fills(stmt: &Stmt, memory: MemId, shape: &[Size], at: &mut Vec<Id>, known: &K
 
 fn rename(op: &mut Op, renamed: &[MemId]) {
     match op {
-        Op::Load { memory, .. } | Op::Store { memory, .. } | Op::Atomic { memory, .. } | Op::Check { memory, .. } => {
-            *memory = renamed[memory.0 as usize]
-        }
+        Op::Load { memory, .. }
+        | Op::LoadFragment { memory, .. }
+        | Op::Store { memory, .. }
+        | Op::Atomic { memory, .. }
+        | Op::Check { memory, .. } => *memory = renamed[memory.0 as usize],
         _ => {}
     }
     op.bodies_mut().into_iter().flat_map(|inner| &mut inner.stmts).for_each(|stmt| rename(&mut stmt.op, renamed));

@@ -23,7 +23,8 @@ pub fn run(mut kernel: Kernel) -> Kernel {
 
 fn reads(body: &Body, id: MemId) -> bool {
     body.stmts.iter().any(|stmt| match &stmt.op {
-        Op::Load { memory, .. } | Op::Atomic { memory, .. } | Op::Check { memory, .. } => *memory == id,
+        Op::Load { memory, .. } | Op::LoadFragment { memory, .. } => *memory == id,
+        Op::Atomic { memory, .. } | Op::Check { memory, .. } => *memory == id,
         op => op.bodies().into_iter().any(|body| reads(body, id)),
     })
 }

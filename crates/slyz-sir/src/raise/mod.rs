@@ -187,7 +187,7 @@ fn supported(kernel: &Kernel, body: &Body) -> Result<(), Unraised> {
     for stmt in &body.stmts {
         match &stmt.op {
             Op::Atomic { memory, .. } => return does(&format!("it updates `{}` atomically", name(*memory))),
-            Op::Subgroup(..) => return does("its subgroups work together"),
+            Op::Subgroup(..) | Op::Mma(..) | Op::LoadFragment { .. } => return does("its subgroups work together"),
             Op::Fence(_) | Op::Lanes { .. } | Op::Prefixes { .. } => return does("its threads work together"),
             Op::Barrier(scope) if *scope != Scope::Block => return does("its threads work together"),
             Op::Load { memory, .. } | Op::Store { memory, .. } => {

@@ -311,8 +311,13 @@ impl<'k> Walk<'k> {
                 ALL
             }
             // Data.
-            Op::Const(_) | Op::Bitcast(..) | Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } => ALL,
-            Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | class!(Array) => ALL,
+            Op::Const(_)
+            | Op::Bitcast(..)
+            | Op::Load { .. }
+            | Op::LoadFragment { .. }
+            | Op::Store { .. }
+            | Op::Atomic { .. } => ALL,
+            Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | Op::Mma(..) | class!(Array) => ALL,
         };
         stmt.binds.iter().for_each(|bind| self.define(bind.id, range));
         true

@@ -5,7 +5,9 @@
 use super::lex::Kind;
 use super::literal::unquoted;
 use super::parse::{Binder, Parsed, Parser};
-use crate::code::{AtomicOp, Body, FnId, Id, MemId, Monoid, Op, Place, RawCall, Scope, Stmt, SubgroupOp, Type};
+use crate::code::{
+    AtomicOp, Body, FnId, Fragment, Id, MemId, Monoid, Op, Place, RawCall, Scope, Stmt, SubgroupOp, Type,
+};
 use crate::ops::Operator;
 use crate::raw::{Language, RawCode, RawKernel, Source};
 use crate::types::Ty;
@@ -124,7 +126,9 @@ impl<'t> Parser<'t> {
             "raw" => Self::raw_op,
             "tabulate" | "fold" | "scan" => Self::array_op,
             "global" | "local" | "block" | "block_dim" | "grid_dim" | "lane" | "subgroup_size" => Self::place_op,
-            "load" | "store" | "atomic" | "check" | "barrier" | "fence" | "subgroup" => Self::thread_op,
+            "load" | "load_fragment" | "store" | "atomic" | "check" | "barrier" | "fence" | "subgroup" | "mma" => {
+                Self::thread_op
+            }
             _ => return Err(self.expected("an operation")),
         };
         self.bump();
@@ -305,6 +309,11 @@ impl<'t> Parser<'t> {
                 let (memory, index) = self.element()?;
                 Op::Load { memory, index }
             }
+            "load_fragment" => {
+                let turned = self.eat_word("turned");
+                let (memory, index) = self.element()?;
+                Op::LoadFragment { memory, index, turned }
+            }
             "store" => {
                 let (memory, index) = self.element()?;
                 Op::Store { memory, index, values: self.tail()? }
@@ -320,6 +329,7 @@ impl<'t> Parser<'t> {
             }
             "barrier" => Op::Barrier(self.scope()?),
             "fence" => Op::Fence(self.scope()?),
+            "mma" => Op::Mma(self.fragment()?, self.names()?),
             _ => Op::Subgroup(self.together()?, self.names()?),
         })
     }
@@ -353,6 +363,13 @@ impl<'t> Parser<'t> {
         };
         self.bump();
         Ok(scope)
+    }
+
+    fn fragment(&mut self) -> Parsed<Fragment> {
+        let known = Fragment::ALL.into_iter().find(|fragment| self.peek() == Kind::Word(fragment.name()));
+        let fragment = known.ok_or_else(|| self.expected("`f16`, `bf16` or `tf32`"))?;
+        self.bump();
+        Ok(fragment)
     }
 
     fn together(&mut self) -> Parsed<SubgroupOp> {

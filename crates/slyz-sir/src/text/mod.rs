@@ -68,6 +68,8 @@
 //!           | "atomic" (OPERATOR | "exchange" | "compare_exchange" | "load" | "store") WORD index ("," NAME)*
 //!           | "barrier" scope | "fence" scope
 //!           | "subgroup" together NAME,*
+//!           | "load_fragment" "turned"? NAME "[" NAME,* "]"
+//!           | "mma" ("f16" | "bf16" | "tf32") NAME,*
 //!           | "lanes" NAME "to" NAME body monoid?
 //!           | "prefixes" NAME "to" NAME "from" "(" NAMES ")" body monoid "put" body
 //! shape     = "[" size,* "]"

@@ -384,12 +384,14 @@ impl<'a> Printer<'a> {
             | Op::At { .. }
             | Op::Place(..)
             | Op::Load { .. }
+            | Op::LoadFragment { .. }
             | Op::Store { .. }
             | Op::Atomic { .. }
             | Op::Check { .. }
             | Op::Barrier(_)
             | Op::Fence(_)
-            | Op::Subgroup(..) => {}
+            | Op::Subgroup(..)
+            | Op::Mma(..) => {}
         }
     }
 
@@ -432,6 +434,10 @@ impl<'a> Printer<'a> {
             }
             Op::Place(place, dimension) => place_name(*place, *dimension),
             Op::Load { memory, index } => format!("load {}[{}]", self.memory(*memory), self.list(index)),
+            Op::LoadFragment { memory, index, turned } => {
+                let turned = if *turned { "turned " } else { "" };
+                format!("load_fragment {turned}{}[{}]", self.memory(*memory), self.list(index))
+            }
             Op::Store { memory, index, values } => {
                 format!("store {}[{}]{}", self.memory(*memory), self.list(index), self.tail(values))
             }
@@ -443,6 +449,7 @@ impl<'a> Printer<'a> {
             Op::Check { memory, index } => format!("check {}[{}]", self.memory(*memory), self.list(index)),
             Op::Barrier(scope) => format!("barrier {}", scope_name(*scope)),
             Op::Fence(scope) => format!("fence {}", scope_name(*scope)),
+            Op::Mma(fragment, args) => format!("mma {} {}", fragment.name(), self.list(args)),
             Op::Subgroup(op, args) => spaced(&format!("subgroup {}", subgroup_name(*op)), self.list(args)),
             Op::Lanes { lo, hi, .. } => format!("lanes {} to {}", self.name(*lo), self.name(*hi)),
             Op::Prefixes { lo, hi, from, .. } => {

@@ -57,12 +57,14 @@ fn home(op: &Op) -> Home {
         | Op::Raw(_) => Home::Programs,
         Op::Place(..)
         | Op::Load { .. }
+        | Op::LoadFragment { .. }
         | Op::Store { .. }
         | Op::Atomic { .. }
         | Op::Check { .. }
         | Op::Barrier(_)
         | Op::Fence(_)
         | Op::Subgroup(..)
+        | Op::Mma(..)
         | Op::Lanes { .. }
         | Op::Prefixes { .. } => Home::Kernels,
     }
@@ -90,12 +92,14 @@ fn name(op: &Op) -> &'static str {
         Op::Raw(_) => "raw",
         Op::Place(..) => "place",
         Op::Load { .. } => "load",
+        Op::LoadFragment { .. } => "load_fragment",
         Op::Store { .. } => "store",
         Op::Atomic { .. } => "atomic",
         Op::Check { .. } => "check",
         Op::Barrier(_) => "barrier",
         Op::Fence(_) => "fence",
         Op::Subgroup(..) => "subgroup",
+        Op::Mma(..) => "mma",
         Op::Lanes { .. } => "lanes",
         Op::Prefixes { .. } => "prefixes",
     }
@@ -370,7 +374,7 @@ impl<'a> Checker<'a> {
     fn kernel_rules(&self, op: &Op) -> Checked {
         match op {
             Op::Barrier(Scope::Device) => fail("waits for the whole device; blocks cannot wait for each other"),
-            Op::Barrier(_) | Op::Subgroup(..) if self.in_lanes => {
+            Op::Barrier(_) | Op::Subgroup(..) | Op::Mma(..) | Op::LoadFragment { .. } if self.in_lanes => {
                 fail("needs converged threads, but the turns of a lanes loop are spread over them")
             }
             Op::Lanes { .. } | Op::Prefixes { .. } if self.in_lanes => {
@@ -402,11 +406,13 @@ fn monoid(op: &Op) -> Option<&Monoid> {
         | Op::Raw(_)
         | Op::Place(..)
         | Op::Load { .. }
+        | Op::LoadFragment { .. }
         | Op::Store { .. }
         | Op::Atomic { .. }
         | Op::Check { .. }
         | Op::Barrier(_)
         | Op::Fence(_)
-        | Op::Subgroup(..) => None,
+        | Op::Subgroup(..)
+        | Op::Mma(..) => None,
     }
 }

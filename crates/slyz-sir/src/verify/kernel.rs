@@ -107,6 +107,13 @@ pub(super) fn access(op: &Op, memories: &[Memory]) -> Checked {
             | Space::Local
             | Space::Constant => Ok(()),
         },
+        Op::LoadFragment { memory, .. } => match of(memory)?.space {
+            Space::Shared => Ok(()),
+            _ => fail(format!(
+                "fragments are read from memory that the block shares, which `{}` is not",
+                of(memory)?.name
+            )),
+        },
         Op::Store { memory, .. } => match of(memory)?.space {
             Space::Global(Access::Read) | Space::Constant => {
                 fail(format!("writes to `{}`, which is only for reading", of(memory)?.name))
@@ -148,6 +155,7 @@ pub(super) fn access(op: &Op, memories: &[Memory]) -> Checked {
         | Op::Barrier(_)
         | Op::Fence(_)
         | Op::Subgroup(..)
+        | Op::Mma(..)
         | Op::Lanes { .. }
         | Op::Prefixes { .. } => Ok(()),
     }

@@ -75,7 +75,7 @@ fn is_lanewise(kernel: &Kernel, stmt: &Stmt) -> bool {
     let here = match &stmt.op {
         Op::Load { memory, .. } => stmt.binds.len() == 1 && kernel.memories[memory.0 as usize].space != Space::Local,
         class!(Scalar) | class!(Call) | class!(Control) => true,
-        Op::Store { .. } | Op::Atomic { .. } | Op::Check { .. } => false,
+        Op::LoadFragment { .. } | Op::Store { .. } | Op::Atomic { .. } | Op::Check { .. } => false,
         class!(Place) | class!(Array) | class!(Meeting) => false,
     };
     here && stmt.op.bodies().into_iter().all(|body| body.stmts.iter().all(|stmt| is_lanewise(kernel, stmt)))

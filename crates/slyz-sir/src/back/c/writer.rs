@@ -344,6 +344,7 @@ impl<'a> CWriter<'a> {
             },
             Op::Prefixes { .. } if self.live == Live::Block => super::prefixes::write(self, stmt)?,
             Op::Load { .. }
+            | Op::LoadFragment { .. }
             | Op::Store { .. }
             | Op::Place(..)
             | Op::Lanes { .. }
@@ -351,7 +352,8 @@ impl<'a> CWriter<'a> {
             | Op::Atomic { .. }
             | Op::Check { .. }
             | Op::Barrier(_)
-            | Op::Subgroup(..) => return Err(EmitError::Threads(self.kernel.name.clone())),
+            | Op::Subgroup(..)
+            | Op::Mma(..) => return Err(EmitError::Threads(self.kernel.name.clone())),
             Op::At { .. }
             | Op::Tabulate { .. }
             | Op::Fold { .. }

@@ -107,6 +107,8 @@ pub struct Description {
     pub last_subgroup_is_partial: bool,
     /// Do threads of a block wait for each other, or for lanes of their subgroup?
     pub meets: bool,
+    /// Do its subgroups multiply fragments of matrices?
+    pub multiplies: bool,
     /// The code, without the guard where there was one.
     pub kernel: Kernel,
 }
@@ -153,6 +155,7 @@ struct Uses {
     meets: bool,
     block_dim: bool,
     shuffles_down: bool,
+    multiplies: bool,
     atomics: BTreeSet<MemId>,
 }
 
@@ -179,6 +182,7 @@ impl Uses {
                     }
                 }
                 Op::Extent(size) => size.each_var(&mut |var| self.sizes.extend([var])),
+                Op::LoadFragment { .. } => (self.subgroups, self.meets) = (true, true),
                 Op::Load { memory, .. } | Op::Store { memory, .. } | Op::Atomic { memory, .. } => {
                     // All extents but the outermost are strides.
                     let shape = kernel.memories.get(memory.0 as usize).map_or(&[][..], |m| &m.shape);
@@ -188,6 +192,7 @@ impl Uses {
                     (self.subgroups, self.meets) = (true, true);
                     self.shuffles_down |= *op == SubgroupOp::ShuffleDown;
                 }
+                Op::Mma(..) => (self.subgroups, self.meets, self.multiplies) = (true, true, true),
                 Op::Barrier(Scope::Subgroup) => (self.subgroups, self.meets) = (true, true),
                 Op::Barrier(_) | Op::Lanes { .. } | Op::Prefixes { .. } => self.meets = true,
                 _ => {}
@@ -291,6 +296,7 @@ impl Description {
             meets: uses.meets || !shared.is_empty(),
             shared,
             block: kernel.block,
+            multiplies: uses.multiplies,
             dispatch,
             kernel,
         }
@@ -322,6 +328,7 @@ impl Description {
             uses_subgroups: false,
             last_subgroup_is_partial: false,
             meets: true,
+            multiplies: false,
             kernel: kernel.clone(),
         }
     }

@@ -5,7 +5,7 @@ use super::writer::ClikeWriter;
 use super::{Cell, EmitError, PlaceName, names};
 use crate::back::teller;
 use crate::back::tree::{Binding, Infix, Prefix, Tree};
-use crate::code::{AtomicOp, Id, MemId, SubgroupOp};
+use crate::code::{AtomicOp, Fragment, Id, MemId, SubgroupOp};
 use crate::kernel::{Access, Space};
 use crate::ops::Operator;
 use crate::size::Size;
@@ -158,6 +158,10 @@ impl ClikeWriter<'_> {
             Space::Global(_) | Space::Shared | Space::Scratch | Space::Local => (declared.ty, true),
         };
         let flat = self.several(ids.len(), memory, index, true)?;
+        let eights = declared.space.is_bound() && ids.len().is_multiple_of(2 * FIELDS.len());
+        if let Some(words) = self.dialect.vector_of_words(ty).filter(|_| eights) {
+            return self.load_words(ids, (memory, &flat), words);
+        }
         if let Some((vector, lanes)) = self.vector(memory, ids.len()) {
             for (number, ids) in ids.chunks(lanes).enumerate() {
                 let element = self.element(memory, &flat, (number * lanes) as u64);
@@ -189,6 +193,43 @@ impl ClikeWriter<'_> {
         Ok(())
     }
 
+    /// Elements of 16 bits, two in a word.
+    fn load_words(&mut self, ids: &[Id], (memory, flat): (MemId, &[Expr]), vector: &str) -> Result<(), EmitError> {
+        let ty = self.kernel.memories[memory.0 as usize].ty;
+        let lanes = 2 * FIELDS.len();
+        for (number, ids) in ids.chunks(lanes).enumerate() {
+            let element = self.element(memory, flat, (number * lanes) as u64);
+            let name = self.fresh("v");
+            self.settle()?;
+            let value = self.dialect.vector_read(vector, &element);
+            self.line(format!("const {vector} {name} = {value};"));
+            for (k, &id) in ids.iter().enumerate() {
+                let word = Tree::member(Tree::name(&name), FIELDS[k / 2]);
+                let half = Tree::call(["low_half", "high_half"][k % 2], [word]);
+                let value = self.dialect.read(&self.cell(memory, &name), half, self.helpers);
+                self.bind(id, Expr::new(value, ty), "x")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A fragment of a matrix.
+    pub fn load_fragment(&mut self, ids: &[Id], memory: MemId, index: &[Id], turned: bool) -> Result<(), EmitError> {
+        let lacks = || EmitError::Fragments { kernel: self.kernel.name.clone(), language: self.dialect.language() };
+        let four = self.dialect.vector(Ty::U32, FIELDS.len()).ok_or_else(lacks)?;
+        let at = self.places_of(memory, index, true)?;
+        self.settle()?;
+        let element = self.element(memory, &at, 0);
+        let lacks = || EmitError::Fragments { kernel: self.kernel.name.clone(), language: self.dialect.language() };
+        let read = self.dialect.load_fragment(element, turned).ok_or_else(lacks)?;
+        let name = self.fresh("fragment");
+        self.line(format!("const {four} {name} = {read};"));
+        for (&id, field) in ids.iter().zip(FIELDS) {
+            self.values.insert(id, Expr::new(Tree::member(Tree::name(&name), field), Ty::U32));
+        }
+        Ok(())
+    }
+
     /// What an element of a memory is called: as the memory of the block that it is in, which says what it is for.
     fn element_of(&self, memory: MemId) -> String {
         let memory = &self.kernel.memories[memory.0 as usize];
@@ -201,8 +242,9 @@ impl ClikeWriter<'_> {
     /// The type that holds neighbours of a memory, as many as it has fields. The first of `count` is a multiple of them.
     fn vector(&self, memory: MemId, count: usize) -> Option<(&'static str, usize)> {
         let memory = &self.kernel.memories[memory.0 as usize];
-        let bound = memory.space.is_bound();
-        let lanes = [4, 2].into_iter().filter(|lanes| bound && count.is_multiple_of(*lanes));
+        let near = memory.space == Space::Shared && self.dialect.has_shared_vectors();
+        let together = memory.space.is_bound() || near;
+        let lanes = [4, 2].into_iter().filter(|lanes| together && count.is_multiple_of(*lanes));
         lanes.filter_map(|lanes| Some((self.dialect.vector(memory.ty, lanes)?, lanes))).next()
     }
 
@@ -489,6 +531,31 @@ impl ClikeWriter<'_> {
             self.line(self.dialect.unused(&tree));
             Ok(())
         }
+    }
+
+    /// A product of fragments. Sums that are those of another one travel on as they came.
+    pub fn mma(&mut self, ids: &[Id], fragment: Fragment, args: &[Id]) -> Result<(), EmitError> {
+        let (words, sums) = args.split_at(args.len() - FIELDS.len());
+        let mut trees = vec![];
+        for &word in words {
+            let word = self.get(word);
+            trees.push(self.ops().to(&word, Ty::U32)?.tree);
+        }
+        let sums: Vec<Tree> = sums.iter().map(|&sum| self.get(sum).tree).collect();
+        self.settle()?;
+        let lacks = || EmitError::Fragments { kernel: self.kernel.name.clone(), language: self.dialect.language() };
+        let four = self.dialect.vector(Ty::F32, FIELDS.len()).ok_or_else(lacks)?;
+        let whole = sums[0].whole().filter(|whole| {
+            FIELDS.iter().zip(&sums).all(|(field, sum)| *sum == Tree::member((*whole).clone(), *field))
+        });
+        let sums = whole.cloned().unwrap_or_else(|| Tree::call(format!("make_{four}"), sums.iter().cloned()));
+        let product = self.dialect.mma(fragment, &trees, sums).ok_or_else(lacks)?;
+        let name = self.fresh("product");
+        self.line(format!("const {four} {name} = {product};"));
+        for (&id, field) in ids.iter().zip(FIELDS) {
+            self.values.insert(id, Expr::new(Tree::member(Tree::name(&name), field), Ty::F32));
+        }
+        Ok(())
     }
 
     /// A shuffle from further up, in a block whose last subgroup is partial: lanes keep their own value where the other

@@ -35,7 +35,7 @@ pub use helpers::Helpers;
 
 use super::EmitError;
 use super::tree::Tree;
-use crate::code::{AtomicOp, Scope, SubgroupOp};
+use crate::code::{AtomicOp, Fragment, Scope, SubgroupOp};
 use crate::expand::{Means, as_calls};
 use crate::kernel::{Kernel, Memory, Space};
 use crate::lower::gpu::Machine;
@@ -195,9 +195,26 @@ pub trait Dialect {
     fn vector(&self, _ty: Ty, _count: usize) -> Option<&'static str> {
         None
     }
+    /// The type of four words that hold eight neighbours of 16 bits, for which there are functions `low_half` and `high_half`.
+    fn vector_of_words(&self, _ty: Ty) -> Option<&'static str> {
+        None
+    }
     /// Such neighbours, of which one is the first.
     fn vector_read(&self, vector: &str, first: &Tree) -> String {
         format!("*(const {vector}*)&{first}")
+    }
+    /// May neighbours in memory of a block be read and written at once?
+    fn has_shared_vectors(&self) -> bool {
+        false
+    }
+    /// A product of fragments: six words of the factors, and the sums so far, or none of them where it has no word for it. It is of the type
+    /// that holds four floats.
+    fn mma(&self, _fragment: Fragment, _words: &[Tree], _sums: Tree) -> Option<Tree> {
+        None
+    }
+    /// A fragment whose row of a lane begins at the element.
+    fn load_fragment(&self, _first: Tree, _turned: bool) -> Option<Tree> {
+        None
     }
     /// A value as it lies in memory.
     fn packed(&self, _: &Cell, value: Tree) -> Tree {

@@ -367,6 +367,7 @@ impl<'f> ClikeWriter<'f> {
                 self.bind(ids[0], value, "at")
             }
             Op::Load { memory, index } => self.load(&ids, *memory, index),
+            Op::LoadFragment { memory, index, turned } => self.load_fragment(&ids, *memory, index, *turned),
             Op::Store { memory, index, values } => self.store(*memory, index, values),
             Op::Atomic { op, memory, index, args } => self.atomic(ids.first().copied(), *op, *memory, index, args),
             Op::Barrier(scope) => {
@@ -386,6 +387,7 @@ impl<'f> ClikeWriter<'f> {
                 Ok(())
             }
             Op::Subgroup(op, args) => self.subgroup(ids[0], *op, args),
+            Op::Mma(fragment, args) => self.mma(&ids, *fragment, args),
             Op::Lanes { .. } | Op::Prefixes { .. } => Err(EmitError::Lanes(self.kernel.name.clone())),
             Op::Check { .. } => Err(EmitError::Check(self.kernel.name.clone())),
             Op::At { .. }

@@ -20,7 +20,7 @@ use super::halves::{bits_of, is_half, is_packed, rounded, value_of};
 use super::library::Library;
 use super::tree::{Infix, Prefix, Tree};
 use crate::choices::Precision;
-use crate::code::{AtomicOp, Scope, SubgroupOp};
+use crate::code::{AtomicOp, Fragment, Scope, SubgroupOp};
 use crate::expand;
 use crate::kernel::{Kernel, SHARED_ALIGNMENT, Space};
 use crate::lower::gpu::{MOST_SHARED, Machine};
@@ -55,7 +55,8 @@ const MUCH_SHARED: u64 = 32 << 10;
 /// Arrays of a kernel that has few: what it reads, what it writes, and what its blocks tell each other.
 const FEW_ARRAYS: usize = 4;
 
-const CUDA: Library = Library(&[include_str!("library.cu"), include_str!("shared.cu"), include_str!("redux.cu")]);
+const CUDA: Library =
+    Library(&[include_str!("library.cu"), include_str!("shared.cu"), include_str!("redux.cu"), include_str!("mma.cu")]);
 const HIP_64: Library = Library(&["// WAVE\n#define WAVE 64", include_str!("library.hip"), include_str!("shared.cu")]);
 const HIP_32: Library = Library(&["// WAVE\n#define WAVE 32", include_str!("library.hip"), include_str!("shared.cu")]);
 
@@ -179,6 +180,11 @@ fn shared_size(shared: &SharedSlot) -> u64 {
     elements(shared) * shared.ty.bytes() as u64
 }
 
+/// Words are read four at a time.
+fn aligned(shared: &SharedSlot) -> String {
+    if shared.ty == Ty::U32 { format!("__align__({SHARED_ALIGNMENT}) ") } else { String::new() }
+}
+
 /// Arrays have an element at least.
 fn elements(shared: &SharedSlot) -> u64 {
     Size::product(&shared.shape).constant().unwrap_or(1).max(1)
@@ -264,8 +270,10 @@ impl Dialect for Cuda {
         let threads: u32 = d.block.iter().product();
         // While one block reads, others compute: registers are shared out so that a core has two at work of the large ones that keep rows in
         // registers, and three of those that keep much of few arrays in shared memory, as sorts of keys do. (Sorts of pairs have more in
-        // registers, which would spill.) AMD's second number means something else.
+        // registers, which would spill.) Of those that multiply fragments there are 16 subgroups. AMD's second number means
+        // something else.
         let at_work = match threads {
+            _ if d.multiplies => Some(512 / threads),
             512 => Some(2),
             256 if shared_bytes(d) > MUCH_SHARED && d.buffers.len() <= FEW_ARRAYS => Some(3),
             _ => None,
@@ -287,7 +295,7 @@ impl Dialect for Cuda {
         for (shared, start) in d.shared.iter().zip(shared_starts(d)) {
             let (ty, name) = (stored(shared.ty), &shared.name);
             lines.push(match start {
-                _ if asked == 0 => format!("__shared__ {ty} {name}[{}];", elements(shared)),
+                _ if asked == 0 => format!("__shared__ {}{ty} {name}[{}];", aligned(shared), elements(shared)),
                 0 => format!("{ty}* const {name} = ({ty}*){SHARED};"),
                 start => format!("{ty}* const {name} = ({ty}*)({SHARED} + {start});"),
             });
@@ -360,6 +368,24 @@ impl Dialect for Cuda {
             (Ty::U64, 2) => "ulonglong2",
             _ => return None,
         })
+    }
+
+    fn vector_of_words(&self, ty: Ty) -> Option<&'static str> {
+        is_half(ty).then_some("uint4")
+    }
+
+    fn has_shared_vectors(&self) -> bool {
+        true
+    }
+
+    fn mma(&self, fragment: Fragment, words: &[Tree], sums: Tree) -> Option<Tree> {
+        let function = format!("mma_{}", fragment.name());
+        (!self.vendor.is_amd()).then(|| Tree::call(function, words.iter().cloned().chain([sums])))
+    }
+
+    fn load_fragment(&self, first: Tree, turned: bool) -> Option<Tree> {
+        let function = if turned { "load_turned" } else { "load_fragment" };
+        (!self.vendor.is_amd()).then(|| Tree::call(function, [Tree::prefix(Prefix::Address, first)]))
     }
 
     fn barrier(&self, scope: Scope, _: bool) -> Vec<String> {

@@ -1,3 +1,9 @@
+// low_half
+__device__ inline unsigned short low_half(unsigned word) { return (unsigned short)word; }
+
+// high_half
+__device__ inline unsigned short high_half(unsigned word) { return (unsigned short)(word >> 16); }
+
 // bfloat_value
 __device__ inline float bfloat_value(unsigned short bits) { return __uint_as_float((unsigned)bits << 16); }
 

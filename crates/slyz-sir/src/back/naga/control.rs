@@ -126,6 +126,9 @@ impl Code<'_, '_> {
                 let value = self.subgroup(*op, args)?;
                 self.bind_one(binds, value);
             }
+            Op::Mma(..) | Op::LoadFragment { .. } => {
+                return Err(EmitError::Fragments { kernel: self.build.kernel.name.clone(), language: "WebGPU" });
+            }
             Op::Lanes { .. } | Op::Prefixes { .. } => return Err(self.build.form("lanes")),
             Op::Check { .. } => return Err(self.build.form("checks (the pass `report` makes code of them)")),
             Op::At { .. }

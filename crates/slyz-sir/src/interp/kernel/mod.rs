@@ -14,6 +14,7 @@
 
 mod access;
 mod error;
+mod fragments;
 mod memory;
 mod plan;
 mod prefixes;

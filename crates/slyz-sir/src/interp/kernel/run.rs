@@ -105,12 +105,14 @@ impl Machine<'_> {
             Op::While { init, cond, body } => self.repeat(wave, init, cond, body, mask),
             Op::Place(..)
             | Op::Load { .. }
+            | Op::LoadFragment { .. }
             | Op::Store { .. }
             | Op::Atomic { .. }
             | Op::Check { .. }
             | Op::Barrier(_)
             | Op::Fence(_)
             | Op::Subgroup(..)
+            | Op::Mma(..)
             | Op::Lanes { .. }
             | Op::Prefixes { .. }
                 if wave.kind == Kind::Pure =>
@@ -119,12 +121,14 @@ impl Machine<'_> {
             }
             Op::Place(place, dimension) => one(self.place(wave, *place, *dimension)?),
             Op::Load { memory, index } => self.load(wave, *memory, index, binds, mask),
+            Op::LoadFragment { memory, index, turned } => self.load_fragment(wave, *memory, index, *turned, mask),
             Op::Store { memory, index, values } => self.store(wave, *memory, index, values, mask),
             Op::Atomic { op, memory, index, args } => one(self.atomic(wave, *op, *memory, index, args, mask)?),
             Op::Check { memory, index } => one(self.check(wave, *memory, index, mask)?),
             Op::Barrier(scope) => self.barrier(wave, *scope, mask),
             Op::Fence(scope) => self.fence(wave, *scope, mask),
             Op::Subgroup(op, args) => one(self.subgroup(wave, *op, args, mask)?),
+            Op::Mma(fragment, args) => self.mma(wave, *fragment, args, mask),
             Op::Lanes { lo, hi, body, monoid } => self.lanes(wave, [*lo, *hi], body, monoid.as_ref(), mask),
             Op::Prefixes { .. } => self.prefixes(wave, op, mask),
             Op::At { .. }

@@ -313,7 +313,7 @@ impl Machine<'_> {
     }
 
     /// The subgroups with an active thread: number and threads.
-    fn subgroups(&self, mask: &[bool]) -> Vec<(usize, std::ops::Range<usize>)> {
+    pub(super) fn subgroups(&self, mask: &[bool]) -> Vec<(usize, std::ops::Range<usize>)> {
         let size = self.options.subgroup_size as usize;
         let ranges = (0..self.threads).step_by(size).map(|start| start..self.threads.min(start.saturating_add(size)));
         ranges.enumerate().filter(|(_, lanes)| mask[lanes.clone()].contains(&true)).collect()

@@ -250,12 +250,14 @@ impl<'g> Machine<'g> {
             Op::Raw(call) => return self.raw(&stmt.binds, call),
             Op::Place(..)
             | Op::Load { .. }
+            | Op::LoadFragment { .. }
             | Op::Store { .. }
             | Op::Atomic { .. }
             | Op::Check { .. }
             | Op::Barrier(_)
             | Op::Fence(_)
             | Op::Subgroup(..)
+            | Op::Mma(..)
             | Op::Lanes { .. }
             | Op::Prefixes { .. } => return malformed("memory and threads belong in kernels, not in programs"),
         };

@@ -56,6 +56,8 @@ pub struct Machine {
     pub progresses: bool,
     /// It may have a library for products of matrices.
     pub has_products: bool,
+    /// Its subgroups multiply fragments of matrices ([`Op::Mma`](crate::code::Op::Mma)).
+    pub multiplies: bool,
     /// Blocks that keep it busy: work is cut into about so many where it can be.
     pub busy_blocks: u64,
     /// What is chosen where several choices are right.
@@ -84,6 +86,7 @@ impl Machine {
             runs_ahead: false,
             progresses: false,
             has_products: false,
+            multiplies: false,
             busy_blocks: 2_048,
             choice: Choice::USUAL,
         }
@@ -109,12 +112,13 @@ impl Machine {
             runs_ahead: false,
             progresses: true,
             has_products: true,
+            multiplies: false,
             busy_blocks: 2_048,
             choice: Choice::USUAL,
         }
     }
 
-    /// NVIDIA GPUs of an architecture: 90 for `sm_90`. Blocks have the memory there that they have to ask for.
+    /// NVIDIA GPUs of an architecture: 90 for `sm_90`. Blocks have the memory there that they have to ask for, and tensor cores.
     pub const fn cuda_of(architecture: u32) -> Machine {
         let most: u64 = match architecture {
             70 | 72 => 96 << 10,
@@ -124,7 +128,7 @@ impl Machine {
             90..120 => MOST_SHARED,
             _ => 48 << 10,
         };
-        Machine::cuda().with_shared(most)
+        Machine { multiplies: architecture >= 80, ..Machine::cuda().with_shared(most) }
     }
 
     /// AMD GPUs, with wavefronts of so many lanes.
@@ -157,6 +161,7 @@ impl Machine {
             runs_ahead: false,
             progresses: false,
             has_products: false,
+            multiplies: false,
             busy_blocks: 2_048,
             choice: Choice::USUAL,
         }
@@ -181,6 +186,7 @@ impl Machine {
             runs_ahead: true,
             progresses: false,
             has_products: false,
+            multiplies: false,
             busy_blocks: 2_048,
             choice: Choice::USUAL,
         }

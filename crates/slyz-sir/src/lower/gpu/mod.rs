@@ -6,6 +6,7 @@
 //! | tabulate with a short body, on machines that like wide accesses | 256 threads | four neighbours by wide accesses or, where reads are not at the position itself, four positions that are far apart |
 //! | tabulate that reads across the order in which it writes (transpose) | a square of 32 × 32 positions, of large arrays 64 × 64, what is read in shared memory | 4 or 16 positions |
 //! | tabulate of folds of rows with columns (products of matrices) | 64 × 64 positions, or 128 × 128 of many, slabs of up to 16 turns in shared memory | 4 × 4 or 8 × 8 positions |
+//! | the same of halves, where subgroups multiply fragments of matrices (`fragments`) | 128 × 128 positions, or 64 × 64 of few, two slabs of 16 words in shared memory | eight by eight, held as fragments |
 //! | tabulate whose folds read along their own axis, or whose elements are arrays | one position | every 256th turn of the fold, or element of the inner array |
 //! | fold, whole, or along axes inside of a tabulate, on those machines | what `folds` chooses for about these sizes, perhaps in two launches | several elements at a time, every so-many-th |
 //! | fold, whole, on other machines or where the order counts | 16,384 elements; then one block over the partial results | every 256th element, or neighbours |
@@ -30,6 +31,7 @@ mod across;
 mod apart;
 mod expected;
 mod folds;
+mod fragments;
 mod handed;
 mod lines;
 mod machine;

@@ -129,8 +129,10 @@ impl<'g> Gpu<'g> {
             return self.map(stmt, shape, body, outputs);
         }
         let Choice { tiling, matmul, .. } = self.machine.choice;
-        let tiled =
-            |gpu: &mut Self| (tiling && gpu.turned(stmt, shape, body)) || (matmul && gpu.product(stmt, shape, body));
+        let tiled = |gpu: &mut Self| {
+            (tiling && gpu.turned(stmt, shape, body))
+                || (matmul && (gpu.fragments(stmt, shape, body) || gpu.product(stmt, shape, body)))
+        };
         if !body.has_array_loop() && tiled(self) {
             return;
         }

@@ -163,7 +163,7 @@ impl<'g> Gpu<'g> {
 }
 
 /// What the product is to a library, in memories of the kernel.
-fn matrices<'g>(
+pub(super) fn matrices<'g>(
     lowering: &Lowering<'g>,
     product: &Product<'g>,
     w: &mut KernelWriter<'_, 'g>,

@@ -3,6 +3,14 @@
 //! A row that is folded, folded again and then written is read three times by three loops. Where it is expected to be short
 //! enough, the turns of each thread are written out instead, and what a turn of one loop has read or computed is at hand for the
 //! same turn of the next. A row that is longer than expected is right too: its last turns are loops, as they would be otherwise.
+//!
+//! Where rows of memory are read along, a thread has four neighbours and then four others, so that it reads and writes them at once. That
+//! takes rows of a multiple of four elements; in others its turns are apart, so that neighbouring threads read neighbours:
+//!
+//! ```text
+//! %first: i64 = select %whole, %fourfold, %thread      // 4 t, and then 4 t + 1; or t, and then t + threads
+//! %a, %b, %c, %d = if %whole { load x[%row, %first] … } else { load x[%row, %first]  load x[%row, %second] … }
+//! ```
 
 use super::unroll::stores_last;
 use super::{Spreader, fold};
@@ -16,6 +24,8 @@ use std::collections::{HashMap, HashSet};
 
 /// Turns of a thread that are written out.
 const MOST_TURNS: u64 = 32;
+/// Neighbours that are read at once.
+const NEIGHBOURS: usize = 4;
 
 /// A row of the body being written.
 pub(super) struct Row {
@@ -24,10 +34,21 @@ pub(super) struct Row {
     turns: usize,
     /// For each of them: its number, and whether it is one, unless it surely is.
     places: Vec<(Id, Option<Id>)>,
+    /// When four of them that follow each other are neighbours.
+    together: Together,
     /// There may be more.
     longer: bool,
     /// What was computed: by turn, or for all of them.
     known: HashMap<(Option<usize>, Op), Id>,
+}
+
+/// When turns are neighbours.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Together {
+    Never,
+    /// Where that holds of the row, once it is asked.
+    Perhaps(Option<Id>),
+    Always,
 }
 
 impl Spreader<'_> {
@@ -52,11 +73,26 @@ impl Spreader<'_> {
             let shared = all.into_iter().filter(|read| times(read) > 1).count() as u64;
             let length = extent.constant().or_else(|| (self.about)(extent))?;
             let turns = length.div_ceil(self.threads.into()).max(1);
-            let fits = shared > 0 && turns <= MOST_TURNS && turns.saturating_mul(shared) <= self.kept_values.into();
+            let fits = |turns: u64| {
+                shared > 0 && turns <= MOST_TURNS && turns.saturating_mul(shared) <= self.kept_values.into()
+            };
+            let along = |read: &Read| self.is_along(read.0, extent) && matches!(read.1[..], [.., None]);
+            let is_along =
+                loops.iter().flatten().any(|read| along(read) && !read.1[..read.1.len() - 1].contains(&None));
+            let fours = turns.next_multiple_of(NEIGHBOURS as u64);
+            let together = match extent.constant() {
+                _ if self.turns_at_once < NEIGHBOURS as u32 || !is_along || turns + 1 < fours || !fits(fours) => {
+                    Together::Never
+                }
+                None => Together::Perhaps(None),
+                Some(length) if length.is_multiple_of(NEIGHBOURS as u64) => Together::Always,
+                Some(_) => Together::Never,
+            };
+            let turns = if together == Together::Never { turns } else { fours };
             let longer = extent.constant().is_none();
-            let row =
-                Row { extent: extent.clone(), turns: turns as usize, places: vec![], longer, known: HashMap::new() };
-            fits.then_some(row)
+            let (extent, known) = (extent.clone(), HashMap::new());
+            let row = Row { extent, turns: turns as usize, places: vec![], together, longer, known };
+            fits(turns).then_some(row)
         })
     }
 
@@ -74,6 +110,13 @@ impl Spreader<'_> {
         };
         let in_any_order = monoid.is_none_or(|monoid| monoid.commutative || self.threads == 1);
         in_any_order && body.stmts.iter().all(simple) && stores_last(body)
+    }
+
+    /// Are rows of the memory as long as the row, and may their elements be read at once?
+    fn is_along(&self, memory: MemId, extent: &Size) -> bool {
+        let memory = &self.memories[memory.0 as usize];
+        let reaches = matches!(memory.space, Space::Global(_)) && memory.shape.last() == Some(extent);
+        reaches && memory.ty.bytes() <= 4 && memory.ty != Ty::Bool
     }
 
     fn is_constant(&self, memory: MemId) -> bool {
@@ -103,7 +146,7 @@ impl Spreader<'_> {
         let (items, stores) = self.turns_of(row, &body);
         let own = match monoid {
             None => {
-                self.store_turns(row, stores);
+                self.write_turns(row, &body, stores);
                 vec![]
             }
             Some(monoid) => {
@@ -120,17 +163,42 @@ impl Spreader<'_> {
         self.one_by_one([first, hi], own, body, monoid)
     }
 
-    fn places(&mut self, row: &Row, hi: Id) -> Vec<(Id, Option<Id>)> {
+    fn places(&mut self, row: &mut Row, hi: Id) -> Vec<(Id, Option<Id>)> {
         let length = row.extent.constant();
         let zero = self.number(0);
         let thread = if self.threads == 1 { zero } else { self.thread };
-        let place = |turn: usize| {
-            let before = turn as u64 * u64::from(self.threads);
-            let place = if turn == 0 { thread } else { self.value(thread + before as i64) };
-            let surely = length.is_some_and(|length| before + u64::from(self.threads) <= length);
-            (place, if surely { None } else { Some(self.value(place.below(hi))) })
+        let threads = u64::from(self.threads);
+        let neighbours = NEIGHBOURS as u64;
+        let place = |s: &mut Self, start: Id, before: u64, end: u64| {
+            let place = if before == 0 { start } else { s.value(start + before as i64) };
+            let surely = length.is_some_and(|length| end <= length);
+            (place, if surely { None } else { Some(s.value(place.below(hi))) })
         };
-        (0..row.turns).map(place).collect()
+        if row.together == Together::Never {
+            let turns = 0..row.turns as u64;
+            return turns.map(|turn| place(self, thread, turn * threads, (turn + 1) * threads)).collect();
+        }
+        let mut first = self.value(thread * NEIGHBOURS as i64);
+        let mut steps: Vec<Id> = vec![];
+        if let Together::Perhaps(_) = row.together {
+            let extent = self.extent(&row.extent);
+            let rest = self.value(extent % NEIGHBOURS as i64);
+            let whole = self.value(rest.equals(0));
+            row.together = Together::Perhaps(Some(whole));
+            first = self.apply(Operator::Select, &[whole, first, thread], Ty::I64);
+            for k in 1..neighbours {
+                let [near, far] = [k, k * threads].map(|n| self.number(n as i64));
+                let step = self.apply(Operator::Select, &[whole, near, far], Ty::I64);
+                steps.push(self.value(first + step));
+            }
+        } else {
+            steps.extend((1..neighbours).map(|k| self.value(first + k as i64)));
+        }
+        let starts = [vec![first], steps].concat();
+        let groups = row.turns as u64 / neighbours;
+        let turns = (0..groups).flat_map(|group| starts.iter().map(move |&start| (group, start)));
+        let each = neighbours * threads;
+        turns.map(|(group, start)| place(self, start, group * each, (group + 1) * each)).collect()
     }
 
     /// What each turn gives, and what it stores.
@@ -154,6 +222,14 @@ impl Spreader<'_> {
                 continue;
             }
             own.extend(stmt.binds.iter().filter(|_| depends).map(|bind| bind.id));
+            if self.is_together(row, &stmt.op, turn) {
+                let ops: Vec<Op> = names.iter().map(|names| renamed(&stmt.op, names)).collect();
+                let values = self.loaded_together(row, stmt, &ops);
+                for (names, value) in names.iter_mut().zip(values) {
+                    names.insert(stmt.binds[0].id, value);
+                }
+                continue;
+            }
             for k in 0..if depends { row.turns } else { 1 } {
                 let op = renamed(&stmt.op, &names[k]);
                 let ids = self.known(row, depends.then_some(k), stmt, op);
@@ -165,6 +241,55 @@ impl Spreader<'_> {
         }
         let results = |names: &HashMap<Id, Id>| body.results.iter().map(|id| *names.get(id).unwrap_or(id)).collect();
         (names.iter().map(results).collect(), stores)
+    }
+
+    /// Is it an access along the row, whose turns are neighbours at times?
+    fn is_together(&self, row: &Row, op: &Op, turn: Id) -> bool {
+        let (Op::Load { memory, index } | Op::Store { memory, index, .. }) = op else { return false };
+        let along = matches!(&index[..], [others @ .., last] if *last == turn && !others.contains(&turn));
+        let constant = matches!(op, Op::Store { .. }) || self.is_constant(*memory);
+        row.together != Together::Never && along && constant && self.is_along(*memory, &row.extent)
+    }
+
+    /// What is loaded in all turns, four neighbours at once where they are.
+    fn loaded_together(&mut self, row: &mut Row, stmt: &Stmt, ops: &[Op]) -> Vec<Id> {
+        let ty = stmt.binds[0].ty.elem();
+        let tys = [ty; NEIGHBOURS];
+        let mut values = vec![];
+        for (group, ops) in ops.chunks(NEIGHBOURS).enumerate() {
+            let first = group * NEIGHBOURS;
+            let key = |k: usize| (Some(first + k), ops[k].clone());
+            if let Some(&known) = row.known.get(&key(0)) {
+                values.push(known);
+                values.extend((1..NEIGHBOURS).map(|k| row.known[&key(k)]));
+                continue;
+            }
+            let inside: Vec<Option<Id>> = row.places[first..first + NEIGHBOURS].iter().map(|place| place.1).collect();
+            let at_once = |s: &mut Self| s.where_inside(inside[0], &tys, |s| s.bind(ops[0].clone(), &tys));
+            let found = match row.together {
+                Together::Perhaps(Some(whole)) => {
+                    let then = self.nested(&[], |s, _| at_once(s));
+                    let otherwise = self.nested(&[], |s, _| {
+                        let each = inside.iter().zip(ops);
+                        each.flat_map(|(&inside, op)| s.where_inside(inside, &[ty], |s| vec![s.push(op.clone(), ty)]))
+                            .collect()
+                    });
+                    self.bind(Op::If { cond: whole, args: vec![], then, otherwise }, &tys)
+                }
+                Together::Never | Together::Perhaps(None) | Together::Always => at_once(self),
+            };
+            row.known.extend((0..NEIGHBOURS).map(|k| (key(k), found[k])));
+            values.extend(found);
+        }
+        values
+    }
+
+    /// Values that are computed where there is a turn, and zeros where there is none.
+    fn where_inside(&mut self, inside: Option<Id>, tys: &[Ty], write: impl FnOnce(&mut Self) -> Vec<Id>) -> Vec<Id> {
+        let Some(cond) = inside else { return write(self) };
+        let then = self.nested(&[], |s, _| write(s));
+        let otherwise = self.nested(&[], |s, _| tys.iter().map(|&ty| s.constant(Scalar { ty, bits: 0 })).collect());
+        self.bind(Op::If { cond, args: vec![], then, otherwise }, tys)
     }
 
     /// What an operation gives, which may have been computed before.
@@ -180,14 +305,7 @@ impl Spreader<'_> {
         let ty = bind.ty.elem();
         let lasts = !matches!(op, Op::Load { memory, .. } if !self.is_constant(memory));
         let inside = turn.and_then(|turn| row.places[turn].1).filter(|_| matches!(op, Op::Load { .. }));
-        let value = match inside {
-            None => self.push(op, ty),
-            Some(cond) => {
-                let then = self.nested(&[], |s, _| vec![s.push(op, ty)]);
-                let otherwise = self.nested(&[], |s, _| vec![s.constant(Scalar { ty, bits: 0 })]);
-                self.bind(Op::If { cond, args: vec![], then, otherwise }, &[ty])[0]
-            }
-        };
+        let value = self.where_inside(inside, &[ty], |s| vec![s.push(op, ty)])[0];
         if lasts {
             row.known.insert(key, value);
         }
@@ -211,8 +329,47 @@ impl Spreader<'_> {
         counted
     }
 
-    fn store_turns(&mut self, row: &Row, stores: Vec<Vec<Op>>) {
-        for (stores, (_, inside)) in stores.into_iter().zip(&row.places) {
+    /// What all turns store: neighbours at once, where everything goes along the row.
+    fn write_turns(&mut self, row: &Row, body: &Body, stores: Vec<Vec<Op>>) {
+        let turn = body.params[0].id;
+        let mut written = body.stmts.iter().filter(|stmt| matches!(stmt.op, Op::Store { .. }));
+        if !written.all(|stmt| self.is_together(row, &stmt.op, turn)) {
+            return self.store_turns(stores.into_iter().zip(&row.places));
+        }
+        let places = row.places.chunks(NEIGHBOURS);
+        for (stores, places) in stores.chunks(NEIGHBOURS).zip(places) {
+            let at_once = |s: &mut Self| {
+                let write = |s: &mut Self| {
+                    for (k, store) in stores[0].iter().enumerate() {
+                        let Op::Store { memory, index, .. } = store else { continue };
+                        let values = stores.iter().flat_map(|stores| stored(&stores[k])).collect();
+                        s.act(Op::Store { memory: *memory, index: index.clone(), values });
+                    }
+                };
+                match places[0].1 {
+                    Some(inside) => s.when(inside, write),
+                    None => write(s),
+                }
+            };
+            match row.together {
+                Together::Perhaps(Some(whole)) => {
+                    let then = self.nested(&[], |s, _| {
+                        at_once(s);
+                        vec![]
+                    });
+                    let otherwise = self.nested(&[], |s, _| {
+                        s.store_turns(stores.iter().cloned().zip(places));
+                        vec![]
+                    });
+                    self.act(Op::If { cond: whole, args: vec![], then, otherwise });
+                }
+                Together::Never | Together::Perhaps(None) | Together::Always => at_once(self),
+            }
+        }
+    }
+
+    fn store_turns<'p>(&mut self, stores: impl Iterator<Item = (Vec<Op>, &'p (Id, Option<Id>))>) {
+        for (stores, (_, inside)) in stores {
             let write = |s: &mut Self| stores.into_iter().for_each(|store| s.act(store));
             match inside {
                 Some(inside) => self.when(*inside, write),
@@ -220,6 +377,11 @@ impl Spreader<'_> {
             }
         }
     }
+}
+
+/// The values of a store.
+fn stored(op: &Op) -> Vec<Id> {
+    if let Op::Store { values, .. } = op { values.clone() } else { vec![] }
 }
 
 /// A memory and where it is read; the turn itself has no name.

@@ -194,7 +194,8 @@ pub(super) fn stores_last(body: &Body) -> bool {
         .collect();
     let waits = |op: &Op| match op {
         Op::Load { memory, .. } => stored.contains(memory),
-        Op::Store { .. } | Op::Atomic { .. } | Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) => true,
+        Op::Store { .. } | Op::Atomic { .. } => true,
+        Op::Barrier(_) | Op::Fence(_) | Op::Subgroup(..) | Op::Mma(..) => true,
         _ => false,
     };
     body.stmts.iter().all(|s| matches!(s.op, Op::Store { .. }) || !contains(&s.op, &waits))

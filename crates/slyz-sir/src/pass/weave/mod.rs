@@ -66,6 +66,11 @@ pub enum Unwoven {
     /// A ballot of more threads than there are bits.
     #[error("kernel `{0}`: a ballot has 64 bits, and the subgroup more threads")]
     Ballot(String),
+    /// Fragments of matrices, which lanes of a GPU multiply together.
+    #[error(
+        "kernel `{0}` multiplies fragments of matrices (`mma`), for which a CPU has nothing; run it on a GPU that has"
+    )]
+    Fragments(String),
 }
 
 /// Size variables of a template: blocks first, then threads.
@@ -94,6 +99,9 @@ pub fn run(kernel: &Kernel, form: Blocking, subgroup: u32) -> Result<Kernel, Unw
     let ballot = |op: &Op| matches!(op, Op::Subgroup(SubgroupOp::Ballot, _));
     if subgroup > 64 && any_op(&kernel.body, &ballot) {
         return Err(Unwoven::Ballot(kernel.name));
+    }
+    if any_op(&kernel.body, &|op| matches!(op, Op::Mma(..) | Op::LoadFragment { .. })) {
+        return Err(Unwoven::Fragments(kernel.name));
     }
     let woven = match form {
         Blocking::Free if sees_blocks(&kernel) => return Err(Unwoven::SeesBlocks(kernel.name)),
