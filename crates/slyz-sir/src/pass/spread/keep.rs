@@ -4,12 +4,12 @@
 //! enough, the turns of each thread are written out instead, and what a turn of one loop has read or computed is at hand for the
 //! same turn of the next. A row that is longer than expected is right too: its last turns are loops, as they would be otherwise.
 //!
-//! Where rows of memory are read along, a thread has four neighbours and then four others, so that it reads and writes them at once. That
-//! takes rows of a multiple of four elements; in others its turns are apart, so that neighbouring threads read neighbours:
+//! Where rows of memory are read along, a thread has four neighbours and then four others, which it reads and writes at once. That takes rows
+//! of a multiple of four elements. Where nobody knows, the code is there twice: in other rows turns of a thread are apart, and neighbouring
+//! threads read neighbours.
 //!
 //! ```text
-//! %first: i64 = select %whole, %fourfold, %thread      // 4 t, and then 4 t + 1; or t, and then t + threads
-//! %a, %b, %c, %d = if %whole { load x[%row, %first] … } else { load x[%row, %first]  load x[%row, %second] … }
+//! if %whole { %a, %b, %c, %d = load x[%row, 4 t] … } else { %a = load x[%row, t]  %b = load x[%row, t + threads] … }
 //! ```
 
 use super::unroll::stores_last;
@@ -25,7 +25,7 @@ use std::collections::{HashMap, HashSet};
 /// Turns of a thread that are written out.
 const MOST_TURNS: u64 = 32;
 /// Neighbours that are read at once.
-const NEIGHBOURS: usize = 4;
+pub(super) const NEIGHBOURS: usize = 4;
 
 /// A row of the body being written.
 pub(super) struct Row {
@@ -34,7 +34,6 @@ pub(super) struct Row {
     turns: usize,
     /// For each of them: its number, and whether it is one, unless it surely is.
     places: Vec<(Id, Option<Id>)>,
-    /// When four of them that follow each other are neighbours.
     together: Together,
     /// There may be more.
     longer: bool,
@@ -42,18 +41,33 @@ pub(super) struct Row {
     known: HashMap<(Option<usize>, Op), Id>,
 }
 
-/// When turns are neighbours.
+/// Are four turns that follow each other neighbours?
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Together {
+pub(super) enum Together {
     Never,
-    /// Where that holds of the row, once it is asked.
-    Perhaps(Option<Id>),
+    /// Where the row has a multiple of four elements, which nobody knows.
+    Perhaps,
     Always,
 }
 
+impl Row {
+    pub(super) fn extent(&self) -> &Size {
+        &self.extent
+    }
+
+    pub(super) fn together(&self) -> Together {
+        self.together
+    }
+
+    /// The same for code that runs where the row has a multiple of four elements.
+    pub(super) fn of_fours(self) -> Row {
+        Row { together: Together::Always, ..self }
+    }
+}
+
 impl Spreader<'_> {
-    /// The row that several loops of the body share reads of.
-    pub(super) fn row_of(&self, body: &Body) -> Option<Row> {
+    /// The row that several loops of the body share reads of; with turns beside each other, where it may.
+    pub(super) fn row_of(&self, body: &Body, may_be_together: bool) -> Option<Row> {
         let mut found: Vec<(&Size, Vec<HashSet<Read>>)> = vec![];
         for stmt in &body.stmts {
             let Op::Lanes { lo, hi, body, monoid } = &stmt.op else { continue };
@@ -81,10 +95,15 @@ impl Spreader<'_> {
                 loops.iter().flatten().any(|read| along(read) && !read.1[..read.1.len() - 1].contains(&None));
             let fours = turns.next_multiple_of(NEIGHBOURS as u64);
             let together = match extent.constant() {
-                _ if self.turns_at_once < NEIGHBOURS as u32 || !is_along || turns + 1 < fours || !fits(fours) => {
+                _ if !may_be_together
+                    || self.turns_at_once < NEIGHBOURS as u32
+                    || !is_along
+                    || turns + 1 < fours
+                    || !fits(fours) =>
+                {
                     Together::Never
                 }
-                None => Together::Perhaps(None),
+                None => Together::Perhaps,
                 Some(length) if length.is_multiple_of(NEIGHBOURS as u64) => Together::Always,
                 Some(_) => Together::Never,
             };
@@ -163,42 +182,24 @@ impl Spreader<'_> {
         self.one_by_one([first, hi], own, body, monoid)
     }
 
-    fn places(&mut self, row: &mut Row, hi: Id) -> Vec<(Id, Option<Id>)> {
+    fn places(&mut self, row: &Row, hi: Id) -> Vec<(Id, Option<Id>)> {
         let length = row.extent.constant();
         let zero = self.number(0);
         let thread = if self.threads == 1 { zero } else { self.thread };
         let threads = u64::from(self.threads);
-        let neighbours = NEIGHBOURS as u64;
-        let place = |s: &mut Self, start: Id, before: u64, end: u64| {
-            let place = if before == 0 { start } else { s.value(start + before as i64) };
-            let surely = length.is_some_and(|length| end <= length);
-            (place, if surely { None } else { Some(s.value(place.below(hi))) })
-        };
-        if row.together == Together::Never {
-            let turns = 0..row.turns as u64;
-            return turns.map(|turn| place(self, thread, turn * threads, (turn + 1) * threads)).collect();
+        let together = if row.together == Together::Always { NEIGHBOURS as u64 } else { 1 };
+        let first = if together == 1 { thread } else { self.value(thread * together as i64) };
+        let mut places = vec![];
+        for group in 0..row.turns as u64 / together {
+            let before = group * together * threads;
+            let place = if group == 0 { first } else { self.value(first + before as i64) };
+            let surely = length.is_some_and(|length| before + together * threads <= length);
+            // Neighbours are all there, or none of them is.
+            let inside = if surely { None } else { Some(self.value(place.below(hi))) };
+            places.push((place, inside));
+            places.extend((1..together).map(|k| (self.value(place + k as i64), inside)));
         }
-        let mut first = self.value(thread * NEIGHBOURS as i64);
-        let mut steps: Vec<Id> = vec![];
-        if let Together::Perhaps(_) = row.together {
-            let extent = self.extent(&row.extent);
-            let rest = self.value(extent % NEIGHBOURS as i64);
-            let whole = self.value(rest.equals(0));
-            row.together = Together::Perhaps(Some(whole));
-            first = self.apply(Operator::Select, &[whole, first, thread], Ty::I64);
-            for k in 1..neighbours {
-                let [near, far] = [k, k * threads].map(|n| self.number(n as i64));
-                let step = self.apply(Operator::Select, &[whole, near, far], Ty::I64);
-                steps.push(self.value(first + step));
-            }
-        } else {
-            steps.extend((1..neighbours).map(|k| self.value(first + k as i64)));
-        }
-        let starts = [vec![first], steps].concat();
-        let groups = row.turns as u64 / neighbours;
-        let turns = (0..groups).flat_map(|group| starts.iter().map(move |&start| (group, start)));
-        let each = neighbours * threads;
-        turns.map(|(group, start)| place(self, start, group * each, (group + 1) * each)).collect()
+        places
     }
 
     /// What each turn gives, and what it stores.
@@ -248,7 +249,7 @@ impl Spreader<'_> {
         let (Op::Load { memory, index } | Op::Store { memory, index, .. }) = op else { return false };
         let along = matches!(&index[..], [others @ .., last] if *last == turn && !others.contains(&turn));
         let constant = matches!(op, Op::Store { .. }) || self.is_constant(*memory);
-        row.together != Together::Never && along && constant && self.is_along(*memory, &row.extent)
+        row.together == Together::Always && along && constant && self.is_along(*memory, &row.extent)
     }
 
     /// What is loaded in all turns, four neighbours at once where they are.
@@ -264,20 +265,8 @@ impl Spreader<'_> {
                 values.extend((1..NEIGHBOURS).map(|k| row.known[&key(k)]));
                 continue;
             }
-            let inside: Vec<Option<Id>> = row.places[first..first + NEIGHBOURS].iter().map(|place| place.1).collect();
-            let at_once = |s: &mut Self| s.where_inside(inside[0], &tys, |s| s.bind(ops[0].clone(), &tys));
-            let found = match row.together {
-                Together::Perhaps(Some(whole)) => {
-                    let then = self.nested(&[], |s, _| at_once(s));
-                    let otherwise = self.nested(&[], |s, _| {
-                        let each = inside.iter().zip(ops);
-                        each.flat_map(|(&inside, op)| s.where_inside(inside, &[ty], |s| vec![s.push(op.clone(), ty)]))
-                            .collect()
-                    });
-                    self.bind(Op::If { cond: whole, args: vec![], then, otherwise }, &tys)
-                }
-                Together::Never | Together::Perhaps(None) | Together::Always => at_once(self),
-            };
+            let inside = row.places[first].1;
+            let found = self.where_inside(inside, &tys, |s| s.bind(ops[0].clone(), &tys));
             row.known.extend((0..NEIGHBOURS).map(|k| (key(k), found[k])));
             values.extend(found);
         }
@@ -336,34 +325,17 @@ impl Spreader<'_> {
         if !written.all(|stmt| self.is_together(row, &stmt.op, turn)) {
             return self.store_turns(stores.into_iter().zip(&row.places));
         }
-        let places = row.places.chunks(NEIGHBOURS);
-        for (stores, places) in stores.chunks(NEIGHBOURS).zip(places) {
-            let at_once = |s: &mut Self| {
-                let write = |s: &mut Self| {
-                    for (k, store) in stores[0].iter().enumerate() {
-                        let Op::Store { memory, index, .. } = store else { continue };
-                        let values = stores.iter().flat_map(|stores| stored(&stores[k])).collect();
-                        s.act(Op::Store { memory: *memory, index: index.clone(), values });
-                    }
-                };
-                match places[0].1 {
-                    Some(inside) => s.when(inside, write),
-                    None => write(s),
+        for (stores, places) in stores.chunks(NEIGHBOURS).zip(row.places.chunks(NEIGHBOURS)) {
+            let write = |s: &mut Self| {
+                for (k, store) in stores[0].iter().enumerate() {
+                    let Op::Store { memory, index, .. } = store else { continue };
+                    let values = stores.iter().flat_map(|stores| stored(&stores[k])).collect();
+                    s.act(Op::Store { memory: *memory, index: index.clone(), values });
                 }
             };
-            match row.together {
-                Together::Perhaps(Some(whole)) => {
-                    let then = self.nested(&[], |s, _| {
-                        at_once(s);
-                        vec![]
-                    });
-                    let otherwise = self.nested(&[], |s, _| {
-                        s.store_turns(stores.iter().cloned().zip(places));
-                        vec![]
-                    });
-                    self.act(Op::If { cond: whole, args: vec![], then, otherwise });
-                }
-                Together::Never | Together::Perhaps(None) | Together::Always => at_once(self),
+            match places[0].1 {
+                Some(inside) => self.when(inside, write),
+                None => write(self),
             }
         }
     }

@@ -41,7 +41,7 @@ use crate::ops::Operator;
 use crate::size::Size;
 use crate::types::{Scalar, Ty};
 use crate::write::{Arithmetic, Write};
-use keep::Row;
+use keep::{Row, Together};
 use order::Accesses;
 use std::collections::{HashMap, HashSet};
 
@@ -304,8 +304,37 @@ impl Spreader<'_> {
 
     // ---- code of the block
 
-    fn body(&mut self, mut body: Body) -> Body {
-        let own = self.row_of(&body);
+    fn body(&mut self, body: Body) -> Body {
+        match self.row_of(&body, body.results.is_empty()) {
+            Some(row) if row.together() == Together::Perhaps => self.both_ways(body, row),
+            row => self.body_of(body, row),
+        }
+    }
+
+    /// The code twice: for a row of a multiple of four elements, and for any other. All threads take the same way.
+    fn both_ways(&mut self, body: Body, row: Row) -> Body {
+        let params: Vec<Id> = body.params.iter().map(|param| param.id).collect();
+        let other = body.instantiate(&params, &mut self.fresh);
+        collect_uses(&other, &mut self.used);
+        let mut extents = HashMap::new();
+        collect_extents(&other, &mut extents);
+        self.numbers.extend(numbers(&extents, &other));
+        self.extents.extend(extents);
+        let around = self.begin();
+        let extent = self.extent(row.extent());
+        let rest = self.value(extent % keep::NEIGHBOURS as i64);
+        let cond = self.value(rest.equals(0));
+        let before = self.pending.clone();
+        let then = self.body_of(Body { params: vec![], ..body.clone() }, Some(row.of_fours()));
+        let after_then = std::mem::replace(&mut self.pending, before);
+        let row = self.row_of(&other, false);
+        let otherwise = self.body_of(other, row);
+        self.pending.extend(after_then);
+        self.act(Op::If { cond, args: vec![], then, otherwise });
+        Body { params: body.params, stmts: self.end(around), results: vec![] }
+    }
+
+    fn body_of(&mut self, mut body: Body, own: Option<Row>) -> Body {
         let around = std::mem::replace(&mut self.row, own);
         self.rewrite(&mut body, Self::stmt);
         self.row = around;
