@@ -98,7 +98,7 @@ impl Pool {
             Some(memory) => memory,
             None => self.fresh(class).ok_or_else(none)?,
         };
-        Ok(Block { memory: Some(memory), pool: *self })
+        Ok(Block { memory: Some(memory), pool: Some(*self) })
     }
 
     /// Does every block end where the bytes that were asked for end?
@@ -120,9 +120,9 @@ impl Pool {
 
     /// Memory from the system; when it has none, what the pool keeps goes back first.
     fn fresh(&self, class: usize) -> Option<Box<Memory>> {
-        let memory = Memory::new(class, self.inner.exact).or_else(|| {
+        let memory = Memory::fresh(class, self.inner.exact).or_else(|| {
             self.trim();
-            Memory::new(class, self.inner.exact)
+            Memory::fresh(class, self.inner.exact)
         })?;
         let stats = &mut self.inner.lock().stats;
         stats.fresh += 1;
@@ -200,7 +200,8 @@ impl State {
 pub struct Block {
     /// `None` only while it is dropped. Blocks change hands many times in a call, so their parts stay where they are.
     memory: Option<Box<Memory>>,
-    pool: Pool,
+    /// Where it goes when it is dropped; `None` is where it came from.
+    pool: Option<Pool>,
 }
 
 impl Block {
@@ -214,7 +215,10 @@ impl Block {
     /// The same, to write.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `bytes`, and `&mut self` is the only way to the memory while the slice lives.
-        self.memory.as_mut().map_or(&mut [], |m| unsafe { std::slice::from_raw_parts_mut(m.start.as_ptr(), m.size) })
+        self.memory.as_mut().map_or(&mut [], |m| unsafe {
+            m.is_untouched = false;
+            std::slice::from_raw_parts_mut(m.start.as_ptr(), m.size)
+        })
     }
 
     /// Memory that is somebody else's, and is given back by dropping its keeper.
@@ -222,8 +226,8 @@ impl Block {
     /// # Safety
     /// So many bytes from `start` on can be read as long as the keeper lives, and nobody writes to them.
     pub(crate) unsafe fn lent(start: *mut u8, size: usize, keeper: Box<dyn Send + Sync>) -> Block {
-        let memory = NonNull::new(start).map(|start| Box::new(Memory { start, size, origin: Origin::Lent(keeper) }));
-        Block { memory, pool: *Pool::global() }
+        let memory = NonNull::new(start).map(|start| Memory::new(start, size, Origin::Lent(keeper)));
+        Block { memory: memory.map(Box::new), pool: None }
     }
 
     /// The memory of a list, of exactly its elements; `None` where it has none.
@@ -236,17 +240,30 @@ impl Block {
         // Whoever deallocates is the block from here on.
         let mut data = std::mem::ManuallyDrop::new(data);
         let start = NonNull::new(data.as_mut_ptr().cast::<u8>())?;
-        let memory = Memory { start, size, origin: Origin::List(layout) };
-        Some(Block { memory: Some(Box::new(memory)), pool: *Pool::global() })
+        let memory = Memory::new(start, size, Origin::Allocator(start, layout));
+        Some(Block { memory: Some(Box::new(memory)), pool: None })
     }
 
     /// Memory of zeros, which the system finds when they are first touched; `None` where it has none, or nothing was asked for.
+    ///
+    /// What code writes there is as fast as in a block of a pool: it starts where vectors and lines of caches do, and large
+    /// memory asks for huge pages. No pool keeps it, since none could give it out as zeros again for nothing.
     pub(crate) fn zeroed(size: usize) -> Option<Block> {
-        let layout = Layout::from_size_align(size, ELEMENT).ok().filter(|layout| layout.size() > 0)?;
-        // SAFETY: the layout is not empty.
-        let start = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) })?;
-        let memory = Memory { start, size, origin: Origin::List(layout) };
-        Some(Block { memory: Some(Box::new(memory)), pool: *Pool::global() })
+        let is_exact = Pool::global().inner.exact;
+        let mut memory = match size {
+            0 => return None,
+            _ if is_exact || size >= LARGE => Memory::fresh(if is_exact { size } else { class_of(size)? }, is_exact)?,
+            _ => Memory::untouched(size)?,
+        };
+        memory.is_untouched = true;
+        Some(Block { memory: Some(Box::new(memory)), pool: None })
+    }
+
+    /// Is it what a result gets from a pool: pages that are there, from where vectors and lines of caches start? For zeros that nobody
+    /// has written to the system is still to find pages, and a list starts where its elements may.
+    pub(crate) fn is_as_of_a_pool(&self) -> bool {
+        let is_aligned = |memory: &Memory| memory.start.addr().get().is_multiple_of(SMALLEST);
+        self.memory.as_ref().is_some_and(|memory| !memory.is_untouched && is_aligned(memory))
     }
 
     /// Is it somebody else's? Then nobody writes to it.
@@ -262,13 +279,11 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        let Some(memory) = self.memory.take() else { return };
-        match memory.origin {
+        match (self.memory.take(), self.pool) {
+            (Some(memory), Some(pool)) => pool.inner.give_back(memory),
             // What is lent goes back to its owner, and a list's memory, whose size is of no class, to the allocator.
-            Origin::Lent(_) | Origin::List(_) => drop(memory),
-            Origin::Allocator(_) => self.pool.inner.give_back(memory),
-            #[cfg(unix)]
-            Origin::Mapping => self.pool.inner.give_back(memory),
+            (memory, None) => drop(memory),
+            (None, Some(_)) => {}
         }
     }
 }
@@ -278,13 +293,13 @@ struct Memory {
     start: NonNull<u8>,
     size: usize,
     origin: Origin,
+    is_untouched: bool,
 }
 
 /// Where memory came from, and goes back to.
 enum Origin {
-    Allocator(Layout),
-    /// A list that was taken over.
-    List(Layout),
+    /// The allocator, at an address of its choice.
+    Allocator(NonNull<u8>, Layout),
     #[cfg(unix)]
     Mapping,
     /// Somebody else, who gets it back with this.
@@ -307,10 +322,15 @@ fn class_of(bytes: usize) -> Option<usize> {
 }
 
 impl Memory {
-    fn new(size: usize, exact: bool) -> Option<Memory> {
+    fn new(start: NonNull<u8>, size: usize, origin: Origin) -> Memory {
+        Memory { start, size, origin, is_untouched: false }
+    }
+
+    /// Zeros from the system.
+    fn fresh(size: usize, exact: bool) -> Option<Memory> {
         #[cfg(unix)]
         if size >= LARGE && !exact {
-            return mapping::new(size).map(|start| Memory { start, size, origin: Origin::Mapping });
+            return mapping::new(size).map(|start| Memory::new(start, size, Origin::Mapping));
         }
         let align = if exact {
             SMALLEST
@@ -321,18 +341,27 @@ impl Memory {
         };
         let layout = Layout::from_size_align(size, align).ok()?;
         // SAFETY: no size is zero: classes begin with `SMALLEST`, exact sizes with 1.
-        let start = unsafe { std::alloc::alloc_zeroed(layout) };
-        NonNull::new(start).map(|start| Memory { start, size, origin: Origin::Allocator(layout) })
+        let start = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) })?;
+        Some(Memory::new(start, size, Origin::Allocator(start, layout)))
+    }
+
+    /// Zeros from the allocator, which writes them itself where it is asked for more than its usual alignment. So it is asked for
+    /// room to move the start.
+    fn untouched(size: usize) -> Option<Memory> {
+        let layout = Layout::from_size_align(size.checked_add(SMALLEST)?, ELEMENT).ok()?;
+        // SAFETY: the layout is not empty.
+        let base = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) })?;
+        // SAFETY: the start moves by less than `SMALLEST`, of which there is more than `size`.
+        let start = unsafe { base.add(base.align_offset(SMALLEST)) };
+        Some(Memory::new(start, size, Origin::Allocator(base, layout)))
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
         match &self.origin {
-            // SAFETY: `new` or a `Vec` allocated it with this layout, and it is dropped once.
-            Origin::Allocator(layout) | Origin::List(layout) => unsafe {
-                std::alloc::dealloc(self.start.as_ptr(), *layout)
-            },
+            // SAFETY: `fresh`, `untouched` or a `Vec` allocated it with this layout, and it is dropped once.
+            Origin::Allocator(base, layout) => unsafe { std::alloc::dealloc(base.as_ptr(), *layout) },
             #[cfg(unix)]
             Origin::Mapping => mapping::delete(self.start, self.size),
             Origin::Lent(_) => {}
@@ -428,6 +457,19 @@ mod tests {
             assert_eq!((block.bytes().len(), block.start().addr() % SMALLEST), (bytes.max(1), 0));
         }
         assert_eq!(pool.stats(), PoolStats { fresh: 4, ..PoolStats::default() });
+    }
+
+    #[test]
+    fn zeros_start_where_vectors_do() {
+        for bytes in [1, 77, 5000, LARGE - 1, LARGE, LARGE + 3] {
+            let mut block = Block::zeroed(bytes).expect("memory");
+            assert!(block.bytes().len() >= bytes && block.bytes().iter().all(|&byte| byte == 0), "{bytes} bytes");
+            assert_eq!(block.start().addr() % SMALLEST, 0, "{bytes} bytes");
+            assert!(!block.is_as_of_a_pool(), "the system has found no pages for {bytes} bytes yet");
+            block.bytes_mut()[0] = 1;
+            assert!(block.is_as_of_a_pool(), "{bytes} bytes");
+        }
+        assert!(Block::zeroed(0).is_none() && Block::zeroed(usize::MAX).is_none());
     }
 
     #[test]

@@ -251,3 +251,27 @@ fn tiles_that_stay_as_written() {
         assert_eq!(why, expected, "{store}");
     }
 }
+
+/// What a loop both stores in a row and sums is computed once.
+#[test]
+fn what_turns_store_is_computed_once() {
+    let text = "graph fn k(x: Tensor<f32>, out: Tensor<f32>!, m: i32) {
+        let row = thread.x
+        let! sum = 0.0
+        for j in 0..m {
+            let e = exp(x[row * m + j])
+            out[row * m + j] = e
+            sum += e
+        }
+        for j in 0..m { out[row * m + j] = out[row * m + j] / sum }
+    }
+    print(1)
+    ";
+    let program = program("a row".to_string(), text.to_string());
+    for reassociates in [false, true] {
+        let candidate = Candidate::new(&program.kernels[0].template);
+        let raised = candidate.and_then(|candidate| candidate.raise([1; 3], None, reassociates));
+        let text = raised.map(|raised| raised.program.to_string()).expect("an array program");
+        assert_eq!(text.matches("= exp ").count(), 1, "{text}");
+    }
+}

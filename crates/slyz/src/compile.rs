@@ -541,7 +541,8 @@ macro_rules! arity {
             }
 
             /// Runs the function, and writes its results into tensors or views of the caller's instead of new ones: what may be
-            /// passed is said at [`Receive`]. All of a tensor that nobody else sees is written where it is. After an error there may be anything in it.
+            /// passed is said at [`Receive`]. All of a tensor that nobody else sees is written where it is, once results of the device lie there: on the
+            /// CPU the first takes the place of a list or of zeros. After an error there may be anything in it.
             #[allow(clippy::too_many_arguments)]
             pub fn call_into(&self, mut into: impl Receive<R>, $($a: impl Feed<$A>),*) -> Result<(), Error> {
                 let mut _fed = Fed::new();

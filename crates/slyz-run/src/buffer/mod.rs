@@ -265,6 +265,12 @@ impl Buffer {
         }
     }
 
+    /// Is it memory of the host in which a result is as well off as in the pool's?
+    #[cfg_attr(not(feature = "cpu"), allow(dead_code))]
+    pub(crate) fn suits_results(&self) -> bool {
+        matches!(self.place(), Place::Host(block) if block.is_as_of_a_pool())
+    }
+
     /// The memory of a device, if it is of that kind and nobody else sees it: to be written in place, by commands that are given
     /// before the buffer is read again. A copy on the host is forgotten.
     pub fn own_device_memory<M: DeviceMemory>(&mut self) -> Option<Arc<M>> {

@@ -109,8 +109,10 @@ impl Engine for Cores {
         false
     }
 
+    /// A result that would be slower there goes into memory of the pool, which takes the place of what was offered: only whole
+    /// vectors on their own addresses go past the caches.
     fn writes(&self, buffer: &Buffer) -> bool {
-        buffer.is_host()
+        buffer.suits_results()
     }
 
     #[inline]

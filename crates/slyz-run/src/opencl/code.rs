@@ -10,6 +10,7 @@ use opencl3::types::cl_kernel;
 use slyz_sir::back::clike::Description;
 use slyz_sir::back::opencl;
 use slyz_sir::choices::Precision;
+use slyz_sir::code::{Body, Op};
 use slyz_sir::kernel::Kernel;
 use slyz_sir::raw::Language;
 use std::ffi::CString;
@@ -62,7 +63,7 @@ pub(super) fn code(opened: &Opened, kernel: &Kernel, kernel_hash: &[u8; 32], nar
 
 /// The program of a text, from disk or from the compiler.
 fn built(opened: &Opened, kernel: &Kernel, text: &str, precision: Precision) -> Result<Program, Error> {
-    let options = options(opened, precision);
+    let options = options(opened, kernel, precision);
     let OpenClNames { name, platform, version } = names(opened);
     let key = hash::of(&("opencl 1", text, &options, name, platform, version));
     let kept = opened.disk.as_ref().and_then(|disk| disk.load(&key));
@@ -109,11 +110,40 @@ fn loaded(opened: &Opened, binary: &[u8], options: &str) -> Option<Program> {
 
 /// Where nobody asks for every bit, quotients and roots are as fast as they come; the table allows for that. Products and sums are
 /// fused where nobody asks for the table.
-fn options(opened: &Opened, precision: Precision) -> String {
+fn options(opened: &Opened, kernel: &Kernel, precision: Precision) -> String {
     let own = match precision {
         Precision::Native => " -cl-mad-enable -cl-denorms-are-zero",
         Precision::Table => "",
         Precision::Exact => " -cl-fp32-correctly-rounded-divide-sqrt",
     };
-    format!("-cl-std={}{own}", opened.standard)
+    // Note [pocl and nested loops].
+    let careful = opened.summary.platform == POCL && meets_below(&kernel.body, DEEP);
+    let careful = if careful { " -cl-opt-disable" } else { "" };
+    format!("-cl-std={}{own}{careful}", opened.standard)
+}
+
+// Note [pocl and nested loops]: pocl runs the threads of a block as loops from barrier to barrier, which it makes of code that LLVM has
+// optimised as if there were one thread. Where a loop around a barrier ends in another loop, LLVM joins their ends, and pocl 3.1 takes the
+// two for one: in
+//
+//     for (uint j = 0; j < n; ++j)
+//         if (j > 0) {
+//             barrier(CLK_GLOBAL_MEM_FENCE);
+//             for (uint k = 1 + get_local_id(0); k < n; k += get_local_size(0)) x[j * n + k] += 1;
+//         }
+//
+// the first thread adds to rows behind the last. OpenCL allows that code, and without passes before pocl's own it is right. Barriers that
+// are less deep are right as they are.
+
+/// The platform's name.
+const POCL: &str = "Portable Computing Language";
+/// Loops and branches around a barrier with which it goes wrong.
+const DEEP: usize = 2;
+
+/// Do threads meet inside of so many loops and branches?
+fn meets_below(body: &Body, levels: usize) -> bool {
+    body.stmts.iter().any(|stmt| {
+        let meets = levels == 0 && matches!(stmt.op, Op::Barrier(_) | Op::Subgroup(..));
+        meets || stmt.op.bodies().into_iter().any(|inner| meets_below(inner, levels.saturating_sub(1)))
+    })
 }

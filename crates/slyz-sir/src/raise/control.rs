@@ -202,11 +202,13 @@ impl<'k> Lift<'k> {
         if init.is_empty() && memories.is_empty() {
             return Ok(());
         }
-        // What turns carry is made by itself, from the rows as they were.
+        // What turns carry is made by itself, from the rows as they were and from what turns have stored.
+        self.find_stored(&rows, body);
         let after = std::mem::replace(&mut self.rows, before);
         self.in_row = rows;
         self.row_counter = self.counters.get(&counter.id).copied();
         let done = self.repeat(&turning, &memories);
+        self.running.clear();
         self.in_row.clear();
         self.row_counter = None;
         self.rows = after;

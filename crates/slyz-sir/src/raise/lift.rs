@@ -84,7 +84,7 @@ pub(super) struct Lift<'k> {
     pub(super) rows: HashMap<MemId, Id>,
     /// The tensors whose rows are being written, element by element.
     pub(super) in_row: Vec<MemId>,
-    /// Sums that a turn has reached, by their names in the kernel.
+    /// What a turn has reached or stored, by its name in the kernel.
     pub(super) running: HashMap<Id, Running>,
     /// The counter that goes along them.
     pub(super) row_counter: Option<u32>,

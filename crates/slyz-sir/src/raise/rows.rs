@@ -13,13 +13,12 @@ use crate::types::Ty;
 use crate::write::Write;
 use std::collections::HashSet;
 
-/// A sum that is carried from turn to turn, as the array of all that it has been.
+/// What turns reach, as the array of all that it has been: a sum that is carried from turn to turn, or what each turn stores.
 #[derive(Clone, Debug)]
 pub(super) struct Running {
     array: Id,
-    operator: Operator,
-    /// What it began with, where that changes it.
-    init: Option<Id>,
+    /// What a sum began with, where that changes it.
+    init: Option<(Operator, Id)>,
     ty: Ty,
 }
 
@@ -173,20 +172,43 @@ impl<'k> Lift<'k> {
             let array = Var { id: self.lines.fresh(), ty: Type::Array(ty, shape.clone()) };
             let init = self.code(init)?;
             let begins_with_nothing = self.is_unit(init, *operator, ty);
-            let init = (!begins_with_nothing).then_some(init);
-            self.running.insert(result, Running { array: array.id, operator: *operator, init, ty });
+            let init = (!begins_with_nothing).then_some((*operator, init));
+            self.running.insert(result, Running { array: array.id, init, ty });
             let monoid = Monoid { neutral, combine, commutative: true };
             self.lines.out().push(Stmt { binds: vec![array], op: Op::Scan { shape, body: item, monoid } });
         }
         Ok(())
     }
 
-    /// What a running sum is at this turn.
+    /// What turns have stored in rows, for code that asks for it once more: `out[j] = e; sum += e` computes `e` once.
+    pub(super) fn find_stored(&mut self, rows: &[MemId], body: &Body) {
+        let carried: Vec<Id> = body.params.iter().skip(1).map(|param| param.id).collect();
+        for memory in rows {
+            let mut stores = 0;
+            collect(body, &mut |stmt| {
+                stores += usize::from(matches!(&stmt.op, Op::Store { memory: to, .. } if to == memory));
+            });
+            let at_all_turns = body.stmts.iter().find_map(|stmt| match &stmt.op {
+                Op::Store { memory: to, values, .. } if to == memory && values.len() == 1 => values.first().copied(),
+                _ => None,
+            });
+            let (Some(value), Some(&array), 1) = (at_all_turns, self.rows.get(memory), stores) else { continue };
+            // Positions are better known by themselves, and what turns carry is what is being made.
+            let computes = matches!(self.definition(value), Some(Op::Apply(..) | Op::Call(..)));
+            let ty = self.kernel.memories[memory.0 as usize].ty;
+            let own = body.sources(&[value]);
+            if computes && !matches!(ty, Ty::I64 | Ty::Bool) && !carried.iter().any(|id| own.contains(id)) {
+                self.running.insert(value, Running { array, init: None, ty });
+            }
+        }
+    }
+
+    /// What turns reach, at this turn.
     pub(super) fn reached(&mut self, running: &Running) -> Result<Id, Unraised> {
         let Some(counter) = self.row_counter else { return Err(Unraised::Large) };
         let index = vec![self.write(&Poly::term(Term::Atom(counter)))];
         let sum = self.lines.push(Op::At { array: running.array, index }, running.ty);
-        let all = |init: Id| self.lines.apply(running.operator, &[init, sum], running.ty);
+        let all = |(operator, init)| self.lines.apply(operator, &[init, sum], running.ty);
         Ok(running.init.map_or(sum, all))
     }
 

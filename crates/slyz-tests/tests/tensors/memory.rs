@@ -62,6 +62,41 @@ fn a_list_that_is_taken_over_is_written_in_place_and_shared_by_copies() -> Resul
     Ok(())
 }
 
+/// Zeros that nobody has written to and lists are slow to write: a result that is written from nothing takes memory of the pool, and
+/// stays there.
+#[test]
+fn results_lie_where_vectors_start() -> Result<(), Error> {
+    #[graph]
+    fn next(x: &Tensor<f32>, out: &mut Tensor<f32>) {
+        let i = thread.x;
+        if i < out.len() {
+            out[i] = x[i] + 1.0;
+        }
+    }
+    let cpu = slyz::device("cpu")?;
+    let f = compile_on(&cpu, |x: Arr<f32, N>| x + 1.0)?;
+    let start = |x: &[f32]| x.as_ptr().addr();
+    for n in [1000, 1 << 20] {
+        let x = vec![1.0f32; n];
+        let list = || Tensor::<f32, N>::from_vec([n], vec![0.0; n]);
+        for mut out in [Tensor::zeros([n])?, list()?, f.call(&x)?] {
+            f.call_into(&mut out, &x)?;
+            let first = start(out.as_slice()?);
+            f.call_into(&mut out, &x)?;
+            assert_eq!((start(out.as_slice()?), first % 64), (first, 0));
+            assert_eq!(out.as_slice()?, vec![2.0; n]);
+        }
+        for mut out in [Tensor::<f32>::zeros([n])?, list()?.into_dyn()] {
+            next(&x, &mut out).threads(n).on(&cpu).run()?;
+            let first = start(out.as_slice()?);
+            next(&x, &mut out).threads(n).on(&cpu).run()?;
+            assert_eq!((start(out.as_slice()?), first % 64), (first, 0));
+            assert_eq!(out.as_slice()?, vec![2.0; n]);
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn one_element() -> Result<(), Error> {
     // Large enough that a device reads parts of it.
