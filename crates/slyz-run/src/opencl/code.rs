@@ -122,18 +122,18 @@ fn options(opened: &Opened, kernel: &Kernel, precision: Precision) -> String {
     format!("-cl-std={}{own}{careful}", opened.standard)
 }
 
-// Note [pocl and nested loops]: pocl runs the threads of a block as loops from barrier to barrier, which it makes of code that LLVM has
-// optimised as if there were one thread. Where a loop around a barrier ends in another loop, LLVM joins their ends, and pocl 3.1 takes the
-// two for one: in
+// Note [pocl and nested loops]: pocl runs the threads of a block as loops from barrier to barrier, which it makes of code that its compiler
+// has optimised. In some loops around barriers pocl 3.1 then goes wrong: by
 //
 //     for (uint j = 0; j < n; ++j)
 //         if (j > 0) {
 //             barrier(CLK_GLOBAL_MEM_FENCE);
-//             for (uint k = 1 + get_local_id(0); k < n; k += get_local_size(0)) x[j * n + k] += 1;
+//             for (uint k = 1 + get_local_id(0); k < n; k += 4) x[j * n + k] += 100;
 //         }
 //
-// the first thread adds to rows behind the last. OpenCL allows that code, and without passes before pocl's own it is right. Barriers that
-// are less deep are right as they are.
+// a block of four threads adds to rows from `n` on, too. OpenCL allows that code, and by `-cl-opt-disable` it is right. Which of the passes
+// is to blame is not known. A barrier at the end of the branch helps here, and not where a loop with barriers stands in another one, between
+// loops without. All that we have seen go wrong is so deep, and kernels whose barriers are less deep keep their passes.
 
 /// The platform's name.
 const POCL: &str = "Portable Computing Language";
