@@ -211,12 +211,19 @@ fn nvrtc_takes_fragments() -> R {
             assert!(text.contains("mma.sync"), "{text}");
             let (failed, said) = nvrtc.compiled(&text, &format!("sm_{architecture}"), &["--ptxas-options=-v"])?;
             assert!(!failed && !said.contains("warning"), "{architecture}: {said}");
-            let spills: Vec<&str> = said.lines().filter(|line| line.contains("bytes spill stores")).collect();
+            let spills: Vec<u32> = said.lines().filter_map(spilled_bytes).collect();
             assert!(!spills.is_empty(), "the compiler says nothing of registers: {said}");
-            assert!(spills.iter().all(|line| line.contains(" 0 bytes spill stores")), "{architecture}: {said}");
+            // Two blocks of a core share its registers. Code behind a large tile may have to wait in memory, the sums not.
+            let most = if about.is_some() { 64 } else { 0 };
+            assert!(spills.iter().all(|&bytes| bytes <= most), "{architecture}: {said}");
         }
     }
     Ok(())
+}
+
+/// What a line of the compiler says of registers that go to memory.
+fn spilled_bytes(line: &str) -> Option<u32> {
+    line.split_once(" bytes spill stores")?.0.rsplit(' ').next()?.parse().ok()
 }
 
 /// Attention in one kernel, with tensor cores and without.
