@@ -10,8 +10,8 @@ use gemm::Parallelism;
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2};
 use rayon::prelude::*;
-use slyz::Quantize;
 use slyz::prelude::*;
+use slyz::{Options, Quantize};
 
 axis!(B, N, K, M);
 
@@ -43,6 +43,14 @@ pub static JOBS: &[Job] = &[
         target: Some(0.9),
         run: run_relu,
         source: || Ok(compile(layer)?.source().to_string()),
+    },
+    // The right factor stays from call to call; beside ours that does not know it.
+    Job {
+        name: "matmul_weights",
+        title: "32 rows by weights of 4096²",
+        target: Some(0.9),
+        run: run_weights,
+        source: || Ok(compile(matmul)?.source().to_string()),
     },
     // Beside ours in `f32`, and the best crate's.
     Job {
@@ -89,13 +97,17 @@ fn by_faer(z: &mut [f32], a: &[f32], b: &[f32], n: usize, transposed: bool, par:
 }
 
 fn by_gemm(z: &mut [f32], a: &[f32], b: &[f32], n: usize, transposed: bool, threads: Parallelism) {
-    assert!(z.len() == n * n && a.len() == n * n && b.len() == n * n, "square matrices of side {n}");
+    let rows = z.len() / n.max(1);
+    assert!(z.len() == rows * n && a.len() == rows * n && b.len() == n * n, "a matrix by one of side {n}");
+    assert!(rows == n || !transposed, "square matrices where the left one is transposed");
     let side = n as isize;
     let (a_column, a_row) = if transposed { (side, 1) } else { (1, side) };
     let (z, a, b) = (z.as_mut_ptr(), a.as_ptr(), b.as_ptr());
-    // SAFETY: each pointer has n² elements, which the strides 1 and n do not leave; z is borrowed exclusively.
+    // SAFETY: the strides 1 and n do not leave what the pointers have; z is borrowed exclusively.
     unsafe {
-        gemm::gemm(n, n, n, z, 1, side, false, a, a_column, a_row, b, 1, side, 0.0, 1.0, false, false, false, threads);
+        gemm::gemm(
+            rows, n, n, z, 1, side, false, a, a_column, a_row, b, 1, side, 0.0, 1.0, false, false, false, threads,
+        );
     }
 }
 
@@ -151,6 +163,29 @@ fn run_square(bench: &Bench, job: &'static Job, transposed: bool) -> Result<Row,
     contest.fills("rayon", n * n, move |z| plain(z, a, b, n, transposed));
     #[cfg(feature = "candle")]
     crate::candle::matmul(&mut contest, a, b, n, transposed)?;
+    contest.measure()
+}
+
+fn run_weights(bench: &Bench, job: &'static Job) -> Result<Row, Failure> {
+    let (rows, n) = (32, bench.side(4096));
+    let x = &Slab::random(&bench.native, rows * n, -1.0, 1.0, 1)[..];
+    let w = &Slab::random(&bench.native, n * n, -1.0, 1.0, 2)[..];
+    let mut expected = vec![0f32; rows * n];
+    plain(&mut expected, x, w, n, false);
+    let kept = slyz::compile_with(matmul, &Options::new().weights([2]))?;
+    let f = compile(matmul)?;
+    let weights = Tensor::<f32, (K, M)>::from_vec([n, n], w.to_vec())?;
+    let same = weights.clone();
+    let mut contest = Contest::new(bench, job, Expected::near(expected, 1e-2).or_within(1e-2));
+    contest.ours(move || kept.call((x, [rows, n]), &weights), |z| z.to_vec());
+    contest.ours_as("as they lie", move || f.call((x, [rows, n]), &same), |z| z.to_vec());
+    contest.fills("faer", rows * n, move |z| {
+        let (x, w) = (MatRef::from_row_major_slice(x, rows, n), MatRef::from_row_major_slice(w, n, n));
+        let z = MatMut::from_row_major_slice_mut(z, rows, n);
+        faer::linalg::matmul::matmul(z, Accum::Replace, x, w, 1.0f32, Par::rayon(0));
+    });
+    contest.fills("gemm", rows * n, move |z| by_gemm(z, x, w, n, false, Parallelism::Rayon(0)));
+    contest.fills("rayon", rows * n, move |z| plain(z, x, w, n, false));
     contest.measure()
 }
 

@@ -62,6 +62,11 @@ pub trait Device: Send + Sync {
         host_bandwidth()
     }
 
+    /// Are right factors of products best off [in panels](slyz_sir::lower::cpu::in_panels), where they stay the same from call to call?
+    fn wants_panels(&self) -> bool {
+        false
+    }
+
     #[doc(hidden)]
     fn is_own(&self, _: Seal) -> bool {
         false

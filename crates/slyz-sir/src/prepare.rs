@@ -6,6 +6,7 @@
 //! ```
 
 use crate::code::{Body, Id, Op, Stmt, Type, Var};
+use crate::lower::cpu::{Panels, in_panels};
 use crate::pass::fuse::cost;
 use crate::pass::layout::{Turned, turn_arguments};
 use crate::pass::{self, dce};
@@ -47,8 +48,17 @@ pub enum Source {
     },
 }
 
+/// How arguments lie that stay the same from call to call, where that is not how callers have them.
+#[derive(Clone, Debug, Default)]
+pub struct Arranged {
+    /// Those with another axis last.
+    pub turned: Vec<Turned>,
+    /// Those in panels of columns.
+    pub panels: Vec<Panels>,
+}
+
 /// A program for arguments that stay the same from call to call: optimized, in parts, and these arguments in the order in which they are read, as
-/// far as that is another.
+/// far as that is another. `panels` says whether right factors of products may lie [in panels](in_panels), as the CPU reads them.
 ///
 /// ```
 /// use slyz_sir::{prepare::for_arguments, text::parse_program};
@@ -58,19 +68,21 @@ pub enum Source {
 ///   }
 ///   return %y
 /// }")?;
-/// let (parts, turned) = for_arguments(&program, &[0]);
-/// assert_eq!((parts.packs.len(), turned.len()), (1, 1));
+/// let (parts, arranged) = for_arguments(&program, &[0], true);
+/// assert_eq!((parts.packs.len(), arranged.turned.len()), (1, 1));
 /// // The elements of a word are neighbours now.
 /// assert!(parts.packs[0].program.to_string().contains("-> f32[V, D]"));
 /// # Ok::<(), slyz_sir::text::ParseError>(())
 /// ```
-pub fn for_arguments(program: &Program, arguments: &[usize]) -> (Prepared, Vec<Turned>) {
+pub fn for_arguments(program: &Program, arguments: &[usize], panels: bool) -> (Prepared, Arranged) {
     // Before passes write it into whoever reads it.
     let first = cut(program, arguments, &is_dear);
     let place = |argument: &usize| first.sources.iter().position(|source| *source == Source::Argument(*argument));
     let pairs: Vec<(usize, usize)> = arguments.iter().filter_map(|own| Some((place(own)?, *own))).collect();
     let places: Vec<usize> = pairs.iter().map(|(place, _)| *place).collect();
-    let (main, turned) = turn_arguments(pass::optimize(&first.main), &places);
+    let main = pass::optimize(&first.main);
+    let (main, panels) = if panels { in_panels(main, &places) } else { (main, vec![]) };
+    let (main, turned) = turn_arguments(main, &places);
     let second = prepare(&main, &places);
     let source = |source: Source| match source {
         Source::Argument(place) => first.sources[place],
@@ -80,7 +92,7 @@ pub fn for_arguments(program: &Program, arguments: &[usize]) -> (Prepared, Vec<T
     let sources = second.sources.into_iter().map(source).collect();
     let later = second.packs.into_iter().map(|pack| Pack { argument: argument(pack.argument), ..pack });
     let packs = first.packs.iter().cloned().chain(later).collect();
-    (Prepared { packs, main: second.main, sources }, turned)
+    (Prepared { packs, main: second.main, sources }, Arranged { turned, panels })
 }
 
 /// Cuts a program in parts: what depends on one of these arguments alone, and the rest.

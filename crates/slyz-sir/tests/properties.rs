@@ -113,7 +113,7 @@ fn random_programs_in_parts() {
     property("random_programs_in_parts", 600, (any::<u64>(), 1u32..60), |(seed, budget)| {
         let case = case(seed, budget);
         let arguments: Vec<usize> = (0..case.program.body.params.len()).collect();
-        let (parts, _) = for_arguments(&case.program, &arguments);
+        let (parts, _) = for_arguments(&case.program, &arguments, seed % 2 == 0);
         let run = |program: &Program, args: Vec<Value>| {
             prop_assert_eq!(verify::program(program), Ok(()), "{}", program);
             Ok(outcome(program, &Case { program: program.clone(), args, ..case.clone() }))

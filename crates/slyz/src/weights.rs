@@ -3,8 +3,10 @@
 use crate::error::Error;
 use crate::trace::Slot;
 use slyz_run::{Device, Executable, Prepared};
+use slyz_sir::code::Id;
+use slyz_sir::lower::cpu::PANEL;
 use slyz_sir::pass::layout::Turned;
-use slyz_sir::prepare::{self, for_arguments};
+use slyz_sir::prepare::{self, Arranged, for_arguments};
 use slyz_sir::program::Program;
 use slyz_sir::size::{Size, SizeVar};
 use std::sync::Arc;
@@ -34,8 +36,8 @@ pub(crate) fn compile_with_weights(
     slots: &[Slot],
     weights: &[usize],
 ) -> Result<(Arc<dyn Executable>, Parts), Error> {
-    let (parts, turned) = for_arguments(program, weights);
-    let told = told(program, slots, &parts, &turned);
+    let (parts, arranged) = for_arguments(program, weights, device.wants_panels());
+    let told = told(program, slots, &parts, &arranged);
     compile_parts(device, parts, told)
 }
 
@@ -54,7 +56,7 @@ pub(crate) fn compile_parts(
 }
 
 /// What is made once.
-fn told(program: &Program, slots: &[Slot], parts: &prepare::Prepared, turned: &[Turned]) -> Vec<String> {
+fn told(program: &Program, slots: &[Slot], parts: &prepare::Prepared, arranged: &Arranged) -> Vec<String> {
     let name = |var: SizeVar| program.sizes.get(var.0 as usize).map_or(String::new(), |size| size.name.clone());
     let shape = |shape: &[Size]| {
         let extents: Vec<String> = shape.iter().map(|size| size.display(&name).to_string()).collect();
@@ -75,13 +77,16 @@ fn told(program: &Program, slots: &[Slot], parts: &prepare::Prepared, turned: &[
         let argument = argument(pack.argument);
         told.push(format!("made once for each tensor that argument {argument} is: {}", made.join(", ")));
     }
-    for Turned { array, shape: own, votes: [along, across], .. } in turned {
-        let place = program.body.params.iter().position(|param| param.id == *array).unwrap_or(0);
+    let place = |array: Id| program.body.params.iter().position(|param| param.id == array).unwrap_or(0);
+    for Turned { array, shape: own, votes: [along, across], .. } in &arranged.turned {
         told.push(format!(
             "argument {} lies as {} for its readers: {along} go along its last axis so, {across} did before",
-            argument(place),
+            argument(place(*array)),
             shape(own)
         ));
+    }
+    for panels in &arranged.panels {
+        told.push(format!("argument {} lies in panels of {PANEL} columns for products", argument(place(panels.array))));
     }
     if told.is_empty() {
         told.push("nothing is made of the weights alone, and they lie as they are read".to_string());

@@ -166,6 +166,11 @@ impl Device for Auto {
         self.pair.gpu().map_or(&self.pair.cpu, |gpu| &gpu.device).copy_bandwidth()
     }
 
+    /// A program has one form for both: the CPU's where there is nothing else.
+    fn wants_panels(&self) -> bool {
+        self.pair.gpu().is_none()
+    }
+
     fn is_own(&self, seal: Seal) -> bool {
         self.pair.is_own(seal)
     }

@@ -126,6 +126,10 @@ impl Device for Cpu {
         })
     }
 
+    fn wants_panels(&self) -> bool {
+        true
+    }
+
     fn is_own(&self, _: Seal) -> bool {
         true
     }

@@ -127,6 +127,11 @@ impl<'g> Product<'g> {
         self.body.results == binds
     }
 
+    /// The statement in front of the fold, or in it, that gives a name.
+    pub(crate) fn made(&self, id: Id) -> Option<&'g Stmt> {
+        self.before.iter().find(|stmt| stmt.binds.iter().any(|bind| bind.id == id)).copied()
+    }
+
     /// The statements that give the ids, in order, without going behind what is packed.
     pub(crate) fn slice(&self, ids: &[Id], packed: bool) -> Vec<&'g Stmt> {
         let mut wanted: HashSet<Id> = ids.iter().copied().collect();

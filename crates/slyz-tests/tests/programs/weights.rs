@@ -70,6 +70,47 @@ fn what_is_made_of_weights_is_made_once() -> Result<(), Error> {
 }
 
 #[test]
+fn weights_of_products_lie_in_panels() -> Result<(), Error> {
+    axis!(P, Inner, Out);
+    let plain = |x: Arr<f32, (P, N, Inner)>, w: Arr<f32, (P, Inner, Out)>, u: Arr<f32, (Wide, Out)>| {
+        let y =
+            tabulate(|(p, i, j): (Idx<P>, Idx<N>, Idx<Out>)| sum(|k: Idx<Inner>| x.at((p, i, k)) * w.at((p, k, j))));
+        // The columns of this factor are its rows.
+        tabulate(|(p, i, j): (Idx<P>, Idx<N>, Idx<Wide>)| sum(|k: Idx<Out>| y.at((p, i, k)) * u.at((j, k))).max(0.0))
+    };
+    let device = slyz::device("cpu")?;
+    let f = slyz::compile_with(plain, &Options::new().device(&device))?;
+    let kept = slyz::compile_with(plain, &Options::new().device(&device).weights([2, 3]))?;
+    let told = kept.explain().to_string();
+    for argument in [2, 3] {
+        assert!(told.contains(&format!("argument {argument} lies in panels of 64 columns for products")), "{told}");
+    }
+    // It is read where it lies.
+    assert!(f.source().contains("right"), "{}", f.source());
+    assert!(!kept.source().contains("right"), "{}", kept.source());
+    for (p, n, inner, out, wide) in
+        [(2, 7, 300, 130, 65), (1, 1, 1, 1, 1), (3, 5, 17, 64, 63), (2, 3, 0, 70, 4), (1, 4, 9, 0, 5)]
+    {
+        let made = |n: usize, step: usize| (0..n).map(|k| (k * step % 13) as f32 - 6.0).collect::<Vec<f32>>();
+        let x = Tensor::<f32, (P, N, Inner)>::from_vec([p, n, inner], made(p * n * inner, 7))?;
+        let w = Tensor::<f32, (P, Inner, Out)>::from_vec([p, inner, out], made(p * inner * out, 5))?;
+        let u = Tensor::<f32, (Wide, Out)>::from_vec([wide, out], made(wide * out, 3))?;
+        let wanted = f.call(&x, &w, &u)?.to_vec()?;
+        for _ in 0..2 {
+            assert_eq!(kept.call(&x, &w, &u)?.to_vec()?, wanted, "{p} × {n} × {inner} × {out} × {wide}");
+        }
+    }
+    // Who is read otherwise too stays as it is.
+    let both = |x: Arr<f32, (N, Inner)>, w: Arr<f32, (Inner, Out)>| {
+        let y = tabulate(|(i, j): (Idx<N>, Idx<Out>)| sum(|k: Idx<Inner>| x.at((i, k)) * w.at((k, j))));
+        (y, tabulate(|(k, j): (Idx<Inner>, Idx<Out>)| w.at((k, j)) + 1.0))
+    };
+    let both = slyz::compile_with(both, &Options::new().device(&device).weights([2]))?;
+    assert!(!both.explain().to_string().contains("in panels"), "{}", both.explain());
+    Ok(())
+}
+
+#[test]
 fn arguments_that_are_not_there() -> Result<(), Error> {
     for wrong in [0, 3] {
         let wanted = format!("there is no argument {wrong}: the function has 2, counted from 1");

@@ -26,12 +26,14 @@
 //! What it does not do: fuse (the `fuse` pass has done that).
 
 mod filter;
+mod panels;
 mod plan;
 mod product;
 mod scan;
 mod scatter;
 mod sort;
 
+pub use panels::{PANEL, Panels, in_panels};
 pub use plan::{keeps_order, lower, lower_with};
 
 /// The work of a turn, in additions, that more cores than one are not worth being woken for.

@@ -5,11 +5,14 @@
 //! scratch in the order in which they are read, and then a few rows by a few vectors of sums are held in registers while `k`
 //! runs. What `f`, `g`, the product and the sum are does not matter (distances are such sums too), nor what becomes of
 //! the sum: code behind the fold runs once per element of a finished tile.
+//!
+//! A right factor that lies in panels already (`panels.rs`) is read where it lies.
 
+use super::panels;
 use crate::code::{Body, Id, MemId, Op, Stmt};
 use crate::kernel::{Access, BufferId};
 use crate::lower::access::far_reads;
-use crate::lower::planning::{Lowering, piece, unflatten};
+use crate::lower::planning::{Home, Lowering, piece, unflatten};
 use crate::lower::product::Product;
 use crate::lower::writer::KernelWriter;
 use crate::ops::Operator;
@@ -21,10 +24,10 @@ use crate::write::{Arithmetic, Write as _};
 /// 32 registers; with two vectors, 16.
 const ROWS: i64 = 6;
 /// Columns that are packed side by side.
-const COLUMNS: u64 = 64;
+pub(super) const COLUMNS: u64 = 64;
 /// Rows of a tile at most; a multiple of `ROWS`. Larger ones pack less, but 1024² is then too few of them for sixteen cores.
 const TILE_ROWS: u64 = 132;
-/// Columns of a tile at most; a multiple of `COLUMNS`.
+/// Columns of a tile at most; a multiple of `COLUMNS`, so that groups of columns are panels.
 const TILE_COLUMNS: u64 = 512;
 /// Terms of a sum that are packed at a time.
 const DEPTH: i64 = 256;
@@ -45,12 +48,21 @@ struct Tile {
     rows: (Id, Id),
     columns: (Id, Id),
     left: Vec<MemId>,
-    right: Vec<MemId>,
+    /// For each value of the columns.
+    right: Vec<Right>,
     sums: Vec<MemId>,
     /// The sums are the results themselves, not a tile of scratch.
     direct: bool,
     tys: Vec<Ty>,
     neutral: Vec<Id>,
+}
+
+/// Where values of the columns are read.
+enum Right {
+    /// In scratch: they are computed for each tile.
+    Packed(MemId),
+    /// In the array itself, which lies in panels, at these positions.
+    InPanels(Id, Vec<Id>),
 }
 
 impl<'g> Lowering<'g> {
@@ -62,6 +74,12 @@ impl<'g> Lowering<'g> {
         outputs: Vec<(BufferId, Vec<Size>)>,
     ) {
         let name = self.kernel_name("product");
+        let constant = |id: Id| match self.home(id) {
+            Home::Again(Stmt { op: Op::Const(value), .. }) => Some(*value),
+            _ => None,
+        };
+        let in_panels: Vec<Option<panels::Read>> =
+            product.right.iter().map(|(id, _)| panels::read_of(&product, *id, &constant)).collect();
         let [outer @ .., rows, columns] = shape else { unreachable!("a product has rows and columns") };
         let down = Size::CeilDiv(rows.clone().into(), TILE_ROWS);
         let across = Size::CeilDiv(columns.clone().into(), TILE_COLUMNS);
@@ -76,7 +94,13 @@ impl<'g> Lowering<'g> {
         };
         let of = |side: &[(Id, Ty)]| side.iter().map(|(_, ty)| *ty).collect::<Vec<Ty>>();
         let left = tiles("left", &of(&product.left), &[TILE_ROWS, DEPTH as u64]);
-        let right = tiles("right", &of(&product.right), &[TILE_COLUMNS / COLUMNS, DEPTH as u64, COLUMNS]);
+        let mut right = vec![];
+        for (&(_, ty), read) in product.right.iter().zip(&in_panels) {
+            right.push(match read {
+                Some(read) => Right::InPanels(read.array, read.outer.to_vec()),
+                None => Right::Packed(tiles("right", &[ty], &[TILE_COLUMNS / COLUMNS, DEPTH as u64, COLUMNS])[0]),
+            });
+        }
         let direct = product.is_bare();
         let sums = if direct { homes.clone() } else { tiles("sums", &tys, &[TILE_ROWS, TILE_COLUMNS]) };
         if direct {
@@ -201,7 +225,15 @@ impl Tile {
     /// The values of the columns: for each group of columns, along them, then along `k`. Memory is read in its own order: a
     /// row of all groups after the other, or, where that goes down columns of memory, a group after the other.
     fn pack_right<'g>(&self, w: &mut KernelWriter<'_, 'g>, product: &Product<'g>, start: Id, stop: Id) {
-        let ids: Vec<Id> = product.right.iter().map(|(id, _)| *id).collect();
+        let packed = |(right, &(id, _)): (&Right, &(Id, Ty))| match right {
+            Right::Packed(memory) => Some((*memory, id)),
+            Right::InPanels(..) => None,
+        };
+        let packed: Vec<(MemId, Id)> = self.right.iter().zip(&product.right).filter_map(packed).collect();
+        if packed.is_empty() {
+            return;
+        }
+        let ids: Vec<Id> = packed.iter().map(|(_, id)| *id).collect();
         let column = product.body.params[self.outer.len() + 1].id;
         let stmts = product.slice(&ids, false);
         let code = Body { stmts: stmts.iter().map(|s| (*s).clone()).collect(), ..Body::default() };
@@ -212,7 +244,7 @@ impl Tile {
                 w.lane_stmts(stmts.clone());
                 let k = w.value(k - start);
                 let j = w.value(j - lo);
-                for (&memory, &id) in self.right.iter().zip(&ids) {
+                for &(memory, id) in &packed {
                     let value = w.scalar(id);
                     w.store(memory, vec![group, k, j], value);
                 }
@@ -245,6 +277,8 @@ impl Tile {
         self.groups(w, |w, group, lo, hi| {
             let width = w.value(hi - lo);
             let first = w.value(lo - self.columns.0);
+            let side = w.number(COLUMNS as i64);
+            let panel = w.value(lo / side);
             w.for_each(zero, height, ROWS, (vec![], &[]), |w, top, _| {
                 w.lanes(zero, width, |w, j| {
                     let rows: Vec<Id> = (0..ROWS)
@@ -255,14 +289,22 @@ impl Tile {
                         .collect();
                     let init = self.neutral.repeat(ROWS as usize);
                     let parts = w.for_each(zero, length, 1, (init, &state), |w, k, sums| {
-                        for (&memory, &(id, ty)) in self.right.iter().zip(&product.right) {
-                            let value = w.push(Op::Load { memory, index: vec![group, k, j] }, ty);
+                        let term = w.value(start + k);
+                        for (right, &(id, ty)) in self.right.iter().zip(&product.right) {
+                            let value = match right {
+                                Right::Packed(memory) => {
+                                    w.push(Op::Load { memory: *memory, index: vec![group, k, j] }, ty)
+                                }
+                                Right::InPanels(array, outer) => {
+                                    let index = [w.all_scalars(outer), vec![panel, term, j]].concat();
+                                    w.read(*array, index, ty)
+                                }
+                            };
                             w.set_scalar(id, value);
                         }
                         let here = w.value(lo + j);
                         w.set_scalar(column, here);
-                        let here = w.value(start + k);
-                        w.set_scalar(product.inner, here);
+                        w.set_scalar(product.inner, term);
                         let mut next = vec![];
                         for (&r, sums) in rows.iter().zip(sums.chunks(many)) {
                             for (&memory, &(id, ty)) in self.left.iter().zip(&product.left) {
