@@ -71,7 +71,8 @@ pub fn all(n: u64, side: u64) -> Vec<Job> {
         histogram(n),
         sort(n),
         sort_words(n),
-        sums_of_groups(n),
+        sums_of_groups::<256>(n),
+        sums_of_groups::<2000>(n),
         row_sums(root, root, true),
         column_sums(root, root),
         Job {
@@ -427,16 +428,16 @@ fn sort_words(n: u64) -> Job {
 }
 
 /// A histogram whose sums are floats, for which there are no atomics.
-fn sums_of_groups(n: u64) -> Job {
+fn sums_of_groups<const GROUPS: usize>(n: u64) -> Job {
     Job {
-        title: format!("float sums of 256 groups, {n}"),
-        inputs: vec![(vec![n], (0.0, 256.0))],
-        output: 256,
+        title: format!("float sums of {GROUPS} groups, {n}"),
+        inputs: vec![(vec![n], (0.0, GROUPS as f32))],
+        output: GROUPS as u64,
         flops: 0,
         hand: vec![],
         ours: ours!(
-            |x: Arr<f32, N>| -> Arr<f32, Fix<256>> {
-                scatter(Sum, |i: Idx<N>| (Near::<Fix<256>>::new(x.at(i).cast::<i32>()), x.at(i)))
+            |x: Arr<f32, N>| -> Arr<f32, Fix<GROUPS>> {
+                scatter(Sum, |i: Idx<N>| (Near::<Fix<GROUPS>>::new(x.at(i).cast::<i32>()), x.at(i)))
             },
             |f, x| f.call(&x[0].rename::<N>()?)
         ),

@@ -117,7 +117,7 @@ fn small_windows() {
 /// Is the file about scans, scatters, filters and sorts of many elements, which go through all of an array?
 fn is_long(path: &std::path::Path) -> bool {
     let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
-    let long = ["filter_chunks", "scan_chunks", "scatter_runs", "scatter_sorted", "sort", "tiles"];
+    let long = ["filter_chunks", "scan_chunks", "scatter_runs", "scatter_sorted", "scatter_turns", "sort", "tiles"];
     long.contains(&name) || name.starts_with("collective_")
 }
 

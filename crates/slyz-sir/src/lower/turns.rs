@@ -20,7 +20,7 @@ use std::collections::HashSet;
 /// A loop in a loop with less work than this in a turn is one kernel on every machine: it would be launches for each of its turns.
 const NEST: u64 = 1 << 15;
 
-/// What it costs to find the place of an element in an order, in additions.
+/// What it costs to find the place of an element in an order, in additions; and what it costs that one thread sends a value instead of many.
 const SORTED: u64 = 64;
 
 /// Values that a kernel stores, one per buffer.
@@ -46,6 +46,11 @@ pub(super) trait Strategy<'g> {
     /// The most work of a turn, in additions, for which a loop is one kernel; 0 for none.
     fn most_work(&self) -> u64;
 
+    /// Would one thread send the values of a scatter, were it in a kernel with others, that many send in a launch of its own?
+    fn sends_alone(&self, _: &Op) -> bool {
+        false
+    }
+
     /// Does the host learn late what the device has computed? Then it does not wait for the condition of each turn.
     fn runs_ahead(&self) -> bool {
         false
@@ -56,7 +61,7 @@ pub(super) trait Strategy<'g> {
 pub(super) fn plan_loop<'g>(strategy: &mut impl Strategy<'g>, stmt: &'g Stmt) {
     let outputs: Vec<BufferId> = strategy.base().outputs(stmt).into_iter().map(|(buffer, _)| buffer).collect();
     let before = std::mem::take(&mut strategy.base().plan.steps);
-    let work = stmt.op.bodies().into_iter().fold(Size::Const(0), |sum, body| sum + work_of(body));
+    let work = stmt.op.bodies().into_iter().fold(Size::Const(0), |sum, body| sum + work_of(&*strategy, body));
     let is_nest = stmt.op.bodies().into_iter().any(Body::has_array_loop);
     let most = if is_nest { strategy.most_work().max(NEST) } else { strategy.most_work() };
     // What somebody wrote for a device is launched by the host.
@@ -88,13 +93,16 @@ fn is_open(stmt: &Stmt) -> bool {
 }
 
 /// About what one run of the body costs, in additions.
-fn work_of(body: &Body) -> Size {
-    body.stmts.iter().fold(Size::Const(0), |sum, stmt| sum + work_of_stmt(stmt))
+fn work_of<'g>(strategy: &impl Strategy<'g>, body: &Body) -> Size {
+    body.stmts.iter().fold(Size::Const(0), |sum, stmt| sum + work_of_stmt(strategy, stmt))
 }
 
-fn work_of_stmt(stmt: &Stmt) -> Size {
-    let inside = || stmt.op.bodies().into_iter().fold(Size::Const(1), |sum, body| sum + work_of(body));
+fn work_of_stmt<'g>(strategy: &impl Strategy<'g>, stmt: &Stmt) -> Size {
+    let inside = || stmt.op.bodies().into_iter().fold(Size::Const(1), |sum, body| sum + work_of(strategy, body));
     match &stmt.op {
+        Op::Scatter { shape, .. } if strategy.sends_alone(&stmt.op) => {
+            Size::product(shape) * (Size::Const(SORTED) + inside())
+        }
         Op::Tabulate { shape, .. } | Op::Fold { shape, .. } | Op::Scan { shape, .. } | Op::Scatter { shape, .. } => {
             Size::product(shape) * inside()
         }

@@ -206,42 +206,52 @@ impl<'g> Gpu<'g> {
     ) {
         let (team, piece) = self.team(folding, true);
         let Some(piece) = piece else { return self.fold_launch(folding, team, None, bind_homes, finish) };
-        let results = Size::product(folding.shape);
         let pieces = ceil_div(&folding.extent, piece);
         let single = folding.shape.is_empty();
-        let shape = if single { vec![pieces.clone()] } else { vec![pieces.clone(), results] };
+        let shape = parts_of(folding, &pieces);
         let part = |&ty: &Ty| self.base.buffer(ty, shape.clone(), BufferUse::Temporary);
         let parts: Vec<BufferId> = folding.tys.iter().map(part).collect();
-        let index = |part: Id, result: Id| if single { vec![part] } else { vec![part, result] };
-        let memories = |w: &mut KernelWriter<'_, 'g>, access: Access| -> Vec<MemId> {
-            parts.iter().map(|&b| w.global(b, access, shape.clone())).collect()
+        let memories = |w: &mut KernelWriter<'_, 'g>| -> Vec<MemId> {
+            parts.iter().map(|&b| w.global(b, Access::Write, shape.clone())).collect()
         };
-        self.fold_launch(
-            folding,
-            team,
-            Some(piece),
-            &|w| drop(memories(w, Access::Write)),
-            &|w, (_, result), part, values| {
-                let homes = memories(w, Access::Write);
-                homes.iter().zip(values).for_each(|(&memory, &value)| w.store(memory, index(part, result), value));
-            },
-        );
+        self.fold_launch(folding, team, Some(piece), &|w| drop(memories(w)), &|w, (_, result), part, values| {
+            let index = if single { vec![part] } else { vec![part, result] };
+            let homes = memories(w);
+            homes.iter().zip(values).for_each(|(&memory, &value)| w.store(memory, index.clone(), value));
+        });
         let name = self.base.kernel_name("fold_parts");
+        let rest = Folding { name: &name, extent: pieces, ..*folding };
+        self.fold_rest(&rest, &parts, bind_homes, finish);
+    }
+
+    /// Folds what the pieces of each result gave: arrays of them, along the first axis, and the results.
+    pub(super) fn fold_rest(
+        &mut self,
+        folding: &Folding<'_, 'g>,
+        parts: &[BufferId],
+        bind_homes: &dyn Fn(&mut KernelWriter<'_, 'g>),
+        finish: &Finish<'_, 'g>,
+    ) {
+        let single = folding.shape.is_empty();
+        let shape = parts_of(folding, &folding.extent);
+        let memories = |w: &mut KernelWriter<'_, 'g>| -> Vec<MemId> {
+            parts.iter().map(|&b| w.global(b, Access::Read, shape.clone())).collect()
+        };
         let rest = Folding {
-            name: &name,
-            extent: pieces,
+            extent: folding.extent.clone(),
             along: single,
             width: 1,
             in_rows: false,
             length: Some(folding.tys.len() as u64),
             bind: &|w| {
-                memories(w, Access::Read);
+                memories(w);
                 w.bind_monoid(folding.monoid);
             },
             prepare: &|_, _, _| {},
             elements: &|w, (_, result), k, _| {
-                let memories = memories(w, Access::Read);
-                let load = |(&memory, &ty)| w.push(Op::Load { memory, index: index(k, result) }, ty);
+                let memories = memories(w);
+                let index = if single { vec![k] } else { vec![k, result] };
+                let load = |(&memory, &ty)| w.push(Op::Load { memory, index: index.clone() }, ty);
                 vec![memories.iter().zip(folding.tys).map(load).collect()]
             },
             ..*folding
@@ -306,6 +316,14 @@ impl<'g> Gpu<'g> {
         let fits = |&n: &u64| n * width * length.max(1) <= copied && n * width * lanes <= turns;
         let copies = [8, 4, 2].into_iter().filter(|&n| n <= most).find(fits).unwrap_or(1);
         Pace { width, copies }
+    }
+}
+
+/// The axes of what so many pieces of each result give.
+fn parts_of(folding: &Folding, pieces: &Size) -> Vec<Size> {
+    match folding.shape {
+        [] => vec![pieces.clone()],
+        shape => vec![pieces.clone(), Size::product(shape)],
     }
 }
 

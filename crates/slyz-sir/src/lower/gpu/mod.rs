@@ -33,6 +33,7 @@ mod expected;
 mod folds;
 mod fragments;
 mod handed;
+mod lane_tables;
 mod lines;
 mod machine;
 mod maps;

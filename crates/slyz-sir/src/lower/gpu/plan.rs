@@ -1,7 +1,7 @@
 //! One kernel, or a few, per array operation of the top level, strung together in a plan.
 
 use super::apart::apart;
-use super::sends::spelled_out;
+use super::sends::{goes_by_turns, spelled_out};
 use super::threads::{at_largest, at_most, ceil_div};
 use super::{Expected, FEW_TURNS, Machine, SPILLING_BLOCKS, TURNS};
 use crate::choices::Precision;
@@ -401,6 +401,10 @@ impl<'g> Strategy<'g> for Gpu<'g> {
 
     fn most_work(&self) -> u64 {
         self.machine.turn_work
+    }
+
+    fn sends_alone(&self, op: &Op) -> bool {
+        goes_by_turns(op, &self.machine)
     }
 
     fn runs_ahead(&self) -> bool {

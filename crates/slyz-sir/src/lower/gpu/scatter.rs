@@ -2,12 +2,13 @@
 //!
 //! Where the monoid is an operator on integers that the machine has as an atomic, every position sends by a thread of its own:
 //! integers do not care about the order. So it is where values are written, never combined, and each to a place of its own. Of the rest,
-//! `sends` has left those with few values only: one thread sends them, in order.
+//! `sends` has left those with few values only: one thread sends them, in order; and those that lanes send in turns (`lane_tables`).
 //!
 //! Where many positions send to few places by an atomic, as in histograms, blocks have tables of their own (`tables`).
 
 use super::Machine;
 use super::plan::Gpu;
+use super::sends::goes_by_turns;
 use super::threads::each_position;
 use crate::code::{AtomicOp, Body, Id, MemId, Monoid, Op, Stmt};
 use crate::kernel::{Access, BufferId};
@@ -22,11 +23,15 @@ impl<'g> Gpu<'g> {
     pub(super) fn scatter(&mut self, stmt: &'g Stmt) {
         let Op::Scatter { shape, body, target, onto, monoid } = &stmt.op else { unreachable!("asked for a scatter") };
         let outputs: Vec<BufferId> = self.base.outputs(stmt).into_iter().map(|(buffer, _)| buffer).collect();
-        if onto.is_empty() {
-            self.fill_neutral(&outputs, target, monoid);
-        }
         for (&old, &buffer) in onto.iter().zip(&outputs) {
             self.copy(old, buffer, target);
+        }
+        if goes_by_turns(&stmt.op, &self.machine) {
+            let name = self.base.kernel_name("scatter");
+            return self.scatter_by_turns(&name, stmt, &outputs);
+        }
+        if onto.is_empty() {
+            self.fill_neutral(&outputs, target, monoid);
         }
         let atomic = atomic(&self.machine, monoid);
         let name = self.base.kernel_name("scatter");

@@ -1,6 +1,7 @@
 //! Scatters for which the machine has no atomic, as operations that it runs with all its threads.
 //!
-//! An operator on narrow integers is one on wide ones, of which the low bits are kept. Otherwise values are sorted by their
+//! An operator on narrow integers is one on wide ones, of which the low bits are kept. Where places are few, lanes take turns
+//! (`lane_tables`). Otherwise values are sorted by their
 //! places, so that those of a place are neighbours; a scan that starts again at every place combines them in their order;
 //! and every place finds the last of its own by bisection. So floats are added in an order that sizes alone decide.
 //!
@@ -13,6 +14,7 @@
 //! ```
 
 use super::Machine;
+use super::lane_tables::sends_by_turns;
 use super::scatter::{atomic, writes_apart};
 use crate::code::{Body, Id, Monoid, Op, Stmt, Type, Var};
 use crate::lower::planning::unflatten;
@@ -50,10 +52,37 @@ fn is_hard(op: &Op, machine: &Machine) -> bool {
     match op {
         Op::Scatter { shape, body, target, monoid, .. } => {
             let few = Size::product(shape).constant().is_some_and(|count| count <= FEW);
-            !few && atomic(machine, monoid).is_none() && !writes_apart(monoid, body, target)
+            !few && !goes_by_turns(op, machine)
+                && atomic(machine, monoid).is_none()
+                && !writes_apart(monoid, body, target)
         }
         _ => false,
     }
+}
+
+/// Do the lanes of subgroups send the values of the scatter in turns, since it has no atomic, neither its own nor a wider one?
+pub(super) fn goes_by_turns(op: &Op, machine: &Machine) -> bool {
+    match op {
+        Op::Scatter { body, target, monoid, .. } => {
+            let has_atomic = atomic(machine, monoid).is_some() || wide_atomic(machine, monoid).is_some();
+            !has_atomic && !writes_apart(monoid, body, target) && sends_by_turns(machine, op)
+        }
+        _ => false,
+    }
+}
+
+/// The type of integers that has the atomic which narrow ones have not.
+fn wide_atomic(machine: &Machine, monoid: &Monoid) -> Option<Ty> {
+    let half = monoid.combine.params.len() / 2;
+    let [param] = &monoid.combine.params[..half] else { return None };
+    let wide = match param.ty.elem() {
+        Ty::I8 | Ty::I16 => Ty::I32,
+        Ty::U8 | Ty::U16 | Ty::Bool => Ty::U32,
+        _ => return None,
+    };
+    let mut monoid = monoid.clone();
+    monoid.combine.params.iter_mut().for_each(|param| param.ty = Type::Scalar(wide));
+    atomic(machine, &monoid).map(|_| wide)
 }
 
 fn rewrite(lines: &mut Lines, body: &mut Body, machine: &Machine) {
@@ -66,7 +95,7 @@ fn rewrite(lines: &mut Lines, body: &mut Body, machine: &Machine) {
         }
         let Op::Scatter { shape, body, target, onto, monoid } = stmt.op else { unreachable!("asked for a scatter") };
         let scatter = Scatter { shape, body, target, onto, monoid };
-        match scatter.wide(machine) {
+        match wide_atomic(machine, &scatter.monoid) {
             Some(wide) => scatter.widened(lines, stmt.binds, wide),
             None => scatter.sorted(lines, stmt.binds),
         }
@@ -95,18 +124,6 @@ impl Scatter {
     fn tys(&self) -> Vec<Ty> {
         let half = self.monoid.combine.params.len() / 2;
         self.monoid.combine.params[..half].iter().map(|param| param.ty.elem()).collect()
-    }
-
-    /// The type of integers that has the atomic which narrow ones have not.
-    fn wide(&self, machine: &Machine) -> Option<Ty> {
-        let wide = match self.tys()[..] {
-            [Ty::I8 | Ty::I16] => Ty::I32,
-            [Ty::U8 | Ty::U16 | Ty::Bool] => Ty::U32,
-            _ => return None,
-        };
-        let mut monoid = self.monoid.clone();
-        monoid.combine.params.iter_mut().for_each(|param| param.ty = Type::Scalar(wide));
-        atomic(machine, &monoid).map(|_| wide)
     }
 
     /// The same in wider integers, and back.
