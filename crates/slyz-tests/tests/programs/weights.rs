@@ -100,6 +100,20 @@ fn weights_of_products_lie_in_panels() -> Result<(), Error> {
             assert_eq!(kept.call(&x, &w, &u)?.to_vec()?, wanted, "{p} × {n} × {inner} × {out} × {wide}");
         }
     }
+    // So do the turns of a loop.
+    let turns = |x: Arr<f32, (N, Inner)>, w: Arr<f32, (Inner, Inner)>| {
+        iterate(3, x, |_, x| {
+            tabulate(|(i, j): (Idx<N>, Idx<Inner>)| sum(|k: Idx<Inner>| x.at((i, k)) * w.at((k, j))) / 64.0)
+        })
+    };
+    let f = slyz::compile_with(turns, &Options::new().device(&device))?;
+    let kept = slyz::compile_with(turns, &Options::new().device(&device).weights([2]))?;
+    assert!(kept.explain().to_string().contains("argument 2 lies in panels"), "{}", kept.explain());
+    let x = Tensor::<f32, (N, Inner)>::from_vec([5, 70], (0..350).map(|k| (k * 7 % 13) as f32 - 6.0).collect())?;
+    let w = Tensor::<f32, (Inner, Inner)>::from_vec([70, 70], (0..4900).map(|k| (k * 5 % 13) as f32 - 6.0).collect())?;
+    for _ in 0..2 {
+        assert_eq!(kept.call(&x, &w)?.to_vec()?, f.call(&x, &w)?.to_vec()?);
+    }
     // Who is read otherwise too stays as it is.
     let both = |x: Arr<f32, (N, Inner)>, w: Arr<f32, (Inner, Out)>| {
         let y = tabulate(|(i, j): (Idx<N>, Idx<Out>)| sum(|k: Idx<Inner>| x.at((i, k)) * w.at((k, j))));
