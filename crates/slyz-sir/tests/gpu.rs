@@ -570,7 +570,7 @@ fn over_all_axes(ty: Ty, shape: &[u64]) -> String {
 
 #[test]
 fn random_programs_mean_the_same() {
-    property("random_programs_mean_the_same", 300, (any::<u64>(), 1u32..60), |(seed, budget)| {
+    property("random_programs_mean_the_same", 120, (any::<u64>(), 1u32..60), |(seed, budget)| {
         let case = exact_case(seed, budget);
         let expected = match run_with(&case.program, &case.sizes, &case.args, &LIMITS) {
             Ok(values) => values,
