@@ -12,7 +12,7 @@ mod devices;
 use slyz_run::{Device, Interpreter};
 use slyz_sir::interp::kernel::{LaunchOptions, launch, run_plan, run_plan_with};
 use slyz_sir::interp::{self, Array, Value};
-use slyz_sir::kernel::Kernel;
+use slyz_sir::kernel::{Kernel, Plan};
 use slyz_sir::lower::gpu::Machine;
 use slyz_sir::pass::spread::Subgroup;
 use slyz_sir::program::{Module, Program};
@@ -22,8 +22,11 @@ use slyz_sir::{lower, pass, verify};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Runs a program with its sizes and arguments.
-type Run<'a> = dyn Fn(&Program, &[Option<u64>], &[Value]) -> Result<Vec<Value>, String> + Sync + 'a;
+/// A program that is compiled: takes its sizes and arguments.
+type Ready<'a> = Box<dyn Fn(&[Option<u64>], &[Value]) -> Result<Vec<Value>, String> + 'a>;
+
+/// Compiles a program, once for all its cases. It comes as it is, and after the passes.
+type Prepare<'a> = dyn for<'p> Fn(&'p Program, &'p Program) -> Result<Ready<'p>, String> + Sync + 'a;
 
 /// What a GPU without optional features may say.
 const LACKING: &str = "which this adapter does not have";
@@ -33,7 +36,7 @@ struct Road<'a> {
     name: &'static str,
     /// Features of wgpu that the device does not have. Cases may fail for the want of them.
     lacks: &'a [&'static str],
-    run: Box<Run<'a>>,
+    prepare: Box<Prepare<'a>>,
     /// Cases with a larger size take too long here.
     most: u64,
     /// Where kernels are launched.
@@ -60,16 +63,24 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
     fn text(error: impl ToString) -> String {
         error.to_string()
     }
+    fn interpreted<'p>(plan: Plan) -> Result<Ready<'p>, String> {
+        verify::plan(&plan).map_err(text)?;
+        Ok(Box::new(move |sizes, args| run_plan(&plan, sizes, args).map_err(text)))
+    }
+    fn on<'p>(device: &dyn Device, program: &'p Program) -> Result<Ready<'p>, String> {
+        let compiled = devices::compile(device, program)?;
+        Ok(Box::new(move |sizes, args| compiled.run(sizes, args)))
+    }
     let gpu = |name: &'static str, machine: Machine| Road {
         name,
         lacks: &[],
         most: if machine.max_threads < FEW_THREADS { SOME_OF_FEW } else { SOME },
-        run: Box::new(move |g, sizes, args| {
-            let plan = lower::gpu::lower(&pass::optimize(g), &machine);
+        prepare: Box::new(move |_, optimised| {
+            let plan = lower::gpu::lower(optimised, &machine);
             verify::plan(&plan).map_err(text)?;
             let subgroup_size = machine.subgroup.map_or(1, |s| s.size);
             let options = LaunchOptions { subgroup_size, ..LaunchOptions::default() };
-            run_plan_with(&plan, sizes, args, &options).map_err(text)
+            Ok(Box::new(move |sizes, args| run_plan_with(&plan, sizes, args, &options).map_err(text)))
         }),
         device: None,
         sparing: false,
@@ -95,7 +106,9 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
             name: "interpreter",
             lacks: &[],
             most: LARGE,
-            run: Box::new(|g, sizes, args| interp::program::run(g, sizes, args).map_err(text)),
+            prepare: Box::new(|program, _| {
+                Ok(Box::new(move |sizes, args| interp::program::run(program, sizes, args).map_err(text)))
+            }),
             device: Some(&Interpreter),
             sparing: false,
         },
@@ -103,7 +116,9 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
             name: "interpreter, optimised",
             lacks: &[],
             most: SOME,
-            run: Box::new(|g, sizes, args| interp::program::run(&pass::optimize(g), sizes, args).map_err(text)),
+            prepare: Box::new(|_, optimised| {
+                Ok(Box::new(move |sizes, args| interp::program::run(optimised, sizes, args).map_err(text)))
+            }),
             device: None,
             sparing: false,
         },
@@ -111,11 +126,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
             name: "kernel interpreter, plan for the CPU",
             lacks: &[],
             most: SOME,
-            run: Box::new(|g, sizes, args| {
-                let plan = lower::cpu::lower(&pass::optimize(g));
-                verify::plan(&plan).map_err(text)?;
-                run_plan(&plan, sizes, args).map_err(text)
-            }),
+            prepare: Box::new(|_, optimised| interpreted(lower::cpu::lower(optimised))),
             device: None,
             sparing: false,
         },
@@ -123,10 +134,8 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
             name: "kernel interpreter, plan for the CPU of a program from outside",
             lacks: &[],
             most: SOME,
-            run: Box::new(|g, sizes, args| {
-                let plan = lower::cpu::lower(&pass::optimize(&pass::confine::program(g.clone())));
-                verify::plan(&plan).map_err(text)?;
-                run_plan(&plan, sizes, args).map_err(text)
+            prepare: Box::new(|program, _| {
+                interpreted(lower::cpu::lower(&pass::optimize(&pass::confine::program(program.clone()))))
             }),
             device: None,
             sparing: false,
@@ -143,7 +152,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
             name: "cpu",
             lacks: &[],
             most: u64::MAX,
-            run: Box::new(|g, sizes, args| devices::run(narrow, g, sizes, args)),
+            prepare: Box::new(|program, _| on(narrow, program)),
             device: Some(narrow),
             sparing: false,
         },
@@ -151,7 +160,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
             name: "cpu, wide code",
             lacks: &[],
             most: u64::MAX,
-            run: Box::new(|g, sizes, args| devices::run(wide, g, sizes, args)),
+            prepare: Box::new(|program, _| on(wide, program)),
             device: Some(wide),
             sparing: false,
         },
@@ -163,7 +172,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
         lacks: &gpu.lacks,
         // What many elements take besides is asked of the first.
         most: if gpu.name == devices::PLAIN { LARGE } else { u64::MAX },
-        run: Box::new(|g, sizes, args| devices::run(&*gpu.device, g, sizes, args)),
+        prepare: Box::new(|program, _| on(&*gpu.device, program)),
         device: Some(&*gpu.device),
         sparing: gpu.name == devices::OPENCL && part != devices::OPENCL,
     }));
@@ -171,55 +180,80 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
     roads
 }
 
-/// What is wrong with a case, one line per road or result.
-fn check(module: &Module, case: &Case, roads: &[&Road]) -> Vec<String> {
-    match &case.subject {
-        Subject::Program(name) => match module.programs.iter().find(|g| g.name == *name) {
-            Some(program) => check_program(program, case, roads),
-            None => vec![format!("there is no program {name}")],
-        },
-        Subject::Kernel(name) => match module.kernels.iter().find(|k| k.name == *name) {
-            Some(kernel) if case.launch.is_some() => check_launch(kernel, case, roads),
-            Some(kernel) => {
-                // From outside it gets checks, and means the same.
-                let confined = pass::confine::kernel(kernel.clone());
-                [check_kernel(kernel, case), check_kernel(&confined, case)].concat()
-            }
-            None => vec![format!("there is no kernel {name}")],
-        },
+/// What is wrong with a case of a kernel, one line per road or result.
+fn check_kernel_case(module: &Module, name: &str, case: &Case, roads: &[Road]) -> Vec<String> {
+    match module.kernels.iter().find(|k| k.name == name) {
+        Some(kernel) if case.launch.is_some() => check_launch(kernel, case, roads),
+        Some(kernel) => {
+            // From outside it gets checks, and means the same.
+            let confined = pass::confine::kernel(kernel.clone());
+            [check_kernel(kernel, case), check_kernel(&confined, case)].concat()
+        }
+        None => vec![format!("there is no kernel {name}")],
     }
 }
 
-fn check_program(program: &Program, case: &Case, roads: &[&Road]) -> Vec<String> {
-    let value = |name: &str| case.sizes.iter().find(|(known, _)| known == name).map(|(_, n)| *n);
-    let given: Vec<Option<u64>> = program.sizes.iter().map(|decl| value(&decl.name)).collect();
-    let sizes = match interp::program::solve_sizes(program, &given, &case.args) {
-        Ok(sizes) => sizes,
-        Err(error) => return vec![error.to_string()],
-    };
-    let largest = sizes.iter().flatten().max().copied().unwrap_or(0);
+/// A case of a program, with all its sizes.
+struct Wanted<'a> {
+    case: &'a Case,
+    sizes: Vec<Option<u64>>,
+    /// Roads that are sparing take it too.
+    is_chosen: bool,
+}
+
+/// What is wrong with the cases of a program, each with its case.
+fn check_program<'a>(program: &Program, cases: &[(&'a Case, bool)], roads: &[Road]) -> Vec<(&'a Case, String)> {
     let mut wrong = vec![];
-    for road in roads.iter().filter(|road| largest <= road.most) {
-        match (road.run)(program, &sizes, &case.args) {
-            // What a poor GPU lacks it must name.
-            Err(error) if road.lacks.iter().any(|lack| error.contains(&format!(" {lack})"))) => {}
-            Err(error) => wrong.push(format!("{}: {error}", road.name)),
-            Ok(found) if found.len() != case.expect.len() => {
-                wrong.push(format!("{}: {} results, expected {}", road.name, found.len(), case.expect.len()));
-            }
-            Ok(found) => {
-                for (k, (expect, found)) in case.expect.iter().zip(&found).enumerate() {
-                    let difference = devices::difference(&expect.value, found, expect.ulp);
-                    wrong.extend(difference.map(|text| format!("{}: result {k}, {text}", road.name)));
-                }
-            }
+    let mut wanted = vec![];
+    for (case, is_chosen) in cases {
+        let value = |name: &str| case.sizes.iter().find(|(known, _)| known == name).map(|(_, n)| *n);
+        let given: Vec<Option<u64>> = program.sizes.iter().map(|decl| value(&decl.name)).collect();
+        match interp::program::solve_sizes(program, &given, &case.args) {
+            Ok(sizes) => wanted.push(Wanted { case, sizes, is_chosen: *is_chosen }),
+            Err(error) => wrong.push((*case, error.to_string())),
+        }
+    }
+    let optimised = pass::optimize(program);
+    for road in roads {
+        let takes = |wanted: &&Wanted| {
+            let largest = wanted.sizes.iter().flatten().max().copied().unwrap_or(0);
+            largest <= road.most && (wanted.is_chosen || !road.sparing)
+        };
+        let mut cases = wanted.iter().filter(takes).peekable();
+        if cases.peek().is_none() {
+            continue;
+        }
+        let ready = (road.prepare)(program, &optimised);
+        for Wanted { case, sizes, .. } in cases {
+            let found = ready.as_ref().map_err(String::clone).and_then(|ready| ready(sizes, &case.args));
+            wrong.extend(check_results(road, case, found).into_iter().map(|text| (*case, text)));
         }
     }
     wrong
 }
 
+/// What is wrong with the results of a case.
+fn check_results(road: &Road, case: &Case, found: Result<Vec<Value>, String>) -> Vec<String> {
+    match found {
+        // What a poor GPU lacks it must name.
+        Err(error) if road.lacks.iter().any(|lack| error.contains(&format!(" {lack})"))) => vec![],
+        Err(error) => vec![format!("{}: {error}", road.name)],
+        Ok(found) if found.len() != case.expect.len() => {
+            vec![format!("{}: {} results, expected {}", road.name, found.len(), case.expect.len())]
+        }
+        Ok(found) => {
+            let pairs = case.expect.iter().zip(&found).enumerate();
+            let differences = pairs.filter_map(|(k, (expect, found))| {
+                let text = devices::difference(&expect.value, found, expect.ulp)?;
+                Some(format!("{}: result {k}, {text}", road.name))
+            });
+            differences.collect()
+        }
+    }
+}
+
 /// Launches a kernel wherever it can be, checked and, if the case does not fail, unchecked.
-fn check_launch(kernel: &Kernel, case: &Case, roads: &[&Road]) -> Vec<String> {
+fn check_launch(kernel: &Kernel, case: &Case, roads: &[Road]) -> Vec<String> {
     let threads = case.launch.unwrap_or(Threads::Inferred);
     let mut wrong = vec![];
     for (road, device) in roads.iter().filter_map(|road| Some((road, road.device?))) {
@@ -316,17 +350,34 @@ fn check_file(path: &Path, roads: &[Road]) -> (usize, Vec<String>) {
     if cases.is_empty() {
         return (0, vec![format!("{name}: has no case")]);
     }
-    let mut failures = vec![];
     let all = std::env::var("SLYZ_CASES").is_ok_and(|cases| cases == "all");
     let stride = if all { 1 } else { cases.len().div_ceil(FEW) };
+    let mut wrong: Vec<(&Case, String)> = vec![];
+    // Cases of one program, which is compiled once, in the order of the file.
+    let mut programs: Vec<(&str, Vec<(&Case, bool)>)> = vec![];
     for (number, case) in cases.iter().enumerate() {
-        let is_wanted =
-            number % stride == 0 || matches!(&case.subject, Subject::Program(name) if ALWAYS.contains(&&name[..]));
-        let roads: Vec<&Road> = roads.iter().filter(|road| !road.sparing || is_wanted).collect();
-        let wrong = check(&module, case, &roads);
-        failures.extend(wrong.into_iter().map(|w| format!("{name}, \"{}\", {w}", case.name)));
+        match &case.subject {
+            Subject::Kernel(kernel) => {
+                let texts = check_kernel_case(&module, kernel, case, roads);
+                wrong.extend(texts.into_iter().map(|text| (case, text)));
+            }
+            Subject::Program(program) => {
+                let is_chosen = number % stride == 0 || ALWAYS.contains(&&program[..]);
+                match programs.iter_mut().find(|(known, _)| known == program) {
+                    Some((_, cases)) => cases.push((case, is_chosen)),
+                    None => programs.push((program, vec![(case, is_chosen)])),
+                }
+            }
+        }
     }
-    (cases.len(), failures)
+    for (program, cases) in programs {
+        match module.programs.iter().find(|g| g.name == program) {
+            Some(program) => wrong.extend(check_program(program, &cases, roads)),
+            None => wrong.push((cases[0].0, format!("there is no program {program}"))),
+        }
+    }
+    let failures = wrong.into_iter().map(|(case, text)| format!("{name}, \"{}\", {text}", case.name));
+    (cases.len(), failures.collect())
 }
 
 #[test]
@@ -334,7 +385,9 @@ fn cases() {
     let (narrow, wide) = (devices::narrow(), devices::wide());
     let gpus = devices::gpus_and_opencl();
     let roads = roads(&narrow, &wide, &gpus);
-    let files: Vec<PathBuf> = files().into_iter().filter(|path| wanted(path)).collect();
+    let mut files: Vec<PathBuf> = files().into_iter().filter(|path| wanted(path)).collect();
+    // Long ones first, so that no core is left with one of them at the end.
+    files.sort_by_key(|path| std::cmp::Reverse(std::fs::metadata(path).map_or(0, |data| data.len())));
     // One after the other under a sanitizer, which tells what ran last.
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     let threads = if devices::sanitizer::is_on() { 1 } else { cores };

@@ -6,7 +6,7 @@
 pub mod sanitizer;
 
 use slyz_run::cpu::{Backend, Cpu, CpuConfig};
-use slyz_run::{Argument, ArrayData, Buffer, Device, Error, Launch, LaunchArray, Output};
+use slyz_run::{Argument, ArrayData, Buffer, Device, Error, Executable, Launch, LaunchArray, Output};
 use slyz_sir::interp::{Array, Value};
 use slyz_sir::kernel::{Access, Kernel, Plan, Space};
 use slyz_sir::launch::Template;
@@ -171,32 +171,51 @@ fn by_wgpu() -> Vec<Gpu> {
     vec![]
 }
 
-/// Compiles and runs a program; a scalar comes back as an array of no axes.
+/// A program that a device has compiled.
+pub struct Compiled {
+    executable: Arc<dyn Executable>,
+    /// For whoever reads about a fault.
+    text: String,
+}
+
+/// Compiles a program for a device, which must run it itself.
+pub fn compile(device: &dyn Device, program: &Program) -> Result<Compiled, String> {
+    // SAFETY: the corpus and random programs read inside their arrays, which the interpreter has seen.
+    let executable = unsafe { device.compile_trusted(program) }.map_err(|error| error.to_string())?;
+    if executable.device() != device.name() {
+        return Err(format!("runs on the {} instead; a C compiler is needed", executable.device()));
+    }
+    Ok(Compiled { executable, text: if sanitizer::is_on() { program.to_string() } else { String::new() } })
+}
+
+impl Compiled {
+    /// Runs it; a scalar comes back as an array of no axes.
+    pub fn run(&self, sizes: &[Option<u64>], args: &[Value]) -> Result<Vec<Value>, String> {
+        sanitizer::note(|| format!("sizes {sizes:?}\n{}", self.text));
+        // Memory that ends with the elements, for a sanitizer to see.
+        let data = args.iter().map(|a| if let Value::Array(a) = a { bytes(a) } else { vec![] }.into_boxed_slice());
+        let data: Vec<Box<[u8]>> = data.collect();
+        let args: Vec<Argument> = args
+            .iter()
+            .zip(&data)
+            .map(|(arg, data)| match arg {
+                Value::Scalar(scalar) => Argument::Scalar(*scalar),
+                Value::Array(a) => Argument::Array { ty: a.ty, shape: (&a.shape).into(), data: ArrayData::Host(data) },
+            })
+            .collect();
+        let results = self.executable.run(sizes, &args).map_err(|error| error.to_string())?;
+        results.iter().map(value).collect()
+    }
+}
+
+/// Compiles and runs a program.
 pub fn run(
     device: &dyn Device,
     program: &Program,
     sizes: &[Option<u64>],
     args: &[Value],
 ) -> Result<Vec<Value>, String> {
-    sanitizer::note(|| format!("sizes {sizes:?}\n{program}"));
-    // SAFETY: the corpus and random programs read inside their arrays, which the interpreter has seen.
-    let executable = unsafe { device.compile_trusted(program) }.map_err(|error| error.to_string())?;
-    if executable.device() != device.name() {
-        return Err(format!("runs on the {} instead; a C compiler is needed", executable.device()));
-    }
-    // Memory that ends with the elements, for a sanitizer to see.
-    let data = args.iter().map(|a| if let Value::Array(a) = a { bytes(a) } else { vec![] }.into_boxed_slice());
-    let data: Vec<Box<[u8]>> = data.collect();
-    let args: Vec<Argument> = args
-        .iter()
-        .zip(&data)
-        .map(|(arg, data)| match arg {
-            Value::Scalar(scalar) => Argument::Scalar(*scalar),
-            Value::Array(a) => Argument::Array { ty: a.ty, shape: (&a.shape).into(), data: ArrayData::Host(data) },
-        })
-        .collect();
-    let results = executable.run(sizes, &args).map_err(|error| error.to_string())?;
-    results.iter().map(value).collect()
+    compile(device, program)?.run(sizes, args)
 }
 
 /// A kernel that leaves its threads open, with the constants of a case, and the other arguments of that: arrays, then scalars.
