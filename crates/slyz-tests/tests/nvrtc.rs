@@ -84,15 +84,26 @@ impl Nvrtc {
     }
 }
 
+/// Two tests, for two cores.
 #[test]
-fn nvrtc_takes_the_corpus() -> R {
+fn nvrtc_takes_every_second_file_of_the_corpus() -> R {
+    takes_files(0)
+}
+
+#[test]
+fn nvrtc_takes_the_files_between() -> R {
+    takes_files(1)
+}
+
+/// Files of the corpus whose number is even or odd.
+fn takes_files(turn: usize) -> R {
     if !slyz_trials::has_nvrtc() {
         return Ok(());
     }
     let nvrtc = Nvrtc::open(&here("../../target/nvrtc"))?;
     let paths = corpus()?;
     let mut complaints = vec![];
-    for (number, path) in paths.iter().enumerate() {
+    for (number, path) in paths.iter().enumerate().skip(turn).step_by(2) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let text = std::fs::read_to_string(path)?;
         // A precision and an architecture each, in turn; every bit takes the compiler long.
@@ -106,7 +117,7 @@ fn nvrtc_takes_the_corpus() -> R {
         complaints.extend(nvrtc.complaint(&cuda, architecture)?.map(|said| format!("{name}, {precision:?}: {said}")));
     }
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
-    println!("{} files", paths.len());
+    println!("every second of {} files", paths.len());
     Ok(())
 }
 
@@ -213,8 +224,8 @@ fn nvrtc_takes_fragments() -> R {
             assert!(!failed && !said.contains("warning"), "{architecture}: {said}");
             let spills: Vec<u32> = said.lines().filter_map(spilled_bytes).collect();
             assert!(!spills.is_empty(), "the compiler says nothing of registers: {said}");
-            // Two blocks of a core share its registers. Code behind a large tile may have to wait in memory, the sums not.
-            let most = if about.is_some() { 64 } else { 0 };
+            // Two blocks of a core share its registers. Code around the tiles may have to wait in memory, the sums not.
+            let most = if about.is_some() { 64 } else { 8 };
             assert!(spills.iter().all(|&bytes| bytes <= most), "{architecture}: {said}");
         }
     }
