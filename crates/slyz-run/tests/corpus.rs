@@ -3,7 +3,7 @@
 //! A case of a program runs in the interpreter as it is, in the interpreter after the passes, as the plan of the CPU
 //! in the interpreter of kernels, as plans for GPUs of several kinds there, and on the CPU with both kinds of code. A case of a kernel runs in the interpreter
 //! of kernels; if it says how the kernel is launched, on every device. With the feature `wgpu` the wgpu device is a road too, and a machine without an adapter fails. `SLYZ_ADAPTER`
-//! names another adapter; what it lacks may be an error that says so.
+//! names another adapter; what it lacks may be an error that says so. Roads that are much alike take half of the programs each.
 //! All must give what the file expects. The text of every file also makes a round trip.
 #![cfg(feature = "cpu")]
 
@@ -41,11 +41,20 @@ struct Road<'a> {
     most: u64,
     /// Where kernels are launched.
     device: Option<&'a dyn Device>,
-    /// It compiles slowly: of a file some cases do.
-    sparing: bool,
+    share: Share,
 }
 
-/// Cases of a file on roads that are sparing; with `SLYZ_CASES=all` they do all.
+/// What a road takes of the corpus. `SLYZ_CASES=all` and `SLYZ_CASES=few` say it for every road.
+#[derive(Clone, Copy, PartialEq)]
+enum Share {
+    All,
+    /// One of two programs, those whose number is even or odd: roads that are much alike share them.
+    Half(usize),
+    /// Two cases of a file: it compiles slowly.
+    Few,
+}
+
+/// Cases of a file on roads that take few.
 const FEW: usize = 2;
 
 /// Programs whose cases such roads do always: threads meet deep inside of loops, which pocl gets wrong where it is not told to be careful.
@@ -71,7 +80,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
         let compiled = devices::compile(device, program)?;
         Ok(Box::new(move |sizes, args| compiled.run(sizes, args)))
     }
-    let gpu = |name: &'static str, machine: Machine| Road {
+    let gpu = |name: &'static str, share: Share, machine: Machine| Road {
         name,
         lacks: &[],
         most: if machine.max_threads < FEW_THREADS { SOME_OF_FEW } else { SOME },
@@ -83,7 +92,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
             Ok(Box::new(move |sizes, args| run_plan_with(&plan, sizes, args, &options).map_err(text)))
         }),
         device: None,
-        sparing: false,
+        share,
     };
     let small = |max_threads: u32, subgroup: Option<u32>| Machine {
         max_threads,
@@ -110,7 +119,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
                 Ok(Box::new(move |sizes, args| interp::program::run(program, sizes, args).map_err(text)))
             }),
             device: Some(&Interpreter),
-            sparing: false,
+            share: Share::All,
         },
         Road {
             name: "interpreter, optimised",
@@ -120,7 +129,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
                 Ok(Box::new(move |sizes, args| interp::program::run(optimised, sizes, args).map_err(text)))
             }),
             device: None,
-            sparing: false,
+            share: Share::All,
         },
         Road {
             name: "kernel interpreter, plan for the CPU",
@@ -128,7 +137,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
             most: SOME,
             prepare: Box::new(|_, optimised| interpreted(lower::cpu::lower(optimised))),
             device: None,
-            sparing: false,
+            share: Share::All,
         },
         Road {
             name: "kernel interpreter, plan for the CPU of a program from outside",
@@ -138,23 +147,23 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
                 interpreted(lower::cpu::lower(&pass::optimize(&pass::confine::program(program.clone()))))
             }),
             device: None,
-            sparing: false,
+            share: Share::All,
         },
-        gpu("kernel interpreter, plan for Metal", Machine::metal()),
-        gpu("kernel interpreter, plan for CUDA", Machine::cuda()),
-        gpu("kernel interpreter, plan for WebGPU", Machine::webgpu()),
-        gpu("kernel interpreter, GPU with blocks of 16 and subgroups of 32", small(16, Some(32))),
-        gpu("kernel interpreter, GPU with blocks of 24 and subgroups of 8", small(24, Some(8))),
-        gpu("kernel interpreter, GPU with blocks of 100 and subgroups of 4", small(100, Some(4))),
-        gpu("kernel interpreter, GPU with blocks of 12 and no subgroups", small(12, None)),
-        gpu("kernel interpreter, GPU with blocks of one thread", small(1, None)),
+        gpu("kernel interpreter, plan for Metal", Share::All, Machine::metal()),
+        gpu("kernel interpreter, plan for CUDA", Share::Half(0), Machine::cuda()),
+        gpu("kernel interpreter, plan for WebGPU", Share::Half(1), Machine::webgpu()),
+        gpu("kernel interpreter, GPU with blocks of 16 and subgroups of 32", Share::Half(0), small(16, Some(32))),
+        gpu("kernel interpreter, GPU with blocks of 24 and subgroups of 8", Share::Half(1), small(24, Some(8))),
+        gpu("kernel interpreter, GPU with blocks of 100 and subgroups of 4", Share::Half(1), small(100, Some(4))),
+        gpu("kernel interpreter, GPU with blocks of 12 and no subgroups", Share::Half(0), small(12, None)),
+        gpu("kernel interpreter, GPU with blocks of one thread", Share::All, small(1, None)),
         Road {
             name: "cpu",
             lacks: &[],
             most: u64::MAX,
             prepare: Box::new(|program, _| on(narrow, program)),
             device: Some(narrow),
-            sparing: false,
+            share: Share::All,
         },
         Road {
             name: "cpu, wide code",
@@ -162,7 +171,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
             most: u64::MAX,
             prepare: Box::new(|program, _| on(wide, program)),
             device: Some(wide),
-            sparing: false,
+            share: Share::Half(0),
         },
     ];
     // `SLYZ_ROAD=name` keeps the roads with that in their name. By its whole name OpenCL has all cases.
@@ -174,9 +183,19 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
         most: if gpu.name == devices::PLAIN { LARGE } else { u64::MAX },
         prepare: Box::new(|program, _| on(&*gpu.device, program)),
         device: Some(&*gpu.device),
-        sparing: gpu.name == devices::OPENCL && part != devices::OPENCL,
+        share: match gpu.name {
+            devices::OPENCL if part != devices::OPENCL => Share::Few,
+            devices::PLAIN => Share::Half(1),
+            _ => Share::All,
+        },
     }));
     roads.retain(|road| road.name.contains(&part));
+    let said = match std::env::var("SLYZ_CASES").as_deref() {
+        Ok("all") => Some(Share::All),
+        Ok("few") => Some(Share::Few),
+        _ => None,
+    };
+    roads.iter_mut().for_each(|road| road.share = said.unwrap_or(road.share));
     roads
 }
 
@@ -197,19 +216,24 @@ fn check_kernel_case(module: &Module, name: &str, case: &Case, roads: &[Road]) -
 struct Wanted<'a> {
     case: &'a Case,
     sizes: Vec<Option<u64>>,
-    /// Roads that are sparing take it too.
-    is_chosen: bool,
+    /// Roads that take few take it too.
+    is_of_few: bool,
 }
 
-/// What is wrong with the cases of a program, each with its case.
-fn check_program<'a>(program: &Program, cases: &[(&'a Case, bool)], roads: &[Road]) -> Vec<(&'a Case, String)> {
+/// What is wrong with the cases of a program, which has a number among all, each with its case.
+fn check_program<'a>(
+    program: &Program,
+    number: usize,
+    cases: &[(&'a Case, bool)],
+    roads: &[Road],
+) -> Vec<(&'a Case, String)> {
     let mut wrong = vec![];
     let mut wanted = vec![];
-    for (case, is_chosen) in cases {
+    for (case, is_of_few) in cases {
         let value = |name: &str| case.sizes.iter().find(|(known, _)| known == name).map(|(_, n)| *n);
         let given: Vec<Option<u64>> = program.sizes.iter().map(|decl| value(&decl.name)).collect();
         match interp::program::solve_sizes(program, &given, &case.args) {
-            Ok(sizes) => wanted.push(Wanted { case, sizes, is_chosen: *is_chosen }),
+            Ok(sizes) => wanted.push(Wanted { case, sizes, is_of_few: *is_of_few }),
             Err(error) => wrong.push((*case, error.to_string())),
         }
     }
@@ -217,7 +241,12 @@ fn check_program<'a>(program: &Program, cases: &[(&'a Case, bool)], roads: &[Roa
     for road in roads {
         let takes = |wanted: &&Wanted| {
             let largest = wanted.sizes.iter().flatten().max().copied().unwrap_or(0);
-            largest <= road.most && (wanted.is_chosen || !road.sparing)
+            let is_taken = match road.share {
+                Share::All => true,
+                Share::Half(turn) => number % 2 == turn,
+                Share::Few => wanted.is_of_few,
+            };
+            largest <= road.most && is_taken
         };
         let mut cases = wanted.iter().filter(takes).peekable();
         if cases.peek().is_none() {
@@ -336,8 +365,8 @@ fn wanted(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().contains(&part))
 }
 
-/// The cases of a file: how many there are, and what is wrong with them.
-fn check_file(path: &Path, roads: &[Road]) -> (usize, Vec<String>) {
+/// The cases of a file, which has a number: how many there are, and what is wrong with them.
+fn check_file(number: usize, path: &Path, roads: &[Road]) -> (usize, Vec<String>) {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let text = std::fs::read_to_string(path).expect("a file of the corpus");
     let (module, cases) = match parse_file(&text) {
@@ -350,29 +379,28 @@ fn check_file(path: &Path, roads: &[Road]) -> (usize, Vec<String>) {
     if cases.is_empty() {
         return (0, vec![format!("{name}: has no case")]);
     }
-    let all = std::env::var("SLYZ_CASES").is_ok_and(|cases| cases == "all");
-    let stride = if all { 1 } else { cases.len().div_ceil(FEW) };
+    let stride = cases.len().div_ceil(FEW);
     let mut wrong: Vec<(&Case, String)> = vec![];
     // Cases of one program, which is compiled once, in the order of the file.
     let mut programs: Vec<(&str, Vec<(&Case, bool)>)> = vec![];
-    for (number, case) in cases.iter().enumerate() {
+    for (place, case) in cases.iter().enumerate() {
         match &case.subject {
             Subject::Kernel(kernel) => {
                 let texts = check_kernel_case(&module, kernel, case, roads);
                 wrong.extend(texts.into_iter().map(|text| (case, text)));
             }
             Subject::Program(program) => {
-                let is_chosen = number % stride == 0 || ALWAYS.contains(&&program[..]);
+                let is_of_few = place % stride == 0 || ALWAYS.contains(&&program[..]);
                 match programs.iter_mut().find(|(known, _)| known == program) {
-                    Some((_, cases)) => cases.push((case, is_chosen)),
-                    None => programs.push((program, vec![(case, is_chosen)])),
+                    Some((_, cases)) => cases.push((case, is_of_few)),
+                    None => programs.push((program, vec![(case, is_of_few)])),
                 }
             }
         }
     }
-    for (program, cases) in programs {
+    for (place, (program, cases)) in programs.into_iter().enumerate() {
         match module.programs.iter().find(|g| g.name == program) {
-            Some(program) => wrong.extend(check_program(program, &cases, roads)),
+            Some(program) => wrong.extend(check_program(program, number + place, &cases, roads)),
             None => wrong.push((cases[0].0, format!("there is no program {program}"))),
         }
     }
@@ -385,16 +413,16 @@ fn cases() {
     let (narrow, wide) = (devices::narrow(), devices::wide());
     let gpus = devices::gpus_and_opencl();
     let roads = roads(&narrow, &wide, &gpus);
-    let mut files: Vec<PathBuf> = files().into_iter().filter(|path| wanted(path)).collect();
+    let mut files: Vec<(usize, PathBuf)> = files().into_iter().enumerate().filter(|(_, path)| wanted(path)).collect();
     // Long ones first, so that no core is left with one of them at the end.
-    files.sort_by_key(|path| std::cmp::Reverse(std::fs::metadata(path).map_or(0, |data| data.len())));
+    files.sort_by_key(|(_, path)| std::cmp::Reverse(std::fs::metadata(path).map_or(0, |data| data.len())));
     // One after the other under a sanitizer, which tells what ran last.
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     let threads = if devices::sanitizer::is_on() { 1 } else { cores };
     let next = AtomicUsize::new(0);
     let work = || {
         let taken = std::iter::from_fn(|| files.get(next.fetch_add(1, Ordering::Relaxed)));
-        taken.map(|path| check_file(path, &roads)).collect::<Vec<_>>()
+        taken.map(|(number, path)| check_file(*number, path, &roads)).collect::<Vec<_>>()
     };
     let results: Vec<(usize, Vec<String>)> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();

@@ -9,6 +9,7 @@ use slyz_run::{Argument, ArrayData, Buffer, Device, Error, Output};
 use slyz_sir::interp;
 use slyz_sir::text::{Subject, parse_file, parse_program};
 use slyz_sir::types::Ty;
+use std::collections::HashMap;
 
 const MAP: &str = "program map<N>(%x: f32[N]) -> f32[N] {
   %two: f32 = const 2.0
@@ -137,13 +138,16 @@ fn corpus_in_windows() {
     let (mut wrong, mut right, mut refused) = (vec![], 0, 0);
     for path in paths {
         let (module, cases) = parse_file(&std::fs::read_to_string(&path).expect("a file")).expect("text of a file");
+        // Once for all its cases.
+        let mut compiled = HashMap::new();
         for case in &cases {
             let Subject::Program(name) = &case.subject else { continue };
             let program = module.programs.iter().find(|g| g.name == *name).expect("a program");
             let value = |name: &str| case.sizes.iter().find(|(known, _)| known == name).map(|(_, n)| *n);
             let given: Vec<Option<u64>> = program.sizes.iter().map(|decl| value(&decl.name)).collect();
             let sizes = interp::program::solve_sizes(program, &given, &case.args).expect("sizes");
-            match devices::run(&device, program, &sizes, &case.args) {
+            let ready = compiled.entry(name).or_insert_with(|| devices::compile(&device, program));
+            match ready.as_ref().map_err(String::clone).and_then(|ready| ready.run(&sizes, &case.args)) {
                 Err(error) if error.contains("sees at most 512 at once") => refused += usize::from(!is_long(&path)),
                 Err(error) => wrong.push(format!("{}, \"{}\": {error}", path.display(), case.name)),
                 Ok(found) => {
