@@ -86,7 +86,7 @@ fn row(target: Kind) -> Result<Row> {
     const NOBODY: Shown = Not("nobody has it here");
     let projects = "slyz-sir/tests/projects.rs";
     let models = "slyz-sir/tests/models/main.rs";
-    let as_cpp = |what| Test(what, "slyz-run/tests/simt.rs", "corpus");
+    let as_cpp = |what, test| Test(what, "slyz-run/tests/simt.rs", test);
     let (name, compiled, runs, hardware) = match target {
         Kind::C => (
             "C",
@@ -96,20 +96,20 @@ fn row(target: Kind) -> Result<Row> {
         ),
         Kind::Cuda => (
             "CUDA",
-            Test("NVRTC, sm_80 and sm_90", "slyz-tests/tests/nvrtc.rs", "nvrtc_takes_the_corpus"),
-            as_cpp("the corpus as C++, with fibers for threads"),
+            Test("NVRTC, sm_80 and sm_90", "slyz-tests/tests/nvrtc.rs", "nvrtc_takes_every_second_file_of_the_corpus"),
+            as_cpp("the corpus as C++, with fibers for threads", "corpus_in_cuda"),
             Measured("NVIDIA H200", "nvidia-h200-cuda.md"),
         ),
         Kind::Hip => (
             "HIP, CDNA",
             Test("clang, gfx90a and gfx942", "slyz-tests/tests/hip.rs", "clang_takes_the_corpus"),
-            as_cpp("half of the corpus as C++, with fibers for threads"),
+            as_cpp("half of the corpus as C++, with fibers for threads", "corpus_in_hip"),
             NOBODY,
         ),
         Kind::HipRdna => (
             "HIP, RDNA",
             Test("clang, gfx1100", "slyz-tests/tests/hip.rs", "clang_takes_the_corpus"),
-            as_cpp("half of the corpus as C++, with fibers for threads"),
+            as_cpp("half of the corpus as C++, with fibers for threads", "corpus_in_hip"),
             NOBODY,
         ),
         Kind::OpenCl => (
