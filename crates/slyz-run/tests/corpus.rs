@@ -96,7 +96,7 @@ fn roads<'a>(narrow: &'a dyn Device, wide: &'a dyn Device, gpus: &'a [devices::G
     };
     let small = |max_threads: u32, subgroup: Option<u32>| Machine {
         max_threads,
-        subgroup: subgroup.map(|size| Subgroup { size, bits: 64, float_extremes: false }),
+        subgroup: subgroup.map(|size| Subgroup { size, bits: 64, float_extremes: false, reduces_few: false }),
         shared_bytes: 1 << 10,
         max_blocks: [7, 3, 2],
         atomic_bits: 64,

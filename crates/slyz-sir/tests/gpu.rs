@@ -27,7 +27,7 @@ fn small(max_threads: u32, subgroup: Option<u32>, max_blocks: u64) -> Machine {
     Machine {
         max_threads,
         meeting_threads: max_threads,
-        subgroup: subgroup.map(|size| Subgroup { size, bits: 32, float_extremes: false }),
+        subgroup: subgroup.map(|size| Subgroup { size, bits: 32, float_extremes: false, reduces_few: false }),
         shared_bytes: 256,
         // Scratch has more room on some.
         more_shared_bytes: if max_threads == 16 { 1 << 10 } else { 0 },
@@ -62,7 +62,7 @@ fn machines() -> Vec<Machine> {
         Machine {
             shared_bytes: 4 << 10,
             max_blocks: [1 << 20; 3],
-            subgroup: Some(Subgroup { size: 4, bits: 64, float_extremes: false }),
+            subgroup: Some(Subgroup { size: 4, bits: 64, float_extremes: false, reduces_few: false }),
             ..small(8, Some(4), 1)
         },
     ]

@@ -70,7 +70,7 @@ fn modules_of_half_the_corpus(half: usize) {
         precision: Precision::Exact,
     };
     let rich = Machine {
-        subgroup: Some(Subgroup { size: 32, bits: 32, float_extremes: false }),
+        subgroup: Some(Subgroup { size: 32, bits: 32, float_extremes: false, reduces_few: false }),
         atomic_bits: 64,
         ..Machine::webgpu()
     };

@@ -198,7 +198,12 @@ fn keeps_the_meaning() {
                 for (subgroup, turns_at_once) in
                     [(None, 4), (Some((4, 64)), 1), (Some((32, 64)), 4), (Some((32, 32)), 2)]
                 {
-                    let subgroup = subgroup.map(|(size, bits)| Subgroup { size, bits, float_extremes: false });
+                    let subgroup = subgroup.map(|(size, bits)| Subgroup {
+                        size,
+                        bits,
+                        float_extremes: false,
+                        reduces_few: size == 4,
+                    });
                     let resources = Resources {
                         subgroup,
                         shared_bytes: 4096,

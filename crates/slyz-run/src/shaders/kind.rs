@@ -118,7 +118,7 @@ impl Kind {
         Machine {
             max_threads: self.threads,
             meeting_threads: usual.meeting_threads,
-            subgroup: self.lanes.map(|size| Subgroup { size, bits: 32, float_extremes: false }),
+            subgroup: self.lanes.map(|size| Subgroup { size, bits: 32, float_extremes: false, reduces_few: false }),
             shared_bytes: self.shared_bytes.into(),
             more_shared_bytes: 0,
             least_bytes: usual.least_bytes,

@@ -13,17 +13,19 @@ kernel void softmax(
     float largest = -INFINITY;
     for (uint i = lid; i < M; i += 256u) largest = max(largest, x[gid * M + i]);
     float total = simd_max(largest);
+    uint lane2 = lid % 32u;
     uint group = lid / 32u;
-    bool first = lid % 32u == 0u;
-    if (first) parts[group] = total;
+    if (lane2 == 0u) parts[group] = total;
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    float v = max(max(max(parts[0], parts[1]), max(parts[2], parts[3])), max(max(parts[4], parts[5]), max(parts[6], parts[7])));
+    float total2 = simd_max(lane2 < 8u ? parts[lane2] : -INFINITY);
     float sum = 0.0f;
-    for (uint i = lid; i < M; i += 256u) sum += exp(x[gid * M + i] - v);
-    float total2 = simd_sum(sum);
+    for (uint i = lid; i < M; i += 256u) sum += exp(x[gid * M + i] - total2);
+    float total3 = simd_sum(sum);
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    if (first) parts[group] = total2;
+    if (lane2 == 0u) parts[group] = total3;
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    float v2 = parts[0] + parts[1] + (parts[2] + parts[3]) + (parts[4] + parts[5] + (parts[6] + parts[7]));
-    for (uint i = lid; i < M; i += 256u) output[gid * M + i] = exp(x[gid * M + i] - v) / v2;
+    float total4 = simd_sum(lane2 < 8u ? parts[lane2] : 0.0f);
+    for (uint i = lid; i < M; i += 256u) {
+        output[gid * M + i] = exp(x[gid * M + i] - total2) / total4;
+    }
 }

@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(256) total_fold(
         sum += v5;
     }
     for (unsigned i = end2 + threadIdx.x; i < end; i += 256u) sum += x[i];
-    float total = warp_add(0.0f + sum);
+    float total = warp_add(sum);
     if (threadIdx.x % 32u == 0u) parts[threadIdx.x / 32u] = total;
     __syncthreads();
     float x2 = parts[0] + parts[1] + (parts[2] + parts[3]) + (parts[4] + parts[5] + (parts[6] + parts[7]));
@@ -59,7 +59,7 @@ extern "C" __global__ void __launch_bounds__(256) total_fold_parts(
         sum += v;
     }
     for (unsigned i = end2 + threadIdx.x; i < end; i += 256u) sum += tmp2[i];
-    float total = warp_add(0.0f + sum);
+    float total = warp_add(sum);
     if (threadIdx.x % 32u == 0u) parts[threadIdx.x / 32u] = total;
     __syncthreads();
     float x = parts[0] + parts[1] + (parts[2] + parts[3]) + (parts[4] + parts[5] + (parts[6] + parts[7]));

@@ -14,10 +14,11 @@ kernel void total_fold(
     uint end = min(gid * 16384u + 16384u, N);
     for (uint i = gid * 16384u + lid; i < end; i += 256u) sum += x[i];
     float total = simd_sum(sum);
-    if (lid % 32u == 0u) parts[lid / 32u] = total;
+    uint lane2 = lid % 32u;
+    if (lane2 == 0u) parts[lid / 32u] = total;
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    float x2 = parts[0] + parts[1] + (parts[2] + parts[3]) + (parts[4] + parts[5] + (parts[6] + parts[7]));
-    if (lid == 0u) tmp1[gid] = x2;
+    float total2 = simd_sum(lane2 < 8u ? parts[lane2] : 0.0f);
+    if (lid == 0u) tmp1[gid] = total2;
 }
 
 kernel void total_fold_parts(
@@ -31,8 +32,9 @@ kernel void total_fold_parts(
     uint end = (N + 16383u) / 16384u;
     for (uint i = lid; i < end; i += 256u) sum += tmp1[i];
     float total = simd_sum(sum);
-    if (lid % 32u == 0u) parts[lid / 32u] = total;
+    uint lane2 = lid % 32u;
+    if (lane2 == 0u) parts[lid / 32u] = total;
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    float x = parts[0] + parts[1] + (parts[2] + parts[3]) + (parts[4] + parts[5] + (parts[6] + parts[7]));
-    if (lid == 0u) output[0] = x;
+    float total2 = simd_sum(lane2 < 8u ? parts[lane2] : 0.0f);
+    if (lid == 0u) output[0] = total2;
 }

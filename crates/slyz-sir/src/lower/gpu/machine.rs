@@ -70,7 +70,7 @@ impl Machine {
         Machine {
             max_threads: 1024,
             meeting_threads: 1024,
-            subgroup: Some(Subgroup { size: 32, bits: 32, float_extremes: true }),
+            subgroup: Some(Subgroup { size: 32, bits: 32, float_extremes: true, reduces_few: true }),
             shared_bytes: 32 << 10,
             more_shared_bytes: 0,
             least_bytes: 1,
@@ -97,7 +97,7 @@ impl Machine {
         Machine {
             max_threads: 1024,
             meeting_threads: 1024,
-            subgroup: Some(Subgroup { size: 32, bits: 64, float_extremes: false }),
+            subgroup: Some(Subgroup { size: 32, bits: 64, float_extremes: false, reduces_few: false }),
             shared_bytes: 48 << 10,
             more_shared_bytes: 0,
             least_bytes: 1,
@@ -134,7 +134,7 @@ impl Machine {
     /// AMD GPUs, with wavefronts of so many lanes.
     pub const fn hip(lanes: u32) -> Machine {
         Machine {
-            subgroup: Some(Subgroup { size: lanes, bits: 64, float_extremes: false }),
+            subgroup: Some(Subgroup { size: lanes, bits: 64, float_extremes: false, reduces_few: false }),
             // Whether blocks go on while others wait, nobody says.
             progresses: false,
             has_products: false,

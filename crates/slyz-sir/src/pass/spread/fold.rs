@@ -115,10 +115,12 @@ impl Spreader<'_> {
     fn strided(&mut self, [lo, hi]: [Id; 2], turns: Option<i64>, body: Body, monoid: &Monoid, tys: &[Ty]) -> Vec<Id> {
         let turn = self.first_turn(lo);
         let param = body.params[0].id;
-        // The neutral element joins even where there is a single turn: a sum may make another zero out of its zero.
+        // The neutral element joins even where there is a single turn: a sum may make another zero out of its zero, which nobody
+        // looks at who writes plain sums.
+        let as_it_is = self.plain_sums && monoid.operator() == Some(Operator::Add);
         let once = |s: &mut Self, body: Body| {
             let item = s.renamed_inline(body, param, turn);
-            s.combine(monoid, &monoid.neutral, &item)
+            if as_it_is { item } else { s.combine(monoid, &monoid.neutral, &item) }
         };
         if turns == Some(self.threads.into()) {
             return once(self, body);
@@ -213,7 +215,9 @@ impl Spreader<'_> {
         let brings = self.value(lane.equals(zero));
         self.access(Accesses::write(&memories));
         self.when(brings, |s| s.store_all(&memories, group, &joined));
-        if groups > FEW && groups <= size && groups.is_power_of_two() && self.threads.is_multiple_of(size) {
+        let reduces_few = matches!(joining, Joining::Reduce(_)) && self.subgroup.is_some_and(|s| s.reduces_few);
+        let few = if reduces_few { 1 } else { FEW };
+        if groups > few && groups <= size && groups.is_power_of_two() && self.threads.is_multiple_of(size) {
             return self.by_one_subgroup(&memories, groups, lane, monoid, tys, joining);
         }
         if groups > FEW {

@@ -61,6 +61,8 @@ pub struct Subgroup {
     pub bits: u32,
     /// They have the smallest and the largest of floats, and take NaN as they please: for kernels that ask for no more than is native.
     pub float_extremes: bool,
+    /// They reduce in one instruction: of a few partial results, too, a lane takes each, instead of every thread all of them.
+    pub reduces_few: bool,
 }
 
 /// What the block may use.

@@ -62,9 +62,10 @@ kernel void vec_sum(
     threadgroup float* parts [[threadgroup(0)]],
     uint lid [[thread_position_in_threadgroup]]
 ) {
-    float total = simd_sum(0.0f + input[lid]);
-    if (lid % 32u == 0u) parts[lid / 32u] = total;
+    float total = simd_sum(input[lid]);
+    uint lane2 = lid % 32u;
+    if (lane2 == 0u) parts[lid / 32u] = total;
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    float x = parts[0] + parts[1] + (parts[2] + parts[3]) + (parts[4] + parts[5] + (parts[6] + parts[7]));
-    if (lid == 0u) output[0] = x;
+    float total2 = simd_sum(lane2 < 8u ? parts[lane2] : 0.0f);
+    if (lid == 0u) output[0] = total2;
 }
