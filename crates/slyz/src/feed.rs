@@ -189,23 +189,30 @@ pub trait Feed<P> {
 
 /// One buffer per leaf.
 pub(crate) fn split<T: Elem>(data: &[T]) -> Vec<Vec<u8>> {
-    let mut leaves: Vec<Vec<u8>> = tys_of::<T>().iter().map(|ty| Vec::with_capacity(ty.bytes() * data.len())).collect();
-    let mut scalars = vec![];
-    for element in data {
-        element.store(&mut scalars);
-        for (leaf, scalar) in leaves.iter_mut().zip(scalars.drain(..)) {
-            push_scalar(leaf, scalar);
+    const SOME: usize = 256;
+    let tys = tys_of::<T>();
+    let mut leaves: Vec<Vec<u8>> = tys.iter().map(|ty| Vec::with_capacity(ty.bytes() * data.len())).collect();
+    let mut scalars = Vec::with_capacity(SOME * tys.len());
+    for elements in data.chunks(SOME) {
+        scalars.clear();
+        for (k, element) in elements.iter().enumerate() {
+            element.store(&mut scalars);
+            // Anybody can write `store`.
+            scalars.resize((k + 1) * tys.len(), Constant::bool(false));
+        }
+        for (k, (leaf, ty)) in leaves.iter_mut().zip(&tys).enumerate() {
+            push_scalars(leaf, ty.bytes(), scalars.iter().skip(k).step_by(tys.len()));
         }
     }
     leaves
 }
 
-fn push_scalar(out: &mut Vec<u8>, scalar: Constant) {
-    match scalar.ty.bytes() {
-        1 => out.push(scalar.bits as u8),
-        2 => out.extend((scalar.bits as u16).to_ne_bytes()),
-        4 => out.extend((scalar.bits as u32).to_ne_bytes()),
-        _ => out.extend(scalar.bits.to_ne_bytes()),
+fn push_scalars<'a>(out: &mut Vec<u8>, width: usize, scalars: impl Iterator<Item = &'a Constant>) {
+    match width {
+        1 => out.extend(scalars.map(|scalar| scalar.bits as u8)),
+        2 => scalars.for_each(|scalar| out.extend_from_slice(&(scalar.bits as u16).to_ne_bytes())),
+        4 => scalars.for_each(|scalar| out.extend_from_slice(&(scalar.bits as u32).to_ne_bytes())),
+        _ => scalars.for_each(|scalar| out.extend_from_slice(&scalar.bits.to_ne_bytes())),
     }
 }
 

@@ -3,12 +3,14 @@
 //! Whoever holds an `Idx<A>` knows that `A` has a position, so reading needs no check. The operations that would make
 //! one from nothing (`clamp` and `wrap` of a computed number) note that the axis must not be empty.
 
-use crate::elem::{Elem, Exp, Int, Lift, Num, Seal, Traced, Value};
+use crate::elem::{Elem, Exp, Fill, Int, Lift, Num, Seal, Traced, Value};
 use crate::extent::{Axis, Extent, axis_number};
 use crate::lines::Turn;
 use crate::record::{self, Spot};
 use crate::state::{LoopState, State};
 use crate::trace::{Handle, Leaf, Loc, Part, Ty};
+use bytemuck::{TransparentWrapper, allocation::TransparentWrapperAlloc};
+use slyz_run::Buffer;
 use slyz_sir::ops::Operator;
 use slyz_sir::types::Scalar as Constant;
 use std::fmt;
@@ -499,6 +501,9 @@ steps!(Add add checked_add, Sub sub checked_sub);
 /// assert!(f.call(&[1.0f32, 2.0], &[At::new(2)]).is_err()); // checked at the call
 /// # Ok::<(), slyz::Error>(())
 /// ```
+#[derive(TransparentWrapper)]
+#[repr(transparent)]
+#[transparent(u64)]
 pub struct At<A> {
     place: u64,
     axis: PhantomData<fn() -> A>,
@@ -561,6 +566,22 @@ impl<A: Axis> Elem for At<A> {
     }
     fn load(next: &mut dyn FnMut() -> Constant) -> Self {
         At::new(next().bits)
+    }
+    // Devices store the number, whose bits are those of the `u64` here. Whether it is inside is looked at as for all others.
+    fn view(data: &[Self]) -> Option<&[u8]> {
+        Some(bytemuck::cast_slice(At::peel_slice(data)))
+    }
+    fn slice(bytes: &[u8]) -> Option<&[Self]> {
+        bytemuck::try_cast_slice(bytes).ok().map(At::wrap_slice)
+    }
+    fn buffer(data: Vec<Self>) -> Result<Result<Buffer, slyz_run::Error>, Vec<Self>> {
+        Ok(Buffer::from_vec(At::peel_vec(data)))
+    }
+    fn collect(bytes: &[u8]) -> Option<Vec<Self>> {
+        Some(At::wrap_vec(bytemuck::pod_collect_to_vec(bytes)))
+    }
+    fn filled(len: usize, fill: &mut Fill<'_>) -> Option<Result<Vec<Self>, slyz_run::Error>> {
+        Some(u64::filled(len, fill)?.map(At::wrap_vec))
     }
 }
 
