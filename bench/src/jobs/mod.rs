@@ -16,6 +16,7 @@ mod short;
 mod softmax;
 mod sort;
 mod stream;
+mod suites;
 mod transpose;
 mod turns;
 mod words;
@@ -49,6 +50,7 @@ pub fn all() -> impl Iterator<Item = &'static Job> {
         short::JOBS,
         matmul::JOBS,
         words::JOBS,
+        suites::JOBS,
         graph::JOBS,
         blocks::JOBS,
         call::JOBS,

@@ -29,6 +29,10 @@ const ALL: &[u64] = &[0, 1, 31, 32, 33, 1000, LARGE, MANY];
 const FEW: &[u64] = &[0, 1, 33, 1000];
 const FEW_TO_LARGE: &[u64] = &[0, 1, 33, 1000, LARGE];
 
+/// For what has five elements at least.
+const FIVE: &[u64] = &[5, 33, 300, 1000];
+const FIVE_TO_LARGE: &[u64] = &[5, 33, 300, 1000, LARGE];
+
 /// A program and the sizes that it is tried with: one of a type is enough for what is done with many elements.
 type Sized = (Program, &'static [u64]);
 
@@ -189,6 +193,46 @@ fn sorts<T: Num>() -> [Exp<u32>; 4] {
     ]
 }
 
+/// Of sorts only the first elements: with many that are equal, of numbers that get better all the way, and by two keys.
+fn firsts<T: Num>() -> [Exp<u32>; 4] {
+    let x = data::<T>(1);
+    let y = data::<u32>(2);
+    let (best, places) = x.top_k::<Fix<5>>();
+    let rising: Arr<u32, N> = tabulate(|i: Idx<N>| i.u32() * 3 + y.at(i) % 3);
+    let by_both = x.zip(y).argsort_by_key(|(x, y)| y.descending().then(x));
+    [
+        digest(best.map(|v| v.cast::<i32>())),
+        digest_of_positions(places),
+        digest(rising.top_k::<Fix<3>>().0),
+        digest_of_positions(by_both.slice::<Fix<4>>(0)),
+    ]
+}
+
+/// The same of rows.
+fn firsts_of_rows() -> Exp<u32> {
+    let x = data::<u32>(1);
+    let rows: Arr<u32, (N, Fix<70>)> = tabulate(|(i, j): Pos<(N, Fix<70>)>| x.at(i) + noise(j.u32() + i.u32()));
+    let (_, places) = rows.innermost().top_k::<Fix<2>>();
+    places.map_at(|(i, j), place| place.u32() * (i.u32() * 2 + j.u32() + 1)).sum()
+}
+
+/// Scatters of which most turns send nothing.
+fn sparse() -> [Exp<u32>; 4] {
+    let x = data::<u32>(1);
+    let is_seldom = data::<u32>(2).eq(0);
+    let n = Idx::<N>::extent().cast::<u32>().max(1);
+    let place = |i: Idx<N>| i.u32() * 7_919 % n;
+    let any: Arr<bool, N> = scatter(Any, |i: Idx<N>| (Near::new(place(i)), is_seldom.at(i)));
+    let least: Arr<u32, N> =
+        scatter(MinOf, |i: Idx<N>| (Near::new(place(i)), is_seldom.at(i).select(x.at(i), u32::MAX)));
+    let sums: Arr<f32, N> = scatter(Sum, |i: Idx<N>| {
+        let to = is_seldom.at(i).select(place(i).cast::<i64>() / 3, -1i64);
+        (Near::new(to), x.at(i).cast::<f32>())
+    });
+    let more = x.scatter_add(|i: Idx<N>| (Near::new(place(i)), is_seldom.at(i).select(x.at(i), 0)));
+    [digest(any.cast::<u32>()), digest(least), digest(sums), digest(more)]
+}
+
 fn searches<T: Num>() -> [Exp<u32>; 4] {
     let x: Arr<T, N> = tabulate(|i: Idx<N>| (i.u32() / 9 % 100).cast::<T>()).scan(MaxOf);
     let y: Arr<T, Fix<50>> = tabulate(|i: Idx<Fix<50>>| (i.u32() * 2).cast::<T>());
@@ -271,6 +315,10 @@ fn files() -> R {
     programs.push((traced("sort_many", || digest(data::<u32>(1).map(|v| v * 1_000_003).sort()))?, TO_MANY));
     programs.push((traced("sort_wide", sort_wide)?, FEW_TO_LARGE));
     hold("sorts", "Sorts", &programs)?;
+    let mut programs = types!(firsts: i32 FIVE_TO_LARGE, f32 FIVE, u64 FIVE_TO_LARGE).to_vec();
+    programs.push((traced("firsts_of_rows", firsts_of_rows)?, FIVE));
+    hold("firsts", "The first elements of sorts", &programs)?;
+    hold("sparse", "Scatters that seldom send", &[(traced("sparse", sparse)?, ALL)])?;
     let programs = types!(searches: i32 TO_MANY, f32 TO_LARGE, u64 FEW_TO_LARGE, f64 FEW);
     hold("searches", "Searches, merges and shifts", &programs)?;
     hold("randoms", "Random numbers", &[(traced("randoms", randoms)?, TO_MANY)])?;

@@ -10,6 +10,7 @@ mod access;
 mod choice;
 pub mod cpu;
 pub mod gpu;
+mod leading;
 mod matrices;
 mod planning;
 mod product;

@@ -5,6 +5,7 @@
 use super::Choice;
 use super::access::needs_block;
 use super::gpu::Expected;
+use super::leading::Leading;
 use super::reuse::{self, Reuse};
 use super::untile::Untiles;
 use super::writer::KernelWriter;
@@ -82,6 +83,8 @@ pub(super) struct Lowering<'g> {
     pub(super) wanted: HashMap<Id, BufferId>,
     /// The longest axis whose folds are made by a lane each, in the canonical order; 0 where all are made by blocks.
     pub(super) short: u64,
+    /// How much of sorted lines is read, where the machine makes use of that.
+    pub(super) leading: Leading,
     /// Sums are made as people write them for the machine: long chains are not cut.
     pub(super) plain_sums: bool,
     /// Does a block go along a line with vectors ([`Op::Prefixes`]), or one element after the other?
@@ -160,6 +163,7 @@ impl<'g> Lowering<'g> {
             depth: 0,
             wanted: HashMap::new(),
             short: 0,
+            leading: Leading::default(),
             plain_sums: false,
             has_prefixes: false,
             short_here: vec![],

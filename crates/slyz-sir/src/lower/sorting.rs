@@ -85,6 +85,13 @@ impl Columns {
         Columns { results, tys, values: values.len(), of_word }
     }
 
+    /// Places with the words of their elements behind them.
+    pub(super) fn of_places(words: usize) -> Columns {
+        let mut tys = vec![Ty::I64];
+        tys.resize(1 + words, Ty::U32);
+        Columns { results: (0..=words).collect(), tys, values: 1, of_word: (1..=words).collect() }
+    }
+
     pub(super) fn count(&self) -> usize {
         self.results.len()
     }

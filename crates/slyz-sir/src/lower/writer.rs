@@ -5,12 +5,15 @@
 
 mod again;
 mod carry;
+mod first;
 mod folds;
 mod memories;
 mod rows;
 mod scans;
 mod sorts;
 mod tiles;
+
+pub(super) use folds::goes_along_rows;
 
 use super::access::{last_one_stays, row_of_turns};
 use super::planning::{Counter, Home, Lowering};
@@ -95,6 +98,8 @@ pub(super) struct KernelWriter<'l, 'g> {
     flat: Option<Flat>,
     /// Tests whose outcome is known where code is being written.
     decided: HashMap<Id, bool>,
+    /// What folds read along rows, by the name of what is read, where a lane has read the row before.
+    rows: HashMap<Id, MemId>,
     /// The most turns of a lanes loop that folds floats; longer folds are cut in pieces.
     pub(super) most_turns: Option<i64>,
     /// Rows that are computed wherever they are read.
@@ -142,6 +147,7 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
             homes: HashMap::new(),
             flat: None,
             decided: HashMap::new(),
+            rows: HashMap::new(),
             most_turns: None,
             again: HashSet::new(),
             // Names of functions stay; ours start above them.
@@ -547,7 +553,10 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
             Op::At { array, index } => {
                 let index_here = self.all_scalars(index);
                 let flat = self.flat.as_ref();
-                if let Some(&loaded) = flat.and_then(|flat| flat.loaded.get(&(*array, index.clone()))) {
+                if let Some(&row) = self.rows.get(&stmt.binds[0].id) {
+                    let place = index_here[index_here.len() - 1];
+                    vec![self.push(Op::Load { memory: row, index: vec![place] }, tys[0])]
+                } else if let Some(&loaded) = flat.and_then(|flat| flat.loaded.get(&(*array, index.clone()))) {
                     vec![loaded]
                 } else if let Some(at) = flat.filter(|flat| flat.positions == *index).map(|flat| flat.at) {
                     vec![self.read(*array, vec![at], tys[0])]
@@ -743,28 +752,36 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
                     vec![]
                 });
             }
-            Op::Scatter { shape, body, target, onto, monoid } if !onto.is_empty() => {
-                for (&old, (memory, prefix)) in onto.iter().zip(&homes) {
-                    if !self.is_at(old, *memory, prefix) {
-                        self.copy(old, *memory, prefix.clone());
-                    }
-                }
+            Op::Scatter { shape, body, target, onto, monoid } => {
+                self.fill_target(target, onto, monoid, &homes);
                 self.send_all(shape, body, target, monoid, &homes);
             }
-            Op::Scatter { shape, body, target, monoid, .. } => {
-                let neutral = self.all_scalars(&monoid.neutral);
-                let (last, outer) = target.split_last().expect("a scatter has an axis");
-                self.for_shape(outer, vec![], (vec![], &[]), &mut |w, at, _| {
-                    let lo = w.number(0);
-                    let hi = w.extent(last);
-                    w.lanes(lo, hi, |w, i| w.store_all(&homes, &[at, &[i]].concat(), &neutral));
-                    vec![]
-                });
-                self.send_all(shape, body, target, monoid, &homes);
-            }
-            Op::Sort { .. } => self.fill_sort(op, &homes),
+            Op::Sort { .. } => match self.lowering.first_few(op, binds) {
+                Some(count) => self.fill_first(op, count, &homes),
+                None => self.fill_sort(op, &homes),
+            },
             _ => unreachable!("only arrays are filled"),
         }
+    }
+
+    /// What a scatter starts from.
+    pub(super) fn fill_target(&mut self, target: &[Size], onto: &[Id], monoid: &'g Monoid, homes: &[(MemId, Vec<Id>)]) {
+        if !onto.is_empty() {
+            for (&old, (memory, prefix)) in onto.iter().zip(homes) {
+                if !self.is_at(old, *memory, prefix) {
+                    self.copy(old, *memory, prefix.clone());
+                }
+            }
+            return;
+        }
+        let neutral = self.all_scalars(&monoid.neutral);
+        let (last, outer) = target.split_last().expect("a scatter has an axis");
+        self.for_shape(outer, vec![], (vec![], &[]), &mut |w, at, _| {
+            let lo = w.number(0);
+            let hi = w.extent(last);
+            w.lanes(lo, hi, |w, i| w.store_all(homes, &[at, &[i]].concat(), &neutral));
+            vec![]
+        });
     }
 
     pub(super) fn store_all(&mut self, homes: &[(MemId, Vec<Id>)], at: &[Id], values: &[Id]) {
@@ -889,6 +906,18 @@ impl<'l, 'g> KernelWriter<'l, 'g> {
     fn send(&mut self, body: &'g Body, at: &[Id], target: &[Size], monoid: &'g Monoid, homes: &[(MemId, Vec<Id>)]) {
         let sent = self.run(body, at, Mode::Lane);
         let (to, values) = sent.split_at(target.len());
+        self.send_to(to, values, target, monoid, homes);
+    }
+
+    /// Combines values into a place, if it is inside.
+    pub(super) fn send_to(
+        &mut self,
+        to: &[Id],
+        values: &[Id],
+        target: &[Size],
+        monoid: &'g Monoid,
+        homes: &[(MemId, Vec<Id>)],
+    ) {
         let inside = self.within(to, target);
         let tys = self.types_of(&monoid.combine);
         let then = self.nested(&[], |w, _| {
@@ -930,7 +959,11 @@ pub(super) fn levels(turns: Option<u64>, most: u32) -> u32 {
     if turns.is_some_and(|n| n <= RUN as u64) { 0 } else { (1..most).find(enough).unwrap_or(most) }
 }
 
-/// Does the grouping of a fold leave no trace in its result?
+/// Does the order in which elements are joined leave no trace? Nothing is rounded where one of two is chosen.
 pub(super) fn is_exact(monoid: &Monoid, tys: &[Ty]) -> bool {
-    !tys.iter().any(|ty| ty.is_float()) || matches!(monoid.operator(), Some(Operator::Min | Operator::Max))
+    let rounds = |stmt: &Stmt| match &stmt.op {
+        Op::Const(_) | Op::Apply(Operator::Select | Operator::Min | Operator::Max, _) => false,
+        _ => stmt.binds.iter().any(|bind| bind.ty.elem().is_float()) || !stmt.op.bodies().is_empty(),
+    };
+    !tys.iter().any(|ty| ty.is_float()) || !monoid.combine.stmts.iter().any(rounds)
 }

@@ -7,6 +7,7 @@ mod einsum;
 #[path = "../programs/here.rs"]
 mod here;
 mod loops;
+mod nested;
 mod numbers;
 mod views;
 

@@ -16,6 +16,8 @@
 //! | filter | a chunk of 16,384 elements, counted, then written; everything where there is little | positions |
 //! | scan of one axis | a chunk of 16,384 elements, folded, then scanned by rows of 16; everything where there is little | a row |
 //! | scatter of many values into few places | four runs of turns, with a table each; then one block or more over the places | positions |
+//! | scatter many of whose turns send nothing | a chunk of 16,384 turns, to find those that do; then these, one after the other | turns |
+//! | sort of which a few first elements are read | 65,536 elements, or a line; then what these found | positions |
 //! | sort of one axis | one of 64 runs, counted by digits, then moved; everything where there is little | – |
 //! | sort of several axes | one line; everything where there is little | – |
 //! | scan of several axes | one line; everything where there is little | – |
@@ -32,6 +34,7 @@ mod product;
 mod scan;
 mod scatter;
 mod sort;
+mod sparse;
 
 pub use panels::{PANEL, Panels, in_panels};
 pub use plan::{keeps_order, lower, lower_with};

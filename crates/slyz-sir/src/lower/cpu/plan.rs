@@ -8,12 +8,13 @@ use crate::code::{Body, Id, MemId, Monoid, Op, Stmt, Type};
 use crate::kernel::{Access, BufferId, BufferUse, Plan};
 use crate::lower::Choice;
 use crate::lower::access::{far_reads, go_apart, is_flat, is_plain, needs_block, streams_rows};
+use crate::lower::leading::Leading;
 use crate::lower::planning::{Lowering, is_cheap, piece, unflatten};
 use crate::lower::raw;
 use crate::lower::stage::staged;
 use crate::lower::turns::{self, Strategy, Values};
 use crate::lower::untile::Untiled;
-use crate::lower::writer::{KernelWriter, Mode};
+use crate::lower::writer::{KernelWriter, Mode, goes_along_rows};
 use crate::ops::Operator;
 use crate::pass::{After, CPU_PASSES, Selection, on_plan};
 use crate::program::Program;
@@ -32,6 +33,7 @@ fn written(program: &Program, choice: Choice) -> Lowering<'_> {
     let mut lowering = Lowering::new(program);
     lowering.choice = choice;
     lowering.short = SHORT;
+    lowering.leading = Leading::of(program);
     lowering.has_prefixes = true;
     for stmt in &program.body.stmts {
         lowering.stmt(stmt);
@@ -520,13 +522,14 @@ impl<'g> Strategy<'g> for Lowering<'g> {
     }
 }
 
-/// The extents of folds of one axis that calls decide.
+/// The extents of folds of one axis that calls decide, and that have to be short for a lane to make the fold.
 fn open_folds(body: &Body) -> Vec<Size> {
     fn find(body: &Body, found: &mut Vec<Size>) {
         for stmt in &body.stmts {
-            if let Op::Fold { shape, .. } = &stmt.op
+            if let Op::Fold { shape, body, .. } = &stmt.op
                 && let [extent] = &shape[..]
                 && extent.constant().is_none()
+                && !goes_along_rows(body)
                 && !found.contains(extent)
             {
                 found.push(extent.clone());

@@ -9,7 +9,7 @@
 //! How many runs there are does not depend on the number of threads. Four at once, so that equal places in a row do not wait for each
 //! other. What is sent is computed by lanes, a batch at a time; a value that falls outside goes to a place behind the table.
 
-use super::RUN;
+use super::{RUN, sparse};
 use crate::code::{Body, Id, MemId, Monoid, Op, Place, Stmt};
 use crate::kernel::{Access, BufferId, BufferUse};
 use crate::lower::access::{is_flat, last_one_stays};
@@ -37,16 +37,16 @@ const MOST_PLACES: u64 = 1 << 16;
 const MOST_OPEN_PLACES: u64 = 1 << 10;
 
 /// A scatter of the top level.
-struct Scatter<'g> {
-    body: &'g Body,
-    onto: &'g [Id],
-    monoid: &'g Monoid,
-    shape: &'g [Size],
-    target: &'g [Size],
-    tys: Vec<Ty>,
-    outputs: Vec<BufferId>,
+pub(super) struct Scatter<'g> {
+    pub(super) body: &'g Body,
+    pub(super) onto: &'g [Id],
+    pub(super) monoid: &'g Monoid,
+    pub(super) shape: &'g [Size],
+    pub(super) target: &'g [Size],
+    pub(super) tys: Vec<Ty>,
+    pub(super) outputs: Vec<BufferId>,
     /// All turns, and all places of the target.
-    turns: Size,
+    pub(super) turns: Size,
     places: Size,
 }
 
@@ -74,14 +74,18 @@ impl<'g> Lowering<'g> {
         let enough = |places: u64| (TURNS_A_PLACE * RUNS * places).max(FEWEST);
         let turns = || scatter.turns.clone();
         let whole = |l: &mut Self| l.in_one_block(stmt, &scatter.outputs);
+        let by_one = |l: &mut Self| match l.is_sparse(&scatter) {
+            true => l.choose(turns(), sparse::FEWEST, whole, |l| l.scatter_sparse(stmt, &scatter)),
+            false => whole(l),
+        };
         match scatter.places.constant() {
-            Some(known) if known > MOST_PLACES => whole(self),
-            Some(known) => self.choose(turns(), enough(known), whole, |l| l.scatter_runs(&scatter)),
+            Some(known) if known > MOST_PLACES => by_one(self),
+            Some(known) => self.choose(turns(), enough(known), by_one, |l| l.scatter_runs(&scatter)),
             None => {
                 let most = MOST_OPEN_PLACES;
                 let places = scatter.places.clone();
-                let many = |l: &mut Self| l.choose(places, most, |l| l.scatter_runs(&scatter), whole);
-                self.choose(turns(), enough(most), whole, many);
+                let many = |l: &mut Self| l.choose(places, most, |l| l.scatter_runs(&scatter), by_one);
+                self.choose(turns(), enough(most), by_one, many);
             }
         }
     }

@@ -1,19 +1,65 @@
 //! Folds inside of bodies: by the lanes of a block, or by one lane in pieces.
 
 use super::{FAN, KernelWriter, MOST_LEVELS, Mode, RUN, is_exact, levels};
-use crate::code::{Body, Id, MemId, Monoid};
+use crate::code::{Body, Id, MemId, Monoid, Op, Stmt};
 use crate::kernel::Space;
 use crate::ops::Operator;
 use crate::pass::fuse::cost;
 use crate::size::Size;
 use crate::types::Ty;
 use crate::write::{Arithmetic, Write};
+use std::collections::HashSet;
 
 /// What the elements of a fold may cost together to be written out one by one.
 const MOST_WRITTEN_OUT: u64 = 256;
 
 /// Writes the element at a place.
 type Item<'i, 'w, 'g> = dyn FnMut(&mut KernelWriter<'w, 'g>, Id) -> Vec<Id> + 'i;
+
+/// Which rows a fold within a fold goes along.
+#[derive(PartialEq)]
+enum Row {
+    /// The same in each turn of the outer fold.
+    Same,
+    /// One that the turn tells.
+    Own,
+    /// Something else.
+    Other,
+}
+
+/// What the folds in the body of a fold read along an axis of their own, and how long that is.
+fn rows_in(body: &Body) -> Vec<(&Size, &Stmt, Row)> {
+    let turning: HashSet<Id> = body.names().collect();
+    let mut found = vec![];
+    for stmt in &body.stmts {
+        let Op::Fold { shape, body: inner, .. } = &stmt.op else { continue };
+        let ([size], [own]) = (&shape[..], &inner.params[..]) else { continue };
+        let within: HashSet<Id> = inner.names().collect();
+        for read in &inner.stmts {
+            let Op::At { array, index } = &read.op else { continue };
+            let (last, before) = index.split_last().expect("an array has an axis");
+            let is_inner = *last != own.id || before.iter().chain([array]).any(|id| within.contains(id));
+            let row = match before.iter().filter(|id| turning.contains(id)).count() {
+                _ if is_inner || turning.contains(array) => Row::Other,
+                0 => Row::Same,
+                count if count == before.len() => Row::Own,
+                _ => Row::Other,
+            };
+            found.push((size, read, row));
+        }
+    }
+    found
+}
+
+/// Are there folds in the body of a fold, of which each goes along rows that stay or that turns tell? Then lanes may take a turn of the outer
+/// fold after the other, however many there are.
+pub(in crate::lower) fn goes_along_rows(body: &Body) -> bool {
+    let rows = rows_in(body);
+    let [own] = &body.params[..] else { return false };
+    let reads_along =
+        |stmt: &Stmt| matches!(&stmt.op, Op::At { index, .. } if index.len() > 1 && index.last() == Some(&own.id));
+    !rows.is_empty() && rows.iter().all(|(_, _, row)| *row != Row::Other) && !body.stmts.iter().any(reads_along)
+}
 
 impl<'w, 'g> KernelWriter<'w, 'g> {
     pub(super) fn fold(
@@ -52,25 +98,70 @@ impl<'w, 'g> KernelWriter<'w, 'g> {
                 w.run(body, &[&outer[..], &[k]].concat(), Mode::Lane)
             });
         }
-        if self.lowering.is_short(std::slice::from_ref(extent)) && !is_exact(monoid, tys) {
-            let mut item = |w: &mut Self, k: Id| w.run(body, &[&outer[..], &[k]].concat(), mode);
-            return match extent.constant() {
-                Some(n) if n * cost(body) <= MOST_WRITTEN_OUT => self.short_fold(n, monoid, &mut item),
-                _ => self.short_fold_in_memory([lo, hi], monoid, tys, &mut item),
-            };
+        let is_short = self.lowering.is_short(std::slice::from_ref(extent)) && !is_exact(monoid, tys);
+        let mut item = |w: &mut Self, k: Id| w.run(body, &[&outer[..], &[k]].concat(), mode);
+        if is_short && let Some(n) = extent.constant().filter(|n| n * cost(body) <= MOST_WRITTEN_OUT) {
+            return self.short_fold(n, monoid, &mut item);
         }
+        let rows = if mode == Mode::Lane { self.read_rows(body) } else { vec![] };
+        let found = if is_short {
+            self.short_fold_in_memory([lo, hi], monoid, tys, &mut item)
+        } else {
+            self.long_fold([lo, hi], extent, monoid, tys, &mut item)
+        };
+        self.rows.retain(|row, _| !rows.contains(row));
+        found
+    }
+
+    /// A fold by one lane that keeps no element.
+    fn long_fold(
+        &mut self,
+        range: [Id; 2],
+        extent: &Size,
+        monoid: &'g Monoid,
+        tys: &[Ty],
+        item: &mut Item<'_, 'w, 'g>,
+    ) -> Vec<Id> {
         let neutral = self.all_scalars(&monoid.neutral);
         let most = extent.constant().or(self.lowering.expected.about(extent));
         let levels = if is_exact(monoid, tys) { 0 } else { levels(most, MOST_LEVELS) };
         self.regroups(monoid, tys);
-        let turn = |w: &mut Self, k: Id, state: &[Id]| {
-            let item = w.run(body, &[&outer[..], &[k]].concat(), mode);
-            w.accumulate(monoid, state, &item)
-        };
         let run = self.number(RUN);
-        self.fold_pieces([lo, hi], run, levels, monoid, tys, &mut |w, [lo, hi]| {
-            w.for_each(lo, hi, 1, (neutral.clone(), tys), turn)
+        self.fold_pieces(range, run, levels, monoid, tys, &mut |w, [lo, hi]| {
+            w.for_each(lo, hi, 1, (neutral.clone(), tys), |w, k, state| {
+                let element = item(w, k);
+                w.accumulate(monoid, state, &element)
+            })
         })
+    }
+
+    /// Reads the rows that short folds of the body go along, unless each of its turns reads another: so a lane has them near. Gives the
+    /// names of what is read there.
+    fn read_rows(&mut self, body: &'g Body) -> Vec<Id> {
+        let mut found = vec![];
+        for (size, stmt, row) in rows_in(body) {
+            let (true, Op::At { array, index }) = (self.lowering.is_short(std::slice::from_ref(size)), &stmt.op) else {
+                continue;
+            };
+            let Some((_, before)) = index.split_last().filter(|(_, before)| row == Row::Same && !before.is_empty())
+            else {
+                continue;
+            };
+            let ty = stmt.binds[0].ty.elem();
+            let most = self.lowering.short;
+            let row = self.near_memory("row", ty, Space::Local, &[most]);
+            let before = self.all_scalars(before);
+            let zero = self.number(0);
+            let end = self.extent(size);
+            self.for_each(zero, end, 1, (vec![], &[]), |w, k, _| {
+                let element = w.read(*array, [&before[..], &[k]].concat(), ty);
+                w.store(row, vec![k], element);
+                vec![]
+            });
+            self.rows.insert(stmt.binds[0].id, row);
+            found.push(stmt.binds[0].id);
+        }
+        found
     }
 
     /// A fold of few elements by one lane, in the canonical order: each is an accumulator.

@@ -5,6 +5,7 @@ use super::Mode;
 use crate::code::{Id, MemId, Op};
 use crate::lower::sorting::{Columns, Sort};
 use crate::ops::Operator;
+use crate::size::Size;
 use crate::types::{Scalar, Ty};
 use crate::write::{Arithmetic, Write as _};
 
@@ -14,15 +15,17 @@ const SHORT_LINE: u64 = 48;
 const DIGIT_BITS: u32 = 8;
 
 /// Where a column of a line is.
-type Place = (MemId, Vec<Id>);
+pub(super) type Place = (MemId, Vec<Id>);
 
 /// A line that is being sorted.
-struct Line<'a, 'g> {
-    sort: &'a Sort<'g>,
-    columns: &'a Columns,
+pub(super) struct Line<'a> {
+    pub(super) widths: &'a [u32],
+    /// The most elements that there may be.
+    pub(super) most: Size,
+    pub(super) columns: Columns,
     /// Where elements are before and after.
-    own: Vec<Place>,
-    end: Id,
+    pub(super) own: Vec<Place>,
+    pub(super) end: Id,
 }
 
 impl<'g> KernelWriter<'_, 'g> {
@@ -38,24 +41,21 @@ impl<'g> KernelWriter<'_, 'g> {
 
     /// One line, at these positions of the axes around it.
     pub(in crate::lower) fn sort_line(&mut self, sort: &Sort<'g>, at: &[Id], homes: &[Place]) {
-        let columns = &Columns::of(sort, |id| self.lowering.type_of(id));
+        let columns = Columns::of(sort, |id| self.lowering.type_of(id));
         let mut own: Vec<Place> = homes.iter().map(|(memory, prefix)| (*memory, [prefix, at].concat())).collect();
         let words = &columns.tys[columns.values()..];
         own.extend(words.iter().map(|&ty| (self.scratch("words", ty, vec![sort.extent().clone()]), vec![])));
         let end = self.extent(sort.extent());
-        let line = Line { sort, columns, own, end };
+        let line = Line { widths: sort.widths, most: sort.extent().clone(), columns, own, end };
         let zero = self.number(0);
         self.lanes(zero, end, |w, i| {
             let results = w.run(sort.body, &[at, &[i]].concat(), Mode::Lane);
-            line.put(w, &line.own, i, &columns.pick(&results));
+            line.put(w, &line.own, i, &line.columns.pick(&results));
         });
         match sort.extent().constant() {
             Some(known) if known <= SHORT_LINE => line.by_insertion(self),
             Some(_) => line.by_digits(self),
-            None => {
-                let is_short = self.value(end.below(SHORT_LINE as i64 + 1));
-                self.either(is_short, &mut |w, short| if short { line.by_insertion(w) } else { line.by_digits(w) });
-            }
+            None => line.sort(self),
         }
     }
 
@@ -82,7 +82,7 @@ impl<'g> KernelWriter<'_, 'g> {
         let before = self.for_each(zero, end, 1, (vec![zero], &[Ty::I64]), |w, j, count| {
             let other = w.run(sort.body, &[outer, &[j]].concat(), Mode::Lane);
             let earlier = w.value(j.below(i));
-            let is_before = w.is_before(sort, &other, &own, earlier);
+            let is_before = w.is_before(sort.widths, &other, &own, earlier);
             let one = w.push(Op::Cast(Ty::I64, is_before), Ty::I64);
             vec![w.value(count[0] + one)]
         });
@@ -90,9 +90,9 @@ impl<'g> KernelWriter<'_, 'g> {
     }
 
     /// Is one key smaller than another? Where they are equal, as `equal` says.
-    fn is_before(&mut self, sort: &Sort, a: &[Id], b: &[Id], equal: Id) -> Id {
+    fn is_before(&mut self, widths: &[u32], a: &[Id], b: &[Id], equal: Id) -> Id {
         let mut before = equal;
-        for (k, &width) in sort.widths.iter().enumerate().rev() {
+        for (k, &width) in widths.iter().enumerate().rev() {
             let a = self.low_bits(a[k], width);
             let b = self.low_bits(b[k], width);
             let less = self.push(Op::Apply(Operator::Lt, vec![a, b]), Ty::Bool);
@@ -104,7 +104,13 @@ impl<'g> KernelWriter<'_, 'g> {
     }
 }
 
-impl<'g> Line<'_, 'g> {
+impl<'g> Line<'_> {
+    /// By insertion or by digits, as its length says.
+    pub(super) fn sort(&self, w: &mut KernelWriter<'_, 'g>) {
+        let is_short = w.value(self.end.below(SHORT_LINE as i64 + 1));
+        w.either(is_short, &mut |w, short| if short { self.by_insertion(w) } else { self.by_digits(w) });
+    }
+
     fn get(&self, w: &mut KernelWriter<'_, 'g>, from: &[Place], i: Id) -> Vec<Id> {
         let load = |((memory, prefix), &ty): (&Place, &Ty)| {
             w.push(Op::Load { memory: *memory, index: [&prefix[..], &[i]].concat() }, ty)
@@ -118,7 +124,7 @@ impl<'g> Line<'_, 'g> {
 
     /// The words of an element that was loaded.
     fn words(&self, element: &[Id]) -> Vec<Id> {
-        (0..self.sort.widths.len()).map(|word| element[self.columns.of_word(word)]).collect()
+        (0..self.widths.len()).map(|word| element[self.columns.of_word(word)]).collect()
     }
 
     /// Each element goes before all larger ones that came earlier.
@@ -134,7 +140,7 @@ impl<'g> Line<'_, 'g> {
                     let left = w.value(ids[0] - one);
                     let other = self.get(w, &self.own, left);
                     let equal = w.constant(Scalar::bool(false));
-                    vec![w.is_before(self.sort, &words, &self.words(&other), equal)]
+                    vec![w.is_before(self.widths, &words, &self.words(&other), equal)]
                 };
                 w.branch(some, &[Ty::Bool], larger, |w| vec![w.constant(Scalar::bool(false))])
             });
@@ -152,11 +158,11 @@ impl<'g> Line<'_, 'g> {
 
     /// Pairs of passes, there and back, so that elements end where they started.
     fn by_digits(&self, w: &mut KernelWriter<'_, 'g>) {
-        let extent = || vec![self.sort.extent().clone()];
+        let extent = || vec![self.most.clone()];
         let apart: Vec<Place> = self.columns.tys.iter().map(|&ty| (w.scratch("apart", ty, extent()), vec![])).collect();
-        let counts = w.scratch("counts", Ty::I64, vec![crate::size::Size::Const(1 << DIGIT_BITS)]);
+        let counts = w.scratch("counts", Ty::I64, vec![Size::Const(1 << DIGIT_BITS)]);
         let zero = w.number(0);
-        for (word, &width) in self.sort.widths.iter().enumerate().rev() {
+        for (word, &width) in self.widths.iter().enumerate().rev() {
             let pairs = width.div_ceil(2 * DIGIT_BITS);
             let bits = width.div_ceil(2 * pairs);
             let end = w.number(pairs.into());
@@ -186,7 +192,7 @@ impl<'g> Line<'_, 'g> {
         let (memory, prefix) = &from[self.columns.of_word(number)];
         let digit = |w: &mut KernelWriter<'_, 'g>, i: Id| {
             let word = w.push(Op::Load { memory: *memory, index: [&prefix[..], &[i]].concat() }, Ty::U32);
-            let word = w.low_bits(word, self.sort.widths[number]);
+            let word = w.low_bits(word, self.widths[number]);
             w.digit(word, shift, bits)
         };
         let next = |w: &mut KernelWriter<'_, 'g>, digit: Id| {

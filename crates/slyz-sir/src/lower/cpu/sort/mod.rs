@@ -13,6 +13,7 @@
 //! Lines that no cache holds are cut into [`buckets`] by their most significant digit instead, where elements spread over those.
 
 mod buckets;
+mod first;
 
 use super::MOST_IN_ONE_KERNEL;
 use crate::code::{Id, MemId, Op, Place, Stmt};
@@ -55,6 +56,10 @@ impl<'g> Lowering<'g> {
         let sort = Sort::of(&stmt.op);
         let outputs: Vec<BufferId> = self.outputs(stmt).into_iter().map(|(buffer, _)| buffer).collect();
         let whole = |l: &mut Self| l.in_one_block(stmt, &outputs);
+        if let Some(count) = self.first_few(&stmt.op, &stmt.binds) {
+            let work = sort.extent().clone() * Size::product(&sort.shape[..sort.shape.len() - 1]);
+            return self.choose(work, MOST_FOR_ONE, whole, |l| l.sort_first(stmt, &sort, count, &outputs));
+        }
         if sort.shape.len() > 1 {
             let work = Size::Const(EACH) * Size::product(sort.shape);
             return self.choose(work, MOST_IN_ONE_KERNEL, whole, |l| l.sort_lines(stmt, &sort, &outputs));
