@@ -315,10 +315,10 @@ fn files() -> R {
     programs.push((traced("sort_many", || digest(data::<u32>(1).map(|v| v * 1_000_003).sort()))?, TO_MANY));
     programs.push((traced("sort_wide", sort_wide)?, FEW_TO_LARGE));
     hold("sorts", "Sorts", &programs)?;
-    let mut programs = types!(firsts: i32 FIVE_TO_LARGE, f32 FIVE, u64 FIVE_TO_LARGE).to_vec();
+    let mut programs = types!(firsts: i32 FIVE_TO_LARGE, f32 FIVE, u64 FIVE).to_vec();
     programs.push((traced("firsts_of_rows", firsts_of_rows)?, FIVE));
     hold("firsts", "The first elements of sorts", &programs)?;
-    hold("sparse", "Scatters that seldom send", &[(traced("sparse", sparse)?, ALL)])?;
+    hold("sparse", "Scatters that seldom send", &[(traced("sparse", sparse)?, FEW_TO_LARGE)])?;
     let programs = types!(searches: i32 TO_MANY, f32 TO_LARGE, u64 FEW_TO_LARGE, f64 FEW);
     hold("searches", "Searches, merges and shifts", &programs)?;
     hold("randoms", "Random numbers", &[(traced("randoms", randoms)?, TO_MANY)])?;
