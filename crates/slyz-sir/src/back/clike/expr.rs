@@ -184,6 +184,9 @@ impl Ops<'_> {
                 };
                 let wraps = !test && !all.within(Range::FULL);
                 let wide = self.held(wide);
+                if operator == Operator::Shr && wide.bits() < ty.bits() && ranges::counts_width(operator, ranges) {
+                    return self.shifted_word(args, wide);
+                }
                 let value = self.on_ints(operator, args, wide, wraps, ranges.last().copied())?;
                 // Bits are shifted left as those of an unsigned number; a negative one must widen as such.
                 if operator == Operator::Shl { self.to(&value, wide) } else { Ok(value) }
@@ -319,6 +322,26 @@ impl Ops<'_> {
                 self.comparison(operator, &args[0], &args[1])
             }
         })
+    }
+
+    /// An `i64` that is held in a word, shifted right by as much as `i64`s are: past the last bit nothing but the sign is left.
+    fn shifted_word(&self, args: &[Expr], word: Ty) -> Result<Expr, EmitError> {
+        let last = i128::from(word.bits()) - 1;
+        let amount = match args[1].literal {
+            Some(n) => {
+                let amount = n.as_int().rem_euclid(Ty::I64.bits().into()).min(last);
+                self.literal(Scalar::from_int(self.dialect.shift_amount(), amount))
+            }
+            None => {
+                let mask = self.literal(Scalar::from_int(word, i128::from(Ty::I64.bits()) - 1));
+                let amount = self.infix(Infix::And, &self.to(&args[1], word)?, &mask, word);
+                let last = self.literal(Scalar::from_int(word, last));
+                let least = self.dialect.function(Operator::Min, word, self.helpers);
+                self.to(&Expr::call(least, &[amount, last], word), self.dialect.shift_amount())?
+            }
+        };
+        let value = self.to(&args[0], word)?;
+        Ok(self.infix(Infix::Shr, &value, &amount, word))
     }
 
     fn shift(
